@@ -1,0 +1,254 @@
+/*
+ * Choosing points on a curve: the best for the goal, the knee, the ends of deadline and budget, the
+ * Pareto front, and the nearest miss when nothing will do.
+ *
+ * The knee is where efficiency times speedup, s(n)^2/n, is largest: the best ratio of efficiency to
+ * execution time (Eager, Zahorjan, Lazowska: Speedup versus efficiency in parallel systems, 1989).
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "err.h"
+#include "search.h"
+
+bool hm_search_allows(const struct hm_search *s, const struct hm_point *p)
+{
+    const struct hm_question *q = s->question;
+
+    return p->fits && (q->deadline_s == 0 || p->total_s <= q->deadline_s) &&
+           (q->budget < 0 || p->cost <= q->budget);
+}
+
+double hm_search_value(const struct hm_search *s, const struct hm_point *p)
+{
+    switch (s->goal) {
+    case HM_GOAL_COST:
+        return hm_search_expense(s, p);
+    case HM_GOAL_BALANCE:
+        return s->alpha * p->total_s + s->beta * hm_search_expense(s, p);
+    default:
+        return p->total_s;
+    }
+}
+
+/* Index of the smallest value among the points that `allow` lets through. */
+static size_t least(const struct hm_search *s, const struct hm_curve *c,
+                    double (*value)(const struct hm_search *, const struct hm_point *),
+                    bool (*allow)(const struct hm_search *, const struct hm_point *))
+{
+    size_t best = HM_NONE;
+
+    for (size_t i = 0; i < c->count; i++)
+        if (allow(s, &c->points[i]) &&
+            (best == HM_NONE || value(s, &c->points[i]) < value(s, &c->points[best])))
+            best = i;
+    return best;
+}
+
+size_t hm_curve_best(const struct hm_search *s, const struct hm_curve *c)
+{
+    return least(s, c, hm_search_value, hm_search_allows);
+}
+
+static double total(const struct hm_search *s, const struct hm_point *p)
+{
+    (void)s;
+    return p->total_s;
+}
+
+static double memory(const struct hm_search *s, const struct hm_point *p)
+{
+    (void)s;
+    return p->memory_bytes;
+}
+
+static bool fits(const struct hm_search *s, const struct hm_point *p)
+{
+    (void)s;
+    return p->fits;
+}
+
+static bool any(const struct hm_search *s, const struct hm_point *p)
+{
+    (void)s;
+    (void)p;
+    return true;
+}
+
+/* How many times over the limits a point is; at most 1 when it meets them. */
+static double excess(const struct hm_search *s, const struct hm_point *p)
+{
+    const struct hm_question *q = s->question;
+    double over = 0;
+
+    if (q->deadline_s > 0)
+        over = p->total_s / q->deadline_s;
+    if (q->budget >= 0)
+        over = fmax(over, q->budget > 0 ? p->cost / q->budget : INFINITY);
+    return over;
+}
+
+void hm_curve_least(const struct hm_search *s, const struct hm_curve *c, double *time_s,
+                    double *expense)
+{
+    for (size_t i = 0; i < c->count; i++) {
+        if (!c->points[i].fits)
+            continue;
+        *time_s = fmin(*time_s, c->points[i].total_s);
+        *expense = fmin(*expense, hm_search_expense(s, &c->points[i]));
+    }
+}
+
+/* The knee of the speedup curve, looked for up to the fastest point. */
+static size_t find_knee(const struct hm_search *s, const struct hm_curve *c)
+{
+    size_t fastest = least(s, c, total, fits), knee = HM_NONE;
+    double most = 0;
+
+    for (size_t i = 0; fastest != HM_NONE && i <= fastest; i++) {
+        const struct hm_point *p = &c->points[i];
+        double power = p->speedup * p->speedup / p->n;
+        if (p->fits && power > most) {
+            most = power;
+            knee = i;
+        }
+    }
+    return knee;
+}
+
+static size_t cheapest_in_time(const struct hm_search *s, const struct hm_curve *c)
+{
+    struct hm_question q = *s->question;
+    struct hm_search only = *s;
+
+    if (q.deadline_s == 0)
+        return HM_NONE;
+    q.budget = -1;
+    only.question = &q;
+    return least(&only, c, hm_search_expense, hm_search_allows);
+}
+
+static size_t fastest_for_money(const struct hm_search *s, const struct hm_curve *c)
+{
+    struct hm_question q = *s->question;
+    struct hm_search only = *s;
+
+    if (q.budget < 0)
+        return HM_NONE;
+    q.deadline_s = 0;
+    only.question = &q;
+    return least(&only, c, total, hm_search_allows);
+}
+
+struct ranked {
+    double total, expense;
+    size_t index;
+};
+
+static int compare_ranked(const void *a, const void *b)
+{
+    const struct ranked *x = a, *y = b;
+
+    if (x->total != y->total)
+        return x->total < y->total ? -1 : 1;
+    if (x->expense != y->expense)
+        return x->expense < y->expense ? -1 : 1;
+    return x->index < y->index ? -1 : x->index > y->index;
+}
+
+/* Points that no other beats in both time and expense, fastest first. */
+static int find_pareto(struct hm_answer *a, const struct hm_search *s, const struct hm_curve *c,
+                       struct hm_err *err)
+{
+    struct ranked *order = hm__calloc(c->count, sizeof(*order));
+    size_t count = 0;
+    double least_expense = INFINITY;
+
+    a->pareto = hm_arena_alloc(a->memory, c->count, sizeof(*a->pareto));
+    if (!order || !a->pareto) {
+        hm__free(order);
+        return hm_fail_nomem(err);
+    }
+    for (size_t i = 0; i < c->count; i++)
+        if (c->points[i].fits)
+            order[count++] =
+                (struct ranked){c->points[i].total_s, hm_search_expense(s, &c->points[i]), i};
+    qsort(order, count, sizeof(*order), compare_ranked);
+    for (size_t i = 0; i < count; i++) {
+        if (order[i].expense >= least_expense)
+            continue;
+        least_expense = order[i].expense;
+        a->pareto[a->pareto_count++] = order[i].index;
+    }
+    hm__free(order);
+    return 0;
+}
+
+static void find_plateau(struct hm_answer *a, const struct hm_curve *c)
+{
+    const double limit = 1.05 * c->points[a->best].total_s;
+    size_t from = a->best, to = a->best;
+
+    while (from > 0 && c->points[from - 1].fits && c->points[from - 1].total_s <= limit)
+        from--;
+    while (to + 1 < c->count && c->points[to + 1].fits && c->points[to + 1].total_s <= limit)
+        to++;
+    a->plateau_from = c->points[from].n;
+    a->plateau_to = c->points[to].n;
+}
+
+/* Nothing is allowed: say what is missed and by how much at the nearest point. */
+static void find_miss(struct hm_answer *a, const struct hm_search *s, const struct hm_curve *c)
+{
+    size_t near = least(s, c, excess, fits);
+
+    a->status = HM_STATUS_UNREACHED;
+    if (near == HM_NONE) {
+        a->nearest = least(s, c, memory, any);
+        a->missed = "memory";
+        if (s->cluster && s->cluster->node.memory_bytes > 0)
+            a->nearest_gap = c->points[a->nearest].memory_bytes / s->cluster->node.memory_bytes;
+        return;
+    }
+    const struct hm_point *p = &c->points[near];
+    bool late = s->question->deadline_s > 0 && p->total_s > s->question->deadline_s;
+    a->nearest = near;
+    a->nearest_gap = excess(s, p);
+    a->missed = late ? "deadline" : "budget";
+}
+
+/* More workers do not help at all: the nearest miss is the best of the others. */
+static void check_speedup(struct hm_answer *a, const struct hm_search *s, const struct hm_curve *c)
+{
+    size_t fastest = least(s, c, total, fits), other = HM_NONE;
+
+    if (s->goal != HM_GOAL_TIME || c->count < 2 || fastest != 0 || c->points[0].n != 1)
+        return;
+    for (size_t i = 1; i < c->count; i++)
+        if (c->points[i].fits &&
+            (other == HM_NONE || c->points[i].total_s < c->points[other].total_s))
+            other = i;
+    if (other == HM_NONE) /* nothing else fits: that is not a question of speed */
+        return;
+    a->status = HM_STATUS_NO_SPEEDUP;
+    a->missed = "speedup";
+    a->nearest = other;
+    a->nearest_gap = c->points[other].total_s / c->points[0].total_s;
+}
+
+int hm_answer_choose(struct hm_answer *a, const struct hm_search *s, const struct hm_curve *c,
+                     struct hm_err *err)
+{
+    a->best = hm_curve_best(s, c);
+    a->knee = find_knee(s, c);
+    a->in_deadline = cheapest_in_time(s, c);
+    a->in_budget = fastest_for_money(s, c);
+    a->faster = a->work = a->nearest = HM_NONE;
+    if (a->best == HM_NONE) {
+        find_miss(a, s, c);
+    } else {
+        find_plateau(a, c);
+        check_speedup(a, s, c);
+    }
+    return find_pareto(a, s, c, err);
+}

@@ -1,0 +1,120 @@
+/*
+ * The curve of one combination of job, machine and scheme: every n that is worth renting.
+ *
+ * With g workers in a node, n runs over 1..g and then over whole nodes: nobody rents half of one.
+ * Speedup is relative to the reference n; with weak scaling it is that of the time per instance,
+ * step time / n. The whole job is its iterations, or one iteration where it gives none.
+ */
+#include <math.h>
+
+#include "err.h"
+#include "search.h"
+
+double hm_search_max_n(const struct hm_search *s, bool *ret_ceiling)
+{
+    const struct hm_cluster *c = s->cluster;
+    double per_node = c ? c->node.accelerators : 1;
+    double nodes = c && c->max_nodes > 0 ? c->max_nodes * per_node : 0;
+    double asked = s->question->max_n;
+
+    *ret_ceiling = asked > 0 || nodes > 0;
+    if (asked > 0 && nodes > 0)
+        return fmin(asked, nodes);
+    if (*ret_ceiling)
+        return fmax(asked, nodes);
+    return fmax(HM_DEFAULT_MAX_N, s->reference);
+}
+
+struct hm_variant hm_search_variant(const struct hm_search *s)
+{
+    struct hm_variant variant = HM_VARIANT_INIT;
+
+    variant.scheme = s->scheme;
+    variant.weak = s->weak;
+    return variant;
+}
+
+double hm_search_iterations(const struct hm_search *s, double work, double n)
+{
+    const struct hm_job *job = s->job;
+    double batch = job->batch * work * (s->weak ? n : 1);
+
+    if (job->epochs > 0)
+        return ceil(job->epochs * job->dataset / batch);
+    /* With weak scaling the samples stay the same: n workers take fewer, larger steps. */
+    double iterations = job->iterations > 0 ? job->iterations : 1;
+    return s->weak ? iterations * s->reference / n : iterations;
+}
+
+double hm_search_expense(const struct hm_search *s, const struct hm_point *p)
+{
+    double price = s->cluster ? s->cluster->node.price_per_s : -1;
+    return p->nodes * p->total_s * (price < 0 ? 1 : price);
+}
+
+/* Seconds per unit of work: of a step (strong) or of a step's share for one worker (weak). */
+static double per_work(const struct hm_search *s, const struct hm_point *p)
+{
+    return s->weak ? p->time_s / p->n : p->time_s;
+}
+
+static void finish(const struct hm_search *s, const struct hm_point *reference, double work,
+                   struct hm_point *p)
+{
+    bool priced = s->cluster && s->cluster->node.price_per_s >= 0;
+
+    p->speedup = per_work(s, reference) / per_work(s, p);
+    p->efficiency = p->speedup * reference->n / p->n;
+    p->total_s = p->time_s * hm_search_iterations(s, work, p->n);
+    p->cost = priced ? hm_search_expense(s, p) : -1;
+}
+
+static size_t grid_count(double max_n, double per_node)
+{
+    if (max_n <= per_node)
+        return (size_t)max_n;
+    return (size_t)per_node + (size_t)floor(max_n / per_node) - 1;
+}
+
+static double grid_n(size_t i, double per_node)
+{
+    double n = (double)i + 1;
+    return n <= per_node ? n : (n - per_node + 1) * per_node;
+}
+
+int hm_curve_init(struct hm_curve *curve, const struct hm_search *s, const struct hm_model *model,
+                  double work, double max_n, struct hm_err *err)
+{
+    double per_node = s->cluster ? s->cluster->node.accelerators : 1;
+    size_t count = grid_count(max_n, per_node);
+
+    *curve = (struct hm_curve){.count = count};
+    curve->points = hm__calloc(count, sizeof(*curve->points));
+    if (!curve->points)
+        return hm_fail_nomem(err);
+    for (size_t i = 0; i < count; i++)
+        curve->points[i].n = grid_n(i, per_node);
+    curve->reference.n = s->reference;
+    int rc = hm_model_eval(model, curve->points, count, err);
+    if (rc == 0)
+        rc = hm_model_eval(model, &curve->reference, 1, err);
+    if (rc == 0 && curve->reference.time_s <= 0) {
+        rc =
+            hm_fail(err, HM_E_FORMULA, "an iteration takes no time at all at n = %g", s->reference);
+        hm_err_field(err, "compute");
+        hm_err_at(err, s->job->source, s->job->compute_line);
+    }
+    for (size_t i = 0; rc == 0 && i < count; i++)
+        finish(s, &curve->reference, work, &curve->points[i]);
+    if (rc == 0)
+        finish(s, &curve->reference, work, &curve->reference);
+    else
+        hm_curve_release(curve);
+    return rc;
+}
+
+void hm_curve_release(struct hm_curve *curve)
+{
+    hm__free(curve->points);
+    *curve = (struct hm_curve){0};
+}

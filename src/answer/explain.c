@@ -1,0 +1,281 @@
+/*
+ * Why the answer is what it is, and what would change it: the part of the step that limits, the
+ * effect of better hardware or a larger batch, what lies above the ceiling, and the two scenarios
+ * of Ulanov et al.: be x times faster, or do x times the work in the same time.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "collective.h"
+#include "err.h"
+#include "search.h"
+
+static int nomem_unless(const void *pointer, struct hm_err *err)
+{
+    return pointer ? 0 : hm_fail_nomem(err);
+}
+
+/* A faster point exists that does not fit: then it is not the speed of the hardware that limits. */
+static bool limited_by_fit(struct hm_answer *a, const struct hm_search *s, const struct hm_curve *c)
+{
+    const struct hm_point *best = &c->points[a->best];
+
+    for (size_t i = 0; s->goal == HM_GOAL_TIME && i < c->count; i++) {
+        const struct hm_point *p = &c->points[i];
+        if (p->fits || p->total_s >= best->total_s)
+            continue;
+        bool batch = !s->weak && p->n > s->job->batch && s->job->network && !s->job->compute;
+        a->limit = batch ? HM_LIMIT_BATCH : HM_LIMIT_MEMORY;
+        a->limit_share = 1;
+        return true;
+    }
+    return false;
+}
+
+static int explain_limit(struct hm_answer *a, const struct hm_search *s,
+                         const struct hm_model *model, const struct hm_curve *c, struct hm_err *err)
+{
+    const struct hm_point *p = &c->points[a->best == HM_NONE ? a->nearest : a->best];
+    double exposed = fmax(p->time_s - p->compute_s, 0);
+    int step = hm_model_dominant(model, p->n);
+
+    if (a->best != HM_NONE && limited_by_fit(a, s, c)) {
+        a->why = a->limit == HM_LIMIT_BATCH ? "every worker needs at least one sample of the batch"
+                                            : "faster numbers of workers do not fit in memory";
+        return 0;
+    }
+    if (p->time_s <= 0 || p->compute_s >= exposed || step < 0) {
+        a->limit = HM_LIMIT_COMPUTE;
+        a->limit_share = p->time_s > 0 ? fmin(p->compute_s / p->time_s, 1) : 1;
+        a->why = "most of the step is spent computing";
+        return 0;
+    }
+    a->limit_share = exposed / p->time_s;
+    a->limit = p->latency_s < 0                ? HM_LIMIT_COMMUNICATION
+               : p->latency_s > p->bandwidth_s ? HM_LIMIT_LATENCY
+                                               : HM_LIMIT_BANDWIDTH;
+    const struct hm_transfer *t = &s->job->communicate[step];
+    if (t->time) {
+        a->why = "communication as the job's formula gives it";
+        return 0;
+    }
+    enum hm_scheme scheme = hm_scheme_is_allreduce(t->scheme) ? p->scheme : t->scheme;
+    a->why = hm_arena_printf(a->memory, "%s by %s %s",
+                             t->what == HM_PAYLOAD_PARAMETERS  ? "sending parameters"
+                             : t->what == HM_PAYLOAD_GRADIENTS ? "joining gradients"
+                                                               : "moving data",
+                             hm_scheme_name(scheme), hm_collective_growth(scheme));
+    return nomem_unless(a->why, err);
+}
+
+/* Best of a changed job, added to the list of what would help. */
+static int add_help(struct hm_answer *a, const struct hm_search *s, const struct hm_curve *now,
+                    const struct hm_variant *variant, const char *what, struct hm_err *err)
+{
+    struct hm_model *model;
+    struct hm_curve curve;
+    bool ceiling;
+    int rc = hm_model_new(s->job, s->cluster, variant, &model, err);
+
+    if (rc)
+        return rc;
+    rc = hm_curve_init(&curve, s, model, variant->work, hm_search_max_n(s, &ceiling), err);
+    hm_model_free(model);
+    if (rc)
+        return rc;
+    size_t best = hm_curve_best(s, &curve);
+    if (best != HM_NONE && a->best != HM_NONE) {
+        const struct hm_point *p = &curve.points[best], *old = &now->points[a->best];
+        double was = s->weak ? old->time_s / old->n : old->time_s;
+        double is = (s->weak ? p->time_s / p->n : p->time_s) / variant->work;
+        a->help[a->help_count++] = (struct hm_help){
+            .what = what, .n = p->n, .time_s = p->time_s, .speedup = p->speedup, .gain = was / is};
+    }
+    hm_curve_release(&curve);
+    return 0;
+}
+
+enum { HELP_QUANTITIES = 3, HELP_MAX = 4 + HELP_QUANTITIES };
+
+struct lever {
+    const char *name;
+    double elasticity;
+};
+
+/* Keep the quantities of `where:` that matter most, strongest first. */
+static int gather_levers(const struct hm_model *model, const struct hm_formula *f, double n,
+                         struct lever *levers, size_t *count, struct hm_err *err)
+{
+    for (size_t i = 0; f && i < hm_formula_quantity_count(f); i++) {
+        struct lever l = {.name = hm_formula_quantity_name(f, i)};
+        bool known = false;
+        int rc = hm_model_elasticity(model, n, l.name, &l.elasticity, err);
+        if (rc)
+            return rc;
+        for (size_t k = 0; k < *count; k++)
+            known = known || strcmp(levers[k].name, l.name) == 0;
+        if (known || fabs(l.elasticity) < 0.01)
+            continue;
+        size_t at = *count < HELP_QUANTITIES ? (*count)++ : HELP_QUANTITIES;
+        for (; at > 0 && fabs(levers[at - 1].elasticity) < fabs(l.elasticity); at--)
+            if (at < HELP_QUANTITIES)
+                levers[at] = levers[at - 1];
+        if (at < HELP_QUANTITIES)
+            levers[at] = l;
+    }
+    return 0;
+}
+
+static int help_quantities(struct hm_answer *a, const struct hm_search *s,
+                           const struct hm_model *model, const struct hm_curve *c,
+                           struct hm_err *err)
+{
+    struct lever levers[HELP_QUANTITIES];
+    size_t count = 0;
+    double n = c->points[a->best].n;
+    int rc = gather_levers(model, s->job->compute, n, levers, &count, err);
+
+    for (size_t i = 0; rc == 0 && i < s->job->communicate_count; i++)
+        rc = gather_levers(model, s->job->communicate[i].time, n, levers, &count, err);
+    for (size_t i = 0; rc == 0 && i < count; i++) {
+        struct hm_variant variant = hm_search_variant(s);
+        bool more = levers[i].elasticity < 0;
+        variant.quantity = (struct hm_scaled){levers[i].name, more ? 2 : 0.5};
+        const char *what =
+            hm_arena_printf(a->memory, "%s %s", more ? "2x" : "half of", levers[i].name);
+        rc = nomem_unless(what, err);
+        struct hm_err ignored = {0}; /* a changed formula may leave its range: then no advice */
+        if (rc == 0)
+            add_help(a, s, c, &variant, what, &ignored);
+    }
+    return rc;
+}
+
+static int explain_help(struct hm_answer *a, const struct hm_search *s,
+                        const struct hm_model *model, const struct hm_curve *c, struct hm_err *err)
+{
+    const struct hm_cluster *cluster = s->cluster;
+    struct hm_variant v;
+    int rc = 0;
+
+    a->help = hm_arena_alloc(a->memory, HELP_MAX, sizeof(*a->help));
+    if (!a->help)
+        return hm_fail_nomem(err);
+    if (a->best == HM_NONE)
+        return 0;
+    if (cluster && cluster->network.bandwidth_bytes_per_s > 0) {
+        v = hm_search_variant(s);
+        v.bandwidth = 2;
+        rc = add_help(a, s, c, &v, "2x bandwidth", err);
+    }
+    if (rc == 0 && cluster && cluster->network.latency_s > 0) {
+        v = hm_search_variant(s);
+        v.latency = 0.5;
+        rc = add_help(a, s, c, &v, "half the latency", err);
+    }
+    if (rc == 0 && cluster &&
+        (cluster->node.flops_32 > 0 || cluster->node.flops_64 > 0 || cluster->node.flops_16 > 0)) {
+        v = hm_search_variant(s);
+        v.flops = 2;
+        rc = add_help(a, s, c, &v, "2x flop/s", err);
+    }
+    if (rc == 0 && s->job->batch > 0) {
+        v = hm_search_variant(s);
+        v.work = 2;
+        rc = add_help(a, s, c, &v, "2x batch", err);
+    }
+    return rc ? rc : help_quantities(a, s, model, c, err);
+}
+
+/* Is there something better above the ceiling somebody set? */
+static int explain_ceiling(struct hm_answer *a, const struct hm_search *s,
+                           const struct hm_model *model, const struct hm_curve *c)
+{
+    struct hm_err ignored = {0}; /* a formula may stop making sense up there */
+    struct hm_curve beyond;
+    bool ceiling;
+    double max_n = hm_search_max_n(s, &ceiling);
+
+    if (a->best == HM_NONE || s->goal != HM_GOAL_TIME)
+        return 0;
+    a->at_ceiling = a->best + 1 == c->count && c->count > 1;
+    if (!ceiling || max_n > 25000)
+        return 0;
+    if (hm_curve_init(&beyond, s, model, 1, 4 * max_n, &ignored))
+        return 0;
+    size_t best = hm_curve_best(s, &beyond);
+    if (best != HM_NONE && best >= c->count &&
+        beyond.points[best].total_s < 0.999 * c->points[a->best].total_s) {
+        a->beyond_n = beyond.points[best].n;
+        a->beyond_speedup = beyond.points[best].speedup;
+    }
+    hm_curve_release(&beyond);
+    return 0;
+}
+
+int hm_answer_explain(struct hm_answer *a, const struct hm_search *s, const struct hm_model *model,
+                      const struct hm_curve *c, struct hm_err *err)
+{
+    int rc = explain_limit(a, s, model, c, err);
+
+    if (rc == 0)
+        rc = explain_help(a, s, model, c, err);
+    return rc ? rc : explain_ceiling(a, s, model, c);
+}
+
+/* Fewest workers whose time is at most `limit`; else remember the nearest miss. */
+static size_t fewest_within(struct hm_answer *a, const struct hm_point *points, size_t count,
+                            double limit, const char *what)
+{
+    size_t near = HM_NONE;
+
+    for (size_t i = 0; i < count; i++) {
+        if (!points[i].fits)
+            continue;
+        if (points[i].total_s <= limit * (1 + 1e-12))
+            return i;
+        if (near == HM_NONE || points[i].total_s < points[near].total_s)
+            near = i;
+    }
+    if (a->status != HM_STATUS_UNREACHED) { /* also a failed speedup gives way: this was asked */
+        a->status = HM_STATUS_UNREACHED;
+        a->missed = what;
+        a->nearest = near;
+        a->nearest_gap = near == HM_NONE ? 0 : points[near].total_s / limit;
+    }
+    return HM_NONE;
+}
+
+int hm_answer_scenarios(struct hm_answer *a, const struct hm_search *s, const struct hm_curve *c,
+                        struct hm_err *err)
+{
+    const struct hm_question *q = s->question;
+    struct hm_variant variant = hm_search_variant(s);
+    struct hm_model *model;
+    struct hm_curve grown;
+    bool ceiling;
+
+    if (q->faster > 0)
+        a->faster =
+            fewest_within(a, c->points, c->count, c->reference.total_s / q->faster, "faster");
+    if (q->work <= 0)
+        return 0;
+    variant.work = q->work;
+    int rc = hm_model_new(s->job, s->cluster, &variant, &model, err);
+    if (rc)
+        return rc;
+    /* The iterations stay: it is the work of each that grows. */
+    rc = hm_curve_init(&grown, s, model, 1, hm_search_max_n(s, &ceiling), err);
+    hm_model_free(model);
+    if (rc)
+        return rc;
+    a->work_points = hm_arena_alloc(a->memory, grown.count, sizeof(*a->work_points));
+    if (a->work_points)
+        memcpy(a->work_points, grown.points, grown.count * sizeof(*grown.points));
+    else
+        rc = hm_fail_nomem(err);
+    if (rc == 0)
+        a->work = fewest_within(a, grown.points, grown.count, c->reference.total_s, "work");
+    hm_curve_release(&grown);
+    return rc;
+}

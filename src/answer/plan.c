@@ -1,0 +1,396 @@
+/*
+ * hm_plan: from a question to an answer, with the model as the source of f(n).
+ *
+ * Every combination of machine and scheme is searched over all n; the best one is then answered in
+ * full and the others are ranked below it, each with what it loses by.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "err.h"
+#include "search.h"
+
+struct candidate {
+    struct hm_search search;
+    size_t order; /* as given, to break ties */
+    bool feasible;
+    struct hm_point best; /* or the nearest miss */
+    double value;
+    const char *missed;
+};
+
+struct plan {
+    const struct hm_job *job;
+    const struct hm_question *question;
+    struct candidate *candidates;
+    size_t count;
+    struct hm_answer *answer;
+};
+
+static int make_curve(const struct candidate *c, struct hm_curve *curve, struct hm_err *err)
+{
+    struct hm_variant variant = hm_search_variant(&c->search);
+    struct hm_model *model;
+    bool ceiling;
+    int rc = hm_model_new(c->search.job, c->search.cluster, &variant, &model, err);
+
+    if (rc)
+        return rc;
+    rc = hm_curve_init(curve, &c->search, model, 1, hm_search_max_n(&c->search, &ceiling), err);
+    hm_model_free(model);
+    return rc;
+}
+
+/* The nearest miss stands for a combination without a feasible point. */
+static int find_miss(struct candidate *c, const struct hm_curve *curve, struct hm_err *err)
+{
+    struct hm_arena *arena = hm_arena_new();
+    struct hm_answer scratch = {.memory = arena};
+    int rc = arena ? hm_answer_choose(&scratch, &c->search, curve, err) : hm_fail_nomem(err);
+
+    if (rc == 0) {
+        c->best = curve->points[scratch.nearest];
+        c->missed = scratch.missed;
+        c->value = scratch.nearest_gap;
+    }
+    hm_arena_free(arena);
+    return rc;
+}
+
+static int look_at(struct candidate *c, struct hm_err *err)
+{
+    struct hm_curve curve;
+    int rc = make_curve(c, &curve, err);
+
+    if (rc)
+        return rc;
+    size_t best = hm_curve_best(&c->search, &curve);
+    c->feasible = best != HM_NONE;
+    if (c->feasible) {
+        c->best = curve.points[best];
+        c->value = hm_search_value(&c->search, &c->best);
+    } else {
+        rc = find_miss(c, &curve, err);
+    }
+    hm_curve_release(&curve);
+    return rc;
+}
+
+static bool priced(const struct candidate *c)
+{
+    return c->search.cluster && c->search.cluster->node.price_per_s >= 0;
+}
+
+/* Among machines with prices, one without cannot be compared by cost. */
+static void drop_unpriced(struct plan *p)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < p->count; i++)
+        any = any || priced(&p->candidates[i]);
+    for (size_t i = 0; any && i < p->count; i++) {
+        struct candidate *c = &p->candidates[i];
+        if (c->search.goal == HM_GOAL_TIME || priced(c))
+            continue;
+        c->feasible = false;
+        c->missed = "price: none is known";
+        c->value = INFINITY;
+    }
+}
+
+/* Weights that make the least time and the least cost of all candidates count alike. */
+static int choose_weights(struct plan *p, struct hm_err *err)
+{
+    double time_s = INFINITY, expense = INFINITY;
+
+    for (size_t i = 0; i < p->count; i++) {
+        struct hm_curve curve;
+        int rc = make_curve(&p->candidates[i], &curve, err);
+        if (rc)
+            return rc;
+        hm_curve_least(&p->candidates[i].search, &curve, &time_s, &expense);
+        hm_curve_release(&curve);
+    }
+    for (size_t i = 0; i < p->count; i++) {
+        struct hm_search *s = &p->candidates[i].search;
+        if (s->alpha < 0)
+            s->alpha = 1 / fmax(time_s, 1e-300);
+        if (s->beta < 0)
+            s->beta = 1 / fmax(expense, 1e-300);
+    }
+    return 0;
+}
+
+/* Feasible before infeasible, then by value, then in the order given. */
+static int compare_candidates(const void *a, const void *b)
+{
+    const struct candidate *x = a, *y = b;
+
+    if (x->feasible != y->feasible)
+        return x->feasible ? -1 : 1;
+    if (x->value != y->value)
+        return x->value < y->value ? -1 : 1;
+    return x->order < y->order ? -1 : x->order > y->order;
+}
+
+static int check_question(const struct plan *p, const struct hm_search *s, struct hm_err *err)
+{
+    bool has_price = s->cluster && s->cluster->node.price_per_s >= 0;
+    bool ceiling;
+
+    if (p->question->budget >= 0 && !has_price) {
+        hm_fail(err, HM_E_MISSING, "a budget needs a price, and %s has none",
+                s->cluster && s->cluster->name ? s->cluster->name : "the cluster");
+        hm_err_hint(err, "give it with --set cluster.price='$1/h'");
+        hm_err_field(err, "budget");
+        return HM_E_MISSING;
+    }
+    if (hm_search_max_n(s, &ceiling) < s->reference && ceiling) {
+        hm_fail(err, HM_E_RANGE, "the reference of %g workers is more than the ceiling of %g",
+                s->reference, hm_search_max_n(s, &ceiling));
+        hm_err_field(err, "reference");
+        return HM_E_RANGE;
+    }
+    return 0;
+}
+
+static enum hm_goal decide_goal(const struct hm_question *q)
+{
+    if (q->goal != HM_GOAL_AUTO)
+        return q->goal;
+    return q->deadline_s > 0 ? HM_GOAL_COST : HM_GOAL_TIME;
+}
+
+static int make_candidates(struct plan *p, const struct hm_cluster *const *clusters,
+                           size_t cluster_count, const enum hm_scheme *schemes, size_t scheme_count,
+                           struct hm_err *err)
+{
+    const struct hm_cluster *own = p->job->has_cluster ? &p->job->cluster : NULL;
+    size_t machines = cluster_count ? cluster_count : 1, ways = scheme_count ? scheme_count : 1;
+    const struct hm_question *q = p->question;
+
+    p->count = machines * ways;
+    p->candidates = hm__calloc(p->count, sizeof(*p->candidates));
+    if (!p->candidates)
+        return hm_fail_nomem(err);
+    for (size_t i = 0; i < p->count; i++) {
+        struct candidate *c = &p->candidates[i];
+        c->order = i;
+        c->search = (struct hm_search){
+            .job = p->job,
+            .cluster = cluster_count ? clusters[i / ways] : own,
+            .question = q,
+            .goal = decide_goal(q),
+            .scheme = scheme_count ? (int)schemes[i % ways] : -1,
+            .weak = q->weak || p->job->scaling == HM_SCALING_WEAK,
+            .reference = q->reference > 0 ? q->reference : p->job->reference,
+            .alpha = q->alpha,
+            .beta = q->beta,
+        };
+        int rc = check_question(p, &c->search, err);
+        if (rc)
+            return rc;
+    }
+    return 0;
+}
+
+static int rank_candidates(struct plan *p, struct hm_err *err)
+{
+    const struct hm_search *first = &p->candidates[0].search;
+    int rc = 0;
+
+    if (first->goal == HM_GOAL_BALANCE && (first->alpha < 0 || first->beta < 0))
+        rc = choose_weights(p, err);
+    for (size_t i = 0; rc == 0 && i < p->count; i++)
+        rc = look_at(&p->candidates[i], err);
+    if (rc)
+        return rc;
+    drop_unpriced(p);
+    qsort(p->candidates, p->count, sizeof(*p->candidates), compare_candidates);
+    return 0;
+}
+
+static const char *copy(struct hm_answer *a, const char *text)
+{
+    return text ? hm_arena_strdup(a->memory, text) : NULL;
+}
+
+static const char *why_it_loses(struct hm_answer *a, const struct candidate *winner,
+                                const struct candidate *c)
+{
+    if (!c->feasible)
+        return hm_arena_printf(a->memory, "misses the %s", c->missed);
+    double slower = c->best.total_s / winner->best.total_s;
+    if (slower > 1.0005)
+        return hm_arena_printf(a->memory, "%.2fx slower", slower);
+    if (c->best.cost >= 0 && winner->best.cost > 0 && c->best.cost / winner->best.cost > 1.0005)
+        return hm_arena_printf(a->memory, "%.2fx the cost", c->best.cost / winner->best.cost);
+    return "as good";
+}
+
+static int fill_ranking(struct plan *p, struct hm_err *err)
+{
+    struct hm_answer *a = p->answer;
+
+    if (p->count < 2)
+        return 0;
+    a->ranking = hm_arena_alloc(a->memory, p->count, sizeof(*a->ranking));
+    if (!a->ranking)
+        return hm_fail_nomem(err);
+    for (size_t i = 0; i < p->count; i++) {
+        const struct candidate *c = &p->candidates[i];
+        struct hm_rank *r = &a->ranking[i];
+        *r = (struct hm_rank){.feasible = c->feasible,
+                              .n = c->best.n,
+                              .time_s = c->best.time_s,
+                              .total_s = c->best.total_s,
+                              .cost = c->best.cost,
+                              .speedup = c->best.speedup};
+        const char *name = c->search.cluster ? c->search.cluster->name : NULL;
+        r->machine = copy(a, name);
+        r->scheme = c->search.scheme >= 0 ? hm_scheme_name((enum hm_scheme)c->search.scheme) : NULL;
+        if (i > 0 || !c->feasible)
+            r->why = why_it_loses(a, &p->candidates[0], c);
+        if ((name && !r->machine) || ((i > 0 || !c->feasible) && !r->why))
+            return hm_fail_nomem(err);
+        a->rank_count++;
+    }
+    return 0;
+}
+
+static void add_note(struct hm_answer *a, const char *text)
+{
+    if (text)
+        a->notes[a->note_count++] = text;
+}
+
+static int fill_notes(struct hm_answer *a, const struct hm_search *s, const struct hm_model *model,
+                      struct hm_err *err)
+{
+    const struct hm_job *job = s->job;
+    const char *note;
+
+    a->notes = hm_arena_alloc(a->memory, 16, sizeof(*a->notes));
+    if (!a->notes)
+        return hm_fail_nomem(err);
+    if (job->communicate_assumed && s->scheme < 0)
+        add_note(a, "the job does not say how it communicates: at each n the fastest all-reduce of "
+                    "the gradients is assumed");
+    for (size_t i = 0; i < 6 && (note = hm_model_note(model, i)); i++)
+        add_note(a, copy(a, note));
+    if (!a->whole_job && (s->question->deadline_s > 0 || s->question->budget >= 0))
+        add_note(a, "deadline and budget are for one iteration: the job gives no iterations or "
+                    "epochs");
+    if (s->question->deadline_s > 0 && !a->priced)
+        add_note(a, "no price is known: the cheapest is the one with the fewest node-hours");
+    if (job->network && job->network->layer_count == 0 && !job->memory_needed && s->cluster &&
+        s->cluster->node.memory_bytes > 0)
+        add_note(a, "only totals of the network are known: activations are not in the memory");
+    if (s->goal == HM_GOAL_BALANCE && (s->question->alpha < 0 || s->question->beta < 0))
+        add_note(a, "weights of the balance: the least time and the least cost count alike");
+    return 0;
+}
+
+static int fill_names(struct hm_answer *a, const struct hm_search *s, struct hm_err *err)
+{
+    const struct hm_cluster *c = s->cluster;
+    const struct hm_job *job = s->job;
+
+    a->job = copy(a, job->name);
+    a->machine = c ? copy(a, c->name) : NULL;
+    a->fabric = c ? copy(a, c->fabric) : NULL;
+    if ((job->name && !a->job) || (c && c->name && !a->machine) || (c && c->fabric && !a->fabric))
+        return hm_fail_nomem(err);
+    a->measured_count = job->measured_count;
+    a->measured = hm_arena_alloc(a->memory, job->measured_count, sizeof(*a->measured));
+    if (!a->measured)
+        return hm_fail_nomem(err);
+    if (job->measured_count)
+        memcpy(a->measured, job->measured, job->measured_count * sizeof(*a->measured));
+    return 0;
+}
+
+/* The fields that come straight from the search and its curve. */
+static int fill_curve(struct hm_answer *a, const struct hm_search *s, const struct hm_curve *c,
+                      struct hm_err *err)
+{
+    a->provenance = "model";
+    a->goal = s->goal;
+    a->scaling = s->weak ? HM_SCALING_WEAK : HM_SCALING_STRONG;
+    a->question = *s->question;
+    a->question.alpha = s->alpha;
+    a->question.beta = s->beta;
+    a->reference = s->reference;
+    a->whole_job = s->job->iterations > 0 || s->job->epochs > 0;
+    a->price_per_s = s->cluster ? s->cluster->node.price_per_s : -1;
+    a->priced = a->price_per_s >= 0;
+    a->accelerators = s->cluster ? s->cluster->node.accelerators : 1;
+    a->points = hm_arena_alloc(a->memory, c->count, sizeof(*a->points));
+    if (!a->points)
+        return hm_fail_nomem(err);
+    memcpy(a->points, c->points, c->count * sizeof(*a->points));
+    a->point_count = c->count;
+    return fill_names(a, s, err);
+}
+
+static int answer_in_full(struct plan *p, struct hm_err *err)
+{
+    const struct hm_search *s = &p->candidates[0].search;
+    struct hm_variant variant = hm_search_variant(s);
+    struct hm_answer *a = p->answer;
+    struct hm_model *model;
+    struct hm_curve curve;
+    bool ceiling;
+    int rc = hm_model_new(s->job, s->cluster, &variant, &model, err);
+
+    if (rc)
+        return rc;
+    rc = hm_curve_init(&curve, s, model, 1, hm_search_max_n(s, &ceiling), err);
+    if (rc == 0) {
+        rc = fill_curve(a, s, &curve, err);
+        if (rc == 0)
+            rc = hm_answer_choose(a, s, &curve, err);
+        if (rc == 0)
+            rc = hm_answer_explain(a, s, model, &curve, err);
+        if (rc == 0)
+            rc = hm_answer_scenarios(a, s, &curve, err);
+        if (rc == 0)
+            rc = fill_notes(a, s, model, err);
+        if (rc == 0 && a->best != HM_NONE && a->whole_job)
+            a->iterations = hm_search_iterations(s, 1, a->points[a->best].n);
+        hm_curve_release(&curve);
+    }
+    hm_model_free(model);
+    return rc;
+}
+
+int hm_plan(const struct hm_job *job, const struct hm_cluster *const *clusters,
+            size_t cluster_count, const enum hm_scheme *schemes, size_t scheme_count,
+            const struct hm_question *question, struct hm_answer **ret_answer, struct hm_err *err)
+{
+    struct plan p = {.job = job, .question = question};
+    struct hm_arena *arena = NULL;
+    int rc = hm_question_check(question, err);
+
+    if (rc == 0 && !(arena = hm_arena_new()))
+        rc = hm_fail_nomem(err);
+    if (rc == 0 && !(p.answer = hm_arena_alloc(arena, 1, sizeof(*p.answer))))
+        rc = hm_fail_nomem(err);
+    if (rc == 0) {
+        p.answer->memory = arena;
+        rc = make_candidates(&p, clusters, cluster_count, schemes, scheme_count, err);
+    }
+    if (rc == 0)
+        rc = rank_candidates(&p, err);
+    if (rc == 0)
+        rc = answer_in_full(&p, err);
+    if (rc == 0)
+        rc = fill_ranking(&p, err);
+    hm__free(p.candidates);
+    if (rc == 0)
+        *ret_answer = p.answer;
+    else
+        hm_arena_free(arena);
+    return rc;
+}

@@ -1,0 +1,63 @@
+/* Inside of the search for an answer, shared by its steps. */
+#ifndef HM_SEARCH_H
+#define HM_SEARCH_H
+
+#include "howmany.h"
+#include "memory.h"
+#include "model.h"
+
+enum { HM_DEFAULT_MAX_N = 1024 };
+
+/* One combination to look at, and how it is judged. */
+struct hm_search {
+    const struct hm_job *job;
+    const struct hm_cluster *cluster; /* NULL when the job is formulas alone */
+    const struct hm_question *question;
+    enum hm_goal goal; /* decided */
+    int scheme;        /* enum hm_scheme or -1 */
+    bool weak;
+    double reference;
+    double alpha, beta; /* of the balance; negative until they are chosen */
+};
+
+/* A curve: points for the n that are worth looking at. */
+struct hm_curve {
+    struct hm_point *points; /* owned */
+    size_t count;
+    struct hm_point reference; /* the point speedups are relative to */
+};
+
+/* Largest n to consider; *ret_ceiling tells whether it is a limit somebody set. */
+double hm_search_max_n(const struct hm_search *search, bool *ret_ceiling);
+/* Variant of the model for this search, to be changed by "what if". */
+struct hm_variant hm_search_variant(const struct hm_search *search);
+/* Evaluate the curve up to max_n; released with hm_curve_release. */
+int hm_curve_init(struct hm_curve *curve, const struct hm_search *search,
+                  const struct hm_model *model, double work, double max_n, struct hm_err *err);
+void hm_curve_release(struct hm_curve *curve);
+
+/* Iterations of the whole job at n workers, with the work factor; 1 when the job gives none. */
+double hm_search_iterations(const struct hm_search *search, double work, double n);
+/* Money, or node-seconds where no price is known: what "cheap" means for this search. */
+double hm_search_expense(const struct hm_search *search, const struct hm_point *point);
+/* Whether a point fits and meets deadline and budget. */
+bool hm_search_allows(const struct hm_search *search, const struct hm_point *point);
+/* What is to be made small. */
+double hm_search_value(const struct hm_search *search, const struct hm_point *point);
+
+/* Index of the best point, HM_NONE if none is allowed. Fewer workers win ties. */
+size_t hm_curve_best(const struct hm_search *search, const struct hm_curve *curve);
+/* Lower *time_s and *expense to the least on the curve, each by itself. */
+void hm_curve_least(const struct hm_search *search, const struct hm_curve *curve, double *time_s,
+                    double *expense);
+
+/* The parts of an answer, each filling its fields from the curve. */
+int hm_answer_choose(struct hm_answer *answer, const struct hm_search *search,
+                     const struct hm_curve *curve, struct hm_err *err);
+int hm_answer_explain(struct hm_answer *answer, const struct hm_search *search,
+                      const struct hm_model *model, const struct hm_curve *curve,
+                      struct hm_err *err);
+int hm_answer_scenarios(struct hm_answer *answer, const struct hm_search *search,
+                        const struct hm_curve *curve, struct hm_err *err);
+
+#endif

@@ -1,0 +1,139 @@
+/*
+ * Comparing with the literature: a job may carry the figures it must reproduce, and measured
+ * speedups, whose mean absolute percentage error is then a figure too (with and without the
+ * reference point, which is right by construction).
+ */
+#include <math.h>
+#include <string.h>
+
+#include "err.h"
+#include "howmany.h"
+#include "memory.h"
+
+/* Whether a value rounds to the published one at that many significant digits. */
+static bool agrees(double value, double published, double digits)
+{
+    if (published == 0)
+        return value == 0;
+    double last = pow(10, floor(log10(fabs(published))) - digits + 1);
+    return fabs(value - published) <= 0.5 * last * (1 + 1e-6);
+}
+
+static const struct hm_point *point_at(const struct hm_answer *a, double n)
+{
+    for (size_t i = 0; i < a->point_count; i++)
+        if (a->points[i].n == n)
+            return &a->points[i];
+    return NULL;
+}
+
+static double mape(const struct hm_answer *a, bool without_reference)
+{
+    double sum = 0;
+    size_t count = 0;
+
+    for (size_t i = 0; i < a->measured_count; i++) {
+        const struct hm_point *p = point_at(a, a->measured[i].n);
+        if (!p || (without_reference && p->n == a->reference))
+            continue;
+        sum += fabs(p->speedup - a->measured[i].speedup) / a->measured[i].speedup;
+        count++;
+    }
+    return count ? 100 * sum / (double)count : NAN;
+}
+
+static double figure(const struct hm_answer *a, const struct hm_expect *e)
+{
+    const struct hm_point *p = point_at(a, e->n);
+
+    if (strcmp(e->what, "mape") == 0)
+        return mape(a, false);
+    if (strcmp(e->what, "mape_without_reference") == 0)
+        return mape(a, true);
+    if (strcmp(e->what, "best_n") == 0)
+        return a->best == HM_NONE ? NAN : a->points[a->best].n;
+    if (strcmp(e->what, "best_speedup") == 0)
+        return a->best == HM_NONE ? NAN : a->points[a->best].speedup;
+    if (!p)
+        return NAN;
+    return strcmp(e->what, "time") == 0 ? p->time_s : p->speedup;
+}
+
+static void add_check(struct hm_validation *v, const char *what, double n, double value,
+                      double published, double digits)
+{
+    v->checks[v->count++] = (struct hm_check){.what = what,
+                                              .n = n,
+                                              .value = value,
+                                              .published = published,
+                                              .digits = digits,
+                                              .agrees = agrees(value, published, digits)};
+}
+
+/* Parameters are exact; flop are published with four or five digits. */
+static int check_network(struct hm_validation *v, const struct hm_job *job, struct hm_err *err)
+{
+    const struct hm_network *network = job->network;
+    struct hm_counts *counts;
+
+    if (!network || (network->published_parameters == 0 && network->published_forward_flop == 0))
+        return 0;
+    int rc = hm_counts_new(network, job->source, &counts, err);
+    if (rc)
+        return rc;
+    if (network->published_parameters > 0)
+        add_check(v, "parameters", 0, counts->parameters, network->published_parameters, 12);
+    if (network->published_forward_flop > 0)
+        add_check(v, "forward flop", 0, counts->forward_flop, network->published_forward_flop, 4);
+    hm_counts_free(counts);
+    return 0;
+}
+
+static int check_figures(struct hm_validation *v, const struct hm_job *job, struct hm_err *err)
+{
+    struct hm_question question = HM_QUESTION_INIT;
+
+    if (job->expect_count == 0)
+        return 0;
+    int rc = hm_plan(job, NULL, 0, NULL, 0, &question, &v->answer, err);
+    for (size_t i = 0; rc == 0 && i < job->expect_count; i++) {
+        const struct hm_expect *e = &job->expect[i];
+        add_check(v, e->what, e->n, figure(v->answer, e), e->value, e->digits);
+    }
+    return rc;
+}
+
+int hm_validate(const struct hm_job *job, struct hm_validation **ret_validation, struct hm_err *err)
+{
+    struct hm_arena *arena = hm_arena_new();
+    struct hm_validation *v = arena ? hm_arena_alloc(arena, 1, sizeof(*v)) : NULL;
+    int rc = v ? 0 : hm_fail_nomem(err);
+
+    if (rc == 0) {
+        v->memory = arena;
+        v->name = job->name ? hm_arena_strdup(arena, job->name) : NULL;
+        v->checks = hm_arena_alloc(arena, job->expect_count + 2, sizeof(*v->checks));
+        if (!v->checks || (job->name && !v->name))
+            rc = hm_fail_nomem(err);
+    }
+    if (rc == 0)
+        rc = check_network(v, job, err);
+    if (rc == 0)
+        rc = check_figures(v, job, err);
+    if (rc == 0) {
+        *ret_validation = v;
+        return 0;
+    }
+    if (v)
+        hm_answer_free(v->answer);
+    hm_arena_free(arena);
+    return rc;
+}
+
+void hm_validation_free(struct hm_validation *v)
+{
+    if (!v)
+        return;
+    hm_answer_free(v->answer);
+    hm_arena_free(v->memory);
+}

@@ -1,0 +1,85 @@
+/* Errors: a caller-owned record with fixed-size texts, so that reporting never allocates. */
+#include "err.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *hm_version(void)
+{
+    return HM_VERSION;
+}
+
+const char *hm_strerror(int code)
+{
+    switch (code) {
+    case HM_OK:
+        return "no error";
+#define HM_ERR_TEXT(name, value, text)                                                             \
+    case value:                                                                                    \
+        return text;
+        HM_ERR_MAP(HM_ERR_TEXT)
+#undef HM_ERR_TEXT
+    default:
+        return "unknown error";
+    }
+}
+
+/* What a person typed may hold control characters; they must not reach a terminal. */
+static void clean(char *text)
+{
+    for (; *text; text++)
+        if ((unsigned char)*text < 0x20 || *text == 0x7f)
+            *text = '?';
+}
+
+int hm_fail(struct hm_err *err, int code, const char *format, ...)
+{
+    va_list args;
+
+    if (!err || err->code)
+        return code;
+    err->code = code;
+    va_start(args, format);
+    vsnprintf(err->message, sizeof(err->message), format, args);
+    va_end(args);
+    clean(err->message);
+    return code;
+}
+
+int hm_fail_nomem(struct hm_err *err)
+{
+    return hm_fail(err, HM_E_NOMEM, "%s", hm_strerror(HM_E_NOMEM));
+}
+
+void hm_err_hint(struct hm_err *err, const char *format, ...)
+{
+    va_list args;
+
+    if (!err || err->hint[0])
+        return;
+    va_start(args, format);
+    vsnprintf(err->hint, sizeof(err->hint), format, args);
+    va_end(args);
+    clean(err->hint);
+}
+
+void hm_err_field(struct hm_err *err, const char *field)
+{
+    if (!err || err->field[0] || !field)
+        return;
+    snprintf(err->field, sizeof(err->field), "%s", field);
+    clean(err->field);
+}
+
+void hm_err_at(struct hm_err *err, const char *source, int line)
+{
+    if (!err)
+        return;
+    if (!err->source[0] && source) {
+        snprintf(err->source, sizeof(err->source), "%s", source);
+        clean(err->source);
+        if (!err->line)
+            err->line = line;
+    }
+}

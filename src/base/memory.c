@@ -1,0 +1,158 @@
+/*
+ * Checked allocation, and an arena.
+ *
+ * Objects that are read from files (jobs, catalogs, answers) hold many small strings and arrays
+ * with one life. Each owns one arena, so that freeing a half-built object is the same as freeing
+ * a whole one and no list of frees has to be kept in step with a struct.
+ */
+#include "memory.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The only state outside an object in this library; it is for tests alone and off otherwise. */
+static long fail_after = -1;
+
+void hm__alloc_fail_after(long after)
+{
+    fail_after = after;
+}
+
+static bool must_fail(void)
+{
+    if (fail_after < 0)
+        return false;
+    if (fail_after == 0)
+        return true;
+    fail_after--;
+    return false;
+}
+
+void *hm__calloc(size_t count, size_t size)
+{
+    if (must_fail())
+        return NULL;
+    return calloc(count ? count : 1, size ? size : 1);
+}
+
+void *hm__realloc(void *pointer, size_t count, size_t size)
+{
+    if (must_fail())
+        return NULL;
+    if (size && count > SIZE_MAX / size)
+        return NULL;
+    size_t bytes = count * size;
+    return realloc(pointer, bytes ? bytes : 1);
+}
+
+void hm__free(void *pointer)
+{
+    free(pointer);
+}
+
+struct chunk {
+    struct chunk *next;
+    size_t used, size;
+    max_align_t bytes[];
+};
+
+struct owned {
+    struct owned *next;
+    void *object;
+    void (*release)(void *object);
+};
+
+struct hm_arena {
+    struct chunk *chunks;
+    struct owned *owned;
+};
+
+enum { CHUNK_BYTES = 8192 };
+
+struct hm_arena *hm_arena_new(void)
+{
+    return hm__calloc(1, sizeof(struct hm_arena));
+}
+
+void hm_arena_free(struct hm_arena *arena)
+{
+    if (!arena)
+        return;
+    for (struct owned *o = arena->owned; o; o = o->next)
+        o->release(o->object);
+    while (arena->chunks) {
+        struct chunk *next = arena->chunks->next;
+        hm__free(arena->chunks);
+        arena->chunks = next;
+    }
+    hm__free(arena);
+}
+
+void *hm_arena_alloc(struct hm_arena *arena, size_t count, size_t size)
+{
+    const size_t align = sizeof(max_align_t);
+
+    if (size && count > (SIZE_MAX / 2) / size)
+        return NULL;
+    size_t need = (count * size + align - 1) / align * align;
+    if (need == 0)
+        need = align;
+    struct chunk *c = arena->chunks;
+    if (!c || c->size - c->used < need) {
+        size_t room = need > CHUNK_BYTES ? need : CHUNK_BYTES;
+        c = hm__calloc(1, sizeof(*c) + room);
+        if (!c)
+            return NULL;
+        c->size = room;
+        c->next = arena->chunks;
+        arena->chunks = c;
+    }
+    void *p = (char *)c->bytes + c->used;
+    c->used += need;
+    return p;
+}
+
+char *hm_arena_strndup(struct hm_arena *arena, const char *text, size_t length)
+{
+    char *copy = hm_arena_alloc(arena, length + 1, 1);
+    if (copy)
+        memcpy(copy, text, length);
+    return copy;
+}
+
+char *hm_arena_strdup(struct hm_arena *arena, const char *text)
+{
+    return hm_arena_strndup(arena, text, strlen(text));
+}
+
+char *hm_arena_printf(struct hm_arena *arena, const char *format, ...)
+{
+    va_list args, again;
+    char *text = NULL;
+
+    va_start(args, format);
+    va_copy(again, args);
+    int length = vsnprintf(NULL, 0, format, args);
+    if (length >= 0)
+        text = hm_arena_alloc(arena, (size_t)length + 1, 1);
+    if (text)
+        vsnprintf(text, (size_t)length + 1, format, again);
+    va_end(again);
+    va_end(args);
+    return text;
+}
+
+int hm_arena_own(struct hm_arena *arena, void *object, void (*release)(void *object))
+{
+    struct owned *o = hm_arena_alloc(arena, 1, sizeof(*o));
+    if (!o)
+        return HM_E_NOMEM;
+    o->object = object;
+    o->release = release;
+    o->next = arena->owned;
+    arena->owned = o;
+    return 0;
+}

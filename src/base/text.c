@@ -1,0 +1,204 @@
+/* Growing texts, spelling suggestions, and reading of decimal numbers. */
+#include "text.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "err.h"
+#include "memory.h"
+
+static bool reserve(struct hm_text *text, size_t more)
+{
+    if (text->failed)
+        return false;
+    if (text->length + more + 1 <= text->room)
+        return true;
+    size_t room = text->room ? text->room * 2 : 256;
+    while (room < text->length + more + 1)
+        room *= 2;
+    char *data = hm__realloc(text->data, room, 1);
+    if (!data) {
+        text->failed = true;
+        return false;
+    }
+    text->data = data;
+    text->room = room;
+    return true;
+}
+
+void hm_text_add_n(struct hm_text *text, const char *piece, size_t length)
+{
+    if (!reserve(text, length))
+        return;
+    memcpy(text->data + text->length, piece, length);
+    text->length += length;
+    text->data[text->length] = '\0';
+}
+
+void hm_text_add(struct hm_text *text, const char *piece)
+{
+    hm_text_add_n(text, piece, strlen(piece));
+}
+
+void hm_text_addf(struct hm_text *text, const char *format, ...)
+{
+    va_list args, again;
+
+    va_start(args, format);
+    va_copy(again, args);
+    int length = vsnprintf(NULL, 0, format, args);
+    if (length >= 0 && reserve(text, (size_t)length)) {
+        vsnprintf(text->data + text->length, (size_t)length + 1, format, again);
+        text->length += (size_t)length;
+    }
+    va_end(again);
+    va_end(args);
+}
+
+void hm_text_repeat(struct hm_text *text, const char *piece, size_t times)
+{
+    while (times-- > 0)
+        hm_text_add(text, piece);
+}
+
+void hm_text_release(struct hm_text *text)
+{
+    hm__free(text->data);
+    *text = (struct hm_text){0};
+}
+
+int hm_text_take(struct hm_text *text, char **ret_text, struct hm_err *err)
+{
+    hm_text_add(text, "");
+    if (text->failed) {
+        hm_text_release(text);
+        return hm_fail_nomem(err);
+    }
+    *ret_text = text->data;
+    *text = (struct hm_text){0};
+    return 0;
+}
+
+void hm_text_free(char *text)
+{
+    hm__free(text);
+}
+
+size_t hm_text_columns(const char *text)
+{
+    size_t columns = 0;
+    for (; *text; text++)
+        columns += ((unsigned char)*text & 0xc0) != 0x80;
+    return columns;
+}
+
+enum { SUGGEST_MAX = 48 };
+
+static char fold(char c)
+{
+    if (c >= 'A' && c <= 'Z')
+        return (char)(c - 'A' + 'a');
+    return c == '_' || c == ' ' ? '-' : c;
+}
+
+/* Edit distance with transpositions (optimal string alignment), case and -_ folded. */
+static size_t distance(const char *a, size_t la, const char *b, size_t lb)
+{
+    size_t rows[3][SUGGEST_MAX + 1];
+
+    for (size_t j = 0; j <= lb; j++)
+        rows[0][j] = j;
+    for (size_t i = 1; i <= la; i++) {
+        size_t *now = rows[i % 3], *up = rows[(i + 2) % 3], *up2 = rows[(i + 1) % 3];
+        now[0] = i;
+        for (size_t j = 1; j <= lb; j++) {
+            bool same = fold(a[i - 1]) == fold(b[j - 1]);
+            size_t best = up[j - 1] + !same;
+            if (up[j] + 1 < best)
+                best = up[j] + 1;
+            if (now[j - 1] + 1 < best)
+                best = now[j - 1] + 1;
+            if (i > 1 && j > 1 && fold(a[i - 1]) == fold(b[j - 2]) &&
+                fold(a[i - 2]) == fold(b[j - 1]) && up2[j - 2] + 1 < best)
+                best = up2[j - 2] + 1;
+            now[j] = best;
+        }
+    }
+    return rows[la % 3][lb];
+}
+
+const char *hm_suggest(const char *word, const char *(*next)(const void *context, size_t i),
+                       const void *context)
+{
+    const char *best = NULL, *candidate;
+    size_t length = strlen(word), best_distance = 0;
+
+    if (length == 0 || length > SUGGEST_MAX)
+        return NULL;
+    for (size_t i = 0; (candidate = next(context, i)); i++) {
+        size_t lc = strlen(candidate);
+        if (lc > SUGGEST_MAX)
+            continue;
+        size_t d = distance(word, length, candidate, lc);
+        size_t allowed = (length < lc ? length : lc) / 3 + 1;
+        bool prefix = length >= 3 && lc > length && strncmp(word, candidate, length) == 0;
+        if (prefix && d > allowed)
+            d = allowed;
+        if (d <= allowed && (!best || d < best_distance)) {
+            best = candidate;
+            best_distance = d;
+        }
+    }
+    return best;
+}
+
+static bool digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/*
+ * strtod follows the locale and takes "inf", "nan" and hexadecimal; a job file must mean the same
+ * everywhere. Up to 15 digits and powers of ten up to 10^27 the result is correctly rounded, since
+ * both parts are exact in a long double; digits beyond the 16th only move the point.
+ */
+size_t hm_number_read(const char *text, double *ret_value)
+{
+    const char *p = text;
+    double mantissa = 0;
+    int point = 0, digits = 0, exponent = 0;
+    bool seen_point = false;
+
+    for (; digit(*p) || (*p == '.' && !seen_point) || (*p == '_' && digits && digit(p[1])); p++) {
+        if (*p == '_')
+            continue;
+        if (*p == '.') {
+            seen_point = true;
+            continue;
+        }
+        if (mantissa < 9e15)
+            mantissa = mantissa * 10 + (*p - '0');
+        else
+            point++;
+        digits++;
+        point -= seen_point;
+    }
+    if (digits == 0)
+        return 0;
+    if ((*p == 'e' || *p == 'E') &&
+        (digit(p[1]) || ((p[1] == '+' || p[1] == '-') && digit(p[2])))) {
+        bool minus = p[1] == '-';
+        p += digit(p[1]) ? 1 : 2;
+        for (; digit(*p); p++)
+            if (exponent < 10000)
+                exponent = exponent * 10 + (*p - '0');
+        exponent = minus ? -exponent : exponent;
+    }
+    exponent += point;
+    long double value = mantissa;
+    *ret_value =
+        (double)(exponent < 0 ? value / powl(10.0L, -exponent) : value * powl(10.0L, exponent));
+    return (size_t)(p - text);
+}

@@ -1,0 +1,234 @@
+/*
+ * Evaluating a compiled formula over a vector of n.
+ *
+ * The vector is cut into blocks that stay in the first-level cache; what does not depend on n is
+ * computed once. Each operation is a plain loop over a block, which the compiler can vectorise.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "err.h"
+#include "memory.h"
+#include "program.h"
+
+enum { BLOCK = 256 };
+
+/* A workspace holds one row of BLOCK values for each node. */
+static double *row(double *space, int node)
+{
+    return space + (size_t)node * BLOCK;
+}
+
+#define LOOP(expression)                                                                           \
+    do {                                                                                           \
+        for (size_t i = 0; i < count; i++)                                                         \
+            out[i] = (expression);                                                                 \
+    } while (0)
+
+/* The operations worth a loop of their own; the rest go through hm__apply. */
+static void run_node(const struct hm__node *node, double *space, double *out, size_t count)
+{
+    const double *a = row(space, node->operand[0]);
+    const double *b = node->operand[1] < 0 ? a : row(space, node->operand[1]);
+    const double *c = node->operand[2] < 0 ? a : row(space, node->operand[2]);
+
+    switch (node->op) {
+    case HM__OP_ADD:
+        LOOP(a[i] + b[i]);
+        break;
+    case HM__OP_SUB:
+        LOOP(a[i] - b[i]);
+        break;
+    case HM__OP_MUL:
+        LOOP(a[i] * b[i]);
+        break;
+    case HM__OP_DIV:
+        LOOP(a[i] / b[i]);
+        break;
+    case HM__OP_LOG2:
+        LOOP(log2(a[i]));
+        break;
+    case HM__OP_SQRT:
+        LOOP(sqrt(a[i]));
+        break;
+    case HM__OP_CEIL:
+        LOOP(ceil(a[i]));
+        break;
+    default:
+        LOOP(hm__apply(node->op, a[i], b[i], c[i]));
+        break;
+    }
+}
+#undef LOOP
+
+static double scale_of(const struct hm_formula *f, const struct hm__node *node,
+                       const struct hm_scaled *scaled)
+{
+    if (!scaled || !scaled->name || node->op != HM__OP_DEFINE ||
+        strcmp(f->names[node->definition], scaled->name) != 0)
+        return 1;
+    return scaled->factor;
+}
+
+/* Value of a node that does not depend on n. */
+static double uniform(const struct hm_formula *f, const struct hm__node *node, double *space,
+                      const double *symbols, const struct hm_scaled *scaled)
+{
+    double operand[3] = {0};
+
+    if (node->op == HM__OP_CONST)
+        return node->value;
+    if (node->op == HM__OP_SYMBOL)
+        return symbols[node->symbol];
+    for (int k = 0; k < 3; k++)
+        if (node->operand[k] >= 0)
+            operand[k] = row(space, node->operand[k])[0];
+    return hm__apply(node->op, operand[0], operand[1], operand[2]) * scale_of(f, node, scaled);
+}
+
+static void run_block(const struct hm_formula *f, const struct hm_scaled *scaled, double *space,
+                      const double *n, size_t count)
+{
+    for (size_t k = 0; k < f->node_count; k++) {
+        const struct hm__node *node = &f->nodes[k];
+        double *out = row(space, (int)k);
+        if (!node->varies)
+            continue;
+        if (node->op == HM__OP_SYMBOL) {
+            memcpy(out, n, count * sizeof(*n));
+            continue;
+        }
+        run_node(node, space, out, count);
+        double factor = scale_of(f, node, scaled);
+        for (size_t i = 0; factor != 1 && i < count; i++)
+            out[i] *= factor;
+    }
+}
+
+int hm_formula_eval(const struct hm_formula *f, const double *symbols,
+                    const struct hm_scaled *scaled, const double *n, size_t count, double *values,
+                    struct hm_err *err)
+{
+    double *space = hm__calloc(f->node_count * BLOCK, sizeof(*space));
+    if (!space)
+        return hm_fail_nomem(err);
+    for (size_t k = 0; k < f->node_count; k++) {
+        if (f->nodes[k].varies)
+            continue;
+        double value = uniform(f, &f->nodes[k], space, symbols, scaled);
+        for (size_t i = 0; i < BLOCK; i++)
+            row(space, (int)k)[i] = value;
+    }
+    for (size_t start = 0; start < count; start += BLOCK) {
+        size_t length = count - start < BLOCK ? count - start : BLOCK;
+        run_block(f, scaled, space, n + start, length);
+        memcpy(values + start, row(space, f->result), length * sizeof(*values));
+    }
+    hm__free(space);
+    return 0;
+}
+
+/* d(op)/dx given the operands a, b, c, their derivatives da, db, dc and the value v. */
+static double derivative(enum hm__op op, const double *x, const double *d, double v)
+{
+    switch (op) {
+    case HM__OP_DEFINE:
+        return d[0];
+    case HM__OP_NEG:
+        return -d[0];
+    case HM__OP_ADD:
+        return d[0] + d[1];
+    case HM__OP_SUB:
+        return d[0] - d[1];
+    case HM__OP_MUL:
+        return d[0] * x[1] + x[0] * d[1];
+    case HM__OP_DIV:
+        return (d[0] - v * d[1]) / x[1];
+    case HM__OP_POW:
+        return (d[0] == 0 ? 0 : x[1] * pow(x[0], x[1] - 1) * d[0]) +
+               (d[1] == 0 ? 0 : v * log(x[0]) * d[1]);
+    case HM__OP_SELECT:
+        return x[0] != 0 ? d[1] : d[2];
+    case HM__OP_LOG2:
+        return d[0] / (x[0] * log(2));
+    case HM__OP_LN:
+        return d[0] / x[0];
+    case HM__OP_LOG10:
+        return d[0] / (x[0] * log(10));
+    case HM__OP_EXP:
+        return v * d[0];
+    case HM__OP_SQRT:
+        return d[0] == 0 ? 0 : d[0] / (2 * v);
+    case HM__OP_ABS:
+        return x[0] < 0 ? -d[0] : d[0];
+    case HM__OP_MIN:
+        return x[0] < x[1] ? d[0] : d[1];
+    case HM__OP_MAX:
+        return x[0] > x[1] ? d[0] : d[1];
+    default:
+        return 0; /* constants, steps and comparisons are flat */
+    }
+}
+
+int hm_formula_derive(const struct hm_formula *f, const double *symbols, double n, const char *name,
+                      bool relative, double *ret_value, double *ret_derivative, struct hm_err *err)
+{
+    double *values = hm__calloc(f->node_count * 2, sizeof(*values));
+    if (!values)
+        return hm_fail_nomem(err);
+    double *slopes = values + f->node_count;
+    for (size_t k = 0; k < f->node_count; k++) {
+        const struct hm__node *node = &f->nodes[k];
+        double x[3] = {0}, d[3] = {0};
+        for (int j = 0; j < 3; j++) {
+            if (node->operand[j] >= 0) {
+                x[j] = values[node->operand[j]];
+                d[j] = slopes[node->operand[j]];
+            }
+        }
+        if (node->op == HM__OP_CONST)
+            x[0] = node->value;
+        else if (node->op == HM__OP_SYMBOL)
+            x[0] = node->varies ? n : symbols[node->symbol];
+        values[k] = hm__apply(node->op, x[0], x[1], x[2]);
+        slopes[k] = derivative(node->op, x, d, values[k]);
+        if ((node->op == HM__OP_SYMBOL && strcmp(f->symbols[node->symbol], name) == 0) ||
+            (node->op == HM__OP_DEFINE && strcmp(f->names[node->definition], name) == 0))
+            slopes[k] = relative ? values[k] : 1;
+    }
+    *ret_value = values[f->result];
+    *ret_derivative = slopes[f->result];
+    hm__free(values);
+    return 0;
+}
+
+bool hm_formula_uses(const struct hm_formula *f, size_t symbol)
+{
+    for (size_t k = 0; k < f->node_count; k++)
+        if (f->nodes[k].op == HM__OP_SYMBOL && f->nodes[k].symbol == (int)symbol)
+            return true;
+    return false;
+}
+
+/* The node of the quantity at that index among constant definitions; -1 after the last. */
+static int quantity_node(const struct hm_formula *f, size_t quantity)
+{
+    for (size_t k = 0; k < f->node_count; k++)
+        if (f->nodes[k].op == HM__OP_DEFINE && !f->nodes[k].varies && quantity-- == 0)
+            return (int)k;
+    return -1;
+}
+
+size_t hm_formula_quantity_count(const struct hm_formula *f)
+{
+    size_t count = 0;
+    while (quantity_node(f, count) >= 0)
+        count++;
+    return count;
+}
+
+const char *hm_formula_quantity_name(const struct hm_formula *f, size_t quantity)
+{
+    int node = quantity_node(f, quantity);
+    return node < 0 ? NULL : f->names[f->nodes[node].definition];
+}

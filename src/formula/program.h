@@ -1,0 +1,78 @@
+/* Inside of a compiled formula, shared by the parser, the builder and the evaluator. */
+#ifndef HM_PROGRAM_H
+#define HM_PROGRAM_H
+
+#include "formula.h"
+
+enum hm__op {
+    HM__OP_CONST,
+    HM__OP_SYMBOL,
+    HM__OP_DEFINE, /* the value of a definition: a copy of operand 0 that can be scaled */
+    HM__OP_NEG,
+    HM__OP_NOT,
+    HM__OP_ADD,
+    HM__OP_SUB,
+    HM__OP_MUL,
+    HM__OP_DIV,
+    HM__OP_POW,
+    HM__OP_LT,
+    HM__OP_LE,
+    HM__OP_GT,
+    HM__OP_GE,
+    HM__OP_EQ,
+    HM__OP_NE,
+    HM__OP_AND,
+    HM__OP_OR,
+    HM__OP_SELECT,
+    HM__OP_LOG2,
+    HM__OP_LN,
+    HM__OP_LOG10,
+    HM__OP_EXP,
+    HM__OP_SQRT,
+    HM__OP_CEIL,
+    HM__OP_FLOOR,
+    HM__OP_ABS,
+    HM__OP_MIN,
+    HM__OP_MAX,
+};
+
+/* One value of the program; operands stand before it in the list. */
+struct hm__node {
+    enum hm__op op;
+    int operand[3]; /* indices of nodes; -1 unused */
+    int symbol;     /* HM__OP_SYMBOL: index in the scope */
+    int definition; /* HM__OP_DEFINE: index in names; -1 otherwise */
+    double value;   /* HM__OP_CONST */
+    struct hm_dim dim;
+    bool varies; /* depends on n */
+    bool zero;   /* the literal 0, which has every dimension */
+};
+
+enum { HM__NODES_MAX = 4096 };
+
+struct hm_formula {
+    struct hm__node *nodes;
+    size_t node_count, node_room;
+    int result;
+    char **names; /* of the definitions, by index; owned */
+    size_t name_count;
+    char **symbols; /* names of the scope's symbols; owned */
+    size_t symbol_count;
+};
+
+/* Append a node, folding constants and checking dimensions; its index, or a negative code. */
+int hm__build(struct hm_formula *formula, enum hm__op op, int a, int b, int c, struct hm_err *err);
+int hm__build_const(struct hm_formula *formula, double value, struct hm_dim dim,
+                    struct hm_err *err);
+int hm__build_symbol(struct hm_formula *formula, int symbol, struct hm_dim dim, bool varies,
+                     struct hm_err *err);
+
+/* What a name of a function stands for; *ret_arity is its number of arguments. -1 if unknown. */
+int hm__function_find(const char *name, size_t length, int *ret_arity);
+/* The i-th function name, NULL after the last. */
+const char *hm__function_name(const void *unused, size_t i);
+
+/* The value of one operation on plain numbers. */
+double hm__apply(enum hm__op op, double a, double b, double c);
+
+#endif

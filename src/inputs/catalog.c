@@ -1,0 +1,230 @@
+/*
+ * The catalog: machines, fabrics and networks by name. A catalog file is YAML with the top-level
+ * keys machines, fabrics, networks; three such files are built in, and a person may add more,
+ * whose entries then hide built-in ones of the same name.
+ */
+#include <string.h>
+
+#include "embedded.h"
+#include "err.h"
+#include "readers.h"
+#include "text.h"
+
+struct document {
+    struct document *older;
+    struct hm_value *root;
+};
+
+struct hm_catalog {
+    struct hm_arena *arena;
+    struct document *newest;
+};
+
+static const char *const sections[] = {"machines", "fabrics", "networks", "accelerators"};
+static const char *const singular[] = {"machine", "fabric", "network", "accelerator"};
+
+static int check_document(struct hm_value *root, struct hm_err *err)
+{
+    static const struct hm_field fields[] = {{.name = "machines", .kind = HM_FIELD_OTHER},
+                                             {.name = "fabrics", .kind = HM_FIELD_OTHER},
+                                             {.name = "networks", .kind = HM_FIELD_OTHER},
+                                             {.name = "accelerators", .kind = HM_FIELD_OTHER}};
+    struct hm_reader reader = {.err = err};
+    int rc = hm_read_map(&reader, root, fields, HM_CATALOG_KINDS, NULL);
+
+    for (int kind = 0; rc == 0 && kind < HM_CATALOG_KINDS; kind++) {
+        const struct hm_value *section = hm_value_get(root, sections[kind]);
+        if (!section)
+            continue;
+        hm_reader_enter(&reader, sections[kind]);
+        rc = hm_expect_kind(&reader, section, HM_VALUE_MAP, "names and their entries");
+        hm_reader_leave(&reader, 0);
+    }
+    return rc;
+}
+
+int hm_catalog_add(struct hm_catalog *catalog, const char *text, size_t length, const char *source,
+                   struct hm_err *err)
+{
+    struct document *document = hm_arena_alloc(catalog->arena, 1, sizeof(*document));
+    if (!document)
+        return hm_fail_nomem(err);
+    int rc = hm_value_parse(catalog->arena, text, length, source, &document->root, err);
+    if (rc == 0)
+        rc = check_document(document->root, err);
+    if (rc)
+        return rc;
+    document->older = catalog->newest;
+    catalog->newest = document;
+    return 0;
+}
+
+int hm_catalog_new(struct hm_catalog **ret_catalog, struct hm_err *err)
+{
+    struct hm_catalog *catalog = hm__calloc(1, sizeof(*catalog));
+    int rc = 0;
+
+    if (!catalog || !(catalog->arena = hm_arena_new())) {
+        hm__free(catalog);
+        return hm_fail_nomem(err);
+    }
+    for (const struct hm_embedded *file = hm__catalog_files; rc == 0 && file->name; file++)
+        rc = hm_catalog_add(catalog, file->text, file->length, file->name, err);
+    if (rc == 0)
+        *ret_catalog = catalog;
+    else
+        hm_catalog_free(catalog);
+    return rc;
+}
+
+void hm_catalog_free(struct hm_catalog *catalog)
+{
+    if (!catalog)
+        return;
+    hm_arena_free(catalog->arena);
+    hm__free(catalog);
+}
+
+const struct hm_value *hm__catalog_find(const struct hm_catalog *catalog, enum hm_catalog_kind kind,
+                                        const char *name)
+{
+    for (const struct document *d = catalog->newest; d; d = d->older) {
+        const struct hm_value *entry = hm_value_get(hm_value_get(d->root, sections[kind]), name);
+        if (entry)
+            return entry;
+    }
+    return NULL;
+}
+
+/* Whether a newer document than d has an entry of that name. */
+static bool hidden(const struct hm_catalog *catalog, const struct document *d,
+                   enum hm_catalog_kind kind, const char *name)
+{
+    for (const struct document *n = catalog->newest; n != d; n = n->older)
+        if (hm_value_get(hm_value_get(n->root, sections[kind]), name))
+            return true;
+    return false;
+}
+
+const char *hm_catalog_name(const struct hm_catalog *catalog, enum hm_catalog_kind kind,
+                            size_t index)
+{
+    for (const struct document *d = catalog->newest; d; d = d->older) {
+        const struct hm_value *section = hm_value_get(d->root, sections[kind]);
+        for (size_t i = 0; section && i < section->count; i++)
+            if (!hidden(catalog, d, kind, section->keys[i]) && index-- == 0)
+                return section->keys[i];
+    }
+    return NULL;
+}
+
+size_t hm_catalog_count(const struct hm_catalog *catalog, enum hm_catalog_kind kind)
+{
+    size_t count = 0;
+
+    for (const struct document *d = catalog->newest; d; d = d->older) {
+        const struct hm_value *section = hm_value_get(d->root, sections[kind]);
+        for (size_t i = 0; section && i < section->count; i++)
+            count += !hidden(catalog, d, kind, section->keys[i]);
+    }
+    return count;
+}
+
+struct name_list {
+    const struct hm_catalog *catalog;
+    enum hm_catalog_kind kind;
+};
+
+static const char *nth_name(const void *context, size_t i)
+{
+    const struct name_list *list = context;
+    return hm_catalog_name(list->catalog, list->kind, i);
+}
+
+int hm__catalog_unknown(const struct hm_catalog *catalog, enum hm_catalog_kind kind,
+                        const char *name, struct hm_err *err)
+{
+    const struct name_list list = {catalog, kind};
+
+    hm_fail(err, HM_E_NAME, "no %s '%.80s' in the catalog", singular[kind], name);
+    const char *near = hm_suggest(name, nth_name, &list);
+    if (near)
+        hm_err_hint(err, "did you mean %s? 'howmany catalog list' shows all", near);
+    else
+        hm_err_hint(err, "'howmany catalog list' shows all");
+    return HM_E_NAME;
+}
+
+int hm_catalog_machine(const struct hm_catalog *catalog, const char *name,
+                       struct hm_cluster **ret_cluster, struct hm_err *err)
+{
+    const struct hm_value *entry = hm__catalog_find(catalog, HM_CATALOG_MACHINE, name);
+    if (!entry)
+        entry = hm__catalog_find(catalog, HM_CATALOG_ACCELERATOR, name);
+    if (!entry)
+        return hm__catalog_unknown(catalog, HM_CATALOG_MACHINE, name, err);
+    struct hm_arena *arena = hm_arena_new();
+    struct hm_cluster *cluster = arena ? hm_arena_alloc(arena, 1, sizeof(*cluster)) : NULL;
+    struct hm_reader reader = {.arena = arena, .catalog = catalog, .err = err};
+    if (arena)
+        hm_reader_enter(&reader, name);
+    int rc = cluster ? hm_read_machine(&reader, entry, name, cluster) : hm_fail_nomem(err);
+    if (rc) {
+        hm_arena_free(arena);
+        return rc;
+    }
+    cluster->memory = arena;
+    *ret_cluster = cluster;
+    return 0;
+}
+
+int hm_catalog_fabric(const struct hm_catalog *catalog, const char *name, struct hm_link *ret_link,
+                      struct hm_err *err)
+{
+    const struct hm_value *entry = hm__catalog_find(catalog, HM_CATALOG_FABRIC, name);
+    struct hm_reader reader = {.err = err};
+    struct hm_link link;
+
+    if (!entry)
+        return hm__catalog_unknown(catalog, HM_CATALOG_FABRIC, name, err);
+    hm_reader_enter(&reader, name);
+    int rc = hm_read_link(&reader, entry, &link);
+    if (rc == 0)
+        *ret_link = link;
+    return rc;
+}
+
+const char *hm_catalog_text(const struct hm_catalog *catalog, enum hm_catalog_kind kind,
+                            const char *name, const char *key)
+{
+    const struct hm_value *value = hm_value_get(hm__catalog_find(catalog, kind, name), key);
+    return value && value->kind == HM_VALUE_SCALAR ? value->text : NULL;
+}
+
+bool hm_example(size_t i, const char **ret_name, const char **ret_text, size_t *ret_length)
+{
+    for (size_t k = 0; k <= i; k++)
+        if (!hm__example_files[k].name)
+            return false;
+    *ret_name = hm__example_files[i].name;
+    *ret_text = hm__example_files[i].text;
+    *ret_length = hm__example_files[i].length;
+    return true;
+}
+
+int hm_reader_catalog(struct hm_reader *reader, const struct hm_catalog **ret_catalog)
+{
+    if (!reader->catalog && !reader->made) {
+        int rc = hm_catalog_new(&reader->made, reader->err);
+        if (rc)
+            return rc;
+    }
+    *ret_catalog = reader->catalog ? reader->catalog : reader->made;
+    return 0;
+}
+
+void hm_reader_release(struct hm_reader *reader)
+{
+    hm_catalog_free(reader->made);
+    reader->made = NULL;
+}

@@ -1,0 +1,300 @@
+/*
+ * JSON (RFC 8259) to the value tree.
+ *
+ * Our own small reader rather than a library's, because every value keeps its line: a message
+ * about a JSON job names file, line and field just as one about YAML does. Numbers stay text and
+ * are converted by the same code as YAML's. Input must be UTF-8.
+ */
+#include <string.h>
+
+#include "err.h"
+#include "text.h"
+#include "value.h"
+
+struct reader {
+    const char *at, *end;
+    int line;
+    struct hm_arena *arena;
+    const char *source;
+    struct hm_err *err;
+};
+
+static int fail(struct reader *r, const char *what)
+{
+    hm_fail(r->err, HM_E_SYNTAX, "not JSON: %s", what);
+    hm_err_at(r->err, r->source, r->line);
+    return HM_E_SYNTAX;
+}
+
+static void skip(struct reader *r)
+{
+    for (; r->at < r->end && strchr(" \t\r\n", *r->at) && *r->at; r->at++)
+        r->line += *r->at == '\n';
+}
+
+static bool accept(struct reader *r, char c)
+{
+    skip(r);
+    if (r->at == r->end || *r->at != c)
+        return false;
+    r->at++;
+    return true;
+}
+
+static int hex4(struct reader *r, unsigned *ret_code)
+{
+    unsigned code = 0;
+
+    if (r->end - r->at < 4)
+        return fail(r, "\\u needs four hexadecimal digits");
+    for (int i = 0; i < 4; i++) {
+        char c = *r->at++;
+        unsigned digit = c >= '0' && c <= '9'   ? (unsigned)(c - '0')
+                         : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a' + 10)
+                         : c >= 'A' && c <= 'F' ? (unsigned)(c - 'A' + 10)
+                                                : 16;
+        if (digit == 16)
+            return fail(r, "\\u needs four hexadecimal digits");
+        code = code * 16 + digit;
+    }
+    *ret_code = code;
+    return 0;
+}
+
+static void add_utf8(struct hm_text *out, unsigned code)
+{
+    char bytes[4];
+    size_t length = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+    static const unsigned char lead[] = {0, 0, 0xc0, 0xe0, 0xf0};
+
+    for (size_t i = length; i-- > 1; code >>= 6)
+        bytes[i] = (char)(0x80 | (code & 0x3f));
+    bytes[0] = (char)(lead[length] | code);
+    hm_text_add_n(out, bytes, length);
+}
+
+static int read_unicode(struct reader *r, struct hm_text *out)
+{
+    unsigned code, low;
+    int rc = hex4(r, &code);
+
+    if (rc)
+        return rc;
+    if (code >= 0xd800 && code < 0xdc00) {
+        if (r->end - r->at < 2 || r->at[0] != '\\' || r->at[1] != 'u')
+            return fail(r, "half of a surrogate pair");
+        r->at += 2;
+        if ((rc = hex4(r, &low)))
+            return rc;
+        if (low < 0xdc00 || low > 0xdfff)
+            return fail(r, "half of a surrogate pair");
+        code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
+    } else if (code >= 0xdc00 && code < 0xe000) {
+        return fail(r, "half of a surrogate pair");
+    }
+    if (code == 0)
+        return fail(r, "a NUL character inside a value");
+    add_utf8(out, code);
+    return 0;
+}
+
+static int read_escape(struct reader *r, struct hm_text *out)
+{
+    static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
+
+    if (r->at == r->end)
+        return fail(r, "the text ends inside a string");
+    char c = *r->at++;
+    if (c == 'u')
+        return read_unicode(r, out);
+    const char *found = c ? strchr(from, c) : NULL;
+    if (!found)
+        return fail(r, "unknown escape in a string");
+    hm_text_add_n(out, &to[found - from], 1);
+    return 0;
+}
+
+/* Length of the UTF-8 sequence at r->at, 0 when it is not one (overlong and surrogates too). */
+static size_t utf8_length(const struct reader *r)
+{
+    const unsigned char *p = (const unsigned char *)r->at;
+    size_t left = (size_t)(r->end - r->at);
+    size_t length = p[0] < 0x80   ? 1
+                    : p[0] < 0xc2 ? 0
+                    : p[0] < 0xe0 ? 2
+                    : p[0] < 0xf0 ? 3
+                    : p[0] < 0xf5 ? 4
+                                  : 0;
+
+    if (length > left)
+        return 0;
+    for (size_t i = 1; i < length; i++)
+        if ((p[i] & 0xc0) != 0x80)
+            return 0;
+    if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f) ||
+        (p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f))
+        return 0;
+    return length;
+}
+
+static int read_string(struct reader *r, const char **ret_text)
+{
+    struct hm_text out = {0};
+    int rc = 0;
+
+    while (rc == 0) {
+        if (r->at == r->end) {
+            rc = fail(r, "the text ends inside a string");
+        } else if (*r->at == '"') {
+            break;
+        } else if (*r->at == '\\') {
+            r->at++;
+            rc = read_escape(r, &out);
+        } else if ((unsigned char)*r->at < 0x20) {
+            rc = fail(r, "a control character in a string");
+        } else {
+            size_t length = utf8_length(r);
+            if (length == 0) {
+                rc = fail(r, "not UTF-8");
+                break;
+            }
+            hm_text_add_n(&out, r->at, length);
+            r->at += length;
+        }
+    }
+    r->at += rc == 0;
+    if (rc == 0) {
+        *ret_text =
+            out.failed ? NULL : hm_arena_strndup(r->arena, out.data ? out.data : "", out.length);
+        rc = *ret_text ? 0 : hm_fail_nomem(r->err);
+    }
+    hm_text_release(&out);
+    return rc;
+}
+
+/* -?(0|[1-9][0-9]*)(.[0-9]+)?([eE][+-]?[0-9]+)? */
+static bool is_number(const char *p)
+{
+    p += *p == '-';
+    size_t whole = strspn(p, "0123456789");
+    if (whole == 0 || (whole > 1 && *p == '0'))
+        return false;
+    p += whole;
+    if (*p == '.') {
+        size_t part = strspn(++p, "0123456789");
+        if (part == 0)
+            return false;
+        p += part;
+    }
+    if (*p == 'e' || *p == 'E') {
+        p++;
+        p += *p == '+' || *p == '-';
+        size_t part = strspn(p, "0123456789");
+        if (part == 0)
+            return false;
+        p += part;
+    }
+    return *p == '\0';
+}
+
+/* A number, true, false or null: everything up to a delimiter. */
+static int read_word(struct reader *r, struct hm_value *value)
+{
+    const char *start = r->at;
+
+    while (r->at < r->end && *r->at && !strchr(" \t\r\n,:[]{}\"", *r->at))
+        r->at++;
+    char *text = hm_arena_strndup(r->arena, start, (size_t)(r->at - start));
+    if (!text)
+        return hm_fail_nomem(r->err);
+    value->text = text;
+    value->kind = HM_VALUE_SCALAR;
+    if (strcmp(text, "null") == 0)
+        value->kind = HM_VALUE_NULL;
+    else if (strcmp(text, "true") != 0 && strcmp(text, "false") != 0 && !is_number(text))
+        return fail(r,
+                    r->at == r->end && !*text ? "the text ends too early" : "a value was expected");
+    return 0;
+}
+
+static int read_value(struct reader *r, int depth, struct hm_value *value);
+
+static int read_entries(struct reader *r, bool map, int depth, struct hm_value_builder *b)
+{
+    const char close = map ? '}' : ']';
+    int rc;
+
+    if (accept(r, close))
+        return 0;
+    do {
+        const char *key = NULL;
+        struct hm_value item;
+        if (map) {
+            if (!accept(r, '"'))
+                return fail(r, "a key in quotes was expected");
+            if ((rc = read_string(r, &key)))
+                return rc;
+            if (!accept(r, ':'))
+                return fail(r, "':' was expected after a key");
+        }
+        int line = r->line;
+        if ((rc = read_value(r, depth + 1, &item)))
+            return rc;
+        if ((rc = hm_value_append(b, key, &item, r->err))) {
+            hm_err_at(r->err, r->source, line);
+            return rc;
+        }
+    } while (accept(r, ','));
+    return accept(r, close) ? 0
+                            : fail(r, map ? "',' or '}' was expected" : "',' or ']' was expected");
+}
+
+static int read_value(struct reader *r, int depth, struct hm_value *value)
+{
+    struct hm_value_builder b = {0};
+
+    skip(r);
+    *value = (struct hm_value){.line = r->line, .source = r->source};
+    if (depth > HM_VALUE_DEPTH) {
+        hm_fail(r->err, HM_E_LIMIT, "nested too deeply");
+        hm_err_at(r->err, r->source, r->line);
+        return HM_E_LIMIT;
+    }
+    if (accept(r, '"')) {
+        value->kind = HM_VALUE_SCALAR;
+        value->quoted = true;
+        return read_string(r, &value->text);
+    }
+    bool map = accept(r, '{');
+    if (!map && !accept(r, '['))
+        return read_word(r, value);
+    value->kind = map ? HM_VALUE_MAP : HM_VALUE_LIST;
+    int rc = read_entries(r, map, depth, &b);
+    if (rc == 0)
+        rc = hm_value_seal(&b, r->arena, value, r->err);
+    hm_value_builder_release(&b);
+    return rc;
+}
+
+int hm_json_parse(struct hm_arena *arena, const char *text, size_t length, const char *source,
+                  struct hm_value **ret_value, struct hm_err *err)
+{
+    struct reader r = {.at = text, .end = text + length, .line = 1, .arena = arena, .err = err};
+    struct hm_value *root = hm_arena_alloc(arena, 1, sizeof(*root));
+
+    r.source = source ? hm_arena_strdup(arena, source) : "";
+    if (!root || !r.source)
+        return hm_fail_nomem(err);
+    if (length > HM_VALUE_BYTES) {
+        hm_fail(err, HM_E_LIMIT, "larger than 4 MiB");
+        hm_err_at(err, r.source, 0);
+        return HM_E_LIMIT;
+    }
+    int rc = read_value(&r, 1, root);
+    skip(&r);
+    if (rc == 0 && r.at < r.end)
+        rc = fail(&r, "something follows the end of the value");
+    if (rc == 0)
+        *ret_value = root;
+    return rc;
+}

@@ -1,0 +1,516 @@
+/*
+ * Reading a job: what one iteration is (formulas, a network, or a mixture), how it scales, how
+ * often it happens, and on what it runs. docs/job.md describes the keys for people.
+ */
+#include <stddef.h>
+#include <string.h>
+
+#include "err.h"
+#include "readers.h"
+#include "symbols.h"
+#include "text.h"
+
+#define AT(member) offsetof(struct hm_job, member)
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static const char *const scalings[] = {"strong", "weak", NULL};
+static const char *const optimizers[] = {"sgd", "momentum", "adam", NULL};
+static const char *const overlaps[] = {"none", "norm", "layers", NULL};
+
+static const struct hm_field job_fields[] = {
+    {.name = "name", .kind = HM_FIELD_TEXT, .offset = AT(name), .doc = "what it is called"},
+    {.name = "description", .kind = HM_FIELD_TEXT, .offset = AT(description)},
+    {.name = "where", .kind = HM_FIELD_OTHER, .doc = "named quantities for the formulas"},
+    {.name = "compute", .kind = HM_FIELD_OTHER, .doc = "seconds of computing, a formula over n"},
+    {.name = "communicate", .kind = HM_FIELD_OTHER, .doc = "a formula, or a list of steps"},
+    {.name = "memory", .kind = HM_FIELD_OTHER, .doc = "bytes one worker needs, a formula"},
+    {.name = "network", .kind = HM_FIELD_OTHER, .doc = "the network to train"},
+    {.name = "batch",
+     .kind = HM_FIELD_QUANTITY,
+     .offset = AT(batch),
+     .min = 1,
+     .max = 1e15,
+     .whole = true,
+     .doc = "samples of an iteration: of all workers, or of each with weak scaling"},
+    {.name = "scaling", .kind = HM_FIELD_CHOICE, .offset = AT(scaling), .choices = scalings},
+    {.name = "reference",
+     .kind = HM_FIELD_QUANTITY,
+     .offset = AT(reference),
+     .min = 1,
+     .max = 1e6,
+     .whole = true,
+     .doc = "the n that speedups are relative to"},
+    {.name = "iterations",
+     .kind = HM_FIELD_QUANTITY,
+     .offset = AT(iterations),
+     .min = 1,
+     .max = 1e15,
+     .whole = true},
+    {.name = "epochs", .kind = HM_FIELD_QUANTITY, .offset = AT(epochs), .above = true, .max = 1e9},
+    {.name = "dataset",
+     .kind = HM_FIELD_QUANTITY,
+     .offset = AT(dataset),
+     .min = 1,
+     .max = 1e15,
+     .whole = true,
+     .doc = "samples in the data set"},
+    {.name = "precision",
+     .kind = HM_FIELD_QUANTITY,
+     .offset = AT(precision),
+     .min = 16,
+     .max = 64,
+     .whole = true,
+     .doc = "bits of a parameter: 16, 32 or 64"},
+    {.name = "optimizer", .kind = HM_FIELD_CHOICE, .offset = AT(optimizer), .choices = optimizers},
+    {.name = "overlap", .kind = HM_FIELD_OTHER, .doc = "none, layers, or {norm: p}"},
+    {.name = "cluster", .kind = HM_FIELD_OTHER, .doc = "the name of a machine, or its keys"},
+    {.name = "measured", .kind = HM_FIELD_OTHER, .doc = "published speedups by n"},
+    {.name = "expect", .kind = HM_FIELD_OTHER, .doc = "figures that must be reproduced"},
+};
+
+struct job_reader {
+    struct hm_reader base;
+    struct hm_job *job;
+    struct hm_scope scope;
+};
+
+static void release_formula(void *formula)
+{
+    hm_formula_free(formula);
+}
+
+static int read_formula(struct job_reader *r, const struct hm_value *value, struct hm_dim dim,
+                        struct hm_formula **ret_formula)
+{
+    struct hm_formula *formula;
+    int rc = hm_expect_kind(&r->base, value, HM_VALUE_SCALAR, "a formula");
+
+    if (rc)
+        return rc;
+    rc = hm_formula_new(value->text, &r->scope, dim, &formula, r->base.err);
+    if (rc)
+        return hm_reader_place(&r->base, value, rc);
+    rc = hm_arena_own(r->base.arena, formula, release_formula);
+    if (rc) {
+        hm_formula_free(formula);
+        return hm_fail_nomem(r->base.err);
+    }
+    *ret_formula = formula;
+    return 0;
+}
+
+/* `where:` becomes the scope of all formulas; a definition nobody uses is checked too. */
+static int read_where(struct job_reader *r, const struct hm_value *where)
+{
+    int rc = hm_expect_kind(&r->base, where, HM_VALUE_MAP, "names and their values");
+
+    if (rc)
+        return rc;
+    struct hm_definition *definitions =
+        hm_arena_alloc(r->base.arena, where->count, sizeof(*definitions));
+    if (!definitions)
+        return hm_fail_nomem(r->base.err);
+    for (size_t i = 0; i < where->count; i++) {
+        const struct hm_value *value = &where->items[i];
+        size_t mark = hm_reader_enter(&r->base, where->keys[i]);
+        if (!hm_formula_is_name(where->keys[i]) || strcmp(where->keys[i], "n") == 0) {
+            hm_reader_fail(&r->base, value, HM_E_NAME, "'%.60s' cannot be a name", where->keys[i]);
+            hm_err_hint(r->base.err, "names are letters, digits and _, and n is the workers");
+            return HM_E_NAME;
+        }
+        if ((rc = hm_expect_kind(&r->base, value, HM_VALUE_SCALAR, "a number or a formula")))
+            return rc;
+        definitions[i] = (struct hm_definition){where->keys[i], value->text, value->line};
+        hm_reader_leave(&r->base, mark);
+    }
+    r->scope.source = where->source;
+    r->scope.definitions = definitions;
+    r->scope.definition_count = where->count;
+    return hm_scope_check(&r->scope, r->base.err);
+}
+
+static int read_step_map(struct job_reader *r, const struct hm_value *value,
+                         struct hm_transfer *transfer)
+{
+    static const char *const payloads[] = {"parameters", "gradients", NULL};
+    static const char *const schemes[] = {
+#define HM_SCHEME_CHOICE(name, text, allreduce) text,
+        HM_SCHEME_MAP(HM_SCHEME_CHOICE)
+#undef HM_SCHEME_CHOICE
+            "best",
+        NULL};
+    static const struct hm_field fields[] = {
+        {.name = "what",
+         .kind = HM_FIELD_CHOICE,
+         .offset = offsetof(struct hm_transfer, what),
+         .choices = payloads,
+         .doc = "parameters or gradients"},
+        {.name = "bytes", .kind = HM_FIELD_OTHER, .doc = "size of the message, a formula"},
+        {.name = "scheme",
+         .kind = HM_FIELD_CHOICE,
+         .offset = offsetof(struct hm_transfer, scheme),
+         .choices = schemes,
+         .doc = "how it moves, such as ring"},
+        {.name = "servers",
+         .kind = HM_FIELD_QUANTITY,
+         .min = 1,
+         .max = 1e6,
+         .whole = true,
+         .offset = offsetof(struct hm_transfer, servers)},
+        {.name = "times",
+         .kind = HM_FIELD_QUANTITY,
+         .above = true,
+         .max = 1e9,
+         .offset = offsetof(struct hm_transfer, times)},
+        {.name = "time", .kind = HM_FIELD_OTHER, .doc = "the seconds themselves, a formula"},
+    };
+    const struct hm_value *bytes = hm_value_get(value, "bytes");
+    const struct hm_value *time = hm_value_get(value, "time");
+    const struct hm_value *what = hm_value_get(value, "what");
+    int rc = hm_read_map(&r->base, value, fields, COUNT(fields), transfer);
+
+    if (rc)
+        return rc;
+    if ((bytes != NULL) + (time != NULL) + (what != NULL) != 1) {
+        hm_reader_fail(&r->base, value, HM_E_CONFLICT, "one of what, bytes and time is needed");
+        hm_err_hint(r->base.err, "write what: gradients, or bytes: a formula, or time: a formula");
+        return HM_E_CONFLICT;
+    }
+    if (!time && !hm_value_get(value, "scheme")) {
+        hm_reader_fail(&r->base, value, HM_E_MISSING, "'scheme' is missing");
+        hm_err_hint(r->base.err, "scheme: how it moves, such as ring, or best");
+        return HM_E_MISSING;
+    }
+    if (bytes) {
+        size_t mark = hm_reader_enter(&r->base, "bytes");
+        transfer->what = HM_PAYLOAD_BYTES;
+        rc = read_formula(r, bytes, HM_DIM_BYTES, &transfer->bytes);
+        hm_reader_leave(&r->base, mark);
+    }
+    if (time) {
+        size_t mark = hm_reader_enter(&r->base, "time");
+        rc = read_formula(r, time, HM_DIM_TIME, &transfer->time);
+        hm_reader_leave(&r->base, mark);
+    }
+    return rc;
+}
+
+/* A formula, "none", one step, or a list of steps. */
+static int read_communicate(struct job_reader *r, const struct hm_value *value)
+{
+    struct hm_job *job = r->job;
+    bool list = value->kind == HM_VALUE_LIST;
+    size_t count = list ? value->count : 1;
+    int rc = 0;
+
+    if (value->kind == HM_VALUE_SCALAR && strcmp(value->text, "none") == 0)
+        return 0;
+    job->communicate = hm_arena_alloc(r->base.arena, count, sizeof(*job->communicate));
+    if (!job->communicate)
+        return hm_fail_nomem(r->base.err);
+    job->communicate_count = count;
+    for (size_t i = 0; rc == 0 && i < count; i++) {
+        const struct hm_value *step = list ? &value->items[i] : value;
+        struct hm_transfer *transfer = &job->communicate[i];
+        *transfer = (struct hm_transfer){.servers = 1, .times = 1, .line = step->line};
+        if (step->kind == HM_VALUE_SCALAR)
+            rc = read_formula(r, step, HM_DIM_TIME, &transfer->time);
+        else
+            rc = read_step_map(r, step, transfer);
+    }
+    return rc;
+}
+
+/* A word, or {norm: p}. */
+static int read_overlap(struct job_reader *r, const struct hm_value *value)
+{
+    static const struct hm_field word = {
+        .kind = HM_FIELD_CHOICE, .offset = AT(overlap), .choices = overlaps};
+    static const struct hm_field norm = {.name = "norm",
+                                         .kind = HM_FIELD_QUANTITY,
+                                         .min = 1,
+                                         .max = 1e6,
+                                         .offset = AT(overlap_p),
+                                         .required = true,
+                                         .doc = "1 is no overlap, large is full overlap"};
+    int rc;
+
+    if (value->kind == HM_VALUE_MAP) {
+        r->job->overlap = HM_OVERLAP_NORM;
+        return hm_read_map(&r->base, value, &norm, 1, r->job);
+    }
+    if ((rc = hm_read_field(&r->base, value, &word, r->job)))
+        return rc;
+    if (r->job->overlap == HM_OVERLAP_NORM) {
+        hm_reader_fail(&r->base, value, HM_E_MISSING, "norm needs its p");
+        hm_err_hint(r->base.err, "write overlap: {norm: 2}");
+        return HM_E_MISSING;
+    }
+    return 0;
+}
+
+static int read_speedups(struct job_reader *r, const struct hm_value *map)
+{
+    static const struct hm_field size = {.kind = HM_FIELD_QUANTITY, .above = true};
+    struct hm_job *job = r->job;
+    int rc = hm_expect_kind(&r->base, map, HM_VALUE_MAP, "n: speedup, for each n");
+
+    if (rc)
+        return rc;
+    job->measured = hm_arena_alloc(r->base.arena, map->count, sizeof(*job->measured));
+    if (!job->measured)
+        return hm_fail_nomem(r->base.err);
+    for (size_t i = 0; rc == 0 && i < map->count; i++) {
+        size_t mark = hm_reader_enter(&r->base, map->keys[i]);
+        struct hm_value key = map->items[i];
+        key.kind = HM_VALUE_SCALAR;
+        key.text = map->keys[i];
+        rc = hm_read_field(&r->base, &key, &size, &job->measured[i].n);
+        if (rc == 0)
+            rc = hm_read_field(&r->base, &map->items[i], &size, &job->measured[i].speedup);
+        hm_reader_leave(&r->base, mark);
+        job->measured_count = i + 1;
+    }
+    return rc;
+}
+
+static int read_measured(struct job_reader *r, const struct hm_value *value)
+{
+    static const struct hm_field fields[] = {
+        {.name = "source", .kind = HM_FIELD_TEXT, .offset = AT(measured_source)},
+        {.name = "speedup", .kind = HM_FIELD_OTHER, .required = true, .doc = "n: speedup"},
+    };
+    int rc = hm_read_map(&r->base, value, fields, COUNT(fields), r->job);
+
+    if (rc)
+        return rc;
+    size_t mark = hm_reader_enter(&r->base, "speedup");
+    rc = read_speedups(r, hm_value_get(value, "speedup"));
+    hm_reader_leave(&r->base, mark);
+    return rc;
+}
+
+static int read_expect(struct job_reader *r, const struct hm_value *list)
+{
+    static const char *const whats[] = {
+        "time", "speedup", "best_n", "best_speedup", "parameters", "mape", "mape_without_reference",
+        NULL};
+    static const struct hm_field fields[] = {
+        {.name = "what", .kind = HM_FIELD_OTHER, .required = true, .doc = "time, speedup, mape…"},
+        {.name = "n", .kind = HM_FIELD_QUANTITY, .offset = offsetof(struct hm_expect, n), .min = 1},
+        {.name = "value",
+         .kind = HM_FIELD_QUANTITY,
+         .offset = offsetof(struct hm_expect, value),
+         .required = true,
+         .doc = "the published figure"},
+        {.name = "digits",
+         .kind = HM_FIELD_QUANTITY,
+         .offset = offsetof(struct hm_expect, digits),
+         .min = 1,
+         .max = 15,
+         .whole = true},
+    };
+    static const struct hm_field what = {.kind = HM_FIELD_CHOICE, .choices = whats};
+    struct hm_job *job = r->job;
+    int rc = hm_expect_kind(&r->base, list, HM_VALUE_LIST, "a list of figures"), index;
+
+    if (rc)
+        return rc;
+    job->expect = hm_arena_alloc(r->base.arena, list->count, sizeof(*job->expect));
+    if (!job->expect)
+        return hm_fail_nomem(r->base.err);
+    job->expect_count = list->count;
+    for (size_t i = 0; rc == 0 && i < list->count; i++) {
+        job->expect[i].digits = 6;
+        rc = hm_read_map(&r->base, &list->items[i], fields, COUNT(fields), &job->expect[i]);
+        if (rc == 0)
+            rc = hm_read_field(&r->base, hm_value_get(&list->items[i], "what"), &what, &index);
+        if (rc == 0)
+            job->expect[i].what = whats[index];
+    }
+    return rc;
+}
+
+static int read_compute(struct job_reader *r, const struct hm_value *value)
+{
+    r->job->compute_line = value->line;
+    return read_formula(r, value, HM_DIM_TIME, &r->job->compute);
+}
+
+static int read_memory(struct job_reader *r, const struct hm_value *value)
+{
+    r->job->memory_line = value->line;
+    return read_formula(r, value, HM_DIM_BYTES, &r->job->memory_needed);
+}
+
+static int read_job_network(struct job_reader *r, const struct hm_value *value)
+{
+    r->job->network = hm_arena_alloc(r->base.arena, 1, sizeof(*r->job->network));
+    if (!r->job->network)
+        return hm_fail_nomem(r->base.err);
+    return hm_read_network(&r->base, value, r->job->network);
+}
+
+static int read_job_cluster(struct job_reader *r, const struct hm_value *value)
+{
+    r->job->has_cluster = true;
+    return hm_read_cluster(&r->base, value, &r->job->cluster);
+}
+
+/* `where` comes first: the formulas after it need its names. */
+static int read_parts(struct job_reader *r, const struct hm_value *root)
+{
+    static const struct {
+        const char *key;
+        int (*read)(struct job_reader *, const struct hm_value *);
+    } parts[] = {{"where", read_where},         {"compute", read_compute},
+                 {"memory", read_memory},       {"communicate", read_communicate},
+                 {"network", read_job_network}, {"overlap", read_overlap},
+                 {"cluster", read_job_cluster}, {"measured", read_measured},
+                 {"expect", read_expect}};
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < COUNT(parts); i++) {
+        const struct hm_value *value = hm_value_get(root, parts[i].key);
+        if (!value)
+            continue;
+        size_t mark = hm_reader_enter(&r->base, parts[i].key);
+        rc = parts[i].read(r, value);
+        hm_reader_leave(&r->base, mark);
+    }
+    return rc;
+}
+
+static int missing(struct job_reader *r, const struct hm_value *root, const char *field,
+                   const char *message, const char *hint)
+{
+    hm_reader_enter(&r->base, field);
+    hm_reader_fail(&r->base, root, HM_E_MISSING, "%s", message);
+    hm_err_hint(r->base.err, "%s", hint);
+    hm_reader_leave(&r->base, 0);
+    return HM_E_MISSING;
+}
+
+/* Where the job leaves the communication of a network open: the best all-reduce of gradients. */
+static int assume_allreduce(struct job_reader *r)
+{
+    struct hm_job *job = r->job;
+
+    job->communicate = hm_arena_alloc(r->base.arena, 1, sizeof(*job->communicate));
+    if (!job->communicate)
+        return hm_fail_nomem(r->base.err);
+    job->communicate[0] = (struct hm_transfer){
+        .what = HM_PAYLOAD_GRADIENTS, .scheme = HM_SCHEME_BEST, .servers = 1, .times = 1};
+    job->communicate_count = 1;
+    job->communicate_assumed = true;
+    return 0;
+}
+
+/* What single fields cannot show: parts that need each other. */
+static int check_job(struct job_reader *r, const struct hm_value *root)
+{
+    struct hm_job *job = r->job;
+
+    if (!job->compute && !job->network)
+        return missing(r, root, "compute", "the job does not say what an iteration computes",
+                       "give compute: a formula over n, or network: a name or layers");
+    if (job->network && !job->compute && job->batch == 0)
+        return missing(r, root, "batch", "'batch' is missing",
+                       "batch: the samples of one iteration, such as 256");
+    if (job->epochs > 0 && (job->dataset == 0 || job->batch == 0))
+        return missing(r, root, job->dataset == 0 ? "dataset" : "batch",
+                       "epochs need dataset and batch", "dataset: samples in the data set");
+    if (job->epochs > 0 && job->iterations > 0)
+        return hm_reader_fail(&r->base, hm_value_get(root, "epochs"), HM_E_CONFLICT,
+                              "both epochs and iterations are given");
+    if (job->precision != 16 && job->precision != 32 && job->precision != 64)
+        return hm_reader_fail(&r->base, hm_value_get(root, "precision"), HM_E_RANGE,
+                              "precision %g is not 16, 32 or 64", job->precision);
+    if (job->overlap == HM_OVERLAP_LAYERS && (!job->network || job->network->layer_count == 0))
+        return missing(r, root, "network", "overlap: layers needs a network with layers",
+                       "use overlap: {norm: 2} where only totals are known");
+    for (size_t i = 0; i < job->communicate_count; i++)
+        if (!job->communicate[i].time && !job->communicate[i].bytes && !job->network)
+            return missing(r, root, "network", "parameters and gradients need a network",
+                           "give bytes: a formula, or network:");
+    if (hm_value_get(root, "communicate"))
+        return 0;
+    if (!job->network)
+        return missing(r, root, "communicate", "'communicate' is missing",
+                       "a formula over n in seconds, or none");
+    return assume_allreduce(r);
+}
+
+int hm_read_tree(struct hm_arena *arena, const char *text, size_t length, const char *source,
+                 const struct hm_override *overrides, size_t count, struct hm_value **ret_root,
+                 struct hm_err *err)
+{
+    struct hm_value *root;
+    int rc = hm_value_parse(arena, text, length, source, &root, err);
+
+    if (rc == 0 && root->kind == HM_VALUE_NULL) {
+        hm_fail(err, HM_E_MISSING, "the file is empty");
+        hm_err_at(err, source, 0);
+        return HM_E_MISSING;
+    }
+    for (size_t i = 0; rc == 0 && i < count; i++)
+        rc = hm_value_override(arena, root, overrides[i].text, err);
+    if (rc == 0)
+        *ret_root = root;
+    return rc;
+}
+
+int hm_job_parse_with(const struct hm_catalog *catalog, const char *text, size_t length,
+                      const char *source, const struct hm_override *overrides, size_t count,
+                      struct hm_job **ret_job, struct hm_err *err)
+{
+    struct hm_arena *arena = hm_arena_new();
+    struct job_reader r = {.base = {.arena = arena, .catalog = catalog, .err = err}};
+    struct hm_value *root;
+    int rc = 0;
+
+    r.job = arena ? hm_arena_alloc(arena, 1, sizeof(*r.job)) : NULL;
+    if (!r.job) {
+        hm_arena_free(arena);
+        return hm_fail_nomem(err);
+    }
+    *r.job = (struct hm_job){.reference = 1, .precision = 32, .overlap_p = 1, .memory = arena};
+    r.job->cluster.node.price_per_s = -1;
+    r.scope = (struct hm_scope){.symbols = hm_job_symbols, .symbol_count = HM_SYMBOL_COUNT};
+    rc = hm_read_tree(arena, text, length, source, overrides, count, &root, err);
+    if (rc == 0)
+        rc = hm_read_map(&r.base, root, job_fields, COUNT(job_fields), r.job);
+    if (rc == 0)
+        rc = read_parts(&r, root);
+    if (rc == 0)
+        rc = check_job(&r, root);
+    if (rc == 0 && source && !(r.job->source = hm_arena_strdup(arena, source)))
+        rc = hm_fail_nomem(err);
+    hm_reader_release(&r.base);
+    if (rc == 0)
+        *ret_job = r.job;
+    else
+        hm_arena_free(arena);
+    return rc;
+}
+
+int hm_job_parse(const char *text, size_t length, const char *source,
+                 const struct hm_override *overrides, size_t count, struct hm_job **ret_job,
+                 struct hm_err *err)
+{
+    return hm_job_parse_with(NULL, text, length, source, overrides, count, ret_job, err);
+}
+
+int hm_job_load(const char *path, const struct hm_override *overrides, size_t count,
+                struct hm_job **ret_job, struct hm_err *err)
+{
+    char *text;
+    size_t length;
+    int rc = hm_read_file(path, &text, &length, err);
+
+    if (rc)
+        return rc;
+    rc = hm_job_parse_with(NULL, text, length, path, overrides, count, ret_job, err);
+    hm_text_free(text);
+    return rc;
+}

@@ -1,0 +1,36 @@
+/* The readers of the parts of a specification; each fills a struct of the public header. */
+#ifndef HM_READERS_H
+#define HM_READERS_H
+
+#include "schema.h"
+
+/* Parse a file into a tree, apply the overrides; *ret_root lives in the arena. */
+int hm_read_tree(struct hm_arena *arena, const char *text, size_t length, const char *source,
+                 const struct hm_override *overrides, size_t count, struct hm_value **ret_root,
+                 struct hm_err *err);
+/* The whole contents of a file, up to the limit for specifications; freed with hm_text_free. */
+int hm_read_file(const char *path, char **ret_text, size_t *ret_length, struct hm_err *err);
+
+/* `cluster:`: the name of a machine, or a map that may start from one. */
+int hm_read_cluster(struct hm_reader *reader, const struct hm_value *value,
+                    struct hm_cluster *cluster);
+/* A machine of a catalog file: the same keys. */
+int hm_read_machine(struct hm_reader *reader, const struct hm_value *value, const char *name,
+                    struct hm_cluster *cluster);
+/* {bandwidth, latency}. */
+int hm_read_link(struct hm_reader *reader, const struct hm_value *value, struct hm_link *link);
+/* `network:`: a name, sizes joined by dashes, or a map with layers or totals. */
+int hm_read_network(struct hm_reader *reader, const struct hm_value *value,
+                    struct hm_network *network);
+/* The catalog to look names up in: the reader's, or the built-in one. */
+int hm_reader_catalog(struct hm_reader *reader, const struct hm_catalog **ret_catalog);
+void hm_reader_release(struct hm_reader *reader);
+
+/* The tree of a catalog entry, or NULL; for the readers above. */
+const struct hm_value *hm__catalog_find(const struct hm_catalog *catalog, enum hm_catalog_kind kind,
+                                        const char *name);
+/* Fail with "no such machine", with a suggestion. */
+int hm__catalog_unknown(const struct hm_catalog *catalog, enum hm_catalog_kind kind,
+                        const char *name, struct hm_err *err);
+
+#endif

@@ -1,0 +1,264 @@
+/*
+ * Importing a SkyPilot catalog (vms.csv): columns by name, InstanceType, AcceleratorName,
+ * AcceleratorCount, vCPUs, MemoryGiB, Price, SpotPrice, Region, in any order, others passed over.
+ *
+ * A price list says what a machine costs, not what it can do. Machines the catalog knows keep their
+ * hardware and get the price; others take the figures of their accelerator where that is known; the
+ * rest have no speed, and a plan on them says so. An empty price is unknown, which is not $0.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "csv.h"
+#include "err.h"
+#include "readers.h"
+#include "text.h"
+
+struct machine {
+    const char *name, *accelerator, *region; /* owned by the arena; region of the price */
+    double accelerators, vcpus, memory_gib;
+    double price; /* per hour; negative unknown */
+};
+
+struct importer {
+    struct hm_csv *csv;
+    int instance, accelerator, accelerator_count, vcpus, memory, price, region;
+    struct hm_arena *arena;
+    struct machine *machines;
+    size_t count, room, last;
+    const char *wanted_region;
+    struct hm_err *err;
+};
+
+static int find_columns(struct importer *im, bool spot)
+{
+    const char *price = spot ? "SpotPrice" : "Price";
+    int rc = hm_csv_need(im->csv, "InstanceType", &im->instance, im->err);
+
+    if (rc == 0)
+        rc = hm_csv_need(im->csv, price, &im->price, im->err);
+    if (rc == 0)
+        rc = hm_csv_need(im->csv, "Region", &im->region, im->err);
+    im->accelerator = hm_csv_column(im->csv, "AcceleratorName");
+    im->accelerator_count = hm_csv_column(im->csv, "AcceleratorCount");
+    im->vcpus = hm_csv_column(im->csv, "vCPUs");
+    im->memory = hm_csv_column(im->csv, "MemoryGiB");
+    return rc;
+}
+
+/* A number of a row; missing is -1, anything else that is not a number an error. */
+static int read_number(struct importer *im, char **fields, int column, const char *name,
+                       double *ret_value)
+{
+    *ret_value = -1;
+    if (column < 0 || fields[column][0] == '\0' || strcmp(fields[column], "nan") == 0)
+        return 0;
+    size_t used = hm_number_read(fields[column], ret_value);
+    if (used > 0 && fields[column][used] == '\0' && isfinite(*ret_value))
+        return 0;
+    hm_fail(im->err, HM_E_TYPE, "'%.60s' is not a number", fields[column]);
+    hm_err_field(im->err, name);
+    hm_err_at(im->err, hm_csv_source(im->csv), hm_csv_line(im->csv));
+    return HM_E_TYPE;
+}
+
+/* Rows of one machine mostly follow one another: look at the last one first. */
+static struct machine *find_machine(struct importer *im, const char *name)
+{
+    if (im->count && strcmp(im->machines[im->last].name, name) == 0)
+        return &im->machines[im->last];
+    for (im->last = 0; im->last < im->count; im->last++)
+        if (strcmp(im->machines[im->last].name, name) == 0)
+            return &im->machines[im->last];
+    if (im->count == im->room) {
+        size_t room = im->room ? im->room * 2 : 256;
+        struct machine *machines = hm__realloc(im->machines, room, sizeof(*machines));
+        if (!machines)
+            return NULL;
+        im->machines = machines;
+        im->room = room;
+    }
+    struct machine *m = &im->machines[im->count++];
+    *m = (struct machine){.name = hm_arena_strdup(im->arena, name), .price = -1};
+    return m->name ? m : NULL;
+}
+
+static int read_row(struct importer *im, char **fields)
+{
+    double count, vcpus, memory, price;
+    int rc = read_number(im, fields, im->accelerator_count, "AcceleratorCount", &count);
+
+    if (rc == 0)
+        rc = read_number(im, fields, im->vcpus, "vCPUs", &vcpus);
+    if (rc == 0)
+        rc = read_number(im, fields, im->memory, "MemoryGiB", &memory);
+    if (rc == 0)
+        rc = read_number(im, fields, im->price, "Price", &price);
+    if (rc)
+        return rc;
+    if (fields[im->instance][0] == '\0')
+        return hm_fail(im->err, HM_E_MISSING, "line %d: no InstanceType", hm_csv_line(im->csv));
+    struct machine *m = find_machine(im, fields[im->instance]);
+    if (!m)
+        return hm_fail_nomem(im->err);
+    m->accelerators = count;
+    m->vcpus = vcpus;
+    m->memory_gib = memory;
+    if (im->accelerator >= 0 && fields[im->accelerator][0] && !m->accelerator)
+        m->accelerator = hm_arena_strdup(im->arena, fields[im->accelerator]);
+    if (price >= 0 && (m->price < 0 || price < m->price)) {
+        m->price = price;
+        m->region = hm_arena_strdup(im->arena, fields[im->region]);
+    }
+    return 0;
+}
+
+static int read_rows(struct importer *im, size_t *ret_rows)
+{
+    char **fields;
+    int rc;
+
+    while ((rc = hm_csv_next(im->csv, &fields, im->err)) == 1) {
+        ++*ret_rows;
+        if (im->wanted_region && strcmp(fields[im->region], im->wanted_region) != 0)
+            continue;
+        if ((rc = read_row(im, fields)))
+            return rc;
+    }
+    if (rc == 0 && im->count == 0) {
+        hm_fail(im->err, HM_E_MISSING,
+                im->wanted_region ? "no machine in region '%.60s'" : "no machine in the file",
+                im->wanted_region);
+        hm_err_at(im->err, hm_csv_source(im->csv), 0);
+        return HM_E_MISSING;
+    }
+    return rc;
+}
+
+/* Text in double quotes, which YAML reads as JSON does. */
+static void put_text(struct hm_text *out, const char *text)
+{
+    hm_text_add(out, "\"");
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\')
+            hm_text_add(out, "\\");
+        if ((unsigned char)*text >= 0x20)
+            hm_text_add_n(out, text, 1);
+    }
+    hm_text_add(out, "\"");
+}
+
+static void put_value(struct hm_text *out, const struct hm_value *value)
+{
+    bool map = value->kind == HM_VALUE_MAP;
+
+    if (value->kind != HM_VALUE_MAP && value->kind != HM_VALUE_LIST) {
+        put_text(out, value->kind == HM_VALUE_SCALAR ? value->text : "");
+        return;
+    }
+    hm_text_add(out, map ? "{" : "[");
+    for (size_t i = 0; i < value->count; i++) {
+        hm_text_add(out, i ? ", " : "");
+        if (map)
+            hm_text_addf(out, "%s: ", value->keys[i]);
+        put_value(out, &value->items[i]);
+    }
+    hm_text_add(out, map ? "}" : "]");
+}
+
+static bool in_list(const char *key, const char *const *list)
+{
+    for (; *list; list++)
+        if (strcmp(*list, key) == 0)
+            return true;
+    return false;
+}
+
+/* The keys of a catalog entry but for those the price list replaces. */
+static void put_entry(struct hm_text *out, const struct hm_value *entry, const char *const *without)
+{
+    for (size_t i = 0; i < entry->count; i++) {
+        if (in_list(entry->keys[i], without))
+            continue;
+        hm_text_addf(out, "    %s: ", entry->keys[i]);
+        put_value(out, &entry->items[i]);
+        hm_text_add(out, "\n");
+    }
+}
+
+static void put_unknown(struct hm_text *out, const struct machine *m,
+                        const struct hm_value *accelerator)
+{
+    static const char *const without[] = {"title", "source", "date", "price", NULL};
+    bool whole = m->accelerators >= 1 && m->accelerators == floor(m->accelerators);
+
+    hm_text_add(out, "    title: \"");
+    if (m->accelerator)
+        hm_text_addf(out, "%g x %s, ", m->accelerators, m->accelerator);
+    hm_text_addf(out, "%g vCPU, %g GiB\"\n", m->vcpus, m->memory_gib);
+    if (accelerator && whole)
+        put_entry(out, accelerator, without);
+    else if (!m->accelerator && m->memory_gib > 0)
+        hm_text_addf(out, "    memory: %.17g GiB\n", m->memory_gib);
+    if (whole && m->accelerator)
+        hm_text_addf(out, "    accelerators: %g\n", m->accelerators);
+    if (whole && m->accelerators > 1) /* a price list does not say: assume PCIe 4.0 x16 */
+        hm_text_add(out, "    link: {bandwidth: 25 GB/s, latency: 10 us}\n");
+}
+
+static void put_machine(struct hm_text *out, const struct hm_catalog *catalog,
+                        const struct machine *m, bool spot, struct hm_import *report)
+{
+    static const char *const without[] = {"source", "date", "price", NULL};
+    const struct hm_value *known = hm__catalog_find(catalog, HM_CATALOG_MACHINE, m->name);
+    const struct hm_value *card =
+        m->accelerator ? hm__catalog_find(catalog, HM_CATALOG_ACCELERATOR, m->accelerator) : NULL;
+
+    hm_text_add(out, "  ");
+    put_text(out, m->name);
+    hm_text_add(out, ":\n");
+    if (known)
+        put_entry(out, known, without);
+    else
+        put_unknown(out, m, card);
+    if (m->price >= 0)
+        hm_text_addf(out, "    price: $%.10g/h\n    source: \"%s price in %s, SkyPilot catalog\"\n",
+                     m->price, spot ? "spot" : "on-demand", m->region ? m->region : "?");
+    else
+        hm_text_add(out, "    source: \"SkyPilot catalog, no price\"\n");
+    report->machines++;
+    report->known += known != NULL;
+    report->accelerated += !known && card;
+    report->unpriced += m->price < 0;
+}
+
+int hm_catalog_import(const struct hm_catalog *catalog, const char *path, const char *region,
+                      bool spot, struct hm_import *ret_import, struct hm_err *err)
+{
+    struct importer im = {.wanted_region = region, .err = err};
+    struct hm_import report = {0};
+    struct hm_text out = {0};
+    int rc;
+
+    if (!(im.arena = hm_arena_new()))
+        return hm_fail_nomem(err);
+    rc = hm_csv_open(path, &im.csv, err);
+    if (rc == 0)
+        rc = find_columns(&im, spot);
+    if (rc == 0)
+        rc = read_rows(&im, &report.rows);
+    if (rc == 0) {
+        hm_text_add(&out, "# Made by howmany catalog import from a SkyPilot catalog.\nmachines:\n");
+        for (size_t i = 0; i < im.count; i++)
+            put_machine(&out, catalog, &im.machines[i], spot, &report);
+        rc = hm_text_take(&out, &report.text, err);
+    }
+    if (rc == 0)
+        *ret_import = report;
+    hm_text_release(&out);
+    hm__free(im.machines);
+    hm_csv_close(im.csv);
+    hm_arena_free(im.arena);
+    return rc;
+}

@@ -1,0 +1,116 @@
+/* Plain or gzip files as one stream of bytes. The only file that knows zlib. */
+#include "source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifdef HM_HAVE_ZLIB
+#include <zlib.h>
+#endif
+
+#include "err.h"
+#include "memory.h"
+
+struct hm_source {
+    int file;
+    char path[256];
+#ifdef HM_HAVE_ZLIB
+    gzFile gz; /* reads plain files too */
+#else
+    bool first;
+#endif
+};
+
+static int fail(const struct hm_source *s, struct hm_err *err, const char *what)
+{
+    hm_fail(err, HM_E_IO, "%s", what);
+    hm_err_at(err, s->path, 0);
+    return HM_E_IO;
+}
+
+int hm_source_open(const char *path, struct hm_source **ret_source, struct hm_err *err)
+{
+    struct hm_source *s = hm__calloc(1, sizeof(*s));
+
+    if (!s)
+        return hm_fail_nomem(err);
+    snprintf(s->path, sizeof(s->path), "%s", path);
+    s->file = strcmp(path, "-") == 0 ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
+    if (s->file < 0) {
+        hm_fail(err, HM_E_IO, "cannot open: %s", strerror(errno));
+        hm_err_at(err, path, 0);
+        hm__free(s);
+        return HM_E_IO;
+    }
+#ifdef HM_HAVE_ZLIB
+    s->gz = gzdopen(s->file, "rb");
+    if (!s->gz) {
+        close(s->file);
+        hm__free(s);
+        return hm_fail_nomem(err);
+    }
+    gzbuffer(s->gz, 256 * 1024);
+#else
+    s->first = true;
+#endif
+    *ret_source = s;
+    return 0;
+}
+
+#ifdef HM_HAVE_ZLIB
+int hm_source_read(struct hm_source *s, char *buffer, size_t room, size_t *ret_length,
+                   struct hm_err *err)
+{
+    int got = gzread(s->gz, buffer, (unsigned)(room > 1u << 30 ? 1u << 30 : room)), code = Z_OK;
+    const char *text = gzerror(s->gz, &code);
+
+    if (got < 0 || (got == 0 && code == Z_BUF_ERROR))
+        return fail(s, err,
+                    code == Z_BUF_ERROR ? "the compressed file is cut short"
+                    : code == Z_ERRNO   ? strerror(errno)
+                                        : text);
+    *ret_length = (size_t)got;
+    return 0;
+}
+
+void hm_source_close(struct hm_source *s)
+{
+    if (!s)
+        return;
+    gzclose(s->gz);
+    hm__free(s);
+}
+#else
+int hm_source_read(struct hm_source *s, char *buffer, size_t room, size_t *ret_length,
+                   struct hm_err *err)
+{
+    ssize_t got;
+
+    do
+        got = read(s->file, buffer, room);
+    while (got < 0 && errno == EINTR);
+    if (got < 0)
+        return fail(s, err, strerror(errno));
+    if (s->first && got >= 2 && (unsigned char)buffer[0] == 0x1f &&
+        (unsigned char)buffer[1] == 0x8b) {
+        hm_fail(err, HM_E_UNSUPPORTED, "gzip files need zlib, which this build leaves out");
+        hm_err_hint(err, "unpack it first: gunzip FILE");
+        hm_err_at(err, s->path, 0);
+        return HM_E_UNSUPPORTED;
+    }
+    s->first = false;
+    *ret_length = (size_t)got;
+    return 0;
+}
+
+void hm_source_close(struct hm_source *s)
+{
+    if (!s)
+        return;
+    close(s->file);
+    hm__free(s);
+}
+#endif

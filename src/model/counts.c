@@ -1,0 +1,311 @@
+/*
+ * Counting a network, layer by layer, for one sample.
+ *
+ * Fully connected: in*out weights (+ out biases) and as many multiply-adds as weights, at every
+ * step of a sequence. Convolution: c = (l - k + b) div s + 1 positions a side, b the total border;
+ * maps*(kh*kw*d + bias) weights and maps*kh*kw*d*c*c multiply-adds, d the input maps a filter sees.
+ * Attention on t steps of width w: four w*w projections, and 2*t*t*w for scores and mixture (whole,
+ * without halving for causality). Recurrent: g gates of h*(x + h) weights, at every step.
+ * Normalisation, activation, pooling, joining move values but count no multiply-adds: that is how
+ * published figures count. Source: Ulanov et al. 2016, Section V-A; checked against torchvision's
+ * and GPT-2's parameter counts in tests/unit/test_counts.c.
+ */
+#include "howmany.h"
+
+#include <math.h>
+
+#include "err.h"
+#include "memory.h"
+
+enum { ROWS_MAX = 100000 };
+
+struct counter {
+    struct hm_counts *counts;
+    size_t room;
+    const char *source;
+    struct hm_err *err;
+};
+
+static int fail(struct counter *c, const struct hm_layer *layer, const char *what)
+{
+    hm_fail(c->err, HM_E_RANGE, "layer '%s': %s", layer->name, what);
+    hm_err_field(c->err, "network.layers");
+    hm_err_at(c->err, c->source, layer->line);
+    return HM_E_RANGE;
+}
+
+static double size_of(const struct hm_shape *s)
+{
+    return s->height * s->width * s->channels;
+}
+
+static int add_row(struct counter *c, const struct hm_layer *layer, const struct hm_count *row)
+{
+    struct hm_counts *counts = c->counts;
+
+    if (counts->layer_count == ROWS_MAX)
+        return fail(c, layer, "the network unrolls to more than 100000 layers");
+    if (counts->layer_count == c->room) {
+        size_t room = c->room ? c->room * 2 : 64;
+        struct hm_count *layers = hm__realloc(counts->layers, room, sizeof(*layers));
+        if (!layers)
+            return hm_fail_nomem(c->err);
+        counts->layers = layers;
+        c->room = room;
+    }
+    if (!isfinite(row->parameters) || row->parameters > 1e18 || row->multiply_adds > 1e24)
+        return fail(c, layer, "more than 1e18 parameters");
+    counts->layers[counts->layer_count++] = *row;
+    counts->parameters += row->parameters;
+    counts->multiply_adds += row->multiply_adds;
+    counts->outputs += row->outputs;
+    return 0;
+}
+
+/* (l - k + b) div s + 1, or rounded up with ceil mode. */
+static double positions(double side, double kernel, double border, double stride, bool up)
+{
+    double steps = (side - kernel + border) / stride;
+    return (up ? ceil(steps) : floor(steps)) + 1;
+}
+
+static int slide(struct counter *c, const struct hm_layer *l, struct hm_shape *shape)
+{
+    if (shape->kind != HM_SHAPE_IMAGE)
+        return fail(c, l, "needs an image, [height, width, channels]");
+    if (l->kernel_h > shape->height + l->border_h || l->kernel_w > shape->width + l->border_w)
+        return fail(c, l, "the window is larger than the image");
+    shape->height = positions(shape->height, l->kernel_h, l->border_h, l->stride, l->ceil_mode);
+    shape->width = positions(shape->width, l->kernel_w, l->border_w, l->stride, l->ceil_mode);
+    return 0;
+}
+
+static int count_conv(struct counter *c, const struct hm_layer *l, struct hm_shape *shape,
+                      struct hm_count *row)
+{
+    double maps = shape->channels;
+    double depth = l->depth > 0 ? l->depth : maps / l->groups;
+    int rc = slide(c, l, shape);
+
+    if (rc)
+        return rc;
+    if (depth > maps)
+        return fail(c, l, "depth is more than the maps there are");
+    if (l->depth == 0 && (fmod(maps, l->groups) != 0 || fmod(l->units, l->groups) != 0))
+        return fail(c, l, "groups must divide the maps before and after");
+    double window = l->kernel_h * l->kernel_w * depth, places = shape->height * shape->width;
+    double bias = l->bias == HM_BIAS_NONE ? 0 : l->bias == HM_BIAS_SHARED ? 1 : places;
+    row->parameters = l->units * (window + bias);
+    row->multiply_adds = l->units * window * places;
+    shape->channels = l->units;
+    return 0;
+}
+
+static void count_dense(const struct hm_layer *l, struct hm_shape *shape, struct hm_count *row)
+{
+    bool sequence = shape->kind == HM_SHAPE_SEQUENCE;
+    double in = sequence ? shape->channels : size_of(shape);
+    double steps = sequence ? shape->height : 1;
+
+    row->parameters = l->tied ? 0 : l->units * (in + (l->bias == HM_BIAS_NONE ? 0 : 1));
+    row->multiply_adds = steps * in * l->units;
+    if (sequence)
+        shape->channels = l->units;
+    else
+        *shape = (struct hm_shape){HM_SHAPE_VECTOR, 1, 1, l->units};
+}
+
+static int count_attention(struct counter *c, const struct hm_layer *l, struct hm_shape *shape,
+                           struct hm_count *row)
+{
+    double w = shape->channels, t = shape->height;
+
+    if (shape->kind != HM_SHAPE_SEQUENCE)
+        return fail(c, l, "needs a sequence");
+    if (fmod(w, l->heads) != 0)
+        return fail(c, l, "heads must divide the width");
+    row->parameters = 4 * w * (w + (l->bias == HM_BIAS_NONE ? 0 : 1));
+    row->multiply_adds = 4 * t * w * w + 2 * t * t * w;
+    row->outputs = 4 * t * w + l->heads * t * t;
+    return 0;
+}
+
+static int count_recurrent(struct counter *c, const struct hm_layer *l, struct hm_shape *shape,
+                           struct hm_count *row)
+{
+    double gates = l->cell == HM_CELL_LSTM ? 4 : l->cell == HM_CELL_GRU ? 3 : 1;
+    double x = shape->channels, h = l->units;
+
+    if (shape->kind != HM_SHAPE_SEQUENCE)
+        return fail(c, l, "needs a sequence");
+    row->parameters = gates * (h * (x + h) + l->biases * h);
+    row->multiply_adds = shape->height * gates * h * (x + h);
+    row->outputs = shape->height * h * (gates + 1);
+    shape->channels = h;
+    return 0;
+}
+
+static int count_embedding(struct counter *c, const struct hm_layer *l, struct hm_shape *shape,
+                           struct hm_count *row)
+{
+    if (shape->kind != HM_SHAPE_SEQUENCE || shape->channels != 1)
+        return fail(c, l, "needs a sequence of tokens, {sequence: length}");
+    if (l->positions > 0 && l->positions < shape->height)
+        return fail(c, l, "the sequence is longer than the position table");
+    row->parameters = (l->vocabulary + l->positions) * l->units;
+    shape->channels = l->units;
+    return 0;
+}
+
+/* A layer without children: what it holds, does, and hands on. */
+static int count_simple(struct counter *c, const struct hm_layer *l, struct hm_shape *shape)
+{
+    struct hm_count row = {.name = l->name, .inputs = size_of(shape), .outputs = -1};
+    int rc = 0;
+
+    switch (l->kind) {
+    case HM_LAYER_DENSE:
+        count_dense(l, shape, &row);
+        break;
+    case HM_LAYER_CONV:
+        rc = count_conv(c, l, shape, &row);
+        break;
+    case HM_LAYER_POOL:
+        if (l->global && shape->kind == HM_SHAPE_IMAGE)
+            *shape = (struct hm_shape){HM_SHAPE_VECTOR, 1, 1, shape->channels};
+        else
+            rc = slide(c, l, shape);
+        break;
+    case HM_LAYER_NORM:
+        row.parameters = l->affine ? 2 * shape->channels : 0;
+        break;
+    case HM_LAYER_EMBEDDING:
+        rc = count_embedding(c, l, shape, &row);
+        break;
+    case HM_LAYER_ATTENTION:
+        rc = count_attention(c, l, shape, &row);
+        break;
+    case HM_LAYER_RECURRENT:
+        rc = count_recurrent(c, l, shape, &row);
+        break;
+    case HM_LAYER_FLATTEN:
+        *shape = (struct hm_shape){HM_SHAPE_VECTOR, 1, 1, size_of(shape)};
+        return 0; /* nothing moves */
+    default:
+        break;
+    }
+    if (rc)
+        return rc;
+    if (row.outputs < 0)
+        row.outputs = size_of(shape);
+    row.out = *shape;
+    return add_row(c, l, &row);
+}
+
+static int count_layers(struct counter *c, const struct hm_layer *layers, size_t count,
+                        struct hm_shape *shape);
+
+static bool same_shape(const struct hm_shape *a, const struct hm_shape *b)
+{
+    return a->kind == b->kind && a->height == b->height && a->width == b->width &&
+           a->channels == b->channels;
+}
+
+/* Both ways start from the same input; the sum is one more pass over the values. */
+static int count_residual(struct counter *c, const struct hm_layer *l, struct hm_shape *shape)
+{
+    struct hm_shape side = *shape;
+    int rc = count_layers(c, l->children[0].children, l->children[0].child_count, shape);
+
+    if (rc == 0 && l->has_shortcut)
+        rc = count_layers(c, l->children[1].children, l->children[1].child_count, &side);
+    if (rc)
+        return rc;
+    if (!same_shape(shape, &side))
+        return fail(c, l, "the two ways have different shapes");
+    struct hm_count row = {
+        .name = "add", .inputs = 2 * size_of(shape), .outputs = size_of(shape), .out = *shape};
+    return add_row(c, l, &row);
+}
+
+static int count_concat(struct counter *c, const struct hm_layer *l, struct hm_shape *shape)
+{
+    struct hm_shape joined = {0};
+
+    for (size_t i = 0; i < l->child_count; i++) {
+        struct hm_shape branch = *shape;
+        int rc = count_layers(c, l->children[i].children, l->children[i].child_count, &branch);
+        if (rc)
+            return rc;
+        if (i > 0 && (branch.kind != joined.kind || branch.height != joined.height ||
+                      branch.width != joined.width))
+            return fail(c, l, "the branches have different sizes");
+        branch.channels += joined.channels;
+        joined = branch;
+    }
+    *shape = joined;
+    return 0;
+}
+
+static int count_layer(struct counter *c, const struct hm_layer *l, struct hm_shape *shape)
+{
+    int rc = 0;
+
+    switch (l->kind) {
+    case HM_LAYER_RESIDUAL:
+        return count_residual(c, l, shape);
+    case HM_LAYER_CONCAT:
+        return count_concat(c, l, shape);
+    case HM_LAYER_BRANCH:
+        return count_layers(c, l->children, l->child_count, shape);
+    case HM_LAYER_REPEAT:
+        for (double i = 0; rc == 0 && l->child_count > 0 && i < l->times; i++)
+            rc = count_layers(c, l->children, l->child_count, shape);
+        return rc;
+    default:
+        return count_simple(c, l, shape);
+    }
+}
+
+static int count_layers(struct counter *c, const struct hm_layer *layers, size_t count,
+                        struct hm_shape *shape)
+{
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < count; i++)
+        rc = count_layer(c, &layers[i], shape);
+    return rc;
+}
+
+int hm_counts_new(const struct hm_network *network, const char *source,
+                  struct hm_counts **ret_counts, struct hm_err *err)
+{
+    struct counter c = {.source = source, .err = err};
+    struct hm_shape shape = network->input;
+
+    c.counts = hm__calloc(1, sizeof(*c.counts));
+    if (!c.counts)
+        return hm_fail_nomem(err);
+    if (network->layer_count == 0) {
+        c.counts->parameters = network->parameters;
+        c.counts->forward_flop = network->forward_flop;
+        *ret_counts = c.counts;
+        return 0;
+    }
+    int rc = count_layers(&c, network->layers, network->layer_count, &shape);
+    if (rc) {
+        hm_counts_free(c.counts);
+        return rc;
+    }
+    c.counts->forward_flop = 2 * c.counts->multiply_adds;
+    *ret_counts = c.counts;
+    return 0;
+}
+
+void hm_counts_free(struct hm_counts *counts)
+{
+    if (!counts)
+        return;
+    hm__free(counts->layers);
+    hm__free(counts);
+}

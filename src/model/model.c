@@ -1,0 +1,491 @@
+/*
+ * One superstep: t(n) = compute(n) + communicate(n), or less where the two overlap.
+ *
+ * compute: the job's formula, or flop of the local batch over what a worker reaches (with a
+ * roofline where memory bandwidth is known). communicate: the sum of the job's steps. Overlap:
+ * none; the p-norm (a^p + b^p)^(1/p) of Pollux (OSDI 2021); or layer by layer.
+ * Strong scaling divides the batch among the workers, weak scaling gives each the whole of it.
+ */
+#include "model.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "collective.h"
+#include "err.h"
+#include "layer_time.h"
+#include "memory.h"
+#include "symbols.h"
+
+enum { NOTES_MAX = 6, NOTE_TEXT = 160 };
+
+struct hm_model {
+    const struct hm_job *job;
+    const struct hm_cluster *cluster; /* NULL when the job is formulas alone */
+    struct hm_variant variant;
+    struct hm_counts *counts;    /* NULL without a network */
+    struct hm_layer_costs costs; /* empty when only totals are known */
+    struct hm_wires wires;
+    double symbols[HM_SYMBOL_COUNT];
+    double flops;        /* reached by one worker */
+    double batch;        /* samples as given, with the work factor */
+    double compute_work; /* factor on a compute formula that does not read the batch */
+    double gradient_bytes;
+    double memory_fixed, memory_per_sample; /* bytes; negative unknown */
+    char notes[NOTES_MAX][NOTE_TEXT];
+    size_t note_count;
+};
+
+static void note(struct hm_model *m, const char *text)
+{
+    if (m->note_count < NOTES_MAX)
+        snprintf(m->notes[m->note_count++], NOTE_TEXT, "%s", text);
+}
+
+static int fail_missing(const struct hm_model *m, const char *field, const char *message,
+                        const char *hint, struct hm_err *err)
+{
+    hm_fail(err, HM_E_MISSING, "%s", message);
+    hm_err_hint(err, "%s", hint);
+    hm_err_field(err, field);
+    hm_err_at(err, m->job->source, 0);
+    return HM_E_MISSING;
+}
+
+/* Peak at the job's precision times the fraction reached. */
+static int reach_flops(struct hm_model *m, struct hm_err *err)
+{
+    const struct hm_node *node = &m->cluster->node;
+    double bits = m->job->precision;
+    double peak = bits == 16 ? node->flops_16 : bits == 32 ? node->flops_32 : node->flops_64;
+
+    if (peak == 0 && bits == 16 && node->flops_32 > 0) {
+        peak = node->flops_32;
+        note(m, "the machine has no 16-bit speed; its 32-bit one is used");
+    }
+    if (peak == 0) {
+        char message[128];
+        snprintf(message, sizeof(message), "the machine%s%s has no flops for %g bit",
+                 m->cluster->name ? " " : "", m->cluster->name ? m->cluster->name : "", bits);
+        return fail_missing(m, "cluster.flops", message,
+                            "give flops: a speed such as 105.6 Gflop/s", err);
+    }
+    if (node->efficiency == 0)
+        note(m, "no efficiency is given: flops are taken as what is really reached");
+    m->flops = peak * (node->efficiency > 0 ? node->efficiency : 1) * m->variant.flops;
+    return 0;
+}
+
+static bool needs_flops(const struct hm_job *job)
+{
+    return !job->compute || hm_formula_uses(job->compute, HM_SYMBOL_FLOPS);
+}
+
+static int set_hardware(struct hm_model *m, struct hm_err *err)
+{
+    const struct hm_cluster *c = m->cluster;
+
+    if (!c)
+        return 0;
+    if (needs_flops(m->job)) {
+        int rc = reach_flops(m, err);
+        if (rc)
+            return rc;
+    }
+    m->wires = (struct hm_wires){.network = c->network,
+                                 .link = c->node.link,
+                                 .per_node = c->node.accelerators,
+                                 .servers = 1};
+    m->wires.network.bandwidth_bytes_per_s *= m->variant.bandwidth;
+    m->wires.network.latency_s *= m->variant.latency;
+    return 0;
+}
+
+/* States the optimiser keeps for each parameter, besides the value and its gradient. */
+static double optimizer_states(enum hm_optimizer optimizer)
+{
+    return optimizer == HM_OPTIMIZER_ADAM ? 2 : optimizer == HM_OPTIMIZER_MOMENTUM ? 1 : 0;
+}
+
+static int set_network(struct hm_model *m, struct hm_err *err)
+{
+    const struct hm_job *job = m->job;
+    const struct hm_cluster *c = m->cluster;
+    double weight = job->precision / 8;
+
+    m->memory_fixed = -1;
+    if (!job->network)
+        return 0;
+    int rc = hm_counts_new(job->network, job->source, &m->counts, err);
+    if (rc)
+        return rc;
+    m->gradient_bytes = m->counts->parameters * weight;
+    m->memory_fixed = m->gradient_bytes * (2 + optimizer_states(job->optimizer));
+    m->memory_per_sample = m->counts->outputs * weight;
+    if (job->compute || m->counts->layer_count == 0)
+        return 0;
+    bool roofline = c->roofline && c->node.memory_bandwidth_bytes_per_s > 0;
+    return hm_layer_costs_init(
+        &m->costs, m->counts, m->flops, roofline ? c->node.memory_bandwidth_bytes_per_s : 0,
+        c->node.kernel_overhead_s, weight, job->overlap != HM_OVERLAP_LAYERS, err);
+}
+
+static void set_symbols(struct hm_model *m)
+{
+    double *s = m->symbols;
+
+    s[HM_SYMBOL_BATCH] = m->batch;
+    s[HM_SYMBOL_WEIGHT] = m->job->precision / 8;
+    s[HM_SYMBOL_FLOPS] = m->flops;
+    s[HM_SYMBOL_BANDWIDTH] = m->wires.network.bandwidth_bytes_per_s;
+    s[HM_SYMBOL_LATENCY] = m->wires.network.latency_s;
+    if (m->cluster)
+        s[HM_SYMBOL_MEMORY_BANDWIDTH] = m->cluster->node.memory_bandwidth_bytes_per_s;
+    if (m->counts) {
+        s[HM_SYMBOL_PARAMETERS] = m->counts->parameters;
+        s[HM_SYMBOL_FORWARD] = m->counts->forward_flop;
+        s[HM_SYMBOL_TRAINING] = HM_TRAINING_PASSES * m->counts->forward_flop;
+    }
+}
+
+/* A quantity a formula uses must have a value; latency may be 0, the others not. */
+static int check_formula(const struct hm_model *m, const struct hm_formula *f, const char *field,
+                         struct hm_err *err)
+{
+    for (size_t k = HM_SYMBOL_BATCH; f && k < HM_SYMBOL_COUNT; k++) {
+        bool known =
+            k == HM_SYMBOL_LATENCY ? m->wires.network.bandwidth_bytes_per_s > 0 : m->symbols[k] > 0;
+        if (known || !hm_formula_uses(f, k))
+            continue;
+        hm_fail(err, HM_E_MISSING, "the formula uses '%s', which has no value here",
+                hm_job_symbols[k].name);
+        hm_err_hint(err, "give it in where:, or give the %s that it comes from",
+                    k == HM_SYMBOL_BATCH      ? "batch"
+                    : k <= HM_SYMBOL_TRAINING ? "network"
+                                              : "cluster");
+        hm_err_field(err, field);
+        hm_err_at(err, m->job->source, 0);
+        return HM_E_MISSING;
+    }
+    return 0;
+}
+
+static int check_wires(const struct hm_model *m, struct hm_err *err)
+{
+    for (size_t i = 0; i < m->job->communicate_count; i++) {
+        if (m->job->communicate[i].time)
+            continue;
+        if (!m->cluster || m->wires.network.bandwidth_bytes_per_s == 0)
+            return fail_missing(m, "cluster.network", "the cluster has no network",
+                                "name one with --network 10gbe, or give cluster.network", err);
+        if (m->wires.per_node > 1 && m->wires.link.bandwidth_bytes_per_s == 0)
+            return fail_missing(m, "cluster.link", "several accelerators need a link between them",
+                                "give link: {bandwidth: 300 GB/s, latency: 3 us}", err);
+    }
+    return 0;
+}
+
+static int check_parts(const struct hm_model *m, struct hm_err *err)
+{
+    const struct hm_job *job = m->job;
+    int rc = check_formula(m, job->compute, "compute", err);
+
+    for (size_t i = 0; rc == 0 && i < job->communicate_count; i++) {
+        rc = check_formula(m, job->communicate[i].time, "communicate", err);
+        if (rc == 0)
+            rc = check_formula(m, job->communicate[i].bytes, "communicate", err);
+    }
+    if (rc == 0)
+        rc = check_formula(m, job->memory_needed, "memory", err);
+    return rc ? rc : check_wires(m, err);
+}
+
+int hm_model_new(const struct hm_job *job, const struct hm_cluster *cluster,
+                 const struct hm_variant *variant, struct hm_model **ret_model, struct hm_err *err)
+{
+    struct hm_model *m = hm__calloc(1, sizeof(*m));
+    int rc;
+
+    if (!m)
+        return hm_fail_nomem(err);
+    m->job = job;
+    m->cluster = cluster;
+    m->variant = *variant;
+    m->batch = job->batch * variant->work;
+    bool reads_batch = job->compute && hm_formula_uses(job->compute, HM_SYMBOL_BATCH);
+    m->compute_work = reads_batch ? 1 : variant->work;
+    if (!cluster && !job->compute)
+        rc = fail_missing(m, "cluster", "no machine is named",
+                          "name one with --on m5.4xlarge, or give cluster:", err);
+    else
+        rc = set_hardware(m, err);
+    if (rc == 0)
+        rc = set_network(m, err);
+    if (rc == 0) {
+        set_symbols(m);
+        rc = check_parts(m, err);
+    }
+    if (rc == 0)
+        *ret_model = m;
+    else
+        hm_model_free(m);
+    return rc;
+}
+
+void hm_model_free(struct hm_model *m)
+{
+    if (!m)
+        return;
+    hm_layer_costs_release(&m->costs);
+    hm_counts_free(m->counts);
+    hm__free(m);
+}
+
+/* Evaluate a formula over the points and check that it gives a size or a time everywhere. */
+static int eval_formula(const struct hm_model *m, const struct hm_formula *f, const char *field,
+                        int line, const double *n, size_t count, double *values, struct hm_err *err)
+{
+    int rc = hm_formula_eval(f, m->symbols, &m->variant.quantity, n, count, values, err);
+
+    for (size_t i = 0; rc == 0 && i < count; i++) {
+        if (values[i] >= 0 && isfinite(values[i]))
+            continue;
+        rc = hm_fail(err, HM_E_FORMULA, "the formula gives %g at n = %g", values[i], n[i]);
+        hm_err_hint(err, "it must be 0 or more for every n up to the largest considered");
+        hm_err_field(err, field);
+        hm_err_at(err, m->job->source, line);
+    }
+    return rc;
+}
+
+/* Samples one worker has. */
+static double local_batch(const struct hm_model *m, double n)
+{
+    return m->variant.weak ? m->batch : m->batch / n;
+}
+
+static int eval_compute(const struct hm_model *m, const double *n, size_t count, double *scratch,
+                        struct hm_point *points, struct hm_err *err)
+{
+    if (m->job->compute) {
+        int rc = eval_formula(m, m->job->compute, "compute", m->job->compute_line, n, count,
+                              scratch, err);
+        for (size_t i = 0; rc == 0 && i < count; i++)
+            points[i].compute_s = scratch[i] * m->compute_work;
+        return rc;
+    }
+    double sample_s = HM_TRAINING_PASSES * m->counts->forward_flop / m->flops;
+    for (size_t i = 0; i < count; i++) {
+        double b = local_batch(m, n[i]), forward, backward;
+        if (m->costs.count == 0) {
+            points[i].compute_s = sample_s * b;
+            continue;
+        }
+        hm_layer_costs_eval(&m->costs, b, &forward, &backward);
+        points[i].compute_s = forward + backward;
+    }
+    return 0;
+}
+
+/* The scheme of a step: the one asked for takes the place of all-reduce schemes. */
+static enum hm_scheme scheme_of(const struct hm_model *m, const struct hm_transfer *t)
+{
+    if (m->variant.scheme >= 0 && hm_scheme_is_allreduce(t->scheme))
+        return (enum hm_scheme)m->variant.scheme;
+    return t->scheme;
+}
+
+static void add_message(const struct hm_model *m, const struct hm_transfer *t, double bytes,
+                        struct hm_point *p)
+{
+    struct hm_wires wires = m->wires;
+    enum hm_scheme scheme = scheme_of(m, t);
+
+    wires.servers = t->servers;
+    if (scheme == HM_SCHEME_BEST)
+        scheme = hm_collective_best(p->n, bytes, &wires);
+    struct hm_wire_time time = hm_collective_eval(scheme, p->n, bytes, &wires);
+    p->latency_s += time.latency_s * t->times;
+    p->bandwidth_s += time.bandwidth_s * t->times;
+    p->scheme = scheme;
+}
+
+static int eval_step(const struct hm_model *m, const struct hm_transfer *t, const double *n,
+                     size_t count, double *scratch, struct hm_point *points, struct hm_err *err)
+{
+    const struct hm_formula *f = t->time ? t->time : t->bytes;
+    int rc = f ? eval_formula(m, f, "communicate", t->line, n, count, scratch, err) : 0;
+
+    for (size_t i = 0; rc == 0 && i < count; i++) {
+        if (t->time)
+            points[i].communicate_s += scratch[i] * t->times;
+        else
+            add_message(m, t, f ? scratch[i] : m->gradient_bytes, &points[i]);
+    }
+    return rc;
+}
+
+/* With layers overlapping, the all-reduce of the gradients runs beside the backward pass. */
+static double overlapped(const struct hm_model *m, const struct hm_point *p)
+{
+    double b = local_batch(m, p->n), forward, backward, messages = 0, hidden = 0, beside;
+
+    hm_layer_costs_eval(&m->costs, b, &forward, &backward);
+    beside = backward;
+    for (size_t k = 0; k < m->costs.count; k++)
+        messages += m->costs.layers[k].bytes > 0;
+    for (size_t i = 0; i < m->job->communicate_count; i++) {
+        const struct hm_transfer *t = &m->job->communicate[i];
+        struct hm_wires wires = m->wires;
+        enum hm_scheme scheme = scheme_of(m, t);
+        if (t->time || t->what != HM_PAYLOAD_GRADIENTS || !hm_scheme_is_allreduce(scheme))
+            continue;
+        wires.servers = t->servers;
+        if (scheme == HM_SCHEME_BEST)
+            scheme = hm_collective_best(p->n, m->gradient_bytes / fmax(messages, 1), &wires);
+        struct hm_wire_time whole = hm_collective_eval(scheme, p->n, m->gradient_bytes, &wires);
+        hidden += (whole.latency_s + whole.bandwidth_s) * t->times;
+        beside = hm_layer_costs_overlap(&m->costs, b, whole.latency_s * t->times,
+                                        whole.bandwidth_s * t->times / m->gradient_bytes);
+    }
+    return forward + beside + (p->communicate_s - hidden);
+}
+
+static void combine(const struct hm_model *m, struct hm_point *p)
+{
+    double a = p->compute_s, b = p->communicate_s, e = m->job->overlap_p;
+    double most = a > b ? a : b;
+
+    switch (m->job->overlap) {
+    case HM_OVERLAP_NONE:
+        p->time_s = a + b;
+        break;
+    case HM_OVERLAP_NORM: /* scaled by the larger part, so that large p cannot overflow */
+        p->time_s = most > 0 ? most * pow(pow(a / most, e) + pow(b / most, e), 1 / e) : 0;
+        break;
+    case HM_OVERLAP_LAYERS:
+        p->time_s = m->costs.count > 0 ? overlapped(m, p) : a + b;
+        break;
+    }
+}
+
+static int eval_memory(const struct hm_model *m, const double *n, size_t count, double *scratch,
+                       struct hm_point *points, struct hm_err *err)
+{
+    const double have = m->cluster ? m->cluster->node.memory_bytes : 0;
+    const bool formula = m->job->memory_needed != NULL;
+    int rc = 0;
+
+    if (formula)
+        rc = eval_formula(m, m->job->memory_needed, "memory", m->job->memory_line, n, count,
+                          scratch, err);
+    for (size_t i = 0; rc == 0 && i < count; i++) {
+        struct hm_point *p = &points[i];
+        double b = local_batch(m, n[i]);
+        p->memory_bytes = formula               ? scratch[i]
+                          : m->memory_fixed < 0 ? -1
+                                                : m->memory_fixed + m->memory_per_sample * b;
+        bool sample = m->job->compute || m->variant.weak || n[i] <= m->batch;
+        p->fits = sample && (have == 0 || p->memory_bytes <= have);
+    }
+    return rc;
+}
+
+int hm_model_eval(const struct hm_model *m, struct hm_point *points, size_t count,
+                  struct hm_err *err)
+{
+    double *n = hm__calloc(2 * count, sizeof(*n)), *scratch = n + count;
+    double per_node = m->cluster ? m->cluster->node.accelerators : 1;
+    bool split = hm_model_split(m);
+    int rc;
+
+    if (!n)
+        return hm_fail_nomem(err);
+    for (size_t i = 0; i < count; i++) {
+        struct hm_point *p = &points[i];
+        n[i] = p->n;
+        *p = (struct hm_point){
+            .n = n[i], .nodes = ceil(n[i] / per_node), .cost = -1, .scheme = HM_SCHEME_BEST};
+    }
+    rc = eval_compute(m, n, count, scratch, points, err);
+    for (size_t k = 0; rc == 0 && k < m->job->communicate_count; k++)
+        rc = eval_step(m, &m->job->communicate[k], n, count, scratch, points, err);
+    if (rc == 0)
+        rc = eval_memory(m, n, count, scratch, points, err);
+    for (size_t i = 0; rc == 0 && i < count; i++) {
+        points[i].communicate_s += points[i].latency_s + points[i].bandwidth_s;
+        combine(m, &points[i]);
+        if (!split)
+            points[i].latency_s = points[i].bandwidth_s = -1;
+    }
+    hm__free(n);
+    return rc;
+}
+
+bool hm_model_split(const struct hm_model *m)
+{
+    for (size_t i = 0; i < m->job->communicate_count; i++)
+        if (m->job->communicate[i].time)
+            return false;
+    return true;
+}
+
+int hm_model_dominant(const struct hm_model *m, double n)
+{
+    int dominant = -1;
+    double most = 0;
+
+    for (size_t i = 0; i < m->job->communicate_count; i++) {
+        const struct hm_transfer *t = &m->job->communicate[i];
+        struct hm_point p = {.n = n};
+        double scratch;
+        if (eval_step(m, t, &n, 1, &scratch, &p, NULL))
+            continue;
+        double seconds = p.communicate_s + p.latency_s + p.bandwidth_s;
+        if (seconds > most) {
+            most = seconds;
+            dominant = (int)i;
+        }
+    }
+    return dominant;
+}
+
+const char *hm_model_note(const struct hm_model *m, size_t i)
+{
+    return i < m->note_count ? m->notes[i] : NULL;
+}
+
+const struct hm_counts *hm_model_counts(const struct hm_model *m)
+{
+    return m->counts;
+}
+
+/* Sum of the relative slopes of the formulas; the built-in parts do not depend on quantities. */
+static int add_slope(const struct hm_model *m, const struct hm_formula *f, double times, double n,
+                     const char *quantity, double *slope, struct hm_err *err)
+{
+    double value, derivative;
+    int rc = f ? hm_formula_derive(f, m->symbols, n, quantity, true, &value, &derivative, err) : 0;
+
+    if (rc == 0 && f)
+        *slope += times * derivative;
+    return rc;
+}
+
+int hm_model_elasticity(const struct hm_model *m, double n, const char *quantity,
+                        double *ret_elasticity, struct hm_err *err)
+{
+    struct hm_point p = {.n = n};
+    double slope = 0;
+    int rc = hm_model_eval(m, &p, 1, err);
+
+    if (rc == 0)
+        rc = add_slope(m, m->job->compute, m->compute_work, n, quantity, &slope, err);
+    for (size_t i = 0; rc == 0 && i < m->job->communicate_count; i++)
+        rc = add_slope(m, m->job->communicate[i].time, m->job->communicate[i].times, n, quantity,
+                       &slope, err);
+    if (rc == 0)
+        *ret_elasticity = p.time_s > 0 ? slope / p.time_s : 0;
+    return rc;
+}

@@ -1,0 +1,54 @@
+/*
+ * f(n) from a specification sheet: seconds of one iteration on n workers, split into computing and
+ * communicating. Pure: no input or output, no state between calls.
+ */
+#ifndef HM_MODEL_H
+#define HM_MODEL_H
+
+#include "formula.h"
+#include "howmany.h"
+
+/* What is asked of the model besides the job and the cluster; factors are 1 when nothing changes.
+ */
+struct hm_variant {
+    int scheme; /* for all all-reduce steps, enum hm_scheme; -1: as the job says */
+    bool weak;
+    double bandwidth, latency, flops; /* factors on the hardware */
+    double work;                      /* factor on the samples of an iteration */
+    struct hm_scaled quantity;        /* factor on a quantity of `where:` */
+};
+
+#define HM_VARIANT_INIT                                                                            \
+    {                                                                                              \
+        -1, false, 1, 1, 1, 1,                                                                     \
+        {                                                                                          \
+            NULL, 1                                                                                \
+        }                                                                                          \
+    }
+
+struct hm_model;
+
+/* job and cluster are borrowed and must outlive the model; cluster may be NULL for formulas. */
+int hm_model_new(const struct hm_job *job, const struct hm_cluster *cluster,
+                 const struct hm_variant *variant, struct hm_model **ret_model, struct hm_err *err);
+void hm_model_free(struct hm_model *model);
+
+/*
+ * Fill points[i] for n = points[i].n: nodes, time_s, compute_s, communicate_s, latency_s,
+ * bandwidth_s, memory_bytes, scheme, fits. Fails where a formula gives no time.
+ */
+int hm_model_eval(const struct hm_model *model, struct hm_point *points, size_t count,
+                  struct hm_err *err);
+
+/* The step of the communication that takes longest at that point, or -1. */
+int hm_model_dominant(const struct hm_model *model, double n);
+/* Whether latency and bandwidth parts are known (no step is a formula of time). */
+bool hm_model_split(const struct hm_model *model);
+/* What the model assumed; the i-th note, NULL after the last. Borrowed. */
+const char *hm_model_note(const struct hm_model *model, size_t i);
+const struct hm_counts *hm_model_counts(const struct hm_model *model);
+/* Relative change of the time at n for a relative change of a quantity: d ln t / d ln q. */
+int hm_model_elasticity(const struct hm_model *model, double n, const char *quantity,
+                        double *ret_elasticity, struct hm_err *err);
+
+#endif

@@ -1,0 +1,318 @@
+/* An answer in words: the number first, then why, then what would change it. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "format.h"
+#include "render.h"
+
+enum { LABEL = 15 };
+
+static const char *bold(const struct hm_style *style, bool on)
+{
+    return !style->colour ? "" : on ? "\033[1m" : "\033[0m";
+}
+
+static const char *dim(const struct hm_style *style, bool on)
+{
+    return !style->colour ? "" : on ? "\033[2m" : "\033[0m";
+}
+
+void hm_render_line(struct hm_text *out, const struct hm_style *style, const char *label,
+                    const char *text)
+{
+    size_t width = style->width > 40 ? style->width : 40, column = LABEL;
+    size_t pad = hm_text_columns(label) + 2 < LABEL ? LABEL - 2 - hm_text_columns(label) : 1;
+
+    hm_text_addf(out, "  %s%s%s", dim(style, true), label, dim(style, false));
+    hm_text_repeat(out, " ", pad);
+    while (*text) {
+        size_t length = strcspn(text, " ");
+        char word[256];
+        size_t copied = length < sizeof(word) - 1 ? length : sizeof(word) - 1;
+        memcpy(word, text, copied);
+        word[copied] = '\0';
+        size_t columns = hm_text_columns(word);
+        if (column > LABEL && column + 1 + columns > width) {
+            hm_text_add(out, "\n");
+            hm_text_repeat(out, " ", LABEL);
+            column = LABEL;
+        } else if (column > LABEL) {
+            hm_text_add(out, " ");
+            column++;
+        }
+        hm_text_add_n(out, text, length);
+        column += columns;
+        text += length;
+        text += strspn(text, " ");
+    }
+    hm_text_add(out, "\n");
+}
+
+static const char *plural(double n)
+{
+    return n == 1 ? "" : "s";
+}
+
+static void add_speedup(struct hm_text *out, const struct hm_answer *a, const struct hm_point *p)
+{
+    char number[HM_SHOWN], reference[HM_SHOWN] = "one";
+
+    if (a->reference != 1)
+        snprintf(reference, sizeof(reference), "%g", a->reference);
+    if (p->n == a->reference)
+        return;
+    if (p->speedup >= 1)
+        hm_text_addf(out, ", %sx faster than %s", hm_show_number(p->speedup, number), reference);
+    else
+        hm_text_addf(out, ", %sx slower than %s", hm_show_number(1 / p->speedup, number),
+                     reference);
+}
+
+/* "9 workers: 12.7 s an iteration, 4.14x faster than one" */
+static void add_point(struct hm_text *out, const struct hm_answer *a, const struct hm_point *p)
+{
+    char time[HM_SHOWN];
+
+    hm_text_addf(out, "%g worker%s", p->n, plural(p->n));
+    if (a->accelerators > 1)
+        hm_text_addf(out, " (%g node%s of %g)", p->nodes, plural(p->nodes), a->accelerators);
+    hm_text_addf(out, ": %s an iteration", hm_show_time(p->time_s, time));
+    add_speedup(out, a, p);
+}
+
+static void say_whole(struct hm_text *out, const struct hm_answer *a, const struct hm_style *style)
+{
+    const struct hm_point *p = &a->points[a->best];
+    struct hm_text line = {0};
+    char time[HM_SHOWN], money[HM_SHOWN];
+
+    if (a->whole_job) {
+        hm_text_addf(&line, "%.0f iterations: %s", ceil(a->iterations),
+                     hm_show_time(p->total_s, time));
+        if (a->priced)
+            hm_text_addf(&line, " for %s", hm_show_money(p->cost, money));
+        hm_render_line(out, style, "whole job", line.data ? line.data : "");
+    } else if (a->priced) {
+        hm_text_addf(&line, "%s an iteration", hm_show_money(p->cost, money));
+        hm_render_line(out, style, "cost", line.data ? line.data : "");
+    }
+    hm_text_release(&line);
+}
+
+static void say_limit(struct hm_text *out, const struct hm_answer *a, const struct hm_style *style)
+{
+    struct hm_text line = {0};
+
+    if (a->limit == HM_LIMIT_MEMORY || a->limit == HM_LIMIT_BATCH)
+        hm_text_addf(&line, "%s: %s", hm_limit_name(a->limit), a->why);
+    else
+        hm_text_addf(&line, "%s (%.0f %% of the step)%s%s", hm_limit_name(a->limit),
+                     100 * a->limit_share, a->limit == HM_LIMIT_COMPUTE ? "" : ": ",
+                     a->limit == HM_LIMIT_COMPUTE ? "" : a->why);
+    hm_render_line(out, style, "limited by", line.data ? line.data : "");
+    hm_text_release(&line);
+}
+
+static void say_knee(struct hm_text *out, const struct hm_answer *a, const struct hm_style *style)
+{
+    struct hm_text line = {0};
+
+    if (a->knee == HM_NONE || a->knee == a->best)
+        return;
+    const struct hm_point *k = &a->points[a->knee], *b = &a->points[a->best];
+    double cost = k->nodes * k->total_s / (b->nodes * b->total_s);
+    hm_text_addf(&line, "%g worker%s reach%s %.0f %% of that speed at %.0f %% of the cost", k->n,
+                 plural(k->n), k->n == 1 ? "es" : "", 100 * b->total_s / k->total_s, 100 * cost);
+    hm_render_line(out, style, "knee", line.data ? line.data : "");
+    hm_text_release(&line);
+}
+
+static void say_range(struct hm_text *out, const struct hm_answer *a, const struct hm_style *style)
+{
+    struct hm_text line = {0};
+    char number[HM_SHOWN];
+
+    if (a->plateau_to > a->plateau_from) {
+        hm_text_addf(&line, "%g to %g workers are within 5 %% of that time", a->plateau_from,
+                     a->plateau_to);
+        hm_render_line(out, style, "as good", line.data ? line.data : "");
+        hm_text_release(&line);
+    }
+    if (a->beyond_n > 0) {
+        hm_text_addf(&line, "%g workers would reach %sx", a->beyond_n,
+                     hm_show_number(a->beyond_speedup, number));
+        hm_render_line(out, style, "above ceiling", line.data ? line.data : "");
+    } else if (a->at_ceiling) {
+        hm_text_addf(&line,
+                     "%g workers is the most that was looked at, and more may be faster: "
+                     "raise --max-n",
+                     a->points[a->best].n);
+        hm_render_line(out, style, "ceiling", line.data ? line.data : "");
+    }
+    hm_text_release(&line);
+}
+
+static void say_help(struct hm_text *out, const struct hm_answer *a, const struct hm_style *style)
+{
+    const char *label = "would help";
+
+    for (size_t i = 0; i < a->help_count; i++) {
+        const struct hm_help *h = &a->help[i];
+        struct hm_text line = {0};
+        char time[HM_SHOWN], gain[HM_SHOWN];
+        if (h->gain < 1.02)
+            continue;
+        hm_text_addf(&line, "%s %s %g worker%s, %s an iteration: %sx the speed", h->what,
+                     style->unicode ? "\xe2\x86\x92" : "->", h->n, plural(h->n),
+                     hm_show_time(h->time_s, time), hm_show_number(h->gain, gain));
+        hm_render_line(out, style, label, line.data ? line.data : "");
+        hm_text_release(&line);
+        label = "";
+    }
+}
+
+static void say_point(struct hm_text *out, const struct hm_answer *a, const struct hm_style *style,
+                      const char *label, const struct hm_point *p, const char *lead)
+{
+    struct hm_text line = {0};
+    char time[HM_SHOWN], money[HM_SHOWN];
+
+    hm_text_add(&line, lead);
+    add_point(&line, a, p);
+    if (a->whole_job)
+        hm_text_addf(&line, "; %s in all", hm_show_time(p->total_s, time));
+    if (p->cost >= 0)
+        hm_text_addf(&line, ", %s", hm_show_money(p->cost, money));
+    hm_render_line(out, style, label, line.data ? line.data : "");
+    hm_text_release(&line);
+}
+
+/* Deadline, budget and the two scenarios, where they were asked and are met. */
+static void say_asked(struct hm_text *out, const struct hm_answer *a, const struct hm_style *style)
+{
+    char lead[64], number[HM_SHOWN];
+
+    if (a->in_deadline != HM_NONE && a->in_deadline != a->best)
+        say_point(out, a, style, "in time", &a->points[a->in_deadline], "cheapest: ");
+    if (a->in_budget != HM_NONE && a->in_budget != a->best)
+        say_point(out, a, style, "in budget", &a->points[a->in_budget], "fastest: ");
+    if (a->faster != HM_NONE) {
+        snprintf(lead, sizeof(lead),
+                 "to be %sx faster: ", hm_show_number(a->question.faster, number));
+        say_point(out, a, style, "faster", &a->points[a->faster], lead);
+    }
+    if (a->work != HM_NONE) {
+        snprintf(lead, sizeof(lead),
+                 "for %sx the work in the time of %g: ", hm_show_number(a->question.work, number),
+                 a->reference);
+        say_point(out, a, style, "more work", &a->work_points[a->work], lead);
+    }
+}
+
+static void say_miss(struct hm_text *out, const struct hm_answer *a, const struct hm_style *style)
+{
+    bool work = strcmp(a->missed, "work") == 0;
+    struct hm_text line = {0};
+    char number[HM_SHOWN];
+
+    if (a->nearest == HM_NONE)
+        return;
+    const struct hm_point *p = work ? &a->work_points[a->nearest] : &a->points[a->nearest];
+    hm_show_number(a->nearest_gap, number);
+    if (a->nearest_gap > 1)
+        hm_text_addf(&line, "%sx over: ", number);
+    say_point(out, a, style, "nearest miss", p, line.data ? line.data : "");
+    hm_text_release(&line);
+}
+
+static const char *miss_sentence(const struct hm_answer *a)
+{
+    static const struct {
+        const char *missed, *sentence;
+    } sentences[] = {
+        {"deadline", "No number of workers meets the deadline."},
+        {"budget", "No number of workers stays within the budget."},
+        {"memory", "The job does not fit in the memory of any number of workers."},
+        {"faster", "No number of workers is that much faster."},
+        {"work", "No number of workers does that much work in the same time."},
+        {"speedup", "More workers do not help: no number of them is faster than one."},
+    };
+    for (size_t i = 0; i < sizeof(sentences) / sizeof(sentences[0]); i++)
+        if (strcmp(sentences[i].missed, a->missed) == 0)
+            return sentences[i].sentence;
+    return "No number of workers will do.";
+}
+
+static void say_headline(struct hm_text *out, const struct hm_answer *a,
+                         const struct hm_style *style)
+{
+    hm_text_add(out, bold(style, true));
+    if (a->status != HM_STATUS_OK) {
+        hm_text_add(out, miss_sentence(a));
+    } else {
+        hm_text_add(out, "Use ");
+        add_point(out, a, &a->points[a->best]);
+        hm_text_add(out, ".");
+    }
+    hm_text_addf(out, "%s\n", bold(style, false));
+}
+
+static void say_subject(struct hm_text *out, const struct hm_answer *a,
+                        const struct hm_style *style)
+{
+    struct hm_text line = {0};
+
+    if (!a->machine && !a->fabric)
+        return;
+    if (a->machine)
+        hm_text_add(&line, a->machine);
+    if (a->fabric)
+        hm_text_addf(&line, "%s%s network", a->machine ? ", " : "", a->fabric);
+    hm_render_line(out, style, "on", line.data ? line.data : "");
+    hm_text_release(&line);
+}
+
+static void say_ranking(struct hm_text *out, const struct hm_answer *a,
+                        const struct hm_style *style)
+{
+    char time[HM_SHOWN], money[HM_SHOWN];
+    size_t widest = 7;
+
+    for (size_t i = 0; i < a->rank_count; i++)
+        if (a->ranking[i].machine && strlen(a->ranking[i].machine) > widest)
+            widest = strlen(a->ranking[i].machine);
+    if (a->rank_count == 0)
+        return;
+    hm_text_addf(out, "\n  %s%-*s  %-18s %7s %10s %10s %10s%s\n", dim(style, true), (int)widest,
+                 "machine", "scheme", "n", "iteration", "total", "cost", dim(style, false));
+    for (size_t i = 0; i < a->rank_count; i++) {
+        const struct hm_rank *r = &a->ranking[i];
+        hm_text_addf(out, "  %-*s  %-18s %7g", (int)widest, r->machine ? r->machine : "",
+                     r->scheme ? r->scheme : "", r->n);
+        hm_text_addf(out, " %10s", hm_show_time(r->time_s, time));
+        hm_text_addf(out, " %10s", hm_show_time(r->total_s, time));
+        hm_text_addf(out, " %10s", r->cost < 0 ? "" : hm_show_money(r->cost, money));
+        hm_text_addf(out, "%s%s\n", r->why ? "  " : "", r->why ? r->why : "");
+    }
+}
+
+void hm_render_text(struct hm_text *out, const struct hm_answer *a, const struct hm_style *style)
+{
+    say_headline(out, a, style);
+    say_subject(out, a, style);
+    if (a->status != HM_STATUS_OK)
+        say_miss(out, a, style);
+    if (a->best != HM_NONE && a->status == HM_STATUS_OK)
+        say_whole(out, a, style);
+    say_asked(out, a, style);
+    say_limit(out, a, style);
+    if (a->best != HM_NONE && a->status == HM_STATUS_OK) {
+        say_knee(out, a, style);
+        say_range(out, a, style);
+    }
+    say_help(out, a, style);
+    for (size_t i = 0; i < a->note_count; i++)
+        hm_render_line(out, style, i ? "" : "note", a->notes[i]);
+    say_ranking(out, a, style);
+}

@@ -1,0 +1,228 @@
+/*
+ * The curve as a table, and drawn with characters: speedup against n with the best and the knee
+ * marked, and the step split into computing and communicating. Braille cells give two by four dots
+ * a character; without Unicode a character is one dot.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "format.h"
+#include "memory.h"
+#include "render.h"
+
+/* Of a long curve the table shows the first rows, then ever larger steps, and what matters. */
+static bool in_table(const struct hm_answer *a, size_t i, double last)
+{
+    double n = a->points[i].n;
+
+    return a->point_count <= 32 || i < 8 || i == a->best || i == a->knee ||
+           i + 1 == a->point_count || n == a->reference || n >= last * 1.25;
+}
+
+static const char *mark(const struct hm_answer *a, size_t i)
+{
+    if (i == a->best)
+        return "best";
+    if (i == a->knee)
+        return "knee";
+    return a->points[i].fits ? "" : "does not fit";
+}
+
+void hm_render_table(struct hm_text *out, const struct hm_answer *a, const struct hm_style *style)
+{
+    char time[HM_SHOWN], compute[HM_SHOWN], talk[HM_SHOWN], speedup[HM_SHOWN], cost[HM_SHOWN];
+    double last = 0;
+
+    hm_text_addf(out, "\n%s%7s %10s %10s %11s %8s %10s %9s%s\n", style->colour ? "\033[2m" : "",
+                 "n", "iteration", "compute", "communicate", "speedup", "efficiency", "cost",
+                 style->colour ? "\033[0m" : "");
+    for (size_t i = 0; i < a->point_count; i++) {
+        const struct hm_point *p = &a->points[i];
+        if (!in_table(a, i, last))
+            continue;
+        last = p->n;
+        hm_text_addf(out, "%7g %10s %10s %11s %8s %8.0f %% %9s%s%s\n", p->n,
+                     hm_show_time(p->time_s, time), hm_show_time(p->compute_s, compute),
+                     hm_show_time(p->communicate_s, talk), hm_show_number(p->speedup, speedup),
+                     100 * p->efficiency, p->cost < 0 ? "" : hm_show_money(p->cost, cost),
+                     *mark(a, i) ? "  " : "", mark(a, i));
+    }
+}
+
+enum { ROWS = 11, MARGIN = 8, COLUMNS_MAX = 72, BARS = 6 };
+
+/* A raster of dots and, on top of it, markers. */
+struct canvas {
+    size_t columns; /* characters */
+    unsigned char dots[ROWS][COLUMNS_MAX];
+    const char *markers[ROWS][COLUMNS_MAX];
+    bool unicode, log_x;
+    double max_n, max_y;
+};
+
+static double fraction_x(const struct canvas *c, double n)
+{
+    if (c->max_n <= 1)
+        return 0;
+    return c->log_x ? log2(n) / log2(c->max_n) : (n - 1) / (c->max_n - 1);
+}
+
+static void set_dot(struct canvas *c, double fx, double fy)
+{
+    static const unsigned char bits[4][2] = {
+        {0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}};
+    size_t x = (size_t)lround(fx * (double)(2 * c->columns - 1));
+    size_t y = (size_t)lround((1 - fy) * (4 * ROWS - 1));
+
+    if (x < 2 * c->columns && y < 4 * ROWS)
+        c->dots[y / 4][x / 2] |= bits[y % 4][x % 2];
+}
+
+static void set_marker(struct canvas *c, double n, double y, const char *marker)
+{
+    size_t x = (size_t)lround(fraction_x(c, n) * (double)(2 * c->columns - 1)) / 2;
+    size_t row = (size_t)lround((1 - y / c->max_y) * (4 * ROWS - 1)) / 4;
+
+    if (x < c->columns && row < ROWS)
+        c->markers[row][x] = marker;
+}
+
+/* The curve between neighbouring points is drawn as a straight line, dot by dot. */
+static void draw_curve(struct canvas *c, const struct hm_answer *a)
+{
+    for (size_t i = 0; i < a->point_count; i++) {
+        const struct hm_point *p = &a->points[i], *q = i ? &a->points[i - 1] : p;
+        double x0 = fraction_x(c, q->n), x1 = fraction_x(c, p->n);
+        double y0 = q->speedup / c->max_y, y1 = p->speedup / c->max_y;
+        double steps = ceil(fmax((x1 - x0) * 2 * (double)c->columns, fabs(y1 - y0) * 4 * ROWS)) + 1;
+        for (double k = 0; k <= steps; k++)
+            set_dot(c, x0 + (x1 - x0) * k / steps, y0 + (y1 - y0) * k / steps);
+    }
+}
+
+static void put_cell(struct hm_text *out, const struct canvas *c, size_t row, size_t column)
+{
+    unsigned char dots = c->dots[row][column];
+
+    if (c->markers[row][column]) {
+        hm_text_add(out, c->markers[row][column]);
+    } else if (!c->unicode) {
+        hm_text_add(out, dots ? "*" : " ");
+    } else if (dots == 0) {
+        hm_text_add(out, " ");
+    } else {
+        const char braille[] = {(char)0xe2, (char)(0xa0 | dots >> 6), (char)(0x80 | (dots & 0x3f))};
+        hm_text_add_n(out, braille, 3);
+    }
+}
+
+static void put_canvas(struct hm_text *out, const struct canvas *c)
+{
+    char number[HM_SHOWN];
+
+    for (size_t row = 0; row < ROWS; row++) {
+        bool label = row == 0 || row == ROWS - 1 || row == ROWS / 2;
+        double y = c->max_y * (1 - (double)row / (ROWS - 1));
+        hm_text_addf(out, "%*s %s", MARGIN - 2, label ? hm_show_number(y, number) : "",
+                     c->unicode ? "\xe2\x94\x82" : "|");
+        for (size_t column = 0; column < c->columns; column++)
+            put_cell(out, c, row, column);
+        while (out->length && out->data[out->length - 1] == ' ')
+            out->data[--out->length] = '\0';
+        hm_text_add(out, "\n");
+    }
+    hm_text_repeat(out, " ", MARGIN - 1);
+    hm_text_add(out, c->unicode ? "\xe2\x94\x94" : "+");
+    hm_text_repeat(out, c->unicode ? "\xe2\x94\x80" : "-", c->columns);
+    hm_text_addf(out, "\n%*s1", MARGIN, "");
+    snprintf(number, sizeof(number), "%g", c->max_n);
+    hm_text_addf(out, "%*s\n", (int)c->columns - 1, number);
+}
+
+static void draw_speedup(struct hm_text *out, const struct hm_answer *a,
+                         const struct hm_style *style, struct canvas *c)
+{
+    bool u = style->unicode;
+
+    c->max_n = a->points[a->point_count - 1].n;
+    for (size_t i = 0; i < a->point_count; i++)
+        c->max_y = fmax(c->max_y, a->points[i].speedup);
+    for (size_t i = 0; i < a->measured_count; i++)
+        if (a->measured[i].n <= c->max_n)
+            c->max_y = fmax(c->max_y, a->measured[i].speedup);
+    c->log_x = c->max_n > 100;
+    draw_curve(c, a);
+    for (size_t i = 0; i < a->measured_count; i++)
+        if (a->measured[i].n <= c->max_n)
+            set_marker(c, a->measured[i].n, a->measured[i].speedup, u ? "\xc3\x97" : "x");
+    if (a->knee != HM_NONE)
+        set_marker(c, a->points[a->knee].n, a->points[a->knee].speedup, u ? "\xe2\x97\x87" : "k");
+    if (a->best != HM_NONE)
+        set_marker(c, a->points[a->best].n, a->points[a->best].speedup, u ? "\xe2\x97\x86" : "B");
+    hm_text_addf(out, "\n  speedup against workers%s   %s best  %s knee%s\n",
+                 c->log_x ? " (log scale)" : "", u ? "\xe2\x97\x86" : "B", u ? "\xe2\x97\x87" : "k",
+                 a->measured_count == 0 ? ""
+                 : u                    ? "  \xc3\x97 measured"
+                                        : "  x measured");
+    put_canvas(out, c);
+}
+
+/* Which points get a bar: the ends, the knee, the best, and the middle between. */
+static size_t choose_bars(const struct hm_answer *a, size_t *chosen)
+{
+    size_t wanted[BARS] = {0, a->knee, a->best, a->best, a->point_count - 1, a->point_count - 1};
+    size_t count = 0;
+
+    wanted[3] = a->best == HM_NONE ? HM_NONE : (a->best + a->point_count - 1) / 2;
+    wanted[5] = a->knee == HM_NONE ? HM_NONE : a->knee / 2;
+    for (size_t i = 0; i < a->point_count && count < BARS; i++)
+        for (size_t k = 0; k < BARS; k++)
+            if (wanted[k] == i) {
+                chosen[count++] = i;
+                break;
+            }
+    return count;
+}
+
+static void draw_split(struct hm_text *out, const struct hm_answer *a, const struct hm_style *style,
+                       size_t columns)
+{
+    const char *full = style->unicode ? "\xe2\x96\x88" : "#";
+    const char *light = style->unicode ? "\xe2\x96\x91" : "-";
+    size_t chosen[BARS], count = choose_bars(a, chosen);
+    double longest = 0;
+    char time[HM_SHOWN];
+
+    columns -= columns > 30 ? 12 : 0;
+    for (size_t i = 0; i < count; i++)
+        longest = fmax(longest, a->points[chosen[i]].time_s);
+    hm_text_addf(out, "\n  one iteration   %s compute  %s communicate\n", full, light);
+    for (size_t i = 0; i < count; i++) {
+        const struct hm_point *p = &a->points[chosen[i]];
+        double compute = fmin(p->compute_s, p->time_s);
+        size_t whole = (size_t)lround(p->time_s / longest * (double)columns);
+        size_t first = (size_t)lround(compute / longest * (double)columns);
+        hm_text_addf(out, "%*g ", MARGIN - 2, p->n);
+        hm_text_add(out, style->unicode ? "\xe2\x94\x82" : "|");
+        hm_text_repeat(out, full, first);
+        hm_text_repeat(out, light, whole > first ? whole - first : 0);
+        hm_text_addf(out, " %s\n", hm_show_time(p->time_s, time));
+    }
+}
+
+void hm_render_chart(struct hm_text *out, const struct hm_answer *a, const struct hm_style *style)
+{
+    size_t width = style->width > 40 ? style->width : 40;
+    struct canvas *c = hm__calloc(1, sizeof(*c));
+
+    if (!c) {
+        out->failed = true;
+        return;
+    }
+    c->columns = width - MARGIN < COLUMNS_MAX ? width - MARGIN : COLUMNS_MAX;
+    c->unicode = style->unicode;
+    draw_speedup(out, a, style, c);
+    draw_split(out, a, style, c->columns);
+    hm__free(c);
+}

@@ -1,0 +1,133 @@
+/* Formatting of quantities for people and for programs. */
+#include "format.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+const char *hm_show_number(double value, char *text)
+{
+    double size = fabs(value);
+    int digits = size >= 99.95 || size == 0 ? 0 : size >= 9.995 ? 1 : size >= 0.995 ? 2 : 3;
+
+    if (size >= 1e9 || (size > 0 && size < 1e-3))
+        snprintf(text, HM_SHOWN, "%.3g", value);
+    else
+        snprintf(text, HM_SHOWN, "%.*f", digits, value);
+    return text;
+}
+
+struct scale {
+    double from, unit;
+    const char *name;
+};
+
+/* The first row whose `from` is not above the value gives the unit. */
+static const char *show_scaled(double value, const struct scale *scales, char *text)
+{
+    char number[HM_SHOWN];
+
+    while (scales->from > value && scales[1].name)
+        scales++;
+    hm_show_number(value / scales->unit, number);
+    snprintf(text, HM_SHOWN, "%.20s %s", number, scales->name);
+    return text;
+}
+
+const char *hm_show_time(double seconds, char *text)
+{
+    static const struct scale scales[] = {
+        {2 * 86400, 86400, "days"}, {2 * 3600, 3600, "h"},   {120, 60, "min"}, {0.9995, 1, "s"},
+        {0.9995e-3, 1e-3, "ms"},    {0.9995e-6, 1e-6, "us"}, {0, 1e-9, "ns"},  {0, 0, NULL}};
+
+    if (seconds == 0)
+        snprintf(text, HM_SHOWN, "0 s");
+    else
+        show_scaled(seconds, scales, text);
+    return text;
+}
+
+const char *hm_show_bytes(double bytes, char *text)
+{
+    static const struct scale scales[] = {{0x1p40, 0x1p40, "TiB"},
+                                          {0x1p30, 0x1p30, "GiB"},
+                                          {0x1p20, 0x1p20, "MiB"},
+                                          {0x1p10, 0x1p10, "KiB"},
+                                          {0, 1, "B"},
+                                          {0, 0, NULL}};
+    return show_scaled(bytes, scales, text);
+}
+
+const char *hm_show_rate(double bytes_per_s, char *text)
+{
+    static const struct scale scales[] = {{1e12, 1e12, "Tbit/s"},
+                                          {1e9, 1e9, "Gbit/s"},
+                                          {1e6, 1e6, "Mbit/s"},
+                                          {0, 1e3, "kbit/s"},
+                                          {0, 0, NULL}};
+    return show_scaled(bytes_per_s * 8, scales, text);
+}
+
+const char *hm_show_flops(double flops, char *text)
+{
+    static const struct scale scales[] = {{1e15, 1e15, "Pflop/s"},
+                                          {1e12, 1e12, "Tflop/s"},
+                                          {1e9, 1e9, "Gflop/s"},
+                                          {0, 1e6, "Mflop/s"},
+                                          {0, 0, NULL}};
+    return show_scaled(flops, scales, text);
+}
+
+const char *hm_show_money(double amount, char *text)
+{
+    if (amount >= 1000)
+        snprintf(text, HM_SHOWN, "$%.0f", amount);
+    else if (amount >= 0.995 || amount == 0)
+        snprintf(text, HM_SHOWN, "$%.2f", amount);
+    else
+        snprintf(text, HM_SHOWN, "$%.2g", amount);
+    return text;
+}
+
+void hm_json_text(struct hm_text *out, const char *text)
+{
+    if (!text) {
+        hm_text_add(out, "null");
+        return;
+    }
+    hm_text_add(out, "\"");
+    for (; *text; text++) {
+        unsigned char c = (unsigned char)*text;
+        if (c == '"' || c == '\\')
+            hm_text_addf(out, "\\%c", c);
+        else if (c < 0x20)
+            hm_text_addf(out, "\\u%04x", c);
+        else
+            hm_text_add_n(out, text, 1);
+    }
+    hm_text_add(out, "\"");
+}
+
+void hm_json_number(struct hm_text *out, double value)
+{
+    char text[40];
+
+    if (!isfinite(value)) {
+        hm_text_add(out, "null");
+        return;
+    }
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(text, sizeof(text), "%.*g", digits, value);
+        if (strtod(text, NULL) == value)
+            break;
+    }
+    hm_text_add(out, text);
+}
+
+void hm_json_known(struct hm_text *out, double value)
+{
+    if (value < 0)
+        hm_text_add(out, "null");
+    else
+        hm_json_number(out, value);
+}

@@ -1,0 +1,24 @@
+/* Quantities as people write them, and pieces of JSON. */
+#ifndef HM_FORMAT_H
+#define HM_FORMAT_H
+
+#include "text.h"
+
+enum { HM_SHOWN = 32 };
+
+/* Each writes into text[HM_SHOWN] and returns it. */
+const char *hm_show_number(double value, char *text); /* three significant digits: 12.7, 1024 */
+const char *hm_show_time(double seconds, char *text); /* "12.7 s", "3.20 ms", "5.4 h" */
+const char *hm_show_money(double amount, char *text); /* "$12.30", "$0.0042" */
+const char *hm_show_bytes(double bytes, char *text);  /* "14.9 GiB" */
+const char *hm_show_rate(double bytes_per_s, char *text);
+const char *hm_show_flops(double flops, char *text);
+
+/* Text in quotes with escapes; null for NULL. */
+void hm_json_text(struct hm_text *out, const char *text);
+/* The shortest decimal that reads back the same; null when it is not finite. */
+void hm_json_number(struct hm_text *out, double value);
+/* Unknown quantities are negative inside and null outside. */
+void hm_json_known(struct hm_text *out, double value);
+
+#endif

@@ -1,0 +1,131 @@
+/*
+ * Plots as gnuplot scripts: the library writes the text, a program feeds it to gnuplot. Data stand
+ * inside the script, so that it can be kept and changed.
+ */
+#include <string.h>
+
+#include "err.h"
+#include "format.h"
+#include "render.h"
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t a = strlen(text), b = strlen(end);
+    return a > b && strcmp(text + a - b, end) == 0;
+}
+
+/* A text inside single quotes of gnuplot's; a quote is written twice, lines end the script. */
+static void add_quoted(struct hm_text *out, const char *text)
+{
+    hm_text_add(out, "'");
+    for (; *text; text++) {
+        if (*text == '\'')
+            hm_text_add(out, "''");
+        else if ((unsigned char)*text >= 0x20)
+            hm_text_add_n(out, text, 1);
+    }
+    hm_text_add(out, "'");
+}
+
+int hm_gnuplot_output(struct hm_text *out, const char *file, double width, double height,
+                      struct hm_err *err)
+{
+    if (file && ends_with(file, ".svg"))
+        hm_text_addf(out, "set terminal svg size %g,%g font 'sans,13' background '#ffffff'\n",
+                     width, height);
+    else if (file && ends_with(file, ".png"))
+        hm_text_addf(out, "set terminal pngcairo size %g,%g font 'sans,11'\n", width, height);
+    else if (file && ends_with(file, ".pdf"))
+        hm_text_addf(out, "set terminal pdfcairo size %gcm,%gcm font 'sans,11'\n", width / 40,
+                     height / 40);
+    else {
+        hm_fail(err, HM_E_UNSUPPORTED, "'%.80s' is not a kind of plot", file ? file : "");
+        hm_err_hint(err, "the name must end in .svg, .png or .pdf");
+        return HM_E_UNSUPPORTED;
+    }
+    hm_text_add(out, "set output ");
+    add_quoted(out, file);
+    hm_text_add(out, "\n");
+    return 0;
+}
+
+static void add_curve(struct hm_text *out, const struct hm_answer *a)
+{
+    hm_text_add(out, "$curve << EOD\n");
+    for (size_t i = 0; i < a->point_count; i++) {
+        const struct hm_point *p = &a->points[i];
+        double compute = p->compute_s < p->time_s ? p->compute_s : p->time_s;
+        hm_text_addf(out, "%.17g %.17g %.17g %.17g\n", p->n, p->speedup, compute, p->time_s);
+    }
+    hm_text_add(out, "EOD\n");
+}
+
+static void add_marks(struct hm_text *out, const struct hm_answer *a)
+{
+    if (a->best != HM_NONE)
+        hm_text_addf(out, "$best << EOD\n%.17g %.17g\nEOD\n", a->points[a->best].n,
+                     a->points[a->best].speedup);
+    if (a->knee != HM_NONE)
+        hm_text_addf(out, "$knee << EOD\n%.17g %.17g\nEOD\n", a->points[a->knee].n,
+                     a->points[a->knee].speedup);
+    if (a->measured_count == 0)
+        return;
+    hm_text_add(out, "$measured << EOD\n");
+    for (size_t i = 0; i < a->measured_count; i++)
+        hm_text_addf(out, "%.17g %.17g\n", a->measured[i].n, a->measured[i].speedup);
+    hm_text_add(out, "EOD\n");
+}
+
+static void plot_speedup(struct hm_text *out, const struct hm_answer *a)
+{
+    char number[HM_SHOWN];
+
+    hm_text_addf(out, "set key left top\nset xlabel 'workers'\nset ylabel 'speedup over %g'\n",
+                 a->reference);
+    hm_text_add(out, "plot $curve using 1:2 with lines lw 2 lc rgb '#1f6fb4' title 'model'");
+    if (a->measured_count)
+        hm_text_add(out, ", $measured using 1:2 with points pt 2 ps 1.2 lw 2 lc rgb '#444444' "
+                         "title 'measured'");
+    if (a->knee != HM_NONE && a->knee != a->best)
+        hm_text_addf(out,
+                     ", $knee using 1:2 with points pt 4 ps 1.6 lw 2 lc rgb '#2c8a3d' "
+                     "title 'knee, %g'",
+                     a->points[a->knee].n);
+    if (a->best != HM_NONE)
+        hm_text_addf(out,
+                     ", $best using 1:2 with points pt 13 ps 2 lc rgb '#c8381e' "
+                     "title 'best, %g: %sx'",
+                     a->points[a->best].n, hm_show_number(a->points[a->best].speedup, number));
+    hm_text_add(out, "\n");
+}
+
+int hm_render_gnuplot(struct hm_text *out, const struct hm_answer *a, const char *file,
+                      struct hm_err *err)
+{
+    int rc = hm_gnuplot_output(out, file, 1000, 440, err);
+
+    if (rc)
+        return rc;
+    add_curve(out, a);
+    add_marks(out, a);
+    hm_text_add(out, "set border 3\nset tics nomirror out\nset grid lc rgb '#dddddd' lt 1\n");
+    hm_text_add(out, "set yrange [0:*]\n");
+    hm_text_addf(out, "set xrange [1:%.17g]\n",
+                 a->point_count > 1 ? a->points[a->point_count - 1].n : 2);
+    if (a->point_count && a->points[a->point_count - 1].n > 100)
+        hm_text_add(out, "set logscale x 2\n");
+    hm_text_add(out, "set multiplot layout 1,2");
+    if (a->job) {
+        hm_text_add(out, " title ");
+        add_quoted(out, a->job);
+        hm_text_add(out, " noenhanced");
+    }
+    hm_text_add(out, "\n");
+    plot_speedup(out, a);
+    hm_text_add(out, "set key right top\nset ylabel 'seconds of an iteration'\n"
+                     "plot $curve using 1:4 with filledcurves y1=0 lc rgb '#e8a15b' "
+                     "title 'communicate', $curve using 1:3 with filledcurves y1=0 "
+                     "lc rgb '#4f8fc0' title 'compute'\n"
+                     "unset multiplot\nunset output\n");
+    return 0;
+}

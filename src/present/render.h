@@ -1,0 +1,26 @@
+/* Renderers of an answer, one for each format; all append to a text. */
+#ifndef HM_RENDER_H
+#define HM_RENDER_H
+
+#include "text.h"
+
+void hm_render_text(struct hm_text *out, const struct hm_answer *answer,
+                    const struct hm_style *style);
+void hm_render_table(struct hm_text *out, const struct hm_answer *answer,
+                     const struct hm_style *style);
+void hm_render_chart(struct hm_text *out, const struct hm_answer *answer,
+                     const struct hm_style *style);
+void hm_render_json(struct hm_text *out, const struct hm_answer *answer);
+void hm_render_csv(struct hm_text *out, const struct hm_answer *answer);
+int hm_render_gnuplot(struct hm_text *out, const struct hm_answer *answer, const char *file,
+                      struct hm_err *err);
+
+/* "label   text", wrapped to the width with the text kept in its column. */
+void hm_render_line(struct hm_text *out, const struct hm_style *style, const char *label,
+                    const char *text);
+
+/* The gnuplot lines that choose terminal and output by the ending of a file name. */
+int hm_gnuplot_output(struct hm_text *out, const char *file, double width, double height,
+                      struct hm_err *err);
+
+#endif

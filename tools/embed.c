@@ -1,0 +1,40 @@
+/* Build tool: turn files into a C table. embed ARRAY FILE… writes C to standard output. */
+#include <stdio.h>
+#include <string.h>
+
+static int put_file(int number, const char *path)
+{
+    FILE *in = fopen(path, "rb");
+    int c, column = 0;
+
+    if (!in) {
+        perror(path);
+        return 1;
+    }
+    printf("static const unsigned char file_%d[] = {\n", number);
+    while ((c = getc(in)) != EOF) {
+        printf("%d,", c);
+        if (++column % 24 == 0)
+            putchar('\n');
+    }
+    printf("0};\n");
+    return fclose(in) != 0;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2)
+        return 2;
+    printf("#include \"embedded.h\"\n\n");
+    for (int i = 2; i < argc; i++)
+        if (put_file(i, argv[i]))
+            return 1;
+    printf("const struct hm_embedded %s[] = {\n", argv[1]);
+    for (int i = 2; i < argc; i++) {
+        const char *slash = strrchr(argv[i], '/');
+        printf("    {\"%s\", (const char *)file_%d, sizeof(file_%d) - 1},\n",
+               slash ? slash + 1 : argv[i], i, i);
+    }
+    printf("    {0, 0, 0},\n};\n");
+    return 0;
+}
