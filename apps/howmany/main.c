@@ -1,4 +1,67 @@
-int main(void)
+/* howmany: the program. Finds the command and runs it. */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli.h"
+#include "text.h"
+
+const struct cli_command *const cli_commands[] = {&cli_plan,       &cli_catalog, &cli_validate,
+                                                  &cli_completion, &cli_man,     NULL};
+
+static const struct cli_command *find_command(const char *name)
 {
-    return 0;
+    for (size_t i = 0; cli_commands[i]; i++)
+        if (strcmp(cli_commands[i]->name, name) == 0)
+            return cli_commands[i];
+    return NULL;
+}
+
+static const char *command_name(const void *unused, size_t i)
+{
+    (void)unused;
+    return cli_commands[i] ? cli_commands[i]->name : NULL;
+}
+
+static int unknown_command(const char *name)
+{
+    const char *near = hm_suggest(name, command_name, NULL);
+
+    if (near)
+        return cli_complain("there is no command '%s'; did you mean %s?", name, near);
+    return cli_complain("there is no command '%s'; 'howmany help' lists them", name);
+}
+
+static int help(int argc, char **argv)
+{
+    if (argc < 3) {
+        cli_help();
+        return EXIT_ANSWERED;
+    }
+    const struct cli_command *command = find_command(argv[2]);
+    if (!command)
+        return unknown_command(argv[2]);
+    cli_command_help(command);
+    return EXIT_ANSWERED;
+}
+
+int main(int argc, char **argv)
+{
+    /* A reader that goes away (head, q in less) is no error: writes then fail and we stop. */
+    signal(SIGPIPE, SIG_IGN);
+    if (argc < 2) {
+        cli_help();
+        return EXIT_USAGE;
+    }
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "version") == 0) {
+        printf("howmany %s\n", hm_version());
+        return EXIT_ANSWERED;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+        strcmp(argv[1], "help") == 0)
+        return help(argc, argv);
+    const struct cli_command *command = find_command(argv[1]);
+    if (!command)
+        return unknown_command(argv[1]);
+    return cli_run(command, argc - 1, argv + 1);
 }

@@ -126,16 +126,24 @@ static int append(struct hm_formula *f, const struct hm__node *node, struct hm_e
 
 int hm__build_const(struct hm_formula *f, double value, struct hm_dim dim, struct hm_err *err)
 {
-    struct hm__node node = {.op = HM__OP_CONST, .operand = {-1, -1, -1}, .definition = -1,
-                            .value = value, .dim = dim, .zero = value == 0 && hm_dim_plain(dim)};
+    struct hm__node node = {.op = HM__OP_CONST,
+                            .operand = {-1, -1, -1},
+                            .definition = -1,
+                            .value = value,
+                            .dim = dim,
+                            .zero = value == 0 && hm_dim_plain(dim)};
     return append(f, &node, err);
 }
 
 int hm__build_symbol(struct hm_formula *f, int symbol, struct hm_dim dim, bool varies,
                      struct hm_err *err)
 {
-    struct hm__node node = {.op = HM__OP_SYMBOL, .operand = {-1, -1, -1}, .symbol = symbol,
-                            .definition = -1, .dim = dim, .varies = varies};
+    struct hm__node node = {.op = HM__OP_SYMBOL,
+                            .operand = {-1, -1, -1},
+                            .symbol = symbol,
+                            .definition = -1,
+                            .dim = dim,
+                            .varies = varies};
     return append(f, &node, err);
 }
 
@@ -147,8 +155,8 @@ static bool combine(struct hm_dim a, struct hm_dim b, int times, struct hm_dim *
     for (int i = 0; i < 4; i++)
         if (e[i] < -32 || e[i] > 32)
             return false;
-    *dim = (struct hm_dim){(signed char)e[0], (signed char)e[1], (signed char)e[2],
-                           (signed char)e[3]};
+    *dim =
+        (struct hm_dim){(signed char)e[0], (signed char)e[1], (signed char)e[2], (signed char)e[3]};
     return true;
 }
 
@@ -186,8 +194,9 @@ static int power_dim(const struct hm__node *base, const struct hm__node *exponen
     double e = exponent->value;
     if (exponent->op != HM__OP_CONST || e != floor(e) || fabs(e) > 8 ||
         !combine(HM_DIM_NONE, base->dim, (int)e, dim))
-        return hm_fail(err, HM_E_UNIT, "a quantity with a unit can only be raised to a small "
-                                       "whole power");
+        return hm_fail(err, HM_E_UNIT,
+                       "a quantity with a unit can only be raised to a small "
+                       "whole power");
     return 0;
 }
 
@@ -266,8 +275,7 @@ int hm__build(struct hm_formula *f, enum hm__op op, int a, int b, int c, struct 
     if (rc)
         return rc;
     node.varies = x.varies || y.varies || z.varies;
-    if (op != HM__OP_DEFINE && x.op == HM__OP_CONST && y.op == HM__OP_CONST &&
-        z.op == HM__OP_CONST)
+    if (op != HM__OP_DEFINE && x.op == HM__OP_CONST && y.op == HM__OP_CONST && z.op == HM__OP_CONST)
         return hm__build_const(f, hm__apply(op, x.value, y.value, z.value), node.dim, err);
     return append(f, &node, err);
 }

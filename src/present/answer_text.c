@@ -142,7 +142,7 @@ static void say_range(struct hm_text *out, const struct hm_answer *a, const stru
     if (a->beyond_n > 0) {
         hm_text_addf(&line, "%g workers would reach %sx", a->beyond_n,
                      hm_show_number(a->beyond_speedup, number));
-        hm_render_line(out, style, "above ceiling", line.data ? line.data : "");
+        hm_render_line(out, style, "no ceiling", line.data ? line.data : "");
     } else if (a->at_ceiling) {
         hm_text_addf(&line,
                      "%g workers is the most that was looked at, and more may be faster: "

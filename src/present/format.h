@@ -4,7 +4,7 @@
 
 #include "text.h"
 
-enum { HM_SHOWN = 32 };
+enum { HM_SHOWN = 48 };
 
 /* Each writes into text[HM_SHOWN] and returns it. */
 const char *hm_show_number(double value, char *text); /* three significant digits: 12.7, 1024 */

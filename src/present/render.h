@@ -15,6 +15,9 @@ void hm_render_csv(struct hm_text *out, const struct hm_answer *answer);
 int hm_render_gnuplot(struct hm_text *out, const struct hm_answer *answer, const char *file,
                       struct hm_err *err);
 
+/* A network layer by layer: shape, parameters, flop and bytes, forward and for training. */
+void hm_render_layers(struct hm_text *out, const struct hm_counts *counts, double weight_bytes);
+
 /* "label   text", wrapped to the width with the text kept in its column. */
 void hm_render_line(struct hm_text *out, const struct hm_style *style, const char *label,
                     const char *text);

@@ -1,0 +1,65 @@
+/*
+ * The command line. One table describes each command and its options; parsing, --help, man pages
+ * and shell completion all come from it.
+ */
+#ifndef HM_CLI_H
+#define HM_CLI_H
+
+#include "howmany.h"
+
+enum { EXIT_ANSWERED = 0, EXIT_NO_ANSWER = 1, EXIT_USAGE = 2 };
+
+struct cli_option {
+    const char *name;     /* long name, without the dashes */
+    char letter;          /* short name, or 0 */
+    const char *argument; /* what it takes, for the help; NULL: a switch */
+    const char *help;
+    const char *values; /* for completion: words, or @file @machine @fabric @scheme; may be NULL */
+};
+
+struct cli_command {
+    const char *name;
+    const char *arguments;   /* "JOB" */
+    const char *summary;     /* one line */
+    const char *description; /* paragraphs for the man page, in scdoc; may be NULL */
+    const struct cli_option *options;
+    size_t option_count;
+    const char *operands; /* for completion, as in cli_option */
+    /* Called for each option and operand in turn; option -1: an operand. 0 to go on. */
+    int (*accept)(void *state, int option, const char *value);
+    int (*run)(void *state);
+    void *(*begin)(void); /* allocate the state */
+    void (*end)(void *state);
+};
+
+extern const struct cli_command cli_plan, cli_catalog, cli_validate, cli_completion, cli_man;
+extern const struct cli_command *const cli_commands[]; /* NULL at the end */
+
+/* Parse the words after the command's name and run it; the exit code. */
+int cli_run(const struct cli_command *command, int argc, char **argv);
+
+void cli_help(void);                                      /* the program */
+void cli_command_help(const struct cli_command *command); /* one command */
+
+/* ---- talking to a person -------------------------------------------------------------------- */
+
+/* "howmany: file:3: field: message" and the hint, on standard error. Returns EXIT_USAGE. */
+int cli_report(const struct hm_err *err);
+/* A usage error. Returns EXIT_USAGE. */
+int cli_complain(const char *format, ...) HM_PRINTF(1, 2);
+/* How standard output wants to be written to: colour, Unicode, width. */
+struct hm_style cli_style(void);
+bool cli_is_terminal(void);
+/* Write a whole text to standard output; false (with a message) when it cannot be. */
+bool cli_put(const char *text);
+/* Feed a script to gnuplot and wait for it; 0 or EXIT_USAGE with a message. */
+int cli_gnuplot(const char *script);
+
+/* The built-in catalog and the person's own files; NULL with a message on failure. */
+struct hm_catalog *cli_catalog_load(void);
+/* Folder of the person's own catalog files, into path; false if there is no home. */
+bool cli_catalog_folder(char *path, size_t room);
+/* Whether that folder exists: only then do job files need more than what is built in. */
+bool cli_has_own_catalog(void);
+
+#endif

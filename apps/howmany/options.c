@@ -1,0 +1,109 @@
+/* Parsing the words of a command by its table, with getopt_long. */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "text.h"
+
+enum { OPTIONS_MAX = 40, FIRST_ID = 256, HELP_ID = 255 };
+
+struct getopt_tables {
+    struct option longs[OPTIONS_MAX + 2];
+    char shorts[2 * OPTIONS_MAX + 4];
+};
+
+static void make_tables(const struct cli_command *command, struct getopt_tables *t)
+{
+    char *s = t->shorts;
+
+    *s++ = ':'; /* tell a missing argument from an unknown option */
+    for (size_t i = 0; i < command->option_count; i++) {
+        const struct cli_option *o = &command->options[i];
+        t->longs[i] = (struct option){o->name, o->argument ? required_argument : no_argument, NULL,
+                                      FIRST_ID + (int)i};
+        if (o->letter) {
+            *s++ = o->letter;
+            if (o->argument)
+                *s++ = ':';
+        }
+    }
+    t->longs[command->option_count] = (struct option){"help", no_argument, NULL, HELP_ID};
+    *s++ = 'h';
+    *s = '\0';
+}
+
+static const char *option_name(const void *context, size_t i)
+{
+    const struct cli_command *command = context;
+    return i < command->option_count ? command->options[i].name : NULL;
+}
+
+static int unknown_option(const struct cli_command *command, const char *word)
+{
+    const char *name = word + strspn(word, "-");
+    char bare[64];
+
+    snprintf(bare, sizeof(bare), "%.*s", (int)strcspn(name, "="), name);
+    const char *near = hm_suggest(bare, option_name, command);
+    if (near)
+        return cli_complain("%s: there is no option '%s'; did you mean --%s?", command->name, word,
+                            near);
+    return cli_complain("%s: there is no option '%s'; see 'howmany help %s'", command->name, word,
+                        command->name);
+}
+
+static int option_index(const struct cli_command *command, int id)
+{
+    if (id >= FIRST_ID)
+        return id - FIRST_ID;
+    for (size_t i = 0; i < command->option_count; i++)
+        if (command->options[i].letter == id)
+            return (int)i;
+    return -1;
+}
+
+/* All options and operands, handed to the command; EXIT_ANSWERED and *help when asked for help. */
+static int parse(const struct cli_command *command, int argc, char **argv, void *state, bool *help)
+{
+    struct getopt_tables tables = {0};
+    int id, rc = 0;
+
+    make_tables(command, &tables);
+    opterr = 0;
+    optind = 1;
+    while (rc == 0 && (id = getopt_long(argc, argv, tables.shorts, tables.longs, NULL)) != -1) {
+        if (id == HELP_ID || id == 'h') {
+            *help = true;
+            return 0;
+        }
+        if (id == ':')
+            return cli_complain("%s: %s needs a value", command->name, argv[optind - 1]);
+        int index = id == '?' ? -1 : option_index(command, id);
+        if (index < 0)
+            return unknown_option(command, argv[optind - 1]);
+        rc = command->accept(state, index, optarg);
+    }
+    for (; rc == 0 && optind < argc; optind++)
+        rc = command->accept(state, -1, argv[optind]);
+    return rc;
+}
+
+int cli_run(const struct cli_command *command, int argc, char **argv)
+{
+    bool help = false;
+    void *state = command->begin();
+
+    if (!state)
+        return cli_complain("out of memory");
+    int rc = parse(command, argc, argv, state, &help);
+    if (rc == 0 && help)
+        cli_command_help(command);
+    else if (rc == 0)
+        rc = command->run(state);
+    command->end(state);
+    if (fflush(stdout) != 0 && rc == 0)
+        rc = EXIT_USAGE;
+    return rc;
+}

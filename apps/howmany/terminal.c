@@ -1,0 +1,141 @@
+/* Talking to a person: messages, the terminal's abilities, and gnuplot as a child. */
+#include <errno.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+extern char **environ;
+
+int cli_report(const struct hm_err *err)
+{
+    fputs("howmany: ", stderr);
+    if (err->source[0] && err->line > 0)
+        fprintf(stderr, "%s:%d: ", err->source, err->line);
+    else if (err->source[0])
+        fprintf(stderr, "%s: ", err->source);
+    if (err->field[0])
+        fprintf(stderr, "%s: ", err->field);
+    fprintf(stderr, "%s\n", err->message[0] ? err->message : hm_strerror(err->code));
+    if (err->hint[0])
+        fprintf(stderr, "  %s\n", err->hint);
+    return EXIT_USAGE;
+}
+
+int cli_complain(const char *format, ...)
+{
+    va_list args;
+
+    fputs("howmany: ", stderr);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputc('\n', stderr);
+    return EXIT_USAGE;
+}
+
+bool cli_is_terminal(void)
+{
+    return isatty(STDOUT_FILENO);
+}
+
+static size_t terminal_width(void)
+{
+    struct winsize size;
+    const char *columns = getenv("COLUMNS");
+    long width = columns ? strtol(columns, NULL, 10) : 0;
+
+    if (width <= 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
+        width = size.ws_col;
+    return width > 0 && width < 1000 ? (size_t)width : 80;
+}
+
+/* Only the encoding is taken from the environment: numbers must look the same everywhere. */
+static bool speaks_unicode(void)
+{
+    locale_t locale = newlocale(LC_CTYPE_MASK, "", (locale_t)0);
+    bool utf8 = locale != (locale_t)0 && strcmp(nl_langinfo_l(CODESET, locale), "UTF-8") == 0;
+
+    if (locale != (locale_t)0)
+        freelocale(locale);
+    return utf8;
+}
+
+struct hm_style cli_style(void)
+{
+    const char *term = getenv("TERM"), *no_colour = getenv("NO_COLOR");
+    bool terminal = cli_is_terminal();
+    bool dumb = !term || strcmp(term, "dumb") == 0;
+
+    return (struct hm_style){
+        .colour = terminal && !dumb && !(no_colour && *no_colour),
+        .unicode = speaks_unicode(),
+        .chart = terminal,
+        .width = terminal ? terminal_width() : 100,
+    };
+}
+
+bool cli_put(const char *text)
+{
+    size_t length = strlen(text);
+
+    if (fwrite(text, 1, length, stdout) == length && fflush(stdout) == 0)
+        return true;
+    if (errno != EPIPE)
+        cli_complain("cannot write: %s", strerror(errno));
+    return false;
+}
+
+static bool write_all(int to, const char *text)
+{
+    size_t left = strlen(text);
+
+    while (left > 0) {
+        ssize_t done = write(to, text, left);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done < 0)
+            return false;
+        text += done;
+        left -= (size_t)done;
+    }
+    return true;
+}
+
+int cli_gnuplot(const char *script)
+{
+    char *const arguments[] = {(char[]){"gnuplot"}, (char[]){"-"}, NULL};
+    posix_spawn_file_actions_t actions;
+    int ends[2], status = 0;
+    pid_t child;
+
+    if (pipe(ends) != 0)
+        return cli_complain("cannot make a pipe: %s", strerror(errno));
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, ends[0], STDIN_FILENO);
+    posix_spawn_file_actions_addclose(&actions, ends[0]);
+    posix_spawn_file_actions_addclose(&actions, ends[1]);
+    int rc = posix_spawnp(&child, "gnuplot", &actions, NULL, arguments, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    close(ends[0]);
+    if (rc != 0) {
+        close(ends[1]);
+        return cli_complain("cannot run gnuplot: %s (plots need it: apt install gnuplot-nox)",
+                            strerror(rc));
+    }
+    bool written = write_all(ends[1], script);
+    close(ends[1]);
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (!written || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        return cli_complain("gnuplot could not make the plot");
+    return 0;
+}
