@@ -184,14 +184,17 @@ static int find_pareto(struct hm_answer *a, const struct hm_search *s, const str
     return 0;
 }
 
-static void find_plateau(struct hm_answer *a, const struct hm_curve *c)
+/* Around the best: the range in which the goal is missed by less than 5 %. */
+static void find_plateau(struct hm_answer *a, const struct hm_search *s, const struct hm_curve *c)
 {
-    const double limit = 1.05 * c->points[a->best].total_s;
+    const double limit = 1.05 * hm_search_value(s, &c->points[a->best]);
     size_t from = a->best, to = a->best;
 
-    while (from > 0 && c->points[from - 1].fits && c->points[from - 1].total_s <= limit)
+    while (from > 0 && hm_search_allows(s, &c->points[from - 1]) &&
+           hm_search_value(s, &c->points[from - 1]) <= limit)
         from--;
-    while (to + 1 < c->count && c->points[to + 1].fits && c->points[to + 1].total_s <= limit)
+    while (to + 1 < c->count && hm_search_allows(s, &c->points[to + 1]) &&
+           hm_search_value(s, &c->points[to + 1]) <= limit)
         to++;
     a->plateau_from = c->points[from].n;
     a->plateau_to = c->points[to].n;
@@ -247,7 +250,7 @@ int hm_answer_choose(struct hm_answer *a, const struct hm_search *s, const struc
     if (a->best == HM_NONE) {
         find_miss(a, s, c);
     } else {
-        find_plateau(a, c);
+        find_plateau(a, s, c);
         check_speedup(a, s, c);
     }
     return find_pareto(a, s, c, err);

@@ -94,7 +94,7 @@ static void drop_unpriced(struct plan *p)
         if (c->search.goal == HM_GOAL_TIME || priced(c))
             continue;
         c->feasible = false;
-        c->missed = "price: none is known";
+        c->missed = "price";
         c->value = INFINITY;
     }
 }
@@ -219,6 +219,8 @@ static const char *copy(struct hm_answer *a, const char *text)
 static const char *why_it_loses(struct hm_answer *a, const struct candidate *winner,
                                 const struct candidate *c)
 {
+    if (!c->feasible && strcmp(c->missed, "price") == 0)
+        return "its price is not known";
     if (!c->feasible)
         return hm_arena_printf(a->memory, "misses the %s", c->missed);
     double slower = c->best.total_s / winner->best.total_s;

@@ -48,6 +48,7 @@ int hm_layer_costs_init(struct hm_layer_costs *costs, const struct hm_counts *co
             cost.weight_s = l->parameters * weight_bytes / memory_bandwidth;
             cost.start_s = kernel_overhead_s;
         }
+        costs->messages += cost.bytes > 0;
         if (cost.flop_s > 0 || cost.moved_s > 0 || cost.bytes > 0)
             add_cost(costs, &cost, merge);
     }

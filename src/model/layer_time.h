@@ -25,6 +25,7 @@ static inline double hm_layer_pass(const struct hm_layer_cost *l, double b)
 struct hm_layer_costs {
     struct hm_layer_cost *layers;
     size_t count;
+    size_t messages; /* layers that have a gradient to send */
 };
 
 /*

@@ -296,19 +296,41 @@ static enum hm_scheme scheme_of(const struct hm_model *m, const struct hm_transf
     return t->scheme;
 }
 
-static void add_message(const struct hm_model *m, const struct hm_transfer *t, double bytes,
-                        struct hm_point *p)
+/* Whether a step is sent layer by layer, beside the backward pass. */
+static bool by_layers(const struct hm_model *m, const struct hm_transfer *t)
 {
-    struct hm_wires wires = m->wires;
+    return m->job->overlap == HM_OVERLAP_LAYERS && m->costs.messages > 0 && !t->time &&
+           t->what == HM_PAYLOAD_GRADIENTS && hm_scheme_is_allreduce(scheme_of(m, t));
+}
+
+/*
+ * Time of a step's messages, and the scheme they took: one message, or one for each layer, which
+ * waits for the latency each time.
+ */
+static struct hm_wire_time message_time(const struct hm_model *m, const struct hm_transfer *t,
+                                        double n, double bytes, enum hm_scheme *ret_scheme)
+{
+    double messages = by_layers(m, t) ? (double)m->costs.messages : 1;
     enum hm_scheme scheme = scheme_of(m, t);
+    struct hm_wires wires = m->wires;
 
     wires.servers = t->servers;
     if (scheme == HM_SCHEME_BEST)
-        scheme = hm_collective_best(p->n, bytes, &wires);
-    struct hm_wire_time time = hm_collective_eval(scheme, p->n, bytes, &wires);
-    p->latency_s += time.latency_s * t->times;
-    p->bandwidth_s += time.bandwidth_s * t->times;
-    p->scheme = scheme;
+        scheme = hm_collective_best(n, bytes / messages, &wires);
+    struct hm_wire_time time = hm_collective_eval(scheme, n, bytes, &wires);
+    time.latency_s *= t->times * messages;
+    time.bandwidth_s *= t->times;
+    *ret_scheme = scheme;
+    return time;
+}
+
+static void add_message(const struct hm_model *m, const struct hm_transfer *t, double bytes,
+                        struct hm_point *p)
+{
+    struct hm_wire_time time = message_time(m, t, p->n, bytes, &p->scheme);
+
+    p->latency_s += time.latency_s;
+    p->bandwidth_s += time.bandwidth_s;
 }
 
 static int eval_step(const struct hm_model *m, const struct hm_transfer *t, const double *n,
@@ -329,27 +351,23 @@ static int eval_step(const struct hm_model *m, const struct hm_transfer *t, cons
 /* With layers overlapping, the all-reduce of the gradients runs beside the backward pass. */
 static double overlapped(const struct hm_model *m, const struct hm_point *p)
 {
-    double b = local_batch(m, p->n), forward, backward, messages = 0, hidden = 0, beside;
+    double b = local_batch(m, p->n), forward, backward;
+    struct hm_wire_time beside = {0, 0};
 
     hm_layer_costs_eval(&m->costs, b, &forward, &backward);
-    beside = backward;
-    for (size_t k = 0; k < m->costs.count; k++)
-        messages += m->costs.layers[k].bytes > 0;
     for (size_t i = 0; i < m->job->communicate_count; i++) {
-        const struct hm_transfer *t = &m->job->communicate[i];
-        struct hm_wires wires = m->wires;
-        enum hm_scheme scheme = scheme_of(m, t);
-        if (t->time || t->what != HM_PAYLOAD_GRADIENTS || !hm_scheme_is_allreduce(scheme))
+        enum hm_scheme scheme;
+        if (!by_layers(m, &m->job->communicate[i]))
             continue;
-        wires.servers = t->servers;
-        if (scheme == HM_SCHEME_BEST)
-            scheme = hm_collective_best(p->n, m->gradient_bytes / fmax(messages, 1), &wires);
-        struct hm_wire_time whole = hm_collective_eval(scheme, p->n, m->gradient_bytes, &wires);
-        hidden += (whole.latency_s + whole.bandwidth_s) * t->times;
-        beside = hm_layer_costs_overlap(&m->costs, b, whole.latency_s * t->times,
-                                        whole.bandwidth_s * t->times / m->gradient_bytes);
+        struct hm_wire_time t =
+            message_time(m, &m->job->communicate[i], p->n, m->gradient_bytes, &scheme);
+        beside.latency_s += t.latency_s;
+        beside.bandwidth_s += t.bandwidth_s;
     }
-    return forward + beside + (p->communicate_s - hidden);
+    double rest = p->communicate_s - beside.latency_s - beside.bandwidth_s;
+    double both = hm_layer_costs_overlap(&m->costs, b, beside.latency_s / (double)m->costs.messages,
+                                         beside.bandwidth_s / m->gradient_bytes);
+    return forward + both + rest;
 }
 
 static void combine(const struct hm_model *m, struct hm_point *p)
@@ -365,7 +383,7 @@ static void combine(const struct hm_model *m, struct hm_point *p)
         p->time_s = most > 0 ? most * pow(pow(a / most, e) + pow(b / most, e), 1 / e) : 0;
         break;
     case HM_OVERLAP_LAYERS:
-        p->time_s = m->costs.count > 0 ? overlapped(m, p) : a + b;
+        p->time_s = m->costs.messages > 0 ? overlapped(m, p) : a + b;
         break;
     }
 }

@@ -117,25 +117,32 @@ static void say_limit(struct hm_text *out, const struct hm_answer *a, const stru
 static void say_knee(struct hm_text *out, const struct hm_answer *a, const struct hm_style *style)
 {
     struct hm_text line = {0};
+    char number[HM_SHOWN];
 
     if (a->knee == HM_NONE || a->knee == a->best)
         return;
     const struct hm_point *k = &a->points[a->knee], *b = &a->points[a->best];
     double cost = k->nodes * k->total_s / (b->nodes * b->total_s);
-    hm_text_addf(&line, "%g worker%s reach%s %.0f %% of that speed at %.0f %% of the cost", k->n,
-                 plural(k->n), k->n == 1 ? "es" : "", 100 * b->total_s / k->total_s, 100 * cost);
+    double speed = b->total_s / k->total_s;
+    if (speed <= 1)
+        hm_text_addf(&line, "%g worker%s reach%s %.0f %% of that speed at %.0f %% of the cost",
+                     k->n, plural(k->n), k->n == 1 ? "es" : "", 100 * speed, 100 * cost);
+    else
+        hm_text_addf(&line, "%g workers are %sx as fast at %.0f %% of the cost", k->n,
+                     hm_show_number(speed, number), 100 * cost);
     hm_render_line(out, style, "knee", line.data ? line.data : "");
     hm_text_release(&line);
 }
 
 static void say_range(struct hm_text *out, const struct hm_answer *a, const struct hm_style *style)
 {
+    static const char *const goals[] = {"", "time", "cost", "balance"};
     struct hm_text line = {0};
     char number[HM_SHOWN];
 
     if (a->plateau_to > a->plateau_from) {
-        hm_text_addf(&line, "%g to %g workers are within 5 %% of that time", a->plateau_from,
-                     a->plateau_to);
+        hm_text_addf(&line, "%g to %g workers are within 5 %% of the best %s", a->plateau_from,
+                     a->plateau_to, goals[a->goal]);
         hm_render_line(out, style, "as good", line.data ? line.data : "");
         hm_text_release(&line);
     }
