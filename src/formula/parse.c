@@ -201,23 +201,32 @@ static int parse_name(struct parser *p)
     return hm__build_symbol(p->formula, symbol, p->scope->symbols[symbol].dim, symbol == 0, p->err);
 }
 
-/* The unit at p->at, if there is one; "Gbit/s" is one unit unless the last name is the user's. */
+/*
+ * Whether a name after "Gbit/" belongs to the unit. "1 Gbit/s" and "$3/h" are always rates; with
+ * other names of times the person's own quantity of that name wins ("1 GB/d" with d in where:).
+ */
+static bool is_per_time(const struct parser *p, const char *at, size_t length, double *factor)
+{
+    bool fixed = length == 1 && (*at == 's' || *at == 'h');
+    struct hm_dim dim;
+
+    return length > 0 && hm_unit_find(at, length, factor, &dim) && hm_dim_equal(dim, HM_DIM_TIME) &&
+           (fixed || (find_definition(p->scope, at, length) < 0 &&
+                      find_symbol(p->scope, at, length) < 0));
+}
+
+/* The unit at p->at, if there is one, with "/s" or the like when it follows at once. */
 static bool parse_unit(struct parser *p, double *factor, struct hm_dim *dim)
 {
-    size_t length = name_length(p->at);
-    struct hm_dim per;
-    double per_factor;
+    size_t length = *p->at == '%' ? 1 : name_length(p->at);
+    double per;
 
-    if (*p->at == '%')
-        length = 1;
     if (length == 0 || !hm_unit_find(p->at, length, factor, dim))
         return false;
     p->at += length;
-    size_t second = *p->at == '/' ? name_length(p->at + 1) : 0;
-    if (second && find_definition(p->scope, p->at + 1, second) < 0 &&
-        find_symbol(p->scope, p->at + 1, second) < 0 &&
-        hm_unit_find(p->at + 1, second, &per_factor, &per) && hm_dim_equal(per, HM_DIM_TIME)) {
-        *factor /= per_factor;
+    size_t second = *p->at == '/' && !hm_dim_equal(*dim, HM_DIM_TIME) ? name_length(p->at + 1) : 0;
+    if (is_per_time(p, p->at + 1, second, &per)) {
+        *factor /= per;
         dim->time = (signed char)(dim->time - 1);
         p->at += 1 + second;
     }
@@ -236,9 +245,14 @@ static int parse_number(struct parser *p)
         return unexpected(p);
     p->at += used;
     p->at += strspn(p->at, " \t");
-    if (dollar)
-        dim = HM_DIM_MONEY;
-    else if ((letter(*p->at) || *p->at == '%') && !parse_unit(p, &factor, &dim))
+    if (dollar) { /* "$3.06/h" */
+        double per;
+        size_t length = *p->at == '/' ? name_length(p->at + 1) : 0;
+        bool rate = is_per_time(p, p->at + 1, length, &per);
+        dim = rate ? HM_DIM_PRICE : HM_DIM_MONEY;
+        factor = rate ? 1 / per : 1;
+        p->at += rate ? 1 + length : 0;
+    } else if ((letter(*p->at) || *p->at == '%') && !parse_unit(p, &factor, &dim))
         return fail_here(p, "unknown unit (or a missing *)");
     return hm__build_const(p->formula, value * factor, dim, p->err);
 }

@@ -104,8 +104,9 @@ static int read_choice(struct hm_reader *reader, const struct hm_value *value,
             *out = i;
             return 0;
         }
-        hm_text_addf(&all, "%s%s", i ? ", " : "", f->choices[i]);
     }
+    for (int i = 0; f->choices[i]; i++)
+        hm_text_addf(&all, "%s%s", i ? ", " : "", f->choices[i]);
     hm_reader_fail(reader, value, HM_E_RANGE, "'%.80s' is not one of %s", value->text,
                    all.failed ? "the choices" : all.data);
     const char *near = hm_suggest(value->text, choice_name, f->choices);

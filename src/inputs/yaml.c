@@ -39,10 +39,13 @@ static int next_event(struct reader *r, yaml_event_t *event)
         return hm_fail_nomem(r->err);
     const char *problem = r->parser.problem ? r->parser.problem : "not YAML";
     const char *context = r->parser.context ? r->parser.context : "";
-    snprintf(what, sizeof(what), "not YAML: %s %s", problem, context);
+    snprintf(what, sizeof(what), "not YAML: %s%s%s", problem, *context ? " " : "", context);
     size_t line =
         r->parser.problem_mark.line ? r->parser.problem_mark.line + 1 : r->parser.mark.line + 1;
-    return fail_at(r, HM_E_SYNTAX, (int)line, what);
+    fail_at(r, HM_E_SYNTAX, (int)line, what);
+    if (strstr(problem, "mapping values"))
+        hm_err_hint(r->err, "a text with ': ' in it, such as a formula with ?:, needs quotes");
+    return HM_E_SYNTAX;
 }
 
 static int read_node(struct reader *r, const yaml_event_t *event, int depth,

@@ -1,0 +1,51 @@
+# The common commands by name; Meson and Ninja do the work. `make help` lists them.
+BUILD ?= build
+export PATH := $(CURDIR)/$(BUILD):$(PATH)
+
+.PHONY: help demo build test fuzz bench install clean format
+
+help:
+	@echo "make demo     install what is missing, build, and answer a first question"
+	@echo "make test     install what is missing, build in several ways, run every test"
+	@echo "make build    leaves $(BUILD)/howmany"
+	@echo "make fuzz     a minute of fuzzing for each reader (clang)"
+	@echo "make bench    measure, against peers and limits"
+	@echo "make install  PREFIX=/usr/local"
+	@echo "make format   lay out the C files"
+	@echo "make clean    remove what was built"
+
+build:
+	@tools/setup build
+	@test -f $(BUILD)/build.ninja || meson setup $(BUILD) -Dtests=false >/dev/null
+	@ninja -C $(BUILD) --quiet
+
+demo: build
+	@echo
+	@echo "\$$ howmany plan examples/fig2-spark-ann.yaml --table"
+	@$(BUILD)/howmany plan examples/fig2-spark-ann.yaml --table
+	@echo
+	@echo "\$$ howmany plan examples/resnet50.yaml --on p4d.24xlarge,p5.48xlarge,g5.12xlarge --deadline 1h"
+	@$(BUILD)/howmany plan examples/resnet50.yaml --on p4d.24xlarge,p5.48xlarge,g5.12xlarge --deadline 1h --no-chart
+
+test:
+	@tools/setup test
+	@tools/run-tests
+
+fuzz:
+	@tools/setup test
+	@tools/run-fuzz
+
+bench:
+	@tools/setup bench
+	@tools/run-bench
+
+PREFIX ?= /usr/local
+install: build
+	@meson configure $(BUILD) --prefix $(PREFIX)
+	@meson install -C $(BUILD)
+
+format:
+	@git ls-files '*.c' '*.h' | xargs clang-format -i
+
+clean:
+	@rm -rf $(BUILD) build-*

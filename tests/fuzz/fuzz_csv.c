@@ -1,0 +1,19 @@
+/* The CSV reader. */
+#include <stdint.h>
+
+#include "csv.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct hm_csv *csv = NULL;
+    struct hm_err err = {0};
+    char **fields;
+
+    if (hm_csv_parse((const char *)data, size, "fuzz.csv", &csv, &err) == 0)
+        while (hm_csv_next(csv, &fields, &err) == 1)
+            ;
+    hm_csv_close(csv);
+    return 0;
+}

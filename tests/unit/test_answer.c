@@ -1,0 +1,475 @@
+/* The search: every choice is compared with a plain look at the whole curve. */
+#include "testing.h"
+
+static const char priced[] = "name: priced\nbatch: 4096\nnetwork: 1000-1000-1000-10\niterations: 1000\n"
+                             "communicate: [{what: gradients, scheme: ring}]\n"
+                             "cluster: {flops: 100 Gflop/s, memory: 1 GiB, price: $1.2/h,\n"
+                             "  network: {bandwidth: 1 Gbit/s, latency: 100 us}, max_nodes: 200}\n";
+
+static struct hm_question question(void)
+{
+    return (struct hm_question)HM_QUESTION_INIT;
+}
+
+static void best_is_the_fastest(void **state)
+{
+    struct hm_job *job = parse_job(priced);
+    struct hm_question q = question();
+    struct hm_answer *a = ask(job, &q);
+
+    (void)state;
+    assert_int_equal(a->status, HM_STATUS_OK);
+    assert_int_equal(a->point_count, 200);
+    for (size_t i = 0; i < a->point_count; i++) {
+        const struct hm_point *p = &a->points[i];
+        assert_near(p->n, (double)i + 1, 0);
+        assert_true(p->total_s >= a->points[a->best].total_s);
+        assert_near(p->speedup, a->points[0].time_s / p->time_s, 1e-14);
+        assert_near(p->efficiency, p->speedup / p->n, 1e-14);
+        assert_near(p->total_s, 1000 * p->time_s, 1e-14);
+        assert_near(p->cost, p->n * p->total_s * 1.2 / 3600, 1e-14);
+        assert_true(p->speedup * p->speedup / p->n <=
+                    a->points[a->knee].speedup * a->points[a->knee].speedup /
+                        a->points[a->knee].n * (1 + 1e-15));
+    }
+    assert_true(a->points[a->best].n > 1);
+    for (size_t i = 0; i < a->point_count; i++) {
+        bool inside = a->points[i].n >= a->plateau_from && a->points[i].n <= a->plateau_to;
+        if (inside)
+            assert_true(a->points[i].total_s <= 1.05 * a->points[a->best].total_s);
+    }
+    hm_answer_free(a);
+    hm_job_free(job);
+}
+
+static bool dominated(const struct hm_answer *a, const struct hm_point *p)
+{
+    for (size_t i = 0; i < a->point_count; i++) {
+        const struct hm_point *q = &a->points[i];
+        if (q->fits && q->total_s <= p->total_s && q->cost <= p->cost &&
+            (q->total_s < p->total_s || q->cost < p->cost))
+            return true;
+    }
+    return false;
+}
+
+static void the_front_is_what_nothing_beats(void **state)
+{
+    struct hm_job *job = parse_job(priced);
+    struct hm_question q = question();
+    struct hm_answer *a = ask(job, &q);
+    size_t undominated = 0;
+
+    (void)state;
+    for (size_t i = 0; i < a->point_count; i++)
+        undominated += !dominated(a, &a->points[i]);
+    assert_int_equal(a->pareto_count, undominated);
+    for (size_t i = 0; i < a->pareto_count; i++) {
+        assert_false(dominated(a, &a->points[a->pareto[i]]));
+        if (i)
+            assert_true(a->points[a->pareto[i]].total_s > a->points[a->pareto[i - 1]].total_s);
+    }
+    hm_answer_free(a);
+    hm_job_free(job);
+}
+
+static void deadlines_and_budgets(void **state)
+{
+    struct hm_job *job = parse_job(priced);
+    struct hm_question q = question();
+
+    (void)state;
+    q.deadline_s = 300;
+    struct hm_answer *a = ask(job, &q);
+    assert_int_equal(a->goal, HM_GOAL_COST); /* with a deadline the cheapest way is best */
+    assert_int_equal(a->best, a->in_deadline);
+    assert_true(a->points[a->best].total_s <= 300);
+    for (size_t i = 0; i < a->point_count; i++)
+        if (a->points[i].total_s <= 300)
+            assert_true(a->points[i].cost >= a->points[a->best].cost);
+    hm_answer_free(a);
+
+    q = question();
+    q.budget = 1;
+    a = ask(job, &q);
+    assert_int_equal(a->goal, HM_GOAL_TIME);
+    assert_int_equal(a->best, a->in_budget);
+    assert_true(a->points[a->best].cost <= 1);
+    for (size_t i = 0; i < a->point_count; i++)
+        if (a->points[i].cost <= 1)
+            assert_true(a->points[i].total_s >= a->points[a->best].total_s);
+    hm_answer_free(a);
+
+    q.deadline_s = 1; /* a second is too short for any n */
+    a = ask(job, &q);
+    assert_int_equal(a->status, HM_STATUS_UNREACHED);
+    assert_int_equal(a->best, HM_NONE);
+    assert_string_equal(a->missed, "deadline");
+    assert_true(a->nearest != HM_NONE && a->nearest_gap > 1);
+    hm_answer_free(a);
+    hm_job_free(job);
+}
+
+static void balance_weighs_time_and_money(void **state)
+{
+    struct hm_job *job = parse_job(priced);
+    struct hm_question q = question();
+
+    (void)state;
+    q.goal = HM_GOAL_BALANCE;
+    q.alpha = 0.01;
+    q.beta = 2;
+    struct hm_answer *a = ask(job, &q);
+    const struct hm_point *b = &a->points[a->best];
+    for (size_t i = 0; i < a->point_count; i++)
+        assert_true(0.01 * a->points[i].total_s + 2 * a->points[i].cost >=
+                    (0.01 * b->total_s + 2 * b->cost) * (1 - 1e-14));
+    hm_answer_free(a);
+    q.alpha = q.beta = -1; /* chosen: least time and least cost count alike */
+    a = ask(job, &q);
+    double least_time = INFINITY, least_cost = INFINITY;
+    for (size_t i = 0; i < a->point_count; i++) {
+        least_time = fmin(least_time, a->points[i].total_s);
+        least_cost = fmin(least_cost, a->points[i].cost);
+    }
+    assert_near(a->question.alpha, 1 / least_time, 1e-13);
+    assert_near(a->question.beta, 1 / least_cost, 1e-13);
+    hm_answer_free(a);
+    hm_job_free(job);
+}
+
+static void no_speedup_is_an_answer(void **state)
+{
+    struct hm_job *job = parse_job("compute: 1/n\ncommunicate: \"n > 1 ? 10 + n : 0\"\n");
+    struct hm_question q = question();
+    struct hm_answer *a = ask(job, &q);
+
+    (void)state;
+    assert_int_equal(a->status, HM_STATUS_NO_SPEEDUP);
+    assert_near(a->points[a->best].n, 1, 0);
+    assert_near(a->points[a->nearest].n, 2, 0);
+    assert_near(a->nearest_gap, 12.5, 1e-14);
+    hm_answer_free(a);
+    hm_job_free(job);
+}
+
+static void memory_and_batch_limit(void **state)
+{
+    /* a sample takes 8 MB (two layers of 1e6 values); the batch of ten is split among n */
+    const char *text = "batch: 10\nnetwork: {input: 1000000, layers: [relu, relu]}\n"
+                       "compute: 1/n\ncommunicate: 0.01*n\n"
+                       "cluster: {memory: 19.9 MB, max_nodes: 64}\n";
+    struct hm_job *job = parse_job(text);
+    struct hm_question q = question();
+    struct hm_answer *a = ask(job, &q);
+
+    (void)state;
+    assert_false(a->points[3].fits); /* n = 4: 2.5 samples, 20 MB */
+    assert_true(a->points[4].fits);
+    assert_near(a->points[a->best].n, 10, 0);
+    hm_answer_free(a);
+    hm_job_free(job);
+
+    job = parse_job("batch: 4\nnetwork: 1000-1000\ncommunicate: none\n"
+                    "cluster: {flops: 1 Gflop/s, max_nodes: 64}\n");
+    a = ask(job, &q);
+    assert_near(a->points[a->best].n, 4, 0);
+    assert_int_equal(a->limit, HM_LIMIT_BATCH);
+    hm_answer_free(a);
+    hm_job_free(job);
+
+    job = parse_job("batch: 4\nnetwork: 1000-1000\ncommunicate: none\n"
+                    "cluster: {flops: 1 Gflop/s, memory: 1 MB, max_nodes: 64}\n");
+    a = ask(job, &q);
+    assert_int_equal(a->status, HM_STATUS_UNREACHED);
+    assert_string_equal(a->missed, "memory");
+    assert_true(a->nearest_gap > 8);
+    hm_answer_free(a);
+    hm_job_free(job);
+}
+
+static void limits_are_told_apart(void **state)
+{
+    static const struct {
+        const char *network, *scheme;
+        enum hm_limit limit;
+    } rows[] = {
+        {"{bandwidth: 16 Mbit/s}", "recursive-doubling", HM_LIMIT_BANDWIDTH},
+        {"{bandwidth: 1000 Gbit/s, latency: 500 ms}", "rabenseifner", HM_LIMIT_LATENCY},
+        {"{bandwidth: 1000 Gbit/s}", "ring", HM_LIMIT_COMPUTE},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        char text[400];
+        snprintf(text, sizeof(text), "batch: 100000\nnetwork: 1000-1000\n"
+                                     "communicate: [{what: gradients, scheme: %s}]\n"
+                                     "cluster: {flops: 10 Gflop/s, network: %s, max_nodes: 64}\n",
+                 rows[i].scheme, rows[i].network);
+        struct hm_job *job = parse_job(text);
+        struct hm_question q = question();
+        struct hm_answer *a = ask(job, &q);
+        assert_int_equal(a->limit, rows[i].limit);
+        assert_true(a->limit_share > 0.2 && a->limit_share <= 1);
+        hm_answer_free(a);
+        hm_job_free(job);
+    }
+}
+
+/* Each "would help" row must equal a plan of the changed job. */
+static void help_is_what_the_changed_job_gives(void **state)
+{
+    static const struct {
+        const char *what, *set;
+    } rows[] = {{"2x bandwidth", "cluster.network.bandwidth=2 Gbit/s"},
+                {"half the latency", "cluster.network.latency=50 us"},
+                {"2x flop/s", "cluster.flops=200 Gflop/s"},
+                {"2x batch", "batch=8192"}};
+    struct hm_job *job = parse_job(priced);
+    struct hm_question q = question();
+    struct hm_answer *a = ask(job, &q);
+
+    (void)state;
+    assert_int_equal(a->help_count, 4);
+    for (size_t i = 0; i < 4; i++) {
+        struct hm_override set = {rows[i].set};
+        struct hm_job *changed;
+        assert_int_equal(hm_job_parse(priced, strlen(priced), "t", &set, 1, &changed, NULL), 0);
+        struct hm_answer *b = ask(changed, &q);
+        assert_string_equal(a->help[i].what, rows[i].what);
+        assert_near(a->help[i].n, b->points[b->best].n, 0);
+        assert_near(a->help[i].time_s, b->points[b->best].time_s, 1e-13);
+        assert_near(a->help[i].speedup, b->points[b->best].speedup, 1e-13);
+        double work = i == 3 ? 2 : 1;
+        assert_near(a->help[i].gain,
+                    work * a->points[a->best].time_s / b->points[b->best].time_s, 1e-13);
+        hm_answer_free(b);
+        hm_job_free(changed);
+    }
+    hm_answer_free(a);
+    hm_job_free(job);
+}
+
+static void quantities_of_formulas_help_too(void **state)
+{
+    struct hm_job *job = parse_job("where: {W: 100, B: 2, idle: 0}\ncompute: W/n\n"
+                                   "communicate: 4/B*n + idle\ncluster: {max_nodes: 50}\n");
+    struct hm_question q = question();
+    struct hm_answer *a = ask(job, &q);
+
+    (void)state;
+    assert_int_equal(a->help_count, 2); /* idle does nothing */
+    bool work = false, rate = false;
+    for (size_t i = 0; i < 2; i++) {
+        work = work || strcmp(a->help[i].what, "half of W") == 0;
+        rate = rate || strcmp(a->help[i].what, "2x B") == 0;
+    }
+    assert_true(work && rate);
+    assert_near(a->points[a->best].n, 7, 0); /* 100/n + 2n: sqrt(50) */
+    hm_answer_free(a);
+    hm_job_free(job);
+}
+
+static void faster_and_more_work(void **state)
+{
+    struct hm_job *job = parse_job("compute: 10/n\ncommunicate: 0.5*log2(n)\n");
+    struct hm_question q = question();
+
+    (void)state;
+    q.faster = 2;
+    q.work = 3;
+    struct hm_answer *a = ask(job, &q);
+    /* 10/n + 0.5 log2 n <= 5: n = 2 gives 5.5, n = 3 gives 4.13 */
+    assert_near(a->points[a->faster].n, 3, 0);
+    /* 30/n + 0.5 log2 n <= 10: n = 3 gives 10.79, n = 4 gives 8.5 */
+    assert_near(a->work_points[a->work].n, 4, 0);
+    assert_near(a->work_points[a->work].time_s, 8.5, 1e-14);
+    hm_answer_free(a);
+    q.faster = 100;
+    a = ask(job, &q);
+    assert_int_equal(a->status, HM_STATUS_UNREACHED);
+    assert_string_equal(a->missed, "faster");
+    assert_near(a->points[a->nearest].n, 14, 0);
+    hm_answer_free(a);
+    hm_job_free(job);
+}
+
+static void weak_scaling_counts_instances(void **state)
+{
+    struct hm_job *job = parse_job("compute: 2\ncommunicate: log2(n)\nscaling: weak\nreference: 2\n"
+                                   "iterations: 100\ncluster: {max_nodes: 16}\n");
+    struct hm_question q = question();
+    struct hm_answer *a = ask(job, &q);
+
+    (void)state;
+    for (size_t i = 0; i < a->point_count; i++) {
+        double n = a->points[i].n, t = 2 + log2(n);
+        assert_near(a->points[i].speedup, (3.0 / 2) / (t / n), 1e-14);
+        /* the samples of 100 iterations on the two workers of the reference */
+        assert_near(a->points[i].total_s, 100 * 2 / n * t, 1e-14);
+    }
+    hm_answer_free(a);
+    hm_job_free(job);
+
+    job = parse_job("compute: 2\ncommunicate: 0\nscaling: weak\nbatch: 10\nepochs: 3\ndataset: 95\n"
+                    "cluster: {max_nodes: 4}\n");
+    a = ask(job, &q);
+    assert_near(a->points[0].total_s, 2 * 29, 0); /* ceil(285 / 10) */
+    assert_near(a->points[3].total_s, 2 * 8, 0);  /* ceil(285 / 40) */
+    hm_answer_free(a);
+    hm_job_free(job);
+}
+
+static void nodes_are_rented_whole(void **state)
+{
+    struct hm_job *job = parse_job("compute: 8/n\ncommunicate: none\n"
+                                   "cluster: {accelerators: 4, price: $3600/h, max_nodes: 3}\n");
+    static const double n[] = {1, 2, 3, 4, 8, 12}, nodes[] = {1, 1, 1, 1, 2, 3};
+    struct hm_question q = question();
+    struct hm_answer *a = ask(job, &q);
+
+    (void)state;
+    assert_int_equal(a->point_count, 6);
+    for (size_t i = 0; i < 6; i++) {
+        assert_near(a->points[i].n, n[i], 0);
+        assert_near(a->points[i].nodes, nodes[i], 0);
+        assert_near(a->points[i].cost, nodes[i] * 8 / n[i], 1e-14);
+    }
+    hm_answer_free(a);
+    hm_job_free(job);
+}
+
+static void machines_and_schemes_are_ranked(void **state)
+{
+    struct hm_catalog *catalog;
+    struct hm_cluster *clusters[2];
+    const enum hm_scheme schemes[] = {HM_SCHEME_RING, HM_SCHEME_RECURSIVE_DOUBLING};
+    struct hm_job *job = parse_job("batch: 1024\nnetwork: alexnet\niterations: 10\n");
+    struct hm_question q = question();
+    struct hm_answer *a;
+    struct hm_err err = {0};
+
+    (void)state;
+    assert_int_equal(hm_catalog_new(&catalog, &err), 0);
+    assert_int_equal(hm_catalog_machine(catalog, "office-pc", &clusters[0], &err), 0);
+    assert_int_equal(hm_catalog_machine(catalog, "p4d.24xlarge", &clusters[1], &err), 0);
+    q.max_n = 64;
+    assert_int_equal(hm_plan(job, (const struct hm_cluster *const *)clusters, 2, schemes, 2, &q, &a,
+                             &err), 0);
+    assert_int_equal(a->rank_count, 4);
+    assert_string_equal(a->machine, "p4d.24xlarge");
+    assert_string_equal(a->ranking[0].machine, "p4d.24xlarge");
+    assert_null(a->ranking[0].why);
+    for (size_t i = 1; i < 4; i++) {
+        assert_true(a->ranking[i].total_s >= a->ranking[i - 1].total_s);
+        assert_non_null(a->ranking[i].why);
+    }
+    hm_answer_free(a);
+    hm_cluster_free(clusters[0]);
+    hm_cluster_free(clusters[1]);
+    hm_catalog_free(catalog);
+    hm_job_free(job);
+}
+
+static void figures_of_examples_agree(void **state)
+{
+    const char *name, *text;
+    size_t length;
+
+    (void)state;
+    for (size_t i = 0; hm_example(i, &name, &text, &length); i++) {
+        struct hm_job *job;
+        struct hm_validation *v;
+        struct hm_err err = {0};
+        assert_int_equal(hm_job_parse(text, length, name, NULL, 0, &job, &err), 0);
+        assert_int_equal(hm_validate(job, &v, &err), 0);
+        assert_true(v->count > 0);
+        for (size_t k = 0; k < v->count; k++)
+            if (!v->checks[k].agrees)
+                fail_msg("%s: %s is %g, not %g", name, v->checks[k].what, v->checks[k].value,
+                         v->checks[k].published);
+        hm_validation_free(v);
+        hm_job_free(job);
+    }
+}
+
+/* A wrong figure must be found wrong, or the comparison is worth nothing. */
+static void a_wrong_figure_differs(void **state)
+{
+    struct hm_job *job = parse_job("compute: 10/n\ncommunicate: 0.5*log2(n)\n"
+                                   "expect:\n  - {what: time, n: 10, value: 2.66097}\n"
+                                   "  - {what: time, n: 10, value: 2.66096}\n"
+                                   "  - {what: best_n, value: 15}\n");
+    struct hm_validation *v;
+
+    (void)state;
+    assert_int_equal(hm_validate(job, &v, NULL), 0);
+    assert_false(v->checks[0].agrees);
+    assert_true(v->checks[1].agrees);
+    assert_false(v->checks[2].agrees);
+    hm_validation_free(v);
+    hm_job_free(job);
+}
+
+static void bad_questions_are_refused(void **state)
+{
+    struct hm_job *job = parse_job("compute: 1/n\ncommunicate: 0\ncluster: {max_nodes: 8}\n");
+    struct hm_answer *a = NULL;
+
+    (void)state;
+    for (int i = 0; i < 6; i++) {
+        struct hm_question q = question();
+        struct hm_err err = {0};
+        switch (i) {
+        case 0: q.max_n = 2.5; break;
+        case 1: q.max_n = NAN; break;
+        case 2: q.reference = 9; break;
+        case 3: q.budget = 5; break; /* without a price */
+        case 4: q.deadline_s = -1; break;
+        case 5: q.max_n = 1e7; break;
+        }
+        assert_true(hm_plan(job, NULL, 0, NULL, 0, &q, &a, &err) < 0);
+        assert_true(err.message[0] != '\0');
+        assert_null(a);
+    }
+    hm_job_free(job);
+}
+
+static void formulas_must_give_times(void **state)
+{
+    struct hm_job *job = parse_job("compute: 10/n\ncommunicate: 1 - 0.1*n\n");
+    struct hm_question q = question();
+    struct hm_answer *a = NULL;
+    struct hm_err err = {0};
+
+    (void)state;
+    assert_int_equal(hm_plan(job, NULL, 0, NULL, 0, &q, &a, &err), HM_E_FORMULA);
+    assert_string_equal(err.message, "the formula gives -0.1 at n = 11");
+    assert_string_equal(err.field, "communicate");
+    assert_int_equal(err.line, 2);
+    hm_job_free(job);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(best_is_the_fastest),
+        cmocka_unit_test(the_front_is_what_nothing_beats),
+        cmocka_unit_test(deadlines_and_budgets),
+        cmocka_unit_test(balance_weighs_time_and_money),
+        cmocka_unit_test(no_speedup_is_an_answer),
+        cmocka_unit_test(memory_and_batch_limit),
+        cmocka_unit_test(limits_are_told_apart),
+        cmocka_unit_test(help_is_what_the_changed_job_gives),
+        cmocka_unit_test(quantities_of_formulas_help_too),
+        cmocka_unit_test(faster_and_more_work),
+        cmocka_unit_test(weak_scaling_counts_instances),
+        cmocka_unit_test(nodes_are_rented_whole),
+        cmocka_unit_test(machines_and_schemes_are_ranked),
+        cmocka_unit_test(figures_of_examples_agree),
+        cmocka_unit_test(a_wrong_figure_differs),
+        cmocka_unit_test(bad_questions_are_refused),
+        cmocka_unit_test(formulas_must_give_times),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

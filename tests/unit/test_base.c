@@ -1,0 +1,209 @@
+/* Errors, memory, texts, numbers and units. */
+#include "testing.h"
+
+#include "err.h"
+#include "memory.h"
+#include "text.h"
+#include "unit.h"
+
+static void first_error_wins(void **state)
+{
+    struct hm_err err = {0};
+
+    (void)state;
+    assert_int_equal(hm_fail(&err, HM_E_RANGE, "first %d", 1), HM_E_RANGE);
+    assert_int_equal(hm_fail(&err, HM_E_UNIT, "second"), HM_E_UNIT);
+    assert_int_equal(err.code, HM_E_RANGE);
+    assert_string_equal(err.message, "first 1");
+    hm_err_at(&err, "a.yaml", 3);
+    hm_err_at(&err, "b.yaml", 9);
+    assert_string_equal(err.source, "a.yaml");
+    assert_int_equal(err.line, 3);
+    assert_int_equal(hm_fail(NULL, HM_E_IO, "nobody listens"), HM_E_IO);
+}
+
+static void control_characters_are_shown_harmless(void **state)
+{
+    struct hm_err err = {0};
+
+    (void)state;
+    hm_fail(&err, HM_E_KEY, "key '%s'", "a\033[31mb\n");
+    assert_string_equal(err.message, "key 'a?[31mb?'");
+}
+
+static void every_code_has_a_text(void **state)
+{
+    (void)state;
+    for (int code = HM_E_UNSUPPORTED; code < 0; code++)
+        assert_string_not_equal(hm_strerror(code), "unknown error");
+    assert_string_equal(hm_strerror(-999), "unknown error");
+}
+
+static void arena_hands_out_zeroed_aligned_memory(void **state)
+{
+    struct hm_arena *arena = hm_arena_new();
+
+    (void)state;
+    for (size_t size = 1; size < 20000; size = size * 3 + 1) {
+        unsigned char *p = hm_arena_alloc(arena, 1, size);
+        assert_non_null(p);
+        assert_int_equal((uintptr_t)p % sizeof(max_align_t), 0);
+        for (size_t i = 0; i < size; i++)
+            assert_int_equal(p[i], 0);
+        memset(p, 0xff, size);
+    }
+    assert_null(hm_arena_alloc(arena, SIZE_MAX / 4, 8));
+    assert_string_equal(hm_arena_printf(arena, "%d-%s", 7, "x"), "7-x");
+    hm_arena_free(arena);
+    hm_arena_free(NULL);
+}
+
+static void numbers_read_as_strtod_does(void **state)
+{
+    static const char *const texts[] = {"0",      "1",       "12.5",  ".5",      "2.",    "1e3",
+                                        "1E-3",   "6.02e23", "1e22",  "0.1",     "3.14159265358979",
+                                        "60000",  "1e-300",  "1e300", "123456789012345", "0.000001",
+                                        "4.29e12", "105.6",  "9007199254740993"};
+    double value;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        assert_int_equal(hm_number_read(texts[i], &value), strlen(texts[i]));
+        assert_near(value, strtod(texts[i], NULL), i < 16 ? 0 : 1e-15);
+    }
+    assert_int_equal(hm_number_read("1_000_000", &value), 9);
+    assert_near(value, 1e6, 0);
+    assert_int_equal(hm_number_read("1e", &value), 1);
+    assert_int_equal(hm_number_read("e5", &value), 0);
+    assert_int_equal(hm_number_read("nan", &value), 0);
+    assert_int_equal(hm_number_read("inf", &value), 0);
+    assert_int_equal(hm_number_read("0x10", &value), 1);
+    assert_int_equal(hm_number_read(".", &value), 0);
+    hm_number_read("1e99999", &value);
+    assert_true(isinf(value));
+}
+
+static void quantities_become_si(void **state)
+{
+    static const struct {
+        const char *text;
+        struct hm_dim dim;
+        double value;
+    } rows[] = {
+        {"1 Gbit/s", {-1, 1, 0, 0}, 125e6},    {"10Gbps", {-1, 1, 0, 0}, 1.25e9},
+        {"125 MB/s", {-1, 1, 0, 0}, 125e6},    {"20 ms", {1, 0, 0, 0}, 0.02},
+        {"50 us", {1, 0, 0, 0}, 50e-6},        {"50 \xc2\xb5s", {1, 0, 0, 0}, 50e-6},
+        {"2 h", {1, 0, 0, 0}, 7200},           {"1.5 days", {1, 0, 0, 0}, 129600},
+        {"$3.06/h", {-1, 0, 0, 1}, 3.06 / 3600}, {"$100", {0, 0, 0, 1}, 100},
+        {"3 USD/day", {-1, 0, 0, 1}, 3.0 / 86400}, {"16 GiB", {0, 1, 0, 0}, 17179869184.0},
+        {"105.6 Gflop/s", {-1, 0, 1, 0}, 105.6e9}, {"4.29 TFLOPS", {-1, 0, 1, 0}, 4.29e12},
+        {"24 Mflop", {0, 0, 1, 0}, 24e6},      {"8 bit", {0, 1, 0, 0}, 1},
+        {"50%", {0, 0, 0, 0}, 0.5},            {"2x", {0, 0, 0, 0}, 2},
+        {"0", {-1, 1, 0, 0}, 0},               {"  7  ", {0, 0, 0, 0}, 7},
+        {"-3 s", {1, 0, 0, 0}, -3},
+    };
+    double value;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct hm_err err = {0};
+        if (hm_quantity_parse(rows[i].text, rows[i].dim, &value, &err))
+            fail_msg("%s: %s", rows[i].text, err.message);
+        assert_near(value, rows[i].value, 1e-14);
+    }
+}
+
+static void wrong_units_are_named(void **state)
+{
+    static const struct {
+        const char *text;
+        struct hm_dim dim;
+        const char *message, *hint;
+    } rows[] = {
+        {"1e9", {-1, 1, 0, 0}, "'1e9' has no unit", "write a rate such as 1 Gbit/s or 125 MB/s"},
+        {"20 ms", {-1, 1, 0, 0}, "'20 ms' is in s", "write a rate such as 1 Gbit/s or 125 MB/s"},
+        {"1 gbit/s", {-1, 1, 0, 0}, "unknown unit 'gbit'", "did you mean Gbit?"},
+        {"3 Gbit/x/s", {-1, 1, 0, 0}, "'3 Gbit/x/s' has something after the unit", NULL},
+        {"fast", {1, 0, 0, 0}, "'fast' is not a number", "write a time such as 20 ms, 90 s or 6 h"},
+        {"", {1, 0, 0, 0}, "'' is not a number", NULL},
+        {"$3 h", {0, 0, 0, 1}, "'$3 h' has two units", NULL},
+        {"1 GB", {0, 0, 1, 0}, "'1 GB' is in byte", NULL},
+    };
+    double value = 42;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct hm_err err = {0};
+        assert_true(hm_quantity_parse(rows[i].text, rows[i].dim, &value, &err) < 0);
+        assert_string_equal(err.message, rows[i].message);
+        if (rows[i].hint)
+            assert_string_equal(err.hint, rows[i].hint);
+        assert_near(value, 42, 0);
+    }
+}
+
+static const char *nth_word(const void *context, size_t i)
+{
+    return ((const char *const *)context)[i];
+}
+
+static void near_misses_are_found(void **state)
+{
+    static const char *const words[] = {"batch", "bandwidth", "latency", "precision", "max_nodes",
+                                        NULL};
+
+    (void)state;
+    assert_string_equal(hm_suggest("bacth", nth_word, words), "batch");
+    assert_string_equal(hm_suggest("Bandwith", nth_word, words), "bandwidth");
+    assert_string_equal(hm_suggest("max-nodes", nth_word, words), "max_nodes");
+    assert_string_equal(hm_suggest("prec", nth_word, words), "precision");
+    assert_null(hm_suggest("zebra", nth_word, words));
+    assert_null(hm_suggest("", nth_word, words));
+    assert_null(hm_suggest("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+                           nth_word, words));
+}
+
+static void texts_grow_and_are_handed_over(void **state)
+{
+    struct hm_text text = {0};
+    struct hm_err err = {0};
+    char *taken;
+
+    (void)state;
+    for (int i = 0; i < 1000; i++)
+        hm_text_addf(&text, "%d,", i % 10);
+    assert_int_equal(text.length, 2000);
+    assert_int_equal(hm_text_take(&text, &taken, &err), 0);
+    assert_int_equal(strlen(taken), 2000);
+    assert_null(text.data);
+    hm_text_free(taken);
+    assert_int_equal(hm_text_columns("a\xe2\x86\x92z"), 3);
+}
+
+static void dimensions_have_names(void **state)
+{
+    char text[HM_DIM_TEXT];
+
+    (void)state;
+    assert_string_equal(hm_dim_name(HM_DIM_BYTE_RATE, text), "byte/s");
+    assert_string_equal(hm_dim_name(HM_DIM_NONE, text), "a plain number");
+    assert_string_equal(hm_dim_name((struct hm_dim){1, 0, -1, 0}, text), "s/flop");
+    assert_string_equal(hm_dim_name((struct hm_dim){-2, 0, 0, 0}, text), "1/s^2");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(first_error_wins),
+        cmocka_unit_test(control_characters_are_shown_harmless),
+        cmocka_unit_test(every_code_has_a_text),
+        cmocka_unit_test(arena_hands_out_zeroed_aligned_memory),
+        cmocka_unit_test(numbers_read_as_strtod_does),
+        cmocka_unit_test(quantities_become_si),
+        cmocka_unit_test(wrong_units_are_named),
+        cmocka_unit_test(near_misses_are_found),
+        cmocka_unit_test(texts_grow_and_are_handed_over),
+        cmocka_unit_test(dimensions_have_names),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,143 @@
+/* Counting networks against tests/data/networks.csv, made by tools/oracle/networks.py. */
+#include "testing.h"
+
+static void count(const char *text, double *parameters, double *multiply_adds)
+{
+    struct hm_job *job = parse_job(text);
+    struct hm_counts *counts;
+    struct hm_err err = {0};
+
+    if (hm_counts_new(job->network, "t", &counts, &err))
+        fail_msg("%s", err.message);
+    *parameters = counts->parameters;
+    *multiply_adds = counts->multiply_adds;
+    hm_counts_free(counts);
+    hm_job_free(job);
+}
+
+/* How a row of the table is written as a job. */
+static void job_text(const char *name, char *text, size_t room)
+{
+    char cell[8];
+
+    if (strncmp(name, "mlp-", 4) == 0)
+        snprintf(text, room, "{network: %s, batch: 1}", name + 4);
+    else if (sscanf(name, "%4[a-z]-10-20-7", cell) == 1 &&
+             (strcmp(cell, "lstm") == 0 || strcmp(cell, "gru") == 0))
+        snprintf(text, room,
+                 "{batch: 1, network: {input: {sequence: 7, width: 10}, layers: [recurrent: "
+                 "{cell: %s, width: 20}]}}",
+                 cell);
+    else
+        snprintf(text, room, "{network: %s, batch: 1}", name);
+}
+
+static void counts_equal_the_oracle(void **state)
+{
+    FILE *file = open_source("tests/data/networks.csv");
+    char line[200], text[300];
+    int rows = 0;
+
+    (void)state;
+    next_line(file, line, sizeof(line));
+    while (next_line(file, line, sizeof(line))) {
+        char *rest = line, *name = strsep(&rest, ",");
+        double parameters, multiply_adds;
+        double wanted = atof(strsep(&rest, ",")), products = atof(rest);
+        job_text(name, text, sizeof(text));
+        count(text, &parameters, &multiply_adds);
+        hm_assert_near(parameters, wanted, 0, name, rows);
+        hm_assert_near(multiply_adds, products, 0, name, rows);
+        rows++;
+    }
+    fclose(file);
+    assert_int_equal(rows, 15);
+}
+
+/* 832M is the sum of the layers' millions, each cut to a whole number. */
+static void alexnet_is_near_the_papers(void **state)
+{
+    double parameters, multiply_adds;
+
+    (void)state;
+    count("{network: alexnet, batch: 1}", &parameters, &multiply_adds);
+    assert_near(parameters, 60e6, 0.03);
+    assert_near(multiply_adds, 832e6, 0.006);
+}
+
+static void first_layer_of_lecun_1989(void **state)
+{
+    double parameters, multiply_adds;
+
+    (void)state;
+    count("{batch: 1, network: {input: [16, 16, 1], layers: [conv: {filters: 12, kernel: 5, stride: "
+          "2, border: 3, bias: position}]}}",
+          &parameters, &multiply_adds);
+    assert_near(parameters, 1068, 0);
+    assert_near(multiply_adds, 12 * 25 * 64, 0);
+}
+
+static void groups_divide_the_work(void **state)
+{
+    double whole, halves, a, b;
+
+    (void)state;
+    count("{batch: 1, network: {input: [8, 8, 4], layers: [conv: {filters: 6, kernel: 3, bias: "
+          "false}]}}",
+          &a, &whole);
+    count("{batch: 1, network: {input: [8, 8, 4], layers: [conv: {filters: 6, kernel: 3, groups: 2, "
+          "bias: false}]}}",
+          &b, &halves);
+    assert_near(halves, whole / 2, 0);
+    assert_near(b, a / 2, 0);
+}
+
+static void impossible_layers_are_named(void **state)
+{
+    static const struct {
+        const char *text, *message;
+        int line;
+    } rows[] = {
+        {"batch: 1\nnetwork:\n  input: [4, 4, 1]\n  layers:\n    - conv: {filters: 1, kernel: 5}\n",
+         "layer 'conv': the window is larger than the image", 5},
+        {"batch: 1\nnetwork:\n  input: [4, 4, 3]\n  layers:\n"
+         "    - conv: {filters: 4, kernel: 1, groups: 2}\n",
+         "layer 'conv': groups must divide the maps before and after", 5},
+        {"batch: 1\nnetwork:\n  input: 10\n  layers:\n    - pool: {kernel: 2}\n",
+         "layer 'pool': needs an image, [height, width, channels]", 5},
+        {"batch: 1\nnetwork:\n  input: 10\n  layers:\n    - attention: {heads: 2}\n",
+         "layer 'attention': needs a sequence", 5},
+        {"batch: 1\nnetwork:\n  input: 10\n  layers:\n    - residual: [dense: 3]\n",
+         "layer 'residual': the two ways have different shapes", 5},
+        {"batch: 1\nnetwork:\n  input: 10\n  layers:\n    - repeat: {times: 1000, layers: [repeat: "
+         "{times: 1000, layers: [relu]}]}\n",
+         "layer 'relu': the network unrolls to more than 100000 layers", 5},
+        {"batch: 1\nnetwork:\n  input: {sequence: 4, width: 10}\n  layers:\n"
+         "    - attention: {heads: 3}\n",
+         "layer 'attention': heads must divide the width", 5},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct hm_job *job = parse_job(rows[i].text);
+        struct hm_counts *counts = NULL;
+        struct hm_err err = {0};
+        assert_true(hm_counts_new(job->network, job->source, &counts, &err) < 0);
+        assert_string_equal(err.message, rows[i].message);
+        assert_int_equal(err.line, rows[i].line);
+        assert_null(counts);
+        hm_job_free(job);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(counts_equal_the_oracle),
+        cmocka_unit_test(alexnet_is_near_the_papers),
+        cmocka_unit_test(first_layer_of_lecun_1989),
+        cmocka_unit_test(groups_divide_the_work),
+        cmocka_unit_test(impossible_layers_are_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,169 @@
+/* The CSV reader and the import of price lists. */
+#include "testing.h"
+
+#include <unistd.h>
+
+#include "csv.h"
+
+static struct hm_csv *open_text(const char *text)
+{
+    struct hm_csv *csv = NULL;
+    struct hm_err err = {0};
+
+    if (hm_csv_parse(text, strlen(text), "t.csv", &csv, &err))
+        fail_msg("%s", err.message);
+    return csv;
+}
+
+static void fields_quotes_and_line_ends(void **state)
+{
+    struct hm_csv *csv = open_text("a,b,c\r\n1,\"x, \"\"y\"\"\nz\",3\n\n,,\n4,5,6");
+    char **f;
+
+    (void)state;
+    assert_int_equal(hm_csv_column(csv, "b"), 1);
+    assert_int_equal(hm_csv_column(csv, "d"), -1);
+    assert_int_equal(hm_csv_next(csv, &f, NULL), 1);
+    assert_string_equal(f[1], "x, \"y\"\nz");
+    assert_string_equal(f[2], "3");
+    assert_int_equal(hm_csv_line(csv), 2);
+    assert_int_equal(hm_csv_next(csv, &f, NULL), 1);
+    assert_string_equal(f[0], "");
+    assert_int_equal(hm_csv_line(csv), 5);
+    assert_int_equal(hm_csv_next(csv, &f, NULL), 1);
+    assert_string_equal(f[2], "6");
+    assert_int_equal(hm_csv_next(csv, &f, NULL), 0);
+    hm_csv_close(csv);
+}
+
+static void broken_files_are_named(void **state)
+{
+    static const struct {
+        const char *text, *message;
+        size_t length;
+        int line;
+    } rows[] = {
+        {"", "no header line", 0, 1},
+        {"a,a\n", "column 'a' stands twice", 4, 1},
+        {"a,b\n1\n", "1 fields where the header has 2", 6, 2},
+        {"a,b\n1,2\n1,\"2\n", "a quote is opened and never closed", 12, 3},
+        {"a,b\n1,\0\n", "a NUL byte: this is not a text file", 8, 2},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct hm_csv *csv = NULL;
+        struct hm_err err = {0};
+        char **f;
+        int rc = hm_csv_parse(rows[i].text, rows[i].length, "t.csv", &csv, &err);
+        while (rc >= 0 && (rc = hm_csv_next(csv, &f, &err)) == 1)
+            ;
+        assert_true(rc < 0);
+        assert_string_equal(err.message, rows[i].message);
+        assert_int_equal(err.line, rows[i].line);
+        hm_csv_close(csv);
+    }
+}
+
+static void write_file(char *path, const char *text)
+{
+    snprintf(path, 64, "/tmp/hm-test-XXXXXX");
+    int file = mkstemp(path);
+    assert_true(file >= 0);
+    assert_int_equal(write(file, text, strlen(text)), strlen(text));
+    close(file);
+}
+
+static const char list[] =
+    "Region,Price,InstanceType,vCPUs,MemoryGiB,AcceleratorName,AcceleratorCount,SpotPrice,Other\n"
+    "r1,2.0,p4d.24xlarge,96,1152,A100,8,1.0,x\n"
+    "r2,1.5,p4d.24xlarge,96,1152,A100,8,,x\n"
+    "r1,,new.large,4,16,,,0.5,x\n"
+    "r1,3.0,new.gpu,4,16,H100,2,0.5,x\n"
+    "r1,0,free.small,4,16,,,,x\n"
+    "r1,9.0,odd.gpu,4,16,Strange,1,,x\n";
+
+static void prices_are_imported(void **state)
+{
+    char path[64];
+    struct hm_catalog *catalog;
+    struct hm_import report;
+    struct hm_cluster *c;
+    struct hm_err err = {0};
+
+    (void)state;
+    write_file(path, list);
+    assert_int_equal(hm_catalog_new(&catalog, &err), 0);
+    assert_int_equal(hm_catalog_import(catalog, path, NULL, false, &report, &err), 0);
+    assert_int_equal(report.rows, 6);
+    assert_int_equal(report.machines, 5);
+    assert_int_equal(report.known, 1);
+    assert_int_equal(report.accelerated, 1);
+    assert_int_equal(report.unpriced, 1);
+    assert_int_equal(hm_catalog_add(catalog, report.text, strlen(report.text), "i.yaml", &err), 0);
+
+    assert_int_equal(hm_catalog_machine(catalog, "p4d.24xlarge", &c, &err), 0);
+    assert_near(c->node.price_per_s * 3600, 1.5, 1e-12); /* the cheapest region */
+    assert_near(c->node.flops_16, 312e12, 0);            /* hardware from the catalog */
+    assert_near(c->node.accelerators, 8, 0);
+    hm_cluster_free(c);
+    assert_int_equal(hm_catalog_machine(catalog, "new.large", &c, &err), 0);
+    assert_true(c->node.price_per_s < 0); /* unknown is not $0 */
+    assert_near(c->node.flops_32, 0, 0);
+    hm_cluster_free(c);
+    assert_int_equal(hm_catalog_machine(catalog, "free.small", &c, &err), 0);
+    assert_near(c->node.price_per_s, 0, 0);
+    hm_cluster_free(c);
+    assert_int_equal(hm_catalog_machine(catalog, "new.gpu", &c, &err), 0);
+    assert_near(c->node.flops_16, 989e12, 0);
+    assert_near(c->node.accelerators, 2, 0);
+    hm_cluster_free(c);
+    hm_text_free(report.text);
+
+    assert_int_equal(hm_catalog_import(catalog, path, "r1", true, &report, &err), 0);
+    assert_non_null(strstr(report.text, "price: $1/h"));
+    assert_non_null(strstr(report.text, "spot price in r1"));
+    hm_text_free(report.text);
+    assert_int_equal(hm_catalog_import(catalog, path, "r9", false, &report, &err), HM_E_MISSING);
+    hm_catalog_free(catalog);
+    unlink(path);
+}
+
+static void broken_price_lists_are_named(void **state)
+{
+    static const struct {
+        const char *text, *message, *field;
+        int line;
+    } rows[] = {
+        {"InstanceType,Region\na,b\n", "no column 'Price'", "", 1},
+        {"InstanceType,Price,Region\na,cheap,r\n", "'cheap' is not a number", "Price", 2},
+        {"InstanceType,Price,Region\n", "no machine in the file", "", 0},
+    };
+    struct hm_catalog *catalog;
+
+    (void)state;
+    assert_int_equal(hm_catalog_new(&catalog, NULL), 0);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char path[64];
+        struct hm_import report;
+        struct hm_err err = {0};
+        write_file(path, rows[i].text);
+        assert_true(hm_catalog_import(catalog, path, NULL, false, &report, &err) < 0);
+        assert_string_equal(err.message, rows[i].message);
+        assert_string_equal(err.field, rows[i].field);
+        assert_int_equal(err.line, rows[i].line);
+        unlink(path);
+    }
+    hm_catalog_free(catalog);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fields_quotes_and_line_ends),
+        cmocka_unit_test(broken_files_are_named),
+        cmocka_unit_test(prices_are_imported),
+        cmocka_unit_test(broken_price_lists_are_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

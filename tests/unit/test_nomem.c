@@ -1,0 +1,72 @@
+/* The Nth allocation fails, for every N: an error comes back, nothing leaks, nothing crashes. */
+#include "testing.h"
+
+#include "memory.h"
+
+static const char text[] = "name: all parts\nwhere: {W: 12e6, B: 1 Gbit/s}\nbatch: 64\nepochs: 2\n"
+                           "dataset: 1000\nnetwork: resnet-50\noverlap: layers\n"
+                           "memory: 1 GB + 4 B * W / n\n"
+                           "communicate: [{what: gradients, scheme: best}, 32 bit * W / B * log2(n)]\n"
+                           "cluster: {machine: p4d.24xlarge, network: 100gbe, max_nodes: 4}\n"
+                           "measured: {speedup: {1: 1, 2: 1.9}}\n"
+                           "expect: [{what: best_n, value: 3}]\n";
+
+/* The whole way from a text to a rendered answer. */
+static int whole_way(struct hm_err *err)
+{
+    struct hm_question q = HM_QUESTION_INIT;
+    const enum hm_scheme schemes[] = {HM_SCHEME_RING, HM_SCHEME_BEST};
+    struct hm_style style = {.width = 80, .chart = true, .table = true, .file = "x.svg"};
+    struct hm_job *job = NULL;
+    struct hm_answer *answer = NULL;
+    struct hm_validation *validation = NULL;
+    char *page = NULL;
+    struct hm_override set = {"cluster.price=$2/h"};
+    int rc = hm_job_parse(text, strlen(text), "t.yaml", &set, 1, &job, err);
+
+    q.faster = 2;
+    q.work = 2;
+    q.goal = HM_GOAL_BALANCE;
+    if (rc == 0)
+        rc = hm_plan(job, NULL, 0, schemes, 2, &q, &answer, err);
+    for (int format = HM_FORMAT_TEXT; rc == 0 && format <= HM_FORMAT_GNUPLOT; format++) {
+        rc = hm_answer_render(answer, (enum hm_format)format, &style, &page, err);
+        if (rc == 0)
+            hm_text_free(page);
+    }
+    if (rc == 0)
+        rc = hm_validate(job, &validation, err);
+    hm_validation_free(validation);
+    hm_answer_free(answer);
+    hm_job_free(job);
+    return rc;
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    struct hm_err err = {0};
+    long fails = 0;
+
+    (void)state;
+    assert_int_equal(whole_way(&err), 0);
+    for (long after = 0;; after++) {
+        err = (struct hm_err){0};
+        hm__alloc_fail_after(after);
+        int rc = whole_way(&err);
+        hm__alloc_fail_after(-1);
+        if (rc == 0)
+            break;
+        assert_int_equal(rc, HM_E_NOMEM);
+        assert_int_equal(err.code, HM_E_NOMEM);
+        fails++;
+    }
+    assert_true(fails > 200);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,219 @@
+/* Renderers: JSON read back, CSV rows, texts within the width, and formatting. */
+#include "testing.h"
+
+#include "csv.h"
+#include "format.h"
+#include "value.h"
+
+static struct hm_answer *make_answer(struct hm_job **job)
+{
+    struct hm_question q = HM_QUESTION_INIT;
+
+    *job = parse_job("name: a \"quoted\" name\nbatch: 4096\nnetwork: 1000-1000-10\niterations: 10\n"
+                     "cluster: {flops: 100 Gflop/s, price: $1/h, network: {bandwidth: 1 Gbit/s},\n"
+                     "  max_nodes: 40}\n"
+                     "measured: {speedup: {1: 1, 2: 1.9}}\n");
+    q.deadline_s = 1e6;
+    q.budget = 1e6;
+    q.faster = 1.5;
+    q.work = 2;
+    q.goal = HM_GOAL_TIME;
+    return ask(*job, &q);
+}
+
+static char *render(const struct hm_answer *a, enum hm_format format, struct hm_style style)
+{
+    char *text = NULL;
+    struct hm_err err = {0};
+
+    if (hm_answer_render(a, format, &style, &text, &err))
+        fail_msg("%s", err.message);
+    return text;
+}
+
+static double number(const struct hm_value *map, const char *key)
+{
+    const struct hm_value *v = hm_value_get(map, key);
+    if (!v || v->kind != HM_VALUE_SCALAR)
+        return NAN;
+    return atof(v->text);
+}
+
+static void json_reads_back_to_the_bit(void **state)
+{
+    struct hm_job *job;
+    struct hm_answer *a = make_answer(&job);
+    char *text = render(a, HM_FORMAT_JSON, (struct hm_style){0});
+    struct hm_arena *arena = hm_arena_new();
+    struct hm_value *root;
+    struct hm_err err = {0};
+    static const char *const keys[] = {"best",     "knee",   "in_deadline", "in_budget", "faster",
+                                       "work",     "limit",  "help",        "pareto",    "curve",
+                                       "plateau",  "notes",  "ranking",     "status",    "goal"};
+
+    (void)state;
+    if (hm_json_parse(arena, text, strlen(text), "j", &root, &err))
+        fail_msg("line %d: %s", err.line, err.message);
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+        assert_non_null(hm_value_get(root, keys[i]));
+    assert_string_equal(hm_value_get(root, "job")->text, "a \"quoted\" name");
+    const struct hm_value *best = hm_value_get(root, "best"), *curve = hm_value_get(root, "curve");
+    assert_near(number(best, "time_s"), a->points[a->best].time_s, 0);
+    assert_near(number(best, "cost"), a->points[a->best].cost, 0);
+    assert_int_equal(curve->count, a->point_count);
+    for (size_t i = 0; i < curve->count; i++) {
+        assert_near(number(&curve->items[i], "n"), a->points[i].n, 0);
+        assert_near(number(&curve->items[i], "speedup"), a->points[i].speedup, 0);
+        assert_near(number(&curve->items[i], "communicate_s"), a->points[i].communicate_s, 0);
+    }
+    hm_arena_free(arena);
+    hm_text_free(text);
+    hm_answer_free(a);
+    hm_job_free(job);
+}
+
+static void csv_has_a_row_a_point(void **state)
+{
+    struct hm_job *job;
+    struct hm_answer *a = make_answer(&job);
+    char *text = render(a, HM_FORMAT_CSV, (struct hm_style){0}), **f;
+    struct hm_csv *csv;
+    size_t rows = 0;
+
+    (void)state;
+    assert_int_equal(hm_csv_parse(text, strlen(text), "c", &csv, NULL), 0);
+    int time = hm_csv_column(csv, "time_s");
+    while (hm_csv_next(csv, &f, NULL) == 1) {
+        assert_near(atof(f[time]), a->points[rows].time_s, 0);
+        rows++;
+    }
+    assert_int_equal(rows, a->point_count);
+    hm_csv_close(csv);
+    hm_text_free(text);
+    hm_answer_free(a);
+    hm_job_free(job);
+}
+
+/* Columns of the widest line; words cannot be broken, so narrow pages have a floor. */
+static size_t widest(const char *text)
+{
+    size_t most = 0;
+
+    while (*text) {
+        char line[600];
+        size_t length = strcspn(text, "\n");
+        snprintf(line, sizeof(line), "%.*s", (int)length, text);
+        size_t columns = 0;
+        for (const char *p = line; *p; p++)
+            columns += ((unsigned char)*p & 0xc0) != 0x80;
+        most = columns > most ? columns : most;
+        text += length + (text[length] == '\n');
+    }
+    return most;
+}
+
+static void pages_keep_their_width(void **state)
+{
+    struct hm_job *job;
+    struct hm_answer *a = make_answer(&job);
+
+    (void)state;
+    for (size_t width = 60; width <= 200; width += 20) {
+        char *text = render(a, HM_FORMAT_TEXT,
+                            (struct hm_style){.width = width, .unicode = true, .chart = true});
+        assert_true(widest(text) <= width);
+        hm_text_free(text);
+    }
+    hm_answer_free(a);
+    hm_job_free(job);
+}
+
+static void plain_pages_are_ascii(void **state)
+{
+    struct hm_job *job;
+    struct hm_answer *a = make_answer(&job);
+    char *text = render(a, HM_FORMAT_TEXT,
+                        (struct hm_style){.width = 80, .chart = true, .table = true});
+
+    (void)state;
+    for (const char *p = text; *p; p++)
+        assert_true((unsigned char)*p < 0x80 && *p != '\033');
+    assert_non_null(strstr(text, "B best"));
+    hm_text_free(text);
+    hm_answer_free(a);
+    hm_job_free(job);
+}
+
+static void plots_choose_by_name(void **state)
+{
+    struct hm_job *job;
+    struct hm_answer *a = make_answer(&job);
+    char *text = render(a, HM_FORMAT_GNUPLOT, (struct hm_style){.file = "it's.svg"});
+    struct hm_err err = {0};
+    struct hm_style style = {.file = "plot.gif"};
+
+    (void)state;
+    assert_non_null(strstr(text, "set output 'it''s.svg'"));
+    assert_non_null(strstr(text, "terminal svg"));
+    hm_text_free(text);
+    text = NULL;
+    assert_int_equal(hm_answer_render(a, HM_FORMAT_GNUPLOT, &style, &text, &err),
+                     HM_E_UNSUPPORTED);
+    assert_null(text);
+    hm_answer_free(a);
+    hm_job_free(job);
+}
+
+static void quantities_look_human(void **state)
+{
+    char t[HM_SHOWN];
+
+    (void)state;
+    assert_string_equal(hm_show_time(12.7234, t), "12.7 s");
+    assert_string_equal(hm_show_time(0.00321, t), "3.21 ms");
+    assert_string_equal(hm_show_time(0, t), "0 s");
+    assert_string_equal(hm_show_time(7200, t), "2.00 h");
+    assert_string_equal(hm_show_time(0.99999, t), "1.00 s");
+    assert_string_equal(hm_show_time(5e-9, t), "5.00 ns");
+    assert_string_equal(hm_show_time(86400 * 30, t), "30.0 days");
+    assert_string_equal(hm_show_money(12.3, t), "$12.30");
+    assert_string_equal(hm_show_money(0.0042, t), "$0.0042");
+    assert_string_equal(hm_show_money(0, t), "$0.00");
+    assert_string_equal(hm_show_money(123456, t), "$123456");
+    assert_string_equal(hm_show_bytes(17179869184.0, t), "16.0 GiB");
+    assert_string_equal(hm_show_rate(125e6, t), "1.00 Gbit/s");
+    assert_string_equal(hm_show_flops(4.29e12, t), "4.29 Tflop/s");
+    assert_string_equal(hm_show_number(99.97, t), "100");
+}
+
+static void json_texts_are_escaped(void **state)
+{
+    struct hm_text out = {0};
+
+    (void)state;
+    hm_json_text(&out, "a\"b\\c\n\x01");
+    hm_text_add(&out, " ");
+    hm_json_text(&out, NULL);
+    hm_text_add(&out, " ");
+    hm_json_number(&out, NAN);
+    hm_text_add(&out, " ");
+    hm_json_number(&out, 0.1);
+    hm_text_add(&out, " ");
+    hm_json_known(&out, -1);
+    assert_string_equal(out.data, "\"a\\\"b\\\\c\\u000a\\u0001\" null null 0.1 null");
+    hm_text_release(&out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(json_reads_back_to_the_bit),
+        cmocka_unit_test(csv_has_a_row_a_point),
+        cmocka_unit_test(pages_keep_their_width),
+        cmocka_unit_test(plain_pages_are_ascii),
+        cmocka_unit_test(plots_choose_by_name),
+        cmocka_unit_test(quantities_look_human),
+        cmocka_unit_test(json_texts_are_escaped),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

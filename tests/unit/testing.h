@@ -1,0 +1,76 @@
+/* What every unit test needs. */
+#ifndef HM_TESTING_H
+#define HM_TESTING_H
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "howmany.h"
+
+/* Within a relative error, or both not a number. */
+#define assert_near(value, wanted, relative) hm_assert_near(value, wanted, relative, #value, __LINE__)
+
+static inline void hm_assert_near(double value, double wanted, double relative, const char *what,
+                                  int line)
+{
+    if (isnan(value) && isnan(wanted))
+        return;
+    double allowed = relative * fmax(fabs(wanted), 1e-300);
+    if (fabs(value - wanted) <= allowed)
+        return;
+    fail_msg("line %d: %s is %.17g, not %.17g", line, what, value, wanted);
+}
+
+/* A file of the repository, opened; the test fails without it. */
+static inline FILE *open_source(const char *name)
+{
+    char path[1024];
+    const char *root = getenv("HM_SOURCE");
+
+    snprintf(path, sizeof(path), "%s/%s", root ? root : ".", name);
+    FILE *file = fopen(path, "r");
+    if (!file)
+        fail_msg("cannot open %s", path);
+    return file;
+}
+
+/* Next line that is neither empty nor a comment, without its end; false at the end. */
+static inline bool next_line(FILE *file, char *line, size_t room)
+{
+    while (fgets(line, (int)room, file)) {
+        line[strcspn(line, "\r\n")] = '\0';
+        if (line[0] && line[0] != '#')
+            return true;
+    }
+    return false;
+}
+
+static inline struct hm_job *parse_job(const char *text)
+{
+    struct hm_err err = {0};
+    struct hm_job *job = NULL;
+
+    if (hm_job_parse(text, strlen(text), "test.yaml", NULL, 0, &job, &err))
+        fail_msg("%s:%d: %s: %s", err.source, err.line, err.field, err.message);
+    return job;
+}
+
+static inline struct hm_answer *ask(const struct hm_job *job, const struct hm_question *question)
+{
+    struct hm_err err = {0};
+    struct hm_answer *answer = NULL;
+
+    if (hm_plan(job, NULL, 0, NULL, 0, question, &answer, &err))
+        fail_msg("%s: %s: %s", err.source, err.field, err.message);
+    return answer;
+}
+
+#endif
