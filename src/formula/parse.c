@@ -211,8 +211,8 @@ static bool is_per_time(const struct parser *p, const char *at, size_t length, d
     struct hm_dim dim;
 
     return length > 0 && hm_unit_find(at, length, factor, &dim) && hm_dim_equal(dim, HM_DIM_TIME) &&
-           (fixed || (find_definition(p->scope, at, length) < 0 &&
-                      find_symbol(p->scope, at, length) < 0));
+           (fixed ||
+            (find_definition(p->scope, at, length) < 0 && find_symbol(p->scope, at, length) < 0));
 }
 
 /* The unit at p->at, if there is one, with "/s" or the like when it follows at once. */

@@ -213,10 +213,12 @@ static int read_communicate(struct job_reader *r, const struct hm_value *value)
         const struct hm_value *step = list ? &value->items[i] : value;
         struct hm_transfer *transfer = &job->communicate[i];
         *transfer = (struct hm_transfer){.servers = 1, .times = 1, .line = step->line};
+        size_t mark = list ? hm_reader_enter_index(&r->base, i) : strlen(r->base.path);
         if (step->kind == HM_VALUE_SCALAR)
             rc = read_formula(r, step, HM_DIM_TIME, &transfer->time);
         else
             rc = read_step_map(r, step, transfer);
+        hm_reader_leave(&r->base, mark);
     }
     return rc;
 }
@@ -293,8 +295,7 @@ static int read_measured(struct job_reader *r, const struct hm_value *value)
 static int read_expect(struct job_reader *r, const struct hm_value *list)
 {
     static const char *const whats[] = {
-        "time", "speedup", "best_n", "best_speedup", "parameters", "mape", "mape_without_reference",
-        NULL};
+        "time", "speedup", "best_n", "best_speedup", "mape", "mape_without_reference", NULL};
     static const struct hm_field fields[] = {
         {.name = "what", .kind = HM_FIELD_OTHER, .required = true, .doc = "time, speedup, mape…"},
         {.name = "n", .kind = HM_FIELD_QUANTITY, .offset = offsetof(struct hm_expect, n), .min = 1},
@@ -321,12 +322,15 @@ static int read_expect(struct job_reader *r, const struct hm_value *list)
         return hm_fail_nomem(r->base.err);
     job->expect_count = list->count;
     for (size_t i = 0; rc == 0 && i < list->count; i++) {
+        size_t mark = hm_reader_enter_index(&r->base, i);
         job->expect[i].digits = 6;
         rc = hm_read_map(&r->base, &list->items[i], fields, COUNT(fields), &job->expect[i]);
+        hm_reader_enter(&r->base, "what");
         if (rc == 0)
             rc = hm_read_field(&r->base, hm_value_get(&list->items[i], "what"), &what, &index);
         if (rc == 0)
             job->expect[i].what = whats[index];
+        hm_reader_leave(&r->base, mark);
     }
     return rc;
 }
@@ -391,6 +395,17 @@ static int missing(struct job_reader *r, const struct hm_value *root, const char
     return HM_E_MISSING;
 }
 
+/* As above, at the value of the field, which is there. */
+static int conflict(struct job_reader *r, const struct hm_value *root, const char *field, int code,
+                    const char *message, const char *hint)
+{
+    hm_reader_enter(&r->base, field);
+    hm_reader_fail(&r->base, hm_value_get(root, field), code, "%s", message);
+    hm_err_hint(r->base.err, "%s", hint);
+    hm_reader_leave(&r->base, 0);
+    return code;
+}
+
 /* Where the job leaves the communication of a network open: the best all-reduce of gradients. */
 static int assume_allreduce(struct job_reader *r)
 {
@@ -421,11 +436,11 @@ static int check_job(struct job_reader *r, const struct hm_value *root)
         return missing(r, root, job->dataset == 0 ? "dataset" : "batch",
                        "epochs need dataset and batch", "dataset: samples in the data set");
     if (job->epochs > 0 && job->iterations > 0)
-        return hm_reader_fail(&r->base, hm_value_get(root, "epochs"), HM_E_CONFLICT,
-                              "both epochs and iterations are given");
+        return conflict(r, root, "epochs", HM_E_CONFLICT, "both epochs and iterations are given",
+                        "keep one of them");
     if (job->precision != 16 && job->precision != 32 && job->precision != 64)
-        return hm_reader_fail(&r->base, hm_value_get(root, "precision"), HM_E_RANGE,
-                              "precision %g is not 16, 32 or 64", job->precision);
+        return conflict(r, root, "precision", HM_E_RANGE, "it is not a precision we know",
+                        "write 16, 32 or 64");
     if (job->overlap == HM_OVERLAP_LAYERS && (!job->network || job->network->layer_count == 0))
         return missing(r, root, "network", "overlap: layers needs a network with layers",
                        "use overlap: {norm: 2} where only totals are known");

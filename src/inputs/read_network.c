@@ -393,8 +393,11 @@ static int read_layers(struct hm_reader *reader, const struct hm_value *list,
     struct hm_layer *layers = hm_arena_alloc(reader->arena, list->count, sizeof(*layers));
     if (!layers)
         return hm_fail_nomem(reader->err);
-    for (size_t i = 0; rc == 0 && i < list->count; i++)
+    for (size_t i = 0; rc == 0 && i < list->count; i++) {
+        size_t mark = hm_reader_enter_index(reader, i);
         rc = read_layer(reader, &list->items[i], &layers[i]);
+        hm_reader_leave(reader, mark);
+    }
     *ret_layers = layers;
     *ret_count = list->count;
     return rc;

@@ -16,6 +16,14 @@ size_t hm_reader_enter(struct hm_reader *reader, const char *key)
     return mark;
 }
 
+size_t hm_reader_enter_index(struct hm_reader *reader, size_t index)
+{
+    char key[24];
+
+    snprintf(key, sizeof(key), "%zu", index);
+    return hm_reader_enter(reader, key);
+}
+
 void hm_reader_leave(struct hm_reader *reader, size_t mark)
 {
     reader->path[mark] = '\0';

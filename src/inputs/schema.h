@@ -42,6 +42,7 @@ struct hm_reader {
 
 /* Extend the path by a key for the time of a call: size_t mark = enter(…); …; leave(…, mark). */
 size_t hm_reader_enter(struct hm_reader *reader, const char *key);
+size_t hm_reader_enter_index(struct hm_reader *reader, size_t index);
 void hm_reader_leave(struct hm_reader *reader, size_t mark);
 
 /* Fail at a value: message, path, source and line. Returns code. */

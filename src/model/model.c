@@ -151,7 +151,7 @@ static void set_symbols(struct hm_model *m)
 
 /* A quantity a formula uses must have a value; latency may be 0, the others not. */
 static int check_formula(const struct hm_model *m, const struct hm_formula *f, const char *field,
-                         struct hm_err *err)
+                         int line, struct hm_err *err)
 {
     for (size_t k = HM_SYMBOL_BATCH; f && k < HM_SYMBOL_COUNT; k++) {
         bool known =
@@ -165,7 +165,7 @@ static int check_formula(const struct hm_model *m, const struct hm_formula *f, c
                     : k <= HM_SYMBOL_TRAINING ? "network"
                                               : "cluster");
         hm_err_field(err, field);
-        hm_err_at(err, m->job->source, 0);
+        hm_err_at(err, m->job->source, line);
         return HM_E_MISSING;
     }
     return 0;
@@ -189,15 +189,16 @@ static int check_wires(const struct hm_model *m, struct hm_err *err)
 static int check_parts(const struct hm_model *m, struct hm_err *err)
 {
     const struct hm_job *job = m->job;
-    int rc = check_formula(m, job->compute, "compute", err);
+    int rc = check_formula(m, job->compute, "compute", job->compute_line, err);
 
     for (size_t i = 0; rc == 0 && i < job->communicate_count; i++) {
-        rc = check_formula(m, job->communicate[i].time, "communicate", err);
+        const struct hm_transfer *t = &job->communicate[i];
+        rc = check_formula(m, t->time, "communicate", t->line, err);
         if (rc == 0)
-            rc = check_formula(m, job->communicate[i].bytes, "communicate", err);
+            rc = check_formula(m, t->bytes, "communicate", t->line, err);
     }
     if (rc == 0)
-        rc = check_formula(m, job->memory_needed, "memory", err);
+        rc = check_formula(m, job->memory_needed, "memory", job->memory_line, err);
     return rc ? rc : check_wires(m, err);
 }
 

@@ -18,34 +18,43 @@ static const char *dim(const struct hm_style *style, bool on)
     return !style->colour ? "" : on ? "\033[2m" : "\033[0m";
 }
 
-void hm_render_line(struct hm_text *out, const struct hm_style *style, const char *label,
-                    const char *text)
+/* Words of a text from a column on, continued at `indent` where the width is reached. */
+static void add_wrapped(struct hm_text *out, const struct hm_style *style, const char *text,
+                        size_t indent)
 {
-    size_t width = style->width > 40 ? style->width : 40, column = LABEL;
-    size_t pad = hm_text_columns(label) + 2 < LABEL ? LABEL - 2 - hm_text_columns(label) : 1;
+    size_t width = style->width > 40 ? style->width : 40, column = indent;
+    bool first = true;
 
-    hm_text_addf(out, "  %s%s%s", dim(style, true), label, dim(style, false));
-    hm_text_repeat(out, " ", pad);
     while (*text) {
-        size_t length = strcspn(text, " ");
         char word[256];
-        size_t copied = length < sizeof(word) - 1 ? length : sizeof(word) - 1;
-        memcpy(word, text, copied);
-        word[copied] = '\0';
+        size_t length = strcspn(text, " ");
+        snprintf(word, sizeof(word), "%.*s", (int)length, text);
         size_t columns = hm_text_columns(word);
-        if (column > LABEL && column + 1 + columns > width) {
+        if (!first && column + 1 + columns > width) {
             hm_text_add(out, "\n");
-            hm_text_repeat(out, " ", LABEL);
-            column = LABEL;
-        } else if (column > LABEL) {
+            hm_text_repeat(out, " ", indent);
+            column = indent;
+        } else if (!first) {
             hm_text_add(out, " ");
             column++;
         }
         hm_text_add_n(out, text, length);
         column += columns;
+        first = false;
         text += length;
         text += strspn(text, " ");
     }
+}
+
+void hm_render_line(struct hm_text *out, const struct hm_style *style, const char *label,
+                    const char *text)
+{
+    size_t pad = hm_text_columns(label) + 2 < LABEL ? LABEL - 2 - hm_text_columns(label) : 1;
+
+    hm_text_addf(out, "  %s%s%s", *label ? dim(style, true) : "", label,
+                 *label ? dim(style, false) : "");
+    hm_text_repeat(out, " ", pad);
+    add_wrapped(out, style, text, LABEL);
     hm_text_add(out, "\n");
 }
 
@@ -254,15 +263,19 @@ static const char *miss_sentence(const struct hm_answer *a)
 static void say_headline(struct hm_text *out, const struct hm_answer *a,
                          const struct hm_style *style)
 {
-    hm_text_add(out, bold(style, true));
+    struct hm_text line = {0};
+
     if (a->status != HM_STATUS_OK) {
-        hm_text_add(out, miss_sentence(a));
+        hm_text_add(&line, miss_sentence(a));
     } else {
-        hm_text_add(out, "Use ");
-        add_point(out, a, &a->points[a->best]);
-        hm_text_add(out, ".");
+        hm_text_add(&line, "Use ");
+        add_point(&line, a, &a->points[a->best]);
+        hm_text_add(&line, ".");
     }
+    hm_text_add(out, bold(style, true));
+    add_wrapped(out, style, line.data ? line.data : "", 0);
     hm_text_addf(out, "%s\n", bold(style, false));
+    hm_text_release(&line);
 }
 
 static void say_subject(struct hm_text *out, const struct hm_answer *a,

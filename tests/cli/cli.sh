@@ -1,2 +1,177 @@
-#!/bin/sh
-echo 1..0
+#!/usr/bin/env bash
+# The program as a person uses it: words, files, pipes, exit codes.
+. "$(dirname "$0")/lib.sh"
+fig2=examples/fig2-spark-ann.yaml
+
+json() { # NAME FILTER COMMAND…: the JSON of the command makes the jq filter true
+  local name=$1 filter=$2
+  shift 2
+  "$@" >"$work/json" 2>"$work/err"
+  check "$name" jq -e "$filter" "$work/json"
+}
+
+# plan: the headline figures
+expect "plan answers fig. 1" 0 "Use 14 workers: 2.62 s an iteration, 3.82x faster than one." howmany plan examples/fig1.yaml
+expect "plan answers fig. 2" 0 "Use 9 workers: 12.7 s an iteration, 4.14x faster than one." howmany plan $fig2
+json "json has the documented shape" '.best.n == 9 and (.curve|length) == 13 and .knee.n == 4 and
+  (.best|has("time_s") and has("speedup") and has("efficiency") and has("cost")) and
+  .limit.kind == "bandwidth" and (.help|length) == 3 and (.pareto|length) > 1' howmany plan $fig2 --json
+json "fig. 3 is relative to 50" '.reference == 50 and .scaling == "weak" and
+  (.curve[] | select(.n == 100).speedup * 1e5 | round) == 174236' howmany plan examples/fig3-inception.yaml --json
+json "standard input is read" '.best.n == 14' sh -c 'howmany plan - --json <examples/fig1.yaml'
+expect "csv has a header and rows" 0 "n,nodes,time_s" howmany plan $fig2 --csv
+check "csv has 13 rows" sh -c "[ \$(howmany plan $fig2 --csv | wc -l) = 14 ]"
+expect "the table marks the best" 0 "best" howmany plan $fig2 --table
+expect "layers are counted" 0 "25557032" howmany plan examples/resnet50.yaml --layers
+
+# overrides
+json "--set changes the job" '.best.n == 3' howmany plan examples/fig1.yaml --set 'communicate=log2(n)*2.3' --set iterations=5 --json
+json "--set reaches into lists" '.best.scheme == "ring"' howmany plan $fig2 --set communicate.1.scheme=ring --set communicate.1.what=gradients --json
+json "--max-n lowers the ceiling" '(.curve|length) == 5' howmany plan $fig2 --max-n 5 --json
+json "--weak changes the scaling" '.scaling == "weak"' howmany plan examples/fig1.yaml --weak --json
+json "--reference changes the base" '(.curve[] | select(.n == 2).speedup) == 1' howmany plan examples/fig1.yaml --reference 2 --json
+json "--on takes a catalog machine" '.machine == "m5.4xlarge" and .best.cost > 0' howmany plan examples/gpt2.yaml --set precision=32 --set memory='1 GB' --on m5.4xlarge --max-n 64 --json
+json "--on takes a cluster file" '(.curve|length) == 16 and .best.cost == 0' howmany plan $fig2 --on examples/cluster-office.yaml --json
+json "--set cluster.* applies to --on" '.best.cost > 0' howmany plan $fig2 --on xeon-e3-1240 --set cluster.price='$1/h' --max-n 9 --json
+json "--network names a fabric" '.network == "10gbe" and .best.n == 13' howmany plan $fig2 --network 10gbe --json
+json "--on several ranks them" '(.ranking|length) == 2 and .ranking[0].machine == .machine and .ranking[1].why != null' howmany plan $fig2 --on office-pc,xeon-e3-1240 --max-n 13 --json
+json "--scheme all ranks the schemes" '(.ranking|length) == 5 and ([.ranking[].scheme]|index("ring")) != null' howmany plan examples/gpt2.yaml --scheme all --json
+
+# goals
+json "a deadline asks for the cheapest" '.goal == "cost" and .best.total_s <= 36000 and .in_deadline.n == .best.n' howmany plan examples/gpt2.yaml --deadline 10h --json
+json "a budget asks for the fastest" '.goal == "time" and .best.cost <= 1500 and .in_budget.n == .best.n' howmany plan examples/gpt2.yaml --budget 1500 --json
+json "a budget may have its sign" '.best.cost <= 1500' howmany plan examples/gpt2.yaml --budget '$1500' --json
+json "balance" '.goal == "balance"' howmany plan examples/gpt2.yaml --goal balance --alpha 0.001 --beta 1 --json
+json "--faster" '.faster.n == 3' howmany plan examples/fig1.yaml --faster 2x --json
+json "--work" '.work.n == 4' howmany plan examples/fig1.yaml --work 3x --json
+
+# nothing will do: exit 1, with the nearest miss
+expect "a missed deadline exits 1" 1 "No number of workers meets the deadline." howmany plan examples/gpt2.yaml --deadline 1min
+expect "a missed deadline has a nearest miss" 1 "nearest miss" howmany plan examples/gpt2.yaml --deadline 1min
+expect "a missed budget exits 1" 1 "No number of workers stays within the budget." howmany plan examples/gpt2.yaml --budget 1
+expect "an impossible factor exits 1" 1 "No number of workers is that much faster." howmany plan examples/fig1.yaml --faster 50x
+expect "no speedup exits 1" 1 "More workers do not help" howmany plan examples/fig1.yaml --set communicate=100*n
+expect "too little memory exits 1" 1 "does not fit in the memory" howmany plan examples/gpt2.yaml --set cluster.memory='1 GB'
+json "json of a miss is whole" '.status == "unreached" and .best == null and .missed == "deadline" and .nearest.n > 0 and .nearest_gap > 1' howmany plan examples/gpt2.yaml --deadline 1min --json
+
+# plots
+for kind in svg png pdf; do
+  check "plot $kind" sh -c "howmany plan $fig2 --plot $work/p.$kind && [ -s $work/p.$kind ]"
+done
+check "svg is drawn" grep -q '<svg' "$work/p.svg"
+check "png is one" sh -c "head -c 4 $work/p.png | grep -q PNG"
+expect "an unknown kind of plot" 2 "must end in .svg, .png or .pdf" howmany plan $fig2 --plot "$work/p.gif"
+check "validate plots" sh -c "howmany validate --plot $work/v.svg && grep -q '<svg' $work/v.svg"
+expect "without gnuplot the message says what to install" 2 "gnuplot" env PATH="$(dirname "$HM_PROGRAM")" howmany plan $fig2 --plot "$work/q.svg"
+
+# wrong words
+expect "no command" 2 "" howmany
+expect "unknown command" 2 "did you mean plan?" howmany paln
+expect "unknown option" 2 "did you mean --deadline?" howmany plan $fig2 --dedline 3h
+expect "option without a value" 2 "--deadline needs a value" howmany plan $fig2 --deadline
+expect "two jobs" 2 "one job at a time" howmany plan $fig2 $fig2
+expect "no job" 2 "which job?" howmany plan
+expect "a missing file" 2 "No such file" howmany plan nowhere.yaml
+expect "a folder" 2 "is a directory" howmany plan examples
+expect "a deadline without a unit" 2 "has no unit" howmany plan $fig2 --deadline 6
+expect "a negative factor" 2 "is not more than 0" howmany plan $fig2 --faster -2x
+expect "an unknown machine" 2 "did you mean m5.4xlarge?" howmany plan $fig2 --on m5.4xlrge
+expect "an unknown fabric" 2 "no fabric '10gbee'" howmany plan $fig2 --network 10gbee
+expect "an unknown scheme" 2 "did you mean ring?" howmany plan $fig2 --scheme rign
+expect "a step that is no all-reduce" 2 "is not an all-reduce" howmany plan $fig2 --scheme torrent
+expect "an unknown goal" 2 "is not time, cost or balance" howmany plan $fig2 --goal speed
+expect "two formats" 2 "do not go together" howmany plan $fig2 --json --csv
+expect "a budget without a price" 2 "a budget needs a price" howmany plan $fig2 --budget 3
+expect "a bad --set" 2 "is not of the form key=value" howmany plan $fig2 --set batch
+expect "an unknown key in --set" 2 "did you mean batch?" howmany plan $fig2 --set bathc=3
+expect "--layers without layers" 2 "needs a network with layers" howmany plan $fig2 --layers
+
+# a 10 MB file, and one that never ends
+head -c 10000000 /dev/zero | tr '\0' 'a' >"$work/large.yaml"
+expect "a 10 MB file" 2 "larger than 4 MiB" howmany plan "$work/large.yaml"
+expect "an endless file" 2 "larger than 4 MiB" timeout 10 howmany plan /dev/zero
+head -c 100000 /dev/urandom >"$work/junk.yaml"
+expect "binary junk" 2 "junk.yaml" howmany plan "$work/junk.yaml"
+
+# pipes and terminals
+check "a reader that leaves is no error message" bash -c "howmany plan examples/gpt2.yaml --json 2>$work/err | head -n 1 >/dev/null; [ ! -s $work/err ]"
+expect "a full disk is reported" 2 "cannot write" sh -c "howmany plan $fig2 --json >/dev/full"
+check "no escape sequences in a pipe" sh -c "! howmany plan $fig2 | grep -q \"\$(printf '\\033')\""
+check "a chart on a terminal" sh -c "script -qec 'env -u NO_COLOR TERM=xterm howmany plan $fig2' /dev/null </dev/null | grep -q 'speedup against workers'"
+check "colour on a terminal" sh -c "script -qec 'env -u NO_COLOR TERM=xterm howmany plan $fig2' /dev/null </dev/null | grep -q \"\$(printf '\\033')\""
+check "NO_COLOR on a terminal" sh -c "! script -qec 'TERM=xterm NO_COLOR=1 howmany plan $fig2' /dev/null </dev/null | grep -q \"\$(printf '\\033')\""
+check "--no-chart on a terminal" sh -c "! script -qec 'howmany plan $fig2 --no-chart' /dev/null </dev/null | grep -q 'speedup against'"
+check "a narrow terminal" sh -c "[ \$(script -qec 'COLUMNS=44 TERM=dumb howmany plan $fig2' /dev/null </dev/null | tr -d '\\r' | wc -L) -le 44 ]"
+check "plain ASCII without UTF-8" sh -c "! LC_ALL=C howmany plan $fig2 --table | LC_ALL=C grep -q '[^ -~]'"
+
+# catalog
+check "at least 40 machines" sh -c '[ $(howmany catalog list machines --names | wc -l) -ge 40 ]'
+expect "one machine" 0 "price an hour" howmany catalog show p4d.24xlarge
+expect "one network, by layers" 0 "23834568" howmany catalog show inception-v3
+expect "one fabric" 0 "10.0 Gbit/s" howmany catalog show 10gbe
+expect "an unknown entry" 2 "did you mean p4d.24xlarge?" howmany catalog show p4d.24xlrge
+expect "an unknown verb" 2 "is not list, show or import" howmany catalog delete
+expect "an unknown kind" 2 "is not machines" howmany catalog list cars
+json "the list as json" '(.machines|length) >= 40 and (.fabrics|length) >= 10 and (.networks|length) >= 10 and
+  (.machines|map(select(.source == null or .date == null))|length) == 0 and
+  (.machines[] | select(.name == "p4d.24xlarge").accelerators) == 8' howmany catalog list --json
+json "unknown prices are null" '[.machines[] | select(.price_per_h == 0)] == []' howmany catalog list machines --json
+json "an entry as json" '.parameters == 25557032' howmany catalog show resnet-50 --json
+printf 'InstanceType,Price,Region\nm5.4xlarge,0.5,here\nq.small,,here\n' >"$work/vms.csv"
+expect "import into your own catalog" 0 "2 machines" howmany catalog import "$work/vms.csv"
+json "imported prices count" '.price_per_h == 0.5 and .flops_32 > 0' howmany catalog show m5.4xlarge --json
+json "unknown stays unknown" '.price_per_h == null and .flops_32 == null' howmany catalog show q.small --json
+expect "a machine without a speed says so" 2 "has no flops for 32 bit" howmany plan examples/resnet50.yaml --set precision=32 --on q.small --network 10gbe
+expect "import to standard output" 0 "q.small" howmany catalog import "$work/vms.csv" --output -
+expect "import of no such region" 2 "no machine in region 'there'" howmany catalog import "$work/vms.csv" --region there
+rm -rf "$HOME/.local"
+if [ "$HM_ZLIB" = 1 ]; then
+  gzip -c "$work/vms.csv" >"$work/vms.csv.gz"
+  expect "import of a gzip file" 0 "q.small" howmany catalog import "$work/vms.csv.gz" --output -
+  head -c 40 "$work/vms.csv.gz" >"$work/cut.csv.gz"
+  expect "a gzip file cut short" 2 "cut short" howmany catalog import "$work/cut.csv.gz" --output -
+else
+  gzip -c "$work/vms.csv" >"$work/vms.csv.gz"
+  expect "gzip without zlib says so" 2 "gzip files need zlib" howmany catalog import "$work/vms.csv.gz" --output -
+fi
+data=${HOWMANY_DATA:-../shared/data}
+for list in aws-v7 azure-v8 lambda-v8; do
+  file=$data/prices/skypilot-$list.csv.gz
+  if [ -f "$file" ] && [ "$HM_ZLIB" = 1 ]; then
+    check "import of the $list price list" sh -c "howmany catalog import $file --output $work/$list.yaml && [ \$(grep -c 'price:' $work/$list.yaml) -gt 10 ]"
+  elif [ ! -f "$file" ]; then
+    skip "import of the $list price list" "no $file (set HOWMANY_DATA)"
+  fi
+done
+mkdir -p "$HOME/.local/share/howmany/catalog"
+echo 'machines: {broken: {flops: fast}}' >"$HOME/.local/share/howmany/catalog/own.yaml"
+expect "a broken entry of your own is named" 2 "own.yaml" howmany plan $fig2 --on broken
+rm -rf "$HOME/.local"
+
+# validate
+expect "validate agrees" 0 "35 figures, 0 differ" howmany validate
+json "validate as json" '.differ == 0 and .count == 35 and (.checks[] | select(.case == "fig2-spark-ann" and .what == "mape").value * 1e4 | round) == 136808' howmany validate --json
+sed 's/4.13950/4.23950/' $fig2 >"$work/wrong.yaml"
+expect "a wrong figure is found" 1 "DIFFERS" howmany validate "$work/wrong.yaml"
+
+# help, man pages, completion
+for command in plan catalog validate; do
+  expect "help $command" 0 "usage: howmany $command" howmany help $command
+  expect "$command --help" 0 "usage: howmany $command" howmany $command --help
+  if command -v scdoc >/dev/null; then
+    check "man page of $command" sh -c "howmany man $command | scdoc | grep -q '^.TH \"howmany-$command\"'"
+  fi
+done
+expect "version" 0 "howmany 0." howmany --version
+howmany completion bash >"$work/c.bash" && check "bash completion" bash -c "
+  source $work/c.bash; COMP_WORDS=(howmany plan --dead); COMP_CWORD=2; _howmany
+  [ \"\${COMPREPLY[*]}\" = --deadline ]"
+check "bash completes machines" bash -c "
+  source $work/c.bash; COMP_WORDS=(howmany plan --on p4d.); COMP_CWORD=3; _howmany
+  [ \"\${COMPREPLY[*]}\" = p4d.24xlarge ]"
+howmany completion zsh >"$work/_howmany"
+check "zsh completion" zsh -n "$work/_howmany"
+howmany completion fish >"$work/c.fish"
+check "fish completion" fish -n "$work/c.fish"
+expect "completion of no shell" 2 "bash, zsh or fish" howmany completion
+finish

@@ -1,2 +1,66 @@
-#!/bin/sh
-echo 1..0
+#!/usr/bin/env bash
+# Every command in the documents is run and its output compared, byte for byte. In ```console blocks
+# a line "$ command" is followed by what it prints; here-documents run to their end word. Blocks of
+# ```yaml that begin with "# job" are jobs, and must plan.
+. "$(dirname "$0")/lib.sh"
+
+run_block() { # file line: reads the block from standard input
+  local file=$1 at=$2 command= wanted= word= line
+  flush() {
+    [ -n "$command" ] || return 0
+    local got
+    got=$(eval "$command" 2>"$work/err")
+    if [ "$got" = "${wanted%$'\n'}" ]; then
+      say 0 "$file:$at ${command%%$'\n'*}"
+    else
+      diff <(printf '%s\n' "${wanted%$'\n'}") <(printf '%s\n' "$got") | sed 's/^/# /'
+      sed 's/^/# /' "$work/err"
+      say 1 "$file:$at ${command%%$'\n'*}"
+    fi
+    command= wanted=
+  }
+  while IFS= read -r line; do
+    if [ -n "$word" ]; then
+      command+=$'\n'$line
+      [ "$line" = "$word" ] && word=
+    elif [[ $line == '$ '* ]]; then
+      flush
+      command=${line#'$ '}
+      [[ $command =~ \<\<\'?([A-Z]+)\'? ]] && word=${BASH_REMATCH[1]}
+    else
+      wanted+=$line$'\n'
+    fi
+  done
+  flush
+}
+
+for file in README.md CONTRIBUTING.md ARCHITECTURE.md docs/*.md; do
+  [ -f "$file" ] || continue
+  inside= start=0 number_of_line=0
+  : >"$work/block"
+  while IFS= read -r text; do
+    number_of_line=$((number_of_line + 1))
+    if [ -z "$inside" ]; then
+      case $text in
+      '```console') inside=console ;;
+      '```yaml') inside=yaml ;;
+      '```'*) inside=other ;;
+      esac
+      start=$number_of_line
+      : >"$work/block"
+    elif [ "$text" = '```' ]; then
+      if [ "$inside" = console ]; then
+        run_block "$file" "$start" <"$work/block"
+      elif [ "$inside" = yaml ] && [ "$(head -n 1 "$work/block")" = '# job' ]; then
+        cp "$work/block" "$work/block.yaml"
+        run howmany plan "$work/block.yaml"
+        [ "$code" -le 1 ] || sed 's/^/# /' "$work/err"
+        say $((code > 1)) "$file:$start a job"
+      fi
+      inside=
+    else
+      printf '%s\n' "$text" >>"$work/block"
+    fi
+  done <"$file"
+done
+finish

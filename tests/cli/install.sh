@@ -1,2 +1,55 @@
-#!/bin/sh
-echo 1..0
+#!/usr/bin/env bash
+# meson install, and a stranger's program against what it installed.
+. "$(dirname "$0")/lib.sh"
+root=$work/root
+check "meson install" meson install -C "$HM_BUILD" --no-rebuild --destdir "$root" --quiet
+prefix=$root/usr/local
+library=$(dirname "$(find "$prefix" -name 'libhowmany.so' | head -n 1)")
+check "program" test -x "$prefix/bin/howmany"
+check "header" test -f "$prefix/include/howmany.h"
+check "static library" test -f "$library/libhowmany.a"
+check "pkg-config file" test -f "$library/pkgconfig/howmany.pc"
+check "catalog" test -f "$prefix/share/howmany/catalog/machines.yaml"
+check "examples" test -f "$prefix/share/doc/howmany/examples/fig1.yaml"
+check "bash completion" test -s "$prefix/share/bash-completion/completions/howmany"
+check "zsh completion" test -s "$prefix/share/zsh/site-functions/_howmany"
+check "fish completion" test -s "$prefix/share/fish/vendor_completions.d/howmany.fish"
+if [ -n "$(find "$prefix" -name 'howmany.1*')" ]; then
+  for page in howmany howmany-plan howmany-catalog howmany-validate; do
+    check "man page $page" test -s "$prefix/share/man/man1/$page.1"
+  done
+else
+  skip "man pages" "built without scdoc"
+fi
+
+cat >"$work/stranger.c" <<'END'
+#include <howmany.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+    struct hm_err err = {0};
+    struct hm_job *job = NULL;
+    struct hm_answer *answer = NULL;
+    struct hm_question question = HM_QUESTION_INIT;
+    if (argc == 2 && hm_job_load(argv[1], NULL, 0, &job, &err) == 0 &&
+        hm_plan(job, NULL, 0, NULL, 0, &question, &answer, &err) == 0)
+        printf("%g workers\n", answer->points[answer->best].n);
+    hm_answer_free(answer);
+    hm_job_free(job);
+    return err.code != 0;
+}
+END
+export PKG_CONFIG_PATH=$library/pkgconfig PKG_CONFIG_SYSROOT_DIR=$root
+flags=
+grep -q 'b_sanitize.*address' "$HM_BUILD/meson-info/intro-buildoptions.json" &&
+  meson introspect "$HM_BUILD" --buildoptions | jq -e '.[] | select(.name == "b_sanitize") | .value != "none"' >/dev/null &&
+  flags=-fsanitize=address,undefined
+stranger() { # word: --static or nothing
+  $HM_CC $flags -Wall -Wextra -Werror "$work/stranger.c" -o "$work/stranger" \
+    $(pkg-config --cflags howmany) "$@" &&
+    [ "$(LD_LIBRARY_PATH=$library "$work/stranger" examples/fig1.yaml)" = "14 workers" ]
+}
+check "a program against the shared library" stranger $(pkg-config --libs howmany)
+check "a program against the static library" stranger "$library/libhowmany.a" -lyaml -lm $([ "$HM_ZLIB" = 1 ] && echo -lz)
+check "the header is C++ too" sh -c "command -v g++ >/dev/null || exit 0; echo '#include <howmany.h>' | g++ -x c++ -fsyntax-only -Wall -Werror -I$prefix/include -"
+finish

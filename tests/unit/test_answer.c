@@ -1,10 +1,11 @@
 /* The search: every choice is compared with a plain look at the whole curve. */
 #include "testing.h"
 
-static const char priced[] = "name: priced\nbatch: 4096\nnetwork: 1000-1000-1000-10\niterations: 1000\n"
-                             "communicate: [{what: gradients, scheme: ring}]\n"
-                             "cluster: {flops: 100 Gflop/s, memory: 1 GiB, price: $1.2/h,\n"
-                             "  network: {bandwidth: 1 Gbit/s, latency: 100 us}, max_nodes: 200}\n";
+static const char priced[] =
+    "name: priced\nbatch: 4096\nnetwork: 1000-1000-1000-10\niterations: 1000\n"
+    "communicate: [{what: gradients, scheme: ring}]\n"
+    "cluster: {flops: 100 Gflop/s, memory: 1 GiB, price: $1.2/h,\n"
+    "  network: {bandwidth: 1 Gbit/s, latency: 100 us}, max_nodes: 200}\n";
 
 static struct hm_question question(void)
 {
@@ -28,9 +29,9 @@ static void best_is_the_fastest(void **state)
         assert_near(p->efficiency, p->speedup / p->n, 1e-14);
         assert_near(p->total_s, 1000 * p->time_s, 1e-14);
         assert_near(p->cost, p->n * p->total_s * 1.2 / 3600, 1e-14);
-        assert_true(p->speedup * p->speedup / p->n <=
-                    a->points[a->knee].speedup * a->points[a->knee].speedup /
-                        a->points[a->knee].n * (1 + 1e-15));
+        assert_true(p->speedup * p->speedup / p->n <= a->points[a->knee].speedup *
+                                                          a->points[a->knee].speedup /
+                                                          a->points[a->knee].n * (1 + 1e-15));
     }
     assert_true(a->points[a->best].n > 1);
     for (size_t i = 0; i < a->point_count; i++) {
@@ -202,9 +203,10 @@ static void limits_are_told_apart(void **state)
     (void)state;
     for (size_t i = 0; i < 3; i++) {
         char text[400];
-        snprintf(text, sizeof(text), "batch: 100000\nnetwork: 1000-1000\n"
-                                     "communicate: [{what: gradients, scheme: %s}]\n"
-                                     "cluster: {flops: 10 Gflop/s, network: %s, max_nodes: 64}\n",
+        snprintf(text, sizeof(text),
+                 "batch: 100000\nnetwork: 1000-1000\n"
+                 "communicate: [{what: gradients, scheme: %s}]\n"
+                 "cluster: {flops: 10 Gflop/s, network: %s, max_nodes: 64}\n",
                  rows[i].scheme, rows[i].network);
         struct hm_job *job = parse_job(text);
         struct hm_question q = question();
@@ -241,8 +243,8 @@ static void help_is_what_the_changed_job_gives(void **state)
         assert_near(a->help[i].time_s, b->points[b->best].time_s, 1e-13);
         assert_near(a->help[i].speedup, b->points[b->best].speedup, 1e-13);
         double work = i == 3 ? 2 : 1;
-        assert_near(a->help[i].gain,
-                    work * a->points[a->best].time_s / b->points[b->best].time_s, 1e-13);
+        assert_near(a->help[i].gain, work * a->points[a->best].time_s / b->points[b->best].time_s,
+                    1e-13);
         hm_answer_free(b);
         hm_job_free(changed);
     }
@@ -354,8 +356,8 @@ static void machines_and_schemes_are_ranked(void **state)
     assert_int_equal(hm_catalog_machine(catalog, "office-pc", &clusters[0], &err), 0);
     assert_int_equal(hm_catalog_machine(catalog, "p4d.24xlarge", &clusters[1], &err), 0);
     q.max_n = 64;
-    assert_int_equal(hm_plan(job, (const struct hm_cluster *const *)clusters, 2, schemes, 2, &q, &a,
-                             &err), 0);
+    assert_int_equal(
+        hm_plan(job, (const struct hm_cluster *const *)clusters, 2, schemes, 2, &q, &a, &err), 0);
     assert_int_equal(a->rank_count, 4);
     assert_string_equal(a->machine, "p4d.24xlarge");
     assert_string_equal(a->ranking[0].machine, "p4d.24xlarge");
@@ -421,12 +423,24 @@ static void bad_questions_are_refused(void **state)
         struct hm_question q = question();
         struct hm_err err = {0};
         switch (i) {
-        case 0: q.max_n = 2.5; break;
-        case 1: q.max_n = NAN; break;
-        case 2: q.reference = 9; break;
-        case 3: q.budget = 5; break; /* without a price */
-        case 4: q.deadline_s = -1; break;
-        case 5: q.max_n = 1e7; break;
+        case 0:
+            q.max_n = 2.5;
+            break;
+        case 1:
+            q.max_n = NAN;
+            break;
+        case 2:
+            q.reference = 9;
+            break;
+        case 3:
+            q.budget = 5;
+            break; /* without a price */
+        case 4:
+            q.deadline_s = -1;
+            break;
+        case 5:
+            q.max_n = 1e7;
+            break;
         }
         assert_true(hm_plan(job, NULL, 0, NULL, 0, &q, &a, &err) < 0);
         assert_true(err.message[0] != '\0');

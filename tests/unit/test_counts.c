@@ -70,9 +70,10 @@ static void first_layer_of_lecun_1989(void **state)
     double parameters, multiply_adds;
 
     (void)state;
-    count("{batch: 1, network: {input: [16, 16, 1], layers: [conv: {filters: 12, kernel: 5, stride: "
-          "2, border: 3, bias: position}]}}",
-          &parameters, &multiply_adds);
+    count(
+        "{batch: 1, network: {input: [16, 16, 1], layers: [conv: {filters: 12, kernel: 5, stride: "
+        "2, border: 3, bias: position}]}}",
+        &parameters, &multiply_adds);
     assert_near(parameters, 1068, 0);
     assert_near(multiply_adds, 12 * 25 * 64, 0);
 }
@@ -85,9 +86,10 @@ static void groups_divide_the_work(void **state)
     count("{batch: 1, network: {input: [8, 8, 4], layers: [conv: {filters: 6, kernel: 3, bias: "
           "false}]}}",
           &a, &whole);
-    count("{batch: 1, network: {input: [8, 8, 4], layers: [conv: {filters: 6, kernel: 3, groups: 2, "
-          "bias: false}]}}",
-          &b, &halves);
+    count(
+        "{batch: 1, network: {input: [8, 8, 4], layers: [conv: {filters: 6, kernel: 3, groups: 2, "
+        "bias: false}]}}",
+        &b, &halves);
     assert_near(halves, whole / 2, 0);
     assert_near(b, a / 2, 0);
 }
@@ -133,10 +135,8 @@ static void impossible_layers_are_named(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counts_equal_the_oracle),
-        cmocka_unit_test(alexnet_is_near_the_papers),
-        cmocka_unit_test(first_layer_of_lecun_1989),
-        cmocka_unit_test(groups_divide_the_work),
+        cmocka_unit_test(counts_equal_the_oracle),     cmocka_unit_test(alexnet_is_near_the_papers),
+        cmocka_unit_test(first_layer_of_lecun_1989),   cmocka_unit_test(groups_divide_the_work),
         cmocka_unit_test(impossible_layers_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

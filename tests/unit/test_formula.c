@@ -62,7 +62,8 @@ static void agrees_with_the_oracle(void **state)
 static void vectors_equal_single_values(void **state)
 {
     enum { COUNT = 1000 };
-    struct hm_formula *f = compile("a/n + 0.5*log2(n) + (n > 500 ? sqrt(n) : ceil(n/7)) - b", &plain);
+    struct hm_formula *f =
+        compile("a/n + 0.5*log2(n) + (n > 500 ? sqrt(n) : ceil(n/7)) - b", &plain);
     double values[5] = {0, 10, 2, 0, 0}, n[COUNT], out[COUNT];
 
     (void)state;
@@ -70,8 +71,8 @@ static void vectors_equal_single_values(void **state)
         n[i] = i + 1;
     assert_int_equal(hm_formula_eval(f, values, NULL, n, COUNT, out, NULL), 0);
     for (int i = 0; i < COUNT; i++) {
-        double by_hand = 10 / n[i] + 0.5 * log2(n[i]) +
-                         (n[i] > 500 ? sqrt(n[i]) : ceil(n[i] / 7)) - 2;
+        double by_hand =
+            10 / n[i] + 0.5 * log2(n[i]) + (n[i] > 500 ? sqrt(n[i]) : ceil(n[i] / 7)) - 2;
         assert_near(out[i], by_hand, 1e-15);
         assert_near(value_at(f, values, n[i]), by_hand, 1e-15);
     }
@@ -81,8 +82,11 @@ static void vectors_equal_single_values(void **state)
 static void units_are_converted_and_checked(void **state)
 {
     const struct hm_definition where[] = {{"W", "12e6", 2}, {"B", "1 Gbit/s", 3}, {"d", "4", 4}};
-    const struct hm_scope scope = {.source = "job.yaml", .symbols = symbols, .symbol_count = 5,
-                                   .definitions = where, .definition_count = 3};
+    const struct hm_scope scope = {.source = "job.yaml",
+                                   .symbols = symbols,
+                                   .symbol_count = 5,
+                                   .definitions = where,
+                                   .definition_count = 3};
     double values[5] = {0};
 
     (void)state;
@@ -106,9 +110,10 @@ static void units_are_converted_and_checked(void **state)
 
 static void what_if_scales_a_quantity(void **state)
 {
-    const struct hm_definition where[] = {{"F", "0.5 * peak", 1}, {"peak", "8", 2}, {"u", "n*2", 3}};
-    const struct hm_scope scope = {.symbols = symbols, .symbol_count = 5, .definitions = where,
-                                   .definition_count = 3};
+    const struct hm_definition where[] = {
+        {"F", "0.5 * peak", 1}, {"peak", "8", 2}, {"u", "n*2", 3}};
+    const struct hm_scope scope = {
+        .symbols = symbols, .symbol_count = 5, .definitions = where, .definition_count = 3};
     struct hm_formula *f = compile("100/(F*n) + u", &scope);
     double values[5] = {0}, n = 5, out, value, slope;
     struct hm_scaled twice = {"F", 2};
@@ -137,7 +142,8 @@ static void mistakes_are_explained(void **state)
         {"10/", "something is missing at column 4 of '10/'", NULL},
         {"", "something is missing at column 1 of ''", NULL},
         {"log(n)", "unknown name 'log' in 'log(n)'", "write log2(x), ln(x) or log10(x)"},
-        {"sqr(n)", "unknown name 'sqr' in 'sqr(n)'", "did you mean sqrt? Other names are given in where:"},
+        {"sqr(n)", "unknown name 'sqr' in 'sqr(n)'",
+         "did you mean sqrt? Other names are given in where:"},
         {"2 n", "unknown unit (or a missing *) at column 3 of '2 n'", NULL},
         {"min(n)", "unexpected ')' at column 6 of 'min(n)'", NULL},
         {"1 s + 1 GB", "+: s and byte do not go together", NULL},
@@ -169,8 +175,8 @@ static void definitions_are_shared_not_copied(void **state)
 {
     struct hm_definition where[60];
     char names[60][8], texts[60][20];
-    const struct hm_scope scope = {.symbols = symbols, .symbol_count = 5, .definitions = where,
-                                   .definition_count = 60};
+    const struct hm_scope scope = {
+        .symbols = symbols, .symbol_count = 5, .definitions = where, .definition_count = 60};
     double values[5] = {0};
 
     (void)state;
@@ -187,8 +193,11 @@ static void definitions_are_shared_not_copied(void **state)
 static void circles_and_depth_end(void **state)
 {
     const struct hm_definition where[] = {{"x", "y+1", 4}, {"y", "2*x", 5}};
-    const struct hm_scope scope = {.source = "job.yaml", .symbols = symbols, .symbol_count = 5,
-                                   .definitions = where, .definition_count = 2};
+    const struct hm_scope scope = {.source = "job.yaml",
+                                   .symbols = symbols,
+                                   .symbol_count = 5,
+                                   .definitions = where,
+                                   .definition_count = 2};
     struct hm_formula *f;
     struct hm_err err = {0};
     char deep[2000];

@@ -3,20 +3,21 @@
 
 static void a_job_is_read_whole(void **state)
 {
-    struct hm_job *job = parse_job("name: all keys\n"
-                                   "batch: 256\nscaling: weak\nreference: 2\nepochs: 3\n"
-                                   "dataset: 1e6\nprecision: 16\noptimizer: adam\n"
-                                   "overlap: {norm: 2.5}\n"
-                                   "network: {parameters: 1e6, forward: 2 Gflop}\n"
-                                   "communicate:\n"
-                                   "  - {what: gradients, scheme: parameter-server, servers: 4}\n"
-                                   "  - {bytes: 4 MB * n, scheme: shuffle, times: 2}\n"
-                                   "  - {time: 1 ms}\n"
-                                   "cluster: {flops: {16: 2 Tflop/s, 32: 1 Tflop/s}, efficiency: 0.5,\n"
-                                   "  memory: 16 GiB, accelerators: 4, memory_bandwidth: 900 GB/s,\n"
-                                   "  kernel_overhead: 5 us, link: {bandwidth: 50 GB/s, latency: 2 us},\n"
-                                   "  network: {bandwidth: 10 Gbit/s, latency: 30 us}, price: $3.6/h,\n"
-                                   "  max_nodes: 8, roofline: false}\n");
+    struct hm_job *job =
+        parse_job("name: all keys\n"
+                  "batch: 256\nscaling: weak\nreference: 2\nepochs: 3\n"
+                  "dataset: 1e6\nprecision: 16\noptimizer: adam\n"
+                  "overlap: {norm: 2.5}\n"
+                  "network: {parameters: 1e6, forward: 2 Gflop}\n"
+                  "communicate:\n"
+                  "  - {what: gradients, scheme: parameter-server, servers: 4}\n"
+                  "  - {bytes: 4 MB * n, scheme: shuffle, times: 2}\n"
+                  "  - {time: 1 ms}\n"
+                  "cluster: {flops: {16: 2 Tflop/s, 32: 1 Tflop/s}, efficiency: 0.5,\n"
+                  "  memory: 16 GiB, accelerators: 4, memory_bandwidth: 900 GB/s,\n"
+                  "  kernel_overhead: 5 us, link: {bandwidth: 50 GB/s, latency: 2 us},\n"
+                  "  network: {bandwidth: 10 Gbit/s, latency: 30 us}, price: $3.6/h,\n"
+                  "  max_nodes: 8, roofline: false}\n");
 
     (void)state;
     assert_string_equal(job->name, "all keys");
@@ -48,7 +49,8 @@ static void a_job_is_read_whole(void **state)
 
 static void json_jobs_are_the_same(void **state)
 {
-    const char *text = "{\"compute\": \"10/n\", \"communicate\": \"0.5*log2(n)\", \"iterations\": 7}";
+    const char *text =
+        "{\"compute\": \"10/n\", \"communicate\": \"0.5*log2(n)\", \"iterations\": 7}";
     struct hm_job *job;
 
     (void)state;
@@ -75,8 +77,9 @@ static void a_network_alone_communicates_by_the_best_allreduce(void **state)
 
 static void catalog_machines_can_be_changed(void **state)
 {
-    struct hm_job *job = parse_job("compute: 1/n\ncommunicate: none\n"
-                                   "cluster: {machine: m5.4xlarge, network: 100gbe, max_nodes: 4}\n");
+    struct hm_job *job =
+        parse_job("compute: 1/n\ncommunicate: none\n"
+                  "cluster: {machine: m5.4xlarge, network: 100gbe, max_nodes: 4}\n");
 
     (void)state;
     assert_string_equal(job->cluster.name, "m5.4xlarge");
@@ -148,15 +151,16 @@ static void own_entries_hide_built_in_ones(void **state)
 
 static void every_layer_is_read(void **state)
 {
-    struct hm_job *job = parse_job(
-        "batch: 1\nnetwork:\n  input: [32, 32, 3]\n  layers:\n"
-        "    - conv: {filters: 8, kernel: [3, 5], stride: 2, padding: [1, 2], groups: 1, bias: false}\n"
-        "    - norm: {affine: false}\n    - relu\n"
-        "    - pool: {kernel: 2, ceil: true}\n"
-        "    - residual: [conv: {filters: 8, kernel: 3, padding: same}]\n"
-        "    - concat: [[conv: {filters: 2, kernel: 1}], [pool: {kernel: 1}]]\n"
-        "    - repeat: {times: 3, layers: [sigmoid]}\n"
-        "    - flatten\n    - dense: {units: 10, bias: false}\n    - softmax\n");
+    struct hm_job *job =
+        parse_job("batch: 1\nnetwork:\n  input: [32, 32, 3]\n  layers:\n"
+                  "    - conv: {filters: 8, kernel: [3, 5], stride: 2, padding: [1, 2], groups: 1, "
+                  "bias: false}\n"
+                  "    - norm: {affine: false}\n    - relu\n"
+                  "    - pool: {kernel: 2, ceil: true}\n"
+                  "    - residual: [conv: {filters: 8, kernel: 3, padding: same}]\n"
+                  "    - concat: [[conv: {filters: 2, kernel: 1}], [pool: {kernel: 1}]]\n"
+                  "    - repeat: {times: 3, layers: [sigmoid]}\n"
+                  "    - flatten\n    - dense: {units: 10, bias: false}\n    - softmax\n");
     const struct hm_network *n = job->network;
 
     (void)state;

@@ -11,8 +11,8 @@ static struct hm_model *make(const struct hm_job *job, const struct hm_variant *
     struct hm_err err = {0};
 
     same.weak = job->scaling == HM_SCALING_WEAK;
-    if (hm_model_new(job, job->has_cluster ? &job->cluster : NULL, variant ? variant : &same, &model,
-                     &err))
+    if (hm_model_new(job, job->has_cluster ? &job->cluster : NULL, variant ? variant : &same,
+                     &model, &err))
         fail_msg("%s: %s", err.field, err.message);
     return model;
 }
@@ -34,8 +34,7 @@ static struct hm_job *example(const char *wanted)
 
     for (size_t i = 0; hm_example(i, &name, &text, &length); i++) {
         struct hm_job *job;
-        if (strcmp(name, wanted) == 0 &&
-            hm_job_parse(text, length, name, NULL, 0, &job, NULL) == 0)
+        if (strcmp(name, wanted) == 0 && hm_job_parse(text, length, name, NULL, 0, &job, NULL) == 0)
             return job;
     }
     fail_msg("no example %s", wanted);
@@ -44,11 +43,13 @@ static struct hm_job *example(const char *wanted)
 
 static void the_literature_is_reproduced(void **state)
 {
-    static const char *const cases[][2] = {
-        {"fig1", "fig1.yaml"},           {"generic-linear", "generic-linear.yaml"},
-        {"fig2", "fig2-spark-ann.yaml"}, {"fig3", "fig3-inception.yaml"},
-        {"ctr", "logistic-ctr.yaml"},    {"speech", "speech.yaml"},
-        {"alexnet", "alexnet-as-stated.yaml"}};
+    static const char *const cases[][2] = {{"fig1", "fig1.yaml"},
+                                           {"generic-linear", "generic-linear.yaml"},
+                                           {"fig2", "fig2-spark-ann.yaml"},
+                                           {"fig3", "fig3-inception.yaml"},
+                                           {"ctr", "logistic-ctr.yaml"},
+                                           {"speech", "speech.yaml"},
+                                           {"alexnet", "alexnet-as-stated.yaml"}};
     int rows = 0;
 
     (void)state;
@@ -78,11 +79,11 @@ static void the_literature_is_reproduced(void **state)
     assert_true(rows >= 380);
 }
 
-static const char small[] =
-    "batch: 64\nprecision: 32\n"
-    "network: {input: 100, layers: [dense: {units: 50, bias: false}, relu, dense: {units: 10, bias: "
-    "false}]}\n"
-    "communicate: [{what: gradients, scheme: ring}]\n";
+static const char small[] = "batch: 64\nprecision: 32\n"
+                            "network: {input: 100, layers: [dense: {units: 50, bias: false}, relu, "
+                            "dense: {units: 10, bias: "
+                            "false}]}\n"
+                            "communicate: [{what: gradients, scheme: ring}]\n";
 
 /* Forward, backward and gradient of each product, at what the worker reaches. */
 static void compute_is_three_passes(void **state)
@@ -91,8 +92,10 @@ static void compute_is_three_passes(void **state)
     double flop = 64 * 3 * 2 * (100 * 50 + 50 * 10);
 
     (void)state;
-    snprintf(text, sizeof(text), "%scluster: {flops: 1 Gflop/s, efficiency: 0.5, network: {bandwidth: "
-                                 "1 GB/s, latency: 1 ms}}\n", small);
+    snprintf(text, sizeof(text),
+             "%scluster: {flops: 1 Gflop/s, efficiency: 0.5, network: {bandwidth: "
+             "1 GB/s, latency: 1 ms}}\n",
+             small);
     struct hm_job *job = parse_job(text);
     struct hm_model *model = make(job, NULL);
     for (double n = 1; n <= 64; n *= 4) {
@@ -113,13 +116,16 @@ static void the_roofline_by_hand(void **state)
     char text[700];
     const double flops = 1e9, moved = 1e9, start = 1e-5, b = 64;
     const double layers[3][4] = {/* multiply-adds, values, weights, passes */
-                                 {5000, 150, 5000, 3}, {0, 100, 0, 2}, {500, 60, 500, 3}};
+                                 {5000, 150, 5000, 3},
+                                 {0, 100, 0, 2},
+                                 {500, 60, 500, 3}};
     double wanted = 0;
 
     (void)state;
     snprintf(text, sizeof(text),
              "%scluster: {flops: 1 Gflop/s, memory_bandwidth: 1 GB/s, kernel_overhead: 10 us, "
-             "network: {bandwidth: 1 GB/s}}\n", small);
+             "network: {bandwidth: 1 GB/s}}\n",
+             small);
     for (int i = 0; i < 3; i++) {
         double products = 2 * layers[i][0] * b / flops;
         double traffic = 4 * (layers[i][1] * b + layers[i][2]) / moved;
@@ -143,7 +149,8 @@ static void overlap_by_norm(void **state)
 
     (void)state;
     for (int i = 0; i < 4; i++) {
-        snprintf(text, sizeof(text), "compute: 6/n\ncommunicate: 0.5*n\noverlap: {norm: %g}\n", ps[i]);
+        snprintf(text, sizeof(text), "compute: 6/n\ncommunicate: 0.5*n\noverlap: {norm: %g}\n",
+                 ps[i]);
         struct hm_job *job = parse_job(text);
         struct hm_model *model = make(job, NULL);
         struct hm_point p = at(model, 3);
@@ -224,8 +231,10 @@ static void variants_scale_what_they_say(void **state)
     struct hm_variant v = HM_VARIANT_INIT;
 
     (void)state;
-    snprintf(text, sizeof(text), "%scluster: {flops: 1 Gflop/s, network: {bandwidth: 1 GB/s, "
-                                 "latency: 1 ms}}\n", small);
+    snprintf(text, sizeof(text),
+             "%scluster: {flops: 1 Gflop/s, network: {bandwidth: 1 GB/s, "
+             "latency: 1 ms}}\n",
+             small);
     struct hm_job *job = parse_job(text);
     struct hm_model *model = make(job, NULL);
     struct hm_point base = at(model, 8);
@@ -245,7 +254,8 @@ static void variants_scale_what_they_say(void **state)
 
 static void elasticity_is_the_relative_slope(void **state)
 {
-    struct hm_job *job = parse_job("where: {W: 12, B: 4}\ncompute: 100/n\ncommunicate: W/B*log2(n)\n");
+    struct hm_job *job =
+        parse_job("where: {W: 12, B: 4}\ncompute: 100/n\ncommunicate: W/B*log2(n)\n");
     struct hm_model *model = make(job, NULL);
     double e;
 
@@ -261,10 +271,11 @@ static void elasticity_is_the_relative_slope(void **state)
 
 static void formulas_use_the_jobs_quantities(void **state)
 {
-    struct hm_job *job = parse_job(
-        "batch: 10\nprecision: 64\nnetwork: 5-3\ncompute: training*batch/flops/n\n"
-        "communicate: parameters*weight/bandwidth + latency*n\n"
-        "cluster: {flops: 2 Gflop/s, efficiency: 0.5, network: {bandwidth: 1 MB/s, latency: 1 ms}}\n");
+    struct hm_job *job =
+        parse_job("batch: 10\nprecision: 64\nnetwork: 5-3\ncompute: training*batch/flops/n\n"
+                  "communicate: parameters*weight/bandwidth + latency*n\n"
+                  "cluster: {flops: 2 Gflop/s, efficiency: 0.5, network: {bandwidth: 1 MB/s, "
+                  "latency: 1 ms}}\n");
     struct hm_model *model = make(job, NULL);
     struct hm_point p = at(model, 2);
 

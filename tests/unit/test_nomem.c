@@ -3,13 +3,14 @@
 
 #include "memory.h"
 
-static const char text[] = "name: all parts\nwhere: {W: 12e6, B: 1 Gbit/s}\nbatch: 64\nepochs: 2\n"
-                           "dataset: 1000\nnetwork: resnet-50\noverlap: layers\n"
-                           "memory: 1 GB + 4 B * W / n\n"
-                           "communicate: [{what: gradients, scheme: best}, 32 bit * W / B * log2(n)]\n"
-                           "cluster: {machine: p4d.24xlarge, network: 100gbe, max_nodes: 4}\n"
-                           "measured: {speedup: {1: 1, 2: 1.9}}\n"
-                           "expect: [{what: best_n, value: 3}]\n";
+static const char text[] =
+    "name: all parts\nwhere: {W: 12e6, B: 1 Gbit/s}\nbatch: 64\nepochs: 2\n"
+    "dataset: 1000\nnetwork: resnet-50\noverlap: layers\n"
+    "memory: 1 GB + 4 B * W / n\n"
+    "communicate: [{what: gradients, scheme: best}, 32 bit * W / B * log2(n)]\n"
+    "cluster: {machine: p4d.24xlarge, network: 100gbe, max_nodes: 4}\n"
+    "measured: {speedup: {1: 1, 2: 1.9}}\n"
+    "expect: [{what: best_n, value: 3}]\n";
 
 /* The whole way from a text to a rendered answer. */
 static int whole_way(struct hm_err *err)

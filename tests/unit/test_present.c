@@ -47,9 +47,9 @@ static void json_reads_back_to_the_bit(void **state)
     struct hm_arena *arena = hm_arena_new();
     struct hm_value *root;
     struct hm_err err = {0};
-    static const char *const keys[] = {"best",     "knee",   "in_deadline", "in_budget", "faster",
-                                       "work",     "limit",  "help",        "pareto",    "curve",
-                                       "plateau",  "notes",  "ranking",     "status",    "goal"};
+    static const char *const keys[] = {"best",    "knee",  "in_deadline", "in_budget", "faster",
+                                       "work",    "limit", "help",        "pareto",    "curve",
+                                       "plateau", "notes", "ranking",     "status",    "goal"};
 
     (void)state;
     if (hm_json_parse(arena, text, strlen(text), "j", &root, &err))
@@ -132,8 +132,8 @@ static void plain_pages_are_ascii(void **state)
 {
     struct hm_job *job;
     struct hm_answer *a = make_answer(&job);
-    char *text = render(a, HM_FORMAT_TEXT,
-                        (struct hm_style){.width = 80, .chart = true, .table = true});
+    char *text =
+        render(a, HM_FORMAT_TEXT, (struct hm_style){.width = 80, .chart = true, .table = true});
 
     (void)state;
     for (const char *p = text; *p; p++)
@@ -157,8 +157,7 @@ static void plots_choose_by_name(void **state)
     assert_non_null(strstr(text, "terminal svg"));
     hm_text_free(text);
     text = NULL;
-    assert_int_equal(hm_answer_render(a, HM_FORMAT_GNUPLOT, &style, &text, &err),
-                     HM_E_UNSUPPORTED);
+    assert_int_equal(hm_answer_render(a, HM_FORMAT_GNUPLOT, &style, &text, &err), HM_E_UNSUPPORTED);
     assert_null(text);
     hm_answer_free(a);
     hm_job_free(job);
@@ -207,12 +206,9 @@ static void json_texts_are_escaped(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(json_reads_back_to_the_bit),
-        cmocka_unit_test(csv_has_a_row_a_point),
-        cmocka_unit_test(pages_keep_their_width),
-        cmocka_unit_test(plain_pages_are_ascii),
-        cmocka_unit_test(plots_choose_by_name),
-        cmocka_unit_test(quantities_look_human),
+        cmocka_unit_test(json_reads_back_to_the_bit), cmocka_unit_test(csv_has_a_row_a_point),
+        cmocka_unit_test(pages_keep_their_width),     cmocka_unit_test(plain_pages_are_ascii),
+        cmocka_unit_test(plots_choose_by_name),       cmocka_unit_test(quantities_look_human),
         cmocka_unit_test(json_texts_are_escaped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

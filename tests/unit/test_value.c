@@ -43,8 +43,9 @@ static bool same(const struct hm_value *a, const struct hm_value *b)
 static void yaml_and_json_give_one_tree(void **state)
 {
     struct tree y = read_yaml("name: a b\nbatch: 256\nlist: [1, {x: true}, null]\nempty:\n");
-    struct tree j = read_json("{\"name\": \"a b\",\n \"batch\": 256,\n \"list\": [1, {\"x\": true}, "
-                              "null],\n \"empty\": null}");
+    struct tree j =
+        read_json("{\"name\": \"a b\",\n \"batch\": 256,\n \"list\": [1, {\"x\": true}, "
+                  "null],\n \"empty\": null}");
 
     (void)state;
     assert_int_equal(y.rc, 0);
@@ -138,9 +139,11 @@ static const char *get(struct tree *t, const char *a, const char *b)
 
 static void overrides_follow_paths(void **state)
 {
-    struct tree t = read_yaml("batch: 1\ncluster: m5.4xlarge\nnetwork: alexnet\nsteps: [a, {k: v}]\n");
-    static const char *const sets[] = {"batch=256", "cluster.price=$1/h", "new.key=x",
-                                       "network.input=[1, 2, 3]", "steps.1.k=w", "steps.0=b"};
+    struct tree t =
+        read_yaml("batch: 1\ncluster: m5.4xlarge\nnetwork: alexnet\nsteps: [a, {k: v}]\n");
+    static const char *const sets[] = {"batch=256",   "cluster.price=$1/h",
+                                       "new.key=x",   "network.input=[1, 2, 3]",
+                                       "steps.1.k=w", "steps.0=b"};
 
     (void)state;
     for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++)
@@ -152,8 +155,8 @@ static void overrides_follow_paths(void **state)
     assert_string_equal(get(&t, "new", "key"), "x");
     assert_string_equal(hm_value_get(t.root, "steps")->items[0].text, "b");
     assert_string_equal(hm_value_get(&hm_value_get(t.root, "steps")->items[1], "k")->text, "w");
-    static const char *const bad[] = {"batch", "=3", "a..b=1", "steps.7=1", "steps.x=1", "a=[",
-                                      ".=1"};
+    static const char *const bad[] = {"batch",     "=3",  "a..b=1", "steps.7=1",
+                                      "steps.x=1", "a=[", ".=1"};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct hm_err err = {0};
         assert_true(hm_value_override(t.arena, t.root, bad[i], &err) < 0);

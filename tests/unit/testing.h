@@ -16,7 +16,8 @@
 #include "howmany.h"
 
 /* Within a relative error, or both not a number. */
-#define assert_near(value, wanted, relative) hm_assert_near(value, wanted, relative, #value, __LINE__)
+#define assert_near(value, wanted, relative)                                                       \
+    hm_assert_near(value, wanted, relative, #value, __LINE__)
 
 static inline void hm_assert_near(double value, double wanted, double relative, const char *what,
                                   int line)

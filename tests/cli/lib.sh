@@ -1,0 +1,60 @@
+# Shell tests in TAP. Source it, call check for each behaviour, finish at the end.
+set -u
+cd "$HM_SOURCE" || exit 1
+export PATH="$(dirname "$HM_PROGRAM"):$PATH" LC_ALL=C.UTF-8 COLUMNS=100 NO_COLOR=1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export HOME="$work/home" XDG_DATA_HOME=
+mkdir -p "$HOME"
+number=0 failures=0
+
+say() { # 0|1 name: report one test
+  number=$((number + 1))
+  if [ "$1" -eq 0 ]; then
+    echo "ok $number - $2"
+  else
+    echo "not ok $number - $2"
+    failures=$((failures + 1))
+  fi
+}
+
+skip() { # name reason
+  number=$((number + 1))
+  echo "ok $number - $1 # SKIP $2"
+}
+
+# check NAME COMMAND…: passes when the command succeeds; its output is shown when it does not.
+check() {
+  local name=$1
+  shift
+  "$@" >"$work/check.log" 2>&1
+  local code=$?
+  [ $code -eq 0 ] || sed 's/^/# /' "$work/check.log"
+  say $code "$name"
+}
+
+# run COMMAND…: keeps standard output, standard error and the exit code in out, err, code.
+run() {
+  "$@" >"$work/out" 2>"$work/err"
+  code=$?
+  out=$(cat "$work/out") err=$(cat "$work/err")
+}
+
+# expect NAME CODE PATTERN COMMAND…: exit code, and a text (fixed) in standard output or error.
+expect() {
+  local name=$1 wanted=$2 pattern=$3
+  shift 3
+  run "$@"
+  if [ "$code" -eq "$wanted" ] && { [ -z "$pattern" ] || grep -qF -- "$pattern" "$work/out" "$work/err"; }; then
+    say 0 "$name"
+  else
+    echo "# exit $code (wanted $wanted), looking for: $pattern"
+    sed 's/^/# /' "$work/out" "$work/err" | head -n 20
+    say 1 "$name"
+  fi
+}
+
+finish() {
+  echo "1..$number"
+  exit $((failures > 0))
+}
