@@ -18,9 +18,8 @@ static const char *dim(const struct hm_style *style, bool on)
     return !style->colour ? "" : on ? "\033[2m" : "\033[0m";
 }
 
-/* Words of a text from a column on, continued at `indent` where the width is reached. */
-static void add_wrapped(struct hm_text *out, const struct hm_style *style, const char *text,
-                        size_t indent)
+void hm_render_wrapped(struct hm_text *out, const struct hm_style *style, const char *text,
+                       size_t indent)
 {
     size_t width = style->width > 40 ? style->width : 40, column = indent;
     bool first = true;
@@ -54,7 +53,7 @@ void hm_render_line(struct hm_text *out, const struct hm_style *style, const cha
     hm_text_addf(out, "  %s%s%s", *label ? dim(style, true) : "", label,
                  *label ? dim(style, false) : "");
     hm_text_repeat(out, " ", pad);
-    add_wrapped(out, style, text, LABEL);
+    hm_render_wrapped(out, style, text, LABEL);
     hm_text_add(out, "\n");
 }
 
@@ -273,7 +272,7 @@ static void say_headline(struct hm_text *out, const struct hm_answer *a,
         hm_text_add(&line, ".");
     }
     hm_text_add(out, bold(style, true));
-    add_wrapped(out, style, line.data ? line.data : "", 0);
+    hm_render_wrapped(out, style, line.data ? line.data : "", 0);
     hm_text_addf(out, "%s\n", bold(style, false));
     hm_text_release(&line);
 }

@@ -160,11 +160,15 @@ static void draw_speedup(struct hm_text *out, const struct hm_answer *a,
         set_marker(c, a->points[a->knee].n, a->points[a->knee].speedup, u ? "\xe2\x97\x87" : "k");
     if (a->best != HM_NONE)
         set_marker(c, a->points[a->best].n, a->points[a->best].speedup, u ? "\xe2\x97\x86" : "B");
-    hm_text_addf(out, "\n  speedup against workers%s   %s best  %s knee%s\n",
-                 c->log_x ? " (log scale)" : "", u ? "\xe2\x97\x86" : "B", u ? "\xe2\x97\x87" : "k",
-                 a->measured_count == 0 ? ""
-                 : u                    ? "  \xc3\x97 measured"
-                                        : "  x measured");
+    char title[160];
+    snprintf(title, sizeof(title), "speedup against workers%s: %s best, %s knee%s",
+             c->log_x ? " (log scale)" : "", u ? "\xe2\x97\x86" : "B", u ? "\xe2\x97\x87" : "k",
+             a->measured_count == 0 ? ""
+             : u                    ? ", \xc3\x97 measured"
+                                    : ", x measured");
+    hm_text_add(out, "\n  ");
+    hm_render_wrapped(out, style, title, 2);
+    hm_text_add(out, "\n");
     put_canvas(out, c);
 }
 
@@ -197,7 +201,7 @@ static void draw_split(struct hm_text *out, const struct hm_answer *a, const str
     columns -= columns > 30 ? 12 : 0;
     for (size_t i = 0; i < count; i++)
         longest = fmax(longest, a->points[chosen[i]].time_s);
-    hm_text_addf(out, "\n  one iteration   %s compute  %s communicate\n", full, light);
+    hm_text_addf(out, "\n  one iteration: %s compute, %s communicate\n", full, light);
     for (size_t i = 0; i < count; i++) {
         const struct hm_point *p = &a->points[chosen[i]];
         double compute = fmin(p->compute_s, p->time_s);

@@ -18,6 +18,9 @@ int hm_render_gnuplot(struct hm_text *out, const struct hm_answer *answer, const
 /* A network layer by layer: shape, parameters, flop and bytes, forward and for training. */
 void hm_render_layers(struct hm_text *out, const struct hm_counts *counts, double weight_bytes);
 
+/* Words of a text from a column on, continued at `indent` where the width is reached. */
+void hm_render_wrapped(struct hm_text *out, const struct hm_style *style, const char *text,
+                       size_t indent);
 /* "label   text", wrapped to the width with the text kept in its column. */
 void hm_render_line(struct hm_text *out, const struct hm_style *style, const char *label,
                     const char *text);
