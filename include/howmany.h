@@ -280,7 +280,7 @@ struct hm_measured {
 
 /* A figure to reproduce: `what` at `n` should be `value`; see docs/job.md, `expect`. */
 struct hm_expect {
-    const char *what; /* time, speedup, best_n, mape, mape_without_reference */
+    const char *what; /* time, speedup, best_n, best_speedup, mape, mape_without_reference */
     double n;         /* for time and speedup */
     double value;
     double digits; /* significant digits that must agree */
@@ -433,7 +433,7 @@ struct hm_point {
     double latency_s;     /* of communicate_s, waiting for messages to arrive; negative unknown */
     double bandwidth_s;   /* of communicate_s, moving bytes; negative unknown */
     double speedup, efficiency;
-    double total_s; /* whole job (one iteration when the job does not say how many) */
+    double total_s; /* whole job; see whole_job of the answer */
     double cost;    /* whole job; negative unknown */
     double memory_bytes;
     enum hm_scheme scheme; /* the scheme chosen where the job leaves it open */
@@ -485,20 +485,21 @@ struct hm_answer {
     const char *provenance;             /* which of the ways it comes from: "model" */
     enum hm_goal goal;                  /* as decided, never HM_GOAL_AUTO */
     enum hm_scaling scaling;
-    bool whole_job; /* total_s and cost are of the whole job, not of one iteration */
+    bool whole_job; /* total_s and cost are of the whole job; else of one iteration, or, with weak
+                       scaling, of the samples of one iteration at the reference */
     bool priced;
     double reference, iterations; /* iterations at best n; 0 not given */
     double price_per_s;           /* of a node; negative unknown */
     double accelerators;
     struct hm_point *points;
     size_t point_count;
-    size_t best, knee;               /* indices into points; HM_NONE when there is none */
-    size_t in_deadline;              /* cheapest that meets the deadline */
-    size_t in_budget;                /* fastest within the budget */
-    size_t faster, work;             /* fewest workers that meet --faster, --work; HM_NONE */
-    size_t nearest;                  /* nearest miss when something is not met; HM_NONE */
-    double nearest_gap;              /* of it: how many times over the limit, > 1 */
-    const char *missed;              /* what is not met: "deadline", "budget", "memory", … */
+    size_t best, knee;   /* indices into points; HM_NONE when there is none */
+    size_t in_deadline;  /* cheapest that meets the deadline */
+    size_t in_budget;    /* fastest within the budget */
+    size_t faster, work; /* fewest workers that meet --faster, --work; HM_NONE */
+    size_t nearest;      /* nearest miss when something is not met; HM_NONE */
+    double nearest_gap;  /* of it: how many times over the limit, > 1 */
+    const char *missed;  /* what is not met: "deadline", "budget", "memory", "speedup", … */
     struct hm_point *work_points;    /* the curve with the work multiplied; NULL if not asked */
     double plateau_from, plateau_to; /* n within 5 % of the best time around it */
     size_t *pareto;                  /* indices, fastest first */
@@ -506,7 +507,7 @@ struct hm_answer {
     enum hm_limit limit;
     double limit_share; /* of the iteration at best n */
     const char *why;    /* a phrase: "aggregation by two-wave grows with sqrt(n)" */
-    bool at_ceiling;    /* the best n is the largest that was considered */
+    bool at_ceiling;    /* the best n is the largest considered, and nobody asked to stop there */
     double beyond_n;    /* a better n above the ceiling, up to four times it; 0 if none */
     double beyond_speedup;
     struct hm_help *help;

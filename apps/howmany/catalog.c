@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli.h"
 #include "format.h"
@@ -199,6 +200,7 @@ static int put_fabric(struct hm_text *out, const struct hm_catalog *catalog, con
     struct hm_err err = {0};
     struct hm_link link;
     char rate[HM_SHOWN], time[HM_SHOWN];
+    const char *title = hm_catalog_text(catalog, HM_CATALOG_FABRIC, name, "title");
 
     if (hm_catalog_fabric(catalog, name, &link, &err))
         return cli_report(&err);
@@ -209,8 +211,7 @@ static int put_fabric(struct hm_text *out, const struct hm_catalog *catalog, con
     } else {
         hm_text_addf(out, "%-16s %12s %10s  %s\n", name,
                      hm_show_rate(link.bandwidth_bytes_per_s, rate),
-                     hm_show_time(link.latency_s, time),
-                     hm_catalog_text(catalog, HM_CATALOG_FABRIC, name, "title"));
+                     hm_show_time(link.latency_s, time), title ? title : "");
     }
     return 0;
 }
@@ -319,18 +320,20 @@ static int show_machine(struct hm_text *out, const struct hm_catalog *catalog, c
         {"flops 64 bit", c->node.flops_64, hm_show_flops},
         {"efficiency", c->node.efficiency, hm_show_number},
         {"memory", c->node.memory_bytes, hm_show_bytes},
-        {"its bandwidth", c->node.memory_bandwidth_bytes_per_s, hm_show_rate},
+        {"its bandwidth", c->node.memory_bandwidth_bytes_per_s, hm_show_byte_rate},
         {"kernel overhead", c->node.kernel_overhead_s, hm_show_time},
         {"workers", c->node.accelerators, hm_show_number},
-        {"link", c->node.link.bandwidth_bytes_per_s, hm_show_rate},
+        {"link", c->node.link.bandwidth_bytes_per_s, hm_show_byte_rate},
         {"link latency", c->node.link.latency_s, hm_show_time},
         {"network", c->network.bandwidth_bytes_per_s, hm_show_rate},
         {"latency", c->network.latency_s, hm_show_time},
-        {"price an hour", c->node.price_per_s * 3600, hm_show_money},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         if (rows[i].value > 0)
             hm_text_addf(out, "%-16s %s\n", rows[i].key, rows[i].show(rows[i].value, shown));
+    hm_text_addf(out, "%-16s %s\n", "price an hour",
+                 c->node.price_per_s < 0 ? "not known"
+                                         : hm_show_money(c->node.price_per_s * 3600, shown));
     hm_cluster_free(c);
     return 0;
 }
@@ -427,14 +430,16 @@ static int run_import(const struct catalog_state *s, const struct hm_catalog *ca
     if (hm_catalog_import(catalog, s->words[1], s->region, s->spot, &report, &err))
         return cli_report(&err);
     int rc = import_path(s, path, sizeof(path));
+    bool replaced = rc == 0 && access(path, F_OK) == 0;
     if (rc == 0 && strcmp(path, "-") == 0)
         hm_text_add(out, report.text);
     else if (rc == 0 && (rc = save(path, report.text)) == 0)
-        hm_text_addf(out,
-                     "%zu rows, %zu machines into %s: %zu with hardware from the catalog, %zu with "
-                     "a known accelerator, %zu without a price\n",
-                     report.rows, report.machines, path, report.known, report.accelerated,
-                     report.unpriced);
+        hm_text_addf(
+            out,
+            "%zu rows, %zu machines into %s%s: %zu with hardware from the catalog, %zu with "
+            "a known accelerator, %zu without a price\n",
+            report.rows, report.machines, path, replaced ? " (replaced)" : "", report.known,
+            report.accelerated, report.unpriced);
     hm_text_free(report.text);
     return rc;
 }
@@ -446,6 +451,8 @@ static int run(void *state)
     struct hm_text out = {0};
     int rc;
 
+    if (s->json && s->names)
+        return cli_complain("catalog: --json and --names do not go together");
     struct hm_catalog *catalog = cli_catalog_load();
     if (!catalog)
         return EXIT_USAGE;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "text.h"
 
 void cli_help(void)
 {
@@ -34,7 +35,9 @@ void cli_command_help(const struct cli_command *c)
     printf("usage: howmany %s [OPTION]… %s\n\n%s\n\n", c->name, c->arguments, c->summary);
     for (size_t i = 0; i < c->option_count; i++) {
         option_words(&c->options[i], words, sizeof(words));
-        printf("  %-24s %s\n", words, c->options[i].help);
+        printf("  %s%*s %s\n", words,
+               (int)(hm_text_columns(words) < 24 ? 24 - hm_text_columns(words) : 0), "",
+               c->options[i].help);
     }
     printf("  %-24s %s\n", "-h, --help", "this page");
 }

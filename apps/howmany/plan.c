@@ -235,6 +235,8 @@ static int accept_output(struct plan_state *s, int option, const char *value)
     }
     if (s->json && s->csv)
         return cli_complain("plan: --json and --csv do not go together");
+    if (s->layers && (s->json || s->csv))
+        return cli_complain("plan: --layers is a table for reading; leave out --json and --csv");
     return 0;
 }
 
@@ -332,9 +334,14 @@ static int load_job(struct plan_run *r)
 
 static bool is_file(const char *name)
 {
+    static const char *const endings[] = {".yaml", ".yml", ".json"};
     size_t length = strlen(name);
-    return strchr(name, '/') || (length > 5 && (strcmp(name + length - 5, ".yaml") == 0 ||
-                                                strcmp(name + length - 5, ".json") == 0));
+
+    for (size_t i = 0; i < 3; i++)
+        if (length > strlen(endings[i]) &&
+            strcmp(name + length - strlen(endings[i]), endings[i]) == 0)
+            return true;
+    return strchr(name, '/') != NULL;
 }
 
 /* A machine by name or a cluster file, with the cluster.* keys of --set on top. */
@@ -366,6 +373,8 @@ static int load_cluster(struct plan_run *r, const char *name, struct hm_cluster 
     hm_text_free(file);
     if (rc && !is_file(name))
         err.line = 0;
+    if (rc == 0 && is_file(name))
+        (*cluster)->name = name; /* in a ranking, the file tells clusters apart */
     return rc ? cli_report(&err) : 0;
 }
 

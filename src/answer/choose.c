@@ -68,13 +68,6 @@ static bool fits(const struct hm_search *s, const struct hm_point *p)
     return p->fits;
 }
 
-static bool any(const struct hm_search *s, const struct hm_point *p)
-{
-    (void)s;
-    (void)p;
-    return true;
-}
-
 /* How many times over the limits a point is; at most 1 when it meets them. */
 static double excess(const struct hm_search *s, const struct hm_point *p)
 {
@@ -200,6 +193,24 @@ static void find_plateau(struct hm_answer *a, const struct hm_search *s, const s
     a->plateau_to = c->points[to].n;
 }
 
+/* Whether every worker has a sample: the rule that has nothing to do with memory. */
+static bool sampled(const struct hm_search *s, const struct hm_point *p)
+{
+    return s->weak || s->job->compute || !s->job->network || p->n <= s->job->batch;
+}
+
+/* Which limit cannot be met: one of the two by itself, or only both together. */
+static const char *name_miss(const struct hm_search *s, const struct hm_curve *c)
+{
+    const struct hm_question *q = s->question;
+
+    if (q->deadline_s > 0 && cheapest_in_time(s, c) == HM_NONE)
+        return "deadline";
+    if (q->budget >= 0 && fastest_for_money(s, c) == HM_NONE)
+        return "budget";
+    return "deadline and budget";
+}
+
 /* Nothing is allowed: say what is missed and by how much at the nearest point. */
 static void find_miss(struct hm_answer *a, const struct hm_search *s, const struct hm_curve *c)
 {
@@ -207,17 +218,15 @@ static void find_miss(struct hm_answer *a, const struct hm_search *s, const stru
 
     a->status = HM_STATUS_UNREACHED;
     if (near == HM_NONE) {
-        a->nearest = least(s, c, memory, any);
+        a->nearest = least(s, c, memory, sampled);
         a->missed = "memory";
         if (s->cluster && s->cluster->node.memory_bytes > 0)
             a->nearest_gap = c->points[a->nearest].memory_bytes / s->cluster->node.memory_bytes;
         return;
     }
-    const struct hm_point *p = &c->points[near];
-    bool late = s->question->deadline_s > 0 && p->total_s > s->question->deadline_s;
     a->nearest = near;
-    a->nearest_gap = excess(s, p);
-    a->missed = late ? "deadline" : "budget";
+    a->nearest_gap = excess(s, &c->points[near]);
+    a->missed = name_miss(s, c);
 }
 
 /* More workers do not help at all: the nearest miss is the best of the others. */

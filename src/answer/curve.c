@@ -41,9 +41,12 @@ double hm_search_iterations(const struct hm_search *s, double work, double n)
 
     if (job->epochs > 0)
         return ceil(job->epochs * job->dataset / batch);
-    /* With weak scaling the samples stay the same: n workers take fewer, larger steps. */
-    double iterations = job->iterations > 0 ? job->iterations : 1;
-    return s->weak ? iterations * s->reference / n : iterations;
+    if (!s->weak)
+        return job->iterations > 0 ? job->iterations : 1;
+    /* The samples stay the same: n workers take fewer, larger steps than the job's reference. */
+    if (job->iterations > 0)
+        return ceil(job->iterations * job->reference / n);
+    return job->reference / n;
 }
 
 double hm_search_expense(const struct hm_search *s, const struct hm_point *p)

@@ -32,21 +32,33 @@ static bool limited_by_fit(struct hm_answer *a, const struct hm_search *s, const
     return false;
 }
 
+/* Seconds of the step that are due to communicating. */
+static double exposed_s(const struct hm_search *s, const struct hm_point *p)
+{
+    double both = p->compute_s + p->communicate_s;
+
+    if (s->job->overlap == HM_OVERLAP_NORM) /* the two share what overlaps */
+        return both > 0 ? p->time_s * p->communicate_s / both : 0;
+    return fmax(p->time_s - p->compute_s, 0);
+}
+
 static int explain_limit(struct hm_answer *a, const struct hm_search *s,
                          const struct hm_model *model, const struct hm_curve *c, struct hm_err *err)
 {
-    const struct hm_point *p = &c->points[a->best == HM_NONE ? a->nearest : a->best];
-    double exposed = fmax(p->time_s - p->compute_s, 0);
-    int step = hm_model_dominant(model, p->n);
+    bool stuck = a->best == HM_NONE || a->status == HM_STATUS_NO_SPEEDUP;
+    const struct hm_point *p = &c->points[stuck ? a->nearest : a->best];
+    double exposed = exposed_s(s, p);
+    enum hm_scheme scheme = HM_SCHEME_BEST;
+    int step = hm_model_dominant(model, p->n, &scheme);
 
-    if (a->best != HM_NONE && limited_by_fit(a, s, c)) {
+    if (!stuck && limited_by_fit(a, s, c)) {
         a->why = a->limit == HM_LIMIT_BATCH ? "every worker needs at least one sample of the batch"
                                             : "faster numbers of workers do not fit in memory";
         return 0;
     }
-    if (p->time_s <= 0 || p->compute_s >= exposed || step < 0) {
+    if (p->time_s <= 0 || p->time_s - exposed >= exposed || step < 0) {
         a->limit = HM_LIMIT_COMPUTE;
-        a->limit_share = p->time_s > 0 ? fmin(p->compute_s / p->time_s, 1) : 1;
+        a->limit_share = p->time_s > 0 ? 1 - exposed / p->time_s : 1;
         a->why = "most of the step is spent computing";
         return 0;
     }
@@ -59,7 +71,6 @@ static int explain_limit(struct hm_answer *a, const struct hm_search *s,
         a->why = "communication as the job's formula gives it";
         return 0;
     }
-    enum hm_scheme scheme = hm_scheme_is_allreduce(t->scheme) ? p->scheme : t->scheme;
     a->why = hm_arena_printf(a->memory, "%s by %s %s",
                              t->what == HM_PAYLOAD_PARAMETERS  ? "sending parameters"
                              : t->what == HM_PAYLOAD_GRADIENTS ? "joining gradients"
@@ -68,23 +79,27 @@ static int explain_limit(struct hm_answer *a, const struct hm_search *s,
     return nomem_unless(a->why, err);
 }
 
-/* Best of a changed job, added to the list of what would help. */
+/*
+ * Best of a changed job, added to the list of what would help. A change may lead a formula out of
+ * its range: then there is no advice to give, and that is no error.
+ */
 static int add_help(struct hm_answer *a, const struct hm_search *s, const struct hm_curve *now,
                     const struct hm_variant *variant, const char *what, struct hm_err *err)
 {
+    struct hm_err ignored = {0};
     struct hm_model *model;
     struct hm_curve curve;
     bool ceiling;
-    int rc = hm_model_new(s->job, s->cluster, variant, &model, err);
+    int rc = hm_model_new(s->job, s->cluster, variant, &model, &ignored);
 
+    if (rc == 0) {
+        rc = hm_curve_init(&curve, s, model, variant->work, hm_search_max_n(s, &ceiling), &ignored);
+        hm_model_free(model);
+    }
     if (rc)
-        return rc;
-    rc = hm_curve_init(&curve, s, model, variant->work, hm_search_max_n(s, &ceiling), err);
-    hm_model_free(model);
-    if (rc)
-        return rc;
+        return rc == HM_E_NOMEM ? hm_fail_nomem(err) : 0;
     size_t best = hm_curve_best(s, &curve);
-    if (best != HM_NONE && a->best != HM_NONE) {
+    if (best != HM_NONE) {
         const struct hm_point *p = &curve.points[best], *old = &now->points[a->best];
         double was = s->weak ? old->time_s / old->n : old->time_s;
         double is = (s->weak ? p->time_s / p->n : p->time_s) / variant->work;
@@ -144,9 +159,8 @@ static int help_quantities(struct hm_answer *a, const struct hm_search *s,
         const char *what =
             hm_arena_printf(a->memory, "%s %s", more ? "2x" : "half of", levers[i].name);
         rc = nomem_unless(what, err);
-        struct hm_err ignored = {0}; /* a changed formula may leave its range: then no advice */
         if (rc == 0)
-            add_help(a, s, c, &variant, what, &ignored);
+            rc = add_help(a, s, c, &variant, what, err);
     }
     return rc;
 }
@@ -187,9 +201,10 @@ static int explain_help(struct hm_answer *a, const struct hm_search *s,
     return rc ? rc : help_quantities(a, s, model, c, err);
 }
 
-/* Is there something better above the ceiling somebody set? */
+/* Is there something better above the ceiling somebody set? Above our own, we cannot tell. */
 static int explain_ceiling(struct hm_answer *a, const struct hm_search *s,
-                           const struct hm_model *model, const struct hm_curve *c)
+                           const struct hm_model *model, const struct hm_curve *c,
+                           struct hm_err *err)
 {
     struct hm_err ignored = {0}; /* a formula may stop making sense up there */
     struct hm_curve beyond;
@@ -198,11 +213,13 @@ static int explain_ceiling(struct hm_answer *a, const struct hm_search *s,
 
     if (a->best == HM_NONE || s->goal != HM_GOAL_TIME)
         return 0;
-    a->at_ceiling = a->best + 1 == c->count && c->count > 1;
-    if (!ceiling || max_n > 25000)
+    if (!ceiling || max_n > 25000) {
+        a->at_ceiling = a->best + 1 == c->count && c->count > 1;
         return 0;
-    if (hm_curve_init(&beyond, s, model, 1, 4 * max_n, &ignored))
-        return 0;
+    }
+    int rc = hm_curve_init(&beyond, s, model, 1, 4 * max_n, &ignored);
+    if (rc)
+        return rc == HM_E_NOMEM ? hm_fail_nomem(err) : 0;
     size_t best = hm_curve_best(s, &beyond);
     if (best != HM_NONE && best >= c->count &&
         beyond.points[best].total_s < 0.999 * c->points[a->best].total_s) {
@@ -220,7 +237,7 @@ int hm_answer_explain(struct hm_answer *a, const struct hm_search *s, const stru
 
     if (rc == 0)
         rc = explain_help(a, s, model, c, err);
-    return rc ? rc : explain_ceiling(a, s, model, c);
+    return rc ? rc : explain_ceiling(a, s, model, c, err);
 }
 
 /* Fewest workers whose time is at most `limit`; else remember the nearest miss. */

@@ -17,7 +17,8 @@ struct candidate {
     bool feasible;
     struct hm_point best; /* or the nearest miss */
     double value;
-    const char *missed;
+    const char *missed; /* when it is not feasible */
+    struct hm_err err;  /* when it cannot be looked at at all: code is not 0 */
 };
 
 struct plan {
@@ -82,20 +83,30 @@ static bool priced(const struct candidate *c)
     return c->search.cluster && c->search.cluster->node.price_per_s >= 0;
 }
 
+static bool any_priced(const struct plan *p)
+{
+    for (size_t i = 0; i < p->count; i++)
+        if (priced(&p->candidates[i]))
+            return true;
+    return false;
+}
+
+static void drop(struct candidate *c, const char *missed)
+{
+    c->feasible = false;
+    c->missed = missed;
+    c->value = INFINITY;
+}
+
 /* Among machines with prices, one without cannot be compared by cost. */
 static void drop_unpriced(struct plan *p)
 {
-    bool any = false;
+    bool any = any_priced(p);
 
-    for (size_t i = 0; i < p->count; i++)
-        any = any || priced(&p->candidates[i]);
     for (size_t i = 0; any && i < p->count; i++) {
         struct candidate *c = &p->candidates[i];
-        if (c->search.goal == HM_GOAL_TIME || priced(c))
-            continue;
-        c->feasible = false;
-        c->missed = "price";
-        c->value = INFINITY;
+        if (!priced(c) && (c->search.goal != HM_GOAL_TIME || p->question->budget >= 0))
+            drop(c, "price");
     }
 }
 
@@ -103,12 +114,18 @@ static void drop_unpriced(struct plan *p)
 static int choose_weights(struct plan *p, struct hm_err *err)
 {
     double time_s = INFINITY, expense = INFINITY;
+    bool any = any_priced(p);
 
     for (size_t i = 0; i < p->count; i++) {
+        struct hm_err ignored = {0}; /* what cannot be looked at is named later */
         struct hm_curve curve;
-        int rc = make_curve(&p->candidates[i], &curve, err);
+        if (any && !priced(&p->candidates[i])) /* node-seconds and money do not mix */
+            continue;
+        int rc = make_curve(&p->candidates[i], &curve, &ignored);
+        if (rc == HM_E_NOMEM)
+            return hm_fail_nomem(err);
         if (rc)
-            return rc;
+            continue;
         hm_curve_least(&p->candidates[i].search, &curve, &time_s, &expense);
         hm_curve_release(&curve);
     }
@@ -136,10 +153,9 @@ static int compare_candidates(const void *a, const void *b)
 
 static int check_question(const struct plan *p, const struct hm_search *s, struct hm_err *err)
 {
-    bool has_price = s->cluster && s->cluster->node.price_per_s >= 0;
     bool ceiling;
 
-    if (p->question->budget >= 0 && !has_price) {
+    if (p->question->budget >= 0 && !any_priced(p)) {
         hm_fail(err, HM_E_MISSING, "a budget needs a price, and %s has none",
                 s->cluster && s->cluster->name ? s->cluster->name : "the cluster");
         hm_err_hint(err, "give it with --set cluster.price='$1/h'");
@@ -153,6 +169,21 @@ static int check_question(const struct plan *p, const struct hm_search *s, struc
         return HM_E_RANGE;
     }
     return 0;
+}
+
+/* A choice of schemes means something only where there is a step to apply it to. */
+static int check_schemes(const struct hm_job *job, size_t scheme_count, struct hm_err *err)
+{
+    for (size_t i = 0; i < job->communicate_count; i++)
+        if (!job->communicate[i].time && hm_scheme_is_allreduce(job->communicate[i].scheme))
+            return 0;
+    if (scheme_count == 0)
+        return 0;
+    hm_fail(err, HM_E_CONFLICT, "a scheme is chosen, but the job has no all-reduce step");
+    hm_err_hint(err, "give it one: communicate: [{what: gradients, scheme: best}]");
+    hm_err_field(err, "scheme");
+    hm_err_at(err, job->source, 0);
+    return HM_E_CONFLICT;
 }
 
 static enum hm_goal decide_goal(const struct hm_question *q)
@@ -188,11 +219,8 @@ static int make_candidates(struct plan *p, const struct hm_cluster *const *clust
             .alpha = q->alpha,
             .beta = q->beta,
         };
-        int rc = check_question(p, &c->search, err);
-        if (rc)
-            return rc;
     }
-    return 0;
+    return check_question(p, &p->candidates[0].search, err);
 }
 
 static int rank_candidates(struct plan *p, struct hm_err *err)
@@ -202,13 +230,20 @@ static int rank_candidates(struct plan *p, struct hm_err *err)
 
     if (first->goal == HM_GOAL_BALANCE && (first->alpha < 0 || first->beta < 0))
         rc = choose_weights(p, err);
-    for (size_t i = 0; rc == 0 && i < p->count; i++)
-        rc = look_at(&p->candidates[i], err);
+    for (size_t i = 0; rc == 0 && i < p->count; i++) {
+        struct candidate *c = &p->candidates[i];
+        if (look_at(c, &c->err) == HM_E_NOMEM)
+            rc = hm_fail_nomem(err);
+        else if (c->err.code)
+            drop(c, "error");
+    }
     if (rc)
         return rc;
     drop_unpriced(p);
     qsort(p->candidates, p->count, sizeof(*p->candidates), compare_candidates);
-    return 0;
+    if (p->candidates[0].err.code && err) /* not even the best can be looked at */
+        *err = p->candidates[0].err;
+    return p->candidates[0].err.code;
 }
 
 static const char *copy(struct hm_answer *a, const char *text)
@@ -219,16 +254,18 @@ static const char *copy(struct hm_answer *a, const char *text)
 static const char *why_it_loses(struct hm_answer *a, const struct candidate *winner,
                                 const struct candidate *c)
 {
+    static const char *const words[] = {"", "slower", "the cost", "as bad"};
+
+    if (c->err.code)
+        return hm_arena_strdup(a->memory, c->err.message);
     if (!c->feasible && strcmp(c->missed, "price") == 0)
         return "its price is not known";
     if (!c->feasible)
         return hm_arena_printf(a->memory, "misses the %s", c->missed);
-    double slower = c->best.total_s / winner->best.total_s;
-    if (slower > 1.0005)
-        return hm_arena_printf(a->memory, "%.2fx slower", slower);
-    if (c->best.cost >= 0 && winner->best.cost > 0 && c->best.cost / winner->best.cost > 1.0005)
-        return hm_arena_printf(a->memory, "%.2fx the cost", c->best.cost / winner->best.cost);
-    return "as good";
+    double ratio = c->value / winner->value;
+    if (!(ratio > 1.0005))
+        return "as good";
+    return hm_arena_printf(a->memory, "%.2fx %s", ratio, words[c->search.goal]);
 }
 
 static int fill_ranking(struct plan *p, struct hm_err *err)
@@ -289,8 +326,16 @@ static int fill_notes(struct hm_answer *a, const struct hm_search *s, const stru
     if (job->network && job->network->layer_count == 0 && !job->memory_needed && s->cluster &&
         s->cluster->node.memory_bytes > 0)
         add_note(a, "only totals of the network are known: activations are not in the memory");
-    if (s->goal == HM_GOAL_BALANCE && (s->question->alpha < 0 || s->question->beta < 0))
-        add_note(a, "weights of the balance: the least time and the least cost count alike");
+    if (s->goal == HM_GOAL_BALANCE) {
+        note = hm_arena_printf(a->memory, "balance: %.3g a second, %.3g a %s%s", s->alpha, s->beta,
+                               a->priced ? "dollar" : "node-second",
+                               s->question->alpha < 0 && s->question->beta < 0
+                                   ? ", so that the least time and the least cost count alike"
+                                   : "");
+        if (!note)
+            return hm_fail_nomem(err);
+        add_note(a, note);
+    }
     return 0;
 }
 
@@ -381,6 +426,9 @@ int hm_plan(const struct hm_job *job, const struct hm_cluster *const *clusters,
         rc = hm_fail_nomem(err);
     if (rc == 0) {
         p.answer->memory = arena;
+        rc = check_schemes(job, scheme_count, err);
+    }
+    if (rc == 0) {
         rc = make_candidates(&p, clusters, cluster_count, schemes, scheme_count, err);
     }
     if (rc == 0)

@@ -44,10 +44,13 @@ static int fail_here(struct parser *p, const char *what)
 static int unexpected(struct parser *p)
 {
     char what[64];
+    int bytes = 1;
 
     if (*p->at == '\0')
         return fail_here(p, "something is missing");
-    snprintf(what, sizeof(what), "unexpected '%.1s'", p->at);
+    while (((unsigned char)p->at[bytes] & 0xc0) == 0x80 && bytes < 4)
+        bytes++;
+    snprintf(what, sizeof(what), "unexpected '%.*s'", bytes, p->at);
     return fail_here(p, what);
 }
 
@@ -218,7 +221,8 @@ static bool is_per_time(const struct parser *p, const char *at, size_t length, d
 /* The unit at p->at, if there is one, with "/s" or the like when it follows at once. */
 static bool parse_unit(struct parser *p, double *factor, struct hm_dim *dim)
 {
-    size_t length = *p->at == '%' ? 1 : name_length(p->at);
+    size_t micro = strncmp(p->at, "\xc2\xb5", 2) == 0 || strncmp(p->at, "\xce\xbc", 2) == 0 ? 2 : 0;
+    size_t length = *p->at == '%' ? 1 : micro + name_length(p->at + micro);
     double per;
 
     if (length == 0 || !hm_unit_find(p->at, length, factor, dim))
@@ -252,7 +256,8 @@ static int parse_number(struct parser *p)
         dim = rate ? HM_DIM_PRICE : HM_DIM_MONEY;
         factor = rate ? 1 / per : 1;
         p->at += rate ? 1 + length : 0;
-    } else if ((letter(*p->at) || *p->at == '%') && !parse_unit(p, &factor, &dim))
+    } else if ((letter(*p->at) || *p->at == '%' || (unsigned char)*p->at >= 0x80) &&
+               !parse_unit(p, &factor, &dim))
         return fail_here(p, "unknown unit (or a missing *)");
     return hm__build_const(p->formula, value * factor, dim, p->err);
 }

@@ -183,7 +183,7 @@ int hm_catalog_fabric(const struct hm_catalog *catalog, const char *name, struct
 {
     const struct hm_value *entry = hm__catalog_find(catalog, HM_CATALOG_FABRIC, name);
     struct hm_reader reader = {.err = err};
-    struct hm_link link;
+    struct hm_link link = {0};
 
     if (!entry)
         return hm__catalog_unknown(catalog, HM_CATALOG_FABRIC, name, err);

@@ -79,7 +79,6 @@ enum { CLUSTER_FIELDS = sizeof(cluster_fields) / sizeof(cluster_fields[0]) };
 static const struct hm_field link_fields[] = {
     {.name = "bandwidth",
      .kind = HM_FIELD_QUANTITY,
-     .required = true,
      .above = true,
      .offset = offsetof(struct hm_link, bandwidth_bytes_per_s),
      .dim = {-1, 1, 0, 0},
@@ -89,6 +88,7 @@ static const struct hm_field link_fields[] = {
      .offset = offsetof(struct hm_link, latency_s),
      .dim = {1, 0, 0, 0},
      .doc = "a time such as 50 us"},
+    {.name = "name", .kind = HM_FIELD_OTHER, .doc = "a fabric of the catalog to start from"},
     {.name = "title", .kind = HM_FIELD_OTHER, .doc = "what it is"},
     {.name = "source", .kind = HM_FIELD_OTHER, .doc = "where the figures are from"},
     {.name = "date", .kind = HM_FIELD_OTHER, .doc = "when they were valid"},
@@ -96,9 +96,14 @@ static const struct hm_field link_fields[] = {
 
 int hm_read_link(struct hm_reader *reader, const struct hm_value *value, struct hm_link *link)
 {
-    *link = (struct hm_link){0};
-    return hm_read_map(reader, value, link_fields, sizeof(link_fields) / sizeof(link_fields[0]),
-                       link);
+    int rc =
+        hm_read_map(reader, value, link_fields, sizeof(link_fields) / sizeof(link_fields[0]), link);
+
+    if (rc == 0 && link->bandwidth_bytes_per_s == 0) {
+        rc = hm_reader_fail(reader, value, HM_E_MISSING, "'bandwidth' is missing");
+        hm_err_hint(reader->err, "bandwidth: a rate such as 10 Gbit/s");
+    }
+    return rc;
 }
 
 static int read_flops(struct hm_reader *reader, const struct hm_value *value, struct hm_node *node)
@@ -128,21 +133,28 @@ static int read_flops(struct hm_reader *reader, const struct hm_value *value, st
     return rc;
 }
 
+/* The name of a fabric, or keys that change the network there is (the machine's, a named one). */
 static int read_fabric(struct hm_reader *reader, const struct hm_value *value,
                        struct hm_cluster *cluster)
 {
+    const struct hm_value *name =
+        value->kind == HM_VALUE_SCALAR ? value : hm_value_get(value, "name");
     const struct hm_catalog *catalog;
 
     cluster->fabric = NULL;
-    if (value->kind != HM_VALUE_SCALAR)
-        return hm_read_link(reader, value, &cluster->network);
-    int rc = hm_reader_catalog(reader, &catalog);
-    if (rc == 0)
-        rc = hm_catalog_fabric(catalog, value->text, &cluster->network, reader->err);
-    if (rc)
-        return hm_reader_place(reader, value, rc);
-    cluster->fabric = hm_arena_strdup(reader->arena, value->text);
-    return cluster->fabric ? 0 : hm_fail_nomem(reader->err);
+    if (name) {
+        int rc = hm_expect_kind(reader, name, HM_VALUE_SCALAR, "the name of a fabric");
+        if (rc == 0)
+            rc = hm_reader_catalog(reader, &catalog);
+        if (rc == 0)
+            rc = hm_catalog_fabric(catalog, name->text, &cluster->network, reader->err);
+        if (rc)
+            return hm_reader_place(reader, name, rc);
+        cluster->fabric = hm_arena_strdup(reader->arena, name->text);
+        if (!cluster->fabric)
+            return hm_fail_nomem(reader->err);
+    }
+    return name == value ? 0 : hm_read_link(reader, value, &cluster->network);
 }
 
 /* Keys that are not single values. */
@@ -176,6 +188,8 @@ static int read_base(struct hm_reader *reader, const struct hm_value *value,
         return rc;
     const struct hm_value *entry = hm__catalog_find(catalog, HM_CATALOG_MACHINE, value->text);
     if (!entry)
+        entry = hm__catalog_find(catalog, HM_CATALOG_ACCELERATOR, value->text);
+    if (!entry)
         return hm_reader_place(
             reader, value,
             hm__catalog_unknown(catalog, HM_CATALOG_MACHINE, value->text, reader->err));
@@ -196,7 +210,8 @@ int hm_read_machine(struct hm_reader *reader, const struct hm_value *value, cons
     cluster->name = hm_arena_strdup(reader->arena, name);
     if (!cluster->name)
         return hm_fail_nomem(reader->err);
-    int rc = hm_read_map(reader, value, cluster_fields, CLUSTER_FIELDS, cluster);
+    /* All but the first key: a machine of the catalog does not start from another. */
+    int rc = hm_read_map(reader, value, cluster_fields + 1, CLUSTER_FIELDS - 1, cluster);
     return rc ? rc : read_parts(reader, value, cluster);
 }
 

@@ -99,6 +99,12 @@ static int read_formula(struct job_reader *r, const struct hm_value *value, stru
     return 0;
 }
 
+/* For messages that come later and name the job's file: what --set gave has no line there. */
+static int line_in_file(const struct hm_value *value)
+{
+    return strcmp(value->source, "--set") == 0 ? 0 : value->line;
+}
+
 /* `where:` becomes the scope of all formulas; a definition nobody uses is checked too. */
 static int read_where(struct job_reader *r, const struct hm_value *where)
 {
@@ -212,7 +218,7 @@ static int read_communicate(struct job_reader *r, const struct hm_value *value)
     for (size_t i = 0; rc == 0 && i < count; i++) {
         const struct hm_value *step = list ? &value->items[i] : value;
         struct hm_transfer *transfer = &job->communicate[i];
-        *transfer = (struct hm_transfer){.servers = 1, .times = 1, .line = step->line};
+        *transfer = (struct hm_transfer){.servers = 1, .times = 1, .line = line_in_file(step)};
         size_t mark = list ? hm_reader_enter_index(&r->base, i) : strlen(r->base.path);
         if (step->kind == HM_VALUE_SCALAR)
             rc = read_formula(r, step, HM_DIM_TIME, &transfer->time);
@@ -337,13 +343,13 @@ static int read_expect(struct job_reader *r, const struct hm_value *list)
 
 static int read_compute(struct job_reader *r, const struct hm_value *value)
 {
-    r->job->compute_line = value->line;
+    r->job->compute_line = line_in_file(value);
     return read_formula(r, value, HM_DIM_TIME, &r->job->compute);
 }
 
 static int read_memory(struct job_reader *r, const struct hm_value *value)
 {
-    r->job->memory_line = value->line;
+    r->job->memory_line = line_in_file(value);
     return read_formula(r, value, HM_DIM_BYTES, &r->job->memory_needed);
 }
 
@@ -432,6 +438,10 @@ static int check_job(struct job_reader *r, const struct hm_value *root)
     if (job->network && !job->compute && job->batch == 0)
         return missing(r, root, "batch", "'batch' is missing",
                        "batch: the samples of one iteration, such as 256");
+    if (job->network && !job->compute && job->network->layer_count == 0 &&
+        job->network->forward_flop == 0)
+        return missing(r, root, "network.forward", "'forward' is missing",
+                       "forward: flop of one sample forward, such as 24 Mflop");
     if (job->epochs > 0 && (job->dataset == 0 || job->batch == 0))
         return missing(r, root, job->dataset == 0 ? "dataset" : "batch",
                        "epochs need dataset and batch", "dataset: samples in the data set");
@@ -444,6 +454,10 @@ static int check_job(struct job_reader *r, const struct hm_value *root)
     if (job->overlap == HM_OVERLAP_LAYERS && (!job->network || job->network->layer_count == 0))
         return missing(r, root, "network", "overlap: layers needs a network with layers",
                        "use overlap: {norm: 2} where only totals are known");
+    if (job->overlap == HM_OVERLAP_LAYERS && job->compute)
+        return conflict(r, root, "overlap", HM_E_CONFLICT,
+                        "overlap: layers needs the layers' times, and compute is a formula",
+                        "use overlap: {norm: 2}, or leave compute to the network");
     for (size_t i = 0; i < job->communicate_count; i++)
         if (!job->communicate[i].time && !job->communicate[i].bytes && !job->network)
             return missing(r, root, "network", "parameters and gradients need a network",

@@ -542,7 +542,8 @@ static int read_map(struct hm_reader *reader, const struct hm_value *value,
         rc = read_layers(reader, layers, &network->layers, &network->layer_count);
         hm_reader_leave(reader, mark);
     }
-    if (rc == 0 && layers && (network->parameters > 0 || network->forward_flop > 0))
+    if (rc == 0 && network->layer_count > 0 &&
+        (network->parameters > 0 || network->forward_flop > 0))
         return hm_reader_fail(reader, value, HM_E_CONFLICT,
                               "layers and totals (parameters, forward) are both given");
     return rc;
@@ -571,13 +572,11 @@ static int read_named(struct hm_reader *reader, const struct hm_value *name,
     return read_map(reader, entry, network);
 }
 
-/* Either layers with an input, or both totals. */
+/* Either layers with an input, or totals. */
 static int check_network(struct hm_reader *reader, const struct hm_value *value,
                          const struct hm_network *network)
 {
-    bool totals = network->parameters > 0 && network->forward_flop > 0;
-
-    if (network->layer_count == 0 && !totals) {
+    if (network->layer_count == 0 && network->parameters == 0) {
         hm_reader_fail(reader, value, HM_E_MISSING, "no layers and no totals");
         hm_err_hint(reader->err, "give layers, or both parameters and forward");
         return HM_E_MISSING;

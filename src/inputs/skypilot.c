@@ -27,17 +27,17 @@ struct importer {
     struct hm_arena *arena;
     struct machine *machines;
     size_t count, room, last;
-    const char *wanted_region;
+    const char *wanted_region, *price_name;
     struct hm_err *err;
 };
 
 static int find_columns(struct importer *im, bool spot)
 {
-    const char *price = spot ? "SpotPrice" : "Price";
     int rc = hm_csv_need(im->csv, "InstanceType", &im->instance, im->err);
 
+    im->price_name = spot ? "SpotPrice" : "Price";
     if (rc == 0)
-        rc = hm_csv_need(im->csv, price, &im->price, im->err);
+        rc = hm_csv_need(im->csv, im->price_name, &im->price, im->err);
     if (rc == 0)
         rc = hm_csv_need(im->csv, "Region", &im->region, im->err);
     im->accelerator = hm_csv_column(im->csv, "AcceleratorName");
@@ -94,11 +94,14 @@ static int read_row(struct importer *im, char **fields)
     if (rc == 0)
         rc = read_number(im, fields, im->memory, "MemoryGiB", &memory);
     if (rc == 0)
-        rc = read_number(im, fields, im->price, "Price", &price);
+        rc = read_number(im, fields, im->price, im->price_name, &price);
     if (rc)
         return rc;
-    if (fields[im->instance][0] == '\0')
-        return hm_fail(im->err, HM_E_MISSING, "line %d: no InstanceType", hm_csv_line(im->csv));
+    if (fields[im->instance][0] == '\0') {
+        hm_fail(im->err, HM_E_MISSING, "a row without an InstanceType");
+        hm_err_at(im->err, hm_csv_source(im->csv), hm_csv_line(im->csv));
+        return HM_E_MISSING;
+    }
     struct machine *m = find_machine(im, fields[im->instance]);
     if (!m)
         return hm_fail_nomem(im->err);
@@ -192,11 +195,18 @@ static void put_unknown(struct hm_text *out, const struct machine *m,
 {
     static const char *const without[] = {"title", "source", "date", "price", NULL};
     bool whole = m->accelerators >= 1 && m->accelerators == floor(m->accelerators);
+    char title[200] = "", part[100];
 
-    hm_text_add(out, "    title: \"");
     if (m->accelerator)
-        hm_text_addf(out, "%g x %s, ", m->accelerators, m->accelerator);
-    hm_text_addf(out, "%g vCPU, %g GiB\"\n", m->vcpus, m->memory_gib);
+        snprintf(title, sizeof(title), "%g x %.80s", m->accelerators, m->accelerator);
+    if (m->vcpus > 0 && m->memory_gib > 0) {
+        snprintf(part, sizeof(part), "%s%g vCPU, %g GiB", *title ? ", " : "", m->vcpus,
+                 m->memory_gib);
+        strncat(title, part, sizeof(title) - strlen(title) - 1);
+    }
+    hm_text_add(out, "    title: ");
+    put_text(out, title);
+    hm_text_add(out, "\n");
     if (accelerator && whole)
         put_entry(out, accelerator, without);
     else if (!m->accelerator && m->memory_gib > 0)
@@ -222,11 +232,15 @@ static void put_machine(struct hm_text *out, const struct hm_catalog *catalog,
         put_entry(out, known, without);
     else
         put_unknown(out, m, card);
-    if (m->price >= 0)
-        hm_text_addf(out, "    price: $%.10g/h\n    source: \"%s price in %s, SkyPilot catalog\"\n",
-                     m->price, spot ? "spot" : "on-demand", m->region ? m->region : "?");
-    else
-        hm_text_add(out, "    source: \"SkyPilot catalog, no price\"\n");
+    char source[200] = "SkyPilot catalog, no price";
+    if (m->price >= 0) {
+        hm_text_addf(out, "    price: $%.10g/h\n", m->price);
+        snprintf(source, sizeof(source), "%s price in %.80s, SkyPilot catalog",
+                 spot ? "spot" : "on-demand", m->region ? m->region : "?");
+    }
+    hm_text_add(out, "    source: ");
+    put_text(out, source);
+    hm_text_add(out, "\n");
     report->machines++;
     report->known += known != NULL;
     report->accelerated += !known && card;

@@ -36,6 +36,8 @@ static double ceil_log2(double n)
 
 static struct hm_wire_time ring(double n, double bytes, const struct hm_link *on)
 {
+    if (n == 1) /* nobody to talk to, perhaps over a network nobody has described */
+        return (struct hm_wire_time){0, 0};
     return (struct hm_wire_time){2 * (n - 1) * on->latency_s,
                                  2 * (n - 1) / n * bytes / on->bandwidth_bytes_per_s};
 }

@@ -77,9 +77,19 @@ static int reach_flops(struct hm_model *m, struct hm_err *err)
     return 0;
 }
 
+static bool reads_flops(const struct hm_formula *f)
+{
+    return f && hm_formula_uses(f, HM_SYMBOL_FLOPS);
+}
+
 static bool needs_flops(const struct hm_job *job)
 {
-    return !job->compute || hm_formula_uses(job->compute, HM_SYMBOL_FLOPS);
+    bool needs = !job->compute || reads_flops(job->compute) || reads_flops(job->memory_needed);
+
+    for (size_t i = 0; i < job->communicate_count; i++)
+        needs = needs || reads_flops(job->communicate[i].time) ||
+                reads_flops(job->communicate[i].bytes);
+    return needs;
 }
 
 static int set_hardware(struct hm_model *m, struct hm_err *err)
@@ -174,9 +184,10 @@ static int check_formula(const struct hm_model *m, const struct hm_formula *f, c
 static int check_wires(const struct hm_model *m, struct hm_err *err)
 {
     for (size_t i = 0; i < m->job->communicate_count; i++) {
+        bool one_node = m->wires.per_node > 1 && m->cluster->max_nodes == 1;
         if (m->job->communicate[i].time)
             continue;
-        if (!m->cluster || m->wires.network.bandwidth_bytes_per_s == 0)
+        if (!m->cluster || (m->wires.network.bandwidth_bytes_per_s == 0 && !one_node))
             return fail_missing(m, "cluster.network", "the cluster has no network",
                                 "name one with --network 10gbe, or give cluster.network", err);
         if (m->wires.per_node > 1 && m->wires.link.bandwidth_bytes_per_s == 0)
@@ -450,7 +461,7 @@ bool hm_model_split(const struct hm_model *m)
     return true;
 }
 
-int hm_model_dominant(const struct hm_model *m, double n)
+int hm_model_dominant(const struct hm_model *m, double n, enum hm_scheme *ret_scheme)
 {
     int dominant = -1;
     double most = 0;
@@ -465,6 +476,7 @@ int hm_model_dominant(const struct hm_model *m, double n)
         if (seconds > most) {
             most = seconds;
             dominant = (int)i;
+            *ret_scheme = p.scheme;
         }
     }
     return dominant;

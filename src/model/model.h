@@ -40,8 +40,8 @@ void hm_model_free(struct hm_model *model);
 int hm_model_eval(const struct hm_model *model, struct hm_point *points, size_t count,
                   struct hm_err *err);
 
-/* The step of the communication that takes longest at that point, or -1. */
-int hm_model_dominant(const struct hm_model *model, double n);
+/* The step of the communication that takes longest at n, or -1, and the scheme it takes there. */
+int hm_model_dominant(const struct hm_model *model, double n, enum hm_scheme *ret_scheme);
 /* Whether latency and bandwidth parts are known (no step is a formula of time). */
 bool hm_model_split(const struct hm_model *model);
 /* What the model assumed; the i-th note, NULL after the last. Borrowed. */

@@ -103,6 +103,8 @@ static void say_whole(struct hm_text *out, const struct hm_answer *a, const stru
         hm_render_line(out, style, "whole job", line.data ? line.data : "");
     } else if (a->priced) {
         hm_text_addf(&line, "%s an iteration", hm_show_money(p->cost, money));
+        if (a->scaling == HM_SCALING_WEAK)
+            hm_text_addf(&line, "'s samples at %g", a->reference);
         hm_render_line(out, style, "cost", line.data ? line.data : "");
     }
     hm_text_release(&line);
@@ -160,7 +162,7 @@ static void say_range(struct hm_text *out, const struct hm_answer *a, const stru
         hm_render_line(out, style, "no ceiling", line.data ? line.data : "");
     } else if (a->at_ceiling) {
         hm_text_addf(&line,
-                     "%g workers is the most that was looked at, and more may be faster: "
+                     "%g workers are the most that were looked at, and more may be faster: "
                      "raise --max-n",
                      a->points[a->best].n);
         hm_render_line(out, style, "ceiling", line.data ? line.data : "");
@@ -235,7 +237,7 @@ static void say_miss(struct hm_text *out, const struct hm_answer *a, const struc
         return;
     const struct hm_point *p = work ? &a->work_points[a->nearest] : &a->points[a->nearest];
     hm_show_number(a->nearest_gap, number);
-    if (a->nearest_gap > 1)
+    if (a->nearest_gap > 1 && a->status == HM_STATUS_UNREACHED)
         hm_text_addf(&line, "%sx over: ", number);
     say_point(out, a, style, "nearest miss", p, line.data ? line.data : "");
     hm_text_release(&line);
@@ -251,6 +253,7 @@ static const char *miss_sentence(const struct hm_answer *a)
         {"memory", "The job does not fit in the memory of any number of workers."},
         {"faster", "No number of workers is that much faster."},
         {"work", "No number of workers does that much work in the same time."},
+        {"deadline and budget", "No number of workers meets both the deadline and the budget."},
         {"speedup", "More workers do not help: no number of them is faster than one."},
     };
     for (size_t i = 0; i < sizeof(sentences) / sizeof(sentences[0]); i++)
@@ -320,6 +323,8 @@ void hm_render_text(struct hm_text *out, const struct hm_answer *a, const struct
 {
     say_headline(out, a, style);
     say_subject(out, a, style);
+    if (a->status == HM_STATUS_NO_SPEEDUP)
+        say_point(out, a, style, "one worker", &a->points[a->best], "");
     if (a->status != HM_STATUS_OK)
         say_miss(out, a, style);
     if (a->best != HM_NONE && a->status == HM_STATUS_OK)

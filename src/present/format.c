@@ -68,6 +68,13 @@ const char *hm_show_rate(double bytes_per_s, char *text)
     return show_scaled(bytes_per_s * 8, scales, text);
 }
 
+const char *hm_show_byte_rate(double bytes_per_s, char *text)
+{
+    static const struct scale scales[] = {
+        {1e13, 1e12, "TB/s"}, {1e9, 1e9, "GB/s"}, {0, 1e6, "MB/s"}, {0, 0, NULL}};
+    return show_scaled(bytes_per_s, scales, text);
+}
+
 const char *hm_show_flops(double flops, char *text)
 {
     static const struct scale scales[] = {{1e15, 1e15, "Pflop/s"},

@@ -7,11 +7,12 @@
 enum { HM_SHOWN = 48 };
 
 /* Each writes into text[HM_SHOWN] and returns it. */
-const char *hm_show_number(double value, char *text); /* three significant digits: 12.7, 1024 */
-const char *hm_show_time(double seconds, char *text); /* "12.7 s", "3.20 ms", "5.4 h" */
-const char *hm_show_money(double amount, char *text); /* "$12.30", "$0.0042" */
-const char *hm_show_bytes(double bytes, char *text);  /* "14.9 GiB" */
-const char *hm_show_rate(double bytes_per_s, char *text);
+const char *hm_show_number(double value, char *text);     /* three significant digits: 12.7, 1024 */
+const char *hm_show_time(double seconds, char *text);     /* "12.7 s", "3.20 ms", "5.4 h" */
+const char *hm_show_money(double amount, char *text);     /* "$12.30", "$0.0042" */
+const char *hm_show_bytes(double bytes, char *text);      /* "14.9 GiB" */
+const char *hm_show_rate(double bytes_per_s, char *text); /* of networks: "10.0 Gbit/s" */
+const char *hm_show_byte_rate(double bytes_per_s, char *text); /* of memory: "900 GB/s" */
 const char *hm_show_flops(double flops, char *text);
 
 /* Text in quotes with escapes; null for NULL. */

@@ -70,11 +70,19 @@ static void json_head(struct hm_text *out, const struct hm_answer *a)
     json_named(out, "provenance", a->provenance);
     json_named(out, "goal", goals[a->goal]);
     json_named(out, "scaling", a->scaling == HM_SCALING_WEAK ? "weak" : "strong");
-    json_named(out, "total_of", a->whole_job ? "job" : "iteration");
+    json_named(out, "total_of",
+               a->whole_job                    ? "job"
+               : a->scaling == HM_SCALING_WEAK ? "reference-iteration"
+                                               : "iteration");
     hm_text_add(out, ",\n");
     json_valued(out, "reference", a->reference);
     hm_text_add(out, ",\n");
-    json_valued(out, "iterations", a->whole_job ? a->iterations : -1);
+    json_valued(out, "iterations", a->iterations > 0 ? a->iterations : -1);
+    bool balance = a->goal == HM_GOAL_BALANCE;
+    hm_text_add(out, ",\n");
+    json_valued(out, "alpha", balance ? a->question.alpha : -1);
+    hm_text_add(out, ",\n");
+    json_valued(out, "beta", balance ? a->question.beta : -1);
 }
 
 static void json_reasons(struct hm_text *out, const struct hm_answer *a)
