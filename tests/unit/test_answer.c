@@ -308,7 +308,7 @@ static void weak_scaling_counts_instances(void **state)
         double n = a->points[i].n, t = 2 + log2(n);
         assert_near(a->points[i].speedup, (3.0 / 2) / (t / n), 1e-14);
         /* the samples of 100 iterations on the two workers of the reference */
-        assert_near(a->points[i].total_s, 100 * 2 / n * t, 1e-14);
+        assert_near(a->points[i].total_s, ceil(100 * 2 / n) * t, 1e-14);
     }
     hm_answer_free(a);
     hm_job_free(job);
@@ -464,6 +464,166 @@ static void formulas_must_give_times(void **state)
     hm_job_free(job);
 }
 
+/* The reason must be of the step that takes longest, not of the last one. */
+static void the_reason_names_the_right_step(void **state)
+{
+    struct hm_job *job = parse_job(
+        "batch: 100000\nnetwork: 1000-1000\n"
+        "communicate: [{what: gradients, scheme: ring, times: 50}, {what: parameters, "
+        "scheme: tree}]\n"
+        "cluster: {flops: 10 Gflop/s, network: {bandwidth: 100 Mbit/s}, max_nodes: 64}\n");
+    struct hm_question q = question();
+    struct hm_answer *a = ask(job, &q);
+
+    (void)state;
+    assert_non_null(strstr(a->why, "joining gradients by ring"));
+    hm_answer_free(a);
+    hm_job_free(job);
+}
+
+static void a_what_if_out_of_range_is_left_out(void **state)
+{
+    struct hm_job *job = parse_job("batch: 150\ncompute: (200 - batch)/n\ncommunicate: 0.1*n\n");
+    struct hm_question q = question();
+    struct hm_answer *a = ask(job, &q);
+
+    (void)state;
+    for (size_t i = 0; i < a->help_count; i++)
+        assert_string_not_equal(a->help[i].what, "2x batch");
+    hm_answer_free(a);
+    hm_job_free(job);
+}
+
+static void ceilings_are_told_apart(void **state)
+{
+    static const struct {
+        const char *cluster;
+        bool at_ceiling;
+        double beyond;
+    } rows[] = {
+        {"cluster: {max_nodes: 14}\n", false, 0},  /* the optimum: nothing better above */
+        {"cluster: {max_nodes: 10}\n", false, 14}, /* something better above */
+        {"", false, 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        char text[200];
+        snprintf(text, sizeof(text), "compute: 10/n\ncommunicate: 0.5*log2(n)\n%s",
+                 rows[i].cluster);
+        struct hm_job *job = parse_job(text);
+        struct hm_question q = question();
+        struct hm_answer *a = ask(job, &q);
+        assert_int_equal(a->at_ceiling, rows[i].at_ceiling);
+        assert_near(a->beyond_n, rows[i].beyond, 0);
+        hm_answer_free(a);
+        hm_job_free(job);
+    }
+    struct hm_job *job = parse_job("compute: 10/n\ncommunicate: none\n"); /* our own ceiling */
+    struct hm_question q = question();
+    struct hm_answer *a = ask(job, &q);
+    assert_true(a->at_ceiling);
+    hm_answer_free(a);
+    hm_job_free(job);
+}
+
+static void two_limits_may_be_missed_only_together(void **state)
+{
+    struct hm_job *job = parse_job(priced);
+    struct hm_question q = question();
+    struct hm_answer *a = ask(job, &q);
+    double quick = a->points[a->best].total_s, cheap = INFINITY;
+
+    (void)state;
+    for (size_t i = 0; i < a->point_count; i++)
+        cheap = fmin(cheap, a->points[i].cost);
+    hm_answer_free(a);
+    q.deadline_s = quick * 1.01;
+    q.budget = cheap * 1.01;
+    a = ask(job, &q);
+    assert_int_equal(a->status, HM_STATUS_UNREACHED);
+    assert_string_equal(a->missed, "deadline and budget");
+    assert_true(a->in_deadline != HM_NONE && a->in_budget != HM_NONE);
+    hm_answer_free(a);
+    hm_job_free(job);
+}
+
+static struct hm_cluster *cluster(const char *text)
+{
+    struct hm_cluster *c = NULL;
+    struct hm_err err = {0};
+
+    if (hm_cluster_parse(NULL, text, strlen(text), "c.yaml", NULL, 0, &c, &err))
+        fail_msg("%s", err.message);
+    return c;
+}
+
+/* By cost, what it costs; and what cannot be compared or run comes last, with the reason. */
+static void rankings_follow_the_goal(void **state)
+{
+    struct hm_job *job = parse_job("network: 1000-1000\nbatch: 1000\nprecision: 64\n");
+    struct hm_cluster *c[] = {
+        cluster("{flops: 1 Gflop/s, price: $1/h, network: 1gbe, title: slow}"),
+        cluster("{flops: 9 Gflop/s, price: $18/h, network: 1gbe, title: dear}"),
+        cluster("{flops: 9 Gflop/s, network: 1gbe, title: unpriced}"),
+        cluster("{flops: {32: 9 Gflop/s}, price: $1/h, network: 1gbe, title: no doubles}"),
+    };
+    struct hm_question q = question();
+    struct hm_answer *a;
+    struct hm_err err = {0};
+
+    (void)state;
+    q.goal = HM_GOAL_COST;
+    q.max_n = 1;
+    int rc = hm_plan(job, (const struct hm_cluster *const *)c, 4, NULL, 0, &q, &a, &err);
+    if (rc)
+        fail_msg("%s", err.message);
+    assert_near(a->ranking[0].cost, 6e9 / 1e9 / 3600, 1e-9);
+    assert_string_equal(a->ranking[1].why, "2.00x the cost");
+    assert_false(a->ranking[2].feasible || a->ranking[3].feasible);
+    bool price = false, flops = false;
+    for (size_t i = 2; i < 4; i++) {
+        price = price || strcmp(a->ranking[i].why, "its price is not known") == 0;
+        flops = flops || strstr(a->ranking[i].why, "no flops for 64 bit");
+    }
+    assert_true(price && flops);
+    hm_answer_free(a);
+    assert_int_equal(
+        hm_plan(job, (const struct hm_cluster *const *)&c[3], 1, NULL, 0, &q, &a, &err),
+        HM_E_MISSING);
+    for (size_t i = 0; i < 4; i++)
+        hm_cluster_free(c[i]);
+    hm_job_free(job);
+}
+
+static void a_scheme_needs_an_allreduce(void **state)
+{
+    struct hm_job *job = parse_job("compute: 10/n\ncommunicate: 0.5*n\n");
+    const enum hm_scheme ring = HM_SCHEME_RING;
+    struct hm_question q = question();
+    struct hm_answer *a;
+    struct hm_err err = {0};
+
+    (void)state;
+    assert_int_equal(hm_plan(job, NULL, 0, &ring, 1, &q, &a, &err), HM_E_CONFLICT);
+    hm_job_free(job);
+}
+
+/* Where the parts overlap by a norm, the larger part limits. */
+static void overlapping_parts_share_the_step(void **state)
+{
+    struct hm_job *job = parse_job("compute: 8/n\ncommunicate: 3\noverlap: {norm: 8}\n"
+                                   "cluster: {max_nodes: 4}\n");
+    struct hm_question q = question();
+    struct hm_answer *a = ask(job, &q);
+
+    (void)state;
+    assert_int_equal(a->limit, HM_LIMIT_COMMUNICATION);
+    assert_near(a->limit_share, 3.0 / 5, 1e-12);
+    hm_answer_free(a);
+    hm_job_free(job);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -482,6 +642,13 @@ int main(void)
         cmocka_unit_test(machines_and_schemes_are_ranked),
         cmocka_unit_test(figures_of_examples_agree),
         cmocka_unit_test(a_wrong_figure_differs),
+        cmocka_unit_test(the_reason_names_the_right_step),
+        cmocka_unit_test(a_what_if_out_of_range_is_left_out),
+        cmocka_unit_test(ceilings_are_told_apart),
+        cmocka_unit_test(two_limits_may_be_missed_only_together),
+        cmocka_unit_test(rankings_follow_the_goal),
+        cmocka_unit_test(a_scheme_needs_an_allreduce),
+        cmocka_unit_test(overlapping_parts_share_the_step),
         cmocka_unit_test(bad_questions_are_refused),
         cmocka_unit_test(formulas_must_give_times),
     };

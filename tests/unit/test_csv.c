@@ -81,7 +81,7 @@ static const char list[] =
     "r1,,new.large,4,16,,,0.5,x\n"
     "r1,3.0,new.gpu,4,16,H100,2,0.5,x\n"
     "r1,0,free.small,4,16,,,,x\n"
-    "r1,9.0,odd.gpu,4,16,Strange,1,,x\n";
+    "r1,9.0,odd.gpu,,,\"Stra\"\"nge: #\",1,,x\n";
 
 static void prices_are_imported(void **state)
 {
@@ -114,6 +114,8 @@ static void prices_are_imported(void **state)
     assert_int_equal(hm_catalog_machine(catalog, "free.small", &c, &err), 0);
     assert_near(c->node.price_per_s, 0, 0);
     hm_cluster_free(c);
+    assert_string_equal(hm_catalog_text(catalog, HM_CATALOG_MACHINE, "odd.gpu", "title"),
+                        "1 x Stra\"nge: #");
     assert_int_equal(hm_catalog_machine(catalog, "new.gpu", &c, &err), 0);
     assert_near(c->node.flops_16, 989e12, 0);
     assert_near(c->node.accelerators, 2, 0);

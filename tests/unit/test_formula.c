@@ -93,6 +93,9 @@ static void units_are_converted_and_checked(void **state)
     struct hm_formula *f = compile("64 bit * W / B", &scope);
     assert_near(value_at(f, values, 1), 0.768, 1e-15);
     hm_formula_free(f);
+    f = compile("5 \xc2\xb5s * 2 + 3 \xce\xbcs + $36/h / ($1/h) * 0", &scope);
+    assert_near(value_at(f, values, 1), 13e-6, 1e-15);
+    hm_formula_free(f);
     f = compile("20 ms * log2(n) + 1 s", &scope);
     assert_near(value_at(f, values, 4), 1.04, 1e-15);
     hm_formula_free(f);

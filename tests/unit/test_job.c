@@ -90,6 +90,25 @@ static void catalog_machines_can_be_changed(void **state)
     hm_job_free(job);
 }
 
+static void part_of_a_network_can_be_changed(void **state)
+{
+    struct hm_job *job =
+        parse_job("compute: 1/n\ncommunicate: none\n"
+                  "cluster: {machine: m5.4xlarge, network: {bandwidth: 7 Gbit/s}}\n");
+    struct hm_override sets[] = {{"cluster.network.latency=5 us"}};
+    const char *text = "compute: 1/n\ncommunicate: none\ncluster: {network: 10gbe}\n";
+    struct hm_job *other;
+
+    (void)state;
+    assert_near(job->cluster.network.bandwidth_bytes_per_s, 7e9 / 8, 0);
+    assert_true(job->cluster.network.latency_s > 0); /* of the machine's own network */
+    hm_job_free(job);
+    assert_int_equal(hm_job_parse(text, strlen(text), "t", sets, 1, &other, NULL), 0);
+    assert_near(other->cluster.network.bandwidth_bytes_per_s, 1.25e9, 0);
+    assert_near(other->cluster.network.latency_s, 5e-6, 1e-15);
+    hm_job_free(other);
+}
+
 /* Each entry must be usable: speed, memory, network, a source and a date. */
 static void the_whole_catalog_is_sound(void **state)
 {
@@ -204,6 +223,7 @@ int main(void)
         cmocka_unit_test(json_jobs_are_the_same),
         cmocka_unit_test(a_network_alone_communicates_by_the_best_allreduce),
         cmocka_unit_test(catalog_machines_can_be_changed),
+        cmocka_unit_test(part_of_a_network_can_be_changed),
         cmocka_unit_test(the_whole_catalog_is_sound),
         cmocka_unit_test(own_entries_hide_built_in_ones),
         cmocka_unit_test(every_layer_is_read),

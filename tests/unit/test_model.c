@@ -269,6 +269,26 @@ static void elasticity_is_the_relative_slope(void **state)
     hm_job_free(job);
 }
 
+/* A node by itself needs no network, and a formula of any part may ask for the speed. */
+static void what_is_not_needed_is_not_asked(void **state)
+{
+    struct hm_job *job = parse_job("batch: 64\nnetwork: 100-10\n"
+                                   "cluster: {flops: 1 Gflop/s, accelerators: 4, max_nodes: 1,\n"
+                                   "  link: {bandwidth: 1 GB/s}}\n");
+    struct hm_model *model = make(job, NULL);
+
+    (void)state;
+    for (double n = 1; n <= 4; n++)
+        assert_true(isfinite(at(model, n).time_s));
+    hm_model_free(model);
+    hm_job_free(job);
+    job = parse_job("compute: 1/n\ncommunicate: 5 Gflop/flops\ncluster: {flops: 2 Gflop/s}\n");
+    model = make(job, NULL);
+    assert_near(at(model, 3).communicate_s, 2.5, 1e-14);
+    hm_model_free(model);
+    hm_job_free(job);
+}
+
 static void formulas_use_the_jobs_quantities(void **state)
 {
     struct hm_job *job =
@@ -298,6 +318,7 @@ int main(void)
         cmocka_unit_test(weak_scaling_keeps_the_local_batch),
         cmocka_unit_test(variants_scale_what_they_say),
         cmocka_unit_test(elasticity_is_the_relative_slope),
+        cmocka_unit_test(what_is_not_needed_is_not_asked),
         cmocka_unit_test(formulas_use_the_jobs_quantities),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
