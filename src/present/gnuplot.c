@@ -80,7 +80,7 @@ static void plot_speedup(struct hm_text *out, const struct hm_answer *a)
 {
     char number[HM_SHOWN];
 
-    hm_text_addf(out, "set key left top\nset xlabel 'workers'\nset ylabel 'speedup over %g'\n",
+    hm_text_addf(out, "set key right bottom\nset xlabel 'workers'\nset ylabel 'speedup over %g'\n",
                  a->reference);
     hm_text_add(out, "plot $curve using 1:2 with lines lw 2 lc rgb '#1f6fb4' title 'model'");
     if (a->measured_count)
@@ -99,6 +99,22 @@ static void plot_speedup(struct hm_text *out, const struct hm_answer *a)
     hm_text_add(out, "\n");
 }
 
+/* Seconds of the two parts; over a wide range of n their shares, which remain visible. */
+static void plot_step(struct hm_text *out, bool wide)
+{
+    if (wide)
+        hm_text_add(out, "set yrange [0:100]\nset key right bottom opaque\n"
+                         "set ylabel 'share of an iteration, %'\n"
+                         "plot $curve using 1:(100) with filledcurves y1=0 lc rgb '#e8a15b' "
+                         "title 'communicate', $curve using 1:(100*$3/$4) with filledcurves y1=0 "
+                         "lc rgb '#4f8fc0' title 'compute'\n");
+    else
+        hm_text_add(out, "set key right top\nset ylabel 'seconds of an iteration'\n"
+                         "plot $curve using 1:4 with filledcurves y1=0 lc rgb '#e8a15b' "
+                         "title 'communicate', $curve using 1:3 with filledcurves y1=0 "
+                         "lc rgb '#4f8fc0' title 'compute'\n");
+}
+
 int hm_render_gnuplot(struct hm_text *out, const struct hm_answer *a, const char *file,
                       struct hm_err *err)
 {
@@ -112,7 +128,8 @@ int hm_render_gnuplot(struct hm_text *out, const struct hm_answer *a, const char
     hm_text_add(out, "set yrange [0:*]\n");
     hm_text_addf(out, "set xrange [1:%.17g]\n",
                  a->point_count > 1 ? a->points[a->point_count - 1].n : 2);
-    if (a->point_count && a->points[a->point_count - 1].n > 100)
+    bool wide = a->point_count && a->points[a->point_count - 1].n > 100;
+    if (wide)
         hm_text_add(out, "set logscale x 2\n");
     hm_text_add(out, "set multiplot layout 1,2");
     if (a->job) {
@@ -122,10 +139,7 @@ int hm_render_gnuplot(struct hm_text *out, const struct hm_answer *a, const char
     }
     hm_text_add(out, "\n");
     plot_speedup(out, a);
-    hm_text_add(out, "set key right top\nset ylabel 'seconds of an iteration'\n"
-                     "plot $curve using 1:4 with filledcurves y1=0 lc rgb '#e8a15b' "
-                     "title 'communicate', $curve using 1:3 with filledcurves y1=0 "
-                     "lc rgb '#4f8fc0' title 'compute'\n"
-                     "unset multiplot\nunset output\n");
+    plot_step(out, wide);
+    hm_text_add(out, "unset multiplot\nunset output\n");
     return 0;
 }
