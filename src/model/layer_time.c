@@ -8,6 +8,7 @@
  */
 #include "layer_time.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "err.h"
@@ -19,9 +20,9 @@ static bool same_cost(const struct hm_layer_cost *a, const struct hm_layer_cost 
            a->start_s == b->start_s && a->backward == b->backward && a->bytes == b->bytes;
 }
 
-static void add_cost(struct hm_layer_costs *costs, const struct hm_layer_cost *cost, bool merge)
+static void add_cost(struct hm_layer_costs *costs, const struct hm_layer_cost *cost)
 {
-    for (size_t i = 0; merge && i < costs->count; i++) {
+    for (size_t i = 0; i < costs->count; i++) {
         if (same_cost(&costs->layers[i], cost)) {
             costs->layers[i].times++;
             return;
@@ -30,62 +31,131 @@ static void add_cost(struct hm_layer_costs *costs, const struct hm_layer_cost *c
     costs->layers[costs->count++] = *cost;
 }
 
+/* What one layer costs; all zero when it costs nothing. */
+static struct hm_layer_cost cost_of(const struct hm_count *l, double flops, double memory_bandwidth,
+                                    double kernel_overhead_s, double weight_bytes)
+{
+    struct hm_layer_cost cost = {.flop_s = 2 * l->multiply_adds / flops, .times = 1};
+
+    cost.backward = l->multiply_adds > 0 ? HM_TRAINING_PASSES - 1 : 1;
+    cost.bytes = l->parameters * weight_bytes;
+    if (memory_bandwidth > 0) {
+        cost.moved_s = (l->inputs + l->outputs) * weight_bytes / memory_bandwidth;
+        cost.weight_s = l->parameters * weight_bytes / memory_bandwidth;
+        cost.start_s = kernel_overhead_s;
+    }
+    return cost;
+}
+
+/* Add a layer to the stage that is being filled; true when it ends the stage. */
+static bool fill_stage(struct hm_stage *stage, const struct hm_layer_cost *l)
+{
+    stage->constant_s += l->backward * l->start_s;
+    if (l->bytes == 0) { /* without weights there are no products: only traffic, linear in b */
+        stage->linear_s += l->backward * fmax(l->flop_s, l->moved_s);
+        return false;
+    }
+    stage->flop_s = l->backward * l->flop_s;
+    stage->moved_s = l->backward * l->moved_s;
+    stage->weight_s = l->backward * l->weight_s;
+    stage->bytes = l->bytes;
+    return true;
+}
+
 int hm_layer_costs_init(struct hm_layer_costs *costs, const struct hm_counts *counts, double flops,
                         double memory_bandwidth, double kernel_overhead_s, double weight_bytes,
-                        bool merge, struct hm_err *err)
+                        struct hm_err *err)
 {
     *costs = (struct hm_layer_costs){0};
     costs->layers = hm__calloc(counts->layer_count, sizeof(*costs->layers));
-    if (!costs->layers)
+    costs->stages = hm__calloc(counts->layer_count + 1, sizeof(*costs->stages));
+    if (!costs->layers || !costs->stages) {
+        hm_layer_costs_release(costs);
         return hm_fail_nomem(err);
-    for (size_t i = 0; i < counts->layer_count; i++) {
-        const struct hm_count *l = &counts->layers[i];
-        struct hm_layer_cost cost = {.flop_s = 2 * l->multiply_adds / flops, .times = 1};
-        cost.backward = l->multiply_adds > 0 ? HM_TRAINING_PASSES - 1 : 1;
-        cost.bytes = l->parameters * weight_bytes;
-        if (memory_bandwidth > 0) {
-            cost.moved_s = (l->inputs + l->outputs) * weight_bytes / memory_bandwidth;
-            cost.weight_s = l->parameters * weight_bytes / memory_bandwidth;
-            cost.start_s = kernel_overhead_s;
-        }
-        costs->messages += cost.bytes > 0;
-        if (cost.flop_s > 0 || cost.moved_s > 0 || cost.bytes > 0)
-            add_cost(costs, &cost, merge);
     }
+    for (size_t i = counts->layer_count; i-- > 0;) {
+        struct hm_layer_cost cost =
+            cost_of(&counts->layers[i], flops, memory_bandwidth, kernel_overhead_s, weight_bytes);
+        if (cost.flop_s == 0 && cost.moved_s == 0 && cost.bytes == 0)
+            continue;
+        add_cost(costs, &cost);
+        if (fill_stage(&costs->stages[costs->messages], &cost))
+            costs->messages++;
+    }
+    costs->stage_count = costs->messages + 1;
     return 0;
 }
 
 void hm_layer_costs_release(struct hm_layer_costs *costs)
 {
     hm__free(costs->layers);
+    hm__free(costs->stages);
     *costs = (struct hm_layer_costs){0};
 }
 
-void hm_layer_costs_eval(const struct hm_layer_costs *costs, double b, double *ret_forward_s,
-                         double *ret_backward_s)
-{
-    double forward = 0, backward = 0;
+enum { BLOCK = 64 };
 
-    for (size_t i = 0; i < costs->count; i++) {
-        const struct hm_layer_cost *l = &costs->layers[i];
-        double pass = l->times * hm_layer_pass(l, b);
-        forward += pass;
-        backward += l->backward * pass;
+/* One layer for a block of cases; plain loops over arrays, which the compiler can vectorise. */
+static void run_layer(const struct hm_layer_cost *l, const double *restrict b,
+                      double *restrict forward, double *restrict both)
+{
+    const double times = l->times, twice = l->times * (1 + l->backward);
+
+    for (size_t i = 0; i < BLOCK; i++) {
+        double products = l->flop_s * b[i], moving = l->moved_s * b[i] + l->weight_s;
+        double pass = (products > moving ? products : moving) + l->start_s;
+        forward[i] += times * pass;
+        both[i] += twice * pass;
     }
-    *ret_forward_s = forward;
-    *ret_backward_s = backward;
 }
 
-double hm_layer_costs_overlap(const struct hm_layer_costs *costs, double b, double latency_s,
-                              double per_byte_s)
+void hm_layer_costs_eval(const struct hm_layer_costs *costs, const double *b, size_t count,
+                         double *ret_forward_s, double *ret_both_s)
 {
-    double ready = 0, sent = 0;
-
-    for (size_t i = costs->count; i-- > 0;) {
-        const struct hm_layer_cost *l = &costs->layers[i];
-        ready += l->backward * hm_layer_pass(l, b);
-        if (l->bytes > 0)
-            sent = (sent > ready ? sent : ready) + latency_s + l->bytes * per_byte_s;
+    for (size_t start = 0; start < count; start += BLOCK) {
+        size_t length = count - start < BLOCK ? count - start : BLOCK;
+        double cases[BLOCK] = {0}, forward[BLOCK] = {0}, both[BLOCK] = {0};
+        memcpy(cases, b + start, length * sizeof(*b));
+        for (size_t k = 0; k < costs->count; k++)
+            run_layer(&costs->layers[k], cases, forward, both);
+        memcpy(ret_forward_s + start, forward, length * sizeof(*b));
+        memcpy(ret_both_s + start, both, length * sizeof(*b));
     }
-    return sent > ready ? sent : ready;
+}
+
+/* One stage for a block of cases. */
+static void run_stage(const struct hm_stage *s, const double *restrict b,
+                      const double *restrict latency_s, const double *restrict per_byte_s,
+                      double *restrict ready, double *restrict sent)
+{
+    const struct hm_stage stage = *s; /* in registers: the arrays cannot change it */
+
+    for (size_t i = 0; i < BLOCK; i++) {
+        double products = stage.flop_s * b[i], moving = stage.moved_s * b[i] + stage.weight_s;
+        double pass = products > moving ? products : moving;
+        double now = ready[i] + pass + (stage.linear_s * b[i] + stage.constant_s);
+        double start = sent[i] > now ? sent[i] : now;
+        ready[i] = now;
+        sent[i] = start + (latency_s[i] + stage.bytes * per_byte_s[i]);
+    }
+}
+
+void hm_layer_costs_overlap(const struct hm_layer_costs *costs, const double *b,
+                            const double *latency_s, const double *per_byte_s, size_t count,
+                            double *ret_s)
+{
+    for (size_t start = 0; start < count; start += BLOCK) {
+        size_t length = count - start < BLOCK ? count - start : BLOCK;
+        double cases[3][BLOCK] = {{0}}, ready[BLOCK] = {0}, sent[BLOCK] = {0};
+        memcpy(cases[0], b + start, length * sizeof(*b));
+        memcpy(cases[1], latency_s + start, length * sizeof(*b));
+        memcpy(cases[2], per_byte_s + start, length * sizeof(*b));
+        for (size_t k = 0; k < costs->messages; k++)
+            run_stage(&costs->stages[k], cases[0], cases[1], cases[2], ready, sent);
+        const struct hm_stage *last = &costs->stages[costs->messages];
+        for (size_t i = 0; i < length; i++) {
+            ready[i] += last->linear_s * cases[0][i] + last->constant_s;
+            ret_s[start + i] = sent[i] > ready[i] ? sent[i] : ready[i];
+        }
+    }
 }

@@ -15,38 +15,46 @@ struct hm_layer_cost {
     double times;    /* equal layers are counted once */
 };
 
-/* Seconds of one pass of a layer over b samples. */
-static inline double hm_layer_pass(const struct hm_layer_cost *l, double b)
-{
-    double products = l->flop_s * b, moving = l->moved_s * b + l->weight_s;
-    return (products > moving ? products : moving) + l->start_s;
-}
+/*
+ * What happens on the way back up to and including the next gradient: layers without one only add
+ * to the time until it is ready. Over b samples that is the longer of flop_s * b and moved_s * b +
+ * weight_s, plus linear_s * b + constant_s.
+ */
+struct hm_stage {
+    double flop_s, moved_s, weight_s; /* all passes of the layer that has the gradient */
+    double linear_s, constant_s;
+    double bytes; /* of the gradient; 0 in the last stage, which has none */
+};
 
 struct hm_layer_costs {
-    struct hm_layer_cost *layers;
+    struct hm_layer_cost *layers; /* equal ones merged */
     size_t count;
+    struct hm_stage *stages; /* in the order of the way back */
+    size_t stage_count;
     size_t messages; /* layers that have a gradient to send */
 };
 
 /*
  * Costs of the layers of a network on a worker of `flops` reached, with a roofline when
- * memory_bandwidth is positive. `merge` joins equal layers, when their order does not matter.
+ * memory_bandwidth is positive.
  */
 int hm_layer_costs_init(struct hm_layer_costs *costs, const struct hm_counts *counts, double flops,
                         double memory_bandwidth, double kernel_overhead_s, double weight_bytes,
-                        bool merge, struct hm_err *err);
+                        struct hm_err *err);
 void hm_layer_costs_release(struct hm_layer_costs *costs);
 
-/* Seconds of forward and backward over b samples. */
-void hm_layer_costs_eval(const struct hm_layer_costs *costs, double b, double *ret_forward_s,
-                         double *ret_backward_s);
+/* Seconds of the way forward and of both ways, for count cases: b[i] samples. */
+void hm_layer_costs_eval(const struct hm_layer_costs *costs, const double *b, size_t count,
+                         double *ret_forward_s, double *ret_both_s);
 
 /*
  * Seconds from the start of the backward pass until the last gradient has been reduced, when each
- * layer's all-reduce starts as soon as its gradient is ready and they follow one another. A message
- * of M bytes takes latency_s + M * per_byte_s.
+ * layer's all-reduce starts as soon as its gradient is ready and they follow one another; for
+ * `count` cases at once: b[i] samples, and a message of M bytes takes latency_s[i] +
+ * M * per_byte_s[i].
  */
-double hm_layer_costs_overlap(const struct hm_layer_costs *costs, double b, double latency_s,
-                              double per_byte_s);
+void hm_layer_costs_overlap(const struct hm_layer_costs *costs, const double *b,
+                            const double *latency_s, const double *per_byte_s, size_t count,
+                            double *ret_s);
 
 #endif

@@ -136,9 +136,9 @@ static int set_network(struct hm_model *m, struct hm_err *err)
     if (job->compute || m->counts->layer_count == 0)
         return 0;
     bool roofline = c->roofline && c->node.memory_bandwidth_bytes_per_s > 0;
-    return hm_layer_costs_init(
-        &m->costs, m->counts, m->flops, roofline ? c->node.memory_bandwidth_bytes_per_s : 0,
-        c->node.kernel_overhead_s, weight, job->overlap != HM_OVERLAP_LAYERS, err);
+    return hm_layer_costs_init(&m->costs, m->counts, m->flops,
+                               roofline ? c->node.memory_bandwidth_bytes_per_s : 0,
+                               c->node.kernel_overhead_s, weight, err);
 }
 
 static void set_symbols(struct hm_model *m)
@@ -254,16 +254,29 @@ void hm_model_free(struct hm_model *m)
     hm__free(m);
 }
 
+/* Rows of `count` values that an evaluation works in. */
+struct space {
+    double *n, *batch;           /* of each point: workers, and samples one of them has */
+    double *scratch;             /* of formulas */
+    double *forward;             /* seconds of the way forward, where layers are known */
+    double *latency, *bandwidth; /* of the messages that are sent beside the way back */
+    size_t count;
+};
+
+enum { SPACE_ROWS = 6 };
+
 /* Evaluate a formula over the points and check that it gives a size or a time everywhere. */
 static int eval_formula(const struct hm_model *m, const struct hm_formula *f, const char *field,
-                        int line, const double *n, size_t count, double *values, struct hm_err *err)
+                        int line, const struct space *space, struct hm_err *err)
 {
-    int rc = hm_formula_eval(f, m->symbols, &m->variant.quantity, n, count, values, err);
+    double *values = space->scratch;
+    int rc =
+        hm_formula_eval(f, m->symbols, &m->variant.quantity, space->n, space->count, values, err);
 
-    for (size_t i = 0; rc == 0 && i < count; i++) {
+    for (size_t i = 0; rc == 0 && i < space->count; i++) {
         if (values[i] >= 0 && isfinite(values[i]))
             continue;
-        rc = hm_fail(err, HM_E_FORMULA, "the formula gives %g at n = %g", values[i], n[i]);
+        rc = hm_fail(err, HM_E_FORMULA, "the formula gives %g at n = %g", values[i], space->n[i]);
         hm_err_hint(err, "it must be 0 or more for every n up to the largest considered");
         hm_err_field(err, field);
         hm_err_at(err, m->job->source, line);
@@ -271,32 +284,20 @@ static int eval_formula(const struct hm_model *m, const struct hm_formula *f, co
     return rc;
 }
 
-/* Samples one worker has. */
-static double local_batch(const struct hm_model *m, double n)
-{
-    return m->variant.weak ? m->batch : m->batch / n;
-}
-
-static int eval_compute(const struct hm_model *m, const double *n, size_t count, double *scratch,
+static int eval_compute(const struct hm_model *m, const struct space *space,
                         struct hm_point *points, struct hm_err *err)
 {
     if (m->job->compute) {
-        int rc = eval_formula(m, m->job->compute, "compute", m->job->compute_line, n, count,
-                              scratch, err);
-        for (size_t i = 0; rc == 0 && i < count; i++)
-            points[i].compute_s = scratch[i] * m->compute_work;
+        int rc = eval_formula(m, m->job->compute, "compute", m->job->compute_line, space, err);
+        for (size_t i = 0; rc == 0 && i < space->count; i++)
+            points[i].compute_s = space->scratch[i] * m->compute_work;
         return rc;
     }
     double sample_s = HM_TRAINING_PASSES * m->counts->forward_flop / m->flops;
-    for (size_t i = 0; i < count; i++) {
-        double b = local_batch(m, n[i]), forward, backward;
-        if (m->costs.count == 0) {
-            points[i].compute_s = sample_s * b;
-            continue;
-        }
-        hm_layer_costs_eval(&m->costs, b, &forward, &backward);
-        points[i].compute_s = forward + backward;
-    }
+    if (m->costs.count > 0)
+        hm_layer_costs_eval(&m->costs, space->batch, space->count, space->forward, space->scratch);
+    for (size_t i = 0; i < space->count; i++)
+        points[i].compute_s = m->costs.count > 0 ? space->scratch[i] : sample_s * space->batch[i];
     return 0;
 }
 
@@ -336,50 +337,45 @@ static struct hm_wire_time message_time(const struct hm_model *m, const struct h
     return time;
 }
 
-static void add_message(const struct hm_model *m, const struct hm_transfer *t, double bytes,
-                        struct hm_point *p)
-{
-    struct hm_wire_time time = message_time(m, t, p->n, bytes, &p->scheme);
-
-    p->latency_s += time.latency_s;
-    p->bandwidth_s += time.bandwidth_s;
-}
-
-static int eval_step(const struct hm_model *m, const struct hm_transfer *t, const double *n,
-                     size_t count, double *scratch, struct hm_point *points, struct hm_err *err)
+static int eval_step(const struct hm_model *m, const struct hm_transfer *t,
+                     const struct space *space, struct hm_point *points, struct hm_err *err)
 {
     const struct hm_formula *f = t->time ? t->time : t->bytes;
-    int rc = f ? eval_formula(m, f, "communicate", t->line, n, count, scratch, err) : 0;
+    int rc = f ? eval_formula(m, f, "communicate", t->line, space, err) : 0;
+    bool beside = by_layers(m, t);
 
-    for (size_t i = 0; rc == 0 && i < count; i++) {
-        if (t->time)
-            points[i].communicate_s += scratch[i] * t->times;
-        else
-            add_message(m, t, f ? scratch[i] : m->gradient_bytes, &points[i]);
+    for (size_t i = 0; rc == 0 && i < space->count; i++) {
+        struct hm_point *p = &points[i];
+        if (t->time) {
+            p->communicate_s += space->scratch[i] * t->times;
+            continue;
+        }
+        double bytes = f ? space->scratch[i] : m->gradient_bytes;
+        struct hm_wire_time time = message_time(m, t, p->n, bytes, &p->scheme);
+        p->latency_s += time.latency_s;
+        p->bandwidth_s += time.bandwidth_s;
+        space->latency[i] += beside ? time.latency_s : 0;
+        space->bandwidth[i] += beside ? time.bandwidth_s : 0;
     }
     return rc;
 }
 
-/* With layers overlapping, the all-reduce of the gradients runs beside the backward pass. */
-static double overlapped(const struct hm_model *m, const struct hm_point *p)
+/* With layers overlapping, the all-reduce of the gradients runs beside the way back. */
+static void overlap_layers(const struct hm_model *m, const struct space *space,
+                           struct hm_point *points)
 {
-    double b = local_batch(m, p->n), forward, backward;
-    struct hm_wire_time beside = {0, 0};
+    double messages = (double)m->costs.messages;
 
-    hm_layer_costs_eval(&m->costs, b, &forward, &backward);
-    for (size_t i = 0; i < m->job->communicate_count; i++) {
-        enum hm_scheme scheme;
-        if (!by_layers(m, &m->job->communicate[i]))
-            continue;
-        struct hm_wire_time t =
-            message_time(m, &m->job->communicate[i], p->n, m->gradient_bytes, &scheme);
-        beside.latency_s += t.latency_s;
-        beside.bandwidth_s += t.bandwidth_s;
+    for (size_t i = 0; i < space->count; i++) { /* the rest of the communication comes after */
+        points[i].time_s =
+            space->forward[i] + points[i].communicate_s - space->latency[i] - space->bandwidth[i];
+        space->latency[i] /= messages;
+        space->bandwidth[i] /= m->gradient_bytes;
     }
-    double rest = p->communicate_s - beside.latency_s - beside.bandwidth_s;
-    double both = hm_layer_costs_overlap(&m->costs, b, beside.latency_s / (double)m->costs.messages,
-                                         beside.bandwidth_s / m->gradient_bytes);
-    return forward + both + rest;
+    hm_layer_costs_overlap(&m->costs, space->batch, space->latency, space->bandwidth, space->count,
+                           space->scratch);
+    for (size_t i = 0; i < space->count; i++)
+        points[i].time_s += space->scratch[i];
 }
 
 static void combine(const struct hm_model *m, struct hm_point *p)
@@ -389,67 +385,80 @@ static void combine(const struct hm_model *m, struct hm_point *p)
 
     switch (m->job->overlap) {
     case HM_OVERLAP_NONE:
+    case HM_OVERLAP_LAYERS: /* where there is nothing to send layer by layer */
         p->time_s = a + b;
         break;
     case HM_OVERLAP_NORM: /* scaled by the larger part, so that large p cannot overflow */
         p->time_s = most > 0 ? most * pow(pow(a / most, e) + pow(b / most, e), 1 / e) : 0;
         break;
-    case HM_OVERLAP_LAYERS:
-        p->time_s = m->costs.messages > 0 ? overlapped(m, p) : a + b;
-        break;
     }
 }
 
-static int eval_memory(const struct hm_model *m, const double *n, size_t count, double *scratch,
-                       struct hm_point *points, struct hm_err *err)
+static int eval_memory(const struct hm_model *m, const struct space *space, struct hm_point *points,
+                       struct hm_err *err)
 {
     const double have = m->cluster ? m->cluster->node.memory_bytes : 0;
     const bool formula = m->job->memory_needed != NULL;
     int rc = 0;
 
     if (formula)
-        rc = eval_formula(m, m->job->memory_needed, "memory", m->job->memory_line, n, count,
-                          scratch, err);
-    for (size_t i = 0; rc == 0 && i < count; i++) {
+        rc = eval_formula(m, m->job->memory_needed, "memory", m->job->memory_line, space, err);
+    for (size_t i = 0; rc == 0 && i < space->count; i++) {
         struct hm_point *p = &points[i];
-        double b = local_batch(m, n[i]);
-        p->memory_bytes = formula               ? scratch[i]
-                          : m->memory_fixed < 0 ? -1
-                                                : m->memory_fixed + m->memory_per_sample * b;
-        bool sample = m->job->compute || m->variant.weak || n[i] <= m->batch;
+        p->memory_bytes = formula ? space->scratch[i] : m->memory_fixed;
+        if (!formula && m->memory_fixed >= 0)
+            p->memory_bytes += m->memory_per_sample * space->batch[i];
+        bool sample = m->job->compute || m->variant.weak || p->n <= m->batch;
         p->fits = sample && (have == 0 || p->memory_bytes <= have);
     }
     return rc;
 }
 
+/* Lay the rows out and clear the points; space->n is what to free. */
+static int start(const struct hm_model *m, struct hm_point *points, size_t count,
+                 struct space *space, struct hm_err *err)
+{
+    double *rows = hm__calloc(SPACE_ROWS * count, sizeof(*rows));
+    double per_node = m->cluster ? m->cluster->node.accelerators : 1;
+
+    if (!rows)
+        return hm_fail_nomem(err);
+    *space = (struct space){
+        rows, rows + count, rows + 2 * count, rows + 3 * count, rows + 4 * count, rows + 5 * count,
+        count};
+    for (size_t i = 0; i < count; i++) {
+        double n = points[i].n;
+        space->n[i] = n;
+        space->batch[i] = m->variant.weak ? m->batch : m->batch / n;
+        points[i] = (struct hm_point){
+            .n = n, .nodes = ceil(n / per_node), .cost = -1, .scheme = HM_SCHEME_BEST};
+    }
+    return 0;
+}
+
 int hm_model_eval(const struct hm_model *m, struct hm_point *points, size_t count,
                   struct hm_err *err)
 {
-    double *n = hm__calloc(2 * count, sizeof(*n)), *scratch = n + count;
-    double per_node = m->cluster ? m->cluster->node.accelerators : 1;
     bool split = hm_model_split(m);
-    int rc;
+    struct space space;
+    int rc = start(m, points, count, &space, err);
 
-    if (!n)
-        return hm_fail_nomem(err);
-    for (size_t i = 0; i < count; i++) {
-        struct hm_point *p = &points[i];
-        n[i] = p->n;
-        *p = (struct hm_point){
-            .n = n[i], .nodes = ceil(n[i] / per_node), .cost = -1, .scheme = HM_SCHEME_BEST};
-    }
-    rc = eval_compute(m, n, count, scratch, points, err);
+    if (rc)
+        return rc;
+    rc = eval_compute(m, &space, points, err);
     for (size_t k = 0; rc == 0 && k < m->job->communicate_count; k++)
-        rc = eval_step(m, &m->job->communicate[k], n, count, scratch, points, err);
+        rc = eval_step(m, &m->job->communicate[k], &space, points, err);
     if (rc == 0)
-        rc = eval_memory(m, n, count, scratch, points, err);
+        rc = eval_memory(m, &space, points, err);
     for (size_t i = 0; rc == 0 && i < count; i++) {
         points[i].communicate_s += points[i].latency_s + points[i].bandwidth_s;
         combine(m, &points[i]);
-        if (!split)
-            points[i].latency_s = points[i].bandwidth_s = -1;
     }
-    hm__free(n);
+    if (rc == 0 && m->job->overlap == HM_OVERLAP_LAYERS && m->costs.messages > 0)
+        overlap_layers(m, &space, points);
+    for (size_t i = 0; !split && i < count; i++)
+        points[i].latency_s = points[i].bandwidth_s = -1;
+    hm__free(space.n);
     return rc;
 }
 
@@ -467,13 +476,14 @@ int hm_model_dominant(const struct hm_model *m, double n, enum hm_scheme *ret_sc
     double most = 0;
 
     for (size_t i = 0; i < m->job->communicate_count; i++) {
-        const struct hm_transfer *t = &m->job->communicate[i];
         struct hm_point p = {.n = n};
-        double scratch;
-        if (eval_step(m, t, &n, 1, &scratch, &p, NULL))
-            continue;
+        struct space space;
+        if (start(m, &p, 1, &space, NULL))
+            return dominant;
+        int rc = eval_step(m, &m->job->communicate[i], &space, &p, NULL);
+        hm__free(space.n);
         double seconds = p.communicate_s + p.latency_s + p.bandwidth_s;
-        if (seconds > most) {
+        if (rc == 0 && seconds > most) {
             most = seconds;
             dominant = (int)i;
             *ret_scheme = p.scheme;
