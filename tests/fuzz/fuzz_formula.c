@@ -20,7 +20,8 @@ static size_t split(char *text, struct hm_definition *definitions)
         char *next = strchr(line, '\n');
         if (equals && (!next || equals < next)) {
             *equals = '\0';
-            definitions[count++] = (struct hm_definition){line, equals + 1, (int)count + 2};
+            definitions[count] = (struct hm_definition){line, equals + 1, (int)count + 2};
+            count++;
         }
         line = next;
     }
