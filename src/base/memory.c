@@ -93,7 +93,7 @@ void hm_arena_free(struct hm_arena *arena)
 
 void *hm_arena_alloc(struct hm_arena *arena, size_t count, size_t size)
 {
-    const size_t align = sizeof(max_align_t);
+    const size_t align = _Alignof(max_align_t);
 
     if (size && count > (SIZE_MAX / 2) / size)
         return NULL;

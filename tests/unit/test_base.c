@@ -47,7 +47,7 @@ static void arena_hands_out_zeroed_aligned_memory(void **state)
     for (size_t size = 1; size < 20000; size = size * 3 + 1) {
         unsigned char *p = hm_arena_alloc(arena, 1, size);
         assert_non_null(p);
-        assert_int_equal((uintptr_t)p % sizeof(max_align_t), 0);
+        assert_int_equal((uintptr_t)p % _Alignof(max_align_t), 0);
         for (size_t i = 0; i < size; i++)
             assert_int_equal(p[i], 0);
         memset(p, 0xff, size);
