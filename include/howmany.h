@@ -209,7 +209,7 @@ enum hm_scheme {
 #define HM_SCHEME_ENUM(name, text, allreduce) HM_SCHEME_##name,
     HM_SCHEME_MAP(HM_SCHEME_ENUM)
 #undef HM_SCHEME_ENUM
-        HM_SCHEME_BEST, /* at each n the fastest of the all-reduce schemes */
+        HM_SCHEME_BEST, /* at each n the fastest all-reduce among the workers, without servers */
     HM_SCHEME_COUNT = HM_SCHEME_BEST
 };
 
@@ -395,7 +395,7 @@ HM_API void hm_cluster_free(struct hm_cluster *cluster);
 /* ---- the question --------------------------------------------------------------------------- */
 
 enum hm_goal {
-    HM_GOAL_AUTO, /* cost when there is a deadline, time otherwise */
+    HM_GOAL_AUTO, /* balance when a weight is given, else cost with a deadline, else time */
     HM_GOAL_TIME,
     HM_GOAL_COST,
     HM_GOAL_BALANCE, /* alpha * seconds + beta * money */
@@ -490,7 +490,8 @@ struct hm_answer {
     bool priced;
     double reference, iterations; /* iterations at best n; 0 not given */
     double price_per_s;           /* of a node; negative unknown */
-    double accelerators;
+    double accelerators;          /* workers in a node */
+    double memory_bytes;          /* of one worker; 0 unknown */
     struct hm_point *points;
     size_t point_count;
     size_t best, knee;   /* indices into points; HM_NONE when there is none */

@@ -393,6 +393,22 @@ static bool make_folders(char *path)
 static int import_path(const struct catalog_state *s, char *path, size_t room)
 {
     const char *slash = strrchr(s->words[1], '/'), *base = slash ? slash + 1 : s->words[1];
+    int length = (int)strcspn(base, ".");
+
+    /* Price lists are all called vms.csv: the folder tells them apart. */
+    if (slash && length == 3 && strncmp(base, "vms", 3) == 0) {
+        const char *folder = slash;
+        while (folder > s->words[1] && folder[-1] != '/')
+            folder--;
+        if (folder < slash && folder[0] != '.') {
+            base = folder;
+            length = (int)(slash - folder);
+        }
+    }
+    if (length == 0) {
+        base = "import";
+        length = 6;
+    }
 
     if (s->output) {
         snprintf(path, room, "%s", s->output);
@@ -401,7 +417,7 @@ static int import_path(const struct catalog_state *s, char *path, size_t room)
     if (!cli_catalog_folder(path, room))
         return cli_complain("there is no home folder; give --output FILE");
     size_t used = strlen(path);
-    snprintf(path + used, room - used, "/%.*s.yaml", (int)strcspn(base, "."), base);
+    snprintf(path + used, room - used, "/%.*s.yaml", length, base);
     if (!make_folders(path))
         return cli_complain("cannot make the folder of %s: %s", path, strerror(errno));
     return 0;
@@ -418,17 +434,26 @@ static int save(const char *path, const char *text)
     return ok ? 0 : cli_complain("cannot write %s: %s", path, strerror(errno));
 }
 
-static int run_import(const struct catalog_state *s, const struct hm_catalog *catalog,
-                      struct hm_text *out)
+static int run_import(const struct catalog_state *s, struct hm_text *out)
 {
+    struct hm_catalog *built_in;
     struct hm_import report = {0};
     struct hm_err err = {0};
     char path[1024];
 
     if (s->word_count < 2)
         return cli_complain("catalog import: which file? Give a SkyPilot vms.csv");
-    if (hm_catalog_import(catalog, s->words[1], s->region, s->spot, &report, &err))
+    /* Hardware comes from what is built in, not from an earlier import. */
+    if (hm_catalog_new(&built_in, &err))
         return cli_report(&err);
+    int failed = hm_catalog_import(built_in, s->words[1], s->region, s->spot, &report, &err);
+    if (failed == 0) /* what we write must be readable again */
+        failed = hm_catalog_add(built_in, report.text, strlen(report.text), "import", &err);
+    hm_catalog_free(built_in);
+    if (failed) {
+        hm_text_free(report.text);
+        return cli_report(&err);
+    }
     int rc = import_path(s, path, sizeof(path));
     bool replaced = rc == 0 && access(path, F_OK) == 0;
     if (rc == 0 && strcmp(path, "-") == 0)
@@ -453,15 +478,16 @@ static int run(void *state)
 
     if (s->json && s->names)
         return cli_complain("catalog: --json and --names do not go together");
-    struct hm_catalog *catalog = cli_catalog_load();
-    if (!catalog)
+    struct hm_catalog *catalog = NULL;
+    bool import = strcmp(verb, "import") == 0; /* may be there to mend what cannot be loaded */
+    if (!import && !(catalog = cli_catalog_load()))
         return EXIT_USAGE;
-    if (strcmp(verb, "list") == 0)
+    if (import)
+        rc = run_import(s, &out);
+    else if (strcmp(verb, "list") == 0)
         rc = run_list(s, catalog, &out);
     else if (strcmp(verb, "show") == 0)
         rc = run_show(s, catalog, &out);
-    else if (strcmp(verb, "import") == 0)
-        rc = run_import(s, catalog, &out);
     else
         rc = cli_complain("catalog: '%s' is not list, show or import", verb);
     if (rc == 0 && out.failed)

@@ -52,8 +52,12 @@ struct hm_style cli_style(void);
 bool cli_is_terminal(void);
 /* Write a whole text to standard output; false (with a message) when it cannot be. */
 bool cli_put(const char *text);
-/* Feed a script to gnuplot and wait for it; 0 or EXIT_USAGE with a message. */
-int cli_gnuplot(const char *script);
+/* Whether a plot can be written under that name; 0 or EXIT_USAGE with a message. */
+int cli_check_plot(const char *file);
+/* Feed a script that makes `file` to gnuplot and wait for it; 0 or EXIT_USAGE with a message. */
+int cli_gnuplot(const char *script, const char *file);
+/* The whole of a file, - for standard input; NULL and an error; freed with hm_text_free. */
+char *cli_read(const char *path, size_t *length, struct hm_err *err);
 
 /* The built-in catalog and the person's own files; NULL with a message on failure. */
 struct hm_catalog *cli_catalog_load(void);

@@ -1,4 +1,5 @@
 /* howmany: the program. Finds the command and runs it. */
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -45,10 +46,8 @@ static int help(int argc, char **argv)
     return EXIT_ANSWERED;
 }
 
-int main(int argc, char **argv)
+static int dispatch(int argc, char **argv)
 {
-    /* A reader that goes away (head, q in less) is no error: writes then fail and we stop. */
-    signal(SIGPIPE, SIG_IGN);
     if (argc < 2) {
         cli_help();
         return EXIT_USAGE;
@@ -64,4 +63,14 @@ int main(int argc, char **argv)
     if (!command)
         return unknown_command(argv[1]);
     return cli_run(command, argc - 1, argv + 1);
+}
+
+int main(int argc, char **argv)
+{
+    /* A reader that goes away (head, q in less) is no error: writes then fail and we stop. */
+    signal(SIGPIPE, SIG_IGN);
+    int rc = dispatch(argc, argv);
+    if ((fflush(stdout) != 0 || ferror(stdout)) && rc == EXIT_ANSWERED)
+        rc = errno == EPIPE ? EXIT_USAGE : cli_complain("cannot write: %s", strerror(errno));
+    return rc;
 }

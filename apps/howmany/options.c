@@ -81,8 +81,9 @@ static int parse(const struct cli_command *command, int argc, char **argv, void 
         if (id == ':')
             return cli_complain("%s: %s needs a value", command->name, argv[optind - 1]);
         int index = id == '?' ? -1 : option_index(command, id);
+        char letter[] = {'-', (char)optopt, '\0'};
         if (index < 0)
-            return unknown_option(command, argv[optind - 1]);
+            return unknown_option(command, optopt > 0 && optopt < 128 ? letter : argv[optind - 1]);
         rc = command->accept(state, index, optarg);
     }
     for (; rc == 0 && optind < argc; optind++)
@@ -103,7 +104,5 @@ int cli_run(const struct cli_command *command, int argc, char **argv)
     else if (rc == 0)
         rc = command->run(state);
     command->end(state);
-    if (fflush(stdout) != 0 && rc == 0)
-        rc = EXIT_USAGE;
     return rc;
 }

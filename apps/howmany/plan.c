@@ -111,8 +111,10 @@ static int read_quantity(const char *name, const char *text, struct hm_dim dim, 
 static int read_money(const char *text, double *value)
 {
     char with_sign[64];
+    double number;
+    size_t used = hm_number_read(text, &number);
 
-    if (text[0] != '$' && strspn(text, "0123456789.") == strlen(text)) {
+    if (used > 0 && text[used] == '\0') {
         snprintf(with_sign, sizeof(with_sign), "$%s", text);
         text = with_sign;
     }
@@ -215,7 +217,7 @@ static int accept_output(struct plan_state *s, int option, const char *value)
         break;
     case PLOT:
         s->plot = value;
-        break;
+        return cli_check_plot(value);
     case NO_CHART:
         s->no_chart = true;
         break;
@@ -309,20 +311,12 @@ static void make_overrides(struct plan_run *r)
     }
 }
 
-static char *read_input(const char *path, size_t *length, struct hm_err *err)
-{
-    char *text = NULL;
-
-    hm_read_file(strcmp(path, "-") == 0 ? "/dev/stdin" : path, &text, length, err);
-    return text;
-}
-
 static int load_job(struct plan_run *r)
 {
     const char *path = r->s->job;
     struct hm_err err = {0};
     size_t length;
-    char *text = read_input(path, &length, &err);
+    char *text = cli_read(path, &length, &err);
     int rc = text ? 0 : err.code;
 
     if (rc == 0)
@@ -349,10 +343,11 @@ static int load_cluster(struct plan_run *r, const char *name, struct hm_cluster 
 {
     struct hm_override overrides[LIST_MAX + 1];
     size_t count = 0, length = 0;
-    char entry[300], network[160];
+    struct hm_text entry = {0};
+    char network[160];
     struct hm_err err = {0};
     char *file = NULL;
-    const char *text = entry;
+    const char *text;
 
     for (size_t i = 0; i < r->s->set_count; i++)
         if (strncmp(r->s->sets[i], "cluster.", 8) == 0)
@@ -362,17 +357,19 @@ static int load_cluster(struct plan_run *r, const char *name, struct hm_cluster 
         overrides[count++].text = network;
     }
     if (is_file(name)) {
-        text = file = read_input(name, &length, &err);
+        text = file = cli_read(name, &length, &err);
     } else {
-        snprintf(entry, sizeof(entry), "{\"machine\": \"%.200s\"}", name);
-        length = strlen(entry);
+        hm_text_add(&entry, "{\"machine\": ");
+        hm_json_text(&entry, name);
+        hm_text_add(&entry, "}");
+        text = entry.failed ? "" : entry.data;
+        length = entry.length;
     }
     int rc = text ? hm_cluster_parse(r->catalog, text, length, is_file(name) ? name : "--on",
                                      overrides, count, cluster, &err)
                   : err.code;
     hm_text_free(file);
-    if (rc && !is_file(name))
-        err.line = 0;
+    hm_text_release(&entry);
     if (rc == 0 && is_file(name))
         (*cluster)->name = name; /* in a ranking, the file tells clusters apart */
     return rc ? cli_report(&err) : 0;
@@ -395,7 +392,7 @@ static int plot(struct plan_run *r)
 
     if (hm_answer_render(r->answer, HM_FORMAT_GNUPLOT, &style, &script, &err))
         return cli_report(&err);
-    int rc = cli_gnuplot(script);
+    int rc = cli_gnuplot(script, r->s->plot);
     hm_text_free(script);
     return rc;
 }

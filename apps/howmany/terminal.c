@@ -8,17 +8,20 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "cli.h"
+#include "readers.h"
+#include "render.h"
 
 extern char **environ;
 
 int cli_report(const struct hm_err *err)
 {
     fputs("howmany: ", stderr);
-    if (err->source[0] && err->line > 0)
+    if (err->source[0] && err->line > 0 && strncmp(err->source, "--", 2) != 0) /* not an option */
         fprintf(stderr, "%s:%d: ", err->source, err->line);
     else if (err->source[0])
         fprintf(stderr, "%s: ", err->source);
@@ -110,8 +113,28 @@ static bool write_all(int to, const char *text)
     return true;
 }
 
-int cli_gnuplot(const char *script)
+int cli_check_plot(const char *file)
 {
+    struct hm_text unused = {0};
+    struct hm_err err = {0};
+    int rc = hm_gnuplot_output(&unused, file, 1, 1, &err);
+
+    hm_text_release(&unused);
+    snprintf(err.field, sizeof(err.field), "--plot");
+    return rc ? cli_report(&err) : 0;
+}
+
+char *cli_read(const char *path, size_t *length, struct hm_err *err)
+{
+    char *text = NULL;
+
+    hm_read_file(strcmp(path, "-") == 0 ? "/dev/stdin" : path, &text, length, err);
+    return text;
+}
+
+int cli_gnuplot(const char *script, const char *file)
+{
+    struct stat info;
     char *const arguments[] = {(char[]){"gnuplot"}, (char[]){"-"}, NULL};
     posix_spawn_file_actions_t actions;
     int ends[2], status = 0;
@@ -135,7 +158,8 @@ int cli_gnuplot(const char *script)
     close(ends[1]);
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
         ;
-    if (!written || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
-        return cli_complain("gnuplot could not make the plot");
+    if (!written || !WIFEXITED(status) || WEXITSTATUS(status) != 0 || stat(file, &info) != 0 ||
+        info.st_size == 0)
+        return cli_complain("gnuplot could not make %s", file);
     return 0;
 }

@@ -53,7 +53,7 @@ static int accept(void *state, int option, const char *value)
     if (option == JSON)
         s->json = true;
     else if (option == PLOT)
-        s->plot = value;
+        return cli_check_plot(s->plot = value);
     else if (s->file_count == FILES_MAX)
         return cli_complain("validate: more than %d files", FILES_MAX);
     else
@@ -91,7 +91,7 @@ static int add_file(struct validate_state *s, const char *path)
     char *text;
     size_t length;
 
-    if (hm_read_file(path, &text, &length, &err))
+    if (!(text = cli_read(path, &length, &err)))
         return cli_report(&err);
     int rc = add_case(s, path, text, length, false);
     hm_text_free(text);
@@ -212,12 +212,14 @@ static void plot_case(struct hm_text *out, const struct hm_answer *a, const char
     hm_text_addf(out, "EOD\n$measured%zu << EOD\n", i);
     for (size_t k = 0; k < a->measured_count; k++)
         hm_text_addf(out, "%.17g %.17g\n", a->measured[k].n, a->measured[k].speedup);
+    hm_text_add(out, "EOD\nset title ");
+    hm_gnuplot_quote(out, name);
     hm_text_addf(out,
-                 "EOD\nset title '%s' noenhanced\nset ylabel 'speedup over %g'\n"
+                 " noenhanced\nset ylabel 'speedup over %.0f'\n"
                  "plot $curve%zu using 1:2 with lines lw 2 lc rgb '#1f6fb4' title 'model', "
                  "$measured%zu using 1:2 with points pt 2 ps 1.2 lw 2 lc rgb '#444444' "
                  "title 'measured'\n",
-                 name, a->reference, i, i);
+                 a->reference, i, i);
 }
 
 /* One panel for each case that has measurements. */
@@ -246,7 +248,8 @@ static int plot(const struct validate_state *s)
                  count);
     hm_text_add(&out, panels.data ? panels.data : "");
     hm_text_add(&out, "unset multiplot\nunset output\n");
-    int rc = out.failed || panels.failed ? cli_complain("out of memory") : cli_gnuplot(out.data);
+    int rc = out.failed || panels.failed ? cli_complain("out of memory")
+                                         : cli_gnuplot(out.data, s->plot);
     hm_text_release(&panels);
     hm_text_release(&out);
     return rc;

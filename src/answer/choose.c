@@ -31,6 +31,14 @@ double hm_search_value(const struct hm_search *s, const struct hm_point *p)
     }
 }
 
+/* Smaller value, or the same in less time (where nothing costs anything, say). */
+static bool less(const struct hm_search *s, const struct hm_curve *c, size_t i, size_t k,
+                 double (*value)(const struct hm_search *, const struct hm_point *))
+{
+    double x = value(s, &c->points[i]), y = value(s, &c->points[k]);
+    return x < y || (x == y && c->points[i].total_s < c->points[k].total_s);
+}
+
 /* Index of the smallest value among the points that `allow` lets through. */
 static size_t least(const struct hm_search *s, const struct hm_curve *c,
                     double (*value)(const struct hm_search *, const struct hm_point *),
@@ -39,8 +47,7 @@ static size_t least(const struct hm_search *s, const struct hm_curve *c,
     size_t best = HM_NONE;
 
     for (size_t i = 0; i < c->count; i++)
-        if (allow(s, &c->points[i]) &&
-            (best == HM_NONE || value(s, &c->points[i]) < value(s, &c->points[best])))
+        if (allow(s, &c->points[i]) && (best == HM_NONE || less(s, c, i, best, value)))
             best = i;
     return best;
 }
@@ -68,6 +75,9 @@ static bool fits(const struct hm_search *s, const struct hm_point *p)
     return p->fits;
 }
 
+/* With a budget of nothing every cost is infinitely over it; the order must remain. */
+static const double NOTHING_OVER = 1e100;
+
 /* How many times over the limits a point is; at most 1 when it meets them. */
 static double excess(const struct hm_search *s, const struct hm_point *p)
 {
@@ -77,7 +87,7 @@ static double excess(const struct hm_search *s, const struct hm_point *p)
     if (q->deadline_s > 0)
         over = p->total_s / q->deadline_s;
     if (q->budget >= 0)
-        over = fmax(over, q->budget > 0 ? p->cost / q->budget : INFINITY);
+        over = fmax(over, q->budget > 0 ? p->cost / q->budget : p->cost * NOTHING_OVER);
     return over;
 }
 
@@ -226,6 +236,8 @@ static void find_miss(struct hm_answer *a, const struct hm_search *s, const stru
     }
     a->nearest = near;
     a->nearest_gap = excess(s, &c->points[near]);
+    if (a->nearest_gap > NOTHING_OVER / 1e50)
+        a->nearest_gap = INFINITY;
     a->missed = name_miss(s, c);
 }
 

@@ -72,6 +72,27 @@ static void finish(const struct hm_search *s, const struct hm_point *reference, 
     p->cost = priced ? hm_search_expense(s, p) : -1;
 }
 
+/* Times and costs that are no numbers to plan with: nothing, or more than a double holds. */
+static int check_point(const struct hm_search *s, const struct hm_point *p, struct hm_err *err)
+{
+    bool time = isfinite(p->time_s) && p->time_s > 0;
+
+    if (time && isfinite(p->total_s) && isfinite(p->cost) && isfinite(p->speedup))
+        return 0;
+    if (p->time_s == 0)
+        hm_fail(err, HM_E_RANGE, "an iteration takes no time at all at n = %.0f", p->n);
+    else if (!time)
+        hm_fail(err, HM_E_RANGE, "an iteration takes %g s at n = %.0f", p->time_s, p->n);
+    else if (!isfinite(p->total_s))
+        hm_fail(err, HM_E_RANGE, "the whole job takes %g s at n = %.0f", p->total_s, p->n);
+    else
+        hm_fail(err, HM_E_RANGE, "the whole job costs %g at n = %.0f", p->cost, p->n);
+    hm_err_hint(err, "check the sizes, speeds and prices of the job and the cluster");
+    hm_err_field(err, time ? "iterations" : "compute");
+    hm_err_at(err, s->job->source, s->job->compute_line);
+    return HM_E_RANGE;
+}
+
 static size_t grid_count(double max_n, double per_node)
 {
     if (max_n <= per_node)
@@ -101,14 +122,12 @@ int hm_curve_init(struct hm_curve *curve, const struct hm_search *s, const struc
     int rc = hm_model_eval(model, curve->points, count, err);
     if (rc == 0)
         rc = hm_model_eval(model, &curve->reference, 1, err);
-    if (rc == 0 && curve->reference.time_s <= 0) {
-        rc =
-            hm_fail(err, HM_E_FORMULA, "an iteration takes no time at all at n = %g", s->reference);
-        hm_err_field(err, "compute");
-        hm_err_at(err, s->job->source, s->job->compute_line);
-    }
-    for (size_t i = 0; rc == 0 && i < count; i++)
+    if (rc == 0)
+        rc = check_point(s, &curve->reference, err);
+    for (size_t i = 0; rc == 0 && i < count; i++) {
         finish(s, &curve->reference, work, &curve->points[i]);
+        rc = check_point(s, &curve->points[i], err);
+    }
     if (rc == 0)
         finish(s, &curve->reference, work, &curve->reference);
     else

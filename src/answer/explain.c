@@ -277,12 +277,17 @@ int hm_answer_scenarios(struct hm_answer *a, const struct hm_search *s, const st
             fewest_within(a, c->points, c->count, c->reference.total_s / q->faster, "faster");
     if (q->work <= 0)
         return 0;
-    variant.work = q->work;
+    /* With weak scaling a worker's batch is fixed: more work is more iterations. */
+    variant.work = s->weak ? 1 : q->work;
     int rc = hm_model_new(s->job, s->cluster, &variant, &model, err);
     if (rc)
         return rc;
-    /* The iterations stay: it is the work of each that grows. */
+    /* Otherwise the iterations stay: it is the work of each that grows. */
     rc = hm_curve_init(&grown, s, model, 1, hm_search_max_n(s, &ceiling), err);
+    for (size_t i = 0; rc == 0 && s->weak && i < grown.count; i++) {
+        grown.points[i].total_s *= q->work;
+        grown.points[i].cost *= grown.points[i].cost > 0 ? q->work : 1;
+    }
     hm_model_free(model);
     if (rc)
         return rc;

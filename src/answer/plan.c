@@ -190,6 +190,8 @@ static enum hm_goal decide_goal(const struct hm_question *q)
 {
     if (q->goal != HM_GOAL_AUTO)
         return q->goal;
+    if (q->alpha >= 0 || q->beta >= 0)
+        return HM_GOAL_BALANCE;
     return q->deadline_s > 0 ? HM_GOAL_COST : HM_GOAL_TIME;
 }
 
@@ -305,7 +307,7 @@ static void add_note(struct hm_answer *a, const char *text)
 }
 
 static int fill_notes(struct hm_answer *a, const struct hm_search *s, const struct hm_model *model,
-                      struct hm_err *err)
+                      bool reference_fits, struct hm_err *err)
 {
     const struct hm_job *job = s->job;
     const char *note;
@@ -319,10 +321,18 @@ static int fill_notes(struct hm_answer *a, const struct hm_search *s, const stru
     for (size_t i = 0; i < 6 && (note = hm_model_note(model, i)); i++)
         add_note(a, copy(a, note));
     if (!a->whole_job && (s->question->deadline_s > 0 || s->question->budget >= 0))
-        add_note(a, "deadline and budget are for one iteration: the job gives no iterations or "
-                    "epochs");
-    if (s->question->deadline_s > 0 && !a->priced)
+        add_note(a, s->weak ? "deadline and budget are for the samples of one iteration at the "
+                              "reference: the job gives no iterations or epochs"
+                            : "deadline and budget are for one iteration: the job gives no "
+                              "iterations or epochs");
+    if ((s->question->deadline_s > 0 || s->goal != HM_GOAL_TIME) && !a->priced)
         add_note(a, "no price is known: the cheapest is the one with the fewest node-hours");
+    if (s->question->weak && job->scaling == HM_SCALING_STRONG && job->compute)
+        add_note(a, "weak scaling takes the compute formula as it stands: it must be the time of "
+                    "one worker's whole batch");
+    if (!reference_fits)
+        add_note(a, "the reference itself does not fit in memory: speedups are relative to a time "
+                    "that cannot be had");
     if (job->network && job->network->layer_count == 0 && !job->memory_needed && s->cluster &&
         s->cluster->node.memory_bytes > 0)
         add_note(a, "only totals of the network are known: activations are not in the memory");
@@ -373,6 +383,7 @@ static int fill_curve(struct hm_answer *a, const struct hm_search *s, const stru
     a->price_per_s = s->cluster ? s->cluster->node.price_per_s : -1;
     a->priced = a->price_per_s >= 0;
     a->accelerators = s->cluster ? s->cluster->node.accelerators : 1;
+    a->memory_bytes = s->cluster ? s->cluster->node.memory_bytes : 0;
     a->points = hm_arena_alloc(a->memory, c->count, sizeof(*a->points));
     if (!a->points)
         return hm_fail_nomem(err);
@@ -403,7 +414,7 @@ static int answer_in_full(struct plan *p, struct hm_err *err)
         if (rc == 0)
             rc = hm_answer_scenarios(a, s, &curve, err);
         if (rc == 0)
-            rc = fill_notes(a, s, model, err);
+            rc = fill_notes(a, s, model, curve.reference.fits, err);
         if (rc == 0 && a->best != HM_NONE && a->whole_job)
             a->iterations = hm_search_iterations(s, 1, a->points[a->best].n);
         hm_curve_release(&curve);

@@ -19,12 +19,19 @@ static bool agrees(double value, double published, double digits)
     return fabs(value - published) <= 0.5 * last * (1 + 1e-6);
 }
 
+/* The point of that n, by halving: points are in the order of n. */
 static const struct hm_point *point_at(const struct hm_answer *a, double n)
 {
-    for (size_t i = 0; i < a->point_count; i++)
-        if (a->points[i].n == n)
-            return &a->points[i];
-    return NULL;
+    size_t low = 0, high = a->point_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (a->points[middle].n < n)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < a->point_count && a->points[low].n == n ? &a->points[low] : NULL;
 }
 
 static double mape(const struct hm_answer *a, bool without_reference)
@@ -89,6 +96,37 @@ static int check_network(struct hm_validation *v, const struct hm_job *job, stru
     return 0;
 }
 
+static int off_the_curve(const struct hm_job *job, double n, const char *field, struct hm_err *err)
+{
+    hm_fail(err, HM_E_RANGE, "n = %g is not among the workers considered", n);
+    hm_err_hint(err, "they go up to cluster.max_nodes, in whole nodes");
+    hm_err_field(err, field);
+    hm_err_at(err, job->source, 0);
+    return HM_E_RANGE;
+}
+
+/* Figures can be compared only where there is a point, and errors only where there is a measure. */
+static int check_points(const struct hm_job *job, const struct hm_answer *a, struct hm_err *err)
+{
+    for (size_t i = 0; i < job->measured_count; i++)
+        if (!point_at(a, job->measured[i].n))
+            return off_the_curve(job, job->measured[i].n, "measured", err);
+    for (size_t i = 0; i < job->expect_count; i++) {
+        const struct hm_expect *e = &job->expect[i];
+        bool at_n = strcmp(e->what, "time") == 0 || strcmp(e->what, "speedup") == 0;
+        if (at_n && !point_at(a, e->n))
+            return off_the_curve(job, e->n, "expect", err);
+        if (strncmp(e->what, "mape", 4) == 0 && job->measured_count == 0) {
+            hm_fail(err, HM_E_MISSING, "'%s' needs measured speedups", e->what);
+            hm_err_hint(err, "give measured: {speedup: {1: 1, 2: 1.9}}");
+            hm_err_field(err, "expect");
+            hm_err_at(err, job->source, 0);
+            return HM_E_MISSING;
+        }
+    }
+    return 0;
+}
+
 static int check_figures(struct hm_validation *v, const struct hm_job *job, struct hm_err *err)
 {
     struct hm_question question = HM_QUESTION_INIT;
@@ -96,6 +134,8 @@ static int check_figures(struct hm_validation *v, const struct hm_job *job, stru
     if (job->expect_count == 0)
         return 0;
     int rc = hm_plan(job, NULL, 0, NULL, 0, &question, &v->answer, err);
+    if (rc == 0)
+        rc = check_points(job, v->answer, err);
     for (size_t i = 0; rc == 0 && i < job->expect_count; i++) {
         const struct hm_expect *e = &job->expect[i];
         add_check(v, e->what, e->n, figure(v->answer, e), e->value, e->digits);

@@ -142,7 +142,7 @@ const char *hm_suggest(const char *word, const char *(*next)(const void *context
         if (lc > SUGGEST_MAX)
             continue;
         size_t d = distance(word, length, candidate, lc);
-        size_t allowed = (length < lc ? length : lc) / 3 + 1;
+        size_t allowed = (length < lc ? length : lc) / 3;
         bool prefix = length >= 3 && lc > length && strncmp(word, candidate, length) == 0;
         if (prefix && d > allowed)
             d = allowed;

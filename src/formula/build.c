@@ -100,10 +100,10 @@ double hm__apply(enum hm__op op, double a, double b, double c)
         return floor(a);
     case HM__OP_ABS:
         return fabs(a);
-    case HM__OP_MIN:
-        return a < b ? a : b;
+    case HM__OP_MIN: /* what is not a number stays so, on either side */
+        return isnan(a) || a < b ? a : b;
     case HM__OP_MAX:
-        return a > b ? a : b;
+        return isnan(a) || a > b ? a : b;
     }
     return NAN;
 }

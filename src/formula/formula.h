@@ -20,6 +20,8 @@ struct hm_definition {
     int line;
 };
 
+enum { HM_DEFINITIONS_MAX = 256 };
+
 /* What names mean inside a formula. Borrowed during hm_formula_new only. */
 struct hm_scope {
     const char *source; /* for messages; may be NULL */

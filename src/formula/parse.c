@@ -9,6 +9,7 @@
  */
 #include "program.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -259,6 +260,8 @@ static int parse_number(struct parser *p)
     } else if ((letter(*p->at) || *p->at == '%' || (unsigned char)*p->at >= 0x80) &&
                !parse_unit(p, &factor, &dim))
         return fail_here(p, "unknown unit (or a missing *)");
+    if (!isfinite(value * factor))
+        return fail_here(p, "a number that is too large");
     return hm__build_const(p->formula, value * factor, dim, p->err);
 }
 
@@ -283,7 +286,10 @@ static int parse_power(struct parser *p)
     int base = parse_atom(p);
     if (base < 0 || !accept(p, "^"))
         return base;
+    if (++p->depth > DEPTH_MAX)
+        return fail_here(p, "nested too deeply");
     int exponent = parse_unary(p);
+    p->depth--;
     return exponent < 0 ? exponent : hm__build(p->formula, HM__OP_POW, base, exponent, -1, p->err);
 }
 
@@ -409,6 +415,17 @@ static int check_result(const struct hm_formula *f, const char *text, struct hm_
     return HM_E_UNIT;
 }
 
+/* A message about units was made without the text at hand: add it. */
+static void quote_formula(const struct parser *p, int code)
+{
+    struct hm_err *err = p->err;
+
+    if (code != HM_E_UNIT || !err || strchr(err->message, '\''))
+        return;
+    size_t used = strlen(err->message);
+    snprintf(err->message + used, sizeof(err->message) - used, " in '%.120s'", p->text);
+}
+
 /* wanted NULL: any dimension will do. */
 static int compile(const char *text, const struct hm_scope *scope, const struct hm_dim *wanted,
                    struct hm_formula **ret_formula, struct hm_err *err)
@@ -416,6 +433,8 @@ static int compile(const char *text, const struct hm_scope *scope, const struct 
     struct parser p = {.text = text, .at = text, .scope = scope, .err = err};
     int rc;
 
+    if (scope->definition_count > HM_DEFINITIONS_MAX)
+        return hm_fail(err, HM_E_LIMIT, "more than %d quantities in where:", HM_DEFINITIONS_MAX);
     if (strlen(text) > TEXT_MAX)
         return hm_fail(err, HM_E_LIMIT, "the formula is longer than %d characters", TEXT_MAX);
     p.formula = hm__calloc(1, sizeof(*p.formula));
@@ -429,8 +448,10 @@ static int compile(const char *text, const struct hm_scope *scope, const struct 
     skip(&p);
     if (rc >= 0 && *p.at)
         rc = unexpected(&p);
-    if (rc < 0)
+    if (rc < 0) {
+        quote_formula(&p, rc);
         goto out;
+    }
     p.formula->result = rc;
     rc = wanted ? check_result(p.formula, text, *wanted, err) : 0;
 out:

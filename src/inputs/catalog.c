@@ -10,14 +10,15 @@
 #include "readers.h"
 #include "text.h"
 
-struct document {
-    struct document *older;
-    struct hm_value *root;
+struct entry {
+    const char *name;
+    const struct hm_value *value;
 };
 
 struct hm_catalog {
     struct hm_arena *arena;
-    struct document *newest;
+    struct entry *entries[HM_CATALOG_KINDS]; /* in force, newest document first; in the arena */
+    size_t counts[HM_CATALOG_KINDS];
 };
 
 static const char *const sections[] = {"machines", "fabrics", "networks", "accelerators"};
@@ -43,20 +44,36 @@ static int check_document(struct hm_value *root, struct hm_err *err)
     return rc;
 }
 
+/* Put the entries of a new document before those there are, dropping what it hides. */
+static int list_entries(struct hm_catalog *catalog, enum hm_catalog_kind kind,
+                        const struct hm_value *section, struct hm_err *err)
+{
+    size_t count = section ? section->count : 0, old = catalog->counts[kind], used = count;
+    struct entry *entries = hm_arena_alloc(catalog->arena, count + old, sizeof(*entries));
+
+    if (!entries)
+        return hm_fail_nomem(err);
+    for (size_t i = 0; i < count; i++)
+        entries[i] = (struct entry){section->keys[i], &section->items[i]};
+    for (size_t i = 0; i < old; i++)
+        if (!hm_value_get(section, catalog->entries[kind][i].name))
+            entries[used++] = catalog->entries[kind][i];
+    catalog->entries[kind] = entries;
+    catalog->counts[kind] = used;
+    return 0;
+}
+
 int hm_catalog_add(struct hm_catalog *catalog, const char *text, size_t length, const char *source,
                    struct hm_err *err)
 {
-    struct document *document = hm_arena_alloc(catalog->arena, 1, sizeof(*document));
-    if (!document)
-        return hm_fail_nomem(err);
-    int rc = hm_value_parse(catalog->arena, text, length, source, &document->root, err);
+    struct hm_value *root;
+    int rc = hm_value_parse(catalog->arena, text, length, source, &root, err);
     if (rc == 0)
-        rc = check_document(document->root, err);
-    if (rc)
-        return rc;
-    document->older = catalog->newest;
-    catalog->newest = document;
-    return 0;
+        rc = check_document(root, err);
+    for (int kind = 0; rc == 0 && kind < HM_CATALOG_KINDS; kind++)
+        rc = list_entries(catalog, (enum hm_catalog_kind)kind, hm_value_get(root, sections[kind]),
+                          err);
+    return rc;
 }
 
 int hm_catalog_new(struct hm_catalog **ret_catalog, struct hm_err *err)
@@ -88,46 +105,21 @@ void hm_catalog_free(struct hm_catalog *catalog)
 const struct hm_value *hm__catalog_find(const struct hm_catalog *catalog, enum hm_catalog_kind kind,
                                         const char *name)
 {
-    for (const struct document *d = catalog->newest; d; d = d->older) {
-        const struct hm_value *entry = hm_value_get(hm_value_get(d->root, sections[kind]), name);
-        if (entry)
-            return entry;
-    }
+    for (size_t i = 0; i < catalog->counts[kind]; i++)
+        if (strcmp(catalog->entries[kind][i].name, name) == 0)
+            return catalog->entries[kind][i].value;
     return NULL;
-}
-
-/* Whether a newer document than d has an entry of that name. */
-static bool hidden(const struct hm_catalog *catalog, const struct document *d,
-                   enum hm_catalog_kind kind, const char *name)
-{
-    for (const struct document *n = catalog->newest; n != d; n = n->older)
-        if (hm_value_get(hm_value_get(n->root, sections[kind]), name))
-            return true;
-    return false;
 }
 
 const char *hm_catalog_name(const struct hm_catalog *catalog, enum hm_catalog_kind kind,
                             size_t index)
 {
-    for (const struct document *d = catalog->newest; d; d = d->older) {
-        const struct hm_value *section = hm_value_get(d->root, sections[kind]);
-        for (size_t i = 0; section && i < section->count; i++)
-            if (!hidden(catalog, d, kind, section->keys[i]) && index-- == 0)
-                return section->keys[i];
-    }
-    return NULL;
+    return index < catalog->counts[kind] ? catalog->entries[kind][index].name : NULL;
 }
 
 size_t hm_catalog_count(const struct hm_catalog *catalog, enum hm_catalog_kind kind)
 {
-    size_t count = 0;
-
-    for (const struct document *d = catalog->newest; d; d = d->older) {
-        const struct hm_value *section = hm_value_get(d->root, sections[kind]);
-        for (size_t i = 0; section && i < section->count; i++)
-            count += !hidden(catalog, d, kind, section->keys[i]);
-    }
-    return count;
+    return catalog->counts[kind];
 }
 
 struct name_list {

@@ -143,6 +143,8 @@ static int read_header(struct hm_csv *csv, struct hm_err *err)
 
     if (rc < 0)
         return rc;
+    if (rc == 1 && strncmp(csv->row.data, "\xef\xbb\xbf", 3) == 0)
+        csv->starts[0] = 3; /* a byte order mark, which spreadsheets leave */
     if (rc == 0 || (csv->count == 1 && csv->row.data[0] == '\0'))
         return fail(csv, err, HM_E_SYNTAX, "no header line");
     csv->columns = csv->count;

@@ -290,6 +290,8 @@ int hm_json_parse(struct hm_arena *arena, const char *text, size_t length, const
         hm_err_at(err, r.source, 0);
         return HM_E_LIMIT;
     }
+    if (length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
+        r.at += 3; /* a byte order mark, which some editors leave */
     int rc = read_value(&r, 1, root);
     skip(&r);
     if (rc == 0 && r.at < r.end)

@@ -482,6 +482,17 @@ int hm_read_tree(struct hm_arena *arena, const char *text, size_t length, const 
         hm_err_at(err, source, 0);
         return HM_E_MISSING;
     }
+    if (rc == 0 && root->kind == HM_VALUE_LIST) {
+        hm_fail(err, HM_E_TYPE, "a list stands here");
+        hm_err_hint(err, "write keys and values");
+        hm_err_at(err, source, root->line);
+        return HM_E_TYPE;
+    }
+    if (rc == 0 && count > 0 && root->kind == HM_VALUE_SCALAR && strchr(root->text, ' ')) {
+        hm_fail(err, HM_E_TYPE, "'%.60s' is neither keys and values nor a name", root->text);
+        hm_err_at(err, source, root->line);
+        return HM_E_TYPE;
+    }
     for (size_t i = 0; rc == 0 && i < count; i++)
         rc = hm_value_override(arena, root, overrides[i].text, err);
     if (rc == 0)

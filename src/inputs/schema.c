@@ -71,6 +71,14 @@ static int fail_range(struct hm_reader *reader, const struct hm_value *value,
     return HM_E_RANGE;
 }
 
+static int not_finite(struct hm_reader *reader, const struct hm_value *value,
+                      const struct hm_field *f)
+{
+    hm_reader_fail(reader, value, HM_E_RANGE, "'%s' is not a finite number", value->text);
+    hm_err_hint(reader->err, "write %s", hm_dim_example(f->dim));
+    return HM_E_RANGE;
+}
+
 static int read_quantity(struct hm_reader *reader, const struct hm_value *value,
                          const struct hm_field *f, double *out)
 {
@@ -81,8 +89,7 @@ static int read_quantity(struct hm_reader *reader, const struct hm_value *value,
         return rc;
     if (strcmp(value->text, ".nan") == 0 || strcmp(value->text, ".inf") == 0 ||
         strcmp(value->text, "-.inf") == 0)
-        return hm_reader_fail(reader, value, HM_E_RANGE, "'%s' is not a finite number",
-                              value->text);
+        return not_finite(reader, value, f);
     if ((rc = hm_quantity_parse(value->text, f->dim, &x, reader->err)))
         return hm_reader_place(reader, value, rc);
     if (!isfinite(x) || x < f->min || (f->above && x == f->min) || (f->max > 0 && x > f->max))
@@ -142,7 +149,7 @@ static int read_bool(struct hm_reader *reader, const struct hm_value *value, boo
 int hm_read_field(struct hm_reader *reader, const struct hm_value *value,
                   const struct hm_field *field, void *object)
 {
-    char *member = (char *)object + field->offset;
+    char *member = object ? (char *)object + field->offset : NULL;
     int rc;
 
     switch (field->kind) {

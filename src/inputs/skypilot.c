@@ -71,6 +71,12 @@ static struct machine *find_machine(struct importer *im, const char *name)
     for (im->last = 0; im->last < im->count; im->last++)
         if (strcmp(im->machines[im->last].name, name) == 0)
             return &im->machines[im->last];
+    if (im->count == HM_VALUE_ENTRIES) {
+        hm_fail(im->err, HM_E_LIMIT, "more than %d machines", HM_VALUE_ENTRIES);
+        hm_err_hint(im->err, "choose some of them with --region");
+        hm_err_at(im->err, hm_csv_source(im->csv), hm_csv_line(im->csv));
+        return NULL;
+    }
     if (im->count == im->room) {
         size_t room = im->room ? im->room * 2 : 256;
         struct machine *machines = hm__realloc(im->machines, room, sizeof(*machines));
@@ -104,7 +110,7 @@ static int read_row(struct importer *im, char **fields)
     }
     struct machine *m = find_machine(im, fields[im->instance]);
     if (!m)
-        return hm_fail_nomem(im->err);
+        return im->err && im->err->code ? im->err->code : hm_fail_nomem(im->err);
     m->accelerators = count;
     m->vcpus = vcpus;
     m->memory_gib = memory;
@@ -139,14 +145,16 @@ static int read_rows(struct importer *im, size_t *ret_rows)
     return rc;
 }
 
-/* Text in double quotes, which YAML reads as JSON does. */
+/* Text in double quotes, which YAML reads as JSON does; what is not ASCII is shown as '?'. */
 static void put_text(struct hm_text *out, const char *text)
 {
     hm_text_add(out, "\"");
     for (; *text; text++) {
         if (*text == '"' || *text == '\\')
             hm_text_add(out, "\\");
-        if ((unsigned char)*text >= 0x20)
+        if ((unsigned char)*text >= 0x80 || *text == 0x7f)
+            hm_text_add(out, "?");
+        else if ((unsigned char)*text >= 0x20)
             hm_text_add_n(out, text, 1);
     }
     hm_text_add(out, "\"");
@@ -194,7 +202,8 @@ static void put_unknown(struct hm_text *out, const struct machine *m,
                         const struct hm_value *accelerator)
 {
     static const char *const without[] = {"title", "source", "date", "price", NULL};
-    bool whole = m->accelerators >= 1 && m->accelerators == floor(m->accelerators);
+    bool whole = m->accelerators >= 1 && m->accelerators <= 1024 &&
+                 m->accelerators == floor(m->accelerators);
     char title[200] = "", part[100];
 
     if (m->accelerator)

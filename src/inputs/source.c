@@ -65,12 +65,13 @@ int hm_source_read(struct hm_source *s, char *buffer, size_t room, size_t *ret_l
                    struct hm_err *err)
 {
     int got = gzread(s->gz, buffer, (unsigned)(room > 1u << 30 ? 1u << 30 : room)), code = Z_OK;
-    const char *text = gzerror(s->gz, &code);
+    const char *text = gzerror(s->gz, &code), *colon = strrchr(text, ':');
 
     if (got < 0 || (got == 0 && code == Z_BUF_ERROR))
         return fail(s, err,
                     code == Z_BUF_ERROR ? "the compressed file is cut short"
                     : code == Z_ERRNO   ? strerror(errno)
+                    : colon             ? colon + 2 /* before it, a name of zlib's own */
                                         : text);
     *ret_length = (size_t)got;
     return 0;

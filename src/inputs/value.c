@@ -1,6 +1,7 @@
 /* The value tree: building it, looking things up, and overriding entries by path. */
 #include "value.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "err.h"
@@ -31,13 +32,6 @@ const char *hm_value_kind_name(const struct hm_value *value)
 int hm_value_append(struct hm_value_builder *b, const char *key, const struct hm_value *item,
                     struct hm_err *err)
 {
-    for (size_t i = 0; key && i < b->count; i++) {
-        if (strcmp(b->keys[i], key) == 0) {
-            hm_fail(err, HM_E_SYNTAX, "key '%.80s' stands twice", key);
-            hm_err_hint(err, "it first stands on line %d", b->items[i].line);
-            return HM_E_SYNTAX;
-        }
-    }
     if (b->count == HM_VALUE_ENTRIES)
         return hm_fail(err, HM_E_LIMIT, "more than %d entries in one place", HM_VALUE_ENTRIES);
     if (b->count == b->room) {
@@ -57,9 +51,50 @@ int hm_value_append(struct hm_value_builder *b, const char *key, const struct hm
     return 0;
 }
 
+struct keyed {
+    const char *key;
+    size_t index;
+};
+
+static int compare_keyed(const void *a, const void *b)
+{
+    const struct keyed *x = a, *y = b;
+    int order = strcmp(x->key, y->key);
+
+    return order ? order : x->index < y->index ? -1 : x->index > y->index;
+}
+
+/* Whether a key stands twice, by sorting: a file may hold thousands of them. */
+static int check_keys(const struct hm_value_builder *b, struct hm_err *err)
+{
+    struct keyed *order = hm__calloc(b->count, sizeof(*order));
+    int rc = 0;
+
+    if (!order)
+        return hm_fail_nomem(err);
+    for (size_t i = 0; i < b->count; i++)
+        order[i] = (struct keyed){b->keys[i], i};
+    qsort(order, b->count, sizeof(*order), compare_keyed);
+    for (size_t i = 1; rc == 0 && i < b->count; i++) {
+        if (strcmp(order[i].key, order[i - 1].key) != 0)
+            continue;
+        const struct hm_value *second = &b->items[order[i].index];
+        rc = hm_fail(err, HM_E_SYNTAX, "key '%.80s' stands twice", order[i].key);
+        hm_err_hint(err, "it first stands on line %d", b->items[order[i - 1].index].line);
+        hm_err_at(err, second->source, second->line);
+    }
+    hm__free(order);
+    return rc;
+}
+
 int hm_value_seal(struct hm_value_builder *b, struct hm_arena *arena, struct hm_value *value,
                   struct hm_err *err)
 {
+    if (value->kind == HM_VALUE_MAP) {
+        int rc = check_keys(b, err);
+        if (rc)
+            return rc;
+    }
     value->count = b->count;
     value->items = hm_arena_alloc(arena, b->count, sizeof(*value->items));
     value->keys = hm_arena_alloc(arena, b->count, sizeof(*value->keys));
@@ -177,7 +212,9 @@ int hm_value_override(struct hm_arena *arena, struct hm_value *root, const char 
             rc = hm_fail(err, HM_E_SYNTAX, "'%.80s' is not a path of keys", assignment);
         else
             rc = step_into(arena, &at, part, length, &last, err);
-        part += length + (part[length] == '.');
+        part += length;
+        if (*part == '.' && ++part == equals && rc == 0)
+            rc = hm_fail(err, HM_E_SYNTAX, "'%.80s' is not a path of keys", assignment);
     }
     if (rc == 0)
         rc = hm_yaml_parse(arena, equals + 1, strlen(equals + 1), "--set", &value, err);

@@ -13,7 +13,8 @@
 struct reader {
     yaml_parser_t parser;
     struct hm_arena *arena;
-    const char *source;
+    const char *source, *text;
+    size_t length;
     struct hm_err *err;
 };
 
@@ -24,9 +25,26 @@ static int fail_at(struct reader *r, int code, int line, const char *what)
     return code;
 }
 
+/* A part of YAML that is not plain data. */
+static int refuse(struct reader *r, int line, const char *what)
+{
+    fail_at(r, HM_E_SYNTAX, line, what);
+    hm_err_hint(r->err, "write the value out where it is needed");
+    return HM_E_SYNTAX;
+}
+
 static int line_of(const yaml_event_t *event)
 {
     return (int)event->start_mark.line + 1;
+}
+
+static size_t lines_before(const struct reader *r, size_t offset)
+{
+    size_t lines = 0;
+
+    for (size_t i = 0; i < offset && i < r->length; i++)
+        lines += r->text[i] == '\n';
+    return lines;
 }
 
 static int next_event(struct reader *r, yaml_event_t *event)
@@ -40,9 +58,10 @@ static int next_event(struct reader *r, yaml_event_t *event)
     const char *problem = r->parser.problem ? r->parser.problem : "not YAML";
     const char *context = r->parser.context ? r->parser.context : "";
     snprintf(what, sizeof(what), "not YAML: %s%s%s", problem, *context ? " " : "", context);
-    size_t line =
-        r->parser.problem_mark.line ? r->parser.problem_mark.line + 1 : r->parser.mark.line + 1;
-    fail_at(r, HM_E_SYNTAX, (int)line, what);
+    size_t line = r->parser.problem_mark.line ? r->parser.problem_mark.line : r->parser.mark.line;
+    if (r->parser.error == YAML_READER_ERROR) /* these come with an offset instead */
+        line = lines_before(r, r->parser.problem_offset);
+    fail_at(r, HM_E_SYNTAX, (int)line + 1, what);
     if (strstr(problem, "mapping values"))
         hm_err_hint(r->err, "a text with ': ' in it, such as a formula with ?:, needs quotes");
     return HM_E_SYNTAX;
@@ -57,6 +76,9 @@ static int read_text(struct reader *r, const yaml_event_t *event, const char **r
     const char *text = (const char *)event->data.scalar.value;
     size_t length = event->data.scalar.length;
 
+    if (event->data.scalar.tag)
+        return refuse(r, line_of(event), "tags are not supported");
+
     if (memchr(text, '\0', length))
         return fail_at(r, HM_E_SYNTAX, line_of(event), "a NUL character inside a value");
     *ret_text = hm_arena_strndup(r->arena, text, length);
@@ -67,8 +89,6 @@ static int read_scalar(struct reader *r, const yaml_event_t *event, struct hm_va
 {
     const yaml_scalar_style_t style = event->data.scalar.style;
 
-    if (event->data.scalar.tag)
-        return fail_at(r, HM_E_SYNTAX, line_of(event), "tags are not supported");
     value->quoted = style != YAML_PLAIN_SCALAR_STYLE;
     int rc = read_text(r, event, &value->text);
     if (rc)
@@ -122,10 +142,13 @@ static int read_node(struct reader *r, const yaml_event_t *event, int depth, str
     if (depth > HM_VALUE_DEPTH)
         return fail_at(r, HM_E_LIMIT, value->line, "nested too deeply");
     if (event->type == YAML_ALIAS_EVENT)
-        return fail_at(r, HM_E_SYNTAX, value->line, "aliases are not supported");
+        return refuse(r, value->line, "aliases are not supported");
     if (event->type == YAML_SCALAR_EVENT)
         return read_scalar(r, event, value);
     bool map = event->type == YAML_MAPPING_START_EVENT;
+    bool list = event->type == YAML_SEQUENCE_START_EVENT;
+    if ((map && event->data.mapping_start.tag) || (list && event->data.sequence_start.tag))
+        return refuse(r, value->line, "tags are not supported");
     if (!map && event->type != YAML_SEQUENCE_START_EVENT)
         return fail_at(r, HM_E_SYNTAX, value->line, "nothing to read");
     value->kind = map ? HM_VALUE_MAP : HM_VALUE_LIST;
@@ -167,7 +190,7 @@ static int read_document(struct reader *r, struct hm_value *root)
 int hm_yaml_parse(struct hm_arena *arena, const char *text, size_t length, const char *source,
                   struct hm_value **ret_value, struct hm_err *err)
 {
-    struct reader r = {.arena = arena, .err = err};
+    struct reader r = {.arena = arena, .text = text, .length = length, .err = err};
     struct hm_value *root = hm_arena_alloc(arena, 1, sizeof(*root));
 
     r.source = source ? hm_arena_strdup(arena, source) : "";

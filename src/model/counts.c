@@ -17,11 +17,12 @@
 #include "err.h"
 #include "memory.h"
 
-enum { ROWS_MAX = 100000 };
+enum { ROWS_MAX = 10000, VISITS_MAX = 1000000 };
 
 struct counter {
     struct hm_counts *counts;
     size_t room;
+    size_t visits; /* layers walked over, those without a row too: repeats of repeats must end */
     const char *source;
     struct hm_err *err;
 };
@@ -44,7 +45,7 @@ static int add_row(struct counter *c, const struct hm_layer *layer, const struct
     struct hm_counts *counts = c->counts;
 
     if (counts->layer_count == ROWS_MAX)
-        return fail(c, layer, "the network unrolls to more than 100000 layers");
+        return fail(c, layer, "the network unrolls to more than 10000 layers");
     if (counts->layer_count == c->room) {
         size_t room = c->room ? c->room * 2 : 64;
         struct hm_count *layers = hm__realloc(counts->layers, room, sizeof(*layers));
@@ -53,8 +54,10 @@ static int add_row(struct counter *c, const struct hm_layer *layer, const struct
         counts->layers = layers;
         c->room = room;
     }
-    if (!isfinite(row->parameters) || row->parameters > 1e18 || row->multiply_adds > 1e24)
+    if (!(row->parameters <= 1e18))
         return fail(c, layer, "more than 1e18 parameters");
+    if (!(row->multiply_adds <= 1e24) || !(row->outputs <= 1e24))
+        return fail(c, layer, "more than 1e24 multiply-adds or values a sample");
     counts->layers[counts->layer_count++] = *row;
     counts->parameters += row->parameters;
     counts->multiply_adds += row->multiply_adds;
@@ -251,6 +254,8 @@ static int count_layer(struct counter *c, const struct hm_layer *l, struct hm_sh
 {
     int rc = 0;
 
+    if (++c->visits > VISITS_MAX)
+        return fail(c, l, "repeats of repeats without end");
     switch (l->kind) {
     case HM_LAYER_RESIDUAL:
         return count_residual(c, l, shape);
@@ -259,7 +264,7 @@ static int count_layer(struct counter *c, const struct hm_layer *l, struct hm_sh
     case HM_LAYER_BRANCH:
         return count_layers(c, l->children, l->child_count, shape);
     case HM_LAYER_REPEAT:
-        for (double i = 0; rc == 0 && l->child_count > 0 && i < l->times; i++)
+        for (double i = 0; rc == 0 && i < l->times; i++)
             rc = count_layers(c, l->children, l->child_count, shape);
         return rc;
     default:
@@ -271,6 +276,9 @@ static int count_layers(struct counter *c, const struct hm_layer *layers, size_t
                         struct hm_shape *shape)
 {
     int rc = 0;
+
+    if (count == 0)
+        c->visits++; /* so that repeats of nothing end as well */
 
     for (size_t i = 0; rc == 0 && i < count; i++)
         rc = count_layer(c, &layers[i], shape);

@@ -14,6 +14,8 @@
 #include "err.h"
 #include "memory.h"
 
+enum { LOOK_BACK = 256 };
+
 static bool same_cost(const struct hm_layer_cost *a, const struct hm_layer_cost *b)
 {
     return a->flop_s == b->flop_s && a->moved_s == b->moved_s && a->weight_s == b->weight_s &&
@@ -22,7 +24,9 @@ static bool same_cost(const struct hm_layer_cost *a, const struct hm_layer_cost 
 
 static void add_cost(struct hm_layer_costs *costs, const struct hm_layer_cost *cost)
 {
-    for (size_t i = 0; i < costs->count; i++) {
+    /* Repeated blocks are short: looking back a little finds what there is to find. */
+    for (size_t i = costs->count > LOOK_BACK ? costs->count - LOOK_BACK : 0; i < costs->count;
+         i++) {
         if (same_cost(&costs->layers[i], cost)) {
             costs->layers[i].times++;
             return;
@@ -39,10 +43,10 @@ static struct hm_layer_cost cost_of(const struct hm_count *l, double flops, doub
 
     cost.backward = l->multiply_adds > 0 ? HM_TRAINING_PASSES - 1 : 1;
     cost.bytes = l->parameters * weight_bytes;
+    cost.start_s = kernel_overhead_s;
     if (memory_bandwidth > 0) {
         cost.moved_s = (l->inputs + l->outputs) * weight_bytes / memory_bandwidth;
         cost.weight_s = l->parameters * weight_bytes / memory_bandwidth;
-        cost.start_s = kernel_overhead_s;
     }
     return cost;
 }
@@ -76,7 +80,7 @@ int hm_layer_costs_init(struct hm_layer_costs *costs, const struct hm_counts *co
     for (size_t i = counts->layer_count; i-- > 0;) {
         struct hm_layer_cost cost =
             cost_of(&counts->layers[i], flops, memory_bandwidth, kernel_overhead_s, weight_bytes);
-        if (cost.flop_s == 0 && cost.moved_s == 0 && cost.bytes == 0)
+        if (cost.flop_s == 0 && cost.moved_s == 0 && cost.start_s == 0 && cost.bytes == 0)
             continue;
         add_cost(costs, &cost);
         if (fill_stage(&costs->stages[costs->messages], &cost))

@@ -135,10 +135,9 @@ static int set_network(struct hm_model *m, struct hm_err *err)
     m->memory_per_sample = m->counts->outputs * weight;
     if (job->compute || m->counts->layer_count == 0)
         return 0;
-    bool roofline = c->roofline && c->node.memory_bandwidth_bytes_per_s > 0;
     return hm_layer_costs_init(&m->costs, m->counts, m->flops,
-                               roofline ? c->node.memory_bandwidth_bytes_per_s : 0,
-                               c->node.kernel_overhead_s, weight, err);
+                               c->roofline ? c->node.memory_bandwidth_bytes_per_s : 0,
+                               c->roofline ? c->node.kernel_overhead_s : 0, weight, err);
 }
 
 static void set_symbols(struct hm_model *m)
@@ -277,7 +276,8 @@ static int eval_formula(const struct hm_model *m, const struct hm_formula *f, co
         if (values[i] >= 0 && isfinite(values[i]))
             continue;
         rc = hm_fail(err, HM_E_FORMULA, "the formula gives %g at n = %g", values[i], space->n[i]);
-        hm_err_hint(err, "it must be 0 or more for every n up to the largest considered");
+        hm_err_hint(err,
+                    "it must be 0 or more for every n; --max-n or cluster.max_nodes limit them");
         hm_err_field(err, field);
         hm_err_at(err, m->job->source, line);
     }

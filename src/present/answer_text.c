@@ -67,7 +67,7 @@ static void add_speedup(struct hm_text *out, const struct hm_answer *a, const st
     char number[HM_SHOWN], reference[HM_SHOWN] = "one";
 
     if (a->reference != 1)
-        snprintf(reference, sizeof(reference), "%g", a->reference);
+        snprintf(reference, sizeof(reference), "%.0f", a->reference);
     if (p->n == a->reference)
         return;
     if (p->speedup >= 1)
@@ -82,9 +82,9 @@ static void add_point(struct hm_text *out, const struct hm_answer *a, const stru
 {
     char time[HM_SHOWN];
 
-    hm_text_addf(out, "%g worker%s", p->n, plural(p->n));
+    hm_text_addf(out, "%.0f worker%s", p->n, plural(p->n));
     if (a->accelerators > 1)
-        hm_text_addf(out, " (%g node%s of %g)", p->nodes, plural(p->nodes), a->accelerators);
+        hm_text_addf(out, " (%.0f node%s of %.0f)", p->nodes, plural(p->nodes), a->accelerators);
     hm_text_addf(out, ": %s an iteration", hm_show_time(p->time_s, time));
     add_speedup(out, a, p);
 }
@@ -104,7 +104,7 @@ static void say_whole(struct hm_text *out, const struct hm_answer *a, const stru
     } else if (a->priced) {
         hm_text_addf(&line, "%s an iteration", hm_show_money(p->cost, money));
         if (a->scaling == HM_SCALING_WEAK)
-            hm_text_addf(&line, "'s samples at %g", a->reference);
+            hm_text_addf(&line, "'s samples at %.0f", a->reference);
         hm_render_line(out, style, "cost", line.data ? line.data : "");
     }
     hm_text_release(&line);
@@ -135,10 +135,10 @@ static void say_knee(struct hm_text *out, const struct hm_answer *a, const struc
     double cost = k->nodes * k->total_s / (b->nodes * b->total_s);
     double speed = b->total_s / k->total_s;
     if (speed <= 1)
-        hm_text_addf(&line, "%g worker%s reach%s %.0f %% of that speed at %.0f %% of the cost",
+        hm_text_addf(&line, "%.0f worker%s reach%s %.0f %% of that speed at %.0f %% of the cost",
                      k->n, plural(k->n), k->n == 1 ? "es" : "", 100 * speed, 100 * cost);
     else
-        hm_text_addf(&line, "%g workers are %sx as fast at %.0f %% of the cost", k->n,
+        hm_text_addf(&line, "%.0f workers are %sx as fast at %.0f %% of the cost", k->n,
                      hm_show_number(speed, number), 100 * cost);
     hm_render_line(out, style, "knee", line.data ? line.data : "");
     hm_text_release(&line);
@@ -151,18 +151,18 @@ static void say_range(struct hm_text *out, const struct hm_answer *a, const stru
     char number[HM_SHOWN];
 
     if (a->plateau_to > a->plateau_from) {
-        hm_text_addf(&line, "%g to %g workers are within 5 %% of the best %s", a->plateau_from,
+        hm_text_addf(&line, "%.0f to %.0f workers are within 5 %% of the best %s", a->plateau_from,
                      a->plateau_to, goals[a->goal]);
         hm_render_line(out, style, "as good", line.data ? line.data : "");
         hm_text_release(&line);
     }
     if (a->beyond_n > 0) {
-        hm_text_addf(&line, "%g workers would reach %sx", a->beyond_n,
+        hm_text_addf(&line, "%.0f workers would reach %sx", a->beyond_n,
                      hm_show_number(a->beyond_speedup, number));
         hm_render_line(out, style, "no ceiling", line.data ? line.data : "");
     } else if (a->at_ceiling) {
         hm_text_addf(&line,
-                     "%g workers are the most that were looked at, and more may be faster: "
+                     "%.0f workers are the most that were looked at, and more may be faster: "
                      "raise --max-n",
                      a->points[a->best].n);
         hm_render_line(out, style, "ceiling", line.data ? line.data : "");
@@ -180,7 +180,7 @@ static void say_help(struct hm_text *out, const struct hm_answer *a, const struc
         char time[HM_SHOWN], gain[HM_SHOWN];
         if (h->gain < 1.02)
             continue;
-        hm_text_addf(&line, "%s %s %g worker%s, %s an iteration: %sx the speed", h->what,
+        hm_text_addf(&line, "%s %s %.0f worker%s, %s an iteration: %sx the speed", h->what,
                      style->unicode ? "\xe2\x86\x92" : "->", h->n, plural(h->n),
                      hm_show_time(h->time_s, time), hm_show_number(h->gain, gain));
         hm_render_line(out, style, label, line.data ? line.data : "");
@@ -221,7 +221,7 @@ static void say_asked(struct hm_text *out, const struct hm_answer *a, const stru
     }
     if (a->work != HM_NONE) {
         snprintf(lead, sizeof(lead),
-                 "for %sx the work in the time of %g: ", hm_show_number(a->question.work, number),
+                 "for %sx the work in the time of %.0f: ", hm_show_number(a->question.work, number),
                  a->reference);
         say_point(out, a, style, "more work", &a->work_points[a->work], lead);
     }
@@ -237,10 +237,17 @@ static void say_miss(struct hm_text *out, const struct hm_answer *a, const struc
         return;
     const struct hm_point *p = work ? &a->work_points[a->nearest] : &a->points[a->nearest];
     hm_show_number(a->nearest_gap, number);
-    if (a->nearest_gap > 1 && a->status == HM_STATUS_UNREACHED)
+    if (a->nearest_gap > 1 && isfinite(a->nearest_gap) && a->status == HM_STATUS_UNREACHED)
         hm_text_addf(&line, "%sx over: ", number);
     say_point(out, a, style, "nearest miss", p, line.data ? line.data : "");
     hm_text_release(&line);
+    if (strcmp(a->missed, "memory") == 0 && a->memory_bytes > 0) {
+        char need[HM_SHOWN], have[HM_SHOWN];
+        hm_text_addf(&line, "a worker there needs %s and has %s",
+                     hm_show_bytes(p->memory_bytes, need), hm_show_bytes(a->memory_bytes, have));
+        hm_render_line(out, style, "memory", line.data ? line.data : "");
+        hm_text_release(&line);
+    }
 }
 
 static const char *miss_sentence(const struct hm_answer *a)
@@ -310,7 +317,7 @@ static void say_ranking(struct hm_text *out, const struct hm_answer *a,
                  "machine", "scheme", "n", "iteration", "total", "cost", dim(style, false));
     for (size_t i = 0; i < a->rank_count; i++) {
         const struct hm_rank *r = &a->ranking[i];
-        hm_text_addf(out, "  %-*s  %-18s %7g", (int)widest, r->machine ? r->machine : "",
+        hm_text_addf(out, "  %-*s  %-18s %7.0f", (int)widest, r->machine ? r->machine : "",
                      r->scheme ? r->scheme : "", r->n);
         hm_text_addf(out, " %10s", hm_show_time(r->time_s, time));
         hm_text_addf(out, " %10s", hm_show_time(r->total_s, time));

@@ -42,7 +42,7 @@ void hm_render_table(struct hm_text *out, const struct hm_answer *a, const struc
         if (!in_table(a, i, last))
             continue;
         last = p->n;
-        hm_text_addf(out, "%7g %10s %10s %11s %8s %8.0f %% %9s%s%s\n", p->n,
+        hm_text_addf(out, "%7.0f %10s %10s %11s %8s %8.0f %% %9s%s%s\n", p->n,
                      hm_show_time(p->time_s, time), hm_show_time(p->compute_s, compute),
                      hm_show_time(p->communicate_s, talk), hm_show_number(p->speedup, speedup),
                      100 * p->efficiency, p->cost < 0 ? "" : hm_show_money(p->cost, cost),
@@ -136,7 +136,7 @@ static void put_canvas(struct hm_text *out, const struct canvas *c)
     hm_text_add(out, c->unicode ? "\xe2\x94\x94" : "+");
     hm_text_repeat(out, c->unicode ? "\xe2\x94\x80" : "-", c->columns);
     hm_text_addf(out, "\n%*s1", MARGIN, "");
-    snprintf(number, sizeof(number), "%g", c->max_n);
+    snprintf(number, sizeof(number), "%.0f", c->max_n);
     hm_text_addf(out, "%*s\n", (int)c->columns - 1, number);
 }
 
@@ -207,7 +207,7 @@ static void draw_split(struct hm_text *out, const struct hm_answer *a, const str
         double compute = fmin(p->compute_s, p->time_s);
         size_t whole = (size_t)lround(p->time_s / longest * (double)columns);
         size_t first = (size_t)lround(compute / longest * (double)columns);
-        hm_text_addf(out, "%*g ", MARGIN - 2, p->n);
+        hm_text_addf(out, "%*.0f ", MARGIN - 2, p->n);
         hm_text_add(out, style->unicode ? "\xe2\x94\x82" : "|");
         hm_text_repeat(out, full, first);
         hm_text_repeat(out, light, whole > first ? whole - first : 0);

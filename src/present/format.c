@@ -87,7 +87,9 @@ const char *hm_show_flops(double flops, char *text)
 
 const char *hm_show_money(double amount, char *text)
 {
-    if (amount >= 1000)
+    if (amount >= 1e12)
+        snprintf(text, HM_SHOWN, "$%.3g", amount);
+    else if (amount >= 1000)
         snprintf(text, HM_SHOWN, "$%.0f", amount);
     else if (amount >= 0.995 || amount == 0)
         snprintf(text, HM_SHOWN, "$%.2f", amount);

@@ -14,8 +14,7 @@ static bool ends_with(const char *text, const char *end)
     return a > b && strcmp(text + a - b, end) == 0;
 }
 
-/* A text inside single quotes of gnuplot's; a quote is written twice, lines end the script. */
-static void add_quoted(struct hm_text *out, const char *text)
+void hm_gnuplot_quote(struct hm_text *out, const char *text)
 {
     hm_text_add(out, "'");
     for (; *text; text++) {
@@ -30,6 +29,10 @@ static void add_quoted(struct hm_text *out, const char *text)
 int hm_gnuplot_output(struct hm_text *out, const char *file, double width, double height,
                       struct hm_err *err)
 {
+    if (file && file[0] == '|') { /* gnuplot would start a program */
+        hm_fail(err, HM_E_UNSUPPORTED, "'%.80s' is not the name of a file", file);
+        return HM_E_UNSUPPORTED;
+    }
     if (file && ends_with(file, ".svg"))
         hm_text_addf(out, "set terminal svg size %g,%g font 'sans,13' background '#ffffff'\n",
                      width, height);
@@ -44,7 +47,7 @@ int hm_gnuplot_output(struct hm_text *out, const char *file, double width, doubl
         return HM_E_UNSUPPORTED;
     }
     hm_text_add(out, "set output ");
-    add_quoted(out, file);
+    hm_gnuplot_quote(out, file);
     hm_text_add(out, "\n");
     return 0;
 }
@@ -80,7 +83,8 @@ static void plot_speedup(struct hm_text *out, const struct hm_answer *a)
 {
     char number[HM_SHOWN];
 
-    hm_text_addf(out, "set key right bottom\nset xlabel 'workers'\nset ylabel 'speedup over %g'\n",
+    hm_text_addf(out,
+                 "set key right bottom\nset xlabel 'workers'\nset ylabel 'speedup over %.0f'\n",
                  a->reference);
     hm_text_add(out, "plot $curve using 1:2 with lines lw 2 lc rgb '#1f6fb4' title 'model'");
     if (a->measured_count)
@@ -89,12 +93,12 @@ static void plot_speedup(struct hm_text *out, const struct hm_answer *a)
     if (a->knee != HM_NONE && a->knee != a->best)
         hm_text_addf(out,
                      ", $knee using 1:2 with points pt 4 ps 1.6 lw 2 lc rgb '#2c8a3d' "
-                     "title 'knee, %g'",
+                     "title 'knee, %.0f'",
                      a->points[a->knee].n);
     if (a->best != HM_NONE)
         hm_text_addf(out,
                      ", $best using 1:2 with points pt 13 ps 2 lc rgb '#c8381e' "
-                     "title 'best, %g: %sx'",
+                     "title 'best, %.0f: %sx'",
                      a->points[a->best].n, hm_show_number(a->points[a->best].speedup, number));
     hm_text_add(out, "\n");
 }
@@ -134,7 +138,7 @@ int hm_render_gnuplot(struct hm_text *out, const struct hm_answer *a, const char
     hm_text_add(out, "set multiplot layout 1,2");
     if (a->job) {
         hm_text_add(out, " title ");
-        add_quoted(out, a->job);
+        hm_gnuplot_quote(out, a->job);
         hm_text_add(out, " noenhanced");
     }
     hm_text_add(out, "\n");

@@ -25,6 +25,8 @@ void hm_render_wrapped(struct hm_text *out, const struct hm_style *style, const 
 void hm_render_line(struct hm_text *out, const struct hm_style *style, const char *label,
                     const char *text);
 
+/* A text inside single quotes of gnuplot's; a quote is written twice, lines are left out. */
+void hm_gnuplot_quote(struct hm_text *out, const char *text);
 /* The gnuplot lines that choose terminal and output by the ending of a file name. */
 int hm_gnuplot_output(struct hm_text *out, const char *file, double width, double height,
                       struct hm_err *err);

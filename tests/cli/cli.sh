@@ -104,6 +104,24 @@ check "--no-chart on a terminal" sh -c "! script -qec 'howmany plan $fig2 --no-c
 check "a narrow terminal" sh -c "[ \$(script -qec 'COLUMNS=44 TERM=dumb howmany plan $fig2' /dev/null </dev/null | tr -d '\\r' | wc -L) -le 44 ]"
 check "plain ASCII without UTF-8" sh -c "! LC_ALL=C howmany plan $fig2 --table | LC_ALL=C grep -q '[^ -~]'"
 
+# words that reach gnuplot must stay words
+mkdir "$work/plots" && cp $fig2 "$work/plots/x'; system('touch PWNED') #.yaml"
+check "a file name is no gnuplot command" sh -c "cd '$work/plots' && howmany validate ./x*.yaml --plot v.svg && [ ! -e PWNED ] && [ -s v.svg ]"
+expect "a plot is no pipe" 2 "is not the name of a file" howmany plan $fig2 --plot "|touch $work/PWNED.svg"
+expect "a plot that cannot be written" 2 "could not make" howmany plan $fig2 --plot "$work/nowhere/p.svg"
+expect "version to a full disk" 2 "cannot write" sh -c "howmany version >/dev/full"
+expect "help to a full disk" 2 "cannot write" sh -c "howmany help >/dev/full"
+expect "an unknown letter" 2 "there is no option '-x'" howmany plan -xj $fig2
+echo "hello world" >"$work/text.yaml"
+expect "a text is no job" 2 "neither keys and values nor a name" howmany plan "$work/text.yaml" --set compute=10/n --set communicate=none
+json "a weight asks for the balance" '.goal == "balance" and .alpha == 1 and .beta > 0' howmany plan examples/gpt2.yaml --alpha 1 --json
+expect "memory: what is needed and what is there" 1 "a worker there needs" howmany plan examples/gpt2.yaml --set cluster.memory='1 GB'
+expect "a reference that does not fit is noted" 0 "the reference itself does not fit" howmany plan examples/gpt2.yaml
+sed 's/n: 15/n: 150/' examples/fig1.yaml >"$work/off.yaml"
+expect "a figure off the curve" 2 "n = 150 is not among the workers considered" howmany validate "$work/off.yaml"
+printf 'compute: 1/n\ncommunicate: none\nexpect: [{what: mape, value: 3}]\n' >"$work/mape.yaml"
+expect "an error without measures" 2 "needs measured speedups" howmany validate "$work/mape.yaml"
+
 # catalog
 check "at least 40 machines" sh -c '[ $(howmany catalog list machines --names | wc -l) -ge 40 ]'
 expect "one machine" 0 "price an hour" howmany catalog show p4d.24xlarge
@@ -122,6 +140,10 @@ expect "import into your own catalog" 0 "2 machines" howmany catalog import "$wo
 json "imported prices count" '.price_per_h == 0.5 and .flops_32 > 0' howmany catalog show m5.4xlarge --json
 json "unknown stays unknown" '.price_per_h == null and .flops_32 == null' howmany catalog show q.small --json
 expect "a machine without a speed says so" 2 "has no flops for 32 bit" howmany plan examples/resnet50.yaml --set precision=32 --on q.small --network 10gbe
+expect "a second import says that it replaces" 0 "(replaced): 1 with hardware" howmany catalog import "$work/vms.csv"
+mkdir "$work/gcp" && cp "$work/vms.csv" "$work/gcp/vms.csv"
+expect "price lists are told apart by folder" 0 "/gcp.yaml" howmany catalog import "$work/gcp/vms.csv"
+rm "$HOME/.local/share/howmany/catalog/gcp.yaml"
 expect "import to standard output" 0 "q.small" howmany catalog import "$work/vms.csv" --output -
 expect "import of no such region" 2 "no machine in region 'there'" howmany catalog import "$work/vms.csv" --region there
 rm -rf "$HOME/.local"

@@ -322,6 +322,51 @@ static void weak_scaling_counts_instances(void **state)
     hm_job_free(job);
 }
 
+/* With weak scaling more work is more iterations: the same as being that much faster. */
+static void more_work_with_weak_scaling(void **state)
+{
+    struct hm_job *job = parse_job("compute: 2\ncommunicate: 0.1*log2(n)\nscaling: weak\n"
+                                   "cluster: {max_nodes: 64}\n");
+    struct hm_question q = question();
+
+    (void)state;
+    q.faster = q.work = 5;
+    struct hm_answer *a = ask(job, &q);
+    assert_int_equal(a->status, HM_STATUS_OK);
+    assert_near(a->work_points[a->work].n, a->points[a->faster].n, 0);
+    assert_near(a->work_points[a->work].total_s, 5 * a->points[a->faster].total_s, 1e-14);
+    hm_answer_free(a);
+    hm_job_free(job);
+}
+
+static void what_is_free_is_taken_fast(void **state)
+{
+    struct hm_job *job = parse_job("compute: 8/n\ncommunicate: 0.1*n\n"
+                                   "cluster: {price: $0/h, max_nodes: 16}\n");
+    struct hm_question q = question();
+
+    (void)state;
+    q.deadline_s = 7;
+    struct hm_answer *a = ask(job, &q);
+    assert_near(a->points[a->best].n, 9, 0);
+    assert_int_equal(a->pareto_count, 1);
+    assert_int_equal(a->pareto[0], a->best);
+    hm_answer_free(a);
+    q.budget = 0;
+    q.deadline_s = 0;
+    a = ask(job, &q);
+    assert_int_equal(a->status, HM_STATUS_OK);
+    hm_answer_free(a);
+    hm_job_free(job);
+    job = parse_job(priced); /* nothing is free here: the cheapest is nearest */
+    a = ask(job, &q);
+    assert_int_equal(a->status, HM_STATUS_UNREACHED);
+    for (size_t i = 0; i < a->point_count; i++)
+        assert_true(a->points[a->nearest].cost <= a->points[i].cost);
+    hm_answer_free(a);
+    hm_job_free(job);
+}
+
 static void nodes_are_rented_whole(void **state)
 {
     struct hm_job *job = parse_job("compute: 8/n\ncommunicate: none\n"
@@ -638,6 +683,8 @@ int main(void)
         cmocka_unit_test(quantities_of_formulas_help_too),
         cmocka_unit_test(faster_and_more_work),
         cmocka_unit_test(weak_scaling_counts_instances),
+        cmocka_unit_test(more_work_with_weak_scaling),
+        cmocka_unit_test(what_is_free_is_taken_fast),
         cmocka_unit_test(nodes_are_rented_whole),
         cmocka_unit_test(machines_and_schemes_are_ranked),
         cmocka_unit_test(figures_of_examples_agree),

@@ -113,7 +113,11 @@ static void impossible_layers_are_named(void **state)
          "layer 'residual': the two ways have different shapes", 5},
         {"batch: 1\nnetwork:\n  input: 10\n  layers:\n    - repeat: {times: 1000, layers: [repeat: "
          "{times: 1000, layers: [relu]}]}\n",
-         "layer 'relu': the network unrolls to more than 100000 layers", 5},
+         "layer 'relu': the network unrolls to more than 10000 layers", 5},
+        {"batch: 1\nnetwork:\n  input: 5\n  layers:\n    - repeat: {times: 1000, layers: [repeat: "
+         "{times: 1000, layers: [repeat: {times: 1000, layers: [repeat: {times: 1000, layers: "
+         "[flatten]}]}]}]}\n",
+         "layer 'flatten': repeats of repeats without end", 5},
         {"batch: 1\nnetwork:\n  input: {sequence: 4, width: 10}\n  layers:\n"
          "    - attention: {heads: 3}\n",
          "layer 'attention': heads must divide the width", 5},

@@ -17,10 +17,12 @@ static struct hm_csv *open_text(const char *text)
 
 static void fields_quotes_and_line_ends(void **state)
 {
-    struct hm_csv *csv = open_text("a,b,c\r\n1,\"x, \"\"y\"\"\nz\",3\n\n,,\n4,5,6");
+    struct hm_csv *csv = open_text("\xef\xbb\xbf"
+                                   "a,b,c\r\n1,\"x, \"\"y\"\"\nz\",3\n\n,,\n4,5,6");
     char **f;
 
     (void)state;
+    assert_int_equal(hm_csv_column(csv, "a"), 0);
     assert_int_equal(hm_csv_column(csv, "b"), 1);
     assert_int_equal(hm_csv_column(csv, "d"), -1);
     assert_int_equal(hm_csv_next(csv, &f, NULL), 1);

@@ -149,16 +149,17 @@ static void mistakes_are_explained(void **state)
          "did you mean sqrt? Other names are given in where:"},
         {"2 n", "unknown unit (or a missing *) at column 3 of '2 n'", NULL},
         {"min(n)", "unexpected ')' at column 6 of 'min(n)'", NULL},
-        {"1 s + 1 GB", "+: s and byte do not go together", NULL},
-        {"log2(1 s)", "a logarithm needs a plain number, not s",
+        {"1 s + 1 GB", "+: s and byte do not go together in '1 s + 1 GB'", NULL},
+        {"log2(1 s)", "a logarithm needs a plain number, not s in 'log2(1 s)'",
          "divide by a quantity of the same unit first"},
         {"6*n/(1 Gflop/s)", "'6*n/(1 Gflop/s)' gives s/flop, not s",
          "give the work a unit, as in 6 flop * W"},
         {"64*n/(1 Gbit/s)", "'64*n/(1 Gbit/s)' gives s/byte, not s",
          "give the message a unit, as in 32 bit * W"},
         {"n ? 1", "something is missing at column 6 of 'n ? 1'", NULL},
-        {"sqrt(1 s)", "sqrt of s has no unit", NULL},
-        {"(2 s)^n", "a quantity with a unit can only be raised to a small whole power", NULL},
+        {"sqrt(1 s)", "sqrt of s has no unit in 'sqrt(1 s)'", NULL},
+        {"(2 s)^n", "a quantity with a unit can only be raised to a small whole power in '(2 s)^n'",
+         NULL},
         {"1..2", "unexpected '.' at column 3 of '1..2'", NULL},
     };
 
@@ -203,7 +204,7 @@ static void circles_and_depth_end(void **state)
                                    .definition_count = 2};
     struct hm_formula *f;
     struct hm_err err = {0};
-    char deep[2000];
+    char deep[2001];
 
     (void)state;
     assert_int_equal(hm_formula_new("x", &scope, HM_DIM_TIME, &f, &err), HM_E_FORMULA);
@@ -220,6 +221,45 @@ static void circles_and_depth_end(void **state)
     assert_int_equal(hm_formula_new(deep, &plain, HM_DIM_TIME, &f, &err), HM_E_FORMULA);
     err = (struct hm_err){0};
     assert_int_equal(hm_scope_check(&scope, &err), HM_E_FORMULA);
+    for (int i = 0; i < 1998; i += 2)
+        memcpy(deep + i, "n^", 2);
+    memcpy(deep + 1998, "n", 2);
+    err = (struct hm_err){0};
+    assert_int_equal(hm_formula_new(deep, &plain, HM_DIM_TIME, &f, &err), HM_E_FORMULA);
+    assert_non_null(strstr(err.message, "nested too deeply"));
+}
+
+/* What is no number stays so; what cannot be one is refused. */
+static void infinities_do_not_hide(void **state)
+{
+    static const char *const texts[] = {"max(0/(n-1), 3)", "max(3, 0/(n-1))", "min(0/(n-1), 3)",
+                                        "min(3, 0/(n-1))"};
+    double values[5] = {0};
+    struct hm_formula *f;
+    struct hm_err err = {0};
+
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        f = compile(texts[i], &plain);
+        assert_true(isnan(value_at(f, values, 1)));
+        hm_formula_free(f);
+    }
+    assert_int_equal(hm_formula_new("5/1e400", &plain, HM_DIM_TIME, &f, &err), HM_E_FORMULA);
+    assert_non_null(strstr(err.message, "a number that is too large"));
+}
+
+static void many_definitions_are_refused(void **state)
+{
+    static struct hm_definition where[300];
+    const struct hm_scope scope = {
+        .symbols = symbols, .symbol_count = 5, .definitions = where, .definition_count = 300};
+    struct hm_formula *f;
+    struct hm_err err = {0};
+
+    (void)state;
+    for (int i = 0; i < 300; i++)
+        where[i] = (struct hm_definition){"x", "1", 1};
+    assert_int_equal(hm_formula_new("n", &scope, HM_DIM_TIME, &f, &err), HM_E_LIMIT);
 }
 
 static void too_long_is_refused(void **state)
@@ -247,6 +287,8 @@ int main(void)
         cmocka_unit_test(mistakes_are_explained),
         cmocka_unit_test(definitions_are_shared_not_copied),
         cmocka_unit_test(circles_and_depth_end),
+        cmocka_unit_test(infinities_do_not_hide),
+        cmocka_unit_test(many_definitions_are_refused),
         cmocka_unit_test(too_long_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

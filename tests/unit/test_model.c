@@ -142,6 +142,22 @@ static void the_roofline_by_hand(void **state)
     hm_job_free(job);
 }
 
+/* Starting a kernel takes its time also where the memory's speed is not known. */
+static void kernels_start_without_a_roofline(void **state)
+{
+    char text[700];
+
+    (void)state;
+    snprintf(text, sizeof(text),
+             "%scluster: {flops: 1 Gflop/s, kernel_overhead: 1 ms, network: {bandwidth: 1 GB/s}}\n",
+             small);
+    struct hm_job *job = parse_job(text);
+    struct hm_model *model = make(job, NULL);
+    assert_near(at(model, 1).compute_s, 3 * 2 * 5500 * 64 / 1e9 + (3 + 2 + 3) * 1e-3, 1e-13);
+    hm_model_free(model);
+    hm_job_free(job);
+}
+
 static void overlap_by_norm(void **state)
 {
     char text[300];
@@ -313,6 +329,7 @@ int main(void)
         cmocka_unit_test(the_literature_is_reproduced),
         cmocka_unit_test(compute_is_three_passes),
         cmocka_unit_test(the_roofline_by_hand),
+        cmocka_unit_test(kernels_start_without_a_roofline),
         cmocka_unit_test(overlap_by_norm),
         cmocka_unit_test(overlap_by_layers),
         cmocka_unit_test(weak_scaling_keeps_the_local_batch),

@@ -56,6 +56,9 @@ static void yaml_and_json_give_one_tree(void **state)
     assert_null(hm_value_get(y.root, "nothing"));
     hm_arena_free(y.arena);
     hm_arena_free(j.arena);
+    j = read_json("\xef\xbb\xbf[1]"); /* a byte order mark */
+    assert_int_equal(j.rc, 0);
+    hm_arena_free(j.arena);
 }
 
 static void json_strings_are_decoded(void **state)
@@ -80,6 +83,10 @@ static void bad_texts_are_refused_with_a_line(void **state)
         {"t.yaml", "a: 1\na: 2\n", HM_E_SYNTAX, 2},
         {"t.yaml", "a: 1\n---\nb: 2\n", HM_E_SYNTAX, 2},
         {"t.yaml", "a: !!int 3\n", HM_E_SYNTAX, 1},
+        {"t.yaml", "a: !x {b: 1}\n", HM_E_SYNTAX, 1},
+        {"t.yaml", "a: 1\nb: !x [1]\n", HM_E_SYNTAX, 2},
+        {"t.yaml", "!x a: 1\n", HM_E_SYNTAX, 1},
+        {"t.yaml", "a: 1\nb: 2\nc: \xff\n", HM_E_SYNTAX, 3},
         {"t.yaml", "a: [1, 2\n", HM_E_SYNTAX, 2},
         {"t.yaml", "? [x]\n: 1\n", HM_E_SYNTAX, 1},
         {"t.yaml", "a: \"\\0\"\n", HM_E_SYNTAX, 1},
@@ -155,8 +162,8 @@ static void overrides_follow_paths(void **state)
     assert_string_equal(get(&t, "new", "key"), "x");
     assert_string_equal(hm_value_get(t.root, "steps")->items[0].text, "b");
     assert_string_equal(hm_value_get(&hm_value_get(t.root, "steps")->items[1], "k")->text, "w");
-    static const char *const bad[] = {"batch",     "=3",  "a..b=1", "steps.7=1",
-                                      "steps.x=1", "a=[", ".=1"};
+    static const char *const bad[] = {"batch",     "=3",  "a..b=1",   "steps.7=1",
+                                      "steps.x=1", "a=[", "batch.=7", ".=1"};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct hm_err err = {0};
         assert_true(hm_value_override(t.arena, t.root, bad[i], &err) < 0);
