@@ -63,6 +63,13 @@ void hm_text_repeat(struct hm_text *text, const char *piece, size_t times)
         hm_text_add(text, piece);
 }
 
+void hm_text_end_line(struct hm_text *text)
+{
+    while (text->length && text->data[text->length - 1] == ' ')
+        text->data[--text->length] = '\0';
+    hm_text_add(text, "\n");
+}
+
 void hm_text_release(struct hm_text *text)
 {
     hm__free(text->data);

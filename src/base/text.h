@@ -15,6 +15,8 @@ void hm_text_add(struct hm_text *text, const char *piece);
 void hm_text_add_n(struct hm_text *text, const char *piece, size_t length);
 void hm_text_addf(struct hm_text *text, const char *format, ...) HM_PRINTF(2, 3);
 void hm_text_repeat(struct hm_text *text, const char *piece, size_t times);
+/* Take away blanks at the end and start a new line. */
+void hm_text_end_line(struct hm_text *text);
 void hm_text_release(struct hm_text *text);
 /* Hand the text over to the caller (hm_text_free), or fail if it is not complete. */
 int hm_text_take(struct hm_text *text, char **ret_text, struct hm_err *err);

@@ -18,6 +18,11 @@
         .name = (key), .kind = HM_FIELD_QUANTITY, .offset = AT(member), .min = 1, .max = 1e12,     \
         .whole = true, .doc = "a whole number from 1"                                              \
     }
+#define NEED(key, member, most, text)                                                              \
+    {                                                                                              \
+        .name = (key), .kind = HM_FIELD_QUANTITY, .offset = AT(member), .min = 1, .max = (most),   \
+        .whole = true, .required = true, .doc = (text)                                             \
+    }
 #define OTHER(key)                                                                                 \
     {                                                                                              \
         .name = (key), .kind = HM_FIELD_OTHER                                                      \
@@ -95,16 +100,8 @@ static int read_bias(struct hm_reader *reader, const struct hm_value *map, struc
 static int read_dense(struct hm_reader *reader, const struct hm_value *value,
                       struct hm_layer *layer)
 {
-    static const struct hm_field fields[] = {{.name = "units",
-                                              .kind = HM_FIELD_QUANTITY,
-                                              .offset = AT(units),
-                                              .min = 1,
-                                              .max = 1e12,
-                                              .whole = true,
-                                              .required = true,
-                                              .doc = "number of outputs"},
-                                             OTHER("bias"),
-                                             FLAG("tied", tied)};
+    static const struct hm_field fields[] = {NEED("units", units, 1e12, "number of outputs"),
+                                             OTHER("bias"), FLAG("tied", tied)};
 
     if (value->kind == HM_VALUE_SCALAR)
         return hm_read_field(reader, value, &fields[0], layer);
@@ -115,14 +112,7 @@ static int read_dense(struct hm_reader *reader, const struct hm_value *value,
 static int read_conv(struct hm_reader *reader, const struct hm_value *value, struct hm_layer *layer)
 {
     static const struct hm_field fields[] = {
-        {.name = "filters",
-         .kind = HM_FIELD_QUANTITY,
-         .offset = AT(units),
-         .min = 1,
-         .max = 1e9,
-         .whole = true,
-         .required = true,
-         .doc = "number of feature maps"},
+        NEED("filters", units, 1e9, "number of feature maps"),
         {.name = "kernel", .kind = HM_FIELD_OTHER, .required = true, .doc = "size of the window"},
         SIZE("stride", stride),
         OTHER("padding"),
@@ -174,23 +164,9 @@ static int read_norm(struct hm_reader *reader, const struct hm_value *value, str
 static int read_embedding(struct hm_reader *reader, const struct hm_value *value,
                           struct hm_layer *layer)
 {
-    static const struct hm_field fields[] = {{.name = "vocabulary",
-                                              .kind = HM_FIELD_QUANTITY,
-                                              .offset = AT(vocabulary),
-                                              .min = 1,
-                                              .max = 1e12,
-                                              .whole = true,
-                                              .required = true,
-                                              .doc = "number of rows of the table"},
-                                             {.name = "width",
-                                              .kind = HM_FIELD_QUANTITY,
-                                              .offset = AT(units),
-                                              .min = 1,
-                                              .max = 1e9,
-                                              .whole = true,
-                                              .required = true,
-                                              .doc = "length of one row"},
-                                             SIZE("positions", positions)};
+    static const struct hm_field fields[] = {
+        NEED("vocabulary", vocabulary, 1e12, "number of rows of the table"),
+        NEED("width", units, 1e9, "length of one row"), SIZE("positions", positions)};
 
     return hm_read_map(reader, value, fields, COUNT(fields), layer);
 }
@@ -198,14 +174,7 @@ static int read_embedding(struct hm_reader *reader, const struct hm_value *value
 static int read_attention(struct hm_reader *reader, const struct hm_value *value,
                           struct hm_layer *layer)
 {
-    static const struct hm_field fields[] = {{.name = "heads",
-                                              .kind = HM_FIELD_QUANTITY,
-                                              .offset = AT(heads),
-                                              .min = 1,
-                                              .max = 1e6,
-                                              .whole = true,
-                                              .required = true,
-                                              .doc = "number of heads"},
+    static const struct hm_field fields[] = {NEED("heads", heads, 1e6, "number of heads"),
                                              OTHER("bias")};
 
     int rc = hm_read_map(reader, value, fields, COUNT(fields), layer);
@@ -222,14 +191,7 @@ static int read_recurrent(struct hm_reader *reader, const struct hm_value *value
                                               .choices = cells,
                                               .required = true,
                                               .doc = "rnn, gru or lstm"},
-                                             {.name = "width",
-                                              .kind = HM_FIELD_QUANTITY,
-                                              .offset = AT(units),
-                                              .min = 1,
-                                              .max = 1e9,
-                                              .whole = true,
-                                              .required = true,
-                                              .doc = "size of the state"},
+                                             NEED("width", units, 1e9, "size of the state"),
                                              {.name = "biases",
                                               .kind = HM_FIELD_QUANTITY,
                                               .offset = AT(biases),
@@ -296,14 +258,7 @@ static int read_repeat(struct hm_reader *reader, const struct hm_value *value,
                        struct hm_layer *layer)
 {
     static const struct hm_field fields[] = {
-        {.name = "times",
-         .kind = HM_FIELD_QUANTITY,
-         .offset = AT(times),
-         .min = 1,
-         .max = 1000,
-         .whole = true,
-         .required = true,
-         .doc = "how often"},
+        NEED("times", times, 1000, "how often"),
         {.name = "layers", .kind = HM_FIELD_OTHER, .required = true, .doc = "a list of layers"}};
     int rc = hm_read_map(reader, value, fields, COUNT(fields), layer);
 

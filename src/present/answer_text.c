@@ -322,7 +322,8 @@ static void say_ranking(struct hm_text *out, const struct hm_answer *a,
         hm_text_addf(out, " %10s", hm_show_time(r->time_s, time));
         hm_text_addf(out, " %10s", hm_show_time(r->total_s, time));
         hm_text_addf(out, " %10s", r->cost < 0 ? "" : hm_show_money(r->cost, money));
-        hm_text_addf(out, "%s%s\n", r->why ? "  " : "", r->why ? r->why : "");
+        hm_text_addf(out, "%s%s", r->why ? "  " : "", r->why ? r->why : "");
+        hm_text_end_line(out);
     }
 }
 

@@ -42,11 +42,12 @@ void hm_render_table(struct hm_text *out, const struct hm_answer *a, const struc
         if (!in_table(a, i, last))
             continue;
         last = p->n;
-        hm_text_addf(out, "%7.0f %10s %10s %11s %8s %8.0f %% %9s%s%s\n", p->n,
+        hm_text_addf(out, "%7.0f %10s %10s %11s %8s %8.0f %% %9s%s%s", p->n,
                      hm_show_time(p->time_s, time), hm_show_time(p->compute_s, compute),
                      hm_show_time(p->communicate_s, talk), hm_show_number(p->speedup, speedup),
                      100 * p->efficiency, p->cost < 0 ? "" : hm_show_money(p->cost, cost),
                      *mark(a, i) ? "  " : "", mark(a, i));
+        hm_text_end_line(out);
     }
 }
 
@@ -128,9 +129,7 @@ static void put_canvas(struct hm_text *out, const struct canvas *c)
                      c->unicode ? "\xe2\x94\x82" : "|");
         for (size_t column = 0; column < c->columns; column++)
             put_cell(out, c, row, column);
-        while (out->length && out->data[out->length - 1] == ' ')
-            out->data[--out->length] = '\0';
-        hm_text_add(out, "\n");
+        hm_text_end_line(out);
     }
     hm_text_repeat(out, " ", MARGIN - 1);
     hm_text_add(out, c->unicode ? "\xe2\x94\x94" : "+");

@@ -50,9 +50,10 @@ static void json_named(struct hm_text *out, const char *key, const char *text)
     hm_json_text(out, text);
 }
 
+/* ,"key":value — so that it never stands first in an object */
 static void json_valued(struct hm_text *out, const char *key, double value)
 {
-    hm_text_addf(out, "\"%s\":", key);
+    hm_text_addf(out, ",\"%s\":", key);
     hm_json_known(out, value);
 }
 
@@ -74,14 +75,10 @@ static void json_head(struct hm_text *out, const struct hm_answer *a)
                a->whole_job                    ? "job"
                : a->scaling == HM_SCALING_WEAK ? "reference-iteration"
                                                : "iteration");
-    hm_text_add(out, ",\n");
     json_valued(out, "reference", a->reference);
-    hm_text_add(out, ",\n");
     json_valued(out, "iterations", a->iterations > 0 ? a->iterations : -1);
     bool balance = a->goal == HM_GOAL_BALANCE;
-    hm_text_add(out, ",\n");
     json_valued(out, "alpha", balance ? a->question.alpha : -1);
-    hm_text_add(out, ",\n");
     json_valued(out, "beta", balance ? a->question.beta : -1);
 }
 
@@ -89,7 +86,6 @@ static void json_reasons(struct hm_text *out, const struct hm_answer *a)
 {
     hm_text_add(out, ",\n\"limit\":{\"kind\":");
     hm_json_text(out, hm_limit_name(a->limit));
-    hm_text_add(out, ",");
     json_valued(out, "share", a->limit_share);
     hm_text_add(out, ",\"why\":");
     hm_json_text(out, a->why);
@@ -98,13 +94,9 @@ static void json_reasons(struct hm_text *out, const struct hm_answer *a)
         const struct hm_help *h = &a->help[i];
         hm_text_addf(out, "%s{\"what\":", i ? ",\n  " : "");
         hm_json_text(out, h->what);
-        hm_text_add(out, ",");
         json_valued(out, "n", h->n);
-        hm_text_add(out, ",");
         json_valued(out, "time_s", h->time_s);
-        hm_text_add(out, ",");
         json_valued(out, "speedup", h->speedup);
-        hm_text_add(out, ",");
         json_valued(out, "gain", h->gain);
         hm_text_add(out, "}");
     }
@@ -120,15 +112,11 @@ static void json_ranking(struct hm_text *out, const struct hm_answer *a)
         hm_json_text(out, r->machine);
         hm_text_add(out, ",\"scheme\":");
         hm_json_text(out, r->scheme);
-        hm_text_addf(out, ",\"feasible\":%s,", r->feasible ? "true" : "false");
+        hm_text_addf(out, ",\"feasible\":%s", r->feasible ? "true" : "false");
         json_valued(out, "n", r->n);
-        hm_text_add(out, ",");
         json_valued(out, "time_s", r->time_s);
-        hm_text_add(out, ",");
         json_valued(out, "speedup", r->speedup);
-        hm_text_add(out, ",");
         json_valued(out, "total_s", r->total_s);
-        hm_text_add(out, ",");
         json_valued(out, "cost", r->cost);
         hm_text_add(out, ",\"why\":");
         hm_json_text(out, r->why);
@@ -155,7 +143,6 @@ static void json_miss(struct hm_text *out, const struct hm_answer *a)
 
     json_named(out, "missed", a->missed);
     json_point(out, "nearest", work ? a->work_points : a->points, a->nearest);
-    hm_text_add(out, ",\n");
     json_valued(out, "nearest_gap", a->missed ? a->nearest_gap : -1);
 }
 
@@ -169,13 +156,12 @@ void hm_render_json(struct hm_text *out, const struct hm_answer *a)
     json_point(out, "faster", a->points, a->faster);
     json_point(out, "work", a->work_points, a->work);
     json_miss(out, a);
-    hm_text_add(out, ",\n\"plateau\":{");
-    json_valued(out, "from", a->best == HM_NONE ? -1 : a->plateau_from);
-    hm_text_add(out, ",");
+    hm_text_add(out, ",\n\"plateau\":{\"from\":");
+    hm_json_known(out, a->best == HM_NONE ? -1 : a->plateau_from);
     json_valued(out, "to", a->best == HM_NONE ? -1 : a->plateau_to);
-    hm_text_addf(out, "},\n\"at_ceiling\":%s,\n\"beyond\":{", a->at_ceiling ? "true" : "false");
-    json_valued(out, "n", a->beyond_n > 0 ? a->beyond_n : -1);
-    hm_text_add(out, ",");
+    hm_text_addf(out,
+                 "},\n\"at_ceiling\":%s,\n\"beyond\":{\"n\":", a->at_ceiling ? "true" : "false");
+    hm_json_known(out, a->beyond_n > 0 ? a->beyond_n : -1);
     json_valued(out, "speedup", a->beyond_n > 0 ? a->beyond_speedup : -1);
     hm_text_add(out, "}");
     json_reasons(out, a);
