@@ -26,12 +26,11 @@
 
 #include <math.h>
 
-/* ceil(log2 n), exact for powers of two. */
+/* ceil(log2 n) of a whole number from 1 on. */
 static double ceil_log2(double n)
 {
-    int exponent;
-    double fraction = frexp(n, &exponent); /* n = fraction * 2^exponent, fraction in [0.5, 1) */
-    return fraction == 0.5 ? exponent - 1 : exponent;
+    unsigned long long below = (unsigned long long)n - 1;
+    return below == 0 ? 0 : 64 - __builtin_clzll(below);
 }
 
 static struct hm_wire_time ring(double n, double bytes, const struct hm_link *on)

@@ -134,6 +134,17 @@ static void run_stage(const struct hm_stage *s, const double *restrict b,
 {
     const struct hm_stage stage = *s; /* in registers: the arrays cannot change it */
 
+    if (stage.flop_s == 0) { /* a layer without products: all of it is linear in b */
+        const double per_sample = stage.moved_s + stage.linear_s;
+        const double fixed = stage.weight_s + stage.constant_s;
+        for (size_t i = 0; i < BLOCK; i++) {
+            double now = ready[i] + (per_sample * b[i] + fixed);
+            double start = sent[i] > now ? sent[i] : now;
+            ready[i] = now;
+            sent[i] = start + (latency_s[i] + stage.bytes * per_byte_s[i]);
+        }
+        return;
+    }
     for (size_t i = 0; i < BLOCK; i++) {
         double products = stage.flop_s * b[i], moving = stage.moved_s * b[i] + stage.weight_s;
         double pass = products > moving ? products : moving;
