@@ -26,6 +26,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -187,6 +188,98 @@ struct hm_counts {
 HM_API int hm_counts_new(const struct hm_network *network, const char *source,
                          struct hm_counts **ret_counts, struct hm_err *err);
 HM_API void hm_counts_free(struct hm_counts *counts);
+
+/* ---- inputs: graphs ------------------------------------------------------------------------- */
+
+/* How many vertices have that many neighbours. */
+struct hm_degree {
+    double degree, count;
+};
+
+/* An undirected graph: its degrees, and its edges where they are known. */
+struct hm_graph {
+    const char *name; /* file or recipe */
+    double vertices;  /* that have been named; without edges, as the degrees say */
+    double edges;     /* without self-loops; each once where the edges are known */
+    double max_degree;
+    struct hm_degree *degrees; /* in rising order */
+    size_t degree_count;
+    double lines;      /* read, or edges drawn; 0 for a degree distribution */
+    double self_loops; /* left out */
+    double repeated;   /* edges named again, in either direction, left out; negative: not known */
+    uint32_t *ends;    /* 2 * edges numbers of vertices, 0..vertices-1; NULL when only degrees are
+                          known */
+    void *memory;      /* owns everything above */
+};
+
+enum hm_graph_format {
+    HM_GRAPH_AUTO,    /* by the name: .graph is METIS, .degree_dist and .degrees are degrees */
+    HM_GRAPH_DEGREES, /* lines "degree count" */
+    HM_GRAPH_EDGES,   /* lines "vertex vertex", # comments, as SNAP has them */
+    HM_GRAPH_METIS,   /* METIS .graph */
+};
+
+enum hm_recipe_kind { HM_RECIPE_POWER_LAW, HM_RECIPE_RANDOM, HM_RECIPE_GRID };
+
+/* A graph to make: the same seed gives the same graph. */
+struct hm_recipe {
+    enum hm_recipe_kind kind;
+    double vertices;
+    double edges;      /* power law and random; a grid has its own */
+    double max_degree; /* power law */
+    double seed;
+};
+
+/*
+ * Read a graph, plain or gzip. With degrees_only the edges are not kept: that takes 4 bytes a
+ * vertex where ids are dense, but repeated edges are then counted like others.
+ */
+HM_API int hm_graph_load(const char *path, enum hm_graph_format format, bool degrees_only,
+                         struct hm_graph **ret_graph, struct hm_err *err);
+HM_API int hm_graph_make(const struct hm_recipe *recipe, struct hm_graph **ret_graph,
+                         struct hm_err *err);
+HM_API void hm_graph_free(struct hm_graph *graph);
+
+/* The third column: what it needs; the fourth: whether edges, not vertices, are dealt out. */
+#define HM_SPLIT_MAP(X)                                                                            \
+    X(DEALT, "dealt", false, false)           /* round robin in the order of degree */             \
+    X(RANDOM, "random", false, false)         /* each vertex to any worker */                      \
+    X(GREEDY, "greedy", false, false)         /* largest degree first, to the least loaded */      \
+    X(HASH, "hash", true, false)              /* by a hash of the vertex's number */               \
+    X(METIS, "metis", true, false)            /* METIS k-way: few edges between parts */           \
+    X(EDGE_RANDOM, "edge-random", true, true) /* each edge to any worker */                        \
+    X(HDRF, "hdrf", true, true) /* high degree is replicated first, Petroni et al. 2015 */
+
+enum hm_split {
+#define HM_SPLIT_ENUM(name, text, needs_edges, cuts_vertices) HM_SPLIT_##name,
+    HM_SPLIT_MAP(HM_SPLIT_ENUM)
+#undef HM_SPLIT_ENUM
+        HM_SPLIT_COUNT
+};
+
+HM_API const char *hm_split_name(enum hm_split split);
+HM_API int hm_split_find(const char *name); /* -1 if there is none */
+HM_API bool hm_split_needs_edges(enum hm_split split);
+
+/* A graph split among n workers. */
+struct hm_parts {
+    double n;
+    double edges_max;  /* of the worker with most, each edge counted once on a worker */
+    double edges_mean; /* of all workers */
+    double imbalance;  /* edges_max / edges_mean */
+    double low, high;  /* of edges_max over the trials: 5th and 95th of a hundred */
+    double worst;      /* largest over the trials */
+    double cut;        /* edges between workers; negative: not known */
+    double replicas;   /* copies of a vertex there are, on average, r >= 1; negative: not known */
+};
+
+/*
+ * Split a graph. trials and seed matter for random splits; from degrees alone the edges counted
+ * twice are estimated as Ulanov et al. do, from edges they are exact.
+ */
+HM_API int hm_graph_split(const struct hm_graph *graph, enum hm_split split, double trials,
+                          double seed, const double *n, size_t count, struct hm_parts *ret_parts,
+                          struct hm_err *err);
 
 /* ---- inputs: communication ---------------------------------------------------------------- */
 

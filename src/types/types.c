@@ -66,6 +66,39 @@ const char *hm_limit_name(enum hm_limit limit)
     return "?";
 }
 
+static const struct {
+    const char *name;
+    bool needs_edges;
+} splits[] = {
+#define HM_SPLIT_ROW(name, text, needs_edges, cuts_vertices) {text, needs_edges},
+    HM_SPLIT_MAP(HM_SPLIT_ROW)
+#undef HM_SPLIT_ROW
+};
+
+const char *hm_split_name(enum hm_split split)
+{
+    return (size_t)split < HM_SPLIT_COUNT ? splits[split].name : "?";
+}
+
+int hm_split_find(const char *name)
+{
+    for (int i = 0; i < HM_SPLIT_COUNT; i++)
+        if (strcmp(splits[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+bool hm_split_needs_edges(enum hm_split split)
+{
+    return (size_t)split < HM_SPLIT_COUNT && splits[split].needs_edges;
+}
+
+void hm_graph_free(struct hm_graph *graph)
+{
+    if (graph)
+        hm_arena_free(graph->memory);
+}
+
 void hm_job_free(struct hm_job *job)
 {
     if (job)

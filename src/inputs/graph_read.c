@@ -1,0 +1,412 @@
+/*
+ * Graph files: degree distributions, edge lists and METIS graphs, plain or gzip, in one streaming
+ * pass. Numbers are read by hand from a buffer; that keeps up with gunzip.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "err.h"
+#include "graph_build.h"
+#include "memory.h"
+#include "source.h"
+
+enum { BUFFER = 256 * 1024, PAGE_BITS = 16, PAGE = 1 << PAGE_BITS, NUMBERS_MAX = 1 << 20 };
+
+struct lines {
+    struct hm_source *source;
+    const char *path;
+    char *buffer;
+    size_t length, at;
+    int line;
+    struct hm_err *err;
+};
+
+static int fail(const struct lines *in, int code, const char *message, const char *hint)
+{
+    hm_fail(in->err, code, "%s", message);
+    hm_err_hint(in->err, "%s", hint);
+    hm_err_at(in->err, in->path, in->line);
+    return code;
+}
+
+/* The next byte, -1 at the end, or a code below -1. */
+static inline int next(struct lines *in)
+{
+    if (in->at == in->length) {
+        int rc = hm_source_read(in->source, in->buffer, BUFFER, &in->length, in->err);
+        in->at = 0;
+        if (rc) {
+            in->length = 0;
+            return rc - 1;
+        }
+        if (in->length == 0)
+            return -1;
+    }
+    return (unsigned char)in->buffer[in->at++];
+}
+
+static int skip_line(struct lines *in)
+{
+    int c;
+
+    do
+        c = next(in);
+    while (c >= 0 && c != '\n');
+    in->line += c == '\n';
+    return c;
+}
+
+/*
+ * The whole numbers of the next line that has any, up to `room` of them; *count 0 at the end.
+ * Lines that begin with # or % are comments.
+ */
+static int read_numbers(struct lines *in, uint64_t *numbers, size_t room, size_t *count)
+{
+    int c;
+
+    *count = 0;
+    for (;;) {
+        c = next(in);
+        if (*count == 0 && (c == '#' || c == '%'))
+            c = skip_line(in);
+        else if (c >= '0' && c <= '9') {
+            uint64_t value = 0;
+            do {
+                if (value > (UINT64_MAX >> 1) / 10)
+                    return fail(in, HM_E_RANGE, "a number above 2^63", "ids must be below 2^63");
+                value = value * 10 + (uint64_t)(c - '0');
+                c = next(in);
+            } while (c >= '0' && c <= '9');
+            if (*count == room)
+                return fail(in, HM_E_SYNTAX, "too many numbers in a line",
+                            "two are expected: is the format right?");
+            numbers[(*count)++] = value;
+            in->at -= c >= 0;
+            continue;
+        } else if (c == '\n')
+            in->line++;
+        if (c < -1)
+            return c + 1;
+        if (c == -1 || (c == '\n' && *count > 0))
+            return 0;
+        if (c != ' ' && c != '\t' && c != '\r' && c != '\n' && c != ',')
+            return fail(in, HM_E_SYNTAX, "a character that is not part of a number",
+                        "a line holds whole numbers; comments begin with #");
+    }
+}
+
+/* The line the numbers just read stood on. */
+static void at_last_line(struct lines *in)
+{
+    in->line--;
+}
+
+static int read_degrees(struct lines *in, struct hm_graph **ret_graph)
+{
+    struct hm_degree *degrees = NULL;
+    size_t used = 0, room = 0, count;
+    uint64_t numbers[2];
+    double sum = 0, vertices = 0;
+    int rc;
+
+    while ((rc = read_numbers(in, numbers, 2, &count)) == 0 && count > 0) {
+        if (count != 2) {
+            at_last_line(in);
+            rc = fail(in, HM_E_SYNTAX, "one number where two are expected",
+                      "a line is: degree count");
+            break;
+        }
+        if (used == room) {
+            room = room ? room * 2 : 1024;
+            struct hm_degree *more = hm__realloc(degrees, room, sizeof(*degrees));
+            if (!more) {
+                rc = hm_fail_nomem(in->err);
+                break;
+            }
+            degrees = more;
+        }
+        degrees[used++] = (struct hm_degree){(double)numbers[0], (double)numbers[1]};
+        sum += (double)numbers[0] * (double)numbers[1];
+        vertices += (double)numbers[1];
+    }
+    in->line = 0;
+    if (rc == 0 && (vertices == 0 || sum == 0))
+        rc = fail(in, HM_E_MISSING, "the graph has no edge", "a line is: degree count");
+    if (rc == 0 && sum >= 9007199254740992.0)
+        rc = fail(in, HM_E_LIMIT, "more than 2^52 edges", "is this a degree distribution?");
+    if (rc == 0 && (sum / 2) * 2 == sum && ((uint64_t)sum & 1))
+        rc = fail(in, HM_E_RANGE, "the degrees add up to an odd number",
+                  "every edge has two ends: a line is missing or wrong");
+    if (rc == 0)
+        rc = hm_graph_from_degrees(degrees, used, in->path, ret_graph, in->err);
+    hm__free(degrees);
+    return rc;
+}
+
+/* Counts by id in pages that are made when first touched: 4 bytes a vertex for dense ids. */
+struct pages {
+    uint32_t **pages;
+    size_t count;
+};
+
+static uint32_t *count_of(struct pages *p, uint64_t id)
+{
+    uint64_t page = id >> PAGE_BITS;
+
+    if (page >= p->count) {
+        size_t count = p->count ? p->count : 64;
+        while (count <= page && count < (SIZE_MAX >> 5))
+            count *= 2;
+        uint32_t **pages = hm__realloc(p->pages, count, sizeof(*pages));
+        if (!pages || count <= page)
+            return NULL;
+        memset(pages + p->count, 0, (count - p->count) * sizeof(*pages));
+        p->pages = pages;
+        p->count = count;
+    }
+    if (!p->pages[page] && !(p->pages[page] = hm__calloc(PAGE, sizeof(uint32_t))))
+        return NULL;
+    return &p->pages[page][id & (PAGE - 1)];
+}
+
+static void pages_release(struct pages *p)
+{
+    for (size_t i = 0; i < p->count; i++)
+        hm__free(p->pages[i]);
+    hm__free(p->pages);
+}
+
+/* The distribution from the counts, as a list with one entry for each degree that occurs. */
+static int graph_from_pages(struct lines *in, const struct pages *p, struct hm_graph **ret_graph)
+{
+    uint32_t most = 0;
+    size_t used = 0;
+
+    for (size_t i = 0; i < p->count; i++)
+        for (size_t k = 0; p->pages[i] && k < PAGE; k++)
+            most = p->pages[i][k] > most ? p->pages[i][k] : most;
+    struct hm_degree *degrees = hm__calloc((size_t)most + 1, sizeof(*degrees));
+    if (!degrees)
+        return hm_fail_nomem(in->err);
+    for (size_t i = 0; i < p->count; i++)
+        for (size_t k = 0; p->pages[i] && k < PAGE; k++)
+            degrees[p->pages[i][k]].count += p->pages[i][k] > 0;
+    for (uint32_t d = 1; d <= most; d++)
+        if (degrees[d].count > 0)
+            degrees[used++] = (struct hm_degree){d, degrees[d].count};
+    int rc = used == 0 ? fail(in, HM_E_MISSING, "the graph has no edge", "a line is: vertex vertex")
+                       : hm_graph_from_degrees(degrees, used, in->path, ret_graph, in->err);
+    hm__free(degrees);
+    return rc;
+}
+
+static int add_ends(struct lines *in, struct pages *p, const uint64_t *ids)
+{
+    for (int k = 0; k < 2; k++) {
+        uint32_t *count = count_of(p, ids[k]);
+        if (!count)
+            return fail(in, HM_E_LIMIT, "ids are too large to count degrees by",
+                        "read it without --degrees-only");
+        if (*count == UINT32_MAX)
+            return fail(in, HM_E_LIMIT, "a vertex with more than 4294967295 edges", "");
+        (*count)++;
+    }
+    return 0;
+}
+
+static int read_edge_degrees(struct lines *in, struct hm_graph **ret_graph)
+{
+    struct pages p = {0};
+    uint64_t ids[2];
+    size_t count;
+    double read = 0, loops = 0;
+    int rc;
+
+    while ((rc = read_numbers(in, ids, 2, &count)) == 0 && count == 2) {
+        read++;
+        loops += ids[0] == ids[1];
+        if (ids[0] != ids[1] && (rc = add_ends(in, &p, ids)))
+            break;
+    }
+    if (rc == 0 && count == 1) {
+        at_last_line(in);
+        rc = fail(in, HM_E_SYNTAX, "one id where two are expected", "a line is: vertex vertex");
+    }
+    in->line = 0;
+    if (rc == 0)
+        rc = graph_from_pages(in, &p, ret_graph);
+    if (rc == 0) {
+        (*ret_graph)->lines = read;
+        (*ret_graph)->self_loops = loops;
+    }
+    pages_release(&p);
+    return rc;
+}
+
+static int read_edges(struct lines *in, struct hm_graph **ret_graph)
+{
+    struct hm_edge_list list = {0};
+    uint64_t ids[2];
+    size_t count;
+    int rc;
+
+    while ((rc = read_numbers(in, ids, 2, &count)) == 0 && count == 2)
+        if ((rc = hm_edge_list_add(&list, ids[0], ids[1], in->err)))
+            break;
+    if (rc == 0 && count == 1) {
+        at_last_line(in);
+        rc = fail(in, HM_E_SYNTAX, "one id where two are expected", "a line is: vertex vertex");
+    }
+    if (rc == 0) {
+        rc = hm_graph_from_edges(&list, 0, in->path, ret_graph, in->err);
+        hm_err_at(rc ? in->err : NULL, in->path, 0);
+    }
+    hm_edge_list_release(&list);
+    return rc;
+}
+
+/* One line of a METIS file for each vertex; empty lines are vertices without neighbours. */
+static int read_metis_line(struct lines *in, uint64_t *numbers, size_t *count)
+{
+    int c;
+
+    *count = 0;
+    for (;;) {
+        c = next(in);
+        if (c == '%' && *count == 0) {
+            if ((c = skip_line(in)) < 0)
+                return c == -1 ? 0 : c + 1;
+            continue;
+        }
+        if (c == '\n' || c < 0)
+            break;
+        if (c == ' ' || c == '\t' || c == '\r')
+            continue;
+        in->at--;
+        /* Give the number back to the common reader, one at a time. */
+        uint64_t value = 0;
+        if (c < '0' || c > '9')
+            return fail(in, HM_E_SYNTAX, "a character that is not part of a number",
+                        "a line of a METIS file holds the neighbours of one vertex");
+        while ((c = next(in)) >= '0' && c <= '9') {
+            if (value > UINT32_MAX)
+                return fail(in, HM_E_RANGE, "a number above 2^32", "METIS numbers vertices from 1");
+            value = value * 10 + (uint64_t)(c - '0');
+        }
+        in->at -= c >= 0;
+        if (*count == NUMBERS_MAX)
+            return fail(in, HM_E_LIMIT, "a vertex with more than a million neighbours", "");
+        numbers[(*count)++] = value;
+    }
+    in->line += c == '\n';
+    return c < -1 ? c + 1 : c == -1 && *count == 0 ? 1 : 0;
+}
+
+/* Header: vertices edges [format [weights of a vertex]]. */
+static int read_metis_header(struct lines *in, uint64_t *numbers, uint64_t *skip,
+                             bool *edge_weights)
+{
+    size_t count;
+    int rc;
+
+    do
+        rc = read_metis_line(in, numbers, &count);
+    while (rc == 0 && count == 0);
+    if (rc < 0)
+        return rc;
+    if (rc > 0 || count < 2 || count > 4)
+        return fail(in, HM_E_SYNTAX, "no METIS header", "the first line is: vertices edges");
+    uint64_t format = count > 2 ? numbers[2] : 0;
+    *edge_weights = format % 10 == 1;
+    *skip = (format / 10 % 10 == 1 ? (count > 3 ? numbers[3] : 1) : 0) + (format / 100 == 1);
+    return 0;
+}
+
+static int read_metis_vertex(struct lines *in, struct hm_edge_list *list, uint64_t v,
+                             uint64_t vertices, const uint64_t *numbers, size_t count,
+                             uint64_t skip, bool edge_weights)
+{
+    for (uint64_t i = skip; i < count; i += edge_weights ? 2 : 1) {
+        if (numbers[i] < 1 || numbers[i] > vertices)
+            return fail(in, HM_E_RANGE, "a neighbour that is not a vertex",
+                        "vertices are numbered from 1");
+        /* every edge stands at both ends: take it once, and self-loops as they come */
+        int rc = numbers[i] - 1 >= v ? hm_edge_list_add(list, v, numbers[i] - 1, in->err) : 0;
+        if (rc)
+            return rc;
+    }
+    return 0;
+}
+
+static int read_metis(struct lines *in, struct hm_graph **ret_graph)
+{
+    uint64_t *numbers = hm__calloc(NUMBERS_MAX, sizeof(*numbers)), skip = 0;
+    struct hm_edge_list list = {0};
+    bool edge_weights = false;
+    size_t count;
+    int rc =
+        numbers ? read_metis_header(in, numbers, &skip, &edge_weights) : hm_fail_nomem(in->err);
+    uint64_t vertices = rc == 0 ? numbers[0] : 0, edges = rc == 0 ? numbers[1] : 0;
+
+    if (rc == 0 && (vertices == 0 || vertices > UINT32_MAX))
+        rc = fail(in, HM_E_RANGE, "a number of vertices that cannot be", "1 to 4294967295");
+    for (uint64_t v = 0; rc == 0 && v < vertices; v++) {
+        rc = read_metis_line(in, numbers, &count);
+        if (rc > 0)
+            rc = fail(in, HM_E_SYNTAX, "the file ends before its last vertex", "is it whole?");
+        if (rc == 0)
+            rc = read_metis_vertex(in, &list, v, vertices, numbers, count, skip, edge_weights);
+    }
+    if (rc == 0 && list.count != edges)
+        rc = fail(in, HM_E_CONFLICT, "not as many edges as the first line says",
+                  "the second number counts every edge once");
+    if (rc == 0) {
+        rc = hm_graph_from_edges(&list, (double)vertices, in->path, ret_graph, in->err);
+        hm_err_at(rc ? in->err : NULL, in->path, 0);
+    }
+    hm_edge_list_release(&list);
+    hm__free(numbers);
+    return rc;
+}
+
+static bool named_like(const char *path, const char *end)
+{
+    size_t length = strlen(path), ending = strlen(end);
+
+    if (length > 3 && strcmp(path + length - 3, ".gz") == 0)
+        length -= 3;
+    return length > ending && strncmp(path + length - ending, end, ending) == 0;
+}
+
+static enum hm_graph_format guess(const char *path)
+{
+    if (named_like(path, ".graph") || named_like(path, ".metis"))
+        return HM_GRAPH_METIS;
+    if (named_like(path, ".degree_dist") || named_like(path, ".degrees"))
+        return HM_GRAPH_DEGREES;
+    return HM_GRAPH_EDGES;
+}
+
+int hm_graph_load(const char *path, enum hm_graph_format format, bool degrees_only,
+                  struct hm_graph **ret_graph, struct hm_err *err)
+{
+    struct lines in = {.path = path, .line = 1, .err = err};
+    int rc = hm_source_open(path, &in.source, err);
+
+    if (rc)
+        return rc;
+    in.buffer = hm__calloc(BUFFER, 1);
+    if (format == HM_GRAPH_AUTO)
+        format = guess(path);
+    if (!in.buffer)
+        rc = hm_fail_nomem(err);
+    else if (format == HM_GRAPH_DEGREES)
+        rc = read_degrees(&in, ret_graph);
+    else if (format == HM_GRAPH_METIS)
+        rc = read_metis(&in, ret_graph);
+    else
+        rc = degrees_only ? read_edge_degrees(&in, ret_graph) : read_edges(&in, ret_graph);
+    hm__free(in.buffer);
+    hm_source_close(in.source);
+    return rc;
+}

@@ -1,0 +1,86 @@
+/*
+ * METIS k-way partitioning (Karypis and Kumar 1998), weighted by degree, so that parts have equal
+ * numbers of edge ends and few edges between them. The only file that knows METIS.
+ */
+#include "split.h"
+
+#include "err.h"
+
+#ifdef HM_HAVE_METIS
+#include <metis.h>
+#include <string.h>
+
+#include "memory.h"
+
+/* Neighbours of each vertex in METIS's form. */
+static void fill_rows(const struct hm_graph *g, idx_t *starts, idx_t *rows, idx_t *weights)
+{
+    size_t vertices = (size_t)g->vertices, edges = (size_t)g->edges;
+
+    for (size_t i = 0; i < 2 * edges; i++)
+        starts[g->ends[i] + 1]++;
+    for (size_t v = 0; v < vertices; v++) {
+        weights[v] = starts[v + 1] > 0 ? starts[v + 1] : 1;
+        starts[v + 1] += starts[v];
+    }
+    for (size_t i = 0; i < edges; i++) {
+        uint32_t u = g->ends[2 * i], v = g->ends[2 * i + 1];
+        rows[starts[u]++] = (idx_t)v;
+        rows[starts[v]++] = (idx_t)u;
+    }
+    memmove(starts + 1, starts, vertices * sizeof(*starts)); /* each start has walked to the next */
+    starts[0] = 0;
+}
+
+static int partition(const struct hm_graph *g, uint32_t n, double seed, idx_t *starts, idx_t *rows,
+                     idx_t *weights, idx_t *parts, struct hm_err *err)
+{
+    idx_t vertices = (idx_t)g->vertices, constraints = 1, count = (idx_t)n, cut;
+    idx_t options[METIS_NOPTIONS];
+
+    METIS_SetDefaultOptions(options);
+    options[METIS_OPTION_SEED] = (idx_t)((uint64_t)seed & 0x7fffffff);
+    if (METIS_PartGraphKway(&vertices, &constraints, starts, rows, weights, NULL, NULL, &count,
+                            NULL, NULL, options, &cut, parts) != METIS_OK)
+        return hm_fail(err, HM_E_NOMEM, "METIS could not split the graph");
+    return 0;
+}
+
+int hm__metis(const struct hm_graph *g, uint32_t n, double seed, uint32_t *owner,
+              struct hm_err *err)
+{
+    size_t vertices = (size_t)g->vertices, edges = (size_t)g->edges;
+
+    if (2 * g->edges > (double)INT32_MAX || g->vertices > (double)INT32_MAX) {
+        hm_fail(err, HM_E_LIMIT, "%.0f edges are more than METIS's 32-bit numbers can hold",
+                g->edges);
+        hm_err_hint(err, "use hash, greedy or hdrf for a graph of this size");
+        return HM_E_LIMIT;
+    }
+    idx_t *starts = hm__calloc(vertices + 1, sizeof(*starts));
+    idx_t *rows = hm__calloc(2 * edges, sizeof(*rows));
+    idx_t *weights = hm__calloc(vertices, sizeof(*weights));
+    idx_t *parts = hm__calloc(vertices, sizeof(*parts));
+    int rc = starts && rows && weights && parts ? 0 : hm_fail_nomem(err);
+    if (rc == 0) {
+        fill_rows(g, starts, rows, weights);
+        rc = partition(g, n, seed, starts, rows, weights, parts, err);
+    }
+    for (size_t v = 0; rc == 0 && v < vertices; v++)
+        owner[v] = (uint32_t)parts[v];
+    hm__free(starts);
+    hm__free(rows);
+    hm__free(weights);
+    hm__free(parts);
+    return rc;
+}
+#else
+int hm__metis(const struct hm_graph *g, uint32_t n, double seed, uint32_t *owner,
+              struct hm_err *err)
+{
+    (void)g, (void)n, (void)seed, (void)owner;
+    hm_fail(err, HM_E_UNSUPPORTED, "this build leaves METIS out");
+    hm_err_hint(err, "use hash, greedy or hdrf, or build with libmetis-dev");
+    return HM_E_UNSUPPORTED;
+}
+#endif

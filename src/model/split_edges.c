@@ -1,0 +1,258 @@
+/*
+ * Splitting a graph whose edges are known: vertices to workers (dealt, random, greedy, hash, METIS)
+ * with exact counts, and edges to workers, which cuts vertices instead (edge-random, HDRF).
+ *
+ * HDRF (Petroni, Querzoni, Daudjee, Kamali, Iacoboni: HDRF: stream-based partitioning for power-law
+ * graphs, CIKM 2015): an edge goes to the worker with the best score, which prefers workers that
+ * hold its ends already, above all the end of lower degree so far, and workers with fewer edges.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "err.h"
+#include "memory.h"
+#include "random.h"
+#include "split.h"
+
+static uint32_t *count_degrees(const struct hm_graph *g)
+{
+    uint32_t *degrees = hm__calloc((size_t)g->vertices, sizeof(*degrees));
+
+    for (size_t i = 0; degrees && i < 2 * (size_t)g->edges; i++)
+        degrees[g->ends[i]]++;
+    return degrees;
+}
+
+/* Vertices in rising order of degree, by counting. */
+static uint32_t *order_by_degree(const struct hm_graph *g, const uint32_t *degrees)
+{
+    size_t vertices = (size_t)g->vertices, most = (size_t)g->max_degree;
+    uint32_t *order = hm__calloc(vertices, sizeof(*order));
+    uint32_t *places = hm__calloc(most + 2, sizeof(*places));
+
+    if (!order || !places) {
+        hm__free(order);
+        hm__free(places);
+        return NULL;
+    }
+    for (size_t v = 0; v < vertices; v++)
+        places[degrees[v] + 1]++;
+    for (size_t d = 0; d <= most; d++)
+        places[d + 1] += places[d];
+    for (size_t v = 0; v < vertices; v++)
+        order[places[degrees[v]]++] = (uint32_t)v;
+    hm__free(places);
+    return order;
+}
+
+/* Let the least loaded worker sink to its place: loads[heap[0]] has grown. */
+static void sink(uint32_t *heap, const double *loads, uint32_t n)
+{
+    for (uint32_t i = 0;;) {
+        uint32_t child = 2 * i + 1;
+        if (child >= n)
+            return;
+        if (child + 1 < n && loads[heap[child + 1]] < loads[heap[child]])
+            child++;
+        if (loads[heap[i]] <= loads[heap[child]])
+            return;
+        uint32_t swap = heap[i];
+        heap[i] = heap[child];
+        heap[child] = swap;
+        i = child;
+    }
+}
+
+static int assign_in_order(const struct hm_graph *g, bool greedy, uint32_t n, uint32_t *owner,
+                           struct hm_err *err)
+{
+    size_t vertices = (size_t)g->vertices;
+    uint32_t *degrees = count_degrees(g);
+    uint32_t *order = degrees ? order_by_degree(g, degrees) : NULL;
+    uint32_t *heap = hm__calloc(n, sizeof(*heap));
+    double *loads = hm__calloc(n, sizeof(*loads));
+    int rc = order && heap && loads ? 0 : hm_fail_nomem(err);
+
+    for (uint32_t i = 0; rc == 0 && i < n; i++)
+        heap[i] = i;
+    for (size_t i = 0; rc == 0 && i < vertices; i++) {
+        uint32_t v = greedy ? order[vertices - 1 - i] : order[i];
+        owner[v] = greedy ? heap[0] : (uint32_t)(i % n);
+        if (greedy) {
+            loads[heap[0]] += degrees[v];
+            sink(heap, loads, n);
+        }
+    }
+    hm__free(degrees);
+    hm__free(order);
+    hm__free(heap);
+    hm__free(loads);
+    return rc;
+}
+
+/* A mixing of all bits (the finaliser of SplitMix64, Steele, Lea, Flood 2014). */
+static uint64_t mix(uint64_t x)
+{
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+}
+
+int hm__assign_vertices(const struct hm_graph *g, enum hm_split split, double seed, uint32_t trial,
+                        uint32_t n, uint32_t *owner, struct hm_err *err)
+{
+    struct hm_random random;
+
+    switch (split) {
+    case HM_SPLIT_DEALT:
+    case HM_SPLIT_GREEDY:
+        return assign_in_order(g, split == HM_SPLIT_GREEDY, n, owner, err);
+    case HM_SPLIT_METIS:
+        return hm__metis(g, n, seed, owner, err);
+    case HM_SPLIT_HASH:
+        for (size_t v = 0; v < (size_t)g->vertices; v++)
+            owner[v] = (uint32_t)(mix(v + 0x9e3779b97f4a7c15u) % n);
+        return 0;
+    default:
+        hm_random_init(&random, (uint64_t)seed, (uint64_t)trial << 32 | n);
+        for (size_t v = 0; v < (size_t)g->vertices; v++)
+            owner[v] = hm_random_below(&random, n);
+        return 0;
+    }
+}
+
+/* Which workers hold a copy of each vertex: a row of bits for each. */
+struct holders {
+    uint64_t *bits;
+    size_t words; /* of a row */
+};
+
+static bool holds(const struct holders *h, uint32_t v, uint32_t worker)
+{
+    return h->bits[v * h->words + worker / 64] >> (worker % 64) & 1;
+}
+
+static void hold(struct holders *h, uint32_t v, uint32_t worker)
+{
+    h->bits[v * h->words + worker / 64] |= (uint64_t)1 << (worker % 64);
+}
+
+static int holders_init(struct holders *h, const struct hm_graph *g, uint32_t n, struct hm_err *err)
+{
+    h->words = ((size_t)n + 63) / 64;
+    h->bits = hm__calloc((size_t)g->vertices * h->words, sizeof(*h->bits));
+    return h->bits ? 0 : hm_fail_nomem(err);
+}
+
+/* Copies of a vertex on average; a vertex without edges has one. */
+static double count_replicas(const struct holders *h, const struct hm_graph *g)
+{
+    double sum = 0;
+
+    for (size_t v = 0; v < (size_t)g->vertices; v++) {
+        int copies = 0;
+        for (size_t w = 0; w < h->words; w++)
+            copies += __builtin_popcountll(h->bits[v * h->words + w]);
+        sum += copies ? copies : 1;
+    }
+    return sum / g->vertices;
+}
+
+static void summarise(const double *edges, uint32_t n, struct hm_parts *parts)
+{
+    double sum = 0;
+
+    parts->edges_max = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        parts->edges_max = fmax(parts->edges_max, edges[i]);
+        sum += edges[i];
+    }
+    parts->edges_mean = sum / n;
+}
+
+int hm__measure_vertices(const struct hm_graph *g, const uint32_t *owner, uint32_t n,
+                         struct hm_parts *parts, struct hm_err *err)
+{
+    double *edges = hm__calloc(n, sizeof(*edges));
+    struct holders h = {0};
+    int rc = edges ? holders_init(&h, g, n, err) : hm_fail_nomem(err);
+
+    parts->cut = 0;
+    for (size_t v = 0; rc == 0 && v < (size_t)g->vertices; v++)
+        hold(&h, (uint32_t)v, owner[v]);
+    for (size_t i = 0; rc == 0 && i < (size_t)g->edges; i++) {
+        uint32_t u = g->ends[2 * i], v = g->ends[2 * i + 1];
+        edges[owner[u]]++; /* an edge inside a worker counts once, between two at both */
+        if (owner[u] == owner[v])
+            continue;
+        edges[owner[v]]++;
+        parts->cut++;
+        hold(&h, u, owner[v]);
+        hold(&h, v, owner[u]);
+    }
+    if (rc == 0) {
+        summarise(edges, n, parts);
+        parts->replicas = count_replicas(&h, g);
+    }
+    hm__free(h.bits);
+    hm__free(edges);
+    return rc;
+}
+
+struct hdrf {
+    struct holders holders;
+    uint32_t *seen; /* degree of each vertex so far */
+    double *sizes;  /* edges of each worker */
+    double most;
+};
+
+/* Worker for an edge: replication score plus balance, as in the paper, with lambda 1. */
+static uint32_t hdrf_choose(const struct hdrf *s, uint32_t n, uint32_t u, uint32_t v)
+{
+    double share = (double)s->seen[u] / (double)(s->seen[u] + s->seen[v]), best = -1,
+           least = s->most;
+    uint32_t chosen = 0;
+
+    for (uint32_t p = 0; p < n; p++)
+        least = fmin(least, s->sizes[p]);
+    for (uint32_t p = 0; p < n; p++) {
+        double score = (s->most - s->sizes[p]) / (1 + s->most - least);
+        score += holds(&s->holders, u, p) ? 1 + (1 - share) : 0;
+        score += holds(&s->holders, v, p) ? 1 + share : 0;
+        if (score > best) {
+            best = score;
+            chosen = p;
+        }
+    }
+    return chosen;
+}
+
+int hm__split_edges(const struct hm_graph *g, enum hm_split split, double seed, uint32_t trial,
+                    uint32_t n, struct hm_parts *parts, struct hm_err *err)
+{
+    struct hdrf s = {.seen = hm__calloc((size_t)g->vertices, sizeof(*s.seen)),
+                     .sizes = hm__calloc(n, sizeof(*s.sizes))};
+    struct hm_random random;
+    int rc = s.seen && s.sizes ? holders_init(&s.holders, g, n, err) : hm_fail_nomem(err);
+
+    hm_random_init(&random, (uint64_t)seed, (uint64_t)trial << 32 | n);
+    for (size_t i = 0; rc == 0 && i < (size_t)g->edges; i++) {
+        uint32_t u = g->ends[2 * i], v = g->ends[2 * i + 1], p;
+        s.seen[u]++;
+        s.seen[v]++;
+        p = split == HM_SPLIT_HDRF ? hdrf_choose(&s, n, u, v) : hm_random_below(&random, n);
+        s.most = fmax(s.most, ++s.sizes[p]);
+        hold(&s.holders, u, p);
+        hold(&s.holders, v, p);
+    }
+    parts->cut = -1;
+    if (rc == 0) {
+        summarise(s.sizes, n, parts);
+        parts->replicas = count_replicas(&s.holders, g);
+    }
+    hm__free(s.holders.bits);
+    hm__free(s.seen);
+    hm__free(s.sizes);
+    return rc;
+}

@@ -1,0 +1,388 @@
+/* Graphs: readers, recipes and splits, against plain counting and the published figures. */
+#include "testing.h"
+
+#include <unistd.h>
+
+static void write_file(char *path, const char *ending, const char *text, size_t length)
+{
+    snprintf(path, 80, "/tmp/hm-graph-XXXXXX%s", ending);
+    int file = mkstemps(path, (int)strlen(ending));
+    assert_true(file >= 0);
+    assert_int_equal(write(file, text, length), length);
+    close(file);
+}
+
+static struct hm_graph *load(const char *ending, const char *text, bool degrees_only)
+{
+    char path[80];
+    struct hm_graph *g = NULL;
+    struct hm_err err = {0};
+
+    write_file(path, ending, text, strlen(text));
+    if (hm_graph_load(path, HM_GRAPH_AUTO, degrees_only, &g, &err))
+        fail_msg("%s:%d: %s", err.source, err.line, err.message);
+    unlink(path);
+    return g;
+}
+
+static struct hm_graph *make(enum hm_recipe_kind kind, double vertices, double edges, double most)
+{
+    struct hm_recipe recipe = {kind, vertices, edges, most, 7};
+    struct hm_graph *g = NULL;
+    struct hm_err err = {0};
+
+    if (hm_graph_make(&recipe, &g, &err))
+        fail_msg("%s", err.message);
+    return g;
+}
+
+static double count_of(const struct hm_graph *g, double degree)
+{
+    for (size_t i = 0; i < g->degree_count; i++)
+        if (g->degrees[i].degree == degree)
+            return g->degrees[i].count;
+    return 0;
+}
+
+static void edge_lists_are_read(void **state)
+{
+    /* sparse unordered ids, comments, a self-loop, an edge again and again the other way round */
+    const char *text = "# comment\n9000000000 5\n5 7\r\n\n7 5\n5\t7\n3 3\n7 9000000000";
+    struct hm_graph *g = load(".txt", text, false);
+
+    (void)state;
+    assert_near(g->lines, 6, 0);
+    assert_near(g->vertices, 4, 0);
+    assert_near(g->edges, 3, 0);
+    assert_near(g->self_loops, 1, 0);
+    assert_near(g->repeated, 2, 0);
+    assert_near(count_of(g, 2), 3, 0); /* a triangle of 5, 7 and 9e9, */
+    assert_near(count_of(g, 0), 1, 0); /* and 3 by itself */
+    assert_non_null(g->ends);
+    hm_graph_free(g);
+    g = load(".txt", "1 2\n2 3\n3 3\n", true);
+    assert_null(g->ends);
+    assert_near(g->edges, 2, 0);
+    assert_near(g->self_loops, 1, 0);
+    assert_true(g->repeated < 0);
+    hm_graph_free(g);
+}
+
+static void degree_files_are_read(void **state)
+{
+    struct hm_graph *g = load(".degree_dist", "3 2\n1 4\n1 2\n", false);
+
+    (void)state;
+    assert_near(g->vertices, 8, 0);
+    assert_near(g->edges, 6, 0);
+    assert_near(g->max_degree, 3, 0);
+    assert_int_equal(g->degree_count, 2);
+    assert_near(count_of(g, 1), 6, 0);
+    hm_graph_free(g);
+}
+
+static void metis_files_are_read(void **state)
+{
+    /* the graph of the METIS manual, 7 vertices and 11 edges; then with all weights */
+    struct hm_graph *g = load(".graph",
+                              "% comment\n7 11\n5 3 2\n1 3 4\n5 4 2 1\n2 3 6 7\n1 3 6\n"
+                              "5 4 7\n6 4\n",
+                              false);
+
+    (void)state;
+    assert_near(g->vertices, 7, 0);
+    assert_near(g->edges, 11, 0);
+    assert_near(g->repeated, 0, 0);
+    assert_near(count_of(g, 4), 2, 0);
+    hm_graph_free(g);
+    g = load(".graph", "3 2 011\n4 2 1\n2 1 1 3 5\n5 2 5\n", false);
+    assert_near(g->edges, 2, 0);
+    hm_graph_free(g);
+    g = load(".graph", "3 1\n2\n1\n\n", false); /* an empty line: a vertex without neighbours */
+    assert_near(g->vertices, 3, 0);
+    hm_graph_free(g);
+}
+
+static void broken_files_are_named(void **state)
+{
+    static const struct {
+        const char *ending, *text, *message;
+        int line;
+    } rows[] = {
+        {".txt", "1 2\n3\n", "one id where two are expected", 2},
+        {".txt", "1 2\n3 4 5\n", "too many numbers in a line", 2},
+        {".txt", "1 2\n9300000000000000000 4\n", "a number above 2^63", 2},
+        {".txt", "1 x\n", "a character that is not part of a number", 1},
+        {".txt", "-1 2\n", "a character that is not part of a number", 1},
+        {".txt", "# nothing\n", "the graph has no edge", 0},
+        {".txt", "", "the graph has no edge", 0},
+        {".txt", "4 4\n", "the graph has no edge", 0},
+        {".degrees", "1 3\n", "the degrees add up to an odd number", 0},
+        {".degrees", "1 2\n2\n", "one number where two are expected", 2},
+        {".degrees", "0 5\n", "the graph has no edge", 0},
+        {".graph", "", "no METIS header", 1},
+        {".graph", "2 1\n2\n", "the file ends before its last vertex", 3},
+        {".graph", "2 1\n3\n1\n", "a neighbour that is not a vertex", 3},
+        {".graph", "2 5\n2\n1\n", "not as many edges as the first line says", 4},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char path[80];
+        struct hm_graph *g = NULL;
+        struct hm_err err = {0};
+        write_file(path, rows[i].ending, rows[i].text, strlen(rows[i].text));
+        assert_true(hm_graph_load(path, HM_GRAPH_AUTO, false, &g, &err) < 0);
+        assert_null(g);
+        if (strcmp(err.message, rows[i].message) != 0 || err.line != rows[i].line)
+            fail_msg("'%s': line %d: %s", rows[i].text, err.line, err.message);
+        assert_string_equal(err.source, path);
+        unlink(path);
+    }
+}
+
+static void recipes_give_what_they_say(void **state)
+{
+    struct hm_graph *g = make(HM_RECIPE_GRID, 12, 0, 0), *again;
+
+    (void)state;
+    assert_near(g->edges, 17, 0); /* 3 x 4: 9 across and 8 down */
+    assert_near(count_of(g, 2), 4, 0);
+    assert_near(count_of(g, 4), 2, 0);
+    hm_graph_free(g);
+    g = make(HM_RECIPE_RANDOM, 1000, 5000, 0);
+    assert_near(g->vertices, 1000, 0);
+    assert_near(g->edges + g->repeated, 5000, 0);
+    assert_near(g->self_loops, 0, 0);
+    assert_true(g->repeated < 60);
+    hm_graph_free(g);
+    g = make(HM_RECIPE_POWER_LAW, 10000, 40000, 900);
+    assert_near(g->vertices, 10000, 0);
+    assert_near(g->edges + g->repeated + g->self_loops, 40000, 0);
+    assert_true(g->max_degree > 500 && g->max_degree <= 900);
+    assert_true(count_of(g, 1) > count_of(g, 2) && count_of(g, 2) > count_of(g, 4));
+    again = make(HM_RECIPE_POWER_LAW, 10000, 40000, 900);
+    assert_memory_equal(g->ends, again->ends, (size_t)g->edges * 2 * sizeof(*g->ends));
+    hm_graph_free(again);
+    hm_graph_free(g);
+}
+
+/* The degrees of a graph without its edges. */
+static struct hm_graph degrees_of(const struct hm_graph *g)
+{
+    struct hm_graph only = *g;
+    only.ends = NULL;
+    return only;
+}
+
+static struct hm_parts split(const struct hm_graph *g, enum hm_split method, double trials,
+                             double n)
+{
+    struct hm_parts parts = {0};
+    struct hm_err err = {0};
+
+    if (hm_graph_split(g, method, trials, 1, &n, 1, &parts, &err))
+        fail_msg("%s at %g: %s", hm_split_name(method), n, err.message);
+    return parts;
+}
+
+static double twice(const struct hm_graph *g, double n)
+{
+    double v = g->vertices;
+    return 0.5 * (v / n - 1) * (v / n) * g->edges / (v * (v - 1) / 2);
+}
+
+/* Vertex by vertex: in turn, or to the least loaded, from the largest degree down. */
+static double plain_max(const struct hm_graph *g, bool greedy, uint32_t n)
+{
+    double loads[64] = {0}, most = 0;
+    uint32_t turn = 0;
+
+    for (size_t i = 0; i < g->degree_count; i++) {
+        const struct hm_degree *d = &g->degrees[greedy ? g->degree_count - 1 - i : i];
+        for (double k = 0; k < d->count; k++) {
+            uint32_t to = turn++ % n;
+            for (uint32_t w = 0; greedy && w < n; w++)
+                to = loads[w] < loads[to] ? w : to;
+            loads[to] += d->degree;
+        }
+    }
+    for (uint32_t w = 0; w < n; w++)
+        most = fmax(most, loads[w]);
+    return most;
+}
+
+static void degrees_are_dealt_as_one_by_one(void **state)
+{
+    struct hm_graph *g = make(HM_RECIPE_POWER_LAW, 3000, 9000, 700);
+    struct hm_graph only = degrees_of(g);
+
+    (void)state;
+    for (uint32_t n = 2; n <= 64; n++) {
+        struct hm_parts dealt = split(&only, HM_SPLIT_DEALT, 1, n);
+        struct hm_parts greedy = split(&only, HM_SPLIT_GREEDY, 1, n);
+        assert_near(dealt.edges_max, plain_max(&only, false, n) - twice(&only, n), 1e-13);
+        assert_near(greedy.edges_max, plain_max(&only, true, n) - twice(&only, n), 1e-13);
+        assert_true(greedy.edges_max <= dealt.edges_max + 1e-9);
+    }
+    hm_graph_free(g);
+}
+
+/* The random split from degrees against dealing vertices one by one: means and spreads agree. */
+static void random_splits_have_the_right_distribution(void **state)
+{
+    struct hm_degree rows[] = {{1, 400}, {3, 150}, {10, 30}, {60, 3}, {150, 1}};
+    enum { TRIALS = 4000, N = 5 };
+    struct hm_graph g = {
+        .vertices = 584, .edges = 765, .degrees = rows, .degree_count = 5, .max_degree = 150};
+    struct hm_parts parts = split(&g, HM_SPLIT_RANDOM, TRIALS, N);
+    double sum = 0, squares = 0;
+
+    (void)state;
+    srandom(3);
+    for (int t = 0; t < TRIALS; t++) {
+        double loads[N] = {0}, most = 0;
+        for (size_t k = 0; k < 5; k++)
+            for (double v = 0; v < rows[k].count; v++)
+                loads[random() % N] += rows[k].degree;
+        for (int w = 0; w < N; w++)
+            most = fmax(most, loads[w]);
+        sum += most;
+        squares += most * most;
+    }
+    double mean = sum / TRIALS, error = sqrt((squares / TRIALS - mean * mean) / TRIALS);
+    if (fabs(parts.edges_max + twice(&g, N) - mean) > 5 * error)
+        fail_msg("mean %g, one by one %g +- %g", parts.edges_max + twice(&g, N), mean, error);
+    assert_true(parts.low < parts.edges_max && parts.edges_max < parts.high);
+    assert_true(parts.worst >= parts.high);
+}
+
+/* Exact figures of a split of a small graph, by looking at every edge for every worker. */
+static void edges_are_counted_exactly(void **state)
+{
+    static const enum hm_split methods[] = {HM_SPLIT_DEALT, HM_SPLIT_RANDOM, HM_SPLIT_GREEDY,
+                                            HM_SPLIT_HASH};
+    struct hm_graph *g = make(HM_RECIPE_RANDOM, 500, 2000, 0);
+
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        for (double n = 2; n <= 100; n = n * 2 + 1) {
+            struct hm_parts p = split(g, methods[i], 1, n);
+            /* an edge inside counts once, a cut one twice: the sum over workers is E + cut */
+            assert_near(p.edges_mean * n, g->edges + p.cut, 1e-12);
+            assert_true(p.edges_max >= p.edges_mean && p.imbalance >= 1);
+            assert_true(p.replicas >= 1 && p.replicas <= n);
+            assert_true(p.cut <= g->edges);
+        }
+    }
+    hm_graph_free(g);
+    /* a path of four: 0-1-2-3, dealt by degree (ends first): 0, 3, 1, 2 to workers 0, 1, 0, 1 */
+    g = load(".txt", "0 1\n1 2\n2 3\n", false);
+    struct hm_parts p = split(g, HM_SPLIT_DEALT, 1, 2);
+    assert_near(p.cut, 1, 0);
+    assert_near(p.edges_max, 2, 0);
+    assert_near(p.replicas, 6.0 / 4, 1e-15); /* 1 and 2 are on both */
+    hm_graph_free(g);
+}
+
+static void vertex_cuts_replicate_less_with_hdrf(void **state)
+{
+    struct hm_graph *g = make(HM_RECIPE_POWER_LAW, 5000, 25000, 800);
+
+    (void)state;
+    for (double n = 4; n <= 128; n *= 4) {
+        struct hm_parts random = split(g, HM_SPLIT_EDGE_RANDOM, 1, n);
+        struct hm_parts hdrf = split(g, HM_SPLIT_HDRF, 1, n);
+        assert_near(random.edges_mean * n, g->edges, 1e-12);
+        assert_near(hdrf.edges_mean * n, g->edges, 1e-12);
+        assert_true(hdrf.replicas < 0.75 * random.replicas);
+        assert_true(hdrf.imbalance < 1.1);
+    }
+    hm_graph_free(g);
+}
+
+/* Expected copies for edges dealt at random: sum over v of n (1 - (1-1/n)^d) / V. */
+static void random_cuts_have_the_expected_copies(void **state)
+{
+    struct hm_graph *g = make(HM_RECIPE_POWER_LAW, 20000, 100000, 900);
+    double n = 16, expected = 0;
+
+    (void)state;
+    for (size_t i = 0; i < g->degree_count; i++)
+        expected += g->degrees[i].count *
+                    fmax(n * (1 - pow(1 - 1 / n, g->degrees[i].degree)), g->degrees[i].degree == 0);
+    expected /= g->vertices;
+    assert_near(split(g, HM_SPLIT_EDGE_RANDOM, 5, n).replicas, expected, 0.01);
+    struct hm_graph only = degrees_of(g);
+    assert_near(split(g, HM_SPLIT_RANDOM, 5, n).replicas,
+                split(&only, HM_SPLIT_RANDOM, 1, n).replicas, 0.01);
+    hm_graph_free(g);
+}
+
+static void metis_cuts_few_edges(void **state)
+{
+    struct hm_graph *g = make(HM_RECIPE_GRID, 2500, 0, 0);
+    struct hm_parts parts;
+    struct hm_err err = {0};
+    double n = 8;
+
+    (void)state;
+    int rc = hm_graph_split(g, HM_SPLIT_METIS, 1, 1, &n, 1, &parts, &err);
+    if (rc == HM_E_UNSUPPORTED) {
+        assert_string_equal(err.message, "this build leaves METIS out");
+    } else {
+        assert_int_equal(rc, 0);
+        assert_true(parts.cut < 0.2 * split(g, HM_SPLIT_HASH, 1, n).cut);
+        assert_true(parts.imbalance < 1.15);
+    }
+    struct hm_graph large = *g; /* one that METIS's numbers cannot hold */
+    large.edges = 1.5e9;
+    if (rc == 0) {
+        err = (struct hm_err){0};
+        assert_int_equal(hm_graph_split(&large, HM_SPLIT_METIS, 1, 1, &n, 1, &parts, &err),
+                         HM_E_LIMIT);
+    }
+    hm_graph_free(g);
+}
+
+static void impossible_splits_are_refused(void **state)
+{
+    struct hm_graph *g = load(".degrees", "1 4\n", false);
+    static const struct {
+        enum hm_split split;
+        double trials, n;
+        int code;
+    } rows[] = {{HM_SPLIT_DEALT, 1, 5, HM_E_RANGE},   {HM_SPLIT_DEALT, 1, 0, HM_E_RANGE},
+                {HM_SPLIT_DEALT, 1, 1.5, HM_E_RANGE}, {HM_SPLIT_RANDOM, 0, 2, HM_E_RANGE},
+                {HM_SPLIT_HASH, 1, 2, HM_E_MISSING},  {HM_SPLIT_HDRF, 1, 2, HM_E_MISSING}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct hm_parts parts;
+        struct hm_err err = {0};
+        assert_int_equal(
+            hm_graph_split(g, rows[i].split, rows[i].trials, 1, &rows[i].n, 1, &parts, &err),
+            rows[i].code);
+    }
+    assert_near(split(g, HM_SPLIT_DEALT, 1, 1).edges_max, 2, 0);
+    hm_graph_free(g);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(edge_lists_are_read),
+        cmocka_unit_test(degree_files_are_read),
+        cmocka_unit_test(metis_files_are_read),
+        cmocka_unit_test(broken_files_are_named),
+        cmocka_unit_test(recipes_give_what_they_say),
+        cmocka_unit_test(degrees_are_dealt_as_one_by_one),
+        cmocka_unit_test(random_splits_have_the_right_distribution),
+        cmocka_unit_test(edges_are_counted_exactly),
+        cmocka_unit_test(vertex_cuts_replicate_less_with_hdrf),
+        cmocka_unit_test(random_cuts_have_the_expected_copies),
+        cmocka_unit_test(metis_cuts_few_edges),
+        cmocka_unit_test(impossible_splits_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
