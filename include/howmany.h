@@ -295,7 +295,8 @@ HM_API int hm_graph_split(const struct hm_graph *graph, enum hm_split split, dou
     X(TREE_SMOOTH, "tree-smooth", false)                                                           \
     X(TORRENT, "torrent", false)                                                                   \
     X(TWO_WAVE, "two-wave", false)                                                                 \
-    X(SHUFFLE, "shuffle", false)
+    X(SHUFFLE, "shuffle", false)                                                                   \
+    X(SERIAL, "serial", false)
 
 /* The third column of the list says whether the scheme is a whole all-reduce by itself. */
 enum hm_scheme {
@@ -312,7 +313,12 @@ HM_API const char *hm_scheme_name(enum hm_scheme scheme);
 HM_API int hm_scheme_find(const char *name);
 HM_API bool hm_scheme_is_allreduce(enum hm_scheme scheme);
 
-enum hm_payload { HM_PAYLOAD_PARAMETERS, HM_PAYLOAD_GRADIENTS, HM_PAYLOAD_BYTES };
+enum hm_payload {
+    HM_PAYLOAD_PARAMETERS,
+    HM_PAYLOAD_GRADIENTS,
+    HM_PAYLOAD_VERTICES, /* the states of every copy of every vertex of a graph */
+    HM_PAYLOAD_BYTES,
+};
 
 /* One step of the communication of an iteration: either a message and a scheme, or a time. */
 struct hm_transfer {
@@ -373,10 +379,12 @@ struct hm_measured {
 
 /* A figure to reproduce: `what` at `n` should be `value`; see docs/job.md, `expect`. */
 struct hm_expect {
-    const char *what; /* time, speedup, best_n, best_speedup, mape, mape_without_reference */
+    const char *what; /* time, speedup, best_n, best_speedup, mape, mape_without_reference, and
+                         mape_random, mape_random_spread: mean and spread over 20 random splits */
     double n;         /* for time and speedup */
     double value;
     double digits; /* significant digits that must agree */
+    double within; /* if positive, how far off it may be instead */
 };
 
 struct hm_job {
@@ -386,7 +394,12 @@ struct hm_job {
     struct hm_formula *compute;       /* seconds; NULL when the network gives them */
     struct hm_formula *memory_needed; /* bytes per worker; NULL: counted from the network */
     int compute_line, memory_line;    /* where they stand in the file, for messages */
-    struct hm_network *network;       /* NULL when compute is a formula alone */
+    struct hm_network *network;       /* NULL when compute is a formula or a graph */
+    struct hm_graph *graph;           /* message passing on it; NULL otherwise */
+    double states;                    /* of a variable on a vertex, >= 2 */
+    struct hm_formula *per_edge;      /* flop of an edge; NULL: belief propagation */
+    enum hm_split split;              /* how the graph is split */
+    double trials, seed;              /* of random splits */
     struct hm_transfer *communicate;
     size_t communicate_count;
     bool communicate_assumed; /* the job did not say; the best all-reduce of gradients is used */
@@ -529,6 +542,7 @@ struct hm_point {
     double total_s; /* whole job; see whole_job of the answer */
     double cost;    /* whole job; negative unknown */
     double memory_bytes;
+    double imbalance; /* of a graph: edges of the fullest worker over the mean; else negative */
     enum hm_scheme scheme; /* the scheme chosen where the job leaves it open */
     bool fits;             /* in memory, as far as is known, and each worker has a sample */
 };
@@ -539,7 +553,8 @@ enum hm_limit {
     HM_LIMIT_BANDWIDTH,
     HM_LIMIT_LATENCY,
     HM_LIMIT_MEMORY,
-    HM_LIMIT_BATCH
+    HM_LIMIT_BATCH,
+    HM_LIMIT_IMBALANCE, /* one worker has more edges than the others */
 };
 
 /* "compute", "bandwidth", … */
@@ -634,6 +649,7 @@ struct hm_check {
     double value;     /* ours */
     double published;
     double digits; /* significant digits that must agree */
+    double within; /* if positive, how far off it may be instead */
     bool agrees;
 };
 

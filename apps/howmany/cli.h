@@ -32,7 +32,8 @@ struct cli_command {
     void (*end)(void *state);
 };
 
-extern const struct cli_command cli_plan, cli_catalog, cli_validate, cli_completion, cli_man;
+extern const struct cli_command cli_plan, cli_graph, cli_catalog, cli_validate, cli_completion,
+    cli_man;
 extern const struct cli_command *const cli_commands[]; /* NULL at the end */
 
 /* Parse the words after the command's name and run it; the exit code. */
@@ -58,6 +59,15 @@ int cli_check_plot(const char *file);
 int cli_gnuplot(const char *script, const char *file);
 /* The whole of a file, - for standard input; NULL and an error; freed with hm_text_free. */
 char *cli_read(const char *path, size_t *length, struct hm_err *err);
+
+/* A list of numbers, "2..32", "4..64:4" or "1,2,4"; 0, or EXIT_USAGE with a message. */
+struct cli_range {
+    double *values; /* owned */
+    size_t count, room;
+};
+
+int cli_range_parse(struct cli_range *range, const char *text);
+void cli_range_release(struct cli_range *range);
 
 /* The built-in catalog and the person's own files; NULL with a message on failure. */
 struct hm_catalog *cli_catalog_load(void);

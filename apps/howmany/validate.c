@@ -16,19 +16,21 @@ struct validate_state {
     const char *files[FILES_MAX];
     size_t file_count;
     bool json;
-    const char *plot;
+    const char *plot, *data;
     struct hm_catalog *catalog;             /* owned */
     struct hm_validation *cases[CASES_MAX]; /* owned */
     char names[CASES_MAX][64];
     size_t case_count;
 };
 
-enum option { JSON, PLOT };
+enum option { JSON, PLOT, DATA };
 
 static const struct cli_option options[] = {
     [JSON] = {"json", 'j', NULL, "as JSON", NULL},
     [PLOT] = {"plot", 'p', "FILE",
               "measured and modelled speedups as a picture: .svg, .png or .pdf", "@file"},
+    [DATA] = {"data", 0, "DIR", "folder with the files that built-in cases name, such as graphs",
+              "@file"},
 };
 
 static void *begin(void)
@@ -52,6 +54,8 @@ static int accept(void *state, int option, const char *value)
 
     if (option == JSON)
         s->json = true;
+    else if (option == DATA)
+        s->data = value;
     else if (option == PLOT)
         return cli_check_plot(s->plot = value);
     else if (s->file_count == FILES_MAX)
@@ -116,6 +120,25 @@ static int add_networks(struct validate_state *s)
     return rc;
 }
 
+/* A built-in case; its files, if it names any, are looked for in the folder of --data. */
+static int add_example(struct validate_state *s, const char *name, const char *text, size_t length)
+{
+    char source[1024];
+    struct hm_err err = {0};
+    struct hm_job *job;
+
+    snprintf(source, sizeof(source), "%s%s%s", s->data ? s->data : "", s->data ? "/" : "", name);
+    int rc = hm_job_parse_with(s->catalog, text, length, source, NULL, 0, &job, &err);
+    if (rc == HM_E_IO) { /* a graph that is not here */
+        fprintf(stderr, "howmany: %s is left out: %s: %s (give its folder with --data DIR)\n", name,
+                err.source, err.message);
+        return 0;
+    }
+    if (rc == 0)
+        hm_job_free(job);
+    return add_case(s, source, text, length, false);
+}
+
 static int gather(struct validate_state *s)
 {
     const char *name, *text;
@@ -127,7 +150,7 @@ static int gather(struct validate_state *s)
     if (s->file_count)
         return rc;
     for (size_t i = 0; rc == 0 && hm_example(i, &name, &text, &length); i++)
-        rc = add_case(s, name, text, length, false);
+        rc = add_example(s, name, text, length);
     return rc ? rc : add_networks(s);
 }
 

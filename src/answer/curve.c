@@ -17,12 +17,13 @@ double hm_search_max_n(const struct hm_search *s, bool *ret_ceiling)
     double nodes = c && c->max_nodes > 0 ? c->max_nodes * per_node : 0;
     double asked = s->question->max_n;
 
+    const struct hm_graph *graph = s->job->graph;
+
     *ret_ceiling = asked > 0 || nodes > 0;
-    if (asked > 0 && nodes > 0)
-        return fmin(asked, nodes);
-    if (*ret_ceiling)
-        return fmax(asked, nodes);
-    return fmax(HM_DEFAULT_MAX_N, s->reference);
+    double most = asked > 0 && nodes > 0 ? fmin(asked, nodes)
+                  : *ret_ceiling         ? fmax(asked, nodes)
+                                 : fmax(graph ? HM_DEFAULT_PARTS : HM_DEFAULT_MAX_N, s->reference);
+    return graph ? fmin(most, graph->vertices) : most; /* a worker needs a vertex */
 }
 
 struct hm_variant hm_search_variant(const struct hm_search *s)
@@ -31,6 +32,8 @@ struct hm_variant hm_search_variant(const struct hm_search *s)
 
     variant.scheme = s->scheme;
     variant.weak = s->weak;
+    variant.parts = s->parts;
+    variant.part_count = s->part_count;
     return variant;
 }
 

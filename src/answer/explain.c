@@ -56,6 +56,13 @@ static int explain_limit(struct hm_answer *a, const struct hm_search *s,
                                             : "faster numbers of workers do not fit in memory";
         return 0;
     }
+    if (p->imbalance > 1.1 && p->time_s - exposed >= exposed) {
+        a->limit = HM_LIMIT_IMBALANCE;
+        a->limit_share = (1 - exposed / p->time_s) * (1 - 1 / p->imbalance);
+        a->why = hm_arena_printf(a->memory, "the fullest worker has %.2f times the mean edges (%s)",
+                                 p->imbalance, hm_split_name(s->job->split));
+        return nomem_unless(a->why, err);
+    }
     if (p->time_s <= 0 || p->time_s - exposed >= exposed || step < 0) {
         a->limit = HM_LIMIT_COMPUTE;
         a->limit_share = p->time_s > 0 ? 1 - exposed / p->time_s : 1;
@@ -110,7 +117,7 @@ static int add_help(struct hm_answer *a, const struct hm_search *s, const struct
     return 0;
 }
 
-enum { HELP_QUANTITIES = 3, HELP_MAX = 4 + HELP_QUANTITIES };
+enum { HELP_QUANTITIES = 3, HELP_MAX = 5 + HELP_QUANTITIES };
 
 struct lever {
     const char *name;
@@ -193,6 +200,11 @@ static int explain_help(struct hm_answer *a, const struct hm_search *s,
         v.flops = 2;
         rc = add_help(a, s, c, &v, "2x flop/s", err);
     }
+    if (rc == 0 && s->parts) {
+        v = hm_search_variant(s);
+        v.balanced = true;
+        rc = add_help(a, s, c, &v, "an even split", err);
+    }
     if (rc == 0 && s->job->batch > 0) {
         v = hm_search_variant(s);
         v.work = 2;
@@ -213,10 +225,10 @@ static int explain_ceiling(struct hm_answer *a, const struct hm_search *s,
 
     if (a->best == HM_NONE || s->goal != HM_GOAL_TIME)
         return 0;
-    if (!ceiling || max_n > 25000) {
+    if (!ceiling || max_n > 25000)
         a->at_ceiling = a->best + 1 == c->count && c->count > 1;
+    if (!ceiling || max_n > 25000 || s->parts) /* a graph is not split for n above the ceiling */
         return 0;
-    }
     int rc = hm_curve_init(&beyond, s, model, 1, 4 * max_n, &ignored);
     if (rc)
         return rc == HM_E_NOMEM ? hm_fail_nomem(err) : 0;

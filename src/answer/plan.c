@@ -26,6 +26,8 @@ struct plan {
     const struct hm_question *question;
     struct candidate *candidates;
     size_t count;
+    struct hm_parts *parts; /* of the job's graph, for n = 1..part_count; owned */
+    size_t part_count;
     struct hm_answer *answer;
 };
 
@@ -162,7 +164,7 @@ static int check_question(const struct plan *p, const struct hm_search *s, struc
         hm_err_field(err, "budget");
         return HM_E_MISSING;
     }
-    if (hm_search_max_n(s, &ceiling) < s->reference && ceiling) {
+    if (hm_search_max_n(s, &ceiling) < s->reference && (ceiling || s->job->graph)) {
         hm_fail(err, HM_E_RANGE, "the reference of %g workers is more than the ceiling of %g",
                 s->reference, hm_search_max_n(s, &ceiling));
         hm_err_field(err, "reference");
@@ -223,6 +225,40 @@ static int make_candidates(struct plan *p, const struct hm_cluster *const *clust
         };
     }
     return check_question(p, &p->candidates[0].search, err);
+}
+
+/* Split the job's graph once for every n any candidate may look at. */
+static int split_graph(struct plan *p, struct hm_err *err)
+{
+    const struct hm_job *job = p->job;
+    double most = 1;
+    bool ceiling;
+
+    if (!job->graph)
+        return 0;
+    for (size_t i = 0; i < p->count; i++)
+        most = fmax(most, fmax(hm_search_max_n(&p->candidates[i].search, &ceiling),
+                               p->candidates[i].search.reference));
+    most = fmin(most, job->graph->vertices);
+    p->part_count = (size_t)most;
+    p->parts = hm__calloc(p->part_count, sizeof(*p->parts));
+    double *n = hm__calloc(p->part_count, sizeof(*n));
+    int rc = p->parts && n ? 0 : hm_fail_nomem(err);
+    for (size_t i = 0; n && i < p->part_count; i++)
+        n[i] = (double)i + 1;
+    if (rc == 0)
+        rc = hm_graph_split(job->graph, job->split, job->trials, job->seed, n, p->part_count,
+                            p->parts, err);
+    hm__free(n);
+    for (size_t i = 0; i < p->count; i++) {
+        p->candidates[i].search.parts = p->parts;
+        p->candidates[i].search.part_count = p->part_count;
+    }
+    if (rc) {
+        hm_err_field(err, "graph");
+        hm_err_at(err, job->source, 0);
+    }
+    return rc;
 }
 
 static int rank_candidates(struct plan *p, struct hm_err *err)
@@ -443,12 +479,15 @@ int hm_plan(const struct hm_job *job, const struct hm_cluster *const *clusters,
         rc = make_candidates(&p, clusters, cluster_count, schemes, scheme_count, err);
     }
     if (rc == 0)
+        rc = split_graph(&p, err);
+    if (rc == 0)
         rc = rank_candidates(&p, err);
     if (rc == 0)
         rc = answer_in_full(&p, err);
     if (rc == 0)
         rc = fill_ranking(&p, err);
     hm__free(p.candidates);
+    hm__free(p.parts);
     if (rc == 0)
         *ret_answer = p.answer;
     else

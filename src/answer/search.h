@@ -17,8 +17,12 @@ struct hm_search {
     int scheme;        /* enum hm_scheme or -1 */
     bool weak;
     double reference;
-    double alpha, beta; /* of the balance; negative until they are chosen */
+    double alpha, beta;           /* of the balance; negative until they are chosen */
+    const struct hm_parts *parts; /* of the job's graph, for n = 1..part_count; NULL without one */
+    size_t part_count;
 };
+
+enum { HM_DEFAULT_PARTS = 64 }; /* splitting takes time: fewer workers are looked at by default */
 
 /* A curve: points for the n that are worth looking at. */
 struct hm_curve {

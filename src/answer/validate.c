@@ -49,6 +49,33 @@ static double mape(const struct hm_answer *a, bool without_reference)
     return count ? 100 * sum / (double)count : NAN;
 }
 
+enum { RANDOM_SEEDS = 20 };
+
+/* Errors of truly random splits of the job's graph, one for each of 20 seeds: mean and spread. */
+static int random_mape(const struct hm_job *job, double *ret_mean, double *ret_spread,
+                       struct hm_err *err)
+{
+    double sum = 0, squares = 0;
+
+    for (int seed = 1; seed <= RANDOM_SEEDS; seed++) {
+        double error = 0;
+        for (size_t i = 0; i < job->measured_count; i++) {
+            const struct hm_measured *m = &job->measured[i];
+            struct hm_parts parts;
+            int rc = hm_graph_split(job->graph, HM_SPLIT_RANDOM, 1, seed, &m->n, 1, &parts, err);
+            if (rc)
+                return rc;
+            error += fabs(job->graph->edges / parts.edges_max - m->speedup) / m->speedup;
+        }
+        error *= 100 / (double)job->measured_count;
+        sum += error;
+        squares += error * error;
+    }
+    *ret_mean = sum / RANDOM_SEEDS;
+    *ret_spread = sqrt(fmax(squares - sum * sum / RANDOM_SEEDS, 0) / (RANDOM_SEEDS - 1));
+    return 0;
+}
+
 static double figure(const struct hm_answer *a, const struct hm_expect *e)
 {
     const struct hm_point *p = point_at(a, e->n);
@@ -67,14 +94,17 @@ static double figure(const struct hm_answer *a, const struct hm_expect *e)
 }
 
 static void add_check(struct hm_validation *v, const char *what, double n, double value,
-                      double published, double digits)
+                      double published, double digits, double within)
 {
+    bool near = within > 0 ? fabs(value - published) <= within : agrees(value, published, digits);
+
     v->checks[v->count++] = (struct hm_check){.what = what,
                                               .n = n,
                                               .value = value,
                                               .published = published,
+                                              .within = within,
                                               .digits = digits,
-                                              .agrees = agrees(value, published, digits)};
+                                              .agrees = near};
 }
 
 /* Parameters are exact; flop are published with four or five digits. */
@@ -89,9 +119,10 @@ static int check_network(struct hm_validation *v, const struct hm_job *job, stru
     if (rc)
         return rc;
     if (network->published_parameters > 0)
-        add_check(v, "parameters", 0, counts->parameters, network->published_parameters, 12);
+        add_check(v, "parameters", 0, counts->parameters, network->published_parameters, 12, 0);
     if (network->published_forward_flop > 0)
-        add_check(v, "forward flop", 0, counts->forward_flop, network->published_forward_flop, 4);
+        add_check(v, "forward flop", 0, counts->forward_flop, network->published_forward_flop, 4,
+                  0);
     hm_counts_free(counts);
     return 0;
 }
@@ -116,6 +147,8 @@ static int check_points(const struct hm_job *job, const struct hm_answer *a, str
         bool at_n = strcmp(e->what, "time") == 0 || strcmp(e->what, "speedup") == 0;
         if (at_n && !point_at(a, e->n))
             return off_the_curve(job, e->n, "expect", err);
+        if (strncmp(e->what, "mape_random", 11) == 0 && !job->graph)
+            return hm_fail(err, HM_E_MISSING, "'%s' needs a graph", e->what);
         if (strncmp(e->what, "mape", 4) == 0 && job->measured_count == 0) {
             hm_fail(err, HM_E_MISSING, "'%s' needs measured speedups", e->what);
             hm_err_hint(err, "give measured: {speedup: {1: 1, 2: 1.9}}");
@@ -138,7 +171,13 @@ static int check_figures(struct hm_validation *v, const struct hm_job *job, stru
         rc = check_points(job, v->answer, err);
     for (size_t i = 0; rc == 0 && i < job->expect_count; i++) {
         const struct hm_expect *e = &job->expect[i];
-        add_check(v, e->what, e->n, figure(v->answer, e), e->value, e->digits);
+        double value = figure(v->answer, e), mean, spread;
+        if (strncmp(e->what, "mape_random", 11) == 0) {
+            if ((rc = random_mape(job, &mean, &spread, err)))
+                return rc;
+            value = strcmp(e->what, "mape_random") == 0 ? mean : spread;
+        }
+        add_check(v, e->what, e->n, value, e->value, e->digits, e->within);
     }
     return rc;
 }

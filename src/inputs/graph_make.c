@@ -79,6 +79,81 @@ static void fill_counts(const struct hm_recipe *r, double *counts)
     }
 }
 
+/* A set of edges, by open addressing; a key is (smaller end + 1) << 32 | larger end, 0 is free. */
+struct edge_set {
+    uint64_t *keys;
+    size_t mask;
+};
+
+static uint64_t key_of(uint32_t a, uint32_t b)
+{
+    return a < b ? ((uint64_t)a + 1) << 32 | b : ((uint64_t)b + 1) << 32 | a;
+}
+
+/* The place of a key, or the free place where it would go. */
+static uint64_t *place_of(const struct edge_set *set, uint64_t key)
+{
+    uint64_t hash = key * 0x9e3779b97f4a7c15u;
+
+    for (size_t i = (size_t)(hash >> 20) & set->mask;; i = (i + 1) & set->mask)
+        if (set->keys[i] == key || set->keys[i] == 0)
+            return &set->keys[i];
+}
+
+/* Whether an edge may be: it joins two vertices and is not there yet. */
+static bool may_be(const struct edge_set *set, uint32_t a, uint32_t b)
+{
+    return a != b && *place_of(set, key_of(a, b)) == 0;
+}
+
+/*
+ * Mend edge i, which is a self-loop or a repeat: let it change ends with another edge k, so that
+ * both are new. The old edge k stays in the set as a stranger: a place that is taken for nothing,
+ * which is simpler than taking it out and does no harm.
+ */
+static bool mend(struct edge_set *set, uint32_t *ends, size_t edges, size_t i,
+                 struct hm_random *random)
+{
+    enum { ATTEMPTS = 200 };
+
+    for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+        size_t k = hm_random_below(random, (uint32_t)edges);
+        uint32_t a = ends[2 * i], b = ends[2 * i + 1], c = ends[2 * k], d = ends[2 * k + 1];
+        if (k == i || !may_be(set, a, d) || !may_be(set, c, b) || key_of(a, d) == key_of(c, b))
+            continue;
+        *place_of(set, key_of(a, d)) = key_of(a, d);
+        *place_of(set, key_of(c, b)) = key_of(c, b);
+        ends[2 * i + 1] = d;
+        ends[2 * k + 1] = b;
+        return true;
+    }
+    return false;
+}
+
+/* Make the graph simple where that can be done, edge by edge. */
+static int make_simple(uint32_t *ends, size_t edges, struct hm_random *random, struct hm_err *err)
+{
+    struct edge_set set = {.mask = 1};
+
+    while (set.mask < 4 * edges) /* room for strangers too */
+        set.mask = set.mask << 1 | 1;
+    set.keys = hm__calloc(set.mask + 1, sizeof(*set.keys));
+    if (!set.keys)
+        return hm_fail_nomem(err);
+    size_t room = set.mask / 4 * 3, used = 0;
+    for (size_t i = 0; i < edges; i++) {
+        if (may_be(&set, ends[2 * i], ends[2 * i + 1])) {
+            *place_of(&set, key_of(ends[2 * i], ends[2 * i + 1])) =
+                key_of(ends[2 * i], ends[2 * i + 1]);
+            used++;
+        } else if (i > 0 && used + 2 < room && mend(&set, ends, i + 1, i, random)) {
+            used += 2;
+        }
+    }
+    hm__free(set.keys);
+    return 0;
+}
+
 /* Join the ends of the vertices at random: shuffle them and take pairs. */
 static int join_ends(const struct hm_recipe *r, const double *counts, struct hm_random *random,
                      struct hm_edge_list *list, struct hm_err *err)
@@ -97,6 +172,8 @@ static int join_ends(const struct hm_recipe *r, const double *counts, struct hm_
         ends[i - 1] = ends[k];
         ends[k] = swap;
     }
+    if (rc == 0)
+        rc = make_simple(ends, total / 2, random, err);
     for (size_t i = 0; rc == 0 && i + 1 < total; i += 2)
         rc = hm_edge_list_add(list, ends[i], ends[i + 1], err);
     hm__free(ends);

@@ -5,12 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "degree_count.h"
 #include "err.h"
 #include "graph_build.h"
 #include "memory.h"
 #include "source.h"
 
-enum { BUFFER = 256 * 1024, PAGE_BITS = 16, PAGE = 1 << PAGE_BITS, NUMBERS_MAX = 1 << 20 };
+enum { BUFFER = 256 * 1024, NUMBERS_MAX = 1 << 20 };
 
 struct lines {
     struct hm_source *source;
@@ -143,103 +144,52 @@ static int read_degrees(struct lines *in, struct hm_graph **ret_graph)
     return rc;
 }
 
-/* Counts by id in pages that are made when first touched: 4 bytes a vertex for dense ids. */
-struct pages {
-    uint32_t **pages;
-    size_t count;
-};
-
-static uint32_t *count_of(struct pages *p, uint64_t id)
+/* The graph of the degrees that were counted. */
+static int graph_from_counts(struct lines *in, struct hm_degree_count *counts,
+                             struct hm_graph **ret_graph)
 {
-    uint64_t page = id >> PAGE_BITS;
+    struct hm_degree *degrees;
+    size_t length;
+    int rc = hm_degree_count_take(counts, &degrees, &length, in->err);
 
-    if (page >= p->count) {
-        size_t count = p->count ? p->count : 64;
-        while (count <= page && count < (SIZE_MAX >> 5))
-            count *= 2;
-        uint32_t **pages = hm__realloc(p->pages, count, sizeof(*pages));
-        if (!pages || count <= page)
-            return NULL;
-        memset(pages + p->count, 0, (count - p->count) * sizeof(*pages));
-        p->pages = pages;
-        p->count = count;
-    }
-    if (!p->pages[page] && !(p->pages[page] = hm__calloc(PAGE, sizeof(uint32_t))))
-        return NULL;
-    return &p->pages[page][id & (PAGE - 1)];
-}
-
-static void pages_release(struct pages *p)
-{
-    for (size_t i = 0; i < p->count; i++)
-        hm__free(p->pages[i]);
-    hm__free(p->pages);
-}
-
-/* The distribution from the counts, as a list with one entry for each degree that occurs. */
-static int graph_from_pages(struct lines *in, const struct pages *p, struct hm_graph **ret_graph)
-{
-    uint32_t most = 0;
-    size_t used = 0;
-
-    for (size_t i = 0; i < p->count; i++)
-        for (size_t k = 0; p->pages[i] && k < PAGE; k++)
-            most = p->pages[i][k] > most ? p->pages[i][k] : most;
-    struct hm_degree *degrees = hm__calloc((size_t)most + 1, sizeof(*degrees));
-    if (!degrees)
-        return hm_fail_nomem(in->err);
-    for (size_t i = 0; i < p->count; i++)
-        for (size_t k = 0; p->pages[i] && k < PAGE; k++)
-            degrees[p->pages[i][k]].count += p->pages[i][k] > 0;
-    for (uint32_t d = 1; d <= most; d++)
-        if (degrees[d].count > 0)
-            degrees[used++] = (struct hm_degree){d, degrees[d].count};
-    int rc = used == 0 ? fail(in, HM_E_MISSING, "the graph has no edge", "a line is: vertex vertex")
-                       : hm_graph_from_degrees(degrees, used, in->path, ret_graph, in->err);
+    if (rc)
+        return rc;
+    rc = length == 0 ? fail(in, HM_E_MISSING, "the graph has no edge", "a line is: vertex vertex")
+                     : hm_graph_from_degrees(degrees, length, in->path, ret_graph, in->err);
     hm__free(degrees);
     return rc;
 }
 
-static int add_ends(struct lines *in, struct pages *p, const uint64_t *ids)
-{
-    for (int k = 0; k < 2; k++) {
-        uint32_t *count = count_of(p, ids[k]);
-        if (!count)
-            return fail(in, HM_E_LIMIT, "ids are too large to count degrees by",
-                        "read it without --degrees-only");
-        if (*count == UINT32_MAX)
-            return fail(in, HM_E_LIMIT, "a vertex with more than 4294967295 edges", "");
-        (*count)++;
-    }
-    return 0;
-}
-
 static int read_edge_degrees(struct lines *in, struct hm_graph **ret_graph)
 {
-    struct pages p = {0};
+    struct hm_degree_count *counts = hm_degree_count_new();
     uint64_t ids[2];
-    size_t count;
+    size_t count = 0;
     double read = 0, loops = 0;
-    int rc;
+    int rc = counts ? 0 : hm_fail_nomem(in->err);
 
-    while ((rc = read_numbers(in, ids, 2, &count)) == 0 && count == 2) {
+    while (rc == 0 && (rc = read_numbers(in, ids, 2, &count)) == 0 && count == 2) {
         read++;
         loops += ids[0] == ids[1];
-        if (ids[0] != ids[1] && (rc = add_ends(in, &p, ids)))
-            break;
+        if (ids[0] == ids[1])
+            continue;
+        rc = hm_degree_count_add(counts, ids[0], in->err);
+        if (rc == 0)
+            rc = hm_degree_count_add(counts, ids[1], in->err);
     }
     if (rc == 0 && count == 1) {
         at_last_line(in);
         rc = fail(in, HM_E_SYNTAX, "one id where two are expected", "a line is: vertex vertex");
     }
-    in->line = 0;
-    if (rc == 0)
-        rc = graph_from_pages(in, &p, ret_graph);
+    if (rc == 0) {
+        in->line = 0;
+        rc = graph_from_counts(in, counts, ret_graph);
+    }
     if (rc == 0) {
         (*ret_graph)->lines = read;
         (*ret_graph)->self_loops = loops;
     }
-    pages_release(&p);
+    hm_degree_count_free(counts);
     return rc;
 }
 

@@ -25,6 +25,7 @@ static const struct hm_field job_fields[] = {
     {.name = "communicate", .kind = HM_FIELD_OTHER, .doc = "a formula, or a list of steps"},
     {.name = "memory", .kind = HM_FIELD_OTHER, .doc = "bytes one worker needs, a formula"},
     {.name = "network", .kind = HM_FIELD_OTHER, .doc = "the network to train"},
+    {.name = "graph", .kind = HM_FIELD_OTHER, .doc = "the graph to pass messages on"},
     {.name = "batch",
      .kind = HM_FIELD_QUANTITY,
      .offset = AT(batch),
@@ -138,7 +139,7 @@ static int read_where(struct job_reader *r, const struct hm_value *where)
 static int read_step_map(struct job_reader *r, const struct hm_value *value,
                          struct hm_transfer *transfer)
 {
-    static const char *const payloads[] = {"parameters", "gradients", NULL};
+    static const char *const payloads[] = {"parameters", "gradients", "vertices", NULL};
     static const char *const schemes[] = {
 #define HM_SCHEME_CHOICE(name, text, allreduce) text,
         HM_SCHEME_MAP(HM_SCHEME_CHOICE)
@@ -150,7 +151,7 @@ static int read_step_map(struct job_reader *r, const struct hm_value *value,
          .kind = HM_FIELD_CHOICE,
          .offset = offsetof(struct hm_transfer, what),
          .choices = payloads,
-         .doc = "parameters or gradients"},
+         .doc = "parameters, gradients or vertices"},
         {.name = "bytes", .kind = HM_FIELD_OTHER, .doc = "size of the message, a formula"},
         {.name = "scheme",
          .kind = HM_FIELD_CHOICE,
@@ -300,8 +301,11 @@ static int read_measured(struct job_reader *r, const struct hm_value *value)
 
 static int read_expect(struct job_reader *r, const struct hm_value *list)
 {
-    static const char *const whats[] = {
-        "time", "speedup", "best_n", "best_speedup", "mape", "mape_without_reference", NULL};
+    static const char *const whats[] = {"time",        "speedup",
+                                        "best_n",      "best_speedup",
+                                        "mape",        "mape_without_reference",
+                                        "mape_random", "mape_random_spread",
+                                        NULL};
     static const struct hm_field fields[] = {
         {.name = "what", .kind = HM_FIELD_OTHER, .required = true, .doc = "time, speedup, mape…"},
         {.name = "n", .kind = HM_FIELD_QUANTITY, .offset = offsetof(struct hm_expect, n), .min = 1},
@@ -316,6 +320,10 @@ static int read_expect(struct job_reader *r, const struct hm_value *list)
          .min = 1,
          .max = 15,
          .whole = true},
+        {.name = "within",
+         .kind = HM_FIELD_QUANTITY,
+         .offset = offsetof(struct hm_expect, within),
+         .above = true},
     };
     static const struct hm_field what = {.kind = HM_FIELD_CHOICE, .choices = whats};
     struct hm_job *job = r->job;
@@ -361,6 +369,19 @@ static int read_job_network(struct job_reader *r, const struct hm_value *value)
     return hm_read_network(&r->base, value, r->job->network);
 }
 
+static int read_graph(struct job_reader *r, const struct hm_value *value)
+{
+    const struct hm_value *per_edge = hm_value_get(value, "per_edge");
+    int rc = hm_read_graph(&r->base, value, r->job);
+
+    if (rc || !per_edge)
+        return rc;
+    size_t mark = hm_reader_enter(&r->base, "per_edge");
+    rc = read_formula(r, per_edge, HM_DIM_FLOP, &r->job->per_edge);
+    hm_reader_leave(&r->base, mark);
+    return rc;
+}
+
 static int read_job_cluster(struct job_reader *r, const struct hm_value *value)
 {
     r->job->has_cluster = true;
@@ -375,9 +396,9 @@ static int read_parts(struct job_reader *r, const struct hm_value *root)
         int (*read)(struct job_reader *, const struct hm_value *);
     } parts[] = {{"where", read_where},         {"compute", read_compute},
                  {"memory", read_memory},       {"communicate", read_communicate},
-                 {"network", read_job_network}, {"overlap", read_overlap},
-                 {"cluster", read_job_cluster}, {"measured", read_measured},
-                 {"expect", read_expect}};
+                 {"network", read_job_network}, {"graph", read_graph},
+                 {"overlap", read_overlap},     {"cluster", read_job_cluster},
+                 {"measured", read_measured},   {"expect", read_expect}};
     int rc = 0;
 
     for (size_t i = 0; rc == 0 && i < COUNT(parts); i++) {
@@ -432,9 +453,13 @@ static int check_job(struct job_reader *r, const struct hm_value *root)
 {
     struct hm_job *job = r->job;
 
-    if (!job->compute && !job->network)
+    if (!job->compute && !job->network && !job->graph)
         return missing(r, root, "compute", "the job does not say what an iteration computes",
-                       "give compute: a formula over n, or network: a name or layers");
+                       "give compute: a formula over n, network: a name or layers, or graph:");
+    if (job->graph && (job->network || job->compute))
+        return conflict(r, root, "graph", HM_E_CONFLICT,
+                        "a graph beside a network or a compute formula",
+                        "keep one of them: the graph gives the compute time");
     if (job->network && !job->compute && job->batch == 0)
         return missing(r, root, "batch", "'batch' is missing",
                        "batch: the samples of one iteration, such as 256");
@@ -458,10 +483,17 @@ static int check_job(struct job_reader *r, const struct hm_value *root)
         return conflict(r, root, "overlap", HM_E_CONFLICT,
                         "overlap: layers needs the layers' times, and compute is a formula",
                         "use overlap: {norm: 2}, or leave compute to the network");
-    for (size_t i = 0; i < job->communicate_count; i++)
-        if (!job->communicate[i].time && !job->communicate[i].bytes && !job->network)
+    for (size_t i = 0; i < job->communicate_count; i++) {
+        const struct hm_transfer *t = &job->communicate[i];
+        if (t->time || t->bytes)
+            continue;
+        if (t->what == HM_PAYLOAD_VERTICES && !job->graph)
+            return missing(r, root, "graph", "vertices need a graph",
+                           "give bytes: a formula, or graph:");
+        if (t->what != HM_PAYLOAD_VERTICES && !job->network)
             return missing(r, root, "network", "parameters and gradients need a network",
                            "give bytes: a formula, or network:");
+    }
     if (hm_value_get(root, "communicate"))
         return 0;
     if (!job->network)
@@ -514,7 +546,13 @@ int hm_job_parse_with(const struct hm_catalog *catalog, const char *text, size_t
         hm_arena_free(arena);
         return hm_fail_nomem(err);
     }
-    *r.job = (struct hm_job){.reference = 1, .precision = 32, .overlap_p = 1, .memory = arena};
+    *r.job = (struct hm_job){.reference = 1,
+                             .precision = 32,
+                             .overlap_p = 1,
+                             .states = 2,
+                             .trials = 20,
+                             .seed = 1,
+                             .memory = arena};
     r.job->cluster.node.price_per_s = -1;
     r.scope = (struct hm_scope){.symbols = hm_job_symbols, .symbol_count = HM_SYMBOL_COUNT};
     rc = hm_read_tree(arena, text, length, source, overrides, count, &root, err);

@@ -22,6 +22,8 @@ int hm_read_link(struct hm_reader *reader, const struct hm_value *value, struct 
 /* `network:`: a name, sizes joined by dashes, or a map with layers or totals. */
 int hm_read_network(struct hm_reader *reader, const struct hm_value *value,
                     struct hm_network *network);
+/* `graph:`: a file or a recipe, and how to split it; fills graph, split, trials, seed, states. */
+int hm_read_graph(struct hm_reader *reader, const struct hm_value *value, struct hm_job *job);
 /* The catalog to look names up in: the reader's, or the built-in one. */
 int hm_reader_catalog(struct hm_reader *reader, const struct hm_catalog **ret_catalog);
 void hm_reader_release(struct hm_reader *reader);

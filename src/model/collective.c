@@ -13,6 +13,7 @@
  *     ring                2(n-1) a + 2(n-1)/n Mb
  *     parameter-server    2(a + max(Mb, n Mb/s))         s servers with one link each
  *     shuffle             (n-1) a + (n-1)/n Mb
+ *     serial              a + Mb, for n > 1              everything once over one link
  *     hierarchical        ring reduce-scatter and all-gather inside the node, ring all-reduce of
  *                         M/g between nodes, all g workers at once through the node's one port
  *
@@ -80,6 +81,8 @@ struct hm_wire_time hm_collective_eval(enum hm_scheme scheme, double n, double b
         return (struct hm_wire_time){0, 2 * ceil(sqrt(n)) * mb};
     case HM_SCHEME_SHUFFLE:
         return (struct hm_wire_time){(n - 1) * a, (n - 1) / n * shared};
+    case HM_SCHEME_SERIAL:
+        return (struct hm_wire_time){n > 1 ? a : 0, n > 1 ? mb : 0};
     case HM_SCHEME_BEST:
         break;
     }
@@ -121,6 +124,8 @@ const char *hm_collective_growth(enum hm_scheme scheme)
         return "grows with sqrt(n)";
     case HM_SCHEME_SHUFFLE:
         return "nears the message, and its latency grows with n";
+    case HM_SCHEME_SERIAL:
+        return "takes the whole message over one link";
     default:
         return "grows with log2(n)";
     }

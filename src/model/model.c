@@ -8,6 +8,7 @@
  */
 #include "model.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -223,6 +224,7 @@ int hm_model_new(const struct hm_job *job, const struct hm_cluster *cluster,
     m->job = job;
     m->cluster = cluster;
     m->variant = *variant;
+    assert(!job->graph || variant->parts);
     m->batch = job->batch * variant->work;
     bool reads_batch = job->compute && hm_formula_uses(job->compute, HM_SYMBOL_BATCH);
     m->compute_work = reads_batch ? 1 : variant->work;
@@ -284,6 +286,33 @@ static int eval_formula(const struct hm_model *m, const struct hm_formula *f, co
     return rc;
 }
 
+/* How the graph lies on n workers; the table holds every n that can be asked for. */
+static const struct hm_parts *parts_at(const struct hm_model *m, double n)
+{
+    return &m->variant.parts[(size_t)n - 1];
+}
+
+/* The fullest worker decides: its edges, times the flop of one, over what it reaches. */
+static int eval_graph(const struct hm_model *m, const struct space *space, struct hm_point *points,
+                      struct hm_err *err)
+{
+    double states = m->job->states, flop = states + 2 * (states + states * states);
+
+    if (m->job->per_edge) {
+        int rc = eval_formula(m, m->job->per_edge, "graph.per_edge", 0, space, err);
+        if (rc)
+            return rc;
+    }
+    for (size_t i = 0; i < space->count; i++) {
+        const struct hm_parts *p = parts_at(m, points[i].n);
+        double edges = m->variant.balanced ? p->edges_mean : p->edges_max;
+        points[i].imbalance = p->imbalance;
+        points[i].compute_s =
+            edges * (m->job->per_edge ? space->scratch[i] : flop) / m->flops * m->variant.work;
+    }
+    return 0;
+}
+
 static int eval_compute(const struct hm_model *m, const struct space *space,
                         struct hm_point *points, struct hm_err *err)
 {
@@ -293,6 +322,8 @@ static int eval_compute(const struct hm_model *m, const struct space *space,
             points[i].compute_s = space->scratch[i] * m->compute_work;
         return rc;
     }
+    if (m->job->graph)
+        return eval_graph(m, space, points, err);
     double sample_s = HM_TRAINING_PASSES * m->counts->forward_flop / m->flops;
     if (m->costs.count > 0)
         hm_layer_costs_eval(&m->costs, space->batch, space->count, space->forward, space->scratch);
@@ -337,6 +368,13 @@ static struct hm_wire_time message_time(const struct hm_model *m, const struct h
     return time;
 }
 
+/* The states of every copy of every vertex. */
+static double vertex_bytes(const struct hm_model *m, double n)
+{
+    return parts_at(m, n)->replicas * m->job->graph->vertices * m->job->states * m->job->precision /
+           8;
+}
+
 static int eval_step(const struct hm_model *m, const struct hm_transfer *t,
                      const struct space *space, struct hm_point *points, struct hm_err *err)
 {
@@ -350,7 +388,9 @@ static int eval_step(const struct hm_model *m, const struct hm_transfer *t,
             p->communicate_s += space->scratch[i] * t->times;
             continue;
         }
-        double bytes = f ? space->scratch[i] : m->gradient_bytes;
+        double bytes = f                                ? space->scratch[i]
+                       : t->what == HM_PAYLOAD_VERTICES ? vertex_bytes(m, p->n)
+                                                        : m->gradient_bytes;
         struct hm_wire_time time = message_time(m, t, p->n, bytes, &p->scheme);
         p->latency_s += time.latency_s;
         p->bandwidth_s += time.bandwidth_s;
@@ -408,7 +448,7 @@ static int eval_memory(const struct hm_model *m, const struct space *space, stru
         p->memory_bytes = formula ? space->scratch[i] : m->memory_fixed;
         if (!formula && m->memory_fixed >= 0)
             p->memory_bytes += m->memory_per_sample * space->batch[i];
-        bool sample = m->job->compute || m->variant.weak || p->n <= m->batch;
+        bool sample = !m->job->network || m->job->compute || m->variant.weak || p->n <= m->batch;
         p->fits = sample && (have == 0 || p->memory_bytes <= have);
     }
     return rc;
@@ -430,8 +470,11 @@ static int start(const struct hm_model *m, struct hm_point *points, size_t count
         double n = points[i].n;
         space->n[i] = n;
         space->batch[i] = m->variant.weak ? m->batch : m->batch / n;
-        points[i] = (struct hm_point){
-            .n = n, .nodes = ceil(n / per_node), .cost = -1, .scheme = HM_SCHEME_BEST};
+        points[i] = (struct hm_point){.n = n,
+                                      .nodes = ceil(n / per_node),
+                                      .cost = -1,
+                                      .imbalance = -1,
+                                      .scheme = HM_SCHEME_BEST};
     }
     return 0;
 }

@@ -16,15 +16,14 @@ struct hm_variant {
     double bandwidth, latency, flops; /* factors on the hardware */
     double work;                      /* factor on the samples of an iteration */
     struct hm_scaled quantity;        /* factor on a quantity of `where:` */
+    const struct hm_parts *parts;     /* of a graph, for n = 1..part_count; borrowed */
+    size_t part_count;
+    bool balanced; /* as if every worker had the mean number of edges */
 };
 
-#define HM_VARIANT_INIT                                                                            \
-    {                                                                                              \
-        -1, false, 1, 1, 1, 1,                                                                     \
-        {                                                                                          \
-            NULL, 1                                                                                \
-        }                                                                                          \
-    }
+/* clang-format off */
+#define HM_VARIANT_INIT {-1, false, 1, 1, 1, 1, {NULL, 1}, NULL, 0, false}
+/* clang-format on */
 
 struct hm_model;
 

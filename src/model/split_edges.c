@@ -228,6 +228,26 @@ static uint32_t hdrf_choose(const struct hdrf *s, uint32_t n, uint32_t u, uint32
     return chosen;
 }
 
+/*
+ * A step that visits every edge once, far apart: ours are in order, and a stream that grows out of
+ * one vertex would all go where that vertex is. The paper's streams are in random order.
+ */
+static size_t far_stride(size_t edges)
+{
+    size_t stride = (size_t)((double)edges * 0.6180339887498949) | 1;
+
+    for (;; stride += 2) {
+        size_t a = edges, b = stride;
+        while (b) {
+            size_t rest = a % b;
+            a = b;
+            b = rest;
+        }
+        if (a == 1)
+            return stride;
+    }
+}
+
 int hm__split_edges(const struct hm_graph *g, enum hm_split split, double seed, uint32_t trial,
                     uint32_t n, struct hm_parts *parts, struct hm_err *err)
 {
@@ -237,8 +257,9 @@ int hm__split_edges(const struct hm_graph *g, enum hm_split split, double seed, 
     int rc = s.seen && s.sizes ? holders_init(&s.holders, g, n, err) : hm_fail_nomem(err);
 
     hm_random_init(&random, (uint64_t)seed, (uint64_t)trial << 32 | n);
-    for (size_t i = 0; rc == 0 && i < (size_t)g->edges; i++) {
-        uint32_t u = g->ends[2 * i], v = g->ends[2 * i + 1], p;
+    size_t edges = (size_t)g->edges, stride = far_stride(edges), at = 0;
+    for (size_t i = 0; rc == 0 && i < edges; i++, at = (at + stride) % edges) {
+        uint32_t u = g->ends[2 * at], v = g->ends[2 * at + 1], p;
         s.seen[u]++;
         s.seen[v]++;
         p = split == HM_SPLIT_HDRF ? hdrf_choose(&s, n, u, v) : hm_random_below(&random, n);

@@ -20,7 +20,8 @@ static void json_point_fields(struct hm_text *out, const struct hm_point *p)
                   {"efficiency", p->efficiency},
                   {"total_s", p->total_s},
                   {"cost", p->cost},
-                  {"memory_bytes", p->memory_bytes}};
+                  {"memory_bytes", p->memory_bytes},
+                  {"imbalance", p->imbalance}};
 
     for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
         hm_text_addf(out, "%s\"%s\":", i ? "," : "", fields[i].name);
@@ -187,13 +188,13 @@ static void csv_known(struct hm_text *out, double value, const char *end)
 void hm_render_csv(struct hm_text *out, const struct hm_answer *a)
 {
     hm_text_add(out, "n,nodes,time_s,compute_s,communicate_s,latency_s,bandwidth_s,speedup,"
-                     "efficiency,total_s,cost,memory_bytes,scheme,fits\n");
+                     "efficiency,total_s,cost,memory_bytes,imbalance,scheme,fits\n");
     for (size_t i = 0; i < a->point_count; i++) {
         const struct hm_point *p = &a->points[i];
-        const double values[] = {p->n,           p->nodes,         p->time_s,
-                                 p->compute_s,   p->communicate_s, p->latency_s,
-                                 p->bandwidth_s, p->speedup,       p->efficiency,
-                                 p->total_s,     p->cost,          p->memory_bytes};
+        const double values[] = {
+            p->n,         p->nodes,        p->time_s,   p->compute_s,  p->communicate_s,
+            p->latency_s, p->bandwidth_s,  p->speedup,  p->efficiency, p->total_s,
+            p->cost,      p->memory_bytes, p->imbalance};
         for (size_t k = 0; k < sizeof(values) / sizeof(values[0]); k++)
             csv_known(out, values[k], ",");
         hm_text_addf(out, "%s,%s\n", p->scheme == HM_SCHEME_BEST ? "" : hm_scheme_name(p->scheme),

@@ -62,6 +62,8 @@ const char *hm_limit_name(enum hm_limit limit)
         return "memory";
     case HM_LIMIT_BATCH:
         return "batch";
+    case HM_LIMIT_IMBALANCE:
+        return "imbalance";
     }
     return "?";
 }

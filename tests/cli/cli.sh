@@ -170,6 +170,50 @@ echo 'machines: {broken: {flops: fast}}' >"$HOME/.local/share/howmany/catalog/ow
 expect "a broken entry of your own is named" 2 "own.yaml" howmany plan $fig2 --on broken
 rm -rf "$HOME/.local"
 
+# graphs
+printf '# a path\n1 2\n2 3\n3 4\n4 4\n2 1\n' >"$work/path.txt"
+json "a graph and its splits" '.vertices == 4 and .edges == 3 and .self_loops == 1 and .repeated == 1 and
+  .splits[0].split == "dealt" and .splits[0].parts[0].n == 2 and .splits[0].parts[0].edges_max == 2' howmany graph "$work/path.txt" --parts 2 --json
+json "all splits that can be made" '[.splits[].split] | index("hdrf") != null' howmany graph --generate power-law --vertices 500 --edges 2000 --max-degree 90 --parts 2,4 --split all --json
+json "the same seed, the same graph" '.edges == 1988' howmany graph --generate random --vertices 500 --edges 2000 --seed 3 --parts 2 --json
+expect "a graph as a table" 0 "imbalance" howmany graph "$work/path.txt" --parts 2..3
+check "a graph as a picture" sh -c "howmany graph --generate grid --vertices 100 --parts 2..8 --split dealt,greedy --plot $work/g.svg && grep -q '<svg' $work/g.svg"
+expect "more parts than vertices" 2 "5 parts, but only 4 vertices" howmany graph "$work/path.txt" --parts 5
+expect "no such split" 2 "did you mean greedy?" howmany graph "$work/path.txt" --split gredy
+expect "not a range" 2 "is not a range" howmany graph "$work/path.txt" --parts 9..3
+expect "not numbers" 2 "is not a list of numbers" howmany graph "$work/path.txt" --parts few
+expect "no graph" 2 "which graph?" howmany graph
+expect "degrees have no edges" 2 "needs the edges" howmany graph "$work/path.txt" --degrees-only --split hash --parts 2
+echo "1 2 3" >"$work/three.txt"
+expect "three ids in a line" 2 "three.txt:1: too many numbers" howmany graph "$work/three.txt"
+printf '1 1\n2 1\n' >"$work/odd.degrees"
+expect "degrees with an odd sum" 2 "odd number" howmany graph "$work/odd.degrees"
+: >"$work/empty.txt"
+expect "an empty graph" 2 "has no edge" howmany graph "$work/empty.txt"
+if [ "$HM_ZLIB" = 1 ]; then
+  seq 1 20000 | awk '{print $1, $1 + 1}' | gzip >"$work/chain.txt.gz"
+  json "a gzip graph" '.edges == 20000' howmany graph "$work/chain.txt.gz" --parts 2 --json
+  head -c 20000 "$work/chain.txt.gz" >"$work/cut.txt.gz"
+  expect "a gzip graph cut short" 2 "cut short" howmany graph "$work/cut.txt.gz"
+fi
+printf 'graph: {generate: power-law, vertices: 2000, edges: 8000, max_degree: 900, split: random}\ncommunicate: none\ncluster: {flops: 1 Gflop/s, max_nodes: 16}\n' >"$work/bp.yaml"
+expect "a job on a graph" 0 "limited by   imbalance" howmany plan "$work/bp.yaml"
+json "a better split is worth" '[.help[].what] | index("an even split") != null' howmany plan "$work/bp.yaml" --json
+snap=$data/graph/snap/email-Enron.txt.gz
+if [ -f "$snap" ] && [ "$HM_ZLIB" = 1 ]; then
+  json "email-Enron: both directions are one edge" '.vertices == 36692 and .edges == 183831 and .repeated == 183831' howmany graph "$snap" --parts 2 --json
+  json "soc-Slashdot: self-loops are left out" '.vertices == 82168 and .lines == 948464 and .self_loops == 78303' howmany graph "$data/graph/snap/soc-Slashdot0902.txt.gz" --parts 2 --json
+else
+  skip "graphs of SNAP" "no $snap, or no zlib"
+fi
+if [ -f "$data/graph/ulanov/synthetic_10M.degree_dist" ]; then
+  json "Fig. 4 and its smaller graphs" '.differ == 0 and .count == 42 and
+    ([.checks[] | select(.case == "fig4-bp-16m" and .what == "mape").value * 1e4 | round] == [253706])' howmany validate --data "$data" --json
+else
+  skip "Fig. 4 and its smaller graphs" "no $data/graph/ulanov (set HOWMANY_DATA)"
+fi
+expect "without its data a case is left out, and says so" 0 "fig4-bp-16m.yaml is left out" howmany validate
+
 # validate
 expect "validate agrees" 0 "35 figures, 0 differ" howmany validate
 json "validate as json" '.differ == 0 and .count == 35 and (.checks[] | select(.case == "fig2-spark-ann" and .what == "mape").value * 1e4 | round) == 136808' howmany validate --json
@@ -177,7 +221,7 @@ sed 's/4.13950/4.23950/' $fig2 >"$work/wrong.yaml"
 expect "a wrong figure is found" 1 "DIFFERS" howmany validate "$work/wrong.yaml"
 
 # help, man pages, completion
-for command in plan catalog validate; do
+for command in plan graph catalog validate; do
   expect "help $command" 0 "usage: howmany $command" howmany help $command
   expect "$command --help" 0 "usage: howmany $command" howmany $command --help
   if command -v scdoc >/dev/null; then

@@ -367,6 +367,62 @@ static void what_is_free_is_taken_fast(void **state)
     hm_job_free(job);
 }
 
+static const char on_a_graph[] =
+    "graph: {generate: power-law, vertices: 2000, edges: 8000, max_degree: 900, split: %s}\n"
+    "communicate: [{what: vertices, scheme: serial}]\nprecision: 32\n"
+    "cluster: {flops: 1 Mflop/s, network: {bandwidth: 1 GB/s, latency: 1 ms}, max_nodes: 32}\n";
+
+/* t = max E_i c(S)/F + a + r V S 4 bytes/B, from the parts of the graph itself. */
+static void graphs_are_planned_by_their_fullest_worker(void **state)
+{
+    char text[600];
+
+    (void)state;
+    snprintf(text, sizeof(text), on_a_graph, "dealt");
+    struct hm_job *job = parse_job(text);
+    struct hm_question q = question();
+    struct hm_answer *a = ask(job, &q);
+    assert_int_equal(a->point_count, 32);
+    for (size_t i = 0; i < a->point_count; i++) {
+        const struct hm_point *p = &a->points[i];
+        struct hm_parts parts;
+        hm_graph_split(job->graph, HM_SPLIT_DEALT, 1, 1, &p->n, 1, &parts, NULL);
+        assert_near(p->compute_s, parts.edges_max * (2 + 2 * (2 + 4)) / 1e6, 1e-13);
+        double bytes = parts.replicas * job->graph->vertices * 2 * 4;
+        assert_near(p->communicate_s, i ? 1e-3 + bytes / 1e9 : 0, 1e-12);
+        assert_near(p->imbalance, parts.imbalance, 1e-13);
+    }
+    hm_answer_free(a);
+    hm_job_free(job);
+}
+
+static void imbalance_limits_and_an_even_split_would_help(void **state)
+{
+    char text[600];
+
+    (void)state;
+    snprintf(text, sizeof(text), on_a_graph, "random");
+    struct hm_job *job = parse_job(text);
+    struct hm_question q = question();
+    struct hm_answer *a = ask(job, &q);
+    const struct hm_point *best = &a->points[a->best];
+    assert_int_equal(a->limit, HM_LIMIT_IMBALANCE);
+    assert_true(best->imbalance > 1.1);
+    bool found = false;
+    for (size_t i = 0; i < a->help_count; i++) {
+        if (strcmp(a->help[i].what, "an even split") != 0)
+            continue;
+        found = true;
+        if (a->help[i].n == best->n)
+            assert_near(a->help[i].gain *
+                            (best->time_s - best->compute_s * (1 - 1 / best->imbalance)),
+                        best->time_s, 1e-12);
+    }
+    assert_true(found);
+    hm_answer_free(a);
+    hm_job_free(job);
+}
+
 static void nodes_are_rented_whole(void **state)
 {
     struct hm_job *job = parse_job("compute: 8/n\ncommunicate: none\n"
@@ -428,7 +484,12 @@ static void figures_of_examples_agree(void **state)
         struct hm_job *job;
         struct hm_validation *v;
         struct hm_err err = {0};
-        assert_int_equal(hm_job_parse(text, length, name, NULL, 0, &job, &err), 0);
+        int rc = hm_job_parse(text, length, example_source(name), NULL, 0, &job, &err);
+        if (rc == HM_E_IO) { /* its data are not here: see HOWMANY_DATA */
+            print_message("# skipped %s: %s\n", name, err.source);
+            continue;
+        }
+        assert_int_equal(rc, 0);
         assert_int_equal(hm_validate(job, &v, &err), 0);
         assert_true(v->count > 0);
         for (size_t k = 0; k < v->count; k++)
@@ -685,6 +746,8 @@ int main(void)
         cmocka_unit_test(weak_scaling_counts_instances),
         cmocka_unit_test(more_work_with_weak_scaling),
         cmocka_unit_test(what_is_free_is_taken_fast),
+        cmocka_unit_test(graphs_are_planned_by_their_fullest_worker),
+        cmocka_unit_test(imbalance_limits_and_an_even_split_would_help),
         cmocka_unit_test(nodes_are_rented_whole),
         cmocka_unit_test(machines_and_schemes_are_ranked),
         cmocka_unit_test(figures_of_examples_agree),

@@ -209,7 +209,12 @@ static void the_examples_load(void **state)
     for (i = 0; hm_example(i, &name, &text, &length); i++) {
         struct hm_err err = {0};
         struct hm_job *job;
-        if (hm_job_parse(text, length, name, NULL, 0, &job, &err))
+        int rc = hm_job_parse(text, length, example_source(name), NULL, 0, &job, &err);
+        if (rc == HM_E_IO) { /* its data are not here: see HOWMANY_DATA */
+            print_message("# skipped %s: %s\n", name, err.source);
+            continue;
+        }
+        if (rc)
             fail_msg("%s: %s", name, err.message);
         hm_job_free(job);
     }

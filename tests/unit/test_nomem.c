@@ -43,6 +43,50 @@ static int whole_way(struct hm_err *err)
     return rc;
 }
 
+/* A graph made, read back from its job, split in every way that needs no other library. */
+static int graph_way(struct hm_err *err)
+{
+    static const enum hm_split splits[] = {HM_SPLIT_DEALT, HM_SPLIT_RANDOM, HM_SPLIT_GREEDY,
+                                           HM_SPLIT_HASH, HM_SPLIT_HDRF};
+    const char *job_text =
+        "graph: {generate: power-law, vertices: 200, edges: 700, max_degree: 60}\n"
+        "communicate: none\ncluster: {flops: 1 Gflop/s, max_nodes: 4}\n";
+    struct hm_question q = HM_QUESTION_INIT;
+    struct hm_answer *answer = NULL;
+    struct hm_job *job = NULL;
+    struct hm_parts parts;
+    double n = 3;
+    int rc = hm_job_parse(job_text, strlen(job_text), "t.yaml", NULL, 0, &job, err);
+
+    for (size_t i = 0; rc == 0 && i < 5; i++)
+        rc = hm_graph_split(job->graph, splits[i], 2, 1, &n, 1, &parts, err);
+    if (rc == 0)
+        rc = hm_plan(job, NULL, 0, NULL, 0, &q, &answer, err);
+    hm_answer_free(answer);
+    hm_job_free(job);
+    return rc;
+}
+
+static void allocations_of_graphs_may_fail(void **state)
+{
+    struct hm_err err = {0};
+    long fails = 0;
+
+    (void)state;
+    assert_int_equal(graph_way(&err), 0);
+    for (long after = 0;; after++) {
+        err = (struct hm_err){0};
+        hm__alloc_fail_after(after);
+        int rc = graph_way(&err);
+        hm__alloc_fail_after(-1);
+        if (rc == 0)
+            break;
+        assert_int_equal(rc, HM_E_NOMEM);
+        fails++;
+    }
+    assert_true(fails > 50);
+}
+
 static void every_allocation_may_fail(void **state)
 {
     struct hm_err err = {0};
@@ -68,6 +112,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(allocations_of_graphs_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

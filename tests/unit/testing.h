@@ -54,6 +54,19 @@ static inline bool next_line(FILE *file, char *line, size_t room)
     return false;
 }
 
+/* The name of a built-in example beside the data it may need; see HOWMANY_DATA. */
+static inline const char *example_source(const char *name)
+{
+    static char source[1024];
+    const char *data = getenv("HOWMANY_DATA"), *root = getenv("HM_SOURCE");
+
+    if (data)
+        snprintf(source, sizeof(source), "%s/%s", data, name);
+    else
+        snprintf(source, sizeof(source), "%s/../shared/data/%s", root ? root : ".", name);
+    return source;
+}
+
 static inline struct hm_job *parse_job(const char *text)
 {
     struct hm_err err = {0};

@@ -1,0 +1,110 @@
+/*
+ * Reading the graph of a job: a file, looked for beside the job, or a recipe, with the way it is
+ * split among the workers.
+ */
+#include <stddef.h>
+#include <string.h>
+
+#include "err.h"
+#include "readers.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* What the section says, before the graph is read or made. */
+struct section {
+    const char *file;
+    int format, generate;
+    bool degrees_only;
+    struct hm_recipe recipe;
+    double states, trials, seed;
+    int split;
+};
+
+#define AT(member) offsetof(struct section, member)
+#define WHOLE(key, member, from)                                                                   \
+    {                                                                                              \
+        .name = (key), .kind = HM_FIELD_QUANTITY, .offset = AT(member), .min = (from),             \
+        .max = 1e15, .whole = true                                                                 \
+    }
+
+static const char *const formats[] = {"auto", "degrees", "edges", "metis", NULL};
+static const char *const recipes[] = {"power-law", "random", "grid", NULL};
+static const char *const splits[] = {
+#define HM_SPLIT_CHOICE(name, text, needs_edges, cuts_vertices) text,
+    HM_SPLIT_MAP(HM_SPLIT_CHOICE)
+#undef HM_SPLIT_CHOICE
+        NULL};
+
+static const struct hm_field fields[] = {
+    {.name = "file", .kind = HM_FIELD_TEXT, .offset = AT(file), .doc = "the file of the graph"},
+    {.name = "format", .kind = HM_FIELD_CHOICE, .offset = AT(format), .choices = formats},
+    {.name = "degrees_only", .kind = HM_FIELD_BOOL, .offset = AT(degrees_only)},
+    {.name = "generate", .kind = HM_FIELD_CHOICE, .offset = AT(generate), .choices = recipes},
+    WHOLE("vertices", recipe.vertices, 2),
+    WHOLE("edges", recipe.edges, 1),
+    WHOLE("max_degree", recipe.max_degree, 1),
+    {.name = "split", .kind = HM_FIELD_CHOICE, .offset = AT(split), .choices = splits},
+    WHOLE("trials", trials, 1),
+    WHOLE("seed", seed, 0),
+    WHOLE("states", states, 2),
+    {.name = "per_edge", .kind = HM_FIELD_OTHER, .doc = "flop of one edge, a formula"},
+};
+
+/* A relative name is looked for beside the job; one given by --set, where the person stands. */
+static const char *beside(struct hm_reader *reader, const struct hm_value *value, const char *file)
+{
+    const char *source = hm_value_get(value, "file")->source, *slash = strrchr(source, '/');
+
+    if (file[0] == '/' || !slash || strcmp(source, "--set") == 0)
+        return hm_arena_strdup(reader->arena, file);
+    return hm_arena_printf(reader->arena, "%.*s/%s", (int)(slash - source), source, file);
+}
+
+static void release_graph(void *graph)
+{
+    hm_graph_free(graph);
+}
+
+static int make_or_load(struct hm_reader *reader, const struct hm_value *value,
+                        const struct section *s, struct hm_graph **graph)
+{
+    struct hm_recipe recipe = s->recipe;
+
+    if (s->file) {
+        const char *path = beside(reader, value, s->file);
+        if (!path)
+            return hm_fail_nomem(reader->err);
+        return hm_graph_load(path, (enum hm_graph_format)s->format, s->degrees_only, graph,
+                             reader->err);
+    }
+    recipe.kind = (enum hm_recipe_kind)s->generate;
+    recipe.seed = s->seed;
+    return hm_graph_make(&recipe, graph, reader->err);
+}
+
+int hm_read_graph(struct hm_reader *reader, const struct hm_value *value, struct hm_job *job)
+{
+    struct section s = {.states = 2, .trials = 20, .seed = 1, .generate = -1};
+    int rc = hm_read_map(reader, value, fields, COUNT(fields), &s);
+
+    if (rc)
+        return rc;
+    if ((s.file != NULL) == (s.generate >= 0)) {
+        hm_reader_fail(reader, value, HM_E_CONFLICT, "one of file and generate is needed");
+        hm_err_hint(reader->err, "write file: edges.txt.gz, or generate: power-law");
+        return HM_E_CONFLICT;
+    }
+    rc = make_or_load(reader, value, &s, &job->graph);
+    if (rc)
+        return hm_reader_place(reader, value, rc);
+    rc = hm_arena_own(reader->arena, job->graph, release_graph);
+    if (rc) {
+        hm_graph_free(job->graph);
+        return hm_fail_nomem(reader->err);
+    }
+    job->split = (enum hm_split)s.split;
+    job->trials = s.trials;
+    job->seed = s.seed;
+    job->states = s.states;
+    return 0;
+}

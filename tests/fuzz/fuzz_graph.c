@@ -1,0 +1,40 @@
+/* The graph readers: the first byte chooses the format; small graphs are then split. */
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "howmany.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void split(const struct hm_graph *graph)
+{
+    const double n[] = {1, 2, 3};
+    struct hm_parts parts[3];
+    struct hm_err err = {0};
+
+    for (int split = 0; split < HM_SPLIT_COUNT && graph->vertices < 1000; split++)
+        if ((enum hm_split)split != HM_SPLIT_METIS) /* its own errors are not ours to find */
+            hm_graph_split(graph, (enum hm_split)split, 2, 1, n, 3, parts, &err);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char path[64];
+    struct hm_graph *graph = NULL;
+    struct hm_err err = {0};
+
+    if (size < 2)
+        return 0;
+    int file = memfd_create("fuzz", 0);
+    if (file < 0 || write(file, data + 1, size - 1) < 0)
+        return 0;
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
+    enum hm_graph_format format = (enum hm_graph_format)(1 + data[0] % 3);
+    if (hm_graph_load(path, format, data[0] & 64, &graph, &err) == 0)
+        split(graph);
+    hm_graph_free(graph);
+    close(file);
+    return 0;
+}
