@@ -53,6 +53,17 @@ struct hm_style cli_style(void);
 bool cli_is_terminal(void);
 /* Write a whole text to standard output; false (with a message) when it cannot be. */
 bool cli_put(const char *text);
+/* Progress on standard error, on a terminal and after a second: "metis: 12 of 31, 40 s left". */
+struct cli_progress {
+    const char *what; /* borrowed */
+    size_t total;
+    double started_s, shown_s; /* shown_s 0: nothing shown yet */
+};
+
+struct cli_progress cli_progress_start(const char *what, size_t total);
+void cli_progress_step(struct cli_progress *progress, size_t done);
+void cli_progress_end(struct cli_progress *progress); /* clears the line */
+
 /* Whether a plot can be written under that name; 0 or EXIT_USAGE with a message. */
 int cli_check_plot(const char *file);
 /* Feed a script that makes `file` to gnuplot and wait for it; 0 or EXIT_USAGE with a message. */

@@ -332,6 +332,22 @@ static int show(const struct graph_state *s, const struct hm_graph *g, const str
     return rc == 0 && s->plot ? plot(s, g, tables) : rc;
 }
 
+/* One way to split, a number of workers at a time, so that progress can be shown. */
+static int split_one(const struct graph_state *s, const struct hm_graph *g, enum hm_split split,
+                     struct hm_parts *parts, struct hm_err *err)
+{
+    struct cli_progress progress = cli_progress_start(hm_split_name(split), s->parts.count);
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < s->parts.count; i++) {
+        rc = hm_graph_split(g, split, s->trials, s->recipe.seed, &s->parts.values[i], 1, &parts[i],
+                            err);
+        cli_progress_step(&progress, i + 1);
+    }
+    cli_progress_end(&progress);
+    return rc;
+}
+
 /* The splits asked for; of 'all', those that cannot be made here are left out. */
 static int split_all(struct graph_state *s, const struct hm_graph *g, struct table *tables)
 {
@@ -341,8 +357,7 @@ static int split_all(struct graph_state *s, const struct hm_graph *g, struct tab
     for (size_t k = 0; k < s->split_count; k++) {
         struct hm_err err = {0};
         tables[used].split = s->splits[k];
-        int rc = hm_graph_split(g, s->splits[k], s->trials, s->recipe.seed, s->parts.values,
-                                s->parts.count, tables[used].parts, &err);
+        int rc = split_one(s, g, s->splits[k], tables[used].parts, &err);
         if (rc == 0)
             used++;
         else if (!all || (rc != HM_E_MISSING && rc != HM_E_UNSUPPORTED))
