@@ -8,6 +8,7 @@
 
 #include "collective.h"
 #include "err.h"
+#include "memory.h"
 #include "search.h"
 
 static int nomem_unless(const void *pointer, struct hm_err *err)
@@ -117,7 +118,7 @@ static int add_help(struct hm_answer *a, const struct hm_search *s, const struct
     return 0;
 }
 
-enum { HELP_QUANTITIES = 3, HELP_MAX = 5 + HELP_QUANTITIES };
+enum { HELP_QUANTITIES = 3, HELP_MAX = 7 + HELP_QUANTITIES };
 
 struct lever {
     const char *name;
@@ -172,6 +173,45 @@ static int help_quantities(struct hm_answer *a, const struct hm_search *s,
     return rc;
 }
 
+/* Another way to split the graph, tried at the best n: the table is the old one but for that n. */
+static int help_split(struct hm_answer *a, const struct hm_search *s, const struct hm_curve *c,
+                      enum hm_split split, const char *what, struct hm_err *err)
+{
+    struct hm_variant v = hm_search_variant(s);
+    double n = c->points[a->best].n;
+    struct hm_parts *parts = hm__calloc(s->part_count, sizeof(*parts));
+    struct hm_err ignored = {0}; /* METIS may be missing, or the graph too large for it */
+
+    if (!parts)
+        return hm_fail_nomem(err);
+    memcpy(parts, s->parts, s->part_count * sizeof(*parts));
+    v.parts = parts;
+    int rc = hm_graph_split(s->job->graph, split, 1, s->job->seed, &n, 1, &parts[(size_t)n - 1],
+                            &ignored);
+    if (rc == 0)
+        rc = add_help(a, s, c, &v, what, err);
+    else
+        rc = rc == HM_E_NOMEM && ignored.code == HM_E_NOMEM ? hm_fail_nomem(err) : 0;
+    hm__free(parts);
+    return rc;
+}
+
+/* What better splits would gain: real ones, and the even one that none can beat. */
+static int help_splits(struct hm_answer *a, const struct hm_search *s, const struct hm_curve *c,
+                       struct hm_err *err)
+{
+    enum hm_split now = s->job->split;
+    struct hm_variant v = hm_search_variant(s);
+    int rc = 0;
+
+    if (now == HM_SPLIT_DEALT || now == HM_SPLIT_RANDOM || now == HM_SPLIT_HASH)
+        rc = help_split(a, s, c, HM_SPLIT_GREEDY, "a greedy split", err);
+    if (rc == 0 && s->job->graph->ends && now != HM_SPLIT_METIS && now < HM_SPLIT_EDGE_RANDOM)
+        rc = help_split(a, s, c, HM_SPLIT_METIS, "a METIS split", err);
+    v.balanced = true;
+    return rc ? rc : add_help(a, s, c, &v, "an even split", err);
+}
+
 static int explain_help(struct hm_answer *a, const struct hm_search *s,
                         const struct hm_model *model, const struct hm_curve *c, struct hm_err *err)
 {
@@ -200,11 +240,8 @@ static int explain_help(struct hm_answer *a, const struct hm_search *s,
         v.flops = 2;
         rc = add_help(a, s, c, &v, "2x flop/s", err);
     }
-    if (rc == 0 && s->parts) {
-        v = hm_search_variant(s);
-        v.balanced = true;
-        rc = add_help(a, s, c, &v, "an even split", err);
-    }
+    if (rc == 0 && s->parts)
+        rc = help_splits(a, s, c, err);
     if (rc == 0 && s->job->batch > 0) {
         v = hm_search_variant(s);
         v.work = 2;

@@ -419,6 +419,19 @@ static void imbalance_limits_and_an_even_split_would_help(void **state)
                         best->time_s, 1e-12);
     }
     assert_true(found);
+    /* a real split gains what it has fewer edges on the fullest worker, and sends the copies it has
+     */
+    const struct hm_help *greedy = NULL;
+    for (size_t i = 0; i < a->help_count; i++)
+        greedy = strcmp(a->help[i].what, "a greedy split") == 0 ? &a->help[i] : greedy;
+    assert_non_null(greedy);
+    assert_true(greedy->gain > 1.05);
+    if (greedy->n == best->n) {
+        struct hm_parts parts;
+        hm_graph_split(job->graph, HM_SPLIT_GREEDY, 1, 1, &best->n, 1, &parts, NULL);
+        double bytes = parts.replicas * job->graph->vertices * 2 * 4;
+        assert_near(greedy->time_s, parts.edges_max * 14 / 1e6 + 1e-3 + bytes / 1e9, 1e-12);
+    }
     hm_answer_free(a);
     hm_job_free(job);
 }
