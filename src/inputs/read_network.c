@@ -321,9 +321,13 @@ static int read_layer(struct hm_reader *reader, const struct hm_value *value,
                                    .bias = HM_BIAS_SHARED,
                                    .name = kinds[i].name};
         layer->global = strcmp(name, "global-pool") == 0;
-        if (map != (kinds[i].read != NULL))
-            return hm_reader_fail(reader, value, HM_E_TYPE,
-                                  map ? "'%s' takes no values" : "'%s' needs values", name);
+        if (map != (kinds[i].read != NULL)) {
+            hm_reader_fail(reader, value, HM_E_TYPE,
+                           map ? "'%s' takes no values" : "'%s' needs values", name);
+            hm_err_hint(reader->err, map ? "write - %s" : "write - %s: and its values, in a map",
+                        name);
+            return HM_E_TYPE;
+        }
         if (!map)
             return 0;
         size_t mark = hm_reader_enter(reader, name);

@@ -13,6 +13,8 @@
 #include "howmany.h"
 
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 
 #include "err.h"
 #include "memory.h"
@@ -27,8 +29,15 @@ struct counter {
     struct hm_err *err;
 };
 
-static int fail(struct counter *c, const struct hm_layer *layer, const char *what)
+HM_PRINTF(3, 4)
+static int fail(struct counter *c, const struct hm_layer *layer, const char *format, ...)
 {
+    char what[200];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(what, sizeof(what), format, args);
+    va_end(args);
     hm_fail(c->err, HM_E_RANGE, "layer '%s': %s", layer->name, what);
     hm_err_field(c->err, "network.layers");
     hm_err_at(c->err, c->source, layer->line);
@@ -77,7 +86,9 @@ static int slide(struct counter *c, const struct hm_layer *l, struct hm_shape *s
     if (shape->kind != HM_SHAPE_IMAGE)
         return fail(c, l, "needs an image, [height, width, channels]");
     if (l->kernel_h > shape->height + l->border_h || l->kernel_w > shape->width + l->border_w)
-        return fail(c, l, "the window is larger than the image");
+        return fail(c, l, "a window of %gx%g is larger than the image of %gx%g with its border",
+                    l->kernel_h, l->kernel_w, shape->height + l->border_h,
+                    shape->width + l->border_w);
     shape->height = positions(shape->height, l->kernel_h, l->border_h, l->stride, l->ceil_mode);
     shape->width = positions(shape->width, l->kernel_w, l->border_w, l->stride, l->ceil_mode);
     return 0;
@@ -93,9 +104,10 @@ static int count_conv(struct counter *c, const struct hm_layer *l, struct hm_sha
     if (rc)
         return rc;
     if (depth > maps)
-        return fail(c, l, "depth is more than the maps there are");
+        return fail(c, l, "depth %g is more than the %g maps there are", depth, maps);
     if (l->depth == 0 && (fmod(maps, l->groups) != 0 || fmod(l->units, l->groups) != 0))
-        return fail(c, l, "groups must divide the maps before and after");
+        return fail(c, l, "%g groups do not divide the maps before (%g) and after (%g)", l->groups,
+                    maps, l->units);
     double window = l->kernel_h * l->kernel_w * depth, places = shape->height * shape->width;
     double bias = l->bias == HM_BIAS_NONE ? 0 : l->bias == HM_BIAS_SHARED ? 1 : places;
     row->parameters = l->units * (window + bias);
@@ -126,7 +138,7 @@ static int count_attention(struct counter *c, const struct hm_layer *l, struct h
     if (shape->kind != HM_SHAPE_SEQUENCE)
         return fail(c, l, "needs a sequence");
     if (fmod(w, l->heads) != 0)
-        return fail(c, l, "heads must divide the width");
+        return fail(c, l, "%g heads do not divide the width of %g", l->heads, w);
     row->parameters = 4 * w * (w + (l->bias == HM_BIAS_NONE ? 0 : 1));
     row->multiply_adds = 4 * t * w * w + 2 * t * t * w;
     row->outputs = 4 * t * w + l->heads * t * t;
@@ -154,7 +166,8 @@ static int count_embedding(struct counter *c, const struct hm_layer *l, struct h
     if (shape->kind != HM_SHAPE_SEQUENCE || shape->channels != 1)
         return fail(c, l, "needs a sequence of tokens, {sequence: length}");
     if (l->positions > 0 && l->positions < shape->height)
-        return fail(c, l, "the sequence is longer than the position table");
+        return fail(c, l, "a sequence of %g is longer than the position table of %g", shape->height,
+                    l->positions);
     row->parameters = (l->vocabulary + l->positions) * l->units;
     shape->channels = l->units;
     return 0;

@@ -101,10 +101,10 @@ static void impossible_layers_are_named(void **state)
         int line;
     } rows[] = {
         {"batch: 1\nnetwork:\n  input: [4, 4, 1]\n  layers:\n    - conv: {filters: 1, kernel: 5}\n",
-         "layer 'conv': the window is larger than the image", 5},
+         "layer 'conv': a window of 5x5 is larger than the image of 4x4 with its border", 5},
         {"batch: 1\nnetwork:\n  input: [4, 4, 3]\n  layers:\n"
          "    - conv: {filters: 4, kernel: 1, groups: 2}\n",
-         "layer 'conv': groups must divide the maps before and after", 5},
+         "layer 'conv': 2 groups do not divide the maps before (3) and after (4)", 5},
         {"batch: 1\nnetwork:\n  input: 10\n  layers:\n    - pool: {kernel: 2}\n",
          "layer 'pool': needs an image, [height, width, channels]", 5},
         {"batch: 1\nnetwork:\n  input: 10\n  layers:\n    - attention: {heads: 2}\n",
@@ -120,7 +120,7 @@ static void impossible_layers_are_named(void **state)
          "layer 'flatten': repeats of repeats without end", 5},
         {"batch: 1\nnetwork:\n  input: {sequence: 4, width: 10}\n  layers:\n"
          "    - attention: {heads: 3}\n",
-         "layer 'attention': heads must divide the width", 5},
+         "layer 'attention': 3 heads do not divide the width of 10", 5},
     };
 
     (void)state;
