@@ -69,14 +69,18 @@ uint32_t hm_random_below(struct hm_random *r, uint32_t n)
 /* Inversion: walk up the distribution until it passes a uniform number. */
 static double by_inversion(struct hm_random *r, double count, double p)
 {
-    double q = 1 - p, s = p / q, mass = pow(q, count), u = hm_random_uniform(r), k = 0;
+    const double none = exp(count * log1p(-p)), ratio = p / (1 - p);
 
-    while (u > mass && k < count) {
-        u -= mass;
-        k++;
-        mass *= (count - k + 1) / k * s;
+    for (;;) { /* again in the rare case that rounding leaves nothing to walk on */
+        double mass = none, u = hm_random_uniform(r), k = 0;
+        while (u > mass && mass > 0 && k < count) {
+            u -= mass;
+            k++;
+            mass *= (count - k + 1) / k * ratio;
+        }
+        if (u <= mass)
+            return k;
     }
-    return k;
 }
 
 /* log(k!) less its Stirling approximation. */

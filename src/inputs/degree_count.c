@@ -18,7 +18,7 @@ enum {
     PAGE = 1 << PAGE_BITS,
     PAGES_MAX = 1 << 22, /* a table of 32 MiB, for ids below 2^32 */
     BUFFER_MIN = 1 << 16,
-    ENOUGH = 8 << 20 /* bytes below which nobody minds air */
+    ENOUGH = 32 << 20 /* bytes below which nobody minds air */
 };
 
 struct hm_degree_count {

@@ -11,14 +11,15 @@
 #include "memory.h"
 #include "source.h"
 
-enum { BUFFER = 256 * 1024, NUMBERS_MAX = 1 << 20 };
+enum { BUFFER = 256 * 1024 };
 
 struct lines {
     struct hm_source *source;
     const char *path;
     char *buffer;
     size_t length, at;
-    int line;
+    int line;     /* being read */
+    int row_line; /* of the numbers read last */
     struct hm_err *err;
 };
 
@@ -72,10 +73,13 @@ static int read_numbers(struct lines *in, uint64_t *numbers, size_t room, size_t
             c = skip_line(in);
         else if (c >= '0' && c <= '9') {
             uint64_t value = 0;
+            in->row_line = in->line;
             do {
-                if (value > (UINT64_MAX >> 1) / 10)
-                    return fail(in, HM_E_RANGE, "a number above 2^63", "ids must be below 2^63");
-                value = value * 10 + (uint64_t)(c - '0');
+                uint64_t digit = (uint64_t)(c - '0');
+                if (value > ((UINT64_MAX >> 1) - digit) / 10)
+                    return fail(in, HM_E_RANGE, "a number of 2^63 or more",
+                                "ids must be below 2^63");
+                value = value * 10 + digit;
                 c = next(in);
             } while (c >= '0' && c <= '9');
             if (*count == room)
@@ -96,10 +100,10 @@ static int read_numbers(struct lines *in, uint64_t *numbers, size_t room, size_t
     }
 }
 
-/* The line the numbers just read stood on. */
+/* Speak of the line the numbers just read stood on. */
 static void at_last_line(struct lines *in)
 {
-    in->line--;
+    in->line = in->row_line;
 }
 
 static int read_degrees(struct lines *in, struct hm_graph **ret_graph)
@@ -107,7 +111,7 @@ static int read_degrees(struct lines *in, struct hm_graph **ret_graph)
     struct hm_degree *degrees = NULL;
     size_t used = 0, room = 0, count;
     uint64_t numbers[2];
-    double sum = 0, vertices = 0;
+    double sum = 0, vertices = 0, most = 0;
     int rc;
 
     while ((rc = read_numbers(in, numbers, 2, &count)) == 0 && count > 0) {
@@ -129,12 +133,18 @@ static int read_degrees(struct lines *in, struct hm_graph **ret_graph)
         degrees[used++] = (struct hm_degree){(double)numbers[0], (double)numbers[1]};
         sum += (double)numbers[0] * (double)numbers[1];
         vertices += (double)numbers[1];
+        most = (double)numbers[0] > most && numbers[1] > 0 ? (double)numbers[0] : most;
     }
-    in->line = 0;
+    if (rc == 0)
+        in->line = 0;
     if (rc == 0 && (vertices == 0 || sum == 0))
         rc = fail(in, HM_E_MISSING, "the graph has no edge", "a line is: degree count");
-    if (rc == 0 && sum >= 9007199254740992.0)
-        rc = fail(in, HM_E_LIMIT, "more than 2^52 edges", "is this a degree distribution?");
+    if (rc == 0 && (sum >= 9007199254740992.0 || vertices >= 9007199254740992.0))
+        rc = fail(in, HM_E_LIMIT, "more than 2^52 vertices or edges",
+                  "is this a degree distribution?");
+    if (rc == 0 && most >= vertices)
+        rc = fail(in, HM_E_RANGE, "a vertex with as many neighbours as there are vertices, or more",
+                  "a line is: degree count");
     if (rc == 0 && (sum / 2) * 2 == sum && ((uint64_t)sum & 1))
         rc = fail(in, HM_E_RANGE, "the degrees add up to an odd number",
                   "every edge has two ends: a line is missing or wrong");
@@ -215,107 +225,164 @@ static int read_edges(struct lines *in, struct hm_graph **ret_graph)
     return rc;
 }
 
-/* One line of a METIS file for each vertex; empty lines are vertices without neighbours. */
-static int read_metis_line(struct lines *in, uint64_t *numbers, size_t *count)
-{
-    int c;
+/* Numbers of one line, as many as there are. */
+struct numbers {
+    uint64_t *values;
+    size_t count, room;
+};
 
-    *count = 0;
-    for (;;) {
-        c = next(in);
-        if (c == '%' && *count == 0) {
-            if ((c = skip_line(in)) < 0)
-                return c == -1 ? 0 : c + 1;
+static int add_number(struct lines *in, struct numbers *n, uint64_t value)
+{
+    if (n->count == n->room) {
+        size_t room = n->room ? n->room * 2 : 256;
+        uint64_t *values = hm__realloc(n->values, room, sizeof(*values));
+        if (!values)
+            return hm_fail_nomem(in->err);
+        n->values = values;
+        n->room = room;
+    }
+    n->values[n->count++] = value;
+    return 0;
+}
+
+/*
+ * One line of a METIS file for each vertex; an empty line is a vertex without neighbours, a line
+ * that begins with % a comment. 0, or 1 at the end of the file.
+ */
+static int read_metis_line(struct lines *in, struct numbers *n)
+{
+    int c = next(in), rc;
+
+    n->count = 0;
+    while (c == '%')
+        if ((c = skip_line(in)) >= 0)
+            c = next(in);
+    if (c == -1)
+        return 1;
+    in->row_line = in->line;
+    while (c >= 0 && c != '\n') {
+        if (c == ' ' || c == '\t' || c == '\r') {
+            c = next(in);
             continue;
         }
-        if (c == '\n' || c < 0)
-            break;
-        if (c == ' ' || c == '\t' || c == '\r')
-            continue;
-        in->at--;
-        /* Give the number back to the common reader, one at a time. */
         uint64_t value = 0;
         if (c < '0' || c > '9')
             return fail(in, HM_E_SYNTAX, "a character that is not part of a number",
                         "a line of a METIS file holds the neighbours of one vertex");
-        while ((c = next(in)) >= '0' && c <= '9') {
+        for (; c >= '0' && c <= '9'; c = next(in)) {
             if (value > UINT32_MAX)
                 return fail(in, HM_E_RANGE, "a number above 2^32", "METIS numbers vertices from 1");
             value = value * 10 + (uint64_t)(c - '0');
         }
-        in->at -= c >= 0;
-        if (*count == NUMBERS_MAX)
-            return fail(in, HM_E_LIMIT, "a vertex with more than a million neighbours", "");
-        numbers[(*count)++] = value;
+        if ((rc = add_number(in, n, value)))
+            return rc;
     }
     in->line += c == '\n';
-    return c < -1 ? c + 1 : c == -1 && *count == 0 ? 1 : 0;
+    return c < -1 ? c + 1 : 0;
 }
 
-/* Header: vertices edges [format [weights of a vertex]]. */
-static int read_metis_header(struct lines *in, uint64_t *numbers, uint64_t *skip,
-                             bool *edge_weights)
+/* What the first line says: vertices edges [format [weights of a vertex]]. */
+struct metis_header {
+    uint64_t vertices, edges;
+    size_t skip;       /* numbers before the neighbours: size and weights of the vertex */
+    bool edge_weights; /* each neighbour is followed by one */
+};
+
+static int read_metis_header(struct lines *in, struct numbers *n, struct metis_header *h)
 {
-    size_t count;
     int rc;
 
     do
-        rc = read_metis_line(in, numbers, &count);
-    while (rc == 0 && count == 0);
+        rc = read_metis_line(in, n);
+    while (rc == 0 && n->count == 0);
     if (rc < 0)
         return rc;
-    if (rc > 0 || count < 2 || count > 4)
+    if (rc > 0 || n->count < 2 || n->count > 4)
         return fail(in, HM_E_SYNTAX, "no METIS header", "the first line is: vertices edges");
-    uint64_t format = count > 2 ? numbers[2] : 0;
-    *edge_weights = format % 10 == 1;
-    *skip = (format / 10 % 10 == 1 ? (count > 3 ? numbers[3] : 1) : 0) + (format / 100 == 1);
+    uint64_t format = n->count > 2 ? n->values[2] : 0, weights = n->count > 3 ? n->values[3] : 1;
+    at_last_line(in);
+    if (format % 10 > 1 || format / 10 % 10 > 1 || format / 100 > 1 || weights > 1000)
+        return fail(in, HM_E_RANGE, "a format that METIS does not have", "three digits of 0 and 1");
+    if (n->values[0] == 0 || n->values[0] > UINT32_MAX)
+        return fail(in, HM_E_RANGE, "a number of vertices that cannot be", "1 to 4294967295");
+    in->line++;
+    h->vertices = n->values[0];
+    h->edges = n->values[1];
+    h->edge_weights = format % 10 == 1;
+    h->skip = (size_t)((format / 10 % 10 == 1 ? weights : 0) + (format / 100 == 1));
     return 0;
 }
 
 static int read_metis_vertex(struct lines *in, struct hm_edge_list *list, uint64_t v,
-                             uint64_t vertices, const uint64_t *numbers, size_t count,
-                             uint64_t skip, bool edge_weights)
+                             const struct metis_header *h, const struct numbers *n, uint64_t *ends)
 {
-    for (uint64_t i = skip; i < count; i += edge_weights ? 2 : 1) {
-        if (numbers[i] < 1 || numbers[i] > vertices)
+    size_t step = h->edge_weights ? 2 : 1;
+    int rc = 0;
+
+    if (n->count < h->skip || (n->count - h->skip) % step != 0) {
+        at_last_line(in);
+        return fail(in, HM_E_SYNTAX, "weights that the first line promises are missing", "");
+    }
+    for (size_t i = h->skip; rc == 0 && i < n->count; i += step) {
+        if (n->values[i] < 1 || n->values[i] > h->vertices) {
+            at_last_line(in);
             return fail(in, HM_E_RANGE, "a neighbour that is not a vertex",
                         "vertices are numbered from 1");
+        }
+        ++*ends;
         /* every edge stands at both ends: take it once, and self-loops as they come */
-        int rc = numbers[i] - 1 >= v ? hm_edge_list_add(list, v, numbers[i] - 1, in->err) : 0;
-        if (rc)
-            return rc;
+        if (n->values[i] - 1 >= v)
+            rc = hm_edge_list_add(list, v, n->values[i] - 1, in->err);
     }
+    return rc;
+}
+
+/* All vertices, and nothing but comments after them; every edge must stand at both its ends. */
+static int read_metis_body(struct lines *in, struct hm_edge_list *list, struct numbers *n,
+                           const struct metis_header *h)
+{
+    uint64_t ends = 0;
+    int rc = 0;
+
+    for (uint64_t v = 0; rc == 0 && v < h->vertices; v++) {
+        rc = read_metis_line(in, n);
+        if (rc > 0)
+            return fail(in, HM_E_SYNTAX, "the file ends before its last vertex", "is it whole?");
+        if (rc == 0)
+            rc = read_metis_vertex(in, list, v, h, n, &ends);
+    }
+    while (rc == 0 && (rc = read_metis_line(in, n)) == 0) {
+        if (n->count > 0) {
+            at_last_line(in);
+            return fail(in, HM_E_SYNTAX, "more lines than vertices",
+                        "the first number of the file counts them");
+        }
+    }
+    if (rc < 0)
+        return rc;
+    if (list->count != h->edges || ends != 2 * h->edges)
+        return fail(in, HM_E_CONFLICT, "not as many edges as the first line says",
+                    "the second number counts every edge once, and every edge stands at both ends");
     return 0;
 }
 
-static int read_metis(struct lines *in, struct hm_graph **ret_graph)
+static int read_metis(struct lines *in, bool degrees_only, struct hm_graph **ret_graph)
 {
-    uint64_t *numbers = hm__calloc(NUMBERS_MAX, sizeof(*numbers)), skip = 0;
     struct hm_edge_list list = {0};
-    bool edge_weights = false;
-    size_t count;
-    int rc =
-        numbers ? read_metis_header(in, numbers, &skip, &edge_weights) : hm_fail_nomem(in->err);
-    uint64_t vertices = rc == 0 ? numbers[0] : 0, edges = rc == 0 ? numbers[1] : 0;
+    struct numbers n = {0};
+    struct metis_header h;
+    int rc = read_metis_header(in, &n, &h);
 
-    if (rc == 0 && (vertices == 0 || vertices > UINT32_MAX))
-        rc = fail(in, HM_E_RANGE, "a number of vertices that cannot be", "1 to 4294967295");
-    for (uint64_t v = 0; rc == 0 && v < vertices; v++) {
-        rc = read_metis_line(in, numbers, &count);
-        if (rc > 0)
-            rc = fail(in, HM_E_SYNTAX, "the file ends before its last vertex", "is it whole?");
-        if (rc == 0)
-            rc = read_metis_vertex(in, &list, v, vertices, numbers, count, skip, edge_weights);
-    }
-    if (rc == 0 && list.count != edges)
-        rc = fail(in, HM_E_CONFLICT, "not as many edges as the first line says",
-                  "the second number counts every edge once");
+    if (rc == 0)
+        rc = read_metis_body(in, &list, &n, &h);
     if (rc == 0) {
-        rc = hm_graph_from_edges(&list, (double)vertices, in->path, ret_graph, in->err);
+        rc = hm_graph_from_edges(&list, (double)h.vertices, in->path, ret_graph, in->err);
         hm_err_at(rc ? in->err : NULL, in->path, 0);
     }
+    if (rc == 0 && degrees_only)
+        (*ret_graph)->ends = NULL;
     hm_edge_list_release(&list);
-    hm__free(numbers);
+    hm__free(n.values);
     return rc;
 }
 
@@ -353,7 +420,7 @@ int hm_graph_load(const char *path, enum hm_graph_format format, bool degrees_on
     else if (format == HM_GRAPH_DEGREES)
         rc = read_degrees(&in, ret_graph);
     else if (format == HM_GRAPH_METIS)
-        rc = read_metis(&in, ret_graph);
+        rc = read_metis(&in, degrees_only, ret_graph);
     else
         rc = degrees_only ? read_edge_degrees(&in, ret_graph) : read_edges(&in, ret_graph);
     hm__free(in.buffer);

@@ -73,7 +73,7 @@ static void edge_lists_are_read(void **state)
 /* Dense, scattered, and scattered far: the counts are right, in less than 16 bytes an id. */
 static void degrees_are_counted_in_little_memory(void **state)
 {
-    enum { IDS = 800000 };
+    enum { IDS = 2200000 };
     static const uint64_t strides[] = {1, 3, 1000, 1234567, 9000000000001};
 
     (void)state;
@@ -144,7 +144,8 @@ static void broken_files_are_named(void **state)
     } rows[] = {
         {".txt", "1 2\n3\n", "one id where two are expected", 2},
         {".txt", "1 2\n3 4 5\n", "too many numbers in a line", 2},
-        {".txt", "1 2\n9300000000000000000 4\n", "a number above 2^63", 2},
+        {".txt", "1 2\n9223372036854775808 4\n", "a number of 2^63 or more", 2},
+        {".txt", "1 2\n3", "one id where two are expected", 2},
         {".txt", "1 x\n", "a character that is not part of a number", 1},
         {".txt", "-1 2\n", "a character that is not part of a number", 1},
         {".txt", "# nothing\n", "the graph has no edge", 0},
@@ -153,9 +154,16 @@ static void broken_files_are_named(void **state)
         {".degrees", "1 3\n", "the degrees add up to an odd number", 0},
         {".degrees", "1 2\n2\n", "one number where two are expected", 2},
         {".degrees", "0 5\n", "the graph has no edge", 0},
+        {".degrees", "5 2\n", "a vertex with as many neighbours as there are vertices, or more", 0},
+        {".degrees", "0 9007199254740993000\n1 2\n", "more than 2^52 vertices or edges", 0},
         {".graph", "", "no METIS header", 1},
         {".graph", "2 1\n2\n", "the file ends before its last vertex", 3},
-        {".graph", "2 1\n3\n1\n", "a neighbour that is not a vertex", 3},
+        {".graph", "2 1\n3\n1\n", "a neighbour that is not a vertex", 2},
+        {".graph", "2 1\n2\n1\n1\n", "more lines than vertices", 4},
+        {".graph", "3 2\n2 3\n\n\n", "not as many edges as the first line says", 5},
+        {".graph", "2 1 7\n2\n1\n", "a format that METIS does not have", 1},
+        {".graph", "2 1 1\n2\n1\n", "weights that the first line promises are missing", 2},
+        {".graph", "3 1\n2\n1\n% end", "the file ends before its last vertex", 4},
         {".graph", "2 5\n2\n1\n", "not as many edges as the first line says", 4},
     };
 
