@@ -20,7 +20,7 @@ struct graph_state {
     int format, generate;
     struct hm_recipe recipe;
     double trials;
-    bool degrees_only, json;
+    bool degrees_only, json, all; /* all: splits that cannot be made here are left out */
 };
 
 enum option {
@@ -112,6 +112,15 @@ static const char *split_name(const void *unused, size_t i)
     return i < HM_SPLIT_COUNT ? hm_split_name((enum hm_split)i) : NULL;
 }
 
+/* Each once, however often it is named. */
+static void add_split(struct graph_state *s, enum hm_split split)
+{
+    for (size_t i = 0; i < s->split_count; i++)
+        if (s->splits[i] == split)
+            return;
+    s->splits[s->split_count++] = split;
+}
+
 static int read_splits(struct graph_state *s, const char *list)
 {
     while (*list) {
@@ -121,12 +130,12 @@ static int read_splits(struct graph_state *s, const char *list)
         int split = hm_split_find(word);
         const char *near = hm_suggest(word, split_name, NULL);
         bool all = strcmp(word, "all") == 0;
+        s->all = s->all || all;
         if (split < 0 && !all)
             return near ? cli_complain("--split: there is no '%s'; did you mean %s?", word, near)
                         : cli_complain("--split: there is no '%s'", word);
         for (int i = all ? 0 : split; i < (all ? (int)HM_SPLIT_COUNT : split + 1); i++)
-            if (s->split_count < SPLITS_MAX)
-                s->splits[s->split_count++] = (enum hm_split)i;
+            add_split(s, (enum hm_split)i);
         list += length + (list[length] == ',');
     }
     return 0;
@@ -180,6 +189,13 @@ static int get_graph(struct graph_state *s, struct hm_graph **graph)
 
     if ((s->file != NULL) == (s->generate >= 0))
         return cli_complain("graph: which graph? Give a file, or --generate KIND");
+    if (s->file && (s->recipe.vertices > 0 || s->recipe.edges > 0 || s->recipe.max_degree > 0))
+        return cli_complain("graph: --vertices, --edges and --max-degree go with --generate");
+    bool grid = s->generate == HM_RECIPE_GRID;
+    if (!s->file && (s->recipe.vertices == 0 || (!grid && s->recipe.edges == 0)))
+        return cli_complain("graph: --generate needs --vertices%s", grid ? "" : " and --edges");
+    if (s->generate == HM_RECIPE_POWER_LAW && s->recipe.max_degree == 0)
+        return cli_complain("graph: a power law needs --max-degree");
     if (s->file) {
         rc = hm_graph_load(s->file, (enum hm_graph_format)s->format, s->degrees_only, graph, &err);
     } else {
@@ -212,7 +228,7 @@ static void text_graph(struct hm_text *out, const struct hm_graph *g)
 static void text_table(struct hm_text *out, const struct hm_graph *g, const struct table *t,
                        size_t count)
 {
-    bool random = t->parts[count - 1].worst > t->parts[count - 1].low;
+    bool random = t->split == HM_SPLIT_RANDOM || t->split == HM_SPLIT_EDGE_RANDOM;
 
     hm_text_addf(out, "\nsplit: %s\n%6s %14s %14s %9s", hm_split_name(t->split), "n", "edges, most",
                  "edges, mean", "imbalance");
@@ -351,7 +367,6 @@ static int split_one(const struct graph_state *s, const struct hm_graph *g, enum
 /* The splits asked for; of 'all', those that cannot be made here are left out. */
 static int split_all(struct graph_state *s, const struct hm_graph *g, struct table *tables)
 {
-    bool all = s->split_count == HM_SPLIT_COUNT;
     size_t used = 0;
 
     for (size_t k = 0; k < s->split_count; k++) {
@@ -360,7 +375,7 @@ static int split_all(struct graph_state *s, const struct hm_graph *g, struct tab
         int rc = split_one(s, g, s->splits[k], tables[used].parts, &err);
         if (rc == 0)
             used++;
-        else if (!all || (rc != HM_E_MISSING && rc != HM_E_UNSUPPORTED))
+        else if (!s->all || (rc != HM_E_MISSING && rc != HM_E_UNSUPPORTED && rc != HM_E_LIMIT))
             return cli_report(&err);
     }
     s->split_count = used;
@@ -374,8 +389,11 @@ static int run(void *state)
     struct hm_graph *g = NULL;
     int rc = get_graph(s, &g);
 
-    if (rc == 0 && s->parts.count == 0)
+    if (rc == 0 && s->parts.count == 0) {
         rc = cli_range_parse(&s->parts, "2..32");
+        while (s->parts.count > 1 && s->parts.values[s->parts.count - 1] > g->vertices)
+            s->parts.count--;
+    }
     if (s->split_count == 0)
         s->splits[s->split_count++] = HM_SPLIT_DEALT;
     size_t methods = s->split_count;

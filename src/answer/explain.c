@@ -158,6 +158,8 @@ static int help_quantities(struct hm_answer *a, const struct hm_search *s,
     double n = c->points[a->best].n;
     int rc = gather_levers(model, s->job->compute, n, levers, &count, err);
 
+    if (rc == 0)
+        rc = gather_levers(model, s->job->per_edge, n, levers, &count, err);
     for (size_t i = 0; rc == 0 && i < s->job->communicate_count; i++)
         rc = gather_levers(model, s->job->communicate[i].time, n, levers, &count, err);
     for (size_t i = 0; rc == 0 && i < count; i++) {
@@ -262,7 +264,8 @@ static int explain_ceiling(struct hm_answer *a, const struct hm_search *s,
 
     if (a->best == HM_NONE || s->goal != HM_GOAL_TIME)
         return 0;
-    if (!ceiling || max_n > 25000)
+    bool all = s->job->graph && max_n == s->job->graph->vertices;
+    if (!all && (!ceiling || max_n > 25000))
         a->at_ceiling = a->best + 1 == c->count && c->count > 1;
     if (!ceiling || max_n > 25000 || s->parts) /* a graph is not split for n above the ceiling */
         return 0;

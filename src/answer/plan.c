@@ -164,6 +164,13 @@ static int check_question(const struct plan *p, const struct hm_search *s, struc
         hm_err_field(err, "budget");
         return HM_E_MISSING;
     }
+    if (s->weak && s->job->graph) {
+        hm_fail(err, HM_E_CONFLICT, "weak scaling, but the graph stays the same for every n");
+        hm_err_hint(err, "leave out scaling: weak, or --weak");
+        hm_err_field(err, "scaling");
+        hm_err_at(err, s->job->source, 0);
+        return HM_E_CONFLICT;
+    }
     if (hm_search_max_n(s, &ceiling) < s->reference && (ceiling || s->job->graph)) {
         hm_fail(err, HM_E_RANGE, "the reference of %g workers is more than the ceiling of %g",
                 s->reference, hm_search_max_n(s, &ceiling));
@@ -366,6 +373,8 @@ static int fill_notes(struct hm_answer *a, const struct hm_search *s, const stru
     if (s->question->weak && job->scaling == HM_SCALING_STRONG && job->compute)
         add_note(a, "weak scaling takes the compute formula as it stands: it must be the time of "
                     "one worker's whole batch");
+    if (job->graph && a->point_count && a->points[a->point_count - 1].n == job->graph->vertices)
+        add_note(a, "every worker needs a vertex: more workers than vertices are not considered");
     if (!reference_fits)
         add_note(a, "the reference itself does not fit in memory: speedups are relative to a time "
                     "that cannot be had");

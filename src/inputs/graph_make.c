@@ -16,27 +16,27 @@
 #include "memory.h"
 #include "random.h"
 
-/* Mean degree of d^-g on 1..most. */
-static double mean_degree(double g, double most)
+/* Mean degree of d^-g on 1..most, from the logarithms of the degrees. */
+static double mean_degree(double g, double most, const double *logs)
 {
     double mass = 0, sum = 0;
 
-    for (double d = most; d >= 1; d--) {
-        double p = pow(d, -g);
+    for (size_t d = (size_t)most; d >= 1; d--) {
+        double p = exp(-g * logs[d]);
         mass += p;
-        sum += p * d;
+        sum += p * (double)d;
     }
     return sum / mass;
 }
 
 /* The mean falls as g grows: halve the interval. */
-static double find_exponent(double mean, double most)
+static double find_exponent(double mean, double most, const double *logs)
 {
     double low = -20, high = 60;
 
-    for (int i = 0; i < 100; i++) {
+    for (int i = 0; i < 60; i++) {
         double middle = (low + high) / 2;
-        if (mean_degree(middle, most) > mean)
+        if (mean_degree(middle, most, logs) > mean)
             low = middle;
         else
             high = middle;
@@ -48,9 +48,11 @@ static double find_exponent(double mean, double most)
  */
 static void fill_counts(const struct hm_recipe *r, double *counts)
 {
-    double most = r->max_degree, g = find_exponent(2 * r->edges / r->vertices, most), mass = 0;
-    double vertices = 0, ends = 0, owed = 0;
+    double most = r->max_degree, mass = 0, vertices = 0, ends = 0, owed = 0;
 
+    for (size_t d = 1; d <= (size_t)most; d++)
+        counts[d] = log((double)d); /* the room of the counts serves the logarithms first */
+    double g = find_exponent(2 * r->edges / r->vertices, most, counts);
     for (double d = most; d >= 1; d--)
         mass += pow(d, -g);
     for (size_t d = (size_t)most; d >= 1;
@@ -79,50 +81,67 @@ static void fill_counts(const struct hm_recipe *r, double *counts)
     }
 }
 
-/* A set of edges, by open addressing; a key is (smaller end + 1) << 32 | larger end, 0 is free. */
+/* A set of edges, by open addressing; a key is (smaller end + 1) << 32 | larger end. */
 struct edge_set {
-    uint64_t *keys;
+    uint64_t *keys; /* FREE, GONE, or a key */
     size_t mask;
 };
+
+enum { FREE = 0, GONE = 1 };
+
+static int edge_set_init(struct edge_set *set, size_t edges, struct hm_err *err)
+{
+    set->mask = 1;
+    while (set->mask < 4 * edges) /* room for those that are gone, too */
+        set->mask = set->mask << 1 | 1;
+    set->keys = hm__calloc(set->mask + 1, sizeof(*set->keys));
+    return set->keys ? 0 : hm_fail_nomem(err);
+}
 
 static uint64_t key_of(uint32_t a, uint32_t b)
 {
     return a < b ? ((uint64_t)a + 1) << 32 | b : ((uint64_t)b + 1) << 32 | a;
 }
 
-/* The place of a key, or the free place where it would go. */
-static uint64_t *place_of(const struct edge_set *set, uint64_t key)
+/* The place of an edge, or the free place where it would go. */
+static uint64_t *place_of(const struct edge_set *set, uint32_t a, uint32_t b)
 {
-    uint64_t hash = key * 0x9e3779b97f4a7c15u;
+    uint64_t key = key_of(a, b), hash = key * 0x9e3779b97f4a7c15u;
 
     for (size_t i = (size_t)(hash >> 20) & set->mask;; i = (i + 1) & set->mask)
-        if (set->keys[i] == key || set->keys[i] == 0)
+        if (set->keys[i] == key || set->keys[i] == FREE)
             return &set->keys[i];
 }
 
 /* Whether an edge may be: it joins two vertices and is not there yet. */
 static bool may_be(const struct edge_set *set, uint32_t a, uint32_t b)
 {
-    return a != b && *place_of(set, key_of(a, b)) == 0;
+    return a != b && *place_of(set, a, b) == FREE;
 }
 
-/*
- * Mend edge i, which is a self-loop or a repeat: let it change ends with another edge k, so that
- * both are new. The old edge k stays in the set as a stranger: a place that is taken for nothing,
- * which is simpler than taking it out and does no harm.
- */
-static bool mend(struct edge_set *set, uint32_t *ends, size_t edges, size_t i,
+static bool add_edge(struct edge_set *set, uint32_t a, uint32_t b)
+{
+    bool may = may_be(set, a, b);
+
+    if (may)
+        *place_of(set, a, b) = key_of(a, b);
+    return may;
+}
+
+/* Mend edge i, a self-loop or a repeat: it changes ends with another, k, so that both are new. */
+static bool mend(struct edge_set *set, uint32_t *ends, size_t edges, const bool *bad, size_t i,
                  struct hm_random *random)
 {
-    enum { ATTEMPTS = 200 };
+    enum { ATTEMPTS = 100 };
 
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
         size_t k = hm_random_below(random, (uint32_t)edges);
         uint32_t a = ends[2 * i], b = ends[2 * i + 1], c = ends[2 * k], d = ends[2 * k + 1];
-        if (k == i || !may_be(set, a, d) || !may_be(set, c, b) || key_of(a, d) == key_of(c, b))
+        if (bad[k] || !may_be(set, a, d) || !may_be(set, c, b) || key_of(a, d) == key_of(c, b))
             continue;
-        *place_of(set, key_of(a, d)) = key_of(a, d);
-        *place_of(set, key_of(c, b)) = key_of(c, b);
+        *place_of(set, c, d) = GONE;
+        add_edge(set, a, d);
+        add_edge(set, c, b);
         ends[2 * i + 1] = d;
         ends[2 * k + 1] = b;
         return true;
@@ -130,28 +149,33 @@ static bool mend(struct edge_set *set, uint32_t *ends, size_t edges, size_t i,
     return false;
 }
 
-/* Make the graph simple where that can be done, edge by edge. */
+/* Make the graph simple where that can be done, edge by edge; what is left is left out later. */
 static int make_simple(uint32_t *ends, size_t edges, struct hm_random *random, struct hm_err *err)
 {
-    struct edge_set set = {.mask = 1};
+    struct edge_set set = {0};
+    bool *bad = hm__calloc(edges, sizeof(*bad));
+    int rc = bad ? edge_set_init(&set, edges, err) : hm_fail_nomem(err);
+    size_t mended = 0, room = set.mask / 8;
 
-    while (set.mask < 4 * edges) /* room for strangers too */
-        set.mask = set.mask << 1 | 1;
-    set.keys = hm__calloc(set.mask + 1, sizeof(*set.keys));
-    if (!set.keys)
-        return hm_fail_nomem(err);
-    size_t room = set.mask / 4 * 3, used = 0;
-    for (size_t i = 0; i < edges; i++) {
-        if (may_be(&set, ends[2 * i], ends[2 * i + 1])) {
-            *place_of(&set, key_of(ends[2 * i], ends[2 * i + 1])) =
-                key_of(ends[2 * i], ends[2 * i + 1]);
-            used++;
-        } else if (i > 0 && used + 2 < room && mend(&set, ends, i + 1, i, random)) {
-            used += 2;
+    for (size_t i = 0; rc == 0 && i < edges; i++)
+        bad[i] = !add_edge(&set, ends[2 * i], ends[2 * i + 1]);
+    for (size_t found = 1; rc == 0 && found > 0;) { /* again as long as it helps much */
+        size_t tried = 0;
+        found = 0;
+        for (size_t i = 0; i < edges && mended < room; i++) {
+            if (!bad[i])
+                continue;
+            tried++;
+            bad[i] = !mend(&set, ends, edges, bad, i, random);
+            found += !bad[i];
+            mended += !bad[i]; /* each leaves a place that is gone: stop before all are */
         }
+        if (found < tried / 4)
+            break;
     }
     hm__free(set.keys);
-    return 0;
+    hm__free(bad);
+    return rc;
 }
 
 /* Join the ends of the vertices at random: shuffle them and take pairs. */
@@ -193,16 +217,20 @@ static int make_power_law(const struct hm_recipe *r, struct hm_random *random,
     return rc;
 }
 
+/* Pairs until there are enough that differ; of a nearly complete graph most are drawn in vain. */
 static int make_random(const struct hm_recipe *r, struct hm_random *random,
                        struct hm_edge_list *list, struct hm_err *err)
 {
     uint32_t vertices = (uint32_t)r->vertices;
-    int rc = 0;
+    struct edge_set set;
+    int rc = edge_set_init(&set, (size_t)r->edges, err);
 
-    for (double i = 0; rc == 0 && i < r->edges; i++) {
-        uint32_t a = hm_random_below(random, vertices), b = hm_random_below(random, vertices - 1);
-        rc = hm_edge_list_add(list, a, b < a ? b : b + 1, err); /* never itself */
+    while (rc == 0 && (double)list->count < r->edges) {
+        uint32_t a = hm_random_below(random, vertices), b = hm_random_below(random, vertices);
+        if (add_edge(&set, a, b))
+            rc = hm_edge_list_add(list, a, b, err);
     }
+    hm__free(set.keys);
     return rc;
 }
 
@@ -235,12 +263,16 @@ static int check(const struct hm_recipe *r, struct hm_err *err)
     if (!grid && r->edges > r->vertices * (r->vertices - 1) / 2)
         return hm_fail(err, HM_E_RANGE, "edges: %g is more than %g vertices can have", r->edges,
                        r->vertices);
-    if (law && (!(r->max_degree >= 1 && r->max_degree < r->vertices) ||
+    if (law && (!(r->max_degree >= 1 && r->max_degree < r->vertices && r->max_degree <= 1e6) ||
                 r->max_degree != floor(r->max_degree)))
-        return hm_fail(err, HM_E_RANGE, "max_degree: %g is not a whole number below the vertices",
+        return hm_fail(err, HM_E_RANGE,
+                       "max_degree: %g is not a whole number below the vertices, up to 1e6",
                        r->max_degree);
+    if (grid && r->edges > 0)
+        return hm_fail(err, HM_E_CONFLICT, "a grid of %g vertices has its own number of edges",
+                       r->vertices);
     if (law && (2 * r->edges < r->vertices - 1 + r->max_degree ||
-                2 * r->edges > (r->vertices - 1) * r->max_degree)) {
+                2 * r->edges > r->vertices * r->max_degree)) {
         hm_fail(err, HM_E_RANGE, "a mean degree of %g does not go with a largest of %g",
                 2 * r->edges / r->vertices, r->max_degree);
         hm_err_hint(err, "every vertex has at least one edge, and at least one the largest degree");

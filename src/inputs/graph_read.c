@@ -142,12 +142,12 @@ static int read_degrees(struct lines *in, struct hm_graph **ret_graph)
     if (rc == 0 && (sum >= 9007199254740992.0 || vertices >= 9007199254740992.0))
         rc = fail(in, HM_E_LIMIT, "more than 2^52 vertices or edges",
                   "is this a degree distribution?");
-    if (rc == 0 && most >= vertices)
-        rc = fail(in, HM_E_RANGE, "a vertex with as many neighbours as there are vertices, or more",
-                  "a line is: degree count");
     if (rc == 0 && (sum / 2) * 2 == sum && ((uint64_t)sum & 1))
         rc = fail(in, HM_E_RANGE, "the degrees add up to an odd number",
                   "every edge has two ends: a line is missing or wrong");
+    if (rc == 0 && most >= vertices)
+        rc = fail(in, HM_E_RANGE, "a vertex with as many neighbours as there are vertices, or more",
+                  "a line is: degree count");
     if (rc == 0)
         rc = hm_graph_from_degrees(degrees, used, in->path, ret_graph, in->err);
     hm__free(degrees);

@@ -94,7 +94,19 @@ int hm_read_graph(struct hm_reader *reader, const struct hm_value *value, struct
         hm_err_hint(reader->err, "write file: edges.txt.gz, or generate: power-law");
         return HM_E_CONFLICT;
     }
+    if (s.file && (s.recipe.vertices > 0 || s.recipe.edges > 0 || s.recipe.max_degree > 0)) {
+        hm_reader_fail(reader, value, HM_E_CONFLICT, "a size beside a file, which has its own");
+        hm_err_hint(reader->err, "vertices, edges and max_degree go with generate");
+        return HM_E_CONFLICT;
+    }
     rc = make_or_load(reader, value, &s, &job->graph);
+    if (rc == HM_E_IO && reader->err) { /* speak of the job, which names the file */
+        struct hm_err inner = *reader->err;
+        *reader->err = (struct hm_err){0};
+        hm_reader_enter(reader, "file");
+        return hm_reader_fail(reader, hm_value_get(value, "file"), rc, "%s: %s", inner.source,
+                              inner.message);
+    }
     if (rc)
         return hm_reader_place(reader, value, rc);
     rc = hm_arena_own(reader->arena, job->graph, release_graph);

@@ -456,6 +456,9 @@ static int check_job(struct job_reader *r, const struct hm_value *root)
     if (!job->compute && !job->network && !job->graph)
         return missing(r, root, "compute", "the job does not say what an iteration computes",
                        "give compute: a formula over n, network: a name or layers, or graph:");
+    if (job->graph && job->batch > 0)
+        return conflict(r, root, "batch", HM_E_CONFLICT, "a batch beside a graph",
+                        "an iteration passes over all edges: leave batch out");
     if (job->graph && (job->network || job->compute))
         return conflict(r, root, "graph", HM_E_CONFLICT,
                         "a graph beside a network or a compute formula",

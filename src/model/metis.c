@@ -7,29 +7,31 @@
 #include "err.h"
 
 #ifdef HM_HAVE_METIS
+#include <math.h>
 #include <metis.h>
-#include <string.h>
 
 #include "memory.h"
 
-/* Neighbours of each vertex in METIS's form. */
-static void fill_rows(const struct hm_graph *g, idx_t *starts, idx_t *rows, idx_t *weights)
-{
-    size_t vertices = (size_t)g->vertices, edges = (size_t)g->edges;
+/* Smaller parts make METIS try to halve nothing, which it reports by printing. */
+#define HM__METIS_VERTICES 0.1 /* parts a vertex, at most */
 
-    for (size_t i = 0; i < 2 * edges; i++)
-        starts[g->ends[i] + 1]++;
+/*
+ * Rows in METIS's numbers. Weights are degrees, but no more than half of what a part gets: METIS
+ * cannot place a vertex that outweighs a part, and says so on standard output.
+ */
+static void fill_rows(const struct hm_graph *g, const struct hm__rows *r, uint32_t n, idx_t *starts,
+                      idx_t *rows, idx_t *weights)
+{
+    size_t vertices = (size_t)g->vertices;
+    idx_t most = (idx_t)fmax(1, floor(g->edges / n));
+
     for (size_t v = 0; v < vertices; v++) {
-        weights[v] = starts[v + 1] > 0 ? starts[v + 1] : 1;
-        starts[v + 1] += starts[v];
+        idx_t degree = (idx_t)(r->starts[v + 1] - r->starts[v]);
+        starts[v + 1] = (idx_t)r->starts[v + 1];
+        weights[v] = degree < 1 ? 1 : degree < most ? degree : most;
     }
-    for (size_t i = 0; i < edges; i++) {
-        uint32_t u = g->ends[2 * i], v = g->ends[2 * i + 1];
-        rows[starts[u]++] = (idx_t)v;
-        rows[starts[v]++] = (idx_t)u;
-    }
-    memmove(starts + 1, starts, vertices * sizeof(*starts)); /* each start has walked to the next */
-    starts[0] = 0;
+    for (size_t i = 0; i < 2 * (size_t)g->edges; i++)
+        rows[i] = (idx_t)r->rows[i];
 }
 
 static int partition(const struct hm_graph *g, uint32_t n, double seed, idx_t *starts, idx_t *rows,
@@ -46,24 +48,34 @@ static int partition(const struct hm_graph *g, uint32_t n, double seed, idx_t *s
     return 0;
 }
 
-int hm__metis(const struct hm_graph *g, uint32_t n, double seed, uint32_t *owner,
-              struct hm_err *err)
+int hm__metis_check(const struct hm_graph *g, uint32_t n, struct hm_err *err)
 {
-    size_t vertices = (size_t)g->vertices, edges = (size_t)g->edges;
-
     if (2 * g->edges > (double)INT32_MAX || g->vertices > (double)INT32_MAX) {
         hm_fail(err, HM_E_LIMIT, "%.0f edges are more than METIS's 32-bit numbers can hold",
                 g->edges);
         hm_err_hint(err, "use hash, greedy or hdrf for a graph of this size");
         return HM_E_LIMIT;
     }
+    if (n > HM__METIS_VERTICES * g->vertices || n > g->edges) {
+        hm_fail(err, HM_E_LIMIT, "%u parts of %.0f vertices are too small for METIS", n,
+                g->vertices);
+        hm_err_hint(err, "it needs some ten vertices a part; greedy has no such limit");
+        return HM_E_LIMIT;
+    }
+    return 0;
+}
+
+int hm__metis(const struct hm_graph *g, const struct hm__rows *r, uint32_t n, double seed,
+              uint32_t *owner, struct hm_err *err)
+{
+    size_t vertices = (size_t)g->vertices, edges = (size_t)g->edges;
     idx_t *starts = hm__calloc(vertices + 1, sizeof(*starts));
     idx_t *rows = hm__calloc(2 * edges, sizeof(*rows));
     idx_t *weights = hm__calloc(vertices, sizeof(*weights));
     idx_t *parts = hm__calloc(vertices, sizeof(*parts));
     int rc = starts && rows && weights && parts ? 0 : hm_fail_nomem(err);
     if (rc == 0) {
-        fill_rows(g, starts, rows, weights);
+        fill_rows(g, r, n, starts, rows, weights);
         rc = partition(g, n, seed, starts, rows, weights, parts, err);
     }
     for (size_t v = 0; rc == 0 && v < vertices; v++)
@@ -75,12 +87,18 @@ int hm__metis(const struct hm_graph *g, uint32_t n, double seed, uint32_t *owner
     return rc;
 }
 #else
-int hm__metis(const struct hm_graph *g, uint32_t n, double seed, uint32_t *owner,
-              struct hm_err *err)
+int hm__metis_check(const struct hm_graph *g, uint32_t n, struct hm_err *err)
 {
-    (void)g, (void)n, (void)seed, (void)owner;
+    (void)g, (void)n;
     hm_fail(err, HM_E_UNSUPPORTED, "this build leaves METIS out");
     hm_err_hint(err, "use hash, greedy or hdrf, or build with libmetis-dev");
     return HM_E_UNSUPPORTED;
+}
+
+int hm__metis(const struct hm_graph *g, const struct hm__rows *r, uint32_t n, double seed,
+              uint32_t *owner, struct hm_err *err)
+{
+    (void)r, (void)seed, (void)owner;
+    return hm__metis_check(g, n, err);
 }
 #endif

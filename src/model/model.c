@@ -209,6 +209,8 @@ static int check_parts(const struct hm_model *m, struct hm_err *err)
             rc = check_formula(m, t->bytes, "communicate", t->line, err);
     }
     if (rc == 0)
+        rc = check_formula(m, job->per_edge, "graph.per_edge", 0, err);
+    if (rc == 0)
         rc = check_formula(m, job->memory_needed, "memory", job->memory_line, err);
     return rc ? rc : check_wires(m, err);
 }
@@ -566,6 +568,9 @@ int hm_model_elasticity(const struct hm_model *m, double n, const char *quantity
 
     if (rc == 0)
         rc = add_slope(m, m->job->compute, m->compute_work, n, quantity, &slope, err);
+    if (rc == 0 && m->job->per_edge)
+        rc = add_slope(m, m->job->per_edge, parts_at(m, n)->edges_max / m->flops * m->variant.work,
+                       n, quantity, &slope, err);
     for (size_t i = 0; rc == 0 && i < m->job->communicate_count; i++)
         rc = add_slope(m, m->job->communicate[i].time, m->job->communicate[i].times, n, quantity,
                        &slope, err);

@@ -164,19 +164,25 @@ static double try_degrees(const struct hm_graph *g, enum hm_split split, double 
     return largest(loads, n) - counted_twice(g, n);
 }
 
+static bool cuts_vertices(enum hm_split split)
+{
+    return split == HM_SPLIT_EDGE_RANDOM || split == HM_SPLIT_HDRF;
+}
+
 static bool is_random(enum hm_split split)
 {
     return split == HM_SPLIT_RANDOM || split == HM_SPLIT_EDGE_RANDOM;
 }
 
 /* One trial where the edges are known; *parts gets its figures. */
-static int try_edges(const struct hm_graph *g, enum hm_split split, double seed, uint32_t trial,
-                     uint32_t n, uint32_t *owner, struct hm_parts *parts, struct hm_err *err)
+static int try_edges(const struct hm_graph *g, const struct hm__rows *rows, enum hm_split split,
+                     double seed, uint32_t trial, uint32_t n, uint32_t *owner,
+                     struct hm_parts *parts, struct hm_err *err)
 {
-    if (split == HM_SPLIT_EDGE_RANDOM || split == HM_SPLIT_HDRF)
+    if (cuts_vertices(split))
         return hm__split_edges(g, split, seed, trial, n, parts, err);
-    int rc = hm__assign_vertices(g, split, seed, trial, n, owner, err);
-    return rc ? rc : hm__measure_vertices(g, owner, n, parts, err);
+    int rc = hm__assign_vertices(g, rows, split, seed, trial, n, owner, err);
+    return rc ? rc : hm__measure_vertices(g, rows, owner, n, parts, err);
 }
 
 /* The value below which a share of the sorted trials lies, between neighbours in proportion. */
@@ -188,20 +194,28 @@ static double percentile(const double *sorted, size_t count, double share)
     return sorted[low] + (at - (double)low) * (sorted[high] - sorted[low]);
 }
 
+/* Room for the trials of one n after another. */
+struct space {
+    double *found, *loads; /* of the trials; of the workers, twice */
+    uint32_t *owner;       /* of the vertices, where the edges are known */
+    struct hm__rows rows;  /* likewise */
+};
+
 static int split_one(const struct hm_graph *g, enum hm_split split, size_t trials, double seed,
-                     uint32_t n, double *space, uint32_t *owner, struct hm_parts *parts,
+                     uint32_t n, const struct space *space, struct hm_parts *parts,
                      struct hm_err *err)
 {
-    double *found = space, *loads = space + trials, sum = 0, mean = 0, cut = 0, replicas = 0;
+    double *found = space->found, sum = 0, mean = 0, cut = 0, replicas = 0;
 
     for (size_t t = 0; t < trials; t++) {
         struct hm_parts one = {.cut = -1};
         if (g->ends) {
-            int rc = try_edges(g, split, seed, (uint32_t)t, n, owner, &one, err);
+            int rc =
+                try_edges(g, &space->rows, split, seed, (uint32_t)t, n, space->owner, &one, err);
             if (rc)
                 return rc;
         } else {
-            one.edges_max = try_degrees(g, split, seed, (uint32_t)t, n, loads);
+            one.edges_max = try_degrees(g, split, seed, (uint32_t)t, n, space->loads);
             one.edges_mean = 2 * g->edges / n - counted_twice(g, n);
             one.replicas = expected_replicas(g, n);
         }
@@ -245,6 +259,9 @@ static int check_split(const struct hm_graph *g, enum hm_split split, double tri
             hm_err_hint(err, "every part needs at least one vertex");
             return HM_E_RANGE;
         }
+        int rc = split == HM_SPLIT_METIS && n[i] > 1 ? hm__metis_check(g, (uint32_t)n[i], err) : 0;
+        if (rc)
+            return rc;
     }
     return 0;
 }
@@ -260,19 +277,24 @@ int hm_graph_split(const struct hm_graph *g, enum hm_split split, double trials,
         return rc;
     for (size_t i = 0; i < count; i++)
         most = fmax(most, n[i]);
-    double *space = hm__calloc(rounds + 2 * (size_t)most + 1, sizeof(*space));
-    uint32_t *owner = g->ends ? hm__calloc((size_t)g->vertices, sizeof(*owner)) : NULL;
-    if (!space || (g->ends && !owner))
+    struct space space = {.found = hm__calloc(rounds, sizeof(double)),
+                          .loads = hm__calloc(2 * (size_t)most + 1, sizeof(double))};
+    if (!space.found || !space.loads)
         rc = hm_fail_nomem(err);
+    if (rc == 0 && g->ends && !cuts_vertices(split)) {
+        space.owner = hm__calloc((size_t)g->vertices, sizeof(*space.owner));
+        rc = space.owner ? hm__rows_init(&space.rows, g, err) : hm_fail_nomem(err);
+    }
     for (size_t i = 0; rc == 0 && i < count; i++) {
         if (n[i] == 1) /* alone: every edge once, nothing cut, nothing copied */
             ret_parts[i] =
                 (struct hm_parts){1, g->edges, g->edges, 1, g->edges, g->edges, g->edges, 0, 1};
         else
-            rc =
-                split_one(g, split, rounds, seed, (uint32_t)n[i], space, owner, &ret_parts[i], err);
+            rc = split_one(g, split, rounds, seed, (uint32_t)n[i], &space, &ret_parts[i], err);
     }
-    hm__free(space);
-    hm__free(owner);
+    hm__free(space.found);
+    hm__free(space.loads);
+    hm__free(space.owner);
+    hm__rows_release(&space.rows);
     return rc;
 }

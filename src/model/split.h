@@ -4,17 +4,30 @@
 
 #include "howmany.h"
 
+/* Neighbours of each vertex: rows[starts[v]] to rows[starts[v + 1]]. */
+struct hm__rows {
+    uint64_t *starts;
+    uint32_t *rows;
+};
+
+int hm__rows_init(struct hm__rows *rows, const struct hm_graph *graph, struct hm_err *err);
+void hm__rows_release(struct hm__rows *rows);
+
 /* Which worker each vertex goes to; owner has graph->vertices entries. */
-int hm__assign_vertices(const struct hm_graph *graph, enum hm_split split, double seed,
-                        uint32_t trial, uint32_t n, uint32_t *owner, struct hm_err *err);
+int hm__assign_vertices(const struct hm_graph *graph, const struct hm__rows *rows,
+                        enum hm_split split, double seed, uint32_t trial, uint32_t n,
+                        uint32_t *owner, struct hm_err *err);
 /* Exact figures of an assignment of vertices: fills edges_max, edges_mean, cut, replicas. */
-int hm__measure_vertices(const struct hm_graph *graph, const uint32_t *owner, uint32_t n,
-                         struct hm_parts *parts, struct hm_err *err);
+int hm__measure_vertices(const struct hm_graph *graph, const struct hm__rows *rows,
+                         const uint32_t *owner, uint32_t n, struct hm_parts *parts,
+                         struct hm_err *err);
 /* A split of the edges (edge-random, hdrf): likewise. */
 int hm__split_edges(const struct hm_graph *graph, enum hm_split split, double seed, uint32_t trial,
                     uint32_t n, struct hm_parts *parts, struct hm_err *err);
+/* Whether METIS can split the graph into n parts; HM_E_UNSUPPORTED in a build without METIS. */
+int hm__metis_check(const struct hm_graph *graph, uint32_t n, struct hm_err *err);
 /* METIS k-way into owner; HM_E_UNSUPPORTED in a build without METIS. */
-int hm__metis(const struct hm_graph *graph, uint32_t n, double seed, uint32_t *owner,
-              struct hm_err *err);
+int hm__metis(const struct hm_graph *graph, const struct hm__rows *rows, uint32_t n, double seed,
+              uint32_t *owner, struct hm_err *err);
 
 #endif

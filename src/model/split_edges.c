@@ -15,17 +15,43 @@
 #include "random.h"
 #include "split.h"
 
-static uint32_t *count_degrees(const struct hm_graph *g)
+int hm__rows_init(struct hm__rows *r, const struct hm_graph *g, struct hm_err *err)
 {
-    uint32_t *degrees = hm__calloc((size_t)g->vertices, sizeof(*degrees));
+    size_t vertices = (size_t)g->vertices, edges = (size_t)g->edges;
 
-    for (size_t i = 0; degrees && i < 2 * (size_t)g->edges; i++)
-        degrees[g->ends[i]]++;
-    return degrees;
+    r->starts = hm__calloc(vertices + 2, sizeof(*r->starts));
+    r->rows = hm__calloc(2 * edges, sizeof(*r->rows));
+    if (!r->starts || !r->rows) {
+        hm__rows_release(r);
+        return hm_fail_nomem(err);
+    }
+    /* Counted two places on, filled one place on: after that every start stands where it should. */
+    for (size_t i = 0; i < 2 * edges; i++)
+        r->starts[g->ends[i] + 2]++;
+    for (size_t v = 0; v < vertices; v++)
+        r->starts[v + 2] += r->starts[v + 1];
+    for (size_t i = 0; i < edges; i++) {
+        uint32_t u = g->ends[2 * i], v = g->ends[2 * i + 1];
+        r->rows[r->starts[u + 1]++] = v;
+        r->rows[r->starts[v + 1]++] = u;
+    }
+    return 0;
+}
+
+void hm__rows_release(struct hm__rows *r)
+{
+    hm__free(r->starts);
+    hm__free(r->rows);
+    *r = (struct hm__rows){0};
+}
+
+static uint32_t degree_of(const struct hm__rows *r, size_t v)
+{
+    return (uint32_t)(r->starts[v + 1] - r->starts[v]);
 }
 
 /* Vertices in rising order of degree, by counting. */
-static uint32_t *order_by_degree(const struct hm_graph *g, const uint32_t *degrees)
+static uint32_t *order_by_degree(const struct hm_graph *g, const struct hm__rows *r)
 {
     size_t vertices = (size_t)g->vertices, most = (size_t)g->max_degree;
     uint32_t *order = hm__calloc(vertices, sizeof(*order));
@@ -37,11 +63,11 @@ static uint32_t *order_by_degree(const struct hm_graph *g, const uint32_t *degre
         return NULL;
     }
     for (size_t v = 0; v < vertices; v++)
-        places[degrees[v] + 1]++;
+        places[degree_of(r, v) + 1]++;
     for (size_t d = 0; d <= most; d++)
         places[d + 1] += places[d];
     for (size_t v = 0; v < vertices; v++)
-        order[places[degrees[v]]++] = (uint32_t)v;
+        order[places[degree_of(r, v)]++] = (uint32_t)v;
     hm__free(places);
     return order;
 }
@@ -64,12 +90,11 @@ static void sink(uint32_t *heap, const double *loads, uint32_t n)
     }
 }
 
-static int assign_in_order(const struct hm_graph *g, bool greedy, uint32_t n, uint32_t *owner,
-                           struct hm_err *err)
+static int assign_in_order(const struct hm_graph *g, const struct hm__rows *r, bool greedy,
+                           uint32_t n, uint32_t *owner, struct hm_err *err)
 {
     size_t vertices = (size_t)g->vertices;
-    uint32_t *degrees = count_degrees(g);
-    uint32_t *order = degrees ? order_by_degree(g, degrees) : NULL;
+    uint32_t *order = order_by_degree(g, r);
     uint32_t *heap = hm__calloc(n, sizeof(*heap));
     double *loads = hm__calloc(n, sizeof(*loads));
     int rc = order && heap && loads ? 0 : hm_fail_nomem(err);
@@ -80,11 +105,10 @@ static int assign_in_order(const struct hm_graph *g, bool greedy, uint32_t n, ui
         uint32_t v = greedy ? order[vertices - 1 - i] : order[i];
         owner[v] = greedy ? heap[0] : (uint32_t)(i % n);
         if (greedy) {
-            loads[heap[0]] += degrees[v];
+            loads[heap[0]] += degree_of(r, v);
             sink(heap, loads, n);
         }
     }
-    hm__free(degrees);
     hm__free(order);
     hm__free(heap);
     hm__free(loads);
@@ -99,17 +123,18 @@ static uint64_t mix(uint64_t x)
     return x ^ (x >> 31);
 }
 
-int hm__assign_vertices(const struct hm_graph *g, enum hm_split split, double seed, uint32_t trial,
-                        uint32_t n, uint32_t *owner, struct hm_err *err)
+int hm__assign_vertices(const struct hm_graph *g, const struct hm__rows *rows, enum hm_split split,
+                        double seed, uint32_t trial, uint32_t n, uint32_t *owner,
+                        struct hm_err *err)
 {
     struct hm_random random;
 
     switch (split) {
     case HM_SPLIT_DEALT:
     case HM_SPLIT_GREEDY:
-        return assign_in_order(g, split == HM_SPLIT_GREEDY, n, owner, err);
+        return assign_in_order(g, rows, split == HM_SPLIT_GREEDY, n, owner, err);
     case HM_SPLIT_METIS:
-        return hm__metis(g, n, seed, owner, err);
+        return hm__metis(g, rows, n, seed, owner, err);
     case HM_SPLIT_HASH:
         for (size_t v = 0; v < (size_t)g->vertices; v++)
             owner[v] = (uint32_t)(mix(v + 0x9e3779b97f4a7c15u) % n);
@@ -141,6 +166,12 @@ static void hold(struct holders *h, uint32_t v, uint32_t worker)
 static int holders_init(struct holders *h, const struct hm_graph *g, uint32_t n, struct hm_err *err)
 {
     h->words = ((size_t)n + 63) / 64;
+    if (g->vertices * (double)h->words > 1e9) {
+        hm_fail(err, HM_E_LIMIT, "%.0f vertices on %u workers are too many to follow their copies",
+                g->vertices, n);
+        hm_err_hint(err, "split edges among fewer workers, or split vertices: greedy, hash, metis");
+        return HM_E_LIMIT;
+    }
     h->bits = hm__calloc((size_t)g->vertices * h->words, sizeof(*h->bits));
     return h->bits ? 0 : hm_fail_nomem(err);
 }
@@ -171,31 +202,32 @@ static void summarise(const double *edges, uint32_t n, struct hm_parts *parts)
     parts->edges_mean = sum / n;
 }
 
-int hm__measure_vertices(const struct hm_graph *g, const uint32_t *owner, uint32_t n,
-                         struct hm_parts *parts, struct hm_err *err)
+int hm__measure_vertices(const struct hm_graph *g, const struct hm__rows *r, const uint32_t *owner,
+                         uint32_t n, struct hm_parts *parts, struct hm_err *err)
 {
-    double *edges = hm__calloc(n, sizeof(*edges));
-    struct holders h = {0};
-    int rc = edges ? holders_init(&h, g, n, err) : hm_fail_nomem(err);
+    double *edges = hm__calloc(n, sizeof(*edges)), copies = 0, cut_ends = 0;
+    uint32_t *seen = hm__calloc(n, sizeof(*seen)); /* vertex + 1 that a worker was last seen for */
+    int rc = edges && seen ? 0 : hm_fail_nomem(err);
 
-    parts->cut = 0;
-    for (size_t v = 0; rc == 0 && v < (size_t)g->vertices; v++)
-        hold(&h, (uint32_t)v, owner[v]);
-    for (size_t i = 0; rc == 0 && i < (size_t)g->edges; i++) {
-        uint32_t u = g->ends[2 * i], v = g->ends[2 * i + 1];
-        edges[owner[u]]++; /* an edge inside a worker counts once, between two at both */
-        if (owner[u] == owner[v])
-            continue;
-        edges[owner[v]]++;
-        parts->cut++;
-        hold(&h, u, owner[v]);
-        hold(&h, v, owner[u]);
+    for (size_t v = 0; rc == 0 && v < (size_t)g->vertices; v++) {
+        uint32_t mark = (uint32_t)v + 1;
+        seen[owner[v]] = mark;
+        copies++;
+        for (uint64_t i = r->starts[v]; i < r->starts[v + 1]; i++) {
+            uint32_t other = owner[r->rows[i]];
+            /* inside a worker an edge is met from both ends and counts once; between two, twice */
+            edges[owner[v]] += other == owner[v] ? 0.5 : 1;
+            cut_ends += other != owner[v];
+            copies += seen[other] != mark;
+            seen[other] = mark;
+        }
     }
     if (rc == 0) {
         summarise(edges, n, parts);
-        parts->replicas = count_replicas(&h, g);
+        parts->cut = cut_ends / 2;
+        parts->replicas = copies / g->vertices;
     }
-    hm__free(h.bits);
+    hm__free(seen);
     hm__free(edges);
     return rc;
 }

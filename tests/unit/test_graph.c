@@ -193,9 +193,18 @@ static void recipes_give_what_they_say(void **state)
     hm_graph_free(g);
     g = make(HM_RECIPE_RANDOM, 1000, 5000, 0);
     assert_near(g->vertices, 1000, 0);
-    assert_near(g->edges + g->repeated, 5000, 0);
-    assert_near(g->self_loops, 0, 0);
-    assert_true(g->repeated < 60);
+    assert_near(g->edges, 5000, 0);
+    hm_graph_free(g);
+    g = make(HM_RECIPE_RANDOM, 60, 1770, 0); /* complete */
+    assert_near(g->edges, 1770, 0);
+    assert_near(count_of(g, 59), 60, 0);
+    hm_graph_free(g);
+    g = make(HM_RECIPE_POWER_LAW, 10, 15, 3); /* regular */
+    assert_near(g->max_degree, 3, 0);
+    hm_graph_free(g);
+    g = make(HM_RECIPE_POWER_LAW, 1000, 3000, 150);
+    assert_near(g->edges, 3000, 0);
+    assert_near(g->max_degree, 150, 0);
     hm_graph_free(g);
     g = make(HM_RECIPE_POWER_LAW, 10000, 40000, 900);
     assert_near(g->vertices, 10000, 0);
