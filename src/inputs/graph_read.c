@@ -100,6 +100,49 @@ static int read_numbers(struct lines *in, uint64_t *numbers, size_t room, size_t
     }
 }
 
+/* A number of up to 18 digits at *at, which moves behind it; false if there is none. */
+static inline bool plain_number(const char **at, uint64_t *value)
+{
+    const char *p = *at;
+    uint64_t v = 0;
+
+    while (*p >= '0' && *p <= '9' && p - *at < 19) /* 19 at most: the caller counts on it */
+        v = v * 10 + (uint64_t)(*p++ - '0');
+    bool plain = p > *at && p - *at <= 18;
+    *at = p;
+    *value = v;
+    return plain;
+}
+
+/*
+ * The common case, "number blank number newline", straight from the buffer; anything else is left
+ * to read_numbers, which knows comments, ends of files and mistakes.
+ */
+static inline bool read_plain_pair(struct lines *in, uint64_t ids[2])
+{
+    enum { LONGEST = 48 }; /* so that the buffer cannot end inside */
+    const char *at = in->buffer + in->at;
+
+    if (in->length - in->at < LONGEST || !plain_number(&at, &ids[0]) || (*at != '\t' && *at != ' '))
+        return false;
+    at++;
+    if (!plain_number(&at, &ids[1]) || *at != '\n')
+        return false;
+    in->at = (size_t)(at + 1 - in->buffer);
+    in->row_line = in->line++;
+    return true;
+}
+
+/* The next edge; *count is 2, or 1 for half of one, or 0 at the end. */
+static inline int read_edge(struct lines *in, uint64_t ids[2], size_t *count)
+{
+    if (read_plain_pair(in, ids)) {
+        *count = 2;
+        return 0;
+    }
+    return read_numbers(in, ids, 2, count);
+}
+
 /* Speak of the line the numbers just read stood on. */
 static void at_last_line(struct lines *in)
 {
@@ -178,7 +221,7 @@ static int read_edge_degrees(struct lines *in, struct hm_graph **ret_graph)
     double read = 0, loops = 0;
     int rc = counts ? 0 : hm_fail_nomem(in->err);
 
-    while (rc == 0 && (rc = read_numbers(in, ids, 2, &count)) == 0 && count == 2) {
+    while (rc == 0 && (rc = read_edge(in, ids, &count)) == 0 && count == 2) {
         read++;
         loops += ids[0] == ids[1];
         if (ids[0] == ids[1])
@@ -210,7 +253,7 @@ static int read_edges(struct lines *in, struct hm_graph **ret_graph)
     size_t count;
     int rc;
 
-    while ((rc = read_numbers(in, ids, 2, &count)) == 0 && count == 2)
+    while ((rc = read_edge(in, ids, &count)) == 0 && count == 2)
         if ((rc = hm_edge_list_add(&list, ids[0], ids[1], in->err)))
             break;
     if (rc == 0 && count == 1) {
