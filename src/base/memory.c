@@ -7,6 +7,7 @@
  */
 #include "memory.h"
 
+#include <malloc.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -51,6 +52,13 @@ void *hm__realloc(void *pointer, size_t count, size_t size)
 void hm__free(void *pointer)
 {
     free(pointer);
+}
+
+void hm__trim(void)
+{
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
 }
 
 struct chunk {

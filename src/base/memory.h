@@ -9,6 +9,9 @@ void *hm__calloc(size_t count, size_t size);
 void *hm__realloc(void *pointer, size_t count, size_t size);
 void hm__free(void *pointer);
 
+/* Give memory that was freed in small pieces back to the system. */
+void hm__trim(void);
+
 /* For tests: let the allocation after `after` more succeed fail, and all after it; -1 never. */
 void hm__alloc_fail_after(long after);
 

@@ -66,15 +66,32 @@ size_t hm_degree_count_bytes(const struct hm_degree_count *c)
            2 * c->buffer_room * sizeof(*c->buffer);
 }
 
-/* From pages to arrays: in the order of the pages, ids are sorted already. */
+/* Make the arrays longer; they grow as the pages go. */
+static int lengthen(struct hm_degree_count *c, size_t length, struct hm_err *err)
+{
+    uint64_t *ids = hm__realloc(c->ids, length, sizeof(*ids));
+
+    if (ids)
+        c->ids = ids;
+    uint32_t *counts = ids ? hm__realloc(c->counts, length, sizeof(*counts)) : NULL;
+    if (counts)
+        c->counts = counts;
+    return counts ? 0 : hm_fail_nomem(err);
+}
+
+/* From pages to arrays, a batch of pages at a time: in their order, ids are sorted already. */
 static int leave_pages(struct hm_degree_count *c, struct hm_err *err)
 {
-    c->ids = hm__calloc(c->distinct, sizeof(*c->ids));
-    c->counts = hm__calloc(c->distinct, sizeof(*c->counts));
-    if (!c->ids || !c->counts)
-        return hm_fail_nomem(err);
+    enum { BATCH = 1024 };
+    size_t gone = 0;
+
     for (size_t i = 0; i < c->page_room; i++) {
-        for (size_t k = 0; c->pages[i] && k < PAGE; k++) {
+        if (!c->pages[i])
+            continue;
+        int rc = lengthen(c, c->used + PAGE, err);
+        if (rc)
+            return rc;
+        for (size_t k = 0; k < PAGE; k++) {
             if (c->pages[i][k] == 0)
                 continue;
             c->ids[c->used] = (uint64_t)i << PAGE_BITS | k;
@@ -82,8 +99,12 @@ static int leave_pages(struct hm_degree_count *c, struct hm_err *err)
         }
         hm__free(c->pages[i]);
         c->pages[i] = NULL;
+        c->page_count--;
+        if (++gone % BATCH == 0)
+            hm__trim();
     }
     free_pages(c);
+    hm__trim();
     c->sorted = true;
     return 0;
 }
@@ -150,15 +171,10 @@ static int merge(struct hm_degree_count *c, struct hm_err *err)
 {
     sort_buffer(c);
     size_t total = c->used + count_new(c);
-    uint64_t *ids = hm__realloc(c->ids, total, sizeof(*ids));
-    if (ids)
-        c->ids = ids;
-    uint32_t *counts = ids ? hm__realloc(c->counts, total, sizeof(*counts)) : NULL;
-    if (!counts)
-        return hm_fail_nomem(err);
-    c->counts = counts;
-    merge_back(c, total);
-    return 0;
+    int rc = lengthen(c, total, err);
+    if (rc == 0)
+        merge_back(c, total);
+    return rc;
 }
 
 static int add_sorted(struct hm_degree_count *c, uint64_t id, struct hm_err *err)
