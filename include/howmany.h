@@ -240,18 +240,20 @@ HM_API int hm_graph_make(const struct hm_recipe *recipe, struct hm_graph **ret_g
                          struct hm_err *err);
 HM_API void hm_graph_free(struct hm_graph *graph);
 
-/* The third column: what it needs; the fourth: whether edges, not vertices, are dealt out. */
+/* clang-format off */
+/* Name; whether it needs the edges; deals out edges, not vertices; and is drawn at random. */
 #define HM_SPLIT_MAP(X)                                                                            \
-    X(DEALT, "dealt", false, false)           /* round robin in the order of degree */             \
-    X(RANDOM, "random", false, false)         /* each vertex to any worker */                      \
-    X(GREEDY, "greedy", false, false)         /* largest degree first, to the least loaded */      \
-    X(HASH, "hash", true, false)              /* by a hash of the vertex's number */               \
-    X(METIS, "metis", true, false)            /* METIS k-way: few edges between parts */           \
-    X(EDGE_RANDOM, "edge-random", true, true) /* each edge to any worker */                        \
-    X(HDRF, "hdrf", true, true) /* high degree is replicated first, Petroni et al. 2015 */
+    X(DEALT, "dealt", false, false, false)            /* round robin in the order of degree */     \
+    X(RANDOM, "random", false, false, true)           /* each vertex to any worker */              \
+    X(GREEDY, "greedy", false, false, false)          /* largest first, to the least loaded */     \
+    X(HASH, "hash", true, false, false)               /* by a hash of the vertex's number */       \
+    X(METIS, "metis", true, false, false)             /* METIS k-way: few edges between parts */   \
+    X(EDGE_RANDOM, "edge-random", true, true, true)   /* each edge to any worker */                \
+    X(HDRF, "hdrf", true, true, false)                /* Petroni et al. 2015 */
+/* clang-format on */
 
 enum hm_split {
-#define HM_SPLIT_ENUM(name, text, needs_edges, cuts_vertices) HM_SPLIT_##name,
+#define HM_SPLIT_ENUM(name, text, needs_edges, cuts_vertices, random) HM_SPLIT_##name,
     HM_SPLIT_MAP(HM_SPLIT_ENUM)
 #undef HM_SPLIT_ENUM
         HM_SPLIT_COUNT
@@ -260,6 +262,8 @@ enum hm_split {
 HM_API const char *hm_split_name(enum hm_split split);
 HM_API int hm_split_find(const char *name); /* -1 if there is none */
 HM_API bool hm_split_needs_edges(enum hm_split split);
+HM_API bool hm_split_cuts_vertices(enum hm_split split);
+HM_API bool hm_split_is_random(enum hm_split split);
 
 /* A graph split among n workers. */
 struct hm_parts {

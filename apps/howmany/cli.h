@@ -6,6 +6,7 @@
 #define HM_CLI_H
 
 #include "howmany.h"
+#include "unit.h"
 
 enum { EXIT_ANSWERED = 0, EXIT_NO_ANSWER = 1, EXIT_USAGE = 2 };
 
@@ -70,6 +71,9 @@ int cli_check_plot(const char *file);
 int cli_gnuplot(const char *script, const char *file);
 /* The whole of a file, - for standard input; NULL and an error; freed with hm_text_free. */
 char *cli_read(const char *path, size_t *length, struct hm_err *err);
+
+/* The value of option --name in SI units of dim; 0, or EXIT_USAGE with a message. */
+int cli_quantity(const char *name, const char *text, struct hm_dim dim, double *value);
 
 /* A list of numbers, "2..32", "4..64:4" or "1,2,4"; 0, or EXIT_USAGE with a message. */
 struct cli_range {

@@ -8,7 +8,6 @@
 #include "format.h"
 #include "render.h"
 #include "text.h"
-#include "unit.h"
 
 enum { SPLITS_MAX = 16 };
 
@@ -84,12 +83,10 @@ static void end(void *state)
 
 static int read_whole(const char *name, const char *text, double *value)
 {
-    struct hm_err err = {0};
+    int rc = cli_quantity(name, text, HM_DIM_NONE, value);
 
-    if (hm_quantity_parse(text, HM_DIM_NONE, value, &err)) {
-        snprintf(err.field, sizeof(err.field), "--%s", name);
-        return cli_report(&err);
-    }
+    if (rc)
+        return rc;
     if (!(*value >= 0 && *value <= 1e15) || *value != floor(*value))
         return cli_complain("--%s: '%s' is not a whole number", name, text);
     return 0;
@@ -228,7 +225,7 @@ static void text_graph(struct hm_text *out, const struct hm_graph *g)
 static void text_table(struct hm_text *out, const struct hm_graph *g, const struct table *t,
                        size_t count)
 {
-    bool random = t->split == HM_SPLIT_RANDOM || t->split == HM_SPLIT_EDGE_RANDOM;
+    bool random = hm_split_is_random(t->split);
 
     hm_text_addf(out, "\nsplit: %s\n%6s %14s %14s %9s", hm_split_name(t->split), "n", "edges, most",
                  "edges, mean", "imbalance");

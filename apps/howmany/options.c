@@ -91,6 +91,16 @@ static int parse(const struct cli_command *command, int argc, char **argv, void 
     return rc;
 }
 
+int cli_quantity(const char *name, const char *text, struct hm_dim dim, double *value)
+{
+    struct hm_err err = {0};
+
+    if (hm_quantity_parse(text, dim, value, &err) == 0)
+        return 0;
+    snprintf(err.field, sizeof(err.field), "--%s", name);
+    return cli_report(&err);
+}
+
 int cli_run(const struct cli_command *command, int argc, char **argv)
 {
     bool help = false;

@@ -8,7 +8,6 @@
 #include "readers.h"
 #include "render.h"
 #include "text.h"
-#include "unit.h"
 
 enum { LIST_MAX = 64 };
 
@@ -98,16 +97,6 @@ static void end(void *state)
     free(s);
 }
 
-static int read_quantity(const char *name, const char *text, struct hm_dim dim, double *value)
-{
-    struct hm_err err = {0};
-
-    if (hm_quantity_parse(text, dim, value, &err) == 0)
-        return 0;
-    snprintf(err.field, sizeof(err.field), "--%s", name);
-    return cli_report(&err);
-}
-
 /* Money may be written without a sign: shells eat "$100". */
 static int read_money(const char *text, double *value)
 {
@@ -119,7 +108,7 @@ static int read_money(const char *text, double *value)
         snprintf(with_sign, sizeof(with_sign), "$%s", text);
         text = with_sign;
     }
-    int rc = read_quantity("budget", text, HM_DIM_MONEY, value);
+    int rc = cli_quantity("budget", text, HM_DIM_MONEY, value);
     if (rc == 0 && *value < 0)
         rc = cli_complain("--budget: '%s' is less than nothing", text);
     return rc;
@@ -127,7 +116,7 @@ static int read_money(const char *text, double *value)
 
 static int read_positive(const char *name, const char *text, struct hm_dim dim, double *value)
 {
-    int rc = read_quantity(name, text, dim, value);
+    int rc = cli_quantity(name, text, dim, value);
     if (rc == 0 && !(*value > 0))
         rc = cli_complain("--%s: '%s' is not more than 0", name, text);
     return rc;

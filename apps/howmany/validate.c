@@ -65,8 +65,9 @@ static int accept(void *state, int option, const char *value)
     return 0;
 }
 
+/* `lacks` is the code of an error that only means that something is not here; 0: none. */
 static int add_case(struct validate_state *s, const char *name, const char *text, size_t length,
-                    bool may_lack_input)
+                    int lacks)
 {
     struct hm_err err = {0};
     struct hm_job *job;
@@ -74,10 +75,11 @@ static int add_case(struct validate_state *s, const char *name, const char *text
     if (s->case_count == CASES_MAX)
         return cli_complain("validate: more than %d cases", CASES_MAX);
     int rc = hm_job_parse_with(s->catalog, text, length, name, NULL, 0, &job, &err);
-    if (rc == HM_E_MISSING && may_lack_input) /* a network whose input the job must give */
-        return 0;
+    if (rc && rc == lacks && rc == HM_E_IO)
+        fprintf(stderr, "howmany: %s is left out: %s (give its folder with --data DIR)\n", name,
+                err.message);
     if (rc)
-        return cli_report(&err);
+        return rc == lacks ? 0 : cli_report(&err);
     rc = hm_validate(job, &s->cases[s->case_count], &err);
     hm_job_free(job);
     if (rc)
@@ -97,7 +99,7 @@ static int add_file(struct validate_state *s, const char *path)
 
     if (!(text = cli_read(path, &length, &err)))
         return cli_report(&err);
-    int rc = add_case(s, path, text, length, false);
+    int rc = add_case(s, path, text, length, 0);
     hm_text_free(text);
     return rc;
 }
@@ -113,7 +115,7 @@ static int add_networks(struct validate_state *s)
         char text[200];
         snprintf(text, sizeof(text), "{\"network\": \"%.100s\", \"batch\": 1}", name);
         size_t before = s->case_count;
-        rc = add_case(s, name, text, strlen(text), true);
+        rc = add_case(s, name, text, strlen(text), HM_E_MISSING); /* of its input, perhaps */
         if (s->case_count > before && s->cases[before]->count == 0)
             hm_validation_free(s->cases[--s->case_count]);
     }
@@ -124,19 +126,9 @@ static int add_networks(struct validate_state *s)
 static int add_example(struct validate_state *s, const char *name, const char *text, size_t length)
 {
     char source[1024];
-    struct hm_err err = {0};
-    struct hm_job *job;
 
     snprintf(source, sizeof(source), "%s%s%s", s->data ? s->data : "", s->data ? "/" : "", name);
-    int rc = hm_job_parse_with(s->catalog, text, length, source, NULL, 0, &job, &err);
-    if (rc == HM_E_IO) { /* a graph that is not here */
-        fprintf(stderr, "howmany: %s is left out: %s: %s (give its folder with --data DIR)\n", name,
-                err.source, err.message);
-        return 0;
-    }
-    if (rc == 0)
-        hm_job_free(job);
-    return add_case(s, source, text, length, false);
+    return add_case(s, source, text, length, HM_E_IO);
 }
 
 static int gather(struct validate_state *s)

@@ -208,7 +208,7 @@ static int help_splits(struct hm_answer *a, const struct hm_search *s, const str
 
     if (now == HM_SPLIT_DEALT || now == HM_SPLIT_RANDOM || now == HM_SPLIT_HASH)
         rc = help_split(a, s, c, HM_SPLIT_GREEDY, "a greedy split", err);
-    if (rc == 0 && s->job->graph->ends && now != HM_SPLIT_METIS && now < HM_SPLIT_EDGE_RANDOM)
+    if (rc == 0 && s->job->graph->ends && now != HM_SPLIT_METIS && !hm_split_cuts_vertices(now))
         rc = help_split(a, s, c, HM_SPLIT_METIS, "a METIS split", err);
     v.balanced = true;
     return rc ? rc : add_help(a, s, c, &v, "an even split", err);

@@ -30,7 +30,7 @@ struct section {
 static const char *const formats[] = {"auto", "degrees", "edges", "metis", NULL};
 static const char *const recipes[] = {"power-law", "random", "grid", NULL};
 static const char *const splits[] = {
-#define HM_SPLIT_CHOICE(name, text, needs_edges, cuts_vertices) text,
+#define HM_SPLIT_CHOICE(name, text, needs_edges, cuts_vertices, random) text,
     HM_SPLIT_MAP(HM_SPLIT_CHOICE)
 #undef HM_SPLIT_CHOICE
         NULL};

@@ -291,6 +291,7 @@ static int eval_formula(const struct hm_model *m, const struct hm_formula *f, co
 /* How the graph lies on n workers; the table holds every n that can be asked for. */
 static const struct hm_parts *parts_at(const struct hm_model *m, double n)
 {
+    assert(n >= 1 && n <= (double)m->variant.part_count);
     return &m->variant.parts[(size_t)n - 1];
 }
 
@@ -540,11 +541,6 @@ int hm_model_dominant(const struct hm_model *m, double n, enum hm_scheme *ret_sc
 const char *hm_model_note(const struct hm_model *m, size_t i)
 {
     return i < m->note_count ? m->notes[i] : NULL;
-}
-
-const struct hm_counts *hm_model_counts(const struct hm_model *m)
-{
-    return m->counts;
 }
 
 /* Sum of the relative slopes of the formulas; the built-in parts do not depend on quantities. */

@@ -45,7 +45,6 @@ int hm_model_dominant(const struct hm_model *model, double n, enum hm_scheme *re
 bool hm_model_split(const struct hm_model *model);
 /* What the model assumed; the i-th note, NULL after the last. Borrowed. */
 const char *hm_model_note(const struct hm_model *model, size_t i);
-const struct hm_counts *hm_model_counts(const struct hm_model *model);
 /* Relative change of the time at n for a relative change of a quantity: d ln t / d ln q. */
 int hm_model_elasticity(const struct hm_model *model, double n, const char *quantity,
                         double *ret_elasticity, struct hm_err *err);

@@ -164,22 +164,12 @@ static double try_degrees(const struct hm_graph *g, enum hm_split split, double 
     return largest(loads, n) - counted_twice(g, n);
 }
 
-static bool cuts_vertices(enum hm_split split)
-{
-    return split == HM_SPLIT_EDGE_RANDOM || split == HM_SPLIT_HDRF;
-}
-
-static bool is_random(enum hm_split split)
-{
-    return split == HM_SPLIT_RANDOM || split == HM_SPLIT_EDGE_RANDOM;
-}
-
 /* One trial where the edges are known; *parts gets its figures. */
 static int try_edges(const struct hm_graph *g, const struct hm__rows *rows, enum hm_split split,
                      double seed, uint32_t trial, uint32_t n, uint32_t *owner,
                      struct hm_parts *parts, struct hm_err *err)
 {
-    if (cuts_vertices(split))
+    if (hm_split_cuts_vertices(split))
         return hm__split_edges(g, split, seed, trial, n, parts, err);
     int rc = hm__assign_vertices(g, rows, split, seed, trial, n, owner, err);
     return rc ? rc : hm__measure_vertices(g, rows, owner, n, parts, err);
@@ -270,7 +260,7 @@ int hm_graph_split(const struct hm_graph *g, enum hm_split split, double trials,
                    const double *n, size_t count, struct hm_parts *ret_parts, struct hm_err *err)
 {
     int rc = check_split(g, split, trials, n, count, err);
-    size_t rounds = is_random(split) ? (size_t)trials : 1;
+    size_t rounds = hm_split_is_random(split) ? (size_t)trials : 1;
     double most = 1;
 
     if (rc)
@@ -281,7 +271,7 @@ int hm_graph_split(const struct hm_graph *g, enum hm_split split, double trials,
                           .loads = hm__calloc(2 * (size_t)most + 1, sizeof(double))};
     if (!space.found || !space.loads)
         rc = hm_fail_nomem(err);
-    if (rc == 0 && g->ends && !cuts_vertices(split)) {
+    if (rc == 0 && g->ends && !hm_split_cuts_vertices(split)) {
         space.owner = hm__calloc((size_t)g->vertices, sizeof(*space.owner));
         rc = space.owner ? hm__rows_init(&space.rows, g, err) : hm_fail_nomem(err);
     }

@@ -7,8 +7,6 @@
  * hold its ends already, above all the end of lower degree so far, and workers with fewer edges.
  */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "err.h"
 #include "memory.h"

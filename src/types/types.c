@@ -70,9 +70,10 @@ const char *hm_limit_name(enum hm_limit limit)
 
 static const struct {
     const char *name;
-    bool needs_edges;
+    bool needs_edges, cuts_vertices, random;
 } splits[] = {
-#define HM_SPLIT_ROW(name, text, needs_edges, cuts_vertices) {text, needs_edges},
+#define HM_SPLIT_ROW(name, text, needs_edges, cuts_vertices, random)                               \
+    {text, needs_edges, cuts_vertices, random},
     HM_SPLIT_MAP(HM_SPLIT_ROW)
 #undef HM_SPLIT_ROW
 };
@@ -93,6 +94,16 @@ int hm_split_find(const char *name)
 bool hm_split_needs_edges(enum hm_split split)
 {
     return (size_t)split < HM_SPLIT_COUNT && splits[split].needs_edges;
+}
+
+bool hm_split_cuts_vertices(enum hm_split split)
+{
+    return (size_t)split < HM_SPLIT_COUNT && splits[split].cuts_vertices;
+}
+
+bool hm_split_is_random(enum hm_split split)
+{
+    return (size_t)split < HM_SPLIT_COUNT && splits[split].random;
 }
 
 void hm_graph_free(struct hm_graph *graph)
