@@ -36,11 +36,11 @@ check "every file opens with what it is" opening
 layers() {
   local bad=0 file module header owner
   declare -A below=([base]="" [formula]="base" [types]="formula base" [inputs]="types formula base"
-    [model]="types formula base" [answer]="model types formula base" [present]="types formula base")
+    [model]="types formula base" [fit]="model types formula base" [answer]="fit model types formula base" [present]="types formula base")
   for file in src/*/*.[ch]; do
     module=$(basename "$(dirname "$file")")
     for header in $(sed -n 's/^#include "\(.*\)"/\1/p' "$file"); do
-      [ "$header" = howmany.h ] && continue
+      case $header in howmany.h | howmany_fit.h) continue ;; esac
       owner=$(basename "$(dirname "$(ls src/*/"$header" 2>/dev/null | head -n 1)")")
       case " $module ${below[$module]} " in
       *" $owner "*) ;;

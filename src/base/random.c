@@ -53,6 +53,13 @@ double hm_random_uniform(struct hm_random *r)
     return ((double)(high * 67108864 + low) + 0.5) / 9007199254740992.0;
 }
 
+double hm_random_normal(struct hm_random *random) /* Box and Muller */
+{
+    double u = hm_random_uniform(random), v = hm_random_uniform(random);
+
+    return sqrt(-2 * log(u)) * cos(2 * M_PI * v);
+}
+
 uint32_t hm_random_below(struct hm_random *r, uint32_t n)
 {
     /* Lemire 2019: the high word of a product, refusing the few low words that would bias it. */

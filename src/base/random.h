@@ -24,6 +24,8 @@ void hm_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t ret_bl
 uint32_t hm_random_u32(struct hm_random *random);
 /* Uniform in (0, 1), 53 bits, never 0 or 1. */
 double hm_random_uniform(struct hm_random *random);
+/* From the standard normal distribution. */
+double hm_random_normal(struct hm_random *random);
 /* Uniform in 0..n-1, without bias; n >= 1. */
 uint32_t hm_random_below(struct hm_random *random, uint32_t n);
 /* How many of `count` trials succeed that each do so with probability p in [0, 1]. */

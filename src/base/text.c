@@ -171,6 +171,16 @@ static bool digit(char c)
  * everywhere. Up to 15 digits and powers of ten up to 10^27 the result is correctly rounded, since
  * both parts are exact in a long double; digits beyond the 16th only move the point.
  */
+/* Exact up to 10^27 in 64 bits of mantissa; tables of runs have millions of numbers with few. */
+static long double power_of_ten(int exponent)
+{
+    static const long double small[] = {1e0L,  1e1L,  1e2L,  1e3L,  1e4L,  1e5L,  1e6L,  1e7L,
+                                        1e8L,  1e9L,  1e10L, 1e11L, 1e12L, 1e13L, 1e14L, 1e15L,
+                                        1e16L, 1e17L, 1e18L, 1e19L, 1e20L, 1e21L};
+    return exponent < (int)(sizeof(small) / sizeof(small[0])) ? small[exponent]
+                                                              : powl(10.0L, exponent);
+}
+
 size_t hm_number_read(const char *text, double *ret_value)
 {
     const char *p = text;
@@ -204,8 +214,7 @@ size_t hm_number_read(const char *text, double *ret_value)
         exponent = minus ? -exponent : exponent;
     }
     exponent += point;
-    long double value = mantissa;
-    *ret_value =
-        (double)(exponent < 0 ? value / powl(10.0L, -exponent) : value * powl(10.0L, exponent));
+    long double value = mantissa, scale = power_of_ten(exponent < 0 ? -exponent : exponent);
+    *ret_value = (double)(exponent < 0 ? value / scale : value * scale);
     return (size_t)(p - text);
 }

@@ -166,8 +166,8 @@ static int read_unit(const char **text, double *factor, struct hm_dim *dim, stru
     return 0;
 }
 
-static int read_parts(const char *text, double *value, struct hm_dim *dim, bool *has_unit,
-                      struct hm_err *err)
+int hm_quantity_read(const char *text, double *value, struct hm_dim *dim, bool *has_unit,
+                     struct hm_err *err)
 {
     const char *p = text + skip_spaces(text);
     bool minus = false, dollar = false;
@@ -222,7 +222,7 @@ int hm_quantity_parse(const char *text, struct hm_dim wanted, double *ret_value,
     bool has_unit = false;
     char name[HM_DIM_TEXT];
 
-    int rc = read_parts(text, &value, &dim, &has_unit, err);
+    int rc = hm_quantity_read(text, &value, &dim, &has_unit, err);
     if (rc) {
         hm_err_hint(err, "write %s", hm_dim_example(wanted));
         return rc;

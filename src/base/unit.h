@@ -38,5 +38,8 @@ const char *hm_unit_name(const void *unused, size_t i);
  */
 int hm_quantity_parse(const char *text, struct hm_dim wanted, double *ret_value,
                       struct hm_err *err);
+/* Read a whole quantity of any dimension; *has_unit: whether a unit or a $ was written. */
+int hm_quantity_read(const char *text, double *value, struct hm_dim *dim, bool *has_unit,
+                     struct hm_err *err);
 
 #endif

@@ -87,7 +87,7 @@ static double uniform(const struct hm_formula *f, const struct hm__node *node, d
 }
 
 static void run_block(const struct hm_formula *f, const struct hm_scaled *scaled, double *space,
-                      const double *n, size_t count)
+                      const double *const *columns, size_t start, size_t count)
 {
     for (size_t k = 0; k < f->node_count; k++) {
         const struct hm__node *node = &f->nodes[k];
@@ -95,7 +95,7 @@ static void run_block(const struct hm_formula *f, const struct hm_scaled *scaled
         if (!node->varies)
             continue;
         if (node->op == HM__OP_SYMBOL) {
-            memcpy(out, n, count * sizeof(*n));
+            memcpy(out, columns[node->symbol] + start, count * sizeof(*out));
             continue;
         }
         run_node(node, space, out, count);
@@ -105,9 +105,8 @@ static void run_block(const struct hm_formula *f, const struct hm_scaled *scaled
     }
 }
 
-int hm_formula_eval(const struct hm_formula *f, const double *symbols,
-                    const struct hm_scaled *scaled, const double *n, size_t count, double *values,
-                    struct hm_err *err)
+static int eval(const struct hm_formula *f, const double *symbols, const struct hm_scaled *scaled,
+                const double *const *columns, size_t count, double *values, struct hm_err *err)
 {
     double *space = hm__calloc(f->node_count * BLOCK, sizeof(*space));
     if (!space)
@@ -121,11 +120,24 @@ int hm_formula_eval(const struct hm_formula *f, const double *symbols,
     }
     for (size_t start = 0; start < count; start += BLOCK) {
         size_t length = count - start < BLOCK ? count - start : BLOCK;
-        run_block(f, scaled, space, n + start, length);
+        run_block(f, scaled, space, columns, start, length);
         memcpy(values + start, row(space, f->result), length * sizeof(*values));
     }
     hm__free(space);
     return 0;
+}
+
+int hm_formula_eval(const struct hm_formula *f, const double *symbols,
+                    const struct hm_scaled *scaled, const double *n, size_t count, double *values,
+                    struct hm_err *err)
+{
+    return eval(f, symbols, scaled, &n, count, values, err);
+}
+
+int hm_formula_eval_columns(const struct hm_formula *f, const double *const *columns, size_t count,
+                            double *values, struct hm_err *err)
+{
+    return eval(f, NULL, NULL, columns, count, values, err);
 }
 
 /* d(op)/dx given the operands a, b, c, their derivatives da, db, dc and the value v. */

@@ -29,6 +29,7 @@ struct hm_scope {
     size_t symbol_count;
     const struct hm_definition *definitions; /* these hide symbols of the same name */
     size_t definition_count;
+    bool columns; /* every symbol varies, not n alone: for hm_formula_eval_columns */
 };
 
 /*
@@ -63,6 +64,10 @@ struct hm_scaled {
 int hm_formula_eval(const struct hm_formula *formula, const double *symbols,
                     const struct hm_scaled *scaled, const double *n, size_t count, double *values,
                     struct hm_err *err);
+
+/* As above for a formula of a scope with columns: columns[k][i] is symbol k at the i-th place. */
+int hm_formula_eval_columns(const struct hm_formula *formula, const double *const *columns,
+                            size_t count, double *values, struct hm_err *err);
 
 /*
  * Value and derivative at one n, by forward differentiation, with respect to the quantity or symbol

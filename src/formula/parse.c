@@ -202,7 +202,8 @@ static int parse_name(struct parser *p)
     if (symbol < 0)
         return unknown_name(p, length);
     p->at += length;
-    return hm__build_symbol(p->formula, symbol, p->scope->symbols[symbol].dim, symbol == 0, p->err);
+    bool varies = symbol == 0 || p->scope->columns;
+    return hm__build_symbol(p->formula, symbol, p->scope->symbols[symbol].dim, varies, p->err);
 }
 
 /*

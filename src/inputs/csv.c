@@ -139,8 +139,11 @@ static int read_record(struct hm_csv *csv, struct hm_err *err)
 
 static int read_header(struct hm_csv *csv, struct hm_err *err)
 {
-    int rc = read_record(csv, err);
+    int rc;
 
+    do
+        rc = read_record(csv, err);
+    while (rc == 1 && csv->count == 1 && csv->row.data[0] == '#');
     if (rc < 0)
         return rc;
     if (rc == 1 && strncmp(csv->row.data, "\xef\xbb\xbf", 3) == 0)
@@ -156,7 +159,7 @@ static int read_header(struct hm_csv *csv, struct hm_err *err)
         const char *name = csv->header.data + csv->header_starts[i];
         if (hm_csv_column(csv, name) != (int)i) {
             hm_fail(err, HM_E_CONFLICT, "column '%.60s' stands twice", name);
-            hm_err_at(err, csv->name, 1);
+            hm_err_at(err, csv->name, csv->row_line);
             return HM_E_CONFLICT;
         }
     }
@@ -255,7 +258,8 @@ int hm_csv_next(struct hm_csv *csv, char ***ret_fields, struct hm_err *err)
 
     do
         rc = read_record(csv, err);
-    while (rc == 1 && csv->count == 1 && csv->row.data[0] == '\0' && csv->columns > 1);
+    while (rc == 1 && (csv->row.data[0] == '#' ||
+                       (csv->count == 1 && csv->row.data[0] == '\0' && csv->columns > 1)));
     if (rc <= 0)
         return rc;
     if (csv->count != csv->columns) {
@@ -267,6 +271,11 @@ int hm_csv_next(struct hm_csv *csv, char ***ret_fields, struct hm_err *err)
         csv->fields[i] = csv->row.data + csv->starts[i];
     *ret_fields = csv->fields;
     return 1;
+}
+
+const char *hm_csv_name(const struct hm_csv *csv, size_t column)
+{
+    return column_name(csv, column);
 }
 
 int hm_csv_line(const struct hm_csv *csv)

@@ -1,4 +1,8 @@
-/* Comma-separated values (RFC 4180) with a header line, a row at a time. */
+/*
+ * Comma-separated values (RFC 4180) with a header line, a row at a time. Lines that begin with #
+ * are passed over; only a first one that names several columns is the header, as Ernest's files
+ * have it.
+ */
 #ifndef HM_CSV_H
 #define HM_CSV_H
 
@@ -15,6 +19,8 @@ int hm_csv_parse(const char *text, size_t length, const char *source, struct hm_
                  struct hm_err *err);
 void hm_csv_close(struct hm_csv *csv);
 
+/* Name of a column, NULL after the last. */
+const char *hm_csv_name(const struct hm_csv *csv, size_t column);
 /* Index of the column of that name, or -1. */
 int hm_csv_column(const struct hm_csv *csv, const char *name);
 /* As above; a missing one is an error that lists the columns there are. */

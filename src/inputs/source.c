@@ -115,3 +115,51 @@ void hm_source_close(struct hm_source *s)
     hm__free(s);
 }
 #endif
+
+static const size_t WHOLE_MAX = (size_t)1 << 31;
+
+/* Append what is left of the source to a growing buffer. */
+static int read_rest(struct hm_source *s, char **text, size_t *length, struct hm_err *err)
+{
+    size_t room = 0, got = 1;
+
+    while (got > 0) {
+        if (room - *length < 64 * 1024) {
+            room = room ? 2 * room : 256 * 1024;
+            char *larger = hm__realloc(*text, room, 1);
+            if (!larger)
+                return hm_fail_nomem(err);
+            *text = larger;
+        }
+        int rc = hm_source_read(s, *text + *length, room - *length, &got, err);
+        if (rc)
+            return rc;
+        *length += got;
+        if (*length > WHOLE_MAX) {
+            hm_fail(err, HM_E_LIMIT, "larger than 2 GiB");
+            hm_err_at(err, s->path, 0);
+            return HM_E_LIMIT;
+        }
+    }
+    return 0;
+}
+
+int hm_source_read_all(const char *path, char **ret_text, size_t *ret_length, struct hm_err *err)
+{
+    struct hm_source *s;
+    char *text = NULL;
+    size_t length = 0;
+    int rc = hm_source_open(path, &s, err);
+
+    if (rc)
+        return rc;
+    rc = read_rest(s, &text, &length, err);
+    hm_source_close(s);
+    if (rc) {
+        hm__free(text);
+        return rc;
+    }
+    *ret_text = text;
+    *ret_length = length;
+    return 0;
+}

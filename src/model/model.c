@@ -516,6 +516,22 @@ bool hm_model_split(const struct hm_model *m)
     return true;
 }
 
+/* One step of the communication by itself: only communicate_s and scheme of the points are set. */
+static int eval_alone(const struct hm_model *m, const struct hm_transfer *t,
+                      struct hm_point *points, size_t count, struct hm_err *err)
+{
+    struct space space;
+    int rc = start(m, points, count, &space, err);
+
+    if (rc)
+        return rc;
+    rc = eval_step(m, t, &space, points, err);
+    hm__free(space.n);
+    for (size_t i = 0; i < count; i++)
+        points[i].communicate_s += points[i].latency_s + points[i].bandwidth_s;
+    return rc;
+}
+
 int hm_model_dominant(const struct hm_model *m, double n, enum hm_scheme *ret_scheme)
 {
     int dominant = -1;
@@ -523,19 +539,66 @@ int hm_model_dominant(const struct hm_model *m, double n, enum hm_scheme *ret_sc
 
     for (size_t i = 0; i < m->job->communicate_count; i++) {
         struct hm_point p = {.n = n};
-        struct space space;
-        if (start(m, &p, 1, &space, NULL))
-            return dominant;
-        int rc = eval_step(m, &m->job->communicate[i], &space, &p, NULL);
-        hm__free(space.n);
-        double seconds = p.communicate_s + p.latency_s + p.bandwidth_s;
-        if (rc == 0 && seconds > most) {
-            most = seconds;
+        if (eval_alone(m, &m->job->communicate[i], &p, 1, NULL) == 0 && p.communicate_s > most) {
+            most = p.communicate_s;
             dominant = (int)i;
             *ret_scheme = p.scheme;
         }
     }
     return dominant;
+}
+
+size_t hm_model_part_count(const struct hm_model *m)
+{
+    size_t steps = m->job->communicate_count;
+
+    return 1 + (m->job->overlap == HM_OVERLAP_NONE || steps == 0 ? steps : 1);
+}
+
+void hm_model_part_name(const struct hm_model *m, size_t part, char *text, size_t room)
+{
+    const struct hm_transfer *t = part > 0 ? &m->job->communicate[part - 1] : NULL;
+
+    if (!t)
+        snprintf(text, room, "compute");
+    else if (m->job->overlap != HM_OVERLAP_NONE)
+        snprintf(text, room, "communication not hidden");
+    else if (t->time && m->job->communicate_count == 1)
+        snprintf(text, room, "communicate");
+    else if (t->time)
+        snprintf(text, room, "communicate %zu", part);
+    else
+        snprintf(text, room, "%s by %s",
+                 t->what == HM_PAYLOAD_PARAMETERS  ? "parameters"
+                 : t->what == HM_PAYLOAD_GRADIENTS ? "gradients"
+                 : t->what == HM_PAYLOAD_VERTICES  ? "vertices"
+                                                   : "bytes",
+                 hm_scheme_name(scheme_of(m, t)));
+}
+
+int hm_model_parts(const struct hm_model *m, const double *n, size_t count, double *parts,
+                   struct hm_err *err)
+{
+    struct hm_point *points = hm__calloc(count, sizeof(*points));
+    const size_t part_count = hm_model_part_count(m);
+
+    if (!points)
+        return hm_fail_nomem(err);
+    for (size_t i = 0; i < count; i++)
+        points[i].n = n[i];
+    int rc = hm_model_eval(m, points, count, err);
+    for (size_t i = 0; rc == 0 && i < count; i++) {
+        parts[i] = points[i].compute_s;
+        if (part_count > 1) /* of an overlap; otherwise the steps follow */
+            parts[count + i] = points[i].time_s - points[i].compute_s;
+    }
+    for (size_t k = 1; rc == 0 && m->job->overlap == HM_OVERLAP_NONE && k < part_count; k++) {
+        rc = eval_alone(m, &m->job->communicate[k - 1], points, count, err);
+        for (size_t i = 0; i < count; i++)
+            parts[k * count + i] = points[i].communicate_s;
+    }
+    hm__free(points);
+    return rc;
 }
 
 const char *hm_model_note(const struct hm_model *m, size_t i)

@@ -39,6 +39,17 @@ void hm_model_free(struct hm_model *model);
 int hm_model_eval(const struct hm_model *model, struct hm_point *points, size_t count,
                   struct hm_err *err);
 
+/*
+ * The parts that add up to the time: compute and each step of the communication; or, where the two
+ * overlap, compute and what of the communication is not hidden behind it.
+ */
+size_t hm_model_part_count(const struct hm_model *model);
+/* "compute", "parameters by torrent", "communicate"; into text. */
+void hm_model_part_name(const struct hm_model *model, size_t part, char *text, size_t room);
+/* parts[k * count + i] = seconds of part k at n[i]. */
+int hm_model_parts(const struct hm_model *model, const double *n, size_t count, double *parts,
+                   struct hm_err *err);
+
 /* The step of the communication that takes longest at n, or -1, and the scheme it takes there. */
 int hm_model_dominant(const struct hm_model *model, double n, enum hm_scheme *ret_scheme);
 /* Whether latency and bandwidth parts are known (no step is a formula of time). */

@@ -1,0 +1,165 @@
+/*
+ * Terms as formulas. Columns are plain numbers in SI units here: a coefficient carries whatever
+ * unit makes its term seconds.
+ */
+#include "basis.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "err.h"
+#include "text.h"
+
+/* What was measured cannot explain itself. */
+static bool is_outcome(const char *name)
+{
+    static const char *const outcomes[] = {"seconds", "total", "speedup", "loss"};
+
+    for (size_t i = 0; i < sizeof(outcomes) / sizeof(outcomes[0]); i++)
+        if (strcmp(name, outcomes[i]) == 0)
+            return true;
+    return false;
+}
+
+int hm_basis_quantities(struct hm_basis *basis, struct hm_arena *arena, const struct hm_runs *runs,
+                        struct hm_err *err)
+{
+    basis->quantities[0] = "n";
+    basis->quantity_count = 1;
+    for (size_t i = 0; i < runs->column_count; i++) {
+        const struct hm_column *c = &runs->columns[i];
+        if (!c->values || strcmp(c->name, "n") == 0 || is_outcome(c->name) ||
+            !hm_formula_is_name(c->name) || basis->quantity_count == HM_QUANTITIES_MAX)
+            continue;
+        const char *name = hm_arena_strdup(arena, c->name);
+        if (!name)
+            return hm_fail_nomem(err);
+        basis->quantities[basis->quantity_count++] = name;
+    }
+    return 0;
+}
+
+int hm_basis_find(const struct hm_basis *basis, const char *name)
+{
+    for (size_t i = 0; i < basis->quantity_count; i++)
+        if (strcmp(basis->quantities[i], name) == 0)
+            return (int)i;
+    return -1;
+}
+
+static void free_formula(void *formula)
+{
+    hm_formula_free(formula);
+}
+
+static int add_term(struct hm_basis *basis, struct hm_arena *arena, const char *text,
+                    enum hm_role role, struct hm_err *err)
+{
+    struct hm_symbol symbols[HM_QUANTITIES_MAX] = {0};
+    struct hm_scope scope = {.source = "--terms",
+                             .symbols = symbols,
+                             .symbol_count = basis->quantity_count,
+                             .columns = true};
+    struct hm_formula *formula;
+
+    if (basis->count == HM_TERMS_MAX)
+        return hm_fail(err, HM_E_LIMIT, "more than %d terms", HM_TERMS_MAX);
+    for (size_t i = 0; i < basis->quantity_count; i++)
+        symbols[i].name = basis->quantities[i];
+    int rc = hm_formula_new(text, &scope, HM_DIM_NONE, &formula, err);
+    if (rc) {
+        hm_err_field(err, text);
+        return rc;
+    }
+    basis->texts[basis->count] = hm_arena_strdup(arena, text);
+    basis->formulas[basis->count] = formula;
+    basis->roles[basis->count] = role;
+    if (hm_arena_own(arena, formula, free_formula)) {
+        hm_formula_free(formula);
+        return hm_fail_nomem(err);
+    }
+    return basis->texts[basis->count++] ? 0 : hm_fail_nomem(err);
+}
+
+int hm_basis_compile(struct hm_basis *basis, struct hm_arena *arena, const char *const *terms,
+                     size_t count, struct hm_err *err)
+{
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < count; i++) {
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(terms[i], terms[k]) == 0)
+                return hm_fail(err, HM_E_CONFLICT, "the term %s stands twice", terms[i]);
+        rc = add_term(basis, arena, terms[i], HM_ROLE_OVERHEAD, err);
+    }
+    return rc;
+}
+
+struct entry {
+    const char *text, *needs; /* quantity it needs to be there; one that begins with ~ must vary */
+    enum hm_role role;
+};
+
+/* Work is divided among n; what is not said in samples or size is taken as one unit of it. */
+static const struct entry library[] = {
+    {"size/n", "size", HM_ROLE_WORK},
+    {"batch/n", "batch", HM_ROLE_WORK},
+    {"1/n", NULL, HM_ROLE_WORK},
+    {"1", NULL, HM_ROLE_WORK},
+    {"ln(n)", NULL, HM_ROLE_OVERHEAD},
+    {"size", "~size", HM_ROLE_OVERHEAD},
+    {"latency", "~latency", HM_ROLE_OVERHEAD},
+    {"latency*ln(n)", "~latency", HM_ROLE_OVERHEAD},
+    {"1/bandwidth", "~bandwidth", HM_ROLE_OVERHEAD},
+    {"ln(n)/bandwidth", "~bandwidth", HM_ROLE_OVERHEAD},
+    {"sqrt(n)", NULL, HM_ROLE_STEEP},
+    {"n", NULL, HM_ROLE_STEEP},
+    {"n*ln(n)", NULL, HM_ROLE_STEEP},
+};
+
+int hm_basis_library(struct hm_basis *basis, struct hm_arena *arena, const bool *varies,
+                     struct hm_err *err)
+{
+    bool measured = hm_basis_find(basis, "size") >= 0 || hm_basis_find(basis, "batch") >= 0;
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < sizeof(library) / sizeof(library[0]); i++) {
+        const char *needs = library[i].needs;
+        bool must_vary = needs && *needs == '~';
+        int index = needs ? hm_basis_find(basis, needs + must_vary) : 0;
+        if (index < 0 || (must_vary && !varies[index]))
+            continue;
+        if (measured && strcmp(library[i].text, "1/n") == 0)
+            continue;
+        rc = add_term(basis, arena, library[i].text, library[i].role, err);
+    }
+    return rc;
+}
+
+bool hm_basis_uses(const struct hm_basis *basis, size_t term, size_t quantity)
+{
+    if (basis->sheet) /* every part may depend on what the sheet knows of */
+        return true;
+    return hm_formula_uses(basis->formulas[term], quantity);
+}
+
+int hm_basis_eval(const struct hm_basis *basis, const double *const *columns, size_t count,
+                  double *x, struct hm_err *err)
+{
+    if (basis->sheet)
+        return hm_sheet_eval(basis, columns, count, x, err);
+    for (size_t k = 0; k < basis->count; k++) {
+        int rc = hm_formula_eval_columns(basis->formulas[k], columns, count, x + k * count, err);
+        if (rc)
+            return rc;
+        for (size_t i = 0; i < count; i++) {
+            if (isfinite(x[k * count + i]))
+                continue;
+            hm_fail(err, HM_E_FORMULA, "the term %s is %g at n = %g", basis->texts[k],
+                    x[k * count + i], columns[0][i]);
+            hm_err_at(err, NULL, (int)i + 1);
+            return HM_E_FORMULA;
+        }
+    }
+    return 0;
+}

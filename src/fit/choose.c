@@ -1,0 +1,225 @@
+/*
+ * Choosing terms: all small sets of the library are compared by their leave-one-out error.
+ *
+ * Terms differ in how fast they grow, and small runs can seldom tell: over 1..8 workers sqrt(n), n
+ * and n ln n look alike, and are far apart at 64. Of two sets that predict what they have not seen
+ * about as well, the one that grows slower is right more often (docs/accuracy.md has the figures,
+ * over 75 published curves). So a set with a steep term is only chosen when it halves the error.
+ * A set needs a term of the work itself, for no job takes no time on one worker.
+ *
+ * The sets that were not chosen stay in the intervals, with weights that fall with their error:
+ * the error to the power of minus the number of runs, at most four of them, since errors of points
+ * along one curve are far from independent; steep ones count a quarter.
+ *
+ * Terms that a person gives are all used. But any of them may not be there at all; were they always
+ * in, every interval would lie above the truth when one is not, since no coefficient is below 0. So
+ * each set of them has a share of the intervals by its likelihood, less half a log of the runs for
+ * each term (Schwarz 1978). Terms that stand clear of 0 are in every set that counts.
+ */
+#include "choose.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "err.h"
+
+static const double STEEP_MUST_HALVE = 2, STEEP_WEIGHT = 0.25;
+static const double LEAST_ERROR = 0.01; /* below a hundredth, errors do not tell sets apart */
+
+size_t hm_choose_most(size_t configurations)
+{
+    size_t most = configurations / 2 + 1;
+
+    if (most > configurations - 1)
+        most = configurations - 1;
+    return most > HM_CHOSEN_MAX ? HM_CHOSEN_MAX : most;
+}
+
+/* left[i] = all folds but the i-th, by merging what is before it and what is after it. */
+static int leave_out(const struct hm_lsq *folds, size_t count, struct hm_lsq **ret_left,
+                     struct hm_err *err)
+{
+    struct hm_lsq *left = hm__calloc(count, sizeof(*left)), sum;
+
+    if (!left)
+        return hm_fail_nomem(err);
+    hm_lsq_init(&sum, folds[0].count);
+    for (size_t i = 0; i < count; i++) {
+        left[i] = sum;
+        hm_lsq_merge(&sum, &folds[i]);
+    }
+    hm_lsq_init(&sum, folds[0].count);
+    for (size_t i = count; i-- > 0;) {
+        hm_lsq_merge(&left[i], &sum);
+        hm_lsq_merge(&sum, &folds[i]);
+    }
+    *ret_left = left;
+    return 0;
+}
+
+/* Whether a set may be considered at all; fills in its terms. */
+static bool make_choice(const struct hm_basis *basis, unsigned set, size_t most,
+                        struct hm_choice *choice)
+{
+    bool work = false;
+
+    *choice = (struct hm_choice){.count = 0};
+    for (size_t k = 0; k < basis->count; k++) {
+        if (!(set & 1u << k))
+            continue;
+        if (choice->count == most)
+            return false;
+        choice->terms[choice->count++] = k;
+        work = work || basis->roles[k] == HM_ROLE_WORK;
+        choice->steep = choice->steep || basis->roles[k] == HM_ROLE_STEEP;
+    }
+    return work;
+}
+
+/* A set with a term that does not contribute is the same as the smaller set without it. */
+static bool all_contribute(const struct hm_lsq *all, const struct hm_choice *choice)
+{
+    struct hm_lsq some;
+    double theta[HM_TERMS_MAX];
+
+    hm_lsq_pick(all, choice->terms, choice->count, &some);
+    hm_lsq_nonnegative(&some, theta);
+    for (size_t k = 0; k < choice->count; k++)
+        if (theta[k] <= 0)
+            return false;
+    return true;
+}
+
+static double left_out_error(const struct hm_lsq *folds, const struct hm_lsq *left, size_t count,
+                             const struct hm_choice *choice)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        struct hm_lsq some, fold;
+        double theta[HM_TERMS_MAX];
+        hm_lsq_pick(&left[i], choice->terms, choice->count, &some);
+        hm_lsq_nonnegative(&some, theta);
+        hm_lsq_pick(&folds[i], choice->terms, choice->count, &fold);
+        sum += hm_lsq_residual(&fold, theta);
+    }
+    return sum;
+}
+
+static int compare_choices(const void *a, const void *b)
+{
+    const struct hm_choice *x = a, *y = b;
+
+    if (x->error != y->error)
+        return x->error < y->error ? -1 : 1;
+    return x->count < y->count ? -1 : x->count > y->count;
+}
+
+static size_t pick_best(const struct hm_choice *choices, size_t count)
+{
+    size_t gentle = HM_NONE, steep = HM_NONE;
+
+    for (size_t i = count; i-- > 0;)
+        *(choices[i].steep ? &steep : &gentle) = i;
+    if (gentle == HM_NONE || steep == HM_NONE)
+        return gentle == HM_NONE ? steep : gentle;
+    double factor = STEEP_MUST_HALVE * STEEP_MUST_HALVE;
+    return choices[steep].error * factor < choices[gentle].error ? steep : gentle;
+}
+
+static void set_weights(struct hm_choice *choices, size_t count, double rows, double unit)
+{
+    double sum = 0, least = LEAST_ERROR * LEAST_ERROR;
+
+    for (size_t i = 0; i < count; i++) {
+        double ratio = (choices[i].error / unit + least) / (choices[0].error / unit + least);
+        choices[i].weight = pow(ratio, -fmin(rows, 4) / 2) * (choices[i].steep ? STEEP_WEIGHT : 1);
+        sum += choices[i].weight;
+    }
+    for (size_t i = 0; i < count; i++)
+        choices[i].weight /= sum;
+}
+
+int hm_choose(const struct hm_basis *basis, const struct hm_lsq *folds, size_t fold_count,
+              double rows, double unit, size_t most, struct hm_choice *choices, size_t *ret_count,
+              size_t *ret_best, struct hm_err *err)
+{
+    struct hm_lsq *left = NULL, all;
+    size_t count = 0;
+    int rc = leave_out(folds, fold_count, &left, err);
+
+    if (rc)
+        return rc;
+    all = left[0];
+    hm_lsq_merge(&all, &folds[0]);
+    for (unsigned set = 1; set < 1u << basis->count && count < HM_CHOICES_MAX; set++) {
+        struct hm_choice *choice = &choices[count];
+        if (!make_choice(basis, set, most, choice) || !all_contribute(&all, choice))
+            continue;
+        choice->error = left_out_error(folds, left, fold_count, choice) / rows;
+        count++;
+    }
+    hm__free(left);
+    if (count == 0)
+        return hm_fail(err, HM_E_RANGE, "no set of terms describes these runs");
+    qsort(choices, count, sizeof(*choices), compare_choices);
+    set_weights(choices, count, rows, unit);
+    *ret_count = count;
+    *ret_best = pick_best(choices, count);
+    return 0;
+}
+
+/* With more terms than this the sets are too many, and all terms above 0 stand for them. */
+enum { GIVEN_MAX = 10 };
+
+/* Likelihood of a set, as Schwarz's criterion; false if one of its terms comes out as 0. */
+static bool judge_set(const struct hm_lsq *lsq, double rows, struct hm_choice *choice)
+{
+    struct hm_lsq some;
+    double theta[HM_TERMS_MAX];
+
+    hm_lsq_pick(lsq, choice->terms, choice->count, &some);
+    hm_lsq_nonnegative(&some, theta);
+    for (size_t k = 0; k < choice->count; k++)
+        if (theta[k] <= 0)
+            return false;
+    double residual = fmax(hm_lsq_residual(&some, theta), 1e-300);
+    choice->error = rows * log(residual) + (double)choice->count * log(rows);
+    return true;
+}
+
+static void make_set(const size_t *terms, size_t count, unsigned set, struct hm_choice *choice)
+{
+    *choice = (struct hm_choice){.count = 0};
+    for (size_t k = 0; k < count; k++)
+        if (set & 1u << k)
+            choice->terms[choice->count++] = terms[k];
+}
+
+size_t hm_choose_given(const struct hm_lsq *lsq, const bool *given, double rows,
+                       struct hm_choice *choices)
+{
+    size_t terms[HM_TERMS_MAX], term_count = 0, count = 0;
+    double theta[HM_TERMS_MAX], least = INFINITY, sum = 0;
+
+    hm_lsq_nonnegative(lsq, theta);
+    for (size_t k = 0; k < lsq->count; k++)
+        if (given[k] && (lsq->count <= GIVEN_MAX || theta[k] > 0))
+            terms[term_count++] = k;
+    unsigned last = term_count <= GIVEN_MAX ? (1u << term_count) - 1 : 0;
+    for (unsigned set = 1; set <= last; set++) {
+        make_set(terms, term_count, set, &choices[count]);
+        if (judge_set(lsq, rows, &choices[count]))
+            least = fmin(least, choices[count++].error);
+    }
+    if (last == 0) {
+        make_set(terms, term_count, (1u << term_count) - 1, &choices[count++]);
+        least = 0;
+    }
+    for (size_t i = 0; i < count; i++)
+        sum += choices[i].weight = exp((least - choices[i].error) / 2);
+    for (size_t i = 0; i < count; i++)
+        choices[i].weight /= sum;
+    return count;
+}

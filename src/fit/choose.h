@@ -1,0 +1,37 @@
+/* Choosing the terms of a fit by what the runs that are left out say. */
+#ifndef HM_CHOOSE_H
+#define HM_CHOOSE_H
+
+#include "basis.h"
+
+enum { HM_CHOSEN_MAX = 4, HM_FOLDS_MAX = 64, HM_CHOICES_MAX = 1100 };
+
+/* A set of terms and how well it predicts what it has not seen. */
+struct hm_choice {
+    size_t terms[HM_TERMS_MAX];
+    size_t count;
+    bool steep;    /* one of them grows faster than ln n */
+    double error;  /* mean square of the leave-one-out errors, of weighted rows */
+    double weight; /* in the intervals; all together 1 */
+};
+
+/*
+ * Look at every set of at most `most` terms. folds are the runs of each configuration (or of a
+ * group of them), reduced; rows is their number of runs; unit is the mean square of the seconds of
+ * weighted rows, 1 where they are relative. Choices come best first; *ret_best is the one to use.
+ */
+int hm_choose(const struct hm_basis *basis, const struct hm_lsq *folds, size_t fold_count,
+              double rows, double unit, size_t most, struct hm_choice *choices, size_t *ret_count,
+              size_t *ret_best, struct hm_err *err);
+
+/*
+ * The sets of terms that are given, with the share of each in the intervals; rows is the number of
+ * runs behind the problem. The number of sets; room for HM_CHOICES_MAX.
+ */
+size_t hm_choose_given(const struct hm_lsq *lsq, const bool *given, double rows,
+                       struct hm_choice *choices);
+
+/* How many terms runs of so many configurations can carry. */
+size_t hm_choose_most(size_t configurations);
+
+#endif

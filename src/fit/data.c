@@ -1,0 +1,216 @@
+/*
+ * Gathering runs by configuration. A fit sees a configuration as its mean and the squares around
+ * it, so a million repeats of ten configurations cost no more than ten runs once they are gathered.
+ */
+#include "data.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "err.h"
+
+static int allocate(struct hm_data *data, struct hm_arena *arena, size_t quantities,
+                    struct hm_err *err)
+{
+    const size_t count = data->count;
+
+    data->rows = hm_arena_alloc(arena, count, sizeof(*data->rows));
+    data->group_of = hm_arena_alloc(arena, count, sizeof(*data->group_of));
+    data->seconds = hm_arena_alloc(arena, count, sizeof(*data->seconds));
+    data->groups = hm_arena_alloc(arena, count, sizeof(*data->groups));
+    data->places = hm_arena_alloc(arena, quantities, sizeof(*data->places));
+    bool ok = data->rows && data->group_of && data->seconds && data->groups && data->places;
+    return ok ? 0 : hm_fail_nomem(err);
+}
+
+/* The rows that have a time. */
+static int keep_rows(struct hm_data *data, double unit, struct hm_err *err)
+{
+    const struct hm_column *seconds = hm_runs_column(data->runs, "seconds");
+    size_t kept = 0;
+
+    for (size_t i = 0; i < data->runs->count; i++) {
+        if (isnan(seconds->values[i]))
+            continue;
+        data->rows[kept] = i;
+        data->seconds[kept++] = seconds->values[i] * unit;
+    }
+    data->count = kept;
+    if (kept > 0)
+        return 0;
+    hm_fail(err, HM_E_MISSING, "every run has failed");
+    hm_err_at(err, data->runs->source, 0);
+    return HM_E_MISSING;
+}
+
+/* ---- configurations ------------------------------------------------------------------------- */
+
+struct key {
+    const double *columns[HM_QUANTITIES_MAX];
+    size_t count;
+};
+
+static uint64_t hash_row(const struct key *key, size_t row)
+{
+    uint64_t hash = 0x9e3779b97f4a7c15u, bits;
+
+    for (size_t k = 0; k < key->count; k++) {
+        double value = key->columns[k][row] + 0.0; /* -0 is 0 */
+        memcpy(&bits, &value, sizeof(bits));
+        hash = (hash ^ bits) * 0xff51afd7ed558ccdu;
+        hash ^= hash >> 32;
+    }
+    return hash;
+}
+
+static bool same_row(const struct key *key, size_t a, size_t b)
+{
+    for (size_t k = 0; k < key->count; k++) {
+        double x = key->columns[k][a], y = key->columns[k][b];
+        if (x != y && !(isnan(x) && isnan(y)))
+            return false;
+    }
+    return true;
+}
+
+/* Give each row its group, by a table of hashes that is at most half full. */
+static int find_groups(struct hm_data *data, const struct key *key, struct hm_err *err)
+{
+    size_t room = 16;
+
+    while (room < 2 * data->count)
+        room *= 2;
+    uint32_t *slots = hm__calloc(room, sizeof(*slots)); /* 1 + group; 0 is free */
+    if (!slots)
+        return hm_fail_nomem(err);
+    for (size_t i = 0; i < data->count; i++) {
+        size_t row = data->rows[i], at = hash_row(key, row) & (room - 1);
+        while (slots[at] && !same_row(key, data->groups[slots[at] - 1].row, row))
+            at = (at + 1) & (room - 1);
+        if (!slots[at]) {
+            data->groups[data->group_count] = (struct hm_group){.row = row, .evidence = 1};
+            slots[at] = (uint32_t)++data->group_count;
+        }
+        data->group_of[i] = slots[at] - 1;
+    }
+    hm__free(slots);
+    return 0;
+}
+
+/* Means first, then the squares around them: subtracting large sums would lose them. */
+static void sum_up(struct hm_data *data)
+{
+    for (size_t i = 0; i < data->count; i++) {
+        struct hm_group *g = &data->groups[data->group_of[i]];
+        g->count++;
+        g->mean_s += (data->seconds[i] - g->mean_s) / g->count;
+    }
+    for (size_t i = 0; i < data->count; i++) {
+        struct hm_group *g = &data->groups[data->group_of[i]];
+        double off = data->seconds[i] - g->mean_s;
+        g->within += off * off;
+    }
+}
+
+static int set_places(struct hm_data *data, struct hm_arena *arena, const struct hm_basis *basis,
+                      struct hm_err *err)
+{
+    for (size_t q = 0; q < basis->quantity_count; q++) {
+        const double *values = hm_runs_column(data->runs, basis->quantities[q])->values;
+        double *place = hm_arena_alloc(arena, data->group_count, sizeof(*place));
+        if (!place)
+            return hm_fail_nomem(err);
+        for (size_t g = 0; g < data->group_count; g++)
+            place[g] = values[data->groups[g].row];
+        data->places[q] = place;
+        data->low[q] = INFINITY;
+        data->high[q] = -INFINITY;
+        data->gap[q] = HM_NONE;
+        for (size_t i = 0; i < data->count; i++) {
+            double value = values[data->rows[i]];
+            if (isnan(value) && data->gap[q] == HM_NONE)
+                data->gap[q] = data->rows[i];
+            data->low[q] = fmin(data->low[q], value);
+            data->high[q] = fmax(data->high[q], value);
+        }
+    }
+    return 0;
+}
+
+int hm_data_init(struct hm_data *data, struct hm_arena *arena, const struct hm_runs *runs,
+                 const struct hm_basis *basis, const bool *matters, double unit, struct hm_err *err)
+{
+    struct key key = {.count = 0};
+
+    *data = (struct hm_data){.runs = runs, .count = runs->count};
+    int rc = allocate(data, arena, basis->quantity_count, err);
+    if (rc == 0)
+        rc = keep_rows(data, unit, err);
+    for (size_t q = 0; q < basis->quantity_count; q++)
+        if (matters[q])
+            key.columns[key.count++] = hm_runs_column(runs, basis->quantities[q])->values;
+    if (rc == 0)
+        rc = find_groups(data, &key, err);
+    if (rc)
+        return rc;
+    sum_up(data);
+    return set_places(data, arena, basis, err);
+}
+
+/* ---- what repeats show ---------------------------------------------------------------------- */
+
+double hm_data_repeats(const struct hm_data *data, const double *scale, double *ret_sum)
+{
+    double free = 0;
+
+    *ret_sum = 0;
+    for (size_t g = 0; g < data->group_count; g++) {
+        double s = scale ? scale[g] : 1;
+        free += data->groups[g].count - 1;
+        *ret_sum += data->groups[g].within * s * s;
+    }
+    return free;
+}
+
+/* Fewer repeats than this tell little of how their spread depends on the time. */
+static const double REPEATS_ENOUGH = 4;
+
+/* Whichever of the two normal distributions makes the repeats more likely. */
+int hm_data_relative(const struct hm_data *data)
+{
+    double free = 0, equal = 0, relative = 0, logs = 0;
+
+    for (size_t g = 0; g < data->group_count; g++) {
+        const struct hm_group *group = &data->groups[g];
+        double mean = group->mean_s;
+        free += group->count - 1;
+        equal += group->within;
+        relative += group->within / (mean * mean);
+        logs += (group->count - 1) * log(mean);
+    }
+    if (free < REPEATS_ENOUGH || equal == 0)
+        return -1;
+    return -free / 2 * log(relative / free) - logs > -free / 2 * log(equal / free);
+}
+
+/* The spread of two or three repeats is a poor guess by itself: it is mixed with that of all. */
+static const double SHARED = 12;
+
+void hm_data_weigh(struct hm_data *data, bool relative)
+{
+    double free = 0, sum = 0;
+
+    for (size_t g = 0; g < data->group_count; g++) {
+        const struct hm_group *group = &data->groups[g];
+        free += group->count - 1;
+        sum += group->within / (relative ? group->mean_s * group->mean_s : 1);
+    }
+    if (free < REPEATS_ENOUGH || sum == 0)
+        return;
+    for (size_t g = 0; g < data->group_count; g++) {
+        struct hm_group *group = &data->groups[g];
+        double own = group->within / (relative ? group->mean_s * group->mean_s : 1);
+        double mixed = (SHARED * sum / free + own) / (SHARED + group->count - 1);
+        group->evidence = sum / free / mixed;
+    }
+}

@@ -1,0 +1,283 @@
+/*
+ * What the fit makes of each run, and what a person should know before trusting it.
+ *
+ * Leverage, leave-one-out errors and Cook's distance are the textbook's (Cook and Weisberg 1982) on
+ * the terms that came out above 0, with the weights as they are. A run is called an outlier when
+ * its studentised residual is further off than 5 % allow among all runs (Bonferroni); it is shown
+ * and stays in the fit.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "err.h"
+#include "fit.h"
+#include "student.h"
+
+/* The weighted problem on the terms above 0. */
+struct active {
+    struct hm_lsq lsq;
+    size_t terms[HM_TERMS_MAX], count;
+};
+
+static void find_active(const struct hm__fit *f, struct active *a)
+{
+    a->count = 0;
+    for (size_t k = 0; k < f->basis.count; k++)
+        if (f->in[k] && f->theta[k] > 0)
+            a->terms[a->count++] = k;
+    hm_lsq_pick(&f->lsq, a->terms, a->count, &a->lsq);
+}
+
+static double leverage(const struct hm__fit *f, const struct active *a, size_t group)
+{
+    double x[HM_TERMS_MAX], u[HM_TERMS_MAX], sum = 0;
+
+    for (size_t k = 0; k < a->count; k++)
+        x[k] = f->x[a->terms[k] * f->data.group_count + group] * f->scale[group];
+    hm_lsq_whiten(&a->lsq, x, u);
+    for (size_t k = 0; k < a->count; k++)
+        sum += u[k] * u[k];
+    return fmin(sum, 1);
+}
+
+static void judge(const struct hm_fit *fit, const struct active *a, double sum, size_t i,
+                  struct hm_residual *r)
+{
+    const struct hm__fit *f = fit->inside;
+    const size_t group = f->data.group_of[i];
+    const double runs = (double)f->data.count, free = runs - (double)a->count;
+    double off, h;
+
+    *r = (struct hm_residual){.row = f->data.rows[i],
+                              .line = f->data.runs->lines[f->data.rows[i]],
+                              .n = f->data.places[0][group],
+                              .seconds = f->data.seconds[i]};
+    r->fitted_s = hm_fit_seconds(fit, f->x, f->data.group_count, group, HM_NONE);
+    r->leverage = h = leverage(f, a, group);
+    off = (r->seconds - r->fitted_s) * f->scale[group];
+    r->left_out_s = r->seconds - (r->seconds - r->fitted_s) / (1 - h);
+    if (h > 1 - 1e-9) /* without it there would be no telling */
+        r->left_out_s = NAN;
+    r->influence =
+        free > 0 ? off * off * h / ((double)a->count * sum / free * (1 - h) * (1 - h)) : NAN;
+    double rest = sum - off * off / (1 - h);
+    if (free > 2 && h < 1 - 1e-9 && rest > 0) {
+        double t = fabs(off) / sqrt(rest / (free - 1) * (1 - h));
+        r->outlier = 2 * hm_student_tail(free - 1, t) * runs < 0.05;
+    }
+}
+
+static int fill_residuals(struct hm_fit *fit, struct hm_err *err)
+{
+    const struct hm__fit *f = fit->inside;
+    size_t count = f->data.count < HM_FIT_RESIDUALS ? f->data.count : HM_FIT_RESIDUALS;
+    struct active a;
+    double squares = 0, left_out = 0;
+
+    fit->residuals = hm_arena_alloc(fit->memory, count, sizeof(*fit->residuals));
+    if (!fit->residuals)
+        return hm_fail_nomem(err);
+    fit->residual_count = count;
+    find_active(f, &a);
+    double sum = hm_lsq_residual(&f->lsq, f->theta);
+    for (size_t i = 0; i < f->data.count; i++) {
+        struct hm_residual r;
+        judge(fit, &a, sum, i, &r);
+        double off = r.fitted_s / r.seconds - 1, without = r.left_out_s / r.seconds - 1;
+        squares += off * off;
+        left_out += without * without;
+        if (i < count)
+            fit->residuals[i] = r;
+    }
+    fit->error = sqrt(squares / (double)f->data.count);
+    fit->left_out_error = sqrt(left_out / (double)f->data.count);
+    return 0;
+}
+
+/* ---- notes ---------------------------------------------------------------------------------- */
+
+/* How much of term k is not explained by the other terms in use, 0..1. */
+static double own_share(const struct hm_lsq *lsq, const bool *in, size_t k)
+{
+    struct hm_lsq part;
+    size_t terms[HM_TERMS_MAX], count = 0;
+
+    for (size_t j = 0; j < lsq->count; j++)
+        if (in[j] && j != k)
+            terms[count++] = j;
+    terms[count++] = k;
+    hm_lsq_pick(lsq, terms, count, &part);
+    double norm = hm_lsq_norm(&part, count - 1);
+    return norm > 0 ? fabs(part.r[count - 1][count - 1]) / norm : 0;
+}
+
+/* Cosine of the angle between two terms over the runs. */
+static double likeness(const struct hm_lsq *lsq, size_t a, size_t b)
+{
+    double dot = 0;
+
+    for (size_t i = 0; i <= (a < b ? a : b); i++)
+        dot += lsq->r[i][a] * lsq->r[i][b];
+    return dot / (hm_lsq_norm(lsq, a) * hm_lsq_norm(lsq, b));
+}
+
+/* A run at n would tell more: how much of term k would then be its own. */
+static double share_with(const struct hm_fit *fit, size_t k, double n)
+{
+    const struct hm__fit *f = fit->inside;
+    double values[HM_QUANTITIES_MAX], x[HM_TERMS_MAX], row[HM_LSQ_SIDE] = {0};
+    const double *columns[HM_QUANTITIES_MAX];
+    struct hm_err ignored = {0};
+    struct hm_lsq more = f->lsq;
+
+    for (size_t q = 0; q < f->basis.quantity_count; q++) {
+        values[q] = q == 0 ? n : isnan(f->at[q]) ? f->data.high[q] : f->at[q];
+        columns[q] = &values[q];
+    }
+    if (hm_basis_eval(&f->basis, columns, 1, x, &ignored))
+        return 0;
+    double seconds = hm_fit_seconds(fit, x, 1, 0, HM_NONE);
+    for (size_t j = 0; j < f->basis.count; j++)
+        row[j] = x[j] / (fit->errors == HM_ERRORS_RELATIVE ? seconds : 1);
+    hm_lsq_add(&more, row);
+    return own_share(&more, f->in, k);
+}
+
+/* A run of twice as many workers, or four times, that would tell two terms apart. */
+static double telling_n(const struct hm_fit *fit, size_t k, double share)
+{
+    double n = 2 * fit->n_max;
+
+    for (int i = 0; i < 4 && share_with(fit, k, n) < fmax(3 * share, 0.05); i++)
+        n *= 2;
+    return n;
+}
+
+/* Below this share of its own, a term's coefficient says next to nothing. */
+static const double HARDLY = 0.03, NOT_AT_ALL = 1e-8;
+
+static int note_alike(struct hm_fit *fit, struct hm_err *err)
+{
+    const struct hm__fit *f = fit->inside;
+    bool told[HM_TERMS_MAX] = {0};
+    int rc = 0;
+
+    for (size_t k = 0; rc == 0 && k < f->basis.count && !fit->chosen; k++) {
+        double share = f->in[k] ? own_share(&f->lsq, f->in, k) : 1;
+        size_t like = HM_NONE;
+        if (share > HARDLY)
+            continue;
+        for (size_t j = 0; j < f->basis.count; j++)
+            if (f->in[j] && j != k &&
+                (like == HM_NONE || likeness(&f->lsq, k, j) > likeness(&f->lsq, k, like)))
+                like = j;
+        if (like == HM_NONE || told[like] || told[k])
+            continue;
+        told[k] = told[like] = true;
+        rc = hm_fit_note(fit, err, "%s tell %s from %s with these runs: add one at n >= %g",
+                         share < NOT_AT_ALL ? "cannot" : "can hardly", f->basis.texts[k],
+                         f->basis.texts[like], telling_n(fit, k, share));
+    }
+    return rc;
+}
+
+/* Repeats tell how much is chance; what is more than that, the terms do not describe. */
+static int note_misfit(struct hm_fit *fit, struct hm_err *err)
+{
+    const struct hm__fit *f = fit->inside;
+    struct active a;
+    double within, free = hm_data_repeats(&f->data, f->scale, &within);
+
+    find_active(f, &a);
+    double more = (double)f->data.group_count - (double)a.count;
+    double misfit = hm_lsq_residual(&f->lsq, f->theta) - within;
+    if (free < 1 || more < 1 || within <= 0 || fit->from_sheet)
+        return 0;
+    double ratio = (misfit / more) / (within / free);
+    if (hm_fisher_tail(more, free, ratio) > 0.01)
+        return 0;
+    return hm_fit_note(fit, err,
+                       "the terms miss the runs by %.1f times what the repeats differ among "
+                       "themselves: something is not in them",
+                       sqrt(ratio));
+}
+
+static int note_outliers(struct hm_fit *fit, struct hm_err *err)
+{
+    size_t shown = 0;
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < fit->residual_count && shown < 3; i++) {
+        const struct hm_residual *r = &fit->residuals[i];
+        if (!r->outlier)
+            continue;
+        shown++;
+        rc = hm_fit_note(fit, err,
+                         "line %d (n = %g) is an outlier: %.4g s where the others say %.4g s; it "
+                         "is not left out",
+                         r->line, r->n, r->seconds, r->left_out_s);
+    }
+    return rc;
+}
+
+/* Labels that differ: runs of different kinds, fitted as if they were one. */
+static int note_labels(struct hm_fit *fit, struct hm_err *err)
+{
+    const struct hm_data *data = &fit->inside->data;
+    int rc = 0;
+
+    for (size_t c = 0; rc == 0 && c < data->runs->column_count; c++) {
+        const struct hm_column *column = &data->runs->columns[c];
+        const char *first = column->labels ? column->labels[data->rows[0]] : NULL;
+        for (size_t i = 1; first && i < data->count; i++) {
+            const char *other = column->labels[data->rows[i]];
+            if (!other || strcmp(first, other) == 0)
+                continue;
+            rc = hm_fit_note(fit, err,
+                             "runs of different %s are fitted together (%s, %s, ...): --where "
+                             "%s=%s takes one kind",
+                             column->name, first, other, column->name, first);
+            break;
+        }
+    }
+    return rc;
+}
+
+static int note_few(struct hm_fit *fit, struct hm_err *err)
+{
+    const struct hm__fit *f = fit->inside;
+    size_t terms = fit->term_count;
+
+    if (fit->failed > 0) {
+        int rc = hm_fit_note(fit, err, "%zu of %zu runs failed and are not in the fit", fit->failed,
+                             fit->failed + fit->run_count);
+        if (rc)
+            return rc;
+    }
+    if (!fit->intervals)
+        return hm_fit_note(fit, err,
+                           "%zu runs for %zu terms leave nothing to tell how sure: add runs, or "
+                           "leave terms out",
+                           fit->run_count, terms);
+    if (!fit->from_sheet && f->data.count < terms + 3)
+        return hm_fit_note(fit, err,
+                           "%zu runs for %zu terms: the interval is wide because there are few",
+                           fit->run_count, terms);
+    return 0;
+}
+
+int hm_fit_diagnose(struct hm_fit *fit, struct hm_err *err)
+{
+    if (fit->run_count == 0)
+        return hm_fit_note(fit, err, "no runs: this is what the specification sheet says");
+    int rc = fill_residuals(fit, err);
+    if (rc == 0)
+        rc = note_few(fit, err);
+    if (rc == 0)
+        rc = note_labels(fit, err);
+    if (rc == 0)
+        rc = note_outliers(fit, err);
+    if (rc == 0 && !fit->from_sheet)
+        rc = note_alike(fit, err);
+    return rc ? rc : note_misfit(fit, err);
+}

@@ -1,0 +1,596 @@
+/*
+ * hm_fit_new: from runs to coefficients and to draws of them.
+ *
+ * Runs are gathered by configuration; the terms are given, chosen, or the parts of a sheet; the
+ * coefficients are those of weighted non-negative least squares. Where errors are relative, a run
+ * weighs one over its fitted time: weighing by the measured time would favour runs that happened to
+ * be fast, so the fit is repeated with the weights of the one before until it stays.
+ */
+#include "fit.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "err.h"
+
+int hm_fit_settings_check(const struct hm_fit_settings *s, struct hm_err *err)
+{
+    if (!(s->level >= 0 && s->level < 1)) {
+        hm_fail(err, HM_E_RANGE, "a level of %g; it must be between 0 and 1", s->level);
+        hm_err_field(err, "level");
+        return HM_E_RANGE;
+    }
+    if (!(s->width >= 0) || !(s->noise >= 0) || isinf(s->width) || isinf(s->noise))
+        return hm_fail(err, HM_E_RANGE, "a width of %g and a noise of %g; both must be 0 or more",
+                       s->width, s->noise);
+    if (s->job && s->term_count > 0) {
+        hm_fail(err, HM_E_CONFLICT, "terms are given, and a job that brings its own");
+        hm_err_hint(err, "leave one of the two out");
+        return HM_E_CONFLICT;
+    }
+    return 0;
+}
+
+enum { NOTES_MAX = 24 };
+
+int hm_fit_note(struct hm_fit *fit, struct hm_err *err, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    if (fit->note_count == NOTES_MAX)
+        return 0;
+    fit->notes[fit->note_count] = hm_arena_strdup(fit->memory, text);
+    return fit->notes[fit->note_count] ? (fit->note_count++, 0) : hm_fail_nomem(err);
+}
+
+/* ---- terms and data ------------------------------------------------------------------------- */
+
+/* Quantities that the terms can see: of formulas, those they use; of the library, its own. */
+static void find_matters(const struct hm_basis *basis, bool *matters)
+{
+    static const char *const own[] = {"n", "size", "batch", "latency", "bandwidth"};
+
+    for (size_t q = 0; q < basis->quantity_count; q++) {
+        matters[q] = false;
+        for (size_t k = 0; k < basis->count && !basis->sheet; k++)
+            matters[q] = matters[q] || hm_basis_uses(basis, k, q);
+        for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+            if (strcmp(basis->quantities[q], own[i]) == 0 && (basis->count == 0 || basis->sheet))
+                matters[q] = true;
+    }
+    matters[0] = true;
+}
+
+static int fail_at_row(struct hm__fit *f, size_t row, const char *field, int code,
+                       struct hm_err *err)
+{
+    hm_err_field(err, field);
+    hm_err_at(err, f->data.runs->source, f->data.runs->lines[row]);
+    return code;
+}
+
+/* A run that leaves out what the terms need cannot be used, and is not guessed at. */
+static int check_gaps(struct hm__fit *f, const bool *matters, struct hm_err *err)
+{
+    for (size_t q = 0; q < f->basis.quantity_count; q++) {
+        if (!matters[q] || f->data.gap[q] == HM_NONE)
+            continue;
+        hm_fail(err, HM_E_MISSING, "the run has no %s, and the terms need it",
+                f->basis.quantities[q]);
+        return fail_at_row(f, f->data.gap[q], f->basis.quantities[q], HM_E_MISSING, err);
+    }
+    return 0;
+}
+
+static int check_enough(const struct hm_fit *fit, const struct hm_fit_settings *s,
+                        struct hm_err *err)
+{
+    const struct hm_data *data = &fit->inside->data;
+    size_t terms = s->term_count;
+
+    if (fit->from_sheet || (data->group_count > 1 && data->group_count >= terms))
+        return 0;
+    if (data->group_count == 1)
+        hm_fail(err, HM_E_MISSING, "%s cannot tell how the time depends on n",
+                data->count == 1 ? "one run" : "runs of one configuration");
+    else
+        hm_fail(err, HM_E_MISSING, "%zu terms need as many different runs; there are %zu", terms,
+                data->group_count);
+    hm_err_hint(err, data->group_count == 1
+                         ? "add a run at another n, or start from a job with --job"
+                         : "add runs, or leave terms out");
+    hm_err_at(err, data->runs->source, 0);
+    return HM_E_MISSING;
+}
+
+static int prepare_runs(struct hm_fit *fit, const struct hm_runs *runs,
+                        const struct hm_fit_settings *s, struct hm_err *err)
+{
+    struct hm__fit *f = fit->inside;
+    bool matters[HM_QUANTITIES_MAX], varies[HM_QUANTITIES_MAX];
+    int rc = 0;
+
+    if (s->term_count > 0)
+        rc = hm_basis_compile(&f->basis, fit->memory, s->terms, s->term_count, err);
+    if (rc)
+        return rc;
+    find_matters(&f->basis, matters);
+    double unit = runs->relative && f->basis.sheet ? hm_sheet_reference_s(f->basis.sheet) : 1;
+    rc = hm_data_init(&f->data, fit->memory, runs, &f->basis, matters, unit, err);
+    if (rc == 0)
+        rc = check_gaps(f, matters, err);
+    if (rc == 0)
+        rc = check_enough(fit, s, err);
+    if (rc)
+        return rc;
+    for (size_t q = 0; q < f->basis.quantity_count; q++)
+        varies[q] = f->data.low[q] < f->data.high[q];
+    if (f->basis.count == 0)
+        rc = hm_basis_library(&f->basis, fit->memory, varies, err);
+    return rc;
+}
+
+static int eval_terms(struct hm_fit *fit, struct hm_err *err)
+{
+    struct hm__fit *f = fit->inside;
+    const size_t groups = f->data.group_count;
+
+    f->x = hm_arena_alloc(fit->memory, groups * f->basis.count, sizeof(*f->x));
+    f->scale = hm_arena_alloc(fit->memory, groups, sizeof(*f->scale));
+    if (!f->x || !f->scale)
+        return hm_fail_nomem(err);
+    struct hm_err own = {0};
+    int rc = hm_basis_eval(&f->basis, f->data.places, groups, f->x, &own);
+    if (rc == 0)
+        return 0;
+    if (own.line > 0 && !own.source[0]) /* a term that is no number at some run */
+        own.line = f->data.runs->lines[f->data.groups[own.line - 1].row];
+    if (!own.source[0])
+        hm_err_at(&own, f->data.runs->source, 0);
+    if (err && err->code == 0)
+        *err = own;
+    return rc;
+}
+
+static void decide_errors(struct hm_fit *fit, const struct hm_fit_settings *s)
+{
+    int shown = hm_data_relative(&fit->inside->data);
+
+    fit->errors = s->errors;
+    if (s->errors == HM_ERRORS_AUTO && shown >= 0 && !fit->from_sheet)
+        fit->errors = shown ? HM_ERRORS_RELATIVE : HM_ERRORS_EQUAL;
+    else if (s->errors == HM_ERRORS_AUTO)
+        fit->errors = s->term_count > 0 ? HM_ERRORS_EQUAL : HM_ERRORS_RELATIVE;
+    if (s->errors == HM_ERRORS_AUTO)
+        hm_data_weigh(&fit->inside->data, fit->errors == HM_ERRORS_RELATIVE);
+}
+
+/* ---- coefficients --------------------------------------------------------------------------- */
+
+/* Rows of one group: its mean, as often as it was measured, and the squares around it. */
+static void add_group(const struct hm__fit *f, size_t g, struct hm_lsq *lsq)
+{
+    const struct hm_group *group = &f->data.groups[g];
+    double row[HM_LSQ_SIDE] = {0}, weight = f->scale[g] * sqrt(group->count);
+
+    for (size_t k = 0; k < f->basis.count; k++)
+        row[k] = f->x[k * f->data.group_count + g] * weight;
+    row[f->basis.count] = group->mean_s * weight;
+    hm_lsq_add(lsq, row);
+    memset(row, 0, sizeof(row));
+    row[f->basis.count] = f->scale[g] * sqrt(group->within);
+    hm_lsq_add(lsq, row);
+}
+
+static double fitted(const struct hm__fit *f, size_t g)
+{
+    double sum = 0;
+
+    for (size_t k = 0; k < f->basis.count; k++)
+        sum += f->theta[k] * f->x[k * f->data.group_count + g];
+    return sum;
+}
+
+/* Weights from the fit before, or from the measured means; the largest change of any. */
+static double set_scale(struct hm_fit *fit, bool first)
+{
+    struct hm__fit *f = fit->inside;
+    double change = 0;
+
+    for (size_t g = 0; g < f->data.group_count; g++) {
+        const struct hm_group *group = &f->data.groups[g];
+        double size = first ? group->mean_s : fmax(fitted(f, g), 0.01 * group->mean_s);
+        double scale = sqrt(group->evidence) / (fit->errors == HM_ERRORS_RELATIVE ? size : 1);
+        change = fmax(change, fabs(scale / f->scale[g] - 1));
+        f->scale[g] = scale;
+    }
+    return first ? INFINITY : change;
+}
+
+static size_t list_terms(const struct hm__fit *f, const bool *in, size_t *terms)
+{
+    size_t count = 0;
+
+    for (size_t k = 0; k < f->basis.count; k++)
+        if (in[k])
+            terms[count++] = k;
+    return count;
+}
+
+static const struct hm_prior *priors_of(const struct hm__fit *f)
+{
+    return f->basis.sheet ? f->basis.priors : NULL;
+}
+
+/* Before any run, a sheet expects what `noise` says, with the weight of four runs. */
+static struct hm_noise noise_before(const struct hm_fit_settings *s)
+{
+    return s->job ? (struct hm_noise){4, s->noise > 0 ? s->noise : 0.03} : (struct hm_noise){0, 0};
+}
+
+static void solve_once(struct hm__fit *f, const struct hm_fit_settings *s)
+{
+    struct hm_lsq some;
+    size_t terms[HM_TERMS_MAX], count = list_terms(f, f->in, terms);
+    double theta[HM_TERMS_MAX];
+
+    hm_lsq_init(&f->lsq, f->basis.count);
+    for (size_t g = 0; g < f->data.group_count; g++)
+        add_group(f, g, &f->lsq);
+    hm_lsq_pick(&f->lsq, terms, count, &some);
+    hm_posterior_mode(&some, (double)f->data.count, priors_of(f), noise_before(s), theta,
+                      &f->spread);
+    memset(f->theta, 0, sizeof(f->theta));
+    for (size_t k = 0; k < count; k++)
+        f->theta[terms[k]] = theta[k];
+}
+
+static void solve(struct hm_fit *fit, const struct hm_fit_settings *s)
+{
+    struct hm__fit *f = fit->inside;
+    bool large = f->data.group_count > 10000;
+
+    set_scale(fit, true);
+    for (int pass = 0; pass < (large ? 6 : 50); pass++) {
+        solve_once(f, s);
+        if (fit->errors == HM_ERRORS_EQUAL || set_scale(fit, false) < 1e-14)
+            break;
+    }
+}
+
+/* ---- choosing ------------------------------------------------------------------------------- */
+
+static const char *set_text(struct hm_fit *fit, const struct hm_choice *choice)
+{
+    char text[256] = "";
+    size_t length = 0;
+
+    for (size_t k = 0; k < choice->count; k++) {
+        int more = snprintf(text + length, sizeof(text) - length, "%s%s", k ? " + " : "",
+                            fit->inside->basis.texts[choice->terms[k]]);
+        length += (size_t)more;
+    }
+    return hm_arena_strdup(fit->memory, text);
+}
+
+enum { ALTERNATIVES = 8 };
+
+static int list_alternatives(struct hm_fit *fit, const struct hm_choice *choices, size_t count,
+                             double unit, struct hm_err *err)
+{
+    size_t most = count < ALTERNATIVES ? count : ALTERNATIVES;
+
+    fit->alternatives = hm_arena_alloc(fit->memory, most, sizeof(*fit->alternatives));
+    if (!fit->alternatives)
+        return hm_fail_nomem(err);
+    for (size_t i = 0; i < most; i++) {
+        struct hm_alternative *a = &fit->alternatives[i];
+        a->text = set_text(fit, &choices[i]);
+        a->left_out_error = sqrt(choices[i].error / unit);
+        a->weight = choices[i].weight;
+        if (!a->text)
+            return hm_fail_nomem(err);
+    }
+    fit->alternative_count = most;
+    return 0;
+}
+
+/* Runs of each configuration, or of a share of them when there are many, reduced. */
+static struct hm_lsq *make_folds(struct hm__fit *f, size_t *ret_count)
+{
+    size_t groups = f->data.group_count, count = groups < HM_FOLDS_MAX ? groups : HM_FOLDS_MAX;
+    struct hm_lsq *folds = hm__calloc(count, sizeof(*folds));
+
+    for (size_t i = 0; folds && i < count; i++)
+        hm_lsq_init(&folds[i], f->basis.count);
+    for (size_t g = 0; folds && g < groups; g++)
+        add_group(f, g, &folds[g % count]);
+    *ret_count = count;
+    return folds;
+}
+
+static double mean_square(const struct hm_fit *fit)
+{
+    const struct hm_data *data = &fit->inside->data;
+    double sum = 0;
+
+    if (fit->errors == HM_ERRORS_RELATIVE)
+        return 1;
+    for (size_t g = 0; g < data->group_count; g++)
+        sum += data->groups[g].count * data->groups[g].mean_s * data->groups[g].mean_s;
+    return sum / (double)data->count;
+}
+
+static int choose_terms(struct hm_fit *fit, struct hm_choice *choices, size_t *ret_count,
+                        struct hm_err *err)
+{
+    struct hm__fit *f = fit->inside;
+    size_t fold_count, best = 0;
+    double unit = mean_square(fit);
+
+    set_scale(fit, true);
+    struct hm_lsq *folds = make_folds(f, &fold_count);
+    if (!folds)
+        return hm_fail_nomem(err);
+    int rc = hm_choose(&f->basis, folds, fold_count, (double)f->data.count, unit,
+                       hm_choose_most(f->data.group_count), choices, ret_count, &best, err);
+    hm__free(folds);
+    if (rc)
+        return rc;
+    for (size_t k = 0; k < f->basis.count; k++)
+        f->in[k] = false;
+    for (size_t k = 0; k < choices[best].count; k++)
+        f->in[choices[best].terms[k]] = true;
+    return list_alternatives(fit, choices, *ret_count, unit, err);
+}
+
+/* ---- draws ---------------------------------------------------------------------------------- */
+
+/* Draws of one set of terms, behind those that are there. */
+static void draw_set(struct hm__fit *f, const struct hm_fit_settings *s, const size_t *terms,
+                     size_t count, size_t draws, struct hm_random *random)
+{
+    struct hm_lsq some;
+    struct hm_draw *first = f->draws + f->draw_count;
+
+    if (draws == 0 || count == 0)
+        return;
+    hm_lsq_pick(&f->lsq, terms, count, &some);
+    if (!hm_posterior_draw(&some, (double)f->data.count, priors_of(f), noise_before(s), random,
+                           first, draws))
+        return;
+    for (size_t i = 0; i < draws; i++) {
+        struct hm_draw draw = {.spread = first[i].spread};
+        for (size_t k = 0; k < count; k++)
+            draw.theta[terms[k]] = first[i].theta[k];
+        first[i] = draw;
+    }
+    f->draw_count += draws;
+}
+
+static void draw_choices(struct hm__fit *f, const struct hm_fit_settings *s,
+                         const struct hm_choice *choices, size_t count, struct hm_random *random)
+{
+    for (size_t i = 0; i < count; i++) {
+        size_t draws = (size_t)lround(choices[i].weight * HM_FIT_DRAWS);
+        if (draws > HM_FIT_DRAWS - f->draw_count)
+            draws = HM_FIT_DRAWS - f->draw_count;
+        draw_set(f, s, choices[i].terms, choices[i].count, draws, random);
+    }
+}
+
+static int draw(struct hm_fit *fit, const struct hm_fit_settings *s,
+                const struct hm_choice *choices, size_t choice_count, struct hm_err *err)
+{
+    struct hm__fit *f = fit->inside;
+    size_t all[HM_TERMS_MAX];
+    struct hm_random random;
+
+    hm_random_init(&random, (uint64_t)s->seed, 0);
+    f->draws = hm_arena_alloc(fit->memory, HM_FIT_DRAWS, sizeof(*f->draws));
+    f->luck = hm_arena_alloc(fit->memory, HM_FIT_DRAWS, sizeof(*f->luck));
+    if (!f->draws || !f->luck)
+        return hm_fail_nomem(err);
+    if (choice_count > 0)
+        draw_choices(f, s, choices, choice_count, &random);
+    else
+        draw_set(f, s, all, list_terms(f, f->in, all), HM_FIT_DRAWS, &random);
+    hm_random_init(&random, (uint64_t)s->seed, 1);
+    for (size_t i = 0; i < f->draw_count; i++)
+        f->luck[i] = hm_random_normal(&random);
+    fit->intervals = f->draw_count > 0;
+    return 0;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------ */
+
+/* What a quantity is where nobody says: what the runs agree on; of sizes, the whole. */
+static void set_defaults(struct hm__fit *f)
+{
+    for (size_t q = 0; q < f->basis.quantity_count; q++) {
+        bool same = f->data.low[q] == f->data.high[q];
+        f->at[q] = same ? f->data.low[q] : NAN;
+        if (!same && strcmp(f->basis.quantities[q], "size") == 0)
+            f->at[q] = fmax(f->data.high[q], 1);
+    }
+}
+
+/* Whether a term falls with n, seen from the largest n that was measured. */
+static bool falls(const struct hm_fit *fit, size_t k)
+{
+    const struct hm__fit *f = fit->inside;
+    double n[2] = {fmax(fit->n_max, 1), 2 * fmax(fit->n_max, 1)}, values[HM_QUANTITIES_MAX][2];
+    const double *columns[HM_QUANTITIES_MAX];
+    double x[2 * HM_TERMS_MAX];
+    struct hm_err ignored = {0};
+
+    if (f->basis.sheet) /* of a sheet: compute, and the even share of it */
+        return k == 0 || strcmp(f->basis.texts[k], "t1/n") == 0;
+    for (size_t q = 0; q < f->basis.quantity_count; q++) {
+        values[q][0] = values[q][1] = isnan(f->at[q]) ? f->data.high[q] : f->at[q];
+        columns[q] = q == 0 ? n : values[q];
+    }
+    return hm_basis_eval(&f->basis, columns, 2, x, &ignored) == 0 && x[2 * k + 1] < x[2 * k];
+}
+
+static int list_term(struct hm_fit *fit, size_t k, double *scratch)
+{
+    struct hm__fit *f = fit->inside;
+    struct hm_term *term = &fit->terms[fit->term_count++];
+    const double tail = (1 - fit->level) / 2;
+
+    *term = (struct hm_term){.text = f->basis.texts[k],
+                             .value = f->theta[k],
+                             .low = NAN,
+                             .high = NAN,
+                             .part = f->basis.parts[k],
+                             .falls = falls(fit, k)};
+    if (!fit->intervals)
+        return 0;
+    for (size_t i = 0; i < f->draw_count; i++)
+        scratch[i] = f->draws[i].theta[k];
+    term->low = fmin(hm_quantile(scratch, f->draw_count, tail), term->value);
+    term->high = fmax(hm_quantile(scratch, f->draw_count, 1 - tail), term->value);
+    return 0;
+}
+
+static int list_used(struct hm_fit *fit, struct hm_err *err)
+{
+    struct hm__fit *f = fit->inside;
+    double *scratch = hm__calloc(HM_FIT_DRAWS, sizeof(*scratch));
+
+    fit->terms = hm_arena_alloc(fit->memory, f->basis.count, sizeof(*fit->terms));
+    if (!fit->terms || !scratch) {
+        hm__free(scratch);
+        return hm_fail_nomem(err);
+    }
+    for (size_t k = 0; k < f->basis.count; k++)
+        if (f->in[k])
+            list_term(fit, k, scratch);
+    hm__free(scratch);
+    return 0;
+}
+
+static int fit_runs(struct hm_fit *fit, const struct hm_runs *runs, const struct hm_fit_settings *s,
+                    struct hm_choice **ret_choices, size_t *ret_count, struct hm_err *err)
+{
+    struct hm__fit *f = fit->inside;
+    int rc = prepare_runs(fit, runs, s, err);
+
+    if (rc == 0)
+        rc = eval_terms(fit, err);
+    if (rc)
+        return rc;
+    decide_errors(fit, s);
+    set_defaults(f);
+    fit->n_min = f->data.low[0];
+    fit->n_max = f->data.high[0];
+    fit->run_count = f->data.count;
+    fit->failed = runs->failed;
+    fit->configurations = f->data.group_count;
+    for (size_t k = 0; k < f->basis.count; k++)
+        f->in[k] = true;
+    if (!(*ret_choices = hm__calloc(HM_CHOICES_MAX, sizeof(**ret_choices))))
+        return hm_fail_nomem(err);
+    if (fit->chosen)
+        rc = choose_terms(fit, *ret_choices, ret_count, err);
+    if (rc)
+        return rc;
+    solve(fit, s);
+    if (!fit->chosen && !fit->from_sheet)
+        *ret_count = hm_choose_given(&f->lsq, f->in, (double)f->data.count, *ret_choices);
+    return 0;
+}
+
+/* A sheet without a run: its priors are all there is. */
+static void fit_nothing(struct hm_fit *fit, const struct hm_fit_settings *s)
+{
+    struct hm__fit *f = fit->inside;
+
+    fit->errors = HM_ERRORS_RELATIVE;
+    f->basis.quantities[0] = "n";
+    f->basis.quantity_count = 1;
+    f->at[0] = NAN;
+    hm_lsq_init(&f->lsq, f->basis.count);
+    for (size_t k = 0; k < f->basis.count; k++) {
+        f->in[k] = true;
+        f->theta[k] = f->basis.priors[k].mean;
+    }
+    f->spread = noise_before(s).spread;
+}
+
+static struct hm_fit *allocate(const struct hm_fit_settings *s, struct hm_err *err)
+{
+    struct hm_arena *arena = hm_arena_new();
+    struct hm_fit *fit = arena ? hm_arena_alloc(arena, 1, sizeof(*fit)) : NULL;
+
+    if (fit) {
+        *fit = (struct hm_fit){.memory = arena,
+                               .from_sheet = s->job != NULL,
+                               .chosen = !s->job && s->term_count == 0,
+                               .level = s->level > 0 ? s->level : 0.9,
+                               .left_out_error = NAN};
+        fit->inside = hm_arena_alloc(arena, 1, sizeof(*fit->inside));
+        fit->notes = hm_arena_alloc(arena, NOTES_MAX, sizeof(*fit->notes));
+    }
+    if (!fit || !fit->inside || !fit->notes) {
+        hm_arena_free(arena);
+        hm_fail_nomem(err);
+        return NULL;
+    }
+    return fit;
+}
+
+int hm_fit_new(const struct hm_runs *runs, const struct hm_fit_settings *s, struct hm_fit **ret_fit,
+               struct hm_err *err)
+{
+    struct hm_choice *choices = NULL;
+    size_t choice_count = 0;
+    int rc = hm_fit_settings_check(s, err);
+
+    if (rc == 0 && !runs && !s->job)
+        rc = hm_fail(err, HM_E_MISSING, "no runs and no job: there is nothing to fit");
+    if (rc)
+        return rc;
+    struct hm_fit *fit = allocate(s, err);
+    if (!fit)
+        return HM_E_NOMEM;
+    struct hm__fit *f = fit->inside;
+    if (runs) {
+        fit->source = hm_arena_strdup(fit->memory, runs->source);
+        fit->relative = runs->relative && !s->job;
+        rc = hm_basis_quantities(&f->basis, fit->memory, runs, err);
+    }
+    if (rc == 0 && s->job)
+        rc = hm_basis_sheet(&f->basis, fit->memory, s->job, s->cluster,
+                            s->width > 0 ? s->width : 0.5, err);
+    if (rc == 0 && runs)
+        rc = fit_runs(fit, runs, s, &choices, &choice_count, err);
+    else if (rc == 0)
+        fit_nothing(fit, s);
+    if (rc == 0)
+        rc = draw(fit, s, choices, choice_count, err);
+    hm__free(choices);
+    fit->noise = f->spread;
+    if (rc == 0)
+        rc = list_used(fit, err);
+    if (rc == 0)
+        rc = hm_fit_diagnose(fit, err);
+    if (rc)
+        hm_fit_free(fit);
+    else
+        *ret_fit = fit;
+    return rc;
+}
+
+void hm_fit_free(struct hm_fit *fit)
+{
+    if (fit)
+        hm_arena_free(fit->memory);
+}

@@ -1,0 +1,53 @@
+/*
+ * Inside of a fit, shared by its steps, and what the search for an answer needs of one: the time at
+ * n as the fit has it, and as each of its draws has it.
+ */
+#ifndef HM_FIT_H
+#define HM_FIT_H
+
+#include "choose.h"
+#include "data.h"
+
+enum { HM_FIT_DRAWS = 2000 };
+
+struct hm__fit {
+    struct hm_basis basis;
+    struct hm_data data;          /* count 0 without runs */
+    bool in[HM_TERMS_MAX];        /* the terms that are used */
+    double theta[HM_TERMS_MAX];   /* most probable; 0 for terms that are not used */
+    double spread;                /* of a weighted run */
+    double *x;                    /* x[k * group_count + g]: term k at group g */
+    double *scale;                /* weight of a run of each group */
+    struct hm_lsq lsq;            /* the weighted problem, all terms of the basis */
+    struct hm_draw *draws;        /* over all terms of the basis */
+    double *luck;                 /* of a further run, for each draw: standard normal */
+    size_t draw_count;            /* 0 when there is no saying how sure */
+    double at[HM_QUANTITIES_MAX]; /* value where nobody says otherwise; NaN: must be said */
+};
+
+/* Residuals, influence, outliers; then the notes on what a person should know. */
+int hm_fit_diagnose(struct hm_fit *fit, struct hm_err *err);
+/* Add a note; text is copied. */
+int hm_fit_note(struct hm_fit *fit, struct hm_err *err, const char *format, ...) HM_PRINTF(3, 4);
+
+/* ---- for answers ---------------------------------------------------------------------------- */
+
+/*
+ * Terms at every n, x[k * count + i], with everything else as the fit has it by default. A fit from
+ * a sheet takes its parts from the model, which may be of changed hardware; others need none.
+ * *ret_x is freed with hm__free.
+ */
+int hm_fit_terms(const struct hm_fit *fit, const struct hm_model *model, const double *n,
+                 size_t count, double **ret_x, struct hm_err *err);
+/* Seconds at place i of `count`: by the most probable coefficients (draw HM_NONE) or by a draw's.
+ */
+double hm_fit_seconds(const struct hm_fit *fit, const double *x, size_t count, size_t i,
+                      size_t draw);
+/* Of them, the part that falls with n: the work that is shared out. */
+double hm_fit_shared(const struct hm_fit *fit, const double *x, size_t count, size_t i);
+size_t hm_fit_draw_count(const struct hm_fit *fit);
+
+/* The value below which a fraction of the values lies; the values are put in another order. */
+double hm_quantile(double *values, size_t count, double fraction);
+
+#endif

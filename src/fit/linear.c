@@ -1,0 +1,254 @@
+/*
+ * Least squares by rotations, and with bounds.
+ *
+ * Fits have a handful of unknowns and from five to a million rows. Rotating each row into a small
+ * triangle needs one pass, no memory for the rows, and is as accurate as a QR decomposition of all
+ * of them; everything after it works on the triangle. Leaving rows out is adding the others, so
+ * nothing is ever subtracted.
+ */
+#include "linear.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+/* A column is taken as dependent when less than this fraction of it is new. */
+static const double DEPENDENT = 1e-9;
+
+void hm_lsq_init(struct hm_lsq *lsq, size_t count)
+{
+    assert(count <= HM_TERMS_MAX);
+    memset(lsq, 0, sizeof(*lsq));
+    lsq->count = count;
+}
+
+void hm_lsq_add(struct hm_lsq *lsq, double *row)
+{
+    const size_t side = lsq->count + 1;
+
+    for (size_t j = 0; j < side; j++) {
+        double *r = lsq->r[j];
+        if (row[j] == 0)
+            continue;
+        if (r[j] == 0) { /* the first row to reach this far */
+            memcpy(r + j, row + j, (side - j) * sizeof(*r));
+            return;
+        }
+        double length = sqrt(r[j] * r[j] + row[j] * row[j]), c = r[j] / length, s = row[j] / length;
+        r[j] = length;
+        for (size_t k = j + 1; k < side; k++) {
+            double upper = r[k], lower = row[k];
+            r[k] = c * upper + s * lower;
+            row[k] = c * lower - s * upper;
+        }
+    }
+}
+
+void hm_lsq_merge(struct hm_lsq *lsq, const struct hm_lsq *other)
+{
+    for (size_t i = 0; i <= other->count; i++) {
+        double row[HM_LSQ_SIDE];
+        memcpy(row, other->r[i], sizeof(row));
+        hm_lsq_add(lsq, row);
+    }
+}
+
+void hm_lsq_pick(const struct hm_lsq *from, const size_t *unknowns, size_t count,
+                 struct hm_lsq *ret_lsq)
+{
+    hm_lsq_init(ret_lsq, count);
+    for (size_t i = 0; i <= from->count; i++) {
+        double row[HM_LSQ_SIDE];
+        for (size_t k = 0; k < count; k++)
+            row[k] = from->r[i][unknowns[k]];
+        row[count] = from->r[i][from->count];
+        hm_lsq_add(ret_lsq, row);
+    }
+}
+
+double hm_lsq_residual(const struct hm_lsq *lsq, const double *theta)
+{
+    const size_t y = lsq->count;
+    double sum = 0;
+
+    for (size_t i = 0; i <= y; i++) {
+        double rest = lsq->r[i][y];
+        for (size_t k = i; k < y; k++)
+            rest -= lsq->r[i][k] * theta[k];
+        sum += rest * rest;
+    }
+    return sum;
+}
+
+double hm_lsq_norm(const struct hm_lsq *lsq, size_t column)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i <= column; i++)
+        sum += lsq->r[i][column] * lsq->r[i][column];
+    return sqrt(sum);
+}
+
+bool hm_lsq_solve(const struct hm_lsq *lsq, double *theta, size_t *ret_column)
+{
+    for (size_t j = 0; j < lsq->count; j++)
+        if (fabs(lsq->r[j][j]) <= DEPENDENT * hm_lsq_norm(lsq, j)) {
+            *ret_column = j;
+            return false;
+        }
+    for (size_t j = lsq->count; j-- > 0;) {
+        double rest = lsq->r[j][lsq->count];
+        for (size_t k = j + 1; k < lsq->count; k++)
+            rest -= lsq->r[j][k] * theta[k];
+        theta[j] = rest / lsq->r[j][j];
+    }
+    return true;
+}
+
+/* ---- with bounds ---------------------------------------------------------------------------- */
+
+/* Solve for the unknowns in a set; the others are 0. False where they depend on one another. */
+static bool solve_set(const struct hm_lsq *lsq, const bool *in, double *theta)
+{
+    struct hm_lsq part;
+    size_t set[HM_TERMS_MAX] = {0}, count = 0, column;
+    double some[HM_TERMS_MAX];
+
+    for (size_t j = 0; j < lsq->count; j++)
+        if (in[j])
+            set[count++] = j;
+    hm_lsq_pick(lsq, set, count, &part);
+    if (!hm_lsq_solve(&part, some, &column))
+        return false;
+    memset(theta, 0, lsq->count * sizeof(*theta));
+    for (size_t k = 0; k < count; k++)
+        theta[set[k]] = some[k];
+    return true;
+}
+
+/* The unknown outside the set that would lower the sum of squares most, or -1. */
+static int steepest(const struct hm_lsq *lsq, const bool *in, const bool *barred,
+                    const double *theta)
+{
+    const size_t y = lsq->count;
+    double rest[HM_LSQ_SIDE], size = 0, most = 0;
+    int best = -1;
+
+    for (size_t i = 0; i <= y; i++) {
+        rest[i] = lsq->r[i][y];
+        size += rest[i] * rest[i];
+        for (size_t k = i; k < y; k++)
+            rest[i] -= lsq->r[i][k] * theta[k];
+    }
+    for (size_t j = 0; j < y; j++) {
+        double norm = hm_lsq_norm(lsq, j), slope = 0;
+        for (size_t i = 0; i <= j; i++)
+            slope += lsq->r[i][j] * rest[i];
+        if (in[j] || barred[j] || norm == 0 || slope / norm <= 1e-13 * sqrt(size))
+            continue;
+        if (slope / norm > most) {
+            most = slope / norm;
+            best = (int)j;
+        }
+    }
+    return best;
+}
+
+/* Move from theta towards wanted until the first unknown of the set meets 0, and let it go. */
+static void step_back(size_t count, bool *in, double *theta, const double *wanted)
+{
+    double most = 1;
+
+    for (size_t j = 0; j < count; j++)
+        if (in[j] && wanted[j] <= 0)
+            most = fmin(most, theta[j] / (theta[j] - wanted[j]));
+    for (size_t j = 0; j < count; j++) {
+        theta[j] += most * (wanted[j] - theta[j]);
+        if (in[j] && wanted[j] <= 0 && theta[j] <= 1e-14 * fabs(wanted[j])) {
+            theta[j] = 0;
+            in[j] = false;
+        }
+    }
+}
+
+static bool all_positive(size_t count, const bool *in, const double *theta)
+{
+    for (size_t j = 0; j < count; j++)
+        if (in[j] && theta[j] <= 0)
+            return false;
+    return true;
+}
+
+void hm_lsq_nonnegative(const struct hm_lsq *lsq, double *theta)
+{
+    bool in[HM_TERMS_MAX] = {0}, barred[HM_TERMS_MAX] = {0};
+    double wanted[HM_TERMS_MAX];
+    const size_t count = lsq->count;
+    int next;
+
+    memset(theta, 0, count * sizeof(*theta));
+    /* Each pass lowers the sum of squares, so no set comes twice; the bound is against rounding. */
+    for (int pass = 0; pass < 10 * HM_TERMS_MAX; pass++) {
+        if ((next = steepest(lsq, in, barred, theta)) < 0)
+            return;
+        in[next] = true;
+        bool solved = solve_set(lsq, in, wanted);
+        if (!solved || wanted[next] <= 0) { /* depends on the others, but for rounding */
+            in[next] = false;
+            barred[next] = true;
+            continue;
+        }
+        while (!all_positive(count, in, wanted)) {
+            step_back(count, in, theta, wanted);
+            if (!solve_set(lsq, in, wanted))
+                return;
+        }
+        memcpy(theta, wanted, count * sizeof(*theta));
+        memset(barred, 0, sizeof(barred));
+    }
+}
+
+void hm_lsq_whiten(const struct hm_lsq *lsq, const double *x, double *u)
+{
+    for (size_t j = 0; j < lsq->count; j++) {
+        double rest = x[j];
+        for (size_t i = 0; i < j; i++)
+            rest -= lsq->r[i][j] * u[i];
+        u[j] = rest / lsq->r[j][j];
+    }
+}
+
+/* ---- Cholesky ------------------------------------------------------------------------------- */
+
+bool hm_cholesky(double a[HM_TERMS_MAX][HM_TERMS_MAX], size_t count)
+{
+    for (size_t j = 0; j < count; j++) {
+        for (size_t i = j; i < count; i++) {
+            double sum = a[i][j];
+            for (size_t k = 0; k < j; k++)
+                sum -= a[i][k] * a[j][k];
+            if (i == j && !(sum > 0))
+                return false;
+            a[i][j] = i == j ? sqrt(sum) : sum / a[j][j];
+        }
+    }
+    return true;
+}
+
+void hm_lower_solve(double l[HM_TERMS_MAX][HM_TERMS_MAX], size_t count, double *b)
+{
+    for (size_t i = 0; i < count; i++) {
+        for (size_t k = 0; k < i; k++)
+            b[i] -= l[i][k] * b[k];
+        b[i] /= l[i][i];
+    }
+}
+
+void hm_upper_solve(double l[HM_TERMS_MAX][HM_TERMS_MAX], size_t count, double *b)
+{
+    for (size_t i = count; i-- > 0;) {
+        for (size_t k = i + 1; k < count; k++)
+            b[i] -= l[k][i] * b[k];
+        b[i] /= l[i][i];
+    }
+}

@@ -1,0 +1,231 @@
+/* What a fit predicts: the time at n, its interval from the draws, and the speedup. */
+#include <math.h>
+#include <string.h>
+
+#include "err.h"
+#include "fit.h"
+#include "text.h"
+
+size_t hm_fit_draw_count(const struct hm_fit *fit)
+{
+    return fit->inside->draw_count;
+}
+
+/* Partition until the wanted place is reached (Hoare's FIND): no need to sort. */
+double hm_quantile(double *values, size_t count, double fraction)
+{
+    size_t low = 0, high = count - 1, wanted = (size_t)(fraction * (double)(count - 1) + 0.5);
+
+    while (low < high) {
+        double pivot = values[low + (high - low) / 2];
+        size_t i = low, j = high;
+        for (;;) {
+            while (values[i] < pivot)
+                i++;
+            while (values[j] > pivot)
+                j--;
+            if (i >= j)
+                break;
+            double swap = values[i];
+            values[i++] = values[j];
+            values[j--] = swap;
+        }
+        if (wanted <= j)
+            high = j;
+        else
+            low = j + 1;
+    }
+    return values[wanted];
+}
+
+double hm_fit_seconds(const struct hm_fit *fit, const double *x, size_t count, size_t i,
+                      size_t draw)
+{
+    const struct hm__fit *f = fit->inside;
+    const double *theta = draw == HM_NONE ? f->theta : f->draws[draw].theta;
+    double sum = 0;
+
+    for (size_t k = 0; k < f->basis.count; k++)
+        if (theta[k] != 0)
+            sum += theta[k] * x[k * count + i];
+    return sum;
+}
+
+double hm_fit_shared(const struct hm_fit *fit, const double *x, size_t count, size_t i)
+{
+    const struct hm__fit *f = fit->inside;
+    double sum = 0;
+
+    for (size_t k = 0, used = 0; k < f->basis.count; k++) {
+        if (!f->in[k])
+            continue;
+        if (fit->terms[used++].falls)
+            sum += f->theta[k] * x[k * count + i];
+    }
+    return sum;
+}
+
+static const char *quantity_name(const void *context, size_t i)
+{
+    const struct hm_basis *basis = context;
+    return i < basis->quantity_count ? basis->quantities[i] : NULL;
+}
+
+/* Values of the quantities besides n at a prediction. */
+static int place(const struct hm_fit *fit, const struct hm_at *at, size_t at_count, double *values,
+                 struct hm_err *err)
+{
+    const struct hm_basis *basis = &fit->inside->basis;
+
+    memcpy(values, fit->inside->at, sizeof(fit->inside->at));
+    for (size_t i = 0; i < at_count; i++) {
+        int q = hm_basis_find(basis, at[i].name);
+        if (q < 0) {
+            const char *near = hm_suggest(at[i].name, quantity_name, basis);
+            hm_fail(err, HM_E_NAME, "the runs have no '%s'", at[i].name);
+            if (near)
+                hm_err_hint(err, "did you mean %s?", near);
+            return HM_E_NAME;
+        }
+        values[q] = at[i].value;
+    }
+    for (size_t q = 1; q < basis->quantity_count; q++) {
+        bool used = false;
+        for (size_t k = 0; k < basis->count && !basis->sheet; k++)
+            used = used || hm_basis_uses(basis, k, q);
+        if (!used || !isnan(values[q]))
+            continue;
+        hm_fail(err, HM_E_MISSING, "the runs differ in %s: a prediction needs one",
+                basis->quantities[q]);
+        hm_err_hint(err, "say which, as in --target n=64,%s=%g", basis->quantities[q],
+                    fit->inside->data.high[q]);
+        return HM_E_MISSING;
+    }
+    return 0;
+}
+
+/* Terms at each n with the other quantities as given. */
+static int terms_at(const struct hm_fit *fit, const double *values, const double *n, size_t count,
+                    double **ret_x, struct hm_err *err)
+{
+    const struct hm_basis *basis = &fit->inside->basis;
+    const double *columns[HM_QUANTITIES_MAX] = {n};
+    double *x = hm__calloc(basis->count * count, sizeof(*x));
+    double *fixed = hm__calloc(basis->quantity_count * count, sizeof(*fixed));
+    int rc = x && fixed ? 0 : hm_fail_nomem(err);
+
+    for (size_t q = 1; rc == 0 && q < basis->quantity_count; q++) {
+        columns[q] = fixed + q * count;
+        for (size_t i = 0; i < count; i++)
+            fixed[q * count + i] = values[q];
+    }
+    if (rc == 0)
+        rc = hm_basis_eval(basis, columns, count, x, err);
+    hm__free(fixed);
+    if (rc)
+        hm__free(x);
+    else
+        *ret_x = x;
+    return rc;
+}
+
+int hm_fit_terms(const struct hm_fit *fit, const struct hm_model *model, const double *n,
+                 size_t count, double **ret_x, struct hm_err *err)
+{
+    const struct hm_basis *basis = &fit->inside->basis;
+    double values[HM_QUANTITIES_MAX];
+
+    if (!basis->sheet) {
+        int rc = place(fit, NULL, 0, values, err);
+        return rc ? rc : terms_at(fit, values, n, count, ret_x, err);
+    }
+    double *x = hm__calloc(basis->count * count, sizeof(*x));
+    if (!x)
+        return hm_fail_nomem(err);
+    int rc = hm_basis_eval_model(basis, model, n, count, x, err);
+    if (rc)
+        hm__free(x);
+    else
+        *ret_x = x;
+    return rc;
+}
+
+/* How far outside the runs an n lies. */
+static double beyond(const struct hm_fit *fit, double n)
+{
+    if (fit->run_count == 0)
+        return 1;
+    return n > fit->n_max ? n / fit->n_max : n < fit->n_min ? fit->n_min / n : 1;
+}
+
+/* Scratch for the draws of one prediction. */
+struct sample {
+    double *mean, *run, *speedup;
+};
+
+static void interval(double *values, size_t count, double level, double value, double *low,
+                     double *high)
+{
+    /* The most probable value belongs to its interval, whatever the draws of other terms say. */
+    *low = fmin(hm_quantile(values, count, (1 - level) / 2), value);
+    *high = fmax(hm_quantile(values, count, (1 + level) / 2), value);
+}
+
+/* Place i of x; the reference is the last place. */
+static void predict_one(const struct hm_fit *fit, const double *x, size_t count, size_t i,
+                        const struct sample *sample, struct hm_prediction *p)
+{
+    const struct hm__fit *f = fit->inside;
+    const size_t reference = count - 1, draws = f->draw_count;
+    const bool relative = fit->errors == HM_ERRORS_RELATIVE;
+
+    p->time_s = hm_fit_seconds(fit, x, count, i, HM_NONE);
+    p->speedup = hm_fit_seconds(fit, x, count, reference, HM_NONE) / p->time_s;
+    p->beyond = beyond(fit, p->n);
+    p->low_s = p->high_s = p->mean_low = p->mean_high = p->speedup_low = p->speedup_high = NAN;
+    if (draws == 0)
+        return;
+    for (size_t d = 0; d < draws; d++) {
+        double mean = hm_fit_seconds(fit, x, count, i, d);
+        double off = f->draws[d].spread * f->luck[d] * (relative ? mean : 1);
+        sample->mean[d] = mean;
+        sample->run[d] = fmax(mean + off, 0);
+        sample->speedup[d] = hm_fit_seconds(fit, x, count, reference, d) / fmax(mean, 1e-300);
+    }
+    interval(sample->mean, draws, fit->level, p->time_s, &p->mean_low, &p->mean_high);
+    interval(sample->run, draws, fit->level, p->time_s, &p->low_s, &p->high_s);
+    p->low_s = fmin(p->low_s, p->mean_low); /* but for the luck of the draws, it always is */
+    p->high_s = fmax(p->high_s, p->mean_high);
+    interval(sample->speedup, draws, fit->level, p->speedup, &p->speedup_low, &p->speedup_high);
+}
+
+int hm_fit_predict(const struct hm_fit *fit, const struct hm_at *at, size_t at_count,
+                   const double *n, size_t count, struct hm_prediction *predictions,
+                   struct hm_err *err)
+{
+    double values[HM_QUANTITIES_MAX], *x = NULL;
+    double *all = hm__calloc(count + 1, sizeof(*all));
+    double *space = hm__calloc((size_t)3 * HM_FIT_DRAWS, sizeof(*space));
+    struct sample sample = {space, space + HM_FIT_DRAWS, space + (size_t)2 * HM_FIT_DRAWS};
+    int rc = all && space ? 0 : hm_fail_nomem(err);
+
+    for (size_t i = 0; rc == 0 && i < count; i++) {
+        if (!(n[i] >= 1) || isinf(n[i]))
+            rc = hm_fail(err, HM_E_RANGE, "a prediction for n = %g; it must be at least 1", n[i]);
+        all[i] = n[i];
+    }
+    if (rc == 0) {
+        all[count] = 1;
+        rc = place(fit, at, at_count, values, err);
+    }
+    if (rc == 0)
+        rc = terms_at(fit, values, all, count + 1, &x, err);
+    for (size_t i = 0; rc == 0 && i < count; i++) {
+        predictions[i] = (struct hm_prediction){.n = n[i]};
+        predict_one(fit, x, count + 1, i, &sample, &predictions[i]);
+    }
+    hm__free(x);
+    hm__free(all);
+    hm__free(space);
+    return rc;
+}

@@ -1,0 +1,250 @@
+/*
+ * A specification sheet as the terms of a fit.
+ *
+ * Each part of the sheet's time (compute, and every step of the communication) is a term whose
+ * factor is 1 if the sheet is right. Three overheads that no sheet names stand beside them, as
+ * fractions of the time t1 of one worker: the work shared out evenly (where the sheet sees an
+ * imbalance that is not there), something that grows with ln n, and something that each further
+ * worker adds. All factors have normal priors, cut off at 0:
+ *
+ *     part         1 +- width   (0.5: right within a factor of one and a half or so)
+ *     t1 / n       0 +- width
+ *     t1 ln n      0 +- width / 50
+ *     t1 (n - 1)   0 +- width / 100
+ *
+ * Without a run the fit is the sheet; a few small runs correct the factors they show, and the
+ * overheads they do not show widen the interval beyond them.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "basis.h"
+#include "err.h"
+
+enum { EXTRAS = 3, VARIANTS_MAX = 4096 };
+
+struct hm_sheet {
+    const struct hm_job *job;         /* borrowed */
+    const struct hm_cluster *cluster; /* borrowed; NULL for formulas alone */
+    bool weak;
+    double one_s, reference_s; /* of the sheet alone */
+    double work_s;             /* compute alone at n = 1 */
+};
+
+double hm_sheet_one_s(const struct hm_sheet *sheet)
+{
+    return sheet->one_s;
+}
+
+double hm_sheet_reference_s(const struct hm_sheet *sheet)
+{
+    return sheet->reference_s;
+}
+
+/* How the graph of a job lies on each n that is asked for, in a table up to the largest. */
+static int split_graph(const struct hm_job *job, const double *n, size_t count,
+                       struct hm_variant *variant, struct hm_parts **ret_parts, struct hm_err *err)
+{
+    double most = 1;
+    int rc = 0;
+
+    for (size_t i = 0; i < count; i++)
+        most = fmax(most, n[i]);
+    if (most > job->graph->vertices)
+        return hm_fail(err, HM_E_RANGE, "%.0f workers, but the graph has %.0f vertices", most,
+                       job->graph->vertices);
+    struct hm_parts *parts = hm__calloc((size_t)most, sizeof(*parts));
+    if (!parts)
+        return hm_fail_nomem(err);
+    for (size_t i = 0; rc == 0 && i < count; i++) {
+        struct hm_parts *at = &parts[(size_t)n[i] - 1];
+        if (at->n == 0)
+            rc = hm_graph_split(job->graph, job->split, job->trials, job->seed, &n[i], 1, at, err);
+    }
+    variant->parts = parts;
+    variant->part_count = (size_t)most;
+    *ret_parts = parts;
+    return rc;
+}
+
+/* The terms for a vector of n under one variant of the sheet. */
+static int eval_variant(const struct hm_basis *basis, struct hm_variant variant, const double *n,
+                        size_t count, double *x, struct hm_err *err)
+{
+    const struct hm_sheet *sheet = basis->sheet;
+    struct hm_parts *parts = NULL;
+    struct hm_model *model = NULL;
+    int rc = 0;
+
+    variant.weak = sheet->weak;
+    if (sheet->job->graph)
+        rc = split_graph(sheet->job, n, count, &variant, &parts, err);
+    if (rc == 0)
+        rc = hm_model_new(sheet->job, sheet->cluster, &variant, &model, err);
+    if (rc == 0)
+        rc = hm_basis_eval_model(basis, model, n, count, x, err);
+    hm_model_free(model);
+    hm__free(parts);
+    return rc;
+}
+
+int hm_basis_eval_model(const struct hm_basis *basis, const struct hm_model *model, const double *n,
+                        size_t count, double *x, struct hm_err *err)
+{
+    const struct hm_sheet *sheet = basis->sheet;
+    const size_t parts = basis->count - EXTRAS;
+    int rc = hm_model_parts(model, n, count, x, err);
+
+    for (size_t i = 0; rc == 0 && i < count; i++) {
+        x[(parts + 0) * count + i] = sheet->work_s / (sheet->weak ? 1 : n[i]);
+        x[(parts + 1) * count + i] = sheet->one_s * log(n[i]);
+        x[(parts + 2) * count + i] = sheet->one_s * (n[i] - 1);
+    }
+    return rc;
+}
+
+/* What a place changes of the sheet: samples, and the network where runs differ in it. */
+static struct hm_variant variant_at(const struct hm_basis *basis, const double *const *columns,
+                                    size_t i)
+{
+    const struct hm_sheet *sheet = basis->sheet;
+    struct hm_variant variant = HM_VARIANT_INIT;
+    int size = hm_basis_find(basis, "size"), batch = hm_basis_find(basis, "batch");
+    int latency = hm_basis_find(basis, "latency"), bandwidth = hm_basis_find(basis, "bandwidth");
+    const struct hm_link *link = sheet->cluster ? &sheet->cluster->network : NULL;
+
+    if (size >= 0)
+        variant.work *= columns[size][i];
+    if (batch >= 0 && sheet->job->batch > 0)
+        variant.work *= columns[batch][i] / sheet->job->batch;
+    if (latency >= 0 && link && link->latency_s > 0)
+        variant.latency = columns[latency][i] / link->latency_s;
+    if (bandwidth >= 0 && link && link->bandwidth_bytes_per_s > 0)
+        variant.bandwidth = columns[bandwidth][i] / link->bandwidth_bytes_per_s;
+    return variant;
+}
+
+static bool same_variant(const struct hm_variant *a, const struct hm_variant *b)
+{
+    return a->work == b->work && a->latency == b->latency && a->bandwidth == b->bandwidth;
+}
+
+/* Places of one variant are evaluated together; done[] marks those that have been. */
+static int eval_alike(const struct hm_basis *basis, const double *const *columns, size_t count,
+                      size_t first, bool *done, double *n, double *part_x, double *x,
+                      struct hm_err *err)
+{
+    struct hm_variant variant = variant_at(basis, columns, first);
+    size_t alike = 0;
+
+    for (size_t i = first; i < count; i++) {
+        struct hm_variant other = variant_at(basis, columns, i);
+        if (!done[i] && same_variant(&variant, &other))
+            n[alike++] = columns[0][i];
+    }
+    int rc = eval_variant(basis, variant, n, alike, part_x, err);
+    for (size_t i = first, at = 0; rc == 0 && at < alike; i++) {
+        struct hm_variant other = variant_at(basis, columns, i);
+        if (done[i] || !same_variant(&variant, &other))
+            continue;
+        for (size_t k = 0; k < basis->count; k++)
+            x[k * count + i] = part_x[k * alike + at];
+        done[i] = true;
+        at++;
+    }
+    return rc;
+}
+
+int hm_sheet_eval(const struct hm_basis *basis, const double *const *columns, size_t count,
+                  double *x, struct hm_err *err)
+{
+    bool *done = hm__calloc(count, sizeof(*done));
+    double *n = hm__calloc(count, sizeof(*n));
+    double *part_x = hm__calloc(count * basis->count, sizeof(*part_x));
+    size_t variants = 0;
+    int rc = done && n && part_x ? 0 : hm_fail_nomem(err);
+
+    for (size_t i = 0; rc == 0 && i < count; i++) {
+        if (done[i])
+            continue;
+        if (variants++ == VARIANTS_MAX)
+            rc = hm_fail(err, HM_E_LIMIT, "the runs have more than %d different sizes",
+                         VARIANTS_MAX);
+        else
+            rc = eval_alike(basis, columns, count, i, done, n, part_x, x, err);
+    }
+    hm__free(done);
+    hm__free(n);
+    hm__free(part_x);
+    return rc;
+}
+
+static void add_extra(struct hm_basis *basis, const char *text, double width)
+{
+    basis->texts[basis->count] = text;
+    basis->priors[basis->count++] = (struct hm_prior){0, width};
+}
+
+static int name_parts(struct hm_basis *basis, struct hm_arena *arena, const struct hm_model *model,
+                      double width, struct hm_err *err)
+{
+    const size_t parts = hm_model_part_count(model);
+    char name[80];
+
+    if (parts + EXTRAS > HM_TERMS_MAX)
+        return hm_fail(err, HM_E_LIMIT, "a job of more than %d steps cannot be fitted",
+                       HM_TERMS_MAX - EXTRAS - 1);
+    for (size_t k = 0; k < parts; k++) {
+        hm_model_part_name(model, k, name, sizeof(name));
+        if (!(basis->texts[k] = hm_arena_strdup(arena, name)))
+            return hm_fail_nomem(err);
+        basis->parts[k] = true;
+        basis->priors[k] = (struct hm_prior){1, width};
+    }
+    basis->count = parts;
+    add_extra(basis, basis->sheet->weak ? "t1" : "t1/n", width);
+    add_extra(basis, "t1*ln(n)", width / 50);
+    add_extra(basis, "t1*(n-1)", width / 100);
+    return 0;
+}
+
+/* Times of the sheet alone, which the overheads are fractions of. */
+static int measure_sheet(struct hm_basis *basis, struct hm_arena *arena, double width,
+                         struct hm_err *err)
+{
+    struct hm_sheet *sheet = basis->sheet;
+    double n[2] = {1, sheet->job->reference};
+    struct hm_point points[2] = {{.n = n[0]}, {.n = n[1]}};
+    struct hm_variant variant = HM_VARIANT_INIT;
+    struct hm_parts *parts = NULL;
+    struct hm_model *model = NULL;
+    int rc = 0;
+
+    variant.weak = sheet->weak;
+    if (sheet->job->graph)
+        rc = split_graph(sheet->job, n, 2, &variant, &parts, err);
+    if (rc == 0)
+        rc = hm_model_new(sheet->job, sheet->cluster, &variant, &model, err);
+    if (rc == 0)
+        rc = hm_model_eval(model, points, 2, err);
+    if (rc == 0)
+        rc = name_parts(basis, arena, model, width, err);
+    sheet->one_s = points[0].time_s;
+    sheet->work_s = points[0].compute_s;
+    sheet->reference_s = points[1].time_s;
+    hm_model_free(model);
+    hm__free(parts);
+    return rc;
+}
+
+int hm_basis_sheet(struct hm_basis *basis, struct hm_arena *arena, const struct hm_job *job,
+                   const struct hm_cluster *cluster, double width, struct hm_err *err)
+{
+    if (!(basis->sheet = hm_arena_alloc(arena, 1, sizeof(*basis->sheet))))
+        return hm_fail_nomem(err);
+    if (!cluster && job->has_cluster)
+        cluster = &job->cluster;
+    *basis->sheet =
+        (struct hm_sheet){.job = job, .cluster = cluster, .weak = job->scaling == HM_SCALING_WEAK};
+    return measure_sheet(basis, arena, width, err);
+}

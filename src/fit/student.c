@@ -1,0 +1,80 @@
+/*
+ * Both distributions are incomplete beta functions, which a continued fraction gives (Lentz's way
+ * of evaluating it); quantiles are found by bisection, which needs no good guess.
+ */
+#include "student.h"
+
+#include <math.h>
+
+/* Continued fraction of the incomplete beta function; converges fast for x < (a+1)/(a+b+2). */
+static double fraction(double a, double b, double x)
+{
+    const double tiny = 1e-300;
+    double c = 1, d = 1 - (a + b) * x / (a + 1);
+
+    d = 1 / (fabs(d) < tiny ? tiny : d);
+    double value = d;
+    for (int m = 1; m < 10000; m++) {
+        double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
+        double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
+        d = 1 + even * d;
+        d = 1 / (fabs(d) < tiny ? tiny : d);
+        c = 1 + even / c;
+        c = fabs(c) < tiny ? tiny : c;
+        value *= d * c;
+        d = 1 + odd * d;
+        d = 1 / (fabs(d) < tiny ? tiny : d);
+        c = 1 + odd / c;
+        c = fabs(c) < tiny ? tiny : c;
+        value *= d * c;
+        if (fabs(d * c - 1) < 1e-16)
+            break;
+    }
+    return value;
+}
+
+/* The regularised incomplete beta function I_x(a, b); y is 1 - x, given so that neither rounds. */
+static double incomplete_beta(double a, double b, double x, double y)
+{
+    if (x <= 0)
+        return 0;
+    if (y <= 0)
+        return 1;
+    int sign; /* lgamma's own would be a global */
+    double front = exp(lgamma_r(a + b, &sign) - lgamma_r(a, &sign) - lgamma_r(b, &sign) +
+                       a * log(x) + b * log(y));
+    if (x < (a + 1) / (a + b + 2))
+        return front * fraction(a, b, x) / a;
+    return 1 - front * fraction(b, a, y) / b;
+}
+
+double hm_student_tail(double df, double t)
+{
+    double x = df / (df + t * t), y = t * t / (df + t * t);
+    double both = incomplete_beta(df / 2, 0.5, x, y);
+
+    return t >= 0 ? both / 2 : 1 - both / 2;
+}
+
+double hm_student_quantile(double df, double p)
+{
+    double tail = p > 0.5 ? 1 - p : p, low = 0, high = 1;
+
+    while (hm_student_tail(df, high) > tail && high < 1e300)
+        high *= 2;
+    for (int i = 0; i < 200 && high - low > 1e-15 * high; i++) {
+        double middle = low + (high - low) / 2;
+        if (hm_student_tail(df, middle) > tail)
+            low = middle;
+        else
+            high = middle;
+    }
+    return p > 0.5 ? high : -high;
+}
+
+double hm_fisher_tail(double d1, double d2, double x)
+{
+    if (x <= 0)
+        return 1;
+    return incomplete_beta(d2 / 2, d1 / 2, d2 / (d2 + d1 * x), d1 * x / (d2 + d1 * x));
+}

@@ -1,0 +1,12 @@
+/* Student's and Fisher's distributions, for "further off than chance allows". */
+#ifndef HM_STUDENT_H
+#define HM_STUDENT_H
+
+/* P(T > t) of Student's t with df > 0 degrees of freedom. */
+double hm_student_tail(double df, double t);
+/* The t that P(T <= t) = p, for p in (0, 1). */
+double hm_student_quantile(double df, double p);
+/* P(F > x) of Fisher's F with d1, d2 degrees of freedom. */
+double hm_fisher_tail(double d1, double d2, double x);
+
+#endif

@@ -1,0 +1,693 @@
+/*
+ * Runs from CSV or JSON lines.
+ *
+ * A table is gathered column by column: numbers while every cell is one, labels otherwise. Columns
+ * that everybody has go by many names, which are brought to one; their cells are checked against a
+ * range. Within a column all cells have a unit of one dimension, or none does: a number whose unit
+ * is guessed is worse than none. Memory is 8 bytes a cell.
+ */
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "csv.h"
+#include "err.h"
+#include "howmany_fit.h"
+#include "memory.h"
+#include "source.h"
+#include "text.h"
+#include "unit.h"
+#include "value.h"
+
+/* The columns we know. Aliases are in lower case, without a unit. */
+static const struct known {
+    const char *name;
+    const char *aliases; /* words between bars */
+    struct hm_dim dim;
+    double min;
+    bool above; /* must be greater than min */
+    bool label;
+} known_columns[] = {
+    {"n", "|cores|workers|machines|m|ranks|gpus|processes|", {0}, 1, false, false},
+    {"nodes", "|n_nodes|", {0}, 1, false, false},
+    {"size", "|fraction|input fraction|scale|", {0}, 0, true, false},
+    {"batch", "|batch size|batch_size|global_batch|", {0}, 0, true, false},
+    {"latency", "|", {1, 0, 0, 0}, 0, false, false},
+    {"bandwidth", "|", {-1, 1, 0, 0}, 0, true, false},
+    {"seconds", "|time|time per iteration|step time|step_time|", {1, 0, 0, 0}, 0, true, false},
+    {"total", "|total time|total_time|runtime|wall|", {1, 0, 0, 0}, 0, true, false},
+    {"iterations", "|", {0}, 0, true, false},
+    {"speedup", "|", {0}, 0, true, false},
+    {"loss", "|", {0}, -INFINITY, false, false},
+    {"machine", "|node|instance|", {0}, 0, false, true},
+    {"status", "|", {0}, 0, false, true},
+};
+
+enum { KNOWN_COUNT = sizeof(known_columns) / sizeof(known_columns[0]), NAME_MAX_ = 128 };
+
+enum kind { KIND_OPEN, KIND_NUMBER, KIND_LABEL };
+
+struct column {
+    char name[NAME_MAX_];
+    const struct known *known; /* NULL: nobody we know */
+    double factor;             /* of the unit in the header; 0 if it has none */
+    enum kind kind;
+    double *values;      /* room for table.room rows, or NULL */
+    const char **labels; /* likewise; texts in the arena */
+    bool has_unit;       /* of the first cell that is a number */
+    struct hm_dim dim;
+    int unit_line; /* of that cell; 0 while there is none */
+};
+
+struct table {
+    struct hm_arena *arena;
+    const char *source;
+    struct column *columns;
+    size_t column_count, column_room;
+    int *lines;
+    size_t count, room;
+    struct hm_err *err;
+};
+
+static int fail_cell(struct table *t, const struct column *c, int line, int code)
+{
+    hm_err_field(t->err, c->name);
+    hm_err_at(t->err, t->source, line);
+    return code;
+}
+
+/* ---- headers -------------------------------------------------------------------------------- */
+
+/* Take "(ms)" or "[ms]" off the end of a name; the factor to SI, 0 if there is none. */
+static double take_unit(char *name, struct hm_dim *ret_dim)
+{
+    size_t length = strlen(name);
+    char *open = strrchr(name, '('), *bracket = strrchr(name, '[');
+    double factor = 0;
+
+    open = open ? open : bracket;
+    if (!open || open == name || (name[length - 1] != ')' && name[length - 1] != ']') ||
+        !hm_unit_find(open + 1, (size_t)(name + length - 1 - (open + 1)), &factor, ret_dim))
+        return 0;
+    *open = '\0';
+    for (length = strlen(name); length > 0 && name[length - 1] == ' '; length--)
+        name[length - 1] = '\0';
+    return factor;
+}
+
+static const struct known *find_known(const char *name)
+{
+    char lower[NAME_MAX_ + 2];
+    size_t i;
+
+    lower[0] = '|';
+    for (i = 0; name[i] && i < NAME_MAX_ - 1; i++)
+        lower[i + 1] = (char)tolower((unsigned char)name[i]);
+    lower[i + 1] = '|';
+    lower[i + 2] = '\0';
+    for (size_t k = 0; k < KNOWN_COUNT; k++) {
+        const char *own = known_columns[k].name;
+        if ((strlen(own) == i && strncmp(lower + 1, own, i) == 0) ||
+            (i > 0 && strstr(known_columns[k].aliases, lower)))
+            return &known_columns[k];
+    }
+    return NULL;
+}
+
+/* "latency_ms" is latency in ms, if it is a latency at all. */
+static const struct known *find_suffixed(char *name, double *factor, struct hm_dim *dim)
+{
+    char *bar = strrchr(name, '_');
+
+    if (!bar || bar == name || !hm_unit_find(bar + 1, strlen(bar + 1), factor, dim))
+        return NULL;
+    *bar = '\0';
+    const struct known *known = find_known(name);
+    if (!known || !hm_dim_equal(known->dim, *dim) || hm_dim_plain(known->dim)) {
+        *bar = '_';
+        *factor = 0;
+        return NULL;
+    }
+    return known;
+}
+
+static void copy_name(char *name, const char *written)
+{
+    size_t length = 0;
+
+    for (; *written == ' ' || *written == '#'; written++)
+        ;
+    for (; written[length] && length < NAME_MAX_ - 1; length++)
+        name[length] = written[length];
+    while (length > 0 && name[length - 1] == ' ')
+        length--;
+    name[length] = '\0';
+}
+
+static int check_twice(struct table *t, const char *written, const char *name, int line)
+{
+    for (size_t i = 0; i < t->column_count; i++) {
+        if (strcmp(t->columns[i].name, name) != 0)
+            continue;
+        hm_fail(t->err, HM_E_CONFLICT, "column '%.60s' stands twice", written);
+        if (strcmp(written, name) != 0)
+            hm_err_hint(t->err, "it means %s, and there is one already", name);
+        hm_err_field(t->err, name);
+        hm_err_at(t->err, t->source, line);
+        return HM_E_CONFLICT;
+    }
+    return 0;
+}
+
+/* A new column; rows that are there already have empty cells. */
+static int add_column(struct table *t, const char *written, int line)
+{
+    struct column c = {.kind = KIND_OPEN};
+    struct hm_dim dim = HM_DIM_NONE;
+
+    copy_name(c.name, written);
+    c.factor = take_unit(c.name, &dim);
+    c.known = find_known(c.name);
+    if (!c.known && c.factor == 0)
+        c.known = find_suffixed(c.name, &c.factor, &dim);
+    if (c.known)
+        snprintf(c.name, sizeof(c.name), "%s", c.known->name);
+    if (c.name[0] == '\0') {
+        hm_fail(t->err, HM_E_SYNTAX, "column %zu has no name", t->column_count + 1);
+        hm_err_at(t->err, t->source, line);
+        return HM_E_SYNTAX;
+    }
+    if (c.factor > 0 && c.known && !hm_dim_equal(dim, c.known->dim)) {
+        hm_fail(t->err, HM_E_UNIT, "'%.60s' is not in a unit of its kind", written);
+        hm_err_hint(t->err, "write %s", hm_dim_example(c.known->dim));
+        return fail_cell(t, &c, line, HM_E_UNIT);
+    }
+    c.dim = dim;
+    if (c.known && c.known->label)
+        c.kind = KIND_LABEL;
+    int rc = check_twice(t, written, c.name, line);
+    if (rc)
+        return rc;
+    if (t->column_count == HM_CSV_COLUMNS)
+        return hm_fail(t->err, HM_E_LIMIT, "more than %d columns", HM_CSV_COLUMNS);
+    if (t->column_count == t->column_room) {
+        size_t room = t->column_room ? 2 * t->column_room : 16;
+        struct column *columns = hm__realloc(t->columns, room, sizeof(*columns));
+        if (!columns)
+            return hm_fail_nomem(t->err);
+        t->columns = columns;
+        t->column_room = room;
+    }
+    t->columns[t->column_count++] = c;
+    return 0;
+}
+
+/* ---- cells ---------------------------------------------------------------------------------- */
+
+static int need_values(struct table *t, struct column *c)
+{
+    if (!c->values) {
+        c->values = hm__calloc(t->room, sizeof(*c->values));
+        for (size_t i = 0; c->values && i < t->room; i++)
+            c->values[i] = NAN;
+    }
+    return c->values ? 0 : hm_fail_nomem(t->err);
+}
+
+/* Labels from here on; numbers that were read become texts again. */
+static int become_labels(struct table *t, struct column *c)
+{
+    if (!c->labels && !(c->labels = hm__calloc(t->room, sizeof(*c->labels))))
+        return hm_fail_nomem(t->err);
+    for (size_t i = 0; c->values && i < t->count; i++) {
+        if (isnan(c->values[i]))
+            continue;
+        c->labels[i] = hm_arena_printf(t->arena, "%.15g", c->values[i]);
+        if (!c->labels[i])
+            return hm_fail_nomem(t->err);
+    }
+    hm__free(c->values);
+    c->values = NULL;
+    c->kind = KIND_LABEL;
+    return 0;
+}
+
+static int put_label(struct table *t, struct column *c, size_t row, const char *text)
+{
+    int rc = c->kind != KIND_LABEL || !c->labels ? become_labels(t, c) : 0;
+
+    if (rc)
+        return rc;
+    if (row > 0 && c->labels[row - 1] && strcmp(c->labels[row - 1], text) == 0)
+        c->labels[row] = c->labels[row - 1]; /* runs of one kind follow one another */
+    else
+        c->labels[row] = hm_arena_strdup(t->arena, text);
+    return c->labels[row] ? 0 : hm_fail_nomem(t->err);
+}
+
+/* Either all cells of a column have a unit, of one dimension, or none has. */
+static int check_unit(struct table *t, struct column *c, const char *text, bool has_unit,
+                      struct hm_dim dim, int line)
+{
+    char one[HM_DIM_TEXT], other[HM_DIM_TEXT];
+
+    if (c->factor > 0 && has_unit) {
+        hm_fail(t->err, HM_E_UNIT, "'%.60s' has a unit, and so has the name of the column", text);
+        return fail_cell(t, c, line, HM_E_UNIT);
+    }
+    if (c->known && has_unit && !hm_dim_equal(dim, c->known->dim)) {
+        hm_fail(t->err, HM_E_UNIT, "'%.60s' is in %s", text, hm_dim_name(dim, one));
+        hm_err_hint(t->err, "write %s", hm_dim_example(c->known->dim));
+        return fail_cell(t, c, line, HM_E_UNIT);
+    }
+    if (c->unit_line == 0) {
+        c->unit_line = line;
+        c->has_unit = has_unit;
+        c->dim = has_unit ? dim : c->dim;
+        return 0;
+    }
+    if (has_unit == c->has_unit && (!has_unit || hm_dim_equal(dim, c->dim)))
+        return 0;
+    if (has_unit == c->has_unit)
+        hm_fail(t->err, HM_E_UNIT, "'%.60s' is in %s, but line %d is in %s", text,
+                hm_dim_name(dim, one), c->unit_line, hm_dim_name(c->dim, other));
+    else
+        hm_fail(t->err, HM_E_UNIT, "'%.60s' has %s unit, but line %d has %s", text,
+                has_unit ? "a" : "no", c->unit_line, has_unit ? "none" : "one");
+    hm_err_hint(t->err, "give all of a column a unit, or none");
+    return fail_cell(t, c, line, HM_E_UNIT);
+}
+
+static int check_range(struct table *t, const struct column *c, double value, const char *text,
+                       int line)
+{
+    const struct known *k = c->known;
+
+    if (isfinite(value) && (!k || (k->above ? value > k->min : value >= k->min)))
+        return 0;
+    if (!isfinite(value))
+        hm_fail(t->err, HM_E_RANGE, "'%.60s' is too large", text);
+    else
+        hm_fail(t->err, HM_E_RANGE, "'%.60s' must be %s %g", text,
+                k->above ? "more than" : "at least", k->min);
+    return fail_cell(t, c, line, HM_E_RANGE);
+}
+
+/* A bare number takes no detour; false if the text is more than that. */
+static bool bare_number(const char *text, double *ret_value)
+{
+    bool minus = *text == '-';
+    size_t used = hm_number_read(text + minus, ret_value);
+
+    *ret_value = minus ? -*ret_value : *ret_value;
+    return used > 0 && text[minus + used] == '\0';
+}
+
+/* Whether a text is a number; *ret_unit tells what it was written in. */
+static bool read_number(const char *text, double *ret_value, bool *ret_has_unit,
+                        struct hm_dim *ret_dim)
+{
+    struct hm_err ignored = {0};
+
+    *ret_has_unit = false;
+    *ret_dim = HM_DIM_NONE;
+    return bare_number(text, ret_value) ||
+           hm_quantity_read(text, ret_value, ret_dim, ret_has_unit, &ignored) == 0;
+}
+
+static int put_number(struct table *t, struct column *c, size_t row, const char *text, int line)
+{
+    bool has_unit;
+    struct hm_dim dim;
+    double value;
+
+    if (!read_number(text, &value, &has_unit, &dim)) {
+        if (!c->known)
+            return put_label(t, c, row, text);
+        hm_fail(t->err, HM_E_TYPE, "'%.60s' is not a number", text);
+        return fail_cell(t, c, line, HM_E_TYPE);
+    }
+    int rc = check_unit(t, c, text, has_unit, dim, line);
+    if (rc)
+        return rc;
+    value *= c->factor > 0 ? c->factor : 1;
+    rc = check_range(t, c, value, text, line);
+    if (rc == 0)
+        rc = need_values(t, c);
+    if (rc == 0)
+        c->values[row] = value;
+    c->kind = KIND_NUMBER;
+    return rc;
+}
+
+/* Put a text into a cell; its blanks are trimmed in place. quoted: never a number. */
+static int put_cell(struct table *t, size_t column, char *text, bool quoted, int line)
+{
+    struct column *c = &t->columns[column];
+    size_t length;
+
+    for (; *text == ' ' || *text == '\t'; text++)
+        ;
+    for (length = strlen(text); length > 0 && strchr(" \t", text[length - 1]); length--)
+        text[length - 1] = '\0';
+    if (length == 0)
+        return 0;
+    if (c->kind == KIND_LABEL || (quoted && !c->known))
+        return put_label(t, c, t->count, text);
+    return put_number(t, c, t->count, text, line);
+}
+
+static int grow(struct table *t)
+{
+    size_t room = t->room ? 2 * t->room : 256;
+    int *lines = hm__realloc(t->lines, room, sizeof(*lines));
+
+    if (!lines)
+        return hm_fail_nomem(t->err);
+    t->lines = lines;
+    for (size_t i = 0; i < t->column_count; i++) {
+        struct column *c = &t->columns[i];
+        double *values = c->values ? hm__realloc(c->values, room, sizeof(*values)) : NULL;
+        const char **labels = c->labels ? hm__realloc(c->labels, room, sizeof(*labels)) : NULL;
+        if (values)
+            c->values = values;
+        if (labels)
+            c->labels = labels;
+        if ((c->values && !values) || (c->labels && !labels))
+            return hm_fail_nomem(t->err);
+        for (size_t k = t->room; values && k < room; k++)
+            values[k] = NAN;
+        if (labels)
+            memset(labels + t->room, 0, (room - t->room) * sizeof(*labels));
+    }
+    t->room = room;
+    return 0;
+}
+
+/* ---- the two forms -------------------------------------------------------------------------- */
+
+/* A first line of nothing but numbers is no header. */
+static int check_header(struct table *t, const struct hm_csv *csv)
+{
+    const char *name;
+    double value;
+
+    for (size_t i = 0; (name = hm_csv_name(csv, i)); i++)
+        if (!bare_number(name, &value))
+            return 0;
+    hm_fail(t->err, HM_E_MISSING, "the first line has numbers where the names of columns belong");
+    hm_err_hint(t->err, "begin the file with a line such as n,size,seconds");
+    hm_err_at(t->err, t->source, hm_csv_line(csv));
+    return HM_E_MISSING;
+}
+
+static int read_csv(struct table *t, const char *text, size_t length)
+{
+    struct hm_csv *csv = NULL;
+    char **fields;
+    int got = 0, rc = hm_csv_parse(text, length, t->source, &csv, t->err);
+
+    if (rc)
+        return rc;
+    rc = check_header(t, csv);
+    for (size_t i = 0; rc == 0 && hm_csv_name(csv, i); i++)
+        rc = add_column(t, hm_csv_name(csv, i), hm_csv_line(csv));
+    while (rc == 0 && (got = hm_csv_next(csv, &fields, t->err)) == 1) {
+        int line = hm_csv_line(csv);
+        rc = t->count == t->room ? grow(t) : 0;
+        for (size_t i = 0; rc == 0 && i < t->column_count; i++)
+            rc = put_cell(t, i, fields[i], false, line);
+        if (rc == 0)
+            t->lines[t->count++] = line;
+    }
+    hm_csv_close(csv);
+    return rc ? rc : got;
+}
+
+static int find_column(struct table *t, const char *key, int line, size_t *ret_column)
+{
+    char name[NAME_MAX_];
+    const struct known *known = find_known(key);
+
+    copy_name(name, key);
+    for (size_t i = 0; i < t->column_count; i++)
+        if (strcmp(t->columns[i].name, known ? known->name : name) == 0) {
+            *ret_column = i;
+            return 0;
+        }
+    *ret_column = t->column_count;
+    return add_column(t, key, line);
+}
+
+static int put_object(struct table *t, struct hm_arena *arena, const struct hm_value *object,
+                      int line)
+{
+    if (object->kind != HM_VALUE_MAP) {
+        hm_fail(t->err, HM_E_TYPE, "each line must be an object, not %s",
+                hm_value_kind_name(object));
+        hm_err_at(t->err, t->source, line);
+        return HM_E_TYPE;
+    }
+    for (size_t i = 0; i < object->count; i++) {
+        const struct hm_value *item = &object->items[i];
+        size_t column;
+        int rc = find_column(t, object->keys[i], line, &column);
+        if (rc)
+            return rc;
+        if (item->kind == HM_VALUE_NULL)
+            continue;
+        if (item->kind != HM_VALUE_SCALAR) {
+            hm_fail(t->err, HM_E_TYPE, "is %s, where a number or a text belongs",
+                    hm_value_kind_name(item));
+            return fail_cell(t, &t->columns[column], line, HM_E_TYPE);
+        }
+        char *text = hm_arena_strdup(arena, item->text);
+        if (!text)
+            return hm_fail_nomem(t->err);
+        rc = put_cell(t, column, text, item->quoted, line);
+        if (rc)
+            return rc;
+    }
+    t->lines[t->count++] = line;
+    return 0;
+}
+
+static int read_json_line(struct table *t, const char *text, size_t length, int line)
+{
+    struct hm_arena *arena = hm_arena_new();
+    struct hm_err own = {0};
+    struct hm_value *object;
+
+    if (!arena)
+        return hm_fail_nomem(t->err);
+    int rc = hm_json_parse(arena, text, length, t->source, &object, &own);
+    if (rc && t->err && t->err->code == 0) {
+        *t->err = own;
+        t->err->line = line;
+    }
+    if (rc == 0 && t->count == t->room)
+        rc = grow(t);
+    if (rc == 0)
+        rc = put_object(t, arena, object, line);
+    hm_arena_free(arena);
+    return rc;
+}
+
+static int read_json_lines(struct table *t, const char *text, size_t length)
+{
+    int line = 1, rc = 0;
+
+    for (size_t at = 0; rc == 0 && at < length; line++) {
+        const char *end = memchr(text + at, '\n', length - at);
+        size_t size = end ? (size_t)(end - (text + at)) : length - at;
+        size_t blanks = 0;
+        while (blanks < size && strchr(" \t\r", text[at + blanks]) && text[at + blanks])
+            blanks++;
+        if (blanks < size)
+            rc = read_json_line(t, text + at, size, line);
+        at += size + 1;
+    }
+    return rc;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------ */
+
+static void release(struct table *t)
+{
+    for (size_t i = 0; i < t->column_count; i++) {
+        hm__free(t->columns[i].values);
+        hm__free(t->columns[i].labels);
+    }
+    hm__free(t->columns);
+    hm__free(t->lines);
+}
+
+/* Hand memory over to the arena: it is freed with the runs. */
+static int hand_over(struct table *t, void *pointer)
+{
+    int rc = hm_arena_own(t->arena, pointer, hm__free);
+
+    return rc ? hm_fail_nomem(t->err) : 0;
+}
+
+static int seal_columns(struct table *t, struct hm_runs *runs)
+{
+    /* One more than there are, for seconds where they have to be worked out. */
+    runs->columns = hm_arena_alloc(t->arena, t->column_count + 1, sizeof(*runs->columns));
+    if (!runs->columns)
+        return hm_fail_nomem(t->err);
+    for (size_t i = 0; i < t->column_count; i++) {
+        struct column *c = &t->columns[i];
+        struct hm_column *to = &runs->columns[i];
+        int rc = 0;
+        to->name = hm_arena_strdup(t->arena, c->name);
+        if (!to->name || (!c->values && !c->labels && become_labels(t, c)))
+            return hm_fail_nomem(t->err);
+        if (c->values && (rc = hand_over(t, c->values)) == 0)
+            to->values = c->values;
+        if (rc == 0 && c->labels && (rc = hand_over(t, (void *)c->labels)) == 0)
+            to->labels = c->labels;
+        if (rc)
+            return rc;
+        c->values = NULL;
+        c->labels = NULL;
+        runs->column_count++;
+    }
+    int rc = hand_over(t, t->lines);
+    if (rc == 0) {
+        runs->lines = t->lines;
+        t->lines = NULL;
+    }
+    return rc;
+}
+
+static double value_of(const struct hm_column *column, size_t row)
+{
+    return column && column->values ? column->values[row] : NAN;
+}
+
+static bool has_failed(const struct hm_column *status, size_t row)
+{
+    const char *text = status && status->labels ? status->labels[row] : NULL;
+
+    return text && strcmp(text, "ok") != 0 && strcmp(text, "done") != 0;
+}
+
+static int fail_row(const struct table *t, const struct hm_runs *runs, size_t row,
+                    const char *field, const char *message)
+{
+    hm_fail(t->err, HM_E_MISSING, "%s", message);
+    hm_err_field(t->err, field);
+    hm_err_at(t->err, t->source, runs->lines[row]);
+    return HM_E_MISSING;
+}
+
+/* Seconds of each run: given, or total over iterations, or one over the speedup. */
+static int work_out_seconds(struct table *t, struct hm_runs *runs, double *seconds)
+{
+    const struct hm_column *given = hm_runs_column(runs, "seconds");
+    const struct hm_column *total = hm_runs_column(runs, "total");
+    const struct hm_column *iterations = hm_runs_column(runs, "iterations");
+    const struct hm_column *speedup = hm_runs_column(runs, "speedup");
+    const struct hm_column *status = hm_runs_column(runs, "status");
+    const struct hm_column *n = hm_runs_column(runs, "n");
+
+    runs->relative = !given && !total;
+    for (size_t i = 0; i < runs->count; i++) {
+        double of = value_of(iterations, i);
+        seconds[i] = value_of(given, i);
+        if (isnan(seconds[i]))
+            seconds[i] = value_of(total, i) / (isnan(of) ? 1 : of);
+        if (isnan(seconds[i]) && runs->relative)
+            seconds[i] = 1 / value_of(speedup, i);
+        if (has_failed(status, i))
+            seconds[i] = NAN;
+        if (isnan(value_of(n, i)))
+            return fail_row(t, runs, i, "n", "the run has no n");
+        if (isnan(seconds[i]) && !has_failed(status, i))
+            return fail_row(t, runs, i, "seconds",
+                            "the run has no time, and no status that says why");
+        runs->failed += isnan(seconds[i]) ? 1 : 0;
+    }
+    return 0;
+}
+
+static int finish(struct table *t, struct hm_runs *runs)
+{
+    const struct hm_column *have = hm_runs_column(runs, "seconds");
+    double *seconds;
+
+    if (runs->count == 0) {
+        hm_fail(t->err, HM_E_MISSING, "no runs");
+        hm_err_hint(t->err, "one line a run, below a line such as n,size,seconds");
+        hm_err_at(t->err, t->source, 0);
+        return HM_E_MISSING;
+    }
+    const char *lacks =
+        !hm_runs_column(runs, "n")                                                    ? "n"
+        : !have && !hm_runs_column(runs, "total") && !hm_runs_column(runs, "speedup") ? "seconds"
+                                                                                      : NULL;
+    if (lacks) {
+        hm_fail(t->err, HM_E_MISSING, "no column '%s'", lacks);
+        hm_err_hint(t->err, *lacks == 'n' ? "how many workers a run had"
+                                          : "of an iteration; or total and iterations, or speedup");
+        hm_err_at(t->err, t->source, runs->lines[0]);
+        return HM_E_MISSING;
+    }
+    if (!(seconds = hm_arena_alloc(t->arena, runs->count, sizeof(*seconds))))
+        return hm_fail_nomem(t->err);
+    int rc = work_out_seconds(t, runs, seconds);
+    if (!have)
+        runs->columns[runs->column_count++].name = "seconds";
+    for (size_t i = 0; i < runs->column_count; i++)
+        if (strcmp(runs->columns[i].name, "seconds") == 0) {
+            runs->columns[i].values = seconds;
+            runs->columns[i].labels = NULL;
+        }
+    return rc;
+}
+
+int hm_runs_parse(const char *text, size_t length, const char *source, struct hm_runs **ret_runs,
+                  struct hm_err *err)
+{
+    struct table t = {.arena = hm_arena_new(), .err = err};
+    struct hm_runs *runs = NULL;
+    size_t at = 0;
+    int rc = 0;
+
+    if (t.arena && (t.source = hm_arena_strdup(t.arena, source ? source : "runs")))
+        runs = hm_arena_alloc(t.arena, 1, sizeof(*runs));
+    if (!runs)
+        rc = hm_fail_nomem(err);
+    while (at < length && strchr(" \t\r\n", text[at]) && text[at])
+        at++;
+    if (rc == 0)
+        rc = at < length && text[at] == '{' ? read_json_lines(&t, text, length)
+                                            : read_csv(&t, text, length);
+    if (rc == 0) {
+        *runs = (struct hm_runs){.source = t.source, .count = t.count, .memory = t.arena};
+        rc = seal_columns(&t, runs);
+    }
+    if (rc == 0)
+        rc = finish(&t, runs);
+    release(&t);
+    if (rc)
+        hm_arena_free(t.arena);
+    else
+        *ret_runs = runs;
+    return rc;
+}
+
+int hm_runs_load(const char *path, struct hm_runs **ret_runs, struct hm_err *err)
+{
+    char *text;
+    size_t length;
+    int rc = hm_source_read_all(path, &text, &length, err);
+
+    if (rc)
+        return rc;
+    rc = hm_runs_parse(text, length, path, ret_runs, err);
+    hm__free(text);
+    return rc;
+}

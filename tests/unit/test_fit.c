@@ -1,0 +1,470 @@
+/*
+ * Fits against references: non-negative least squares, leave-one-out and influence from exact
+ * arithmetic (tools/oracle/fit.py), Student's t (tools/oracle/student.py), the coverage of
+ * intervals by simulation, and the published figures.
+ */
+#include "fit.h"
+#include "howmany_fit.h"
+#include "random.h"
+#include "student.h"
+#include "testing.h"
+
+static struct hm_runs *parse_runs(const char *text)
+{
+    struct hm_err err = {0};
+    struct hm_runs *runs = NULL;
+
+    if (hm_runs_parse(text, strlen(text), "runs.csv", &runs, &err))
+        fail_msg("%s:%d: %s: %s", err.source, err.line, err.field, err.message);
+    return runs;
+}
+
+static struct hm_fit *fit_runs(const struct hm_runs *runs, const struct hm_fit_settings *settings)
+{
+    struct hm_err err = {0};
+    struct hm_fit *fit = NULL;
+
+    if (hm_fit_new(runs, settings, &fit, &err))
+        fail_msg("%s:%d: %s: %s", err.source, err.line, err.field, err.message);
+    return fit;
+}
+
+static size_t split_terms(char *list, const char **terms)
+{
+    size_t count = 0;
+
+    for (char *at = list; at && *at && count < HM_TERMS_MAX;) {
+        char *comma = strchr(at, ',');
+        if (comma)
+            *comma = '\0';
+        terms[count++] = at;
+        at = comma ? comma + 1 : NULL;
+    }
+    return count;
+}
+
+/* ---- the oracle's cases --------------------------------------------------------------------- */
+
+struct oracle {
+    char name[64], terms[128], errors[16];
+    int runs;
+    struct hm_fit *fit;
+    int checked;
+};
+
+static void read_case(FILE *file, const char *line, struct oracle *o)
+{
+    char text[65536] = "n,size,batch,latency,seconds\n", more[256];
+    const char *terms[HM_TERMS_MAX];
+    struct hm_fit_settings settings = {0};
+
+    assert_int_equal(
+        sscanf(line, "case %63s %d %127s %15s", o->name, &o->runs, o->terms, o->errors), 4);
+    for (int i = 0; i < o->runs; i++) {
+        double n, size, seconds;
+        assert_true(next_line(file, more, sizeof(more)));
+        assert_int_equal(sscanf(more, "run %lf %lf %lf", &n, &size, &seconds), 3);
+        size_t used = strlen(text);
+        snprintf(text + used, sizeof(text) - used, "%.17g,%.17g,512,0.25,%.17g\n", n, size,
+                 seconds);
+    }
+    settings.term_count = split_terms(o->terms, terms);
+    settings.terms = terms;
+    settings.errors = strcmp(o->errors, "equal") == 0 ? HM_ERRORS_EQUAL : HM_ERRORS_RELATIVE;
+    struct hm_runs *runs = parse_runs(text);
+    hm_fit_free(o->fit);
+    o->fit = fit_runs(runs, &settings);
+    hm_runs_free(runs);
+}
+
+static double residual_value(const struct hm_residual *r, const char *what)
+{
+    if (strcmp(what, "residuals") == 0)
+        return r->seconds - r->fitted_s;
+    if (strcmp(what, "leverage") == 0)
+        return r->leverage;
+    return strcmp(what, "loo") == 0 ? r->left_out_s : r->influence;
+}
+
+static void check_values(struct oracle *o, const char *what, char *values)
+{
+    char *end = values;
+    size_t count = 0;
+
+    for (double wanted = strtod(values, &end); end != values;
+         values = end, wanted = strtod(values, &end), count++) {
+        bool theta = strcmp(what, "theta") == 0;
+        double value =
+            theta ? o->fit->terms[count].value : residual_value(&o->fit->residuals[count], what);
+        double size = theta ? fabs(wanted) : o->fit->residuals[count].seconds;
+        double allowed = strcmp(what, "cook") == 0 ? 1e-6 * fabs(wanted) + 1e-9 : 1e-9 * size;
+        if (fabs(value - wanted) > allowed)
+            fail_msg("%s: %s[%zu] is %.15g, not %.15g", o->name, what, count, value, wanted);
+    }
+    o->checked += (int)count;
+}
+
+/* Draws are not exact: intervals are within 8 % of the exact ones where no bound cuts in. */
+static void check_predict(struct oracle *o, const char *line)
+{
+    double n, size, value, mean[2], run[2];
+    struct hm_prediction p;
+    struct hm_at at = {"size", 0};
+    bool bound = false;
+
+    assert_int_equal(sscanf(line, "predict %lf %lf %lf %lf %lf %lf %lf", &n, &size, &value,
+                            &mean[0], &mean[1], &run[0], &run[1]),
+                     7);
+    at.value = size;
+    assert_int_equal(hm_fit_predict(o->fit, &at, 1, &n, 1, &p, NULL), 0);
+    assert_near(p.time_s, value, 1e-9);
+    for (size_t k = 0; k < o->fit->term_count; k++) /* near enough to 0 to be cut off */
+        bound = bound || o->fit->terms[k].low <= 0.2 * o->fit->terms[k].value;
+    if (bound)
+        return;
+    assert_near(p.mean_high - p.mean_low, mean[1] - mean[0], 0.08);
+    assert_near(p.high_s - p.low_s, run[1] - run[0], 0.08);
+    o->checked++;
+}
+
+static void test_oracle(void **state)
+{
+    FILE *file = open_source("tests/data/fit.tsv");
+    static char line[65536];
+    struct oracle o = {.fit = NULL};
+
+    (void)state;
+    while (next_line(file, line, sizeof(line))) {
+        char *space = strchr(line, ' ');
+        if (strncmp(line, "case ", 5) == 0) {
+            read_case(file, line, &o);
+        } else if (strncmp(line, "predict ", 8) == 0) {
+            check_predict(&o, line);
+        } else if (strncmp(line, "sigma ", 6) == 0) {
+            assert_near(o.fit->noise, strtod(space, NULL), 1e-8);
+        } else {
+            *space = '\0';
+            check_values(&o, line, space + 1);
+        }
+    }
+    hm_fit_free(o.fit);
+    fclose(file);
+    assert_true(o.checked > 1200);
+}
+
+static void test_student(void **state)
+{
+    FILE *file = open_source("tests/data/student.tsv");
+    char line[256];
+    double a, b, c, d;
+    int count = 0;
+
+    (void)state;
+    while (next_line(file, line, sizeof(line))) {
+        if (sscanf(line, "f %lf %lf %lf %lf", &a, &b, &c, &d) == 4)
+            assert_near(hm_fisher_tail(a, b, c), d, 1e-11);
+        else if (sscanf(line, "%lf %lf %lf", &a, &b, &c) == 3)
+            assert_near(hm_student_quantile(a, b), c, 1e-9);
+        count++;
+    }
+    fclose(file);
+    assert_true(count > 150);
+    assert_near(hm_student_quantile(3, 0.05), -hm_student_quantile(3, 0.95), 1e-12);
+}
+
+/* REFERENCE section 2, as printed. */
+static const char ernest[] = "#Cores,Input Fraction, Time (s)\n"
+                             "32,0.125,7.94516801834\n4,0.015625,4.72029209137\n"
+                             "4,0.021382,4.87661099434\n12,0.050164,6.71376490593\n"
+                             "12,0.055921,6.71519398689\n12,0.061678,6.6739718914\n"
+                             "16,0.061678,6.83566999435\n";
+
+static void test_ernest(void **state)
+{
+    const char *terms[] = {"1", "size/n", "n", "ln(n)"};
+    const double theta[] = {1.900126870, 162.1982123, 0, 1.588323622};
+    const double n[] = {4, 16, 32, 60}, wanted[] = {44.6515640, 16.4412833, 12.4735312, 11.1065746};
+    struct hm_fit_settings settings = {.terms = terms, .term_count = 4};
+    struct hm_runs *runs = parse_runs(ernest);
+    struct hm_fit *fit = fit_runs(runs, &settings);
+    struct hm_prediction p[4];
+
+    (void)state;
+    for (size_t k = 0; k < 4; k++)
+        assert_true(fabs(fit->terms[k].value - theta[k]) <= 5e-10 * fmax(theta[k], 1));
+    assert_int_equal(hm_fit_predict(fit, NULL, 0, n, 4, p, NULL), 0); /* size is 1: the whole */
+    for (size_t i = 0; i < 4; i++) {
+        assert_near(p[i].time_s, wanted[i], 5e-9);
+        assert_true(p[i].low_s <= p[i].mean_low && p[i].mean_high <= p[i].high_s);
+    }
+    assert_near(p[3].beyond, 60.0 / 32, 1e-12);
+    assert_near(p[1].beyond, 1, 1e-12);
+    hm_fit_free(fit);
+    hm_runs_free(runs);
+}
+
+/* ---- starting from a specification sheet ------------------------------------------------------
+ */
+
+static struct hm_job *load_example(const char *name)
+{
+    const char *file, *text;
+    size_t length;
+    struct hm_job *job = NULL;
+    struct hm_err err = {0};
+
+    for (size_t i = 0; hm_example(i, &file, &text, &length); i++)
+        if (strcmp(file, name) == 0 &&
+            hm_job_parse(text, length, example_source(name), NULL, 0, &job, &err))
+            return NULL;
+    return job;
+}
+
+/* The measured speedups of a job up to some n, as a table of runs. */
+static struct hm_runs *small_runs(const struct hm_job *job, const double *n, size_t count)
+{
+    char text[1024] = "n,speedup\n";
+
+    for (size_t i = 0; i < job->measured_count; i++)
+        for (size_t k = 0; k < count; k++)
+            if (job->measured[i].n == n[k]) {
+                size_t used = strlen(text);
+                snprintf(text + used, sizeof(text) - used, "%g,%.17g\n", n[k],
+                         job->measured[i].speedup);
+            }
+    return parse_runs(text);
+}
+
+static bool among(double value, const double *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (values[i] == value)
+            return true;
+    return false;
+}
+
+/* Fig. 2 from n = 1, 2, 4: the other ten speedups, MAPE under 10 % (the sheet alone 16.9 %). */
+static void test_sheet_fig2(void **state)
+{
+    const double small[] = {1, 2, 4};
+    struct hm_job *job = load_example("fig2-spark-ann.yaml");
+    struct hm_fit_settings settings = {.job = job};
+    double errors[2] = {0, 0};
+
+    (void)state;
+    struct hm_runs *runs = small_runs(job, small, 3);
+    struct hm_fit *fit[2] = {fit_runs(runs, &settings), fit_runs(NULL, &settings)};
+    for (size_t i = 0; i < job->measured_count; i++) {
+        double n = job->measured[i].n;
+        for (size_t k = 0; k < 2 && !among(n, small, 3); k++) {
+            struct hm_prediction p;
+            assert_int_equal(hm_fit_predict(fit[k], NULL, 0, &n, 1, &p, NULL), 0);
+            errors[k] += fabs(p.speedup / job->measured[i].speedup - 1) / 10;
+        }
+    }
+    print_message("# fig. 2 from 1, 2, 4: MAPE %.2f %%; the sheet alone %.2f %%\n", 100 * errors[0],
+                  100 * errors[1]);
+    assert_true(errors[0] < 0.10);
+    assert_true(fabs(errors[1] - 0.169) < 0.001);
+    for (size_t k = 0; k < 2; k++)
+        hm_fit_free(fit[k]);
+    hm_runs_free(runs);
+    hm_job_free(job);
+}
+
+/* Fig. 4 from n = 1, 2, 4, 8: at 16 within 10 %, at 32 inside the interval on three of four. */
+static void test_sheet_fig4(void **state)
+{
+    static const char *const names[] = {"fig4-bp-16m.yaml", "fig4-bp-1600k.yaml",
+                                        "fig4-bp-165k.yaml", "fig4-bp-16k.yaml"};
+    const double small[] = {1, 2, 4, 8}, large[] = {16, 32};
+    int inside = 0;
+
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        struct hm_job *job = load_example(names[i]);
+        if (!job)
+            skip();
+        struct hm_fit_settings settings = {.job = job};
+        struct hm_runs *runs = small_runs(job, small, 4);
+        struct hm_fit *fit = fit_runs(runs, &settings);
+        struct hm_prediction p[2];
+        assert_int_equal(hm_fit_predict(fit, NULL, 0, large, 2, p, NULL), 0);
+        double s16 = job->measured[4].speedup, s32 = job->measured[5].speedup;
+        print_message("# %s: at 16 %.2f, measured %.2f; at 32 %.2f (%.2f to %.2f), measured %.2f\n",
+                      names[i], p[0].speedup, s16, p[1].speedup, p[1].speedup_low,
+                      p[1].speedup_high, s32);
+        assert_true(fabs(p[0].speedup / s16 - 1) < 0.10);
+        inside += p[1].speedup_low <= s32 && s32 <= p[1].speedup_high;
+        hm_fit_free(fit);
+        hm_runs_free(runs);
+        hm_job_free(job);
+    }
+    assert_true(inside >= 3);
+}
+
+/* With many runs the sheet is forgotten; with none it is all there is. */
+static void test_sheet_ends(void **state)
+{
+    struct hm_job *job = parse_job("compute: 10 s/n\ncommunicate: 0.5 s * log2(n)\n");
+    struct hm_fit_settings settings = {.job = job, .seed = 3};
+    struct hm_fit *none = fit_runs(NULL, &settings);
+    struct hm_prediction p;
+    char *text = malloc(1 << 20);
+    double n = 10;
+    size_t used = (size_t)snprintf(text, 100, "n,seconds\n");
+    struct hm_random random;
+
+    (void)state;
+    assert_int_equal(hm_fit_predict(none, NULL, 0, &n, 1, &p, NULL), 0);
+    assert_near(p.time_s, 2.66096, 1e-5);
+    assert_true(p.low_s < p.time_s && p.high_s > 1.5 * p.low_s); /* nobody has run it yet */
+    hm_random_init(&random, 1, 1);
+    for (int i = 0; i < 4000;
+         i++) { /* the truth: 30/n + 2 log2 n, three and four times the sheet */
+        double at = 1 + i % 16;
+        double seconds = (30 / at + 2 * log2(at)) * (1 + 0.02 * hm_random_normal(&random));
+        used += (size_t)snprintf(text + used, 100, "%g,%.9g\n", at, seconds);
+    }
+    struct hm_runs *runs = parse_runs(text);
+    struct hm_fit *many = fit_runs(runs, &settings);
+    assert_int_equal(hm_fit_predict(many, NULL, 0, &n, 1, &p, NULL), 0);
+    assert_near(p.time_s, 3 + 2 * log2(10), 0.005);
+    assert_true(p.mean_high - p.mean_low < 0.05);
+    hm_fit_free(many);
+    hm_fit_free(none);
+    hm_runs_free(runs);
+    hm_job_free(job);
+    free(text);
+}
+
+/* ---- coverage ------------------------------------------------------------------------------- */
+
+struct truth {
+    const char *terms; /* of the fit; NULL: chosen */
+    double theta[4];   /* 1, size/n, ln(n), n */
+    double noise;      /* relative, or in seconds */
+    bool relative, repeats;
+    double n_target;
+};
+
+static double true_seconds(const struct truth *t, double n, double size)
+{
+    return t->theta[0] + t->theta[1] * size / n + t->theta[2] * log(n) + t->theta[3] * n;
+}
+
+static struct hm_runs *make_runs(const struct truth *t, struct hm_random *random)
+{
+    static const double n[] = {1, 2, 3, 4, 6, 8, 12, 16}, size[] = {0.25, 1};
+    char text[16384] = "n,size,seconds\n";
+
+    for (size_t i = 0; i < 16 * (t->repeats ? 3u : 1u); i++) {
+        double at_n = n[i % 8], at_size = size[i / 8 % 2], seconds = true_seconds(t, at_n, at_size);
+        double off = t->noise * hm_random_normal(random) * (t->relative ? seconds : 1);
+        size_t used = strlen(text);
+        snprintf(text + used, sizeof(text) - used, "%g,%g,%.17g\n", at_n, at_size,
+                 fmax(seconds + off, 1e-6));
+    }
+    return parse_runs(text);
+}
+
+struct coverage {
+    int mean, run;
+};
+
+static struct coverage cover(const struct truth *t, int sets)
+{
+    struct coverage hit = {0, 0};
+    struct hm_random random;
+
+    hm_random_init(&random, 20161, 7);
+    for (int i = 0; i < sets; i++) {
+        char list[64];
+        const char *terms[HM_TERMS_MAX];
+        struct hm_fit_settings settings = {.seed = i};
+        struct hm_prediction p;
+        snprintf(list, sizeof(list), "%s", t->terms ? t->terms : "");
+        settings.term_count = split_terms(list, terms);
+        settings.terms = terms;
+        settings.errors = t->repeats    ? HM_ERRORS_AUTO
+                          : t->relative ? HM_ERRORS_RELATIVE
+                          : t->terms    ? HM_ERRORS_EQUAL
+                                        : HM_ERRORS_AUTO;
+        struct hm_runs *runs = make_runs(t, &random);
+        struct hm_fit *fit = fit_runs(runs, &settings);
+        assert_int_equal(hm_fit_predict(fit, NULL, 0, &t->n_target, 1, &p, NULL), 0);
+        double seconds = true_seconds(t, t->n_target, 1);
+        double once = seconds + t->noise * hm_random_normal(&random) * (t->relative ? seconds : 1);
+        hit.mean += p.mean_low <= seconds && seconds <= p.mean_high;
+        hit.run += p.low_s <= once && once <= p.high_s;
+        hm_fit_free(fit);
+        hm_runs_free(runs);
+    }
+    return hit;
+}
+
+static void check_cover(const struct truth *t, int least, int most)
+{
+    struct coverage hit = cover(t, 1000);
+
+    print_message("# %s, to n = %g: %d of 1000 means, %d of 1000 runs\n",
+                  t->terms ? t->terms : "auto", t->n_target, hit.mean, hit.run);
+    if (hit.mean < least || hit.mean > most || hit.run < least || hit.run > most)
+        fail_msg("a 90 %% interval covers %d means and %d runs of 1000", hit.mean, hit.run);
+}
+
+/* The right terms are given: between 87 % and 93 % of a thousand sets. */
+static void test_coverage_given(void **state)
+{
+    const struct truth inside = {"1,size/n,ln(n)", {2, 100, 1.5, 0}, 0.3, false, false, 10};
+    const struct truth beyond = {"1,size/n,ln(n)", {2, 100, 1.5, 0}, 0.3, false, false, 64};
+    const struct truth relative = {"1,size/n,ln(n)", {5, 100, 3, 0}, 0.05, true, false, 64};
+    const struct truth repeats = {"1,size/n,ln(n)", {5, 100, 3, 0}, 0.05, true, true, 64};
+    const struct truth four = {"1,size/n,ln(n),n", {5, 100, 3, 0.5}, 0.02, true, true, 64};
+
+    (void)state;
+    check_cover(&inside, 870, 930);
+    check_cover(&beyond, 870, 930);
+    check_cover(&relative, 870, 930);
+    check_cover(&repeats, 870, 930);
+    check_cover(&four, 870, 930);
+}
+
+static void test_coverage_auto(void **state)
+{
+    const struct truth inside = {NULL, {2, 100, 1.5, 0}, 0.05, true, false, 10};
+    const struct truth beyond = {NULL, {2, 100, 1.5, 0}, 0.05, true, false, 64};
+    const struct truth steep = {NULL, {2, 100, 0, 0.5}, 0.05, true, false, 32};
+    const struct truth equal = {NULL, {2, 100, 1.5, 0}, 0.3, false, false, 32};
+
+    (void)state;
+    check_cover(&inside, 800, 1000);
+    check_cover(&beyond, 800, 1000);
+    check_cover(&steep, 800, 1000);
+    check_cover(&equal, 800, 1000);
+}
+
+/* A term that is given and not there: the interval must not sit above the truth. */
+static void test_coverage_idle_term(void **state)
+{
+    const struct truth idle = {"1,size/n,ln(n),n", {5, 100, 3, 0}, 0.05, true, false, 32};
+
+    (void)state;
+    check_cover(&idle, 800, 1000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_oracle),
+        cmocka_unit_test(test_student),
+        cmocka_unit_test(test_ernest),
+        cmocka_unit_test(test_sheet_fig2),
+        cmocka_unit_test(test_sheet_fig4),
+        cmocka_unit_test(test_sheet_ends),
+        cmocka_unit_test(test_coverage_given),
+        cmocka_unit_test(test_coverage_auto),
+        cmocka_unit_test(test_coverage_idle_term),
+    };
+    return cmocka_run_group_tests_name("fit", tests, NULL, NULL);
+}
