@@ -1,0 +1,543 @@
+/*
+ * Which runs are worth making (Venkataraman et al., Ernest, NSDI 2016, section 4).
+ *
+ * Each candidate run would add f f' to the information on the coefficients, f being its terms. The
+ * shares of runs that make their variance least within a budget are a convex programme; runs with a
+ * large share are then made whole. Terms are divided by their mean over the candidates, so that
+ * coefficients count alike whatever their units. With a job, its priors are information that is
+ * there already, errors are relative to the time it predicts, and coefficients count by the width
+ * of their priors. What has been measured adds to what is known.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "err.h"
+#include "fit.h"
+#include "programme.h"
+
+enum { NOTES_MAX = 8 };
+
+struct work {
+    const struct hm_runs *candidates;
+    const struct hm_design_settings *settings;
+    struct hm_design *design;
+    struct hm_basis basis;
+    struct hm_fit *fit; /* with a job: what it predicts, corrected by what has been measured */
+    size_t *rows;       /* of the candidates that are looked at */
+    size_t count;
+    double *features;       /* features[j * terms + k] */
+    double *cost, *seconds; /* of each candidate; seconds NaN without a job */
+    double *shares;
+    double scale[HM_TERMS_MAX];
+    double noise;    /* relative, with a job */
+    double size_min; /* of the candidates; NaN without sizes */
+    struct hm_programme programme;
+};
+
+static int note(struct work *w, const char *text)
+{
+    if (w->design->note_count < NOTES_MAX)
+        w->design->notes[w->design->note_count++] = text;
+    return 0;
+}
+
+static const double *values_of(const struct hm_runs *runs, const char *name)
+{
+    const struct hm_column *column = hm_runs_column(runs, name);
+    return column ? column->values : NULL;
+}
+
+/* ---- terms ---------------------------------------------------------------------------------- */
+
+/* Terms at every row of a table, x[k * count + i]; freed with hm__free. */
+static int eval_table(const struct work *w, const struct hm_runs *table, double **ret_x,
+                      struct hm_err *err)
+{
+    const double *columns[HM_QUANTITIES_MAX];
+
+    for (size_t q = 0; q < w->basis.quantity_count; q++)
+        if (!(columns[q] = values_of(table, w->basis.quantities[q])))
+            return hm_fail(err, HM_E_MISSING, "%s has no column %s, and the candidates have one",
+                           table->source, w->basis.quantities[q]);
+    double *x = hm__calloc(w->basis.count * table->count, sizeof(*x));
+    if (!x)
+        return hm_fail_nomem(err);
+    int rc = hm_basis_eval(&w->basis, columns, table->count, x, err);
+    if (rc)
+        hm__free(x);
+    else
+        *ret_x = x;
+    return rc;
+}
+
+static int set_basis(struct work *w, struct hm_err *err)
+{
+    static const char *const ernest[] = {"1", "size/n", "ln(n)", "n"};
+    static const char *const plain[] = {"1", "1/n", "ln(n)", "n"};
+    const struct hm_design_settings *s = w->settings;
+    struct hm_arena *arena = w->design->memory;
+    int rc = hm_basis_quantities(&w->basis, arena, w->candidates, err);
+
+    if (rc)
+        return rc;
+    if (s->job) {
+        struct hm_fit_settings fit = {.job = s->job, .cluster = s->cluster};
+        rc = hm_basis_sheet(&w->basis, arena, s->job, s->cluster, 0.5, err);
+        if (rc == 0)
+            rc = hm_fit_new(s->have, &fit, &w->fit, err);
+        if (rc == 0)
+            w->noise = w->fit->noise;
+        return rc;
+    }
+    if (s->term_count > 0)
+        return hm_basis_compile(&w->basis, arena, s->terms, s->term_count, err);
+    bool sizes = hm_basis_find(&w->basis, "size") >= 0;
+    return hm_basis_compile(&w->basis, arena, sizes ? ernest : plain, 4, err);
+}
+
+/* Seconds of a candidate as the job predicts them, from its terms. */
+static double predict(const struct work *w, const double *x, size_t count, size_t i)
+{
+    return w->fit ? hm_fit_seconds(w->fit, x, count, i, HM_NONE) : NAN;
+}
+
+/* ---- costs ---------------------------------------------------------------------------------- */
+
+/* A formula over the columns of the candidates, and seconds where a job gives them. */
+static int eval_formula(const struct work *w, const char *text, const char *field,
+                        const double *seconds, double *values, struct hm_err *err)
+{
+    struct hm_symbol symbols[HM_QUANTITIES_MAX + 1] = {0};
+    const double *columns[HM_QUANTITIES_MAX + 1];
+    size_t count = w->basis.quantity_count;
+    struct hm_scope scope = {.source = field, .symbols = symbols, .columns = true};
+    struct hm_formula *formula;
+
+    for (size_t q = 0; q < count; q++) {
+        symbols[q].name = w->basis.quantities[q];
+        columns[q] = values_of(w->candidates, symbols[q].name);
+    }
+    if (w->fit) {
+        symbols[count].name = "seconds";
+        columns[count++] = seconds;
+    }
+    scope.symbol_count = count;
+    int rc = hm_formula_new(text, &scope, HM_DIM_NONE, &formula, err);
+    if (rc)
+        return rc;
+    rc = hm_formula_eval_columns(formula, columns, w->candidates->count, values, err);
+    hm_formula_free(formula);
+    return rc;
+}
+
+static double node_seconds(const struct work *w, double n, double seconds)
+{
+    const struct hm_job *job = w->settings->job;
+    const struct hm_cluster *c = w->settings->cluster ? w->settings->cluster
+                                 : job->has_cluster   ? &job->cluster
+                                                      : NULL;
+
+    return seconds * ceil(n / (c ? c->node.accelerators : 1));
+}
+
+static void default_costs(struct work *w, const double *seconds, double *costs)
+{
+    const double *n = values_of(w->candidates, "n"), *size = values_of(w->candidates, "size");
+
+    w->design->default_cost = true;
+    for (size_t i = 0; i < w->candidates->count; i++)
+        costs[i] = w->fit ? node_seconds(w, n[i], seconds[i])
+                   : size ? size[i] / w->size_min / n[i]
+                          : 1;
+}
+
+static int set_costs(struct work *w, const double *seconds, double *costs, struct hm_err *err)
+{
+    const struct hm_design_settings *s = w->settings;
+
+    if (!s->cost) {
+        default_costs(w, seconds, costs);
+        return 0;
+    }
+    int rc = eval_formula(w, s->cost, "--cost", seconds, costs, err);
+    for (size_t i = 0; rc == 0 && i < w->candidates->count; i++)
+        if (!(costs[i] >= 0) || isinf(costs[i]))
+            rc = hm_fail(err, HM_E_RANGE, "the cost is %g at n = %g; it must be 0 or more",
+                         costs[i], values_of(w->candidates, "n")[i]);
+    return rc;
+}
+
+/* ---- candidates ----------------------------------------------------------------------------- */
+
+static int allocate(struct work *w, struct hm_err *err)
+{
+    struct hm_arena *arena = w->design->memory;
+    size_t count = w->candidates->count;
+
+    w->rows = hm_arena_alloc(arena, count, sizeof(*w->rows));
+    w->features = hm_arena_alloc(arena, count * w->basis.count, sizeof(*w->features));
+    w->cost = hm_arena_alloc(arena, count, sizeof(*w->cost));
+    w->seconds = hm_arena_alloc(arena, count, sizeof(*w->seconds));
+    w->shares = hm_arena_alloc(arena, count, sizeof(*w->shares));
+    bool ok = w->rows && w->features && w->cost && w->seconds && w->shares;
+    return ok ? 0 : hm_fail_nomem(err);
+}
+
+/* Keep the candidates that are allowed, with their cost and their terms. */
+static int keep_candidates(struct work *w, const double *x, struct hm_err *err)
+{
+    const size_t all = w->candidates->count, terms = w->basis.count;
+    double *space = hm__calloc(3 * all, sizeof(*space));
+    double *seconds = space, *costs = space + all, *only = space + 2 * all;
+    int rc = space ? 0 : hm_fail_nomem(err);
+
+    for (size_t i = 0; rc == 0 && i < all; i++) {
+        seconds[i] = predict(w, x, all, i);
+        only[i] = 1;
+    }
+    if (rc == 0)
+        rc = set_costs(w, seconds, costs, err);
+    if (rc == 0 && w->settings->only)
+        rc = eval_formula(w, w->settings->only, "--only", seconds, only, err);
+    for (size_t i = 0; rc == 0 && i < all; i++) {
+        if (only[i] == 0 || isnan(only[i]))
+            continue;
+        w->rows[w->count] = i;
+        w->cost[w->count] = costs[i];
+        w->seconds[w->count] = seconds[i];
+        for (size_t k = 0; k < terms; k++)
+            w->features[w->count * terms + k] =
+                x[k * all + i] / (w->fit ? w->noise * seconds[i] : 1);
+        w->count++;
+    }
+    hm__free(space);
+    if (rc == 0 && w->count == 0)
+        rc = hm_fail(err, HM_E_MISSING, "no candidate is left");
+    return rc;
+}
+
+/* Coefficients count alike: by the mean of their term, or by the width of their prior. */
+static void scale_features(struct work *w)
+{
+    const size_t terms = w->basis.count;
+
+    for (size_t k = 0; k < terms; k++) {
+        double sum = 0;
+        for (size_t j = 0; j < w->count; j++)
+            sum += w->features[j * terms + k];
+        w->scale[k] = w->fit ? w->basis.priors[k].width : (double)w->count / fmax(sum, 1e-300);
+        for (size_t j = 0; j < w->count; j++)
+            w->features[j * terms + k] *= w->scale[k];
+    }
+}
+
+/* ---- what is known -------------------------------------------------------------------------- */
+
+static void add_known(struct work *w, const double *f)
+{
+    for (size_t a = 0; a < w->basis.count; a++)
+        for (size_t b = 0; b < w->basis.count; b++)
+            w->programme.known[a][b] += f[a] * f[b];
+}
+
+static int set_known(struct work *w, struct hm_err *err)
+{
+    const struct hm_runs *have = w->settings->have;
+    const double *seconds = have ? values_of(have, "seconds") : NULL;
+    double *x = NULL;
+    int rc = have ? eval_table(w, have, &x, err) : 0;
+
+    for (size_t k = 0; k < w->basis.count && w->fit; k++) /* the priors, by their own widths */
+        w->programme.known[k][k] = 1;
+    for (size_t i = 0; rc == 0 && have && i < have->count; i++) {
+        double f[HM_TERMS_MAX];
+        if (seconds && isnan(seconds[i]))
+            continue;
+        for (size_t k = 0; k < w->basis.count; k++)
+            f[k] = x[k * have->count + i] * w->scale[k] /
+                   (w->fit ? w->noise * predict(w, x, have->count, i) : 1);
+        add_known(w, f);
+    }
+    hm__free(x);
+    return rc;
+}
+
+/* The terms at the target, for criterion I. */
+static int set_target(struct work *w, struct hm_err *err)
+{
+    const struct hm_design_settings *s = w->settings;
+    double values[HM_QUANTITIES_MAX], x[HM_TERMS_MAX];
+    const double *columns[HM_QUANTITIES_MAX];
+
+    if (s->criterion != HM_CRITERION_I)
+        return 0;
+    for (size_t q = 0; q < w->basis.quantity_count; q++) {
+        const char *name = w->basis.quantities[q];
+        values[q] = strcmp(name, "size") == 0 ? 1 : NAN;
+        for (size_t i = 0; i < s->target_count; i++)
+            if (strcmp(s->target[i].name, name) == 0)
+                values[q] = s->target[i].value;
+        if (isnan(values[q])) {
+            hm_fail(err, HM_E_MISSING, "criterion I needs a target with %s", name);
+            hm_err_hint(err, "say where the prediction is wanted: --target n=64,size=1");
+            return HM_E_MISSING;
+        }
+        columns[q] = &values[q];
+    }
+    int rc = hm_basis_eval(&w->basis, columns, 1, x, err);
+    for (size_t k = 0; rc == 0 && k < w->basis.count; k++)
+        w->programme.target[k] = x[k] * w->scale[k];
+    return rc;
+}
+
+/* All candidates together, and what is known, must tell the terms apart. */
+static int check_solvable(struct work *w, struct hm_err *err)
+{
+    struct hm_lsq lsq;
+    const size_t terms = w->basis.count;
+    double row[HM_LSQ_SIDE], theta[HM_TERMS_MAX];
+    size_t column = 0;
+
+    for (size_t j = 0; j < w->count; j++)
+        w->shares[j] = 1;
+    if (isfinite(hm_programme_value(&w->programme, w->shares)))
+        return 0;
+    hm_lsq_init(&lsq, terms);
+    for (size_t j = 0; j < w->count; j++) {
+        memcpy(row, w->features + j * terms, terms * sizeof(*row));
+        row[terms] = 0;
+        hm_lsq_add(&lsq, row);
+    }
+    bool apart = hm_lsq_solve(&lsq, theta, &column);
+    hm_fail(err, HM_E_RANGE, "%zu candidates cannot tell the term %s from the others", w->count,
+            w->basis.texts[apart ? 0 : column]);
+    hm_err_hint(err, "add values of n or size, or leave the term out with --terms");
+    return HM_E_RANGE;
+}
+
+/* ---- whole runs ----------------------------------------------------------------------------- */
+
+struct ranked {
+    double share;
+    size_t j;
+};
+
+static int compare_ranked(const void *a, const void *b)
+{
+    const struct ranked *x = a, *y = b;
+
+    if (x->share != y->share)
+        return x->share > y->share ? -1 : 1;
+    return x->j < y->j ? -1 : x->j > y->j;
+}
+
+/*
+ * Runs with a share of more than `keep` are made; more of them, largest share first, while the
+ * terms cannot be told apart; fewer, smallest first, while they cost more than the budget.
+ */
+static size_t round_shares(struct work *w, const struct ranked *ranked, double *whole)
+{
+    double keep = w->settings->keep > 0 ? w->settings->keep : 0.3, cost = 0;
+    size_t made = 0;
+
+    for (; made < w->count; made++) {
+        if (ranked[made].share <= keep && isfinite(hm_programme_value(&w->programme, whole)))
+            break;
+        if (ranked[made].share <= 1e-6 && made > 0)
+            break;
+        whole[ranked[made].j] = 1;
+        cost += w->cost[ranked[made].j];
+    }
+    while (made > 1 && cost > w->programme.budget * (1 + 1e-9)) {
+        whole[ranked[made - 1].j] = 0;
+        if (isinf(hm_programme_value(&w->programme, whole))) {
+            whole[ranked[made - 1].j] = 1;
+            note(w, "the budget does not pay for whole runs that tell the terms apart");
+            break;
+        }
+        cost -= w->cost[ranked[--made].j];
+    }
+    return made;
+}
+
+static void fill_chosen(struct work *w, size_t j, struct hm_chosen *chosen)
+{
+    const double *size = values_of(w->candidates, "size");
+    size_t row = w->rows[j];
+
+    *chosen = (struct hm_chosen){.row = row,
+                                 .n = values_of(w->candidates, "n")[row],
+                                 .size = size ? size[row] : NAN,
+                                 .cost = w->cost[j],
+                                 .share = w->shares[j],
+                                 .after = NAN,
+                                 .time_s = w->seconds[j]};
+}
+
+/* A little of everything, so that runs can be compared before they are enough. */
+static double ridged_value(struct work *w, const double *whole)
+{
+    struct hm_programme ridged = w->programme;
+
+    for (size_t k = 0; k < w->basis.count; k++)
+        ridged.known[k][k] += 1e-6;
+    return hm_programme_value(&ridged, whole);
+}
+
+/* The whole runs in the order worth making: each time the one that then tells most. */
+static void order_made(struct work *w, const struct ranked *ranked, size_t made, double *whole)
+{
+    memset(whole, 0, w->count * sizeof(*whole));
+    for (size_t i = 0; i < made; i++) {
+        size_t best = HM_NONE;
+        double least = INFINITY;
+        for (size_t k = 0; k < made; k++) {
+            size_t j = ranked[k].j;
+            if (whole[j] > 0)
+                continue;
+            whole[j] = 1;
+            double value = ridged_value(w, whole);
+            whole[j] = 0;
+            if (best == HM_NONE || value < least) {
+                least = value;
+                best = j;
+            }
+        }
+        whole[best] = 1;
+        fill_chosen(w, best, &w->design->chosen[i]);
+        w->design->chosen[i].made = true;
+        w->design->chosen[i].after = hm_programme_value(&w->programme, whole);
+    }
+    w->design->rounded = hm_programme_value(&w->programme, whole);
+}
+
+static void sum_up(struct work *w)
+{
+    struct hm_design *d = w->design;
+    const struct hm_job *job = w->settings->job;
+    const struct hm_cluster *c = w->settings->cluster      ? w->settings->cluster
+                                 : job && job->has_cluster ? &job->cluster
+                                                           : NULL;
+
+    d->money = d->seconds = w->fit ? 0 : -1;
+    for (size_t i = 0; i < d->made_count; i++) {
+        d->spent += d->chosen[i].cost;
+        if (w->fit)
+            d->seconds += node_seconds(w, d->chosen[i].n, d->chosen[i].time_s);
+    }
+    d->money = w->fit && c && c->node.price_per_s >= 0 ? d->seconds * c->node.price_per_s : -1;
+}
+
+static int choose_runs(struct work *w, struct hm_err *err)
+{
+    struct hm_design *d = w->design;
+    struct ranked *ranked = hm__calloc(w->count, sizeof(*ranked));
+    double *whole = hm__calloc(w->count, sizeof(*whole));
+    size_t listed = 0;
+
+    if (!ranked || !whole) {
+        hm__free(ranked);
+        hm__free(whole);
+        return hm_fail_nomem(err);
+    }
+    d->before = hm_programme_value(&w->programme, whole);
+    for (size_t j = 0; j < w->count; j++)
+        ranked[j] = (struct ranked){w->shares[j], j};
+    qsort(ranked, w->count, sizeof(*ranked), compare_ranked);
+    d->made_count = round_shares(w, ranked, whole);
+    while (listed < w->count && (listed < d->made_count || ranked[listed].share > 1e-3))
+        listed++;
+    d->chosen = hm_arena_alloc(d->memory, listed, sizeof(*d->chosen));
+    if (d->chosen) {
+        order_made(w, ranked, d->made_count, whole);
+        for (size_t i = d->made_count; i < listed; i++)
+            fill_chosen(w, ranked[i].j, &d->chosen[i]);
+        d->chosen_count = listed;
+        sum_up(w);
+    }
+    hm__free(ranked);
+    hm__free(whole);
+    return d->chosen ? 0 : hm_fail_nomem(err);
+}
+
+/* ---- the whole ------------------------------------------------------------------------------ */
+
+static int check_settings(const struct hm_design_settings *s, struct hm_err *err)
+{
+    if (!(s->budget >= 0))
+        return hm_fail(err, HM_E_RANGE, "a budget of %g; it must be more than 0", s->budget);
+    if (!(s->keep >= 0 && s->keep < 1))
+        return hm_fail(err, HM_E_RANGE, "a share to keep of %g; it must be in 0..1", s->keep);
+    if (s->job && s->term_count > 0)
+        return hm_fail(err, HM_E_CONFLICT, "terms are given, and a job that brings its own");
+    return 0;
+}
+
+static int prepare(struct work *w, struct hm_err *err)
+{
+    const double *size = values_of(w->candidates, "size");
+    double *x = NULL;
+
+    w->size_min = size ? INFINITY : NAN;
+    for (size_t i = 0; size && i < w->candidates->count; i++)
+        w->size_min = fmin(w->size_min, size[i]);
+    int rc = set_basis(w, err);
+    if (rc == 0)
+        rc = allocate(w, err);
+    if (rc == 0)
+        rc = eval_table(w, w->candidates, &x, err);
+    if (rc == 0)
+        rc = keep_candidates(w, x, err);
+    hm__free(x);
+    if (rc)
+        return rc;
+    scale_features(w);
+    w->design->candidates = w->count;
+    w->programme.criterion = w->settings->criterion;
+    w->programme.terms = w->basis.count;
+    w->programme.count = w->count;
+    w->programme.features = w->features;
+    w->programme.cost = w->cost;
+    w->programme.budget = w->settings->budget > 0 ? w->settings->budget : INFINITY;
+    rc = set_known(w, err);
+    if (rc == 0)
+        rc = set_target(w, err);
+    return rc ? rc : check_solvable(w, err);
+}
+
+int hm_design_new(const struct hm_runs *candidates, const struct hm_design_settings *settings,
+                  struct hm_design **ret_design, struct hm_err *err)
+{
+    struct work w = {.candidates = candidates, .settings = settings};
+    int rc = check_settings(settings, err);
+
+    if (rc)
+        return rc;
+    struct hm_arena *arena = hm_arena_new();
+    if (arena && (w.design = hm_arena_alloc(arena, 1, sizeof(*w.design)))) {
+        w.design->memory = arena;
+        w.design->notes = hm_arena_alloc(arena, NOTES_MAX, sizeof(*w.design->notes));
+    }
+    if (!w.design || !w.design->notes) {
+        hm_arena_free(arena);
+        return hm_fail_nomem(err);
+    }
+    rc = prepare(&w, err);
+    if (rc == 0)
+        rc = hm_programme_solve(&w.programme, w.shares, &w.design->objective, &w.design->gap, err);
+    if (rc == 0)
+        rc = choose_runs(&w, err);
+    hm_fit_free(w.fit);
+    if (rc)
+        hm_arena_free(arena);
+    else
+        *ret_design = w.design;
+    return rc;
+}
+
+void hm_design_free(struct hm_design *design)
+{
+    if (design)
+        hm_arena_free(design->memory);
+}

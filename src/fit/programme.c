@@ -1,0 +1,439 @@
+/*
+ * An interior-point method: Newton steps on t * criterion + logarithmic barriers of all bounds, for
+ * t growing until the barriers no longer matter (Boyd and Vandenberghe, chapter 11).
+ *
+ * With J candidates and k terms the Hessian of the criterion has rank at most k^2, however large J
+ * is: with M = LL', u = L^-1 f, v = M^-1 f it is
+ *     A  2 (u_i.u_j)(v_i.v_j)     D  (u_i.u_j)^2     I  2 (g.v_i)(u_i.u_j)(g.v_j)
+ * which are products of k^2 (or k) numbers of each candidate. So a Newton step costs J k^4, not
+ * J^3.
+ */
+#include "programme.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "err.h"
+#include "memory.h"
+
+enum { NEWTON_MAX = 60, FREE_MAX = 128, POLISHES = 30 };
+
+static const double GROWTH = 30, BARRIER_GAP = 1e-6;
+
+struct work {
+    const struct hm_programme *p;
+    size_t rank;                              /* columns of `factors` */
+    double lower[HM_TERMS_MAX][HM_TERMS_MAX]; /* M = LL' */
+    double *u, *v;                            /* per candidate */
+    double *slope, *diagonal, *step, *next;   /* per candidate */
+    double *factors; /* factors[j * rank + r]; Hessian is factors factors' */
+    double *small;   /* rank x rank */
+    double *right;   /* rank */
+    void *memory;
+};
+
+/* M for some shares, factored; false where it has no inverse. */
+static bool factor(const struct hm_programme *p, const double *shares,
+                   double lower[HM_TERMS_MAX][HM_TERMS_MAX])
+{
+    const size_t k = p->terms;
+
+    for (size_t a = 0; a < k; a++)
+        for (size_t b = 0; b <= a; b++)
+            lower[a][b] = p->known[a][b];
+    for (size_t j = 0; j < p->count; j++) {
+        const double *f = p->features + j * k;
+        for (size_t a = 0; shares[j] > 0 && a < k; a++)
+            for (size_t b = 0; b <= a; b++)
+                lower[a][b] += shares[j] * f[a] * f[b];
+    }
+    double size[HM_TERMS_MAX];
+    for (size_t a = 0; a < k; a++)
+        size[a] = lower[a][a];
+    if (!hm_cholesky(lower, k))
+        return false;
+    for (size_t a = 0; a < k; a++) /* what is left of a column that depends on others is rounding */
+        if (lower[a][a] * lower[a][a] <= 1e-12 * size[a])
+            return false;
+    return true;
+}
+
+static double criterion(const struct hm_programme *p, double lower[HM_TERMS_MAX][HM_TERMS_MAX])
+{
+    const size_t k = p->terms;
+    double sum = 0, column[HM_TERMS_MAX];
+
+    if (p->criterion == HM_CRITERION_D) {
+        for (size_t a = 0; a < k; a++)
+            sum -= 2 * log(lower[a][a]);
+        return sum;
+    }
+    /* trace(M^-1) = |L^-1|^2, column by column; g'M^-1 g = |L^-1 g|^2 */
+    for (size_t a = 0; a < (p->criterion == HM_CRITERION_A ? k : 1); a++) {
+        memset(column, 0, sizeof(column));
+        if (p->criterion == HM_CRITERION_A)
+            column[a] = 1;
+        else
+            memcpy(column, p->target, k * sizeof(*column));
+        hm_lower_solve(lower, k, column);
+        for (size_t b = 0; b < k; b++)
+            sum += column[b] * column[b];
+    }
+    return sum;
+}
+
+double hm_programme_value(const struct hm_programme *p, const double *shares)
+{
+    double lower[HM_TERMS_MAX][HM_TERMS_MAX];
+
+    return factor(p, shares, lower) ? criterion(p, lower) : INFINITY;
+}
+
+static double dot(const double *a, const double *b, size_t count)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < count; i++)
+        sum += a[i] * b[i];
+    return sum;
+}
+
+/* Slope of the criterion and the factors of its Hessian at the shares whose M is factored. */
+static void differentiate(struct work *w)
+{
+    const struct hm_programme *p = w->p;
+    const size_t k = p->terms;
+
+    for (size_t j = 0; j < p->count; j++) {
+        double *u = w->u + j * k, *v = w->v + j * k, *row = w->factors + j * w->rank;
+        memcpy(u, p->features + j * k, k * sizeof(*u));
+        hm_lower_solve(w->lower, k, u);
+        memcpy(v, u, k * sizeof(*v));
+        hm_upper_solve(w->lower, k, v);
+        double along = dot(p->target, v, k);
+        for (size_t a = 0, r = 0; a < k; a++) {
+            if (p->criterion == HM_CRITERION_I) {
+                row[r++] = sqrt(2) * along * u[a];
+                continue;
+            }
+            for (size_t b = 0; b < k; b++)
+                row[r++] = p->criterion == HM_CRITERION_A ? sqrt(2) * u[a] * v[b] : u[a] * u[b];
+        }
+        w->slope[j] = p->criterion == HM_CRITERION_A   ? -dot(v, v, k)
+                      : p->criterion == HM_CRITERION_D ? -dot(u, u, k)
+                                                       : -along * along;
+    }
+}
+
+static double spent(const struct hm_programme *p, const double *shares)
+{
+    return dot(p->cost, shares, p->count);
+}
+
+/* t * criterion + barriers; INFINITY outside. */
+static double barrier(const struct hm_programme *p, const double *shares, double t)
+{
+    double left = p->budget - spent(p, shares), sum = 0;
+
+    if (!(left > 0))
+        return INFINITY;
+    for (size_t j = 0; j < p->count; j++) {
+        if (!(shares[j] > 0 && shares[j] < 1))
+            return INFINITY;
+        sum -= log(shares[j]) + log1p(-shares[j]);
+    }
+    return t * hm_programme_value(p, shares) + sum - (isinf(left) ? 0 : log(left));
+}
+
+/* A dense positive matrix to its lower factor, in place; false if it is not positive. */
+static bool factor_small(double *a, size_t n)
+{
+    for (size_t j = 0; j < n; j++) {
+        for (size_t i = j; i < n; i++) {
+            double sum = a[i * n + j] - dot(a + i * n, a + j * n, j);
+            if (i == j && !(sum > 0))
+                return false;
+            a[i * n + j] = i == j ? sqrt(sum) : sum / a[j * n + j];
+        }
+    }
+    return true;
+}
+
+static void solve_small(const double *a, size_t n, double *b)
+{
+    for (size_t i = 0; i < n; i++)
+        b[i] = (b[i] - dot(a + i * n, b, i)) / a[i * n + i];
+    for (size_t i = n; i-- > 0;) {
+        for (size_t k = i + 1; k < n; k++)
+            b[i] -= a[k * n + i] * b[k];
+        b[i] /= a[i * n + i];
+    }
+}
+
+/* The step -(D + FF')^-1 gradient by Woodbury's formula, the budget being the last factor. */
+static bool newton_step(struct work *w, const double *gradient)
+{
+    const size_t count = w->p->count, rank = w->rank;
+
+    memset(w->small, 0, rank * rank * sizeof(*w->small));
+    memset(w->right, 0, rank * sizeof(*w->right));
+    for (size_t j = 0; j < count; j++) {
+        const double *row = w->factors + j * rank;
+        for (size_t r = 0; r < rank; r++) {
+            double scaled = row[r] / w->diagonal[j];
+            w->right[r] += scaled * gradient[j];
+            for (size_t q = 0; q <= r; q++)
+                w->small[r * rank + q] += scaled * row[q];
+        }
+    }
+    for (size_t r = 0; r < rank; r++)
+        w->small[r * rank + r] += 1;
+    if (!factor_small(w->small, rank))
+        return false;
+    solve_small(w->small, rank, w->right);
+    for (size_t j = 0; j < count; j++)
+        w->step[j] = -(gradient[j] - dot(w->factors + j * rank, w->right, rank)) / w->diagonal[j];
+    return true;
+}
+
+/* One Newton step at t; the decrement, which tells how much there is still to gain. */
+static double improve(struct work *w, double *shares, double t)
+{
+    const struct hm_programme *p = w->p;
+    const double left = p->budget - spent(p, shares);
+    double *gradient = w->next, decrement = 0, size = 1;
+
+    if (!factor(p, shares, w->lower))
+        return 0;
+    differentiate(w);
+    for (size_t j = 0; j < p->count; j++) {
+        double l = shares[j], r = 1 - l, *row = w->factors + j * w->rank;
+        for (size_t q = 0; q + 1 < w->rank; q++)
+            row[q] *= sqrt(t);
+        row[w->rank - 1] = isinf(left) ? 0 : p->cost[j] / left;
+        gradient[j] = t * w->slope[j] - 1 / l + 1 / r + row[w->rank - 1];
+        w->diagonal[j] = 1 / (l * l) + 1 / (r * r);
+    }
+    if (!newton_step(w, gradient))
+        return 0;
+    decrement = -dot(gradient, w->step, p->count);
+    double now = barrier(p, shares, t);
+    for (int i = 0; i < 60; i++, size /= 2) {
+        for (size_t j = 0; j < p->count; j++)
+            w->next[j] = shares[j] + size * w->step[j];
+        if (barrier(p, w->next, t) <= now - 0.1 * size * decrement) {
+            memcpy(shares, w->next, p->count * sizeof(*shares));
+            return decrement;
+        }
+    }
+    return 0; /* as near as rounding lets it come */
+}
+
+/* ---- how far from the optimum --------------------------------------------------------------- */
+
+struct bargain {
+    double gain, cost;
+};
+
+static int compare_bargains(const void *a, const void *b)
+{
+    const struct bargain *x = a, *y = b;
+    double left = x->gain * y->cost, right = y->gain * x->cost;
+
+    return left > right ? -1 : left < right;
+}
+
+/* The most a step to any feasible shares could gain by the slope: a knapsack that may be cut. */
+static int certify(struct work *w, const double *shares, double *ret_gap, struct hm_err *err)
+{
+    const struct hm_programme *p = w->p;
+    struct bargain *all = hm__calloc(p->count, sizeof(*all));
+    double left = p->budget, best = 0;
+
+    if (!all)
+        return hm_fail_nomem(err);
+    for (size_t j = 0; j < p->count; j++)
+        all[j] = (struct bargain){-w->slope[j], p->cost[j]};
+    qsort(all, p->count, sizeof(*all), compare_bargains);
+    for (size_t j = 0; j < p->count && left > 0; j++) {
+        double share = all[j].cost > left ? left / all[j].cost : 1;
+        best += share * all[j].gain;
+        left -= share * all[j].cost;
+    }
+    *ret_gap = fmax(best + dot(w->slope, shares, p->count), 0);
+    hm__free(all);
+    return 0;
+}
+
+/* ---- the last digits ------------------------------------------------------------------------ */
+
+/* The shares strictly between their bounds, which alone still move. */
+struct loose {
+    size_t at[FREE_MAX], count;
+    bool tight; /* the budget is spent */
+    double hessian[FREE_MAX * FREE_MAX], step[FREE_MAX], price[FREE_MAX];
+};
+
+/* Put shares that are all but at a bound on it; false if too many are left in between. */
+static bool let_loose(const struct hm_programme *p, double *shares, struct loose *loose)
+{
+    loose->count = 0;
+    loose->tight = p->budget - spent(p, shares) < 1e-3 * p->budget;
+    for (size_t j = 0; j < p->count; j++) {
+        if (shares[j] < 1e-3)
+            shares[j] = 0;
+        else if (shares[j] > 1 - 1e-3)
+            shares[j] = 1;
+        else if (loose->count == FREE_MAX)
+            return false;
+        else
+            loose->at[loose->count++] = j;
+    }
+    return true;
+}
+
+/* Newton's step on the loose shares: H step = -slope - price * cost, cost.step = what is left. */
+static bool loose_step(struct work *w, const double *shares, struct loose *l)
+{
+    const size_t n = l->count;
+    double most = 0, left = w->p->budget - spent(w->p, shares);
+
+    for (size_t a = 0; a < n; a++) {
+        const double *row = w->factors + l->at[a] * w->rank;
+        for (size_t b = 0; b <= a; b++)
+            l->hessian[a * n + b] = dot(row, w->factors + l->at[b] * w->rank, w->rank - 1);
+        most = fmax(most, l->hessian[a * n + a]);
+        l->step[a] = -w->slope[l->at[a]];
+        l->price[a] = w->p->cost[l->at[a]];
+    }
+    for (size_t a = 0; a < n; a++) /* where shares are not unique any of them will do */
+        l->hessian[a * n + a] += 1e-13 * most;
+    if (!factor_small(l->hessian, n))
+        return false;
+    solve_small(l->hessian, n, l->step);
+    if (!l->tight)
+        return true;
+    solve_small(l->hessian, n, l->price);
+    double along = 0, size = 0;
+    for (size_t a = 0; a < n; a++) {
+        along += w->p->cost[l->at[a]] * l->step[a];
+        size += w->p->cost[l->at[a]] * l->price[a];
+    }
+    for (size_t a = 0; size > 0 && a < n; a++)
+        l->step[a] += (left - along) / size * l->price[a];
+    return true;
+}
+
+/* Newton steps on the loose shares until they stay; one that meets a bound is put there. */
+static void polish(struct work *w, double *shares, struct loose *l)
+{
+    for (int i = 0; i < POLISHES && l->count > 0; i++) {
+        double size = 1, moved = 0;
+        size_t stopped = FREE_MAX;
+        if (!factor(w->p, shares, w->lower))
+            return;
+        differentiate(w);
+        if (!loose_step(w, shares, l))
+            return;
+        for (size_t a = 0; a < l->count; a++) {
+            double now = shares[l->at[a]], step = l->step[a];
+            double most = step > 0 ? (1 - now) / step : step < 0 ? -now / step : INFINITY;
+            moved = fmax(moved, fabs(step));
+            if (most < size) {
+                size = most;
+                stopped = a;
+            }
+        }
+        for (size_t a = 0; a < l->count; a++)
+            shares[l->at[a]] = fmin(fmax(shares[l->at[a]] + size * l->step[a], 0), 1);
+        if (stopped < FREE_MAX) {
+            shares[l->at[stopped]] = l->step[stopped] > 0 ? 1 : 0;
+            l->at[stopped] = l->at[--l->count];
+        } else if (moved < 1e-13) {
+            return;
+        }
+    }
+}
+
+/* Replace the shares by polished ones if those are certified to be nearer to the optimum. */
+static int finish(struct work *w, double *shares, double *ret_gap, struct hm_err *err)
+{
+    const struct hm_programme *p = w->p;
+    struct loose *loose = hm__calloc(1, sizeof(*loose));
+    double *better = hm__calloc(p->count, sizeof(*better)), gap = INFINITY;
+    int rc = loose && better && factor(p, shares, w->lower) ? 0 : hm_fail_nomem(err);
+
+    if (rc == 0) {
+        differentiate(w);
+        rc = certify(w, shares, ret_gap, err);
+        memcpy(better, shares, p->count * sizeof(*better));
+    }
+    if (rc == 0 && let_loose(p, better, loose)) {
+        polish(w, better, loose);
+        if (spent(p, better) <= p->budget * (1 + 1e-12) && factor(p, better, w->lower)) {
+            differentiate(w);
+            rc = certify(w, better, &gap, err);
+        }
+    }
+    if (rc == 0 && gap < *ret_gap) {
+        memcpy(shares, better, p->count * sizeof(*better));
+        *ret_gap = gap;
+    }
+    hm__free(loose);
+    hm__free(better);
+    return rc;
+}
+
+static int allocate(struct work *w, const struct hm_programme *p, struct hm_err *err)
+{
+    const size_t count = p->count, k = p->terms;
+
+    w->p = p;
+    w->rank = 1 + (p->criterion == HM_CRITERION_I ? k : k * k);
+    size_t total = count * (2 * k + 4 + w->rank) + w->rank * (w->rank + 1);
+    double *at = w->memory = hm__calloc(total, sizeof(double));
+    if (!at)
+        return hm_fail_nomem(err);
+    w->u = at;
+    w->v = w->u + count * k;
+    w->slope = w->v + count * k;
+    w->diagonal = w->slope + count;
+    w->step = w->diagonal + count;
+    w->next = w->step + count;
+    w->factors = w->next + count;
+    w->small = w->factors + count * w->rank;
+    w->right = w->small + w->rank * w->rank;
+    return 0;
+}
+
+int hm_programme_solve(const struct hm_programme *p, double *shares, double *ret_value,
+                       double *ret_gap, struct hm_err *err)
+{
+    struct work w;
+    double all = 0;
+    int rc = allocate(&w, p, err);
+
+    if (rc)
+        return rc;
+    for (size_t j = 0; j < p->count; j++)
+        all += p->cost[j];
+    for (size_t j = 0; j < p->count; j++)
+        shares[j] = 0.5 * fmin(1, p->budget / fmax(all, 1e-300));
+    double value = hm_programme_value(p, shares), bounds = 2 * (double)p->count + 1;
+    double scale = fmax(fabs(value), 1), t = bounds / scale;
+    /* D has no scale of its own; the others are judged by their value at the end. */
+    for (bool last = false; !last; t *= GROWTH) {
+        for (int i = 0; i < NEWTON_MAX; i++)
+            if (improve(&w, shares, t) < 1e-6)
+                break;
+        value = hm_programme_value(p, shares);
+        scale = p->criterion == HM_CRITERION_D ? 1 : fabs(value);
+        last = bounds / t < BARRIER_GAP * scale;
+    }
+    rc = finish(&w, shares, ret_gap, err);
+    if (rc == 0)
+        *ret_value = hm_programme_value(p, shares);
+    hm__free(w.memory);
+    return rc;
+}
