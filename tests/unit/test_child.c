@@ -1,0 +1,660 @@
+/* Running commands: how they end, what they say, and that nothing outlives them. */
+#include "testing.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "child.h"
+#include "memory.h"
+
+enum { HANG_S = 30 }; /* what would have been waited for, had it not been ended */
+
+struct heard {
+    size_t lines, bytes, longest;
+    char first[64], last[64];
+    double first_s, last_s;
+};
+
+static void hear(void *context, const char *line, double seconds)
+{
+    struct heard *h = context;
+    size_t length = strlen(line);
+
+    if (h->lines++ == 0) {
+        snprintf(h->first, sizeof(h->first), "%s", line);
+        h->first_s = seconds;
+    }
+    assert_true(seconds >= h->last_s);
+    snprintf(h->last, sizeof(h->last), "%s", line);
+    h->last_s = seconds;
+    h->bytes += length;
+    h->longest = length > h->longest ? length : h->longest;
+}
+
+static struct cli_child run_words(char *const *argv, double timeout_s, struct heard *heard)
+{
+    struct cli_child child = {.argv = argv,
+                              .timeout_s = timeout_s,
+                              .line = heard ? hear : NULL,
+                              .context = heard,
+                              .end = CLI_CHILD_INTERRUPTED,
+                              .tail = "of before"};
+    struct hm_err err = {0};
+
+    if (cli_child_run(&child, &err))
+        fail_msg("%s", err.message);
+    assert_true(child.seconds < HANG_S);
+    return child;
+}
+
+static struct cli_child run_sh(const char *script, double timeout_s, struct heard *heard)
+{
+    char *copy = strdup(script);
+    char *const argv[] = {(char[]){"sh"}, (char[]){"-c"}, copy, NULL};
+
+    assert_non_null(copy);
+    struct cli_child child = run_words(argv, timeout_s, heard);
+    free(copy);
+    child.argv = NULL;
+    return child;
+}
+
+static void pause_s(double seconds)
+{
+    struct timespec t = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
+    nanosleep(&t, NULL);
+}
+
+/* ---- a file where a command says which processes it started ---------------------------------- */
+
+static char pid_file[64];
+
+static int make_pid_file(void **state)
+{
+    (void)state;
+    snprintf(pid_file, sizeof(pid_file), "/tmp/howmany-child-XXXXXX");
+    int fd = mkstemp(pid_file);
+    if (fd < 0)
+        return -1;
+    close(fd);
+    return setenv("PID_FILE", pid_file, 1);
+}
+
+static int remove_pid_file(void **state)
+{
+    (void)state;
+    return unlink(pid_file);
+}
+
+/* A zombie counts as gone: who reaps it, if not its parent, is up to the machine. */
+static bool is_gone(long pid)
+{
+    char path[64], line[256] = "";
+
+    snprintf(path, sizeof(path), "/proc/%ld/stat", pid);
+    FILE *file = fopen(path, "r");
+    if (!file)
+        return kill((pid_t)pid, 0) != 0;
+    bool read = fgets(line, sizeof(line), file);
+    fclose(file);
+    const char *state = strrchr(line, ')');
+    return !read || !state || state[2] == 'Z' || state[2] == 'X';
+}
+
+/* Every process that was named is gone, or will be in a moment: SIGKILL is not waited for. */
+static void assert_all_gone(size_t wanted)
+{
+    char line[32];
+    size_t count = 0;
+    FILE *file = fopen(pid_file, "r");
+
+    assert_non_null(file);
+    while (fgets(line, sizeof(line), file)) {
+        long pid = strtol(line, NULL, 10);
+        assert_true(pid > 1);
+        for (int i = 0; i < 500 && !is_gone(pid); i++)
+            pause_s(0.01);
+        assert_true(is_gone(pid));
+        count++;
+    }
+    fclose(file);
+    assert_int_equal(count, wanted);
+}
+
+/* ---- ends ----------------------------------------------------------------------------------- */
+
+static void exit_codes(void **state)
+{
+    (void)state;
+    for (int code = 0; code < 256; code += 51) {
+        char script[32];
+        snprintf(script, sizeof(script), "exit %d", code);
+        struct cli_child child = run_sh(script, 0, NULL);
+        assert_int_equal(child.end, CLI_CHILD_EXITED);
+        assert_int_equal(child.code, code);
+        assert_true(child.seconds > 0);
+        assert_string_equal(child.tail, "");
+    }
+    assert_int_equal(run_sh("exit 127", 0, NULL).end, CLI_CHILD_EXITED);
+}
+
+static void signals_are_told_from_codes(void **state)
+{
+    struct cli_child child = run_sh("kill -9 $$", 0, NULL);
+
+    (void)state;
+    assert_int_equal(child.end, CLI_CHILD_SIGNALLED);
+    assert_int_equal(child.code, SIGKILL);
+    child = run_sh("kill -USR1 $$", 0, NULL);
+    assert_int_equal(child.end, CLI_CHILD_SIGNALLED);
+    assert_int_equal(child.code, SIGUSR1);
+}
+
+static void what_cannot_run_is_not_started(void **state)
+{
+    char *const missing[] = {(char[]){"no-such-program-here"}, NULL};
+    char *const folder[] = {(char[]){"/"}, NULL};
+    char *const empty[] = {(char[]){""}, NULL};
+    struct heard heard = {0};
+    struct cli_child child = run_words(missing, 5, &heard);
+
+    (void)state;
+    assert_int_equal(child.end, CLI_CHILD_NOT_STARTED);
+    assert_int_equal(child.code, ENOENT);
+    assert_int_equal(heard.lines, 0);
+    assert_string_equal(child.tail, "");
+    child = run_words(folder, 0, NULL);
+    assert_int_equal(child.end, CLI_CHILD_NOT_STARTED);
+    assert_int_equal(child.code, EACCES);
+    child = run_words(empty, 0, NULL);
+    assert_int_equal(child.end, CLI_CHILD_NOT_STARTED);
+    assert_int_equal(child.code, ENOENT);
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* nothing is left to be waited for */
+}
+
+static void time_and_memory_are_counted(void **state)
+{
+    struct cli_child child = run_sh("i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done", 0, NULL);
+
+    (void)state;
+    assert_true(child.cpu_s > 0);
+    assert_true(child.cpu_s <= child.seconds + 0.1); /* it has one thread; clocks are coarse */
+    assert_true(child.peak_bytes > 100e3);
+    child = run_sh("sleep 0.2", 0, NULL);
+    assert_true(child.seconds >= 0.2);
+}
+
+/* ---- what it says ---------------------------------------------------------------------------- */
+
+static void lines_come_one_by_one(void **state)
+{
+    struct heard heard = {0};
+
+    (void)state;
+    run_sh("printf 'a\\n\\nb\\r\\nc'", 0, &heard);
+    assert_int_equal(heard.lines, 4);
+    assert_int_equal(heard.bytes, 3);
+    assert_string_equal(heard.first, "a");
+    assert_string_equal(heard.last, "c"); /* without an end of line */
+    heard = (struct heard){0};
+    run_sh("printf 'a\\nb\\n'", 0, &heard);
+    assert_int_equal(heard.lines, 2); /* no empty line after the last */
+    heard = (struct heard){0};
+    run_sh(":", 0, &heard);
+    assert_int_equal(heard.lines, 0);
+    heard = (struct heard){0};
+    run_sh("printf 'x\\0y\\n'", 0, &heard);
+    assert_string_equal(heard.first, "x?y");
+}
+
+static void lines_come_with_their_time(void **state)
+{
+    struct heard heard = {0};
+    struct cli_child child = run_sh("echo a; sleep 0.3; echo b", 0, &heard);
+
+    (void)state;
+    assert_int_equal(heard.lines, 2);
+    assert_true(heard.first_s > 0);
+    assert_true(heard.last_s >= 0.3);
+    assert_true(heard.last_s - heard.first_s > 0.1);
+    assert_true(heard.last_s <= child.seconds + 1);
+}
+
+static void long_lines_are_cut(void **state)
+{
+    struct heard heard = {0};
+
+    (void)state;
+    run_sh("head -c 300000 /dev/zero | tr '\\0' x; echo; echo short", 0, &heard);
+    assert_int_equal(heard.lines, 2);
+    assert_int_equal(heard.longest, CLI_CHILD_LINE);
+    assert_string_equal(heard.last, "short");
+    heard = (struct heard){0};
+    run_sh("head -c 65536 /dev/zero", 0, &heard); /* NULs, just as long, without an end */
+    assert_int_equal(heard.lines, 1);
+    assert_int_equal(heard.longest, CLI_CHILD_LINE);
+}
+
+static void much_output_on_both_pipes(void **state)
+{
+    struct heard heard = {0};
+    struct cli_child child =
+        run_sh("yes 123456789 | head -c 10000000 & yes error | head -c 10000000 >&2; wait; exit 3",
+               0, &heard);
+
+    (void)state;
+    assert_int_equal(child.end, CLI_CHILD_EXITED);
+    assert_int_equal(child.code, 3);
+    assert_int_equal(heard.lines, 1000000);
+    assert_int_equal(heard.bytes, 9000000);
+    assert_int_equal(strlen(child.tail), CLI_CHILD_TAIL - 1);
+    /* Nobody listens: it is read all the same. */
+    assert_int_equal(run_sh("yes | head -c 10000000", 0, NULL).code, 0);
+}
+
+static void the_last_of_standard_error_is_kept(void **state)
+{
+    struct cli_child child = run_sh("echo one >&2; sleep 0.05; printf 'two\\0x' >&2", 0, NULL);
+
+    (void)state;
+    assert_string_equal(child.tail, "one\ntwo?x");
+    child = run_sh("for i in $(seq 2000); do echo $i >&2; done", 0, NULL);
+    assert_int_equal(strlen(child.tail), CLI_CHILD_TAIL - 1);
+    assert_string_equal(child.tail + CLI_CHILD_TAIL - 1 - 10, "1999\n2000\n");
+}
+
+/* Run a script with our standard error in a pipe; what came, into said. */
+static void run_shown(const char *script, bool show, char *said, size_t room)
+{
+    char *copy = strdup(script);
+    char *const argv[] = {(char[]){"sh"}, (char[]){"-c"}, copy, NULL};
+    struct cli_child child = {.argv = argv, .show = show};
+    int ends[2], kept = dup(STDERR_FILENO);
+
+    assert_int_equal(pipe(ends), 0);
+    dup2(ends[1], STDERR_FILENO);
+    close(ends[1]);
+    int rc = cli_child_run(&child, NULL);
+    dup2(kept, STDERR_FILENO);
+    close(kept);
+    ssize_t got = read(ends[0], said, room - 1);
+    close(ends[0]);
+    free(copy);
+    assert_int_equal(rc, 0);
+    said[got > 0 ? got : 0] = '\0';
+}
+
+static void output_is_shown_if_asked_for(void **state)
+{
+    char said[64];
+
+    (void)state;
+    run_shown("echo out; sleep 0.1; echo error >&2", true, said, sizeof(said));
+    assert_string_equal(said, "out\nerror\n");
+    run_shown("echo out; echo error >&2", false, said, sizeof(said));
+    assert_string_equal(said, "");
+}
+
+/* ---- what it is given ------------------------------------------------------------------------ */
+
+static void standard_input_is_empty(void **state)
+{
+    struct heard heard = {0};
+    struct cli_child child = run_sh("cat; readlink /proc/self/fd/0", 0, &heard);
+
+    (void)state;
+    assert_int_equal(child.end, CLI_CHILD_EXITED);
+    assert_string_equal(heard.last, "/dev/null");
+}
+
+/* How many files are open that any command gets, beside the three streams: whoever runs the tests
+ * may have left some. */
+static size_t inherited(void)
+{
+    size_t count = 0;
+
+    for (int fd = STDERR_FILENO + 1; fd < 1024; fd++) {
+        int flags = fcntl(fd, F_GETFD);
+        count += flags >= 0 && !(flags & FD_CLOEXEC);
+    }
+    return count;
+}
+
+static void nothing_else_is_open(void **state)
+{
+    struct heard heard = {0};
+    char *const argv[] = {(char[]){"ls"}, (char[]){"/proc/self/fd"}, NULL};
+
+    (void)state;
+    run_words(argv, 0, &heard);
+    assert_int_equal(heard.lines, 4 + inherited()); /* the streams, and the folder itself */
+}
+
+static void it_leads_its_own_group(void **state)
+{
+    struct heard heard = {0};
+    char own[32];
+
+    (void)state;
+    run_sh("echo $$; cut -d' ' -f5 /proc/$$/stat", 0, &heard);
+    assert_string_equal(heard.first, heard.last);
+    heard = (struct heard){0};
+    run_sh("echo $$; cut -d' ' -f6 /proc/$$/stat", 0, &heard); /* and its own session */
+    assert_string_equal(heard.first, heard.last);
+    snprintf(own, sizeof(own), "%ld", (long)getpgrp());
+    assert_string_not_equal(heard.first, own);
+}
+
+static void signals_are_as_by_default(void **state)
+{
+    struct heard heard = {0};
+    sigset_t set, before;
+
+    (void)state;
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR1);
+    sigprocmask(SIG_BLOCK, &set, &before);
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGUSR2, SIG_IGN);
+    run_sh("grep -E '^Sig(Blk|Ign):' /proc/self/status", 0, &heard);
+    signal(SIGPIPE, SIG_DFL);
+    signal(SIGUSR2, SIG_DFL);
+    assert_string_equal(heard.first, "SigBlk:\t0000000000000000");
+    assert_string_equal(heard.last, "SigIgn:\t0000000000000000");
+    sigprocmask(SIG_SETMASK, &before, &set); /* and ours are as they were */
+    assert_true(sigismember(&set, SIGUSR1));
+    assert_false(sigismember(&set, SIGINT));
+    assert_false(sigismember(&set, SIGCHLD));
+}
+
+/* Without standard streams, our pipes get the numbers 0, 1 and 2 at first. */
+static void works_without_our_own_streams(void **state)
+{
+    int status = 0;
+    pid_t pid = fork();
+
+    (void)state;
+    if (pid == 0) {
+        struct heard heard = {0};
+        char *const argv[] = {(char[]){"sh"}, (char[]){"-c"}, (char[]){"cat; echo a; echo b >&2"},
+                              NULL};
+        struct cli_child child = {.argv = argv, .line = hear, .context = &heard};
+        close(0);
+        close(1);
+        close(2);
+        int rc = cli_child_run(&child, NULL);
+        _exit(rc == 0 && strcmp(heard.first, "a") == 0 && strcmp(child.tail, "b\n") == 0 ? 0 : 1);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+}
+
+/* ---- time ------------------------------------------------------------------------------------ */
+
+static void a_timeout_ends_it_and_its_children(void **state)
+{
+    struct heard heard = {0};
+    struct cli_child child = run_sh("sleep 300 & echo $! >>$PID_FILE; echo $$ >>$PID_FILE;"
+                                    "(sleep 300 & echo $! >>$PID_FILE; wait) & echo begun; wait",
+                                    1, &heard);
+
+    (void)state;
+    assert_int_equal(child.end, CLI_CHILD_TIMED_OUT);
+    assert_int_equal(child.code, SIGTERM);
+    assert_string_equal(heard.first, "begun");
+    assert_all_gone(3);
+}
+
+static void a_timeout_leaves_time_to_tidy_up(void **state)
+{
+    struct heard heard = {0};
+    struct cli_child child =
+        run_sh("trap 'echo tidy; exit 5' TERM; while :; do sleep 0.05; done", 0.5, &heard);
+
+    (void)state;
+    assert_int_equal(child.end, CLI_CHILD_TIMED_OUT);
+    assert_int_equal(child.code, 5);
+    assert_string_equal(heard.last, "tidy");
+}
+
+static void one_that_ignores_the_request_is_killed(void **state)
+{
+    struct cli_child child =
+        run_sh("trap '' TERM; sleep 300 & echo $! >>$PID_FILE; echo $$ >>$PID_FILE; wait; wait",
+               0.3, NULL);
+
+    (void)state;
+    assert_int_equal(child.end, CLI_CHILD_TIMED_OUT);
+    assert_int_equal(child.code, SIGKILL);
+    assert_true(child.seconds >= 2);
+    assert_all_gone(2);
+}
+
+static void one_that_says_nothing_more_is_waited_for(void **state)
+{
+    struct cli_child child = run_sh("exec >&- 2>&-; sleep 0.3; exit 4", 10, NULL);
+
+    (void)state;
+    assert_int_equal(child.end, CLI_CHILD_EXITED);
+    assert_int_equal(child.code, 4);
+    assert_true(child.seconds >= 0.3);
+}
+
+static void what_it_leaves_behind_is_ended(void **state)
+{
+    struct heard heard = {0};
+    struct cli_child child =
+        run_sh("sleep 300 & echo $! >>$PID_FILE; printf done; exit 2", 0, &heard);
+
+    (void)state;
+    assert_int_equal(child.end, CLI_CHILD_EXITED); /* though a pipe was still held */
+    assert_int_equal(child.code, 2);
+    assert_string_equal(heard.first, "done");
+    assert_all_gone(1);
+}
+
+static void quiet_ones_left_behind_are_ended(void **state)
+{
+    struct cli_child child = run_sh("sleep 300 >&- 2>&- & echo $! >>$PID_FILE", 0, NULL);
+
+    (void)state;
+    assert_int_equal(child.end, CLI_CHILD_EXITED);
+    assert_all_gone(1);
+}
+
+/* A process that leaves the group cannot be ended, but neither can it hold us up. */
+static void one_that_got_away_does_not_hold_us(void **state)
+{
+    struct cli_child child = run_sh("setsid sleep 3 & yes | head -c 100000", 0, NULL);
+
+    (void)state;
+    assert_int_equal(child.end, CLI_CHILD_EXITED);
+}
+
+/* ---- interruption ---------------------------------------------------------------------------- */
+
+static pid_t signal_us_after(double seconds, int signal_number)
+{
+    pid_t us = getpid(), helper = fork();
+
+    if (helper == 0) {
+        pause_s(seconds);
+        kill(us, signal_number);
+        _exit(0);
+    }
+    assert_true(helper > 0);
+    return helper;
+}
+
+static void assert_interrupted(const char *script, double after_s, int signal_number)
+{
+    cli_interrupt_begin();
+    assert_false(cli_interrupted());
+    pid_t helper = signal_us_after(after_s, signal_number);
+    struct cli_child child = run_sh(script, 0, NULL);
+    assert_int_equal(child.end, CLI_CHILD_INTERRUPTED);
+    assert_true(cli_interrupted());
+    assert_int_equal(waitpid(helper, NULL, 0), helper);
+    cli_interrupt_end();
+}
+
+static void an_interruption_ends_it(void **state)
+{
+    (void)state;
+    assert_interrupted("sleep 300 & echo $! >>$PID_FILE; wait", 0.5, SIGINT);
+    assert_all_gone(1);
+    assert_interrupted("sleep 300", 0.2, SIGTERM);
+    assert_interrupted("exec >&- 2>&-; sleep 300", 0.2, SIGINT);
+    assert_interrupted("trap '' TERM INT; sleep 300; sleep 300", 0.2, SIGINT);
+}
+
+static void hear_slowly(void *context, const char *line, double seconds)
+{
+    (void)line;
+    (void)seconds;
+    ++*(size_t *)context;
+    pause_s(0.005);
+}
+
+/* It writes faster than we listen: the pipe is ready at all times. */
+static void an_interruption_ends_one_that_never_pauses(void **state)
+{
+    char *const argv[] = {(char[]){"sh"}, (char[]){"-c"},
+                          (char[]){"exec yes $(head -c 30000 /dev/zero | tr '\\0' x)"}, NULL};
+    size_t lines = 0;
+    struct cli_child child = {.argv = argv, .line = hear_slowly, .context = &lines};
+
+    (void)state;
+    cli_interrupt_begin();
+    pid_t helper = signal_us_after(0.5, SIGINT);
+    assert_int_equal(cli_child_run(&child, NULL), 0);
+    assert_int_equal(waitpid(helper, NULL, 0), helper);
+    cli_interrupt_end();
+    assert_int_equal(child.end, CLI_CHILD_INTERRUPTED);
+    assert_true(lines > 0);
+    assert_true(child.seconds < HANG_S);
+}
+
+static void an_interruption_may_come_at_any_moment(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 40; i++)
+        assert_interrupted("sleep 300", 1e-4 * i, SIGINT);
+}
+
+static void after_an_interruption_nothing_starts(void **state)
+{
+    (void)state;
+    cli_interrupt_begin();
+    raise(SIGINT);
+    assert_true(cli_interrupted());
+    struct cli_child child = run_sh("echo x >>$PID_FILE", 0, NULL);
+    assert_int_equal(child.end, CLI_CHILD_INTERRUPTED);
+    assert_all_gone(0);
+    cli_interrupt_end();
+    assert_false(cli_interrupted());
+    assert_int_equal(run_sh("exit 6", 0, NULL).code, 6);
+}
+
+static void own_signals_are_as_before(void **state)
+{
+    struct sigaction now;
+
+    (void)state;
+    signal(SIGTERM, SIG_IGN);
+    cli_interrupt_begin();
+    cli_interrupt_begin(); /* once is as good as twice */
+    raise(SIGTERM);        /* ignored before, ignored now */
+    assert_false(cli_interrupted());
+    cli_interrupt_end();
+    cli_interrupt_end();
+    sigaction(SIGTERM, NULL, &now);
+    assert_true(now.sa_handler == SIG_IGN);
+    signal(SIGTERM, SIG_DFL);
+    sigaction(SIGINT, NULL, &now);
+    assert_true(now.sa_handler == SIG_DFL);
+    run_sh(":", 0, NULL);
+    sigaction(SIGCHLD, NULL, &now);
+    assert_true(now.sa_handler == SIG_DFL);
+}
+
+/* ---- our own troubles ------------------------------------------------------------------------ */
+
+/* With room for `more` open files, run a command; whether it was refused for that. */
+static bool refused_with_room(rlim_t more)
+{
+    char *const argv[] = {(char[]){"true"}, NULL};
+    struct cli_child child = {.argv = argv};
+    struct hm_err err = {0};
+    struct rlimit before, few;
+    int next = dup(STDERR_FILENO); /* the lowest number that is free */
+
+    close(next);
+    getrlimit(RLIMIT_NOFILE, &before);
+    few = before;
+    few.rlim_cur = (rlim_t)next + more;
+    setrlimit(RLIMIT_NOFILE, &few);
+    int rc = cli_child_run(&child, &err);
+    setrlimit(RLIMIT_NOFILE, &before);
+    if (rc == 0)
+        return false;
+    assert_int_equal(rc, HM_E_IO);
+    assert_non_null(strstr(err.message, "cannot make a pipe"));
+    return true;
+}
+
+static void troubles_of_our_own_are_errors(void **state)
+{
+    struct cli_child child = {.end = CLI_CHILD_EXITED};
+    struct hm_err err = {0};
+
+    (void)state;
+    hm__alloc_fail_after(0);
+    assert_int_equal(cli_child_run(&child, &err), HM_E_NOMEM);
+    hm__alloc_fail_after(-1);
+    assert_int_equal(child.end, CLI_CHILD_NOT_STARTED);
+    for (rlim_t more = 0; more < 6; more++)
+        assert_true(refused_with_room(more));
+    assert_false(refused_with_room(10)); /* and none of them kept a pipe open */
+}
+
+int main(void)
+{
+#define WITH_PIDS(test) cmocka_unit_test_setup_teardown(test, make_pid_file, remove_pid_file)
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(exit_codes),
+        cmocka_unit_test(signals_are_told_from_codes),
+        cmocka_unit_test(what_cannot_run_is_not_started),
+        cmocka_unit_test(time_and_memory_are_counted),
+        cmocka_unit_test(lines_come_one_by_one),
+        cmocka_unit_test(lines_come_with_their_time),
+        cmocka_unit_test(long_lines_are_cut),
+        cmocka_unit_test(much_output_on_both_pipes),
+        cmocka_unit_test(the_last_of_standard_error_is_kept),
+        cmocka_unit_test(output_is_shown_if_asked_for),
+        cmocka_unit_test(standard_input_is_empty),
+        cmocka_unit_test(nothing_else_is_open),
+        cmocka_unit_test(it_leads_its_own_group),
+        cmocka_unit_test(signals_are_as_by_default),
+        cmocka_unit_test(works_without_our_own_streams),
+        WITH_PIDS(a_timeout_ends_it_and_its_children),
+        cmocka_unit_test(a_timeout_leaves_time_to_tidy_up),
+        WITH_PIDS(one_that_ignores_the_request_is_killed),
+        cmocka_unit_test(one_that_says_nothing_more_is_waited_for),
+        WITH_PIDS(what_it_leaves_behind_is_ended),
+        WITH_PIDS(quiet_ones_left_behind_are_ended),
+        cmocka_unit_test(one_that_got_away_does_not_hold_us),
+        WITH_PIDS(an_interruption_ends_it),
+        cmocka_unit_test(an_interruption_ends_one_that_never_pauses),
+        cmocka_unit_test(an_interruption_may_come_at_any_moment),
+        WITH_PIDS(after_an_interruption_nothing_starts),
+        cmocka_unit_test(own_signals_are_as_before),
+        cmocka_unit_test(troubles_of_our_own_are_errors),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
