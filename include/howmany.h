@@ -511,6 +511,8 @@ enum hm_goal {
     HM_GOAL_BALANCE, /* alpha * seconds + beta * money */
 };
 
+struct hm_fit; /* what runs have taught, see howmany_fit.h */
+
 /* What is asked; 0 means "not asked" unless said otherwise. */
 struct hm_question {
     enum hm_goal goal;
@@ -523,11 +525,12 @@ struct hm_question {
     double faster;     /* "how many to be x times faster than at the reference"; 0 not asked */
     double work;       /* "how many to do x times the work in the same time"; 0 not asked */
     bool weak;         /* weak scaling whatever the job says */
+    const struct hm_fit *fit; /* take the times from it (howmany_fit.h); NULL: from the model */
 };
 
 #define HM_QUESTION_INIT                                                                           \
     {                                                                                              \
-        HM_GOAL_AUTO, -1, -1, 0, -1, 0, 0, 0, 0, false                                             \
+        HM_GOAL_AUTO, -1, -1, 0, -1, 0, 0, 0, 0, false, NULL                                       \
     }
 
 HM_API int hm_question_check(const struct hm_question *question, struct hm_err *err);
@@ -538,6 +541,7 @@ HM_API int hm_question_check(const struct hm_question *question, struct hm_err *
 struct hm_point {
     double n, nodes;
     double time_s;        /* one iteration */
+    double low_s, high_s; /* interval of its mean, from a fit; negative unknown */
     double compute_s;     /* of it, computing */
     double communicate_s; /* communicating; time_s is less than the sum where they overlap */
     double latency_s;     /* of communicate_s, waiting for messages to arrive; negative unknown */
@@ -594,8 +598,8 @@ enum hm_status {
 struct hm_answer {
     enum hm_status status;
     const char *job, *machine, *fabric; /* names; NULL if there is none */
-    const char *provenance;             /* which of the ways it comes from: "model" */
-    enum hm_goal goal;                  /* as decided, never HM_GOAL_AUTO */
+    const char *provenance; /* which of the ways it comes from: "model", "fit", "model and runs" */
+    enum hm_goal goal;      /* as decided, never HM_GOAL_AUTO */
     enum hm_scaling scaling;
     bool whole_job; /* total_s and cost are of the whole job; else of one iteration, or, with weak
                        scaling, of the samples of one iteration at the reference */
@@ -615,7 +619,11 @@ struct hm_answer {
     const char *missed;  /* what is not met: "deadline", "budget", "memory", "speedup", … */
     struct hm_point *work_points;    /* the curve with the work multiplied; NULL if not asked */
     double plateau_from, plateau_to; /* n within 5 % of the best time around it */
-    size_t *pareto;                  /* indices, fastest first */
+    double level;                    /* of intervals, with a fit; else 0 */
+    double sure;          /* probability that no other n is better, with a fit; else negative */
+    double sure_near;     /* that it is within 5 % of the best */
+    double n_low, n_high; /* the best n lies between, with the probability of the level */
+    size_t *pareto;       /* indices, fastest first */
     size_t pareto_count;
     enum hm_limit limit;
     double limit_share; /* of the iteration at best n */

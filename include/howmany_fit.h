@@ -187,6 +187,14 @@ HM_API int hm_fit_predict(const struct hm_fit *fit, const struct hm_at *at, size
                           const double *n, size_t count, struct hm_prediction *ret_predictions,
                           struct hm_err *err);
 
+/*
+ * A fit and its predictions as text, JSON, CSV or a gnuplot script, freed with hm_text_free.
+ * style->table adds what the fit makes of each run. runs are drawn in plots; may be NULL.
+ */
+HM_API int hm_fit_render(const struct hm_fit *fit, const struct hm_prediction *predictions,
+                         size_t count, enum hm_format format, const struct hm_style *style,
+                         char **ret_text, struct hm_err *err);
+
 /* ---- designs: which runs are worth making --------------------------------------------------- */
 
 enum hm_criterion {
@@ -242,6 +250,9 @@ HM_API int hm_design_new(const struct hm_runs *candidates,
                          const struct hm_design_settings *settings, struct hm_design **ret_design,
                          struct hm_err *err);
 HM_API void hm_design_free(struct hm_design *design);
+/* As text or JSON; with style->table also the order of the runs and the shares of the others. */
+HM_API int hm_design_render(const struct hm_design *design, enum hm_format format,
+                            const struct hm_style *style, char **ret_text, struct hm_err *err);
 
 #ifdef __cplusplus
 }

@@ -33,8 +33,8 @@ struct cli_command {
     void (*end)(void *state);
 };
 
-extern const struct cli_command cli_plan, cli_graph, cli_catalog, cli_validate, cli_completion,
-    cli_man;
+extern const struct cli_command cli_plan, cli_fit, cli_design, cli_graph, cli_catalog, cli_validate,
+    cli_completion, cli_man;
 extern const struct cli_command *const cli_commands[]; /* NULL at the end */
 
 /* Parse the words after the command's name and run it; the exit code. */
@@ -82,6 +82,8 @@ struct cli_range {
 };
 
 int cli_range_parse(struct cli_range *range, const char *text);
+/* As above, but "0.1..1:10" is ten values evenly from 0.1 to 1. */
+int cli_range_parse_evenly(struct cli_range *range, const char *text);
 void cli_range_release(struct cli_range *range);
 
 /* The built-in catalog and the person's own files; NULL with a message on failure. */

@@ -3,24 +3,29 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "asked_job.h"
+#include "asked_runs.h"
 #include "cli.h"
 #include "format.h"
 #include "readers.h"
 #include "render.h"
 #include "text.h"
 
-enum { LIST_MAX = 64 };
-
 struct plan_state {
-    const char *job;
-    const char *on[LIST_MAX], *sets[LIST_MAX];
-    size_t on_count, set_count, scheme_count;
-    enum hm_scheme schemes[LIST_MAX];
-    const char *network, *plot;
+    struct cli_job job;
+    enum hm_scheme schemes[CLI_LIST_MAX];
+    size_t scheme_count;
+    const char *plot;
     bool json, csv, table, layers, no_chart;
     struct hm_question question;
-    char *pieces[2 * LIST_MAX];
-    size_t piece_count;
+    const char *runs_file, *where[CLI_LIST_MAX];
+    size_t where_count;
+    struct cli_terms terms;
+    bool fit_alone; /* --terms was given: the sheet has no say */
+    struct hm_fit_settings settings;
+    struct hm_runs *runs;
+    struct hm_fit *fit;
+    struct hm_answer *answer;
 };
 
 enum option {
@@ -28,6 +33,10 @@ enum option {
     NETWORK,
     SCHEME,
     SET,
+    RUNS,
+    WHERE,
+    TERMS,
+    LEVEL,
     GOAL,
     ALPHA,
     BETA,
@@ -54,6 +63,14 @@ static const struct cli_option options[] = {
                 "how to reduce gradients; several are ranked, 'all' ranks them all", "@scheme"},
     [SET] = {"set", 0, "KEY=VALUE",
              "change a key of the job, such as batch=256 or cluster.price='$1/h'", NULL},
+    [RUNS] = {"runs", 0, "RUNS",
+              "take the times from runs: those of the job's sheet corrected by them, or, without "
+              "a job or with --terms, those of a fit alone; see howmany-fit(1)",
+              "@file"},
+    [WHERE] = {"where", 'w', "COLUMN=VALUE", "with --runs: only those that have this value", NULL},
+    [TERMS] = {"terms", 0, "LIST", "with --runs: terms of the fit, such as 1,size/n,ln(n); or auto",
+               "auto"},
+    [LEVEL] = {"level", 0, "P", "with --runs: of intervals (default 90%)", NULL},
     [GOAL] = {"goal", 'g', "GOAL",
               "what counts: time, cost, or balance (alpha * seconds + beta * money)",
               "time cost balance"},
@@ -92,8 +109,12 @@ static void *begin(void)
 static void end(void *state)
 {
     struct plan_state *s = state;
-    for (size_t i = 0; i < s->piece_count; i++)
-        free(s->pieces[i]);
+
+    hm_answer_free(s->answer);
+    hm_fit_free(s->fit);
+    hm_runs_free(s->runs);
+    cli_terms_release(&s->terms);
+    cli_job_release(&s->job);
     free(s);
 }
 
@@ -135,48 +156,19 @@ static int read_goal(const char *text, enum hm_goal *goal)
     return cli_complain("--goal: '%s' is not time, cost or balance", text);
 }
 
-/* Cut "a,b,c" into pieces and hand each on. */
-static int each_piece(struct plan_state *s, const char *list,
-                      int (*take)(struct plan_state *s, const char *piece))
-{
-    int rc = 0;
-
-    while (rc == 0) {
-        size_t length = strcspn(list, ",");
-        if (s->piece_count == 2 * LIST_MAX)
-            return cli_complain("more than %d names", LIST_MAX);
-        char *piece = strndup(list, length);
-        if (!piece)
-            return cli_complain("out of memory");
-        s->pieces[s->piece_count++] = piece;
-        rc = *piece ? take(s, piece) : cli_complain("an empty name in '%s'", list);
-        if (list[length] == '\0')
-            break;
-        list += length + 1;
-    }
-    return rc;
-}
-
-static int take_machine(struct plan_state *s, const char *piece)
-{
-    if (s->on_count == LIST_MAX)
-        return cli_complain("--on: more than %d machines", LIST_MAX);
-    s->on[s->on_count++] = piece;
-    return 0;
-}
-
 static const char *scheme_name(const void *unused, size_t i)
 {
     (void)unused;
     return i <= HM_SCHEME_BEST ? hm_scheme_name((enum hm_scheme)i) : NULL;
 }
 
-static int take_scheme(struct plan_state *s, const char *piece)
+static int take_scheme(void *state, const char *piece)
 {
+    struct plan_state *s = state;
     int scheme = hm_scheme_find(piece);
 
     if (strcmp(piece, "all") == 0) {
-        for (int i = 0; i < HM_SCHEME_COUNT && s->scheme_count < LIST_MAX; i++)
+        for (int i = 0; i < HM_SCHEME_COUNT && s->scheme_count < CLI_LIST_MAX; i++)
             if (hm_scheme_is_allreduce((enum hm_scheme)i))
                 s->schemes[s->scheme_count++] = (enum hm_scheme)i;
         return 0;
@@ -190,8 +182,8 @@ static int take_scheme(struct plan_state *s, const char *piece)
         return cli_complain("--scheme: %s is not an all-reduce; it can be a step of the job's "
                             "communicate",
                             piece);
-    if (s->scheme_count == LIST_MAX)
-        return cli_complain("--scheme: more than %d", LIST_MAX);
+    if (s->scheme_count == CLI_LIST_MAX)
+        return cli_complain("--scheme: more than %d", CLI_LIST_MAX);
     s->schemes[s->scheme_count++] = (enum hm_scheme)scheme;
     return 0;
 }
@@ -218,10 +210,7 @@ static int accept_output(struct plan_state *s, int option, const char *value)
         s->csv = true;
         break;
     case SET:
-        if (s->set_count == LIST_MAX)
-            return cli_complain("--set: more than %d", LIST_MAX);
-        s->sets[s->set_count++] = value;
-        break;
+        return cli_job_set(&s->job, value);
     default:
         break;
     }
@@ -232,6 +221,25 @@ static int accept_output(struct plan_state *s, int option, const char *value)
     return 0;
 }
 
+static int accept_runs(struct plan_state *s, int option, const char *value)
+{
+    switch ((enum option)option) {
+    case RUNS:
+        s->runs_file = value;
+        return 0;
+    case WHERE:
+        if (s->where_count == CLI_LIST_MAX)
+            return cli_complain("--where: more than %d", CLI_LIST_MAX);
+        s->where[s->where_count++] = value;
+        return 0;
+    case TERMS:
+        s->fit_alone = true;
+        return cli_terms_parse(&s->terms, value);
+    default:
+        return cli_level(value, &s->settings.level);
+    }
+}
+
 static int accept(void *state, int option, const char *value)
 {
     struct plan_state *s = state;
@@ -239,17 +247,22 @@ static int accept(void *state, int option, const char *value)
 
     switch (option) {
     case -1:
-        if (s->job)
-            return cli_complain("plan: one job at a time ('%s' and '%s')", s->job, value);
-        s->job = value;
+        if (s->job.path)
+            return cli_complain("plan: one job at a time ('%s' and '%s')", s->job.path, value);
+        s->job.path = value;
         return 0;
     case ON:
-        return each_piece(s, value, take_machine);
+        return cli_job_on(&s->job, value);
     case NETWORK:
-        s->network = value;
+        s->job.network = value;
         return 0;
     case SCHEME:
-        return each_piece(s, value, take_scheme);
+        return cli_each(value, take_scheme, s);
+    case RUNS:
+    case WHERE:
+    case TERMS:
+    case LEVEL:
+        return accept_runs(s, option, value);
     case GOAL:
         return read_goal(value, &q->goal);
     case ALPHA:
@@ -276,127 +289,29 @@ static int accept(void *state, int option, const char *value)
     }
 }
 
-/* Everything a run needs, so that one place frees it. */
-struct plan_run {
-    struct plan_state *s;
-    struct hm_catalog *catalog;
-    struct hm_job *job;
-    struct hm_cluster *clusters[LIST_MAX];
-    struct hm_override overrides[LIST_MAX + 1];
-    size_t override_count;
-    struct hm_answer *answer;
-    char network[160];
-};
-
-/* --set for the job; --network too, when the job's own cluster is used. */
-static void make_overrides(struct plan_run *r)
+static int plot(struct plan_state *s)
 {
-    struct plan_state *s = r->s;
-
-    for (size_t i = 0; i < s->set_count; i++)
-        r->overrides[r->override_count++].text = s->sets[i];
-    if (s->network && s->on_count == 0) {
-        snprintf(r->network, sizeof(r->network), "cluster.network=%s", s->network);
-        r->overrides[r->override_count++].text = r->network;
-    }
-}
-
-static int load_job(struct plan_run *r)
-{
-    const char *path = r->s->job;
-    struct hm_err err = {0};
-    size_t length;
-    char *text = cli_read(path, &length, &err);
-    int rc = text ? 0 : err.code;
-
-    if (rc == 0)
-        rc = hm_job_parse_with(r->catalog, text, length, path, r->overrides, r->override_count,
-                               &r->job, &err);
-    hm_text_free(text);
-    return rc ? cli_report(&err) : 0;
-}
-
-static bool is_file(const char *name)
-{
-    static const char *const endings[] = {".yaml", ".yml", ".json"};
-    size_t length = strlen(name);
-
-    for (size_t i = 0; i < 3; i++)
-        if (length > strlen(endings[i]) &&
-            strcmp(name + length - strlen(endings[i]), endings[i]) == 0)
-            return true;
-    return strchr(name, '/') != NULL;
-}
-
-/* A machine by name or a cluster file, with the cluster.* keys of --set on top. */
-static int load_cluster(struct plan_run *r, const char *name, struct hm_cluster **cluster)
-{
-    struct hm_override overrides[LIST_MAX + 1];
-    size_t count = 0, length = 0;
-    struct hm_text entry = {0};
-    char network[160];
-    struct hm_err err = {0};
-    char *file = NULL;
-    const char *text;
-
-    for (size_t i = 0; i < r->s->set_count; i++)
-        if (strncmp(r->s->sets[i], "cluster.", 8) == 0)
-            overrides[count++].text = r->s->sets[i] + 8;
-    if (r->s->network) {
-        snprintf(network, sizeof(network), "network=%s", r->s->network);
-        overrides[count++].text = network;
-    }
-    if (is_file(name)) {
-        text = file = cli_read(name, &length, &err);
-    } else {
-        hm_text_add(&entry, "{\"machine\": ");
-        hm_json_text(&entry, name);
-        hm_text_add(&entry, "}");
-        text = entry.failed ? "" : entry.data;
-        length = entry.length;
-    }
-    int rc = text ? hm_cluster_parse(r->catalog, text, length, is_file(name) ? name : "--on",
-                                     overrides, count, cluster, &err)
-                  : err.code;
-    hm_text_free(file);
-    hm_text_release(&entry);
-    if (rc == 0 && is_file(name))
-        (*cluster)->name = name; /* in a ranking, the file tells clusters apart */
-    return rc ? cli_report(&err) : 0;
-}
-
-static int load_clusters(struct plan_run *r)
-{
-    int rc = 0;
-
-    for (size_t i = 0; rc == 0 && i < r->s->on_count; i++)
-        rc = load_cluster(r, r->s->on[i], &r->clusters[i]);
-    return rc;
-}
-
-static int plot(struct plan_run *r)
-{
-    struct hm_style style = {.file = r->s->plot};
+    struct hm_style style = {.file = s->plot};
     struct hm_err err = {0};
     char *script;
 
-    if (hm_answer_render(r->answer, HM_FORMAT_GNUPLOT, &style, &script, &err))
+    if (hm_answer_render(s->answer, HM_FORMAT_GNUPLOT, &style, &script, &err))
         return cli_report(&err);
-    int rc = cli_gnuplot(script, r->s->plot);
+    int rc = cli_gnuplot(script, s->plot);
     hm_text_free(script);
     return rc;
 }
 
-static int show_layers(const struct plan_run *r)
+static int show_layers(const struct plan_state *s)
 {
     struct hm_counts *counts;
     struct hm_text out = {0};
     struct hm_err err = {0};
-    double weight = r->job->precision / 8;
+    double weight = s->job.job->precision / 8;
 
-    if (!r->job->network || r->job->network->layer_count == 0)
-        return cli_complain("%s: --layers needs a network with layers", r->s->job);
-    if (hm_counts_new(r->job->network, r->job->source, &counts, &err))
+    if (!s->job.job->network || s->job.job->network->layer_count == 0)
+        return cli_complain("%s: --layers needs a network with layers", s->job.path);
+    if (hm_counts_new(s->job.job->network, s->job.job->source, &counts, &err))
         return cli_report(&err);
     hm_render_layers(&out, counts, weight);
     hm_counts_free(counts);
@@ -405,9 +320,8 @@ static int show_layers(const struct plan_run *r)
     return ok ? 0 : EXIT_USAGE;
 }
 
-static int show(struct plan_run *r)
+static int show(struct plan_state *s)
 {
-    struct plan_state *s = r->s;
     struct hm_style style = cli_style();
     struct hm_err err = {0};
     char *text;
@@ -415,60 +329,77 @@ static int show(struct plan_run *r)
 
     style.table = s->table;
     style.chart = style.chart && !s->no_chart;
-    int rc = s->layers ? show_layers(r) : 0;
+    int rc = s->layers ? show_layers(s) : 0;
     if (rc)
         return rc;
-    if (hm_answer_render(r->answer, format, &style, &text, &err))
+    if (hm_answer_render(s->answer, format, &style, &text, &err))
         return cli_report(&err);
     if (!cli_put(text))
         rc = EXIT_USAGE;
     hm_text_free(text);
     if (rc == 0 && s->plot)
-        rc = plot(r);
-    if (rc == 0 && r->answer->status != HM_STATUS_OK)
+        rc = plot(s);
+    if (rc == 0 && s->answer->status != HM_STATUS_OK)
         rc = EXIT_NO_ANSWER;
     return rc;
 }
 
-static int answer(struct plan_run *r)
+static int answer(struct plan_state *s)
 {
-    const struct plan_state *s = r->s;
     struct hm_err err = {0};
-    int rc = hm_plan(r->job, (const struct hm_cluster *const *)r->clusters, s->on_count, s->schemes,
-                     s->scheme_count, &s->question, &r->answer, &err);
+    const struct cli_job *j = &s->job;
+    int rc = hm_plan(j->job, (const struct hm_cluster *const *)j->clusters, j->on_count, s->schemes,
+                     s->scheme_count, &s->question, &s->answer, &err);
 
     return rc ? cli_report(&err) : 0;
 }
 
+/* A job of which only the runs tell how long it takes; --set adds iterations and the like. */
+static const char nothing_but_runs[] = "{\"compute\": \"1 s\", \"communicate\": \"none\"}";
+
+/* The fit takes the place of the model, or corrects it. */
+static int fit_runs(struct plan_state *s)
+{
+    struct hm_err err = {0};
+    int rc = cli_runs_load(s->runs_file, s->where, s->where_count, &s->runs);
+
+    if (rc)
+        return rc;
+    if (s->job.on_count > 1)
+        return cli_complain("plan: the runs were made on one machine: name one with --on");
+    s->settings.job = s->fit_alone ? NULL : s->job.job;
+    s->settings.cluster = s->job.on_count ? s->job.clusters[0] : NULL;
+    s->settings.terms = s->terms.terms;
+    s->settings.term_count = s->terms.count;
+    if (hm_fit_new(s->runs, &s->settings, &s->fit, &err))
+        return cli_report(&err);
+    s->question.fit = s->fit;
+    return 0;
+}
+
 static int run(void *state)
 {
-    struct plan_run r = {.s = state};
-    int rc = 0;
+    struct plan_state *s = state;
 
-    if (!r.s->job)
+    if (!s->job.path && !s->runs_file)
         return cli_complain("plan: which job? Give a file, such as examples/fig1.yaml");
-    make_overrides(&r);
-    if (r.s->on_count > 0 || cli_has_own_catalog())
-        rc = (r.catalog = cli_catalog_load()) ? 0 : EXIT_USAGE;
+    if (!s->runs_file && (s->where_count || s->fit_alone || s->settings.level > 0))
+        return cli_complain("plan: --where, --terms and --level go with --runs");
+    if (!s->job.path) {
+        s->job.text = nothing_but_runs;
+        s->fit_alone = true;
+    }
+    int rc = cli_job_load(&s->job);
+    if (rc == 0 && s->runs_file)
+        rc = fit_runs(s);
     if (rc == 0)
-        rc = load_job(&r);
-    if (rc == 0)
-        rc = load_clusters(&r);
-    if (rc == 0)
-        rc = answer(&r);
-    if (rc == 0)
-        rc = show(&r);
-    hm_answer_free(r.answer);
-    for (size_t i = 0; i < r.s->on_count; i++)
-        hm_cluster_free(r.clusters[i]);
-    hm_job_free(r.job);
-    hm_catalog_free(r.catalog);
-    return rc;
+        rc = answer(s);
+    return rc ? rc : show(s);
 }
 
 const struct cli_command cli_plan = {
     .name = "plan",
-    .arguments = "JOB",
+    .arguments = "[JOB]",
     .summary = "how many machines, how long, how much and why, without a run",
     .description =
         "Reads a job (YAML, or JSON when the name ends in .json; - is standard input), searches "

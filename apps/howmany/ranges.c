@@ -1,4 +1,4 @@
-/* Numbers as people list them: "2..32", "4..64:4", "1,2,4,8..16". */
+/* Numbers as people list them: "2..32", "4..64:4", "1,2,4,8..16", "4/256..32/256:20". */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,47 +24,83 @@ static int add(struct cli_range *range, double value, const char *text)
     return 0;
 }
 
-/* One piece: a number, or from..to, or from..to:step. */
-static int add_piece(struct cli_range *range, const char **at, const char *text)
+/* A number or a fraction "4/256"; the characters used, 0 if there is none. */
+static size_t read_fraction(const char *text, double *value)
 {
-    double from, to, step = 1;
-    size_t used = hm_number_read(*at, &from);
+    double below;
+    size_t used = hm_number_read(text, value), more;
 
     /* "2..32" begins like the number "2."; the second point belongs to the range */
-    if (used > 1 && (*at)[used - 1] == '.' && (*at)[used] == '.')
+    if (used > 1 && text[used - 1] == '.' && text[used] == '.')
         used--;
+    if (used == 0 || text[used] != '/' || (more = hm_number_read(text + used + 1, &below)) == 0)
+        return used;
+    if (more > 1 && text[used + more] == '.' && text[used + 1 + more] == '.')
+        more--;
+    *value /= below;
+    return used + 1 + more;
+}
+
+/* from..to with the step, or with that many values evenly in between. */
+static int add_range(struct cli_range *range, double from, double to, double step, bool evenly,
+                     const char *text)
+{
+    double count = evenly ? step : floor((to * (1 + 1e-12) - from) / step) + 1;
+    int rc = 0;
+
+    if (!(count >= 1) || (evenly && (count != floor(count) || (count == 1 && to > from))))
+        return cli_complain("'%s' is not a range such as 2..32 or 4..64:4", text);
+    for (double i = 0; rc == 0 && i < count; i++)
+        rc = add(range, evenly ? from + (to - from) * i / fmax(count - 1, 1) : from + i * step,
+                 text);
+    return rc;
+}
+
+/* One piece: a number, or from..to, or from..to:step (or :count). */
+static int add_piece(struct cli_range *range, const char **at, const char *text, bool evenly)
+{
+    double from, to, step = 1;
+    size_t used = read_fraction(*at, &from);
+
     if (used == 0)
         return cli_complain("'%s' is not a list of numbers such as 2..32 or 1,2,4", text);
     *at += used;
     if (strncmp(*at, "..", 2) != 0)
         return add(range, from, text);
     *at += 2;
-    used = hm_number_read(*at, &to);
+    used = read_fraction(*at, &to);
     *at += used;
-    if (used > 0 && **at == ':') {
-        size_t more = hm_number_read(++*at, &step);
-        used = more;
-        *at += more;
+    bool given = used > 0 && **at == ':';
+    if (given) {
+        used = hm_number_read(++*at, &step);
+        *at += used;
     }
-    if (used == 0 || !(step > 0) || to < from || !isfinite(to))
+    if (used == 0 || !(step > 0) || to < from || !isfinite(to) || !isfinite(from))
         return cli_complain("'%s' is not a range such as 2..32 or 4..64:4", text);
-    int rc = 0;
-    for (double i = 0; rc == 0 && from + i * step <= to * (1 + 1e-12); i++)
-        rc = add(range, from + i * step, text);
-    return rc;
+    return add_range(range, from, to, step, evenly && given, text);
 }
 
-int cli_range_parse(struct cli_range *range, const char *text)
+static int parse(struct cli_range *range, const char *text, bool evenly)
 {
     const char *at = text;
     int rc;
 
     range->count = 0;
     do {
-        if ((rc = add_piece(range, &at, text)))
+        if ((rc = add_piece(range, &at, text, evenly)))
             return rc;
     } while (*at == ',' && *++at);
     return *at ? cli_complain("'%s' is not a list of numbers such as 2..32 or 1,2,4", text) : 0;
+}
+
+int cli_range_parse(struct cli_range *range, const char *text)
+{
+    return parse(range, text, false);
+}
+
+int cli_range_parse_evenly(struct cli_range *range, const char *text)
+{
+    return parse(range, text, true);
 }
 
 void cli_range_release(struct cli_range *range)

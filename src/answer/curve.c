@@ -20,9 +20,12 @@ double hm_search_max_n(const struct hm_search *s, bool *ret_ceiling)
     const struct hm_graph *graph = s->job->graph;
 
     *ret_ceiling = asked > 0 || nodes > 0;
+    double open = graph ? HM_DEFAULT_PARTS : HM_DEFAULT_MAX_N;
+    if (hm_search_by_runs(s)) /* runs tell little of what is far beyond them */
+        open = fmin(open, HM_BEYOND_RUNS * s->question->fit->n_max);
     double most = asked > 0 && nodes > 0 ? fmin(asked, nodes)
                   : *ret_ceiling         ? fmax(asked, nodes)
-                                 : fmax(graph ? HM_DEFAULT_PARTS : HM_DEFAULT_MAX_N, s->reference);
+                                         : fmax(open, s->reference);
     return graph ? fmin(most, graph->vertices) : most; /* a worker needs a vertex */
 }
 
@@ -75,6 +78,13 @@ static void finish(const struct hm_search *s, const struct hm_point *reference, 
     p->cost = priced ? hm_search_expense(s, p) : -1;
 }
 
+void hm_curve_finish(struct hm_curve *curve, const struct hm_search *s, double work)
+{
+    for (size_t i = 0; i < curve->count; i++)
+        finish(s, &curve->reference, work, &curve->points[i]);
+    finish(s, &curve->reference, work, &curve->reference);
+}
+
 /* Times and costs that are no numbers to plan with: nothing, or more than a double holds. */
 static int check_point(const struct hm_search *s, const struct hm_point *p, struct hm_err *err)
 {
@@ -122,18 +132,16 @@ int hm_curve_init(struct hm_curve *curve, const struct hm_search *s, const struc
     for (size_t i = 0; i < count; i++)
         curve->points[i].n = grid_n(i, per_node);
     curve->reference.n = s->reference;
-    int rc = hm_model_eval(model, curve->points, count, err);
+    int rc = hm_search_eval(s, model, curve->points, count, err);
     if (rc == 0)
-        rc = hm_model_eval(model, &curve->reference, 1, err);
+        rc = hm_search_eval(s, model, &curve->reference, 1, err);
+    if (rc == 0)
+        hm_curve_finish(curve, s, work);
     if (rc == 0)
         rc = check_point(s, &curve->reference, err);
-    for (size_t i = 0; rc == 0 && i < count; i++) {
-        finish(s, &curve->reference, work, &curve->points[i]);
+    for (size_t i = 0; rc == 0 && i < count; i++)
         rc = check_point(s, &curve->points[i], err);
-    }
-    if (rc == 0)
-        finish(s, &curve->reference, work, &curve->reference);
-    else
+    if (rc)
         hm_curve_release(curve);
     return rc;
 }

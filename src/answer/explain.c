@@ -52,6 +52,8 @@ static int explain_limit(struct hm_answer *a, const struct hm_search *s,
     enum hm_scheme scheme = HM_SCHEME_BEST;
     int step = hm_model_dominant(model, p->n, &scheme);
 
+    if (hm_search_by_runs(s))
+        return hm_answer_explain_fit(a, s, p, err);
     if (!stuck && limited_by_fit(a, s, c)) {
         a->why = a->limit == HM_LIMIT_BATCH ? "every worker needs at least one sample of the batch"
                                             : "faster numbers of workers do not fit in memory";
@@ -224,7 +226,7 @@ static int explain_help(struct hm_answer *a, const struct hm_search *s,
     a->help = hm_arena_alloc(a->memory, HELP_MAX, sizeof(*a->help));
     if (!a->help)
         return hm_fail_nomem(err);
-    if (a->best == HM_NONE)
+    if (a->best == HM_NONE || hm_search_by_runs(s)) /* runs do not tell what hardware does */
         return 0;
     if (cluster && cluster->network.bandwidth_bytes_per_s > 0) {
         v = hm_search_variant(s);

@@ -1,5 +1,5 @@
 /*
- * hm_plan: from a question to an answer, with the model as the source of f(n).
+ * hm_plan: from a question to an answer, with the model, or a fit of runs, as the source of f(n).
  *
  * Every combination of machine and scheme is searched over all n; the best one is then answered in
  * full and the others are ranked below it, each with what it loses by.
@@ -10,6 +10,8 @@
 
 #include "err.h"
 #include "search.h"
+
+enum { FIT_NOTES = 8 };
 
 struct candidate {
     struct hm_search search;
@@ -349,14 +351,42 @@ static void add_note(struct hm_answer *a, const char *text)
         a->notes[a->note_count++] = text;
 }
 
+enum { ANSWER_NOTES = 16 + 2 * FIT_NOTES };
+
+/* What the fit has to say, and how far beyond its runs the choice is. */
+static int fill_fit_notes(struct hm_answer *a, const struct hm_fit *fit)
+{
+    double n = a->best != HM_NONE ? a->points[a->best].n : 0;
+
+    if (!fit)
+        return 0;
+    if (fit->run_count > 0 && n > fit->n_max) {
+        const char *note = hm_arena_printf(
+            a->memory, "%g workers are %.3g times as many as any run had: a run there would tell",
+            n, n / fit->n_max);
+        if (!note)
+            return HM_E_NOMEM;
+        add_note(a, note);
+    }
+    for (size_t i = 0; i < fit->note_count && i < FIT_NOTES; i++) {
+        const char *note = copy(a, fit->notes[i]);
+        if (!note)
+            return HM_E_NOMEM;
+        add_note(a, note);
+    }
+    return 0;
+}
+
 static int fill_notes(struct hm_answer *a, const struct hm_search *s, const struct hm_model *model,
                       bool reference_fits, struct hm_err *err)
 {
     const struct hm_job *job = s->job;
     const char *note;
 
-    a->notes = hm_arena_alloc(a->memory, 16, sizeof(*a->notes));
+    a->notes = hm_arena_alloc(a->memory, ANSWER_NOTES, sizeof(*a->notes));
     if (!a->notes)
+        return hm_fail_nomem(err);
+    if (fill_fit_notes(a, s->question->fit))
         return hm_fail_nomem(err);
     if (job->communicate_assumed && s->scheme < 0)
         add_note(a, "the job does not say how it communicates: at each n the fastest all-reduce of "
@@ -417,7 +447,8 @@ static int fill_names(struct hm_answer *a, const struct hm_search *s, struct hm_
 static int fill_curve(struct hm_answer *a, const struct hm_search *s, const struct hm_curve *c,
                       struct hm_err *err)
 {
-    a->provenance = "model";
+    a->provenance = !s->question->fit ? "model" : hm_search_by_runs(s) ? "fit" : "model and runs";
+    a->sure = a->sure_near = -1;
     a->goal = s->goal;
     a->scaling = s->weak ? HM_SCALING_WEAK : HM_SCALING_STRONG;
     a->question = *s->question;
@@ -455,6 +486,8 @@ static int answer_in_full(struct plan *p, struct hm_err *err)
         if (rc == 0)
             rc = hm_answer_choose(a, s, &curve, err);
         if (rc == 0)
+            rc = hm_answer_certainty(a, s, model, &curve, err);
+        if (rc == 0)
             rc = hm_answer_explain(a, s, model, &curve, err);
         if (rc == 0)
             rc = hm_answer_scenarios(a, s, &curve, err);
@@ -484,6 +517,10 @@ int hm_plan(const struct hm_job *job, const struct hm_cluster *const *clusters,
         p.answer->memory = arena;
         rc = check_schemes(job, scheme_count, err);
     }
+    if (rc == 0 && question->fit && cluster_count * (scheme_count ? scheme_count : 1) > 1)
+        rc = hm_fail(err, HM_E_CONFLICT,
+                     "the runs were made on one machine in one way: "
+                     "several cannot be compared by them");
     if (rc == 0) {
         rc = make_candidates(&p, clusters, cluster_count, schemes, scheme_count, err);
     }

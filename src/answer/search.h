@@ -3,10 +3,11 @@
 #define HM_SEARCH_H
 
 #include "howmany.h"
+#include "howmany_fit.h"
 #include "memory.h"
 #include "model.h"
 
-enum { HM_DEFAULT_MAX_N = 1024 };
+enum { HM_DEFAULT_MAX_N = 1024, HM_BEYOND_RUNS = 8 };
 
 /* One combination to look at, and how it is judged. */
 struct hm_search {
@@ -39,6 +40,22 @@ struct hm_variant hm_search_variant(const struct hm_search *search);
 int hm_curve_init(struct hm_curve *curve, const struct hm_search *search,
                   const struct hm_model *model, double work, double max_n, struct hm_err *err);
 void hm_curve_release(struct hm_curve *curve);
+
+/* Speedup, total and cost of every point of a curve from the times they have now. */
+void hm_curve_finish(struct hm_curve *curve, const struct hm_search *search, double work);
+
+/* fitted.c: the times of points, by the model or by the fit of the question. */
+int hm_search_eval(const struct hm_search *search, const struct hm_model *model,
+                   struct hm_point *points, size_t count, struct hm_err *err);
+/* fitted.c: with a fit, how sure the times and the choice are. */
+int hm_answer_certainty(struct hm_answer *answer, const struct hm_search *search,
+                        const struct hm_model *model, const struct hm_curve *curve,
+                        struct hm_err *err);
+/* fitted.c: with a fit of runs alone, the term that limits. */
+int hm_answer_explain_fit(struct hm_answer *answer, const struct hm_search *search,
+                          const struct hm_point *point, struct hm_err *err);
+/* fitted.c: whether the times come from runs alone, and the job tells nothing of them. */
+bool hm_search_by_runs(const struct hm_search *search);
 
 /* Iterations of the whole job at n workers, with the work factor; 1 when the job gives none. */
 double hm_search_iterations(const struct hm_search *search, double work, double n);

@@ -46,6 +46,8 @@ double hm_fit_seconds(const struct hm_fit *fit, const double *x, size_t count, s
 /* Of them, the part that falls with n: the work that is shared out. */
 double hm_fit_shared(const struct hm_fit *fit, const double *x, size_t count, size_t i);
 size_t hm_fit_draw_count(const struct hm_fit *fit);
+/* The used term at index `used`, at the one place of x. */
+double hm_fit_term_at(const struct hm_fit *fit, const double *x, size_t used);
 
 /* The value below which a fraction of the values lies; the values are put in another order. */
 double hm_quantile(double *values, size_t count, double fraction);

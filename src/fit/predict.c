@@ -65,6 +65,17 @@ double hm_fit_shared(const struct hm_fit *fit, const double *x, size_t count, si
     return sum;
 }
 
+double hm_fit_term_at(const struct hm_fit *fit, const double *x, size_t used)
+{
+    const struct hm__fit *f = fit->inside;
+    size_t k = 0;
+
+    for (size_t seen = 0; k < f->basis.count; k++)
+        if (f->in[k] && seen++ == used)
+            break;
+    return x[k];
+}
+
 static const char *quantity_name(const void *context, size_t i)
 {
     const struct hm_basis *basis = context;

@@ -475,6 +475,8 @@ static int start(const struct hm_model *m, struct hm_point *points, size_t count
         space->batch[i] = m->variant.weak ? m->batch : m->batch / n;
         points[i] = (struct hm_point){.n = n,
                                       .nodes = ceil(n / per_node),
+                                      .low_s = -1,
+                                      .high_s = -1,
                                       .cost = -1,
                                       .imbalance = -1,
                                       .scheme = HM_SCHEME_BEST};
@@ -599,6 +601,11 @@ int hm_model_parts(const struct hm_model *m, const double *n, size_t count, doub
     }
     hm__free(points);
     return rc;
+}
+
+double hm_model_work(const struct hm_model *m)
+{
+    return m->variant.work;
 }
 
 const char *hm_model_note(const struct hm_model *m, size_t i)

@@ -50,6 +50,9 @@ void hm_model_part_name(const struct hm_model *model, size_t part, char *text, s
 int hm_model_parts(const struct hm_model *model, const double *n, size_t count, double *parts,
                    struct hm_err *err);
 
+/* The factor on the samples that it was made with. */
+double hm_model_work(const struct hm_model *model);
+
 /* The step of the communication that takes longest at n, or -1, and the scheme it takes there. */
 int hm_model_dominant(const struct hm_model *model, double n, enum hm_scheme *ret_scheme);
 /* Whether latency and bandwidth parts are known (no step is a formula of time). */

@@ -80,12 +80,15 @@ static void add_speedup(struct hm_text *out, const struct hm_answer *a, const st
 /* "9 workers: 12.7 s an iteration, 4.14x faster than one" */
 static void add_point(struct hm_text *out, const struct hm_answer *a, const struct hm_point *p)
 {
-    char time[HM_SHOWN];
+    char time[HM_SHOWN], low[HM_SHOWN], high[HM_SHOWN];
 
     hm_text_addf(out, "%.0f worker%s", p->n, plural(p->n));
     if (a->accelerators > 1)
         hm_text_addf(out, " (%.0f node%s of %.0f)", p->nodes, plural(p->nodes), a->accelerators);
     hm_text_addf(out, ": %s an iteration", hm_show_time(p->time_s, time));
+    if (p->low_s >= 0)
+        hm_text_addf(out, " (%s to %s)", hm_show_time(p->low_s, low),
+                     hm_show_time(p->high_s, high));
     add_speedup(out, a, p);
 }
 
@@ -107,6 +110,24 @@ static void say_whole(struct hm_text *out, const struct hm_answer *a, const stru
             hm_text_addf(&line, "'s samples at %.0f", a->reference);
         hm_render_line(out, style, "cost", line.data ? line.data : "");
     }
+    hm_text_release(&line);
+}
+
+/* How often, by what the runs leave open, this n is the best. */
+static void say_sure(struct hm_text *out, const struct hm_answer *a, const struct hm_style *style)
+{
+    struct hm_text line = {0};
+
+    if (a->sure < 0)
+        return;
+    hm_text_addf(&line, "the best with %.0f %%, within 5 %% of the best with %.0f %%; ",
+                 100 * a->sure, 100 * a->sure_near);
+    if (a->n_low < a->n_high)
+        hm_text_addf(&line, "the best lies between %.0f and %.0f (%g %%)", a->n_low, a->n_high,
+                     100 * a->level);
+    else
+        hm_text_addf(&line, "no other is likely (%g %%)", 100 * a->level);
+    hm_render_line(out, style, "how sure", line.data ? line.data : "");
     hm_text_release(&line);
 }
 
@@ -337,6 +358,8 @@ void hm_render_text(struct hm_text *out, const struct hm_answer *a, const struct
         say_miss(out, a, style);
     if (a->best != HM_NONE && a->status == HM_STATUS_OK)
         say_whole(out, a, style);
+    if (a->best != HM_NONE && a->status == HM_STATUS_OK)
+        say_sure(out, a, style);
     say_asked(out, a, style);
     say_limit(out, a, style);
     if (a->best != HM_NONE && a->status == HM_STATUS_OK) {

@@ -140,3 +140,25 @@ void hm_json_known(struct hm_text *out, double value)
     else
         hm_json_number(out, value);
 }
+
+void hm_json_field(struct hm_text *out, const char *key, double value)
+{
+    hm_text_addf(out, ",\"%s\":", key);
+    hm_json_number(out, value);
+}
+
+void hm_json_named(struct hm_text *out, const char *key, const char *text)
+{
+    hm_text_addf(out, ",\"%s\":", key);
+    hm_json_text(out, text);
+}
+
+void hm_json_texts(struct hm_text *out, const char *key, const char *const *texts, size_t count)
+{
+    hm_text_addf(out, ",\n\"%s\":[", key);
+    for (size_t i = 0; i < count; i++) {
+        hm_text_add(out, i ? ",\n  " : "");
+        hm_json_text(out, texts[i]);
+    }
+    hm_text_add(out, "]");
+}

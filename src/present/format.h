@@ -19,6 +19,11 @@ const char *hm_show_flops(double flops, char *text);
 void hm_json_text(struct hm_text *out, const char *text);
 /* The shortest decimal that reads back the same; null when it is not finite. */
 void hm_json_number(struct hm_text *out, double value);
+/* ,"key":value or ,"key":"text" — so that it never stands first in an object. */
+void hm_json_field(struct hm_text *out, const char *key, double value);
+void hm_json_named(struct hm_text *out, const char *key, const char *text);
+/* ,\n"key":["…", …] */
+void hm_json_texts(struct hm_text *out, const char *key, const char *const *texts, size_t count);
 /* Unknown quantities are negative inside and null outside. */
 void hm_json_known(struct hm_text *out, double value);
 

@@ -12,6 +12,8 @@ static void json_point_fields(struct hm_text *out, const struct hm_point *p)
     } fields[] = {{"n", p->n},
                   {"nodes", p->nodes},
                   {"time_s", p->time_s},
+                  {"low_s", p->low_s},
+                  {"high_s", p->high_s},
                   {"compute_s", p->compute_s},
                   {"communicate_s", p->communicate_s},
                   {"latency_s", p->latency_s},
@@ -164,7 +166,12 @@ void hm_render_json(struct hm_text *out, const struct hm_answer *a)
                  "},\n\"at_ceiling\":%s,\n\"beyond\":{\"n\":", a->at_ceiling ? "true" : "false");
     hm_json_known(out, a->beyond_n > 0 ? a->beyond_n : -1);
     json_valued(out, "speedup", a->beyond_n > 0 ? a->beyond_speedup : -1);
-    hm_text_add(out, "}");
+    hm_text_add(out, "},\n\"sure\":");
+    hm_json_known(out, a->sure);
+    json_valued(out, "sure_near", a->sure_near);
+    json_valued(out, "level", a->level > 0 ? a->level : -1);
+    json_valued(out, "n_low", a->level > 0 ? a->n_low : -1);
+    json_valued(out, "n_high", a->level > 0 ? a->n_high : -1);
     json_reasons(out, a);
     json_ranking(out, a);
     hm_text_add(out, ",\n\"notes\":[");
@@ -187,14 +194,15 @@ static void csv_known(struct hm_text *out, double value, const char *end)
 
 void hm_render_csv(struct hm_text *out, const struct hm_answer *a)
 {
-    hm_text_add(out, "n,nodes,time_s,compute_s,communicate_s,latency_s,bandwidth_s,speedup,"
-                     "efficiency,total_s,cost,memory_bytes,imbalance,scheme,fits\n");
+    hm_text_add(out,
+                "n,nodes,time_s,low_s,high_s,compute_s,communicate_s,latency_s,bandwidth_s,speedup,"
+                "efficiency,total_s,cost,memory_bytes,imbalance,scheme,fits\n");
     for (size_t i = 0; i < a->point_count; i++) {
         const struct hm_point *p = &a->points[i];
-        const double values[] = {
-            p->n,         p->nodes,        p->time_s,   p->compute_s,  p->communicate_s,
-            p->latency_s, p->bandwidth_s,  p->speedup,  p->efficiency, p->total_s,
-            p->cost,      p->memory_bytes, p->imbalance};
+        const double values[] = {p->n,           p->nodes,        p->time_s,        p->low_s,
+                                 p->high_s,      p->compute_s,    p->communicate_s, p->latency_s,
+                                 p->bandwidth_s, p->speedup,      p->efficiency,    p->total_s,
+                                 p->cost,        p->memory_bytes, p->imbalance};
         for (size_t k = 0; k < sizeof(values) / sizeof(values[0]); k++)
             csv_known(out, values[k], ",");
         hm_text_addf(out, "%s,%s\n", p->scheme == HM_SCHEME_BEST ? "" : hm_scheme_name(p->scheme),

@@ -1,0 +1,156 @@
+/* A job and the machines to run it on, as the options of several commands name them. */
+#include "asked_job.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format.h"
+#include "readers.h"
+#include "text.h"
+
+int cli_each(const char *list, int (*take)(void *context, const char *piece), void *context)
+{
+    int rc = 0;
+
+    while (rc == 0) {
+        size_t length = strcspn(list, ",");
+        char *piece = strndup(list, length);
+        if (!piece)
+            return cli_complain("out of memory");
+        rc = *piece ? take(context, piece) : cli_complain("an empty name in '%s'", list);
+        free(piece);
+        if (list[length] == '\0')
+            break;
+        list += length + 1;
+    }
+    return rc;
+}
+
+static int take_machine(void *context, const char *piece)
+{
+    struct cli_job *j = context;
+
+    if (j->on_count == CLI_LIST_MAX)
+        return cli_complain("--on: more than %d machines", CLI_LIST_MAX);
+    char *copy = strdup(piece);
+    if (!copy)
+        return cli_complain("out of memory");
+    j->pieces[j->piece_count++] = copy;
+    j->on[j->on_count++] = copy;
+    return 0;
+}
+
+int cli_job_on(struct cli_job *j, const char *list)
+{
+    return cli_each(list, take_machine, j);
+}
+
+int cli_job_set(struct cli_job *j, const char *assignment)
+{
+    if (j->set_count == CLI_LIST_MAX)
+        return cli_complain("--set: more than %d", CLI_LIST_MAX);
+    j->sets[j->set_count++] = assignment;
+    return 0;
+}
+
+/* --set for the job; --network too, when the job's own cluster is used. */
+static int load_job(struct cli_job *j)
+{
+    struct hm_override overrides[CLI_LIST_MAX + 1];
+    size_t count = 0, length = j->text ? strlen(j->text) : 0;
+    struct hm_err err = {0};
+    char network[160], *file = j->text ? NULL : cli_read(j->path, &length, &err);
+    const char *text = j->text ? j->text : file;
+
+    for (size_t i = 0; i < j->set_count; i++)
+        overrides[count++].text = j->sets[i];
+    if (j->network && j->on_count == 0) {
+        snprintf(network, sizeof(network), "cluster.network=%s", j->network);
+        overrides[count++].text = network;
+    }
+    int rc = text ? hm_job_parse_with(j->catalog, text, length, j->text ? "--set" : j->path,
+                                      overrides, count, &j->job, &err)
+                  : err.code;
+    hm_text_free(file);
+    return rc ? cli_report(&err) : 0;
+}
+
+static bool is_file(const char *name)
+{
+    static const char *const endings[] = {".yaml", ".yml", ".json"};
+    size_t length = strlen(name);
+
+    for (size_t i = 0; i < 3; i++)
+        if (length > strlen(endings[i]) &&
+            strcmp(name + length - strlen(endings[i]), endings[i]) == 0)
+            return true;
+    return strchr(name, '/') != NULL;
+}
+
+/* A machine by name or a cluster file, with the cluster.* keys of --set on top. */
+static int load_cluster(struct cli_job *j, const char *name, struct hm_cluster **cluster)
+{
+    struct hm_override overrides[CLI_LIST_MAX + 1];
+    size_t count = 0, length = 0;
+    struct hm_text entry = {0};
+    char network[160];
+    struct hm_err err = {0};
+    char *file = NULL;
+    const char *text;
+
+    for (size_t i = 0; i < j->set_count; i++)
+        if (strncmp(j->sets[i], "cluster.", 8) == 0)
+            overrides[count++].text = j->sets[i] + 8;
+    if (j->network) {
+        snprintf(network, sizeof(network), "network=%s", j->network);
+        overrides[count++].text = network;
+    }
+    if (is_file(name)) {
+        text = file = cli_read(name, &length, &err);
+    } else {
+        hm_text_add(&entry, "{\"machine\": ");
+        hm_json_text(&entry, name);
+        hm_text_add(&entry, "}");
+        text = entry.failed ? "" : entry.data;
+        length = entry.length;
+    }
+    int rc = text ? hm_cluster_parse(j->catalog, text, length, is_file(name) ? name : "--on",
+                                     overrides, count, cluster, &err)
+                  : err.code;
+    hm_text_free(file);
+    hm_text_release(&entry);
+    if (rc == 0 && is_file(name))
+        (*cluster)->name = name; /* in a ranking, the file tells clusters apart */
+    return rc ? cli_report(&err) : 0;
+}
+
+int cli_job_load(struct cli_job *j)
+{
+    int rc = 0;
+
+    if (j->on_count > 0 || cli_has_own_catalog())
+        rc = (j->catalog = cli_catalog_load()) ? 0 : EXIT_USAGE;
+    if (rc == 0)
+        rc = load_job(j);
+    for (size_t i = 0; rc == 0 && i < j->on_count; i++)
+        rc = load_cluster(j, j->on[i], &j->clusters[i]);
+    return rc;
+}
+
+const struct hm_cluster *cli_job_cluster(const struct cli_job *j)
+{
+    if (j->on_count > 0)
+        return j->clusters[0];
+    return j->job && j->job->has_cluster ? &j->job->cluster : NULL;
+}
+
+void cli_job_release(struct cli_job *j)
+{
+    for (size_t i = 0; i < j->on_count; i++)
+        hm_cluster_free(j->clusters[i]);
+    for (size_t i = 0; i < j->piece_count; i++)
+        free(j->pieces[i]);
+    hm_job_free(j->job);
+    hm_catalog_free(j->catalog);
+}

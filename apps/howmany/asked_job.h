@@ -1,0 +1,39 @@
+/*
+ * What several commands ask for in the same words: a job with its machines (--on, --network,
+ * --set), and lists.
+ */
+#ifndef HM_ASKED_JOB_H
+#define HM_ASKED_JOB_H
+
+#include "cli.h"
+
+enum { CLI_LIST_MAX = 64 };
+
+/* Zero-initialise; fill in by accept functions; then load. */
+struct cli_job {
+    const char *path;    /* of the job; - is standard input */
+    const char *text;    /* the job itself, instead of a file */
+    const char *network; /* --network; may be NULL */
+    const char *on[CLI_LIST_MAX], *sets[CLI_LIST_MAX];
+    size_t on_count, set_count;
+    char *pieces[CLI_LIST_MAX]; /* owned */
+    size_t piece_count;
+
+    /* After loading. */
+    struct hm_catalog *catalog;
+    struct hm_job *job;
+    struct hm_cluster *clusters[CLI_LIST_MAX]; /* of --on */
+};
+
+/* Each returns 0, or EXIT_USAGE with a message. */
+int cli_job_on(struct cli_job *job, const char *list);
+int cli_job_set(struct cli_job *job, const char *assignment);
+int cli_job_load(struct cli_job *job);
+void cli_job_release(struct cli_job *job);
+/* The one cluster: of --on, or the job's own, or NULL. */
+const struct hm_cluster *cli_job_cluster(const struct cli_job *job);
+
+/* Hand each piece of "a,b,c" on; a piece lives for the time of the call. */
+int cli_each(const char *list, int (*take)(void *context, const char *piece), void *context);
+
+#endif

@@ -1,0 +1,209 @@
+/*
+ * A fit in the place of the model: its times for every n, how sure they are, and how sure the
+ * choice is. Each draw of the fit is a whole curve that the runs leave possible; the choice is made
+ * anew on each of them, and what it comes to is counted.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "err.h"
+#include "fit.h"
+#include "search.h"
+
+bool hm_search_by_runs(const struct hm_search *s)
+{
+    return s->question->fit && !s->question->fit->from_sheet;
+}
+
+static int terms_of(const struct hm_search *s, const struct hm_model *model,
+                    const struct hm_point *points, size_t count, double **ret_x, struct hm_err *err)
+{
+    double *n = hm__calloc(count, sizeof(*n));
+
+    if (!n)
+        return hm_fail_nomem(err);
+    for (size_t i = 0; i < count; i++)
+        n[i] = points[i].n;
+    int rc = hm_fit_terms(s->question->fit, model, n, count, ret_x, err);
+    hm__free(n);
+    return rc;
+}
+
+int hm_search_eval(const struct hm_search *s, const struct hm_model *model, struct hm_point *points,
+                   size_t count, struct hm_err *err)
+{
+    const struct hm_fit *fit = s->question->fit;
+    int rc = hm_model_eval(model, points, count, err);
+    double *x, work = hm_search_by_runs(s) ? hm_model_work(model) : 1;
+
+    if (rc || !fit)
+        return rc;
+    rc = terms_of(s, model, points, count, &x, err);
+    if (rc)
+        return rc;
+    for (size_t i = 0; i < count; i++) {
+        struct hm_point *p = &points[i];
+        double whole = hm_fit_seconds(fit, x, count, i, HM_NONE);
+        double shared = hm_fit_shared(fit, x, count, i);
+        p->compute_s = shared * work; /* more work is more of what is shared out */
+        p->communicate_s = whole - shared;
+        p->time_s = p->compute_s + p->communicate_s;
+        p->latency_s = p->bandwidth_s = -1;
+    }
+    hm__free(x);
+    return 0;
+}
+
+/* ---- how sure ------------------------------------------------------------------------------- */
+
+struct tally {
+    double played;     /* draws */
+    double best, near; /* of them, the choice is the best, or within 5 % of it */
+    double count;      /* of them, anything is allowed */
+    double *chosen;    /* the best n of each of those */
+};
+
+/* The curve as one draw has it. */
+static void retime(const struct hm_search *s, const double *x, size_t draw, struct hm_curve *curve)
+{
+    const struct hm_fit *fit = s->question->fit;
+    const size_t count = curve->count + 1;
+
+    for (size_t i = 0; i < count; i++) {
+        struct hm_point *p = i < curve->count ? &curve->points[i] : &curve->reference;
+        p->time_s = fmax(hm_fit_seconds(fit, x, count, i, draw), 1e-300);
+    }
+    hm_curve_finish(curve, s, 1);
+}
+
+static void count_draw(struct tally *t, const struct hm_search *s, const struct hm_curve *curve,
+                       size_t choice)
+{
+    size_t best = hm_curve_best(s, curve);
+
+    if (best == HM_NONE)
+        return;
+    double value = hm_search_value(s, &curve->points[choice]);
+    double least = hm_search_value(s, &curve->points[best]);
+    bool allowed = hm_search_allows(s, &curve->points[choice]);
+    t->best += best == choice;
+    t->near += allowed && value <= 1.05 * least;
+    t->chosen[(size_t)t->count++] = curve->points[best].n;
+}
+
+/* Curves times points that are played through: for long curves fewer draws have to do. */
+static const double PLAYED_MAX = 4e6;
+
+/* Choose on every draw, or on as many as there is time for. */
+static void play(const struct hm_search *s, const double *x, struct hm_curve *curve, size_t choice,
+                 struct tally *t)
+{
+    const size_t draws = hm_fit_draw_count(s->question->fit);
+    size_t step = 1 + (size_t)((double)draws * (double)curve->count / PLAYED_MAX);
+
+    for (size_t d = 0; d < draws; d += step) {
+        retime(s, x, d, curve);
+        count_draw(t, s, curve, choice);
+        t->played++;
+    }
+}
+
+static void set_intervals(struct hm_answer *a, const struct hm_fit *fit, const double *x,
+                          double *times)
+{
+    const size_t draws = hm_fit_draw_count(fit);
+
+    for (size_t i = 0; i < a->point_count; i++) {
+        struct hm_point *p = &a->points[i];
+        for (size_t d = 0; d < draws; d++)
+            times[d] = hm_fit_seconds(fit, x, a->point_count + 1, i, d);
+        p->low_s = fmin(hm_quantile(times, draws, (1 - fit->level) / 2), p->time_s);
+        p->high_s = fmax(hm_quantile(times, draws, (1 + fit->level) / 2), p->time_s);
+    }
+}
+
+static void set_certainty(struct hm_answer *a, const struct hm_fit *fit, struct tally *t)
+{
+    if (t->count == 0)
+        return;
+    a->sure = t->best / t->played;
+    a->sure_near = t->near / t->played;
+    a->level = fit->level;
+    a->n_low = hm_quantile(t->chosen, (size_t)t->count, (1 - fit->level) / 2);
+    a->n_high = hm_quantile(t->chosen, (size_t)t->count, (1 + fit->level) / 2);
+}
+
+/* A curve of the answer's points and the reference, to be changed. */
+static int copy_curve(const struct hm_curve *from, struct hm_curve *to, struct hm_err *err)
+{
+    *to = *from;
+    to->points = hm__calloc(from->count + 1, sizeof(*to->points));
+    if (!to->points)
+        return hm_fail_nomem(err);
+    memcpy(to->points, from->points, from->count * sizeof(*to->points));
+    to->points[from->count] = from->reference; /* beside the others, for its terms */
+    return 0;
+}
+
+int hm_answer_certainty(struct hm_answer *a, const struct hm_search *s,
+                        const struct hm_model *model, const struct hm_curve *curve,
+                        struct hm_err *err)
+{
+    const struct hm_fit *fit = s->question->fit;
+    const size_t draws = fit ? hm_fit_draw_count(fit) : 0;
+    struct hm_curve scratch = {0};
+    struct tally t = {0};
+    double *x = NULL, *times = NULL;
+
+    if (draws == 0)
+        return 0;
+    int rc = copy_curve(curve, &scratch, err);
+    if (rc == 0)
+        rc = terms_of(s, model, scratch.points, curve->count + 1, &x, err);
+    if (rc == 0 && (!(times = hm__calloc(draws, sizeof(*times))) ||
+                    !(t.chosen = hm__calloc(draws, sizeof(*t.chosen)))))
+        rc = hm_fail_nomem(err);
+    if (rc == 0) {
+        set_intervals(a, fit, x, times);
+        if (a->best != HM_NONE)
+            play(s, x, &scratch, a->best, &t);
+        set_certainty(a, fit, &t);
+    }
+    hm_curve_release(&scratch);
+    hm__free(x);
+    hm__free(times);
+    hm__free(t.chosen);
+    return rc;
+}
+
+/* ---- why ------------------------------------------------------------------------------------ */
+
+int hm_answer_explain_fit(struct hm_answer *a, const struct hm_search *s, const struct hm_point *p,
+                          struct hm_err *err)
+{
+    const struct hm_fit *fit = s->question->fit;
+    const struct hm_term *most = NULL;
+    double *x, largest = 0;
+    int rc = hm_fit_terms(fit, NULL, &p->n, 1, &x, err);
+
+    if (rc)
+        return rc;
+    for (size_t k = 0; k < fit->term_count; k++) {
+        double seconds = fit->terms[k].value * hm_fit_term_at(fit, x, k);
+        if (!fit->terms[k].falls && seconds > largest) {
+            largest = seconds;
+            most = &fit->terms[k];
+        }
+    }
+    hm__free(x);
+    a->limit_share = p->compute_s / p->time_s;
+    a->limit = HM_LIMIT_COMPUTE;
+    a->why = "most of the step is work that is shared out";
+    if (a->limit_share >= 0.5 || !most)
+        return 0;
+    a->limit = HM_LIMIT_COMMUNICATION;
+    a->limit_share = 1 - a->limit_share;
+    a->why = hm_arena_printf(a->memory, "most of what is not shared out is %.4g * %s", most->value,
+                             most->text);
+    return a->why ? 0 : hm_fail_nomem(err);
+}

@@ -1,0 +1,187 @@
+/* A fit in words: what it predicts first, then the terms, then what a person should know. */
+#include <math.h>
+#include <stdio.h>
+
+#include "fit_render.h"
+
+enum { RANGE_SHOWN = 2 * HM_SHOWN + 8 };
+
+/* A time, or a multiple of the reference's where only speedups are known. */
+static const char *show_time(const struct hm_fit *fit, double seconds, char *text)
+{
+    if (!fit->relative)
+        return hm_show_time(seconds, text);
+    hm_show_number(seconds, text);
+    return text;
+}
+
+static const char *show_range(const struct hm_fit *fit, double low, double high, char *text)
+{
+    char from[HM_SHOWN], to[HM_SHOWN];
+
+    if (isnan(low))
+        return "";
+    snprintf(text, RANGE_SHOWN, "%s to %s", show_time(fit, low, from), show_time(fit, high, to));
+    return text;
+}
+
+static void add_formula(struct hm_text *out, const struct hm_fit *fit)
+{
+    char number[HM_SHOWN];
+    bool first = true;
+
+    for (size_t k = 0; k < fit->term_count; k++) {
+        const struct hm_term *t = &fit->terms[k];
+        if (t->value == 0)
+            continue;
+        snprintf(number, sizeof(number), "%.4g", t->value);
+        hm_text_addf(out, "%s%s", first ? "" : " + ", number);
+        if (t->text[0] != '1' || t->text[1] != '\0')
+            hm_text_addf(out, " * %s", t->text);
+        first = false;
+    }
+    hm_text_add(out, first ? "0" : "");
+}
+
+static void add_head(struct hm_text *out, const struct hm_fit *fit, const struct hm_style *style)
+{
+    struct hm_text line = {0};
+
+    if (fit->from_sheet)
+        hm_text_addf(&line, "time = the specification sheet, corrected by %zu run%s",
+                     fit->run_count, fit->run_count == 1 ? "" : "s");
+    else {
+        hm_text_addf(&line, "%s = ", fit->relative ? "time of one" : "seconds");
+        add_formula(&line, fit);
+    }
+    hm_render_wrapped(out, style, line.data ? line.data : "", 2);
+    hm_text_release(&line);
+    hm_text_add(out, "\n");
+    if (fit->run_count == 0)
+        return;
+    hm_text_addf(out, "%zu run%s of %zu configuration%s, n = %g to %g; off by %.1f %%",
+                 fit->run_count, fit->run_count == 1 ? "" : "s", fit->configurations,
+                 fit->configurations == 1 ? "" : "s", fit->n_min, fit->n_max, 100 * fit->error);
+    if (isfinite(fit->left_out_error))
+        hm_text_addf(out, ", by %.1f %% for a run left out", 100 * fit->left_out_error);
+    hm_text_add(out, "\n");
+}
+
+static size_t widest_term(const struct hm_fit *fit)
+{
+    size_t width = 4;
+
+    for (size_t k = 0; k < fit->term_count; k++)
+        if (hm_text_columns(fit->terms[k].text) > width)
+            width = hm_text_columns(fit->terms[k].text);
+    return width;
+}
+
+static void add_terms(struct hm_text *out, const struct hm_fit *fit)
+{
+    int width = (int)widest_term(fit);
+    char interval[40] = "";
+
+    if (fit->intervals)
+        snprintf(interval, sizeof(interval), "%g %% interval", 100 * fit->level);
+    hm_text_addf(out, "\n%-*s %12s   %s", width, "term", fit->from_sheet ? "factor" : "coefficient",
+                 interval);
+    hm_text_end_line(out);
+    for (size_t k = 0; k < fit->term_count; k++) {
+        const struct hm_term *t = &fit->terms[k];
+        hm_text_addf(out, "%-*s %12.4g", width, t->text, t->value);
+        if (!isnan(t->low))
+            hm_text_addf(out, "   %.4g to %.4g", t->low, t->high);
+        hm_text_end_line(out);
+    }
+    if (fit->from_sheet)
+        hm_text_add(out, "t1 is the sheet's time of one worker; a factor of 1 is as the sheet "
+                         "says\n");
+}
+
+static void add_predictions(struct hm_text *out, const struct hm_fit *fit,
+                            const struct hm_prediction *p, size_t count)
+{
+    char time[HM_SHOWN], run[RANGE_SHOWN], mean[RANGE_SHOWN], head[60] = "", head_mean[60] = "";
+
+    if (count == 0)
+        return;
+    if (fit->intervals) {
+        snprintf(head, sizeof(head), "a further run, %g %%", 100 * fit->level);
+        snprintf(head_mean, sizeof(head_mean), "the mean, %g %%", 100 * fit->level);
+    }
+    hm_text_addf(out, "\n%6s %9s  %-22s %-22s %8s", "n", fit->relative ? "time" : "time", head,
+                 head_mean, "speedup");
+    hm_text_end_line(out);
+    for (size_t i = 0; i < count; i++) {
+        hm_text_addf(out, "%6g %9s  %-22s %-22s %8.4g", p[i].n, show_time(fit, p[i].time_s, time),
+                     show_range(fit, p[i].low_s, p[i].high_s, run),
+                     show_range(fit, p[i].mean_low, p[i].mean_high, mean), p[i].speedup);
+        if (p[i].beyond > 1)
+            hm_text_addf(out, "  %.3gx %s the runs", p[i].beyond,
+                         p[i].n > fit->n_max ? "beyond" : "below");
+        hm_text_end_line(out);
+    }
+}
+
+static void add_residuals(struct hm_text *out, const struct hm_fit *fit)
+{
+    char seconds[HM_SHOWN], fitted[HM_SHOWN], left_out[HM_SHOWN];
+
+    hm_text_addf(out, "\n%6s %6s %10s %10s %8s %10s %8s %9s\n", "line", "n", "measured", "fitted",
+                 "off", "left out", "leverage", "influence");
+    for (size_t i = 0; i < fit->residual_count; i++) {
+        const struct hm_residual *r = &fit->residuals[i];
+        hm_text_addf(out, "%6d %6g %10s %10s %+7.1f%% %10s %8.2f %9.2g%s\n", r->line, r->n,
+                     show_time(fit, r->seconds, seconds), show_time(fit, r->fitted_s, fitted),
+                     100 * (r->fitted_s / r->seconds - 1),
+                     isnan(r->left_out_s) ? "" : show_time(fit, r->left_out_s, left_out),
+                     r->leverage, r->influence, r->outlier ? "  outlier" : "");
+    }
+    if (fit->residual_count < fit->run_count)
+        hm_text_addf(out, "and %zu more\n", fit->run_count - fit->residual_count);
+}
+
+static void add_alternatives(struct hm_text *out, const struct hm_fit *fit)
+{
+    hm_text_addf(out, "\n%-40s %10s %8s\n", "terms considered", "left out", "weight");
+    for (size_t i = 0; i < fit->alternative_count; i++)
+        hm_text_addf(out, "%-40s %9.1f%% %8.2f\n", fit->alternatives[i].text,
+                     100 * fit->alternatives[i].left_out_error, fit->alternatives[i].weight);
+}
+
+/* The one number that was asked for, in a sentence. */
+static void add_answer(struct hm_text *out, const struct hm_fit *fit, const struct hm_prediction *p)
+{
+    char time[HM_SHOWN], range[RANGE_SHOWN];
+
+    hm_text_addf(out, "%g worker%s: %s%s", p->n, p->n == 1 ? "" : "s",
+                 show_time(fit, p->time_s, time),
+                 fit->relative ? " of the time of one" : " an iteration");
+    if (fit->intervals)
+        hm_text_addf(out, ", %s (%g %%)", show_range(fit, p->low_s, p->high_s, range),
+                     100 * fit->level);
+    if (p->beyond > 1)
+        hm_text_addf(out, ", %.3g times %s the runs", p->beyond,
+                     p->n > fit->n_max ? "beyond" : "below");
+    hm_text_add(out, ".\n");
+}
+
+void hm_render_fit_text(struct hm_text *out, const struct hm_fit *fit,
+                        const struct hm_prediction *predictions, size_t count,
+                        const struct hm_style *style)
+{
+    if (count == 1)
+        add_answer(out, fit, predictions);
+    add_head(out, fit, style);
+    add_terms(out, fit);
+    add_predictions(out, fit, predictions, count > 1 ? count : 0);
+    if (style->table && fit->residual_count)
+        add_residuals(out, fit);
+    if (style->table && fit->alternative_count)
+        add_alternatives(out, fit);
+    if (fit->note_count)
+        hm_text_add(out, "\n");
+    for (size_t i = 0; i < fit->note_count; i++)
+        hm_render_line(out, style, "note", fit->notes[i]);
+}
