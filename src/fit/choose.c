@@ -5,7 +5,9 @@
  * and n ln n look alike, and are far apart at 64. Of two sets that predict what they have not seen
  * about as well, the one that grows slower is right more often (docs/accuracy.md has the figures,
  * over 75 published curves). So a set with a steep term is only chosen when it halves the error.
- * A set needs a term of the work itself, for no job takes no time on one worker.
+ * A set needs a term of the work itself, for no job takes no time on one worker. A set that misses
+ * the runs by far more than repeats differ among themselves is not considered, if any other does
+ * not.
  *
  * The sets that were not chosen stay in the intervals, with weights that fall with their error:
  * the error to the power of minus the number of runs, at most four of them, since errors of points
@@ -23,11 +25,13 @@
 #include <string.h>
 
 #include "err.h"
+#include "student.h"
 
 static const double STEEP_MUST_HALVE = 2, STEEP_WEIGHT = 0.25;
 static const double LEAST_ERROR = 0.01; /* below a hundredth, errors do not tell sets apart */
 
-size_t hm_choose_most(size_t configurations)
+/* How many terms runs of so many configurations can carry. */
+static size_t most_terms(size_t configurations)
 {
     size_t most = configurations / 2 + 1;
 
@@ -77,8 +81,24 @@ static bool make_choice(const struct hm_basis *basis, unsigned set, size_t most,
     return work;
 }
 
+/* Chance would show so large a miss once in a thousand, and it is more than two in a hundred. */
+static const double MISS_CHANCE = 1e-3, MISS_LEAST = 0.02;
+
+static bool misses(double residual, size_t terms, size_t configurations, double unit,
+                   struct hm_repeats repeats)
+{
+    double free = (double)configurations - (double)terms, miss = residual - repeats.sum;
+
+    if (repeats.free < 3 || repeats.sum <= 0 || free < 1 || miss <= 0)
+        return false;
+    double ratio = (miss / free) / (repeats.sum / repeats.free);
+    return miss / free > MISS_LEAST * MISS_LEAST * unit &&
+           hm_fisher_tail(free, repeats.free, ratio) < MISS_CHANCE;
+}
+
 /* A set with a term that does not contribute is the same as the smaller set without it. */
-static bool all_contribute(const struct hm_lsq *all, const struct hm_choice *choice)
+static bool all_contribute(const struct hm_lsq *all, struct hm_choice *choice,
+                           size_t configurations, double unit, struct hm_repeats repeats)
 {
     struct hm_lsq some;
     double theta[HM_TERMS_MAX];
@@ -88,7 +108,20 @@ static bool all_contribute(const struct hm_lsq *all, const struct hm_choice *cho
     for (size_t k = 0; k < choice->count; k++)
         if (theta[k] <= 0)
             return false;
+    choice->misses =
+        misses(hm_lsq_residual(&some, theta), choice->count, configurations, unit, repeats);
     return true;
+}
+
+/* Leave out the sets that miss, unless all do; how many are left. */
+static size_t drop_misses(struct hm_choice *choices, size_t count)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < count; i++)
+        if (!choices[i].misses)
+            choices[kept++] = choices[i];
+    return kept > 0 ? kept : count;
 }
 
 static double left_out_error(const struct hm_lsq *folds, const struct hm_lsq *left, size_t count,
@@ -142,11 +175,11 @@ static void set_weights(struct hm_choice *choices, size_t count, double rows, do
 }
 
 int hm_choose(const struct hm_basis *basis, const struct hm_lsq *folds, size_t fold_count,
-              double rows, double unit, size_t most, struct hm_choice *choices, size_t *ret_count,
-              size_t *ret_best, struct hm_err *err)
+              double rows, double unit, size_t configurations, struct hm_repeats repeats,
+              struct hm_choice *choices, size_t *ret_count, size_t *ret_best, struct hm_err *err)
 {
     struct hm_lsq *left = NULL, all;
-    size_t count = 0;
+    size_t count = 0, most = most_terms(configurations);
     int rc = leave_out(folds, fold_count, &left, err);
 
     if (rc)
@@ -155,7 +188,8 @@ int hm_choose(const struct hm_basis *basis, const struct hm_lsq *folds, size_t f
     hm_lsq_merge(&all, &folds[0]);
     for (unsigned set = 1; set < 1u << basis->count && count < HM_CHOICES_MAX; set++) {
         struct hm_choice *choice = &choices[count];
-        if (!make_choice(basis, set, most, choice) || !all_contribute(&all, choice))
+        if (!make_choice(basis, set, most, choice) ||
+            !all_contribute(&all, choice, configurations, unit, repeats))
             continue;
         choice->error = left_out_error(folds, left, fold_count, choice) / rows;
         count++;
@@ -163,6 +197,7 @@ int hm_choose(const struct hm_basis *basis, const struct hm_lsq *folds, size_t f
     hm__free(left);
     if (count == 0)
         return hm_fail(err, HM_E_RANGE, "no set of terms describes these runs");
+    count = drop_misses(choices, count);
     qsort(choices, count, sizeof(*choices), compare_choices);
     set_weights(choices, count, rows, unit);
     *ret_count = count;

@@ -13,16 +13,23 @@ struct hm_choice {
     bool steep;    /* one of them grows faster than ln n */
     double error;  /* mean square of the leave-one-out errors, of weighted rows */
     double weight; /* in the intervals; all together 1 */
+    bool misses;   /* the runs by more than repeats allow */
+};
+
+/* What repeats show: their degrees of freedom and the sum of squares of their weighted rows. */
+struct hm_repeats {
+    double free, sum;
 };
 
 /*
  * Look at every set of at most `most` terms. folds are the runs of each configuration (or of a
  * group of them), reduced; rows is their number of runs; unit is the mean square of the seconds of
- * weighted rows, 1 where they are relative. Choices come best first; *ret_best is the one to use.
+ * weighted rows, 1 where they are relative; configurations and repeats tell which sets cannot be.
+ * Choices come best first; *ret_best is the one to use.
  */
 int hm_choose(const struct hm_basis *basis, const struct hm_lsq *folds, size_t fold_count,
-              double rows, double unit, size_t most, struct hm_choice *choices, size_t *ret_count,
-              size_t *ret_best, struct hm_err *err);
+              double rows, double unit, size_t configurations, struct hm_repeats repeats,
+              struct hm_choice *choices, size_t *ret_count, size_t *ret_best, struct hm_err *err);
 
 /*
  * The sets of terms that are given, with the share of each in the intervals; rows is the number of
@@ -30,8 +37,5 @@ int hm_choose(const struct hm_basis *basis, const struct hm_lsq *folds, size_t f
  */
 size_t hm_choose_given(const struct hm_lsq *lsq, const bool *given, double rows,
                        struct hm_choice *choices);
-
-/* How many terms runs of so many configurations can carry. */
-size_t hm_choose_most(size_t configurations);
 
 #endif

@@ -228,6 +228,8 @@ static int note_labels(struct hm_fit *fit, struct hm_err *err)
 
     for (size_t c = 0; rc == 0 && c < data->runs->column_count; c++) {
         const struct hm_column *column = &data->runs->columns[c];
+        if (strcmp(column->name, "started") == 0) /* no two runs start at once */
+            continue;
         const char *first = column->labels ? column->labels[data->rows[0]] : NULL;
         for (size_t i = 1; first && i < data->count; i++) {
             const char *other = column->labels[data->rows[i]];

@@ -338,8 +338,10 @@ static int choose_terms(struct hm_fit *fit, struct hm_choice *choices, size_t *r
     struct hm_lsq *folds = make_folds(f, &fold_count);
     if (!folds)
         return hm_fail_nomem(err);
+    struct hm_repeats repeats;
+    repeats.free = hm_data_repeats(&f->data, f->scale, &repeats.sum);
     int rc = hm_choose(&f->basis, folds, fold_count, (double)f->data.count, unit,
-                       hm_choose_most(f->data.group_count), choices, ret_count, &best, err);
+                       f->data.group_count, repeats, choices, ret_count, &best, err);
     hm__free(folds);
     if (rc)
         return rc;

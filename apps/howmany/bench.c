@@ -1,0 +1,594 @@
+/*
+ * howmany bench: make runs of any command, record them, and say what they teach.
+ *
+ * The command is words with places for values, never a shell's unless that is asked for. A run that
+ * fails is recorded as failed and the rest go on; Ctrl-C ends the running command and keeps what
+ * was measured.
+ */
+#include "bench.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format.h"
+#include "student.h"
+
+enum { EXIT_INTERRUPTED = 130 };
+
+enum option {
+    N,
+    SIZE,
+    VARY,
+    REPEAT,
+    WITHIN,
+    MAX_REPEAT,
+    WARMUP,
+    TIMEOUT,
+    RECORD,
+    ITERATION_REGEX,
+    SHELL,
+    SHOW_OUTPUT,
+    DESIGN,
+    TARGET,
+    TIGHT,
+    BUDGET,
+    TERMS,
+    DRY_RUN,
+    JSON
+};
+
+static const struct cli_option options[] = {
+    [N] = {"n", 'n', "LIST", "values of {n}: 1,2,4 or 1..8", NULL},
+    [SIZE] = {"size", 's', "LIST", "values of {size}: 0.1,0.2 or 0.1..1:4 for four", NULL},
+    [VARY] = {"vary", 0, "NAME=LIST", "values of {NAME}", NULL},
+    [REPEAT] = {"repeat", 'r', "K", "runs of each configuration (default 3)", NULL},
+    [WITHIN] = {"within", 0, "P",
+                "repeat until the 90 % interval of the mean is within so much of it, such as 5%",
+                NULL},
+    [MAX_REPEAT] = {"max-repeat", 0, "K", "with --within: at most so many (default 20)", NULL},
+    [WARMUP] = {"warmup", 0, "K", "runs of each configuration before, not measured (default 0)",
+                NULL},
+    [TIMEOUT] = {"timeout", 0, "TIME",
+                 "end a run after so long, such as 10min; it counts as failed", NULL},
+    [RECORD] = {"record", 0, "FILE", "append every run to this table, .csv or .jsonl", "@file"},
+    [ITERATION_REGEX] = {"iteration-regex", 0, "REGEX",
+                         "an extended regular expression; a line that matches is an iteration, its "
+                         "first group the seconds",
+                         NULL},
+    [SHELL] = {"shell", 0, NULL, "run the command through sh", NULL},
+    [SHOW_OUTPUT] = {"show-output", 0, NULL, "show what the command writes", NULL},
+    [DESIGN] = {"design", 0, NULL,
+                "choose each next run by what it tells of the prediction at --target", NULL},
+    [TARGET] = {"target", 0, "PLACE", "with --design: 64, or n=64,size=1", NULL},
+    [TIGHT] = {"tight", 0, "P",
+               "with --design: until the prediction is sure within so much (default 10%)", NULL},
+    [BUDGET] = {"budget", 'b', "TIME", "with --design: machine time to spend, such as 1h", NULL},
+    [TERMS] = {"terms", 't', "LIST", "of the fit, such as 1,size/n,ln(n); auto (default)", "auto"},
+    [DRY_RUN] = {"dry-run", 0, NULL, "print the commands, and run none", NULL},
+    [JSON] = {"json", 'j', NULL, "the fit of the runs as JSON", NULL},
+};
+
+static void *begin(void)
+{
+    struct bench_state *s = calloc(1, sizeof(*s));
+
+    if (s) {
+        s->repeat = 3;
+        s->max_repeat = 20;
+        s->tight = 0.1;
+        s->record.file = -1;
+    }
+    return s;
+}
+
+static void end(void *state)
+{
+    struct bench_state *s = state;
+
+    for (size_t i = 0; i < s->axis_count; i++)
+        cli_range_release(&s->ranges[i]);
+    cli_words_release(&s->words);
+    cli_terms_release(&s->terms);
+    cli_record_end(&s->record);
+    hm_runs_free(s->places);
+    if (s->has_regex)
+        regfree(&s->regex);
+    free(s);
+}
+
+/* ---- options -------------------------------------------------------------------------------- */
+
+static int add_axis(struct bench_state *s, const char *name, size_t length, const char *list)
+{
+    for (size_t i = 0; i < s->axis_count; i++)
+        if (strlen(s->names[i]) == length && strncmp(s->names[i], name, length) == 0)
+            return cli_complain("bench: %s is given twice", s->names[i]);
+    if (s->axis_count == CLI_RECORD_AXES || length == 0 || length >= sizeof(s->names[0]))
+        return cli_complain("bench: more than %d quantities, or a name too long", CLI_RECORD_AXES);
+    memcpy(s->names[s->axis_count], name, length);
+    struct cli_range *range = &s->ranges[s->axis_count];
+    s->record.names[s->axis_count] = s->names[s->axis_count];
+    bool n = strcmp(s->names[s->axis_count++], "n") == 0;
+    int rc = n ? cli_range_parse(range, list) : cli_range_parse_evenly(range, list);
+    for (size_t i = 0; rc == 0 && n && i < range->count; i++)
+        if (range->values[i] < 1)
+            rc = cli_complain("--n: at least 1, not %g", range->values[i]);
+    return rc;
+}
+
+static int add_vary(struct bench_state *s, const char *value)
+{
+    const char *equal = strchr(value, '=');
+
+    if (!equal)
+        return cli_complain("--vary: '%s' is not NAME=LIST", value);
+    return add_axis(s, value, (size_t)(equal - value), equal + 1);
+}
+
+static int read_count(const char *name, const char *text, double least, double *value)
+{
+    int rc = cli_quantity(name, text, HM_DIM_NONE, value);
+
+    if (rc == 0 && (!(*value >= least && *value <= 1e6) || *value != floor(*value)))
+        rc = cli_complain("--%s: '%s' is not a whole number from %g on", name, text, least);
+    return rc;
+}
+
+static int read_share(const char *name, const char *text, double *value)
+{
+    int rc = cli_quantity(name, text, HM_DIM_NONE, value);
+
+    return rc == 0 && !(*value > 0) ? cli_complain("--%s: '%s' is not more than 0", name, text)
+                                    : rc;
+}
+
+static int read_time(const char *name, const char *text, double *value)
+{
+    int rc = cli_quantity(name, text, HM_DIM_TIME, value);
+
+    return rc == 0 && !(*value > 0) ? cli_complain("--%s: '%s' is not more than 0", name, text)
+                                    : rc;
+}
+
+static int read_regex(struct bench_state *s, const char *value)
+{
+    char why[160];
+    int rc = regcomp(&s->regex, value, REG_EXTENDED | REG_NEWLINE);
+
+    if (rc) {
+        regerror(rc, &s->regex, why, sizeof(why));
+        return cli_complain("--iteration-regex: %s", why);
+    }
+    s->has_regex = true;
+    if (s->regex.re_nsub < 1)
+        return cli_complain("--iteration-regex: it needs a group for the seconds: "
+                            "'step took ([0-9.]+) s'");
+    return 0;
+}
+
+static int accept_switch(struct bench_state *s, int option)
+{
+    *(option == SHELL         ? &s->shell
+      : option == SHOW_OUTPUT ? &s->show
+      : option == DESIGN      ? &s->design
+      : option == DRY_RUN     ? &s->dry_run
+                              : &s->json) = true;
+    return 0;
+}
+
+static int accept(void *state, int option, const char *value)
+{
+    struct bench_state *s = state;
+
+    switch (option) {
+    case -1:
+        if (s->command)
+            return cli_complain("bench: one command, in quotes ('%s' and '%s')", s->command, value);
+        s->command = value;
+        return 0;
+    case N:
+        return add_axis(s, "n", 1, value);
+    case SIZE:
+        return add_axis(s, "size", 4, value);
+    case VARY:
+        return add_vary(s, value);
+    case REPEAT:
+        return read_count("repeat", value, 1, &s->repeat);
+    case WITHIN:
+        return read_share("within", value, &s->within);
+    case MAX_REPEAT:
+        return read_count("max-repeat", value, 1, &s->max_repeat);
+    case WARMUP:
+        return read_count("warmup", value, 0, &s->warmup);
+    case TIMEOUT:
+        return read_time("timeout", value, &s->timeout_s);
+    case RECORD:
+        s->file = value;
+        return 0;
+    case ITERATION_REGEX:
+        return s->has_regex ? cli_complain("--iteration-regex: once") : read_regex(s, value);
+    case TARGET:
+        return cli_target_parse(&s->target, value);
+    case TIGHT:
+        return read_share("tight", value, &s->tight);
+    case BUDGET:
+        return read_time("budget", value, &s->budget_s);
+    case TERMS:
+        return cli_terms_parse(&s->terms, value);
+    default:
+        return accept_switch(s, option);
+    }
+}
+
+/* ---- commands ------------------------------------------------------------------------------- */
+
+double bench_value(const struct bench_state *s, size_t place, size_t axis)
+{
+    return hm_runs_column(s->places, s->names[axis])->values[place];
+}
+
+enum { VALUE_TEXT = 40 };
+
+/* The words of one configuration; released by the caller. */
+static int fill_words(const struct bench_state *s, size_t place, struct cli_words *filled)
+{
+    struct cli_fill fills[CLI_RECORD_AXES];
+    char values[CLI_RECORD_AXES][VALUE_TEXT];
+    struct hm_err err = {0};
+
+    for (size_t i = 0; i < s->axis_count; i++) {
+        snprintf(values[i], VALUE_TEXT, "%.15g", bench_value(s, place, i));
+        fills[i] = (struct cli_fill){s->names[i], values[i]};
+    }
+    return cli_words_fill(&s->words, fills, s->axis_count, filled, &err) ? cli_report(&err) : 0;
+}
+
+/* A shell gets the whole text as one word; otherwise it is split here and now. */
+static int split_command(struct bench_state *s)
+{
+    struct hm_err err = {0};
+
+    if (!s->shell)
+        return cli_words_split(&s->words, s->command, &err) ? cli_report(&err) : 0;
+    const char *const parts[] = {"sh", "-c", s->command};
+    s->words.words = calloc(4, sizeof(char *));
+    for (size_t i = 0; s->words.words && i < 3; i++)
+        if ((s->words.words[i] = strdup(parts[i])))
+            s->words.count++;
+    return s->words.count == 3 ? 0 : cli_complain("out of memory");
+}
+
+static int print_commands(const struct bench_state *s)
+{
+    for (size_t place = 0; place < s->places->count; place++) {
+        struct cli_words filled = {0};
+        struct hm_text line = {0};
+        int rc = fill_words(s, place, &filled);
+        if (rc == 0 && (cli_words_quote(&line, &filled) || line.failed))
+            rc = cli_complain("out of memory");
+        if (rc == 0 && (!cli_put(line.data) || !cli_put("\n")))
+            rc = EXIT_USAGE;
+        hm_text_release(&line);
+        cli_words_release(&filled);
+        if (rc)
+            return rc;
+    }
+    return 0;
+}
+
+/* ---- runs ----------------------------------------------------------------------------------- */
+
+/* Half of the 90 % interval of the mean, relative to it; infinite for fewer than two. */
+static double half_width(const double *seconds, size_t count)
+{
+    double mean = 0, squares = 0;
+
+    for (size_t i = 0; i < count; i++)
+        mean += seconds[i] / (double)count;
+    for (size_t i = 0; i < count; i++)
+        squares += (seconds[i] - mean) * (seconds[i] - mean);
+    if (count < 2)
+        return INFINITY;
+    double free = (double)count - 1;
+    return hm_student_quantile(free, 0.95) * sqrt(squares / free / (double)count) / mean;
+}
+
+static void describe(const struct bench_state *s, size_t place, char *text, size_t room)
+{
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; i < s->axis_count && used < room; i++)
+        used += (size_t)snprintf(text + used, room - used, "%s%s = %g", i ? ", " : "", s->names[i],
+                                 bench_value(s, place, i));
+}
+
+/* A command that cannot even start will not start the next time either. */
+static int check_started(const struct cli_measure *m, const struct cli_words *words)
+{
+    if (strcmp(m->status, "not started") != 0)
+        return 0;
+    return cli_complain("bench: cannot start '%s': %s", words->words[0], m->words);
+}
+
+static int measure_once(struct bench_state *s, size_t place, char *const *argv, size_t repeat,
+                        struct cli_measure *m)
+{
+    struct cli_watch watch = {
+        .timeout_s = s->timeout_s, .iteration = s->has_regex ? &s->regex : NULL, .show = s->show};
+    double values[CLI_RECORD_AXES];
+    int rc = cli_measure(argv, &watch, m);
+
+    if (rc || strcmp(m->status, "interrupted") == 0 || repeat == 0)
+        return rc;
+    for (size_t i = 0; i < s->axis_count; i++)
+        values[i] = bench_value(s, place, i);
+    s->spent_s += m->total_s * values[0];
+    return cli_record_add(&s->record, values, repeat, m);
+}
+
+static void say_failed(const struct bench_state *s, size_t place, const struct cli_measure *m)
+{
+    char what[200];
+
+    describe(s, place, what, sizeof(what));
+    fprintf(stderr, "howmany: %s: %s after %.3g s%s%s\n", what, m->status, m->total_s,
+            m->words[0] ? ": " : "", m->words);
+}
+
+/* Whether another repeat is called for. */
+static bool goes_on(const struct bench_state *s, size_t repeats, size_t done, const double *seconds,
+                    size_t ok)
+{
+    if (done < repeats)
+        return true;
+    return s->within > 0 && ok > 0 && (double)done < s->max_repeat &&
+           half_width(seconds, ok) > s->within;
+}
+
+int bench_configuration(struct bench_state *s, size_t place, size_t repeats)
+{
+    struct cli_words filled = {0};
+    double *seconds = calloc((size_t)s->max_repeat + repeats, sizeof(*seconds));
+    size_t ok = 0, done = 0;
+    int rc = seconds ? fill_words(s, place, &filled) : cli_complain("out of memory");
+    struct cli_measure m;
+
+    for (double i = 0; rc == 0 && i < s->warmup; i++) {
+        rc = measure_once(s, place, filled.words, 0, &m);
+        rc = rc ? rc : check_started(&m, &filled);
+        if (cli_interrupted())
+            rc = EXIT_INTERRUPTED;
+    }
+    while (rc == 0 && goes_on(s, repeats, done, seconds, ok)) {
+        rc = measure_once(s, place, filled.words, ++done, &m);
+        rc = rc ? rc : check_started(&m, &filled);
+        if (rc == 0 && cli_interrupted())
+            rc = EXIT_INTERRUPTED;
+        else if (rc == 0 && strcmp(m.status, "ok") == 0)
+            seconds[ok++] = m.seconds;
+        else if (rc == 0)
+            say_failed(s, place, &m);
+    }
+    cli_words_release(&filled);
+    free(seconds);
+    return rc;
+}
+
+static int bench_all(struct bench_state *s)
+{
+    struct cli_progress progress = cli_progress_start("bench", s->places->count);
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < s->places->count; i++) {
+        cli_progress_step(&progress, i);
+        rc = bench_configuration(s, i, (size_t)s->repeat);
+    }
+    cli_progress_end(&progress);
+    return rc;
+}
+
+/* ---- what was learnt ------------------------------------------------------------------------ */
+
+struct hm_fit *bench_fit(const struct bench_state *s, struct hm_err *err)
+{
+    struct hm_fit_settings settings = {.terms = s->terms.terms, .term_count = s->terms.count};
+    struct hm_runs *runs = cli_record_runs(&s->record, err);
+    struct hm_fit *fit = NULL;
+
+    if (runs && hm_fit_new(runs, &settings, &fit, err))
+        fit = NULL;
+    hm_runs_free(runs);
+    return fit;
+}
+
+static void add_row(struct hm_text *out, const struct bench_state *s, const struct hm_runs *runs,
+                    size_t place)
+{
+    const struct hm_column *column = hm_runs_column(runs, "seconds");
+    double mean = 0, squares = 0, ok = 0, failed = 0;
+    char time[HM_SHOWN], off[HM_SHOWN];
+
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i < runs->count; i++) {
+            bool here = true;
+            for (size_t k = 0; k < s->axis_count; k++)
+                here = here &&
+                       hm_runs_column(runs, s->names[k])->values[i] == bench_value(s, place, k);
+            double seconds = column->values[i];
+            if (here && pass == 0)
+                isnan(seconds) ? failed++ : (ok++, mean += (seconds - mean) / ok);
+            else if (here && !isnan(seconds))
+                squares += (seconds - mean) * (seconds - mean);
+        }
+    }
+    if (ok + failed == 0)
+        return;
+    for (size_t k = 0; k < s->axis_count; k++)
+        hm_text_addf(out, "%10.6g", bench_value(s, place, k));
+    hm_text_addf(out, " %6.0f", ok);
+    if (ok > 0)
+        hm_text_addf(out, " %10s", hm_show_time(mean, time));
+    if (ok > 1)
+        hm_text_addf(out, " +- %s", hm_show_time(sqrt(squares / (ok - 1)), off));
+    if (failed > 0)
+        hm_text_addf(out, "   %.0f failed", failed);
+    hm_text_end_line(out);
+}
+
+static int show_table(const struct bench_state *s, const struct hm_runs *runs)
+{
+    struct hm_text out = {0};
+
+    for (size_t k = 0; k < s->axis_count; k++)
+        hm_text_addf(&out, "%10s", s->names[k]);
+    hm_text_addf(&out, " %6s %10s\n", "runs", "seconds");
+    for (size_t i = 0; i < s->places->count; i++)
+        add_row(&out, s, runs, i);
+    hm_text_add(&out, "\n");
+    int rc = !out.failed && cli_put(out.data) ? 0 : EXIT_USAGE;
+    hm_text_release(&out);
+    return rc;
+}
+
+/* Predictions at the target, or doubling beyond what was run. */
+static size_t places_to_tell(const struct bench_state *s, const struct hm_fit *fit, double *n,
+                             size_t room)
+{
+    size_t count = 0;
+
+    if (s->target.n > 0) {
+        n[count++] = s->target.n;
+        return count;
+    }
+    for (double at = 1; at <= 4 * fit->n_max && count < room; at *= 2)
+        n[count++] = at;
+    return count;
+}
+
+enum { TOLD_MAX = 64 };
+
+static int show_fit(const struct bench_state *s, const struct hm_fit *fit)
+{
+    struct hm_prediction predictions[TOLD_MAX];
+    struct hm_style style = cli_style();
+    struct hm_err err = {0};
+    struct hm_at at[CLI_TARGETS_MAX];
+    double n[TOLD_MAX];
+    size_t at_count = 0, count = places_to_tell(s, fit, n, TOLD_MAX);
+    char *text;
+
+    for (size_t i = 0; i < s->target.count; i++)
+        if (strcmp(s->target.at[i].name, "n") != 0)
+            at[at_count++] = s->target.at[i];
+    if (hm_fit_predict(fit, at, at_count, n, count, predictions, &err) ||
+        hm_fit_render(fit, predictions, count, s->json ? HM_FORMAT_JSON : HM_FORMAT_TEXT, &style,
+                      &text, &err))
+        return cli_report(&err);
+    int rc = cli_put(text) ? 0 : EXIT_USAGE;
+    hm_text_free(text);
+    return rc;
+}
+
+static int show(const struct bench_state *s)
+{
+    struct hm_err err = {0};
+    struct hm_runs *runs = cli_record_runs(&s->record, &err);
+    struct hm_fit *fit = NULL;
+    int rc = 0;
+
+    if (!runs)
+        return s->record.rows ? cli_report(&err) : cli_complain("bench: nothing was measured");
+    if (!s->json)
+        rc = show_table(s, runs);
+    bool all_failed = runs->failed == runs->count;
+    hm_runs_free(runs);
+    if (rc)
+        return rc;
+    if (all_failed)
+        return cli_complain("bench: every run failed") ? EXIT_NO_ANSWER : 0;
+    if ((fit = bench_fit(s, &err)))
+        rc = show_fit(s, fit);
+    else
+        fprintf(stderr, "howmany: no fit yet: %s\n", err.message);
+    hm_fit_free(fit);
+    return rc;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------ */
+
+static int prepare(struct bench_state *s)
+{
+    struct hm_axis axes[CLI_RECORD_AXES];
+    struct hm_err err = {0};
+
+    if (!s->command)
+        return cli_complain("bench: which command? Give it in quotes, as in howmany bench "
+                            "'mpirun -n {n} ./train' --n 1,2,4");
+    for (size_t i = 0; i < s->axis_count; i++)
+        axes[i] = (struct hm_axis){s->names[i], s->ranges[i].values, s->ranges[i].count};
+    if (s->axis_count == 0 || strcmp(s->names[0], "n") != 0)
+        return cli_complain("bench: give the numbers of workers first: --n 1,2,4");
+    if (s->design && s->target.n == 0)
+        return cli_complain("bench: --design needs --target, such as n=64,size=1");
+    if (!s->design && (s->target.count || s->budget_s > 0) && s->budget_s > 0)
+        return cli_complain("bench: --budget goes with --design");
+    int rc = split_command(s);
+    for (size_t i = 0; rc == 0 && i < s->axis_count; i++)
+        if (s->ranges[i].count > 1 && !cli_words_uses(&s->words, s->names[i]))
+            rc =
+                cli_complain("bench: the command does not say {%s}, which is to vary", s->names[i]);
+    if (rc)
+        return rc;
+    return hm_runs_cross(axes, s->axis_count, &s->places, &err) ? cli_report(&err) : 0;
+}
+
+static int run(void *state)
+{
+    struct bench_state *s = state;
+    struct cli_words first = {0};
+    int rc = prepare(s);
+
+    if (rc == 0) /* a {name} that nothing fills is told before anything runs */
+        rc = fill_words(s, 0, &first);
+    cli_words_release(&first);
+    if (rc || s->dry_run)
+        return rc ? rc : print_commands(s);
+    s->record.axes = s->axis_count;
+    rc = cli_record_begin(&s->record, s->file);
+    if (rc)
+        return rc;
+    cli_interrupt_begin();
+    rc = s->design ? bench_by_design(s) : bench_all(s);
+    cli_interrupt_end();
+    if (rc == EXIT_INTERRUPTED)
+        fprintf(stderr, "howmany: interrupted; what was measured is kept\n");
+    else if (rc)
+        return rc;
+    int shown = show(s);
+    return rc ? rc : shown;
+}
+
+const struct cli_command cli_bench = {
+    .name = "bench",
+    .arguments = "COMMAND",
+    .summary = "make runs of any command, record them, and learn from them",
+    .description =
+        "Runs COMMAND once for each combination of values, {n}, {size} and the like standing for "
+        "them: any launcher (mpirun, srun, torchrun, spark-submit) and any program. It is split "
+        "into words here, as a shell would, but no shell is used unless --shell asks for one. The "
+        "seconds of an iteration are the median of those the command tells of on standard output, "
+        "in lines {\"iteration\":1,\"seconds\":0.5,\"loss\":0.1} or by --iteration-regex; else the "
+        "whole run is one. Runs that fail or take too long are recorded as such, and the rest go "
+        "on. Ctrl-C keeps what was measured. Then the runs are fitted, as howmany fit does.\n\n"
+        "Exit status: 0 measured; 1 every run failed; 2 wrong usage; 130 interrupted.",
+    .options = options,
+    .option_count = sizeof(options) / sizeof(options[0]),
+    .operands = NULL,
+    .accept = accept,
+    .run = run,
+    .begin = begin,
+    .end = end,
+};

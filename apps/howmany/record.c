@@ -1,0 +1,208 @@
+/*
+ * Recording runs. A row is written and synced before the next run starts: what was measured stays
+ * measured, whatever becomes of us. Numbers are written so that they read back the same.
+ */
+#include "record.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "format.h"
+
+static const char *const results[] = {"repeat", "seconds", "total", "iterations",
+                                      "loss",   "status",  "host",  "started"};
+
+enum { RESULTS = sizeof(results) / sizeof(results[0]) };
+
+static void add_header(const struct cli_record *r, struct hm_text *out)
+{
+    for (size_t i = 0; i < r->axes; i++)
+        hm_text_addf(out, "%s%s", i ? "," : "", r->names[i]);
+    for (size_t i = 0; i < RESULTS; i++)
+        hm_text_addf(out, ",%s", results[i]);
+    hm_text_add(out, "\n");
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t a = strlen(text), b = strlen(end);
+    return a > b && strcmp(text + a - b, end) == 0;
+}
+
+/* Copy rows that were recorded before. */
+static void absorb(struct cli_record *r, const struct hm_runs *before)
+{
+    for (size_t i = 0; i < before->count; i++) {
+        for (size_t k = 0; k < r->axes + RESULTS; k++) {
+            const char *name = k < r->axes ? r->names[k] : results[k - r->axes];
+            const struct hm_column *column = hm_runs_column(before, name);
+            hm_text_add(&r->csv, k ? "," : "");
+            if (column && column->values && isfinite(column->values[i]))
+                hm_json_number(&r->csv, column->values[i]);
+            else if (column && column->labels && column->labels[i])
+                hm_text_add(&r->csv, column->labels[i]);
+        }
+        hm_text_add(&r->csv, "\n");
+        r->rows++;
+    }
+}
+
+/* Whether the first line of a file is the header we would write. */
+static bool same_header(const struct cli_record *r, const char *path)
+{
+    struct hm_text header = {0};
+    char first[1024] = "";
+    FILE *file = fopen(path, "r");
+
+    if (!file || !fgets(first, sizeof(first), file))
+        first[0] = '\0';
+    if (file)
+        fclose(file);
+    add_header(r, &header);
+    bool same = header.data && strcmp(first, header.data) == 0;
+    hm_text_release(&header);
+    return same;
+}
+
+/* An existing file must have the columns we are about to write. */
+static int take_file(struct cli_record *r, const char *path)
+{
+    struct hm_err err = {0};
+    struct hm_runs *before;
+
+    if (!r->json_lines && !same_header(r, path))
+        return cli_complain("--record: %s has other columns than these runs; give another file",
+                            path);
+    if (hm_runs_load(path, &before, &err)) /* a header alone is a table without runs */
+        return err.code == HM_E_MISSING ? 0 : cli_report(&err);
+    absorb(r, before);
+    hm_runs_free(before);
+    return 0;
+}
+
+static int write_all(struct cli_record *r, const char *text, size_t length)
+{
+    while (length > 0) {
+        ssize_t put = write(r->file, text, length);
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put < 0)
+            return cli_complain("--record: cannot write: %s", strerror(errno));
+        text += put;
+        length -= (size_t)put;
+    }
+    fsync(r->file); /* a pipe or a terminal cannot, and need not */
+    return 0;
+}
+
+int cli_record_begin(struct cli_record *r, const char *path)
+{
+    struct stat info;
+    int rc = 0;
+
+    r->file = -1;
+    add_header(r, &r->csv);
+    if (!path)
+        return r->csv.failed ? cli_complain("out of memory") : 0;
+    r->json_lines = ends_with(path, ".jsonl") || ends_with(path, ".ndjson");
+    if (!r->json_lines && !ends_with(path, ".csv"))
+        return cli_complain("--record: '%s' must end in .csv or .jsonl", path);
+    bool there = stat(path, &info) == 0 && info.st_size > 0;
+    if (there)
+        rc = take_file(r, path);
+    if (rc)
+        return rc;
+    r->file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (r->file < 0)
+        return cli_complain("--record: cannot open %s: %s", path, strerror(errno));
+    return there || r->json_lines ? 0 : write_all(r, r->csv.data, r->csv.length);
+}
+
+/* One value of a row: a number, or nothing where it is not known. */
+static void put_number(struct hm_text *csv, struct hm_text *json, const char *key, double value)
+{
+    hm_text_add(csv, csv->length ? "," : "");
+    hm_text_addf(json, "%s\"%s\":", json->length > 1 ? "," : "", key);
+    if (isfinite(value))
+        hm_json_number(csv, value);
+    hm_json_number(json, value);
+}
+
+static void put_text(struct hm_text *csv, struct hm_text *json, const char *key, const char *text)
+{
+    hm_text_addf(csv, ",%s", text); /* none of ours has a comma or a quote in it */
+    hm_text_addf(json, ",\"%s\":", key);
+    hm_json_text(json, text);
+}
+
+static void put_result(struct hm_text *csv, struct hm_text *json, size_t repeat,
+                       const struct cli_measure *m)
+{
+    char host[65] = "", started[40] = "";
+    struct tm utc;
+    time_t now = time(NULL) - (time_t)m->total_s;
+
+    if (gethostname(host, sizeof(host) - 1))
+        host[0] = '\0';
+    for (char *c = host; *c; c++)
+        if (*c == ',' || *c == '"')
+            *c = '_';
+    if (gmtime_r(&now, &utc))
+        strftime(started, sizeof(started), "%Y-%m-%dT%H:%M:%SZ", &utc);
+    put_number(csv, json, "repeat", (double)repeat);
+    put_number(csv, json, "seconds", m->seconds);
+    put_number(csv, json, "total", m->total_s);
+    put_number(csv, json, "iterations", m->iterations > 0 ? m->iterations : NAN);
+    put_number(csv, json, "loss", m->loss);
+    put_text(csv, json, "status", m->status);
+    put_text(csv, json, "host", host);
+    put_text(csv, json, "started", started);
+}
+
+int cli_record_add(struct cli_record *r, const double *values, size_t repeat,
+                   const struct cli_measure *m)
+{
+    struct hm_text csv = {0}, json = {0};
+
+    hm_text_add(&json, "{");
+    for (size_t i = 0; i < r->axes; i++)
+        put_number(&csv, &json, r->names[i], values[i]);
+    put_result(&csv, &json, repeat, m);
+    hm_text_add(&csv, "\n");
+    hm_text_add(&json, "}\n");
+    bool ok = !csv.failed && !json.failed;
+    if (ok)
+        hm_text_add_n(&r->csv, csv.data, csv.length);
+    r->rows++;
+    int rc = ok && !r->csv.failed ? 0 : cli_complain("out of memory");
+    if (rc == 0 && r->file >= 0)
+        rc = r->json_lines ? write_all(r, json.data, json.length)
+                           : write_all(r, csv.data, csv.length);
+    hm_text_release(&csv);
+    hm_text_release(&json);
+    return rc;
+}
+
+struct hm_runs *cli_record_runs(const struct cli_record *r, struct hm_err *err)
+{
+    struct hm_runs *runs = NULL;
+
+    if (r->rows == 0 || hm_runs_parse(r->csv.data, r->csv.length, "these runs", &runs, err))
+        return NULL;
+    return runs;
+}
+
+void cli_record_end(struct cli_record *r)
+{
+    hm_text_release(&r->csv);
+    if (r->file >= 0)
+        close(r->file);
+    r->file = -1;
+}
