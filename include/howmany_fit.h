@@ -164,6 +164,9 @@ enum { HM_FIT_RESIDUALS = 10000 };
 HM_API int hm_fit_new(const struct hm_runs *runs, const struct hm_fit_settings *settings,
                       struct hm_fit **ret_fit, struct hm_err *err);
 HM_API void hm_fit_free(struct hm_fit *fit);
+/* With a job: the sheet's own time at its reference, which speedups of runs are taken relative to.
+ * 1 otherwise. */
+HM_API double hm_fit_reference_s(const struct hm_fit *fit);
 
 /* The value of a quantity besides n. */
 struct hm_at {

@@ -9,13 +9,14 @@
 #include "readers.h"
 #include "render.h"
 #include "text.h"
+#include "validate_fits.h"
 
 enum { FILES_MAX = 64, CASES_MAX = 128 };
 
 struct validate_state {
     const char *files[FILES_MAX];
     size_t file_count;
-    bool json;
+    bool json, fits;
     const char *plot, *data;
     struct hm_catalog *catalog;             /* owned */
     struct hm_validation *cases[CASES_MAX]; /* owned */
@@ -23,7 +24,7 @@ struct validate_state {
     size_t case_count;
 };
 
-enum option { JSON, PLOT, DATA };
+enum option { JSON, PLOT, DATA, FITS };
 
 static const struct cli_option options[] = {
     [JSON] = {"json", 'j', NULL, "as JSON", NULL},
@@ -31,6 +32,10 @@ static const struct cli_option options[] = {
               "measured and modelled speedups as a picture: .svg, .png or .pdf", "@file"},
     [DATA] = {"data", 0, "DIR", "folder with the files that built-in cases name, such as graphs",
               "@file"},
+    [FITS] = {"fits", 0, NULL,
+              "instead: fit the smaller half of every published curve in DIR/scaling and predict "
+              "its largest size",
+              NULL},
 };
 
 static void *begin(void)
@@ -54,6 +59,8 @@ static int accept(void *state, int option, const char *value)
 
     if (option == JSON)
         s->json = true;
+    else if (option == FITS)
+        s->fits = true;
     else if (option == DATA)
         s->data = value;
     else if (option == PLOT)
@@ -278,6 +285,10 @@ static int run(void *state)
 
     if (!(s->catalog = cli_catalog_load()))
         return EXIT_USAGE;
+    if (s->fits && (s->file_count || s->plot))
+        return cli_complain("validate: --fits takes neither files nor --plot");
+    if (s->fits)
+        return cli_validate_fits(s->data, s->json, s->catalog);
     rc = gather(s);
     if (rc == 0)
         rc = show(s, &differ);

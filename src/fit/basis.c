@@ -117,7 +117,7 @@ static const struct entry library[] = {
     {"n*ln(n)", NULL, HM_ROLE_STEEP},
 };
 
-int hm_basis_library(struct hm_basis *basis, struct hm_arena *arena, const bool *varies,
+int hm_basis_library(struct hm_basis *basis, struct hm_arena *arena, const bool *varies, bool weak,
                      struct hm_err *err)
 {
     bool measured = hm_basis_find(basis, "size") >= 0 || hm_basis_find(basis, "batch") >= 0;
@@ -130,6 +130,8 @@ int hm_basis_library(struct hm_basis *basis, struct hm_arena *arena, const bool 
         if (index < 0 || (must_vary && !varies[index]))
             continue;
         if (measured && strcmp(library[i].text, "1/n") == 0)
+            continue;
+        if (weak && needs && (strstr(needs, "size") || strstr(needs, "batch")))
             continue;
         rc = add_term(basis, arena, library[i].text, library[i].role, err);
     }

@@ -43,8 +43,11 @@ int hm_basis_find(const struct hm_basis *basis, const char *name);
 /* Compile formulas into a basis; what they name must be among its quantities. */
 int hm_basis_compile(struct hm_basis *basis, struct hm_arena *arena, const char *const *terms,
                      size_t count, struct hm_err *err);
-/* The library of terms that the quantities allow; varies[k] tells whether quantity k does. */
-int hm_basis_library(struct hm_basis *basis, struct hm_arena *arena, const bool *varies,
+/*
+ * The library of terms that the quantities allow; varies[k] tells whether quantity k does, and weak
+ * that the work of a worker does not: then it is a constant, and more of it is more workers.
+ */
+int hm_basis_library(struct hm_basis *basis, struct hm_arena *arena, const bool *varies, bool weak,
                      struct hm_err *err);
 /* The parts of a job's sheet; width is that of their priors. The job and cluster are borrowed. */
 int hm_basis_sheet(struct hm_basis *basis, struct hm_arena *arena, const struct hm_job *job,

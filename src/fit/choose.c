@@ -28,6 +28,7 @@
 #include "student.h"
 
 static const double STEEP_MUST_HALVE = 2, STEEP_WEIGHT = 0.25;
+enum { STEEP_NEEDS = 4 }; /* configurations: three points lie on many curves */
 static const double LEAST_ERROR = 0.01; /* below a hundredth, errors do not tell sets apart */
 
 /* How many terms runs of so many configurations can carry. */
@@ -149,7 +150,7 @@ static int compare_choices(const void *a, const void *b)
     return x->count < y->count ? -1 : x->count > y->count;
 }
 
-static size_t pick_best(const struct hm_choice *choices, size_t count)
+static size_t pick_best(const struct hm_choice *choices, size_t count, size_t configurations)
 {
     size_t gentle = HM_NONE, steep = HM_NONE;
 
@@ -158,7 +159,8 @@ static size_t pick_best(const struct hm_choice *choices, size_t count)
     if (gentle == HM_NONE || steep == HM_NONE)
         return gentle == HM_NONE ? steep : gentle;
     double factor = STEEP_MUST_HALVE * STEEP_MUST_HALVE;
-    return choices[steep].error * factor < choices[gentle].error ? steep : gentle;
+    bool halves = choices[steep].error * factor < choices[gentle].error;
+    return halves && configurations >= STEEP_NEEDS ? steep : gentle;
 }
 
 static void set_weights(struct hm_choice *choices, size_t count, double rows, double unit)
@@ -201,7 +203,7 @@ int hm_choose(const struct hm_basis *basis, const struct hm_lsq *folds, size_t f
     qsort(choices, count, sizeof(*choices), compare_choices);
     set_weights(choices, count, rows, unit);
     *ret_count = count;
-    *ret_best = pick_best(choices, count);
+    *ret_best = pick_best(choices, count, configurations);
     return 0;
 }
 

@@ -109,6 +109,20 @@ static int check_enough(const struct hm_fit *fit, const struct hm_fit_settings *
     return HM_E_MISSING;
 }
 
+/* Weak scaling: the work grows with n, and each worker has the same. */
+static bool is_weak(const struct hm__fit *f, const char *name)
+{
+    int q = hm_basis_find(&f->basis, name);
+    const double *n = f->data.places[0], *work = q >= 0 ? f->data.places[q] : NULL;
+
+    if (!work || f->data.low[0] == f->data.high[0])
+        return false;
+    for (size_t g = 1; g < f->data.group_count; g++)
+        if (!(fabs(work[g] / n[g] / (work[0] / n[0]) - 1) < 1e-6))
+            return false;
+    return true;
+}
+
 static int prepare_runs(struct hm_fit *fit, const struct hm_runs *runs,
                         const struct hm_fit_settings *s, struct hm_err *err)
 {
@@ -132,7 +146,8 @@ static int prepare_runs(struct hm_fit *fit, const struct hm_runs *runs,
     for (size_t q = 0; q < f->basis.quantity_count; q++)
         varies[q] = f->data.low[q] < f->data.high[q];
     if (f->basis.count == 0)
-        rc = hm_basis_library(&f->basis, fit->memory, varies, err);
+        rc = hm_basis_library(&f->basis, fit->memory, varies,
+                              is_weak(f, "size") || is_weak(f, "batch"), err);
     return rc;
 }
 

@@ -6,6 +6,13 @@
 #include "fit.h"
 #include "text.h"
 
+double hm_fit_reference_s(const struct hm_fit *fit)
+{
+    const struct hm_sheet *sheet = fit->inside->basis.sheet;
+
+    return sheet ? hm_sheet_reference_s(sheet) : 1;
+}
+
 size_t hm_fit_draw_count(const struct hm_fit *fit)
 {
     return fit->inside->draw_count;

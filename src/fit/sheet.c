@@ -10,7 +10,7 @@
  *     part         1 +- width   (0.5: right within a factor of one and a half or so)
  *     t1 / n       0 +- width
  *     t1 ln n      0 +- width / 50
- *     t1 (n - 1)   0 +- width / 100
+ *     t1 (n - 1)   0 +- width / 200
  *
  * Without a run the fit is the sheet; a few small runs correct the factors they show, and the
  * overheads they do not show widen the interval beyond them.
@@ -204,7 +204,7 @@ static int name_parts(struct hm_basis *basis, struct hm_arena *arena, const stru
     basis->count = parts;
     add_extra(basis, basis->sheet->weak ? "t1" : "t1/n", width);
     add_extra(basis, "t1*ln(n)", width / 50);
-    add_extra(basis, "t1*(n-1)", width / 100);
+    add_extra(basis, "t1*(n-1)", width / 200);
     return 0;
 }
 
