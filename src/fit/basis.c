@@ -159,7 +159,8 @@ int hm_basis_eval(const struct hm_basis *basis, const double *const *columns, si
                 continue;
             hm_fail(err, HM_E_FORMULA, "the term %s is %g at n = %g", basis->texts[k],
                     x[k * count + i], columns[0][i]);
-            hm_err_at(err, NULL, (int)i + 1);
+            if (err)
+                err->line = (int)i + 1;
             return HM_E_FORMULA;
         }
     }

@@ -28,7 +28,7 @@
 #include "student.h"
 
 static const double STEEP_MUST_HALVE = 2, STEEP_WEIGHT = 0.25;
-enum { STEEP_NEEDS = 4 }; /* configurations: three points lie on many curves */
+enum { STEEP_NEEDS = 4 };               /* configurations: three points lie on many curves */
 static const double LEAST_ERROR = 0.01; /* below a hundredth, errors do not tell sets apart */
 
 /* How many terms runs of so many configurations can carry. */

@@ -143,12 +143,12 @@ static double share_with(const struct hm_fit *fit, size_t k, double n)
     return own_share(&more, f->in, k);
 }
 
-/* A run of twice as many workers, or four times, that would tell two terms apart. */
+/* A run of twice as many workers, or more, that would tell two terms apart. */
 static double telling_n(const struct hm_fit *fit, size_t k, double share)
 {
     double n = 2 * fit->n_max;
 
-    for (int i = 0; i < 4 && share_with(fit, k, n) < fmax(3 * share, 0.05); i++)
+    for (int i = 0; i < 2 && share_with(fit, k, n) < fmax(3 * share, 0.05); i++)
         n *= 2;
     return n;
 }

@@ -164,10 +164,11 @@ static int eval_terms(struct hm_fit *fit, struct hm_err *err)
     int rc = hm_basis_eval(&f->basis, f->data.places, groups, f->x, &own);
     if (rc == 0)
         return 0;
-    if (own.line > 0 && !own.source[0]) /* a term that is no number at some run */
-        own.line = f->data.runs->lines[f->data.groups[own.line - 1].row];
-    if (!own.source[0])
-        hm_err_at(&own, f->data.runs->source, 0);
+    if (!own.source[0]) { /* not an error of the job's: a term that is no number at some run */
+        int line = own.line > 0 ? f->data.runs->lines[f->data.groups[own.line - 1].row] : 0;
+        own.line = 0;
+        hm_err_at(&own, f->data.runs->source, line);
+    }
     if (err && err->code == 0)
         *err = own;
     return rc;

@@ -18,8 +18,9 @@ static const double DEPENDENT = 1e-9;
 void hm_lsq_init(struct hm_lsq *lsq, size_t count)
 {
     assert(count <= HM_TERMS_MAX);
-    memset(lsq, 0, sizeof(*lsq));
     lsq->count = count;
+    for (size_t i = 0; i <= count; i++) /* the rest is never looked at, and this is done often */
+        memset(lsq->r[i], 0, (count + 1) * sizeof(double));
 }
 
 void hm_lsq_add(struct hm_lsq *lsq, double *row)
@@ -48,7 +49,7 @@ void hm_lsq_merge(struct hm_lsq *lsq, const struct hm_lsq *other)
 {
     for (size_t i = 0; i <= other->count; i++) {
         double row[HM_LSQ_SIDE];
-        memcpy(row, other->r[i], sizeof(row));
+        memcpy(row, other->r[i], (other->count + 1) * sizeof(*row));
         hm_lsq_add(lsq, row);
     }
 }

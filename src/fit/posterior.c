@@ -29,29 +29,40 @@ static double gamma_draw(struct hm_random *random, double shape)
 
 struct cut {
     size_t count;
+    double square[HM_TERMS_MAX][HM_TERMS_MAX]; /* X'X and X'y of the runs */
+    double product[HM_TERMS_MAX];
     double mean[HM_TERMS_MAX];
     double lower[HM_TERMS_MAX][HM_TERMS_MAX]; /* of the precision P = LL' */
     double wall[HM_TERMS_MAX][HM_TERMS_MAX]; /* theta_j = mean_j + wall_j . u, u = L'(theta-mean) */
 };
 
-/* Precision and mean for a spread; columns of the problem have been scaled to length 1. */
-static bool prepare(struct cut *cut, const struct hm_lsq *lsq, const struct hm_prior *priors,
-                    double spread)
+/* The part of it that does not depend on the spread; columns have been scaled to length 1. */
+static void begin(struct cut *cut, const struct hm_lsq *lsq)
 {
-    const size_t k = lsq->count;
-    double precision = 1 / (spread * spread);
+    const size_t k = cut->count = lsq->count;
 
-    cut->count = k;
     for (size_t i = 0; i < k; i++) {
-        cut->mean[i] = 0;
+        cut->product[i] = 0;
         for (size_t j = 0; j <= i; j++) {
-            double sum = 0;
+            cut->square[i][j] = 0;
             for (size_t row = 0; row <= j; row++)
-                sum += lsq->r[row][i] * lsq->r[row][j];
-            cut->lower[i][j] = sum * precision;
+                cut->square[i][j] += lsq->r[row][i] * lsq->r[row][j];
         }
         for (size_t row = 0; row <= i; row++)
-            cut->mean[i] += lsq->r[row][i] * lsq->r[row][k] * precision;
+            cut->product[i] += lsq->r[row][i] * lsq->r[row][k];
+    }
+}
+
+/* Precision and mean for a spread. */
+static bool prepare(struct cut *cut, const struct hm_prior *priors, double spread)
+{
+    const size_t k = cut->count;
+    double precision = 1 / (spread * spread);
+
+    for (size_t i = 0; i < k; i++) {
+        cut->mean[i] = cut->product[i] * precision;
+        for (size_t j = 0; j <= i; j++)
+            cut->lower[i][j] = cut->square[i][j] * precision;
         if (priors && isfinite(priors[i].width)) {
             double w = 1 / (priors[i].width * priors[i].width);
             cut->lower[i][i] += w;
@@ -219,6 +230,7 @@ bool hm_posterior_draw(const struct hm_lsq *lsq, double rows, const struct hm_pr
         return false;
     scale_columns(lsq, priors, &scaled, scaled_priors, sizes);
     hm_posterior_mode(&scaled, rows, priors ? scaled_priors : NULL, noise, theta, &spread);
+    begin(&cut, &scaled);
     double least = 0;
     for (size_t i = 0; i <= lsq->count; i++)
         least += 1e-20 * scaled.r[i][lsq->count] * scaled.r[i][lsq->count];
@@ -226,7 +238,7 @@ bool hm_posterior_draw(const struct hm_lsq *lsq, double rows, const struct hm_pr
         double sum = noise.weight * noise.spread * noise.spread + hm_lsq_residual(&scaled, theta);
         sum = fmax(sum, least); /* a perfect fit leaves none, and a matrix nobody can factor */
         spread = sqrt(sum / (2 * gamma_draw(random, (noise.weight + rows) / 2)));
-        if (!prepare(&cut, &scaled, priors ? scaled_priors : NULL, spread))
+        if (!prepare(&cut, priors ? scaled_priors : NULL, spread))
             return false;
         cut_draw(&cut, random, theta);
         if (i < SETTLE)

@@ -95,6 +95,20 @@ static int read_quoted(struct hm_csv *csv, struct hm_err *err)
     }
 }
 
+/* The characters up to the next one that means something, as many as have been read. */
+static void take_plain(struct hm_csv *csv)
+{
+    const char *data = csv->data + csv->at;
+    size_t left = csv->length - csv->at, count = 0;
+
+    while (count < left && data[count] != ',' && data[count] != '\n' && data[count] != '\r' &&
+           data[count] != '"' && data[count] != '\0')
+        count++;
+    if (count > 0)
+        hm_text_add_n(&csv->row, data, count);
+    csv->at += count;
+}
+
 /* One record into csv->row; 1, or 0 at the end of the file. */
 static int read_record(struct hm_csv *csv, struct hm_err *err)
 {
@@ -109,6 +123,7 @@ static int read_record(struct hm_csv *csv, struct hm_err *err)
     if ((rc = start_field(csv, err)))
         return rc;
     for (;;) {
+        take_plain(csv);
         c = next_byte(csv, err);
         if (c < -1)
             return c + 1;

@@ -440,6 +440,11 @@ static int find_column(struct table *t, const char *key, int line, size_t *ret_c
     return add_column(t, key, line);
 }
 
+static bool is_filled(const struct column *c, size_t row)
+{
+    return (c->values && !isnan(c->values[row])) || (c->labels && c->labels[row]);
+}
+
 static int put_object(struct table *t, struct hm_arena *arena, const struct hm_value *object,
                       int line)
 {
@@ -457,6 +462,11 @@ static int put_object(struct table *t, struct hm_arena *arena, const struct hm_v
             return rc;
         if (item->kind == HM_VALUE_NULL)
             continue;
+        if (is_filled(&t->columns[column], t->count)) {
+            hm_fail(t->err, HM_E_CONFLICT, "%s stands twice", t->columns[column].name);
+            hm_err_hint(t->err, "'%.60s' means the same", object->keys[i]);
+            return fail_cell(t, &t->columns[column], line, HM_E_CONFLICT);
+        }
         if (item->kind != HM_VALUE_SCALAR) {
             hm_fail(t->err, HM_E_TYPE, "is %s, where a number or a text belongs",
                     hm_value_kind_name(item));

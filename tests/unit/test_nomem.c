@@ -1,6 +1,7 @@
 /* The Nth allocation fails, for every N: an error comes back, nothing leaks, nothing crashes. */
 #include "testing.h"
 
+#include "howmany_fit.h"
 #include "memory.h"
 
 static const char text[] =
@@ -67,6 +68,86 @@ static int graph_way(struct hm_err *err)
     return rc;
 }
 
+/* Runs read in both forms, fitted in every way, planned with, rendered, and a design of more. */
+static int fit_way(struct hm_err *err)
+{
+    const char csv[] = "n,size,seconds,machine\n1,1,9,a\n2,1,5.2,a\n4,1,3.1,b\n4,1,3.2,b\n"
+                       "8,1,2.3,b\n8,0.5,1.4,b\n";
+    const char lines[] = "{\"n\":1,\"speedup\":1}\n{\"n\":2,\"speedup\":1.8}\n";
+    const char job_text[] = "compute: 8 s/n\ncommunicate: 0.4 s*log2(n)\n";
+    const char *const terms[] = {"1", "size/n", "ln(n)"};
+    const double n[] = {1, 2, 4, 8, 16};
+    struct hm_axis axes[] = {{"n", n, 5}, {"size", n, 2}};
+    struct hm_style style = {.width = 80, .table = true, .file = "x.svg"};
+    struct hm_runs *runs[3] = {NULL, NULL, NULL};
+    struct hm_fit *fit[3] = {NULL, NULL, NULL};
+    struct hm_design *design = NULL;
+    struct hm_answer *answer = NULL;
+    struct hm_prediction p[5];
+    struct hm_job *job = NULL;
+    char *page = NULL;
+    int rc = hm_job_parse(job_text, strlen(job_text), "t.yaml", NULL, 0, &job, err);
+    struct hm_fit_settings settings[] = {{0}, {.terms = terms, .term_count = 3}, {.job = job}};
+    struct hm_question q = HM_QUESTION_INIT;
+
+    if (rc == 0)
+        rc = hm_runs_parse(csv, strlen(csv), "t.csv", &runs[0], err);
+    if (rc == 0)
+        rc = hm_runs_parse(lines, strlen(lines), "t.jsonl", &runs[1], err);
+    if (rc == 0)
+        rc = hm_runs_cross(axes, 2, &runs[2], err);
+    for (size_t i = 0; rc == 0 && i < 3; i++) {
+        rc = hm_fit_new(runs[i == 2], &settings[i], &fit[i], err);
+        if (rc == 0)
+            rc = hm_fit_predict(fit[i], NULL, 0, n, 5, p, err);
+        for (int format = HM_FORMAT_TEXT; rc == 0 && format <= HM_FORMAT_GNUPLOT; format++) {
+            rc = hm_fit_render(fit[i], p, 5, (enum hm_format)format, &style, &page, err);
+            hm_text_free(rc == 0 ? page : NULL);
+        }
+        q.fit = fit[i];
+        q.max_n = 12;
+        if (rc == 0)
+            rc = hm_plan(job, NULL, 0, NULL, 0, &q, &answer, err);
+        hm_answer_free(rc == 0 ? answer : NULL);
+    }
+    struct hm_design_settings plan = {
+        .have = runs[0], .cost = "n*size", .only = "n < 9", .budget = 9};
+    if (rc == 0)
+        rc = hm_design_new(runs[2], &plan, &design, err);
+    if (rc == 0)
+        rc = hm_design_render(design, HM_FORMAT_TEXT, &style, &page, err);
+    hm_text_free(rc == 0 ? page : NULL);
+    hm_design_free(design);
+    for (size_t i = 0; i < 3; i++) {
+        hm_fit_free(fit[i]);
+        hm_runs_free(runs[i]);
+    }
+    hm_job_free(job);
+    return rc;
+}
+
+static void allocations_of_fits_may_fail(void **state)
+{
+    struct hm_err err = {0};
+    long fails = 0;
+
+    (void)state;
+    if (fit_way(&err))
+        fail_msg("%s", err.message);
+    for (long after = 0;; after++) {
+        err = (struct hm_err){0};
+        hm__alloc_fail_after(after);
+        int rc = fit_way(&err);
+        hm__alloc_fail_after(-1);
+        if (rc == 0)
+            break;
+        assert_int_equal(rc, HM_E_NOMEM);
+        assert_int_equal(err.code, HM_E_NOMEM);
+        fails++;
+    }
+    assert_true(fails > 300);
+}
+
 static void allocations_of_graphs_may_fail(void **state)
 {
     struct hm_err err = {0};
@@ -113,6 +194,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(allocations_of_graphs_may_fail),
+        cmocka_unit_test(allocations_of_fits_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

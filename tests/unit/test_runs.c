@@ -2,7 +2,236 @@
 #include "howmany_fit.h"
 #include "testing.h"
 
+static struct hm_runs *parse(const char *text)
+{
+    struct hm_err err = {0};
+    struct hm_runs *runs = NULL;
+
+    if (hm_runs_parse(text, strlen(text), "runs.csv", &runs, &err))
+        fail_msg("line %d, %s: %s", err.line, err.field, err.message);
+    return runs;
+}
+
+static double at(const struct hm_runs *runs, const char *name, size_t row)
+{
+    const struct hm_column *column = hm_runs_column(runs, name);
+
+    if (!column || !column->values)
+        fail_msg("no numbers in %s", name);
+    return column->values[row];
+}
+
+static void test_named_columns(void **state)
+{
+    struct hm_runs *runs = parse("n,size,seconds,machine,queue\n"
+                                 "1,0.5,2.5,m5,fast\n\n# a comment\n4,1,\"1.25\",m5,slow\n");
+
+    (void)state;
+    assert_int_equal(runs->count, 2);
+    assert_near(at(runs, "n", 1), 4, 0);
+    assert_near(at(runs, "seconds", 1), 1.25, 0);
+    assert_string_equal(hm_runs_column(runs, "machine")->labels[0], "m5");
+    assert_string_equal(hm_runs_column(runs, "queue")->labels[1], "slow");
+    assert_int_equal(runs->lines[1], 5);
+    assert_null(hm_runs_column(runs, "nothing"));
+    hm_runs_free(runs);
+}
+
+static void test_ernest(void **state)
+{
+    struct hm_runs *runs =
+        parse("#Cores,Input Fraction, Time (s)\n32,0.125,7.945\n4,0.0156,4.72\n");
+
+    (void)state;
+    assert_near(at(runs, "n", 0), 32, 0);
+    assert_near(at(runs, "size", 1), 0.0156, 0);
+    assert_near(at(runs, "seconds", 1), 4.72, 0);
+    hm_runs_free(runs);
+    runs = parse("# made on Monday\nworkers,time\n2,3\n"); /* a comment without columns is none */
+    assert_near(at(runs, "seconds", 0), 3, 0);
+    hm_runs_free(runs);
+}
+
+static void test_units(void **state)
+{
+    struct hm_runs *runs = parse("n,latency,bandwidth,time (ms),batch\n"
+                                 "1,20 ms,1 Gbit/s,250,64\n2,0.1 s,10 Gbit/s,125,64\n");
+
+    (void)state;
+    assert_near(at(runs, "latency", 0), 0.02, 1e-15);
+    assert_near(at(runs, "latency", 1), 0.1, 1e-15);
+    assert_near(at(runs, "bandwidth", 1), 1.25e9, 1e-15);
+    assert_near(at(runs, "seconds", 0), 0.25, 1e-15);
+    hm_runs_free(runs);
+    runs = parse("n,latency_ms,seconds\n1,20,3\n2,30,4\n");
+    assert_near(at(runs, "latency", 0), 0.02, 1e-15);
+    hm_runs_free(runs);
+}
+
+static void test_json_lines(void **state)
+{
+    struct hm_runs *runs = parse("{\"n\":1,\"seconds\":2,\"machine\":\"a\"}\n\n"
+                                 "{\"seconds\":1.5,\"n\":2,\"machine\":\"b\",\"size\":0.5}\n");
+
+    (void)state;
+    assert_int_equal(runs->count, 2);
+    assert_near(at(runs, "n", 1), 2, 0);
+    assert_true(isnan(at(runs, "size", 0)));
+    assert_near(at(runs, "size", 1), 0.5, 0);
+    assert_string_equal(hm_runs_column(runs, "machine")->labels[1], "b");
+    assert_int_equal(runs->lines[1], 3);
+    hm_runs_free(runs);
+}
+
+static void test_other_times(void **state)
+{
+    struct hm_runs *runs = parse("n,total,iterations\n1,100,50\n2,60,\n");
+
+    (void)state;
+    assert_near(at(runs, "seconds", 0), 2, 0);
+    assert_near(at(runs, "seconds", 1), 60, 0);
+    assert_false(runs->relative);
+    hm_runs_free(runs);
+    runs = parse("n,speedup\n1,1\n2,1.6\n");
+    assert_true(runs->relative);
+    assert_near(at(runs, "seconds", 1), 1 / 1.6, 1e-15);
+    hm_runs_free(runs);
+    runs = parse("n,seconds,status\n1,3,ok\n2,,exit 1\n4,2,timeout\n8,1,\n");
+    assert_int_equal(runs->failed, 2);
+    assert_true(isnan(at(runs, "seconds", 2))); /* the time it took to fail is none */
+    assert_near(at(runs, "seconds", 3), 1, 0);
+    hm_runs_free(runs);
+}
+
+/* A column of numbers in which a word turns up is a column of labels, from its beginning. */
+static void test_numbers_become_labels(void **state)
+{
+    struct hm_runs *runs = parse("n,seconds,config\n1,1,7\n2,1,2.5\n4,1,x2\n");
+    const struct hm_column *config = hm_runs_column(runs, "config");
+
+    (void)state;
+    assert_null(config->values);
+    assert_string_equal(config->labels[0], "7");
+    assert_string_equal(config->labels[1], "2.5");
+    assert_string_equal(config->labels[2], "x2");
+    hm_runs_free(runs);
+}
+
+static void test_many_rows(void **state)
+{
+    const size_t rows = 3000;
+    char *text = malloc(rows * 40);
+    size_t used = (size_t)snprintf(text, 40, "n,seconds,note\n");
+
+    (void)state;
+    for (size_t i = 0; i < rows; i++)
+        used += (size_t)snprintf(text + used, 40, "%zu,%g,row%zu\n", i + 1, 1.0 / (double)(i + 1),
+                                 i % 3);
+    struct hm_runs *runs = parse(text);
+    assert_int_equal(runs->count, rows);
+    assert_near(at(runs, "n", rows - 1), (double)rows, 0);
+    assert_string_equal(hm_runs_column(runs, "note")->labels[rows - 1], "row2");
+    hm_runs_free(runs);
+    free(text);
+}
+
+static void test_where(void **state)
+{
+    const char text[] = "n,seconds,machine\n1,3,a\n2,2,b\n4,1,a\n";
+    struct hm_runs *runs = parse(text);
+    struct hm_err err = {0};
+
+    (void)state;
+    assert_int_equal(hm_runs_where(runs, "machine=a", NULL), 0);
+    assert_int_equal(runs->count, 2);
+    assert_near(at(runs, "n", 1), 4, 0);
+    assert_int_equal(hm_runs_where(runs, "n=4", NULL), 0);
+    assert_int_equal(runs->count, 1);
+    assert_int_equal(runs->lines[0], 4);
+    assert_int_equal(hm_runs_where(runs, "n=5", NULL), HM_E_MISSING);
+    assert_int_equal(hm_runs_where(runs, "n=x", NULL), HM_E_TYPE);
+    assert_int_equal(hm_runs_where(runs, "machine", NULL), HM_E_SYNTAX);
+    assert_int_equal(hm_runs_where(runs, "machin=a", &err), HM_E_NAME);
+    assert_string_equal(err.hint, "did you mean machine?");
+    hm_runs_free(runs);
+}
+
+static void test_cross(void **state)
+{
+    const double n[] = {1, 2}, size[] = {0.1, 0.2, 0.3};
+    const struct hm_axis axes[] = {{"n", n, 2}, {"size", size, 3}};
+    const struct hm_axis none = {"n", n, 0};
+    struct hm_runs *runs = NULL;
+
+    (void)state;
+    assert_int_equal(hm_runs_cross(axes, 2, &runs, NULL), 0);
+    assert_int_equal(runs->count, 6);
+    assert_near(at(runs, "n", 3), 2, 0);
+    assert_near(at(runs, "size", 4), 0.2, 0);
+    hm_runs_free(runs);
+    assert_int_equal(hm_runs_cross(&none, 1, &runs, NULL), HM_E_LIMIT);
+}
+
+struct refusal {
+    const char *text;
+    int code, line;
+    const char *field, *message;
+};
+
+static const struct refusal refusals[] = {
+    {"", HM_E_SYNTAX, 1, "", "no header line"},
+    {"n,seconds\n", HM_E_MISSING, 0, "", "no runs"},
+    {"1,2\n3,4\n", HM_E_MISSING, 1, "", "numbers where the names of columns belong"},
+    {"size,seconds\n1,2\n", HM_E_MISSING, 2, "", "no column 'n'"},
+    {"n,size\n1,2\n", HM_E_MISSING, 2, "", "no column 'seconds'"},
+    {"n,seconds\n1,2\n2,nan\n", HM_E_TYPE, 3, "seconds", "'nan' is not a number"},
+    {"n,seconds\n1,2\n2,inf\n", HM_E_TYPE, 3, "seconds", "'inf' is not a number"},
+    {"n,seconds\n1,2\n2,-1\n", HM_E_RANGE, 3, "seconds", "'-1' must be more than 0"},
+    {"n,seconds\n1,2\n2,0\n", HM_E_RANGE, 3, "seconds", "'0' must be more than 0"},
+    {"n,seconds\n1,2\n2,1e999\n", HM_E_RANGE, 3, "seconds", "too large"},
+    {"n,seconds\n0,2\n", HM_E_RANGE, 2, "n", "'0' must be at least 1"},
+    {"n,seconds\n,2\n", HM_E_MISSING, 2, "n", "the run has no n"},
+    {"n,seconds\n1,2\n2,\n", HM_E_MISSING, 3, "seconds", "no time, and no status"},
+    {"n,seconds,n\n1,2,3\n", HM_E_CONFLICT, 1, "", "column 'n' stands twice"},
+    {"n,seconds,cores\n1,2,3\n", HM_E_CONFLICT, 1, "n", "column 'cores' stands twice"},
+    {"n,seconds\n1,2\n2,3,4\n", HM_E_SYNTAX, 3, "", "3 fields where the header has 2"},
+    {"n,seconds\n1,20 ms\n2,3\n", HM_E_UNIT, 3, "seconds", "'3' has no unit, but line 2 has one"},
+    {"n,seconds\n1,3\n2,20 ms\n", HM_E_UNIT, 3, "seconds", "has a unit, but line 2 has none"},
+    {"n,seconds\n1,20 MB\n", HM_E_UNIT, 2, "seconds", "'20 MB' is in byte"},
+    {"n,seconds,x\n1,1,2 ms\n2,1,2 MB\n", HM_E_UNIT, 3, "x", "is in byte, but line 2 is in s"},
+    {"n,time (ms)\n1,2 s\n", HM_E_UNIT, 2, "seconds", "and so has the name of the column"},
+    {"n,latency (MB),seconds\n1,2,3\n", HM_E_UNIT, 1, "latency", "not in a unit of its kind"},
+    {"n,seconds,\n1,2,3\n", HM_E_SYNTAX, 1, "", "column 3 has no name"},
+    {"{\"n\":1,\"seconds\":2}\n{\"n\":2,\n", HM_E_SYNTAX, 2, "", "not JSON"},
+    {"{\"n\":1,\"seconds\":2}\n[3]\n", HM_E_TYPE, 2, "", "must be an object, not a list"},
+    {"{\"n\":1,\"seconds\":[2]}\n", HM_E_TYPE, 1, "seconds", "is a list"},
+    {"{\"n\":1,\"cores\":2,\"seconds\":2}\n", HM_E_CONFLICT, 1, "n", "n stands twice"},
+};
+
+static void test_refusals(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
+        const struct refusal *r = &refusals[i];
+        struct hm_runs *runs = NULL;
+        struct hm_err err = {0};
+        int rc = hm_runs_parse(r->text, strlen(r->text), "runs.csv", &runs, &err);
+        if (rc != r->code || err.line != r->line || strcmp(err.field, r->field) != 0 ||
+            !strstr(err.message, r->message))
+            fail_msg("case %zu: code %d, line %d, field '%s': %s", i, rc, err.line, err.field,
+                     err.message);
+        hm_runs_free(rc == 0 ? runs : NULL);
+    }
+}
+
 int main(void)
 {
-    return 0;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_named_columns), cmocka_unit_test(test_ernest),
+        cmocka_unit_test(test_units),         cmocka_unit_test(test_json_lines),
+        cmocka_unit_test(test_other_times),   cmocka_unit_test(test_numbers_become_labels),
+        cmocka_unit_test(test_many_rows),     cmocka_unit_test(test_where),
+        cmocka_unit_test(test_cross),         cmocka_unit_test(test_refusals),
+    };
+    return cmocka_run_group_tests_name("runs", tests, NULL, NULL);
 }

@@ -1,0 +1,239 @@
+#!/usr/bin/env bash
+# Learning from runs as a person does it: fit, design, bench, plan --runs, validate --fits.
+. "$(dirname "$0")/lib.sh"
+data=${HOWMANY_DATA:-../shared/data}
+
+json() { # NAME FILTER COMMAND…: the JSON of the command makes the jq filter true
+  local name=$1 filter=$2
+  shift 2
+  "$@" >"$work/json" 2>"$work/err"
+  check "$name" jq -e "$filter" "$work/json"
+}
+
+cat >"$work/runs.csv" <<'END'
+n,size,seconds,machine
+1,1,102.1,a
+2,1,53.3,a
+4,1,29.0,a
+8,1,17.9,a
+16,1,12.1,a
+1,0.5,51.5,a
+4,0.5,16.4,a
+16,0.5,9.3,b
+END
+runs=$work/runs.csv
+
+# fit
+expect "fit prints its formula" 0 "seconds = " howmany fit "$runs"
+expect "fit chooses terms" 0 "size/n" howmany fit "$runs"
+expect "a target is answered in a sentence" 0 "64 workers: " howmany fit "$runs" --target 64
+expect "beyond the runs is said" 0 "4 times beyond the runs" howmany fit "$runs" --target n=64,size=1
+json "json has the documented shape" '.runs == 8 and .configurations == 8 and (.terms|length) > 0 and
+  (.predictions|length) == 2 and (.residuals|length) == 8 and (.alternatives|length) > 0 and .level == 0.9 and
+  (.predictions[1] | .low_s < .mean_low_s and .mean_low_s < .time_s and .time_s < .mean_high_s and .beyond == 4)' \
+  howmany fit "$runs" --predict 8,64 --json
+json "terms can be given" '[.terms[].term] == ["1","size/n","ln(n)"] and .chosen == false and .errors == "equal"' \
+  howmany fit "$runs" --terms '1,size/n,ln(n)' --json
+json "commas inside parentheses do not part terms" '(.terms|length) == 2' howmany fit "$runs" --terms 'size/n,min(n,8)' --json
+json "a wider level is a wider interval" '.[0] > .[1]' sh -c "for l in 99% 50%; do howmany fit $runs --target 64 --level \$l --json |
+  jq '.predictions[0] | .high_s - .low_s'; done | jq -s ."
+json "the interval widens beyond the runs" '.[1] > .[0]' sh -c "howmany fit $runs --predict 8,128 --json |
+  jq '[.predictions[] | (.mean_high_s - .mean_low_s) / .time_s]'"
+json "rows in another order give the same fit" '.[0] == .[1]' sh -c "
+  { head -n 1 $runs; tail -n +2 $runs | sort -r; } >$work/turned.csv
+  for f in $runs $work/turned.csv; do howmany fit \$f --json | jq '[.terms[] | [.term, (.value * 1e6 | round)]]'; done | jq -s ."
+json "--where keeps some runs" '.runs == 7' howmany fit "$runs" --where machine=a --json
+json "--errors relative" '.errors == "relative"' howmany fit "$runs" --terms '1,size/n' --errors relative --json
+json "the same seed gives the same bytes" '.[0] == .[1]' sh -c "for i in 1 2; do howmany fit $runs --target 64 --json; done | jq -s ."
+expect "residuals are shown" 0 "leverage" howmany fit "$runs" --residuals
+expect "csv has a header" 0 "n,time_s,low_s,high_s" howmany fit "$runs" --csv
+expect "labels that differ are noted" 0 "runs of different machine are fitted together" howmany fit "$runs"
+check "standard input is read" sh -c "howmany fit - --target 4 <$runs | grep -q '4 workers'"
+check "gzip is read" sh -c "[ $HM_ZLIB = 0 ] || { gzip -c $runs >$work/r.csv.gz && howmany fit $work/r.csv.gz | grep -q seconds; }"
+for kind in svg png pdf; do
+  check "plot $kind" sh -c "howmany fit $runs --plot $work/f.$kind && [ -s $work/f.$kind ]"
+done
+check "a narrow page" sh -c "COLUMNS=40 howmany fit $runs >/dev/null"
+check "a pipe that closes" sh -c "howmany fit $runs | head -n 1 >/dev/null"
+
+# JSON lines, Ernest's header, speedups, failed runs
+printf '{"n":%s,"seconds":%s}\n' 1 9 2 5.1 4 3.2 8 2.2 16 1.9 >"$work/r.jsonl"
+json "json lines" '.runs == 5' howmany fit "$work/r.jsonl" --json
+printf '#Cores,Input Fraction, Time (s)\n4,0.1,3\n8,0.1,2.5\n8,0.2,3.1\n16,0.2,2.9\n' >"$work/ernest.csv"
+json "a header that is a comment" '.runs == 4' howmany fit "$work/ernest.csv" --json
+printf 'n,speedup\n1,1\n2,1.9\n4,3.3\n8,5\n' >"$work/speedup.csv"
+json "speedups alone" '.relative == true' howmany fit "$work/speedup.csv" --json
+printf 'n,seconds,status\n1,9,ok\n2,5,ok\n4,,exit 1\n8,2.2,ok\n' >"$work/failed.csv"
+expect "failed runs are counted" 0 "1 of 4 runs failed" howmany fit "$work/failed.csv"
+printf 'n,seconds\n1,10\n2,6\n4,4\n8,3.1\n1,10.1\n2,6.1\n4,3.9\n8,3.0\n16,9.5\n16,2.6\n16,2.5\n' >"$work/outlier.csv"
+expect "outliers are shown, not dropped" 0 "is an outlier" howmany fit "$work/outlier.csv" --terms '1,1/n'
+json "outliers stay in the fit" '.runs == 11 and ([.residuals[] | select(.outlier)] | length) == 1' howmany fit "$work/outlier.csv" --terms '1,1/n' --json
+printf 'n,seconds\n1,10\n2,6\n3,4.7\n2,6.1\n1,10.2\n3,4.8\n' >"$work/small.csv"
+expect "terms that cannot be told apart" 0 "tell" howmany fit "$work/small.csv" --terms '1/n,ln(n),sqrt(n)'
+expect "and the run that would tell" 0 "add one at n >= " howmany fit "$work/small.csv" --terms '1/n,ln(n),sqrt(n)'
+printf 'n,seconds\n1,11.2\n2,6.746573590\n4,4.993147181\n8,4.889720771\n' >"$work/exact.csv" # 1 + 10/n + 0.5 ln n + 0.2 n
+expect "no runs to spare, no interval" 0 "leave nothing to tell how sure" howmany fit "$work/exact.csv" --terms '1,1/n,ln(n),n'
+
+# refusals: exit 2, with the row and the column
+refuse() { # NAME TEXT PATTERN [OPTION…]
+  printf "$2" >"$work/bad.csv"
+  local name=$1 pattern=$3
+  shift 3
+  expect "$name" 2 "$pattern" howmany fit "$work/bad.csv" "$@"
+}
+refuse "an empty file" '' 'no header line'
+refuse "no runs" 'n,seconds\n' 'no runs'
+refuse "one run" 'n,seconds\n1,2\n' 'one run cannot tell'
+refuse "NaN" 'n,seconds\n1,2\n2,NaN\n' "bad.csv:3: seconds: 'NaN' is not a number"
+refuse "a negative time" 'n,seconds\n1,2\n2,-3\n' "bad.csv:3: seconds: '-3' must be more than 0"
+refuse "a time of zero" 'n,seconds\n1,0\n' "bad.csv:2: seconds: '0' must be more than 0"
+refuse "a column twice" 'n,seconds,n\n1,2,3\n' "column 'n' stands twice"
+refuse "a column twice by another name" 'n,seconds,workers\n1,2,3\n' "column 'workers' stands twice"
+refuse "units that disagree" 'n,seconds\n1,2 s\n2,300\n' "bad.csv:3: seconds: '300' has no unit, but line 2 has one"
+refuse "more terms than runs" 'n,seconds\n1,2\n2,1\n' '3 terms need as many different runs; there are 2' --terms '1,1/n,n'
+refuse "an unknown name in a term" 'n,seconds\n1,2\n2,1\n' "'m'" --terms '1,m'
+refuse "a term twice" 'n,seconds\n1,2\n2,1\n' 'stands twice' --terms 'n,n'
+refuse "a term that is infinite" 'n,seconds\n1,2\n2,1\n4,1\n' 'bad.csv:2: ' --terms '1,1/(n-1)'
+refuse "a run without what a term needs" 'n,size,seconds\n1,1,2\n2,,1\n4,1,1\n' 'bad.csv:3: size: the run has no size' --terms '1,size/n'
+refuse "a target that is not there" 'n,seconds\n1,2\n2,1\n4,1\n' "no 'sise'" --target n=4,sise=3
+refuse "a level of everything" 'n,seconds\n1,2\n2,1\n' 'not between 0 and 1' --level 1
+expect "a missing file" 2 "cannot open" howmany fit "$work/nothing.csv"
+expect "no file at all" 2 "which runs?" howmany fit
+expect "--terms and --job" 2 "a job that brings its own" howmany fit "$runs" --job examples/fig1.yaml --terms 1
+expect "--on without --job" 2 "go with --job" howmany fit "$runs" --on m5.4xlarge
+
+# a specification sheet as the start
+printf 'n,speedup\n1,1\n2,1.88\n4,2.91\n' >"$work/fig2.csv"
+json "fig. 2 from three small runs" '([1.88,2.46,2.91,3.2,3.2,3.2,3.2,3.56,3.1,3,3.2,3.31] as $m |
+  [.predictions[] | {n, s: .speedup}] | map(select(.n != 2 and .n != 4)) | map((.s / $m[.n - 2] - 1) | fabs) | add / length) < 0.1' \
+  howmany fit "$work/fig2.csv" --job examples/fig2-spark-ann.yaml --predict 2..13 --json
+json "without a run it is the sheet" '(.predictions[0].time_s * 1e4 | round) == 26610 and .runs == 0' \
+  howmany fit --job examples/fig1.yaml --predict 10 --json
+
+# plan --runs
+json "plan with runs alone" '.provenance == "fit" and .sure >= 0 and .sure <= 1 and .sure_near >= .sure and
+  .n_low <= .best.n and .best.low_s < .best.time_s and .help == []' howmany plan --runs "$runs" --json
+json "plan with runs and a job" '.provenance == "model and runs" and (.help|length) > 0 and .sure >= 0' \
+  howmany plan examples/fig2-spark-ann.yaml --runs "$work/fig2.csv" --json
+expect "how sure is said" 0 "how sure" howmany plan --runs "$runs"
+json "a deadline works on the fit" '.goal == "cost" and .best.total_s <= 36000' \
+  howmany plan --runs "$runs" --on m5.4xlarge --set iterations=2000 --deadline 10h --json
+json "knee and pareto work on the fit" '.knee.n > 1 and (.pareto|length) > 1' howmany plan --runs "$runs" --on m5.4xlarge --json
+expect "a deadline nobody meets" 1 "meets the deadline" howmany plan --runs "$runs" --set iterations=2000 --deadline 1s
+expect "several machines are refused" 2 "one machine" howmany plan --runs "$runs" --on m5.4xlarge,c5.18xlarge
+expect "--terms without --runs" 2 "go with --runs" howmany plan examples/fig1.yaml --terms 1
+json "csv of the curve has intervals" '.' sh -c "howmany plan --runs $runs --csv | head -n 1 | grep -q low_s && echo true"
+
+# design
+only='floor(size*256 + 0.5) >= 4*n'
+json "Ernest's example" '(.objective * 1e8 | round) == 561727309 and .candidates == 83 and .gap < 1e-8 and
+  ([.runs[] | select(.made) | [.n, (.size * 1e7 | round)]] | sort) ==
+  [[1,156250],[1,213816],[3,501645],[3,559211],[3,616776],[4,616776],[8,1250000]]' \
+  howmany design --n 1..8 --size 4/256..32/256:20 --budget 10 --only "$only" --json
+expect "the runs are listed" 0 "7 runs of 83 candidates" howmany design --n 1..8 --size 4/256..32/256:20 --budget 10 --only "$only"
+json "what is measured counts" '.before != null and .rounded < .before' \
+  howmany design --n 1..8 --size 0.25..1:4 --budget 3 --have "$runs" --json
+json "criterion I aims at the target" '(.runs|length) > 0' howmany design --n 1..8 --budget 4 -c I --target 64 --json
+json "criterion D" '(.runs|length) > 0' howmany design --n 1..8 --budget 4 -c D --json
+json "a job prices its runs" '.machine_s > 0 and .money > 0 and .cost <= 3600' \
+  howmany design examples/fig2-spark-ann.yaml --on m5.4xlarge --network 1gbe --n 1,2,4,8 --size 0.1,0.5 --budget 1h --json
+json "a budget in money" '.money <= 0.5' howmany design examples/fig2-spark-ann.yaml --on m5.4xlarge --network 1gbe --n 1,2,4 --budget '$0.5' --json
+expect "--rounds tells what each run adds" 0 "not enough" howmany design --n 1..8 --budget 6 --rounds
+expect "no n" 2 "which runs could be made" howmany design --budget 3
+expect "a budget of nothing" 2 "not more than 0" howmany design --n 1..4 --budget 0
+expect "money without a job" 2 "needs a job" howmany design --n 1..4 --budget '$3'
+expect "criterion I without a target" 2 "needs a target" howmany design --n 1..8 -c I --budget 4
+expect "an unknown criterion" 2 "is not A, D or I" howmany design --n 1..8 -c E
+expect "one number of workers" 2 "cannot tell the term" howmany design --n 4 --budget 4
+expect "a cost below nothing" 2 "the cost is -1" howmany design --n 1..6 --cost '5-n'
+expect "a candidate that is none" 2 "no candidate is left" howmany design --n 1..6 --only 'n > 9'
+
+# bench
+cat >"$work/job" <<'END'
+#!/bin/sh
+# n size: tells of two iterations; fails for n = 3
+[ "$1" = 3 ] && { echo "no memory left" >&2; exit 7; }
+[ "$1" = 5 ] && sleep 60
+echo "starting"
+awk "BEGIN {for (i = 1; i <= 3; i++) printf \"{\\\"iteration\\\":%d,\\\"seconds\\\":%g,\\\"loss\\\":%g}\\n\", i, 8 * $2 / $1 + $1 / 100, 1 / i}"
+END
+chmod +x "$work/job"
+json "bench reads iterations from JSON lines" '.runs == 8 and .configurations == 4' \
+  howmany bench "$work/job {n} {size}" --n 1,2,4,8 --size 1 --repeat 2 --json
+expect "bench records" 0 "seconds" howmany bench "$work/job {n} {size}" --n 1,2 --size 0.5,1 --repeat 1 --record "$work/b.csv"
+check "a row for each run" sh -c "[ \$(wc -l <$work/b.csv) = 5 ]"
+check "the median of the iterations, and the last loss" sh -c "grep -q '^2,0.5,1,2.02,[0-9.]*,3,0.333333,ok,' $work/b.csv"
+expect "bench appends" 0 "" howmany bench "$work/job {n} {size}" --n 4 --size 0.5,1 --repeat 1 --record "$work/b.csv"
+check "and what was there counts" sh -c "[ \$(wc -l <$work/b.csv) = 7 ] && howmany fit $work/b.csv | grep -q '6 runs of 6'"
+expect "other columns are refused" 2 "has other columns" howmany bench "$work/job {n} 1" --n 1,2 --record "$work/b.csv"
+expect "json lines are recorded" 0 "" howmany bench "$work/job {n} 1" --n 1,2 --repeat 1 --record "$work/b.jsonl"
+check "and read back" sh -c "jq -es 'length == 2 and .[0].status == \"ok\"' $work/b.jsonl && howmany fit $work/b.jsonl >/dev/null"
+expect "a failure is recorded and the rest go on" 0 "n = 3: exit 7" howmany bench "$work/job {n} 1" --n 1,2,3,4 --repeat 1 --record "$work/c.csv"
+check "failed in the table" sh -c "grep -q '^3,1,,.*exit 7' $work/c.csv && grep -q '^4,.*ok' $work/c.csv"
+expect "its last words are shown" 0 "no memory left" howmany bench "$work/job {n} 1" --n 2,3,4 --repeat 1
+expect "a timeout is a failure" 0 "timeout" howmany bench "$work/job {n} 1" --n 1,2,5 --repeat 1 --timeout 300ms
+expect "only failures exit 1" 1 "every run failed" howmany bench "$work/job {n} 1" --n 3 --repeat 1
+expect "a command that is not there" 2 "cannot start 'no-such-command'" howmany bench 'no-such-command {n}' --n 1,2
+expect "a regular expression tells iterations" 0 "2 runs of 2 configurations" \
+  howmany bench "printf 'step took 25%s ms\\n' {n}" --n 1,2 --repeat 1 --iteration-regex 'took ([0-9.]+ ms)'
+expect "a regular expression needs a group" 2 "needs a group" howmany bench 'true {n}' --n 1,2 --iteration-regex 'took'
+expect "without iterations the whole run counts" 0 "no fit yet" howmany bench 'true {n}' --n 1 --repeat 1
+expect "a dry run runs nothing" 0 "mpirun -n 4 ./train --fraction 0.2" howmany bench 'mpirun -n {n} ./train --fraction {size}' --n 1,2,4 --size 0.1,0.2 --dry-run
+check "a dry run quotes" sh -c "howmany bench 'printf \"%s b\" {n}' --n 1 --dry-run | grep -q \"'%s b'\""
+expect "a pipe needs a shell" 2 "--shell runs it through sh" howmany bench 'cat {n} | wc' --n 1,2
+expect "--shell gives one" 0 "runs" howmany bench 'true {n} | cat' --n 1,2 --repeat 1 --shell
+expect "an unknown place" 2 "{m}" howmany bench 'true {m} {n}' --n 1,2
+expect "a place that is not used" 2 "does not say {size}" howmany bench 'true {n}' --n 1,2 --size 1,2
+expect "no n for bench" 2 "--n 1,2,4" howmany bench 'true'
+expect "no command" 2 "which command?" howmany bench --n 1,2
+expect "--warmup is not measured" 0 "" howmany bench "$work/job {n} 1" --n 1,2 --repeat 1 --warmup 2 --record "$work/w.csv"
+check "only the repeats are rows" sh -c "[ \$(wc -l <$work/w.csv) = 3 ]"
+json "--within repeats until it is narrow" '.runs == 4' howmany bench "$work/job {n} 1" --n 1,2 --repeat 2 --within 1% --json
+expect "--design chooses its runs" 0 "16 workers: " howmany bench "$work/job {n} {size}" --n 1,2,4,6,8 --size 0.25,0.5,1 --repeat 1 --design --target n=16,size=1 --tight 5% --terms '1,size/n,n'
+expect "--design needs a target" 2 "needs --target" howmany bench "$work/job {n} 1" --n 1,2 --design
+expect "an unwritable record" 2 "cannot open" howmany bench 'true {n}' --n 1,2 --record /nowhere/r.csv
+
+# Ctrl-C: what was measured is kept, the command is gone
+interrupted() {
+  howmany bench 'sleep {n}' --n 0.05,30 >"$work/i.out" 2>&1 --vary x=1 && return 1
+  return 0
+}
+check "n below 1 is refused" interrupted
+cat >"$work/slow" <<'END'
+#!/bin/sh
+[ "$1" = 2 ] && { echo $$ >"$(dirname "$0")/pid"; exec sleep 300; }
+exit 0
+END
+chmod +x "$work/slow"
+ctrl_c() {
+  howmany bench "$work/slow {n}" --n 1,2 --repeat 1 --record "$work/i.csv" >"$work/i.out" 2>"$work/i.err" &
+  local bench=$! i
+  for i in $(seq 100); do [ -s "$work/pid" ] && break; sleep 0.1; done
+  kill -TERM $bench # as Ctrl-C; a shell lets its background jobs ignore SIGINT itself
+  wait $bench
+  local code=$?
+  [ $code -eq 130 ] || { echo "exit $code"; return 1; }
+  grep -q "what was measured is kept" "$work/i.err" || return 1
+  [ "$(wc -l <"$work/i.csv")" = 2 ] || { cat "$work/i.csv"; return 1; }
+  ! kill -0 "$(cat "$work/pid")" 2>/dev/null
+}
+check "Ctrl-C keeps what was measured and ends the command" ctrl_c
+
+# validate --fits, on the published curves
+if [ -d "$data/scaling" ]; then
+  json "75 published curves" '.auto.curves == 75 and .auto.median < 0.07 and .auto.inside >= 67 and .ernest.median > .auto.median and
+    .sheet.curves >= 10' howmany validate --fits --data "$data" --json
+  expect "the table ends with the medians" 0 "auto    75 curves: median error" howmany validate --fits --data "$data"
+else
+  skip "75 published curves" "no $data/scaling"
+fi
+if [ -f "$data/ernest/rcv1-parsed.csv" ]; then
+  json "Ernest's file: coefficients and predictions" '([.terms[].value * 1e6 | round] == [1900127,162198212,1588324,0]) and
+    ([.predictions[].time_s * 1e6 | round] == [44651564,16441283,12473531,11106575])' \
+    howmany fit "$data/ernest/rcv1-parsed.csv" --terms '1,size/n,ln(n),n' --predict 4,16,32,60 --json
+else
+  skip "Ernest's file: coefficients and predictions" "no $data/ernest"
+fi
+expect "--fits needs its folder" 2 "--data DIR" howmany validate --fits
+expect "--fits in an empty folder" 2 "no tables in" howmany validate --fits --data "$work"
+finish
