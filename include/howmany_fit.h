@@ -116,6 +116,7 @@ struct hm_residual {
     double leverage;   /* how much of its own fit it is, 0..1 */
     double influence;  /* Cook's distance; above 1 it moves the fit by itself */
     bool outlier;      /* further off than chance allows (5 % among all runs) */
+    bool elsewhere;    /* of another size, or the like, than predictions are for by default */
 };
 
 /* A set of terms that was considered, best first. */

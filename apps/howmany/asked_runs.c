@@ -1,6 +1,7 @@
 /* Runs, terms and targets as the options of several commands name them. */
 #include "asked_runs.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,6 +91,76 @@ int cli_target_parse(struct cli_target *t, const char *text)
         text += length + 1;
     }
     return rc;
+}
+
+size_t cli_target_others(const struct cli_target *t, struct hm_at *at)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < t->count; i++)
+        if (strcmp(t->at[i].name, "n") != 0)
+            at[count++] = t->at[i];
+    return count;
+}
+
+size_t cli_target_places(const struct cli_target *t, double n_max, double *n)
+{
+    double most = 4 * (n_max > 4 ? n_max : 4);
+    size_t count = 0;
+
+    if (t->n > 0)
+        n[count++] = t->n;
+    for (double at = 1; t->n == 0 && at <= most && count < CLI_PLACES_MAX; at *= 2)
+        n[count++] = at;
+    return count;
+}
+
+static int add_axis(struct cli_axes *a, const char *name, size_t length, const char *list)
+{
+    bool n = length == 1 && *name == 'n';
+
+    for (size_t i = 0; i < a->count; i++)
+        if (strlen(a->names[i]) == length && strncmp(a->names[i], name, length) == 0)
+            return cli_complain("%s is given twice", a->names[i]);
+    if (a->count == CLI_AXES_MAX || length == 0 || length >= sizeof(a->names[0]))
+        return cli_complain("more than %d quantities, or a name too long", CLI_AXES_MAX);
+    memcpy(a->names[a->count], name, length);
+    struct cli_range *range = &a->ranges[a->count++];
+    int rc = n ? cli_range_parse(range, list) : cli_range_parse_evenly(range, list);
+    for (size_t i = 0; rc == 0 && i < range->count; i++)
+        if (n && (range->values[i] < 1 || range->values[i] != floor(range->values[i])))
+            rc = cli_complain("--n: whole numbers from 1 on, not %g", range->values[i]);
+    return rc;
+}
+
+int cli_axes_add(struct cli_axes *a, const char *name, const char *list)
+{
+    return add_axis(a, name, strlen(name), list);
+}
+
+int cli_axes_vary(struct cli_axes *a, const char *value)
+{
+    const char *equal = strchr(value, '=');
+
+    if (!equal)
+        return cli_complain("--vary: '%s' is not NAME=LIST", value);
+    return add_axis(a, value, (size_t)(equal - value), equal + 1);
+}
+
+int cli_axes_cross(const struct cli_axes *a, struct hm_runs **runs)
+{
+    struct hm_axis axes[CLI_AXES_MAX];
+    struct hm_err err = {0};
+
+    for (size_t i = 0; i < a->count; i++)
+        axes[i] = (struct hm_axis){a->names[i], a->ranges[i].values, a->ranges[i].count};
+    return hm_runs_cross(axes, a->count, runs, &err) ? cli_report(&err) : 0;
+}
+
+void cli_axes_release(struct cli_axes *a)
+{
+    for (size_t i = 0; i < a->count; i++)
+        cli_range_release(&a->ranges[i]);
 }
 
 int cli_runs_load(const char *path, const char *const *where, size_t where_count,

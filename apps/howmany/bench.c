@@ -87,8 +87,7 @@ static void end(void *state)
 {
     struct bench_state *s = state;
 
-    for (size_t i = 0; i < s->axis_count; i++)
-        cli_range_release(&s->ranges[i]);
+    cli_axes_release(&s->axes);
     cli_words_release(&s->words);
     cli_terms_release(&s->terms);
     cli_record_end(&s->record);
@@ -99,33 +98,6 @@ static void end(void *state)
 }
 
 /* ---- options -------------------------------------------------------------------------------- */
-
-static int add_axis(struct bench_state *s, const char *name, size_t length, const char *list)
-{
-    for (size_t i = 0; i < s->axis_count; i++)
-        if (strlen(s->names[i]) == length && strncmp(s->names[i], name, length) == 0)
-            return cli_complain("bench: %s is given twice", s->names[i]);
-    if (s->axis_count == CLI_RECORD_AXES || length == 0 || length >= sizeof(s->names[0]))
-        return cli_complain("bench: more than %d quantities, or a name too long", CLI_RECORD_AXES);
-    memcpy(s->names[s->axis_count], name, length);
-    struct cli_range *range = &s->ranges[s->axis_count];
-    s->record.names[s->axis_count] = s->names[s->axis_count];
-    bool n = strcmp(s->names[s->axis_count++], "n") == 0;
-    int rc = n ? cli_range_parse(range, list) : cli_range_parse_evenly(range, list);
-    for (size_t i = 0; rc == 0 && n && i < range->count; i++)
-        if (range->values[i] < 1)
-            rc = cli_complain("--n: at least 1, not %g", range->values[i]);
-    return rc;
-}
-
-static int add_vary(struct bench_state *s, const char *value)
-{
-    const char *equal = strchr(value, '=');
-
-    if (!equal)
-        return cli_complain("--vary: '%s' is not NAME=LIST", value);
-    return add_axis(s, value, (size_t)(equal - value), equal + 1);
-}
 
 static int read_count(const char *name, const char *text, double least, double *value)
 {
@@ -189,11 +161,11 @@ static int accept(void *state, int option, const char *value)
         s->command = value;
         return 0;
     case N:
-        return add_axis(s, "n", 1, value);
+        return cli_axes_add(&s->axes, "n", value);
     case SIZE:
-        return add_axis(s, "size", 4, value);
+        return cli_axes_add(&s->axes, "size", value);
     case VARY:
-        return add_vary(s, value);
+        return cli_axes_vary(&s->axes, value);
     case REPEAT:
         return read_count("repeat", value, 1, &s->repeat);
     case WITHIN:
@@ -226,7 +198,7 @@ static int accept(void *state, int option, const char *value)
 
 double bench_value(const struct bench_state *s, size_t place, size_t axis)
 {
-    return hm_runs_column(s->places, s->names[axis])->values[place];
+    return hm_runs_column(s->places, s->axes.names[axis])->values[place];
 }
 
 enum { VALUE_TEXT = 40 };
@@ -234,15 +206,15 @@ enum { VALUE_TEXT = 40 };
 /* The words of one configuration; released by the caller. */
 static int fill_words(const struct bench_state *s, size_t place, struct cli_words *filled)
 {
-    struct cli_fill fills[CLI_RECORD_AXES];
-    char values[CLI_RECORD_AXES][VALUE_TEXT];
+    struct cli_fill fills[CLI_AXES_MAX];
+    char values[CLI_AXES_MAX][VALUE_TEXT];
     struct hm_err err = {0};
 
-    for (size_t i = 0; i < s->axis_count; i++) {
+    for (size_t i = 0; i < s->axes.count; i++) {
         snprintf(values[i], VALUE_TEXT, "%.15g", bench_value(s, place, i));
-        fills[i] = (struct cli_fill){s->names[i], values[i]};
+        fills[i] = (struct cli_fill){s->axes.names[i], values[i]};
     }
-    return cli_words_fill(&s->words, fills, s->axis_count, filled, &err) ? cli_report(&err) : 0;
+    return cli_words_fill(&s->words, fills, s->axes.count, filled, &err) ? cli_report(&err) : 0;
 }
 
 /* A shell gets the whole text as one word; otherwise it is split here and now. */
@@ -300,9 +272,9 @@ static void describe(const struct bench_state *s, size_t place, char *text, size
     size_t used = 0;
 
     text[0] = '\0';
-    for (size_t i = 0; i < s->axis_count && used < room; i++)
-        used += (size_t)snprintf(text + used, room - used, "%s%s = %g", i ? ", " : "", s->names[i],
-                                 bench_value(s, place, i));
+    for (size_t i = 0; i < s->axes.count && used < room; i++)
+        used += (size_t)snprintf(text + used, room - used, "%s%s = %g", i ? ", " : "",
+                                 s->axes.names[i], bench_value(s, place, i));
 }
 
 /* A command that cannot even start will not start the next time either. */
@@ -318,12 +290,12 @@ static int measure_once(struct bench_state *s, size_t place, char *const *argv, 
 {
     struct cli_watch watch = {
         .timeout_s = s->timeout_s, .iteration = s->has_regex ? &s->regex : NULL, .show = s->show};
-    double values[CLI_RECORD_AXES];
+    double values[CLI_AXES_MAX];
     int rc = cli_measure(argv, &watch, m);
 
     if (rc || strcmp(m->status, "interrupted") == 0 || repeat == 0)
         return rc;
-    for (size_t i = 0; i < s->axis_count; i++)
+    for (size_t i = 0; i < s->axes.count; i++)
         values[i] = bench_value(s, place, i);
     s->spent_s += m->total_s * values[0];
     return cli_record_add(&s->record, values, repeat, m);
@@ -414,9 +386,9 @@ static void add_row(struct hm_text *out, const struct bench_state *s, const stru
     for (int pass = 0; pass < 2; pass++) {
         for (size_t i = 0; i < runs->count; i++) {
             bool here = true;
-            for (size_t k = 0; k < s->axis_count; k++)
-                here = here &&
-                       hm_runs_column(runs, s->names[k])->values[i] == bench_value(s, place, k);
+            for (size_t k = 0; k < s->axes.count; k++)
+                here = here && hm_runs_column(runs, s->axes.names[k])->values[i] ==
+                                   bench_value(s, place, k);
             double seconds = column->values[i];
             if (here && pass == 0)
                 isnan(seconds) ? failed++ : (ok++, mean += (seconds - mean) / ok);
@@ -426,7 +398,7 @@ static void add_row(struct hm_text *out, const struct bench_state *s, const stru
     }
     if (ok + failed == 0)
         return;
-    for (size_t k = 0; k < s->axis_count; k++)
+    for (size_t k = 0; k < s->axes.count; k++)
         hm_text_addf(out, "%10.6g", bench_value(s, place, k));
     hm_text_addf(out, " %6.0f", ok);
     if (ok > 0)
@@ -442,8 +414,8 @@ static int show_table(const struct bench_state *s, const struct hm_runs *runs)
 {
     struct hm_text out = {0};
 
-    for (size_t k = 0; k < s->axis_count; k++)
-        hm_text_addf(&out, "%10s", s->names[k]);
+    for (size_t k = 0; k < s->axes.count; k++)
+        hm_text_addf(&out, "%10s", s->axes.names[k]);
     hm_text_addf(&out, " %6s %10s\n", "runs", "seconds");
     for (size_t i = 0; i < s->places->count; i++)
         add_row(&out, s, runs, i);
@@ -453,36 +425,17 @@ static int show_table(const struct bench_state *s, const struct hm_runs *runs)
     return rc;
 }
 
-/* Predictions at the target, or doubling beyond what was run. */
-static size_t places_to_tell(const struct bench_state *s, const struct hm_fit *fit, double *n,
-                             size_t room)
-{
-    size_t count = 0;
-
-    if (s->target.n > 0) {
-        n[count++] = s->target.n;
-        return count;
-    }
-    for (double at = 1; at <= 4 * fit->n_max && count < room; at *= 2)
-        n[count++] = at;
-    return count;
-}
-
-enum { TOLD_MAX = 64 };
-
 static int show_fit(const struct bench_state *s, const struct hm_fit *fit)
 {
-    struct hm_prediction predictions[TOLD_MAX];
+    struct hm_prediction predictions[CLI_PLACES_MAX];
     struct hm_style style = cli_style();
     struct hm_err err = {0};
     struct hm_at at[CLI_TARGETS_MAX];
-    double n[TOLD_MAX];
-    size_t at_count = 0, count = places_to_tell(s, fit, n, TOLD_MAX);
+    double n[CLI_PLACES_MAX];
+    size_t at_count = cli_target_others(&s->target, at);
+    size_t count = cli_target_places(&s->target, fit->n_max, n);
     char *text;
 
-    for (size_t i = 0; i < s->target.count; i++)
-        if (strcmp(s->target.at[i].name, "n") != 0)
-            at[at_count++] = s->target.at[i];
     if (hm_fit_predict(fit, at, at_count, n, count, predictions, &err) ||
         hm_fit_render(fit, predictions, count, s->json ? HM_FORMAT_JSON : HM_FORMAT_TEXT, &style,
                       &text, &err))
@@ -521,28 +474,21 @@ static int show(const struct bench_state *s)
 
 static int prepare(struct bench_state *s)
 {
-    struct hm_axis axes[CLI_RECORD_AXES];
-    struct hm_err err = {0};
-
     if (!s->command)
         return cli_complain("bench: which command? Give it in quotes, as in howmany bench "
                             "'mpirun -n {n} ./train' --n 1,2,4");
-    for (size_t i = 0; i < s->axis_count; i++)
-        axes[i] = (struct hm_axis){s->names[i], s->ranges[i].values, s->ranges[i].count};
-    if (s->axis_count == 0 || strcmp(s->names[0], "n") != 0)
+    if (s->axes.count == 0 || strcmp(s->axes.names[0], "n") != 0)
         return cli_complain("bench: give the numbers of workers first: --n 1,2,4");
     if (s->design && s->target.n == 0)
         return cli_complain("bench: --design needs --target, such as n=64,size=1");
     if (!s->design && (s->target.count || s->budget_s > 0) && s->budget_s > 0)
         return cli_complain("bench: --budget goes with --design");
     int rc = split_command(s);
-    for (size_t i = 0; rc == 0 && i < s->axis_count; i++)
-        if (s->ranges[i].count > 1 && !cli_words_uses(&s->words, s->names[i]))
-            rc =
-                cli_complain("bench: the command does not say {%s}, which is to vary", s->names[i]);
-    if (rc)
-        return rc;
-    return hm_runs_cross(axes, s->axis_count, &s->places, &err) ? cli_report(&err) : 0;
+    for (size_t i = 0; rc == 0 && i < s->axes.count; i++)
+        if (s->axes.ranges[i].count > 1 && !cli_words_uses(&s->words, s->axes.names[i]))
+            rc = cli_complain("bench: the command does not say {%s}, which is to vary",
+                              s->axes.names[i]);
+    return rc ? rc : cli_axes_cross(&s->axes, &s->places);
 }
 
 static int run(void *state)
@@ -556,7 +502,9 @@ static int run(void *state)
     cli_words_release(&first);
     if (rc || s->dry_run)
         return rc ? rc : print_commands(s);
-    s->record.axes = s->axis_count;
+    s->record.axes = s->axes.count;
+    for (size_t i = 0; i < s->axes.count; i++)
+        s->record.names[i] = s->axes.names[i];
     rc = cli_record_begin(&s->record, s->file);
     if (rc)
         return rc;

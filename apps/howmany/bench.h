@@ -9,9 +9,7 @@
 
 struct bench_state {
     const char *command;
-    char names[CLI_RECORD_AXES][64];
-    struct cli_range ranges[CLI_RECORD_AXES];
-    size_t axis_count;
+    struct cli_axes axes;
     struct cli_words words;
     double repeat, max_repeat, warmup, timeout_s;
     double within; /* repeats go on until the interval of the mean is that narrow; 0: not asked */

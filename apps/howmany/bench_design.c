@@ -4,7 +4,6 @@
  */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "bench.h"
 #include "format.h"
@@ -18,7 +17,7 @@ static size_t corner(const struct bench_state *s, bool large_n, bool large_size)
 
     for (size_t i = 1; i < s->places->count; i++) {
         double better = 0;
-        for (size_t k = 0; k < s->axis_count; k++) {
+        for (size_t k = 0; k < s->axes.count; k++) {
             bool large = k == 0 ? large_n : large_size;
             double now = bench_value(s, best, k), other = bench_value(s, i, k);
             if (now != other && better == 0)
@@ -96,11 +95,8 @@ static double looseness(const struct bench_state *s, const struct hm_fit *fit)
 {
     struct hm_at at[CLI_TARGETS_MAX];
     struct hm_prediction p;
-    size_t count = 0;
+    size_t count = cli_target_others(&s->target, at);
 
-    for (size_t i = 0; i < s->target.count; i++)
-        if (strcmp(s->target.at[i].name, "n") != 0)
-            at[count++] = s->target.at[i];
     if (!fit->intervals || hm_fit_predict(fit, at, count, &s->target.n, 1, &p, NULL))
         return INFINITY;
     return (p.mean_high - p.mean_low) / 2 / p.time_s;

@@ -5,15 +5,11 @@
 #include "asked_job.h"
 #include "asked_runs.h"
 
-enum { AXES_MAX = 16 };
-
 struct design_state {
     struct cli_job job;
     struct cli_terms terms;
     struct cli_target target;
-    char names[AXES_MAX][64];
-    struct cli_range ranges[AXES_MAX];
-    size_t axis_count;
+    struct cli_axes axes;
     const char *have, *budget;
     struct hm_design_settings settings;
     struct hm_runs *candidates, *measured;
@@ -78,39 +74,12 @@ static void end(void *state)
 {
     struct design_state *s = state;
 
-    for (size_t i = 0; i < s->axis_count; i++)
-        cli_range_release(&s->ranges[i]);
+    cli_axes_release(&s->axes);
     hm_runs_free(s->candidates);
     hm_runs_free(s->measured);
     cli_job_release(&s->job);
     cli_terms_release(&s->terms);
     free(s);
-}
-
-static int add_axis(struct design_state *s, const char *name, size_t length, const char *list,
-                    bool evenly)
-{
-    for (size_t i = 0; i < s->axis_count; i++)
-        if (strlen(s->names[i]) == length && strncmp(s->names[i], name, length) == 0)
-            return cli_complain("design: %s is given twice", s->names[i]);
-    if (s->axis_count == AXES_MAX || length == 0 || length >= sizeof(s->names[0]))
-        return cli_complain("design: more than %d quantities, or a name too long", AXES_MAX);
-    memcpy(s->names[s->axis_count], name, length);
-    struct cli_range *range = &s->ranges[s->axis_count++];
-    int rc = evenly ? cli_range_parse_evenly(range, list) : cli_range_parse(range, list);
-    for (size_t i = 0; rc == 0 && i < range->count; i++)
-        if (!(range->values[i] > 0) || (!evenly && range->values[i] < 1))
-            rc = cli_complain("design: %.*s cannot be %g", (int)length, name, range->values[i]);
-    return rc;
-}
-
-static int add_vary(struct design_state *s, const char *value)
-{
-    const char *equal = strchr(value, '=');
-
-    if (!equal)
-        return cli_complain("--vary: '%s' is not NAME=LIST", value);
-    return add_axis(s, value, (size_t)(equal - value), equal + 1, true);
 }
 
 static int read_criterion(struct design_state *s, const char *value)
@@ -134,11 +103,11 @@ static int accept(void *state, int option, const char *value)
         s->job.path = value;
         return 0;
     case N:
-        return add_axis(s, "n", 1, value, false);
+        return cli_axes_add(&s->axes, "n", value);
     case SIZE:
-        return add_axis(s, "size", 4, value, true);
+        return cli_axes_add(&s->axes, "size", value);
     case VARY:
-        return add_vary(s, value);
+        return cli_axes_vary(&s->axes, value);
     case BUDGET:
         s->budget = value;
         return 0;
@@ -207,13 +176,9 @@ static int read_budget(struct design_state *s)
 
 static int load(struct design_state *s)
 {
-    struct hm_axis axes[AXES_MAX];
-    struct hm_err err = {0};
     int rc = 0;
 
-    for (size_t i = 0; i < s->axis_count; i++)
-        axes[i] = (struct hm_axis){s->names[i], s->ranges[i].values, s->ranges[i].count};
-    if (s->axis_count == 0)
+    if (s->axes.count == 0)
         return cli_complain("design: which runs could be made? Give --n 1..8, and perhaps --size "
                             "0.1,0.2");
     if (s->job.on_count > 1)
@@ -226,9 +191,7 @@ static int load(struct design_state *s)
         rc = read_budget(s);
     if (rc == 0 && s->have)
         rc = cli_runs_load(s->have, NULL, 0, &s->measured);
-    if (rc)
-        return rc;
-    return hm_runs_cross(axes, s->axis_count, &s->candidates, &err) ? cli_report(&err) : 0;
+    return rc ? rc : cli_axes_cross(&s->axes, &s->candidates);
 }
 
 static int run(void *state)

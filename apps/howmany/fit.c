@@ -180,21 +180,12 @@ static int load(struct fit_state *s)
     return rc;
 }
 
-enum { DOUBLINGS = 64 };
-
-/* Where nobody says: doubling from 1 to four times what was measured; or the target alone. */
+/* Where nobody says: the target, or doubling beyond what was measured. */
 static int default_places(struct fit_state *s)
 {
-    double most = 4 * fmax(s->fit->n_max, 4);
-
-    if (!(s->predict.values = calloc(DOUBLINGS, sizeof(*s->predict.values))))
+    if (!(s->predict.values = calloc(CLI_PLACES_MAX, sizeof(*s->predict.values))))
         return cli_complain("out of memory");
-    if (s->target.n > 0) {
-        s->predict.values[s->predict.count++] = s->target.n;
-        return 0;
-    }
-    for (double n = 1; n <= most && s->predict.count < DOUBLINGS; n *= 2)
-        s->predict.values[s->predict.count++] = n;
+    s->predict.count = cli_target_places(&s->target, s->fit->n_max, s->predict.values);
     return 0;
 }
 
@@ -211,17 +202,6 @@ static int show(struct fit_state *s, const struct hm_prediction *predictions, si
     int rc = cli_put(text) ? 0 : EXIT_USAGE;
     hm_text_free(text);
     return rc;
-}
-
-/* The quantities of the target besides n. */
-static size_t other_quantities(const struct fit_state *s, struct hm_at *at)
-{
-    size_t count = 0;
-
-    for (size_t i = 0; i < s->target.count; i++)
-        if (strcmp(s->target.at[i].name, "n") != 0)
-            at[count++] = s->target.at[i];
-    return count;
 }
 
 enum { PLOT_POINTS = 80 };
@@ -253,7 +233,7 @@ static int plot(struct fit_state *s, const struct hm_at *at, size_t at_count)
 static int predict(struct fit_state *s)
 {
     struct hm_at at[CLI_TARGETS_MAX];
-    size_t at_count = other_quantities(s, at);
+    size_t at_count = cli_target_others(&s->target, at);
     struct hm_err err = {0};
     int rc = 0;
 

@@ -2,15 +2,13 @@
 #ifndef HM_RECORD_H
 #define HM_RECORD_H
 
-#include "howmany_fit.h"
+#include "asked_runs.h"
 #include "measure.h"
 #include "text.h"
 
-enum { CLI_RECORD_AXES = 16 };
-
 /* Zero-initialise. */
 struct cli_record {
-    const char *names[CLI_RECORD_AXES]; /* of the quantities that vary; borrowed */
+    const char *names[CLI_AXES_MAX]; /* of the quantities that vary; borrowed */
     size_t axes;
     struct hm_text csv; /* all of it */
     int file;           /* -1: none */

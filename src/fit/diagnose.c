@@ -40,6 +40,19 @@ static double leverage(const struct hm__fit *f, const struct active *a, size_t g
     return fmin(sum, 1);
 }
 
+/* Whether a run differs from the default place in anything but n that the terms see. */
+static bool is_elsewhere(const struct hm__fit *f, size_t group)
+{
+    for (size_t q = 1; q < f->basis.quantity_count; q++) {
+        bool used = false;
+        for (size_t k = 0; k < f->basis.count && !f->basis.sheet; k++)
+            used = used || (f->in[k] && hm_basis_uses(&f->basis, k, q));
+        if (used && f->data.places[q][group] != f->at[q])
+            return true;
+    }
+    return false;
+}
+
 static void judge(const struct hm_fit *fit, const struct active *a, double sum, size_t i,
                   struct hm_residual *r)
 {
@@ -52,6 +65,7 @@ static void judge(const struct hm_fit *fit, const struct active *a, double sum, 
                               .line = f->data.runs->lines[f->data.rows[i]],
                               .n = f->data.places[0][group],
                               .seconds = f->data.seconds[i]};
+    r->elsewhere = is_elsewhere(f, group);
     r->fitted_s = hm_fit_seconds(fit, f->x, f->data.group_count, group, HM_NONE);
     r->leverage = h = leverage(f, a, group);
     off = (r->seconds - r->fitted_s) * f->scale[group];

@@ -113,6 +113,24 @@ static void render_csv(struct hm_text *out, const struct hm_prediction *p, size_
     }
 }
 
+/* The runs at the place of the predictions, or those elsewhere; how many. */
+static size_t add_runs(struct hm_text *out, const struct hm_fit *fit, const char *name,
+                       bool elsewhere)
+{
+    size_t count = 0;
+
+    hm_text_addf(out, "$%s << EOD\n", name);
+    for (size_t i = 0; i < fit->residual_count; i++) {
+        const struct hm_residual *r = &fit->residuals[i];
+        if (r->elsewhere != elsewhere)
+            continue;
+        hm_text_addf(out, "%.17g %.17g\n", r->n, r->seconds);
+        count++;
+    }
+    hm_text_add(out, "EOD\n");
+    return count;
+}
+
 /* The predictions with their band, and the measured runs. */
 static int render_plot(struct hm_text *out, const struct hm_fit *fit, const struct hm_prediction *p,
                        size_t count, const char *file, struct hm_err *err)
@@ -125,10 +143,9 @@ static int render_plot(struct hm_text *out, const struct hm_fit *fit, const stru
     for (size_t i = 0; i < count; i++)
         hm_text_addf(out, "%.17g %.17g %.17g %.17g %.17g %.17g\n", p[i].n, p[i].time_s, p[i].low_s,
                      p[i].high_s, p[i].mean_low, p[i].mean_high);
-    hm_text_add(out, "EOD\n$runs << EOD\n");
-    for (size_t i = 0; i < fit->residual_count; i++)
-        hm_text_addf(out, "%.17g %.17g\n", fit->residuals[i].n, fit->residuals[i].seconds);
-    hm_text_add(out, "EOD\nset border 3\nset tics nomirror out\nset grid lc rgb '#dddddd' lt 1\n"
+    hm_text_add(out, "EOD\n");
+    size_t here = add_runs(out, fit, "runs", false), others = add_runs(out, fit, "others", true);
+    hm_text_add(out, "set border 3\nset tics nomirror out\nset grid lc rgb '#dddddd' lt 1\n"
                      "set key right top\nset xlabel 'workers'\nset logscale x 2\n"
                      "set yrange [0:*]\nset title ");
     hm_gnuplot_quote(out, fit->source ? fit->source : "the specification sheet");
@@ -142,7 +159,10 @@ static int render_plot(struct hm_text *out, const struct hm_fit *fit, const stru
                      "title 'the mean, %g %%', ",
                      100 * fit->level, 100 * fit->level);
     hm_text_add(out, "$fit using 1:2 with lines lw 2 lc rgb '#1f6fb4' title 'fit'");
-    if (fit->residual_count)
+    if (others)
+        hm_text_add(out, ", $others using 1:2 with points pt 2 ps 1 lc rgb '#bbbbbb' "
+                         "title 'runs of other sizes'");
+    if (here)
         hm_text_add(out, ", $runs using 1:2 with points pt 2 ps 1.2 lw 2 lc rgb '#444444' "
                          "title 'runs'");
     hm_text_add(out, "\nunset output\n");

@@ -86,7 +86,8 @@ static void plot_speedup(struct hm_text *out, const struct hm_answer *a)
     hm_text_addf(out,
                  "set key right bottom\nset xlabel 'workers'\nset ylabel 'speedup over %.0f'\n",
                  a->reference);
-    hm_text_add(out, "plot $curve using 1:2 with lines lw 2 lc rgb '#1f6fb4' title 'model'");
+    hm_text_addf(out, "plot $curve using 1:2 with lines lw 2 lc rgb '#1f6fb4' title '%s'",
+                 a->provenance);
     if (a->measured_count)
         hm_text_add(out, ", $measured using 1:2 with points pt 2 ps 1.2 lw 2 lc rgb '#444444' "
                          "title 'measured'");
