@@ -65,14 +65,14 @@ check "the build enforces the layers" enforced
 library=$(find "$HM_BUILD" -maxdepth 1 -name 'libhowmany.so.*.*' | head -n 1)
 exported() {
   nm -D --defined-only "$library" | awk '$2 ~ /[TDBR]/ {print $3}' | grep -v '^__\|^_init\|^_fini\|asan\|ubsan\|sancov' | sort >"$work/exported"
-  grep -oE 'hm_[a-z_0-9]+\(' include/howmany.h | tr -d '(' | sort -u >"$work/declared"
+  grep -ohE 'hm_[a-z_0-9]+\(' include/*.h | tr -d '(' | sort -u >"$work/declared"
   comm -23 "$work/exported" "$work/declared" | grep . && return 1
   grep -q hm_plan "$work/exported"
 }
 check "only what the header declares is exported" exported
 documented() {
   nm -D --defined-only "$library" | awk '{print $3}' | sort >"$work/exported"
-  sed -n 's/^HM_API .*[ *]\(hm_[a-z_0-9]*\)(.*/\1/p' include/howmany.h | sort -u >"$work/declared"
+  sed -n 's/^HM_API .*[ *]\(hm_[a-z_0-9]*\)(.*/\1/p' include/*.h | sort -u >"$work/declared"
   comm -13 "$work/exported" "$work/declared" | grep . && return 1
   [ -s "$work/declared" ]
 }

@@ -361,21 +361,24 @@ struct summary {
 
 static struct summary sum_up(const struct fits *f, enum way way)
 {
-    static double errors[CURVES_MAX];
+    double *errors = calloc(f->count + 1, sizeof(*errors));
     struct summary s = {0, 0, NAN, NAN};
 
-    for (size_t i = 0; i < f->count; i++) {
+    for (size_t i = 0; errors && i < f->count; i++) {
         if (f->curves[i].sizes < SIZES_MIN || isnan(f->verdicts[i][way].error))
             continue;
         errors[s.count++] = f->verdicts[i][way].error;
         s.inside += f->verdicts[i][way].inside;
     }
-    if (s.count == 0)
+    if (s.count == 0) {
+        free(errors);
         return s;
+    }
     qsort(errors, s.count, sizeof(*errors), compare_doubles);
     s.median =
         s.count % 2 ? errors[s.count / 2] : (errors[s.count / 2 - 1] + errors[s.count / 2]) / 2;
     s.ninetieth = errors[(size_t)(0.9 * (double)(s.count - 1))];
+    free(errors);
     return s;
 }
 
