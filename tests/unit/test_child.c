@@ -365,7 +365,9 @@ static void signals_are_as_by_default(void **state)
     signal(SIGPIPE, SIG_DFL);
     signal(SIGUSR2, SIG_DFL);
     assert_string_equal(heard.first, "SigBlk:\t0000000000000000");
-    assert_string_equal(heard.last, "SigIgn:\t0000000000000000");
+    /* 32 and 33 are the C library's own: nobody can change them, and some ignore them. */
+    unsigned long long ignored = strtoull(heard.last + strlen("SigIgn:"), NULL, 16);
+    assert_int_equal(ignored & ~(3ull << 31), 0);
     sigprocmask(SIG_SETMASK, &before, &set); /* and ours are as they were */
     assert_true(sigismember(&set, SIGUSR1));
     assert_false(sigismember(&set, SIGINT));
@@ -625,6 +627,7 @@ static void troubles_of_our_own_are_errors(void **state)
 
 int main(void)
 {
+    signal(SIGINT, SIG_DFL); /* a shell lets its background jobs ignore it, and we interrupt */
 #define WITH_PIDS(test) cmocka_unit_test_setup_teardown(test, make_pid_file, remove_pid_file)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exit_codes),
