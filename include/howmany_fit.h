@@ -133,6 +133,7 @@ struct hm_fit {
     bool from_sheet;    /* a job was given */
     bool chosen;        /* the terms were chosen */
     bool intervals;     /* there are runs enough to say how sure */
+    bool weak;          /* the work of the runs grows with n: each worker has the same */
     bool relative;      /* seconds are in units of the reference's time: only speedups are known */
     enum hm_errors errors; /* as decided */
     double level;
@@ -220,14 +221,16 @@ struct hm_design_settings {
     const struct hm_at *target; /* with I: where the prediction is wanted; n is one of them */
     size_t target_count;
     double keep; /* share from which a run is made; 0: 0.3, as Ernest does */
+    bool fill;   /* spend the rest of the budget on whole runs */
 };
 
 struct hm_chosen {
     size_t row;     /* of the candidate */
     double n, size; /* size NaN if there is none */
     double cost;
-    double share;  /* of a run, 0..1: the solution of the convex programme */
-    bool made;     /* a whole run after rounding */
+    const char *where; /* its other quantities, "latency = 0.01"; NULL if there are none */
+    double share;      /* of a run, 0..1: the solution of the convex programme */
+    bool made;         /* a whole run after rounding */
     double after;  /* criterion when it and those before it are made; infinite: not enough yet */
     double time_s; /* with a job: as it predicts; else NaN */
 };

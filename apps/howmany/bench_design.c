@@ -110,8 +110,66 @@ static void say_where(const struct bench_state *s, double loose)
             100 * loose, s->record.rows, hm_show_time(s->spent_s, spent));
 }
 
+/* Runs that have been made of a place. */
+static size_t runs_of(const struct bench_state *s, const struct hm_runs *runs, size_t place)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < runs->count; i++) {
+        bool here = true;
+        for (size_t k = 0; k < s->axes.count; k++)
+            here = here &&
+                   hm_runs_column(runs, s->axes.names[k])->values[i] == bench_value(s, place, k);
+        count += here;
+    }
+    return count;
+}
+
+/*
+ * The design knows the terms that were chosen, not the doubt about them, which only places that
+ * were not run can settle: a place that has had its repeats gives way to the one with fewest.
+ */
+static int vary_place(const struct bench_state *s, size_t *place)
+{
+    struct hm_err err = {0};
+    struct hm_runs *runs = cli_record_runs(&s->record, &err);
+    size_t least = (size_t)-1, best = *place;
+
+    if (!runs)
+        return cli_report(&err);
+    for (size_t i = s->places->count; i-- > 0;) {
+        size_t count = runs_of(s, runs, i);
+        if (count < least) {
+            least = count;
+            best = i;
+        }
+    }
+    if (runs_of(s, runs, *place) > least + (size_t)s->repeat)
+        *place = best;
+    hm_runs_free(runs);
+    return 0;
+}
+
+/* Whether runs still help: the looseness has fallen by a twentieth within the last so many. */
+struct patience {
+    double best;
+    size_t since;
+};
+
+enum { PATIENCE = 15 };
+
+static bool still_helps(struct patience *p, double loose)
+{
+    if (!(loose > 0.95 * p->best)) {
+        p->best = loose;
+        p->since = 0;
+    }
+    return p->since++ < PATIENCE;
+}
+
 int bench_by_design(struct bench_state *s)
 {
+    struct patience patience = {INFINITY, 0};
     int rc = seed_runs(s);
 
     while (rc == 0) {
@@ -128,8 +186,15 @@ int bench_by_design(struct bench_state *s)
                     (s->budget_s > 0 && s->spent_s >= s->budget_s);
         if (!done)
             rc = choose_next(s, fit, &next);
+        if (!done && rc == 0)
+            rc = vary_place(s, &next);
         hm_fit_free(fit);
         say_where(s, loose);
+        if (!done && !still_helps(&patience, loose)) {
+            fprintf(stderr, "howmany: more of these runs do not help: the target needs other ones, "
+                            "nearer to it\n");
+            done = true;
+        }
         if (done)
             break;
         if (rc == 0)

@@ -28,6 +28,7 @@ enum option {
     HAVE,
     TERMS,
     KEEP,
+    FILL,
     ROUNDS,
     ON,
     NETWORK,
@@ -57,6 +58,7 @@ static const struct cli_option options[] = {
     [TERMS] = {"terms", 't', "LIST",
                "formulas whose coefficients are wanted (default 1,size/n,ln(n),n)", NULL},
     [KEEP] = {"keep", 0, "SHARE", "runs with a larger share are made (default 0.3)", NULL},
+    [FILL] = {"fill", 'f', NULL, "spend what whole runs leave of the budget on more of them", NULL},
     [ROUNDS] = {"rounds", 'r', NULL,
                 "what is known after each run, and the candidates that are not made", NULL},
     [ON] = {"on", 0, "MACHINE", "with a job: the machine to run on", "@machine"},
@@ -128,6 +130,9 @@ static int accept(void *state, int option, const char *value)
         return cli_terms_parse(&s->terms, value);
     case KEEP:
         return cli_quantity("keep", value, HM_DIM_NONE, &s->settings.keep);
+    case FILL:
+        s->settings.fill = true;
+        return 0;
     case ROUNDS:
         s->rounds = true;
         return 0;
@@ -181,6 +186,8 @@ static int load(struct design_state *s)
     if (s->axes.count == 0)
         return cli_complain("design: which runs could be made? Give --n 1..8, and perhaps --size "
                             "0.1,0.2");
+    if (s->target.count && s->settings.criterion != HM_CRITERION_I)
+        return cli_complain("design: --target goes with --criterion I");
     if (s->job.on_count > 1)
         return cli_complain("design: name one machine with --on");
     if (!s->job.path && (s->job.on_count || s->job.set_count || s->job.network))

@@ -168,6 +168,10 @@ static int load(struct fit_state *s)
                             "n,seconds");
     if (!s->job.path && (s->job.on_count || s->job.set_count || s->job.network))
         return cli_complain("fit: --on, --network and --set go with --job");
+    if (!s->job.path && s->settings.width > 0)
+        return cli_complain("fit: --width goes with --job");
+    if (!s->file && s->where_count)
+        return cli_complain("fit: --where needs runs");
     if (s->job.on_count > 1)
         return cli_complain("fit: the runs were made on one machine: name one with --on");
     int rc = s->job.path ? cli_job_load(&s->job) : 0;
@@ -268,7 +272,7 @@ static int run(void *state)
 
 const struct cli_command cli_fit = {
     .name = "fit",
-    .arguments = "RUNS",
+    .arguments = "[RUNS]",
     .summary = "learn from a few runs, and predict with intervals",
     .description =
         "Reads runs (CSV with a header, or JSON lines; plain or .gz; - is standard input): n, and "

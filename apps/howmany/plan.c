@@ -373,7 +373,12 @@ static int fit_runs(struct plan_state *s)
     s->settings.term_count = s->terms.count;
     if (hm_fit_new(s->runs, &s->settings, &s->fit, &err))
         return cli_report(&err);
+    if (s->fit->relative)
+        return cli_complain("plan: %s tells speedups only; give the job as well, whose sheet tells "
+                            "the time of one, or seconds",
+                            s->runs_file);
     s->question.fit = s->fit;
+    s->question.weak = s->question.weak || (s->fit_alone && s->fit->weak);
     return 0;
 }
 
@@ -400,7 +405,7 @@ static int run(void *state)
 const struct cli_command cli_plan = {
     .name = "plan",
     .arguments = "[JOB]",
-    .summary = "how many machines, how long, how much and why, without a run",
+    .summary = "how many machines, how long, how much and why, without a run or from a few",
     .description =
         "Reads a job (YAML, or JSON when the name ends in .json; - is standard input), searches "
         "every number of workers up to the ceiling and answers with the best for the goal. With a "

@@ -82,6 +82,12 @@ static int take_file(struct cli_record *r, const char *path)
                             path);
     if (hm_runs_load(path, &before, &err)) /* a header alone is a table without runs */
         return err.code == HM_E_MISSING ? 0 : cli_report(&err);
+    for (size_t i = 0; i < r->axes; i++)
+        if (!hm_runs_column(before, r->names[i])) {
+            hm_runs_free(before);
+            return cli_complain("--record: the runs in %s have no %s; give another file", path,
+                                r->names[i]);
+        }
     absorb(r, before);
     hm_runs_free(before);
     return 0;

@@ -394,7 +394,7 @@ static void text_verdict(struct hm_text *out, const struct verdict *v)
 
 static void render_text(struct hm_text *out, const struct fits *f)
 {
-    hm_text_addf(out, "%-50s %5s %9s %9s", "curve", "sizes", "fitted to", "predicts");
+    hm_text_addf(out, "%-52s %5s %9s %9s", "curve", "sizes", "fitted to", "predicts");
     for (int w = 0; w < WAYS; w++)
         hm_text_addf(out, " %9s     ", way_names[w]);
     hm_text_end_line(out);
@@ -404,7 +404,7 @@ static void render_text(struct hm_text *out, const struct fits *f)
         if (c->sizes < SIZES_MIN)
             continue;
         snprintf(name, sizeof(name), "%s%s%s", c->workload, *c->batch ? " " : "", c->batch);
-        hm_text_addf(out, "%-50.50s %5zu %9g %9g", name, c->sizes, c->fitted_to, c->largest);
+        hm_text_addf(out, "%-52.52s %5zu %9g %9g", name, c->sizes, c->fitted_to, c->largest);
         for (int w = 0; w < WAYS; w++)
             text_verdict(out, &f->verdicts[i][w]);
         hm_text_end_line(out);

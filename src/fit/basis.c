@@ -5,6 +5,7 @@
 #include "basis.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "err.h"
@@ -52,6 +53,16 @@ static void free_formula(void *formula)
     hm_formula_free(formula);
 }
 
+/* The hint for a name that is not known: those that are. */
+static void list_quantities(const struct hm_basis *basis, struct hm_err *err)
+{
+    size_t used = (size_t)snprintf(err->hint, sizeof(err->hint), "the columns are");
+
+    for (size_t i = 0; i < basis->quantity_count && used < sizeof(err->hint); i++)
+        used += (size_t)snprintf(err->hint + used, sizeof(err->hint) - used, "%s %s", i ? "," : "",
+                                 basis->quantities[i]);
+}
+
 static int add_term(struct hm_basis *basis, struct hm_arena *arena, const char *text,
                     enum hm_role role, struct hm_err *err)
 {
@@ -69,6 +80,8 @@ static int add_term(struct hm_basis *basis, struct hm_arena *arena, const char *
     int rc = hm_formula_new(text, &scope, HM_DIM_NONE, &formula, err);
     if (rc) {
         hm_err_field(err, text);
+        if (err && err->code == HM_E_NAME) /* there is no where: to give it a value in */
+            list_quantities(basis, err);
         return rc;
     }
     basis->texts[basis->count] = hm_arena_strdup(arena, text);

@@ -11,7 +11,7 @@
 #include "model.h"
 #include "posterior.h"
 
-enum { HM_QUANTITIES_MAX = 64 };
+enum { HM_QUANTITIES_MAX = 64, HM_SHEET_EXTRAS = 3 /* terms of a sheet that it does not name */ };
 
 /* How a term of the library enters the choice. */
 enum hm_role {

@@ -9,6 +9,7 @@
  * of their priors. What has been measured adds to what is known.
  */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -241,12 +242,31 @@ static void add_known(struct work *w, const double *f)
             w->programme.known[a][b] += f[a] * f[b];
 }
 
+/* Runs of other sizes than the candidates', who have none, would be taken for whole ones. */
+static int check_have(const struct work *w, struct hm_err *err)
+{
+    const double *size = w->settings->have ? values_of(w->settings->have, "size") : NULL;
+
+    for (size_t i = 0; size && i < w->settings->have->count; i++)
+        if (!values_of(w->candidates, "size") && size[i] != 1) {
+            hm_fail(err, HM_E_CONFLICT, "a run of size %g, but the candidates have no size",
+                    size[i]);
+            hm_err_hint(err, "give them one, such as --size 1");
+            hm_err_at(err, w->settings->have->source, w->settings->have->lines[i]);
+            return HM_E_CONFLICT;
+        }
+    return 0;
+}
+
 static int set_known(struct work *w, struct hm_err *err)
 {
     const struct hm_runs *have = w->settings->have;
     const double *seconds = have ? values_of(have, "seconds") : NULL;
     double *x = NULL;
-    int rc = have ? eval_table(w, have, &x, err) : 0;
+    int rc = check_have(w, err);
+
+    if (rc == 0 && have)
+        rc = eval_table(w, have, &x, err);
 
     for (size_t k = 0; k < w->basis.count && w->fit; k++) /* the priors, by their own widths */
         w->programme.known[k][k] = 1;
@@ -361,18 +381,20 @@ static size_t round_shares(struct work *w, const struct ranked *ranked, double *
     return made;
 }
 
-static void fill_chosen(struct work *w, size_t j, struct hm_chosen *chosen)
+/* "latency = 0.01, batch = 64": what a candidate has besides n and size. */
+static const char *name_place(const struct work *w, size_t row)
 {
-    const double *size = values_of(w->candidates, "size");
-    size_t row = w->rows[j];
+    char text[256] = "";
+    size_t used = 0;
 
-    *chosen = (struct hm_chosen){.row = row,
-                                 .n = values_of(w->candidates, "n")[row],
-                                 .size = size ? size[row] : NAN,
-                                 .cost = w->cost[j],
-                                 .share = w->shares[j],
-                                 .after = NAN,
-                                 .time_s = w->seconds[j]};
+    for (size_t i = 0; i < w->candidates->column_count && used < sizeof(text); i++) {
+        const struct hm_column *c = &w->candidates->columns[i];
+        if (strcmp(c->name, "n") == 0 || strcmp(c->name, "size") == 0)
+            continue;
+        used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s = %g", used ? ", " : "",
+                                 c->name, c->values[row]);
+    }
+    return used ? hm_arena_strdup(w->design->memory, text) : NULL;
 }
 
 /* A little of everything, so that runs can be compared before they are enough. */
@@ -383,6 +405,54 @@ static double ridged_value(struct work *w, const double *whole)
     for (size_t k = 0; k < w->basis.count; k++)
         ridged.known[k][k] += 1e-6;
     return hm_programme_value(&ridged, whole);
+}
+
+/* Spend what is left of the budget: each time on the run that tells most for its cost. */
+static size_t fill_budget(struct work *w, struct ranked *ranked, size_t made, double *whole)
+{
+    double cost = 0;
+
+    for (size_t i = 0; i < made; i++)
+        cost += w->cost[ranked[i].j];
+    while (made < w->count) {
+        double now = ridged_value(w, whole), most = 0;
+        size_t best = HM_NONE;
+        for (size_t i = made; i < w->count; i++) {
+            size_t j = ranked[i].j;
+            if (cost + w->cost[j] > w->programme.budget)
+                continue;
+            whole[j] = 1;
+            double gain = (now - ridged_value(w, whole)) / fmax(w->cost[j], 1e-300);
+            whole[j] = 0;
+            if (gain > most) {
+                most = gain;
+                best = i;
+            }
+        }
+        if (best == HM_NONE)
+            break;
+        struct ranked swap = ranked[best];
+        ranked[best] = ranked[made];
+        ranked[made++] = swap;
+        whole[swap.j] = 1;
+        cost += w->cost[swap.j];
+    }
+    return made;
+}
+
+static void fill_chosen(struct work *w, size_t j, struct hm_chosen *chosen)
+{
+    const double *size = values_of(w->candidates, "size");
+    size_t row = w->rows[j];
+
+    *chosen = (struct hm_chosen){.row = row,
+                                 .n = values_of(w->candidates, "n")[row],
+                                 .size = size ? size[row] : NAN,
+                                 .where = name_place(w, row),
+                                 .cost = w->cost[j],
+                                 .share = w->shares[j],
+                                 .after = NAN,
+                                 .time_s = w->seconds[j]};
 }
 
 /* The whole runs in the order worth making: each time the one that then tells most. */
@@ -410,6 +480,9 @@ static void order_made(struct work *w, const struct ranked *ranked, size_t made,
         w->design->chosen[i].after = hm_programme_value(&w->programme, whole);
     }
     w->design->rounded = hm_programme_value(&w->programme, whole);
+    bool left = w->programme.budget < INFINITY;
+    if (left && !w->settings->fill && w->design->rounded > 2 * fabs(w->design->objective))
+        note(w, "whole runs tell much less than the shares: --fill spends the rest of the budget");
 }
 
 static void sum_up(struct work *w)
@@ -446,6 +519,8 @@ static int choose_runs(struct work *w, struct hm_err *err)
         ranked[j] = (struct ranked){w->shares[j], j};
     qsort(ranked, w->count, sizeof(*ranked), compare_ranked);
     d->made_count = round_shares(w, ranked, whole);
+    if (w->settings->fill)
+        d->made_count = fill_budget(w, ranked, d->made_count, whole);
     while (listed < w->count && (listed < d->made_count || ranked[listed].share > 1e-3))
         listed++;
     d->chosen = hm_arena_alloc(d->memory, listed, sizeof(*d->chosen));

@@ -26,6 +26,11 @@ static void find_active(const struct hm__fit *f, struct active *a)
         if (f->in[k] && f->theta[k] > 0)
             a->terms[a->count++] = k;
     hm_lsq_pick(&f->lsq, a->terms, a->count, &a->lsq);
+    for (size_t k = 0; k < a->count && f->basis.sheet; k++) { /* what the sheet says counts too */
+        double row[HM_LSQ_SIDE] = {0};
+        row[k] = f->spread / f->basis.priors[a->terms[k]].width;
+        hm_lsq_add(&a->lsq, row);
+    }
 }
 
 static double leverage(const struct hm__fit *f, const struct active *a, size_t group)
@@ -195,6 +200,20 @@ static int note_alike(struct hm_fit *fit, struct hm_err *err)
     return rc;
 }
 
+/* A sheet that is this far off, relative, after all corrections describes something else. */
+static const double SHEET_OFF = 0.15;
+
+static int note_sheet(struct hm_fit *fit, struct hm_err *err)
+{
+    if (!fit->from_sheet || fit->error < SHEET_OFF)
+        return 0;
+    return hm_fit_note(
+        fit, err,
+        "the sheet and the runs disagree: even corrected, it misses them by %.0f %%; "
+        "is it the same job, machine and unit of time?",
+        100 * fit->error);
+}
+
 /* Repeats tell how much is chance; what is more than that, the terms do not describe. */
 static int note_misfit(struct hm_fit *fit, struct hm_err *err)
 {
@@ -249,10 +268,11 @@ static int note_labels(struct hm_fit *fit, struct hm_err *err)
             const char *other = column->labels[data->rows[i]];
             if (!other || strcmp(first, other) == 0)
                 continue;
-            rc = hm_fit_note(fit, err,
-                             "runs of different %s are fitted together (%s, %s, ...): --where "
-                             "%s=%s takes one kind",
-                             column->name, first, other, column->name, first);
+            rc =
+                hm_fit_note(fit, err,
+                            "runs of different %s are fitted together (such as %s and %s): --where "
+                            "%s=%s takes one kind",
+                            column->name, first, other, column->name, first);
             break;
         }
     }
@@ -265,7 +285,7 @@ static int note_few(struct hm_fit *fit, struct hm_err *err)
     size_t terms = fit->term_count;
 
     if (fit->failed > 0) {
-        int rc = hm_fit_note(fit, err, "%zu of %zu runs failed and are not in the fit", fit->failed,
+        int rc = hm_fit_note(fit, err, "%zu of %zu runs failed: not in the fit", fit->failed,
                              fit->failed + fit->run_count);
         if (rc)
             return rc;
@@ -276,9 +296,9 @@ static int note_few(struct hm_fit *fit, struct hm_err *err)
                            "leave terms out",
                            fit->run_count, terms);
     if (!fit->from_sheet && f->data.count < terms + 3)
-        return hm_fit_note(fit, err,
-                           "%zu runs for %zu terms: the interval is wide because there are few",
-                           fit->run_count, terms);
+        return hm_fit_note(
+            fit, err, "%zu runs for %zu terms are few to tell how sure: another would tell more",
+            fit->run_count, terms);
     return 0;
 }
 
@@ -287,6 +307,8 @@ int hm_fit_diagnose(struct hm_fit *fit, struct hm_err *err)
     if (fit->run_count == 0)
         return hm_fit_note(fit, err, "no runs: this is what the specification sheet says");
     int rc = fill_residuals(fit, err);
+    if (rc == 0)
+        rc = note_sheet(fit, err);
     if (rc == 0)
         rc = note_few(fit, err);
     if (rc == 0)

@@ -145,9 +145,9 @@ static int prepare_runs(struct hm_fit *fit, const struct hm_runs *runs,
         return rc;
     for (size_t q = 0; q < f->basis.quantity_count; q++)
         varies[q] = f->data.low[q] < f->data.high[q];
+    fit->weak = is_weak(f, "size") || is_weak(f, "batch");
     if (f->basis.count == 0)
-        rc = hm_basis_library(&f->basis, fit->memory, varies,
-                              is_weak(f, "size") || is_weak(f, "batch"), err);
+        rc = hm_basis_library(&f->basis, fit->memory, varies, fit->weak, err);
     return rc;
 }
 
@@ -426,6 +426,19 @@ static int draw(struct hm_fit *fit, const struct hm_fit_settings *s,
     return 0;
 }
 
+/*
+ * Of a sheet corrected by runs the mean of the draws is told. The most probable factors of the
+ * overheads are 0 as long as no run shows them, which is below nearly all that is possible.
+ */
+static void take_mean(struct hm__fit *f)
+{
+    for (size_t k = 0; k < f->basis.count; k++) {
+        f->theta[k] = 0;
+        for (size_t i = 0; i < f->draw_count; i++)
+            f->theta[k] += f->draws[i].theta[k] / (double)f->draw_count;
+    }
+}
+
 /* ---- the whole ------------------------------------------------------------------------------ */
 
 /* What a quantity is where nobody says: what the runs agree on; of sizes, the whole. */
@@ -449,7 +462,9 @@ static bool falls(const struct hm_fit *fit, size_t k)
     struct hm_err ignored = {0};
 
     if (f->basis.sheet) /* of a sheet: compute, and the even share of it */
-        return k == 0 || strcmp(f->basis.texts[k], "t1/n") == 0;
+        return k == 0 || k == f->basis.count - HM_SHEET_EXTRAS;
+    if (fit->weak && strcmp(f->basis.texts[k], "1") == 0) /* each worker's own work */
+        return true;
     for (size_t q = 0; q < f->basis.quantity_count; q++) {
         values[q][0] = values[q][1] = isnan(f->at[q]) ? f->data.high[q] : f->at[q];
         columns[q] = q == 0 ? n : values[q];
@@ -595,6 +610,8 @@ int hm_fit_new(const struct hm_runs *runs, const struct hm_fit_settings *s, stru
     if (rc == 0)
         rc = draw(fit, s, choices, choice_count, err);
     hm__free(choices);
+    if (rc == 0 && fit->from_sheet && runs)
+        take_mean(f);
     fit->noise = f->spread;
     if (rc == 0)
         rc = list_used(fit, err);

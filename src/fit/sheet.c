@@ -21,7 +21,7 @@
 #include "basis.h"
 #include "err.h"
 
-enum { EXTRAS = 3, VARIANTS_MAX = 4096 };
+enum { EXTRAS = HM_SHEET_EXTRAS, VARIANTS_MAX = 4096 };
 
 struct hm_sheet {
     const struct hm_job *job;         /* borrowed */

@@ -189,7 +189,7 @@ static int open_any(struct hm_csv *csv, const char *path, struct hm_err *err)
         rc = hm_fail_nomem(err);
     if (rc == 0 && path)
         rc = hm_source_open(path, &csv->source, err);
-    csv->line = 1;
+    csv->line++;
     return rc ? rc : read_header(csv, err);
 }
 
@@ -211,6 +211,12 @@ int hm_csv_open(const char *path, struct hm_csv **ret_csv, struct hm_err *err)
 int hm_csv_parse(const char *text, size_t length, const char *source, struct hm_csv **ret_csv,
                  struct hm_err *err)
 {
+    return hm_csv_parse_from(text, length, source, 0, ret_csv, err);
+}
+
+int hm_csv_parse_from(const char *text, size_t length, const char *source, int lines,
+                      struct hm_csv **ret_csv, struct hm_err *err)
+{
     struct hm_csv *csv = hm__calloc(1, sizeof(*csv));
 
     if (!csv)
@@ -218,6 +224,7 @@ int hm_csv_parse(const char *text, size_t length, const char *source, struct hm_
     snprintf(csv->name, sizeof(csv->name), "%s", source);
     csv->data = text;
     csv->length = length;
+    csv->line = lines;
     int rc = open_any(csv, NULL, err);
     if (rc)
         hm_csv_close(csv);

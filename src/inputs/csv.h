@@ -17,6 +17,9 @@ int hm_csv_open(const char *path, struct hm_csv **ret_csv, struct hm_err *err);
 /* As above, from text in memory, which must outlive it. */
 int hm_csv_parse(const char *text, size_t length, const char *source, struct hm_csv **ret_csv,
                  struct hm_err *err);
+/* As above, where lines above the text have been read already. */
+int hm_csv_parse_from(const char *text, size_t length, const char *source, int lines,
+                      struct hm_csv **ret_csv, struct hm_err *err);
 void hm_csv_close(struct hm_csv *csv);
 
 /* Name of a column, NULL after the last. */

@@ -402,11 +402,41 @@ static int check_header(struct table *t, const struct hm_csv *csv)
     return HM_E_MISSING;
 }
 
+/* How many lines at the beginning are comments: a # line is a header only if it names an n. */
+static size_t skip_comments(const char *text, size_t length, int *lines)
+{
+    size_t at = 0;
+
+    *lines = 0;
+    while (at < length && text[at] == '#') {
+        const char *end = memchr(text + at, '\n', length - at);
+        size_t next = end ? (size_t)(end - text) + 1 : length;
+        for (size_t start = at; start < next;) {
+            size_t stop = start;
+            char name[NAME_MAX_];
+            while (stop < next && text[stop] != ',' && text[stop] != '\n')
+                stop++;
+            char written[NAME_MAX_];
+            snprintf(written, sizeof(written), "%.*s", (int)(stop - start), text + start);
+            copy_name(name, written);
+            const struct known *known = find_known(name);
+            if (known && strcmp(known->name, "n") == 0)
+                return at;
+            start = stop + 1;
+        }
+        at = next;
+        ++*lines;
+    }
+    return at;
+}
+
 static int read_csv(struct table *t, const char *text, size_t length)
 {
     struct hm_csv *csv = NULL;
     char **fields;
-    int got = 0, rc = hm_csv_parse(text, length, t->source, &csv, t->err);
+    int skipped, got = 0;
+    size_t start = skip_comments(text, length, &skipped);
+    int rc = hm_csv_parse_from(text + start, length - start, t->source, skipped, &csv, t->err);
 
     if (rc)
         return rc;

@@ -21,6 +21,8 @@ static void text_run(struct hm_text *out, const struct hm_chosen *c, size_t numb
         hm_text_addf(out, " %12.6g", c->after);
     else if (style->table && c->made)
         hm_text_addf(out, " %12s", "not enough");
+    if (c->where)
+        hm_text_addf(out, "  %s", c->where);
     hm_text_end_line(out);
 }
 
@@ -28,14 +30,14 @@ static void text_sum(struct hm_text *out, const struct hm_design *d)
 {
     char time[HM_SHOWN], money[HM_SHOWN];
 
-    hm_text_addf(out, "%zu runs of %zu candidates, cost %.4g", d->made_count, d->candidates,
-                 d->spent);
+    hm_text_addf(out, "%zu run%s of %zu candidates, cost %.4g", d->made_count,
+                 d->made_count == 1 ? "" : "s", d->candidates, d->spent);
     if (d->seconds >= 0)
         hm_text_addf(out, ", %s of machine time", hm_show_time(d->seconds, time));
     if (d->money >= 0)
         hm_text_addf(out, ", %s", hm_show_money(d->money, money));
-    hm_text_addf(out, "\ncriterion %.9g of shares (certified within %.1g), %.6g of whole runs",
-                 d->objective, d->gap, d->rounded);
+    hm_text_addf(out, "\ncriterion %.9g of shares (within %.0e of the optimum), %.6g of whole runs",
+                 d->objective, fmax(d->gap, 1e-15), d->rounded);
     if (isfinite(d->before))
         hm_text_addf(out, "; now %.6g", d->before);
     hm_text_add(out, "\n");
@@ -85,6 +87,7 @@ static void render_json(struct hm_text *out, const struct hm_design *d)
         hm_text_add(out, i ? ",\n  {\"n\":" : "\n  {\"n\":");
         hm_json_number(out, c->n);
         hm_json_field(out, "size", c->size);
+        hm_json_named(out, "where", c->where);
         hm_json_field(out, "cost", c->cost);
         hm_json_field(out, "share", c->share);
         hm_json_field(out, "time_s", c->time_s);

@@ -74,9 +74,9 @@ static void render_json(struct hm_text *out, const struct hm_fit *fit,
     hm_json_named(out, "source", fit->source);
     hm_json_named(out, "provenance", fit->from_sheet ? "sheet" : "fit");
     hm_json_named(out, "errors", fit->errors == HM_ERRORS_RELATIVE ? "relative" : "equal");
-    hm_text_addf(out, ",\"chosen\":%s,\"relative\":%s,\"runs\":%zu,\"failed\":%zu",
-                 fit->chosen ? "true" : "false", fit->relative ? "true" : "false", fit->run_count,
-                 fit->failed);
+    hm_text_addf(out, ",\"chosen\":%s,\"weak\":%s,\"relative\":%s,\"runs\":%zu,\"failed\":%zu",
+                 fit->chosen ? "true" : "false", fit->weak ? "true" : "false",
+                 fit->relative ? "true" : "false", fit->run_count, fit->failed);
     hm_text_addf(out, ",\"configurations\":%zu", fit->configurations);
     hm_json_field(out, "n_min", fit->n_min);
     hm_json_field(out, "n_max", fit->n_max);
@@ -150,7 +150,7 @@ static int render_plot(struct hm_text *out, const struct hm_fit *fit, const stru
                      "set yrange [0:*]\nset title ");
     hm_gnuplot_quote(out, fit->source ? fit->source : "the specification sheet");
     hm_text_addf(out, " noenhanced\nset ylabel '%s'\nplot ",
-                 fit->relative ? "time, in that of one worker" : "seconds of an iteration");
+                 fit->relative ? "time, in that of the reference" : "seconds of an iteration");
     if (fit->intervals)
         hm_text_addf(out,
                      "$fit using 1:3:4 with filledcurves lc rgb '#d5e4f1' "

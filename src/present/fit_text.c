@@ -51,7 +51,7 @@ static void add_head(struct hm_text *out, const struct hm_fit *fit, const struct
         hm_text_addf(&line, "time = the specification sheet, corrected by %zu run%s",
                      fit->run_count, fit->run_count == 1 ? "" : "s");
     else {
-        hm_text_addf(&line, "%s = ", fit->relative ? "time of one" : "seconds");
+        hm_text_addf(&line, "%s = ", fit->relative ? "time / reference" : "seconds");
         add_formula(&line, fit);
     }
     hm_render_wrapped(out, style, line.data ? line.data : "", 2);
@@ -110,8 +110,7 @@ static void add_predictions(struct hm_text *out, const struct hm_fit *fit,
         snprintf(head, sizeof(head), "a further run, %g %%", 100 * fit->level);
         snprintf(head_mean, sizeof(head_mean), "the mean, %g %%", 100 * fit->level);
     }
-    hm_text_addf(out, "\n%6s %9s  %-22s %-22s %8s", "n", fit->relative ? "time" : "time", head,
-                 head_mean, "speedup");
+    hm_text_addf(out, "\n%6s %9s  %-22s %-22s %8s", "n", "time", head, head_mean, "speedup");
     hm_text_end_line(out);
     for (size_t i = 0; i < count; i++) {
         hm_text_addf(out, "%6g %9s  %-22s %-22s %8.4g", p[i].n, show_time(fit, p[i].time_s, time),
@@ -157,7 +156,7 @@ static void add_answer(struct hm_text *out, const struct hm_fit *fit, const stru
 
     hm_text_addf(out, "%g worker%s: %s%s", p->n, p->n == 1 ? "" : "s",
                  show_time(fit, p->time_s, time),
-                 fit->relative ? " of the time of one" : " an iteration");
+                 fit->relative ? " of the reference's time" : " an iteration");
     if (fit->intervals)
         hm_text_addf(out, ", %s (%g %%)", show_range(fit, p->low_s, p->high_s, range),
                      100 * fit->level);
