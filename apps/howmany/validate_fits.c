@@ -37,8 +37,9 @@ struct curve {
 
 /* What one way of predicting says; error NaN where it cannot be used. */
 struct verdict {
-    double error; /* relative */
-    bool inside;  /* the interval holds what was measured */
+    double error;  /* relative */
+    bool interval; /* there is one */
+    bool inside;   /* and it holds what was measured */
 };
 
 enum way { ERNEST, AUTO, SHEET, WAYS };
@@ -225,8 +226,8 @@ static struct verdict judge(const struct curve *c, const struct hm_fit *fit, con
     struct hm_prediction p;
 
     if (hm_fit_predict(fit, at, at_count, &c->largest, 1, &p, NULL))
-        return (struct verdict){NAN, false};
-    return (struct verdict){fabs(p.time_s / measured - 1),
+        return (struct verdict){.error = NAN};
+    return (struct verdict){fabs(p.time_s / measured - 1), !isnan(p.low_s),
                             p.low_s <= measured && measured <= p.high_s};
 }
 
@@ -236,7 +237,7 @@ static struct verdict try_ernest(const struct curve *c)
     struct hm_fit_settings settings = {.terms = terms, .errors = HM_ERRORS_RELATIVE};
     struct hm_runs *runs = small_runs(c, true, false);
     struct hm_fit *fit = NULL;
-    struct verdict verdict = {NAN, false};
+    struct verdict verdict = {.error = NAN};
 
     /* No more terms than runs: the last ones go first. */
     settings.term_count = c->sizes >= 7 ? 4 : (c->sizes + 1) / 2;
@@ -253,7 +254,7 @@ static struct verdict try_auto(const struct curve *c)
     struct hm_at size = {"size", c->weak ? c->largest : 1};
     struct hm_runs *runs = small_runs(c, false, false);
     struct hm_fit *fit = NULL;
-    struct verdict verdict = {NAN, false};
+    struct verdict verdict = {.error = NAN};
 
     if (runs && hm_fit_new(runs, &settings, &fit, NULL) == 0)
         verdict = judge(c, fit, &size, 1, c->measured);
@@ -331,7 +332,7 @@ static struct verdict try_sheet(const struct curve *c, const char *data,
     struct hm_runs *runs = job ? small_runs(c, false, true) : NULL;
     struct hm_fit *fit = NULL;
     struct hm_prediction one = {0};
-    struct verdict verdict = {NAN, false};
+    struct verdict verdict = {.error = NAN};
     double first = 1;
 
     if (runs && hm_fit_new(runs, &settings, &fit, NULL) == 0 &&
@@ -355,19 +356,20 @@ static int compare_doubles(const void *a, const void *b)
 }
 
 struct summary {
-    size_t count, inside;
+    size_t count, intervals, inside;
     double median, ninetieth;
 };
 
 static struct summary sum_up(const struct fits *f, enum way way)
 {
     double *errors = calloc(f->count + 1, sizeof(*errors));
-    struct summary s = {0, 0, NAN, NAN};
+    struct summary s = {.median = NAN, .ninetieth = NAN};
 
     for (size_t i = 0; errors && i < f->count; i++) {
         if (f->curves[i].sizes < SIZES_MIN || isnan(f->verdicts[i][way].error))
             continue;
         errors[s.count++] = f->verdicts[i][way].error;
+        s.intervals += f->verdicts[i][way].interval;
         s.inside += f->verdicts[i][way].inside;
     }
     if (s.count == 0) {
@@ -389,7 +391,10 @@ static void text_verdict(struct hm_text *out, const struct verdict *v)
     if (isnan(v->error))
         hm_text_addf(out, " %9s     ", "");
     else
-        hm_text_addf(out, " %8.1f%% %-4s", 100 * v->error, v->inside ? "in" : "out");
+        hm_text_addf(out, " %8.1f%% %-4s", 100 * v->error,
+                     !v->interval ? "-"
+                     : v->inside  ? "in"
+                                  : "out");
 }
 
 static void render_text(struct hm_text *out, const struct fits *f)
@@ -414,9 +419,9 @@ static void render_text(struct hm_text *out, const struct fits *f)
         if (s.count)
             hm_text_addf(out,
                          "%s%-7s %zu curves: median error %.1f %%, 90th percentile %.0f %%, the "
-                         "90 %% interval holds %.0f %%\n",
+                         "90 %% interval holds %.0f %% of %zu\n",
                          w ? "" : "\n", way_names[w], s.count, 100 * s.median, 100 * s.ninetieth,
-                         100 * (double)s.inside / (double)s.count);
+                         100 * (double)s.inside / (double)s.intervals, s.intervals);
     }
 }
 
@@ -451,8 +456,8 @@ static void render_json(struct hm_text *out, const struct fits *f)
     hm_text_add(out, "]");
     for (int w = 0; w < WAYS; w++) {
         struct summary s = sum_up(f, (enum way)w);
-        hm_text_addf(out, ",\n\"%s\":{\"curves\":%zu,\"inside\":%zu", way_names[w], s.count,
-                     s.inside);
+        hm_text_addf(out, ",\n\"%s\":{\"curves\":%zu,\"intervals\":%zu,\"inside\":%zu",
+                     way_names[w], s.count, s.intervals, s.inside);
         hm_json_field(out, "median", s.median);
         hm_json_field(out, "ninetieth", s.ninetieth);
         hm_text_add(out, "}");

@@ -12,11 +12,6 @@
  * The sets that were not chosen stay in the intervals, with weights that fall with their error:
  * the error to the power of minus the number of runs, at most four of them, since errors of points
  * along one curve are far from independent; steep ones count a quarter.
- *
- * Terms that a person gives are all used. But any of them may not be there at all; were they always
- * in, every interval would lie above the truth when one is not, since no coefficient is below 0. So
- * each set of them has a share of the intervals by its likelihood, less half a log of the runs for
- * each term (Schwarz 1978). Terms that stand clear of 0 are in every set that counts.
  */
 #include "choose.h"
 
@@ -205,58 +200,4 @@ int hm_choose(const struct hm_basis *basis, const struct hm_lsq *folds, size_t f
     *ret_count = count;
     *ret_best = pick_best(choices, count, configurations);
     return 0;
-}
-
-/* With more terms than this the sets are too many, and all terms above 0 stand for them. */
-enum { GIVEN_MAX = 10 };
-
-/* Likelihood of a set, as Schwarz's criterion; false if one of its terms comes out as 0. */
-static bool judge_set(const struct hm_lsq *lsq, double rows, struct hm_choice *choice)
-{
-    struct hm_lsq some;
-    double theta[HM_TERMS_MAX];
-
-    hm_lsq_pick(lsq, choice->terms, choice->count, &some);
-    hm_lsq_nonnegative(&some, theta);
-    for (size_t k = 0; k < choice->count; k++)
-        if (theta[k] <= 0)
-            return false;
-    double residual = fmax(hm_lsq_residual(&some, theta), 1e-300);
-    choice->error = rows * log(residual) + (double)choice->count * log(rows);
-    return true;
-}
-
-static void make_set(const size_t *terms, size_t count, unsigned set, struct hm_choice *choice)
-{
-    *choice = (struct hm_choice){.count = 0};
-    for (size_t k = 0; k < count; k++)
-        if (set & 1u << k)
-            choice->terms[choice->count++] = terms[k];
-}
-
-size_t hm_choose_given(const struct hm_lsq *lsq, const bool *given, double rows,
-                       struct hm_choice *choices)
-{
-    size_t terms[HM_TERMS_MAX], term_count = 0, count = 0;
-    double theta[HM_TERMS_MAX], least = INFINITY, sum = 0;
-
-    hm_lsq_nonnegative(lsq, theta);
-    for (size_t k = 0; k < lsq->count; k++)
-        if (given[k] && (lsq->count <= GIVEN_MAX || theta[k] > 0))
-            terms[term_count++] = k;
-    unsigned last = term_count <= GIVEN_MAX ? (1u << term_count) - 1 : 0;
-    for (unsigned set = 1; set <= last; set++) {
-        make_set(terms, term_count, set, &choices[count]);
-        if (judge_set(lsq, rows, &choices[count]))
-            least = fmin(least, choices[count++].error);
-    }
-    if (last == 0) {
-        make_set(terms, term_count, (1u << term_count) - 1, &choices[count++]);
-        least = 0;
-    }
-    for (size_t i = 0; i < count; i++)
-        sum += choices[i].weight = exp((least - choices[i].error) / 2);
-    for (size_t i = 0; i < count; i++)
-        choices[i].weight /= sum;
-    return count;
 }

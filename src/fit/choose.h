@@ -8,7 +8,7 @@ enum { HM_CHOSEN_MAX = 4, HM_FOLDS_MAX = 64, HM_CHOICES_MAX = 1100 };
 
 /* A set of terms and how well it predicts what it has not seen. */
 struct hm_choice {
-    size_t terms[HM_TERMS_MAX];
+    size_t terms[HM_CHOSEN_MAX];
     size_t count;
     bool steep;    /* one of them grows faster than ln n */
     double error;  /* mean square of the leave-one-out errors, of weighted rows */
@@ -30,12 +30,5 @@ struct hm_repeats {
 int hm_choose(const struct hm_basis *basis, const struct hm_lsq *folds, size_t fold_count,
               double rows, double unit, size_t configurations, struct hm_repeats repeats,
               struct hm_choice *choices, size_t *ret_count, size_t *ret_best, struct hm_err *err);
-
-/*
- * The sets of terms that are given, with the share of each in the intervals; rows is the number of
- * runs behind the problem. The number of sets; room for HM_CHOICES_MAX.
- */
-size_t hm_choose_given(const struct hm_lsq *lsq, const bool *given, double rows,
-                       struct hm_choice *choices);
 
 #endif

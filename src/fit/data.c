@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "err.h"
+#include "student.h"
 
 static int allocate(struct hm_data *data, struct hm_arena *arena, size_t quantities,
                     struct hm_err *err)
@@ -193,8 +194,30 @@ int hm_data_relative(const struct hm_data *data)
     return -free / 2 * log(relative / free) - logs > -free / 2 * log(equal / free);
 }
 
-/* The spread of two or three repeats is a poor guess by itself: it is mixed with that of all. */
-static const double SHARED = 12;
+/* The spread of a few repeats is a poor guess by itself: it is mixed with that of all. */
+static const double SHARED = 4;
+
+/* Spreads are only told apart when chance would show such a one in a hundred tables. */
+static const double DIFFER_CHANCE = 0.01;
+
+/* Whether some configuration is more restless than all the others together. */
+static bool spreads_differ(const struct hm_data *data, bool relative, double free, double sum)
+{
+    double repeated = 0, least = 1;
+
+    for (size_t g = 0; g < data->group_count; g++) {
+        const struct hm_group *group = &data->groups[g];
+        double own = group->within / (relative ? group->mean_s * group->mean_s : 1);
+        double own_free = group->count - 1, rest = sum - own, rest_free = free - own_free;
+        if (own_free < 1)
+            continue;
+        repeated++;
+        if (rest_free >= 1 && own > 0)
+            least = fmin(least, hm_fisher_tail(own_free, rest_free,
+                                               (own / own_free) / fmax(rest / rest_free, 1e-300)));
+    }
+    return least * repeated < DIFFER_CHANCE;
+}
 
 void hm_data_weigh(struct hm_data *data, bool relative)
 {
@@ -205,7 +228,7 @@ void hm_data_weigh(struct hm_data *data, bool relative)
         free += group->count - 1;
         sum += group->within / (relative ? group->mean_s * group->mean_s : 1);
     }
-    if (free < REPEATS_ENOUGH || sum == 0)
+    if (free < REPEATS_ENOUGH || sum == 0 || !spreads_differ(data, relative, free, sum))
         return;
     for (size_t g = 0; g < data->group_count; g++) {
         struct hm_group *group = &data->groups[g];

@@ -529,15 +529,14 @@ static int fit_runs(struct hm_fit *fit, const struct hm_runs *runs, const struct
     fit->configurations = f->data.group_count;
     for (size_t k = 0; k < f->basis.count; k++)
         f->in[k] = true;
-    if (!(*ret_choices = hm__calloc(HM_CHOICES_MAX, sizeof(**ret_choices))))
-        return hm_fail_nomem(err);
-    if (fit->chosen)
+    if (fit->chosen) {
+        if (!(*ret_choices = hm__calloc(HM_CHOICES_MAX, sizeof(**ret_choices))))
+            return hm_fail_nomem(err);
         rc = choose_terms(fit, *ret_choices, ret_count, err);
+    }
     if (rc)
         return rc;
     solve(fit, s);
-    if (!fit->chosen && !fit->from_sheet)
-        *ret_count = hm_choose_given(&f->lsq, f->in, (double)f->data.count, *ret_choices);
     return 0;
 }
 

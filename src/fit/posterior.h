@@ -4,7 +4,7 @@
  * The model is linear, y = x theta + noise, with theta >= 0, a normal prior for each coefficient
  * (or none) and an unknown spread of the noise. Every interval and every probability of a fit is
  * counted from these draws, so that bounds, priors and several sets of terms need no formulas of
- * their own. Without bounds or priors the draws follow Student's t, as the textbook has it.
+ * their own. Where no bound cuts in, the draws follow Student's t, as the textbook has it.
  */
 #ifndef HM_POSTERIOR_H
 #define HM_POSTERIOR_H
