@@ -27,9 +27,11 @@ int cli_terms_parse(struct cli_terms *t, const char *text)
         *at = '\0';
         t->terms[t->count++] = at + 1;
     }
-    for (size_t i = 0; i < t->count; i++)
-        if (t->terms[i][strspn(t->terms[i], " ")] == '\0')
+    for (size_t i = 0; i < t->count; i++) {
+        t->terms[i] += strspn(t->terms[i], " ");
+        if (t->terms[i][0] == '\0')
             return cli_complain("--terms: an empty term in '%s'", text);
+    }
     return 0;
 }
 
@@ -60,6 +62,9 @@ static int add_target(struct cli_target *t, const char *piece, size_t length)
     snprintf(name, sizeof(t->names[0]), "%.*s", (int)name_length, equal ? piece : "n");
     snprintf(value, sizeof(value), "%.*s", (int)(length - (equal ? name_length + 1 : 0)),
              equal ? equal + 1 : piece);
+    for (size_t i = 0; i < t->count; i++)
+        if (strcmp(t->names[i], name) == 0)
+            return cli_complain("--target: %s is given twice", name);
     struct hm_at *at = &t->at[t->count];
     at->name = name;
     double plain;

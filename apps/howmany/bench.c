@@ -339,9 +339,10 @@ int bench_configuration(struct bench_state *s, size_t place, size_t repeats)
         rc = rc ? rc : check_started(&m, &filled);
         if (rc == 0 && cli_interrupted())
             rc = EXIT_INTERRUPTED;
-        else if (rc == 0 && strcmp(m.status, "ok") == 0)
+        else if (rc == 0 && strcmp(m.status, "ok") == 0) {
             seconds[ok++] = m.seconds;
-        else if (rc == 0)
+            s->unmatched += s->has_regex && m.iterations == 0;
+        } else if (rc == 0)
             say_failed(s, place, &m);
     }
     cli_words_release(&filled);
@@ -472,18 +473,84 @@ static int show(const struct bench_state *s)
 
 /* ---- the whole ------------------------------------------------------------------------------ */
 
+/* n is what machine time is counted by; the other axes keep their order. */
+static bool put_n_first(struct cli_axes *axes)
+{
+    for (size_t i = 0; i < axes->count; i++) {
+        if (strcmp(axes->names[i], "n") != 0)
+            continue;
+        struct cli_range n = axes->ranges[i];
+        for (size_t k = i; k > 0; k--) {
+            memcpy(axes->names[k], axes->names[k - 1], sizeof(axes->names[0]));
+            axes->ranges[k] = axes->ranges[k - 1];
+        }
+        snprintf(axes->names[0], sizeof(axes->names[0]), "n");
+        axes->ranges[0] = n;
+        return true;
+    }
+    return false;
+}
+
+/* What the target names must be something that runs have. */
+static int check_target(const struct bench_state *s)
+{
+    for (size_t i = 0; i < s->target.count; i++) {
+        bool known = false;
+        for (size_t k = 0; k < s->axes.count; k++)
+            known = known || strcmp(s->axes.names[k], s->target.at[i].name) == 0;
+        if (!known)
+            return cli_complain("bench: --target names %s, which no run has", s->target.at[i].name);
+    }
+    return 0;
+}
+
+/*
+ * Names that clash, values out of range and terms that cannot be are told before anything runs:
+ * the table of all places, with a made-up time, must be readable, and the terms must compile.
+ */
+static int check_table(const struct bench_state *s)
+{
+    struct cli_record trial = {.file = -1, .axes = s->axes.count};
+    struct cli_measure measure = {.status = "ok", .seconds = 1, .total_s = 1, .loss = NAN};
+    struct hm_fit_settings settings = {.terms = s->terms.terms, .term_count = s->terms.count};
+    struct hm_err err = {0};
+    struct hm_fit *fit = NULL;
+    int rc = 0;
+
+    for (size_t i = 0; i < s->axes.count; i++)
+        trial.names[i] = s->axes.names[i];
+    rc = cli_record_begin(&trial, NULL);
+    for (size_t i = 0; rc == 0 && i < s->places->count; i++) {
+        double values[CLI_AXES_MAX];
+        for (size_t k = 0; k < s->axes.count; k++)
+            values[k] = bench_value(s, i, k);
+        rc = cli_record_add(&trial, values, 1, &measure);
+    }
+    struct hm_runs *runs = rc == 0 ? cli_record_runs(&trial, &err) : NULL;
+    if (rc == 0 && !runs)
+        rc = cli_report(&err);
+    if (rc == 0 && hm_fit_new(runs, &settings, &fit, &err) && err.code != HM_E_MISSING)
+        rc = cli_report(&err);
+    hm_fit_free(fit);
+    hm_runs_free(runs);
+    cli_record_end(&trial);
+    return rc;
+}
+
 static int prepare(struct bench_state *s)
 {
     if (!s->command)
         return cli_complain("bench: which command? Give it in quotes, as in howmany bench "
                             "'mpirun -n {n} ./train' --n 1,2,4");
-    if (s->axes.count == 0 || strcmp(s->axes.names[0], "n") != 0)
-        return cli_complain("bench: give the numbers of workers first: --n 1,2,4");
+    if (!put_n_first(&s->axes))
+        return cli_complain("bench: give the numbers of workers: --n 1,2,4");
     if (s->design && s->target.n == 0)
         return cli_complain("bench: --design needs --target, such as n=64,size=1");
-    if (!s->design && (s->target.count || s->budget_s > 0) && s->budget_s > 0)
+    if (!s->design && s->budget_s > 0)
         return cli_complain("bench: --budget goes with --design");
     int rc = split_command(s);
+    if (rc == 0)
+        rc = check_target(s);
     for (size_t i = 0; rc == 0 && i < s->axes.count; i++)
         if (s->axes.ranges[i].count > 1 && !cli_words_uses(&s->words, s->axes.names[i]))
             rc = cli_complain("bench: the command does not say {%s}, which is to vary",
@@ -500,6 +567,8 @@ static int run(void *state)
     if (rc == 0) /* a {name} that nothing fills is told before anything runs */
         rc = fill_words(s, 0, &first);
     cli_words_release(&first);
+    if (rc == 0)
+        rc = check_table(s);
     if (rc || s->dry_run)
         return rc ? rc : print_commands(s);
     s->record.axes = s->axes.count;
@@ -515,6 +584,11 @@ static int run(void *state)
         fprintf(stderr, "howmany: interrupted; what was measured is kept\n");
     else if (rc)
         return rc;
+    if (s->unmatched)
+        fprintf(stderr,
+                "howmany: no line matched --iteration-regex in %zu runs: the whole run "
+                "counts there\n",
+                s->unmatched);
     int shown = show(s);
     return rc ? rc : shown;
 }

@@ -22,7 +22,8 @@ struct bench_state {
     double budget_s;        /* of --design: machine-seconds; 0 none */
     struct hm_runs *places; /* every configuration */
     struct cli_record record;
-    double spent_s; /* machine-seconds so far */
+    size_t unmatched; /* runs in which the regular expression matched nothing */
+    double spent_s;   /* machine-seconds so far */
 };
 
 /* Make the runs of one configuration; EXIT_NO_ANSWER when interrupted. */

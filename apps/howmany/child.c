@@ -65,7 +65,7 @@ static void close_end(int *fd)
 
 /* Signals belong to the process, and so does this: the only state here outside a run. */
 static volatile sig_atomic_t interrupted;
-static struct sigaction before_int, before_term;
+static struct sigaction before_int, before_term, before_hup;
 static bool begun;
 
 static void note(int signal_number)
@@ -93,6 +93,7 @@ void cli_interrupt_begin(void)
     interrupted = 0;
     note_unless_ignored(SIGINT, &before_int);
     note_unless_ignored(SIGTERM, &before_term);
+    note_unless_ignored(SIGHUP, &before_hup);
 }
 
 bool cli_interrupted(void)
@@ -106,6 +107,7 @@ void cli_interrupt_end(void)
         return;
     sigaction(SIGINT, &before_int, NULL);
     sigaction(SIGTERM, &before_term, NULL);
+    sigaction(SIGHUP, &before_hup, NULL);
     interrupted = 0;
     begun = false;
 }
@@ -288,8 +290,9 @@ static void copy_to_stderr(const char *bytes, size_t count)
 /* A C string ends at a NUL; the rest would be lost. */
 static void replace_nuls(char *bytes, size_t count)
 {
-    for (char *p = bytes; (p = memchr(p, '\0', count - (size_t)(p - bytes)));)
-        *p = '?';
+    for (size_t i = 0; i < count; i++)
+        if (bytes[i] == '\0')
+            bytes[i] = '?';
 }
 
 static void give_line(struct run *r, double seconds)

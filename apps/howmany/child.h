@@ -44,10 +44,10 @@ struct cli_child {
 int cli_child_run(struct cli_child *child, struct hm_err *err);
 
 /*
- * Ctrl-C. From begin to end, SIGINT and SIGTERM are only noted: a running child is ended (SIGTERM,
- * and SIGKILL 2 s later) and cli_child_run returns INTERRUPTED, as do all later runs without
- * starting anything. A signal that was ignored before stays ignored. Without begin, a signal that
- * ends us leaves the child behind, for it is in a process group of its own.
+ * Ctrl-C. From begin to end, SIGINT, SIGTERM and SIGHUP are only noted: a running child is ended
+ * (SIGTERM, and SIGKILL 2 s later) and cli_child_run returns INTERRUPTED, as do all later runs
+ * without starting anything. A signal that was ignored before stays ignored. Without begin, a
+ * signal that ends us leaves the child behind, for it is in a process group of its own.
  */
 void cli_interrupt_begin(void);
 bool cli_interrupted(void);

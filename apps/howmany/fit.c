@@ -174,6 +174,8 @@ static int load(struct fit_state *s)
         return cli_complain("fit: --where needs runs");
     if (s->job.on_count > 1)
         return cli_complain("fit: the runs were made on one machine: name one with --on");
+    if (s->predict.count && s->target.n > 0)
+        return cli_complain("fit: --predict names the n already; leave n out of --target");
     int rc = s->job.path ? cli_job_load(&s->job) : 0;
     if (rc == 0 && s->file)
         rc = cli_runs_load(s->file, s->where, s->where_count, &s->runs);

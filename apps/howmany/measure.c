@@ -50,13 +50,28 @@ static double number_of(const struct hm_value *object, const char *key)
     return used > 0 && value->text[used] == '\0' ? number : NAN;
 }
 
-static void read_json(struct account *a, const char *line)
+/* Some write NaN and Infinity, which JSON has not: they become empty texts, in place. */
+static void without_nan(char *line)
+{
+    static const char *const words[] = {"-Infinity", "Infinity", "NaN"};
+
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        for (char *at = line; (at = strstr(at, words[i]));) {
+            memset(at, ' ', strlen(words[i]));
+            memset(at, '"', 2);
+        }
+}
+
+static void read_json(struct account *a, const char *written)
 {
     struct hm_arena *arena = hm_arena_new();
+    char *line = arena ? hm_arena_strdup(arena, written) : NULL;
     struct hm_value *object;
 
+    if (line)
+        without_nan(line);
     /* Most lines are not ours: what cannot be read is none of our business. */
-    if (arena && hm_json_parse(arena, line, strlen(line), "output", &object, NULL) == 0 &&
+    if (line && hm_json_parse(arena, line, strlen(line), "output", &object, NULL) == 0 &&
         object->kind == HM_VALUE_MAP && hm_value_get(object, "iteration")) {
         double loss = number_of(object, "loss");
         note_iteration(a, number_of(object, "seconds"));

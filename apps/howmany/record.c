@@ -36,6 +36,18 @@ static bool ends_with(const char *text, const char *end)
     return a > b && strcmp(text + a - b, end) == 0;
 }
 
+/* A label may have commas in it, or quotes. */
+static void add_quoted(struct hm_text *out, const char *text)
+{
+    hm_text_add(out, "\"");
+    for (; *text; text++) {
+        hm_text_add_n(out, text, 1);
+        if (*text == '"')
+            hm_text_add(out, "\"");
+    }
+    hm_text_add(out, "\"");
+}
+
 /* Copy rows that were recorded before. */
 static void absorb(struct cli_record *r, const struct hm_runs *before)
 {
@@ -47,7 +59,7 @@ static void absorb(struct cli_record *r, const struct hm_runs *before)
             if (column && column->values && isfinite(column->values[i]))
                 hm_json_number(&r->csv, column->values[i]);
             else if (column && column->labels && column->labels[i])
-                hm_text_add(&r->csv, column->labels[i]);
+                add_quoted(&r->csv, column->labels[i]);
         }
         hm_text_add(&r->csv, "\n");
         r->rows++;
@@ -81,7 +93,7 @@ static int take_file(struct cli_record *r, const char *path)
         return cli_complain("--record: %s has other columns than these runs; give another file",
                             path);
     if (hm_runs_load(path, &before, &err)) /* a header alone is a table without runs */
-        return err.code == HM_E_MISSING ? 0 : cli_report(&err);
+        return err.code == HM_E_MISSING && !r->json_lines ? 0 : cli_report(&err);
     for (size_t i = 0; i < r->axes; i++)
         if (!hm_runs_column(before, r->names[i])) {
             hm_runs_free(before);
@@ -108,6 +120,17 @@ static int write_all(struct cli_record *r, const char *text, size_t length)
     return 0;
 }
 
+/* A last line that an editor left without its end would run into ours. */
+static bool ends_in_newline(const char *path)
+{
+    FILE *file = fopen(path, "r");
+    bool ends = file && fseek(file, -1, SEEK_END) == 0 && fgetc(file) == '\n';
+
+    if (file)
+        fclose(file);
+    return ends;
+}
+
 int cli_record_begin(struct cli_record *r, const char *path)
 {
     struct stat info;
@@ -128,7 +151,11 @@ int cli_record_begin(struct cli_record *r, const char *path)
     r->file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     if (r->file < 0)
         return cli_complain("--record: cannot open %s: %s", path, strerror(errno));
-    return there || r->json_lines ? 0 : write_all(r, r->csv.data, r->csv.length);
+    if (there && !ends_in_newline(path))
+        rc = write_all(r, "\n", 1);
+    if (rc == 0 && !there && !r->json_lines)
+        rc = write_all(r, r->csv.data, r->csv.length);
+    return rc;
 }
 
 /* One value of a row: a number, or nothing where it is not known. */

@@ -168,10 +168,12 @@ int hm_basis_eval(const struct hm_basis *basis, const double *const *columns, si
         if (rc)
             return rc;
         for (size_t i = 0; i < count; i++) {
-            if (isfinite(x[k * count + i]))
+            double value = x[k * count + i];
+            if (isfinite(value) && value >= 0)
                 continue;
             hm_fail(err, HM_E_FORMULA, "the term %s is %g at n = %g", basis->texts[k],
-                    x[k * count + i], columns[0][i]);
+                    isnan(value) ? NAN : value, columns[0][i]);
+            hm_err_hint(err, "terms must be 0 or more: their coefficients are");
             if (err)
                 err->line = (int)i + 1;
             return HM_E_FORMULA;

@@ -4,14 +4,15 @@
  * Terms differ in how fast they grow, and small runs can seldom tell: over 1..8 workers sqrt(n), n
  * and n ln n look alike, and are far apart at 64. Of two sets that predict what they have not seen
  * about as well, the one that grows slower is right more often (docs/accuracy.md has the figures,
- * over 75 published curves). So a set with a steep term is only chosen when it halves the error.
+ * over 75 published curves). So a set with a steep term is only chosen when it halves the error,
+ * and with three configurations or fewer only when the others are hopeless.
  * A set needs a term of the work itself, for no job takes no time on one worker. A set that misses
  * the runs by far more than repeats differ among themselves is not considered, if any other does
  * not.
  *
  * The sets that were not chosen stay in the intervals, with weights that fall with their error:
- * the error to the power of minus the number of runs, at most four of them, since errors of points
- * along one curve are far from independent; steep ones count a quarter.
+ * one over its square, as if there were two runs, and half of that for steep ones. Counting every
+ * run would let one lucky set take all the weight.
  */
 #include "choose.h"
 
@@ -22,16 +23,18 @@
 #include "err.h"
 #include "student.h"
 
-static const double STEEP_MUST_HALVE = 2, STEEP_WEIGHT = 0.25;
+static const double STEEP_MUST_HALVE = 2, STEEP_WEIGHT = 0.5;
+static const double COUNTED_RUNS = 2;   /* errors along one curve are far from independent */
+static const double HOPELESS = 0.15;    /* a set that is so far off is no rival */
 enum { STEEP_NEEDS = 4 };               /* configurations: three points lie on many curves */
 static const double LEAST_ERROR = 0.01; /* below a hundredth, errors do not tell sets apart */
 
 /* How many terms runs of so many configurations can carry. */
-static size_t most_terms(size_t configurations)
+static size_t most_terms(size_t configurations, struct hm_repeats repeats)
 {
     size_t most = configurations / 2 + 1;
 
-    if (most > configurations - 1)
+    if (most > configurations - 1 && repeats.free < 3) /* repeats tell how sure, where they are */
         most = configurations - 1;
     return most > HM_CHOSEN_MAX ? HM_CHOSEN_MAX : most;
 }
@@ -74,7 +77,8 @@ static bool make_choice(const struct hm_basis *basis, unsigned set, size_t most,
         work = work || basis->roles[k] == HM_ROLE_WORK;
         choice->steep = choice->steep || basis->roles[k] == HM_ROLE_STEEP;
     }
-    return work;
+    /* One steep term by itself: nothing but what more workers add. */
+    return work || (choice->count == 1 && choice->steep);
 }
 
 /* Chance would show so large a miss once in a thousand, and it is more than two in a hundred. */
@@ -145,7 +149,8 @@ static int compare_choices(const void *a, const void *b)
     return x->count < y->count ? -1 : x->count > y->count;
 }
 
-static size_t pick_best(const struct hm_choice *choices, size_t count, size_t configurations)
+static size_t pick_best(const struct hm_choice *choices, size_t count, size_t configurations,
+                        double unit)
 {
     size_t gentle = HM_NONE, steep = HM_NONE;
 
@@ -155,7 +160,8 @@ static size_t pick_best(const struct hm_choice *choices, size_t count, size_t co
         return gentle == HM_NONE ? steep : gentle;
     double factor = STEEP_MUST_HALVE * STEEP_MUST_HALVE;
     bool halves = choices[steep].error * factor < choices[gentle].error;
-    return halves && configurations >= STEEP_NEEDS ? steep : gentle;
+    bool hopeless = choices[gentle].error > HOPELESS * HOPELESS * unit;
+    return halves && (configurations >= STEEP_NEEDS || hopeless) ? steep : gentle;
 }
 
 static void set_weights(struct hm_choice *choices, size_t count, double rows, double unit)
@@ -164,7 +170,8 @@ static void set_weights(struct hm_choice *choices, size_t count, double rows, do
 
     for (size_t i = 0; i < count; i++) {
         double ratio = (choices[i].error / unit + least) / (choices[0].error / unit + least);
-        choices[i].weight = pow(ratio, -fmin(rows, 4) / 2) * (choices[i].steep ? STEEP_WEIGHT : 1);
+        choices[i].weight =
+            pow(ratio, -fmin(rows, COUNTED_RUNS) / 2) * (choices[i].steep ? STEEP_WEIGHT : 1);
         sum += choices[i].weight;
     }
     for (size_t i = 0; i < count; i++)
@@ -176,7 +183,7 @@ int hm_choose(const struct hm_basis *basis, const struct hm_lsq *folds, size_t f
               struct hm_choice *choices, size_t *ret_count, size_t *ret_best, struct hm_err *err)
 {
     struct hm_lsq *left = NULL, all;
-    size_t count = 0, most = most_terms(configurations);
+    size_t count = 0, most = most_terms(configurations, repeats);
     int rc = leave_out(folds, fold_count, &left, err);
 
     if (rc)
@@ -198,6 +205,6 @@ int hm_choose(const struct hm_basis *basis, const struct hm_lsq *folds, size_t f
     qsort(choices, count, sizeof(*choices), compare_choices);
     set_weights(choices, count, rows, unit);
     *ret_count = count;
-    *ret_best = pick_best(choices, count, configurations);
+    *ret_best = pick_best(choices, count, configurations, unit);
     return 0;
 }

@@ -371,7 +371,8 @@ static size_t round_shares(struct work *w, const struct ranked *ranked, double *
     }
     while (made > 1 && cost > w->programme.budget * (1 + 1e-9)) {
         whole[ranked[made - 1].j] = 0;
-        if (isinf(hm_programme_value(&w->programme, whole))) {
+        /* Many runs tell the terms apart: only the last few have to be looked at. */
+        if (made <= 4 * w->basis.count && isinf(hm_programme_value(&w->programme, whole))) {
             whole[ranked[made - 1].j] = 1;
             note(w, "the budget does not pay for whole runs that tell the terms apart");
             break;
@@ -398,11 +399,11 @@ static const char *name_place(const struct work *w, size_t row)
 }
 
 /* A little of everything, so that runs can be compared before they are enough. */
-static double ridged_value(struct work *w, const double *whole)
+static double ridged_value(const struct hm_programme *p, const double *whole)
 {
-    struct hm_programme ridged = w->programme;
+    struct hm_programme ridged = *p;
 
-    for (size_t k = 0; k < w->basis.count; k++)
+    for (size_t k = 0; k < p->terms; k++)
         ridged.known[k][k] += 1e-6;
     return hm_programme_value(&ridged, whole);
 }
@@ -415,14 +416,14 @@ static size_t fill_budget(struct work *w, struct ranked *ranked, size_t made, do
     for (size_t i = 0; i < made; i++)
         cost += w->cost[ranked[i].j];
     while (made < w->count) {
-        double now = ridged_value(w, whole), most = 0;
+        double now = ridged_value(&w->programme, whole), most = 0;
         size_t best = HM_NONE;
         for (size_t i = made; i < w->count; i++) {
             size_t j = ranked[i].j;
             if (cost + w->cost[j] > w->programme.budget)
                 continue;
             whole[j] = 1;
-            double gain = (now - ridged_value(w, whole)) / fmax(w->cost[j], 1e-300);
+            double gain = (now - ridged_value(&w->programme, whole)) / fmax(w->cost[j], 1e-300);
             whole[j] = 0;
             if (gain > most) {
                 most = gain;
@@ -455,34 +456,71 @@ static void fill_chosen(struct work *w, size_t j, struct hm_chosen *chosen)
                                  .time_s = w->seconds[j]};
 }
 
-/* The whole runs in the order worth making: each time the one that then tells most. */
-static void order_made(struct work *w, const struct ranked *ranked, size_t made, double *whole)
+enum { ORDERED_MAX = 150 };
+
+/* The runs that are made, as a programme of their own: few among many candidates. */
+static int only_made(const struct work *w, const struct ranked *ranked, size_t made,
+                     struct hm_programme *ret_programme, double **ret_features, struct hm_err *err)
 {
+    const size_t terms = w->basis.count;
+    double *features = hm__calloc(made * terms, sizeof(*features));
+
+    if (!features)
+        return hm_fail_nomem(err);
+    for (size_t i = 0; i < made; i++)
+        memcpy(features + i * terms, w->features + ranked[i].j * terms, terms * sizeof(*features));
+    *ret_programme = w->programme;
+    ret_programme->features = features;
+    ret_programme->count = made;
+    *ret_features = features;
+    return 0;
+}
+
+/* The run that tells most next to those in whole[], by place in the programme. */
+static size_t tells_most(const struct hm_programme *p, double *whole)
+{
+    size_t best = HM_NONE;
+    double least = INFINITY;
+
+    for (size_t i = 0; i < p->count; i++) {
+        if (whole[i] > 0)
+            continue;
+        whole[i] = 1;
+        double value = ridged_value(p, whole);
+        whole[i] = 0;
+        if (best == HM_NONE || value < least) {
+            least = value;
+            best = i;
+        }
+    }
+    return best;
+}
+
+/* The whole runs in the order worth making; beyond so many, in that of their shares. */
+static int order_made(struct work *w, const struct ranked *ranked, size_t made, double *whole,
+                      struct hm_err *err)
+{
+    struct hm_design *d = w->design;
+    size_t ordered = made < ORDERED_MAX ? made : ORDERED_MAX;
+    struct hm_programme few;
+    double *features = NULL;
+    int rc = only_made(w, ranked, ordered, &few, &features, err);
+
+    if (rc)
+        return rc;
+    d->rounded = hm_programme_value(&w->programme, whole);
     memset(whole, 0, w->count * sizeof(*whole));
     for (size_t i = 0; i < made; i++) {
-        size_t best = HM_NONE;
-        double least = INFINITY;
-        for (size_t k = 0; k < made; k++) {
-            size_t j = ranked[k].j;
-            if (whole[j] > 0)
-                continue;
-            whole[j] = 1;
-            double value = ridged_value(w, whole);
-            whole[j] = 0;
-            if (best == HM_NONE || value < least) {
-                least = value;
-                best = j;
-            }
-        }
-        whole[best] = 1;
-        fill_chosen(w, best, &w->design->chosen[i]);
-        w->design->chosen[i].made = true;
-        w->design->chosen[i].after = hm_programme_value(&w->programme, whole);
+        size_t next = i < ordered ? tells_most(&few, whole) : i;
+        whole[next] = 1;
+        fill_chosen(w, ranked[next].j, &d->chosen[i]);
+        d->chosen[i].made = true;
+        d->chosen[i].after = i < ordered ? hm_programme_value(&few, whole) : NAN;
     }
-    w->design->rounded = hm_programme_value(&w->programme, whole);
-    bool left = w->programme.budget < INFINITY;
-    if (left && !w->settings->fill && w->design->rounded > 2 * fabs(w->design->objective))
+    hm__free(features);
+    if (w->programme.budget < INFINITY && !w->settings->fill && d->rounded > 2 * fabs(d->objective))
         note(w, "whole runs tell much less than the shares: --fill spends the rest of the budget");
+    return 0;
 }
 
 static void sum_up(struct work *w)
@@ -524,8 +562,8 @@ static int choose_runs(struct work *w, struct hm_err *err)
     while (listed < w->count && (listed < d->made_count || ranked[listed].share > 1e-3))
         listed++;
     d->chosen = hm_arena_alloc(d->memory, listed, sizeof(*d->chosen));
-    if (d->chosen) {
-        order_made(w, ranked, d->made_count, whole);
+    int rc = d->chosen ? order_made(w, ranked, d->made_count, whole, err) : hm_fail_nomem(err);
+    if (rc == 0) {
         for (size_t i = d->made_count; i < listed; i++)
             fill_chosen(w, ranked[i].j, &d->chosen[i]);
         d->chosen_count = listed;
@@ -533,7 +571,7 @@ static int choose_runs(struct work *w, struct hm_err *err)
     }
     hm__free(ranked);
     hm__free(whole);
-    return d->chosen ? 0 : hm_fail_nomem(err);
+    return rc;
 }
 
 /* ---- the whole ------------------------------------------------------------------------------ */

@@ -200,18 +200,20 @@ static int note_alike(struct hm_fit *fit, struct hm_err *err)
     return rc;
 }
 
-/* A sheet that is this far off, relative, after all corrections describes something else. */
-static const double SHEET_OFF = 0.15;
+/* A fit that is this far off, relative, describes something else. */
+static const double FAR_OFF = 0.15;
 
-static int note_sheet(struct hm_fit *fit, struct hm_err *err)
+static int note_far_off(struct hm_fit *fit, struct hm_err *err)
 {
-    if (!fit->from_sheet || fit->error < SHEET_OFF)
+    if (fit->error < FAR_OFF)
         return 0;
-    return hm_fit_note(
-        fit, err,
-        "the sheet and the runs disagree: even corrected, it misses them by %.0f %%; "
-        "is it the same job, machine and unit of time?",
-        100 * fit->error);
+    if (!fit->from_sheet)
+        return hm_fit_note(fit, err,
+                           "these terms do not describe the runs: they miss them by %.0f %%",
+                           100 * fit->error);
+    return hm_fit_note(fit, err,
+                       "the sheet and the runs disagree: even corrected, it misses them by %.0f %%",
+                       100 * fit->error);
 }
 
 /* Repeats tell how much is chance; what is more than that, the terms do not describe. */
@@ -308,7 +310,7 @@ int hm_fit_diagnose(struct hm_fit *fit, struct hm_err *err)
         return hm_fit_note(fit, err, "no runs: this is what the specification sheet says");
     int rc = fill_residuals(fit, err);
     if (rc == 0)
-        rc = note_sheet(fit, err);
+        rc = note_far_off(fit, err);
     if (rc == 0)
         rc = note_few(fit, err);
     if (rc == 0)

@@ -22,6 +22,9 @@ int hm_fit_settings_check(const struct hm_fit_settings *s, struct hm_err *err)
         hm_err_field(err, "level");
         return HM_E_RANGE;
     }
+    if (!(s->seed >= 0 && s->seed < 9e15))
+        return hm_fail(err, HM_E_RANGE, "a seed of %g; it must be a whole number from 0 on",
+                       s->seed);
     if (!(s->width >= 0) || !(s->noise >= 0) || isinf(s->width) || isinf(s->noise))
         return hm_fail(err, HM_E_RANGE, "a width of %g and a noise of %g; both must be 0 or more",
                        s->width, s->noise);
@@ -94,17 +97,24 @@ static int check_enough(const struct hm_fit *fit, const struct hm_fit_settings *
     const struct hm_data *data = &fit->inside->data;
     size_t terms = s->term_count;
 
-    if (fit->from_sheet || (data->group_count > 1 && data->group_count >= terms))
+    bool one_n = data->low[0] == data->high[0] && terms == 0;
+    if (fit->from_sheet || (data->group_count > 1 && data->group_count >= terms && !one_n))
         return 0;
+    if (one_n && data->group_count > 1) {
+        hm_fail(err, HM_E_MISSING, "every run has n = %g: nothing tells how the time depends on it",
+                data->low[0]);
+        hm_err_hint(err, "add a run at another n");
+        hm_err_at(err, data->runs->source, 0);
+        return HM_E_MISSING;
+    }
     if (data->group_count == 1)
         hm_fail(err, HM_E_MISSING, "%s cannot tell how the time depends on n",
                 data->count == 1 ? "one run" : "runs of one configuration");
     else
         hm_fail(err, HM_E_MISSING, "%zu terms need as many different runs; there are %zu", terms,
                 data->group_count);
-    hm_err_hint(err, data->group_count == 1
-                         ? "add a run at another n, or start from a job with --job"
-                         : "add runs, or leave terms out");
+    hm_err_hint(err, data->group_count == 1 ? "add a run at another n, or start from a job"
+                                            : "add runs, or leave terms out");
     hm_err_at(err, data->runs->source, 0);
     return HM_E_MISSING;
 }
@@ -199,6 +209,8 @@ static void add_group(const struct hm__fit *f, size_t g, struct hm_lsq *lsq)
         row[k] = f->x[k * f->data.group_count + g] * weight;
     row[f->basis.count] = group->mean_s * weight;
     hm_lsq_add(lsq, row);
+    if (group->within == 0)
+        return;
     memset(row, 0, sizeof(row));
     row[f->basis.count] = f->scale[g] * sqrt(group->within);
     hm_lsq_add(lsq, row);
@@ -247,8 +259,25 @@ static const struct hm_prior *priors_of(const struct hm__fit *f)
 /* Before any run, a sheet expects what `noise` says, with the weight of four runs. */
 static struct hm_noise noise_before(const struct hm_fit_settings *s)
 {
-    return s->job ? (struct hm_noise){4, s->noise > 0 ? s->noise : 0.03} : (struct hm_noise){0, 0};
+    return s->job ? (struct hm_noise){4, s->noise > 0 ? s->noise : 0.03, 0}
+                  : (struct hm_noise){0, 0, 0};
 }
+
+/* Size of a weighted run that is small: 1 where errors are relative. */
+static double smallest_run(const struct hm_fit *fit)
+{
+    const struct hm_data *data = &fit->inside->data;
+    double least = INFINITY;
+
+    if (fit->errors == HM_ERRORS_RELATIVE)
+        return 1;
+    for (size_t g = 0; g < data->group_count; g++)
+        least = fmin(least, data->groups[g].mean_s);
+    return least;
+}
+
+/* Clocks and machines are not that exact: few runs that happen to agree are no certainty. */
+static const double LEAST_NOISE = 0.003;
 
 static void solve_once(struct hm__fit *f, const struct hm_fit_settings *s)
 {
@@ -273,7 +302,7 @@ static void solve(struct hm_fit *fit, const struct hm_fit_settings *s)
     bool large = f->data.group_count > 10000;
 
     set_scale(fit, true);
-    for (int pass = 0; pass < (large ? 6 : 50); pass++) {
+    for (int pass = 0; pass < (large ? 3 : 50); pass++) {
         solve_once(f, s);
         if (fit->errors == HM_ERRORS_EQUAL || set_scale(fit, false) < 1e-14)
             break;
@@ -380,8 +409,9 @@ static void draw_set(struct hm__fit *f, const struct hm_fit_settings *s, const s
     if (draws == 0 || count == 0)
         return;
     hm_lsq_pick(&f->lsq, terms, count, &some);
-    if (!hm_posterior_draw(&some, (double)f->data.count, priors_of(f), noise_before(s), random,
-                           first, draws))
+    struct hm_noise noise = noise_before(s);
+    noise.least = LEAST_NOISE * f->typical;
+    if (!hm_posterior_draw(&some, (double)f->data.count, priors_of(f), noise, random, first, draws))
         return;
     for (size_t i = 0; i < draws; i++) {
         struct hm_draw draw = {.spread = first[i].spread};
@@ -510,6 +540,44 @@ static int list_used(struct hm_fit *fit, struct hm_err *err)
     return 0;
 }
 
+/* The ratio of a run to the sheet, of the configuration in the middle. */
+static double middle_ratio(struct hm__fit *f)
+{
+    const size_t groups = f->data.group_count;
+    double *ratios = f->scale; /* not in use yet */
+
+    for (size_t g = 0; g < groups; g++) {
+        double sheet = 0;
+        for (size_t k = 0; k < f->basis.count; k++)
+            sheet += f->basis.priors[k].mean * f->x[k * groups + g];
+        ratios[g] = f->data.groups[g].mean_s / fmax(sheet, 1e-300);
+    }
+    return hm_quantile(ratios, groups, 0.5);
+}
+
+/*
+ * A sheet that is off by more than a factor of two throughout (another machine, another unit) is
+ * taken as right up to that factor: its shape is still worth something, and no single part is to
+ * blame. The person is told.
+ */
+static int rescale_sheet(struct hm_fit *fit, struct hm_err *err)
+{
+    struct hm__fit *f = fit->inside;
+    double ratio = middle_ratio(f);
+
+    if (ratio < 2 && ratio > 0.5)
+        return 0;
+    for (size_t k = 0; k < f->basis.count; k++) {
+        f->basis.priors[k].mean *= ratio;
+        f->basis.priors[k].width *= ratio;
+    }
+    return hm_fit_note(
+        fit, err,
+        "the runs take %.3g times as long as the sheet says: all of it is scaled; is "
+        "it the same job, machine and unit of time?",
+        ratio);
+}
+
 static int fit_runs(struct hm_fit *fit, const struct hm_runs *runs, const struct hm_fit_settings *s,
                     struct hm_choice **ret_choices, size_t *ret_count, struct hm_err *err)
 {
@@ -522,6 +590,8 @@ static int fit_runs(struct hm_fit *fit, const struct hm_runs *runs, const struct
         return rc;
     decide_errors(fit, s);
     set_defaults(f);
+    if (fit->from_sheet && (rc = rescale_sheet(fit, err)))
+        return rc;
     fit->n_min = f->data.low[0];
     fit->n_max = f->data.high[0];
     fit->run_count = f->data.count;
@@ -537,6 +607,7 @@ static int fit_runs(struct hm_fit *fit, const struct hm_runs *runs, const struct
     if (rc)
         return rc;
     solve(fit, s);
+    f->typical = smallest_run(fit);
     return 0;
 }
 
@@ -555,6 +626,7 @@ static void fit_nothing(struct hm_fit *fit, const struct hm_fit_settings *s)
         f->theta[k] = f->basis.priors[k].mean;
     }
     f->spread = noise_before(s).spread;
+    f->typical = 1;
 }
 
 static struct hm_fit *allocate(const struct hm_fit_settings *s, struct hm_err *err)

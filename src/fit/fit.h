@@ -16,6 +16,7 @@ struct hm__fit {
     bool in[HM_TERMS_MAX];        /* the terms that are used */
     double theta[HM_TERMS_MAX];   /* most probable; 0 for terms that are not used */
     double spread;                /* of a weighted run */
+    double typical;               /* size of a small weighted run: 1 where errors are relative */
     double *x;                    /* x[k * group_count + g]: term k at group g */
     double *scale;                /* weight of a run of each group */
     struct hm_lsq lsq;            /* the weighted problem, all terms of the basis */

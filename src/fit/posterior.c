@@ -89,6 +89,8 @@ static void spread_evidence(const struct hm_lsq *lsq, double rows, const struct 
     }
 }
 
+static const double FEW = 4;
+
 bool hm_posterior_draw(const struct hm_lsq *lsq, double rows, const struct hm_prior *priors,
                        struct hm_noise noise, struct hm_random *random, struct hm_draw *draws,
                        size_t count)
@@ -101,6 +103,8 @@ bool hm_posterior_draw(const struct hm_lsq *lsq, double rows, const struct hm_pr
     spread_evidence(lsq, rows, priors, noise, &sum, &free);
     if (free <= 0 || (!priors && !hm_lsq_solve(lsq, theta, &column)))
         return false;
+    if (free < FEW) /* that they agree may be luck */
+        sum = fmax(sum, free * noise.least * noise.least);
     for (size_t i = 0; i < count; i++) {
         struct hm_lsq moved = *lsq;
         double spread = sqrt(sum / (2 * gamma_draw(random, free / 2)));

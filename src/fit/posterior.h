@@ -19,6 +19,7 @@ struct hm_prior {
 /* What is known of the noise before any run: as if `weight` runs had shown `spread`. */
 struct hm_noise {
     double weight, spread;
+    double least; /* few runs are not taken as more exact than this, whatever they say */
 };
 
 /* One draw: the coefficients and the spread of the noise (in units of the weighted rows). */

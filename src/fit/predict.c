@@ -105,6 +105,10 @@ static int place(const struct hm_fit *fit, const struct hm_at *at, size_t at_cou
                 hm_err_hint(err, "did you mean %s?", near);
             return HM_E_NAME;
         }
+        bool latency = strcmp(at[i].name, "latency") == 0;
+        if (!isfinite(at[i].value) || !(latency ? at[i].value >= 0 : at[i].value > 0))
+            return hm_fail(err, HM_E_RANGE, "a prediction for %s = %g; it must be more than 0",
+                           at[i].name, at[i].value);
         values[q] = at[i].value;
     }
     for (size_t q = 1; q < basis->quantity_count; q++) {
@@ -198,7 +202,8 @@ static void predict_one(const struct hm_fit *fit, const double *x, size_t count,
     const bool relative = fit->errors == HM_ERRORS_RELATIVE;
 
     p->time_s = hm_fit_seconds(fit, x, count, i, HM_NONE);
-    p->speedup = hm_fit_seconds(fit, x, count, reference, HM_NONE) / p->time_s;
+    p->speedup =
+        p->time_s > 0 ? hm_fit_seconds(fit, x, count, reference, HM_NONE) / p->time_s : NAN;
     p->beyond = beyond(fit, p->n);
     p->low_s = p->high_s = p->mean_low = p->mean_high = p->speedup_low = p->speedup_high = NAN;
     if (draws == 0)

@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "csv.h"
 #include "err.h"
@@ -160,30 +161,36 @@ static int check_twice(struct table *t, const char *written, const char *name, i
     return 0;
 }
 
+/* What a written name means: its column, and the unit that stands in it. */
+static struct column resolve_name(const char *written)
+{
+    struct column c = {.kind = KIND_OPEN};
+
+    copy_name(c.name, written);
+    c.factor = take_unit(c.name, &c.dim);
+    c.known = find_known(c.name);
+    if (!c.known && c.factor == 0)
+        c.known = find_suffixed(c.name, &c.factor, &c.dim);
+    if (c.known)
+        snprintf(c.name, sizeof(c.name), "%s", c.known->name);
+    return c;
+}
+
 /* A new column; rows that are there already have empty cells. */
 static int add_column(struct table *t, const char *written, int line)
 {
-    struct column c = {.kind = KIND_OPEN};
-    struct hm_dim dim = HM_DIM_NONE;
+    struct column c = resolve_name(written);
 
-    copy_name(c.name, written);
-    c.factor = take_unit(c.name, &dim);
-    c.known = find_known(c.name);
-    if (!c.known && c.factor == 0)
-        c.known = find_suffixed(c.name, &c.factor, &dim);
-    if (c.known)
-        snprintf(c.name, sizeof(c.name), "%s", c.known->name);
     if (c.name[0] == '\0') {
         hm_fail(t->err, HM_E_SYNTAX, "column %zu has no name", t->column_count + 1);
         hm_err_at(t->err, t->source, line);
         return HM_E_SYNTAX;
     }
-    if (c.factor > 0 && c.known && !hm_dim_equal(dim, c.known->dim)) {
+    if (c.factor > 0 && c.known && !hm_dim_equal(c.dim, c.known->dim)) {
         hm_fail(t->err, HM_E_UNIT, "'%.60s' is not in a unit of its kind", written);
         hm_err_hint(t->err, "write %s", hm_dim_example(c.known->dim));
         return fail_cell(t, &c, line, HM_E_UNIT);
     }
-    c.dim = dim;
     if (c.known && c.known->label)
         c.kind = KIND_LABEL;
     int rc = check_twice(t, written, c.name, line);
@@ -328,6 +335,8 @@ static int put_number(struct table *t, struct column *c, size_t row, const char 
         hm_fail(t->err, HM_E_TYPE, "'%.60s' is not a number", text);
         return fail_cell(t, c, line, HM_E_TYPE);
     }
+    if (!c->known && !isfinite(value)) /* a name that looks like a number: 12e45678 */
+        return put_label(t, c, row, text);
     int rc = check_unit(t, c, text, has_unit, dim, line);
     if (rc)
         return rc;
@@ -341,6 +350,17 @@ static int put_number(struct table *t, struct column *c, size_t row, const char 
     return rc;
 }
 
+/* A loss that has run away is written like this; it tells nothing of the time. */
+static bool is_no_number(const char *text)
+{
+    static const char *const words[] = {"nan", "-nan", "inf", "-inf", "infinity", "na", "none"};
+
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        if (strcasecmp(text, words[i]) == 0)
+            return true;
+    return false;
+}
+
 /* Put a text into a cell; its blanks are trimmed in place. quoted: never a number. */
 static int put_cell(struct table *t, size_t column, char *text, bool quoted, int line)
 {
@@ -351,7 +371,7 @@ static int put_cell(struct table *t, size_t column, char *text, bool quoted, int
         ;
     for (length = strlen(text); length > 0 && strchr(" \t", text[length - 1]); length--)
         text[length - 1] = '\0';
-    if (length == 0)
+    if (length == 0 || (c->known && strcmp(c->name, "loss") == 0 && is_no_number(text)))
         return 0;
     if (c->kind == KIND_LABEL || (quoted && !c->known))
         return put_label(t, c, t->count, text);
@@ -457,15 +477,19 @@ static int read_csv(struct table *t, const char *text, size_t length)
 
 static int find_column(struct table *t, const char *key, int line, size_t *ret_column)
 {
-    char name[NAME_MAX_];
-    const struct known *known = find_known(key);
+    struct column wanted = resolve_name(key);
 
-    copy_name(name, key);
-    for (size_t i = 0; i < t->column_count; i++)
-        if (strcmp(t->columns[i].name, known ? known->name : name) == 0) {
-            *ret_column = i;
-            return 0;
+    for (size_t i = 0; i < t->column_count; i++) {
+        struct column *c = &t->columns[i];
+        if (strcmp(c->name, wanted.name) != 0)
+            continue;
+        if (c->factor != wanted.factor) {
+            hm_fail(t->err, HM_E_UNIT, "'%.60s' is in another unit than in the lines above", key);
+            return fail_cell(t, c, line, HM_E_UNIT);
         }
+        *ret_column = i;
+        return 0;
+    }
     *ret_column = t->column_count;
     return add_column(t, key, line);
 }
@@ -611,7 +635,8 @@ static bool has_failed(const struct hm_column *status, size_t row)
 {
     const char *text = status && status->labels ? status->labels[row] : NULL;
 
-    return text && strcmp(text, "ok") != 0 && strcmp(text, "done") != 0;
+    return text && strcasecmp(text, "ok") != 0 && strcasecmp(text, "done") != 0 &&
+           strcasecmp(text, "success") != 0 && strcasecmp(text, "completed") != 0;
 }
 
 static int fail_row(const struct table *t, const struct hm_runs *runs, size_t row,
@@ -670,8 +695,11 @@ static int finish(struct table *t, struct hm_runs *runs)
                                                                                       : NULL;
     if (lacks) {
         hm_fail(t->err, HM_E_MISSING, "no column '%s'", lacks);
-        hm_err_hint(t->err, *lacks == 'n' ? "how many workers a run had"
-                                          : "of an iteration; or total and iterations, or speedup");
+        bool one = runs->column_count == 1 && *lacks == 'n';
+        hm_err_hint(t->err, one ? "commas separate columns, and n is how many workers a run had"
+                            : *lacks == 'n'
+                                ? "how many workers a run had"
+                                : "of an iteration; or total and iterations, or speedup");
         hm_err_at(t->err, t->source, runs->lines[0]);
         return HM_E_MISSING;
     }
@@ -702,6 +730,11 @@ int hm_runs_parse(const char *text, size_t length, const char *source, struct hm
         rc = hm_fail_nomem(err);
     while (at < length && strchr(" \t\r\n", text[at]) && text[at])
         at++;
+    if (rc == 0 && at < length && text[at] == '[') {
+        rc = hm_fail(err, HM_E_SYNTAX, "a list, where one JSON object a line is wanted");
+        hm_err_hint(err, "jq -c '.[]' turns it into lines");
+        hm_err_at(err, t.source, 1);
+    }
     if (rc == 0)
         rc = at < length && text[at] == '{' ? read_json_lines(&t, text, length)
                                             : read_csv(&t, text, length);

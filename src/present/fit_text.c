@@ -115,7 +115,8 @@ static void add_predictions(struct hm_text *out, const struct hm_fit *fit,
     for (size_t i = 0; i < count; i++) {
         hm_text_addf(out, "%6g %9s  %-22s %-22s %8.4g", p[i].n, show_time(fit, p[i].time_s, time),
                      show_range(fit, p[i].low_s, p[i].high_s, run),
-                     show_range(fit, p[i].mean_low, p[i].mean_high, mean), p[i].speedup);
+                     show_range(fit, p[i].mean_low, p[i].mean_high, mean),
+                     isfinite(p[i].speedup) ? p[i].speedup : 0);
         if (p[i].beyond > 1)
             hm_text_addf(out, "  %.3gx %s the runs", p[i].beyond,
                          p[i].n > fit->n_max ? "beyond" : "below");
