@@ -91,7 +91,7 @@ struct hm_fit_settings {
     enum hm_errors errors;
     double level; /* of intervals, in (0, 1); 0: 0.9 */
     double width; /* with a job: how far off a part of the sheet may be, relative; 0: 0.5 */
-    double noise; /* with a job: spread of a run before any was made, relative; 0: 0.03 */
+    double noise; /* with a job: spread of a run before any was made, relative; 0: 0.05 */
     double seed;  /* of the draws behind the intervals */
 };
 

@@ -187,8 +187,7 @@ static int find_pareto(struct hm_answer *a, const struct hm_search *s, const str
     return 0;
 }
 
-/* Around the best: the range in which the goal is missed by less than 5 %. */
-static void find_plateau(struct hm_answer *a, const struct hm_search *s, const struct hm_curve *c)
+void hm_answer_plateau(struct hm_answer *a, const struct hm_search *s, const struct hm_curve *c)
 {
     const double limit = 1.05 * hm_search_value(s, &c->points[a->best]);
     size_t from = a->best, to = a->best;
@@ -271,7 +270,7 @@ int hm_answer_choose(struct hm_answer *a, const struct hm_search *s, const struc
     if (a->best == HM_NONE) {
         find_miss(a, s, c);
     } else {
-        find_plateau(a, s, c);
+        hm_answer_plateau(a, s, c);
         check_speedup(a, s, c);
     }
     return find_pareto(a, s, c, err);

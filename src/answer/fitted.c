@@ -1,7 +1,8 @@
 /*
  * A fit in the place of the model: its times for every n, how sure they are, and how sure the
- * choice is. Each draw of the fit is a whole curve that the runs leave possible; the choice is made
- * anew on each of them, and what it comes to is counted.
+ * choice is. Each draw of the fit is a whole curve that the runs leave possible. The n that is told
+ * is the one that loses least on the average of them, not the best of the single most likely curve:
+ * a few runs seldom tell how steeply a curve rises beyond them, and the steep ones cost more.
  */
 #include <math.h>
 #include <string.h>
@@ -76,36 +77,60 @@ static void retime(const struct hm_search *s, const double *x, size_t draw, stru
     hm_curve_finish(curve, s, 1);
 }
 
-static void count_draw(struct tally *t, const struct hm_search *s, const struct hm_curve *curve,
-                       size_t choice)
+/* What a choice loses on one curve, relative; all of it when it is not allowed there. */
+static double loss_of(const struct hm_search *s, const struct hm_point *p, double least)
 {
-    size_t best = hm_curve_best(s, curve);
+    if (!hm_search_allows(s, p))
+        return 1;
+    return fmin(hm_search_value(s, p) / fmax(least, 1e-300) - 1, 1);
+}
 
-    if (best == HM_NONE)
-        return;
-    double value = hm_search_value(s, &curve->points[choice]);
-    double least = hm_search_value(s, &curve->points[best]);
-    bool allowed = hm_search_allows(s, &curve->points[choice]);
+static void count_draw(struct tally *t, const struct hm_search *s, const struct hm_curve *curve,
+                       size_t choice, size_t best, double least)
+{
     t->best += best == choice;
-    t->near += allowed && value <= 1.05 * least;
+    t->near += loss_of(s, &curve->points[choice], least) <= 0.05;
     t->chosen[(size_t)t->count++] = curve->points[best].n;
 }
 
 /* Curves times points that are played through: for long curves fewer draws have to do. */
-static const double PLAYED_MAX = 4e6;
+static const double PLAYED_MAX = 2e6;
 
-/* Choose on every draw, or on as many as there is time for. */
+/*
+ * Play the draws, or as many as there is time for. Without a choice, add up what every point loses;
+ * with one, count how it does.
+ */
 static void play(const struct hm_search *s, const double *x, struct hm_curve *curve, size_t choice,
-                 struct tally *t)
+                 double *losses, struct tally *t)
 {
     const size_t draws = hm_fit_draw_count(s->question->fit);
     size_t step = 1 + (size_t)((double)draws * (double)curve->count / PLAYED_MAX);
 
     for (size_t d = 0; d < draws; d += step) {
         retime(s, x, d, curve);
-        count_draw(t, s, curve, choice);
+        size_t best = hm_curve_best(s, curve);
         t->played++;
+        if (best == HM_NONE)
+            continue;
+        double least = hm_search_value(s, &curve->points[best]);
+        for (size_t i = 0; choice == HM_NONE && i < curve->count; i++)
+            losses[i] += loss_of(s, &curve->points[i], least);
+        if (choice != HM_NONE)
+            count_draw(t, s, curve, choice, best, least);
     }
+}
+
+/* The point that loses least on average, among those that the most likely curve allows. */
+static size_t least_loss(const struct hm_search *s, const struct hm_curve *curve,
+                         const double *losses)
+{
+    size_t best = HM_NONE;
+
+    for (size_t i = 0; i < curve->count; i++)
+        if (hm_search_allows(s, &curve->points[i]) &&
+            (best == HM_NONE || losses[i] < losses[best] * (1 - 1e-9)))
+            best = i;
+    return best;
 }
 
 static void set_intervals(struct hm_answer *a, const struct hm_fit *fit, const double *x,
@@ -131,6 +156,26 @@ static void set_certainty(struct hm_answer *a, const struct hm_fit *fit, struct 
     a->level = fit->level;
     a->n_low = hm_quantile(t->chosen, (size_t)t->count, (1 - fit->level) / 2);
     a->n_high = hm_quantile(t->chosen, (size_t)t->count, (1 + fit->level) / 2);
+}
+
+/* Choose by the draws, and count how that choice does. */
+static int choose_surely(struct hm_answer *a, const struct hm_search *s, const double *x,
+                         const struct hm_curve *curve, struct hm_curve *scratch, struct tally *t,
+                         struct hm_err *err)
+{
+    double *losses = hm__calloc(curve->count, sizeof(*losses));
+
+    if (!losses)
+        return hm_fail_nomem(err);
+    if (a->best != HM_NONE && a->status == HM_STATUS_OK) {
+        play(s, x, scratch, HM_NONE, losses, t);
+        a->best = least_loss(s, curve, losses);
+        hm_answer_plateau(a, s, curve);
+        t->played = 0;
+        play(s, x, scratch, a->best, losses, t);
+    }
+    hm__free(losses);
+    return 0;
 }
 
 /* A curve of the answer's points and the reference, to be changed. */
@@ -165,8 +210,7 @@ int hm_answer_certainty(struct hm_answer *a, const struct hm_search *s,
         rc = hm_fail_nomem(err);
     if (rc == 0) {
         set_intervals(a, fit, x, times);
-        if (a->best != HM_NONE)
-            play(s, x, &scratch, a->best, &t);
+        rc = choose_surely(a, s, x, curve, &scratch, &t, err);
         set_certainty(a, fit, &t);
     }
     hm_curve_release(&scratch);

@@ -75,6 +75,9 @@ void hm_curve_least(const struct hm_search *search, const struct hm_curve *curve
 /* The parts of an answer, each filling its fields from the curve. */
 int hm_answer_choose(struct hm_answer *answer, const struct hm_search *search,
                      const struct hm_curve *curve, struct hm_err *err);
+/* Around the best: the range in which the goal is missed by less than 5 %. */
+void hm_answer_plateau(struct hm_answer *answer, const struct hm_search *search,
+                       const struct hm_curve *curve);
 int hm_answer_explain(struct hm_answer *answer, const struct hm_search *search,
                       const struct hm_model *model, const struct hm_curve *curve,
                       struct hm_err *err);

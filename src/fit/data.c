@@ -5,6 +5,7 @@
 #include "data.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "err.h"
@@ -194,11 +195,16 @@ int hm_data_relative(const struct hm_data *data)
     return -free / 2 * log(relative / free) - logs > -free / 2 * log(equal / free);
 }
 
-/* The spread of a few repeats is a poor guess by itself: it is mixed with that of all. */
+/* The spread of a few repeats is a poor guess by itself: it is mixed with the usual one. */
 static const double SHARED = 4;
 
 /* Spreads are only told apart when chance would show such a one in a hundred tables. */
 static const double DIFFER_CHANCE = 0.01;
+
+static double own_square(const struct hm_group *group, bool relative)
+{
+    return group->within / (relative ? group->mean_s * group->mean_s : 1);
+}
 
 /* Whether some configuration is more restless than all the others together. */
 static bool spreads_differ(const struct hm_data *data, bool relative, double free, double sum)
@@ -207,8 +213,8 @@ static bool spreads_differ(const struct hm_data *data, bool relative, double fre
 
     for (size_t g = 0; g < data->group_count; g++) {
         const struct hm_group *group = &data->groups[g];
-        double own = group->within / (relative ? group->mean_s * group->mean_s : 1);
-        double own_free = group->count - 1, rest = sum - own, rest_free = free - own_free;
+        double own = own_square(group, relative), own_free = group->count - 1, rest = sum - own,
+               rest_free = free - own_free;
         if (own_free < 1)
             continue;
         repeated++;
@@ -219,21 +225,45 @@ static bool spreads_differ(const struct hm_data *data, bool relative, double fre
     return least * repeated < DIFFER_CHANCE;
 }
 
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* The usual spread, squared: that of the configuration in the middle; 0 without memory for it. */
+static double usual_square(const struct hm_data *data, bool relative)
+{
+    double *squares = hm__calloc(data->group_count, sizeof(*squares)), middle = 0;
+    size_t count = 0;
+
+    for (size_t g = 0; squares && g < data->group_count; g++) {
+        const struct hm_group *group = &data->groups[g];
+        if (group->count > 1)
+            squares[count++] = own_square(group, relative) / (group->count - 1);
+    }
+    if (count > 0) {
+        qsort(squares, count, sizeof(*squares), compare);
+        middle = squares[count / 2];
+    }
+    hm__free(squares);
+    return middle;
+}
+
 void hm_data_weigh(struct hm_data *data, bool relative)
 {
     double free = 0, sum = 0;
 
     for (size_t g = 0; g < data->group_count; g++) {
-        const struct hm_group *group = &data->groups[g];
-        free += group->count - 1;
-        sum += group->within / (relative ? group->mean_s * group->mean_s : 1);
+        free += data->groups[g].count - 1;
+        sum += own_square(&data->groups[g], relative);
     }
     if (free < REPEATS_ENOUGH || sum == 0 || !spreads_differ(data, relative, free, sum))
         return;
-    for (size_t g = 0; g < data->group_count; g++) {
+    double usual = usual_square(data, relative);
+    for (size_t g = 0; usual > 0 && g < data->group_count; g++) {
         struct hm_group *group = &data->groups[g];
-        double own = group->within / (relative ? group->mean_s * group->mean_s : 1);
-        double mixed = (SHARED * sum / free + own) / (SHARED + group->count - 1);
-        group->evidence = sum / free / mixed;
+        double mixed = (SHARED * usual + own_square(group, relative)) / (SHARED + group->count - 1);
+        group->evidence = usual / mixed;
     }
 }

@@ -256,10 +256,10 @@ static const struct hm_prior *priors_of(const struct hm__fit *f)
     return f->basis.sheet ? f->basis.priors : NULL;
 }
 
-/* Before any run, a sheet expects what `noise` says, with the weight of four runs. */
+/* Before any run, a sheet expects what `noise` says, with the weight of one run. */
 static struct hm_noise noise_before(const struct hm_fit_settings *s)
 {
-    return s->job ? (struct hm_noise){4, s->noise > 0 ? s->noise : 0.03, 0}
+    return s->job ? (struct hm_noise){1, s->noise > 0 ? s->noise : 0.05, 0}
                   : (struct hm_noise){0, 0, 0};
 }
 

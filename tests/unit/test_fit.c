@@ -346,6 +346,7 @@ struct truth {
     double noise;      /* relative, or in seconds */
     bool relative, repeats;
     double n_target;
+    size_t runs; /* at one size; 0: sixteen at two sizes */
 };
 
 static double true_seconds(const struct truth *t, double n, double size)
@@ -358,8 +359,11 @@ static struct hm_runs *make_runs(const struct truth *t, struct hm_random *random
     static const double n[] = {1, 2, 3, 4, 6, 8, 12, 16}, size[] = {0.25, 1};
     char text[16384] = "n,size,seconds\n";
 
-    for (size_t i = 0; i < 16 * (t->repeats ? 3u : 1u); i++) {
-        double at_n = n[i % 8], at_size = size[i / 8 % 2], seconds = true_seconds(t, at_n, at_size);
+    size_t count = t->runs ? t->runs : 16 * (t->repeats ? 3u : 1u);
+    for (size_t i = 0; i < count; i++) {
+        /* few runs are spread over the range, 1 and 16 among them */
+        double at_n = t->runs && t->runs < 8 ? n[i * 7 / (t->runs - 1)] : n[i % 8];
+        double at_size = t->runs ? 1 : size[i / 8 % 2], seconds = true_seconds(t, at_n, at_size);
         double off = t->noise * hm_random_normal(random) * (t->relative ? seconds : 1);
         size_t used = strlen(text);
         snprintf(text + used, sizeof(text) - used, "%g,%g,%.17g\n", at_n, at_size,
@@ -430,6 +434,17 @@ static void test_coverage_given(void **state)
     check_cover(&four, 870, 930);
 }
 
+/* Coefficients that the runs hardly show, many runs or few: the same must hold. */
+static void test_coverage_weak_terms(void **state)
+{
+    const struct truth many = {"1,1/n,ln(n)", {5, 100, 3, 0}, 0.05, true, false, 64, 30};
+    const struct truth few = {"1,1/n,ln(n)", {5, 100, 3, 0}, 0.05, true, false, 64, 6};
+
+    (void)state;
+    check_cover(&many, 870, 930);
+    check_cover(&few, 870, 930);
+}
+
 static void test_coverage_auto(void **state)
 {
     const struct truth inside = {NULL, {2, 100, 1.5, 0}, 0.05, true, false, 10};
@@ -442,6 +457,162 @@ static void test_coverage_auto(void **state)
     check_cover(&beyond, 800, 1000);
     check_cover(&steep, 800, 1000);
     check_cover(&equal, 800, 1000);
+}
+
+/* Few runs, and a truth that is steep: where choosing terms is hardest. */
+static void test_coverage_auto_few(void **state)
+{
+    const struct truth eight = {NULL, {20, 100, 0, 0.5}, 0.05, true, false, 32, 8};
+    const struct truth five = {NULL, {0, 100, 3, 0}, 0.05, true, false, 32, 5};
+
+    (void)state;
+    check_cover(&eight, 800, 1000);
+    check_cover(&five, 800, 1000);
+}
+
+/* A sheet whose factors are off, with and without the overheads it expects. */
+static void test_coverage_sheet(void **state)
+{
+    struct hm_job *job = parse_job("compute: 10 s/n\ncommunicate: 0.5 s * log2(n)\n");
+    const double n[] = {1, 2, 4, 8, 12, 16}, overheads[] = {0, 0.01};
+    struct hm_random random;
+
+    (void)state;
+    hm_random_init(&random, 5, 5);
+    for (size_t k = 0; k < 2; k++) {
+        int hit = 0;
+        for (int i = 0; i < 300; i++) {
+            double a = 0.7 + 0.8 * hm_random_uniform(&random);
+            double b = 0.7 + 0.8 * hm_random_uniform(&random), target = 64;
+            struct hm_fit_settings settings = {.job = job, .seed = i};
+            struct hm_prediction p;
+            char text[1024] = "n,seconds\n";
+            for (size_t j = 0; j < 6; j++) {
+                double mean = 10 * a / n[j] + 0.5 * b * log2(n[j]) + 10 * overheads[k] * log(n[j]);
+                size_t used = strlen(text);
+                snprintf(text + used, sizeof(text) - used, "%g,%.17g\n", n[j],
+                         mean * (1 + 0.05 * hm_random_normal(&random)));
+            }
+            struct hm_runs *runs = parse_runs(text);
+            struct hm_fit *fit = fit_runs(runs, &settings);
+            assert_int_equal(hm_fit_predict(fit, NULL, 0, &target, 1, &p, NULL), 0);
+            double truth = 10 * a / 64 + 0.5 * b * 6 + 10 * overheads[k] * log(64);
+            hit += p.mean_low <= truth && truth <= p.mean_high;
+            hm_fit_free(fit);
+            hm_runs_free(runs);
+        }
+        print_message("# sheet with overhead %g: %d of 300 means\n", overheads[k], hit);
+        assert_true(hit >= 240);
+    }
+    hm_job_free(job);
+}
+
+static bool has_note(const struct hm_fit *fit, const char *text)
+{
+    for (size_t i = 0; i < fit->note_count; i++)
+        if (strstr(fit->notes[i], text))
+            return true;
+    return false;
+}
+
+/* A sheet that is a hundred times too fast keeps its shape, and the person is told. */
+static void test_sheet_off_as_a_whole(void **state)
+{
+    struct hm_job *job = parse_job("compute: 10 s/n\ncommunicate: 0.5 s * log2(n)\n");
+    struct hm_fit_settings settings = {.job = job};
+    struct hm_runs *runs = parse_runs("n,seconds\n1,1001\n2,549\n4,351\n8,274\n");
+    struct hm_fit *fit = fit_runs(runs, &settings);
+    double n = 16;
+    struct hm_prediction p;
+
+    (void)state;
+    assert_int_equal(hm_fit_predict(fit, NULL, 0, &n, 1, &p, NULL), 0);
+    assert_near(p.time_s, 62.5 + 200, 0.1);
+    assert_true(p.mean_low < 262.5 && 262.5 < p.mean_high);
+    assert_true(has_note(fit, "times as long as the sheet says"));
+    hm_fit_free(fit);
+    hm_runs_free(runs);
+    hm_job_free(job);
+}
+
+/* Repeats of one configuration that scatter far more than the others' count for less. */
+static void test_restless_repeats(void **state)
+{
+    const char *terms[] = {"1", "1/n"};
+    struct hm_fit_settings settings = {.terms = terms, .term_count = 2};
+    struct hm_runs *runs =
+        parse_runs("n,seconds\n1,11.00\n1,11.02\n1,10.98\n1,11.01\n2,6.01\n2,5.99\n2,6.00\n2,6.02\n"
+                   "4,3.50\n4,3.51\n4,3.49\n4,3.50\n8,2.6\n8,9.0\n8,1.0\n8,6.8\n"); /* 1 + 10/n */
+    struct hm_fit *told = fit_runs(runs, &settings);
+    double n = 16;
+    struct hm_prediction p[2];
+
+    (void)state;
+    settings.errors = HM_ERRORS_EQUAL; /* as if all runs were alike */
+    struct hm_fit *alike = fit_runs(runs, &settings);
+    assert_int_equal(hm_fit_predict(told, NULL, 0, &n, 1, &p[0], NULL), 0);
+    assert_int_equal(hm_fit_predict(alike, NULL, 0, &n, 1, &p[1], NULL), 0);
+    assert_true(fabs(p[0].time_s - 1.625) < 0.3 * fabs(p[1].time_s - 1.625));
+    hm_fit_free(told);
+    hm_fit_free(alike);
+    hm_runs_free(runs);
+}
+
+/* Work that grows with n: what each worker does is a constant, and falls as far as n is concerned.
+ */
+static void test_weak_scaling(void **state)
+{
+    struct hm_fit_settings settings = {0};
+    struct hm_runs *runs =
+        parse_runs("n,batch,seconds\n1,64,2.0\n2,128,2.1\n4,256,2.2\n8,512,2.3\n16,1024,2.4\n");
+    struct hm_fit *fit = fit_runs(runs, &settings);
+
+    (void)state;
+    assert_true(fit->weak);
+    assert_string_equal(fit->terms[0].text, "1");
+    assert_true(fit->terms[0].falls);
+    hm_fit_free(fit);
+    hm_runs_free(runs);
+}
+
+/* Two runs that lie on a curve exactly are no certainty. */
+static void test_few_exact_runs(void **state)
+{
+    struct hm_fit_settings settings = {0};
+    struct hm_runs *runs = parse_runs("n,seconds\n1,10\n2,5\n");
+    struct hm_fit *fit = fit_runs(runs, &settings);
+    double n = 16;
+    struct hm_prediction p;
+
+    (void)state;
+    assert_int_equal(hm_fit_predict(fit, NULL, 0, &n, 1, &p, NULL), 0);
+    assert_true(p.high_s > 1.01 * p.low_s);
+    hm_fit_free(fit);
+    hm_runs_free(runs);
+}
+
+static void expect_refusal(const char *table, const char *term, const char *message)
+{
+    struct hm_fit_settings settings = {.terms = &term, .term_count = term ? 1 : 0};
+    struct hm_runs *runs = parse_runs(table);
+    struct hm_fit *fit = NULL;
+    struct hm_err err = {0};
+
+    assert_true(hm_fit_new(runs, &settings, &fit, &err) < 0);
+    if (!strstr(err.message, message))
+        fail_msg("'%s' says nothing of '%s'", err.message, message);
+    hm_runs_free(runs);
+}
+
+static void test_refusals(void **state)
+{
+    (void)state;
+    expect_refusal("n,seconds\n1,2\n", NULL, "one run cannot tell");
+    expect_refusal("n,seconds\n1,2\n1,3\n", NULL, "runs of one configuration");
+    expect_refusal("n,size,seconds\n4,1,2\n4,2,3\n", NULL, "every run has n = 4");
+    expect_refusal("n,seconds\n1,2\n2,3\n", "-n", "the term -n is -1 at n = 1");
+    expect_refusal("n,seconds\n1,2\n2,3\n", "1/(n-1)", "is inf at n = 1");
+    expect_refusal("n,seconds,status\n1,,exit 1\n2,,timeout\n", NULL, "every run has failed");
 }
 
 /* A term that is given and not there: the interval must not sit above the truth. */
@@ -465,6 +636,14 @@ int main(void)
         cmocka_unit_test(test_coverage_given),
         cmocka_unit_test(test_coverage_auto),
         cmocka_unit_test(test_coverage_idle_term),
+        cmocka_unit_test(test_coverage_weak_terms),
+        cmocka_unit_test(test_coverage_auto_few),
+        cmocka_unit_test(test_coverage_sheet),
+        cmocka_unit_test(test_sheet_off_as_a_whole),
+        cmocka_unit_test(test_restless_repeats),
+        cmocka_unit_test(test_weak_scaling),
+        cmocka_unit_test(test_few_exact_runs),
+        cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests_name("fit", tests, NULL, NULL);
 }
