@@ -58,8 +58,8 @@ static bool is_elsewhere(const struct hm__fit *f, size_t group)
     return false;
 }
 
-static void judge(const struct hm_fit *fit, const struct active *a, double sum, size_t i,
-                  struct hm_residual *r)
+static void judge(const struct hm_fit *fit, const struct active *a, double sum, double plain,
+                  size_t i, struct hm_residual *r)
 {
     const struct hm__fit *f = fit->inside;
     const size_t group = f->data.group_of[i];
@@ -79,11 +79,28 @@ static void judge(const struct hm_fit *fit, const struct active *a, double sum, 
         r->left_out_s = NAN;
     r->influence =
         free > 0 ? off * off * h / ((double)a->count * sum / free * (1 - h) * (1 - h)) : NAN;
-    double rest = sum - off * off / (1 - h);
+    off /= sqrt(f->data.groups[group].evidence); /* or it would hide in its restless company */
+    double rest = plain - off * off / (1 - h);
     if (free > 2 && h < 1 - 1e-9 && rest > 0) {
         double t = fabs(off) / sqrt(rest / (free - 1) * (1 - h));
         r->outlier = 2 * hm_student_tail(free - 1, t) * runs < 0.05;
     }
+}
+
+/* The sum of squares as if all repeats were alike. */
+static double plain_sum(const struct hm_fit *fit)
+{
+    const struct hm__fit *f = fit->inside;
+    double sum = 0;
+
+    for (size_t i = 0; i < f->data.count; i++) {
+        const size_t group = f->data.group_of[i];
+        double scale = f->scale[group] / sqrt(f->data.groups[group].evidence);
+        double fitted = hm_fit_seconds(fit, f->x, f->data.group_count, group, HM_NONE);
+        double off = (f->data.seconds[i] - fitted) * scale;
+        sum += off * off;
+    }
+    return sum;
 }
 
 static int fill_residuals(struct hm_fit *fit, struct hm_err *err)
@@ -98,10 +115,10 @@ static int fill_residuals(struct hm_fit *fit, struct hm_err *err)
         return hm_fail_nomem(err);
     fit->residual_count = count;
     find_active(f, &a);
-    double sum = hm_lsq_residual(&f->lsq, f->theta);
+    double sum = hm_lsq_residual(&f->lsq, f->theta), plain = plain_sum(fit);
     for (size_t i = 0; i < f->data.count; i++) {
         struct hm_residual r;
-        judge(fit, &a, sum, i, &r);
+        judge(fit, &a, sum, plain, i, &r);
         double off = r.fitted_s / r.seconds - 1, without = r.left_out_s / r.seconds - 1;
         squares += off * off;
         left_out += without * without;

@@ -193,12 +193,31 @@ expect "--design chooses its runs" 0 "16 workers: " howmany bench "$work/job {n}
 expect "--design needs a target" 2 "needs --target" howmany bench "$work/job {n} 1" --n 1,2 --design
 expect "an unwritable record" 2 "cannot open" howmany bench 'true {n}' --n 1,2 --record /nowhere/r.csv
 
+expect "n below 1" 2 "whole numbers from 1 on" howmany bench 'sleep {n}' --n 0.5,30
+expect "the order of --n and --size does not matter" 0 "./t 2 0.5" howmany bench './t {n} {size}' --size 0.5 --n 1,2 --dry-run
+printf 'n,repeat,seconds,total,iterations,loss,status,host,started\n1,1,0.1,0.1,,,ok,h,x' >"$work/cut.csv"
+expect "a last line without its end" 0 "" howmany bench 'true {n}' --n 2,4 --repeat 1 --record "$work/cut.csv"
+check "keeps to itself" sh -c "[ \$(wc -l <$work/cut.csv) = 4 ] && howmany fit $work/cut.csv >/dev/null"
+printf 'garbage\n' >"$work/garbage.jsonl"
+expect "a record that is no table" 2 "" howmany bench 'true {n}' --n 1,2 --record "$work/garbage.jsonl"
+expect "a record of other quantities" 2 "have no size" howmany bench 'true {n} {size}' --n 1,2 --size 1 --record "$work/b.jsonl"
+expect "a name that clashes is told before anything runs" 2 "stands twice" howmany bench 'false {n} {cores}' --n 1,2 --vary cores=1,2
+expect "a size of nothing too" 2 "must be more than 0" howmany bench 'false {n} {size}' --n 1,2 --size 0,1
+expect "and terms that cannot be" 2 "'foo'" howmany bench 'false {n}' --n 1,2,4 --terms 1,foo
+expect "and a target nobody has" 2 "which no run has" howmany bench 'false {n}' --n 1,2 --design --target n=8,foo=3
+expect "a design of failures exits 1" 1 "every run failed" howmany bench 'false {n}' --n 1,2,4 --repeat 1 --design --target 8
+cat >"$work/nan" <<'END'
+#!/bin/sh
+echo '{"iteration":0,"seconds":0.5,"loss":NaN}'
+echo '{"iteration":1,"seconds":0.5,"loss":-Infinity}'
+END
+chmod +x "$work/nan"
+expect "a loss that ran away is no reason to lose the time" 0 "500 ms" howmany bench "$work/nan {n}" --n 1,2 --repeat 1
+expect "a regular expression that matches nothing is told" 0 "no line matched" howmany bench 'true {n}' --n 1,2 --repeat 1 --iteration-regex 'took ([0-9]+)'
+timeout 60 howmany bench "$work/job {n} 1" --n 1,2,4 --repeat 1 --design --target 4096 --tight 0.0001% >/dev/null 2>"$work/d.err"
+check "a design ends when runs no longer help" grep -q "do not help" "$work/d.err"
+
 # Ctrl-C: what was measured is kept, the command is gone
-interrupted() {
-  howmany bench 'sleep {n}' --n 0.05,30 >"$work/i.out" 2>&1 --vary x=1 && return 1
-  return 0
-}
-check "n below 1 is refused" interrupted
 cat >"$work/slow" <<'END'
 #!/bin/sh
 [ "$1" = 2 ] && { echo $$ >"$(dirname "$0")/pid"; exec sleep 300; }
@@ -218,6 +237,32 @@ ctrl_c() {
   ! kill -0 "$(cat "$work/pid")" 2>/dev/null
 }
 check "Ctrl-C keeps what was measured and ends the command" ctrl_c
+
+# what a reviewer tried
+printf '{"n":1,"latency_ms":2,"seconds":1}\n{"n":2,"latency_ms":3,"seconds":2}\n' >"$work/ms.jsonl"
+json "a unit in the keys of every line" '.runs == 2' howmany fit "$work/ms.jsonl" --terms 1,n --json
+printf '{"n":1,"time_ms":8000}\n{"n":2,"seconds":4}\n' >"$work/mixed.jsonl"
+expect "units that differ between lines" 2 "mixed.jsonl:2: seconds: 'seconds' is in another unit" howmany fit "$work/mixed.jsonl"
+printf '[{"n":1,"seconds":2}]' >"$work/list.json"
+expect "a JSON list" 2 "one JSON object a line" howmany fit "$work/list.json"
+printf '# a, b, c\n# more, words\nn,seconds\n1,4\n2,2.2\n4,1.4\n' >"$work/comments.csv"
+json "comments with commas above the header" '.runs == 3' howmany fit "$work/comments.csv" --json
+printf 'n,seconds,commit\n1,4,12e45678\n2,2.2,aa\n4,1.4,7\n' >"$work/commit.csv"
+json "a label that looks like a number" '.runs == 3' howmany fit "$work/commit.csv" --json
+printf 'n,seconds,status\n1,4,OK\n2,2.2,success\n4,1.4,Completed\n' >"$work/status.csv"
+json "other words for ok" '.runs == 3 and .failed == 0' howmany fit "$work/status.csv" --json
+expect "a size below nothing" 2 "must be more than 0" howmany fit "$runs" --target n=64,size=-1
+expect "a target twice" 2 "given twice" howmany fit "$runs" --target n=64,n=32
+expect "--predict and n in --target" 2 "leave n out" howmany fit "$runs" --target 64 --predict 3
+expect "plan needs seconds" 2 "tells speedups only" howmany plan --runs "$work/speedup.csv"
+expect "layers without a job" 2 "needs a job" howmany plan --runs "$runs" --layers
+printf 'n,batch,seconds\n1,64,2\n2,128,2.1\n4,256,2.2\n8,512,2.3\n16,1024,2.4\n' >"$work/weak.csv"
+json "weak scaling is seen" '.scaling == "weak" and .best.n > 16' howmany plan --runs "$work/weak.csv" --json
+json "a linear time" '[.terms[].term] == ["n"]' sh -c "printf 'n,seconds\n1,10\n2,20\n4,40\n8,80\n' | howmany fit - --json"
+json "values of another quantity are told" '[.runs[].where] | all(. != null)' howmany design --n 1,2,4 --vary batch=32,64 --terms '1,batch/n,batch' --budget 3 --json
+expect "sizes of runs that candidates do not have" 2 "the candidates have no size" howmany design --n 1..8 --have "$runs"
+json "--fill spends the budget" '.cost <= 10 and .rounded < 20' howmany design --n 1..8 --size 4/256..32/256:20 --budget 10 --only "$only" --fill --json
+json "many candidates without a budget" '.candidates == 2500' timeout 20 howmany design --n 1..50 --size 0.02..1:50 --json
 
 # validate --fits, on the published curves
 if [ -d "$data/scaling" ]; then
