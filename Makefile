@@ -26,6 +26,9 @@ demo: build
 	@echo
 	@echo "\$$ howmany plan examples/resnet50.yaml --on p4d.24xlarge,p5.48xlarge,g5.12xlarge --deadline 1h"
 	@$(BUILD)/howmany plan examples/resnet50.yaml --on p4d.24xlarge,p5.48xlarge,g5.12xlarge --deadline 1h --no-chart
+	@echo
+	@echo "\$$ howmany fit examples/runs.csv --target 64"
+	@$(BUILD)/howmany fit examples/runs.csv --target 64
 
 test:
 	@tools/setup test

@@ -310,7 +310,8 @@ static int show_layers(const struct plan_state *s)
     double weight = s->job.job->precision / 8;
 
     if (!s->job.job->network || s->job.job->network->layer_count == 0)
-        return cli_complain("plan: --layers needs a job with a network of layers");
+        return cli_complain("%s: --layers needs a network with layers",
+                            s->job.path ? s->job.path : s->runs_file);
     if (hm_counts_new(s->job.job->network, s->job.job->source, &counts, &err))
         return cli_report(&err);
     hm_render_layers(&out, counts, weight);

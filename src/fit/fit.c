@@ -302,7 +302,7 @@ static void solve(struct hm_fit *fit, const struct hm_fit_settings *s)
     bool large = f->data.group_count > 10000;
 
     set_scale(fit, true);
-    for (int pass = 0; pass < (large ? 3 : 50); pass++) {
+    for (int pass = 0; pass < (large ? 2 : 50); pass++) {
         solve_once(f, s);
         if (fit->errors == HM_ERRORS_EQUAL || set_scale(fit, false) < 1e-14)
             break;

@@ -255,7 +255,7 @@ expect "a size below nothing" 2 "must be more than 0" howmany fit "$runs" --targ
 expect "a target twice" 2 "given twice" howmany fit "$runs" --target n=64,n=32
 expect "--predict and n in --target" 2 "leave n out" howmany fit "$runs" --target 64 --predict 3
 expect "plan needs seconds" 2 "tells speedups only" howmany plan --runs "$work/speedup.csv"
-expect "layers without a job" 2 "needs a job" howmany plan --runs "$runs" --layers
+expect "layers without a job" 2 "needs a network with layers" howmany plan --runs "$runs" --layers
 printf 'n,batch,seconds\n1,64,2\n2,128,2.1\n4,256,2.2\n8,512,2.3\n16,1024,2.4\n' >"$work/weak.csv"
 json "weak scaling is seen" '.scaling == "weak" and .best.n > 16' howmany plan --runs "$work/weak.csv" --json
 json "a linear time" '[.terms[].term] == ["n"]' sh -c "printf 'n,seconds\n1,10\n2,20\n4,40\n8,80\n' | howmany fit - --json"
