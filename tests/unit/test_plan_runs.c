@@ -1,0 +1,88 @@
+/* Answers from runs: as sure as they say, and the model itself where there are none. */
+#include "howmany_fit.h"
+#include "random.h"
+#include "testing.h"
+
+static double steep(double n)
+{
+    return 100 / n + n / 4; /* best at 20 workers; the runs end at 16 */
+}
+
+static struct hm_fit *fit_steep(struct hm_random *random, double seed)
+{
+    static const double n[] = {1, 2, 3, 4, 6, 8, 12, 16};
+    char text[1024] = "n,seconds\n";
+    struct hm_fit_settings settings = {.seed = seed};
+    struct hm_runs *runs = NULL;
+    struct hm_fit *fit = NULL;
+
+    for (size_t i = 0; i < 8; i++) {
+        size_t used = strlen(text);
+        snprintf(text + used, sizeof(text) - used, "%g,%.17g\n", n[i],
+                 steep(n[i]) * (1 + 0.05 * hm_random_normal(random)));
+    }
+    assert_int_equal(hm_runs_parse(text, strlen(text), "runs.csv", &runs, NULL), 0);
+    assert_int_equal(hm_fit_new(runs, &settings, &fit, NULL), 0);
+    hm_runs_free(runs);
+    return fit;
+}
+
+/* What is said of the choice must not be more than what is so, and the range must hold the best. */
+static void choices_from_runs_are_as_sure_as_they_say(void **state)
+{
+    struct hm_job *job = parse_job("compute: 1 s\ncommunicate: none\n");
+    struct hm_question q = HM_QUESTION_INIT;
+    double said = 0, so = 0, held = 0, sets = 200;
+    struct hm_random random;
+
+    (void)state;
+    hm_random_init(&random, 11, 3);
+    for (double i = 0; i < sets; i++) {
+        struct hm_fit *fit = fit_steep(&random, i);
+        q.fit = fit;
+        struct hm_answer *a = ask(job, &q);
+        said += a->sure_near / sets;
+        so += (steep(a->points[a->best].n) <= 1.05 * steep(20)) / sets;
+        held += (a->n_low <= 20 && 20 <= a->n_high) / sets;
+        assert_true(a->sure <= a->sure_near && a->level == 0.9);
+        assert_true(a->points[a->best].low_s <= a->points[a->best].time_s);
+        hm_answer_free(a);
+        hm_fit_free(fit);
+    }
+    print_message("# said %.2f, so %.2f, held %.2f\n", said, so, held);
+    assert_true(so >= said - 0.05 && held >= 0.87);
+    hm_job_free(job);
+}
+
+/* A sheet without a run answers as the model does, but says how little it knows. */
+static void a_sheet_without_runs_is_the_model(void **state)
+{
+    struct hm_job *job = parse_job("compute: 10 s/n\ncommunicate: 0.5 s * log2(n)\n");
+    struct hm_fit_settings settings = {.job = job};
+    struct hm_question q = HM_QUESTION_INIT;
+    struct hm_fit *fit = NULL;
+    struct hm_answer *model = ask(job, &q);
+
+    (void)state;
+    assert_int_equal(hm_fit_new(NULL, &settings, &fit, NULL), 0);
+    q.fit = fit;
+    struct hm_answer *answer = ask(job, &q);
+    assert_int_equal(answer->point_count, model->point_count);
+    for (size_t i = 0; i < model->point_count; i++)
+        assert_near(answer->points[i].time_s, model->points[i].time_s, 1e-9);
+    assert_string_equal(answer->provenance, "model and runs");
+    assert_true(answer->sure >= 0 && model->sure < 0);
+    hm_answer_free(answer);
+    hm_answer_free(model);
+    hm_fit_free(fit);
+    hm_job_free(job);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(choices_from_runs_are_as_sure_as_they_say),
+        cmocka_unit_test(a_sheet_without_runs_is_the_model),
+    };
+    return cmocka_run_group_tests_name("plan_runs", tests, NULL, NULL);
+}
