@@ -6,7 +6,6 @@
  * range. Within a column all cells have a unit of one dimension, or none does: a number whose unit
  * is guessed is worse than none. Memory is 8 bytes a cell.
  */
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,43 +15,18 @@
 #include "err.h"
 #include "howmany_fit.h"
 #include "memory.h"
+#include "run_names.h"
 #include "source.h"
 #include "text.h"
 #include "unit.h"
 #include "value.h"
 
-/* The columns we know. Aliases are in lower case, without a unit. */
-static const struct known {
-    const char *name;
-    const char *aliases; /* words between bars */
-    struct hm_dim dim;
-    double min;
-    bool above; /* must be greater than min */
-    bool label;
-} known_columns[] = {
-    {"n", "|cores|workers|machines|m|ranks|gpus|processes|", {0}, 1, false, false},
-    {"nodes", "|n_nodes|", {0}, 1, false, false},
-    {"size", "|fraction|input fraction|scale|", {0}, 0, true, false},
-    {"batch", "|batch size|batch_size|global_batch|", {0}, 0, true, false},
-    {"latency", "|", {1, 0, 0, 0}, 0, false, false},
-    {"bandwidth", "|", {-1, 1, 0, 0}, 0, true, false},
-    {"seconds", "|time|time per iteration|step time|step_time|", {1, 0, 0, 0}, 0, true, false},
-    {"total", "|total time|total_time|runtime|wall|", {1, 0, 0, 0}, 0, true, false},
-    {"iterations", "|", {0}, 0, true, false},
-    {"speedup", "|", {0}, 0, true, false},
-    {"loss", "|", {0}, -INFINITY, false, false},
-    {"machine", "|node|instance|", {0}, 0, false, true},
-    {"status", "|", {0}, 0, false, true},
-};
-
-enum { KNOWN_COUNT = sizeof(known_columns) / sizeof(known_columns[0]), NAME_MAX_ = 128 };
-
 enum kind { KIND_OPEN, KIND_NUMBER, KIND_LABEL };
 
 struct column {
-    char name[NAME_MAX_];
-    const struct known *known; /* NULL: nobody we know */
-    double factor;             /* of the unit in the header; 0 if it has none */
+    char name[HM_RUN_NAME];
+    const struct hm_known *known; /* NULL: nobody we know */
+    double factor;                /* of the unit in the header; 0 if it has none */
     enum kind kind;
     double *values;      /* room for table.room rows, or NULL */
     const char **labels; /* likewise; texts in the arena */
@@ -80,72 +54,6 @@ static int fail_cell(struct table *t, const struct column *c, int line, int code
 
 /* ---- headers -------------------------------------------------------------------------------- */
 
-/* Take "(ms)" or "[ms]" off the end of a name; the factor to SI, 0 if there is none. */
-static double take_unit(char *name, struct hm_dim *ret_dim)
-{
-    size_t length = strlen(name);
-    char *open = strrchr(name, '('), *bracket = strrchr(name, '[');
-    double factor = 0;
-
-    open = open ? open : bracket;
-    if (!open || open == name || (name[length - 1] != ')' && name[length - 1] != ']') ||
-        !hm_unit_find(open + 1, (size_t)(name + length - 1 - (open + 1)), &factor, ret_dim))
-        return 0;
-    *open = '\0';
-    for (length = strlen(name); length > 0 && name[length - 1] == ' '; length--)
-        name[length - 1] = '\0';
-    return factor;
-}
-
-static const struct known *find_known(const char *name)
-{
-    char lower[NAME_MAX_ + 2];
-    size_t i;
-
-    lower[0] = '|';
-    for (i = 0; name[i] && i < NAME_MAX_ - 1; i++)
-        lower[i + 1] = (char)tolower((unsigned char)name[i]);
-    lower[i + 1] = '|';
-    lower[i + 2] = '\0';
-    for (size_t k = 0; k < KNOWN_COUNT; k++) {
-        const char *own = known_columns[k].name;
-        if ((strlen(own) == i && strncmp(lower + 1, own, i) == 0) ||
-            (i > 0 && strstr(known_columns[k].aliases, lower)))
-            return &known_columns[k];
-    }
-    return NULL;
-}
-
-/* "latency_ms" is latency in ms, if it is a latency at all. */
-static const struct known *find_suffixed(char *name, double *factor, struct hm_dim *dim)
-{
-    char *bar = strrchr(name, '_');
-
-    if (!bar || bar == name || !hm_unit_find(bar + 1, strlen(bar + 1), factor, dim))
-        return NULL;
-    *bar = '\0';
-    const struct known *known = find_known(name);
-    if (!known || !hm_dim_equal(known->dim, *dim) || hm_dim_plain(known->dim)) {
-        *bar = '_';
-        *factor = 0;
-        return NULL;
-    }
-    return known;
-}
-
-static void copy_name(char *name, const char *written)
-{
-    size_t length = 0;
-
-    for (; *written == ' ' || *written == '#'; written++)
-        ;
-    for (; written[length] && length < NAME_MAX_ - 1; length++)
-        name[length] = written[length];
-    while (length > 0 && name[length - 1] == ' ')
-        length--;
-    name[length] = '\0';
-}
-
 static int check_twice(struct table *t, const char *written, const char *name, int line)
 {
     for (size_t i = 0; i < t->column_count; i++) {
@@ -161,25 +69,14 @@ static int check_twice(struct table *t, const char *written, const char *name, i
     return 0;
 }
 
-/* What a written name means: its column, and the unit that stands in it. */
-static struct column resolve_name(const char *written)
-{
-    struct column c = {.kind = KIND_OPEN};
-
-    copy_name(c.name, written);
-    c.factor = take_unit(c.name, &c.dim);
-    c.known = find_known(c.name);
-    if (!c.known && c.factor == 0)
-        c.known = find_suffixed(c.name, &c.factor, &c.dim);
-    if (c.known)
-        snprintf(c.name, sizeof(c.name), "%s", c.known->name);
-    return c;
-}
-
 /* A new column; rows that are there already have empty cells. */
 static int add_column(struct table *t, const char *written, int line)
 {
-    struct column c = resolve_name(written);
+    struct hm_run_name name = hm_run_name_resolve(written);
+    struct column c = {
+        .known = name.known, .factor = name.factor, .dim = name.dim, .kind = KIND_OPEN};
+
+    memcpy(c.name, name.name, sizeof(c.name));
 
     if (c.name[0] == '\0') {
         hm_fail(t->err, HM_E_SYNTAX, "column %zu has no name", t->column_count + 1);
@@ -289,7 +186,7 @@ static int check_unit(struct table *t, struct column *c, const char *text, bool 
 static int check_range(struct table *t, const struct column *c, double value, const char *text,
                        int line)
 {
-    const struct known *k = c->known;
+    const struct hm_known *k = c->known;
 
     if (isfinite(value) && (!k || (k->above ? value > k->min : value >= k->min)))
         return 0;
@@ -433,14 +330,12 @@ static size_t skip_comments(const char *text, size_t length, int *lines)
         size_t next = end ? (size_t)(end - text) + 1 : length;
         for (size_t start = at; start < next;) {
             size_t stop = start;
-            char name[NAME_MAX_];
+            char written[HM_RUN_NAME];
             while (stop < next && text[stop] != ',' && text[stop] != '\n')
                 stop++;
-            char written[NAME_MAX_];
             snprintf(written, sizeof(written), "%.*s", (int)(stop - start), text + start);
-            copy_name(name, written);
-            const struct known *known = find_known(name);
-            if (known && strcmp(known->name, "n") == 0)
+            struct hm_run_name name = hm_run_name_resolve(written);
+            if (strcmp(name.name, "n") == 0)
                 return at;
             start = stop + 1;
         }
@@ -477,7 +372,7 @@ static int read_csv(struct table *t, const char *text, size_t length)
 
 static int find_column(struct table *t, const char *key, int line, size_t *ret_column)
 {
-    struct column wanted = resolve_name(key);
+    struct hm_run_name wanted = hm_run_name_resolve(key);
 
     for (size_t i = 0; i < t->column_count; i++) {
         struct column *c = &t->columns[i];
