@@ -238,7 +238,7 @@ ctrl_c() {
 }
 check "Ctrl-C keeps what was measured and ends the command" ctrl_c
 
-# what a reviewer tried
+# odd tables, odd questions
 printf '{"n":1,"latency_ms":2,"seconds":1}\n{"n":2,"latency_ms":3,"seconds":2}\n' >"$work/ms.jsonl"
 json "a unit in the keys of every line" '.runs == 2' howmany fit "$work/ms.jsonl" --terms 1,n --json
 printf '{"n":1,"time_ms":8000}\n{"n":2,"seconds":4}\n' >"$work/mixed.jsonl"
