@@ -622,6 +622,7 @@ struct hm_answer {
     double level;                    /* of intervals, with a fit; else 0 */
     double sure;          /* probability that no other n is better, with a fit; else negative */
     double sure_near;     /* that it is within 5 % of the best */
+    size_t likely;        /* with a fit: the best point of the single most likely curve */
     double n_low, n_high; /* the best n lies between, with the probability of the level */
     size_t *pareto;       /* indices, fastest first */
     size_t pareto_count;

@@ -13,7 +13,7 @@ struct bench_state {
     struct cli_words words;
     double repeat, max_repeat, warmup, timeout_s;
     double within; /* repeats go on until the interval of the mean is that narrow; 0: not asked */
-    const char *file, *pattern;
+    const char *file;
     regex_t regex;
     bool has_regex, shell, dry_run, show, json, design;
     struct cli_terms terms;
@@ -26,7 +26,7 @@ struct bench_state {
     double spent_s;   /* machine-seconds so far */
 };
 
-/* Make the runs of one configuration; EXIT_NO_ANSWER when interrupted. */
+/* Make the runs of one configuration; 0, or an exit code: 130 when interrupted. */
 int bench_configuration(struct bench_state *s, size_t place, size_t repeats);
 /* Value of an axis at a place. */
 double bench_value(const struct bench_state *s, size_t place, size_t axis);

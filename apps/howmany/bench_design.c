@@ -10,7 +10,7 @@
 
 enum { SEEDS = 5, CONFIGURATIONS_MIN = 5, RUNS_MAX = 1000 };
 
-/* A number of workers and a size, as near as there are any, at a fraction of the way up. */
+/* The place with the least or most workers, and among those the least or largest of the rest. */
 static size_t corner(const struct bench_state *s, bool large_n, bool large_size)
 {
     size_t best = 0;
@@ -29,7 +29,7 @@ static size_t corner(const struct bench_state *s, bool large_n, bool large_size)
     return best;
 }
 
-/* The cheap corners first: the smallest size at both ends of n, and then a larger one. */
+/* The corners first, the cheap ones before the large one, and two places in between. */
 static int seed_runs(struct bench_state *s)
 {
     const size_t seeds[SEEDS] = {corner(s, false, false), corner(s, true, false),
@@ -150,6 +150,18 @@ static int vary_place(const struct bench_state *s, size_t *place)
     return 0;
 }
 
+/* Places of which a run has been made, failed or not. */
+static size_t places_tried(const struct bench_state *s)
+{
+    struct hm_runs *runs = cli_record_runs(&s->record, NULL);
+    size_t tried = 0;
+
+    for (size_t i = 0; runs && i < s->places->count; i++)
+        tried += runs_of(s, runs, i) > 0;
+    hm_runs_free(runs);
+    return tried;
+}
+
 /* Whether runs still help: the looseness has fallen by a twentieth within the last so many. */
 struct patience {
     double best;
@@ -180,8 +192,8 @@ int bench_by_design(struct bench_state *s)
             return 0;
         double loose = looseness(s, fit);
         /* Fewer configurations than this look like anything, and nothing like themselves. */
-        bool enough =
-            fit->configurations >= CONFIGURATIONS_MIN || fit->configurations >= s->places->count;
+        size_t tried = places_tried(s);
+        bool enough = tried >= CONFIGURATIONS_MIN || tried >= s->places->count;
         bool done = (enough && loose <= s->tight) || s->record.rows >= RUNS_MAX ||
                     (s->budget_s > 0 && s->spent_s >= s->budget_s);
         if (!done)

@@ -46,8 +46,8 @@ int hm_search_eval(const struct hm_search *s, const struct hm_model *model, stru
         struct hm_point *p = &points[i];
         double whole = hm_fit_seconds(fit, x, count, i, HM_NONE);
         double shared = hm_fit_shared(fit, x, count, i);
-        p->compute_s = shared * work; /* more work is more of what is shared out */
-        p->communicate_s = whole - shared;
+        p->compute_s = shared * work;               /* more work is more of what is shared out */
+        p->communicate_s = fmax(whole - shared, 0); /* but for rounding, it never is less */
         p->time_s = p->compute_s + p->communicate_s;
         p->latency_s = p->bandwidth_s = -1;
     }
@@ -169,6 +169,7 @@ static int choose_surely(struct hm_answer *a, const struct hm_search *s, const d
         return hm_fail_nomem(err);
     if (a->best != HM_NONE && a->status == HM_STATUS_OK) {
         play(s, x, scratch, HM_NONE, losses, t);
+        a->likely = a->best;
         a->best = least_loss(s, curve, losses);
         hm_answer_plateau(a, s, curve);
         t->played = 0;

@@ -368,6 +368,16 @@ static int fill_fit_notes(struct hm_answer *a, const struct hm_fit *fit)
             return HM_E_NOMEM;
         add_note(a, note);
     }
+    if (a->sure >= 0 && a->likely != a->best) {
+        const char *note = hm_arena_printf(
+            a->memory,
+            "%g workers lose least on average over all curves that the runs leave possible; on the "
+            "most likely one %g are best",
+            n, a->points[a->likely].n);
+        if (!note)
+            return HM_E_NOMEM;
+        add_note(a, note);
+    }
     for (size_t i = 0; i < fit->note_count && i < FIT_NOTES; i++) {
         const char *note = copy(a, fit->notes[i]);
         if (!note)
@@ -400,7 +410,8 @@ static int fill_notes(struct hm_answer *a, const struct hm_search *s, const stru
                               "iterations or epochs");
     if ((s->question->deadline_s > 0 || s->goal != HM_GOAL_TIME) && !a->priced)
         add_note(a, "no price is known: the cheapest is the one with the fewest node-hours");
-    if (s->question->weak && job->scaling == HM_SCALING_STRONG && job->compute)
+    if (s->question->weak && job->scaling == HM_SCALING_STRONG && job->compute &&
+        !hm_search_by_runs(s))
         add_note(a, "weak scaling takes the compute formula as it stands: it must be the time of "
                     "one worker's whole batch");
     if (job->graph && a->point_count && a->points[a->point_count - 1].n == job->graph->vertices)

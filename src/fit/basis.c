@@ -80,7 +80,7 @@ static int add_term(struct hm_basis *basis, struct hm_arena *arena, const char *
     int rc = hm_formula_new(text, &scope, HM_DIM_NONE, &formula, err);
     if (rc) {
         hm_err_field(err, text);
-        if (err && err->code == HM_E_NAME) /* there is no where: to give it a value in */
+        if (err && strncmp(err->message, "unknown name", 12) == 0) /* there is no where: here */
             list_quantities(basis, err);
         return rc;
     }

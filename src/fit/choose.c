@@ -81,24 +81,31 @@ static bool make_choice(const struct hm_basis *basis, unsigned set, size_t most,
     return work || (choice->count == 1 && choice->steep);
 }
 
+/* What the runs amount to. */
+struct weighed {
+    double rows, configurations;
+    double unit; /* mean square of the seconds of weighted rows; 1 where they are relative */
+    struct hm_repeats repeats;
+};
+
 /* Chance would show so large a miss once in a thousand, and it is more than two in a hundred. */
 static const double MISS_CHANCE = 1e-3, MISS_LEAST = 0.02;
 
-static bool misses(double residual, size_t terms, size_t configurations, double unit,
-                   struct hm_repeats repeats)
+static bool misses(double residual, size_t terms, const struct weighed *w)
 {
-    double free = (double)configurations - (double)terms, miss = residual - repeats.sum;
+    double free = w->configurations - (double)terms, miss = residual - w->repeats.sum;
 
-    if (repeats.free < 3 || repeats.sum <= 0 || free < 1 || miss <= 0)
+    if (w->repeats.free < 3 || w->repeats.sum <= 0 || free < 1 || miss <= 0)
         return false;
-    double ratio = (miss / free) / (repeats.sum / repeats.free);
-    return miss / free > MISS_LEAST * MISS_LEAST * unit &&
-           hm_fisher_tail(free, repeats.free, ratio) < MISS_CHANCE;
+    double ratio = (miss / free) / (w->repeats.sum / w->repeats.free);
+    double one = miss / free * w->configurations / w->rows; /* of one run, however often repeated */
+    return one > MISS_LEAST * MISS_LEAST * w->unit &&
+           hm_fisher_tail(free, w->repeats.free, ratio) < MISS_CHANCE;
 }
 
 /* A set with a term that does not contribute is the same as the smaller set without it. */
 static bool all_contribute(const struct hm_lsq *all, struct hm_choice *choice,
-                           size_t configurations, double unit, struct hm_repeats repeats)
+                           const struct weighed *w)
 {
     struct hm_lsq some;
     double theta[HM_TERMS_MAX];
@@ -108,16 +115,22 @@ static bool all_contribute(const struct hm_lsq *all, struct hm_choice *choice,
     for (size_t k = 0; k < choice->count; k++)
         if (theta[k] <= 0)
             return false;
-    choice->misses =
-        misses(hm_lsq_residual(&some, theta), choice->count, configurations, unit, repeats);
+    choice->misses = misses(hm_lsq_residual(&some, theta), choice->count, w);
     return true;
 }
 
-/* Leave out the sets that miss, unless all do; how many are left. */
-static size_t drop_misses(struct hm_choice *choices, size_t count)
+/*
+ * Leave out the sets that miss, unless all do, or only steep ones do not and there are too few
+ * configurations to trust those; how many are left.
+ */
+static size_t drop_misses(struct hm_choice *choices, size_t count, const struct weighed *w)
 {
-    size_t kept = 0;
+    size_t kept = 0, gentle = 0;
 
+    for (size_t i = 0; i < count; i++)
+        gentle += !choices[i].misses && !choices[i].steep;
+    if (gentle == 0 && w->configurations < STEEP_NEEDS)
+        return count;
     for (size_t i = 0; i < count; i++)
         if (!choices[i].misses)
             choices[kept++] = choices[i];
@@ -182,6 +195,7 @@ int hm_choose(const struct hm_basis *basis, const struct hm_lsq *folds, size_t f
               double rows, double unit, size_t configurations, struct hm_repeats repeats,
               struct hm_choice *choices, size_t *ret_count, size_t *ret_best, struct hm_err *err)
 {
+    const struct weighed weighed = {rows, (double)configurations, unit, repeats};
     struct hm_lsq *left = NULL, all;
     size_t count = 0, most = most_terms(configurations, repeats);
     int rc = leave_out(folds, fold_count, &left, err);
@@ -192,8 +206,7 @@ int hm_choose(const struct hm_basis *basis, const struct hm_lsq *folds, size_t f
     hm_lsq_merge(&all, &folds[0]);
     for (unsigned set = 1; set < 1u << basis->count && count < HM_CHOICES_MAX; set++) {
         struct hm_choice *choice = &choices[count];
-        if (!make_choice(basis, set, most, choice) ||
-            !all_contribute(&all, choice, configurations, unit, repeats))
+        if (!make_choice(basis, set, most, choice) || !all_contribute(&all, choice, &weighed))
             continue;
         choice->error = left_out_error(folds, left, fold_count, choice) / rows;
         count++;
@@ -201,7 +214,7 @@ int hm_choose(const struct hm_basis *basis, const struct hm_lsq *folds, size_t f
     hm__free(left);
     if (count == 0)
         return hm_fail(err, HM_E_RANGE, "no set of terms describes these runs");
-    count = drop_misses(choices, count);
+    count = drop_misses(choices, count, &weighed);
     qsort(choices, count, sizeof(*choices), compare_choices);
     set_weights(choices, count, rows, unit);
     *ret_count = count;

@@ -22,10 +22,10 @@ struct hm_repeats {
 };
 
 /*
- * Look at every set of at most `most` terms. folds are the runs of each configuration (or of a
- * group of them), reduced; rows is their number of runs; unit is the mean square of the seconds of
- * weighted rows, 1 where they are relative; configurations and repeats tell which sets cannot be.
- * Choices come best first; *ret_best is the one to use.
+ * Look at every set of as many terms as the runs can carry. folds are the runs of each
+ * configuration (or of a group of them), reduced; rows is their number of runs; unit is the mean
+ * square of the seconds of weighted rows, 1 where they are relative; configurations and repeats
+ * tell which sets cannot be. Choices come best first; *ret_best is the one to use.
  */
 int hm_choose(const struct hm_basis *basis, const struct hm_lsq *folds, size_t fold_count,
               double rows, double unit, size_t configurations, struct hm_repeats repeats,

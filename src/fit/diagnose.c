@@ -83,7 +83,7 @@ static void judge(const struct hm_fit *fit, const struct active *a, double sum, 
     double rest = plain - off * off / (1 - h);
     if (free > 2 && h < 1 - 1e-9 && rest > 0) {
         double t = fabs(off) / sqrt(rest / (free - 1) * (1 - h));
-        /* below 2.5 none is, however few there are; of a million, most are */
+        /* below 2.5 no run is one, however few there are, and most are below: a short cut */
         r->outlier = t > 2.5 && 2 * hm_student_tail(free - 1, t) * runs < 0.05;
     }
 }
@@ -317,8 +317,8 @@ static int note_few(struct hm_fit *fit, struct hm_err *err)
                            fit->run_count, terms);
     if (!fit->from_sheet && f->data.count < terms + 3)
         return hm_fit_note(
-            fit, err, "%zu runs for %zu terms are few to tell how sure: another would tell more",
-            fit->run_count, terms);
+            fit, err, "%zu runs for %zu term%s are few to tell how sure: another would tell more",
+            fit->run_count, terms, terms == 1 ? "" : "s");
     return 0;
 }
 

@@ -155,7 +155,8 @@ static int prepare_runs(struct hm_fit *fit, const struct hm_runs *runs,
         return rc;
     for (size_t q = 0; q < f->basis.quantity_count; q++)
         varies[q] = f->data.low[q] < f->data.high[q];
-    fit->weak = is_weak(f, "size") || is_weak(f, "batch");
+    if (!fit->from_sheet) /* a sheet says so itself */
+        fit->weak = is_weak(f, "size") || is_weak(f, "batch");
     if (f->basis.count == 0)
         rc = hm_basis_library(&f->basis, fit->memory, varies, fit->weak, err);
     return rc;
@@ -638,7 +639,9 @@ static struct hm_fit *allocate(const struct hm_fit_settings *s, struct hm_err *e
         *fit = (struct hm_fit){.memory = arena,
                                .from_sheet = s->job != NULL,
                                .chosen = !s->job && s->term_count == 0,
+                               .weak = s->job && s->job->scaling == HM_SCALING_WEAK,
                                .level = s->level > 0 ? s->level : 0.9,
+                               .error = NAN,
                                .left_out_error = NAN};
         fit->inside = hm_arena_alloc(arena, 1, sizeof(*fit->inside));
         fit->notes = hm_arena_alloc(arena, NOTES_MAX, sizeof(*fit->notes));

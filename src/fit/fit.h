@@ -12,17 +12,17 @@ enum { HM_FIT_DRAWS = 2000 };
 
 struct hm__fit {
     struct hm_basis basis;
-    struct hm_data data;          /* count 0 without runs */
-    bool in[HM_TERMS_MAX];        /* the terms that are used */
-    double theta[HM_TERMS_MAX];   /* most probable; 0 for terms that are not used */
-    double spread;                /* of a weighted run */
-    double typical;               /* size of a small weighted run: 1 where errors are relative */
-    double *x;                    /* x[k * group_count + g]: term k at group g */
-    double *scale;                /* weight of a run of each group */
-    struct hm_lsq lsq;            /* the weighted problem, all terms of the basis */
-    struct hm_draw *draws;        /* over all terms of the basis */
-    double *luck;                 /* of a further run, for each draw: standard normal */
-    size_t draw_count;            /* 0 when there is no saying how sure */
+    struct hm_data data;        /* count 0 without runs */
+    bool in[HM_TERMS_MAX];      /* the terms that are used */
+    double theta[HM_TERMS_MAX]; /* as told: most probable, or of a sheet the mean; 0 if not used */
+    double spread;              /* of a weighted run */
+    double typical;             /* size of a small weighted run: 1 where errors are relative */
+    double *x;                  /* x[k * group_count + g]: term k at group g */
+    double *scale;              /* weight of a run of each group */
+    struct hm_lsq lsq;          /* the weighted problem, all terms of the basis */
+    struct hm_draw *draws;      /* over all terms of the basis */
+    double *luck;               /* of a further run, for each draw: standard normal */
+    size_t draw_count;          /* 0 when there is no saying how sure */
     double at[HM_QUANTITIES_MAX]; /* value where nobody says otherwise; NaN: must be said */
 };
 

@@ -188,7 +188,7 @@ struct sample {
 static void interval(double *values, size_t count, double level, double value, double *low,
                      double *high)
 {
-    /* The most probable value belongs to its interval, whatever the draws of other terms say. */
+    /* What is told belongs to its interval, whatever the draws of other terms say. */
     *low = fmin(hm_quantile(values, count, (1 - level) / 2), value);
     *high = fmax(hm_quantile(values, count, (1 + level) / 2), value);
 }
@@ -202,8 +202,10 @@ static void predict_one(const struct hm_fit *fit, const double *x, size_t count,
     const bool relative = fit->errors == HM_ERRORS_RELATIVE;
 
     p->time_s = hm_fit_seconds(fit, x, count, i, HM_NONE);
+    /* with weak scaling, of the time of a unit of work: n workers do n times as many */
+    const double work = fit->weak ? p->n : 1;
     p->speedup =
-        p->time_s > 0 ? hm_fit_seconds(fit, x, count, reference, HM_NONE) / p->time_s : NAN;
+        p->time_s > 0 ? work * hm_fit_seconds(fit, x, count, reference, HM_NONE) / p->time_s : NAN;
     p->beyond = beyond(fit, p->n);
     p->low_s = p->high_s = p->mean_low = p->mean_high = p->speedup_low = p->speedup_high = NAN;
     if (draws == 0)
@@ -213,7 +215,8 @@ static void predict_one(const struct hm_fit *fit, const double *x, size_t count,
         double off = f->draws[d].spread * f->luck[d] * (relative ? mean : 1);
         sample->mean[d] = mean;
         sample->run[d] = fmax(mean + off, 0);
-        sample->speedup[d] = hm_fit_seconds(fit, x, count, reference, d) / fmax(mean, 1e-300);
+        sample->speedup[d] =
+            work * hm_fit_seconds(fit, x, count, reference, d) / fmax(mean, 1e-300);
     }
     interval(sample->mean, draws, fit->level, p->time_s, &p->mean_low, &p->mean_high);
     interval(sample->run, draws, fit->level, p->time_s, &p->low_s, &p->high_s);

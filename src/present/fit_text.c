@@ -47,7 +47,9 @@ static void add_head(struct hm_text *out, const struct hm_fit *fit, const struct
 {
     struct hm_text line = {0};
 
-    if (fit->from_sheet)
+    if (fit->from_sheet && fit->run_count == 0)
+        hm_text_add(&line, "time = the specification sheet");
+    else if (fit->from_sheet)
         hm_text_addf(&line, "time = the specification sheet, corrected by %zu run%s",
                      fit->run_count, fit->run_count == 1 ? "" : "s");
     else {

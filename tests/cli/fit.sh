@@ -205,6 +205,7 @@ expect "a name that clashes is told before anything runs" 2 "stands twice" howma
 expect "a size of nothing too" 2 "must be more than 0" howmany bench 'false {n} {size}' --n 1,2 --size 0,1
 expect "and terms that cannot be" 2 "'foo'" howmany bench 'false {n}' --n 1,2,4 --terms 1,foo
 expect "and a target nobody has" 2 "which no run has" howmany bench 'false {n}' --n 1,2 --design --target n=8,foo=3
+expect "a design with one place that fails ends" 0 "sure within" timeout 60 howmany bench "$work/job {n} 1" --n 1,2,3,4 --repeat 1 --design --target 4
 expect "a design of failures exits 1" 1 "every run failed" howmany bench 'false {n}' --n 1,2,4 --repeat 1 --design --target 8
 cat >"$work/nan" <<'END'
 #!/bin/sh
@@ -239,6 +240,11 @@ ctrl_c() {
 check "Ctrl-C keeps what was measured and ends the command" ctrl_c
 
 # odd tables, odd questions
+{ echo n,seconds; for r in 0.995 0.9975 1 1.0025 1.005; do awk "BEGIN {for (n = 1; n <= 4; n *= 2) printf \"%d,%.6f\\n\", n, $r * (0.02 + 0.3 / n + 0.01 * log(n))}"; done; } >"$work/repeats.csv"
+json "more repeats do not make a steep term sure" '.predictions[0] | .low_s < 0.066 and .high_s > 0.066' howmany fit "$work/repeats.csv" --target 64 --json
+json "fit and plan agree on weak scaling" '.[0] == .[1]' sh -c "printf 'n,batch,seconds\n1,32,1.00\n2,64,1.05\n4,128,1.12\n8,256,1.18\n16,512,1.27\n' >$work/w.csv
+  { howmany fit $work/w.csv --target 16 --json | jq '.predictions[0].speedup * 1e6 | round'; howmany plan --runs $work/w.csv --json --max-n 16 | jq '.curve[] | select(.n == 16).speedup * 1e6 | round'; } | jq -s ."
+expect "the columns are listed for a name that is not there" 2 "the columns are n, size" howmany fit "$runs" --terms 1,m
 printf '{"n":1,"latency_ms":2,"seconds":1}\n{"n":2,"latency_ms":3,"seconds":2}\n' >"$work/ms.jsonl"
 json "a unit in the keys of every line" '.runs == 2' howmany fit "$work/ms.jsonl" --terms 1,n --json
 printf '{"n":1,"time_ms":8000}\n{"n":2,"seconds":4}\n' >"$work/mixed.jsonl"
