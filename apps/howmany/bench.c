@@ -586,8 +586,8 @@ static int run(void *state)
         return rc;
     if (s->unmatched)
         fprintf(stderr,
-                "howmany: no line matched --iteration-regex in %zu runs: the whole run "
-                "counts there\n",
+                "howmany: no line gave a time by --iteration-regex in %zu runs: the whole "
+                "run counts there\n",
                 s->unmatched);
     int shown = show(s);
     return rc ? rc : shown;

@@ -29,20 +29,40 @@ static size_t corner(const struct bench_state *s, bool large_n, bool large_size)
     return best;
 }
 
-/* The corners first, the cheap ones before the large one, and two places in between. */
+/* Runs that have been made of a place. */
+static size_t runs_of(const struct bench_state *s, const struct hm_runs *runs, size_t place)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < runs->count; i++) {
+        bool here = true;
+        for (size_t k = 0; k < s->axes.count; k++)
+            here = here &&
+                   hm_runs_column(runs, s->axes.names[k])->values[i] == bench_value(s, place, k);
+        count += here;
+    }
+    return count;
+}
+
+/*
+ * The corners first, the cheap ones before the large one, and two places in between; what a record
+ * already has is not made again.
+ */
 static int seed_runs(struct bench_state *s)
 {
     const size_t seeds[SEEDS] = {corner(s, false, false), corner(s, true, false),
                                  corner(s, true, true), s->places->count / 2, s->places->count / 4};
+    struct hm_runs *before = cli_record_runs(&s->record, NULL);
     int rc = 0;
 
     for (size_t i = 0; rc == 0 && i < SEEDS; i++) {
-        bool known = false;
+        bool known = before && runs_of(s, before, seeds[i]) > 0;
         for (size_t k = 0; k < i; k++)
             known = known || seeds[k] == seeds[i];
         if (!known)
             rc = bench_configuration(s, seeds[i], (size_t)s->repeat);
     }
+    hm_runs_free(before);
     return rc;
 }
 
@@ -108,21 +128,6 @@ static void say_where(const struct bench_state *s, double loose)
 
     fprintf(stderr, "howmany: sure within %.3g %% at the target, after %zu runs and %s\n",
             100 * loose, s->record.rows, hm_show_time(s->spent_s, spent));
-}
-
-/* Runs that have been made of a place. */
-static size_t runs_of(const struct bench_state *s, const struct hm_runs *runs, size_t place)
-{
-    size_t count = 0;
-
-    for (size_t i = 0; i < runs->count; i++) {
-        bool here = true;
-        for (size_t k = 0; k < s->axes.count; k++)
-            here = here &&
-                   hm_runs_column(runs, s->axes.names[k])->values[i] == bench_value(s, place, k);
-        count += here;
-    }
-    return count;
 }
 
 /*

@@ -190,6 +190,10 @@ expect "--warmup is not measured" 0 "" howmany bench "$work/job {n} 1" --n 1,2 -
 check "only the repeats are rows" sh -c "[ \$(wc -l <$work/w.csv) = 3 ]"
 json "--within repeats until it is narrow" '.runs == 4' howmany bench "$work/job {n} 1" --n 1,2 --repeat 2 --within 1% --json
 expect "--design chooses its runs" 0 "16 workers: " howmany bench "$work/job {n} {size}" --n 1,2,4,6,8 --size 0.25,0.5,1 --repeat 1 --design --target n=16,size=1 --tight 5% --terms '1,size/n,n'
+howmany bench "$work/job {n} 1" --n 1,2,4,6,8 --repeat 1 --design --target 12 --record "$work/again.csv" >/dev/null 2>&1
+before=$(wc -l <"$work/again.csv")
+howmany bench "$work/job {n} 1" --n 1,2,4,6,8 --repeat 1 --design --target 12 --record "$work/again.csv" >/dev/null 2>&1
+check "a design does not make recorded runs again" [ "$before" = "$(wc -l <"$work/again.csv")" ]
 expect "--design needs a target" 2 "needs --target" howmany bench "$work/job {n} 1" --n 1,2 --design
 expect "an unwritable record" 2 "cannot open" howmany bench 'true {n}' --n 1,2 --record /nowhere/r.csv
 
@@ -214,7 +218,7 @@ echo '{"iteration":1,"seconds":0.5,"loss":-Infinity}'
 END
 chmod +x "$work/nan"
 expect "a loss that ran away is no reason to lose the time" 0 "500 ms" howmany bench "$work/nan {n}" --n 1,2 --repeat 1
-expect "a regular expression that matches nothing is told" 0 "no line matched" howmany bench 'true {n}' --n 1,2 --repeat 1 --iteration-regex 'took ([0-9]+)'
+expect "a regular expression that matches nothing is told" 0 "no line gave a time" howmany bench 'true {n}' --n 1,2 --repeat 1 --iteration-regex 'took ([0-9]+)'
 timeout 60 howmany bench "$work/job {n} 1" --n 1,2,4 --repeat 1 --design --target 4096 --tight 0.0001% >/dev/null 2>"$work/d.err"
 check "a design ends when runs no longer help" grep -q "do not help" "$work/d.err"
 
