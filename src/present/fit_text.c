@@ -160,20 +160,23 @@ static void add_alternatives(struct hm_text *out, const struct hm_fit *fit)
 }
 
 /* The one number that was asked for, in a sentence. */
-static void add_answer(struct hm_text *out, const struct hm_fit *fit, const struct hm_prediction *p)
+static void add_answer(struct hm_text *out, const struct hm_fit *fit, const struct hm_prediction *p,
+                       const struct hm_style *style)
 {
+    struct hm_text line = {0};
     char time[HM_SHOWN], range[RANGE_SHOWN];
 
-    hm_text_addf(out, "%g worker%s: %s%s", p->n, p->n == 1 ? "" : "s",
+    hm_text_addf(&line, "%g worker%s: %s%s", p->n, p->n == 1 ? "" : "s",
                  show_time(fit, p->time_s, time),
                  fit->relative ? " of the reference's time" : " an iteration");
     if (fit->intervals)
-        hm_text_addf(out, ", %s (%g %%)", show_range(fit, p->low_s, p->high_s, range),
+        hm_text_addf(&line, ", %s (%g %%)", show_range(fit, p->low_s, p->high_s, range),
                      100 * fit->level);
     if (p->beyond > 1)
-        hm_text_addf(out, ", %.3g times %s the runs", p->beyond,
+        hm_text_addf(&line, ", %.3g times %s the runs", p->beyond,
                      p->n > fit->n_max ? "beyond" : "below");
-    hm_text_add(out, ".\n");
+    hm_text_add(&line, ".");
+    add_wrapped(out, &line, style);
 }
 
 void hm_render_fit_text(struct hm_text *out, const struct hm_fit *fit,
@@ -181,7 +184,7 @@ void hm_render_fit_text(struct hm_text *out, const struct hm_fit *fit,
                         const struct hm_style *style)
 {
     if (count == 1)
-        add_answer(out, fit, predictions);
+        add_answer(out, fit, predictions, style);
     add_head(out, fit, style);
     add_terms(out, fit);
     add_predictions(out, fit, predictions, count > 1 ? count : 0);
