@@ -194,7 +194,7 @@ HM_API int hm_fit_predict(const struct hm_fit *fit, const struct hm_at *at, size
 
 /*
  * A fit and its predictions as text, JSON, CSV or a gnuplot script, freed with hm_text_free.
- * style->table adds what the fit makes of each run. runs are drawn in plots; may be NULL.
+ * style->table adds what the fit makes of each run.
  */
 HM_API int hm_fit_render(const struct hm_fit *fit, const struct hm_prediction *predictions,
                          size_t count, enum hm_format format, const struct hm_style *style,
@@ -243,7 +243,6 @@ struct hm_design {
     double spent;     /* cost of the whole runs */
     double money;     /* of them; negative unknown */
     double seconds;   /* node-seconds of them; negative unknown */
-    bool default_cost;
     size_t candidates;
     struct hm_chosen *chosen; /* the whole runs in the order worth making, then other shares */
     size_t chosen_count, made_count;

@@ -79,11 +79,8 @@ static int load_job(struct cli_job *j)
 static bool is_file(const char *name)
 {
     static const char *const endings[] = {".yaml", ".yml", ".json"};
-    size_t length = strlen(name);
-
     for (size_t i = 0; i < 3; i++)
-        if (length > strlen(endings[i]) &&
-            strcmp(name + length - strlen(endings[i]), endings[i]) == 0)
+        if (hm_text_ends(name, endings[i]))
             return true;
     return strchr(name, '/') != NULL;
 }

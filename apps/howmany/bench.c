@@ -108,22 +108,6 @@ static int read_count(const char *name, const char *text, double least, double *
     return rc;
 }
 
-static int read_share(const char *name, const char *text, double *value)
-{
-    int rc = cli_quantity(name, text, HM_DIM_NONE, value);
-
-    return rc == 0 && !(*value > 0) ? cli_complain("--%s: '%s' is not more than 0", name, text)
-                                    : rc;
-}
-
-static int read_time(const char *name, const char *text, double *value)
-{
-    int rc = cli_quantity(name, text, HM_DIM_TIME, value);
-
-    return rc == 0 && !(*value > 0) ? cli_complain("--%s: '%s' is not more than 0", name, text)
-                                    : rc;
-}
-
 static int read_regex(struct bench_state *s, const char *value)
 {
     char why[160];
@@ -169,13 +153,13 @@ static int accept(void *state, int option, const char *value)
     case REPEAT:
         return read_count("repeat", value, 1, &s->repeat);
     case WITHIN:
-        return read_share("within", value, &s->within);
+        return cli_positive("within", value, HM_DIM_NONE, &s->within);
     case MAX_REPEAT:
         return read_count("max-repeat", value, 1, &s->max_repeat);
     case WARMUP:
         return read_count("warmup", value, 0, &s->warmup);
     case TIMEOUT:
-        return read_time("timeout", value, &s->timeout_s);
+        return cli_positive("timeout", value, HM_DIM_TIME, &s->timeout_s);
     case RECORD:
         s->file = value;
         return 0;
@@ -184,9 +168,9 @@ static int accept(void *state, int option, const char *value)
     case TARGET:
         return cli_target_parse(&s->target, value);
     case TIGHT:
-        return read_share("tight", value, &s->tight);
+        return cli_positive("tight", value, HM_DIM_NONE, &s->tight);
     case BUDGET:
-        return read_time("budget", value, &s->budget_s);
+        return cli_positive("budget", value, HM_DIM_TIME, &s->budget_s);
     case TERMS:
         return cli_terms_parse(&s->terms, value);
     default:
@@ -199,6 +183,14 @@ static int accept(void *state, int option, const char *value)
 double bench_value(const struct bench_state *s, size_t place, size_t axis)
 {
     return hm_runs_column(s->places, s->axes.names[axis])->values[place];
+}
+
+bool bench_is_of(const struct bench_state *s, const struct hm_runs *runs, size_t row, size_t place)
+{
+    for (size_t k = 0; k < s->axes.count; k++)
+        if (hm_runs_column(runs, s->axes.names[k])->values[row] != bench_value(s, place, k))
+            return false;
+    return true;
 }
 
 enum { VALUE_TEXT = 40 };
@@ -386,10 +378,7 @@ static void add_row(struct hm_text *out, const struct bench_state *s, const stru
 
     for (int pass = 0; pass < 2; pass++) {
         for (size_t i = 0; i < runs->count; i++) {
-            bool here = true;
-            for (size_t k = 0; k < s->axes.count; k++)
-                here = here && hm_runs_column(runs, s->axes.names[k])->values[i] ==
-                                   bench_value(s, place, k);
+            bool here = bench_is_of(s, runs, i, place);
             double seconds = column->values[i];
             if (here && pass == 0)
                 isnan(seconds) ? failed++ : (ok++, mean += (seconds - mean) / ok);

@@ -30,6 +30,8 @@ struct bench_state {
 int bench_configuration(struct bench_state *s, size_t place, size_t repeats);
 /* Value of an axis at a place. */
 double bench_value(const struct bench_state *s, size_t place, size_t axis);
+/* Whether a run was made at a place. */
+bool bench_is_of(const struct bench_state *s, const struct hm_runs *runs, size_t row, size_t place);
 /* --design: choose and make runs until the prediction is tight enough, or the budget is gone. */
 int bench_by_design(struct bench_state *s);
 /* Fit what has been measured; NULL with the reason. */

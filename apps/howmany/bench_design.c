@@ -34,13 +34,8 @@ static size_t runs_of(const struct bench_state *s, const struct hm_runs *runs, s
 {
     size_t count = 0;
 
-    for (size_t i = 0; i < runs->count; i++) {
-        bool here = true;
-        for (size_t k = 0; k < s->axes.count; k++)
-            here = here &&
-                   hm_runs_column(runs, s->axes.names[k])->values[i] == bench_value(s, place, k);
-        count += here;
-    }
+    for (size_t i = 0; i < runs->count; i++)
+        count += bench_is_of(s, runs, i, place);
     return count;
 }
 

@@ -116,3 +116,11 @@ int cli_run(const struct cli_command *command, int argc, char **argv)
     command->end(state);
     return rc;
 }
+
+int cli_positive(const char *name, const char *text, struct hm_dim dim, double *value)
+{
+    int rc = cli_quantity(name, text, dim, value);
+    if (rc == 0 && !(*value > 0))
+        rc = cli_complain("--%s: '%s' is not more than 0", name, text);
+    return rc;
+}

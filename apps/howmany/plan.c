@@ -135,14 +135,6 @@ static int read_money(const char *text, double *value)
     return rc;
 }
 
-static int read_positive(const char *name, const char *text, struct hm_dim dim, double *value)
-{
-    int rc = cli_quantity(name, text, dim, value);
-    if (rc == 0 && !(*value > 0))
-        rc = cli_complain("--%s: '%s' is not more than 0", name, text);
-    return rc;
-}
-
 static int read_goal(const char *text, enum hm_goal *goal)
 {
     static const char *const names[] = {"time", "cost", "balance"};
@@ -266,21 +258,21 @@ static int accept(void *state, int option, const char *value)
     case GOAL:
         return read_goal(value, &q->goal);
     case ALPHA:
-        return read_positive("alpha", value, HM_DIM_NONE, &q->alpha);
+        return cli_positive("alpha", value, HM_DIM_NONE, &q->alpha);
     case BETA:
-        return read_positive("beta", value, HM_DIM_NONE, &q->beta);
+        return cli_positive("beta", value, HM_DIM_NONE, &q->beta);
     case DEADLINE:
-        return read_positive("deadline", value, HM_DIM_TIME, &q->deadline_s);
+        return cli_positive("deadline", value, HM_DIM_TIME, &q->deadline_s);
     case BUDGET:
         return read_money(value, &q->budget);
     case FASTER:
-        return read_positive("faster", value, HM_DIM_NONE, &q->faster);
+        return cli_positive("faster", value, HM_DIM_NONE, &q->faster);
     case WORK:
-        return read_positive("work", value, HM_DIM_NONE, &q->work);
+        return cli_positive("work", value, HM_DIM_NONE, &q->work);
     case MAX_N:
-        return read_positive("max-n", value, HM_DIM_NONE, &q->max_n);
+        return cli_positive("max-n", value, HM_DIM_NONE, &q->max_n);
     case REFERENCE:
-        return read_positive("reference", value, HM_DIM_NONE, &q->reference);
+        return cli_positive("reference", value, HM_DIM_NONE, &q->reference);
     case WEAK:
         q->weak = true;
         return 0;

@@ -30,12 +30,6 @@ static void add_header(const struct cli_record *r, struct hm_text *out)
     hm_text_add(out, "\n");
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-    size_t a = strlen(text), b = strlen(end);
-    return a > b && strcmp(text + a - b, end) == 0;
-}
-
 /* A label may have commas in it, or quotes. */
 static void add_quoted(struct hm_text *out, const char *text)
 {
@@ -140,8 +134,8 @@ int cli_record_begin(struct cli_record *r, const char *path)
     add_header(r, &r->csv);
     if (!path)
         return r->csv.failed ? cli_complain("out of memory") : 0;
-    r->json_lines = ends_with(path, ".jsonl") || ends_with(path, ".ndjson");
-    if (!r->json_lines && !ends_with(path, ".csv"))
+    r->json_lines = hm_text_ends(path, ".jsonl") || hm_text_ends(path, ".ndjson");
+    if (!r->json_lines && !hm_text_ends(path, ".csv"))
         return cli_complain("--record: '%s' must end in .csv or .jsonl", path);
     bool there = stat(path, &info) == 0 && info.st_size > 0;
     if (there)

@@ -331,12 +331,9 @@ static struct verdict try_sheet(const struct curve *c, const char *data,
     struct hm_fit_settings settings = {.job = job};
     struct hm_runs *runs = job ? small_runs(c, false, true) : NULL;
     struct hm_fit *fit = NULL;
-    struct hm_prediction one = {0};
     struct verdict verdict = {.error = NAN};
-    double first = 1;
 
-    if (runs && hm_fit_new(runs, &settings, &fit, NULL) == 0 &&
-        hm_fit_predict(fit, NULL, 0, &first, 1, &one, NULL) == 0) {
+    if (runs && hm_fit_new(runs, &settings, &fit, NULL) == 0) {
         /* Speedups are measured in units of the sheet's own reference. */
         double unit = c->speedup ? hm_fit_reference_s(fit) : 1;
         verdict = judge(c, fit, NULL, 0, c->measured * unit);

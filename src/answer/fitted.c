@@ -10,6 +10,7 @@
 #include "err.h"
 #include "fit.h"
 #include "search.h"
+#include "student.h"
 
 bool hm_search_by_runs(const struct hm_search *s)
 {

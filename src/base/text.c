@@ -93,6 +93,13 @@ void hm_text_free(char *text)
     hm__free(text);
 }
 
+bool hm_text_ends(const char *text, const char *end)
+{
+    size_t a = strlen(text), b = strlen(end);
+
+    return a > b && strcmp(text + a - b, end) == 0;
+}
+
 size_t hm_text_columns(const char *text)
 {
     size_t columns = 0;

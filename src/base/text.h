@@ -31,6 +31,8 @@ const char *hm_suggest(const char *word, const char *(*next)(const void *context
 /* Read a decimal number at text; returns the characters used, 0 if there is none. */
 size_t hm_number_read(const char *text, double *ret_value);
 
+/* Whether a text ends in another, and has something before it. */
+bool hm_text_ends(const char *text, const char *end);
 /* Columns a UTF-8 text takes on a terminal (each code point counts one). */
 size_t hm_text_columns(const char *text);
 

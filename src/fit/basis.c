@@ -151,11 +151,12 @@ int hm_basis_library(struct hm_basis *basis, struct hm_arena *arena, const bool 
     return rc;
 }
 
-bool hm_basis_uses(const struct hm_basis *basis, size_t term, size_t quantity)
+bool hm_basis_needs(const struct hm_basis *basis, const bool *in, size_t quantity)
 {
-    if (basis->sheet) /* every part may depend on what the sheet knows of */
-        return true;
-    return hm_formula_uses(basis->formulas[term], quantity);
+    for (size_t k = 0; k < basis->count && !basis->sheet; k++)
+        if ((!in || in[k]) && hm_formula_uses(basis->formulas[k], quantity))
+            return true;
+    return false;
 }
 
 int hm_basis_eval(const struct hm_basis *basis, const double *const *columns, size_t count,

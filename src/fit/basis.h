@@ -52,12 +52,14 @@ int hm_basis_library(struct hm_basis *basis, struct hm_arena *arena, const bool 
 /* The parts of a job's sheet; width is that of their priors. The job and cluster are borrowed. */
 int hm_basis_sheet(struct hm_basis *basis, struct hm_arena *arena, const struct hm_job *job,
                    const struct hm_cluster *cluster, double width, struct hm_err *err);
-/* Time of the sheet alone at n = 1 and at the job's reference. */
-double hm_sheet_one_s(const struct hm_sheet *sheet);
+/* Time of the sheet alone at the job's reference. */
 double hm_sheet_reference_s(const struct hm_sheet *sheet);
 
-/* Whether a term uses a quantity. */
-bool hm_basis_uses(const struct hm_basis *basis, size_t term, size_t quantity);
+/*
+ * Whether a term, of all or of those that are in, cannot do without a quantity. The parts of a
+ * sheet can: it has values of its own.
+ */
+bool hm_basis_needs(const struct hm_basis *basis, const bool *in, size_t quantity);
 
 /*
  * x[k * count + i] = term k at place i; columns[q][i] is quantity q there. Fails where a term is

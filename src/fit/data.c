@@ -5,7 +5,6 @@
 #include "data.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "err.h"
@@ -225,12 +224,6 @@ static bool spreads_differ(const struct hm_data *data, bool relative, double fre
     return least * repeated < DIFFER_CHANCE;
 }
 
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* The usual spread, squared: that of the configuration in the middle; 0 without memory for it. */
 static double usual_square(const struct hm_data *data, bool relative)
 {
@@ -242,10 +235,8 @@ static double usual_square(const struct hm_data *data, bool relative)
         if (group->count > 1)
             squares[count++] = own_square(group, relative) / (group->count - 1);
     }
-    if (count > 0) {
-        qsort(squares, count, sizeof(*squares), compare);
-        middle = squares[count / 2];
-    }
+    if (count > 0)
+        middle = hm_quantile(squares, count, 0.5);
     hm__free(squares);
     return middle;
 }

@@ -146,7 +146,6 @@ static void default_costs(struct work *w, const double *seconds, double *costs)
 {
     const double *n = values_of(w->candidates, "n"), *size = values_of(w->candidates, "size");
 
-    w->design->default_cost = true;
     for (size_t i = 0; i < w->candidates->count; i++)
         costs[i] = w->fit ? node_seconds(w, n[i], seconds[i])
                    : size ? size[i] / w->size_min / n[i]

@@ -48,14 +48,25 @@ static double leverage(const struct hm__fit *f, const struct active *a, size_t g
 /* Whether a run differs from the default place in anything but n that the terms see. */
 static bool is_elsewhere(const struct hm__fit *f, size_t group)
 {
-    for (size_t q = 1; q < f->basis.quantity_count; q++) {
-        bool used = false;
-        for (size_t k = 0; k < f->basis.count && !f->basis.sheet; k++)
-            used = used || (f->in[k] && hm_basis_uses(&f->basis, k, q));
-        if (used && f->data.places[q][group] != f->at[q])
+    for (size_t q = 1; q < f->basis.quantity_count; q++)
+        if (hm_basis_needs(&f->basis, f->in, q) && f->data.places[q][group] != f->at[q])
             return true;
-    }
     return false;
+}
+
+/*
+ * Whether a residual is further off than 5 % allow among all runs. plain is the sum of squares as
+ * if all repeats were alike: weighed by their spread, a run would hide in its restless company.
+ */
+static bool is_outlier(double off, double h, double plain, double free, double runs)
+{
+    double rest = plain - off * off / (1 - h);
+
+    if (free <= 2 || h > 1 - 1e-9 || rest <= 0)
+        return false;
+    double t = fabs(off) / sqrt(rest / (free - 1) * (1 - h));
+    /* below 2.5 no run is one, however few there are, and most are below: a short cut */
+    return t > 2.5 && 2 * hm_student_tail(free - 1, t) * runs < 0.05;
 }
 
 static void judge(const struct hm_fit *fit, const struct active *a, double sum, double plain,
@@ -64,7 +75,7 @@ static void judge(const struct hm_fit *fit, const struct active *a, double sum, 
     const struct hm__fit *f = fit->inside;
     const size_t group = f->data.group_of[i];
     const double runs = (double)f->data.count, free = runs - (double)a->count;
-    double off, h;
+    const double h = leverage(f, a, group);
 
     *r = (struct hm_residual){.row = f->data.rows[i],
                               .line = f->data.runs->lines[f->data.rows[i]],
@@ -72,20 +83,14 @@ static void judge(const struct hm_fit *fit, const struct active *a, double sum, 
                               .seconds = f->data.seconds[i]};
     r->elsewhere = is_elsewhere(f, group);
     r->fitted_s = hm_fit_seconds(fit, f->x, f->data.group_count, group, HM_NONE);
-    r->leverage = h = leverage(f, a, group);
-    off = (r->seconds - r->fitted_s) * f->scale[group];
+    r->leverage = h;
+    double off = (r->seconds - r->fitted_s) * f->scale[group];
     r->left_out_s = r->seconds - (r->seconds - r->fitted_s) / (1 - h);
     if (h > 1 - 1e-9) /* without it there would be no telling */
         r->left_out_s = NAN;
     r->influence =
         free > 0 ? off * off * h / ((double)a->count * sum / free * (1 - h) * (1 - h)) : NAN;
-    off /= sqrt(f->data.groups[group].evidence); /* or it would hide in its restless company */
-    double rest = plain - off * off / (1 - h);
-    if (free > 2 && h < 1 - 1e-9 && rest > 0) {
-        double t = fabs(off) / sqrt(rest / (free - 1) * (1 - h));
-        /* below 2.5 no run is one, however few there are, and most are below: a short cut */
-        r->outlier = t > 2.5 && 2 * hm_student_tail(free - 1, t) * runs < 0.05;
-    }
+    r->outlier = is_outlier(off / sqrt(f->data.groups[group].evidence), h, plain, free, runs);
 }
 
 /* The sum of squares as if all repeats were alike. */

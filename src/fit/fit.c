@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "err.h"
+#include "student.h"
 
 int hm_fit_settings_check(const struct hm_fit_settings *s, struct hm_err *err)
 {
@@ -60,9 +61,7 @@ static void find_matters(const struct hm_basis *basis, bool *matters)
     static const char *const own[] = {"n", "size", "batch", "latency", "bandwidth"};
 
     for (size_t q = 0; q < basis->quantity_count; q++) {
-        matters[q] = false;
-        for (size_t k = 0; k < basis->count && !basis->sheet; k++)
-            matters[q] = matters[q] || hm_basis_uses(basis, k, q);
+        matters[q] = hm_basis_needs(basis, NULL, q);
         for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
             if (strcmp(basis->quantities[q], own[i]) == 0 && (basis->count == 0 || basis->sheet))
                 matters[q] = true;
@@ -217,15 +216,6 @@ static void add_group(const struct hm__fit *f, size_t g, struct hm_lsq *lsq)
     hm_lsq_add(lsq, row);
 }
 
-static double fitted(const struct hm__fit *f, size_t g)
-{
-    double sum = 0;
-
-    for (size_t k = 0; k < f->basis.count; k++)
-        sum += f->theta[k] * f->x[k * f->data.group_count + g];
-    return sum;
-}
-
 /* Weights from the fit before, or from the measured means; the largest change of any. */
 static double set_scale(struct hm_fit *fit, bool first)
 {
@@ -234,7 +224,9 @@ static double set_scale(struct hm_fit *fit, bool first)
 
     for (size_t g = 0; g < f->data.group_count; g++) {
         const struct hm_group *group = &f->data.groups[g];
-        double size = first ? group->mean_s : fmax(fitted(f, g), 0.01 * group->mean_s);
+        double size = first ? group->mean_s
+                            : fmax(hm_fit_seconds(fit, f->x, f->data.group_count, g, HM_NONE),
+                                   0.01 * group->mean_s);
         double scale = sqrt(group->evidence) / (fit->errors == HM_ERRORS_RELATIVE ? size : 1);
         change = fmax(change, fabs(scale / f->scale[g] - 1));
         f->scale[g] = scale;
@@ -503,7 +495,7 @@ static bool falls(const struct hm_fit *fit, size_t k)
     return hm_basis_eval(&f->basis, columns, 2, x, &ignored) == 0 && x[2 * k + 1] < x[2 * k];
 }
 
-static int list_term(struct hm_fit *fit, size_t k, double *scratch)
+static void list_term(struct hm_fit *fit, size_t k, double *scratch)
 {
     struct hm__fit *f = fit->inside;
     struct hm_term *term = &fit->terms[fit->term_count++];
@@ -516,12 +508,11 @@ static int list_term(struct hm_fit *fit, size_t k, double *scratch)
                              .part = f->basis.parts[k],
                              .falls = falls(fit, k)};
     if (!fit->intervals)
-        return 0;
+        return;
     for (size_t i = 0; i < f->draw_count; i++)
         scratch[i] = f->draws[i].theta[k];
     term->low = fmin(hm_quantile(scratch, f->draw_count, tail), term->value);
     term->high = fmax(hm_quantile(scratch, f->draw_count, 1 - tail), term->value);
-    return 0;
 }
 
 static int list_used(struct hm_fit *fit, struct hm_err *err)
@@ -691,6 +682,7 @@ int hm_fit_new(const struct hm_runs *runs, const struct hm_fit_settings *s, stru
         rc = list_used(fit, err);
     if (rc == 0)
         rc = hm_fit_diagnose(fit, err);
+    f->data.runs = NULL; /* theirs, and perhaps gone before the fit is */
     if (rc)
         hm_fit_free(fit);
     else

@@ -50,7 +50,4 @@ size_t hm_fit_draw_count(const struct hm_fit *fit);
 /* The used term at index `used`, at the one place of x. */
 double hm_fit_term_at(const struct hm_fit *fit, const double *x, size_t used);
 
-/* The value below which a fraction of the values lies; the values are put in another order. */
-double hm_quantile(double *values, size_t count, double fraction);
-
 #endif

@@ -4,6 +4,7 @@
 
 #include "err.h"
 #include "fit.h"
+#include "student.h"
 #include "text.h"
 
 double hm_fit_reference_s(const struct hm_fit *fit)
@@ -16,33 +17,6 @@ double hm_fit_reference_s(const struct hm_fit *fit)
 size_t hm_fit_draw_count(const struct hm_fit *fit)
 {
     return fit->inside->draw_count;
-}
-
-/* Partition until the wanted place is reached (Hoare's FIND): no need to sort. */
-double hm_quantile(double *values, size_t count, double fraction)
-{
-    size_t low = 0, high = count - 1, wanted = (size_t)(fraction * (double)(count - 1) + 0.5);
-
-    while (low < high) {
-        double pivot = values[low + (high - low) / 2];
-        size_t i = low, j = high;
-        for (;;) {
-            while (values[i] < pivot)
-                i++;
-            while (values[j] > pivot)
-                j--;
-            if (i >= j)
-                break;
-            double swap = values[i];
-            values[i++] = values[j];
-            values[j--] = swap;
-        }
-        if (wanted <= j)
-            high = j;
-        else
-            low = j + 1;
-    }
-    return values[wanted];
 }
 
 double hm_fit_seconds(const struct hm_fit *fit, const double *x, size_t count, size_t i,
@@ -112,10 +86,7 @@ static int place(const struct hm_fit *fit, const struct hm_at *at, size_t at_cou
         values[q] = at[i].value;
     }
     for (size_t q = 1; q < basis->quantity_count; q++) {
-        bool used = false;
-        for (size_t k = 0; k < basis->count && !basis->sheet; k++)
-            used = used || hm_basis_uses(basis, k, q);
-        if (!used || !isnan(values[q]))
+        if (!hm_basis_needs(basis, NULL, q) || !isnan(values[q]))
             continue;
         hm_fail(err, HM_E_MISSING, "the runs differ in %s: a prediction needs one",
                 basis->quantities[q]);

@@ -31,11 +31,6 @@ struct hm_sheet {
     double work_s;             /* compute alone at n = 1 */
 };
 
-double hm_sheet_one_s(const struct hm_sheet *sheet)
-{
-    return sheet->one_s;
-}
-
 double hm_sheet_reference_s(const struct hm_sheet *sheet)
 {
     return sheet->reference_s;

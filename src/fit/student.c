@@ -1,6 +1,6 @@
 /*
  * Both distributions are incomplete beta functions, which a continued fraction gives (Lentz's way
- * of evaluating it); quantiles are found by bisection, which needs no good guess.
+ * of evaluating it); their quantiles are found by bisection, which needs no good guess.
  */
 #include "student.h"
 
@@ -77,4 +77,31 @@ double hm_fisher_tail(double d1, double d2, double x)
     if (x <= 0)
         return 1;
     return incomplete_beta(d2 / 2, d1 / 2, d2 / (d2 + d1 * x), d1 * x / (d2 + d1 * x));
+}
+
+/* Partition until the wanted place is reached (Hoare's FIND): no need to sort. */
+double hm_quantile(double *values, size_t count, double fraction)
+{
+    size_t low = 0, high = count - 1, wanted = (size_t)(fraction * (double)(count - 1) + 0.5);
+
+    while (low < high) {
+        double pivot = values[low + (high - low) / 2];
+        size_t i = low, j = high;
+        for (;;) {
+            while (values[i] < pivot)
+                i++;
+            while (values[j] > pivot)
+                j--;
+            if (i >= j)
+                break;
+            double swap = values[i];
+            values[i++] = values[j];
+            values[j--] = swap;
+        }
+        if (wanted <= j)
+            high = j;
+        else
+            low = j + 1;
+    }
+    return values[wanted];
 }

@@ -1,6 +1,8 @@
-/* Student's and Fisher's distributions, for "further off than chance allows". */
+/* Student's and Fisher's distributions, for "further off than chance allows", and quantiles. */
 #ifndef HM_STUDENT_H
 #define HM_STUDENT_H
+
+#include <stddef.h>
 
 /* P(T > t) of Student's t with df > 0 degrees of freedom. */
 double hm_student_tail(double df, double t);
@@ -8,5 +10,8 @@ double hm_student_tail(double df, double t);
 double hm_student_quantile(double df, double p);
 /* P(F > x) of Fisher's F with d1, d2 degrees of freedom. */
 double hm_fisher_tail(double d1, double d2, double x);
+
+/* The value below which a fraction of the values lies; the values are put in another order. */
+double hm_quantile(double *values, size_t count, double fraction);
 
 #endif

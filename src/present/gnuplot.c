@@ -8,12 +8,6 @@
 #include "format.h"
 #include "render.h"
 
-static bool ends_with(const char *text, const char *end)
-{
-    size_t a = strlen(text), b = strlen(end);
-    return a > b && strcmp(text + a - b, end) == 0;
-}
-
 void hm_gnuplot_quote(struct hm_text *out, const char *text)
 {
     hm_text_add(out, "'");
@@ -33,12 +27,12 @@ int hm_gnuplot_output(struct hm_text *out, const char *file, double width, doubl
         hm_fail(err, HM_E_UNSUPPORTED, "'%.80s' is not the name of a file", file);
         return HM_E_UNSUPPORTED;
     }
-    if (file && ends_with(file, ".svg"))
+    if (file && hm_text_ends(file, ".svg"))
         hm_text_addf(out, "set terminal svg size %g,%g font 'sans,13' background '#ffffff'\n",
                      width, height);
-    else if (file && ends_with(file, ".png"))
+    else if (file && hm_text_ends(file, ".png"))
         hm_text_addf(out, "set terminal pngcairo size %g,%g font 'sans,11'\n", width, height);
-    else if (file && ends_with(file, ".pdf"))
+    else if (file && hm_text_ends(file, ".pdf"))
         hm_text_addf(out, "set terminal pdfcairo size %gcm,%gcm font 'sans,11'\n", width / 40,
                      height / 40);
     else {

@@ -174,12 +174,7 @@ void hm_render_json(struct hm_text *out, const struct hm_answer *a)
     json_valued(out, "n_high", a->level > 0 ? a->n_high : -1);
     json_reasons(out, a);
     json_ranking(out, a);
-    hm_text_add(out, ",\n\"notes\":[");
-    for (size_t i = 0; i < a->note_count; i++) {
-        hm_text_add(out, i ? ",\n  " : "");
-        hm_json_text(out, a->notes[i]);
-    }
-    hm_text_add(out, "]");
+    hm_json_texts(out, "notes", a->notes, a->note_count);
     json_points(out, "pareto", a, a->pareto, a->pareto_count);
     json_points(out, "curve", a, NULL, a->point_count);
     hm_text_add(out, "}\n");

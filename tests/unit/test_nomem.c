@@ -126,18 +126,19 @@ static int fit_way(struct hm_err *err)
     return rc;
 }
 
-static void allocations_of_fits_may_fail(void **state)
+/* The way succeeds; with the Nth allocation failing it reports that, for every N of `least` at
+ * least. */
+static void fail_everywhere(int (*way)(struct hm_err *err), long least)
 {
     struct hm_err err = {0};
     long fails = 0;
 
-    (void)state;
-    if (fit_way(&err))
+    if (way(&err))
         fail_msg("%s", err.message);
     for (long after = 0;; after++) {
         err = (struct hm_err){0};
         hm__alloc_fail_after(after);
-        int rc = fit_way(&err);
+        int rc = way(&err);
         hm__alloc_fail_after(-1);
         if (rc == 0)
             break;
@@ -145,48 +146,25 @@ static void allocations_of_fits_may_fail(void **state)
         assert_int_equal(err.code, HM_E_NOMEM);
         fails++;
     }
-    assert_true(fails > 300);
+    assert_true(fails > least);
+}
+
+static void allocations_of_fits_may_fail(void **state)
+{
+    (void)state;
+    fail_everywhere(fit_way, 300);
 }
 
 static void allocations_of_graphs_may_fail(void **state)
 {
-    struct hm_err err = {0};
-    long fails = 0;
-
     (void)state;
-    assert_int_equal(graph_way(&err), 0);
-    for (long after = 0;; after++) {
-        err = (struct hm_err){0};
-        hm__alloc_fail_after(after);
-        int rc = graph_way(&err);
-        hm__alloc_fail_after(-1);
-        if (rc == 0)
-            break;
-        assert_int_equal(rc, HM_E_NOMEM);
-        fails++;
-    }
-    assert_true(fails > 50);
+    fail_everywhere(graph_way, 50);
 }
 
 static void every_allocation_may_fail(void **state)
 {
-    struct hm_err err = {0};
-    long fails = 0;
-
     (void)state;
-    assert_int_equal(whole_way(&err), 0);
-    for (long after = 0;; after++) {
-        err = (struct hm_err){0};
-        hm__alloc_fail_after(after);
-        int rc = whole_way(&err);
-        hm__alloc_fail_after(-1);
-        if (rc == 0)
-            break;
-        assert_int_equal(rc, HM_E_NOMEM);
-        assert_int_equal(err.code, HM_E_NOMEM);
-        fails++;
-    }
-    assert_true(fails > 200);
+    fail_everywhere(whole_way, 200);
 }
 
 int main(void)
