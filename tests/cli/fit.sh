@@ -118,6 +118,8 @@ json "plan with runs and a job" '.provenance == "model and runs" and (.help|leng
 expect "how sure is said" 0 "how sure" howmany plan --runs "$runs"
 json "a deadline works on the fit" '.goal == "cost" and .best.total_s <= 36000' \
   howmany plan --runs "$runs" --on m5.4xlarge --set iterations=2000 --deadline 10h --json
+json "a budget works on the fit" '.goal == "time" and .best.cost <= 40 and .in_budget != null' \
+  howmany plan --runs "$runs" --on m5.4xlarge --set iterations=1000 --budget 40 --json
 json "knee and pareto work on the fit" '.knee.n > 1 and (.pareto|length) > 1' howmany plan --runs "$runs" --on m5.4xlarge --json
 expect "a deadline nobody meets" 1 "meets the deadline" howmany plan --runs "$runs" --set iterations=2000 --deadline 1s
 expect "several machines are refused" 2 "one machine" howmany plan --runs "$runs" --on m5.4xlarge,c5.18xlarge
