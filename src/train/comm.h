@@ -1,0 +1,72 @@
+/*
+ * How ranks talk: a table of functions, so that the algorithms are written once and run on MPI, on
+ * SimGrid's MPI, alone, or on threads in a test. What moves is doubles or bytes; nothing returns an
+ * error, for a rank that cannot talk cannot go on (MPI ends the job).
+ */
+#ifndef HM_COMM_H
+#define HM_COMM_H
+
+#include "howmany.h"
+
+/* How an all-reduce is done: by the library, or by ourselves in a named way (schemes.c). */
+enum hm_reduce_scheme {
+    HM_REDUCE_AUTO,     /* doubling when small, ring when large: the same bits everywhere */
+    HM_REDUCE_LIBRARY,  /* MPI_Allreduce; its order of adding is its own */
+    HM_REDUCE_TREE,     /* binomial tree to rank 0, and back */
+    HM_REDUCE_RING,     /* reduce-scatter and all-gather around a ring */
+    HM_REDUCE_DOUBLING, /* recursive doubling */
+    HM_REDUCE_TWO_WAVE, /* groups of ceil(sqrt n) to their first, those to rank 0; tree back */
+    HM_REDUCE_MASTER,   /* all to rank 0, one after another, and back */
+    HM_REDUCE_SCHEMES
+};
+
+struct hm_comm;
+
+struct hm_comm_ops {
+    void (*send)(struct hm_comm *comm, int to, const void *data, size_t bytes);
+    void (*receive)(struct hm_comm *comm, int from, void *data, size_t bytes);
+    /* Send to one and receive from another at once. */
+    void (*exchange)(struct hm_comm *comm, int to, const void *data, size_t bytes, int from,
+                     void *into, size_t into_bytes);
+    /* The library's all-reduce, in place. */
+    void (*sum)(struct hm_comm *comm, double *values, size_t count);
+    double (*now)(struct hm_comm *comm); /* seconds, virtual when simulated */
+    /* So much arithmetic has been done; takes time only when simulated. */
+    void (*work)(struct hm_comm *comm, double flop);
+    /* Wait for all; when simulated, all go on at the very same moment. */
+    void (*align)(struct hm_comm *comm);
+};
+
+struct hm_comm {
+    const struct hm_comm_ops *ops;
+    void *state; /* of the back end */
+    int rank, size;
+    enum hm_reduce_scheme scheme;
+    /* Of this rank, since the start; whoever wants them for a while takes differences. */
+    double flop;      /* arithmetic done */
+    double bytes;     /* sent */
+    double talking_s; /* spent in the functions below */
+};
+
+const char *hm_reduce_scheme_name(enum hm_reduce_scheme scheme);
+/* The scheme of that name, or -1. */
+int hm_reduce_scheme_find(const char *name);
+
+/* A comm of one rank, with real time. */
+void hm_comm_alone(struct hm_comm *comm);
+
+/* Count arithmetic, and let it take its time when simulated. */
+void hm_comm_work(struct hm_comm *comm, double flop);
+/*
+ * Add up over the ranks; all get the same bits. `scratch` holds `count` doubles of the caller's
+ * (NULL: not needed when size is 1). The adding is counted as work.
+ */
+void hm_comm_sum(struct hm_comm *comm, double *values, size_t count, double *scratch);
+/* As above for a few numbers: always by doubling, so that decisions do not depend on the scheme. */
+enum { HM_COMM_FEW = 16 };
+void hm_comm_sum_few(struct hm_comm *comm, double *values, size_t count);
+void hm_comm_max_few(struct hm_comm *comm, double *values, size_t count);
+/* From rank `root` to all, by a binomial tree. */
+void hm_comm_broadcast(struct hm_comm *comm, int root, void *data, size_t bytes);
+
+#endif
