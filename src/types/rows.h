@@ -24,6 +24,8 @@ struct hm_rows {
  * sparse, `entries` places with *ret_columns for their columns. NULL when out of memory.
  */
 double *hm_rows_add(struct hm_rows *rows, double label, size_t entries, uint32_t **ret_columns);
+/* Make room for that many more rows, and in sparse rows entries; false when out of memory. */
+bool hm_rows_reserve(struct hm_rows *rows, size_t count, size_t entries);
 /* Entries of all rows. */
 size_t hm_rows_entries(const struct hm_rows *rows);
 /* Forget the rows, keep the memory. */

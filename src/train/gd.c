@@ -1,0 +1,81 @@
+/*
+ * Full gradient descent. The step is found by halving until Armijo's condition holds, P(w - s g) <=
+ * P(w) - s |g|^2 / 10^4, from twice the last one. The hinge has kinks where no step along a
+ * subgradient helps; there the step is 1/(lambda (t + 1)), which converges though not downhill.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "err.h"
+#include "loss.h"
+#include "run.h"
+#include "vector.h"
+
+enum { HALVINGS = 40 };
+
+struct descent {
+    double *trial;    /* a w to look at */
+    double *slope;    /* gradient at run->w */
+    double *memory;   /* what a checkpoint keeps of the numbers below */
+    double step;      /* the last one */
+    double objective; /* P(w); NAN: not known */
+};
+
+static int begin(struct hm_run *run, struct hm_err *err)
+{
+    struct descent *s = hm_arena_alloc(run->arena, 1, sizeof(*s));
+    size_t d = run->objective->unknowns;
+
+    if (!s)
+        return hm_fail_nomem(err);
+    s->trial = hm_arena_alloc(run->arena, d, sizeof(double));
+    s->slope = hm_arena_alloc(run->arena, d, sizeof(double));
+    s->memory = hm_arena_alloc(run->arena, 1, sizeof(double));
+    if (!s->trial || !s->slope || !s->memory)
+        return hm_fail_nomem(err);
+    s->memory[0] = hm_run_step_size(run, 1);
+    run->state = s;
+    return 0;
+}
+
+/* The objective at w - step g, and its gradient in run->gradient. */
+static double look(struct hm_run *run, double step)
+{
+    struct descent *s = run->state;
+
+    for (size_t j = 0; j < run->objective->unknowns; j++)
+        s->trial[j] = run->w[j] - step * s->slope[j];
+    return hm_run_full(run, s->trial);
+}
+
+static void step(struct hm_run *run)
+{
+    struct descent *s = run->state;
+    size_t d = run->objective->unknowns;
+    double here = hm_run_full(run, run->w), norm2 = hm_dot(run->gradient, run->gradient, d);
+    double size = 2 * s->memory[0];
+
+    memcpy(s->slope, run->gradient, d * sizeof(double));
+    for (int k = 0; k < HALVINGS; k++, size /= 2)
+        if (look(run, size) <= here - 1e-4 * size * norm2) {
+            memcpy(run->w, s->trial, d * sizeof(double));
+            s->memory[0] = size;
+            return;
+        }
+}
+
+static size_t parts(struct hm_run *run, struct hm_part parts[HM_PARTS])
+{
+    struct descent *s = run->state;
+
+    parts[0] = (struct hm_part){"step", s->memory, 1, false};
+    return 1;
+}
+
+const struct hm_algorithm hm_algorithm_gd = {
+    .name = "gd",
+    .title = "gradient descent on all rows, with a line search",
+    .begin = begin,
+    .step = step,
+    .parts = parts,
+};

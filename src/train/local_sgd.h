@@ -1,0 +1,23 @@
+/* Stochastic gradient descent on a rank's own rows: what local SGD and Splash do between sums. */
+#ifndef HM_LOCAL_SGD_H
+#define HM_LOCAL_SGD_H
+
+#include "run.h"
+
+struct hm_local_sgd {
+    double *w; /* this rank's */
+    uint32_t *order;
+    double *part; /* gradient of a mini-batch; not of linear problems */
+    double step;  /* the first one */
+    double seen;  /* rows learnt from so far, by weight: the steps fall with it */
+};
+
+/* As an algorithm's begin: makes run->state. */
+int hm_local_sgd_begin(struct hm_run *run, struct hm_err *err);
+/*
+ * settings.passes passes from run->w, each row counting `weight` times; then all ranks take the
+ * mean of their w, by their numbers of rows.
+ */
+void hm_local_sgd_round(struct hm_run *run, double weight);
+
+#endif

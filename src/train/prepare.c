@@ -1,0 +1,130 @@
+/*
+ * Labels, scaling, fingerprint. Means and deviations are of the whole data, by sums over the ranks;
+ * they depend in the last bits on how many there are.
+ */
+#include "prepare.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "agree.h"
+#include "err.h"
+#include "vector.h"
+
+static double class_of(const struct hm_labels *labels, double label)
+{
+    for (size_t c = 0; c < labels->count; c++)
+        if (labels->known[c] == label)
+            return (double)c;
+    return -1;
+}
+
+void hm_labels_apply(const struct hm_labels *labels, struct hm_rows *rows)
+{
+    double positive = labels->positive;
+
+    if (labels->kind == HM_LABEL_SIGN && isnan(positive) && labels->count > 0)
+        positive = labels->known[labels->count - 1];
+    for (size_t i = 0; i < rows->count; i++) {
+        double label = rows->labels[i];
+        if (labels->kind == HM_LABEL_CLASS)
+            rows->labels[i] = class_of(labels, label);
+        else if (labels->kind == HM_LABEL_SIGN || !isnan(positive))
+            rows->labels[i] = label == positive ? 1 : -1;
+    }
+}
+
+/* Column of entry e of the values; dense rows count on through all rows. */
+static size_t column_of(const struct hm_rows *rows, size_t e)
+{
+    return rows->sparse ? rows->columns[e] : e % rows->features;
+}
+
+int hm_scale_learn(struct hm_scale *scale, struct hm_comm *comm, const struct hm_rows *rows,
+                   double total, struct hm_arena *arena, struct hm_err *err)
+{
+    size_t d = rows->features;
+    double *sums = hm_arena_alloc(arena, 2 * d, sizeof(double));
+    double *scratch = hm_arena_alloc(arena, 2 * d, sizeof(double));
+
+    if (hm_agree(comm, sums && scratch ? 0 : hm_fail_nomem(err), err))
+        return err->code;
+    for (size_t e = 0; e < hm_rows_entries(rows); e++)
+        sums[column_of(rows, e)] += rows->values[e];
+    hm_comm_sum(comm, sums, d, scratch);
+    for (size_t j = 0; j < d; j++)
+        sums[j] /= total;
+    /* Entries that sparse rows leave out are mean^2 away from the mean each. */
+    for (size_t e = 0; e < hm_rows_entries(rows); e++) {
+        double off = rows->values[e] - sums[column_of(rows, e)];
+        double mean = rows->sparse ? sums[column_of(rows, e)] : 0;
+        sums[d + column_of(rows, e)] += off * off - mean * mean;
+    }
+    hm_comm_sum(comm, sums + d, d, scratch);
+    for (size_t j = 0; j < d; j++) {
+        double square = sums[d + j] / total + (rows->sparse ? sums[j] * sums[j] : 0);
+        sums[d + j] = square > 0 ? sqrt(square) : 1; /* a constant column has none */
+    }
+    scale->mean = sums;
+    scale->deviation = sums + d;
+    return 0;
+}
+
+static void to_unit(struct hm_rows *rows)
+{
+    for (size_t i = 0; i < rows->count; i++) {
+        double norm = sqrt(hm_row_norm2(rows, i));
+        size_t at = rows->sparse ? rows->starts[i] : i * rows->features;
+        for (size_t e = 0; e < hm_row_entries(rows, i) && norm > 0; e++)
+            rows->values[at + e] /= norm;
+    }
+}
+
+void hm_scale_apply(const struct hm_scale *scale, struct hm_rows *rows)
+{
+    size_t entries = hm_rows_entries(rows);
+
+    switch (scale->kind) {
+    case HM_SCALE_NONE:
+        break;
+    case HM_SCALE_DIVIDE:
+        for (size_t e = 0; e < entries; e++)
+            rows->values[e] /= scale->divisor;
+        break;
+    case HM_SCALE_UNIT:
+        to_unit(rows);
+        break;
+    case HM_SCALE_STANDARDISE:
+        for (size_t e = 0; e < entries; e++) {
+            size_t j = column_of(rows, e);
+            double mean = rows->sparse ? 0 : scale->mean[j];
+            rows->values[e] = (rows->values[e] - mean) / scale->deviation[j];
+        }
+        break;
+    }
+}
+
+static uint64_t mix(uint64_t hash, double value)
+{
+    uint64_t bits;
+
+    memcpy(&bits, &value, sizeof(bits));
+    hash = (hash ^ bits) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash ^ (hash >> 29);
+}
+
+double hm_rows_fingerprint(struct hm_comm *comm, const struct hm_rows *rows, double first)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < rows->count; i++) {
+        uint64_t hash = mix(mix(1, first + (double)i), rows->labels[i]);
+        size_t at = rows->sparse ? rows->starts[i] : i * rows->features;
+        for (size_t e = 0; e < hm_row_entries(rows, i); e++)
+            if (rows->values[at + e] != 0)
+                hash = mix(mix(hash, (double)column_of(rows, at + e)), rows->values[at + e]);
+        sum += (double)(hash >> 40); /* 24 bits: sums of 2^29 rows are exact in any order */
+    }
+    hm_comm_sum_few(comm, &sum, 1);
+    return sum;
+}

@@ -1,0 +1,150 @@
+/* What the algorithms share: full gradients, mini-batches, random orders, sizes of steps. */
+#include "run.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "err.h"
+#include "loss.h"
+#include "vector.h"
+
+struct hm_random hm_run_random(const struct hm_run *run, unsigned use)
+{
+    struct hm_random random;
+    /* 40 bits of iteration, 20 of rank, 4 of use. */
+    uint64_t stream = ((uint64_t)run->iteration << 24) ^ ((uint64_t)run->comm->rank << 4) ^ use;
+
+    hm_random_init(&random, run->settings.seed, stream);
+    return random;
+}
+
+double hm_run_norm2(const struct hm_run *run)
+{
+    return hm_dot(run->w, run->w, run->objective->unknowns);
+}
+
+double hm_run_full(struct hm_run *run, const double *w)
+{
+    struct hm_objective *o = run->objective;
+    size_t d = o->unknowns;
+    double flop, *g = run->gradient;
+
+    memset(g, 0, (d + HM_RUN_EXTRA) * sizeof(*g));
+    g[d] = o->ops->eval(o, w, NULL, o->rows.count, g, &flop);
+    hm_comm_work(run->comm, flop);
+    hm_comm_sum(run->comm, g, d + 1, run->scratch);
+    for (size_t j = 0; j < d; j++)
+        g[j] = g[j] / o->total_rows + o->lambda * w[j];
+    hm_comm_work(run->comm, 5 * (double)d);
+    run->samples += o->total_rows;
+    return g[d] / o->total_rows + 0.5 * o->lambda * hm_dot(w, w, d);
+}
+
+void hm_shuffle(struct hm_random *random, uint32_t *order, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        order[i] = (uint32_t)i;
+    for (size_t i = count; i > 1; i--) {
+        size_t j = hm_random_below(random, (uint32_t)i);
+        uint32_t swap = order[i - 1];
+        order[i - 1] = order[j];
+        order[j] = swap;
+    }
+}
+
+/* ---- mini-batches --------------------------------------------------------------------------- */
+
+struct hm_batches {
+    uint32_t *order;  /* this rank's rows, as this epoch deals them */
+    double epoch;     /* that `order` is for; -1: none yet */
+    double per_epoch; /* mini-batches */
+};
+
+double hm_batches_in_epoch(const struct hm_run *run)
+{
+    return fmax(1, ceil(run->objective->total_rows / run->settings.batch));
+}
+
+int hm_batches_new(struct hm_run *run, struct hm_batches **ret_batches, struct hm_err *err)
+{
+    struct hm_batches *batches = hm_arena_alloc(run->arena, 1, sizeof(*batches));
+    size_t count = run->objective->rows.count;
+
+    if (!batches)
+        return hm_fail_nomem(err);
+    batches->order = hm_arena_alloc(run->arena, count + 1, sizeof(*batches->order));
+    batches->epoch = -1;
+    batches->per_epoch = hm_batches_in_epoch(run);
+    if (!batches->order)
+        return hm_fail_nomem(err);
+    *ret_batches = batches;
+    return 0;
+}
+
+const uint32_t *hm_batches_next(struct hm_run *run, struct hm_batches *batches, size_t *ret_count)
+{
+    double epoch = floor(run->iteration / batches->per_epoch);
+    double place = run->iteration - epoch * batches->per_epoch;
+    double rows = (double)run->objective->rows.count;
+
+    if (epoch != batches->epoch) {
+        struct hm_random random;
+        uint64_t stream = ((uint64_t)epoch << 24) ^ ((uint64_t)run->comm->rank << 4) ^ 15;
+        hm_random_init(&random, run->settings.seed, stream);
+        hm_shuffle(&random, batches->order, run->objective->rows.count);
+        batches->epoch = epoch;
+    }
+    size_t first = (size_t)floor(rows * place / batches->per_epoch);
+    size_t last = (size_t)floor(rows * (place + 1) / batches->per_epoch);
+    *ret_count = last - first;
+    return batches->order + first;
+}
+
+void hm_batches_gradient(struct hm_run *run, struct hm_batches *batches)
+{
+    struct hm_objective *o = run->objective;
+    size_t d = o->unknowns, count;
+    const uint32_t *list = hm_batches_next(run, batches, &count);
+    double flop, *g = run->gradient;
+
+    memset(g, 0, (d + HM_RUN_EXTRA) * sizeof(*g));
+    o->ops->eval(o, run->w, list, count, g, &flop);
+    g[d] = (double)count;
+    hm_comm_work(run->comm, flop);
+    hm_comm_sum(run->comm, g, d + 1, run->scratch);
+    double scale = g[d] > 0 ? 1 / g[d] : 0;
+    for (size_t j = 0; j < d; j++)
+        g[j] = g[j] * scale + o->lambda * run->w[j];
+    hm_comm_work(run->comm, 3 * (double)d);
+    run->samples += g[d];
+}
+
+/* ---- sizes ---------------------------------------------------------------------------------- */
+
+struct hm_norms hm_run_norms(struct hm_run *run)
+{
+    const struct hm_rows *rows = &run->objective->rows;
+    struct hm_norms norms = {0, 0};
+
+    for (size_t i = 0; i < rows->count; i++) {
+        double norm2 = hm_row_norm2(rows, i);
+        norms.largest = fmax(norms.largest, norm2);
+        norms.mean += norm2;
+    }
+    hm_comm_max_few(run->comm, &norms.largest, 1);
+    hm_comm_sum_few(run->comm, &norms.mean, 1);
+    norms.mean /= run->objective->total_rows;
+    return norms;
+}
+
+double hm_run_step_size(struct hm_run *run, double otherwise)
+{
+    const struct hm_loss *loss = run->objective->loss;
+
+    if (run->settings.step > 0)
+        return run->settings.step;
+    if (!loss)
+        return otherwise;
+    double mean = hm_run_norms(run).mean;
+    return mean > 0 ? 1 / (loss->curvature * mean) : 1;
+}

@@ -1,0 +1,114 @@
+/*
+ * One run of an algorithm, as one rank sees it, and what an algorithm is: a table of functions in a
+ * file of its own, listed in algorithms.c.
+ *
+ * All ranks hold the same w; each holds its own rows. An iteration begins and ends with all ranks
+ * having the same w, so that it can be looked at, and saved, in between.
+ */
+#ifndef HM_RUN_H
+#define HM_RUN_H
+
+#include "comm.h"
+#include "objective.h"
+#include "random.h"
+
+/* What the algorithms can be told; 0 means: the algorithm's own choice. */
+struct hm_train_settings {
+    double step;     /* size of the first step */
+    double batch;    /* rows of all ranks together in a mini-batch */
+    double passes;   /* over its own rows that a rank makes in an iteration */
+    double momentum; /* [0, 1) */
+    double memory;   /* pairs that L-BFGS keeps */
+    bool shrink;     /* pass over rows whose dual variable has come to rest */
+    uint64_t seed;
+};
+
+/* A piece of an algorithm's state, for checkpoints. */
+struct hm_part {
+    const char *name;
+    double *values; /* borrowed */
+    size_t count;
+    bool of_rows; /* a number for each of the rank's rows; otherwise the same on all ranks */
+};
+
+enum { HM_PARTS = 8 };
+
+struct hm_run {
+    const struct hm_algorithm *algorithm;
+    struct hm_comm *comm;
+    struct hm_objective *objective;
+    struct hm_train_settings settings;
+    double *w;        /* unknowns */
+    double *gradient; /* unknowns + HM_RUN_EXTRA, for the algorithm to use */
+    double *scratch;  /* as long, for sums over ranks */
+    double iteration; /* finished ones */
+    double samples;   /* rows of all ranks that went into them, with repetition */
+    void *state;      /* the algorithm's */
+    struct hm_arena *arena;
+};
+
+enum { HM_RUN_EXTRA = 2 };
+
+enum hm_trait {
+    HM_TRAIT_DUAL = 1,    /* needs a loss with a dual */
+    HM_TRAIT_BATCHES = 2, /* an iteration is a mini-batch, and an epoch many of them */
+    HM_TRAIT_LINEAR = 4,  /* needs one linear output */
+};
+
+struct hm_algorithm {
+    const char *name;
+    const char *title;
+    unsigned traits;
+    struct hm_train_settings defaults;
+    /* Make the state. w is at its start. */
+    int (*begin)(struct hm_run *run, struct hm_err *err);
+    /* One iteration, of all ranks together. */
+    void (*step)(struct hm_run *run);
+    /* This rank's sum of the rows' parts in the dual objective; NULL: there is none. */
+    double (*dual)(const struct hm_run *run);
+    /* The state besides w; NULL: none. Returns how many parts. */
+    size_t (*parts)(struct hm_run *run, struct hm_part parts[HM_PARTS]);
+    /* After a restart on the same or another number of ranks, parts filled in; may be NULL. */
+    void (*resumed)(struct hm_run *run);
+};
+
+/* All algorithms for rows of data, NULL at the end. */
+extern const struct hm_algorithm *const hm_algorithms[];
+const struct hm_algorithm *hm_algorithm_find(const char *name);
+
+/* ---- for algorithms ------------------------------------------------------------------------- */
+
+/* Random numbers of this rank in this iteration; `use` (0..15) tells streams apart. */
+struct hm_random hm_run_random(const struct hm_run *run, unsigned use);
+
+/*
+ * P and, in run->gradient, its gradient at w, over all rows of all ranks. Counts the work and the
+ * rows.
+ */
+double hm_run_full(struct hm_run *run, const double *w);
+
+/* |w|^2 */
+double hm_run_norm2(const struct hm_run *run);
+
+/* The next mini-batch's mean gradient, regulariser included, in run->gradient. */
+struct hm_batches;
+int hm_batches_new(struct hm_run *run, struct hm_batches **ret_batches, struct hm_err *err);
+void hm_batches_gradient(struct hm_run *run, struct hm_batches *batches);
+/* This rank's rows of the next mini-batch: an epoch deals each row once, in an order of its own. */
+const uint32_t *hm_batches_next(struct hm_run *run, struct hm_batches *batches, size_t *ret_count);
+/* Mini-batches in an epoch. */
+double hm_batches_in_epoch(const struct hm_run *run);
+
+/* Put 0..count-1 into a random order. */
+void hm_shuffle(struct hm_random *random, uint32_t *order, size_t count);
+
+/* The largest |x|^2 of any row, and the mean, over all ranks. */
+struct hm_norms {
+    double largest, mean;
+};
+struct hm_norms hm_run_norms(struct hm_run *run);
+
+/* A step size that suits the loss: 1 / (curvature x mean |x|^2); other objectives: `otherwise`. */
+double hm_run_step_size(struct hm_run *run, double otherwise);
+
+#endif

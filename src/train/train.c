@@ -1,0 +1,202 @@
+/*
+ * The loop. A stretch is the iterations up to the next look, checkpoint or limit. All ranks start a
+ * stretch together; its time is the slowest rank's, its computing the largest of any rank's, and
+ * what remains is communicating, waiting for others included.
+ */
+#include "train.h"
+
+#include <math.h>
+
+#include "agree.h"
+#include "checkpoint.h"
+#include "err.h"
+#include "vector.h"
+
+static const char *const stop_names[HM_STOPS] = {
+    [HM_STOP_NOT] = "",          [HM_STOP_ITERATIONS] = "iterations",
+    [HM_STOP_WITHIN] = "within", [HM_STOP_SUBOPTIMALITY] = "suboptimality",
+    [HM_STOP_GAP] = "gap",       [HM_STOP_DIVERGED] = "diverged",
+};
+
+const char *hm_stop_name(enum hm_stop stop)
+{
+    return stop_names[stop];
+}
+
+static void take_default(double *value, double otherwise)
+{
+    if (*value == 0)
+        *value = otherwise;
+}
+
+int hm_run_begin(struct hm_run *run, struct hm_err *err)
+{
+    const struct hm_train_settings *defaults = &run->algorithm->defaults;
+    size_t d = run->objective->unknowns;
+
+    take_default(&run->settings.step, defaults->step);
+    take_default(&run->settings.batch, defaults->batch);
+    take_default(&run->settings.passes, defaults->passes);
+    take_default(&run->settings.momentum, defaults->momentum);
+    take_default(&run->settings.memory, defaults->memory);
+    run->w = hm_arena_alloc(run->arena, d, sizeof(double));
+    run->gradient = hm_arena_alloc(run->arena, d + HM_RUN_EXTRA, sizeof(double));
+    run->scratch = hm_arena_alloc(run->arena, d + HM_RUN_EXTRA, sizeof(double));
+    int rc = run->w && run->gradient && run->scratch ? 0 : hm_fail_nomem(err);
+    rc = hm_agree(run->comm, rc, err);
+    if (rc == 0)
+        rc = hm_agree(run->comm, run->algorithm->begin(run, err), err);
+    return rc;
+}
+
+/* ---- a stretch ------------------------------------------------------------------------------ */
+
+struct stretch {
+    double iterations, samples;
+    double seconds, compute_s; /* the largest of any rank */
+    double bytes, flop;        /* of all ranks */
+};
+
+static double next_multiple(double after, double every)
+{
+    return every > 0 ? every * (floor(after / every) + 1) : INFINITY;
+}
+
+/* How many iterations until there is something else to do. */
+static double stretch_length(const struct hm_run *run, const struct hm_train_plan *plan,
+                             const struct hm_train_totals *totals)
+{
+    double until = next_multiple(run->iteration, plan->look_every);
+
+    until = fmin(until, next_multiple(run->iteration, plan->save_every));
+    if (plan->limits.iterations > 0)
+        until = fmin(until, plan->limits.iterations);
+    double length = until - run->iteration;
+    if (plan->limits.within_s > 0 && run->iteration > 0) {
+        double left = plan->limits.within_s - totals->elapsed_s;
+        length = fmin(length, ceil(left * run->iteration / totals->elapsed_s));
+    }
+    return fmax(1, length);
+}
+
+static struct stretch run_stretch(struct hm_run *run, double iterations)
+{
+    struct hm_comm *comm = run->comm;
+    double samples = run->samples;
+
+    comm->ops->align(comm);
+    double began = comm->ops->now(comm), talking = comm->talking_s, flop = comm->flop;
+    double bytes = comm->bytes;
+    for (double k = 0; k < iterations; k++) {
+        run->algorithm->step(run);
+        run->iteration++;
+    }
+    double seconds = comm->ops->now(comm) - began;
+    double most[2] = {seconds, seconds - (comm->talking_s - talking)};
+    double sums[2] = {comm->bytes - bytes, comm->flop - flop};
+    hm_comm_max_few(comm, most, 2);
+    hm_comm_sum_few(comm, sums, 2);
+    return (struct stretch){iterations, run->samples - samples, most[0], most[1], sums[0], sums[1]};
+}
+
+/* ---- looking -------------------------------------------------------------------------------- */
+
+/* Objective, gap and accuracy at w, over all ranks. */
+static void look(struct hm_run *run, const struct hm_train_plan *plan, struct hm_trace_point *point)
+{
+    struct hm_objective *o = run->objective;
+    double flop, sums[3] = {0, 0, 0};
+
+    sums[0] = o->ops->eval(o, run->w, NULL, o->rows.count, NULL, &flop);
+    if (run->algorithm->dual)
+        sums[1] = run->algorithm->dual(run);
+    if (plan->test)
+        sums[2] = o->ops->right(o, run->w, plan->test);
+    hm_comm_sum_few(run->comm, sums, 3);
+    double regular = 0.5 * o->lambda * hm_run_norm2(run);
+    point->objective = regular + sums[0] / o->total_rows;
+    point->suboptimality = point->objective - plan->limits.best;
+    point->gap =
+        run->algorithm->dual ? point->objective - (sums[1] / o->total_rows - regular) : NAN;
+    point->accuracy = plan->test ? sums[2] / plan->test_rows : NAN;
+}
+
+static enum hm_stop whether_to_stop(const struct hm_train_limits *limits,
+                                    const struct hm_trace_point *point)
+{
+    if (!isfinite(point->objective))
+        return HM_STOP_DIVERGED;
+    if (limits->suboptimality > 0 && point->suboptimality <= limits->suboptimality)
+        return HM_STOP_SUBOPTIMALITY;
+    if (limits->gap > 0 && point->gap <= limits->gap)
+        return HM_STOP_GAP;
+    if (limits->iterations > 0 && point->iteration >= limits->iterations)
+        return HM_STOP_ITERATIONS;
+    if (limits->within_s > 0 && point->elapsed_s >= limits->within_s)
+        return HM_STOP_WITHIN;
+    return HM_STOP_NOT;
+}
+
+static void add_stretch(struct stretch *sum, const struct stretch *one)
+{
+    sum->iterations += one->iterations;
+    sum->samples += one->samples;
+    sum->seconds += one->seconds;
+    sum->compute_s += one->compute_s;
+    sum->bytes += one->bytes;
+    sum->flop += one->flop;
+}
+
+static struct hm_trace_point describe(const struct hm_run *run, const struct stretch *since,
+                                      const struct hm_train_totals *totals)
+{
+    double count = since->iterations;
+
+    return (struct hm_trace_point){
+        .iteration = run->iteration,
+        .epoch = run->samples / run->objective->total_rows,
+        .seconds = since->seconds / count,
+        .compute_s = since->compute_s / count,
+        .communicate_s = (since->seconds - since->compute_s) / count,
+        .elapsed_s = totals->elapsed_s,
+        .samples_per_s = since->seconds > 0 ? since->samples / since->seconds : 0,
+        .bytes = since->bytes / count,
+        .flop = since->flop / count,
+    };
+}
+
+int hm_train(struct hm_run *run, const struct hm_train_plan *plan, struct hm_train_totals *totals,
+             struct hm_trace_point *ret_last, enum hm_stop *ret_stop, struct hm_err *err)
+{
+    struct stretch since = {0};
+    struct hm_trace_point point = {0};
+    enum hm_stop stop = HM_STOP_NOT;
+    int rc = 0;
+
+    while (rc == 0 && stop == HM_STOP_NOT) {
+        struct stretch one = run_stretch(run, stretch_length(run, plan, totals));
+        add_stretch(&since, &one);
+        totals->elapsed_s += one.seconds;
+        totals->compute_s += one.compute_s;
+        totals->bytes += one.bytes;
+        totals->flop += one.flop;
+        bool save = plan->save_every > 0 && fmod(run->iteration, plan->save_every) == 0;
+        bool last = (plan->limits.iterations > 0 && run->iteration >= plan->limits.iterations) ||
+                    (plan->limits.within_s > 0 && totals->elapsed_s >= plan->limits.within_s);
+        if (last || fmod(run->iteration, plan->look_every) == 0) {
+            point = describe(run, &since, totals);
+            look(run, plan, &point);
+            stop = whether_to_stop(&plan->limits, &point);
+            since = (struct stretch){0};
+            if (run->comm->rank == 0 && plan->told)
+                plan->told(plan->context, &point);
+        }
+        if (plan->checkpoint && (save || stop != HM_STOP_NOT))
+            rc = hm_checkpoint_save(plan->checkpoint, run, plan->identity, totals, err);
+    }
+    if (rc == 0) {
+        *ret_last = point;
+        *ret_stop = stop;
+    }
+    return rc;
+}
