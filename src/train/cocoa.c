@@ -60,7 +60,11 @@ static size_t parts(struct hm_run *run, struct hm_part parts[HM_PARTS])
     struct hm_local_sdca *local = run->state;
 
     parts[0] = (struct hm_part){"alpha", local->alpha, run->objective->rows.count, true};
-    return 1;
+    if (!run->settings.shrink)
+        return 1;
+    parts[1] = (struct hm_part){"resting", local->resting, run->objective->rows.count, true};
+    parts[2] = (struct hm_part){"away", local->away, run->objective->rows.count, true};
+    return 3;
 }
 
 const struct hm_algorithm hm_algorithm_cocoa = {

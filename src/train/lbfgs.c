@@ -111,7 +111,7 @@ static double search(struct hm_run *run, double size)
         else
             return value;
         size = isinf(high) ? 2 * size : 0.5 * (low + high);
-        if (!(size > 0) || high - low <= 1e-14 * high)
+        if (!(size > 0) || (!isinf(high) && high - low <= 1e-14 * high))
             break;
     }
     return NAN;

@@ -5,9 +5,9 @@
  *                                                                  / (2 lambda N),
  *     w += sigma (alpha_i - old) x_i / (lambda N).
  *
- * Shrinking: a row whose alpha has stayed at the same value on several visits in turn is left out
- * of as many of the following passes, at most AWAY of them. No threshold decides, and every row is
- * looked at again, so that what converges is the same problem. Jaggi et al.:
+ * Shrinking: a row whose alpha has stayed as it was on k visits in turn is left out of the next
+ * 2 (k - 1) passes, k at most REST. No threshold decides, and every row is looked at again, so that
+ * what converges is the same problem. Jaggi et al.:
  * Communication-efficient distributed dual coordinate ascent, NIPS 2014; Ma et al.: Adding vs.
  * averaging, ICML 2015; Hsieh et al.: A dual coordinate descent method for large-scale linear SVM,
  * ICML 2008 (shrinking).
@@ -20,7 +20,7 @@
 #include "loss.h"
 #include "vector.h"
 
-enum { AWAY = 40 };
+enum { REST = 30 };
 
 int hm_local_sdca_init(struct hm_local_sdca *local, struct hm_run *run, struct hm_err *err)
 {
@@ -32,8 +32,8 @@ int hm_local_sdca_init(struct hm_local_sdca *local, struct hm_run *run, struct h
     local->norms = hm_arena_alloc(run->arena, count, sizeof(double));
     local->w = hm_arena_alloc(run->arena, run->objective->unknowns, sizeof(double));
     local->order = hm_arena_alloc(run->arena, count, sizeof(uint32_t));
-    local->resting = hm_arena_alloc(run->arena, count, 1);
-    local->away = hm_arena_alloc(run->arena, count, 1);
+    local->resting = hm_arena_alloc(run->arena, count, sizeof(double));
+    local->away = hm_arena_alloc(run->arena, count, sizeof(double));
     if (!local->alpha || !local->before || !local->norms || !local->w || !local->order ||
         !local->resting || !local->away)
         return hm_fail_nomem(err);
@@ -42,13 +42,23 @@ int hm_local_sdca_init(struct hm_local_sdca *local, struct hm_run *run, struct h
     return 0;
 }
 
-/* Whether to pass over row i this time. */
-static bool is_away(struct hm_local_sdca *local, size_t i)
+/* The rows to visit in this pass, in a random order; how many. */
+static size_t choose_rows(struct hm_local_sdca *local, const struct hm_run *run,
+                          struct hm_random *random)
 {
-    if (local->away[i] == 0)
-        return false;
-    local->away[i]--;
-    return true;
+    size_t rows = run->objective->rows.count, count = 0;
+
+    if (!run->settings.shrink) {
+        hm_count_up(local->order, rows);
+        count = rows;
+    }
+    for (size_t i = 0; run->settings.shrink && i < rows; i++)
+        if (local->away[i] == 0)
+            local->order[count++] = (uint32_t)i;
+        else
+            local->away[i]--;
+    hm_shuffle(random, local->order, count);
+    return count;
 }
 
 static void note_visit(struct hm_local_sdca *local, size_t i, bool moved)
@@ -57,23 +67,21 @@ static void note_visit(struct hm_local_sdca *local, size_t i, bool moved)
         local->resting[i] = 0;
         return;
     }
-    if (local->resting[i] < AWAY)
+    if (local->resting[i] < REST)
         local->resting[i]++;
-    local->away[i] = local->resting[i] > 1 ? (uint8_t)(local->resting[i] - 1) : 0;
+    local->away[i] = 2 * (local->resting[i] - 1);
 }
 
 /* One pass; returns the entries of rows it has read or added. */
-static double make_pass(struct hm_local_sdca *local, struct hm_run *run, double sigma)
+static double make_pass(struct hm_local_sdca *local, struct hm_run *run, size_t count, double sigma)
 {
     const struct hm_objective *o = run->objective;
     const struct hm_rows *rows = &o->rows;
     const struct hm_loss *loss = o->loss;
     double scale = 1 / (o->lambda * o->total_rows), touched = 0;
 
-    for (size_t k = 0; k < rows->count; k++) {
+    for (size_t k = 0; k < count; k++) {
         size_t i = local->order[k];
-        if (run->settings.shrink && is_away(local, i))
-            continue;
         double z = hm_row_dot(rows, i, local->w), old = local->alpha[i];
         double alpha = loss->ascend(z, rows->labels[i], old, sigma * scale * local->norms[i]);
         touched += (double)hm_row_entries(rows, i);
@@ -97,8 +105,8 @@ void hm_local_sdca_solve(struct hm_local_sdca *local, struct hm_run *run, double
     memcpy(local->w, run->w, run->objective->unknowns * sizeof(*run->w));
     memcpy(local->before, local->alpha, count * sizeof(*local->alpha));
     for (double pass = 0; pass < run->settings.passes; pass++) {
-        hm_shuffle(&random, local->order, count);
-        touched += make_pass(local, run, sigma);
+        size_t visit = choose_rows(local, run, &random);
+        touched += make_pass(local, run, visit, sigma);
     }
     hm_comm_work(run->comm, 2 * touched);
     run->samples += run->settings.passes * run->objective->total_rows;

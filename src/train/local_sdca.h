@@ -8,13 +8,13 @@
 #include "run.h"
 
 struct hm_local_sdca {
-    double *alpha;    /* a dual variable for each row */
-    double *before;   /* as it was when the round began */
-    double *norms;    /* |x_i|^2 */
-    double *w;        /* w as seen here, moving while the passes go on */
-    uint32_t *order;  /* of a pass */
-    uint8_t *resting; /* visits in a row that have left alpha at the same bound */
-    uint8_t *away;    /* passes still to be left out */
+    double *alpha;   /* a dual variable for each row */
+    double *before;  /* as it was when the round began */
+    double *norms;   /* |x_i|^2 */
+    double *w;       /* w as seen here, moving while the passes go on */
+    uint32_t *order; /* of a pass */
+    double *resting; /* visits in turn that have left alpha as it was */
+    double *away;    /* passes still to be left out */
 };
 
 int hm_local_sdca_init(struct hm_local_sdca *local, struct hm_run *run, struct hm_err *err);

@@ -94,6 +94,7 @@ void hm_local_sgd_round(struct hm_run *run, double weight)
 
     memcpy(local->w, run->w, d * sizeof(double));
     for (double pass = 0; pass < run->settings.passes; pass++) {
+        hm_count_up(local->order, o->rows.count);
         hm_shuffle(&random, local->order, o->rows.count);
         hm_comm_work(run->comm, o->loss ? 2 * pass_rows(local, run, weight)
                                         : pass_batches(local, run, weight));

@@ -17,9 +17,10 @@ static int begin(struct hm_run *run, struct hm_err *err)
 
     if (!s)
         return hm_fail_nomem(err);
-    s->step = hm_run_step_size(run, 0.05) * (1 - run->settings.momentum) * 10;
-    if (run->settings.step > 0)
-        s->step = run->settings.step;
+    s->step = run->settings.step;
+    if (s->step == 0) /* of a linear problem, the same way in the long run as without momentum */
+        s->step =
+            run->objective->loss ? (1 - run->settings.momentum) * hm_run_step_size(run, 1) : 0.05;
     s->velocity = hm_arena_alloc(run->arena, run->objective->unknowns, sizeof(double));
     if (!s->velocity)
         return hm_fail_nomem(err);

@@ -40,10 +40,14 @@ double hm_run_full(struct hm_run *run, const double *w)
     return g[d] / o->total_rows + 0.5 * o->lambda * hm_dot(w, w, d);
 }
 
-void hm_shuffle(struct hm_random *random, uint32_t *order, size_t count)
+void hm_count_up(uint32_t *order, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         order[i] = (uint32_t)i;
+}
+
+void hm_shuffle(struct hm_random *random, uint32_t *order, size_t count)
+{
     for (size_t i = count; i > 1; i--) {
         size_t j = hm_random_below(random, (uint32_t)i);
         uint32_t swap = order[i - 1];
@@ -91,6 +95,7 @@ const uint32_t *hm_batches_next(struct hm_run *run, struct hm_batches *batches, 
         struct hm_random random;
         uint64_t stream = ((uint64_t)epoch << 24) ^ ((uint64_t)run->comm->rank << 4) ^ 15;
         hm_random_init(&random, run->settings.seed, stream);
+        hm_count_up(batches->order, run->objective->rows.count);
         hm_shuffle(&random, batches->order, run->objective->rows.count);
         batches->epoch = epoch;
     }

@@ -99,7 +99,8 @@ const uint32_t *hm_batches_next(struct hm_run *run, struct hm_batches *batches, 
 /* Mini-batches in an epoch. */
 double hm_batches_in_epoch(const struct hm_run *run);
 
-/* Put 0..count-1 into a random order. */
+/* Fill with 0..count-1; put what is there into a random order. */
+void hm_count_up(uint32_t *order, size_t count);
 void hm_shuffle(struct hm_random *random, uint32_t *order, size_t count);
 
 /* The largest |x|^2 of any row, and the mean, over all ranks. */

@@ -1,6 +1,6 @@
 /*
  * Dealing out rows. A message is a head (rows, entries), which the receiver answers with whether it
- * has the memory, and the arrays of struct hm_rows.
+ * has the memory, and then the arrays of struct hm_rows with the rows' places in the block.
  */
 #include "shard.h"
 
@@ -10,9 +10,10 @@
 #include "agree.h"
 #include "err.h"
 #include "memory.h"
+#include "run.h"
 #include "schemes.h"
 
-enum { MESSAGE_ROWS = 2048, STOP = -1 };
+enum { READ_ROWS = 256, STOP = -1 };
 
 struct head {
     double rows; /* STOP: something went wrong, no more will come */
@@ -25,29 +26,71 @@ struct hm_shard hm_shard_of(double rows, int rank, int size)
     return (struct hm_shard){first, next - first};
 }
 
-/* Send the block; HM_E_NOMEM when the receiver has no room for it. */
-static int send_rows(struct hm_comm *comm, int to, const struct hm_rows *block)
+/* Whose place is it: the rank with first <= place < first + count. */
+static int owner_of(double place, double total, int size)
 {
-    size_t entries = hm_rows_entries(block);
-    struct head head = {(double)block->count, (double)entries};
+    int rank = (int)(place / total * size);
+
+    while (rank > 0 && hm_shard_of(total, rank, size).first > place)
+        rank--;
+    while (rank + 1 < size && hm_shard_of(total, rank + 1, size).first <= place)
+        rank++;
+    return rank;
+}
+
+/* Rows on their way to a rank, or of our own, with their places in that rank's block. */
+struct parcel {
+    struct hm_rows rows;
+    uint32_t *places;
+    size_t room;
+};
+
+static bool reserve_places(struct parcel *parcel, size_t more)
+{
+    if (parcel->rows.count + more <= parcel->room)
+        return true;
+    size_t room = 2 * (parcel->rows.count + more);
+    uint32_t *places = hm__realloc(parcel->places, room, sizeof(*places));
+    if (!places)
+        return false;
+    parcel->places = places;
+    parcel->room = room;
+    return true;
+}
+
+static void release_parcel(struct parcel *parcel)
+{
+    hm_rows_release(&parcel->rows);
+    hm__free(parcel->places);
+}
+
+/* Send what is in the parcel and empty it; HM_E_NOMEM when the receiver has no room for it. */
+static int send_parcel(struct hm_comm *comm, int to, struct parcel *parcel)
+{
+    const struct hm_rows *rows = &parcel->rows;
+    size_t entries = hm_rows_entries(rows);
+    struct head head = {(double)rows->count, (double)entries};
     double has_room;
 
     hm__comm_send(comm, to, &head, sizeof(head));
     hm__comm_receive(comm, to, &has_room, sizeof(has_room));
     if (has_room == 0)
         return HM_E_NOMEM;
-    hm__comm_send(comm, to, block->labels, block->count * sizeof(double));
-    hm__comm_send(comm, to, block->values, entries * sizeof(double));
-    if (block->sparse) {
-        hm__comm_send(comm, to, block->columns, entries * sizeof(uint32_t));
-        hm__comm_send(comm, to, block->starts, (block->count + 1) * sizeof(size_t));
+    hm__comm_send(comm, to, rows->labels, rows->count * sizeof(double));
+    hm__comm_send(comm, to, parcel->places, rows->count * sizeof(uint32_t));
+    hm__comm_send(comm, to, rows->values, entries * sizeof(double));
+    if (rows->sparse) {
+        hm__comm_send(comm, to, rows->columns, entries * sizeof(uint32_t));
+        hm__comm_send(comm, to, rows->starts, (rows->count + 1) * sizeof(size_t));
     }
+    hm_rows_clear(&parcel->rows);
     return 0;
 }
 
-/* Receive the next block at the end of the rows. 0, STOP, or HM_E_NOMEM. */
-static int receive_rows(struct hm_comm *comm, struct hm_rows *rows)
+/* Receive the next rows at the end of ours. 0, STOP, or HM_E_NOMEM. */
+static int receive_parcel(struct hm_comm *comm, struct parcel *own)
 {
+    struct hm_rows *rows = &own->rows;
     struct head head;
     size_t old = rows->count, used = hm_rows_entries(rows);
 
@@ -55,11 +98,12 @@ static int receive_rows(struct hm_comm *comm, struct hm_rows *rows)
     if (head.rows < 0)
         return STOP;
     size_t count = (size_t)head.rows, entries = (size_t)head.entries;
-    double has_room = hm_rows_reserve(rows, count, entries);
+    double has_room = hm_rows_reserve(rows, count, entries) && reserve_places(own, count);
     hm__comm_send(comm, 0, &has_room, sizeof(has_room));
     if (has_room == 0)
         return HM_E_NOMEM;
     hm__comm_receive(comm, 0, rows->labels + old, count * sizeof(double));
+    hm__comm_receive(comm, 0, own->places + old, count * sizeof(uint32_t));
     hm__comm_receive(comm, 0, rows->values + used, entries * sizeof(double));
     rows->count += count;
     if (rows->sparse) {
@@ -71,74 +115,157 @@ static int receive_rows(struct hm_comm *comm, struct hm_rows *rows)
     return 0;
 }
 
-/* What rank 0 is in the middle of. */
-struct dealing {
-    hm_rows_reader *reader;
-    void *context;
-    struct hm_rows block; /* on its way to another rank */
+/* ---- rank 0 --------------------------------------------------------------------------------- */
+
+struct dealer {
+    struct hm_comm *comm;
+    const struct hm_dealing *dealing;
+    uint32_t *order;        /* place of each row; NULL: as is */
+    struct parcel *parcels; /* one for each rank; our own grows to our block */
+    double *missing;        /* rows that each rank still waits for */
+    struct hm_rows block;   /* just read */
 };
 
-/* Read the rows of one rank and pass them on; rank 0's own go into `rows`. */
-static int deal_one(struct hm_comm *comm, struct dealing *deal, int to, double count,
-                    struct hm_rows *rows, struct hm_err *err)
+static size_t parcel_bytes(const struct parcel *parcel)
 {
-    while (count > 0) {
-        struct hm_rows *block = to == 0 ? rows : &deal->block;
-        if (to > 0)
-            hm_rows_clear(block);
-        int got = deal->reader(deal->context, (size_t)fmin(count, MESSAGE_ROWS), block, err);
-        if (got < 0)
-            return got;
-        if (got == 0)
-            return hm_fail(err, HM_E_CONFLICT, "the data has fewer rows than when it was checked");
-        if (to > 0 && send_rows(comm, to, block))
-            return hm_fail(err, HM_E_NOMEM, "rank %d has not enough memory for its rows", to);
-        count -= got;
+    return hm_rows_entries(&parcel->rows) * (sizeof(double) + sizeof(uint32_t)) +
+           parcel->rows.count * (sizeof(double) + sizeof(size_t));
+}
+
+static int send_to(struct dealer *dealer, int to, struct hm_err *err)
+{
+    double count = (double)dealer->parcels[to].rows.count;
+
+    if (count == 0)
+        return 0;
+    if (send_parcel(dealer->comm, to, &dealer->parcels[to])) {
+        dealer->missing[to] = 0; /* it has given up, and must not be told to stop */
+        return hm_fail(err, HM_E_NOMEM, "rank %d has not enough memory for its rows", to);
     }
+    dealer->missing[to] -= count;
     return 0;
 }
 
-/* All of rank 0's part; on failure whoever still waits is told to stop. */
-static int deal_all(struct hm_comm *comm, struct dealing *deal, double total, struct hm_rows *rows,
-                    struct hm_err *err)
+/* Put a row that was read where it belongs; full parcels go out. */
+static int place_row(struct dealer *dealer, size_t i, double number, struct hm_err *err)
 {
-    static const struct head stop = {STOP, 0};
-    int rc = 0, to = 0;
+    double total = dealer->dealing->total;
+    double place = dealer->order ? dealer->order[(size_t)number] : number;
+    int size = dealer->comm->size, to = owner_of(place, total, size);
+    struct parcel *parcel = &dealer->parcels[to];
 
-    for (; rc == 0 && to < comm->size; to++)
-        rc = deal_one(comm, deal, to, hm_shard_of(total, to, comm->size).count, rows, err);
-    if (rc == 0) {
-        hm_rows_clear(&deal->block);
-        rc = deal->reader(deal->context, 1, &deal->block, err);
-        if (rc > 0)
-            rc = hm_fail(err, HM_E_CONFLICT, "the data has more rows than when it was checked");
-        return rc;
+    if (!reserve_places(parcel, 1))
+        return hm_fail_nomem(err);
+    parcel->places[parcel->rows.count] = (uint32_t)(place - hm_shard_of(total, to, size).first);
+    if (!hm_rows_copy(&parcel->rows, &dealer->block, i))
+        return hm_fail_nomem(err);
+    if (to > 0 && parcel_bytes(parcel) >= HM_DEAL_BYTES / (size_t)size)
+        return send_to(dealer, to, err);
+    return 0;
+}
+
+static int deal_rows(struct dealer *dealer, struct hm_err *err)
+{
+    const struct hm_dealing *dealing = dealer->dealing;
+    double number = 0;
+    int got = 0, rc = 0;
+
+    while (rc == 0) {
+        hm_rows_clear(&dealer->block);
+        got = dealing->reader(dealing->context, READ_ROWS, &dealer->block, err);
+        if (got <= 0)
+            break;
+        if (number + got > dealing->total)
+            return hm_fail(err, HM_E_CONFLICT, "the data has more rows than when it was checked");
+        for (int i = 0; rc == 0 && i < got; i++)
+            rc = place_row(dealer, (size_t)i, number++, err);
     }
-    /* The rank that was being served waits too, unless it is the one without memory. */
-    for (to = rc == HM_E_NOMEM ? to : to - 1; to < comm->size; to++)
-        if (to > 0 && hm_shard_of(total, to, comm->size).count > 0)
-            hm__comm_send(comm, to, &stop, sizeof(stop));
+    if (rc == 0 && got < 0)
+        rc = got;
+    if (rc == 0 && number < dealing->total)
+        rc = hm_fail(err, HM_E_CONFLICT, "the data has fewer rows than when it was checked");
+    for (int to = 1; rc == 0 && to < dealer->comm->size; to++)
+        rc = send_to(dealer, to, err);
     return rc;
 }
 
-int hm_shard_deal(struct hm_comm *comm, hm_rows_reader *reader, void *context, double total,
-                  struct hm_rows *rows, struct hm_err *err)
+static int dealer_init(struct dealer *dealer, const struct hm_rows *rows, struct hm_err *err)
 {
-    struct hm_shard own = hm_shard_of(total, comm->rank, comm->size);
-    struct dealing deal = {reader, context, {.sparse = rows->sparse, .features = rows->features}};
+    const struct hm_dealing *dealing = dealer->dealing;
+    size_t size = (size_t)dealer->comm->size;
+
+    dealer->block.sparse = rows->sparse;
+    dealer->block.features = rows->features;
+    dealer->parcels = hm__calloc(size, sizeof(*dealer->parcels));
+    dealer->missing = hm__calloc(size, sizeof(*dealer->missing));
+    if (!dealer->parcels || !dealer->missing)
+        return hm_fail_nomem(err);
+    for (size_t k = 0; k < size; k++) {
+        dealer->parcels[k].rows = dealer->block;
+        dealer->missing[k] = hm_shard_of(dealing->total, (int)k, (int)size).count;
+    }
+    if (dealing->order == HM_ORDER_AS_IS)
+        return 0;
+    if (dealing->total > UINT32_MAX)
+        return hm_fail(err, HM_E_LIMIT, "%.0f rows are too many to shuffle", dealing->total);
+    struct hm_random random;
+    hm_random_init(&random, dealing->seed, UINT64_MAX - 1);
+    dealer->order = hm__calloc((size_t)dealing->total + 1, sizeof(*dealer->order));
+    if (!dealer->order)
+        return hm_fail_nomem(err);
+    hm_count_up(dealer->order, (size_t)dealing->total);
+    hm_shuffle(&random, dealer->order, (size_t)dealing->total);
+    return 0;
+}
+
+/* All of rank 0's part; on failure whoever still waits is told to stop. Our own block in *own. */
+static int deal_all(struct dealer *dealer, struct parcel *own, struct hm_err *err)
+{
+    static const struct head stop = {STOP, 0};
+    int size = dealer->comm->size, rc = dealer_init(dealer, &own->rows, err);
+
+    if (dealer->parcels && dealer->missing) {
+        dealer->parcels[0] = *own; /* it has room already */
+        rc = rc ? rc : deal_rows(dealer, err);
+        *own = dealer->parcels[0];
+    }
+    for (int to = 1; rc && to < size; to++)
+        if (dealer->missing ? dealer->missing[to] > 0
+                            : hm_shard_of(dealer->dealing->total, to, size).count > 0)
+            hm__comm_send(dealer->comm, to, &stop, sizeof(stop));
+    for (int k = 1; dealer->parcels && k < size; k++)
+        release_parcel(&dealer->parcels[k]);
+    hm_rows_release(&dealer->block);
+    hm__free(dealer->parcels);
+    hm__free(dealer->missing);
+    hm__free(dealer->order);
+    return rc;
+}
+
+int hm_shard_deal(struct hm_comm *comm, const struct hm_dealing *dealing, struct hm_rows *rows,
+                  struct hm_err *err)
+{
+    struct hm_shard block = hm_shard_of(dealing->total, comm->rank, comm->size);
+    struct dealer dealer = {.comm = comm, .dealing = dealing};
+    struct parcel own = {.rows = *rows};
     int rc = 0;
 
-    if (!rows->sparse && !hm_rows_reserve(rows, (size_t)own.count, 0))
-        rc = hm_fail(err, HM_E_NOMEM, "rank %d has not enough memory for its %.0f rows of %zu",
-                     comm->rank, own.count, rows->features);
+    if (!hm_rows_reserve(&own.rows, (size_t)block.count, 0) ||
+        !reserve_places(&own, (size_t)block.count))
+        rc = hm_fail(err, HM_E_NOMEM, "rank %d has not enough memory for its %.0f rows", comm->rank,
+                     block.count);
     rc = hm_agree(comm, rc, err);
-    if (rc)
-        return rc;
-    if (comm->rank == 0)
-        rc = deal_all(comm, &deal, total, rows, err);
-    while (comm->rank > 0 && rc == 0 && (double)rows->count < own.count)
-        rc = receive_rows(comm, rows);
-    hm_rows_release(&deal.block);
+    if (rc == 0 && comm->rank == 0)
+        rc = deal_all(&dealer, &own, err);
+    while (comm->rank > 0 && rc == 0 && (double)own.rows.count < block.count)
+        rc = receive_parcel(comm, &own);
     /* Only rank 0 knows what went wrong. */
-    return hm_agree(comm, comm->rank == 0 ? rc : 0, err);
+    rc = hm_agree(comm, comm->rank == 0 ? rc : 0, err);
+    if (rc == 0 && dealing->order == HM_ORDER_SHUFFLED) {
+        bool sorted = hm_rows_reorder(&own.rows, own.places);
+        rc = hm_agree(comm, sorted ? 0 : hm_fail_nomem(err), err);
+    }
+    hm__free(own.places);
+    *rows = own.rows;
+    return rc;
 }

@@ -1,11 +1,14 @@
-/* Rows to ranks: rank k of n holds the k-th of n equal blocks of the data's rows. */
+/*
+ * Rows to ranks: the rows are put into an order, and rank k of n holds the k-th of n equal blocks
+ * of it. The order does not depend on n: what belongs to rows can be dealt out anew to other ranks.
+ */
 #ifndef HM_SHARD_H
 #define HM_SHARD_H
 
 #include "comm.h"
 #include "rows.h"
 
-/* The block of one rank: rows first .. first + count. */
+/* The block of one rank: places first .. first + count. */
 struct hm_shard {
     double first, count;
 };
@@ -15,12 +18,25 @@ struct hm_shard hm_shard_of(double rows, int rank, int size);
 /* Appends up to `most` rows to block; returns how many, 0 at the end, or a negative code. */
 typedef int hm_rows_reader(void *context, size_t most, struct hm_rows *block, struct hm_err *err);
 
+enum hm_order {
+    HM_ORDER_SHUFFLED, /* at random, by a seed: blocks are alike, however the file is sorted */
+    HM_ORDER_AS_IS,
+};
+
+struct hm_dealing {
+    hm_rows_reader *reader; /* called on rank 0 only */
+    void *context;
+    double total; /* rows there are; a reader with fewer or more is an error */
+    enum hm_order order;
+    uint64_t seed;
+};
+
 /*
- * Rank 0 reads `total` rows and passes on what is not its own, a few at a time: no rank ever holds
- * more than its block and one message. `rows` has sparse and features set, on all ranks. The reader
- * is called on rank 0 only. A reader that ends too early or too late is an error.
+ * Rank 0 reads and passes on what is not its own, some at a time: it holds its block, HM_DEAL_BYTES
+ * on the way to others, and the order. `rows` has sparse and features set, on all ranks.
  */
-int hm_shard_deal(struct hm_comm *comm, hm_rows_reader *reader, void *context, double total,
-                  struct hm_rows *rows, struct hm_err *err);
+enum { HM_DEAL_BYTES = 16 * 1024 * 1024 };
+int hm_shard_deal(struct hm_comm *comm, const struct hm_dealing *dealing, struct hm_rows *rows,
+                  struct hm_err *err);
 
 #endif

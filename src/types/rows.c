@@ -98,3 +98,38 @@ void hm_rows_release(struct hm_rows *rows)
     hm__free(rows->labels);
     *rows = (struct hm_rows){.sparse = rows->sparse, .features = rows->features};
 }
+
+bool hm_rows_copy(struct hm_rows *rows, const struct hm_rows *from, size_t i)
+{
+    size_t at = from->sparse ? from->starts[i] : i * from->features;
+    size_t entries = from->sparse ? from->starts[i + 1] - at : from->features;
+    uint32_t *columns = NULL;
+    double *values = hm_rows_add(rows, from->labels[i], entries, &columns);
+
+    if (!values)
+        return false;
+    memcpy(values, from->values + at, entries * sizeof(*values));
+    if (from->sparse && entries > 0)
+        memcpy(columns, from->columns + at, entries * sizeof(*columns));
+    return true;
+}
+
+bool hm_rows_reorder(struct hm_rows *rows, const uint32_t *place)
+{
+    struct hm_rows sorted = {.sparse = rows->sparse, .features = rows->features};
+    uint32_t *row_at = hm__calloc(rows->count + 1, sizeof(*row_at));
+    bool done = row_at && hm_rows_reserve(&sorted, rows->count, hm_rows_entries(rows));
+
+    for (size_t i = 0; done && i < rows->count; i++)
+        row_at[place[i]] = (uint32_t)i;
+    for (size_t i = 0; done && i < rows->count; i++)
+        done = hm_rows_copy(&sorted, rows, row_at[i]);
+    hm__free(row_at);
+    if (done) {
+        struct hm_rows old = *rows;
+        *rows = sorted;
+        sorted = old;
+    }
+    hm_rows_release(&sorted);
+    return done;
+}

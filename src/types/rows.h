@@ -26,6 +26,10 @@ struct hm_rows {
 double *hm_rows_add(struct hm_rows *rows, double label, size_t entries, uint32_t **ret_columns);
 /* Make room for that many more rows, and in sparse rows entries; false when out of memory. */
 bool hm_rows_reserve(struct hm_rows *rows, size_t count, size_t entries);
+/* Row i goes to place[i], a permutation; false when out of memory, and nothing has changed. */
+bool hm_rows_reorder(struct hm_rows *rows, const uint32_t *place);
+/* Add row i of another block that is kept in the same way; false when out of memory. */
+bool hm_rows_copy(struct hm_rows *rows, const struct hm_rows *from, size_t i);
 /* Entries of all rows. */
 size_t hm_rows_entries(const struct hm_rows *rows);
 /* Forget the rows, keep the memory. */
