@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "err.h"
@@ -173,11 +174,6 @@ static bool digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/*
- * strtod follows the locale and takes "inf", "nan" and hexadecimal; a job file must mean the same
- * everywhere. Up to 15 digits and powers of ten up to 10^27 the result is correctly rounded, since
- * both parts are exact in a long double; digits beyond the 16th only move the point.
- */
 /* Exact up to 10^27 in 64 bits of mantissa; tables of runs have millions of numbers with few. */
 static long double power_of_ten(int exponent)
 {
@@ -188,26 +184,50 @@ static long double power_of_ten(int exponent)
                                                               : powl(10.0L, exponent);
 }
 
+/*
+ * mantissa * 10^exponent. Up to 2^53 and powers of ten up to 10^22 both parts are exact in a double
+ * and the result is correctly rounded; beyond, a long double keeps it within an ulp.
+ */
+static double scaled(uint64_t mantissa, int exponent)
+{
+    static const double exact[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                   1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                   1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+    const int most = (int)(sizeof(exact) / sizeof(exact[0])) - 1;
+
+    if (mantissa == 0)
+        return 0;
+    if (mantissa <= (uint64_t)1 << 53 && exponent >= -most && exponent <= most)
+        return exponent < 0 ? (double)mantissa / exact[-exponent]
+                            : (double)mantissa * exact[exponent];
+    long double value = (long double)mantissa, scale = power_of_ten(abs(exponent));
+    return (double)(exponent < 0 ? value / scale : value * scale);
+}
+
+/*
+ * strtod follows the locale and takes "inf", "nan" and hexadecimal; a job file must mean the same
+ * everywhere. Digits beyond the 19th only move the point.
+ */
 size_t hm_number_read(const char *text, double *ret_value)
 {
+    const uint64_t full = 1000000000000000000u; /* another digit fits below this */
     const char *p = text;
-    double mantissa = 0;
+    uint64_t mantissa = 0;
     int point = 0, digits = 0, exponent = 0;
     bool seen_point = false;
 
-    for (; digit(*p) || (*p == '.' && !seen_point) || (*p == '_' && digits && digit(p[1])); p++) {
-        if (*p == '_')
-            continue;
-        if (*p == '.') {
+    for (;; p++) {
+        if (digit(*p)) {
+            if (mantissa < full)
+                mantissa = mantissa * 10 + (uint64_t)(*p - '0');
+            else
+                point++;
+            digits++;
+            point -= seen_point;
+        } else if (*p == '.' && !seen_point)
             seen_point = true;
-            continue;
-        }
-        if (mantissa < 9e15)
-            mantissa = mantissa * 10 + (*p - '0');
-        else
-            point++;
-        digits++;
-        point -= seen_point;
+        else if (*p != '_' || !digits || !digit(p[1]))
+            break;
     }
     if (digits == 0)
         return 0;
@@ -220,8 +240,16 @@ size_t hm_number_read(const char *text, double *ret_value)
                 exponent = exponent * 10 + (*p - '0');
         exponent = minus ? -exponent : exponent;
     }
-    exponent += point;
-    long double value = mantissa, scale = power_of_ten(exponent < 0 ? -exponent : exponent);
-    *ret_value = (double)(exponent < 0 ? value / scale : value * scale);
+    *ret_value = scaled(mantissa, exponent + point);
     return (size_t)(p - text);
+}
+
+size_t hm_signed_read(const char *text, double *ret_value)
+{
+    bool sign = *text == '-' || *text == '+';
+    size_t used = hm_number_read(text + sign, ret_value);
+
+    if (used > 0 && *text == '-')
+        *ret_value = -*ret_value;
+    return used > 0 ? used + sign : 0;
 }

@@ -30,6 +30,8 @@ const char *hm_suggest(const char *word, const char *(*next)(const void *context
 
 /* Read a decimal number at text; returns the characters used, 0 if there is none. */
 size_t hm_number_read(const char *text, double *ret_value);
+/* As above, with a + or - before it. */
+size_t hm_signed_read(const char *text, double *ret_value);
 
 /* Whether a text ends in another, and has something before it. */
 bool hm_text_ends(const char *text, const char *end);

@@ -66,7 +66,7 @@ static int peek_byte(struct hm_csv *csv, struct hm_err *err)
 static int start_field(struct hm_csv *csv, struct hm_err *err)
 {
     if (csv->count == HM_CSV_COLUMNS)
-        return fail(csv, err, HM_E_LIMIT, "more than 1024 columns");
+        return fail(csv, err, HM_E_LIMIT, "more than 4096 columns");
     csv->starts[csv->count++] = csv->row.length;
     return 0;
 }

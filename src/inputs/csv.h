@@ -10,7 +10,7 @@
 
 struct hm_csv;
 
-enum { HM_CSV_COLUMNS = 1024, HM_CSV_ROW_BYTES = 1024 * 1024 };
+enum { HM_CSV_COLUMNS = 4096, HM_CSV_ROW_BYTES = 1024 * 1024 };
 
 /* Open and read the header. Plain or gzip. */
 int hm_csv_open(const char *path, struct hm_csv **ret_csv, struct hm_err *err);

@@ -32,13 +32,15 @@ struct hm_data_spec {
     double density;            /* of made sparse data: entries a row / features */
     double noise;              /* of made data: fraction of labels turned, [0, 1) */
     uint64_t seed;             /* of made data */
+    bool test;                 /* made data: other rows from the same planted model */
 };
 
 /*
  * What a person writes as data: a file (the format from its first bytes: IDX magic; .csv or
  * .csv.gz; LIBSVM otherwise), a folder with MNIST's files (`test` picks t10k instead of train), or
- * a recipe: "dense:1000x20", "sparse:10000x1000", "sparse:10000x1000:0.01", "digits:5000",
- * "digits". A file of that name wins over a recipe. Does not read the rows.
+ * a recipe: "dense", "dense:1000x20", "sparse", "sparse:10000x1000", "sparse:10000x1000:0.01",
+ * "digits", "digits:5000" (`test`: other rows than without it, of the same kind). A file of that
+ * name wins over a recipe. Does not read the rows.
  */
 int hm_data_parse(const char *text, bool test, uint64_t seed, struct hm_data_spec *ret_spec,
                   struct hm_err *err);
@@ -60,7 +62,8 @@ int hm_data_open(const struct hm_data_spec *spec, struct hm_data **ret_data, str
 /*
  * Append up to `most` rows to `block` (whose sparse and features say how to keep them; features 0:
  * not known yet, and entries beyond it are errors otherwise). Returns how many, 0 at the end, or a
- * negative code.
+ * negative code, when the rows before the wrong one have been appended. A dense block of 0 features
+ * takes as many as the data has; LIBSVM files do not tell, they need a scan first.
  */
 int hm_data_next(struct hm_data *data, size_t most, struct hm_rows *block, struct hm_err *err);
 /* Made data only: go to that row next, at no cost. */

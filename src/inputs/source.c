@@ -116,6 +116,21 @@ void hm_source_close(struct hm_source *s)
 }
 #endif
 
+int hm_source_fill(struct hm_source *s, char *buffer, size_t room, size_t *ret_length,
+                   struct hm_err *err)
+{
+    size_t length = 0, got = 1;
+
+    while (length < room && got > 0) {
+        int rc = hm_source_read(s, buffer + length, room - length, &got, err);
+        if (rc)
+            return rc;
+        length += got;
+    }
+    *ret_length = length;
+    return 0;
+}
+
 static const size_t WHOLE_MAX = (size_t)1 << 31;
 
 /* Append what is left of the source to a growing buffer. */

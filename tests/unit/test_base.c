@@ -3,6 +3,7 @@
 
 #include "err.h"
 #include "memory.h"
+#include "random.h"
 #include "text.h"
 #include "unit.h"
 
@@ -96,6 +97,33 @@ static void numbers_read_as_strtod_does(void **state)
     assert_int_equal(hm_number_read(".", &value), 0);
     hm_number_read("1e99999", &value);
     assert_true(isinf(value));
+    hm_number_read("0e99999", &value);
+    assert_near(value, 0, 0);
+    assert_int_equal(hm_signed_read("-1.5e1 ", &value), 6);
+    assert_near(value, -15, 0);
+    assert_int_equal(hm_signed_read("+2", &value), 2);
+    assert_int_equal(hm_signed_read("-", &value), 0);
+    assert_int_equal(hm_signed_read("--1", &value), 0);
+}
+
+/* Fifteen digits and a small exponent exactly; seventeen, which tell any double, to an ulp. */
+static void numbers_of_any_length_are_read(void **state)
+{
+    struct hm_random random;
+    char text[64];
+    double value;
+
+    (void)state;
+    hm_random_init(&random, 3, 1);
+    for (int i = 0; i < 20000; i++) {
+        double number = hm_random_normal(&random) * pow(10, hm_random_below(&random, 13) - 6.0);
+        snprintf(text, sizeof(text), "%.*g", 1 + (int)hm_random_below(&random, 15), number);
+        assert_int_equal(hm_signed_read(text, &value), strlen(text));
+        assert_near(value, strtod(text, NULL), 0);
+        snprintf(text, sizeof(text), "%.17g", number * 1e30);
+        hm_signed_read(text, &value);
+        assert_near(value, number * 1e30, 2.3e-16);
+    }
 }
 
 static void quantities_become_si(void **state)
@@ -224,6 +252,7 @@ int main(void)
         cmocka_unit_test(every_code_has_a_text),
         cmocka_unit_test(arena_hands_out_zeroed_aligned_memory),
         cmocka_unit_test(numbers_read_as_strtod_does),
+        cmocka_unit_test(numbers_of_any_length_are_read),
         cmocka_unit_test(quantities_become_si),
         cmocka_unit_test(wrong_units_are_named),
         cmocka_unit_test(near_misses_are_found),
