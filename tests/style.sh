@@ -41,10 +41,7 @@ layers() {
     module=$(basename "$(dirname "$file")")
     for header in $(sed -n 's/^#include "\(.*\)"/\1/p' "$file"); do
       case $header in howmany.h | howmany_fit.h) continue ;; esac
-      # its own, or one it may see, before one of the same name that it may not
-      owner=$(for owner in $module ${below[$module]} $(basename -a src/*); do
-        [ -f "src/$owner/$header" ] && echo "$owner" && break
-      done)
+      owner=$(basename "$(dirname "$(ls src/*/"$header" 2>/dev/null | head -n 1)")")
       case " $module ${below[$module]} " in
       *" $owner "*) ;;
       *) echo "$file includes $header of $owner"; bad=1 ;;

@@ -244,7 +244,7 @@ static int note_misfit(struct hm_fit *fit, struct hm_err *err)
 {
     const struct hm__fit *f = fit->inside;
     struct active a;
-    double within, free = hm_data_repeats(&f->data, f->scale, &within);
+    double within, free = hm_fit_data_repeats(&f->data, f->scale, &within);
 
     find_active(f, &a);
     double more = (double)f->data.group_count - (double)a.count;
@@ -281,7 +281,7 @@ static int note_outliers(struct hm_fit *fit, struct hm_err *err)
 /* Labels that differ: runs of different kinds, fitted as if they were one. */
 static int note_labels(struct hm_fit *fit, struct hm_err *err)
 {
-    const struct hm_data *data = &fit->inside->data;
+    const struct hm_fit_data *data = &fit->inside->data;
     int rc = 0;
 
     for (size_t c = 0; rc == 0 && c < data->runs->column_count; c++) {

@@ -93,7 +93,7 @@ static int check_gaps(struct hm__fit *f, const bool *matters, struct hm_err *err
 static int check_enough(const struct hm_fit *fit, const struct hm_fit_settings *s,
                         struct hm_err *err)
 {
-    const struct hm_data *data = &fit->inside->data;
+    const struct hm_fit_data *data = &fit->inside->data;
     size_t terms = s->term_count;
 
     bool one_n = data->low[0] == data->high[0] && terms == 0;
@@ -145,7 +145,7 @@ static int prepare_runs(struct hm_fit *fit, const struct hm_runs *runs,
         return rc;
     find_matters(&f->basis, matters);
     double unit = runs->relative && f->basis.sheet ? hm_sheet_reference_s(f->basis.sheet) : 1;
-    rc = hm_data_init(&f->data, fit->memory, runs, &f->basis, matters, unit, err);
+    rc = hm_fit_data_init(&f->data, fit->memory, runs, &f->basis, matters, unit, err);
     if (rc == 0)
         rc = check_gaps(f, matters, err);
     if (rc == 0)
@@ -186,7 +186,7 @@ static int eval_terms(struct hm_fit *fit, struct hm_err *err)
 
 static void decide_errors(struct hm_fit *fit, const struct hm_fit_settings *s)
 {
-    int shown = hm_data_relative(&fit->inside->data);
+    int shown = hm_fit_data_relative(&fit->inside->data);
 
     fit->errors = s->errors;
     if (s->errors == HM_ERRORS_AUTO && shown >= 0 && !fit->from_sheet)
@@ -194,7 +194,7 @@ static void decide_errors(struct hm_fit *fit, const struct hm_fit_settings *s)
     else if (s->errors == HM_ERRORS_AUTO)
         fit->errors = s->term_count > 0 ? HM_ERRORS_EQUAL : HM_ERRORS_RELATIVE;
     if (s->errors == HM_ERRORS_AUTO)
-        hm_data_weigh(&fit->inside->data, fit->errors == HM_ERRORS_RELATIVE);
+        hm_fit_data_weigh(&fit->inside->data, fit->errors == HM_ERRORS_RELATIVE);
 }
 
 /* ---- coefficients --------------------------------------------------------------------------- */
@@ -259,7 +259,7 @@ static struct hm_noise noise_before(const struct hm_fit_settings *s)
 /* Size of a weighted run that is small: 1 where errors are relative. */
 static double smallest_run(const struct hm_fit *fit)
 {
-    const struct hm_data *data = &fit->inside->data;
+    const struct hm_fit_data *data = &fit->inside->data;
     double least = INFINITY;
 
     if (fit->errors == HM_ERRORS_RELATIVE)
@@ -355,7 +355,7 @@ static struct hm_lsq *make_folds(struct hm__fit *f, size_t *ret_count)
 
 static double mean_square(const struct hm_fit *fit)
 {
-    const struct hm_data *data = &fit->inside->data;
+    const struct hm_fit_data *data = &fit->inside->data;
     double sum = 0;
 
     if (fit->errors == HM_ERRORS_RELATIVE)
@@ -377,7 +377,7 @@ static int choose_terms(struct hm_fit *fit, struct hm_choice *choices, size_t *r
     if (!folds)
         return hm_fail_nomem(err);
     struct hm_repeats repeats;
-    repeats.free = hm_data_repeats(&f->data, f->scale, &repeats.sum);
+    repeats.free = hm_fit_data_repeats(&f->data, f->scale, &repeats.sum);
     int rc = hm_choose(&f->basis, folds, fold_count, (double)f->data.count, unit,
                        f->data.group_count, repeats, choices, ret_count, &best, err);
     hm__free(folds);

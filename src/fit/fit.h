@@ -6,13 +6,13 @@
 #define HM_FIT_H
 
 #include "choose.h"
-#include "data.h"
+#include "fit_data.h"
 
 enum { HM_FIT_DRAWS = 2000 };
 
 struct hm__fit {
     struct hm_basis basis;
-    struct hm_data data;        /* count 0 without runs */
+    struct hm_fit_data data;    /* count 0 without runs */
     bool in[HM_TERMS_MAX];      /* the terms that are used */
     double theta[HM_TERMS_MAX]; /* as told: most probable, or of a sheet the mean; 0 if not used */
     double spread;              /* of a weighted run */

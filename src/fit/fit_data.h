@@ -1,6 +1,6 @@
 /* Runs made ready for a fit: those that have a time, gathered by configuration. */
-#ifndef HM_DATA_H
-#define HM_DATA_H
+#ifndef HM_FIT_DATA_H
+#define HM_FIT_DATA_H
 
 #include "basis.h"
 
@@ -13,7 +13,7 @@ struct hm_group {
     double evidence; /* weight of a run beside others, from the spread of repeats; 1 is usual */
 };
 
-struct hm_data {
+struct hm_fit_data {
     const struct hm_runs *runs;
     size_t count;       /* runs that have a time */
     size_t *rows;       /* each in the runs */
@@ -30,15 +30,15 @@ struct hm_data {
  * Gather runs. matters[q] tells which quantities make configurations differ; unit is what seconds
  * are multiplied by. Everything is in the arena; the runs are borrowed.
  */
-int hm_data_init(struct hm_data *data, struct hm_arena *arena, const struct hm_runs *runs,
-                 const struct hm_basis *basis, const bool *matters, double unit,
-                 struct hm_err *err);
+int hm_fit_data_init(struct hm_fit_data *data, struct hm_arena *arena, const struct hm_runs *runs,
+                     const struct hm_basis *basis, const bool *matters, double unit,
+                     struct hm_err *err);
 
 /* Whether repeats show errors to grow with the time; -1 when there are too few to tell. */
-int hm_data_relative(const struct hm_data *data);
+int hm_fit_data_relative(const struct hm_fit_data *data);
 /* Set the evidence of each group from the spread of its repeats. */
-void hm_data_weigh(struct hm_data *data, bool relative);
+void hm_fit_data_weigh(struct hm_fit_data *data, bool relative);
 /* Degrees of freedom of the repeats, and their sum of squares with groups weighed by scale[g]^2. */
-double hm_data_repeats(const struct hm_data *data, const double *scale, double *ret_sum);
+double hm_fit_data_repeats(const struct hm_fit_data *data, const double *scale, double *ret_sum);
 
 #endif

@@ -2,7 +2,7 @@
  * Gathering runs by configuration. A fit sees a configuration as its mean and the squares around
  * it, so a million repeats of ten configurations cost no more than ten runs once they are gathered.
  */
-#include "data.h"
+#include "fit_data.h"
 
 #include <math.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "err.h"
 #include "student.h"
 
-static int allocate(struct hm_data *data, struct hm_arena *arena, size_t quantities,
+static int allocate(struct hm_fit_data *data, struct hm_arena *arena, size_t quantities,
                     struct hm_err *err)
 {
     const size_t count = data->count;
@@ -25,7 +25,7 @@ static int allocate(struct hm_data *data, struct hm_arena *arena, size_t quantit
 }
 
 /* The rows that have a time. */
-static int keep_rows(struct hm_data *data, double unit, struct hm_err *err)
+static int keep_rows(struct hm_fit_data *data, double unit, struct hm_err *err)
 {
     const struct hm_column *seconds = hm_runs_column(data->runs, "seconds");
     size_t kept = 0;
@@ -75,7 +75,7 @@ static bool same_row(const struct key *key, size_t a, size_t b)
 }
 
 /* Give each row its group, by a table of hashes that is at most half full. */
-static int find_groups(struct hm_data *data, const struct key *key, struct hm_err *err)
+static int find_groups(struct hm_fit_data *data, const struct key *key, struct hm_err *err)
 {
     size_t room = 16;
 
@@ -99,7 +99,7 @@ static int find_groups(struct hm_data *data, const struct key *key, struct hm_er
 }
 
 /* Means first, then the squares around them: subtracting large sums would lose them. */
-static void sum_up(struct hm_data *data)
+static void sum_up(struct hm_fit_data *data)
 {
     for (size_t i = 0; i < data->count; i++) {
         struct hm_group *g = &data->groups[data->group_of[i]];
@@ -113,8 +113,8 @@ static void sum_up(struct hm_data *data)
     }
 }
 
-static int set_places(struct hm_data *data, struct hm_arena *arena, const struct hm_basis *basis,
-                      struct hm_err *err)
+static int set_places(struct hm_fit_data *data, struct hm_arena *arena,
+                      const struct hm_basis *basis, struct hm_err *err)
 {
     for (size_t q = 0; q < basis->quantity_count; q++) {
         const double *values = hm_runs_column(data->runs, basis->quantities[q])->values;
@@ -138,12 +138,13 @@ static int set_places(struct hm_data *data, struct hm_arena *arena, const struct
     return 0;
 }
 
-int hm_data_init(struct hm_data *data, struct hm_arena *arena, const struct hm_runs *runs,
-                 const struct hm_basis *basis, const bool *matters, double unit, struct hm_err *err)
+int hm_fit_data_init(struct hm_fit_data *data, struct hm_arena *arena, const struct hm_runs *runs,
+                     const struct hm_basis *basis, const bool *matters, double unit,
+                     struct hm_err *err)
 {
     struct key key = {.count = 0};
 
-    *data = (struct hm_data){.runs = runs, .count = runs->count};
+    *data = (struct hm_fit_data){.runs = runs, .count = runs->count};
     int rc = allocate(data, arena, basis->quantity_count, err);
     if (rc == 0)
         rc = keep_rows(data, unit, err);
@@ -160,7 +161,7 @@ int hm_data_init(struct hm_data *data, struct hm_arena *arena, const struct hm_r
 
 /* ---- what repeats show ---------------------------------------------------------------------- */
 
-double hm_data_repeats(const struct hm_data *data, const double *scale, double *ret_sum)
+double hm_fit_data_repeats(const struct hm_fit_data *data, const double *scale, double *ret_sum)
 {
     double free = 0;
 
@@ -177,7 +178,7 @@ double hm_data_repeats(const struct hm_data *data, const double *scale, double *
 static const double REPEATS_ENOUGH = 4;
 
 /* Whichever of the two normal distributions makes the repeats more likely. */
-int hm_data_relative(const struct hm_data *data)
+int hm_fit_data_relative(const struct hm_fit_data *data)
 {
     double free = 0, equal = 0, relative = 0, logs = 0;
 
@@ -206,7 +207,7 @@ static double own_square(const struct hm_group *group, bool relative)
 }
 
 /* Whether some configuration is more restless than all the others together. */
-static bool spreads_differ(const struct hm_data *data, bool relative, double free, double sum)
+static bool spreads_differ(const struct hm_fit_data *data, bool relative, double free, double sum)
 {
     double repeated = 0, least = 1;
 
@@ -225,7 +226,7 @@ static bool spreads_differ(const struct hm_data *data, bool relative, double fre
 }
 
 /* The usual spread, squared: that of the configuration in the middle; 0 without memory for it. */
-static double usual_square(const struct hm_data *data, bool relative)
+static double usual_square(const struct hm_fit_data *data, bool relative)
 {
     double *squares = hm__calloc(data->group_count, sizeof(*squares)), middle = 0;
     size_t count = 0;
@@ -241,7 +242,7 @@ static double usual_square(const struct hm_data *data, bool relative)
     return middle;
 }
 
-void hm_data_weigh(struct hm_data *data, bool relative)
+void hm_fit_data_weigh(struct hm_fit_data *data, bool relative)
 {
     double free = 0, sum = 0;
 
