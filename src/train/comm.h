@@ -44,8 +44,8 @@ struct hm_comm {
     enum hm_reduce_scheme scheme;
     /* Of this rank, since the start; whoever wants them for a while takes differences. */
     double flop;      /* arithmetic done */
-    double bytes;     /* sent */
-    double talking_s; /* spent in the functions below */
+    double bytes;     /* sent; by the library: the least an all-reduce can send */
+    double talking_s; /* spent in the functions below, less the work */
 };
 
 const char *hm_reduce_scheme_name(enum hm_reduce_scheme scheme);
@@ -68,5 +68,7 @@ void hm_comm_sum_few(struct hm_comm *comm, double *values, size_t count);
 void hm_comm_max_few(struct hm_comm *comm, double *values, size_t count);
 /* From rank `root` to all, by a binomial tree. */
 void hm_comm_broadcast(struct hm_comm *comm, int root, void *data, size_t bytes);
+/* Wait for all; when simulated, all go on at the very same moment. */
+void hm_comm_align(struct hm_comm *comm);
 
 #endif
