@@ -7,7 +7,10 @@
 
 #include "comm.h"
 
-/* Start MPI and fill in comm, with HM_REDUCE_AUTO. 0, or -1 when MPI cannot be started. */
+/*
+ * Start MPI and fill in comm, with HM_REDUCE_AUTO. 0, or -1 when MPI cannot be started. Unless time
+ * is virtual, each rank has a clock of its own: compare moments of one rank only.
+ */
 int hm_mpi_begin(int *argc, char ***argv, struct hm_comm *comm);
 /* Wait for all ranks and end MPI. After it no rank can talk. */
 void hm_mpi_end(struct hm_comm *comm);
