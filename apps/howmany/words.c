@@ -60,6 +60,16 @@ static int push(struct cli_words *words, struct hm_text *word, struct hm_err *er
     return rc;
 }
 
+int cli_words_add(struct cli_words *words, const char *word, struct hm_err *err)
+{
+    struct hm_text text = {0};
+
+    hm_text_add(&text, word);
+    int rc = push(words, &text, err);
+    hm_text_release(&text);
+    return rc;
+}
+
 void cli_words_release(struct cli_words *words)
 {
     for (size_t i = 0; i < words->count; i++)

@@ -32,6 +32,9 @@ int cli_words_split(struct cli_words *words, const char *text, struct hm_err *er
 int cli_words_fill(const struct cli_words *words, const struct cli_fill *fills, size_t count,
                    struct cli_words *ret_filled, struct hm_err *err);
 
+/* Add a copy of one word at the end, as it stands. */
+int cli_words_add(struct cli_words *words, const char *word, struct hm_err *err);
+
 /* Whether {name} is anywhere in the words, to be filled in. */
 bool cli_words_uses(const struct cli_words *words, const char *name);
 

@@ -1,0 +1,275 @@
+/*
+ * A cluster as SimGrid wants it. A message of M bytes from one node to another takes a + M/B, as in
+ * the closed forms: latency a and bandwidth B are those of the cluster's network. It crosses the
+ * port of the sender and that of the receiver, so each has half the latency. The two ways of a port
+ * do not disturb each other; messages the same way share it. Within a node every pair of workers
+ * has the link to itself.
+ *
+ * Limits: no switch, no protocol, no contention but in the ports, as in the models of `plan`.
+ */
+#include "platform.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "err.h"
+#include "memory.h"
+#include "text.h"
+
+/*
+ * What SimGrid has to be told so that its times follow from the platform alone. Its own defaults
+ * stand for one TCP network of 2013, and for work that is measured on this machine.
+ */
+static const char *const settings[] = {
+    /* Bandwidth is shared evenly and nothing else happens. */
+    "network/model:CM02", "network/latency-factor:1", "network/bandwidth-factor:1",
+    "network/TCP-gamma:1e18", /* no TCP window */
+    "network/crosstraffic:0", /* the way back is free */
+    "network/weight-S:0",
+    /* Only flop that are told of take time. */
+    "smpi/simulate-computation:no", "smpi/wtime:0", "smpi/init:0",
+    /* A message starts when both sides are ready, however short it is. */
+    "smpi/async-small-thresh:0", "smpi/send-is-detached-thresh:0",
+    /* The collectives of Open MPI; SimGrid's default ones are far slower. */
+    "smpi/coll-selector:ompi",
+    /* Ranks share the program's variables, which are constant; only stacks are their own. */
+    "smpi/privatization:no",
+    "contexts/stack-size:1024", /* KiB, of which only what is used takes memory */
+};
+
+/* Warnings about ranks that end with an error would drown what they say themselves. */
+static const char quiet[] = "--log=root.thres:error";
+
+/* ---- what is needed ------------------------------------------------------------------------- */
+
+static int fail_missing(struct hm_err *err, const char *field, const char *message,
+                        const char *hint)
+{
+    hm_fail(err, HM_E_MISSING, "%s", message);
+    hm_err_hint(err, "%s", hint);
+    hm_err_field(err, field);
+    return HM_E_MISSING;
+}
+
+static int reach_flops(const struct hm_cluster *cluster, int precision, double *ret_flops,
+                       struct hm_err *err)
+{
+    const struct hm_node *node = &cluster->node;
+    double peak = precision == 64   ? node->flops_64
+                  : precision == 32 ? node->flops_32
+                                    : node->flops_16;
+    char message[256];
+
+    if (precision != 16 && precision != 32 && precision != 64) {
+        hm_fail(err, HM_E_RANGE, "a precision of %d bits is not known", precision);
+        hm_err_hint(err, "16, 32 or 64");
+        return HM_E_RANGE;
+    }
+    if (peak == 0 && precision == 16)
+        peak = node->flops_32; /* as in plan */
+    if (peak == 0) {
+        snprintf(message, sizeof(message), "the machine%s%.64s has no flops for %d bit",
+                 cluster->name ? " " : "", cluster->name ? cluster->name : "", precision);
+        return fail_missing(err, "cluster.flops", message,
+                            "give flops: a speed such as 105.6 Gflop/s");
+    }
+    *ret_flops = peak * (node->efficiency > 0 ? node->efficiency : 1);
+    return 0;
+}
+
+static int check_size(const struct hm_cluster *cluster, double n, double nodes, struct hm_err *err)
+{
+    if (!(n >= 1 && n <= 1e6) || n != floor(n)) {
+        hm_fail(err, HM_E_RANGE, "%g workers cannot be simulated", n);
+        hm_err_hint(err, "a whole number from 1 to 1e6");
+        return HM_E_RANGE;
+    }
+    if (cluster->max_nodes > 0 && nodes > cluster->max_nodes) {
+        hm_fail(err, HM_E_RANGE, "%g workers need %g nodes, and there are %g", n, nodes,
+                cluster->max_nodes);
+        hm_err_field(err, "cluster.max_nodes");
+        return HM_E_RANGE;
+    }
+    return 0;
+}
+
+static int check_wires(const struct hm_cluster *cluster, double n, double nodes, struct hm_err *err)
+{
+    if (nodes > 1 && cluster->network.bandwidth_bytes_per_s == 0)
+        return fail_missing(err, "cluster.network", "the cluster has no network",
+                            "name one with --network 10gbe, or give cluster.network");
+    if (n > nodes && cluster->node.link.bandwidth_bytes_per_s == 0)
+        return fail_missing(err, "cluster.link", "several accelerators need a link between them",
+                            "give link: {bandwidth: 300 GB/s, latency: 3 us}");
+    return 0;
+}
+
+/* SimGrid takes several settings in one word, apart by these. */
+static int check_folder(const char *folder, struct hm_err *err)
+{
+    if (!strpbrk(folder, " \t\n,"))
+        return 0;
+    hm_fail(err, HM_E_IO, "SimGrid cannot read files in '%.200s'", folder);
+    hm_err_hint(err, "a folder without blanks and commas in its name, by TMPDIR");
+    return HM_E_IO;
+}
+
+/* ---- files ---------------------------------------------------------------------------------- */
+
+static void add_cluster(struct hm_text *out, const struct hm_cluster *cluster,
+                        const struct cli_platform *platform)
+{
+    const struct hm_node *node = &cluster->node;
+    struct hm_link port = cluster->network;
+
+    if (port.bandwidth_bytes_per_s == 0) /* one node; nothing leaves it */
+        port = (struct hm_link){1e9, 0};
+    hm_text_add(out, "<?xml version='1.0'?>\n"
+                     "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
+                     "<platform version=\"4.1\">\n");
+    hm_text_addf(out, "  <cluster id=\"cluster\" prefix=\"node-\" suffix=\"\" radical=\"0-%.0f\"",
+                 platform->nodes - 1);
+    hm_text_addf(out, "\n    speed=\"%.17gf\" core=\"%.0f\"", platform->flops, node->accelerators);
+    hm_text_addf(out, "\n    bw=\"%.17gBps\" lat=\"%.17gs\" sharing_policy=\"SPLITDUPLEX\"",
+                 port.bandwidth_bytes_per_s, port.latency_s / 2);
+    if (platform->workers > platform->nodes)
+        hm_text_addf(out, "\n    loopback_bw=\"%.17gBps\" loopback_lat=\"%.17gs\"",
+                     node->link.bandwidth_bytes_per_s, node->link.latency_s);
+    hm_text_add(out, "/>\n</platform>\n");
+}
+
+/* Nodes are filled one after another. */
+static void add_hosts(struct hm_text *out, const struct cli_platform *platform, double per_node)
+{
+    for (double rank = 0; rank < platform->workers; rank++)
+        hm_text_addf(out, "node-%.0f\n", floor(rank / per_node));
+}
+
+static int write_file(const char *path, const struct hm_text *text, struct hm_err *err)
+{
+    FILE *file = text->failed ? NULL : fopen(path, "w");
+
+    if (text->failed)
+        return hm_fail_nomem(err);
+    bool written = file && fwrite(text->data, 1, text->length, file) == text->length;
+    if (file && fclose(file) != 0)
+        written = false;
+    return written ? 0 : hm_fail(err, HM_E_IO, "cannot write %.200s: %s", path, strerror(errno));
+}
+
+static char *path_in(const char *folder, const char *name)
+{
+    struct hm_text path = {0};
+    char *taken = NULL;
+
+    hm_text_addf(&path, "%s/%s", folder, name);
+    hm_text_take(&path, &taken, NULL);
+    hm_text_release(&path);
+    return taken;
+}
+
+static int write_files(const char *folder, const struct hm_cluster *cluster,
+                       struct cli_platform *platform, struct hm_err *err)
+{
+    struct hm_text xml = {0}, hosts = {0};
+    int rc = 0;
+
+    platform->file = path_in(folder, "platform.xml");
+    platform->hosts = path_in(folder, "hosts.txt");
+    add_cluster(&xml, cluster, platform);
+    add_hosts(&hosts, platform, cluster->node.accelerators);
+    if (!platform->file || !platform->hosts)
+        rc = hm_fail_nomem(err);
+    if (rc == 0)
+        rc = write_file(platform->file, &xml, err);
+    if (rc == 0)
+        rc = write_file(platform->hosts, &hosts, err);
+    hm_text_release(&xml);
+    hm_text_release(&hosts);
+    return rc;
+}
+
+int cli_platform_write(const char *folder, const struct hm_cluster *cluster, double n,
+                       int precision, struct cli_platform *ret_platform, struct hm_err *err)
+{
+    struct cli_platform platform = {.workers = n, .nodes = ceil(n / cluster->node.accelerators)};
+    int rc = check_size(cluster, n, platform.nodes, err);
+
+    if (rc == 0)
+        rc = reach_flops(cluster, precision, &platform.flops, err);
+    if (rc == 0)
+        rc = check_wires(cluster, n, platform.nodes, err);
+    if (rc == 0)
+        rc = check_folder(folder, err);
+    if (rc == 0)
+        rc = write_files(folder, cluster, &platform, err);
+    if (rc)
+        cli_platform_release(&platform);
+    else
+        *ret_platform = platform;
+    return rc;
+}
+
+void cli_platform_release(struct cli_platform *platform)
+{
+    hm_text_free(platform->file);
+    hm_text_free(platform->hosts);
+    *platform = (struct cli_platform){0};
+}
+
+/* ---- the command ---------------------------------------------------------------------------- */
+
+static int add_setting(struct cli_words *words, struct hm_err *err, const char *format, ...)
+    HM_PRINTF(3, 4);
+
+static int add_setting(struct cli_words *words, struct hm_err *err, const char *format, ...)
+{
+    char setting[4096] = "--cfg=";
+    va_list arguments;
+
+    va_start(arguments, format);
+    int length = vsnprintf(setting + 6, sizeof(setting) - 6, format, arguments);
+    va_end(arguments);
+    if (length >= (int)sizeof(setting) - 6)
+        return hm_fail(err, HM_E_LIMIT, "the name of a file is too long: %.200s", setting);
+    return cli_words_add(words, setting, err);
+}
+
+static int add_settings(struct cli_words *words, const struct cli_platform *platform,
+                        struct hm_err *err)
+{
+    int rc = add_setting(words, err, "smpi/np:%.0f", platform->workers);
+
+    if (rc == 0)
+        rc = add_setting(words, err, "smpi/hostfile:%s", platform->hosts);
+    if (rc == 0)
+        rc = add_setting(words, err, "smpi/host-speed:%.17gf", platform->flops);
+    for (size_t i = 0; rc == 0 && i < sizeof(settings) / sizeof(settings[0]); i++)
+        rc = add_setting(words, err, "%s", settings[i]);
+    return rc ? rc : cli_words_add(words, quiet, err);
+}
+
+int cli_platform_command(const struct cli_platform *platform, const char *smpimain,
+                         const char *program, char *const *arguments, size_t count,
+                         struct cli_words *ret_words, struct hm_err *err)
+{
+    struct cli_words words = {0};
+    int rc = cli_words_add(&words, smpimain, err);
+
+    if (rc == 0)
+        rc = cli_words_add(&words, program, err);
+    if (rc == 0)
+        rc = add_settings(&words, platform, err);
+    if (rc == 0)
+        rc = cli_words_add(&words, platform->file, err);
+    for (size_t i = 0; rc == 0 && i < count; i++)
+        rc = cli_words_add(&words, arguments[i], err);
+    if (rc)
+        cli_words_release(&words);
+    else
+        *ret_words = words;
+    return rc;
+}

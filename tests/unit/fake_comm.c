@@ -1,0 +1,215 @@
+/* Ranks as threads: a slot for each pair of ranks, through which messages pass one at a time. */
+#include "fake_comm.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum slot_state { SLOT_EMPTY, SLOT_OFFERED, SLOT_TAKEN };
+
+/* From one rank to another. */
+struct slot {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    enum slot_state state;
+    const void *data; /* the sender's */
+    size_t bytes;
+    double ready_s; /* the sender's clock; once taken, when the message has arrived */
+};
+
+struct world {
+    struct slot *slots; /* [from * size + to] */
+    double *clocks;     /* at the last meeting */
+    pthread_barrier_t meeting;
+    void (*body)(struct hm_comm *comm, void *context);
+    void *context;
+};
+
+struct rank {
+    struct hm_comm comm;
+    struct world *world;
+    double clock_s;
+    pthread_t thread;
+};
+
+/* A fault of the test or of what it tests; threads cannot fail as cmocka wants it. */
+static void give_up(const char *why)
+{
+    fprintf(stderr, "fake_comm: %s\n", why);
+    abort();
+}
+
+static struct slot *slot_of(struct hm_comm *comm, int from, int to)
+{
+    struct rank *r = comm->state;
+
+    if (from < 0 || from >= comm->size || to < 0 || to >= comm->size || from == to)
+        give_up("a message from or to nobody");
+    return &r->world->slots[from * comm->size + to];
+}
+
+static void offer(struct hm_comm *comm, int to, const void *data, size_t bytes)
+{
+    struct slot *s = slot_of(comm, comm->rank, to);
+
+    pthread_mutex_lock(&s->lock);
+    s->state = SLOT_OFFERED;
+    s->data = data;
+    s->bytes = bytes;
+    s->ready_s = ((struct rank *)comm->state)->clock_s;
+    pthread_cond_broadcast(&s->changed);
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* Wait until it has been taken; when that was. */
+static double await(struct hm_comm *comm, int to)
+{
+    struct slot *s = slot_of(comm, comm->rank, to);
+
+    pthread_mutex_lock(&s->lock);
+    while (s->state != SLOT_TAKEN)
+        pthread_cond_wait(&s->changed, &s->lock);
+    s->state = SLOT_EMPTY;
+    double arrived_s = s->ready_s;
+    pthread_mutex_unlock(&s->lock);
+    return arrived_s;
+}
+
+static double take(struct hm_comm *comm, int from, void *into, size_t bytes)
+{
+    struct slot *s = slot_of(comm, from, comm->rank);
+
+    pthread_mutex_lock(&s->lock);
+    while (s->state != SLOT_OFFERED)
+        pthread_cond_wait(&s->changed, &s->lock);
+    if (s->bytes != bytes)
+        give_up("a message is not as long as it was expected to be");
+    memcpy(into, s->data, bytes);
+    s->ready_s = fmax(s->ready_s, ((struct rank *)comm->state)->clock_s) + FAKE_LATENCY_S +
+                 (double)bytes * FAKE_BYTE_S;
+    s->state = SLOT_TAKEN;
+    double arrived_s = s->ready_s;
+    pthread_cond_broadcast(&s->changed);
+    pthread_mutex_unlock(&s->lock);
+    return arrived_s;
+}
+
+static void fake_send(struct hm_comm *comm, int to, const void *data, size_t bytes)
+{
+    offer(comm, to, data, bytes);
+    ((struct rank *)comm->state)->clock_s = await(comm, to);
+}
+
+static void fake_receive(struct hm_comm *comm, int from, void *data, size_t bytes)
+{
+    ((struct rank *)comm->state)->clock_s = take(comm, from, data, bytes);
+}
+
+static void fake_exchange(struct hm_comm *comm, int to, const void *data, size_t bytes, int from,
+                          void *into, size_t into_bytes)
+{
+    struct rank *r = comm->state;
+
+    offer(comm, to, data, bytes);
+    double received_s = take(comm, from, into, into_bytes);
+    double sent_s = await(comm, to);
+    r->clock_s = fmax(received_s, sent_s);
+}
+
+/* "The library": all to the last rank and back, unlike any scheme of ours. */
+static void fake_sum(struct hm_comm *comm, double *values, size_t count)
+{
+    size_t bytes = count * sizeof(*values);
+    int last = comm->size - 1;
+    double *theirs = malloc(bytes);
+
+    if (!theirs)
+        give_up("out of memory");
+    for (int rank = 0; rank < last && comm->rank == last; rank++) {
+        fake_receive(comm, rank, theirs, bytes);
+        for (size_t i = 0; i < count; i++)
+            values[i] += theirs[i];
+    }
+    for (int rank = 0; rank < last && comm->rank == last; rank++)
+        fake_send(comm, rank, values, bytes);
+    if (comm->rank != last) {
+        fake_send(comm, last, values, bytes);
+        fake_receive(comm, last, values, bytes);
+    }
+    free(theirs);
+}
+
+static double fake_now(struct hm_comm *comm)
+{
+    return ((struct rank *)comm->state)->clock_s;
+}
+
+static void fake_work(struct hm_comm *comm, double flop)
+{
+    ((struct rank *)comm->state)->clock_s += flop * FAKE_FLOP_S;
+}
+
+static void fake_align(struct hm_comm *comm)
+{
+    struct rank *r = comm->state;
+
+    r->world->clocks[comm->rank] = r->clock_s;
+    pthread_barrier_wait(&r->world->meeting);
+    for (int i = 0; i < comm->size; i++)
+        r->clock_s = fmax(r->clock_s, r->world->clocks[i]);
+    pthread_barrier_wait(&r->world->meeting);
+}
+
+static void *live(void *argument)
+{
+    struct rank *r = argument;
+
+    r->world->body(&r->comm, r->world->context);
+    return NULL;
+}
+
+static void open_slots(struct slot *slots, int count)
+{
+    for (int i = 0; i < count; i++) {
+        pthread_mutex_init(&slots[i].lock, NULL);
+        pthread_cond_init(&slots[i].changed, NULL);
+    }
+}
+
+static void close_slots(struct slot *slots, int count)
+{
+    for (int i = 0; i < count; i++) {
+        pthread_cond_destroy(&slots[i].changed);
+        pthread_mutex_destroy(&slots[i].lock);
+    }
+    free(slots);
+}
+
+void fake_comm_run(int size, void (*body)(struct hm_comm *comm, void *context), void *context)
+{
+    static const struct hm_comm_ops ops = {fake_send, fake_receive, fake_exchange, fake_sum,
+                                           fake_now,  fake_work,    fake_align};
+    struct world world = {.body = body, .context = context};
+    struct rank *ranks = calloc((size_t)size, sizeof(*ranks));
+
+    world.slots = calloc((size_t)size * (size_t)size, sizeof(*world.slots));
+    world.clocks = calloc((size_t)size, sizeof(*world.clocks));
+    if (!ranks || !world.slots || !world.clocks)
+        give_up("out of memory");
+    open_slots(world.slots, size * size);
+    pthread_barrier_init(&world.meeting, NULL, (unsigned)size);
+    for (int i = 0; i < size; i++) {
+        ranks[i].world = &world;
+        ranks[i].comm = (struct hm_comm){.ops = &ops, .state = &ranks[i], .rank = i, .size = size};
+        if (pthread_create(&ranks[i].thread, NULL, live, &ranks[i]))
+            give_up("no thread to be had");
+    }
+    for (int i = 0; i < size; i++)
+        pthread_join(ranks[i].thread, NULL);
+    pthread_barrier_destroy(&world.meeting);
+    close_slots(world.slots, size * size);
+    free(world.clocks);
+    free(ranks);
+}
