@@ -1,0 +1,350 @@
+/* The options of a training run: their table, and what each means. */
+#include "train_options.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "linear.h"
+#include "text.h"
+
+enum option {
+    PROBLEM,
+    ALGORITHM,
+    DATA,
+    LABELS,
+    LABEL_COLUMN,
+    TEST,
+    POSITIVE,
+    SCALE,
+    KEEP,
+    ORDER,
+    LAMBDA,
+    STEP,
+    BATCH,
+    PASSES,
+    MOMENTUM,
+    MEMORY,
+    SHRINK,
+    HIDDEN,
+    ACTIVATION,
+    STATES,
+    COUPLING,
+    FIELD,
+    MAX_PRODUCT,
+    DAMPING,
+    TOLERANCE,
+    BELIEFS,
+    SCHEME,
+    SEED,
+    ITERATIONS,
+    EPOCHS,
+    WITHIN,
+    SUBOPTIMALITY,
+    GAP,
+    BEST,
+    LOOK_EVERY,
+    CHECKPOINT,
+    EVERY,
+    RESUME,
+    SCANNED,
+    OPTIONS
+};
+
+_Static_assert(OPTIONS == TRAIN_RANK_OPTIONS, "the table and its length");
+
+const struct cli_option train_rank_options[TRAIN_RANK_OPTIONS] = {
+    [PROBLEM] = {"problem", 'p', "NAME",
+                 "svm (default), logistic, squares, softmax, perceptron or bp",
+                 "svm logistic squares softmax perceptron bp"},
+    [ALGORITHM] = {"algorithm", 'a', "NAME",
+                   "gd, lbfgs, sgd, momentum, adam, local-sgd, splash, cocoa, cocoa+ or mini-sdca",
+                   "gd lbfgs sgd momentum adam local-sgd splash cocoa cocoa+ mini-sdca"},
+    [DATA] = {"data", 'd', "DATA",
+              "a file (LIBSVM, IDX, CSV; .gz), a folder with MNIST, or a recipe such as digits, "
+              "dense:1000x20, sparse:10000x1000; bp: grid:30x30, tree:100, random:100,300 or a "
+              "UAI file",
+              "@file"},
+    [LABELS] = {"labels", 0, "FILE", "of IDX images (default: by their name)", "@file"},
+    [LABEL_COLUMN] = {"label-column", 0, "NAME", "of a CSV (default: label, else the first)", NULL},
+    [TEST] = {"test", 0, "DATA", "rows to count what is predicted right on", "@file"},
+    [POSITIVE] = {"positive", 0, "LABEL", "this label against the rest", NULL},
+    [SCALE] = {"scale", 0, "HOW",
+               "none (default), divide:255, unit (rows to norm 1) or standardise (columns)",
+               "none unit standardise"},
+    [KEEP] = {"keep", 0, "HOW", "rows as auto (default), dense or sparse", "auto dense sparse"},
+    [ORDER] = {"order", 0, "HOW", "rows to ranks: shuffled (default) or as-is", "shuffled as-is"},
+    [LAMBDA] = {"lambda", 0, "X", "of the regulariser (default 1e-4; perceptron 0)", NULL},
+    [STEP] = {"step", 0, "X", "size of the first step (default: chosen)", NULL},
+    [BATCH] = {"batch", 'b', "ROWS", "of all ranks in a mini-batch (default 128)", NULL},
+    [PASSES] = {"passes", 0, "K", "over its own rows by a rank in an iteration (default 1)", NULL},
+    [MOMENTUM] = {"momentum", 0, "X", "default 0.9", NULL},
+    [MEMORY] = {"memory", 0, "K", "pairs that L-BFGS keeps (default 10)", NULL},
+    [SHRINK] = {"shrink", 0, NULL, "let cocoa and cocoa+ pass over rows at rest", NULL},
+    [HIDDEN] = {"hidden", 0, "WIDTHS", "of the perceptron's layers, such as 128 or 256,64", NULL},
+    [ACTIVATION] = {"activation", 0, "NAME", "relu (default) or sigmoid", "relu sigmoid"},
+    [STATES] = {"states", 0, "K", "bp: of a vertex (default 2)", NULL},
+    [COUPLING] = {"coupling", 0, "X", "bp: spread of the edges' couplings (default 0.5)", NULL},
+    [FIELD] = {"field", 0, "X", "bp: spread of the vertices' fields (default 1)", NULL},
+    [MAX_PRODUCT] = {"max-product", 0, NULL, "bp: the most likely states, not marginals", NULL},
+    [DAMPING] = {"damping", 0, "X", "bp: share of the old message (default 0)", NULL},
+    [TOLERANCE] = {"tolerance", 0, "X",
+                   "bp: stop when no message changes by more (default 1e-6)", NULL},
+    [BELIEFS] = {"beliefs", 0, "FILE", "bp: write the beliefs here, as CSV", "@file"},
+    [SCHEME] = {"scheme", 0, "NAME",
+                "of the all-reduce: auto (default), library, tree, ring, doubling, two-wave, "
+                "master",
+                "auto library tree ring doubling two-wave master"},
+    [SEED] = {"seed", 0, "K", "of everything random (default 1)", NULL},
+    [ITERATIONS] = {"iterations", 'i', "K", "stop after so many", NULL},
+    [EPOCHS] = {"epochs", 0, "K", "stop after so many passes over the data", NULL},
+    [WITHIN] = {"within", 0, "TIME", "stop after so much time in iterations, such as 60s", NULL},
+    [SUBOPTIMALITY] = {"suboptimality", 0, "X", "stop when so near to --best", NULL},
+    [GAP] = {"gap", 0, "X", "stop when the duality gap is so small", NULL},
+    [BEST] = {"best", 0, "P", "the least objective there is, if it is known", NULL},
+    [LOOK_EVERY] = {"look-every", 0, "K",
+                    "iterations between looks at the objective (default 1; with mini-batches, an "
+                    "epoch)",
+                    NULL},
+    [CHECKPOINT] = {"checkpoint", 0, "FILE", "save the state here", "@file"},
+    [EVERY] = {"every", 0, "K", "iterations between checkpoints (default 10)", NULL},
+    [RESUME] = {"resume", 0, NULL, "go on from the checkpoint", NULL},
+    [SCANNED] = {"scanned", 0, "SHAPE", "what howmany train found in the data", NULL},
+};
+
+void train_options_init(struct train_options *options)
+{
+    *options = (struct train_options){
+        .positive = NAN,
+        .lambda = -1,
+        .settings = {.seed = 1},
+        .layers = {.hidden = {128}, .hidden_count = 1, .activation = HM_ACTIVATION_RELU},
+        .limits = {.best = NAN},
+        .states = 2,
+        .coupling = 0.5,
+        .field = 1,
+        .tolerance = 1e-6,
+    };
+}
+
+/* ---- one option ----------------------------------------------------------------------------- */
+
+static int read_whole(int option, const char *text, double least, double *value)
+{
+    const char *name = train_rank_options[option].name;
+    int rc = cli_quantity(name, text, HM_DIM_NONE, value);
+
+    if (rc == 0 && (!(*value >= least && *value <= 1e15) || *value != floor(*value)))
+        rc = cli_complain("--%s: '%s' is not a whole number from %g on", name, text, least);
+    return rc;
+}
+
+static int read_share(int option, const char *text, double *value)
+{
+    const char *name = train_rank_options[option].name;
+    int rc = cli_quantity(name, text, HM_DIM_NONE, value);
+
+    if (rc == 0 && !(*value >= 0 && *value < 1))
+        rc = cli_complain("--%s: '%s' is not from 0 to less than 1", name, text);
+    return rc;
+}
+
+static int read_number(int option, const char *text, double least, double *value)
+{
+    const char *name = train_rank_options[option].name;
+    int rc = cli_quantity(name, text, HM_DIM_NONE, value);
+
+    if (rc == 0 && !(*value >= least))
+        rc = cli_complain("--%s: '%s' is less than %g", name, text, least);
+    return rc;
+}
+
+/* One of the words in the table, by its place; -1 with a message. */
+static int read_word(int option, const char *text, const char *const *words)
+{
+    for (int i = 0; words[i]; i++)
+        if (strcmp(words[i], text) == 0)
+            return i;
+    cli_complain("--%s: there is no '%s'; there are %s", train_rank_options[option].name, text,
+                 train_rank_options[option].values);
+    return -1;
+}
+
+static int read_scale(struct train_options *o, const char *value)
+{
+    static const char divide[] = "divide:";
+    static const char *const words[] = {"none", "unit", "standardise", NULL};
+
+    if (strncmp(value, divide, sizeof(divide) - 1) == 0) {
+        o->scale.kind = HM_SCALE_DIVIDE;
+        return cli_positive("scale", value + sizeof(divide) - 1, HM_DIM_NONE, &o->scale.divisor);
+    }
+    for (int i = 0; words[i]; i++)
+        if (strcmp(words[i], value) == 0) {
+            o->scale.kind = i == 0   ? HM_SCALE_NONE
+                            : i == 1 ? HM_SCALE_UNIT
+                                     : HM_SCALE_STANDARDISE;
+            return 0;
+        }
+    return cli_complain("--scale: there is no '%s'; there are none, divide:255, unit and "
+                        "standardise",
+                        value);
+}
+
+static int read_hidden(struct train_options *o, const char *value)
+{
+    struct cli_range range = {0};
+    int rc = cli_range_parse(&range, value);
+
+    if (rc == 0 && range.count > HM_HIDDEN_MAX)
+        rc = cli_complain("--hidden: at most %d layers", HM_HIDDEN_MAX);
+    for (size_t i = 0; rc == 0 && i < range.count; i++) {
+        double width = range.values[i];
+        if (!(width >= 1 && width <= HM_WIDTH_MAX) || width != floor(width))
+            rc = cli_complain("--hidden: %g is not a whole number from 1 to %d", width,
+                              HM_WIDTH_MAX);
+        else
+            o->layers.hidden[i] = (size_t)width;
+    }
+    o->layers.hidden_count = rc == 0 ? range.count : 0;
+    cli_range_release(&range);
+    return rc;
+}
+
+static int accept_words(struct train_options *o, int option, const char *value)
+{
+    static const char *const keeps[] = {"auto", "dense", "sparse", NULL};
+    static const char *const orders[] = {"shuffled", "as-is", NULL};
+    static const char *const activations[] = {"sigmoid", "relu", NULL};
+    int word = option == KEEP         ? read_word(option, value, keeps)
+               : option == ORDER      ? read_word(option, value, orders)
+               : option == ACTIVATION ? read_word(option, value, activations)
+                                      : hm_reduce_scheme_find(value);
+
+    if (word < 0 && option == SCHEME)
+        cli_complain("--scheme: there is no '%s'; there are %s", value,
+                     train_rank_options[SCHEME].values);
+    if (word < 0)
+        return EXIT_USAGE;
+    if (option == KEEP)
+        o->keep = (enum train_keep)word;
+    else if (option == ORDER)
+        o->order = (enum hm_order)word;
+    else if (option == ACTIVATION)
+        o->layers.activation = (enum hm_activation)word;
+    else
+        o->scheme = word;
+    return 0;
+}
+
+/* Options that are a text, and are looked at later. */
+static const char **text_of(struct train_options *o, int option)
+{
+    switch (option) {
+    case PROBLEM:
+        return &o->problem_name;
+    case ALGORITHM:
+        return &o->algorithm_name;
+    case DATA:
+        return &o->data_name;
+    case LABELS:
+        return &o->labels;
+    case LABEL_COLUMN:
+        return &o->label_column;
+    case TEST:
+        return &o->test_name;
+    case BELIEFS:
+        return &o->beliefs;
+    case CHECKPOINT:
+        return &o->checkpoint;
+    case SCANNED:
+        return &o->scanned;
+    default:
+        return NULL;
+    }
+}
+
+static int accept_number(struct train_options *o, int option, const char *value)
+{
+    double seed;
+
+    switch (option) {
+    case POSITIVE:
+        return read_number(option, value, -INFINITY, &o->positive);
+    case LAMBDA:
+        return read_number(option, value, 0, &o->lambda);
+    case STEP:
+        return cli_positive("step", value, HM_DIM_NONE, &o->settings.step);
+    case BATCH:
+        return read_whole(option, value, 1, &o->settings.batch);
+    case PASSES:
+        return read_whole(option, value, 1, &o->settings.passes);
+    case MOMENTUM:
+        return read_share(option, value, &o->settings.momentum);
+    case MEMORY:
+        return read_whole(option, value, 1, &o->settings.memory);
+    case STATES:
+        return read_whole(option, value, 2, &o->states);
+    case COUPLING:
+        return read_number(option, value, -30, &o->coupling);
+    case FIELD:
+        return read_number(option, value, 0, &o->field);
+    case DAMPING:
+        return read_share(option, value, &o->damping);
+    case TOLERANCE:
+        return read_number(option, value, 0, &o->tolerance);
+    case SEED:
+        if (read_whole(option, value, 0, &seed))
+            return EXIT_USAGE;
+        o->settings.seed = (uint64_t)seed;
+        return 0;
+    case ITERATIONS:
+        return read_whole(option, value, 1, &o->limits.iterations);
+    case EPOCHS:
+        return read_whole(option, value, 1, &o->epochs);
+    case WITHIN:
+        return cli_positive("within", value, HM_DIM_TIME, &o->limits.within_s);
+    case SUBOPTIMALITY:
+        return cli_positive("suboptimality", value, HM_DIM_NONE, &o->limits.suboptimality);
+    case GAP:
+        return cli_positive("gap", value, HM_DIM_NONE, &o->limits.gap);
+    case BEST:
+        return read_number(option, value, -INFINITY, &o->limits.best);
+    case LOOK_EVERY:
+        return read_whole(option, value, 1, &o->look_every);
+    default:
+        return read_whole(option, value, 1, &o->save_every);
+    }
+}
+
+int train_options_accept(struct train_options *options, int option, const char *value)
+{
+    const char **text = text_of(options, option);
+
+    if (text) {
+        *text = value;
+        return 0;
+    }
+    switch (option) {
+    case SHRINK:
+        options->settings.shrink = true;
+        return 0;
+    case MAX_PRODUCT:
+        options->max_product = true;
+        return 0;
+    case RESUME:
+        options->resume = true;
+        return 0;
+    case SCALE:
+        return read_scale(options, value);
+    case HIDDEN:
+        return read_hidden(options, value);
+    case KEEP:
+    case ORDER:
+    case ACTIVATION:
+    case SCHEME:
+        return accept_words(options, option, value);
+    default:
+        return accept_number(options, option, value);
+    }
+}

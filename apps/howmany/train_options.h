@@ -1,0 +1,79 @@
+/*
+ * What a training run is told, by one table of options: `howmany train` reads it, checks it and
+ * starts ranks; the ranks (howmany-train) read the same words again.
+ */
+#ifndef HM_TRAIN_OPTIONS_H
+#define HM_TRAIN_OPTIONS_H
+
+#include "cli.h"
+#include "data.h"
+#include "perceptron.h"
+#include "prepare.h"
+#include "shard.h"
+#include "train.h"
+
+enum train_problem {
+    TRAIN_SVM,
+    TRAIN_LOGISTIC,
+    TRAIN_SQUARES,
+    TRAIN_SOFTMAX,
+    TRAIN_PERCEPTRON,
+    TRAIN_BP,
+    TRAIN_PROBLEMS
+};
+
+enum train_keep { TRAIN_KEEP_AUTO, TRAIN_KEEP_DENSE, TRAIN_KEEP_SPARSE };
+
+struct train_options {
+    /* As given; texts borrowed. */
+    const char *problem_name, *algorithm_name, *data_name, *labels, *label_column, *test_name;
+    const char *checkpoint, *beliefs;
+    const char *scanned; /* what `howmany train` found in the data, for the ranks */
+    double positive;     /* NAN: not given */
+    struct hm_scale scale;
+    enum train_keep keep;
+    enum hm_order order;
+    double lambda; /* negative: not given */
+    struct hm_train_settings settings;
+    struct hm_perceptron_spec layers;
+    int scheme; /* enum hm_reduce_scheme */
+    struct hm_train_limits limits;
+    double epochs; /* limit in passes over the data; 0: none */
+    double look_every, save_every;
+    bool resume;
+    /* Belief propagation. */
+    double states, coupling, field, damping, tolerance;
+    bool max_product;
+    /* Found by train_options_check. */
+    enum train_problem problem;
+    const struct hm_algorithm *algorithm; /* NULL for belief propagation */
+    struct hm_data_spec data, test;
+    bool has_test;
+};
+
+/* Options that ranks understand: the first of howmany train's own table. */
+enum { TRAIN_RANK_OPTIONS = 39 };
+extern const struct cli_option train_rank_options[TRAIN_RANK_OPTIONS];
+
+void train_options_init(struct train_options *options);
+/* Take one option; 0, or EXIT_USAGE with a message. */
+int train_options_accept(struct train_options *options, int option, const char *value);
+/* Names to things, defaults, and whether it all fits together; 0, or EXIT_USAGE with a message. */
+int train_options_check(struct train_options *options);
+
+const char *train_problem_name(enum train_problem problem);
+/* Of linear problems with one output; NULL otherwise. */
+const struct hm_loss *train_problem_loss(enum train_problem problem);
+
+/* Whether the data's labels can be those of the problem; 0, or EXIT_USAGE with a message. */
+int train_labels_check(const struct train_options *options, const struct hm_data_shape *shape);
+struct hm_labels train_labels(const struct train_options *options,
+                              const struct hm_data_shape *shape);
+/* Whether rows are kept sparse. */
+bool train_keeps_sparse(const struct train_options *options, const struct hm_data_shape *shape);
+
+/* What a scan found as one word, and back; false when the word is not one. */
+void train_shape_write(struct hm_text *out, const struct hm_data_shape *shape);
+bool train_shape_read(const char *text, struct hm_data_shape *ret_shape);
+
+#endif
