@@ -206,9 +206,8 @@ static int check_two_classes(const struct train_options *o, const struct hm_data
             earlier += shape->lines[k] < shape->lines[i];
         if (earlier == 2) {
             third = shape->lines[i];
-            snprintf(message, sizeof(message),
-                     "%.15g is a third label, and %s tells two apart", shape->labels[i],
-                     problem_names[o->problem]);
+            snprintf(message, sizeof(message), "%.15g is a third label, and %s tells two apart",
+                     shape->labels[i], problem_names[o->problem]);
         }
     }
     if (shape->classes == 0)

@@ -88,8 +88,8 @@ const struct cli_option train_rank_options[TRAIN_RANK_OPTIONS] = {
     [FIELD] = {"field", 0, "X", "bp: spread of the vertices' fields (default 1)", NULL},
     [MAX_PRODUCT] = {"max-product", 0, NULL, "bp: the most likely states, not marginals", NULL},
     [DAMPING] = {"damping", 0, "X", "bp: share of the old message (default 0)", NULL},
-    [TOLERANCE] = {"tolerance", 0, "X",
-                   "bp: stop when no message changes by more (default 1e-6)", NULL},
+    [TOLERANCE] = {"tolerance", 0, "X", "bp: stop when no message changes by more (default 1e-6)",
+                   NULL},
     [BELIEFS] = {"beliefs", 0, "FILE", "bp: write the beliefs here, as CSV", "@file"},
     [SCHEME] = {"scheme", 0, "NAME",
                 "of the all-reduce: auto (default), library, tree, ring, doubling, two-wave, "
@@ -181,9 +181,7 @@ static int read_scale(struct train_options *o, const char *value)
     }
     for (int i = 0; words[i]; i++)
         if (strcmp(words[i], value) == 0) {
-            o->scale.kind = i == 0   ? HM_SCALE_NONE
-                            : i == 1 ? HM_SCALE_UNIT
-                                     : HM_SCALE_STANDARDISE;
+            o->scale.kind = i == 0 ? HM_SCALE_NONE : i == 1 ? HM_SCALE_UNIT : HM_SCALE_STANDARDISE;
             return 0;
         }
     return cli_complain("--scale: there is no '%s'; there are none, divide:255, unit and "

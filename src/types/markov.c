@@ -1,0 +1,10 @@
+/* A Markov random field as a file states it: its end. The readers are in inputs. */
+#include "markov.h"
+
+#include "memory.h"
+
+void hm_markov_free(struct hm_markov *markov)
+{
+    if (markov)
+        hm_arena_free(markov->memory);
+}

@@ -1,0 +1,56 @@
+/* The reader of UAI files; small fields then go through belief propagation on one rank. */
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "propagate.h"
+#include "uai.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void propagate(const struct hm_markov *m, bool max_product)
+{
+    struct hm_propagate_settings settings = {.max_product = max_product};
+    struct hm_propagate *p = NULL;
+    struct hm_mrf *mrf = NULL;
+    struct hm_comm comm;
+
+    hm_comm_alone(&comm);
+    if (hm_mrf_from_markov(m, 0, 1, &mrf, NULL) == 0 &&
+        hm_propagate_new(mrf, &settings, &comm, &p, NULL) == 0) {
+        double *beliefs = calloc(mrf->places[mrf->count] + 1, sizeof(*beliefs));
+        for (int i = 0; i < 3; i++)
+            if (isnan(hm_propagate_step(p, &comm)))
+                abort();
+        hm_propagate_beliefs(p, beliefs);
+        for (size_t i = 0; i < mrf->places[mrf->count]; i++)
+            if (!(beliefs[i] >= 0 && beliefs[i] <= 1))
+                abort();
+        hm_propagate_log_z(p, &comm);
+        free(beliefs);
+    }
+    hm_propagate_free(p);
+    hm_mrf_free(mrf);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char path[64];
+    struct hm_markov *m = NULL;
+    struct hm_err err = {0};
+    int file = memfd_create("fuzz", 0);
+
+    if (file < 0 || write(file, data, size) < 0)
+        return 0;
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
+    if (hm_markov_load(path, &m, &err) == 0 && m->table_places[m->edges] < 100000) {
+        propagate(m, false);
+        propagate(m, true);
+    }
+    hm_markov_free(m);
+    close(file);
+    return 0;
+}

@@ -1,0 +1,151 @@
+/* UAI files: what is read, what is refused and with which words, and memory that runs out. */
+#include "testing.h"
+
+#include <unistd.h>
+
+#include "memory.h"
+#include "uai.h"
+
+static int load(const char *text, struct hm_markov **ret_markov, struct hm_err *err)
+{
+    char path[] = "/tmp/hm-uai-XXXXXX";
+    int file = mkstemp(path);
+
+    assert_true(file >= 0);
+    assert_int_equal(write(file, text, strlen(text)), strlen(text));
+    close(file);
+    int rc = hm_markov_load(path, ret_markov, err);
+    unlink(path);
+    return rc;
+}
+
+static const char whole[] = "MARKOV\n3\n2 3 2\n"
+                            "5\n2 2 1\n1 0\n2 0 2\n1 0\n2 1 2\n\n"
+                            "6\n1 2 3\n4 5 6\n" /* variables 2 and 1 */
+                            "2 0.5 4\n"
+                            "4 8 0 0 8e0\n"
+                            "2 1 +1\r\n"
+                            "6 1 1 2 1 1 1\n";
+
+static void files_are_read(void **state)
+{
+    /* 1, 2: (1 4; 2 5; 3 6)/6 times (1 1; 2 1; 1 1)/2, largest 6/12 */
+    const double tables[] = {1, 0, 0, 1, 1 / 6.0, 4 / 6.0, 4 / 6.0, 5 / 6.0, 3 / 6.0, 1};
+    const uint32_t ends[] = {0, 2, 1, 2};
+    struct hm_markov *m = NULL;
+    struct hm_err err = {0};
+
+    (void)state;
+    if (load(whole, &m, &err))
+        fail_msg("%d: %s", err.line, err.message);
+    assert_int_equal(m->variables, 3);
+    assert_int_equal(m->edges, 2);
+    assert_memory_equal(m->ends, ends, sizeof(ends));
+    assert_int_equal(m->unary_places[3], 7);
+    assert_int_equal(m->table_places[2], 10);
+    assert_near(m->unary[0], 0.125, 0);
+    for (size_t i = 1; i < 7; i++)
+        assert_near(m->unary[i], 1, 0);
+    for (size_t i = 0; i < 10; i++)
+        assert_near(m->tables[i], tables[i], 1e-15);
+    assert_near(m->log_scale, log(6) + log(4) + log(8) + log(2) + log(0.5), 1e-14);
+    hm_markov_free(m);
+    assert_int_equal(load("MARKOV 1 2 0", &m, NULL), 0);
+    assert_int_equal(m->edges, 0);
+    hm_markov_free(m);
+    hm_markov_free(NULL);
+}
+
+static void broken_files_are_named(void **state)
+{
+    static const struct {
+        const char *text, *message;
+        int code, line;
+    } rows[] = {
+        {"", "the file begins with \"\", not with MARKOV", HM_E_SYNTAX, 1},
+        {"\n\nBAYES\n1\n", "the file begins with \"BAYES\", not with MARKOV", HM_E_SYNTAX, 3},
+        {"MARKOV\n", "the file ends where the number of variables is expected", HM_E_MISSING, 2},
+        {"MARKOV\n0\n", "the number of variables: 0 is not a whole number from 1 to 4294967295",
+         HM_E_RANGE, 2},
+        {"MARKOV\nx\n", "\"x\" where the number of variables is expected", HM_E_SYNTAX, 2},
+        {"MARKOV\n2\n2\n\n", "the file ends where the number of states of a variable is expected",
+         HM_E_MISSING, 5},
+        {"MARKOV\n2\n2 0\n",
+         "the number of states of a variable: 0 is not a whole number from 1 to 4096", HM_E_RANGE,
+         3},
+        {"MARKOV\n2\n2 5000\n",
+         "the number of states of a variable: 5000 is not a whole number from 1 to 4096",
+         HM_E_RANGE, 3},
+        {"MARKOV\n2\n2 2\n-1\n", "the number of factors: -1 is not a finite number of at least 0",
+         HM_E_RANGE, 4},
+        {"MARKOV\n2\n2 2\n1.5\n",
+         "the number of factors: 1.5 is not a whole number from 0 to 1000000000000000", HM_E_RANGE,
+         4},
+        {"MARKOV\n3\n2 2 2\n1\n3 0 1 2\n8 1 1 1 1 1 1 1 1\n", "factor 0 has 3 variables",
+         HM_E_UNSUPPORTED, 5},
+        {"MARKOV\n3\n2 2 2\n1\n0\n1 1\n", "factor 0 has 0 variables", HM_E_UNSUPPORTED, 5},
+        {"MARKOV\n2\n2 2\n1\n2 0 2\n",
+         "a variable of a factor: 2 is not a whole number from 0 to 1", HM_E_RANGE, 5},
+        {"MARKOV\n2\n2 2\n1\n2 1 1\n", "factor 0 has variable 1 twice", HM_E_CONFLICT, 5},
+        {"MARKOV\n2\n2 2\n1\n2 0 1\n3\n1 2 3\n",
+         "factor 0 has 3 values, where its variables need 4", HM_E_CONFLICT, 6},
+        {"MARKOV\n2\n2 2\n1\n2 0 1\n4\n1 2 3\n",
+         "the file ends where a value of a factor is expected", HM_E_MISSING, 8},
+        {"MARKOV\n2\n2 2\n1\n2 0 1\n4\n1 2\n3 -4\n",
+         "a value of a factor: -4 is not a finite number of at least 0", HM_E_RANGE, 8},
+        {"MARKOV\n2\n2 2\n1\n2 0 1\n4\n1 2\n3 1e999\n",
+         "a value of a factor: 1e999 is not a finite number of at least 0", HM_E_RANGE, 8},
+        {"MARKOV\n2\n2 2\n1\n2 0 1\n4\n1 2\n3 nan\n",
+         "\"nan\" where a value of a factor is expected", HM_E_SYNTAX, 8},
+        {"MARKOV\n2\n2 2\n1\n1 0\n2 0 0\n", "factor 0 is zero throughout", HM_E_RANGE, 6},
+        {"MARKOV\n2\n2 2\n2\n1 0\n1 0\n2 0 1\n2 1 0\n",
+         "factor 1 times those before it on the same is zero", HM_E_CONFLICT, 8},
+        {"MARKOV\n2\n2 2\n1\n1 0\n2 1 1\n7\n", "\"7\" after the last factor", HM_E_SYNTAX, 7},
+        {"MARKOV\n11111111111111111111111111111111111111111111111111111111111111111111\n",
+         "\"11111111111111111111...\" is too long for a number", HM_E_SYNTAX, 2},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct hm_markov *m = NULL;
+        struct hm_err err = {0};
+        int rc = load(rows[i].text, &m, &err);
+        assert_string_equal(err.message, rows[i].message);
+        assert_int_equal(rc, rows[i].code);
+        assert_int_equal(err.line, rows[i].line);
+        assert_null(m);
+    }
+    struct hm_markov *m = NULL;
+    struct hm_err err = {0};
+    assert_int_equal(hm_markov_load("/nowhere/x.uai", &m, &err), HM_E_IO);
+    assert_string_equal(err.source, "/nowhere/x.uai");
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    long after = 0;
+
+    (void)state;
+    for (;; after++) {
+        struct hm_markov *m = NULL;
+        struct hm_err err = {0};
+        hm__alloc_fail_after(after);
+        int rc = load(whole, &m, &err);
+        hm__alloc_fail_after(-1);
+        hm_markov_free(m);
+        if (rc == 0)
+            break;
+        assert_int_equal(rc, HM_E_NOMEM);
+    }
+    assert_true(after > 5);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(files_are_read),
+        cmocka_unit_test(broken_files_are_named),
+        cmocka_unit_test(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
