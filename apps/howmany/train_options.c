@@ -51,7 +51,7 @@ enum option {
     OPTIONS
 };
 
-_Static_assert(OPTIONS == TRAIN_RANK_OPTIONS, "the table and its length");
+_Static_assert((int)OPTIONS == (int)TRAIN_RANK_OPTIONS, "the table and its length");
 
 const struct cli_option train_rank_options[TRAIN_RANK_OPTIONS] = {
     [PROBLEM] = {"problem", 'p', "NAME",

@@ -7,9 +7,11 @@
 
 #include "cli.h"
 #include "data.h"
+#include "field.h"
 #include "perceptron.h"
 #include "prepare.h"
 #include "shard.h"
+#include "text.h"
 #include "train.h"
 
 enum train_problem {
@@ -22,6 +24,7 @@ enum train_problem {
     TRAIN_PROBLEMS
 };
 
+enum train_field_source { TRAIN_FIELD_MADE, TRAIN_FIELD_UAI, TRAIN_FIELD_GRAPH };
 enum train_keep { TRAIN_KEEP_AUTO, TRAIN_KEEP_DENSE, TRAIN_KEEP_SPARSE };
 
 struct train_options {
@@ -49,6 +52,8 @@ struct train_options {
     const struct hm_algorithm *algorithm; /* NULL for belief propagation */
     struct hm_data_spec data, test;
     bool has_test;
+    enum train_field_source field_source;
+    struct hm_mrf_recipe recipe; /* of a field that is made, or of a graph's potentials */
 };
 
 /* Options that ranks understand: the first of howmany train's own table. */
@@ -61,12 +66,18 @@ int train_options_accept(struct train_options *options, int option, const char *
 /* Names to things, defaults, and whether it all fits together; 0, or EXIT_USAGE with a message. */
 int train_options_check(struct train_options *options);
 
+/* The same for belief propagation's field, and a rank's part of it. */
+int train_field_check(struct train_options *options);
+int train_field_load(const struct train_options *options, int rank, int size,
+                     struct hm_mrf **ret_mrf, struct hm_err *err);
+
 const char *train_problem_name(enum train_problem problem);
 /* Of linear problems with one output; NULL otherwise. */
 const struct hm_loss *train_problem_loss(enum train_problem problem);
 
-/* Whether the data's labels can be those of the problem; 0, or EXIT_USAGE with a message. */
-int train_labels_check(const struct train_options *options, const struct hm_data_shape *shape);
+/* Whether the data's labels can be those of the problem. */
+int train_labels_check(const struct train_options *options, const struct hm_data_shape *shape,
+                       struct hm_err *err);
 struct hm_labels train_labels(const struct train_options *options,
                               const struct hm_data_shape *shape);
 /* Whether rows are kept sparse. */

@@ -107,6 +107,11 @@ static void look(struct hm_run *run, const struct hm_train_plan *plan, struct hm
     struct hm_objective *o = run->objective;
     double flop, sums[3] = {0, 0, 0};
 
+    point->suboptimality = point->gap = point->change = point->accuracy = NAN;
+    if (run->algorithm->look) {
+        run->algorithm->look(run, point);
+        return;
+    }
     sums[0] = o->ops->eval(o, run->w, NULL, o->rows.count, NULL, &flop);
     if (run->algorithm->dual)
         sums[1] = run->algorithm->dual(run);
@@ -130,6 +135,8 @@ static enum hm_stop whether_to_stop(const struct hm_train_limits *limits,
         return HM_STOP_SUBOPTIMALITY;
     if (limits->gap > 0 && point->gap <= limits->gap)
         return HM_STOP_GAP;
+    if (limits->change > 0 && point->change <= limits->change)
+        return HM_STOP_CHANGE;
     if (limits->iterations > 0 && point->iteration >= limits->iterations)
         return HM_STOP_ITERATIONS;
     if (limits->within_s > 0 && point->elapsed_s >= limits->within_s)
