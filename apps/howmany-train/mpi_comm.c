@@ -120,7 +120,7 @@ void hm_mpi_version(char *text, size_t room)
 {
     int major, minor, patch;
 
-    simgrid_version_get(&major, &minor, &patch);
+    sg_version_get(&major, &minor, &patch);
     snprintf(text, room, "SimGrid %d.%d.%d", major, minor, patch);
 }
 

@@ -7,7 +7,7 @@
 
 #include "agree.h"
 #include "err.h"
-#include "linear.h"
+#include "linear_problem.h"
 #include "session.h"
 
 /* Rank 0 looks at all rows once, unless howmany train has; all learn what it found. */

@@ -9,7 +9,7 @@
 #include "bp.h"
 #include "checkpoint.h"
 #include "err.h"
-#include "linear.h"
+#include "linear_problem.h"
 #include "trace.h"
 
 /* ---- what is minimised ---------------------------------------------------------------------- */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "err.h"
-#include "linear.h"
+#include "linear_problem.h"
 #include "text.h"
 #include "train_options.h"
 
@@ -145,7 +145,7 @@ static int check_data(struct train_options *o)
         if (train_problem_loss(o->problem) && isnan(o->positive))
             o->positive = 5; /* as in the study this program grew from */
         if (o->scale.kind == HM_SCALE_NONE)
-            o->scale = (struct hm_scale){.kind = HM_SCALE_DIVIDE, .divisor = 255};
+            o->scale.kind = HM_SCALE_UNIT;
     }
     if (!isnan(o->positive) && !train_problem_loss(o->problem))
         return cli_complain("--positive: %s learns all classes", problem_names[o->problem]);

@@ -56,12 +56,29 @@ struct train_options {
     struct hm_mrf_recipe recipe; /* of a field that is made, or of a graph's potentials */
 };
 
-/* Options that ranks understand: the first of howmany train's own table. */
-enum { TRAIN_RANK_OPTIONS = 39 };
-extern const struct cli_option train_rank_options[TRAIN_RANK_OPTIONS];
+/*
+ * One table: first --scanned, which is for the ranks only, then what both understand, then what is
+ * of `howmany train` alone. Ranks see the first TRAIN_RANKS, howmany train all but the first.
+ */
+enum {
+    TRAIN_RANKS = 39,
+    TRAIN_N = TRAIN_RANKS,
+    TRAIN_SIMULATE,
+    TRAIN_PRECISION,
+    TRAIN_SET,
+    TRAIN_PLATFORM,
+    TRAIN_LAUNCHER,
+    TRAIN_RESTARTS,
+    TRAIN_RECORD,
+    TRAIN_JSON,
+    TRAIN_TEXT,
+    TRAIN_DRY_RUN,
+    TRAIN_OPTIONS
+};
+extern const struct cli_option train_table[TRAIN_OPTIONS];
 
 void train_options_init(struct train_options *options);
-/* Take one option; 0, or EXIT_USAGE with a message. */
+/* Take one option of the ranks; 0, or EXIT_USAGE with a message. */
 int train_options_accept(struct train_options *options, int option, const char *value);
 /* Names to things, defaults, and whether it all fits together; 0, or EXIT_USAGE with a message. */
 int train_options_check(struct train_options *options);
