@@ -292,7 +292,7 @@ bool train_shape_read(const char *text, struct hm_data_shape *ret_shape)
     double numbers[HEAD + HM_DATA_CLASSES];
     size_t count = 0, used;
 
-    while (count < HEAD + HM_DATA_CLASSES && (used = hm_number_read(text, &numbers[count])) > 0) {
+    while (count < HEAD + HM_DATA_CLASSES && (used = hm_signed_read(text, &numbers[count])) > 0) {
         text += used;
         count++;
         if (*text != ',')

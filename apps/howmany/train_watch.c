@@ -32,7 +32,7 @@ static double number_of(const struct hm_value *object, const char *key)
     const struct hm_value *value = hm_value_get(object, key);
     double number;
 
-    if (!value || value->kind != HM_VALUE_SCALAR || hm_number_read(value->text, &number) == 0)
+    if (!value || value->kind != HM_VALUE_SCALAR || hm_signed_read(value->text, &number) == 0)
         return NAN;
     return number;
 }
@@ -185,10 +185,13 @@ static void tell_point(struct train_watch *w, const struct hm_value *point)
 
 static void tell_summary(struct train_watch *w, const struct hm_value *summary)
 {
-    static const char *const reasons[][2] = {
-        {"iterations", "all iterations done"},        {"within", "the time is up"},
-        {"suboptimality", "near enough to the best"}, {"gap", "the gap is small enough"},
-        {"tolerance", "the messages have settled"},   {"diverged", "it diverges"}};
+    static const char *const reasons[][2] = {{"iterations", "all iterations done"},
+                                             {"within", "the time is up"},
+                                             {"suboptimality", "near enough to the best"},
+                                             {"gap", "the gap is small enough"},
+                                             {"tolerance", "the messages have settled"},
+                                             {"settled", "nothing better is found"},
+                                             {"diverged", "it diverges"}};
     const char *why = text_of(summary, "stopped_by");
     char elapsed[HM_SHOWN];
     struct hm_text text = {0};

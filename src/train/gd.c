@@ -1,7 +1,7 @@
 /*
  * Full gradient descent. The step is found by halving until Armijo's condition holds, P(w - s g) <=
- * P(w) - s |g|^2 / 10^4, from twice the last one. The hinge has kinks where no step along a
- * subgradient helps; there the step is 1/(lambda (t + 1)), which converges though not downhill.
+ * P(w) - s |g|^2 / 10^4, from twice the last one. The hinge has kinks, where a subgradient need not
+ * lead downhill: it converges slowly there, and may settle a little above the optimum.
  */
 #include <math.h>
 #include <string.h>
@@ -14,11 +14,9 @@
 enum { HALVINGS = 40 };
 
 struct descent {
-    double *trial;    /* a w to look at */
-    double *slope;    /* gradient at run->w */
-    double *memory;   /* what a checkpoint keeps of the numbers below */
-    double step;      /* the last one */
-    double objective; /* P(w); NAN: not known */
+    double *trial; /* a w to look at */
+    double *slope; /* gradient at run->w */
+    double *size;  /* [1]: of the last step */
 };
 
 static int begin(struct hm_run *run, struct hm_err *err)
@@ -30,10 +28,10 @@ static int begin(struct hm_run *run, struct hm_err *err)
         return hm_fail_nomem(err);
     s->trial = hm_arena_alloc(run->arena, d, sizeof(double));
     s->slope = hm_arena_alloc(run->arena, d, sizeof(double));
-    s->memory = hm_arena_alloc(run->arena, 1, sizeof(double));
-    if (!s->trial || !s->slope || !s->memory)
+    s->size = hm_arena_alloc(run->arena, 1, sizeof(double));
+    if (!s->trial || !s->slope || !s->size)
         return hm_fail_nomem(err);
-    s->memory[0] = hm_run_step_size(run, 1);
+    s->size[0] = hm_run_step_size(run, 1);
     run->state = s;
     return 0;
 }
@@ -53,22 +51,23 @@ static void step(struct hm_run *run)
     struct descent *s = run->state;
     size_t d = run->objective->unknowns;
     double here = hm_run_full(run, run->w), norm2 = hm_dot(run->gradient, run->gradient, d);
-    double size = 2 * s->memory[0];
+    double size = 2 * s->size[0];
 
     memcpy(s->slope, run->gradient, d * sizeof(double));
     for (int k = 0; k < HALVINGS; k++, size /= 2)
         if (look(run, size) <= here - 1e-4 * size * norm2) {
             memcpy(run->w, s->trial, d * sizeof(double));
-            s->memory[0] = size;
+            s->size[0] = size;
             return;
         }
+    run->settled = true;
 }
 
 static size_t parts(struct hm_run *run, struct hm_part parts[HM_PARTS])
 {
     struct descent *s = run->state;
 
-    parts[0] = (struct hm_part){"step", s->memory, 1, false};
+    parts[0] = (struct hm_part){"step", s->size, 1, false};
     return 1;
 }
 

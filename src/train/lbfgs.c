@@ -134,8 +134,10 @@ static void step(struct hm_run *run)
         find_direction(run);
         value = search(run, fmin(1, 1 / sqrt(hm_dot(s->here, s->here, d) + 1e-300)));
     }
-    if (isnan(value)) /* nothing better along the gradient: as good as it gets */
+    if (isnan(value)) { /* nothing better along the gradient: as good as it gets */
+        run->settled = true;
         return;
+    }
     keep_pair(run);
     memcpy(run->w, s->trial, d * sizeof(double));
     memcpy(s->here, run->gradient, d * sizeof(double));

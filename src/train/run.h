@@ -45,6 +45,7 @@ struct hm_run {
     double *scratch;  /* as long, for sums over ranks */
     double iteration; /* finished ones */
     double samples;   /* rows of all ranks that went into them, with repetition */
+    bool settled;     /* the algorithm finds nothing better: the same on all ranks */
     void *state;      /* the algorithm's */
     struct hm_arena *arena;
 };

@@ -13,9 +13,14 @@
 #include "vector.h"
 
 static const char *const stop_names[HM_STOPS] = {
-    [HM_STOP_NOT] = "",          [HM_STOP_ITERATIONS] = "iterations",
-    [HM_STOP_WITHIN] = "within", [HM_STOP_SUBOPTIMALITY] = "suboptimality",
-    [HM_STOP_GAP] = "gap",       [HM_STOP_DIVERGED] = "diverged",
+    [HM_STOP_NOT] = "",
+    [HM_STOP_ITERATIONS] = "iterations",
+    [HM_STOP_WITHIN] = "within",
+    [HM_STOP_SUBOPTIMALITY] = "suboptimality",
+    [HM_STOP_GAP] = "gap",
+    [HM_STOP_CHANGE] = "tolerance",
+    [HM_STOP_SETTLED] = "settled",
+    [HM_STOP_DIVERGED] = "diverged",
 };
 
 const char *hm_stop_name(enum hm_stop stop)
@@ -188,12 +193,15 @@ int hm_train(struct hm_run *run, const struct hm_train_plan *plan, struct hm_tra
         totals->bytes += one.bytes;
         totals->flop += one.flop;
         bool save = plan->save_every > 0 && fmod(run->iteration, plan->save_every) == 0;
-        bool last = (plan->limits.iterations > 0 && run->iteration >= plan->limits.iterations) ||
+        bool last = run->settled ||
+                    (plan->limits.iterations > 0 && run->iteration >= plan->limits.iterations) ||
                     (plan->limits.within_s > 0 && totals->elapsed_s >= plan->limits.within_s);
         if (last || fmod(run->iteration, plan->look_every) == 0) {
             point = describe(run, &since, totals);
             look(run, plan, &point);
             stop = whether_to_stop(&plan->limits, &point);
+            if (stop == HM_STOP_NOT && run->settled)
+                stop = HM_STOP_SETTLED;
             since = (struct stretch){0};
             if (run->comm->rank == 0 && plan->told)
                 plan->told(plan->context, &point);

@@ -24,6 +24,7 @@ enum hm_stop {
     HM_STOP_SUBOPTIMALITY,
     HM_STOP_GAP,
     HM_STOP_CHANGE,
+    HM_STOP_SETTLED,  /* the algorithm finds nothing better */
     HM_STOP_DIVERGED, /* the objective is no longer a number */
     HM_STOPS
 };
