@@ -1,19 +1,29 @@
 /*
  * The one place that knows of OpenBLAS. Sizes are below 2^20 (HM_WIDTH_MAX, blocks of rows), so
  * they fit its int.
+ *
+ * It is called by its Fortran name, columns first, where C = A B is C' = B' A'. SimGrid brings
+ * another cblas_sgemm with it (GSL's), which would be found first: slower, and other bits.
  */
 #include "blas.h"
 
 #ifdef HM_HAVE_OPENBLAS
 #include <cblas.h>
 
+extern void sgemm_(const char *transpose_a, const char *transpose_b, const blasint *m,
+                   const blasint *n, const blasint *k, const float *alpha, const float *a,
+                   const blasint *lda, const float *b, const blasint *ldb, const float *beta,
+                   float *c, const blasint *ldc, size_t length_a, size_t length_b);
+
 void hm_gemm_best(bool transpose_a, bool transpose_b, size_t m, size_t n, size_t k, float alpha,
                   const float *a, size_t lda, const float *b, size_t ldb, float beta, float *c,
                   size_t ldc)
 {
-    cblas_sgemm(CblasRowMajor, transpose_a ? CblasTrans : CblasNoTrans,
-                transpose_b ? CblasTrans : CblasNoTrans, (blasint)m, (blasint)n, (blasint)k, alpha,
-                a, (blasint)lda, b, (blasint)ldb, beta, c, (blasint)ldc);
+    blasint rows = (blasint)m, columns = (blasint)n, inner = (blasint)k;
+    blasint stride_a = (blasint)lda, stride_b = (blasint)ldb, stride_c = (blasint)ldc;
+
+    sgemm_(transpose_b ? "T" : "N", transpose_a ? "T" : "N", &columns, &rows, &inner, &alpha, b,
+           &stride_b, a, &stride_a, &beta, c, &stride_c, 1, 1);
 }
 
 void hm_blas_start(void)

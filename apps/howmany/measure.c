@@ -73,7 +73,7 @@ static void read_json(struct account *a, const char *written)
     /* Most lines are not ours: what cannot be read is none of our business. */
     if (line && hm_json_parse(arena, line, strlen(line), "output", &object, NULL) == 0 &&
         object->kind == HM_VALUE_MAP && hm_value_get(object, "iteration")) {
-        double loss = number_of(object, "loss");
+        double loss = number_of(object, hm_value_get(object, "loss") ? "loss" : "objective");
         note_iteration(a, number_of(object, "seconds"));
         if (!isnan(loss))
             a->loss = loss;

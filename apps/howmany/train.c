@@ -168,19 +168,30 @@ static double free_memory(void)
     return kilobytes < 0 ? -1 : 1024 * kilobytes;
 }
 
-/* The rows of all ranks are on this machine, unless a launcher puts them elsewhere. */
-static int check_memory(const struct train_state *s, const struct hm_data_shape *shape)
+/* Bytes of the rows of all ranks, and of the vectors as long as w that each rank has. */
+static double memory_needed(const struct train_state *s, const struct hm_data_shape *shape)
 {
     const struct train_options *o = &s->options;
-    double all = shape->rows * shape->features, available = free_memory();
-    double bytes = o->problem == TRAIN_PERCEPTRON ? 12 * all
-                   : train_keeps_sparse(o, shape) ? 12 * shape->entries + 16 * shape->rows
-                                                  : 8 * all;
+    double all = shape->rows * shape->features,
+           outputs = train_problem_loss(o->problem) ? 1 : (double)shape->classes;
+    double pairs = o->settings.memory > 0 ? o->settings.memory : o->algorithm->defaults.memory;
+    double unknowns = shape->features * outputs, vectors = 6 + 2 * pairs;
+
+    if (o->problem == TRAIN_PERCEPTRON) /* the first layer has most of them */
+        return 12 * all + 8 * vectors * s->launch.n * shape->features * (double)o->layers.hidden[0];
+    double rows = train_keeps_sparse(o, shape) ? 12 * shape->entries + 16 * shape->rows : 8 * all;
+    return rows + 8 * vectors * s->launch.n * unknowns;
+}
+
+/* All ranks are on this machine, unless a launcher puts them elsewhere. */
+static int check_memory(const struct train_state *s, const struct hm_data_shape *shape)
+{
+    double bytes = memory_needed(s, shape), available = free_memory();
     char needed[HM_SHOWN], there[HM_SHOWN];
 
     if (s->launch.launcher || available < 0 || bytes <= available)
         return 0;
-    return cli_complain("train: the rows need %s of memory, and %s are free here",
+    return cli_complain("train: this needs some %s of memory, and %s are free here",
                         hm_show_bytes(bytes, needed), hm_show_bytes(available, there));
 }
 
@@ -317,7 +328,7 @@ static int run_once(struct train_state *s, bool resume, int *ret_rank)
     if (rc)
         return cli_report(&err);
     if (child.end == CLI_CHILD_INTERRUPTED)
-        return s->watch.failed ? EXIT_ANSWERED : EXIT_INTERRUPTED;
+        return s->watch.failed ? EXIT_USAGE : EXIT_INTERRUPTED;
     if (child.end == CLI_CHILD_NOT_STARTED)
         return cli_complain("train: %s does not start: %s", s->launch.ahead.words[0],
                             strerror(child.code));

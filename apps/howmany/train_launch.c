@@ -129,7 +129,8 @@ static int prepare_simulated(struct train_launch *l)
         return EXIT_USAGE;
     if (cli_platform_write(folder, l->cluster, l->n, l->precision, &l->platform, &err)) {
         if (!err.source[0])
-            snprintf(err.source, sizeof(err.source), "--simulate");
+            snprintf(err.source, sizeof(err.source), "%s",
+                     l->cluster->name ? l->cluster->name : "--simulate");
         return fail_with(&err);
     }
     return 0;

@@ -196,6 +196,7 @@ static int read_scale(struct train_options *o, const char *value)
     static const char divide[] = "divide:";
     static const char *const words[] = {"none", "unit", "standardise", NULL};
 
+    o->has_scale = true;
     if (strncmp(value, divide, sizeof(divide) - 1) == 0) {
         o->scale.kind = HM_SCALE_DIVIDE;
         return cli_positive("scale", value + sizeof(divide) - 1, HM_DIM_NONE, &o->scale.divisor);

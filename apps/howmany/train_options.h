@@ -34,6 +34,7 @@ struct train_options {
     const char *scanned; /* what `howmany train` found in the data, for the ranks */
     double positive;     /* NAN: not given */
     struct hm_scale scale;
+    bool has_scale; /* it was given */
     enum train_keep keep;
     enum hm_order order;
     double lambda; /* negative: not given */

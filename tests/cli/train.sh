@@ -1,0 +1,194 @@
+#!/usr/bin/env bash
+# howmany train as its user meets it: what it prints, real and simulated ranks, stopping, going on
+# after a death, and everything that can be wrong with what it is given.
+. "$(dirname "$0")/lib.sh"
+export ASAN_OPTIONS=detect_leaks=0 # Open MPI leaves memory behind
+unset OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM # howmany sees to that
+mpi=${HM_REDUCE:+1} sim=${HM_SMPIMAIN:+1}
+study=examples/cluster-study.yaml
+two=1
+[ "$mpi" ] && two=2
+cd "$work" && ln -s "$HM_SOURCE/examples" examples
+
+lines() { jq -c "$1" <"$work/out"; } # of the last run
+is() { [ "$1" = "$2" ] || { echo "is '$1', should be '$2'"; return 1; }; }
+# What an algorithm learns, without times.
+learnt() { jq -c 'select(.iteration) | [.iteration, .epoch, .objective, .gap, .change, .accuracy, .bytes, .flop]'; }
+
+# ---- what it prints --------------------------------------------------------------------------
+run howmany train -n $two -i 3
+check "a run without any file" test "$code" -eq 0
+check "a head, a line for each iteration, a summary" is "$(lines 'keys_unsorted[0]' | tr -d '\n')" '"run""iteration""iteration""iteration""summary"'
+head_says() {
+  lines 'select(.run)' | jq -e '.algorithm == "cocoa+" and .problem == "svm" and .data == "digits" and .n == '$two' and
+    .seed == 1 and .scheme == "auto" and (.host | length) > 0 and (.version | length) > 0 and (.mpi | length) > 0 and
+    .rows == 10000 and .features == 784 and .simulated == false'
+}
+check "the head says what runs, on what, where" head_says
+line_says() {
+  lines 'select(.iteration == 3)' | jq -e '.epoch == 3 and .seconds > 0 and (.compute_s + .communicate_s - .seconds | fabs) < 1e-9 and
+    .elapsed_s > .seconds and .objective < 1 and .gap > 0 and .samples_per_s > 0 and .flop > 1e5 and
+    .bytes == '$([ $two = 2 ] && echo 12544 || echo 0)
+}
+check "an iteration has its times, objective, gap, speed, bytes and flop" line_says
+check "the summary adds up" is "$(lines 'select(.iteration) | .flop' | jq -s add)" "$(lines 'select(.summary) | .flop')"
+expect "a table for a person" 0 "all iterations done" howmany train -i 2 --text
+expect "JSON is for jq" 0 "" bash -c 'howmany train -i 2 --json | jq -e .'
+expect "the command can be shown" 0 "howmany-train --iterations=2" howmany train -i 2 --dry-run
+check "a reader that goes away ends it quietly" bash -c 'howmany train --epochs 100000 2>left | head -n 1 >/dev/null; test ! -s left'
+
+# ---- problems and algorithms -----------------------------------------------------------------
+falls() { # COMMAND…: the objective ends below where it was after the first line
+  "$@" >"$work/out" || return 1
+  jq -se '[.[] | select(.iteration) | .objective] | length > 1 and .[-1] < .[0] and .[-1] == .[-1]' "$work/out"
+}
+for algorithm in gd lbfgs sgd momentum adam local-sgd splash cocoa cocoa+ mini-sdca; do
+  for problem in svm logistic squares; do
+    check "$problem by $algorithm" falls howmany train -p $problem -a $algorithm -d sparse:400x50 -i 60 -b 40 -n $two
+  done
+done
+for algorithm in gd lbfgs sgd momentum adam local-sgd; do
+  check "softmax by $algorithm" falls howmany train -p softmax -a $algorithm -d digits:300 --scale divide:255 -i 30 -n $two
+  check "perceptron by $algorithm" falls howmany train -p perceptron --hidden 16,8 --activation sigmoid -a $algorithm -d digits:300 --scale divide:255 -i 30 -n $two
+done
+check "belief propagation settles" bash -c 'howmany train -p bp -d grid:20x20 -n '$two' | jq -e "select(.summary) | .stopped_by == \"tolerance\" and .change <= 1e-6"'
+check "max-product finds the states" bash -c 'howmany train -p bp -d tree:50 --max-product --states 3 --beliefs b.csv | jq -e "select(.summary).stopped_by == \"tolerance\"" && test $(wc -l <b.csv) -eq 151'
+printf 'MARKOV\n2\n2 2\n3\n1 0\n1 1\n2 0 1\n\n2\n 1 3\n2\n 2 2\n4\n 5 1 1 5\n' >two.uai
+beliefs() { # p(x0) of the two variables: 1*(2*5+2*1) : 3*(2*1+2*5)
+  howmany train -p bp -d two.uai --beliefs two.csv >/dev/null &&
+    is "$(cat two.csv | tr '\n' ' ')" "vertex,state,belief 0,0,0.25 0,1,0.75 1,0,0.333333333 1,1,0.666666667 "
+}
+check "beliefs of a UAI file" beliefs
+benched() {
+  howmany bench 'howmany train -i 3 -d dense:{size}x10' -s 100,200 -r 1 --record bench.csv >/dev/null
+  is "$(awk -F, 'NR > 1 && $5 == 3 && $6 > 0' bench.csv | wc -l)" 2
+}
+check "bench can measure it: iterations and loss" benched
+
+# ---- data ------------------------------------------------------------------------------------
+printf '+1 1:1 3:2\n-1 2:1\n+1 1:0.5\n-1 3:-1 4:1\n' >tiny.svm
+gzip -k tiny.svm
+printf 'a,label,b\n1,5,2\n-1,7,0\n2,5,1\n0,9,-3\n' >tiny.csv
+same_learning() { # two runs' arguments, by --
+  howmany train -i 5 ${1} | learnt >one && howmany train -i 5 ${2} | learnt >other && test -s one && cmp one other
+}
+[ "$HM_ZLIB" = 1 ] && check "gz is the same as plain" same_learning "-d tiny.svm" "-d tiny.svm.gz"
+check "dense and sparse rows learn the same" bash -c '
+  for keep in dense sparse; do howmany train -d tiny.svm --keep $keep -i 9 | jq -r "select(.summary) | .objective * 1e9 | round"; done | uniq | wc -l | grep -qx 1'
+expect "one label against the rest, of a CSV" 0 '"positive":7' howmany train -d tiny.csv --positive 7 -i 2
+expect "a CSV's other column as label" 0 '"classes":4' howmany train -d tiny.csv --label-column b -p squares -i 2
+expect "test rows are counted" 0 '"accuracy":1' howmany train -d tiny.svm --test tiny.svm -i 20
+expect "standardised columns" 0 '"scale":"standardise"' howmany train -d tiny.csv --positive 5 --scale standardise -i 2
+expect "one feature" 0 '"features":1' howmany train -d dense:50x1 -i 3
+expect "more ranks than rows" 0 '"rows":4' howmany train -d tiny.svm -i 3 ${mpi:+-n 3}
+
+# ---- stopping --------------------------------------------------------------------------------
+expect "stops at a gap" 0 '"stopped_by":"gap"' howmany train -d sparse:400x50 --gap 1e-3
+expect "stops near a known optimum" 0 '"stopped_by":"suboptimality"' howmany train -d sparse:400x50 --best 0.1 --suboptimality 0.5
+expect "stops when the time is up" 0 '"stopped_by":"within"' howmany train -d sparse:400x50 --within 1ms
+expect "stops when nothing better is found" 0 '"stopped_by":"settled"' howmany train -d dense:50x3 -p squares -a lbfgs --epochs 1000
+expect "a step far too large diverges, and says so" 1 '"stopped_by":"diverged"' howmany train -d dense:50x3 -p squares -a sgd --step 1e200 -b 10
+check "looks now and then" bash -c 'howmany train -d sparse:400x50 -i 10 --look-every 4 | jq -r "select(.iteration).iteration" | tr "\n" " " | grep -qx "4 8 10 "'
+check "an epoch of mini-batches is a look" bash -c 'howmany train -d sparse:400x50 -a sgd -b 100 --epochs 3 | jq -r "select(.iteration) | \"\(.iteration) \(.epoch)\"" | tr "\n" " " | grep -qx "4 1 8 2 12 3 "'
+
+# ---- recording -------------------------------------------------------------------------------
+recorded() {
+  howmany train -i 2 -d tiny.svm --record r.csv >/dev/null && howmany train -i 3 -d tiny.svm --record r.csv >/dev/null &&
+    is "$(wc -l <r.csv)" 6 && head -n 1 r.csv | grep -q '^algorithm,problem,data,n,seed,scheme,simulated,iteration,' &&
+    howmany train -i 2 -d tiny.svm --record r.jsonl >/dev/null && is "$(jq -s length r.jsonl)" 4
+}
+check "traces are recorded, and added to" recorded
+expect "a record must be a table" 2 "must end in .csv or .jsonl" howmany train -i 2 --record r.txt
+printf 'a,b\n1,2\n' >other.csv
+expect "a record of something else is left alone" 2 "has other columns" howmany train -i 2 --record other.csv
+
+# ---- checkpoints -----------------------------------------------------------------------------
+goes_on() { # ALGORITHM N: 12 at once, and 5 + 7
+  local common="-d sparse:200x30 -a $1 -n $2 -b 20 --look-every 1 ${3:-}"
+  rm -f ck
+  howmany train $common -i 12 | learnt | tail -n 7 >whole
+  howmany train $common -i 5 --checkpoint ck >/dev/null &&
+    howmany train $common -i 12 --checkpoint ck --resume | learnt >rest && test -s rest && cmp whole rest
+}
+for algorithm in gd lbfgs sgd momentum adam local-sgd splash cocoa cocoa+ mini-sdca; do
+  check "$algorithm goes on bit for bit" goes_on $algorithm $two
+done
+check "shrinking goes on bit for bit" goes_on cocoa $two "--shrink --passes 5"
+bp_goes_on() {
+  howmany train -p bp -d grid:9x9 --tolerance 0 -i 10 | learnt | tail -n 6 >whole
+  howmany train -p bp -d grid:9x9 --tolerance 0 -i 4 --checkpoint bp.ck >/dev/null &&
+    howmany train -p bp -d grid:9x9 --tolerance 0 -i 10 --checkpoint bp.ck --resume -n $two | jq -c 'select(.iteration) | [.iteration, .change]' >rest &&
+    jq -c '[.[0], .[4]]' whole >want && cmp want rest
+}
+check "belief propagation goes on, on other ranks" bp_goes_on
+other_n() {
+  goes_on cocoa+ 1 && howmany train -d sparse:200x30 -a cocoa+ -n $two -i 40 --look-every 1 --checkpoint ck --resume |
+    jq -se '[.[] | select(.iteration)] | .[0].iteration == 13 and .[0].gap < 1 and .[-1].objective <= .[0].objective'
+}
+check "goes on with other ranks from the same model" other_n
+expect "a checkpoint is not overwritten" 2 "is there already" howmany train -d sparse:200x30 -i 2 --checkpoint ck
+expect "none to go on from" 2 "there is no nowhere" howmany train -i 2 --checkpoint nowhere --resume
+expect "of another algorithm" 2 "its algorithm is 'cocoa+'" howmany train -d sparse:200x30 -a cocoa -i 50 --checkpoint ck --resume
+expect "of other data" 2 "of another run: its identity" howmany train -d sparse:200x31 -a cocoa+ -i 50 --checkpoint ck --resume
+expect "of another lambda" 2 "of another run: its identity" howmany train -d sparse:200x30 -a cocoa+ --lambda 1 -i 50 --checkpoint ck --resume
+damage() { cp ck bad && printf '\001' | dd of=bad bs=1 seek="$1" conv=notrunc status=none; }
+damage 900
+expect "damaged: refused" 2 "bad: the checkpoint is damaged: its checksum does not fit" howmany train -d sparse:200x30 -i 50 --checkpoint bad --resume
+head -c 500 ck >bad
+expect "cut short: refused" 2 "checksum does not fit" howmany train -d sparse:200x30 -i 50 --checkpoint bad --resume
+: >bad
+expect "empty: refused" 2 "not a checkpoint" howmany train -d sparse:200x30 -i 50 --checkpoint bad --resume
+expect "cannot be written: said" 2 "cannot be written" howmany train -d sparse:200x30 -i 50 --checkpoint no/such/folder/ck
+expect "every without a file" 2 "into which file" howmany train -i 2 --every 3
+expect "restarts without a file" 2 "from where" howmany train -i 2 --restarts 3
+
+# ---- death -----------------------------------------------------------------------------------
+ranks_left() { pgrep -f "howmany-train.*$1"; }
+# A run of many rounds, whose rank number $1 is killed when there is a checkpoint.
+killed() { # RANK RESTARTS
+  rm -f die.ck
+  howmany train -d sparse:3000x100:0.2 --seed 77 -n 2 -i 1500 --checkpoint die.ck --every 20 --restarts "$2" --json >died.out 2>died.err &
+  local pid=$! victim
+  for _ in $(seq 200); do [ -s die.ck ] && break; sleep 0.05; done
+  for victim in $(pgrep -f 'howmany-train.*seed=77'); do
+    grep -qz "^OMPI_COMM_WORLD_RANK=$1$" /proc/"$victim"/environ 2>/dev/null && kill -9 "$victim"
+  done
+  wait $pid
+}
+if [ "$mpi" ]; then
+  started=$(date +%s)
+  killed 1 0
+  code=$?
+  check "a dead rank ends the run" test $code -eq 1
+  check "within seconds" test $(($(date +%s) - started)) -lt 30
+  check "and is named" grep -q "rank 1 has died" died.err
+  nobody() { ! ranks_left seed=77; }
+  check "nobody is left behind" nobody
+  howmany train -d sparse:3000x100:0.2 --seed 77 -n 2 -i 1500 --json | learnt | tail -n 1 >whole
+  killed 0 2
+  check "restarted, it ends where it would have" bash -c "jq -c 'select(.iteration) | [.iteration, .epoch, .objective, .gap, .change, .accuracy, .bytes, .flop]' died.out | tail -n 1 | cmp - whole"
+  check "the death is in the trace" grep -qx '{"restart":1,"rank":0}' died.out
+  lost() { # iterations done twice
+    jq -s '[.[] | select(.iteration).iteration] | [range(1; length) as $i | .[$i - 1] - .[$i] + 1 | select(. > 0)] | max' died.out
+  }
+  check "at most what came after the checkpoint is done again" test "$(lost)" -le 20
+  interrupted() {
+    howmany train -d sparse:3000x100 --seed 78 -n 2 --within 60s >int.out 2>&1 &
+    local pid=$!
+    sleep 2
+    kill -TERM $pid # an INT would be ignored: this is started in the background
+    wait $pid
+    test $? -eq 130 && sleep 0.5 && ! ranks_left seed=78
+  }
+  check "a signal ends all ranks" interrupted
+  expect "a launcher of one's own" 0 '"n":2' howmany train -i 1 --launcher "mpirun --allow-run-as-root --oversubscribe -n {n}" -n 2
+  expect "a launcher that is not there" 2 "does not start" howmany train -i 1 --launcher "no-such-launcher {n}" -n 2
+  wrong_by_hand() {
+    OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun -n 2 howmany-train --data missing.svm 2>&1 | grep -c '^howmany: missing.svm' | grep -qx 1
+  }
+  check "started by hand, ranks complain once" wrong_by_hand
+else
+  skip "deaths and launchers" "built without MPI"
+  expect "no MPI: said" 2 "has no MPI" howmany train -n 2 -i 1
+fi
+finish

@@ -1,0 +1,110 @@
+#!/usr/bin/env bash
+# What can be wrong with what howmany train is given: exit 2 with file and line, before any rank
+# starts, and nothing on standard output.
+. "$(dirname "$0")/lib.sh"
+export ASAN_OPTIONS=detect_leaks=0
+cd "$work" || exit 1
+
+refused() { # NAME MESSAGE OPTIONS…
+  local name=$1 message=$2
+  shift 2
+  run timeout 60 howmany train -i 1 "$@"
+  if [ "$code" -eq 2 ] && [ -z "$out" ] && grep -qF -- "$message" "$work/err" && [ "$(grep -c '^howmany: ' "$work/err")" -eq 1 ]; then
+    say 0 "$name"
+  else
+    echo "# exit $code, looking for: $message"
+    sed 's/^/# /' "$work/out" "$work/err" | head -n 10
+    say 1 "$name"
+  fi
+}
+idx() { # NAME HEX…
+  local name=$1
+  shift
+  printf "$(printf '%s' "$*" | sed 's/[0-9a-f][0-9a-f]/\\x&/g; s/ //g')" >"$name"
+}
+
+printf '+1 1:1 2:1\n-1 3:1 2:5\n' >order.svm
+refused "a feature index out of order" "order.svm:2: " -d order.svm
+printf '+1 1:1\nmaybe 3:1\n' >label.svm
+refused "a label that is not one" "label.svm:2: " -d label.svm
+printf '+1 1:1\n-1 0:1\n' >zero.svm
+refused "an index of 0" "zero.svm:2: " -d zero.svm
+printf '+1 1:1\n-1 1:nan\n' >nan.svm
+refused "a value that is no number" "nan.svm:2: " -d nan.svm
+printf '+1 1:1\n-1 1:\n' >empty.svm
+refused "an entry without a value" "empty.svm:2: " -d empty.svm
+: >none.svm
+refused "a file without rows" "none.svm" -d none.svm
+printf 'a,label\n1,1\nNaN,2\n' >nan.csv
+refused "NaN in a CSV" "nan.csv:3: " -d nan.csv
+printf 'a,label\n1,1\n2\n' >short.csv
+refused "a CSV row too short" "short.csv:3: " -d short.csv
+printf 'a,label\n1,1\nx,2\n' >word.csv
+refused "a word in a CSV" "word.csv:3: " -d word.csv
+refused "no such column" "word.csv" -d word.csv --label-column nothing
+refused "no such file" "nowhere.svm" -d nowhere.svm
+refused "no such folder of images" "folder" -d ./folder/
+mkdir folder
+refused "a folder without images" "folder" -d ./folder
+idx images 00000803 00000002 00000001 00000002 01 02 03 04
+idx labels 00000801 00000003 01 02 01
+refused "images and labels of different counts" "images" -d images --labels labels
+idx labels 00000801 00000002 01
+refused "labels cut short" "labels" -d images --labels labels
+idx images 00000803 00000002 00000001 00000002 01 02 03
+idx labels 00000801 00000002 01 02
+refused "images cut short" "images" -d images --labels labels
+idx images 00000d03 00000002 00000001 00000002 01 02 03 04
+refused "images of floats" "images" -d images --labels labels
+idx images 00000803 00000002 00000001 00000002 01 02 03 04
+refused "labels that are images" "images" -d images --labels images
+if [ "$HM_ZLIB" = 1 ]; then
+  seq 20000 | sed 's/.*/+1 1:&/' | gzip >whole.svm.gz
+  head -c 20000 whole.svm.gz >cut.svm.gz
+  refused "a gz cut short" "cut.svm.gz" -d cut.svm.gz
+fi
+printf '1 1:1\n2 1:2\n3 1:3\n1 1:1\n' >three.svm
+refused "a third label for two classes" "three.svm:3: 3 is a third label" -d three.svm
+refused "a positive label that is not there" "no row has the label 9" -d three.svm --positive 9
+printf '1 1:1\n1 1:2\n' >one.svm
+refused "one label only" "nothing to tell apart" -d one.svm
+refused "one class only" "nothing to tell apart" -d one.svm -p softmax
+refused "positive of all classes" "learns all classes" -d three.svm -p softmax --positive 1
+printf '1 1:1 2:1 9:1\n' >wide.svm
+refused "test rows with more features" "wide.svm" -d three.svm --positive 1 --test wide.svm
+printf '1 1:1 2000000000:1\n2 1:1\n' >huge.svm
+refused "not enough memory for dense rows" "of memory" -d huge.svm --keep dense
+refused "nor for w on many ranks" "of memory" -d huge.svm -n 100
+refused "a recipe that is none" "dense:10" -d dense:10x
+refused "a recipe of nothing" "dense:0x5" -d dense:0x5
+
+refused "no such problem" "did you mean svm?" -p svn
+refused "no such algorithm" "did you mean lbfgs?" -a lbgfs
+refused "no such scheme" "there is no 'star'" --scheme star
+refused "no such scaling" "there is no 'twice'" --scale twice
+refused "a division by nothing" "not more than 0" --scale divide:0
+refused "an algorithm for other problems" "not for softmax" -p softmax -a cocoa
+refused "a dual without a regulariser" "needs more than 0" --lambda 0
+refused "a negative lambda" "less than 0" --lambda -1
+refused "a gap without a dual" "duality gap" -a gd --gap 1e-3
+refused "suboptimality of what" "--best" --suboptimality 1e-3
+refused "no ranks" "not a whole number from 1" -n 0
+refused "half a rank" "not a whole number" -n 1.5
+refused "no iterations" "not a whole number from 1" -i 0
+refused "half a batch" "not a whole number from 1" -a sgd -b 0.5
+refused "a momentum of 1" "less than 1" -a momentum --momentum 1
+refused "no layers" "--hidden" -p perceptron --hidden 0
+refused "too many layers" "at most 8" -p perceptron --hidden 1,2,3,4,5,6,7,8,9
+refused "no such activation" "there is no 'tanh'" -p perceptron --activation tanh
+refused "an operand" "given by --data" digits
+refused "no such option" "did you mean --passes?" --pases 2
+refused "two of a kind: a simulated launcher" "none" --set cluster.network.latency=1ms
+refused "belief propagation by another" "is its own" -p bp -a cocoa
+refused "no such field" "grid:ROWSxCOLUMNS" -p bp -d grid:3
+refused "one state" "from 2 on" -p bp --states 1
+printf 'MARKOV\n1\n2\n1\n1 0\n\n2\n 1\n' >short.uai
+refused "a UAI file cut short" "short.uai" -p bp -d short.uai
+printf 'BAYES\n1\n2\n' >bayes.uai
+refused "a UAI file of another kind" "bayes.uai:1: " -p bp -d bayes.uai
+expect "more iterations of nothing wrong" 0 '"iterations":1' howmany train -i 1 -d three.svm --positive 3
+finish

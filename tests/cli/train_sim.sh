@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# Training on simulated ranks: the bits of real ranks, the same virtual times on every run, the times
+# that plan's closed forms give, from 1 to 1024 ranks.
+. "$(dirname "$0")/lib.sh"
+export ASAN_OPTIONS=detect_leaks=0 # Open MPI leaves memory behind
+mpi=${HM_REDUCE:+1}
+if [ -z "${HM_SMPIMAIN:-}" ]; then
+  expect "no SimGrid: said" 2 "has no SimGrid" howmany train --simulate m5.4xlarge -i 1
+  skip "simulated training" "built without SimGrid, or with sanitizers"
+  finish
+fi
+study=$HM_SOURCE/examples/cluster-study.yaml
+cd "$work" || exit 1
+learnt() { jq -c 'select(.iteration) | [.iteration, .epoch, .objective, .gap, .change, .bytes, .flop]'; }
+is() { [ "$1" = "$2" ] || { echo "is '$1', should be '$2'"; return 1; }; }
+
+as_real() { # N OPTIONS…
+  local n=$1
+  shift
+  howmany train -n "$n" "$@" | learnt >real && howmany train -n "$n" "$@" --simulate "$study" | learnt >simulated &&
+    test "$(wc -l <real)" -ge 3 && cmp real simulated
+}
+if [ "$mpi" ]; then
+  for algorithm in gd lbfgs sgd momentum adam local-sgd splash cocoa cocoa+ mini-sdca; do
+    check "$algorithm: the bits of real ranks" as_real 3 -a $algorithm -d sparse:300x40 -b 30 -i 4 --look-every 1
+  done
+  for scheme in auto tree ring doubling two-wave master; do
+    check "$scheme: the bits of real ranks" as_real 4 --scheme $scheme -d digits:200 -i 3
+  done
+  check "library: the bits of real ranks, when there are two" as_real 2 --scheme library -d digits:200 -i 3
+  check "a perceptron: the bits of real ranks" as_real 2 -p perceptron --hidden 8 -d digits:200 -i 4 --look-every 1
+  check "belief propagation: the bits of real ranks" as_real 3 -p bp -d grid:10x10 --tolerance 0 -i 5
+fi
+
+run howmany train -n 16 -i 3 --simulate "$study" -d digits:500
+cp "$work/out" once
+check "simulated, and says so" jq -se '.[0].simulated and (.[0].mpi | startswith("SimGrid"))' once
+howmany train -n 16 -i 3 --simulate "$study" -d digits:500 >twice
+check "times are the same every time" cmp <(jq -c 'del(.time, .memory_bytes)' once) <(jq -c 'del(.time, .memory_bytes)' twice)
+check "so are those of a checkpointed run" bash -c "
+  howmany train -n 4 -i 6 --simulate $study -d digits:100 | jq -c 'select(.iteration > 3) | del(.elapsed_s, .samples_per_s) | map_values(. * 1e9 | round)' >whole
+  howmany train -n 4 -i 3 --simulate $study -d digits:100 --checkpoint c >/dev/null
+  howmany train -n 4 -i 6 --simulate $study -d digits:100 --checkpoint c --resume | jq -c 'select(.iteration) | del(.elapsed_s, .samples_per_s) | map_values(. * 1e9 | round)' | cmp - whole"
+for n in 1 5 64 1024; do
+  check "$n ranks, more than rows or not" bash -c "howmany train -n $n -i 2 --simulate $study -d digits:50 | jq -e 'select(.summary) | .iterations == 2 and .objective < 1 and .memory_bytes > 0'"
+done
+check "1024 ranks of belief propagation, most without a vertex" bash -c "howmany train -p bp -n 1024 -d grid:12x12 --simulate $study | jq -e 'select(.summary).stopped_by == \"tolerance\"'"
+
+# Full gradients: an iteration computes flop and sums up 8 (features + 1) bytes once or more; with one
+# step that always holds, twice. plan is told the same and must say the same time within 5 %.
+agrees() { # SCHEME PLAN'S TRANSFER N
+  local seconds flop
+  howmany train -p squares -a sgd -d dense:640x20000 -b 640 -i 2 --look-every 1 -n "$3" --scheme "$1" --simulate "$study" >trace || return 1
+  read -r seconds flop < <(jq -r 'select(.iteration == 2) | "\(.seconds) \(.flop)"' trace)
+  { echo "compute: $flop flop / flops / n"; echo "communicate: [{bytes: 160008 B, $2}]"; echo "cluster:"; grep -v '^#' "$study" | sed 's/^/  /'; } >job.yaml
+  howmany plan job.yaml --json --max-n 64 | jq -e --argjson n "$3" --argjson is "$seconds" '
+    .curve[] | select(.n == $n) | $is / .time_s | . > 0.95 and . < 1.05'
+}
+for n in 2 4 8 16 32 64; do
+  check "ring on $n hosts takes what plan says" agrees ring "scheme: ring" $n
+  check "doubling on $n hosts takes what plan says" agrees doubling "scheme: recursive-doubling" $n
+  check "one master of $n hosts takes what plan says" agrees master "scheme: linear, times: 2" $n
+done
+
+expect "a machine of the catalog" 0 '"simulated":true' howmany train -n 4 -i 1 -d digits:50 --simulate m5.4xlarge
+slower() { # a slower network takes longer
+  local fast slow
+  fast=$(howmany train -n 4 -i 1 -d digits:50 --simulate "$study" | jq 'select(.summary).elapsed_s')
+  slow=$(howmany train -n 4 -i 1 -d digits:50 --simulate "$study" --set cluster.network.latency=10ms | jq 'select(.summary).elapsed_s')
+  jq -en "$slow > 10 * $fast"
+}
+check "--set changes the cluster" slower
+mkdir kept
+check "SimGrid's files can be kept" bash -c "howmany train -n 4 -i 1 -d digits:50 --simulate $study --platform kept >/dev/null && grep -q '<platform' kept/platform.xml && test \$(wc -l <kept/hosts.txt) -eq 4"
+check "and are gone otherwise" bash -c "TMPDIR=$work; before=\$(ls -d /tmp/howmany-* 2>/dev/null | wc -l); howmany train -n 2 -i 1 -d digits:50 --simulate $study >/dev/null; test \$(ls -d /tmp/howmany-* 2>/dev/null | wc -l) -le \$before"
+printf 'flops: 1 Gflop/s\nefficiency: 1\n' >alone.yaml
+expect "a cluster without a network" 2 "alone.yaml" howmany train -n 2 -i 1 --simulate ./alone.yaml
+expect "but one worker needs none" 0 '"n":1' howmany train -n 1 -i 1 -d digits:50 --simulate ./alone.yaml
+printf 'network: {bandwidth: 1 Gbit/s, latency: 1 ms}\n' >slow.yaml
+expect "a cluster without a speed" 2 "flops" howmany train -n 2 -i 1 --simulate ./slow.yaml
+printf 'flops: 1 Gflop/s\nbandwith: 3\n' >wrong.yaml
+expect "a cluster with a wrong key" 2 "wrong.yaml:2" howmany train -n 2 -i 1 --simulate ./wrong.yaml
+expect "no such cluster" 2 "" howmany train -n 2 -i 1 --simulate ./nowhere.yaml
+expect "a launcher and a simulation" 2 "started by SimGrid" howmany train -n 2 -i 1 --simulate "$study" --launcher 'mpirun -n {n}'
+expect "a precision that is none" 2 "not 64, 32 or 16" howmany train -n 2 -i 1 --simulate "$study" --precision 8
+finish
