@@ -34,14 +34,15 @@ static char *find_program(const char *name)
 {
     char self[PATH_MAX], *path = NULL;
     ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
-    const char *folders[] = {self, HM_LIBEXEC};
 
     self[length > 0 ? length : 0] = '\0';
     char *slash = strrchr(self, '/');
     if (slash)
         *slash = '\0';
-    for (size_t i = 0; i < 2; i++) {
-        if (asprintf(&path, "%s/%s", folders[i], name) < 0)
+    /* Where it was built; where it was installed, also when it was moved as a whole. */
+    const char *const places[][2] = {{self, ""}, {self, "/../libexec/howmany"}, {HM_LIBEXEC, ""}};
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        if (asprintf(&path, "%s%s/%s", places[i][0], places[i][1], name) < 0)
             return NULL;
         if (access(path, R_OK) == 0)
             return path;
