@@ -46,6 +46,8 @@ int hm_run_begin(struct hm_run *run, struct hm_err *err)
     rc = hm_agree(run->comm, rc, err);
     if (rc == 0)
         rc = hm_agree(run->comm, run->algorithm->begin(run, err), err);
+    if (rc == 0 && run->algorithm->prepare)
+        run->algorithm->prepare(run);
     return rc;
 }
 
