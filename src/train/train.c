@@ -152,7 +152,7 @@ static void add_stretch(struct stretch *sum, const struct stretch *one)
 static struct hm_trace_point describe(const struct hm_run *run, const struct stretch *since,
                                       const struct hm_train_totals *totals)
 {
-    double count = since->iterations;
+    double count = fmax(1, since->iterations); /* none: of a run that goes on from a checkpoint */
 
     return (struct hm_trace_point){
         .iteration = run->iteration,
@@ -175,6 +175,11 @@ int hm_train(struct hm_run *run, const struct hm_train_plan *plan, struct hm_tra
     enum hm_stop stop = HM_STOP_NOT;
     int rc = 0;
 
+    if (run->iteration > 0) { /* what a checkpoint holds may be enough */
+        point = describe(run, &since, totals);
+        look(run, plan, &point);
+        stop = whether_to_stop(&plan->limits, &point);
+    }
     while (rc == 0 && stop == HM_STOP_NOT) {
         struct stretch one = run_stretch(run, stretch_length(run, plan, totals));
         add_stretch(&since, &one);
