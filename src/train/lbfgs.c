@@ -78,14 +78,16 @@ static void keep_pair(struct hm_run *run)
 {
     struct lbfgs *s = run->state;
     size_t d = run->objective->unknowns, at = (size_t)s->numbers[1];
-    double *change = s->changes + at * d, *slope = s->slopes + at * d;
+    double *change = s->changes + at * d, *slope = s->slopes + at * d, curvature = 0;
 
+    for (size_t j = 0; j < d; j++)
+        curvature += (s->trial[j] - run->w[j]) * (run->gradient[j] - s->here[j]);
+    if (!(curvature > 1e-300)) /* and the pair that would be overwritten stays */
+        return;
     for (size_t j = 0; j < d; j++) {
         change[j] = s->trial[j] - run->w[j];
         slope[j] = run->gradient[j] - s->here[j];
     }
-    if (hm_dot(change, slope, d) <= 1e-300)
-        return;
     s->numbers[0] = fmin((double)s->pairs, s->numbers[0] + 1);
     s->numbers[1] = (double)((at + 1) % s->pairs);
 }
