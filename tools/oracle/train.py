@@ -256,7 +256,7 @@ class Run:
         for r in range(self.ranks):
             count = self.first[r + 1] - self.first[r]
             order = Random(SEED, (epoch << 24) ^ (r << 4) ^ 15).shuffled(count)
-            ends = [(count * p * self.ranks + r * per) // (per * self.ranks) for p in (place, place + 1)]
+            ends = [int(count * p / per + r / self.ranks) for p in (place, place + 1)]
             out += [self.first[r] + i for i in order[ends[0]:ends[1]]]
         return out
 
