@@ -74,9 +74,10 @@ static double stretch_length(const struct hm_run *run, const struct hm_train_pla
     if (plan->limits.iterations > 0)
         until = fmin(until, plan->limits.iterations);
     double length = until - run->iteration;
-    if (plan->limits.within_s > 0 && run->iteration > 0) {
+    if (plan->limits.within_s > 0) { /* the first one tells how long they take */
         double left = plan->limits.within_s - totals->elapsed_s;
-        length = fmin(length, ceil(left * run->iteration / totals->elapsed_s));
+        bool known = run->iteration > 0 && totals->elapsed_s > 0;
+        length = known ? fmin(length, ceil(left * run->iteration / totals->elapsed_s)) : 1;
     }
     return fmax(1, length);
 }
