@@ -156,6 +156,16 @@ static size_t parts(struct hm_run *run, struct hm_part parts[HM_PARTS])
     return 4;
 }
 
+/* Places out of range, which no run of ours writes, must not be gone to. */
+static void resumed(struct hm_run *run)
+{
+    struct lbfgs *s = run->state;
+    double kept = s->numbers[0], next = s->numbers[1], room = (double)s->pairs;
+
+    if (!(kept >= 0 && kept <= room && next >= 0 && next < room))
+        s->numbers[0] = s->numbers[1] = 0;
+}
+
 const struct hm_algorithm hm_algorithm_lbfgs = {
     .name = "lbfgs",
     .title = "L-BFGS on all rows",
@@ -163,4 +173,5 @@ const struct hm_algorithm hm_algorithm_lbfgs = {
     .begin = begin,
     .step = step,
     .parts = parts,
+    .resumed = resumed,
 };
