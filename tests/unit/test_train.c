@@ -119,6 +119,32 @@ static void gradient_descent_gets_past_kinks(void **state)
     }
 }
 
+/* At (w^2 + (w - 1)^2)/2's very optimum, w = 1/2, no pair is lost and nothing is searched for. */
+static void lbfgs_rests_at_an_exact_optimum(void **state)
+{
+    double x = 1, y = 1;
+    struct hm_objective o = {.rows = {.count = 1, .features = 1, .values = &x, .labels = &y},
+                             .total_rows = 1,
+                             .lambda = 1,
+                             .arena = hm_arena_new()};
+    struct hm_comm comm;
+    struct hm_run run = {.algorithm = hm_algorithm_find("lbfgs"),
+                         .comm = &comm,
+                         .objective = &o,
+                         .settings = {.memory = 1},
+                         .arena = o.arena};
+
+    (void)state;
+    hm_comm_alone(&comm);
+    hm_linear_init(&o, &hm_loss_squares);
+    assert_int_equal(hm_run_begin(&run, NULL), 0);
+    for (; run.iteration < 10; run.iteration++)
+        run.algorithm->step(&run);
+    assert_near(run.w[0], 0.5, 0);
+    assert_true(run.samples <= 2 + 10);
+    hm_arena_free(o.arena);
+}
+
 /* Leaving rows out for a while changes the way, not the end. */
 static void shrinking_ends_at_the_same_optimum(void **state)
 {
@@ -459,6 +485,7 @@ int main(void)
         cmocka_unit_test(the_list_is_whole),
         cmocka_unit_test(all_reach_the_optimum),
         cmocka_unit_test(gradient_descent_gets_past_kinks),
+        cmocka_unit_test(lbfgs_rests_at_an_exact_optimum),
         cmocka_unit_test(shrinking_ends_at_the_same_optimum),
         cmocka_unit_test(the_first_steps_are_the_oracles),
         cmocka_unit_test(the_same_seed_gives_the_same_bits),
