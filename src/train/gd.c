@@ -15,10 +15,10 @@
 enum { HALVINGS = 40 };
 
 struct descent {
-    double *trial;    /* a w to look at */
-    double *slope;    /* gradient at run->w */
-    double *last;     /* the last step */
-    double first;     /* s_0 */
+    double *trial; /* a w to look at */
+    double *slope; /* gradient at run->w */
+    double *last;  /* the last step */
+    double first;  /* s_0 */
 };
 
 static int begin(struct hm_run *run, struct hm_err *err)
