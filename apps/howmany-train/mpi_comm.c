@@ -9,12 +9,15 @@
 #include "mpi_comm.h"
 
 #include <mpi.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #ifdef HM_SIMGRID
 #include <simgrid/actor.h>
 #include <simgrid/barrier.h>
 #include <simgrid/engine.h>
+#include <simgrid/version.h>
 #endif
 
 enum { PIECE_BYTES = 1 << 30, PIECE_DOUBLES = PIECE_BYTES / sizeof(double), TAG = 0 };
@@ -113,6 +116,14 @@ bool hm_mpi_is_simulated(void)
     return true;
 }
 
+void hm_mpi_version(char *text, size_t room)
+{
+    int major, minor, patch;
+
+    sg_version_get(&major, &minor, &patch);
+    snprintf(text, room, "SimGrid %d.%d.%d", major, minor, patch);
+}
+
 #else
 
 static double mpi_now(struct hm_comm *comm)
@@ -148,15 +159,25 @@ bool hm_mpi_is_simulated(void)
     return false;
 }
 
+/* Up to the first comma: what follows is who built it. */
+void hm_mpi_version(char *text, size_t room)
+{
+    char version[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length;
+
+    MPI_Get_library_version(version, &length);
+    snprintf(text, room, "%.*s", (int)strcspn(version, ",\n"), version);
+}
+
 #endif
 
-int hm_mpi_begin(int *argc, char ***argv, struct hm_comm *comm)
+int hm_mpi_begin(struct hm_comm *comm)
 {
     static const struct hm_comm_ops ops = {mpi_send, mpi_receive, mpi_exchange, mpi_sum,
                                            mpi_now,  mpi_work,    mpi_align};
 
     *comm = (struct hm_comm){.ops = &ops};
-    if (MPI_Init(argc, argv) != MPI_SUCCESS)
+    if (MPI_Init(NULL, NULL) != MPI_SUCCESS)
         return -1;
     MPI_Comm_rank(MPI_COMM_WORLD, &comm->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &comm->size);

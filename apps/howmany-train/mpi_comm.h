@@ -11,11 +11,13 @@
  * Start MPI and fill in comm, with HM_REDUCE_AUTO. 0, or -1 when MPI cannot be started. Unless time
  * is virtual, each rank has a clock of its own: compare moments of one rank only.
  */
-int hm_mpi_begin(int *argc, char ***argv, struct hm_comm *comm);
+int hm_mpi_begin(struct hm_comm *comm);
 /* Wait for all ranks and end MPI. After it no rank can talk. */
 void hm_mpi_end(struct hm_comm *comm);
 /* A rank that cannot go on takes the whole job with it; `code` becomes the exit status. */
 _Noreturn void hm_mpi_abort(int code);
+/* What MPI it is, for the record: "Open MPI v4.1.4". */
+void hm_mpi_version(char *text, size_t room);
 /* Whether time is virtual. */
 bool hm_mpi_is_simulated(void);
 

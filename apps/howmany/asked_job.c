@@ -85,8 +85,7 @@ static bool is_file(const char *name)
     return strchr(name, '/') != NULL;
 }
 
-/* A machine by name or a cluster file, with the cluster.* keys of --set on top. */
-static int load_cluster(struct cli_job *j, const char *name, struct hm_cluster **cluster)
+int cli_cluster_load(struct cli_job *j, const char *name, struct hm_cluster **cluster)
 {
     struct hm_override overrides[CLI_LIST_MAX + 1];
     size_t count = 0, length = 0;
@@ -131,7 +130,7 @@ int cli_job_load(struct cli_job *j)
     if (rc == 0)
         rc = load_job(j);
     for (size_t i = 0; rc == 0 && i < j->on_count; i++)
-        rc = load_cluster(j, j->on[i], &j->clusters[i]);
+        rc = cli_cluster_load(j, j->on[i], &j->clusters[i]);
     return rc;
 }
 

@@ -29,6 +29,9 @@ struct cli_job {
 int cli_job_on(struct cli_job *job, const char *list);
 int cli_job_set(struct cli_job *job, const char *assignment);
 int cli_job_load(struct cli_job *job);
+/* A machine by name or a cluster file, with the cluster.* keys of --set on top; the catalog, if
+ * any, is loaded. */
+int cli_cluster_load(struct cli_job *job, const char *name, struct hm_cluster **ret_cluster);
 void cli_job_release(struct cli_job *job);
 /* The one cluster: of --on, or the job's own, or NULL. */
 const struct hm_cluster *cli_job_cluster(const struct cli_job *job);

@@ -4,7 +4,7 @@
 
 #include "howmany.h"
 
-enum { CLI_CHILD_TAIL = 2048, CLI_CHILD_LINE = 64 * 1024 }; /* bytes */
+enum { CLI_CHILD_TAIL = 8192, CLI_CHILD_LINE = 64 * 1024 }; /* bytes */
 
 enum cli_child_end {
     CLI_CHILD_EXITED,

@@ -7,7 +7,7 @@
 #include "cli.h"
 #include "text.h"
 
-enum { OPTIONS_MAX = 40, FIRST_ID = 256, HELP_ID = 255 };
+enum { OPTIONS_MAX = 60, FIRST_ID = 256, HELP_ID = 255 };
 
 struct getopt_tables {
     struct option longs[OPTIONS_MAX + 2];

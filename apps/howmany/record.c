@@ -4,8 +4,6 @@
  */
 #include "record.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "append.h"
 #include "cli.h"
 #include "format.h"
 
@@ -60,32 +59,12 @@ static void absorb(struct cli_record *r, const struct hm_runs *before)
     }
 }
 
-/* Whether the first line of a file is the header we would write. */
-static bool same_header(const struct cli_record *r, const char *path)
-{
-    struct hm_text header = {0};
-    char first[1024] = "";
-    FILE *file = fopen(path, "r");
-
-    if (!file || !fgets(first, sizeof(first), file))
-        first[0] = '\0';
-    if (file)
-        fclose(file);
-    add_header(r, &header);
-    bool same = header.data && strcmp(first, header.data) == 0;
-    hm_text_release(&header);
-    return same;
-}
-
 /* An existing file must have the columns we are about to write. */
 static int take_file(struct cli_record *r, const char *path)
 {
     struct hm_err err = {0};
     struct hm_runs *before;
 
-    if (!r->json_lines && !same_header(r, path))
-        return cli_complain("--record: %s has other columns than these runs; give another file",
-                            path);
     if (hm_runs_load(path, &before, &err)) /* a header alone is a table without runs */
         return err.code == HM_E_MISSING && !r->json_lines ? 0 : cli_report(&err);
     for (size_t i = 0; i < r->axes; i++)
@@ -99,32 +78,6 @@ static int take_file(struct cli_record *r, const char *path)
     return 0;
 }
 
-static int write_all(struct cli_record *r, const char *text, size_t length)
-{
-    while (length > 0) {
-        ssize_t put = write(r->file, text, length);
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put < 0)
-            return cli_complain("--record: cannot write: %s", strerror(errno));
-        text += put;
-        length -= (size_t)put;
-    }
-    fsync(r->file); /* a pipe or a terminal cannot, and need not */
-    return 0;
-}
-
-/* A last line that an editor left without its end would run into ours. */
-static bool ends_in_newline(const char *path)
-{
-    FILE *file = fopen(path, "r");
-    bool ends = file && fseek(file, -1, SEEK_END) == 0 && fgetc(file) == '\n';
-
-    if (file)
-        fclose(file);
-    return ends;
-}
-
 int cli_record_begin(struct cli_record *r, const char *path)
 {
     struct stat info;
@@ -134,21 +87,14 @@ int cli_record_begin(struct cli_record *r, const char *path)
     add_header(r, &r->csv);
     if (!path)
         return r->csv.failed ? cli_complain("out of memory") : 0;
-    r->json_lines = hm_text_ends(path, ".jsonl") || hm_text_ends(path, ".ndjson");
-    if (!r->json_lines && !hm_text_ends(path, ".csv"))
-        return cli_complain("--record: '%s' must end in .csv or .jsonl", path);
+    int form = cli_append_form(path);
+    if (form < 0)
+        return EXIT_USAGE;
+    r->json_lines = form == 1;
     bool there = stat(path, &info) == 0 && info.st_size > 0;
-    if (there)
+    rc = cli_append_open(path, r->json_lines ? NULL : r->csv.data, &r->file);
+    if (rc == 0 && there)
         rc = take_file(r, path);
-    if (rc)
-        return rc;
-    r->file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    if (r->file < 0)
-        return cli_complain("--record: cannot open %s: %s", path, strerror(errno));
-    if (there && !ends_in_newline(path))
-        rc = write_all(r, "\n", 1);
-    if (rc == 0 && !there && !r->json_lines)
-        rc = write_all(r, r->csv.data, r->csv.length);
     return rc;
 }
 
@@ -210,8 +156,8 @@ int cli_record_add(struct cli_record *r, const double *values, size_t repeat,
     r->rows++;
     int rc = ok && !r->csv.failed ? 0 : cli_complain("out of memory");
     if (rc == 0 && r->file >= 0)
-        rc = r->json_lines ? write_all(r, json.data, json.length)
-                           : write_all(r, csv.data, csv.length);
+        rc = r->json_lines ? cli_append(r->file, json.data, json.length, true)
+                           : cli_append(r->file, csv.data, csv.length, true);
     hm_text_release(&csv);
     hm_text_release(&json);
     return rc;

@@ -1,9 +1,11 @@
 /* Whether what a training run is told fits together, and fits its data. */
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "linear.h"
+#include "err.h"
+#include "linear_problem.h"
 #include "text.h"
 #include "train_options.h"
 
@@ -106,8 +108,10 @@ static int check_limits(struct train_options *o)
         o->epochs = o->problem == TRAIN_BP ? 0 : 500;
     if (!any && limits->suboptimality == 0 && limits->gap == 0 && o->problem != TRAIN_BP)
         o->epochs = 20;
-    if (o->problem == TRAIN_BP && limits->iterations == 0)
+    if (o->problem == TRAIN_BP && !any)
         limits->iterations = 1000;
+    if (o->problem == TRAIN_BP)
+        limits->change = o->tolerance;
     if (o->save_every > 0 && !o->checkpoint)
         return cli_complain("--every: into which file? --checkpoint tells");
     if (o->resume && !o->checkpoint)
@@ -140,6 +144,8 @@ static int check_data(struct train_options *o)
         o->data_name = "digits";
         if (train_problem_loss(o->problem) && isnan(o->positive))
             o->positive = 5; /* as in the study this program grew from */
+        if (o->scale.kind == HM_SCALE_NONE)
+            o->scale.kind = HM_SCALE_UNIT;
     }
     if (!isnan(o->positive) && !train_problem_loss(o->problem))
         return cli_complain("--positive: %s learns all classes", problem_names[o->problem]);
@@ -156,7 +162,9 @@ int train_options_check(struct train_options *options)
 
     rc = rc ? rc : find_algorithm(options);
     rc = rc ? rc : check_limits(options);
-    if (rc || options->problem == TRAIN_BP)
+    if (rc == 0 && options->problem == TRAIN_BP)
+        return train_field_check(options);
+    if (rc)
         return rc;
     rc = check_lambda(options);
     return rc ? rc : check_data(options);
@@ -164,18 +172,27 @@ int train_options_check(struct train_options *options)
 
 /* ---- labels --------------------------------------------------------------------------------- */
 
-static int complain_at(const struct train_options *o, int line, const char *message,
-                       const char *hint)
-{
-    struct hm_err err = {.code = HM_E_RANGE, .line = line};
+static int refuse_labels(const struct train_options *o, int line, struct hm_err *err,
+                         const char *hint, const char *format, ...) HM_PRINTF(5, 6);
 
-    snprintf(err.source, sizeof(err.source), "%s",
-             o->data.format == HM_DATA_IDX ? o->data.labels
-             : o->data.path[0]             ? o->data.path
-                                           : o->data_name);
-    snprintf(err.message, sizeof(err.message), "%s", message);
-    snprintf(err.hint, sizeof(err.hint), "%s", hint);
-    return cli_report(&err);
+static int refuse_labels(const struct train_options *o, int line, struct hm_err *err,
+                         const char *hint, const char *format, ...)
+{
+    char message[200];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(message, sizeof(message), format, args);
+    va_end(args);
+    int rc = hm_fail(err, HM_E_RANGE, "%s", message);
+    hm_err_at(err,
+              o->data.format == HM_DATA_IDX ? o->data.labels
+              : o->data.path[0]             ? o->data.path
+                                            : o->data_name,
+              line);
+    if (hint[0])
+        hm_err_hint(err, "%s", hint);
+    return rc;
 }
 
 static bool has_label(const struct hm_data_shape *shape, double label)
@@ -186,50 +203,57 @@ static bool has_label(const struct hm_data_shape *shape, double label)
     return false;
 }
 
-static int check_two_classes(const struct train_options *o, const struct hm_data_shape *shape)
-{
-    char message[200];
+static const char one_label[] = "all rows have the same label, so there is nothing to tell apart";
+static const char against_rest[] =
+    "--positive LABEL learns one label against the rest; softmax learns all";
 
+/* The label that was seen first after two others. */
+static size_t third_label(const struct hm_data_shape *shape)
+{
+    for (size_t i = 0; i < shape->classes; i++) {
+        size_t earlier = 0;
+        for (size_t k = 0; k < shape->classes; k++)
+            earlier +=
+                shape->lines[k] < shape->lines[i] || (shape->lines[k] == shape->lines[i] && k < i);
+        if (earlier == 2)
+            return i;
+    }
+    return 0;
+}
+
+static int check_two_classes(const struct train_options *o, const struct hm_data_shape *shape,
+                             struct hm_err *err)
+{
     if (!isnan(o->positive)) {
-        snprintf(message, sizeof(message), "no row has the label %.15g of --positive", o->positive);
-        return has_label(shape, o->positive) ? 0 : complain_at(o, 0, message, "");
+        if (shape->classes > 0 && !has_label(shape, o->positive))
+            return refuse_labels(o, 0, err, "", "no row has the label %.15g of --positive",
+                                 o->positive);
+        return shape->classes == 1 ? refuse_labels(o, 0, err, "", "%s", one_label) : 0;
     }
     if (shape->classes == 2)
         return 0;
     if (shape->classes == 1)
-        return complain_at(o, 0, "all rows have the same label, so there is nothing to tell apart",
-                           "--positive LABEL learns one label against the rest");
-    int third = shape->classes > 0 ? 0 : 1;
-    for (size_t i = 0; i < shape->classes; i++) {
-        int earlier = 0;
-        for (size_t k = 0; k < shape->classes; k++)
-            earlier += shape->lines[k] < shape->lines[i];
-        if (earlier == 2) {
-            third = shape->lines[i];
-            snprintf(message, sizeof(message), "%.15g is a third label, and %s tells two apart",
-                     shape->labels[i], problem_names[o->problem]);
-        }
-    }
+        return refuse_labels(o, 0, err, "", "%s", one_label);
     if (shape->classes == 0)
-        snprintf(message, sizeof(message), "there are more than %d different labels",
-                 HM_DATA_CLASSES);
-    return complain_at(o, third, message,
-                       "--positive LABEL learns one label against the rest; softmax learns all");
+        return refuse_labels(o, 0, err, against_rest, "there are more than %d different labels",
+                             HM_DATA_CLASSES);
+    size_t third = third_label(shape);
+    return refuse_labels(o, shape->lines[third], err, against_rest,
+                         "%.15g is a third label, and %s tells two apart", shape->labels[third],
+                         problem_names[o->problem]);
 }
 
-int train_labels_check(const struct train_options *o, const struct hm_data_shape *shape)
+int train_labels_check(const struct train_options *o, const struct hm_data_shape *shape,
+                       struct hm_err *err)
 {
     const struct hm_loss *loss = train_problem_loss(o->problem);
 
     if (loss)
-        return loss->classes || !isnan(o->positive) ? check_two_classes(o, shape) : 0;
+        return loss->classes || !isnan(o->positive) ? check_two_classes(o, shape, err) : 0;
     if (shape->classes == 0)
-        return complain_at(o, 0, "there are more different labels than classes can be told apart",
-                           "squares learns numbers");
-    if (shape->classes == 1)
-        return complain_at(o, 0, "all rows have the same label, so there is nothing to tell apart",
-                           "");
-    return 0;
+        return refuse_labels(o, 0, err, "squares learns numbers",
+                             "there are more than %d different labels", HM_DATA_CLASSES);
+    return shape->classes == 1 ? refuse_labels(o, 0, err, "", "%s", one_label) : 0;
 }
 
 struct hm_labels train_labels(const struct train_options *o, const struct hm_data_shape *shape)
@@ -268,7 +292,7 @@ bool train_shape_read(const char *text, struct hm_data_shape *ret_shape)
     double numbers[HEAD + HM_DATA_CLASSES];
     size_t count = 0, used;
 
-    while (count < HEAD + HM_DATA_CLASSES && (used = hm_number_read(text, &numbers[count])) > 0) {
+    while (count < HEAD + HM_DATA_CLASSES && (used = hm_signed_read(text, &numbers[count])) > 0) {
         text += used;
         count++;
         if (*text != ',')

@@ -5,10 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "linear.h"
+#include "linear_problem.h"
 #include "text.h"
 
 enum option {
+    SCANNED,
     PROBLEM,
     ALGORITHM,
     DATA,
@@ -47,13 +48,13 @@ enum option {
     CHECKPOINT,
     EVERY,
     RESUME,
-    SCANNED,
-    OPTIONS
+    RANK_OPTIONS
 };
 
-_Static_assert(OPTIONS == TRAIN_RANK_OPTIONS, "the table and its length");
+_Static_assert((int)RANK_OPTIONS == (int)TRAIN_RANKS, "what is of the ranks comes first");
 
-const struct cli_option train_rank_options[TRAIN_RANK_OPTIONS] = {
+const struct cli_option train_table[TRAIN_OPTIONS] = {
+    [SCANNED] = {"scanned", 0, "SHAPE", "what howmany train found in the data", NULL},
     [PROBLEM] = {"problem", 'p', "NAME",
                  "svm (default), logistic, squares, softmax, perceptron or bp",
                  "svm logistic squares softmax perceptron bp"},
@@ -109,7 +110,27 @@ const struct cli_option train_rank_options[TRAIN_RANK_OPTIONS] = {
     [CHECKPOINT] = {"checkpoint", 0, "FILE", "save the state here", "@file"},
     [EVERY] = {"every", 0, "K", "iterations between checkpoints (default 10)", NULL},
     [RESUME] = {"resume", 0, NULL, "go on from the checkpoint", NULL},
-    [SCANNED] = {"scanned", 0, "SHAPE", "what howmany train found in the data", NULL},
+    [TRAIN_N] = {"ranks", 'n', "K", "how many workers (default 1)", NULL},
+    [TRAIN_SIMULATE] = {"simulate", 0, "CLUSTER",
+                        "on a machine of the catalog or a cluster file, by SimGrid", "@machine"},
+    [TRAIN_PRECISION] = {"precision", 0, "BITS",
+                         "of the simulated machines' speed: 64 (default), 32 or 16", "64 32 16"},
+    [TRAIN_SET] = {"set", 0, "KEY=VALUE",
+                   "change a key of the cluster, such as network.latency=1ms", NULL},
+    [TRAIN_PLATFORM] = {"platform", 0, "FOLDER", "leave SimGrid's description of the cluster there",
+                        "@file"},
+    [TRAIN_LAUNCHER] = {"launcher", 0, "COMMAND",
+                        "what starts the ranks, such as 'srun -n {n}' (default: mpirun -n {n})",
+                        NULL},
+    [TRAIN_RESTARTS] = {"restarts", 0, "R",
+                        "when a rank dies, go on from the checkpoint, so many times (default 0)",
+                        NULL},
+    [TRAIN_RECORD] = {"record", 0, "FILE", "append the trace to this table, .csv or .jsonl",
+                      "@file"},
+    [TRAIN_JSON] = {"json", 'j', NULL, "JSON lines, also on a terminal", NULL},
+    [TRAIN_TEXT] = {"text", 0, NULL, "a table, also where there is no terminal", NULL},
+    [TRAIN_DRY_RUN] = {"dry-run", 0, NULL, "print the command that starts the ranks, and do not",
+                       NULL},
 };
 
 void train_options_init(struct train_options *options)
@@ -131,7 +152,7 @@ void train_options_init(struct train_options *options)
 
 static int read_whole(int option, const char *text, double least, double *value)
 {
-    const char *name = train_rank_options[option].name;
+    const char *name = train_table[option].name;
     int rc = cli_quantity(name, text, HM_DIM_NONE, value);
 
     if (rc == 0 && (!(*value >= least && *value <= 1e15) || *value != floor(*value)))
@@ -141,7 +162,7 @@ static int read_whole(int option, const char *text, double least, double *value)
 
 static int read_share(int option, const char *text, double *value)
 {
-    const char *name = train_rank_options[option].name;
+    const char *name = train_table[option].name;
     int rc = cli_quantity(name, text, HM_DIM_NONE, value);
 
     if (rc == 0 && !(*value >= 0 && *value < 1))
@@ -151,7 +172,7 @@ static int read_share(int option, const char *text, double *value)
 
 static int read_number(int option, const char *text, double least, double *value)
 {
-    const char *name = train_rank_options[option].name;
+    const char *name = train_table[option].name;
     int rc = cli_quantity(name, text, HM_DIM_NONE, value);
 
     if (rc == 0 && !(*value >= least))
@@ -165,8 +186,8 @@ static int read_word(int option, const char *text, const char *const *words)
     for (int i = 0; words[i]; i++)
         if (strcmp(words[i], text) == 0)
             return i;
-    cli_complain("--%s: there is no '%s'; there are %s", train_rank_options[option].name, text,
-                 train_rank_options[option].values);
+    cli_complain("--%s: there is no '%s'; there are %s", train_table[option].name, text,
+                 train_table[option].values);
     return -1;
 }
 
@@ -220,8 +241,7 @@ static int accept_words(struct train_options *o, int option, const char *value)
                                       : hm_reduce_scheme_find(value);
 
     if (word < 0 && option == SCHEME)
-        cli_complain("--scheme: there is no '%s'; there are %s", value,
-                     train_rank_options[SCHEME].values);
+        cli_complain("--scheme: there is no '%s'; there are %s", value, train_table[SCHEME].values);
     if (word < 0)
         return EXIT_USAGE;
     if (option == KEEP)

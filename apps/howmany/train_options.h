@@ -7,9 +7,11 @@
 
 #include "cli.h"
 #include "data.h"
+#include "field.h"
 #include "perceptron.h"
 #include "prepare.h"
 #include "shard.h"
+#include "text.h"
 #include "train.h"
 
 enum train_problem {
@@ -22,6 +24,7 @@ enum train_problem {
     TRAIN_PROBLEMS
 };
 
+enum train_field_source { TRAIN_FIELD_MADE, TRAIN_FIELD_UAI, TRAIN_FIELD_GRAPH };
 enum train_keep { TRAIN_KEEP_AUTO, TRAIN_KEEP_DENSE, TRAIN_KEEP_SPARSE };
 
 struct train_options {
@@ -49,24 +52,49 @@ struct train_options {
     const struct hm_algorithm *algorithm; /* NULL for belief propagation */
     struct hm_data_spec data, test;
     bool has_test;
+    enum train_field_source field_source;
+    struct hm_mrf_recipe recipe; /* of a field that is made, or of a graph's potentials */
 };
 
-/* Options that ranks understand: the first of howmany train's own table. */
-enum { TRAIN_RANK_OPTIONS = 39 };
-extern const struct cli_option train_rank_options[TRAIN_RANK_OPTIONS];
+/*
+ * One table: first --scanned, which is for the ranks only, then what both understand, then what is
+ * of `howmany train` alone. Ranks see the first TRAIN_RANKS, howmany train all but the first.
+ */
+enum {
+    TRAIN_RANKS = 39,
+    TRAIN_N = TRAIN_RANKS,
+    TRAIN_SIMULATE,
+    TRAIN_PRECISION,
+    TRAIN_SET,
+    TRAIN_PLATFORM,
+    TRAIN_LAUNCHER,
+    TRAIN_RESTARTS,
+    TRAIN_RECORD,
+    TRAIN_JSON,
+    TRAIN_TEXT,
+    TRAIN_DRY_RUN,
+    TRAIN_OPTIONS
+};
+extern const struct cli_option train_table[TRAIN_OPTIONS];
 
 void train_options_init(struct train_options *options);
-/* Take one option; 0, or EXIT_USAGE with a message. */
+/* Take one option of the ranks; 0, or EXIT_USAGE with a message. */
 int train_options_accept(struct train_options *options, int option, const char *value);
 /* Names to things, defaults, and whether it all fits together; 0, or EXIT_USAGE with a message. */
 int train_options_check(struct train_options *options);
+
+/* The same for belief propagation's field, and a rank's part of it. */
+int train_field_check(struct train_options *options);
+int train_field_load(const struct train_options *options, int rank, int size,
+                     struct hm_mrf **ret_mrf, struct hm_err *err);
 
 const char *train_problem_name(enum train_problem problem);
 /* Of linear problems with one output; NULL otherwise. */
 const struct hm_loss *train_problem_loss(enum train_problem problem);
 
-/* Whether the data's labels can be those of the problem; 0, or EXIT_USAGE with a message. */
-int train_labels_check(const struct train_options *options, const struct hm_data_shape *shape);
+/* Whether the data's labels can be those of the problem. */
+int train_labels_check(const struct train_options *options, const struct hm_data_shape *shape,
+                       struct hm_err *err);
 struct hm_labels train_labels(const struct train_options *options,
                               const struct hm_data_shape *shape);
 /* Whether rows are kept sparse. */

@@ -446,6 +446,6 @@ int hm_checkpoint_load(const char *path, struct hm_run *run, const char *identit
     run->samples = head.samples;
     *ret_totals = head.totals;
     if (run->algorithm->resumed)
-        run->algorithm->resumed(run);
-    return 0;
+        rc = hm_agree(comm, run->algorithm->resumed(run, err), err);
+    return rc;
 }

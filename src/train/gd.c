@@ -17,7 +17,7 @@ enum { HALVINGS = 40 };
 struct descent {
     double *trial; /* a w to look at */
     double *slope; /* gradient at run->w */
-    double *last;  /* the last step */
+    double *size;  /* [1]: of the last step */
     double first;  /* s_0 */
 };
 
@@ -30,8 +30,8 @@ static int begin(struct hm_run *run, struct hm_err *err)
         return hm_fail_nomem(err);
     s->trial = hm_arena_alloc(run->arena, d, sizeof(double));
     s->slope = hm_arena_alloc(run->arena, d, sizeof(double));
-    s->last = hm_arena_alloc(run->arena, 1, sizeof(double));
-    if (!s->trial || !s->slope || !s->last)
+    s->size = hm_arena_alloc(run->arena, 1, sizeof(double));
+    if (!s->trial || !s->slope || !s->size)
         return hm_fail_nomem(err);
     run->state = s;
     return 0;
@@ -41,7 +41,7 @@ static void prepare(struct hm_run *run)
 {
     struct descent *s = run->state;
 
-    s->first = s->last[0] = hm_run_step_size(run, 1);
+    s->first = s->size[0] = hm_run_step_size(run, 1);
 }
 
 /* The objective at w - step g, and its gradient in run->gradient. */
@@ -70,7 +70,7 @@ static void step(struct hm_run *run)
     struct descent *s = run->state;
     size_t d = run->objective->unknowns;
     double here = hm_run_full(run, run->w), norm2 = hm_dot(run->gradient, run->gradient, d);
-    double size = 2 * s->last[0], least = least_step(run);
+    double size = 2 * s->size[0], least = least_step(run);
     bool down = false;
 
     memcpy(s->slope, run->gradient, d * sizeof(double));
@@ -79,19 +79,21 @@ static void step(struct hm_run *run)
         if (down)
             break;
     }
-    if (!down && least == 0) /* as good as it gets */
+    if (!down && least == 0) { /* as good as it gets */
+        run->settled = true;
         return;
+    }
     size = down ? size : least;
     hm_axpy(-size, s->slope, run->w, d);
     hm_comm_work(run->comm, 2 * (double)d);
-    s->last[0] = size;
+    s->size[0] = size;
 }
 
 static size_t parts(struct hm_run *run, struct hm_part parts[HM_PARTS])
 {
     struct descent *s = run->state;
 
-    parts[0] = (struct hm_part){"step", s->last, 1, false};
+    parts[0] = (struct hm_part){"step", s->size, 1, false};
     return 1;
 }
 

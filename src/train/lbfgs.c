@@ -136,11 +136,14 @@ static void step(struct hm_run *run)
         find_direction(run);
         value = search(run, fmin(1, 1 / sqrt(hm_dot(s->here, s->here, d) + 1e-300)));
     }
-    if (isnan(value)) /* nothing better along the gradient: as good as it gets */
+    if (isnan(value)) { /* nothing better along the gradient: as good as it gets */
+        run->settled = true;
         return;
+    }
     keep_pair(run);
     memcpy(run->w, s->trial, d * sizeof(double));
     memcpy(s->here, run->gradient, d * sizeof(double));
+    run->settled = !(value < s->numbers[2]); /* what there was to gain is less than rounding */
     s->numbers[2] = value;
 }
 
@@ -157,13 +160,15 @@ static size_t parts(struct hm_run *run, struct hm_part parts[HM_PARTS])
 }
 
 /* Places out of range, which no run of ours writes, must not be gone to. */
-static void resumed(struct hm_run *run)
+static int resumed(struct hm_run *run, struct hm_err *err)
 {
     struct lbfgs *s = run->state;
     double kept = s->numbers[0], next = s->numbers[1], room = (double)s->pairs;
 
+    (void)err;
     if (!(kept >= 0 && kept <= room && next >= 0 && next < room))
         s->numbers[0] = s->numbers[1] = 0;
+    return 0;
 }
 
 const struct hm_algorithm hm_algorithm_lbfgs = {

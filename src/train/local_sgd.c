@@ -56,7 +56,7 @@ static double pass_rows(struct hm_local_sgd *local, struct hm_run *run, double w
         if (factor < 1e-100)
             settle(local->w, o->unknowns, &factor);
         touched += (double)hm_row_entries(rows, i) * (alpha != 0 ? 3 : 2);
-        local->seen += weight;
+        local->seen += run->comm->size; /* the others go on as well */
     }
     settle(local->w, o->unknowns, &factor);
     return touched;
@@ -89,7 +89,7 @@ void hm_local_sgd_round(struct hm_run *run, double weight)
     struct hm_random random = hm_run_random(run, 0);
     double share = (double)o->rows.count / o->total_rows;
 
-    local->seen = weight * run->iteration * run->settings.passes * o->total_rows / run->comm->size;
+    local->seen = run->iteration * run->settings.passes * o->total_rows;
 
     memcpy(local->w, run->w, d * sizeof(double));
     for (double pass = 0; pass < run->settings.passes; pass++) {

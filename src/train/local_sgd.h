@@ -9,7 +9,7 @@ struct hm_local_sgd {
     uint32_t *order;
     double *part; /* gradient of a mini-batch; not of linear problems */
     double step;  /* the first one */
-    double seen;  /* rows learnt from so far, by weight: the steps fall with it */
+    double seen;  /* rows learnt from so far, by all ranks: the steps fall with it */
 };
 
 /* As an algorithm's begin and prepare: make run->state, and the size of its first step. */

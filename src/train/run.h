@@ -33,6 +33,8 @@ struct hm_part {
 
 enum { HM_PARTS = 8 };
 
+struct hm_trace_point;
+
 struct hm_run {
     const struct hm_algorithm *algorithm;
     struct hm_comm *comm;
@@ -43,6 +45,7 @@ struct hm_run {
     double *scratch;  /* as long, for sums over ranks */
     double iteration; /* finished ones */
     double samples;   /* rows of all ranks that went into them, with repetition */
+    bool settled;     /* the algorithm finds nothing better: the same on all ranks */
     void *state;      /* the algorithm's */
     struct hm_arena *arena;
 };
@@ -60,7 +63,8 @@ struct hm_algorithm {
     const char *title;
     unsigned traits;
     struct hm_train_settings defaults;
-    /* Make the state. w is at its start. A rank that fails is alone: no talking here. */
+    /* Make the state. w is at its start. A rank that fails is alone: no talking here
+     * without agreeing first. */
     int (*begin)(struct hm_run *run, struct hm_err *err);
     /* What has to be found out together before the first iteration; NULL: nothing. */
     void (*prepare)(struct hm_run *run);
@@ -70,8 +74,10 @@ struct hm_algorithm {
     double (*dual)(const struct hm_run *run);
     /* The state besides w; NULL: none. Returns how many parts. */
     size_t (*parts)(struct hm_run *run, struct hm_part parts[HM_PARTS]);
-    /* After a restart on the same or another number of ranks, parts filled in; may be NULL. */
-    void (*resumed)(struct hm_run *run);
+    /* After parts have been filled in from a checkpoint, on all ranks; may be NULL. */
+    int (*resumed)(struct hm_run *run, struct hm_err *err);
+    /* Objective and what else there is to tell, where it is not P(w); NULL: it is. */
+    void (*look)(struct hm_run *run, struct hm_trace_point *point);
 };
 
 /* All algorithms for rows of data, NULL at the end. */

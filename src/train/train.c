@@ -13,9 +13,14 @@
 #include "vector.h"
 
 static const char *const stop_names[HM_STOPS] = {
-    [HM_STOP_NOT] = "",          [HM_STOP_ITERATIONS] = "iterations",
-    [HM_STOP_WITHIN] = "within", [HM_STOP_SUBOPTIMALITY] = "suboptimality",
-    [HM_STOP_GAP] = "gap",       [HM_STOP_DIVERGED] = "diverged",
+    [HM_STOP_NOT] = "",
+    [HM_STOP_ITERATIONS] = "iterations",
+    [HM_STOP_WITHIN] = "within",
+    [HM_STOP_SUBOPTIMALITY] = "suboptimality",
+    [HM_STOP_GAP] = "gap",
+    [HM_STOP_CHANGE] = "tolerance",
+    [HM_STOP_SETTLED] = "settled",
+    [HM_STOP_DIVERGED] = "diverged",
 };
 
 const char *hm_stop_name(enum hm_stop stop)
@@ -90,7 +95,8 @@ static struct stretch run_stretch(struct hm_run *run, double iterations)
     comm->ops->align(comm);
     double began = comm->ops->now(comm), talking = comm->talking_s, flop = comm->flop;
     double bytes = comm->bytes;
-    for (double k = 0; k < iterations; k++) {
+    double done = 0;
+    for (; done < iterations && !run->settled; done++) {
         run->algorithm->step(run);
         run->iteration++;
     }
@@ -99,7 +105,7 @@ static struct stretch run_stretch(struct hm_run *run, double iterations)
     double sums[2] = {comm->bytes - bytes, comm->flop - flop};
     hm_comm_max_few(comm, most, 2);
     hm_comm_sum_few(comm, sums, 2);
-    return (struct stretch){iterations, run->samples - samples, most[0], most[1], sums[0], sums[1]};
+    return (struct stretch){done, run->samples - samples, most[0], most[1], sums[0], sums[1]};
 }
 
 /* ---- looking -------------------------------------------------------------------------------- */
@@ -110,6 +116,11 @@ static void look(struct hm_run *run, const struct hm_train_plan *plan, struct hm
     struct hm_objective *o = run->objective;
     double flop, sums[3] = {0, 0, 0};
 
+    point->suboptimality = point->gap = point->change = point->accuracy = NAN;
+    if (run->algorithm->look) {
+        run->algorithm->look(run, point);
+        return;
+    }
     sums[0] = o->ops->eval(o, run->w, NULL, o->rows.count, NULL, &flop);
     if (run->algorithm->dual)
         sums[1] = run->algorithm->dual(run);
@@ -133,6 +144,8 @@ static enum hm_stop whether_to_stop(const struct hm_train_limits *limits,
         return HM_STOP_SUBOPTIMALITY;
     if (limits->gap > 0 && point->gap <= limits->gap)
         return HM_STOP_GAP;
+    if (limits->change > 0 && point->change <= limits->change)
+        return HM_STOP_CHANGE;
     if (limits->iterations > 0 && point->iteration >= limits->iterations)
         return HM_STOP_ITERATIONS;
     if (limits->within_s > 0 && point->elapsed_s >= limits->within_s)
@@ -189,12 +202,15 @@ int hm_train(struct hm_run *run, const struct hm_train_plan *plan, struct hm_tra
         totals->bytes += one.bytes;
         totals->flop += one.flop;
         bool save = plan->save_every > 0 && fmod(run->iteration, plan->save_every) == 0;
-        bool last = (plan->limits.iterations > 0 && run->iteration >= plan->limits.iterations) ||
+        bool last = run->settled ||
+                    (plan->limits.iterations > 0 && run->iteration >= plan->limits.iterations) ||
                     (plan->limits.within_s > 0 && totals->elapsed_s >= plan->limits.within_s);
         if (last || fmod(run->iteration, plan->look_every) == 0) {
             point = describe(run, &since, totals);
             look(run, plan, &point);
             stop = whether_to_stop(&plan->limits, &point);
+            if (stop == HM_STOP_NOT && run->settled)
+                stop = HM_STOP_SETTLED;
             since = (struct stretch){0};
             if (run->comm->rank == 0 && plan->told)
                 plan->told(plan->context, &point);

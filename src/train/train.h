@@ -14,6 +14,7 @@ struct hm_train_limits {
     double suboptimality; /* P(w) - best */
     double gap;           /* P(w) - D(alpha) */
     double best;          /* P*, the least objective there is; NAN: not known */
+    double change;        /* largest change of a message */
 };
 
 enum hm_stop {
@@ -22,6 +23,8 @@ enum hm_stop {
     HM_STOP_WITHIN,
     HM_STOP_SUBOPTIMALITY,
     HM_STOP_GAP,
+    HM_STOP_CHANGE,
+    HM_STOP_SETTLED,  /* the algorithm finds nothing better */
     HM_STOP_DIVERGED, /* the objective is no longer a number */
     HM_STOPS
 };
@@ -37,6 +40,7 @@ struct hm_trace_point {
     double objective;
     double suboptimality; /* NAN: best not known */
     double gap;           /* NAN: there is none */
+    double change;        /* largest of a message in the last iteration; NAN: there is none */
     double accuracy;      /* on the test rows; NAN: there are none */
     double samples_per_s;
     double bytes, flop; /* sent and done by all ranks in one iteration, in the mean */

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "checkpoint.h"
-#include "linear.h"
+#include "linear_problem.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -159,7 +159,7 @@ int main(int argc, char **argv)
     struct hm_comm comm;
     struct asked asked;
 
-    if (hm_mpi_begin(&argc, &argv, &comm))
+    if (hm_mpi_begin(&comm))
         return 2;
     int code = 2;
     if (read_asked(argc, argv, &asked))

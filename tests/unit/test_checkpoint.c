@@ -146,7 +146,7 @@ static void other_ranks_go_on_with_the_same_model(void **state)
             assert_memory_equal(&t.totals, &saved.totals, sizeof(t.totals));
             t.plan.limits.iterations = 60;
             train_on(&t, ranks);
-            assert_near(t.iteration, 60, 0);
+            assert_true(t.iteration == 60 || t.stop == HM_STOP_SETTLED);
             assert_true(t.last.suboptimality < fmax(1e-12, 0.999 * saved.last.suboptimality));
             assert_true(!hm_algorithms[a]->dual || t.last.gap < 0.7 * saved.last.gap + 1e-13);
         }

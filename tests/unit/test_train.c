@@ -18,7 +18,7 @@ struct promise {
 static const struct promise promises[] = {
     {"gd", 1e-9, 2e-3, 400, 0},      {"lbfgs", 1e-10, 2e-3, 300, 0},
     {"sgd", 5e-3, 1e-2, 400, 0.5},   {"momentum", 1e-3, 1e-2, 300, 0.1},
-    {"adam", 1e-3, 1e-2, 400, 0.05}, {"local-sgd", 2e-2, 3e-2, 400, 0.5},
+    {"adam", 1e-3, 1e-2, 400, 0.05}, {"local-sgd", 3e-2, 3e-2, 400, 0.5},
     {"splash", 2e-2, 3e-2, 400, 0},  {"cocoa", 1e-9, 1e-7, 1500, 0},
     {"cocoa+", 1e-9, 1e-7, 1500, 0}, {"mini-sdca", 1e-9, 1e-7, 3000, 0},
 };
@@ -349,9 +349,18 @@ static void good_enough_is_enough(void **state)
 
     t.plan.limits.best = NAN; /* not known: cannot stop for it */
     t.plan.limits.gap = 1;    /* nor has it a gap */
-    t.plan.limits.iterations = 30;
+    t.plan.limits.iterations = 10;
     train_on(&t, 3);
     assert_int_equal(t.stop, HM_STOP_ITERATIONS);
+
+    t.plan.limits.iterations = 1000; /* nothing better is to be found, however seldom one looks */
+    for (double every = 1; every < 3000; every += 1001) {
+        t.plan.look_every = every;
+        train_on(&t, 3);
+        assert_int_equal(t.stop, HM_STOP_SETTLED);
+        assert_true(t.iteration < 50 && t.last.epoch < 300);
+        assert_near(t.last.objective, optimum_of(t.problem, 1), 1e-15 * 4);
+    }
 }
 
 static void what_is_no_number_has_diverged(void **state)

@@ -5,7 +5,7 @@
  */
 #include "data_files.h"
 
-#include "linear.h"
+#include "linear_problem.h"
 #include "prepare.h"
 #include "train.h"
 

@@ -7,7 +7,7 @@
 
 #include "testing.h"
 
-#include "linear.h"
+#include "linear_problem.h"
 #include "shard.h"
 
 /* In threads, where cmocka cannot fail. */

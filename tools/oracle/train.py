@@ -306,14 +306,14 @@ class Run:
         for r in range(self.ranks):
             first, count = self.first[r], self.first[r + 1] - self.first[r]
             random, w = self.random(t, r), self.w.copy()
-            seen = weight * t * self.passes * self.n / self.ranks
+            seen = t * self.passes * self.n
             for _ in range(self.passes):
                 for i in random.shuffled(count):
                     x, y = self.x[first + i], self.y[first + i]
                     pull = weight * self.size / (1 + self.lam * self.size * seen)
                     alpha = ascend(self.loss, x @ w, y, 0, pull * (x @ x))
                     w = w / (1 + pull * self.lam) + pull * alpha * x
-                    seen += weight
+                    seen += self.ranks
             new += count / self.n * w
         self.w = new
 

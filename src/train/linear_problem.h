@@ -2,8 +2,8 @@
  * Linear problems as objectives: one output with a loss of loss.h, or several with softmax. Several
  * outputs keep w feature by feature: w[column * outputs + class].
  */
-#ifndef HM_LINEAR_H
-#define HM_LINEAR_H
+#ifndef HM_LINEAR_PROBLEM_H
+#define HM_LINEAR_PROBLEM_H
 
 #include "loss.h"
 #include "objective.h"

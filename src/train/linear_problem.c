@@ -3,7 +3,7 @@
  * z_ic = w_c.x_i, gradient (p_ic - [c = y_i]) x_i. Dense rows go four at a time, so that each is
  * read from memory once and w seldom.
  */
-#include "linear.h"
+#include "linear_problem.h"
 
 #include <math.h>
 

@@ -1,0 +1,31 @@
+/* In place of mpi_comm.c where there is no MPI: one rank, by itself. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "mpi_comm.h"
+
+int hm_mpi_begin(struct hm_comm *comm)
+{
+    hm_comm_alone(comm);
+    return 0;
+}
+
+void hm_mpi_end(struct hm_comm *comm)
+{
+    *comm = (struct hm_comm){0};
+}
+
+void hm_mpi_abort(int code)
+{
+    _Exit(code);
+}
+
+bool hm_mpi_is_simulated(void)
+{
+    return false;
+}
+
+void hm_mpi_version(char *text, size_t room)
+{
+    snprintf(text, room, "none");
+}

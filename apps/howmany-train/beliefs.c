@@ -1,0 +1,110 @@
+/* Beliefs as CSV, vertex by vertex in their order: rank 0 writes, the others hand theirs over. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "agree.h"
+#include "bp.h"
+#include "err.h"
+#include "memory.h"
+#include "session.h"
+
+/* One rank's beliefs on their way: places of the vertices' states, and the beliefs. */
+struct bundle {
+    double vertices, numbers;
+    size_t *places;
+    double *beliefs;
+};
+
+static int make_bundle(const struct session *s, struct bundle *own, struct hm_err *err)
+{
+    const struct hm_mrf *mrf = s->mrf;
+
+    own->vertices = (double)mrf->count;
+    own->numbers = (double)mrf->places[mrf->count];
+    own->places = mrf->places;
+    own->beliefs = hm__calloc(mrf->places[mrf->count] + 1, sizeof(double));
+    if (!own->beliefs)
+        return hm_fail_nomem(err);
+    hm_propagate_beliefs(hm_bp_propagate(&s->run), own->beliefs);
+    return 0;
+}
+
+static void write_bundle(FILE *file, const struct bundle *bundle, size_t first)
+{
+    for (size_t v = 0; v < (size_t)bundle->vertices; v++)
+        for (size_t e = bundle->places[v]; e < bundle->places[v + 1]; e++)
+            fprintf(file, "%zu,%zu,%.9g\n", first + v, e - bundle->places[v], bundle->beliefs[e]);
+}
+
+/* Rank 0: take every other rank's in turn; nothing is dropped on the way even if writing fails. */
+static int receive_bundles(const struct session *s, FILE *file, struct hm_err *err)
+{
+    int rc = 0;
+
+    for (int from = 1; from < s->comm->size; from++) {
+        struct bundle bundle;
+        double ready;
+        s->comm->ops->receive(s->comm, from, &bundle.vertices, sizeof(double));
+        s->comm->ops->receive(s->comm, from, &bundle.numbers, sizeof(double));
+        bundle.places = hm__calloc((size_t)bundle.vertices + 1, sizeof(size_t));
+        bundle.beliefs = hm__calloc((size_t)bundle.numbers + 1, sizeof(double));
+        ready = bundle.places && bundle.beliefs && file;
+        s->comm->ops->send(s->comm, from, &ready, sizeof(ready));
+        if (ready > 0) {
+            s->comm->ops->receive(s->comm, from, bundle.places,
+                                  ((size_t)bundle.vertices + 1) * sizeof(size_t));
+            s->comm->ops->receive(s->comm, from, bundle.beliefs,
+                                  ((size_t)bundle.numbers + 1) * sizeof(double));
+            write_bundle(file, &bundle, hm_mrf_block(s->mrf->vertices, from, s->comm->size));
+        } else if (rc == 0 && file)
+            rc = hm_fail_nomem(err);
+        hm__free(bundle.places);
+        hm__free(bundle.beliefs);
+    }
+    return rc;
+}
+
+static void send_bundle(const struct session *s, const struct bundle *own)
+{
+    double ready;
+
+    s->comm->ops->send(s->comm, 0, &own->vertices, sizeof(double));
+    s->comm->ops->send(s->comm, 0, &own->numbers, sizeof(double));
+    s->comm->ops->receive(s->comm, 0, &ready, sizeof(ready));
+    if (ready > 0) {
+        s->comm->ops->send(s->comm, 0, own->places, ((size_t)own->vertices + 1) * sizeof(size_t));
+        s->comm->ops->send(s->comm, 0, own->beliefs, ((size_t)own->numbers + 1) * sizeof(double));
+    }
+}
+
+static int write_failed(const struct session *s, struct hm_err *err)
+{
+    int why = errno, rc = hm_fail(err, HM_E_IO, "cannot be written: %s", strerror(why));
+
+    hm_err_at(err, s->options->beliefs, 0);
+    return rc;
+}
+
+int session_write_beliefs(const struct session *s, struct hm_err *err)
+{
+    struct bundle own = {0};
+    int rc = hm_agree(s->comm, make_bundle(s, &own, err), err);
+
+    if (rc == 0 && s->comm->rank == 0) {
+        FILE *file = fopen(s->options->beliefs, "w");
+        rc = file ? 0 : write_failed(s, err);
+        if (file) {
+            fputs("vertex,state,belief\n", file);
+            write_bundle(file, &own, 0);
+        }
+        int got = receive_bundles(s, file, err);
+        rc = rc ? rc : got;
+        bool bad = file && ferror(file);
+        if (file && (fclose(file) != 0 || bad) && rc == 0)
+            rc = write_failed(s, err);
+    } else if (rc == 0)
+        send_bundle(s, &own);
+    hm__free(own.beliefs);
+    return hm_agree(s->comm, rc, err);
+}

@@ -1,0 +1,99 @@
+/*
+ * howmany-train: one rank of a training run. Started by `howmany train`, or by hand under mpirun or
+ * srun with the same options. All ranks read the same words; rank 0 speaks.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "blas.h"
+#include "mpi_comm.h"
+#include "session.h"
+
+/* What the table of options hands on to the rank. */
+struct rank {
+    struct train_options options;
+};
+
+static void *begin(void)
+{
+    struct rank *rank = calloc(1, sizeof(*rank));
+
+    if (rank)
+        train_options_init(&rank->options);
+    return rank;
+}
+
+static void end(void *state)
+{
+    free(state);
+}
+
+static int accept(void *state, int option, const char *value)
+{
+    struct rank *rank = state;
+
+    if (option < 0)
+        return cli_complain("train: '%s' is not an option", value);
+    return train_options_accept(&rank->options, option, value);
+}
+
+static int run(void *state)
+{
+    struct rank *rank = state;
+    struct session *session;
+    struct hm_comm comm;
+    int rc = train_options_check(&rank->options);
+
+    if (rc)
+        return rc;
+    session = calloc(1, sizeof(*session));
+    if (!session || hm_mpi_begin(&comm)) {
+        free(session);
+        return cli_complain("MPI does not start");
+    }
+    hm_blas_start();
+    session->comm = &comm;
+    session->options = &rank->options;
+    session->simulated = hm_mpi_is_simulated();
+    hm_mpi_version(session->mpi, sizeof(session->mpi));
+    rc = session_run(session);
+    free(session);
+    hm_mpi_end(&comm);
+    return rc;
+}
+
+static const struct cli_command cli_rank = {
+    .name = "train",
+    .arguments = "",
+    .summary = "one rank of a training run",
+    .options = train_table,
+    .option_count = TRAIN_RANKS,
+    .accept = accept,
+    .run = run,
+    .begin = begin,
+    .end = end,
+};
+
+const struct cli_command *const cli_commands[] = {&cli_rank, NULL};
+
+/* Started by hand with wrong options, one rank is enough to say so. */
+static bool is_first(void)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
+                                        "SLURM_PROCID"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        const char *rank = getenv(names[i]);
+        if (rank)
+            return strcmp(rank, "0") == 0;
+    }
+    return true;
+}
+
+int main(int argc, char **argv)
+{
+    if (!is_first() && (!freopen("/dev/null", "w", stdout) || !freopen("/dev/null", "w", stderr)))
+        return EXIT_USAGE;
+    return cli_run(&cli_rank, argc, argv);
+}

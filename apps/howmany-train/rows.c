@@ -1,0 +1,133 @@
+/*
+ * Data to the ranks. Files are read by rank 0 and passed on; made data is made where it is needed.
+ * Test rows are dealt out in the same way, so that they are looked at by all ranks together.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "agree.h"
+#include "err.h"
+#include "linear_problem.h"
+#include "session.h"
+
+/* Rank 0 looks at all rows once, unless howmany train has; all learn what it found. */
+static int find_shape(struct session *s, const struct hm_data_spec *spec, const char *scanned,
+                      struct hm_data_shape *shape, struct hm_err *err)
+{
+    int rc = 0;
+
+    if (s->comm->rank == 0) {
+        if (scanned && !train_shape_read(scanned, shape))
+            rc = hm_fail(err, HM_E_SYNTAX, "--scanned: this is not what a scan found");
+        else if (!scanned)
+            rc = hm_data_scan(spec, shape, err);
+    }
+    rc = hm_agree(s->comm, rc, err);
+    if (rc == 0)
+        hm_comm_broadcast(s->comm, 0, shape, sizeof(*shape));
+    return rc;
+}
+
+static int next_rows(void *context, size_t most, struct hm_rows *block, struct hm_err *err)
+{
+    return hm_data_next(context, most, block, err);
+}
+
+/* Made data: every rank makes its own block, in the order it is made. */
+static int make_block(struct session *s, const struct hm_data_spec *spec, double total,
+                      struct hm_rows *rows, struct hm_err *err)
+{
+    struct hm_shard shard = hm_shard_of(total, s->comm->rank, s->comm->size);
+    struct hm_data *data = NULL;
+    int rc = hm_data_open(spec, &data, err);
+
+    if (rc == 0)
+        hm_data_seek(data, shard.first);
+    while (rc == 0 && (double)rows->count < shard.count) {
+        int got =
+            hm_data_next(data, (size_t)fmin(4096, shard.count - (double)rows->count), rows, err);
+        rc = got < 0 ? got : 0;
+    }
+    hm_data_close(data);
+    return hm_agree(s->comm, rc, err);
+}
+
+static int deal_file(struct session *s, const struct hm_data_spec *spec, double total,
+                     struct hm_rows *rows, struct hm_err *err)
+{
+    struct hm_data *data = NULL;
+    int rc = s->comm->rank == 0 ? hm_data_open(spec, &data, err) : 0;
+
+    rc = hm_agree(s->comm, rc, err);
+    if (rc == 0) {
+        struct hm_dealing dealing = {next_rows, data, total, s->options->order,
+                                     s->options->settings.seed};
+        rc = hm_shard_deal(s->comm, &dealing, rows, err);
+    }
+    hm_data_close(data);
+    return rc;
+}
+
+static int fill_rows(struct session *s, const struct hm_data_spec *spec, double total,
+                     struct hm_rows *rows, struct hm_err *err)
+{
+    return hm_data_is_made(spec) ? make_block(s, spec, total, rows, err)
+                                 : deal_file(s, spec, total, rows, err);
+}
+
+/* Columns beyond those of the training rows have no weight: they cannot be used. */
+static int read_test(struct session *s, struct hm_err *err)
+{
+    struct hm_data_shape shape;
+    int rc = find_shape(s, &s->options->test, NULL, &shape, err);
+
+    if (rc == 0 && shape.features > s->shape.features)
+        rc = hm_fail(err, HM_E_CONFLICT, "the test rows have %.0f features, the others %.0f",
+                     shape.features, s->shape.features);
+    if (rc) {
+        hm_err_at(err, s->options->test_name, 0);
+        return rc;
+    }
+    s->test_rows = shape.rows;
+    s->test.sparse = s->objective.rows.sparse;
+    s->test.features = s->objective.rows.features;
+    return fill_rows(s, &s->options->test, shape.rows, &s->test, err);
+}
+
+static int scale_rows(struct session *s, struct hm_err *err)
+{
+    struct hm_scale *scale = &s->options->scale;
+    int rc = 0;
+
+    if (scale->kind == HM_SCALE_STANDARDISE)
+        rc = hm_scale_learn(scale, s->comm, &s->objective.rows, s->shape.rows, s->arena, err);
+    if (rc)
+        return rc;
+    hm_scale_apply(scale, &s->objective.rows);
+    hm_scale_apply(scale, &s->test);
+    return 0;
+}
+
+int session_read_rows(struct session *s, struct hm_err *err)
+{
+    const struct train_options *o = s->options;
+    struct hm_rows *rows = &s->objective.rows;
+    int rc = find_shape(s, &o->data, o->scanned, &s->shape, err);
+
+    if (rc == 0 && s->comm->rank == 0 && train_labels_check(o, &s->shape, err))
+        rc = err->code;
+    rc = hm_agree(s->comm, rc, err);
+    if (rc)
+        return rc;
+    rows->sparse = train_keeps_sparse(o, &s->shape);
+    rows->features = (size_t)s->shape.features;
+    rc = fill_rows(s, &o->data, s->shape.rows, rows, err);
+    if (rc == 0 && o->has_test)
+        rc = read_test(s, err);
+    if (rc)
+        return rc;
+    struct hm_labels labels = train_labels(o, &s->shape);
+    hm_labels_apply(&labels, rows);
+    hm_labels_apply(&labels, &s->test);
+    return scale_rows(s, err);
+}

@@ -1,0 +1,193 @@
+/* A rank's run: rows or field, objective, algorithm, checkpoint, loop, trace. */
+#include "session.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "agree.h"
+#include "blas.h"
+#include "bp.h"
+#include "checkpoint.h"
+#include "err.h"
+#include "linear_problem.h"
+#include "trace.h"
+
+/* ---- what is minimised ---------------------------------------------------------------------- */
+
+static int make_objective(struct session *s, struct hm_err *err)
+{
+    struct hm_objective *o = &s->objective;
+    const struct hm_loss *loss = train_problem_loss(s->options->problem);
+
+    o->total_rows = s->shape.rows;
+    o->lambda = s->options->lambda;
+    o->outputs = s->shape.classes;
+    if (loss) {
+        hm_linear_init(o, loss);
+        return 0;
+    }
+    if (s->options->problem == TRAIN_SOFTMAX)
+        return hm_softmax_init(o, err);
+    struct hm_perceptron_spec spec = s->options->layers;
+    spec.gemm = hm_gemm_best;
+    return hm_perceptron_init(o, &spec, err);
+}
+
+/* What a checkpoint must agree with: it tells data apart, not the files they came from. */
+static void identify_rows(struct session *s)
+{
+    const struct train_options *o = s->options;
+    double first = hm_shard_of(s->shape.rows, s->comm->rank, s->comm->size).first;
+    double print = hm_rows_fingerprint(s->comm, &s->objective.rows, first);
+    size_t used = (size_t)snprintf(s->identity, sizeof(s->identity),
+                                   "%s, rows %.0f, features %.0f, fingerprint %.0f, lambda %.17g",
+                                   train_problem_name(o->problem), s->shape.rows, s->shape.features,
+                                   print, o->lambda);
+
+    for (size_t i = 0; o->problem == TRAIN_PERCEPTRON && i < o->layers.hidden_count; i++)
+        used += (size_t)snprintf(s->identity + used, sizeof(s->identity) - used, "%s%zu",
+                                 i ? "-" : ", hidden ", o->layers.hidden[i]);
+}
+
+static int make_rows(struct session *s, struct hm_err *err)
+{
+    int rc = session_read_rows(s, err);
+
+    if (rc)
+        return rc;
+    identify_rows(s);
+    return hm_agree(s->comm, make_objective(s, err), err);
+}
+
+static void free_mrf(void *mrf)
+{
+    hm_mrf_free(mrf);
+}
+
+static int make_field(struct session *s, struct hm_err *err)
+{
+    const struct train_options *o = s->options;
+    struct hm_propagate_settings settings = {.max_product = o->max_product, .damping = o->damping};
+    struct hm_mrf *mrf = NULL;
+    int rc = train_field_load(o, s->comm->rank, s->comm->size, &mrf, err);
+
+    if (rc == 0 && hm_arena_own(s->arena, mrf, free_mrf)) {
+        hm_mrf_free(mrf);
+        rc = hm_fail_nomem(err);
+    }
+    if (rc == 0)
+        rc = hm_bp_init(&s->objective, mrf, &settings, err);
+    rc = hm_agree(s->comm, rc, err);
+    if (rc)
+        return rc;
+    s->mrf = mrf;
+    snprintf(s->identity, sizeof(s->identity),
+             "bp, %.200s, states %.0f, coupling %.17g, field %.17g, seed %.0f, %s-product",
+             o->data_name, o->states, o->coupling, o->field, (double)o->settings.seed,
+             o->max_product ? "max" : "sum");
+    return 0;
+}
+
+/* ---- the run -------------------------------------------------------------------------------- */
+
+static int begin_run(struct session *s, struct hm_err *err)
+{
+    const struct train_options *o = s->options;
+    bool bp = o->problem == TRAIN_BP;
+
+    s->run = (struct hm_run){.algorithm = bp ? &hm_algorithm_bp : o->algorithm,
+                             .comm = s->comm,
+                             .objective = &s->objective,
+                             .settings = o->settings,
+                             .arena = s->arena};
+    s->comm->scheme = (enum hm_reduce_scheme)o->scheme;
+    int rc = hm_run_begin(&s->run, err);
+    if (rc == 0 && o->problem == TRAIN_PERCEPTRON)
+        hm_perceptron_start(&s->objective, s->run.w, o->settings.seed);
+    if (rc == 0 && o->resume)
+        rc = hm_checkpoint_load(o->checkpoint, &s->run, s->identity, &s->totals, err);
+    return rc;
+}
+
+static struct hm_train_plan make_plan(const struct session *s)
+{
+    const struct train_options *o = s->options;
+    bool batches = s->run.algorithm->traits & HM_TRAIT_BATCHES;
+    double epoch = batches ? hm_batches_in_epoch(&s->run) : 1;
+    struct hm_train_plan plan = {
+        .limits = o->limits,
+        .look_every = o->look_every > 0 ? o->look_every : epoch,
+        .save_every = o->save_every,
+        .checkpoint = o->checkpoint,
+        .identity = s->identity,
+        .test = o->has_test ? &s->test : NULL,
+        .test_rows = s->test_rows,
+        .told = trace_point,
+    };
+
+    if (o->epochs > 0) {
+        double most = o->epochs * epoch / fmax(1, batches ? 1 : s->run.settings.passes);
+        most = fmax(1, ceil(most));
+        plan.limits.iterations =
+            plan.limits.iterations > 0 ? fmin(plan.limits.iterations, most) : most;
+    }
+    return plan;
+}
+
+static void tell_head(const struct session *s)
+{
+    bool rows = s->options->problem != TRAIN_BP;
+    struct trace_head head = {
+        .options = s->options,
+        .run = &s->run,
+        .rows = s->shape.rows,
+        .features = s->shape.features,
+        .classes = rows ? (double)s->shape.classes : 0,
+        .vertices = s->mrf ? (double)s->mrf->vertices : 0,
+        .edges = s->mrf ? (double)s->mrf->edges : 0,
+        .sparse = s->objective.rows.sparse,
+        .simulated = s->simulated,
+        .mpi = s->mpi,
+        .blas = hm_blas_name(),
+    };
+
+    trace_head(&head);
+}
+
+static int go(struct session *s, enum hm_stop *ret_stop, struct hm_err *err)
+{
+    bool field = s->options->problem == TRAIN_BP;
+    struct hm_trace_point last;
+    int rc = field ? make_field(s, err) : make_rows(s, err);
+
+    rc = rc ? rc : begin_run(s, err);
+    if (rc)
+        return rc;
+    struct hm_train_plan plan = make_plan(s);
+    if (s->comm->rank == 0)
+        tell_head(s);
+    rc = hm_train(&s->run, &plan, &s->totals, &last, ret_stop, err);
+    if (rc == 0 && s->options->beliefs && field)
+        rc = session_write_beliefs(s, err);
+    if (rc == 0 && s->comm->rank == 0)
+        trace_summary(&last, &s->totals, *ret_stop, s->comm->size, s->simulated);
+    return rc;
+}
+
+int session_run(struct session *s)
+{
+    struct hm_err err = {0};
+    enum hm_stop stop = HM_STOP_NOT;
+    int rc = 0;
+
+    s->arena = hm_arena_new();
+    s->objective.arena = s->arena;
+    rc = hm_agree(s->comm, s->arena ? 0 : hm_fail_nomem(&err), &err);
+    rc = rc ? rc : go(s, &stop, &err);
+    hm_rows_release(&s->objective.rows);
+    hm_rows_release(&s->test);
+    hm_arena_free(s->arena);
+    if (rc && s->comm->rank == 0)
+        cli_report(&err);
+    return rc ? EXIT_USAGE : stop == HM_STOP_DIVERGED ? EXIT_NO_ANSWER : EXIT_ANSWERED;
+}

@@ -1,0 +1,172 @@
+/* JSON lines. What is not known, or is not of this problem, is left out. */
+#include "trace.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "format.h"
+
+/* Written at once, so that whoever reads sees whole lines as they come. */
+static void put_line(struct hm_text *line)
+{
+    hm_text_add(line, "}\n");
+    if (!line->failed)
+        fwrite(line->data, 1, line->length, stdout);
+    fflush(stdout);
+    hm_text_release(line);
+}
+
+static void known(struct hm_text *line, const char *key, double value)
+{
+    if (!isnan(value))
+        hm_json_field(line, key, value);
+}
+
+static void positive(struct hm_text *line, const char *key, double value)
+{
+    if (value > 0)
+        hm_json_field(line, key, value);
+}
+
+static void flag(struct hm_text *line, const char *key, bool value)
+{
+    hm_text_addf(line, ",\"%s\":%s", key, value ? "true" : "false");
+}
+
+static void when_and_where(struct hm_text *line)
+{
+    char host[256] = "", stamp[40] = "";
+    time_t now = time(NULL);
+    struct tm parts;
+
+    gethostname(host, sizeof(host) - 1);
+    if (gmtime_r(&now, &parts))
+        strftime(stamp, sizeof(stamp), "%Y-%m-%dT%H:%M:%SZ", &parts);
+    hm_json_named(line, "host", host);
+    hm_json_named(line, "time", stamp);
+}
+
+static void scale_field(struct hm_text *line, const struct hm_scale *scale)
+{
+    char text[64];
+    static const char *const names[] = {"none", "divide", "unit", "standardise"};
+
+    snprintf(text, sizeof(text), "%s", names[scale->kind]);
+    if (scale->kind == HM_SCALE_DIVIDE)
+        snprintf(text, sizeof(text), "divide:%.15g", scale->divisor);
+    hm_json_named(line, "scale", text);
+}
+
+static void rows_fields(struct hm_text *line, const struct trace_head *head)
+{
+    const struct train_options *o = head->options;
+
+    hm_json_field(line, "rows", head->rows);
+    hm_json_field(line, "features", head->features);
+    positive(line, "classes", head->classes);
+    known(line, "positive", o->positive);
+    scale_field(line, &o->scale);
+    hm_json_named(line, "order", o->order == HM_ORDER_SHUFFLED ? "shuffled" : "as-is");
+    flag(line, "sparse", head->sparse);
+    hm_json_field(line, "lambda", o->lambda);
+}
+
+static void settings_fields(struct hm_text *line, const struct trace_head *head)
+{
+    const struct hm_train_settings *settings = &head->run->settings;
+
+    positive(line, "step", settings->step);
+    positive(line, "batch", settings->batch);
+    positive(line, "passes", settings->passes);
+    positive(line, "momentum", settings->momentum);
+    positive(line, "memory", settings->memory);
+    if (settings->shrink)
+        flag(line, "shrink", true);
+    known(line, "best", head->options->limits.best);
+}
+
+void trace_head(const struct trace_head *head)
+{
+    const struct train_options *o = head->options;
+    struct hm_text line = {0};
+
+    hm_text_add(&line, "{\"run\":\"train\"");
+    hm_json_named(&line, "version", hm_version());
+    hm_json_named(&line, "problem", train_problem_name(o->problem));
+    hm_json_named(&line, "algorithm", o->algorithm_name);
+    hm_json_named(&line, "data", o->data_name);
+    if (o->problem == TRAIN_BP) {
+        hm_json_field(&line, "vertices", head->vertices);
+        hm_json_field(&line, "edges", head->edges);
+        hm_json_named(&line, "product", o->max_product ? "max" : "sum");
+        hm_json_field(&line, "damping", o->damping);
+    } else {
+        rows_fields(&line, head);
+        settings_fields(&line, head);
+    }
+    hm_json_field(&line, "unknowns", (double)head->run->objective->unknowns);
+    hm_json_field(&line, "n", head->run->comm->size);
+    hm_json_field(&line, "seed", (double)head->run->settings.seed);
+    hm_json_named(&line, "scheme", hm_reduce_scheme_name(head->run->comm->scheme));
+    flag(&line, "simulated", head->simulated);
+    hm_json_named(&line, "mpi", head->mpi);
+    if (o->problem == TRAIN_PERCEPTRON)
+        hm_json_named(&line, "blas", head->blas);
+    when_and_where(&line);
+    if (head->run->iteration > 0)
+        hm_json_field(&line, "resumed_at", head->run->iteration);
+    put_line(&line);
+}
+
+void trace_point(void *unused, const struct hm_trace_point *point)
+{
+    struct hm_text line = {0};
+
+    (void)unused;
+    hm_text_add(&line, "{\"iteration\":");
+    hm_json_number(&line, point->iteration);
+    hm_json_field(&line, "epoch", point->epoch);
+    hm_json_field(&line, "seconds", point->seconds);
+    hm_json_field(&line, "compute_s", point->compute_s);
+    hm_json_field(&line, "communicate_s", point->communicate_s);
+    hm_json_field(&line, "elapsed_s", point->elapsed_s);
+    hm_json_field(&line, "objective", point->objective);
+    known(&line, "suboptimality", point->suboptimality);
+    known(&line, "gap", point->gap);
+    known(&line, "change", point->change);
+    known(&line, "accuracy", point->accuracy);
+    hm_json_field(&line, "samples_per_s", point->samples_per_s);
+    hm_json_field(&line, "bytes", point->bytes);
+    hm_json_field(&line, "flop", point->flop);
+    put_line(&line);
+}
+
+void trace_summary(const struct hm_trace_point *last, const struct hm_train_totals *totals,
+                   enum hm_stop stop, int ranks, bool simulated)
+{
+    struct hm_text line = {0};
+    struct rusage usage;
+
+    hm_text_add(&line, "{\"summary\":true");
+    hm_json_named(&line, "stopped_by", hm_stop_name(stop));
+    hm_json_field(&line, "iterations", last->iteration);
+    hm_json_field(&line, "epochs", last->epoch);
+    hm_json_field(&line, "elapsed_s", totals->elapsed_s);
+    hm_json_field(&line, "compute_s", totals->compute_s);
+    hm_json_field(&line, "communicate_s", totals->elapsed_s - totals->compute_s);
+    hm_json_field(&line, "objective", last->objective);
+    known(&line, "suboptimality", last->suboptimality);
+    known(&line, "gap", last->gap);
+    known(&line, "change", last->change);
+    known(&line, "accuracy", last->accuracy);
+    hm_json_field(&line, "bytes", totals->bytes);
+    hm_json_field(&line, "flop", totals->flop);
+    /* Of rank 0's process; simulated ranks share one, and this is each one's part. */
+    if (getrusage(RUSAGE_SELF, &usage) == 0)
+        hm_json_field(&line, "memory_bytes",
+                      (double)usage.ru_maxrss * 1024 / (simulated ? ranks : 1));
+    put_line(&line);
+}

@@ -1,0 +1,404 @@
+/*
+ * howmany train: a distributed algorithm on real ranks or on simulated ones.
+ *
+ * Everything that can be wrong is looked for before any rank starts. The ranks are another program,
+ * run as a child: what they print is handed on, and when one of them dies, the run goes on from its
+ * last checkpoint if that was asked for.
+ */
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "asked_job.h"
+#include "child.h"
+#include "format.h"
+#include "train_launch.h"
+#include "train_watch.h"
+
+enum { EXIT_INTERRUPTED = 130 };
+
+struct train_state {
+    struct train_options options;
+    struct train_launch launch;
+    struct train_watch watch;
+    struct cli_job cluster_job; /* --set and the catalog */
+    struct hm_cluster *cluster;
+    const char *simulate;
+    double restarts;
+    bool json, text, dry_run;
+    int given[TRAIN_RANKS * 2]; /* options of the ranks, in their order */
+    const char *values[TRAIN_RANKS * 2];
+    size_t given_count;
+};
+
+static void *begin(void)
+{
+    struct train_state *s = calloc(1, sizeof(*s));
+
+    if (s) {
+        train_options_init(&s->options);
+        s->launch.n = 1;
+        s->launch.precision = 64;
+        s->watch.file = -1;
+    }
+    return s;
+}
+
+static void end(void *state)
+{
+    struct train_state *s = state;
+
+    train_launch_release(&s->launch);
+    train_watch_end(&s->watch);
+    hm_cluster_free(s->cluster);
+    cli_job_release(&s->cluster_job);
+    free(s);
+}
+
+/* ---- options -------------------------------------------------------------------------------- */
+
+static int read_count(const char *name, const char *text, double least, double most, double *value)
+{
+    int rc = cli_quantity(name, text, HM_DIM_NONE, value);
+
+    if (rc == 0 && (!(*value >= least && *value <= most) || *value != floor(*value)))
+        rc =
+            cli_complain("--%s: '%s' is not a whole number from %g to %g", name, text, least, most);
+    return rc;
+}
+
+static int read_precision(struct train_state *s, const char *value)
+{
+    double bits;
+
+    if (cli_quantity("precision", value, HM_DIM_NONE, &bits))
+        return EXIT_USAGE;
+    if (bits != 16 && bits != 32 && bits != 64)
+        return cli_complain("--precision: '%s' is not 64, 32 or 16", value);
+    s->launch.precision = (int)bits;
+    return 0;
+}
+
+static int accept_own(struct train_state *s, int option, const char *value)
+{
+    switch (option) {
+    case TRAIN_N:
+        return read_count("ranks", value, 1, 100000, &s->launch.n);
+    case TRAIN_SIMULATE:
+        s->simulate = value;
+        return 0;
+    case TRAIN_PRECISION:
+        return read_precision(s, value);
+    case TRAIN_SET:
+        if (s->cluster_job.set_count == CLI_LIST_MAX)
+            return cli_complain("--set: too many");
+        s->cluster_job.sets[s->cluster_job.set_count++] = value;
+        return 0;
+    case TRAIN_PLATFORM:
+        s->launch.platform_folder = value;
+        return 0;
+    case TRAIN_LAUNCHER:
+        s->launch.launcher = value;
+        return 0;
+    case TRAIN_RESTARTS:
+        return read_count("restarts", value, 0, 1000, &s->restarts);
+    case TRAIN_RECORD:
+        s->watch.record = value;
+        return 0;
+    default:
+        *(option == TRAIN_JSON ? &s->json : option == TRAIN_TEXT ? &s->text : &s->dry_run) = true;
+        return 0;
+    }
+}
+
+/* Our table begins at the second option of them all. */
+static int accept(void *state, int own_option, const char *value)
+{
+    struct train_state *s = state;
+    int option = own_option + 1;
+
+    if (own_option < 0)
+        return cli_complain("train: '%s' is not an option; the data is given by --data", value);
+    if (option >= TRAIN_RANKS)
+        return accept_own(s, option, value);
+    if (s->given_count == sizeof(s->given) / sizeof(s->given[0]))
+        return cli_complain("train: too many options");
+    s->given[s->given_count] = option;
+    s->values[s->given_count++] = value;
+    return train_options_accept(&s->options, option, value);
+}
+
+/* ---- before it starts ----------------------------------------------------------------------- */
+
+static int load_cluster(struct train_state *s)
+{
+    if (!s->simulate) {
+        if (s->cluster_job.set_count > 0)
+            return cli_complain("--set: changes the cluster of --simulate, and there is none");
+        return s->launch.platform_folder
+                   ? cli_complain(
+                         "--platform: describes the cluster of --simulate, and there is none")
+                   : 0;
+    }
+    if (s->launch.launcher)
+        return cli_complain("--launcher: simulated ranks are started by SimGrid");
+    s->cluster_job.catalog = cli_catalog_load();
+    if (!s->cluster_job.catalog)
+        return EXIT_USAGE;
+    int rc = cli_cluster_load(&s->cluster_job, s->simulate, &s->cluster);
+    s->launch.cluster = s->cluster;
+    return rc;
+}
+
+/* Bytes that are free on this machine, negative if unknown. */
+static double free_memory(void)
+{
+    char line[200];
+    double kilobytes = -1;
+    FILE *file = fopen("/proc/meminfo", "r");
+
+    while (file && fgets(line, sizeof(line), file))
+        if (strncmp(line, "MemAvailable:", 13) == 0)
+            hm_number_read(line + 13 + strspn(line + 13, " \t"), &kilobytes);
+    if (file)
+        fclose(file);
+    return kilobytes < 0 ? -1 : 1024 * kilobytes;
+}
+
+/* The rows of all ranks are on this machine, unless a launcher puts them elsewhere. */
+static int check_memory(const struct train_state *s, const struct hm_data_shape *shape)
+{
+    const struct train_options *o = &s->options;
+    double all = shape->rows * shape->features, available = free_memory();
+    double bytes = o->problem == TRAIN_PERCEPTRON ? 12 * all
+                   : train_keeps_sparse(o, shape) ? 12 * shape->entries + 16 * shape->rows
+                                                  : 8 * all;
+    char needed[HM_SHOWN], there[HM_SHOWN];
+
+    if (s->launch.launcher || available < 0 || bytes <= available)
+        return 0;
+    return cli_complain("train: the rows need %s of memory, and %s are free here",
+                        hm_show_bytes(bytes, needed), hm_show_bytes(available, there));
+}
+
+/* Read all data once: every row is checked before any rank starts. */
+static int scan(struct train_state *s)
+{
+    struct hm_err err = {0};
+    struct hm_data_shape *shape = calloc(1, sizeof(*shape));
+    struct hm_text word = {0};
+    int rc = shape ? hm_data_scan(&s->options.data, shape, &err) : HM_E_NOMEM;
+
+    rc = rc ? rc : train_labels_check(&s->options, shape, &err);
+    if (rc == 0 && s->options.has_test) {
+        struct hm_data_shape *test = calloc(1, sizeof(*test));
+        rc = test ? hm_data_scan(&s->options.test, test, &err) : HM_E_NOMEM;
+        free(test);
+    }
+    rc = rc ? cli_report(&err) : check_memory(s, shape);
+    if (rc == 0) {
+        train_shape_write(&word, shape);
+        rc = word.failed ? cli_complain("out of memory")
+                         : train_launch_option(&s->launch, "scanned", word.data);
+    }
+    hm_text_release(&word);
+    free(shape);
+    return rc;
+}
+
+/* A field is made or read whole once, by one rank's eyes. */
+static int look_at_field(struct train_state *s)
+{
+    struct hm_err err = {0};
+    struct hm_mrf *mrf = NULL;
+    int rc = train_field_load(&s->options, 0, 1, &mrf, &err);
+
+    hm_mrf_free(mrf);
+    return rc ? cli_report(&err) : 0;
+}
+
+static int check_checkpoint(const struct train_state *s)
+{
+    const struct train_options *o = &s->options;
+
+    if (s->restarts > 0 && !o->checkpoint)
+        return cli_complain("--restarts: from where? --checkpoint FILE keeps what is to be kept");
+    if (!o->checkpoint)
+        return 0;
+    bool there = access(o->checkpoint, F_OK) == 0;
+    if (o->resume && !there)
+        return cli_complain("--resume: there is no %s", o->checkpoint);
+    if (!o->resume && there)
+        return cli_complain("--checkpoint: %s is there already; --resume goes on from it, or "
+                            "remove it",
+                            o->checkpoint);
+    return 0;
+}
+
+static bool is_resume(int option)
+{
+    return strcmp(train_table[option].name, "resume") == 0;
+}
+
+static int prepare(struct train_state *s)
+{
+    int rc = train_options_check(&s->options);
+
+    rc = rc ? rc : check_checkpoint(s);
+    rc = rc ? rc : load_cluster(s);
+    for (size_t i = 0; rc == 0 && i < s->given_count; i++)
+        if (!is_resume(s->given[i]))
+            rc = train_launch_option(&s->launch, train_table[s->given[i]].name, s->values[i]);
+    if (rc == 0)
+        rc = s->options.problem == TRAIN_BP ? look_at_field(s) : scan(s);
+    return rc ? rc : train_launch_prepare(&s->launch);
+}
+
+/* ---- the run -------------------------------------------------------------------------------- */
+
+/* The rank that mpirun says has died, or -1. */
+static int dead_rank(const char *tail)
+{
+    static const char says[] = "process rank ";
+    const char *at = strstr(tail, says);
+    double rank;
+
+    if (!at || hm_number_read(at + sizeof(says) - 1, &rank) == 0)
+        return -1;
+    return (int)rank;
+}
+
+/* What the ranks said themselves, without what launchers say about it. */
+static bool hand_on_errors(const char *tail)
+{
+    bool any = false, ours = false;
+
+    while (*tail) {
+        size_t length = strcspn(tail, "\n");
+        ours = strncmp(tail, "howmany: ", 9) == 0 || (ours && tail[0] == ' ');
+        if (ours)
+            fprintf(stderr, "%.*s\n", (int)length, tail);
+        any = any || ours;
+        tail += length + (tail[length] == '\n');
+    }
+    return any;
+}
+
+/* A run that did not end by itself: say how. Returns the rank that died, or -1. */
+static int tell_death(const struct cli_child *child)
+{
+    int rank = dead_rank(child->tail);
+    const char *how = child->end == CLI_CHILD_SIGNALLED ? strsignal(child->code) : "";
+
+    if (rank >= 0)
+        cli_complain("train: rank %d has died", rank);
+    else if (child->end == CLI_CHILD_SIGNALLED)
+        cli_complain("train: the run was ended by a signal: %s", how);
+    else
+        cli_complain("train: the run ended with status %d:\n%s", child->code, child->tail);
+    return rank;
+}
+
+/* Run the ranks once. -1: they died; otherwise the exit code. */
+static int run_once(struct train_state *s, bool resume, int *ret_rank)
+{
+    struct cli_words words = {0};
+    struct hm_err err = {0};
+    int rc = train_launch_words(&s->launch, resume, &words);
+
+    if (rc)
+        return rc;
+    struct cli_child child = {.argv = words.words, .line = train_watch_line, .context = &s->watch};
+    rc = cli_child_run(&child, &err);
+    cli_words_release(&words);
+    if (rc)
+        return cli_report(&err);
+    if (child.end == CLI_CHILD_INTERRUPTED)
+        return s->watch.failed ? EXIT_ANSWERED : EXIT_INTERRUPTED;
+    if (child.end == CLI_CHILD_NOT_STARTED)
+        return cli_complain("train: %s does not start: %s", s->launch.ahead.words[0],
+                            strerror(child.code));
+    if (child.end == CLI_CHILD_EXITED && child.code <= EXIT_USAGE &&
+        (child.code != EXIT_USAGE || hand_on_errors(child.tail)) &&
+        (child.code == EXIT_USAGE || s->watch.finished))
+        return child.code;
+    *ret_rank = tell_death(&child);
+    return -1;
+}
+
+static int run_ranks(struct train_state *s)
+{
+    bool resume = s->options.resume;
+
+    for (double restart = 0;; restart++) {
+        int rank = -1, rc = run_once(s, resume, &rank);
+        if (rc >= 0)
+            return rc;
+        if (restart >= s->restarts)
+            return s->restarts > 0 ? cli_complain("train: no restarts are left") : EXIT_NO_ANSWER;
+        resume = access(s->options.checkpoint, F_OK) == 0;
+        fprintf(stderr, "howmany: train: starting again %s\n",
+                resume ? "from the checkpoint" : "from the beginning");
+        train_watch_restart(&s->watch, restart + 1, rank);
+    }
+}
+
+static int show_command(const struct train_state *s)
+{
+    struct cli_words words = {0};
+    struct hm_text line = {0};
+    int rc = train_launch_words(&s->launch, s->options.resume, &words);
+
+    if (rc == 0 && (cli_words_quote(&line, &words) || line.failed))
+        rc = cli_complain("out of memory");
+    hm_text_add(&line, "\n");
+    if (rc == 0 && !cli_put(line.data))
+        rc = EXIT_USAGE;
+    hm_text_release(&line);
+    cli_words_release(&words);
+    return rc;
+}
+
+static int run(void *state)
+{
+    struct train_state *s = state;
+    int rc = prepare(s);
+
+    if (rc || s->dry_run)
+        return rc ? rc : show_command(s);
+    s->watch.json = s->json || (!s->text && !cli_is_terminal());
+    s->watch.iterations = s->options.limits.iterations;
+    rc = train_watch_begin(&s->watch);
+    if (rc)
+        return rc;
+    if (s->launch.oversubscribed && isatty(STDERR_FILENO))
+        fprintf(stderr,
+                "howmany: %.0f ranks share this machine's cores: what they learn is right, "
+                "their times are not; --simulate has times\n",
+                s->launch.n);
+    cli_interrupt_begin();
+    rc = run_ranks(s);
+    cli_interrupt_end();
+    return rc;
+}
+
+const struct cli_command cli_train = {
+    .name = "train",
+    .arguments = "",
+    .summary = "run a distributed algorithm, here or on a simulated cluster",
+    .description =
+        "Runs distributed optimisation or inference on _K_ ranks of MPI, or with *--simulate* on "
+        "ranks of a described cluster, where time is virtual and what is learnt is real. Each "
+        "iteration is a line of JSON on standard output; on a terminal, a row of a table.\n"
+        "\n"
+        "Without *--data* it makes its own: ten thousand images like handwritten digits.",
+    .options = train_table + 1,
+    .option_count = TRAIN_OPTIONS - 1,
+    .accept = accept,
+    .run = run,
+    .begin = begin,
+    .end = end,
+};

@@ -1,0 +1,299 @@
+/*
+ * Lines of a trace. JSON goes on as it came. For a person a table: each iteration at first, then
+ * ever fewer, and what it came to at the end.
+ */
+#include "train_watch.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "append.h"
+#include "format.h"
+#include "value.h"
+
+/* Columns of a recorded CSV: of the head, then of each iteration. */
+static const char *const head_columns[] = {"algorithm", "problem", "data",     "n",
+                                           "seed",      "scheme",  "simulated"};
+static const char *const point_columns[] = {
+    "iteration",     "epoch",     "seconds",       "compute_s", "communicate_s",
+    "elapsed_s",     "objective", "suboptimality", "gap",       "accuracy",
+    "samples_per_s", "bytes",     "flop"};
+
+enum {
+    HEADS = sizeof(head_columns) / sizeof(head_columns[0]),
+    POINTS = sizeof(point_columns) / sizeof(point_columns[0])
+};
+
+static double number_of(const struct hm_value *object, const char *key)
+{
+    const struct hm_value *value = hm_value_get(object, key);
+    double number;
+
+    if (!value || value->kind != HM_VALUE_SCALAR || hm_signed_read(value->text, &number) == 0)
+        return NAN;
+    return number;
+}
+
+static const char *text_of(const struct hm_value *object, const char *key)
+{
+    const struct hm_value *value = hm_value_get(object, key);
+    return value && value->kind == HM_VALUE_SCALAR ? value->text : "";
+}
+
+/* A field of a CSV, in quotes where it must be. */
+static void add_field(struct hm_text *row, const char *text)
+{
+    if (!strpbrk(text, ",\"\n")) {
+        hm_text_add(row, text);
+        return;
+    }
+    hm_text_add(row, "\"");
+    for (; *text; text++)
+        hm_text_add_n(row, *text == '"' ? "\"\"" : text, *text == '"' ? 2 : 1);
+    hm_text_add(row, "\"");
+}
+
+int train_watch_begin(struct train_watch *w)
+{
+    struct hm_text header = {0};
+
+    w->file = -1;
+    w->progress = cli_progress_start("iteration", (size_t)w->iterations);
+    if (!w->record)
+        return 0;
+    int form = cli_append_form(w->record);
+    if (form < 0)
+        return EXIT_USAGE;
+    w->csv = form == 0;
+    for (size_t i = 0; i < HEADS; i++)
+        hm_text_addf(&header, "%s%s", i ? "," : "", head_columns[i]);
+    for (size_t i = 0; i < POINTS; i++)
+        hm_text_addf(&header, ",%s", point_columns[i]);
+    hm_text_add(&header, "\n");
+    int rc = header.failed ? cli_complain("out of memory")
+                           : cli_append_open(w->record, w->csv ? header.data : NULL, &w->file);
+    hm_text_release(&header);
+    return rc;
+}
+
+/* Nobody reads on, or the disk is full: end the run as Ctrl-C would. */
+static void give_up(struct train_watch *w)
+{
+    w->failed = true;
+    raise(SIGINT);
+}
+
+static void put(struct train_watch *w, const char *text)
+{
+    cli_progress_end(&w->progress);
+    if (!w->failed && !cli_put(text))
+        give_up(w);
+}
+
+/* ---- recording ------------------------------------------------------------------------------ */
+
+static void record_line(struct train_watch *w, const char *line)
+{
+    struct hm_text whole = {0};
+
+    hm_text_addf(&whole, "%s\n", line);
+    if (whole.failed || cli_append(w->file, whole.data, whole.length, false))
+        give_up(w);
+    hm_text_release(&whole);
+}
+
+static void record_head(struct train_watch *w, const struct hm_value *head)
+{
+    hm_text_release(&w->head);
+    w->head = (struct hm_text){0};
+    for (size_t i = 0; i < HEADS; i++) {
+        hm_text_add(&w->head, i ? "," : "");
+        add_field(&w->head, text_of(head, head_columns[i]));
+    }
+}
+
+static void record_point(struct train_watch *w, const struct hm_value *point)
+{
+    struct hm_text row = {0};
+
+    hm_text_add(&row, w->head.data ? w->head.data : "");
+    for (size_t i = 0; i < POINTS; i++) {
+        hm_text_add(&row, ",");
+        add_field(&row, text_of(point, point_columns[i]));
+    }
+    if (!row.failed)
+        record_line(w, row.data);
+    hm_text_release(&row);
+}
+
+/* ---- for a person --------------------------------------------------------------------------- */
+
+static void tell_head(struct train_watch *w, const struct hm_value *head)
+{
+    struct hm_text text = {0};
+    double n = number_of(head, "n"), rows = number_of(head, "rows");
+
+    hm_text_addf(&text, "%s by %s on %.0f %s%s, ", text_of(head, "problem"),
+                 text_of(head, "algorithm"), n, n == 1 ? "rank" : "ranks",
+                 w->simulated ? " (simulated)" : "");
+    if (isnan(rows))
+        hm_text_addf(&text, "%.0f vertices, %.0f edges\n\n", number_of(head, "vertices"),
+                     number_of(head, "edges"));
+    else
+        hm_text_addf(&text, "%.0f rows of %.0f features\n\n", rows, number_of(head, "features"));
+    hm_text_addf(&text, "%9s %10s %14s %13s %12s %12s\n", "iteration", "epoch", "objective",
+                 w->best_known ? "suboptimality" : "gap", "seconds", "elapsed");
+    if (!text.failed)
+        put(w, text.data);
+    hm_text_release(&text);
+}
+
+/* 1..10, 20..100, 200..1000 and so on. */
+static bool in_table(double iteration)
+{
+    double every = pow(10, floor(log10(fmax(1, iteration - 0.5))));
+    return fmod(iteration, every) == 0;
+}
+
+static void tell_point(struct train_watch *w, const struct hm_value *point)
+{
+    char seconds[HM_SHOWN], elapsed[HM_SHOWN], second[40] = "";
+    double measure = number_of(point, w->best_known ? "suboptimality" : "gap");
+    struct hm_text row = {0};
+
+    if (isnan(measure))
+        measure = number_of(point, "change");
+    if (!isnan(measure))
+        snprintf(second, sizeof(second), "%.3e", measure);
+    hm_text_addf(&row, "%9.0f %10.4g %14.8g %13s %12s %12s\n", w->iteration,
+                 number_of(point, "epoch"), number_of(point, "objective"), second,
+                 hm_show_time(number_of(point, "seconds"), seconds),
+                 hm_show_time(number_of(point, "elapsed_s"), elapsed));
+    hm_text_release(&w->held);
+    w->held = (struct hm_text){0};
+    if (in_table(w->iteration) && !row.failed)
+        put(w, row.data);
+    else if (!row.failed) {
+        w->held = row;
+        return;
+    }
+    hm_text_release(&row);
+}
+
+static void tell_summary(struct train_watch *w, const struct hm_value *summary)
+{
+    static const char *const reasons[][2] = {{"iterations", "all iterations done"},
+                                             {"within", "the time is up"},
+                                             {"suboptimality", "near enough to the best"},
+                                             {"gap", "the gap is small enough"},
+                                             {"tolerance", "the messages have settled"},
+                                             {"settled", "nothing better is found"},
+                                             {"diverged", "it diverges"}};
+    const char *why = text_of(summary, "stopped_by");
+    char elapsed[HM_SHOWN];
+    struct hm_text text = {0};
+    double all = number_of(summary, "elapsed_s"), accuracy = number_of(summary, "accuracy");
+
+    for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
+        if (strcmp(why, reasons[i][0]) == 0)
+            why = reasons[i][1];
+    if (w->held.data)
+        hm_text_add(&text, w->held.data);
+    hm_text_addf(&text, "\nStopped after %.0f iterations, %s%s: %s.\n",
+                 number_of(summary, "iterations"), hm_show_time(all, elapsed),
+                 w->simulated ? " of the simulated cluster" : "", why);
+    hm_text_addf(&text, "  objective    %.10g\n", number_of(summary, "objective"));
+    if (!isnan(accuracy))
+        hm_text_addf(&text, "  test rows    %.2f %% right\n", 100 * accuracy);
+    if (all > 0)
+        hm_text_addf(&text, "  time         %.0f %% computing, %.0f %% communicating and waiting\n",
+                     100 * number_of(summary, "compute_s") / all,
+                     100 * number_of(summary, "communicate_s") / all);
+    if (!text.failed)
+        put(w, text.data);
+    hm_text_release(&text);
+}
+
+/* ---- lines ---------------------------------------------------------------------------------- */
+
+static void take_object(struct train_watch *w, const struct hm_value *object)
+{
+    bool head = hm_value_get(object, "run"), point = hm_value_get(object, "iteration");
+    bool again = w->iteration > 0;
+
+    if (head) {
+        w->best_known = hm_value_get(object, "best");
+        w->simulated = strcmp(text_of(object, "simulated"), "true") == 0;
+        if (w->csv)
+            record_head(w, object);
+        if (!w->json && !again)
+            tell_head(w, object);
+    } else if (point) {
+        w->iteration = number_of(object, "iteration");
+        if (w->csv && w->file >= 0)
+            record_point(w, object);
+        if (!w->json)
+            tell_point(w, object);
+    } else if (hm_value_get(object, "summary")) {
+        w->finished = true;
+        if (!w->json)
+            tell_summary(w, object);
+    }
+}
+
+void train_watch_line(void *watch, const char *line, double seconds)
+{
+    struct train_watch *w = watch;
+    struct hm_arena *arena = hm_arena_new();
+    struct hm_value *object;
+
+    (void)seconds;
+    if (w->failed || !arena ||
+        hm_json_parse(arena, line, strlen(line), "output", &object, NULL) != 0 ||
+        object->kind != HM_VALUE_MAP) {
+        hm_arena_free(arena); /* not ours: a library that speaks on standard output */
+        return;
+    }
+    if (w->json) {
+        struct hm_text whole = {0};
+        hm_text_addf(&whole, "%s\n", line);
+        if (!whole.failed)
+            put(w, whole.data);
+        hm_text_release(&whole);
+    }
+    if (w->file >= 0 && !w->csv)
+        record_line(w, line);
+    take_object(w, object);
+    hm_arena_free(arena);
+    if (w->iterations > 0 && w->iteration < w->iterations && !w->finished)
+        cli_progress_step(&w->progress, (size_t)w->iteration);
+}
+
+void train_watch_restart(struct train_watch *w, double number, int rank)
+{
+    struct hm_text line = {0};
+
+    hm_text_addf(&line, "{\"restart\":%.0f,\"rank\":", number);
+    if (rank >= 0)
+        hm_text_addf(&line, "%d}", rank);
+    else
+        hm_text_add(&line, "null}");
+    if (!line.failed)
+        train_watch_line(w, line.data, 0);
+    hm_text_release(&line);
+}
+
+void train_watch_end(struct train_watch *w)
+{
+    cli_progress_end(&w->progress);
+    if (w->file >= 0) {
+        fsync(w->file);
+        close(w->file);
+    }
+    w->file = -1;
+    hm_text_release(&w->head);
+    hm_text_release(&w->held);
+}

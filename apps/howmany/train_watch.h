@@ -1,0 +1,33 @@
+/* What comes out of a training run, line by line: handed on, recorded, and told to a person. */
+#ifndef HM_TRAIN_WATCH_H
+#define HM_TRAIN_WATCH_H
+
+#include "cli.h"
+#include "text.h"
+
+/* Zero-initialise, set the first ones, then begin. */
+struct train_watch {
+    bool json;          /* lines as they are; otherwise a table */
+    const char *record; /* file to add to, or NULL; borrowed */
+    double iterations;  /* that there will be at most; 0: not known */
+
+    int file;            /* of the record, -1: none */
+    bool csv;            /* its form */
+    struct hm_text head; /* the values of the head that every row of a CSV repeats */
+    struct cli_progress progress;
+    double iteration, shown; /* the last told of; the last in the table */
+    struct hm_text held;     /* the table's last row, if it was not shown */
+    bool best_known;         /* the head gives P*: suboptimality is in the table */
+    bool simulated;
+    bool finished; /* there was a summary */
+    bool failed;   /* could not write: not worth going on */
+};
+
+int train_watch_begin(struct train_watch *watch);
+/* For cli_child. */
+void train_watch_line(void *watch, const char *line, double seconds);
+/* Tell that a run was started anew, for a reason. */
+void train_watch_restart(struct train_watch *watch, double number, int rank);
+void train_watch_end(struct train_watch *watch);
+
+#endif
