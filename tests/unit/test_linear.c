@@ -92,7 +92,7 @@ static void rows_as_vectors(void **state)
 
 static void check_against_oracle(const struct problem *p, size_t loss, bool sparse)
 {
-    double wanted[3], w[ROOM], g[ROOM] = {0}, flop, norm2 = 0, along = 0;
+    double wanted[3] = {0}, w[ROOM], g[ROOM] = {0}, flop, norm2 = 0, along = 0;
     struct hm_objective o;
 
     look_up("point", p->name, loss_names[loss], wanted, 3);

@@ -149,7 +149,7 @@ static void columns_are_standardised(void **state)
     for (size_t at = 0; at < 2 * PROBLEMS; at++)
         for (int ranks = 1; ranks <= 13; ranks += 4) {
             const struct problem *p = &problems[at / 2];
-            double wanted[2], mean = 0, deviation = 0, rows = (double)p->rows;
+            double wanted[2] = {0}, mean = 0, deviation = 0, rows = (double)p->rows;
             s = (struct scaling){.problem = p, .sparse = at % 2, .starving = -1};
             fake_comm_run(ranks, scaling_body, &s);
             look_up("columns", p->name, NULL, wanted, 2);

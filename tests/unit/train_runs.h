@@ -109,7 +109,7 @@ static inline void training_body(struct hm_comm *comm, void *context)
 /* P* of the oracle. */
 static inline double optimum_of(const struct problem *p, size_t loss)
 {
-    double best;
+    double best = NAN;
 
     look_up("optimum", p->name, loss_names[loss], &best, 1);
     return best;
