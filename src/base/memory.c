@@ -14,8 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The only state outside an object in this library; it is for tests alone and off otherwise. */
-static long fail_after = -1;
+/*
+ * The only state outside an object in this library; it is for tests alone and off otherwise. Each
+ * thread has its own: where threads are ranks, one of them can run out of memory alone.
+ */
+static _Thread_local long fail_after = -1;
 
 void hm__alloc_fail_after(long after)
 {

@@ -12,7 +12,8 @@ void hm__free(void *pointer);
 /* Give memory that was freed in small pieces back to the system. */
 void hm__trim(void);
 
-/* For tests: let the allocation after `after` more succeed fail, and all after it; -1 never. */
+/* For tests: let the allocation of this thread after `after` more fail, and all after it; -1 never.
+ */
 void hm__alloc_fail_after(long after);
 
 /* Grow-only store: what it hands out lives until the arena is freed. */

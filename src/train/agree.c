@@ -7,7 +7,9 @@ int hm_agree(struct hm_comm *comm, int rc, struct hm_err *err)
 {
     /* The larger, the earlier the rank; 0: no failure. */
     double first = rc ? comm->size - comm->rank : 0;
+    struct hm_err own = {0};
 
+    err = err ? err : &own;
     hm_comm_max_few(comm, &first, 1);
     if (first == 0)
         return 0;

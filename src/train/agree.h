@@ -6,7 +6,7 @@
 
 /*
  * Called by all ranks with their own rc. 0 when all have 0; otherwise all return the code of the
- * first rank that failed, with its error in err (which may not be NULL).
+ * first rank that failed, with its error in err.
  */
 int hm_agree(struct hm_comm *comm, int rc, struct hm_err *err);
 

@@ -32,6 +32,8 @@
 
 enum { PIECE = 1024, LINE = 2048, PATH = 4096 }; /* small: simulated ranks have small stacks */
 
+#define ITERATIONS 0x1p40 /* more than there can be: what hm_run_random has room for */
+
 static const char magic[] = "howmany checkpoint 1";
 
 /* ---- checksum ------------------------------------------------------------------------------- */
@@ -329,6 +331,8 @@ static int read_head(struct reader *reader, const struct hm_run *run, const char
     rc = rc ? rc : expect(reader, "algorithm", run->algorithm->name, err);
     rc = rc ? rc : next_number(reader, "ranks", &head->ranks, err);
     rc = rc ? rc : next_number(reader, "iteration", &head->iteration, err);
+    if (rc == 0 && !(head->iteration < ITERATIONS && floor(head->iteration) == head->iteration))
+        rc = refuse(err, reader->path, reader->line, "the checkpoint has a bad number");
     rc = rc ? rc : next_number(reader, "samples", &head->samples, err);
     rc = rc ? rc : next_number(reader, "elapsed_s", &head->totals.elapsed_s, err);
     rc = rc ? rc : next_number(reader, "compute_s", &head->totals.compute_s, err);
@@ -351,6 +355,17 @@ static int get(struct reader *reader, double *values, size_t count, struct hm_er
     if (fread(values, sizeof(double), count, reader->file) == count)
         return 0;
     return refuse(err, reader->path, 0, "the checkpoint cannot be read to its end");
+}
+
+/* Nothing but the checksum may be left. */
+static int check_end(struct reader *reader, struct hm_err *err)
+{
+    long here = ftell(reader->file);
+
+    if (here >= 0 && fseek(reader->file, 0, SEEK_END) == 0 &&
+        ftell(reader->file) == here + (long)sizeof(uint64_t))
+        return 0;
+    return refuse(err, reader->path, 0, "the checkpoint is not as long as it says");
 }
 
 /* Rank 0: our own piece of a part, then pass the others theirs. */
@@ -420,6 +435,8 @@ int hm_checkpoint_load(const char *path, struct hm_run *run, const char *identit
         if (rc == 0 && !c.parts[i].of_rows)
             hm_comm_broadcast(comm, 0, c.parts[i].values, c.parts[i].count * sizeof(double));
     }
+    if (rc == 0)
+        rc = hm_agree(comm, comm->rank == 0 ? check_end(&reader, err) : 0, err);
     if (reader.file)
         fclose(reader.file);
     if (rc)

@@ -1,7 +1,8 @@
 /*
  * Full gradient descent. The step is found by halving until Armijo's condition holds, P(w - s g) <=
- * P(w) - s |g|^2 / 10^4, from twice the last one. The hinge has kinks, where a subgradient need not
- * lead downhill: it converges slowly there, and may settle a little above the optimum.
+ * P(w) - s |g|^2 / 10^4, from twice the last one. The hinge has kinks where only ever shorter steps
+ * along a subgradient go downhill, to where it is not least; of it no step is shorter than those of
+ * sgd.c, s_0 / (1 + lambda s_0 t), which converge though not downhill.
  */
 #include <math.h>
 #include <string.h>
@@ -17,6 +18,7 @@ struct descent {
     double *trial; /* a w to look at */
     double *slope; /* gradient at run->w */
     double *size;  /* [1]: of the last step */
+    double first;  /* s_0 */
 };
 
 static int begin(struct hm_run *run, struct hm_err *err)
@@ -31,9 +33,15 @@ static int begin(struct hm_run *run, struct hm_err *err)
     s->size = hm_arena_alloc(run->arena, 1, sizeof(double));
     if (!s->trial || !s->slope || !s->size)
         return hm_fail_nomem(err);
-    s->size[0] = hm_run_step_size(run, 1);
     run->state = s;
     return 0;
+}
+
+static void prepare(struct hm_run *run)
+{
+    struct descent *s = run->state;
+
+    s->first = s->size[0] = hm_run_step_size(run, 1);
 }
 
 /* The objective at w - step g, and its gradient in run->gradient. */
@@ -46,21 +54,39 @@ static double look(struct hm_run *run, double step)
     return hm_run_full(run, s->trial);
 }
 
+/* Of a loss with kinks, the shortest step to take; otherwise 0. */
+static double least_step(const struct hm_run *run)
+{
+    const struct descent *s = run->state;
+    const struct hm_objective *o = run->objective;
+
+    if (!o->loss || o->loss->smooth)
+        return 0;
+    return s->first / (1 + o->lambda * s->first * run->iteration);
+}
+
 static void step(struct hm_run *run)
 {
     struct descent *s = run->state;
     size_t d = run->objective->unknowns;
     double here = hm_run_full(run, run->w), norm2 = hm_dot(run->gradient, run->gradient, d);
-    double size = 2 * s->size[0];
+    double size = 2 * s->size[0], least = least_step(run);
+    bool down = false;
 
     memcpy(s->slope, run->gradient, d * sizeof(double));
-    for (int k = 0; k < HALVINGS; k++, size /= 2)
-        if (look(run, size) <= here - 1e-4 * size * norm2) {
-            memcpy(run->w, s->trial, d * sizeof(double));
-            s->size[0] = size;
-            return;
-        }
-    run->settled = true;
+    for (int k = 0; k < HALVINGS && size >= least; k++, size /= 2) {
+        down = look(run, size) <= here - 1e-4 * size * norm2;
+        if (down)
+            break;
+    }
+    if (!down && least == 0) { /* as good as it gets */
+        run->settled = true;
+        return;
+    }
+    size = down ? size : least;
+    hm_axpy(-size, s->slope, run->w, d);
+    hm_comm_work(run->comm, 2 * (double)d);
+    s->size[0] = size;
 }
 
 static size_t parts(struct hm_run *run, struct hm_part parts[HM_PARTS])
@@ -75,6 +101,7 @@ const struct hm_algorithm hm_algorithm_gd = {
     .name = "gd",
     .title = "gradient descent on all rows, with a line search",
     .begin = begin,
+    .prepare = prepare,
     .step = step,
     .parts = parts,
 };

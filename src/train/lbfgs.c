@@ -78,14 +78,16 @@ static void keep_pair(struct hm_run *run)
 {
     struct lbfgs *s = run->state;
     size_t d = run->objective->unknowns, at = (size_t)s->numbers[1];
-    double *change = s->changes + at * d, *slope = s->slopes + at * d;
+    double *change = s->changes + at * d, *slope = s->slopes + at * d, curvature = 0;
 
+    for (size_t j = 0; j < d; j++)
+        curvature += (s->trial[j] - run->w[j]) * (run->gradient[j] - s->here[j]);
+    if (!(curvature > 1e-300)) /* and the pair that would be overwritten stays */
+        return;
     for (size_t j = 0; j < d; j++) {
         change[j] = s->trial[j] - run->w[j];
         slope[j] = run->gradient[j] - s->here[j];
     }
-    if (hm_dot(change, slope, d) <= 1e-300)
-        return;
     s->numbers[0] = fmin((double)s->pairs, s->numbers[0] + 1);
     s->numbers[1] = (double)((at + 1) % s->pairs);
 }
@@ -141,6 +143,7 @@ static void step(struct hm_run *run)
     keep_pair(run);
     memcpy(run->w, s->trial, d * sizeof(double));
     memcpy(s->here, run->gradient, d * sizeof(double));
+    run->settled = !(value < s->numbers[2]); /* what there was to gain is less than rounding */
     s->numbers[2] = value;
 }
 
@@ -156,6 +159,18 @@ static size_t parts(struct hm_run *run, struct hm_part parts[HM_PARTS])
     return 4;
 }
 
+/* Places out of range, which no run of ours writes, must not be gone to. */
+static int resumed(struct hm_run *run, struct hm_err *err)
+{
+    struct lbfgs *s = run->state;
+    double kept = s->numbers[0], next = s->numbers[1], room = (double)s->pairs;
+
+    (void)err;
+    if (!(kept >= 0 && kept <= room && next >= 0 && next < room))
+        s->numbers[0] = s->numbers[1] = 0;
+    return 0;
+}
+
 const struct hm_algorithm hm_algorithm_lbfgs = {
     .name = "lbfgs",
     .title = "L-BFGS on all rows",
@@ -163,4 +178,5 @@ const struct hm_algorithm hm_algorithm_lbfgs = {
     .begin = begin,
     .step = step,
     .parts = parts,
+    .resumed = resumed,
 };

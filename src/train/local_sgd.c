@@ -26,7 +26,6 @@ static int init(struct hm_local_sgd *local, struct hm_run *run, struct hm_err *e
     local->part = hm_arena_alloc(run->arena, d, sizeof(double));
     if (!local->w || !local->order || !local->part)
         return hm_fail_nomem(err);
-    local->step = hm_run_step_size(run, 0.1);
     return 0;
 }
 
@@ -117,6 +116,13 @@ int hm_local_sgd_begin(struct hm_run *run, struct hm_err *err)
     return init(local, run, err);
 }
 
+void hm_local_sgd_prepare(struct hm_run *run)
+{
+    struct hm_local_sgd *local = run->state;
+
+    local->step = hm_run_step_size(run, 0.1);
+}
+
 static void step(struct hm_run *run)
 {
     hm_local_sgd_round(run, 1);
@@ -127,5 +133,6 @@ const struct hm_algorithm hm_algorithm_local_sgd = {
     .title = "SGD with local updates, averaged",
     .defaults = {.passes = 1, .batch = 32},
     .begin = hm_local_sgd_begin,
+    .prepare = hm_local_sgd_prepare,
     .step = step,
 };

@@ -12,8 +12,9 @@ struct hm_local_sgd {
     double seen;  /* rows learnt from so far, by all ranks: the steps fall with it */
 };
 
-/* As an algorithm's begin: makes run->state. */
+/* As an algorithm's begin and prepare: make run->state, and the size of its first step. */
 int hm_local_sgd_begin(struct hm_run *run, struct hm_err *err);
+void hm_local_sgd_prepare(struct hm_run *run);
 /*
  * settings.passes passes from run->w, each row counting `weight` times; then all ranks take the
  * mean of their w, by their numbers of rows.

@@ -59,6 +59,8 @@ static double logistic_ascend(double z, double y, double old, double q)
     for (int k = 0; k < STEPS; k++) {
         double b = t > 0 ? 1 / (1 + exp(-t)) : exp(t) / (1 + exp(t));
         double f = -t - m - q * (b - start);
+        if (f == 0)
+            break;
         if (f > 0)
             low = t;
         else

@@ -77,9 +77,15 @@ static int begin(struct hm_run *run, struct hm_err *err)
     run->state = s;
     for (size_t i = 0; i < o->rows.count; i++)
         s->norms[i] = hm_row_norm2(&o->rows, i);
-    double batch = fmin(run->settings.batch, o->total_rows);
-    s->beta = 1 + (batch - 1) * (largest_eigenvalue(run) - 1) / fmax(1, o->total_rows - 1);
     return hm_batches_new(run, &s->batches, err);
+}
+
+static void prepare(struct hm_run *run)
+{
+    struct mini_sdca *s = run->state;
+    double rows = run->objective->total_rows, batch = fmin(run->settings.batch, rows);
+
+    s->beta = 1 + (batch - 1) * (largest_eigenvalue(run) - 1) / fmax(1, rows - 1);
 }
 
 static void step(struct hm_run *run)
@@ -132,6 +138,7 @@ const struct hm_algorithm hm_algorithm_mini_sdca = {
     .traits = HM_TRAIT_BATCHES | HM_TRAIT_DUAL | HM_TRAIT_LINEAR,
     .defaults = {.batch = 128},
     .begin = begin,
+    .prepare = prepare,
     .step = step,
     .dual = dual,
     .parts = parts,

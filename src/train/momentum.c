@@ -17,15 +17,21 @@ static int begin(struct hm_run *run, struct hm_err *err)
 
     if (!s)
         return hm_fail_nomem(err);
-    s->step = run->settings.step;
-    if (s->step == 0) /* of a linear problem, the same way in the long run as without momentum */
-        s->step =
-            run->objective->loss ? (1 - run->settings.momentum) * hm_run_step_size(run, 1) : 0.05;
     s->velocity = hm_arena_alloc(run->arena, run->objective->unknowns, sizeof(double));
     if (!s->velocity)
         return hm_fail_nomem(err);
     run->state = s;
     return hm_batches_new(run, &s->batches, err);
+}
+
+static void prepare(struct hm_run *run)
+{
+    struct momentum *s = run->state;
+
+    s->step = run->settings.step;
+    if (s->step == 0) /* of a linear problem, the same way in the long run as without momentum */
+        s->step =
+            run->objective->loss ? (1 - run->settings.momentum) * hm_run_step_size(run, 1) : 0.05;
 }
 
 static void step(struct hm_run *run)
@@ -58,6 +64,7 @@ const struct hm_algorithm hm_algorithm_momentum = {
     .traits = HM_TRAIT_BATCHES,
     .defaults = {.batch = 128, .momentum = 0.9},
     .begin = begin,
+    .prepare = prepare,
     .step = step,
     .parts = parts,
 };

@@ -4,6 +4,7 @@
  */
 #include "prepare.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -44,26 +45,30 @@ int hm_scale_learn(struct hm_scale *scale, struct hm_comm *comm, const struct hm
                    double total, struct hm_arena *arena, struct hm_err *err)
 {
     size_t d = rows->features;
-    double *sums = hm_arena_alloc(arena, 2 * d, sizeof(double));
+    double *sums = hm_arena_alloc(arena, 3 * d, sizeof(double)); /* means, squares, entries */
     double *scratch = hm_arena_alloc(arena, 2 * d, sizeof(double));
+    int rc = hm_agree(comm, sums && scratch ? 0 : hm_fail_nomem(err), err);
 
-    if (hm_agree(comm, sums && scratch ? 0 : hm_fail_nomem(err), err))
-        return err->code;
+    if (rc)
+        return rc;
     for (size_t e = 0; e < hm_rows_entries(rows); e++)
         sums[column_of(rows, e)] += rows->values[e];
     hm_comm_sum(comm, sums, d, scratch);
     for (size_t j = 0; j < d; j++)
         sums[j] /= total;
-    /* Entries that sparse rows leave out are mean^2 away from the mean each. */
     for (size_t e = 0; e < hm_rows_entries(rows); e++) {
-        double off = rows->values[e] - sums[column_of(rows, e)];
-        double mean = rows->sparse ? sums[column_of(rows, e)] : 0;
-        sums[d + column_of(rows, e)] += off * off - mean * mean;
+        size_t j = column_of(rows, e);
+        double off = rows->values[e] - sums[j];
+        sums[d + j] += off * off;
+        sums[2 * d + j]++;
     }
-    hm_comm_sum(comm, sums + d, d, scratch);
+    hm_comm_sum(comm, sums + d, 2 * d, scratch);
     for (size_t j = 0; j < d; j++) {
-        double square = sums[d + j] / total + (rows->sparse ? sums[j] * sums[j] : 0);
-        sums[d + j] = square > 0 ? sqrt(square) : 1; /* a constant column has none */
+        /* Entries that sparse rows leave out are as far from the mean as 0 is. */
+        double square = (sums[d + j] + (total - sums[2 * d + j]) * sums[j] * sums[j]) / total;
+        /* A constant column has no deviation, but its mean has been rounded. */
+        double rounding = total * DBL_EPSILON * fabs(sums[j]);
+        sums[d + j] = square > rounding * rounding ? sqrt(square) : 1;
     }
     scale->mean = sums;
     scale->deviation = sums + d;

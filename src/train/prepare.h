@@ -7,7 +7,7 @@
 #include "rows.h"
 
 enum hm_label_kind {
-    HM_LABEL_NUMBER, /* as they are */
+    HM_LABEL_NUMBER, /* as they are; -1 and 1 when there is a positive one */
     HM_LABEL_SIGN,   /* -1 and 1 */
     HM_LABEL_CLASS,  /* 0 .. classes - 1, in the order of `known` */
 };
@@ -16,7 +16,7 @@ struct hm_labels {
     enum hm_label_kind kind;
     const double *known; /* ascending; borrowed */
     size_t count;
-    double positive; /* the label that becomes 1, NAN: the larger of two */
+    double positive; /* the label that becomes 1; NAN: none, of signs the larger of two */
 };
 
 /* Labels that are not known become -1, which is no class. */

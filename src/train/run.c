@@ -99,8 +99,10 @@ const uint32_t *hm_batches_next(struct hm_run *run, struct hm_batches *batches, 
         hm_shuffle(&random, batches->order, run->objective->rows.count);
         batches->epoch = epoch;
     }
-    size_t first = (size_t)floor(rows * place / batches->per_epoch);
-    size_t last = (size_t)floor(rows * (place + 1) / batches->per_epoch);
+    /* Ranks round at different places, so that all together have the same number every time. */
+    double phase = (double)run->comm->rank / run->comm->size;
+    size_t first = (size_t)floor(rows * place / batches->per_epoch + phase);
+    size_t last = (size_t)floor(rows * (place + 1) / batches->per_epoch + phase);
     *ret_count = last - first;
     return batches->order + first;
 }

@@ -63,8 +63,11 @@ struct hm_algorithm {
     const char *title;
     unsigned traits;
     struct hm_train_settings defaults;
-    /* Make the state. w is at its start. */
+    /* Make the state. w is at its start. A rank that fails is alone: no talking here
+     * without agreeing first. */
     int (*begin)(struct hm_run *run, struct hm_err *err);
+    /* What has to be found out together before the first iteration; NULL: nothing. */
+    void (*prepare)(struct hm_run *run);
     /* One iteration, of all ranks together. */
     void (*step)(struct hm_run *run);
     /* This rank's sum of the rows' parts in the dual objective; NULL: there is none. */

@@ -17,9 +17,15 @@ static int begin(struct hm_run *run, struct hm_err *err)
 
     if (!s)
         return hm_fail_nomem(err);
-    s->step = hm_run_step_size(run, 0.1);
     run->state = s;
     return hm_batches_new(run, &s->batches, err);
+}
+
+static void prepare(struct hm_run *run)
+{
+    struct sgd *s = run->state;
+
+    s->step = hm_run_step_size(run, 0.1);
 }
 
 static void step(struct hm_run *run)
@@ -42,5 +48,6 @@ const struct hm_algorithm hm_algorithm_sgd = {
     .traits = HM_TRAIT_BATCHES,
     .defaults = {.batch = 128},
     .begin = begin,
+    .prepare = prepare,
     .step = step,
 };

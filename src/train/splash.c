@@ -16,5 +16,6 @@ const struct hm_algorithm hm_algorithm_splash = {
     .traits = HM_TRAIT_LINEAR,
     .defaults = {.passes = 1, .batch = 32},
     .begin = hm_local_sgd_begin,
+    .prepare = hm_local_sgd_prepare,
     .step = step,
 };

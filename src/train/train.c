@@ -51,6 +51,8 @@ int hm_run_begin(struct hm_run *run, struct hm_err *err)
     rc = hm_agree(run->comm, rc, err);
     if (rc == 0)
         rc = hm_agree(run->comm, run->algorithm->begin(run, err), err);
+    if (rc == 0 && run->algorithm->prepare)
+        run->algorithm->prepare(run);
     return rc;
 }
 
@@ -77,9 +79,10 @@ static double stretch_length(const struct hm_run *run, const struct hm_train_pla
     if (plan->limits.iterations > 0)
         until = fmin(until, plan->limits.iterations);
     double length = until - run->iteration;
-    if (plan->limits.within_s > 0 && run->iteration > 0) {
+    if (plan->limits.within_s > 0) { /* the first one tells how long they take */
         double left = plan->limits.within_s - totals->elapsed_s;
-        length = fmin(length, ceil(left * run->iteration / totals->elapsed_s));
+        bool known = run->iteration > 0 && totals->elapsed_s > 0;
+        length = known ? fmin(length, ceil(left * run->iteration / totals->elapsed_s)) : 1;
     }
     return fmax(1, length);
 }
@@ -92,7 +95,8 @@ static struct stretch run_stretch(struct hm_run *run, double iterations)
     comm->ops->align(comm);
     double began = comm->ops->now(comm), talking = comm->talking_s, flop = comm->flop;
     double bytes = comm->bytes;
-    for (double k = 0; k < iterations; k++) {
+    double done = 0;
+    for (; done < iterations && !run->settled; done++) {
         run->algorithm->step(run);
         run->iteration++;
     }
@@ -101,7 +105,7 @@ static struct stretch run_stretch(struct hm_run *run, double iterations)
     double sums[2] = {comm->bytes - bytes, comm->flop - flop};
     hm_comm_max_few(comm, most, 2);
     hm_comm_sum_few(comm, sums, 2);
-    return (struct stretch){iterations, run->samples - samples, most[0], most[1], sums[0], sums[1]};
+    return (struct stretch){done, run->samples - samples, most[0], most[1], sums[0], sums[1]};
 }
 
 /* ---- looking -------------------------------------------------------------------------------- */
@@ -162,7 +166,7 @@ static void add_stretch(struct stretch *sum, const struct stretch *one)
 static struct hm_trace_point describe(const struct hm_run *run, const struct stretch *since,
                                       const struct hm_train_totals *totals)
 {
-    double count = since->iterations;
+    double count = fmax(1, since->iterations); /* none: of a run that goes on from a checkpoint */
 
     return (struct hm_trace_point){
         .iteration = run->iteration,
@@ -185,6 +189,11 @@ int hm_train(struct hm_run *run, const struct hm_train_plan *plan, struct hm_tra
     enum hm_stop stop = HM_STOP_NOT;
     int rc = 0;
 
+    if (run->iteration > 0) { /* what a checkpoint holds may be enough */
+        point = describe(run, &since, totals);
+        look(run, plan, &point);
+        stop = whether_to_stop(&plan->limits, &point);
+    }
     while (rc == 0 && stop == HM_STOP_NOT) {
         struct stretch one = run_stretch(run, stretch_length(run, plan, totals));
         add_stretch(&since, &one);

@@ -67,7 +67,10 @@ struct hm_train_plan {
 /* Make w, the buffers and the algorithm's state. The run has algorithm, comm, objective, settings
  * and arena set. settings that are 0 are taken from the algorithm. */
 int hm_run_begin(struct hm_run *run, struct hm_err *err);
-/* Go on until a limit is reached. totals: of what was before, and then with what came. */
+/*
+ * Go on until a limit is reached; a run whose checkpoint is there already stays as it is, and
+ * nothing is told. totals: of what was before, and then with what came.
+ */
 int hm_train(struct hm_run *run, const struct hm_train_plan *plan, struct hm_train_totals *totals,
              struct hm_trace_point *ret_last, enum hm_stop *ret_stop, struct hm_err *err);
 

@@ -1,0 +1,101 @@
+/*
+ * The reader of checkpoints. The bytes get the checksum they need, so that the head and the parts
+ * are reached; what is taken must be something to go on from.
+ */
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "checkpoint.h"
+#include "linear_problem.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { MOST = 1 << 14, ROWS = 3 };
+
+/* As in checkpoint.c. */
+static uint64_t checksum(const uint8_t *data, size_t size)
+{
+    uint64_t sum = 0;
+
+    for (size_t at = 0; at < size; at += 8) {
+        uint64_t word = 0;
+        memcpy(&word, data + at, size - at < 8 ? size - at : 8);
+        sum = (sum ^ word) * UINT64_C(0x100000001b3);
+        sum ^= sum >> 32;
+    }
+    return sum;
+}
+
+/* The algorithm that the bytes name; CoCoA if none. */
+static const struct hm_algorithm *algorithm_in(const uint8_t *data, size_t size)
+{
+    static const char line[] = "\nalgorithm ";
+    const uint8_t *at = memmem(data, size, line, sizeof(line) - 1);
+    char name[16] = "cocoa";
+
+    for (size_t i = 0; at && i + 1 < sizeof(name); i++) {
+        const uint8_t *letter = at + sizeof(line) - 1 + i;
+        name[i] = letter<data + size && * letter> ' ' ? (char)*letter : '\0';
+    }
+    name[sizeof(name) - 1] = '\0';
+    const struct hm_algorithm *found = hm_algorithm_find(name);
+    return found ? found : hm_algorithm_find("cocoa");
+}
+
+static void go_on(struct hm_run *run, struct hm_train_totals *totals)
+{
+    struct hm_train_plan plan = {.look_every = 1,
+                                 .limits = {.iterations = run->iteration + 2, .best = NAN}};
+    struct hm_trace_point last;
+    enum hm_stop stop;
+
+    if (run->iteration != floor(run->iteration) || !(run->iteration < 0x1p40))
+        abort();
+    if (hm_train(run, &plan, totals, &last, &stop, NULL) || stop == HM_STOP_NOT)
+        abort();
+}
+
+static void load(const char *path, const struct hm_algorithm *algorithm)
+{
+    double values[] = {1, 0.5, -2, 1, 0.25, 3}, labels[] = {1, -1, 1};
+    struct hm_objective o = {
+        .rows = {.count = ROWS, .features = 2, .values = values, .labels = labels},
+        .total_rows = ROWS,
+        .lambda = 0.1,
+        .arena = hm_arena_new()};
+    struct hm_train_totals totals = {0};
+    struct hm_comm comm;
+    struct hm_run run = {.algorithm = algorithm,
+                         .comm = &comm,
+                         .objective = &o,
+                         .settings = {.seed = 1, .memory = 2},
+                         .arena = o.arena};
+
+    hm_comm_alone(&comm);
+    hm_linear_init(&o, &hm_loss_logistic);
+    struct hm_err err = {0};
+    if (hm_run_begin(&run, &err) == 0 && hm_checkpoint_load(path, &run, "fuzz", &totals, &err) == 0)
+        go_on(&run, &totals);
+    hm_arena_free(o.arena);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    uint64_t sum = checksum(data, size);
+    char path[64];
+    int file = memfd_create("fuzz", 0);
+
+    if (size <= MOST && file >= 0 && write(file, data, size) == (ssize_t)size &&
+        write(file, &sum, sizeof(sum)) == (ssize_t)sizeof(sum)) {
+        snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
+        load(path, algorithm_in(data, size));
+    }
+    if (file >= 0)
+        close(file);
+    return 0;
+}

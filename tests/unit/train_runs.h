@@ -1,0 +1,146 @@
+/* Training runs on ranks that are threads, and what came out of them. */
+#ifndef HM_TRAIN_RUNS_H
+#define HM_TRAIN_RUNS_H
+
+#include "train_problems.h"
+
+#include "checkpoint.h"
+#include "fake_comm.h"
+#include "train.h"
+
+enum { UNKNOWNS = 512, RANKS = 24, POINTS = 256, STATE = 1 << 14 };
+
+struct training {
+    /* What to run. */
+    const struct problem *problem;
+    size_t loss;
+    bool sparse;
+    const char *algorithm;
+    struct hm_train_settings settings; /* seed 0: 7, the oracle's */
+    enum hm_reduce_scheme scheme;
+    struct hm_train_plan plan; /* look_every 0: at the end only; best: of the oracle */
+    const char *resume;        /* a checkpoint to go on from, or NULL */
+    bool test;                 /* the rows are test rows too */
+    /* What came out. */
+    int rc[RANKS];
+    struct hm_err err[RANKS];
+    double w[RANKS][UNKNOWNS];
+    size_t unknowns;
+    double state[STATE]; /* parts of rank 0's and the rows' state, in the order of the ranks */
+    size_t state_count;
+    double iteration, samples;
+    struct hm_trace_point points[POINTS], last;
+    size_t point_count;
+    struct hm_train_totals totals;
+    enum hm_stop stop;
+};
+
+static inline void training_told(void *context, const struct hm_trace_point *point)
+{
+    struct training *t = context;
+
+    if (t->point_count < POINTS)
+        t->points[t->point_count++] = *point;
+}
+
+/* All parts of all ranks, one rank after another. */
+static inline void keep_state(struct training *t, struct hm_run *run)
+{
+    struct hm_part parts[HM_PARTS];
+    size_t count = run->algorithm->parts ? run->algorithm->parts(run, parts) : 0;
+
+    for (int turn = 0; turn < run->comm->size; turn++) {
+        for (size_t i = 0; turn == run->comm->rank && i < count; i++) {
+            if (!parts[i].of_rows && turn > 0)
+                continue;
+            CHECK(t->state_count + parts[i].count <= STATE);
+            memcpy(t->state + t->state_count, parts[i].values, parts[i].count * sizeof(double));
+            t->state_count += parts[i].count;
+        }
+        hm_comm_align(run->comm);
+    }
+}
+
+static inline void training_body(struct hm_comm *comm, void *context)
+{
+    struct training *t = context;
+    struct hm_train_totals totals = {0};
+    struct hm_trace_point last = {0};
+    enum hm_stop stop = HM_STOP_NOT;
+    struct hm_err *err = &t->err[comm->rank];
+    struct hm_objective o;
+    struct hm_train_plan plan = t->plan;
+    struct hm_run run = {.algorithm = hm_algorithm_find(t->algorithm),
+                         .comm = comm,
+                         .objective = &o,
+                         .settings = t->settings};
+
+    comm->scheme = t->scheme;
+    problem_init(&o, t->problem, t->loss, t->sparse, comm->rank, comm->size);
+    run.arena = o.arena;
+    run.settings.seed = run.settings.seed ? run.settings.seed : 7;
+    plan.told = training_told;
+    plan.context = t;
+    plan.look_every = plan.look_every > 0 ? plan.look_every : INFINITY;
+    plan.test = t->test ? &o.rows : NULL;
+    plan.test_rows = o.total_rows;
+    CHECK(run.algorithm && o.unknowns <= UNKNOWNS && comm->size <= RANKS);
+    int rc = hm_run_begin(&run, err);
+    if (rc == 0 && t->resume)
+        rc = hm_checkpoint_load(t->resume, &run, plan.identity, &totals, err);
+    if (rc == 0)
+        rc = hm_train(&run, &plan, &totals, &last, &stop, err);
+    t->rc[comm->rank] = rc;
+    if (rc == 0) {
+        memcpy(t->w[comm->rank], run.w, o.unknowns * sizeof(double));
+        keep_state(t, &run);
+    }
+    if (comm->rank == 0) {
+        t->unknowns = o.unknowns;
+        t->iteration = run.iteration;
+        t->samples = run.samples;
+        t->last = last;
+        t->stop = stop;
+        t->totals = totals;
+    }
+    problem_release(&o);
+}
+
+/* P* of the oracle. */
+static inline double optimum_of(const struct problem *p, size_t loss)
+{
+    double best = NAN;
+
+    look_up("optimum", p->name, loss_names[loss], &best, 1);
+    return best;
+}
+
+/* Run it; all ranks must end alike, with the same w. */
+static inline void run_training(struct training *t, int ranks)
+{
+    t->point_count = t->state_count = 0;
+    memset(t->err, 0, sizeof(t->err));
+    fake_comm_run(ranks, training_body, t);
+    for (int rank = 1; rank < ranks; rank++) {
+        assert_int_equal(t->rc[rank], t->rc[0]);
+        assert_string_equal(t->err[rank].message, t->err[0].message);
+        if (t->rc[0] == 0)
+            assert_memory_equal(t->w[rank], t->w[0], t->unknowns * sizeof(double));
+    }
+}
+
+/* As above; it must succeed. */
+static inline void train_on(struct training *t, int ranks)
+{
+    run_training(t, ranks);
+    if (t->rc[0])
+        fail_msg("%s: %s", t->err[0].source, t->err[0].message);
+}
+
+/* Whether the algorithm can do this problem. */
+static inline bool supports(const struct hm_algorithm *algorithm, size_t loss)
+{
+    return loss != SOFTMAX || !(algorithm->traits & (HM_TRAIT_DUAL | HM_TRAIT_LINEAR));
+}
+
+#endif
