@@ -31,8 +31,12 @@ static void round_of(struct hm_run *run, double gamma, double sigma)
     hm_local_sdca_solve(local, run, sigma);
     for (size_t j = 0; j < d; j++)
         change[j] = (local->w[j] - run->w[j]) / sigma;
+    change[d] = local->visited;
     hm_comm_work(run->comm, 2 * (double)d);
-    hm_comm_sum(run->comm, change, d, run->scratch);
+    /* How many rows were visited need only be asked where some are passed over. */
+    hm_comm_sum(run->comm, change, run->settings.shrink ? d + 1 : d, run->scratch);
+    run->samples +=
+        run->settings.shrink ? change[d] : run->settings.passes * run->objective->total_rows;
     for (size_t j = 0; j < d; j++)
         run->w[j] += gamma * change[j];
     for (size_t i = 0; i < run->objective->rows.count && gamma != 1; i++)

@@ -88,6 +88,7 @@ void hm_linear_init(struct hm_objective *objective, const struct hm_loss *loss)
 {
     objective->ops = &linear_ops;
     objective->loss = loss;
+    objective->curvature = loss->curvature;
     objective->outputs = 1;
     objective->unknowns = objective->rows.features;
 }
@@ -168,6 +169,7 @@ static const struct hm_objective_ops softmax_ops = {
 int hm_softmax_init(struct hm_objective *objective, struct hm_err *err)
 {
     objective->ops = &softmax_ops;
+    objective->curvature = 0.5; /* Boehning: Multinomial logistic regression, 1992 */
     objective->unknowns = objective->rows.features * objective->outputs;
     objective->state = hm_arena_alloc(objective->arena, objective->outputs, sizeof(double));
     return objective->state ? 0 : hm_fail_nomem(err);

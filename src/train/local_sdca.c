@@ -102,14 +102,15 @@ void hm_local_sdca_solve(struct hm_local_sdca *local, struct hm_run *run, double
     struct hm_random random = hm_run_random(run, 0);
     double touched = 0;
 
+    local->visited = 0;
     memcpy(local->w, run->w, run->objective->unknowns * sizeof(*run->w));
     memcpy(local->before, local->alpha, count * sizeof(*local->alpha));
     for (double pass = 0; pass < run->settings.passes; pass++) {
         size_t visit = choose_rows(local, run, &random);
         touched += make_pass(local, run, visit, sigma);
+        local->visited += (double)visit;
     }
     hm_comm_work(run->comm, 2 * touched);
-    run->samples += run->settings.passes * run->objective->total_rows;
 }
 
 double hm_local_sdca_dual(const struct hm_local_sdca *local, const struct hm_run *run)

@@ -15,6 +15,7 @@ struct hm_local_sdca {
     uint32_t *order; /* of a pass */
     double *resting; /* visits in turn that have left alpha as it was */
     double *away;    /* passes still to be left out */
+    double visited;  /* rows, in the passes of the last round */
 };
 
 int hm_local_sdca_init(struct hm_local_sdca *local, struct hm_run *run, struct hm_err *err);

@@ -30,8 +30,9 @@ static void prepare(struct hm_run *run)
 
     s->step = run->settings.step;
     if (s->step == 0) /* of a linear problem, the same way in the long run as without momentum */
-        s->step =
-            run->objective->loss ? (1 - run->settings.momentum) * hm_run_step_size(run, 1) : 0.05;
+        s->step = run->objective->curvature > 0
+                      ? (1 - run->settings.momentum) * hm_run_step_size(run, 1)
+                      : 0.05;
 }
 
 static void step(struct hm_run *run)
@@ -40,7 +41,7 @@ static void step(struct hm_run *run)
     size_t d = run->objective->unknowns;
     double size = s->step;
 
-    if (run->objective->loss)
+    if (run->objective->curvature > 0)
         size /= 1 + run->objective->lambda * s->step * run->iteration;
     hm_batches_gradient(run, s->batches);
     for (size_t j = 0; j < d; j++) {

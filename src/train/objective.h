@@ -37,6 +37,7 @@ struct hm_objective {
     struct hm_rows rows;        /* this rank's; labels are -1 and 1, 0..outputs-1, or any number */
     double total_rows;          /* of all ranks */
     double lambda;              /* of the regulariser */
+    double curvature;           /* largest second derivative of the loss; 0: not known */
     size_t outputs;             /* 1, or the number of classes */
     size_t unknowns;            /* length of w */
     void *state;                /* of the ops; owned through arena */

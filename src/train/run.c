@@ -146,12 +146,12 @@ struct hm_norms hm_run_norms(struct hm_run *run)
 
 double hm_run_step_size(struct hm_run *run, double otherwise)
 {
-    const struct hm_loss *loss = run->objective->loss;
+    double curvature = run->objective->curvature;
 
     if (run->settings.step > 0)
         return run->settings.step;
-    if (!loss)
+    if (curvature == 0)
         return otherwise;
     double mean = hm_run_norms(run).mean;
-    return mean > 0 ? 1 / (loss->curvature * mean) : 1;
+    return mean > 0 ? 1 / (curvature * mean) : 1;
 }

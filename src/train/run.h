@@ -15,7 +15,7 @@
 /* What the algorithms can be told; 0 means: the algorithm's own choice. */
 struct hm_train_settings {
     double step;     /* size of the first step */
-    double batch;    /* rows of all ranks together in a mini-batch */
+    double batch;    /* rows of all ranks together in a mini-batch; local SGD: of one rank */
     double passes;   /* over its own rows that a rank makes in an iteration */
     double momentum; /* [0, 1) */
     double memory;   /* pairs that L-BFGS keeps */

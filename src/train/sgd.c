@@ -34,7 +34,7 @@ static void step(struct hm_run *run)
     size_t d = run->objective->unknowns;
     double size = s->step;
 
-    if (run->objective->loss)
+    if (run->objective->curvature > 0)
         size /= 1 + run->objective->lambda * s->step * run->iteration;
     hm_batches_gradient(run, s->batches);
     for (size_t j = 0; j < d; j++)
