@@ -134,7 +134,7 @@ static struct hm_train_plan make_plan(const struct session *s)
     return plan;
 }
 
-static void tell_head(const struct session *s)
+static void tell_head(const struct session *s, double limit)
 {
     bool rows = s->options->problem != TRAIN_BP;
     struct trace_head head = {
@@ -146,6 +146,7 @@ static void tell_head(const struct session *s)
         .vertices = s->mrf ? (double)s->mrf->vertices : 0,
         .edges = s->mrf ? (double)s->mrf->edges : 0,
         .sparse = s->objective.rows.sparse,
+        .limit = limit,
         .simulated = s->simulated,
         .mpi = s->mpi,
         .blas = hm_blas_name(),
@@ -165,7 +166,7 @@ static int go(struct session *s, enum hm_stop *ret_stop, struct hm_err *err)
         return rc;
     struct hm_train_plan plan = make_plan(s);
     if (s->comm->rank == 0)
-        tell_head(s);
+        tell_head(s, plan.limits.iterations);
     rc = hm_train(&s->run, &plan, &s->totals, &last, ret_stop, err);
     if (rc == 0 && s->options->beliefs && field)
         rc = session_write_beliefs(s, err);

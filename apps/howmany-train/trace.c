@@ -116,6 +116,7 @@ void trace_head(const struct trace_head *head)
     if (o->problem == TRAIN_PERCEPTRON)
         hm_json_named(&line, "blas", head->blas);
     when_and_where(&line);
+    positive(&line, "iteration_limit", head->limit);
     if (head->run->iteration > 0)
         hm_json_field(&line, "resumed_at", head->run->iteration);
     put_line(&line);

@@ -10,6 +10,7 @@ struct trace_head {
     const struct hm_run *run;
     double rows, features, classes; /* 0: not of this problem */
     double vertices, edges;         /* of a field; 0: there is none */
+    double limit;                   /* iterations at most; 0: no limit */
     bool sparse, simulated;
     const char *mpi, *blas; /* versions; borrowed */
 };

@@ -86,7 +86,7 @@ static int accept_own(struct train_state *s, int option, const char *value)
 {
     switch (option) {
     case TRAIN_N:
-        return read_count("ranks", value, 1, 100000, &s->launch.n);
+        return read_count("n", value, 1, 100000, &s->launch.n);
     case TRAIN_SIMULATE:
         s->simulate = value;
         return 0;
@@ -381,7 +381,6 @@ static int run(void *state)
     if (rc || s->dry_run)
         return rc ? rc : show_command(s);
     s->watch.json = s->json || (!s->text && !cli_is_terminal());
-    s->watch.iterations = s->options.limits.iterations;
     rc = train_watch_begin(&s->watch);
     if (rc)
         return rc;

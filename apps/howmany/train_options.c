@@ -110,7 +110,7 @@ const struct cli_option train_table[TRAIN_OPTIONS] = {
     [CHECKPOINT] = {"checkpoint", 0, "FILE", "save the state here", "@file"},
     [EVERY] = {"every", 0, "K", "iterations between checkpoints (default 10)", NULL},
     [RESUME] = {"resume", 0, NULL, "go on from the checkpoint", NULL},
-    [TRAIN_N] = {"ranks", 'n', "K", "how many workers (default 1)", NULL},
+    [TRAIN_N] = {"n", 'n', "K", "how many workers (default 1)", NULL},
     [TRAIN_SIMULATE] = {"simulate", 0, "CLUSTER",
                         "on a machine of the catalog or a cluster file, by SimGrid", "@machine"},
     [TRAIN_PRECISION] = {"precision", 0, "BITS",

@@ -61,7 +61,6 @@ int train_watch_begin(struct train_watch *w)
     struct hm_text header = {0};
 
     w->file = -1;
-    w->progress = cli_progress_start("iteration", (size_t)w->iterations);
     if (!w->record)
         return 0;
     int form = cli_append_form(w->record);
@@ -226,6 +225,8 @@ static void take_object(struct train_watch *w, const struct hm_value *object)
 
     if (head) {
         w->best_known = hm_value_get(object, "best");
+        w->limit = fmax(0, number_of(object, "iteration_limit")); /* none is NAN, which is 0 here */
+        w->progress = cli_progress_start("iteration", (size_t)w->limit);
         w->simulated = strcmp(text_of(object, "simulated"), "true") == 0;
         if (w->csv)
             record_head(w, object);
@@ -268,7 +269,7 @@ void train_watch_line(void *watch, const char *line, double seconds)
         record_line(w, line);
     take_object(w, object);
     hm_arena_free(arena);
-    if (w->iterations > 0 && w->iteration < w->iterations && !w->finished)
+    if (w->limit > 0 && w->iteration < w->limit && !w->finished)
         cli_progress_step(&w->progress, (size_t)w->iteration);
 }
 

@@ -9,15 +9,15 @@
 struct train_watch {
     bool json;          /* lines as they are; otherwise a table */
     const char *record; /* file to add to, or NULL; borrowed */
-    double iterations;  /* that there will be at most; 0: not known */
 
     int file;            /* of the record, -1: none */
     bool csv;            /* its form */
     struct hm_text head; /* the values of the head that every row of a CSV repeats */
     struct cli_progress progress;
-    double iteration, shown; /* the last told of; the last in the table */
-    struct hm_text held;     /* the table's last row, if it was not shown */
-    bool best_known;         /* the head gives P*: suboptimality is in the table */
+    double iteration;    /* the last told of */
+    double limit;        /* iterations there will be at most; 0: not known */
+    struct hm_text held; /* the table's last row, if it was not shown */
+    bool best_known;     /* the head gives P*: suboptimality is in the table */
     bool simulated;
     bool finished; /* there was a summary */
     bool failed;   /* could not write: not worth going on */
