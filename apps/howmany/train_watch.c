@@ -87,7 +87,8 @@ static void give_up(struct train_watch *w)
 
 static void put(struct train_watch *w, const char *text)
 {
-    cli_progress_end(&w->progress);
+    if (cli_is_terminal()) /* else the two do not meet */
+        cli_progress_end(&w->progress);
     if (!w->failed && !cli_put(text))
         give_up(w);
 }
