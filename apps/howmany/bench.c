@@ -99,15 +99,6 @@ static void end(void *state)
 
 /* ---- options -------------------------------------------------------------------------------- */
 
-static int read_count(const char *name, const char *text, double least, double *value)
-{
-    int rc = cli_quantity(name, text, HM_DIM_NONE, value);
-
-    if (rc == 0 && (!(*value >= least && *value <= 1e6) || *value != floor(*value)))
-        rc = cli_complain("--%s: '%s' is not a whole number from %g on", name, text, least);
-    return rc;
-}
-
 static int read_regex(struct bench_state *s, const char *value)
 {
     char why[160];
@@ -151,13 +142,13 @@ static int accept(void *state, int option, const char *value)
     case VARY:
         return cli_axes_vary(&s->axes, value);
     case REPEAT:
-        return read_count("repeat", value, 1, &s->repeat);
+        return cli_whole("repeat", value, 1, 1e6, &s->repeat);
     case WITHIN:
         return cli_positive("within", value, HM_DIM_NONE, &s->within);
     case MAX_REPEAT:
-        return read_count("max-repeat", value, 1, &s->max_repeat);
+        return cli_whole("max-repeat", value, 1, 1e6, &s->max_repeat);
     case WARMUP:
-        return read_count("warmup", value, 0, &s->warmup);
+        return cli_whole("warmup", value, 0, 1e6, &s->warmup);
     case TIMEOUT:
         return cli_positive("timeout", value, HM_DIM_TIME, &s->timeout_s);
     case RECORD:

@@ -74,7 +74,9 @@ char *cli_read(const char *path, size_t *length, struct hm_err *err);
 
 /* The value of option --name in SI units of dim; 0, or EXIT_USAGE with a message. */
 int cli_quantity(const char *name, const char *text, struct hm_dim dim, double *value);
-/* As above, and more than 0. */
+/* As above, a whole number of that range. */
+int cli_whole(const char *name, const char *text, double least, double most, double *value);
+/* As cli_quantity, and more than 0. */
 int cli_positive(const char *name, const char *text, struct hm_dim dim, double *value);
 
 /* A list of numbers, "2..32", "4..64:4" or "1,2,4"; 0, or EXIT_USAGE with a message. */

@@ -1,5 +1,6 @@
 /* Parsing the words of a command by its table, with getopt_long. */
 #include <getopt.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,6 +100,17 @@ int cli_quantity(const char *name, const char *text, struct hm_dim dim, double *
         return 0;
     snprintf(err.field, sizeof(err.field), "--%s", name);
     return cli_report(&err);
+}
+
+int cli_whole(const char *name, const char *text, double least, double most, double *value)
+{
+    int rc = cli_quantity(name, text, HM_DIM_NONE, value);
+
+    if (rc || (*value >= least && *value <= most && *value == floor(*value)))
+        return rc;
+    if (most >= 1e6)
+        return cli_complain("--%s: '%s' is not a whole number from %g on", name, text, least);
+    return cli_complain("--%s: '%s' is not a whole number from %g to %g", name, text, least, most);
 }
 
 int cli_run(const struct cli_command *command, int argc, char **argv)

@@ -60,16 +60,6 @@ static void end(void *state)
 
 /* ---- options -------------------------------------------------------------------------------- */
 
-static int read_count(const char *name, const char *text, double least, double most, double *value)
-{
-    int rc = cli_quantity(name, text, HM_DIM_NONE, value);
-
-    if (rc == 0 && (!(*value >= least && *value <= most) || *value != floor(*value)))
-        rc =
-            cli_complain("--%s: '%s' is not a whole number from %g to %g", name, text, least, most);
-    return rc;
-}
-
 static int read_precision(struct train_state *s, const char *value)
 {
     double bits;
@@ -86,7 +76,7 @@ static int accept_own(struct train_state *s, int option, const char *value)
 {
     switch (option) {
     case TRAIN_N:
-        return read_count("n", value, 1, 100000, &s->launch.n);
+        return cli_whole("n", value, 1, 100000, &s->launch.n);
     case TRAIN_SIMULATE:
         s->simulate = value;
         return 0;
@@ -104,7 +94,7 @@ static int accept_own(struct train_state *s, int option, const char *value)
         s->launch.launcher = value;
         return 0;
     case TRAIN_RESTARTS:
-        return read_count("restarts", value, 0, 1000, &s->restarts);
+        return cli_whole("restarts", value, 0, 1000, &s->restarts);
     case TRAIN_RECORD:
         s->watch.record = value;
         return 0;

@@ -152,12 +152,7 @@ void train_options_init(struct train_options *options)
 
 static int read_whole(int option, const char *text, double least, double *value)
 {
-    const char *name = train_table[option].name;
-    int rc = cli_quantity(name, text, HM_DIM_NONE, value);
-
-    if (rc == 0 && (!(*value >= least && *value <= 1e15) || *value != floor(*value)))
-        rc = cli_complain("--%s: '%s' is not a whole number from %g on", name, text, least);
-    return rc;
+    return cli_whole(train_table[option].name, text, least, 1e15, value);
 }
 
 static int read_share(int option, const char *text, double *value)
