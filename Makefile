@@ -29,6 +29,9 @@ demo: build
 	@echo
 	@echo "\$$ howmany fit examples/runs.csv --target 64"
 	@$(BUILD)/howmany fit examples/runs.csv --target 64
+	@echo
+	@echo "\$$ howmany train --algorithm cocoa+ -n 16 --simulate examples/cluster-study.yaml --gap 1e-3 --text"
+	@$(BUILD)/howmany train --algorithm cocoa+ -n 16 --simulate examples/cluster-study.yaml --gap 1e-3 --text
 
 test:
 	@tools/setup test
