@@ -81,7 +81,8 @@ static void settings_fields(struct hm_text *line, const struct trace_head *head)
     positive(line, "step", settings->step);
     positive(line, "batch", settings->batch);
     positive(line, "passes", settings->passes);
-    positive(line, "momentum", settings->momentum);
+    if (head->run->algorithm->defaults.momentum > 0)
+        hm_json_field(line, "momentum", settings->momentum);
     positive(line, "memory", settings->memory);
     if (settings->shrink)
         flag(line, "shrink", true);

@@ -42,7 +42,8 @@ int hm_run_begin(struct hm_run *run, struct hm_err *err)
     take_default(&run->settings.step, defaults->step);
     take_default(&run->settings.batch, defaults->batch);
     take_default(&run->settings.passes, defaults->passes);
-    take_default(&run->settings.momentum, defaults->momentum);
+    if (run->settings.momentum < 0) /* 0 is a choice */
+        run->settings.momentum = defaults->momentum;
     take_default(&run->settings.memory, defaults->memory);
     run->w = hm_arena_alloc(run->arena, d, sizeof(double));
     run->gradient = hm_arena_alloc(run->arena, d + HM_RUN_EXTRA, sizeof(double));

@@ -65,6 +65,13 @@ benched() {
 }
 check "bench can measure it: iterations and loss" benched
 
+no_momentum() { # learns what plain mini-batches do
+  howmany train -d sparse:400x50 -a momentum --momentum 0 --step 0.5 -i 9 >one &&
+    howmany train -d sparse:400x50 -a sgd --step 0.5 -i 9 >other && jq -e 'select(.run).momentum == 0' one &&
+    is "$(jq -c 'select(.iteration).objective' one)" "$(jq -c 'select(.iteration).objective' other)"
+}
+check "a momentum of 0 is none" no_momentum
+
 # ---- data ------------------------------------------------------------------------------------
 printf '+1 1:1 3:2\n-1 2:1\n+1 1:0.5\n-1 3:-1 4:1\n' >tiny.svm
 gzip -k tiny.svm
