@@ -78,11 +78,20 @@ static double stretch_length(const struct hm_run *run, const struct hm_train_pla
     if (plan->limits.iterations > 0)
         until = fmin(until, plan->limits.iterations);
     double length = until - run->iteration;
-    if (plan->limits.within_s > 0 && run->iteration > 0) {
+    if (plan->limits.within_s > 0) { /* nothing is known of the first, and little of few */
         double left = plan->limits.within_s - totals->elapsed_s;
-        length = fmin(length, ceil(left * run->iteration / totals->elapsed_s));
+        length = fmin(length, run->iteration);
+        length = fmin(length, ceil(left * run->iteration / fmax(totals->elapsed_s, 1e-300)));
     }
     return fmax(1, length);
+}
+
+/* Whether there is no iteration, or no time, left. */
+static bool used_up(const struct hm_run *run, const struct hm_train_limits *limits,
+                    const struct hm_train_totals *totals)
+{
+    return (limits->iterations > 0 && run->iteration >= limits->iterations) ||
+           (limits->within_s > 0 && totals->elapsed_s >= limits->within_s);
 }
 
 static struct stretch run_stretch(struct hm_run *run, double iterations)
@@ -163,7 +172,7 @@ static void add_stretch(struct stretch *sum, const struct stretch *one)
 static struct hm_trace_point describe(const struct hm_run *run, const struct stretch *since,
                                       const struct hm_train_totals *totals)
 {
-    double count = since->iterations;
+    double count = fmax(1, since->iterations);
 
     return (struct hm_trace_point){
         .iteration = run->iteration,
@@ -187,16 +196,16 @@ int hm_train(struct hm_run *run, const struct hm_train_plan *plan, struct hm_tra
     int rc = 0;
 
     while (rc == 0 && stop == HM_STOP_NOT) {
-        struct stretch one = run_stretch(run, stretch_length(run, plan, totals));
+        struct stretch one = {0}; /* a checkpoint may be of a run that had come to its end */
+        if (!used_up(run, &plan->limits, totals))
+            one = run_stretch(run, stretch_length(run, plan, totals));
         add_stretch(&since, &one);
         totals->elapsed_s += one.seconds;
         totals->compute_s += one.compute_s;
         totals->bytes += one.bytes;
         totals->flop += one.flop;
         bool save = plan->save_every > 0 && fmod(run->iteration, plan->save_every) == 0;
-        bool last = run->settled ||
-                    (plan->limits.iterations > 0 && run->iteration >= plan->limits.iterations) ||
-                    (plan->limits.within_s > 0 && totals->elapsed_s >= plan->limits.within_s);
+        bool last = run->settled || used_up(run, &plan->limits, totals);
         if (last || fmod(run->iteration, plan->look_every) == 0) {
             point = describe(run, &since, totals);
             look(run, plan, &point);

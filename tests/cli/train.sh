@@ -93,6 +93,7 @@ expect "more ranks than rows" 0 '"rows":4' howmany train -d tiny.svm -i 3 ${mpi:
 expect "stops at a gap" 0 '"stopped_by":"gap"' howmany train -d sparse:400x50 --gap 1e-3
 expect "stops near a known optimum" 0 '"stopped_by":"suboptimality"' howmany train -d sparse:400x50 --best 0.1 --suboptimality 0.5
 expect "stops when the time is up" 0 '"stopped_by":"within"' howmany train -d sparse:400x50 --within 1ms
+expect "even before the first look" 0 '"stopped_by":"within"' timeout 20 howmany train -d sparse:400x50 --within 10ms --look-every 1000000000
 expect "stops when nothing better is found" 0 '"stopped_by":"settled"' howmany train -d dense:50x3 -p squares -a lbfgs --epochs 1000
 expect "a step far too large diverges, and says so" 1 '"stopped_by":"diverged"' howmany train -d dense:50x3 -p squares -a sgd --step 1e200 -b 10
 check "looks now and then" bash -c 'howmany train -d sparse:400x50 -i 10 --look-every 4 | jq -r "select(.iteration).iteration" | tr "\n" " " | grep -qx "4 8 10 "'
@@ -133,6 +134,15 @@ other_n() {
     jq -se '[.[] | select(.iteration)] | .[0].iteration == 13 and .[0].gap < 1 and .[-1].objective <= .[0].objective'
 }
 check "goes on with other ranks from the same model" other_n
+at_its_end() { # the same again, whether all iterations are done or more than all
+  rm -f end.ck
+  howmany train -d sparse:200x30 -i 7 --checkpoint end.ck | learnt | tail -n 1 | jq -c '.[:4]' >whole
+  for i in 7 3; do
+    howmany train -d sparse:200x30 -i $i --checkpoint end.ck --resume >again || return 1
+    learnt <again | jq -c '.[:4]' | cmp - whole && jq -se '.[-1] | .stopped_by == "iterations" and .iterations == 7' again || return 1
+  done
+}
+check "nothing is done beyond the end" at_its_end
 expect "a checkpoint is not overwritten" 2 "is there already" howmany train -d sparse:200x30 -i 2 --checkpoint ck
 expect "none to go on from" 2 "there is no nowhere" howmany train -i 2 --checkpoint nowhere --resume
 expect "of another algorithm" 2 "its algorithm is 'cocoa+'" howmany train -d sparse:200x30 -a cocoa -i 50 --checkpoint ck --resume
