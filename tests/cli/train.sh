@@ -108,6 +108,11 @@ recorded() {
 check "traces are recorded, and added to" recorded
 expect "a record must be a table" 2 "must end in .csv or .jsonl" howmany train -i 2 --record r.txt
 printf 'a,b\n1,2\n' >other.csv
+full_in_background() { # started there, Ctrl-C is ignored
+  (trap '' INT; howmany train --epochs 100000000 >/dev/full 2>full.err)
+  is "$?$(wc -l <full.err)" 21 && grep -q "cannot write" full.err
+}
+check "a full disk ends it, in the background too" full_in_background
 expect "a record of something else is left alone" 2 "has other columns" howmany train -i 2 --record other.csv
 
 # ---- checkpoints -----------------------------------------------------------------------------
@@ -198,6 +203,16 @@ if [ "$mpi" ]; then
     test $? -eq 130 && sleep 0.5 && ! ranks_left seed=78
   }
   check "a signal ends all ranks" interrupted
+  killed_outright() { # ranks that say nothing do not notice by themselves
+    howmany train -d sparse:3000x100 --seed 79 -n 2 -i 1000000000 --look-every 1000000000 >/dev/null 2>&1 &
+    local pid=$!
+    sleep 2
+    kill -9 $pid
+    wait $pid
+    for _ in $(seq 50); do ranks_left seed=79 || return 0; sleep 0.1; done
+    return 1
+  }
+  check "killed itself, it leaves no ranks behind" killed_outright
   expect "a launcher of one's own" 0 '"n":2' howmany train -i 1 --launcher "mpirun --allow-run-as-root --oversubscribe -n {n}" -n 2
   expect "a launcher that is not there" 2 "does not start" howmany train -i 1 --launcher "no-such-launcher {n}" -n 2
   wrong_by_hand() {
