@@ -129,5 +129,7 @@ int session_read_rows(struct session *s, struct hm_err *err)
     struct hm_labels labels = train_labels(o, &s->shape);
     hm_labels_apply(&labels, rows);
     hm_labels_apply(&labels, &s->test);
+    s->fingerprint = hm_rows_fingerprint(
+        s->comm, rows, hm_shard_of(s->shape.rows, s->comm->rank, s->comm->size).first);
     return scale_rows(s, err);
 }

@@ -139,6 +139,15 @@ other_n() {
     jq -se '[.[] | select(.iteration)] | .[0].iteration == 13 and .[0].gap < 1 and .[-1].objective <= .[0].objective'
 }
 check "goes on with other ranks from the same model" other_n
+scaled_other_n() { # means and deviations of other ranks differ in their last bits
+  rm -f std.ck
+  howmany train -d dense:200x7 --scale standardise -i 5 --checkpoint std.ck >/dev/null &&
+    howmany train -d dense:200x7 --scale standardise -i 9 -n $two --checkpoint std.ck --resume | jq -se '.[0].resumed_at == 5 and .[-1].iterations == 9'
+}
+check "so does one of standardised columns" scaled_other_n
+expect "but not one that is scaled otherwise" 2 "of another run: its identity" howmany train -d dense:200x7 -i 50 --checkpoint std.ck --resume
+howmany train -p perceptron --hidden 4 -d digits:50 -i 3 --checkpoint layers.ck >/dev/null
+expect "nor with another activation" 2 "of another run: its identity" howmany train -p perceptron --hidden 4 --activation sigmoid -d digits:50 -i 5 --checkpoint layers.ck --resume
 at_its_end() { # the same again, whether all iterations are done or more than all
   rm -f end.ck
   howmany train -d sparse:200x30 -i 7 --checkpoint end.ck | learnt | tail -n 1 | jq -c '.[:4]' >whole
