@@ -162,6 +162,11 @@ expect "none to go on from" 2 "there is no nowhere" howmany train -i 2 --checkpo
 expect "of another algorithm" 2 "its algorithm is 'cocoa+'" howmany train -d sparse:200x30 -a cocoa -i 50 --checkpoint ck --resume
 expect "of other data" 2 "of another run: its identity" howmany train -d sparse:200x31 -a cocoa+ -i 50 --checkpoint ck --resume
 expect "of another lambda" 2 "of another run: its identity" howmany train -d sparse:200x30 -a cocoa+ --lambda 1 -i 50 --checkpoint ck --resume
+howmany train -a lbfgs -d sparse:200x30 -i 3 --checkpoint memory.ck >/dev/null
+expect "of another memory" 2 "--memory and --shrink must be as they were" howmany train -a lbfgs --memory 3 -d sparse:200x30 -i 5 --checkpoint memory.ck --resume
+expect "shrinking, of a run without" 2 "--memory and --shrink must be as they were" howmany train -d sparse:200x30 --shrink -i 50 --checkpoint ck --resume
+howmany train --shrink -d sparse:200x30 -i 3 --checkpoint shrink.ck >/dev/null
+expect "and the other way round" 2 "--memory and --shrink must be as they were" howmany train -d sparse:200x30 -i 50 --checkpoint shrink.ck --resume
 damage() { cp ck bad && printf '\001' | dd of=bad bs=1 seek="$1" conv=notrunc status=none; }
 damage 900
 expect "damaged: refused" 2 "bad: the checkpoint is damaged: its checksum does not fit" howmany train -d sparse:200x30 -i 50 --checkpoint bad --resume
