@@ -63,6 +63,8 @@ static int deal_file(struct session *s, const struct hm_data_spec *spec, double 
         struct hm_dealing dealing = {next_rows, data, total, s->options->order,
                                      s->options->settings.seed};
         rc = hm_shard_deal(s->comm, &dealing, rows, err);
+        if (rc)
+            hm_err_at(err, spec->path, 0);
     }
     hm_data_close(data);
     return rc;
@@ -108,6 +110,20 @@ static int scale_rows(struct session *s, struct hm_err *err)
     return 0;
 }
 
+/* A label that the scan has not seen is no class; w has no place for it. */
+static int check_classes(const struct session *s, struct hm_err *err)
+{
+    const struct hm_rows *rows = &s->objective.rows;
+    int rc = 0;
+
+    for (size_t i = 0; i < rows->count && rc == 0 && !train_problem_loss(s->options->problem); i++)
+        if (rows->labels[i] < 0) {
+            rc = hm_fail(err, HM_E_CONFLICT, "the data has other labels than when it was checked");
+            hm_err_at(err, s->options->data_name, 0);
+        }
+    return hm_agree(s->comm, rc, err);
+}
+
 int session_read_rows(struct session *s, struct hm_err *err)
 {
     const struct train_options *o = s->options;
@@ -129,5 +145,10 @@ int session_read_rows(struct session *s, struct hm_err *err)
     struct hm_labels labels = train_labels(o, &s->shape);
     hm_labels_apply(&labels, rows);
     hm_labels_apply(&labels, &s->test);
+    rc = check_classes(s, err);
+    if (rc)
+        return rc;
+    s->fingerprint = hm_rows_fingerprint(
+        s->comm, rows, hm_shard_of(s->shape.rows, s->comm->rank, s->comm->size).first);
     return scale_rows(s, err);
 }

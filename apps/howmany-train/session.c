@@ -37,16 +37,20 @@ static int make_objective(struct session *s, struct hm_err *err)
 static void identify_rows(struct session *s)
 {
     const struct train_options *o = s->options;
-    double first = hm_shard_of(s->shape.rows, s->comm->rank, s->comm->size).first;
-    double print = hm_rows_fingerprint(s->comm, &s->objective.rows, first);
-    size_t used = (size_t)snprintf(s->identity, sizeof(s->identity),
-                                   "%s, rows %.0f, features %.0f, fingerprint %.0f, lambda %.17g",
-                                   train_problem_name(o->problem), s->shape.rows, s->shape.features,
-                                   print, o->lambda);
+    char scale[TRAIN_SCALE_TEXT];
+    bool centred = o->scale.kind == HM_SCALE_STANDARDISE && !s->objective.rows.sparse;
+    size_t used = (size_t)snprintf(
+        s->identity, sizeof(s->identity),
+        "%s, rows %.0f, features %.0f, fingerprint %.0f, scale %s%s, lambda %.17g",
+        train_problem_name(o->problem), s->shape.rows, s->shape.features, s->fingerprint,
+        train_scale_text(&o->scale, scale), centred ? " centred" : "", o->lambda);
 
     for (size_t i = 0; o->problem == TRAIN_PERCEPTRON && i < o->layers.hidden_count; i++)
         used += (size_t)snprintf(s->identity + used, sizeof(s->identity) - used, "%s%zu",
                                  i ? "-" : ", hidden ", o->layers.hidden[i]);
+    if (o->problem == TRAIN_PERCEPTRON)
+        snprintf(s->identity + used, sizeof(s->identity) - used, ", %s",
+                 o->layers.activation == HM_ACTIVATION_RELU ? "relu" : "sigmoid");
 }
 
 static int make_rows(struct session *s, struct hm_err *err)

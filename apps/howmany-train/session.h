@@ -11,6 +11,8 @@ struct session {
     bool simulated;
     struct hm_arena *arena;
     struct hm_data_shape shape;
+    double
+        fingerprint; /* of the rows before they are scaled, which depends on how many ranks do it */
     struct hm_objective objective;
     struct hm_run run;
     struct hm_mrf *mrf; /* of belief propagation; owned through arena */

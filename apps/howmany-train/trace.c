@@ -49,26 +49,16 @@ static void when_and_where(struct hm_text *line)
     hm_json_named(line, "time", stamp);
 }
 
-static void scale_field(struct hm_text *line, const struct hm_scale *scale)
-{
-    char text[64];
-    static const char *const names[] = {"none", "divide", "unit", "standardise"};
-
-    snprintf(text, sizeof(text), "%s", names[scale->kind]);
-    if (scale->kind == HM_SCALE_DIVIDE)
-        snprintf(text, sizeof(text), "divide:%.15g", scale->divisor);
-    hm_json_named(line, "scale", text);
-}
-
 static void rows_fields(struct hm_text *line, const struct trace_head *head)
 {
     const struct train_options *o = head->options;
+    char scale[TRAIN_SCALE_TEXT];
 
     hm_json_field(line, "rows", head->rows);
     hm_json_field(line, "features", head->features);
     positive(line, "classes", head->classes);
     known(line, "positive", o->positive);
-    scale_field(line, &o->scale);
+    hm_json_named(line, "scale", train_scale_text(&o->scale, scale));
     hm_json_named(line, "order", o->order == HM_ORDER_SHUFFLED ? "shuffled" : "as-is");
     flag(line, "sparse", head->sparse);
     hm_json_field(line, "lambda", o->lambda);
@@ -81,7 +71,8 @@ static void settings_fields(struct hm_text *line, const struct trace_head *head)
     positive(line, "step", settings->step);
     positive(line, "batch", settings->batch);
     positive(line, "passes", settings->passes);
-    positive(line, "momentum", settings->momentum);
+    if (head->run->algorithm->defaults.momentum > 0)
+        hm_json_field(line, "momentum", settings->momentum);
     positive(line, "memory", settings->memory);
     if (settings->shrink)
         flag(line, "shrink", true);

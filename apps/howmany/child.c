@@ -9,11 +9,13 @@
  * or a time. These signals are blocked while the command runs, and let in where we wait: one that
  * comes a moment before the wait ends it at once instead of being missed.
  *
- * The ended process is looked at (waitid, WNOWAIT) but not reaped until its group has been killed:
- * until then its number cannot become that of another group.
+ * The ended process is looked at (waitid, WNOWAIT) but not reaped until its session has been
+ * killed: until then its number cannot become that of another one. mpirun gives each rank a group
+ * of its own, but they are all of one session.
  */
 #include "child.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -21,6 +23,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -28,6 +31,7 @@
 
 #include "err.h"
 #include "memory.h"
+#include "text.h"
 
 static const double GRACE_S = 2;   /* between asking a command to end and ending it */
 static const double DRAIN_S = 0.5; /* for pipes that others hold, once the command is gone */
@@ -96,6 +100,11 @@ void cli_interrupt_begin(void)
     note_unless_ignored(SIGHUP, &before_hup);
 }
 
+void cli_interrupt(void)
+{
+    interrupted = 1;
+}
+
 bool cli_interrupted(void)
 {
     return interrupted;
@@ -126,6 +135,7 @@ static void block_signals(void)
     sigemptyset(&held);
     sigaddset(&held, SIGINT);
     sigaddset(&held, SIGTERM);
+    sigaddset(&held, SIGHUP);
     sigaddset(&held, SIGCHLD);
     sigprocmask(SIG_BLOCK, &held, NULL);
 }
@@ -217,10 +227,14 @@ static bool set_streams(const struct pipes *p)
 /*
  * In the new process: become the command, or report errno. A session of its own is a process group
  * of its own too; and without a terminal, a question for a password fails instead of waiting.
+ * Should our parent be killed, so that it cannot end us, we are asked to end all the same.
  */
-_Noreturn static void become(char *const *argv, const struct pipes *p)
+_Noreturn static void become(char *const *argv, const struct pipes *p, pid_t parent)
 {
     setsid();
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent)
+        _exit(127); /* it is gone already */
     reset_signals();
     if (set_streams(p))
         execvp(argv[0], argv);
@@ -252,11 +266,12 @@ static int start(struct run *r, struct pipes *p, struct hm_err *err)
     if (open_pipe(p->out) != 0 || open_pipe(p->err) != 0 || open_pipe(p->report) != 0)
         return fail_errno(err, "make a pipe");
     r->started_s = now_s();
+    pid_t parent = getpid();
     r->pid = fork();
     if (r->pid < 0)
         return fail_errno(err, "start a process");
     if (r->pid == 0)
-        become(r->child->argv, p);
+        become(r->child->argv, p, parent);
     close_end(&p->out[1]);
     close_end(&p->err[1]);
     close_end(&p->report[1]);
@@ -445,6 +460,40 @@ static double seconds_of(struct timeval t)
     return (double)t.tv_sec + 1e-6 * (double)t.tv_usec;
 }
 
+/* The session of a process, 0 if it cannot be told: "pid (name) state parent group session ...". */
+static long session_of(const char *pid)
+{
+    char path[300], line[512] = "";
+    long session = 0;
+
+    snprintf(path, sizeof(path), "/proc/%s/stat", pid);
+    FILE *file = fopen(path, "r");
+    if (!file)
+        return 0;
+    const char *behind = fgets(line, sizeof(line), file) ? strrchr(line, ')') : NULL;
+    if (!behind || sscanf(behind + 1, " %*c %*d %*d %ld", &session) != 1)
+        session = 0;
+    fclose(file);
+    return session;
+}
+
+/* Whoever has left the group but not the session, as far as /proc tells. */
+static void kill_session(pid_t session)
+{
+    DIR *processes = opendir("/proc");
+    const struct dirent *entry;
+
+    while (processes && (entry = readdir(processes))) {
+        double pid;
+        size_t used = hm_number_read(entry->d_name, &pid);
+        if (used > 0 && entry->d_name[used] == '\0' && pid > 1 &&
+            session_of(entry->d_name) == session)
+            kill((pid_t)pid, SIGKILL);
+    }
+    if (processes)
+        closedir(processes);
+}
+
 /* End what it left behind, reap it, and say what became of it. */
 static void finish(struct run *r)
 {
@@ -453,6 +502,7 @@ static void finish(struct run *r)
     int status = 0;
 
     kill(-r->pid, SIGKILL);
+    kill_session(r->pid);
     while (wait4(r->pid, &status, 0, &usage) < 0 && errno == EINTR)
         ;
     c->end = WIFSIGNALED(status) ? CLI_CHILD_SIGNALLED : CLI_CHILD_EXITED;

@@ -39,7 +39,7 @@ struct cli_child {
 /*
  * Run the command and wait for it. 0 whenever it could be dealt with, whatever its end; negative
  * only for troubles of our own (pipes, processes, memory). Nothing it started outlives it, short of
- * a process that leaves its process group.
+ * a process that leaves its session. When we are killed, it gets SIGTERM.
  */
 int cli_child_run(struct cli_child *child, struct hm_err *err);
 
@@ -47,9 +47,11 @@ int cli_child_run(struct cli_child *child, struct hm_err *err);
  * Ctrl-C. From begin to end, SIGINT, SIGTERM and SIGHUP are only noted: a running child is ended
  * (SIGTERM, and SIGKILL 2 s later) and cli_child_run returns INTERRUPTED, as do all later runs
  * without starting anything. A signal that was ignored before stays ignored. Without begin, a
- * signal that ends us leaves the child behind, for it is in a process group of its own.
+ * signal that ends us ends the child too, but not gently.
  */
 void cli_interrupt_begin(void);
+/* As if there had been a signal: also where signals are ignored. */
+void cli_interrupt(void);
 bool cli_interrupted(void);
 void cli_interrupt_end(void);
 

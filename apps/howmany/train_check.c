@@ -282,6 +282,16 @@ bool train_keeps_sparse(const struct train_options *o, const struct hm_data_shap
     return shape->entries < 0.3 * shape->rows * shape->features;
 }
 
+const char *train_scale_text(const struct hm_scale *scale, char text[TRAIN_SCALE_TEXT])
+{
+    static const char *const names[] = {"none", "divide", "unit", "standardise"};
+
+    snprintf(text, TRAIN_SCALE_TEXT, "%s", names[scale->kind]);
+    if (scale->kind == HM_SCALE_DIVIDE)
+        snprintf(text, TRAIN_SCALE_TEXT, "divide:%.15g", scale->divisor);
+    return text;
+}
+
 /* ---- the shape as a word -------------------------------------------------------------------- */
 
 void train_shape_write(struct hm_text *out, const struct hm_data_shape *shape)

@@ -138,7 +138,7 @@ void train_options_init(struct train_options *options)
     *options = (struct train_options){
         .positive = NAN,
         .lambda = -1,
-        .settings = {.seed = 1},
+        .settings = {.seed = 1, .momentum = -1},
         .layers = {.hidden = {128}, .hidden_count = 1, .activation = HM_ACTIVATION_RELU},
         .limits = {.best = NAN},
         .states = 2,

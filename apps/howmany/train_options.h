@@ -98,6 +98,9 @@ int train_labels_check(const struct train_options *options, const struct hm_data
                        struct hm_err *err);
 struct hm_labels train_labels(const struct train_options *options,
                               const struct hm_data_shape *shape);
+/* "none", "divide:255" and so on; returns `text`. */
+enum { TRAIN_SCALE_TEXT = 64 };
+const char *train_scale_text(const struct hm_scale *scale, char text[TRAIN_SCALE_TEXT]);
 /* Whether rows are kept sparse. */
 bool train_keeps_sparse(const struct train_options *options, const struct hm_data_shape *shape);
 

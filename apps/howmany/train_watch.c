@@ -5,12 +5,12 @@
 #include "train_watch.h"
 
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "append.h"
+#include "child.h"
 #include "format.h"
 #include "value.h"
 
@@ -78,11 +78,11 @@ int train_watch_begin(struct train_watch *w)
     return rc;
 }
 
-/* Nobody reads on, or the disk is full: end the run as Ctrl-C would. */
+/* Nobody reads on, or the disk is full: end the run as Ctrl-C would, even where that is ignored. */
 static void give_up(struct train_watch *w)
 {
     w->failed = true;
-    raise(SIGINT);
+    cli_interrupt();
 }
 
 static void put(struct train_watch *w, const char *text)

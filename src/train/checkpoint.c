@@ -321,10 +321,28 @@ static int expect(struct reader *reader, const char *name, const char *ours, str
     return rc;
 }
 
+/* The list of parts, up to the line of blanks. The file is whole: what differs was told so. */
+static int expect_part(struct reader *reader, const char *ours, struct hm_err *err)
+{
+    char *text = reader->text;
+
+    reader->line++;
+    if (!fgets(text, sizeof(reader->text), reader->file))
+        text[0] = '\0';
+    text[strcspn(text, "\n")] = '\0';
+    if (strcmp(text + (ours[0] ? 0 : strspn(text, " ")), ours) == 0)
+        return 0;
+    int rc = hm_fail(err, HM_E_CONFLICT, "the checkpoint is of a run with other settings");
+    hm_err_at(err, reader->path, reader->line);
+    hm_err_hint(err, "--memory and --shrink must be as they were: it has '%.60s', not '%.60s'",
+                text + strspn(text, " "), ours);
+    return rc;
+}
+
 static int read_head(struct reader *reader, const struct hm_run *run, const char *identity,
                      const struct contents *c, struct head *head, struct hm_err *err)
 {
-    char part[LINE];
+    char part[128];
     int rc = next_value(reader, "howmany", err) ? 0 : HM_E_SYNTAX;
 
     rc = rc ? rc : expect(reader, "identity", identity, err);
@@ -339,14 +357,12 @@ static int read_head(struct reader *reader, const struct hm_run *run, const char
     rc = rc ? rc : next_number(reader, "bytes", &head->totals.bytes, err);
     rc = rc ? rc : next_number(reader, "flop", &head->totals.flop, err);
     for (size_t i = 0; rc == 0 && i < c->count; i++) {
-        snprintf(part, sizeof(part), "%s %.0f", c->parts[i].name, c->totals[i]);
-        rc = expect(reader, "part", part, err);
+        snprintf(part, sizeof(part), "part %s %.0f", c->parts[i].name, c->totals[i]);
+        rc = expect_part(reader, part, err);
     }
     /* The line of blanks, and the empty one. */
     for (int line = 0; rc == 0 && line < 2; line++)
-        if (!fgets(reader->text, sizeof(reader->text), reader->file) ||
-            reader->text[strspn(reader->text, " \n")] != '\0')
-            rc = refuse(err, reader->path, ++reader->line, "the checkpoint's head does not end");
+        rc = expect_part(reader, "", err);
     return rc;
 }
 

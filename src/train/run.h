@@ -12,7 +12,7 @@
 #include "objective.h"
 #include "random.h"
 
-/* What the algorithms can be told; 0 means: the algorithm's own choice. */
+/* What the algorithms can be told; 0 (momentum: below 0) means: the algorithm's own choice. */
 struct hm_train_settings {
     double step;     /* size of the first step */
     double batch;    /* rows of all ranks together in a mini-batch; local SGD: of one rank */

@@ -42,7 +42,8 @@ int hm_run_begin(struct hm_run *run, struct hm_err *err)
     take_default(&run->settings.step, defaults->step);
     take_default(&run->settings.batch, defaults->batch);
     take_default(&run->settings.passes, defaults->passes);
-    take_default(&run->settings.momentum, defaults->momentum);
+    if (run->settings.momentum < 0) /* 0 is a choice */
+        run->settings.momentum = defaults->momentum;
     take_default(&run->settings.memory, defaults->memory);
     run->w = hm_arena_alloc(run->arena, d, sizeof(double));
     run->gradient = hm_arena_alloc(run->arena, d + HM_RUN_EXTRA, sizeof(double));
@@ -79,12 +80,20 @@ static double stretch_length(const struct hm_run *run, const struct hm_train_pla
     if (plan->limits.iterations > 0)
         until = fmin(until, plan->limits.iterations);
     double length = until - run->iteration;
-    if (plan->limits.within_s > 0) { /* the first one tells how long they take */
+    if (plan->limits.within_s > 0) { /* nothing is known of the first, and little of few */
         double left = plan->limits.within_s - totals->elapsed_s;
-        bool known = run->iteration > 0 && totals->elapsed_s > 0;
-        length = known ? fmin(length, ceil(left * run->iteration / totals->elapsed_s)) : 1;
+        length = fmin(length, run->iteration);
+        length = fmin(length, ceil(left * run->iteration / fmax(totals->elapsed_s, 1e-300)));
     }
     return fmax(1, length);
+}
+
+/* Whether there is no iteration, or no time, left. */
+static bool used_up(const struct hm_run *run, const struct hm_train_limits *limits,
+                    const struct hm_train_totals *totals)
+{
+    return (limits->iterations > 0 && run->iteration >= limits->iterations) ||
+           (limits->within_s > 0 && totals->elapsed_s >= limits->within_s);
 }
 
 static struct stretch run_stretch(struct hm_run *run, double iterations)
@@ -202,9 +211,7 @@ int hm_train(struct hm_run *run, const struct hm_train_plan *plan, struct hm_tra
         totals->bytes += one.bytes;
         totals->flop += one.flop;
         bool save = plan->save_every > 0 && fmod(run->iteration, plan->save_every) == 0;
-        bool last = run->settled ||
-                    (plan->limits.iterations > 0 && run->iteration >= plan->limits.iterations) ||
-                    (plan->limits.within_s > 0 && totals->elapsed_s >= plan->limits.within_s);
+        bool last = run->settled || used_up(run, &plan->limits, totals);
         if (last || fmod(run->iteration, plan->look_every) == 0) {
             point = describe(run, &since, totals);
             look(run, plan, &point);

@@ -65,7 +65,7 @@ struct hm_train_plan {
 };
 
 /* Make w, the buffers and the algorithm's state. The run has algorithm, comm, objective, settings
- * and arena set. settings that are 0 are taken from the algorithm. */
+ * and arena set. settings that are 0 (momentum: below 0) are taken from the algorithm. */
 int hm_run_begin(struct hm_run *run, struct hm_err *err);
 /*
  * Go on until a limit is reached; a run whose checkpoint is there already stays as it is, and

@@ -65,6 +65,13 @@ benched() {
 }
 check "bench can measure it: iterations and loss" benched
 
+no_momentum() { # learns what plain mini-batches do
+  howmany train -d sparse:400x50 -a momentum --momentum 0 --step 0.5 -i 9 >one &&
+    howmany train -d sparse:400x50 -a sgd --step 0.5 -i 9 >other && jq -e 'select(.run).momentum == 0' one &&
+    is "$(jq -c 'select(.iteration).objective' one)" "$(jq -c 'select(.iteration).objective' other)"
+}
+check "a momentum of 0 is none" no_momentum
+
 # ---- data ------------------------------------------------------------------------------------
 printf '+1 1:1 3:2\n-1 2:1\n+1 1:0.5\n-1 3:-1 4:1\n' >tiny.svm
 gzip -k tiny.svm
@@ -86,6 +93,7 @@ expect "more ranks than rows" 0 '"rows":4' howmany train -d tiny.svm -i 3 ${mpi:
 expect "stops at a gap" 0 '"stopped_by":"gap"' howmany train -d sparse:400x50 --gap 1e-3
 expect "stops near a known optimum" 0 '"stopped_by":"suboptimality"' howmany train -d sparse:400x50 --best 0.1 --suboptimality 0.5
 expect "stops when the time is up" 0 '"stopped_by":"within"' howmany train -d sparse:400x50 --within 1ms
+expect "even before the first look" 0 '"stopped_by":"within"' timeout 20 howmany train -d sparse:400x50 --within 10ms --look-every 1000000000
 expect "stops when nothing better is found" 0 '"stopped_by":"settled"' howmany train -d dense:50x3 -p squares -a lbfgs --epochs 1000
 expect "a step far too large diverges, and says so" 1 '"stopped_by":"diverged"' howmany train -d dense:50x3 -p squares -a sgd --step 1e200 -b 10
 check "looks now and then" bash -c 'howmany train -d sparse:400x50 -i 10 --look-every 4 | jq -r "select(.iteration).iteration" | tr "\n" " " | grep -qx "4 8 10 "'
@@ -100,6 +108,11 @@ recorded() {
 check "traces are recorded, and added to" recorded
 expect "a record must be a table" 2 "must end in .csv or .jsonl" howmany train -i 2 --record r.txt
 printf 'a,b\n1,2\n' >other.csv
+full_in_background() { # started there, Ctrl-C is ignored
+  (trap '' INT; howmany train --epochs 100000000 >/dev/full 2>full.err)
+  is "$?$(wc -l <full.err)" 21 && grep -q "cannot write" full.err
+}
+check "a full disk ends it, in the background too" full_in_background
 expect "a record of something else is left alone" 2 "has other columns" howmany train -i 2 --record other.csv
 
 # ---- checkpoints -----------------------------------------------------------------------------
@@ -126,11 +139,34 @@ other_n() {
     jq -se '[.[] | select(.iteration)] | .[0].iteration == 13 and .[0].gap < 1 and .[-1].objective <= .[0].objective'
 }
 check "goes on with other ranks from the same model" other_n
+scaled_other_n() { # means and deviations of other ranks differ in their last bits
+  rm -f std.ck
+  howmany train -d dense:200x7 --scale standardise -i 5 --checkpoint std.ck >/dev/null &&
+    howmany train -d dense:200x7 --scale standardise -i 9 -n $two --checkpoint std.ck --resume | jq -se '.[0].resumed_at == 5 and .[-1].iterations == 9'
+}
+check "so does one of standardised columns" scaled_other_n
+expect "but not one that is scaled otherwise" 2 "of another run: its identity" howmany train -d dense:200x7 -i 50 --checkpoint std.ck --resume
+howmany train -p perceptron --hidden 4 -d digits:50 -i 3 --checkpoint layers.ck >/dev/null
+expect "nor with another activation" 2 "of another run: its identity" howmany train -p perceptron --hidden 4 --activation sigmoid -d digits:50 -i 5 --checkpoint layers.ck --resume
+at_its_end() { # the same again, whether all iterations are done or more than all
+  rm -f end.ck
+  howmany train -d sparse:200x30 -i 7 --checkpoint end.ck | learnt | tail -n 1 | jq -c '.[:4]' >whole
+  for i in 7 3; do
+    howmany train -d sparse:200x30 -i $i --checkpoint end.ck --resume >again || return 1
+    learnt <again | jq -c '.[:4]' | cmp - whole && jq -se '.[-1] | .stopped_by == "iterations" and .iterations == 7' again || return 1
+  done
+}
+check "nothing is done beyond the end" at_its_end
 expect "a checkpoint is not overwritten" 2 "is there already" howmany train -d sparse:200x30 -i 2 --checkpoint ck
 expect "none to go on from" 2 "there is no nowhere" howmany train -i 2 --checkpoint nowhere --resume
 expect "of another algorithm" 2 "its algorithm is 'cocoa+'" howmany train -d sparse:200x30 -a cocoa -i 50 --checkpoint ck --resume
 expect "of other data" 2 "of another run: its identity" howmany train -d sparse:200x31 -a cocoa+ -i 50 --checkpoint ck --resume
 expect "of another lambda" 2 "of another run: its identity" howmany train -d sparse:200x30 -a cocoa+ --lambda 1 -i 50 --checkpoint ck --resume
+howmany train -a lbfgs -d sparse:200x30 -i 3 --checkpoint memory.ck >/dev/null
+expect "of another memory" 2 "--memory and --shrink must be as they were" howmany train -a lbfgs --memory 3 -d sparse:200x30 -i 5 --checkpoint memory.ck --resume
+expect "shrinking, of a run without" 2 "--memory and --shrink must be as they were" howmany train -d sparse:200x30 --shrink -i 50 --checkpoint ck --resume
+howmany train --shrink -d sparse:200x30 -i 3 --checkpoint shrink.ck >/dev/null
+expect "and the other way round" 2 "--memory and --shrink must be as they were" howmany train -d sparse:200x30 -i 50 --checkpoint shrink.ck --resume
 damage() { cp ck bad && printf '\001' | dd of=bad bs=1 seek="$1" conv=notrunc status=none; }
 damage 900
 expect "damaged: refused" 2 "bad: the checkpoint is damaged: its checksum does not fit" howmany train -d sparse:200x30 -i 50 --checkpoint bad --resume
@@ -181,6 +217,16 @@ if [ "$mpi" ]; then
     test $? -eq 130 && sleep 0.5 && ! ranks_left seed=78
   }
   check "a signal ends all ranks" interrupted
+  killed_outright() { # ranks that say nothing do not notice by themselves
+    howmany train -d sparse:3000x100 --seed 79 -n 2 -i 1000000000 --look-every 1000000000 >/dev/null 2>&1 &
+    local pid=$!
+    sleep 2
+    kill -9 $pid
+    wait $pid
+    for _ in $(seq 50); do ranks_left seed=79 || return 0; sleep 0.1; done
+    return 1
+  }
+  check "killed itself, it leaves no ranks behind" killed_outright
   expect "a launcher of one's own" 0 '"n":2' howmany train -i 1 --launcher "mpirun --allow-run-as-root --oversubscribe -n {n}" -n 2
   expect "a launcher that is not there" 2 "does not start" howmany train -i 1 --launcher "no-such-launcher {n}" -n 2
   wrong_by_hand() {

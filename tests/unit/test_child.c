@@ -460,6 +460,32 @@ static void what_it_leaves_behind_is_ended(void **state)
     assert_all_gone(1);
 }
 
+static void one_in_a_group_of_its_own_is_ended(void **state)
+{
+    struct cli_child child =
+        run_sh("set -m; sleep 300 >/dev/null 2>&1 & echo $! >>$PID_FILE", 0, NULL);
+
+    (void)state;
+    assert_int_equal(child.end, CLI_CHILD_EXITED);
+    assert_all_gone(1);
+}
+
+/* We are killed ourselves, as it were: a process between us and it. */
+static void it_does_not_outlive_us(void **state)
+{
+    (void)state;
+    pid_t between = fork();
+    assert_true(between >= 0);
+    if (between == 0) {
+        run_sh("echo $$ >>$PID_FILE; exec sleep 300", 0, NULL);
+        _exit(0);
+    }
+    pause_s(0.5);
+    assert_int_equal(kill(between, SIGKILL), 0);
+    assert_int_equal(waitpid(between, NULL, 0), between);
+    assert_all_gone(1);
+}
+
 static void quiet_ones_left_behind_are_ended(void **state)
 {
     struct cli_child child = run_sh("sleep 300 >&- 2>&- & echo $! >>$PID_FILE", 0, NULL);
@@ -650,6 +676,8 @@ int main(void)
         WITH_PIDS(one_that_ignores_the_request_is_killed),
         cmocka_unit_test(one_that_says_nothing_more_is_waited_for),
         WITH_PIDS(what_it_leaves_behind_is_ended),
+        WITH_PIDS(one_in_a_group_of_its_own_is_ended),
+        WITH_PIDS(it_does_not_outlive_us),
         WITH_PIDS(quiet_ones_left_behind_are_ended),
         cmocka_unit_test(one_that_got_away_does_not_hold_us),
         WITH_PIDS(an_interruption_ends_it),
