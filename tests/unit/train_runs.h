@@ -79,6 +79,7 @@ static inline void training_body(struct hm_comm *comm, void *context)
     problem_init(&o, t->problem, t->loss, t->sparse, comm->rank, comm->size);
     run.arena = o.arena;
     run.settings.seed = run.settings.seed ? run.settings.seed : 7;
+    run.settings.momentum = run.settings.momentum > 0 ? run.settings.momentum : -1;
     plan.told = training_told;
     plan.context = t;
     plan.look_every = plan.look_every > 0 ? plan.look_every : INFINITY;
