@@ -390,11 +390,21 @@ const struct cli_command cli_train = {
     .arguments = "",
     .summary = "run a distributed algorithm, here or on a simulated cluster",
     .description =
-        "Runs distributed optimisation or inference on _K_ ranks of MPI, or with *--simulate* on "
+        "Runs distributed optimisation or inference on K ranks of MPI, or with --simulate on "
         "ranks of a described cluster, where time is virtual and what is learnt is real. Each "
-        "iteration is a line of JSON on standard output; on a terminal, a row of a table.\n"
-        "\n"
-        "Without *--data* it makes its own: ten thousand images like handwritten digits.",
+        "iteration is a line of JSON on standard output, with its seconds, what of them was "
+        "computing, the objective, bytes and flop; on a terminal, a row of a table.\n\n"
+        "Without --data it makes its own: ten thousand images like handwritten digits. All data "
+        "is read and checked before any rank starts. Without a limit it stops after 20 passes "
+        "over the data.\n\n"
+        "With --checkpoint the state is saved now and then, and --resume goes on from it: on as "
+        "many ranks bit for bit, on others from the same model. With --restarts that happens by "
+        "itself when a rank dies.\n\n"
+        "The ranks are a program of their own, howmany-train. It can be started by hand, as in "
+        "mpirun -n 4 howmany-train --data rows.svm, with the options up to --resume; rank 0 then "
+        "prints the lines of JSON.\n\n"
+        "Exit status: 0 ran until a limit; 1 diverged, or a rank died without "
+        "--restarts; 2 wrong usage or input; 130 interrupted.",
     .options = train_table + 1,
     .option_count = TRAIN_OPTIONS - 1,
     .accept = accept,
