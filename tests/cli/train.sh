@@ -32,6 +32,12 @@ line_says() {
 }
 check "an iteration has its times, objective, gap, speed, bytes and flop" line_says
 check "the summary adds up" is "$(lines 'select(.iteration) | .flop' | jq -s add)" "$(lines 'select(.summary) | .flop')"
+rank_of_another() { # as where srun or mpirun has started us
+  for name in SLURM_PROCID PMI_RANK OMPI_COMM_WORLD_RANK; do
+    env $name=1 howmany train -i 1 -d dense:50x3 | jq -se '.[-1].summary' || return 1
+  done
+}
+check "speaks where it is itself a rank of something" rank_of_another
 expect "a table for a person" 0 "all iterations done" howmany train -i 2 --text
 expect "JSON is for jq" 0 "" bash -c 'howmany train -i 2 --json | jq -e .'
 expect "the command can be shown" 0 "howmany-train --iterations=2" howmany train -i 2 --dry-run
