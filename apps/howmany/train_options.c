@@ -156,7 +156,9 @@ static int read_whole(int option, const char *text, double least, double *value)
     int rc = cli_quantity(name, text, HM_DIM_NONE, value);
 
     if (rc == 0 && (!(*value >= least && *value <= 1e15) || *value != floor(*value)))
-        rc = cli_complain("--%s: '%s' is not a whole number from %g on", name, text, least);
+        rc = *value > 1e15
+                 ? cli_complain("--%s: '%s' is more than 1e15", name, text)
+                 : cli_complain("--%s: '%s' is not a whole number from %g on", name, text, least);
     return rc;
 }
 

@@ -91,6 +91,8 @@ check "dense and sparse rows learn the same" bash -c '
 expect "one label against the rest, of a CSV" 0 '"positive":7' howmany train -d tiny.csv --positive 7 -i 2
 expect "a CSV's other column as label" 0 '"classes":4' howmany train -d tiny.csv --label-column b -p squares -i 2
 expect "test rows are counted" 0 '"accuracy":1' howmany train -d tiny.svm --test tiny.svm -i 20
+expect "of numbers, how far off they are" 0 '"test_error":0.' howmany train -p squares -d dense:200x5 --test dense:50x5 -i 9
+expect "and so in the table" 0 'mean of the squared errors' howmany train -p squares -d dense:200x5 --test dense:50x5 -i 9 --text
 expect "standardised columns" 0 '"scale":"standardise"' howmany train -d tiny.csv --positive 5 --scale standardise -i 2
 expect "one feature" 0 '"features":1' howmany train -d dense:50x1 -i 3
 expect "more ranks than rows" 0 '"rows":4' howmany train -d tiny.svm -i 3 ${mpi:+-n 3}

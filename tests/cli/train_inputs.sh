@@ -98,6 +98,7 @@ refused "a gap without a dual" "duality gap" -a gd --gap 1e-3
 refused "suboptimality of what" "--best" --suboptimality 1e-3
 refused "no ranks" "not a whole number from 1" -n 0
 refused "half a rank" "not a whole number" -n 1.5
+refused "more than a seed can be" "is more than 1e15" --seed 18446744073709551615
 refused "no iterations" "not a whole number from 1" -i 0
 refused "half a batch" "not a whole number from 1" -a sgd -b 0.5
 refused "a momentum of 1" "less than 1" -a momentum --momentum 1
