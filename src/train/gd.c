@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "agree.h"
 #include "err.h"
 #include "loss.h"
 #include "run.h"
@@ -24,13 +25,15 @@ static int begin(struct hm_run *run, struct hm_err *err)
     struct descent *s = hm_arena_alloc(run->arena, 1, sizeof(*s));
     size_t d = run->objective->unknowns;
 
-    if (!s)
-        return hm_fail_nomem(err);
-    s->trial = hm_arena_alloc(run->arena, d, sizeof(double));
-    s->slope = hm_arena_alloc(run->arena, d, sizeof(double));
-    s->size = hm_arena_alloc(run->arena, 1, sizeof(double));
-    if (!s->trial || !s->slope || !s->size)
-        return hm_fail_nomem(err);
+    if (s) {
+        s->trial = hm_arena_alloc(run->arena, d, sizeof(double));
+        s->slope = hm_arena_alloc(run->arena, d, sizeof(double));
+        s->size = hm_arena_alloc(run->arena, 1, sizeof(double));
+    }
+    int rc = s && s->trial && s->slope && s->size ? 0 : hm_fail_nomem(err);
+    rc = hm_agree(run->comm, rc, err);
+    if (rc)
+        return rc;
     s->size[0] = hm_run_step_size(run, 1);
     run->state = s;
     return 0;

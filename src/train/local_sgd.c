@@ -13,6 +13,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "agree.h"
 #include "err.h"
 #include "loss.h"
 #include "vector.h"
@@ -24,10 +25,7 @@ static int init(struct hm_local_sgd *local, struct hm_run *run, struct hm_err *e
     local->w = hm_arena_alloc(run->arena, d, sizeof(double));
     local->order = hm_arena_alloc(run->arena, run->objective->rows.count + 1, sizeof(uint32_t));
     local->part = hm_arena_alloc(run->arena, d, sizeof(double));
-    if (!local->w || !local->order || !local->part)
-        return hm_fail_nomem(err);
-    local->step = hm_run_step_size(run, 0.1);
-    return 0;
+    return local->w && local->order && local->part ? 0 : hm_fail_nomem(err);
 }
 
 /* Put the factor kept on the side into w. */
@@ -110,11 +108,13 @@ void hm_local_sgd_round(struct hm_run *run, double weight)
 int hm_local_sgd_begin(struct hm_run *run, struct hm_err *err)
 {
     struct hm_local_sgd *local = hm_arena_alloc(run->arena, 1, sizeof(*local));
+    int rc = hm_agree(run->comm, local ? init(local, run, err) : hm_fail_nomem(err), err);
 
-    if (!local)
-        return hm_fail_nomem(err);
+    if (rc)
+        return rc;
+    local->step = hm_run_step_size(run, 0.1);
     run->state = local;
-    return init(local, run, err);
+    return 0;
 }
 
 static void step(struct hm_run *run)

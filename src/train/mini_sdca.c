@@ -11,6 +11,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "agree.h"
 #include "err.h"
 #include "loss.h"
 #include "run.h"
@@ -61,25 +62,32 @@ static double largest_eigenvalue(struct hm_run *run)
     return fmax(1, 1.05 * norm);
 }
 
-static int begin(struct hm_run *run, struct hm_err *err)
+static int init(struct mini_sdca *s, struct hm_run *run, struct hm_err *err)
 {
-    struct mini_sdca *s = hm_arena_alloc(run->arena, 1, sizeof(*s));
     const struct hm_objective *o = run->objective;
     size_t count = o->rows.count + 1;
 
-    if (!s)
-        return hm_fail_nomem(err);
     s->alpha = hm_arena_alloc(run->arena, count, sizeof(double));
     s->norms = hm_arena_alloc(run->arena, count, sizeof(double));
     s->change = hm_arena_alloc(run->arena, o->unknowns, sizeof(double));
     if (!s->alpha || !s->norms || !s->change)
         return hm_fail_nomem(err);
-    run->state = s;
     for (size_t i = 0; i < o->rows.count; i++)
         s->norms[i] = hm_row_norm2(&o->rows, i);
-    double batch = fmin(run->settings.batch, o->total_rows);
-    s->beta = 1 + (batch - 1) * (largest_eigenvalue(run) - 1) / fmax(1, o->total_rows - 1);
     return hm_batches_new(run, &s->batches, err);
+}
+
+static int begin(struct hm_run *run, struct hm_err *err)
+{
+    struct mini_sdca *s = hm_arena_alloc(run->arena, 1, sizeof(*s));
+    int rc = hm_agree(run->comm, s ? init(s, run, err) : hm_fail_nomem(err), err);
+
+    if (rc)
+        return rc;
+    double total = run->objective->total_rows, batch = fmin(run->settings.batch, total);
+    run->state = s;
+    s->beta = 1 + (batch - 1) * (largest_eigenvalue(run) - 1) / fmax(1, total - 1);
+    return 0;
 }
 
 static void step(struct hm_run *run)

@@ -2,6 +2,7 @@
  * Mini-batch gradient descent with momentum: v = m v + g, w -= s v (Polyak 1964, in the form of
  * Sutskever et al. 2013 without look-ahead).
  */
+#include "agree.h"
 #include "err.h"
 #include "run.h"
 
@@ -14,18 +15,21 @@ struct momentum {
 static int begin(struct hm_run *run, struct hm_err *err)
 {
     struct momentum *s = hm_arena_alloc(run->arena, 1, sizeof(*s));
+    int rc = s ? hm_batches_new(run, &s->batches, err) : hm_fail_nomem(err);
 
-    if (!s)
-        return hm_fail_nomem(err);
+    if (rc == 0) {
+        s->velocity = hm_arena_alloc(run->arena, run->objective->unknowns, sizeof(double));
+        rc = s->velocity ? 0 : hm_fail_nomem(err);
+    }
+    rc = hm_agree(run->comm, rc, err);
+    if (rc)
+        return rc;
     s->step = run->settings.step;
     if (s->step == 0) /* of a linear problem, the same way in the long run as without momentum */
         s->step =
             run->objective->loss ? (1 - run->settings.momentum) * hm_run_step_size(run, 1) : 0.05;
-    s->velocity = hm_arena_alloc(run->arena, run->objective->unknowns, sizeof(double));
-    if (!s->velocity)
-        return hm_fail_nomem(err);
     run->state = s;
-    return hm_batches_new(run, &s->batches, err);
+    return 0;
 }
 
 static void step(struct hm_run *run)

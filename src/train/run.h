@@ -63,7 +63,8 @@ struct hm_algorithm {
     const char *title;
     unsigned traits;
     struct hm_train_settings defaults;
-    /* Make the state. w is at its start. */
+    /* Make the state. w is at its start. Whoever talks to the others in it must first see to it
+     * that none of them has failed (agree.h). */
     int (*begin)(struct hm_run *run, struct hm_err *err);
     /* One iteration, of all ranks together. */
     void (*step)(struct hm_run *run);

@@ -3,6 +3,7 @@
  * s_t = s / (1 + lambda s t), which converges; of a network it stays (Bottou: Stochastic gradient
  * descent tricks, 2012).
  */
+#include "agree.h"
 #include "err.h"
 #include "run.h"
 
@@ -14,12 +15,14 @@ struct sgd {
 static int begin(struct hm_run *run, struct hm_err *err)
 {
     struct sgd *s = hm_arena_alloc(run->arena, 1, sizeof(*s));
+    int rc = s ? hm_batches_new(run, &s->batches, err) : hm_fail_nomem(err);
 
-    if (!s)
-        return hm_fail_nomem(err);
+    rc = hm_agree(run->comm, rc, err);
+    if (rc)
+        return rc;
     s->step = hm_run_step_size(run, 0.1);
     run->state = s;
-    return hm_batches_new(run, &s->batches, err);
+    return 0;
 }
 
 static void step(struct hm_run *run)
