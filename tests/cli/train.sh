@@ -43,6 +43,9 @@ expect "JSON is for jq" 0 "" bash -c 'howmany train -i 2 --json | jq -e .'
 expect "the command can be shown" 0 "howmany-train --iterations=2" howmany train -i 2 --dry-run
 check "a reader that goes away ends it quietly" bash -c 'howmany train --epochs 100000 2>left | head -n 1 >/dev/null; test ! -s left'
 
+# -b for those that have mini-batches
+batch() { case $1 in sgd | momentum | adam | mini-sdca) echo "-b $2" ;; esac; }
+
 # ---- problems and algorithms -----------------------------------------------------------------
 falls() { # COMMAND…: the objective ends below where it was after the first line
   "$@" >"$work/out" || return 1
@@ -50,7 +53,7 @@ falls() { # COMMAND…: the objective ends below where it was after the first li
 }
 for algorithm in gd lbfgs sgd momentum adam local-sgd splash cocoa cocoa+ mini-sdca; do
   for problem in svm logistic squares; do
-    check "$problem by $algorithm" falls howmany train -p $problem -a $algorithm -d sparse:400x50 -i 60 -b 40 -n $two
+    check "$problem by $algorithm" falls howmany train -p $problem -a $algorithm -d sparse:400x50 -i 60 $(batch $algorithm 40) -n $two
   done
 done
 for algorithm in gd lbfgs sgd momentum adam local-sgd; do
@@ -125,7 +128,7 @@ expect "a record of something else is left alone" 2 "has other columns" howmany 
 
 # ---- checkpoints -----------------------------------------------------------------------------
 goes_on() { # ALGORITHM N: 12 at once, and 5 + 7
-  local common="-d sparse:200x30 -a $1 -n $2 -b 20 --look-every 1 ${3:-}"
+  local common="-d sparse:200x30 -a $1 -n $2 $(batch $1 20) --look-every 1 ${3:-}"
   rm -f ck
   howmany train $common -i 12 | learnt | tail -n 7 >whole
   howmany train $common -i 5 --checkpoint ck >/dev/null &&
