@@ -130,6 +130,7 @@ void trace_point(void *unused, const struct hm_trace_point *point)
     known(&line, "gap", point->gap);
     known(&line, "change", point->change);
     known(&line, "accuracy", point->accuracy);
+    known(&line, "test_error", point->test_error);
     hm_json_field(&line, "samples_per_s", point->samples_per_s);
     hm_json_field(&line, "bytes", point->bytes);
     hm_json_field(&line, "flop", point->flop);
@@ -154,6 +155,7 @@ void trace_summary(const struct hm_trace_point *last, const struct hm_train_tota
     known(&line, "gap", last->gap);
     known(&line, "change", last->change);
     known(&line, "accuracy", last->accuracy);
+    known(&line, "test_error", last->test_error);
     hm_json_field(&line, "bytes", totals->bytes);
     hm_json_field(&line, "flop", totals->flop);
     /* Of rank 0's process; simulated ranks share one, and this is each one's part. */

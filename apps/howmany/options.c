@@ -108,6 +108,8 @@ int cli_whole(const char *name, const char *text, double least, double most, dou
 
     if (rc || (*value >= least && *value <= most && *value == floor(*value)))
         return rc;
+    if (*value > most)
+        return cli_complain("--%s: '%s' is more than %g", name, text, most);
     if (most >= 1e6)
         return cli_complain("--%s: '%s' is not a whole number from %g on", name, text, least);
     return cli_complain("--%s: '%s' is not a whole number from %g to %g", name, text, least, most);

@@ -28,7 +28,7 @@ struct train_state {
     struct hm_cluster *cluster;
     const char *simulate;
     double restarts;
-    bool json, text, dry_run;
+    bool json, text, dry_run, precision_given;
     int given[TRAIN_RANKS * 2]; /* options of the ranks, in their order */
     const char *values[TRAIN_RANKS * 2];
     size_t given_count;
@@ -69,6 +69,7 @@ static int read_precision(struct train_state *s, const char *value)
     if (bits != 16 && bits != 32 && bits != 64)
         return cli_complain("--precision: '%s' is not 64, 32 or 16", value);
     s->launch.precision = (int)bits;
+    s->precision_given = true;
     return 0;
 }
 
@@ -128,6 +129,8 @@ static int load_cluster(struct train_state *s)
     if (!s->simulate) {
         if (s->cluster_job.set_count > 0)
             return cli_complain("--set: changes the cluster of --simulate, and there is none");
+        if (s->precision_given)
+            return cli_complain("--precision: is of the cluster of --simulate, and there is none");
         return s->launch.platform_folder
                    ? cli_complain(
                          "--platform: describes the cluster of --simulate, and there is none")

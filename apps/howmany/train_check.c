@@ -169,11 +169,12 @@ int train_options_check(struct train_options *options)
     rc = rc ? rc : find_algorithm(options);
     rc = rc ? rc : check_limits(options);
     if (rc == 0 && options->problem == TRAIN_BP)
-        return train_field_check(options);
-    if (rc)
-        return rc;
-    rc = check_lambda(options);
-    return rc ? rc : check_data(options);
+        rc = train_field_check(options);
+    else {
+        rc = rc ? rc : check_lambda(options);
+        rc = rc ? rc : check_data(options);
+    }
+    return rc ? rc : train_options_refuse_unused(options);
 }
 
 /* ---- labels --------------------------------------------------------------------------------- */

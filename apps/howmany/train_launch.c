@@ -52,6 +52,16 @@ static char *find_program(const char *name)
     return NULL;
 }
 
+/* We may be a rank of something ourselves; one that we start without a launcher is not. */
+static void forget_own_rank(void)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
+                                        "SLURM_PROCID"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        unsetenv(names[i]);
+}
+
 /* ---- real ranks ----------------------------------------------------------------------------- */
 
 static int add_launcher(struct train_launch *l, const char *text)
@@ -101,6 +111,8 @@ static int prepare_real(struct train_launch *l)
         rc = add_launcher(l, l->launcher);
     else if (l->n > 1)
         rc = choose_launcher(l);
+    else
+        forget_own_rank();
     rc = rc ? rc : add_word(&l->ahead, program);
     free(program);
     return rc;
@@ -115,10 +127,16 @@ static int prepare_simulated(struct train_launch *l)
     return cli_complain("--simulate: this build has no SimGrid");
 #else
     struct hm_err err = {0};
-    const char *folder = l->platform_folder;
+    const char *folder = l->platform_folder, *above = getenv("TMPDIR");
 
+    forget_own_rank();
     if (!folder) {
-        snprintf(l->folder, sizeof(l->folder), "/tmp/howmany-XXXXXX");
+        int length = snprintf(l->folder, sizeof(l->folder), "%s/howmany-XXXXXX",
+                              above && above[0] == '/' ? above : "/tmp");
+        if (length < 0 || (size_t)length >= sizeof(l->folder)) {
+            l->folder[0] = '\0';
+            return cli_complain("--simulate: TMPDIR is too long a name");
+        }
         if (!mkdtemp(l->folder)) {
             l->folder[0] = '\0';
             return cli_complain("--simulate: no temporary folder: %s", strerror(errno));

@@ -17,7 +17,7 @@ struct train_launch {
     struct cli_words behind; /* the arguments */
     struct cli_platform platform;
     char *module;        /* of simulated ranks */
-    char folder[64];     /* temporary, of the platform; empty: none */
+    char folder[1024];   /* temporary, of the platform; empty: none */
     bool oversubscribed; /* more ranks than cores: times mean little */
 };
 

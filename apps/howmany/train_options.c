@@ -335,6 +335,7 @@ int train_options_accept(struct train_options *options, int option, const char *
 {
     const char **text = text_of(options, option);
 
+    options->given[option] = true;
     if (text) {
         *text = value;
         return 0;
@@ -361,4 +362,89 @@ int train_options_accept(struct train_options *options, int option, const char *
     default:
         return accept_number(options, option, value);
     }
+}
+
+/* ---- what would change nothing -------------------------------------------------------------- */
+
+/* Whose option it is, where it is not this run's; NULL when it is, or is everybody's. */
+static const char *owner_of(const struct train_options *o, int option)
+{
+    static const char field[] = "belief propagation (--problem bp)";
+    bool bp = o->problem == TRAIN_BP;
+
+    switch (option) {
+    case STATES:
+    case COUPLING:
+    case FIELD:
+        return !bp                                  ? field
+               : o->field_source == TRAIN_FIELD_UAI ? "fields that are made, not of a UAI file"
+                                                    : NULL;
+    case MAX_PRODUCT:
+    case DAMPING:
+    case TOLERANCE:
+    case BELIEFS:
+        return bp ? NULL : field;
+    case HIDDEN:
+    case ACTIVATION:
+        return o->problem == TRAIN_PERCEPTRON ? NULL : "--problem perceptron";
+    case TEST:
+    case POSITIVE:
+    case SCALE:
+    case KEEP:
+    case LAMBDA:
+    case SUBOPTIMALITY:
+    case BEST:
+        return bp ? "learning from rows, not of belief propagation" : NULL;
+    case LABELS:
+        return !bp && o->data.format == HM_DATA_IDX ? NULL : "IDX images";
+    case LABEL_COLUMN:
+        return !bp && o->data.format == HM_DATA_CSV ? NULL : "CSV files";
+    case ORDER:
+        return !bp && !hm_data_is_made(&o->data) ? NULL : "rows from files";
+    default:
+        return NULL;
+    }
+}
+
+/* The same for the options of algorithms. */
+static const char *algorithms_of(const struct train_options *o, int option)
+{
+    static const struct hm_algorithm none; /* belief propagation has none of these */
+    const struct hm_algorithm *a = o->algorithm ? o->algorithm : &none;
+    bool dual = a->traits & HM_TRAIT_DUAL, batches = a->traits & HM_TRAIT_BATCHES;
+    bool local = a->defaults.passes > 0;
+
+    switch (option) {
+    case STEP: /* the others find theirs */
+        return a->name && !dual && a->defaults.memory == 0
+                   ? NULL
+                   : "gd, sgd, momentum, adam, local-sgd and splash";
+    case BATCH:
+        return batches || (local && !train_problem_loss(o->problem) && a->name)
+                   ? NULL
+                   : "sgd, momentum, adam and mini-sdca, and of local-sgd with classes or layers";
+    case PASSES:
+        return local ? NULL : "local-sgd, splash, cocoa and cocoa+";
+    case MOMENTUM:
+        return a->defaults.momentum > 0 ? NULL : "momentum and adam";
+    case MEMORY:
+        return a->defaults.memory > 0 ? NULL : "lbfgs";
+    case SHRINK:
+        return dual && local ? NULL : "cocoa and cocoa+";
+    default:
+        return NULL;
+    }
+}
+
+int train_options_refuse_unused(const struct train_options *o)
+{
+    for (int i = 0; i < RANK_OPTIONS; i++) {
+        const char *of = owner_of(o, i), *algorithms = algorithms_of(o, i);
+        if (o->given[i] && of)
+            return cli_complain("--%s: is of %s", train_table[i].name, of);
+        if (o->given[i] && algorithms)
+            return cli_complain("--%s: is of %s; this is %s", train_table[i].name, algorithms,
+                                o->algorithm_name);
+    }
+    return 0;
 }

@@ -27,7 +27,28 @@ enum train_problem {
 enum train_field_source { TRAIN_FIELD_MADE, TRAIN_FIELD_UAI, TRAIN_FIELD_GRAPH };
 enum train_keep { TRAIN_KEEP_AUTO, TRAIN_KEEP_DENSE, TRAIN_KEEP_SPARSE };
 
+/*
+ * One table: first --scanned, which is for the ranks only, then what both understand, then what is
+ * of `howmany train` alone. Ranks see the first TRAIN_RANKS, howmany train all but the first.
+ */
+enum {
+    TRAIN_RANKS = 39,
+    TRAIN_N = TRAIN_RANKS,
+    TRAIN_SIMULATE,
+    TRAIN_PRECISION,
+    TRAIN_SET,
+    TRAIN_PLATFORM,
+    TRAIN_LAUNCHER,
+    TRAIN_RESTARTS,
+    TRAIN_RECORD,
+    TRAIN_JSON,
+    TRAIN_TEXT,
+    TRAIN_DRY_RUN,
+    TRAIN_OPTIONS
+};
+
 struct train_options {
+    bool given[TRAIN_RANKS]; /* which options */
     /* As given; texts borrowed. */
     const char *problem_name, *algorithm_name, *data_name, *labels, *label_column, *test_name;
     const char *checkpoint, *beliefs;
@@ -57,25 +78,6 @@ struct train_options {
     struct hm_mrf_recipe recipe; /* of a field that is made, or of a graph's potentials */
 };
 
-/*
- * One table: first --scanned, which is for the ranks only, then what both understand, then what is
- * of `howmany train` alone. Ranks see the first TRAIN_RANKS, howmany train all but the first.
- */
-enum {
-    TRAIN_RANKS = 39,
-    TRAIN_N = TRAIN_RANKS,
-    TRAIN_SIMULATE,
-    TRAIN_PRECISION,
-    TRAIN_SET,
-    TRAIN_PLATFORM,
-    TRAIN_LAUNCHER,
-    TRAIN_RESTARTS,
-    TRAIN_RECORD,
-    TRAIN_JSON,
-    TRAIN_TEXT,
-    TRAIN_DRY_RUN,
-    TRAIN_OPTIONS
-};
 extern const struct cli_option train_table[TRAIN_OPTIONS];
 
 void train_options_init(struct train_options *options);
@@ -83,6 +85,8 @@ void train_options_init(struct train_options *options);
 int train_options_accept(struct train_options *options, int option, const char *value);
 /* Names to things, defaults, and whether it all fits together; 0, or EXIT_USAGE with a message. */
 int train_options_check(struct train_options *options);
+/* Of a checked run: refuses what was given but would change nothing. */
+int train_options_refuse_unused(const struct train_options *options);
 
 /* The same for belief propagation's field, and a rank's part of it. */
 int train_field_check(struct train_options *options);

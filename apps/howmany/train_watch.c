@@ -196,6 +196,7 @@ static void tell_summary(struct train_watch *w, const struct hm_value *summary)
     char elapsed[HM_SHOWN];
     struct hm_text text = {0};
     double all = number_of(summary, "elapsed_s"), accuracy = number_of(summary, "accuracy");
+    double error = number_of(summary, "test_error");
 
     for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
         if (strcmp(why, reasons[i][0]) == 0)
@@ -206,6 +207,8 @@ static void tell_summary(struct train_watch *w, const struct hm_value *summary)
                  number_of(summary, "iterations"), hm_show_time(all, elapsed),
                  w->simulated ? " of the simulated cluster" : "", why);
     hm_text_addf(&text, "  objective    %.10g\n", number_of(summary, "objective"));
+    if (!isnan(error))
+        hm_text_addf(&text, "  test rows    %.6g is the mean of the squared errors\n", error);
     if (!isnan(accuracy))
         hm_text_addf(&text, "  test rows    %.2f %% right\n", 100 * accuracy);
     if (all > 0)

@@ -10,6 +10,7 @@
 #include "agree.h"
 #include "checkpoint.h"
 #include "err.h"
+#include "loss.h"
 #include "vector.h"
 
 static const char *const stop_names[HM_STOPS] = {
@@ -125,7 +126,8 @@ static void look(struct hm_run *run, const struct hm_train_plan *plan, struct hm
     struct hm_objective *o = run->objective;
     double flop, sums[3] = {0, 0, 0};
 
-    point->suboptimality = point->gap = point->change = point->accuracy = NAN;
+    point->suboptimality = point->gap = point->change = NAN;
+    point->accuracy = point->test_error = NAN;
     if (run->algorithm->look) {
         run->algorithm->look(run, point);
         return;
@@ -141,7 +143,10 @@ static void look(struct hm_run *run, const struct hm_train_plan *plan, struct hm
     point->suboptimality = point->objective - plan->limits.best;
     point->gap =
         run->algorithm->dual ? point->objective - (sums[1] / o->total_rows - regular) : NAN;
-    point->accuracy = plan->test ? sums[2] / plan->test_rows : NAN;
+    if (plan->test && o->loss && !o->loss->classes)
+        point->test_error = -sums[2] / plan->test_rows;
+    else if (plan->test)
+        point->accuracy = sums[2] / plan->test_rows;
 }
 
 static enum hm_stop whether_to_stop(const struct hm_train_limits *limits,

@@ -41,7 +41,8 @@ struct hm_trace_point {
     double suboptimality; /* NAN: best not known */
     double gap;           /* NAN: there is none */
     double change;        /* largest of a message in the last iteration; NAN: there is none */
-    double accuracy;      /* on the test rows; NAN: there are none */
+    double accuracy;      /* share of the test rows that is right; NAN: there are none */
+    double test_error; /* least squares instead: mean of the squared errors; NAN: there is none */
     double samples_per_s;
     double bytes, flop; /* sent and done by all ranks in one iteration, in the mean */
 };

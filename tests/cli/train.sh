@@ -32,10 +32,19 @@ line_says() {
 }
 check "an iteration has its times, objective, gap, speed, bytes and flop" line_says
 check "the summary adds up" is "$(lines 'select(.iteration) | .flop' | jq -s add)" "$(lines 'select(.summary) | .flop')"
+rank_of_another() { # as where srun or mpirun has started us
+  for name in SLURM_PROCID PMI_RANK OMPI_COMM_WORLD_RANK; do
+    env $name=1 howmany train -i 1 -d dense:50x3 | jq -se '.[-1].summary' || return 1
+  done
+}
+check "speaks where it is itself a rank of something" rank_of_another
 expect "a table for a person" 0 "all iterations done" howmany train -i 2 --text
 expect "JSON is for jq" 0 "" bash -c 'howmany train -i 2 --json | jq -e .'
 expect "the command can be shown" 0 "howmany-train --iterations=2" howmany train -i 2 --dry-run
 check "a reader that goes away ends it quietly" bash -c 'howmany train --epochs 100000 2>left | head -n 1 >/dev/null; test ! -s left'
+
+# -b for those that have mini-batches
+batch() { case $1 in sgd | momentum | adam | mini-sdca) echo "-b $2" ;; esac; }
 
 # ---- problems and algorithms -----------------------------------------------------------------
 falls() { # COMMAND…: the objective ends below where it was after the first line
@@ -44,7 +53,7 @@ falls() { # COMMAND…: the objective ends below where it was after the first li
 }
 for algorithm in gd lbfgs sgd momentum adam local-sgd splash cocoa cocoa+ mini-sdca; do
   for problem in svm logistic squares; do
-    check "$problem by $algorithm" falls howmany train -p $problem -a $algorithm -d sparse:400x50 -i 60 -b 40 -n $two
+    check "$problem by $algorithm" falls howmany train -p $problem -a $algorithm -d sparse:400x50 -i 60 $(batch $algorithm 40) -n $two
   done
 done
 for algorithm in gd lbfgs sgd momentum adam local-sgd; do
@@ -85,6 +94,8 @@ check "dense and sparse rows learn the same" bash -c '
 expect "one label against the rest, of a CSV" 0 '"positive":7' howmany train -d tiny.csv --positive 7 -i 2
 expect "a CSV's other column as label" 0 '"classes":4' howmany train -d tiny.csv --label-column b -p squares -i 2
 expect "test rows are counted" 0 '"accuracy":1' howmany train -d tiny.svm --test tiny.svm -i 20
+expect "of numbers, how far off they are" 0 '"test_error":0.' howmany train -p squares -d dense:200x5 --test dense:50x5 -i 9
+expect "and so in the table" 0 'mean of the squared errors' howmany train -p squares -d dense:200x5 --test dense:50x5 -i 9 --text
 expect "standardised columns" 0 '"scale":"standardise"' howmany train -d tiny.csv --positive 5 --scale standardise -i 2
 expect "one feature" 0 '"features":1' howmany train -d dense:50x1 -i 3
 expect "more ranks than rows" 0 '"rows":4' howmany train -d tiny.svm -i 3 ${mpi:+-n 3}
@@ -117,7 +128,7 @@ expect "a record of something else is left alone" 2 "has other columns" howmany 
 
 # ---- checkpoints -----------------------------------------------------------------------------
 goes_on() { # ALGORITHM N: 12 at once, and 5 + 7
-  local common="-d sparse:200x30 -a $1 -n $2 -b 20 --look-every 1 ${3:-}"
+  local common="-d sparse:200x30 -a $1 -n $2 $(batch $1 20) --look-every 1 ${3:-}"
   rm -f ck
   howmany train $common -i 12 | learnt | tail -n 7 >whole
   howmany train $common -i 5 --checkpoint ck >/dev/null &&

@@ -98,6 +98,7 @@ refused "a gap without a dual" "duality gap" -a gd --gap 1e-3
 refused "suboptimality of what" "--best" --suboptimality 1e-3
 refused "no ranks" "not a whole number from 1" -n 0
 refused "half a rank" "not a whole number" -n 1.5
+refused "more than a seed can be" "is more than 1e15" --seed 18446744073709551615
 refused "no iterations" "not a whole number from 1" -i 0
 refused "half a batch" "not a whole number from 1" -a sgd -b 0.5
 refused "a momentum of 1" "less than 1" -a momentum --momentum 1
@@ -108,6 +109,29 @@ refused "an operand" "given by --data" digits
 refused "no such option" "did you mean --passes?" --pases 2
 refused "two of a kind: a simulated launcher" "none" --set cluster.network.latency=1ms
 refused "belief propagation by another" "is its own" -p bp -a cocoa
+unused() { # OPTION VALUE WHOSE OPTIONS…
+  local option=$1 value=$2 whose=$3
+  shift 3
+  refused "$option changes nothing: $*" "$option: is of $whose" "$@" $option $value
+}
+unused --batch 5 "sgd, momentum" -a cocoa
+unused --batch 5 "sgd, momentum" -a local-sgd
+unused --passes 5 "local-sgd, splash" -a sgd
+unused --momentum 0.5 "momentum and adam" -a sgd
+unused --memory 5 "lbfgs; this is gd" -a gd
+unused --step 5 "gd, sgd" -a lbfgs
+unused --shrink "" "cocoa and cocoa+" -a mini-sdca
+unused --hidden 5 "--problem perceptron" -p softmax
+unused --activation relu "--problem perceptron" -p svm
+unused --beliefs b.csv "belief propagation" -p svm
+unused --damping 0.5 "belief propagation" -p squares
+unused --test dense:5x5 "learning from rows" -p bp
+unused --lambda 5 "learning from rows" -p bp
+unused --batch 5 "sgd, momentum" -p bp
+unused --labels some "IDX images" -d dense:50x3
+unused --label-column some "CSV files" -d three.svm --positive 1
+unused --order as-is "rows from files" -d dense:50x3
+refused "a precision of nothing" "of the cluster of --simulate" --precision 32
 refused "no such field" "grid:ROWSxCOLUMNS" -p bp -d grid:3
 refused "one state" "from 2 on" -p bp --states 1
 printf 'MARKOV\n1\n2\n1\n1 0\n\n2\n 1\n' >short.uai
