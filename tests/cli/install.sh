@@ -15,7 +15,7 @@ check "bash completion" test -s "$prefix/share/bash-completion/completions/howma
 check "zsh completion" test -s "$prefix/share/zsh/site-functions/_howmany"
 check "fish completion" test -s "$prefix/share/fish/vendor_completions.d/howmany.fish"
 if [ -n "$(find "$prefix" -name 'howmany.1*')" ]; then
-  for page in howmany howmany-plan howmany-catalog howmany-validate; do
+  for page in howmany howmany-plan howmany-catalog howmany-validate howmany-train; do
     check "man page $page" test -s "$prefix/share/man/man1/$page.1"
   done
 else
