@@ -64,9 +64,22 @@ static void rows_fields(struct hm_text *line, const struct trace_head *head)
     hm_json_field(line, "lambda", o->lambda);
 }
 
+static void layers_fields(struct hm_text *line, const struct hm_perceptron_spec *layers)
+{
+    hm_text_add(line, ",\"hidden\":[");
+    for (size_t i = 0; i < layers->hidden_count; i++)
+        hm_text_addf(line, "%s%zu", i ? "," : "", layers->hidden[i]);
+    hm_text_add(line, "]");
+    hm_json_named(line, "activation",
+                  layers->activation == HM_ACTIVATION_RELU ? "relu" : "sigmoid");
+}
+
 static void settings_fields(struct hm_text *line, const struct trace_head *head)
 {
     const struct hm_train_settings *settings = &head->run->settings;
+
+    if (head->options->problem == TRAIN_PERCEPTRON)
+        layers_fields(line, &head->options->layers);
 
     positive(line, "step", settings->step);
     positive(line, "batch", settings->batch);
@@ -92,6 +105,11 @@ void trace_head(const struct trace_head *head)
     if (o->problem == TRAIN_BP) {
         hm_json_field(&line, "vertices", head->vertices);
         hm_json_field(&line, "edges", head->edges);
+        if (o->field_source != TRAIN_FIELD_UAI) {
+            hm_json_field(&line, "states", o->states);
+            hm_json_field(&line, "coupling", o->coupling);
+            hm_json_field(&line, "field", o->field);
+        }
         hm_json_named(&line, "product", o->max_product ? "max" : "sum");
         hm_json_field(&line, "damping", o->damping);
     } else {

@@ -73,6 +73,21 @@ static int read_precision(struct train_state *s, const char *value)
     return 0;
 }
 
+/* Keys of the cluster, with `cluster.` before them, as plan has it, or without. */
+static int take_set(struct train_state *s, const char *value)
+{
+    struct cli_job *job = &s->cluster_job;
+    char *whole;
+
+    if (job->set_count == CLI_LIST_MAX || job->piece_count == CLI_LIST_MAX)
+        return cli_complain("--set: too many");
+    if (asprintf(&whole, "%s%s", strncmp(value, "cluster.", 8) == 0 ? "" : "cluster.", value) < 0)
+        return cli_complain("out of memory");
+    job->pieces[job->piece_count++] = whole;
+    job->sets[job->set_count++] = whole;
+    return 0;
+}
+
 static int accept_own(struct train_state *s, int option, const char *value)
 {
     switch (option) {
@@ -84,10 +99,7 @@ static int accept_own(struct train_state *s, int option, const char *value)
     case TRAIN_PRECISION:
         return read_precision(s, value);
     case TRAIN_SET:
-        if (s->cluster_job.set_count == CLI_LIST_MAX)
-            return cli_complain("--set: too many");
-        s->cluster_job.sets[s->cluster_job.set_count++] = value;
-        return 0;
+        return take_set(s, value);
     case TRAIN_PLATFORM:
         s->launch.platform_folder = value;
         return 0;
@@ -138,6 +150,9 @@ static int load_cluster(struct train_state *s)
     }
     if (s->launch.launcher)
         return cli_complain("--launcher: simulated ranks are started by SimGrid");
+    if (s->dry_run && !s->launch.platform_folder)
+        return cli_complain("--dry-run: with --simulate, the command names files that --platform "
+                            "FOLDER keeps");
     s->cluster_job.catalog = cli_catalog_load();
     if (!s->cluster_job.catalog)
         return EXIT_USAGE;
@@ -342,12 +357,15 @@ static int run_ranks(struct train_state *s)
         if (rc >= 0)
             return rc;
         if (restart >= s->restarts)
-            return s->restarts > 0 ? cli_complain("train: no restarts are left") : EXIT_NO_ANSWER;
+            break;
         resume = access(s->options.checkpoint, F_OK) == 0;
         fprintf(stderr, "howmany: train: starting again %s\n",
                 resume ? "from the checkpoint" : "from the beginning");
         train_watch_restart(&s->watch, restart + 1, rank);
     }
+    if (s->restarts > 0)
+        cli_complain("train: no restarts are left");
+    return EXIT_NO_ANSWER;
 }
 
 static int show_command(const struct train_state *s)

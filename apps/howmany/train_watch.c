@@ -18,9 +18,9 @@
 static const char *const head_columns[] = {"algorithm", "problem", "data",     "n",
                                            "seed",      "scheme",  "simulated"};
 static const char *const point_columns[] = {
-    "iteration",     "epoch",     "seconds",       "compute_s", "communicate_s",
-    "elapsed_s",     "objective", "suboptimality", "gap",       "accuracy",
-    "samples_per_s", "bytes",     "flop"};
+    "iteration", "epoch",      "seconds",       "compute_s", "communicate_s",
+    "elapsed_s", "objective",  "suboptimality", "gap",       "change",
+    "accuracy",  "test_error", "samples_per_s", "bytes",     "flop"};
 
 enum {
     HEADS = sizeof(head_columns) / sizeof(head_columns[0]),
@@ -145,7 +145,7 @@ static void tell_head(struct train_watch *w, const struct hm_value *head)
     else
         hm_text_addf(&text, "%.0f rows of %.0f features\n\n", rows, number_of(head, "features"));
     hm_text_addf(&text, "%9s %10s %14s %13s %12s %12s\n", "iteration", "epoch", "objective",
-                 w->best_known ? "suboptimality" : "gap", "seconds", "elapsed");
+                 w->measure, "seconds", "elapsed");
     if (!text.failed)
         put(w, text.data);
     hm_text_release(&text);
@@ -161,11 +161,9 @@ static bool in_table(double iteration)
 static void tell_point(struct train_watch *w, const struct hm_value *point)
 {
     char seconds[HM_SHOWN], elapsed[HM_SHOWN], second[40] = "";
-    double measure = number_of(point, w->best_known ? "suboptimality" : "gap");
+    double measure = number_of(point, w->measure);
     struct hm_text row = {0};
 
-    if (isnan(measure))
-        measure = number_of(point, "change");
     if (!isnan(measure))
         snprintf(second, sizeof(second), "%.3e", measure);
     hm_text_addf(&row, "%9.0f %10.4g %14.8g %13s %12s %12s\n", w->iteration,
@@ -228,7 +226,9 @@ static void take_object(struct train_watch *w, const struct hm_value *object)
     bool again = w->iteration > 0;
 
     if (head) {
-        w->best_known = hm_value_get(object, "best");
+        w->measure = hm_value_get(object, "best")       ? "suboptimality"
+                     : hm_value_get(object, "vertices") ? "change"
+                                                        : "gap";
         w->limit = fmax(0, number_of(object, "iteration_limit")); /* none is NAN, which is 0 here */
         w->progress = cli_progress_start("iteration", (size_t)w->limit);
         w->simulated = strcmp(text_of(object, "simulated"), "true") == 0;

@@ -17,7 +17,7 @@ struct train_watch {
     double iteration;    /* the last told of */
     double limit;        /* iterations there will be at most; 0: not known */
     struct hm_text held; /* the table's last row, if it was not shown */
-    bool best_known;     /* the head gives P*: suboptimality is in the table */
+    const char *measure; /* of how near it is: suboptimality, gap or change */
     bool simulated;
     bool finished; /* there was a summary */
     bool failed;   /* could not write: not worth going on */

@@ -459,7 +459,7 @@ static void points_tell_what_was_done(void **state)
     double norm2 = 0;
     for (size_t k = 0; k < t.unknowns; k++)
         norm2 += t.w[0][k] * t.w[0][k];
-    assert_near(-t.last.accuracy / 2 + t.problem->lambda / 2 * norm2, t.last.objective, 1e-13);
+    assert_near(t.last.test_error / 2 + t.problem->lambda / 2 * norm2, t.last.objective, 1e-13);
 }
 
 /* All ranks together: as many rows as asked for, all rows once in an epoch. */
