@@ -98,6 +98,18 @@ void hm_row_axpy(const struct hm_rows *rows, size_t i, double factor, double *w)
         w[rows->columns[e]] += factor * rows->values[e];
 }
 
+void hm_row_fetch(const struct hm_rows *rows, size_t i)
+{
+    enum { LINE = 64 };
+    size_t at = rows->sparse ? rows->starts[i] : i * rows->features;
+    size_t end = at + hm_row_entries(rows, i);
+
+    for (size_t e = at; e < end; e += LINE / sizeof(*rows->values))
+        __builtin_prefetch(rows->values + e);
+    for (size_t e = at; rows->sparse && e < end; e += LINE / sizeof(*rows->columns))
+        __builtin_prefetch(rows->columns + e);
+}
+
 double hm_row_norm2(const struct hm_rows *rows, size_t i)
 {
     size_t at = rows->sparse ? rows->starts[i] : i * rows->features;

@@ -14,6 +14,8 @@ void hm_axpy(double factor, const double *a, double *b, size_t count);
 /* Row i of the rows times w, and w += factor times row i. */
 double hm_row_dot(const struct hm_rows *rows, size_t i, const double *w);
 void hm_row_axpy(const struct hm_rows *rows, size_t i, double factor, double *w);
+/* Ask for row i ahead of its use. */
+void hm_row_fetch(const struct hm_rows *rows, size_t i);
 /* |x_i|^2 */
 double hm_row_norm2(const struct hm_rows *rows, size_t i);
 /* Entries that are kept of row i: of a dense row, all. */
