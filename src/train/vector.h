@@ -23,9 +23,11 @@ size_t hm_row_entries(const struct hm_rows *rows, size_t i);
 
 /*
  * Four dense rows at once: a quarter of the traffic on w. dots[k] = x_k.w, and w += sum_k
- * factors[k] x_k.
+ * factors[k] x_k. Eight products at once, each with the bits that hm_dot4 gives it: w is read less,
+ * and memory is kept busy.
  */
 void hm_dot4(const double *const x[4], const double *w, size_t count, double dots[4]);
+void hm_dot8(const double *const x[8], const double *w, size_t count, double dots[8]);
 void hm_axpy4(const double factors[4], const double *const x[4], double *w, size_t count);
 
 #endif
