@@ -1,7 +1,7 @@
 /*
  * Sums of losses and gradients over rows: z_i = w.x_i, gradient sum_i l'(z_i, y_i) x_i; softmax:
- * z_ic = w_c.x_i, gradient (p_ic - [c = y_i]) x_i. Dense rows go four at a time, so that each is
- * read from memory once and w seldom.
+ * z_ic = w_c.x_i, gradient (p_ic - [c = y_i]) x_i. Dense rows go eight at a time, so that
+ * each is read from memory once and w seldom.
  */
 #include "linear_problem.h"
 
@@ -15,17 +15,13 @@ static size_t row_at(const uint32_t *list, size_t k)
     return list ? list[k] : k;
 }
 
-/* Four dense rows: their losses; their gradients are added unless gradient is NULL. */
-static double eval_four(const struct hm_objective *o, const double *w, const size_t row[4],
-                        double *gradient)
+/* Four dense rows with their predictions z: the losses; gradients are added unless it is NULL. */
+static double finish_four(const struct hm_objective *o, const size_t row[4],
+                          const double *const x[4], const double z[4], double *gradient)
 {
     const struct hm_rows *rows = &o->rows;
-    const double *x[4];
-    double z[4], slopes[4], sum = 0;
+    double slopes[4], sum = 0;
 
-    for (size_t k = 0; k < 4; k++)
-        x[k] = rows->values + row[k] * rows->features;
-    hm_dot4(x, w, rows->features, z);
     for (size_t k = 0; k < 4; k++) {
         sum += o->loss->value(z[k], rows->labels[row[k]]);
         slopes[k] = o->loss->slope(z[k], rows->labels[row[k]]);
@@ -33,6 +29,27 @@ static double eval_four(const struct hm_objective *o, const double *w, const siz
     if (gradient)
         hm_axpy4(slopes, x, gradient, rows->features);
     return sum;
+}
+
+/* Rows k.. of the list, `count` of them, which is 4 or 8: their losses are added to *sum. */
+static void eval_block(const struct hm_objective *o, const double *w, const uint32_t *list,
+                       size_t k, size_t count, double *gradient, double *sum)
+{
+    const struct hm_rows *rows = &o->rows;
+    const double *x[8];
+    double z[8];
+    size_t row[8];
+
+    for (size_t i = 0; i < count; i++) {
+        row[i] = row_at(list, k + i);
+        x[i] = rows->values + row[i] * rows->features;
+    }
+    if (count == 8)
+        hm_dot8(x, w, rows->features, z);
+    else
+        hm_dot4(x, w, rows->features, z);
+    for (size_t i = 0; i < count; i += 4)
+        *sum += finish_four(o, row + i, x + i, z + i, gradient);
 }
 
 static double eval_one(const struct hm_objective *o, const double *w, size_t row, double *gradient)
@@ -54,13 +71,12 @@ static double linear_eval(struct hm_objective *o, const double *w, const uint32_
     double sum = 0, entries = 0;
     size_t k = 0;
 
-    if (!rows->sparse)
-        for (; k + 4 <= count; k += 4) {
-            size_t four[4] = {row_at(list, k), row_at(list, k + 1), row_at(list, k + 2),
-                              row_at(list, k + 3)};
-            sum += eval_four(o, w, four, gradient);
-            entries += 4 * (double)rows->features;
-        }
+    while (!rows->sparse && k + 4 <= count) {
+        size_t block = k + 8 <= count ? 8 : 4;
+        eval_block(o, w, list, k, block, gradient, &sum);
+        entries += (double)block * (double)rows->features;
+        k += block;
+    }
     for (; k < count; k++) {
         size_t row = row_at(list, k);
         sum += eval_one(o, w, row, gradient);

@@ -35,25 +35,64 @@ void hm_axpy(double factor, const double *a, double *b, size_t count)
         b[i] += factor * a[i];
 }
 
-void hm_dot4(const double *const x[4], const double *w, size_t count, double dots[4])
-{
-    pair s[4] = {{0}, {0}, {0}, {0}}, t[4] = {{0}, {0}, {0}, {0}};
-    size_t i = 0;
+/* Sums of four rows on the way, in two parts of two each. */
+struct four {
+    pair s[4], t[4];
+};
 
-    for (; i + 4 <= count; i += 4) {
+/* Columns from..to, both multiples of 4. */
+static void add_products(struct four *sums, const double *const x[4], const double *w, size_t from,
+                         size_t to)
+{
+    struct four f = *sums; /* in registers */
+
+    for (size_t i = from; i < to; i += 4) {
         pair v = load(w + i), u = load(w + i + 2);
         for (size_t k = 0; k < 4; k++) {
-            s[k] += load(x[k] + i) * v;
-            t[k] += load(x[k] + i + 2) * u;
+            f.s[k] += load(x[k] + i) * v;
+            f.t[k] += load(x[k] + i + 2) * u;
         }
     }
+    *sums = f;
+}
+
+/* The last columns from..count, and all parts together. */
+static void join(const struct four *sums, const double *const x[4], const double *w, size_t from,
+                 size_t count, double dots[4])
+{
     for (size_t k = 0; k < 4; k++) {
         double rest = 0;
-        for (size_t j = i; j < count; j++)
+        for (size_t j = from; j < count; j++)
             rest += x[k][j] * w[j];
-        s[k] += t[k];
-        dots[k] = s[k][0] + s[k][1] + rest;
+        pair s = sums->s[k] + sums->t[k];
+        dots[k] = s[0] + s[1] + rest;
     }
+}
+
+void hm_dot4(const double *const x[4], const double *w, size_t count, double dots[4])
+{
+    struct four sums = {0};
+    size_t whole = count - count % 4;
+
+    add_products(&sums, x, w, 0, whole);
+    join(&sums, x, w, whole, count, dots);
+}
+
+void hm_dot8(const double *const x[8], const double *w, size_t count, double dots[8])
+{
+    enum {
+        STRETCH = 96
+    }; /* columns: while four rows are added up, the other four are on the way */
+    struct four first = {0}, second = {0};
+    size_t whole = count - count % 4;
+
+    for (size_t from = 0; from < whole; from += STRETCH) {
+        size_t to = whole - from > STRETCH ? from + STRETCH : whole;
+        add_products(&first, x, w, from, to);
+        add_products(&second, x + 4, w, from, to);
+    }
+    join(&first, x, w, whole, count, dots);
+    join(&second, x + 4, w, whole, count, dots + 4);
 }
 
 void hm_axpy4(const double factors[4], const double *const x[4], double *w, size_t count)
@@ -96,6 +135,18 @@ void hm_row_axpy(const struct hm_rows *rows, size_t i, double factor, double *w)
     }
     for (size_t e = rows->starts[i]; e < rows->starts[i + 1]; e++)
         w[rows->columns[e]] += factor * rows->values[e];
+}
+
+void hm_row_fetch(const struct hm_rows *rows, size_t i)
+{
+    enum { LINE = 64 };
+    size_t at = rows->sparse ? rows->starts[i] : i * rows->features;
+    size_t end = at + hm_row_entries(rows, i);
+
+    for (size_t e = at; e < end; e += LINE / sizeof(*rows->values))
+        __builtin_prefetch(rows->values + e);
+    for (size_t e = at; rows->sparse && e < end; e += LINE / sizeof(*rows->columns))
+        __builtin_prefetch(rows->columns + e);
 }
 
 double hm_row_norm2(const struct hm_rows *rows, size_t i)

@@ -14,6 +14,8 @@ void hm_axpy(double factor, const double *a, double *b, size_t count);
 /* Row i of the rows times w, and w += factor times row i. */
 double hm_row_dot(const struct hm_rows *rows, size_t i, const double *w);
 void hm_row_axpy(const struct hm_rows *rows, size_t i, double factor, double *w);
+/* Ask for row i ahead of its use. */
+void hm_row_fetch(const struct hm_rows *rows, size_t i);
 /* |x_i|^2 */
 double hm_row_norm2(const struct hm_rows *rows, size_t i);
 /* Entries that are kept of row i: of a dense row, all. */
@@ -21,9 +23,11 @@ size_t hm_row_entries(const struct hm_rows *rows, size_t i);
 
 /*
  * Four dense rows at once: a quarter of the traffic on w. dots[k] = x_k.w, and w += sum_k
- * factors[k] x_k.
+ * factors[k] x_k. Eight products at once, each with the bits that hm_dot4 gives it: w is read less,
+ * and memory is kept busy.
  */
 void hm_dot4(const double *const x[4], const double *w, size_t count, double dots[4]);
+void hm_dot8(const double *const x[8], const double *w, size_t count, double dots[8]);
 void hm_axpy4(const double factors[4], const double *const x[4], double *w, size_t count);
 
 #endif

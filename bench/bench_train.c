@@ -1,0 +1,160 @@
+/*
+ * What training on one core costs beside what the machine gives in the same run:
+ *
+ *   the gradient of logistic regression on 10,000 x 10,000 doubles, beside adding up the same
+ *   doubles in order, in turn, the best of several: memory is the limit of both;
+ *   a scan of training data, beside what unpacks it and counts its bytes: zcat FILE | wc -c.
+ *
+ * CPU seconds throughout. bench_train DATA writes a table; DATA is the folder that holds libsvm/
+ * and mnist/.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "data.h"
+#include "linear.h"
+
+enum { SIDE = 10000, REPEATS = 9, SCANS = 5, PATH = HM_DATA_PATH + 64 };
+
+static double cpu(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ---- gradient ------------------------------------------------------------------------------- */
+
+/* Eight sums at once, so that adding is not what takes the time. */
+static double add_up(const double *values, size_t count)
+{
+    double sum[8] = {0}, all = 0;
+
+    for (size_t i = 0; i + 8 <= count; i += 8)
+        for (size_t k = 0; k < 8; k++)
+            sum[k] += values[i + k];
+    for (size_t k = 0; k < 8; k++)
+        all += sum[k];
+    return all;
+}
+
+static bool make_rows(struct hm_rows *rows)
+{
+    *rows = (struct hm_rows){.features = SIDE};
+    if ((double)sysconf(_SC_AVPHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) < 2e9 ||
+        !hm_rows_reserve(rows, SIDE, (size_t)SIDE * SIDE))
+        return false;
+    rows->count = SIDE;
+    for (size_t i = 0; i < (size_t)SIDE * SIDE; i++)
+        rows->values[i] = (double)(i * 2654435761u % 2048) / 1024 - 1;
+    for (size_t i = 0; i < SIDE; i++)
+        rows->labels[i] = i * 40503u % 7 < 3 ? 1 : -1;
+    return true;
+}
+
+static void gradient(void)
+{
+    struct hm_objective o = {0};
+    double *w = calloc(SIDE, sizeof(*w)), *g = calloc(SIDE, sizeof(*g));
+    double whole = INFINITY, value = INFINITY, reading = INFINITY, flop;
+    volatile double kept = 0; /* so that the sums are made */
+
+    if (!w || !g || !make_rows(&o.rows)) {
+        printf("%-52s skipped: less than 2 GB of memory free\n", "gradient, 10,000 x 10,000");
+        goto out;
+    }
+    hm_linear_init(&o, &hm_loss_logistic);
+    for (size_t j = 0; j < SIDE; j++)
+        w[j] = 1e-3 * (double)(j % 17);
+    for (int i = 0; i < REPEATS; i++) {
+        double start = cpu();
+        kept = kept + add_up(o.rows.values, (size_t)SIDE * SIDE);
+        double then = cpu();
+        memset(g, 0, SIDE * sizeof(*g));
+        kept = kept + o.ops->eval(&o, w, NULL, SIDE, g, &flop);
+        double last = cpu();
+        kept = kept + o.ops->eval(&o, w, NULL, SIDE, NULL, &flop);
+        reading = fmin(reading, then - start);
+        whole = fmin(whole, last - then);
+        value = fmin(value, cpu() - last);
+    }
+    printf("%-52s %10.1f ms   (reading: %.1f ms, %.1f GB/s; %.2f of it; aim: 1.3)\n",
+           "gradient, 10,000 x 10,000", 1e3 * whole, 1e3 * reading, 8e-9 * SIDE * SIDE / reading,
+           whole / reading);
+    printf("%-52s %10.1f ms   (%.2f of it)\n", "the same without the gradient", 1e3 * value,
+           value / reading);
+out:
+    hm_rows_release(&o.rows);
+    free(w);
+    free(g);
+}
+
+/* ---- loading -------------------------------------------------------------------------------- */
+
+static double cpu_of_children(void)
+{
+    struct rusage u;
+    getrusage(RUSAGE_CHILDREN, &u);
+    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+           1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
+}
+
+/* The best of several scans and of several zcat FILES | wc -c: CPU and wall-clock seconds. */
+static void scan(const char *name, const char *folder, const char *data, const char *files)
+{
+    static struct hm_data_shape shape;
+    struct hm_data_spec spec;
+    struct hm_err err = {0};
+    char path[PATH], command[PATH + 200];
+    double ours = INFINITY, ours_wall = INFINITY, theirs = INFINITY, theirs_wall = INFINITY;
+
+    snprintf(path, sizeof(path), "%s/%s", folder, data);
+    snprintf(command, sizeof(command), "cd '%s' && zcat %s | wc -c >/dev/null", folder, files);
+    if (access(path, R_OK) != 0) {
+        printf("%-52s skipped: no %s\n", name, path);
+        return;
+    }
+    for (int i = 0; i < SCANS; i++) {
+        double start = cpu(), wall = now();
+        if (hm_data_parse(path, false, 1, &spec, &err) || hm_data_scan(&spec, &shape, &err)) {
+            fprintf(stderr, "%s: %s\n", path, err.message);
+            exit(1);
+        }
+        ours = fmin(ours, cpu() - start);
+        ours_wall = fmin(ours_wall, now() - wall);
+        start = cpu_of_children(), wall = now();
+        if (system(command) != 0)
+            exit(1);
+        theirs = fmin(theirs, cpu_of_children() - start);
+        theirs_wall = fmin(theirs_wall, now() - wall);
+    }
+    printf("%-52s %10.1f ms   (zcat | wc -c: %.1f ms of CPU; %.2f of it; wall clock %.2f of it)\n",
+           name, 1e3 * ours, 1e3 * theirs, ours / theirs, ours_wall / theirs_wall);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 2) {
+        fprintf(stderr, "usage: bench_train DATA\n");
+        return 2;
+    }
+    printf("\ntraining, one core\n");
+    gradient();
+    scan("scan of MNIST, 60,000 images, gzip", argv[1], "mnist",
+         "mnist/train-images-idx3-ubyte.gz mnist/train-labels-idx1-ubyte.gz");
+    scan("scan of a9a, LIBSVM, gzip", argv[1], "libsvm/a9a.gz", "libsvm/a9a.gz");
+    scan("scan of w8a, LIBSVM, gzip", argv[1], "libsvm/w8a.gz", "libsvm/w8a.gz");
+    return 0;
+}
