@@ -67,7 +67,7 @@ expect "a machine of the catalog" 0 '"simulated":true' howmany train -n 4 -i 1 -
 slower() { # a slower network takes longer
   local fast slow
   fast=$(howmany train -n 4 -i 1 -d digits:50 --simulate "$study" | jq 'select(.summary).elapsed_s')
-  slow=$(howmany train -n 4 -i 1 -d digits:50 --simulate "$study" --set cluster.network.latency=10ms | jq 'select(.summary).elapsed_s')
+  slow=$(howmany train -n 4 -i 1 -d digits:50 --simulate "$study" --set network.latency=10ms | jq 'select(.summary).elapsed_s')
   jq -en "$slow > 10 * $fast"
 }
 check "--set changes the cluster" slower
@@ -85,6 +85,9 @@ expect "a cluster without a speed" 2 "flops" howmany train -n 2 -i 1 --simulate 
 printf 'flops: 1 Gflop/s\nbandwith: 3\n' >wrong.yaml
 expect "a cluster with a wrong key" 2 "wrong.yaml:2" howmany train -n 2 -i 1 --simulate ./wrong.yaml
 expect "no such cluster" 2 "" howmany train -n 2 -i 1 --simulate ./nowhere.yaml
+expect "a key that the cluster has not" 2 "wire" howmany train -n 2 -i 1 --simulate "$study" --set wire=1
+expect "a command with files that are gone" 2 "--platform" howmany train -n 2 -i 1 --simulate "$study" --dry-run
+expect "a command with files that stay" 0 "smpimain" howmany train -n 2 -i 1 --simulate "$study" --dry-run --platform kept
 expect "a launcher and a simulation" 2 "started by SimGrid" howmany train -n 2 -i 1 --simulate "$study" --launcher 'mpirun -n {n}'
 expect "a precision that is none" 2 "not 64, 32 or 16" howmany train -n 2 -i 1 --simulate "$study" --precision 8
 finish
