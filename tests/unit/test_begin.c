@@ -9,7 +9,7 @@
 enum { RANKS = 3, POOR = 1, FEATURES = 2 };
 
 /* A sanitizer would rather end the program than say that there is no memory. */
-const char *__asan_default_options(void);
+__attribute__((visibility("default"))) const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
     return "allocator_may_return_null=1";
