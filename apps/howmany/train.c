@@ -5,11 +5,15 @@
  * run as a child: what they print is handed on, and when one of them dies, the run goes on from its
  * last checkpoint if that was asked for.
  */
+#include <errno.h>
+#include <libgen.h>
+#include <limits.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "asked_job.h"
@@ -239,6 +243,34 @@ static int look_at_field(struct train_state *s)
     return rc ? cli_report(&err) : 0;
 }
 
+/* Hours of iterations must not end at a file that cannot be written. Where a launcher puts the
+ * ranks, there may be other folders. */
+static int check_folder(const struct train_state *s, const char *option, const char *path)
+{
+    char folder[PATH_MAX];
+    int length = snprintf(folder, sizeof(folder), "%s", path);
+
+    if (length <= 0 || (size_t)length >= sizeof(folder))
+        return cli_complain("--%s: '%s' is not the name of a file", option, path);
+    if (s->launch.launcher || access(dirname(folder), W_OK | X_OK) == 0)
+        return 0;
+    return cli_complain("--%s: %s cannot be written: %s", option, path, strerror(errno));
+}
+
+/* What is written at the end must not take the place of what was read. */
+static int check_beliefs(const struct train_state *s)
+{
+    const struct train_options *o = &s->options;
+    struct stat data, beliefs;
+
+    if (!o->beliefs)
+        return 0;
+    if (stat(o->data_name, &data) == 0 && stat(o->beliefs, &beliefs) == 0 &&
+        data.st_dev == beliefs.st_dev && data.st_ino == beliefs.st_ino)
+        return cli_complain("--beliefs: %s is the data", o->beliefs);
+    return check_folder(s, "beliefs", o->beliefs);
+}
+
 static int check_checkpoint(const struct train_state *s)
 {
     const struct train_options *o = &s->options;
@@ -254,7 +286,7 @@ static int check_checkpoint(const struct train_state *s)
         return cli_complain("--checkpoint: %s is there already; --resume goes on from it, or "
                             "remove it",
                             o->checkpoint);
-    return 0;
+    return check_folder(s, "checkpoint", o->checkpoint);
 }
 
 static bool is_resume(int option)
@@ -267,6 +299,7 @@ static int prepare(struct train_state *s)
     int rc = train_options_check(&s->options);
 
     rc = rc ? rc : check_checkpoint(s);
+    rc = rc ? rc : check_beliefs(s);
     rc = rc ? rc : load_cluster(s);
     for (size_t i = 0; rc == 0 && i < s->given_count; i++)
         if (!is_resume(s->given[i]))

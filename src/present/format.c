@@ -98,6 +98,26 @@ const char *hm_show_money(double amount, char *text)
     return text;
 }
 
+/* Length of the UTF-8 sequence at `text`, 0 when it is not one (overlong and surrogates too). */
+static size_t utf8_length(const char *text)
+{
+    const unsigned char *b = (const unsigned char *)text;
+    size_t length = b[0] < 0x80                   ? 1
+                    : b[0] >= 0xc2 && b[0] < 0xe0 ? 2
+                    : b[0] >= 0xe0 && b[0] < 0xf0 ? 3
+                    : b[0] >= 0xf0 && b[0] < 0xf5 ? 4
+                                                  : 0;
+
+    for (size_t i = 1; i < length; i++)
+        if ((b[i] & 0xc0) != 0x80)
+            return 0;
+    if ((b[0] == 0xe0 && b[1] < 0xa0) || (b[0] == 0xed && b[1] >= 0xa0) ||
+        (b[0] == 0xf0 && b[1] < 0x90) || (b[0] == 0xf4 && b[1] >= 0x90))
+        return 0;
+    return length;
+}
+
+/* Names of files may be of any bytes; JSON is UTF-8, and what is not becomes U+FFFD. */
 void hm_json_text(struct hm_text *out, const char *text)
 {
     if (!text) {
@@ -105,14 +125,17 @@ void hm_json_text(struct hm_text *out, const char *text)
         return;
     }
     hm_text_add(out, "\"");
-    for (; *text; text++) {
+    for (size_t length; *text; text += length ? length : 1) {
         unsigned char c = (unsigned char)*text;
+        length = utf8_length(text);
         if (c == '"' || c == '\\')
             hm_text_addf(out, "\\%c", c);
         else if (c < 0x20)
             hm_text_addf(out, "\\u%04x", c);
+        else if (length == 0)
+            hm_text_add(out, "\\ufffd");
         else
-            hm_text_add_n(out, text, 1);
+            hm_text_add_n(out, text, length);
     }
     hm_text_add(out, "\"");
 }

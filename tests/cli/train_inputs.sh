@@ -83,6 +83,11 @@ refused "test rows with more features" "wide.svm" -d three.svm --positive 1 --te
 printf '1 1:1 2000000000:1\n2 1:1\n' >huge.svm
 refused "not enough memory for dense rows" "of memory" -d huge.svm --keep dense
 refused "nor for w on many ranks" "of memory" -d huge.svm -n 100
+refused "a checkpoint in no folder, before any iteration" "--checkpoint: no/ck cannot be written" --checkpoint no/ck
+refused "a checkpoint without a name" "not the name of a file" --checkpoint ""
+refused "beliefs in no folder" "--beliefs: no/b.csv cannot be written" -p bp --beliefs no/b.csv
+printf '0 1\n1 2\n' >edges.txt
+refused "beliefs over the data" "edges.txt is the data" -p bp -d edges.txt --beliefs ./edges.txt
 refused "a recipe that is none" "dense:10" -d dense:10x
 refused "a recipe of nothing" "dense:0x5" -d dense:0x5
 
@@ -98,7 +103,7 @@ refused "a gap without a dual" "duality gap" -a gd --gap 1e-3
 refused "suboptimality of what" "--best" --suboptimality 1e-3
 refused "no ranks" "not a whole number from 1" -n 0
 refused "half a rank" "not a whole number" -n 1.5
-refused "more than a seed can be" "is more than 1e15" --seed 18446744073709551615
+refused "more than a seed can be" "is more than 1e+15" --seed 18446744073709551615
 refused "no iterations" "not a whole number from 1" -i 0
 refused "half a batch" "not a whole number from 1" -a sgd -b 0.5
 refused "a momentum of 1" "less than 1" -a momentum --momentum 1
