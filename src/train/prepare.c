@@ -75,11 +75,25 @@ int hm_scale_learn(struct hm_scale *scale, struct hm_comm *comm, const struct hm
     return 0;
 }
 
+/* To a largest value of 1 first, where squares are too large or too small to be added up. */
+static double safe_norm(struct hm_rows *rows, size_t i, size_t at)
+{
+    double norm2 = hm_row_norm2(rows, i), largest = 0;
+
+    if (norm2 > 1e-290 && isfinite(norm2))
+        return sqrt(norm2);
+    for (size_t e = 0; e < hm_row_entries(rows, i); e++)
+        largest = fmax(largest, fabs(rows->values[at + e]));
+    for (size_t e = 0; e < hm_row_entries(rows, i) && largest > 0; e++)
+        rows->values[at + e] /= largest;
+    return sqrt(hm_row_norm2(rows, i));
+}
+
 static void to_unit(struct hm_rows *rows)
 {
     for (size_t i = 0; i < rows->count; i++) {
-        double norm = sqrt(hm_row_norm2(rows, i));
         size_t at = rows->sparse ? rows->starts[i] : i * rows->features;
+        double norm = safe_norm(rows, i, at);
         for (size_t e = 0; e < hm_row_entries(rows, i) && norm > 0; e++)
             rows->values[at + e] /= norm;
     }

@@ -96,6 +96,13 @@ expect "a CSV's other column as label" 0 '"classes":4' howmany train -d tiny.csv
 expect "test rows are counted" 0 '"accuracy":1' howmany train -d tiny.svm --test tiny.svm -i 20
 expect "of numbers, how far off they are" 0 '"test_error":0.' howmany train -p squares -d dense:200x5 --test dense:50x5 -i 9
 expect "and so in the table" 0 'mean of the squared errors' howmany train -p squares -d dense:200x5 --test dense:50x5 -i 9 --text
+sized() { printf '1 1:3%s 2:4%s\n0 1:-1%s\n1 2:2%s\n0\n' $1 $1 $1 $1 >"sized$1.svm"; }
+any_size() { # rows of norm 1 are the same whatever they were before
+  sized e0 && sized e300 && sized e-300 || return 1
+  for size in e0 e300 e-300; do howmany train -d sized$size.svm --scale unit -i 9 | jq 'select(.summary).objective * 1e9 | round'; done >sizes
+  is "$(uniq sizes | wc -l)" 1
+}
+check "rows of any size are scaled to norm 1" any_size
 expect "standardised columns" 0 '"scale":"standardise"' howmany train -d tiny.csv --positive 5 --scale standardise -i 2
 expect "one feature" 0 '"features":1' howmany train -d dense:50x1 -i 3
 expect "more ranks than rows" 0 '"rows":4' howmany train -d tiny.svm -i 3 ${mpi:+-n 3}
