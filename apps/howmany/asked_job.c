@@ -9,24 +9,6 @@
 #include "readers.h"
 #include "text.h"
 
-int cli_each(const char *list, int (*take)(void *context, const char *piece), void *context)
-{
-    int rc = 0;
-
-    while (rc == 0) {
-        size_t length = strcspn(list, ",");
-        char *piece = strndup(list, length);
-        if (!piece)
-            return cli_complain("out of memory");
-        rc = *piece ? take(context, piece) : cli_complain("an empty name in '%s'", list);
-        free(piece);
-        if (list[length] == '\0')
-            break;
-        list += length + 1;
-    }
-    return rc;
-}
-
 static int take_machine(void *context, const char *piece)
 {
     struct cli_job *j = context;

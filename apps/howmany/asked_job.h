@@ -36,7 +36,4 @@ void cli_job_release(struct cli_job *job);
 /* The one cluster: of --on, or the job's own, or NULL. */
 const struct hm_cluster *cli_job_cluster(const struct cli_job *job);
 
-/* Hand each piece of "a,b,c" on; a piece lives for the time of the call. */
-int cli_each(const char *list, int (*take)(void *context, const char *piece), void *context);
-
 #endif

@@ -90,6 +90,9 @@ int cli_range_parse(struct cli_range *range, const char *text);
 int cli_range_parse_evenly(struct cli_range *range, const char *text);
 void cli_range_release(struct cli_range *range);
 
+/* Hand each piece of "a,b,c" on; a piece lives for the time of the call. */
+int cli_each(const char *list, int (*take)(void *context, const char *piece), void *context);
+
 /* The built-in catalog and the person's own files; NULL with a message on failure. */
 struct hm_catalog *cli_catalog_load(void);
 /* Folder of the person's own catalog files, into path; false if there is no home. */

@@ -73,6 +73,11 @@ static int add_launcher(struct train_launch *l, const char *text)
 
     snprintf(number, sizeof(number), "%.0f", l->n);
     int rc = cli_words_split(&words, text, &err);
+    if (rc == 0 && !cli_words_uses(&words, "n")) {
+        cli_words_release(&words);
+        return cli_complain("--launcher: '%s' does not say where the number of ranks goes: {n}",
+                            text);
+    }
     rc = rc ? rc : cli_words_fill(&words, &fill, 1, &l->ahead, &err);
     cli_words_release(&words);
     return rc ? fail_with(&err) : 0;

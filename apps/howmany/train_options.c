@@ -206,24 +206,24 @@ static int read_scale(struct train_options *o, const char *value)
                         value);
 }
 
+static int take_width(void *context, const char *piece)
+{
+    struct hm_perceptron_spec *layers = context;
+    double width = 0;
+    int rc = cli_whole("hidden", piece, 1, HM_WIDTH_MAX, &width);
+
+    if (rc)
+        return rc;
+    if (layers->hidden_count == HM_HIDDEN_MAX)
+        return cli_complain("--hidden: at most %d layers", HM_HIDDEN_MAX);
+    layers->hidden[layers->hidden_count++] = (size_t)width;
+    return 0;
+}
+
 static int read_hidden(struct train_options *o, const char *value)
 {
-    struct cli_range range = {0};
-    int rc = cli_range_parse(&range, value);
-
-    if (rc == 0 && range.count > HM_HIDDEN_MAX)
-        rc = cli_complain("--hidden: at most %d layers", HM_HIDDEN_MAX);
-    for (size_t i = 0; rc == 0 && i < range.count; i++) {
-        double width = range.values[i];
-        if (!(width >= 1 && width <= HM_WIDTH_MAX) || width != floor(width))
-            rc = cli_complain("--hidden: %g is not a whole number from 1 to %d", width,
-                              HM_WIDTH_MAX);
-        else
-            o->layers.hidden[i] = (size_t)width;
-    }
-    o->layers.hidden_count = rc == 0 ? range.count : 0;
-    cli_range_release(&range);
-    return rc;
+    o->layers.hidden_count = 0;
+    return cli_each(value, take_width, &o->layers);
 }
 
 static int accept_words(struct train_options *o, int option, const char *value)

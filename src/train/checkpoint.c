@@ -21,6 +21,7 @@
 #include <libgen.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -188,8 +189,9 @@ static int save_rank_0(const char *path, struct hm_run *run, const struct hm_tex
     struct writer writer = {0};
     int rc = 0;
 
-    snprintf(writer.path, sizeof(writer.path), "%s", path);
-    snprintf(writer.beside, sizeof(writer.beside), "%.*s.new", PATH - 8, path);
+    if (!realpath(path, writer.path)) /* a link stays one; a new file has no real path yet */
+        snprintf(writer.path, sizeof(writer.path), "%s", path);
+    snprintf(writer.beside, sizeof(writer.beside), "%.*s.new", PATH - 8, writer.path);
     writer.file = fopen(writer.beside, "wb");
     if (!writer.file)
         rc = write_failed(&writer, err);

@@ -199,6 +199,11 @@ expect "cut short: refused" 2 "checksum does not fit" howmany train -d sparse:20
 : >bad
 expect "empty: refused" 2 "not a checkpoint" howmany train -d sparse:200x30 -i 50 --checkpoint bad --resume
 expect "cannot be written: said" 2 "cannot be written" howmany train -d sparse:200x30 -i 50 --checkpoint no/such/folder/ck
+linked() { # a link to a checkpoint stays a link
+  rm -f real.ck link.ck && ln -s real.ck link.ck && : >real.ck && rm real.ck && howmany train -d sparse:200x30 -i 2 --checkpoint real.ck >/dev/null &&
+    howmany train -d sparse:200x30 -i 4 --checkpoint link.ck --resume >/dev/null && test -L link.ck && test ! -e link.ck.new
+}
+check "a link to a checkpoint stays one" linked
 expect "every without a file" 2 "into which file" howmany train -i 2 --every 3
 expect "restarts without a file" 2 "from where" howmany train -i 2 --restarts 3
 
@@ -252,6 +257,7 @@ if [ "$mpi" ]; then
   }
   check "killed itself, it leaves no ranks behind" killed_outright
   expect "a launcher of one's own" 0 '"n":2' howmany train -i 1 --launcher "mpirun --allow-run-as-root --oversubscribe -n {n}" -n 2
+  expect "a launcher of any number" 2 "where the number of ranks goes" howmany train -i 1 --launcher "mpirun -n 3" -n 2
   expect "a launcher that is not there" 2 "does not start" howmany train -i 1 --launcher "no-such-launcher {n}" -n 2
   wrong_by_hand() {
     OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun -n 2 howmany-train --data missing.svm 2>&1 | grep -c '^howmany: missing.svm' | grep -qx 1
