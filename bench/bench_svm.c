@@ -49,7 +49,7 @@ static const struct problem problems[] = {
     {"w8a", "libsvm/w8a.gz", NAN, 1, 0.144325891647},
 };
 
-static void stop(const char *what)
+static _Noreturn void stop(const char *what)
 {
     fprintf(stderr, "bench_svm: %s\n", what);
     exit(1);
