@@ -365,14 +365,14 @@ static int run_once(struct train_state *s, bool resume, int *ret_rank)
         return rc;
     struct cli_child child = {.argv = words.words, .line = train_watch_line, .context = &s->watch};
     rc = cli_child_run(&child, &err);
+    if (rc == 0 && child.end == CLI_CHILD_NOT_STARTED)
+        snprintf(err.message, sizeof(err.message), "train: %s does not start: %s", words.words[0],
+                 strerror(child.code));
     cli_words_release(&words);
-    if (rc)
+    if (rc || err.message[0])
         return cli_report(&err);
     if (child.end == CLI_CHILD_INTERRUPTED)
         return s->watch.failed ? EXIT_USAGE : EXIT_INTERRUPTED;
-    if (child.end == CLI_CHILD_NOT_STARTED)
-        return cli_complain("train: %s does not start: %s", s->launch.ahead.words[0],
-                            strerror(child.code));
     if (child.end == CLI_CHILD_EXITED && child.code <= EXIT_USAGE &&
         (child.code != EXIT_USAGE || hand_on_errors(child.tail)) &&
         (child.code == EXIT_USAGE || s->watch.finished))
