@@ -34,6 +34,7 @@
 #include "text.h"
 
 static const double GRACE_S = 2;   /* between asking a command to end and ending it */
+static const double LOOK_S = 1;    /* between looks for ended processes that nobody noticed */
 static const double DRAIN_S = 0.5; /* for pipes that others hold, once the command is gone */
 
 /* A run as it goes. Times are of the monotonic clock, INFINITY while the event is still to come. */
@@ -42,6 +43,8 @@ struct run {
     pid_t pid;
     int out, err; /* reading ends of the pipes, -1 once at their end */
     double started_s, asked_s, killed_s, gone_s;
+    double looked_s, dead_s;   /* last look for ended processes; since when there is one */
+    long dead;                 /* its number */
     enum cli_child_end reason; /* why we ended it; EXITED while we did not */
     sigset_t before, waiting;  /* signals blocked when we were called, and where we wait */
     struct sigaction before_chld;
@@ -382,6 +385,75 @@ static void read_pipe(struct run *r, int *fd,
     take(r, r->chunk, (size_t)got);
 }
 
+/* ---- other processes ------------------------------------------------------------------------ */
+
+/* What /proc tells of a process: "pid (name) state parent group session ...". */
+struct process {
+    long pid, parent, session;
+    char state;
+};
+
+static bool read_process(const char *pid, struct process *process)
+{
+    char path[300], line[512] = "";
+
+    snprintf(path, sizeof(path), "/proc/%s/stat", pid);
+    FILE *file = fopen(path, "r");
+    if (!file)
+        return false;
+    const char *behind = fgets(line, sizeof(line), file) ? strrchr(line, ')') : NULL;
+    bool told = behind && sscanf(behind + 1, " %c %ld %*d %ld", &process->state, &process->parent,
+                                 &process->session) == 3;
+    fclose(file);
+    return told;
+}
+
+/* Call visit for every process there is. */
+static void each_process(void (*visit)(struct run *r, const struct process *process), struct run *r)
+{
+    DIR *processes = opendir("/proc");
+    const struct dirent *entry;
+
+    while (processes && (entry = readdir(processes))) {
+        struct process process;
+        double pid;
+        size_t used = hm_number_read(entry->d_name, &pid);
+        process.pid = used > 0 && entry->d_name[used] == '\0' ? (long)pid : 0;
+        if (process.pid > 1 && read_process(entry->d_name, &process))
+            visit(r, &process);
+    }
+    if (processes)
+        closedir(processes);
+}
+
+/* Whoever has left the group but not the session, as far as /proc tells. */
+static void kill_if_ours(struct run *r, const struct process *process)
+{
+    if (process->session == r->pid)
+        kill((pid_t)process->pid, SIGKILL);
+}
+
+static void note_if_dead(struct run *r, const struct process *process)
+{
+    if (process->parent == r->pid && process->state == 'Z')
+        r->dead = process->pid;
+}
+
+/* Whether it has not noticed for too long that a process it started has ended. */
+static bool is_stuck(struct run *r, double now)
+{
+    long before = r->dead;
+
+    if (r->child->stuck_s <= 0 || now < r->looked_s + LOOK_S)
+        return false;
+    r->looked_s = now;
+    r->dead = 0; /* found again, if it is still there */
+    each_process(note_if_dead, r);
+    if (r->dead == 0 || r->dead != before)
+        r->dead_s = now;
+    return r->dead != 0 && now - r->dead_s >= r->child->stuck_s;
+}
+
 /* ---- watching ------------------------------------------------------------------------------- */
 
 /* See whether the process is gone, and leave it to be reaped later. */
@@ -401,8 +473,10 @@ static void push_along(struct run *r, double now)
 {
     bool late = r->child->timeout_s > 0 && now >= r->started_s + r->child->timeout_s;
 
-    if (isinf(r->asked_s) && (cli_interrupted() || late)) {
-        r->reason = cli_interrupted() ? CLI_CHILD_INTERRUPTED : CLI_CHILD_TIMED_OUT;
+    if (isinf(r->asked_s) && (cli_interrupted() || late || is_stuck(r, now))) {
+        r->reason = cli_interrupted() ? CLI_CHILD_INTERRUPTED
+                    : late            ? CLI_CHILD_TIMED_OUT
+                                      : CLI_CHILD_STUCK;
         r->asked_s = now;
         kill(-r->pid, SIGTERM);
     }
@@ -421,7 +495,8 @@ static double next_time(const struct run *r)
         return INFINITY;
     if (isfinite(r->asked_s))
         return r->asked_s + GRACE_S;
-    return r->child->timeout_s > 0 ? r->started_s + r->child->timeout_s : INFINITY;
+    double look = r->child->stuck_s > 0 ? r->looked_s + LOOK_S : INFINITY;
+    return r->child->timeout_s > 0 ? fmin(look, r->started_s + r->child->timeout_s) : look;
 }
 
 static void wait_and_read(struct run *r)
@@ -460,40 +535,6 @@ static double seconds_of(struct timeval t)
     return (double)t.tv_sec + 1e-6 * (double)t.tv_usec;
 }
 
-/* The session of a process, 0 if it cannot be told: "pid (name) state parent group session ...". */
-static long session_of(const char *pid)
-{
-    char path[300], line[512] = "";
-    long session = 0;
-
-    snprintf(path, sizeof(path), "/proc/%s/stat", pid);
-    FILE *file = fopen(path, "r");
-    if (!file)
-        return 0;
-    const char *behind = fgets(line, sizeof(line), file) ? strrchr(line, ')') : NULL;
-    if (!behind || sscanf(behind + 1, " %*c %*d %*d %ld", &session) != 1)
-        session = 0;
-    fclose(file);
-    return session;
-}
-
-/* Whoever has left the group but not the session, as far as /proc tells. */
-static void kill_session(pid_t session)
-{
-    DIR *processes = opendir("/proc");
-    const struct dirent *entry;
-
-    while (processes && (entry = readdir(processes))) {
-        double pid;
-        size_t used = hm_number_read(entry->d_name, &pid);
-        if (used > 0 && entry->d_name[used] == '\0' && pid > 1 &&
-            session_of(entry->d_name) == session)
-            kill((pid_t)pid, SIGKILL);
-    }
-    if (processes)
-        closedir(processes);
-}
-
 /* End what it left behind, reap it, and say what became of it. */
 static void finish(struct run *r)
 {
@@ -502,7 +543,7 @@ static void finish(struct run *r)
     int status = 0;
 
     kill(-r->pid, SIGKILL);
-    kill_session(r->pid);
+    each_process(kill_if_ours, r);
     while (wait4(r->pid, &status, 0, &usage) < 0 && errno == EINTR)
         ;
     c->end = WIFSIGNALED(status) ? CLI_CHILD_SIGNALLED : CLI_CHILD_EXITED;

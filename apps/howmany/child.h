@@ -10,6 +10,7 @@ enum cli_child_end {
     CLI_CHILD_EXITED,
     CLI_CHILD_SIGNALLED,
     CLI_CHILD_TIMED_OUT,
+    CLI_CHILD_STUCK,
     CLI_CHILD_INTERRUPTED,
     CLI_CHILD_NOT_STARTED
 };
@@ -17,6 +18,10 @@ enum cli_child_end {
 struct cli_child {
     char *const *argv; /* borrowed, NULL at the end; argv[0] is looked up in PATH */
     double timeout_s;  /* 0: none */
+    /* A process that it started has ended and it has not noticed for so long: it hangs, and is
+     * ended (STUCK). mpirun does so now and then when a rank is killed while it starts. 0: never
+     * mind. */
+    double stuck_s;
     /*
      * Called for each line of standard output, without its end (\n or \r\n), with the seconds since
      * the start; may be NULL. Lines are cut after CLI_CHILD_LINE bytes; NUL bytes come as '?'.

@@ -152,6 +152,9 @@ static void say_end(const struct cli_child *child, struct cli_measure *m)
     case CLI_CHILD_TIMED_OUT:
         snprintf(m->status, sizeof(m->status), "timeout");
         break;
+    case CLI_CHILD_STUCK:
+        snprintf(m->status, sizeof(m->status), "stuck");
+        break;
     case CLI_CHILD_INTERRUPTED:
         snprintf(m->status, sizeof(m->status), "interrupted");
         break;

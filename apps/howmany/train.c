@@ -24,6 +24,8 @@
 
 enum { EXIT_INTERRUPTED = 130 };
 
+static const double LAUNCHER_STUCK_S = 5; /* mpirun notices a dead rank within a moment */
+
 struct train_state {
     struct train_options options;
     struct train_launch launch;
@@ -347,6 +349,8 @@ static int tell_death(const struct cli_child *child)
 
     if (rank >= 0)
         cli_complain("train: rank %d has died", rank);
+    else if (child->end == CLI_CHILD_STUCK)
+        cli_complain("train: a rank has died, and its launcher did not notice");
     else if (child->end == CLI_CHILD_SIGNALLED)
         cli_complain("train: the run was ended by a signal: %s", how);
     else
@@ -363,7 +367,10 @@ static int run_once(struct train_state *s, bool resume, int *ret_rank)
 
     if (rc)
         return rc;
-    struct cli_child child = {.argv = words.words, .line = train_watch_line, .context = &s->watch};
+    struct cli_child child = {.argv = words.words,
+                              .stuck_s = LAUNCHER_STUCK_S,
+                              .line = train_watch_line,
+                              .context = &s->watch};
     rc = cli_child_run(&child, &err);
     if (rc == 0 && child.end == CLI_CHILD_NOT_STARTED)
         snprintf(err.message, sizeof(err.message), "train: %s does not start: %s", words.words[0],

@@ -424,6 +424,24 @@ static void a_timeout_leaves_time_to_tidy_up(void **state)
     assert_string_equal(heard.last, "tidy");
 }
 
+/* A shell that becomes another program leaves that one a child it knows nothing of. */
+static void one_that_does_not_notice_a_death_is_ended(void **state)
+{
+    static const char *const scripts[] = {"sleep 0.1 & exec sleep 30", "sleep 30 & exec sleep 4",
+                                          "for i in 1 2 3; do sleep 1; done"};
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        char *copy = strdup(scripts[i]);
+        char *const argv[] = {(char[]){"sh"}, (char[]){"-c"}, copy, NULL};
+        struct cli_child child = {.argv = argv, .stuck_s = 2, .timeout_s = 20};
+        assert_non_null(copy);
+        assert_int_equal(cli_child_run(&child, NULL), 0);
+        assert_int_equal(child.end, i == 0 ? CLI_CHILD_STUCK : CLI_CHILD_EXITED);
+        free(copy);
+    }
+}
+
 static void one_that_ignores_the_request_is_killed(void **state)
 {
     struct cli_child child =
@@ -673,6 +691,7 @@ int main(void)
         cmocka_unit_test(works_without_our_own_streams),
         WITH_PIDS(a_timeout_ends_it_and_its_children),
         cmocka_unit_test(a_timeout_leaves_time_to_tidy_up),
+        cmocka_unit_test(one_that_does_not_notice_a_death_is_ended),
         WITH_PIDS(one_that_ignores_the_request_is_killed),
         cmocka_unit_test(one_that_says_nothing_more_is_waited_for),
         WITH_PIDS(what_it_leaves_behind_is_ended),
