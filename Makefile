@@ -2,13 +2,14 @@
 BUILD ?= build
 export PATH := $(CURDIR)/$(BUILD):$(PATH)
 
-.PHONY: help demo build test fuzz bench install clean format
+.PHONY: help demo build test fuzz torture bench install clean format
 
 help:
 	@echo "make demo     install what is missing, build, and answer a first question"
 	@echo "make test     install what is missing, build in several ways, run every test"
 	@echo "make build    leaves $(BUILD)/howmany"
 	@echo "make fuzz     a minute of fuzzing for each reader (clang)"
+	@echo "make torture  kill ranks of training runs at random, and look what becomes of them"
 	@echo "make bench    measure, against peers and limits"
 	@echo "make install  PREFIX=/usr/local"
 	@echo "make format   lay out the C files"
@@ -40,6 +41,9 @@ test:
 fuzz:
 	@tools/setup test
 	@tools/run-fuzz
+
+torture: build
+	@tools/run-torture
 
 bench:
 	@tools/setup bench
