@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 #include "data.h"
-#include "linear.h"
+#include "linear_problem.h"
 #include "prepare.h"
 #include "train.h"
 

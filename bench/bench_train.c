@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "data.h"
-#include "linear.h"
+#include "linear_problem.h"
 
 enum { SIDE = 10000, REPEATS = 9, SCANS = 5, PATH = HM_DATA_PATH + 64 };
 
