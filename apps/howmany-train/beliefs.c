@@ -45,17 +45,17 @@ static int receive_bundles(const struct session *s, FILE *file, struct hm_err *e
     for (int from = 1; from < s->comm->size; from++) {
         struct bundle bundle;
         double ready;
-        s->comm->ops->receive(s->comm, from, &bundle.vertices, sizeof(double));
-        s->comm->ops->receive(s->comm, from, &bundle.numbers, sizeof(double));
+        hm_comm_receive(s->comm, from, &bundle.vertices, sizeof(double));
+        hm_comm_receive(s->comm, from, &bundle.numbers, sizeof(double));
         bundle.places = hm__calloc((size_t)bundle.vertices + 1, sizeof(size_t));
         bundle.beliefs = hm__calloc((size_t)bundle.numbers + 1, sizeof(double));
         ready = bundle.places && bundle.beliefs && file;
-        s->comm->ops->send(s->comm, from, &ready, sizeof(ready));
+        hm_comm_send(s->comm, from, &ready, sizeof(ready));
         if (ready > 0) {
-            s->comm->ops->receive(s->comm, from, bundle.places,
-                                  ((size_t)bundle.vertices + 1) * sizeof(size_t));
-            s->comm->ops->receive(s->comm, from, bundle.beliefs,
-                                  ((size_t)bundle.numbers + 1) * sizeof(double));
+            hm_comm_receive(s->comm, from, bundle.places,
+                            ((size_t)bundle.vertices + 1) * sizeof(size_t));
+            hm_comm_receive(s->comm, from, bundle.beliefs,
+                            ((size_t)bundle.numbers + 1) * sizeof(double));
             write_bundle(file, &bundle, hm_mrf_block(s->mrf->vertices, from, s->comm->size));
         } else if (rc == 0 && file)
             rc = hm_fail_nomem(err);
@@ -69,12 +69,12 @@ static void send_bundle(const struct session *s, const struct bundle *own)
 {
     double ready;
 
-    s->comm->ops->send(s->comm, 0, &own->vertices, sizeof(double));
-    s->comm->ops->send(s->comm, 0, &own->numbers, sizeof(double));
-    s->comm->ops->receive(s->comm, 0, &ready, sizeof(ready));
+    hm_comm_send(s->comm, 0, &own->vertices, sizeof(double));
+    hm_comm_send(s->comm, 0, &own->numbers, sizeof(double));
+    hm_comm_receive(s->comm, 0, &ready, sizeof(ready));
     if (ready > 0) {
-        s->comm->ops->send(s->comm, 0, own->places, ((size_t)own->vertices + 1) * sizeof(size_t));
-        s->comm->ops->send(s->comm, 0, own->beliefs, ((size_t)own->numbers + 1) * sizeof(double));
+        hm_comm_send(s->comm, 0, own->places, ((size_t)own->vertices + 1) * sizeof(size_t));
+        hm_comm_send(s->comm, 0, own->beliefs, ((size_t)own->numbers + 1) * sizeof(double));
     }
 }
 

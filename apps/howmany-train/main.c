@@ -10,18 +10,13 @@
 #include "mpi_comm.h"
 #include "session.h"
 
-/* What the table of options hands on to the rank. */
-struct rank {
-    struct train_options options;
-};
-
 static void *begin(void)
 {
-    struct rank *rank = calloc(1, sizeof(*rank));
+    struct train_options *options = calloc(1, sizeof(*options));
 
-    if (rank)
-        train_options_init(&rank->options);
-    return rank;
+    if (options)
+        train_options_init(options);
+    return options;
 }
 
 static void end(void *state)
@@ -31,19 +26,17 @@ static void end(void *state)
 
 static int accept(void *state, int option, const char *value)
 {
-    struct rank *rank = state;
-
     if (option < 0)
         return cli_complain("train: '%s' is not an option", value);
-    return train_options_accept(&rank->options, option, value);
+    return train_options_accept(state, option, value);
 }
 
 static int run(void *state)
 {
-    struct rank *rank = state;
+    struct train_options *options = state;
     struct session *session;
     struct hm_comm comm;
-    int rc = train_options_check(&rank->options);
+    int rc = train_options_check(options);
 
     if (rc)
         return rc;
@@ -54,7 +47,7 @@ static int run(void *state)
     }
     hm_blas_start();
     session->comm = &comm;
-    session->options = &rank->options;
+    session->options = options;
     session->simulated = hm_mpi_is_simulated();
     hm_mpi_version(session->mpi, sizeof(session->mpi));
     rc = session_run(session);

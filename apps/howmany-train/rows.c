@@ -7,7 +7,6 @@
 
 #include "agree.h"
 #include "err.h"
-#include "linear_problem.h"
 #include "session.h"
 
 /* Rank 0 looks at all rows once, unless howmany train has; all learn what it found. */

@@ -2,7 +2,7 @@
 #ifndef HM_APPEND_H
 #define HM_APPEND_H
 
-#include "howmany.h"
+#include "text.h"
 
 /* Whether its name says JSON lines; 0 CSV, 1 JSON lines, -1 with a message: neither. */
 int cli_append_form(const char *path);
@@ -13,5 +13,7 @@ int cli_append_form(const char *path);
 int cli_append_open(const char *path, const char *header, int *ret_file);
 /* With `sync` it is on the disk when this returns. */
 int cli_append(int file, const char *text, size_t length, bool sync);
+/* Add a field of a CSV, in quotes where it must be. */
+void cli_csv_field(struct hm_text *row, const char *text);
 
 #endif

@@ -38,18 +38,6 @@ static void note_iteration(struct account *a, double seconds)
     a->seconds[a->count++] = seconds;
 }
 
-static double number_of(const struct hm_value *object, const char *key)
-{
-    const struct hm_value *value = hm_value_get(object, key);
-    double number;
-    size_t used;
-
-    if (!value || value->kind != HM_VALUE_SCALAR || value->quoted)
-        return NAN;
-    used = hm_number_read(value->text, &number);
-    return used > 0 && value->text[used] == '\0' ? number : NAN;
-}
-
 /* Some write NaN and Infinity, which JSON has not: they become empty texts, in place. */
 static void without_nan(char *line)
 {
@@ -73,8 +61,8 @@ static void read_json(struct account *a, const char *written)
     /* Most lines are not ours: what cannot be read is none of our business. */
     if (line && hm_json_parse(arena, line, strlen(line), "output", &object, NULL) == 0 &&
         object->kind == HM_VALUE_MAP && hm_value_get(object, "iteration")) {
-        double loss = number_of(object, hm_value_get(object, "loss") ? "loss" : "objective");
-        note_iteration(a, number_of(object, "seconds"));
+        double loss = hm_value_number(object, hm_value_get(object, "loss") ? "loss" : "objective");
+        note_iteration(a, hm_value_number(object, "seconds"));
         if (!isnan(loss))
             a->loss = loss;
     }

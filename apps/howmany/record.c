@@ -29,18 +29,6 @@ static void add_header(const struct cli_record *r, struct hm_text *out)
     hm_text_add(out, "\n");
 }
 
-/* A label may have commas in it, or quotes. */
-static void add_quoted(struct hm_text *out, const char *text)
-{
-    hm_text_add(out, "\"");
-    for (; *text; text++) {
-        hm_text_add_n(out, text, 1);
-        if (*text == '"')
-            hm_text_add(out, "\"");
-    }
-    hm_text_add(out, "\"");
-}
-
 /* Copy rows that were recorded before. */
 static void absorb(struct cli_record *r, const struct hm_runs *before)
 {
@@ -52,7 +40,7 @@ static void absorb(struct cli_record *r, const struct hm_runs *before)
             if (column && column->values && isfinite(column->values[i]))
                 hm_json_number(&r->csv, column->values[i]);
             else if (column && column->labels && column->labels[i])
-                add_quoted(&r->csv, column->labels[i]);
+                cli_csv_field(&r->csv, column->labels[i]);
         }
         hm_text_add(&r->csv, "\n");
         r->rows++;

@@ -18,15 +18,10 @@
 
 #include "text.h"
 
-static int fail_with(const struct hm_err *err)
-{
-    return cli_report(err);
-}
-
 static int add_word(struct cli_words *words, const char *word)
 {
     struct hm_err err = {0};
-    return cli_words_add(words, word, &err) ? fail_with(&err) : 0;
+    return cli_words_add(words, word, &err) ? cli_report(&err) : 0;
 }
 
 /* Path of a program of ours; NULL with a message when it is not there. */
@@ -80,7 +75,7 @@ static int add_launcher(struct train_launch *l, const char *text)
     }
     rc = rc ? rc : cli_words_fill(&words, &fill, 1, &l->ahead, &err);
     cli_words_release(&words);
-    return rc ? fail_with(&err) : 0;
+    return rc ? cli_report(&err) : 0;
 }
 
 /*
@@ -155,7 +150,7 @@ static int prepare_simulated(struct train_launch *l)
         if (!err.source[0])
             snprintf(err.source, sizeof(err.source), "%s",
                      l->cluster->name ? l->cluster->name : "--simulate");
-        return fail_with(&err);
+        return cli_report(&err);
     }
     return 0;
 #endif
@@ -199,7 +194,7 @@ int train_launch_words(const struct train_launch *l, bool resume, struct cli_wor
         struct hm_err err = {0};
         if (cli_platform_command(&l->platform, HM_SMPIMAIN, l->module, arguments.words,
                                  arguments.count, &words, &err))
-            rc = fail_with(&err);
+            rc = cli_report(&err);
     }
 #endif
     if (rc == 0 && !l->cluster) {

@@ -27,33 +27,10 @@ enum {
     POINTS = sizeof(point_columns) / sizeof(point_columns[0])
 };
 
-static double number_of(const struct hm_value *object, const char *key)
-{
-    const struct hm_value *value = hm_value_get(object, key);
-    double number;
-
-    if (!value || value->kind != HM_VALUE_SCALAR || hm_signed_read(value->text, &number) == 0)
-        return NAN;
-    return number;
-}
-
 static const char *text_of(const struct hm_value *object, const char *key)
 {
     const struct hm_value *value = hm_value_get(object, key);
     return value && value->kind == HM_VALUE_SCALAR ? value->text : "";
-}
-
-/* A field of a CSV, in quotes where it must be. */
-static void add_field(struct hm_text *row, const char *text)
-{
-    if (!strpbrk(text, ",\"\n")) {
-        hm_text_add(row, text);
-        return;
-    }
-    hm_text_add(row, "\"");
-    for (; *text; text++)
-        hm_text_add_n(row, *text == '"' ? "\"\"" : text, *text == '"' ? 2 : 1);
-    hm_text_add(row, "\"");
 }
 
 int train_watch_begin(struct train_watch *w)
@@ -111,7 +88,7 @@ static void record_head(struct train_watch *w, const struct hm_value *head)
     w->head = (struct hm_text){0};
     for (size_t i = 0; i < HEADS; i++) {
         hm_text_add(&w->head, i ? "," : "");
-        add_field(&w->head, text_of(head, head_columns[i]));
+        cli_csv_field(&w->head, text_of(head, head_columns[i]));
     }
 }
 
@@ -122,7 +99,7 @@ static void record_point(struct train_watch *w, const struct hm_value *point)
     hm_text_add(&row, w->head.data ? w->head.data : "");
     for (size_t i = 0; i < POINTS; i++) {
         hm_text_add(&row, ",");
-        add_field(&row, text_of(point, point_columns[i]));
+        cli_csv_field(&row, text_of(point, point_columns[i]));
     }
     if (!row.failed)
         record_line(w, row.data);
@@ -134,16 +111,17 @@ static void record_point(struct train_watch *w, const struct hm_value *point)
 static void tell_head(struct train_watch *w, const struct hm_value *head)
 {
     struct hm_text text = {0};
-    double n = number_of(head, "n"), rows = number_of(head, "rows");
+    double n = hm_value_number(head, "n"), rows = hm_value_number(head, "rows");
 
     hm_text_addf(&text, "%s by %s on %.0f %s%s, ", text_of(head, "problem"),
                  text_of(head, "algorithm"), n, n == 1 ? "rank" : "ranks",
                  w->simulated ? " (simulated)" : "");
     if (isnan(rows))
-        hm_text_addf(&text, "%.0f vertices, %.0f edges\n\n", number_of(head, "vertices"),
-                     number_of(head, "edges"));
+        hm_text_addf(&text, "%.0f vertices, %.0f edges\n\n", hm_value_number(head, "vertices"),
+                     hm_value_number(head, "edges"));
     else
-        hm_text_addf(&text, "%.0f rows of %.0f features\n\n", rows, number_of(head, "features"));
+        hm_text_addf(&text, "%.0f rows of %.0f features\n\n", rows,
+                     hm_value_number(head, "features"));
     hm_text_addf(&text, "%9s %10s %14s %13s %12s %12s\n", "iteration", "epoch", "objective",
                  w->measure, "seconds", "elapsed");
     if (!text.failed)
@@ -161,15 +139,15 @@ static bool in_table(double iteration)
 static void tell_point(struct train_watch *w, const struct hm_value *point)
 {
     char seconds[HM_SHOWN], elapsed[HM_SHOWN], second[40] = "";
-    double measure = number_of(point, w->measure);
+    double measure = hm_value_number(point, w->measure);
     struct hm_text row = {0};
 
     if (!isnan(measure))
         snprintf(second, sizeof(second), "%.3e", measure);
     hm_text_addf(&row, "%9.0f %10.4g %14.8g %13s %12s %12s\n", w->iteration,
-                 number_of(point, "epoch"), number_of(point, "objective"), second,
-                 hm_show_time(number_of(point, "seconds"), seconds),
-                 hm_show_time(number_of(point, "elapsed_s"), elapsed));
+                 hm_value_number(point, "epoch"), hm_value_number(point, "objective"), second,
+                 hm_show_time(hm_value_number(point, "seconds"), seconds),
+                 hm_show_time(hm_value_number(point, "elapsed_s"), elapsed));
     hm_text_release(&w->held);
     w->held = (struct hm_text){0};
     if (in_table(w->iteration) && !row.failed)
@@ -193,8 +171,9 @@ static void tell_summary(struct train_watch *w, const struct hm_value *summary)
     const char *why = text_of(summary, "stopped_by");
     char elapsed[HM_SHOWN];
     struct hm_text text = {0};
-    double all = number_of(summary, "elapsed_s"), accuracy = number_of(summary, "accuracy");
-    double error = number_of(summary, "test_error");
+    double all = hm_value_number(summary, "elapsed_s"),
+           accuracy = hm_value_number(summary, "accuracy");
+    double error = hm_value_number(summary, "test_error");
 
     for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
         if (strcmp(why, reasons[i][0]) == 0)
@@ -202,17 +181,17 @@ static void tell_summary(struct train_watch *w, const struct hm_value *summary)
     if (w->held.data)
         hm_text_add(&text, w->held.data);
     hm_text_addf(&text, "\nStopped after %.0f iterations, %s%s: %s.\n",
-                 number_of(summary, "iterations"), hm_show_time(all, elapsed),
+                 hm_value_number(summary, "iterations"), hm_show_time(all, elapsed),
                  w->simulated ? " of the simulated cluster" : "", why);
-    hm_text_addf(&text, "  objective    %.10g\n", number_of(summary, "objective"));
+    hm_text_addf(&text, "  objective    %.10g\n", hm_value_number(summary, "objective"));
     if (!isnan(error))
         hm_text_addf(&text, "  test rows    %.6g is the mean of the squared errors\n", error);
     if (!isnan(accuracy))
         hm_text_addf(&text, "  test rows    %.2f %% right\n", 100 * accuracy);
     if (all > 0)
         hm_text_addf(&text, "  time         %.0f %% computing, %.0f %% communicating and waiting\n",
-                     100 * number_of(summary, "compute_s") / all,
-                     100 * number_of(summary, "communicate_s") / all);
+                     100 * hm_value_number(summary, "compute_s") / all,
+                     100 * hm_value_number(summary, "communicate_s") / all);
     if (!text.failed)
         put(w, text.data);
     hm_text_release(&text);
@@ -229,7 +208,8 @@ static void take_object(struct train_watch *w, const struct hm_value *object)
         w->measure = hm_value_get(object, "best")       ? "suboptimality"
                      : hm_value_get(object, "vertices") ? "change"
                                                         : "gap";
-        w->limit = fmax(0, number_of(object, "iteration_limit")); /* none is NAN, which is 0 here */
+        w->limit =
+            fmax(0, hm_value_number(object, "iteration_limit")); /* none is NAN, which is 0 here */
         w->progress = cli_progress_start("iteration", (size_t)w->limit);
         w->simulated = strcmp(text_of(object, "simulated"), "true") == 0;
         if (w->csv)
@@ -237,7 +217,7 @@ static void take_object(struct train_watch *w, const struct hm_value *object)
         if (!w->json && !again)
             tell_head(w, object);
     } else if (point) {
-        w->iteration = number_of(object, "iteration");
+        w->iteration = hm_value_number(object, "iteration");
         if (w->csv && w->file >= 0)
             record_point(w, object);
         if (!w->json)

@@ -1,10 +1,12 @@
 /* The value tree: building it, looking things up, and overriding entries by path. */
 #include "value.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "err.h"
+#include "text.h"
 
 struct hm_value *hm_value_get(const struct hm_value *map, const char *key)
 {
@@ -12,6 +14,17 @@ struct hm_value *hm_value_get(const struct hm_value *map, const char *key)
         if (strcmp(map->keys[i], key) == 0)
             return &map->items[i];
     return NULL;
+}
+
+double hm_value_number(const struct hm_value *map, const char *key)
+{
+    const struct hm_value *value = hm_value_get(map, key);
+    double number;
+
+    if (!value || value->kind != HM_VALUE_SCALAR || value->quoted)
+        return NAN;
+    size_t used = hm_signed_read(value->text, &number);
+    return used > 0 && value->text[used] == '\0' ? number : NAN;
 }
 
 const char *hm_value_kind_name(const struct hm_value *value)

@@ -34,6 +34,8 @@ int hm_value_parse(struct hm_arena *arena, const char *text, size_t length, cons
 
 /* The entry of a map, or NULL. */
 struct hm_value *hm_value_get(const struct hm_value *map, const char *key);
+/* The number of an entry, which may have a sign; NAN where there is none, or more than one. */
+double hm_value_number(const struct hm_value *map, const char *key);
 /* "a map", "a list", … for messages. */
 const char *hm_value_kind_name(const struct hm_value *value);
 

@@ -27,9 +27,7 @@
 
 #include "agree.h"
 #include "err.h"
-#include "schemes.h"
 #include "text.h"
-#include "unit.h"
 
 enum { PIECE = 1024, LINE = 2048, PATH = 4096 }; /* small: simulated ranks have small stacks */
 
@@ -130,10 +128,10 @@ static int put_part(struct writer *writer, struct hm_comm *comm, const struct hm
 
     for (int from = 1; part->of_rows && from < comm->size; from++) {
         double left;
-        hm__comm_receive(comm, from, &left, sizeof(left));
+        hm_comm_receive(comm, from, &left, sizeof(left));
         while (left > 0) {
             size_t count = (size_t)fmin(left, PIECE);
-            hm__comm_receive(comm, from, piece, count * sizeof(double));
+            hm_comm_receive(comm, from, piece, count * sizeof(double));
             int put_rc = put(writer, piece, count * sizeof(double), err);
             rc = rc ? rc : put_rc;
             left -= (double)count;
@@ -147,10 +145,10 @@ static void give_part(struct hm_comm *comm, const struct hm_part *part)
 {
     double left = (double)part->count;
 
-    hm__comm_send(comm, 0, &left, sizeof(left));
+    hm_comm_send(comm, 0, &left, sizeof(left));
     for (size_t at = 0; at < part->count; at += PIECE) {
         size_t count = part->count - at < PIECE ? part->count - at : PIECE;
-        hm__comm_send(comm, 0, part->values + at, count * sizeof(double));
+        hm_comm_send(comm, 0, part->values + at, count * sizeof(double));
     }
 }
 
@@ -395,13 +393,13 @@ static int get_part(struct reader *reader, struct hm_comm *comm, const struct hm
 
     for (int to = 1; part->of_rows && to < comm->size; to++) {
         double left;
-        hm__comm_receive(comm, to, &left, sizeof(left));
+        hm_comm_receive(comm, to, &left, sizeof(left));
         while (left > 0) {
             size_t count = (size_t)fmin(left, PIECE);
             memset(piece, 0, sizeof(piece));
             int get_rc = rc ? rc : get(reader, piece, count, err);
             rc = rc ? rc : get_rc;
-            hm__comm_send(comm, to, piece, count * sizeof(double));
+            hm_comm_send(comm, to, piece, count * sizeof(double));
             left -= (double)count;
         }
     }
@@ -412,10 +410,10 @@ static void take_part(struct hm_comm *comm, const struct hm_part *part)
 {
     double left = (double)part->count;
 
-    hm__comm_send(comm, 0, &left, sizeof(left));
+    hm_comm_send(comm, 0, &left, sizeof(left));
     for (size_t at = 0; at < part->count; at += PIECE) {
         size_t count = part->count - at < PIECE ? part->count - at : PIECE;
-        hm__comm_receive(comm, 0, part->values + at, count * sizeof(double));
+        hm_comm_receive(comm, 0, part->values + at, count * sizeof(double));
     }
 }
 

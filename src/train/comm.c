@@ -66,7 +66,7 @@ void hm_comm_alone(struct hm_comm *comm)
 
 /* ---- messages ------------------------------------------------------------------------------- */
 
-void hm__comm_send(struct hm_comm *comm, int to, const void *data, size_t bytes)
+void hm_comm_send(struct hm_comm *comm, int to, const void *data, size_t bytes)
 {
     if (bytes == 0)
         return;
@@ -74,7 +74,7 @@ void hm__comm_send(struct hm_comm *comm, int to, const void *data, size_t bytes)
     comm->ops->send(comm, to, data, bytes);
 }
 
-void hm__comm_receive(struct hm_comm *comm, int from, void *data, size_t bytes)
+void hm_comm_receive(struct hm_comm *comm, int from, void *data, size_t bytes)
 {
     if (bytes > 0)
         comm->ops->receive(comm, from, data, bytes);
@@ -84,9 +84,9 @@ void hm__comm_exchange(struct hm_comm *comm, int to, const void *data, size_t by
                        void *into, size_t into_bytes)
 {
     if (bytes == 0) {
-        hm__comm_receive(comm, from, into, into_bytes);
+        hm_comm_receive(comm, from, into, into_bytes);
     } else if (into_bytes == 0) {
-        hm__comm_send(comm, to, data, bytes);
+        hm_comm_send(comm, to, data, bytes);
     } else {
         comm->bytes += (double)bytes;
         comm->ops->exchange(comm, to, data, bytes, from, into, into_bytes);

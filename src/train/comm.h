@@ -55,6 +55,9 @@ int hm_reduce_scheme_find(const char *name);
 /* A comm of one rank, with real time. */
 void hm_comm_alone(struct hm_comm *comm);
 
+/* One message; the bytes sent are counted, and without any nothing moves. */
+void hm_comm_send(struct hm_comm *comm, int to, const void *data, size_t bytes);
+void hm_comm_receive(struct hm_comm *comm, int from, void *data, size_t bytes);
 /* Count arithmetic, and let it take its time when simulated. */
 void hm_comm_work(struct hm_comm *comm, double flop);
 /*

@@ -22,7 +22,7 @@ int hm_mrf_owner(size_t vertices, size_t vertex, int size)
     return (int)((((uint64_t)vertex + 1) * (uint64_t)size - 1) / (uint64_t)vertices);
 }
 
-size_t hm__mrf_global(const struct hm_mrf *mrf, size_t local)
+static size_t global_of(const struct hm_mrf *mrf, size_t local)
 {
     return local < mrf->count ? mrf->first + local : mrf->ghost_ids[local - mrf->count];
 }
@@ -192,7 +192,7 @@ static bool all_weights(const struct hm_markov *m)
 static int copy_vertices(struct hm_mrf *mrf, const struct hm_markov *m, struct hm_err *err)
 {
     for (size_t v = 0; v < mrf->count + mrf->ghosts; v++)
-        mrf->places[v + 1] = mrf->places[v] + m->states[hm__mrf_global(mrf, v)];
+        mrf->places[v + 1] = mrf->places[v] + m->states[global_of(mrf, v)];
     mrf->unary = hm__calloc(mrf->places[mrf->count], sizeof(*mrf->unary));
     if (!mrf->unary)
         return hm_fail_nomem(err);

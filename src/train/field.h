@@ -96,7 +96,5 @@ int hm__mrf_add(const struct hm_mrf *mrf, struct hm_mrf_edges *edges, uint32_t a
                 uint64_t number, struct hm_err *err);
 /* Sort the edges, find the ghosts and fill ends and ghost_ids. */
 int hm__mrf_connect(struct hm_mrf *mrf, struct hm_mrf_edges *edges, struct hm_err *err);
-/* The number in the whole field of a local vertex. */
-size_t hm__mrf_global(const struct hm_mrf *mrf, size_t local);
 
 #endif

@@ -128,20 +128,16 @@ void hm_batches_gradient(struct hm_run *run, struct hm_batches *batches)
 
 /* ---- sizes ---------------------------------------------------------------------------------- */
 
-struct hm_norms hm_run_norms(struct hm_run *run)
+/* Mean |x|^2 over all rows of all ranks. */
+static double mean_norm2(struct hm_run *run)
 {
     const struct hm_rows *rows = &run->objective->rows;
-    struct hm_norms norms = {0, 0};
+    double sum = 0;
 
-    for (size_t i = 0; i < rows->count; i++) {
-        double norm2 = hm_row_norm2(rows, i);
-        norms.largest = fmax(norms.largest, norm2);
-        norms.mean += norm2;
-    }
-    hm_comm_max_few(run->comm, &norms.largest, 1);
-    hm_comm_sum_few(run->comm, &norms.mean, 1);
-    norms.mean /= run->objective->total_rows;
-    return norms;
+    for (size_t i = 0; i < rows->count; i++)
+        sum += hm_row_norm2(rows, i);
+    hm_comm_sum_few(run->comm, &sum, 1);
+    return sum / run->objective->total_rows;
 }
 
 double hm_run_step_size(struct hm_run *run, double otherwise)
@@ -152,6 +148,6 @@ double hm_run_step_size(struct hm_run *run, double otherwise)
         return run->settings.step;
     if (curvature == 0)
         return otherwise;
-    double mean = hm_run_norms(run).mean;
+    double mean = mean_norm2(run);
     return mean > 0 ? 1 / (curvature * mean) : 1;
 }

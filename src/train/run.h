@@ -111,12 +111,6 @@ double hm_batches_in_epoch(const struct hm_run *run);
 void hm_count_up(uint32_t *order, size_t count);
 void hm_shuffle(struct hm_random *random, uint32_t *order, size_t count);
 
-/* The largest |x|^2 of any row, and the mean, over all ranks. */
-struct hm_norms {
-    double largest, mean;
-};
-struct hm_norms hm_run_norms(struct hm_run *run);
-
 /* A step size that suits the loss: 1 / (curvature x mean |x|^2); other objectives: `otherwise`. */
 double hm_run_step_size(struct hm_run *run, double otherwise);
 

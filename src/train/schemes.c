@@ -34,11 +34,11 @@ static void tree_to_first(struct hm_comm *comm, double *values, size_t count, do
 
     for (int step = 1; step < comm->size; step *= 2) {
         if (comm->rank & step) {
-            hm__comm_send(comm, comm->rank - step, values, bytes);
+            hm_comm_send(comm, comm->rank - step, values, bytes);
             return;
         }
         if (comm->rank + step < comm->size) {
-            hm__comm_receive(comm, comm->rank + step, scratch, bytes);
+            hm_comm_receive(comm, comm->rank + step, scratch, bytes);
             hm__comm_add(comm, values, scratch, count);
         }
     }
@@ -52,10 +52,10 @@ void hm__comm_broadcast(struct hm_comm *comm, int root, void *data, size_t bytes
     while (step < n && !(place & step))
         step *= 2;
     if (place != 0)
-        hm__comm_receive(comm, (place - step + root) % n, data, bytes);
+        hm_comm_receive(comm, (place - step + root) % n, data, bytes);
     for (step /= 2; step > 0; step /= 2)
         if (place + step < n)
-            hm__comm_send(comm, (place + step + root) % n, data, bytes);
+            hm_comm_send(comm, (place + step + root) % n, data, bytes);
 }
 
 void hm__reduce_tree(struct hm_comm *comm, double *values, size_t count, double *scratch)
@@ -108,12 +108,12 @@ void hm__combine_doubling(struct hm_comm *comm, double *values, size_t count, do
     size_t bytes = count * sizeof(*values);
 
     if (rank >= power) {
-        hm__comm_send(comm, rank - power, values, bytes);
-        hm__comm_receive(comm, rank - power, values, bytes);
+        hm_comm_send(comm, rank - power, values, bytes);
+        hm_comm_receive(comm, rank - power, values, bytes);
         return;
     }
     if (rank + power < comm->size) {
-        hm__comm_receive(comm, rank + power, scratch, bytes);
+        hm_comm_receive(comm, rank + power, scratch, bytes);
         combine(comm, values, scratch, count);
     }
     for (int step = 1; step < power; step *= 2) {
@@ -121,7 +121,7 @@ void hm__combine_doubling(struct hm_comm *comm, double *values, size_t count, do
         combine(comm, values, scratch, count);
     }
     if (rank + power < comm->size)
-        hm__comm_send(comm, rank + power, values, bytes);
+        hm_comm_send(comm, rank + power, values, bytes);
 }
 
 void hm__reduce_doubling(struct hm_comm *comm, double *values, size_t count, double *scratch)
@@ -138,11 +138,11 @@ static void gather(struct hm_comm *comm, int first, int step, int end, double *v
     size_t bytes = count * sizeof(*values);
 
     if (comm->rank != first) {
-        hm__comm_send(comm, first, values, bytes);
+        hm_comm_send(comm, first, values, bytes);
         return;
     }
     for (int from = first + step; from < end; from += step) {
-        hm__comm_receive(comm, from, scratch, bytes);
+        hm_comm_receive(comm, from, scratch, bytes);
         hm__comm_add(comm, values, scratch, count);
     }
 }
@@ -167,11 +167,11 @@ void hm__reduce_master(struct hm_comm *comm, double *values, size_t count, doubl
 
     gather(comm, 0, 1, comm->size, values, count, scratch);
     if (comm->rank != 0) {
-        hm__comm_receive(comm, 0, values, bytes);
+        hm_comm_receive(comm, 0, values, bytes);
         return;
     }
     for (int to = 1; to < comm->size; to++)
-        hm__comm_send(comm, to, values, bytes);
+        hm_comm_send(comm, to, values, bytes);
 }
 
 /* ---- by size -------------------------------------------------------------------------------- */

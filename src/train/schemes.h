@@ -4,10 +4,7 @@
 
 #include "comm.h"
 
-/* One message; the bytes sent are counted, and without any nothing moves. */
-void hm__comm_send(struct hm_comm *comm, int to, const void *data, size_t bytes);
-void hm__comm_receive(struct hm_comm *comm, int from, void *data, size_t bytes);
-/* One each way at once. */
+/* A message each way at once; the bytes sent are counted, and without any nothing moves. */
 void hm__comm_exchange(struct hm_comm *comm, int to, const void *data, size_t bytes, int from,
                        void *into, size_t into_bytes);
 void hm__comm_broadcast(struct hm_comm *comm, int root, void *data, size_t bytes);

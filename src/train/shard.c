@@ -11,7 +11,6 @@
 #include "err.h"
 #include "memory.h"
 #include "run.h"
-#include "schemes.h"
 
 enum { READ_ROWS = 256, STOP = -1 };
 
@@ -72,16 +71,16 @@ static int send_parcel(struct hm_comm *comm, int to, struct parcel *parcel)
     struct head head = {(double)rows->count, (double)entries};
     double has_room;
 
-    hm__comm_send(comm, to, &head, sizeof(head));
-    hm__comm_receive(comm, to, &has_room, sizeof(has_room));
+    hm_comm_send(comm, to, &head, sizeof(head));
+    hm_comm_receive(comm, to, &has_room, sizeof(has_room));
     if (has_room == 0)
         return HM_E_NOMEM;
-    hm__comm_send(comm, to, rows->labels, rows->count * sizeof(double));
-    hm__comm_send(comm, to, parcel->places, rows->count * sizeof(uint32_t));
-    hm__comm_send(comm, to, rows->values, entries * sizeof(double));
+    hm_comm_send(comm, to, rows->labels, rows->count * sizeof(double));
+    hm_comm_send(comm, to, parcel->places, rows->count * sizeof(uint32_t));
+    hm_comm_send(comm, to, rows->values, entries * sizeof(double));
     if (rows->sparse) {
-        hm__comm_send(comm, to, rows->columns, entries * sizeof(uint32_t));
-        hm__comm_send(comm, to, rows->starts, (rows->count + 1) * sizeof(size_t));
+        hm_comm_send(comm, to, rows->columns, entries * sizeof(uint32_t));
+        hm_comm_send(comm, to, rows->starts, (rows->count + 1) * sizeof(size_t));
     }
     hm_rows_clear(&parcel->rows);
     return 0;
@@ -94,21 +93,21 @@ static int receive_parcel(struct hm_comm *comm, struct parcel *own)
     struct head head;
     size_t old = rows->count, used = hm_rows_entries(rows);
 
-    hm__comm_receive(comm, 0, &head, sizeof(head));
+    hm_comm_receive(comm, 0, &head, sizeof(head));
     if (head.rows < 0)
         return STOP;
     size_t count = (size_t)head.rows, entries = (size_t)head.entries;
     double has_room = hm_rows_reserve(rows, count, entries) && reserve_places(own, count);
-    hm__comm_send(comm, 0, &has_room, sizeof(has_room));
+    hm_comm_send(comm, 0, &has_room, sizeof(has_room));
     if (has_room == 0)
         return HM_E_NOMEM;
-    hm__comm_receive(comm, 0, rows->labels + old, count * sizeof(double));
-    hm__comm_receive(comm, 0, own->places + old, count * sizeof(uint32_t));
-    hm__comm_receive(comm, 0, rows->values + used, entries * sizeof(double));
+    hm_comm_receive(comm, 0, rows->labels + old, count * sizeof(double));
+    hm_comm_receive(comm, 0, own->places + old, count * sizeof(uint32_t));
+    hm_comm_receive(comm, 0, rows->values + used, entries * sizeof(double));
     rows->count += count;
     if (rows->sparse) {
-        hm__comm_receive(comm, 0, rows->columns + used, entries * sizeof(uint32_t));
-        hm__comm_receive(comm, 0, rows->starts + old, (count + 1) * sizeof(size_t));
+        hm_comm_receive(comm, 0, rows->columns + used, entries * sizeof(uint32_t));
+        hm_comm_receive(comm, 0, rows->starts + old, (count + 1) * sizeof(size_t));
         for (size_t i = old; i <= rows->count; i++)
             rows->starts[i] += used;
     }
@@ -232,7 +231,7 @@ static int deal_all(struct dealer *dealer, struct parcel *own, struct hm_err *er
     for (int to = 1; rc && to < size; to++)
         if (dealer->missing ? dealer->missing[to] > 0
                             : hm_shard_of(dealer->dealing->total, to, size).count > 0)
-            hm__comm_send(dealer->comm, to, &stop, sizeof(stop));
+            hm_comm_send(dealer->comm, to, &stop, sizeof(stop));
     for (int k = 1; dealer->parcels && k < size; k++)
         release_parcel(&dealer->parcels[k]);
     hm_rows_release(&dealer->block);

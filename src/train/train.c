@@ -102,7 +102,7 @@ static struct stretch run_stretch(struct hm_run *run, double iterations)
     struct hm_comm *comm = run->comm;
     double samples = run->samples;
 
-    comm->ops->align(comm);
+    hm_comm_align(comm);
     double began = comm->ops->now(comm), talking = comm->talking_s, flop = comm->flop;
     double bytes = comm->bytes;
     double done = 0;
