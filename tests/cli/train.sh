@@ -46,6 +46,11 @@ check "a reader that goes away ends it quietly" bash -c 'howmany train --epochs 
 # -b for those that have mini-batches
 batch() { case $1 in sgd | momentum | adam | mini-sdca) echo "-b $2" ;; esac; }
 
+progress() { # on a terminal, where the lines go elsewhere
+  script -qec "howmany train -d dense:2000x50 --iterations 10000000 --within 3s >/dev/null" /dev/null | tr '\r' '\n' | grep -q "iteration: [0-9]* of 10000000, about .* left"
+}
+if command -v script >/dev/null; then check "progress on a terminal" progress; else skip "progress on a terminal" "no script(1)"; fi
+
 # ---- problems and algorithms -----------------------------------------------------------------
 falls() { # COMMAND…: the objective ends below where it was after the first line
   "$@" >"$work/out" || return 1
