@@ -231,7 +231,7 @@ HM_API int hm_convergence_predict(const struct hm_convergence *convergence, size
 /* ---- how good it is ---------------------------------------------------------------------------
  */
 
-struct hm_validate_settings {
+struct hm_holdout_settings {
     struct hm_converge_settings converge; /* leave_out: only this m; 0: each in turn */
     double ahead;                         /* iterations; 0: none */
     double ahead_s;                       /* seconds; 0: none */
@@ -245,7 +245,7 @@ struct hm_g_ahead {
     double median, rms; /* errors of log10(P - P*) */
 };
 
-struct hm_g_validation {
+struct hm_g_holdout {
     const char *algorithm;
     struct hm_g_error *left_out; /* one for each m that was held out */
     size_t left_out_count;
@@ -256,27 +256,27 @@ struct hm_g_validation {
     double ahead_median; /* over all; NaN: none */
 };
 
-struct hm_validation {
+struct hm_holdout {
     double ahead, ahead_s, window; /* as asked */
-    struct hm_g_validation *algorithms;
+    struct hm_g_holdout *algorithms;
     size_t count;
     const char **notes;
     size_t note_count;
     void *memory; /* owns everything above */
 };
 
-HM_API int hm_convergence_validate(const struct hm_traces *traces,
-                                   const struct hm_validate_settings *settings,
-                                   struct hm_validation **ret_validation, struct hm_err *err);
-HM_API void hm_validation_free(struct hm_validation *validation);
+HM_API int hm_convergence_hold_out(const struct hm_traces *traces,
+                                   const struct hm_holdout_settings *settings,
+                                   struct hm_holdout **ret_holdout, struct hm_err *err);
+HM_API void hm_holdout_free(struct hm_holdout *holdout);
 
 /*
  * As text, JSON, CSV (curves: algorithm, m, iteration, seconds, loss measured, predicted, low,
- * high) or a gnuplot script. validation may be NULL. style->table: the whole of it, that can be
+ * high) or a gnuplot script. holdout may be NULL. style->table: the whole of it, that can be
  * stored.
  */
 HM_API int hm_convergence_render(const struct hm_convergence *convergence,
-                                 const struct hm_validation *validation, enum hm_format format,
+                                 const struct hm_holdout *holdout, enum hm_format format,
                                  const struct hm_style *style, char **ret_text, struct hm_err *err);
 
 /* ---- the questions ----------------------------------------------------------------------------
@@ -399,7 +399,7 @@ HM_API int hm_advice_render(const struct hm_advice *advice, enum hm_format forma
  */
 
 /* A run that was made to see whether the advice holds. */
-struct hm_check {
+struct hm_study_check {
     const char *algorithm;
     double m;
     const char *role; /* "chosen", "runner-up" */
@@ -423,11 +423,11 @@ struct hm_study {
     const char *const *facts; /* pairs: what, value */
     size_t fact_count;        /* of pairs */
     const struct hm_convergence *convergence;
-    const struct hm_validation *validation; /* may be NULL */
+    const struct hm_holdout *holdout; /* may be NULL */
     const struct hm_advice *advice;
     const struct hm_study_run *runs;
     size_t run_count;
-    const struct hm_check *checks;
+    const struct hm_study_check *checks;
     size_t check_count;
     const char *const *notes;
     size_t note_count;
