@@ -1,0 +1,517 @@
+/*
+ * The Lasso on Gram matrices: coordinate descent, finished exactly.
+ *
+ * Sums about the means are updated row by row (West 1979) and joined by the formulas of Chan, Golub
+ * and LeVeque (1983): for sets of weights V and W whose means differ by delta,
+ *     M = M_V + M_W + V W / (V + W) delta delta'.
+ *
+ * With correlations C of the standardised terms, their products d with y, and g = d - C b, the
+ * objective is
+ *     P(b) = (var y - 2 d'b + b'C b) / 2 + penalty |b|_1,
+ * and b is a solution if and only if g_j = penalty sign(b_j) where b_j is not 0 and |g_j| <=
+ * penalty where it is. Coordinate descent puts b_j = S(g_j + b_j), S shrinking by the penalty, for
+ * one term after another, first for all and then for those that are not 0 (Friedman, Hastie,
+ * Tibshirani 2010).
+ *
+ * It soon finds most of the signs, but creeps where terms are nearly the same, as i / m and
+ * i / sqrt(m) are. Given signs s of a set A, the solution is linear, C_AA b_A = d_A - penalty s_A,
+ * so a few Cholesky factors finish it: step towards that solution, let go of the first term that
+ * meets 0 on the way, and when none does, take in the term whose g_j is furthest above the penalty
+ * (feature-sign search: Lee, Battle, Raina, Ng 2006). Where a term of A is a combination of the
+ * others, the step is along that combination, which changes no prediction, to where |b|_1 is less.
+ *
+ * The gap: for r = y - z b and any s with s |g_j| <= penalty, s r is a feasible point of the dual,
+ *     P - D = (1 - s)^2 |r|^2 / 2 + sum_j (penalty |b_j| - s b_j g_j),
+ * in which no term is below 0, so that it is exact down to rounding errors of g.
+ */
+#include "lasso.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+#include "err.h"
+
+/* A term that varies less than this beside its mean does not: such differences are rounding. */
+static const double CONSTANT = 1e-13;
+/* A term of which less than this part (of its variance) is new depends on the others. */
+static const double DEPENDENT = 1e-13;
+
+enum {
+    CYCLES = 10, /* of coordinate descent over terms that are not 0, before the exact finish */
+    PASSES = 8 * HM_LASSO_MAX, /* of the finish; it takes few, this is against rounding */
+    ROUNDS = 50,               /* of both */
+};
+
+/* ---- sums ----------------------------------------------------------------------------------- */
+
+void hm_gram_init(struct hm_gram *gram, size_t count)
+{
+    assert(count <= HM_LASSO_MAX);
+    memset(gram, 0, sizeof(*gram));
+    gram->count = count;
+}
+
+/* Join weight w at a distance from the means: M += factor delta delta', means += share delta. */
+static void shift(struct hm_gram *gram, const double *delta, double delta_y, double factor,
+                  double share)
+{
+    for (size_t j = 0; j < gram->count; j++) {
+        double f = factor * delta[j];
+        for (size_t k = j; k < gram->count; k++)
+            gram->xx[j][k] += f * delta[k];
+        gram->xy[j] += f * delta_y;
+        gram->x[j] += share * delta[j];
+    }
+    gram->yy += factor * delta_y * delta_y;
+    gram->y += share * delta_y;
+}
+
+void hm_gram_add(struct hm_gram *gram, const double *x, double y, double weight)
+{
+    double delta[HM_LASSO_MAX], total = gram->weight + weight;
+
+    assert(weight >= 0);
+    if (weight == 0)
+        return;
+    for (size_t j = 0; j < gram->count; j++)
+        delta[j] = x[j] - gram->x[j];
+    shift(gram, delta, y - gram->y, gram->weight / total * weight, weight / total);
+    gram->weight = total;
+}
+
+void hm_gram_merge(struct hm_gram *gram, const struct hm_gram *other, double factor)
+{
+    const size_t count = gram->count;
+    double delta[HM_LASSO_MAX], weight = factor * other->weight, total = gram->weight + weight;
+
+    assert(other->count == count);
+    if (weight == 0)
+        return;
+    if (!(total > 0)) { /* everything taken away */
+        hm_gram_init(gram, count);
+        return;
+    }
+    for (size_t j = 0; j < count; j++) {
+        delta[j] = other->x[j] - gram->x[j];
+        for (size_t k = j; k < count; k++)
+            gram->xx[j][k] += factor * other->xx[j][k];
+        gram->xy[j] += factor * other->xy[j];
+    }
+    gram->yy += factor * other->yy;
+    shift(gram, delta, other->y - gram->y, gram->weight / total * weight, weight / total);
+    gram->weight = total;
+}
+
+double hm_gram_error(const struct hm_gram *gram, double intercept, const double *theta)
+{
+    double bias = gram->y - intercept, square = gram->yy;
+
+    for (size_t j = 0; j < gram->count; j++) {
+        double product = 0;
+        if (theta[j] == 0)
+            continue;
+        for (size_t k = j + 1; k < gram->count; k++)
+            product += gram->xx[j][k] * theta[k];
+        square += theta[j] * (2 * (product - gram->xy[j]) + gram->xx[j][j] * theta[j]);
+        bias -= theta[j] * gram->x[j];
+    }
+    return fmax(square, 0) / gram->weight + bias * bias;
+}
+
+/* ---- standardised --------------------------------------------------------------------------- */
+
+void hm_lasso_init(struct hm_lasso *lasso, const struct hm_gram *gram)
+{
+    const size_t count = gram->count;
+
+    assert(gram->weight > 0);
+    memset(lasso, 0, sizeof(*lasso));
+    lasso->count = count;
+    lasso->y_mean = gram->y;
+    lasso->y_variance = fmax(gram->yy, 0) / gram->weight;
+    if (sqrt(lasso->y_variance) <= CONSTANT * fabs(gram->y))
+        lasso->y_variance = 0;
+    for (size_t j = 0; j < count; j++) {
+        double scale = sqrt(fmax(gram->xx[j][j], 0) / gram->weight);
+        lasso->mean[j] = gram->x[j];
+        lasso->scale[j] = scale > CONSTANT * fabs(gram->x[j]) ? scale : 0;
+    }
+    for (size_t j = 0; j < count; j++) {
+        if (lasso->scale[j] == 0)
+            continue;
+        lasso->c[j][j] = 1;
+        for (size_t k = j + 1; k < count; k++)
+            if (lasso->scale[k] > 0)
+                lasso->c[j][k] = lasso->c[k][j] =
+                    gram->xx[j][k] / gram->weight / lasso->scale[j] / lasso->scale[k];
+        if (lasso->y_variance > 0)
+            lasso->d[j] = gram->xy[j] / gram->weight / lasso->scale[j];
+    }
+}
+
+double hm_lasso_penalty_max(const struct hm_lasso *lasso)
+{
+    double most = 0;
+
+    for (size_t j = 0; j < lasso->count; j++)
+        most = fmax(most, fabs(lasso->d[j]));
+    return most;
+}
+
+void hm_lasso_unscale(const struct hm_lasso *lasso, const double *b, double *ret_intercept,
+                      double *ret_theta)
+{
+    double intercept = lasso->y_mean;
+
+    for (size_t j = 0; j < lasso->count; j++) {
+        ret_theta[j] = lasso->scale[j] > 0 ? b[j] / lasso->scale[j] : 0;
+        intercept -= ret_theta[j] * lasso->mean[j];
+    }
+    *ret_intercept = intercept;
+}
+
+void hm_lasso_penalties(double penalty_max, double least, size_t count, double *penalties)
+{
+    for (size_t p = 0; p < count; p++)
+        penalties[p] = p ? penalty_max * pow(least, (double)p / (double)(count - 1)) : penalty_max;
+}
+
+/* g = d - C b */
+static void slopes(const struct hm_lasso *lasso, const double *b, double *g)
+{
+    memcpy(g, lasso->d, lasso->count * sizeof(*g));
+    for (size_t j = 0; j < lasso->count; j++)
+        if (b[j] != 0)
+            for (size_t k = 0; k < lasso->count; k++)
+                g[k] -= lasso->c[j][k] * b[j];
+}
+
+static double duality_gap(const struct hm_lasso *lasso, double penalty, const double *b)
+{
+    double g[HM_LASSO_MAX], rest = lasso->y_variance, most = 0, sum = 0;
+
+    slopes(lasso, b, g);
+    for (size_t j = 0; j < lasso->count; j++) {
+        rest -= b[j] * (lasso->d[j] + g[j]);
+        most = fmax(most, fabs(g[j]));
+    }
+    double s = most > penalty ? penalty / most : 1;
+    for (size_t j = 0; j < lasso->count; j++)
+        sum += penalty * fabs(b[j]) - s * b[j] * g[j];
+    return (1 - s) * (1 - s) * fmax(rest, 0) / 2 + fmax(sum, 0);
+}
+
+/* ---- coordinate descent --------------------------------------------------------------------- */
+
+static double shrink(double value, double by)
+{
+    return fabs(value) > by ? value - copysign(by, value) : 0;
+}
+
+/* Once over all terms, or over those that are not 0. Returns the largest change. */
+static double sweep(const struct hm_lasso *lasso, double penalty, bool all, double *b, double *g)
+{
+    double most = 0;
+
+    for (size_t j = 0; j < lasso->count; j++) {
+        if (lasso->scale[j] == 0 || (b[j] == 0 && !all))
+            continue;
+        double wanted = shrink(g[j] + b[j], penalty), change = wanted - b[j];
+        if (change == 0)
+            continue;
+        for (size_t k = 0; k < lasso->count; k++)
+            g[k] -= lasso->c[j][k] * change;
+        b[j] = wanted;
+        most = fmax(most, fabs(change));
+    }
+    return most;
+}
+
+static void descend(const struct hm_lasso *lasso, double penalty, double *b)
+{
+    const double small = 1e-6 * sqrt(lasso->y_variance);
+    double g[HM_LASSO_MAX];
+
+    slopes(lasso, b, g);
+    if (sweep(lasso, penalty, true, b, g) > small)
+        for (int i = 0; i < CYCLES && sweep(lasso, penalty, false, b, g) > small; i++)
+            ;
+}
+
+/* ---- exact finish --------------------------------------------------------------------------- */
+
+/* The terms that are in, their signs, and a lower factor L L' of their correlations. */
+struct active {
+    size_t count, terms[HM_LASSO_MAX];
+    double signs[HM_LASSO_MAX], l[HM_LASSO_MAX][HM_LASSO_MAX];
+};
+
+static void enter(struct active *a, size_t term, double sign)
+{
+    a->terms[a->count] = term;
+    a->signs[a->count++] = copysign(1, sign);
+}
+
+static void leave(struct active *a, size_t place)
+{
+    a->count--;
+    for (size_t i = place; i < a->count; i++) {
+        a->terms[i] = a->terms[i + 1];
+        a->signs[i] = a->signs[i + 1];
+    }
+}
+
+/* Factor row by row; returns how many rows there are before one that depends on them. */
+static size_t factor(const struct hm_lasso *lasso, struct active *a)
+{
+    for (size_t i = 0; i < a->count; i++) {
+        const double *row = lasso->c[a->terms[i]];
+        double *l = a->l[i], rest = 1;
+        for (size_t j = 0; j < i; j++) {
+            double sum = row[a->terms[j]];
+            for (size_t k = 0; k < j; k++)
+                sum -= l[k] * a->l[j][k];
+            l[j] = sum / a->l[j][j];
+            rest -= l[j] * l[j];
+        }
+        if (!(rest > DEPENDENT))
+            return i;
+        l[i] = sqrt(rest);
+    }
+    return a->count;
+}
+
+/* Solve L x = b if forward, and L' x = b, in place, for the first rows. */
+static void solve_factor(const struct active *a, size_t rows, bool forward, double *x)
+{
+    for (size_t i = 0; forward && i < rows; i++) {
+        for (size_t k = 0; k < i; k++)
+            x[i] -= a->l[i][k] * x[k];
+        x[i] /= a->l[i][i];
+    }
+    for (size_t i = rows; i-- > 0;) {
+        for (size_t k = i + 1; k < rows; k++)
+            x[i] -= a->l[k][i] * x[k];
+        x[i] /= a->l[i][i];
+    }
+}
+
+/* Where to go from b, and how far at most: to the solution of these signs, or without end. */
+static double aim(const struct hm_lasso *lasso, double penalty, struct active *a, const double *b,
+                  double *step)
+{
+    const size_t rows = factor(lasso, a);
+    double g[HM_LASSO_MAX], price = 0;
+
+    memset(step, 0, a->count * sizeof(*step));
+    if (rows == a->count) {
+        slopes(lasso, b, g);
+        for (size_t i = 0; i < rows; i++)
+            step[i] = g[a->terms[i]] - penalty * a->signs[i];
+        solve_factor(a, rows, true, step);
+        return 1;
+    }
+    /* Term `rows` is a combination of those before it, whose factors are L'^-1 of its row of L. */
+    memcpy(step, a->l[rows], rows * sizeof(*step));
+    solve_factor(a, rows, false, step);
+    step[rows] = -1;
+    for (size_t i = 0; i <= rows; i++)
+        price += a->signs[i] * step[i];
+    for (size_t i = 0; i <= rows && price > 0; i++)
+        step[i] = -step[i];
+    return INFINITY;
+}
+
+/* Step until the first term meets 0; returns its place, or the count if none does. */
+static size_t advance(const struct active *a, const double *step, double length, double *b)
+{
+    size_t first = a->count;
+
+    for (size_t i = 0; i < a->count; i++) {
+        double until = -b[a->terms[i]] / step[i];
+        if (a->signs[i] * step[i] < 0 && until < length) {
+            length = until;
+            first = i;
+        }
+    }
+    if (isinf(length)) /* not along a combination that makes |b|_1 less */
+        return first;
+    for (size_t i = 0; i < a->count; i++)
+        b[a->terms[i]] += length * step[i];
+    if (first < a->count)
+        b[a->terms[first]] = 0;
+    return first;
+}
+
+/* Let in the term whose slope is furthest above the penalty; false if there is none. */
+static bool enter_steepest(const struct hm_lasso *lasso, double penalty, struct active *a,
+                           const double *b)
+{
+    double g[HM_LASSO_MAX], most = penalty * (1 + 1e-12);
+    size_t best = lasso->count;
+    bool in[HM_LASSO_MAX] = {0};
+
+    slopes(lasso, b, g);
+    for (size_t i = 0; i < a->count; i++)
+        in[a->terms[i]] = true;
+    for (size_t j = 0; j < lasso->count; j++)
+        if (!in[j] && fabs(g[j]) > most) {
+            most = fabs(g[j]);
+            best = j;
+        }
+    if (best == lasso->count)
+        return false;
+    enter(a, best, g[best]);
+    return true;
+}
+
+/* From any b to the solution; false if it was not reached. */
+static bool finish(const struct hm_lasso *lasso, double penalty, double *b)
+{
+    struct active a;
+    double step[HM_LASSO_MAX];
+    bool entered = false;
+
+    a.count = 0;
+    for (size_t j = 0; j < lasso->count; j++)
+        if (b[j] != 0)
+            enter(&a, j, b[j]);
+    for (int pass = 0; pass < PASSES; pass++) {
+        double length = aim(lasso, penalty, &a, b, step);
+        size_t place = advance(&a, step, length, b);
+        if (place < a.count) {
+            if (entered && place + 1 == a.count)
+                return true; /* in and out again: its slope is the penalty, but for rounding */
+            leave(&a, place);
+            entered = false;
+        } else if (isinf(length) || !(entered = enter_steepest(lasso, penalty, &a, b))) {
+            return !isinf(length);
+        }
+    }
+    return false;
+}
+
+double hm_lasso_solve(const struct hm_lasso *lasso, double penalty, double tolerance, double *b)
+{
+    double gap = INFINITY;
+
+    for (size_t j = 0; j < lasso->count; j++)
+        if (lasso->scale[j] == 0 || lasso->y_variance == 0)
+            b[j] = 0;
+    if (lasso->y_variance == 0)
+        return 0;
+    for (int round = 0; round < ROUNDS; round++) {
+        double before = gap;
+        descend(lasso, penalty, b);
+        bool done = finish(lasso, penalty, b);
+        gap = duality_gap(lasso, penalty, b) / lasso->y_variance;
+        if (gap <= tolerance || (done && gap >= before / 2))
+            break;
+    }
+    return gap;
+}
+
+/* ---- cross-validation ----------------------------------------------------------------------- */
+
+static int check_folds(const struct hm_gram *folds, const bool *held, size_t fold_count,
+                       size_t penalty_count, double least, struct hm_err *err)
+{
+    size_t held_count = 0;
+
+    if (penalty_count < 1 || penalty_count > HM_LASSO_PENALTIES)
+        return hm_fail(err, HM_E_RANGE, "penalties: %zu is not from 1 to %d", penalty_count,
+                       HM_LASSO_PENALTIES);
+    if (!(least > 0 && least <= 1))
+        return hm_fail(err, HM_E_RANGE, "least penalty: %g is not above 0 and at most 1", least);
+    if (fold_count > HM_LASSO_FOLDS)
+        return hm_fail(err, HM_E_RANGE, "folds: %zu is more than %d", fold_count, HM_LASSO_FOLDS);
+    for (size_t f = 0; f < fold_count; f++) {
+        assert(folds[f].count == folds[0].count);
+        if (held[f] && !(folds[f].weight > 0))
+            return hm_fail(err, HM_E_RANGE, "fold %zu has no rows to hold out", f + 1);
+        held_count += held[f];
+    }
+    if (held_count < 2)
+        return hm_fail(err, HM_E_RANGE,
+                       "folds to hold out: %zu, but the error of a mean needs at least 2",
+                       held_count);
+    return 0;
+}
+
+/* The sum of all folds but one; out >= fold_count: of all. */
+static void add_folds(const struct hm_gram *folds, size_t fold_count, size_t out,
+                      struct hm_gram *sum)
+{
+    hm_gram_init(sum, folds[0].count);
+    for (size_t f = 0; f < fold_count; f++)
+        if (f != out)
+            hm_gram_merge(sum, &folds[f], 1);
+}
+
+/* Errors on one fold of what the others say, for all penalties, each from the solution before. */
+static void hold_out(const struct hm_gram *folds, size_t fold_count, size_t out,
+                     const struct hm_lasso_choice *choice, double tolerance, double *errors)
+{
+    struct hm_gram sum;
+    struct hm_lasso lasso;
+    double b[HM_LASSO_MAX] = {0}, theta[HM_LASSO_MAX], intercept;
+
+    add_folds(folds, fold_count, out, &sum);
+    hm_lasso_init(&lasso, &sum);
+    for (size_t p = 0; p < choice->penalty_count; p++) {
+        hm_lasso_solve(&lasso, choice->penalties[p], tolerance, b);
+        hm_lasso_unscale(&lasso, b, &intercept, theta);
+        errors[p] = hm_gram_error(&folds[out], intercept, theta);
+    }
+}
+
+/* Running mean, and in error the sum of squares about it, of the errors of one more fold. */
+static void take_errors(struct hm_lasso_choice *choice, const double *errors, double folds)
+{
+    for (size_t p = 0; p < choice->penalty_count; p++) {
+        double delta = errors[p] - choice->mean[p];
+        choice->mean[p] += delta / folds;
+        choice->error[p] += delta * (errors[p] - choice->mean[p]);
+    }
+}
+
+static void choose(struct hm_lasso_choice *choice, double folds)
+{
+    for (size_t p = 0; p < choice->penalty_count; p++) {
+        choice->error[p] = sqrt(choice->error[p] / (folds - 1) / folds);
+        if (choice->mean[p] < choice->mean[choice->least])
+            choice->least = p;
+    }
+    while (choice->mean[choice->chosen] >
+           choice->mean[choice->least] + choice->error[choice->least])
+        choice->chosen++;
+}
+
+int hm_lasso_choose(const struct hm_gram *folds, const bool *held, size_t fold_count,
+                    size_t penalty_count, double least, double tolerance,
+                    struct hm_lasso_choice *ret_choice, double *fold_errors, struct hm_err *err)
+{
+    struct hm_lasso_choice choice = {.penalty_count = penalty_count};
+    struct hm_gram all;
+    struct hm_lasso lasso;
+    double errors[HM_LASSO_PENALTIES], folds_held = 0;
+    int rc = check_folds(folds, held, fold_count, penalty_count, least, err);
+
+    if (rc)
+        return rc;
+    add_folds(folds, fold_count, fold_count, &all);
+    hm_lasso_init(&lasso, &all);
+    hm_lasso_penalties(hm_lasso_penalty_max(&lasso), least, penalty_count, choice.penalties);
+    for (size_t f = 0; f < fold_count; f++) {
+        if (held[f]) {
+            hold_out(folds, fold_count, f, &choice, tolerance, errors);
+            take_errors(&choice, errors, ++folds_held);
+        }
+        for (size_t p = 0; fold_errors && p < penalty_count; p++)
+            fold_errors[f * penalty_count + p] = held[f] ? errors[p] : NAN;
+    }
+    choose(&choice, folds_held);
+    *ret_choice = choice;
+    return 0;
+}
