@@ -16,6 +16,7 @@
 #include "howmany_fit.h"
 #include "memory.h"
 #include "run_names.h"
+#include "run_text.h"
 #include "source.h"
 #include "text.h"
 #include "unit.h"
@@ -198,35 +199,13 @@ static int check_range(struct table *t, const struct column *c, double value, co
     return fail_cell(t, c, line, HM_E_RANGE);
 }
 
-/* A bare number takes no detour; false if the text is more than that. */
-static bool bare_number(const char *text, double *ret_value)
-{
-    bool minus = *text == '-';
-    size_t used = hm_number_read(text + minus, ret_value);
-
-    *ret_value = minus ? -*ret_value : *ret_value;
-    return used > 0 && text[minus + used] == '\0';
-}
-
-/* Whether a text is a number; *ret_unit tells what it was written in. */
-static bool read_number(const char *text, double *ret_value, bool *ret_has_unit,
-                        struct hm_dim *ret_dim)
-{
-    struct hm_err ignored = {0};
-
-    *ret_has_unit = false;
-    *ret_dim = HM_DIM_NONE;
-    return bare_number(text, ret_value) ||
-           hm_quantity_read(text, ret_value, ret_dim, ret_has_unit, &ignored) == 0;
-}
-
 static int put_number(struct table *t, struct column *c, size_t row, const char *text, int line)
 {
     bool has_unit;
     struct hm_dim dim;
     double value;
 
-    if (!read_number(text, &value, &has_unit, &dim)) {
+    if (!hm_run_number(text, &value, &has_unit, &dim)) {
         if (!c->known)
             return put_label(t, c, row, text);
         hm_fail(t->err, HM_E_TYPE, "'%.60s' is not a number", text);
@@ -247,28 +226,14 @@ static int put_number(struct table *t, struct column *c, size_t row, const char 
     return rc;
 }
 
-/* A loss that has run away is written like this; it tells nothing of the time. */
-static bool is_no_number(const char *text)
-{
-    static const char *const words[] = {"nan", "-nan", "inf", "-inf", "infinity", "na", "none"};
-
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-        if (strcasecmp(text, words[i]) == 0)
-            return true;
-    return false;
-}
-
 /* Put a text into a cell; its blanks are trimmed in place. quoted: never a number. */
 static int put_cell(struct table *t, size_t column, char *text, bool quoted, int line)
 {
     struct column *c = &t->columns[column];
-    size_t length;
 
-    for (; *text == ' ' || *text == '\t'; text++)
-        ;
-    for (length = strlen(text); length > 0 && strchr(" \t", text[length - 1]); length--)
-        text[length - 1] = '\0';
-    if (length == 0 || (c->known && strcmp(c->name, "loss") == 0 && is_no_number(text)))
+    text = hm_run_trim(text);
+    /* A loss that has run away is not a number; it tells nothing of the time. */
+    if (!*text || (c->known && strcmp(c->name, "loss") == 0 && hm_run_word(text)))
         return 0;
     if (c->kind == KIND_LABEL || (quoted && !c->known))
         return put_label(t, c, t->count, text);
@@ -304,58 +269,17 @@ static int grow(struct table *t)
 
 /* ---- the two forms -------------------------------------------------------------------------- */
 
-/* A first line of nothing but numbers is no header. */
-static int check_header(struct table *t, const struct hm_csv *csv)
-{
-    const char *name;
-    double value;
-
-    for (size_t i = 0; (name = hm_csv_name(csv, i)); i++)
-        if (!bare_number(name, &value))
-            return 0;
-    hm_fail(t->err, HM_E_MISSING, "the first line has numbers where the names of columns belong");
-    hm_err_hint(t->err, "begin the file with a line such as n,size,seconds");
-    hm_err_at(t->err, t->source, hm_csv_line(csv));
-    return HM_E_MISSING;
-}
-
-/* How many lines at the beginning are comments: a # line is a header only if it names an n. */
-static size_t skip_comments(const char *text, size_t length, int *lines)
-{
-    size_t at = 0;
-
-    *lines = 0;
-    while (at < length && text[at] == '#') {
-        const char *end = memchr(text + at, '\n', length - at);
-        size_t next = end ? (size_t)(end - text) + 1 : length;
-        for (size_t start = at; start < next;) {
-            size_t stop = start;
-            char written[HM_RUN_NAME];
-            while (stop < next && text[stop] != ',' && text[stop] != '\n')
-                stop++;
-            snprintf(written, sizeof(written), "%.*s", (int)(stop - start), text + start);
-            struct hm_run_name name = hm_run_name_resolve(written);
-            if (strcmp(name.name, "n") == 0)
-                return at;
-            start = stop + 1;
-        }
-        at = next;
-        ++*lines;
-    }
-    return at;
-}
-
 static int read_csv(struct table *t, const char *text, size_t length)
 {
     struct hm_csv *csv = NULL;
     char **fields;
     int skipped, got = 0;
-    size_t start = skip_comments(text, length, &skipped);
+    size_t start = hm_run_skip_comments(text, length, &skipped);
     int rc = hm_csv_parse_from(text + start, length - start, t->source, skipped, &csv, t->err);
 
     if (rc)
         return rc;
-    rc = check_header(t, csv);
+    rc = hm_run_check_header(csv, "n,size,seconds", t->err);
     for (size_t i = 0; rc == 0 && hm_csv_name(csv, i); i++)
         rc = add_column(t, hm_csv_name(csv, i), hm_csv_line(csv));
     while (rc == 0 && (got = hm_csv_next(csv, &fields, t->err)) == 1) {
@@ -394,15 +318,12 @@ static bool is_filled(const struct column *c, size_t row)
     return (c->values && !isnan(c->values[row])) || (c->labels && c->labels[row]);
 }
 
-static int put_object(struct table *t, struct hm_arena *arena, const struct hm_value *object,
-                      int line)
+static int put_object(void *table, struct hm_arena *arena, const struct hm_value *object, int line)
 {
-    if (object->kind != HM_VALUE_MAP) {
-        hm_fail(t->err, HM_E_TYPE, "each line must be an object, not %s",
-                hm_value_kind_name(object));
-        hm_err_at(t->err, t->source, line);
-        return HM_E_TYPE;
-    }
+    struct table *t = table;
+
+    if (t->count == t->room && grow(t))
+        return HM_E_NOMEM;
     for (size_t i = 0; i < object->count; i++) {
         const struct hm_value *item = &object->items[i];
         size_t column;
@@ -430,44 +351,6 @@ static int put_object(struct table *t, struct hm_arena *arena, const struct hm_v
     }
     t->lines[t->count++] = line;
     return 0;
-}
-
-static int read_json_line(struct table *t, const char *text, size_t length, int line)
-{
-    struct hm_arena *arena = hm_arena_new();
-    struct hm_err own = {0};
-    struct hm_value *object;
-
-    if (!arena)
-        return hm_fail_nomem(t->err);
-    int rc = hm_json_parse(arena, text, length, t->source, &object, &own);
-    if (rc && t->err && t->err->code == 0) {
-        *t->err = own;
-        t->err->line = line;
-    }
-    if (rc == 0 && t->count == t->room)
-        rc = grow(t);
-    if (rc == 0)
-        rc = put_object(t, arena, object, line);
-    hm_arena_free(arena);
-    return rc;
-}
-
-static int read_json_lines(struct table *t, const char *text, size_t length)
-{
-    int line = 1, rc = 0;
-
-    for (size_t at = 0; rc == 0 && at < length; line++) {
-        const char *end = memchr(text + at, '\n', length - at);
-        size_t size = end ? (size_t)(end - (text + at)) : length - at;
-        size_t blanks = 0;
-        while (blanks < size && strchr(" \t\r", text[at + blanks]) && text[at + blanks])
-            blanks++;
-        if (blanks < size)
-            rc = read_json_line(t, text + at, size, line);
-        at += size + 1;
-    }
-    return rc;
 }
 
 /* ---- the whole ------------------------------------------------------------------------------ */
@@ -631,8 +514,9 @@ int hm_runs_parse(const char *text, size_t length, const char *source, struct hm
         hm_err_at(err, t.source, 1);
     }
     if (rc == 0)
-        rc = at < length && text[at] == '{' ? read_json_lines(&t, text, length)
-                                            : read_csv(&t, text, length);
+        rc = at < length && text[at] == '{'
+                 ? hm_run_json_lines(text, length, t.source, put_object, &t, err)
+                 : read_csv(&t, text, length);
     if (rc == 0) {
         *runs = (struct hm_runs){.source = t.source, .count = t.count, .memory = t.arena};
         rc = seal_columns(&t, runs);
