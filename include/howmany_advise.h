@@ -127,7 +127,7 @@ enum hm_g_form {
 /* "terms", "rate", "inverse", "power". */
 HM_API const char *hm_g_form_name(enum hm_g_form form);
 
-enum { HM_G_PARAMETERS = 32, HM_G_DRAWS = 200 };
+enum { HM_G_PARAMETERS = 32, HM_G_DRAWS = 128 };
 
 /* Everything may be 0. */
 struct hm_converge_settings {
@@ -232,6 +232,7 @@ HM_API int hm_convergence_predict(const struct hm_convergence *convergence, size
  */
 
 struct hm_holdout_settings {
+    bool only_ahead;                      /* no m is left out */
     struct hm_converge_settings converge; /* leave_out: only this m; 0: each in turn */
     double ahead;                         /* iterations; 0: none */
     double ahead_s;                       /* seconds; 0: none */

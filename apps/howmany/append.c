@@ -82,15 +82,3 @@ int cli_append_open(const char *path, const char *header, int *ret_file)
         *ret_file = file;
     return rc;
 }
-
-void cli_csv_field(struct hm_text *row, const char *text)
-{
-    if (!strpbrk(text, ",\"\n")) {
-        hm_text_add(row, text);
-        return;
-    }
-    hm_text_add(row, "\"");
-    for (; *text; text++)
-        hm_text_add_n(row, *text == '"' ? "\"\"" : text, *text == '"' ? 2 : 1);
-    hm_text_add(row, "\"");
-}

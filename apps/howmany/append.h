@@ -13,7 +13,5 @@ int cli_append_form(const char *path);
 int cli_append_open(const char *path, const char *header, int *ret_file);
 /* With `sync` it is on the disk when this returns. */
 int cli_append(int file, const char *text, size_t length, bool sync);
-/* Add a field of a CSV, in quotes where it must be. */
-void cli_csv_field(struct hm_text *row, const char *text);
 
 #endif

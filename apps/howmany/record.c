@@ -40,7 +40,7 @@ static void absorb(struct cli_record *r, const struct hm_runs *before)
             if (column && column->values && isfinite(column->values[i]))
                 hm_json_number(&r->csv, column->values[i]);
             else if (column && column->labels && column->labels[i])
-                cli_csv_field(&r->csv, column->labels[i]);
+                hm_csv_text(&r->csv, column->labels[i]);
         }
         hm_text_add(&r->csv, "\n");
         r->rows++;

@@ -88,7 +88,7 @@ static void record_head(struct train_watch *w, const struct hm_value *head)
     w->head = (struct hm_text){0};
     for (size_t i = 0; i < HEADS; i++) {
         hm_text_add(&w->head, i ? "," : "");
-        cli_csv_field(&w->head, text_of(head, head_columns[i]));
+        hm_csv_text(&w->head, text_of(head, head_columns[i]));
     }
 }
 
@@ -99,7 +99,7 @@ static void record_point(struct train_watch *w, const struct hm_value *point)
     hm_text_add(&row, w->head.data ? w->head.data : "");
     for (size_t i = 0; i < POINTS; i++) {
         hm_text_add(&row, ",");
-        cli_csv_field(&row, text_of(point, point_columns[i]));
+        hm_csv_text(&row, text_of(point, point_columns[i]));
     }
     if (!row.failed)
         record_line(w, row.data);

@@ -28,8 +28,12 @@ static int fail(struct reader *r, const char *what)
 
 static void skip(struct reader *r)
 {
-    for (; r->at < r->end && strchr(" \t\r\n", *r->at) && *r->at; r->at++)
-        r->line += *r->at == '\n';
+    for (; r->at < r->end; r->at++) {
+        char c = *r->at;
+        if (c != ' ' && c != '\t' && c != '\r' && c != '\n')
+            return;
+        r->line += c == '\n';
+    }
 }
 
 static bool accept(struct reader *r, char c)
@@ -137,11 +141,28 @@ static size_t utf8_length(const struct reader *r)
     return length;
 }
 
+/* Most strings are keys and names: nothing in them needs a second look. */
+static size_t plain_length(const struct reader *r)
+{
+    const char *p = r->at;
+
+    while (p < r->end && (unsigned char)*p >= 0x20 && (unsigned char)*p < 0x80 && *p != '"' &&
+           *p != '\\')
+        p++;
+    return (size_t)(p - r->at);
+}
+
 static int read_string(struct reader *r, const char **ret_text)
 {
     struct hm_text out = {0};
+    size_t plain = plain_length(r);
     int rc = 0;
 
+    if (r->at + plain < r->end && r->at[plain] == '"') {
+        *ret_text = hm_arena_strndup(r->arena, r->at, plain);
+        r->at += plain + 1;
+        return *ret_text ? 0 : hm_fail_nomem(r->err);
+    }
     while (rc == 0) {
         if (r->at == r->end) {
             rc = fail(r, "the text ends inside a string");
@@ -172,29 +193,58 @@ static int read_string(struct reader *r, const char **ret_text)
     return rc;
 }
 
+static const char *digits(const char *p)
+{
+    while (*p >= '0' && *p <= '9')
+        p++;
+    return p;
+}
+
 /* -?(0|[1-9][0-9]*)(.[0-9]+)?([eE][+-]?[0-9]+)? */
 static bool is_number(const char *p)
 {
     p += *p == '-';
-    size_t whole = strspn(p, "0123456789");
-    if (whole == 0 || (whole > 1 && *p == '0'))
+    const char *end = digits(p);
+    if (end == p || (end > p + 1 && *p == '0'))
         return false;
-    p += whole;
+    p = end;
     if (*p == '.') {
-        size_t part = strspn(++p, "0123456789");
-        if (part == 0)
+        end = digits(++p);
+        if (end == p)
             return false;
-        p += part;
+        p = end;
     }
     if (*p == 'e' || *p == 'E') {
         p++;
         p += *p == '+' || *p == '-';
-        size_t part = strspn(p, "0123456789");
-        if (part == 0)
+        end = digits(p);
+        if (end == p)
             return false;
-        p += part;
+        p = end;
     }
     return *p == '\0';
+}
+
+/* What cannot be part of a number or a word. */
+static bool delimits(char c)
+{
+    switch (c) {
+    case '\0':
+    case ' ':
+    case '\t':
+    case '\r':
+    case '\n':
+    case ',':
+    case ':':
+    case '[':
+    case ']':
+    case '{':
+    case '}':
+    case '"':
+        return true;
+    default:
+        return false;
+    }
 }
 
 /* A number, true, false or null: everything up to a delimiter. */
@@ -202,7 +252,7 @@ static int read_word(struct reader *r, struct hm_value *value)
 {
     const char *start = r->at;
 
-    while (r->at < r->end && *r->at && !strchr(" \t\r\n,:[]{}\"", *r->at))
+    while (r->at < r->end && !delimits(*r->at))
         r->at++;
     char *text = hm_arena_strndup(r->arena, start, (size_t)(r->at - start));
     if (!text)
@@ -211,7 +261,7 @@ static int read_word(struct reader *r, struct hm_value *value)
     value->kind = HM_VALUE_SCALAR;
     if (strcmp(text, "null") == 0)
         value->kind = HM_VALUE_NULL;
-    else if (strcmp(text, "true") != 0 && strcmp(text, "false") != 0 && !is_number(text))
+    else if (!is_number(text) && strcmp(text, "true") != 0 && strcmp(text, "false") != 0)
         return fail(r,
                     r->at == r->end && !*text ? "the text ends too early" : "a value was expected");
     return 0;

@@ -101,6 +101,26 @@ static int read_quantity(struct hm_reader *reader, const struct hm_value *value,
     return 0;
 }
 
+int hm_read_real(struct hm_reader *reader, const struct hm_value *value, bool unknown, double *out)
+{
+    double x;
+
+    if (unknown && value->kind == HM_VALUE_NULL) {
+        *out = NAN;
+        return 0;
+    }
+    int rc = hm_expect_kind(reader, value, HM_VALUE_SCALAR, "a number");
+    if (rc)
+        return rc;
+    size_t used = value->quoted ? 0 : hm_signed_read(value->text, &x);
+    if (used == 0 || value->text[used] != '\0')
+        return hm_reader_fail(reader, value, HM_E_TYPE, "'%.80s' is not a number", value->text);
+    if (!isfinite(x))
+        return hm_reader_fail(reader, value, HM_E_RANGE, "'%.80s' is too large", value->text);
+    *out = x;
+    return 0;
+}
+
 static const char *choice_name(const void *context, size_t i)
 {
     return ((const char *const *)context)[i];
@@ -155,6 +175,8 @@ int hm_read_field(struct hm_reader *reader, const struct hm_value *value,
     switch (field->kind) {
     case HM_FIELD_QUANTITY:
         return read_quantity(reader, value, field, (double *)(void *)member);
+    case HM_FIELD_REAL:
+        return hm_read_real(reader, value, field->unknown, (double *)(void *)member);
     case HM_FIELD_CHOICE:
         return read_choice(reader, value, field, (int *)(void *)member);
     case HM_FIELD_BOOL:

@@ -10,6 +10,7 @@
 
 enum hm_field_kind {
     HM_FIELD_QUANTITY, /* double, in SI units of `dim` */
+    HM_FIELD_REAL,     /* double, a plain number of any sign */
     HM_FIELD_CHOICE,   /* int-sized enum: index in `choices` */
     HM_FIELD_BOOL,
     HM_FIELD_TEXT, /* const char *, copied into the reader's arena */
@@ -26,6 +27,7 @@ struct hm_field {
     bool above;      /* the value must be greater than min, not equal */
     bool whole;      /* an integer */
     bool required;
+    bool unknown;               /* real: it may be null, which is NaN */
     const char *const *choices; /* NULL-terminated */
 };
 
@@ -58,6 +60,8 @@ int hm_read_map(struct hm_reader *reader, const struct hm_value *map, const stru
 /* Read one value as a field says. */
 int hm_read_field(struct hm_reader *reader, const struct hm_value *value,
                   const struct hm_field *field, void *object);
+/* A finite number of any sign; null is NaN where it may be unknown. */
+int hm_read_real(struct hm_reader *reader, const struct hm_value *value, bool unknown, double *out);
 /* Expect a kind of value; name is what it should be, for the message ("a map of …"). */
 int hm_expect_kind(struct hm_reader *reader, const struct hm_value *value, enum hm_value_kind kind,
                    const char *name);

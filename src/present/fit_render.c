@@ -1,8 +1,6 @@
 /* Fits for machines: JSON, CSV and plots. */
 #include "fit_render.h"
 
-#include <math.h>
-
 #include "err.h"
 
 static void json_terms(struct hm_text *out, const struct hm_fit *fit)
@@ -91,13 +89,6 @@ static void render_json(struct hm_text *out, const struct hm_fit *fit,
     hm_text_add(out, "}\n");
 }
 
-static void csv_value(struct hm_text *out, double value)
-{
-    hm_text_add(out, ",");
-    if (isfinite(value))
-        hm_json_number(out, value);
-}
-
 static void render_csv(struct hm_text *out, const struct hm_prediction *p, size_t count)
 {
     hm_text_add(out, "n,time_s,low_s,high_s,mean_low_s,mean_high_s,speedup,speedup_low,"
@@ -108,7 +99,7 @@ static void render_csv(struct hm_text *out, const struct hm_prediction *p, size_
                                  p[i].speedup_low, p[i].speedup_high, p[i].beyond};
         hm_json_number(out, p[i].n);
         for (size_t k = 0; k < sizeof(values) / sizeof(values[0]); k++)
-            csv_value(out, values[k]);
+            hm_csv_number(out, values[k]);
         hm_text_add(out, "\n");
     }
 }

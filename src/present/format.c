@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 const char *hm_show_number(double value, char *text)
 {
@@ -143,14 +144,15 @@ void hm_json_text(struct hm_text *out, const char *text)
 void hm_json_number(struct hm_text *out, double value)
 {
     char text[40];
+    double ours;
 
     if (!isfinite(value)) {
         hm_text_add(out, "null");
         return;
     }
-    for (int digits = 15; digits <= 17; digits++) {
+    for (int digits = 15; digits <= 19; digits++) { /* 17 do for others; ours may be an ulp off */
         snprintf(text, sizeof(text), "%.*g", digits, value);
-        if (strtod(text, NULL) == value)
+        if (strtod(text, NULL) == value && hm_signed_read(text, &ours) && ours == value)
             break;
     }
     hm_text_add(out, text);
@@ -176,6 +178,11 @@ void hm_json_named(struct hm_text *out, const char *key, const char *text)
     hm_json_text(out, text);
 }
 
+void hm_json_flag(struct hm_text *out, const char *key, bool value)
+{
+    hm_text_addf(out, ",\"%s\":%s", key, value ? "true" : "false");
+}
+
 void hm_json_texts(struct hm_text *out, const char *key, const char *const *texts, size_t count)
 {
     hm_text_addf(out, ",\n\"%s\":[", key);
@@ -184,4 +191,25 @@ void hm_json_texts(struct hm_text *out, const char *key, const char *const *text
         hm_json_text(out, texts[i]);
     }
     hm_text_add(out, "]");
+}
+
+void hm_csv_text(struct hm_text *out, const char *text)
+{
+    if (!text)
+        return;
+    if (!strpbrk(text, ",\"\r\n")) {
+        hm_text_add(out, text);
+        return;
+    }
+    hm_text_add(out, "\"");
+    for (; *text; text++)
+        hm_text_add_n(out, *text == '"' ? "\"\"" : text, *text == '"' ? 2 : 1);
+    hm_text_add(out, "\"");
+}
+
+void hm_csv_number(struct hm_text *out, double value)
+{
+    hm_text_add(out, ",");
+    if (isfinite(value))
+        hm_json_number(out, value);
 }

@@ -22,9 +22,15 @@ void hm_json_number(struct hm_text *out, double value);
 /* ,"key":value or ,"key":"text" — so that it never stands first in an object. */
 void hm_json_field(struct hm_text *out, const char *key, double value);
 void hm_json_named(struct hm_text *out, const char *key, const char *text);
+void hm_json_flag(struct hm_text *out, const char *key, bool value);
 /* ,\n"key":["…", …] */
 void hm_json_texts(struct hm_text *out, const char *key, const char *const *texts, size_t count);
 /* Unknown quantities are negative inside and null outside. */
 void hm_json_known(struct hm_text *out, double value);
+
+/* A field of CSV, in quotes where it needs them; empty for NULL. */
+void hm_csv_text(struct hm_text *out, const char *text);
+/* ,value — so that it never stands first; empty when it is not finite. */
+void hm_csv_number(struct hm_text *out, double value);
 
 #endif

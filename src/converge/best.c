@@ -1,0 +1,164 @@
+/*
+ * P*, the loss that the traces go towards, when nobody says it.
+ *
+ * For a P* that is tried, ln(P - P*) of each trace is fitted by a + b i + c ln i: near the
+ * right one, a trace that converges at a linear rate is straight in i, and one that converges like
+ * a power is straight in ln i; too high a P* bends its end down, too low a one flattens it. Traces
+ * are compared on the scale of the loss itself, as Box and Cox compare transformations (1964): the
+ * likelihood of P is that of y with the derivative of the logarithm,
+ *
+ *     ln(residual mean square) / 2 + mean y,          to be least.
+ *
+ * All traces share P*: it belongs to the problem, not to the algorithm. It lies below all losses
+ * and, where a duality gap was written, not below the largest objective less its gap.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "converge.h"
+#include "err.h"
+#include "linear.h"
+#include "student.h"
+
+enum { TERMS = 3, GRID = 90, BOOTS = 40, LEAST_POINTS = 12 };
+
+/* Traces thinned, and the ends of what P* can be. */
+struct search {
+    struct hm_g_curve *curves;
+    size_t count;
+    double least;   /* loss */
+    double range;   /* of the losses */
+    double deepest; /* most that P* can be below the least loss */
+};
+
+/* What a P* costs on one curve: the residual sum of squares and the mean of y. */
+static void cost(const struct hm_g_curve *curve, double best, double *ret_square, double *ret_y)
+{
+    struct hm_lsq lsq;
+    double row[TERMS + 1], theta[HM_TERMS_MAX], sum = 0;
+    size_t column;
+
+    hm_lsq_init(&lsq, TERMS);
+    for (size_t p = 0; p < curve->count; p++) {
+        double i = curve->iteration[p], y = hm_g_log(curve->loss[p], best);
+        double values[TERMS + 1] = {1, i / curve->iteration[curve->count - 1], log(i), y};
+        memcpy(row, values, sizeof(row));
+        hm_lsq_add(&lsq, row);
+        sum += y;
+    }
+    double squares = hm_lsq_solve(&lsq, theta, &column) ? hm_lsq_residual(&lsq, theta) : 0;
+    *ret_square = squares;
+    *ret_y = sum / (double)curve->count;
+}
+
+/* The criterion, curves weighed as told. A curve counts for the points that its terms leave over.
+ */
+static double criterion(const struct search *s, const double *squares, const double *ys,
+                        const double *weights)
+{
+    double square = 0, y = 0, sum = 0;
+
+    for (size_t c = 0; c < s->count; c++) {
+        double over = weights[c] * (double)(s->curves[c].count - TERMS);
+        square += weights[c] * squares[c];
+        y += over * ys[c];
+        sum += over;
+    }
+    return log(fmax(square / sum, 1e-30)) / 2 + y / sum;
+}
+
+/* Distances of P* below the least loss that are tried, evenly in the logarithm. */
+static double depth(const struct search *s, size_t k)
+{
+    double low = 1e-7 * s->range, high = fmin(10 * s->range, s->deepest);
+
+    return low < high ? low * pow(high / low, (double)k / (GRID - 1)) : high;
+}
+
+static size_t least(const struct search *s, const double *squares, const double *ys,
+                    const double *weights)
+{
+    size_t best = 0;
+    double value = INFINITY;
+
+    for (size_t k = 0; k < GRID; k++) {
+        double now = criterion(s, squares + k * s->count, ys + k * s->count, weights);
+        if (now < value) {
+            value = now;
+            best = k;
+        }
+    }
+    return best;
+}
+
+static int gather(struct search *s, struct hm_arena *arena, const struct hm_traces *traces,
+                  struct hm_err *err)
+{
+    double high = -INFINITY, bound = -INFINITY;
+
+    s->least = INFINITY;
+    s->curves = hm_arena_alloc(arena, traces->count + 1, sizeof(*s->curves));
+    if (!s->curves)
+        return hm_fail_nomem(err);
+    for (size_t k = 0; k < traces->count; k++) {
+        const struct hm_trace *t = &traces->traces[k];
+        for (size_t p = 0; p < t->count; p++) {
+            s->least = fmin(s->least, t->loss[p]);
+            high = fmax(high, t->loss[p]);
+        }
+        bound = fmax(bound, t->bound);
+        int rc = hm_g_thin(&s->curves[s->count], arena, t, -INFINITY, err);
+        if (rc)
+            return rc;
+        s->count += s->curves[s->count].count >= LEAST_POINTS;
+    }
+    s->range = fmax(high - s->least, 1e-12 * fabs(s->least));
+    s->deepest = isfinite(bound) ? fmax(s->least - bound, 1e-12 * fabs(s->least)) : INFINITY;
+    return 0;
+}
+
+/* The best of all curves, and that of curves weighed at random again and again. */
+static void profile(const struct search *s, const double *squares, const double *ys, double level,
+                    double seed, double *weights, double *ret_best, double *ret_low,
+                    double *ret_high)
+{
+    double found[BOOTS];
+
+    for (size_t c = 0; c < s->count; c++)
+        weights[c] = 1;
+    *ret_best = s->least - depth(s, least(s, squares, ys, weights));
+    for (size_t b = 0; b < BOOTS; b++) {
+        hm_g_fold_weights(seed + 1, b, s->count, weights);
+        found[b] = s->least - depth(s, least(s, squares, ys, weights));
+    }
+    *ret_low = fmin(*ret_best, hm_quantile(found, BOOTS, (1 - level) / 2));
+    *ret_high = fmax(*ret_best, hm_quantile(found, BOOTS, (1 + level) / 2));
+}
+
+int hm_g_best(const struct hm_traces *traces, double level, double seed, double *ret_best,
+              double *ret_low, double *ret_high, struct hm_err *err)
+{
+    struct hm_arena *arena = hm_arena_new();
+    struct search s = {0};
+    int rc = arena ? gather(&s, arena, traces, err) : hm_fail_nomem(err);
+
+    if (rc == 0 && s.count == 0) {
+        rc = hm_fail(err, HM_E_MISSING,
+                     "no trace has %d points, which it takes to tell where the loss goes",
+                     LEAST_POINTS);
+        hm_err_hint(err, "name the least loss there is with --best");
+    }
+    double *squares = rc ? NULL : hm_arena_alloc(arena, GRID * s.count, sizeof(*squares));
+    double *ys = rc ? NULL : hm_arena_alloc(arena, GRID * s.count, sizeof(*ys));
+    double *weights = rc ? NULL : hm_arena_alloc(arena, s.count, sizeof(*weights));
+    if (rc == 0 && (!squares || !ys || !weights))
+        rc = hm_fail_nomem(err);
+    for (size_t k = 0; rc == 0 && k < GRID; k++)
+        for (size_t c = 0; c < s.count; c++)
+            cost(&s.curves[c], s.least - depth(&s, k), &squares[k * s.count + c],
+                 &ys[k * s.count + c]);
+    if (rc == 0)
+        profile(&s, squares, ys, level, seed, weights, ret_best, ret_low, ret_high);
+    hm_arena_free(arena);
+    return rc;
+}

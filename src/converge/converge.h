@@ -1,0 +1,136 @@
+/*
+ * Inside of convergence: points of traces made ready for a fit, terms in i and m, the forms of g,
+ * and paths of the loss as the draws have them.
+ *
+ * Everything is about y = ln(P(i, m) - P*). An m of a trace is told apart by its index among the
+ * values there are, ascending.
+ */
+#ifndef HM_CONVERGE_H
+#define HM_CONVERGE_H
+
+#include "formula.h"
+#include "howmany_advise.h"
+#include "lasso.h"
+#include "memory.h"
+#include "random.h"
+
+enum {
+    HM_G_POINTS = 60, /* of a trace that a fit looks at, at most */
+    HM_G_FOLDS = HM_LASSO_FOLDS,
+    HM_G_BLOCKS = 5,    /* parts of the iterations, where folds by m are too few */
+    HM_G_SHAPE_MAX = 5, /* parameters of a form that is not terms */
+};
+
+/* Of P - P*, below which a point says nothing: rounding of P. */
+static const double HM_G_ROUNDING = 1e-13;
+
+/* ---- terms ----------------------------------------------------------------------------------- */
+
+/* Formulas over i and m. */
+struct hm_g_basis {
+    struct hm_formula *formulas[HM_LASSO_MAX]; /* owned by the arena */
+    const char *texts[HM_LASSO_MAX];
+    size_t count;
+};
+
+/* Compile; without terms those of the library that can differ where m does (m_varies) or not. */
+int hm_g_basis_init(struct hm_g_basis *basis, struct hm_arena *arena, const char *const *terms,
+                    size_t count, bool m_varies, struct hm_err *err);
+/* x[k * count + p] = term k at (i[p], m[p]). Fails where one is not a number. */
+int hm_g_basis_eval(const struct hm_g_basis *basis, const double *i, const double *m, size_t count,
+                    double *x, struct hm_err *err);
+
+/* ---- points ---------------------------------------------------------------------------------- */
+
+/* The points of one algorithm. */
+struct hm_g_data {
+    struct hm_g_curve *curves; /* traces, thinned; of ascending m */
+    size_t curve_count;
+    double *ms; /* the values of m */
+    size_t m_count;
+    size_t count;               /* points of all curves */
+    double *i, *m, *y, *weight; /* of each; every m weighs 1 */
+    size_t *fold;               /* of each: what is held out together */
+    bool held[HM_G_FOLDS];      /* whether that fold ever is */
+    size_t fold_count;
+    bool by_m;   /* folds are values of m; otherwise blocks of iterations */
+    double last; /* most iterations */
+};
+
+/* The points of a trace that a fit looks at, without those at P* itself; best may be -INFINITY. */
+int hm_g_thin(struct hm_g_curve *curve, struct hm_arena *arena, const struct hm_trace *trace,
+              double best, struct hm_err *err);
+
+/*
+ * Gather the traces of an algorithm; those of `leave_out` are not used. Everything is in the arena.
+ * Points at P* itself are passed over. *ret_data has curve_count 0 when nothing is left.
+ */
+int hm_g_data_init(struct hm_g_data *data, struct hm_arena *arena, const struct hm_traces *traces,
+                   const char *algorithm, double best, double leave_out, struct hm_err *err);
+
+/* P* that makes the traces simplest, within what they bound it to; its interval. */
+int hm_g_best(const struct hm_traces *traces, double level, double seed, double *ret_best,
+              double *ret_low, double *ret_high, struct hm_err *err);
+
+/* ---- fits -------------------------------------------------------------------------------------
+ */
+
+/* Lasso on terms: the whole path, cross-validated. Fills form, parameters, draws, error, penalty
+ * and `apart` of folds by m. */
+int hm_g_fit_terms(struct hm_g *g, struct hm_arena *arena, const struct hm_g_data *data,
+                   const struct hm_converge_settings *settings, double *ret_apart,
+                   struct hm_err *err);
+/* The same for another form; error is NaN where it cannot be fitted. */
+int hm_g_fit_form(struct hm_g *g, struct hm_arena *arena, const struct hm_g_data *data,
+                  enum hm_g_form form, double *ret_apart, struct hm_err *err);
+/* Draw the parameters of a chosen form that is not terms. */
+int hm_g_draw_form(struct hm_g *g, struct hm_arena *arena, const struct hm_g_data *data,
+                   double seed, struct hm_err *err);
+/* Parameters of a form: their number and names. */
+size_t hm_g_form_count(enum hm_g_form form);
+const char *hm_g_form_parameter(enum hm_g_form form, size_t k);
+/* y by a form that is not terms. */
+double hm_g_form_value(enum hm_g_form form, const double *theta, double i, double m);
+/* Weights that follow the exponential distribution, one for each fold, of draw d. */
+void hm_g_fold_weights(double seed, size_t draw, size_t count, double *weights);
+
+/* ---- f(m) -------------------------------------------------------------------------------------
+ */
+
+/* The pace of an algorithm: the last one that is its own, else the last that is of all; or NULL. */
+const struct hm_pace *hm_pace_find(const struct hm_paces *paces, const char *algorithm);
+/*
+ * Seconds of an iteration on m workers: *ret_seconds, and as each of HM_G_DRAWS draws has it. false
+ * where it is not known.
+ */
+bool hm_pace_eval(const struct hm_pace *pace, double m, double *ret_seconds, double *draws);
+
+/* ---- paths ------------------------------------------------------------------------------------
+ */
+
+/* An algorithm on m workers, ready to be evaluated at a set of iterations. */
+struct hm_g_path {
+    const struct hm_g *g;
+    double m;
+    size_t count;
+    const double *iterations; /* borrowed */
+    double *x;                /* terms at them; owned */
+};
+
+int hm_g_path_init(struct hm_g_path *path, const struct hm_g *g, double m, const double *iterations,
+                   size_t count, struct hm_err *err);
+void hm_g_path_release(struct hm_g_path *path);
+/* y at the iterations from..count-1, by the parameters (draw HM_NONE) or by a draw's. */
+void hm_g_path_values(const struct hm_g_path *path, size_t draw, size_t from, double *y);
+
+/* Index of m among those of g, or HM_NONE. */
+size_t hm_g_find(const struct hm_g *g, double m);
+/* Spread of y of one further run on m workers around g, from the m that were held out. */
+double hm_g_spread(const struct hm_g *g, double m);
+/* Mean of y - g over the curves of an m that was measured; 0 for others. Needs P*. */
+int hm_g_offset(const struct hm_g *g, double m, double best, double *ret_offset,
+                struct hm_err *err);
+/* ln(P - P*), where P - P* counts as no less than rounding. */
+double hm_g_log(double loss, double best);
+
+#endif

@@ -1,0 +1,386 @@
+/*
+ * g(i, m) of every algorithm that there are traces of: P*, then for each algorithm the terms chosen
+ * by Lasso and the forms that theory gives, whichever predicts an m it has not seen best; how far
+ * runs are from it; and what a person should know about the traces.
+ */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "converge.h"
+#include "err.h"
+#include "student.h"
+
+enum { NOTES = 64 };
+
+static const double LEVEL = 0.9;
+
+static const char *const form_names[HM_G_FORMS] = {"terms", "rate", "inverse", "power"};
+
+const char *hm_g_form_name(enum hm_g_form form)
+{
+    return form_names[form];
+}
+
+/* ---- notes ------------------------------------------------------------------------------------
+ */
+
+static int note(struct hm_convergence *c, struct hm_err *err, const char *format, ...)
+    HM_PRINTF(3, 4);
+
+static int note(struct hm_convergence *c, struct hm_err *err, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+
+    if (c->note_count == NOTES)
+        return 0;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    c->notes[c->note_count] = hm_arena_strdup(c->memory, text);
+    return c->notes[c->note_count++] ? 0 : hm_fail_nomem(err);
+}
+
+/* Mean of ln(P - P*) over the last quarter of a trace. */
+static double end_level(const struct hm_trace *t, double best)
+{
+    double sum = 0;
+    size_t from = t->count - (t->count + 3) / 4;
+
+    for (size_t p = from; p < t->count; p++)
+        sum += hm_g_log(t->loss[p], best);
+    return sum / (double)(t->count - from);
+}
+
+static int note_traces(struct hm_convergence *c, const struct hm_traces *traces, struct hm_err *err)
+{
+    int rc = 0;
+
+    for (size_t k = 0; rc == 0 && k < traces->note_count; k++)
+        rc = note(c, err, "%s", traces->notes[k]);
+    for (size_t k = 0; rc == 0 && k < traces->count; k++) {
+        const struct hm_trace *t = &traces->traces[k];
+        if (t->count > 1 && end_level(t, c->best) >= hm_g_log(t->loss[0], c->best))
+            rc = note(c, err, "%s on %g workers does not get better: %s %.6g at %s %g, %.6g at %g",
+                      t->algorithm, t->m, traces->measure, t->loss[0], traces->unit,
+                      t->iteration[0], t->loss[t->count - 1], t->iteration[t->count - 1]);
+    }
+    return rc;
+}
+
+static int note_algorithm(struct hm_convergence *c, const struct hm_g *g, struct hm_err *err)
+{
+    if (g->m_count == 1)
+        return note(c, err,
+                    "%s was run on %g workers only: how it depends on their number cannot be told",
+                    g->algorithm, g->m[0]);
+    if (g->m_count == 2)
+        return note(c, err,
+                    "%s was run on two numbers of workers only: how sure predictions for others "
+                    "are cannot be told",
+                    g->algorithm);
+    return 0;
+}
+
+/* ---- P* ---------------------------------------------------------------------------------------
+ */
+
+static int check_best(const struct hm_traces *traces, double best, struct hm_err *err)
+{
+    double slack = 1e-12 * fmax(1, fabs(best));
+
+    for (size_t k = 0; k < traces->count; k++)
+        for (size_t p = 0; p < traces->traces[k].count; p++) {
+            const struct hm_trace *t = &traces->traces[k];
+            if (t->loss[p] >= best - slack)
+                continue;
+            hm_fail(err, HM_E_CONFLICT, "%s on %g workers has %s %.10g at %s %g, below P* = %.10g",
+                    t->algorithm, t->m, traces->measure, t->loss[p], traces->unit, t->iteration[p],
+                    best);
+            hm_err_at(err, t->source, t->line);
+            hm_err_hint(err, "P* is the least there is; without one it is estimated");
+            return HM_E_CONFLICT;
+        }
+    return 0;
+}
+
+/* The P* that traces name; NaN where none does. */
+static int named_best(const struct hm_traces *traces, double *ret_best, struct hm_err *err)
+{
+    double best = NAN;
+
+    for (size_t k = 0; k < traces->count; k++) {
+        const struct hm_trace *t = &traces->traces[k];
+        if (isnan(t->best))
+            continue;
+        if (isnan(best))
+            best = t->best;
+        if (fabs(t->best - best) > 1e-6 * fmax(fabs(best), 1e-12)) {
+            hm_fail(err, HM_E_CONFLICT, "the traces name two P*: %.10g and %.10g", best, t->best);
+            hm_err_at(err, t->source, t->line);
+            hm_err_hint(err, "traces of one problem belong together; name P* with --best if they "
+                             "are");
+            return HM_E_CONFLICT;
+        }
+    }
+    *ret_best = best;
+    return 0;
+}
+
+static int find_best(struct hm_convergence *c, const struct hm_traces *traces,
+                     const struct hm_converge_settings *settings, struct hm_err *err)
+{
+    double best = settings->best;
+    int rc = settings->best_given ? 0 : named_best(traces, &best, err);
+
+    if (rc)
+        return rc;
+    if (isnan(best)) {
+        c->best_estimated = true;
+        return hm_g_best(traces, c->level, settings->seed, &c->best, &c->best_low, &c->best_high,
+                         err);
+    }
+    c->best = c->best_low = c->best_high = best;
+    return check_best(traces, best, err);
+}
+
+/* ---- one algorithm ----------------------------------------------------------------------------
+ */
+
+/* Interval of each parameter, from the draws. */
+static void bound_parameters(struct hm_g *g, double level)
+{
+    double values[HM_G_DRAWS];
+
+    for (size_t k = 0; k < g->parameter_count; k++) {
+        for (size_t d = 0; d < g->draw_count; d++)
+            values[d] = g->draws[d * g->parameter_count + k];
+        g->parameters[k].low = hm_quantile(values, g->draw_count, (1 - level) / 2);
+        g->parameters[k].high = hm_quantile(values, g->draw_count, (1 + level) / 2);
+    }
+}
+
+/* Root mean square of the residuals at every m, points weighed as in the fit. */
+static int measure_spread(struct hm_g *g, const struct hm_g_data *data, struct hm_err *err)
+{
+    double sums[2] = {0}; /* of squares and of weights, of the m at hand */
+    size_t first = 0;
+
+    for (size_t c = 0; c < g->curve_count; c++) {
+        const struct hm_g_curve *curve = &g->curves[c];
+        double y[HM_G_POINTS + 1];
+        struct hm_g_path path;
+        int rc = hm_g_path_init(&path, g, curve->m, curve->iteration, curve->count, err);
+        if (rc)
+            return rc;
+        hm_g_path_values(&path, HM_NONE, 0, y);
+        hm_g_path_release(&path);
+        if (c > 0 && g->curves[c - 1].m != curve->m)
+            sums[0] = sums[1] = 0;
+        for (size_t p = 0; p < curve->count; p++) {
+            double off = data->y[first + p] - y[p];
+            sums[0] += data->weight[first + p] * off * off;
+            sums[1] += data->weight[first + p];
+        }
+        first += curve->count;
+        g->spread[hm_g_find(g, curve->m)] = sqrt(sums[0] / sums[1]);
+    }
+    return 0;
+}
+
+/* The forms side by side; *g becomes the best of them. */
+static int choose_form(struct hm_g *g, struct hm_arena *arena, const struct hm_g_data *data,
+                       const struct hm_converge_settings *settings, struct hm_err *err)
+{
+    double *apart = hm_arena_alloc(arena, data->m_count + 1, sizeof(*apart));
+    int rc = apart ? hm_g_fit_terms(g, arena, data, settings, g->apart, err) : hm_fail_nomem(err);
+
+    if (rc)
+        return rc;
+    g->alternatives[g->alternative_count++] = (struct hm_g_alternative){HM_G_TERMS, g->error};
+    for (int form = HM_G_TERMS + 1; form < HM_G_FORMS && settings->term_count == 0; form++) {
+        struct hm_g other = *g;
+        rc = hm_g_fit_form(&other, arena, data, (enum hm_g_form)form, apart, err);
+        if (rc)
+            return rc;
+        g->alternatives[g->alternative_count++] =
+            (struct hm_g_alternative){(enum hm_g_form)form, other.error};
+        if (!(other.error < g->error))
+            continue;
+        memcpy(other.apart, apart, data->m_count * sizeof(*apart));
+        other.alternative_count = g->alternative_count;
+        memcpy(other.alternatives, g->alternatives, sizeof(g->alternatives));
+        *g = other;
+    }
+    return g->form == HM_G_TERMS ? 0 : hm_g_draw_form(g, arena, data, settings->seed, err);
+}
+
+static int fit_algorithm(struct hm_convergence *c, const struct hm_traces *traces,
+                         const char *algorithm, const struct hm_converge_settings *settings,
+                         struct hm_err *err)
+{
+    struct hm_g *g = &c->algorithms[c->count];
+    struct hm_g_data data;
+    int rc = hm_g_data_init(&data, c->memory, traces, algorithm, c->best, settings->leave_out, err);
+
+    if (rc || data.count == 0)
+        return rc;
+    g->algorithm = hm_arena_strdup(c->memory, algorithm);
+    g->m = data.ms;
+    g->m_count = data.m_count;
+    g->curves = data.curves;
+    g->curve_count = data.curve_count;
+    g->last = data.last;
+    g->spread = hm_arena_alloc(c->memory, data.m_count, sizeof(*g->spread));
+    g->apart = hm_arena_alloc(c->memory, data.m_count, sizeof(*g->apart));
+    if (!g->algorithm || !g->spread || !g->apart)
+        return hm_fail_nomem(err);
+    c->count++;
+    rc = choose_form(g, c->memory, &data, settings, err);
+    rc = rc ? rc : measure_spread(g, &data, err);
+    if (rc)
+        return rc;
+    bound_parameters(g, c->level);
+    if (!data.by_m)
+        g->error = NAN;
+    return note_algorithm(c, g, err);
+}
+
+/* ---- all --------------------------------------------------------------------------------------
+ */
+
+static bool is_new(const struct hm_convergence *c, const char *algorithm)
+{
+    for (size_t k = 0; k < c->count; k++)
+        if (strcmp(c->algorithms[k].algorithm, algorithm) == 0)
+            return false;
+    return true;
+}
+
+static int fill(struct hm_convergence *c, const struct hm_traces *traces,
+                const struct hm_converge_settings *settings, struct hm_err *err)
+{
+    int rc = find_best(c, traces, settings, err);
+
+    rc = rc ? rc : note_traces(c, traces, err);
+    for (size_t k = 0; rc == 0 && k < traces->count; k++)
+        if (is_new(c, traces->traces[k].algorithm))
+            rc = fit_algorithm(c, traces, traces->traces[k].algorithm, settings, err);
+    if (rc == 0 && c->count == 0)
+        rc = hm_fail(err, HM_E_MISSING, "no trace has a point above P* = %.10g", c->best);
+    return rc ? rc : hm_paces_from_traces(traces, &c->paces, err);
+}
+
+static void free_paces(void *paces)
+{
+    hm_paces_free(paces);
+}
+
+static int begin(struct hm_convergence **ret, const struct hm_traces *traces, double level,
+                 struct hm_err *err)
+{
+    struct hm_arena *arena = hm_arena_new();
+    struct hm_convergence *c = arena ? hm_arena_alloc(arena, 1, sizeof(*c)) : NULL;
+
+    if (!c) {
+        hm_arena_free(arena);
+        return hm_fail_nomem(err);
+    }
+    c->memory = arena;
+    c->level = level > 0 ? level : LEVEL;
+    c->measure = hm_arena_strdup(arena, traces->measure ? traces->measure : "loss");
+    c->unit = hm_arena_strdup(arena, traces->unit ? traces->unit : "iteration");
+    c->notes = hm_arena_alloc(arena, NOTES, sizeof(*c->notes));
+    c->algorithms = hm_arena_alloc(arena, traces->count + 1, sizeof(*c->algorithms));
+    *ret = c;
+    if (c->measure && c->unit && c->notes && c->algorithms)
+        return 0;
+    hm_convergence_free(c);
+    return hm_fail_nomem(err);
+}
+
+int hm_convergence_new(const struct hm_traces *traces, const struct hm_converge_settings *settings,
+                       struct hm_convergence **ret_convergence, struct hm_err *err)
+{
+    static const struct hm_converge_settings none = {0};
+    const struct hm_converge_settings *s = settings ? settings : &none;
+    struct hm_convergence *c = NULL;
+    int rc = begin(&c, traces, s->level, err);
+
+    if (rc)
+        return rc;
+    rc = fill(c, traces, s, err);
+    if (c->paces && hm_arena_own(c->memory, c->paces, free_paces)) {
+        hm_paces_free(c->paces);
+        rc = rc ? rc : hm_fail_nomem(err);
+    }
+    if (rc)
+        hm_convergence_free(c);
+    else
+        *ret_convergence = c;
+    return rc;
+}
+
+/* ---- prediction -------------------------------------------------------------------------------
+ */
+
+/* ln(P - P*) of one further run, drawn: HM_G_DRAWS rows of `count`. */
+static void draw_paths(const struct hm_g_path *path, double offset, double spread, double *y)
+{
+    struct hm_random random;
+
+    hm_random_init(&random, 0, 0x700000000u + (uint64_t)path->m);
+    for (size_t d = 0; d < path->g->draw_count; d++) {
+        double away = offset + spread * hm_random_normal(&random);
+        hm_g_path_values(path, d, 0, y + d * path->count);
+        for (size_t p = 0; p < path->count; p++)
+            y[d * path->count + p] += away;
+    }
+}
+
+static void summarise(const struct hm_g_path *path, const double *y, double level, double offset,
+                      struct hm_g_prediction *predictions)
+{
+    double values[HM_G_DRAWS], *middle = hm__calloc(path->count + 1, sizeof(*middle));
+
+    if (middle)
+        hm_g_path_values(path, HM_NONE, 0, middle);
+    for (size_t p = 0; middle && p < path->count; p++) {
+        struct hm_g_prediction *out = &predictions[p];
+        for (size_t d = 0; d < path->g->draw_count; d++)
+            values[d] = y[d * path->count + p];
+        out->iteration = path->iterations[p];
+        out->loss = exp(middle[p] + offset);
+        out->low = exp(hm_quantile(values, path->g->draw_count, (1 - level) / 2));
+        out->high = exp(hm_quantile(values, path->g->draw_count, (1 + level) / 2));
+    }
+    hm__free(middle);
+}
+
+int hm_convergence_predict(const struct hm_convergence *c, size_t algorithm, double m,
+                           const double *iterations, size_t count,
+                           struct hm_g_prediction *ret_predictions, struct hm_err *err)
+{
+    const struct hm_g *g = &c->algorithms[algorithm];
+    struct hm_g_path path;
+    double offset = 0;
+
+    if (g->m_count == 1 && m != g->m[0])
+        return hm_fail(err, HM_E_RANGE, "%s was run on %g workers only, and %g are asked about",
+                       g->algorithm, g->m[0], m);
+    int rc = hm_g_path_init(&path, g, m, iterations, count, err);
+    rc = rc ? rc : hm_g_offset(g, m, c->best, &offset, err);
+    double *y = rc ? NULL : hm__calloc(HM_G_DRAWS * count + 1, sizeof(*y));
+    if (rc == 0 && !y)
+        rc = hm_fail_nomem(err);
+    if (rc == 0) {
+        size_t known = hm_g_find(g, m);
+        draw_paths(&path, offset, known == HM_NONE ? hm_g_spread(g, m) : g->spread[known], y);
+        summarise(&path, y, c->level, offset, ret_predictions);
+    }
+    hm__free(y);
+    hm_g_path_release(&path);
+    return rc;
+}

@@ -1,0 +1,364 @@
+/*
+ * f(m), the seconds of an iteration: what traces measured, what a fit of runs or the curve of a
+ * plan says. At an m that was measured, the measurement counts; elsewhere the terms of a fit, or
+ * where there are none, a straight line between neighbours in the logarithms.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "converge.h"
+#include "err.h"
+#include "fit.h"
+
+static struct hm_paces *begin(size_t room)
+{
+    struct hm_arena *arena = hm_arena_new();
+    struct hm_paces *paces = arena ? hm_arena_alloc(arena, 1, sizeof(*paces)) : NULL;
+
+    if (paces) {
+        paces->memory = arena;
+        paces->paces = hm_arena_alloc(arena, room + 1, sizeof(*paces->paces));
+    }
+    if (paces && paces->paces)
+        return paces;
+    hm_arena_free(arena);
+    return NULL;
+}
+
+static int finish(struct hm_paces *paces, int rc, struct hm_paces **ret_paces)
+{
+    if (rc)
+        hm_paces_free(paces);
+    else
+        *ret_paces = paces;
+    return rc;
+}
+
+/* ---- from a fit -------------------------------------------------------------------------------
+ */
+
+/* Whether every term that counts is of n alone. */
+static bool is_of_n(const struct hm__fit *f)
+{
+    if (f->basis.sheet)
+        return false;
+    for (size_t q = 1; q < f->basis.quantity_count; q++)
+        if (hm_basis_needs(&f->basis, NULL, q))
+            return false;
+    return true;
+}
+
+/* The terms that the fit or one of the draws we take uses. */
+static size_t used_terms(const struct hm__fit *f, size_t step, size_t *ret_terms)
+{
+    size_t count = 0;
+
+    for (size_t k = 0; k < f->basis.count; k++) {
+        bool used = f->theta[k] != 0;
+        for (size_t d = 0; d < HM_G_DRAWS && f->draw_count > 0; d++)
+            used = used || f->draws[d * step].theta[k] != 0;
+        if (used)
+            ret_terms[count++] = k;
+    }
+    return count;
+}
+
+static int take_terms(struct hm_pace *pace, struct hm_arena *arena, const struct hm_fit *fit,
+                      struct hm_err *err)
+{
+    const struct hm__fit *f = fit->inside;
+    size_t terms[HM_TERMS_MAX], step = f->draw_count / HM_G_DRAWS;
+    size_t count = used_terms(f, step, terms);
+
+    pace->terms = hm_arena_alloc(arena, count + 1, sizeof(*pace->terms));
+    pace->theta = hm_arena_alloc(arena, count + 1, sizeof(*pace->theta));
+    pace->draws = hm_arena_alloc(arena, count * HM_G_DRAWS + 1, sizeof(*pace->draws));
+    if (!pace->terms || !pace->theta || !pace->draws)
+        return hm_fail_nomem(err);
+    pace->draw_count = f->draw_count > 0 ? HM_G_DRAWS : 0;
+    for (size_t k = 0; k < count; k++) {
+        pace->terms[k] = hm_arena_strdup(arena, f->basis.texts[terms[k]]);
+        pace->theta[k] = f->theta[terms[k]];
+        if (!pace->terms[k])
+            return hm_fail_nomem(err);
+        for (size_t d = 0; d < pace->draw_count; d++)
+            pace->draws[d * count + k] = f->draws[d * step].theta[terms[k]];
+    }
+    pace->term_count = count;
+    pace->noise = fit->error;
+    return 0;
+}
+
+enum { TABLE = 96 };
+
+/* n that a table of a fit is made for: all small ones, and then ever larger steps. */
+static size_t table_places(double *n)
+{
+    size_t count = 0;
+
+    for (double next = 1; count < TABLE; next = fmax(next + 1, ceil(next * 1.1)))
+        n[count++] = next;
+    return count;
+}
+
+static int take_table(struct hm_pace *pace, struct hm_arena *arena, const struct hm_fit *fit,
+                      struct hm_err *err)
+{
+    struct hm_prediction predictions[TABLE];
+    double n[TABLE];
+    size_t count = table_places(n);
+    int rc = hm_fit_predict(fit, NULL, 0, n, count, predictions, err);
+
+    pace->m = hm_arena_alloc(arena, TABLE, sizeof(*pace->m));
+    pace->seconds = hm_arena_alloc(arena, TABLE, sizeof(*pace->seconds));
+    if (rc == 0 && (!pace->m || !pace->seconds))
+        rc = hm_fail_nomem(err);
+    for (size_t k = 0; rc == 0 && k < count; k++) {
+        pace->m[k] = n[k];
+        pace->seconds[k] = predictions[k].time_s;
+    }
+    pace->count = rc ? 0 : count;
+    pace->noise = fit->error;
+    return rc;
+}
+
+static int label(struct hm_pace *pace, struct hm_arena *arena, const char *algorithm,
+                 const char *source, struct hm_err *err)
+{
+    pace->algorithm = algorithm ? hm_arena_strdup(arena, algorithm) : NULL;
+    pace->source = hm_arena_strdup(arena, source ? source : "");
+    return (algorithm && !pace->algorithm) || !pace->source ? hm_fail_nomem(err) : 0;
+}
+
+int hm_paces_from_fit(const struct hm_fit *fit, const char *algorithm, struct hm_paces **ret_paces,
+                      struct hm_err *err)
+{
+    struct hm_paces *paces = begin(1);
+
+    if (!paces)
+        return hm_fail_nomem(err);
+    struct hm_pace *pace = &paces->paces[0];
+    int rc = fit->relative ? hm_fail(err, HM_E_CONFLICT,
+                                     "%s tells speedups, and how long an iteration takes is wanted",
+                                     fit->source ? fit->source : "the table")
+                           : label(pace, paces->memory, algorithm, fit->source, err);
+    paces->count = 1;
+    rc = rc                     ? rc
+         : is_of_n(fit->inside) ? take_terms(pace, paces->memory, fit, err)
+                                : take_table(pace, paces->memory, fit, err);
+    return finish(paces, rc, ret_paces);
+}
+
+int hm_paces_from_answer(const struct hm_answer *answer, const char *algorithm,
+                         struct hm_paces **ret_paces, struct hm_err *err)
+{
+    struct hm_paces *paces = begin(1);
+
+    if (!paces)
+        return hm_fail_nomem(err);
+    struct hm_pace *pace = &paces->paces[0];
+    int rc = label(pace, paces->memory, algorithm, "the plan", err);
+    paces->count = 1;
+    pace->m = hm_arena_alloc(paces->memory, answer->point_count + 1, sizeof(*pace->m));
+    pace->seconds = hm_arena_alloc(paces->memory, answer->point_count + 1, sizeof(double));
+    if (rc == 0 && (!pace->m || !pace->seconds))
+        rc = hm_fail_nomem(err);
+    for (size_t k = 0; rc == 0 && k < answer->point_count; k++) {
+        pace->m[pace->count] = answer->points[k].n;
+        pace->seconds[pace->count++] = answer->points[k].time_s;
+    }
+    return finish(paces, rc, ret_paces);
+}
+
+/* ---- from traces ------------------------------------------------------------------------------
+ */
+
+/* Mean seconds of an iteration; NaN where nobody says. */
+static double mean_seconds(const struct hm_trace *t)
+{
+    double sum = 0, count = 0, last = t->elapsed_s[t->count - 1];
+
+    if (isfinite(last) && t->restarts == 0)
+        return last / t->iteration[t->count - 1];
+    for (size_t p = 0; p < t->count; p++)
+        if (isfinite(t->seconds[p])) {
+            sum += t->seconds[p];
+            count++;
+        }
+    return count > 0 ? sum / count : NAN;
+}
+
+/* One run for each trace: n, seconds; by ascending n. */
+static size_t list_runs(const struct hm_traces *traces, const char *algorithm, double *n,
+                        double *seconds)
+{
+    size_t count = 0;
+
+    for (size_t k = 0; k < traces->count; k++) {
+        const struct hm_trace *t = &traces->traces[k];
+        double s = strcmp(t->algorithm, algorithm) == 0 ? mean_seconds(t) : NAN;
+        if (!(s > 0))
+            continue;
+        size_t at = count++;
+        for (; at > 0 && n[at - 1] > t->m; at--) {
+            n[at] = n[at - 1];
+            seconds[at] = seconds[at - 1];
+        }
+        n[at] = t->m;
+        seconds[at] = s;
+    }
+    return count;
+}
+
+static int tabulate(struct hm_pace *pace, struct hm_arena *arena, const double *n,
+                    const double *seconds, size_t count, struct hm_err *err)
+{
+    pace->m = hm_arena_alloc(arena, count + 1, sizeof(*pace->m));
+    pace->seconds = hm_arena_alloc(arena, count + 1, sizeof(*pace->seconds));
+    if (!pace->m || !pace->seconds)
+        return hm_fail_nomem(err);
+    for (size_t k = 0; k < count;) {
+        double sum = 0, first = n[k];
+        size_t runs = 0;
+        for (; k < count && n[k] == first; k++, runs++)
+            sum += seconds[k];
+        pace->m[pace->count] = first;
+        pace->seconds[pace->count++] = sum / (double)runs;
+    }
+    return 0;
+}
+
+/* Terms for the m between and beyond; too few m leave the table alone. */
+static int add_fit(struct hm_pace *pace, struct hm_arena *arena, double *n, double *seconds,
+                   size_t count, struct hm_err *err)
+{
+    struct hm_column columns[] = {{.name = "n", .values = n},
+                                  {.name = "seconds", .values = seconds}};
+    int *lines = hm_arena_alloc(arena, count + 1, sizeof(*lines));
+    struct hm_runs runs = {.source = "the traces",
+                           .count = count,
+                           .columns = columns,
+                           .column_count = 2,
+                           .lines = lines};
+    struct hm_fit_settings settings = {0};
+    struct hm_fit *fit;
+    struct hm_err own = {0};
+
+    if (!lines)
+        return hm_fail_nomem(err);
+    if (pace->count < 3)
+        return 0;
+    int rc = hm_fit_new(&runs, &settings, &fit, &own);
+    if (rc == HM_E_NOMEM)
+        return hm_fail_nomem(err);
+    if (rc)
+        return 0;
+    rc = take_terms(pace, arena, fit, err);
+    hm_fit_free(fit);
+    return rc;
+}
+
+static bool seen_before(const struct hm_traces *traces, size_t k)
+{
+    for (size_t l = 0; l < k; l++)
+        if (strcmp(traces->traces[l].algorithm, traces->traces[k].algorithm) == 0)
+            return true;
+    return false;
+}
+
+int hm_paces_from_traces(const struct hm_traces *traces, struct hm_paces **ret_paces,
+                         struct hm_err *err)
+{
+    struct hm_paces *paces = begin(traces->count);
+    double *n = paces ? hm_arena_alloc(paces->memory, traces->count + 1, sizeof(*n)) : NULL;
+    double *s = paces ? hm_arena_alloc(paces->memory, traces->count + 1, sizeof(*s)) : NULL;
+    int rc = n && s ? 0 : hm_fail_nomem(err);
+
+    for (size_t k = 0; rc == 0 && k < traces->count; k++) {
+        const char *algorithm = traces->traces[k].algorithm;
+        struct hm_pace *pace = &paces->paces[paces->count];
+        size_t count = seen_before(traces, k) ? 0 : list_runs(traces, algorithm, n, s);
+        if (count == 0)
+            continue;
+        paces->count++;
+        rc = label(pace, paces->memory, algorithm, "the traces", err);
+        rc = rc ? rc : tabulate(pace, paces->memory, n, s, count, err);
+        rc = rc ? rc : add_fit(pace, paces->memory, n, s, count, err);
+    }
+    return finish(paces, rc, ret_paces);
+}
+
+/* ---- use --------------------------------------------------------------------------------------
+ */
+
+const struct hm_pace *hm_pace_find(const struct hm_paces *paces, const char *algorithm)
+{
+    const struct hm_pace *found = NULL;
+
+    for (size_t k = 0; paces && k < paces->count; k++) {
+        const struct hm_pace *pace = &paces->paces[k];
+        if (pace->algorithm ? strcmp(pace->algorithm, algorithm) == 0 : !found || !found->algorithm)
+            found = pace;
+    }
+    return found;
+}
+
+static double interpolate(const struct hm_pace *pace, double m)
+{
+    for (size_t k = 0; k < pace->count; k++) {
+        if (pace->m[k] == m)
+            return pace->seconds[k];
+        if (pace->term_count > 0 || k == 0 || !(pace->m[k - 1] < m && m < pace->m[k]))
+            continue;
+        double at = log(m / pace->m[k - 1]) / log(pace->m[k] / pace->m[k - 1]);
+        return exp((1 - at) * log(pace->seconds[k - 1]) + at * log(pace->seconds[k]));
+    }
+    return NAN;
+}
+
+/* Terms at m into x; false where one is not a number. */
+static bool eval_terms(const struct hm_pace *pace, double m, double *x)
+{
+    static const struct hm_symbol symbol = {.name = "n"};
+    struct hm_scope scope = {.source = "f", .symbols = &symbol, .symbol_count = 1};
+
+    for (size_t k = 0; k < pace->term_count; k++) {
+        struct hm_formula *formula;
+        if (hm_formula_new(pace->terms[k], &scope, HM_DIM_NONE, &formula, NULL))
+            return false;
+        int rc = hm_formula_eval(formula, NULL, NULL, &m, 1, &x[k], NULL);
+        hm_formula_free(formula);
+        if (rc || !isfinite(x[k]))
+            return false;
+    }
+    return true;
+}
+
+static double sum_terms(const struct hm_pace *pace, const double *theta, const double *x)
+{
+    double sum = 0;
+
+    for (size_t k = 0; k < pace->term_count; k++)
+        sum += theta[k] * x[k];
+    return sum;
+}
+
+bool hm_pace_eval(const struct hm_pace *pace, double m, double *ret_seconds, double *draws)
+{
+    double x[HM_TERMS_MAX], known = interpolate(pace, m);
+    bool terms = isnan(known);
+
+    if (terms &&
+        (pace->term_count == 0 || pace->term_count > HM_TERMS_MAX || !eval_terms(pace, m, x)))
+        return false;
+    double seconds = terms ? sum_terms(pace, pace->theta, x) : known;
+    for (size_t d = 0; d < HM_G_DRAWS; d++) {
+        draws[d] = terms && d < pace->draw_count
+                       ? sum_terms(pace, pace->draws + d * pace->term_count, x)
+                       : seconds;
+        if (!(draws[d] > 0))
+            draws[d] = seconds;
+    }
+    *ret_seconds = seconds;
+    return seconds > 0;
+}

@@ -1,0 +1,134 @@
+/*
+ * The loss of an algorithm on m workers along the iterations: as fitted, and as draws have it; and
+ * how far a run may be from it.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "converge.h"
+#include "err.h"
+
+static int eval_terms(struct hm_g_path *path, struct hm_arena *arena, struct hm_err *err)
+{
+    const struct hm_g *g = path->g;
+    const char *texts[HM_G_PARAMETERS];
+    struct hm_g_basis basis;
+
+    for (size_t k = 1; k < g->parameter_count; k++)
+        texts[k - 1] = g->parameters[k].text;
+    if (g->parameter_count < 2)
+        return 0;
+    double *m = hm_arena_alloc(arena, path->count + 1, sizeof(*m));
+    path->x = hm__calloc(path->count * (g->parameter_count - 1) + 1, sizeof(*path->x));
+    if (!m || !path->x)
+        return hm_fail_nomem(err);
+    for (size_t p = 0; p < path->count; p++)
+        m[p] = path->m;
+    int rc = hm_g_basis_init(&basis, arena, texts, g->parameter_count - 1, true, err);
+    return rc ? rc : hm_g_basis_eval(&basis, path->iterations, m, path->count, path->x, err);
+}
+
+int hm_g_path_init(struct hm_g_path *path, const struct hm_g *g, double m, const double *iterations,
+                   size_t count, struct hm_err *err)
+{
+    *path = (struct hm_g_path){.g = g, .m = m, .iterations = iterations, .count = count};
+    if (g->form != HM_G_TERMS)
+        return 0;
+    struct hm_arena *arena = hm_arena_new();
+    int rc = arena ? eval_terms(path, arena, err) : hm_fail_nomem(err);
+    hm_arena_free(arena);
+    if (rc)
+        hm_g_path_release(path);
+    return rc;
+}
+
+void hm_g_path_release(struct hm_g_path *path)
+{
+    hm__free(path->x);
+    path->x = NULL;
+}
+
+static double parameter(const struct hm_g *g, size_t draw, size_t k)
+{
+    return draw == HM_NONE ? g->parameters[k].value : g->draws[draw * g->parameter_count + k];
+}
+
+void hm_g_path_values(const struct hm_g_path *path, size_t draw, size_t from, double *y)
+{
+    const struct hm_g *g = path->g;
+    size_t count = path->count;
+
+    if (g->form != HM_G_TERMS) {
+        double theta[HM_G_SHAPE_MAX];
+        for (size_t k = 0; k < g->parameter_count; k++)
+            theta[k] = parameter(g, draw, k);
+        for (size_t p = from; p < count; p++)
+            y[p] = hm_g_form_value(g->form, theta, path->iterations[p], path->m);
+        return;
+    }
+    for (size_t p = from; p < count; p++)
+        y[p] = parameter(g, draw, 0);
+    for (size_t k = 1; k < g->parameter_count; k++) {
+        double theta = parameter(g, draw, k);
+        const double *x = path->x + (k - 1) * count;
+        for (size_t p = from; theta != 0 && p < count; p++)
+            y[p] += theta * x[p];
+    }
+}
+
+size_t hm_g_find(const struct hm_g *g, double m)
+{
+    for (size_t k = 0; k < g->m_count; k++)
+        if (g->m[k] == m)
+            return k;
+    return HM_NONE;
+}
+
+/* What is known at the k-th m: better held out than not. */
+static double spread_at(const struct hm_g *g, size_t k)
+{
+    return fmax(isnan(g->apart[k]) ? g->spread[k] : g->apart[k], 1e-6);
+}
+
+/* Between two m in the logarithm of both; outside, it grows by its own size with every step as long
+ * as the last one between two m. */
+double hm_g_spread(const struct hm_g *g, double m)
+{
+    size_t last = g->m_count - 1, k = 0;
+
+    if (last == 0)
+        return spread_at(g, 0) * (1 + fabs(log(m / g->m[0])) / log(2));
+    while (k + 1 < last && g->m[k + 1] < m)
+        k++;
+    double step = log(g->m[k + 1] / g->m[k]), at = log(m / g->m[k]) / step;
+    double left = spread_at(g, k), right = spread_at(g, k + 1);
+    if (at < 0)
+        return left * (1 - at);
+    if (at > 1)
+        return right * at;
+    return exp((1 - at) * log(left) + at * log(right));
+}
+
+int hm_g_offset(const struct hm_g *g, double m, double best, double *ret_offset, struct hm_err *err)
+{
+    double sum = 0, curves = 0, y[HM_G_POINTS + 1];
+
+    for (size_t c = 0; c < g->curve_count; c++) {
+        const struct hm_g_curve *curve = &g->curves[c];
+        struct hm_g_path path;
+        if (curve->m != m || curve->count > HM_G_POINTS + 1)
+            continue;
+        int rc = hm_g_path_init(&path, g, m, curve->iteration, curve->count, err);
+        if (rc)
+            return rc;
+        hm_g_path_values(&path, HM_NONE, 0, y);
+        hm_g_path_release(&path);
+        double off = 0;
+        for (size_t p = 0; p < curve->count; p++)
+            off += hm_g_log(curve->loss[p], best) - y[p];
+        sum += off / (double)curve->count;
+        curves++;
+    }
+    *ret_offset = curves > 0 ? sum / curves : 0;
+    return 0;
+}

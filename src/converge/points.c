@@ -1,0 +1,162 @@
+/*
+ * From traces to points of a fit.
+ *
+ * A trace of thousands of iterations says little more than sixty of its points, evenly in ln i,
+ * where convergence bends. Every m weighs the same, however long its traces are and however many:
+ * what is wanted is g between them. What is held out in cross-validation is a whole m, never some
+ * of its points: neighbours in a trace know each other too well. The least m always stays in, since
+ * nobody asks for fewer workers than were tried. With fewer than three m there is nothing to hold
+ * out, and blocks of iterations take their place.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "converge.h"
+#include "err.h"
+
+double hm_g_log(double loss, double best)
+{
+    return log(fmax(loss - best, HM_G_ROUNDING * fmax(fabs(best), fabs(loss))));
+}
+
+static bool says_something(double loss, double best)
+{
+    return isinf(best) || loss - best > HM_G_ROUNDING * fmax(fabs(best), fabs(loss));
+}
+
+/* Index of the next point to keep after `last`, of points that are evenly in the logarithm. */
+static size_t next_kept(const struct hm_trace *t, size_t last)
+{
+    double first = log(t->iteration[0]), end = log(t->iteration[t->count - 1]);
+    double step = (end - first) / (HM_G_POINTS - 1), wanted = log(t->iteration[last]) + step;
+    size_t next = last + 1;
+
+    while (next + 1 < t->count && log(t->iteration[next]) < wanted - 1e-9)
+        next++;
+    return next;
+}
+
+int hm_g_thin(struct hm_g_curve *curve, struct hm_arena *arena, const struct hm_trace *t,
+              double best, struct hm_err *err)
+{
+    *curve = (struct hm_g_curve){.m = t->m, .diverged = t->diverged};
+    curve->iteration = hm_arena_alloc(arena, HM_G_POINTS + 1, sizeof(double));
+    curve->loss = hm_arena_alloc(arena, HM_G_POINTS + 1, sizeof(double));
+    if (!curve->iteration || !curve->loss)
+        return hm_fail_nomem(err);
+    for (size_t k = 0; k < t->count; k = t->count <= HM_G_POINTS ? k + 1 : next_kept(t, k)) {
+        if (says_something(t->loss[k], best) && curve->count <= HM_G_POINTS) {
+            curve->iteration[curve->count] = t->iteration[k];
+            curve->loss[curve->count++] = t->loss[k];
+        }
+    }
+    return 0;
+}
+
+/* Insert by ascending m, keeping the order of those alike. */
+static void insert(struct hm_g_data *data, struct hm_g_curve curve)
+{
+    size_t at = data->curve_count++;
+
+    for (; at > 0 && data->curves[at - 1].m > curve.m; at--)
+        data->curves[at] = data->curves[at - 1];
+    data->curves[at] = curve;
+}
+
+static int gather(struct hm_g_data *data, struct hm_arena *arena, const struct hm_traces *traces,
+                  const char *algorithm, double best, double leave_out, struct hm_err *err)
+{
+    data->curves = hm_arena_alloc(arena, traces->count + 1, sizeof(*data->curves));
+    data->ms = hm_arena_alloc(arena, traces->count + 1, sizeof(*data->ms));
+    if (!data->curves || !data->ms)
+        return hm_fail_nomem(err);
+    for (size_t k = 0; k < traces->count; k++) {
+        const struct hm_trace *t = &traces->traces[k];
+        struct hm_g_curve curve;
+        if (strcmp(t->algorithm, algorithm) != 0 || t->m == leave_out)
+            continue;
+        int rc = hm_g_thin(&curve, arena, t, best, err);
+        if (rc)
+            return rc;
+        if (curve.count == 0)
+            continue;
+        insert(data, curve);
+        data->count += curve.count;
+        data->last = fmax(data->last, t->iteration[t->count - 1]);
+    }
+    for (size_t c = 0; c < data->curve_count; c++)
+        if (c == 0 || data->curves[c].m != data->curves[c - 1].m)
+            data->ms[data->m_count++] = data->curves[c].m;
+    return 0;
+}
+
+static size_t curves_of(const struct hm_g_data *data, double m)
+{
+    size_t count = 0;
+
+    for (size_t c = 0; c < data->curve_count; c++)
+        count += data->curves[c].m == m;
+    return count;
+}
+
+/* The block of iterations a point is in: of equal length in the logarithm. */
+static size_t block(const struct hm_g_data *data, double i)
+{
+    double share = data->last > 1 ? log(fmax(i, 1)) / log(data->last) : 0;
+    size_t b = (size_t)(share * HM_G_BLOCKS);
+
+    return b < HM_G_BLOCKS ? b : HM_G_BLOCKS - 1;
+}
+
+static void lay_out(struct hm_g_data *data, double best)
+{
+    size_t p = 0, fold = 0;
+
+    for (size_t c = 0; c < data->curve_count; c++) {
+        const struct hm_g_curve *curve = &data->curves[c];
+        double weight = 1 / ((double)curve->count * (double)curves_of(data, curve->m));
+        if (c > 0 && curve->m != data->curves[c - 1].m && fold + 1 < HM_G_FOLDS)
+            fold++;
+        for (size_t k = 0; k < curve->count; k++, p++) {
+            data->i[p] = curve->iteration[k];
+            data->m[p] = curve->m;
+            data->y[p] = hm_g_log(curve->loss[k], best);
+            data->weight[p] = weight;
+            data->fold[p] = data->by_m ? fold : block(data, curve->iteration[k]);
+        }
+    }
+}
+
+int hm_g_data_init(struct hm_g_data *data, struct hm_arena *arena, const struct hm_traces *traces,
+                   const char *algorithm, double best, double leave_out, struct hm_err *err)
+{
+    memset(data, 0, sizeof(*data));
+    int rc = gather(data, arena, traces, algorithm, best, leave_out, err);
+    if (rc)
+        return rc;
+    size_t room = data->count + 1;
+    data->i = hm_arena_alloc(arena, room, sizeof(double));
+    data->m = hm_arena_alloc(arena, room, sizeof(double));
+    data->y = hm_arena_alloc(arena, room, sizeof(double));
+    data->weight = hm_arena_alloc(arena, room, sizeof(double));
+    data->fold = hm_arena_alloc(arena, room, sizeof(size_t));
+    if (!data->i || !data->m || !data->y || !data->weight || !data->fold)
+        return hm_fail_nomem(err);
+    data->by_m = data->m_count >= 3;
+    data->fold_count = !data->by_m                  ? HM_G_BLOCKS
+                       : data->m_count < HM_G_FOLDS ? data->m_count
+                                                    : HM_G_FOLDS;
+    for (size_t f = 0; f < data->fold_count; f++)
+        data->held[f] = f > 0;
+    lay_out(data, best);
+    return 0;
+}
+
+void hm_g_fold_weights(double seed, size_t draw, size_t count, double *weights)
+{
+    struct hm_random random;
+
+    hm_random_init(&random, (uint64_t)seed, 0x600000000u + draw);
+    for (size_t f = 0; f < count; f++)
+        weights[f] = -log(hm_random_uniform(&random));
+}

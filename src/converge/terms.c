@@ -1,0 +1,83 @@
+/*
+ * Terms in i and m that ln(P - P*) may be made of.
+ *
+ * The library is what the theory of these algorithms suggests, and what bends it: a linear rate is
+ * i/m^c, powers of i are logarithms, and how far the first iteration gets depends on m alone.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "converge.h"
+#include "err.h"
+
+static const char *const library[] = {
+    "i",       "sqrt(i)",     "ln(i)",   "1/i",     "ln(i)^2",       "ln(m)",
+    "ln(m)^2", "1/m",         "sqrt(m)", "i/m",     "i/sqrt(m)",     "sqrt(i/m)",
+    "i*ln(m)", "ln(i)*ln(m)", "ln(i)/m", "ln(m)/i", "ln(i)/sqrt(m)", "sqrt(i)/m^0.25",
+};
+
+static void free_formula(void *formula)
+{
+    hm_formula_free(formula);
+}
+
+static int add(struct hm_g_basis *basis, struct hm_arena *arena, const char *text, bool m_varies,
+               struct hm_err *err)
+{
+    static const struct hm_symbol symbols[] = {{.name = "i"}, {.name = "m"}};
+    struct hm_scope scope = {
+        .source = "--terms", .symbols = symbols, .symbol_count = 2, .columns = true};
+    struct hm_formula *formula;
+
+    if (basis->count == HM_LASSO_MAX)
+        return hm_fail(err, HM_E_LIMIT, "more than %d terms", HM_LASSO_MAX);
+    int rc = hm_formula_new(text, &scope, HM_DIM_NONE, &formula, err);
+    if (rc) {
+        hm_err_field(err, text);
+        hm_err_hint(err, "terms are over i, the iteration, and m, the workers");
+        return rc;
+    }
+    if (!m_varies && hm_formula_uses(formula, 1)) { /* it would say what others do */
+        hm_formula_free(formula);
+        return 0;
+    }
+    if (hm_arena_own(arena, formula, free_formula)) {
+        hm_formula_free(formula);
+        return hm_fail_nomem(err);
+    }
+    basis->formulas[basis->count] = formula;
+    basis->texts[basis->count] = hm_arena_strdup(arena, text);
+    return basis->texts[basis->count++] ? 0 : hm_fail_nomem(err);
+}
+
+int hm_g_basis_init(struct hm_g_basis *basis, struct hm_arena *arena, const char *const *terms,
+                    size_t count, bool m_varies, struct hm_err *err)
+{
+    bool own = count > 0;
+    int rc = 0;
+
+    memset(basis, 0, sizeof(*basis));
+    if (!own)
+        count = sizeof(library) / sizeof(library[0]);
+    for (size_t k = 0; rc == 0 && k < count; k++)
+        rc = add(basis, arena, own ? terms[k] : library[k], own || m_varies, err);
+    return rc;
+}
+
+int hm_g_basis_eval(const struct hm_g_basis *basis, const double *i, const double *m, size_t count,
+                    double *x, struct hm_err *err)
+{
+    const double *columns[] = {i, m};
+
+    for (size_t k = 0; k < basis->count; k++) {
+        double *values = x + k * count;
+        int rc = hm_formula_eval_columns(basis->formulas[k], columns, count, values, err);
+        if (rc)
+            return rc;
+        for (size_t p = 0; p < count; p++)
+            if (!isfinite(values[p]))
+                return hm_fail(err, HM_E_FORMULA, "the term %s is %g at i = %g, m = %g",
+                               basis->texts[k], isnan(values[p]) ? NAN : values[p], i[p], m[p]);
+    }
+    return 0;
+}

@@ -1,0 +1,164 @@
+/*
+ * g as a sum of terms, chosen by Lasso.
+ *
+ *     minimise 1/2 sum of weight (y - a - sum theta_k x_k)^2 + penalty sum |theta_k| sd(x_k)
+ *
+ * The whole path of penalties is cross-validated by folds, and the largest penalty is taken whose
+ * error is within one standard error of the least (Breiman's rule): terms that do not earn their
+ * place outside the traces they were fitted to stay out. How sure the coefficients are comes from
+ * fitting again with folds weighed at random (Rubin's Bayesian bootstrap): a fold is an m, so that
+ * the spread is that of having tried other m.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "converge.h"
+#include "err.h"
+
+enum { PENALTIES = 60 };
+
+static const double LEAST_PENALTY = 1e-4, TOLERANCE = 1e-8, DRAW_TOLERANCE = 1e-6;
+
+/* What is needed of the points, and what comes of them. */
+struct work {
+    const struct hm_g_data *data;
+    struct hm_g_basis basis;
+    struct hm_gram folds[HM_G_FOLDS];
+    bool held[HM_G_FOLDS];
+    struct hm_lasso lasso; /* all folds */
+    struct hm_lasso_choice choice;
+    double fold_errors[HM_G_FOLDS * PENALTIES];
+    double b[HM_LASSO_MAX];         /* standardised */
+    double theta[HM_LASSO_MAX + 1]; /* with the constant first */
+    double draws[HM_G_DRAWS][HM_LASSO_MAX + 1];
+    bool used[HM_LASSO_MAX]; /* by it or by a draw */
+};
+
+static int reduce(struct work *w, struct hm_err *err)
+{
+    const struct hm_g_data *d = w->data;
+    size_t count = w->basis.count;
+    double *x = hm__calloc(count * d->count + 1, sizeof(*x)), row[HM_LASSO_MAX];
+    int rc = x ? hm_g_basis_eval(&w->basis, d->i, d->m, d->count, x, err) : hm_fail_nomem(err);
+
+    for (size_t f = 0; f < d->fold_count; f++)
+        hm_gram_init(&w->folds[f], count);
+    for (size_t p = 0; rc == 0 && p < d->count; p++) {
+        for (size_t k = 0; k < count; k++)
+            row[k] = x[k * d->count + p];
+        hm_gram_add(&w->folds[d->fold[p]], row, d->y[p], d->weight[p]);
+    }
+    hm__free(x);
+    for (size_t f = 0; f < d->fold_count; f++)
+        w->held[f] = d->held[f] && w->folds[f].weight > 0;
+    return rc;
+}
+
+static void merge(const struct work *w, const double *weights, struct hm_lasso *ret_lasso)
+{
+    struct hm_gram all;
+
+    hm_gram_init(&all, w->basis.count);
+    for (size_t f = 0; f < w->data->fold_count; f++)
+        if (w->folds[f].weight > 0)
+            hm_gram_merge(&all, &w->folds[f], weights ? weights[f] : 1);
+    hm_lasso_init(ret_lasso, &all);
+}
+
+/* Down the path to the chosen penalty: each solution is a good start for the next. */
+static void solve(struct work *w)
+{
+    merge(w, NULL, &w->lasso);
+    for (size_t p = 0; p <= w->choice.chosen; p++)
+        hm_lasso_solve(&w->lasso, w->choice.penalties[p], TOLERANCE, w->b);
+    hm_lasso_unscale(&w->lasso, w->b, &w->theta[0], w->theta + 1);
+    for (size_t k = 0; k < w->basis.count; k++)
+        w->used[k] = w->theta[1 + k] != 0;
+}
+
+static void draw(struct work *w, double seed)
+{
+    double weights[HM_G_FOLDS];
+    struct hm_lasso lasso;
+
+    for (size_t d = 0; d < HM_G_DRAWS; d++) {
+        double b[HM_LASSO_MAX];
+        memcpy(b, w->b, sizeof(b));
+        hm_g_fold_weights(seed, d, w->data->fold_count, weights);
+        merge(w, weights, &lasso);
+        hm_lasso_solve(&lasso, w->choice.penalties[w->choice.chosen], DRAW_TOLERANCE, b);
+        hm_lasso_unscale(&lasso, b, &w->draws[d][0], &w->draws[d][1]);
+        for (size_t k = 0; k < w->basis.count; k++)
+            w->used[k] = w->used[k] || w->draws[d][1 + k] != 0;
+    }
+}
+
+/* The constant and the terms that are used, in the order of the library. */
+static int hand_out(struct hm_g *g, struct hm_arena *arena, const struct work *w,
+                    struct hm_err *err)
+{
+    size_t index[HM_LASSO_MAX + 1] = {0}, count = 1;
+
+    for (size_t k = 0; k < w->basis.count && count < HM_G_PARAMETERS; k++)
+        if (w->used[k])
+            index[count++] = 1 + k;
+    g->form = HM_G_TERMS;
+    g->parameter_count = count;
+    g->draw_count = HM_G_DRAWS;
+    g->parameters = hm_arena_alloc(arena, count, sizeof(*g->parameters));
+    g->draws = hm_arena_alloc(arena, count * HM_G_DRAWS, sizeof(*g->draws));
+    if (!g->parameters || !g->draws)
+        return hm_fail_nomem(err);
+    for (size_t k = 0; k < count; k++) {
+        g->parameters[k].text = k == 0 ? "1" : w->basis.texts[index[k] - 1];
+        g->parameters[k].value = w->theta[index[k]];
+        for (size_t d = 0; d < HM_G_DRAWS; d++)
+            g->draws[d * count + k] = w->draws[d][index[k]];
+    }
+    return 0;
+}
+
+static void judge(struct hm_g *g, const struct work *w, double *ret_apart)
+{
+    const struct hm_g_data *d = w->data;
+    size_t chosen = w->choice.chosen;
+
+    g->penalty = w->choice.penalties[chosen];
+    g->error = sqrt(w->choice.mean[chosen]) / log(10);
+    for (size_t k = 0; k < d->m_count; k++) {
+        size_t f = k < HM_G_FOLDS ? k : HM_G_FOLDS - 1;
+        ret_apart[k] = d->by_m && w->held[f] ? sqrt(w->fold_errors[f * PENALTIES + chosen]) : NAN;
+    }
+}
+
+static int fit(struct work *w, struct hm_g *g, struct hm_arena *arena,
+               const struct hm_converge_settings *settings, double *ret_apart, struct hm_err *err)
+{
+    int rc = hm_g_basis_init(&w->basis, arena, settings->terms, settings->term_count,
+                             w->data->m_count > 1, err);
+
+    rc = rc ? rc : reduce(w, err);
+    rc = rc ? rc
+            : hm_lasso_choose(w->folds, w->held, w->data->fold_count, PENALTIES, LEAST_PENALTY,
+                              TOLERANCE, &w->choice, w->fold_errors, err);
+    if (rc)
+        return rc;
+    solve(w);
+    draw(w, settings->seed);
+    judge(g, w, ret_apart);
+    return hand_out(g, arena, w, err);
+}
+
+int hm_g_fit_terms(struct hm_g *g, struct hm_arena *arena, const struct hm_g_data *data,
+                   const struct hm_converge_settings *settings, double *ret_apart,
+                   struct hm_err *err)
+{
+    struct work *w = hm__calloc(1, sizeof(*w));
+
+    if (!w)
+        return hm_fail_nomem(err);
+    w->data = data;
+    int rc = fit(w, g, arena, settings, ret_apart, err);
+    hm__free(w);
+    return rc;
+}

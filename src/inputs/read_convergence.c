@@ -1,0 +1,543 @@
+/*
+ * A stored convergence: the JSON that present/converge_json.c writes, read back. Whatever later
+ * code takes for granted is checked here: lengths that must agree, m in ascending order, draws that
+ * are rectangles, terms that are formulas.
+ */
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "convergence.h"
+#include "err.h"
+#include "formula.h"
+#include "readers.h"
+#include "source.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define OTHER(key, what)                                                                           \
+    {                                                                                              \
+        .name = (key), .kind = HM_FIELD_OTHER, .required = true, .doc = (what)                     \
+    }
+#define REAL(type, member, what)                                                                   \
+    {                                                                                              \
+        .name = #member, .kind = HM_FIELD_REAL, .offset = offsetof(type, member),                  \
+        .required = true, .doc = (what)                                                            \
+    }
+#define UNKNOWN(type, member, what)                                                                \
+    {                                                                                              \
+        .name = #member, .kind = HM_FIELD_REAL, .offset = offsetof(type, member),                  \
+        .required = true, .unknown = true, .doc = (what)                                           \
+    }
+#define TEXT(type, member, what)                                                                   \
+    {                                                                                              \
+        .name = #member, .kind = HM_FIELD_TEXT, .offset = offsetof(type, member),                  \
+        .required = true, .doc = (what)                                                            \
+    }
+#define BOOL(type, member, what)                                                                   \
+    {                                                                                              \
+        .name = #member, .kind = HM_FIELD_BOOL, .offset = offsetof(type, member),                  \
+        .required = true, .doc = (what)                                                            \
+    }
+#define FORM(type)                                                                                 \
+    {                                                                                              \
+        .name = "form", .kind = HM_FIELD_CHOICE, .offset = offsetof(type, form), .required = true, \
+        .choices = hm_g_form_names, .doc = "terms, rate, inverse or power"                         \
+    }
+#define WORKERS(type)                                                                              \
+    {                                                                                              \
+        .name = "m", .kind = HM_FIELD_QUANTITY, .offset = offsetof(type, m), .required = true,     \
+        .min = 1, .whole = true, .doc = "workers"                                                  \
+    }
+
+static const struct hm_field root_fields[] = {
+    OTHER("howmany", "\"convergence\""),
+    OTHER("version", "1"),
+    TEXT(struct hm_convergence, measure, "what the loss is"),
+    TEXT(struct hm_convergence, unit, "iteration or epoch"),
+    REAL(struct hm_convergence, best, "P*"),
+    UNKNOWN(struct hm_convergence, best_low, "of the interval of P*"),
+    UNKNOWN(struct hm_convergence, best_high, "of the interval of P*"),
+    BOOL(struct hm_convergence, best_estimated, "whether P* was estimated"),
+    REAL(struct hm_convergence, level, "of the intervals"),
+    OTHER("algorithms", "a list, one entry for each"),
+    OTHER("paces", "a list; it is there only when the whole is stored"),
+    {.name = "holdout", .kind = HM_FIELD_OTHER, .doc = "not read"},
+    OTHER("notes", "a list of sentences"),
+};
+
+static const struct hm_field algorithm_fields[] = {
+    TEXT(struct hm_g, algorithm, "its name"),
+    FORM(struct hm_g),
+    OTHER("parameters", "a list of text, value, low, high"),
+    OTHER("m", "a list of workers"),
+    OTHER("spread", "a list, one for each m"),
+    OTHER("apart", "a list, one for each m"),
+    REAL(struct hm_g, last, "most iterations of a trace"),
+    UNKNOWN(struct hm_g, error, "for the m that are held out"),
+    REAL(struct hm_g, penalty, "of the Lasso"),
+    OTHER("alternatives", "a list of form, error"),
+    OTHER("curves", "a list; it is there only when the whole is stored"),
+    OTHER("draws", "a list; it is there only when the whole is stored"),
+    {.name = "traces", .kind = HM_FIELD_OTHER, .doc = "not read"},
+    {.name = "points", .kind = HM_FIELD_OTHER, .doc = "not read"},
+};
+
+static const struct hm_field parameter_fields[] = {
+    TEXT(struct hm_g_parameter, text, "a formula over i and m, or a letter"),
+    REAL(struct hm_g_parameter, value, "a number"),
+    UNKNOWN(struct hm_g_parameter, low, "a number"),
+    UNKNOWN(struct hm_g_parameter, high, "a number"),
+};
+
+static const struct hm_field alternative_fields[] = {
+    FORM(struct hm_g_alternative),
+    UNKNOWN(struct hm_g_alternative, error, "a number"),
+};
+
+static const struct hm_field curve_fields[] = {
+    WORKERS(struct hm_g_curve),
+    BOOL(struct hm_g_curve, diverged, "whether the loss stopped being a number"),
+    OTHER("iteration", "a list"),
+    OTHER("loss", "a list, as long as iteration"),
+};
+
+static const struct hm_field pace_fields[] = {
+    OTHER("algorithm", "its name, or null for all"),
+    TEXT(struct hm_pace, source, "where it is from"),
+    OTHER("m", "a list of workers"),
+    OTHER("seconds", "a list, one for each m"),
+    OTHER("terms", "a list of formulas over n"),
+    OTHER("theta", "a list, one for each term"),
+    OTHER("draws", "a list of lists, one number for each term"),
+    UNKNOWN(struct hm_pace, noise, "a number"),
+};
+
+/* ---- lists of numbers -------------------------------------------------------------------- */
+
+/* What the numbers of a list must be. */
+enum kind { ANY, MAYBE_NULL, AT_LEAST_0, ABOVE_0, RISING, WORKER };
+
+static bool fits(enum kind kind, const double *x, size_t i)
+{
+    switch (kind) {
+    case ANY:
+    case MAYBE_NULL:
+        return true;
+    case AT_LEAST_0:
+        return x[i] >= 0;
+    case ABOVE_0:
+        return x[i] > 0;
+    case RISING:
+        return x[i] > (i ? x[i - 1] : 0);
+    case WORKER:
+        return x[i] >= 1 && x[i] == floor(x[i]) && (i == 0 || x[i] > x[i - 1]);
+    }
+    return false;
+}
+
+static int misfit(struct hm_reader *r, const struct hm_value *at, enum kind kind)
+{
+    static const char *const wanted[] = {
+        [AT_LEAST_0] = "it must be at least 0",
+        [ABOVE_0] = "it must be more than 0",
+        [RISING] = "each must be more than the one before it, and more than 0",
+        [WORKER] = "they must be whole numbers of at least 1 that rise",
+    };
+
+    hm_reader_fail(r, at, HM_E_RANGE, "'%.80s' is out of range", at->text);
+    hm_err_hint(r->err, "%s", wanted[kind]);
+    return HM_E_RANGE;
+}
+
+/* Fill out[] from a list of so many numbers. The path is extended only where one is wrong. */
+static int fill(struct hm_reader *r, const struct hm_value *list, enum kind kind, double *out)
+{
+    struct hm_err *err = r->err;
+
+    for (size_t i = 0; i < list->count; i++) {
+        r->err = NULL;
+        int rc = hm_read_real(r, &list->items[i], kind == MAYBE_NULL, &out[i]);
+        r->err = err;
+        if (rc == 0 && fits(kind, out, i))
+            continue;
+        hm_reader_enter_index(r, i);
+        return rc ? hm_read_real(r, &list->items[i], kind == MAYBE_NULL, &out[i])
+                  : misfit(r, &list->items[i], kind);
+    }
+    return 0;
+}
+
+/* The list under a key; its path is entered and left by the caller's mark. */
+static int open_list(struct hm_reader *r, const struct hm_value *map, const char *key,
+                     const struct hm_value **ret_list, size_t *ret_mark)
+{
+    *ret_list = hm_value_get(map, key);
+    *ret_mark = hm_reader_enter(r, key);
+    return hm_expect_kind(r, *ret_list, HM_VALUE_LIST, "a list");
+}
+
+/* A list must have `wanted` entries; HM_NONE: any number of them. */
+static int check_length(struct hm_reader *r, const struct hm_value *list, size_t wanted)
+{
+    if (wanted == HM_NONE || list->count == wanted)
+        return 0;
+    return hm_reader_fail(r, list, HM_E_RANGE, "%zu entries stand here, where %zu are wanted",
+                          list->count, wanted);
+}
+
+static int read_numbers(struct hm_reader *r, const struct hm_value *map, const char *key,
+                        enum kind kind, size_t wanted, double **ret_numbers, size_t *ret_count)
+{
+    const struct hm_value *list;
+    size_t mark;
+    int rc = open_list(r, map, key, &list, &mark);
+
+    if (rc == 0)
+        rc = check_length(r, list, wanted);
+    if (rc)
+        return rc;
+    double *numbers = hm_arena_alloc(r->arena, list->count, sizeof(*numbers));
+    if (!numbers)
+        return hm_fail_nomem(r->err);
+    if ((rc = fill(r, list, kind, numbers)))
+        return rc;
+    *ret_numbers = numbers;
+    if (ret_count)
+        *ret_count = list->count;
+    hm_reader_leave(r, mark);
+    return 0;
+}
+
+/* Rows of equal length, one after the other. */
+static int read_draws(struct hm_reader *r, const struct hm_value *map, size_t columns,
+                      double **ret_draws, size_t *ret_count)
+{
+    const struct hm_value *list;
+    size_t mark;
+    int rc = open_list(r, map, "draws", &list, &mark);
+
+    if (rc)
+        return rc;
+    double *draws = hm_arena_alloc(r->arena, list->count * columns, sizeof(*draws));
+    if (!draws)
+        return hm_fail_nomem(r->err);
+    for (size_t d = 0; d < list->count; d++) {
+        size_t inner = hm_reader_enter_index(r, d);
+        rc = hm_expect_kind(r, &list->items[d], HM_VALUE_LIST, "a list");
+        if (rc == 0)
+            rc = check_length(r, &list->items[d], columns);
+        if (rc == 0)
+            rc = fill(r, &list->items[d], ANY, draws + d * columns);
+        if (rc)
+            return rc;
+        hm_reader_leave(r, inner);
+    }
+    *ret_draws = draws;
+    *ret_count = list->count;
+    hm_reader_leave(r, mark);
+    return 0;
+}
+
+/* ---- lists of texts and of maps ------------------------------------------------------------ */
+
+static int read_texts(struct hm_reader *r, const struct hm_value *map, const char *key,
+                      const char ***ret_texts, size_t *ret_count)
+{
+    static const struct hm_field text = {.kind = HM_FIELD_TEXT};
+    const struct hm_value *list;
+    size_t mark;
+    int rc = open_list(r, map, key, &list, &mark);
+
+    if (rc)
+        return rc;
+    const char **texts = hm_arena_alloc(r->arena, list->count, sizeof(*texts));
+    if (!texts)
+        return hm_fail_nomem(r->err);
+    for (size_t i = 0; i < list->count; i++) {
+        size_t inner = hm_reader_enter_index(r, i);
+        if ((rc = hm_read_field(r, &list->items[i], &text, &texts[i])))
+            return rc;
+        hm_reader_leave(r, inner);
+    }
+    *ret_texts = texts;
+    *ret_count = list->count;
+    hm_reader_leave(r, mark);
+    return 0;
+}
+
+/* Reads what a table of fields cannot say; may be NULL. */
+typedef int (*read_rest)(struct hm_reader *r, const struct hm_value *map, void *object);
+
+/* One object of `size` bytes for each map of a list; at most `most`. */
+static int read_objects(struct hm_reader *r, const struct hm_value *map, const char *key,
+                        const struct hm_field *fields, size_t field_count, read_rest rest,
+                        size_t size, size_t most, char **ret_objects, size_t *ret_count)
+{
+    const struct hm_value *list;
+    size_t mark;
+    int rc = open_list(r, map, key, &list, &mark);
+
+    if (rc)
+        return rc;
+    if (list->count > most)
+        return hm_reader_fail(r, list, HM_E_LIMIT, "%zu entries; there can be %zu", list->count,
+                              most);
+    char *objects = hm_arena_alloc(r->arena, list->count, size);
+    if (!objects)
+        return hm_fail_nomem(r->err);
+    for (size_t i = 0; i < list->count; i++) {
+        size_t inner = hm_reader_enter_index(r, i);
+        rc = hm_read_map(r, &list->items[i], fields, field_count, objects + i * size);
+        if (rc == 0 && rest)
+            rc = rest(r, &list->items[i], objects + i * size);
+        if (rc)
+            return rc;
+        hm_reader_leave(r, inner);
+    }
+    *ret_objects = objects;
+    *ret_count = list->count;
+    hm_reader_leave(r, mark);
+    return 0;
+}
+
+/* A term must be a formula over these symbols. */
+static int check_formula(struct hm_reader *r, const struct hm_value *at, const char *text,
+                         const struct hm_symbol *symbols, size_t count)
+{
+    const struct hm_scope scope = {
+        .source = at->source, .symbols = symbols, .symbol_count = count, .columns = true};
+    struct hm_formula *formula = NULL;
+    int rc = hm_formula_new(text, &scope, HM_DIM_NONE, &formula, r->err);
+
+    hm_formula_free(formula);
+    return rc ? hm_reader_place(r, at, rc) : 0;
+}
+
+/* ---- the parts ------------------------------------------------------------------------------ */
+
+static int read_curve(struct hm_reader *r, const struct hm_value *map, void *object)
+{
+    struct hm_g_curve *curve = object;
+    int rc = read_numbers(r, map, "iteration", RISING, HM_NONE, &curve->iteration, &curve->count);
+
+    if (rc == 0)
+        rc = read_numbers(r, map, "loss", ANY, curve->count, &curve->loss, NULL);
+    return rc;
+}
+
+static int check_parameters(struct hm_reader *r, const struct hm_value *map, const struct hm_g *g)
+{
+    static const struct hm_symbol symbols[] = {{"i", {0, 0, 0, 0}}, {"m", {0, 0, 0, 0}}};
+    const struct hm_value *list = hm_value_get(map, "parameters");
+    size_t wanted = hm_g_form_size(g->form), mark = hm_reader_enter(r, "parameters");
+    int rc = check_length(r, list, wanted ? wanted : HM_NONE);
+
+    if (rc == 0 && g->parameter_count == 0)
+        rc = hm_reader_fail(r, list, HM_E_MISSING, "there is none");
+    if (rc == 0 && wanted == 0 && strcmp(g->parameters[0].text, "1") != 0)
+        rc = hm_reader_fail(r, &list->items[0], HM_E_RANGE, "the first term is '%.80s', not 1",
+                            g->parameters[0].text);
+    for (size_t k = 0; rc == 0 && wanted == 0 && k < g->parameter_count; k++) {
+        size_t inner = hm_reader_enter_index(r, k);
+        rc = check_formula(r, &list->items[k], g->parameters[k].text, symbols, COUNT(symbols));
+        hm_reader_leave(r, inner);
+    }
+    hm_reader_leave(r, mark);
+    return rc;
+}
+
+static int read_fitted(struct hm_reader *r, const struct hm_value *map, struct hm_g *g)
+{
+    char *objects = NULL;
+    int rc = read_objects(r, map, "parameters", parameter_fields, COUNT(parameter_fields), NULL,
+                          sizeof(*g->parameters), HM_G_PARAMETERS, &objects, &g->parameter_count);
+
+    g->parameters = (void *)objects;
+    if (rc == 0)
+        rc = check_parameters(r, map, g);
+    if (rc == 0)
+        rc = read_draws(r, map, g->parameter_count, &g->draws, &g->draw_count);
+    if (rc == 0)
+        rc = read_objects(r, map, "alternatives", alternative_fields, COUNT(alternative_fields),
+                          NULL, sizeof(g->alternatives[0]), HM_G_FORMS, &objects,
+                          &g->alternative_count);
+    if (rc == 0)
+        memcpy(g->alternatives, objects, g->alternative_count * sizeof(g->alternatives[0]));
+    return rc;
+}
+
+static int read_algorithm(struct hm_reader *r, const struct hm_value *map, void *object)
+{
+    struct hm_g *g = object;
+    char *curves = NULL;
+    int rc = read_fitted(r, map, g);
+
+    if (rc == 0)
+        rc = read_numbers(r, map, "m", WORKER, HM_NONE, &g->m, &g->m_count);
+    if (rc == 0 && g->m_count == 0)
+        rc = hm_reader_fail(r, hm_value_get(map, "m"), HM_E_MISSING, "m is empty");
+    if (rc == 0)
+        rc = read_numbers(r, map, "spread", AT_LEAST_0, g->m_count, &g->spread, NULL);
+    if (rc == 0)
+        rc = read_numbers(r, map, "apart", MAYBE_NULL, g->m_count, &g->apart, NULL);
+    if (rc == 0)
+        rc = read_objects(r, map, "curves", curve_fields, COUNT(curve_fields), read_curve,
+                          sizeof(*g->curves), HM_VALUE_ENTRIES, &curves, &g->curve_count);
+    g->curves = (void *)curves;
+    return rc;
+}
+
+static int read_terms(struct hm_reader *r, const struct hm_value *map, struct hm_pace *pace)
+{
+    static const struct hm_symbol symbols[] = {{"n", {0, 0, 0, 0}}};
+    int rc = read_texts(r, map, "terms", &pace->terms, &pace->term_count);
+
+    for (size_t k = 0; rc == 0 && k < pace->term_count; k++) {
+        size_t mark = hm_reader_enter(r, "terms");
+        hm_reader_enter_index(r, k);
+        rc = check_formula(r, &hm_value_get(map, "terms")->items[k], pace->terms[k], symbols,
+                           COUNT(symbols));
+        hm_reader_leave(r, mark);
+    }
+    if (rc == 0)
+        rc = read_numbers(r, map, "theta", ANY, pace->term_count, &pace->theta, NULL);
+    if (rc == 0)
+        rc = read_draws(r, map, pace->term_count, &pace->draws, &pace->draw_count);
+    return rc;
+}
+
+static int read_pace(struct hm_reader *r, const struct hm_value *map, void *object)
+{
+    static const struct hm_field name = {.kind = HM_FIELD_TEXT,
+                                         .offset = offsetof(struct hm_pace, algorithm)};
+    const struct hm_value *algorithm = hm_value_get(map, "algorithm");
+    struct hm_pace *pace = object;
+    int rc = 0;
+
+    if (algorithm->kind != HM_VALUE_NULL) {
+        size_t mark = hm_reader_enter(r, "algorithm");
+        rc = hm_read_field(r, algorithm, &name, pace);
+        hm_reader_leave(r, mark);
+    }
+    if (rc == 0)
+        rc = read_numbers(r, map, "m", WORKER, HM_NONE, &pace->m, &pace->count);
+    if (rc == 0)
+        rc = read_numbers(r, map, "seconds", ABOVE_0, pace->count, &pace->seconds, NULL);
+    if (rc == 0)
+        rc = read_terms(r, map, pace);
+    return rc;
+}
+
+/* ---- the whole --------------------------------------------------------------------------------
+ */
+
+/* Before anything else: whether it is what it should be. */
+static int check_head(struct hm_reader *r, const struct hm_value *root)
+{
+    const struct hm_value *kind = hm_value_get(root, "howmany");
+    const struct hm_value *version = hm_value_get(root, "version");
+
+    if (!kind || kind->kind != HM_VALUE_SCALAR || strcmp(kind->text, "convergence") != 0) {
+        hm_reader_fail(r, root, HM_E_TYPE, "not a stored convergence");
+        hm_err_hint(r->err, "it begins with {\"howmany\":\"convergence\",\"version\":1");
+        return HM_E_TYPE;
+    }
+    if (version && (version->kind != HM_VALUE_SCALAR || strcmp(version->text, "1") != 0)) {
+        hm_reader_enter(r, "version");
+        return hm_reader_fail(r, version, HM_E_UNSUPPORTED, "only version 1 can be read");
+    }
+    return 0;
+}
+
+static int check_whole(struct hm_reader *r, const struct hm_value *root,
+                       const struct hm_convergence *c)
+{
+    const struct hm_value *list = hm_value_get(root, "algorithms");
+
+    if (!(c->level > 0 && c->level < 1)) {
+        hm_reader_enter(r, "level");
+        return hm_reader_fail(r, hm_value_get(root, "level"), HM_E_RANGE,
+                              "%g is not between 0 and 1", c->level);
+    }
+    if (c->best_low > c->best || c->best_high < c->best) {
+        hm_reader_enter(r, "best");
+        return hm_reader_fail(r, hm_value_get(root, "best"), HM_E_RANGE,
+                              "%g is not between best_low and best_high", c->best);
+    }
+    hm_reader_enter(r, "algorithms");
+    if (c->count == 0)
+        return hm_reader_fail(r, list, HM_E_MISSING, "there is none");
+    for (size_t i = 0; i < c->count; i++)
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(c->algorithms[i].algorithm, c->algorithms[k].algorithm) == 0)
+                return hm_reader_fail(r, &list->items[i], HM_E_CONFLICT, "'%.80s' stands twice",
+                                      c->algorithms[i].algorithm);
+    return 0;
+}
+
+enum { ALGORITHMS_MAX = 1000 };
+
+static int read_convergence(struct hm_reader *r, const struct hm_value *root,
+                            struct hm_convergence *c)
+{
+    char *objects = NULL;
+    int rc = hm_expect_kind(r, root, HM_VALUE_MAP, "keys and values");
+
+    if (rc == 0)
+        rc = check_head(r, root);
+    if (rc == 0)
+        rc = hm_read_map(r, root, root_fields, COUNT(root_fields), c);
+    if (rc == 0)
+        rc = read_objects(r, root, "algorithms", algorithm_fields, COUNT(algorithm_fields),
+                          read_algorithm, sizeof(*c->algorithms), ALGORITHMS_MAX, &objects,
+                          &c->count);
+    c->algorithms = (void *)objects;
+    if (rc == 0)
+        rc = read_objects(r, root, "paces", pace_fields, COUNT(pace_fields), read_pace,
+                          sizeof(*c->paces->paces), ALGORITHMS_MAX, &objects, &c->paces->count);
+    c->paces->paces = (void *)objects;
+    if (rc == 0)
+        rc = read_texts(r, root, "notes", &c->notes, &c->note_count);
+    return rc ? rc : check_whole(r, root, c);
+}
+
+int hm_convergence_parse(const char *text, size_t length, const char *source,
+                         struct hm_convergence **ret_convergence, struct hm_err *err)
+{
+    struct hm_arena *arena = hm_arena_new(), *tree = hm_arena_new();
+    struct hm_convergence *c = arena ? hm_arena_alloc(arena, 1, sizeof(*c)) : NULL;
+    struct hm_reader reader = {.arena = arena, .err = err};
+    struct hm_value *root;
+    int rc = 0;
+
+    if (c)
+        c->paces = hm_arena_alloc(arena, 1, sizeof(*c->paces));
+    if (!tree || !c || !c->paces)
+        rc = hm_fail_nomem(err);
+    if (rc == 0)
+        rc = hm_json_parse(tree, text, length, source, &root, err);
+    if (rc == 0)
+        rc = read_convergence(&reader, root, c);
+    hm_arena_free(tree);
+    if (rc) {
+        hm_arena_free(arena);
+        return rc;
+    }
+    c->memory = arena;
+    *ret_convergence = c;
+    return 0;
+}
+
+int hm_convergence_load(const char *path, struct hm_convergence **ret_convergence,
+                        struct hm_err *err)
+{
+    char *text;
+    size_t length;
+    int rc = hm_source_read_all(path, &text, &length, err);
+
+    if (rc)
+        return rc;
+    rc = hm_convergence_parse(text, length, path, ret_convergence, err);
+    hm_text_free(text);
+    return rc;
+}

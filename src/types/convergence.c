@@ -1,0 +1,34 @@
+/* Plain data of howmany_advise.h: names of forms, and freeing. */
+#include "convergence.h"
+
+#include "memory.h"
+
+const char *const hm_g_form_names[HM_G_FORMS + 1] = {"terms", "rate", "inverse", "power", NULL};
+
+const char *hm_g_form_name(enum hm_g_form form)
+{
+    return (size_t)form < HM_G_FORMS ? hm_g_form_names[form] : "?";
+}
+
+size_t hm_g_form_size(enum hm_g_form form)
+{
+    static const size_t sizes[HM_G_FORMS] = {
+        [HM_G_RATE] = 4,    /* a, d, c0, c1 */
+        [HM_G_INVERSE] = 5, /* a, p, b, c, q */
+        [HM_G_POWER] = 4,   /* a, d, p, q */
+    };
+    return (size_t)form < HM_G_FORMS ? sizes[form] : 0;
+}
+
+/* Paces inside a convergence belong to its memory and have none of their own. */
+void hm_paces_free(struct hm_paces *paces)
+{
+    if (paces)
+        hm_arena_free(paces->memory);
+}
+
+void hm_convergence_free(struct hm_convergence *convergence)
+{
+    if (convergence)
+        hm_arena_free(convergence->memory);
+}

@@ -1,0 +1,143 @@
+/* A convergence made by hand: two algorithms with known curves, draws and paces. */
+#ifndef HM_ADVISE_SAMPLES_H
+#define HM_ADVISE_SAMPLES_H
+
+#include "testing.h"
+
+#include "howmany_advise.h"
+
+enum { SAMPLE_POINTS = 12, SAMPLE_DRAWS = 3 };
+
+#define SAMPLE_NAME "<b>&\"x"
+
+struct sample {
+    double iteration[SAMPLE_POINTS], loss[2][3][SAMPLE_POINTS];
+    struct hm_g_curve curves[2][3];
+    struct hm_g_parameter terms[3], rate[4];
+    double term_draws[SAMPLE_DRAWS * 3], rate_draws[SAMPLE_DRAWS * 4];
+    double m[3], spread[3], apart[3], seconds[2][3];
+    struct hm_g algorithms[2];
+    const char *pace_terms[2];
+    double theta[2], pace_draws[SAMPLE_DRAWS * 2];
+    struct hm_pace paces[2];
+    struct hm_paces all_paces;
+    const char *notes[1];
+    struct hm_convergence convergence;
+};
+
+static inline void sample_curves(struct sample *s)
+{
+    for (size_t i = 0; i < SAMPLE_POINTS; i++)
+        s->iteration[i] = (double)(i * i + 1);
+    for (size_t a = 0; a < 2; a++)
+        for (size_t k = 0; k < 3; k++) {
+            double m = s->m[k], rate = (a ? 0.35 : 0.2) / pow(m, 0.4);
+            for (size_t i = 0; i < SAMPLE_POINTS; i++)
+                s->loss[a][k][i] = 0.2 + 0.5 * pow(1 - rate, s->iteration[i]);
+            s->curves[a][k] = (struct hm_g_curve){.m = m,
+                                                  .count = SAMPLE_POINTS,
+                                                  .iteration = s->iteration,
+                                                  .loss = s->loss[a][k],
+                                                  .diverged = a == 0 && k == 2};
+        }
+}
+
+static inline void sample_algorithms(struct sample *s)
+{
+    static const struct hm_g_parameter terms[] = {
+        {"1", -0.7, -0.8, -0.6}, {"i/m", -0.1 / 3, -0.05, -0.02}, {"sqrt(i)", 1e-9, 0, 2e-9}};
+    static const struct hm_g_parameter rate[] = {{"a", 0.5, 0.45, 0.56},
+                                                 {"d", 0, -0.01, 0.02},
+                                                 {"c0", 0.35, 0.34, 0.36},
+                                                 {"c1", 0.4, NAN, NAN}};
+
+    memcpy(s->terms, terms, sizeof(terms));
+    memcpy(s->rate, rate, sizeof(rate));
+    for (size_t i = 0; i < SAMPLE_DRAWS * 4; i++)
+        s->rate_draws[i] = 1.0 / (double)(i + 3);
+    for (size_t i = 0; i < SAMPLE_DRAWS * 3; i++)
+        s->term_draws[i] = -1e-5 / (double)(i + 7);
+    struct hm_g g = {.m = s->m,
+                     .m_count = 3,
+                     .spread = s->spread,
+                     .apart = s->apart,
+                     .last = 122,
+                     .draw_count = SAMPLE_DRAWS,
+                     .curve_count = 3,
+                     .alternative_count = 2};
+    g.alternatives[0] = (struct hm_g_alternative){HM_G_TERMS, 0.084};
+    g.alternatives[1] = (struct hm_g_alternative){HM_G_RATE, 0.0612};
+    s->algorithms[0] = s->algorithms[1] = g;
+    s->algorithms[0].algorithm = SAMPLE_NAME;
+    s->algorithms[0].form = HM_G_TERMS;
+    s->algorithms[0].parameters = s->terms;
+    s->algorithms[0].parameter_count = 3;
+    s->algorithms[0].draws = s->term_draws;
+    s->algorithms[0].error = 0.084;
+    s->algorithms[0].penalty = 1e-3;
+    s->algorithms[0].curves = s->curves[0];
+    s->algorithms[1].algorithm = "cocoa+";
+    s->algorithms[1].form = HM_G_RATE;
+    s->algorithms[1].parameters = s->rate;
+    s->algorithms[1].parameter_count = 4;
+    s->algorithms[1].draws = s->rate_draws;
+    s->algorithms[1].error = 0.0612;
+    s->algorithms[1].curves = s->curves[1];
+}
+
+static inline void sample_paces(struct sample *s)
+{
+    s->pace_terms[0] = "1";
+    s->pace_terms[1] = "1/n";
+    for (size_t i = 0; i < SAMPLE_DRAWS * 2; i++)
+        s->pace_draws[i] = 0.001 * (double)(i + 1) / 7;
+    for (size_t k = 0; k < 3; k++) {
+        s->seconds[0][k] = 0.001 + 0.016 / s->m[k];
+        s->seconds[1][k] = 0.0005 + 0.0166 / s->m[k];
+    }
+    for (size_t a = 0; a < 2; a++)
+        s->paces[a] = (struct hm_pace){.algorithm = a ? "cocoa+" : NULL,
+                                       .source = "the traces",
+                                       .m = s->m,
+                                       .seconds = s->seconds[a],
+                                       .count = 3,
+                                       .terms = s->pace_terms,
+                                       .term_count = a ? 2 : 0,
+                                       .theta = s->theta,
+                                       .draws = s->pace_draws,
+                                       .draw_count = a ? SAMPLE_DRAWS : 0,
+                                       .noise = a ? 0.02 : NAN};
+    s->theta[0] = 0.0005;
+    s->theta[1] = 0.0166;
+    s->all_paces = (struct hm_paces){.paces = s->paces, .count = 2};
+}
+
+/* Everything in *s points into *s. */
+static inline const struct hm_convergence *sample_convergence(struct sample *s)
+{
+    memset(s, 0, sizeof(*s));
+    for (size_t k = 0; k < 3; k++) {
+        s->m[k] = (double)(1 << (2 * k)); /* 1, 4, 16 */
+        s->spread[k] = 0.01 * (double)(k + 1);
+        s->apart[k] = k == 1 ? NAN : 0.1;
+    }
+    sample_curves(s);
+    sample_algorithms(s);
+    sample_paces(s);
+    s->notes[0] = "the trace of 16 workers ends where its loss is not a number";
+    s->convergence = (struct hm_convergence){.measure = "objective",
+                                             .unit = "iteration",
+                                             .best = 0.2,
+                                             .best_low = 0.199,
+                                             .best_high = 0.2 + 1e-17,
+                                             .best_estimated = true,
+                                             .level = 0.9,
+                                             .algorithms = s->algorithms,
+                                             .count = 2,
+                                             .paces = &s->all_paces,
+                                             .notes = s->notes,
+                                             .note_count = 1};
+    return &s->convergence;
+}
+
+#endif

@@ -1,0 +1,198 @@
+/* A stored convergence: written, read, written again; and what is refused, with its message. */
+#include "advise_samples.h"
+
+#include "memory.h"
+#include "random.h"
+
+static char *store(const struct hm_convergence *c)
+{
+    struct hm_style style = {.table = true, .width = 80};
+    struct hm_err err = {0};
+    char *text = NULL;
+
+    if (hm_convergence_render(c, NULL, HM_FORMAT_JSON, &style, &text, &err))
+        fail_msg("%s", err.message);
+    return text;
+}
+
+static struct hm_convergence *parse(const char *text)
+{
+    struct hm_convergence *c = NULL;
+    struct hm_err err = {0};
+
+    if (hm_convergence_parse(text, strlen(text), "g.json", &c, &err))
+        fail_msg("%s:%d: %s: %s", err.source, err.line, err.field, err.message);
+    return c;
+}
+
+static void what_is_written_reads_back(void **state)
+{
+    static struct sample s;
+    const struct hm_convergence *a = sample_convergence(&s);
+    char *text = store(a);
+    struct hm_convergence *b = parse(text);
+    char *again = store(b);
+
+    (void)state;
+    assert_string_equal(text, again);
+    assert_string_equal(b->algorithms[0].algorithm, SAMPLE_NAME);
+    assert_int_equal(b->algorithms[1].form, HM_G_RATE);
+    assert_int_equal(b->algorithms[0].draw_count, SAMPLE_DRAWS);
+    assert_near(b->algorithms[0].parameters[1].value, a->algorithms[0].parameters[1].value, 0);
+    assert_true(isnan(b->algorithms[0].apart[1]));
+    assert_true(isnan(b->algorithms[1].parameters[3].low));
+    assert_true(b->algorithms[0].curves[2].diverged);
+    assert_near(b->algorithms[1].curves[1].loss[5], s.loss[1][1][5], 0);
+    assert_null(b->paces->paces[0].algorithm);
+    assert_near(b->paces->paces[1].seconds[2], s.seconds[1][2], 0);
+    assert_true(isnan(b->paces->paces[0].noise));
+    hm_text_free(again);
+    hm_text_free(text);
+    hm_convergence_free(b);
+}
+
+/* Any bits of a double, not only tidy ones: the reader must give them all back. */
+static void every_number_reads_back(void **state)
+{
+    static struct sample s;
+    struct hm_random random;
+
+    (void)state;
+    hm_random_init(&random, 7, 0);
+    for (int round = 0; round < 100; round++) {
+        sample_convergence(&s);
+        for (size_t i = 0; i < SAMPLE_POINTS; i++)
+            s.loss[0][0][i] = (hm_random_uniform(&random) - 0.5) *
+                              pow(10, floor(600 * hm_random_uniform(&random)) - 300);
+        char *text = store(&s.convergence);
+        struct hm_convergence *b = parse(text);
+        for (size_t i = 0; i < SAMPLE_POINTS; i++)
+            assert_near(b->algorithms[0].curves[0].loss[i], s.loss[0][0][i], 0);
+        hm_text_free(text);
+        hm_convergence_free(b);
+    }
+}
+
+/* The stored text with one piece replaced, and the message that it gets. */
+static void refuse(const char *piece, const char *by, const char *field, const char *message)
+{
+    static struct sample s;
+    char *text = store(sample_convergence(&s)), *at = strstr(text, piece);
+    struct hm_convergence *c = NULL;
+    struct hm_err err = {0};
+
+    if (!at)
+        fail_msg("no '%s' in the text", piece);
+    size_t before = (size_t)(at - text), size = strlen(text) + strlen(by) + 1;
+    char *changed = malloc(size);
+    snprintf(changed, size, "%.*s%s%s", (int)before, text, by, at + strlen(piece));
+    assert_int_not_equal(hm_convergence_parse(changed, strlen(changed), "g.json", &c, &err), 0);
+    assert_string_equal(err.field, field);
+    assert_string_equal(err.message, message);
+    assert_string_equal(err.source, "g.json");
+    assert_true(err.line > 0);
+    free(changed);
+    hm_text_free(text);
+}
+
+static void what_is_wrong_is_named(void **state)
+{
+    (void)state;
+    refuse("\"convergence\"", "\"plan\"", "", "not a stored convergence");
+    refuse("\"version\":1", "\"version\":2", "version", "only version 1 can be read");
+    refuse("\"level\":0.9", "\"level\":1", "level", "1 is not between 0 and 1");
+    refuse("\"best\":0.2", "\"best\":0.3", "best", "0.3 is not between best_low and best_high");
+    refuse("\"best\":0.2", "\"best\":null", "best", "nothing stands here");
+    refuse("\"best\":0.2", "\"best\":1e999", "best", "'1e999' is too large");
+    refuse("\"best\":0.2", "\"best\":\"0.2\"", "best", "'0.2' is not a number");
+    refuse("\"unit\"", "\"units\"", "units", "unknown key 'units'");
+    refuse("\"form\":\"rate\",\"t", "\"form\":\"rat\",\"t", "algorithms.1.form",
+           "'rat' is not one of terms, rate, inverse, power");
+    refuse("\"form\":\"rate\",\"t", "\"form\":\"inverse\",\"t", "algorithms.1.parameters",
+           "4 entries stand here, where 5 are wanted");
+    refuse("\"text\":\"1\"", "\"text\":\"i\"", "algorithms.0.parameters",
+           "the first term is 'i', not 1");
+    refuse("\"i/m\"", "\"i/k\"", "algorithms.0.parameters.1", "unknown name 'k' in 'i/k'");
+    refuse("\"m\":[1,4,16]", "\"m\":[1,4,4]", "algorithms.0.m.2", "'4' is out of range");
+    refuse("\"m\":[1,4,16]", "\"m\":[1,4.5,16]", "algorithms.0.m.1", "'4.5' is out of range");
+    refuse("\"m\":[1,4,16]", "\"m\":[1,4,\"16\"]", "algorithms.0.m.2", "'16' is not a number");
+    refuse("\"m\":[1,4,16]", "\"m\":[]", "algorithms.0", "m is empty");
+    refuse("\"spread\":[0.01,", "\"spread\":[", "algorithms.0.spread",
+           "2 entries stand here, where 3 are wanted");
+    refuse("\"spread\":[0.01,", "\"spread\":[-1,", "algorithms.0.spread.0", "'-1' is out of range");
+    refuse("\"iteration\":[1,2,", "\"iteration\":[2,2,", "algorithms.0.curves.0.iteration.1",
+           "'2' is out of range");
+    refuse("\"loss\":[", "\"loss\":[1,", "algorithms.0.curves.0.loss",
+           "13 entries stand here, where 12 are wanted");
+    refuse("\"draws\":[\n  [", "\"draws\":[\n  [1,", "algorithms.0.draws.0",
+           "4 entries stand here, where 3 are wanted");
+    refuse("\"algorithm\":\"cocoa+\"", "\"algorithm\":\"<b>&\\\"x\"", "algorithms",
+           "'<b>&\"x' stands twice");
+    refuse("\"1/n\"", "\"1/m\"", "paces.1.terms.1", "unknown name 'm' in '1/m'");
+    refuse("\"seconds\":[", "\"seconds\":[0,", "paces.0.seconds",
+           "4 entries stand here, where 3 are wanted");
+    refuse("\"seconds\":[0.017,", "\"seconds\":[0,", "paces.0.seconds.0", "'0' is out of range");
+    refuse("\"theta\":[0.0005,", "\"theta\":[", "paces.1.theta",
+           "1 entries stand here, where 2 are wanted");
+}
+
+/* Without curves and draws it is for reading only. */
+static void part_of_it_is_not_enough(void **state)
+{
+    static struct sample s;
+    struct hm_style style = {.width = 80};
+    struct hm_convergence *c = NULL;
+    struct hm_err err = {0};
+    char *text = NULL;
+
+    (void)state;
+    assert_int_equal(
+        hm_convergence_render(sample_convergence(&s), NULL, HM_FORMAT_JSON, &style, &text, &err),
+        0);
+    assert_null(strstr(text, "draws"));
+    assert_int_equal(hm_convergence_parse(text, strlen(text), "g.json", &c, &err), HM_E_MISSING);
+    assert_string_equal(err.message, "'paces' is missing");
+    hm_text_free(text);
+}
+
+static int read_and_write(const char *text, struct hm_err *err)
+{
+    struct hm_style style = {.table = true, .width = 80};
+    struct hm_convergence *c = NULL;
+    char *again = NULL;
+    int rc = hm_convergence_parse(text, strlen(text), "g.json", &c, err);
+
+    if (rc == 0)
+        rc = hm_convergence_render(c, NULL, HM_FORMAT_JSON, &style, &again, err);
+    hm_text_free(again);
+    hm_convergence_free(c);
+    return rc;
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    static struct sample s;
+    char *text = store(sample_convergence(&s));
+    int rc = HM_E_NOMEM;
+
+    (void)state;
+    for (long after = 0; rc; after++) {
+        struct hm_err err = {0};
+        hm__alloc_fail_after(after);
+        rc = read_and_write(text, &err);
+        hm__alloc_fail_after(-1);
+        if (rc && rc != HM_E_NOMEM)
+            fail_msg("allocation %ld: %s", after, err.message);
+    }
+    hm_text_free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_written_reads_back), cmocka_unit_test(every_number_reads_back),
+        cmocka_unit_test(what_is_wrong_is_named),     cmocka_unit_test(part_of_it_is_not_enough),
+        cmocka_unit_test(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
