@@ -1,13 +1,17 @@
 /*
  * P*, the loss that the traces go towards, when nobody says it.
  *
- * For a P* that is tried, ln(P - P*) of each trace is fitted by a + b i + c ln i: near the
+ * For a P* that is tried, ln(P - P*) of each trace is fitted by a + b i + c ln i + d / i: near the
  * right one, a trace that converges at a linear rate is straight in i, and one that converges like
  * a power is straight in ln i; too high a P* bends its end down, too low a one flattens it. Traces
  * are compared on the scale of the loss itself, as Box and Cox compare transformations (1964): the
  * likelihood of P is that of y with the derivative of the logarithm,
  *
  *     ln(residual mean square) / 2 + mean y,          to be least.
+ *
+ * Short traces tell little of where they end, and are used only where there are no longer ones. The
+ * likelihood has no bound when P* comes up to the least loss itself, as that of the lognormal with
+ * three parameters has none: P* stays a twentieth of the best trace's last drop below it.
  *
  * All traces share P*: it belongs to the problem, not to the algorithm. It lies below all losses
  * and, where a duality gap was written, not below the largest objective less its gap.
@@ -20,13 +24,14 @@
 #include "linear.h"
 #include "student.h"
 
-enum { TERMS = 3, GRID = 90, BOOTS = 40, LEAST_POINTS = 12 };
+enum { TERMS = 4, GRID = 90, BOOTS = 40, ENOUGH_POINTS = 20, LEAST_POINTS = 8 };
 
 /* Traces thinned, and the ends of what P* can be. */
 struct search {
     struct hm_g_curve *curves;
     size_t count;
     double least;   /* loss */
+    double drop;    /* of the loss over the last quarter of the trace that has the least */
     double range;   /* of the losses */
     double deepest; /* most that P* can be below the least loss */
 };
@@ -41,7 +46,7 @@ static void cost(const struct hm_g_curve *curve, double best, double *ret_square
     hm_lsq_init(&lsq, TERMS);
     for (size_t p = 0; p < curve->count; p++) {
         double i = curve->iteration[p], y = hm_g_log(curve->loss[p], best);
-        double values[TERMS + 1] = {1, i / curve->iteration[curve->count - 1], log(i), y};
+        double values[TERMS + 1] = {1, i / curve->iteration[curve->count - 1], log(i), 1 / i, y};
         memcpy(row, values, sizeof(row));
         hm_lsq_add(&lsq, row);
         sum += y;
@@ -70,7 +75,7 @@ static double criterion(const struct search *s, const double *squares, const dou
 /* Distances of P* below the least loss that are tried, evenly in the logarithm. */
 static double depth(const struct search *s, size_t k)
 {
-    double low = 1e-7 * s->range, high = fmin(10 * s->range, s->deepest);
+    double low = fmax(1e-9 * s->range, s->drop / 20), high = fmin(10 * s->range, s->deepest);
 
     return low < high ? low * pow(high / low, (double)k / (GRID - 1)) : high;
 }
@@ -91,29 +96,46 @@ static size_t least(const struct search *s, const double *squares, const double 
     return best;
 }
 
-static int gather(struct search *s, struct hm_arena *arena, const struct hm_traces *traces,
-                  struct hm_err *err)
+/* Over the last quarter of a trace. */
+static double last_drop(const struct hm_trace *t)
+{
+    size_t from = t->count - (t->count + 3) / 4;
+
+    return fmax(t->loss[from > 0 ? from - 1 : 0] - t->loss[t->count - 1], 0);
+}
+
+static void find_ends(struct search *s, const struct hm_traces *traces)
 {
     double high = -INFINITY, bound = -INFINITY;
 
     s->least = INFINITY;
-    s->curves = hm_arena_alloc(arena, traces->count + 1, sizeof(*s->curves));
-    if (!s->curves)
-        return hm_fail_nomem(err);
     for (size_t k = 0; k < traces->count; k++) {
         const struct hm_trace *t = &traces->traces[k];
         for (size_t p = 0; p < t->count; p++) {
+            if (t->loss[p] < s->least)
+                s->drop = last_drop(t);
             s->least = fmin(s->least, t->loss[p]);
             high = fmax(high, t->loss[p]);
         }
         bound = fmax(bound, t->bound);
-        int rc = hm_g_thin(&s->curves[s->count], arena, t, -INFINITY, err);
-        if (rc)
-            return rc;
-        s->count += s->curves[s->count].count >= LEAST_POINTS;
     }
     s->range = fmax(high - s->least, 1e-12 * fabs(s->least));
     s->deepest = isfinite(bound) ? fmax(s->least - bound, 1e-12 * fabs(s->least)) : INFINITY;
+}
+
+static int gather(struct search *s, struct hm_arena *arena, const struct hm_traces *traces,
+                  size_t points, struct hm_err *err)
+{
+    s->count = 0;
+    s->curves = hm_arena_alloc(arena, traces->count + 1, sizeof(*s->curves));
+    if (!s->curves)
+        return hm_fail_nomem(err);
+    for (size_t k = 0; k < traces->count; k++) {
+        int rc = hm_g_thin(&s->curves[s->count], arena, &traces->traces[k], -INFINITY, err);
+        if (rc)
+            return rc;
+        s->count += s->curves[s->count].count >= points;
+    }
     return 0;
 }
 
@@ -126,12 +148,15 @@ static void profile(const struct search *s, const double *squares, const double 
 
     for (size_t c = 0; c < s->count; c++)
         weights[c] = 1;
-    *ret_best = s->least - depth(s, least(s, squares, ys, weights));
+    size_t first = least(s, squares, ys, weights);
+    *ret_best = s->least - depth(s, first);
     for (size_t b = 0; b < BOOTS; b++) {
         hm_g_fold_weights(seed + 1, b, s->count, weights);
         found[b] = s->least - depth(s, least(s, squares, ys, weights));
     }
     *ret_low = fmin(*ret_best, hm_quantile(found, BOOTS, (1 - level) / 2));
+    if (first == 0) /* as near as it may be: the traces do not tell how far it goes on */
+        *ret_low = fmin(*ret_low, s->least - fmin(s->drop, s->deepest));
     *ret_high = fmax(*ret_best, hm_quantile(found, BOOTS, (1 + level) / 2));
 }
 
@@ -140,8 +165,11 @@ int hm_g_best(const struct hm_traces *traces, double level, double seed, double 
 {
     struct hm_arena *arena = hm_arena_new();
     struct search s = {0};
-    int rc = arena ? gather(&s, arena, traces, err) : hm_fail_nomem(err);
+    int rc = arena ? gather(&s, arena, traces, ENOUGH_POINTS, err) : hm_fail_nomem(err);
 
+    find_ends(&s, traces);
+    if (rc == 0 && s.count == 0)
+        rc = gather(&s, arena, traces, LEAST_POINTS, err);
     if (rc == 0 && s.count == 0) {
         rc = hm_fail(err, HM_E_MISSING,
                      "no trace has %d points, which it takes to tell where the loss goes",

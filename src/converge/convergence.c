@@ -16,13 +16,6 @@ enum { NOTES = 64 };
 
 static const double LEVEL = 0.9;
 
-static const char *const form_names[HM_G_FORMS] = {"terms", "rate", "inverse", "power"};
-
-const char *hm_g_form_name(enum hm_g_form form)
-{
-    return form_names[form];
-}
-
 /* ---- notes ------------------------------------------------------------------------------------
  */
 

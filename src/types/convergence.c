@@ -32,3 +32,9 @@ void hm_convergence_free(struct hm_convergence *convergence)
     if (convergence)
         hm_arena_free(convergence->memory);
 }
+
+void hm_advice_free(struct hm_advice *advice)
+{
+    if (advice)
+        hm_arena_free(advice->memory);
+}

@@ -1,0 +1,500 @@
+/*
+ * Which algorithm on how many workers: h(t, m) = g(t / f(m), m) for every candidate, by draws of
+ * both, and what follows: the ranking, how sure it is, who is ahead when, and which run would tell
+ * most.
+ */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "advise.h"
+#include "advise_parts.h"
+#include "err.h"
+#include "student.h"
+#include "text.h"
+
+enum { CANDIDATES_MAX = 4096 };
+
+static const double LIKELY = 0.5; /* to get there, from which a candidate counts as one that does */
+
+/* ---- the question -----------------------------------------------------------------------------
+ */
+
+static int check(const struct hm_advise_question *q, const struct hm_convergence *c,
+                 struct hm_err *err)
+{
+    bool loss = q->loss > 0 || isfinite(q->reach);
+
+    if (q->loss < 0 || q->within_s < 0 || q->budget < 0 || q->switch_s < 0)
+        return hm_fail(err, HM_E_RANGE, "a loss, a time, a budget and a switch cost are above 0");
+    if (q->loss > 0 && isfinite(q->reach))
+        return hm_fail(err, HM_E_CONFLICT, "either a distance from P* or a loss is asked for");
+    if (!loss && !(q->within_s > 0) && !(q->budget > 0))
+        return hm_fail(err, HM_E_MISSING, "a loss to reach, a time or a budget is needed");
+    if (isfinite(q->reach) && q->reach <= c->best)
+        return hm_fail(err, HM_E_RANGE, "%s %g cannot be reached: the least there is is %s%.10g",
+                       c->measure, q->reach, c->best_estimated ? "about " : "", c->best);
+    if ((q->budget > 0 || q->goal == HM_ADVISE_COST) && !(q->price_per_s > 0))
+        return hm_fail(err, HM_E_MISSING, "what does a worker cost? A budget needs a price");
+    if (q->adaptive && !loss)
+        return hm_fail(err, HM_E_CONFLICT, "a schedule leads to a loss, and none is asked for");
+    for (size_t k = 0; k < q->m_count; k++)
+        if (!(q->m[k] >= 1) || q->m[k] != floor(q->m[k]))
+            return hm_fail(err, HM_E_RANGE, "m = %g is not a whole number of workers", q->m[k]);
+    return 0;
+}
+
+static const char *algorithm_name(const void *context, size_t i)
+{
+    const struct hm_convergence *c = context;
+
+    return i < c->count ? c->algorithms[i].algorithm : NULL;
+}
+
+static int check_algorithms(const struct hm_advise_question *q, const struct hm_convergence *c,
+                            struct hm_err *err)
+{
+    for (size_t k = 0; k < q->algorithm_count; k++) {
+        size_t found = 0;
+        while (found < c->count && strcmp(c->algorithms[found].algorithm, q->algorithms[k]) != 0)
+            found++;
+        if (found < c->count)
+            continue;
+        hm_fail(err, HM_E_NAME, "there are no traces of '%s'", q->algorithms[k]);
+        const char *near = hm_suggest(q->algorithms[k], algorithm_name, c);
+        if (near)
+            hm_err_hint(err, "did you mean %s?", near);
+        else if (c->count > 0)
+            hm_err_hint(err, "the first that there are is %s", c->algorithms[0].algorithm);
+        return HM_E_NAME;
+    }
+    return 0;
+}
+
+/* ---- candidates -------------------------------------------------------------------------------
+ */
+
+static bool is_asked(const struct hm_advise_question *q, const char *algorithm)
+{
+    for (size_t k = 0; k < q->algorithm_count; k++)
+        if (strcmp(q->algorithms[k], algorithm) == 0)
+            return true;
+    return q->algorithm_count == 0;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+/* Those asked for; else all that were measured, and the powers of 2 between. */
+static int list_ms(struct hm_advising *a, struct hm_err *err)
+{
+    const struct hm_advise_question *q = a->question;
+    size_t room = q->m_count + 64, count = 0;
+    double most = 1;
+
+    for (size_t k = 0; k < a->convergence->count; k++)
+        room += a->convergence->algorithms[k].m_count;
+    double *ms = a->ms = hm_arena_alloc(a->memory, room, sizeof(*ms));
+    if (!ms)
+        return hm_fail_nomem(err);
+    for (size_t k = 0; k < q->m_count; k++)
+        ms[count++] = q->m[k];
+    for (size_t k = 0; q->m_count == 0 && k < a->convergence->count; k++) {
+        const struct hm_g *g = &a->convergence->algorithms[k];
+        for (size_t l = 0; l < g->m_count; l++)
+            ms[count++] = g->m[l];
+        most = fmax(most, g->m[g->m_count - 1]);
+    }
+    for (double m = 1; q->m_count == 0 && m < most; m *= 2)
+        ms[count++] = m;
+    qsort(ms, count, sizeof(*ms), by_size);
+    for (size_t k = 0; k < count; k++)
+        if (k == 0 || ms[k] != ms[k - 1])
+            ms[a->m_count++] = ms[k];
+    return 0;
+}
+
+static const struct hm_pace *find_pace(const struct hm_advising *a, const char *algorithm)
+{
+    const struct hm_pace *pace = NULL;
+
+    for (size_t k = a->pace_count; k-- > 0 && !pace;)
+        pace = hm_pace_find(a->paces[k], algorithm);
+    return pace ? pace : hm_pace_find(a->convergence->paces, algorithm);
+}
+
+static int add_runner(struct hm_advising *a, const struct hm_g *g, const struct hm_pace *pace,
+                      double m, struct hm_err *err)
+{
+    struct hm_runner *r = &a->runners[a->count];
+
+    if (!hm_pace_eval(pace, m, &r->seconds, r->paces)) {
+        a->unknown_pace++;
+        return 0;
+    }
+    a->count++;
+    return hm_runner_init(r, g, m, a->convergence->best, a->question->seed, err);
+}
+
+static int add_algorithm(struct hm_advising *a, const struct hm_g *g, struct hm_err *err)
+{
+    const struct hm_pace *pace = find_pace(a, g->algorithm);
+    int rc = 0;
+
+    if (!pace)
+        return hm_advice_note(a, err, "how long an %s of %s takes is not known: it is left out",
+                              a->convergence->unit, g->algorithm);
+    a->unknown_pace = 0;
+    for (size_t k = 0; rc == 0 && k < a->m_count; k++)
+        if (g->m_count > 1 || a->ms[k] == g->m[0])
+            rc = add_runner(a, g, pace, a->ms[k], err);
+    if (rc == 0 && a->unknown_pace > 0)
+        rc = hm_advice_note(a, err,
+                            "%zu values of m are left out for %s: %s does not tell how "
+                            "long an %s takes there",
+                            a->unknown_pace, g->algorithm, pace->source, a->convergence->unit);
+    return rc;
+}
+
+static int make_runners(struct hm_advising *a, struct hm_err *err)
+{
+    size_t room = a->m_count * a->convergence->count;
+    int rc = 0;
+
+    if (room > CANDIDATES_MAX)
+        return hm_fail(err, HM_E_LIMIT, "%zu candidates are more than %d", room, CANDIDATES_MAX);
+    a->runners = hm_arena_alloc(a->memory, room + 1, sizeof(*a->runners));
+    if (!a->runners)
+        return hm_fail_nomem(err);
+    for (size_t k = 0; rc == 0 && k < a->convergence->count; k++)
+        if (is_asked(a->question, a->convergence->algorithms[k].algorithm))
+            rc = add_algorithm(a, &a->convergence->algorithms[k], err);
+    if (rc == 0 && a->count == 0) {
+        rc = hm_fail(err, HM_E_MISSING,
+                     "there is no candidate: no algorithm has traces and times "
+                     "for an m that is asked about");
+        hm_err_hint(err, "times come from the traces (seconds), from --times or from --job");
+    }
+    return rc;
+}
+
+/* ---- what each draw says ----------------------------------------------------------------------
+ */
+
+double hm_advising_price(const struct hm_advising *a, const struct hm_runner *r, double seconds)
+{
+    return seconds * r->m * a->question->price_per_s;
+}
+
+/* A loss is asked for: the iterations, and time or money. */
+static void aim(const struct hm_advising *a, struct hm_runner *r)
+{
+    r->expected = 0;
+    for (size_t d = 0; d < HM_G_DRAWS; d++) {
+        r->iterations[d] = hm_runner_hit(r, d, a->level);
+        r->value[d] = hm_runner_time(r, d, a->level);
+        if (a->question->goal == HM_ADVISE_COST)
+            r->value[d] = hm_advising_price(a, r, r->value[d]);
+        r->expected += r->value[d] / HM_G_DRAWS;
+    }
+}
+
+/* A time or a budget is given: the iterations that fit in, and the loss. */
+static void spend(const struct hm_advising *a, struct hm_runner *r)
+{
+    const struct hm_advise_question *q = a->question;
+    double time = q->within_s > 0 ? q->within_s : INFINITY;
+
+    if (q->budget > 0)
+        time = fmin(time, q->budget / (r->m * q->price_per_s));
+    r->expected = 0;
+    for (size_t d = 0; d < HM_G_DRAWS; d++) {
+        r->iterations[d] = floor(time / r->paces[d] + 1e-9);
+        r->value[d] = hm_runner_reach(r, d, r->iterations[d]);
+        r->expected += r->value[d] / HM_G_DRAWS;
+    }
+}
+
+/* ---- from runners to candidates ---------------------------------------------------------------
+ */
+
+static bool in_limits(const struct hm_advising *a, const struct hm_runner *r, size_t d)
+{
+    const struct hm_advise_question *q = a->question;
+    double time = r->iterations[d] * r->paces[d];
+
+    return isfinite(r->value[d]) && isfinite(time) &&
+           (q->within_s == 0 || time <= q->within_s * (1 + 1e-9)) &&
+           (q->budget == 0 || hm_advising_price(a, r, time) <= q->budget * (1 + 1e-9));
+}
+
+static void interval(const struct hm_advising *a, const double *draws, double *ret_low,
+                     double *ret_high)
+{
+    double values[HM_G_DRAWS];
+
+    memcpy(values, draws, sizeof(values));
+    *ret_low = hm_quantile(values, HM_G_DRAWS, (1 - a->confidence) / 2);
+    memcpy(values, draws, sizeof(values));
+    *ret_high = hm_quantile(values, HM_G_DRAWS, (1 + a->confidence) / 2);
+}
+
+/* Mean of the draws that end; NaN: most do not. */
+static double mean(const double *draws)
+{
+    double sum = 0, count = 0;
+
+    for (size_t d = 0; d < HM_G_DRAWS; d++)
+        if (isfinite(draws[d])) {
+            sum += draws[d];
+            count++;
+        }
+    return count >= HM_G_DRAWS * LIKELY ? sum / count : NAN;
+}
+
+static void price_candidate(const struct hm_advising *a, const struct hm_runner *r,
+                            struct hm_candidate *c)
+{
+    bool priced = a->question->price_per_s > 0;
+
+    c->cost = priced ? hm_advising_price(a, r, c->time_s) : NAN;
+    c->cost_low = priced ? hm_advising_price(a, r, c->time_low_s) : NAN;
+    c->cost_high = priced ? hm_advising_price(a, r, c->time_high_s) : NAN;
+}
+
+static void describe(const struct hm_advising *a, const struct hm_runner *r, struct hm_candidate *c)
+{
+    double draws[HM_G_DRAWS], most = r->g->m[r->g->m_count - 1];
+
+    c->algorithm = r->g->algorithm;
+    c->m = r->m;
+    c->measured = r->curves > 0;
+    c->iterations = mean(r->iterations);
+    interval(a, r->iterations, &c->iterations_low, &c->iterations_high);
+    c->iteration_s = r->seconds;
+    interval(a, r->paces, &c->iteration_low_s, &c->iteration_high_s);
+    for (size_t d = 0; d < HM_G_DRAWS; d++) {
+        draws[d] = r->iterations[d] * r->paces[d];
+        c->reaches += in_limits(a, r, d) ? 1.0 / HM_G_DRAWS : 0;
+    }
+    c->time_s = mean(draws);
+    interval(a, draws, &c->time_low_s, &c->time_high_s);
+    price_candidate(a, r, c);
+    if (a->for_loss) {
+        c->loss = c->loss_low = c->loss_high = exp(a->level);
+    } else {
+        c->loss = exp(mean(r->value));
+        interval(a, r->value, &c->loss_low, &c->loss_high);
+        c->loss_low = exp(c->loss_low);
+        c->loss_high = exp(c->loss_high);
+    }
+    c->beyond_m = r->m > most ? r->m / most : r->m < r->g->m[0] ? r->g->m[0] / r->m : 1;
+    c->beyond_i = isfinite(c->iterations) ? fmax(1, c->iterations / r->g->last) : 1;
+}
+
+/* Better ones first: those that get there by what is expected, the others by how likely they do. */
+static bool is_before(const struct hm_candidate *x, double x_expected, const struct hm_candidate *y,
+                      double y_expected)
+{
+    bool x_there = x->reaches >= LIKELY, y_there = y->reaches >= LIKELY;
+
+    if (x_there != y_there)
+        return x_there;
+    if (!x_there && x->reaches != y->reaches)
+        return x->reaches > y->reaches;
+    return x_expected < y_expected;
+}
+
+static void rank(struct hm_advising *a)
+{
+    struct hm_candidate *list = a->advice->candidates;
+
+    for (size_t k = 0; k < a->count; k++) {
+        struct hm_candidate own = {0};
+        size_t at = k;
+        describe(a, &a->runners[k], &own);
+        for (; at > 0 && is_before(&own, a->runners[k].expected, &list[at - 1],
+                                   a->runners[a->order[at - 1]].expected);
+             at--) {
+            list[at] = list[at - 1];
+            a->order[at] = a->order[at - 1];
+        }
+        list[at] = own;
+        a->order[at] = k;
+    }
+    a->advice->candidate_count = a->count;
+    a->advice->feasible = list[0].reaches >= LIKELY;
+}
+
+static enum hm_advise_why why(const struct hm_advising *a, const struct hm_candidate *c)
+{
+    const struct hm_candidate *first = &a->advice->candidates[0];
+    bool slow = c->iteration_s > 1.02 * first->iteration_s;
+    bool many = c->iterations > 1.02 * first->iterations;
+
+    if (c == first)
+        return HM_WHY_BEST;
+    if (!a->for_loss)
+        return HM_WHY_LOSS;
+    if (c->reaches < LIKELY && a->advice->feasible)
+        return isfinite(c->time_s) ? HM_WHY_LIMIT : HM_WHY_NEVER;
+    if (!isfinite(c->time_s))
+        return HM_WHY_NEVER;
+    if (a->question->goal == HM_ADVISE_COST && c->time_s <= first->time_s)
+        return HM_WHY_PRICE;
+    return slow && many ? HM_WHY_BOTH : many ? HM_WHY_ITERATIONS : HM_WHY_ITERATION;
+}
+
+/* Counted over the draws: whose value is least, and how near the first is to it. */
+static void count_best(struct hm_advising *a)
+{
+    struct hm_advice *out = a->advice;
+    const struct hm_runner *first = &a->runners[a->order[0]];
+
+    for (size_t d = 0; d < HM_G_DRAWS; d++) {
+        size_t best = 0;
+        for (size_t k = 1; k < a->count; k++)
+            if (a->runners[a->order[k]].value[d] < a->runners[a->order[best]].value[d])
+                best = k;
+        double least = a->runners[a->order[best]].value[d];
+        bool near = a->for_loss ? first->value[d] <= 1.1 * least : first->value[d] <= least + 0.1;
+        out->candidates[best].probability += 1.0 / HM_G_DRAWS;
+        out->near += near ? 1.0 / HM_G_DRAWS : 0;
+        if (a->runners[a->order[best]].g == first->g)
+            out->right_algorithm += 1.0 / HM_G_DRAWS;
+    }
+    out->right = out->candidates[0].probability;
+}
+
+/* ---- all --------------------------------------------------------------------------------------
+ */
+
+static int note_limits(struct hm_advising *a, struct hm_err *err)
+{
+    const struct hm_candidate *first = &a->advice->candidates[0];
+    int rc = 0;
+
+    if (first->beyond_m > 1)
+        rc = hm_advice_note(a, err, "%g workers are %.3g times outside what was measured of %s",
+                            first->m, first->beyond_m, first->algorithm);
+    if (rc == 0 && first->beyond_i > 1)
+        rc = hm_advice_note(a, err,
+                            "%.3g %ss are %.3g times more than any trace of %s has: the rest is "
+                            "extrapolated",
+                            first->iterations, a->convergence->unit, first->beyond_i,
+                            first->algorithm);
+    if (rc == 0 && a->convergence->best_estimated && a->question->loss > 0)
+        rc = hm_advice_note(
+            a, err, "P* is estimated, %.8g (%.8g to %.8g), and losses are counted from it",
+            a->convergence->best, a->convergence->best_low, a->convergence->best_high);
+    return rc;
+}
+
+static int advise(struct hm_advising *a, struct hm_err *err)
+{
+    const struct hm_advise_question *q = a->question;
+    int rc = check(q, a->convergence, err);
+
+    rc = rc ? rc : check_algorithms(q, a->convergence, err);
+    rc = rc ? rc : list_ms(a, err);
+    rc = rc ? rc : make_runners(a, err);
+    if (rc)
+        return rc;
+    a->advice->candidates = hm_arena_alloc(a->memory, a->count, sizeof(struct hm_candidate));
+    a->order = hm_arena_alloc(a->memory, a->count, sizeof(*a->order));
+    if (!a->advice->candidates || !a->order)
+        return hm_fail_nomem(err);
+    for (size_t k = 0; k < a->count; k++)
+        (a->for_loss ? aim : spend)(a, &a->runners[k]);
+    rank(a);
+    for (size_t k = 0; k < a->count; k++)
+        a->advice->candidates[k].why = why(a, &a->advice->candidates[k]);
+    count_best(a);
+    rc = hm_advice_leads(a, err);
+    rc = rc ? rc : hm_advice_next(a, err);
+    if (rc == 0 && q->adaptive) {
+        a->advice->schedule = hm_arena_alloc(a->memory, 1, sizeof(struct hm_schedule));
+        rc = !a->advice->schedule ? hm_fail_nomem(err)
+                                  : hm_schedule_find(a->advice->schedule, a->memory, a->runners,
+                                                     a->count, a->convergence->best, a->level,
+                                                     q->switch_s, a->confidence, err);
+    }
+    return rc ? rc : note_limits(a, err);
+}
+
+/* Texts of the convergence, which need not live as long as the advice. */
+static int own_texts(struct hm_advice *out, struct hm_err *err)
+{
+    out->measure = hm_arena_strdup(out->memory, out->measure);
+    out->unit = hm_arena_strdup(out->memory, out->unit);
+    bool ok = out->measure && out->unit;
+    for (size_t k = 0; ok && k < out->candidate_count; k++)
+        ok = (out->candidates[k].algorithm =
+                  hm_arena_strdup(out->memory, out->candidates[k].algorithm)) != NULL;
+    for (size_t k = 0; ok && k < out->lead_count; k++)
+        ok = (out->leads[k].algorithm = hm_arena_strdup(out->memory, out->leads[k].algorithm)) !=
+             NULL;
+    if (ok && out->next.algorithm)
+        ok = (out->next.algorithm = hm_arena_strdup(out->memory, out->next.algorithm)) != NULL;
+    if (ok && out->schedule && out->schedule->algorithm)
+        ok = (out->schedule->algorithm = hm_arena_strdup(out->memory, out->schedule->algorithm)) !=
+             NULL;
+    return ok ? 0 : hm_fail_nomem(err);
+}
+
+static struct hm_advice *begin(const struct hm_convergence *c, const struct hm_advise_question *q)
+{
+    struct hm_arena *arena = hm_arena_new();
+    struct hm_advice *out = arena ? hm_arena_alloc(arena, 1, sizeof(*out)) : NULL;
+
+    if (!out) {
+        hm_arena_free(arena);
+        return NULL;
+    }
+    *out = (struct hm_advice){.memory = arena,
+                              .measure = c->measure,
+                              .unit = c->unit,
+                              .best = c->best,
+                              .loss = q->loss > 0          ? q->loss
+                                      : isfinite(q->reach) ? q->reach - c->best
+                                                           : NAN,
+                              .within_s = q->within_s,
+                              .budget = q->budget,
+                              .goal = q->goal,
+                              .level = q->level > 0 ? q->level : c->level};
+    return out;
+}
+
+int hm_advise(const struct hm_convergence *convergence, const struct hm_paces *const *paces,
+              size_t pace_count, const struct hm_advise_question *question,
+              struct hm_advice **ret_advice, struct hm_err *err)
+{
+    struct hm_advice *out = begin(convergence, question);
+
+    if (!out)
+        return hm_fail_nomem(err);
+    struct hm_advising a = {.convergence = convergence,
+                            .paces = paces,
+                            .pace_count = pace_count,
+                            .question = question,
+                            .advice = out,
+                            .memory = out->memory,
+                            .for_loss = !isnan(out->loss),
+                            .level = log(out->loss),
+                            .confidence = out->level};
+    int rc = advise(&a, err);
+    for (size_t k = 0; k < a.count; k++)
+        hm_runner_release(&a.runners[k]);
+    rc = rc ? rc : own_texts(out, err);
+    if (rc)
+        hm_advice_free(out);
+    else
+        *ret_advice = out;
+    return rc;
+}

@@ -1,0 +1,54 @@
+/*
+ * Inside of an advice: an algorithm on m workers as the draws have it.
+ *
+ * A runner holds, for each draw, the path of y = ln(P - P*) on a grid of iterations (the least so
+ * far, since a run may stop there) and the seconds of an iteration. Everything that is asked is
+ * counted from these.
+ */
+#ifndef HM_ADVISE_H
+#define HM_ADVISE_H
+
+#include "converge.h"
+
+enum { HM_GRID_MAX = 104, HM_GRID_EACH = 24 /* iterations one by one, before steps grow */ };
+
+struct hm_grid {
+    double iterations[HM_GRID_MAX];
+    size_t count;
+};
+
+struct hm_runner {
+    const struct hm_g *g;
+    double m;
+    size_t curves; /* that there are of it */
+    struct hm_grid grid;
+    double seconds;                /* of an iteration, f(m) */
+    double paces[HM_G_DRAWS];      /* the same, drawn */
+    double *y;                     /* y[d * grid.count + p]: least up to grid point p; owned */
+    double iterations[HM_G_DRAWS]; /* to the loss, or within the time; INFINITY: never */
+    double value[HM_G_DRAWS];      /* what is to be least: seconds, money, or y */
+    double expected;               /* mean of it; what never ends counts as the end of the grid */
+};
+
+/* Draw the paths. The pace has been found already. */
+int hm_runner_init(struct hm_runner *runner, const struct hm_g *g, double m, double best,
+                   double seed, struct hm_err *err);
+void hm_runner_release(struct hm_runner *runner);
+/* Iterations until y is at most `level` in a draw; INFINITY: not within the grid. */
+double hm_runner_hit(const struct hm_runner *runner, size_t draw, double level);
+/* The least y within so many iterations; INFINITY before the first. */
+double hm_runner_reach(const struct hm_runner *runner, size_t draw, double iterations);
+/* Seconds to a level by a draw; what never gets there takes the whole grid, and more. */
+double hm_runner_time(const struct hm_runner *runner, size_t draw, double level);
+
+/* The smooth path of an algorithm on m workers: g and how far the curves of m are from it. */
+int hm_runner_smooth(const struct hm_runner *runner, double best, double *y, struct hm_err *err);
+/* Iterations, not rounded, until a path on the grid is at a level. */
+double hm_grid_hit(const struct hm_grid *grid, const double *y, double level);
+
+/* The best schedule of m to a level, for the runners of each algorithm; see schedule.c. */
+int hm_schedule_find(struct hm_schedule *schedule, struct hm_arena *arena,
+                     struct hm_runner *runners, size_t count, double best, double level,
+                     double switch_s, double confidence, struct hm_err *err);
+
+#endif
