@@ -18,7 +18,8 @@
  * so a few Cholesky factors finish it: step towards that solution, let go of the first term that
  * meets 0 on the way, and when none does, take in the term whose g_j is furthest above the penalty
  * (feature-sign search: Lee, Battle, Raina, Ng 2006). Where a term of A is a combination of the
- * others, the step is along that combination, which changes no prediction, to where |b|_1 is less.
+ * others, the step is along that combination, which changes predictions by no more than rounding,
+ * to the side on which the objective falls.
  *
  * The gap: for r = y - z b and any s with s |g_j| <= penalty, s r is a feasible point of the dual,
  *     P - D = (1 - s)^2 |r|^2 / 2 + sum_j (penalty |b_j| - s b_j g_j),
@@ -35,7 +36,7 @@
 /* A term that varies less than this beside its mean does not: such differences are rounding. */
 static const double CONSTANT = 1e-13;
 /* A term of which less than this part (of its variance) is new depends on the others. */
-static const double DEPENDENT = 1e-13;
+static const double DEPENDENT = 1e-14;
 
 enum {
     CYCLES = 10, /* of coordinate descent over terms that are not 0, before the exact finish */
@@ -302,13 +303,15 @@ static double aim(const struct hm_lasso *lasso, double penalty, struct active *a
                   double *step)
 {
     const size_t rows = factor(lasso, a);
-    double g[HM_LASSO_MAX], price = 0;
+    double g[HM_LASSO_MAX], gain = 0;
 
+    slopes(lasso, b, g);
+    for (size_t i = 0; i < a->count; i++)
+        g[a->terms[i]] -= penalty * a->signs[i];
     memset(step, 0, a->count * sizeof(*step));
     if (rows == a->count) {
-        slopes(lasso, b, g);
         for (size_t i = 0; i < rows; i++)
-            step[i] = g[a->terms[i]] - penalty * a->signs[i];
+            step[i] = g[a->terms[i]];
         solve_factor(a, rows, true, step);
         return 1;
     }
@@ -317,8 +320,8 @@ static double aim(const struct hm_lasso *lasso, double penalty, struct active *a
     solve_factor(a, rows, false, step);
     step[rows] = -1;
     for (size_t i = 0; i <= rows; i++)
-        price += a->signs[i] * step[i];
-    for (size_t i = 0; i <= rows && price > 0; i++)
+        gain += g[a->terms[i]] * step[i];
+    for (size_t i = 0; i <= rows && gain < 0; i++)
         step[i] = -step[i];
     return INFINITY;
 }
@@ -335,7 +338,7 @@ static size_t advance(const struct active *a, const double *step, double length,
             first = i;
         }
     }
-    if (isinf(length)) /* not along a combination that makes |b|_1 less */
+    if (isinf(length)) /* no term falls, which only rounding can do */
         return first;
     for (size_t i = 0; i < a->count; i++)
         b[a->terms[i]] += length * step[i];

@@ -61,8 +61,8 @@ double hm_lasso_penalty_max(const struct hm_lasso *lasso);
 /*
  * Solve for a penalty above 0. b holds where to start and, on return, the coefficients of the
  * standardised terms. Stops once the duality gap, which bounds how far the objective is from its
- * least, is at most tolerance * y_variance, or when rounding lets it get no smaller. Returns the
- * gap relative to y_variance.
+ * least, is at most tolerance * y_variance, or when rounding lets it get no smaller, which is at
+ * about 1e-16 |b|_1^2. Returns the gap relative to y_variance.
  */
 double hm_lasso_solve(const struct hm_lasso *lasso, double penalty, double tolerance, double *b);
 /* From standardised terms to terms as they are: y is intercept + theta x. */
