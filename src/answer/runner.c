@@ -95,7 +95,7 @@ static void list_curves(struct hm_runner *r, size_t *index)
 }
 
 static void draw(struct hm_runner *r, const struct hm_g_path *path, const size_t *index,
-                 double best, struct hm_random *random)
+                 const struct hm_g_bend *bend, double best, struct hm_random *random)
 {
     size_t count = r->grid.count, known = hm_g_find(r->g, r->m);
     double spread =
@@ -110,7 +110,7 @@ static void draw(struct hm_runner *r, const struct hm_g_path *path, const size_t
             follow(&r->grid, curve, best, away, y);
         else
             for (size_t p = 0; p < count; p++)
-                y[p] += away;
+                y[p] += away + hm_g_bent(bend, r->grid.iterations[p]);
         keep_least(y, count);
     }
 }
@@ -119,6 +119,7 @@ int hm_runner_init(struct hm_runner *r, const struct hm_g *g, double m, double b
                    struct hm_err *err)
 {
     struct hm_g_path path;
+    struct hm_g_bend bend;
     struct hm_random random;
 
     r->g = g;
@@ -127,11 +128,12 @@ int hm_runner_init(struct hm_runner *r, const struct hm_g *g, double m, double b
     r->y = hm__calloc(HM_G_DRAWS * r->grid.count, sizeof(*r->y));
     size_t *index = hm__calloc(g->curve_count + 1, sizeof(*index));
     int rc = r->y && index ? 0 : hm_fail_nomem(err);
+    rc = rc ? rc : hm_g_bend(g, m, best, &bend, err);
     rc = rc ? rc : hm_g_path_init(&path, g, m, r->grid.iterations, r->grid.count, err);
     if (rc == 0) {
         list_curves(r, index);
         hm_random_init(&random, (uint64_t)seed, 0x800000000u + (uint64_t)m);
-        draw(r, &path, index, best, &random);
+        draw(r, &path, index, &bend, best, &random);
         hm_g_path_release(&path);
     }
     hm__free(index);
@@ -202,8 +204,8 @@ double hm_runner_time(const struct hm_runner *r, size_t draw, double level)
 int hm_runner_smooth(const struct hm_runner *r, double best, double *y, struct hm_err *err)
 {
     struct hm_g_path path;
-    double offset;
-    int rc = hm_g_offset(r->g, r->m, best, &offset, err);
+    struct hm_g_bend bend;
+    int rc = hm_g_bend(r->g, r->m, best, &bend, err);
 
     rc = rc ? rc : hm_g_path_init(&path, r->g, r->m, r->grid.iterations, r->grid.count, err);
     if (rc)
@@ -211,7 +213,7 @@ int hm_runner_smooth(const struct hm_runner *r, double best, double *y, struct h
     hm_g_path_values(&path, HM_NONE, 0, y);
     hm_g_path_release(&path);
     for (size_t p = 0; p < r->grid.count; p++)
-        y[p] += offset;
+        y[p] += hm_g_bent(&bend, r->grid.iterations[p]);
     keep_least(y, r->grid.count);
     return 0;
 }

@@ -75,14 +75,17 @@ int hm_g_best(const struct hm_traces *traces, double level, double seed, double 
 /* ---- fits -------------------------------------------------------------------------------------
  */
 
-/* Lasso on terms: the whole path, cross-validated. Fills form, parameters, draws, error, penalty
- * and `apart` of folds by m. */
+/*
+ * Lasso on terms: the whole path, cross-validated. Fills form, parameters, draws, error and
+ * penalty. *ret_held are the parameters without each fold, held[f * parameter_count + k], in the
+ * arena; NaN for folds that are never held out.
+ */
 int hm_g_fit_terms(struct hm_g *g, struct hm_arena *arena, const struct hm_g_data *data,
-                   const struct hm_converge_settings *settings, double *ret_apart,
+                   const struct hm_converge_settings *settings, double **ret_held,
                    struct hm_err *err);
-/* The same for another form; error is NaN where it cannot be fitted. */
+/* The same for another form, without draws; error is NaN where it cannot be fitted. */
 int hm_g_fit_form(struct hm_g *g, struct hm_arena *arena, const struct hm_g_data *data,
-                  enum hm_g_form form, double *ret_apart, struct hm_err *err);
+                  enum hm_g_form form, double **ret_held, struct hm_err *err);
 /* Draw the parameters of a chosen form that is not terms. */
 int hm_g_draw_form(struct hm_g *g, struct hm_arena *arena, const struct hm_g_data *data,
                    double seed, struct hm_err *err);
@@ -127,9 +130,17 @@ void hm_g_path_values(const struct hm_g_path *path, size_t draw, size_t from, do
 size_t hm_g_find(const struct hm_g *g, double m);
 /* Spread of y of one further run on m workers around g, from the m that were held out. */
 double hm_g_spread(const struct hm_g *g, double m);
-/* Mean of y - g over the curves of an m that was measured; 0 for others. Needs P*. */
-int hm_g_offset(const struct hm_g *g, double m, double best, double *ret_offset,
-                struct hm_err *err);
+/*
+ * How the curves of an m lie apart from g: a straight line over ln i, as their residuals have it;
+ * between two m that were measured, between theirs. Nothing outside.
+ */
+struct hm_g_bend {
+    double level, slope;
+};
+
+int hm_g_bend(const struct hm_g *g, double m, double best, struct hm_g_bend *ret_bend,
+              struct hm_err *err);
+double hm_g_bent(const struct hm_g_bend *bend, double i);
 /* ln(P - P*), where P - P* counts as no less than rounding. */
 double hm_g_log(double loss, double best);
 

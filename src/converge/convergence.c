@@ -183,31 +183,106 @@ static int measure_spread(struct hm_g *g, const struct hm_g_data *data, struct h
     return 0;
 }
 
+/* Root mean square of what is left of one curve when g and its bend are taken away. */
+static int miss(const struct hm_g *g, const struct hm_g_curve *curve, double best,
+                double *ret_square, struct hm_err *err)
+{
+    struct hm_g_bend bend;
+    struct hm_g_path path;
+    double y[HM_G_POINTS + 1], sum = 0;
+    int rc = hm_g_bend(g, curve->m, best, &bend, err);
+
+    rc = rc ? rc : hm_g_path_init(&path, g, curve->m, curve->iteration, curve->count, err);
+    if (rc)
+        return rc;
+    hm_g_path_values(&path, HM_NONE, 0, y);
+    hm_g_path_release(&path);
+    for (size_t p = 0; p < curve->count; p++) {
+        double off = hm_g_log(curve->loss[p], best) - y[p] - hm_g_bent(&bend, curve->iteration[p]);
+        sum += off * off;
+    }
+    *ret_square = sum / (double)curve->count;
+    return 0;
+}
+
+/* How far the curves of the k-th m are from what is predicted without them. */
+static int measure_apart(struct hm_g *g, struct hm_arena *arena, size_t k, const double *theta,
+                         double best, struct hm_err *err)
+{
+    struct hm_g other = *g;
+    double squares = 0, count = 0;
+
+    other.parameters = hm_arena_alloc(arena, g->parameter_count, sizeof(*other.parameters));
+    other.curves = hm_arena_alloc(arena, g->curve_count + 1, sizeof(*other.curves));
+    other.m = hm_arena_alloc(arena, g->m_count, sizeof(*other.m));
+    if (!other.parameters || !other.curves || !other.m)
+        return hm_fail_nomem(err);
+    other.m_count = other.curve_count = 0;
+    for (size_t l = 0; l < g->m_count; l++)
+        if (l != k)
+            other.m[other.m_count++] = g->m[l];
+    for (size_t c = 0; c < g->curve_count; c++)
+        if (g->curves[c].m != g->m[k])
+            other.curves[other.curve_count++] = g->curves[c];
+    for (size_t l = 0; l < g->parameter_count; l++) {
+        other.parameters[l] = g->parameters[l];
+        other.parameters[l].value = theta[l];
+    }
+    for (size_t c = 0; c < g->curve_count; c++) {
+        double square;
+        if (g->curves[c].m != g->m[k])
+            continue;
+        int rc = miss(&other, &g->curves[c], best, &square, err);
+        if (rc)
+            return rc;
+        squares += square;
+        count++;
+    }
+    g->apart[k] = sqrt(squares / count);
+    return 0;
+}
+
 /* The forms side by side; *g becomes the best of them. */
 static int choose_form(struct hm_g *g, struct hm_arena *arena, const struct hm_g_data *data,
-                       const struct hm_converge_settings *settings, struct hm_err *err)
+                       const struct hm_converge_settings *settings, double **ret_held,
+                       struct hm_err *err)
 {
-    double *apart = hm_arena_alloc(arena, data->m_count + 1, sizeof(*apart));
-    int rc = apart ? hm_g_fit_terms(g, arena, data, settings, g->apart, err) : hm_fail_nomem(err);
+    int rc = hm_g_fit_terms(g, arena, data, settings, ret_held, err);
 
     if (rc)
         return rc;
     g->alternatives[g->alternative_count++] = (struct hm_g_alternative){HM_G_TERMS, g->error};
     for (int form = HM_G_TERMS + 1; form < HM_G_FORMS && settings->term_count == 0; form++) {
         struct hm_g other = *g;
-        rc = hm_g_fit_form(&other, arena, data, (enum hm_g_form)form, apart, err);
+        double *held;
+        rc = hm_g_fit_form(&other, arena, data, (enum hm_g_form)form, &held, err);
         if (rc)
             return rc;
         g->alternatives[g->alternative_count++] =
             (struct hm_g_alternative){(enum hm_g_form)form, other.error};
         if (!(other.error < g->error))
             continue;
-        memcpy(other.apart, apart, data->m_count * sizeof(*apart));
         other.alternative_count = g->alternative_count;
         memcpy(other.alternatives, g->alternatives, sizeof(g->alternatives));
         *g = other;
+        *ret_held = held;
     }
     return g->form == HM_G_TERMS ? 0 : hm_g_draw_form(g, arena, data, settings->seed, err);
+}
+
+/* Spread of runs around g: at the m that were measured, and at m that were not. */
+static int measure(struct hm_g *g, struct hm_arena *arena, const struct hm_g_data *data,
+                   const double *held, double best, struct hm_err *err)
+{
+    int rc = measure_spread(g, data, err);
+
+    for (size_t k = 0; rc == 0 && k < g->m_count; k++) {
+        size_t f = k < HM_G_FOLDS ? k : HM_G_FOLDS - 1;
+        g->apart[k] = NAN;
+        if (data->by_m && isfinite(held[f * g->parameter_count]))
+            rc = measure_apart(g, arena, k, held + f * g->parameter_count, best, err);
+    }
+    return rc;
 }
 
 static int fit_algorithm(struct hm_convergence *c, const struct hm_traces *traces,
@@ -216,6 +291,7 @@ static int fit_algorithm(struct hm_convergence *c, const struct hm_traces *trace
 {
     struct hm_g *g = &c->algorithms[c->count];
     struct hm_g_data data;
+    double *held = NULL;
     int rc = hm_g_data_init(&data, c->memory, traces, algorithm, c->best, settings->leave_out, err);
 
     if (rc || data.count == 0)
@@ -231,8 +307,8 @@ static int fit_algorithm(struct hm_convergence *c, const struct hm_traces *trace
     if (!g->algorithm || !g->spread || !g->apart)
         return hm_fail_nomem(err);
     c->count++;
-    rc = choose_form(g, c->memory, &data, settings, err);
-    rc = rc ? rc : measure_spread(g, &data, err);
+    rc = choose_form(g, c->memory, &data, settings, &held, err);
+    rc = rc ? rc : measure(g, c->memory, &data, held, c->best, err);
     if (rc)
         return rc;
     bound_parameters(g, c->level);
@@ -320,21 +396,22 @@ int hm_convergence_new(const struct hm_traces *traces, const struct hm_converge_
  */
 
 /* ln(P - P*) of one further run, drawn: HM_G_DRAWS rows of `count`. */
-static void draw_paths(const struct hm_g_path *path, double offset, double spread, double *y)
+static void draw_paths(const struct hm_g_path *path, const struct hm_g_bend *bend, double spread,
+                       double *y)
 {
     struct hm_random random;
 
     hm_random_init(&random, 0, 0x700000000u + (uint64_t)path->m);
     for (size_t d = 0; d < path->g->draw_count; d++) {
-        double away = offset + spread * hm_random_normal(&random);
+        double away = spread * hm_random_normal(&random);
         hm_g_path_values(path, d, 0, y + d * path->count);
         for (size_t p = 0; p < path->count; p++)
-            y[d * path->count + p] += away;
+            y[d * path->count + p] += away + hm_g_bent(bend, path->iterations[p]);
     }
 }
 
-static void summarise(const struct hm_g_path *path, const double *y, double level, double offset,
-                      struct hm_g_prediction *predictions)
+static void summarise(const struct hm_g_path *path, const double *y, double level,
+                      const struct hm_g_bend *bend, struct hm_g_prediction *predictions)
 {
     double values[HM_G_DRAWS], *middle = hm__calloc(path->count + 1, sizeof(*middle));
 
@@ -345,7 +422,7 @@ static void summarise(const struct hm_g_path *path, const double *y, double leve
         for (size_t d = 0; d < path->g->draw_count; d++)
             values[d] = y[d * path->count + p];
         out->iteration = path->iterations[p];
-        out->loss = exp(middle[p] + offset);
+        out->loss = exp(middle[p] + hm_g_bent(bend, path->iterations[p]));
         out->low = exp(hm_quantile(values, path->g->draw_count, (1 - level) / 2));
         out->high = exp(hm_quantile(values, path->g->draw_count, (1 + level) / 2));
     }
@@ -358,20 +435,20 @@ int hm_convergence_predict(const struct hm_convergence *c, size_t algorithm, dou
 {
     const struct hm_g *g = &c->algorithms[algorithm];
     struct hm_g_path path;
-    double offset = 0;
+    struct hm_g_bend bend;
 
     if (g->m_count == 1 && m != g->m[0])
         return hm_fail(err, HM_E_RANGE, "%s was run on %g workers only, and %g are asked about",
                        g->algorithm, g->m[0], m);
     int rc = hm_g_path_init(&path, g, m, iterations, count, err);
-    rc = rc ? rc : hm_g_offset(g, m, c->best, &offset, err);
+    rc = rc ? rc : hm_g_bend(g, m, c->best, &bend, err);
     double *y = rc ? NULL : hm__calloc(HM_G_DRAWS * count + 1, sizeof(*y));
     if (rc == 0 && !y)
         rc = hm_fail_nomem(err);
     if (rc == 0) {
         size_t known = hm_g_find(g, m);
-        draw_paths(&path, offset, known == HM_NONE ? hm_g_spread(g, m) : g->spread[known], y);
-        summarise(&path, y, c->level, offset, ret_predictions);
+        draw_paths(&path, &bend, known == HM_NONE ? hm_g_spread(g, m) : g->spread[known], y);
+        summarise(&path, y, c->level, &bend, ret_predictions);
     }
     hm__free(y);
     hm_g_path_release(&path);

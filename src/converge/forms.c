@@ -213,18 +213,44 @@ static void begin(struct problem *p, enum hm_g_form form)
     }
 }
 
+/* Parameters and error without each fold in turn, from the parameters with all. */
+static double hold_out(struct problem *p, double *weights, const double *theta, double *held)
+{
+    size_t count = p->form->count;
+    double sum = 0, folds = 0;
+
+    for (size_t f = 0; f < p->data->fold_count; f++) {
+        double *own = held + f * count;
+        memcpy(own, theta, count * sizeof(*own));
+        if (p->data->held[f]) {
+            weights[f] = 0;
+            minimise(p, own, STEPS);
+            weights[f] = 1;
+        }
+        double error = p->data->held[f] ? fold_error(p, f, own) : NAN;
+        if (isnan(error)) {
+            own[0] = NAN;
+            continue;
+        }
+        sum += error;
+        folds++;
+    }
+    return folds > 0 ? sqrt(sum / folds) / log(10) : NAN;
+}
+
 int hm_g_fit_form(struct hm_g *g, struct hm_arena *arena, const struct hm_g_data *data,
-                  enum hm_g_form form, double *ret_apart, struct hm_err *err)
+                  enum hm_g_form form, double **ret_held, struct hm_err *err)
 {
     const struct form *f = &forms[form];
-    double weights[HM_G_FOLDS], theta[HM_G_SHAPE_MAX], sum = 0, held = 0;
+    double weights[HM_G_FOLDS], theta[HM_G_SHAPE_MAX];
     struct problem p = {.form = f, .data = data, .weights = weights};
 
     g->form = form;
     g->penalty = 0;
     g->parameter_count = f->count;
     g->parameters = hm_arena_alloc(arena, f->count, sizeof(*g->parameters));
-    if (!g->parameters)
+    *ret_held = hm_arena_alloc(arena, f->count * data->fold_count, sizeof(**ret_held));
+    if (!g->parameters || !*ret_held)
         return hm_fail_nomem(err);
     begin(&p, form);
     for (size_t k = 0; k < data->fold_count; k++)
@@ -233,25 +259,7 @@ int hm_g_fit_form(struct hm_g *g, struct hm_arena *arena, const struct hm_g_data
     minimise(&p, theta, STEPS);
     for (size_t k = 0; k < f->count; k++)
         g->parameters[k] = (struct hm_g_parameter){.text = f->names[k], .value = theta[k]};
-    for (size_t k = 0; k < data->m_count; k++)
-        ret_apart[k] = NAN;
-    for (size_t k = 0; k < data->fold_count; k++) {
-        double other[HM_G_SHAPE_MAX];
-        if (!data->held[k])
-            continue;
-        memcpy(other, theta, sizeof(other));
-        weights[k] = 0;
-        minimise(&p, other, STEPS);
-        weights[k] = 1;
-        double error = fold_error(&p, k, other);
-        if (isnan(error))
-            continue;
-        if (data->by_m)
-            ret_apart[k] = sqrt(error);
-        sum += error;
-        held++;
-    }
-    g->error = held > 0 ? sqrt(sum / held) / log(10) : NAN;
+    g->error = hold_out(&p, weights, theta, *ret_held);
     return 0;
 }
 

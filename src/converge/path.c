@@ -8,6 +8,8 @@
 #include "converge.h"
 #include "err.h"
 
+static const double SHRINK = 10;
+
 static int eval_terms(struct hm_g_path *path, struct hm_arena *arena, struct hm_err *err)
 {
     const struct hm_g *g = path->g;
@@ -109,26 +111,75 @@ double hm_g_spread(const struct hm_g *g, double m)
     return exp((1 - at) * log(left) + at * log(right));
 }
 
-int hm_g_offset(const struct hm_g *g, double m, double best, double *ret_offset, struct hm_err *err)
-{
-    double sum = 0, curves = 0, y[HM_G_POINTS + 1];
+/* Sums for a straight line through residuals over ln i. */
+struct line {
+    double weight, x, xx, y, xy;
+};
 
-    for (size_t c = 0; c < g->curve_count; c++) {
-        const struct hm_g_curve *curve = &g->curves[c];
-        struct hm_g_path path;
-        if (curve->m != m || curve->count > HM_G_POINTS + 1)
-            continue;
-        int rc = hm_g_path_init(&path, g, m, curve->iteration, curve->count, err);
-        if (rc)
-            return rc;
-        hm_g_path_values(&path, HM_NONE, 0, y);
-        hm_g_path_release(&path);
-        double off = 0;
-        for (size_t p = 0; p < curve->count; p++)
-            off += hm_g_log(curve->loss[p], best) - y[p];
-        sum += off / (double)curve->count;
-        curves++;
+static int add_residuals(const struct hm_g *g, const struct hm_g_curve *curve, double best,
+                         struct line *sums, struct hm_err *err)
+{
+    struct hm_g_path path;
+    double y[HM_G_POINTS + 1];
+    int rc = hm_g_path_init(&path, g, curve->m, curve->iteration, curve->count, err);
+
+    if (rc)
+        return rc;
+    hm_g_path_values(&path, HM_NONE, 0, y);
+    hm_g_path_release(&path);
+    for (size_t p = 0; p < curve->count; p++) {
+        double x = log(curve->iteration[p]), off = hm_g_log(curve->loss[p], best) - y[p];
+        sums->weight += 1;
+        sums->x += x;
+        sums->xx += x * x;
+        sums->y += off;
+        sums->xy += x * off;
     }
-    *ret_offset = curves > 0 ? sum / curves : 0;
     return 0;
+}
+
+static int bend_of(const struct hm_g *g, size_t k, double best, struct hm_g_bend *ret_bend,
+                   struct hm_err *err)
+{
+    struct line s = {0};
+
+    for (size_t c = 0; c < g->curve_count; c++)
+        if (g->curves[c].m == g->m[k]) {
+            int rc = add_residuals(g, &g->curves[c], best, &s, err);
+            if (rc)
+                return rc;
+        }
+    double mean_x = s.x / s.weight, mean_y = s.y / s.weight;
+    double spread = s.xx - s.x * mean_x;
+    ret_bend->slope = (s.xy - s.x * mean_y) / (spread + SHRINK * 1);
+    ret_bend->level = mean_y - ret_bend->slope * mean_x;
+    return 0;
+}
+
+int hm_g_bend(const struct hm_g *g, double m, double best, struct hm_g_bend *ret_bend,
+              struct hm_err *err)
+{
+    size_t k = hm_g_find(g, m), right = 0;
+    struct hm_g_bend a, b;
+
+    *ret_bend = (struct hm_g_bend){0};
+    if (k != HM_NONE)
+        return bend_of(g, k, best, ret_bend, err);
+    while (right < g->m_count && g->m[right] < m)
+        right++;
+    if (right == 0 || right == g->m_count)
+        return 0;
+    int rc = bend_of(g, right - 1, best, &a, err);
+    rc = rc ? rc : bend_of(g, right, best, &b, err);
+    if (rc)
+        return rc;
+    double at = log(m / g->m[right - 1]) / log(g->m[right] / g->m[right - 1]);
+    ret_bend->level = (1 - at) * a.level + at * b.level;
+    ret_bend->slope = (1 - at) * a.slope + at * b.slope;
+    return 0;
+}
+
+double hm_g_bent(const struct hm_g_bend *bend, double i)
+{
+    return bend->level + bend->slope * log(i);
 }

@@ -27,11 +27,11 @@ struct work {
     bool held[HM_G_FOLDS];
     struct hm_lasso lasso; /* all folds */
     struct hm_lasso_choice choice;
-    double fold_errors[HM_G_FOLDS * PENALTIES];
     double b[HM_LASSO_MAX];         /* standardised */
     double theta[HM_LASSO_MAX + 1]; /* with the constant first */
     double draws[HM_G_DRAWS][HM_LASSO_MAX + 1];
-    bool used[HM_LASSO_MAX]; /* by it or by a draw */
+    double without[HM_G_FOLDS][HM_LASSO_MAX + 1]; /* theta when a fold is held out */
+    bool used[HM_LASSO_MAX];                      /* by it or by a draw */
 };
 
 static int reduce(struct work *w, struct hm_err *err)
@@ -60,7 +60,7 @@ static void merge(const struct work *w, const double *weights, struct hm_lasso *
 
     hm_gram_init(&all, w->basis.count);
     for (size_t f = 0; f < w->data->fold_count; f++)
-        if (w->folds[f].weight > 0)
+        if (w->folds[f].weight > 0 && !(weights && weights[f] == 0))
             hm_gram_merge(&all, &w->folds[f], weights ? weights[f] : 1);
     hm_lasso_init(ret_lasso, &all);
 }
@@ -93,8 +93,32 @@ static void draw(struct work *w, double seed)
     }
 }
 
+/* The same without each fold that is held out. */
+static void hold_out(struct work *w)
+{
+    double weights[HM_G_FOLDS];
+    struct hm_lasso lasso;
+
+    for (size_t f = 0; f < w->data->fold_count; f++)
+        weights[f] = 1;
+    for (size_t f = 0; f < w->data->fold_count; f++) {
+        double b[HM_LASSO_MAX];
+        w->without[f][0] = NAN;
+        if (!w->held[f])
+            continue;
+        memcpy(b, w->b, sizeof(b));
+        weights[f] = 0;
+        merge(w, weights, &lasso);
+        weights[f] = 1;
+        hm_lasso_solve(&lasso, w->choice.penalties[w->choice.chosen], TOLERANCE, b);
+        hm_lasso_unscale(&lasso, b, &w->without[f][0], &w->without[f][1]);
+        for (size_t k = 0; k < w->basis.count; k++)
+            w->used[k] = w->used[k] || w->without[f][1 + k] != 0;
+    }
+}
+
 /* The constant and the terms that are used, in the order of the library. */
-static int hand_out(struct hm_g *g, struct hm_arena *arena, const struct work *w,
+static int hand_out(struct hm_g *g, struct hm_arena *arena, const struct work *w, double **ret_held,
                     struct hm_err *err)
 {
     size_t index[HM_LASSO_MAX + 1] = {0}, count = 1;
@@ -107,50 +131,61 @@ static int hand_out(struct hm_g *g, struct hm_arena *arena, const struct work *w
     g->draw_count = HM_G_DRAWS;
     g->parameters = hm_arena_alloc(arena, count, sizeof(*g->parameters));
     g->draws = hm_arena_alloc(arena, count * HM_G_DRAWS, sizeof(*g->draws));
-    if (!g->parameters || !g->draws)
+    double *held = hm_arena_alloc(arena, count * w->data->fold_count, sizeof(*held));
+    if (!g->parameters || !g->draws || !held)
         return hm_fail_nomem(err);
     for (size_t k = 0; k < count; k++) {
         g->parameters[k].text = k == 0 ? "1" : w->basis.texts[index[k] - 1];
         g->parameters[k].value = w->theta[index[k]];
         for (size_t d = 0; d < HM_G_DRAWS; d++)
             g->draws[d * count + k] = w->draws[d][index[k]];
+        for (size_t f = 0; f < w->data->fold_count; f++)
+            held[f * count + k] = w->without[f][index[k]];
     }
+    *ret_held = held;
     return 0;
 }
 
-static void judge(struct hm_g *g, const struct work *w, double *ret_apart)
+/* With too few folds to compare, a penalty in the middle of the path. */
+static int choose(struct work *w, struct hm_err *err)
 {
-    const struct hm_g_data *d = w->data;
-    size_t chosen = w->choice.chosen;
+    size_t held = 0;
 
-    g->penalty = w->choice.penalties[chosen];
-    g->error = sqrt(w->choice.mean[chosen]) / log(10);
-    for (size_t k = 0; k < d->m_count; k++) {
-        size_t f = k < HM_G_FOLDS ? k : HM_G_FOLDS - 1;
-        ret_apart[k] = d->by_m && w->held[f] ? sqrt(w->fold_errors[f * PENALTIES + chosen]) : NAN;
-    }
+    for (size_t f = 0; f < w->data->fold_count; f++)
+        held += w->held[f];
+    if (held >= 2)
+        return hm_lasso_choose(w->folds, w->held, w->data->fold_count, PENALTIES, LEAST_PENALTY,
+                               TOLERANCE, &w->choice, NULL, err);
+    merge(w, NULL, &w->lasso);
+    w->choice.penalty_count = PENALTIES;
+    w->choice.chosen = PENALTIES / 2;
+    for (size_t p = 0; p < PENALTIES; p++)
+        w->choice.mean[p] = NAN;
+    double most = hm_lasso_penalty_max(&w->lasso);
+    hm_lasso_penalties(most > 0 ? most : 1, LEAST_PENALTY, PENALTIES, w->choice.penalties);
+    return 0;
 }
 
 static int fit(struct work *w, struct hm_g *g, struct hm_arena *arena,
-               const struct hm_converge_settings *settings, double *ret_apart, struct hm_err *err)
+               const struct hm_converge_settings *settings, double **ret_held, struct hm_err *err)
 {
     int rc = hm_g_basis_init(&w->basis, arena, settings->terms, settings->term_count,
                              w->data->m_count > 1, err);
 
     rc = rc ? rc : reduce(w, err);
-    rc = rc ? rc
-            : hm_lasso_choose(w->folds, w->held, w->data->fold_count, PENALTIES, LEAST_PENALTY,
-                              TOLERANCE, &w->choice, w->fold_errors, err);
+    rc = rc ? rc : choose(w, err);
     if (rc)
         return rc;
     solve(w);
     draw(w, settings->seed);
-    judge(g, w, ret_apart);
-    return hand_out(g, arena, w, err);
+    hold_out(w);
+    g->penalty = w->choice.penalties[w->choice.chosen];
+    g->error = sqrt(w->choice.mean[w->choice.chosen]) / log(10);
+    return hand_out(g, arena, w, ret_held, err);
 }
 
 int hm_g_fit_terms(struct hm_g *g, struct hm_arena *arena, const struct hm_g_data *data,
-                   const struct hm_converge_settings *settings, double *ret_apart,
+                   const struct hm_converge_settings *settings, double **ret_held,
                    struct hm_err *err)
 {
     struct work *w = hm__calloc(1, sizeof(*w));
@@ -158,7 +193,7 @@ int hm_g_fit_terms(struct hm_g *g, struct hm_arena *arena, const struct hm_g_dat
     if (!w)
         return hm_fail_nomem(err);
     w->data = data;
-    int rc = fit(w, g, arena, settings, ret_apart, err);
+    int rc = fit(w, g, arena, settings, ret_held, err);
     hm__free(w);
     return rc;
 }
