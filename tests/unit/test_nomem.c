@@ -1,7 +1,7 @@
 /* The Nth allocation fails, for every N: an error comes back, nothing leaks, nothing crashes. */
 #include "testing.h"
 
-#include "howmany_fit.h"
+#include "howmany_advise.h"
 #include "memory.h"
 
 static const char text[] =
@@ -126,6 +126,32 @@ static int fit_way(struct hm_err *err)
     return rc;
 }
 
+/* Traces of both forms, with every kind of note. */
+static int traces_way(struct hm_err *err)
+{
+    const char csv[] = "algorithm,m,seed,iteration,elapsed (ms),objective,best,gap,data\n"
+                       "a,1,1,1,9,9,1,,x\na,1,1,2,18,8,2,1,x\na,1,1,3,19,7,2,1,x\n"
+                       "a,1,1,3,20,7,2,1,x\na,1,1,4,21,,2,1,x\na,1,1,50,60,6,2,1,x\n"
+                       "a,1,1,51,61,6,2,1,x\na,1,1,52,62,nan,2,1,x\na,2,1,1,1,nan,,,y\n"
+                       "a,3,1,1,1,nan,,,y\na,4,1,1,1,nan,,,y\na,5,1,1,1,3,,,y\n";
+    const char lines[] =
+        "{\"run\":\"train\",\"algorithm\":\"a\",\"n\":2,\"best\":1,\"resumed_at\":3}\n"
+        "{\"iteration\":4,\"epoch\":4,\"seconds\":1,\"objective\":3}\n{\"restart\":1}\n"
+        "{\"iteration\":4,\"epoch\":4,\"seconds\":1,\"objective\":3}\n"
+        "{\"iteration\":6,\"epoch\":5,\"seconds\":1,\"objective\":2}\n"
+        "{\"iteration\":7,\"epoch\":8,\"seconds\":1,\"objective\":2}\n"
+        "{\"summary\":true,\"stopped_by\":\"diverged\"}\n";
+    const struct hm_traces_settings epochs = {.epochs = true, .measure = "objective"};
+    struct hm_traces *traces[2] = {NULL, NULL};
+    int rc = hm_traces_parse(csv, strlen(csv), "t.csv", NULL, &traces[0], err);
+
+    if (rc == 0)
+        rc = hm_traces_parse(lines, strlen(lines), "t.jsonl", &epochs, &traces[1], err);
+    hm_traces_free(traces[0]);
+    hm_traces_free(traces[1]);
+    return rc;
+}
+
 /* The way succeeds; with the Nth allocation failing it reports that, for every N of `least` at
  * least. */
 static void fail_everywhere(int (*way)(struct hm_err *err), long least)
@@ -155,6 +181,12 @@ static void allocations_of_fits_may_fail(void **state)
     fail_everywhere(fit_way, 300);
 }
 
+static void allocations_of_traces_may_fail(void **state)
+{
+    (void)state;
+    fail_everywhere(traces_way, 100);
+}
+
 static void allocations_of_graphs_may_fail(void **state)
 {
     (void)state;
@@ -173,6 +205,7 @@ int main(void)
         cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(allocations_of_graphs_may_fail),
         cmocka_unit_test(allocations_of_fits_may_fail),
+        cmocka_unit_test(allocations_of_traces_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

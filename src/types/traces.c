@@ -1,0 +1,9 @@
+/* Traces of training runs. */
+#include "howmany_advise.h"
+#include "memory.h"
+
+void hm_traces_free(struct hm_traces *traces)
+{
+    if (traces)
+        hm_arena_free(traces->memory);
+}
