@@ -150,21 +150,6 @@ static int widest_name(const struct hm_advice *a)
     return widest < NAME_MAX_SHOWN ? (int)widest : NAME_MAX_SHOWN;
 }
 
-/* A text in so many columns, cut where it is longer. */
-static void add_name(struct hm_text *out, const char *name, int width)
-{
-    size_t columns = 0, length = 0;
-
-    for (; name[length]; length++) {
-        bool starts = ((unsigned char)name[length] & 0xc0) != 0x80;
-        if (starts && columns == (size_t)width)
-            break;
-        columns += starts;
-    }
-    hm_text_add_n(out, name, length);
-    hm_text_repeat(out, " ", (size_t)width - columns);
-}
-
 /* The value that decides, and its interval. */
 static void add_decisive(struct hm_text *out, const struct hm_advice *a,
                          const struct hm_candidate *c)
@@ -186,7 +171,7 @@ static void add_row(struct hm_text *out, const struct hm_advice *a, const struct
 {
     char shown[HM_SHOWN];
 
-    add_name(out, c->algorithm, width);
+    hm_render_cell(out, c->algorithm, (size_t)width);
     hm_text_addf(out, " %5.0f%s", c->m, c->measured ? "*" : " ");
     hm_text_addf(out, " %10s", isfinite(c->iterations) ? hm_show_count(c->iterations, shown) : "");
     if (!priced)

@@ -30,6 +30,8 @@ void hm_render_taken(struct hm_text *out, const struct hm_style *style, struct h
                      size_t indent);
 void hm_render_taken_line(struct hm_text *out, const struct hm_style *style, const char *label,
                           struct hm_text *text);
+/* A text in so many columns of a table: filled up, or cut. */
+void hm_render_cell(struct hm_text *out, const char *text, size_t width);
 /* What switches bold or faint letters on and off; nothing without colour. */
 const char *hm_render_bold(const struct hm_style *style, bool on);
 const char *hm_render_dim(const struct hm_style *style, bool on);

@@ -140,6 +140,42 @@ static inline const struct hm_convergence *sample_convergence(struct sample *s)
     return &s->convergence;
 }
 
+/* ---- how good it is ------------------------------------------------------------------------- */
+
+struct sample_holdout {
+    struct hm_g_error left_out[3];
+    struct hm_g_ahead ahead[2];
+    struct hm_g_holdout algorithms[2];
+    const char *notes[1];
+    struct hm_holdout holdout;
+};
+
+static inline struct hm_holdout *sample_holdout(struct sample_holdout *s)
+{
+    *s = (struct sample_holdout){.left_out = {{1, 120, 0.11, 0.15, 0.88, false},
+                                              {4, 120, 0.08, 0.09, 0.91, true},
+                                              {16, 120, 0.2, 0.3, 0.7, false}},
+                                 .ahead = {{1, 100, 0.01, 0.02}, {4, 100, 0.013, 0.03}},
+                                 .notes = {"few traces"}};
+    s->algorithms[0] = (struct hm_g_holdout){
+        .algorithm = SAMPLE_NAME, .inside = NAN, .outside = NAN, .ahead_median = NAN};
+    s->algorithms[1] = (struct hm_g_holdout){.algorithm = "cocoa+",
+                                             .left_out = s->left_out,
+                                             .left_out_count = 3,
+                                             .inside = 0.08,
+                                             .outside = 0.2,
+                                             .ahead = s->ahead,
+                                             .ahead_count = 2,
+                                             .ahead_median = 0.012};
+    s->holdout = (struct hm_holdout){.ahead = 50,
+                                     .window = 50,
+                                     .algorithms = s->algorithms,
+                                     .count = 2,
+                                     .notes = s->notes,
+                                     .note_count = 1};
+    return &s->holdout;
+}
+
 /* ---- an advice --------------------------------------------------------------------------------
  */
 
