@@ -8,12 +8,26 @@
 
 enum { LABEL = 15 };
 
-static const char *bold(const struct hm_style *style, bool on)
+void hm_render_cell(struct hm_text *out, const char *text, size_t width)
+{
+    size_t columns = 0, length = 0;
+
+    for (; text[length]; length++) {
+        bool starts = ((unsigned char)text[length] & 0xc0) != 0x80;
+        if (starts && columns == width)
+            break;
+        columns += starts;
+    }
+    hm_text_add_n(out, text, length);
+    hm_text_repeat(out, " ", width - columns);
+}
+
+const char *hm_render_bold(const struct hm_style *style, bool on)
 {
     return !style->colour ? "" : on ? "\033[1m" : "\033[0m";
 }
 
-static const char *dim(const struct hm_style *style, bool on)
+const char *hm_render_dim(const struct hm_style *style, bool on)
 {
     return !style->colour ? "" : on ? "\033[2m" : "\033[0m";
 }
@@ -50,11 +64,28 @@ void hm_render_line(struct hm_text *out, const struct hm_style *style, const cha
 {
     size_t pad = hm_text_columns(label) + 2 < LABEL ? LABEL - 2 - hm_text_columns(label) : 1;
 
-    hm_text_addf(out, "  %s%s%s", *label ? dim(style, true) : "", label,
-                 *label ? dim(style, false) : "");
+    hm_text_addf(out, "  %s%s%s", *label ? hm_render_dim(style, true) : "", label,
+                 *label ? hm_render_dim(style, false) : "");
     hm_text_repeat(out, " ", pad);
     hm_render_wrapped(out, style, text, LABEL);
     hm_text_add(out, "\n");
+}
+
+void hm_render_taken(struct hm_text *out, const struct hm_style *style, struct hm_text *text,
+                     size_t indent)
+{
+    hm_render_wrapped(out, style, text->data ? text->data : "", indent);
+    hm_text_add(out, "\n");
+    out->failed = out->failed || text->failed;
+    hm_text_release(text);
+}
+
+void hm_render_taken_line(struct hm_text *out, const struct hm_style *style, const char *label,
+                          struct hm_text *text)
+{
+    hm_render_line(out, style, label, text->data ? text->data : "");
+    out->failed = out->failed || text->failed;
+    hm_text_release(text);
 }
 
 static const char *plural(double n)
@@ -302,9 +333,9 @@ static void say_headline(struct hm_text *out, const struct hm_answer *a,
         add_point(&line, a, &a->points[a->best]);
         hm_text_add(&line, ".");
     }
-    hm_text_add(out, bold(style, true));
+    hm_text_add(out, hm_render_bold(style, true));
     hm_render_wrapped(out, style, line.data ? line.data : "", 0);
-    hm_text_addf(out, "%s\n", bold(style, false));
+    hm_text_addf(out, "%s\n", hm_render_bold(style, false));
     hm_text_release(&line);
 }
 
@@ -334,8 +365,9 @@ static void say_ranking(struct hm_text *out, const struct hm_answer *a,
             widest = strlen(a->ranking[i].machine);
     if (a->rank_count == 0)
         return;
-    hm_text_addf(out, "\n  %s%-*s  %-18s %7s %10s %10s %10s%s\n", dim(style, true), (int)widest,
-                 "machine", "scheme", "n", "iteration", "total", "cost", dim(style, false));
+    hm_text_addf(out, "\n  %s%-*s  %-18s %7s %10s %10s %10s%s\n", hm_render_dim(style, true),
+                 (int)widest, "machine", "scheme", "n", "iteration", "total", "cost",
+                 hm_render_dim(style, false));
     for (size_t i = 0; i < a->rank_count; i++) {
         const struct hm_rank *r = &a->ranking[i];
         hm_text_addf(out, "  %-*s  %-18s %7.0f", (int)widest, r->machine ? r->machine : "",

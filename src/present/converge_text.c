@@ -1,11 +1,256 @@
-/* g(i, m) in words. */
+/* g(i, m) in words: P*, then for each algorithm its form and how far that is off, then notes. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
 #include "converge_render.h"
 
-void hm_render_convergence_text(struct hm_text *out, const struct hm_convergence *convergence,
+enum { NAME_SHOWN = 24 };
+
+static const char *form_text(enum hm_g_form form)
+{
+    switch (form) {
+    case HM_G_TERMS:
+        return "ln(P - P*) is a sum of terms";
+    case HM_G_RATE:
+        return "P - P* = a m^d (1 - c0 / m^c1)^i";
+    case HM_G_INVERSE:
+        return "P - P* = 1 / (a m^-p i + b) + c m^q";
+    case HM_G_POWER:
+        return "P - P* = a m^d i^-(p + q ln m)";
+    case HM_G_FORMS:
+        break;
+    }
+    return "?";
+}
+
+static const char *name_of(const char *algorithm)
+{
+    return *algorithm ? algorithm : "the algorithm";
+}
+
+static void add_best(struct hm_text *out, const struct hm_convergence *c,
+                     const struct hm_style *style)
+{
+    struct hm_text line = {0};
+
+    hm_text_addf(&line, "P is the %s, P* = %.6g", c->measure, c->best);
+    if (c->best_estimated && isfinite(c->best_low) && isfinite(c->best_high))
+        hm_text_addf(&line, ", estimated: %.6g to %.6g (%g %%)", c->best_low, c->best_high,
+                     100 * c->level);
+    else
+        hm_text_add(&line, c->best_estimated ? ", estimated" : ", given");
+    hm_render_taken(out, style, &line, 2);
+}
+
+static void add_title(struct hm_text *out, const struct hm_g *g, const struct hm_style *style)
+{
+    struct hm_text line = {0};
+
+    hm_text_addf(&line, "%s: %s", name_of(g->algorithm), form_text(g->form));
+    hm_text_addf(out, "\n%s", hm_render_bold(style, true));
+    hm_render_wrapped(out, style, line.data ? line.data : "", 2);
+    hm_text_addf(out, "%s\n", hm_render_bold(style, false));
+    out->failed = out->failed || line.failed;
+    hm_text_release(&line);
+}
+
+static void add_error(struct hm_text *out, const struct hm_g *g, const struct hm_style *style)
+{
+    struct hm_text line = {0};
+
+    if (isfinite(g->error))
+        hm_text_addf(&line, "%.2g in log10(P - P*), for an m that is held out", g->error);
+    else
+        hm_text_add(&line, "not known: no m could be held out");
+    hm_render_taken_line(out, style, "off by", &line);
+}
+
+static void add_origin(struct hm_text *out, const struct hm_convergence *c, const struct hm_g *g,
+                       const struct hm_style *style)
+{
+    struct hm_text line = {0};
+    char last[HM_SHOWN];
+
+    hm_text_addf(&line, "%zu trace%s with %zu points, up to %s %ss, m = ", g->curve_count,
+                 g->curve_count == 1 ? "" : "s", hm_g_points(g), hm_show_count(g->last, last),
+                 c->unit);
+    for (size_t i = 0; i < g->m_count; i++)
+        hm_text_addf(&line, "%s%.0f", i ? ", " : "", g->m[i]);
+    hm_render_taken_line(out, style, "from", &line);
+}
+
+static void add_alternatives(struct hm_text *out, const struct hm_g *g,
+                             const struct hm_style *style)
+{
+    struct hm_text line = {0};
+
+    for (size_t i = 0; i < g->alternative_count; i++) {
+        const struct hm_g_alternative *a = &g->alternatives[i];
+        hm_text_addf(&line, "%s%s", i ? ", " : "", hm_g_form_name(a->form));
+        if (isfinite(a->error))
+            hm_text_addf(&line, " off by %.2g", a->error);
+        else
+            hm_text_add(&line, " (no fit)");
+    }
+    if (line.length || line.failed)
+        hm_render_taken_line(out, style, "considered", &line);
+}
+
+static void add_parameters(struct hm_text *out, const struct hm_convergence *c,
+                           const struct hm_g *g, const struct hm_style *style)
+{
+    size_t width = 9;
+    char interval[40];
+
+    for (size_t k = 0; k < g->parameter_count; k++)
+        if (hm_text_columns(g->parameters[k].text) > width)
+            width = hm_text_columns(g->parameters[k].text);
+    width = width < NAME_SHOWN ? width : NAME_SHOWN;
+    snprintf(interval, sizeof(interval), "%g %% interval", 100 * c->level);
+    hm_text_addf(out, "  %s", hm_render_dim(style, true));
+    hm_render_cell(out, g->form == HM_G_TERMS ? "term" : "parameter", width);
+    hm_text_addf(out, " %12s   %s%s\n", "value", g->draw_count ? interval : "",
+                 hm_render_dim(style, false));
+    for (size_t k = 0; k < g->parameter_count; k++) {
+        const struct hm_g_parameter *p = &g->parameters[k];
+        hm_text_add(out, "  ");
+        hm_render_cell(out, p->text, width);
+        hm_text_addf(out, " %12.4g", p->value);
+        if (isfinite(p->low) && isfinite(p->high))
+            hm_text_addf(out, "   %.4g to %.4g", p->low, p->high);
+        hm_text_end_line(out);
+    }
+}
+
+/* ---- how good it is ---------------------------------------------------------------------------
+ */
+
+static size_t widest_held_out(const struct hm_holdout *h)
+{
+    size_t width = 9;
+
+    for (size_t i = 0; i < h->count; i++)
+        if (hm_text_columns(h->algorithms[i].algorithm) > width)
+            width = hm_text_columns(h->algorithms[i].algorithm);
+    return width < NAME_SHOWN ? width : NAME_SHOWN;
+}
+
+static void add_left_out(struct hm_text *out, const struct hm_holdout *h,
+                         const struct hm_style *style)
+{
+    size_t width = widest_held_out(h);
+
+    hm_text_addf(out, "\n%s", hm_render_dim(style, true));
+    hm_render_cell(out, "held out", width);
+    hm_text_addf(out, " %6s %7s %7s %7s %8s%s\n", "m", "points", "median", "rms", "covered",
+                 hm_render_dim(style, false));
+    for (size_t i = 0; i < h->count; i++)
+        for (size_t k = 0; k < h->algorithms[i].left_out_count; k++) {
+            const struct hm_g_error *e = &h->algorithms[i].left_out[k];
+            hm_render_cell(out, h->algorithms[i].algorithm, width);
+            hm_text_addf(out, " %6.0f %7zu %7.2g %7.2g", e->m, e->points, e->median, e->rms);
+            if (isfinite(e->covered))
+                hm_text_addf(out, " %6.0f %%", 100 * e->covered);
+            hm_text_addf(out, "%s", e->inside ? "" : "  at the edge");
+            hm_text_end_line(out);
+        }
+}
+
+/* "cocoa+: inside 0.11, 128 from 1..64 0.07" */
+static void add_summary(struct hm_text *out, const struct hm_g_holdout *h,
+                        const struct hm_style *style)
+{
+    size_t last = h->left_out_count;
+    struct hm_text line = {0};
+
+    hm_text_addf(&line, "%s: ", name_of(h->algorithm));
+    if (isfinite(h->inside))
+        hm_text_addf(&line, "inside %.2g", h->inside);
+    if (isfinite(h->outside) && last >= 2)
+        hm_text_addf(&line, "%s%.0f from %.0f..%.0f %.2g", isfinite(h->inside) ? ", " : "",
+                     h->left_out[last - 1].m, h->left_out[0].m, h->left_out[last - 2].m,
+                     h->outside);
+    else if (!isfinite(h->inside))
+        hm_text_add(&line, "no m could be held out");
+    hm_render_taken(out, style, &line, 2);
+}
+
+static void add_ahead(struct hm_text *out, const struct hm_convergence *c,
+                      const struct hm_holdout *h, const struct hm_style *style)
+{
+    size_t width = widest_held_out(h);
+    struct hm_text line = {0};
+    char shown[HM_SHOWN], window[HM_SHOWN];
+
+    if (h->ahead > 0)
+        hm_text_addf(&line, "%s %ss ahead", hm_show_count(h->ahead, shown), c->unit);
+    else if (h->ahead_s > 0)
+        hm_text_addf(&line, "%s ahead", hm_show_time(h->ahead_s, shown));
+    else
+        return;
+    hm_text_addf(&line, ", from the %s %ss before", hm_show_count(h->window, window), c->unit);
+    hm_text_add(out, "\n");
+    hm_render_taken(out, style, &line, 2);
+    hm_text_add(out, hm_render_dim(style, true));
+    hm_render_cell(out, "algorithm", width);
+    hm_text_addf(out, " %6s %7s %7s %7s%s\n", "m", "points", "median", "rms",
+                 hm_render_dim(style, false));
+    for (size_t i = 0; i < h->count; i++)
+        for (size_t k = 0; k < h->algorithms[i].ahead_count; k++) {
+            const struct hm_g_ahead *a = &h->algorithms[i].ahead[k];
+            hm_render_cell(out, h->algorithms[i].algorithm, width);
+            hm_text_addf(out, " %6.0f %7zu %7.2g %7.2g\n", a->m, a->points, a->median, a->rms);
+        }
+    for (size_t i = 0; i < h->count; i++) {
+        if (!isfinite(h->algorithms[i].ahead_median))
+            continue;
+        hm_render_cell(out, h->algorithms[i].algorithm, width);
+        hm_text_addf(out, " %6s %7s %7.2g\n", "all", "", h->algorithms[i].ahead_median);
+    }
+}
+
+/* Of both, in one block. */
+static void add_notes(struct hm_text *out, const struct hm_convergence *c,
+                      const struct hm_holdout *h, const struct hm_style *style)
+{
+    size_t more = h ? h->note_count : 0;
+
+    hm_text_add(out, c->note_count + more ? "\n" : "");
+    for (size_t i = 0; i < c->note_count + more; i++)
+        hm_render_line(out, style, i ? "" : "note",
+                       i < c->note_count ? c->notes[i] : h->notes[i - c->note_count]);
+}
+
+static void add_holdout(struct hm_text *out, const struct hm_convergence *c,
+                        const struct hm_holdout *h, const struct hm_style *style)
+{
+    size_t rows = 0;
+
+    for (size_t i = 0; i < h->count; i++)
+        rows += h->algorithms[i].left_out_count;
+    if (rows > 0) {
+        add_left_out(out, h, style);
+        hm_text_add(out, "errors are of log10(P - P*)\n");
+    }
+    for (size_t i = 0; i < h->count; i++)
+        add_summary(out, &h->algorithms[i], style);
+    add_ahead(out, c, h, style);
+}
+
+void hm_render_convergence_text(struct hm_text *out, const struct hm_convergence *c,
                                 const struct hm_holdout *holdout, const struct hm_style *style)
 {
-    (void)convergence;
-    (void)holdout;
-    (void)style;
-    (void)out;
+    add_best(out, c, style);
+    for (size_t i = 0; i < c->count; i++) {
+        const struct hm_g *g = &c->algorithms[i];
+        add_title(out, g, style);
+        add_error(out, g, style);
+        add_origin(out, c, g, style);
+        add_alternatives(out, g, style);
+        add_parameters(out, c, g, style);
+    }
+    if (holdout)
+        add_holdout(out, c, holdout, style);
+    add_notes(out, c, holdout, style);
 }

@@ -43,15 +43,6 @@ static void add_formula(struct hm_text *out, const struct hm_fit *fit)
     hm_text_add(out, first ? "0" : "");
 }
 
-/* A line as far as the page is wide, continued two columns in; the line is emptied. */
-static void add_wrapped(struct hm_text *out, struct hm_text *line, const struct hm_style *style)
-{
-    hm_render_wrapped(out, style, line->data ? line->data : "", 2);
-    hm_text_add(out, "\n");
-    out->failed = out->failed || line->failed;
-    hm_text_release(line);
-}
-
 static void add_head(struct hm_text *out, const struct hm_fit *fit, const struct hm_style *style)
 {
     struct hm_text line = {0};
@@ -65,7 +56,7 @@ static void add_head(struct hm_text *out, const struct hm_fit *fit, const struct
         hm_text_addf(&line, "%s = ", fit->relative ? "time / reference" : "seconds");
         add_formula(&line, fit);
     }
-    add_wrapped(out, &line, style);
+    hm_render_taken(out, style, &line, 2);
     if (fit->run_count == 0)
         return;
     hm_text_addf(&line, "%zu run%s of %zu configuration%s, n = %g to %g; off by %.1f %%",
@@ -73,7 +64,7 @@ static void add_head(struct hm_text *out, const struct hm_fit *fit, const struct
                  fit->configurations == 1 ? "" : "s", fit->n_min, fit->n_max, 100 * fit->error);
     if (isfinite(fit->left_out_error))
         hm_text_addf(&line, ", by %.1f %% for a run left out", 100 * fit->left_out_error);
-    add_wrapped(out, &line, style);
+    hm_render_taken(out, style, &line, 2);
 }
 
 static size_t widest_term(const struct hm_fit *fit)
@@ -176,7 +167,7 @@ static void add_answer(struct hm_text *out, const struct hm_fit *fit, const stru
         hm_text_addf(&line, ", %.3g times %s the runs", p->beyond,
                      p->n > fit->n_max ? "beyond" : "below");
     hm_text_add(&line, ".");
-    add_wrapped(out, &line, style);
+    hm_render_taken(out, style, &line, 2);
 }
 
 void hm_render_fit_text(struct hm_text *out, const struct hm_fit *fit,

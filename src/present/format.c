@@ -18,6 +18,41 @@ const char *hm_show_number(double value, char *text)
     return text;
 }
 
+const char *hm_show_count(double value, char *text)
+{
+    snprintf(text, HM_SHOWN, value >= 99.5 && value < 1e15 ? "%.0f" : "%.3g", value);
+    return text;
+}
+
+/* Three digits, and powers of ten without the zeros that printf gives them. */
+const char *hm_show_loss(double value, char *text)
+{
+    double size = fabs(value);
+
+    snprintf(text, HM_SHOWN, "%.3g", value);
+    if (!isfinite(value) || value == 0 || (size >= 0.01 && size < 1000))
+        return text;
+    int power = (int)floor(log10(size));
+    double digits = round(100 * value / pow(10, power)) / 100;
+    if (fabs(digits) >= 10) {
+        digits /= 10;
+        power++;
+    }
+    snprintf(text, HM_SHOWN, "%.3ge%d", digits, power);
+    return text;
+}
+
+const char *hm_show_range(const char *(*show)(double value, char *text), double low, double high,
+                          char *text)
+{
+    char from[HM_SHOWN], to[HM_SHOWN];
+
+    text[0] = '\0';
+    if (isfinite(low) && isfinite(high))
+        snprintf(text, HM_SHOWN_RANGE, "%s to %s", show(low, from), show(high, to));
+    return text;
+}
+
 struct scale {
     double from, unit;
     const char *name;

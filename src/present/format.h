@@ -4,16 +4,21 @@
 
 #include "text.h"
 
-enum { HM_SHOWN = 48 };
+enum { HM_SHOWN = 48, HM_SHOWN_RANGE = 2 * HM_SHOWN + 8 };
 
 /* Each writes into text[HM_SHOWN] and returns it. */
 const char *hm_show_number(double value, char *text);     /* three significant digits: 12.7, 1024 */
+const char *hm_show_count(double value, char *text);      /* 9.4, 128: whole from 99.5 on */
+const char *hm_show_loss(double value, char *text);       /* "0.12", "3.1e-4" */
 const char *hm_show_time(double seconds, char *text);     /* "12.7 s", "3.20 ms", "5.4 h" */
 const char *hm_show_money(double amount, char *text);     /* "$12.30", "$0.0042" */
 const char *hm_show_bytes(double bytes, char *text);      /* "14.9 GiB" */
 const char *hm_show_rate(double bytes_per_s, char *text); /* of networks: "10.0 Gbit/s" */
 const char *hm_show_byte_rate(double bytes_per_s, char *text); /* of memory: "900 GB/s" */
 const char *hm_show_flops(double flops, char *text);
+/* "21.0 ms to 29.0 ms", into text[HM_SHOWN_RANGE]; empty where an end is not known. */
+const char *hm_show_range(const char *(*show)(double value, char *text), double low, double high,
+                          char *text);
 
 /* Text in quotes with escapes; null for NULL. */
 void hm_json_text(struct hm_text *out, const char *text);

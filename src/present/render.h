@@ -25,6 +25,17 @@ void hm_render_wrapped(struct hm_text *out, const struct hm_style *style, const 
 void hm_render_line(struct hm_text *out, const struct hm_style *style, const char *label,
                     const char *text);
 
+/* As the two above, with a text that is then emptied; a failure of its memory is passed on. */
+void hm_render_taken(struct hm_text *out, const struct hm_style *style, struct hm_text *text,
+                     size_t indent);
+void hm_render_taken_line(struct hm_text *out, const struct hm_style *style, const char *label,
+                          struct hm_text *text);
+/* A text in so many columns of a table: filled up, or cut. */
+void hm_render_cell(struct hm_text *out, const char *text, size_t width);
+/* What switches bold or faint letters on and off; nothing without colour. */
+const char *hm_render_bold(const struct hm_style *style, bool on);
+const char *hm_render_dim(const struct hm_style *style, bool on);
+
 /* A text inside single quotes of gnuplot's; a quote is written twice, lines are left out. */
 void hm_gnuplot_quote(struct hm_text *out, const char *text);
 /* The gnuplot lines that choose terminal and output by the ending of a file name. */

@@ -1,4 +1,4 @@
-/* A convergence made by hand: two algorithms with known curves, draws and paces. */
+/* Made by hand: a convergence of two algorithms with curves, draws and paces, and an advice. */
 #ifndef HM_ADVISE_SAMPLES_H
 #define HM_ADVISE_SAMPLES_H
 
@@ -138,6 +138,127 @@ static inline const struct hm_convergence *sample_convergence(struct sample *s)
                                              .notes = s->notes,
                                              .note_count = 1};
     return &s->convergence;
+}
+
+/* ---- how good it is ------------------------------------------------------------------------- */
+
+struct sample_holdout {
+    struct hm_g_error left_out[3];
+    struct hm_g_ahead ahead[2];
+    struct hm_g_holdout algorithms[2];
+    const char *notes[1];
+    struct hm_holdout holdout;
+};
+
+static inline struct hm_holdout *sample_holdout(struct sample_holdout *s)
+{
+    *s = (struct sample_holdout){.left_out = {{1, 120, 0.11, 0.15, 0.88, false},
+                                              {4, 120, 0.08, 0.09, 0.91, true},
+                                              {16, 120, 0.2, 0.3, 0.7, false}},
+                                 .ahead = {{1, 100, 0.01, 0.02}, {4, 100, 0.013, 0.03}},
+                                 .notes = {"few traces"}};
+    s->algorithms[0] = (struct hm_g_holdout){
+        .algorithm = SAMPLE_NAME, .inside = NAN, .outside = NAN, .ahead_median = NAN};
+    s->algorithms[1] = (struct hm_g_holdout){.algorithm = "cocoa+",
+                                             .left_out = s->left_out,
+                                             .left_out_count = 3,
+                                             .inside = 0.08,
+                                             .outside = 0.2,
+                                             .ahead = s->ahead,
+                                             .ahead_count = 2,
+                                             .ahead_median = 0.012};
+    s->holdout = (struct hm_holdout){.ahead = 50,
+                                     .window = 50,
+                                     .algorithms = s->algorithms,
+                                     .count = 2,
+                                     .notes = s->notes,
+                                     .note_count = 1};
+    return &s->holdout;
+}
+
+/* ---- an advice --------------------------------------------------------------------------------
+ */
+
+struct sample_advice {
+    struct hm_candidate candidates[5];
+    struct hm_lead leads[2];
+    struct hm_phase phases[2];
+    struct hm_schedule schedule;
+    const char *notes[1];
+    struct hm_advice advice;
+};
+
+static inline struct hm_candidate sample_candidate(const char *algorithm, double m,
+                                                   double iterations, double iteration_s,
+                                                   double probability, enum hm_advise_why why)
+{
+    double time_s = iterations * iteration_s;
+
+    return (struct hm_candidate){.algorithm = algorithm,
+                                 .m = m,
+                                 .measured = m == 1 || m == 4 || m == 16,
+                                 .iterations = iterations,
+                                 .iterations_low = 0.9 * iterations,
+                                 .iterations_high = 1.2 * iterations,
+                                 .iteration_s = iteration_s,
+                                 .iteration_low_s = 0.98 * iteration_s,
+                                 .iteration_high_s = 1.02 * iteration_s,
+                                 .time_s = time_s,
+                                 .time_low_s = 0.88 * time_s,
+                                 .time_high_s = 1.21 * time_s,
+                                 .cost = NAN,
+                                 .cost_low = NAN,
+                                 .cost_high = NAN,
+                                 .loss = 1e-4,
+                                 .loss_low = NAN,
+                                 .loss_high = NAN,
+                                 .reaches = 1,
+                                 .probability = probability,
+                                 .beyond_m = 1,
+                                 .beyond_i = 1,
+                                 .why = why};
+}
+
+/* The first is cocoa+ on 8, the last does not get there. */
+static inline struct hm_advice *sample_advice(struct sample_advice *s)
+{
+    memset(s, 0, sizeof(*s));
+    s->candidates[0] = sample_candidate("cocoa+", 8, 9.4, 2.58e-3, 0.72, HM_WHY_BEST);
+    s->candidates[1] = sample_candidate("cocoa+", 4, 5.6, 4.45e-3, 0.22, HM_WHY_ITERATION);
+    s->candidates[2] = sample_candidate(SAMPLE_NAME, 4, 14.1, 2.47e-3, 0.01, HM_WHY_ITERATIONS);
+    s->candidates[3] = sample_candidate(SAMPLE_NAME, 1, 14.1, 9.5e-3, 0, HM_WHY_BOTH);
+    s->candidates[4] = sample_candidate(SAMPLE_NAME, 16, NAN, 1.6e-3, 0, HM_WHY_NEVER);
+    s->candidates[4].reaches = 0.04;
+    s->leads[0] = (struct hm_lead){"cocoa+", 16, INFINITY, 4e-3};
+    s->leads[1] = (struct hm_lead){"cocoa+", 8, 4e-3, 1e-4};
+    s->phases[0] = (struct hm_phase){16, 0.5, 4e-3, 4, 6.1e-3};
+    s->phases[1] = (struct hm_phase){8, 4e-3, 1e-4, 5.3, 13.7e-3};
+    s->schedule = (struct hm_schedule){.algorithm = "cocoa+",
+                                       .phases = s->phases,
+                                       .phase_count = 2,
+                                       .time_s = 0.0198,
+                                       .fixed_s = 0.0243,
+                                       .gain = 0.185,
+                                       .gain_low = 0.05,
+                                       .gain_high = 0.22};
+    s->notes[0] = "P* is not known: it is estimated";
+    s->advice = (struct hm_advice){.measure = "objective",
+                                   .unit = "iteration",
+                                   .best = 0.2,
+                                   .loss = 1e-4,
+                                   .level = 0.9,
+                                   .candidates = s->candidates,
+                                   .candidate_count = 5,
+                                   .feasible = true,
+                                   .right = 0.72,
+                                   .near = 0.94,
+                                   .right_algorithm = 0.99,
+                                   .leads = s->leads,
+                                   .lead_count = 2,
+                                   .next = {"cocoa+", 4, 5.6, 0.025, 4e-4},
+                                   .notes = s->notes,
+                                   .note_count = 1};
+    return &s->advice;
 }
 
 #endif

@@ -1,0 +1,212 @@
+/* An advice in words: what to use, how sure that is, why not the others, what would tell more. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "advice_render.h"
+
+typedef void (*say)(struct hm_text *out, const struct hm_advice *advice);
+
+/* "label   phrase", where the phrase says anything. */
+static void add_line(struct hm_text *out, const struct hm_advice *a, const struct hm_style *style,
+                     const char *label, say phrase)
+{
+    struct hm_text line = {0};
+
+    phrase(&line, a);
+    if (line.length || line.failed)
+        hm_render_taken_line(out, style, label, &line);
+}
+
+static void say_cost(struct hm_text *out, const struct hm_advice *a)
+{
+    const struct hm_candidate *c = a->candidates;
+    char money[HM_SHOWN], range[HM_SHOWN_RANGE];
+
+    if (a->candidate_count == 0 || !isfinite(c->cost))
+        return;
+    hm_text_add(out, hm_show_money(c->cost, money));
+    if (*hm_show_range(hm_show_money, c->cost_low, c->cost_high, range))
+        hm_text_addf(out, " (%s)", range);
+}
+
+static void say_nearest(struct hm_text *out, const struct hm_advice *a)
+{
+    const struct hm_candidate *c = a->candidates;
+
+    if (a->candidate_count == 0)
+        return;
+    hm_say_candidate(out, c);
+    hm_text_add(out, ": ");
+    hm_say_outcome(out, a, c);
+    if (isfinite(c->reaches))
+        hm_text_addf(out, "; it gets there with %.0f %%", 100 * c->reaches);
+}
+
+/* "cocoa on 4 workers, 34.9 ms: needs 1.80x the iterations" */
+static void say_rival(struct hm_text *out, const struct hm_advice *a, const struct hm_candidate *c)
+{
+    hm_say_candidate(out, c);
+    if (c->why != HM_WHY_NEVER) {
+        hm_text_add(out, ", ");
+        hm_say_value(out, a, c);
+    }
+    hm_text_add(out, ": ");
+    hm_say_why(out, a, c);
+}
+
+/* Whether an algorithm stands among the candidates before i, or is that of the first. */
+static bool stood_before(const struct hm_advice *a, size_t i)
+{
+    for (size_t k = 0; k < i; k++)
+        if (strcmp(a->candidates[k].algorithm, a->candidates[i].algorithm) == 0)
+            return true;
+    return false;
+}
+
+/* The second of all, and the best of each other algorithm. */
+static void add_rivals(struct hm_text *out, const struct hm_advice *a, const struct hm_style *style)
+{
+    const char *label = "others";
+    struct hm_text line = {0};
+
+    if (a->candidate_count > 1 && a->candidates[1].why != HM_WHY_NEVER) {
+        say_rival(&line, a, &a->candidates[1]);
+        hm_render_taken_line(out, style, "next", &line);
+    }
+    for (size_t i = 1; i < a->candidate_count; i++) {
+        if (stood_before(a, i) || (i == 1 && a->candidates[1].why != HM_WHY_NEVER))
+            continue;
+        say_rival(&line, a, &a->candidates[i]);
+        hm_render_taken_line(out, style, label, &line);
+        label = "";
+    }
+}
+
+/* "cocoa on 32, 64; gd on 16": those that do not get there, by algorithm. */
+static void say_never(struct hm_text *out, const struct hm_advice *a)
+{
+    for (size_t i = 0; i < a->candidate_count; i++) {
+        const char *name = a->candidates[i].algorithm;
+        bool first = true;
+        if (stood_before(a, i))
+            continue;
+        for (size_t k = i; k < a->candidate_count; k++) {
+            const struct hm_candidate *c = &a->candidates[k];
+            if (c->why != HM_WHY_NEVER || strcmp(c->algorithm, name) != 0)
+                continue;
+            if (first)
+                hm_text_addf(out, "%s%s%s", out->length ? "; " : "", name, *name ? " on" : "on");
+            hm_text_addf(out, "%s %.0f", first ? "" : ",", c->m);
+            first = false;
+        }
+    }
+}
+
+static void say_several_leads(struct hm_text *out, const struct hm_advice *a)
+{
+    if (a->lead_count > 1)
+        hm_say_leads(out, a);
+}
+
+void hm_render_advice_text(struct hm_text *out, const struct hm_advice *a,
+                           const struct hm_style *style)
+{
+    struct hm_text line = {0};
+
+    hm_say_headline(&line, a);
+    hm_text_add(out, hm_render_bold(style, true));
+    hm_render_wrapped(out, style, line.data ? line.data : "", 0);
+    hm_text_addf(out, "%s\n", hm_render_bold(style, false));
+    out->failed = out->failed || line.failed;
+    hm_text_release(&line);
+    if (!a->feasible)
+        add_line(out, a, style, "nearest miss", say_nearest);
+    if (a->feasible)
+        add_line(out, a, style, "how sure", hm_say_sure);
+    if (a->goal == HM_ADVISE_TIME || !hm_advice_asks_loss(a))
+        add_line(out, a, style, "cost", say_cost);
+    add_line(out, a, style, "beyond", hm_say_beyond);
+    add_rivals(out, a, style);
+    add_line(out, a, style, "never", say_never);
+    add_line(out, a, style, "ahead", say_several_leads);
+    add_line(out, a, style, "schedule", hm_say_schedule);
+    add_line(out, a, style, "would help", hm_say_next_run);
+    for (size_t i = 0; i < a->note_count; i++)
+        hm_render_line(out, style, i ? "" : "note", a->notes[i]);
+}
+
+/* ---- the table ------------------------------------------------------------------------------ */
+
+enum { NAME_MAX_SHOWN = 16 };
+
+static int widest_name(const struct hm_advice *a)
+{
+    size_t widest = 9;
+
+    for (size_t i = 0; i < a->candidate_count; i++)
+        if (hm_text_columns(a->candidates[i].algorithm) > widest)
+            widest = hm_text_columns(a->candidates[i].algorithm);
+    return widest < NAME_MAX_SHOWN ? (int)widest : NAME_MAX_SHOWN;
+}
+
+/* The value that decides, and its interval. */
+static void add_decisive(struct hm_text *out, const struct hm_advice *a,
+                         const struct hm_candidate *c)
+{
+    char shown[HM_SHOWN], range[HM_SHOWN_RANGE];
+
+    if (!hm_advice_asks_loss(a))
+        hm_text_addf(out, " %9s  %-18s", hm_show_loss(c->loss, shown),
+                     hm_show_range(hm_show_loss, c->loss_low, c->loss_high, range));
+    else if (isfinite(c->time_s))
+        hm_text_addf(out, " %9s  %-18s", hm_show_time(c->time_s, shown),
+                     hm_show_range(hm_show_time, c->time_low_s, c->time_high_s, range));
+    else
+        hm_text_addf(out, " %9s  %-18s", "never", "");
+}
+
+static void add_row(struct hm_text *out, const struct hm_advice *a, const struct hm_candidate *c,
+                    int width, bool priced)
+{
+    char shown[HM_SHOWN];
+
+    hm_render_cell(out, c->algorithm, (size_t)width);
+    hm_text_addf(out, " %5.0f%s", c->m, c->measured ? "*" : " ");
+    hm_text_addf(out, " %10s", isfinite(c->iterations) ? hm_show_count(c->iterations, shown) : "");
+    if (!priced)
+        hm_text_addf(out, " %9s",
+                     isfinite(c->iteration_s) ? hm_show_time(c->iteration_s, shown) : "");
+    add_decisive(out, a, c);
+    if (priced)
+        hm_text_addf(out, " %8s", isfinite(c->cost) ? hm_show_money(c->cost, shown) : "");
+    if (isfinite(c->probability))
+        hm_text_addf(out, " %3.0f %%", 100 * c->probability);
+    hm_text_end_line(out);
+}
+
+void hm_render_advice_table(struct hm_text *out, const struct hm_advice *a,
+                            const struct hm_style *style)
+{
+    bool priced = hm_advice_priced(a), measured = false;
+    int width = widest_name(a);
+    char interval[32], each[32], several[32];
+
+    snprintf(interval, sizeof(interval), "%g %% interval", 100 * a->level);
+    snprintf(each, sizeof(each), "%.9s", a->unit);
+    snprintf(several, sizeof(several), "%.9ss", a->unit);
+    hm_text_addf(out, "\n%s%-*s %5s  %10s", hm_render_dim(style, true), width, "algorithm", "m",
+                 several);
+    if (!priced)
+        hm_text_addf(out, " %9s", each);
+    hm_text_addf(out, " %9s  %-18s", hm_advice_asks_loss(a) ? "time" : "loss", interval);
+    if (priced)
+        hm_text_addf(out, " %8s", "cost");
+    hm_text_addf(out, "  best%s\n", hm_render_dim(style, false));
+    for (size_t i = 0; i < a->candidate_count; i++) {
+        add_row(out, a, &a->candidates[i], width, priced);
+        measured = measured || a->candidates[i].measured;
+    }
+    if (measured)
+        hm_text_add(out, "* measured\n");
+}
