@@ -62,6 +62,8 @@ static void rows_fields(struct hm_text *line, const struct trace_head *head)
     hm_json_named(line, "order", o->order == HM_ORDER_SHUFFLED ? "shuffled" : "as-is");
     flag(line, "sparse", head->sparse);
     hm_json_field(line, "lambda", o->lambda);
+    if (o->data_seed >= 0)
+        hm_json_field(line, "data_seed", o->data_seed);
 }
 
 static void layers_fields(struct hm_text *line, const struct hm_perceptron_spec *layers)

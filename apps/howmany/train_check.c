@@ -124,9 +124,10 @@ static int check_limits(struct train_options *o)
 static int parse_data(const struct train_options *o, const char *name, bool test,
                       struct hm_data_spec *spec)
 {
+    uint64_t seed = o->data_seed >= 0 ? (uint64_t)o->data_seed : o->settings.seed;
     struct hm_err err = {0};
 
-    if (hm_data_parse(name, test, o->settings.seed, spec, &err)) {
+    if (hm_data_parse(name, test, seed, spec, &err)) {
         if (!err.source[0])
             snprintf(err.source, sizeof(err.source), "--%s", test ? "test" : "data");
         return cli_report(&err);

@@ -38,6 +38,7 @@ enum option {
     BELIEFS,
     SCHEME,
     SEED,
+    DATA_SEED,
     ITERATIONS,
     EPOCHS,
     WITHIN,
@@ -97,6 +98,7 @@ const struct cli_option train_table[TRAIN_OPTIONS] = {
                 "master",
                 "auto library tree ring doubling two-wave master"},
     [SEED] = {"seed", 0, "K", "of everything random (default 1)", NULL},
+    [DATA_SEED] = {"data-seed", 0, "K", "of rows that are made (default: as --seed)", NULL},
     [ITERATIONS] = {"iterations", 'i', "K", "stop after so many", NULL},
     [EPOCHS] = {"epochs", 0, "K", "stop after so many passes over the data", NULL},
     [WITHIN] = {"within", 0, "TIME", "stop after so much time in iterations, such as 60s", NULL},
@@ -138,6 +140,7 @@ void train_options_init(struct train_options *options)
     *options = (struct train_options){
         .positive = NAN,
         .lambda = -1,
+        .data_seed = -1,
         .settings = {.seed = 1, .momentum = -1},
         .layers = {.hidden = {128}, .hidden_count = 1, .activation = HM_ACTIVATION_RELU},
         .limits = {.best = NAN},
@@ -312,6 +315,8 @@ static int accept_number(struct train_options *o, int option, const char *value)
             return EXIT_USAGE;
         o->settings.seed = (uint64_t)seed;
         return 0;
+    case DATA_SEED:
+        return read_whole(option, value, 0, &o->data_seed);
     case ITERATIONS:
         return read_whole(option, value, 1, &o->limits.iterations);
     case EPOCHS:
@@ -401,6 +406,8 @@ static const char *owner_of(const struct train_options *o, int option)
         return !bp && o->data.format == HM_DATA_CSV ? NULL : "CSV files";
     case ORDER:
         return !bp && !hm_data_is_made(&o->data) ? NULL : "rows from files";
+    case DATA_SEED:
+        return !bp && hm_data_is_made(&o->data) ? NULL : "rows that are made";
     default:
         return NULL;
     }

@@ -32,7 +32,7 @@ enum train_keep { TRAIN_KEEP_AUTO, TRAIN_KEEP_DENSE, TRAIN_KEEP_SPARSE };
  * of `howmany train` alone. Ranks see the first TRAIN_RANKS, howmany train all but the first.
  */
 enum {
-    TRAIN_RANKS = 39,
+    TRAIN_RANKS = 40,
     TRAIN_N = TRAIN_RANKS,
     TRAIN_SIMULATE,
     TRAIN_PRECISION,
@@ -58,7 +58,8 @@ struct train_options {
     bool has_scale; /* it was given */
     enum train_keep keep;
     enum hm_order order;
-    double lambda; /* negative: not given */
+    double lambda;    /* negative: not given */
+    double data_seed; /* of rows that are made; negative: as the run's */
     struct hm_train_settings settings;
     struct hm_perceptron_spec layers;
     int scheme; /* enum hm_reduce_scheme */

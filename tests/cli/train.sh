@@ -87,6 +87,12 @@ no_momentum() { # learns what plain mini-batches do
 check "a momentum of 0 is none" no_momentum
 
 # ---- data ------------------------------------------------------------------------------------
+same_rows() { # gd is not random: what it learns depends on the rows alone
+  howmany train -a gd -d dense:60x4 -i 3 --seed 7 --data-seed 1 | jq -c 'select(.iteration).objective' >other &&
+    howmany train -a gd -d dense:60x4 -i 3 | jq -c 'select(.iteration).objective' >one && test -s one && cmp one other &&
+    ! howmany train -a gd -d dense:60x4 -i 3 --seed 7 | jq -c 'select(.iteration).objective' | cmp -s - one
+}
+check "made rows of another seed" same_rows
 printf '+1 1:1 3:2\n-1 2:1\n+1 1:0.5\n-1 3:-1 4:1\n' >tiny.svm
 gzip -k tiny.svm
 printf 'a,label,b\n1,5,2\n-1,7,0\n2,5,1\n0,9,-3\n' >tiny.csv

@@ -136,6 +136,7 @@ unused --batch 5 "sgd, momentum" -p bp
 unused --labels some "IDX images" -d dense:50x3
 unused --label-column some "CSV files" -d three.svm --positive 1
 unused --order as-is "rows from files" -d dense:50x3
+unused --data-seed 3 "rows that are made" -d three.svm --positive 1
 refused "a precision of nothing" "of the cluster of --simulate" --precision 32
 refused "no such field" "grid:ROWSxCOLUMNS" -p bp -d grid:3
 refused "one state" "from 2 on" -p bp --states 1
