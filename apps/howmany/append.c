@@ -82,3 +82,26 @@ int cli_append_open(const char *path, const char *header, int *ret_file)
         *ret_file = file;
     return rc;
 }
+
+/* Under another name first, so that nobody ever sees half of it. */
+int cli_write_file(const char *path, const char *text)
+{
+    char other[4096];
+    size_t length = strlen(text);
+    int room = snprintf(other, sizeof(other), "%s.new", path);
+
+    if (room < 0 || (size_t)room >= sizeof(other))
+        return cli_complain("%s is too long for the name of a file", path);
+    FILE *file = fopen(other, "w");
+    if (!file)
+        return cli_complain("%s cannot be written: %s", path, strerror(errno));
+    bool ok =
+        fwrite(text, 1, length, file) == length && fflush(file) == 0 && fsync(fileno(file)) == 0;
+    ok = fclose(file) == 0 && ok && rename(other, path) == 0;
+    if (!ok) {
+        int why = errno;
+        remove(other);
+        return cli_complain("%s cannot be written: %s", path, strerror(why));
+    }
+    return 0;
+}

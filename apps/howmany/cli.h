@@ -33,8 +33,8 @@ struct cli_command {
     void (*end)(void *state);
 };
 
-extern const struct cli_command cli_plan, cli_fit, cli_design, cli_bench, cli_train, cli_graph,
-    cli_catalog, cli_validate, cli_completion, cli_man;
+extern const struct cli_command cli_plan, cli_fit, cli_design, cli_bench, cli_train, cli_converge,
+    cli_advise, cli_graph, cli_catalog, cli_validate, cli_completion, cli_man;
 extern const struct cli_command *const cli_commands[]; /* NULL at the end */
 
 /* Parse the words after the command's name and run it; the exit code. */
@@ -72,12 +72,17 @@ int cli_gnuplot(const char *script, const char *file);
 /* The whole of a file, - for standard input; NULL and an error; freed with hm_text_free. */
 char *cli_read(const char *path, size_t *length, struct hm_err *err);
 
+/* Write a whole file, or leave what was there; 0, or EXIT_USAGE with a message. */
+int cli_write_file(const char *path, const char *text);
+
 /* The value of option --name in SI units of dim; 0, or EXIT_USAGE with a message. */
 int cli_quantity(const char *name, const char *text, struct hm_dim dim, double *value);
 /* As above, a whole number of that range. */
 int cli_whole(const char *name, const char *text, double least, double most, double *value);
 /* As cli_quantity, and more than 0. */
 int cli_positive(const char *name, const char *text, struct hm_dim dim, double *value);
+/* Money, 0 or more; a plain number counts as so many dollars. */
+int cli_money(const char *name, const char *text, double *value);
 
 /* A list of numbers, "2..32", "4..64:4" or "1,2,4"; 0, or EXIT_USAGE with a message. */
 struct cli_range {

@@ -138,3 +138,19 @@ int cli_positive(const char *name, const char *text, struct hm_dim dim, double *
         rc = cli_complain("--%s: '%s' is not more than 0", name, text);
     return rc;
 }
+
+int cli_money(const char *name, const char *text, double *value)
+{
+    char with_sign[64];
+    double number;
+    size_t used = hm_number_read(text, &number);
+
+    if (used > 0 && text[used] == '\0') {
+        snprintf(with_sign, sizeof(with_sign), "$%s", text);
+        text = with_sign;
+    }
+    int rc = cli_quantity(name, text, HM_DIM_MONEY, value);
+    if (rc == 0 && *value < 0)
+        rc = cli_complain("--%s: '%s' is less than nothing", name, text);
+    return rc;
+}

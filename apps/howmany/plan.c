@@ -118,23 +118,6 @@ static void end(void *state)
     free(s);
 }
 
-/* Money may be written without a sign: shells eat "$100". */
-static int read_money(const char *text, double *value)
-{
-    char with_sign[64];
-    double number;
-    size_t used = hm_number_read(text, &number);
-
-    if (used > 0 && text[used] == '\0') {
-        snprintf(with_sign, sizeof(with_sign), "$%s", text);
-        text = with_sign;
-    }
-    int rc = cli_quantity("budget", text, HM_DIM_MONEY, value);
-    if (rc == 0 && *value < 0)
-        rc = cli_complain("--budget: '%s' is less than nothing", text);
-    return rc;
-}
-
 static int read_goal(const char *text, enum hm_goal *goal)
 {
     static const char *const names[] = {"time", "cost", "balance"};
@@ -264,7 +247,7 @@ static int accept(void *state, int option, const char *value)
     case DEADLINE:
         return cli_positive("deadline", value, HM_DIM_TIME, &q->deadline_s);
     case BUDGET:
-        return read_money(value, &q->budget);
+        return cli_money("budget", value, &q->budget);
     case FASTER:
         return cli_positive("faster", value, HM_DIM_NONE, &q->faster);
     case WORK:
