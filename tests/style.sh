@@ -36,7 +36,7 @@ check "every file opens with what it is" opening
 layers() {
   local bad=0 file module header owner
   declare -A below=([base]="" [formula]="base" [types]="formula base" [inputs]="types formula base"
-    [model]="types formula base" [fit]="model types formula base" [answer]="fit model types formula base" [present]="types formula base" [train]="types formula base")
+    [model]="types formula base" [fit]="model types formula base" [converge]="fit model types formula base" [answer]="converge fit model types formula base" [present]="types formula base" [train]="types formula base")
   for file in src/*/*.[ch]; do
     module=$(basename "$(dirname "$file")")
     for header in $(sed -n 's/^#include "\(.*\)"/\1/p' "$file"); do

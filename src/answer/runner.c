@@ -30,113 +30,136 @@ static void make_grid(struct hm_grid *grid, double last)
     }
 }
 
-/* ln(P - P*) of a curve at an iteration, between its points in ln i; INFINITY before the first. */
-static double curve_at(const struct hm_g_curve *curve, const double *y, double i)
+/* ln(P - P*) of a curve on the grid, between its points in ln i: INFINITY before the first. Returns
+ * how many points of the grid it reaches. */
+static size_t lay_curve(const struct hm_grid *grid, const struct hm_g_curve *curve, double best,
+                        double *y)
 {
-    size_t p = 0;
+    double last = curve->iteration[curve->count - 1];
+    size_t p = 0, c = 0;
 
-    while (p < curve->count && curve->iteration[p] < i)
-        p++;
-    if (p == curve->count)
-        return y[p - 1];
-    if (p == 0)
-        return curve->iteration[0] > i ? INFINITY : y[0];
-    double at =
-        log(i / curve->iteration[p - 1]) / log(curve->iteration[p] / curve->iteration[p - 1]);
-    return (1 - at) * y[p - 1] + at * y[p];
+    for (; p < grid->count && grid->iterations[p] <= last; p++) {
+        double i = grid->iterations[p];
+        while (curve->iteration[c] < i)
+            c++;
+        y[p] = INFINITY;
+        if (curve->iteration[c] == i)
+            y[p] = hm_g_log(curve->loss[c], best);
+        else if (c > 0)
+            y[p] = hm_g_log(curve->loss[c - 1], best) +
+                   (hm_g_log(curve->loss[c], best) - hm_g_log(curve->loss[c - 1], best)) *
+                       log(i / curve->iteration[c - 1]) /
+                       log(curve->iteration[c] / curve->iteration[c - 1]);
+    }
+    return p;
 }
 
-/* Along a curve, and beyond its end as g goes on. */
-static void follow(const struct hm_grid *grid, const struct hm_g_curve *curve, double best,
-                   double away, double *y)
-{
-    double levels[HM_G_POINTS + 1], last = curve->iteration[curve->count - 1];
-    double end = INFINITY, g_end = 0;
+/* The traces of m on the grid. */
+struct laid {
+    double *y;      /* y[c * grid.count + p] */
+    size_t *ends;   /* points of the grid that each reaches */
+    bool *diverged; /* it does not go on after that */
+};
 
-    for (size_t p = 0; p < curve->count; p++)
-        levels[p] = hm_g_log(curve->loss[p], best) + away;
-    for (size_t p = 0; p < grid->count; p++) {
-        if (grid->iterations[p] <= last) {
-            g_end = y[p];
-            y[p] = end = curve_at(curve, levels, grid->iterations[p]);
-        } else if (curve->diverged) {
-            y[p] = INFINITY;
-        } else {
-            if (isinf(end)) { /* the grid begins after the curve has ended */
-                end = levels[curve->count - 1];
-                g_end = y[p];
-            }
-            y[p] = end + (y[p] - g_end);
-        }
+static void lay_curves(struct hm_runner *r, double best, struct laid *laid)
+{
+    for (size_t c = 0; c < r->g->curve_count; c++) {
+        const struct hm_g_curve *curve = &r->g->curves[c];
+        if (curve->m != r->m)
+            continue;
+        laid->ends[r->curves] =
+            lay_curve(&r->grid, curve, best, laid->y + r->curves * r->grid.count);
+        laid->diverged[r->curves++] = curve->diverged;
     }
 }
 
-/* The last point of the grid within a curve, from which on g is needed. */
-static size_t end_of(const struct hm_grid *grid, const struct hm_g_curve *curve)
+/* Along a trace, and beyond its end as g goes on: y holds g from the trace's last point on. */
+static void follow(const struct hm_grid *grid, const struct laid *laid, size_t c, double away,
+                   double *y)
 {
-    size_t p = 0;
+    const double *curve = laid->y + c * grid->count;
+    size_t end = laid->ends[c];
+    double shift = end > 0 && end < grid->count ? curve[end - 1] + away - y[end - 1] : away;
 
-    while (p + 1 < grid->count && grid->iterations[p + 1] <= curve->iteration[curve->count - 1])
-        p++;
-    return p;
+    for (size_t p = 0; p < end; p++)
+        y[p] = curve[p] + away;
+    for (size_t p = end; p < grid->count; p++)
+        y[p] = laid->diverged[c] ? INFINITY : y[p] + shift;
 }
 
 static void keep_least(double *y, size_t count)
 {
     for (size_t p = 1; p < count; p++)
-        y[p] = fmin(y[p], y[p - 1]);
+        y[p] = y[p] < y[p - 1] ? y[p] : y[p - 1];
 }
 
-static void list_curves(struct hm_runner *r, size_t *index)
-{
-    for (size_t c = 0; c < r->g->curve_count; c++)
-        if (r->g->curves[c].m == r->m)
-            index[r->curves++] = c;
-}
-
-static void draw(struct hm_runner *r, const struct hm_g_path *path, const size_t *index,
-                 const struct hm_g_bend *bend, double best, struct hm_random *random)
+static void draw(struct hm_runner *r, const struct hm_g_path *path, const struct laid *laid,
+                 const struct hm_g_bend *bend, struct hm_random *random)
 {
     size_t count = r->grid.count, known = hm_g_find(r->g, r->m);
     double spread =
         known == HM_NONE ? hm_g_spread(r->g, r->m) : r->g->spread[known] / sqrt((double)r->curves);
+    double bent[HM_GRID_MAX];
 
+    for (size_t p = 0; p < count; p++)
+        bent[p] = hm_g_bent(bend, r->grid.iterations[p]);
     for (size_t d = 0; d < HM_G_DRAWS; d++) {
         double away = spread * hm_random_normal(random), *y = r->y + d * count;
-        const struct hm_g_curve *curve = r->curves ? &r->g->curves[index[d % r->curves]] : NULL;
-        size_t from = curve ? end_of(&r->grid, curve) : 0;
-        hm_g_path_values(path, d < r->g->draw_count ? d : HM_NONE, from, y);
-        if (curve)
-            follow(&r->grid, curve, best, away, y);
+        size_t c = r->curves ? d % r->curves : 0, end = r->curves ? laid->ends[c] : 0;
+        hm_g_path_values(path, d < r->g->draw_count ? d : HM_NONE, end > 0 ? end - 1 : 0, y);
+        if (r->curves > 0)
+            follow(&r->grid, laid, c, away, y);
         else
             for (size_t p = 0; p < count; p++)
-                y[p] += away + hm_g_bent(bend, r->grid.iterations[p]);
+                y[p] += away + bent[p];
         keep_least(y, count);
     }
+}
+
+static int fill(struct hm_runner *r, struct laid *laid, double best, double seed,
+                struct hm_err *err)
+{
+    struct hm_g_path path;
+    struct hm_g_bend bend;
+    struct hm_random random;
+    int rc = hm_g_bend(r->g, r->m, best, &bend, err);
+
+    rc = rc ? rc : hm_g_path_init(&path, r->g, r->m, r->grid.iterations, r->grid.count, err);
+    if (rc)
+        return rc;
+    lay_curves(r, best, laid);
+    hm_random_init(&random, (uint64_t)seed, 0x800000000u + (uint64_t)r->m);
+    draw(r, &path, laid, &bend, &random);
+    hm_g_path_release(&path);
+    return 0;
+}
+
+static size_t count_curves(const struct hm_g *g, double m)
+{
+    size_t count = 0;
+
+    for (size_t c = 0; c < g->curve_count; c++)
+        count += g->curves[c].m == m;
+    return count;
 }
 
 int hm_runner_init(struct hm_runner *r, const struct hm_g *g, double m, double best, double seed,
                    struct hm_err *err)
 {
-    struct hm_g_path path;
-    struct hm_g_bend bend;
-    struct hm_random random;
+    size_t curves = count_curves(g, m) + 1;
 
     r->g = g;
     r->m = m;
     make_grid(&r->grid, g->last);
     r->y = hm__calloc(HM_G_DRAWS * r->grid.count, sizeof(*r->y));
-    size_t *index = hm__calloc(g->curve_count + 1, sizeof(*index));
-    int rc = r->y && index ? 0 : hm_fail_nomem(err);
-    rc = rc ? rc : hm_g_bend(g, m, best, &bend, err);
-    rc = rc ? rc : hm_g_path_init(&path, g, m, r->grid.iterations, r->grid.count, err);
-    if (rc == 0) {
-        list_curves(r, index);
-        hm_random_init(&random, (uint64_t)seed, 0x800000000u + (uint64_t)m);
-        draw(r, &path, index, &bend, best, &random);
-        hm_g_path_release(&path);
-    }
-    hm__free(index);
+    struct laid laid = {.y = hm__calloc(curves * r->grid.count, sizeof(double)),
+                        .ends = hm__calloc(curves, sizeof(size_t)),
+                        .diverged = hm__calloc(curves, sizeof(bool))};
+    bool room = r->y && laid.y && laid.ends && laid.diverged;
+    int rc = room ? fill(r, &laid, best, seed, err) : hm_fail_nomem(err);
+    hm__free(laid.y);
+    hm__free(laid.ends);
+    hm__free(laid.diverged);
     return rc;
 }
 

@@ -22,6 +22,9 @@
 
 enum { LEVELS = 240 };
 
+static const double WORTH = 0.01;  /* of the time: a schedule that gains less is no schedule */
+static const double BOTHER = 1e-3; /* the same for a single change, so that ties do not alternate */
+
 /* The runners of one algorithm, and the levels. */
 struct plan {
     struct hm_runner **runners; /* of one algorithm */
@@ -30,7 +33,8 @@ struct plan {
     double *ahead;   /* V, the same way */
     size_t *next;    /* the runner that takes the step from k to k + 1 */
     double from, to; /* y */
-    double switch_s;
+    double switch_s; /* what a change takes */
+    double bother_s; /* what it has to gain beside that */
 };
 
 static double level_of(const struct plan *p, size_t k)
@@ -84,8 +88,8 @@ static void solve(struct plan *p)
             double least = INFINITY;
             p->next[r * LEVELS + k] = r;
             for (size_t o = 0; o < p->count; o++) {
-                double time =
-                    (o == r ? 0 : p->switch_s) + step_time(p, o, k) + p->ahead[o * LEVELS + k + 1];
+                double time = (o == r ? 0 : p->switch_s + p->bother_s) + step_time(p, o, k) +
+                              p->ahead[o * LEVELS + k + 1];
                 if (time < least * (1 - 1e-12)) {
                     least = time;
                     p->next[r * LEVELS + k] = o;
@@ -167,14 +171,11 @@ static double gain_of_draw(struct plan *p, const struct hm_schedule *s, const si
     return isfinite(total) && isfinite(fixed) ? 1 - total / fixed : NAN;
 }
 
-static void bound_gain(struct plan *p, struct hm_schedule *s, const size_t *order, double level)
+static void bound_gain(struct plan *p, struct hm_schedule *s, const size_t *order, size_t fixed,
+                       double level)
 {
     double gains[HM_G_DRAWS];
-    size_t count = 0, fixed = 0;
-
-    for (size_t r = 1; r < p->count; r++)
-        if (stay(p, r) < stay(p, fixed))
-            fixed = r;
+    size_t count = 0;
 
     for (size_t d = 0; d < HM_G_DRAWS; d++) {
         double gain = gain_of_draw(p, s, order, fixed, d);
@@ -185,29 +186,55 @@ static void bound_gain(struct plan *p, struct hm_schedule *s, const size_t *orde
     s->gain_high = count > 0 ? hm_quantile(gains, count, (1 + level) / 2) : NAN;
 }
 
+static size_t best_fixed(const struct plan *p)
+{
+    size_t fixed = 0;
+
+    for (size_t r = 1; r < p->count; r++)
+        if (stay(p, r) < stay(p, fixed))
+            fixed = r;
+    return fixed;
+}
+
+/* One m from the beginning to the end. */
+static void keep_fixed(const struct plan *p, struct hm_schedule *s, size_t *order, size_t fixed)
+{
+    order[0] = fixed;
+    s->phase_count = 1;
+    s->time_s = s->fixed_s;
+    s->phases[0] = (struct hm_phase){.m = p->runners[fixed]->m,
+                                     .from = INFINITY,
+                                     .to = exp(p->to),
+                                     .iterations = p->at[fixed * LEVELS + LEVELS - 1],
+                                     .time_s = s->fixed_s};
+}
+
 /* The best schedule of one algorithm, if it beats the one that is there. */
 static int try_algorithm(struct plan *p, struct hm_schedule *s, struct hm_arena *arena, double best,
                          double confidence, struct hm_err *err)
 {
-    struct hm_schedule own = {.algorithm = p->runners[0]->g->algorithm, .fixed_s = INFINITY};
+    struct hm_schedule own = {.algorithm = p->runners[0]->g->algorithm};
     size_t order[LEVELS];
     int rc = lay_out(p, best, err);
 
     if (rc)
         return rc;
+    size_t fixed = best_fixed(p);
+    own.fixed_s = stay(p, fixed);
+    p->bother_s = isfinite(own.fixed_s) ? BOTHER * own.fixed_s : 0;
     solve(p);
     rc = trace_back(p, &own, arena, order, err);
     if (rc)
         return rc;
-    for (size_t r = 0; r < p->count; r++)
-        own.fixed_s = fmin(own.fixed_s, stay(p, r));
-    double fixed = s->algorithm ? fmin(s->fixed_s, own.fixed_s) : own.fixed_s;
-    bool better = !s->algorithm || own.time_s < s->time_s;
-    if (better) {
-        bound_gain(p, &own, order, confidence);
+    own.time_s -= p->bother_s * (double)(own.phase_count - 1);
+    if (own.time_s > (1 - WORTH) * own.fixed_s)
+        keep_fixed(p, &own, order, fixed);
+    double least = s->algorithm ? fmin(s->fixed_s, own.fixed_s) : own.fixed_s;
+    if (!s->algorithm || own.time_s < s->time_s) {
+        bound_gain(p, &own, order, fixed, confidence);
         *s = own;
     }
-    s->fixed_s = fixed;
+    s->fixed_s = least;
     return 0;
 }
 
