@@ -26,9 +26,14 @@ static int fail(struct reader *r, const char *what)
     return HM_E_SYNTAX;
 }
 
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
 static void skip(struct reader *r)
 {
-    for (; r->at < r->end && strchr(" \t\r\n", *r->at) && *r->at; r->at++)
+    for (; r->at < r->end && is_blank(*r->at); r->at++)
         r->line += *r->at == '\n';
 }
 
@@ -137,11 +142,28 @@ static size_t utf8_length(const struct reader *r)
     return length;
 }
 
+/* How many characters from here on stand for themselves and are ASCII: mostly all of a string. */
+static size_t plain_length(const struct reader *r)
+{
+    const char *p = r->at;
+
+    while (p < r->end && *p != '"' && *p != '\\' && (unsigned char)*p >= 0x20 &&
+           (unsigned char)*p < 0x80)
+        p++;
+    return (size_t)(p - r->at);
+}
+
 static int read_string(struct reader *r, const char **ret_text)
 {
     struct hm_text out = {0};
+    size_t plain = plain_length(r);
     int rc = 0;
 
+    if (r->at + plain < r->end && r->at[plain] == '"') {
+        *ret_text = hm_arena_strndup(r->arena, r->at, plain);
+        r->at += plain + 1;
+        return *ret_text ? 0 : hm_fail_nomem(r->err);
+    }
     while (rc == 0) {
         if (r->at == r->end) {
             rc = fail(r, "the text ends inside a string");
@@ -197,12 +219,18 @@ static bool is_number(const char *p)
     return *p == '\0';
 }
 
+static bool ends_word(char c)
+{
+    return is_blank(c) || c == ',' || c == ':' || c == '[' || c == ']' || c == '{' || c == '}' ||
+           c == '"' || c == '\0';
+}
+
 /* A number, true, false or null: everything up to a delimiter. */
 static int read_word(struct reader *r, struct hm_value *value)
 {
     const char *start = r->at;
 
-    while (r->at < r->end && *r->at && !strchr(" \t\r\n,:[]{}\"", *r->at))
+    while (r->at < r->end && !ends_word(*r->at))
         r->at++;
     char *text = hm_arena_strndup(r->arena, start, (size_t)(r->at - start));
     if (!text)
