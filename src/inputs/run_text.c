@@ -30,13 +30,18 @@ bool hm_run_number(const char *text, double *ret_value, bool *ret_has_unit, stru
            hm_quantity_read(text, ret_value, ret_dim, ret_has_unit, &ignored) == 0;
 }
 
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
 char *hm_run_trim(char *text)
 {
     size_t length;
 
-    for (; *text == ' ' || *text == '\t'; text++)
+    for (; is_blank(*text); text++)
         ;
-    for (length = strlen(text); length > 0 && strchr(" \t", text[length - 1]); length--)
+    for (length = strlen(text); length > 0 && is_blank(text[length - 1]); length--)
         text[length - 1] = '\0';
     return text;
 }

@@ -178,16 +178,16 @@ static int read_number(const struct place *p, struct hm_trace_units *units, doub
 {
     enum hm_trace_role role = p->name->role;
     bool counts = role == HM_ROLE_M || role == HM_ROLE_ITERATION || role == HM_ROLE_EPOCH;
-    enum hm_run_word word = hm_run_word(p->text);
     bool has_unit;
     struct hm_dim dim;
     double value;
 
-    if (word && !counts) {
-        *ret_value = word == HM_RUN_WORD_AWAY && !is_time(role) ? INFINITY : NAN;
-        return 0;
-    }
     if (!hm_run_number(p->text, &value, &has_unit, &dim)) {
+        enum hm_run_word word = counts ? HM_RUN_WORD_NO : hm_run_word(p->text);
+        if (word) {
+            *ret_value = word == HM_RUN_WORD_AWAY && !is_time(role) ? INFINITY : NAN;
+            return 0;
+        }
         hm_fail(p->t->err, HM_E_TYPE, "'%.60s' is not a number", p->text);
         return fail_at(p, HM_E_TYPE);
     }

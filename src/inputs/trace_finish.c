@@ -317,10 +317,15 @@ static void note_all(struct finish *f)
                       t->problem_mixed ? "problem" : "data");
 }
 
-static int fail_none(const struct hm_trace_table *t)
+static int fail_none(const struct finish *f)
 {
-    hm_fail(t->err, HM_E_MISSING,
-            t->settings.times_only ? "no row has a time" : "no row has a loss that is a number");
+    const struct hm_trace_table *t = f->table;
+    const char *measure = t->settings.measure ? t->settings.measure : f->traces->measure;
+
+    if (t->settings.times_only)
+        hm_fail(t->err, HM_E_MISSING, "no row has a time");
+    else
+        hm_fail(t->err, HM_E_MISSING, "no row has a number in '%.60s'", measure);
     hm_err_at(t->err, t->files[0].source, t->files[0].line);
     return HM_E_MISSING;
 }
@@ -362,7 +367,7 @@ int hm_trace_table_finish(struct hm_trace_table *t, struct hm_traces **ret_trace
     if (rc == 0)
         rc = hm_trace_notes_seal(&f.notes, f.traces, t->err);
     if (rc == 0 && f.traces->count == 0)
-        rc = fail_none(t);
+        rc = fail_none(&f);
     if (rc == 0)
         *ret_traces = f.traces;
     return rc;

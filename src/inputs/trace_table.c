@@ -157,6 +157,8 @@ static int find_group(struct hm_trace_table *t, const struct hm_trace_key *key,
 static int compare_label(struct hm_trace_table *t, const char *label, const char **first,
                          bool *mixed)
 {
+    if (!*label)
+        return 0;
     if (!*first && !(*first = hm_arena_strdup(t->arena, label)))
         return hm_fail_nomem(t->err);
     *mixed = *mixed || strcmp(*first, label) != 0;

@@ -184,7 +184,7 @@ static void allocations_of_fits_may_fail(void **state)
 static void allocations_of_traces_may_fail(void **state)
 {
     (void)state;
-    fail_everywhere(traces_way, 100);
+    fail_everywhere(traces_way, 60);
 }
 
 static void allocations_of_graphs_may_fail(void **state)

@@ -442,7 +442,7 @@ static void losses_run_away(void **state)
     assert_false(traces->traces[0].diverged);
     hm_traces_free(traces);
     assert_error("m,iteration,loss\n1,1,nan\n", HM_E_MISSING, 1, "",
-                 "no row has a loss that is a number", "");
+                 "no row has a number in 'loss'", "");
 }
 
 static void measures_are_chosen(void **state)
@@ -485,6 +485,8 @@ static void measures_are_chosen(void **state)
                  "no line has 'objective' or 'loss'",
                  "what a run makes smaller, after each iteration");
     settings.measure = "accuracy";
+    assert_error_as("m,iteration,accuracy\n1,1,\n", &settings, HM_E_MISSING, 1, "",
+                    "no row has a number in 'accuracy'", "");
     assert_error_as("m,iteration,accuracy\n1,1,97\n", &settings, HM_E_RANGE, 2, "accuracy",
                     "'97' must be between 0 and 1", "a share, or with a % sign");
 }
