@@ -64,6 +64,20 @@ void hm_text_repeat(struct hm_text *text, const char *piece, size_t times)
         hm_text_add(text, piece);
 }
 
+size_t hm_text_cut(struct hm_text *text, const char *piece, size_t columns)
+{
+    size_t used = 0, length = 0;
+
+    for (; piece[length]; length++) {
+        bool starts = ((unsigned char)piece[length] & 0xc0) != 0x80;
+        if (starts && used == columns)
+            break;
+        used += starts;
+    }
+    hm_text_add_n(text, piece, length);
+    return used;
+}
+
 void hm_text_end_line(struct hm_text *text)
 {
     while (text->length && text->data[text->length - 1] == ' ')

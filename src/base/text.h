@@ -15,6 +15,8 @@ void hm_text_add(struct hm_text *text, const char *piece);
 void hm_text_add_n(struct hm_text *text, const char *piece, size_t length);
 void hm_text_addf(struct hm_text *text, const char *format, ...) HM_PRINTF(2, 3);
 void hm_text_repeat(struct hm_text *text, const char *piece, size_t times);
+/* Add as much of a piece as so many columns hold; returns the columns it takes. */
+size_t hm_text_cut(struct hm_text *text, const char *piece, size_t columns);
 /* Take away blanks at the end and start a new line. */
 void hm_text_end_line(struct hm_text *text);
 void hm_text_release(struct hm_text *text);

@@ -3,13 +3,13 @@
  * code takes for granted is checked here: lengths that must agree, m in ascending order, draws that
  * are rectangles, terms that are formulas.
  */
-#include <math.h>
 #include <stddef.h>
 #include <string.h>
 
 #include "convergence.h"
 #include "err.h"
 #include "formula.h"
+#include "read_list.h"
 #include "readers.h"
 #include "source.h"
 
@@ -112,194 +112,6 @@ static const struct hm_field pace_fields[] = {
     UNKNOWN(struct hm_pace, noise, "a number"),
 };
 
-/* ---- lists of numbers -------------------------------------------------------------------- */
-
-/* What the numbers of a list must be. */
-enum kind { ANY, MAYBE_NULL, AT_LEAST_0, ABOVE_0, RISING, WORKER };
-
-static bool fits(enum kind kind, const double *x, size_t i)
-{
-    switch (kind) {
-    case ANY:
-    case MAYBE_NULL:
-        return true;
-    case AT_LEAST_0:
-        return x[i] >= 0;
-    case ABOVE_0:
-        return x[i] > 0;
-    case RISING:
-        return x[i] > (i ? x[i - 1] : 0);
-    case WORKER:
-        return x[i] >= 1 && x[i] == floor(x[i]) && (i == 0 || x[i] > x[i - 1]);
-    }
-    return false;
-}
-
-static int misfit(struct hm_reader *r, const struct hm_value *at, enum kind kind)
-{
-    static const char *const wanted[] = {
-        [AT_LEAST_0] = "it must be at least 0",
-        [ABOVE_0] = "it must be more than 0",
-        [RISING] = "each must be more than the one before it, and more than 0",
-        [WORKER] = "they must be whole numbers of at least 1 that rise",
-    };
-
-    hm_reader_fail(r, at, HM_E_RANGE, "'%.80s' is out of range", at->text);
-    hm_err_hint(r->err, "%s", wanted[kind]);
-    return HM_E_RANGE;
-}
-
-/* Fill out[] from a list of so many numbers. The path is extended only where one is wrong. */
-static int fill(struct hm_reader *r, const struct hm_value *list, enum kind kind, double *out)
-{
-    struct hm_err *err = r->err;
-
-    for (size_t i = 0; i < list->count; i++) {
-        r->err = NULL;
-        int rc = hm_read_real(r, &list->items[i], kind == MAYBE_NULL, &out[i]);
-        r->err = err;
-        if (rc == 0 && fits(kind, out, i))
-            continue;
-        hm_reader_enter_index(r, i);
-        return rc ? hm_read_real(r, &list->items[i], kind == MAYBE_NULL, &out[i])
-                  : misfit(r, &list->items[i], kind);
-    }
-    return 0;
-}
-
-/* The list under a key; its path is entered and left by the caller's mark. */
-static int open_list(struct hm_reader *r, const struct hm_value *map, const char *key,
-                     const struct hm_value **ret_list, size_t *ret_mark)
-{
-    *ret_list = hm_value_get(map, key);
-    *ret_mark = hm_reader_enter(r, key);
-    return hm_expect_kind(r, *ret_list, HM_VALUE_LIST, "a list");
-}
-
-/* A list must have `wanted` entries; HM_NONE: any number of them. */
-static int check_length(struct hm_reader *r, const struct hm_value *list, size_t wanted)
-{
-    if (wanted == HM_NONE || list->count == wanted)
-        return 0;
-    return hm_reader_fail(r, list, HM_E_RANGE, "%zu entries stand here, where %zu are wanted",
-                          list->count, wanted);
-}
-
-static int read_numbers(struct hm_reader *r, const struct hm_value *map, const char *key,
-                        enum kind kind, size_t wanted, double **ret_numbers, size_t *ret_count)
-{
-    const struct hm_value *list;
-    size_t mark;
-    int rc = open_list(r, map, key, &list, &mark);
-
-    if (rc == 0)
-        rc = check_length(r, list, wanted);
-    if (rc)
-        return rc;
-    double *numbers = hm_arena_alloc(r->arena, list->count, sizeof(*numbers));
-    if (!numbers)
-        return hm_fail_nomem(r->err);
-    if ((rc = fill(r, list, kind, numbers)))
-        return rc;
-    *ret_numbers = numbers;
-    if (ret_count)
-        *ret_count = list->count;
-    hm_reader_leave(r, mark);
-    return 0;
-}
-
-/* Rows of equal length, one after the other. */
-static int read_draws(struct hm_reader *r, const struct hm_value *map, size_t columns,
-                      double **ret_draws, size_t *ret_count)
-{
-    const struct hm_value *list;
-    size_t mark;
-    int rc = open_list(r, map, "draws", &list, &mark);
-
-    if (rc)
-        return rc;
-    double *draws = hm_arena_alloc(r->arena, list->count * columns, sizeof(*draws));
-    if (!draws)
-        return hm_fail_nomem(r->err);
-    for (size_t d = 0; d < list->count; d++) {
-        size_t inner = hm_reader_enter_index(r, d);
-        rc = hm_expect_kind(r, &list->items[d], HM_VALUE_LIST, "a list");
-        if (rc == 0)
-            rc = check_length(r, &list->items[d], columns);
-        if (rc == 0)
-            rc = fill(r, &list->items[d], ANY, draws + d * columns);
-        if (rc)
-            return rc;
-        hm_reader_leave(r, inner);
-    }
-    *ret_draws = draws;
-    *ret_count = list->count;
-    hm_reader_leave(r, mark);
-    return 0;
-}
-
-/* ---- lists of texts and of maps ------------------------------------------------------------ */
-
-static int read_texts(struct hm_reader *r, const struct hm_value *map, const char *key,
-                      const char ***ret_texts, size_t *ret_count)
-{
-    static const struct hm_field text = {.kind = HM_FIELD_TEXT};
-    const struct hm_value *list;
-    size_t mark;
-    int rc = open_list(r, map, key, &list, &mark);
-
-    if (rc)
-        return rc;
-    const char **texts = hm_arena_alloc(r->arena, list->count, sizeof(*texts));
-    if (!texts)
-        return hm_fail_nomem(r->err);
-    for (size_t i = 0; i < list->count; i++) {
-        size_t inner = hm_reader_enter_index(r, i);
-        if ((rc = hm_read_field(r, &list->items[i], &text, &texts[i])))
-            return rc;
-        hm_reader_leave(r, inner);
-    }
-    *ret_texts = texts;
-    *ret_count = list->count;
-    hm_reader_leave(r, mark);
-    return 0;
-}
-
-/* Reads what a table of fields cannot say; may be NULL. */
-typedef int (*read_rest)(struct hm_reader *r, const struct hm_value *map, void *object);
-
-/* One object of `size` bytes for each map of a list; at most `most`. */
-static int read_objects(struct hm_reader *r, const struct hm_value *map, const char *key,
-                        const struct hm_field *fields, size_t field_count, read_rest rest,
-                        size_t size, size_t most, char **ret_objects, size_t *ret_count)
-{
-    const struct hm_value *list;
-    size_t mark;
-    int rc = open_list(r, map, key, &list, &mark);
-
-    if (rc)
-        return rc;
-    if (list->count > most)
-        return hm_reader_fail(r, list, HM_E_LIMIT, "%zu entries; there can be %zu", list->count,
-                              most);
-    char *objects = hm_arena_alloc(r->arena, list->count, size);
-    if (!objects)
-        return hm_fail_nomem(r->err);
-    for (size_t i = 0; i < list->count; i++) {
-        size_t inner = hm_reader_enter_index(r, i);
-        rc = hm_read_map(r, &list->items[i], fields, field_count, objects + i * size);
-        if (rc == 0 && rest)
-            rc = rest(r, &list->items[i], objects + i * size);
-        if (rc)
-            return rc;
-        hm_reader_leave(r, inner);
-    }
-    *ret_objects = objects;
-    *ret_count = list->count;
-    hm_reader_leave(r, mark);
-    return 0;
-}
-
 /* A term must be a formula over these symbols. */
 static int check_formula(struct hm_reader *r, const struct hm_value *at, const char *text,
                          const struct hm_symbol *symbols, size_t count)
@@ -318,10 +130,11 @@ static int check_formula(struct hm_reader *r, const struct hm_value *at, const c
 static int read_curve(struct hm_reader *r, const struct hm_value *map, void *object)
 {
     struct hm_g_curve *curve = object;
-    int rc = read_numbers(r, map, "iteration", RISING, HM_NONE, &curve->iteration, &curve->count);
+    int rc = hm_read_numbers(r, map, "iteration", HM_LIST_RISING, HM_NONE, &curve->iteration,
+                             &curve->count);
 
     if (rc == 0)
-        rc = read_numbers(r, map, "loss", ANY, curve->count, &curve->loss, NULL);
+        rc = hm_read_numbers(r, map, "loss", HM_LIST_ANY, curve->count, &curve->loss, NULL);
     return rc;
 }
 
@@ -330,7 +143,7 @@ static int check_parameters(struct hm_reader *r, const struct hm_value *map, con
     static const struct hm_symbol symbols[] = {{"i", {0, 0, 0, 0}}, {"m", {0, 0, 0, 0}}};
     const struct hm_value *list = hm_value_get(map, "parameters");
     size_t wanted = hm_g_form_size(g->form), mark = hm_reader_enter(r, "parameters");
-    int rc = check_length(r, list, wanted ? wanted : HM_NONE);
+    int rc = hm_check_length(r, list, wanted ? wanted : HM_NONE);
 
     if (rc == 0 && g->parameter_count == 0)
         rc = hm_reader_fail(r, list, HM_E_MISSING, "there is none");
@@ -349,18 +162,19 @@ static int check_parameters(struct hm_reader *r, const struct hm_value *map, con
 static int read_fitted(struct hm_reader *r, const struct hm_value *map, struct hm_g *g)
 {
     char *objects = NULL;
-    int rc = read_objects(r, map, "parameters", parameter_fields, COUNT(parameter_fields), NULL,
-                          sizeof(*g->parameters), HM_G_PARAMETERS, &objects, &g->parameter_count);
+    int rc =
+        hm_read_objects(r, map, "parameters", parameter_fields, COUNT(parameter_fields), NULL,
+                        sizeof(*g->parameters), HM_G_PARAMETERS, &objects, &g->parameter_count);
 
     g->parameters = (void *)objects;
     if (rc == 0)
         rc = check_parameters(r, map, g);
     if (rc == 0)
-        rc = read_draws(r, map, g->parameter_count, &g->draws, &g->draw_count);
+        rc = hm_read_rectangle(r, map, "draws", g->parameter_count, &g->draws, &g->draw_count);
     if (rc == 0)
-        rc = read_objects(r, map, "alternatives", alternative_fields, COUNT(alternative_fields),
-                          NULL, sizeof(g->alternatives[0]), HM_G_FORMS, &objects,
-                          &g->alternative_count);
+        rc = hm_read_objects(r, map, "alternatives", alternative_fields, COUNT(alternative_fields),
+                             NULL, sizeof(g->alternatives[0]), HM_G_FORMS, &objects,
+                             &g->alternative_count);
     if (rc == 0)
         memcpy(g->alternatives, objects, g->alternative_count * sizeof(g->alternatives[0]));
     return rc;
@@ -373,16 +187,16 @@ static int read_algorithm(struct hm_reader *r, const struct hm_value *map, void 
     int rc = read_fitted(r, map, g);
 
     if (rc == 0)
-        rc = read_numbers(r, map, "m", WORKER, HM_NONE, &g->m, &g->m_count);
+        rc = hm_read_numbers(r, map, "m", HM_LIST_WORKERS, HM_NONE, &g->m, &g->m_count);
     if (rc == 0 && g->m_count == 0)
         rc = hm_reader_fail(r, hm_value_get(map, "m"), HM_E_MISSING, "m is empty");
     if (rc == 0)
-        rc = read_numbers(r, map, "spread", AT_LEAST_0, g->m_count, &g->spread, NULL);
+        rc = hm_read_numbers(r, map, "spread", HM_LIST_NOT_BELOW_0, g->m_count, &g->spread, NULL);
     if (rc == 0)
-        rc = read_numbers(r, map, "apart", MAYBE_NULL, g->m_count, &g->apart, NULL);
+        rc = hm_read_numbers(r, map, "apart", HM_LIST_UNKNOWN, g->m_count, &g->apart, NULL);
     if (rc == 0)
-        rc = read_objects(r, map, "curves", curve_fields, COUNT(curve_fields), read_curve,
-                          sizeof(*g->curves), HM_VALUE_ENTRIES, &curves, &g->curve_count);
+        rc = hm_read_objects(r, map, "curves", curve_fields, COUNT(curve_fields), read_curve,
+                             sizeof(*g->curves), HM_VALUE_ENTRIES, &curves, &g->curve_count);
     g->curves = (void *)curves;
     return rc;
 }
@@ -390,7 +204,7 @@ static int read_algorithm(struct hm_reader *r, const struct hm_value *map, void 
 static int read_terms(struct hm_reader *r, const struct hm_value *map, struct hm_pace *pace)
 {
     static const struct hm_symbol symbols[] = {{"n", {0, 0, 0, 0}}};
-    int rc = read_texts(r, map, "terms", &pace->terms, &pace->term_count);
+    int rc = hm_read_texts(r, map, "terms", &pace->terms, &pace->term_count);
 
     for (size_t k = 0; rc == 0 && k < pace->term_count; k++) {
         size_t mark = hm_reader_enter(r, "terms");
@@ -400,9 +214,9 @@ static int read_terms(struct hm_reader *r, const struct hm_value *map, struct hm
         hm_reader_leave(r, mark);
     }
     if (rc == 0)
-        rc = read_numbers(r, map, "theta", ANY, pace->term_count, &pace->theta, NULL);
+        rc = hm_read_numbers(r, map, "theta", HM_LIST_ANY, pace->term_count, &pace->theta, NULL);
     if (rc == 0)
-        rc = read_draws(r, map, pace->term_count, &pace->draws, &pace->draw_count);
+        rc = hm_read_rectangle(r, map, "draws", pace->term_count, &pace->draws, &pace->draw_count);
     return rc;
 }
 
@@ -420,9 +234,9 @@ static int read_pace(struct hm_reader *r, const struct hm_value *map, void *obje
         hm_reader_leave(r, mark);
     }
     if (rc == 0)
-        rc = read_numbers(r, map, "m", WORKER, HM_NONE, &pace->m, &pace->count);
+        rc = hm_read_numbers(r, map, "m", HM_LIST_WORKERS, HM_NONE, &pace->m, &pace->count);
     if (rc == 0)
-        rc = read_numbers(r, map, "seconds", ABOVE_0, pace->count, &pace->seconds, NULL);
+        rc = hm_read_numbers(r, map, "seconds", HM_LIST_ABOVE_0, pace->count, &pace->seconds, NULL);
     if (rc == 0)
         rc = read_terms(r, map, pace);
     return rc;
@@ -488,16 +302,16 @@ static int read_convergence(struct hm_reader *r, const struct hm_value *root,
     if (rc == 0)
         rc = hm_read_map(r, root, root_fields, COUNT(root_fields), c);
     if (rc == 0)
-        rc = read_objects(r, root, "algorithms", algorithm_fields, COUNT(algorithm_fields),
-                          read_algorithm, sizeof(*c->algorithms), ALGORITHMS_MAX, &objects,
-                          &c->count);
+        rc = hm_read_objects(r, root, "algorithms", algorithm_fields, COUNT(algorithm_fields),
+                             read_algorithm, sizeof(*c->algorithms), ALGORITHMS_MAX, &objects,
+                             &c->count);
     c->algorithms = (void *)objects;
     if (rc == 0)
-        rc = read_objects(r, root, "paces", pace_fields, COUNT(pace_fields), read_pace,
-                          sizeof(*c->paces->paces), ALGORITHMS_MAX, &objects, &c->paces->count);
+        rc = hm_read_objects(r, root, "paces", pace_fields, COUNT(pace_fields), read_pace,
+                             sizeof(*c->paces->paces), ALGORITHMS_MAX, &objects, &c->paces->count);
     c->paces->paces = (void *)objects;
     if (rc == 0)
-        rc = read_texts(r, root, "notes", &c->notes, &c->note_count);
+        rc = hm_read_texts(r, root, "notes", &c->notes, &c->note_count);
     return rc ? rc : check_whole(r, root, c);
 }
 

@@ -15,6 +15,8 @@ void hm_render_advice_table(struct hm_text *out, const struct hm_advice *advice,
 bool hm_advice_asks_loss(const struct hm_advice *advice);
 /* Whether a price is known, so that candidates have costs. */
 bool hm_advice_priced(const struct hm_advice *advice);
+/* Whether no candidate before the i-th has its algorithm: it is the best with it. */
+bool hm_advice_is_first(const struct hm_advice *advice, size_t i);
 /* "never", "iterations", … */
 const char *hm_advise_why_name(enum hm_advise_why why);
 

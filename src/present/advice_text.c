@@ -55,15 +55,6 @@ static void say_rival(struct hm_text *out, const struct hm_advice *a, const stru
     hm_say_why(out, a, c);
 }
 
-/* Whether an algorithm stands among the candidates before i, or is that of the first. */
-static bool stood_before(const struct hm_advice *a, size_t i)
-{
-    for (size_t k = 0; k < i; k++)
-        if (strcmp(a->candidates[k].algorithm, a->candidates[i].algorithm) == 0)
-            return true;
-    return false;
-}
-
 /* The second of all, and the best of each other algorithm. */
 static void add_rivals(struct hm_text *out, const struct hm_advice *a, const struct hm_style *style)
 {
@@ -75,7 +66,7 @@ static void add_rivals(struct hm_text *out, const struct hm_advice *a, const str
         hm_render_taken_line(out, style, "next", &line);
     }
     for (size_t i = 1; i < a->candidate_count; i++) {
-        if (stood_before(a, i) || (i == 1 && a->candidates[1].why != HM_WHY_NEVER))
+        if (!hm_advice_is_first(a, i) || (i == 1 && a->candidates[1].why != HM_WHY_NEVER))
             continue;
         say_rival(&line, a, &a->candidates[i]);
         hm_render_taken_line(out, style, label, &line);
@@ -89,7 +80,7 @@ static void say_never(struct hm_text *out, const struct hm_advice *a)
     for (size_t i = 0; i < a->candidate_count; i++) {
         const char *name = a->candidates[i].algorithm;
         bool first = true;
-        if (stood_before(a, i))
+        if (!hm_advice_is_first(a, i))
             continue;
         for (size_t k = i; k < a->candidate_count; k++) {
             const struct hm_candidate *c = &a->candidates[k];

@@ -1,6 +1,7 @@
 /* Phrases about an advice. All times, losses and costs are of one candidate or of its rival. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "advice_render.h"
 
@@ -15,6 +16,14 @@ bool hm_advice_priced(const struct hm_advice *a)
         if (isfinite(a->candidates[i].cost))
             return true;
     return false;
+}
+
+bool hm_advice_is_first(const struct hm_advice *a, size_t i)
+{
+    for (size_t k = 0; k < i; k++)
+        if (strcmp(a->candidates[k].algorithm, a->candidates[i].algorithm) == 0)
+            return false;
+    return true;
 }
 
 const char *hm_advise_why_name(enum hm_advise_why why)

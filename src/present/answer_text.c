@@ -10,16 +10,7 @@ enum { LABEL = 15 };
 
 void hm_render_cell(struct hm_text *out, const char *text, size_t width)
 {
-    size_t columns = 0, length = 0;
-
-    for (; text[length]; length++) {
-        bool starts = ((unsigned char)text[length] & 0xc0) != 0x80;
-        if (starts && columns == width)
-            break;
-        columns += starts;
-    }
-    hm_text_add_n(out, text, length);
-    hm_text_repeat(out, " ", width - columns);
+    hm_text_repeat(out, " ", width - hm_text_cut(out, text, width));
 }
 
 const char *hm_render_bold(const struct hm_style *style, bool on)

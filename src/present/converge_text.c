@@ -114,6 +114,8 @@ static void add_parameters(struct hm_text *out, const struct hm_convergence *c,
                  hm_render_dim(style, false));
     for (size_t k = 0; k < g->parameter_count; k++) {
         const struct hm_g_parameter *p = &g->parameters[k];
+        if (g->form == HM_G_TERMS && p->value == 0) /* only some draws have it */
+            continue;
         hm_text_add(out, "  ");
         hm_render_cell(out, p->text, width);
         hm_text_addf(out, " %12.4g", p->value);

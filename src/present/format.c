@@ -228,6 +228,29 @@ void hm_json_texts(struct hm_text *out, const char *key, const char *const *text
     hm_text_add(out, "]");
 }
 
+/* Control characters cannot stand in XML at all; they and what is not UTF-8 become U+FFFD. */
+void hm_xml_text(struct hm_text *out, const char *text)
+{
+    for (size_t length; text && *text; text += length ? length : 1) {
+        unsigned char c = (unsigned char)*text;
+        length = utf8_length(text);
+        if (c == '&')
+            hm_text_add(out, "&amp;");
+        else if (c == '<')
+            hm_text_add(out, "&lt;");
+        else if (c == '>')
+            hm_text_add(out, "&gt;");
+        else if (c == '"')
+            hm_text_add(out, "&quot;");
+        else if (c == '\'')
+            hm_text_add(out, "&#39;");
+        else if (length == 0 || (c < 0x20 && c != '\n' && c != '\t') || c == 0x7f)
+            hm_text_add(out, "\xef\xbf\xbd");
+        else
+            hm_text_add_n(out, text, length);
+    }
+}
+
 void hm_csv_text(struct hm_text *out, const char *text)
 {
     if (!text)

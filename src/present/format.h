@@ -33,6 +33,9 @@ void hm_json_texts(struct hm_text *out, const char *key, const char *const *text
 /* Unknown quantities are negative inside and null outside. */
 void hm_json_known(struct hm_text *out, double value);
 
+/* Text for XML and HTML, between tags or inside quotes; nothing for NULL. */
+void hm_xml_text(struct hm_text *out, const char *text);
+
 /* A field of CSV, in quotes where it needs them; empty for NULL. */
 void hm_csv_text(struct hm_text *out, const char *text);
 /* ,value — so that it never stands first; empty when it is not finite. */

@@ -261,4 +261,51 @@ static inline struct hm_advice *sample_advice(struct sample_advice *s)
     return &s->advice;
 }
 
+/* ---- a study ----------------------------------------------------------------------------------
+ */
+
+struct sample_study {
+    struct sample convergence;
+    struct sample_holdout holdout;
+    struct sample_advice advice;
+    struct hm_study_run runs[3];
+    struct hm_study_check checks[2];
+    const char *facts[4], *notes[1];
+    struct hm_study study;
+};
+
+static inline struct hm_study *sample_study(struct sample_study *s)
+{
+    const struct hm_study_run runs[] = {
+        {"cocoa+", 1, 1, 122, 2.0, 1e-9, "first look"},
+        {SAMPLE_NAME, 4, 1, 122, 0.6, 3e-5, "first look"},
+        {"cocoa+", 16, NAN, 122, 0.19, 2e-7, "to be surer"},
+    };
+    const struct hm_study_check checks[] = {
+        {"cocoa+", 8, "chosen", 0.0243, 0.0213, 0.0293, 0.0251, 9.4, 9.7, 9e-5},
+        {"cocoa+", 4, "runner-up", 0.0249, 0.0219, 0.0302, NAN, 5.6, NAN, 2e-4},
+    };
+    const char *const facts[] = {"data", "made up & <small>", "cluster", "16 workers"};
+
+    memset(s, 0, sizeof(*s));
+    memcpy(s->runs, runs, sizeof(runs));
+    memcpy(s->checks, checks, sizeof(checks));
+    memcpy(s->facts, facts, sizeof(facts));
+    s->notes[0] = "a \"note\" of the study";
+    s->study = (struct hm_study){.title = "Which algorithm for <data> & how many workers",
+                                 .command = "howmany study --data 'a&b' --loss 1e-4",
+                                 .facts = s->facts,
+                                 .fact_count = 2,
+                                 .convergence = sample_convergence(&s->convergence),
+                                 .holdout = sample_holdout(&s->holdout),
+                                 .advice = sample_advice(&s->advice),
+                                 .runs = s->runs,
+                                 .run_count = 3,
+                                 .checks = s->checks,
+                                 .check_count = 2,
+                                 .notes = s->notes,
+                                 .note_count = 1};
+    return &s->study;
+}
+
 #endif

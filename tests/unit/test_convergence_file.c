@@ -109,7 +109,7 @@ static void what_is_wrong_is_named(void **state)
     refuse("\"form\":\"rate\",\"t", "\"form\":\"rat\",\"t", "algorithms.1.form",
            "'rat' is not one of terms, rate, inverse, power");
     refuse("\"form\":\"rate\",\"t", "\"form\":\"inverse\",\"t", "algorithms.1.parameters",
-           "4 entries stand here, where 5 are wanted");
+           "its length is 4, not 5");
     refuse("\"text\":\"1\"", "\"text\":\"i\"", "algorithms.0.parameters",
            "the first term is 'i', not 1");
     refuse("\"i/m\"", "\"i/k\"", "algorithms.0.parameters.1", "unknown name 'k' in 'i/k'");
@@ -117,23 +117,19 @@ static void what_is_wrong_is_named(void **state)
     refuse("\"m\":[1,4,16]", "\"m\":[1,4.5,16]", "algorithms.0.m.1", "'4.5' is out of range");
     refuse("\"m\":[1,4,16]", "\"m\":[1,4,\"16\"]", "algorithms.0.m.2", "'16' is not a number");
     refuse("\"m\":[1,4,16]", "\"m\":[]", "algorithms.0", "m is empty");
-    refuse("\"spread\":[0.01,", "\"spread\":[", "algorithms.0.spread",
-           "2 entries stand here, where 3 are wanted");
+    refuse("\"spread\":[0.01,", "\"spread\":[", "algorithms.0.spread", "its length is 2, not 3");
     refuse("\"spread\":[0.01,", "\"spread\":[-1,", "algorithms.0.spread.0", "'-1' is out of range");
     refuse("\"iteration\":[1,2,", "\"iteration\":[2,2,", "algorithms.0.curves.0.iteration.1",
            "'2' is out of range");
-    refuse("\"loss\":[", "\"loss\":[1,", "algorithms.0.curves.0.loss",
-           "13 entries stand here, where 12 are wanted");
+    refuse("\"loss\":[", "\"loss\":[1,", "algorithms.0.curves.0.loss", "its length is 13, not 12");
     refuse("\"draws\":[\n  [", "\"draws\":[\n  [1,", "algorithms.0.draws.0",
-           "4 entries stand here, where 3 are wanted");
+           "its length is 4, not 3");
     refuse("\"algorithm\":\"cocoa+\"", "\"algorithm\":\"<b>&\\\"x\"", "algorithms",
            "'<b>&\"x' stands twice");
     refuse("\"1/n\"", "\"1/m\"", "paces.1.terms.1", "unknown name 'm' in '1/m'");
-    refuse("\"seconds\":[", "\"seconds\":[0,", "paces.0.seconds",
-           "4 entries stand here, where 3 are wanted");
+    refuse("\"seconds\":[", "\"seconds\":[0,", "paces.0.seconds", "its length is 4, not 3");
     refuse("\"seconds\":[0.017,", "\"seconds\":[0,", "paces.0.seconds.0", "'0' is out of range");
-    refuse("\"theta\":[0.0005,", "\"theta\":[", "paces.1.theta",
-           "1 entries stand here, where 2 are wanted");
+    refuse("\"theta\":[0.0005,", "\"theta\":[", "paces.1.theta", "its length is 1, not 2");
 }
 
 /* Without curves and draws it is for reading only. */

@@ -1,0 +1,369 @@
+/*
+ * The charts of a study. Times are iterations times the seconds of one that were measured on as
+ * many workers: no model is evaluated here.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "study_render.h"
+#include "svg.h"
+
+enum { ROWS_SHOWN = 12, LABEL = 160 };
+
+static void *take(struct hm_page *page, size_t count, size_t size)
+{
+    void *memory = hm_arena_alloc(page->arena, count, size);
+
+    page->failed = page->failed || !memory;
+    return memory;
+}
+
+/* "name, m = 8" in the page's memory; NULL when there is none. */
+static const char *label(struct hm_page *page, const char *algorithm, double m)
+{
+    const char *text =
+        hm_arena_printf(page->arena, "%.100s%sm = %.0f", algorithm, *algorithm ? ", " : "", m);
+
+    page->failed = page->failed || !text;
+    return text;
+}
+
+static const char *name_of(const char *algorithm)
+{
+    return *algorithm ? algorithm : "all runs";
+}
+
+static void begin_figure(struct hm_page *page, struct hm_svg_chart *chart)
+{
+    chart->number = ++page->charts;
+    hm_text_add(page->out, "<figure>\n<figcaption>");
+    hm_xml_text(page->out, chart->title);
+    hm_text_add(page->out, "</figcaption>\n");
+    hm_svg_add(page->out, chart);
+}
+
+/* Some of the points, the last among them, as a table that can be opened. */
+static void add_points(struct hm_text *out, const struct hm_svg_chart *chart, const char *x_name,
+                       const char *const *labels)
+{
+    const char *const columns[] = {"curve", x_name, "*P - P*", NULL};
+    char x[HM_SHOWN], y[HM_SHOWN];
+
+    hm_text_add(out, "<details><summary>as a table</summary>\n");
+    hm_table_begin(out, chart->title, columns);
+    for (size_t k = 0; k < chart->count; k++) {
+        const struct hm_svg_series *s = &chart->series[k];
+        size_t step = (s->count + ROWS_SHOWN - 1) / ROWS_SHOWN;
+        for (size_t i = 0; i < s->count; i++) {
+            if ((s->count - 1 - i) % (step ? step : 1) != 0)
+                continue;
+            hm_table_row(out, labels[k]);
+            hm_table_number(out, hm_show_loss(s->x[i], x));
+            hm_table_number(out, hm_show_loss(s->y[i], y));
+            hm_table_row_end(out);
+        }
+    }
+    hm_table_end(out);
+    hm_text_add(out, "</details>\n");
+}
+
+static void end_figure(struct hm_page *page)
+{
+    hm_text_add(page->out, "</figure>\n");
+}
+
+/* P - P* of a curve, in the page's memory. */
+static double *losses(struct hm_page *page, const struct hm_convergence *c,
+                      const struct hm_g_curve *curve)
+{
+    double *y = take(page, curve->count, sizeof(*y));
+
+    for (size_t i = 0; y && i < curve->count; i++)
+        y[i] = curve->loss[i] - c->best;
+    return y;
+}
+
+/* How many different m of an algorithm's curves are smaller. */
+static size_t rank_of(const struct hm_g *g, double m)
+{
+    size_t rank = 0;
+
+    for (size_t k = 0; k < g->m_count; k++)
+        rank += g->m[k] < m;
+    return rank;
+}
+
+static bool named_before(const struct hm_g *g, size_t k)
+{
+    for (size_t j = 0; j < k; j++)
+        if (g->curves[j].m == g->curves[k].m)
+            return true;
+    return false;
+}
+
+void hm_chart_iterations(struct hm_page *page, const struct hm_convergence *c, size_t algorithm)
+{
+    const struct hm_g *g = &c->algorithms[algorithm];
+    struct hm_svg_series *series = take(page, g->curve_count, sizeof(*series));
+    const char **labels = take(page, g->curve_count, sizeof(*labels));
+    char title[LABEL], x_label[LABEL], x_name[LABEL];
+
+    for (size_t k = 0; series && labels && k < g->curve_count; k++) {
+        const struct hm_g_curve *curve = &g->curves[k];
+        double *y = losses(page, c, curve);
+        labels[k] = label(page, "", curve->m);
+        if (!y || !labels[k])
+            return;
+        series[k] = (struct hm_svg_series){.name = named_before(g, k) ? NULL : labels[k],
+                                           .look = rank_of(g, curve->m),
+                                           .x = curve->iteration,
+                                           .y = y,
+                                           .count = curve->count,
+                                           .line = true};
+    }
+    if (page->failed)
+        return;
+    snprintf(title, sizeof(title), "%.100s: loss by %.20s", name_of(g->algorithm), c->unit);
+    snprintf(x_label, sizeof(x_label), "%.20ss", c->unit);
+    snprintf(x_name, sizeof(x_name), "*%.20s", c->unit);
+    struct hm_svg_chart chart = {
+        .title = title,
+        .description = "Loss above the best on a logarithmic axis, against iterations. One curve "
+                       "for each measured number of workers.",
+        .x_label = x_label,
+        .y_label = "P - P*",
+        .x_scale =
+            g->form == HM_G_POWER || g->form == HM_G_INVERSE ? HM_SCALE_LOG : HM_SCALE_LINEAR,
+        .y_scale = HM_SCALE_LOG,
+        .series = series,
+        .count = g->curve_count};
+    if (!hm_svg_has_points(&chart))
+        return;
+    begin_figure(page, &chart);
+    add_points(page->out, &chart, x_name, labels);
+    end_figure(page);
+}
+
+/* ---- loss against time --------------------------------------------------------------------------
+ */
+
+/* Measured seconds of an iteration; NaN where there are none. */
+static double seconds_of(const struct hm_paces *paces, const char *algorithm, double m)
+{
+    double found = NAN;
+
+    for (size_t i = 0; paces && i < paces->count; i++) {
+        const struct hm_pace *p = &paces->paces[i];
+        if (p->algorithm && strcmp(p->algorithm, algorithm) != 0)
+            continue;
+        for (size_t k = 0; k < p->count; k++)
+            if (p->m[k] == m && (isnan(found) || p->algorithm))
+                found = p->seconds[k];
+    }
+    return found;
+}
+
+static const struct hm_g_curve *curve_of(const struct hm_g *g, double m)
+{
+    for (size_t k = 0; k < g->curve_count; k++)
+        if (g->curves[k].m == m && g->curves[k].count)
+            return &g->curves[k];
+    return NULL;
+}
+
+/* The trace of the best m that has one, and its pace; NULL: there is none. */
+static const struct hm_g_curve *best_curve(const struct hm_convergence *c,
+                                           const struct hm_advice *a, const struct hm_g *g,
+                                           double *ret_seconds)
+{
+    for (size_t i = 0; i < a->candidate_count; i++) {
+        const struct hm_candidate *candidate = &a->candidates[i];
+        if (strcmp(candidate->algorithm, g->algorithm) != 0)
+            continue;
+        const struct hm_g_curve *curve = curve_of(g, candidate->m);
+        *ret_seconds = seconds_of(c->paces, g->algorithm, candidate->m);
+        if (curve && isfinite(*ret_seconds))
+            return curve;
+    }
+    return NULL;
+}
+
+static bool add_timed(struct hm_page *page, const struct hm_convergence *c, const struct hm_g *g,
+                      const struct hm_g_curve *curve, double seconds, struct hm_svg_series *series)
+{
+    double *x = take(page, curve->count, sizeof(*x)), *y = losses(page, c, curve);
+    const char *name = label(page, g->algorithm, curve->m);
+
+    if (!x || !y || !name)
+        return false;
+    for (size_t i = 0; i < curve->count; i++)
+        x[i] = curve->iteration[i] * seconds;
+    series->name = name;
+    series->x = x;
+    series->y = y;
+    series->count = curve->count;
+    series->line = true;
+    return true;
+}
+
+/* The look an algorithm has among the candidates, so that it has one in all charts. */
+static size_t look_of(const struct hm_advice *a, const char *algorithm)
+{
+    size_t look = 0;
+
+    for (size_t i = 0; i < a->candidate_count; i++) {
+        if (strcmp(a->candidates[i].algorithm, algorithm) == 0)
+            break;
+        look += hm_advice_is_first(a, i);
+    }
+    return look;
+}
+
+void hm_chart_times(struct hm_page *page, const struct hm_convergence *c,
+                    const struct hm_advice *advice)
+{
+    struct hm_svg_series *series = take(page, c->count, sizeof(*series));
+    const char **labels = take(page, c->count, sizeof(*labels));
+    size_t count = 0;
+
+    for (size_t i = 0; series && labels && i < c->count; i++) {
+        double seconds;
+        const struct hm_g_curve *curve = best_curve(c, advice, &c->algorithms[i], &seconds);
+        if (!curve)
+            continue;
+        if (!add_timed(page, c, &c->algorithms[i], curve, seconds, &series[count]))
+            return;
+        series[count].look = look_of(advice, c->algorithms[i].algorithm);
+        labels[count] = series[count].name;
+        count++;
+    }
+    struct hm_svg_chart chart = {.title = "Loss by time, each algorithm on its best measured m",
+                                 .description = "Loss above the best against seconds, both "
+                                                "logarithmic. One curve for each algorithm.",
+                                 .x_label = "seconds",
+                                 .y_label = "P - P*",
+                                 .x_scale = HM_SCALE_LOG,
+                                 .y_scale = HM_SCALE_LOG,
+                                 .series = series,
+                                 .count = count};
+    if (page->failed || !hm_svg_has_points(&chart))
+        return;
+    begin_figure(page, &chart);
+    add_points(page->out, &chart, "*seconds", labels);
+    end_figure(page);
+}
+
+/* ---- candidates
+ * ---------------------------------------------------------------------------------- */
+
+/* The next larger m of an algorithm after `above`; NULL after the last. */
+static const struct hm_candidate *next_m(const struct hm_advice *a, const char *algorithm,
+                                         double above)
+{
+    const struct hm_candidate *found = NULL;
+
+    for (size_t i = 0; i < a->candidate_count; i++) {
+        const struct hm_candidate *c = &a->candidates[i];
+        if (strcmp(c->algorithm, algorithm) == 0 && c->m > above && (!found || c->m < found->m))
+            found = c;
+    }
+    return found;
+}
+
+static bool add_candidates(struct hm_page *page, const struct hm_advice *a, const char *algorithm,
+                           struct hm_svg_series *series)
+{
+    double *values = take(page, 4 * a->candidate_count, sizeof(*values));
+    double *x = values, *y = x + a->candidate_count, *low = y + a->candidate_count,
+           *high = low + a->candidate_count;
+    bool times = hm_advice_asks_loss(a);
+    const struct hm_candidate *c = NULL;
+
+    if (!values)
+        return false;
+    while ((c = next_m(a, algorithm, c ? c->m : 0))) {
+        x[series->count] = c->m;
+        y[series->count] = times ? c->time_s : c->loss;
+        low[series->count] = times ? c->time_low_s : c->loss_low;
+        high[series->count++] = times ? c->time_high_s : c->loss_high;
+    }
+    series->name = name_of(algorithm);
+    series->x = x;
+    series->y = y;
+    series->low = low;
+    series->high = high;
+    series->line = true;
+    return true;
+}
+
+/* Its table is that of all candidates, which follows it. */
+void hm_chart_candidates(struct hm_page *page, const struct hm_advice *a)
+{
+    struct hm_svg_series *series = take(page, a->candidate_count, sizeof(*series));
+    bool times = hm_advice_asks_loss(a);
+    char title[LABEL], loss[HM_SHOWN];
+    size_t count = 0;
+
+    for (size_t i = 0; series && i < a->candidate_count; i++) {
+        if (!hm_advice_is_first(a, i))
+            continue;
+        series[count].look = count;
+        if (!add_candidates(page, a, a->candidates[i].algorithm, &series[count]))
+            return;
+        count++;
+    }
+    if (times)
+        snprintf(title, sizeof(title), "Time to %s by number of workers",
+                 hm_show_loss(a->loss, loss));
+    else
+        snprintf(title, sizeof(title), "Loss that is reached, by number of workers");
+    struct hm_svg_chart chart = {.title = title,
+                                 .description = "One line for each algorithm; bars are intervals. "
+                                                "The table of candidates has the same numbers.",
+                                 .x_label = "workers",
+                                 .y_label = times ? "seconds" : "P - P*",
+                                 .x_scale = HM_SCALE_LOG2,
+                                 .y_scale = HM_SCALE_LOG,
+                                 .apart = true,
+                                 .series = series,
+                                 .count = count};
+    if (page->failed || !hm_svg_has_points(&chart))
+        return;
+    begin_figure(page, &chart);
+    end_figure(page);
+}
+
+/* Its table is that of the checks. */
+void hm_chart_checks(struct hm_page *page, const struct hm_study *s)
+{
+    struct hm_svg_series *series = take(page, s->check_count, sizeof(*series));
+
+    for (size_t i = 0; series && i < s->check_count; i++) {
+        const struct hm_study_check *k = &s->checks[i];
+        const char *name = hm_arena_printf(page->arena, "%.80s on %.0f, %.40s", k->algorithm, k->m,
+                                           k->role ? k->role : "");
+        page->failed = page->failed || !name;
+        series[i] = (struct hm_svg_series){.name = isfinite(k->achieved_s) ? name : NULL,
+                                           .look = i,
+                                           .x = &k->achieved_s,
+                                           .y = &k->predicted_s,
+                                           .low = &k->predicted_low_s,
+                                           .high = &k->predicted_high_s,
+                                           .count = 1};
+    }
+    struct hm_svg_chart chart = {.title = "Predicted and achieved seconds",
+                                 .description = "Where the prediction is right, a point lies on "
+                                                "the dashed line. Bars are intervals.",
+                                 .x_label = "achieved, seconds",
+                                 .y_label = "predicted, seconds",
+                                 .x_scale = HM_SCALE_LOG,
+                                 .y_scale = HM_SCALE_LOG,
+                                 .diagonal = true,
+                                 .series = series,
+                                 .count = s->check_count};
+    if (page->failed || !hm_svg_has_points(&chart))
+        return;
+    begin_figure(page, &chart);
+    end_figure(page);
+}

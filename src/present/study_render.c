@@ -1,0 +1,388 @@
+/*
+ * The report of a study: one HTML file that needs no other. The answer first, then what it rests
+ * on. Nothing in it depends on when or where it was written.
+ */
+#include "study_render.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "err.h"
+#include "svg.h"
+
+static const char page_style[] =
+    ":root{color-scheme:light dark;--bg:#fff;--fg:#1c1c1c;--muted:#595959;--rule:#d9d9d9;"
+    "--soft:#f3f6f9}\n"
+    "@media (prefers-color-scheme:dark){:root{--bg:#15181b;--fg:#ececec;--muted:#a9a9a9;"
+    "--rule:#3a3f44;--soft:#20262b}}\n"
+    "*{box-sizing:border-box}\n"
+    "body{margin:0;background:var(--bg);color:var(--fg);font:16px/1.5 system-ui,sans-serif}\n"
+    "main{max-width:64rem;margin:0 auto;padding:1rem}\n"
+    "h1{font-size:1.5rem;line-height:1.25;margin:.5rem 0}\n"
+    "h2{font-size:1.2rem;margin:2rem 0 .5rem}\n"
+    "h1,h2,p,dd,td,th,figcaption{overflow-wrap:anywhere}\n"
+    ".answer{font-size:1.15rem;background:var(--soft);padding:.8rem 1rem;"
+    "border-left:4px solid var(--c0)}\n"
+    "dl{display:grid;grid-template-columns:minmax(6rem,auto) 1fr;gap:.2rem 1rem;margin:.5rem 0}\n"
+    "dt{color:var(--muted)}dd{margin:0}\n"
+    ".scroll{overflow-x:auto}\n"
+    "table{border-collapse:collapse;margin:.5rem "
+    "0;font-size:.9rem;font-variant-numeric:tabular-nums}\n"
+    "caption{text-align:left;color:var(--muted);padding:.2rem 0}\n"
+    "th,td{text-align:left;padding:.25rem .7rem .25rem 0;border-bottom:1px solid var(--rule);"
+    "vertical-align:top;overflow-wrap:normal}\n"
+    "tbody th{font-weight:500;white-space:nowrap}.n{text-align:right;white-space:nowrap}"
+    ".why{min-width:15rem}\n"
+    ".figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,26rem),1fr));"
+    "gap:1.5rem}\n"
+    "figure{margin:0;min-width:0}figcaption{font-weight:600;margin-bottom:.3rem}\n"
+    "summary{cursor:pointer}\n"
+    "pre{white-space:pre-wrap;overflow-wrap:anywhere;background:var(--soft);padding:.8rem 1rem}\n";
+
+static const char *time_or_not(double seconds, char *text)
+{
+    return isfinite(seconds) ? hm_show_time(seconds, text) : "";
+}
+
+static const char *count_or_not(double count, char *text)
+{
+    return isfinite(count) ? hm_show_count(count, text) : "";
+}
+
+static const char *loss_or_not(double loss, char *text)
+{
+    return isfinite(loss) ? hm_show_loss(loss, text) : "";
+}
+
+/* Escaped, with 1e-4 kept on one line by a word joiner after its sign. */
+static void add_sentence(struct hm_text *out, const char *text)
+{
+    struct hm_text joined = {0};
+
+    for (const char *p = text; p && *p; p++) {
+        hm_text_add_n(&joined, p, 1);
+        if (*p == '-' && p > text && p[-1] == 'e' && p[1] >= '0' && p[1] <= '9')
+            hm_text_add(&joined, "\xe2\x81\xa0");
+    }
+    hm_xml_text(out, joined.data);
+    out->failed = out->failed || joined.failed;
+    hm_text_release(&joined);
+}
+
+/* ---- the answer ---------------------------------------------------------------------------------
+ */
+
+static void add_said(struct hm_text *out, const struct hm_advice *a, const char *label,
+                     void (*say)(struct hm_text *out, const struct hm_advice *advice))
+{
+    struct hm_text line = {0};
+
+    say(&line, a);
+    if (line.length) {
+        hm_text_addf(out, "<dt>%s</dt><dd>", label);
+        add_sentence(out, line.data);
+        hm_text_add(out, "</dd>\n");
+    }
+    out->failed = out->failed || line.failed;
+    hm_text_release(&line);
+}
+
+static void add_answer(struct hm_text *out, const struct hm_advice *a)
+{
+    struct hm_text line = {0};
+
+    hm_say_headline(&line, a);
+    hm_text_add(out, "<p class=\"answer\"><strong>");
+    add_sentence(out, line.data);
+    hm_text_add(out, "</strong></p>\n<dl>\n");
+    out->failed = out->failed || line.failed;
+    hm_text_release(&line);
+    if (a->feasible)
+        add_said(out, a, "how sure", hm_say_sure);
+    add_said(out, a, "beyond", hm_say_beyond);
+    if (a->lead_count > 1)
+        add_said(out, a, "ahead", hm_say_leads);
+    add_said(out, a, "schedule", hm_say_schedule);
+    add_said(out, a, "would help", hm_say_next_run);
+    hm_text_add(out, "</dl>\n");
+}
+
+static void add_why(struct hm_text *out, const struct hm_advice *a, const struct hm_candidate *c)
+{
+    struct hm_text why = {0};
+
+    hm_say_why(&why, a, c);
+    hm_text_add(out, "<td class=\"why\">");
+    hm_xml_text(out, why.data);
+    hm_text_add(out, "</td>");
+    out->failed = out->failed || why.failed;
+    hm_text_release(&why);
+}
+
+/* What decides: the time or the loss, and its interval. */
+static void add_decisive(struct hm_text *out, const struct hm_advice *a,
+                         const struct hm_candidate *c, bool priced)
+{
+    char shown[HM_SHOWN], range[HM_SHOWN_RANGE];
+
+    if (hm_advice_asks_loss(a)) {
+        hm_table_number(out, isfinite(c->time_s) ? hm_show_time(c->time_s, shown) : "never");
+        hm_table_number(out, hm_show_range(hm_show_time, c->time_low_s, c->time_high_s, range));
+    } else {
+        hm_table_number(out, loss_or_not(c->loss, shown));
+        hm_table_number(out, hm_show_range(hm_show_loss, c->loss_low, c->loss_high, range));
+    }
+    if (priced)
+        hm_table_number(out, isfinite(c->cost) ? hm_show_money(c->cost, shown) : "");
+    snprintf(shown, sizeof(shown), "%.0f %%", 100 * c->probability);
+    hm_table_number(out, isfinite(c->probability) ? shown : "");
+}
+
+static void add_candidate(struct hm_text *out, const struct hm_advice *a,
+                          const struct hm_candidate *c, bool priced, bool all)
+{
+    char shown[HM_SHOWN];
+
+    hm_table_row(out, c->algorithm);
+    hm_table_number(out, hm_show_count(c->m, shown));
+    if (all) {
+        hm_table_text(out, c->measured ? "yes" : "no");
+        hm_table_number(out, count_or_not(c->iterations, shown));
+        hm_table_number(out, time_or_not(c->iteration_s, shown));
+    }
+    add_decisive(out, a, c, priced);
+    if (!all)
+        add_why(out, a, c);
+    hm_table_row_end(out);
+}
+
+/* All candidates, or the best of each algorithm and why the others lose. */
+static void add_candidates(struct hm_text *out, const struct hm_advice *a, bool all)
+{
+    bool priced = hm_advice_priced(a);
+    char interval[48], several[48];
+    const char *columns[11] = {"algorithm", "*workers"};
+    size_t count = 2;
+
+    snprintf(interval, sizeof(interval), "*%g %% interval", 100 * a->level);
+    snprintf(several, sizeof(several), "*%.20ss", a->unit);
+    if (all) {
+        columns[count++] = "measured";
+        columns[count++] = several;
+        columns[count++] = "*of each";
+    }
+    columns[count++] = hm_advice_asks_loss(a) ? "*time" : "*P - P*";
+    columns[count++] = interval;
+    if (priced)
+        columns[count++] = "*cost";
+    columns[count++] = "*is the best";
+    if (!all)
+        columns[count++] = "why";
+    hm_table_begin(out, all ? "All candidates, the best first" : "The best of each algorithm",
+                   columns);
+    for (size_t i = 0; i < a->candidate_count; i++)
+        if (all || hm_advice_is_first(a, i))
+            add_candidate(out, a, &a->candidates[i], priced, all);
+    hm_table_end(out);
+}
+
+static void add_ranking(struct hm_page *page, const struct hm_advice *a)
+{
+    if (a->candidate_count == 0)
+        return;
+    hm_text_add(page->out, "<h2>Candidates</h2>\n");
+    add_candidates(page->out, a, false);
+    hm_chart_candidates(page, a);
+    hm_text_add(page->out, "<details><summary>all candidates as a table</summary>\n");
+    add_candidates(page->out, a, true);
+    hm_text_add(page->out, "</details>\n");
+}
+
+/* ---- what was done
+ * ------------------------------------------------------------------------------- */
+
+static void add_facts(struct hm_text *out, const struct hm_study *s)
+{
+    if (s->fact_count == 0)
+        return;
+    hm_text_add(out, "<h2>Facts</h2>\n<dl>\n");
+    for (size_t i = 0; i < s->fact_count; i++) {
+        hm_text_add(out, "<dt>");
+        hm_xml_text(out, s->facts[2 * i]);
+        hm_text_add(out, "</dt><dd>");
+        hm_xml_text(out, s->facts[2 * i + 1]);
+        hm_text_add(out, "</dd>\n");
+    }
+    hm_text_add(out, "</dl>\n");
+}
+
+static void add_check(struct hm_text *out, const struct hm_study_check *c)
+{
+    char shown[HM_SHOWN], range[HM_SHOWN_RANGE];
+
+    hm_table_row(out, c->algorithm);
+    hm_table_number(out, hm_show_count(c->m, shown));
+    hm_table_text(out, c->role);
+    hm_table_number(out, time_or_not(c->predicted_s, shown));
+    hm_table_number(out,
+                    hm_show_range(hm_show_time, c->predicted_low_s, c->predicted_high_s, range));
+    hm_table_number(out,
+                    isfinite(c->achieved_s) ? hm_show_time(c->achieved_s, shown) : "not there");
+    snprintf(shown, sizeof(shown), "%+.0f %%", 100 * (c->predicted_s / c->achieved_s - 1));
+    hm_table_number(out, isfinite(c->predicted_s / c->achieved_s) ? shown : "");
+    hm_table_number(out, count_or_not(c->predicted_iterations, shown));
+    hm_table_number(out, count_or_not(c->achieved_iterations, shown));
+    hm_table_number(out, loss_or_not(c->loss, shown));
+    hm_table_row_end(out);
+}
+
+static void add_checks(struct hm_page *page, const struct hm_study *s)
+{
+    static const char *const columns[] = {"algorithm", "*workers",  "role",    "*predicted",
+                                          "*interval", "*achieved", "*off by", "*iterations",
+                                          "*achieved", "*P - P*",   NULL};
+
+    if (s->check_count == 0)
+        return;
+    hm_text_add(page->out, "<h2>Does the advice hold?</h2>\n");
+    hm_table_begin(page->out, "Runs made to see, times and iterations", columns);
+    for (size_t i = 0; i < s->check_count; i++)
+        add_check(page->out, &s->checks[i]);
+    hm_table_end(page->out);
+    hm_chart_checks(page, s);
+}
+
+static void add_runs(struct hm_text *out, const struct hm_study *s)
+{
+    static const char *const columns[] = {"algorithm", "*workers",           "*seed", "*iterations",
+                                          "*time",     "*P - P* at the end", "why",   NULL};
+    char shown[HM_SHOWN];
+
+    if (s->run_count == 0)
+        return;
+    hm_text_add(out, "<h2>Runs</h2>\n");
+    hm_table_begin(out, "Runs that were made for the study, in order", columns);
+    for (size_t i = 0; i < s->run_count; i++) {
+        const struct hm_study_run *r = &s->runs[i];
+        hm_table_row(out, r->algorithm);
+        hm_table_number(out, hm_show_count(r->m, shown));
+        hm_table_number(out, count_or_not(r->seed, shown));
+        hm_table_number(out, count_or_not(r->iterations, shown));
+        hm_table_number(out, time_or_not(r->time_s, shown));
+        hm_table_number(out, loss_or_not(r->loss, shown));
+        hm_table_text(out, r->reason);
+        hm_table_row_end(out);
+    }
+    hm_table_end(out);
+}
+
+static void add_held_out(struct hm_text *out, const struct hm_holdout *h)
+{
+    static const char *const columns[] = {"algorithm", "*workers left out", "*points",
+                                          "*median",   "*root mean square", "*inside the interval",
+                                          NULL};
+    char shown[HM_SHOWN];
+    size_t rows = 0;
+
+    for (size_t i = 0; h && i < h->count; i++)
+        rows += h->algorithms[i].left_out_count;
+    if (rows == 0)
+        return;
+    hm_text_add(out, "<h2>How well other m are told</h2>\n");
+    hm_table_begin(out, "Errors of log10(P - P*) for each m, told from the others", columns);
+    for (size_t i = 0; i < h->count; i++)
+        for (size_t k = 0; k < h->algorithms[i].left_out_count; k++) {
+            const struct hm_g_error *e = &h->algorithms[i].left_out[k];
+            hm_table_row(out, h->algorithms[i].algorithm);
+            hm_table_number(out, hm_show_count(e->m, shown));
+            hm_table_number(out, hm_show_count((double)e->points, shown));
+            hm_table_number(out, loss_or_not(e->median, shown));
+            hm_table_number(out, loss_or_not(e->rms, shown));
+            snprintf(shown, sizeof(shown), "%.0f %%", 100 * e->covered);
+            hm_table_number(out, isfinite(e->covered) ? shown : "");
+            hm_table_row_end(out);
+        }
+    hm_table_end(out);
+}
+
+static void add_list(struct hm_text *out, const char *const *notes, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        hm_text_add(out, "<li>");
+        hm_xml_text(out, notes[i]);
+        hm_text_add(out, "</li>\n");
+    }
+}
+
+static void add_notes(struct hm_text *out, const struct hm_study *s)
+{
+    size_t advised = s->advice ? s->advice->note_count : 0;
+    size_t learned = s->convergence ? s->convergence->note_count : 0;
+
+    if (s->note_count + advised + learned > 0) {
+        hm_text_add(out, "<h2>Notes</h2>\n<ul>\n");
+        add_list(out, s->notes, s->note_count);
+        if (advised)
+            add_list(out, s->advice->notes, advised);
+        if (learned)
+            add_list(out, s->convergence->notes, learned);
+        hm_text_add(out, "</ul>\n");
+    }
+    if (s->command) {
+        hm_text_add(out, "<h2>To repeat it</h2>\n<pre><code>");
+        hm_xml_text(out, s->command);
+        hm_text_add(out, "</code></pre>\n");
+    }
+}
+
+static void add_curves(struct hm_page *page, const struct hm_study *s)
+{
+    if (!s->convergence)
+        return;
+    hm_text_add(page->out, "<h2>What was measured</h2>\n<div class=\"figures\">\n");
+    if (s->advice)
+        hm_chart_times(page, s->convergence, s->advice);
+    for (size_t i = 0; i < s->convergence->count; i++)
+        hm_chart_iterations(page, s->convergence, i);
+    hm_text_add(page->out, "</div>\n");
+}
+
+static void add_head(struct hm_text *out, const struct hm_study *s)
+{
+    const char *title = s->title && *s->title ? s->title : "A study";
+
+    hm_text_add(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+                     "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
+                     "<title>");
+    hm_xml_text(out, title);
+    hm_text_add(out, "</title>\n<style>\n");
+    hm_text_add(out, page_style);
+    hm_svg_style(out);
+    hm_text_add(out, "</style>\n</head>\n<body>\n<main>\n<h1>");
+    hm_xml_text(out, title);
+    hm_text_add(out, "</h1>\n");
+}
+
+int hm_study_render(const struct hm_study *study, char **ret_html, struct hm_err *err)
+{
+    struct hm_text out = {0};
+    struct hm_page page = {.out = &out, .arena = hm_arena_new()};
+
+    if (!page.arena)
+        return hm_fail_nomem(err);
+    add_head(&out, study);
+    if (study->advice)
+        add_answer(&out, study->advice);
+    add_facts(&out, study);
+    if (study->advice)
+        add_ranking(&page, study->advice);
+    add_checks(&page, study);
+    add_curves(&page, study);
+    add_held_out(&out, study->holdout);
+    add_runs(&out, study);
+    add_notes(&out, study);
+    hm_text_add(&out, "</main>\n</body>\n</html>\n");
+    out.failed = out.failed || page.failed;
+    hm_arena_free(page.arena);
+    return hm_text_take(&out, ret_html, err);
+}

@@ -1,0 +1,369 @@
+/*
+ * Charts as SVG. A drawing of 480 by about 340 units is scaled to the width there is; letters of 14
+ * units remain legible on a phone. Labels that would touch the one before them are left out.
+ */
+#include "svg.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "format.h"
+#include "palette.h"
+
+enum { WIDTH = 480, HEIGHT = 300, LEFT = 60, RIGHT = 26, TOP = 30, BOTTOM = 48 };
+enum { TICKS = 64, LETTER = 8, LEGEND_ROW = 22, NAME_SHOWN = 48 };
+
+struct axis {
+    enum hm_scale scale;
+    double low, high; /* of the values */
+    double from, to;  /* in units of the drawing */
+};
+
+static bool shows(const struct axis *a, double value)
+{
+    return isfinite(value) && (a->scale == HM_SCALE_LINEAR || value > 0);
+}
+
+static double place(const struct axis *a, double value)
+{
+    double low = a->low, high = a->high;
+
+    if (a->scale != HM_SCALE_LINEAR) {
+        value = log(value);
+        low = log(low);
+        high = log(high);
+    }
+    return a->from + (value - low) / (high - low) * (a->to - a->from);
+}
+
+/* ---- ranges -----------------------------------------------------------------------------------
+ */
+
+static void widen(struct axis *a, double value)
+{
+    if (!shows(a, value))
+        return;
+    a->low = fmin(a->low, value);
+    a->high = fmax(a->high, value);
+}
+
+/* A little room around the points; from 0 where that is near. */
+static void pad(struct axis *a)
+{
+    if (a->scale != HM_SCALE_LINEAR) {
+        double factor = a->high > a->low ? exp(0.04 * (log(a->high) - log(a->low))) : 2;
+        a->low = fmax(a->low / factor, DBL_MIN);
+        a->high = fmin(a->high * factor, DBL_MAX);
+        return;
+    }
+    double room = a->high > a->low ? 0.04 * (a->high - a->low) : fmax(fabs(a->high) / 2, 1);
+    a->low = a->low >= 0 && a->low < 0.3 * a->high ? 0 : a->low - room;
+    a->high += room;
+}
+
+static bool drawn(const struct axis *x, const struct axis *y, const struct hm_svg_series *s,
+                  size_t i)
+{
+    return shows(x, s->x[i]) && shows(y, s->y[i]);
+}
+
+/* The axes that hold all points and bars; false when there is none. */
+static bool find_axes(const struct hm_svg_chart *c, struct axis *x, struct axis *y)
+{
+    *x = (struct axis){c->x_scale, INFINITY, -INFINITY, LEFT, WIDTH - RIGHT};
+    *y = (struct axis){c->y_scale, INFINITY, -INFINITY, HEIGHT - BOTTOM, TOP};
+    for (size_t k = 0; k < c->count; k++)
+        for (size_t i = 0; i < c->series[k].count; i++) {
+            const struct hm_svg_series *s = &c->series[k];
+            if (!drawn(x, y, s, i))
+                continue;
+            widen(x, s->x[i]);
+            widen(y, s->y[i]);
+            if (s->low && s->high) {
+                widen(y, s->low[i]);
+                widen(y, s->high[i]);
+            }
+        }
+    if (x->low > x->high)
+        return false;
+    if (c->diagonal) {
+        x->low = y->low = fmin(x->low, y->low);
+        x->high = y->high = fmax(x->high, y->high);
+    }
+    pad(x);
+    pad(y);
+    return true;
+}
+
+bool hm_svg_has_points(const struct hm_svg_chart *c)
+{
+    struct axis x, y;
+
+    return find_axes(c, &x, &y);
+}
+
+/* ---- ticks -------------------------------------------------------------------------------------
+ */
+
+static size_t linear_ticks(const struct axis *a, double *ticks)
+{
+    double rough = (a->high - a->low) / 5, power = pow(10, floor(log10(rough)));
+    double step = power * (rough < 1.5 * power   ? 1
+                           : rough < 3.5 * power ? 2
+                           : rough < 7.5 * power ? 5
+                                                 : 10);
+    size_t count = 0;
+
+    for (double k = ceil(a->low / step); k * step <= a->high && count < TICKS; k++)
+        ticks[count++] = k * step;
+    return count;
+}
+
+/* Powers of a base, every so many of them. */
+static size_t power_ticks(const struct axis *a, double base, double most, double *ticks)
+{
+    double first = ceil(log(a->low) / log(base) - 1e-9),
+           last = floor(log(a->high) / log(base) + 1e-9);
+    double step = fmax(1, ceil((last - first + 1) / most));
+    size_t count = 0;
+
+    for (double k = ceil(first / step) * step; k <= last && count < TICKS; k += step)
+        if (isfinite(pow(base, k)))
+            ticks[count++] = pow(base, k);
+    return count;
+}
+
+/* 1, 2 and 5 times powers of ten. */
+static size_t fine_ticks(const struct axis *a, double *ticks)
+{
+    size_t count = 0;
+
+    for (double k = floor(log10(a->low)); k <= log10(a->high); k++)
+        for (int digit = 1; digit <= 5; digit += digit == 1 ? 1 : 3) {
+            double value = digit * pow(10, k);
+            if (value >= a->low && value <= a->high && count < TICKS)
+                ticks[count++] = value;
+        }
+    return count;
+}
+
+static size_t find_ticks(const struct axis *a, double *ticks)
+{
+    size_t count = 0;
+
+    if (a->scale == HM_SCALE_LOG2)
+        count = power_ticks(a, 2, 8, ticks);
+    else if (a->scale == HM_SCALE_LOG && a->high / a->low >= 500)
+        count = power_ticks(a, 10, 6, ticks);
+    else if (a->scale == HM_SCALE_LOG)
+        count = fine_ticks(a, ticks);
+    return count >= 2 ? count : linear_ticks(a, ticks);
+}
+
+/* ---- drawing -----------------------------------------------------------------------------------
+ */
+
+static void add_x_axis(struct hm_text *out, const struct hm_svg_chart *c, const struct axis *x,
+                       const struct axis *y)
+{
+    double ticks[TICKS], free_from = 0;
+    size_t count = find_ticks(x, ticks);
+
+    for (size_t i = 0; i < count; i++) {
+        char shown[HM_SHOWN];
+        double at = place(x, ticks[i]);
+        double half = LETTER * (double)hm_text_columns(hm_show_loss(ticks[i], shown)) / 2;
+        hm_text_addf(out, "<path class=\"grid\" d=\"M%.1f %.1fV%.1f\"/>\n", at, y->to, y->from);
+        if (at - half < free_from || at + half > WIDTH)
+            continue;
+        hm_text_addf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%s</text>\n", at,
+                     y->from + 18, shown);
+        free_from = at + half + LETTER;
+    }
+    hm_text_addf(out, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">", (x->from + x->to) / 2,
+                 HEIGHT - 10);
+    hm_xml_text(out, c->x_label);
+    hm_text_add(out, "</text>\n");
+}
+
+static void add_y_axis(struct hm_text *out, const struct hm_svg_chart *c, const struct axis *x,
+                       const struct axis *y)
+{
+    double ticks[TICKS], free_from = HEIGHT;
+    size_t count = find_ticks(y, ticks);
+
+    for (size_t i = 0; i < count; i++) {
+        char shown[HM_SHOWN];
+        double at = place(y, ticks[i]);
+        hm_text_addf(out, "<path class=\"grid\" d=\"M%.1f %.1fH%.1f\"/>\n", x->from, at, x->to);
+        if (at > free_from)
+            continue;
+        hm_text_addf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n",
+                     x->from - 8, at + 5, hm_show_loss(ticks[i], shown));
+        free_from = at - 18;
+    }
+    hm_text_add(out, "<text x=\"4\" y=\"16\">");
+    hm_xml_text(out, c->y_label);
+    hm_text_add(out, "</text>\n");
+    hm_text_addf(out, "<path class=\"axis\" d=\"M%.1f %.1fV%.1fH%.1f\"/>\n", x->from, y->to,
+                 y->from, x->to);
+}
+
+/* One of six shapes around a place. */
+static void add_mark(struct hm_text *out, size_t look, double x, double y)
+{
+    static const char *const shapes[] = {
+        "m-3.5 0a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0z",                /* circle */
+        "m-3.2 -3.2h6.4v6.4h-6.4z",                                     /* square */
+        "m0 -4.5l4.2 7.2h-8.4z",                                        /* triangle */
+        "m0 -4.8l4.8 4.8l-4.8 4.8l-4.8 -4.8z",                          /* diamond */
+        "m0 4.5l4.2 -7.2h-8.4z",                                        /* triangle, upside down */
+        "m-4.5 -1.2h3.3v-3.3h2.4v3.3h3.3v2.4h-3.3v3.3h-2.4v-3.3h-3.3z", /* cross */
+    };
+    /* Once all colours are used, shapes move on, so that looks differ for longer. */
+    size_t shape = (look + look / HM_PALETTE_SIZE) % (sizeof(shapes) / sizeof(shapes[0]));
+
+    hm_text_addf(out, "M%.1f %.1f%s", x, y, shapes[shape]);
+}
+
+static void add_line(struct hm_text *out, const struct hm_svg_series *s, const struct axis *x,
+                     const struct axis *y, double aside)
+{
+    bool pen = false;
+
+    hm_text_add(out, "<path class=\"line\" d=\"");
+    for (size_t i = 0; i < s->count; i++) {
+        if (!drawn(x, y, s, i)) {
+            pen = false;
+            continue;
+        }
+        hm_text_addf(out, "%c%.1f %.1f", pen ? 'L' : 'M', place(x, s->x[i]) + aside,
+                     place(y, s->y[i]));
+        pen = true;
+    }
+    hm_text_add(out, "\"/>\n");
+}
+
+static void add_bars(struct hm_text *out, const struct hm_svg_series *s, const struct axis *x,
+                     const struct axis *y, double aside)
+{
+    hm_text_add(out, "<path class=\"bar\" d=\"");
+    for (size_t i = 0; i < s->count; i++) {
+        if (!drawn(x, y, s, i) || !isfinite(s->low[i]) || !isfinite(s->high[i]))
+            continue;
+        double at = place(x, s->x[i]) + aside;
+        double low = shows(y, s->low[i]) ? place(y, s->low[i]) : y->from;
+        double high = shows(y, s->high[i]) ? place(y, s->high[i]) : y->from;
+        hm_text_addf(out, "M%.1f %.1fh6m-3 0V%.1fm-3 0h6", at - 3, low, high);
+    }
+    hm_text_add(out, "\"/>\n");
+}
+
+static void add_series(struct hm_text *out, const struct hm_svg_series *s, const struct axis *x,
+                       const struct axis *y, double aside)
+{
+    hm_text_addf(out, "<g class=\"c%zu\">\n", s->look % HM_PALETTE_SIZE);
+    if (s->line)
+        add_line(out, s, x, y, aside);
+    if (s->low && s->high)
+        add_bars(out, s, x, y, aside);
+    hm_text_add(out, "<path class=\"mark\" d=\"");
+    for (size_t i = 0; i < s->count; i++)
+        if (drawn(x, y, s, i))
+            add_mark(out, s->look, place(x, s->x[i]) + aside, place(y, s->y[i]));
+    hm_text_add(out, "\"/>\n</g>\n");
+}
+
+/* ---- the legend ---------------------------------------------------------------------------------
+ */
+
+static double legend_width(const char *name)
+{
+    size_t columns = hm_text_columns(name);
+
+    return 34 + LETTER * (double)(columns < NAME_SHOWN ? columns : NAME_SHOWN);
+}
+
+/* Names in rows below the drawing; returns how many rows. out NULL: only count. */
+static size_t add_legend(struct hm_text *out, const struct hm_svg_chart *c)
+{
+    double x = 8;
+    size_t row = 0;
+
+    for (size_t k = 0; k < c->count; k++) {
+        const struct hm_svg_series *s = &c->series[k];
+        if (!s->name)
+            continue;
+        if (x > 8 && x + legend_width(s->name) > WIDTH) {
+            x = 8;
+            row++;
+        }
+        double y = HEIGHT + 12 + LEGEND_ROW * (double)row;
+        if (out) {
+            hm_text_addf(out, "<g class=\"c%zu\"><path class=\"mark\" d=\"",
+                         s->look % HM_PALETTE_SIZE);
+            add_mark(out, s->look, x + 6, y - 5);
+            hm_text_addf(out, "\"/></g><text x=\"%.1f\" y=\"%.1f\">", x + 16, y);
+            struct hm_text name = {0};
+            hm_text_cut(&name, s->name, NAME_SHOWN);
+            hm_xml_text(out, name.data);
+            out->failed = out->failed || name.failed;
+            hm_text_release(&name);
+            hm_text_add(out, "</text>\n");
+        }
+        x += legend_width(s->name);
+    }
+    return x > 8 ? row + 1 : row;
+}
+
+static void add_head(struct hm_text *out, const struct hm_svg_chart *c, size_t rows)
+{
+    hm_text_addf(out,
+                 "<svg viewBox=\"0 0 %d %zu\" role=\"img\" aria-labelledby=\"t%zu d%zu\">\n"
+                 "<title id=\"t%zu\">",
+                 WIDTH, HEIGHT + 4 + LEGEND_ROW * rows, c->number, c->number, c->number);
+    hm_xml_text(out, c->title);
+    hm_text_addf(out, "</title>\n<desc id=\"d%zu\">", c->number);
+    hm_xml_text(out, c->description);
+    hm_text_add(out, "</desc>\n");
+}
+
+void hm_svg_add(struct hm_text *out, const struct hm_svg_chart *c)
+{
+    struct axis x, y;
+
+    if (!find_axes(c, &x, &y))
+        return;
+    add_head(out, c, add_legend(NULL, c));
+    add_x_axis(out, c, &x, &y);
+    add_y_axis(out, c, &x, &y);
+    if (c->diagonal)
+        hm_text_addf(out, "<path class=\"same\" d=\"M%.1f %.1fL%.1f %.1f\"/>\n", x.from, y.from,
+                     x.to, y.to);
+    for (size_t k = 0; k < c->count; k++)
+        add_series(out, &c->series[k], &x, &y,
+                   c->apart ? 4 * ((double)k - (double)(c->count - 1) / 2) : 0);
+    add_legend(out, c);
+    hm_text_add(out, "</svg>\n");
+}
+
+void hm_svg_style(struct hm_text *out)
+{
+    hm_text_add(out, ":root{");
+    for (size_t i = 0; i < HM_PALETTE_SIZE; i++)
+        hm_text_addf(out, "--c%zu:%s;", i, hm_palette(i));
+    hm_text_add(out, "}\n@media (prefers-color-scheme:dark){:root{");
+    for (size_t i = 0; i < HM_PALETTE_SIZE; i++)
+        hm_text_addf(out, "--c%zu:%s;", i, hm_palette_dark(i));
+    hm_text_add(out, "}}\n");
+    for (size_t i = 0; i < HM_PALETTE_SIZE; i++)
+        hm_text_addf(out, ".c%zu{color:var(--c%zu)}", i, i);
+    hm_text_add(out, "\nsvg{display:block;width:100%;height:auto;max-width:34rem}\n"
+                     "svg text{font:14px system-ui,sans-serif;fill:var(--fg)}\n"
+                     "svg path{fill:none}\nsvg .grid{stroke:var(--rule)}\n"
+                     "svg .axis{stroke:var(--muted)}\n"
+                     "svg .same{stroke:var(--muted);stroke-dasharray:5 4}\n"
+                     "svg .line{stroke:currentColor;stroke-width:1.4}\n"
+                     "svg .bar{stroke:currentColor;stroke-width:1.2}\n"
+                     "svg .mark{fill:currentColor}\n");
+}
