@@ -10,7 +10,7 @@
 
 #include "converge.h"
 
-enum { HM_GRID_MAX = 104, HM_GRID_EACH = 24 /* iterations one by one, before steps grow */ };
+enum { HM_GRID_MAX = 80, HM_GRID_EACH = 20 /* iterations one by one, before steps grow */ };
 
 struct hm_grid {
     double iterations[HM_GRID_MAX];

@@ -120,14 +120,14 @@ static int fill(struct hm_runner *r, struct laid *laid, double best, double seed
                 struct hm_err *err)
 {
     struct hm_g_path path;
-    struct hm_g_bend bend;
+    struct hm_g_bend bend = {0};
     struct hm_random random;
-    int rc = hm_g_bend(r->g, r->m, best, &bend, err);
 
+    lay_curves(r, best, laid);
+    int rc = r->curves > 0 ? 0 : hm_g_bend(r->g, r->m, best, &bend, err);
     rc = rc ? rc : hm_g_path_init(&path, r->g, r->m, r->grid.iterations, r->grid.count, err);
     if (rc)
         return rc;
-    lay_curves(r, best, laid);
     hm_random_init(&random, (uint64_t)seed, 0x800000000u + (uint64_t)r->m);
     draw(r, &path, laid, &bend, &random);
     hm_g_path_release(&path);
@@ -193,7 +193,7 @@ double hm_grid_hit(const struct hm_grid *grid, const double *y, double level)
     if (p == 0 || isinf(y[p - 1]) || !(y[p - 1] > y[p]))
         return grid->iterations[p];
     double at = (y[p - 1] - level) / (y[p - 1] - y[p]);
-    return exp((1 - at) * log(grid->iterations[p - 1]) + at * log(grid->iterations[p]));
+    return grid->iterations[p - 1] + at * (grid->iterations[p] - grid->iterations[p - 1]);
 }
 
 double hm_runner_hit(const struct hm_runner *r, size_t draw, double level)
@@ -212,8 +212,8 @@ double hm_runner_reach(const struct hm_runner *r, size_t draw, double iterations
         return INFINITY;
     if (p == r->grid.count || isinf(y[p - 1]))
         return y[p - 1];
-    double at = log(iterations / r->grid.iterations[p - 1]) /
-                log(r->grid.iterations[p] / r->grid.iterations[p - 1]);
+    double at = (iterations - r->grid.iterations[p - 1]) /
+                (r->grid.iterations[p] - r->grid.iterations[p - 1]);
     return fmin(y[p - 1], (1 - at) * y[p - 1] + at * y[p]);
 }
 
