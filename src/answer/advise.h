@@ -38,7 +38,7 @@ void hm_runner_release(struct hm_runner *runner);
 double hm_runner_hit(const struct hm_runner *runner, size_t draw, double level);
 /* The least y within so many iterations; INFINITY before the first. */
 double hm_runner_reach(const struct hm_runner *runner, size_t draw, double iterations);
-/* Seconds to a level by a draw; what never gets there takes the whole grid, and more. */
+/* Seconds to a level by a draw; what never gets there takes the whole grid. */
 double hm_runner_time(const struct hm_runner *runner, size_t draw, double level);
 
 /* The smooth path of an algorithm on m workers: g and how far the curves of m are from it. */

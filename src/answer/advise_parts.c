@@ -16,6 +16,7 @@
 
 enum { NOTES = 32, LEVELS = 25, LEAD_DRAWS = 32 };
 
+static const double AHEAD = 0.95; /* of the leader's time, from which another one takes the lead */
 static const double WORTH = 0.01; /* of what is expected: a run that saves less is not worth it */
 
 int hm_advice_note(struct hm_advising *a, struct hm_err *err, const char *format, ...)
@@ -52,19 +53,22 @@ static double expected_to(const struct hm_advising *a, const struct hm_runner *r
     return sum;
 }
 
-static size_t leader(const struct hm_advising *a, double level)
+/* The best to a level; who led before keeps the lead while nobody is clearly better. */
+static const struct hm_runner *leader(const struct hm_advising *a, double level,
+                                      const struct hm_runner *before)
 {
-    size_t best = 0;
-    double least = INFINITY;
+    const struct hm_runner *best = before;
+    double least = before ? AHEAD * expected_to(a, before, level) : INFINITY;
 
     for (size_t k = 0; k < a->count; k++) {
-        double expected = expected_to(a, &a->runners[a->order[k]], level);
+        const struct hm_runner *r = &a->runners[a->order[k]];
+        double expected = expected_to(a, r, level);
         if (expected < least) {
             least = expected;
-            best = k;
+            best = r;
         }
     }
-    return a->order[best];
+    return best;
 }
 
 /* The level where it begins to matter: the best of what first iterations leave. */
@@ -95,7 +99,7 @@ int hm_advice_leads(struct hm_advising *a, struct hm_err *err)
     for (size_t k = 0; isfinite(to) && k < LEVELS; k++) {
         double level = from + (to - from) * (double)k / (LEVELS - 1);
         bool end = k + 1 == LEVELS;
-        const struct hm_runner *r = end && a->for_loss ? first : &a->runners[leader(a, level)];
+        const struct hm_runner *r = end && a->for_loss ? first : leader(a, level, last);
         if (r != last) {
             double change = exp(level - (to - from) / (LEVELS - 1) / 2);
             if (out->lead_count > 0)

@@ -73,18 +73,40 @@ static void lay_curves(struct hm_runner *r, double best, struct laid *laid)
     }
 }
 
-/* Along a trace, and beyond its end as g goes on: y holds g from the trace's last point on. */
+/* How fast a trace fell over the latter half of ln i, per unit of it. */
+static double last_slope(const struct hm_grid *grid, const double *curve, size_t end)
+{
+    double half = sqrt(grid->iterations[end - 1]);
+    size_t from = end - 1;
+
+    while (from > 0 && grid->iterations[from - 1] >= half && isfinite(curve[from - 1]))
+        from--;
+    if (from == end - 1)
+        return 0;
+    double fall = curve[from] - curve[end - 1];
+    return fmax(fall, 0) / log(grid->iterations[end - 1] / grid->iterations[from]);
+}
+
+/*
+ * Along a trace, and beyond its end as g goes on: y holds g from the trace's last point on. Where
+ * g rises, which a loss does not, the trace goes on like a power of i as it did before.
+ */
 static void follow(const struct hm_grid *grid, const struct laid *laid, size_t c, double away,
                    double *y)
 {
     const double *curve = laid->y + c * grid->count;
     size_t end = laid->ends[c];
-    double shift = end > 0 && end < grid->count ? curve[end - 1] + away - y[end - 1] : away;
+    double g = end > 0 ? y[end - 1] : y[0], slope = end > 0 ? last_slope(grid, curve, end) : 0;
 
     for (size_t p = 0; p < end; p++)
         y[p] = curve[p] + away;
-    for (size_t p = end; p < grid->count; p++)
-        y[p] = laid->diverged[c] ? INFINITY : y[p] + shift;
+    for (size_t p = end; p < grid->count; p++) {
+        double fall = y[p] - g;
+        g = y[p];
+        if (fall >= 0 && p > 0)
+            fall = -slope * log(grid->iterations[p] / grid->iterations[p - 1]);
+        y[p] = laid->diverged[c] ? INFINITY : p > 0 ? y[p - 1] + fall : y[p] + away;
+    }
 }
 
 static void keep_least(double *y, size_t count)
@@ -221,7 +243,7 @@ double hm_runner_time(const struct hm_runner *r, size_t draw, double level)
 {
     double hit = hm_runner_hit(r, draw, level);
 
-    return r->paces[draw] * (isinf(hit) ? 2 * r->grid.iterations[r->grid.count - 1] : hit);
+    return r->paces[draw] * (isinf(hit) ? r->grid.iterations[r->grid.count - 1] : hit);
 }
 
 int hm_runner_smooth(const struct hm_runner *r, double best, double *y, struct hm_err *err)

@@ -5,6 +5,7 @@
  * i/m^c, powers of i are logarithms, and how far the first iteration gets depends on m alone.
  */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "converge.h"
@@ -34,7 +35,9 @@ static int add(struct hm_g_basis *basis, struct hm_arena *arena, const char *tex
     int rc = hm_formula_new(text, &scope, HM_DIM_NONE, &formula, err);
     if (rc) {
         hm_err_field(err, text);
-        hm_err_hint(err, "terms are over i, the iteration, and m, the workers");
+        if (err && strncmp(err->message, "unknown name", 12) == 0) /* there is no where: here */
+            snprintf(err->hint, sizeof(err->hint),
+                     "terms are over i, the iteration, and m, the workers");
         return rc;
     }
     if (!m_varies && hm_formula_uses(formula, 1)) { /* it would say what others do */

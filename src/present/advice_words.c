@@ -118,7 +118,7 @@ void hm_say_value(struct hm_text *out, const struct hm_advice *a, const struct h
     char shown[HM_SHOWN];
 
     if (!hm_advice_asks_loss(a))
-        hm_text_add(out, hm_show_loss(c->loss, shown));
+        hm_text_add(out, isfinite(c->loss) ? hm_show_loss(c->loss, shown) : "nothing");
     else if (by_cost(a, c))
         hm_text_add(out, hm_show_money(c->cost, shown));
     else
@@ -191,7 +191,7 @@ void hm_say_why(struct hm_text *out, const struct hm_advice *a, const struct hm_
         hm_text_add(out, "does not get there, as far as can be told");
         break;
     case HM_WHY_LOSS:
-        hm_text_add(out, "gets less far");
+        hm_text_add(out, isfinite(c->loss) ? "gets less far" : "does not finish a first step");
         break;
     case HM_WHY_LIMIT:
         say_limit(out, a, c);
