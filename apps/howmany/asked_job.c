@@ -58,7 +58,7 @@ static int load_job(struct cli_job *j)
     return rc ? cli_report(&err) : 0;
 }
 
-static bool is_file(const char *name)
+bool cli_cluster_is_file(const char *name)
 {
     static const char *const endings[] = {".yaml", ".yml", ".json"};
     for (size_t i = 0; i < 3; i++)
@@ -84,7 +84,7 @@ int cli_cluster_load(struct cli_job *j, const char *name, struct hm_cluster **cl
         snprintf(network, sizeof(network), "network=%s", j->network);
         overrides[count++].text = network;
     }
-    if (is_file(name)) {
+    if (cli_cluster_is_file(name)) {
         text = file = cli_read(name, &length, &err);
     } else {
         hm_text_add(&entry, "{\"machine\": ");
@@ -93,12 +93,13 @@ int cli_cluster_load(struct cli_job *j, const char *name, struct hm_cluster **cl
         text = entry.failed ? "" : entry.data;
         length = entry.length;
     }
-    int rc = text ? hm_cluster_parse(j->catalog, text, length, is_file(name) ? name : "--on",
-                                     overrides, count, cluster, &err)
-                  : err.code;
+    int rc =
+        text ? hm_cluster_parse(j->catalog, text, length, cli_cluster_is_file(name) ? name : "--on",
+                                overrides, count, cluster, &err)
+             : err.code;
     hm_text_free(file);
     hm_text_release(&entry);
-    if (rc == 0 && is_file(name))
+    if (rc == 0 && cli_cluster_is_file(name))
         (*cluster)->name = name; /* in a ranking, the file tells clusters apart */
     return rc ? cli_report(&err) : 0;
 }

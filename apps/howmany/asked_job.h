@@ -29,6 +29,8 @@ struct cli_job {
 int cli_job_on(struct cli_job *job, const char *list);
 int cli_job_set(struct cli_job *job, const char *assignment);
 int cli_job_load(struct cli_job *job);
+/* Whether a cluster is named by a file, not by a machine of the catalog. */
+bool cli_cluster_is_file(const char *name);
 /* A machine by name or a cluster file, with the cluster.* keys of --set on top; the catalog, if
  * any, is loaded. */
 int cli_cluster_load(struct cli_job *job, const char *name, struct hm_cluster **ret_cluster);

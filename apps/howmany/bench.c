@@ -15,8 +15,6 @@
 #include "format.h"
 #include "student.h"
 
-enum { EXIT_INTERRUPTED = 130 };
-
 enum option {
     N,
     SIZE,

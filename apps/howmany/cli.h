@@ -8,7 +8,7 @@
 #include "howmany.h"
 #include "unit.h"
 
-enum { EXIT_ANSWERED = 0, EXIT_NO_ANSWER = 1, EXIT_USAGE = 2 };
+enum { EXIT_ANSWERED = 0, EXIT_NO_ANSWER = 1, EXIT_USAGE = 2, EXIT_INTERRUPTED = 130 };
 
 struct cli_option {
     const char *name;     /* long name, without the dashes */
@@ -34,7 +34,7 @@ struct cli_command {
 };
 
 extern const struct cli_command cli_plan, cli_fit, cli_design, cli_bench, cli_train, cli_converge,
-    cli_advise, cli_graph, cli_catalog, cli_validate, cli_completion, cli_man;
+    cli_advise, cli_study, cli_graph, cli_catalog, cli_validate, cli_completion, cli_man;
 extern const struct cli_command *const cli_commands[]; /* NULL at the end */
 
 /* Parse the words after the command's name and run it; the exit code. */
@@ -63,6 +63,8 @@ struct cli_progress {
 
 struct cli_progress cli_progress_start(const char *what, size_t total);
 void cli_progress_step(struct cli_progress *progress, size_t done);
+/* Any text in its place, at once, but not more than five times a second. */
+void cli_progress_say(struct cli_progress *progress, const char *text);
 void cli_progress_end(struct cli_progress *progress); /* clears the line */
 
 /* Whether a plot can be written under that name; 0 or EXIT_USAGE with a message. */

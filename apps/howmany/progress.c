@@ -30,6 +30,16 @@ void cli_progress_step(struct cli_progress *p, size_t done)
     p->shown_s = now;
 }
 
+void cli_progress_say(struct cli_progress *p, const char *text)
+{
+    double now = now_s();
+
+    if (now - p->shown_s < 0.2 || !isatty(STDERR_FILENO))
+        return;
+    fprintf(stderr, "\r\033[K%s: %s", p->what, text);
+    p->shown_s = now;
+}
+
 void cli_progress_end(struct cli_progress *p)
 {
     if (p->shown_s > 0)

@@ -22,8 +22,6 @@
 #include "train_launch.h"
 #include "train_watch.h"
 
-enum { EXIT_INTERRUPTED = 130 };
-
 static const double LAUNCHER_STUCK_S = 5; /* mpirun notices a dead rank within a moment */
 
 struct train_state {

@@ -1,8 +1,8 @@
-/* The specification reader, YAML and JSON, and the plan of whatever it lets through. */
+/* The readers of jobs and studies, YAML and JSON, and the plan of whatever they let through. */
 #include <stdint.h>
 #include <string.h>
 
-#include "howmany.h"
+#include "study.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -30,5 +30,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (hm_job_parse((const char *)data, size, source, NULL, 0, &job, &err) == 0)
         plan(job);
     hm_job_free(job);
+    struct hm_study_spec *study = NULL;
+    if (hm_study_spec_parse((const char *)data, size, source, NULL, 0, &study, &err) == 0)
+        hm_study_spec_free(study);
     return 0;
 }

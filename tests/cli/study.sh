@@ -1,0 +1,194 @@
+#!/usr/bin/env bash
+# Studies: the whole loop on a simulated cluster, going on after an interruption, and wrong files with
+# their messages.
+. "$(dirname "$0")/lib.sh"
+export ASAN_OPTIONS=detect_leaks=0 # Open MPI leaves memory behind
+is() { [ "$1" = "$2" ] || { echo "is '$1', should be '$2'"; return 1; }; }
+example=$HM_SOURCE/examples/study.yaml cluster=$HM_SOURCE/examples/cluster-study.yaml
+cd "$work" || exit 1
+
+# ---- wrong files -----------------------------------------------------------------------------
+small() { # LINES…: a study, with lines of its own at the end
+  printf '%s\n' 'train: {data: digits:400, lambda: 1e-3}' 'algorithms: [cocoa, lbfgs]' 'm: 1..4' 'loss: 1e-2' 'budget: 1 s' "$@"
+}
+refused() { # NAME MESSAGE: standard input is the study; the whole of standard error
+  cat >wrong.yaml
+  run howmany study wrong.yaml
+  if [ "$code" -eq 2 ] && [ "$err" = "$2" ] && [ ! -e wrong.study/report.html ] && [ -z "$out" ]; then
+    say 0 "$1"
+  else
+    printf '# exit %s, wanted:\n%s\n# got:\n%s\n' "$code" "$2" "$err" | sed 's/^/# /'
+    say 1 "$1"
+  fi
+  rm -rf wrong.study
+}
+refused "an unknown key" "howmany: wrong.yaml:6: buget: unknown key 'buget'
+  did you mean budget?" < <(small 'buget: 3 s')
+refused "no algorithms" "howmany: wrong.yaml:1: 'algorithms' is missing
+  algorithms: a list such as [cocoa, cocoa+, {name: lbfgs, memory: 5}]" < <(small | grep -v algorithms)
+refused "a list of none" "howmany: wrong.yaml:2: algorithms: there is no algorithm to choose from
+  write a list such as [cocoa, cocoa+]" < <(small | sed 's/^algorithms.*/algorithms: []/')
+refused "no such algorithm" "howmany: --algorithm: there is no 'lbfsg'; did you mean lbfgs?
+  in runs of lbfsg, wrong.yaml:2" < <(small | sed 's/cocoa, lbfgs/cocoa, lbfsg/')
+refused "one twice" "howmany: wrong.yaml:2: algorithms.1: cocoa is there already" < <(small | sed 's/cocoa, lbfgs/cocoa, cocoa/')
+refused "less than one worker" "howmany: wrong.yaml:3: m.0: '0' is out of range
+  it must be at least 1 and at most 100000" < <(small | sed 's/1\.\.4/[0, 4]/')
+refused "a range that falls" "howmany: wrong.yaml:3: m: '4..1' ends before it begins" < <(small | sed 's/1\.\.4/4..1/')
+refused "no loss" "howmany: wrong.yaml:4: loss: '0' is out of range
+  it must be more than 0" < <(small | sed 's/^loss.*/loss: 0/')
+refused "a budget without a unit" "howmany: wrong.yaml:5: budget: '60' has no unit
+  write a time such as 20 ms, 90 s or 6 h" < <(small | sed 's/^budget.*/budget: 60/')
+refused "missing data" "howmany: missing.svm: cannot open: No such file or directory
+  a file, a folder with MNIST's files, or a recipe: dense:1000x20, sparse:10000x1000, digits:5000
+  in runs of lbfgs, wrong.yaml:2" < <(small | sed 's/digits:400/missing.svm/')
+refused "a key of the study's own" "howmany: wrong.yaml:1: train.seed: is set by the study
+  seeds: says how many runs there are of each" < <(small | sed 's/lambda: 1e-3/lambda: 1e-3, seed: 3/')
+refused "no such option" "howmany: wrong.yaml:1: train.lamda: there is no such option of howmany train
+  did you mean lambda?" < <(small | sed 's/lambda: 1e-3/lamda: 1e-3/')
+refused "a value that is none" "howmany: --lambda: '-1' is less than 0
+  wrong.yaml:1: lambda" < <(small | sed 's/1e-3/-1/')
+refused "a switch with a value" "howmany: wrong.yaml:1: train.shrink: is a switch
+  write true or false" < <(small | sed 's/lambda: 1e-3/shrink: 3/')
+refused "a value left out" "howmany: wrong.yaml:1: train.lambda: needs a value
+  of the regulariser (default 1e-4; perceptron 0)" < <(small | sed 's/lambda: 1e-3/lambda: true/')
+refused "another's option" "howmany: --passes: is of local-sgd, splash, cocoa and cocoa+; this is lbfgs
+  in runs of lbfgs, wrong.yaml:2" < <(small | sed 's/lbfgs/{name: lbfgs, passes: 2}/')
+refused "an option of all" "howmany: wrong.yaml:2: algorithms.lambda: is not an algorithm's own
+  it goes under train:" < <(small | sed 's/lbfgs/{name: lbfgs, lambda: 2}/')
+refused "nothing to reach" "howmany: wrong.yaml:1: train.problem: belief propagation has no loss to reach" < <(small | sed 's/lambda: 1e-3/problem: bp/')
+refused "cost without a price" "howmany: wrong.yaml:6: goal: nothing has a price
+  price: of one worker, as \$1/h" < <(small 'goal: cost')
+refused "no such cluster" "howmany: nowhere.yaml: cannot open: No such file or directory" < <(small 'simulate: nowhere.yaml')
+refused "an empty file" "howmany: wrong.yaml: the file is empty" < <(:)
+expect "no file" 2 "which file?" howmany study
+expect "a file that is not there" 2 "nowhere.yaml: cannot open" howmany study nowhere.yaml
+expect "two files" 2 "one file, not also 'b'" howmany study a b
+expect "no folder for standard input" 2 "--folder must say" howmany study -
+small >small.yaml
+expect "a wrong --loss" 2 "--set: loss: '0' is out of range" howmany study small.yaml --loss 0
+expect "a wrong --budget" 2 "has no unit" howmany study small.yaml --budget 7
+expect "a wrong --set" 2 "unknown key 'los'" howmany study small.yaml --set los=3
+
+# ---- what it would do ------------------------------------------------------------------------
+small "simulate: $cluster" >small.yaml
+dry() {
+  howmany study small.yaml --dry-run >dry && test ! -e small.study && is "$(wc -l <dry)" 7 &&
+    is "$(grep -c -- "'--best=P\*'" dry)" 6 && is "$(sed 1q dry | grep -o -- '--algorithm=[^ ]*\|--gap=[^ ]*' | tr '\n' ' ')" "--algorithm=cocoa --gap=0.0005 " &&
+    is "$(sed 1d dry | grep -o -- '--n=[0-9]*' | tr '\n' ' ')" "--n=2 --n=2 --n=4 --n=4 --n=1 --n=1 "
+}
+check "--dry-run prints the first runs and makes none" dry
+given() { howmany study small.yaml --set best=0.1 --dry-run | grep -c -- --best=0.1 | grep -qx 6; }
+check "a P* that is given needs no run" given
+
+if [ -z "${HM_SMPIMAIN:-}" ]; then
+  skip "studies on a simulated cluster" "built without SimGrid, or with sanitizers"
+  finish
+fi
+
+# ---- the example -----------------------------------------------------------------------------
+mkdir one other
+cp "$example" "$cluster" one
+cp "$example" "$cluster" other
+study() { (cd one && howmany study study.yaml "$@"); }
+study >answer 2>said
+code=$?
+check "the example is answered" test $code -eq 0
+check "and says nothing else" test ! -s said
+check "the answer has its parts" bash -c 'for part in "Fives among" "Runs  " "P\*" "of 3.00 s" "Check" "chosen" "runner-up" "predicted" "achieved" "study.study/report.html"; do grep -q "$part" answer || { echo "no $part"; exit 1; }; done'
+check "the report is HTML" grep -qi '<html' one/study.study/report.html
+check "that needs nothing else" bash -c '! grep -oiE "(src|href)=.?https?:" one/study.study/report.html'
+whole_traces() { for file in one/study.study/*.jsonl; do tail -n 1 "$file" | grep -q '^{"summary":true' || return 1; done; }
+check "every trace is whole" whole_traces
+check "nothing else is left" bash -c '! ls one/study.study | grep -vE "\.jsonl$|^(problem.txt|report.html)$"'
+again() {
+  ls -l --time-style=full-iso one/study.study/*.jsonl >before && cp one/study.study/report.html report.before &&
+    study >again && cmp answer again && ls -l --time-style=full-iso one/study.study/*.jsonl | cmp - before && cmp report.before one/study.study/report.html
+}
+check "a second start makes no run and says the same" again
+json() {
+  study --json >j && jq -e '(.runs | length) >= 12 and ([.runs[] | select(.reason == "reference")] | length) == 1 and .simulated and
+    .spent_s > 0 and (.advice | type) == "object" and ([.checks[].role] == ["chosen", "runner-up"]) and
+    (.checks[0] | .predicted_s > 0 and .achieved_s > 0 and (.inside | type) == "boolean" and .loss <= 5e-4 * 1.000001)' j &&
+    jq -e '(([.runs[].time_s] | add) / .spent_s - 1) | fabs < 1e-9' j
+}
+check "--json is for jq" json
+in_budget() { jq -e '.spent_s - ([.runs[].time_s] | max) <= .budget_s' j; }
+check "at most one run goes beyond the budget" in_budget
+check "no run gets below P*" jq -e '[.runs[].loss] | min >= 0' j
+check "the check's seed is fresh" bash -c 'jq -e "[.runs[].seed] | max == 1" j && ls one/study.study | grep -q -- "-2.jsonl"'
+check "a report elsewhere" bash -c 'cd one && howmany study study.yaml --report ../r.html >/dev/null && test -s ../r.html'
+expect "a report that cannot be written" 2 "no/r.html cannot be written" bash -c 'cd one && howmany study study.yaml --report no/r.html'
+
+interrupted() { # in the middle of its runs
+  (cd other && exec howmany study study.yaml >out 2>err) &
+  local pid=$!
+  for _ in $(seq 400); do [ "$(ls other/study.study/*.jsonl 2>/dev/null | wc -l)" -ge 4 ] && break; sleep 0.05; done
+  kill -TERM $pid
+  wait $pid
+  is $? 130 && grep -q "interrupted; study.study keeps the runs that are whole" other/err && test ! -s other/out &&
+    test ! -e other/study.study/report.html && test "$(ls other/study.study/*.jsonl | wc -l)" -lt "$(ls one/study.study/*.jsonl | wc -l)"
+}
+check "a signal ends it, and the runs stay" interrupted
+killed() { # outright
+  (cd other && exec howmany study study.yaml >out 2>err) &
+  local pid=$! before=$(ls other/study.study/*.jsonl | wc -l)
+  for _ in $(seq 400); do [ "$(ls other/study.study/*.jsonl | wc -l)" -gt "$before" ] && break; sleep 0.05; done
+  kill -9 $pid
+  wait $pid 2>/dev/null
+  test ! -e other/study.study/report.html
+}
+check "so does one that nobody can answer" killed
+check "it goes on, and answers the same" bash -c '(cd other && howmany study study.yaml) >resumed && cmp answer resumed'
+check "and reports the same bytes" cmp report.before other/study.study/report.html
+same_learning() { # times and all; only the host, the hour and the memory may differ
+  for file in one/study.study/*.jsonl; do
+    cmp <(jq -c 'del(.time, .host, .memory_bytes)' "$file") <(jq -c 'del(.time, .host, .memory_bytes)' "other/study.study/$(basename "$file")") || return 1
+  done
+}
+check "from the same traces" same_learning
+
+# ---- the folder ------------------------------------------------------------------------------
+check "a small one" bash -c 'howmany study small.yaml >/dev/null'
+expect "runs of another problem are left alone" 2 "small.study has runs of another problem; give another --folder, or remove it" howmany study small.yaml --set train.lambda=1e-2
+expect "unless they go elsewhere" 0 "else/report.html" howmany study small.yaml --set train.lambda=1e-2 --folder else
+mkdir strange && echo '{}' >strange/x.jsonl
+expect "files of something else are left alone" 2 "strange has files that are not of a study" howmany study small.yaml --folder strange
+expect "a folder that cannot be made" 2 "no/such/folder cannot be made" howmany study small.yaml --folder no/such/folder
+expect "more algorithms and workers go on from there" 0 "" howmany study small.yaml --set 'algorithms=[cocoa, lbfgs, cocoa+]' --set m=1..8
+options_apart() { # runs with options of their own have names of their own
+  howmany study small.yaml --set 'algorithms=[{name: cocoa, passes: 2, shrink: true}, lbfgs]' >/dev/null && test -s small.study/cocoa,passes=2,shrink-2-1.jsonl
+}
+check "options of an algorithm" options_apart
+seeds() { howmany study small.yaml --folder seeds --set seeds=2 --json | jq -e '[.runs[] | select(.reason == "first look")] | length == 12'; }
+check "repeats of each" seeds
+small "simulate: $cluster" | sed 's/lbfgs/{name: sgd, step: 1e200, batch: 10}/; s/lambda: 1e-3/problem: squares/; s/digits:400/dense:200x5/' >diverges.yaml
+diverges() {
+  run howmany study diverges.yaml
+  test "$code" -eq 0 && grep -q "sgd on 2 workers failed, and is passed over: it diverged" "$work/err" && grep -q "chosen .*cocoa" "$work/out" &&
+    test -s diverges.study/sgd,step=1e200,batch=10-2-1.failed && run howmany study diverges.yaml && test "$code" -eq 0 && is "$err" ""
+}
+check "one that diverges is passed over, and not tried again" diverges
+expect "a loss that is out of reach" 1 "" howmany study small.yaml --folder far --set iterations=2 --set best=0.01 --loss 1e-9
+other_problems() {
+  small "simulate: $cluster" | sed 's/lambda: 1e-3/lambda: 1e-3, problem: softmax/; s/cocoa, lbfgs/lbfgs, momentum/' >softmax.yaml
+  howmany study softmax.yaml --budget 10s --json >j && jq -e '.runs[0] | .reason == "reference" and .algorithm == "lbfgs"' j && jq -e '[.runs[].loss] | min > 0' j
+}
+check "softmax: L-BFGS finds P*" other_problems
+perceptron() {
+  small "simulate: $cluster" 'iterations: 60' | sed 's/lambda: 1e-3/problem: perceptron, hidden: 8/; s/cocoa, lbfgs/momentum, sgd/; s/^loss.*/loss: 0.5/' >layers.yaml
+  run howmany study layers.yaml --json
+  test "$code" -le 1 && jq -e '[.runs[] | select(.reason == "reference")] | length == 0' "$work/out"
+}
+check "a perceptron: P* is estimated" perceptron
+
+# ---- on a terminal ---------------------------------------------------------------------------
+if command -v script >/dev/null; then
+  check "a narrow terminal" bash -c "[ \$(script -qec 'COLUMNS=60 TERM=dumb howmany study small.yaml' /dev/null </dev/null 2>/dev/null | tr -d '\\r' | wc -L) -le 60 ]"
+  check "progress on a terminal" bash -c "script -qec 'howmany study small.yaml --folder seen >/dev/null' /dev/null </dev/null | tr '\\r' '\\n' | grep -q 'study: run [0-9]*: cocoa on [0-9]* worker'"
+else
+  skip "a terminal" "no script(1)"
+fi
+if [ "${HM_REDUCE:-}" ]; then
+  check "real ranks" bash -c 'grep -v simulate small.yaml | sed "s/1\.\.4/1..2/; s/^budget.*/budget: 20 s/" >real.yaml && howmany study real.yaml --json | jq -e ".simulated == false and .spent_s > 0"'
+fi
+finish
