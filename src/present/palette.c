@@ -1,19 +1,20 @@
 /*
- * Colours after Okabe and Ito, made darker where they stand on white, so that lines have a contrast
- * of at least 3 to 1. Shapes of points differ as well: colour is never all that tells.
+ * Colours after Okabe and Ito and two more, made darker where they stand on white, so that lines
+ * have a contrast of at least 3 to 1. Shapes of points differ as well: colour is never all that
+ * tells.
  */
 #include "palette.h"
 
 const char *hm_palette(size_t i)
 {
-    static const char *const colours[HM_PALETTE_SIZE] = {"#0072b2", "#c4500a", "#00795c",
-                                                         "#a0357c", "#8a6500", "#5f5f5f"};
+    static const char *const colours[HM_PALETTE_SIZE] = {
+        "#0072b2", "#c4500a", "#00795c", "#a0357c", "#8a6500", "#5f5f5f", "#6a51c7", "#b3261e"};
     return colours[i % HM_PALETTE_SIZE];
 }
 
 const char *hm_palette_dark(size_t i)
 {
-    static const char *const colours[HM_PALETTE_SIZE] = {"#5db8f0", "#ff9d57", "#35cfa0",
-                                                         "#f08bc8", "#e6c84a", "#bdbdbd"};
+    static const char *const colours[HM_PALETTE_SIZE] = {
+        "#5db8f0", "#ff9d57", "#35cfa0", "#f08bc8", "#e6c84a", "#bdbdbd", "#b9a7ff", "#ff8a80"};
     return colours[i % HM_PALETTE_SIZE];
 }

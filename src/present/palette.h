@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-enum { HM_PALETTE_SIZE = 6 };
+enum { HM_PALETTE_SIZE = 8 };
 
 /* The i-th on white, "#0072b2"; they repeat. */
 const char *hm_palette(size_t i);
