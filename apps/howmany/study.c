@@ -171,20 +171,16 @@ static struct hm_converge_settings converge_settings(const struct study_result *
                                          .best = isnan(r->best) ? 0 : r->best};
 }
 
+/* Of all algorithms that have traces: one whose runs all failed has none. */
 static int advise(const struct study_asked *s, struct study_result *r, struct hm_err *err)
 {
     const struct hm_study_spec *spec = s->spec;
-    const char *names[HM_STUDY_ALGORITHMS];
     struct hm_advise_question question = HM_ADVISE_QUESTION_INIT;
 
-    for (size_t i = 0; i < spec->algorithm_count; i++)
-        names[i] = spec->algorithms[i].name;
     question.loss = spec->loss;
     question.goal = spec->goal;
     question.m = spec->m;
     question.m_count = spec->m_count;
-    question.algorithms = names;
-    question.algorithm_count = spec->algorithm_count;
     question.price_per_s = spec->price_per_s;
     return hm_advise(r->convergence, NULL, 0, &question, &r->advice, err);
 }

@@ -161,6 +161,8 @@ const char *study_verdict_text(enum study_verdict verdict)
         return "the budget has no room for another run";
     case STUDY_ENOUGH:
         return "no further run is expected to help";
+    case STUDY_REPEATS:
+        return "only more seeds of runs that were made would help";
     case STUDY_ALL:
         return "every run there is was made";
     case STUDY_GO:
@@ -212,19 +214,29 @@ static bool arrives(const struct hm_candidate *candidate)
     return candidate->why != HM_WHY_NEVER && isfinite(candidate->time_s);
 }
 
-/* The best candidate of which a run is missing, and its time. */
-static bool best_missing(const struct study_table *table, const struct hm_advice *advice,
-                         struct study_run *ret_run, double *ret_s)
+/*
+ * The best candidate of which a run is missing, and its time. One that cannot be the best, as far
+ * as can be told, is not worth a run. STUDY_ALL: none is missing; STUDY_REPEATS: none that could
+ * be.
+ */
+static enum study_verdict best_missing(const struct study_table *table,
+                                       const struct hm_advice *advice, struct study_run *ret_run,
+                                       double *ret_s)
 {
+    enum study_verdict verdict = STUDY_ALL;
+
     for (size_t i = 0; i < advice->candidate_count; i++) {
         const struct hm_candidate *c = &advice->candidates[i];
-        if (arrives(c) && study_plan_find(table->spec, c->algorithm, c->m, ret_run) &&
-            find_missing(table, ret_run)) {
+        if (!study_plan_find(table->spec, c->algorithm, c->m, ret_run) ||
+            !find_missing(table, ret_run))
+            continue;
+        verdict = STUDY_REPEATS;
+        if (arrives(c) && !(c->probability <= 0)) {
             *ret_s = c->time_s;
-            return true;
+            return STUDY_GO;
         }
     }
-    return false;
+    return verdict;
 }
 
 enum study_verdict study_plan_more(const struct study_table *table, const struct hm_advice *advice,
@@ -237,10 +249,12 @@ enum study_verdict study_plan_more(const struct study_table *table, const struct
         return STUDY_BUDGET;
     if (!next->algorithm)
         return STUDY_ENOUGH;
-    if (!(study_plan_find(table->spec, next->algorithm, next->m, ret_run) &&
-          find_missing(table, ret_run)) &&
-        !best_missing(table, advice, ret_run, &takes))
-        return STUDY_ALL;
+    if (!study_plan_find(table->spec, next->algorithm, next->m, ret_run) ||
+        !find_missing(table, ret_run)) {
+        enum study_verdict verdict = best_missing(table, advice, ret_run, &takes);
+        if (verdict != STUDY_GO)
+            return verdict;
+    }
     return takes > left ? STUDY_BUDGET : STUDY_GO; /* a time that is not known may be short */
 }
 

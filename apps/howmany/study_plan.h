@@ -42,7 +42,7 @@ bool study_table_each(const struct study_table *table, size_t number, struct stu
 bool study_is_first(const struct hm_study_spec *spec, const struct study_run *run);
 
 /* Why a study makes no further run; STUDY_GO: it makes one. */
-enum study_verdict { STUDY_GO, STUDY_FITS, STUDY_BUDGET, STUDY_ENOUGH, STUDY_ALL };
+enum study_verdict { STUDY_GO, STUDY_FITS, STUDY_BUDGET, STUDY_ENOUGH, STUDY_REPEATS, STUDY_ALL };
 
 /* "the budget is spent" and so on. */
 const char *study_verdict_text(enum study_verdict verdict);

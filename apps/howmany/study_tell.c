@@ -21,8 +21,10 @@ void study_result_release(struct study_result *r)
     *r = (struct study_result){0};
 }
 
-bool study_tell_inside(const struct hm_study_check *check)
+int study_tell_inside(const struct hm_study_check *check)
 {
+    if (!isfinite(check->predicted_low_s) || !isfinite(check->predicted_high_s))
+        return -1;
     return check->achieved_s >= check->predicted_low_s &&
            check->achieved_s <= check->predicted_high_s;
 }
@@ -263,17 +265,20 @@ static void check_line(struct hm_text *out, const struct hm_style *style,
 {
     char predicted[HM_SHOWN], low[HM_SHOWN], high[HM_SHOWN], achieved[HM_SHOWN];
     struct hm_text text = {0};
+    int inside = study_tell_inside(c);
 
     hm_text_addf(&text, "%s on %.0f: predicted %s", c->algorithm, c->m,
                  hm_show_time(c->predicted_s, predicted));
-    if (isfinite(c->predicted_low_s) && isfinite(c->predicted_high_s))
+    if (inside >= 0)
         hm_text_addf(&text, " (%s to %s)", hm_show_time(c->predicted_low_s, low),
                      hm_show_time(c->predicted_high_s, high));
     if (isnan(c->achieved_s))
         hm_text_addf(&text, "; it did not get there, and ended at %.3g", c->loss);
     else
-        hm_text_addf(&text, ", achieved %s: %s", hm_show_time(c->achieved_s, achieved),
-                     study_tell_inside(c) ? "inside" : "outside");
+        hm_text_addf(&text, ", achieved %s%s", hm_show_time(c->achieved_s, achieved),
+                     inside < 0 ? ""
+                     : inside   ? ": inside"
+                                : ": outside");
     line(out, style, c->role, &text);
     hm_text_release(&text);
 }
@@ -321,6 +326,12 @@ void study_tell_text(const struct study_folder *f, const struct study_result *r,
 
 /* ---- JSON ----------------------------------------------------------------------------------- */
 
+/* 1, 0, and -1 for what is not known. */
+static const char *json_maybe(int truth)
+{
+    return truth < 0 ? "null" : truth ? "true" : "false";
+}
+
 static void json_named_first(struct hm_text *out, const char *key, const char *text)
 {
     hm_text_addf(out, "{\"%s\":", key);
@@ -361,7 +372,7 @@ static void json_checks(struct hm_text *out, const struct study_result *r)
         hm_json_field(out, "predicted_iterations", c->predicted_iterations);
         hm_json_field(out, "achieved_iterations", c->achieved_iterations);
         hm_json_field(out, "loss", c->loss);
-        hm_text_addf(out, ",\"inside\":%s}", study_tell_inside(c) ? "true" : "false");
+        hm_text_addf(out, ",\"inside\":%s}", json_maybe(study_tell_inside(c)));
     }
     hm_text_add(out, "]");
 }
@@ -371,7 +382,6 @@ void study_tell_json(const struct study_folder *f, const struct study_result *r,
                      struct hm_text *out)
 {
     const struct hm_study_spec *spec = f->words->spec;
-    int chosen = chosen_was_better(spec, r);
     size_t length = strlen(advice);
 
     while (length > 0 && advice[length - 1] == '\n')
@@ -388,10 +398,7 @@ void study_tell_json(const struct study_folder *f, const struct study_result *r,
     hm_text_add(out, ",\n\"advice\":");
     hm_text_add_n(out, advice, length);
     json_checks(out, r);
-    hm_text_addf(out, ",\n\"chosen_was_better\":%s",
-                 chosen < 0 ? "null"
-                 : chosen   ? "true"
-                            : "false");
+    hm_text_addf(out, ",\n\"chosen_was_better\":%s", json_maybe(chosen_was_better(spec, r)));
     hm_json_texts(out, "notes", study->notes, study->note_count);
     hm_text_add(out, "}\n");
 }

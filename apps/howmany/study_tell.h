@@ -24,8 +24,8 @@ void study_result_release(struct study_result *result);
 /* All of it as the report has it; texts are in the arena. 0, or EXIT_USAGE with a message. */
 int study_tell_fill(const struct study_folder *folder, const struct study_result *result,
                     const char *command, struct hm_arena *arena, struct hm_study *ret_study);
-/* Whether a check ended within what was predicted. */
-bool study_tell_inside(const struct hm_study_check *check);
+/* Whether a check ended within what was predicted: 1, 0, or -1 where no interval was. */
+int study_tell_inside(const struct hm_study_check *check);
 
 void study_tell_text(const struct study_folder *folder, const struct study_result *result,
                      const struct hm_study *study, const char *advice, const char *report,

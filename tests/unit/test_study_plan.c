@@ -119,16 +119,17 @@ static void a_small_budget_ends_the_first_look(void **state)
 }
 
 static struct hm_candidate candidates[] = {
-    {.algorithm = "cocoa", .m = 4, .time_s = 1, .why = HM_WHY_BEST},
-    {.algorithm = "cocoa", .m = 8, .time_s = 2, .why = HM_WHY_ITERATIONS},
-    {.algorithm = "lbfgs", .m = 64, .time_s = 3, .why = HM_WHY_BOTH},
-    {.algorithm = "lbfgs", .m = 1, .time_s = NAN, .why = HM_WHY_NEVER},
+    {.algorithm = "cocoa", .m = 4, .time_s = 1, .probability = 0.6, .why = HM_WHY_BEST},
+    {.algorithm = "cocoa", .m = 8, .time_s = 2, .probability = 0.3, .why = HM_WHY_ITERATIONS},
+    {.algorithm = "lbfgs", .m = 64, .time_s = 3, .probability = 0.1, .why = HM_WHY_BOTH},
+    {.algorithm = "lbfgs", .m = 16, .time_s = 9, .probability = 0, .why = HM_WHY_BOTH},
+    {.algorithm = "lbfgs", .m = 1, .time_s = NAN, .probability = 0, .why = HM_WHY_NEVER},
 };
 
 static struct hm_advice an_advice(const char *algorithm, double m, double time_s)
 {
     return (struct hm_advice){.candidates = candidates,
-                              .candidate_count = 4,
+                              .candidate_count = 5,
                               .feasible = true,
                               .next = {.algorithm = algorithm, .m = m, .time_s = time_s}};
 }
@@ -155,6 +156,12 @@ static void the_advice_is_followed(void **state)
     assert_int_equal(study_plan_more(&table, &advice, &run), STUDY_GO);
     assert_run(&spec, &run, "lbfgs", 64, 1);
     made(&table, &run, 1);
+    /* What is left cannot be the best; and then nothing is left. */
+    assert_int_equal(study_plan_more(&table, &advice, &run), STUDY_REPEATS);
+    for (size_t i = 3; i < 5; i++) {
+        assert_true(study_plan_find(&spec, candidates[i].algorithm, candidates[i].m, &run));
+        made(&table, &run, 0.1);
+    }
     assert_int_equal(study_plan_more(&table, &advice, &run), STUDY_ALL);
     study_table_release(&table);
 }
@@ -238,7 +245,8 @@ static void what_failed_is_not_checked(void **state)
     failed(&table, &run);
     assert_ptr_equal(study_plan_check(&table, &advice, 0), &candidates[1]);
     assert_ptr_equal(study_plan_check(&table, &advice, 1), &candidates[2]);
-    assert_null(study_plan_check(&table, &advice, 2)); /* one that never gets there */
+    assert_ptr_equal(study_plan_check(&table, &advice, 2), &candidates[3]);
+    assert_null(study_plan_check(&table, &advice, 3)); /* one that never gets there */
     assert_false(study_plan_find(&spec, "cocoa", 3, &run));
     study_table_release(&table);
 }
