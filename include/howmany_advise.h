@@ -258,6 +258,7 @@ struct hm_g_holdout {
 };
 
 struct hm_holdout {
+    bool left_out;                 /* m were, one after the other */
     double ahead, ahead_s, window; /* as asked */
     struct hm_g_holdout *algorithms;
     size_t count;
@@ -272,9 +273,8 @@ HM_API int hm_convergence_hold_out(const struct hm_traces *traces,
 HM_API void hm_holdout_free(struct hm_holdout *holdout);
 
 /*
- * As text, JSON, CSV (curves: algorithm, m, iteration, seconds, loss measured, predicted, low,
- * high) or a gnuplot script. holdout may be NULL. style->table: the whole of it, that can be
- * stored.
+ * As text, JSON, CSV (the points: algorithm, m, iteration, loss) or a gnuplot script. holdout may
+ * be NULL. style->table: the whole of it, that can be stored.
  */
 HM_API int hm_convergence_render(const struct hm_convergence *convergence,
                                  const struct hm_holdout *holdout, enum hm_format format,

@@ -424,6 +424,7 @@ int hm_convergence_hold_out(const struct hm_traces *traces,
         hm_holdout_free(h);
         return rc;
     }
+    h->left_out = !settings->only_ahead;
     h->ahead = settings->ahead;
     h->ahead_s = settings->ahead_s;
     h->window = settings->window > 0 ? settings->window : WINDOW;

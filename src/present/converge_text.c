@@ -236,7 +236,8 @@ static void add_holdout(struct hm_text *out, const struct hm_convergence *c,
         hm_text_add(out, "errors are of log10(P - P*)\n");
     }
     for (size_t i = 0; i < h->count; i++)
-        add_summary(out, &h->algorithms[i], style);
+        if (h->left_out)
+            add_summary(out, &h->algorithms[i], style);
     add_ahead(out, c, h, style);
 }
 

@@ -167,7 +167,8 @@ static inline struct hm_holdout *sample_holdout(struct sample_holdout *s)
                                              .ahead = s->ahead,
                                              .ahead_count = 2,
                                              .ahead_median = 0.012};
-    s->holdout = (struct hm_holdout){.ahead = 50,
+    s->holdout = (struct hm_holdout){.left_out = true,
+                                     .ahead = 50,
                                      .window = 50,
                                      .algorithms = s->algorithms,
                                      .count = 2,
