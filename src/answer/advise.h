@@ -41,10 +41,13 @@ double hm_runner_reach(const struct hm_runner *runner, size_t draw, double itera
 /* Seconds to a level by a draw; what never gets there takes the whole grid. */
 double hm_runner_time(const struct hm_runner *runner, size_t draw, double level);
 
-/* The smooth path of an algorithm on m workers: g and how far the curves of m are from it. */
+/* The smooth path of an algorithm on m workers: the mean of its traces, and g beyond them; g and
+ * how m lies apart from it where there are none. */
 int hm_runner_smooth(const struct hm_runner *runner, double best, double *y, struct hm_err *err);
 /* Iterations, not rounded, until a path on the grid is at a level. */
 double hm_grid_hit(const struct hm_grid *grid, const double *y, double level);
+
+enum { HM_RUNNERS_MAX = 256 }; /* of an algorithm, that a schedule looks at */
 
 /* The best schedule of m to a level, for the runners of each algorithm; see schedule.c. */
 int hm_schedule_find(struct hm_schedule *schedule, struct hm_arena *arena,

@@ -61,6 +61,21 @@ struct laid {
     bool *diverged; /* it does not go on after that */
 };
 
+static void laid_release(struct laid *laid)
+{
+    hm__free(laid->y);
+    hm__free(laid->ends);
+    hm__free(laid->diverged);
+}
+
+static int laid_init(struct laid *laid, size_t curves, size_t points, struct hm_err *err)
+{
+    laid->y = hm__calloc(curves * points, sizeof(double));
+    laid->ends = hm__calloc(curves, sizeof(size_t));
+    laid->diverged = hm__calloc(curves, sizeof(bool));
+    return laid->y && laid->ends && laid->diverged ? 0 : hm_fail_nomem(err);
+}
+
 static void lay_curves(struct hm_runner *r, double best, struct laid *laid)
 {
     for (size_t c = 0; c < r->g->curve_count; c++) {
@@ -174,14 +189,10 @@ int hm_runner_init(struct hm_runner *r, const struct hm_g *g, double m, double b
     r->m = m;
     make_grid(&r->grid, g->last);
     r->y = hm__calloc(HM_G_DRAWS * r->grid.count, sizeof(*r->y));
-    struct laid laid = {.y = hm__calloc(curves * r->grid.count, sizeof(double)),
-                        .ends = hm__calloc(curves, sizeof(size_t)),
-                        .diverged = hm__calloc(curves, sizeof(bool))};
-    bool room = r->y && laid.y && laid.ends && laid.diverged;
-    int rc = room ? fill(r, &laid, best, seed, err) : hm_fail_nomem(err);
-    hm__free(laid.y);
-    hm__free(laid.ends);
-    hm__free(laid.diverged);
+    struct laid laid = {0};
+    int rc = laid_init(&laid, curves, r->grid.count, err);
+    rc = rc ? rc : r->y ? fill(r, &laid, best, seed, err) : hm_fail_nomem(err);
+    laid_release(&laid);
     return rc;
 }
 

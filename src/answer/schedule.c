@@ -2,16 +2,18 @@
  * Changing m on the way: the best schedule by dynamic programming.
  *
  * A run that has come to a loss is taken to go on from there on m' workers as if it had come there
- * on m': the loss is all that is known of its state. Between two levels of y = ln(P - P*) it takes
- * f(m') (I(m', lower) - I(m', upper)), where I is the iteration at which the smooth g of m' crosses
- * a level; above the loss of the first iteration the way is taken as straight from a start that all
- * m share. V(level, m), the least time from a level on with m running, follows from the level
- * below:
+ * on m': the loss is all that is known of its state. It goes on by whole iterations. On levels of
+ * y = ln(P - P*), let I(m, k) be the iteration at which the path of m crosses level k. An iteration
+ * on m from level k leads to the last level k' with I(m, k') <= I(m, k) + 1, for f(m) seconds;
+ * where that is level k itself, several iterations lead to the next one. V(k, m), the least time
+ * from a level on with m running, follows from the levels below:
  *
- *     V(k, m) = min over m' of (switch if m' is not m) + f(m') (I(m', k+1) - I(m', k)) + V(k+1,
- * m').
+ *     V(k, m) = min over m' of (switch if m' is not m) + time(m', k) + V(k'(m', k), m').
  *
- * Smooth paths only: the dents of single traces would be taken for gains.
+ * Paths are smooth, g and how m lies apart from it: the dents of single traces would be taken for
+ * gains. What a schedule found so gains is then counted over the draws, which follow the traces; if
+ * that is nothing on average, there is no schedule. Before the first iteration, all m share a start
+ * above their losses.
  */
 #include <math.h>
 #include <string.h>
@@ -20,7 +22,7 @@
 #include "err.h"
 #include "student.h"
 
-enum { LEVELS = 240 };
+enum { LEVELS = 400 };
 
 static const double WORTH = 0.01;  /* of the time: a schedule that gains less is no schedule */
 static const double BOTHER = 1e-3; /* the same for a single change, so that ties do not alternate */
@@ -31,7 +33,7 @@ struct plan {
     size_t count;
     double *at;      /* at[r * LEVELS + k]: I of runner r at level k; INFINITY: never */
     double *ahead;   /* V, the same way */
-    size_t *next;    /* the runner that takes the step from k to k + 1 */
+    size_t *next;    /* the runner that goes on from there */
     double from, to; /* y */
     double switch_s; /* what a change takes */
     double bother_s; /* what it has to gain beside that */
@@ -47,10 +49,10 @@ static void cross(const struct plan *p, const struct hm_grid *grid, const double
 {
     for (size_t k = 0; k < LEVELS; k++) {
         double level = level_of(p, k);
-        if (level >= y[0]) /* the first iteration, in parts */
-            at[k] = p->from > y[0] ? grid->iterations[0] * (p->from - level) / (p->from - y[0]) : 0;
-        else
+        if (level < y[0])
             at[k] = hm_grid_hit(grid, y, level);
+        else /* on the way of the first iteration */
+            at[k] = p->from > y[0] ? grid->iterations[0] * (p->from - level) / (p->from - y[0]) : 0;
     }
 }
 
@@ -62,7 +64,8 @@ static int lay_out(struct plan *p, double best, struct hm_err *err)
         int rc = hm_runner_smooth(p->runners[r], best, y, err);
         if (rc)
             return rc;
-        top = fmax(top, y[0]);
+        for (size_t k = 0; k < p->runners[r]->grid.count; k++)
+            top = isfinite(y[k]) ? fmax(top, y[k]) : top;
     }
     p->from = fmax(top, p->to) + 1; /* above all first iterations */
     for (size_t r = 0; r < p->count; r++) {
@@ -72,11 +75,24 @@ static int lay_out(struct plan *p, double best, struct hm_err *err)
     return 0;
 }
 
-static double step_time(const struct plan *p, size_t r, size_t k)
+/* From level k: where an iteration (or as many as it takes to the next level) leads, and how many
+ * iterations that are; INFINITY: nowhere. */
+static double go_on(const double *at, size_t k, size_t *ret_level)
 {
-    const double *at = p->at + r * LEVELS;
+    size_t low = k + 1, high = LEVELS;
 
-    return isinf(at[k + 1]) ? INFINITY : p->runners[r]->seconds * (at[k + 1] - at[k]);
+    *ret_level = k + 1;
+    if (isinf(at[k + 1]) || at[k + 1] - at[k] >= 1)
+        return at[k + 1] - at[k];
+    while (low < high) { /* the first level that one iteration does not reach */
+        size_t middle = (low + high) / 2;
+        if (at[middle] <= at[k] + 1 + 1e-9)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *ret_level = low - 1;
+    return 1;
 }
 
 static void solve(struct plan *p)
@@ -84,13 +100,18 @@ static void solve(struct plan *p)
     for (size_t r = 0; r < p->count; r++)
         p->ahead[r * LEVELS + LEVELS - 1] = 0;
     for (size_t k = LEVELS - 1; k-- > 0;) {
+        double way[HM_RUNNERS_MAX];
+        for (size_t o = 0; o < p->count; o++) {
+            size_t level;
+            double iterations = go_on(p->at + o * LEVELS, k, &level);
+            way[o] = iterations * p->runners[o]->seconds + p->ahead[o * LEVELS + level];
+        }
         for (size_t r = 0; r < p->count; r++) {
             double least = INFINITY;
             p->next[r * LEVELS + k] = r;
             for (size_t o = 0; o < p->count; o++) {
-                double time = (o == r ? 0 : p->switch_s + p->bother_s) + step_time(p, o, k) +
-                              p->ahead[o * LEVELS + k + 1];
-                if (time < least * (1 - 1e-12)) {
+                double time = way[o] + (o == r ? 0 : p->switch_s + p->bother_s);
+                if (time < least) {
                     least = time;
                     p->next[r * LEVELS + k] = o;
                 }
@@ -100,12 +121,22 @@ static void solve(struct plan *p)
     }
 }
 
-/* Time of staying with one m. */
-static double stay(const struct plan *p, size_t r)
+/* Iterations of staying with runner r from a level until another, and where that ends. */
+static double stay_until(const double *at, size_t from, size_t to, size_t *ret_end)
 {
-    double end = p->at[r * LEVELS + LEVELS - 1];
+    double sum = 0;
 
-    return isinf(end) ? INFINITY : p->runners[r]->seconds * end;
+    while (from < to && isfinite(sum))
+        sum += go_on(at, from, &from);
+    *ret_end = from;
+    return sum;
+}
+
+static double stay(const struct plan *p, size_t r, double seconds)
+{
+    size_t end;
+
+    return seconds * stay_until(p->at + r * LEVELS, 0, LEVELS - 1, &end);
 }
 
 /* The run that does without a change at its beginning: the best to start with. */
@@ -119,71 +150,50 @@ static size_t best_start(const struct plan *p)
     return best;
 }
 
-static int trace_back(struct plan *p, struct hm_schedule *s, struct hm_arena *arena,
-                      size_t *ret_order, struct hm_err *err)
-{
-    size_t now = best_start(p), began = 0;
+/* A schedule by levels: which runner until which level. */
+struct steps {
+    size_t runner[LEVELS], until[LEVELS];
+    size_t count;
+};
 
-    s->phases = hm_arena_alloc(arena, LEVELS, sizeof(*s->phases));
-    if (!s->phases)
-        return hm_fail_nomem(err);
-    s->phase_count = 0;
-    s->time_s = p->ahead[now * LEVELS];
-    now = p->next[now * LEVELS];
-    for (size_t k = 0; k < LEVELS - 1; k++) {
-        size_t then = k + 1 < LEVELS - 1 ? p->next[now * LEVELS + k + 1] : HM_NONE;
-        if (then == now)
-            continue;
-        const double *at = p->at + now * LEVELS;
-        double iterations = at[k + 1] - at[began];
-        ret_order[s->phase_count] = now;
-        s->phases[s->phase_count++] =
-            (struct hm_phase){.m = p->runners[now]->m,
-                              .from = began == 0 ? INFINITY : exp(level_of(p, began)),
-                              .to = exp(level_of(p, k + 1)),
-                              .iterations = iterations,
-                              .time_s = iterations * p->runners[now]->seconds};
-        began = k + 1;
-        now = then;
+static void trace_back(const struct plan *p, struct steps *steps)
+{
+    size_t now = p->next[best_start(p) * LEVELS], k = 0;
+
+    steps->count = 0;
+    while (k < LEVELS - 1) {
+        size_t then = p->next[now * LEVELS + k];
+        if (then != now) {
+            steps->runner[steps->count] = now;
+            steps->until[steps->count++] = k;
+            now = then;
+        }
+        if (isinf(go_on(p->at + now * LEVELS, k, &k)))
+            break;
     }
-    return 0;
+    steps->runner[steps->count] = now;
+    steps->until[steps->count++] = LEVELS - 1;
 }
 
-/* What the phases gain over the fixed m, when paths are as a draw has them. */
-static double gain_of_draw(struct plan *p, const struct hm_schedule *s, const size_t *order,
-                           size_t fixed_runner, size_t draw)
+/* Time of the steps on the paths as they are laid out; phases may be NULL. */
+static double time_of(const struct plan *p, const struct steps *steps, const double *seconds,
+                      struct hm_phase *phases)
 {
-    double total = p->switch_s * (double)(s->phase_count - 1);
+    double total = p->switch_s * (double)(steps->count - 1);
+    size_t level = 0;
 
-    for (size_t r = 0; r < p->count; r++) {
-        const struct hm_runner *runner = p->runners[r];
-        cross(p, &runner->grid, runner->y + draw * runner->grid.count, p->at + r * LEVELS);
+    for (size_t s = 0; s < steps->count; s++) {
+        size_t r = steps->runner[s], began = level;
+        double iterations = stay_until(p->at + r * LEVELS, level, steps->until[s], &level);
+        total += iterations * seconds[r];
+        if (phases)
+            phases[s] = (struct hm_phase){.m = p->runners[r]->m,
+                                          .from = s == 0 ? INFINITY : exp(level_of(p, began)),
+                                          .to = exp(level_of(p, steps->until[s])),
+                                          .iterations = iterations,
+                                          .time_s = iterations * seconds[r]};
     }
-    double fixed =
-        p->runners[fixed_runner]->paces[draw] * p->at[fixed_runner * LEVELS + LEVELS - 1];
-    for (size_t f = 0; f < s->phase_count; f++) {
-        const double *at = p->at + order[f] * LEVELS;
-        double width = (p->to - p->from) / (LEVELS - 1);
-        size_t a = f == 0 ? 0 : (size_t)lround((log(s->phases[f].from) - p->from) / width);
-        size_t b = (size_t)lround((log(s->phases[f].to) - p->from) / width);
-        total += p->runners[order[f]]->paces[draw] * (at[b] - at[a]);
-    }
-    return isfinite(total) && isfinite(fixed) ? 1 - total / fixed : NAN;
-}
-
-static void bound_gain(struct plan *p, struct hm_schedule *s, const size_t *order, size_t fixed,
-                       double level)
-{
-    double gains[HM_G_DRAWS];
-    size_t count = 0;
-
-    for (size_t d = 0; d < HM_G_DRAWS; d++) {
-        double gain = gain_of_draw(p, s, order, fixed, d);
-        if (isfinite(gain))
-            gains[count++] = gain;
-    }
-    s->gain_low = count > 0 ? hm_quantile(gains, count, (1 - level) / 2) : NAN;
-    s->gain_high = count > 0 ? hm_quantile(gains, count, (1 + level) / 2) : NAN;
+    return total;
 }
 
 static size_t best_fixed(const struct plan *p)
@@ -191,22 +201,49 @@ static size_t best_fixed(const struct plan *p)
     size_t fixed = 0;
 
     for (size_t r = 1; r < p->count; r++)
-        if (stay(p, r) < stay(p, fixed))
+        if (stay(p, r, p->runners[r]->seconds) < stay(p, fixed, p->runners[fixed]->seconds))
             fixed = r;
     return fixed;
 }
 
-/* One m from the beginning to the end. */
-static void keep_fixed(const struct plan *p, struct hm_schedule *s, size_t *order, size_t fixed)
+/* What the steps gain over the fixed m, when paths and paces are as a draw has them. */
+static double gain_of_draw(struct plan *p, const struct steps *steps, size_t fixed, size_t draw)
 {
-    order[0] = fixed;
-    s->phase_count = 1;
-    s->time_s = s->fixed_s;
-    s->phases[0] = (struct hm_phase){.m = p->runners[fixed]->m,
-                                     .from = INFINITY,
-                                     .to = exp(p->to),
-                                     .iterations = p->at[fixed * LEVELS + LEVELS - 1],
-                                     .time_s = s->fixed_s};
+    double seconds[HM_RUNNERS_MAX];
+
+    for (size_t r = 0; r < p->count; r++) {
+        const struct hm_runner *runner = p->runners[r];
+        cross(p, &runner->grid, runner->y + draw * runner->grid.count, p->at + r * LEVELS);
+        seconds[r] = runner->paces[draw];
+    }
+    return 1 - time_of(p, steps, seconds, NULL) / stay(p, fixed, seconds[fixed]);
+}
+
+/* The interval of the gain over the draws; its mean is returned. */
+static double bound_gain(struct plan *p, struct hm_schedule *s, const struct steps *steps,
+                         size_t fixed, double level)
+{
+    double gains[HM_G_DRAWS], sum = 0;
+    size_t count = 0;
+
+    for (size_t d = 0; d < HM_G_DRAWS; d++) {
+        double gain = gain_of_draw(p, steps, fixed, d);
+        if (!isfinite(gain))
+            continue;
+        sum += gain;
+        gains[count++] = gain;
+    }
+    s->gain_low = count > 0 ? hm_quantile(gains, count, (1 - level) / 2) : NAN;
+    s->gain_high = count > 0 ? hm_quantile(gains, count, (1 + level) / 2) : NAN;
+    return count > 0 ? sum / (double)count : NAN;
+}
+
+/* One m from the beginning to the end. */
+static void keep_fixed(struct steps *steps, size_t fixed)
+{
+    steps->count = 1;
+    steps->runner[0] = fixed;
+    steps->until[0] = LEVELS - 1;
 }
 
 /* The best schedule of one algorithm, if it beats the one that is there. */
@@ -214,26 +251,36 @@ static int try_algorithm(struct plan *p, struct hm_schedule *s, struct hm_arena 
                          double confidence, struct hm_err *err)
 {
     struct hm_schedule own = {.algorithm = p->runners[0]->g->algorithm};
-    size_t order[LEVELS];
+    struct steps steps;
+    double seconds[HM_RUNNERS_MAX];
     int rc = lay_out(p, best, err);
 
     if (rc)
         return rc;
+    for (size_t r = 0; r < p->count; r++)
+        seconds[r] = p->runners[r]->seconds;
     size_t fixed = best_fixed(p);
-    own.fixed_s = stay(p, fixed);
+    own.fixed_s = stay(p, fixed, seconds[fixed]);
     p->bother_s = isfinite(own.fixed_s) ? BOTHER * own.fixed_s : 0;
     solve(p);
-    rc = trace_back(p, &own, arena, order, err);
-    if (rc)
-        return rc;
-    own.time_s -= p->bother_s * (double)(own.phase_count - 1);
-    if (own.time_s > (1 - WORTH) * own.fixed_s)
-        keep_fixed(p, &own, order, fixed);
-    double least = s->algorithm ? fmin(s->fixed_s, own.fixed_s) : own.fixed_s;
-    if (!s->algorithm || own.time_s < s->time_s) {
-        bound_gain(p, &own, order, fixed, confidence);
-        *s = own;
+    trace_back(p, &steps);
+    bool pays = time_of(p, &steps, seconds, NULL) < (1 - WORTH) * own.fixed_s;
+    if (pays) {
+        pays = bound_gain(p, &own, &steps, fixed, confidence) >= WORTH;
+        lay_out(p, best, NULL); /* the draws' paths have taken its place */
     }
+    if (!pays) {
+        keep_fixed(&steps, fixed);
+        own.gain_low = own.gain_high = 0;
+    }
+    own.phases = hm_arena_alloc(arena, steps.count, sizeof(*own.phases));
+    if (!own.phases)
+        return hm_fail_nomem(err);
+    own.phase_count = steps.count;
+    own.time_s = time_of(p, &steps, seconds, own.phases);
+    double least = s->algorithm ? fmin(s->fixed_s, own.fixed_s) : own.fixed_s;
+    if (!s->algorithm || own.time_s < s->time_s)
+        *s = own;
     s->fixed_s = least;
     return 0;
 }
@@ -244,7 +291,7 @@ static int of_algorithm(struct plan *p, struct hm_runner *runners, size_t count,
     for (size_t k = 0; k < count; k++) {
         if (runners[k].g == runners[first].g && k < first)
             return 0; /* was looked at already */
-        if (runners[k].g == runners[first].g)
+        if (runners[k].g == runners[first].g && p->count < HM_RUNNERS_MAX)
             p->runners[p->count++] = &runners[k];
     }
     return p->count > 0;
@@ -255,12 +302,13 @@ int hm_schedule_find(struct hm_schedule *s, struct hm_arena *arena, struct hm_ru
                      struct hm_err *err)
 {
     struct plan p = {.to = level, .switch_s = switch_s};
+    size_t room = (count < HM_RUNNERS_MAX ? count : HM_RUNNERS_MAX) * LEVELS + 1;
     int rc = 0;
 
-    p.runners = hm_arena_alloc(arena, count + 1, sizeof(struct hm_runner *));
-    p.at = hm_arena_alloc(arena, count * LEVELS + 1, sizeof(*p.at));
-    p.ahead = hm_arena_alloc(arena, count * LEVELS + 1, sizeof(*p.ahead));
-    p.next = hm_arena_alloc(arena, count * LEVELS + 1, sizeof(*p.next));
+    p.runners = hm_arena_alloc(arena, HM_RUNNERS_MAX, sizeof(struct hm_runner *));
+    p.at = hm_arena_alloc(arena, room, sizeof(*p.at));
+    p.ahead = hm_arena_alloc(arena, room, sizeof(*p.ahead));
+    p.next = hm_arena_alloc(arena, room, sizeof(*p.next));
     if (!p.runners || !p.at || !p.ahead || !p.next)
         return hm_fail_nomem(err);
     for (size_t k = 0; rc == 0 && k < count; k++)
