@@ -25,6 +25,13 @@ enum { LEVELS = 240 };
 static const double WORTH = 0.01;  /* of the time: a schedule that gains less is no schedule */
 static const double BOTHER = 1e-3; /* the same for a single change, so that ties do not alternate */
 
+/* The best fixed m of any algorithm. */
+struct fixed {
+    const struct hm_runner *runner; /* NULL: not known yet */
+    double from;                    /* y that its algorithm starts at */
+    double time_s;                  /* INFINITY: none gets there */
+};
+
 /* The runners of one algorithm, and the levels. */
 struct plan {
     struct hm_runner **runners; /* of one algorithm */
@@ -35,6 +42,7 @@ struct plan {
     double from, to; /* y */
     double switch_s; /* what a change takes */
     double bother_s; /* what it has to gain beside that */
+    struct fixed fixed;
 };
 
 static double level_of(const struct plan *p, size_t k)
@@ -42,16 +50,18 @@ static double level_of(const struct plan *p, size_t k)
     return p->from + (p->to - p->from) * (double)k / (LEVELS - 1);
 }
 
-/* Iterations from the start to every level along a falling path. */
+/* Iterations from y = `from` to a level along a falling path; the first iteration is in parts. */
+static double crossing(const struct hm_grid *grid, const double *y, double from, double level)
+{
+    if (level < y[0])
+        return hm_grid_hit(grid, y, level);
+    return from > y[0] ? grid->iterations[0] * (from - level) / (from - y[0]) : 0;
+}
+
 static void cross(const struct plan *p, const struct hm_grid *grid, const double *y, double *at)
 {
-    for (size_t k = 0; k < LEVELS; k++) {
-        double level = level_of(p, k);
-        if (level >= y[0]) /* the first iteration, in parts */
-            at[k] = p->from > y[0] ? grid->iterations[0] * (p->from - level) / (p->from - y[0]) : 0;
-        else
-            at[k] = hm_grid_hit(grid, y, level);
-    }
+    for (size_t k = 0; k < LEVELS; k++)
+        at[k] = crossing(grid, y, p->from, level_of(p, k));
 }
 
 static int lay_out(struct plan *p, double best, struct hm_err *err)
@@ -151,16 +161,17 @@ static int trace_back(struct plan *p, struct hm_schedule *s, struct hm_arena *ar
 
 /* What the phases gain over the fixed m, when paths are as a draw has them. */
 static double gain_of_draw(struct plan *p, const struct hm_schedule *s, const size_t *order,
-                           size_t fixed_runner, size_t draw)
+                           size_t draw)
 {
+    const struct hm_runner *rival = p->fixed.runner;
+    const double *path = rival->y + draw * rival->grid.count;
     double total = p->switch_s * (double)(s->phase_count - 1);
+    double fixed = rival->paces[draw] * crossing(&rival->grid, path, p->fixed.from, p->to);
 
     for (size_t r = 0; r < p->count; r++) {
         const struct hm_runner *runner = p->runners[r];
         cross(p, &runner->grid, runner->y + draw * runner->grid.count, p->at + r * LEVELS);
     }
-    double fixed =
-        p->runners[fixed_runner]->paces[draw] * p->at[fixed_runner * LEVELS + LEVELS - 1];
     for (size_t f = 0; f < s->phase_count; f++) {
         const double *at = p->at + order[f] * LEVELS;
         double width = (p->to - p->from) / (LEVELS - 1);
@@ -171,14 +182,13 @@ static double gain_of_draw(struct plan *p, const struct hm_schedule *s, const si
     return isfinite(total) && isfinite(fixed) ? 1 - total / fixed : NAN;
 }
 
-static void bound_gain(struct plan *p, struct hm_schedule *s, const size_t *order, size_t fixed,
-                       double level)
+static void bound_gain(struct plan *p, struct hm_schedule *s, const size_t *order, double level)
 {
     double gains[HM_G_DRAWS];
     size_t count = 0;
 
     for (size_t d = 0; d < HM_G_DRAWS; d++) {
-        double gain = gain_of_draw(p, s, order, fixed, d);
+        double gain = gain_of_draw(p, s, order, d);
         if (isfinite(gain))
             gains[count++] = gain;
     }
@@ -201,40 +211,50 @@ static void keep_fixed(const struct plan *p, struct hm_schedule *s, size_t *orde
 {
     order[0] = fixed;
     s->phase_count = 1;
-    s->time_s = s->fixed_s;
+    s->time_s = stay(p, fixed);
     s->phases[0] = (struct hm_phase){.m = p->runners[fixed]->m,
                                      .from = INFINITY,
                                      .to = exp(p->to),
                                      .iterations = p->at[fixed * LEVELS + LEVELS - 1],
-                                     .time_s = s->fixed_s};
+                                     .time_s = s->time_s};
+}
+
+/* Whether an algorithm's best fixed m is that of all so far. */
+static int try_fixed(struct plan *p, double best, struct hm_err *err)
+{
+    int rc = lay_out(p, best, err);
+
+    if (rc)
+        return rc;
+    size_t own = best_fixed(p);
+    if (!p->fixed.runner || stay(p, own) < p->fixed.time_s)
+        p->fixed = (struct fixed){p->runners[own], p->from, stay(p, own)};
+    return 0;
 }
 
 /* The best schedule of one algorithm, if it beats the one that is there. */
 static int try_algorithm(struct plan *p, struct hm_schedule *s, struct hm_arena *arena, double best,
                          double confidence, struct hm_err *err)
 {
-    struct hm_schedule own = {.algorithm = p->runners[0]->g->algorithm};
+    struct hm_schedule own = {.algorithm = p->runners[0]->g->algorithm, .fixed_s = p->fixed.time_s};
     size_t order[LEVELS];
     int rc = lay_out(p, best, err);
 
     if (rc)
         return rc;
     size_t fixed = best_fixed(p);
-    own.fixed_s = stay(p, fixed);
-    p->bother_s = isfinite(own.fixed_s) ? BOTHER * own.fixed_s : 0;
+    p->bother_s = isfinite(stay(p, fixed)) ? BOTHER * stay(p, fixed) : 0;
     solve(p);
     rc = trace_back(p, &own, arena, order, err);
     if (rc)
         return rc;
     own.time_s -= p->bother_s * (double)(own.phase_count - 1);
-    if (own.time_s > (1 - WORTH) * own.fixed_s)
+    if (isinf(own.time_s) || own.time_s > (1 - WORTH) * own.fixed_s)
         keep_fixed(p, &own, order, fixed);
-    double least = s->algorithm ? fmin(s->fixed_s, own.fixed_s) : own.fixed_s;
     if (!s->algorithm || own.time_s < s->time_s) {
-        bound_gain(p, &own, order, fixed, confidence);
+        bound_gain(p, &own, order, confidence);
         *s = own;
     }
-    s->fixed_s = least;
     return 0;
 }
 
@@ -263,6 +283,9 @@ int hm_schedule_find(struct hm_schedule *s, struct hm_arena *arena, struct hm_ru
     p.next = hm_arena_alloc(arena, count * LEVELS + 1, sizeof(*p.next));
     if (!p.runners || !p.at || !p.ahead || !p.next)
         return hm_fail_nomem(err);
+    for (size_t k = 0; rc == 0 && k < count; k++)
+        if (of_algorithm(&p, runners, count, k))
+            rc = try_fixed(&p, best, err);
     for (size_t k = 0; rc == 0 && k < count; k++)
         if (of_algorithm(&p, runners, count, k))
             rc = try_algorithm(&p, s, arena, best, confidence, err);
