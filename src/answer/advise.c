@@ -25,10 +25,15 @@ static const double LIKELY = 0.5; /* to get there, from which a candidate counts
 static int check(const struct hm_advise_question *q, const struct hm_convergence *c,
                  struct hm_err *err)
 {
+    const double amounts[] = {q->loss, q->within_s, q->budget, q->switch_s};
     bool loss = q->loss > 0 || isfinite(q->reach);
 
-    if (q->loss < 0 || q->within_s < 0 || q->budget < 0 || q->switch_s < 0)
-        return hm_fail(err, HM_E_RANGE, "a loss, a time, a budget and a switch cost are above 0");
+    for (size_t k = 0; k < sizeof(amounts) / sizeof(amounts[0]); k++)
+        if (!(amounts[k] >= 0 && isfinite(amounts[k])))
+            return hm_fail(err, HM_E_RANGE,
+                           "a loss, a time, a budget and a switch cost are above 0");
+    if (!(q->level >= 0 && q->level < 1))
+        return hm_fail(err, HM_E_RANGE, "level %g is not between 0 and 1", q->level);
     if (q->loss > 0 && isfinite(q->reach))
         return hm_fail(err, HM_E_CONFLICT, "either a distance from P* or a loss is asked for");
     if (!loss && !(q->within_s > 0) && !(q->budget > 0))
@@ -41,7 +46,7 @@ static int check(const struct hm_advise_question *q, const struct hm_convergence
     if (q->adaptive && !loss)
         return hm_fail(err, HM_E_CONFLICT, "a schedule leads to a loss, and none is asked for");
     for (size_t k = 0; k < q->m_count; k++)
-        if (!(q->m[k] >= 1) || q->m[k] != floor(q->m[k]))
+        if (!(q->m[k] >= 1 && isfinite(q->m[k])) || q->m[k] != floor(q->m[k]))
             return hm_fail(err, HM_E_RANGE, "m = %g is not a whole number of workers", q->m[k]);
     return 0;
 }

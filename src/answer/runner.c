@@ -3,7 +3,8 @@
  *
  * Where m was measured, a draw follows one of its traces, moved by the noise that is left when so
  * many traces are known; what lies beyond the trace's end goes on as the draw's g does. Where m was
- * not measured, a draw is its g, moved by how far m that were held out lay from theirs.
+ * not measured, a draw is its g, moved by how far m that were held out lay from theirs. Where every
+ * trace of m, or of its neighbours, diverged, nothing goes on after they did.
  */
 #include <math.h>
 #include <string.h>
@@ -130,6 +131,42 @@ static void keep_least(double *y, size_t count)
         y[p] = y[p] < y[p - 1] ? y[p] : y[p - 1];
 }
 
+/* The iteration after which all curves of an m have diverged; INFINITY: not all have. */
+static double last_of(const struct hm_g *g, double m)
+{
+    double last = 0;
+
+    for (size_t c = 0; c < g->curve_count; c++) {
+        const struct hm_g_curve *curve = &g->curves[c];
+        if (curve->m == m)
+            last = fmax(last, curve->diverged ? curve->iteration[curve->count - 1] : INFINITY);
+    }
+    return last;
+}
+
+/* The same for any m: that of the two beside it which lasts longer; outside, of the next. */
+static double last_sound(const struct hm_g *g, double m)
+{
+    size_t right = 0;
+
+    while (right + 1 < g->m_count && g->m[right] < m)
+        right++;
+    double last = last_of(g, g->m[right]);
+    if (right == 0 || g->m[right] == m || g->m[right] < m)
+        return last;
+    return fmax(last, last_of(g, g->m[right - 1]));
+}
+
+/* No path goes on after that. */
+static void cut(const struct hm_runner *r, double *y)
+{
+    double last = last_sound(r->g, r->m);
+
+    for (size_t p = 0; p < r->grid.count; p++)
+        if (r->grid.iterations[p] > last)
+            y[p] = INFINITY;
+}
+
 static void draw(struct hm_runner *r, const struct hm_g_path *path, const struct laid *laid,
                  const struct hm_g_bend *bend, struct hm_random *random)
 {
@@ -149,6 +186,8 @@ static void draw(struct hm_runner *r, const struct hm_g_path *path, const struct
         else
             for (size_t p = 0; p < count; p++)
                 y[p] += away + bent[p];
+        if (r->curves == 0)
+            cut(r, y);
         keep_least(y, count);
     }
 }
@@ -270,6 +309,7 @@ int hm_runner_smooth(const struct hm_runner *r, double best, double *y, struct h
     hm_g_path_release(&path);
     for (size_t p = 0; p < r->grid.count; p++)
         y[p] += hm_g_bent(&bend, r->grid.iterations[p]);
+    cut(r, y);
     keep_least(y, r->grid.count);
     return 0;
 }

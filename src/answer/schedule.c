@@ -27,6 +27,12 @@ enum { LEVELS = 400 };
 static const double WORTH = 0.01;  /* of the time: a schedule that gains less is no schedule */
 static const double BOTHER = 1e-3; /* the same for a single change, so that ties do not alternate */
 
+/* The best fixed m of all algorithms. */
+struct rival {
+    const struct hm_runner *runner; /* NULL: none gets there */
+    double time_s, iterations;
+};
+
 /* The runners of one algorithm, and the levels. */
 struct plan {
     struct hm_runner **runners; /* of one algorithm */
@@ -206,28 +212,29 @@ static size_t best_fixed(const struct plan *p)
     return fixed;
 }
 
-/* What the steps gain over the fixed m, when paths and paces are as a draw has them. */
-static double gain_of_draw(struct plan *p, const struct steps *steps, size_t fixed, size_t draw)
+/* What the steps gain over the rival, when paths and paces are as a draw has them. */
+static double gain_of_draw(struct plan *p, const struct steps *steps, const struct rival *rival,
+                           size_t draw)
 {
-    double seconds[HM_RUNNERS_MAX];
+    double seconds[HM_RUNNERS_MAX], fixed = hm_runner_hit(rival->runner, draw, p->to);
 
     for (size_t r = 0; r < p->count; r++) {
         const struct hm_runner *runner = p->runners[r];
         cross(p, &runner->grid, runner->y + draw * runner->grid.count, p->at + r * LEVELS);
         seconds[r] = runner->paces[draw];
     }
-    return 1 - time_of(p, steps, seconds, NULL) / stay(p, fixed, seconds[fixed]);
+    return 1 - time_of(p, steps, seconds, NULL) / (fixed * rival->runner->paces[draw]);
 }
 
 /* The interval of the gain over the draws; its mean is returned. */
 static double bound_gain(struct plan *p, struct hm_schedule *s, const struct steps *steps,
-                         size_t fixed, double level)
+                         const struct rival *rival, double level)
 {
     double gains[HM_G_DRAWS], sum = 0;
     size_t count = 0;
 
     for (size_t d = 0; d < HM_G_DRAWS; d++) {
-        double gain = gain_of_draw(p, steps, fixed, d);
+        double gain = gain_of_draw(p, steps, rival, d);
         if (!isfinite(gain))
             continue;
         sum += gain;
@@ -238,17 +245,19 @@ static double bound_gain(struct plan *p, struct hm_schedule *s, const struct ste
     return count > 0 ? sum / (double)count : NAN;
 }
 
-/* One m from the beginning to the end. */
-static void keep_fixed(struct steps *steps, size_t fixed)
+/* Whether a fixed m of this algorithm beats the rival; then it is the rival. */
+static void try_fixed(const struct plan *p, struct rival *rival)
 {
-    steps->count = 1;
-    steps->runner[0] = fixed;
-    steps->until[0] = LEVELS - 1;
+    size_t r = best_fixed(p);
+    double seconds = p->runners[r]->seconds, time = stay(p, r, seconds);
+
+    if (rival->runner ? time < rival->time_s : isfinite(time))
+        *rival = (struct rival){p->runners[r], time, time / seconds};
 }
 
 /* The best schedule of one algorithm, if it beats the one that is there. */
-static int try_algorithm(struct plan *p, struct hm_schedule *s, struct hm_arena *arena, double best,
-                         double confidence, struct hm_err *err)
+static int try_schedule(struct plan *p, struct hm_schedule *s, struct hm_arena *arena, double best,
+                        const struct rival *rival, double confidence, struct hm_err *err)
 {
     struct hm_schedule own = {.algorithm = p->runners[0]->g->algorithm};
     struct steps steps;
@@ -259,29 +268,39 @@ static int try_algorithm(struct plan *p, struct hm_schedule *s, struct hm_arena 
         return rc;
     for (size_t r = 0; r < p->count; r++)
         seconds[r] = p->runners[r]->seconds;
-    size_t fixed = best_fixed(p);
-    own.fixed_s = stay(p, fixed, seconds[fixed]);
-    p->bother_s = isfinite(own.fixed_s) ? BOTHER * own.fixed_s : 0;
+    p->bother_s = BOTHER * rival->time_s;
     solve(p);
     trace_back(p, &steps);
-    bool pays = time_of(p, &steps, seconds, NULL) < (1 - WORTH) * own.fixed_s;
-    if (pays) {
-        pays = bound_gain(p, &own, &steps, fixed, confidence) >= WORTH;
-        lay_out(p, best, NULL); /* the draws' paths have taken its place */
-    }
-    if (!pays) {
-        keep_fixed(&steps, fixed);
-        own.gain_low = own.gain_high = 0;
-    }
+    own.time_s = time_of(p, &steps, seconds, NULL);
+    if (!(own.time_s < (1 - WORTH) * rival->time_s) || !(own.time_s < s->time_s) ||
+        steps.count == 1)
+        return 0;
+    own.phase_count = steps.count;
     own.phases = hm_arena_alloc(arena, steps.count, sizeof(*own.phases));
     if (!own.phases)
         return hm_fail_nomem(err);
-    own.phase_count = steps.count;
-    own.time_s = time_of(p, &steps, seconds, own.phases);
-    double least = s->algorithm ? fmin(s->fixed_s, own.fixed_s) : own.fixed_s;
-    if (!s->algorithm || own.time_s < s->time_s)
+    time_of(p, &steps, seconds, own.phases);
+    if (bound_gain(p, &own, &steps, rival, confidence) >= WORTH)
         *s = own;
-    s->fixed_s = least;
+    return 0;
+}
+
+/* One m from the beginning to the end. */
+static int stay_fixed(struct hm_schedule *s, struct hm_arena *arena, const struct rival *rival,
+                      double level, struct hm_err *err)
+{
+    s->algorithm = rival->runner ? rival->runner->g->algorithm : NULL;
+    s->phase_count = rival->runner ? 1 : 0;
+    s->time_s = s->fixed_s = rival->runner ? rival->time_s : NAN;
+    s->phases = hm_arena_alloc(arena, 1, sizeof(*s->phases));
+    if (!s->phases)
+        return hm_fail_nomem(err);
+    if (rival->runner)
+        s->phases[0] = (struct hm_phase){.m = rival->runner->m,
+                                         .from = INFINITY,
+                                         .to = exp(level),
+                                         .iterations = rival->iterations,
+                                         .time_s = rival->time_s};
     return 0;
 }
 
@@ -302,6 +321,7 @@ int hm_schedule_find(struct hm_schedule *s, struct hm_arena *arena, struct hm_ru
                      struct hm_err *err)
 {
     struct plan p = {.to = level, .switch_s = switch_s};
+    struct rival rival = {0};
     size_t room = (count < HM_RUNNERS_MAX ? count : HM_RUNNERS_MAX) * LEVELS + 1;
     int rc = 0;
 
@@ -312,8 +332,13 @@ int hm_schedule_find(struct hm_schedule *s, struct hm_arena *arena, struct hm_ru
     if (!p.runners || !p.at || !p.ahead || !p.next)
         return hm_fail_nomem(err);
     for (size_t k = 0; rc == 0 && k < count; k++)
+        if (of_algorithm(&p, runners, count, k) && (rc = lay_out(&p, best, err)) == 0)
+            try_fixed(&p, &rival);
+    rc = rc ? rc : stay_fixed(s, arena, &rival, level, err);
+    for (size_t k = 0; rc == 0 && rival.runner && k < count; k++)
         if (of_algorithm(&p, runners, count, k))
-            rc = try_algorithm(&p, s, arena, best, confidence, err);
-    s->gain = isfinite(s->fixed_s) && isfinite(s->time_s) ? 1 - s->time_s / s->fixed_s : NAN;
+            rc = try_schedule(&p, s, arena, best, &rival, confidence, err);
+    s->fixed_s = rival.runner ? rival.time_s : NAN;
+    s->gain = 1 - s->time_s / s->fixed_s;
     return rc;
 }

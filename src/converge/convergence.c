@@ -348,6 +348,15 @@ static void free_paces(void *paces)
     hm_paces_free(paces);
 }
 
+static int check(const struct hm_converge_settings *s, struct hm_err *err)
+{
+    if (!(s->level >= 0 && s->level < 1))
+        return hm_fail(err, HM_E_RANGE, "level %g is not between 0 and 1", s->level);
+    if (s->best_given && isinf(s->best))
+        return hm_fail(err, HM_E_RANGE, "P* = %g is not a number", s->best);
+    return 0;
+}
+
 static int begin(struct hm_convergence **ret, const struct hm_traces *traces, double level,
                  struct hm_err *err)
 {
@@ -377,8 +386,9 @@ int hm_convergence_new(const struct hm_traces *traces, const struct hm_converge_
     static const struct hm_converge_settings none = {0};
     const struct hm_converge_settings *s = settings ? settings : &none;
     struct hm_convergence *c = NULL;
-    int rc = begin(&c, traces, s->level, err);
+    int rc = check(s, err);
 
+    rc = rc ? rc : begin(&c, traces, s->level, err);
     if (rc)
         return rc;
     rc = fill(c, traces, s, err);

@@ -1,0 +1,477 @@
+/*
+ * Advice on traces whose g and f are known, against trying every algorithm on every m: the first of
+ * the list, its iterations and times, limits, money, who is ahead when, and which run comes next.
+ */
+#include "made_traces.h"
+
+/* ---- a problem that can be reckoned exactly ---------------------------------------------------
+ *
+ * "rate": fewer iterations, that take longer; "power": many that are short.
+ */
+
+static double rate(double i, double m)
+{
+    return 0.5 * pow(1 - 0.3 / pow(m, 0.5), i);
+}
+
+static double power(double i, double m)
+{
+    return 0.4 * pow(m, 0.2) * pow(i, -1.6);
+}
+
+static double rate_pace(double m)
+{
+    return 0.8 / m + 0.02 + 0.01 * log(m);
+}
+
+static double power_pace(double m)
+{
+    return 0.1 / m + 0.001 + 0.002 * log(m);
+}
+
+enum { ALGORITHMS = 2, POINTS = 60 };
+
+struct exact {
+    const char *name;
+    double (*g)(double i, double m);
+    double (*f)(double m);
+};
+
+static const struct exact problem[ALGORITHMS] = {{"rate", rate, rate_pace},
+                                                 {"power", power, power_pace}};
+
+/* Traces of everything, and what is fitted to them. P* is 1. */
+struct world {
+    struct made made;
+    struct hm_convergence *convergence;
+};
+
+static void make_world(struct world *w, double noise)
+{
+    struct hm_random random;
+
+    made_init(&w->made);
+    hm_random_init(&random, 5, 0);
+    for (size_t a = 0; a < ALGORITHMS; a++)
+        made_algorithm(&w->made, problem[a].name, made_ms, MADE_MS, POINTS, 1, problem[a].g, noise,
+                       &random);
+    for (size_t k = 0; k < w->made.traces.count; k++)
+        made_time(&w->made.list[k], problem[k / MADE_MS].f(w->made.list[k].m));
+    w->convergence = made_fit(&w->made, 1);
+}
+
+static void free_world(struct world *w)
+{
+    hm_convergence_free(w->convergence);
+    made_release(&w->made);
+}
+
+static struct hm_advice *advise(const struct hm_convergence *c, const struct hm_advise_question *q)
+{
+    struct hm_advice *advice = NULL;
+    struct hm_err err = {0};
+
+    if (hm_advise(c, NULL, 0, q, &advice, &err))
+        fail_msg("%s", err.message);
+    return advice;
+}
+
+/* What the truth says of an algorithm on m. */
+struct truth {
+    const struct exact *algorithm;
+    double m, iterations, time_s, loss;
+};
+
+static struct truth to_loss(const struct exact *e, double m, double loss)
+{
+    double i = 1;
+
+    while (e->g(i, m) > loss)
+        i++;
+    return (struct truth){e, m, i, i * e->f(m), loss};
+}
+
+static struct truth in_time(const struct exact *e, double m, double time_s)
+{
+    double i = floor(time_s / e->f(m) + 1e-9);
+
+    return (struct truth){e, m, i, i * e->f(m), i > 0 ? e->g(i, m) : INFINITY};
+}
+
+static const struct exact *find_exact(const char *name)
+{
+    for (size_t a = 0; a < ALGORITHMS; a++)
+        if (strcmp(problem[a].name, name) == 0)
+            return &problem[a];
+    fail_msg("no %s", name);
+    return NULL;
+}
+
+/* ---- a loss is asked for ----------------------------------------------------------------------
+ */
+
+static void assert_probabilities(const struct hm_advice *advice)
+{
+    double sum = 0;
+
+    for (size_t k = 0; k < advice->candidate_count; k++) {
+        const struct hm_candidate *c = &advice->candidates[k];
+        assert_true(c->probability >= 0 && c->probability <= 1 + 1e-12);
+        assert_true(c->reaches >= 0 && c->reaches <= 1 + 1e-12);
+        sum += c->probability;
+    }
+    assert_near(sum, 1, 1e-12);
+    assert_near(advice->right, advice->candidates[0].probability, 1e-15);
+    assert_true(advice->near >= advice->right - 1e-12);
+    assert_true(advice->right_algorithm >= advice->right - 1e-12);
+}
+
+/*
+ * Every candidate against the truth. Between points of the grid the way is straight in ln i, which
+ * may be off by one iteration where steps are long, and beyond the 60 points of a trace g goes on
+ * as fitted, to some 1e-3.
+ */
+static void assert_candidates(const struct hm_advice *advice, double loss)
+{
+    double best = INFINITY;
+
+    for (size_t k = 0; k < advice->candidate_count; k++) {
+        const struct hm_candidate *c = &advice->candidates[k];
+        struct truth t = to_loss(find_exact(c->algorithm), c->m, loss);
+        double slack = t.iterations <= 24 ? 0 : 1 + 2e-3 * t.iterations;
+        if (isnan(c->iterations)) { /* the grid ends at 8 times the longest trace */
+            assert_true(t.iterations > 0.99 * 8 * POINTS);
+            continue;
+        }
+        if (!(fabs(c->iterations - t.iterations) <= slack))
+            fail_msg("%s on %g: %g iterations, not %g", c->algorithm, c->m, c->iterations,
+                     t.iterations);
+        assert_near(c->iteration_s, t.algorithm->f(c->m), 1e-9);
+        assert_near(c->time_s, c->iterations * c->iteration_s, 1e-9);
+        best = fmin(best, t.time_s);
+    }
+    const struct hm_candidate *first = &advice->candidates[0];
+    struct truth t = to_loss(find_exact(first->algorithm), first->m, loss);
+    assert_near(t.time_s, best, 0.01);
+    assert_int_equal(first->why, HM_WHY_BEST);
+}
+
+static void the_first_is_the_best_of_all(void **state)
+{
+    const double losses[] = {0.09, 0.033, 0.01, 3e-3, 1e-3, 3e-4, 1e-4};
+    struct world w;
+
+    (void)state;
+    make_world(&w, 0);
+    for (size_t k = 0; k < sizeof(losses) / sizeof(losses[0]); k++) {
+        struct hm_advise_question q = HM_ADVISE_QUESTION_INIT;
+        q.loss = losses[k];
+        struct hm_advice *advice = advise(w.convergence, &q);
+        assert_int_equal(advice->candidate_count, ALGORITHMS * MADE_MS);
+        assert_true(advice->feasible);
+        assert_candidates(advice, losses[k]);
+        assert_probabilities(advice);
+        hm_advice_free(advice);
+    }
+    free_world(&w);
+}
+
+/* A loss and a distance from P* are the same question. */
+static void a_loss_is_its_distance_and_the_least(void **state)
+{
+    struct hm_advise_question q = HM_ADVISE_QUESTION_INIT;
+    struct world w;
+
+    (void)state;
+    make_world(&w, 0);
+    q.loss = 0.0625;
+    struct hm_advice *a = advise(w.convergence, &q);
+    q.loss = 0;
+    q.reach = 1.0625;
+    struct hm_advice *b = advise(w.convergence, &q);
+    assert_string_equal(a->candidates[0].algorithm, b->candidates[0].algorithm);
+    assert_true(a->candidates[0].m == b->candidates[0].m);
+    assert_true(a->candidates[0].time_s == b->candidates[0].time_s);
+    assert_true(b->loss == 0.0625);
+    hm_advice_free(a);
+    hm_advice_free(b);
+    free_world(&w);
+}
+
+/* m that were not measured: by the terms of f, and by g. */
+static void other_m_are_predicted(void **state)
+{
+    const double ms[] = {3, 6, 12, 24, 48, 100};
+    struct hm_advise_question q = HM_ADVISE_QUESTION_INIT;
+    struct world w;
+
+    (void)state;
+    make_world(&w, 0);
+    q.loss = 0.01;
+    q.m = ms;
+    q.m_count = 6;
+    struct hm_advice *advice = advise(w.convergence, &q);
+    assert_int_equal(advice->candidate_count, ALGORITHMS * 6);
+    for (size_t k = 0; k < advice->candidate_count; k++) {
+        const struct hm_candidate *c = &advice->candidates[k];
+        struct truth t = to_loss(find_exact(c->algorithm), c->m, 0.01);
+        assert_false(c->measured);
+        assert_near(c->iterations, t.iterations, 0.05);
+        assert_near(c->iteration_s, t.algorithm->f(c->m), 0.02);
+        assert_near(c->beyond_m, c->m > 64 ? c->m / 64 : 1, 1e-12);
+    }
+    hm_advice_free(advice);
+    free_world(&w);
+}
+
+/* ---- limits, money ---------------------------------------------------------------------------
+ */
+
+static void the_cheapest_is_the_best_of_all(void **state)
+{
+    struct hm_advise_question q = HM_ADVISE_QUESTION_INIT;
+    double best = INFINITY;
+    struct world w;
+
+    (void)state;
+    make_world(&w, 0);
+    q.loss = 3e-3;
+    q.goal = HM_ADVISE_COST;
+    q.price_per_s = 0.25;
+    struct hm_advice *advice = advise(w.convergence, &q);
+    for (size_t a = 0; a < ALGORITHMS; a++)
+        for (size_t k = 0; k < MADE_MS; k++)
+            best = fmin(best, to_loss(&problem[a], made_ms[k], 3e-3).time_s * made_ms[k] * 0.25);
+    assert_near(advice->candidates[0].cost, best, 0.02);
+    for (size_t k = 0; k < advice->candidate_count; k++) {
+        const struct hm_candidate *c = &advice->candidates[k];
+        assert_near(c->cost, c->time_s * c->m * 0.25, 1e-12);
+        assert_true(k == 0 || c->cost >= advice->candidates[k - 1].cost * (1 - 1e-9) ||
+                    isnan(c->cost));
+        if (k > 0 && c->time_s <= advice->candidates[0].time_s)
+            assert_int_equal(c->why, HM_WHY_PRICE);
+    }
+    assert_probabilities(advice);
+    hm_advice_free(advice);
+    free_world(&w);
+}
+
+/* Least loss in a time, in a budget, and in both: by trying all. */
+static void assert_spent(const struct world *w, double within_s, double budget)
+{
+    struct hm_advise_question q = HM_ADVISE_QUESTION_INIT;
+    double best = INFINITY;
+
+    q.within_s = within_s;
+    q.budget = budget;
+    q.price_per_s = 0.5;
+    struct hm_advice *advice = advise(w->convergence, &q);
+    for (size_t k = 0; k < advice->candidate_count; k++) {
+        const struct hm_candidate *c = &advice->candidates[k];
+        double time = within_s > 0 ? within_s : INFINITY;
+        if (budget > 0)
+            time = fmin(time, budget / (c->m * 0.5));
+        struct truth t = in_time(find_exact(c->algorithm), c->m, time);
+        best = fmin(best, t.loss);
+        if (t.iterations == 0 || t.iterations > 8 * POINTS)
+            continue;
+        assert_near(c->iterations, t.iterations, 1e-12);
+        assert_near(c->loss, t.loss, t.iterations > 24 ? 0.01 : 1e-4);
+        assert_true(c->time_s <= time * (1 + 1e-9));
+    }
+    assert_true(advice->feasible);
+    assert_near(advice->candidates[0].loss, best, 0.01);
+    assert_true(isnan(advice->loss));
+    for (size_t k = 1; k < advice->candidate_count; k++)
+        assert_int_equal(advice->candidates[k].why, HM_WHY_LOSS);
+    assert_probabilities(advice);
+    hm_advice_free(advice);
+}
+
+static void the_least_loss_within_limits(void **state)
+{
+    struct world w;
+
+    (void)state;
+    make_world(&w, 0);
+    assert_spent(&w, 1, 0);
+    assert_spent(&w, 0.2, 0);
+    assert_spent(&w, 0, 2);
+    assert_spent(&w, 1.5, 3);
+    free_world(&w);
+}
+
+/* A limit beside a loss: what is over it comes after what is within. */
+static void limits_put_candidates_back(void **state)
+{
+    struct hm_advise_question q = HM_ADVISE_QUESTION_INIT;
+    const double loss = 3e-3;
+    bool late = false;
+    struct world w;
+
+    (void)state;
+    make_world(&w, 0);
+    q.loss = loss;
+    q.within_s = 0.9;
+    struct hm_advice *advice = advise(w.convergence, &q);
+    for (size_t k = 0; k < advice->candidate_count; k++) {
+        const struct hm_candidate *c = &advice->candidates[k];
+        struct truth t = to_loss(find_exact(c->algorithm), c->m, loss);
+        if (fabs(t.time_s - 0.9) < 0.03)
+            continue; /* by an iteration more or less */
+        assert_near(c->reaches, t.time_s <= 0.9, 1e-12);
+        if (t.time_s > 0.9)
+            assert_true(c->why == HM_WHY_LIMIT || c->why == HM_WHY_NEVER);
+        late = late || t.time_s > 0.9;
+    }
+    assert_true(late && advice->feasible);
+    hm_advice_free(advice);
+    q.within_s = 1e-3;
+    advice = advise(w.convergence, &q);
+    assert_false(advice->feasible);
+    assert_near(advice->candidates[0].reaches, 0, 0);
+    hm_advice_free(advice);
+    free_world(&w);
+}
+
+/* Why a candidate loses: by the truth, where it is clear. */
+static void reasons_are_those_of_the_truth(void **state)
+{
+    struct hm_advise_question q = HM_ADVISE_QUESTION_INIT;
+    struct world w;
+
+    (void)state;
+    make_world(&w, 0);
+    q.loss = 0.01;
+    struct hm_advice *advice = advise(w.convergence, &q);
+    const struct hm_candidate *first = &advice->candidates[0];
+    struct truth best = to_loss(find_exact(first->algorithm), first->m, 0.01);
+    for (size_t k = 1; k < advice->candidate_count; k++) {
+        const struct hm_candidate *c = &advice->candidates[k];
+        struct truth t = to_loss(find_exact(c->algorithm), c->m, 0.01);
+        bool slow = t.algorithm->f(c->m) > 1.05 * best.algorithm->f(first->m);
+        bool many = t.iterations > 1.05 * best.iterations;
+        if (c->reaches < 0.5)
+            assert_int_equal(c->why, HM_WHY_NEVER);
+        else if (slow && many)
+            assert_int_equal(c->why, HM_WHY_BOTH);
+        else if (many && t.algorithm->f(c->m) < best.algorithm->f(first->m))
+            assert_int_equal(c->why, HM_WHY_ITERATIONS);
+        else if (slow && t.iterations <= best.iterations)
+            assert_int_equal(c->why, HM_WHY_ITERATION);
+    }
+    hm_advice_free(advice);
+    free_world(&w);
+}
+
+/* ---- who is ahead, and what comes next -------------------------------------------------------
+ */
+
+/* Time of an algorithm on m to a loss, in parts of the least of all. */
+static double behind(const char *algorithm, double m, double loss)
+{
+    double best = INFINITY;
+
+    for (size_t a = 0; a < ALGORITHMS; a++)
+        for (size_t k = 0; k < MADE_MS; k++)
+            best = fmin(best, to_loss(&problem[a], made_ms[k], loss).time_s);
+    return to_loss(find_exact(algorithm), m, loss).time_s / best;
+}
+
+/* Leads are looked for at 25 losses, 0.38 apart in the logarithm here: half of that at either end
+ * is left to the neighbours. */
+static void leads_change_where_the_curves_cross(void **state)
+{
+    struct hm_advise_question q = HM_ADVISE_QUESTION_INIT;
+    double above = INFINITY;
+    struct world w;
+
+    (void)state;
+    make_world(&w, 0);
+    q.loss = 1e-4;
+    struct hm_advice *advice = advise(w.convergence, &q);
+    assert_true(advice->lead_count >= 3);
+    assert_true(isinf(advice->leads[0].from));
+    for (size_t l = 0; l < advice->lead_count; l++) {
+        const struct hm_lead *lead = &advice->leads[l];
+        double high = log(fmin(lead->from, 0.95)), low = log(lead->to), least = INFINITY;
+        for (double y = high; y >= low; y -= 0.02) {
+            double by = behind(lead->algorithm, lead->m, exp(y));
+            least = fmin(least, by);
+            if (y < high - 0.19 && y > low + 0.19 && by > (exp(y) > 0.1 ? 1.35 : 1.1))
+                fail_msg("%s on %g is %g behind at %g", lead->algorithm, lead->m, by, exp(y));
+        }
+        if (least > 1.01)
+            fail_msg("%s on %g is %g behind", lead->algorithm, lead->m, least);
+        assert_true(lead->from == above && lead->to < lead->from);
+        above = lead->to;
+    }
+    assert_near(above, 1e-4, 1e-9);
+    assert_string_equal(advice->leads[advice->lead_count - 1].algorithm,
+                        advice->candidates[0].algorithm);
+    hm_advice_free(advice);
+    free_world(&w);
+}
+
+static void no_run_helps_where_all_is_certain(void **state)
+{
+    struct hm_advise_question q = HM_ADVISE_QUESTION_INIT;
+    struct world w;
+
+    (void)state;
+    make_world(&w, 0);
+    q.loss = 0.01;
+    struct hm_advice *advice = advise(w.convergence, &q);
+    assert_null(advice->next.algorithm);
+    assert_near(advice->right, 1, 1e-12);
+    assert_near(advice->near, 1, 1e-12);
+    hm_advice_free(advice);
+    free_world(&w);
+}
+
+/* With noise, and m that nobody tried, the next run is one that may be the best. */
+static void the_next_run_is_a_contender(void **state)
+{
+    const double ms[] = {1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 128, 256};
+    struct hm_advise_question q = HM_ADVISE_QUESTION_INIT;
+    bool found = false;
+    struct world w;
+
+    (void)state;
+    make_world(&w, 0.25);
+    q.loss = 3e-3;
+    q.m = ms;
+    q.m_count = sizeof(ms) / sizeof(ms[0]);
+    struct hm_advice *advice = advise(w.convergence, &q);
+    assert_non_null(advice->next.algorithm);
+    assert_true(advice->next.saves > 0.01 * advice->candidates[0].time_s * 0.9);
+    assert_probabilities(advice);
+    for (size_t k = 0; k < advice->candidate_count; k++) {
+        const struct hm_candidate *c = &advice->candidates[k];
+        if (strcmp(c->algorithm, advice->next.algorithm) != 0 || c->m != advice->next.m)
+            continue;
+        found = true;
+        assert_true(c->time_low_s < c->time_high_s);
+        assert_true(c->time_low_s < advice->candidates[0].time_s);
+    }
+    assert_true(found);
+    hm_advice_free(advice);
+    free_world(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_first_is_the_best_of_all),
+        cmocka_unit_test(a_loss_is_its_distance_and_the_least),
+        cmocka_unit_test(other_m_are_predicted),
+        cmocka_unit_test(the_cheapest_is_the_best_of_all),
+        cmocka_unit_test(the_least_loss_within_limits),
+        cmocka_unit_test(limits_put_candidates_back),
+        cmocka_unit_test(reasons_are_those_of_the_truth),
+        cmocka_unit_test(leads_change_where_the_curves_cross),
+        cmocka_unit_test(no_run_helps_where_all_is_certain),
+        cmocka_unit_test(the_next_run_is_a_contender),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
