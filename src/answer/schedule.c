@@ -2,13 +2,12 @@
  * Changing m on the way: the best schedule by dynamic programming.
  *
  * A run that has come to a loss is taken to go on from there on m' workers as if it had come there
- * on m': the loss is all that is known of its state. It goes on by whole iterations. On levels of
- * y = ln(P - P*), let I(m, k) be the iteration at which the path of m crosses level k. An iteration
- * on m from level k leads to the last level k' with I(m, k') <= I(m, k) + 1, for f(m) seconds;
- * where that is level k itself, several iterations lead to the next one. V(k, m), the least time
- * from a level on with m running, follows from the levels below:
+ * on m': the loss is all that is known of its state. On levels of y = ln(P - P*), let I(m, k) be
+ * the iteration at which the path of m crosses level k. A step on m leads from level k to the first
+ * level k' with I(m, k') >= I(m, k) + 1, so that nobody changes in the middle of an iteration. V(k,
+ * m), the least time from a level on with m running, follows from the levels below:
  *
- *     V(k, m) = min over m' of (switch if m' is not m) + time(m', k) + V(k'(m', k), m').
+ *     V(k, m) = min over m' of (switch if m' is not m) + f(m') (I(m', k') - I(m', k)) + V(k', m').
  *
  * Paths are smooth, g and how m lies apart from it: the dents of single traces would be taken for
  * gains. What a schedule found so gains is then counted over the draws, which follow the traces; if
@@ -81,24 +80,23 @@ static int lay_out(struct plan *p, double best, struct hm_err *err)
     return 0;
 }
 
-/* From level k: where an iteration (or as many as it takes to the next level) leads, and how many
- * iterations that are; INFINITY: nowhere. */
+/* From level k: the first level that is a whole iteration away, or the last there is, and how many
+ * iterations that are; INFINITY: none is below k. */
 static double go_on(const double *at, size_t k, size_t *ret_level)
 {
-    size_t low = k + 1, high = LEVELS;
+    size_t low = k + 1, high = LEVELS - 1;
 
-    *ret_level = k + 1;
-    if (isinf(at[k + 1]) || at[k + 1] - at[k] >= 1)
-        return at[k + 1] - at[k];
-    while (low < high) { /* the first level that one iteration does not reach */
+    while (low < high) {
         size_t middle = (low + high) / 2;
-        if (at[middle] <= at[k] + 1 + 1e-9)
-            low = middle + 1;
-        else
+        if (at[middle] >= at[k] + 1 - 1e-9)
             high = middle;
+        else
+            low = middle + 1;
     }
-    *ret_level = low - 1;
-    return 1;
+    if (isinf(at[low]) && low > k + 1) /* as far as it goes */
+        low--;
+    *ret_level = low;
+    return at[low] - at[k];
 }
 
 static void solve(struct plan *p)

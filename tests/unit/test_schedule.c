@@ -129,7 +129,7 @@ static void assert_whole(const struct hm_schedule *s, double loss, double switch
     assert_near(s->gain, 1 - s->time_s / s->fixed_s, 1e-9);
 }
 
-/* Levels are 240 (a loss of 0.025 is above all floors): that, and g to 1e-2, is what times are held
+/* Levels are 400 (a loss of 0.025 is above all floors): that, and g to 1e-2, is what times are held
  * to. */
 static void a_change_gains_what_trying_all_gains(void **state)
 {
