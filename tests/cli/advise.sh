@@ -152,6 +152,21 @@ if [ "$HM_ZLIB" = 1 ]; then
   json "case study: m inside are predicted to 0.15, 128 to 0.3, 10 ahead to 0.1" \
     '.holdout.algorithms | length == 6 and all(.inside < 0.15 and .outside < 0.3) and all(.ahead_median == null or .ahead_median < 0.1)' \
     howmany converge $traces --leave-out each --ahead 10 --json
+  # What is in the file is what the program does.
+  data=${HOWMANY_DATA:-../shared/data}/mnist
+  same_trace() { # ALGORITHM M SEED
+    howmany train --data "$data" --positive 5 --scale unit --lambda 1e-4 --algorithm "$1" -n "$2" --seed "$3" \
+      --simulate examples/cluster-study.yaml --scheme tree --best 0.1054226612893 --suboptimality 1e-4 --json |
+      jq -r 'select(.iteration) | [.iteration, .seconds, .objective] | @csv' |
+      awk -F, '{printf "%d,%.6g,%.12g\n", $1, $2, $3}' >"$work/made.csv"
+    zcat $traces | awk -F, -v key="$1,$2,$3" '$1 "," $2 "," $3 == key {print $4 "," $5 "," $6}' | diff - "$work/made.csv"
+  }
+  if [ -d "$data" ] && [ -n "${HM_SMPIMAIN:-}" ]; then
+    check "the case study's traces are what train does" same_trace cocoa+ 16 3
+    check "and those of splash" same_trace splash 8 2
+  else
+    skip "the case study's traces are what train does" "no MNIST in $data, or no SimGrid"
+  fi
   # Half of the m are held back; the choice is compared with the best of all that was measured, in
   # the mean time of the seeds to the loss.
   zcat $traces >"$work/all.csv"
