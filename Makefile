@@ -33,6 +33,9 @@ demo: build
 	@echo
 	@echo "\$$ howmany train --algorithm cocoa+ -n 16 --simulate examples/cluster-study.yaml --gap 1e-3 --text"
 	@$(BUILD)/howmany train --algorithm cocoa+ -n 16 --simulate examples/cluster-study.yaml --gap 1e-3 --text
+	@echo
+	@echo "\$$ howmany advise examples/mnist-traces.csv.gz --loss 1e-4"
+	@$(BUILD)/howmany advise examples/mnist-traces.csv.gz --loss 1e-4
 
 test:
 	@tools/setup test
