@@ -1,0 +1,490 @@
+/*
+ * howmany runs: the store of runs from the command line: list, show, add, import, export, delete.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "asked_job.h"
+#include "asked_store.h"
+#include "format.h"
+#include "stored_render.h"
+
+enum { WORDS = 64, PAGE = 20, EXPORT_PAGE = 5000 };
+
+struct runs_state {
+    const char *words[WORDS]; /* the first says what to do */
+    size_t word_count;
+    const char *where[CLI_LIST_MAX];
+    const char *record, *key, *output;
+    struct hm_store_filter filter;
+    double limit;
+    bool json, csv, traces, yes;
+    struct hm_store *store;
+};
+
+enum option {
+    RECORD,
+    WHERE,
+    SINCE,
+    UNTIL,
+    SORT,
+    LIMIT,
+    AFTER,
+    KEY,
+    OUTPUT,
+    TRACES,
+    YES,
+    JSON,
+    CSV
+};
+
+static const struct cli_option options[] = {
+    [RECORD] = {"record", 'r', "STORE",
+                "a file (.db), or postgresql://… (default: HOWMANY_DB, else your own)", "@file"},
+    [WHERE] = {"where", 'w', "COLUMN=VALUE",
+               "only runs that have this; also !=, <, <=, >, >=, such as n>=4 or latency<20ms",
+               NULL},
+    [SINCE] = {"since", 0, "TIME", "made at or after, such as 2026-11-15", NULL},
+    [UNTIL] = {"until", 0, "TIME", "made at or before", NULL},
+    [SORT] = {"sort", 's', "COLUMN", "list by it; -COLUMN: largest first (default: newest first)",
+              NULL},
+    [LIMIT] = {"limit", 0, "K", "list: so many (default 20)", NULL},
+    [AFTER] = {"after", 0, "PLACE", "list: go on where the page before ended", NULL},
+    [KEY] = {"key", 0, "TEXT", "add: a second run with this key is not added", NULL},
+    [OUTPUT] = {"output", 'o', "FILE", "export: .csv or .jsonl (default: CSV on standard output)",
+                "@file"},
+    [TRACES] = {"traces", 0, NULL, "export: the samples, as JSON lines that `converge` reads",
+                NULL},
+    [YES] = {"yes", 'y', NULL, "delete: all that match, without an id", NULL},
+    [JSON] = {"json", 'j', NULL, "as JSON", NULL},
+    [CSV] = {"csv", 0, NULL, "as comma-separated values", NULL},
+};
+
+static void *begin(void)
+{
+    struct runs_state *s = calloc(1, sizeof(*s));
+
+    if (s)
+        s->limit = PAGE;
+    return s;
+}
+
+static void end(void *state)
+{
+    struct runs_state *s = state;
+
+    hm_store_close(s->store);
+    free(s);
+}
+
+static int accept_filter(struct runs_state *s, int option, const char *value)
+{
+    struct hm_store_filter *f = &s->filter;
+
+    switch ((enum option)option) {
+    case WHERE:
+        if (f->where_count == CLI_LIST_MAX)
+            return cli_complain("--where: more than %d", CLI_LIST_MAX);
+        s->where[f->where_count++] = value;
+        f->where = s->where;
+        return 0;
+    case SINCE:
+        f->since = value;
+        return 0;
+    case UNTIL:
+        f->until = value;
+        return 0;
+    case SORT:
+        f->sort = value;
+        return 0;
+    case LIMIT:
+        return cli_whole("limit", value, 1, 1e6, &s->limit);
+    default:
+        f->after = value;
+        return 0;
+    }
+}
+
+static int accept(void *state, int option, const char *value)
+{
+    struct runs_state *s = state;
+
+    switch (option) {
+    case -1:
+        if (s->word_count == WORDS)
+            return cli_complain("runs: too many words at '%s'", value);
+        s->words[s->word_count++] = value;
+        return 0;
+    case RECORD:
+        s->record = value;
+        return 0;
+    case KEY:
+        s->key = value;
+        return 0;
+    case OUTPUT:
+        s->output = value;
+        return 0;
+    case TRACES:
+    case YES:
+    case JSON:
+    case CSV:
+        *(option == TRACES ? &s->traces
+          : option == YES  ? &s->yes
+          : option == JSON ? &s->json
+                           : &s->csv) = true;
+        return s->json && s->csv ? cli_complain("runs: --json and --csv do not go together") : 0;
+    default:
+        return accept_filter(s, option, value);
+    }
+}
+
+static int put(struct hm_text *out)
+{
+    int rc = out->failed                           ? cli_complain("out of memory")
+             : cli_put(out->data ? out->data : "") ? 0
+                                                   : EXIT_USAGE;
+    hm_text_release(out);
+    return rc;
+}
+
+/* ---- list and show -----------------------------------------------------------------------------
+ */
+
+static void json_page(struct hm_text *out, const struct hm_store_page *page)
+{
+    hm_text_add(out, "{\"runs\":[");
+    for (size_t k = 0; k < page->count; k++) {
+        hm_text_add(out, k ? ",\n" : "\n");
+        hm_render_stored_json(out, &page->runs[k]);
+    }
+    hm_text_add(out, "],\n\"next\":");
+    hm_json_text(out, page->next);
+    hm_text_add(out, "}\n");
+}
+
+static int list(struct runs_state *s)
+{
+    struct hm_style style = cli_style();
+    struct hm_store_page *page;
+    struct hm_text out = {0};
+    struct hm_err err = {0};
+
+    s->filter.limit = (size_t)s->limit;
+    if (hm_store_list(s->store, &s->filter, &page, &err))
+        return cli_report(&err);
+    if (s->json)
+        json_page(&out, page);
+    else if (s->csv)
+        hm_render_stored_csv(&out, page->runs, page->count);
+    else if (page->count == 0)
+        hm_text_add(&out, "no runs\n");
+    else
+        hm_render_stored_table(&out, page->runs, page->count, &style);
+    if (!s->json && !s->csv && page->next)
+        hm_text_addf(&out, "more: --after %s\n", page->next);
+    hm_store_page_free(page);
+    return put(&out);
+}
+
+/* The one run of an id. */
+static int find_run(struct runs_state *s, const char *id, struct hm_store_page **ret_page)
+{
+    char condition[64];
+    const char *where[] = {condition};
+    struct hm_store_filter filter = {.where = where, .where_count = 1, .limit = 1, .samples = true};
+    struct hm_err err = {0};
+    double number;
+
+    if (cli_whole("id", id, 1, 9e15, &number))
+        return EXIT_USAGE;
+    snprintf(condition, sizeof(condition), "id=%.0f", number);
+    if (hm_store_list(s->store, &filter, ret_page, &err))
+        return cli_report(&err);
+    if ((*ret_page)->count == 1)
+        return 0;
+    hm_store_page_free(*ret_page);
+    return cli_complain("runs: there is no run %s", id);
+}
+
+static int show(struct runs_state *s)
+{
+    struct hm_text out = {0};
+
+    if (s->word_count < 2)
+        return cli_complain("runs show: which? Give an id; `howmany runs list` has them");
+    for (size_t k = 1; k < s->word_count; k++) {
+        struct hm_store_page *page;
+        int rc = find_run(s, s->words[k], &page);
+        if (rc) {
+            hm_text_release(&out);
+            return rc;
+        }
+        if (s->json)
+            hm_render_stored_json(&out, &page->runs[0]);
+        else
+            hm_render_stored(&out, &page->runs[0]);
+        hm_text_add(&out, s->json || k + 1 < s->word_count ? "\n" : "");
+        hm_store_page_free(page);
+    }
+    return put(&out);
+}
+
+/* ---- add and import ----------------------------------------------------------------------------
+ */
+
+/* Words NAME=VALUE as a table of one row, so that names and units mean what they mean in tables. */
+static int add(struct runs_state *s)
+{
+    struct hm_text names = {0}, values = {0};
+    struct hm_err err = {0};
+    struct hm_runs *runs = NULL;
+    size_t added = 0;
+
+    if (s->word_count < 2)
+        return cli_complain("runs add: what? Give NAME=VALUE, such as n=4 batch=64 seconds=1.5");
+    for (size_t k = 1; k < s->word_count; k++) {
+        const char *equal = strchr(s->words[k], '=');
+        if (!equal || equal == s->words[k])
+            return cli_complain("runs add: '%s' is not NAME=VALUE", s->words[k]);
+        char *name = strndup(s->words[k], (size_t)(equal - s->words[k]));
+        hm_text_add(&names, k > 1 ? "," : "");
+        hm_text_add(&values, k > 1 ? "," : "");
+        hm_csv_text(&names, name ? name : "");
+        hm_csv_text(&values, equal + 1);
+        free(name);
+    }
+    if (s->key) {
+        hm_text_add(&names, ",key");
+        hm_text_add(&values, ",");
+        hm_csv_text(&values, s->key);
+    }
+    hm_text_add(&names, "\n");
+    hm_text_add(&names, values.data);
+    hm_text_add(&names, "\n");
+    int rc = names.failed || values.failed
+                 ? cli_complain("out of memory")
+                 : hm_runs_parse(names.data, names.length, "runs add", &runs, &err);
+    if (rc && err.code)
+        rc = cli_report(&err);
+    rc = rc ? rc : cli_store_add_runs(s->store, runs, &added);
+    hm_runs_free(runs);
+    hm_text_release(&names);
+    hm_text_release(&values);
+    if (rc == 0)
+        printf("%s\n", added ? "added" : "it is there already");
+    return rc;
+}
+
+/* Tables with iterations are traces, others runs. */
+static int import_file(struct runs_state *s, const char *file)
+{
+    struct hm_err err = {0}, other = {0};
+    struct hm_traces *traces = NULL;
+    struct hm_runs *runs = NULL;
+    size_t added = 0, count;
+    int rc;
+
+    if (hm_traces_load(&file, 1, NULL, &traces, &other) == 0) {
+        count = traces->count;
+        rc = cli_store_add_traces(s->store, traces, &added);
+    } else {
+        if (hm_runs_load(file, &runs, &err))
+            return cli_report(&err);
+        count = runs->count;
+        rc = cli_store_add_runs(s->store, runs, &added);
+    }
+    if (rc == 0)
+        printf("%s: %zu %s, %zu new\n", file, count, traces ? "traces" : "runs", added);
+    hm_traces_free(traces);
+    hm_runs_free(runs);
+    return rc;
+}
+
+static int import(struct runs_state *s)
+{
+    int rc = 0;
+
+    if (s->word_count < 2)
+        return cli_complain(
+            "runs import: which file? A table of runs or traces, CSV or JSON lines");
+    for (size_t k = 1; rc == 0 && k < s->word_count; k++)
+        rc = import_file(s, s->words[k]);
+    return rc;
+}
+
+/* ---- export ------------------------------------------------------------------------------------
+ */
+
+/* A trace as `howmany train --json` writes one: a head, its points, a summary. */
+static void add_trace(struct hm_text *out, const struct hm_stored *run)
+{
+    if (run->sample_count == 0)
+        return;
+    hm_text_add(out, "{\"run\":\"stored\"");
+    if (run->algorithm)
+        hm_json_named(out, "algorithm", run->algorithm);
+    hm_json_field(out, "n", run->n);
+    if (isfinite(run->seed))
+        hm_json_field(out, "seed", run->seed);
+    if (isfinite(run->best))
+        hm_json_field(out, "best", run->best);
+    hm_text_add(out, "}\n");
+    for (size_t p = 0; p < run->sample_count; p++) {
+        const struct hm_stored_sample *s = &run->samples[p];
+        hm_text_add(out, "{\"iteration\":");
+        hm_json_number(out, s->iteration);
+        if (isfinite(s->seconds))
+            hm_json_field(out, "seconds", s->seconds);
+        if (isfinite(s->elapsed_s))
+            hm_json_field(out, "elapsed_s", s->elapsed_s);
+        hm_json_field(out, "objective", s->loss);
+        hm_text_add(out, "}\n");
+    }
+    hm_text_add(out, "{\"summary\":true}\n");
+}
+
+/* Lines can be written page by page; a CSV has its header from all runs. */
+static int export_lines(struct runs_state *s, FILE *file)
+{
+    struct hm_store_page *page = NULL;
+    struct hm_err err = {0};
+    int rc = 0;
+
+    s->filter.limit = EXPORT_PAGE;
+    s->filter.samples = s->traces;
+    do {
+        struct hm_text out = {0};
+        char *after = page ? strdup(page->next) : NULL;
+        hm_store_page_free(page);
+        page = NULL;
+        s->filter.after = after;
+        rc = hm_store_list(s->store, &s->filter, &page, &err) ? cli_report(&err) : 0;
+        for (size_t k = 0; rc == 0 && k < page->count; k++) {
+            if (s->traces) {
+                add_trace(&out, &page->runs[k]);
+            } else {
+                hm_render_stored_json(&out, &page->runs[k]);
+                hm_text_add(&out, "\n");
+            }
+        }
+        if (rc == 0 && (out.failed || (out.length && fputs(out.data, file) < 0)))
+            rc = cli_complain("runs export: cannot write: %s",
+                              out.failed ? "out of memory" : strerror(errno));
+        hm_text_release(&out);
+        free(after);
+    } while (rc == 0 && page->next);
+    hm_store_page_free(page);
+    return rc;
+}
+
+static int export_csv(struct runs_state *s, FILE *file)
+{
+    struct hm_store_page *page;
+    struct hm_text out = {0};
+    struct hm_err err = {0};
+
+    s->filter.limit = 0;
+    if (hm_store_list(s->store, &s->filter, &page, &err))
+        return cli_report(&err);
+    hm_render_stored_csv(&out, page->runs, page->count);
+    hm_store_page_free(page);
+    int rc =
+        out.failed || fputs(out.data, file) < 0 ? cli_complain("runs export: cannot write") : 0;
+    hm_text_release(&out);
+    return rc;
+}
+
+static int export(struct runs_state *s)
+{
+    const char *name = s->output ? s->output : s->word_count > 1 ? s->words[1] : NULL;
+    bool lines = s->traces || s->json || (name && hm_text_ends(name, ".jsonl"));
+
+    if (name && !lines && !hm_text_ends(name, ".csv"))
+        return cli_complain("runs export: '%s' must end in .csv or .jsonl", name);
+    FILE *file = name ? fopen(name, "w") : stdout;
+    if (!file)
+        return cli_complain("%s cannot be written: %s", name, strerror(errno));
+    int rc = lines ? export_lines(s, file) : export_csv(s, file);
+    if (name && fclose(file) != 0 && rc == 0)
+        rc = cli_complain("%s cannot be written: %s", name, strerror(errno));
+    return rc;
+}
+
+/* ---- delete ------------------------------------------------------------------------------------
+ */
+
+static int delete_matching(struct runs_state *s, const struct hm_store_filter *filter)
+{
+    struct hm_err err = {0};
+    int64_t count = 0;
+
+    if (hm_store_delete(s->store, filter, &count, &err))
+        return cli_report(&err);
+    printf("%lld deleted\n", (long long)count);
+    return count > 0 ? EXIT_ANSWERED : EXIT_NO_ANSWER;
+}
+
+static int delete (struct runs_state *s)
+{
+    int rc = 0;
+
+    if (s->word_count == 1 && !s->yes)
+        return cli_complain("runs delete: which? Give ids, or --where … with --yes");
+    if (s->word_count == 1)
+        return delete_matching(s, &s->filter);
+    for (size_t k = 1; rc == 0 && k < s->word_count; k++) {
+        char condition[64];
+        const char *where[] = {condition};
+        struct hm_store_filter filter = {.where = where, .where_count = 1};
+        double id;
+        if (cli_whole("id", s->words[k], 1, 9e15, &id))
+            return EXIT_USAGE;
+        snprintf(condition, sizeof(condition), "id=%.0f", id);
+        rc = delete_matching(s, &filter);
+    }
+    return rc;
+}
+
+static int run(void *state)
+{
+    static const struct {
+        const char *name;
+        int (*act)(struct runs_state *s);
+    } actions[] = {{"list", list},     {"show", show},     {"add", add},
+                   {"import", import}, {"export", export}, {"delete", delete}};
+    struct runs_state *s = state;
+    const char *wanted = s->word_count ? s->words[0] : "list";
+
+    s->word_count = s->word_count ? s->word_count : 1;
+    for (size_t k = 0; k < sizeof(actions) / sizeof(actions[0]); k++)
+        if (strcmp(actions[k].name, wanted) == 0) {
+            int rc = cli_store_open(s->record, &s->store);
+            return rc ? rc : actions[k].act(s);
+        }
+    return cli_complain("runs: '%s' is not list, show, add, import, export or delete", wanted);
+}
+
+const struct cli_command cli_runs = {
+    .name = "runs",
+    .arguments = "[list|show|add|import|export|delete] [ARGUMENT]…",
+    .summary = "what was measured, in the store",
+    .description =
+        "The store keeps runs and the samples of traces: in a file of your own "
+        "(~/.local/share/howmany/howmany.db), in the one that HOWMANY_DB or --record names, or on "
+        "a "
+        "PostgreSQL server for a team.\n\n"
+        "*list* shows a page of runs, *show* ID one with its samples, *add* NAME=VALUE… adds one, "
+        "*import* FILE… tables of runs or traces, *export* [FILE] writes them again, *delete* ID… "
+        "removes them. What is imported twice is there once.\n\n"
+        "Exit status: 0 done; 1 nothing to delete; 2 wrong usage or input.",
+    .options = options,
+    .option_count = sizeof(options) / sizeof(options[0]),
+    .operands = "list show add import export delete",
+    .accept = accept,
+    .run = run,
+    .begin = begin,
+    .end = end,
+};

@@ -1,0 +1,325 @@
+/*
+ * Stored runs as text, JSON lines and CSV. A run has the same names everywhere: a member of struct
+ * hm_stored, a column, a key. What is in `more` is written beside the members in JSON.
+ */
+#include "stored_render.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "format.h"
+
+enum { CELL = 64, WIDEST = 24 };
+
+struct member {
+    const char *name;
+    size_t offset;
+    bool text;
+};
+
+#define NUMBER(field)                                                                              \
+    {                                                                                              \
+#field, offsetof(struct hm_stored, field), false                                           \
+    }
+#define TEXT(field)                                                                                \
+    {                                                                                              \
+#field, offsetof(struct hm_stored, field), true                                            \
+    }
+
+/* In the order of columns. */
+static const struct member members[] = {
+    TEXT(made_at),     TEXT(algorithm), TEXT(problem),   TEXT(data),    TEXT(job),
+    TEXT(machine),     TEXT(scheme),    NUMBER(n),       NUMBER(batch), NUMBER(latency),
+    NUMBER(bandwidth), NUMBER(size),    NUMBER(seconds), NUMBER(total), NUMBER(iterations),
+    NUMBER(loss),      NUMBER(best),    NUMBER(cost),    NUMBER(seed),  TEXT(status),
+    TEXT(host),        TEXT(version),   TEXT(key),
+};
+
+enum { MEMBERS = sizeof(members) / sizeof(members[0]) };
+
+static const char *text_of(const struct hm_stored *run, size_t k)
+{
+    const char *text = NULL;
+
+    if (members[k].text)
+        memcpy(&text, (const char *)run + members[k].offset, sizeof(text));
+    return text;
+}
+
+static double number_of(const struct hm_stored *run, size_t k)
+{
+    double number = NAN;
+
+    if (!members[k].text)
+        memcpy(&number, (const char *)run + members[k].offset, sizeof(number));
+    return number;
+}
+
+static bool is_told(const struct hm_stored *run, size_t k)
+{
+    return members[k].text ? text_of(run, k) != NULL : isfinite(number_of(run, k));
+}
+
+static bool any_told(const struct hm_stored *runs, size_t count, size_t k)
+{
+    for (size_t i = 0; i < count; i++)
+        if (is_told(&runs[i], k))
+            return true;
+    return false;
+}
+
+/* ---- text --------------------------------------------------------------------------------------
+ */
+
+/* A cell of the table; long texts are cut. */
+static const char *cell(const struct hm_stored *run, size_t k, char text[CELL])
+{
+    if (!is_told(run, k))
+        return "";
+    if (members[k].text)
+        snprintf(text, CELL, "%.*s", WIDEST, text_of(run, k));
+    else
+        snprintf(text, CELL, "%.6g", number_of(run, k));
+    return text;
+}
+
+/* Keys and versions tell a person little; `show` has them. */
+static bool in_table(size_t k)
+{
+    return strcmp(members[k].name, "key") != 0 && strcmp(members[k].name, "version") != 0 &&
+           strcmp(members[k].name, "host") != 0;
+}
+
+void hm_render_stored_table(struct hm_text *out, const struct hm_stored *runs, size_t count,
+                            const struct hm_style *style)
+{
+    size_t widths[MEMBERS] = {0};
+    char text[CELL];
+
+    for (size_t k = 0; k < MEMBERS; k++) {
+        if (!in_table(k) || !any_told(runs, count, k))
+            continue;
+        widths[k] = strlen(members[k].name);
+        for (size_t i = 0; i < count; i++) {
+            size_t width = hm_text_columns(cell(&runs[i], k, text));
+            widths[k] = width > widths[k] ? width : widths[k];
+        }
+    }
+    hm_text_addf(out, "%s%8s", style->colour ? "\033[2m" : "", "id");
+    for (size_t k = 0; k < MEMBERS; k++)
+        if (widths[k])
+            hm_text_addf(out, members[k].text ? "  %-*s" : "  %*s", (int)widths[k],
+                         members[k].name);
+    hm_text_add(out, style->colour ? "\033[0m" : "");
+    hm_text_end_line(out);
+    for (size_t i = 0; i < count; i++) {
+        hm_text_addf(out, "%8lld", (long long)runs[i].id);
+        for (size_t k = 0; k < MEMBERS; k++) {
+            if (!widths[k])
+                continue;
+            const char *shown = cell(&runs[i], k, text);
+            size_t pad = widths[k] - hm_text_columns(shown);
+            hm_text_add(out, "  ");
+            hm_text_repeat(out, " ", members[k].text ? 0 : pad);
+            hm_text_add(out, shown);
+            hm_text_repeat(out, " ", members[k].text ? pad : 0);
+        }
+        hm_text_end_line(out);
+    }
+}
+
+void hm_render_stored(struct hm_text *out, const struct hm_stored *run)
+{
+    hm_text_addf(out, "%-12s %lld\n", "id", (long long)run->id);
+    for (size_t k = 0; k < MEMBERS; k++) {
+        if (!is_told(run, k))
+            continue;
+        hm_text_addf(out, "%-12s ", members[k].name);
+        if (members[k].text)
+            hm_text_add(out, text_of(run, k));
+        else
+            hm_text_addf(out, "%.15g", number_of(run, k));
+        hm_text_end_line(out);
+    }
+    if (run->more)
+        hm_text_addf(out, "%-12s %s\n", "more", run->more);
+    if (run->sample_count)
+        hm_text_addf(out, "\n%10s %14s %14s %18s\n", "iteration", "seconds", "elapsed_s", "loss");
+    for (size_t p = 0; p < run->sample_count; p++) {
+        const struct hm_stored_sample *s = &run->samples[p];
+        hm_text_addf(out, "%10.10g %14.6g %14.6g %18.12g\n", s->iteration, s->seconds, s->elapsed_s,
+                     s->loss);
+    }
+}
+
+/* ---- JSON --------------------------------------------------------------------------------------
+ */
+
+static void json_samples(struct hm_text *out, const struct hm_stored *run)
+{
+    hm_text_add(out, ",\"samples\":[");
+    for (size_t p = 0; p < run->sample_count; p++) {
+        const struct hm_stored_sample *s = &run->samples[p];
+        hm_text_add(out, p ? ",{\"iteration\":" : "{\"iteration\":");
+        hm_json_number(out, s->iteration);
+        hm_json_field(out, "seconds", s->seconds);
+        hm_json_field(out, "elapsed_s", s->elapsed_s);
+        hm_json_field(out, "loss", s->loss);
+        hm_text_add(out, "}");
+    }
+    hm_text_add(out, "]");
+}
+
+void hm_render_stored_json(struct hm_text *out, const struct hm_stored *run)
+{
+    hm_text_addf(out, "{\"id\":%lld", (long long)run->id);
+    for (size_t k = 0; k < MEMBERS; k++) {
+        if (!is_told(run, k))
+            continue;
+        if (members[k].text)
+            hm_json_named(out, members[k].name, text_of(run, k));
+        else
+            hm_json_field(out, members[k].name, number_of(run, k));
+    }
+    if (run->more && strlen(run->more) > 2) { /* {"a":1} goes in as ,"a":1 */
+        hm_text_add(out, ",");
+        hm_text_add_n(out, run->more + 1, strlen(run->more) - 2);
+    }
+    if (run->sample_count)
+        json_samples(out, run);
+    hm_text_add(out, "}");
+}
+
+/* ---- CSV ---------------------------------------------------------------------------------------
+ */
+
+/* Flat JSON objects are walked by hand: names and values of `more`, which the store has checked. */
+static const char *skip_text(const char *at)
+{
+    for (at++; *at && *at != '"'; at++)
+        if (*at == '\\' && at[1])
+            at++;
+    return *at ? at + 1 : at;
+}
+
+static const char *skip_value(const char *at)
+{
+    if (*at == '"')
+        return skip_text(at);
+    return at + strcspn(at, ",}");
+}
+
+/* The next pair from `at` on, which begins at { or ,; NULL after the last. */
+static const char *next_pair(const char *at, const char **name, size_t *name_length,
+                             const char **value, size_t *value_length)
+{
+    at += strspn(at, "{, ");
+    if (*at != '"')
+        return NULL;
+    const char *end = skip_text(at);
+    *name = at + 1;
+    *name_length = (size_t)(end - at) - 2;
+    at = end + strspn(end, ": ");
+    end = skip_value(at);
+    *value = at;
+    *value_length = (size_t)(end - at);
+    return end;
+}
+
+enum { MORE_MAX = 256 };
+
+struct names {
+    const char *names[MORE_MAX];
+    size_t lengths[MORE_MAX];
+    size_t count;
+};
+
+static size_t find_name(const struct names *names, const char *name, size_t length)
+{
+    size_t k = 0;
+
+    while (k < names->count &&
+           (names->lengths[k] != length || memcmp(names->names[k], name, length) != 0))
+        k++;
+    return k;
+}
+
+static void gather_names(struct names *names, const struct hm_stored *runs, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const char *at = runs[i].more ? runs[i].more : "", *name, *value;
+        size_t length, ignored;
+        while ((at = next_pair(at, &name, &length, &value, &ignored)) != NULL) {
+            size_t k = find_name(names, name, length);
+            if (k < names->count || k == MORE_MAX)
+                continue;
+            names->names[k] = name;
+            names->lengths[k] = length;
+            names->count++;
+        }
+    }
+}
+
+/* A JSON value as a field: texts lose their quotes and escapes of quotes and backslashes. */
+static void add_value(struct hm_text *out, const char *value, size_t length)
+{
+    struct hm_text plain = {0};
+
+    if (length < 2 || value[0] != '"') {
+        hm_text_add_n(out, value, length);
+        return;
+    }
+    for (size_t i = 1; i + 1 < length; i++) {
+        if (value[i] == '\\' && i + 2 < length)
+            i++;
+        hm_text_add_n(&plain, value + i, 1);
+    }
+    out->failed = out->failed || plain.failed;
+    hm_csv_text(out, plain.data ? plain.data : "");
+    hm_text_release(&plain);
+}
+
+static void add_more(struct hm_text *out, const struct names *names, const struct hm_stored *run)
+{
+    for (size_t k = 0; k < names->count; k++) {
+        const char *at = run->more ? run->more : "", *name, *value;
+        size_t length, value_length;
+        hm_text_add(out, ",");
+        while ((at = next_pair(at, &name, &length, &value, &value_length)) != NULL)
+            if (length == names->lengths[k] && memcmp(name, names->names[k], length) == 0) {
+                add_value(out, value, value_length);
+                break;
+            }
+    }
+}
+
+void hm_render_stored_csv(struct hm_text *out, const struct hm_stored *runs, size_t count)
+{
+    struct names names = {.count = 0};
+    bool in[MEMBERS];
+
+    gather_names(&names, runs, count);
+    hm_text_add(out, "id");
+    for (size_t k = 0; k < MEMBERS; k++)
+        if ((in[k] = any_told(runs, count, k)))
+            hm_text_addf(out, ",%s", members[k].name);
+    for (size_t k = 0; k < names.count; k++)
+        hm_text_addf(out, ",%.*s", (int)names.lengths[k], names.names[k]);
+    hm_text_add(out, "\n");
+    for (size_t i = 0; i < count; i++) {
+        hm_text_addf(out, "%lld", (long long)runs[i].id);
+        for (size_t k = 0; k < MEMBERS; k++) {
+            if (!in[k])
+                continue;
+            hm_text_add(out, ",");
+            if (is_told(&runs[i], k) && members[k].text)
+                hm_csv_text(out, text_of(&runs[i], k));
+            else if (is_told(&runs[i], k))
+                hm_json_number(out, number_of(&runs[i], k));
+        }
+        add_more(out, &names, &runs[i]);
+        hm_text_add(out, "\n");
+    }
+}

@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# The store from the command line: list, show, add, import, export, delete; in a file and, where
+# there is one, on a PostgreSQL server of the test's own.
+. "$(dirname "$0")/lib.sh"
+
+json() { # NAME FILTER COMMAND…: the JSON of the command makes the jq filter true
+  local name=$1 filter=$2
+  shift 2
+  "$@" >"$work/json" 2>"$work/err"
+  check "$name" jq -e "$filter" "$work/json"
+}
+
+cat >"$work/runs.csv" <<'END'
+n,batch,latency (ms),seconds,machine,status,note
+1,6400,0,96,m5.large,ok,first
+2,6400,0,82,m5.large,ok,
+2,6400,0,83,m5.large,ok,
+4,64000,0,,m5.large,out of memory,"a ""quoted"", one"
+4,6400,60,341,m5.xlarge,ok,last
+END
+for m in 1 2 4; do for i in 1 2 3; do echo "cocoa,$m,$i,0.0$m,0.$((9 - i))"; done; done |
+  { echo algorithm,m,iteration,seconds,loss; cat; } >"$work/traces.csv"
+
+suite() { # STORE NAME: everything that is the same for both
+  local store=$1 kind=$2
+  export HOWMANY_DB=$store
+  expect "$kind: an empty store" 0 "no runs" howmany runs
+  expect "$kind: a table is imported" 0 "5 runs, 5 new" howmany runs import "$work/runs.csv"
+  expect "$kind: and not a second time" 0 "5 runs, 0 new" howmany runs import "$work/runs.csv"
+  expect "$kind: traces are imported" 0 "3 traces, 3 new" howmany runs import "$work/traces.csv"
+  expect "$kind: nor they" 0 "3 traces, 0 new" howmany runs import "$work/traces.csv"
+  json "$kind: all are listed, newest first" '.runs | length == 8 and .[0].id > .[7].id' howmany runs list --json
+  json "$kind: units and other columns are kept" '[.runs[] | select(.note == "last")][0] | .latency == 0.06 and .n == 4 and .seconds == 341' \
+    howmany runs list --json
+  json "$kind: a page and the next" '.[0].runs[-1].id > .[1].runs[0].id and (.[0].runs | length) == 3' sh -c "
+    howmany runs list --limit 3 --json >$work/p1 && howmany runs list --limit 3 --after \"\$(jq -r .next $work/p1)\" --json | jq -s . $work/p1 -"
+  json "$kind: a filter" '.runs | length == 2 and all(.n == 2)' howmany runs list --where n=2 --where machine=m5.large --json
+  json "$kind: a filter with a unit" '.runs | length == 1 and .[0].latency == 0.06' howmany runs list --where 'latency>20ms' --json
+  json "$kind: sorted" '[.runs[].seconds | select(. != null)] | . == sort' howmany runs list --where machine!=none --sort seconds --json
+  expect "$kind: a table for people" 0 "out of memory" howmany runs list
+  expect "$kind: csv" 0 "made_at" howmany runs list --csv
+  id=$(howmany runs list --where algorithm=cocoa --where n=4 --json | jq .runs[0].id)
+  expect "$kind: one with its samples" 0 "elapsed_s" howmany runs show "$id"
+  json "$kind: the same as JSON" '.samples | length == 3 and .[2].loss == 0.6' howmany runs show "$id" --json
+  expect "$kind: one is added" 0 "added" howmany runs add n=8 batch=64 'latency=5 ms' seconds=1.5 algorithm=sgd --key a-1
+  expect "$kind: once" 0 "there already" howmany runs add n=8 batch=64 'latency=5 ms' seconds=1.5 algorithm=sgd --key a-1
+  json "$kind: with its unit" '.runs[0] | .latency == 0.005 and .key == "a-1"' howmany runs list --where key=a-1 --json
+  check "$kind: export and import give the same" sh -c "howmany runs export $work/$kind.csv && howmany runs export $work/$kind.jsonl &&
+    howmany runs export --traces -o $work/$kind-traces.jsonl && rm -f $work/other.db &&
+    howmany runs import $work/$kind.csv --record $work/other.db && [ \$(howmany runs list --record $work/other.db --limit 100 --json | jq '.runs | length') = 9 ] &&
+    howmany converge $work/$kind-traces.jsonl --best 0 | grep -q cocoa"
+  expect "$kind: a run is deleted" 0 "1 deleted" howmany runs delete "$id"
+  expect "$kind: and gone" 2 "there is no run" howmany runs show "$id"
+  expect "$kind: nothing to delete" 1 "0 deleted" howmany runs delete "$id"
+  expect "$kind: all that match" 0 "2 deleted" howmany runs delete --where n=2 --where batch=6400 --yes
+  expect "$kind: not without --yes" 2 "with --yes" howmany runs delete
+  expect "$kind: a column that is not there matches nothing" 0 "no runs" howmany runs list --where nothere=1
+  expect "$kind: a condition that is none" 2 "howmany: " howmany runs list --where n
+  expect "$kind: an order that is none" 2 "howmany: " howmany runs list --sort nothere
+  expect "$kind: a place that is none" 2 "howmany: " howmany runs list --after nonsense
+  expect "$kind: n that is none" 2 "howmany: " howmany runs add n=0 seconds=1
+  expect "$kind: quotes are only quotes" 0 "no runs" howmany runs list --where "machine=x' OR '1'='1"
+}
+
+suite "$work/runs.db" sqlite
+unset HOWMANY_DB
+expect "without a name it is one's own" 0 "no runs" howmany runs
+check "in the home folder" test -f "$HOME/.local/share/howmany/howmany.db"
+expect "a file that is no store" 2 "runs.csv" howmany runs --record "$work/runs.csv"
+expect "a folder that is not there" 2 "nothere" howmany runs --record "$work/nothere/x.db"
+expect "a word that is none" 2 "is not list, show" howmany runs lst
+finish
