@@ -37,6 +37,9 @@ size_t hm_signed_read(const char *text, double *ret_value);
 
 /* Whether a text ends in another, and has something before it. */
 bool hm_text_ends(const char *text, const char *end);
+/* Length of the UTF-8 sequence at text, of which there are `left` bytes; 0: it is none (overlong
+ * ones and surrogates too). */
+size_t hm_utf8_length(const char *text, size_t left);
 /* Columns a UTF-8 text takes on a terminal (each code point counts one). */
 size_t hm_text_columns(const char *text);
 

@@ -118,29 +118,6 @@ static int read_escape(struct reader *r, struct hm_text *out)
     return 0;
 }
 
-/* Length of the UTF-8 sequence at r->at, 0 when it is not one (overlong and surrogates too). */
-static size_t utf8_length(const struct reader *r)
-{
-    const unsigned char *p = (const unsigned char *)r->at;
-    size_t left = (size_t)(r->end - r->at);
-    size_t length = p[0] < 0x80   ? 1
-                    : p[0] < 0xc2 ? 0
-                    : p[0] < 0xe0 ? 2
-                    : p[0] < 0xf0 ? 3
-                    : p[0] < 0xf5 ? 4
-                                  : 0;
-
-    if (length > left)
-        return 0;
-    for (size_t i = 1; i < length; i++)
-        if ((p[i] & 0xc0) != 0x80)
-            return 0;
-    if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f) ||
-        (p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f))
-        return 0;
-    return length;
-}
-
 /* Most strings are keys and names: nothing in them needs a second look. */
 static size_t plain_length(const struct reader *r)
 {
@@ -174,7 +151,7 @@ static int read_string(struct reader *r, const char **ret_text)
         } else if ((unsigned char)*r->at < 0x20) {
             rc = fail(r, "a control character in a string");
         } else {
-            size_t length = utf8_length(r);
+            size_t length = hm_utf8_length(r->at, (size_t)(r->end - r->at));
             if (length == 0) {
                 rc = fail(r, "not UTF-8");
                 break;

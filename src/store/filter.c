@@ -1,0 +1,193 @@
+/*
+ * Conditions. A column of the table is named by our own text, found by comparing what was written
+ * with the list; any other name is that of a key in `more`, and is bound as a value. A run that
+ * does not tell what is asked for does not match, whatever the operator.
+ */
+#include "filter.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "check.h"
+#include "err.h"
+#include "run_text.h"
+
+static const char *const operators[] = {"!=", "<=", ">=", "=", "<", ">"};
+
+struct condition {
+    const char *written;
+    char *name, *value; /* in the arena */
+    const char *op;     /* one of the above */
+};
+
+size_t hm_statement_bind(struct hm_statement *s, struct hm_sql_value value)
+{
+    if (s->count == HM_STORE_PARAMETERS) {
+        s->sql.failed = true;
+        return 0;
+    }
+    s->parameters[s->count] = value;
+    return ++s->count;
+}
+
+void hm_statement_release(struct hm_statement *s)
+{
+    hm_text_release(&s->sql);
+}
+
+/* ---- reading -------------------------------------------------------------------------------- */
+
+static int split(struct hm_arena *arena, const char *text, struct condition *ret_condition,
+                 struct hm_err *err)
+{
+    size_t length = strcspn(text, "=!<>");
+    struct condition c = {.written = text};
+    int rc = hm_store_check_text("where", text, 4096, err);
+
+    if (rc)
+        return rc;
+    for (size_t i = 0; !c.op && i < sizeof(operators) / sizeof(operators[0]); i++)
+        if (strncmp(text + length, operators[i], strlen(operators[i])) == 0)
+            c.op = operators[i];
+    if (c.op) {
+        c.name = hm_arena_strndup(arena, text, length);
+        c.value = hm_arena_strdup(arena, text + length + strlen(c.op));
+        if (!c.name || !c.value)
+            return hm_fail_nomem(err);
+        c.name = hm_run_trim(c.name);
+        c.value = hm_run_trim(c.value);
+    }
+    if (!c.op || !*c.name || !*c.value) {
+        hm_fail(err, HM_E_SYNTAX, "'%.80s' is not COLUMN=VALUE", text);
+        hm_err_hint(err, "the operators are = != < <= > >=");
+        hm_err_field(err, "where");
+        return HM_E_SYNTAX;
+    }
+    *ret_condition = c;
+    return 0;
+}
+
+static int fail_condition(const struct condition *c, int code, struct hm_err *err)
+{
+    hm_err_field(err, c->name);
+    return code;
+}
+
+/* The number of a condition on a column that has numbers of a dimension. */
+static int read_number(const struct condition *c, struct hm_dim dim, double *ret_number,
+                       struct hm_err *err)
+{
+    struct hm_dim own;
+    bool has_unit;
+
+    if (!hm_run_number(c->value, ret_number, &has_unit, &own) || !isfinite(*ret_number)) {
+        hm_fail(err, HM_E_TYPE, "'%.60s' is not a number", c->value);
+        return fail_condition(c, HM_E_TYPE, err);
+    }
+    if (has_unit && !hm_dim_equal(own, dim)) {
+        hm_fail(err, HM_E_UNIT, "'%.60s' is not in a unit of its kind", c->value);
+        hm_err_hint(err, "write %s", hm_dim_example(dim));
+        return fail_condition(c, HM_E_UNIT, err);
+    }
+    return 0;
+}
+
+/* ---- writing -------------------------------------------------------------------------------- */
+
+static int add_text(struct hm_statement *s, const struct condition *c,
+                    const struct hm_store_column *column, struct hm_err *err)
+{
+    if (c->op[0] != '=' && c->op[0] != '!') {
+        hm_fail(err, HM_E_TYPE, "'%.80s': %s is a text, which is = or !=", c->written, c->name);
+        return fail_condition(c, HM_E_TYPE, err);
+    }
+    hm_text_addf(&s->sql, "\"%s\" %s $%zu", column->name, c->op,
+                 hm_statement_bind(s, hm_sql_text(c->value)));
+    return 0;
+}
+
+static int add_column(struct hm_statement *s, const struct hm_sql *sql, const struct condition *c,
+                      const struct hm_store_column *column, bool sorted, struct hm_err *err)
+{
+    double number;
+
+    if (column->kind == HM_STORE_TEXT)
+        return add_text(s, c, column, err);
+    int rc = read_number(c, column->dim, &number, err);
+    if (rc)
+        return rc;
+    /* Many rows may lie in a range: going through the order that is asked for is sooner done. */
+    bool range = c->op[0] != '=' && !sorted;
+    hm_text_addf(&s->sql, "%s\"%s\" %s $%zu", range ? sql->plain : "", column->name, c->op,
+                 hm_statement_bind(s, hm_sql_real(number)));
+    return 0;
+}
+
+/* Replace {word} by $NUMBER or the operator. */
+static void add_more(struct hm_statement *s, const struct hm_sql *sql, const struct condition *c)
+{
+    double number;
+    struct hm_dim dim;
+    bool has_unit;
+    bool numeric = hm_run_number(c->value, &number, &has_unit, &dim) && isfinite(number);
+    const char *form = numeric ? sql->more_number : sql->more_text;
+    size_t key = hm_statement_bind(s, hm_sql_text(c->name));
+    size_t text = hm_statement_bind(s, hm_sql_text(c->value));
+    size_t value = numeric ? hm_statement_bind(s, hm_sql_real(number)) : 0;
+
+    while (*form) {
+        size_t plain = strcspn(form, "{");
+        hm_text_add_n(&s->sql, form, plain);
+        form += plain;
+        if (!*form)
+            break;
+        if (form[1] == 'o')
+            hm_text_add(&s->sql, c->op);
+        else
+            hm_text_addf(&s->sql, "$%zu", form[1] == 'k' ? key : form[1] == 't' ? text : value);
+        form += strcspn(form, "}") + 1;
+    }
+}
+
+static int add_time(struct hm_statement *s, const char *field, const char *text, bool since,
+                    struct hm_err *err)
+{
+    char *to = since ? s->since : s->until;
+    int rc = hm_store_check_time(field, text, since ? "T00:00:00Z" : "T23:59:59Z", to, err);
+
+    if (rc == 0)
+        hm_text_addf(&s->sql, " AND made_at %s $%zu",
+                     since ? ">=" : "<=", hm_statement_bind(s, hm_sql_text(to)));
+    return rc;
+}
+
+int hm_statement_where(struct hm_statement *s, struct hm_arena *arena, const struct hm_sql *sql,
+                       const struct hm_store_filter *filter, const struct hm_store_column *sort,
+                       struct hm_err *err)
+{
+    int rc = 0;
+
+    hm_text_add(&s->sql, " WHERE 1 = 1");
+    if (!filter)
+        return 0;
+    if (filter->where_count > HM_STORE_WHERE)
+        return hm_fail(err, HM_E_LIMIT, "%zu conditions; at most %d can be asked for",
+                       filter->where_count, HM_STORE_WHERE);
+    for (size_t i = 0; rc == 0 && i < filter->where_count; i++) {
+        struct condition c = {0};
+        rc = split(arena, filter->where[i], &c, err);
+        if (rc)
+            break;
+        const struct hm_store_column *column = hm_store_column_find(c.name);
+        hm_text_add(&s->sql, " AND ");
+        if (column)
+            rc = add_column(s, sql, &c, column, !sort || column == sort, err);
+        else
+            add_more(s, sql, &c);
+    }
+    if (rc == 0 && filter->since)
+        rc = add_time(s, "since", filter->since, true, err);
+    if (rc == 0 && filter->until)
+        rc = add_time(s, "until", filter->until, false, err);
+    return rc;
+}

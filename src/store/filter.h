@@ -1,0 +1,32 @@
+/* From a filter to a condition of SQL. Whatever a caller wrote is bound, never part of the text. */
+#ifndef HM_STORE_FILTER_H
+#define HM_STORE_FILTER_H
+
+#include "columns.h"
+#include "memory.h"
+#include "sql.h"
+#include "text.h"
+
+enum { HM_STORE_WHERE = 64, HM_STORE_PARAMETERS = 3 * HM_STORE_WHERE + 8 };
+
+/* A statement that is being made. Zero-initialise. */
+struct hm_statement {
+    struct hm_text sql;
+    struct hm_sql_value parameters[HM_STORE_PARAMETERS];
+    size_t count;
+    char since[24], until[24]; /* behind parameters */
+};
+
+/* Add a parameter, and return its number. */
+size_t hm_statement_bind(struct hm_statement *s, struct hm_sql_value value);
+void hm_statement_release(struct hm_statement *s);
+
+/*
+ * Add " WHERE …" with the conditions of where, since and until; filter may be NULL. The arena keeps
+ * what parameters point to. sort: the column that has the order; NULL where there is none.
+ */
+int hm_statement_where(struct hm_statement *s, struct hm_arena *arena, const struct hm_sql *sql,
+                       const struct hm_store_filter *filter, const struct hm_store_column *sort,
+                       struct hm_err *err);
+
+#endif

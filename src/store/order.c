@@ -1,0 +1,220 @@
+/*
+ * Runs in an order, page by page. A page goes on from the sort value and the id of the last run
+ * (a key, not a count), so that runs that are added meanwhile neither repeat nor hide others, and
+ * the last page is as soon there as the first. Runs that do not tell the value come last in either
+ * direction. Up to three queries make a page, each a walk along the index (column, id):
+ *
+ *     column = value and id beyond;   column beyond value;   column not told
+ *
+ * `after` is "SORT.KIND VALUE.ID": the value in hexadecimal, so that every bit of it comes back.
+ */
+#include "order.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "err.h"
+
+/* ---- where a page goes on -------------------------------------------------------------------- */
+
+static bool is_id(const struct hm_store_column *c)
+{
+    return c->kind == HM_STORE_ID;
+}
+
+char *hm_cursor_write(struct hm_arena *arena, const struct hm_order *order,
+                      const struct hm_stored *run)
+{
+    static const char digits[] = "0123456789abcdef";
+    const char *minus = order->down ? "-" : "", *name = order->column->name;
+    const char *text =
+        order->column->kind == HM_STORE_TEXT ? hm_stored_get_text(order->column, run) : NULL;
+    double number =
+        order->column->kind == HM_STORE_NUMBER ? hm_stored_get_number(order->column, run) : NAN;
+    uint64_t bits;
+
+    if (!isnan(number)) {
+        memcpy(&bits, &number, sizeof(bits));
+        return hm_arena_printf(arena, "%s%s.x%016" PRIx64 ".%" PRId64, minus, name, bits, run->id);
+    }
+    if (!text)
+        return hm_arena_printf(arena, "%s%s.u.%" PRId64, minus, name, run->id);
+    size_t length = strlen(text);
+    char *hex = hm_arena_alloc(arena, 2 * length + 1, 1);
+    for (size_t i = 0; hex && i < length; i++) {
+        hex[2 * i] = digits[(unsigned char)text[i] >> 4];
+        hex[2 * i + 1] = digits[(unsigned char)text[i] & 15];
+    }
+    return hex ? hm_arena_printf(arena, "%s%s.t%s.%" PRId64, minus, name, hex, run->id) : NULL;
+}
+
+static int hex_digit(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static bool read_id(const char *text, int64_t *ret_id)
+{
+    int64_t id = 0;
+    size_t length = strlen(text);
+
+    if (length == 0 || length > 18)
+        return false;
+    for (; *text; text++) {
+        if (*text < '0' || *text > '9')
+            return false;
+        id = 10 * id + (*text - '0');
+    }
+    *ret_id = id;
+    return true;
+}
+
+static bool read_number(const char *hex, size_t length, double *ret_number)
+{
+    uint64_t bits = 0;
+
+    if (length != 16)
+        return false;
+    for (size_t i = 0; i < length; i++) {
+        if (hex_digit(hex[i]) < 0)
+            return false;
+        bits = bits << 4 | (uint64_t)hex_digit(hex[i]);
+    }
+    memcpy(ret_number, &bits, sizeof(bits));
+    return isfinite(*ret_number);
+}
+
+static bool read_text(const char *hex, size_t length, char *text)
+{
+    if (length % 2)
+        return false;
+    for (size_t i = 0; i < length; i += 2) {
+        int high = hex_digit(hex[i]), low = hex_digit(hex[i + 1]);
+        if (high < 0 || low < 0 || high + low == 0)
+            return false;
+        text[i / 2] = (char)(high << 4 | low);
+    }
+    return hm_store_check_text("after", text, length, NULL) == 0;
+}
+
+/* Take "SORT." off the beginning; NULL if it is of another order. */
+static const char *skip_sort(const struct hm_order *order, const char *after)
+{
+    size_t length = strlen(order->column->name);
+
+    if (order->down != (*after == '-'))
+        return NULL;
+    after += order->down;
+    return strncmp(after, order->column->name, length) == 0 && after[length] == '.'
+               ? after + length + 1
+               : NULL;
+}
+
+static bool read_cursor(struct hm_order *order, const char *at, char *text)
+{
+    const char *dot = at ? strchr(at, '.') : NULL;
+    enum hm_store_kind kind = order->column->kind;
+
+    if (!dot || !read_id(dot + 1, &order->id))
+        return false;
+    size_t length = (size_t)(dot - at) - 1;
+    order->told = *at != 'u';
+    if (*at == 'u')
+        return length == 0;
+    if (*at == 'x' && kind == HM_STORE_NUMBER) {
+        order->value = hm_sql_real(0);
+        return read_number(at + 1, length, &order->value.real);
+    }
+    order->value = hm_sql_text(text);
+    return *at == 't' && kind == HM_STORE_TEXT && read_text(at + 1, length, text);
+}
+
+/* ---- the order ------------------------------------------------------------------------------ */
+
+static int find_sort(const char *sort, struct hm_order *ret_order, struct hm_err *err)
+{
+    sort = sort ? sort : "-id";
+    ret_order->down = *sort == '-';
+    ret_order->column = hm_store_column_find(sort + ret_order->down);
+    if (ret_order->column)
+        return 0;
+    const char *near = hm_suggest(sort + ret_order->down, hm_store_column_name, NULL);
+    hm_fail(err, HM_E_NAME, "'%.60s' is no column to sort by", sort + ret_order->down);
+    if (near)
+        hm_err_hint(err, "did you mean %s?", near);
+    hm_err_field(err, "sort");
+    return HM_E_NAME;
+}
+
+int hm_order_read(struct hm_arena *arena, const struct hm_store_filter *filter,
+                  struct hm_order *ret_order, struct hm_err *err)
+{
+    struct hm_order order = {0};
+    int rc = find_sort(filter ? filter->sort : NULL, &order, err);
+
+    if (rc == 0 && filter && filter->after) {
+        char *text = hm_arena_alloc(arena, strlen(filter->after) + 1, 1);
+        if (!text)
+            return hm_fail_nomem(err);
+        order.after = true;
+        if (!read_cursor(&order, skip_sort(&order, filter->after), text)) {
+            hm_fail(err, HM_E_RANGE, "'%.60s' is not where a page in this order ended",
+                    filter->after);
+            hm_err_hint(err, "take it from the page before, with the same sort");
+            hm_err_field(err, "after");
+            return HM_E_RANGE;
+        }
+    }
+    if (rc == 0)
+        *ret_order = order;
+    return rc;
+}
+
+/* ---- parts ---------------------------------------------------------------------------------- */
+
+/* Condition and order of a part; false if there is no such part. */
+bool hm_order_part(struct hm_statement *s, const struct hm_order *order, enum hm_part part)
+{
+    const char *name = order->column->name, *way = order->down ? " DESC" : "";
+    char beyond = order->down ? '<' : '>';
+    bool id = is_id(order->column), told = order->after && order->told;
+
+    if (id) {
+        if (part != HM_PART_BEYOND)
+            return false;
+        if (order->after)
+            hm_text_addf(&s->sql, " AND id %c $%zu", beyond,
+                         hm_statement_bind(s, hm_sql_integer(order->id)));
+        hm_text_addf(&s->sql, " ORDER BY id%s", way);
+        return true;
+    }
+    switch (part) {
+    case HM_PART_EQUAL:
+        if (!told)
+            return false;
+        hm_text_addf(&s->sql, " AND \"%s\" = $%zu AND id %c $%zu ORDER BY id%s", name,
+                     hm_statement_bind(s, order->value), beyond,
+                     hm_statement_bind(s, hm_sql_integer(order->id)), way);
+        return true;
+    case HM_PART_BEYOND:
+        if (order->after && !order->told)
+            return false;
+        if (told)
+            hm_text_addf(&s->sql, " AND \"%s\" %c $%zu", name, beyond,
+                         hm_statement_bind(s, order->value));
+        else
+            hm_text_addf(&s->sql, " AND \"%s\" IS NOT NULL", name);
+        hm_text_addf(&s->sql, " ORDER BY \"%s\"%s, id%s", name, way, way);
+        return true;
+    case HM_PART_UNTOLD:
+        hm_text_addf(&s->sql, " AND \"%s\" IS NULL", name);
+        if (order->after && !order->told)
+            hm_text_addf(&s->sql, " AND id %c $%zu", beyond,
+                         hm_statement_bind(s, hm_sql_integer(order->id)));
+        hm_text_addf(&s->sql, " ORDER BY id%s", way);
+        return true;
+    }
+    return false;
+}

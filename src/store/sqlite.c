@@ -1,0 +1,327 @@
+/*
+ * SQLite: a file, its write-ahead log beside it. A transaction is synced before it is told to be
+ * kept (synchronous=FULL). Statements are kept compiled, as the same few come again and again.
+ */
+#include <errno.h>
+#include <math.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "err.h"
+#include "memory.h"
+#include "sql.h"
+#include "text.h"
+
+enum { WAIT_MS = 5000, STATEMENTS = 24 };
+
+struct statement {
+    char *sql; /* owned */
+    sqlite3_stmt *compiled;
+    int *numbers; /* which parameter its i-th is */
+    int count;
+    unsigned long used;
+};
+
+struct connection {
+    sqlite3 *db;
+    struct statement statements[STATEMENTS];
+    unsigned long clock;
+    bool failed_before; /* it could not be opened: there is nothing to tidy */
+};
+
+/* ---- errors --------------------------------------------------------------------------------- */
+
+static const char *what_is_wrong(int code)
+{
+    switch (code & 0xff) {
+    case SQLITE_NOTADB:
+        return "it is not a database";
+    case SQLITE_CORRUPT:
+        return "it is damaged";
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+    case SQLITE_AUTH:
+        return "it may not be written";
+    case SQLITE_FULL:
+        return "the disk is full";
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        return "another program has kept it locked for 5 seconds";
+    default:
+        return NULL;
+    }
+}
+
+static int fail(struct connection *c, int code, struct hm_err *err)
+{
+    const char *known = what_is_wrong(code);
+    int number = c->db ? sqlite3_system_errno(c->db) : 0;
+
+    if ((code & 0xff) == SQLITE_NOMEM)
+        return hm_fail_nomem(err);
+    if ((code & 0xff) == SQLITE_TOOBIG)
+        return hm_fail(err, HM_E_LIMIT, "SQLite: too large");
+    if (known)
+        return hm_fail(err, HM_E_IO, "cannot use the store: %s", known);
+    if (((code & 0xff) == SQLITE_CANTOPEN || (code & 0xff) == SQLITE_IOERR) && number)
+        return hm_fail(err, HM_E_IO, "cannot use the store: %s", strerror(number));
+    return hm_fail(err, HM_E_IO, "SQLite: %.200s",
+                   c->db ? sqlite3_errmsg(c->db) : sqlite3_errstr(code));
+}
+
+/* ---- statements ----------------------------------------------------------------------------- */
+
+static void drop(struct statement *s)
+{
+    sqlite3_finalize(s->compiled);
+    hm__free(s->sql);
+    hm__free(s->numbers);
+    *s = (struct statement){0};
+}
+
+/* Parameters are $NUMBER; SQLite numbers them as they come. */
+static int number_parameters(struct statement *s)
+{
+    s->count = sqlite3_bind_parameter_count(s->compiled);
+    s->numbers = hm__calloc((size_t)s->count + 1, sizeof(*s->numbers));
+    for (int i = 0; s->numbers && i < s->count; i++) {
+        const char *name = sqlite3_bind_parameter_name(s->compiled, i + 1);
+        s->numbers[i] = name ? (int)strtol(name + 1, NULL, 10) : 0;
+    }
+    return s->numbers ? 0 : HM_E_NOMEM;
+}
+
+static int compile(struct connection *c, struct statement *s, const char *sql, struct hm_err *err)
+{
+    size_t length = strlen(sql);
+
+    drop(s);
+    s->sql = hm__calloc(length + 1, 1);
+    if (!s->sql)
+        return hm_fail_nomem(err);
+    memcpy(s->sql, sql, length);
+    int code = sqlite3_prepare_v2(c->db, sql, (int)length + 1, &s->compiled, NULL);
+    int rc = code ? fail(c, code, err) : 0;
+    if (rc == 0 && number_parameters(s))
+        rc = hm_fail_nomem(err);
+    if (rc)
+        drop(s);
+    return rc;
+}
+
+/* The statement of that text, compiled now or before. */
+static int find(struct connection *c, const char *sql, struct statement **ret_statement,
+                struct hm_err *err)
+{
+    struct statement *oldest = &c->statements[0];
+    int rc = 0;
+
+    for (size_t i = 0; i < STATEMENTS; i++) {
+        struct statement *s = &c->statements[i];
+        if (s->sql && strcmp(s->sql, sql) == 0) {
+            oldest = s;
+            break;
+        }
+        if (s->used < oldest->used)
+            oldest = s;
+    }
+    if (!oldest->sql || strcmp(oldest->sql, sql) != 0)
+        rc = compile(c, oldest, sql, err);
+    oldest->used = ++c->clock;
+    *ret_statement = oldest;
+    return rc;
+}
+
+static int bind_one(sqlite3_stmt *s, int at, const struct hm_sql_value *value)
+{
+    if (value->null)
+        return sqlite3_bind_null(s, at);
+    switch (value->kind) {
+    case HM_SQL_INTEGER:
+        return sqlite3_bind_int64(s, at, value->integer);
+    case HM_SQL_REAL:
+        return sqlite3_bind_double(s, at, value->real);
+    case HM_SQL_TEXT:
+        return sqlite3_bind_text(s, at, value->text, -1, SQLITE_STATIC);
+    case HM_SQL_NULL:
+        break;
+    }
+    return sqlite3_bind_null(s, at);
+}
+
+static int bind_all(struct connection *c, struct statement *s,
+                    const struct hm_sql_value *parameters, size_t count, struct hm_err *err)
+{
+    for (int i = 0; i < s->count; i++) {
+        int number = s->numbers[i];
+        int code = number < 1 || (size_t)number > count
+                       ? SQLITE_RANGE
+                       : bind_one(s->compiled, i + 1, &parameters[number - 1]);
+        if (code)
+            return fail(c, code, err);
+    }
+    return 0;
+}
+
+enum { CELLS = 64 };
+
+static struct hm_sql_value cell(sqlite3_stmt *s, int at)
+{
+    switch (sqlite3_column_type(s, at)) {
+    case SQLITE_INTEGER:
+        return (struct hm_sql_value){.kind = HM_SQL_INTEGER,
+                                     .integer = sqlite3_column_int64(s, at),
+                                     .real = sqlite3_column_double(s, at)};
+    case SQLITE_FLOAT:
+        return hm_sql_real(sqlite3_column_double(s, at));
+    case SQLITE_NULL:
+        return (struct hm_sql_value){.kind = HM_SQL_NULL, .null = true, .real = NAN};
+    default:
+        return hm_sql_text((const char *)sqlite3_column_text(s, at));
+    }
+}
+
+static int step_all(struct connection *c, struct statement *s, hm_sql_row *row, void *context,
+                    struct hm_err *err)
+{
+    struct hm_sql_value cells[CELLS];
+    int code, rc = 0, count = sqlite3_column_count(s->compiled);
+
+    while (rc == 0 && (code = sqlite3_step(s->compiled)) == SQLITE_ROW) {
+        for (int i = 0; i < count && i < CELLS; i++)
+            cells[i] = cell(s->compiled, i);
+        rc = row ? row(context, cells, (size_t)count, err) : 0;
+    }
+    return rc ? rc : code == SQLITE_DONE ? 0 : fail(c, code, err);
+}
+
+static int query(void *connection, const char *sql, const struct hm_sql_value *parameters,
+                 size_t count, hm_sql_row *row, void *context, int64_t *ret_changed,
+                 struct hm_err *err)
+{
+    struct connection *c = connection;
+    struct statement *s;
+    int rc = find(c, sql, &s, err);
+
+    if (rc)
+        return rc;
+    rc = bind_all(c, s, parameters, count, err);
+    if (rc == 0)
+        rc = step_all(c, s, row, context, err);
+    if (rc == 0 && ret_changed)
+        *ret_changed = sqlite3_changes64(c->db);
+    sqlite3_reset(s->compiled);
+    sqlite3_clear_bindings(s->compiled);
+    return rc;
+}
+
+static int exec(void *connection, const char *sql, struct hm_err *err)
+{
+    struct connection *c = connection;
+    int code = sqlite3_exec(c->db, sql, NULL, NULL, NULL);
+
+    return code ? fail(c, code, err) : 0;
+}
+
+/* ---- opening -------------------------------------------------------------------------------- */
+
+static void close_all(void *connection)
+{
+    struct connection *c = connection;
+
+    if (!c)
+        return;
+    for (size_t i = 0; i < STATEMENTS; i++)
+        drop(&c->statements[i]);
+    /* What the planner should know of tables that have changed much; a failure changes nothing. */
+    if (c->db && !c->failed_before)
+        sqlite3_exec(c->db, "PRAGMA analysis_limit=1000; PRAGMA optimize", NULL, NULL, NULL);
+    sqlite3_close(c->db);
+    hm__free(c);
+}
+
+/* Two that change to the log at once are told to be busy without waiting. */
+static int use_log(struct connection *c, struct hm_err *err)
+{
+    int code = SQLITE_BUSY;
+
+    for (int waited = 0; waited < WAIT_MS && code == SQLITE_BUSY; waited += 10) {
+        code = sqlite3_exec(c->db, "PRAGMA journal_mode=WAL", NULL, NULL, NULL);
+        if (code == SQLITE_BUSY)
+            sqlite3_sleep(10);
+    }
+    return code ? fail(c, code, err) : 0;
+}
+
+static int settle(struct connection *c, struct hm_err *err)
+{
+    sqlite3_extended_result_codes(c->db, 0);
+    sqlite3_busy_timeout(c->db, WAIT_MS);
+    /* Look at the file, which opening does not. */
+    int rc = exec(c, "SELECT count(*) FROM sqlite_master", err);
+    if (rc == 0 && sqlite3_db_readonly(c->db, "main") == 1)
+        rc = fail(c, SQLITE_READONLY, err);
+    if (rc == 0)
+        rc = use_log(c, err);
+    if (rc == 0)
+        rc = exec(c,
+                  "PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON; PRAGMA trusted_schema=OFF;"
+                  "PRAGMA cache_size=-16384",
+                  err);
+    return rc;
+}
+
+static char *copy(const char *text)
+{
+    size_t length = strlen(text);
+    char *to = hm__calloc(length + 1, 1);
+
+    return to ? memcpy(to, text, length) : NULL;
+}
+
+static int open_file(const char *where, void **ret_connection, char **ret_label, struct hm_err *err)
+{
+    struct connection *c = hm__calloc(1, sizeof(*c));
+    char *label = copy(where);
+    int rc = 0;
+
+    if (!c || !label)
+        rc = hm_fail_nomem(err);
+    if (rc == 0) {
+        int code = sqlite3_open_v2(where, &c->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
+        rc = code ? fail(c, code, err) : settle(c, err);
+    }
+    if (rc) {
+        hm_err_at(err, where, 0);
+        if (c)
+            c->failed_before = true;
+        close_all(c);
+        hm__free(label);
+        return rc;
+    }
+    *ret_connection = c;
+    *ret_label = label;
+    return 0;
+}
+
+const struct hm_sql hm_sqlite = {
+    .open = open_file,
+    .close = close_all,
+    .exec = exec,
+    .query = query,
+    .begin_write = "BEGIN IMMEDIATE",
+    .begin_read = "BEGIN",
+    .has_meta = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'meta'",
+    .id_type = "INTEGER PRIMARY KEY AUTOINCREMENT",
+    .text_type = "text",
+    .packed = "WITHOUT ROWID",
+    .index_id = "", /* every index ends in it */
+    .plain = "+",
+    .more_number = "EXISTS (SELECT 1 FROM json_each(runs.more) AS j WHERE j.key = {key} AND CASE "
+                   "WHEN j.type IN ('integer', 'real') THEN j.value {op} {number} "
+                   "ELSE CAST(j.value AS TEXT) {op} {text} END)",
+    .more_text = "EXISTS (SELECT 1 FROM json_each(runs.more) AS j WHERE j.key = {key} AND "
+                 "CAST(j.value AS TEXT) {op} {text})",
+};

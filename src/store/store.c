@@ -1,0 +1,89 @@
+/* Opening a store, and running statements on it. */
+#include "store.h"
+
+#include <string.h>
+
+#include "err.h"
+#include "memory.h"
+
+static bool is_address(const char *where)
+{
+    return strncmp(where, "postgresql://", 13) == 0 || strncmp(where, "postgres://", 11) == 0;
+}
+
+int hm_store_open(const char *where, struct hm_store **ret_store, struct hm_err *err)
+{
+    struct hm_store *store = hm__calloc(1, sizeof(*store));
+    int rc = store ? 0 : hm_fail_nomem(err);
+
+    if (rc == 0 && (!where || !*where)) {
+        rc = hm_fail(err, HM_E_MISSING, "no store is named");
+        hm_err_hint(err, "a file, or postgresql://…");
+    }
+    if (rc == 0) {
+        store->sql = is_address(where) ? &hm_postgres : &hm_sqlite;
+        rc = store->sql->open(where, &store->connection, &store->label, err);
+    }
+    if (rc == 0)
+        rc = hm_store_migrate(store, err);
+    if (rc)
+        hm_store_close(store);
+    else
+        *ret_store = store;
+    return rc;
+}
+
+void hm_store_close(struct hm_store *store)
+{
+    if (!store)
+        return;
+    if (store->connection)
+        store->sql->close(store->connection);
+    hm__free(store->label);
+    hm__free(store);
+}
+
+int hm_store_exec(struct hm_store *store, const char *sql, struct hm_err *err)
+{
+    int rc = store->sql->exec(store->connection, sql, err);
+
+    if (rc)
+        hm_err_at(err, store->label, 0);
+    return rc;
+}
+
+int hm_store_query(struct hm_store *store, const char *sql, const struct hm_sql_value *parameters,
+                   size_t count, hm_sql_row *row, void *context, int64_t *ret_changed,
+                   struct hm_err *err)
+{
+    int rc = store->sql->query(store->connection, sql, parameters, count, row, context, ret_changed,
+                               err);
+
+    if (rc)
+        hm_err_at(err, store->label, 0);
+    return rc;
+}
+
+static int take_number(void *number, const struct hm_sql_value *cells, size_t count,
+                       struct hm_err *err)
+{
+    (void)count;
+    (void)err;
+    *(int64_t *)number = cells[0].integer;
+    return 0;
+}
+
+int hm_store_number(struct hm_store *store, const char *sql, const struct hm_sql_value *parameters,
+                    size_t count, int64_t *ret_number, struct hm_err *err)
+{
+    return hm_store_query(store, sql, parameters, count, take_number, ret_number, NULL, err);
+}
+
+int hm_store_end(struct hm_store *store, int rc, struct hm_err *err)
+{
+    if (rc == 0)
+        rc = hm_store_exec(store, "COMMIT", err);
+    if (rc)
+        store->sql->exec(store->connection, "ROLLBACK", NULL);
+    return rc;
+}

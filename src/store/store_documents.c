@@ -1,0 +1,73 @@
+/* Named texts: fits, clusters, jobs, price lists. */
+#include <string.h>
+
+#include "check.h"
+#include "err.h"
+#include "memory.h"
+#include "store.h"
+
+enum { NAME_MOST = 200, BODY_MOST = 64 * 1024 * 1024 };
+
+static int check_name(const char *field, const char *text, struct hm_err *err)
+{
+    if (text && *text)
+        return hm_store_check_text(field, text, NAME_MOST, err);
+    hm_fail(err, HM_E_MISSING, "the document has no %s", field);
+    hm_err_field(err, field);
+    return HM_E_MISSING;
+}
+
+int hm_store_put(struct hm_store *store, const char *kind, const char *name, const char *text,
+                 struct hm_err *err)
+{
+    char now[HM_STORE_TIME];
+    int rc = check_name("kind", kind, err);
+
+    if (rc == 0)
+        rc = check_name("name", name, err);
+    if (rc == 0)
+        rc = hm_store_check_text("text", text, BODY_MOST, err);
+    if (rc)
+        return rc;
+    hm_store_now(now);
+    const struct hm_sql_value cells[] = {hm_sql_text(kind), hm_sql_text(name), hm_sql_text(now),
+                                         hm_sql_text(text)};
+    return hm_store_query(store,
+                          "INSERT INTO documents (kind, name, made_at, body) "
+                          "VALUES ($1, $2, $3, $4) ON CONFLICT (kind, name) "
+                          "DO UPDATE SET made_at = excluded.made_at, body = excluded.body",
+                          cells, 4, NULL, NULL, NULL, err);
+}
+
+static int take_body(void *context, const struct hm_sql_value *cells, size_t count,
+                     struct hm_err *err)
+{
+    size_t length = strlen(cells[0].text);
+    char *text = hm__calloc(length + 1, 1);
+
+    (void)count;
+    if (!text)
+        return hm_fail_nomem(err);
+    *(char **)context = memcpy(text, cells[0].text, length);
+    return 0;
+}
+
+int hm_store_get(struct hm_store *store, const char *kind, const char *name, char **ret_text,
+                 struct hm_err *err)
+{
+    char *text = NULL;
+    int rc = check_name("kind", kind, err);
+
+    if (rc == 0)
+        rc = check_name("name", name, err);
+    if (rc)
+        return rc;
+    const struct hm_sql_value cells[] = {hm_sql_text(kind), hm_sql_text(name)};
+    rc = hm_store_query(store, "SELECT body FROM documents WHERE kind = $1 AND name = $2", cells, 2,
+                        take_body, &text, NULL, err);
+    if (rc)
+        hm__free(text);
+    else
+        *ret_text = text;
+    return rc;
+}

@@ -1,0 +1,269 @@
+/* Listing, counting and deleting runs. */
+#include <string.h>
+
+#include "err.h"
+#include "memory.h"
+#include "order.h"
+#include "store.h"
+
+/* ---- one by one ----------------------------------------------------------------------------- */
+
+struct each {
+    hm_store_take *take;
+    void *context;
+    size_t taken;
+};
+
+static int take_row(void *context, const struct hm_sql_value *cells, size_t count,
+                    struct hm_err *err)
+{
+    struct each *e = context;
+    struct hm_stored run = {.id = cells[0].integer};
+
+    (void)count;
+    for (size_t i = 1; i < HM_STORE_COLUMNS; i++) {
+        const struct hm_store_column *c = &hm_store_columns[i];
+        if (c->kind == HM_STORE_TEXT)
+            *hm_stored_text(c, &run) = cells[i].null ? NULL : cells[i].text;
+        else
+            *hm_stored_number(c, &run) = cells[i].null ? __builtin_nan("") : cells[i].real;
+    }
+    run.sample_count = (size_t)cells[HM_STORE_COLUMNS].integer;
+    e->taken++;
+    return e->take(e->context, &run, err);
+}
+
+static void write_select(struct hm_text *sql)
+{
+    hm_text_add(sql, "SELECT ");
+    for (size_t i = 0; i < HM_STORE_COLUMNS; i++)
+        hm_text_addf(sql, "\"%s\", ", hm_store_columns[i].name);
+    hm_text_add(sql, "sample_count FROM runs");
+}
+
+static int each_part(struct hm_store *store, struct hm_arena *arena,
+                     const struct hm_store_filter *filter, const struct hm_order *order,
+                     enum hm_part part, bool with_samples, struct each *e, struct hm_err *err)
+{
+    struct hm_statement s = {0};
+
+    write_select(&s.sql);
+    int rc = hm_statement_where(&s, arena, store->sql, filter, order->column, err);
+    if (rc == 0 && with_samples)
+        hm_text_add(&s.sql, " AND sample_count > 0");
+    if (rc == 0 && hm_order_part(&s, order, part)) {
+        if (filter && filter->limit)
+            hm_text_addf(
+                &s.sql, " LIMIT $%zu",
+                hm_statement_bind(&s, hm_sql_integer((int64_t)(filter->limit - e->taken))));
+        rc = s.sql.failed
+                 ? hm_fail_nomem(err)
+                 : hm_store_query(store, s.sql.data, s.parameters, s.count, take_row, e, NULL, err);
+    }
+    hm_statement_release(&s);
+    return rc;
+}
+
+int hm_store_each(struct hm_store *store, const struct hm_store_filter *filter, bool with_samples,
+                  hm_store_take *take, void *context, struct hm_err *err)
+{
+    struct hm_arena *arena = hm_arena_new();
+    struct each e = {take, context, 0};
+    struct hm_order order;
+    int rc = arena ? hm_order_read(arena, filter, &order, err) : hm_fail_nomem(err);
+
+    for (int part = 0; rc == 0 && part < HM_PARTS; part++)
+        if (!filter || !filter->limit || e.taken < filter->limit)
+            rc = each_part(store, arena, filter, &order, (enum hm_part)part, with_samples, &e, err);
+    hm_arena_free(arena);
+    return rc;
+}
+
+/* ---- pages ---------------------------------------------------------------------------------- */
+
+struct list {
+    struct hm_arena *arena;
+    struct hm_stored *runs; /* owned, until the arena does */
+    size_t count, room;
+};
+
+static int take_run(void *context, const struct hm_stored *run, struct hm_err *err)
+{
+    struct list *l = context;
+
+    if (l->count == l->room) {
+        size_t room = l->room ? 2 * l->room : 64;
+        struct hm_stored *runs = hm__realloc(l->runs, room, sizeof(*runs));
+        if (!runs)
+            return hm_fail_nomem(err);
+        l->runs = runs;
+        l->room = room;
+    }
+    struct hm_stored *to = &l->runs[l->count++];
+    *to = *run;
+    for (size_t i = 0; i < HM_STORE_COLUMNS; i++) {
+        const struct hm_store_column *c = &hm_store_columns[i];
+        if (c->kind != HM_STORE_TEXT || !hm_stored_get_text(c, run))
+            continue;
+        const char *text = hm_arena_strdup(l->arena, hm_stored_get_text(c, run));
+        *hm_stored_text(c, to) = text;
+        if (!text)
+            return hm_fail_nomem(err);
+    }
+    return 0;
+}
+
+struct samples {
+    struct hm_stored_sample *samples;
+    size_t count, room;
+};
+
+static int take_sample(void *context, const struct hm_sql_value *cells, size_t count,
+                       struct hm_err *err)
+{
+    struct samples *s = context;
+    double values[4];
+
+    (void)count;
+    (void)err;
+    if (s->count == s->room)
+        return 0;
+    for (size_t i = 0; i < 4; i++)
+        values[i] = cells[i].null ? __builtin_nan("") : cells[i].real;
+    s->samples[s->count++] = (struct hm_stored_sample){values[0], values[1], values[2], values[3]};
+    return 0;
+}
+
+static int read_samples(struct hm_store *store, struct hm_arena *arena, struct hm_stored *run,
+                        struct hm_err *err)
+{
+    struct hm_sql_value id = hm_sql_integer(run->id);
+    struct samples s = {.room = run->sample_count};
+
+    s.samples = hm_arena_alloc(arena, s.room, sizeof(*s.samples));
+    if (!s.samples)
+        return hm_fail_nomem(err);
+    int rc = hm_store_query(store,
+                            "SELECT iteration, seconds, elapsed_s, loss FROM samples "
+                            "WHERE run_id = $1 ORDER BY position",
+                            &id, 1, take_sample, &s, NULL, err);
+    run->samples = s.samples;
+    run->sample_count = s.count;
+    return rc;
+}
+
+/* One run more than the page has tells whether there are more. */
+static int end_page(struct list *l, const struct hm_store_filter *filter,
+                    struct hm_store_page *page, struct hm_err *err)
+{
+    size_t limit = filter ? filter->limit : 0;
+    struct hm_order order;
+
+    if (limit == 0 || l->count <= limit)
+        return 0;
+    int rc = hm_order_read(l->arena, filter, &order, err);
+    if (rc)
+        return rc;
+    l->count = limit;
+    page->next = hm_cursor_write(l->arena, &order, &l->runs[limit - 1]);
+    return page->next ? 0 : hm_fail_nomem(err);
+}
+
+static int fill_page(struct hm_store *store, const struct hm_store_filter *filter, struct list *l,
+                     struct hm_store_page *page, struct hm_err *err)
+{
+    struct hm_store_filter more = filter ? *filter : (struct hm_store_filter){0};
+    int rc = hm_store_exec(store, store->sql->begin_read, err);
+
+    if (rc)
+        return rc;
+    more.limit += more.limit && more.limit < SIZE_MAX / 2 ? 1 : 0;
+    rc = hm_store_each(store, &more, false, take_run, l, err);
+    if (rc == 0)
+        rc = end_page(l, filter, page, err);
+    for (size_t i = 0; i < l->count; i++) {
+        if (rc == 0 && more.samples && l->runs[i].sample_count)
+            rc = read_samples(store, l->arena, &l->runs[i], err);
+        if (!more.samples)
+            l->runs[i].sample_count = 0;
+    }
+    return hm_store_end(store, rc, err);
+}
+
+int hm_store_list(struct hm_store *store, const struct hm_store_filter *filter,
+                  struct hm_store_page **ret_page, struct hm_err *err)
+{
+    struct list l = {.arena = hm_arena_new()};
+    struct hm_store_page *page = l.arena ? hm_arena_alloc(l.arena, 1, sizeof(*page)) : NULL;
+    int rc = page ? fill_page(store, filter, &l, page, err) : hm_fail_nomem(err);
+
+    if (rc == 0 && l.runs) {
+        rc = hm_arena_own(l.arena, l.runs, hm__free) ? hm_fail_nomem(err) : 0;
+        page->runs = l.runs;
+        page->count = l.count;
+        l.runs = rc ? l.runs : NULL;
+    }
+    hm__free(l.runs);
+    if (rc) {
+        hm_arena_free(l.arena);
+        return rc;
+    }
+    page->memory = l.arena;
+    *ret_page = page;
+    return 0;
+}
+
+void hm_store_page_free(struct hm_store_page *page)
+{
+    if (page)
+        hm_arena_free(page->memory);
+}
+
+/* ---- all of them ---------------------------------------------------------------------------- */
+
+/* Run a statement over all runs of a filter. */
+static int over_all(struct hm_store *store, const char *sql, const struct hm_store_filter *filter,
+                    struct hm_statement *s, struct hm_arena **arena, struct hm_err *err)
+{
+    hm_text_add(&s->sql, sql);
+    *arena = hm_arena_new();
+    int rc =
+        *arena ? hm_statement_where(s, *arena, store->sql, filter, NULL, err) : hm_fail_nomem(err);
+    return rc == 0 && s->sql.failed ? hm_fail_nomem(err) : rc;
+}
+
+int hm_store_count(struct hm_store *store, const struct hm_store_filter *filter, int64_t *ret_count,
+                   struct hm_err *err)
+{
+    struct hm_statement s = {0};
+    struct hm_arena *arena;
+    int64_t count = 0;
+    int rc = over_all(store, "SELECT count(*) FROM runs", filter, &s, &arena, err);
+
+    if (rc == 0)
+        rc = hm_store_number(store, s.sql.data, s.parameters, s.count, &count, err);
+    if (rc == 0)
+        *ret_count = count;
+    hm_statement_release(&s);
+    hm_arena_free(arena);
+    return rc;
+}
+
+int hm_store_delete(struct hm_store *store, const struct hm_store_filter *filter,
+                    int64_t *ret_count, struct hm_err *err)
+{
+    struct hm_statement s = {0};
+    struct hm_arena *arena;
+    int64_t count = 0;
+    int rc = over_all(store, "DELETE FROM runs", filter, &s, &arena, err);
+
+    if (rc == 0 && (rc = hm_store_exec(store, store->sql->begin_write, err)) == 0) {
+        rc = hm_store_query(store, s.sql.data, s.parameters, s.count, NULL, NULL, &count, err);
+        rc = hm_store_end(store, rc, err);
+    }
+    if (rc == 0 && ret_count)
+        *ret_count = count;
+    hm_statement_release(&s);
+    hm_arena_free(arena);
+    return rc;
+}
