@@ -1,0 +1,321 @@
+/* Runs of a store are the runs of a file: the same table, the same fit, the same traces. */
+#include "store_testing.h"
+
+#include "memory.h"
+
+/* Runs as a file has them, and as a store is given them. */
+static void make_runs(char *csv, size_t room, struct hm_stored *runs, size_t count)
+{
+    size_t used = (size_t)snprintf(
+        csv, room, "n,size,seconds,total,iterations,machine,algorithm,status,rate,gpu\n");
+
+    for (size_t i = 0; i < count; i++) {
+        double n = (double)(1 << i % 6), size = (double)(1 + i / 6 % 3) / 3;
+        double seconds = 1.7 + 20.0 * size / n + 0.3 * log(n) + 0.01 * (double)(i * 7 % 5);
+        runs[i] = some_run(n, seconds);
+        runs[i].size = size;
+        runs[i].total = i % 2 ? 10 * seconds : NAN;
+        runs[i].iterations = i % 2 ? 10 : NAN;
+        if (i % 4 == 1)
+            runs[i].seconds = NAN;
+        runs[i].machine = "m5";
+        runs[i].algorithm = i % 3 ? "gd" : NULL;
+        runs[i].status = i == 5 ? "timeout" : "ok";
+        runs[i].more = i % 2 ? "{\"rate\": 0.5, \"gpu\": \"17\"}" : NULL;
+        used += (size_t)snprintf(csv + used, room - used, "%.19g,%.19g,", n, size);
+        if (i % 4 != 1)
+            used += (size_t)snprintf(csv + used, room - used, "%.19g", seconds);
+        used += i % 2 ? (size_t)snprintf(csv + used, room - used, ",%.19g,10,", 10 * seconds)
+                      : (size_t)snprintf(csv + used, room - used, ",,,");
+        used += (size_t)snprintf(csv + used, room - used, "m5,%s,%s,%s\n", i % 3 ? "gd" : "",
+                                 i == 5 ? "timeout" : "ok", i % 2 ? "0.5,a17" : ",");
+    }
+}
+
+static void assert_same_column(const struct hm_runs *a, const struct hm_runs *b, const char *name)
+{
+    const struct hm_column *x = hm_runs_column(a, name), *y = hm_runs_column(b, name);
+
+    assert_true(x && y && !x->values == !y->values);
+    for (size_t i = 0; i < a->count; i++) {
+        if (x->values) {
+            assert_near(x->values[i], y->values[i], 0);
+        } else {
+            assert_true(!x->labels[i] == !y->labels[i]);
+            if (x->labels[i])
+                assert_string_equal(x->labels[i], y->labels[i]);
+        }
+    }
+}
+
+static void a_fit_is_the_same_as_from_a_file(void **state)
+{
+    enum { COUNT = 36 };
+    static char csv[8000];
+    struct hm_stored runs[COUNT];
+    struct hm_store *store = fresh_store();
+    struct hm_store_filter filter = {.sort = "id"};
+    struct hm_fit_settings settings = {0};
+    struct hm_runs *table, *file;
+    struct hm_fit *one, *other;
+
+    (void)state;
+    make_runs(csv, sizeof(csv), runs, COUNT);
+    assert_done(hm_store_add(store, runs, COUNT, NULL, NULL, err));
+    assert_done(hm_store_runs(store, &filter, &table, err));
+    assert_done(hm_runs_parse(csv, strlen(csv), "runs.csv", &file, err));
+    assert_int_equal(table->count, file->count);
+    assert_int_equal(table->column_count, file->column_count);
+    assert_int_equal(table->failed, 1);
+    assert_int_equal(file->failed, 1);
+    static const char *const same[] = {"n",       "size",      "seconds", "total", "iterations",
+                                       "machine", "algorithm", "status",  "rate"};
+    for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++)
+        assert_same_column(table, file, same[i]);
+    assert_string_equal(hm_runs_column(table, "gpu")->labels[1], "17"); /* a text stays one */
+    assert_null(hm_runs_column(table, "latency"));
+    assert_done(hm_fit_new(table, &settings, &one, err));
+    assert_done(hm_fit_new(file, &settings, &other, err));
+    assert_int_equal(one->term_count, other->term_count);
+    for (size_t i = 0; i < one->term_count; i++) {
+        assert_string_equal(one->terms[i].text, other->terms[i].text);
+        assert_near(one->terms[i].value, other->terms[i].value, 0);
+        assert_near(one->terms[i].low, other->terms[i].low, 0);
+    }
+    hm_fit_free(one);
+    hm_fit_free(other);
+    hm_runs_free(table);
+    hm_runs_free(file);
+    hm_store_close(store);
+}
+
+static void runs_without_a_time_are_left_out(void **state)
+{
+    struct hm_store *store = fresh_store();
+    struct hm_stored runs[] = {some_run(1, NAN), some_run(2, NAN), some_run(3, 0), some_run(4, 2)};
+    const char *where = "n<3";
+    struct hm_store_filter filter = {.where = &where, .where_count = 1};
+    struct hm_runs *table;
+
+    (void)state;
+    assert_refused(hm_store_runs(store, NULL, &table, err), HM_E_MISSING, "no such run has a time");
+    runs[1].total = 5;
+    runs[1].more = "\n{ \"note\"\n:\r\"a\\nb\" }\n";
+    runs[2].status = "exit 3";
+    assert_done(hm_store_add(store, runs, 4, NULL, NULL, err));
+    assert_done(hm_store_runs(store, NULL, &table, err));
+    assert_int_equal(table->count, 3);
+    assert_int_equal(table->failed, 1);
+    hm_runs_free(table);
+    assert_done(hm_store_runs(store, &filter, &table, err));
+    assert_int_equal(table->count, 1);
+    assert_near(hm_runs_column(table, "seconds")->values[0], 5, 0);
+    assert_string_equal(hm_runs_column(table, "note")->labels[0], "a\nb");
+    hm_runs_free(table);
+    hm_store_close(store);
+}
+
+/* Whatever passes the check can be read back as a table. */
+static void odd_runs_do_no_harm(void **state)
+{
+    struct hm_store *store = fresh_store();
+    struct hm_stored runs[] = {some_run(1, 1e-320), some_run(2, 1e300), some_run(3, 1)};
+    struct hm_runs *table;
+
+    (void)state;
+    runs[0].machine = " \t";
+    runs[0].algorithm = "1,5\"\x01\x1f";
+    runs[0].seed = -1e-300;
+    runs[1].latency = 0;
+    runs[1].loss = -5;
+    runs[1].more = "{\"x\": -0.0, \"y\": \"nan\", \"speedup\": 3}";
+    runs[2].more = "{\"x\": \"text\", \"y\": 1e-400}";
+    runs[2].status = "Done";
+    assert_done(hm_store_add(store, runs, 3, NULL, NULL, err));
+    assert_done(hm_store_runs(store, NULL, &table, err));
+    assert_int_equal(table->count, 3);
+    assert_near(hm_runs_column(table, "seconds")->values[2], 1e-320, 0);
+    hm_runs_free(table);
+    hm_store_close(store);
+}
+
+static void assert_same_trace(const struct hm_trace *a, const struct hm_trace *b)
+{
+    assert_string_equal(a->algorithm, b->algorithm);
+    assert_near(a->m, b->m, 0);
+    assert_near(a->seed, b->seed, 0);
+    assert_near(a->best, b->best, 0);
+    assert_int_equal(a->count, b->count);
+    assert_int_equal(a->restarts, b->restarts);
+    for (size_t i = 0; i < a->count; i++) {
+        assert_near(a->iteration[i], b->iteration[i], 0);
+        assert_near(a->loss[i], b->loss[i], 0);
+        assert_near(a->seconds[i], b->seconds[i], 0);
+        assert_near(a->elapsed_s[i], b->elapsed_s[i], 0);
+    }
+}
+
+static void traces_are_the_same_as_from_a_file(void **state)
+{
+    enum { RUNS = 6, POINTS = 100 };
+    static struct hm_stored_sample samples[RUNS][POINTS];
+    static char csv[RUNS * POINTS * 120];
+    struct hm_stored runs[RUNS + 2];
+    struct hm_store *store = fresh_store();
+    struct hm_store_filter filter = {.sort = "id"};
+    struct hm_traces *one, *other;
+    size_t used = (size_t)snprintf(csv, sizeof(csv),
+                                   "algorithm,m,seed,iteration,seconds,elapsed_s,loss,best\n");
+
+    (void)state;
+    for (size_t i = 0; i < RUNS; i++) {
+        runs[i] = some_run((double)(i + 1), NAN);
+        runs[i].algorithm = i % 2 ? "sgd" : "gd";
+        runs[i].seed = (double)i;
+        runs[i].best = 0.125;
+        runs[i].samples = samples[i];
+        runs[i].sample_count = POINTS;
+        for (size_t k = 0; k < POINTS; k++) {
+            struct hm_stored_sample *s = &samples[i][k];
+            *s = (struct hm_stored_sample){(double)(k + 1), 0.1 / (double)(i + 1),
+                                           0.1 * (double)(k + 1) / (double)(i + 1),
+                                           0.125 + pow(0.9, (double)k) / 3};
+            used += (size_t)snprintf(csv + used, sizeof(csv) - used,
+                                     "%s,%zu,%zu,%zu,%.19g,%.19g,%.19g,0.125\n", runs[i].algorithm,
+                                     i + 1, i, k + 1, s->seconds, s->elapsed_s, s->loss);
+        }
+    }
+    /* Neither is a trace: it has no samples, or none with a loss. */
+    const struct hm_stored_sample silent = {1, 1, 1, NAN};
+    runs[RUNS] = runs[RUNS + 1] = some_run(1, 1);
+    runs[RUNS].samples = &silent;
+    runs[RUNS].sample_count = 1;
+    assert_refused(hm_store_traces(store, NULL, &one, err), HM_E_MISSING, "samples with a loss");
+    assert_done(hm_store_add(store, runs, RUNS + 2, NULL, NULL, err));
+    assert_done(hm_store_traces(store, &filter, &one, err));
+    assert_done(hm_traces_parse(csv, strlen(csv), "traces.csv", NULL, &other, err));
+    assert_int_equal(one->count, other->count);
+    assert_string_equal(one->measure, other->measure);
+    assert_string_equal(one->unit, other->unit);
+    for (size_t i = 0; i < one->count; i++)
+        assert_same_trace(&one->traces[i], &other->traces[i]);
+    hm_traces_free(one);
+    hm_traces_free(other);
+    hm_store_close(store);
+}
+
+/* Runs that differ in nothing are traces of their own; one that ran away says so. */
+static void each_run_is_a_trace(void **state)
+{
+    static const struct hm_stored_sample samples[] = {{0, 1, 0, 9}, {1, 1, 1, 8}, {2, 1, 2, 7}};
+    struct hm_store *store = fresh_store();
+    struct hm_stored runs[2];
+    struct hm_traces *traces;
+
+    (void)state;
+    runs[0] = some_run(2, NAN);
+    runs[0].samples = samples;
+    runs[0].sample_count = 3;
+    runs[1] = runs[0];
+    runs[1].status = "diverged";
+    assert_done(hm_store_add(store, runs, 2, NULL, NULL, err));
+    assert_done(hm_store_traces(store, NULL, &traces, err));
+    assert_int_equal(traces->count, 2);
+    assert_int_equal(traces->traces[0].count, 2);
+    assert_true(traces->traces[0].diverged); /* newest first */
+    assert_false(traces->traces[1].diverged);
+    assert_string_equal(traces->traces[0].algorithm, "");
+    hm_traces_free(traces);
+    hm_store_close(store);
+}
+
+/* ---- memory --------------------------------------------------------------------------------- */
+
+static int whole_way(const char *where, struct hm_err *err)
+{
+    static const struct hm_stored_sample samples[70] = {{1, 1, 1, 5}, {2, 1, 2, 4}};
+    struct hm_stored runs[3] = {some_run(1, 4), some_run(2, 2), some_run(4, 1)};
+    const char *const conditions[] = {"n>=1", "machine=m", "rate<1"};
+    struct hm_store_filter filter = {.where = conditions,
+                                     .where_count = 3,
+                                     .sort = "machine",
+                                     .samples = true,
+                                     .limit = 1,
+                                     .since = "2000-01-01"};
+    struct hm_store *store = NULL;
+    struct hm_store_page *page = NULL, *next = NULL;
+    struct hm_runs *table = NULL;
+    struct hm_traces *traces = NULL;
+    char *text = NULL;
+    int64_t count;
+
+    for (size_t i = 0; i < 3; i++) {
+        runs[i].key = i == 0 ? "a" : i == 1 ? "b" : "c"; /* kept by an earlier try, perhaps */
+        runs[i].machine = "m";
+        runs[i].more = "{\"rate\": 0.5}";
+    }
+    runs[0].samples = samples;
+    runs[0].sample_count = 70;
+    int rc = hm_store_open(where, &store, err);
+    if (rc == 0)
+        rc = hm_store_add(store, runs, 3, NULL, NULL, err);
+    if (rc == 0)
+        rc = hm_store_list(store, &filter, &page, err);
+    if (rc == 0) {
+        filter.after = page->next;
+        rc = hm_store_list(store, &filter, &next, err);
+    }
+    if (rc == 0)
+        rc = hm_store_count(store, &filter, &count, err);
+    if (rc == 0)
+        rc = hm_store_runs(store, NULL, &table, err);
+    if (rc == 0)
+        rc = hm_store_traces(store, NULL, &traces, err);
+    if (rc == 0)
+        rc = hm_store_put(store, "fit", "x", "text", err);
+    if (rc == 0)
+        rc = hm_store_get(store, "fit", "x", &text, err);
+    if (rc == 0)
+        rc = hm_store_delete(store, &filter, NULL, err);
+    hm_text_free(text);
+    hm_store_page_free(page);
+    hm_store_page_free(next);
+    hm_runs_free(table);
+    hm_traces_free(traces);
+    hm_store_close(store);
+    return rc;
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    const char *where = fresh_where();
+    long fails = 0;
+
+    (void)state;
+    for (int rc = HM_E_NOMEM; rc; fails++) {
+        struct hm_err err = {0};
+        hm__alloc_fail_after(fails);
+        rc = whole_way(where, &err);
+        hm__alloc_fail_after(-1);
+        if (rc && (rc != HM_E_NOMEM || err.code != HM_E_NOMEM))
+            fail_msg("allocation %ld: %d: %s", fails, rc, err.message);
+    }
+    assert_true(fails > 100);
+    struct hm_store *store = open_store(where);
+    assert_int_equal(count_where(store, NULL), 0);
+    hm_store_close(store);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_fit_is_the_same_as_from_a_file),
+        cmocka_unit_test(runs_without_a_time_are_left_out),
+        cmocka_unit_test(odd_runs_do_no_harm),
+        cmocka_unit_test(traces_are_the_same_as_from_a_file),
+        cmocka_unit_test(each_run_is_a_trace),
+        cmocka_unit_test(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests_name(store_server() ? "PostgreSQL" : "SQLite", tests, make_folder,
+                                       remove_folder);
+}
