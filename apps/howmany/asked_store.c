@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "format.h"
+#include "stored.h"
 #include "text.h"
 
 enum { PATH_ROOM = 1024, BATCH = 1000, KEY = 40 };
@@ -73,40 +74,6 @@ int cli_store_open(const char *record, struct hm_store **ret_store)
 /* ---- rows of a table ---------------------------------------------------------------------------
  */
 
-/* A column that has a member of its own. */
-struct member {
-    const char *name;
-    size_t offset;
-    bool text;
-};
-
-#define NUMBER(field)                                                                              \
-    {                                                                                              \
-#field, offsetof(struct hm_stored, field), false                                           \
-    }
-#define TEXT(field)                                                                                \
-    {                                                                                              \
-#field, offsetof(struct hm_stored, field), true                                            \
-    }
-
-static const struct member members[] = {
-    NUMBER(n),       NUMBER(batch), NUMBER(latency),    NUMBER(bandwidth), NUMBER(size),
-    NUMBER(seconds), NUMBER(total), NUMBER(iterations), NUMBER(loss),      NUMBER(best),
-    NUMBER(cost),    NUMBER(seed),  TEXT(key),          TEXT(made_at),     TEXT(status),
-    TEXT(algorithm), TEXT(problem), TEXT(data),         TEXT(job),         TEXT(machine),
-    TEXT(scheme),    TEXT(host),    TEXT(version),
-};
-
-enum { MEMBERS = sizeof(members) / sizeof(members[0]) };
-
-static const struct member *find_member(const char *name)
-{
-    for (size_t k = 0; k < MEMBERS; k++)
-        if (strcmp(members[k].name, name) == 0)
-            return &members[k];
-    return NULL;
-}
-
 /* What has no member of its own, as a JSON object; empty where there is nothing. */
 static void gather_more(const struct hm_runs *runs, size_t row, struct hm_text *more)
 {
@@ -114,7 +81,7 @@ static void gather_more(const struct hm_runs *runs, size_t row, struct hm_text *
         const struct hm_column *column = &runs->columns[c];
         bool told =
             column->values ? isfinite(column->values[row]) : column->labels && column->labels[row];
-        if (find_member(column->name) || !told)
+        if (hm_store_column_find(column->name) || !told)
             continue;
         hm_text_add(more, more->length ? "," : "{");
         hm_json_text(more, column->name);
@@ -132,14 +99,11 @@ static void take_row(const struct hm_runs *runs, size_t row, struct hm_stored *r
 {
     for (size_t c = 0; c < runs->column_count; c++) {
         const struct hm_column *column = &runs->columns[c];
-        const struct member *m = find_member(column->name);
-        if (!m)
-            continue;
-        char *at = (char *)run + m->offset;
-        if (m->text && column->labels)
-            memcpy(at, &column->labels[row], sizeof(column->labels[row]));
-        else if (!m->text && column->values)
-            memcpy(at, &column->values[row], sizeof(double));
+        const struct hm_store_column *own = hm_store_column_find(column->name);
+        if (own && own->kind == HM_STORE_TEXT && column->labels)
+            *hm_stored_text(own, run) = column->labels[row];
+        else if (own && own->kind == HM_STORE_NUMBER && column->values)
+            *hm_stored_number(own, run) = column->values[row];
     }
 }
 
@@ -156,18 +120,16 @@ static uint64_t hash_run(const struct hm_stored *run)
     uint64_t sum = 0xcbf29ce484222325u;
     char number[40];
 
-    for (size_t k = 0; k < MEMBERS; k++) {
-        const char *at = (const char *)run + members[k].offset, *text = number;
-        if (members[k].text) {
-            memcpy(&text, at, sizeof(text));
-        } else {
-            double value;
-            memcpy(&value, at, sizeof(value));
-            snprintf(number, sizeof(number), "%.17g", value);
-        }
+    for (size_t k = 1; k < HM_STORE_COLUMNS; k++) { /* the id is not of the run */
+        const struct hm_store_column *c = &hm_store_columns[k];
+        const char *text = number;
+        if (c->kind == HM_STORE_TEXT)
+            text = hm_stored_get_text(c, run);
+        else
+            snprintf(number, sizeof(number), "%.17g", hm_stored_get_number(c, run));
         sum = hash(sum, text ? text : "");
     }
-    return hash(sum, run->more ? run->more : "");
+    return sum;
 }
 
 /* A batch of runs on its way into the store, with what they borrow. */

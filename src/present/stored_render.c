@@ -10,56 +10,31 @@
 #include <string.h>
 
 #include "format.h"
+#include "stored.h"
 
 enum { CELL = 64, WIDEST = 24 };
 
-struct member {
-    const char *name;
-    size_t offset;
-    bool text;
-};
+/* Columns that are written: all but the id, which stands first, and `more`, which is last. */
+enum { FIRST = 1, LAST = HM_STORE_COLUMNS - 1 };
 
-#define NUMBER(field)                                                                              \
-    {                                                                                              \
-#field, offsetof(struct hm_stored, field), false                                           \
-    }
-#define TEXT(field)                                                                                \
-    {                                                                                              \
-#field, offsetof(struct hm_stored, field), true                                            \
-    }
-
-/* In the order of columns. */
-static const struct member members[] = {
-    TEXT(made_at),     TEXT(algorithm), TEXT(problem),   TEXT(data),    TEXT(job),
-    TEXT(machine),     TEXT(scheme),    NUMBER(n),       NUMBER(batch), NUMBER(latency),
-    NUMBER(bandwidth), NUMBER(size),    NUMBER(seconds), NUMBER(total), NUMBER(iterations),
-    NUMBER(loss),      NUMBER(best),    NUMBER(cost),    NUMBER(seed),  TEXT(status),
-    TEXT(host),        TEXT(version),   TEXT(key),
-};
-
-enum { MEMBERS = sizeof(members) / sizeof(members[0]) };
+static bool is_text(size_t k)
+{
+    return hm_store_columns[k].kind == HM_STORE_TEXT;
+}
 
 static const char *text_of(const struct hm_stored *run, size_t k)
 {
-    const char *text = NULL;
-
-    if (members[k].text)
-        memcpy(&text, (const char *)run + members[k].offset, sizeof(text));
-    return text;
+    return is_text(k) ? hm_stored_get_text(&hm_store_columns[k], run) : NULL;
 }
 
 static double number_of(const struct hm_stored *run, size_t k)
 {
-    double number = NAN;
-
-    if (!members[k].text)
-        memcpy(&number, (const char *)run + members[k].offset, sizeof(number));
-    return number;
+    return is_text(k) ? NAN : hm_stored_get_number(&hm_store_columns[k], run);
 }
 
 static bool is_told(const struct hm_stored *run, size_t k)
 {
-    return members[k].text ? text_of(run, k) != NULL : isfinite(number_of(run, k));
+    return is_text(k) ? text_of(run, k) != NULL : isfinite(number_of(run, k));
 }
 
 static bool any_told(const struct hm_stored *runs, size_t count, size_t k)
@@ -78,7 +53,7 @@ static const char *cell(const struct hm_stored *run, size_t k, char text[CELL])
 {
     if (!is_told(run, k))
         return "";
-    if (members[k].text)
+    if (is_text(k))
         snprintf(text, CELL, "%.*s", WIDEST, text_of(run, k));
     else
         snprintf(text, CELL, "%.6g", number_of(run, k));
@@ -88,43 +63,44 @@ static const char *cell(const struct hm_stored *run, size_t k, char text[CELL])
 /* Keys and versions tell a person little; `show` has them. */
 static bool in_table(size_t k)
 {
-    return strcmp(members[k].name, "key") != 0 && strcmp(members[k].name, "version") != 0 &&
-           strcmp(members[k].name, "host") != 0;
+    return strcmp(hm_store_columns[k].name, "key") != 0 &&
+           strcmp(hm_store_columns[k].name, "version") != 0 &&
+           strcmp(hm_store_columns[k].name, "host") != 0;
 }
 
 void hm_render_stored_table(struct hm_text *out, const struct hm_stored *runs, size_t count,
                             const struct hm_style *style)
 {
-    size_t widths[MEMBERS] = {0};
+    size_t widths[HM_STORE_COLUMNS] = {0};
     char text[CELL];
 
-    for (size_t k = 0; k < MEMBERS; k++) {
+    for (size_t k = FIRST; k < LAST; k++) {
         if (!in_table(k) || !any_told(runs, count, k))
             continue;
-        widths[k] = strlen(members[k].name);
+        widths[k] = strlen(hm_store_columns[k].name);
         for (size_t i = 0; i < count; i++) {
             size_t width = hm_text_columns(cell(&runs[i], k, text));
             widths[k] = width > widths[k] ? width : widths[k];
         }
     }
     hm_text_addf(out, "%s%8s", style->colour ? "\033[2m" : "", "id");
-    for (size_t k = 0; k < MEMBERS; k++)
+    for (size_t k = FIRST; k < LAST; k++)
         if (widths[k])
-            hm_text_addf(out, members[k].text ? "  %-*s" : "  %*s", (int)widths[k],
-                         members[k].name);
+            hm_text_addf(out, is_text(k) ? "  %-*s" : "  %*s", (int)widths[k],
+                         hm_store_columns[k].name);
     hm_text_add(out, style->colour ? "\033[0m" : "");
     hm_text_end_line(out);
     for (size_t i = 0; i < count; i++) {
         hm_text_addf(out, "%8lld", (long long)runs[i].id);
-        for (size_t k = 0; k < MEMBERS; k++) {
+        for (size_t k = FIRST; k < LAST; k++) {
             if (!widths[k])
                 continue;
             const char *shown = cell(&runs[i], k, text);
             size_t pad = widths[k] - hm_text_columns(shown);
             hm_text_add(out, "  ");
-            hm_text_repeat(out, " ", members[k].text ? 0 : pad);
+            hm_text_repeat(out, " ", is_text(k) ? 0 : pad);
             hm_text_add(out, shown);
-            hm_text_repeat(out, " ", members[k].text ? pad : 0);
+            hm_text_repeat(out, " ", is_text(k) ? pad : 0);
         }
         hm_text_end_line(out);
     }
@@ -133,11 +109,11 @@ void hm_render_stored_table(struct hm_text *out, const struct hm_stored *runs, s
 void hm_render_stored(struct hm_text *out, const struct hm_stored *run)
 {
     hm_text_addf(out, "%-12s %lld\n", "id", (long long)run->id);
-    for (size_t k = 0; k < MEMBERS; k++) {
+    for (size_t k = FIRST; k < LAST; k++) {
         if (!is_told(run, k))
             continue;
-        hm_text_addf(out, "%-12s ", members[k].name);
-        if (members[k].text)
+        hm_text_addf(out, "%-12s ", hm_store_columns[k].name);
+        if (is_text(k))
             hm_text_add(out, text_of(run, k));
         else
             hm_text_addf(out, "%.15g", number_of(run, k));
@@ -175,13 +151,13 @@ static void json_samples(struct hm_text *out, const struct hm_stored *run)
 void hm_render_stored_json(struct hm_text *out, const struct hm_stored *run)
 {
     hm_text_addf(out, "{\"id\":%lld", (long long)run->id);
-    for (size_t k = 0; k < MEMBERS; k++) {
+    for (size_t k = FIRST; k < LAST; k++) {
         if (!is_told(run, k))
             continue;
-        if (members[k].text)
-            hm_json_named(out, members[k].name, text_of(run, k));
+        if (is_text(k))
+            hm_json_named(out, hm_store_columns[k].name, text_of(run, k));
         else
-            hm_json_field(out, members[k].name, number_of(run, k));
+            hm_json_field(out, hm_store_columns[k].name, number_of(run, k));
     }
     if (run->more && strlen(run->more) > 2) { /* {"a":1} goes in as ,"a":1 */
         hm_text_add(out, ",");
@@ -298,23 +274,23 @@ static void add_more(struct hm_text *out, const struct names *names, const struc
 void hm_render_stored_csv(struct hm_text *out, const struct hm_stored *runs, size_t count)
 {
     struct names names = {.count = 0};
-    bool in[MEMBERS];
+    bool in[HM_STORE_COLUMNS];
 
     gather_names(&names, runs, count);
     hm_text_add(out, "id");
-    for (size_t k = 0; k < MEMBERS; k++)
+    for (size_t k = FIRST; k < LAST; k++)
         if ((in[k] = any_told(runs, count, k)))
-            hm_text_addf(out, ",%s", members[k].name);
+            hm_text_addf(out, ",%s", hm_store_columns[k].name);
     for (size_t k = 0; k < names.count; k++)
         hm_text_addf(out, ",%.*s", (int)names.lengths[k], names.names[k]);
     hm_text_add(out, "\n");
     for (size_t i = 0; i < count; i++) {
         hm_text_addf(out, "%lld", (long long)runs[i].id);
-        for (size_t k = 0; k < MEMBERS; k++) {
+        for (size_t k = FIRST; k < LAST; k++) {
             if (!in[k])
                 continue;
             hm_text_add(out, ",");
-            if (is_told(&runs[i], k) && members[k].text)
+            if (is_told(&runs[i], k) && is_text(k))
                 hm_csv_text(out, text_of(&runs[i], k));
             else if (is_told(&runs[i], k))
                 hm_json_number(out, number_of(&runs[i], k));

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "columns.h"
+#include "stored.h"
 #include "err.h"
 #include "memory.h"
 #include "run_names.h"

@@ -2,7 +2,7 @@
 #ifndef HM_STORE_FILTER_H
 #define HM_STORE_FILTER_H
 
-#include "columns.h"
+#include "stored.h"
 #include "memory.h"
 #include "sql.h"
 #include "text.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "columns.h"
+#include "stored.h"
 #include "err.h"
 #include "memory.h"
 #include "store.h"

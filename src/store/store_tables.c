@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "columns.h"
+#include "stored.h"
 #include "err.h"
 #include "howmany_store.h"
 #include "memory.h"

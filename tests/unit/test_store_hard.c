@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "columns.h"
+#include "stored.h"
 
 /* ---- pages ---------------------------------------------------------------------------------- */
 

@@ -1,6 +1,6 @@
 /* The columns of a run: one table for checking, writing, reading, filtering and sorting. */
-#ifndef HM_STORE_COLUMNS_H
-#define HM_STORE_COLUMNS_H
+#ifndef HM_STORED_H
+#define HM_STORED_H
 
 #include "howmany_store.h"
 #include "unit.h"

@@ -1,5 +1,5 @@
 /* The columns of a run. */
-#include "columns.h"
+#include "stored.h"
 
 #include <math.h>
 #include <string.h>
