@@ -28,6 +28,8 @@ enum option {
     WITHIN,
     BUDGET,
     GOAL,
+    RECORD,
+    WHERE,
     ALGORITHMS,
     M,
     TIMES,
@@ -56,6 +58,9 @@ static const struct cli_option options[] = {
     [BUDGET] = {"budget", 0, "MONEY", "money there is, such as $5; alone: for the least loss",
                 NULL},
     [GOAL] = {"goal", 'g', "GOAL", "what counts: time (default) or cost", "time cost"},
+    [RECORD] = {"record", 0, "STORE", "the traces of a store: a file (.db), or postgresql://…",
+                "@file"},
+    [WHERE] = {"where", 'w', "COLUMN=VALUE", "of a store: only runs that have this", NULL},
     [ALGORITHMS] = {"algorithms", 'a', "LIST", "only these", NULL},
     [M] = {"m", 'm', "LIST",
            "numbers of workers, such as 1..256 or 1,2,4 (default: measured ones and powers of 2 "
@@ -156,6 +161,10 @@ static int accept_times(struct advise_state *s, int option, const char *value)
 static int accept_traces(struct advise_state *s, int option, const char *value)
 {
     switch ((enum option)option) {
+    case RECORD:
+        return cli_traces_file(&s->traces, "advise", value);
+    case WHERE:
+        return cli_traces_where(&s->traces, value);
     case ALGORITHMS:
         return cli_traces_algorithms(&s->traces, value);
     case BEST:

@@ -1,5 +1,6 @@
 /* Runs, terms and targets as the options of several commands name them. */
 #include "asked_runs.h"
+#include "asked_store.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -168,12 +169,30 @@ void cli_axes_release(struct cli_axes *a)
         cli_range_release(&a->ranges[i]);
 }
 
+/* Of a store, which looks for the runs itself. */
+static int load_stored(const char *path, const char *const *where, size_t where_count,
+                       struct hm_runs **runs)
+{
+    struct hm_store_filter filter = {.where = where, .where_count = where_count};
+    struct hm_store *store;
+    struct hm_err err = {0};
+    int rc = cli_store_open(path, &store);
+
+    if (rc)
+        return rc;
+    rc = hm_store_runs(store, &filter, runs, &err) ? cli_report(&err) : 0;
+    hm_store_close(store);
+    return rc;
+}
+
 int cli_runs_load(const char *path, const char *const *where, size_t where_count,
                   struct hm_runs **runs)
 {
     struct hm_err err = {0};
-    int rc = hm_runs_load(path, runs, &err);
 
+    if (cli_is_store(path))
+        return load_stored(path, where, where_count, runs);
+    int rc = hm_runs_load(path, runs, &err);
     for (size_t i = 0; rc == 0 && i < where_count; i++)
         rc = hm_runs_where(*runs, where[i], &err);
     return rc ? cli_report(&err) : 0;

@@ -74,6 +74,12 @@ int cli_store_open(const char *record, struct hm_store **ret_store)
 /* ---- rows of a table ---------------------------------------------------------------------------
  */
 
+/* The column of a run that a table calls so; what bench calls started is when it was made. */
+static const struct hm_store_column *find_column(const char *name)
+{
+    return hm_store_column_find(strcmp(name, "started") == 0 ? "made_at" : name);
+}
+
 /* What has no member of its own, as a JSON object; empty where there is nothing. */
 static void gather_more(const struct hm_runs *runs, size_t row, struct hm_text *more)
 {
@@ -81,7 +87,7 @@ static void gather_more(const struct hm_runs *runs, size_t row, struct hm_text *
         const struct hm_column *column = &runs->columns[c];
         bool told =
             column->values ? isfinite(column->values[row]) : column->labels && column->labels[row];
-        if (hm_store_column_find(column->name) || !told)
+        if (find_column(column->name) || !told)
             continue;
         hm_text_add(more, more->length ? "," : "{");
         hm_json_text(more, column->name);
@@ -99,7 +105,7 @@ static void take_row(const struct hm_runs *runs, size_t row, struct hm_stored *r
 {
     for (size_t c = 0; c < runs->column_count; c++) {
         const struct hm_column *column = &runs->columns[c];
-        const struct hm_store_column *own = hm_store_column_find(column->name);
+        const struct hm_store_column *own = find_column(column->name);
         if (own && own->kind == HM_STORE_TEXT && column->labels)
             *hm_stored_text(own, run) = column->labels[row];
         else if (own && own->kind == HM_STORE_NUMBER && column->values)
@@ -268,10 +274,10 @@ static uint64_t hash_samples(const struct hm_stored *run)
     return sum;
 }
 
-static int send_trace(struct hm_store *store, const struct hm_trace *t, struct seen *seen,
-                      size_t *added)
+static int send_trace(struct hm_store *store, const struct hm_trace *t,
+                      const struct hm_stored *like, struct seen *seen, size_t *added)
 {
-    struct hm_stored run = HM_STORED_INIT;
+    struct hm_stored run = *like;
     struct hm_stored_sample *samples = samples_of(t);
     struct hm_err err = {0};
     char key[KEY];
@@ -299,14 +305,16 @@ static int send_trace(struct hm_store *store, const struct hm_trace *t, struct s
     return rc ? cli_report(&err) : 0;
 }
 
-int cli_store_add_traces(struct hm_store *store, const struct hm_traces *traces, size_t *ret_added)
+int cli_store_add_traces(struct hm_store *store, const struct hm_traces *traces,
+                         const struct hm_stored *like, size_t *ret_added)
 {
+    static const struct hm_stored nothing = HM_STORED_INIT;
     struct seen seen = {0};
     size_t added = 0;
     int rc = seen_init(&seen, traces->count);
 
     for (size_t k = 0; rc == 0 && k < traces->count; k++)
-        rc = send_trace(store, &traces->traces[k], &seen, &added);
+        rc = send_trace(store, &traces->traces[k], like ? like : &nothing, &seen, &added);
     seen_release(&seen);
     *ret_added = added;
     return rc;

@@ -1,6 +1,8 @@
 /* Traces as commands ask for them: their files, which algorithms, what the loss is, P*. */
 #include "asked_traces.h"
 
+#include "asked_store.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +13,14 @@ int cli_traces_file(struct cli_traces *t, const char *command, const char *file)
     if (t->file_count == CLI_LIST_MAX)
         return cli_complain("%s: more than %d files", command, CLI_LIST_MAX);
     t->files[t->file_count++] = file;
+    return 0;
+}
+
+int cli_traces_where(struct cli_traces *t, const char *condition)
+{
+    if (t->where_count == CLI_LIST_MAX)
+        return cli_complain("--where: more than %d", CLI_LIST_MAX);
+    t->where[t->where_count++] = condition;
     return 0;
 }
 
@@ -77,6 +87,23 @@ static int check_names(const struct cli_traces *t)
     return 0;
 }
 
+static int load_from_store(struct cli_traces *t)
+{
+    struct hm_store_filter filter = {
+        .where = t->where, .where_count = t->where_count, .sort = "id"}; /* oldest first */
+    struct hm_store *store;
+    struct hm_err err = {0};
+
+    if (t->settings.measure || t->settings.epochs)
+        return cli_complain("--measure and --epochs: a store keeps one loss for each iteration");
+    int rc = cli_store_open(t->files[0], &store);
+    if (rc)
+        return rc;
+    rc = hm_store_traces(store, &filter, &t->traces, &err) ? cli_report(&err) : 0;
+    hm_store_close(store);
+    return rc;
+}
+
 int cli_traces_load(struct cli_traces *t, const char *command)
 {
     struct hm_err err = {0};
@@ -86,7 +113,12 @@ int cli_traces_load(struct cli_traces *t, const char *command)
         return cli_complain("%s: which traces? Give what `howmany train --json` or --record "
                             "wrote, or a CSV with columns algorithm,m,iteration,seconds,loss",
                             command);
-    if (hm_traces_load(t->files, t->file_count, &t->settings, &t->traces, &err))
+    bool stored = t->file_count == 1 && cli_is_store(t->files[0]);
+    if (t->where_count && !stored)
+        return cli_complain("%s: --where is of a store", command);
+    if (stored && load_from_store(t))
+        return EXIT_USAGE;
+    if (!stored && hm_traces_load(t->files, t->file_count, &t->settings, &t->traces, &err))
         return cli_report(&err);
     int rc = check_names(t);
     for (size_t k = 0; k < t->traces->count; k++)

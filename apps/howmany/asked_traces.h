@@ -10,6 +10,8 @@
 struct cli_traces {
     const char *files[CLI_LIST_MAX];
     size_t file_count;
+    const char *where[CLI_LIST_MAX]; /* of a store: only runs that have this */
+    size_t where_count;
     const char *algorithms[CLI_LIST_MAX]; /* only these; none: all */
     size_t algorithm_count;
     char *names[CLI_LIST_MAX]; /* owned */
@@ -23,6 +25,7 @@ struct cli_traces {
 
 /* Each returns 0, or EXIT_USAGE with a message. */
 int cli_traces_file(struct cli_traces *traces, const char *command, const char *file);
+int cli_traces_where(struct cli_traces *traces, const char *condition);
 int cli_traces_algorithms(struct cli_traces *traces, const char *list);
 int cli_traces_best(struct cli_traces *traces, const char *value);
 /* Read the traces, and keep those of the algorithms that are asked for. */

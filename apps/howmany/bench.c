@@ -50,7 +50,10 @@ static const struct cli_option options[] = {
                 NULL},
     [TIMEOUT] = {"timeout", 0, "TIME",
                  "end a run after so long, such as 10min; it counts as failed", NULL},
-    [RECORD] = {"record", 0, "FILE", "append every run to this table, .csv or .jsonl", "@file"},
+    [RECORD] =
+        {"record", 0, "FILE",
+         "append every run to this table, .csv or .jsonl, or to a store, .db or postgresql://…",
+         "@file"},
     [ITERATION_REGEX] = {"iteration-regex", 0, "REGEX",
                          "an extended regular expression; a line that matches is an iteration, its "
                          "first group the seconds",

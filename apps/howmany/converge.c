@@ -16,6 +16,8 @@ struct converge_state {
 };
 
 enum option {
+    RECORD,
+    WHERE,
     ALGORITHMS,
     BEST,
     MEASURE,
@@ -33,6 +35,9 @@ enum option {
 };
 
 static const struct cli_option options[] = {
+    [RECORD] = {"record", 0, "STORE", "the traces of a store: a file (.db), or postgresql://…",
+                "@file"},
+    [WHERE] = {"where", 'w', "COLUMN=VALUE", "of a store: only runs that have this", NULL},
     [ALGORITHMS] = {"algorithms", 'a', "LIST", "only these", NULL},
     [BEST] = {"best", 0, "P",
               "the least loss there is (default: as the traces say, else estimated)", NULL},
@@ -126,6 +131,10 @@ static int accept(void *state, int option, const char *value)
     switch (option) {
     case -1:
         return cli_traces_file(&s->traces, "converge", value);
+    case RECORD:
+        return cli_traces_file(&s->traces, "converge", value);
+    case WHERE:
+        return cli_traces_where(&s->traces, value);
     case ALGORITHMS:
         return cli_traces_algorithms(&s->traces, value);
     case BEST:

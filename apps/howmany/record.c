@@ -75,6 +75,8 @@ int cli_record_begin(struct cli_record *r, const char *path)
     add_header(r, &r->csv);
     if (!path)
         return r->csv.failed ? cli_complain("out of memory") : 0;
+    if (cli_is_store(path))
+        return cli_store_open(path, &r->store);
     int form = cli_append_form(path);
     if (form < 0)
         return EXIT_USAGE;
@@ -127,6 +129,25 @@ static void put_result(struct hm_text *csv, struct hm_text *json, size_t repeat,
     put_text(csv, json, "started", started);
 }
 
+/* A row by itself, as a table of one run. */
+static int store_row(const struct cli_record *r, const struct hm_text *row)
+{
+    struct hm_text table = {0};
+    struct hm_runs *runs = NULL;
+    struct hm_err err = {0};
+    size_t added;
+
+    add_header(r, &table);
+    hm_text_add_n(&table, row->data, row->length);
+    int rc = table.failed ? cli_complain("out of memory") : 0;
+    if (rc == 0 && hm_runs_parse(table.data, table.length, "this run", &runs, &err))
+        rc = cli_report(&err);
+    rc = rc ? rc : cli_store_add_runs(r->store, runs, &added);
+    hm_runs_free(runs);
+    hm_text_release(&table);
+    return rc;
+}
+
 int cli_record_add(struct cli_record *r, const double *values, size_t repeat,
                    const struct cli_measure *m)
 {
@@ -146,6 +167,8 @@ int cli_record_add(struct cli_record *r, const double *values, size_t repeat,
     if (rc == 0 && r->file >= 0)
         rc = r->json_lines ? cli_append(r->file, json.data, json.length, true)
                            : cli_append(r->file, csv.data, csv.length, true);
+    if (rc == 0 && r->store)
+        rc = store_row(r, &csv);
     hm_text_release(&csv);
     hm_text_release(&json);
     return rc;
@@ -163,6 +186,8 @@ struct hm_runs *cli_record_runs(const struct cli_record *r, struct hm_err *err)
 void cli_record_end(struct cli_record *r)
 {
     hm_text_release(&r->csv);
+    hm_store_close(r->store);
+    r->store = NULL;
     if (r->file >= 0)
         close(r->file);
     r->file = -1;

@@ -3,6 +3,7 @@
 #define HM_RECORD_H
 
 #include "asked_runs.h"
+#include "asked_store.h"
 #include "measure.h"
 #include "text.h"
 
@@ -10,15 +11,17 @@
 struct cli_record {
     const char *names[CLI_AXES_MAX]; /* of the quantities that vary; borrowed */
     size_t axes;
-    struct hm_text csv; /* all of it */
-    int file;           /* -1: none */
-    bool json_lines;    /* the file's form */
-    size_t rows;        /* in csv */
+    struct hm_text csv;     /* all of it */
+    int file;               /* -1: none */
+    bool json_lines;        /* the file's form */
+    size_t rows;            /* in csv */
+    struct hm_store *store; /* in place of a file; NULL: none */
 };
 
 /*
- * Begin; path may be NULL. A file that is there is appended to, if it has the same columns, and
- * what it has counts as runs already made. 0, or EXIT_USAGE.
+ * Begin; path may be NULL, or name a store, which is only added to. A file that is there is
+ * appended to, if it has the same columns, and what it has counts as runs already made. 0, or
+ * EXIT_USAGE.
  */
 int cli_record_begin(struct cli_record *record, const char *path);
 /* Add a run; on the disk when this returns. */

@@ -289,7 +289,7 @@ static int import_file(struct runs_state *s, const char *file)
 
     if (hm_traces_load(&file, 1, NULL, &traces, &other) == 0) {
         count = traces->count;
-        rc = cli_store_add_traces(s->store, traces, &added);
+        rc = cli_store_add_traces(s->store, traces, NULL, &added);
     } else {
         if (hm_runs_load(file, &runs, &err))
             return cli_report(&err);

@@ -441,7 +441,8 @@ static int run(void *state)
     cli_interrupt_begin();
     rc = run_ranks(s);
     cli_interrupt_end();
-    return rc;
+    int stored = train_watch_store(&s->watch);
+    return rc ? rc : stored;
 }
 
 const struct cli_command cli_train = {

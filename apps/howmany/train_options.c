@@ -127,8 +127,10 @@ const struct cli_option train_table[TRAIN_OPTIONS] = {
     [TRAIN_RESTARTS] = {"restarts", 0, "R",
                         "when a rank dies, go on from the checkpoint, so many times (default 0)",
                         NULL},
-    [TRAIN_RECORD] = {"record", 0, "FILE", "append the trace to this table, .csv or .jsonl",
-                      "@file"},
+    [TRAIN_RECORD] =
+        {"record", 0, "FILE",
+         "append the trace to this table, .csv or .jsonl, or to a store, .db or postgresql://…",
+         "@file"},
     [TRAIN_JSON] = {"json", 'j', NULL, "JSON lines, also on a terminal", NULL},
     [TRAIN_TEXT] = {"text", 0, NULL, "a table, also where there is no terminal", NULL},
     [TRAIN_DRY_RUN] = {"dry-run", 0, NULL, "print the command that starts the ranks, and do not",

@@ -40,6 +40,8 @@ int train_watch_begin(struct train_watch *w)
     w->file = -1;
     if (!w->record)
         return 0;
+    if (cli_is_store(w->record))
+        return cli_store_open(w->record, &w->store);
     int form = cli_append_form(w->record);
     if (form < 0)
         return EXIT_USAGE;
@@ -251,6 +253,8 @@ void train_watch_line(void *watch, const char *line, double seconds)
     }
     if (w->file >= 0 && !w->csv)
         record_line(w, line);
+    if (w->store)
+        hm_text_addf(&w->lines, "%s\n", line);
     take_object(w, object);
     hm_arena_free(arena);
     if (w->limit > 0 && w->iteration < w->limit && !w->finished)
@@ -271,9 +275,53 @@ void train_watch_restart(struct train_watch *w, double number, int rank)
     hm_text_release(&line);
 }
 
+/* The first line of a trace says what it is of. */
+static int store_with(struct train_watch *w, const struct hm_traces *traces, struct hm_arena *arena)
+{
+    static const struct hm_value nothing = {.kind = HM_VALUE_MAP};
+    struct hm_stored like = HM_STORED_INIT;
+    struct hm_value *head;
+    size_t added;
+
+    if (hm_json_parse(arena, w->lines.data, strcspn(w->lines.data, "\n"), "output", &head, NULL))
+        head = hm_arena_alloc(arena, 1, sizeof(*head));
+    const struct hm_value *told = head ? head : &nothing;
+    const char **const texts[] = {&like.problem, &like.data,    &like.scheme,
+                                  &like.host,    &like.version, &like.made_at};
+    const char *const keys[] = {"problem", "data", "scheme", "host", "version", "time"};
+    for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++) {
+        const char *text = text_of(told, keys[k]);
+        *texts[k] = *text ? text : NULL;
+    }
+    like.more = strcmp(text_of(told, "simulated"), "true") == 0 ? "{\"simulated\":\"true\"}" : NULL;
+    return cli_store_add_traces(w->store, traces, &like, &added);
+}
+
+int train_watch_store(struct train_watch *w)
+{
+    struct hm_traces *traces = NULL;
+    struct hm_err err = {0};
+    struct hm_arena *arena = hm_arena_new();
+    int rc = 0;
+
+    if (!arena || w->lines.failed)
+        rc = cli_complain("out of memory");
+    else if (w->store && w->lines.length &&
+             hm_traces_parse(w->lines.data, w->lines.length, "this run", NULL, &traces, &err))
+        rc = cli_report(&err);
+    if (rc == 0 && traces)
+        rc = store_with(w, traces, arena);
+    hm_traces_free(traces);
+    hm_arena_free(arena);
+    return rc;
+}
+
 void train_watch_end(struct train_watch *w)
 {
     cli_progress_end(&w->progress);
+    hm_store_close(w->store);
+    w->store = NULL;
+    hm_text_release(&w->lines);
     if (w->file >= 0) {
         fsync(w->file);
         close(w->file);

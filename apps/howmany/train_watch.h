@@ -2,6 +2,7 @@
 #ifndef HM_TRAIN_WATCH_H
 #define HM_TRAIN_WATCH_H
 
+#include "asked_store.h"
 #include "cli.h"
 #include "text.h"
 
@@ -10,9 +11,11 @@ struct train_watch {
     bool json;          /* lines as they are; otherwise a table */
     const char *record; /* file to add to, or NULL; borrowed */
 
-    int file;            /* of the record, -1: none */
-    bool csv;            /* its form */
-    struct hm_text head; /* the values of the head that every row of a CSV repeats */
+    struct hm_store *store; /* in place of a file; NULL: none */
+    struct hm_text lines;   /* for it: the trace so far */
+    int file;               /* of the record, -1: none */
+    bool csv;               /* its form */
+    struct hm_text head;    /* the values of the head that every row of a CSV repeats */
     struct cli_progress progress;
     double iteration;    /* the last told of */
     double limit;        /* iterations there will be at most; 0: not known */
@@ -28,6 +31,8 @@ int train_watch_begin(struct train_watch *watch);
 void train_watch_line(void *watch, const char *line, double seconds);
 /* Tell that a run was started anew, for a reason. */
 void train_watch_restart(struct train_watch *watch, double number, int rank);
+/* Put what was watched into the store, if there is one; 0, or EXIT_USAGE with a message. */
+int train_watch_store(struct train_watch *watch);
 void train_watch_end(struct train_watch *watch);
 
 #endif
