@@ -141,7 +141,7 @@ static double last_of(const struct hm_g *g, double m)
         if (curve->m == m)
             last = fmax(last, curve->diverged ? curve->iteration[curve->count - 1] : INFINITY);
     }
-    return last;
+    return last > 0 ? last : INFINITY;
 }
 
 /* The same for any m: that of the two beside it which lasts longer; outside, of the next. */

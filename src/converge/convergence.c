@@ -434,6 +434,9 @@ static void summarise(const struct hm_g_path *path, const double *y, double leve
             values[d] = y[d * path->count + p];
         out->iteration = path->iterations[p];
         out->loss = exp(middle[p] + hm_g_bent(bend, path->iterations[p]));
+        out->low = out->high = NAN;
+        if (path->g->draw_count == 0)
+            continue;
         out->low = exp(hm_quantile(values, path->g->draw_count, (1 - level) / 2));
         out->high = exp(hm_quantile(values, path->g->draw_count, (1 + level) / 2));
     }

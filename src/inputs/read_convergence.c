@@ -133,6 +133,12 @@ static int read_curve(struct hm_reader *r, const struct hm_value *map, void *obj
     int rc = hm_read_numbers(r, map, "iteration", HM_LIST_RISING, HM_NONE, &curve->iteration,
                              &curve->count);
 
+    if (rc == 0 && (curve->count == 0 || curve->count > HM_G_CURVE))
+        rc = hm_reader_fail(r, hm_value_get(map, "iteration"), HM_E_RANGE,
+                            "its length is %zu, not 1 to %d", curve->count, HM_G_CURVE);
+    if (rc == 0 && !(curve->iteration[0] > 0))
+        rc = hm_reader_fail(r, hm_value_get(map, "iteration"), HM_E_RANGE,
+                            "iterations begin at %g, not above 0", curve->iteration[0]);
     if (rc == 0)
         rc = hm_read_numbers(r, map, "loss", HM_LIST_ANY, curve->count, &curve->loss, NULL);
     return rc;
@@ -171,6 +177,9 @@ static int read_fitted(struct hm_reader *r, const struct hm_value *map, struct h
         rc = check_parameters(r, map, g);
     if (rc == 0)
         rc = hm_read_rectangle(r, map, "draws", g->parameter_count, &g->draws, &g->draw_count);
+    if (rc == 0 && g->draw_count > HM_G_DRAWS)
+        rc = hm_reader_fail(r, hm_value_get(map, "draws"), HM_E_RANGE,
+                            "there are %zu draws, more than %d", g->draw_count, HM_G_DRAWS);
     if (rc == 0)
         rc = hm_read_objects(r, map, "alternatives", alternative_fields, COUNT(alternative_fields),
                              NULL, sizeof(g->alternatives[0]), HM_G_FORMS, &objects,
