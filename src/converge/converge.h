@@ -89,9 +89,6 @@ int hm_g_fit_form(struct hm_g *g, struct hm_arena *arena, const struct hm_g_data
 /* Draw the parameters of a chosen form that is not terms. */
 int hm_g_draw_form(struct hm_g *g, struct hm_arena *arena, const struct hm_g_data *data,
                    double seed, struct hm_err *err);
-/* Parameters of a form: their number and names. */
-size_t hm_g_form_count(enum hm_g_form form);
-const char *hm_g_form_parameter(enum hm_g_form form, size_t k);
 /* y by a form that is not terms. */
 double hm_g_form_value(enum hm_g_form form, const double *theta, double i, double m);
 /* Weights that follow the exponential distribution, one for each fold, of draw d. */
