@@ -4,7 +4,7 @@
     python3 tools/oracle/converge.py >tests/data/converge.tsv
 
 Needs numpy, scipy and scikit-learn (Debian: python3-scipy, python3-sklearn; made with 1.24.2, 1.10.1 and 1.2.1). It
-takes some minutes. y = ln(P - P*), P* as the traces name it; a trace of more than 60 points is thinned to points that
+takes a minute or two. y = ln(P - P*), P* as the traces name it; a trace of more than 60 points is thinned to points that
 are evenly in ln i: after a point comes the first that is (ln last - ln first)/59 further, and the last point stays.
 Every m weighs 1, spread evenly over its traces and their points. Lines, numbers in full:
 
