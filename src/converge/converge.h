@@ -89,6 +89,11 @@ int hm_g_fit_form(struct hm_g *g, struct hm_arena *arena, const struct hm_g_data
 /* Draw the parameters of a chosen form that is not terms. */
 int hm_g_draw_form(struct hm_g *g, struct hm_arena *arena, const struct hm_g_data *data,
                    double seed, struct hm_err *err);
+/*
+ * Interval of each parameter, from the draws. As many unknowns as there are leave fewer folds over
+ * to show how far apart they are, which draws do not know: the usual sqrt(F / (F - p)), at most 2.
+ */
+void hm_g_bound(struct hm_g *g, double folds, double level);
 /* y by a form that is not terms. */
 double hm_g_form_value(enum hm_g_form form, const double *theta, double i, double m);
 /* Weights that follow the exponential distribution, one for each fold, of draw d. */

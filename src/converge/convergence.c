@@ -143,16 +143,19 @@ static int find_best(struct hm_convergence *c, const struct hm_traces *traces,
 /* ---- one algorithm ----------------------------------------------------------------------------
  */
 
-/* Interval of each parameter, from the draws. */
-static void bound_parameters(struct hm_g *g, double level)
+void hm_g_bound(struct hm_g *g, double folds, double level)
 {
-    double values[HM_G_DRAWS];
+    double values[HM_G_DRAWS], unknowns = 0;
 
+    for (size_t k = 0; k < g->parameter_count; k++)
+        unknowns += g->parameters[k].value != 0;
+    double wider = sqrt(folds / fmax(folds - unknowns, folds / 4));
     for (size_t k = 0; k < g->parameter_count; k++) {
+        double value = g->parameters[k].value;
         for (size_t d = 0; d < g->draw_count; d++)
-            values[d] = g->draws[d * g->parameter_count + k];
-        g->parameters[k].low = hm_quantile(values, g->draw_count, (1 - level) / 2);
-        g->parameters[k].high = hm_quantile(values, g->draw_count, (1 + level) / 2);
+            values[d] = value + wider * (g->draws[d * g->parameter_count + k] - value);
+        g->parameters[k].low = fmin(value, hm_quantile(values, g->draw_count, (1 - level) / 2));
+        g->parameters[k].high = fmax(value, hm_quantile(values, g->draw_count, (1 + level) / 2));
     }
 }
 
@@ -312,7 +315,7 @@ static int fit_algorithm(struct hm_convergence *c, const struct hm_traces *trace
     rc = rc ? rc : measure(g, c->memory, &data, held, c->best, err);
     if (rc)
         return rc;
-    bound_parameters(g, c->level);
+    hm_g_bound(g, (double)data.fold_count, c->level);
     if (!data.by_m)
         g->error = NAN;
     return note_algorithm(c, g, err);
