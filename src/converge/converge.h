@@ -15,7 +15,6 @@
 #include "random.h"
 
 enum {
-    HM_G_POINTS = 60, /* of a trace that a fit looks at, at most */
     HM_G_FOLDS = HM_LASSO_FOLDS,
     HM_G_BLOCKS = 5,    /* parts of the iterations, where folds by m are too few */
     HM_G_SHAPE_MAX = 5, /* parameters of a form that is not terms */

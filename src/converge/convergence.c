@@ -164,7 +164,7 @@ static int measure_spread(struct hm_g *g, const struct hm_g_data *data, struct h
 
     for (size_t c = 0; c < g->curve_count; c++) {
         const struct hm_g_curve *curve = &g->curves[c];
-        double y[HM_G_POINTS + 1];
+        double y[HM_G_POINTS];
         struct hm_g_path path;
         int rc = hm_g_path_init(&path, g, curve->m, curve->iteration, curve->count, err);
         if (rc)
@@ -190,7 +190,7 @@ static int miss(const struct hm_g *g, const struct hm_g_curve *curve, double bes
 {
     struct hm_g_bend bend;
     struct hm_g_path path;
-    double y[HM_G_POINTS + 1], sum = 0;
+    double y[HM_G_POINTS], sum = 0;
     int rc = hm_g_bend(g, curve->m, best, &bend, err);
 
     rc = rc ? rc : hm_g_path_init(&path, g, curve->m, curve->iteration, curve->count, err);

@@ -28,7 +28,7 @@ static bool says_something(double loss, double best)
 static size_t next_kept(const struct hm_trace *t, size_t last)
 {
     double first = log(t->iteration[0]), end = log(t->iteration[t->count - 1]);
-    double step = (end - first) / (HM_G_POINTS - 1), wanted = log(t->iteration[last]) + step;
+    double step = (end - first) / (HM_G_POINTS - 2), wanted = log(t->iteration[last]) + step;
     size_t next = last + 1;
 
     while (next + 1 < t->count && log(t->iteration[next]) < wanted - 1e-9)
@@ -40,12 +40,12 @@ int hm_g_thin(struct hm_g_curve *curve, struct hm_arena *arena, const struct hm_
               double best, struct hm_err *err)
 {
     *curve = (struct hm_g_curve){.m = t->m, .diverged = t->diverged};
-    curve->iteration = hm_arena_alloc(arena, HM_G_POINTS + 1, sizeof(double));
-    curve->loss = hm_arena_alloc(arena, HM_G_POINTS + 1, sizeof(double));
+    curve->iteration = hm_arena_alloc(arena, HM_G_POINTS, sizeof(double));
+    curve->loss = hm_arena_alloc(arena, HM_G_POINTS, sizeof(double));
     if (!curve->iteration || !curve->loss)
         return hm_fail_nomem(err);
-    for (size_t k = 0; k < t->count; k = t->count <= HM_G_POINTS ? k + 1 : next_kept(t, k)) {
-        if (says_something(t->loss[k], best) && curve->count <= HM_G_POINTS) {
+    for (size_t k = 0; k < t->count; k = t->count < HM_G_POINTS ? k + 1 : next_kept(t, k)) {
+        if (says_something(t->loss[k], best) && curve->count < HM_G_POINTS) {
             curve->iteration[curve->count] = t->iteration[k];
             curve->loss[curve->count++] = t->loss[k];
         }
