@@ -140,6 +140,12 @@ struct hm_g_bend {
 int hm_g_bend(const struct hm_g *g, double m, double best, struct hm_g_bend *ret_bend,
               struct hm_err *err);
 double hm_g_bent(const struct hm_g_bend *bend, double i);
+/* As messages name an algorithm. */
+static inline const char *hm_g_name(const char *algorithm)
+{
+    return *algorithm ? algorithm : "the algorithm";
+}
+
 /* ln(P - P*), where P - P* counts as no less than rounding. */
 double hm_g_log(double loss, double best);
 

@@ -127,6 +127,16 @@ static void lay_out(struct hm_g_data *data, double best)
     }
 }
 
+/* Whether anything is left without a fold: all iterations may be in one block. */
+static bool has_others(const struct hm_g_data *data, size_t fold)
+{
+    size_t p = 0;
+
+    while (p < data->count && data->fold[p] == fold)
+        p++;
+    return p < data->count;
+}
+
 int hm_g_data_init(struct hm_g_data *data, struct hm_arena *arena, const struct hm_traces *traces,
                    const char *algorithm, double best, double leave_out, struct hm_err *err)
 {
@@ -146,9 +156,9 @@ int hm_g_data_init(struct hm_g_data *data, struct hm_arena *arena, const struct 
     data->fold_count = !data->by_m                  ? HM_G_BLOCKS
                        : data->m_count < HM_G_FOLDS ? data->m_count
                                                     : HM_G_FOLDS;
-    for (size_t f = 0; f < data->fold_count; f++)
-        data->held[f] = f > 0;
     lay_out(data, best);
+    for (size_t f = 0; f < data->fold_count; f++)
+        data->held[f] = f > 0 && has_others(data, f);
     return 0;
 }
 
