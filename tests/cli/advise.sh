@@ -112,6 +112,17 @@ sed 's/"penalty":[^,]*,/"penalty":"much",/' "$work/fit.json" >"$work/broken.json
 expect "a broken stored fit names the place" 2 "broken.json:" howmany advise "$work/broken.json" --loss 1e-2
 expect "a stored fit that cannot be written" 2 "cannot be written" howmany converge "$known" --best 0.2 --save "$work/no/fit.json"
 
+# traces of other people
+cut -d, -f2- "$known" | grep -v '^32,' >"$work/nobody.csv"
+awk -F, 'NR == 1 || ($3 > 50 && $2 < 4)' "$known" >"$work/late.csv"
+expect "traces of which the beginning is missing" 0 "no m could be held out" howmany converge "$work/late.csv" --best 0.2
+expect "a m that no machine has" 2 "is too large" sh -c "sed 's/^quick,32,/quick,1e300,/' $known | howmany advise - --best 0.2 --loss 1e-2"
+expect "semicolons are named" 2 "this header has semicolons" sh -c "tr , ';' <$known | howmany converge -"
+expect "an algorithm without a name has one in messages" 2 "the algorithm on 1 worker has loss" howmany converge "$work/nobody.csv" --best 0.6
+sed '1s/loss/Accuracy/' "$known" >"$work/accuracy.csv"
+expect "accuracy however it is written" 0 "1 - accuracy" howmany converge "$work/accuracy.csv" --measure Accuracy
+expect "runs that are never a number" 2 "before the run diverged" sh -c "awk -F, -v OFS=, 'NR > 1 && \$3 == 1 {\$5 = \"nan\"} 1' $known | howmany converge -"
+
 # bad traces
 up=$work/up.csv
 { cat "$known"; for i in 1 2 3 4 5 6 7 8; do echo "worse,4,$i,0.01,0.$((30 + i))"; done; } >"$up"

@@ -409,7 +409,7 @@ static void epochs_are_counted(void **state)
     assert_error_as("m,iteration,epoch,loss\n1,1,2,1\n1,2,1,1\n", &settings, HM_E_RANGE, 3, "epoch",
                     "goes down, from 2 to 1", "");
     assert_error("m,epoch,loss\n1,1,2\n", HM_E_MISSING, 1, "", "no column 'iteration'",
-                 "how many are done at this row; epochs can be counted instead");
+                 "how many are done at this row; --epochs counts epochs instead");
 }
 
 /* ---- losses --------------------------------------------------------------------------------- */
@@ -442,7 +442,7 @@ static void losses_run_away(void **state)
     assert_false(traces->traces[0].diverged);
     hm_traces_free(traces);
     assert_error("m,iteration,loss\n1,1,nan\n", HM_E_MISSING, 1, "",
-                 "no row has a number in 'loss'", "");
+                 "no row has a number in 'loss' before the run diverged", "");
 }
 
 static void measures_are_chosen(void **state)
@@ -475,12 +475,12 @@ static void measures_are_chosen(void **state)
     hm_traces_free(traces);
     settings.measure = "rmse";
     assert_error_as(text, &settings, HM_E_MISSING, 1, "", "no column 'rmse'",
-                    "say which is the measure; there are loss, objective, accuracy, test_error, "
+                    "--measure says which; there are loss, objective, accuracy, test_error, "
                     "gap");
     assert_error_as("{\"m\":1,\"iteration\":1,\"error\":2}\n", &settings, HM_E_MISSING, 1, "",
-                    "no line has 'rmse'", "say which is the measure; there are error");
+                    "no line has 'rmse'", "--measure says which; there are error");
     assert_error("m,iteration,error\n1,1,2\n", HM_E_MISSING, 1, "",
-                 "no column 'objective' or 'loss'", "say which is the measure; there are error");
+                 "no column 'objective' or 'loss'", "--measure says which; there are error");
     assert_error("{\"m\":1,\"iteration\":1}\n", HM_E_MISSING, 1, "",
                  "no line has 'objective' or 'loss'",
                  "what a run makes smaller, after each iteration");
