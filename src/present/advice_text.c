@@ -87,8 +87,8 @@ static void say_never(struct hm_text *out, const struct hm_advice *a)
             if (c->why != HM_WHY_NEVER || strcmp(c->algorithm, name) != 0)
                 continue;
             if (first)
-                hm_text_addf(out, "%s%s%s", out->length ? "; " : "", name, *name ? " on" : "on");
-            hm_text_addf(out, "%s %.0f", first ? "" : ",", c->m);
+                hm_text_addf(out, "%s%s%s", out->length ? "; " : "", name, *name ? " on" : "");
+            hm_text_addf(out, "%s%s%.0f", first ? "" : ",", first && !*name ? "" : " ", c->m);
             first = false;
         }
     }

@@ -78,6 +78,7 @@ json "the cheapest has fewer workers than the fastest" '.[0] > .[1]' sh -c "for 
   howmany advise $known --best 0.2 --loss 1e-2 --goal \$g --price '\$1/h' --json | jq '.candidates[0].m'; done | jq -s ."
 json "a budget" '.candidates[0].cost <= 0.00001 * 1.000001' howmany advise "$known" --best 0.2 --budget 0.00001 --price '$1/h' --json
 json "the loss itself can be asked for" '.loss - 0.01 | fabs < 1e-12' howmany advise "$known" --best 0.2 --reach 0.21 --json
+expect "a time in which nothing ends" 1 "it does not finish a first step within 1.00 ns" howmany advise "$known" --best 0.2 --within 1e-9s
 expect "too little time is no answer" 1 "Nothing gets to" howmany advise "$known" --best 0.2 --loss 1e-3 --within 5ms
 expect "what loses says why" 0 "needs" howmany advise "$known" --best 0.2 --loss 1e-2
 expect "a table of all" 0 "90 % interval" howmany advise "$known" --best 0.2 --loss 1e-2 --all
@@ -114,9 +115,18 @@ expect "a stored fit that cannot be written" 2 "cannot be written" howmany conve
 
 # traces of other people
 cut -d, -f2- "$known" | grep -v '^32,' >"$work/nobody.csv"
+awk -F, 'NR == 1 || $3 % 10 == 0' "$known" >"$work/tens.csv"
+json "who is ahead is known where traces begin late" '(.leads | length) > 0 and (.leads[:-1] | all(.to != null))' \
+  howmany advise "$work/tens.csv" --best 0.2 --loss 1e-4 --json
 awk -F, 'NR == 1 || ($3 > 50 && $2 < 4)' "$known" >"$work/late.csv"
 expect "traces of which the beginning is missing" 0 "no m could be held out" howmany converge "$work/late.csv" --best 0.2
+# "brief" is quick, and ends far above the loss: the end of what is known of it is no arrival
+{ cat "$known"; for m in 1 2 4; do for i in 1 2 3 4; do echo "brief,$m,$i,1e-6,$(awk "BEGIN {print 0.7 + 0.1 / $i}")"; done; done; } >"$work/brief.csv"
+json "what never arrives is never the best" '([.candidates[] | select(.reaches == 0) | .probability] | add) == 0 and .right_algorithm > 0.9 and
+  (.leads[-1].algorithm != "brief")' howmany advise "$work/brief.csv" --best 0.2 --loss 1e-2 --json
 expect "a m that no machine has" 2 "is too large" sh -c "sed 's/^quick,32,/quick,1e300,/' $known | howmany advise - --best 0.2 --loss 1e-2"
+json "only candidates that are asked for are counted" '.candidates | length == 4000' \
+  howmany advise "$known" --best 0.2 --loss 1e-2 -a quick --m 1..4000 --json
 expect "semicolons are named" 2 "this header has semicolons" sh -c "tr , ';' <$known | howmany converge -"
 expect "an algorithm without a name has one in messages" 2 "the algorithm on 1 worker has loss" howmany converge "$work/nobody.csv" --best 0.6
 sed '1s/loss/Accuracy/' "$known" >"$work/accuracy.csv"
