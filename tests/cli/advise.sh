@@ -78,6 +78,7 @@ json "the cheapest has fewer workers than the fastest" '.[0] > .[1]' sh -c "for 
   howmany advise $known --best 0.2 --loss 1e-2 --goal \$g --price '\$1/h' --json | jq '.candidates[0].m'; done | jq -s ."
 json "a budget" '.candidates[0].cost <= 0.00001 * 1.000001' howmany advise "$known" --best 0.2 --budget 0.00001 --price '$1/h' --json
 json "the loss itself can be asked for" '.loss - 0.01 | fabs < 1e-12' howmany advise "$known" --best 0.2 --reach 0.21 --json
+expect "no budget at all is refused" 2 "--budget: '0' is not more than 0" howmany advise "$known" --best 0.2 --loss 1e-2 --budget 0 --price '$1/h'
 expect "a time in which nothing ends" 1 "it does not finish a first step within 1.00 ns" howmany advise "$known" --best 0.2 --within 1e-9s
 expect "too little time is no answer" 1 "Nothing gets to" howmany advise "$known" --best 0.2 --loss 1e-3 --within 5ms
 expect "what loses says why" 0 "needs" howmany advise "$known" --best 0.2 --loss 1e-2
@@ -102,6 +103,11 @@ json "times from a plan" '[.candidates[] | select(.m == 1)][0].iteration_s as $f
 awk -F, -v OFS=, '{print $1, $2, $3, $5}' "$known" >"$work/untimed.csv"
 expect "traces without times are of no use alone" 2 "there is no candidate" howmany advise "$work/untimed.csv" --best 0.2 --loss 1e-2
 json "traces without times with times from elsewhere" '.feasible' howmany advise "$work/untimed.csv" --best 0.2 --loss 1e-2 --times "$known" --json
+cut -d, -f2-4 "$work/slow.csv" >"$work/nameless.csv"
+json "times that name no algorithm are of all" '.candidates | all((.iteration_s - 0.001 * .m | fabs) < 1e-9)' \
+  howmany advise "$known" --best 0.2 --loss 1e-2 --times "$work/nameless.csv" --json
+sed 's/quick/other/; /steady/d' "$work/slow.csv" >"$work/others.csv"
+expect "times of none of the algorithms are refused" 2 "has times of 'other'" howmany advise "$known" --best 0.2 --loss 1e-2 --times "$work/others.csv"
 
 # a stored fit answers as the traces do
 check "a fit can be stored" sh -c "howmany converge $known --best 0.2 --save $work/fit.json >/dev/null && jq -e '.howmany == \"convergence\"' $work/fit.json"
