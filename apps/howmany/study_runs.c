@@ -329,16 +329,20 @@ int study_folder_reference(struct study_folder *f)
     struct cli_words words = {0};
     char path[PATH_MAX], mark[PATH_MAX];
 
-    if (how == STUDY_GIVEN || how == STUDY_ESTIMATED || f->reference.iterations > 0)
+    if (how == STUDY_GIVEN || how == STUDY_ESTIMATED)
         return 0;
     if (!file_in(f, "reference", ".jsonl", path) || !file_in(f, "reference", ".failed", mark))
         return EXIT_USAGE;
-    if (access(mark, F_OK) == 0)
-        return 0;
-    int rc = study_words_reference(f->words, &words);
-    rc = rc ? rc : make(f, &words, "the least objective there is", path, mark);
-    cli_words_release(&words);
-    return rc ? rc : look_for_reference(f);
+    int rc = 0;
+    if (!(f->reference.iterations > 0) && access(mark, F_OK) != 0) {
+        rc = study_words_reference(f->words, &words);
+        rc = rc ? rc : make(f, &words, "the run for the least objective", path, mark);
+        cli_words_release(&words);
+        rc = rc ? rc : look_for_reference(f);
+    }
+    if (rc == 0 && isnan(f->best)) /* then runs cannot stop at the loss */
+        f->words->reference = STUDY_ESTIMATED;
+    return rc;
 }
 
 /* ---- the folder ----------------------------------------------------------------------------- */

@@ -7,8 +7,8 @@
 
 /* Set the first ones; open; close on every way out. */
 struct study_folder {
-    const char *path;                /* borrowed */
-    const struct study_words *words; /* borrowed */
+    const char *path;          /* borrowed */
+    struct study_words *words; /* borrowed */
 
     struct study_table table;
     struct study_entry reference; /* the run that finds P* */
