@@ -198,8 +198,11 @@ static int load_one(const char *path, struct hm_traces **ret_traces)
     struct hm_traces *traces = NULL;
     struct hm_err err = {0};
 
-    if (hm_traces_load(&path, 1, NULL, &traces, &err))
+    if (hm_traces_load(&path, 1, NULL, &traces, &err)) {
+        err.hint[0] = '\0';
+        hm_err_hint(&err, "remove the file, and the run is made again");
         return cli_report(&err);
+    }
     if (traces->count != 1) {
         hm_traces_free(traces);
         return cli_complain("study: %s has not one trace; remove it, and it is made again", path);
