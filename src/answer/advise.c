@@ -45,6 +45,9 @@ static int check(const struct hm_advise_question *q, const struct hm_convergence
         return hm_fail(err, HM_E_MISSING, "what does a worker cost? A budget needs a price");
     if (q->adaptive && !loss)
         return hm_fail(err, HM_E_CONFLICT, "a schedule leads to a loss, and none is asked for");
+    if (q->adaptive && q->goal == HM_ADVISE_COST)
+        return hm_fail(err, HM_E_CONFLICT,
+                       "a schedule is of the least time, not of the least cost");
     for (size_t k = 0; k < q->m_count; k++)
         if (!(q->m[k] >= 1 && q->m[k] <= HM_M_MOST) || q->m[k] != floor(q->m[k]))
             return hm_fail(err, HM_E_RANGE, "m = %g is not a whole number of workers", q->m[k]);

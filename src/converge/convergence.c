@@ -421,14 +421,16 @@ static void draw_paths(const struct hm_g_path *path, const struct hm_g_bend *ben
     }
 }
 
-static void summarise(const struct hm_g_path *path, const double *y, double level,
-                      const struct hm_g_bend *bend, struct hm_g_prediction *predictions)
+static int summarise(const struct hm_g_path *path, const double *y, double level,
+                     const struct hm_g_bend *bend, struct hm_g_prediction *predictions,
+                     struct hm_err *err)
 {
     double values[HM_G_DRAWS], *middle = hm__calloc(path->count + 1, sizeof(*middle));
 
-    if (middle)
-        hm_g_path_values(path, HM_NONE, 0, middle);
-    for (size_t p = 0; middle && p < path->count; p++) {
+    if (!middle)
+        return hm_fail_nomem(err);
+    hm_g_path_values(path, HM_NONE, 0, middle);
+    for (size_t p = 0; p < path->count; p++) {
         struct hm_g_prediction *out = &predictions[p];
         for (size_t d = 0; d < path->g->draw_count; d++)
             values[d] = y[d * path->count + p];
@@ -438,6 +440,7 @@ static void summarise(const struct hm_g_path *path, const double *y, double leve
         out->high = exp(hm_quantile(values, path->g->draw_count, (1 + level) / 2));
     }
     hm__free(middle);
+    return 0;
 }
 
 int hm_convergence_predict(const struct hm_convergence *c, size_t algorithm, double m,
@@ -459,7 +462,7 @@ int hm_convergence_predict(const struct hm_convergence *c, size_t algorithm, dou
     if (rc == 0) {
         size_t known = hm_g_find(g, m);
         draw_paths(&path, &bend, known == HM_NONE ? hm_g_spread(g, m) : g->spread[known], y);
-        summarise(&path, y, c->level, &bend, ret_predictions);
+        rc = summarise(&path, y, c->level, &bend, ret_predictions, err);
     }
     hm__free(y);
     hm_g_path_release(&path);

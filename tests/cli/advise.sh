@@ -168,6 +168,7 @@ expect "a file that is not there" 2 "nothere.csv" howmany advise nothere.csv --l
 expect "nothing asked" 2 "what is wanted?" howmany advise "$known"
 expect "a budget without a price" 2 "what does a worker cost?" howmany advise "$known" --best 0.2 --budget 5
 expect "near misses are suggested" 2 "did you mean quick?" howmany advise "$known" --best 0.2 --loss 1e-2 -a quik
+expect "a schedule is of the least time" 2 "not of the least cost" howmany advise "$known" --best 0.2 --loss 1e-2 --goal cost --price '$1/h' --adaptive
 expect "a schedule needs a loss" 2 "schedule leads to a loss" howmany advise "$known" --best 0.2 --within 1s --adaptive
 expect "a term over what is not there" 2 "terms are over i" howmany converge "$known" --best 0.2 --terms 'i,size'
 expect "P* that is no number" 2 "is not a number" howmany converge "$known" --best x
