@@ -127,7 +127,10 @@ enum hm_g_form {
 /* "terms", "rate", "inverse", "power". */
 HM_API const char *hm_g_form_name(enum hm_g_form form);
 
-enum { HM_G_PARAMETERS = 32, HM_G_DRAWS = 128, HM_G_CURVE = 61 /* points, at most */ };
+/* At most: parameters (a constant and 32 terms), draws, points of a curve. */
+enum { HM_G_PARAMETERS = 33, HM_G_DRAWS = 128, HM_G_CURVE = 61 };
+/* Workers, beyond which numbers are no longer whole. */
+#define HM_M_MOST 1e15
 
 /* Everything may be 0. */
 struct hm_converge_settings {

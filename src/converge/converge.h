@@ -15,7 +15,6 @@
 #include "random.h"
 
 enum {
-    HM_G_POINTS = HM_G_CURVE - 1, /* of a trace that a fit looks at, at most; and its last */
     HM_G_FOLDS = HM_LASSO_FOLDS,
     HM_G_BLOCKS = 5,    /* parts of the iterations, where folds by m are too few */
     HM_G_SHAPE_MAX = 5, /* parameters of a form that is not terms */
@@ -143,6 +142,12 @@ struct hm_g_bend {
 int hm_g_bend(const struct hm_g *g, double m, double best, struct hm_g_bend *ret_bend,
               struct hm_err *err);
 double hm_g_bent(const struct hm_g_bend *bend, double i);
+/* As messages name an algorithm. */
+static inline const char *hm_g_name(const char *algorithm)
+{
+    return *algorithm ? algorithm : "the algorithm";
+}
+
 /* ln(P - P*), where P - P* counts as no less than rounding. */
 double hm_g_log(double loss, double best);
 

@@ -57,8 +57,8 @@ static int note_traces(struct hm_convergence *c, const struct hm_traces *traces,
         const struct hm_trace *t = &traces->traces[k];
         if (t->count > 1 && end_level(t, c->best) >= hm_g_log(t->loss[0], c->best))
             rc = note(c, err, "%s on %g worker%s does not get better: %s %.6g at %s %g, %.6g at %g",
-                      t->algorithm, t->m, t->m == 1 ? "" : "s", traces->measure, t->loss[0],
-                      traces->unit, t->iteration[0], t->loss[t->count - 1],
+                      hm_g_name(t->algorithm), t->m, t->m == 1 ? "" : "s", traces->measure,
+                      t->loss[0], traces->unit, t->iteration[0], t->loss[t->count - 1],
                       t->iteration[t->count - 1]);
     }
     return rc;
@@ -69,12 +69,12 @@ static int note_algorithm(struct hm_convergence *c, const struct hm_g *g, struct
     if (g->m_count == 1)
         return note(c, err,
                     "%s was run on %g worker%s only: how it depends on their number cannot be told",
-                    g->algorithm, g->m[0], g->m[0] == 1 ? "" : "s");
+                    hm_g_name(g->algorithm), g->m[0], g->m[0] == 1 ? "" : "s");
     if (g->m_count == 2)
         return note(c, err,
                     "%s was run on two numbers of workers only: how sure predictions for others "
                     "are cannot be told",
-                    g->algorithm);
+                    hm_g_name(g->algorithm));
     return 0;
 }
 
@@ -91,8 +91,8 @@ static int check_best(const struct hm_traces *traces, double best, struct hm_err
             if (t->loss[p] >= best - slack)
                 continue;
             hm_fail(err, HM_E_CONFLICT, "%s on %g worker%s has %s %.10g at %s %g, below P* = %.10g",
-                    t->algorithm, t->m, t->m == 1 ? "" : "s", traces->measure, t->loss[p],
-                    traces->unit, t->iteration[p], best);
+                    hm_g_name(t->algorithm), t->m, t->m == 1 ? "" : "s", traces->measure,
+                    t->loss[p], traces->unit, t->iteration[p], best);
             hm_err_at(err, t->source, t->line);
             hm_err_hint(err, "P* is the least there is; without one it is estimated");
             return HM_E_CONFLICT;
@@ -167,7 +167,7 @@ static int measure_spread(struct hm_g *g, const struct hm_g_data *data, struct h
 
     for (size_t c = 0; c < g->curve_count; c++) {
         const struct hm_g_curve *curve = &g->curves[c];
-        double y[HM_G_POINTS + 1];
+        double y[HM_G_CURVE];
         struct hm_g_path path;
         int rc = hm_g_path_init(&path, g, curve->m, curve->iteration, curve->count, err);
         if (rc)
@@ -193,7 +193,7 @@ static int miss(const struct hm_g *g, const struct hm_g_curve *curve, double bes
 {
     struct hm_g_bend bend;
     struct hm_g_path path;
-    double y[HM_G_POINTS + 1], sum = 0;
+    double y[HM_G_CURVE], sum = 0;
     int rc = hm_g_bend(g, curve->m, best, &bend, err);
 
     rc = rc ? rc : hm_g_path_init(&path, g, curve->m, curve->iteration, curve->count, err);
@@ -459,7 +459,7 @@ int hm_convergence_predict(const struct hm_convergence *c, size_t algorithm, dou
 
     if (g->m_count == 1 && m != g->m[0])
         return hm_fail(err, HM_E_RANGE, "%s was run on %g worker%s only, and %g are asked about",
-                       g->algorithm, g->m[0], g->m[0] == 1 ? "" : "s", m);
+                       hm_g_name(g->algorithm), g->m[0], g->m[0] == 1 ? "" : "s", m);
     int rc = hm_g_path_init(&path, g, m, iterations, count, err);
     rc = rc ? rc : hm_g_bend(g, m, c->best, &bend, err);
     double *y = rc ? NULL : hm__calloc(HM_G_DRAWS * count + 1, sizeof(*y));

@@ -120,7 +120,7 @@ static int add_residuals(const struct hm_g *g, const struct hm_g_curve *curve, d
                          struct line *sums, struct hm_err *err)
 {
     struct hm_g_path path;
-    double y[HM_G_POINTS + 1];
+    double y[HM_G_CURVE];
     int rc = hm_g_path_init(&path, g, curve->m, curve->iteration, curve->count, err);
 
     if (rc)

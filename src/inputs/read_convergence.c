@@ -1,7 +1,7 @@
 /*
  * A stored convergence: the JSON that present/converge_json.c writes, read back. Whatever later
- * code takes for granted is checked here: lengths that must agree, m in ascending order, draws that
- * are rectangles, terms that are formulas.
+ * code takes for granted is checked here: lengths that must agree and have their limits, m in
+ * ascending order with curves of each, draws that are rectangles, terms that are formulas.
  */
 #include <stddef.h>
 #include <string.h>
@@ -189,6 +189,28 @@ static int read_fitted(struct hm_reader *r, const struct hm_value *map, struct h
     return rc;
 }
 
+/* Every m has a curve, and every curve is of one of them. */
+static int check_curves(struct hm_reader *r, const struct hm_value *map, const struct hm_g *g)
+{
+    for (size_t c = 0; c < g->curve_count; c++) {
+        size_t k = 0;
+        while (k < g->m_count && g->m[k] != g->curves[c].m)
+            k++;
+        if (k == g->m_count)
+            return hm_reader_fail(r, &hm_value_get(map, "curves")->items[c], HM_E_CONFLICT,
+                                  "a curve of m = %.10g, which is not listed", g->curves[c].m);
+    }
+    for (size_t k = 0; k < g->m_count; k++) {
+        size_t c = 0;
+        while (c < g->curve_count && g->curves[c].m != g->m[k])
+            c++;
+        if (c == g->curve_count)
+            return hm_reader_fail(r, hm_value_get(map, "curves"), HM_E_MISSING,
+                                  "there is no curve of m = %.10g", g->m[k]);
+    }
+    return 0;
+}
+
 static int read_algorithm(struct hm_reader *r, const struct hm_value *map, void *object)
 {
     struct hm_g *g = object;
@@ -207,7 +229,9 @@ static int read_algorithm(struct hm_reader *r, const struct hm_value *map, void 
         rc = hm_read_objects(r, map, "curves", curve_fields, COUNT(curve_fields), read_curve,
                              sizeof(*g->curves), HM_VALUE_ENTRIES, &curves, &g->curve_count);
     g->curves = (void *)curves;
-    return rc;
+    if (rc == 0 && !(g->last > 0))
+        rc = hm_reader_fail(r, hm_value_get(map, "last"), HM_E_RANGE, "last must be more than 0");
+    return rc ? rc : check_curves(r, map, g);
 }
 
 static int read_terms(struct hm_reader *r, const struct hm_value *map, struct hm_pace *pace)

@@ -153,7 +153,7 @@ static void a_stored_one_answers_the_same(void **state)
     made_release(&made);
 }
 
-/* Without draws there is no saying how sure; an m without curves has none to follow. */
+/* Without draws there is no saying how sure. */
 static void what_a_file_may_leave_out(void **state)
 {
     struct made made;
@@ -162,7 +162,6 @@ static void what_a_file_may_leave_out(void **state)
     make(&made);
     struct hm_convergence *c = made_fit(&made, 1);
     c->algorithms[0].draw_count = 0;
-    c->algorithms[1].curve_count = 0;
     char *text = store(c);
     struct hm_convergence *again = load(text);
     struct hm_g_prediction p = made_predict(again, 5, 10);
