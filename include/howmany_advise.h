@@ -127,7 +127,10 @@ enum hm_g_form {
 /* "terms", "rate", "inverse", "power". */
 HM_API const char *hm_g_form_name(enum hm_g_form form);
 
-enum { HM_G_PARAMETERS = 32, HM_G_DRAWS = 128 };
+/* At most: parameters (a constant and 32 terms), draws, points of a curve. */
+enum { HM_G_PARAMETERS = 33, HM_G_DRAWS = 128, HM_G_CURVE = 61 };
+/* Workers, beyond which numbers are no longer whole. */
+#define HM_M_MOST 1e15
 
 /* Everything may be 0. */
 struct hm_converge_settings {
@@ -140,7 +143,7 @@ struct hm_converge_settings {
     double leave_out; /* traces of this m are not used; 0: all are */
 };
 
-/* A trace as the fit saw it: at most some sixty points, evenly in ln i. */
+/* A trace as the fit saw it: at most HM_G_CURVE points, evenly in ln i. */
 struct hm_g_curve {
     double m;
     size_t count;
@@ -177,7 +180,7 @@ struct hm_g {
     struct hm_g_parameter *parameters; /* of HM_G_TERMS: the first is the constant, "1" */
     size_t parameter_count;
     double *draws;     /* draws[d * parameter_count + k] */
-    size_t draw_count; /* 0: there is no saying how sure */
+    size_t draw_count; /* at most HM_G_DRAWS; 0: there is no saying how sure */
     double *m;         /* that there are traces of, ascending */
     size_t m_count;
     double *spread; /* of ln(P - P*) around g at each m: its traces */

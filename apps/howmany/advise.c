@@ -123,6 +123,15 @@ static int read_reach(struct advise_state *s, const char *value)
                                            : cli_complain("--reach: '%s' is not a number", value);
 }
 
+static int read_budget(struct advise_state *s, const char *value)
+{
+    int rc = cli_money("budget", value, &s->question.budget);
+
+    return rc == 0 && !(s->question.budget > 0)
+               ? cli_complain("--budget: '%s' is not more than 0", value)
+               : rc;
+}
+
 static int read_goal(struct advise_state *s, const char *value)
 {
     if (strcmp(value, "time") != 0 && strcmp(value, "cost") != 0)
@@ -180,8 +189,7 @@ static int accept_traces(struct advise_state *s, int option, const char *value)
     case LEVEL:
         return cli_level(value, &s->traces.converge.level);
     default:
-        s->traces.converge.seed = 0;
-        return cli_quantity("seed", value, HM_DIM_NONE, &s->traces.converge.seed);
+        return cli_whole("seed", value, 0, CLI_SEED_MAX, &s->traces.converge.seed);
     }
 }
 
@@ -206,7 +214,7 @@ static int accept(void *state, int option, const char *value)
     case WITHIN:
         return cli_positive("within", value, HM_DIM_TIME, &q->within_s);
     case BUDGET:
-        return cli_money("budget", value, &q->budget);
+        return read_budget(s, value);
     case GOAL:
         return read_goal(s, value);
     case M:
@@ -235,6 +243,14 @@ static int accept(void *state, int option, const char *value)
 /* ---- f(m) from elsewhere -----------------------------------------------------------------------
  */
 
+static bool has_algorithm(const struct advise_state *s, const char *name)
+{
+    for (size_t k = 0; k < s->traces.convergence->count; k++)
+        if (strcmp(s->traces.convergence->algorithms[k].algorithm, name) == 0)
+            return true;
+    return false;
+}
+
 /* "cocoa=FILE" where there are traces of cocoa; otherwise the whole is a file's name. */
 static char *split_source(const struct advise_state *s, const char *text, const char **ret_file)
 {
@@ -242,13 +258,31 @@ static char *split_source(const struct advise_state *s, const char *text, const 
     char *name = equal ? strndup(text, (size_t)(equal - text)) : NULL;
 
     *ret_file = text;
-    for (size_t k = 0; name && k < s->traces.convergence->count; k++)
-        if (strcmp(s->traces.convergence->algorithms[k].algorithm, name) == 0) {
-            *ret_file = equal + 1;
-            return name;
-        }
+    if (name && has_algorithm(s, name)) {
+        *ret_file = equal + 1;
+        return name;
+    }
     free(name);
     return NULL;
+}
+
+/* Times of traces that name no algorithm are of all; times that are of none of ours are a mistake.
+ */
+static int check_times(const struct advise_state *s, const char *file, struct hm_paces *paces)
+{
+    size_t used = 0;
+
+    for (size_t k = 0; k < paces->count; k++) {
+        struct hm_pace *pace = &paces->paces[k];
+        if (pace->algorithm && !*pace->algorithm && !has_algorithm(s, ""))
+            pace->algorithm = NULL;
+        used += !pace->algorithm || has_algorithm(s, pace->algorithm);
+    }
+    if (used > 0)
+        return 0;
+    return cli_complain("--times: %s has times of '%s', which there are no traces of; --times "
+                        "ALGORITHM=%s says whose they are",
+                        file, paces->count ? paces->paces[0].algorithm : "", file);
 }
 
 /* A table with iterations is traces; runs otherwise. */
@@ -278,8 +312,7 @@ static int times_of_file(struct advise_state *s, const char *file, const char *a
     hm_traces_free(traces);
     if (rc)
         return cli_report(&err);
-    s->pace_count++;
-    return 0;
+    return check_times(s, file, s->paces[s->pace_count++]);
 }
 
 static int times_of_job(struct advise_state *s, const char *file, const char *algorithm)

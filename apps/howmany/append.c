@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -84,24 +85,20 @@ int cli_append_open(const char *path, const char *header, int *ret_file)
 }
 
 /* Under another name first, so that nobody ever sees half of it. */
-int cli_write_file(const char *path, const char *text)
+int cli_write_file(const char *path, const char *text, size_t length)
 {
-    char other[4096];
-    size_t length = strlen(text);
-    int room = snprintf(other, sizeof(other), "%s.new", path);
+    char beside[PATH_MAX];
+    int used = snprintf(beside, sizeof(beside), "%s.part", path);
+    FILE *file = used > 0 && (size_t)used < sizeof(beside) ? fopen(beside, "we") : NULL;
+    bool written = file && fwrite(text, 1, length, file) == length && fflush(file) == 0 &&
+                   fsync(fileno(file)) == 0;
 
-    if (room < 0 || (size_t)room >= sizeof(other))
-        return cli_complain("%s is too long for the name of a file", path);
-    FILE *file = fopen(other, "w");
-    if (!file)
-        return cli_complain("%s cannot be written: %s", path, strerror(errno));
-    bool ok =
-        fwrite(text, 1, length, file) == length && fflush(file) == 0 && fsync(fileno(file)) == 0;
-    ok = fclose(file) == 0 && ok && rename(other, path) == 0;
-    if (!ok) {
-        int why = errno;
-        remove(other);
-        return cli_complain("%s cannot be written: %s", path, strerror(why));
-    }
-    return 0;
+    if (file && fclose(file) != 0)
+        written = false;
+    if (written && rename(beside, path) == 0)
+        return 0;
+    int rc = cli_complain("%s cannot be written: %s", path, strerror(errno));
+    if (file)
+        unlink(beside);
+    return rc;
 }

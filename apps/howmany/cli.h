@@ -8,6 +8,8 @@
 #include "howmany.h"
 #include "unit.h"
 
+static const double CLI_SEED_MAX = 9007199254740991; /* whole numbers that a double has */
+
 enum { EXIT_ANSWERED = 0, EXIT_NO_ANSWER = 1, EXIT_USAGE = 2, EXIT_INTERRUPTED = 130 };
 
 struct cli_option {
@@ -75,7 +77,7 @@ int cli_gnuplot(const char *script, const char *file);
 char *cli_read(const char *path, size_t *length, struct hm_err *err);
 
 /* Write a whole file, or leave what was there; 0, or EXIT_USAGE with a message. */
-int cli_write_file(const char *path, const char *text);
+int cli_write_file(const char *path, const char *text, size_t length);
 
 /* The value of option --name in SI units of dim; 0, or EXIT_USAGE with a message. */
 int cli_quantity(const char *name, const char *text, struct hm_dim dim, double *value);

@@ -156,7 +156,7 @@ static int accept(void *state, int option, const char *value)
     case LEVEL:
         return cli_level(value, &s->traces.converge.level);
     case SEED:
-        return cli_quantity("seed", value, HM_DIM_NONE, &s->traces.converge.seed);
+        return cli_whole("seed", value, 0, CLI_SEED_MAX, &s->traces.converge.seed);
     default:
         return accept_output(s, option, value);
     }
@@ -175,6 +175,10 @@ static int hold_out(struct converge_state *s)
     if (!s->traces.traces)
         return cli_complain("converge: %s is a stored fit; --leave-out and --ahead need the traces",
                             s->traces.files[0]);
+    if (s->csv)
+        return cli_complain(
+            "converge: --csv has the points of the fit; --leave-out and --ahead are "
+            "told in text or with --json");
     s->holdout.converge = s->traces.converge;
     s->holdout.converge.leave_out = leave_out;
     s->holdout.only_ahead = !s->leave_out;
@@ -215,7 +219,7 @@ static int save(const struct converge_state *s)
 
     if (hm_convergence_render(s->traces.convergence, NULL, HM_FORMAT_JSON, &style, &text, &err))
         return cli_report(&err);
-    int rc = cli_write_file(s->save, text);
+    int rc = cli_write_file(s->save, text, strlen(text));
     hm_text_free(text);
     return rc;
 }

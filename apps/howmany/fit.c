@@ -155,7 +155,7 @@ static int accept(void *state, int option, const char *value)
     case WIDTH:
         return cli_quantity("width", value, HM_DIM_NONE, &s->settings.width);
     case SEED:
-        return cli_quantity("seed", value, HM_DIM_NONE, &s->settings.seed);
+        return cli_whole("seed", value, 0, CLI_SEED_MAX, &s->settings.seed);
     default:
         return accept_output(s, option, value);
     }

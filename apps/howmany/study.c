@@ -244,7 +244,9 @@ static int answer(struct study_asked *s, enum study_verdict verdict)
     struct hm_err err = {0};
 
     if (study_table_count(&s->dir.table) == 0) {
-        cli_complain("study: no run was whole, so there is nothing to learn from");
+        cli_complain("study: %s", verdict == STUDY_BUDGET
+                                      ? "the budget was spent before any run was whole"
+                                      : "no run was whole, so there is nothing to learn from");
         return EXIT_NO_ANSWER;
     }
     cli_progress_say(&s->dir.progress, "fitting");
@@ -327,7 +329,7 @@ static int write_report(struct study_asked *s, const struct hm_study *study)
 
     if (hm_study_render(study, &html, &err))
         return cli_report(&err);
-    int rc = study_write(s->report, html, strlen(html));
+    int rc = cli_write_file(s->report, html, strlen(html));
     hm_text_free(html);
     return rc;
 }

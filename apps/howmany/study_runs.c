@@ -52,24 +52,6 @@ static bool run_file(const struct study_folder *f, const struct study_run *run, 
     return fits;
 }
 
-int study_write(const char *path, const char *text, size_t length)
-{
-    char beside[PATH_MAX];
-    int used = snprintf(beside, sizeof(beside), "%s.part", path);
-    FILE *file = used > 0 && (size_t)used < sizeof(beside) ? fopen(beside, "we") : NULL;
-    bool written = file && fwrite(text, 1, length, file) == length && fflush(file) == 0 &&
-                   fsync(fileno(file)) == 0;
-
-    if (file && fclose(file) != 0)
-        written = false;
-    if (written && rename(beside, path) == 0)
-        return 0;
-    int rc = cli_complain("study: %s cannot be written: %s", path, strerror(errno));
-    if (file)
-        unlink(beside);
-    return rc;
-}
-
 /* ---- a child -------------------------------------------------------------------------------- */
 
 /* One run while it is being made. */
@@ -117,7 +99,8 @@ static int tell_failure(const struct making *m, const struct cli_child *child, c
         hm_text_addf(&why, "it ended with status %d\n", child->code);
     fprintf(stderr, "howmany: study: %s failed, and is passed over: %.*s\n", m->what,
             (int)strcspn(why.failed ? "" : why.data, "\n"), why.failed ? "" : why.data);
-    int rc = why.failed ? cli_complain("out of memory") : study_write(mark, why.data, why.length);
+    int rc =
+        why.failed ? cli_complain("out of memory") : cli_write_file(mark, why.data, why.length);
     hm_text_release(&why);
     return rc;
 }
@@ -141,7 +124,7 @@ static int settle(const struct making *m, const struct cli_child *child, const c
         return cli_complain("out of memory");
     bool whole = m->summary && exited && child->code == 0 && m->points > 0;
     if (whole || (m->diverged && m->points >= DIVERGED_POINTS))
-        rc = study_write(path, m->lines.data, m->lines.length);
+        rc = cli_write_file(path, m->lines.data, m->lines.length);
     return rc || whole ? rc : tell_failure(m, child, mark);
 }
 
@@ -198,8 +181,11 @@ static int load_one(const char *path, struct hm_traces **ret_traces)
     struct hm_traces *traces = NULL;
     struct hm_err err = {0};
 
-    if (hm_traces_load(&path, 1, NULL, &traces, &err))
+    if (hm_traces_load(&path, 1, NULL, &traces, &err)) {
+        err.hint[0] = '\0';
+        hm_err_hint(&err, "remove the file, and the run is made again");
         return cli_report(&err);
+    }
     if (traces->count != 1) {
         hm_traces_free(traces);
         return cli_complain("study: %s has not one trace; remove it, and it is made again", path);
@@ -329,16 +315,20 @@ int study_folder_reference(struct study_folder *f)
     struct cli_words words = {0};
     char path[PATH_MAX], mark[PATH_MAX];
 
-    if (how == STUDY_GIVEN || how == STUDY_ESTIMATED || f->reference.iterations > 0)
+    if (how == STUDY_GIVEN || how == STUDY_ESTIMATED)
         return 0;
     if (!file_in(f, "reference", ".jsonl", path) || !file_in(f, "reference", ".failed", mark))
         return EXIT_USAGE;
-    if (access(mark, F_OK) == 0)
-        return 0;
-    int rc = study_words_reference(f->words, &words);
-    rc = rc ? rc : make(f, &words, "the least objective there is", path, mark);
-    cli_words_release(&words);
-    return rc ? rc : look_for_reference(f);
+    int rc = 0;
+    if (!(f->reference.iterations > 0) && access(mark, F_OK) != 0) {
+        rc = study_words_reference(f->words, &words);
+        rc = rc ? rc : make(f, &words, "the run for the least objective", path, mark);
+        cli_words_release(&words);
+        rc = rc ? rc : look_for_reference(f);
+    }
+    if (rc == 0 && isnan(f->best)) /* then runs cannot stop at the loss */
+        f->words->reference = STUDY_ESTIMATED;
+    return rc;
 }
 
 /* ---- the folder ----------------------------------------------------------------------------- */
@@ -377,7 +367,7 @@ static int check_identity(const struct study_folder *f, bool make)
         rc = cli_complain("study: %s has files that are not of a study; give another --folder",
                           f->path);
     if (rc == 0 && !there && make)
-        rc = study_write(path, ours.data, ours.length);
+        rc = cli_write_file(path, ours.data, ours.length);
     hm_text_free(theirs);
     hm_text_release(&ours);
     return rc;

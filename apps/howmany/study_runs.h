@@ -7,8 +7,8 @@
 
 /* Set the first ones; open; close on every way out. */
 struct study_folder {
-    const char *path;                /* borrowed */
-    const struct study_words *words; /* borrowed */
+    const char *path;          /* borrowed */
+    struct study_words *words; /* borrowed */
 
     struct study_table table;
     struct study_entry reference; /* the run that finds P* */
@@ -31,8 +31,5 @@ int study_folder_load(const struct study_folder *folder, struct hm_traces **ret_
 /* Make a run outside the table unless it is there; its traces, NULL: it failed. */
 int study_folder_check(struct study_folder *folder, const struct study_run *run,
                        struct hm_traces **ret_traces);
-
-/* Replace a file by a text, as a whole or not at all; 0, or EXIT_USAGE with a message. */
-int study_write(const char *path, const char *text, size_t length);
 
 #endif

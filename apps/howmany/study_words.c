@@ -22,6 +22,7 @@
 /* Of the loss to reach: how well P* is known, and how far below L-BFGS's best it is assumed. */
 static const double GAP_SHARE = 1.0 / 20, SETTLED_SHARE = 1.0 / 100;
 static const double REFERENCE_ITERATIONS = 10; /* times those of a run */
+static const double CHECK_ITERATIONS = 4;      /* the same, of a run that checks the answer */
 
 /* ---- what may be said ----------------------------------------------------------------------- */
 
@@ -323,9 +324,12 @@ static int copy_words(const struct cli_words *from, struct cli_words *to)
     return 0;
 }
 
-static int add_limits(const struct study_words *w, double best, struct cli_words *words)
+/* A run that checks the answer may take more iterations than those it was told from. */
+static int add_limits(const struct study_words *w, double seed, double best,
+                      struct cli_words *words)
 {
-    int rc = add_number(words, "iterations", w->spec->iterations);
+    double more = seed > w->spec->seeds ? CHECK_ITERATIONS : 1;
+    int rc = add_number(words, "iterations", more * w->spec->iterations);
 
     rc = rc ? rc : add_quantity(words, "within", w->spec->budget_s, "s");
     if (rc || (isnan(best) && w->reference == STUDY_ESTIMATED))
@@ -345,7 +349,7 @@ int study_words_run(const struct study_words *w, const struct study_run *run, do
     rc = rc ? rc : add_options(&words, &algorithm->options);
     rc = rc ? rc : add_number(&words, "n", w->spec->m[run->m]);
     rc = rc ? rc : add_number(&words, "seed", run->seed);
-    rc = rc ? rc : add_limits(w, best, &words);
+    rc = rc ? rc : add_limits(w, run->seed, best, &words);
     rc = rc ? rc : add_option(&words, "json", NULL);
     if (rc)
         cli_words_release(&words);

@@ -1,6 +1,8 @@
 /* Talking to a person: messages, the terminal's abilities, and gnuplot as a child. */
 #include <errno.h>
 #include <langinfo.h>
+#include <libgen.h>
+#include <limits.h>
 #include <locale.h>
 #include <spawn.h>
 #include <stdarg.h>
@@ -121,7 +123,13 @@ int cli_check_plot(const char *file)
 
     hm_text_release(&unused);
     snprintf(err.field, sizeof(err.field), "--plot");
-    return rc ? cli_report(&err) : 0;
+    if (rc)
+        return cli_report(&err);
+    char folder[PATH_MAX];
+    snprintf(folder, sizeof(folder), "%s", file);
+    if (access(dirname(folder), W_OK | X_OK) != 0)
+        return cli_complain("--plot: %s cannot be written: %s", file, strerror(errno));
+    return 0;
 }
 
 char *cli_read(const char *path, size_t *length, struct hm_err *err)

@@ -45,8 +45,11 @@ static int check(const struct hm_advise_question *q, const struct hm_convergence
         return hm_fail(err, HM_E_MISSING, "what does a worker cost? A budget needs a price");
     if (q->adaptive && !loss)
         return hm_fail(err, HM_E_CONFLICT, "a schedule leads to a loss, and none is asked for");
+    if (q->adaptive && q->goal == HM_ADVISE_COST)
+        return hm_fail(err, HM_E_CONFLICT,
+                       "a schedule is of the least time, not of the least cost");
     for (size_t k = 0; k < q->m_count; k++)
-        if (!(q->m[k] >= 1 && isfinite(q->m[k])) || q->m[k] != floor(q->m[k]))
+        if (!(q->m[k] >= 1 && q->m[k] <= HM_M_MOST) || q->m[k] != floor(q->m[k]))
             return hm_fail(err, HM_E_RANGE, "m = %g is not a whole number of workers", q->m[k]);
     return 0;
 }
@@ -116,7 +119,7 @@ static int list_ms(struct hm_advising *a, struct hm_err *err)
             ms[count++] = g->m[l];
         most = fmax(most, g->m[g->m_count - 1]);
     }
-    for (double m = 1; q->m_count == 0 && m < most; m *= 2)
+    for (double m = 1; q->m_count == 0 && m < most && m < HM_M_MOST; m *= 2)
         ms[count++] = m;
     qsort(ms, count, sizeof(*ms), by_size);
     for (size_t k = 0; k < count; k++)
@@ -125,12 +128,15 @@ static int list_ms(struct hm_advising *a, struct hm_err *err)
     return 0;
 }
 
-static const struct hm_pace *find_pace(const struct hm_advising *a, const char *algorithm)
+/* *ret_own: it is the traces' own, though times from elsewhere were given. */
+static const struct hm_pace *find_pace(const struct hm_advising *a, const char *algorithm,
+                                       bool *ret_own)
 {
     const struct hm_pace *pace = NULL;
 
     for (size_t k = a->pace_count; k-- > 0 && !pace;)
         pace = hm_pace_find(a->paces[k], algorithm);
+    *ret_own = !pace && a->pace_count > 0;
     return pace ? pace : hm_pace_find(a->convergence->paces, algorithm);
 }
 
@@ -149,29 +155,37 @@ static int add_runner(struct hm_advising *a, const struct hm_g *g, const struct 
 
 static int add_algorithm(struct hm_advising *a, const struct hm_g *g, struct hm_err *err)
 {
-    const struct hm_pace *pace = find_pace(a, g->algorithm);
+    bool own;
+    const struct hm_pace *pace = find_pace(a, g->algorithm, &own);
     int rc = 0;
 
     if (!pace)
         return hm_advice_note(a, err, "how long an %s of %s takes is not known: it is left out",
-                              a->convergence->unit, g->algorithm);
+                              a->convergence->unit, hm_g_name(g->algorithm));
+    if (own)
+        rc = hm_advice_note(a, err,
+                            "the times of %s are those of its traces: none were given for it",
+                            g->algorithm);
     a->unknown_pace = 0;
     for (size_t k = 0; rc == 0 && k < a->m_count; k++)
         if (g->m_count > 1 || a->ms[k] == g->m[0])
             rc = add_runner(a, g, pace, a->ms[k], err);
     if (rc == 0 && a->unknown_pace > 0)
         rc = hm_advice_note(a, err,
-                            "%zu values of m are left out for %s: %s does not tell how "
-                            "long an %s takes there",
-                            a->unknown_pace, g->algorithm, pace->source, a->convergence->unit);
+                            "%zu value%s of m left out for %s: %s does not tell how long an %s "
+                            "takes there",
+                            a->unknown_pace, a->unknown_pace == 1 ? " is" : "s are",
+                            hm_g_name(g->algorithm), pace->source, a->convergence->unit);
     return rc;
 }
 
 static int make_runners(struct hm_advising *a, struct hm_err *err)
 {
-    size_t room = a->m_count * a->convergence->count;
+    size_t room = 0;
     int rc = 0;
 
+    for (size_t k = 0; k < a->convergence->count; k++)
+        room += is_asked(a->question, a->convergence->algorithms[k].algorithm) ? a->m_count : 0;
     if (room > CANDIDATES_MAX)
         return hm_fail(err, HM_E_LIMIT, "%zu candidates are more than %d", room, CANDIDATES_MAX);
     a->runners = hm_arena_alloc(a->memory, room + 1, sizeof(*a->runners));
@@ -200,13 +214,13 @@ double hm_advising_price(const struct hm_advising *a, const struct hm_runner *r,
 /* A loss is asked for: the iterations, and time or money. */
 static void aim(const struct hm_advising *a, struct hm_runner *r)
 {
-    r->expected = 0;
+    bool cost = a->question->goal == HM_ADVISE_COST;
+
+    r->expected = hm_runner_times(r, a->level, 1, r->value);
+    r->expected = cost ? hm_advising_price(a, r, r->expected) : r->expected;
     for (size_t d = 0; d < HM_G_DRAWS; d++) {
         r->iterations[d] = hm_runner_hit(r, d, a->level);
-        r->value[d] = hm_runner_time(r, d, a->level);
-        if (a->question->goal == HM_ADVISE_COST)
-            r->value[d] = hm_advising_price(a, r, r->value[d]);
-        r->expected += r->value[d] / HM_G_DRAWS;
+        r->value[d] = cost ? hm_advising_price(a, r, r->value[d]) : r->value[d];
     }
 }
 
@@ -356,6 +370,16 @@ static enum hm_advise_why why(const struct hm_advising *a, const struct hm_candi
     return slow && many ? HM_WHY_BOTH : many ? HM_WHY_ITERATIONS : HM_WHY_ITERATION;
 }
 
+/* Whether x is better than y in a draw: who gets there is, whatever the other's grid is worth. */
+static bool beats(const struct hm_advising *a, const struct hm_runner *x, const struct hm_runner *y,
+                  size_t d)
+{
+    bool x_there = !a->for_loss || isfinite(x->iterations[d]);
+    bool y_there = !a->for_loss || isfinite(y->iterations[d]);
+
+    return x_there != y_there ? x_there : x->value[d] < y->value[d];
+}
+
 /* Counted over the draws: whose value is least, and how near the first is to it. */
 static void count_best(struct hm_advising *a)
 {
@@ -365,10 +389,12 @@ static void count_best(struct hm_advising *a)
     for (size_t d = 0; d < HM_G_DRAWS; d++) {
         size_t best = 0;
         for (size_t k = 1; k < a->count; k++)
-            if (a->runners[a->order[k]].value[d] < a->runners[a->order[best]].value[d])
+            if (beats(a, &a->runners[a->order[k]], &a->runners[a->order[best]], d))
                 best = k;
         double least = a->runners[a->order[best]].value[d];
-        bool near = a->for_loss ? first->value[d] <= 1.1 * least : first->value[d] <= least + 0.1;
+        bool near = !a->for_loss ? first->value[d] <= least + 0.1
+                                 : best == 0 || (isfinite(first->iterations[d]) &&
+                                                 first->value[d] <= 1.1 * least);
         out->candidates[best].probability += 1.0 / HM_G_DRAWS;
         out->near += near ? 1.0 / HM_G_DRAWS : 0;
         if (a->runners[a->order[best]].g == first->g)
@@ -387,13 +413,13 @@ static int note_limits(struct hm_advising *a, struct hm_err *err)
 
     if (first->beyond_m > 1)
         rc = hm_advice_note(a, err, "%g workers are %.3g times outside what was measured of %s",
-                            first->m, first->beyond_m, first->algorithm);
+                            first->m, first->beyond_m, hm_g_name(first->algorithm));
     if (rc == 0 && first->beyond_i > 1)
         rc = hm_advice_note(a, err,
                             "%.3g %ss are %.3g times more than any trace of %s has: the rest is "
                             "extrapolated",
                             first->iterations, a->convergence->unit, first->beyond_i,
-                            first->algorithm);
+                            hm_g_name(first->algorithm));
     if (rc == 0 && a->convergence->best_estimated && a->question->loss > 0)
         rc = hm_advice_note(
             a, err, "P* is estimated, %.8g (%.8g to %.8g), and losses are counted from it",

@@ -27,7 +27,7 @@ struct hm_runner {
     double *y;                     /* y[d * grid.count + p]: least up to grid point p; owned */
     double iterations[HM_G_DRAWS]; /* to the loss, or within the time; INFINITY: never */
     double value[HM_G_DRAWS];      /* what is to be least: seconds, money, or y */
-    double expected;               /* mean of it; what never ends counts as the end of the grid */
+    double expected;               /* mean of it */
 };
 
 /* Draw the paths. The pace has been found already. */
@@ -38,8 +38,11 @@ void hm_runner_release(struct hm_runner *runner);
 double hm_runner_hit(const struct hm_runner *runner, size_t draw, double level);
 /* The least y within so many iterations; INFINITY before the first. */
 double hm_runner_reach(const struct hm_runner *runner, size_t draw, double iterations);
-/* Seconds to a level by a draw; what never gets there takes the whole grid. */
-double hm_runner_time(const struct hm_runner *runner, size_t draw, double level);
+/*
+ * Seconds to a level by every step-th draw, into times (HM_G_DRAWS / step of them); the mean is
+ * returned. A draw that never gets there counts as ten times those that do; INFINITY: none does.
+ */
+double hm_runner_times(const struct hm_runner *runner, double level, size_t step, double *times);
 
 /* The smooth path of an algorithm on m workers: the mean of its traces, and g beyond them; g and
  * how m lies apart from it where there are none. */

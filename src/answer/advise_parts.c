@@ -41,23 +41,26 @@ int hm_advice_note(struct hm_advising *a, struct hm_err *err, const char *format
 /* ---- who is ahead -----------------------------------------------------------------------------
  */
 
-/* Time (or money) to a level, expected over some of the draws. */
+/* Time (or money) to a level, expected over some of the draws; INFINITY where most do not get
+ * there.
+ */
 static double expected_to(const struct hm_advising *a, const struct hm_runner *r, double level)
 {
-    double sum = 0;
+    double times[LEAD_DRAWS], expected = hm_runner_times(r, level, HM_G_DRAWS / LEAD_DRAWS, times);
+    size_t never = 0;
 
-    for (size_t d = 0; d < LEAD_DRAWS; d++) {
-        double time = hm_runner_time(r, d * (HM_G_DRAWS / LEAD_DRAWS), level);
-        sum += a->question->goal == HM_ADVISE_COST ? hm_advising_price(a, r, time) : time;
-    }
-    return sum;
+    for (size_t d = 0; d < LEAD_DRAWS; d++)
+        never += isinf(hm_runner_hit(r, d * (HM_G_DRAWS / LEAD_DRAWS), level)) != 0;
+    if (2 * never > LEAD_DRAWS)
+        return INFINITY;
+    return a->question->goal == HM_ADVISE_COST ? hm_advising_price(a, r, expected) : expected;
 }
 
 /* The best to a level; who led before keeps the lead while nobody is clearly better. */
 static const struct hm_runner *leader(const struct hm_advising *a, double level,
                                       const struct hm_runner *before)
 {
-    const struct hm_runner *best = before;
+    const struct hm_runner *best = before ? before : &a->runners[a->order[0]];
     double least = before ? AHEAD * expected_to(a, before, level) : INFINITY;
 
     for (size_t k = 0; k < a->count; k++) {
@@ -71,6 +74,17 @@ static const struct hm_runner *leader(const struct hm_advising *a, double level,
     return best;
 }
 
+/* The first y that a draw knows; traces may begin later than at the first iteration. */
+static double first_known(const struct hm_runner *r, size_t draw)
+{
+    const double *y = r->y + draw * r->grid.count;
+    size_t p = 0;
+
+    while (p + 1 < r->grid.count && isinf(y[p]))
+        p++;
+    return y[p];
+}
+
 /* The level where it begins to matter: the best of what first iterations leave. */
 static double first_level(const struct hm_advising *a)
 {
@@ -80,7 +94,7 @@ static double first_level(const struct hm_advising *a)
         const struct hm_runner *r = &a->runners[k];
         double sum = 0;
         for (size_t d = 0; d < HM_G_DRAWS; d++)
-            sum += r->y[d * r->grid.count] / HM_G_DRAWS;
+            sum += first_known(r, d) / HM_G_DRAWS;
         level = fmin(level, sum);
     }
     return level;
@@ -96,7 +110,7 @@ int hm_advice_leads(struct hm_advising *a, struct hm_err *err)
     out->leads = hm_arena_alloc(a->memory, LEVELS + 1, sizeof(*out->leads));
     if (!out->leads)
         return hm_fail_nomem(err);
-    for (size_t k = 0; isfinite(to) && k < LEVELS; k++) {
+    for (size_t k = 0; isfinite(from) && isfinite(to) && k < LEVELS; k++) {
         double level = from + (to - from) * (double)k / (LEVELS - 1);
         bool end = k + 1 == LEVELS;
         const struct hm_runner *r = end && a->for_loss ? first : leader(a, level, last);

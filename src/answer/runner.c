@@ -12,6 +12,8 @@
 #include "advise.h"
 #include "err.h"
 
+static const double NEVER = 10; /* times as long as those that get there: what never does */
+
 /* Iterations one by one, then ever larger steps, up to eight times what was measured. */
 static void make_grid(struct hm_grid *grid, double last)
 {
@@ -141,7 +143,7 @@ static double last_of(const struct hm_g *g, double m)
         if (curve->m == m)
             last = fmax(last, curve->diverged ? curve->iteration[curve->count - 1] : INFINITY);
     }
-    return last;
+    return last > 0 ? last : INFINITY;
 }
 
 /* The same for any m: that of the two beside it which lasts longer; outside, of the next. */
@@ -289,11 +291,22 @@ double hm_runner_reach(const struct hm_runner *r, size_t draw, double iterations
     return fmin(y[p - 1], (1 - at) * y[p - 1] + at * y[p]);
 }
 
-double hm_runner_time(const struct hm_runner *r, size_t draw, double level)
+double hm_runner_times(const struct hm_runner *r, double level, size_t step, double *times)
 {
-    double hit = hm_runner_hit(r, draw, level);
+    size_t count = HM_G_DRAWS / step, there = 0;
+    double sum = 0;
 
-    return r->paces[draw] * (isinf(hit) ? r->grid.iterations[r->grid.count - 1] : hit);
+    for (size_t d = 0; d < count; d++) {
+        times[d] = hm_runner_hit(r, d * step, level) * r->paces[d * step];
+        sum += isfinite(times[d]) ? times[d] : 0;
+        there += isfinite(times[d]) != 0;
+    }
+    if (there == 0)
+        return INFINITY;
+    double never = NEVER * sum / (double)there;
+    for (size_t d = 0; d < count; d++)
+        times[d] = isfinite(times[d]) ? times[d] : never;
+    return (sum + never * (double)(count - there)) / (double)count;
 }
 
 int hm_runner_smooth(const struct hm_runner *r, double best, double *y, struct hm_err *err)

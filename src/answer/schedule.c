@@ -74,7 +74,9 @@ static int lay_out(struct plan *p, double best, struct hm_err *err)
     }
     p->from = fmax(top, p->to) + 1; /* above all first iterations */
     for (size_t r = 0; r < p->count; r++) {
-        hm_runner_smooth(p->runners[r], best, y, NULL);
+        int rc = hm_runner_smooth(p->runners[r], best, y, err);
+        if (rc)
+            return rc;
         cross(p, &p->runners[r]->grid, y, p->at + r * LEVELS);
     }
     return 0;

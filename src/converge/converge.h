@@ -15,7 +15,6 @@
 #include "random.h"
 
 enum {
-    HM_G_POINTS = 60, /* of a trace that a fit looks at, at most */
     HM_G_FOLDS = HM_LASSO_FOLDS,
     HM_G_BLOCKS = 5,    /* parts of the iterations, where folds by m are too few */
     HM_G_SHAPE_MAX = 5, /* parameters of a form that is not terms */
@@ -89,9 +88,11 @@ int hm_g_fit_form(struct hm_g *g, struct hm_arena *arena, const struct hm_g_data
 /* Draw the parameters of a chosen form that is not terms. */
 int hm_g_draw_form(struct hm_g *g, struct hm_arena *arena, const struct hm_g_data *data,
                    double seed, struct hm_err *err);
-/* Parameters of a form: their number and names. */
-size_t hm_g_form_count(enum hm_g_form form);
-const char *hm_g_form_parameter(enum hm_g_form form, size_t k);
+/*
+ * Interval of each parameter, from the draws. As many unknowns as there are leave fewer folds over
+ * to show how far apart they are, which draws do not know: the usual sqrt(F / (F - p)), at most 2.
+ */
+void hm_g_bound(struct hm_g *g, double folds, double level);
 /* y by a form that is not terms. */
 double hm_g_form_value(enum hm_g_form form, const double *theta, double i, double m);
 /* Weights that follow the exponential distribution, one for each fold, of draw d. */
@@ -141,6 +142,12 @@ struct hm_g_bend {
 int hm_g_bend(const struct hm_g *g, double m, double best, struct hm_g_bend *ret_bend,
               struct hm_err *err);
 double hm_g_bent(const struct hm_g_bend *bend, double i);
+/* As messages name an algorithm. */
+static inline const char *hm_g_name(const char *algorithm)
+{
+    return *algorithm ? algorithm : "the algorithm";
+}
+
 /* ln(P - P*), where P - P* counts as no less than rounding. */
 double hm_g_log(double loss, double best);
 

@@ -57,8 +57,8 @@ static int note_traces(struct hm_convergence *c, const struct hm_traces *traces,
         const struct hm_trace *t = &traces->traces[k];
         if (t->count > 1 && end_level(t, c->best) >= hm_g_log(t->loss[0], c->best))
             rc = note(c, err, "%s on %g worker%s does not get better: %s %.6g at %s %g, %.6g at %g",
-                      t->algorithm, t->m, t->m == 1 ? "" : "s", traces->measure, t->loss[0],
-                      traces->unit, t->iteration[0], t->loss[t->count - 1],
+                      hm_g_name(t->algorithm), t->m, t->m == 1 ? "" : "s", traces->measure,
+                      t->loss[0], traces->unit, t->iteration[0], t->loss[t->count - 1],
                       t->iteration[t->count - 1]);
     }
     return rc;
@@ -69,12 +69,12 @@ static int note_algorithm(struct hm_convergence *c, const struct hm_g *g, struct
     if (g->m_count == 1)
         return note(c, err,
                     "%s was run on %g worker%s only: how it depends on their number cannot be told",
-                    g->algorithm, g->m[0], g->m[0] == 1 ? "" : "s");
+                    hm_g_name(g->algorithm), g->m[0], g->m[0] == 1 ? "" : "s");
     if (g->m_count == 2)
         return note(c, err,
                     "%s was run on two numbers of workers only: how sure predictions for others "
                     "are cannot be told",
-                    g->algorithm);
+                    hm_g_name(g->algorithm));
     return 0;
 }
 
@@ -91,8 +91,8 @@ static int check_best(const struct hm_traces *traces, double best, struct hm_err
             if (t->loss[p] >= best - slack)
                 continue;
             hm_fail(err, HM_E_CONFLICT, "%s on %g worker%s has %s %.10g at %s %g, below P* = %.10g",
-                    t->algorithm, t->m, t->m == 1 ? "" : "s", traces->measure, t->loss[p],
-                    traces->unit, t->iteration[p], best);
+                    hm_g_name(t->algorithm), t->m, t->m == 1 ? "" : "s", traces->measure,
+                    t->loss[p], traces->unit, t->iteration[p], best);
             hm_err_at(err, t->source, t->line);
             hm_err_hint(err, "P* is the least there is; without one it is estimated");
             return HM_E_CONFLICT;
@@ -143,16 +143,19 @@ static int find_best(struct hm_convergence *c, const struct hm_traces *traces,
 /* ---- one algorithm ----------------------------------------------------------------------------
  */
 
-/* Interval of each parameter, from the draws. */
-static void bound_parameters(struct hm_g *g, double level)
+void hm_g_bound(struct hm_g *g, double folds, double level)
 {
-    double values[HM_G_DRAWS];
+    double values[HM_G_DRAWS], unknowns = 0;
 
+    for (size_t k = 0; k < g->parameter_count; k++)
+        unknowns += g->parameters[k].value != 0;
+    double wider = sqrt(folds / fmax(folds - unknowns, folds / 4));
     for (size_t k = 0; k < g->parameter_count; k++) {
+        double value = g->parameters[k].value;
         for (size_t d = 0; d < g->draw_count; d++)
-            values[d] = g->draws[d * g->parameter_count + k];
-        g->parameters[k].low = hm_quantile(values, g->draw_count, (1 - level) / 2);
-        g->parameters[k].high = hm_quantile(values, g->draw_count, (1 + level) / 2);
+            values[d] = value + wider * (g->draws[d * g->parameter_count + k] - value);
+        g->parameters[k].low = fmin(value, hm_quantile(values, g->draw_count, (1 - level) / 2));
+        g->parameters[k].high = fmax(value, hm_quantile(values, g->draw_count, (1 + level) / 2));
     }
 }
 
@@ -164,7 +167,7 @@ static int measure_spread(struct hm_g *g, const struct hm_g_data *data, struct h
 
     for (size_t c = 0; c < g->curve_count; c++) {
         const struct hm_g_curve *curve = &g->curves[c];
-        double y[HM_G_POINTS + 1];
+        double y[HM_G_CURVE];
         struct hm_g_path path;
         int rc = hm_g_path_init(&path, g, curve->m, curve->iteration, curve->count, err);
         if (rc)
@@ -190,7 +193,7 @@ static int miss(const struct hm_g *g, const struct hm_g_curve *curve, double bes
 {
     struct hm_g_bend bend;
     struct hm_g_path path;
-    double y[HM_G_POINTS + 1], sum = 0;
+    double y[HM_G_CURVE], sum = 0;
     int rc = hm_g_bend(g, curve->m, best, &bend, err);
 
     rc = rc ? rc : hm_g_path_init(&path, g, curve->m, curve->iteration, curve->count, err);
@@ -312,7 +315,7 @@ static int fit_algorithm(struct hm_convergence *c, const struct hm_traces *trace
     rc = rc ? rc : measure(g, c->memory, &data, held, c->best, err);
     if (rc)
         return rc;
-    bound_parameters(g, c->level);
+    hm_g_bound(g, (double)data.fold_count, c->level);
     if (!data.by_m)
         g->error = NAN;
     return note_algorithm(c, g, err);
@@ -421,23 +424,29 @@ static void draw_paths(const struct hm_g_path *path, const struct hm_g_bend *ben
     }
 }
 
-static void summarise(const struct hm_g_path *path, const double *y, double level,
-                      const struct hm_g_bend *bend, struct hm_g_prediction *predictions)
+static int summarise(const struct hm_g_path *path, const double *y, double level,
+                     const struct hm_g_bend *bend, struct hm_g_prediction *predictions,
+                     struct hm_err *err)
 {
     double values[HM_G_DRAWS], *middle = hm__calloc(path->count + 1, sizeof(*middle));
 
-    if (middle)
-        hm_g_path_values(path, HM_NONE, 0, middle);
-    for (size_t p = 0; middle && p < path->count; p++) {
+    if (!middle)
+        return hm_fail_nomem(err);
+    hm_g_path_values(path, HM_NONE, 0, middle);
+    for (size_t p = 0; p < path->count; p++) {
         struct hm_g_prediction *out = &predictions[p];
         for (size_t d = 0; d < path->g->draw_count; d++)
             values[d] = y[d * path->count + p];
         out->iteration = path->iterations[p];
         out->loss = exp(middle[p] + hm_g_bent(bend, path->iterations[p]));
+        out->low = out->high = NAN;
+        if (path->g->draw_count == 0)
+            continue;
         out->low = exp(hm_quantile(values, path->g->draw_count, (1 - level) / 2));
         out->high = exp(hm_quantile(values, path->g->draw_count, (1 + level) / 2));
     }
     hm__free(middle);
+    return 0;
 }
 
 int hm_convergence_predict(const struct hm_convergence *c, size_t algorithm, double m,
@@ -450,7 +459,7 @@ int hm_convergence_predict(const struct hm_convergence *c, size_t algorithm, dou
 
     if (g->m_count == 1 && m != g->m[0])
         return hm_fail(err, HM_E_RANGE, "%s was run on %g worker%s only, and %g are asked about",
-                       g->algorithm, g->m[0], g->m[0] == 1 ? "" : "s", m);
+                       hm_g_name(g->algorithm), g->m[0], g->m[0] == 1 ? "" : "s", m);
     int rc = hm_g_path_init(&path, g, m, iterations, count, err);
     rc = rc ? rc : hm_g_bend(g, m, c->best, &bend, err);
     double *y = rc ? NULL : hm__calloc(HM_G_DRAWS * count + 1, sizeof(*y));
@@ -459,7 +468,7 @@ int hm_convergence_predict(const struct hm_convergence *c, size_t algorithm, dou
     if (rc == 0) {
         size_t known = hm_g_find(g, m);
         draw_paths(&path, &bend, known == HM_NONE ? hm_g_spread(g, m) : g->spread[known], y);
-        summarise(&path, y, c->level, &bend, ret_predictions);
+        rc = summarise(&path, y, c->level, &bend, ret_predictions, err);
     }
     hm__free(y);
     hm_g_path_release(&path);

@@ -20,52 +20,69 @@ enum { STEPS = 60, DRAW_STEPS = 6 };
 
 static const double PULL = 1e-6; /* of a unit of a parameter, beside a unit of weight */
 
+enum { CURVE = 3 }; /* numbers that a form is, once m is known */
+
 /* Inside: a and c0 are logarithms where they must be positive. */
 struct form {
     size_t count;
     const char *names[HM_G_SHAPE_MAX];
     double start[HM_G_SHAPE_MAX];
-    double (*value)(const double *theta, double i, double log_m);
+    void (*at_m)(const double *theta, double log_m, double curve[CURVE]);
+    double (*value)(const double curve[CURVE], double i, double log_i);
 };
 
-static double rate(const double *t, double i, double log_m)
+static void rate_at(const double *t, double log_m, double curve[CURVE])
 {
     double lost = exp(t[2] - t[3] * log_m); /* of the distance, in an iteration */
 
-    return t[0] + t[1] * log_m + i * log1p(-fmin(lost, 0.999));
+    curve[0] = t[0] + t[1] * log_m;
+    curve[1] = log1p(-fmin(lost, 0.999));
 }
 
-static double inverse(const double *t, double i, double log_m)
+static double rate(const double curve[CURVE], double i, double log_i)
 {
-    double fall = exp(t[0] - t[1] * log_m) * i + exp(t[2]);
-
-    return log(1 / fall + exp(fmin(t[3] + t[4] * log_m, 100)));
+    (void)log_i;
+    return curve[0] + i * curve[1];
 }
 
-static double power(const double *t, double i, double log_m)
+static void inverse_at(const double *t, double log_m, double curve[CURVE])
 {
-    return t[0] + t[1] * log_m - (t[2] + t[3] * log_m) * log(i);
+    curve[0] = exp(t[0] - t[1] * log_m);
+    curve[1] = exp(t[2]);
+    curve[2] = exp(fmin(t[3] + t[4] * log_m, 100));
+}
+
+static double inverse(const double curve[CURVE], double i, double log_i)
+{
+    (void)log_i;
+    return log(1 / (curve[0] * i + curve[1]) + curve[2]);
+}
+
+static void power_at(const double *t, double log_m, double curve[CURVE])
+{
+    curve[0] = t[0] + t[1] * log_m;
+    curve[1] = t[2] + t[3] * log_m;
+}
+
+static double power(const double curve[CURVE], double i, double log_i)
+{
+    (void)i;
+    return curve[0] - curve[1] * log_i;
 }
 
 static const struct form forms[HM_G_FORMS] = {
-    [HM_G_RATE] = {4, {"ln a", "d", "ln c0", "c1"}, {0, 0, -1, 0.5}, rate},
-    [HM_G_INVERSE] = {5, {"ln a", "p", "ln b", "ln c", "q"}, {0, 0.5, 0, -5, 0.5}, inverse},
-    [HM_G_POWER] = {4, {"ln a", "d", "p", "q"}, {0, 0, 1, 0}, power},
+    [HM_G_RATE] = {4, {"ln a", "d", "ln c0", "c1"}, {0, 0, -1, 0.5}, rate_at, rate},
+    [HM_G_INVERSE] =
+        {5, {"ln a", "p", "ln b", "ln c", "q"}, {0, 0.5, 0, -5, 0.5}, inverse_at, inverse},
+    [HM_G_POWER] = {4, {"ln a", "d", "p", "q"}, {0, 0, 1, 0}, power_at, power},
 };
-
-size_t hm_g_form_count(enum hm_g_form form)
-{
-    return forms[form].count;
-}
-
-const char *hm_g_form_parameter(enum hm_g_form form, size_t k)
-{
-    return forms[form].names[k];
-}
 
 double hm_g_form_value(enum hm_g_form form, const double *theta, double i, double m)
 {
-    return forms[form].value(theta, i, log(m));
+    double curve[CURVE];
+
+    forms[form].at_m(theta, log(m), curve);
+    return forms[form].value(curve, i, log(i));
 }
 
 /* ---- least squares --------------------------------------------------------------------------- */
@@ -73,13 +90,35 @@ double hm_g_form_value(enum hm_g_form form, const double *theta, double i, doubl
 struct problem {
     const struct form *form;
     const struct hm_g_data *data;
-    const double *weights; /* of folds */
+    double weights[HM_G_FOLDS]; /* of folds */
     double start[HM_G_SHAPE_MAX];
+    double *log_i;                  /* of each point; owned, like all that follow */
+    double *off;                    /* y less the form */
+    double *slopes[HM_G_SHAPE_MAX]; /* of the form, along each parameter */
 };
 
-static double residual(const struct problem *p, size_t k, const double *theta)
+static int problem_init(struct problem *p, enum hm_g_form form, const struct hm_g_data *data,
+                        struct hm_err *err)
 {
-    return p->data->y[k] - p->form->value(theta, p->data->i[k], log(p->data->m[k]));
+    size_t count = data->count + 1;
+
+    *p = (struct problem){.form = &forms[form], .data = data};
+    p->log_i = hm__calloc((2 + HM_G_SHAPE_MAX) * count, sizeof(double));
+    if (!p->log_i)
+        return hm_fail_nomem(err);
+    p->off = p->log_i + count;
+    for (size_t j = 0; j < HM_G_SHAPE_MAX; j++)
+        p->slopes[j] = p->off + (j + 1) * count;
+    for (size_t k = 0; k < data->count; k++)
+        p->log_i[k] = log(data->i[k]);
+    for (size_t f = 0; f < data->fold_count; f++)
+        p->weights[f] = 1;
+    return 0;
+}
+
+static void problem_release(struct problem *p)
+{
+    hm__free(p->log_i);
 }
 
 static double weight_of(const struct problem *p, size_t k)
@@ -87,20 +126,52 @@ static double weight_of(const struct problem *p, size_t k)
     return p->data->weight[k] * p->weights[p->data->fold[k]];
 }
 
+/* y less the form at every point: points of one m stand together. */
+static void residuals(const struct problem *p, const double *theta, double *off)
+{
+    const struct hm_g_data *d = p->data;
+    double curve[CURVE] = {0};
+
+    for (size_t k = 0; k < d->count; k++) {
+        if (k == 0 || d->m[k] != d->m[k - 1])
+            p->form->at_m(theta, log(d->m[k]), curve);
+        off[k] = d->y[k] - p->form->value(curve, d->i[k], p->log_i[k]);
+    }
+}
+
+/* The sum of squares for a theta; leaves the residuals in p->off. */
 static double loss(const struct problem *p, const double *theta)
 {
     double sum = 0;
 
+    residuals(p, theta, p->off);
     for (size_t k = 0; k < p->data->count; k++) {
-        double w = weight_of(p, k), r = w > 0 ? residual(p, k, theta) : 0;
-        sum += w * r * r;
+        double w = weight_of(p, k);
+        sum += w > 0 ? w * p->off[k] * p->off[k] : 0;
     }
     for (size_t j = 0; j < p->form->count; j++)
         sum += PULL * (theta[j] - p->start[j]) * (theta[j] - p->start[j]);
     return sum;
 }
 
-/* Normal equations of a step, from forward differences. */
+/* Forward differences along every parameter. */
+static void differentiate(const struct problem *p, const double *theta)
+{
+    double moved[HM_G_SHAPE_MAX];
+
+    memcpy(moved, theta, p->form->count * sizeof(*moved));
+    residuals(p, theta, p->off);
+    for (size_t j = 0; j < p->form->count; j++) {
+        double width = 1e-6 * fmax(1, fabs(theta[j]));
+        moved[j] += width;
+        residuals(p, moved, p->slopes[j]);
+        moved[j] = theta[j];
+        for (size_t k = 0; k < p->data->count; k++)
+            p->slopes[j][k] = (p->off[k] - p->slopes[j][k]) / width;
+    }
+}
+
+/* Normal equations of a step. */
 static void linearise(const struct problem *p, const double *theta,
                       double a[HM_TERMS_MAX][HM_TERMS_MAX], double *b)
 {
@@ -111,22 +182,16 @@ static void linearise(const struct problem *p, const double *theta,
         a[j][j] = PULL;
         b[j] = PULL * (p->start[j] - theta[j]);
     }
+    differentiate(p, theta);
     for (size_t k = 0; k < p->data->count; k++) {
-        double w = weight_of(p, k), slope[HM_G_SHAPE_MAX], moved[HM_G_SHAPE_MAX];
+        double w = weight_of(p, k);
         if (!(w > 0))
             continue;
-        double r = residual(p, k, theta);
-        memcpy(moved, theta, count * sizeof(*moved));
         for (size_t j = 0; j < count; j++) {
-            double step = 1e-6 * fmax(1, fabs(theta[j]));
-            moved[j] += step;
-            slope[j] = (r - residual(p, k, moved)) / step;
-            moved[j] = theta[j];
-        }
-        for (size_t j = 0; j < count; j++) {
-            b[j] += w * slope[j] * r;
+            double slope = w * p->slopes[j][k];
+            b[j] += slope * p->off[k];
             for (size_t l = 0; l <= j; l++)
-                a[j][l] += w * slope[j] * slope[l];
+                a[j][l] += slope * p->slopes[l][k];
         }
     }
 }
@@ -185,10 +250,10 @@ static double fold_error(const struct problem *p, size_t fold, const double *the
 {
     double sum = 0, weight = 0;
 
+    residuals(p, theta, p->off);
     for (size_t k = 0; k < p->data->count; k++)
         if (p->data->fold[k] == fold) {
-            double r = residual(p, k, theta);
-            sum += p->data->weight[k] * r * r;
+            sum += p->data->weight[k] * p->off[k] * p->off[k];
             weight += p->data->weight[k];
         }
     return weight > 0 ? sum / weight : NAN;
@@ -214,7 +279,7 @@ static void begin(struct problem *p, enum hm_g_form form)
 }
 
 /* Parameters and error without each fold in turn, from the parameters with all. */
-static double hold_out(struct problem *p, double *weights, const double *theta, double *held)
+static double hold_out(struct problem *p, const double *theta, double *held)
 {
     size_t count = p->form->count;
     double sum = 0, folds = 0;
@@ -223,9 +288,9 @@ static double hold_out(struct problem *p, double *weights, const double *theta, 
         double *own = held + f * count;
         memcpy(own, theta, count * sizeof(*own));
         if (p->data->held[f]) {
-            weights[f] = 0;
+            p->weights[f] = 0;
             minimise(p, own, STEPS);
-            weights[f] = 1;
+            p->weights[f] = 1;
         }
         double error = p->data->held[f] ? fold_error(p, f, own) : NAN;
         if (isnan(error)) {
@@ -241,46 +306,50 @@ static double hold_out(struct problem *p, double *weights, const double *theta, 
 int hm_g_fit_form(struct hm_g *g, struct hm_arena *arena, const struct hm_g_data *data,
                   enum hm_g_form form, double **ret_held, struct hm_err *err)
 {
-    const struct form *f = &forms[form];
-    double weights[HM_G_FOLDS], theta[HM_G_SHAPE_MAX];
-    struct problem p = {.form = f, .data = data, .weights = weights};
+    double theta[HM_G_SHAPE_MAX];
+    struct problem p;
+    int rc = problem_init(&p, form, data, err);
 
+    if (rc)
+        return rc;
     g->form = form;
     g->penalty = 0;
-    g->parameter_count = f->count;
-    g->parameters = hm_arena_alloc(arena, f->count, sizeof(*g->parameters));
-    *ret_held = hm_arena_alloc(arena, f->count * data->fold_count, sizeof(**ret_held));
-    if (!g->parameters || !*ret_held)
-        return hm_fail_nomem(err);
-    begin(&p, form);
-    for (size_t k = 0; k < data->fold_count; k++)
-        weights[k] = 1;
-    memcpy(theta, p.start, sizeof(theta));
-    minimise(&p, theta, STEPS);
-    for (size_t k = 0; k < f->count; k++)
-        g->parameters[k] = (struct hm_g_parameter){.text = f->names[k], .value = theta[k]};
-    g->error = hold_out(&p, weights, theta, *ret_held);
-    return 0;
+    g->parameter_count = p.form->count;
+    g->parameters = hm_arena_alloc(arena, p.form->count, sizeof(*g->parameters));
+    *ret_held = hm_arena_alloc(arena, p.form->count * data->fold_count, sizeof(**ret_held));
+    if (g->parameters && *ret_held) {
+        begin(&p, form);
+        memcpy(theta, p.start, sizeof(theta));
+        minimise(&p, theta, STEPS);
+        for (size_t k = 0; k < p.form->count; k++)
+            g->parameters[k] = (struct hm_g_parameter){.text = p.form->names[k], .value = theta[k]};
+        g->error = hold_out(&p, theta, *ret_held);
+    } else {
+        rc = hm_fail_nomem(err);
+    }
+    problem_release(&p);
+    return rc;
 }
 
 int hm_g_draw_form(struct hm_g *g, struct hm_arena *arena, const struct hm_g_data *data,
                    double seed, struct hm_err *err)
 {
-    double weights[HM_G_FOLDS];
-    struct problem p = {.form = &forms[g->form], .data = data, .weights = weights};
     size_t count = g->parameter_count;
+    struct problem p;
+    int rc = problem_init(&p, g->form, data, err);
 
+    if (rc)
+        return rc;
     g->draw_count = HM_G_DRAWS;
     g->draws = hm_arena_alloc(arena, count * HM_G_DRAWS, sizeof(*g->draws));
-    if (!g->draws)
-        return hm_fail_nomem(err);
     begin(&p, g->form);
-    for (size_t d = 0; d < HM_G_DRAWS; d++) {
+    for (size_t d = 0; g->draws && d < HM_G_DRAWS; d++) {
         double *theta = g->draws + d * count;
         for (size_t k = 0; k < count; k++)
             theta[k] = g->parameters[k].value;
-        hm_g_fold_weights(seed, d, data->fold_count, weights);
+        hm_g_fold_weights(seed, d, data->fold_count, p.weights);
         minimise(&p, theta, DRAW_STEPS);
     }
-    return 0;
+    problem_release(&p);
+    return g->draws ? 0 : hm_fail_nomem(err);
 }

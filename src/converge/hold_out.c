@@ -293,7 +293,8 @@ static double error_ahead(const struct view *v, const struct hm_holdout_settings
 static int look_ahead(struct trial *t, const struct view *v, struct hm_err *err)
 {
     const struct hm_holdout_settings *s = t->settings;
-    size_t window = (size_t)(s->window > 0 ? s->window : WINDOW);
+    double wanted = s->window > 0 ? s->window : WINDOW; /* points, and no less than one */
+    size_t window = (size_t)fmin(fmax(wanted, 1), (double)v->trace->count);
     int rc = 0;
 
     for (size_t to = window; rc == 0 && to < v->trace->count; to++) {

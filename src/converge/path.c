@@ -120,7 +120,7 @@ static int add_residuals(const struct hm_g *g, const struct hm_g_curve *curve, d
                          struct line *sums, struct hm_err *err)
 {
     struct hm_g_path path;
-    double y[HM_G_POINTS + 1];
+    double y[HM_G_CURVE];
     int rc = hm_g_path_init(&path, g, curve->m, curve->iteration, curve->count, err);
 
     if (rc)
@@ -149,6 +149,9 @@ static int bend_of(const struct hm_g *g, size_t k, double best, struct hm_g_bend
             if (rc)
                 return rc;
         }
+    *ret_bend = (struct hm_g_bend){0};
+    if (s.weight == 0) /* a stored g may have an m without a curve */
+        return 0;
     double mean_x = s.x / s.weight, mean_y = s.y / s.weight;
     double spread = s.xx - s.x * mean_x;
     ret_bend->slope = (s.xy - s.x * mean_y) / (spread + SHRINK * 1);

@@ -28,7 +28,7 @@ static bool says_something(double loss, double best)
 static size_t next_kept(const struct hm_trace *t, size_t last)
 {
     double first = log(t->iteration[0]), end = log(t->iteration[t->count - 1]);
-    double step = (end - first) / (HM_G_POINTS - 1), wanted = log(t->iteration[last]) + step;
+    double step = (end - first) / (HM_G_CURVE - 2), wanted = log(t->iteration[last]) + step;
     size_t next = last + 1;
 
     while (next + 1 < t->count && log(t->iteration[next]) < wanted - 1e-9)
@@ -40,12 +40,12 @@ int hm_g_thin(struct hm_g_curve *curve, struct hm_arena *arena, const struct hm_
               double best, struct hm_err *err)
 {
     *curve = (struct hm_g_curve){.m = t->m, .diverged = t->diverged};
-    curve->iteration = hm_arena_alloc(arena, HM_G_POINTS + 1, sizeof(double));
-    curve->loss = hm_arena_alloc(arena, HM_G_POINTS + 1, sizeof(double));
+    curve->iteration = hm_arena_alloc(arena, HM_G_CURVE, sizeof(double));
+    curve->loss = hm_arena_alloc(arena, HM_G_CURVE, sizeof(double));
     if (!curve->iteration || !curve->loss)
         return hm_fail_nomem(err);
-    for (size_t k = 0; k < t->count; k = t->count <= HM_G_POINTS ? k + 1 : next_kept(t, k)) {
-        if (says_something(t->loss[k], best) && curve->count <= HM_G_POINTS) {
+    for (size_t k = 0; k < t->count; k = t->count < HM_G_CURVE ? k + 1 : next_kept(t, k)) {
+        if (says_something(t->loss[k], best) && curve->count < HM_G_CURVE) {
             curve->iteration[curve->count] = t->iteration[k];
             curve->loss[curve->count++] = t->loss[k];
         }
@@ -127,6 +127,16 @@ static void lay_out(struct hm_g_data *data, double best)
     }
 }
 
+/* Whether anything is left without a fold: all iterations may be in one block. */
+static bool has_others(const struct hm_g_data *data, size_t fold)
+{
+    size_t p = 0;
+
+    while (p < data->count && data->fold[p] == fold)
+        p++;
+    return p < data->count;
+}
+
 int hm_g_data_init(struct hm_g_data *data, struct hm_arena *arena, const struct hm_traces *traces,
                    const char *algorithm, double best, double leave_out, struct hm_err *err)
 {
@@ -146,9 +156,9 @@ int hm_g_data_init(struct hm_g_data *data, struct hm_arena *arena, const struct 
     data->fold_count = !data->by_m                  ? HM_G_BLOCKS
                        : data->m_count < HM_G_FOLDS ? data->m_count
                                                     : HM_G_FOLDS;
-    for (size_t f = 0; f < data->fold_count; f++)
-        data->held[f] = f > 0;
     lay_out(data, best);
+    for (size_t f = 0; f < data->fold_count; f++)
+        data->held[f] = f > 0 && has_others(data, f);
     return 0;
 }
 

@@ -1,7 +1,7 @@
 /*
  * A stored convergence: the JSON that present/converge_json.c writes, read back. Whatever later
- * code takes for granted is checked here: lengths that must agree, m in ascending order, draws that
- * are rectangles, terms that are formulas.
+ * code takes for granted is checked here: lengths that must agree and have their limits, m in
+ * ascending order with curves of each, draws that are rectangles, terms that are formulas.
  */
 #include <stddef.h>
 #include <string.h>
@@ -133,6 +133,12 @@ static int read_curve(struct hm_reader *r, const struct hm_value *map, void *obj
     int rc = hm_read_numbers(r, map, "iteration", HM_LIST_RISING, HM_NONE, &curve->iteration,
                              &curve->count);
 
+    if (rc == 0 && (curve->count == 0 || curve->count > HM_G_CURVE))
+        rc = hm_reader_fail(r, hm_value_get(map, "iteration"), HM_E_RANGE,
+                            "its length is %zu, not 1 to %d", curve->count, HM_G_CURVE);
+    if (rc == 0 && !(curve->iteration[0] > 0))
+        rc = hm_reader_fail(r, hm_value_get(map, "iteration"), HM_E_RANGE,
+                            "iterations begin at %g, not above 0", curve->iteration[0]);
     if (rc == 0)
         rc = hm_read_numbers(r, map, "loss", HM_LIST_ANY, curve->count, &curve->loss, NULL);
     return rc;
@@ -171,6 +177,9 @@ static int read_fitted(struct hm_reader *r, const struct hm_value *map, struct h
         rc = check_parameters(r, map, g);
     if (rc == 0)
         rc = hm_read_rectangle(r, map, "draws", g->parameter_count, &g->draws, &g->draw_count);
+    if (rc == 0 && g->draw_count > HM_G_DRAWS)
+        rc = hm_reader_fail(r, hm_value_get(map, "draws"), HM_E_RANGE,
+                            "there are %zu draws, more than %d", g->draw_count, HM_G_DRAWS);
     if (rc == 0)
         rc = hm_read_objects(r, map, "alternatives", alternative_fields, COUNT(alternative_fields),
                              NULL, sizeof(g->alternatives[0]), HM_G_FORMS, &objects,
@@ -178,6 +187,28 @@ static int read_fitted(struct hm_reader *r, const struct hm_value *map, struct h
     if (rc == 0)
         memcpy(g->alternatives, objects, g->alternative_count * sizeof(g->alternatives[0]));
     return rc;
+}
+
+/* Every m has a curve, and every curve is of one of them. */
+static int check_curves(struct hm_reader *r, const struct hm_value *map, const struct hm_g *g)
+{
+    for (size_t c = 0; c < g->curve_count; c++) {
+        size_t k = 0;
+        while (k < g->m_count && g->m[k] != g->curves[c].m)
+            k++;
+        if (k == g->m_count)
+            return hm_reader_fail(r, &hm_value_get(map, "curves")->items[c], HM_E_CONFLICT,
+                                  "a curve of m = %.10g, which is not listed", g->curves[c].m);
+    }
+    for (size_t k = 0; k < g->m_count; k++) {
+        size_t c = 0;
+        while (c < g->curve_count && g->curves[c].m != g->m[k])
+            c++;
+        if (c == g->curve_count)
+            return hm_reader_fail(r, hm_value_get(map, "curves"), HM_E_MISSING,
+                                  "there is no curve of m = %.10g", g->m[k]);
+    }
+    return 0;
 }
 
 static int read_algorithm(struct hm_reader *r, const struct hm_value *map, void *object)
@@ -198,7 +229,9 @@ static int read_algorithm(struct hm_reader *r, const struct hm_value *map, void 
         rc = hm_read_objects(r, map, "curves", curve_fields, COUNT(curve_fields), read_curve,
                              sizeof(*g->curves), HM_VALUE_ENTRIES, &curves, &g->curve_count);
     g->curves = (void *)curves;
-    return rc;
+    if (rc == 0 && !(g->last > 0))
+        rc = hm_reader_fail(r, hm_value_get(map, "last"), HM_E_RANGE, "last must be more than 0");
+    return rc ? rc : check_curves(r, map, g);
 }
 
 static int read_terms(struct hm_reader *r, const struct hm_value *map, struct hm_pace *pace)

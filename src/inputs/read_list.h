@@ -14,7 +14,7 @@ enum hm_list_kind {
     HM_LIST_NOT_BELOW_0,
     HM_LIST_ABOVE_0,
     HM_LIST_RISING, /* above 0, each above the one before */
-    HM_LIST_WORKERS /* whole numbers of at least 1 that rise */
+    HM_LIST_WORKERS /* whole numbers from 1 to HM_M_MOST that rise */
 };
 
 /* A list must have `wanted` entries; HM_NONE: any number of them. */

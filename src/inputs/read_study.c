@@ -69,6 +69,7 @@ static const struct hm_field study_fields[] = {
      .kind = HM_FIELD_QUANTITY,
      .offset = AT(price_per_s),
      .dim = {-1, 0, 0, 1},
+     .above = true,
      .doc = "of one worker"},
     {.name = "goal",
      .kind = HM_FIELD_CHOICE,

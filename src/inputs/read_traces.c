@@ -64,8 +64,8 @@ static double other_of(const struct hm_trace_table *t, const struct hm_trace_cel
 
     if (!measure)
         return cells->numbers[HM_ROLE_LOSS];
-    return strcmp(measure, "accuracy") == 0 && isfinite(cells->measure) ? 1 - cells->measure
-                                                                        : cells->measure;
+    return strcasecmp(measure, "accuracy") == 0 && isfinite(cells->measure) ? 1 - cells->measure
+                                                                            : cells->measure;
 }
 
 static void note_columns(struct hm_trace_table *t, const struct hm_trace_cells *cells)
@@ -139,7 +139,7 @@ static int list_name(struct reader *r, const struct hm_trace_name *name, const c
 
 /* ---- CSV ------------------------------------------------------------------------------------ */
 
-static int check_columns(struct reader *r, const bool *has, int line)
+static int check_columns(struct reader *r, const char *header, const bool *has, int line)
 {
     bool epochs = r->t->settings.epochs;
     enum hm_trace_role lacks = epochs ? HM_ROLE_EPOCH : HM_ROLE_ITERATION;
@@ -148,11 +148,14 @@ static int check_columns(struct reader *r, const bool *has, int line)
         return 0;
     lacks = has[HM_ROLE_M] ? lacks : HM_ROLE_M;
     hm_fail(r->t->err, HM_E_MISSING, "no column '%s'", hm_trace_role_name(lacks));
-    hm_err_hint(r->t->err, lacks == HM_ROLE_M ? "how many workers a run had; n and workers will do"
-                           : epochs           ? "how many are done at this row"
-                           : has[HM_ROLE_EPOCH]
-                               ? "how many are done at this row; epochs can be counted instead"
-                               : "how many are done at this row");
+    if (strpbrk(header, ";\t"))
+        hm_err_hint(r->t->err, "columns are separated by commas, and this header has %s",
+                    strchr(header, ';') ? "semicolons" : "tabs");
+    else if (lacks == HM_ROLE_M)
+        hm_err_hint(r->t->err, "how many workers a run had; n and workers will do");
+    else
+        hm_err_hint(r->t->err, "how many are done at this row%s",
+                    !epochs && has[HM_ROLE_EPOCH] ? "; --epochs counts epochs instead" : "");
     hm_err_at(r->t->err, r->t->file->source, line);
     return HM_E_MISSING;
 }
@@ -184,7 +187,7 @@ static int read_header(struct reader *r, const struct hm_csv *csv, struct hm_tra
     }
     /* A table that `howmany train` recorded: an objective that is no number is left empty. */
     t->file->empty_ends = cells->has[HM_ROLE_OBJECTIVE] && cells->has[HM_LABEL_SIMULATED];
-    return rc ? rc : check_columns(r, cells->has, line);
+    return rc ? rc : check_columns(r, hm_csv_name(csv, 0), cells->has, line);
 }
 
 static int read_rows(struct reader *r, struct hm_csv *csv, const struct hm_trace_name *names,

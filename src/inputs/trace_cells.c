@@ -195,7 +195,8 @@ static int read_number(const struct place *p, struct hm_trace_units *units, doub
     if (rc)
         return rc;
     value *= p->name->factor > 0 ? p->name->factor : 1;
-    if (!isfinite(value) && (counts || is_time(role))) {
+    if ((!isfinite(value) && (counts || is_time(role))) ||
+        (role == HM_ROLE_M && value > HM_M_MOST)) {
         hm_fail(p->t->err, HM_E_RANGE, "'%.60s' is too large", p->text);
         return fail_at(p, HM_E_RANGE);
     }

@@ -9,7 +9,9 @@
  * points that are not.
  */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "err.h"
 #include "trace_notes.h"
@@ -21,6 +23,7 @@ struct finish {
     struct hm_trace_notes notes;
     bool objective; /* the measure */
     bool bests;     /* bests are of the measure */
+    bool diverged;  /* some trace has */
 };
 
 static double loss_of(const struct finish *f, const struct hm_trace_row *row)
@@ -220,6 +223,7 @@ static int finish_trace(struct finish *f, struct hm_trace_raw *raw)
     if (rc)
         return rc;
     bool diverged = cut_diverged(f, raw);
+    f->diverged = f->diverged || diverged;
     derive_elapsed(raw, told);
     size_t count = keep_rows(f, raw, &empty, &empty_line);
     derive_seconds(raw, raw->rows, count, told);
@@ -261,7 +265,7 @@ static int fail_measure(const struct hm_trace_table *t, const struct hm_trace_fi
         hm_err_hint(t->err, "other files have it, and all must be of one measure; here %s%s",
                     *have ? "there are " : "is none", have);
     else if (*have)
-        hm_err_hint(t->err, "say which is the measure; there are %s", have);
+        hm_err_hint(t->err, "--measure says which; there are %s", have);
     else
         hm_err_hint(t->err, "what a run makes smaller, after each iteration");
     hm_err_at(t->err, file->source, file->line);
@@ -278,8 +282,8 @@ static int choose_measure(struct finish *f)
         objective = objective || t->files[i].has_objective;
         other = other || t->files[i].has_other;
     }
-    f->objective = asked ? strcmp(asked, "objective") == 0 : objective;
-    bool accuracy = asked && strcmp(asked, "accuracy") == 0;
+    f->objective = asked ? strcasecmp(asked, "objective") == 0 : objective;
+    bool accuracy = asked && strcasecmp(asked, "accuracy") == 0;
     f->bests = f->objective || (!objective && !accuracy);
     const char *name = asked ? asked : f->objective ? "objective" : "loss";
     f->traces->measure = hm_arena_strdup(t->arena, accuracy ? "1 - accuracy" : name);
@@ -324,6 +328,9 @@ static int fail_none(const struct finish *f)
 
     if (t->settings.times_only)
         hm_fail(t->err, HM_E_MISSING, "no row has a time");
+    else if (f->diverged)
+        hm_fail(t->err, HM_E_MISSING, "no row has a number in '%.60s' before the run diverged",
+                measure);
     else
         hm_fail(t->err, HM_E_MISSING, "no row has a number in '%.60s'", measure);
     hm_err_at(t->err, t->files[0].source, t->files[0].line);
@@ -345,6 +352,31 @@ static int check_times(const struct hm_trace_table *t)
     return 0;
 }
 
+static int by_iteration(const void *a, const void *b)
+{
+    const struct hm_trace_row *x = a, *y = b;
+
+    if (x->iteration != y->iteration)
+        return x->iteration < y->iteration ? -1 : 1;
+    return x->line < y->line ? -1 : x->line > y->line;
+}
+
+/* Rows in no order become a trace; of several with one iteration the last in the file counts. */
+static void put_in_order(struct hm_trace_raw *raw)
+{
+    size_t kept = 0;
+
+    if (!raw->unsorted)
+        return;
+    qsort(raw->rows, raw->count, sizeof(*raw->rows), by_iteration);
+    for (size_t i = 0; i < raw->count; i++) {
+        if (kept > 0 && raw->rows[kept - 1].iteration == raw->rows[i].iteration)
+            kept--;
+        raw->rows[kept++] = raw->rows[i];
+    }
+    raw->count = kept;
+}
+
 int hm_trace_table_finish(struct hm_trace_table *t, struct hm_traces **ret_traces)
 {
     struct finish f = {.table = t, .notes = {.arena = t->arena}};
@@ -360,6 +392,8 @@ int hm_trace_table_finish(struct hm_trace_table *t, struct hm_traces **ret_trace
     f.traces->traces = hm_arena_alloc(t->arena, t->count, sizeof(*f.traces->traces));
     if (!f.traces->traces)
         return hm_fail_nomem(t->err);
+    for (size_t i = 0; i < t->count; i++)
+        put_in_order(&t->traces[i]);
     rc = choose_measure(&f);
     note_all(&f);
     for (size_t i = 0; rc == 0 && i < t->count; i++)

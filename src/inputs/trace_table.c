@@ -122,9 +122,12 @@ static int add_group(struct hm_trace_table *t, const struct hm_trace_key *key, u
     for (size_t i = 0; i < HM_TRACE_LABELS; i++)
         if (!(g->key.labels[i] = hm_arena_strdup(t->groups, key->labels[i])))
             return hm_fail_nomem(t->err);
-    g->algorithm = hm_arena_strdup(t->arena, key->labels[HM_LABEL_ALGORITHM]);
-    if (!g->algorithm)
+    char *name = hm_arena_strdup(t->arena, key->labels[HM_LABEL_ALGORITHM]);
+    if (!name)
         return hm_fail_nomem(t->err);
+    for (char *c = name; *c; c++) /* a terminal would obey them */
+        *c = (unsigned char)*c < ' ' || *c == 0x7f ? '?' : *c;
+    g->algorithm = name;
     g->next = t->buckets[hash % t->bucket_count];
     t->buckets[hash % t->bucket_count] = g;
     t->group_count++;
@@ -272,6 +275,15 @@ int hm_trace_table_head(struct hm_trace_table *t, const struct hm_trace_key *key
     return 0;
 }
 
+/* A row that goes back to where no row was is none that was repeated: the table is not sorted. Only
+ * the first iteration can be that of another run. */
+static bool is_out_of_order(const struct hm_trace_raw *raw, double iteration)
+{
+    size_t at = first_from(raw, iteration);
+
+    return iteration != 1 && at < raw->count && raw->rows[at].iteration != iteration;
+}
+
 int hm_trace_table_add(struct hm_trace_table *t, const struct hm_trace_key *key, bool again,
                        const struct hm_trace_row *row, const struct hm_trace_bests *bests)
 {
@@ -282,7 +294,9 @@ int hm_trace_table_add(struct hm_trace_table *t, const struct hm_trace_key *key,
         return rc;
     struct hm_trace_raw *raw = g->trace == SIZE_MAX ? NULL : &t->traces[g->trace];
     bool known = raw && !g->fresh && raw->count > 0;
-    bool back = known && row->iteration <= raw->rows[raw->count - 1].iteration;
+    if (known && !again && !g->again)
+        raw->unsorted = raw->unsorted || is_out_of_order(raw, row->iteration);
+    bool back = known && !raw->unsorted && row->iteration <= raw->rows[raw->count - 1].iteration;
     bool other = back && row->iteration <= raw->rows[0].iteration && !again && !g->again;
     if (!known || other) {
         if ((rc = new_trace(t, g)))

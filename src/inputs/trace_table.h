@@ -55,6 +55,7 @@ struct hm_trace_raw {
     int restart_line;
     double resumed_at; /* iterations that another run did; 0: none */
     bool diverged;     /* its summary says so */
+    bool unsorted;     /* rows are in no order, and will be put into one */
 };
 
 struct hm_trace_group;

@@ -74,23 +74,30 @@ static void add_rivals(struct hm_text *out, const struct hm_advice *a, const str
     }
 }
 
+/* The least m above `above` that an algorithm does not get there on; INFINITY: none. */
+static double next_never(const struct hm_advice *a, const char *algorithm, double above)
+{
+    double least = INFINITY;
+
+    for (size_t i = 0; i < a->candidate_count; i++) {
+        const struct hm_candidate *c = &a->candidates[i];
+        if (c->why == HM_WHY_NEVER && c->m > above && strcmp(c->algorithm, algorithm) == 0)
+            least = fmin(least, c->m);
+    }
+    return least;
+}
+
 /* "cocoa on 32, 64; gd on 16": those that do not get there, by algorithm. */
 static void say_never(struct hm_text *out, const struct hm_advice *a)
 {
     for (size_t i = 0; i < a->candidate_count; i++) {
         const char *name = a->candidates[i].algorithm;
-        bool first = true;
-        if (!hm_advice_is_first(a, i))
+        double m = next_never(a, name, 0);
+        if (!hm_advice_is_first(a, i) || isinf(m))
             continue;
-        for (size_t k = i; k < a->candidate_count; k++) {
-            const struct hm_candidate *c = &a->candidates[k];
-            if (c->why != HM_WHY_NEVER || strcmp(c->algorithm, name) != 0)
-                continue;
-            if (first)
-                hm_text_addf(out, "%s%s%s", out->length ? "; " : "", name, *name ? " on" : "on");
-            hm_text_addf(out, "%s %.0f", first ? "" : ",", c->m);
-            first = false;
-        }
+        hm_text_addf(out, "%s%s%s%.0f", out->length ? "; " : "", name, *name ? " on " : "", m);
+        while (isfinite(m = next_never(a, name, m)))
+            hm_text_addf(out, ", %.0f", m);
     }
 }
 

@@ -96,7 +96,11 @@ void hm_say_outcome(struct hm_text *out, const struct hm_advice *a, const struct
 {
     char shown[HM_SHOWN], loss[HM_SHOWN];
 
-    if (!hm_advice_asks_loss(a)) {
+    if (!hm_advice_asks_loss(a) && !isfinite(c->loss)) {
+        hm_text_add(out, c->iterations < 1 ? "it does not finish a first step"
+                                           : "it is not known how far it gets");
+        add_limits(out, a, "within");
+    } else if (!hm_advice_asks_loss(a)) {
         hm_text_addf(out, "%s above the best", hm_show_loss(c->loss, loss));
         add_limits(out, a, "after");
         add_range(out, hm_show_loss, c->loss_low, c->loss_high);

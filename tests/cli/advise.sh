@@ -78,6 +78,8 @@ json "the cheapest has fewer workers than the fastest" '.[0] > .[1]' sh -c "for 
   howmany advise $known --best 0.2 --loss 1e-2 --goal \$g --price '\$1/h' --json | jq '.candidates[0].m'; done | jq -s ."
 json "a budget" '.candidates[0].cost <= 0.00001 * 1.000001' howmany advise "$known" --best 0.2 --budget 0.00001 --price '$1/h' --json
 json "the loss itself can be asked for" '.loss - 0.01 | fabs < 1e-12' howmany advise "$known" --best 0.2 --reach 0.21 --json
+expect "no budget at all is refused" 2 "--budget: '0' is not more than 0" howmany advise "$known" --best 0.2 --loss 1e-2 --budget 0 --price '$1/h'
+expect "a time in which nothing ends" 1 "it does not finish a first step within 1.00 ns" howmany advise "$known" --best 0.2 --within 1e-9s
 expect "too little time is no answer" 1 "Nothing gets to" howmany advise "$known" --best 0.2 --loss 1e-3 --within 5ms
 expect "what loses says why" 0 "needs" howmany advise "$known" --best 0.2 --loss 1e-2
 expect "a table of all" 0 "90 % interval" howmany advise "$known" --best 0.2 --loss 1e-2 --all
@@ -101,6 +103,11 @@ json "times from a plan" '[.candidates[] | select(.m == 1)][0].iteration_s as $f
 awk -F, -v OFS=, '{print $1, $2, $3, $5}' "$known" >"$work/untimed.csv"
 expect "traces without times are of no use alone" 2 "there is no candidate" howmany advise "$work/untimed.csv" --best 0.2 --loss 1e-2
 json "traces without times with times from elsewhere" '.feasible' howmany advise "$work/untimed.csv" --best 0.2 --loss 1e-2 --times "$known" --json
+cut -d, -f2-4 "$work/slow.csv" >"$work/nameless.csv"
+json "times that name no algorithm are of all" '.candidates | all((.iteration_s - 0.001 * .m | fabs) < 1e-9)' \
+  howmany advise "$known" --best 0.2 --loss 1e-2 --times "$work/nameless.csv" --json
+sed 's/quick/other/; /steady/d' "$work/slow.csv" >"$work/others.csv"
+expect "times of none of the algorithms are refused" 2 "has times of 'other'" howmany advise "$known" --best 0.2 --loss 1e-2 --times "$work/others.csv"
 
 # a stored fit answers as the traces do
 check "a fit can be stored" sh -c "howmany converge $known --best 0.2 --save $work/fit.json >/dev/null && jq -e '.howmany == \"convergence\"' $work/fit.json"
@@ -111,6 +118,26 @@ expect "a stored fit cannot be held out" 2 "need the traces" howmany converge "$
 sed 's/"penalty":[^,]*,/"penalty":"much",/' "$work/fit.json" >"$work/broken.json"
 expect "a broken stored fit names the place" 2 "broken.json:" howmany advise "$work/broken.json" --loss 1e-2
 expect "a stored fit that cannot be written" 2 "cannot be written" howmany converge "$known" --best 0.2 --save "$work/no/fit.json"
+
+# traces of other people
+cut -d, -f2- "$known" | grep -v '^32,' >"$work/nobody.csv"
+awk -F, 'NR == 1 || $3 % 10 == 0' "$known" >"$work/tens.csv"
+json "who is ahead is known where traces begin late" '(.leads | length) > 0 and (.leads[:-1] | all(.to != null))' \
+  howmany advise "$work/tens.csv" --best 0.2 --loss 1e-4 --json
+awk -F, 'NR == 1 || ($3 > 50 && $2 < 4)' "$known" >"$work/late.csv"
+expect "traces of which the beginning is missing" 0 "no m could be held out" howmany converge "$work/late.csv" --best 0.2
+# "brief" is quick, and ends far above the loss: the end of what is known of it is no arrival
+{ cat "$known"; for m in 1 2 4; do for i in 1 2 3 4; do echo "brief,$m,$i,1e-6,$(awk "BEGIN {print 0.7 + 0.1 / $i}")"; done; done; } >"$work/brief.csv"
+json "what never arrives is never the best" '([.candidates[] | select(.reaches == 0) | .probability] | add) == 0 and .right_algorithm > 0.9 and
+  (.leads[-1].algorithm != "brief")' howmany advise "$work/brief.csv" --best 0.2 --loss 1e-2 --json
+expect "a m that no machine has" 2 "is too large" sh -c "sed 's/^quick,32,/quick,1e300,/' $known | howmany advise - --best 0.2 --loss 1e-2"
+json "only candidates that are asked for are counted" '.candidates | length == 4000' \
+  howmany advise "$known" --best 0.2 --loss 1e-2 -a quick --m 1..4000 --json
+expect "semicolons are named" 2 "this header has semicolons" sh -c "tr , ';' <$known | howmany converge -"
+expect "an algorithm without a name has one in messages" 2 "the algorithm on 1 worker has loss" howmany converge "$work/nobody.csv" --best 0.6
+sed '1s/loss/Accuracy/' "$known" >"$work/accuracy.csv"
+expect "accuracy however it is written" 0 "1 - accuracy" howmany converge "$work/accuracy.csv" --measure Accuracy
+expect "runs that are never a number" 2 "before the run diverged" sh -c "awk -F, -v OFS=, 'NR > 1 && \$3 == 1 {\$5 = \"nan\"} 1' $known | howmany converge -"
 
 # bad traces
 up=$work/up.csv
@@ -133,6 +160,13 @@ json "a restart is read once" '.[0] == .[1]' sh -c "for f in $known $work/again.
   howmany converge \$f --best 0.2 --json | jq -c .algorithms; done | jq -s ."
 expect "and named" 0 "quick on 4 workers" howmany converge "$work/again.csv" --best 0.2
 expect "a loss that is not a number ends a trace" 0 "diverge" sh -c "sed 's/^quick,32,10,\\([^,]*\\),.*/quick,32,10,\\1,nan/' $known | howmany converge - --best 0.2"
+check "names cannot command a terminal" sh -c "printf 'algorithm,m,iteration,seconds,loss\\n\\033[31mred,1,1,1,9\\n' | howmany converge - --best 0 |
+  { ! grep -q \"\$(printf '\\033')\"; }"
+expect "a picture that cannot be written" 2 "cannot be written" howmany converge "$known" --best 0.2 --plot "$work/no/x.svg"
+expect "held-out results are not for csv" 2 "has the points" howmany converge "$known" --best 0.2 --leave-out each --csv
+expect "a seed below 0" 2 "is not a whole number" howmany converge "$known" --best 0.2 --seed -1
+json "times of some algorithms only are said so" '.notes | any(contains("steady are those of its traces"))' \
+  howmany advise "$known" --best 0.2 --loss 1e-2 --times "quick=$work/slow.csv" --json
 expect "an empty file" 2 "howmany: " howmany converge /dev/null
 expect "a column that is missing" 2 "loss" sh -c "cut -d, -f1-4 $known | howmany converge - --best 0.2"
 expect "m that is no number" 2 "m" sh -c "sed 's/^quick,8,/quick,x,/' $known | howmany converge -"
@@ -141,6 +175,7 @@ expect "a file that is not there" 2 "nothere.csv" howmany advise nothere.csv --l
 expect "nothing asked" 2 "what is wanted?" howmany advise "$known"
 expect "a budget without a price" 2 "what does a worker cost?" howmany advise "$known" --best 0.2 --budget 5
 expect "near misses are suggested" 2 "did you mean quick?" howmany advise "$known" --best 0.2 --loss 1e-2 -a quik
+expect "a schedule is of the least time" 2 "not of the least cost" howmany advise "$known" --best 0.2 --loss 1e-2 --goal cost --price '$1/h' --adaptive
 expect "a schedule needs a loss" 2 "schedule leads to a loss" howmany advise "$known" --best 0.2 --within 1s --adaptive
 expect "a term over what is not there" 2 "terms are over i" howmany converge "$known" --best 0.2 --terms 'i,size'
 expect "P* that is no number" 2 "is not a number" howmany converge "$known" --best x

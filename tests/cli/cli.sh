@@ -108,7 +108,7 @@ check "plain ASCII without UTF-8" sh -c "! LC_ALL=C howmany plan $fig2 --table |
 mkdir "$work/plots" && cp $fig2 "$work/plots/x'; system('touch PWNED') #.yaml"
 check "a file name is no gnuplot command" sh -c "cd '$work/plots' && howmany validate ./x*.yaml --plot v.svg && [ ! -e PWNED ] && [ -s v.svg ]"
 expect "a plot is no pipe" 2 "is not the name of a file" howmany plan $fig2 --plot "|touch $work/PWNED.svg"
-expect "a plot that cannot be written" 2 "could not make" howmany plan $fig2 --plot "$work/nowhere/p.svg"
+expect "a plot that cannot be written" 2 "cannot be written" howmany plan $fig2 --plot "$work/nowhere/p.svg"
 expect "version to a full disk" 2 "cannot write" sh -c "howmany version >/dev/full"
 expect "help to a full disk" 2 "cannot write" sh -c "howmany help >/dev/full"
 expect "an unknown letter" 2 "there is no option '-x'" howmany plan -xj $fig2

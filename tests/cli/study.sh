@@ -168,6 +168,20 @@ diverges() {
     test -s diverges.study/sgd,step=1e200,batch=10-2-1.failed && run howmany study diverges.yaml && test "$code" -eq 0 && is "$err" ""
 }
 check "one that diverges is passed over, and not tried again" diverges
+no_reference() { # the run that finds P* has failed: the others take all their iterations
+  rm -rf lost && howmany study small.yaml --folder lost --json >/dev/null && rm lost/*.jsonl && echo "it died" >lost/reference.failed
+  run howmany study small.yaml --folder lost --json
+  test "$code" -le 1 && jq -e '[.runs[] | select(.reason == "reference")] | length == 0' "$work/out" && jq -e '.runs | length >= 4' "$work/out"
+}
+check "without the run that finds P* it is estimated" no_reference
+torn() { # a trace that somebody has cut off
+  run howmany study small.yaml --folder torn --json && head -c 300 torn/cocoa-2-1.jsonl >torn/cut && mv torn/cut torn/cocoa-2-1.jsonl
+  run howmany study small.yaml --folder torn
+  test "$code" -eq 2 && grep -q "torn/cocoa-2-1.jsonl:" "$work/err" && grep -q "remove the file, and the run is made again" "$work/err"
+}
+check "a trace that is cut off says what to do" torn
+expect "a budget that is spent at once" 1 "the budget was spent before any run was whole" howmany study small.yaml --folder spent --budget 1e-9s
+expect "a price of nothing" 2 "price: '\$0/h' is out of range" howmany study small.yaml --folder free --set goal=cost --set 'price=$0/h'
 expect "a loss that is out of reach" 1 "" howmany study small.yaml --folder far --set iterations=2 --set best=0.01 --loss 1e-9
 other_problems() {
   small "simulate: $cluster" | sed 's/lambda: 1e-3/lambda: 1e-3, problem: softmax/; s/cocoa, lbfgs/lbfgs, momentum/' >softmax.yaml

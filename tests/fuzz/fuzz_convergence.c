@@ -1,4 +1,4 @@
-/* A stored convergence; what is let through is written, and must then read back. */
+/* A stored convergence; what is let through can be asked, is written, and must then read back. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,6 +6,25 @@
 #include "howmany_advise.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Answers may be errors; they are not looked at. */
+static void ask(const struct hm_convergence *c)
+{
+    static const double iterations[] = {1, 2, 30, 1000}, ms[] = {1, 2, 3, 8, 100};
+    struct hm_advise_question question = HM_ADVISE_QUESTION_INIT;
+    struct hm_g_prediction predictions[4];
+    struct hm_advice *advice = NULL;
+
+    for (size_t a = 0; a < c->count && a < 4; a++)
+        for (size_t k = 0; k < 5; k++)
+            hm_convergence_predict(c, a, ms[k], iterations, 4, predictions, NULL);
+    question.loss = 0.01;
+    question.adaptive = true;
+    question.m = ms;
+    question.m_count = 5;
+    if (hm_advise(c, NULL, 0, &question, &advice, NULL) == 0)
+        hm_advice_free(advice);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -16,6 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (hm_convergence_parse((const char *)data, size, "fuzz.json", &first, &err))
         return 0;
+    ask(first);
     if (hm_convergence_render(first, NULL, HM_FORMAT_JSON, &style, &text, &err) ||
         hm_convergence_parse(text, strlen(text), "again.json", &second, &err))
         abort();

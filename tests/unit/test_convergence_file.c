@@ -132,6 +132,60 @@ static void what_is_wrong_is_named(void **state)
     refuse("\"theta\":[0.0005,", "\"theta\":[", "paces.1.theta", "its length is 1, not 2");
 }
 
+/* A list as long as is asked for; its numbers rise. */
+static double *rising(size_t count)
+{
+    double *numbers = malloc((count + 1) * sizeof(*numbers));
+
+    for (size_t i = 0; i < count; i++)
+        numbers[i] = (double)i + 1;
+    return numbers;
+}
+
+/* What a convergence gets that was stored by something else than we. */
+static void refuse_stored(const struct hm_convergence *stored, const char *message)
+{
+    char *text = store(stored);
+    struct hm_convergence *c = NULL;
+    struct hm_err err = {0};
+
+    assert_int_not_equal(hm_convergence_parse(text, strlen(text), "g.json", &c, &err), 0);
+    assert_string_equal(err.message, message);
+    hm_text_free(text);
+}
+
+/* Later code has so much room, and takes for granted that every m has a curve. */
+static void lengths_have_limits(void **state)
+{
+    static struct sample s;
+    double *many = rising(4 * HM_G_DRAWS);
+    struct hm_g_curve *curve;
+
+    (void)state;
+    sample_convergence(&s);
+    curve = &s.algorithms[0].curves[0];
+    curve->iteration = curve->loss = many;
+    curve->count = HM_G_CURVE + 1;
+    refuse_stored(&s.convergence, "its length is 62, not 1 to 61");
+    curve->count = 0;
+    refuse_stored(&s.convergence, "its length is 0, not 1 to 61");
+    sample_convergence(&s);
+    s.algorithms[0].draws = many;
+    s.algorithms[0].draw_count = HM_G_DRAWS + 1;
+    refuse_stored(&s.convergence, "there are 129 draws, more than 128");
+    sample_convergence(&s);
+    s.algorithms[0].curves[0].m = 3;
+    refuse_stored(&s.convergence, "a curve of m = 3, which is not listed");
+    sample_convergence(&s);
+    s.algorithms[0].curve_count = 2;
+    refuse_stored(&s.convergence, "there is no curve of m = 16");
+    sample_convergence(&s);
+    s.algorithms[0].last = 0;
+    refuse_stored(&s.convergence, "last must be more than 0");
+    refuse("\"m\":[1,4,16]", "\"m\":[1,4,1e16]", "algorithms.0.m.2", "'1e16' is out of range");
+    free(many);
+}
+
 /* Without curves and draws it is for reading only. */
 static void part_of_it_is_not_enough(void **state)
 {
@@ -188,7 +242,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_written_reads_back), cmocka_unit_test(every_number_reads_back),
         cmocka_unit_test(what_is_wrong_is_named),     cmocka_unit_test(part_of_it_is_not_enough),
-        cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(lengths_have_limits),        cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

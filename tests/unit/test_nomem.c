@@ -152,27 +152,133 @@ static int traces_way(struct hm_err *err)
     return rc;
 }
 
-/* The way succeeds; with the Nth allocation failing it reports that, for every N of `least` at
- * least. */
-static void fail_everywhere(int (*way)(struct hm_err *err), long least)
+/* Traces enough for P*, terms, forms and times; several notes; small, as every allocation is tried.
+ */
+static struct hm_traces *made_traces(void)
 {
+    enum { MS = 4, POINTS = 9 };
+    static double numbers[2 * MS][4][POINTS];
+    static struct hm_trace list[2 * MS];
+    static struct hm_traces traces = {
+        .measure = "objective", .unit = "iteration", .traces = list, .count = 2 * MS};
+
+    for (size_t k = 0; k < 2 * MS; k++) {
+        double m = 1 << (k % MS), slow = k < MS ? 0.4 : 0.2;
+        double *i = numbers[k][0], *loss = numbers[k][1];
+        for (size_t p = 0; p < POINTS; p++) {
+            i[p] = (double)(p + 1);
+            loss[p] = k == 2 ? 2 : 1 + pow(1 - slow / sqrt(m), i[p]);
+            numbers[k][2][p] = 1 / m + 0.1;
+            numbers[k][3][p] = i[p] * numbers[k][2][p];
+        }
+        list[k] = (struct hm_trace){.algorithm = k < MS ? "a" : "b",
+                                    .m = m,
+                                    .source = "made",
+                                    .count = POINTS,
+                                    .iteration = i,
+                                    .loss = loss,
+                                    .seconds = numbers[k][2],
+                                    .elapsed_s = numbers[k][3],
+                                    .best = NAN,
+                                    .bound = -INFINITY,
+                                    .diverged = k == 2};
+    }
+    return &traces;
+}
+
+/* g fitted, stored, read back. */
+static int converge_way(struct hm_err *err)
+{
+    struct hm_style style = {.width = 80, .table = true, .file = "x.svg"};
+    struct hm_convergence *c = NULL, *again = NULL;
+    char *page = NULL;
+    int rc = hm_convergence_new(made_traces(), NULL, &c, err);
+
+    if (rc == 0)
+        rc = hm_convergence_render(c, NULL, HM_FORMAT_JSON, &style, &page, err);
+    if (rc == 0)
+        rc = hm_convergence_parse(page, strlen(page), "g.json", &again, err);
+    hm_text_free(page);
+    hm_convergence_free(again);
+    hm_convergence_free(c);
+    return rc;
+}
+
+static int holdout_way(struct hm_err *err)
+{
+    struct hm_holdout_settings settings = {
+        .converge = {.best_given = true, .best = 1}, .ahead = 1, .window = 4};
+    struct hm_traces few = *made_traces();
+    struct hm_holdout *holdout = NULL;
+
+    few.count = 3;
+    int rc = hm_convergence_hold_out(&few, &settings, &holdout, err);
+    hm_holdout_free(holdout);
+    return rc;
+}
+
+/* What was fitted once is asked again and again. */
+static struct hm_convergence *fitted;
+
+static int predict_way(struct hm_err *err)
+{
+    const double iterations[] = {1, 10};
+    struct hm_g_prediction p[2];
+
+    return hm_convergence_predict(fitted, 1, 3, iterations, 2, p, err);
+}
+
+static int advise_way(struct hm_err *err)
+{
+    const double m[] = {1, 3, 8};
+    struct hm_style style = {.width = 80, .table = true};
+    struct hm_advise_question q = HM_ADVISE_QUESTION_INIT;
+    struct hm_advice *advice = NULL;
+    char *page = NULL;
+
+    q.loss = 0.05;
+    q.adaptive = true;
+    q.m = m;
+    q.m_count = 3;
+    int rc = hm_advise(fitted, NULL, 0, &q, &advice, err);
+    for (int format = HM_FORMAT_TEXT; rc == 0 && format <= HM_FORMAT_CSV; format++) {
+        rc = hm_advice_render(advice, (enum hm_format)format, &style, &page, err);
+        hm_text_free(rc == 0 ? page : NULL);
+    }
+    hm_advice_free(advice);
+    return rc;
+}
+
+/* The way succeeds; with the Nth allocation failing it reports that, for every N, or with a step
+ * for some, of `least` at least. */
+static void fail_by_step(int (*way)(struct hm_err *err), long step, long least)
+{
+    enum { ENOUGH = 8 };
     struct hm_err err = {0};
-    long fails = 0;
+    long fails = 0, passed = 0;
 
     if (way(&err))
         fail_msg("%s", err.message);
-    for (long after = 0;; after++) {
+    for (long after = 0;; after += step) {
         err = (struct hm_err){0};
         hm__alloc_fail_after(after);
         int rc = way(&err);
         hm__alloc_fail_after(-1);
-        if (rc == 0)
+        if (rc == 0 && ++passed == ENOUGH)
             break;
+        if (rc == 0)
+            continue;
+        assert_int_equal(passed, 0); /* a failure before was passed over */
         assert_int_equal(rc, HM_E_NOMEM);
         assert_int_equal(err.code, HM_E_NOMEM);
         fails++;
     }
     assert_true(fails > least);
+}
+
+static void fail_everywhere(int (*way)(struct hm_err *err), long least)
+{
+    fail_by_step(way, 1, least);
 }
 
 static void allocations_of_fits_may_fail(void **state)
@@ -185,6 +291,32 @@ static void allocations_of_traces_may_fail(void **state)
 {
     (void)state;
     fail_everywhere(traces_way, 60);
+}
+
+static void allocations_of_convergences_may_fail(void **state)
+{
+    (void)state;
+    fail_by_step(converge_way, 7, 100); /* each is some milliseconds */
+}
+
+static void allocations_of_holdouts_may_fail(void **state)
+{
+    (void)state;
+    fail_by_step(holdout_way, 13, 60);
+}
+
+static void allocations_of_advice_may_fail(void **state)
+{
+    const char *const terms[] = {"i/sqrt(m)", "ln(i)"};
+    struct hm_converge_settings settings = {
+        .best_given = true, .best = 1, .terms = terms, .term_count = 2};
+    struct hm_err err = {0};
+
+    (void)state;
+    assert_int_equal(hm_convergence_new(made_traces(), &settings, &fitted, &err), 0);
+    fail_everywhere(predict_way, 10);
+    fail_everywhere(advise_way, 60);
+    hm_convergence_free(fitted);
 }
 
 static void allocations_of_graphs_may_fail(void **state)
@@ -206,6 +338,9 @@ int main(void)
         cmocka_unit_test(allocations_of_graphs_may_fail),
         cmocka_unit_test(allocations_of_fits_may_fail),
         cmocka_unit_test(allocations_of_traces_may_fail),
+        cmocka_unit_test(allocations_of_convergences_may_fail),
+        cmocka_unit_test(allocations_of_holdouts_may_fail),
+        cmocka_unit_test(allocations_of_advice_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

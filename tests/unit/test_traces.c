@@ -209,6 +209,22 @@ static void rows_belong_together_by_their_key(void **state)
     hm_traces_free(traces);
 }
 
+/* Tables that are sorted by something else: by the text of the iteration, or backwards. */
+static void rows_may_come_in_any_order(void **state)
+{
+    const char *const tables[] = {"m,iteration,loss\n2,1,9\n2,10,5\n2,11,4\n2,2,8\n2,3,7\n",
+                                  "m,iteration,loss\n2,11,4\n2,10,5\n2,3,7\n2,2,8\n2,1,9\n"};
+
+    (void)state;
+    for (size_t k = 0; k < 2; k++) {
+        struct hm_traces *traces = parse(tables[k]);
+        assert_int_equal(traces->count, 1);
+        assert_points(&traces->traces[0], 5, VALUES(1, 2, 3, 10, 11), VALUES(9, 8, 7, 5, 4));
+        assert_int_equal(traces->traces[0].restarts, 0);
+        hm_traces_free(traces);
+    }
+}
+
 static void back_to_the_beginning_is_another_run(void **state)
 {
     struct hm_traces *traces = parse("m,iteration,loss\n2,2,9\n2,4,8\n2,2,7\n2,4,6\n2,1,5\n");
@@ -409,7 +425,7 @@ static void epochs_are_counted(void **state)
     assert_error_as("m,iteration,epoch,loss\n1,1,2,1\n1,2,1,1\n", &settings, HM_E_RANGE, 3, "epoch",
                     "goes down, from 2 to 1", "");
     assert_error("m,epoch,loss\n1,1,2\n", HM_E_MISSING, 1, "", "no column 'iteration'",
-                 "how many are done at this row; epochs can be counted instead");
+                 "how many are done at this row; --epochs counts epochs instead");
 }
 
 /* ---- losses --------------------------------------------------------------------------------- */
@@ -442,7 +458,7 @@ static void losses_run_away(void **state)
     assert_false(traces->traces[0].diverged);
     hm_traces_free(traces);
     assert_error("m,iteration,loss\n1,1,nan\n", HM_E_MISSING, 1, "",
-                 "no row has a number in 'loss'", "");
+                 "no row has a number in 'loss' before the run diverged", "");
 }
 
 static void measures_are_chosen(void **state)
@@ -475,12 +491,12 @@ static void measures_are_chosen(void **state)
     hm_traces_free(traces);
     settings.measure = "rmse";
     assert_error_as(text, &settings, HM_E_MISSING, 1, "", "no column 'rmse'",
-                    "say which is the measure; there are loss, objective, accuracy, test_error, "
+                    "--measure says which; there are loss, objective, accuracy, test_error, "
                     "gap");
     assert_error_as("{\"m\":1,\"iteration\":1,\"error\":2}\n", &settings, HM_E_MISSING, 1, "",
-                    "no line has 'rmse'", "say which is the measure; there are error");
+                    "no line has 'rmse'", "--measure says which; there are error");
     assert_error("m,iteration,error\n1,1,2\n", HM_E_MISSING, 1, "",
-                 "no column 'objective' or 'loss'", "say which is the measure; there are error");
+                 "no column 'objective' or 'loss'", "--measure says which; there are error");
     assert_error("{\"m\":1,\"iteration\":1}\n", HM_E_MISSING, 1, "",
                  "no line has 'objective' or 'loss'",
                  "what a run makes smaller, after each iteration");
@@ -706,6 +722,7 @@ int main(void)
         cmocka_unit_test(lines_of_anyone_are_read),
         cmocka_unit_test(rows_belong_together_by_their_key),
         cmocka_unit_test(back_to_the_beginning_is_another_run),
+        cmocka_unit_test(rows_may_come_in_any_order),
         cmocka_unit_test(what_a_restart_repeats_is_once),
         cmocka_unit_test(restart_lines_go_on_with_the_trace),
         cmocka_unit_test(heads_begin_traces),
