@@ -94,33 +94,46 @@ static int read_number(const struct condition *c, struct hm_dim dim, double *ret
 
 /* ---- writing -------------------------------------------------------------------------------- */
 
-static int add_text(struct hm_statement *s, const struct condition *c,
-                    const struct hm_store_column *column, struct hm_err *err)
+/* What a condition on a column is to be made into. */
+struct place {
+    const struct hm_sql *sql;
+    enum hm_where how;
+    const struct hm_store_column *sort;
+    size_t count; /* conditions so far */
+};
+
+/* Whether an index other than that of the sort column can find what an operator asks for. */
+static bool is_indexed(const struct place *p, const struct hm_store_column *column, const char *op)
 {
-    if (c->op[0] != '=' && c->op[0] != '!') {
+    return column && column != p->sort && op[0] != '!';
+}
+
+/* "+" before a column whose index is not to be used. */
+static const char *prefix(const struct place *p, const struct hm_store_column *column,
+                          const char *op)
+{
+    /* An index of equal values has the order of ids too. */
+    bool both = op[0] == '=' && p->sort && p->sort->kind == HM_STORE_ID;
+
+    return p->how == HM_WHERE_WALK && is_indexed(p, column, op) && !both ? p->sql->plain : "";
+}
+
+static int add_column(struct hm_statement *s, const struct place *p, const struct condition *c,
+                      const struct hm_store_column *column, struct hm_err *err)
+{
+    bool text = column->kind == HM_STORE_TEXT;
+    double number = NAN;
+
+    if (text && c->op[0] != '=' && c->op[0] != '!') {
         hm_fail(err, HM_E_TYPE, "'%.80s': %s is a text, which is = or !=", c->written, c->name);
         return fail_condition(c, HM_E_TYPE, err);
     }
-    hm_text_addf(&s->sql, "\"%s\" %s $%zu", column->name, c->op,
-                 hm_statement_bind(s, hm_sql_text(c->value)));
-    return 0;
-}
-
-static int add_column(struct hm_statement *s, const struct hm_sql *sql, const struct condition *c,
-                      const struct hm_store_column *column, bool sorted, struct hm_err *err)
-{
-    double number;
-
-    if (column->kind == HM_STORE_TEXT)
-        return add_text(s, c, column, err);
-    int rc = read_number(c, column->dim, &number, err);
-    if (rc)
-        return rc;
-    /* Many rows may lie in a range: going through the order that is asked for is sooner done. */
-    bool range = c->op[0] != '=' && !sorted;
-    hm_text_addf(&s->sql, "%s\"%s\" %s $%zu", range ? sql->plain : "", column->name, c->op,
-                 hm_statement_bind(s, hm_sql_real(number)));
-    return 0;
+    int rc = text ? 0 : read_number(c, column->dim, &number, err);
+    if (rc == 0)
+        hm_text_addf(&s->sql, " AND %s\"%s\" %s $%zu", prefix(p, column, c->op), column->name,
+                     c->op,
+                     hm_statement_bind(s, text ? hm_sql_text(c->value) : hm_sql_real(number)));
+    return rc;
 }
 
 /* Replace {word} by $NUMBER or the operator. */
@@ -149,45 +162,70 @@ static void add_more(struct hm_statement *s, const struct hm_sql *sql, const str
     }
 }
 
-static int add_time(struct hm_statement *s, const char *field, const char *text, bool since,
-                    struct hm_err *err)
+static int add_time(struct hm_statement *s, const struct place *p, const char *field,
+                    const char *text, bool since, struct hm_err *err)
 {
+    static const char made_at[] = "made_at";
+    const char *op = since ? ">=" : "<=";
     char *to = since ? s->since : s->until;
     int rc = hm_store_check_time(field, text, since ? "T00:00:00Z" : "T23:59:59Z", to, err);
 
     if (rc == 0)
-        hm_text_addf(&s->sql, " AND made_at %s $%zu",
-                     since ? ">=" : "<=", hm_statement_bind(s, hm_sql_text(to)));
+        hm_text_addf(&s->sql, " AND %s%s %s $%zu", prefix(p, hm_store_column_find(made_at), op),
+                     made_at, op, hm_statement_bind(s, hm_sql_text(to)));
+    return rc;
+}
+
+static int add_condition(struct hm_statement *s, struct place *p, struct hm_arena *arena,
+                         const char *written, struct hm_err *err)
+{
+    struct condition c = {0};
+    int rc = split(arena, written, &c, err);
+
+    if (rc)
+        return rc;
+    const struct hm_store_column *column = hm_store_column_find(c.name);
+    if (p->how == HM_WHERE_PROBE && !is_indexed(p, column, c.op))
+        return 0;
+    p->count++;
+    if (column)
+        return add_column(s, p, &c, column, err);
+    hm_text_add(&s->sql, " AND ");
+    add_more(s, p->sql, &c);
+    return 0;
+}
+
+static int add_times(struct hm_statement *s, struct place *p, const struct hm_store_filter *filter,
+                     struct hm_err *err)
+{
+    int rc = 0;
+
+    if (p->how == HM_WHERE_PROBE && !is_indexed(p, hm_store_column_find("made_at"), ">"))
+        return 0;
+    if (filter->since)
+        rc = add_time(s, p, "since", filter->since, true, err);
+    if (rc == 0 && filter->until)
+        rc = add_time(s, p, "until", filter->until, false, err);
+    p->count += filter->since || filter->until;
     return rc;
 }
 
 int hm_statement_where(struct hm_statement *s, struct hm_arena *arena, const struct hm_sql *sql,
-                       const struct hm_store_filter *filter, const struct hm_store_column *sort,
-                       struct hm_err *err)
+                       const struct hm_store_filter *filter, enum hm_where how,
+                       const struct hm_store_column *sort, size_t *ret_count, struct hm_err *err)
 {
+    struct place p = {sql, how, sort, 0};
     int rc = 0;
 
     hm_text_add(&s->sql, " WHERE 1 = 1");
-    if (!filter)
-        return 0;
-    if (filter->where_count > HM_STORE_WHERE)
+    if (filter && filter->where_count > HM_STORE_WHERE)
         return hm_fail(err, HM_E_LIMIT, "%zu conditions; at most %d can be asked for",
                        filter->where_count, HM_STORE_WHERE);
-    for (size_t i = 0; rc == 0 && i < filter->where_count; i++) {
-        struct condition c = {0};
-        rc = split(arena, filter->where[i], &c, err);
-        if (rc)
-            break;
-        const struct hm_store_column *column = hm_store_column_find(c.name);
-        hm_text_add(&s->sql, " AND ");
-        if (column)
-            rc = add_column(s, sql, &c, column, !sort || column == sort, err);
-        else
-            add_more(s, sql, &c);
-    }
-    if (rc == 0 && filter->since)
-        rc = add_time(s, "since", filter->since, true, err);
-    if (rc == 0 && filter->until)
-        rc = add_time(s, "until", filter->until, false, err);
+    for (size_t i = 0; rc == 0 && filter && i < filter->where_count; i++)
+        rc = add_condition(s, &p, arena, filter->where[i], err);
+    if (rc == 0 && filter)
+        rc = add_times(s, &p, filter, err);
+    if (rc == 0 && ret_count)
+        *ret_count = p.count;
     return rc;
 }

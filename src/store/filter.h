@@ -21,12 +21,20 @@ struct hm_statement {
 size_t hm_statement_bind(struct hm_statement *s, struct hm_sql_value value);
 void hm_statement_release(struct hm_statement *s);
 
+/* How a condition is to be looked up. */
+enum hm_where {
+    HM_WHERE_ANY,   /* as the database likes */
+    HM_WHERE_WALK,  /* along the index of the sort column, looking at each run */
+    HM_WHERE_PROBE, /* only the conditions that an index other than that of the sort column knows */
+};
+
 /*
  * Add " WHERE …" with the conditions of where, since and until; filter may be NULL. The arena keeps
  * what parameters point to. sort: the column that has the order; NULL where there is none.
+ * *ret_count, the number of conditions, may be NULL.
  */
 int hm_statement_where(struct hm_statement *s, struct hm_arena *arena, const struct hm_sql *sql,
-                       const struct hm_store_filter *filter, const struct hm_store_column *sort,
-                       struct hm_err *err);
+                       const struct hm_store_filter *filter, enum hm_where how,
+                       const struct hm_store_column *sort, size_t *ret_count, struct hm_err *err);
 
 #endif

@@ -175,7 +175,8 @@ int hm_order_read(struct hm_arena *arena, const struct hm_store_filter *filter,
 /* ---- parts ---------------------------------------------------------------------------------- */
 
 /* Condition and order of a part; false if there is no such part. */
-bool hm_order_part(struct hm_statement *s, const struct hm_order *order, enum hm_part part)
+bool hm_order_part(struct hm_statement *s, const struct hm_order *order, enum hm_part part,
+                   const char *plain)
 {
     const char *name = order->column->name, *way = order->down ? " DESC" : "";
     char beyond = order->down ? '<' : '>';
@@ -187,16 +188,16 @@ bool hm_order_part(struct hm_statement *s, const struct hm_order *order, enum hm
         if (order->after)
             hm_text_addf(&s->sql, " AND id %c $%zu", beyond,
                          hm_statement_bind(s, hm_sql_integer(order->id)));
-        hm_text_addf(&s->sql, " ORDER BY id%s", way);
+        hm_text_addf(&s->sql, " ORDER BY %sid%s", plain, way);
         return true;
     }
     switch (part) {
     case HM_PART_EQUAL:
         if (!told)
             return false;
-        hm_text_addf(&s->sql, " AND \"%s\" = $%zu AND id %c $%zu ORDER BY id%s", name,
+        hm_text_addf(&s->sql, " AND \"%s\" = $%zu AND id %c $%zu ORDER BY %sid%s", name,
                      hm_statement_bind(s, order->value), beyond,
-                     hm_statement_bind(s, hm_sql_integer(order->id)), way);
+                     hm_statement_bind(s, hm_sql_integer(order->id)), plain, way);
         return true;
     case HM_PART_BEYOND:
         if (order->after && !order->told)
@@ -206,14 +207,14 @@ bool hm_order_part(struct hm_statement *s, const struct hm_order *order, enum hm
                          hm_statement_bind(s, order->value));
         else
             hm_text_addf(&s->sql, " AND \"%s\" IS NOT NULL", name);
-        hm_text_addf(&s->sql, " ORDER BY \"%s\"%s, id%s", name, way, way);
+        hm_text_addf(&s->sql, " ORDER BY %s\"%s\"%s, %sid%s", plain, name, way, plain, way);
         return true;
     case HM_PART_UNTOLD:
         hm_text_addf(&s->sql, " AND \"%s\" IS NULL", name);
         if (order->after && !order->told)
             hm_text_addf(&s->sql, " AND id %c $%zu", beyond,
                          hm_statement_bind(s, hm_sql_integer(order->id)));
-        hm_text_addf(&s->sql, " ORDER BY id%s", way);
+        hm_text_addf(&s->sql, " ORDER BY %sid%s", plain, way);
         return true;
     }
     return false;

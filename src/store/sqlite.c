@@ -268,7 +268,7 @@ static int settle(struct connection *c, struct hm_err *err)
     if (rc == 0)
         rc = exec(c,
                   "PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON; PRAGMA trusted_schema=OFF;"
-                  "PRAGMA cache_size=-16384",
+                  "PRAGMA cache_size=-65536; PRAGMA wal_autocheckpoint=16384",
                   err);
     return rc;
 }

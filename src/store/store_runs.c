@@ -12,6 +12,10 @@ struct each {
     hm_store_take *take;
     void *context;
     size_t taken;
+    struct hm_arena *arena;
+    struct hm_order order;
+    bool with_samples;
+    bool few; /* runs match: to be looked up, and then sorted */
 };
 
 static int take_row(void *context, const struct hm_sql_value *cells, size_t count,
@@ -41,17 +45,44 @@ static void write_select(struct hm_text *sql)
     hm_text_add(sql, "sample_count FROM runs");
 }
 
-static int each_part(struct hm_store *store, struct hm_arena *arena,
-                     const struct hm_store_filter *filter, const struct hm_order *order,
-                     enum hm_part part, bool with_samples, struct each *e, struct hm_err *err)
+/*
+ * A page can be had by walking along the order and looking at each run, or by looking up the runs
+ * that match and sorting them. The first is slow where few match, the second where many do; SQLite
+ * does not know which. So count them first, up to some.
+ */
+static int probe(struct hm_store *store, const struct hm_store_filter *filter, struct each *e,
+                 struct hm_err *err)
+{
+    enum { MANY = 5000 };
+    struct hm_statement s = {0};
+    size_t conditions = 0;
+    int64_t found = MANY;
+
+    if (!*store->sql->plain)
+        return 0; /* this one knows */
+    hm_text_add(&s.sql, "SELECT count(*) FROM (SELECT 1 FROM runs");
+    int rc = hm_statement_where(&s, e->arena, store->sql, filter, HM_WHERE_PROBE, e->order.column,
+                                &conditions, err);
+    hm_text_addf(&s.sql, " LIMIT %d)", MANY);
+    if (rc == 0 && conditions)
+        rc = s.sql.failed ? hm_fail_nomem(err)
+                          : hm_store_number(store, s.sql.data, s.parameters, s.count, &found, err);
+    e->few = found < MANY;
+    hm_statement_release(&s);
+    return rc;
+}
+
+static int each_part(struct hm_store *store, const struct hm_store_filter *filter,
+                     enum hm_part part, struct each *e, struct hm_err *err)
 {
     struct hm_statement s = {0};
 
     write_select(&s.sql);
-    int rc = hm_statement_where(&s, arena, store->sql, filter, order->column, err);
-    if (rc == 0 && with_samples)
+    int rc = hm_statement_where(&s, e->arena, store->sql, filter,
+                                e->few ? HM_WHERE_ANY : HM_WHERE_WALK, e->order.column, NULL, err);
+    if (rc == 0 && e->with_samples)
         hm_text_add(&s.sql, " AND sample_count > 0");
-    if (rc == 0 && hm_order_part(&s, order, part)) {
+    if (rc == 0 && hm_order_part(&s, &e->order, part, e->few ? store->sql->plain : "")) {
         if (filter && filter->limit)
             hm_text_addf(
                 &s.sql, " LIMIT $%zu",
@@ -67,15 +98,16 @@ static int each_part(struct hm_store *store, struct hm_arena *arena,
 int hm_store_each(struct hm_store *store, const struct hm_store_filter *filter, bool with_samples,
                   hm_store_take *take, void *context, struct hm_err *err)
 {
-    struct hm_arena *arena = hm_arena_new();
-    struct each e = {take, context, 0};
-    struct hm_order order;
-    int rc = arena ? hm_order_read(arena, filter, &order, err) : hm_fail_nomem(err);
+    struct each e = {
+        .take = take, .context = context, .arena = hm_arena_new(), .with_samples = with_samples};
+    int rc = e.arena ? hm_order_read(e.arena, filter, &e.order, err) : hm_fail_nomem(err);
 
+    if (rc == 0 && filter && filter->limit)
+        rc = probe(store, filter, &e, err);
     for (int part = 0; rc == 0 && part < HM_PARTS; part++)
         if (!filter || !filter->limit || e.taken < filter->limit)
-            rc = each_part(store, arena, filter, &order, (enum hm_part)part, with_samples, &e, err);
-    hm_arena_free(arena);
+            rc = each_part(store, filter, (enum hm_part)part, &e, err);
+    hm_arena_free(e.arena);
     return rc;
 }
 
@@ -227,8 +259,9 @@ static int over_all(struct hm_store *store, const char *sql, const struct hm_sto
 {
     hm_text_add(&s->sql, sql);
     *arena = hm_arena_new();
-    int rc =
-        *arena ? hm_statement_where(s, *arena, store->sql, filter, NULL, err) : hm_fail_nomem(err);
+    int rc = *arena
+                 ? hm_statement_where(s, *arena, store->sql, filter, HM_WHERE_ANY, NULL, NULL, err)
+                 : hm_fail_nomem(err);
     return rc == 0 && s->sql.failed ? hm_fail_nomem(err) : rc;
 }
 

@@ -56,6 +56,6 @@ stranger() { # word: --static or nothing
     [ "$(LD_LIBRARY_PATH=$library "$work/stranger" examples/fig1.yaml)" = "14 workers" ]
 }
 check "a program against the shared library" stranger $(pkg-config --libs howmany)
-check "a program against the static library" stranger "$library/libhowmany.a" -lyaml -lm $([ "$HM_ZLIB" = 1 ] && echo -lz) $([ "$HM_METIS" = 1 ] && echo -lmetis)
+check "a program against the static library" stranger "$library/libhowmany.a" -lyaml -lm $([ "$HM_ZLIB" = 1 ] && echo -lz) $([ "$HM_METIS" = 1 ] && echo -lmetis) $([ "$HM_SQLITE" = 1 ] && echo -lsqlite3) $([ "$HM_POSTGRES" = 1 ] && echo -lpq)
 check "the header is C++ too" sh -c "command -v g++ >/dev/null || exit 0; echo '#include <howmany.h>' | g++ -x c++ -fsyntax-only -Wall -Werror -I$prefix/include -"
 finish

@@ -1,0 +1,353 @@
+/*
+ * PostgreSQL: a server, for a team. Values go both ways in binary, so that a double is eight bytes
+ * and no text is quoted. Rows are taken one by one as they come. A connection that breaks is an
+ * error: whether the last transaction was kept is then unknown, and the caller's keys make it safe
+ * to add the runs again.
+ *
+ * Writers follow one another (an advisory lock): ids are then in the order in which runs became
+ * visible, so that nothing appears behind a page that was read; and no two wait for each other's
+ * keys.
+ */
+#include <endian.h>
+#include <libpq-fe.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "err.h"
+#include "memory.h"
+#include "sql.h"
+#include "text.h"
+
+/* Types by their number in the catalog, which never changes. */
+enum { TYPE_BOOL = 16, TYPE_INT8 = 20, TYPE_INT4 = 23, TYPE_TEXT = 25, TYPE_FLOAT8 = 701 };
+
+struct connection {
+    PGconn *link;
+    char *password; /* not to be shown; NULL: none */
+};
+
+static void be_quiet(void *context, const char *message)
+{
+    (void)context;
+    (void)message;
+}
+
+/* ---- errors --------------------------------------------------------------------------------- */
+
+/* The first line of a message, without the password. */
+static void tell(const struct connection *c, const char *message, char *text, size_t room)
+{
+    size_t length = strcspn(message, "\n"), used = 0;
+    size_t secret = c->password ? strlen(c->password) : 0;
+
+    for (size_t i = 0; i < length && used + 4 < room;) {
+        if (secret && strncmp(message + i, c->password, secret) == 0) {
+            memcpy(text + used, "***", 3);
+            used += 3;
+            i += secret;
+        } else
+            text[used++] = message[i++];
+    }
+    text[used] = '\0';
+}
+
+static int fail(struct connection *c, const PGresult *result, struct hm_err *err)
+{
+    char text[300];
+    const char *message = result ? PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY) : NULL;
+
+    if (PQstatus(c->link) == CONNECTION_BAD) {
+        hm_fail(err, HM_E_IO, "the connection to PostgreSQL is broken");
+        hm_err_hint(err, "whether the last change was kept is not known; open the store again");
+        return HM_E_IO;
+    }
+    tell(c, message ? message : PQerrorMessage(c->link), text, sizeof(text));
+    return hm_fail(err, HM_E_IO, "PostgreSQL: %s", text);
+}
+
+/* ---- statements ----------------------------------------------------------------------------- */
+
+/* Parameters as libpq wants them. */
+struct bound {
+    Oid *types;
+    const char **values;
+    int *lengths, *formats;
+    uint64_t *numbers; /* in the order of the network */
+};
+
+static void release(struct bound *b)
+{
+    hm__free(b->types);
+    hm__free((void *)b->values);
+    hm__free(b->lengths);
+    hm__free(b->formats);
+    hm__free(b->numbers);
+}
+
+static int bind_all(struct bound *b, const struct hm_sql_value *parameters, size_t count)
+{
+    *b = (struct bound){
+        .types = hm__calloc(count + 1, sizeof(*b->types)),
+        .values = hm__calloc(count + 1, sizeof(*b->values)),
+        .lengths = hm__calloc(count + 1, sizeof(*b->lengths)),
+        .formats = hm__calloc(count + 1, sizeof(*b->formats)),
+        .numbers = hm__calloc(count + 1, sizeof(*b->numbers)),
+    };
+    if (!b->types || !b->values || !b->lengths || !b->formats || !b->numbers)
+        return HM_E_NOMEM;
+    for (size_t i = 0; i < count; i++) {
+        const struct hm_sql_value *p = &parameters[i];
+        uint64_t bits = (uint64_t)p->integer;
+        if (p->kind == HM_SQL_REAL)
+            memcpy(&bits, &p->real, sizeof(bits));
+        b->numbers[i] = htobe64(bits);
+        bool text = p->kind == HM_SQL_TEXT;
+        b->types[i] = text ? TYPE_TEXT : p->kind == HM_SQL_REAL ? TYPE_FLOAT8 : TYPE_INT8;
+        b->formats[i] = 1;
+        b->lengths[i] = text && !p->null ? (int)strlen(p->text) : 8;
+        b->values[i] = p->null ? NULL : text ? p->text : (const char *)&b->numbers[i];
+    }
+    return 0;
+}
+
+enum { CELLS = 64 };
+
+static struct hm_sql_value cell(const PGresult *result, int at)
+{
+    struct hm_sql_value value = {.null = PQgetisnull(result, 0, at) != 0, .real = NAN};
+    const char *bytes = PQgetvalue(result, 0, at);
+    uint64_t wide = 0;
+    uint32_t narrow = 0;
+
+    if (value.null)
+        return value;
+    switch (PQftype(result, at)) {
+    case TYPE_INT8:
+        memcpy(&wide, bytes, 8);
+        value = hm_sql_integer((int64_t)be64toh(wide));
+        break;
+    case TYPE_INT4:
+        memcpy(&narrow, bytes, 4);
+        value = hm_sql_integer((int32_t)be32toh(narrow));
+        break;
+    case TYPE_BOOL:
+        value = hm_sql_integer(bytes[0]);
+        break;
+    case TYPE_FLOAT8:
+        memcpy(&wide, bytes, 8);
+        wide = be64toh(wide);
+        value.kind = HM_SQL_REAL;
+        memcpy(&value.real, &wide, 8);
+        break;
+    default:
+        value = hm_sql_text(bytes);
+        break;
+    }
+    if (value.kind == HM_SQL_INTEGER)
+        value.real = (double)value.integer;
+    return value;
+}
+
+static int take(const PGresult *result, hm_sql_row *row, void *context, struct hm_err *err)
+{
+    struct hm_sql_value cells[CELLS];
+    int count = PQnfields(result) < CELLS ? PQnfields(result) : CELLS;
+
+    for (int i = 0; i < count; i++)
+        cells[i] = cell(result, i);
+    return row ? row(context, cells, (size_t)count, err) : 0;
+}
+
+/* All results of a statement must be fetched, also after an error. */
+static int fetch(struct connection *c, hm_sql_row *row, void *context, int64_t *ret_changed,
+                 struct hm_err *err)
+{
+    PGresult *result;
+    int rc = 0;
+
+    while ((result = PQgetResult(c->link))) {
+        switch (PQresultStatus(result)) {
+        case PGRES_SINGLE_TUPLE:
+            rc = rc ? rc : take(result, row, context, err);
+            break;
+        case PGRES_TUPLES_OK:
+        case PGRES_COMMAND_OK:
+            if (ret_changed)
+                *ret_changed = strtoll(PQcmdTuples(result), NULL, 10);
+            break;
+        default:
+            rc = rc ? rc : fail(c, result, err);
+        }
+        PQclear(result);
+    }
+    if (rc == 0 && PQstatus(c->link) == CONNECTION_BAD)
+        rc = fail(c, NULL, err);
+    return rc;
+}
+
+static int query(void *connection, const char *sql, const struct hm_sql_value *parameters,
+                 size_t count, hm_sql_row *row, void *context, int64_t *ret_changed,
+                 struct hm_err *err)
+{
+    struct connection *c = connection;
+    struct bound b;
+    int rc = bind_all(&b, parameters, count) ? hm_fail_nomem(err) : 0;
+
+    if (rc == 0 &&
+        (!PQsendQueryParams(c->link, sql, (int)count, b.types, b.values, b.lengths, b.formats, 1) ||
+         !PQsetSingleRowMode(c->link)))
+        rc = fail(c, NULL, err);
+    if (rc == 0)
+        rc = fetch(c, row, context, ret_changed, err);
+    release(&b);
+    return rc;
+}
+
+static int exec(void *connection, const char *sql, struct hm_err *err)
+{
+    struct connection *c = connection;
+    PGresult *result = PQexec(c->link, sql);
+    ExecStatusType status = PQresultStatus(result);
+    int rc = status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK ? 0 : fail(c, result, err);
+
+    PQclear(result);
+    return rc;
+}
+
+/* ---- opening -------------------------------------------------------------------------------- */
+
+static void close_link(void *connection)
+{
+    struct connection *c = connection;
+
+    if (!c)
+        return;
+    PQfinish(c->link);
+    hm__free(c->password);
+    hm__free(c);
+}
+
+static const char *option(const PQconninfoOption *options, const char *name)
+{
+    for (; options && options->keyword; options++)
+        if (strcmp(options->keyword, name) == 0)
+            return options->val;
+    return NULL;
+}
+
+/*
+ * Whether an address can be shown in parts. A password with an unescaped @ or / would be taken for
+ * a host or a port, and stand in messages.
+ */
+static bool is_clear(const char *where, const PQconninfoOption *options)
+{
+    const char *rest = strstr(where, "://") + 3, *at = strchr(rest, '@');
+    const char *port = option(options, "port");
+
+    return (!at || (!strchr(at + 1, '@') && rest + strcspn(rest, "/?") > at)) &&
+           (!port || port[strspn(port, "0123456789,")] == '\0');
+}
+
+/* "postgresql://user@host/name": the address without its password and options. */
+static int write_label(const PQconninfoOption *options, char **ret_label, struct hm_err *err)
+{
+    const char *user = option(options, "user"), *host = option(options, "host");
+    const char *port = option(options, "port"), *name = option(options, "dbname");
+    struct hm_text label = {0};
+
+    hm_text_add(&label, "postgresql://");
+    hm_text_addf(&label, "%s%s", user ? user : "", user ? "@" : "");
+    hm_text_addf(&label, "%s%s%s", host ? host : "", port ? ":" : "", port ? port : "");
+    hm_text_addf(&label, "/%s", name ? name : "");
+    return hm_text_take(&label, ret_label, err);
+}
+
+static int keep_password(struct connection *c, const PQconninfoOption *options, struct hm_err *err)
+{
+    const char *password = option(options, "password");
+    size_t length = password ? strlen(password) : 0;
+
+    if (length == 0)
+        return 0;
+    c->password = hm__calloc(length + 1, 1);
+    if (!c->password)
+        return hm_fail_nomem(err);
+    memcpy(c->password, password, length);
+    return 0;
+}
+
+static int connect_to(struct connection *c, const char *where, struct hm_err *err)
+{
+    char text[300];
+
+    c->link = PQconnectdb(where);
+    if (!c->link)
+        return hm_fail_nomem(err);
+    PQsetNoticeProcessor(c->link, be_quiet, NULL);
+    if (PQstatus(c->link) != CONNECTION_OK) {
+        tell(c, PQerrorMessage(c->link), text, sizeof(text));
+        return hm_fail(err, HM_E_IO, "cannot reach PostgreSQL: %s", text);
+    }
+    /* What is told to be kept is on the disk, whatever the server's own setting. */
+    return exec(c,
+                "SET client_encoding TO 'UTF8';"
+                "SELECT set_config('synchronous_commit', 'on', false) "
+                "WHERE current_setting('synchronous_commit') = 'off'",
+                err);
+}
+
+static int open_link(const char *where, void **ret_connection, char **ret_label, struct hm_err *err)
+{
+    struct connection *c = hm__calloc(1, sizeof(*c));
+    PQconninfoOption *options = PQconninfoParse(where, NULL);
+    char *label = NULL;
+    int rc = c ? 0 : hm_fail_nomem(err);
+
+    if (rc == 0 && (!options || !is_clear(where, options))) {
+        rc = hm_fail(err, HM_E_SYNTAX, "the address of the store is not one of PostgreSQL");
+        hm_err_hint(err,
+                    "write postgresql://user@host/name, and in a password %%40 for @, %%2F for "
+                    "/, %%3F for ?, %%25 for %%");
+    }
+    if (rc == 0)
+        rc = keep_password(c, options, err);
+    if (rc == 0)
+        rc = write_label(options, &label, err);
+    if (rc == 0)
+        rc = connect_to(c, where, err);
+    PQconninfoFree(options);
+    if (rc) {
+        hm_err_at(err, label ? label : "PostgreSQL", 0);
+        close_link(c);
+        hm__free(label);
+        return rc;
+    }
+    *ret_connection = c;
+    *ret_label = label;
+    return 0;
+}
+
+const struct hm_sql hm_postgres = {
+    .open = open_link,
+    .close = close_link,
+    .exec = exec,
+    .query = query,
+    .begin_write = "BEGIN; SELECT pg_advisory_xact_lock(1752135534,"
+                   " hashtext(coalesce(current_schema(), '')))", /* "hown", the store's schema */
+    .begin_read = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+    /* Not to_regclass, which may remember what was so before the lock was waited for. */
+    .has_meta = "SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
+                "WHERE c.relname = 'meta' AND c.relkind IN ('r', 'p') AND "
+                "n.nspname = ANY (current_schemas(false))",
+    .id_type = "bigint GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY",
+    .text_type = "text COLLATE \"C\"",
+    .packed = "",
+    .index_id = ", id",
+    .plain = "",
+    .more_number = "CASE jsonb_typeof(more::jsonb -> {key}) WHEN 'number' THEN "
+                   "(more::jsonb ->> {key})::float8 {op} {number} WHEN 'string' THEN "
+                   "(more::jsonb ->> {key}) COLLATE \"C\" {op} {text} ELSE false END",
+    .more_text = "(more::jsonb ->> {key}) COLLATE \"C\" {op} {text}",
+};

@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# Run a command with HM_STORE_SERVER set to a PostgreSQL of its own: postgres.sh COMMAND…
+# A fresh cluster in a temporary folder, reached by a socket in it and by nothing else; both go away
+# with the command. The machine's own clusters are not touched.
+set -u
+bin=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -n 1)
+[ -x "$bin/initdb" ] || bin=$(dirname "$(command -v initdb 2>/dev/null || echo /nowhere/initdb)")
+if [ ! -x "$bin/initdb" ]; then
+  echo "1..0 # skipped: no PostgreSQL"
+  exit 0
+fi
+
+folder=$(mktemp -d "${TMPDIR:-/tmp}/howmany-pg-XXXXXX")
+as= # initdb refuses to be root
+if [ "$(id -u)" = 0 ]; then
+  as="setpriv --reuid=postgres --regid=postgres --clear-groups --"
+  chown postgres: "$folder"
+fi
+stop() {
+  [ -f "$folder/data/postmaster.pid" ] && $as "$bin/pg_ctl" -D "$folder/data" -m immediate -w stop >/dev/null 2>&1
+  rm -rf "$folder"
+}
+trap stop EXIT
+trap 'kill "$child" 2>/dev/null; exit 1' INT TERM HUP
+child=
+
+start() {
+  cd "$folder" &&
+    $as "$bin/initdb" -D "$folder/data" -A trust -U howmany -E UTF8 --locale=C.UTF-8 --no-sync >"$folder/log" 2>&1 &&
+    $as "$bin/pg_ctl" -D "$folder/data" -l "$folder/server.log" -w -t 60 \
+      -o "-c listen_addresses='' -k '$folder' -c shared_buffers=64MB" start >/dev/null 2>&1
+}
+if ! (start); then
+  echo "Bail out! PostgreSQL does not start"
+  cat "$folder/log" "$folder/server.log" 2>/dev/null | sed "s/^/# /"
+  exit 1
+fi
+export HM_STORE_SERVER="postgresql://howmany@/postgres?host=$folder"
+"$@" &
+child=$!
+wait "$child"
