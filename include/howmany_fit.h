@@ -302,16 +302,21 @@ struct hm_recommended {
 
 struct hm_recommendation {
     enum hm_recommend_way way;
+    enum hm_goal goal;  /* as decided, never HM_GOAL_AUTO */
+    double level;       /* of intervals */
     const char *source; /* of the runs, or of the job */
     const char *reason; /* a sentence: "3 runs match exactly", "no run has a latency of 30 ms: …" */
     struct hm_recommended *candidates; /* best first; failed ones last */
     size_t candidate_count;
-    size_t best;  /* index; HM_NONE: cannot tell, or nothing fits */
-    double sure;  /* probability that the first is the best; NaN where it cannot be told */
+    size_t best; /* index; HM_NONE: cannot tell, or nothing fits */
+    double sure; /* probability that the first is the best; NaN where it cannot be told */
+    const char
+        *missed;  /* what nothing meets: "deadline", "budget", "deadline and budget"; or NULL */
     size_t *rows; /* the runs behind it: rows of hm_runs */
     size_t row_count;
-    struct hm_at *next; /* the one run that would help most: n and the question's quantities */
-    size_t next_count;  /* 0: none would */
+    struct hm_at *next;   /* the one run that would help most: n and the question's quantities */
+    size_t next_count;    /* 0: none would */
+    const char *next_why; /* a phrase: "it may be faster"; NULL without one */
     const char **notes;
     size_t note_count;
     void *memory; /* owns everything above */
