@@ -94,11 +94,23 @@ static void end(void *state)
 
 /* ---- the place ------------------------------------------------------------------------------ */
 
-static struct hm_dim unit_of(const char *name)
+/* Of a known name its unit; of others whatever is written, as in a column. */
+static int read_value(const char *option, const char *name, const char *text, double *value)
 {
+    struct hm_err err = {0};
+    struct hm_dim dim;
+    bool has_unit;
+
     if (strcmp(name, "latency") == 0)
-        return HM_DIM_TIME;
-    return strcmp(name, "bandwidth") == 0 ? HM_DIM_BYTE_RATE : HM_DIM_NONE;
+        return cli_quantity(option, text, HM_DIM_TIME, value);
+    if (strcmp(name, "bandwidth") == 0)
+        return cli_quantity(option, text, HM_DIM_BYTE_RATE, value);
+    if (strcmp(name, "batch") == 0 || strcmp(name, "size") == 0)
+        return cli_quantity(option, text, HM_DIM_NONE, value);
+    if (hm_quantity_read(text, value, &dim, &has_unit, &err) == 0)
+        return 0;
+    snprintf(err.field, sizeof(err.field), "--%s", option);
+    return cli_report(&err);
 }
 
 static int add_place(struct recommend_state *s, const char *option, const char *name, size_t length,
@@ -117,7 +129,7 @@ static int add_place(struct recommend_state *s, const char *option, const char *
         if (strcmp(t->names[i], own) == 0)
             return cli_complain("--%s: %s is given twice", option, own);
     t->at[t->count].name = own;
-    int rc = cli_quantity(option, value, unit_of(own), &t->at[t->count].value);
+    int rc = read_value(option, own, value, &t->at[t->count].value);
     t->count += rc == 0;
     return rc;
 }

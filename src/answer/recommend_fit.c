@@ -14,6 +14,7 @@
  */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "err.h"
@@ -22,6 +23,13 @@
 #include "recommend.h"
 
 static const double OFF_TOO_FAR = 0.25;
+
+static int compare_numbers(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return x < y ? -1 : x > y;
+}
 
 enum { TERM_TEXT = 80 };
 
@@ -63,11 +71,19 @@ static struct hm_runs *take_rows(const struct hm_runs *from, const size_t *rows,
 
 /* ---- rows that a fit can use ---------------------------------------------------------------- */
 
+/* How far off a fit is for configurations that it has not seen, relative to what it says. */
+struct off {
+    double *errors; /* of each configuration; owned */
+    size_t count;
+    double reach; /* so many of them as the level are less off */
+};
+
 struct fits {
     struct hm_recommending *w;
     size_t *rows, count;              /* that have a time, and tell what is asked for */
     size_t *few;                      /* room for some of them */
     struct hm_fit *all;               /* of all n; NULL if it is not to be used */
+    struct off all_off;               /* of it */
     struct hm_at at[HM_RECOMMEND_AT]; /* what it has to be told */
     size_t at_count;
     const char *against; /* why there is none of all n */
@@ -121,6 +137,79 @@ static int find_rows(struct fits *f, struct hm_err *err)
         if (row_tells(w, w->picked[i]))
             f->rows[f->count++] = w->picked[i];
     return 0;
+}
+
+/* ---- what left-out configurations show ------------------------------------------------------- */
+
+enum { FOLDS = 64 };
+
+static void add_configuration(const struct hm__fit *f, size_t g, struct hm_lsq *lsq)
+{
+    const struct hm_group *group = &f->data.groups[g];
+    double row[HM_LSQ_SIDE] = {0}, weight = f->scale[g] * sqrt(group->count);
+
+    for (size_t k = 0; k < f->basis.count; k++)
+        row[k] = f->in[k] ? f->x[k * f->data.group_count + g] * weight : 0;
+    row[f->basis.count] = group->mean_s * weight;
+    hm_lsq_add(lsq, row);
+}
+
+/* The configurations g, g + folds, … from all the others. */
+static void leave_out(const struct hm__fit *f, size_t first, size_t folds, double *errors)
+{
+    const size_t groups = f->data.group_count;
+    double theta[HM_TERMS_MAX];
+    struct hm_lsq lsq;
+
+    hm_lsq_init(&lsq, f->basis.count);
+    for (size_t g = 0; g < groups; g++)
+        if (g % folds != first)
+            add_configuration(f, g, &lsq);
+    hm_lsq_nonnegative(&lsq, theta);
+    for (size_t g = first; g < groups; g += folds) {
+        double mean = f->data.groups[g].mean_s, told = 0;
+        for (size_t k = 0; k < f->basis.count; k++)
+            told += f->in[k] ? theta[k] * f->x[k * groups + g] : 0;
+        errors[g] = fabs(mean - told) / fmax(told, 0.01 * mean);
+    }
+}
+
+static int find_off(const struct hm_fit *fit, double level, struct off *off, struct hm_err *err)
+{
+    const struct hm__fit *f = fit->inside;
+    size_t groups = f->data.group_count, folds = groups < FOLDS ? groups : FOLDS;
+    double *sorted = hm__calloc(groups, sizeof(*sorted));
+
+    off->errors = hm__calloc(groups, sizeof(*off->errors));
+    off->count = groups;
+    if (!off->errors || !sorted) {
+        hm__free(sorted);
+        return hm_fail_nomem(err);
+    }
+    for (size_t first = 0; first < folds; first++)
+        leave_out(f, first, folds, off->errors);
+    memcpy(sorted, off->errors, groups * sizeof(*sorted));
+    qsort(sorted, groups, sizeof(*sorted), compare_numbers);
+    size_t rank = (size_t)ceil(level * (double)(groups + 1)); /* counted from 1 */
+    off->reach = sorted[rank < groups ? rank - 1 : groups - 1];
+    hm__free(sorted);
+    return 0;
+}
+
+/* Sum of the squares of the errors at this n, or at all (NaN), and of how many. */
+static double off_at(const struct hm_fit *fit, const struct off *off, double n, double *ret_count)
+{
+    const double *workers = fit->inside->data.places[0];
+    double sum = 0;
+
+    *ret_count = 0;
+    for (size_t g = 0; g < off->count; g++) {
+        if (!isnan(n) && workers[g] != n)
+            continue;
+        sum += off->errors[g] * off->errors[g];
+        ++*ret_count;
+    }
+    return *ret_count > 0 ? sum : INFINITY;
 }
 
 /* ---- one fit of all n ----------------------------------------------------------------------- */
@@ -180,6 +269,28 @@ static int fit_rows(struct fits *f, const size_t *rows, size_t count, const char
     return rc;
 }
 
+/* Keep the fit of all n only if it is one. */
+static int check_all(struct fits *f, struct hm_err *err)
+{
+    double count;
+
+    if (!f->all->intervals) {
+        f->against = "they are too few to tell how sure a fit of them is";
+    } else {
+        int rc = find_off(f->all, f->w->out->level, &f->all_off, err);
+        if (rc)
+            return rc;
+        double off = sqrt(off_at(f->all, &f->all_off, NAN, &count) / count);
+        if (off <= OFF_TOO_FAR)
+            return 0;
+        f->against = hm_arena_printf(
+            f->w->arena, "a fit over all n is off by %.0f %% for a run left out", 100 * off);
+    }
+    hm_fit_free(f->all);
+    f->all = NULL;
+    return f->against ? 0 : hm_fail_nomem(err);
+}
+
 static int fit_all(struct fits *f, struct hm_err *err)
 {
     struct hm_recommending *w = f->w;
@@ -194,39 +305,14 @@ static int fit_all(struct fits *f, struct hm_err *err)
     for (size_t k = 0; k < w->at_count; k++)
         if (is_term(w->at[k].name))
             f->at[f->at_count++] = w->at[k];
-    if (rc)
+    if (rc) {
         f->against = hm_arena_strdup(w->arena, own.message);
-    else if (!f->all->intervals)
-        f->against = "they are too few to tell how sure a fit of them is";
-    else if (!(f->all->left_out_error <= OFF_TOO_FAR))
-        f->against =
-            hm_arena_printf(w->arena, "a fit over all n is off by %.0f %% for a run left out",
-                            100 * f->all->left_out_error);
-    else
-        return 0;
-    hm_fit_free(f->all);
-    f->all = NULL;
-    return f->against ? 0 : hm_fail_nomem(err);
+        return f->against ? 0 : hm_fail_nomem(err);
+    }
+    return check_all(f, err);
 }
 
 /* ---- a fit of one n ------------------------------------------------------------------------- */
-
-/* Sum of the squares of the relative left-out errors of the runs with this n. */
-static double off_at(const struct hm_fit *fit, double n, double *ret_rows)
-{
-    double sum = 0;
-
-    *ret_rows = 0;
-    for (size_t i = 0; i < fit->residual_count; i++) {
-        const struct hm_residual *r = &fit->residuals[i];
-        if (r->n != n)
-            continue;
-        double off = fmax(r->left_out_s, 0) / r->seconds - 1; /* no time is below 0 */
-        sum += isnan(r->left_out_s) ? INFINITY : off * off;
-        ++*ret_rows;
-    }
-    return *ret_rows > 0 ? sum : INFINITY;
-}
 
 struct own {
     char texts[HM_RECOMMEND_AT + 1][TERM_TEXT];
@@ -301,22 +387,15 @@ static int fit_own(struct fits *f, const struct own *own, size_t candidate, stru
 
 /* ---- telling -------------------------------------------------------------------------------- */
 
-/*
- * The time of an n, and draws of it. They are of a further run, not of the mean of many: what runs
- * scatter by around a fit is mostly that the fit is not quite right there, which no repeats would
- * average away.
- */
-static int take_time(struct hm_recommending *w, struct hm_told *t, const struct hm_fit *fit,
-                     const struct hm_at *at, size_t at_count, struct hm_err *err)
+/* Draws of a further run: the mean, and what runs scatter by around it. */
+static int draw(struct hm_recommending *w, struct hm_told *t, const struct hm_fit *fit,
+                const struct hm_at *at, size_t at_count, struct hm_err *err)
 {
     size_t draws = hm_fit_draw_count(fit);
-    struct hm_prediction p;
     struct hm_random random;
-    double *x = NULL;
-    int rc = hm_fit_predict(fit, at, at_count, &t->r.n, 1, &p, err);
+    double *x;
+    int rc = hm_fit_terms_at(fit, at, at_count, &t->r.n, 1, &x, err);
 
-    if (rc == 0)
-        rc = hm_fit_terms_at(fit, at, at_count, &t->r.n, 1, &x, err);
     if (rc)
         return rc;
     t->draws = hm_arena_alloc(w->arena, draws, sizeof(*t->draws));
@@ -324,16 +403,46 @@ static int take_time(struct hm_recommending *w, struct hm_told *t, const struct 
     for (size_t d = 0; t->draws && d < draws; d++) {
         double mean = hm_fit_seconds(fit, x, 1, 0, d), spread = fit->inside->draws[d].spread;
         double off = spread * hm_random_normal(&random);
-        t->draws[d] = fmax(mean + off * (fit->errors == HM_ERRORS_RELATIVE ? mean : 1), 1e-300);
+        t->draws[d] = mean + off * (fit->errors == HM_ERRORS_RELATIVE ? mean : 1);
     }
     hm__free(x);
-    if (!t->draws)
-        return hm_fail_nomem(err);
     w->draw_count = w->draw_count == 0 || draws < w->draw_count ? draws : w->draw_count;
+    return t->draws ? 0 : hm_fail_nomem(err);
+}
+
+/*
+ * The interval takes the terms for right, and what runs scatter by for chance. Configurations that
+ * were left out show how far off it is if they are not: it reaches as far as so many of them as the
+ * level (the jackknife's interval), and the draws are stretched with it.
+ */
+static void stretch(struct hm_told *t, size_t draws, double reach)
+{
+    const double time_s = t->r.time_s;
+    double own = fmax(time_s - t->r.low_s, t->r.high_s - time_s) / time_s;
+    double factor = own > 0 && reach > own ? reach / own : 1;
+
+    t->r.low_s = fmax(time_s - factor * (time_s - t->r.low_s), 0);
+    t->r.high_s = time_s + factor * (t->r.high_s - time_s);
+    for (size_t d = 0; d < draws; d++)
+        t->draws[d] = fmax(time_s + factor * (t->draws[d] - time_s), 0.01 * time_s);
+}
+
+static int take_time(struct hm_recommending *w, struct hm_told *t, const struct hm_fit *fit,
+                     const struct off *off, const struct hm_at *at, size_t at_count,
+                     struct hm_err *err)
+{
+    struct hm_prediction p;
+    int rc = hm_fit_predict(fit, at, at_count, &t->r.n, 1, &p, err);
+
+    if (rc == 0)
+        rc = draw(w, t, fit, at, at_count, err);
+    if (rc)
+        return rc;
     t->told = true;
     t->r.time_s = p.time_s;
     t->r.low_s = p.low_s;
     t->r.high_s = p.high_s;
+    stretch(t, hm_fit_draw_count(fit), off->reach);
     return 0;
 }
 
@@ -362,12 +471,38 @@ static int explain(struct fits *f, struct hm_told *t, const struct own *own, str
     return t->why ? 0 : hm_fail_nomem(err);
 }
 
+/* Which of the two fits is less off at this n tells its time. */
+static int choose(struct fits *f, struct hm_told *t, const struct own *own,
+                  const struct hm_fit *fit, struct hm_err *err)
+{
+    double count = 0, all_count = 0, off = INFINITY, all_off = INFINITY;
+    struct off own_off = {0};
+    bool tells = fit && own->reaches;
+    int rc = tells ? find_off(fit, f->w->out->level, &own_off, err) : 0;
+
+    if (rc == 0 && tells)
+        off = off_at(fit, &own_off, t->r.n, &count);
+    if (rc == 0 && f->all)
+        all_off = off_at(f->all, &f->all_off, t->r.n, &all_count);
+    if (rc == 0 && tells && (!f->all || off < all_off)) {
+        rc = take_time(f->w, t, fit, &own_off, own->at, own->at_count, err);
+        f->off += off;
+        f->off_rows += count;
+        f->own++;
+    } else if (rc == 0 && f->all) {
+        rc = take_time(f->w, t, f->all, &f->all_off, f->at, f->at_count, err);
+        f->off += isfinite(all_off) ? all_off : 0;
+        f->off_rows += all_count;
+    }
+    hm__free(own_off.errors);
+    return rc;
+}
+
 static int tell(struct fits *f, size_t candidate, struct hm_err *err)
 {
     struct hm_told *t = &f->w->told[candidate];
-    struct own own;
     struct hm_fit *fit;
-    double rows, all_rows;
+    struct own own;
 
     t->floor_s = NAN;
     find_terms(f, t->r.n, &own);
@@ -375,21 +510,11 @@ static int tell(struct fits *f, size_t candidate, struct hm_err *err)
     int rc = fit_own(f, &own, candidate, &fit, err);
     if (rc)
         return rc;
-    double off = fit && own.reaches ? off_at(fit, t->r.n, &rows) : INFINITY;
-    double all_off = f->all ? off_at(f->all, t->r.n, &all_rows) : INFINITY;
-    if (fit && own.reaches && (!f->all || off < all_off)) {
-        rc = take_time(f->w, t, fit, own.at, own.at_count, err);
-        f->off += off;
-        f->off_rows += rows;
-        f->own++;
-    } else if (f->all) {
-        rc = take_time(f->w, t, f->all, f->at, f->at_count, err);
-        f->off += isfinite(all_off) ? all_off : 0;
-        f->off_rows += isfinite(all_off) ? all_rows : 0;
-    } else {
-        rc = fit ? take_floor(t, fit, &own, err) : 0;
-        rc = rc ? rc : explain(f, t, &own, err);
-    }
+    rc = choose(f, t, &own, fit, err);
+    if (rc == 0 && !t->told && fit)
+        rc = take_floor(t, fit, &own, err);
+    if (rc == 0 && !t->told)
+        rc = explain(f, t, &own, err);
     hm_fit_free(fit);
     return rc;
 }
@@ -500,5 +625,6 @@ int hm_recommend_fit(struct hm_recommending *w, struct hm_err *err)
     if (rc == 0)
         rc = tell_all(&f, err);
     hm_fit_free(f.all);
+    hm__free(f.all_off.errors);
     return rc;
 }

@@ -61,7 +61,7 @@ static int note_labels(struct hm_recommending *w, const char *name, const char *
         const char *label = column->labels[w->picked[i]];
         if (label && first && strcmp(label, first) != 0)
             return hm_recommend_note(
-                w, err, "runs of different %s are taken together: --%s names one", name, name);
+                w, err, "runs of different %ss are taken together: --%s names one", name, name);
         first = label ? label : first;
     }
     return 0;
