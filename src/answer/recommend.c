@@ -115,9 +115,9 @@ static int say_no_row(struct hm_recommending *w, struct hm_err *err)
 {
     const struct hm_recommend_question *q = w->q;
 
-    w->out->reason = hm_arena_printf(w->arena, "none of %zu runs is%s%s%s%s", w->runs->count,
-                                     q->algorithm ? " of " : "", q->algorithm ? q->algorithm : "",
-                                     q->machine ? " on " : "", q->machine ? q->machine : "");
+    w->out->reason = hm_arena_printf(w->arena, "no run is%s%s%s%s", q->algorithm ? " of " : "",
+                                     q->algorithm ? q->algorithm : "", q->machine ? " on " : "",
+                                     q->machine ? q->machine : "");
     return w->out->reason ? 0 : hm_fail_nomem(err);
 }
 
@@ -174,6 +174,22 @@ static int note_not_run(struct hm_recommending *w, struct hm_err *err)
                                            others == 1 && list[0] == '1' && used == 1 ? "" : "s");
 }
 
+/* A fit tells little of what is far beyond its runs. */
+static int note_far(struct hm_recommending *w, struct hm_err *err)
+{
+    const double *n = w->picked_count ? hm_recommend_values(w->runs, "n") : NULL;
+    double most = 0;
+    char workers[40];
+
+    for (size_t i = 0; i < w->picked_count; i++)
+        if (!isnan(hm_recommend_seconds(w, w->picked[i])))
+            most = fmax(most, n[w->picked[i]]);
+    if (w->out->way != HM_RECOMMEND_FIT || w->out->best == HM_NONE || w->told[0].r.n <= most)
+        return 0;
+    return hm_recommend_note(w, err, "%s are %.3g times as many as any run had",
+                             hm_recommend_workers(w->told[0].r.n, workers), w->told[0].r.n / most);
+}
+
 static int fill(struct hm_recommending *w, struct hm_err *err)
 {
     int rc = hm_recommend_pick(w, err);
@@ -190,6 +206,8 @@ static int fill(struct hm_recommending *w, struct hm_err *err)
         rc = hm_recommend_judge(w, err);
     if (rc == 0)
         rc = note_not_run(w, err);
+    if (rc == 0)
+        rc = note_far(w, err);
     return rc ? rc : hm_recommend_next(w, err);
 }
 

@@ -14,22 +14,14 @@
  */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "err.h"
-#include "fit.h"
 #include "random.h"
 #include "recommend.h"
+#include "recommend_off.h"
 
 static const double OFF_TOO_FAR = 0.25;
-
-static int compare_numbers(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return x < y ? -1 : x > y;
-}
 
 enum { TERM_TEXT = 80 };
 
@@ -71,19 +63,12 @@ static struct hm_runs *take_rows(const struct hm_runs *from, const size_t *rows,
 
 /* ---- rows that a fit can use ---------------------------------------------------------------- */
 
-/* How far off a fit is for configurations that it has not seen, relative to what it says. */
-struct off {
-    double *errors; /* of each configuration; owned */
-    size_t count;
-    double reach; /* so many of them as the level are less off */
-};
-
 struct fits {
     struct hm_recommending *w;
     size_t *rows, count;              /* that have a time, and tell what is asked for */
     size_t *few;                      /* room for some of them */
     struct hm_fit *all;               /* of all n; NULL if it is not to be used */
-    struct off all_off;               /* of it */
+    struct hm_off all_off;            /* of it */
     struct hm_at at[HM_RECOMMEND_AT]; /* what it has to be told */
     size_t at_count;
     const char *against; /* why there is none of all n */
@@ -137,79 +122,6 @@ static int find_rows(struct fits *f, struct hm_err *err)
         if (row_tells(w, w->picked[i]))
             f->rows[f->count++] = w->picked[i];
     return 0;
-}
-
-/* ---- what left-out configurations show ------------------------------------------------------- */
-
-enum { FOLDS = 64 };
-
-static void add_configuration(const struct hm__fit *f, size_t g, struct hm_lsq *lsq)
-{
-    const struct hm_group *group = &f->data.groups[g];
-    double row[HM_LSQ_SIDE] = {0}, weight = f->scale[g] * sqrt(group->count);
-
-    for (size_t k = 0; k < f->basis.count; k++)
-        row[k] = f->in[k] ? f->x[k * f->data.group_count + g] * weight : 0;
-    row[f->basis.count] = group->mean_s * weight;
-    hm_lsq_add(lsq, row);
-}
-
-/* The configurations g, g + folds, … from all the others. */
-static void leave_out(const struct hm__fit *f, size_t first, size_t folds, double *errors)
-{
-    const size_t groups = f->data.group_count;
-    double theta[HM_TERMS_MAX];
-    struct hm_lsq lsq;
-
-    hm_lsq_init(&lsq, f->basis.count);
-    for (size_t g = 0; g < groups; g++)
-        if (g % folds != first)
-            add_configuration(f, g, &lsq);
-    hm_lsq_nonnegative(&lsq, theta);
-    for (size_t g = first; g < groups; g += folds) {
-        double mean = f->data.groups[g].mean_s, told = 0;
-        for (size_t k = 0; k < f->basis.count; k++)
-            told += f->in[k] ? theta[k] * f->x[k * groups + g] : 0;
-        errors[g] = fabs(mean - told) / fmax(told, 0.01 * mean);
-    }
-}
-
-static int find_off(const struct hm_fit *fit, double level, struct off *off, struct hm_err *err)
-{
-    const struct hm__fit *f = fit->inside;
-    size_t groups = f->data.group_count, folds = groups < FOLDS ? groups : FOLDS;
-    double *sorted = hm__calloc(groups, sizeof(*sorted));
-
-    off->errors = hm__calloc(groups, sizeof(*off->errors));
-    off->count = groups;
-    if (!off->errors || !sorted) {
-        hm__free(sorted);
-        return hm_fail_nomem(err);
-    }
-    for (size_t first = 0; first < folds; first++)
-        leave_out(f, first, folds, off->errors);
-    memcpy(sorted, off->errors, groups * sizeof(*sorted));
-    qsort(sorted, groups, sizeof(*sorted), compare_numbers);
-    size_t rank = (size_t)ceil(level * (double)(groups + 1)); /* counted from 1 */
-    off->reach = sorted[rank < groups ? rank - 1 : groups - 1];
-    hm__free(sorted);
-    return 0;
-}
-
-/* Sum of the squares of the errors at this n, or at all (NaN), and of how many. */
-static double off_at(const struct hm_fit *fit, const struct off *off, double n, double *ret_count)
-{
-    const double *workers = fit->inside->data.places[0];
-    double sum = 0;
-
-    *ret_count = 0;
-    for (size_t g = 0; g < off->count; g++) {
-        if (!isnan(n) && workers[g] != n)
-            continue;
-        sum += off->errors[g] * off->errors[g];
-        ++*ret_count;
-    }
-    return *ret_count > 0 ? sum : INFINITY;
 }
 
 /* ---- one fit of all n ----------------------------------------------------------------------- */
@@ -277,10 +189,10 @@ static int check_all(struct fits *f, struct hm_err *err)
     if (!f->all->intervals) {
         f->against = "they are too few to tell how sure a fit of them is";
     } else {
-        int rc = find_off(f->all, f->w->out->level, &f->all_off, err);
+        int rc = hm_off_find(f->all, f->w->out->level, &f->all_off, err);
         if (rc)
             return rc;
-        double off = sqrt(off_at(f->all, &f->all_off, NAN, &count) / count);
+        double off = sqrt(hm_off_at(f->all, &f->all_off, NAN, &count) / count);
         if (off <= OFF_TOO_FAR)
             return 0;
         f->against = hm_arena_printf(
@@ -428,7 +340,7 @@ static void stretch(struct hm_told *t, size_t draws, double reach)
 }
 
 static int take_time(struct hm_recommending *w, struct hm_told *t, const struct hm_fit *fit,
-                     const struct off *off, const struct hm_at *at, size_t at_count,
+                     const struct hm_off *off, const struct hm_at *at, size_t at_count,
                      struct hm_err *err)
 {
     struct hm_prediction p;
@@ -476,14 +388,14 @@ static int choose(struct fits *f, struct hm_told *t, const struct own *own,
                   const struct hm_fit *fit, struct hm_err *err)
 {
     double count = 0, all_count = 0, off = INFINITY, all_off = INFINITY;
-    struct off own_off = {0};
+    struct hm_off own_off = {0};
     bool tells = fit && own->reaches;
-    int rc = tells ? find_off(fit, f->w->out->level, &own_off, err) : 0;
+    int rc = tells ? hm_off_find(fit, f->w->out->level, &own_off, err) : 0;
 
     if (rc == 0 && tells)
-        off = off_at(fit, &own_off, t->r.n, &count);
+        off = hm_off_at(fit, &own_off, t->r.n, &count);
     if (rc == 0 && f->all)
-        all_off = off_at(f->all, &f->all_off, t->r.n, &all_count);
+        all_off = hm_off_at(f->all, &f->all_off, t->r.n, &all_count);
     if (rc == 0 && tells && (!f->all || off < all_off)) {
         rc = take_time(f->w, t, fit, &own_off, own->at, own->at_count, err);
         f->off += off;
@@ -558,20 +470,32 @@ static int note_untold(struct hm_recommending *w, struct hm_err *err)
     return rc;
 }
 
+/* "no run has batch 12800, latency 30 ms" */
+static const char *say_place(struct hm_recommending *w)
+{
+    const char *who = w->q->n_count ? "no run of these n" : "no run";
+    char text[HM_PLACE_TEXT];
+
+    hm_recommend_place_text(w->at, w->at_count, text);
+    if (!text[0])
+        return hm_arena_printf(w->arena, "%s went well", who);
+    return hm_arena_printf(w->arena, "%s has %s", who, text);
+}
+
 static int say_reason(struct fits *f, size_t told, struct hm_err *err)
 {
     struct hm_recommending *w = f->w;
-    char text[HM_PLACE_TEXT], off[80] = "";
-    const char *kind = f->own == told ? "of each n by itself"
-                       : f->own       ? "of each n by itself or of all n"
-                                      : "over all n";
+    const char *place = say_place(w), *kind = f->own == told ? "of each n by itself"
+                                              : f->own       ? "of each n by itself or of all n"
+                                                             : "over all n";
+    char off[80] = "";
 
     if (f->off_rows > 0)
         snprintf(off, sizeof(off), ", off by %.1f %% for a run left out",
                  100 * sqrt(f->off / f->off_rows));
-    hm_recommend_place_text(w->at, w->at_count, text);
-    w->out->reason = hm_arena_printf(w->arena, "no run has %s%sa fit of %zu runs, %s%s",
-                                     text[0] ? text : "these n", ": ", f->count, kind, off);
+    w->out->reason =
+        place ? hm_arena_printf(w->arena, "%s: a fit of %zu runs, %s%s", place, f->count, kind, off)
+              : NULL;
     return w->out->reason ? 0 : hm_fail_nomem(err);
 }
 
@@ -579,12 +503,11 @@ static int say_reason(struct fits *f, size_t told, struct hm_err *err)
 static int say_why_not(struct fits *f, struct hm_err *err)
 {
     struct hm_recommending *w = f->w;
-    char text[HM_PLACE_TEXT];
+    const char *place = say_place(w);
 
-    hm_recommend_place_text(w->at, w->at_count, text);
-    w->out->reason = hm_arena_printf(w->arena, "no run has %s, and the others do not tell%s%s",
-                                     text[0] ? text : "a time", f->against ? ": " : "",
-                                     f->against ? f->against : "");
+    w->out->reason = place ? hm_arena_printf(w->arena, "%s, and the others do not tell%s%s", place,
+                                             f->against ? ": " : "", f->against ? f->against : "")
+                           : NULL;
     return w->out->reason ? 0 : hm_fail_nomem(err);
 }
 

@@ -13,8 +13,8 @@
 #include "err.h"
 #include "recommend.h"
 
-/* What is not worth a run: less than so much of the value saved on average. */
-static const double WORTH = 0.002;
+/* Where the choice is as sure as that, a run must save so much of the value on average. */
+static const double SURE = 0.9, WORTH = 0.01;
 /* An n that is better with less than this is not worth a run either. */
 static const double LIKELY = 0.05;
 
@@ -131,7 +131,7 @@ static double gain_of(const struct hm_recommending *w, size_t i)
 static int after_fit(struct hm_recommending *w, struct hm_err *err)
 {
     size_t next = HM_NONE;
-    double most = WORTH;
+    double most = w->out->sure >= SURE ? WORTH : 0;
     char workers[40];
 
     for (size_t i = 0; i < w->count; i++) {
@@ -157,14 +157,30 @@ static int after_fit(struct hm_recommending *w, struct hm_err *err)
 
 /* ---- after nothing -------------------------------------------------------------------------- */
 
+static bool is_failed(const struct hm_recommending *w, double n)
+{
+    for (size_t i = 0; i < w->count; i++)
+        if (w->told[i].r.n == n)
+            return w->told[i].r.failed;
+    return false;
+}
+
+/* The first n that was asked for and may work. */
+static int first_asked(struct hm_recommending *w, struct hm_err *err)
+{
+    for (size_t i = 0; i < w->count; i++)
+        if (!w->told[i].r.failed)
+            return set_next(w, w->told[i].r.n, "no run of it tells", err);
+    return 0;
+}
+
 static int after_none(struct hm_recommending *w, struct hm_err *err)
 {
     const double *n = w->picked_count ? hm_recommend_values(w->runs, "n") : NULL;
     double low = INFINITY, high = -INFINITY, least = INFINITY, fastest = NAN;
 
-    for (size_t i = 0; i < w->count; i++)
-        if (w->told[i].r.failed && w->count == 1)
-            return 0;
+    if (w->q->n_count > 0)
+        return w->picked_count ? first_asked(w, err) : 0;
     for (size_t i = 0; i < w->picked_count; i++) {
         size_t row = w->picked[i];
         double seconds = hm_recommend_seconds(w, row);
@@ -172,22 +188,14 @@ static int after_none(struct hm_recommending *w, struct hm_err *err)
             continue;
         low = fmin(low, n[row]);
         high = fmax(high, n[row]);
-        if (seconds < least) {
+        if (seconds < least && !is_failed(w, n[row])) {
             least = seconds;
             fastest = n[row];
         }
     }
-    if (isnan(fastest))
-        return 0;
-    if (w->q->n_count > 0) {
-        for (size_t i = 0; i < w->count; i++)
-            if (!w->told[i].r.failed)
-                return set_next(w, w->told[i].r.n, "no run of it tells", err);
-        return 0;
-    }
     if (low == high)
         return set_next(w, 2 * high, "nothing tells yet how the time depends on n", err);
-    return set_next(w, fastest, "it was the fastest so far", err);
+    return isnan(fastest) ? 0 : set_next(w, fastest, "it was the fastest so far", err);
 }
 
 int hm_recommend_next(struct hm_recommending *w, struct hm_err *err)

@@ -171,10 +171,13 @@ static int close_open(struct hm_recommending *w, const char *name, struct hm_err
         w->at[w->at_count++] = (struct hm_at){"size", fmax(high, 1)};
         return 0;
     }
-    struct hm_at example = {name, high};
-    char text[HM_PLACE_TEXT];
     hm_fail(err, HM_E_MISSING, "the runs differ in %s: for which?", name);
-    hm_err_hint(err, "say which, such as %s", hm_recommend_place_text(&example, 1, text));
+    if (strcmp(name, "batch") == 0)
+        hm_err_hint(err, "say which, as in --batch %.6g", high);
+    else if (strcmp(name, "latency") == 0)
+        hm_err_hint(err, "say which, as in --latency %.6gms", 1e3 * high);
+    else
+        hm_err_hint(err, "say which, as in --at %s=%.6gMbit/s", name, 8e-6 * high);
     hm_err_at(err, w->runs->source, 0);
     return HM_E_MISSING;
 }

@@ -116,7 +116,9 @@ static void say_next(struct hm_text *out, const struct hm_recommendation *r)
 
 static void say_sure(struct hm_text *out, const struct hm_recommendation *r)
 {
-    if (isfinite(r->sure))
+    if (r->sure > 0.99)
+        hm_text_add(out, "the best with more than 99 %");
+    else if (isfinite(r->sure))
         hm_text_addf(out, "the best with %.0f %%", 100 * r->sure);
 }
 

@@ -587,7 +587,7 @@ static void test_none(void **state)
     hm_recommendation_free(r);
     q.algorithm = "gd";
     r = recommend(runs, &q);
-    assert_string_equal(r->reason, "none of 1 runs is of gd");
+    assert_string_equal(r->reason, "no run is of gd");
     assert_int_equal(r->next_count, 0);
     hm_recommendation_free(r);
     hm_runs_free(runs);
