@@ -260,6 +260,77 @@ HM_API void hm_design_free(struct hm_design *design);
 HM_API int hm_design_render(const struct hm_design *design, enum hm_format format,
                             const struct hm_style *style, char **ret_text, struct hm_err *err);
 
+/* ---- recommendations: what measured runs say of a question ------------------------------------
+ */
+
+/* Where a recommendation comes from, in the order they are tried. */
+enum hm_recommend_way {
+    HM_RECOMMEND_ROWS,  /* runs that match exactly */
+    HM_RECOMMEND_FIT,   /* a fit of the runs */
+    HM_RECOMMEND_MODEL, /* the job's model */
+    HM_RECOMMEND_NONE,  /* cannot tell yet */
+};
+
+/* Zero-initialise; 0 and NULL: not asked. */
+struct hm_recommend_question {
+    const struct hm_at *at; /* batch, latency, bandwidth, size, … in SI units */
+    size_t at_count;
+    const char *algorithm, *machine; /* only runs of these */
+    const double *n;                 /* candidates; none: those that were run */
+    size_t n_count;
+    enum hm_goal goal;                /* time, cost, or alpha * seconds + beta * money */
+    double alpha, beta;               /* weights of a balance */
+    double budget;                    /* money for one run at most; 0: no limit */
+    double deadline_s;                /* 0: no limit */
+    double price_per_s;               /* of a worker; 0: unknown, unless runs have a column cost */
+    const struct hm_job *job;         /* for its model, when the runs do not tell; may be NULL */
+    const struct hm_cluster *cluster; /* in place of the job's own; may be NULL */
+    double level;                     /* of intervals; 0: 0.9 */
+    double seed;
+};
+
+struct hm_recommended {
+    double n;
+    double time_s, low_s, high_s; /* low and high NaN where there is no interval */
+    double cost;                  /* NaN: unknown */
+    double value;                 /* what was to be least */
+    size_t rows;                  /* runs that match exactly */
+    bool fits;                    /* within budget and deadline */
+    bool failed;                  /* known to fail: never recommended */
+    const char *why;              /* of a failure: "out of memory (line 5)"; else NULL */
+};
+
+struct hm_recommendation {
+    enum hm_recommend_way way;
+    enum hm_goal goal;  /* as decided, never HM_GOAL_AUTO */
+    double level;       /* of intervals */
+    const char *source; /* of the runs, or of the job */
+    const char *reason; /* a sentence: "3 runs match exactly", "no run has a latency of 30 ms: …" */
+    struct hm_recommended *candidates; /* best first; failed ones last */
+    size_t candidate_count;
+    size_t best; /* index; HM_NONE: cannot tell, or nothing fits */
+    double sure; /* probability that the first is the best; NaN where it cannot be told */
+    const char
+        *missed;  /* what nothing meets: "deadline", "budget", "deadline and budget"; or NULL */
+    size_t *rows; /* the runs behind it: rows of hm_runs */
+    size_t row_count;
+    struct hm_at *next;   /* the one run that would help most: n and the question's quantities */
+    size_t next_count;    /* 0: none would */
+    const char *next_why; /* a phrase: "it may be faster"; NULL without one */
+    const char **notes;
+    size_t note_count;
+    void *memory; /* owns everything above */
+};
+
+/* runs may be NULL with a job. */
+HM_API int hm_recommend(const struct hm_runs *runs, const struct hm_recommend_question *question,
+                        struct hm_recommendation **ret_recommendation, struct hm_err *err);
+HM_API void hm_recommendation_free(struct hm_recommendation *recommendation);
+/* As text, JSON or CSV (the candidates). style->table: all candidates. */
+HM_API int hm_recommendation_render(const struct hm_recommendation *recommendation,
+                                    enum hm_format format, const struct hm_style *style,
+                                    char **ret_text, struct hm_err *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -121,6 +121,7 @@ static const struct entry library[] = {
     {"1", NULL, HM_ROLE_WORK},
     {"ln(n)", NULL, HM_ROLE_OVERHEAD},
     {"size", "~size", HM_ROLE_OVERHEAD},
+    {"batch", "~batch", HM_ROLE_OVERHEAD},
     {"latency", "~latency", HM_ROLE_OVERHEAD},
     {"latency*ln(n)", "~latency", HM_ROLE_OVERHEAD},
     {"1/bandwidth", "~bandwidth", HM_ROLE_OVERHEAD},
@@ -128,6 +129,7 @@ static const struct entry library[] = {
     {"sqrt(n)", NULL, HM_ROLE_STEEP},
     {"n", NULL, HM_ROLE_STEEP},
     {"n*ln(n)", NULL, HM_ROLE_STEEP},
+    {"latency*n", "~latency", HM_ROLE_STEEP},
 };
 
 int hm_basis_library(struct hm_basis *basis, struct hm_arena *arena, const bool *varies, bool weak,

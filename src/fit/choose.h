@@ -4,7 +4,7 @@
 
 #include "basis.h"
 
-enum { HM_CHOSEN_MAX = 4, HM_FOLDS_MAX = 64, HM_CHOICES_MAX = 1100 };
+enum { HM_CHOSEN_MAX = 4, HM_FOLDS_MAX = 64, HM_CHOICES_MAX = 2000 };
 
 /* A set of terms and how well it predicts what it has not seen. */
 struct hm_choice {

@@ -40,6 +40,9 @@ int hm_fit_note(struct hm_fit *fit, struct hm_err *err, const char *format, ...)
  */
 int hm_fit_terms(const struct hm_fit *fit, const struct hm_model *model, const double *n,
                  size_t count, double **ret_x, struct hm_err *err);
+/* As above with other quantities as hm_fit_predict takes them. */
+int hm_fit_terms_at(const struct hm_fit *fit, const struct hm_at *at, size_t at_count,
+                    const double *n, size_t count, double **ret_x, struct hm_err *err);
 /* Seconds at place i of `count`: by the most probable coefficients (draw HM_NONE) or by a draw's.
  */
 double hm_fit_seconds(const struct hm_fit *fit, const double *x, size_t count, size_t i,

@@ -143,6 +143,15 @@ int hm_fit_terms(const struct hm_fit *fit, const struct hm_model *model, const d
     return rc;
 }
 
+int hm_fit_terms_at(const struct hm_fit *fit, const struct hm_at *at, size_t at_count,
+                    const double *n, size_t count, double **ret_x, struct hm_err *err)
+{
+    double values[HM_QUANTITIES_MAX];
+    int rc = place(fit, at, at_count, values, err);
+
+    return rc ? rc : terms_at(fit, values, n, count, ret_x, err);
+}
+
 /* How far outside the runs an n lies. */
 static double beyond(const struct hm_fit *fit, double n)
 {

@@ -126,6 +126,47 @@ static int fit_way(struct hm_err *err)
     return rc;
 }
 
+/* Recommendations in all four ways, in every form. */
+static int recommend_way(struct hm_err *err)
+{
+    const char csv[] = "n,batch,seconds,machine,cost,status\n1,1,9,a,1,ok\n1,2,17,a,1,ok\n"
+                       "1,4,33,b,2,ok\n1,9,,a,,out of memory\n2,1,5.2,a,2,ok\n2,2,9,a,2,ok\n"
+                       "2,4,18,a,2,ok\n2,4,18.2,a,2,ok\n4,1,4,a,2,ok\n4,2,5.9,a,2,ok\n";
+    const char job_text[] = "graph: {generate: power-law, vertices: 50, edges: 90, max_degree: 9}\n"
+                            "communicate: none\ncluster: {flops: 1 Gflop/s, max_nodes: 4}\n";
+    const double n[] = {1, 2, 4};
+    struct hm_style style = {.width = 60, .table = true};
+    struct hm_at at[] = {{"batch", 4}, {"batch", 3}, {"batch", 20}, {"latency", 1}};
+    struct hm_recommendation *r = NULL;
+    struct hm_runs *runs = NULL;
+    struct hm_job *job = NULL;
+    char *page = NULL;
+    int rc = hm_job_parse(job_text, strlen(job_text), "t.yaml", NULL, 0, &job, err);
+
+    if (rc == 0)
+        rc = hm_runs_parse(csv, strlen(csv), "t.csv", &runs, err);
+    for (size_t i = 0; rc == 0 && i < 5; i++) {
+        struct hm_recommend_question q = {.at = &at[i < 4 ? i : 3],
+                                          .at_count = 1,
+                                          .n = n,
+                                          .n_count = i == 2 ? 3 : 0,
+                                          .goal = HM_GOAL_BALANCE,
+                                          .algorithm = i == 3 ? "gd" : NULL,
+                                          .job = i == 4 ? job : NULL,
+                                          .deadline_s = i == 2 ? 1 : 0};
+        rc = hm_recommend(i == 4 ? NULL : runs, &q, &r, err);
+        for (int format = HM_FORMAT_TEXT; rc == 0 && format <= HM_FORMAT_CSV; format++) {
+            rc = hm_recommendation_render(r, (enum hm_format)format, &style, &page, err);
+            hm_text_free(rc == 0 ? page : NULL);
+        }
+        hm_recommendation_free(r);
+        r = NULL;
+    }
+    hm_runs_free(runs);
+    hm_job_free(job);
+    return rc;
+}
+
 /* Traces of both forms, with every kind of note. */
 static int traces_way(struct hm_err *err)
 {
@@ -287,6 +328,12 @@ static void allocations_of_fits_may_fail(void **state)
     fail_everywhere(fit_way, 300);
 }
 
+static void allocations_of_recommendations_may_fail(void **state)
+{
+    (void)state;
+    fail_everywhere(recommend_way, 300);
+}
+
 static void allocations_of_traces_may_fail(void **state)
 {
     (void)state;
@@ -337,6 +384,7 @@ int main(void)
         cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(allocations_of_graphs_may_fail),
         cmocka_unit_test(allocations_of_fits_may_fail),
+        cmocka_unit_test(allocations_of_recommendations_may_fail),
         cmocka_unit_test(allocations_of_traces_may_fail),
         cmocka_unit_test(allocations_of_convergences_may_fail),
         cmocka_unit_test(allocations_of_holdouts_may_fail),

@@ -1,0 +1,248 @@
+/*
+ * hm_recommend: how many workers, from runs that were measured.
+ *
+ * In this order: runs that match the question exactly; fits of the runs; the model of a job; and
+ * "cannot tell yet", with the run that would help most. Runs that are known to fail are never
+ * recommended. The look-up alone is that of Anwar et al.; the rest is what they name as open.
+ */
+#include "recommend.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "err.h"
+
+int hm_recommend_note(struct hm_recommending *w, struct hm_err *err, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    if (!w->out->notes)
+        w->out->notes = hm_arena_alloc(w->arena, HM_RECOMMEND_NOTES, sizeof(*w->out->notes));
+    if (!w->out->notes)
+        return hm_fail_nomem(err);
+    if (w->out->note_count == HM_RECOMMEND_NOTES)
+        return 0;
+    w->out->notes[w->out->note_count] = hm_arena_strdup(w->arena, text);
+    return w->out->notes[w->out->note_count] ? (w->out->note_count++, 0) : hm_fail_nomem(err);
+}
+
+static int check_number(const char *name, double value, struct hm_err *err)
+{
+    if (isfinite(value) && value >= 0)
+        return 0;
+    hm_fail(err, HM_E_RANGE, "%s is %g; it must be 0 or more", name, value);
+    hm_err_field(err, name);
+    return HM_E_RANGE;
+}
+
+static int check(const struct hm_runs *runs, const struct hm_recommend_question *q,
+                 struct hm_err *err)
+{
+    const struct {
+        const char *name;
+        double value;
+    } numbers[] = {{"alpha", q->alpha},         {"beta", q->beta},         {"budget", q->budget},
+                   {"deadline", q->deadline_s}, {"price", q->price_per_s}, {"seed", q->seed}};
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        rc = check_number(numbers[i].name, numbers[i].value, err);
+    for (size_t i = 0; rc == 0 && i < q->n_count; i++)
+        if (!(q->n[i] >= 1) || q->n[i] != floor(q->n[i]) || isinf(q->n[i]))
+            rc = hm_fail(err, HM_E_RANGE, "%g workers; it must be a whole number from 1 on",
+                         q->n[i]);
+    if (rc == 0 && !(q->level >= 0 && q->level < 1))
+        rc = hm_fail(err, HM_E_RANGE, "a level of %g; it must be between 0 and 1", q->level);
+    if (rc == 0 && !runs && !q->job)
+        rc = hm_fail(err, HM_E_MISSING, "no runs and no job: there is nothing to recommend from");
+    if (rc || !runs || !runs->relative)
+        return rc;
+    hm_fail(err, HM_E_MISSING, "the runs tell speedups only");
+    hm_err_hint(err, "a recommendation needs seconds");
+    hm_err_at(err, runs->source, 0);
+    return HM_E_MISSING;
+}
+
+static enum hm_goal decide_goal(const struct hm_recommend_question *q)
+{
+    if (q->goal != HM_GOAL_AUTO)
+        return q->goal;
+    if (q->alpha > 0 || q->beta > 0)
+        return HM_GOAL_BALANCE;
+    return q->deadline_s > 0 ? HM_GOAL_COST : HM_GOAL_TIME;
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+/* Money of a worker-second by a column cost: that of the row in the middle. */
+static int find_rate(struct hm_recommending *w, struct hm_err *err)
+{
+    const double *costs = hm_recommend_values(w->runs, "cost");
+    const double *n = costs ? hm_recommend_values(w->runs, "n") : NULL;
+    size_t count = 0;
+
+    w->rate = NAN;
+    if (!costs || w->picked_count == 0)
+        return 0;
+    double *rates = hm__calloc(w->picked_count, sizeof(*rates));
+    if (!rates)
+        return hm_fail_nomem(err);
+    for (size_t i = 0; i < w->picked_count; i++) {
+        size_t row = w->picked[i];
+        double rate = costs[row] / (n[row] * hm_recommend_seconds(w, row));
+        if (isfinite(rate) && rate >= 0)
+            rates[count++] = rate;
+    }
+    qsort(rates, count, sizeof(*rates), compare_numbers);
+    if (count > 0)
+        w->rate = rates[count / 2];
+    hm__free(rates);
+    return 0;
+}
+
+static int say_no_row(struct hm_recommending *w, struct hm_err *err)
+{
+    const struct hm_recommend_question *q = w->q;
+
+    w->out->reason = hm_arena_printf(w->arena, "no run is%s%s%s%s", q->algorithm ? " of " : "",
+                                     q->algorithm ? q->algorithm : "", q->machine ? " on " : "",
+                                     q->machine ? q->machine : "");
+    return w->out->reason ? 0 : hm_fail_nomem(err);
+}
+
+/* Rows that say all, or a fit of them. */
+static int from_runs(struct hm_recommending *w, struct hm_err *err)
+{
+    int rc = find_rate(w, err);
+
+    if (rc == 0 && w->picked_count == 0)
+        return say_no_row(w, err);
+    if (rc == 0)
+        rc = hm_recommend_candidates(w, err);
+    if (rc == 0)
+        rc = hm_recommend_failures(w, err);
+    if (rc == 0)
+        rc = hm_recommend_rows(w, err);
+    if (rc == 0 && w->out->way == HM_RECOMMEND_NONE)
+        rc = hm_recommend_fit(w, err);
+    return rc;
+}
+
+/* Nothing is left that could be told: everything is known to fail. */
+static int say_all_fail(struct hm_recommending *w, struct hm_err *err)
+{
+    size_t failed = 0;
+
+    for (size_t i = 0; i < w->count; i++)
+        failed += w->told[i].r.failed;
+    if (w->out->way != HM_RECOMMEND_NONE || w->count == 0 || failed < w->count)
+        return 0;
+    w->out->reason = failed == 1 ? "the one n that could be is known to fail"
+                                 : "every n that could be is known to fail";
+    w->out->way = HM_RECOMMEND_ROWS;
+    (void)err;
+    return 0;
+}
+
+/* Exact rows of some n leave the others open. */
+static int note_not_run(struct hm_recommending *w, struct hm_err *err)
+{
+    char list[200];
+    size_t used = 0, others = 0;
+
+    for (size_t i = 0; i < w->count; i++) {
+        if (w->told[i].told || w->told[i].r.failed || w->out->way != HM_RECOMMEND_ROWS)
+            continue;
+        if (used + 40 < sizeof(list))
+            used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%g", others ? ", " : "",
+                                     w->told[i].r.n);
+        others++;
+    }
+    return others == 0 ? 0
+                       : hm_recommend_note(w, err, "not run there: %s worker%s", list,
+                                           others == 1 && list[0] == '1' && used == 1 ? "" : "s");
+}
+
+/* A fit tells little of what is far beyond its runs. */
+static int note_far(struct hm_recommending *w, struct hm_err *err)
+{
+    const double *n = w->picked_count ? hm_recommend_values(w->runs, "n") : NULL;
+    double most = 0;
+    char workers[40];
+
+    for (size_t i = 0; i < w->picked_count; i++)
+        if (!isnan(hm_recommend_seconds(w, w->picked[i])))
+            most = fmax(most, n[w->picked[i]]);
+    if (w->out->way != HM_RECOMMEND_FIT || w->out->best == HM_NONE || w->told[0].r.n <= most)
+        return 0;
+    return hm_recommend_note(w, err, "%s are %.3g times as many as any run had",
+                             hm_recommend_workers(w->told[0].r.n, workers), w->told[0].r.n / most);
+}
+
+static int fill(struct hm_recommending *w, struct hm_err *err)
+{
+    int rc = hm_recommend_pick(w, err);
+
+    if (rc == 0)
+        rc = hm_recommend_place(w, err);
+    if (rc == 0 && w->runs)
+        rc = from_runs(w, err);
+    if (rc == 0 && w->out->way == HM_RECOMMEND_NONE && w->q->job)
+        rc = hm_recommend_model(w, err);
+    if (rc == 0)
+        rc = say_all_fail(w, err);
+    if (rc == 0)
+        rc = hm_recommend_judge(w, err);
+    if (rc == 0)
+        rc = note_not_run(w, err);
+    if (rc == 0)
+        rc = note_far(w, err);
+    return rc ? rc : hm_recommend_next(w, err);
+}
+
+int hm_recommend(const struct hm_runs *runs, const struct hm_recommend_question *question,
+                 struct hm_recommendation **ret_recommendation, struct hm_err *err)
+{
+    struct hm_arena *arena = NULL;
+    struct hm_recommendation *out = NULL;
+    int rc = check(runs, question, err);
+
+    if (rc == 0 && (!(arena = hm_arena_new()) || !(out = hm_arena_alloc(arena, 1, sizeof(*out)))))
+        rc = hm_fail_nomem(err);
+    if (rc == 0) {
+        struct hm_recommending w = {
+            .runs = runs, .q = question, .out = out, .arena = arena, .rate = NAN};
+        *out = (struct hm_recommendation){.way = HM_RECOMMEND_NONE,
+                                          .goal = decide_goal(question),
+                                          .level = question->level > 0 ? question->level : 0.9,
+                                          .best = HM_NONE,
+                                          .sure = NAN,
+                                          .memory = arena};
+        if (runs && !(out->source = hm_arena_strdup(arena, runs->source)))
+            rc = hm_fail_nomem(err);
+        if (rc == 0)
+            rc = fill(&w, err);
+    }
+    if (rc)
+        hm_arena_free(arena);
+    else
+        *ret_recommendation = out;
+    return rc;
+}
+
+void hm_recommendation_free(struct hm_recommendation *recommendation)
+{
+    if (recommendation)
+        hm_arena_free(recommendation->memory);
+}

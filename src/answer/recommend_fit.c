@@ -1,0 +1,553 @@
+/*
+ * Times from fits, where no row matches. Two are tried for each n, and the one that is less off
+ * for runs left out tells its time:
+ *
+ *   all runs   the terms of the library (batch/n, latency*ln(n), …), chosen; hm_fit_new
+ *   its own    seconds = a + b batch + c latency + …, of the runs with this n alone
+ *
+ * The first is t = o/x_n + l*r (Anwar et al.) with shapes over n that are known. It needs few runs
+ * and reaches n that were never run, but it is wrong where n does something else: theirs on four
+ * machines waits twelve times as long for a latency as two. The second says nothing of how n
+ * matters, so it cannot be wrong about it, but needs runs enough of each n. A fit of all runs that
+ * is off by more than a quarter for runs left out is not used: its terms are not those of the job,
+ * and so its intervals are not either.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "err.h"
+#include "random.h"
+#include "recommend.h"
+#include "recommend_off.h"
+
+static const double OFF_TOO_FAR = 0.25;
+
+enum { TERM_TEXT = 80 };
+
+/* A share of the rows as runs of their own; released with hm_arena_free(runs->memory). */
+static struct hm_runs *take_rows(const struct hm_runs *from, const size_t *rows, size_t count)
+{
+    struct hm_arena *arena = hm_arena_new();
+    struct hm_runs *runs = arena ? hm_arena_alloc(arena, 1, sizeof(*runs)) : NULL;
+    bool ok = runs != NULL;
+
+    if (ok) {
+        *runs = (struct hm_runs){.source = from->source, .count = count, .memory = arena};
+        runs->columns = hm_arena_alloc(arena, from->column_count, sizeof(*runs->columns));
+        runs->lines = hm_arena_alloc(arena, count, sizeof(*runs->lines));
+        ok = runs->columns && runs->lines;
+    }
+    for (size_t i = 0; ok && i < count; i++)
+        runs->lines[i] = from->lines[rows[i]];
+    for (size_t c = 0; ok && c < from->column_count; c++) {
+        const struct hm_column *source = &from->columns[c];
+        struct hm_column *to = &runs->columns[runs->column_count++];
+        to->name = source->name;
+        if (source->values)
+            to->values = hm_arena_alloc(arena, count, sizeof(*to->values));
+        else
+            to->labels = hm_arena_alloc(arena, count, sizeof(*to->labels));
+        ok = to->values || to->labels;
+        for (size_t i = 0; ok && i < count; i++) {
+            if (to->values)
+                to->values[i] = source->values[rows[i]];
+            else
+                to->labels[i] = source->labels[rows[i]];
+        }
+    }
+    if (!ok)
+        hm_arena_free(arena);
+    return ok ? runs : NULL;
+}
+
+/* ---- rows that a fit can use ---------------------------------------------------------------- */
+
+struct fits {
+    struct hm_recommending *w;
+    size_t *rows, count;              /* that have a time, and tell what is asked for */
+    size_t *few;                      /* room for some of them */
+    struct hm_fit *all;               /* of all n; NULL if it is not to be used */
+    struct hm_off all_off;            /* of it */
+    struct hm_at at[HM_RECOMMEND_AT]; /* what it has to be told */
+    size_t at_count;
+    const char *against; /* why there is none of all n */
+    double off,
+        off_rows; /* sum of the squares of left-out errors of what is used, and of how many */
+    size_t own;   /* candidates that have a fit of their own */
+};
+
+static bool is_term(const char *name)
+{
+    return strcmp(name, "size") == 0 || strcmp(name, "batch") == 0 ||
+           strcmp(name, "latency") == 0 || strcmp(name, "bandwidth") == 0;
+}
+
+static bool row_tells(const struct hm_recommending *w, size_t row)
+{
+    for (size_t c = 0; c < w->runs->column_count; c++) {
+        const struct hm_column *column = &w->runs->columns[c];
+        if (column->values && is_term(column->name) && isnan(column->values[row]))
+            return false;
+    }
+    for (size_t i = 0; i < w->at_count; i++)
+        if (isnan(hm_recommend_values(w->runs, w->at[i].name)[row]))
+            return false;
+    return !isnan(hm_recommend_seconds(w, row));
+}
+
+/* Least and most of a quantity among rows. */
+static void range_of(const struct hm_runs *runs, const char *name, const size_t *rows, size_t count,
+                     double *low, double *high)
+{
+    const double *values = hm_recommend_values(runs, name);
+
+    *low = INFINITY;
+    *high = -INFINITY;
+    for (size_t i = 0; i < count; i++) {
+        *low = fmin(*low, values[rows[i]]);
+        *high = fmax(*high, values[rows[i]]);
+    }
+}
+
+static int find_rows(struct fits *f, struct hm_err *err)
+{
+    struct hm_recommending *w = f->w;
+
+    f->rows = hm_arena_alloc(w->arena, w->picked_count, sizeof(*f->rows));
+    f->few = hm_arena_alloc(w->arena, w->picked_count, sizeof(*f->few));
+    if (!f->rows || !f->few)
+        return hm_fail_nomem(err);
+    for (size_t i = 0; i < w->picked_count; i++)
+        if (row_tells(w, w->picked[i]))
+            f->rows[f->count++] = w->picked[i];
+    return 0;
+}
+
+/* ---- one fit of all n ----------------------------------------------------------------------- */
+
+/* Whether the rows of all n reach the question; what is not a term must be the same in them. */
+static size_t rows_for_all(struct fits *f)
+{
+    struct hm_recommending *w = f->w;
+    size_t count = 0;
+
+    for (size_t i = 0; i < f->count; i++) {
+        bool same = true;
+        for (size_t k = 0; k < w->at_count; k++)
+            same =
+                same && (is_term(w->at[k].name) ||
+                         hm_recommend_same(hm_recommend_values(w->runs, w->at[k].name)[f->rows[i]],
+                                           w->at[k].value));
+        if (same)
+            f->few[count++] = f->rows[i];
+    }
+    return count;
+}
+
+/* A quantity that is the same in all runs tells nothing of another value. */
+static const char *never_varied(struct fits *f, const size_t *rows, size_t count, const char *whose)
+{
+    struct hm_recommending *w = f->w;
+    char text[HM_PLACE_TEXT];
+
+    for (size_t k = 0; k < w->at_count; k++) {
+        double low, high;
+        range_of(w->runs, w->at[k].name, rows, count, &low, &high);
+        if (low < high || hm_recommend_same(low, w->at[k].value))
+            continue;
+        struct hm_at only = {w->at[k].name, low};
+        return hm_arena_printf(w->arena, "%s %s only", whose,
+                               hm_recommend_place_text(&only, 1, text));
+    }
+    return NULL;
+}
+
+static int fit_rows(struct fits *f, const size_t *rows, size_t count, const char *const *terms,
+                    size_t term_count, double stream, struct hm_fit **ret_fit, struct hm_err *err)
+{
+    const struct hm_recommend_question *q = f->w->q;
+    struct hm_fit_settings s = {.terms = terms,
+                                .term_count = term_count,
+                                .level = f->w->out->level,
+                                .seed = q->seed + 1e6 * stream,
+                                .errors = term_count ? HM_ERRORS_RELATIVE : HM_ERRORS_AUTO};
+    struct hm_runs *runs = take_rows(f->w->runs, rows, count);
+
+    if (!runs)
+        return hm_fail_nomem(err);
+    int rc = hm_fit_new(runs, &s, ret_fit, err);
+    hm_runs_free(runs);
+    return rc;
+}
+
+/* Keep the fit of all n only if it is one. */
+static int check_all(struct fits *f, struct hm_err *err)
+{
+    double count;
+
+    if (!f->all->intervals) {
+        f->against = "they are too few to tell how sure a fit of them is";
+    } else {
+        int rc = hm_off_find(f->all, f->w->out->level, &f->all_off, err);
+        if (rc)
+            return rc;
+        double off = sqrt(hm_off_at(f->all, &f->all_off, NAN, &count) / count);
+        if (off <= OFF_TOO_FAR)
+            return 0;
+        f->against = hm_arena_printf(
+            f->w->arena, "a fit over all n is off by %.0f %% for a run left out", 100 * off);
+    }
+    hm_fit_free(f->all);
+    f->all = NULL;
+    return f->against ? 0 : hm_fail_nomem(err);
+}
+
+static int fit_all(struct fits *f, struct hm_err *err)
+{
+    struct hm_recommending *w = f->w;
+    size_t count = rows_for_all(f);
+    struct hm_err own = {0};
+
+    if (count == 0 || (f->against = never_varied(f, f->few, count, "all runs have")))
+        return 0;
+    int rc = fit_rows(f, f->few, count, NULL, 0, 0, &f->all, &own);
+    if (rc == HM_E_NOMEM)
+        return hm_fail_nomem(err);
+    for (size_t k = 0; k < w->at_count; k++)
+        if (is_term(w->at[k].name))
+            f->at[f->at_count++] = w->at[k];
+    if (rc) {
+        f->against = hm_arena_strdup(w->arena, own.message);
+        return f->against ? 0 : hm_fail_nomem(err);
+    }
+    return check_all(f, err);
+}
+
+/* ---- a fit of one n ------------------------------------------------------------------------- */
+
+struct own {
+    char texts[HM_RECOMMEND_AT + 1][TERM_TEXT];
+    const char *terms[HM_RECOMMEND_AT + 1];
+    size_t term_count;
+    struct hm_at at[HM_RECOMMEND_AT];
+    size_t at_count;
+    size_t rows;
+    bool reaches; /* what does not vary is as asked for */
+    bool floor;   /* what does not vary is easier than asked for */
+};
+
+/* Whether a value of a quantity can only take longer than another, the others being the same. */
+static bool is_harder(const char *name, double value, double than)
+{
+    if (strcmp(name, "bandwidth") == 0)
+        return value < than;
+    return is_term(name) && value > than;
+}
+
+/* The terms for the runs with one n: a constant, and what varies among them. */
+static void find_terms(struct fits *f, double n, struct own *own)
+{
+    struct hm_recommending *w = f->w;
+    const double *workers = hm_recommend_values(w->runs, "n");
+
+    *own = (struct own){.terms = {"1"}, .term_count = 1, .reaches = true, .floor = true};
+    for (size_t i = 0; i < f->count; i++)
+        if (workers[f->rows[i]] == n)
+            f->few[own->rows++] = f->rows[i];
+    for (size_t k = 0; k < w->at_count; k++) {
+        const struct hm_at *at = &w->at[k];
+        double low, high;
+        range_of(w->runs, at->name, f->few, own->rows, &low, &high);
+        bool same = hm_recommend_same(low, at->value);
+        if (low < high && !hm_recommend_same(low, high)) {
+            snprintf(own->texts[k], TERM_TEXT, strcmp(at->name, "bandwidth") == 0 ? "1/%s" : "%s",
+                     at->name);
+            own->terms[own->term_count++] = own->texts[k];
+            own->at[own->at_count++] = *at;
+        } else {
+            own->reaches = own->reaches && same;
+            own->floor = own->floor && (same || is_harder(at->name, at->value, low));
+        }
+    }
+}
+
+/* NULL where the runs with this n do not suffice. */
+static int fit_own(struct fits *f, const struct own *own, size_t candidate, struct hm_fit **ret_fit,
+                   struct hm_err *err)
+{
+    struct hm_err mine = {0};
+    struct hm_fit *fit = NULL;
+    double theta[HM_TERMS_MAX];
+    size_t column;
+
+    *ret_fit = NULL;
+    if (own->rows <= own->term_count || own->term_count > HM_TERMS_MAX)
+        return 0;
+    int rc = fit_rows(f, f->few, own->rows, own->terms, own->term_count, (double)candidate + 1,
+                      &fit, &mine);
+    if (rc)
+        return rc == HM_E_NOMEM ? hm_fail_nomem(err) : 0;
+    /* terms that these runs cannot tell apart leave the others open */
+    if (fit->intervals && fit->configurations > own->term_count &&
+        hm_lsq_solve(&fit->inside->lsq, theta, &column))
+        *ret_fit = fit;
+    else
+        hm_fit_free(fit);
+    return 0;
+}
+
+/* ---- telling -------------------------------------------------------------------------------- */
+
+/* Draws of a further run: the mean, and what runs scatter by around it. */
+static int draw(struct hm_recommending *w, struct hm_told *t, const struct hm_fit *fit,
+                const struct hm_at *at, size_t at_count, struct hm_err *err)
+{
+    size_t draws = hm_fit_draw_count(fit);
+    struct hm_random random;
+    double *x;
+    int rc = hm_fit_terms_at(fit, at, at_count, &t->r.n, 1, &x, err);
+
+    if (rc)
+        return rc;
+    t->draws = hm_arena_alloc(w->arena, draws, sizeof(*t->draws));
+    hm_random_init(&random, (uint64_t)w->q->seed, 100 + (uint64_t)(t - w->told));
+    for (size_t d = 0; t->draws && d < draws; d++) {
+        double mean = hm_fit_seconds(fit, x, 1, 0, d), spread = fit->inside->draws[d].spread;
+        double off = spread * hm_random_normal(&random);
+        t->draws[d] = mean + off * (fit->errors == HM_ERRORS_RELATIVE ? mean : 1);
+    }
+    hm__free(x);
+    w->draw_count = w->draw_count == 0 || draws < w->draw_count ? draws : w->draw_count;
+    return t->draws ? 0 : hm_fail_nomem(err);
+}
+
+/*
+ * The interval takes the terms for right, and what runs scatter by for chance. Configurations that
+ * were left out show how far off it is if they are not: it reaches as far as so many of them as the
+ * level (the jackknife's interval), and the draws are stretched with it.
+ */
+static void stretch(struct hm_told *t, size_t draws, double reach)
+{
+    const double time_s = t->r.time_s;
+    double own = fmax(time_s - t->r.low_s, t->r.high_s - time_s) / time_s;
+    double factor = own > 0 && reach > own ? reach / own : 1;
+
+    t->r.low_s = fmax(time_s - factor * (time_s - t->r.low_s), 0);
+    t->r.high_s = time_s + factor * (t->r.high_s - time_s);
+    for (size_t d = 0; d < draws; d++)
+        t->draws[d] = fmax(time_s + factor * (t->draws[d] - time_s), 0.01 * time_s);
+}
+
+static int take_time(struct hm_recommending *w, struct hm_told *t, const struct hm_fit *fit,
+                     const struct hm_off *off, const struct hm_at *at, size_t at_count,
+                     struct hm_err *err)
+{
+    struct hm_prediction p;
+    int rc = hm_fit_predict(fit, at, at_count, &t->r.n, 1, &p, err);
+
+    if (rc == 0)
+        rc = draw(w, t, fit, at, at_count, err);
+    if (rc)
+        return rc;
+    t->told = true;
+    t->r.time_s = p.time_s;
+    t->r.low_s = p.low_s;
+    t->r.high_s = p.high_s;
+    stretch(t, hm_fit_draw_count(fit), off->reach);
+    return 0;
+}
+
+/* What the runs of an n say at least, where they do not reach the question. */
+static int take_floor(struct hm_told *t, const struct hm_fit *fit, const struct own *own,
+                      struct hm_err *err)
+{
+    struct hm_prediction p;
+
+    if (!own->floor)
+        return 0;
+    int rc = hm_fit_predict(fit, own->at, own->at_count, &t->r.n, 1, &p, err);
+    if (rc == 0)
+        t->floor_s = p.time_s;
+    return rc;
+}
+
+static int explain(struct fits *f, struct hm_told *t, const struct own *own, struct hm_err *err)
+{
+    if (own->rows == 0)
+        t->why = "never run";
+    else if (own->reaches)
+        t->why = own->rows == 1 ? "1 run of it is too few" : "too few runs of it";
+    else
+        t->why = never_varied(f, f->few, own->rows, "its runs have");
+    return t->why ? 0 : hm_fail_nomem(err);
+}
+
+/* Which of the two fits is less off at this n tells its time. */
+static int choose(struct fits *f, struct hm_told *t, const struct own *own,
+                  const struct hm_fit *fit, struct hm_err *err)
+{
+    double count = 0, all_count = 0, off = INFINITY, all_off = INFINITY;
+    struct hm_off own_off = {0};
+    bool tells = fit && own->reaches;
+    int rc = tells ? hm_off_find(fit, f->w->out->level, &own_off, err) : 0;
+
+    if (rc == 0 && tells)
+        off = hm_off_at(fit, &own_off, t->r.n, &count);
+    if (rc == 0 && f->all)
+        all_off = hm_off_at(f->all, &f->all_off, t->r.n, &all_count);
+    if (rc == 0 && tells && (!f->all || off < all_off)) {
+        rc = take_time(f->w, t, fit, &own_off, own->at, own->at_count, err);
+        f->off += off;
+        f->off_rows += count;
+        f->own++;
+    } else if (rc == 0 && f->all) {
+        rc = take_time(f->w, t, f->all, &f->all_off, f->at, f->at_count, err);
+        f->off += isfinite(all_off) ? all_off : 0;
+        f->off_rows += all_count;
+    }
+    hm__free(own_off.errors);
+    return rc;
+}
+
+static int tell(struct fits *f, size_t candidate, struct hm_err *err)
+{
+    struct hm_told *t = &f->w->told[candidate];
+    struct hm_fit *fit;
+    struct own own;
+
+    t->floor_s = NAN;
+    find_terms(f, t->r.n, &own);
+    t->run = own.rows > 0;
+    int rc = fit_own(f, &own, candidate, &fit, err);
+    if (rc)
+        return rc;
+    rc = choose(f, t, &own, fit, err);
+    if (rc == 0 && !t->told && fit)
+        rc = take_floor(t, fit, &own, err);
+    if (rc == 0 && !t->told)
+        rc = explain(f, t, &own, err);
+    hm_fit_free(fit);
+    return rc;
+}
+
+/* ---- words ---------------------------------------------------------------------------------- */
+
+static int note_beyond(struct fits *f, struct hm_err *err)
+{
+    struct hm_recommending *w = f->w;
+    int rc = 0;
+
+    for (size_t k = 0; rc == 0 && k < w->at_count; k++) {
+        char text[HM_PLACE_TEXT], edge[HM_PLACE_TEXT];
+        double low, high, value = w->at[k].value;
+        range_of(w->runs, w->at[k].name, f->rows, f->count, &low, &high);
+        struct hm_at end = {w->at[k].name, value > high ? high : low};
+        if (value <= high * (1 + 1e-9) && value >= low * (1 - 1e-9))
+            continue;
+        rc = hm_recommend_note(w, err, "%s is beyond the runs, which end at %s",
+                               hm_recommend_place_text(&w->at[k], 1, text),
+                               hm_recommend_place_text(&end, 1, edge));
+    }
+    return rc;
+}
+
+static int note_untold(struct hm_recommending *w, struct hm_err *err)
+{
+    int rc = 0;
+
+    for (size_t i = 0, said = 0; rc == 0 && i < w->count && said < 4; i++) {
+        const struct hm_told *t = &w->told[i];
+        char workers[40], least[64] = "";
+        if (t->told || t->r.failed || !t->why)
+            continue;
+        if (isfinite(t->floor_s))
+            snprintf(least, sizeof(least), "; it takes at least %.3g s", t->floor_s);
+        rc = hm_recommend_note(w, err, "%s cannot be compared: %s%s",
+                               hm_recommend_workers(t->r.n, workers), t->why, least);
+        said++;
+    }
+    return rc;
+}
+
+/* "no run has batch 12800, latency 30 ms" */
+static const char *say_place(struct hm_recommending *w)
+{
+    const char *who = w->q->n_count ? "no run of these n" : "no run";
+    char text[HM_PLACE_TEXT];
+
+    hm_recommend_place_text(w->at, w->at_count, text);
+    if (!text[0])
+        return hm_arena_printf(w->arena, "%s went well", who);
+    return hm_arena_printf(w->arena, "%s has %s", who, text);
+}
+
+static int say_reason(struct fits *f, size_t told, struct hm_err *err)
+{
+    struct hm_recommending *w = f->w;
+    const char *place = say_place(w), *kind = f->own == told ? "of each n by itself"
+                                              : f->own       ? "of each n by itself or of all n"
+                                                             : "over all n";
+    char off[80] = "";
+
+    if (f->off_rows > 0)
+        snprintf(off, sizeof(off), ", off by %.1f %% for a run left out",
+                 100 * sqrt(f->off / f->off_rows));
+    w->out->reason =
+        place ? hm_arena_printf(w->arena, "%s: a fit of %zu runs, %s%s", place, f->count, kind, off)
+              : NULL;
+    return w->out->reason ? 0 : hm_fail_nomem(err);
+}
+
+/* Why there is no answer: what is missing, or what all fits lack. */
+static int say_why_not(struct fits *f, struct hm_err *err)
+{
+    struct hm_recommending *w = f->w;
+    const char *place = say_place(w);
+
+    w->out->reason = place ? hm_arena_printf(w->arena, "%s, and the others do not tell%s%s", place,
+                                             f->against ? ": " : "", f->against ? f->against : "")
+                           : NULL;
+    return w->out->reason ? 0 : hm_fail_nomem(err);
+}
+
+static int tell_all(struct fits *f, struct hm_err *err)
+{
+    struct hm_recommending *w = f->w;
+    size_t told = 0;
+    int rc = fit_all(f, err);
+
+    for (size_t i = 0; rc == 0 && i < w->count; i++) {
+        if (!w->told[i].r.failed)
+            rc = tell(f, i, err);
+        told += w->told[i].told;
+    }
+    if (rc)
+        return rc;
+    if (told == 0)
+        return say_why_not(f, err);
+    w->out->way = HM_RECOMMEND_FIT;
+    w->out->rows = f->rows;
+    w->out->row_count = f->count;
+    rc = say_reason(f, told, err);
+    if (rc == 0)
+        rc = note_beyond(f, err);
+    return rc ? rc : note_untold(w, err);
+}
+
+int hm_recommend_fit(struct hm_recommending *w, struct hm_err *err)
+{
+    struct fits f = {.w = w};
+
+    for (size_t i = 0; i < w->at_count; i++)
+        if (!hm_recommend_values(w->runs, w->at[i].name)) {
+            w->out->reason = hm_arena_printf(w->arena, "no run tells its %s", w->at[i].name);
+            return w->out->reason ? 0 : hm_fail_nomem(err);
+        }
+    int rc = find_rows(&f, err);
+    if (rc == 0)
+        rc = tell_all(&f, err);
+    hm_fit_free(f.all);
+    hm__free(f.all_off.errors);
+    return rc;
+}

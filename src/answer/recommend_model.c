@@ -1,0 +1,171 @@
+/*
+ * Times from the model of a job, when runs do not tell. What was asked for takes the place of what
+ * the job says: batch and size scale its samples, latency and bandwidth are those of its network.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "err.h"
+#include "recommend.h"
+#include "search.h"
+
+static const struct hm_question nothing_asked = HM_QUESTION_INIT;
+
+/* Change the model by one quantity; false if it has none such. */
+static bool apply(const struct hm_search *s, const struct hm_at *at, struct hm_variant *variant)
+{
+    const struct hm_link *link = s->cluster ? &s->cluster->network : NULL;
+
+    if (strcmp(at->name, "size") == 0)
+        variant->work *= at->value;
+    else if (strcmp(at->name, "batch") == 0 && s->job->batch > 0)
+        variant->work *= at->value / s->job->batch;
+    else if (strcmp(at->name, "latency") == 0 && link && link->latency_s > 0)
+        variant->latency = at->value / link->latency_s;
+    else if (strcmp(at->name, "bandwidth") == 0 && link && link->bandwidth_bytes_per_s > 0)
+        variant->bandwidth = at->value / link->bandwidth_bytes_per_s;
+    else
+        return false;
+    return true;
+}
+
+static int apply_all(struct hm_recommending *w, const struct hm_search *s,
+                     struct hm_variant *variant, struct hm_err *err)
+{
+    char text[HM_PLACE_TEXT];
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < w->at_count; i++)
+        if (!apply(s, &w->at[i], variant))
+            rc = hm_recommend_note(w, err, "the job's model knows no %s: %s is not in the answer",
+                                   w->at[i].name, hm_recommend_place_text(&w->at[i], 1, text));
+    return rc;
+}
+
+/* Split the job's graph for every n up to max_n. */
+static int split(struct hm_search *s, double max_n, struct hm_parts **ret_parts, struct hm_err *err)
+{
+    size_t count = (size_t)max_n;
+    struct hm_parts *parts = hm__calloc(count, sizeof(*parts));
+    double *n = hm__calloc(count, sizeof(*n));
+    int rc = parts && n ? 0 : hm_fail_nomem(err);
+
+    for (size_t i = 0; rc == 0 && i < count; i++)
+        n[i] = (double)i + 1;
+    if (rc == 0)
+        rc = hm_graph_split(s->job->graph, s->job->split, s->job->trials, s->job->seed, n, count,
+                            parts, err);
+    hm__free(n);
+    *ret_parts = parts;
+    s->parts = parts;
+    s->part_count = count;
+    return rc;
+}
+
+static bool is_candidate(const struct hm_recommend_question *q, double n)
+{
+    for (size_t i = 0; i < q->n_count; i++)
+        if (q->n[i] == n)
+            return true;
+    return q->n_count == 0;
+}
+
+/* The points of the curve become the candidates. */
+static int take_points(struct hm_recommending *w, const struct hm_search *s,
+                       const struct hm_curve *curve, struct hm_err *err)
+{
+    double price = s->cluster ? s->cluster->node.price_per_s : -1;
+
+    w->told = hm_arena_alloc(w->arena, curve->count, sizeof(*w->told));
+    if (!w->told)
+        return hm_fail_nomem(err);
+    w->count = w->draw_count = 0;
+    for (size_t i = 0; i < curve->count; i++) {
+        const struct hm_point *p = &curve->points[i];
+        if (!is_candidate(w->q, p->n))
+            continue;
+        struct hm_told *t = &w->told[w->count++];
+        /* with weak scaling, of the samples that the reference has in an iteration */
+        double time_s = p->time_s * (s->weak ? s->reference / p->n : 1);
+        t->r = (struct hm_recommended){.n = p->n,
+                                       .time_s = time_s,
+                                       .low_s = NAN,
+                                       .high_s = NAN,
+                                       .cost = price >= 0 ? price * p->nodes * time_s : NAN,
+                                       .value = NAN};
+        t->told = p->fits;
+        if (!p->fits) {
+            t->r.failed = true;
+            t->r.why = "does not fit in memory, by the model";
+            t->r.time_s = t->r.cost = NAN;
+        }
+    }
+    int rc = hm_recommend_failures(w, err);
+    for (size_t i = 0; i < w->count; i++)
+        if (w->told[i].r.failed) {
+            w->told[i].told = false;
+            w->told[i].r.time_s = w->told[i].r.cost = NAN;
+        }
+    return rc;
+}
+
+static int look(struct hm_recommending *w, struct hm_search *s, double max_n, struct hm_err *err)
+{
+    struct hm_model *model = NULL;
+    struct hm_parts *parts = NULL;
+    struct hm_curve curve = {0};
+    int rc = s->job->graph ? split(s, max_n, &parts, err) : 0;
+    struct hm_variant variant = hm_search_variant(s);
+
+    if (rc == 0)
+        rc = apply_all(w, s, &variant, err);
+    if (rc == 0)
+        rc = hm_model_new(s->job, s->cluster, &variant, &model, err);
+    if (rc == 0)
+        rc = hm_curve_init(&curve, s, model, variant.work, max_n, err);
+    if (rc == 0)
+        rc = take_points(w, s, &curve, err);
+    hm_curve_release(&curve);
+    hm_model_free(model);
+    hm__free(parts);
+    return rc;
+}
+
+static int say(struct hm_recommending *w, const struct hm_search *s, struct hm_err *err)
+{
+    const char *name = s->job->name ? s->job->name : s->job->source;
+    size_t told = 0;
+
+    for (size_t i = 0; i < w->count; i++)
+        told += w->told[i].told;
+    if (told == 0)
+        return 0;
+    w->out->way = HM_RECOMMEND_MODEL;
+    w->out->source = hm_arena_strdup(w->arena, s->job->source ? s->job->source : "the job");
+    w->out->reason = hm_arena_printf(w->arena, "%s%sthe model of %s, without a run",
+                                     w->out->reason ? w->out->reason : "",
+                                     w->out->reason ? "; so " : "", name ? name : "the job");
+    return w->out->source && w->out->reason ? 0 : hm_fail_nomem(err);
+}
+
+int hm_recommend_model(struct hm_recommending *w, struct hm_err *err)
+{
+    const struct hm_job *job = w->q->job;
+    struct hm_question asked = nothing_asked;
+    struct hm_search s = {.job = job,
+                          .cluster = w->q->cluster      ? w->q->cluster
+                                     : job->has_cluster ? &job->cluster
+                                                        : NULL,
+                          .question = &asked,
+                          .goal = HM_GOAL_TIME,
+                          .scheme = -1,
+                          .weak = job->scaling == HM_SCALING_WEAK,
+                          .reference = job->reference};
+    bool ceiling;
+
+    for (size_t i = 0; i < w->q->n_count; i++)
+        asked.max_n = fmax(asked.max_n, w->q->n[i]);
+    double max_n = hm_search_max_n(&s, &ceiling);
+    int rc = look(w, &s, fmax(max_n, 1), err);
+    return rc ? rc : say(w, &s, err);
+}

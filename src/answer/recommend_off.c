@@ -1,0 +1,88 @@
+/*
+ * How far off a fit is for what it has not seen: each configuration is left out in turn (or with
+ * others, where there are many), the terms and weights being those of the whole fit.
+ */
+#include "recommend_off.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "err.h"
+
+static int compare_numbers(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+enum { FOLDS = 64 };
+
+static void add_configuration(const struct hm__fit *f, size_t g, struct hm_lsq *lsq)
+{
+    const struct hm_group *group = &f->data.groups[g];
+    double row[HM_LSQ_SIDE] = {0}, weight = f->scale[g] * sqrt(group->count);
+
+    for (size_t k = 0; k < f->basis.count; k++)
+        row[k] = f->in[k] ? f->x[k * f->data.group_count + g] * weight : 0;
+    row[f->basis.count] = group->mean_s * weight;
+    hm_lsq_add(lsq, row);
+}
+
+/* The configurations g, g + folds, … from all the others. */
+static void leave_out(const struct hm__fit *f, size_t first, size_t folds, double *errors)
+{
+    const size_t groups = f->data.group_count;
+    double theta[HM_TERMS_MAX];
+    struct hm_lsq lsq;
+
+    hm_lsq_init(&lsq, f->basis.count);
+    for (size_t g = 0; g < groups; g++)
+        if (g % folds != first)
+            add_configuration(f, g, &lsq);
+    hm_lsq_nonnegative(&lsq, theta);
+    for (size_t g = first; g < groups; g += folds) {
+        double mean = f->data.groups[g].mean_s, told = 0;
+        for (size_t k = 0; k < f->basis.count; k++)
+            told += f->in[k] ? theta[k] * f->x[k * groups + g] : 0;
+        errors[g] = fabs(mean - told) / fmax(told, 0.01 * mean);
+    }
+}
+
+int hm_off_find(const struct hm_fit *fit, double level, struct hm_off *off, struct hm_err *err)
+{
+    const struct hm__fit *f = fit->inside;
+    size_t groups = f->data.group_count, folds = groups < FOLDS ? groups : FOLDS;
+    double *sorted = hm__calloc(groups, sizeof(*sorted));
+
+    off->errors = hm__calloc(groups, sizeof(*off->errors));
+    off->count = groups;
+    if (!off->errors || !sorted) {
+        hm__free(sorted);
+        return hm_fail_nomem(err);
+    }
+    for (size_t first = 0; first < folds; first++)
+        leave_out(f, first, folds, off->errors);
+    memcpy(sorted, off->errors, groups * sizeof(*sorted));
+    qsort(sorted, groups, sizeof(*sorted), compare_numbers);
+    size_t rank = (size_t)ceil(level * (double)(groups + 1)); /* counted from 1 */
+    off->reach = sorted[rank < groups ? rank - 1 : groups - 1];
+    hm__free(sorted);
+    return 0;
+}
+
+double hm_off_at(const struct hm_fit *fit, const struct hm_off *off, double n, double *ret_count)
+{
+    const double *workers = fit->inside->data.places[0];
+    double sum = 0;
+
+    *ret_count = 0;
+    for (size_t g = 0; g < off->count; g++) {
+        if (!isnan(n) && workers[g] != n)
+            continue;
+        sum += off->errors[g] * off->errors[g];
+        ++*ret_count;
+    }
+    return *ret_count > 0 ? sum : INFINITY;
+}

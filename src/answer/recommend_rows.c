@@ -1,0 +1,414 @@
+/*
+ * What rows say by themselves: those that match a question exactly, and those that failed.
+ *
+ * A row matches when every quantity that was asked for is the same but for rounding. Repeats of one
+ * n count by their median. A failure counts for the same n with the same or more work (batch,
+ * size), for what does not fit does not fit with more; unless a run of it with as much went well.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "err.h"
+#include "random.h"
+#include "recommend.h"
+#include "student.h"
+#include "text.h"
+
+const double *hm_recommend_values(const struct hm_runs *runs, const char *name)
+{
+    const struct hm_column *column = runs ? hm_runs_column(runs, name) : NULL;
+
+    return column ? column->values : NULL;
+}
+
+bool hm_recommend_same(double a, double b)
+{
+    return fabs(a - b) <= 1e-9 * fmax(fabs(a), fabs(b));
+}
+
+double hm_recommend_seconds(const struct hm_recommending *w, size_t row)
+{
+    return hm_recommend_values(w->runs, "seconds")[row];
+}
+
+static double workers_of(const struct hm_recommending *w, size_t row)
+{
+    return hm_recommend_values(w->runs, "n")[row];
+}
+
+/* ---- which rows ----------------------------------------------------------------------------- */
+
+static bool has_label(const struct hm_runs *runs, const char *name, const char *wanted, size_t row)
+{
+    const struct hm_column *column = wanted ? hm_runs_column(runs, name) : NULL;
+
+    if (!wanted)
+        return true;
+    return column && column->labels && column->labels[row] &&
+           strcmp(column->labels[row], wanted) == 0;
+}
+
+/* Rows that differ in a label nobody asked for are not of one kind. */
+static int note_labels(struct hm_recommending *w, const char *name, const char *asked,
+                       struct hm_err *err)
+{
+    const struct hm_column *column = hm_runs_column(w->runs, name);
+    const char *first = NULL;
+
+    for (size_t i = 0; !asked && column && column->labels && i < w->picked_count; i++) {
+        const char *label = column->labels[w->picked[i]];
+        if (label && first && strcmp(label, first) != 0)
+            return hm_recommend_note(
+                w, err, "runs of different %ss are taken together: --%s names one", name, name);
+        first = label ? label : first;
+    }
+    return 0;
+}
+
+int hm_recommend_pick(struct hm_recommending *w, struct hm_err *err)
+{
+    if (!w->runs)
+        return 0;
+    w->picked = hm_arena_alloc(w->arena, w->runs->count, sizeof(*w->picked));
+    if (!w->picked)
+        return hm_fail_nomem(err);
+    for (size_t i = 0; i < w->runs->count; i++)
+        if (has_label(w->runs, "algorithm", w->q->algorithm, i) &&
+            has_label(w->runs, "machine", w->q->machine, i))
+            w->picked[w->picked_count++] = i;
+    int rc = note_labels(w, "algorithm", w->q->algorithm, err);
+    return rc ? rc : note_labels(w, "machine", w->q->machine, err);
+}
+
+/* ---- the place ------------------------------------------------------------------------------ */
+
+static const char *const known[] = {"size", "batch", "latency", "bandwidth"};
+enum { KNOWN = sizeof(known) / sizeof(known[0]) };
+
+static bool is_known(const char *name)
+{
+    for (size_t i = 0; i < KNOWN; i++)
+        if (strcmp(known[i], name) == 0)
+            return true;
+    return false;
+}
+
+static const char *quantity_name(const void *context, size_t i)
+{
+    const struct hm_runs *runs = context;
+    size_t seen = 0;
+
+    if (i < KNOWN)
+        return known[i];
+    for (size_t c = 0; runs && c < runs->column_count; c++)
+        if (runs->columns[c].values && seen++ == i - KNOWN)
+            return runs->columns[c].name;
+    return NULL;
+}
+
+static int check_name(const struct hm_recommending *w, const char *name, struct hm_err *err)
+{
+    const struct hm_column *column = w->runs ? hm_runs_column(w->runs, name) : NULL;
+
+    if (strcmp(name, "n") == 0 || strcmp(name, "seconds") == 0)
+        return hm_fail(err, HM_E_NAME, "%s is what is looked for; it cannot be asked for", name);
+    if (column && !column->values) {
+        hm_fail(err, HM_E_TYPE, "%s is a label, not a quantity", name);
+        hm_err_hint(err, "keep the runs that have one with --where %s=…", name);
+        return HM_E_TYPE;
+    }
+    if (column || is_known(name))
+        return 0;
+    const char *near = hm_suggest(name, quantity_name, w->runs);
+    hm_fail(err, HM_E_NAME, "the runs have no '%s'", name);
+    if (near)
+        hm_err_hint(err, "did you mean %s?", near);
+    return HM_E_NAME;
+}
+
+static int add_asked(struct hm_recommending *w, const struct hm_at *at, struct hm_err *err)
+{
+    bool positive = is_known(at->name) && strcmp(at->name, "latency") != 0;
+    int rc = check_name(w, at->name, err);
+
+    if (rc)
+        return rc;
+    for (size_t i = 0; i < w->at_count; i++)
+        if (strcmp(w->at[i].name, at->name) == 0)
+            return hm_fail(err, HM_E_CONFLICT, "%s is asked for twice", at->name);
+    if (!isfinite(at->value) || at->value < 0 || (positive && at->value == 0))
+        return hm_fail(err, HM_E_RANGE, "a %s of %g; it must be %s", at->name, at->value,
+                       positive ? "more than 0" : "0 or more");
+    if (w->at_count == HM_RECOMMEND_AT)
+        return hm_fail(err, HM_E_LIMIT, "more than %d quantities", HM_RECOMMEND_AT);
+    w->at[w->at_count] = (struct hm_at){hm_arena_strdup(w->arena, at->name), at->value};
+    return w->at[w->at_count++].name ? 0 : hm_fail_nomem(err);
+}
+
+static bool is_asked(const struct hm_recommending *w, const char *name)
+{
+    for (size_t i = 0; i < w->at_count; i++)
+        if (strcmp(w->at[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* What nobody asked for must be the same in all runs; of sizes the whole is meant. */
+static int close_open(struct hm_recommending *w, const char *name, struct hm_err *err)
+{
+    const double *values = hm_recommend_values(w->runs, name);
+    double low = INFINITY, high = -INFINITY;
+
+    for (size_t i = 0; values && i < w->picked_count; i++) {
+        low = fmin(low, values[w->picked[i]]);
+        high = fmax(high, values[w->picked[i]]);
+    }
+    if (!(low < high) || hm_recommend_same(low, high) || is_asked(w, name))
+        return 0;
+    if (strcmp(name, "size") == 0) {
+        w->at[w->at_count++] = (struct hm_at){"size", fmax(high, 1)};
+        return 0;
+    }
+    hm_fail(err, HM_E_MISSING, "the runs differ in %s: for which?", name);
+    if (strcmp(name, "batch") == 0)
+        hm_err_hint(err, "say which, as in --batch %.6g", high);
+    else if (strcmp(name, "latency") == 0)
+        hm_err_hint(err, "say which, as in --latency %.6gms", 1e3 * high);
+    else
+        hm_err_hint(err, "say which, as in --at %s=%.6gMbit/s", name, 8e-6 * high);
+    hm_err_at(err, w->runs->source, 0);
+    return HM_E_MISSING;
+}
+
+int hm_recommend_place(struct hm_recommending *w, struct hm_err *err)
+{
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < w->q->at_count; i++)
+        rc = add_asked(w, &w->q->at[i], err);
+    for (size_t i = 0; rc == 0 && i < KNOWN && w->at_count < HM_RECOMMEND_AT; i++)
+        rc = close_open(w, known[i], err);
+    return rc;
+}
+
+/* ---- candidates ----------------------------------------------------------------------------- */
+
+static int compare_numbers(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+int hm_recommend_candidates(struct hm_recommending *w, struct hm_err *err)
+{
+    size_t room = w->q->n_count ? w->q->n_count : w->picked_count, kept = 0;
+    double *n = hm__calloc(room, sizeof(*n));
+
+    if (!n)
+        return hm_fail_nomem(err);
+    for (size_t i = 0; i < room; i++)
+        n[i] = w->q->n_count ? w->q->n[i] : workers_of(w, w->picked[i]);
+    qsort(n, room, sizeof(*n), compare_numbers);
+    for (size_t i = 0; i < room; i++)
+        if (i == 0 || n[i] != n[i - 1])
+            n[kept++] = n[i];
+    int rc = kept > HM_RECOMMEND_CANDIDATES
+                 ? hm_fail(err, HM_E_LIMIT, "%zu numbers of workers; at most %d can be compared",
+                           kept, HM_RECOMMEND_CANDIDATES)
+                 : 0;
+    if (rc == 0 && !(w->told = hm_arena_alloc(w->arena, kept, sizeof(*w->told))))
+        rc = hm_fail_nomem(err);
+    for (size_t i = 0; rc == 0 && i < kept; i++) {
+        struct hm_recommended *r = &w->told[w->count++].r;
+        r->n = n[i];
+        r->time_s = r->low_s = r->high_s = r->cost = r->value = NAN;
+    }
+    hm__free(n);
+    return rc;
+}
+
+/* ---- failures ------------------------------------------------------------------------------- */
+
+/* How much work a row had of what was asked for: -1 less or as much, 1 as much or more, 0 both. */
+static bool had_at_most(const struct hm_recommending *w, size_t row, bool at_least)
+{
+    for (size_t i = 0; i < w->at_count; i++) {
+        const struct hm_at *at = &w->at[i];
+        const double *values = hm_recommend_values(w->runs, at->name);
+        if (strcmp(at->name, "batch") != 0 && strcmp(at->name, "size") != 0)
+            continue;
+        if (!values || isnan(values[row])) /* it does not say: a failure may count, a success not */
+            return !at_least;
+        if (hm_recommend_same(values[row], at->value))
+            continue;
+        if (at_least ? values[row] < at->value : values[row] > at->value)
+            return false;
+    }
+    return true;
+}
+
+static const char *failure_text(struct hm_recommending *w, size_t row)
+{
+    const struct hm_column *status = hm_runs_column(w->runs, "status");
+    const char *text = status && status->labels ? status->labels[row] : NULL;
+    const double *batch = hm_recommend_values(w->runs, "batch");
+    char with[64] = "";
+
+    for (size_t i = 0; batch && i < w->at_count; i++)
+        if (strcmp(w->at[i].name, "batch") == 0 && !hm_recommend_same(batch[row], w->at[i].value) &&
+            !isnan(batch[row]))
+            snprintf(with, sizeof(with), " with a batch of %.6g", batch[row]);
+    return hm_arena_printf(w->arena, "%s%s (line %d)", text ? text : "failed", with,
+                           w->runs->lines[row]);
+}
+
+static int find_failure(struct hm_recommending *w, struct hm_recommended *r, struct hm_err *err)
+{
+    size_t failure = HM_NONE, failures = 0;
+    bool went_well = false;
+
+    for (size_t i = 0; i < w->picked_count; i++) {
+        size_t row = w->picked[i];
+        bool failed = isnan(hm_recommend_seconds(w, row));
+        if (workers_of(w, row) != r->n)
+            continue;
+        went_well = went_well || (!failed && had_at_most(w, row, true));
+        if (!failed || !had_at_most(w, row, false))
+            continue;
+        failure = failure == HM_NONE ? row : failure;
+        failures++;
+    }
+    if (failure == HM_NONE)
+        return 0;
+    const char *why = failure_text(w, failure);
+    if (!why)
+        return hm_fail_nomem(err);
+    char workers[40];
+    if (went_well)
+        return hm_recommend_note(w, err, "%s: %zu run%s failed, though others went well: %s",
+                                 hm_recommend_workers(r->n, workers), failures,
+                                 failures == 1 ? "" : "s", why);
+    r->failed = true;
+    r->why = why;
+    return 0;
+}
+
+int hm_recommend_failures(struct hm_recommending *w, struct hm_err *err)
+{
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && w->runs && i < w->count; i++)
+        rc = find_failure(w, &w->told[i].r, err);
+    return rc;
+}
+
+/* ---- rows that match ------------------------------------------------------------------------ */
+
+static bool matches(const struct hm_recommending *w, size_t row)
+{
+    for (size_t i = 0; i < w->at_count; i++) {
+        const double *values = hm_recommend_values(w->runs, w->at[i].name);
+        if (!values || !hm_recommend_same(values[row], w->at[i].value))
+            return false;
+    }
+    return !isnan(hm_recommend_seconds(w, row));
+}
+
+static double median(double *values, size_t count)
+{
+    qsort(values, count, sizeof(*values), compare_numbers);
+    return (values[(count - 1) / 2] + values[count / 2]) / 2;
+}
+
+/* Repeats: where one more would fall, and draws of their mean, both by Student's t. */
+static int tell_spread(struct hm_recommending *w, struct hm_told *t, const double *seconds,
+                       size_t count, struct hm_err *err)
+{
+    double mean = 0, sum = 0, k = (double)count;
+    struct hm_random random;
+
+    if (count < 2)
+        return 0;
+    for (size_t i = 0; i < count; i++)
+        mean += seconds[i] / k;
+    for (size_t i = 0; i < count; i++)
+        sum += (seconds[i] - mean) * (seconds[i] - mean);
+    double spread = sqrt(sum / (k - 1));
+    double reach = hm_student_quantile(k - 1, (1 + w->out->level) / 2) * spread * sqrt(1 + 1 / k);
+    t->r.low_s = fmax(fmin(mean - reach, t->r.time_s), 0);
+    t->r.high_s = fmax(mean + reach, t->r.time_s);
+    w->draw_count = 2000;
+    if (!(t->draws = hm_arena_alloc(w->arena, w->draw_count, sizeof(*t->draws))))
+        return hm_fail_nomem(err);
+    hm_random_init(&random, (uint64_t)w->q->seed, 2 + (uint64_t)(t - w->told));
+    for (size_t d = 0; d < w->draw_count; d++) {
+        double squares = 0, z = hm_random_normal(&random);
+        for (size_t i = 1; i < count && i < 31; i++) {
+            double x = hm_random_normal(&random);
+            squares += x * x;
+        }
+        double off = z / sqrt(squares / (double)(count < 31 ? count - 1 : 30));
+        t->draws[d] = fmax(mean + off * spread / sqrt(k), 0.01 * mean);
+    }
+    return 0;
+}
+
+static int tell(struct hm_recommending *w, struct hm_told *t, double *scratch, struct hm_err *err)
+{
+    const double *costs = hm_recommend_values(w->runs, "cost");
+    double *seconds = scratch, *money = scratch + w->picked_count;
+    size_t count = 0, paid = 0;
+
+    for (size_t i = 0; i < w->picked_count; i++) {
+        size_t row = w->picked[i];
+        if (workers_of(w, row) != t->r.n || !matches(w, row))
+            continue;
+        seconds[count++] = hm_recommend_seconds(w, row);
+        if (costs && isfinite(costs[row]))
+            money[paid++] = costs[row];
+        if (!t->r.failed)
+            w->out->rows[w->out->row_count++] = row;
+    }
+    t->r.rows = count;
+    if (count == 0 || t->r.failed)
+        return 0;
+    t->told = true;
+    t->r.time_s = median(seconds, count);
+    if (paid > 0)
+        t->r.cost = median(money, paid);
+    return tell_spread(w, t, seconds, count, err);
+}
+
+/* Draws of some are of no use without those of the others. */
+static void drop_draws(struct hm_recommending *w)
+{
+    bool all = true;
+
+    for (size_t i = 0; i < w->count; i++)
+        all = all && (!w->told[i].told || w->told[i].draws);
+    for (size_t i = 0; !all && i < w->count; i++)
+        w->told[i].draws = NULL;
+}
+
+int hm_recommend_rows(struct hm_recommending *w, struct hm_err *err)
+{
+    double *scratch = hm__calloc(2 * w->picked_count, sizeof(*scratch));
+    int rc = 0;
+
+    w->out->rows = hm_arena_alloc(w->arena, w->picked_count, sizeof(*w->out->rows));
+    if (!scratch || !w->out->rows)
+        rc = hm_fail_nomem(err);
+    for (size_t i = 0; rc == 0 && i < w->count; i++)
+        rc = tell(w, &w->told[i], scratch, err);
+    hm__free(scratch);
+    if (rc || w->out->row_count == 0)
+        return rc;
+    drop_draws(w);
+    w->out->way = HM_RECOMMEND_ROWS;
+    w->out->reason = hm_arena_printf(w->arena, "%zu of %zu runs match%s exactly", w->out->row_count,
+                                     w->runs->count, w->out->row_count == 1 ? "es" : "");
+    return w->out->reason ? 0 : hm_fail_nomem(err);
+}

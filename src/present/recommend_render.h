@@ -1,0 +1,12 @@
+/* Renderers of a recommendation; all append to a text. */
+#ifndef HM_RECOMMEND_RENDER_H
+#define HM_RECOMMEND_RENDER_H
+
+#include "format.h"
+#include "howmany_fit.h"
+#include "render.h"
+
+void hm_render_recommendation_text(struct hm_text *out, const struct hm_recommendation *r,
+                                   const struct hm_style *style);
+
+#endif

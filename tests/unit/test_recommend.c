@@ -1,0 +1,657 @@
+/*
+ * Recommendations: the answers of Anwar et al., what left-out runs show, fits against normal
+ * equations solved by hand, goals against brute force, failures, the model, wrong questions.
+ */
+#include "testing.h"
+
+#include "howmany_fit.h"
+
+static struct hm_runs *parse(const char *text)
+{
+    struct hm_runs *runs = NULL;
+    struct hm_err err = {0};
+
+    if (hm_runs_parse(text, strlen(text), "t.csv", &runs, &err))
+        fail_msg("%s", err.message);
+    return runs;
+}
+
+static struct hm_recommendation *recommend(const struct hm_runs *runs,
+                                           const struct hm_recommend_question *q)
+{
+    struct hm_recommendation *r = NULL;
+    struct hm_err err = {0};
+
+    if (hm_recommend(runs, q, &r, &err))
+        fail_msg("%s (%s)", err.message, err.hint);
+    return r;
+}
+
+/* ---- the table of Anwar et al. -------------------------------------------------------------- */
+
+static struct hm_runs *anwar(void)
+{
+    struct hm_runs *runs = NULL;
+    struct hm_err err = {0};
+    char path[1024];
+
+    snprintf(path, sizeof(path), "%s/examples/anwar.csv", getenv("HM_SOURCE"));
+    if (hm_runs_load(path, &runs, &err))
+        fail_msg("%s", err.message);
+    return runs;
+}
+
+static struct hm_recommendation *ask_at(const struct hm_runs *runs, double batch, double latency,
+                                        const double *n)
+{
+    struct hm_at at[] = {{"batch", batch}, {"latency", latency}};
+    struct hm_recommend_question q = {.at = at, .at_count = 2, .n = n, .n_count = n ? 1 : 0};
+
+    return recommend(runs, &q);
+}
+
+static void test_published(void **state)
+{
+    static const struct {
+        double batch, latency, n, seconds;
+    } cases[] = {{64000, 0, 4, 419}, {192, 0, 1, 4}, {64000, 0.06, 3, 568}, {1280, 0.06, 2, 46}};
+    struct hm_runs *runs = anwar();
+
+    (void)state;
+    assert_int_equal(runs->count, 44);
+    assert_int_equal(runs->failed, 1);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct hm_recommendation *r = ask_at(runs, cases[i].batch, cases[i].latency, NULL);
+        assert_int_equal(r->way, HM_RECOMMEND_ROWS);
+        assert_int_equal(r->best, 0);
+        assert_near(r->candidates[0].n, cases[i].n, 0);
+        assert_near(r->candidates[0].time_s, cases[i].seconds, 0);
+        hm_recommendation_free(r);
+    }
+    hm_runs_free(runs);
+}
+
+static void test_never_fails(void **state)
+{
+    struct hm_runs *runs = anwar();
+    const double batches[] = {64000, 64001, 100000}, one = 1;
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        struct hm_recommendation *r = ask_at(runs, batches[i], 0, NULL);
+        const struct hm_recommended *last = &r->candidates[r->candidate_count - 1];
+        assert_true(r->best == 0 && r->candidates[0].n > 1);
+        assert_true(last->failed && last->n == 1 && isnan(last->time_s) && !last->fits);
+        assert_string_equal(last->why, i ? "out of memory with a batch of 64000 (line 3)"
+                                         : "out of memory (line 3)");
+        hm_recommendation_free(r);
+        r = ask_at(runs, batches[i], 0, &one);
+        assert_true(r->best == HM_NONE && r->candidate_count == 1 && r->candidates[0].failed);
+        assert_int_equal(r->next_count, 0);
+        hm_recommendation_free(r);
+    }
+    struct hm_recommendation *r = ask_at(runs, 63000, 0, NULL); /* less may fit */
+    for (size_t i = 0; i < r->candidate_count; i++)
+        assert_false(r->candidates[i].failed);
+    hm_recommendation_free(r);
+    hm_runs_free(runs);
+}
+
+static double cell(const struct hm_runs *runs, const char *name, size_t row)
+{
+    return hm_runs_column(runs, name)->values[row];
+}
+
+/* The table without a row (place false), or without all rows of its batch and latency. */
+static struct hm_runs *without(const struct hm_runs *runs, size_t left, bool place)
+{
+    char text[4096];
+    size_t used = (size_t)snprintf(text, sizeof(text), "n,batch,latency,seconds,status\n");
+
+    for (size_t i = 0; i < runs->count; i++) {
+        bool there = cell(runs, "batch", i) == cell(runs, "batch", left) &&
+                     cell(runs, "latency", i) == cell(runs, "latency", left);
+        double seconds = cell(runs, "seconds", i);
+        if (i == left || (place && there))
+            continue;
+        used += (size_t)snprintf(text + used, sizeof(text) - used, "%g,%g,%g,", cell(runs, "n", i),
+                                 cell(runs, "batch", i), cell(runs, "latency", i));
+        if (!isnan(seconds))
+            used += (size_t)snprintf(text + used, sizeof(text) - used, "%g,ok\n", seconds);
+        else
+            used += (size_t)snprintf(text + used, sizeof(text) - used, ",out of memory\n");
+    }
+    assert_true(used < sizeof(text));
+    return parse(text);
+}
+
+/* docs/recommend.md has these figures. */
+static void test_rows_left_out(void **state)
+{
+    struct hm_runs *runs = anwar();
+    size_t covered = 0, asked = 0, near = 0;
+
+    (void)state;
+    for (size_t i = 0; i < runs->count; i++) {
+        double n = cell(runs, "n", i), seconds = cell(runs, "seconds", i);
+        if (isnan(seconds))
+            continue;
+        struct hm_runs *others = without(runs, i, false);
+        struct hm_recommendation *r =
+            ask_at(others, cell(runs, "batch", i), cell(runs, "latency", i), &n);
+        assert_int_equal(r->way, HM_RECOMMEND_FIT);
+        assert_int_equal(r->best, 0);
+        const struct hm_recommended *c = &r->candidates[0];
+        assert_true(c->low_s <= c->time_s && c->time_s <= c->high_s);
+        covered += c->low_s <= seconds && seconds <= c->high_s;
+        near += fabs(c->time_s / seconds - 1) <= 0.1;
+        asked++;
+        hm_recommendation_free(r);
+        hm_runs_free(others);
+    }
+    assert_int_equal(asked, 43);
+    assert_int_equal(covered, 39);
+    assert_int_equal(near, 35);
+    hm_runs_free(runs);
+}
+
+/* The best n that was measured there, and how many were. */
+static size_t measured(const struct hm_runs *runs, size_t row, double *times)
+{
+    size_t count = 0;
+
+    for (size_t n = 0; n < 5; n++)
+        times[n] = INFINITY;
+    for (size_t i = 0; i < runs->count; i++)
+        if (cell(runs, "batch", i) == cell(runs, "batch", row) &&
+            cell(runs, "latency", i) == cell(runs, "latency", row) &&
+            !isnan(cell(runs, "seconds", i))) {
+            times[(size_t)cell(runs, "n", i)] = cell(runs, "seconds", i);
+            count++;
+        }
+    return count;
+}
+
+static void test_places_left_out(void **state)
+{
+    struct hm_runs *runs = anwar();
+    size_t right = 0, near = 0, asked = 0, covered = 0, intervals = 0;
+    double sure = 0;
+
+    (void)state;
+    for (size_t i = 0; i < runs->count; i++) {
+        double times[5], least = INFINITY;
+        size_t count = measured(runs, i, times);
+        for (size_t k = 0; k < i; k++) /* each place once, by its first row */
+            if (cell(runs, "batch", k) == cell(runs, "batch", i) &&
+                cell(runs, "latency", k) == cell(runs, "latency", i))
+                count = 0;
+        if (count < 2)
+            continue;
+        struct hm_runs *others = without(runs, i, true);
+        struct hm_recommendation *r =
+            ask_at(others, cell(runs, "batch", i), cell(runs, "latency", i), NULL);
+        assert_int_equal(r->way, HM_RECOMMEND_FIT);
+        for (size_t n = 1; n < 5; n++)
+            least = fmin(least, times[n]);
+        double got = times[(size_t)r->candidates[0].n];
+        right += got == least;
+        near += got <= 1.1 * least;
+        sure += r->sure;
+        asked++;
+        for (size_t c = 0; c < r->candidate_count; c++) {
+            double seconds = times[(size_t)r->candidates[c].n];
+            if (isinf(seconds) || r->candidates[c].failed)
+                continue;
+            intervals++;
+            covered += r->candidates[c].low_s <= seconds && seconds <= r->candidates[c].high_s;
+        }
+        hm_recommendation_free(r);
+        hm_runs_free(others);
+    }
+    assert_int_equal(asked, 12);
+    assert_int_equal(right, 12);
+    assert_int_equal(near, 12);
+    assert_int_equal(intervals, 41);
+    assert_int_equal(covered, 38);
+    assert_near(sure / 12, 0.86, 0.02); /* less sure than it was right: careful, not bold */
+    hm_runs_free(runs);
+}
+
+/* ---- fits by hand --------------------------------------------------------------------------- */
+
+enum { TERMS = 3 };
+
+/* Normal equations by elimination. */
+static void solve(double a[TERMS][TERMS + 1])
+{
+    for (size_t k = 0; k < TERMS; k++) {
+        for (size_t i = 0; i < TERMS; i++) {
+            double factor = i == k ? 0 : a[i][k] / a[k][k];
+            for (size_t j = k; j <= TERMS && i != k; j++)
+                a[i][j] -= factor * a[k][j];
+        }
+    }
+}
+
+/* Least squares of y on 1, batch, latency with those weights, without one row. */
+static void by_hand(const double (*x)[TERMS], const double *y, const double *weight, size_t count,
+                    size_t left, double *theta)
+{
+    double a[TERMS][TERMS + 1] = {{0}};
+
+    for (size_t r = 0; r < count; r++)
+        for (size_t i = 0; i < TERMS && r != left; i++) {
+            for (size_t j = 0; j < TERMS; j++)
+                a[i][j] += weight[r] * weight[r] * x[r][i] * x[r][j];
+            a[i][TERMS] += weight[r] * weight[r] * x[r][i] * y[r];
+        }
+    solve(a);
+    for (size_t i = 0; i < TERMS; i++)
+        theta[i] = a[i][TERMS] / a[i][i];
+}
+
+static double told(const double *theta, const double *x)
+{
+    return theta[0] * x[0] + theta[1] * x[1] + theta[2] * x[2];
+}
+
+/* The fit of n = 2 and n = 4 of Anwar's rows: prediction, and the reach of left-out rows. */
+static void test_own_fit(void **state)
+{
+    struct hm_runs *runs = anwar();
+    const double at[TERMS] = {1, 12800, 0.03};
+    struct hm_recommendation *r = ask_at(runs, at[1], at[2], NULL);
+
+    (void)state;
+    assert_int_equal(r->candidate_count, 3);
+    for (size_t c = 0; c < 3; c++) {
+        double x[16][TERMS], y[16], weight[16], theta[TERMS], reach = 0;
+        size_t count = 0;
+        for (size_t i = 0; i < runs->count; i++) {
+            if (cell(runs, "n", i) != r->candidates[c].n)
+                continue;
+            x[count][0] = 1;
+            x[count][1] = cell(runs, "batch", i);
+            x[count][2] = cell(runs, "latency", i);
+            y[count] = cell(runs, "seconds", i);
+            weight[count] = 1 / y[count];
+            count++;
+        }
+        for (int pass = 0; pass < 60; pass++) { /* errors are relative to what is fitted */
+            by_hand(x, y, weight, count, HM_NONE, theta);
+            for (size_t i = 0; i < count; i++)
+                weight[i] = 1 / told(theta, x[i]);
+        }
+        double time_s = told(theta, at);
+        assert_near(r->candidates[c].time_s, time_s, 1e-9);
+        for (size_t i = 0; i < count; i++) {
+            by_hand(x, y, weight, count, i, theta);
+            double other = told(theta, x[i]);
+            reach = fmax(reach, fabs(y[i] - other) / other);
+        }
+        double low = (time_s - r->candidates[c].low_s) / time_s;
+        double high = (r->candidates[c].high_s - time_s) / time_s;
+        assert_near(fmax(low, high), reach, 1e-6); /* 12 rows: nine in ten are all of them */
+    }
+    hm_recommendation_free(r);
+    hm_runs_free(runs);
+}
+
+/* Runs that follow t = batch/n/100 + 30 latency n + 1/2: an n that was never run is told. */
+static void test_all_fit(void **state)
+{
+    const double ns[] = {1, 2, 4, 8, 16}, batches[] = {1000, 8000}, latencies[] = {0, 0.01, 0.05};
+    const double n[] = {3, 6};
+    char text[4096] = "n,batch,latency,seconds\n";
+    struct hm_at at[] = {{"batch", 4000}, {"latency", 0.02}};
+    struct hm_recommend_question q = {.at = at, .at_count = 2, .n = n, .n_count = 2};
+
+    (void)state;
+    for (size_t i = 0; i < 5; i++)
+        for (size_t b = 0; b < 2; b++)
+            for (size_t l = 0; l < 3; l++) {
+                double wobble = (i + b + l) % 2 ? 1.01 : 0.99;
+                size_t used = strlen(text);
+                snprintf(text + used, sizeof(text) - used, "%g,%g,%g,%.9g\n", ns[i], batches[b],
+                         latencies[l],
+                         wobble * (batches[b] / ns[i] / 100 + 30 * latencies[l] * ns[i] + 0.5));
+            }
+    struct hm_runs *runs = parse(text);
+    struct hm_recommendation *r = recommend(runs, &q);
+    assert_int_equal(r->way, HM_RECOMMEND_FIT);
+    assert_near(r->candidates[0].n, 6, 0);
+    assert_near(r->candidates[0].time_s, 4000 / 6.0 / 100 + 30 * 0.02 * 6 + 0.5, 0.03);
+    assert_near(r->candidates[1].time_s, 4000 / 3.0 / 100 + 30 * 0.02 * 3 + 0.5, 0.03);
+    assert_true(r->sure > 0.99);
+    assert_int_equal(r->row_count, 30);
+    hm_recommendation_free(r);
+    hm_runs_free(runs);
+}
+
+/* ---- goals ---------------------------------------------------------------------------------- */
+
+static double pick(unsigned *seed, double low, double high)
+{
+    *seed = *seed * 1664525u + 1013904223u;
+    return low + (high - low) * (double)(*seed >> 8) / (double)(1u << 24);
+}
+
+/* What is to be least, told without the library. */
+static double value(const struct hm_recommend_question *q, double n, double t)
+{
+    double cost = n * t * q->price_per_s;
+
+    return q->goal == HM_GOAL_COST   ? cost
+           : q->goal == HM_GOAL_TIME ? t
+                                     : q->alpha * t + q->beta * cost;
+}
+
+static void test_goals(void **state)
+{
+    unsigned seed = 7;
+
+    (void)state;
+    for (int round = 0; round < 300; round++) {
+        double times[7];
+        char text[512] = "n,batch,seconds\n";
+        struct hm_at at = {"batch", 64};
+        struct hm_recommend_question q = {.at = &at,
+                                          .at_count = 1,
+                                          .goal = (enum hm_goal)(HM_GOAL_TIME + round % 3),
+                                          .alpha = pick(&seed, 0.1, 2),
+                                          .beta = pick(&seed, 0.1, 2),
+                                          .price_per_s = pick(&seed, 0.1, 1)};
+        size_t best = 0;
+        if (round % 5 == 1)
+            q.deadline_s = pick(&seed, 0.5, 12);
+        if (round % 7 == 2)
+            q.budget = pick(&seed, 0.5, 20);
+        for (size_t n = 1; n < 7; n++) {
+            times[n] = pick(&seed, 1, 10);
+            size_t used = strlen(text);
+            snprintf(text + used, sizeof(text) - used, "%zu,64,%.17g\n%zu,65,0.1\n", n, times[n],
+                     n);
+            bool fits = (q.deadline_s == 0 || times[n] <= q.deadline_s) &&
+                        (q.budget == 0 || (double)n * times[n] * q.price_per_s <= q.budget);
+            if (fits && (best == 0 ||
+                         value(&q, (double)n, times[n]) < value(&q, (double)best, times[best])))
+                best = n;
+        }
+        struct hm_runs *runs = parse(text);
+        struct hm_recommendation *r = recommend(runs, &q);
+        assert_int_equal(r->way, HM_RECOMMEND_ROWS);
+        assert_int_equal(r->candidate_count, 6);
+        if (best == 0) {
+            assert_true(r->best == HM_NONE && r->missed);
+        } else {
+            assert_int_equal(r->best, 0);
+            assert_near(r->candidates[0].n, (double)best, 0);
+            assert_near(r->candidates[0].value, value(&q, (double)best, times[best]), 1e-12);
+            assert_near(r->candidates[0].cost, (double)best * times[best] * q.price_per_s, 1e-12);
+        }
+        for (size_t i = 1; i < 6; i++) /* in order: what fits by value, then the rest */
+            assert_true(r->candidates[i - 1].fits
+                            ? !r->candidates[i].fits ||
+                                  r->candidates[i - 1].value <= r->candidates[i].value
+                            : !r->candidates[i].fits);
+        hm_recommendation_free(r);
+        hm_runs_free(runs);
+    }
+}
+
+static void test_missed(void **state)
+{
+    struct hm_runs *runs = parse("n,seconds\n1,10\n2,6\n4,4\n");
+    struct hm_recommend_question q = {.deadline_s = 3, .price_per_s = 1};
+
+    (void)state;
+    struct hm_recommendation *r = recommend(runs, &q);
+    assert_string_equal(r->missed, "deadline");
+    assert_near(r->candidates[0].n, 4, 0); /* the nearest */
+    hm_recommendation_free(r);
+    q = (struct hm_recommend_question){.budget = 5, .price_per_s = 1};
+    r = recommend(runs, &q);
+    assert_string_equal(r->missed, "budget");
+    assert_near(r->candidates[0].n, 1, 0);
+    hm_recommendation_free(r);
+    q = (struct hm_recommend_question){.budget = 12, .deadline_s = 5, .price_per_s = 1};
+    r = recommend(runs, &q);
+    assert_string_equal(r->missed, "deadline and budget");
+    assert_near(r->candidates[0].n, 2, 0);
+    hm_recommendation_free(r);
+    hm_runs_free(runs);
+}
+
+/* A column cost: its own for rows, its rate for fits. A price that is given wins. */
+static void test_costs(void **state)
+{
+    struct hm_runs *runs = parse("n,batch,seconds,cost\n1,1,10,1\n1,2,20,2\n1,4,40,4\n1,8,81,8\n"
+                                 "2,1,6,1.2\n2,2,11,2.2\n2,4,21,4.2\n2,8,41,8.2\n");
+    struct hm_at at = {"batch", 2};
+    struct hm_recommend_question q = {.at = &at, .at_count = 1, .goal = HM_GOAL_COST};
+
+    (void)state;
+    struct hm_recommendation *r = recommend(runs, &q);
+    assert_near(r->candidates[0].n, 1, 0);
+    assert_near(r->candidates[0].cost, 2, 0);
+    assert_near(r->candidates[1].cost, 2.2, 1e-12);
+    hm_recommendation_free(r);
+    q.price_per_s = 1;
+    r = recommend(runs, &q);
+    assert_near(r->candidates[0].cost, 20, 1e-12);
+    hm_recommendation_free(r);
+    q.price_per_s = 0;
+    at.value = 3;
+    r = recommend(runs, &q);
+    assert_int_equal(r->way, HM_RECOMMEND_FIT);
+    assert_near(r->candidates[0].cost, 0.1 * r->candidates[0].n * r->candidates[0].time_s, 1e-9);
+    hm_recommendation_free(r);
+    hm_runs_free(runs);
+}
+
+/* ---- rows ----------------------------------------------------------------------------------- */
+
+static void test_repeats(void **state)
+{
+    struct hm_runs *runs = parse("n,seconds\n1,10\n1,12\n1,99\n2,11.5\n2,11\n4,20\n4,20\n");
+    struct hm_recommend_question q = {0};
+    struct hm_recommendation *r = recommend(runs, &q);
+
+    (void)state;
+    assert_near(r->candidates[0].n, 2, 0);
+    assert_near(r->candidates[0].time_s, 11.25, 1e-12); /* of two: between them */
+    assert_near(r->candidates[1].time_s, 12, 1e-12);
+    assert_int_equal(r->candidates[1].rows, 3);
+    assert_int_equal(r->row_count, 7);
+    /* 11.25 -+ t(1; 0.95) 0.35355 sqrt(1.5), t = tan(0.45 pi) */
+    assert_near(r->candidates[0].high_s,
+                11.25 + tan(0.45 * 3.14159265358979) * 0.5 * sqrt(0.5) * sqrt(1.5), 1e-6);
+    assert_true(r->sure > 0.5 && r->sure < 1);
+    hm_recommendation_free(r);
+    hm_runs_free(runs);
+
+    runs = parse("n,seconds\n1,10\n1,11\n1,12\n2,10\n2,11\n2,12\n");
+    r = recommend(runs, &q);
+    assert_near(r->sure, 0.5, 0.08);
+    hm_recommendation_free(r);
+    hm_runs_free(runs);
+    runs = parse("n,seconds\n1,10\n1,11\n1,12\n2,10.5\n");
+    r = recommend(runs, &q);
+    assert_true(isnan(r->sure)); /* one run tells nothing of that */
+    hm_recommendation_free(r);
+    hm_runs_free(runs);
+}
+
+static void test_failures(void **state)
+{
+    struct hm_runs *runs =
+        parse("n,batch,seconds,status,machine\n1,64,,out of memory,a\n1,64,9,ok,b\n2,64,5,ok,a\n"
+              "2,128,,timeout,a\n2,128,9,ok,a\n4,64,3,ok,a\n4,32,,exit 1,b\n");
+    struct hm_at at = {"batch", 64};
+    struct hm_recommend_question q = {.at = &at, .at_count = 1, .machine = "a"};
+    struct hm_recommendation *r = recommend(runs, &q);
+
+    (void)state;
+    assert_near(r->candidates[0].n, 4, 0);
+    assert_true(r->candidates[2].failed && r->candidates[2].n == 1);
+    hm_recommendation_free(r);
+    at.value = 128; /* two failed once and went well once */
+    r = recommend(runs, &q);
+    assert_near(r->candidates[0].n, 2, 0);
+    assert_false(r->candidates[0].failed);
+    hm_recommendation_free(r);
+    q.machine = "b";
+    at.value = 64;
+    r = recommend(runs, &q);
+    assert_near(r->candidates[0].n, 1, 0);
+    assert_true(r->candidates[1].failed && r->candidates[1].n == 4);
+    assert_string_equal(r->candidates[1].why, "exit 1 with a batch of 32 (line 8)");
+    hm_recommendation_free(r);
+    hm_runs_free(runs);
+}
+
+static void test_size_goes_without(void **state)
+{
+    struct hm_runs *runs = parse("n,size,seconds\n1,0.5,4\n1,1,9\n2,0.5,9\n2,1,5\n");
+    struct hm_recommend_question q = {0};
+    struct hm_recommendation *r = recommend(runs, &q);
+
+    (void)state;
+    assert_near(r->candidates[0].n, 2, 0); /* of the whole, not of a half */
+    assert_int_equal(r->row_count, 2);
+    hm_recommendation_free(r);
+    hm_runs_free(runs);
+}
+
+/* ---- model and nothing ---------------------------------------------------------------------- */
+
+static struct hm_job *job_of(const char *text)
+{
+    struct hm_job *job = NULL;
+    struct hm_err err = {0};
+
+    if (hm_job_parse(text, strlen(text), "t.yaml", NULL, 0, &job, &err))
+        fail_msg("%s", err.message);
+    return job;
+}
+
+static void test_model(void **state)
+{
+    struct hm_job *job = job_of("compute: 8 s/n\ncommunicate: 0.4 s*log2(n)\n"
+                                "cluster: {flops: 1 Gflop/s, max_nodes: 16, price: $3600/h}\n");
+    struct hm_runs *runs = parse("n,seconds,status\n8,,exit 1\n16,5,ok\n");
+    const double few[] = {2, 3, 8}, one = 4;
+    struct hm_recommend_question q = {.job = job, .n = few, .n_count = 3};
+    struct hm_recommendation *r = recommend(NULL, &q);
+
+    (void)state;
+    assert_int_equal(r->way, HM_RECOMMEND_MODEL);
+    assert_near(r->candidates[0].n, 8, 0);
+    assert_near(r->candidates[0].time_s, 8 / 8.0 + 0.4 * 3, 1e-12);
+    assert_near(r->candidates[0].cost, 8 * 2.2, 1e-12);
+    assert_int_equal(r->candidate_count, 3);
+    hm_recommendation_free(r);
+    r = recommend(runs, &q); /* 8 is known to fail */
+    assert_int_equal(r->way, HM_RECOMMEND_MODEL);
+    assert_near(r->candidates[0].n, 3, 0);
+    assert_true(r->candidates[2].failed && r->candidates[2].n == 8);
+    hm_recommendation_free(r);
+    q.n = &one;
+    q.n_count = 1;
+    struct hm_at at = {"size", 3};
+    q.at = &at;
+    q.at_count = 1;
+    r = recommend(NULL, &q);
+    assert_int_equal(r->candidate_count, 1);
+    hm_recommendation_free(r);
+    hm_runs_free(runs);
+    hm_job_free(job);
+}
+
+static void test_none(void **state)
+{
+    struct hm_runs *runs = parse("n,batch,seconds\n4,10,3\n");
+    struct hm_at at = {"batch", 20};
+    struct hm_recommend_question q = {.at = &at, .at_count = 1};
+    struct hm_recommendation *r = recommend(runs, &q);
+
+    (void)state;
+    assert_int_equal(r->way, HM_RECOMMEND_NONE);
+    assert_true(r->best == HM_NONE && r->candidate_count == 0);
+    assert_int_equal(r->next_count, 2);
+    assert_string_equal(r->next[0].name, "n");
+    assert_near(r->next[0].value, 8, 0);
+    assert_string_equal(r->next[1].name, "batch");
+    assert_near(r->next[1].value, 20, 0);
+    hm_recommendation_free(r);
+    q.algorithm = "gd";
+    r = recommend(runs, &q);
+    assert_string_equal(r->reason, "no run is of gd");
+    assert_int_equal(r->next_count, 0);
+    hm_recommendation_free(r);
+    hm_runs_free(runs);
+}
+
+/* ---- wrong questions ------------------------------------------------------------------------ */
+
+static void refuse(const struct hm_runs *runs, const struct hm_recommend_question *q, int code)
+{
+    struct hm_recommendation *r = NULL;
+    struct hm_err err = {0};
+
+    assert_int_equal(hm_recommend(runs, q, &r, &err), code);
+    assert_null(r);
+    assert_true(err.message[0]);
+    assert_int_equal(hm_recommend(runs, q, &r, NULL), code);
+}
+
+static void test_wrong(void **state)
+{
+    struct hm_runs *runs = parse("n,batch,seconds,kind\n1,10,3,x\n2,20,3,y\n");
+    struct hm_runs *speedups = parse("n,speedup\n1,1\n2,1.8\n");
+    struct hm_at batch = {"batch", 10}, twice[] = {{"batch", 10}, {"batch", 20}};
+    struct hm_at wrong[] = {{"batch", -1}, {"batch", NAN}, {"batch", 0}, {"latency", -1}};
+    struct hm_at names[] = {{"bach", 1}, {"n", 1}, {"seconds", 1}, {"kind", 1}};
+    const int codes[] = {HM_E_NAME, HM_E_NAME, HM_E_NAME, HM_E_TYPE};
+    const double half = 1.5;
+    struct hm_recommend_question q = {.at = twice, .at_count = 2};
+
+    (void)state;
+    refuse(runs, &q, HM_E_CONFLICT);
+    for (size_t i = 0; i < 4; i++) {
+        q = (struct hm_recommend_question){.at = &wrong[i], .at_count = 1};
+        refuse(runs, &q, HM_E_RANGE);
+        q.at = &names[i];
+        refuse(runs, &q, codes[i]);
+    }
+    q = (struct hm_recommend_question){0};
+    refuse(runs, &q, HM_E_MISSING); /* which batch? */
+    refuse(NULL, &q, HM_E_MISSING);
+    refuse(speedups, &q, HM_E_MISSING);
+    q = (struct hm_recommend_question){.at = &batch, .at_count = 1, .budget = 3};
+    refuse(runs, &q, HM_E_MISSING);
+    q = (struct hm_recommend_question){.at = &batch, .at_count = 1, .level = 1};
+    refuse(runs, &q, HM_E_RANGE);
+    q = (struct hm_recommend_question){.at = &batch, .at_count = 1, .deadline_s = -1};
+    refuse(runs, &q, HM_E_RANGE);
+    q = (struct hm_recommend_question){.at = &batch, .at_count = 1, .n = &half, .n_count = 1};
+    refuse(runs, &q, HM_E_RANGE);
+    hm_runs_free(speedups);
+    hm_runs_free(runs);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_published),     cmocka_unit_test(test_never_fails),
+        cmocka_unit_test(test_rows_left_out), cmocka_unit_test(test_places_left_out),
+        cmocka_unit_test(test_own_fit),       cmocka_unit_test(test_all_fit),
+        cmocka_unit_test(test_goals),         cmocka_unit_test(test_missed),
+        cmocka_unit_test(test_costs),         cmocka_unit_test(test_repeats),
+        cmocka_unit_test(test_failures),      cmocka_unit_test(test_size_goes_without),
+        cmocka_unit_test(test_model),         cmocka_unit_test(test_none),
+        cmocka_unit_test(test_wrong),
+    };
+    return cmocka_run_group_tests_name("recommend", tests, NULL, NULL);
+}
