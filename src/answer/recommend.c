@@ -89,7 +89,6 @@ static int compare_numbers(const void *a, const void *b)
 static int find_rate(struct hm_recommending *w, struct hm_err *err)
 {
     const double *costs = hm_recommend_values(w->runs, "cost");
-    const double *n = costs ? hm_recommend_values(w->runs, "n") : NULL;
     size_t count = 0;
 
     w->rate = NAN;
@@ -100,7 +99,7 @@ static int find_rate(struct hm_recommending *w, struct hm_err *err)
         return hm_fail_nomem(err);
     for (size_t i = 0; i < w->picked_count; i++) {
         size_t row = w->picked[i];
-        double rate = costs[row] / (n[row] * hm_recommend_seconds(w, row));
+        double rate = costs[row] / (w->n[row] * w->seconds[row]);
         if (isfinite(rate) && rate >= 0)
             rates[count++] = rate;
     }
@@ -177,13 +176,12 @@ static int note_not_run(struct hm_recommending *w, struct hm_err *err)
 /* A fit tells little of what is far beyond its runs. */
 static int note_far(struct hm_recommending *w, struct hm_err *err)
 {
-    const double *n = w->picked_count ? hm_recommend_values(w->runs, "n") : NULL;
     double most = 0;
     char workers[40];
 
     for (size_t i = 0; i < w->picked_count; i++)
-        if (!isnan(hm_recommend_seconds(w, w->picked[i])))
-            most = fmax(most, n[w->picked[i]]);
+        if (!isnan(w->seconds[w->picked[i]]))
+            most = fmax(most, w->n[w->picked[i]]);
     if (w->out->way != HM_RECOMMEND_FIT || w->out->best == HM_NONE || w->told[0].r.n <= most)
         return 0;
     return hm_recommend_note(w, err, "%s are %.3g times as many as any run had",
@@ -221,8 +219,13 @@ int hm_recommend(const struct hm_runs *runs, const struct hm_recommend_question 
     if (rc == 0 && (!(arena = hm_arena_new()) || !(out = hm_arena_alloc(arena, 1, sizeof(*out)))))
         rc = hm_fail_nomem(err);
     if (rc == 0) {
-        struct hm_recommending w = {
-            .runs = runs, .q = question, .out = out, .arena = arena, .rate = NAN};
+        struct hm_recommending w = {.runs = runs,
+                                    .n = hm_recommend_values(runs, "n"),
+                                    .seconds = hm_recommend_values(runs, "seconds"),
+                                    .q = question,
+                                    .out = out,
+                                    .arena = arena,
+                                    .rate = NAN};
         *out = (struct hm_recommendation){.way = HM_RECOMMEND_NONE,
                                           .goal = decide_goal(question),
                                           .level = question->level > 0 ? question->level : 0.9,

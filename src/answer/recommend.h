@@ -20,6 +20,7 @@ struct hm_told {
 
 struct hm_recommending {
     const struct hm_runs *runs; /* NULL without any */
+    const double *n, *seconds;  /* their columns, which are looked at often */
     const struct hm_recommend_question *q;
     struct hm_recommendation *out;
     struct hm_arena *arena;           /* of out */
@@ -56,8 +57,6 @@ int hm_recommend_rows(struct hm_recommending *w, struct hm_err *err);
 const double *hm_recommend_values(const struct hm_runs *runs, const char *name);
 /* Equal but for rounding. */
 bool hm_recommend_same(double a, double b);
-/* Seconds of a row, NaN if it failed. */
-double hm_recommend_seconds(const struct hm_recommending *w, size_t row);
 
 /* ---- recommend_fit.c ------------------------------------------------------------------------ */
 

@@ -93,7 +93,7 @@ static bool row_tells(const struct hm_recommending *w, size_t row)
     for (size_t i = 0; i < w->at_count; i++)
         if (isnan(hm_recommend_values(w->runs, w->at[i].name)[row]))
             return false;
-    return !isnan(hm_recommend_seconds(w, row));
+    return !isnan(w->seconds[row]);
 }
 
 /* Least and most of a quantity among rows. */
@@ -249,11 +249,10 @@ static bool is_harder(const char *name, double value, double than)
 static void find_terms(struct fits *f, double n, struct own *own)
 {
     struct hm_recommending *w = f->w;
-    const double *workers = hm_recommend_values(w->runs, "n");
 
     *own = (struct own){.terms = {"1"}, .term_count = 1, .reaches = true, .floor = true};
     for (size_t i = 0; i < f->count; i++)
-        if (workers[f->rows[i]] == n)
+        if (w->n[f->rows[i]] == n)
             f->few[own->rows++] = f->rows[i];
     for (size_t k = 0; k < w->at_count; k++) {
         const struct hm_at *at = &w->at[k];
@@ -299,9 +298,13 @@ static int fit_own(struct fits *f, const struct own *own, size_t candidate, stru
 
 /* ---- telling -------------------------------------------------------------------------------- */
 
-/* Draws of a further run: the mean, and what runs scatter by around it. */
+/*
+ * Draws of the mean of many runs there. The draws of a fit take its terms for right; around them
+ * configurations scatter, as far as runs do or as those left out were off, whichever is less.
+ */
 static int draw(struct hm_recommending *w, struct hm_told *t, const struct hm_fit *fit,
-                const struct hm_at *at, size_t at_count, struct hm_err *err)
+                const struct hm_off *off, const struct hm_at *at, size_t at_count,
+                struct hm_err *err)
 {
     size_t draws = hm_fit_draw_count(fit);
     struct hm_random random;
@@ -314,8 +317,9 @@ static int draw(struct hm_recommending *w, struct hm_told *t, const struct hm_fi
     hm_random_init(&random, (uint64_t)w->q->seed, 100 + (uint64_t)(t - w->told));
     for (size_t d = 0; t->draws && d < draws; d++) {
         double mean = hm_fit_seconds(fit, x, 1, 0, d), spread = fit->inside->draws[d].spread;
-        double off = spread * hm_random_normal(&random);
-        t->draws[d] = mean + off * (fit->errors == HM_ERRORS_RELATIVE ? mean : 1);
+        if (fit->errors == HM_ERRORS_RELATIVE)
+            spread *= mean;
+        t->draws[d] = mean + fmin(spread, off->usual * mean) * hm_random_normal(&random);
     }
     hm__free(x);
     w->draw_count = w->draw_count == 0 || draws < w->draw_count ? draws : w->draw_count;
@@ -347,7 +351,7 @@ static int take_time(struct hm_recommending *w, struct hm_told *t, const struct 
     int rc = hm_fit_predict(fit, at, at_count, &t->r.n, 1, &p, err);
 
     if (rc == 0)
-        rc = draw(w, t, fit, at, at_count, err);
+        rc = draw(w, t, fit, off, at, at_count, err);
     if (rc)
         return rc;
     t->told = true;

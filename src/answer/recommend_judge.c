@@ -51,7 +51,7 @@ static void set_costs(struct hm_recommending *w)
         if (w->q->price_per_s > 0 || isnan(t->r.cost))
             t->r.cost = rate * t->r.n * t->r.time_s;
         told++;
-        priced += isfinite(t->r.cost);
+        priced += isfinite(t->r.cost) ? 1 : 0;
     }
     w->priced = told > 0 && priced == told;
 }

@@ -176,21 +176,20 @@ static int first_asked(struct hm_recommending *w, struct hm_err *err)
 
 static int after_none(struct hm_recommending *w, struct hm_err *err)
 {
-    const double *n = w->picked_count ? hm_recommend_values(w->runs, "n") : NULL;
     double low = INFINITY, high = -INFINITY, least = INFINITY, fastest = NAN;
 
     if (w->q->n_count > 0)
         return w->picked_count ? first_asked(w, err) : 0;
     for (size_t i = 0; i < w->picked_count; i++) {
         size_t row = w->picked[i];
-        double seconds = hm_recommend_seconds(w, row);
+        double seconds = w->seconds[row];
         if (isnan(seconds))
             continue;
-        low = fmin(low, n[row]);
-        high = fmax(high, n[row]);
-        if (seconds < least && !is_failed(w, n[row])) {
+        low = fmin(low, w->n[row]);
+        high = fmax(high, w->n[row]);
+        if (seconds < least && !is_failed(w, w->n[row])) {
             least = seconds;
-            fastest = n[row];
+            fastest = w->n[row];
         }
     }
     if (low == high)

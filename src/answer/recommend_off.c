@@ -68,6 +68,9 @@ int hm_off_find(const struct hm_fit *fit, double level, struct hm_off *off, stru
     qsort(sorted, groups, sizeof(*sorted), compare_numbers);
     size_t rank = (size_t)ceil(level * (double)(groups + 1)); /* counted from 1 */
     off->reach = sorted[rank < groups ? rank - 1 : groups - 1];
+    for (size_t g = 0; g < groups; g++)
+        off->usual += sorted[g] * sorted[g] / (double)groups;
+    off->usual = sqrt(off->usual);
     hm__free(sorted);
     return 0;
 }

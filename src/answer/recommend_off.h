@@ -9,6 +9,7 @@ struct hm_off {
     double *errors; /* of each configuration; owned */
     size_t count;
     double reach; /* so many of them as the level are less off */
+    double usual; /* root of the mean of their squares */
 };
 
 /* Leave out each configuration; off->errors is freed with hm__free. */

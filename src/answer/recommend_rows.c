@@ -28,16 +28,6 @@ bool hm_recommend_same(double a, double b)
     return fabs(a - b) <= 1e-9 * fmax(fabs(a), fabs(b));
 }
 
-double hm_recommend_seconds(const struct hm_recommending *w, size_t row)
-{
-    return hm_recommend_values(w->runs, "seconds")[row];
-}
-
-static double workers_of(const struct hm_recommending *w, size_t row)
-{
-    return hm_recommend_values(w->runs, "n")[row];
-}
-
 /* ---- which rows ----------------------------------------------------------------------------- */
 
 static bool has_label(const struct hm_runs *runs, const char *name, const char *wanted, size_t row)
@@ -210,7 +200,7 @@ int hm_recommend_candidates(struct hm_recommending *w, struct hm_err *err)
     if (!n)
         return hm_fail_nomem(err);
     for (size_t i = 0; i < room; i++)
-        n[i] = w->q->n_count ? w->q->n[i] : workers_of(w, w->picked[i]);
+        n[i] = w->q->n_count ? w->q->n[i] : w->n[w->picked[i]];
     qsort(n, room, sizeof(*n), compare_numbers);
     for (size_t i = 0; i < room; i++)
         if (i == 0 || n[i] != n[i - 1])
@@ -272,8 +262,8 @@ static int find_failure(struct hm_recommending *w, struct hm_recommended *r, str
 
     for (size_t i = 0; i < w->picked_count; i++) {
         size_t row = w->picked[i];
-        bool failed = isnan(hm_recommend_seconds(w, row));
-        if (workers_of(w, row) != r->n)
+        bool failed = isnan(w->seconds[row]);
+        if (w->n[row] != r->n)
             continue;
         went_well = went_well || (!failed && had_at_most(w, row, true));
         if (!failed || !had_at_most(w, row, false))
@@ -314,7 +304,7 @@ static bool matches(const struct hm_recommending *w, size_t row)
         if (!values || !hm_recommend_same(values[row], w->at[i].value))
             return false;
     }
-    return !isnan(hm_recommend_seconds(w, row));
+    return !isnan(w->seconds[row]);
 }
 
 static double median(double *values, size_t count)
@@ -364,9 +354,9 @@ static int tell(struct hm_recommending *w, struct hm_told *t, double *scratch, s
 
     for (size_t i = 0; i < w->picked_count; i++) {
         size_t row = w->picked[i];
-        if (workers_of(w, row) != t->r.n || !matches(w, row))
+        if (w->n[row] != t->r.n || !matches(w, row))
             continue;
-        seconds[count++] = hm_recommend_seconds(w, row);
+        seconds[count++] = w->seconds[row];
         if (costs && isfinite(costs[row]))
             money[paid++] = costs[row];
         if (!t->r.failed)
