@@ -173,7 +173,8 @@ void cli_axes_release(struct cli_axes *a)
 static int load_stored(const char *path, const char *const *where, size_t where_count,
                        struct hm_runs **runs)
 {
-    struct hm_store_filter filter = {.where = where, .where_count = where_count};
+    struct hm_store_filter filter = {
+        .where = where, .where_count = where_count, .sort = "id"}; /* oldest first */
     struct hm_store *store;
     struct hm_err err = {0};
     int rc = cli_store_open(path, &store);
@@ -190,7 +191,7 @@ int cli_runs_load(const char *path, const char *const *where, size_t where_count
 {
     struct hm_err err = {0};
 
-    if (cli_is_store(path))
+    if (!path || cli_is_store(path))
         return load_stored(path, where, where_count, runs);
     int rc = hm_runs_load(path, runs, &err);
     for (size_t i = 0; rc == 0 && i < where_count; i++)

@@ -268,17 +268,12 @@ static int accept(void *state, int option, const char *value)
 
 static int load(struct recommend_state *s)
 {
-    if (!s->file && !s->job.path)
-        return cli_complain("recommend: which runs? Give a table, such as runs.csv with columns "
-                            "n,batch,seconds");
     if (!s->job.path && (s->job.on_count || s->job.set_count || s->job.network))
         return cli_complain("recommend: --on, --network and --set go with --job");
-    if (!s->file && s->where_count)
-        return cli_complain("recommend: --where needs runs");
     if (s->job.on_count > 1)
         return cli_complain("recommend: one machine at a time: name one with --on");
     int rc = s->job.path ? cli_job_load(&s->job) : 0;
-    if (rc == 0 && s->file)
+    if (rc == 0 && (s->file || !s->job.path))
         rc = cli_runs_load(s->file, s->where, s->where_count, &s->runs);
     s->question.at = s->place.at;
     s->question.at_count = s->place.count;

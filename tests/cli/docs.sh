@@ -3,7 +3,7 @@
 # a line "$ command" is followed by what it prints; here-documents run to their end word. Blocks of
 # ```yaml that begin with "# job" are jobs, and must plan. A block that needs what the build does not
 # have is skipped as a whole: simulated ranks without SimGrid, several real ones without MPI, gzip
-# without zlib.
+# without zlib, the store without SQLite.
 . "$(dirname "$0")/lib.sh"
 
 # What a block needs that is not there; nothing, if it can run.
@@ -11,6 +11,8 @@ missing() { # file with the block
   local several='(howmany(-| )train|mpirun).* (-n|--ranks)[ =]?([2-9]|1[0-9])'
   if [ -z "${HM_SMPIMAIN:-}" ] && grep -q '^\$ .*--simulate' "$1"; then
     echo "built without SimGrid, or with sanitizers"
+  elif [ "${HM_SQLITE:-1}" = 0 ] && grep -qE '^\$ .*(howmany runs|\.db)' "$1"; then
+    echo "built without SQLite"
   elif [ "${HM_ZLIB:-1}" = 0 ] && grep -q '^\$ .*\.gz' "$1"; then
     echo "built without zlib"
   elif [ -z "${HM_REDUCE:-}" ] && grep '^\$ ' "$1" | grep -v -e --simulate | grep -qE -e "$several"; then

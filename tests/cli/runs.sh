@@ -62,11 +62,34 @@ suite() { # STORE NAME: everything that is the same for both
   expect "$kind: quotes are only quotes" 0 "no runs" howmany runs list --where "machine=x' OR '1'='1"
 }
 
+if [ -n "${HM_STORE_SERVER:-}" ]; then # started by tests/postgres.sh
+  suite "$HM_STORE_SERVER" postgres
+  finish
+fi
+if [ "${HM_SQLITE:-1}" = 0 ]; then
+  expect "without SQLite a file cannot be opened" 2 "libsqlite3" howmany runs --record "$work/x.db"
+  finish
+fi
 suite "$work/runs.db" sqlite
 unset HOWMANY_DB
 expect "without a name it is one's own" 0 "no runs" howmany runs
 check "in the home folder" test -f "$HOME/.local/share/howmany/howmany.db"
 expect "a file that is no store" 2 "runs.csv" howmany runs --record "$work/runs.csv"
 expect "a folder that is not there" 2 "nothere" howmany runs --record "$work/nothere/x.db"
+# what makes runs, and what reads them
+check "train records its trace" sh -c "howmany train -d digits:500 -i 5 --record $work/all.db >/dev/null &&
+  [ \$(howmany runs list --record $work/all.db --json | jq '.runs[0] | .problem + .algorithm') = '\"svmcocoa+\"' ]"
+check "bench records every run" sh -c "howmany bench 'true {n}' --n 1,2 --repeat 2 --record $work/all.db >/dev/null 2>&1;
+  [ \$(howmany runs list --record $work/all.db --where 'status=ok' --where 'n<3' --json | jq '.runs | length') -ge 5 ]"
+howmany runs import "$work/runs.csv" --record "$work/fit.db" >/dev/null
+json "fit reads a store as it does a table" '.[0] == .[1]' sh -c "for f in $work/fit.db $work/runs.csv; do
+  howmany fit \$f --where batch=6400 --terms 1,1/n --target 8 --json | jq -c '[.terms, .predictions]'; done | jq -s ."
+json "recommend reads a store" '.candidates[0].n == 2' howmany recommend "$work/fit.db" --batch 6400 --latency 0ms --json
+howmany runs import "$work/runs.csv" >/dev/null
+json "without a name, one's own" '.candidates[0].n == 2' howmany recommend --batch 6400 --latency 0ms --json
+if [ "$HM_ZLIB" = 1 ]; then
+  check "advise reads a store as it does traces" sh -c "howmany runs import examples/mnist-traces.csv.gz --record $work/m.db >/dev/null &&
+    howmany advise --record $work/m.db --loss 1e-4 >$work/a && howmany advise examples/mnist-traces.csv.gz --loss 1e-4 >$work/b && cmp $work/a $work/b"
+fi
 expect "a word that is none" 2 "is not list, show" howmany runs lst
 finish
