@@ -181,7 +181,13 @@ static int load_stored(const char *path, const char *const *where, size_t where_
 
     if (rc)
         return rc;
-    rc = hm_store_runs(store, &filter, runs, &err) ? cli_report(&err) : 0;
+    int64_t count = 0;
+    if (hm_store_count(store, &filter, &count, &err))
+        rc = cli_report(&err);
+    else if (count == 0)
+        rc = cli_complain("the store has no such runs; `howmany runs import` adds tables of them");
+    else if (hm_store_runs(store, &filter, runs, &err))
+        rc = cli_report(&err);
     hm_store_close(store);
     return rc;
 }

@@ -270,6 +270,8 @@ static int load(struct recommend_state *s)
 {
     if (!s->job.path && (s->job.on_count || s->job.set_count || s->job.network))
         return cli_complain("recommend: --on, --network and --set go with --job");
+    if (!s->file && s->job.path && s->where_count)
+        return cli_complain("recommend: --where needs runs");
     if (s->job.on_count > 1)
         return cli_complain("recommend: one machine at a time: name one with --on");
     int rc = s->job.path ? cli_job_load(&s->job) : 0;
@@ -319,8 +321,9 @@ const struct cli_command cli_recommend = {
     .arguments = "[RUNS]",
     .summary = "how many workers, from runs that were measured",
     .description =
-        "Reads runs (CSV with a header, or JSON lines; plain or .gz; - is standard input) and says "
-        "how many workers are best for a batch, a latency and whatever else the runs differ in. "
+        "Reads runs (CSV with a header, or JSON lines; plain or .gz; - is standard input; a store; "
+        "without any, your own store) and says how many workers are best for a batch, a latency "
+        "and whatever else the runs differ in. "
         "Runs that match exactly answer; else a fit of the runs, with intervals; else the model of "
         "a job, if one is named; else it says which run would help. What is known to fail is "
         "never recommended.\n\n"

@@ -9,11 +9,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "stored.h"
 #include "err.h"
 #include "memory.h"
 #include "run_names.h"
 #include "run_text.h"
+#include "stored.h"
 #include "text.h"
 #include "value.h"
 

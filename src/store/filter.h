@@ -2,9 +2,9 @@
 #ifndef HM_STORE_FILTER_H
 #define HM_STORE_FILTER_H
 
-#include "stored.h"
 #include "memory.h"
 #include "sql.h"
+#include "stored.h"
 #include "text.h"
 
 enum { HM_STORE_WHERE = 64, HM_STORE_PARAMETERS = 3 * HM_STORE_WHERE + 8 };

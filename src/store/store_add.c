@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "check.h"
-#include "stored.h"
 #include "err.h"
 #include "memory.h"
 #include "store.h"
+#include "stored.h"
 #include "text.h"
 
 enum { CELLS = HM_STORE_COLUMNS - 1 + 1, SAMPLE_CELLS = 6, AT_ONCE = 64 };

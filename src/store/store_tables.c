@@ -7,11 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "stored.h"
 #include "err.h"
 #include "howmany_store.h"
 #include "memory.h"
 #include "store.h"
+#include "stored.h"
 #include "text.h"
 
 /* ---- JSON ----------------------------------------------------------------------------------- */
