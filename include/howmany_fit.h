@@ -308,11 +308,10 @@ struct hm_recommendation {
     const char *reason; /* a sentence: "3 runs match exactly", "no run has a latency of 30 ms: …" */
     struct hm_recommended *candidates; /* best first; failed ones last */
     size_t candidate_count;
-    size_t best; /* index; HM_NONE: cannot tell, or nothing fits */
-    double sure; /* probability that the first is the best; NaN where it cannot be told */
-    const char
-        *missed;  /* what nothing meets: "deadline", "budget", "deadline and budget"; or NULL */
-    size_t *rows; /* the runs behind it: rows of hm_runs */
+    size_t best;        /* index; HM_NONE: cannot tell, or nothing fits */
+    double sure;        /* probability that the first is the best; NaN where it cannot be told */
+    const char *missed; /* what nothing meets: "deadline", "budget", or both; NULL */
+    size_t *rows;       /* the runs behind it: rows of hm_runs */
     size_t row_count;
     struct hm_at *next;   /* the one run that would help most: n and the question's quantities */
     size_t next_count;    /* 0: none would */

@@ -139,19 +139,17 @@ static int from_runs(struct hm_recommending *w, struct hm_err *err)
 }
 
 /* Nothing is left that could be told: everything is known to fail. */
-static int say_all_fail(struct hm_recommending *w, struct hm_err *err)
+static void say_all_fail(struct hm_recommending *w)
 {
     size_t failed = 0;
 
     for (size_t i = 0; i < w->count; i++)
         failed += w->told[i].r.failed;
     if (w->out->way != HM_RECOMMEND_NONE || w->count == 0 || failed < w->count)
-        return 0;
+        return;
     w->out->reason = failed == 1 ? "the one n that could be is known to fail"
                                  : "every n that could be is known to fail";
     w->out->way = HM_RECOMMEND_ROWS;
-    (void)err;
-    return 0;
 }
 
 /* Exact rows of some n leave the others open. */
@@ -199,7 +197,7 @@ static int fill(struct hm_recommending *w, struct hm_err *err)
     if (rc == 0 && w->out->way == HM_RECOMMEND_NONE && w->q->job)
         rc = hm_recommend_model(w, err);
     if (rc == 0)
-        rc = say_all_fail(w, err);
+        say_all_fail(w);
     if (rc == 0)
         rc = hm_recommend_judge(w, err);
     if (rc == 0)

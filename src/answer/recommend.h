@@ -13,7 +13,6 @@ struct hm_told {
     bool told;       /* it has a time */
     double excess;   /* how many times over deadline and budget; at most 1 within them */
     double *draws;   /* its time as each draw has it; NULL where how sure is not known */
-    bool run;        /* some run had this n */
     double floor_s;  /* not told: it takes at least that; NaN unknown */
     const char *why; /* not told: a phrase; NULL if there is nothing to say */
 };

@@ -422,7 +422,6 @@ static int tell(struct fits *f, size_t candidate, struct hm_err *err)
 
     t->floor_s = NAN;
     find_terms(f, t->r.n, &own);
-    t->run = own.rows > 0;
     int rc = fit_own(f, &own, candidate, &fit, err);
     if (rc)
         return rc;

@@ -222,8 +222,8 @@ int hm_recommend_candidates(struct hm_recommending *w, struct hm_err *err)
 
 /* ---- failures ------------------------------------------------------------------------------- */
 
-/* How much work a row had of what was asked for: -1 less or as much, 1 as much or more, 0 both. */
-static bool had_at_most(const struct hm_recommending *w, size_t row, bool at_least)
+/* Whether a row had at most the work (batch, size) that was asked for, or at least. */
+static bool had_work(const struct hm_recommending *w, size_t row, bool at_least)
 {
     for (size_t i = 0; i < w->at_count; i++) {
         const struct hm_at *at = &w->at[i];
@@ -265,8 +265,8 @@ static int find_failure(struct hm_recommending *w, struct hm_recommended *r, str
         bool failed = isnan(w->seconds[row]);
         if (w->n[row] != r->n)
             continue;
-        went_well = went_well || (!failed && had_at_most(w, row, true));
-        if (!failed || !had_at_most(w, row, false))
+        went_well = went_well || (!failed && had_work(w, row, true));
+        if (!failed || !had_work(w, row, false))
             continue;
         failure = failure == HM_NONE ? row : failure;
         failures++;
