@@ -89,6 +89,7 @@ static void add(struct hm_store *store, struct hm_random *random, size_t from, s
     if (sync > 0)
         printf("   %.2f of a bare sync (%.0f/s)", (double)count / spent / sync, sync);
     printf("\n");
+    fflush(stdout);
 }
 
 static int by_size(const void *a, const void *b)
