@@ -14,7 +14,7 @@
 #include "advise_parts.h"
 #include "err.h"
 
-enum { NOTES = 32, LEVELS = 21, LEAD_DRAWS = 16 };
+enum { NOTES = 32, LEVELS = 25, LEAD_DRAWS = 16 };
 
 static const double AHEAD = 0.95; /* of the leader's time, from which another one takes the lead */
 static const double WORTH = 0.01; /* of what is expected: a run that saves less is not worth it */
