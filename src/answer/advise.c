@@ -216,7 +216,7 @@ static void aim(const struct hm_advising *a, struct hm_runner *r)
 {
     bool cost = a->question->goal == HM_ADVISE_COST;
 
-    r->expected = hm_runner_times(r, a->level, 1, r->value);
+    r->expected = hm_runner_times(r, a->level, 1, r->value, NULL);
     r->expected = cost ? hm_advising_price(a, r, r->expected) : r->expected;
     for (size_t d = 0; d < HM_G_DRAWS; d++) {
         r->iterations[d] = hm_runner_hit(r, d, a->level);

@@ -41,8 +41,10 @@ double hm_runner_reach(const struct hm_runner *runner, size_t draw, double itera
 /*
  * Seconds to a level by every step-th draw, into times (HM_G_DRAWS / step of them); the mean is
  * returned. A draw that never gets there counts as ten times those that do; INFINITY: none does.
+ * *ret_there, how many do, may be NULL.
  */
-double hm_runner_times(const struct hm_runner *runner, double level, size_t step, double *times);
+double hm_runner_times(const struct hm_runner *runner, double level, size_t step, double *times,
+                       size_t *ret_there);
 
 /* The smooth path of an algorithm on m workers: the mean of its traces, and g beyond them; g and
  * how m lies apart from it where there are none. */

@@ -14,7 +14,7 @@
 #include "advise_parts.h"
 #include "err.h"
 
-enum { NOTES = 32, LEVELS = 25, LEAD_DRAWS = 32 };
+enum { NOTES = 32, LEVELS = 25, LEAD_DRAWS = 16 };
 
 static const double AHEAD = 0.95; /* of the leader's time, from which another one takes the lead */
 static const double WORTH = 0.01; /* of what is expected: a run that saves less is not worth it */
@@ -46,12 +46,11 @@ int hm_advice_note(struct hm_advising *a, struct hm_err *err, const char *format
  */
 static double expected_to(const struct hm_advising *a, const struct hm_runner *r, double level)
 {
-    double times[LEAD_DRAWS], expected = hm_runner_times(r, level, HM_G_DRAWS / LEAD_DRAWS, times);
-    size_t never = 0;
+    double times[LEAD_DRAWS];
+    size_t there;
+    double expected = hm_runner_times(r, level, HM_G_DRAWS / LEAD_DRAWS, times, &there);
 
-    for (size_t d = 0; d < LEAD_DRAWS; d++)
-        never += isinf(hm_runner_hit(r, d * (HM_G_DRAWS / LEAD_DRAWS), level)) != 0;
-    if (2 * never > LEAD_DRAWS)
+    if (2 * there < LEAD_DRAWS)
         return INFINITY;
     return a->question->goal == HM_ADVISE_COST ? hm_advising_price(a, r, expected) : expected;
 }

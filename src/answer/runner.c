@@ -291,7 +291,8 @@ double hm_runner_reach(const struct hm_runner *r, size_t draw, double iterations
     return fmin(y[p - 1], (1 - at) * y[p - 1] + at * y[p]);
 }
 
-double hm_runner_times(const struct hm_runner *r, double level, size_t step, double *times)
+double hm_runner_times(const struct hm_runner *r, double level, size_t step, double *times,
+                       size_t *ret_there)
 {
     size_t count = HM_G_DRAWS / step, there = 0;
     double sum = 0;
@@ -301,6 +302,8 @@ double hm_runner_times(const struct hm_runner *r, double level, size_t step, dou
         sum += isfinite(times[d]) ? times[d] : 0;
         there += isfinite(times[d]) != 0;
     }
+    if (ret_there)
+        *ret_there = there;
     if (there == 0)
         return INFINITY;
     double never = NEVER * sum / (double)there;

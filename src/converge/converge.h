@@ -93,8 +93,9 @@ int hm_g_draw_form(struct hm_g *g, struct hm_arena *arena, const struct hm_g_dat
  * to show how far apart they are, which draws do not know: the usual sqrt(F / (F - p)), at most 2.
  */
 void hm_g_bound(struct hm_g *g, double folds, double level);
-/* y by a form that is not terms. */
-double hm_g_form_value(enum hm_g_form form, const double *theta, double i, double m);
+/* y at iterations i by a form that is not terms. */
+void hm_g_form_values(enum hm_g_form form, const double *theta, double m, const double *i,
+                      const double *log_i, size_t count, double *y);
 /* Weights that follow the exponential distribution, one for each fold, of draw d. */
 void hm_g_fold_weights(double seed, size_t draw, size_t count, double *weights);
 
@@ -118,7 +119,7 @@ struct hm_g_path {
     double m;
     size_t count;
     const double *iterations; /* borrowed */
-    double *x;                /* terms at them; owned */
+    double *x;                /* terms at them, or of another form their logarithms; owned */
 };
 
 int hm_g_path_init(struct hm_g_path *path, const struct hm_g *g, double m, const double *iterations,

@@ -77,12 +77,14 @@ static const struct form forms[HM_G_FORMS] = {
     [HM_G_POWER] = {4, {"ln a", "d", "p", "q"}, {0, 0, 1, 0}, power_at, power},
 };
 
-double hm_g_form_value(enum hm_g_form form, const double *theta, double i, double m)
+void hm_g_form_values(enum hm_g_form form, const double *theta, double m, const double *i,
+                      const double *log_i, size_t count, double *y)
 {
     double curve[CURVE];
 
     forms[form].at_m(theta, log(m), curve);
-    return forms[form].value(curve, i, log(i));
+    for (size_t k = 0; k < count; k++)
+        y[k] = forms[form].value(curve, i[k], log_i[k]);
 }
 
 /* ---- least squares --------------------------------------------------------------------------- */

@@ -30,12 +30,20 @@ static int eval_terms(struct hm_g_path *path, struct hm_arena *arena, struct hm_
     return rc ? rc : hm_g_basis_eval(&basis, path->iterations, m, path->count, path->x, err);
 }
 
+static int take_logarithms(struct hm_g_path *path, struct hm_err *err)
+{
+    path->x = hm__calloc(path->count + 1, sizeof(*path->x));
+    for (size_t p = 0; path->x && p < path->count; p++)
+        path->x[p] = log(path->iterations[p]);
+    return path->x ? 0 : hm_fail_nomem(err);
+}
+
 int hm_g_path_init(struct hm_g_path *path, const struct hm_g *g, double m, const double *iterations,
                    size_t count, struct hm_err *err)
 {
     *path = (struct hm_g_path){.g = g, .m = m, .iterations = iterations, .count = count};
     if (g->form != HM_G_TERMS)
-        return 0;
+        return take_logarithms(path, err);
     struct hm_arena *arena = hm_arena_new();
     int rc = arena ? eval_terms(path, arena, err) : hm_fail_nomem(err);
     hm_arena_free(arena);
@@ -64,8 +72,8 @@ void hm_g_path_values(const struct hm_g_path *path, size_t draw, size_t from, do
         double theta[HM_G_SHAPE_MAX];
         for (size_t k = 0; k < g->parameter_count; k++)
             theta[k] = parameter(g, draw, k);
-        for (size_t p = from; p < count; p++)
-            y[p] = hm_g_form_value(g->form, theta, path->iterations[p], path->m);
+        hm_g_form_values(g->form, theta, path->m, path->iterations + from, path->x + from,
+                         count - from, y + from);
         return;
     }
     for (size_t p = from; p < count; p++)
