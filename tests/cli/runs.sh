@@ -77,7 +77,8 @@ check "in the home folder" test -f "$HOME/.local/share/howmany/howmany.db"
 expect "a file that is no store" 2 "runs.csv" howmany runs --record "$work/runs.csv"
 expect "a folder that is not there" 2 "nothere" howmany runs --record "$work/nothere/x.db"
 # what makes runs, and what reads them
-check "train records its trace" sh -c "howmany train -d digits:500 -i 5 --record $work/all.db >/dev/null &&
+# Open MPI leaves memory behind
+check "train records its trace" sh -c "ASAN_OPTIONS=detect_leaks=0 howmany train -d digits:500 -i 5 --record $work/all.db >/dev/null &&
   [ \$(howmany runs list --record $work/all.db --json | jq '.runs[0] | .problem + .algorithm') = '\"svmcocoa+\"' ]"
 check "bench records every run" sh -c "howmany bench 'true {n}' --n 1,2 --repeat 2 --record $work/all.db >/dev/null 2>&1;
   [ \$(howmany runs list --record $work/all.db --where 'status=ok' --where 'n<3' --json | jq '.runs | length') -ge 5 ]"
