@@ -10,7 +10,7 @@
  *     run.n = 4;
  *     run.seconds = 12.5;
  *     if (hm_store_open("runs.db", &store, &err) == 0 &&
- *         hm_store_add(store, &run, 1, NULL, &err) == 0)
+ *         hm_store_add(store, &run, 1, NULL, NULL, &err) == 0)
  *             puts("kept");
  */
 #ifndef HOWMANY_STORE_H
