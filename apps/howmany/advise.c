@@ -173,7 +173,7 @@ static int accept_traces(struct advise_state *s, int option, const char *value)
     case RECORD:
         return cli_traces_file(&s->traces, "advise", value);
     case WHERE:
-        return cli_traces_where(&s->traces, value);
+        return cli_where_add(s->traces.where, &s->traces.where_count, value);
     case ALGORITHMS:
         return cli_traces_algorithms(&s->traces, value);
     case BEST:

@@ -1,5 +1,6 @@
 /* Runs, terms and targets as the options of several commands name them. */
 #include "asked_runs.h"
+#include "asked_job.h"
 #include "asked_store.h"
 
 #include <math.h>
@@ -167,6 +168,14 @@ void cli_axes_release(struct cli_axes *a)
 {
     for (size_t i = 0; i < a->count; i++)
         cli_range_release(&a->ranges[i]);
+}
+
+int cli_where_add(const char **where, size_t *count, const char *condition)
+{
+    if (*count == CLI_LIST_MAX)
+        return cli_complain("--where: more than %d", CLI_LIST_MAX);
+    where[(*count)++] = condition;
+    return 0;
 }
 
 /* Of a store, which looks for the runs itself. */

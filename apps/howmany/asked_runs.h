@@ -51,6 +51,8 @@ int cli_axes_vary(struct cli_axes *axes, const char *value);
 int cli_axes_cross(const struct cli_axes *axes, struct hm_runs **runs);
 void cli_axes_release(struct cli_axes *axes);
 
+/* Add to the conditions of --where, of which there is room for CLI_LIST_MAX. */
+int cli_where_add(const char **where, size_t *count, const char *condition);
 /* Load runs of a file or a store (NULL: one's own) and keep those that meet all conditions; 0, or
  * EXIT_USAGE with a message. */
 int cli_runs_load(const char *path, const char *const *where, size_t where_count,

@@ -16,14 +16,6 @@ int cli_traces_file(struct cli_traces *t, const char *command, const char *file)
     return 0;
 }
 
-int cli_traces_where(struct cli_traces *t, const char *condition)
-{
-    if (t->where_count == CLI_LIST_MAX)
-        return cli_complain("--where: more than %d", CLI_LIST_MAX);
-    t->where[t->where_count++] = condition;
-    return 0;
-}
-
 static int take_algorithm(void *context, const char *piece)
 {
     struct cli_traces *t = context;

@@ -25,7 +25,6 @@ struct cli_traces {
 
 /* Each returns 0, or EXIT_USAGE with a message. */
 int cli_traces_file(struct cli_traces *traces, const char *command, const char *file);
-int cli_traces_where(struct cli_traces *traces, const char *condition);
 int cli_traces_algorithms(struct cli_traces *traces, const char *list);
 int cli_traces_best(struct cli_traces *traces, const char *value);
 /* Read the traces, and keep those of the algorithms that are asked for. */

@@ -134,7 +134,7 @@ static int accept(void *state, int option, const char *value)
     case RECORD:
         return cli_traces_file(&s->traces, "converge", value);
     case WHERE:
-        return cli_traces_where(&s->traces, value);
+        return cli_where_add(s->traces.where, &s->traces.where_count, value);
     case ALGORITHMS:
         return cli_traces_algorithms(&s->traces, value);
     case BEST:

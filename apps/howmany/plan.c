@@ -203,10 +203,7 @@ static int accept_runs(struct plan_state *s, int option, const char *value)
         s->runs_file = value;
         return 0;
     case WHERE:
-        if (s->where_count == CLI_LIST_MAX)
-            return cli_complain("--where: more than %d", CLI_LIST_MAX);
-        s->where[s->where_count++] = value;
-        return 0;
+        return cli_where_add(s->where, &s->where_count, value);
     case TERMS:
         s->fit_alone = true;
         return cli_terms_parse(&s->terms, value);

@@ -208,10 +208,7 @@ static int accept_rest(struct recommend_state *s, int option, const char *value)
     case SET:
         return cli_job_set(&s->job, value);
     case WHERE:
-        if (s->where_count == CLI_LIST_MAX)
-            return cli_complain("--where: more than %d", CLI_LIST_MAX);
-        s->where[s->where_count++] = value;
-        return 0;
+        return cli_where_add(s->where, &s->where_count, value);
     case LEVEL:
         return cli_level(value, &s->question.level);
     case SEED:

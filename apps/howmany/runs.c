@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "asked_job.h"
+#include "asked_runs.h"
 #include "asked_store.h"
 #include "format.h"
 #include "stored_render.h"
@@ -86,11 +87,8 @@ static int accept_filter(struct runs_state *s, int option, const char *value)
 
     switch ((enum option)option) {
     case WHERE:
-        if (f->where_count == CLI_LIST_MAX)
-            return cli_complain("--where: more than %d", CLI_LIST_MAX);
-        s->where[f->where_count++] = value;
         f->where = s->where;
-        return 0;
+        return cli_where_add(s->where, &f->where_count, value);
     case SINCE:
         f->since = value;
         return 0;

@@ -448,7 +448,7 @@ static int advise(struct hm_advising *a, struct hm_err *err)
         a->advice->candidates[k].why = why(a, &a->advice->candidates[k]);
     count_best(a);
     rc = hm_advice_leads(a, err);
-    rc = rc ? rc : hm_advice_next(a, err);
+    hm_advice_next(a);
     if (rc == 0 && q->adaptive) {
         a->advice->schedule = hm_arena_alloc(a->memory, 1, sizeof(struct hm_schedule));
         rc = !a->advice->schedule ? hm_fail_nomem(err)

@@ -143,13 +143,12 @@ static double worth(const struct hm_advising *a, size_t k)
     return sum / HM_G_DRAWS / (1 + (double)r->curves);
 }
 
-int hm_advice_next(struct hm_advising *a, struct hm_err *err)
+void hm_advice_next(struct hm_advising *a)
 {
     struct hm_next_run *next = &a->advice->next;
     double first = a->runners[a->order[0]].expected;
     double least = a->for_loss ? WORTH * first : WORTH;
 
-    (void)err;
     for (size_t k = 0; a->count > 1 && k < a->count; k++) {
         const struct hm_candidate *c = &a->advice->candidates[k];
         double saves = worth(a, k);
@@ -161,5 +160,4 @@ int hm_advice_next(struct hm_advising *a, struct hm_err *err)
                                      .time_s = c->time_s,
                                      .saves = saves};
     }
-    return 0;
 }

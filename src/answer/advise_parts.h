@@ -30,6 +30,6 @@ int hm_advice_note(struct hm_advising *a, struct hm_err *err, const char *format
 /* Who is ahead when, on the way to the loss. */
 int hm_advice_leads(struct hm_advising *a, struct hm_err *err);
 /* The run that would tell most. */
-int hm_advice_next(struct hm_advising *a, struct hm_err *err);
+void hm_advice_next(struct hm_advising *a);
 
 #endif

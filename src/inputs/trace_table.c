@@ -1,7 +1,9 @@
 /*
  * Rows to the traces they belong to, by a hash of what is the same in all rows of a trace. A row
- * that goes back behind the last one is a restart, and replaces what follows it; one that goes back
- * to the beginning, or before, is the first of another run. All of it is linear in the rows.
+ * that goes back to one that was there is a restart, and replaces what follows it; one that goes
+ * back to the beginning is the first of another run; one that goes back to where no row was says
+ * that the table is in another order, and its rows are put into theirs at the end. All of it is
+ * linear in the rows, but for that sorting.
  */
 #include "trace_table.h"
 
