@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "guest.h"
 #include "text.h"
 
 int cli_terms_parse(struct cli_terms *t, const char *text)
@@ -172,7 +173,7 @@ int cli_runs_load(const char *path, const char *const *where, size_t where_count
                   struct hm_runs **runs)
 {
     struct hm_err err = {0};
-    int rc = hm_runs_load(path, runs, &err);
+    int rc = cli_open_runs(path, runs, &err);
 
     for (size_t i = 0; rc == 0 && i < where_count; i++)
         rc = hm_runs_where(*runs, where[i], &err);
