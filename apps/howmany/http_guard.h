@@ -11,6 +11,7 @@
 
 enum {
     HTTP_TARGET_MAX = 4096,   /* bytes of path and query */
+    HTTP_ARGUMENTS_MAX = 100, /* of a query */
     HTTP_HEADERS_MAX = 64,    /* fields */
     HTTP_HEADER_MAX = 8192,   /* bytes of a field, name and value */
     HTTP_HEADERS_SIZE = 16384 /* bytes of all fields */

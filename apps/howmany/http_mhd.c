@@ -22,7 +22,7 @@
 #include "http_watch.h"
 #include "http_work.h"
 
-enum { CONNECTION_MEMORY = 32768, REAP_NS = 250000000 };
+enum { CONNECTION_MEMORY = 32768, REAP_NS = 200000000 };
 
 struct http_server {
     struct http_settings settings;
@@ -123,6 +123,30 @@ static const char *value_of(const struct http_head *head, const char *name)
     return h ? h->value : "";
 }
 
+/*
+ * What the library does not tell: it takes a bare CR or LF for the end of a line, cuts a value at a
+ * NUL, joins folded lines, and drops lines without a name. But it parses in place and hands out
+ * pointers into what was received; so between a value and the next name there are the two bytes of
+ * CR LF, and nothing else, or the head was not what it seems. True of the version named here; with
+ * others the check is left out.
+ */
+static bool is_plain_layout(const char *version, const struct gathered *g)
+{
+    const char *end = version + strlen(version);
+
+    if (strcmp(MHD_get_version(), "0.9.75") != 0)
+        return true;
+    for (size_t i = 0; i < g->count && i < HTTP_HEADERS_MAX; i++) {
+        const struct http_header *h = &g->headers[i];
+        if ((uintptr_t)h->name != (uintptr_t)end + 2)
+            return false;
+        end = h->value + h->value_length;
+    }
+    /* Then an empty line. Whatever it is, there is room after it: buffers are never full. */
+    return g->count == 0 || g->count > HTTP_HEADERS_MAX ||
+           (end[0] == '\0' && end[1] == '\0' && end[2] == '\0' && end[3] == '\0');
+}
+
 /* Path and query of a target that the guard has let in. */
 static void split_target(struct exchange *x)
 {
@@ -145,6 +169,10 @@ static struct http_verdict look(struct exchange *x, const char *method, const ch
     head.header_count = g.count;
     x->request.method = method;
     verdict = http_guard_check(&head, x->server->settings.body_limit, framing);
+    if (verdict.status == 0 && !is_plain_layout(version, &g))
+        verdict =
+            (struct http_verdict){400, HTTP_REFUSAL_HEADER,
+                                  "the lines of the head do not end in CR LF, or hold NUL", NULL};
     if (verdict.status != 0)
         return verdict;
     split_target(x);
@@ -261,6 +289,33 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
 
 /* ---- the life of exchanges and connections --------------------------------------------------- */
 
+/* The library has no room for thousands of arguments, and waits for ever when it runs out. */
+static bool is_crowded(const char *target)
+{
+    size_t arguments = 0;
+
+    while ((target = strchr(target, '&')) && arguments <= HTTP_ARGUMENTS_MAX) {
+        arguments++;
+        target++;
+    }
+    return arguments > HTTP_ARGUMENTS_MAX;
+}
+
+/* Answer below the library, and hang up. */
+static void hang_up(struct http_server *s, struct MHD_Connection *connection)
+{
+    static const char too_long[] =
+        "HTTP/1.1 414 URI Too Long\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+    const union MHD_ConnectionInfo *socket =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+
+    if (!socket)
+        return;
+    if (send(socket->connect_fd, too_long, sizeof(too_long) - 1, MSG_NOSIGNAL | MSG_DONTWAIT) > 0)
+        s->handler.cut(s->handler.context, "", HTTP_REFUSAL_TARGET);
+    shutdown(socket->connect_fd, SHUT_RDWR);
+}
+
 static void *first_line(void *context, const char *target, struct MHD_Connection *connection)
 {
     struct http_server *s = context;
@@ -269,6 +324,8 @@ static void *first_line(void *context, const char *target, struct MHD_Connection
     const union MHD_ConnectionInfo *own =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
 
+    if (is_crowded(target))
+        hang_up(s, connection);
     if (!x)
         return NULL;
     memcpy(x->target, target, length + 1);

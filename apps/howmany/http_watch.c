@@ -7,6 +7,7 @@
 
 #include <linux/tcp.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -26,6 +27,7 @@ struct http_place {
     _Atomic size_t body;
     _Atomic bool settled;        /* idle, and received is what had come by then */
     unsigned long long received; /* bytes, when idleness was first seen */
+    bool half_closed;            /* seen so the last time */
     bool cut;
 };
 
@@ -195,6 +197,19 @@ static void look_at_idle(struct http_place *p)
     }
 }
 
+/* Whoever has ended their side will neither end a request nor begin one. The library does not
+ * notice where the end came together with a request. Seen twice, so that what is still on its way
+ * through the library is not lost. */
+static bool is_given_up(struct http_place *p, enum http_phase phase)
+{
+    struct pollfd ask = {.fd = p->socket, .events = POLLRDHUP};
+    bool before = p->half_closed;
+
+    p->half_closed = phase != HTTP_PHASE_WORK && phase != HTTP_PHASE_SEND && poll(&ask, 1, 0) > 0 &&
+                     (ask.revents & (POLLRDHUP | POLLHUP | POLLERR));
+    return before && p->half_closed;
+}
+
 size_t http_watch_reap(struct http_watch *w, void (*told)(void *context, const char *address),
                        void *context)
 {
@@ -208,13 +223,14 @@ size_t http_watch_reap(struct http_watch *w, void (*told)(void *context, const c
         enum http_phase phase =
             (enum http_phase)atomic_load_explicit(&p->phase, memory_order_relaxed);
         double since = atomic_load_explicit(&p->since, memory_order_relaxed);
-        if (p->cut || !http_watch_is_late(&w->patience, phase, now - since,
-                                          atomic_load_explicit(&p->body, memory_order_relaxed)))
+        bool late = http_watch_is_late(&w->patience, phase, now - since,
+                                       atomic_load_explicit(&p->body, memory_order_relaxed));
+        if (p->cut || !(late || is_given_up(p, phase)))
             continue;
         p->cut = true;
         shutdown(p->socket, SHUT_RDWR);
-        cut += phase != HTTP_PHASE_IDLE;
-        if (phase != HTTP_PHASE_IDLE)
+        cut++;
+        if (late && phase != HTTP_PHASE_IDLE)
             told(context, p->address);
     }
     pthread_mutex_unlock(&w->lock);

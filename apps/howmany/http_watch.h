@@ -51,7 +51,7 @@ void http_place_begin(struct http_place *place);
 void http_place_received(struct http_place *place, size_t bytes);
 const char *http_place_address(const struct http_place *place);
 
-/* Cut those that are late; each is told of once. Returns how many. */
+/* Cut those that are late, each of which is told of, or have given up. Returns how many. */
 size_t http_watch_reap(struct http_watch *watch, void (*told)(void *context, const char *address),
                        void *context);
 
