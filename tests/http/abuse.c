@@ -216,7 +216,7 @@ static void make_large(struct request *r)
 
 static const char sample[] =
     "{\"job\":{\"compute\":\"10 s / n\",\"communicate\":\"0.1 s * ln(n)\",\"iterations\":100},"
-    "\"deadline\":\"6h\",\"max-n\":64,\"on\":[\"m5.large\"],\"set\":{\"batch\":3}}";
+    "\"deadline\":\"6h\",\"max-n\":64,\"on\":[\"m4.xlarge\"],\"set\":{\"batch\":3}}";
 
 static void make_json(struct request *r)
 {
