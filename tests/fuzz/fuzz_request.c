@@ -35,8 +35,7 @@ static void add_header(struct parsed *p, char *line)
 
     at += strspn(at, " ");
     if (p->head.header_count < HTTP_HEADERS_MAX)
-        p->headers[p->head.header_count] =
-            (struct http_header){name, at, strlen(name), strlen(at)};
+        p->headers[p->head.header_count] = (struct http_header){name, at, strlen(name), strlen(at)};
     p->head.header_count++;
 }
 
