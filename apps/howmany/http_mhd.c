@@ -52,8 +52,8 @@ struct exchange {
     char *body;
     size_t length, room;
     bool too_large, answered;
-    char path[HTTP_TARGET_MAX + 1]; /* decoded */
-    char target[];                  /* as it came */
+    char *path;    /* decoded, after the target */
+    char target[]; /* as it came */
 };
 
 /* ---- answering ------------------------------------------------------------------------------- */
@@ -153,7 +153,7 @@ static void split_target(struct exchange *x)
     char *query = strchr(x->target, '?');
     size_t length = query ? (size_t)(query - x->target) : strlen(x->target);
 
-    http_guard_decode(x->target, length, false, x->path, sizeof(x->path));
+    http_guard_decode(x->target, length, false, x->path, length + 1);
     x->request.path = x->path;
     x->request.query = query ? query + 1 : "";
 }
@@ -320,7 +320,7 @@ static void *first_line(void *context, const char *target, struct MHD_Connection
 {
     struct http_server *s = context;
     size_t length = strlen(target);
-    struct exchange *x = calloc(1, sizeof(*x) + length + 1);
+    struct exchange *x = malloc(sizeof(*x) + 2 * (length + 1));
     const union MHD_ConnectionInfo *own =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
 
@@ -328,7 +328,9 @@ static void *first_line(void *context, const char *target, struct MHD_Connection
         hang_up(s, connection);
     if (!x)
         return NULL;
+    memset(x, 0, sizeof(*x));
     memcpy(x->target, target, length + 1);
+    x->path = x->target + length + 1; /* decoding never makes longer */
     x->server = s;
     x->connection = connection;
     x->place = own ? own->socket_context : NULL;

@@ -255,8 +255,7 @@ static void make_wrong(struct request *r)
     static const char *const bodies[] = {
         "{\"job\":{\"graph\":{\"file\":\"/etc/passwd\"}}}",
         "{\"job\":\"graph: {file: /etc/passwd}\"}",
-        "{\"job\":{\"compute\":\"1 "
-        "s\",\"communicate\":\"none\"},\"set\":[\"graph.file=/etc/passwd\"]}",
+        "{\"job\":{\"graph\":{\"split\":\"dealt\"}},\"set\":[\"graph.file=/etc/passwd\"]}",
         "{\"job\":{},\"on\":\"/etc/passwd\"}",
         "{\"job\":{},\"plot\":\"/tmp/x.svg\"}",
         "{\"runs\":\"n,seconds\\n1,x\\n\"}",
