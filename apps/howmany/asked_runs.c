@@ -158,6 +158,11 @@ int cli_axes_cross(const struct cli_axes *a, struct hm_runs **runs)
     struct hm_axis axes[CLI_AXES_MAX];
     struct hm_err err = {0};
 
+    double places = 1;
+    for (size_t i = 0; i < a->count; i++)
+        places *= (double)a->ranges[i].count;
+    if (cli_guest() && places > CLI_GUEST_PLACES)
+        return cli_complain("%g combinations; in a request at most %d", places, CLI_GUEST_PLACES);
     for (size_t i = 0; i < a->count; i++)
         axes[i] = (struct hm_axis){a->names[i], a->ranges[i].values, a->ranges[i].count};
     return hm_runs_cross(axes, a->count, runs, &err) ? cli_report(&err) : 0;

@@ -16,7 +16,12 @@ struct cli_document {
     size_t length;
 };
 
-enum { CLI_DOCUMENTS_MAX = 80 };
+enum {
+    CLI_DOCUMENTS_MAX = 80,
+    CLI_GUEST_N = 8192,          /* workers that a plan for a guest looks at */
+    CLI_GUEST_PLACES = 10000,    /* values of a list, combinations of a design */
+    CLI_GUEST_ANSWER = 32 << 20, /* bytes of an answer */
+};
 
 /* Zero-initialise, then add documents. */
 struct cli_guest {

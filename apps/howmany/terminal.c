@@ -138,6 +138,10 @@ bool cli_put(const char *text)
     size_t length = strlen(text);
 
     if (cli_guest()) {
+        if (cli_guest()->out.length + length > CLI_GUEST_ANSWER) {
+            cli_complain("the answer is too large for a request");
+            return false;
+        }
         hm_text_add_n(&cli_guest()->out, text, length);
         return !cli_guest()->out.failed;
     }

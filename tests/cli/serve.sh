@@ -188,6 +188,10 @@ for body in '{"job":{"graph":{"file":"/etc/passwd"}}}' '{"job":"graph: {file: /e
 done
 wrong "no picture" 422 '.field == "plot" and (.detail | contains("command line"))' /v1/plan '{"job":{"compute":"1 s","communicate":"none"},"plot":"/tmp/a.svg"}'
 wrong "no large graph" 422 '.detail | contains("more than")' /v1/plan '{"job":{"graph":{"generate":"random","vertices":1e9,"edges":1e9}}}'
+wrong "no endless curve" 422 '.field == "max-n" and (.detail | contains("8192"))' /v1/plan '{"job":{"compute":"1 s / n","communicate":"none"},"max-n":1000000}'
+wrong "not by the job either" 422 '.field == "max-n"' /v1/plan '{"job":{"compute":"1 s / n","communicate":"none","cluster":{"max_nodes":1000000}}}'
+wrong "no endless list" 422 '.detail | contains("more than 10000 numbers")' /v1/fit '{"runs":"n,seconds\n1,1\n2,0.6\n","predict":"1..100000"}'
+wrong "no endless design" 422 '.detail | contains("at most 10000")' /v1/design '{"n":"1..1000","size":"0.1..1:100"}'
 wrong "a path is not the contents of a file" 422 '.source == "runs"' /v1/fit '{"runs":"/etc/passwd"}'
 
 # ---- framing, by hand
