@@ -9,7 +9,7 @@ help:
 	@echo "make test     install what is missing, build in several ways, run every test"
 	@echo "make build    leaves $(BUILD)/howmany"
 	@echo "make fuzz     a minute of fuzzing for each reader (clang)"
-	@echo "make torture  kill ranks of training runs at random, and look what becomes of them"
+	@echo "make torture  abuse the server, kill ranks of training runs, and look what becomes of them"
 	@echo "make bench    measure, against peers and limits"
 	@echo "make install  PREFIX=/usr/local"
 	@echo "make format   lay out the C files"

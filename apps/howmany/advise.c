@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "asked_traces.h"
+#include "guest.h"
 #include "text.h"
 
 enum { PACES_MAX = 32 };
@@ -296,13 +297,13 @@ static int times_of_file(struct advise_state *s, const char *file, const char *a
     struct hm_fit_settings settings = {0};
     struct hm_err err = {0}, other = {0};
     struct hm_paces **paces = &s->paces[s->pace_count];
-    int rc = hm_traces_load(&file, 1, &only_times, &traces, &err);
+    int rc = cli_open_traces(&file, 1, &only_times, &traces, &err);
 
     if (rc == 0) {
         for (size_t k = 0; algorithm && k < traces->count; k++)
             traces->traces[k].algorithm = algorithm;
         rc = hm_paces_from_traces(traces, paces, &err);
-    } else if (hm_runs_load(file, &runs, &other) == 0) {
+    } else if (cli_open_runs(file, &runs, &other) == 0) {
         err = (struct hm_err){0};
         rc = hm_fit_new(runs, &settings, &fit, &err);
         rc = rc ? rc : hm_paces_from_fit(fit, algorithm, paces, &err);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "format.h"
+#include "guest.h"
 #include "readers.h"
 #include "text.h"
 
@@ -51,9 +52,12 @@ static int load_job(struct cli_job *j)
         snprintf(network, sizeof(network), "cluster.network=%s", j->network);
         overrides[count++].text = network;
     }
-    int rc = text ? hm_job_parse_with(j->catalog, text, length, j->text ? "--set" : j->path,
-                                      overrides, count, &j->job, &err)
-                  : err.code;
+    const char *source = j->text ? "--set" : j->path;
+    int rc = err.code;
+
+    if (text)
+        rc = (cli_guest() ? hm_job_parse_closed : hm_job_parse_with)(
+            j->catalog, text, length, source, overrides, count, &j->job, &err);
     hm_text_free(file);
     return rc ? cli_report(&err) : 0;
 }
@@ -108,7 +112,7 @@ int cli_job_load(struct cli_job *j)
 {
     int rc = 0;
 
-    if (j->on_count > 0 || cli_has_own_catalog())
+    if (cli_guest() || j->on_count > 0 || cli_has_own_catalog())
         rc = (j->catalog = cli_catalog_load()) ? 0 : EXIT_USAGE;
     if (rc == 0)
         rc = load_job(j);
@@ -131,5 +135,5 @@ void cli_job_release(struct cli_job *j)
     for (size_t i = 0; i < j->piece_count; i++)
         free(j->pieces[i]);
     hm_job_free(j->job);
-    hm_catalog_free(j->catalog);
+    cli_catalog_free(j->catalog);
 }

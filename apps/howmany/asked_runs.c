@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "guest.h"
 #include "text.h"
 
 int cli_terms_parse(struct cli_terms *t, const char *text)
@@ -159,6 +160,11 @@ int cli_axes_cross(const struct cli_axes *a, struct hm_runs **runs)
     struct hm_axis axes[CLI_AXES_MAX];
     struct hm_err err = {0};
 
+    double places = 1;
+    for (size_t i = 0; i < a->count; i++)
+        places *= (double)a->ranges[i].count;
+    if (cli_guest() && places > CLI_GUEST_PLACES)
+        return cli_complain("%g combinations; in a request at most %d", places, CLI_GUEST_PLACES);
     for (size_t i = 0; i < a->count; i++)
         axes[i] = (struct hm_axis){a->names[i], a->ranges[i].values, a->ranges[i].count};
     return hm_runs_cross(axes, a->count, runs, &err) ? cli_report(&err) : 0;
@@ -208,7 +214,7 @@ int cli_runs_load(const char *path, const char *const *where, size_t where_count
 
     if (!path || cli_is_store(path))
         return load_stored(path, where, where_count, runs);
-    int rc = hm_runs_load(path, runs, &err);
+    int rc = cli_open_runs(path, runs, &err);
     for (size_t i = 0; rc == 0 && i < where_count; i++)
         rc = hm_runs_where(*runs, where[i], &err);
     return rc ? cli_report(&err) : 0;

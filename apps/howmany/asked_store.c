@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "format.h"
+#include "guest.h"
 #include "stored.h"
 #include "text.h"
 
@@ -64,8 +65,9 @@ int cli_store_open(const char *record, struct hm_store **ret_store)
 {
     char path[PATH_ROOM];
     struct hm_err err = {0};
+    if (cli_guest())
+        return cli_complain("a store is not named from outside");
     const char *where = find_store(record, path);
-
     if (!where)
         return EXIT_USAGE;
     return hm_store_open(where, ret_store, &err) ? cli_report(&err) : 0;

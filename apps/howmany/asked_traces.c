@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "guest.h"
 #include "text.h"
 
 int cli_traces_file(struct cli_traces *t, const char *command, const char *file)
@@ -110,7 +111,7 @@ int cli_traces_load(struct cli_traces *t, const char *command)
         return cli_complain("%s: --where is of a store", command);
     if (stored && load_from_store(t))
         return EXIT_USAGE;
-    if (!stored && hm_traces_load(t->files, t->file_count, &t->settings, &t->traces, &err))
+    if (!stored && cli_open_traces(t->files, t->file_count, &t->settings, &t->traces, &err))
         return cli_report(&err);
     int rc = check_names(t);
     for (size_t k = 0; k < t->traces->count; k++)
@@ -129,7 +130,7 @@ static int load_stored(struct cli_traces *t, const char *command)
         return cli_complain("%s: %s is a stored fit: --best, --measure, --epochs and --terms are "
                             "of the traces it came from",
                             command, t->files[0]);
-    return hm_convergence_load(t->files[0], &t->convergence, &err) ? cli_report(&err) : 0;
+    return cli_open_convergence(t->files[0], &t->convergence, &err) ? cli_report(&err) : 0;
 }
 
 int cli_convergence_load(struct cli_traces *t, const char *command)

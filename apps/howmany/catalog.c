@@ -495,7 +495,7 @@ static int run(void *state)
     if (rc == 0 && out.data && !cli_put(out.data))
         rc = EXIT_USAGE;
     hm_text_release(&out);
-    hm_catalog_free(catalog);
+    cli_catalog_free(catalog);
     return rc;
 }
 

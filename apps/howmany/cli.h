@@ -36,7 +36,7 @@ struct cli_command {
 };
 
 extern const struct cli_command cli_plan, cli_fit, cli_design, cli_bench, cli_train, cli_converge,
-    cli_advise, cli_study, cli_runs, cli_recommend, cli_graph, cli_catalog, cli_validate,
+    cli_advise, cli_study, cli_runs, cli_recommend, cli_graph, cli_catalog, cli_validate, cli_serve,
     cli_completion, cli_man;
 extern const struct cli_command *const cli_commands[]; /* NULL at the end */
 
@@ -105,6 +105,7 @@ int cli_each(const char *list, int (*take)(void *context, const char *piece), vo
 
 /* The built-in catalog and the person's own files; NULL with a message on failure. */
 struct hm_catalog *cli_catalog_load(void);
+void cli_catalog_free(struct hm_catalog *catalog);
 /* Folder of the person's own catalog files, into path; false if there is no home. */
 bool cli_catalog_folder(char *path, size_t room);
 /* Whether that folder exists: only then do job files need more than what is built in. */

@@ -7,11 +7,6 @@
 #include "cli.h"
 #include "text.h"
 
-const struct cli_command *const cli_commands[] = {
-    &cli_plan,  &cli_fit,  &cli_design,    &cli_bench, &cli_train,   &cli_converge, &cli_advise,
-    &cli_study, &cli_runs, &cli_recommend, &cli_graph, &cli_catalog, &cli_validate, &cli_completion,
-    &cli_man,   NULL};
-
 static const struct cli_command *find_command(const char *name)
 {
     for (size_t i = 0; cli_commands[i]; i++)

@@ -1,4 +1,5 @@
 /* howmany plan: the answer from a specification sheet. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +8,7 @@
 #include "asked_runs.h"
 #include "cli.h"
 #include "format.h"
+#include "guest.h"
 #include "readers.h"
 #include "render.h"
 #include "text.h"
@@ -317,8 +319,25 @@ static int show(struct plan_state *s)
     return rc;
 }
 
+/* A guest cannot have curves of any length: they would fill the memory of the server. */
+static int check_guest(const struct plan_state *s)
+{
+    double most = s->question.max_n;
+    size_t count = s->job.on_count ? s->job.on_count : 1;
+
+    for (size_t i = 0; s->question.max_n == 0 && i < count; i++) {
+        const struct hm_cluster *c = s->job.on_count ? s->job.clusters[i] : &s->job.job->cluster;
+        most = fmax(most, c->max_nodes * fmax(c->node.accelerators, 1));
+    }
+    if (most <= CLI_GUEST_N)
+        return 0;
+    return cli_complain("--max-n: more than %d workers, in a request", CLI_GUEST_N);
+}
+
 static int answer(struct plan_state *s)
 {
+    if (cli_guest() && check_guest(s))
+        return EXIT_USAGE;
     struct hm_err err = {0};
     const struct cli_job *j = &s->job;
     int rc = hm_plan(j->job, (const struct hm_cluster *const *)j->clusters, j->on_count, s->schemes,

@@ -4,14 +4,17 @@
 #include <string.h>
 
 #include "cli.h"
+#include "guest.h"
 #include "text.h"
 
 enum { RANGE_MAX = 100000 };
 
 static int add(struct cli_range *range, double value, const char *text)
 {
-    if (range->count == RANGE_MAX)
-        return cli_complain("'%s' is more than %d numbers", text, RANGE_MAX);
+    size_t most = cli_guest() ? CLI_GUEST_PLACES : RANGE_MAX;
+
+    if (range->count == most)
+        return cli_complain("'%s' is more than %zu numbers", text, most);
     if (range->count == range->room) {
         size_t room = range->room ? range->room * 2 : 64;
         double *values = realloc(range->values, room * sizeof(*values));

@@ -15,13 +15,53 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "err.h"
+#include "guest.h"
 #include "readers.h"
 #include "render.h"
 
 extern char **environ;
 
+/* For a guest: the first error is kept, and options are fields without dashes. */
+static int keep(struct cli_guest *guest, const struct hm_err *err)
+{
+    const char *field = err->field[0] ? err->field : err->source;
+    bool option = strncmp(field, "--", 2) == 0;
+
+    if (guest->err.code != 0)
+        return EXIT_USAGE;
+    guest->err = *err;
+    if (guest->err.code == 0)
+        guest->err.code = HM_E_RANGE;
+    if (option)
+        snprintf(guest->err.field, sizeof(guest->err.field), "%s", field + 2);
+    if (strncmp(err->source, "--", 2) == 0)
+        guest->err.source[0] = '\0';
+    return EXIT_USAGE;
+}
+
+/* "--goal: 'x' is not …": the field is goal. */
+static int keep_complaint(struct cli_guest *guest, const char *format, va_list args)
+{
+    struct hm_err err = {.code = HM_E_RANGE};
+    size_t length;
+
+    vsnprintf(err.message, sizeof(err.message), format, args);
+    length = strcspn(err.message, ": ");
+    if (strncmp(err.message, "--", 2) == 0 && err.message[length] == ':' &&
+        length < sizeof(err.field)) {
+        memcpy(err.field, err.message, length);
+        err.field[length] = '\0';
+        size_t skip = length + 1 + strspn(err.message + length + 1, " ");
+        memmove(err.message, err.message + skip, strlen(err.message + skip) + 1);
+    }
+    return keep(guest, &err);
+}
+
 int cli_report(const struct hm_err *err)
 {
+    if (cli_guest())
+        return keep(cli_guest(), err);
     fputs("howmany: ", stderr);
     if (err->source[0] && err->line > 0 && strncmp(err->source, "--", 2) != 0) /* not an option */
         fprintf(stderr, "%s:%d: ", err->source, err->line);
@@ -39,8 +79,13 @@ int cli_complain(const char *format, ...)
 {
     va_list args;
 
-    fputs("howmany: ", stderr);
     va_start(args, format);
+    if (cli_guest()) {
+        keep_complaint(cli_guest(), format, args);
+        va_end(args);
+        return EXIT_USAGE;
+    }
+    fputs("howmany: ", stderr);
     vfprintf(stderr, format, args);
     va_end(args);
     fputc('\n', stderr);
@@ -76,6 +121,8 @@ static bool speaks_unicode(void)
 
 struct hm_style cli_style(void)
 {
+    if (cli_guest())
+        return (struct hm_style){.unicode = true, .width = 100};
     const char *term = getenv("TERM"), *no_colour = getenv("NO_COLOR");
     bool terminal = cli_is_terminal();
     bool dumb = !term || strcmp(term, "dumb") == 0;
@@ -92,6 +139,14 @@ bool cli_put(const char *text)
 {
     size_t length = strlen(text);
 
+    if (cli_guest()) {
+        if (cli_guest()->out.length + length > CLI_GUEST_ANSWER) {
+            cli_complain("the answer is too large for a request");
+            return false;
+        }
+        hm_text_add_n(&cli_guest()->out, text, length);
+        return !cli_guest()->out.failed;
+    }
     if (fwrite(text, 1, length, stdout) == length && fflush(stdout) == 0)
         return true;
     if (errno != EPIPE)
@@ -136,12 +191,27 @@ char *cli_read(const char *path, size_t *length, struct hm_err *err)
 {
     char *text = NULL;
 
+    if (cli_guest()) {
+        const struct cli_document *d = cli_guest_document(path, err);
+        if (!d)
+            return NULL;
+        if (!(text = malloc(d->length + 1))) {
+            hm_fail_nomem(err);
+            return NULL;
+        }
+        memcpy(text, d->text, d->length);
+        text[d->length] = '\0';
+        *length = d->length;
+        return text;
+    }
     hm_read_file(strcmp(path, "-") == 0 ? "/dev/stdin" : path, &text, length, err);
     return text;
 }
 
 int cli_gnuplot(const char *script, const char *file)
 {
+    if (cli_guest())
+        return cli_complain("--plot: no picture can be made for a request");
     struct stat info;
     char *const arguments[] = {(char[]){"gnuplot"}, (char[]){"-"}, NULL};
     posix_spawn_file_actions_t actions;

@@ -74,6 +74,12 @@ static const struct hm_field cluster_fields[] = {
      .doc = "whether memory bandwidth and kernel overhead count"},
 };
 
+const struct hm_field *hm_cluster_fields(size_t *count)
+{
+    *count = sizeof(cluster_fields) / sizeof(cluster_fields[0]);
+    return cluster_fields;
+}
+
 enum { CLUSTER_FIELDS = sizeof(cluster_fields) / sizeof(cluster_fields[0]) };
 
 static const struct hm_field link_fields[] = {

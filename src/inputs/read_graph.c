@@ -82,6 +82,28 @@ static int make_or_load(struct hm_reader *reader, const struct hm_value *value,
     return hm_graph_make(&recipe, graph, reader->err);
 }
 
+/* What a stranger may not ask for. */
+static int check_closed(struct hm_reader *reader, const struct hm_value *value,
+                        const struct section *s)
+{
+    if (s->file) {
+        hm_reader_enter(reader, "file");
+        hm_reader_fail(reader, hm_value_get(value, "file"), HM_E_NAME,
+                       "'%.80s': no file can be named in a request", s->file);
+        hm_err_hint(reader->err, "describe the graph by generate, vertices and edges");
+        return HM_E_NAME;
+    }
+    if (s->recipe.vertices > HM_CLOSED_GRAPH || s->recipe.edges > HM_CLOSED_GRAPH ||
+        s->trials > HM_CLOSED_TRIALS) {
+        hm_reader_fail(reader, value, HM_E_LIMIT,
+                       "more than %d vertices or edges, or %d trials, in a request",
+                       HM_CLOSED_GRAPH, HM_CLOSED_TRIALS);
+        hm_err_hint(reader->err, "use the command line for larger graphs");
+        return HM_E_LIMIT;
+    }
+    return 0;
+}
+
 int hm_read_graph(struct hm_reader *reader, const struct hm_value *value, struct hm_job *job)
 {
     struct section s = {.states = 2, .trials = 20, .seed = 1, .generate = -1};
@@ -99,6 +121,9 @@ int hm_read_graph(struct hm_reader *reader, const struct hm_value *value, struct
         hm_err_hint(reader->err, "vertices, edges and max_degree go with generate");
         return HM_E_CONFLICT;
     }
+    rc = reader->closed ? check_closed(reader, value, &s) : 0;
+    if (rc)
+        return rc;
     rc = make_or_load(reader, value, &s, &job->graph);
     if (rc == HM_E_IO && reader->err) { /* speak of the job, which names the file */
         struct hm_err inner = *reader->err;

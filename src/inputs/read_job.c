@@ -69,6 +69,12 @@ static const struct hm_field job_fields[] = {
     {.name = "expect", .kind = HM_FIELD_OTHER, .doc = "figures that must be reproduced"},
 };
 
+const struct hm_field *hm_job_fields(size_t *count)
+{
+    *count = COUNT(job_fields);
+    return job_fields;
+}
+
 struct job_reader {
     struct hm_reader base;
     struct hm_job *job;
@@ -535,15 +541,16 @@ int hm_read_tree(struct hm_arena *arena, const char *text, size_t length, const 
     return rc;
 }
 
-int hm_job_parse_with(const struct hm_catalog *catalog, const char *text, size_t length,
-                      const char *source, const struct hm_override *overrides, size_t count,
-                      struct hm_job **ret_job, struct hm_err *err)
+static int parse_job(struct hm_reader base, const char *text, size_t length, const char *source,
+                     const struct hm_override *overrides, size_t count, struct hm_job **ret_job)
 {
     struct hm_arena *arena = hm_arena_new();
-    struct job_reader r = {.base = {.arena = arena, .catalog = catalog, .err = err}};
+    struct job_reader r = {.base = base};
+    struct hm_err *err = base.err;
     struct hm_value *root;
     int rc = 0;
 
+    r.base.arena = arena;
     r.job = arena ? hm_arena_alloc(arena, 1, sizeof(*r.job)) : NULL;
     if (!r.job) {
         hm_arena_free(arena);
@@ -573,6 +580,24 @@ int hm_job_parse_with(const struct hm_catalog *catalog, const char *text, size_t
     else
         hm_arena_free(arena);
     return rc;
+}
+
+int hm_job_parse_with(const struct hm_catalog *catalog, const char *text, size_t length,
+                      const char *source, const struct hm_override *overrides, size_t count,
+                      struct hm_job **ret_job, struct hm_err *err)
+{
+    struct hm_reader base = {.catalog = catalog, .err = err};
+
+    return parse_job(base, text, length, source, overrides, count, ret_job);
+}
+
+int hm_job_parse_closed(const struct hm_catalog *catalog, const char *text, size_t length,
+                        const char *source, const struct hm_override *overrides, size_t count,
+                        struct hm_job **ret_job, struct hm_err *err)
+{
+    struct hm_reader base = {.catalog = catalog, .err = err, .closed = true};
+
+    return parse_job(base, text, length, source, overrides, count, ret_job);
 }
 
 int hm_job_parse(const char *text, size_t length, const char *source,

@@ -11,6 +11,19 @@ int hm_read_tree(struct hm_arena *arena, const char *text, size_t length, const 
 /* The whole contents of a file, up to the limit for specifications; freed with hm_text_free. */
 int hm_read_file(const char *path, char **ret_text, size_t *ret_length, struct hm_err *err);
 
+/*
+ * As hm_job_parse_with, of a stranger: it cannot name files, and a graph it makes has at most
+ * HM_CLOSED_GRAPH vertices and edges, split HM_CLOSED_TRIALS times.
+ */
+int hm_job_parse_closed(const struct hm_catalog *catalog, const char *text, size_t length,
+                        const char *source, const struct hm_override *overrides, size_t count,
+                        struct hm_job **ret_job, struct hm_err *err);
+enum { HM_CLOSED_GRAPH = 100000, HM_CLOSED_TRIALS = 100 };
+
+/* The keys of a job, and of a cluster, for whoever describes them. */
+const struct hm_field *hm_job_fields(size_t *ret_count);
+const struct hm_field *hm_cluster_fields(size_t *ret_count);
+
 /* `cluster:`: the name of a machine, or a map that may start from one. */
 int hm_read_cluster(struct hm_reader *reader, const struct hm_value *value,
                     struct hm_cluster *cluster);

@@ -38,6 +38,7 @@ struct hm_reader {
     struct hm_arena *arena;           /* where results go */
     const struct hm_catalog *catalog; /* for names; NULL: built-in, made when first needed */
     struct hm_catalog *made;          /* the one made; owned */
+    bool closed; /* a stranger asks: no file may be named, and nothing large be made */
     struct hm_err *err;
     char path[HM_PATH_MAX]; /* dotted path of where we are */
 };

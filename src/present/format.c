@@ -1,5 +1,6 @@
 /* Formatting of quantities for people and for programs. */
 #include "format.h"
+#include "shortest.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -185,6 +186,14 @@ void hm_json_number(struct hm_text *out, double value)
         hm_text_add(out, "null");
         return;
     }
+    if (value == floor(value) && fabs(value) < 1e15 && (value != 0 || !signbit(value))) {
+        hm_text_addf(out, "%lld", (long long)value); /* most are, and it is what 15 digits show */
+        return;
+    }
+    if (hm_shortest(value, text) && hm_signed_read(text, &ours) && ours == value) {
+        hm_text_add(out, text);
+        return;
+    }
     for (int digits = 15; digits <= 19; digits++) { /* 17 do for others; ours may be an ulp off */
         snprintf(text, sizeof(text), "%.*g", digits, value);
         if (strtod(text, NULL) == value && hm_signed_read(text, &ours) && ours == value)
@@ -203,7 +212,9 @@ void hm_json_known(struct hm_text *out, double value)
 
 void hm_json_field(struct hm_text *out, const char *key, double value)
 {
-    hm_text_addf(out, ",\"%s\":", key);
+    hm_text_add(out, ",\"");
+    hm_text_add(out, key);
+    hm_text_add(out, "\":");
     hm_json_number(out, value);
 }
 

@@ -26,12 +26,14 @@ static void json_point_fields(struct hm_text *out, const struct hm_point *p)
                   {"imbalance", p->imbalance}};
 
     for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
-        hm_text_addf(out, "%s\"%s\":", i ? "," : "", fields[i].name);
+        hm_text_add(out, i ? ",\"" : "\"");
+        hm_text_add(out, fields[i].name);
+        hm_text_add(out, "\":");
         hm_json_known(out, fields[i].value);
     }
     hm_text_add(out, ",\"scheme\":");
     hm_json_text(out, p->scheme == HM_SCHEME_BEST ? NULL : hm_scheme_name(p->scheme));
-    hm_text_addf(out, ",\"fits\":%s", p->fits ? "true" : "false");
+    hm_text_add(out, p->fits ? ",\"fits\":true" : ",\"fits\":false");
 }
 
 static void json_point(struct hm_text *out, const char *key, const struct hm_point *points,

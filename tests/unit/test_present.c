@@ -1,4 +1,5 @@
 /* Renderers: JSON read back, CSV rows, texts within the width, and formatting. */
+#include "shortest.h"
 #include "testing.h"
 
 #include "csv.h"
@@ -203,13 +204,63 @@ static void json_texts_are_escaped(void **state)
     hm_text_release(&out);
 }
 
+/* What printf and strtod say. */
+static void check_shortest(double value)
+{
+    char ours[HM_SHORTEST], wanted[40];
+
+    if (!hm_shortest(value, ours))
+        return;
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(wanted, sizeof(wanted), "%.*g", digits, value);
+        if (strtod(wanted, NULL) == value)
+            break;
+    }
+    assert_string_equal(ours, wanted);
+}
+
+static void test_shortest(void **state)
+{
+    static const double some[] = {0.1,           0.3,
+                                  1e-4,          9.9999999999999e-5,
+                                  123456789.125, 1e14,
+                                  0.5,           1.5,
+                                  2.5e7,         999999999999999.875,
+                                  1.0 / 3,       -7.25,
+                                  1e15 - 1,      4.35,
+                                  0.001,         99999999999999.99,
+                                  5e-324,        1e300,
+                                  NAN,           INFINITY,
+                                  0.7 + 0.1,     9.5,
+                                  1e14 + 0.5};
+    uint64_t bits = 88172645463325252u;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(some) / sizeof(some[0]); i++)
+        check_shortest(some[i]);
+    for (int i = 0; i < 300000; i++) { /* all mantissas, exponents of everyday; and few digits */
+        bits ^= bits << 13;
+        bits ^= bits >> 7;
+        bits ^= bits << 17;
+        double mantissa = 1 + (double)(bits >> 12) * 0x1p-52;
+        check_shortest(ldexp(mantissa, (int)(bits % 66) - 15));
+        check_shortest((double)(bits >> 40) / 1000);
+        check_shortest((double)(bits >> 20) / 1e7);
+    }
+    char text[HM_SHORTEST];
+    assert_true(hm_shortest(0.1, text));
+    assert_string_equal(text, "0.1");
+    assert_false(hm_shortest(1e-5, text));
+    assert_false(hm_shortest(1e15, text));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(json_reads_back_to_the_bit), cmocka_unit_test(csv_has_a_row_a_point),
-        cmocka_unit_test(pages_keep_their_width),     cmocka_unit_test(plain_pages_are_ascii),
-        cmocka_unit_test(plots_choose_by_name),       cmocka_unit_test(quantities_look_human),
-        cmocka_unit_test(json_texts_are_escaped),
+        cmocka_unit_test(test_shortest),         cmocka_unit_test(json_reads_back_to_the_bit),
+        cmocka_unit_test(csv_has_a_row_a_point), cmocka_unit_test(pages_keep_their_width),
+        cmocka_unit_test(plain_pages_are_ascii), cmocka_unit_test(plots_choose_by_name),
+        cmocka_unit_test(quantities_look_human), cmocka_unit_test(json_texts_are_escaped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,102 @@
+/* Workers: threads that take tasks off a ring. */
+#include "http_work.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+struct http_work {
+    pthread_mutex_t lock;
+    pthread_cond_t more;
+    pthread_t *threads;
+    size_t thread_count;
+    void **ring;
+    size_t room, first, waiting;
+    atomic_size_t taken; /* reserved, waiting or running */
+    bool ending;
+    void (*run)(void *task);
+};
+
+static void *worker(void *context)
+{
+    struct http_work *w = context;
+
+    pthread_mutex_lock(&w->lock);
+    for (;;) {
+        while (w->waiting == 0 && !w->ending)
+            pthread_cond_wait(&w->more, &w->lock);
+        if (w->waiting == 0)
+            break;
+        void *task = w->ring[w->first];
+        w->first = (w->first + 1) % w->room;
+        w->waiting--;
+        pthread_mutex_unlock(&w->lock);
+        w->run(task);
+        atomic_fetch_sub(&w->taken, 1);
+        pthread_mutex_lock(&w->lock);
+    }
+    pthread_mutex_unlock(&w->lock);
+    return NULL;
+}
+
+struct http_work *http_work_new(int threads, size_t queue, void (*run)(void *task))
+{
+    struct http_work *w = calloc(1, sizeof(*w));
+
+    if (!w)
+        return NULL;
+    pthread_mutex_init(&w->lock, NULL);
+    pthread_cond_init(&w->more, NULL);
+    w->run = run;
+    w->room = queue + (size_t)threads;
+    w->ring = calloc(w->room, sizeof(*w->ring));
+    w->threads = calloc((size_t)threads, sizeof(*w->threads));
+    while (w->ring && w->threads && w->thread_count < (size_t)threads &&
+           pthread_create(&w->threads[w->thread_count], NULL, worker, w) == 0)
+        w->thread_count++;
+    if (w->thread_count > 0)
+        return w;
+    http_work_free(w);
+    return NULL;
+}
+
+bool http_work_reserve(struct http_work *w)
+{
+    size_t taken = atomic_load(&w->taken);
+
+    while (taken < w->room)
+        if (atomic_compare_exchange_weak(&w->taken, &taken, taken + 1))
+            return true;
+    return false;
+}
+
+void http_work_push(struct http_work *w, void *task)
+{
+    pthread_mutex_lock(&w->lock);
+    w->ring[(w->first + w->waiting) % w->room] = task;
+    w->waiting++;
+    pthread_cond_signal(&w->more);
+    pthread_mutex_unlock(&w->lock);
+}
+
+size_t http_work_count(struct http_work *w)
+{
+    return atomic_load(&w->taken);
+}
+
+void http_work_free(struct http_work *w)
+{
+    if (!w)
+        return;
+    pthread_mutex_lock(&w->lock);
+    w->ending = true;
+    pthread_cond_broadcast(&w->more);
+    pthread_mutex_unlock(&w->lock);
+    for (size_t i = 0; i < w->thread_count; i++)
+        pthread_join(w->threads[i], NULL);
+    pthread_cond_destroy(&w->more);
+    pthread_mutex_destroy(&w->lock);
+    free(w->threads);
+    free(w->ring);
+    free(w);
+}

@@ -1,0 +1,251 @@
+/*
+ * The description of the server, OpenAPI 3.1: made of the tables that the program itself goes by,
+ * those of the routes, of the options of commands, and of the keys of jobs and clusters.
+ */
+#include <string.h>
+
+#include "api.h"
+#include "format.h"
+#include "readers.h"
+
+static void named(struct hm_text *out, const char *key, const char *text)
+{
+    if (text)
+        hm_json_named(out, key, text);
+}
+
+/* ---- keys of jobs and clusters ----------------------------------------------------------------
+ */
+
+static void field_type(struct hm_text *out, const struct hm_field *f)
+{
+    switch (f->kind) {
+    case HM_FIELD_QUANTITY:
+        hm_text_add(out, hm_dim_plain(f->dim) ? "\"type\":[\"number\",\"string\"]"
+                                              : "\"type\":[\"string\",\"number\"]");
+        if (!hm_dim_plain(f->dim))
+            hm_json_named(out, "format", hm_dim_example(f->dim));
+        break;
+    case HM_FIELD_REAL:
+        hm_text_add(out, "\"type\":\"number\"");
+        break;
+    case HM_FIELD_BOOL:
+        hm_text_add(out, "\"type\":\"boolean\"");
+        break;
+    case HM_FIELD_TEXT:
+        hm_text_add(out, "\"type\":\"string\"");
+        break;
+    case HM_FIELD_CHOICE:
+        hm_text_add(out, "\"type\":\"string\",\"enum\":[");
+        for (size_t i = 0; f->choices[i]; i++) {
+            hm_text_add(out, i ? "," : "");
+            hm_json_text(out, f->choices[i]);
+        }
+        hm_text_add(out, "]");
+        break;
+    case HM_FIELD_OTHER:
+        hm_text_add(out, "\"type\":[\"string\",\"number\",\"object\",\"array\"]");
+        break;
+    }
+}
+
+static void field_range(struct hm_text *out, const struct hm_field *f)
+{
+    if (f->kind != HM_FIELD_QUANTITY || !hm_dim_plain(f->dim))
+        return;
+    hm_json_field(out, f->above ? "exclusiveMinimum" : "minimum", f->min);
+    if (f->max > 0)
+        hm_json_field(out, "maximum", f->max);
+    if (f->whole)
+        hm_text_add(out, ",\"multipleOf\":1");
+}
+
+static void fields_schema(struct hm_text *out, const char *name, const struct hm_field *fields,
+                          size_t count)
+{
+    bool first = true;
+
+    hm_text_add(out, "\"");
+    hm_text_add(out, name);
+    hm_text_add(out, "\":{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{");
+    for (size_t i = 0; i < count; i++) {
+        hm_text_add(out, i ? ",\n  " : "\n  ");
+        hm_json_text(out, fields[i].name);
+        hm_text_add(out, ":{");
+        field_type(out, &fields[i]);
+        field_range(out, &fields[i]);
+        named(out, "description", fields[i].doc);
+        hm_text_add(out, "}");
+    }
+    hm_text_add(out, "}");
+    for (size_t i = 0; i < count; i++)
+        if (fields[i].required) {
+            hm_text_add(out, first ? ",\"required\":[" : ",");
+            hm_json_text(out, fields[i].name);
+            first = false;
+        }
+    hm_text_add(out, first ? "}" : "]}");
+}
+
+/* ---- options of commands ----------------------------------------------------------------------
+ */
+
+static void document_schema(struct hm_text *out, const char *name)
+{
+    if (strcmp(name, "job") == 0)
+        hm_text_add(out, "\"anyOf\":[{\"$ref\":\"#/components/schemas/job\"},"
+                         "{\"type\":\"string\",\"description\":\"a job as YAML\"}]");
+    else
+        hm_text_add(out, "\"anyOf\":[{\"type\":\"string\",\"description\":\"CSV or JSON lines\"},"
+                         "{\"type\":\"array\",\"items\":{\"type\":\"object\"}},"
+                         "{\"type\":\"object\"}]");
+}
+
+/* Words of the table for completion are choices, unless values can be written otherwise too. */
+static void option_schema(struct hm_text *out, const struct api_command *how,
+                          const struct cli_option *o)
+{
+    hm_json_text(out, o->name);
+    hm_text_add(out, ":{");
+    if (api_is_document(how, o->name))
+        document_schema(out, o->name);
+    else if (!o->argument)
+        hm_text_add(out, "\"type\":\"boolean\"");
+    else if (strchr(o->argument, '=') || strcmp(o->argument, "PLACE") == 0)
+        hm_text_add(out, "\"type\":[\"string\",\"number\",\"object\",\"array\"]");
+    else if (strstr(o->argument, "LIST") || strstr(o->argument, "[,"))
+        hm_text_add(out, "\"type\":[\"string\",\"number\",\"array\"]");
+    else if (strcmp(o->argument, "MACHINE") == 0)
+        hm_text_add(out, "\"type\":[\"string\",\"object\"]");
+    else
+        hm_text_add(out, "\"type\":[\"string\",\"number\"]");
+    if (o->argument)
+        hm_json_named(out, "x-argument", o->argument);
+    if (o->values && o->values[0] != '@')
+        hm_json_named(out, "x-values", o->values);
+    hm_json_named(out, "description", o->help);
+    hm_text_add(out, "}");
+}
+
+static void command_schema(struct hm_text *out, const struct api_command *how)
+{
+    const struct cli_command *c = how->command;
+
+    hm_json_text(out, c->name);
+    hm_text_add(out, ":{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{\n  ");
+    hm_json_text(out, how->operand);
+    hm_text_add(out, ":{");
+    document_schema(out, how->operand);
+    hm_text_add(out, "}");
+    for (size_t i = 0; i < c->option_count; i++) {
+        if (api_is_refused(how, &c->options[i]))
+            continue;
+        hm_text_add(out, ",\n  ");
+        option_schema(out, how, &c->options[i]);
+    }
+    hm_text_add(out, "}}");
+}
+
+/* ---- paths ------------------------------------------------------------------------------------
+ */
+
+static void put_body(struct hm_text *out, const struct api_command *how)
+{
+    hm_text_add(out, ",\"requestBody\":{\"required\":true,\"content\":{");
+    for (int k = 0; k < 2; k++) {
+        hm_text_add(out, k ? ",\"application/yaml\":" : "\"application/json\":");
+        hm_text_add(out, how->bare
+                             ? "{\"schema\":{\"anyOf\":[{\"$ref\":\"#/components/schemas/job\"},"
+                               "{\"$ref\":\"#/components/schemas/"
+                             : "{\"schema\":{\"$ref\":\"#/components/schemas/");
+        hm_text_add(out, how->command->name);
+        hm_text_add(out, how->bare ? "\"}]}}" : "\"}}");
+    }
+    if (how->table)
+        hm_text_add(out, ",\"text/csv\":{\"schema\":{\"type\":\"string\"}},"
+                         "\"application/x-ndjson\":{\"schema\":{\"type\":\"string\"}}");
+    hm_text_add(out, "}}");
+}
+
+/* {kind} and {name}. */
+static void put_parameters(struct hm_text *out, const char *path)
+{
+    const char *at = path;
+
+    hm_text_add(out, ",\"parameters\":[");
+    while ((at = strchr(at, '{'))) {
+        size_t length = strcspn(at, "}") - 1;
+        hm_text_add(out, at == strchr(path, '{') ? "" : ",");
+        hm_text_addf(out,
+                     "{\"name\":\"%.*s\",\"in\":\"path\",\"required\":true,"
+                     "\"schema\":{\"type\":\"string\"}}",
+                     (int)length, at + 1);
+        at += length;
+    }
+    hm_text_add(out, "]");
+}
+
+static void put_route(struct hm_text *out, const struct api_route *r)
+{
+    bool text = r->kind == API_HEALTH || r->kind == API_READY || r->kind == API_METRICS;
+
+    hm_json_text(out, r->path);
+    hm_text_addf(out, ":{\"%s\":{\"operationId\":\"", strcmp(r->method, "POST") ? "get" : "post");
+    for (const char *at = r->path + 1; *at; at++)
+        if (!strchr("{}", *at))
+            hm_text_add_n(out, strchr("/.", *at) ? "_" : at, 1);
+    hm_text_add(out, "\"");
+    hm_json_named(out, "summary", r->summary);
+    if (strchr(r->path, '{'))
+        put_parameters(out, r->path);
+    if (r->kind == API_COMMAND)
+        put_body(out, &r->how);
+    if (r->scope == 0)
+        hm_text_add(out, ",\"security\":[]");
+    hm_text_addf(out,
+                 ",\"responses\":{\"200\":{\"description\":\"the answer\",\"content\":{\"%s\":{}}},"
+                 "\"default\":{\"$ref\":\"#/components/responses/problem\"}}}}",
+                 text ? "text/plain" : "application/json");
+}
+
+static void put_problem(struct hm_text *out)
+{
+    hm_text_add(out,
+                "\"problem\":{\"type\":\"object\",\"required\":[\"type\",\"title\",\"status\"],"
+                "\"properties\":{\"type\":{\"type\":\"string\"},\"title\":{\"type\":\"string\"},"
+                "\"status\":{\"type\":\"integer\"},\"detail\":{\"type\":\"string\"},"
+                "\"field\":{\"type\":\"string\"},\"hint\":{\"type\":\"string\"},"
+                "\"source\":{\"type\":\"string\"},\"line\":{\"type\":\"integer\"}}}");
+}
+
+void api_openapi(struct hm_text *out)
+{
+    size_t count, fields;
+    const struct api_route *routes = api_routes(&count);
+
+    hm_text_add(out, "{\"openapi\":\"3.1.0\",\"info\":{\"title\":\"howmany\"");
+    hm_json_named(out, "version", hm_version());
+    hm_json_named(out, "description", "How many machines, how long, how much, and why.");
+    hm_text_add(out, "},\n\"security\":[{\"token\":[]}],\n\"paths\":{");
+    for (size_t i = 0; i < count; i++) {
+        hm_text_add(out, i ? ",\n" : "\n");
+        put_route(out, &routes[i]);
+    }
+    hm_text_add(out, "},\n\"components\":{\"securitySchemes\":{\"token\":{\"type\":\"http\","
+                     "\"scheme\":\"bearer\"}},\n\"responses\":{\"problem\":{\"description\":"
+                     "\"what went wrong\",\"content\":{\"application/problem+json\":{\"schema\":"
+                     "{\"$ref\":\"#/components/schemas/problem\"}}}}},\n\"schemas\":{\n");
+    for (size_t i = 0; i < count; i++)
+        if (routes[i].kind == API_COMMAND) {
+            command_schema(out, &routes[i].how);
+            hm_text_add(out, ",\n");
+        }
+    const struct hm_field *job = hm_job_fields(&fields);
+    fields_schema(out, "job", job, fields);
+    hm_text_add(out, ",\n");
+    const struct hm_field *cluster = hm_cluster_fields(&fields);
+    fields_schema(out, "cluster", cluster, fields);
+    hm_text_add(out, ",\n");
+    put_problem(out);
+    hm_text_add(out, "}}}\n");
+}

@@ -1,0 +1,17 @@
+/* SHA-256 (FIPS 180-4), for tokens at rest. */
+#ifndef HM_SHA256_H
+#define HM_SHA256_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { SHA256_BYTES = 32, SHA256_HEX = 65 };
+
+void sha256(const void *data, size_t length, uint8_t digest[SHA256_BYTES]);
+/* In small letters, with a NUL. */
+void sha256_hex(const uint8_t digest[SHA256_BYTES], char text[SHA256_HEX]);
+/* Whether two digests are the same, in a time that does not depend on where they differ. */
+bool sha256_equal(const uint8_t a[SHA256_BYTES], const uint8_t b[SHA256_BYTES]);
+
+#endif

@@ -1,0 +1,289 @@
+#!/usr/bin/env bash
+# howmany serve as its clients see it: every endpoint against the command line, byte for byte; errors,
+# tokens, limits, abuse, and the end. Loopback only; the port is any that is free.
+. "$(dirname "$0")/lib.sh"
+abuse=$HM_BUILD/tests/http/abuse
+pid=
+
+stop() { # the server of now; code: its exit code
+  [ -n "$pid" ] || return 0
+  kill -TERM "$pid" 2>/dev/null
+  wait "$pid"
+  code=$?
+  pid=
+}
+trap 'stop; rm -rf "$work"' EXIT
+
+start() { # OPTIONS…: a server; sets pid, url, port
+  stop
+  : >"$work/url"
+  howmany serve --listen 127.0.0.1:0 "$@" >"$work/url" 2>"$work/log" &
+  pid=$!
+  for _ in $(seq 200); do
+    [ -s "$work/url" ] && break
+    sleep 0.05
+  done
+  url=$(cat "$work/url") port=${url##*:}
+}
+
+if howmany serve --listen 127.0.0.1:x 2>&1 | grep -q 'leaves out' ||
+  { timeout 1 howmany serve --listen 127.0.0.1:0 >"$work/url" 2>"$work/err"; grep -q 'leaves out' "$work/err"; }; then
+  expect "without libmicrohttpd, serve names the package" 2 "libmicrohttpd-dev" howmany serve --listen 127.0.0.1:0
+  finish
+fi
+
+get() { curl -s -m 20 "$@"; }
+post() { # PATH TYPE FILE|- [curl options]: the answer
+  local path=$1 type=$2 file=$3
+  shift 3
+  get --data-binary @"$file" -H "Content-Type: $type" "$@" "$url$path"
+}
+same() { # NAME PATH TYPE FILE COMMAND…: the answer is what the command prints
+  local name=$1 path=$2 type=$3 file=$4
+  shift 4
+  "$@" >"$work/told" 2>"$work/err"
+  post "$path" "$type" "$file" >"$work/answer"
+  check "$name" cmp "$work/told" "$work/answer"
+}
+problem() { # NAME STATUS FILTER curl words…: an error as problem+json that makes the filter true
+  local name=$1 status=$2 filter=$3
+  shift 3
+  get -o "$work/body" -w '%{http_code} %{content_type}' "$@" >"$work/head"
+  if [ "$(cat "$work/head")" = "$status application/problem+json" ] &&
+    jq -e ".status == $status and (.type | startswith(\"urn:howmany:problem:\")) and has(\"title\") and ($filter)" "$work/body" >/dev/null; then
+    say 0 "$name"
+  else
+    echo "# $(cat "$work/head"), wanted $status and $filter: $(head -c 300 "$work/body")"
+    say 1 "$name"
+  fi
+}
+wrong() { # NAME STATUS FILTER PATH BODY: likewise, of a JSON body
+  printf '%s' "$5" >"$work/wrong.json"
+  problem "$1" "$2" "$3" --data-binary @"$work/wrong.json" -H 'Content-Type: application/json' "$url$4"
+}
+raw() { # TEXT: send it as it is; the first line of what comes back
+  exec 3<>"/dev/tcp/127.0.0.1/$port" || return 1
+  printf "$1" >&3
+  timeout 15 head -n 1 <&3 | tr -d '\r'
+  exec 3>&- 3<&-
+}
+first_line() { # NAME PATTERN TEXT
+  local line
+  line=$(raw "$3" 2>/dev/null)
+  case $line in
+  $2) say 0 "$1" ;;
+  *) echo "# got: $line"; say 1 "$1" ;;
+  esac
+}
+
+# ---- it starts, or says why not
+expect "a bad address is told" 2 "is not an address and a port" howmany serve --listen here
+expect "a port too large is told" 2 "is not an address and a port" howmany serve --listen 127.0.0.1:70000
+expect "names are not looked up" 2 "is not an address and a port" howmany serve --listen example.com:80
+expect "others may not listen in without tokens" 2 "--token-file" howmany serve --listen 0.0.0.0:0
+expect "an address of another machine is told" 2 "no address of this machine" howmany serve --listen 192.0.2.1:0 --token-file <(howmany serve --make-token read | tail -n 1)
+expect "a token file must be there" 2 "cannot open" howmany serve --token-file "$work/none"
+expect "words are not taken" 2 "options alone" howmany serve now
+start
+check "it prints where it listens" grep -qxE 'http://127\.0\.0\.1:[0-9]+' "$work/url"
+expect "a port in use is told" 2 "another program has that port" howmany serve --listen "127.0.0.1:$port"
+
+# ---- reading
+check "healthz" test "$(get "$url/healthz")" = ok
+check "readyz" test "$(get "$url/readyz")" = ok
+howmany catalog list --json >"$work/told"
+check "the catalog is that of the command" cmp "$work/told" <(get "$url/v1/catalog")
+for kind in machines fabrics networks accelerators; do
+  howmany catalog list $kind --json >"$work/told"
+  check "the $kind too" cmp "$work/told" <(get "$url/v1/catalog/$kind")
+done
+howmany catalog show m4.xlarge --json >"$work/told"
+check "one machine" cmp "$work/told" <(get "$url/v1/catalog/machines/m4.xlarge")
+check "again, from the cache" cmp "$work/told" <(get "$url/v1/catalog/machines/m4.xlarge")
+problem "a kind there is not" 404 '.detail | contains("planets")' "$url/v1/catalog/planets"
+problem "a machine there is not" 404 '.detail | contains("m5.huge")' "$url/v1/catalog/machines/m5.huge"
+problem "a path there is not" 404 '.hint == "see /openapi.json"' "$url/v1/nothing"
+problem "a POST where nothing takes one" 405 'true' -X POST -d '' "$url/healthz"
+problem "a GET where a body is needed" 405 '.hint == "use POST"' "$url/v1/plan"
+check "405 says what is allowed" grep -qi '^allow: POST' <(get -D - -o /dev/null "$url/v1/plan")
+get -I "$url/v1/catalog" >"$work/head"
+check "HEAD has the length and no body" test "$(sed -n 's/^Content-Length: \([0-9]*\).*/\1/p' "$work/head")" = "$(get "$url/v1/catalog" | wc -c)"
+check "answers have an id" grep -qiE '^x-request-id: [0-9a-f]+-[0-9a-f]+' "$work/head"
+check "connections are kept" grep -q 'Re-using existing connection' <(get -v -o /dev/null -o /dev/null "$url/healthz" "$url/v1/catalog" 2>&1)
+
+# ---- the commands
+for job in fig1 fig2-spark-ann gpt2 resnet50 alexnet; do
+  same "plan: $job" /v1/plan application/yaml examples/$job.yaml howmany plan examples/$job.yaml --json
+done
+jq -n --rawfile job examples/resnet50.yaml '{job: $job, on: ["p4d.24xlarge", "g5.12xlarge"], deadline: "1h", "max-n": 256}' >"$work/ask.json"
+same "plan: machines, a deadline and a ceiling" /v1/plan application/json "$work/ask.json" \
+  howmany plan examples/resnet50.yaml --on p4d.24xlarge,g5.12xlarge --deadline 1h --max-n 256 --json
+echo '{"compute": "10 s / n", "communicate": "0.1 s * ln(n)", "iterations": 100}' >"$work/job.json"
+same "plan: a bare job" /v1/plan application/json "$work/job.json" howmany plan "$work/job.json" --json
+same "plan: options in the query" '/v1/plan?max-n=16&goal=time&weak' application/json "$work/job.json" howmany plan "$work/job.json" --max-n 16 --goal time --weak --json
+same "plan: as CSV" '/v1/plan?csv' application/json "$work/job.json" howmany plan "$work/job.json" --csv
+jq '{job: ., set: {iterations: 7, "cluster.price": "$1/h"}, budget: 5}' "$work/job.json" >"$work/ask.json"
+same "plan: keys that are set" /v1/plan application/json "$work/ask.json" howmany plan "$work/job.json" --set iterations=7 --set 'cluster.price=$1/h' --budget 5 --json
+jq '{job: ., on: {flops: {"32": "1 Tflop/s"}, network: {bandwidth: "1 Gbit/s"}}}' "$work/job.json" >"$work/ask.json"
+check "plan: a cluster that is described" jq -e '.status == "ok"' <(post /v1/plan application/json "$work/ask.json")
+printf '{"compute": "1 s", "communicate": "0.1 s * n"}' >"$work/worse.json"
+check "plan: no answer is an answer" jq -e '.status != "ok"' <(post /v1/plan application/json "$work/worse.json")
+cp examples/runs.csv "$work/runs"
+cd "$work" || exit 1
+same "fit: CSV" '/v1/fit?target=64' text/csv runs howmany fit runs --target 64 --json
+jq -n --rawfile runs runs '{runs: $runs, target: {n: 64}, level: "80%", residuals: true}' >ask.json
+same "fit: in JSON" /v1/fit application/json ask.json howmany fit runs --target n=64 --level 80% --residuals --json
+cp "$HM_SOURCE/examples/runs.jsonl" runs
+same "fit: JSON lines" /v1/fit application/x-ndjson runs howmany fit runs --json
+cp "$HM_SOURCE/examples/runs.csv" runs
+same "plan: from runs" /v1/plan text/csv runs howmany plan --runs runs --json
+jq -n '{n: "1..8", size: [0.1, 0.2, 0.4], budget: 10, criterion: "I", target: {n: 64, size: 1}}' >ask.json
+same "design" /v1/design application/json ask.json howmany design --n 1..8 --size 0.1,0.2,0.4 --budget 10 --criterion I --target n=64,size=1 --json
+jq '{job: ., n: [1, 2, 4, 8]}' job.json >ask.json
+same "design: with a job" /v1/design application/json ask.json howmany design job.json --n 1,2,4,8 --json
+awk 'BEGIN {print "algorithm,m,iteration,seconds,loss"; for (m = 1; m <= 8; m *= 2) for (i = 1; i <= 30; i++)
+  printf "cocoa,%d,%d,%g,%.6g\n", m, i, i * (2 / m + 0.1), exp(-i / (4 + m)) + 1e-5}' >traces
+same "advise: CSV" '/v1/advise?loss=1e-2' text/csv traces howmany advise traces --loss 1e-2 --json
+jq -n --rawfile traces traces '{traces: $traces, within: "10s", m: [1, 2, 4], algorithms: "cocoa"}' >ask.json
+same "advise: in JSON" /v1/advise application/json ask.json howmany advise traces --within 10s --m 1,2,4 --algorithms cocoa --json
+howmany converge traces --save traces.json >/dev/null 2>&1
+jq '{traces: ., loss: 0.01}' traces.json >ask.json
+same "advise: a stored fit" /v1/advise application/json ask.json howmany advise traces.json --loss 0.01 --json
+cd "$HM_SOURCE" || exit 1
+
+# ---- the description
+get "$url/openapi.json" >"$work/openapi.json"
+check "it describes itself" jq -e '.openapi == "3.1.0" and (.paths | has("/v1/plan") and has("/v1/advise"))' "$work/openapi.json"
+check "with every option but those of the terminal" jq -e '.components.schemas.plan.properties | has("deadline") and has("max-n") and has("job") and (has("plot") | not)' "$work/openapi.json"
+check "and every key of a job, with its range" jq -e '.components.schemas.job.properties.batch | .minimum == 1 and (.description | contains("samples"))' "$work/openapi.json"
+check "every reference leads somewhere" jq -e '. as $all | [.. | objects | select(has("$ref"))["$ref"] | ltrimstr("#/") | split("/") as $p | $all | getpath($p)] | all(. != null)' "$work/openapi.json"
+
+# ---- mistakes
+wrong "JSON that ends early" 400 '.line == 2' /v1/plan $'{"job":\n{'
+wrong "a field out of range" 422 '.field == "batch" and .line == 2 and (.hint | contains("at least 1"))' /v1/plan $'{"job":\n{"batch": 0}}'
+wrong "a key that is misspelt" 422 '.field == "deadlin" and .hint == "did you mean deadline?"' /v1/plan '{"job":{},"deadlin":"6h"}'
+wrong "an option that makes no sense" 422 '.field == "goal" and (.detail | contains("fame"))' /v1/plan '{"job":{"compute":"1 s","communicate":"none"},"goal":"fame"}'
+wrong "a deadline without a unit" 422 '.field == "deadline"' /v1/plan '{"job":{"compute":"1 s","communicate":"none"},"deadline":"6"}'
+wrong "a machine nobody knows" 422 '.detail | contains("m5.huge")' /v1/plan '{"job":{"compute":"1 s","communicate":"none"},"on":"m5.huge"}'
+wrong "runs that are none" 422 '.source == "runs" and .line == 2' /v1/fit '{"runs":"n,seconds\n1,x\n"}'
+wrong "nothing to advise on" 422 '.detail | contains("which traces")' /v1/advise '{"loss": 1}'
+wrong "a body that is no object" 422 '.detail | contains("object")' /v1/plan '[1]'
+wrong "JSON that is too deep" 422 '.detail | contains("deep")' /v1/plan "$(printf '[%.0s' $(seq 100))"
+problem "a body of no kind" 415 '.field == "Content-Type"' -d x -H 'Content-Type:' "$url/v1/plan"
+problem "a body of another kind" 415 '.field == "Content-Type"' -d x -H 'Content-Type: text/html' "$url/v1/plan"
+head -c 1100000 /dev/zero >"$work/large"
+problem "a body that is too large" 413 'true' --data-binary @"$work/large" -H 'Expect:' -H 'Content-Type: application/json' "$url/v1/plan"
+problem "also in chunks" 413 'true' --data-binary @"$work/large" -H 'Transfer-Encoding: chunked' -H 'Expect:' -H 'Content-Type: application/json' "$url/v1/plan"
+problem "another method" 405 'true' -X DELETE "$url/v1/plan"
+problem "a header that is too long" 431 'true' -H "X-Long: $(printf '0123456789%.0s' $(seq 1000))" "$url/healthz"
+problem "an address that is too long" 414 'true' "$url/$(printf '0123456789%.0s' $(seq 450))"
+problem "an encoding that is none" 400 '.field == "target"' "$url/%c0%80"
+
+# ---- no file, no program
+for body in '{"job":{"graph":{"file":"/etc/passwd"}}}' '{"job":"graph: {file: /etc/passwd}"}' \
+  '{"job":{"graph":{"split":"dealt"}},"set":["graph.file=/etc/passwd"]}' \
+  '{"job":{"compute":"1 s","communicate":"none"},"on":"examples/cluster-office.yaml"}' \
+  '{"job":{"compute":"1 s","communicate":"none"},"on":"/etc/passwd"}'; do
+  wrong "no file: $body" 422 '.detail | contains("no file can be named")' /v1/plan "$body"
+done
+wrong "no picture" 422 '.field == "plot" and (.detail | contains("command line"))' /v1/plan '{"job":{"compute":"1 s","communicate":"none"},"plot":"/tmp/a.svg"}'
+wrong "no large graph" 422 '.detail | contains("more than")' /v1/plan '{"job":{"graph":{"generate":"random","vertices":1e9,"edges":1e9}}}'
+wrong "no endless curve" 422 '.field == "max-n" and (.detail | contains("8192"))' /v1/plan '{"job":{"compute":"1 s / n","communicate":"none"},"max-n":1000000}'
+wrong "not by the job either" 422 '.field == "max-n"' /v1/plan '{"job":{"compute":"1 s / n","communicate":"none","cluster":{"max_nodes":1000000}}}'
+wrong "no endless list" 422 '.detail | contains("more than 10000 numbers")' /v1/fit '{"runs":"n,seconds\n1,1\n2,0.6\n","predict":"1..100000"}'
+wrong "no endless design" 422 '.detail | contains("at most 10000")' /v1/design '{"n":"1..1000","size":"0.1..1:100"}'
+wrong "a path is not the contents of a file" 422 '.source == "runs"' /v1/fit '{"runs":"/etc/passwd"}'
+
+# ---- framing, by hand
+first_line "a good request" 'HTTP/1.1 200*' 'GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n'
+first_line "two lengths" 'HTTP/1.1 400*' 'POST /v1/plan HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\n'
+first_line "a length and chunks" 'HTTP/1.1 400*' 'POST /v1/plan HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n'
+first_line "chunks that are squeezed" 'HTTP/1.1 400*' 'POST /v1/plan HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n'
+first_line "two hosts" 'HTTP/1.1 400*' 'GET /healthz HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n'
+first_line "no host" 'HTTP/1.1 400*' 'GET /healthz HTTP/1.1\r\n\r\n'
+first_line "no host in HTTP/1.0" 'HTTP/1.[01] 200*' 'GET /healthz HTTP/1.0\r\n\r\n'
+first_line "a body on a GET" 'HTTP/1.1 400*' 'GET /healthz HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}'
+first_line "something else expected" 'HTTP/1.1 417*' 'POST /v1/plan HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nExpect: money\r\n\r\n'
+first_line "100-continue" 'HTTP/1.1 100*' 'POST /v1/plan HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n'
+first_line "no length at all" 'HTTP/1.1 4*' 'POST /v1/plan HTTP/1.1\r\nHost: a\r\n\r\n'
+first_line "bare ends of lines" 'HTTP/1.1 400*' 'GET /healthz HTTP/1.1\nHost: a\nX: y\n\n'
+first_line "a line within a line" 'HTTP/1.1 400*' 'GET /healthz HTTP/1.1\r\nHost: a\r\nX: y\rZ: z\r\n\r\n'
+first_line "a folded line" 'HTTP/1.1 400*' 'GET /healthz HTTP/1.1\r\nHost: a\r\nX: y\r\n z\r\n\r\n'
+first_line "a NUL" 'HTTP/1.1 400*' 'GET /healthz HTTP/1.1\r\nHost: a\r\nX: y\000z\r\n\r\n'
+first_line "a blank before the colon" 'HTTP/1.1 400*' 'GET /healthz HTTP/1.1\r\nHost : a\r\n\r\n'
+
+# ---- counters and the log
+get "$url/metrics" >"$work/metrics"
+for line in 'howmany_http_requests_total{path="/v1/plan",status="200"}' 'howmany_http_requests_total{path="/v1/plan",status="422"}' \
+  'howmany_http_request_seconds_bucket{le="+Inf"}' 'howmany_http_refused_total{reason="framing"}' 'howmany_http_connections ' 'howmany_cache_total{found="yes"}'; do
+  check "metrics: $line" grep -qF "$line" "$work/metrics"
+done
+check "each line of the log is JSON with an id" jq -se 'length > 50 and all(.[]; has("time") and (has("id") or has("cut")))' "$work/log"
+check "the log tells status and time" jq -se 'any(.[]; .path == "/v1/plan" and .status == 422 and .seconds >= 0 and .received > 0)' "$work/log"
+
+# ---- the end
+awk 'BEGIN {print "algorithm,m,iteration,seconds,loss"; for (a = 0; a < 3; a++) for (m = 1; m <= 64; m *= 2) for (i = 1; i <= 60; i++)
+  printf "a%d,%d,%d,%g,%.6g\n", a, m, i, i * (2 / m + 0.1), exp(-i / (4 + a + m)) + 1e-5}' >"$work/slow"
+post '/v1/advise?loss=1e-3' text/csv "$work/slow" -w '%{http_code}' -o "$work/answer" >"$work/status" &
+asking=$!
+sleep 0.1
+stop
+wait $asking
+check "SIGTERM lets a running request end" test "$(cat "$work/status")" = 200
+check "and the exit code is 0" test "$code" -eq 0
+check "then nobody listens" sh -c "! curl -s -m 2 $url/healthz"
+
+# ---- tokens
+howmany serve --make-token read >"$work/reader"
+howmany serve --make-token write >"$work/writer"
+check "a token is 64 hex digits" grep -qxE '[0-9a-f]{64}' <(head -n 1 "$work/reader")
+check "its line is its SHA-256 and the scope" test "$(tail -n 1 "$work/reader")" = "$(head -n 1 "$work/reader" | tr -d '\n' | sha256sum | cut -d ' ' -f 1) read"
+expect "a scope there is not" 2 "is not read, write" howmany serve --make-token all
+{ echo "# who may ask"; tail -n 1 "$work/reader"; tail -n 1 "$work/writer"; } >"$work/tokens"
+echo "abc read" >"$work/bad-tokens"
+expect "a line that is none" 2 "bad-tokens:1" howmany serve --token-file "$work/bad-tokens"
+start --token-file "$work/tokens" --quiet
+reader=$(head -n 1 "$work/reader") writer=$(head -n 1 "$work/writer")
+problem "without a token" 401 '.detail == "a token is needed"' "$url/v1/catalog"
+check "401 says how" grep -qi '^www-authenticate: bearer' <(get -D - -o /dev/null "$url/v1/catalog")
+problem "with one nobody knows" 401 '.detail == "the token is not known"' -H "Authorization: Bearer ${reader%?}" "$url/v1/catalog"
+problem "with one of another scope" 403 '.hint == "it needs read"' -H "Authorization: Bearer $writer" "$url/v1/catalog"
+check "with the right one" cmp <(howmany catalog list --json) <(get -H "Authorization: Bearer $reader" "$url/v1/catalog")
+check "health needs none" test "$(get "$url/healthz")" = ok
+check "--quiet writes no log" test ! -s "$work/log"
+
+# ---- limits
+start --per-address 3 --quiet
+exec 4<>"/dev/tcp/127.0.0.1/$port" 5<>"/dev/tcp/127.0.0.1/$port" 6<>"/dev/tcp/127.0.0.1/$port"
+sleep 0.3
+check "a fourth connection of an address is closed" sh -c "! curl -s -m 5 $url/healthz"
+exec 4>&- 5>&- 6>&-
+sleep 0.6
+check "and served when others are gone" test "$(get "$url/healthz")" = ok
+start --connections 2 --per-address 100 --quiet
+exec 4<>"/dev/tcp/127.0.0.1/$port" 5<>"/dev/tcp/127.0.0.1/$port"
+sleep 0.3
+problem "too many connections are told to come back" 503 '.hint | contains("second")' "$url/healthz"
+exec 4>&- 5>&-
+start --workers 1 --queue 0 --quiet
+for k in 1 2 3 4; do
+  post "/v1/advise?loss=1e-3&seed=$k" text/csv "$work/slow" -o /dev/null -D "$work/busy-$k" -w '%{http_code}\n' >>"$work/busy" &
+  asked[k]=$!
+done
+wait "${asked[@]}"
+check "overload is told at once" grep -qx 503 "$work/busy"
+check "while somebody is answered" grep -qx 200 "$work/busy"
+check "with the time to come back" grep -qi '^retry-after: 1' "$work"/busy-*
+
+# ---- abuse
+start --quiet --per-address 2000
+run "$abuse" "$port" malformed "${HM_MALFORMED:-20000}"
+echo "$out"
+say "$code" "malformed requests get a 4xx or a close"
+run "$abuse" "$port" drip "${HM_DRIP:-200}"
+echo "$out"
+say "$code" "clients that drip are cut within 15 s, while others are served"
+stop
+check "after all that it ends well" test "$code" -eq 0
+check "and has said nothing" test ! -s "$work/log"
+finish

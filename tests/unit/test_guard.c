@@ -1,0 +1,275 @@
+/* The guard, head by head; the watch's patience; the cache. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api_cache.h"
+#include "http_guard.h"
+#include "http_watch.h"
+#include "testing.h"
+
+enum { LIMIT = 1000 };
+
+/* Headers as lines "Name: value". */
+static struct http_verdict look(const char *method, const char *target, const char *version,
+                                const char *const *lines, size_t count,
+                                struct http_framing *framing)
+{
+    struct http_header headers[HTTP_HEADERS_MAX];
+
+    for (size_t i = 0; i < count && i < HTTP_HEADERS_MAX; i++) {
+        const char *colon = strstr(lines[i], ": ");
+        headers[i] = (struct http_header){lines[i], colon + 2, (size_t)(colon - lines[i]),
+                                          strlen(colon + 2)};
+    }
+    struct http_head head = {method, target, version, headers, count};
+    return http_guard_check(&head, LIMIT, framing);
+}
+
+#define LINES(...)                                                                                 \
+    (const char *const[]){__VA_ARGS__}, sizeof((const char *[]){__VA_ARGS__}) / sizeof(char *)
+
+static int status(const char *method, const char *target, const char *const *lines, size_t count)
+{
+    struct http_framing framing;
+
+    return look(method, target, "HTTP/1.1", lines, count, &framing).status;
+}
+
+static void test_good(void **state)
+{
+    struct http_framing f;
+
+    (void)state;
+    assert_int_equal(status("GET", "/healthz", LINES("Host: a")), 0);
+    assert_int_equal(status("HEAD", "/a?b=c%20d&e", LINES("Host: a.b:8080")), 0);
+    assert_int_equal(status("GET", "/", LINES("Host: [::1]:80", "X-Any: \xc3\xa4\t")), 0);
+    assert_int_equal(status("GET", "/", LINES("host: a", "content-length: 0")), 0);
+    assert_int_equal(look("GET", "/", "HTTP/1.0", NULL, 0, &f).status, 0);
+    assert_int_equal(
+        look("POST", "/", "HTTP/1.1", LINES("Host: a", "Content-Length: 12"), &f).status, 0);
+    assert_int_equal(f.length, 12);
+    assert_int_equal(
+        look("POST", "/", "HTTP/1.1", LINES("Host: a", "Transfer-Encoding: Chunked"), &f).status,
+        0);
+    assert_true(f.chunked);
+    assert_int_equal(look("POST", "/", "HTTP/1.1",
+                          LINES("Host: a", "Content-Length: 1", "Expect: 100-Continue"), &f)
+                         .status,
+                     0);
+    assert_true(f.expects_continue);
+}
+
+static void test_framing(void **state)
+{
+    (void)state;
+    static const char *const lines[] = {
+        "Content-Length: 5\0Transfer-Encoding: chunked",
+        "Content-Length: 5\0Content-Length: 5",
+        "Content-Length: 5\0content-length: 6",
+        "Transfer-Encoding: chunked\0Transfer-Encoding: chunked",
+        "Transfer-Encoding: gzip, chunked\0A: b",
+        "Transfer-Encoding: chunked, identity\0A: b",
+        "Transfer-Encoding: xchunked\0A: b",
+        "Transfer-Encoding: \0A: b",
+        "Transfer-Encoding: identity\0A: b",
+        "Transfer-Encoding: chunked \0A: b",
+        "Content-Length: +5\0A: b",
+        "Content-Length: -5\0A: b",
+        "Content-Length: 5, 5\0A: b",
+        "Content-Length: 0x5\0A: b",
+        "Content-Length: \0A: b",
+        "Content-Length:  5\0A: b",
+        "Content-Length: 99999999999999999999\0A: b",
+        "Content-Length: 5 5\0A: b",
+    };
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+        const char *second = lines[i] + strlen(lines[i]) + 1;
+        assert_int_equal(status("POST", "/", LINES("Host: a", lines[i], second)), 400);
+    }
+    struct http_framing f;
+    assert_int_equal(
+        look("POST", "/", "HTTP/1.0", LINES("Host: a", "Transfer-Encoding: chunked"), &f).status,
+        400);
+}
+
+static void test_host(void **state)
+{
+    (void)state;
+    assert_int_equal(status("GET", "/", NULL, 0), 400);
+    assert_int_equal(status("GET", "/", LINES("Host: a", "Host: a")), 400);
+    assert_int_equal(status("GET", "/", LINES("Host: a", "HOST: b")), 400);
+    static const char *const bad[] = {"Host: ",      "Host: a b",   "Host: a/b",      "Host: a@b",
+                                      "Host: a:b",   "Host: a:1:2", "Host: [::1",     "Host: []",
+                                      "Host: a,b",   "Host: :80",   "Host: a:999999", "Host: ä.de",
+                                      "Host: [g::1]"};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        assert_int_equal(status("GET", "/", LINES(bad[i])), 400);
+}
+
+static void test_target(void **state)
+{
+    static const char *const bad[] = {
+        "*",         "http://a/", "",           "/a b",          "/a\x01",  "/a\x7f",
+        "/\xc3\xa4", "/%",        "/%4",        "/%4g",          "/%00",    "/%0a",
+        "/%ff",      "/%c0%80",   "/%ed%a0%80", "/%f4%90%80%80", "/a#b",    "/a?%00",
+        "/a?b=%zz",  "/a?%e4",    "/<a>",       "/a\\b",         "/a?b={}", "/a?%7f"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        assert_int_equal(status("GET", bad[i], LINES("Host: a")), 400);
+    assert_int_equal(status("GET", "/%c3%a4/%F0%9F%98%80?a=%E2%82%AC+b", LINES("Host: a")), 0);
+    char *far = malloc(HTTP_TARGET_MAX + 2);
+    assert_non_null(far);
+    memset(far, 'a', HTTP_TARGET_MAX + 1);
+    far[0] = '/';
+    far[HTTP_TARGET_MAX + 1] = '\0';
+    assert_int_equal(status("GET", far, LINES("Host: a")), 414);
+    far[HTTP_TARGET_MAX] = '\0';
+    assert_int_equal(status("GET", far, LINES("Host: a")), 0);
+    free(far);
+}
+
+static void test_headers(void **state)
+{
+    const char *many[HTTP_HEADERS_MAX + 1];
+    static char large[HTTP_HEADER_MAX + 10];
+
+    (void)state;
+    assert_int_equal(status("GET", "/", LINES("Host: a", "A b: c")), 400);
+    assert_int_equal(status("GET", "/", LINES("Host: a", "A : c")), 400);
+    assert_int_equal(status("GET", "/", LINES("Host: a", "A\x01: c")), 400);
+    assert_int_equal(status("GET", "/", LINES("Host: a", "A: c\x01")), 400);
+    assert_int_equal(status("GET", "/", LINES("Host: a", "A: c\rB")), 400);
+    assert_int_equal(status("GET", "/", LINES("Host: a", "A: c\x7f")), 400);
+    assert_int_equal(status("GET", "/", LINES("Host: a", ": c")), 400);
+    for (size_t i = 0; i <= HTTP_HEADERS_MAX; i++)
+        many[i] = i ? "A: b" : "Host: a";
+    assert_int_equal(status("GET", "/", many, HTTP_HEADERS_MAX), 0);
+    assert_int_equal(status("GET", "/", many, HTTP_HEADERS_MAX + 1), 431);
+    memset(large, 'a', sizeof(large) - 1);
+    memcpy(large + 1, ": ", 2);
+    assert_int_equal(status("GET", "/", LINES("Host: a", large)), 431);
+    large[HTTP_HEADER_MAX - 100] = '\0';
+    assert_int_equal(status("GET", "/", LINES("Host: a", large)), 0);
+    assert_int_equal(status("GET", "/", LINES("Host: a", large, large, large)), 431);
+}
+
+static void test_methods_and_bodies(void **state)
+{
+    struct http_framing f;
+
+    (void)state;
+    static const char *const methods[] = {"PUT", "DELETE", "TRACE", "CONNECT", "OPTIONS", "get"};
+    for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
+        assert_int_equal(status(methods[i], "/", LINES("Host: a")), 405);
+    assert_int_equal(status("G ET", "/", LINES("Host: a")), 400);
+    assert_int_equal(status("", "/", LINES("Host: a")), 400);
+    assert_int_equal(status("GET", "/", LINES("Host: a", "Content-Length: 1")), 400);
+    assert_int_equal(status("HEAD", "/", LINES("Host: a", "Transfer-Encoding: chunked")), 400);
+    assert_int_equal(status("POST", "/", LINES("Host: a")), 411);
+    assert_int_equal(status("POST", "/", LINES("Host: a", "Content-Length: 1000")), 0);
+    assert_int_equal(status("POST", "/", LINES("Host: a", "Content-Length: 1001")), 413);
+    assert_int_equal(status("POST", "/", LINES("Host: a", "Content-Length: 1", "Expect: x")), 417);
+    assert_int_equal(look("GET", "/", "HTTP/2.0", LINES("Host: a"), &f).status, 400);
+    assert_int_equal(look("GET", "/", "HTTP/1.2", LINES("Host: a"), &f).status, 400);
+    assert_int_equal(look("GET", "/", "", LINES("Host: a"), &f).status, 400);
+}
+
+static void test_types(void **state)
+{
+    char type[32];
+
+    (void)state;
+    assert_true(http_guard_type("Application/JSON ; charset=utf-8", type, sizeof(type)));
+    assert_string_equal(type, "application/json");
+    assert_false(http_guard_type(" ;", type, sizeof(type)));
+    assert_false(http_guard_type("a/0123456789012345678901234567890", type, sizeof(type)));
+}
+
+static void test_patience(void **state)
+{
+    struct http_patience p = {
+        .header_s = 10, .body_s = 14, .send_s = 60, .idle_s = 30, .body_rate = 512};
+
+    (void)state;
+    assert_false(http_watch_is_late(&p, HTTP_PHASE_HEAD, 9.9, 0));
+    assert_true(http_watch_is_late(&p, HTTP_PHASE_HEAD, 10.1, 0));
+    assert_false(http_watch_is_late(&p, HTTP_PHASE_BODY, 2.9, 0));
+    assert_true(http_watch_is_late(&p, HTTP_PHASE_BODY, 3.1, 1500));
+    assert_false(http_watch_is_late(&p, HTTP_PHASE_BODY, 3.1, 1600));
+    assert_true(http_watch_is_late(&p, HTTP_PHASE_BODY, 14.1, 1 << 20));
+    assert_false(http_watch_is_late(&p, HTTP_PHASE_WORK, 1e6, 0));
+    assert_true(http_watch_is_late(&p, HTTP_PHASE_SEND, 61, 0));
+    assert_true(http_watch_is_late(&p, HTTP_PHASE_IDLE, 31, 0));
+}
+
+static void test_admission(void **state)
+{
+    struct http_patience p = {.header_s = 10};
+    struct http_watch *w = http_watch_new(&p, 4, 2);
+    struct http_place *a, *b;
+
+    (void)state;
+    assert_non_null(w);
+    assert_true(http_watch_admits(w, "10.0.0.1"));
+    a = http_watch_add(w, -1, "10.0.0.1");
+    b = http_watch_add(w, -1, "10.0.0.1");
+    assert_false(http_watch_admits(w, "10.0.0.1"));
+    assert_true(http_watch_admits(w, "10.0.0.2"));
+    assert_false(http_watch_is_full(w));
+    for (int i = 0; i < 3; i++)
+        assert_non_null(http_watch_add(w, -1, "10.0.0.3"));
+    assert_true(http_watch_is_full(w));
+    http_watch_remove(w, b);
+    assert_true(http_watch_admits(w, "10.0.0.1"));
+    http_watch_remove(w, a);
+    assert_int_equal(http_watch_count(w), 3);
+    http_watch_free(w);
+}
+
+static char *copy(const char *text)
+{
+    char *c = strdup(text);
+    assert_non_null(c);
+    return c;
+}
+
+static void test_cache(void **state)
+{
+    struct api_cache *c = api_cache_new(4000);
+    struct api_answer *held, *again;
+    char key[32];
+
+    (void)state;
+    assert_null(api_cache_get(c, "a", 1));
+    held = api_cache_put(c, "a", 1, "text/plain", copy("first"), 5);
+    again = api_cache_get(c, "a", 1);
+    assert_ptr_equal(held, again);
+    api_answer_release(again);
+    for (int i = 0; i < 100; i++) { /* those push the first out; who holds it keeps it */
+        snprintf(key, sizeof(key), "key %d", i);
+        api_answer_release(
+            api_cache_put(c, key, strlen(key), "text/plain", copy(key), strlen(key)));
+    }
+    assert_null(api_cache_get(c, "a", 1));
+    assert_string_equal(held->body, "first");
+    api_answer_release(held);
+    again = api_cache_get(c, "key 99", 6);
+    assert_non_null(again);
+    assert_string_equal(again->body, "key 99");
+    api_answer_release(again);
+    api_cache_free(c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_good),      cmocka_unit_test(test_framing),
+        cmocka_unit_test(test_host),      cmocka_unit_test(test_target),
+        cmocka_unit_test(test_headers),   cmocka_unit_test(test_methods_and_bodies),
+        cmocka_unit_test(test_types),     cmocka_unit_test(test_patience),
+        cmocka_unit_test(test_admission), cmocka_unit_test(test_cache),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
