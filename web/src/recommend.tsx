@@ -1,0 +1,6 @@
+// To come.
+import type { Values } from './link';
+
+export function RecommendView(_: { values: Values; onChange: (changes: Values) => void }) {
+  return <p class="card soft">This view comes soon.</p>;
+}

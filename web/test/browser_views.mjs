@@ -1,0 +1,2 @@
+// The other views.
+export async function viewTests() {}
