@@ -35,8 +35,8 @@ function axis(label: string, text: (v: number) => string, log: boolean | undefin
     font: '12px system-ui, sans-serif',
     size: side === 3 ? 62 : 36,
     stroke: variable('--soft'),
-    grid: { stroke: variable('--grid'), width: 1 },
-    ticks: { stroke: variable('--grid'), width: 1, size: 5 },
+    grid: { stroke: variable('--grid'), width: 1, ...(log ? { filter: rounds } : {}) },
+    ticks: { stroke: variable('--grid'), width: 1, size: 5, ...(log ? { filter: rounds } : {}) },
     values: (_u, splits) => splits.map((v) => (v === null || (log && !isRound(v)) ? '' : text(v))),
   };
 }
@@ -46,6 +46,8 @@ function isRound(value: number): boolean {
   const lead = value / 10 ** Math.floor(Math.log10(value) + 1e-9);
   return [1, 2, 5].some((k) => Math.abs(lead - k) < 1e-6);
 }
+
+const rounds = (_u: uPlot, splits: number[]) => splits.map((v) => (isRound(v) ? v : null));
 
 function drawMarks(u: uPlot, spec: Spec): void {
   const { ctx } = u;
