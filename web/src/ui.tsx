@@ -92,14 +92,11 @@ export function Download({ name, type, text, label, of }: DownloadProps) {
   );
 }
 
-const typeNames: Record<string, string> = { 'unknown key': 'A key is not known.' };
-
 export function Wrong({ problem }: { problem: Problem }) {
   const where = [problem.line ? 'line ' + problem.line : '', problem.field ?? ''].filter(Boolean).join(', ');
   return (
     <div class="card wrong" role="alert">
-      <strong>{typeNames[problem.title] ?? capital(problem.detail ?? problem.title)}</strong>
-      {typeNames[problem.title] && problem.detail ? <p>{capital(problem.detail)}</p> : null}
+      <strong>{capital(problem.detail ?? problem.title)}</strong>
       {where ? <p class="soft">Where: {where}</p> : null}
       {problem.hint ? <p class="soft">{capital(problem.hint)}</p> : null}
     </div>

@@ -1,4 +1,5 @@
 // The pure functions of the page.
+import './unit_views.mjs';
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { align, logTicks, scale, ticks } from '../src/chart_spec.ts';
