@@ -138,6 +138,9 @@ export function chosenTraces(traces: Trace[], advice: Advice): Trace[] {
   });
 }
 
+/** Grey comes last: it is the colour of what was asked for. */
+const colours = [1, 2, 3, 4, 6, 5];
+
 export function convergenceSpec(traces: Trace[], advice: Advice, byIterations: boolean): Spec | null {
   const chosen = chosenTraces(traces, advice).slice(0, 6);
   const best = advice.best ?? 0;
@@ -150,7 +153,7 @@ export function convergenceSpec(traces: Trace[], advice: Advice, byIterations: b
     })),
   );
   const goal = advice.loss;
-  const lines: Spec['lines'] = chosen.map((t, i) => ({ label: `${t.algorithm} on ${t.m}`, values: values[i] as (number | null)[], colour: i + 1 }));
+  const lines: Spec['lines'] = chosen.map((t, i) => ({ label: `${t.algorithm} on ${t.m}`, values: values[i] as (number | null)[], colour: colours[i] as number }));
   if (goal !== null) lines.push({ label: 'asked for', values: x.map(() => goal), colour: 5, dashed: true });
   return {
     title: 'Convergence',
@@ -188,7 +191,7 @@ export function candidateSpec(advice: Advice): Spec | null {
     yLog: Math.max(...all) / Math.min(...all) > 20,
     xText: (v) => plain(v, 6),
     yText: (v) => plain(v, 3),
-    lines: names.map((label, i) => ({ label, values: values[i] as (number | null)[], colour: i + 1 })),
+    lines: names.map((label, i) => ({ label, values: values[i] as (number | null)[], colour: colours[i] as number })),
     marks: top === null ? [] : [{ x: best.m, y: top / unit.size, label: `${best.algorithm} on ${best.m}`, colour: 2, under: true }],
     told: `Least with ${best.algorithm} on ${workers(best.m)}.`,
   };

@@ -1,12 +1,12 @@
 // A chart as an SVG file that stands alone: to print, to send, to put into a document.
 import { place, scale, type Line, type Spec } from './chart_spec';
 
-export const inks = ['#0b5fb0', '#b3450e', '#2b7a2b', '#7a3e9d', '#8a6d00', '#a3195b'];
+export const inks = ['#0b5fb0', '#b3450e', '#2b7a2b', '#7a3e9d', '#6b7078', '#a3195b'];
 const width = 760;
 const height = 420;
 const left = 78;
 const right = 24;
-const top = 44;
+const top = 66;
 const bottom = 58;
 
 function escaped(text: string): string {
@@ -58,10 +58,10 @@ export function chartSvg(spec: Spec): string {
     out.push(`<circle cx="${atX(mark.x).toFixed(1)}" cy="${atY(mark.y).toFixed(1)}" r="5.5" fill="#fff" stroke="${ink(mark.colour)}" stroke-width="2.5"/>`);
     out.push(text(atX(mark.x) + (end ? -9 : 9), atY(mark.y) + (mark.under && atY(mark.y) < height - bottom - 24 ? 20 : -9), mark.label, `text-anchor="${end ? 'end' : 'start'}" font-weight="bold"`));
   }
-  let x = width - right;
-  for (const line of [...spec.lines].reverse()) {
-    x -= 8 * line.label.length + 34;
-    out.push(`<path d="M${x} 18h20" stroke="${ink(line.colour)}" stroke-width="3"${line.dashed ? ' stroke-dasharray="6 4"' : ''}/>`, text(x + 26, 22, line.label));
+  let x = left;
+  for (const line of spec.lines) {
+    out.push(`<path d="M${x} 42h20" stroke="${ink(line.colour)}" stroke-width="3"${line.dashed ? ' stroke-dasharray="6 4"' : ''}/>`, text(x + 26, 46, line.label));
+    x += 7 * line.label.length + 44;
   }
   out.push('</svg>');
   return out.join('\n') + '\n';

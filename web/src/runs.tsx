@@ -120,8 +120,8 @@ export function RunsView({ values, onChange }: ViewProps) {
           <Upload id="runs-file" label="Open a table of runs (.csv, .jsonl)" accept=".csv,.jsonl,.txt,.gz" onText={(csv) => onChange({ csv, after: '', where: '', sort: '' })} />
           {local ? (
             <>
-              <p class="soft">These runs are only in this page. {noStore ? '' : 'Keep them, or '}
-                <button type="button" class="plain" onClick={() => onChange({ csv: '', after: '' })}>put them away</button>
+              <p class="soft">These runs are only in this page.{' '}
+                <button type="button" class="plain" onClick={() => onChange({ csv: '', after: '' })}>Put them away</button>
               </p>
               {noStore ? null : <Keep text={values.csv ?? ''} onKept={() => { setKept(kept + 1); onChange({ csv: '' }); }} />}
             </>
