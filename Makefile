@@ -2,12 +2,13 @@
 BUILD ?= build
 export PATH := $(CURDIR)/$(BUILD):$(PATH)
 
-.PHONY: help demo build test fuzz torture bench install clean format
+.PHONY: help demo build test page fuzz torture bench install clean format
 
 help:
 	@echo "make demo     install what is missing, build, and answer a first question"
 	@echo "make test     install what is missing, build in several ways, run every test"
 	@echo "make build    leaves $(BUILD)/howmany"
+	@echo "make page     build the page of howmany serve anew: web/dist from web/src (Node)"
 	@echo "make fuzz     a minute of fuzzing for each reader (clang)"
 	@echo "make torture  abuse the server, kill ranks of training runs, and look what becomes of them"
 	@echo "make bench    measure, against peers and limits"
@@ -40,6 +41,10 @@ demo: build
 test:
 	@tools/setup test
 	@tools/run-tests
+
+page:
+	@tools/setup page
+	@cd web && npm ci --silent --ignore-scripts && npm run --silent build -- --logLevel warn
 
 fuzz:
 	@tools/setup test

@@ -10,6 +10,7 @@
 #include "api_metrics.h"
 #include "api_problem.h"
 #include "err.h"
+#include "serve_page.h"
 
 static const char json_type[] = "application/json", csv_type[] = "text/csv; charset=utf-8",
                   text_type[] = "text/plain; charset=utf-8",
@@ -48,6 +49,8 @@ static const struct api_route routes[] = {
      TOKEN_READ,
      "which algorithm on how many workers",
      {&cli_advise, "traces", {"times", "job"}, "traces", {0}, false}},
+    {"GET", "/", API_PAGE, 0, "the page, for people", {0}},
+    {"GET", "/assets/{name}", API_PAGE, 0, "what the page is made of", {0}},
 };
 
 enum { ROUTES = sizeof(routes) / sizeof(routes[0]) };
@@ -269,6 +272,12 @@ static void send_metrics(struct api *a, struct http_response *out)
     send_text(out, 200, metrics_type, &text);
 }
 
+static void send_page(const struct http_request *r, struct http_response *out)
+{
+    if (!page_answer(r, out))
+        refuse_missing(r, out);
+}
+
 /* Everything an answer depends on. */
 static void make_key(struct hm_text *key, const struct http_request *r)
 {
@@ -313,6 +322,8 @@ bool api_quick(void *context, const struct http_request *r, struct http_response
         send_health(a, route->kind, out);
     else if (route->kind == API_METRICS)
         send_metrics(a, out);
+    else if (route->kind == API_PAGE)
+        send_page(r, out);
     else
         return send_known(a, r, out);
     return true;

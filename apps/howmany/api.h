@@ -18,7 +18,15 @@ struct api_settings {
 };
 
 /* What a route is. */
-enum api_kind { API_HEALTH, API_READY, API_METRICS, API_OPENAPI, API_CATALOG, API_COMMAND };
+enum api_kind {
+    API_HEALTH,
+    API_READY,
+    API_METRICS,
+    API_OPENAPI,
+    API_CATALOG,
+    API_COMMAND,
+    API_PAGE
+};
 
 struct api_route {
     const char *method; /* GET (and HEAD), or POST */

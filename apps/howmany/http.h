@@ -13,7 +13,7 @@
 #include "howmany.h"
 #include "http_guard.h"
 
-enum { HTTP_ID = 24, HTTP_ADDRESS = 48, HTTP_EXTRA_MAX = 4 };
+enum { HTTP_ID = 24, HTTP_ADDRESS = 48, HTTP_EXTRA_MAX = 4, HTTP_EXTRA = 128 };
 
 /* Everything is borrowed for the time of the call. */
 struct http_request {
@@ -22,6 +22,7 @@ struct http_request {
     const char *query;          /* as it came, after the ?; may be empty */
     const char *type, *accept;  /* Content-Type, Accept; empty if there is none */
     const char *authorization;  /* empty if there is none */
+    const char *if_none_match;  /* likewise */
     const char *body;           /* NUL after it; empty if there is none */
     size_t length;              /* of the body */
     char id[HTTP_ID];           /* of this request, for logs */
@@ -38,7 +39,7 @@ struct http_response {
     void *owner;
     struct {
         const char *name; /* static */
-        char value[96];
+        char value[HTTP_EXTRA];
     } extra[HTTP_EXTRA_MAX];
     size_t extra_count;
     enum http_refusal refusal; /* why it was refused, for /metrics */

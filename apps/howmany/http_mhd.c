@@ -179,6 +179,7 @@ static struct http_verdict look(struct exchange *x, const char *method, const ch
     x->request.type = value_of(&head, "Content-Type");
     x->request.accept = value_of(&head, "Accept");
     x->request.authorization = value_of(&head, "Authorization");
+    x->request.if_none_match = value_of(&head, "If-None-Match");
     if (http_watch_is_full(x->server->watch))
         verdict = (struct http_verdict){503, HTTP_REFUSAL_CONNECTIONS,
                                         "there are too many connections", NULL};
@@ -341,6 +342,7 @@ static void *first_line(void *context, const char *target, struct MHD_Connection
                                        .type = "",
                                        .accept = "",
                                        .authorization = "",
+                                       .if_none_match = "",
                                        .body = ""};
     snprintf(x->request.id, sizeof(x->request.id), "%08x-%06llx", s->id_prefix,
              atomic_fetch_add_explicit(&s->next_id, 1, memory_order_relaxed));

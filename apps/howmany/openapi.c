@@ -228,6 +228,8 @@ void api_openapi(struct hm_text *out)
     hm_json_named(out, "description", "How many machines, how long, how much, and why.");
     hm_text_add(out, "},\n\"security\":[{\"token\":[]}],\n\"paths\":{");
     for (size_t i = 0; i < count; i++) {
+        if (routes[i].kind == API_PAGE) /* for people, not for programs */
+            continue;
         hm_text_add(out, i ? ",\n" : "\n");
         put_route(out, &routes[i]);
     }

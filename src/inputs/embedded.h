@@ -8,6 +8,7 @@ struct hm_embedded {
     const char *name; /* base name of the file */
     const char *text;
     size_t length;
+    const char *tag; /* of its bytes: others have another */
 };
 
 extern const struct hm_embedded hm__catalog_files[]; /* ends with a NULL name */

@@ -1,0 +1,198 @@
+// Traces of runs and the answer of /v1/advise (docs/advise.md), in sentences and charts. Pure.
+import { align, type Spec } from './chart_spec';
+import { money, number, percent, plain, time, timeUnit, workers, type Row } from './format';
+import type { Values } from './link';
+import { parseTable } from './parse';
+
+export interface Candidate {
+  algorithm: string;
+  m: number;
+  measured: boolean;
+  iterations: number | null;
+  iteration_s: number | null;
+  time_s: number | null;
+  time_low_s: number | null;
+  time_high_s: number | null;
+  cost: number | null;
+  loss: number | null;
+  loss_low: number | null;
+  loss_high: number | null;
+  reaches: number | null;
+  probability: number | null;
+  why: string | null;
+}
+
+export interface Advice {
+  best: number | null;
+  loss: number | null;
+  within_s: number | null;
+  budget: number | null;
+  goal: string;
+  feasible: boolean;
+  right: number | null;
+  near: number | null;
+  right_algorithm: number | null;
+  candidates: Candidate[];
+  next: { algorithm: string; m: number; iterations: number | null } | null;
+  notes: string[];
+}
+
+export function adviseBody(values: Values, traces: string): object {
+  const body: Record<string, unknown> = { traces };
+  for (const key of ['loss', 'within', 'budget', 'price', 'goal', 'm']) if (values[key]) body[key] = values[key];
+  if (values.price && /^[0-9.]+$/.test(values.price)) body.price = '$' + values.price + '/h';
+  return body;
+}
+
+const loss = (value: number | null) => (value === null ? '–' : plain(value, 3));
+
+/** The first sentence. */
+export function adviceLine(advice: Advice): string {
+  const best = advice.candidates[0];
+  if (!best) return 'The traces have no candidate.';
+  const who = `${best.algorithm} on ${workers(best.m)}`;
+  if (!advice.feasible) return `Nothing gets there, or not more likely than not. Nearest is ${who}.`;
+  if (advice.loss === null) {
+    const after = advice.within_s === null ? 'for ' + money(advice.budget) : 'after ' + time(advice.within_s);
+    return `Use ${who}: ${loss(best.loss)} above the best ${after}.`;
+  }
+  const what = advice.goal === 'cost' ? `${money(best.cost)}, ${time(best.time_s)}` : time(best.time_s);
+  return `Use ${who}: ${what} to ${loss(advice.loss)} (${time(best.time_low_s)} to ${time(best.time_high_s)}).`;
+}
+
+export const whys: Record<string, string> = {
+  best: 'the best',
+  iteration: 'longer iterations',
+  iterations: 'more iterations',
+  both: 'longer iterations, and more of them',
+  price: 'costs more',
+  never: 'does not get there',
+  loss: 'gets less far',
+  limit: 'over the limit',
+};
+
+export function adviceFacts(advice: Advice): { name: string; text: string }[] {
+  const out: { name: string; text: string }[] = [];
+  const best = advice.candidates[0];
+  if (!best) return out;
+  out.push({ name: 'Iterations', text: `${number(best.iterations)} of ${time(best.iteration_s)}` });
+  if (advice.right !== null)
+    out.push({ name: 'How sure', text: `the best of all with ${percent(advice.right)}, within a tenth of the best with ${percent(advice.near)}; the right algorithm with ${percent(advice.right_algorithm)}` });
+  if (!best.measured) out.push({ name: 'Beyond', text: `no trace has ${workers(best.m)}: it is told from the others` });
+  for (const other of bestOfEach(advice.candidates).slice(1, 6)) {
+    const value = advice.loss === null ? loss(other.loss) + ' above the best' : time(other.time_s);
+    out.push({ name: 'Others', text: `${other.algorithm} on ${workers(other.m)}: ${value}` + (other.why ? `, ${whys[other.why] ?? other.why}` : '') });
+  }
+  out.push({ name: 'Would help', text: advice.next ? `a run of ${advice.next.algorithm} on ${workers(advice.next.m)}` : 'no further run is expected to change this' });
+  return out;
+}
+
+/** The first candidate of each algorithm, in their order. */
+export function bestOfEach(candidates: Candidate[]): Candidate[] {
+  const seen = new Set<string>();
+  return candidates.filter((c) => !seen.has(c.algorithm) && seen.add(c.algorithm));
+}
+
+export interface Trace {
+  algorithm: string;
+  m: number;
+  iterations: number[];
+  /** Since the beginning. */
+  seconds: number[];
+  losses: number[];
+}
+
+const first = (row: Row, names: string[]): unknown => names.map((name) => row[name]).find((v) => v !== undefined && v !== null);
+
+/** Traces of a table with algorithm, m, iteration, seconds and a loss; the first seed of each. */
+export function readTraces(text: string): Trace[] {
+  const traces = new Map<string, Trace>();
+  const seeds = new Map<string, unknown>();
+  for (const row of parseTable(text)) {
+    const algorithm = String(first(row, ['algorithm']) ?? '');
+    const m = Number(first(row, ['m', 'n', 'workers']));
+    const iteration = Number(first(row, ['iteration', 'i', 'epoch']));
+    const value = Number(first(row, ['objective', 'loss', 'suboptimality']));
+    if (!algorithm || ![m, iteration, value].every(Number.isFinite)) continue;
+    const key = algorithm + ' ' + m;
+    if (!seeds.has(key)) seeds.set(key, row.seed);
+    if (seeds.get(key) !== row.seed) continue;
+    const trace = traces.get(key) ?? { algorithm, m, iterations: [], seconds: [], losses: [] };
+    if (iteration <= (trace.iterations[trace.iterations.length - 1] ?? -Infinity)) continue;
+    const elapsed = first(row, ['elapsed_s', 'elapsed']);
+    const before = trace.seconds[trace.seconds.length - 1] ?? 0;
+    trace.iterations.push(iteration);
+    trace.seconds.push(elapsed !== undefined ? Number(elapsed) : before + (Number(row.seconds) || 0));
+    trace.losses.push(value);
+    traces.set(key, trace);
+  }
+  return [...traces.values()];
+}
+
+/** Of each algorithm, the trace of the m that is told to be best, or the nearest m there is. */
+export function chosenTraces(traces: Trace[], advice: Advice): Trace[] {
+  return bestOfEach(advice.candidates).flatMap((c) => {
+    const own = traces.filter((t) => t.algorithm === c.algorithm);
+    const apart = (t: Trace) => Math.abs(Math.log(t.m / c.m));
+    return own.length ? [own.reduce((a, b) => (apart(b) < apart(a) ? b : a))] : [];
+  });
+}
+
+/** Grey comes last: it is the colour of what was asked for. */
+const colours = [1, 2, 3, 4, 6, 5];
+
+export function convergenceSpec(traces: Trace[], advice: Advice, byIterations: boolean): Spec | null {
+  const chosen = chosenTraces(traces, advice).slice(0, 6);
+  const best = advice.best ?? 0;
+  if (!chosen.length) return null;
+  const unit = timeUnit(Math.max(...chosen.map((t) => t.seconds[t.seconds.length - 1] ?? 0)));
+  const { x, values } = align(
+    chosen.map((t) => ({
+      x: byIterations ? t.iterations : t.seconds.map((s) => s / unit.size),
+      y: t.losses.map((l) => (l - best > 0 ? l - best : null)),
+    })),
+  );
+  const goal = advice.loss;
+  const lines: Spec['lines'] = chosen.map((t, i) => ({ label: `${t.algorithm} on ${t.m}`, values: values[i] as (number | null)[], colour: colours[i] as number }));
+  if (goal !== null) lines.push({ label: 'asked for', values: x.map(() => goal), colour: 5, dashed: true });
+  return {
+    title: 'Convergence',
+    xLabel: byIterations ? 'iterations' : 'time, ' + unit.name,
+    yLabel: 'loss above the best',
+    x,
+    xLog: (x[x.length - 1] as number) / (x.find((v) => v > 0) as number) > 50 && (x[0] as number) > 0,
+    yLog: true,
+    xText: (v) => plain(v, 4),
+    yText: (v) => plain(v, 3),
+    lines,
+    marks: [],
+    told: `Measured, of each algorithm with the number of workers that suits it best: ${chosen.map((t) => `${t.algorithm} on ${t.m}`).join(', ')}.`,
+  };
+}
+
+/** How long each candidate takes (or how far it gets), by the number of workers. */
+export function candidateSpec(advice: Advice): Spec | null {
+  const best = advice.candidates[0];
+  const byLoss = advice.loss !== null;
+  const value = (c: Candidate) => (byLoss ? c.time_s : c.loss);
+  const names = bestOfEach(advice.candidates).map((c) => c.algorithm).slice(0, 6);
+  const of = (name: string) => advice.candidates.filter((c) => c.algorithm === name && value(c) !== null && (value(c) as number) > 0).sort((a, b) => a.m - b.m);
+  const all = names.flatMap(of).map((c) => value(c) as number);
+  if (!best || !all.length) return null;
+  const unit = byLoss ? timeUnit(Math.max(...all)) : { size: 1, name: '' };
+  const { x, values } = align(names.map((name) => ({ x: of(name).map((c) => c.m), y: of(name).map((c) => (value(c) as number) / unit.size) })));
+  const top = value(best);
+  return {
+    title: byLoss ? 'Time to the loss' : 'Loss in that time',
+    xLabel: 'workers',
+    yLabel: byLoss ? 'time, ' + unit.name : 'loss above the best',
+    x,
+    xLog: true,
+    yLog: Math.max(...all) / Math.min(...all) > 20,
+    xText: (v) => plain(v, 6),
+    yText: (v) => plain(v, 3),
+    lines: names.map((label, i) => ({ label, values: values[i] as (number | null)[], colour: colours[i] as number })),
+    marks: top === null ? [] : [{ x: best.m, y: top / unit.size, label: `${best.algorithm} on ${best.m}`, colour: 2, under: true }],
+    told: `Least with ${best.algorithm} on ${workers(best.m)}.`,
+  };
+}

@@ -1,0 +1,30 @@
+// Jobs to start from.
+import alexnet from '../../examples/alexnet.yaml?raw';
+import fig1 from '../../examples/fig1.yaml?raw';
+import fig2 from '../../examples/fig2-spark-ann.yaml?raw';
+import fig3 from '../../examples/fig3-inception.yaml?raw';
+import linear from '../../examples/generic-linear.yaml?raw';
+import gpt2 from '../../examples/gpt2.yaml?raw';
+import logistic from '../../examples/logistic-ctr.yaml?raw';
+import resnet50 from '../../examples/resnet50.yaml?raw';
+import speech from '../../examples/speech.yaml?raw';
+import { facts } from './parse';
+
+const texts: Record<string, string> = { gpt2, resnet50, fig2, fig3, alexnet, speech, logistic, fig1, linear };
+
+/** Without what only `howmany validate` reads. */
+function trimmed(text: string): string {
+  return text.replace(/^(expect|measured):.*\n(?:[ \t].*\n?)*/gm, '');
+}
+
+export const examples = Object.entries(texts).map(([id, text]) => ({
+  id,
+  title: facts(text).name ?? id,
+  yaml: trimmed(text),
+}));
+
+export const firstJob = 'ex:gpt2';
+
+export function ofNetwork(name: string): string {
+  return `name: ${name}\nnetwork: ${name}\nbatch: 1024\nprecision: 16\niterations: 100000\ncluster: {machine: p4d.24xlarge, max_nodes: 32}\n`;
+}

@@ -1,0 +1,234 @@
+// The answer of /v1/plan (docs/plan.md), in sentences and charts. Pure.
+import type { Line, Mark, Spec } from './chart_spec';
+import { align } from './chart_spec';
+import { count, factor, money, percent, plain, time, timeUnit, workers } from './format';
+import type { Values } from './link';
+
+export interface Point {
+  n: number;
+  nodes: number;
+  time_s: number;
+  compute_s: number;
+  communicate_s: number;
+  speedup: number;
+  efficiency: number;
+  total_s: number;
+  cost: number | null;
+  memory_bytes: number | null;
+  scheme: string | null;
+  fits: boolean;
+}
+
+export interface Ranked {
+  machine: string | null;
+  feasible: boolean;
+  n: number;
+  time_s: number;
+  total_s: number;
+  cost: number | null;
+  why: string | null;
+}
+
+export interface Plan {
+  status: 'ok' | 'no-speedup' | 'unreached';
+  job: string | null;
+  machine: string | null;
+  goal: string;
+  total_of: string;
+  reference: number;
+  iterations: number | null;
+  best: Point | null;
+  knee: Point | null;
+  missed: string | null;
+  nearest: Point | null;
+  nearest_gap: number | null;
+  plateau: { from: number | null; to: number | null };
+  at_ceiling: boolean;
+  beyond: { n: number | null; speedup: number | null };
+  limit: { kind: string; share: number | null; why: string | null };
+  help: { what: string; n: number; time_s: number; speedup: number; gain: number }[];
+  ranking: Ranked[];
+  notes: string[];
+  pareto: Point[];
+  curve: Point[];
+}
+
+/** The body of a question, from the values of the view. */
+export function planBody(values: Values, yaml: string, usable: (key: string) => boolean): object {
+  const set: Values = {};
+  const put = (key: string, name: string, unit: (v: string) => string) => {
+    const value = values[key];
+    if (value && usable(key)) set[name] = unit(value);
+  };
+  put('batch', 'batch', (v) => v);
+  put('bandwidth', 'cluster.network.bandwidth', (v) => v + ' Gbit/s');
+  put('latency', 'cluster.network.latency', (v) => v + ' us');
+  put('price', 'cluster.price', (v) => '$' + v + '/h');
+  const body: Record<string, unknown> = { job: yaml };
+  if (values.on) body.on = values.on.split(',');
+  if (Object.keys(set).length) body.set = set;
+  if (values.goal) body.goal = values.goal;
+  if (values.deadline) body.deadline = values.deadline;
+  if (values.budget) body.budget = values.budget;
+  if (values.max) body['max-n'] = values.max;
+  return body;
+}
+
+function at(point: Point, reference: number): string {
+  const nodes = point.nodes !== point.n && point.nodes > 1 ? ` (${point.nodes} machines)` : '';
+  const than = reference === 1 ? 'one' : String(reference);
+  const speed = point.n === reference ? '' : `, ${factor(point.speedup)} as fast as ${than}`;
+  return `${workers(point.n)}${nodes}: ${time(point.time_s)} an iteration${speed}`;
+}
+
+/** The first sentence. */
+export function headline(plan: Plan): string {
+  if (plan.best) return `Use ${at(plan.best, plan.reference)}.`;
+  if (plan.status === 'no-speedup') return 'More workers do not help: one is the fastest.';
+  const what = plan.missed === 'memory' ? 'fits in memory' : 'meets the ' + (plan.missed ?? 'question');
+  return `No number of workers ${what}.`;
+}
+
+export interface Fact {
+  name: string;
+  text: string;
+}
+
+const limits: Record<string, string> = {
+  compute: 'computing',
+  bandwidth: 'moving bytes between machines',
+  latency: 'waiting for messages',
+  communication: 'communication',
+  memory: 'memory: a faster number of workers does not fit',
+  batch: 'the batch: it has no sample for every worker',
+};
+
+export function planFacts(plan: Plan): Fact[] {
+  const out: Fact[] = [];
+  const add = (name: string, text: string) => out.push({ name, text });
+  const best = plan.best;
+  if (plan.machine) add('On', plan.machine);
+  if (best && plan.total_of === 'job')
+    add('Whole job', `${count(plan.iterations)} iterations take ${time(best.total_s)}` + (best.cost === null ? '' : ` and cost ${money(best.cost)}`));
+  else if (best && best.cost !== null) add('Cost', money(best.cost) + ' an iteration');
+  if (plan.nearest) {
+    const over = plan.nearest_gap ? ` (${factor(plan.nearest_gap)} the limit)` : '';
+    add('Nearest', at(plan.nearest, plan.reference) + over);
+  }
+  const share = plan.limit.share === null ? '' : `, ${percent(plan.limit.share)} of the time`;
+  add('Limited by', (limits[plan.limit.kind] ?? plan.limit.kind) + share);
+  if (best && plan.knee && plan.knee.n !== best.n) {
+    const speed = `${workers(plan.knee.n)} reach ${percent(plan.knee.speedup / best.speedup)} of that speed`;
+    const cost = plan.knee.cost !== null && best.cost ? ` at ${percent(plan.knee.cost / best.cost)} of the cost` : '';
+    add('Knee', speed + cost);
+  }
+  if (best && plan.plateau.from !== null && plan.plateau.from !== plan.plateau.to)
+    add('As good', `${plan.plateau.from} to ${plan.plateau.to} workers are within 5 % of the best`);
+  if (plan.at_ceiling) add('Ceiling', 'this is the largest number that was looked at');
+  for (const help of plan.help.filter((h) => h.gain >= 1.02))
+    add('Would help', `${help.what.replace(/^2x/, 'twice the')}: ${workers(help.n)}, ${factor(help.gain)} the speed`);
+  return out;
+}
+
+function marks(plan: Plan, y: (p: Point) => number | null, x: (p: Point) => number = (p) => p.n): Mark[] {
+  const out: Mark[] = [];
+  const add = (point: Point | null, label: string, colour: number, under: boolean) => {
+    const value = point && y(point);
+    if (point && value !== null) out.push({ x: x(point), y: value, label, colour, under });
+  };
+  if (plan.knee && plan.knee.n !== plan.best?.n) add(plan.knee, `knee ${plan.knee.n}`, 3, true);
+  if (plan.best) add(plan.best, `best ${plan.best.n}`, 2, false);
+  return out;
+}
+
+/** Logarithmic where a linear axis would squeeze the best into a corner. */
+function isLong(plan: Plan): boolean {
+  const last = plan.curve[plan.curve.length - 1]?.n ?? 1;
+  return last > 8 * (plan.best?.n ?? last) || last > 256;
+}
+
+const whole = (value: number) => plain(value, 6);
+
+function byWorkers(plan: Plan, more: Pick<Spec, 'title' | 'yLabel' | 'lines' | 'marks' | 'yText' | 'told' | 'yLog'>): Spec {
+  return { xLabel: 'workers', x: plan.curve.map((p) => p.n), xLog: isLong(plan), xText: whole, ...more };
+}
+
+export function speedupSpec(plan: Plan): Spec {
+  const top = Math.max(...plan.curve.map((p) => p.speedup));
+  const lines: Line[] = [{ label: 'speedup', values: plan.curve.map((p) => p.speedup), colour: 1 }];
+  const ideal = plan.curve.map((p) => (p.n / plan.reference <= 1.15 * top ? p.n / plan.reference : null));
+  lines.push({ label: 'ideal', values: ideal, colour: 5, dashed: true });
+  const peak = plan.curve.find((p) => p.speedup === top);
+  return byWorkers(plan, {
+    title: 'Speedup',
+    yLabel: 'times as fast as ' + (plan.reference === 1 ? 'one' : plan.reference),
+    lines,
+    marks: marks(plan, (p) => p.speedup),
+    yText: whole,
+    told: `The speedup is highest with ${workers(peak?.n ?? 1)}, ${factor(top)}.` + (plan.knee ? ` The knee is at ${plan.knee.n}.` : ''),
+  });
+}
+
+export function timeSpec(plan: Plan): Spec {
+  const unit = timeUnit(Math.max(...plan.curve.map((p) => p.time_s)));
+  const scaled = (key: 'time_s' | 'compute_s' | 'communicate_s') => plan.curve.map((p) => (p[key] > 0 ? p[key] / unit.size : null));
+  const times = plan.curve.map((p) => p.time_s);
+  const steep = Math.max(...times) > 30 * Math.min(...times);
+  return byWorkers(plan, {
+    title: 'Time of an iteration',
+    yLabel: 'time, ' + unit.name,
+    lines: [
+      { label: 'iteration', values: scaled('time_s'), colour: 1 },
+      { label: 'computing', values: scaled('compute_s'), colour: 3, dashed: true },
+      { label: 'communicating', values: scaled('communicate_s'), colour: 2, dashed: true },
+    ],
+    yLog: steep,
+    marks: marks(plan, (p) => p.time_s / unit.size),
+    yText: whole,
+    told: plan.best ? `With ${workers(plan.best.n)}: ${time(plan.best.compute_s)} computing, ${time(plan.best.communicate_s)} communicating.` : '',
+  });
+}
+
+export function costSpec(plan: Plan): Spec | null {
+  const known = plan.curve.filter((p) => p.cost !== null && p.fits);
+  if (!known.length) return null;
+  const least = known.reduce((a, b) => ((b.cost as number) < (a.cost as number) ? b : a));
+  const of = plan.total_of === 'job' ? 'of the whole job' : 'of an iteration';
+  return byWorkers(plan, {
+    title: 'Cost ' + of,
+    yLabel: 'cost',
+    lines: [{ label: 'cost', values: plan.curve.map((p) => p.cost), colour: 1 }],
+    marks: marks(plan, (p) => p.cost),
+    yText: money,
+    told: `The cheapest is ${workers(least.n)}, ${money(least.cost)}.`,
+  });
+}
+
+/** Time against cost: all that fits, and what nothing else beats in both. */
+export function paretoSpec(plan: Plan): Spec | null {
+  const fits = plan.curve.filter((p) => p.fits && p.cost !== null);
+  const front = plan.pareto.filter((p) => p.cost !== null);
+  if (!front.length || fits.length < 2) return null;
+  const unit = timeUnit(Math.max(...fits.map((p) => p.total_s)));
+  const sorted = (points: Point[]) => [...points].sort((a, b) => a.total_s - b.total_s);
+  const { x, values } = align(
+    [sorted(fits), sorted(front)].map((points) => ({ x: points.map((p) => p.total_s / unit.size), y: points.map((p) => p.cost) })),
+  );
+  const span = (x[x.length - 1] as number) / (x[0] as number);
+  const ends = front.length === 1 ? `Only ${workers((front[0] as Point).n)} is on it.` : `It runs from ${workers((front[0] as Point).n)} to ${(front[front.length - 1] as Point).n}.`;
+  return {
+    title: 'Time against cost',
+    xLabel: (plan.total_of === 'job' ? 'time of the whole job, ' : 'time of an iteration, ') + unit.name,
+    yLabel: 'cost',
+    x,
+    xLog: span > 50,
+    xText: whole,
+    yText: money,
+    lines: [
+      { label: 'all that fit', values: values[0] as (number | null)[], colour: 5, points: true },
+      { label: 'Pareto front', values: values[1] as (number | null)[], colour: 1 },
+    ],
+    marks: marks(plan, (p) => p.cost, (p) => p.total_s / unit.size),
+    told: `Nothing is both faster and cheaper than a point of the front. ${ends}`,
+  };
+}

@@ -1,0 +1,83 @@
+// The page in a real browser, used as a person would. browser.mjs ADDRESS FOLDER prints a line
+// "ok - what" or "not ok - what" for each behaviour, and leaves screenshots in the folder.
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { chromium } from 'playwright-core';
+import { planTests } from './browser_plan.mjs';
+import { viewTests } from './browser_views.mjs';
+
+const [address, folder, only] = process.argv.slice(2);
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const profile = mkdtempSync(join(tmpdir(), 'howmany-page-'));
+mkdirSync(folder, { recursive: true });
+
+const context = await chromium.launchPersistentContext(profile, {
+  executablePath: process.env.CHROMIUM || '/usr/bin/chromium',
+  headless: true,
+  acceptDownloads: true,
+  args: ['--headless', '--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'],
+  timeout: 30000,
+});
+context.setDefaultTimeout(8000);
+
+export const wide = { width: 1280, height: 900 };
+export const phone = { width: 390, height: 844 };
+let failed = 0;
+
+/** A fresh page; what it complains of is kept in page.complaints. */
+async function open(hash = '', { size = wide, scheme = 'light' } = {}) {
+  const page = await context.newPage();
+  page.complaints = [];
+  page.on('pageerror', (error) => page.complaints.push(String(error)));
+  page.on('console', (message) => {
+    if (message.type() === 'error' && !/status of (4|5)\d\d/.test(message.text())) page.complaints.push(message.text());
+  });
+  await page.setViewportSize(size);
+  await page.emulateMedia({ colorScheme: scheme, reducedMotion: 'reduce' });
+  await page.goto(address + '/' + hash);
+  return page;
+}
+
+function fail(text) {
+  throw new Error(text);
+}
+
+/** No accessibility violations, nothing wider than the screen, and a picture of it. */
+async function look(page, name) {
+  const wideness = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  await page.screenshot({ path: join(folder, name + '.png'), fullPage: true });
+  if (wideness > 0) fail(`${name}: ${wideness} pixels wider than the screen`);
+  // The policy lets no script in but the page's own; the debugger's are not the page's.
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }));
+  if (violations.length)
+    fail(name + ': ' + violations.map((v) => `${v.id} (${v.nodes.slice(0, 3).map((n) => n.target.join(' ')).join('; ')})`).join(', '));
+}
+
+async function test(name, work) {
+  if (only && !name.includes(only)) return;
+  const before = context.pages();
+  let line = 'ok - ' + name;
+  try {
+    await work();
+    const complaints = context.pages().flatMap((page) => page.complaints ?? []);
+    if (complaints.length) fail(complaints.join('\n'));
+  } catch (error) {
+    failed++;
+    line = `# ${String(error.message ?? error).split('\n').slice(0, 12).join('\n# ')}\nnot ok - ${name}`;
+  }
+  console.log(line);
+  for (const page of context.pages()) if (!before.includes(page)) await page.close();
+}
+
+const tools = { test, open, look, fail, wide, phone, address };
+try {
+  await planTests(tools);
+  await viewTests(tools);
+} finally {
+  await context.close();
+  rmSync(profile, { recursive: true, force: true });
+}
+process.exitCode = failed ? 1 : 0;

@@ -1,0 +1,168 @@
+// How many?: the first view.
+import { readFileSync } from 'node:fs';
+
+const headline = (page) => page.locator('[data-test=headline]');
+
+async function headlineIs(page, pattern) {
+  await headline(page).filter({ hasText: pattern }).waitFor();
+  return headline(page).textContent();
+}
+
+/** Tab until something has the focus, as somebody without a mouse would. */
+export async function tabTo(page, selector, most = 60) {
+  for (let i = 0; i < most; i++) {
+    await page.keyboard.press('Tab');
+    if (await page.evaluate((s) => document.activeElement?.matches(s), selector)) return i + 1;
+  }
+  throw new Error('Tab does not get to ' + selector);
+}
+
+export async function planTests({ test, open, look, fail, phone }) {
+  await test('how many: an answer at once, with its charts and tables', async () => {
+    const page = await open();
+    await headlineIs(page, /^Use 80 workers \(10 machines\): 51\.4 ms an iteration/);
+    for (const name of ['Speedup', 'Cost of the whole job', 'Time of an iteration', 'Time against cost'])
+      await page.getByRole('img', { name: new RegExp('^' + name) }).waitFor();
+    await page.getByText('Table: speedup').click();
+    const rows = await page.locator('figure').first().locator('tbody tr').count();
+    if (rows < 10) fail(`the table has ${rows} rows`);
+    await look(page, 'plan-wide-light');
+  });
+
+  await test('how many: on a phone, in the dark', async () => {
+    const page = await open('', { size: phone, scheme: 'dark' });
+    await headlineIs(page, /^Use 80 workers/);
+    await page.locator('.uplot canvas').first().waitFor();
+    await look(page, 'plan-phone-dark');
+    await page.setViewportSize({ width: 320, height: 640 });
+    await look(page, 'plan-narrow-dark');
+  });
+
+  await test('how many: wide in the dark, a phone in the light', async () => {
+    const page = await open('', { scheme: 'dark' });
+    await headlineIs(page, /^Use 80/);
+    await look(page, 'plan-wide-dark');
+    await page.emulateMedia({ colorScheme: 'light' });
+    await page.setViewportSize(phone);
+    await look(page, 'plan-phone-light');
+  });
+
+  await test('how many: the keyboard alone moves a slider, and the answer follows', async () => {
+    const page = await open();
+    const before = await headlineIs(page, /^Use/);
+    await tabTo(page, '.skip');
+    await tabTo(page, '#set-bandwidth');
+    const number = page.locator('#set-bandwidth-number');
+    const first = await number.inputValue();
+    for (let i = 0; i < 6; i++) await page.keyboard.press('PageDown');
+    await page.waitForFunction((old) => document.querySelector('[data-test=headline]').textContent !== old, before);
+    if ((await number.inputValue()) === first) fail('the number does not follow the slider');
+    if (!(await page.locator('#set-bandwidth').getAttribute('aria-valuetext')).endsWith('Gbit/s')) fail('no unit is read aloud');
+    await tabTo(page, 'button.plain');
+    await page.keyboard.press('Enter');
+    await headlineIs(page, before);
+    if ((await number.inputValue()) !== first) fail('reset does not give the job’s own back');
+  });
+
+  await test('how many: curves follow while a slider is dragged', async () => {
+    const page = await open();
+    await headlineIs(page, /^Use/);
+    const slider = await page.locator('#set-latency').boundingBox();
+    const y = slider.y + slider.height / 2;
+    const seen = new Set();
+    await page.mouse.move(slider.x + slider.width * 0.3, y);
+    await page.mouse.down();
+    for (let i = 0; i <= 10; i++) {
+      await page.mouse.move(slider.x + slider.width * (0.3 + 0.06 * i), y);
+      await page.waitForTimeout(120);
+      seen.add(await headline(page).textContent());
+    }
+    await page.mouse.up();
+    if (seen.size < 4) fail(`${seen.size} answers while dragging`);
+  });
+
+  await test('how many: the last answer wins', async () => {
+    const page = await open();
+    await headlineIs(page, /^Use 80/);
+    let number = 0;
+    await page.route('**/v1/plan', async (route) => {
+      const wait = number++ === 0 ? 1500 : 0;
+      const response = await route.fetch();
+      await new Promise((done) => setTimeout(done, wait));
+      await route.fulfill({ response }).catch(() => {});
+    });
+    await page.locator('#set-batch-number').fill('64');
+    await page.waitForTimeout(200);
+    await page.locator('#set-batch-number').fill('4096');
+    const last = await headlineIs(page, /^Use (?!80 )/);
+    await page.waitForTimeout(1600);
+    if ((await headline(page).textContent()) !== last) fail('an old answer came after the new one');
+  });
+
+  await test('how many: machines are found, chosen and compared', async () => {
+    const page = await open();
+    await page.getByText('Choose others').click();
+    await page.getByLabel('Find').fill('h100 8x');
+    await page.getByRole('checkbox', { name: /^p5\.48xlarge/ }).check();
+    await page.getByLabel('Find').fill('p4d');
+    await page.getByRole('checkbox', { name: /^p4d\./ }).check();
+    const table = page.getByRole('region', { name: 'Table: machines compared' });
+    await table.getByText('p4d.24xlarge').waitFor();
+    if ((await table.locator('tbody tr').count()) !== 2) fail('not two rows');
+    await page.getByRole('button', { name: 'Use the job’s own' }).click();
+    await table.waitFor({ state: 'detached' });
+  });
+
+  await test('how many: a job of one’s own, and what is wrong with it', async () => {
+    const page = await open();
+    await page.getByText('The job as YAML').click();
+    const text = page.getByLabel('Edit it, or paste another');
+    await text.fill('compute: 10/n\ncommunicate: 0.5*log2(n)\ncluster: {max_nodes: 64}\n');
+    await headlineIs(page, 'Use 14 workers: 2.62 s an iteration, 3.82× as fast as one.');
+    if (!(await page.locator('#set-bandwidth').isDisabled())) fail('a slider that does nothing can be moved');
+    await text.fill('compute: 10/n\ncommunicat: 0.5*log2(n)\n');
+    await page.getByRole('alert').filter({ hasText: 'communicat' }).waitFor();
+    await page.getByRole('alert').filter({ hasText: 'communicate' }).waitFor();
+    await look(page, 'plan-wrong');
+  });
+
+  await test('how many: a network of the catalog, a deadline, nothing that meets it', async () => {
+    const page = await open();
+    await page.locator('#job').selectOption('net:resnet-50');
+    await headlineIs(page, /^Use \d+ workers/);
+    await page.getByText('Goal, deadline and budget').click();
+    await page.getByLabel('Deadline').fill('1 s');
+    await headlineIs(page, 'No number of workers meets the deadline.');
+    await page.getByLabel('Deadline').fill('');
+    await headlineIs(page, /^Use/);
+  });
+
+  await test('how many: a link gives the same view again', async () => {
+    const page = await open();
+    await headlineIs(page, /^Use 80/);
+    await page.locator('#set-price-number').fill('10');
+    await page.locator('#set-batch-number').fill('1000');
+    await page.waitForFunction(() => location.hash.includes('batch=1000'));
+    const wanted = await headlineIs(page, /^Use (?!80 )/);
+    const again = await open(await page.evaluate(() => location.hash));
+    if ((await headlineIs(again, /^Use (?!80 )/)) !== wanted) fail('another answer');
+    if ((await again.locator('#set-price-number').inputValue()) !== '10') fail('the price is lost');
+    await again.getByRole('button', { name: 'Copy link to this view' }).click();
+    await again.getByText(/^Cop(ied|y it from here)/).waitFor();
+  });
+
+  await test('how many: downloads are what is seen', async () => {
+    const page = await open();
+    await headlineIs(page, /^Use 80/);
+    const fetched = async (name) => {
+      const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name }).click()]);
+      return readFileSync(await download.path(), 'utf8');
+    };
+    const plan = JSON.parse(await fetched('Download the answer as JSON'));
+    if (plan.best.n !== 80) fail('another answer in the JSON');
+    const csv = await fetched('Download the curve as CSV');
+    if (!csv.startsWith('n,nodes,time_s,low_s') || csv.trim().split('\n').length !== plan.curve.length + 1) fail('the CSV has not the curve');
+    const svg = await fetched('Download Speedup as SVG');
+    if (!svg.startsWith('<svg') || !svg.includes('best 80') || svg.includes('NaN')) fail('the SVG is wrong');
+  });
+}

@@ -1,0 +1,110 @@
+// The pure functions of the page.
+import './unit_views.mjs';
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { align, logTicks, scale, ticks } from '../src/chart_spec.ts';
+import { chartSvg } from '../src/chart_svg.ts';
+import { bitRate, money, number, percent, plain, time, timeUnit, toCsv } from '../src/format.ts';
+import { change, isCut, linkLimit, readLink, writeLink } from '../src/link.ts';
+import { facts, parseCsv, parseTable, quantity } from '../src/parse.ts';
+import { headline, paretoSpec, planBody, planFacts, speedupSpec } from '../src/plan_answer.ts';
+import { fromPosition, steps, toPosition } from '../src/slider.tsx';
+
+test('a link gives back what it was made of', () => {
+  const values = { job: 'own', yaml: 'compute: 10/n\n# ä & = ? #\n', on: 'a,b', batch: '64' };
+  assert.deepEqual(readLink(writeLink({ view: 'plan', values })), { view: 'plan', values });
+  for (const view of ['plan', 'recommend', 'runs', 'algorithm'])
+    assert.deepEqual(readLink(writeLink({ view, values: {} })), { view, values: {} });
+});
+
+test('a link that is not one of ours is the first view', () => {
+  for (const hash of ['', '#', '#nothing?a=b', '#%E0%A4%A', '#plan?', '#__proto__?a=1'])
+    assert.deepEqual(readLink(hash), { view: 'plan', values: {} });
+});
+
+test('a link leaves out what is empty or too long', () => {
+  const long = 'x'.repeat(linkLimit + 1);
+  assert.equal(writeLink({ view: 'algorithm', values: { loss: '1e-4', traces: long, goal: '' } }), '#algorithm?loss=1e-4');
+  assert.equal(isCut({ view: 'algorithm', values: { traces: long } }), true);
+  assert.deepEqual(change({ a: '1', b: '2' }, { b: '', c: '3' }), { a: '1', c: '3' });
+});
+
+test('quantities are written as people write them', () => {
+  assert.deepEqual([0, 3e-9, 2.5e-5, 0.0514, 1, 119, 600, 30852, 1e6].map(time), ['0 s', '3.00 ns', '25.0 µs', '51.4 ms', '1.00 s', '119 s', '10.0 min', '8.57 h', '11.6 days']);
+  assert.deepEqual([null, undefined, NaN].map(time), ['–', '–', '–']);
+  assert.deepEqual([0, 1882.4, 12345, 3.06, 0.00072, 1.9e-5].map(money), ['$0', '$1,882', '$12,345', '$3.06', '$0.00072', '$1.9e-5']);
+  assert.deepEqual([0, 0.001, 0.66, 0.999, 1].map(percent), ['0 %', 'under 1 %', '66 %', 'over 99 %', '100 %']);
+  assert.deepEqual([0, 1234567, 1e-5, 15.68, 999].map((v) => number(v)), ['0', '1.23e6', '1.00e-5', '15.7', '999']);
+  assert.deepEqual([25, 0.1, 1024, 1e12].map((v) => plain(v, 6)), ['25', '0.1', '1024', '1e12']);
+  assert.deepEqual([125e6, 5e10, 4e11].map(bitRate), ['1.00 Gbit/s', '400 Gbit/s', '3.20 Tbit/s']);
+  assert.deepEqual(timeUnit(10000), { size: 3600, name: 'h' });
+});
+
+test('quantities are read', () => {
+  const read = ['25 Gbit/s', '125 MB/s', '20 ms', '20us', '$3.06/h', '3.06 $/h', '1_281_167', '60e6'].map(quantity);
+  assert.deepEqual(read.map((v) => Number(v.toPrecision(12))), [25e9, 1e9, 0.02, 2e-5, 3.06, 3.06, 1281167, 6e7]);
+  assert.deepEqual(['', 'ten', '3 parsecs', '0.8 * 200 Gflop/s'].map(quantity), [null, null, null, null]);
+});
+
+test('a job is looked at for the sliders', () => {
+  const job = 'name: x # y\nnetwork: resnet-50\nbatch: 64\ncluster: {machine: p3.2xlarge, price: $3.06/h, max_nodes: 128}\n';
+  assert.deepEqual(facts(job), { counted: true, name: 'x', machine: 'p3.2xlarge', fabric: undefined, batch: 64, price: 3.06 });
+  const block = 'batch: 10\nnetwork:\n  parameters: 12e6\ncluster:\n  link: {bandwidth: 300 GB/s, latency: 3 us}\n  network: {bandwidth: 1 Gbit/s, latency: 50 us}\n';
+  const found = facts(block);
+  assert.deepEqual([found.batch, found.bandwidth, found.latency, found.counted], [10, 1e9, 5e-5, true]);
+  assert.equal(facts('compute: 10/n\ncommunicate: 0.5*n\n').counted, false);
+  assert.equal(facts('network: a\ncluster: p4d.24xlarge\n').machine, 'p4d.24xlarge');
+});
+
+test('tables are read and written', () => {
+  assert.deepEqual(parseCsv('# note\na,b\r\n1,"x, ""y"""\n\n2,\n'), [{ a: 1, b: 'x, "y"' }, { a: 2, b: null }]);
+  assert.deepEqual(parseTable('{"n":1}\n{"n":2}\n'), [{ n: 1 }, { n: 2 }]);
+  assert.deepEqual(parseCsv(''), []);
+  const rows = [{ a: 1, b: 'x, "y"\nz' }, { a: null, b: '' }];
+  assert.equal(toCsv(['a', 'b'], rows), 'a,b\n1,"x, ""y""\nz"\n,\n');
+});
+
+test('a slider comes back to where it was', () => {
+  const range = { key: 'b', label: '', unit: '', low: 0.1, high: 6400 };
+  for (let p = 0; p <= steps; p++) assert.equal(toPosition(range, fromPosition(range, p)), p);
+  const batch = { ...range, low: 1, high: 1e6, whole: true };
+  assert.ok(Number.isInteger(fromPosition(batch, 7)));
+  assert.deepEqual([toPosition(batch, 1e9), toPosition(batch, 1e-9)], [steps, 0]);
+});
+
+test('axes have round ticks', () => {
+  assert.deepEqual(ticks(0, 10, 5), [0, 2, 4, 6, 8, 10]);
+  assert.deepEqual(logTicks(1, 1000), [1, 10, 100, 1000]);
+  assert.deepEqual(logTicks(1, 20), [1, 2, 4, 8, 16]);
+  assert.deepEqual(scale([], false, 5, true).low, 0);
+  assert.deepEqual(align([{ x: [1, 3], y: [10, 30] }, { x: [2], y: [5] }]), { x: [1, 2, 3], values: [[10, null, 30], [null, 5, null]] });
+});
+
+const point = (n, more) => ({ n, nodes: n, time_s: 10 / n, compute_s: 10 / n, communicate_s: 0, speedup: n, efficiency: 1, total_s: 10 / n, cost: null, memory_bytes: null, scheme: null, fits: true, ...more });
+const plan = {
+  status: 'ok', job: null, machine: null, goal: 'time', total_of: 'iteration', reference: 1, iterations: null,
+  best: point(4), knee: point(2), missed: null, nearest: null, nearest_gap: null, plateau: { from: null, to: null },
+  at_ceiling: false, beyond: { n: null, speedup: null }, limit: { kind: 'compute', share: 1, why: '' }, help: [], ranking: [], notes: [],
+  pareto: [point(4)], curve: [point(1), point(2), point(4)],
+};
+
+test('an answer in words', () => {
+  assert.equal(headline(plan), 'Use 4 workers: 2.50 s an iteration, 4.00× as fast as one.');
+  assert.equal(headline({ ...plan, best: null, status: 'unreached', missed: 'deadline' }), 'No number of workers meets the deadline.');
+  assert.equal(headline({ ...plan, best: null, status: 'no-speedup' }), 'More workers do not help: one is the fastest.');
+  assert.deepEqual(planFacts(plan)[0], { name: 'Limited by', text: 'computing, 100 % of the time' });
+});
+
+test('a question has what was set, in units', () => {
+  const body = planBody({ batch: '64', latency: '5', price: '2', on: 'a,b', goal: 'cost', job: 'own' }, 'x', (key) => key !== 'batch');
+  assert.deepEqual(body, { job: 'x', on: ['a', 'b'], set: { 'cluster.network.latency': '5 us', 'cluster.price': '$2/h' }, goal: 'cost' });
+});
+
+test('charts are SVG files', () => {
+  const svg = chartSvg(speedupSpec(plan));
+  assert.match(svg, /^<svg xmlns/);
+  assert.match(svg, /best 4/);
+  assert.doesNotMatch(svg, /NaN|undefined/);
+  assert.match(chartSvg({ ...speedupSpec(plan), title: 'a < b & c' }), /a &lt; b &amp; c/);
+  assert.equal(paretoSpec(plan), null);
+});
