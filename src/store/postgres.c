@@ -9,13 +9,13 @@
  * keys.
  */
 #include <endian.h>
-#include <libpq-fe.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "err.h"
+#include "libpq.h"
 #include "memory.h"
 #include "sql.h"
 #include "text.h"
@@ -24,6 +24,7 @@
 enum { TYPE_BOOL = 16, TYPE_INT8 = 20, TYPE_INT4 = 23, TYPE_TEXT = 25, TYPE_FLOAT8 = 701 };
 
 struct connection {
+    struct hm_libpq pq;
     PGconn *link;
     char *password; /* not to be shown; NULL: none */
 };
@@ -56,14 +57,14 @@ static void tell(const struct connection *c, const char *message, char *text, si
 static int fail(struct connection *c, const PGresult *result, struct hm_err *err)
 {
     char text[300];
-    const char *message = result ? PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY) : NULL;
+    const char *message = result ? c->pq.PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY) : NULL;
 
-    if (PQstatus(c->link) == CONNECTION_BAD) {
+    if (c->pq.PQstatus(c->link) == CONNECTION_BAD) {
         hm_fail(err, HM_E_IO, "the connection to PostgreSQL is broken");
         hm_err_hint(err, "whether the last change was kept is not known; open the store again");
         return HM_E_IO;
     }
-    tell(c, message ? message : PQerrorMessage(c->link), text, sizeof(text));
+    tell(c, message ? message : c->pq.PQerrorMessage(c->link), text, sizeof(text));
     return hm_fail(err, HM_E_IO, "PostgreSQL: %s", text);
 }
 
@@ -114,16 +115,16 @@ static int bind_all(struct bound *b, const struct hm_sql_value *parameters, size
 
 enum { CELLS = 64 };
 
-static struct hm_sql_value cell(const PGresult *result, int at)
+static struct hm_sql_value cell(const struct connection *c, const PGresult *result, int at)
 {
-    struct hm_sql_value value = {.null = PQgetisnull(result, 0, at) != 0, .real = NAN};
-    const char *bytes = PQgetvalue(result, 0, at);
+    struct hm_sql_value value = {.null = c->pq.PQgetisnull(result, 0, at) != 0, .real = NAN};
+    const char *bytes = c->pq.PQgetvalue(result, 0, at);
     uint64_t wide = 0;
     uint32_t narrow = 0;
 
     if (value.null)
         return value;
-    switch (PQftype(result, at)) {
+    switch (c->pq.PQftype(result, at)) {
     case TYPE_INT8:
         memcpy(&wide, bytes, 8);
         value = hm_sql_integer((int64_t)be64toh(wide));
@@ -150,13 +151,14 @@ static struct hm_sql_value cell(const PGresult *result, int at)
     return value;
 }
 
-static int take(const PGresult *result, hm_sql_row *row, void *context, struct hm_err *err)
+static int take(const struct connection *c, const PGresult *result, hm_sql_row *row, void *context,
+                struct hm_err *err)
 {
     struct hm_sql_value cells[CELLS];
-    int count = PQnfields(result) < CELLS ? PQnfields(result) : CELLS;
+    int count = c->pq.PQnfields(result) < CELLS ? c->pq.PQnfields(result) : CELLS;
 
     for (int i = 0; i < count; i++)
-        cells[i] = cell(result, i);
+        cells[i] = cell(c, result, i);
     return row ? row(context, cells, (size_t)count, err) : 0;
 }
 
@@ -167,22 +169,22 @@ static int fetch(struct connection *c, hm_sql_row *row, void *context, int64_t *
     PGresult *result;
     int rc = 0;
 
-    while ((result = PQgetResult(c->link))) {
-        switch (PQresultStatus(result)) {
+    while ((result = c->pq.PQgetResult(c->link))) {
+        switch (c->pq.PQresultStatus(result)) {
         case PGRES_SINGLE_TUPLE:
-            rc = rc ? rc : take(result, row, context, err);
+            rc = rc ? rc : take(c, result, row, context, err);
             break;
         case PGRES_TUPLES_OK:
         case PGRES_COMMAND_OK:
             if (ret_changed)
-                *ret_changed = strtoll(PQcmdTuples(result), NULL, 10);
+                *ret_changed = strtoll(c->pq.PQcmdTuples(result), NULL, 10);
             break;
         default:
             rc = rc ? rc : fail(c, result, err);
         }
-        PQclear(result);
+        c->pq.PQclear(result);
     }
-    if (rc == 0 && PQstatus(c->link) == CONNECTION_BAD)
+    if (rc == 0 && c->pq.PQstatus(c->link) == CONNECTION_BAD)
         rc = fail(c, NULL, err);
     return rc;
 }
@@ -195,9 +197,9 @@ static int query(void *connection, const char *sql, const struct hm_sql_value *p
     struct bound b;
     int rc = bind_all(&b, parameters, count) ? hm_fail_nomem(err) : 0;
 
-    if (rc == 0 &&
-        (!PQsendQueryParams(c->link, sql, (int)count, b.types, b.values, b.lengths, b.formats, 1) ||
-         !PQsetSingleRowMode(c->link)))
+    if (rc == 0 && (!c->pq.PQsendQueryParams(c->link, sql, (int)count, b.types, b.values, b.lengths,
+                                             b.formats, 1) ||
+                    !c->pq.PQsetSingleRowMode(c->link)))
         rc = fail(c, NULL, err);
     if (rc == 0)
         rc = fetch(c, row, context, ret_changed, err);
@@ -208,11 +210,11 @@ static int query(void *connection, const char *sql, const struct hm_sql_value *p
 static int exec(void *connection, const char *sql, struct hm_err *err)
 {
     struct connection *c = connection;
-    PGresult *result = PQexec(c->link, sql);
-    ExecStatusType status = PQresultStatus(result);
+    PGresult *result = c->pq.PQexec(c->link, sql);
+    ExecStatusType status = c->pq.PQresultStatus(result);
     int rc = status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK ? 0 : fail(c, result, err);
 
-    PQclear(result);
+    c->pq.PQclear(result);
     return rc;
 }
 
@@ -224,7 +226,8 @@ static void close_link(void *connection)
 
     if (!c)
         return;
-    PQfinish(c->link);
+    if (c->link)
+        c->pq.PQfinish(c->link);
     hm__free(c->password);
     hm__free(c);
 }
@@ -282,12 +285,12 @@ static int connect_to(struct connection *c, const char *where, struct hm_err *er
 {
     char text[300];
 
-    c->link = PQconnectdb(where);
+    c->link = c->pq.PQconnectdb(where);
     if (!c->link)
         return hm_fail_nomem(err);
-    PQsetNoticeProcessor(c->link, be_quiet, NULL);
-    if (PQstatus(c->link) != CONNECTION_OK) {
-        tell(c, PQerrorMessage(c->link), text, sizeof(text));
+    c->pq.PQsetNoticeProcessor(c->link, be_quiet, NULL);
+    if (c->pq.PQstatus(c->link) != CONNECTION_OK) {
+        tell(c, c->pq.PQerrorMessage(c->link), text, sizeof(text));
         return hm_fail(err, HM_E_IO, "cannot reach PostgreSQL: %s", text);
     }
     /* What is told to be kept is on the disk, whatever the server's own setting. */
@@ -298,14 +301,14 @@ static int connect_to(struct connection *c, const char *where, struct hm_err *er
                 err);
 }
 
-static int open_link(const char *where, void **ret_connection, char **ret_label, struct hm_err *err)
+/* What an address says, and whether it is one. */
+static int read_address(struct connection *c, const char *where, char **ret_label,
+                        struct hm_err *err)
 {
-    struct connection *c = hm__calloc(1, sizeof(*c));
-    PQconninfoOption *options = PQconninfoParse(where, NULL);
-    char *label = NULL;
-    int rc = c ? 0 : hm_fail_nomem(err);
+    PQconninfoOption *options = c->pq.PQconninfoParse(where, NULL);
+    int rc = 0;
 
-    if (rc == 0 && (!options || !is_clear(where, options))) {
+    if (!options || !is_clear(where, options)) {
         rc = hm_fail(err, HM_E_SYNTAX, "the address of the store is not one of PostgreSQL");
         hm_err_hint(err,
                     "write postgresql://user@host/name, and in a password %%40 for @, %%2F for "
@@ -314,10 +317,23 @@ static int open_link(const char *where, void **ret_connection, char **ret_label,
     if (rc == 0)
         rc = keep_password(c, options, err);
     if (rc == 0)
-        rc = write_label(options, &label, err);
+        rc = write_label(options, ret_label, err);
+    c->pq.PQconninfoFree(options);
+    return rc;
+}
+
+static int open_link(const char *where, void **ret_connection, char **ret_label, struct hm_err *err)
+{
+    struct connection *c = hm__calloc(1, sizeof(*c));
+    char *label = NULL;
+
+    if (!c)
+        return hm_fail_nomem(err);
+    int rc = hm_libpq_load(&c->pq, err);
+    if (rc == 0)
+        rc = read_address(c, where, &label, err);
     if (rc == 0)
         rc = connect_to(c, where, err);
-    PQconninfoFree(options);
     if (rc) {
         hm_err_at(err, label ? label : "PostgreSQL", 0);
         close_link(c);

@@ -1,0 +1,43 @@
+/*
+ * libpq, loaded when a store on a server is opened and not before: it brings twenty libraries along
+ * (TLS, Kerberos, LDAP), which would make every start of the program several times as long.
+ */
+#ifndef HM_LIBPQ_H
+#define HM_LIBPQ_H
+
+#include <libpq-fe.h>
+
+#include "howmany.h"
+
+#define HM_LIBPQ_MAP(X)                                                                            \
+    X(PQclear)                                                                                     \
+    X(PQcmdTuples)                                                                                 \
+    X(PQconnectdb)                                                                                 \
+    X(PQconninfoFree)                                                                              \
+    X(PQconninfoParse)                                                                             \
+    X(PQerrorMessage)                                                                              \
+    X(PQexec)                                                                                      \
+    X(PQfinish)                                                                                    \
+    X(PQftype)                                                                                     \
+    X(PQgetisnull)                                                                                 \
+    X(PQgetResult)                                                                                 \
+    X(PQgetvalue)                                                                                  \
+    X(PQnfields)                                                                                   \
+    X(PQresultErrorField)                                                                          \
+    X(PQresultStatus)                                                                              \
+    X(PQsendQueryParams)                                                                           \
+    X(PQsetNoticeProcessor)                                                                        \
+    X(PQsetSingleRowMode)                                                                          \
+    X(PQstatus)
+
+/* Its functions, under their own names. */
+struct hm_libpq {
+#define HM_LIBPQ_MEMBER(name) __typeof__(name) *name;
+    HM_LIBPQ_MAP(HM_LIBPQ_MEMBER)
+#undef HM_LIBPQ_MEMBER
+};
+
+/* Find them; the library stays loaded. */
+int hm_libpq_load(struct hm_libpq *ret_pq, struct hm_err *err);
+
+#endif
