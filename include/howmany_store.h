@@ -72,6 +72,18 @@ HM_API int hm_stored_check(const struct hm_stored *run, struct hm_err *err);
 HM_API int hm_store_add(struct hm_store *store, const struct hm_stored *runs, size_t count,
                         int64_t *ret_ids, size_t *ret_added, struct hm_err *err);
 
+/* Runs that are added together with others, and told of by themselves. */
+struct hm_store_batch {
+    const struct hm_stored *runs;
+    size_t count;
+    int64_t *ids; /* of `count`, to be filled in; may be NULL */
+    size_t added; /* to be filled in: the number of new ones */
+};
+
+/* As hm_store_add, for all batches at once: the disk is waited for only once. All or none. */
+HM_API int hm_store_add_batches(struct hm_store *store, struct hm_store_batch *batches,
+                                size_t count, struct hm_err *err);
+
 /* Which runs, in which order. Zero-initialise. */
 struct hm_store_filter {
     const char *const *where; /* "machine=m5.large", "n=4", "n>=2", "batch<1000"; all must hold */

@@ -435,7 +435,7 @@ static int run(void *state)
 
 const struct cli_command cli_advise = {
     .name = "advise",
-    .arguments = "TRACES…",
+    .arguments = "[TRACES]…",
     .summary = "which algorithm on how many workers",
     .description =
         "Reads traces as `howmany converge` does, or a fit that it has stored (.json), and joins "

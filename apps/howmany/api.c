@@ -16,7 +16,7 @@ static const char json_type[] = "application/json", csv_type[] = "text/csv; char
                   text_type[] = "text/plain; charset=utf-8",
                   metrics_type[] = "text/plain; version=0.0.4; charset=utf-8";
 
-/* What only looks at what is sent needs the scope read; what keeps something will need write. */
+/* What keeps something needs the scope write, the rest read. Routes of one path stand together. */
 static const struct api_route routes[] = {
     {"GET", "/healthz", API_HEALTH, 0, "whether the program runs", {0}},
     {"GET", "/readyz", API_READY, 0, "whether it takes requests", {0}},
@@ -36,7 +36,7 @@ static const struct api_route routes[] = {
      API_COMMAND,
      TOKEN_READ,
      "learn from a few runs, and predict",
-     {&cli_fit, "runs", {"job"}, "runs", {0}, false}},
+     {&cli_fit, "runs", {"job"}, "runs", {0}}},
     {"POST",
      "/v1/design",
      API_COMMAND,
@@ -48,7 +48,44 @@ static const struct api_route routes[] = {
      API_COMMAND,
      TOKEN_READ,
      "which algorithm on how many workers",
-     {&cli_advise, "traces", {"times", "job"}, "traces", {0}, false}},
+     {&cli_advise, "traces", {"times", "job"}, "traces", {0}}},
+    {"GET",
+     "/v1/recommend",
+     API_COMMAND,
+     TOKEN_READ,
+     "how many workers, from the runs of the store",
+     {.command = &cli_recommend, .refused = {"job", "on", "network", "set"}}},
+    {"POST",
+     "/v1/recommend",
+     API_COMMAND,
+     TOKEN_READ,
+     "how many workers, from runs that are sent or those of the store",
+     {.command = &cli_recommend, .operand = "runs", .documents = {"job"}, .table = "runs"}},
+    {"GET",
+     "/v1/runs",
+     API_COMMAND,
+     TOKEN_READ,
+     "runs of the store, page by page",
+     {.command = &cli_runs,
+      .word = "list",
+      .only = {"where", "since", "until", "sort", "limit", "after", "json", "csv"}}},
+    {"POST",
+     "/v1/runs",
+     API_COMMAND,
+     TOKEN_WRITE,
+     "keep runs or traces",
+     {.command = &cli_runs,
+      .operand = "runs",
+      .table = "runs",
+      .bare = true,
+      .word = "import",
+      .only = {"key", "json"}}},
+    {"GET",
+     "/v1/runs/{id}",
+     API_COMMAND,
+     TOKEN_READ,
+     "one run with its samples",
+     {.command = &cli_runs, .word = "show", .only = {"json"}}},
     {"GET", "/", API_PAGE, 0, "the page, for people", {0}},
     {"GET", "/assets/{name}", API_PAGE, 0, "what the page is made of", {0}},
 };
@@ -62,6 +99,7 @@ struct api {
     const struct http_server *_Atomic server;
     atomic_bool leaving;
     const char *paths[ROUTES];
+    struct api_host host;
 };
 
 const struct api_route *api_routes(size_t *count)
@@ -79,6 +117,8 @@ struct api *api_new(const struct api_settings *settings, struct hm_err *err)
         return NULL;
     }
     a->settings = *settings;
+    a->host.catalog = settings->catalog;
+    a->host.store = settings->store ? api_store_access(settings->store) : NULL;
     for (size_t i = 0; i < ROUTES; i++)
         a->paths[i] = routes[i].path;
     a->cache = api_cache_new(settings->cache_bytes);
@@ -129,18 +169,23 @@ static bool matches(const char *pattern, const char *path)
     return *path == '\0';
 }
 
-static size_t find_path(const char *path)
-{
-    size_t i = 0;
-
-    while (i < ROUTES && !matches(routes[i].path, path))
-        i++;
-    return i;
-}
-
 static bool is_get(const struct http_request *r)
 {
     return strcmp(r->method, "GET") == 0 || strcmp(r->method, "HEAD") == 0;
+}
+
+/* The route of a path and a method; where only the path is one, the first of that path. */
+static size_t find_route(const struct http_request *r)
+{
+    const char *method = is_get(r) ? "GET" : "POST";
+    size_t first = 0;
+
+    while (first < ROUTES && !matches(routes[first].path, r->path))
+        first++;
+    for (size_t i = first; i < ROUTES && strcmp(routes[i].path, routes[first].path) == 0; i++)
+        if (strcmp(routes[i].method, method) == 0)
+            return i;
+    return first;
 }
 
 /* ---- refusals -------------------------------------------------------------------------------- */
@@ -153,6 +198,7 @@ static void refuse_missing(const struct http_request *r, struct http_response *o
     api_problem(out, 404, "path", "not found", detail, NULL, "see /openapi.json");
 }
 
+/* Of a path with one route. */
 static void refuse_method(const struct api_route *route, struct http_response *out)
 {
     bool get = strcmp(route->method, "GET") == 0;
@@ -252,11 +298,19 @@ static void send_answer(struct http_response *out, struct api_answer *answer)
 
 static void send_health(struct api *a, enum api_kind kind, struct http_response *out)
 {
-    bool leaving = kind == API_READY && atomic_load(&a->leaving);
-    const char *body = leaving ? "leaving\n" : "ok\n";
+    struct api_store_counts store = {.well = true};
+    const char *body = "ok\n";
 
-    *out = (struct http_response){
-        .status = leaving ? 503 : 200, .type = text_type, .body = body, .length = strlen(body)};
+    if (a->settings.store)
+        api_store_count(a->settings.store, &store);
+    if (kind == API_READY && atomic_load(&a->leaving))
+        body = "leaving\n";
+    else if (kind == API_READY && !store.well)
+        body = "the store does not answer\n";
+    *out = (struct http_response){.status = strcmp(body, "ok\n") ? 503 : 200,
+                                  .type = text_type,
+                                  .body = body,
+                                  .length = strlen(body)};
     api_extra(out, "Cache-Control", "no-store");
 }
 
@@ -269,6 +323,11 @@ static void send_metrics(struct api *a, struct http_response *out)
     if (server)
         http_count(server, &counts);
     api_metrics_render(a->metrics, &counts, &text);
+    if (a->settings.store) {
+        struct api_store_counts store;
+        api_store_count(a->settings.store, &store);
+        api_metrics_store(&store, &text);
+    }
     send_text(out, 200, metrics_type, &text);
 }
 
@@ -305,10 +364,16 @@ static bool send_known(struct api *a, const struct http_request *r, struct http_
     return known != NULL;
 }
 
-bool api_quick(void *context, const struct http_request *r, struct http_response *out)
+/* What waits for the writer of the store must not keep others from computing. */
+static enum http_next next_of(const struct api_route *route)
+{
+    return route->scope == TOKEN_WRITE ? HTTP_WAIT : HTTP_WORK;
+}
+
+enum http_next api_quick(void *context, const struct http_request *r, struct http_response *out)
 {
     struct api *a = context;
-    size_t i = find_path(r->path);
+    size_t i = find_route(r);
     const struct api_route *route = &routes[i < ROUTES ? i : 0];
 
     if (i == ROUTES)
@@ -316,17 +381,17 @@ bool api_quick(void *context, const struct http_request *r, struct http_response
     else if (is_get(r) != (strcmp(route->method, "GET") == 0))
         refuse_method(route, out);
     else if (!allowed(a, route, r, out) ||
-             (route->kind == API_COMMAND && !known_type(route, r, out)))
-        return true;
+             (route->kind == API_COMMAND && !is_get(r) && !known_type(route, r, out)))
+        return HTTP_ANSWERED;
     else if (route->kind == API_HEALTH || route->kind == API_READY)
         send_health(a, route->kind, out);
     else if (route->kind == API_METRICS)
         send_metrics(a, out);
     else if (route->kind == API_PAGE)
         send_page(r, out);
-    else
-        return send_known(a, r, out);
-    return true;
+    else if (!send_known(a, r, out))
+        return next_of(route);
+    return HTTP_ANSWERED;
 }
 
 static bool has_entry(const struct hm_catalog *catalog, const char *kind, const char *name)
@@ -360,7 +425,7 @@ static int call_catalog(struct api *a, const struct http_request *r, struct hm_t
     const char *words[] = {name ? "show" : "list", name ? name : piece};
     if (name && !has_entry(a->settings.catalog, piece, name))
         return hm_fail(err, HM_E_NAME, "there is no '%.80s' among the %.80s", name, piece);
-    return api_call_words(&cli_catalog, a->settings.catalog, words, *kind ? 2 : 1, text, err);
+    return api_call_words(&cli_catalog, &a->host, words, *kind ? 2 : 1, text, err);
 }
 
 /* A kind or name that is not there is a path that is not there. */
@@ -377,20 +442,33 @@ static void answer_catalog(struct api *a, const struct http_request *r, struct h
         api_problem(out, 404, "path", "not found", err.message, NULL, err.hint);
 }
 
+/* A run that is not there is a path that is not there. */
+static void answer_error(const struct api_route *route, struct http_response *out,
+                         const struct hm_err *err)
+{
+    if (strchr(route->path, '{') && err->code != HM_E_NOMEM && err->code != HM_E_IO &&
+        err->code != HM_E_UNSUPPORTED)
+        api_problem(out, 404, "path", "not found", err->message, NULL, err->hint);
+    else
+        api_problem_err(out, err);
+}
+
 void api_work(void *context, const struct http_request *r, struct http_response *out)
 {
     struct api *a = context;
-    const struct api_route *route = &routes[find_path(r->path)];
+    const struct api_route *route = &routes[find_route(r)];
     struct hm_text text = {0}, key = {0};
     struct hm_err err = {0};
-    bool csv = false;
+    struct api_called called = {0};
 
     if (route->kind == API_OPENAPI)
         api_openapi(&text);
     else if (route->kind == API_CATALOG)
         answer_catalog(a, r, &text, out);
-    else if (api_call(&route->how, a->settings.catalog, r, &text, &csv, &err))
-        api_problem_err(out, &err);
+    else if (api_call(&route->how, &a->host, r, &text, &called, &err))
+        answer_error(route, out, &err);
+    else if (called.stored) /* tomorrow it may be another answer */
+        send_text(out, 200, called.csv ? csv_type : json_type, &text);
     if (out->status != 0) {
         hm_text_release(&text);
         return;
@@ -402,7 +480,7 @@ void api_work(void *context, const struct http_request *r, struct http_response 
         api_problem_err(out, &err);
     } else {
         struct api_answer *answer = api_cache_put(a->cache, key.data ? key.data : "", key.length,
-                                                  csv ? csv_type : json_type, body, length);
+                                                  called.csv ? csv_type : json_type, body, length);
         err.code = HM_E_NOMEM;
         if (answer)
             send_answer(out, answer);
@@ -415,7 +493,7 @@ void api_work(void *context, const struct http_request *r, struct http_response 
 void api_done(struct api *a, const struct http_request *r, const struct http_response *response,
               double seconds)
 {
-    api_metrics_request(a->metrics, find_path(r->path), response->status, seconds);
+    api_metrics_request(a->metrics, find_route(r), response->status, seconds);
     if (response->refusal != HTTP_REFUSAL_NONE)
         api_metrics_refusal(a->metrics, response->refusal);
 }

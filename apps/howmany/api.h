@@ -6,6 +6,7 @@
 #define HM_API_H
 
 #include "api_call.h"
+#include "api_store.h"
 #include "http.h"
 #include "tokens.h"
 
@@ -13,6 +14,7 @@ struct api;
 
 struct api_settings {
     struct hm_catalog *catalog;  /* borrowed */
+    struct api_store *store;     /* borrowed; NULL: none */
     const struct tokens *tokens; /* borrowed; NULL: everybody may */
     size_t cache_bytes;
 };
@@ -48,7 +50,8 @@ void api_attach(struct api *api, const struct http_server *server);
 void api_leave(struct api *api);
 
 /* As struct http_handler has them; context is the api. */
-bool api_quick(void *context, const struct http_request *request, struct http_response *response);
+enum http_next api_quick(void *context, const struct http_request *request,
+                         struct http_response *response);
 void api_work(void *context, const struct http_request *request, struct http_response *response);
 void api_refuse(void *context, const struct http_request *request,
                 const struct http_verdict *verdict, struct http_response *response);

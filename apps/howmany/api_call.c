@@ -41,7 +41,7 @@ bool api_is_document(const struct api_command *how, const char *name)
 
 bool api_is_refused(const struct api_command *how, const struct cli_option *o)
 {
-    return listed(how->refused, 4, o->name) ||
+    return listed(how->refused, 4, o->name) || (how->only[0] && !listed(how->only, 8, o->name)) ||
            (o->values && strcmp(o->values, "@file") == 0 && !api_is_document(how, o->name));
 }
 
@@ -238,7 +238,7 @@ static const char *key_name(const void *context, size_t i)
 {
     const struct api_command *how = context;
 
-    if (i == how->command->option_count)
+    if (i == how->command->option_count && how->operand)
         return how->operand;
     return i < how->command->option_count ? how->command->options[i].name : NULL;
 }
@@ -258,7 +258,7 @@ static int give_key(struct call *c, const char *key, const struct hm_value *valu
     const char *name;
     int option = api_option_find(c->how->command, key);
 
-    if (strcmp(key, c->how->operand) == 0) {
+    if (c->how->operand && strcmp(key, c->how->operand) == 0) {
         int rc = take_document(c, key, value, &name);
         return rc ? rc : give(c, -1, name);
     }
@@ -311,6 +311,13 @@ static int read_whole(struct call *c, const struct http_request *r, const char *
     return rc ? rc : give(c, option, name);
 }
 
+/* Whether the operand is a table, which may stand alone in a body of JSON: a list of rows, or one.
+ */
+static bool is_table(const struct api_command *how)
+{
+    return how->bare && how->table && strcmp(how->table, how->operand) == 0;
+}
+
 static int read_keys(struct call *c, const struct http_request *r, bool json)
 {
     struct hm_value *root = NULL;
@@ -320,10 +327,15 @@ static int read_keys(struct call *c, const struct http_request *r, bool json)
 
     if (rc)
         return rc;
+    if (root->kind == HM_VALUE_LIST && is_table(c->how))
+        return give_key(c, c->how->operand, root);
     if (root->kind != HM_VALUE_MAP)
         return fail_at(c, "", root->line, HM_E_TYPE, "the body is not an object");
     bool whole = c->how->bare && !hm_value_get(root, c->how->operand) &&
                  !(c->how->table && hm_value_get(root, c->how->table));
+    if (whole && is_table(c->how)) /* one row of it */
+        return give_key(c, c->how->operand,
+                        &(struct hm_value){.kind = HM_VALUE_LIST, .items = root, .count = 1});
     if (whole)
         return read_whole(
             c, r, c->how->operand,
@@ -335,6 +347,8 @@ static int read_keys(struct call *c, const struct http_request *r, bool json)
 
 static int read_body(struct call *c, const struct http_request *r)
 {
+    if (strcmp(r->method, "POST") != 0)
+        return 0;
     switch (api_body_kind(r->type)) {
     case API_BODY_TABLE:
         return read_whole(c, r, c->how->table, c->how->table);
@@ -364,20 +378,44 @@ static int conclude(struct cli_guest *g, int code, struct hm_text *out, struct h
     return err->code;
 }
 
-int api_call(const struct api_command *how, struct hm_catalog *catalog,
-             const struct http_request *request, struct hm_text *out, bool *ret_csv,
+/* Words before the operand: the one the route has, and the last piece of a path with {id}. */
+static int read_path(struct call *c, const struct http_request *r, bool named)
+{
+    int rc = c->how->word ? give(c, -1, c->how->word) : 0;
+
+    return rc || !named ? rc : give(c, -1, strrchr(r->path, '/') + 1);
+}
+
+/* A key that came with the request, where the command has an option for it. */
+static int read_key(struct call *c, const struct http_request *r)
+{
+    int option = api_option_find(c->how->command, "key");
+
+    if (r->key[0] == '\0' || option < 0 || strcmp(r->method, "POST") != 0)
+        return 0;
+    return give(c, option, r->key);
+}
+
+int api_call(const struct api_command *how, const struct api_host *host,
+             const struct http_request *request, struct hm_text *out, struct api_called *ret_called,
              struct hm_err *err)
 {
     struct call c = {.how = how, .arena = hm_arena_new(), .err = err};
+    bool named = how->word && strcmp(how->word, "show") == 0;
     int rc = 0, json = api_option_find(how->command, "json"), code = EXIT_USAGE;
 
-    c.guest.catalog = catalog;
+    c.guest.catalog = host->catalog;
+    c.guest.store = host->store;
     cli_guest_enter(&c.guest);
     c.state = c.arena ? how->command->begin() : NULL;
     if (!c.state)
         rc = hm_fail_nomem(err);
     if (rc == 0)
+        rc = read_path(&c, request, named);
+    if (rc == 0)
         rc = read_query(&c, request->query);
+    if (rc == 0)
+        rc = read_key(&c, request);
     if (rc == 0)
         rc = read_body(&c, request);
     if (rc == 0 && !c.csv)
@@ -390,14 +428,14 @@ int api_call(const struct api_command *how, struct hm_catalog *catalog,
     cli_guest_enter(NULL);
     cli_guest_release(&c.guest);
     hm_arena_free(c.arena);
-    *ret_csv = c.csv;
+    *ret_called = (struct api_called){c.csv, c.guest.lent};
     return rc;
 }
 
-int api_call_words(const struct cli_command *command, struct hm_catalog *catalog,
+int api_call_words(const struct cli_command *command, const struct api_host *host,
                    const char *const *words, size_t count, struct hm_text *out, struct hm_err *err)
 {
-    struct cli_guest guest = {.catalog = catalog};
+    struct cli_guest guest = {.catalog = host->catalog};
     int code = 0;
 
     cli_guest_enter(&guest);

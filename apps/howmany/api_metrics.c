@@ -125,3 +125,15 @@ void api_metrics_render(const struct api_metrics *m, const struct http_counts *c
     hm_text_addf(out, "howmany_cache_total{found=\"yes\"} %llu\n", value(&m->hits));
     hm_text_addf(out, "howmany_cache_total{found=\"no\"} %llu\n", value(&m->misses));
 }
+
+void api_metrics_store(const struct api_store_counts *counts, struct hm_text *out)
+{
+    head(out, "store_commits_total", "counter", "Transactions that were written.");
+    hm_text_addf(out, "howmany_store_commits_total %llu\n", counts->commits);
+    head(out, "store_runs_total", "counter", "Runs that were added in them.");
+    hm_text_addf(out, "howmany_store_runs_total %llu\n", counts->runs);
+    head(out, "store_failures_total", "counter", "Transactions that failed.");
+    hm_text_addf(out, "howmany_store_failures_total %llu\n", counts->failures);
+    head(out, "store_up", "gauge", "Whether the store answers.");
+    hm_text_addf(out, "howmany_store_up %d\n", counts->well);
+}

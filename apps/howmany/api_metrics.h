@@ -2,6 +2,7 @@
 #ifndef HM_API_METRICS_H
 #define HM_API_METRICS_H
 
+#include "api_store.h"
 #include "http.h"
 #include "text.h"
 
@@ -18,5 +19,7 @@ void api_metrics_cached(struct api_metrics *metrics, bool hit);
 /* In the text format, version 0.0.4. */
 void api_metrics_render(const struct api_metrics *metrics, const struct http_counts *counts,
                         struct hm_text *out);
+/* Likewise, of the store behind it. */
+void api_metrics_store(const struct api_store_counts *counts, struct hm_text *out);
 
 #endif

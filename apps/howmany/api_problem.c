@@ -63,11 +63,21 @@ static const char *code_name(int code)
     }
 }
 
+/* Input and output is the store's: requests touch nothing else. */
+static int status_of(const struct hm_err *err)
+{
+    if (err->code == HM_E_UNSUPPORTED && strcmp(err->field, "store") == 0)
+        return 501;
+    if (err->code == HM_E_NOMEM || err->code == HM_E_IO)
+        return 503;
+    return err->code == HM_E_SYNTAX ? 400 : 422;
+}
+
 void api_problem_err(struct http_response *r, const struct hm_err *err)
 {
     struct hm_text out = {0};
     char kind[24] = "";
-    int status = err->code == HM_E_SYNTAX ? 400 : err->code == HM_E_NOMEM ? 503 : 422;
+    int status = status_of(err);
     const char *name = code_name(err->code);
 
     for (size_t i = 0; name[i] && i + 1 < sizeof(kind); i++) {
@@ -78,7 +88,8 @@ void api_problem_err(struct http_response *r, const struct hm_err *err)
     named(&out, "detail", err->message);
     named(&out, "field", err->field);
     named(&out, "hint", err->hint);
-    named(&out, "source", err->source);
+    if (err->code != HM_E_IO) /* where the store is, is nobody's business */
+        named(&out, "source", err->source);
     if (err->line > 0)
         hm_text_addf(&out, ",\"line\":%d", err->line);
     finish(r, status, &out);

@@ -201,9 +201,14 @@ static int load_stored(const char *path, const char *const *where, size_t where_
         rc = cli_report(&err);
     else if (count == 0)
         rc = cli_complain("the store has no such runs; `howmany runs import` adds tables of them");
+    else if (cli_guest() && count > CLI_GUEST_RUNS)
+        rc = cli_complain("%lld runs; in a request at most %d: choose some with where",
+                          (long long)count, CLI_GUEST_RUNS);
     else if (hm_store_runs(store, &filter, runs, &err))
         rc = cli_report(&err);
-    hm_store_close(store);
+    if (rc == 0 && cli_guest())
+        (*runs)->source = "the store"; /* where it is, is nobody's business */
+    cli_store_close(store);
     return rc;
 }
 

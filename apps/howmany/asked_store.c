@@ -9,12 +9,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "err.h"
 #include "format.h"
 #include "guest.h"
 #include "stored.h"
 #include "text.h"
 
-enum { PATH_ROOM = 1024, BATCH = 1000, KEY = 40 };
+enum { BATCH = 1000, KEY = 201, KEY_GIVEN = 180 };
 
 /* ---- where -------------------------------------------------------------------------------------
  */
@@ -40,8 +41,7 @@ static int make_folders(char *path)
     return 0;
 }
 
-/* Into path, where it is the person's own; NULL with a message. */
-static const char *find_store(const char *record, char path[PATH_ROOM])
+const char *cli_store_find(const char *record, char path[CLI_STORE_ROOM])
 {
     const char *named = record ? record : getenv("HOWMANY_DB");
     const char *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
@@ -50,10 +50,10 @@ static const char *find_store(const char *record, char path[PATH_ROOM])
     if (named && *named)
         return named;
     if (data && data[0] == '/')
-        length = snprintf(path, PATH_ROOM, "%s/howmany/howmany.db", data);
+        length = snprintf(path, CLI_STORE_ROOM, "%s/howmany/howmany.db", data);
     else if (home && home[0] == '/')
-        length = snprintf(path, PATH_ROOM, "%s/.local/share/howmany/howmany.db", home);
-    if (length <= 0 || length >= PATH_ROOM) {
+        length = snprintf(path, CLI_STORE_ROOM, "%s/.local/share/howmany/howmany.db", home);
+    if (length <= 0 || length >= CLI_STORE_ROOM) {
         cli_complain("where is the store? There is no home folder; name one with --record or "
                      "HOWMANY_DB");
         return NULL;
@@ -61,16 +61,53 @@ static const char *find_store(const char *record, char path[PATH_ROOM])
     return make_folders(path) ? NULL : path;
 }
 
+/* A guest has the store of its host. */
+static int lend(struct cli_guest *guest, const char *record, struct hm_store **ret_store)
+{
+    struct hm_err err = {0};
+
+    if (record)
+        return cli_complain("a store is not named from outside");
+    if (!guest->store) {
+        hm_fail(&err, HM_E_UNSUPPORTED, "this server keeps no runs");
+        hm_err_field(&err, "store");
+        hm_err_hint(&err, "it is started without a store; give it --record");
+        return cli_report(&err);
+    }
+    guest->lent = true;
+    return guest->store->lend(guest->store->context, ret_store, &err) ? cli_report(&err) : 0;
+}
+
 int cli_store_open(const char *record, struct hm_store **ret_store)
 {
-    char path[PATH_ROOM];
+    char path[CLI_STORE_ROOM];
+    struct cli_guest *guest = cli_guest();
     struct hm_err err = {0};
-    if (cli_guest())
-        return cli_complain("a store is not named from outside");
-    const char *where = find_store(record, path);
+
+    if (guest)
+        return lend(guest, record, ret_store);
+    const char *where = cli_store_find(record, path);
     if (!where)
         return EXIT_USAGE;
     return hm_store_open(where, ret_store, &err) ? cli_report(&err) : 0;
+}
+
+void cli_store_close(struct hm_store *store)
+{
+    struct cli_guest *guest = cli_guest();
+
+    if (guest && store)
+        guest->store->take_back(guest->store->context, store, guest->err.code == HM_E_IO);
+    else
+        hm_store_close(store);
+}
+
+static int keep(struct hm_store *store, struct hm_store_batch *batch, struct hm_err *err)
+{
+    struct cli_guest *guest = cli_guest();
+
+    return guest ? guest->store->keep(guest->store->context, batch, err)
+                 : hm_store_add_batches(store, batch, 1, err);
 }
 
 /* ---- rows of a table ---------------------------------------------------------------------------
@@ -156,15 +193,27 @@ static void batch_empty(struct batch *b)
     b->count = 0;
 }
 
-static int batch_send(struct batch *b, struct hm_store *store, size_t *added)
+/* Add runs, and say what came of it. */
+static int send(struct hm_store *store, const struct hm_stored *runs, size_t count,
+                struct cli_added *added)
 {
+    int64_t ids[BATCH];
+    struct hm_store_batch batch = {.runs = runs, .count = count, .ids = ids};
     struct hm_err err = {0};
-    size_t now = 0;
-    int rc = b->count ? hm_store_add(store, b->runs, b->count, NULL, &now, &err) : 0;
 
-    *added += now;
-    batch_empty(b);
-    return rc ? cli_report(&err) : 0;
+    if (count == 0)
+        return 0;
+    if (keep(store, &batch, &err))
+        return cli_report(&err);
+    added->count += batch.added;
+    for (size_t k = 0; k < count; k++)
+        hm_text_addf(&added->ids, "%s%" PRId64, added->ids.length ? "," : "", ids[k]);
+    return added->ids.failed ? cli_complain("out of memory") : 0;
+}
+
+void cli_added_release(struct cli_added *added)
+{
+    hm_text_release(&added->ids);
 }
 
 /* How often a row like this was there before in the same table: repeats are runs of their own. */
@@ -199,53 +248,103 @@ static size_t seen_before(struct seen *s, uint64_t sum)
     return s->counts[at]++;
 }
 
-/* A key of what the run says and how many like it came before, where it has none of its own. */
-static void give_key(struct batch *b, struct hm_stored *run, struct seen *seen, const char *kind)
+/* A key that was given and its number; or one of what the run says and how many like it came
+ * before. */
+static void write_key(char text[KEY], const char *given, size_t number, const char *kind,
+                      uint64_t sum, struct seen *seen)
 {
-    uint64_t sum = hash_run(run);
-
-    if (run->key)
-        return;
-    snprintf(b->keys[b->count], KEY, "%s-%016" PRIx64 "-%zu", kind, sum, seen_before(seen, sum));
-    run->key = b->keys[b->count];
+    if (given)
+        snprintf(text, KEY, "%s-%zu", given, number);
+    else
+        snprintf(text, KEY, "%s-%016" PRIx64 "-%zu", kind, sum, seen_before(seen, sum));
 }
 
-static int send_runs(struct hm_store *store, const struct hm_runs *runs, struct batch *b,
-                     struct seen *seen, size_t *added)
+/* Number and a hyphen have to fit behind it. */
+static int check_key(const char *key)
 {
+    if (key && (*key == '\0' || strlen(key) > KEY_GIVEN))
+        return cli_complain("the key is empty or longer than %d bytes", KEY_GIVEN);
+    return 0;
+}
+
+/* Rows of a table on their way into the store. */
+struct sending {
+    const struct hm_runs *runs;
+    struct batch *batch;
+    struct seen seen;
+    const char *key;
+};
+
+/* Put a row at the end of the batch; its own key counts first. */
+static int fill_in(struct sending *s, size_t row)
+{
+    struct batch *b = s->batch;
+    struct hm_stored *run = &b->runs[b->count];
+    struct hm_text *more = &b->more[b->count];
+
+    *run = (struct hm_stored)HM_STORED_INIT;
+    take_row(s->runs, row, run);
+    gather_more(s->runs, row, more);
+    run->more = more->data;
+    if (!run->key) {
+        write_key(b->keys[b->count], s->key, row + 1, "run", hash_run(run), &s->seen);
+        run->key = b->keys[b->count];
+    }
+    b->count++;
+    return more->failed ? cli_complain("out of memory") : 0;
+}
+
+/* What cannot be kept is found before anything is. */
+static int check_rows(struct sending *s)
+{
+    struct hm_err err = {0};
     int rc = 0;
 
-    for (size_t row = 0; rc == 0 && row < runs->count; row++) {
-        struct hm_stored *run = &b->runs[b->count];
-        *run = (struct hm_stored)HM_STORED_INIT;
-        take_row(runs, row, run);
-        gather_more(runs, row, &b->more[b->count]);
-        if (b->more[b->count].failed)
-            return cli_complain("out of memory");
-        run->more = b->more[b->count].data;
-        give_key(b, run, seen, "run");
-        b->count++;
-        if (b->count == BATCH)
-            rc = batch_send(b, store, added);
+    for (size_t row = 0; rc == 0 && row < s->runs->count; row++) {
+        rc = fill_in(s, row);
+        if (rc == 0 && hm_stored_check(&s->batch->runs[0], &err)) {
+            struct hm_err told = {0};
+            hm_fail(&told, err.code, "run %zu: %.300s", row + 1, err.message);
+            hm_err_field(&told, err.field);
+            hm_err_at(&told, s->runs->source, 0);
+            hm_err_hint(&told, err.hint[0] ? "%s" : "no run of the table was added", err.hint);
+            rc = cli_report(&told);
+        }
+        batch_empty(s->batch);
     }
-    return rc ? rc : batch_send(b, store, added);
+    memset(s->seen.counts, 0, s->seen.room * sizeof(*s->seen.counts));
+    return rc;
 }
 
-int cli_store_add_runs(struct hm_store *store, const struct hm_runs *runs, size_t *ret_added)
+static int send_rows(struct hm_store *store, struct sending *s, struct cli_added *added)
 {
-    struct batch *b = calloc(1, sizeof(*b));
-    struct seen seen = {0};
-    size_t added = 0;
-    int rc = b ? seen_init(&seen, runs->count) : cli_complain("out of memory");
+    struct batch *b = s->batch;
+    int rc = 0;
 
+    for (size_t row = 0; rc == 0 && row < s->runs->count; row++) {
+        rc = fill_in(s, row);
+        if (rc == 0 && (b->count == BATCH || row + 1 == s->runs->count)) {
+            rc = send(store, b->runs, b->count, added);
+            batch_empty(b);
+        }
+    }
+    batch_empty(b);
+    return rc;
+}
+
+int cli_store_add_runs(struct hm_store *store, const struct hm_runs *runs, const char *key,
+                       struct cli_added *added)
+{
+    struct sending s = {.runs = runs, .batch = calloc(1, sizeof(*s.batch)), .key = key};
+    int rc = s.batch ? seen_init(&s.seen, runs->count) : cli_complain("out of memory");
+
+    rc = rc ? rc : check_key(key);
     if (rc == 0 && runs->relative)
         rc = cli_complain("%s tells speedups, and a store keeps seconds", runs->source);
-    rc = rc ? rc : send_runs(store, runs, b, &seen, &added);
-    if (b)
-        batch_empty(b);
-    free(b);
-    seen_release(&seen);
-    *ret_added = added;
+    rc = rc ? rc : check_rows(&s);
+    rc = rc ? rc : send_rows(store, &s, added);
+    free(s.batch);
+    seen_release(&s.seen);
     return rc;
 }
 
@@ -276,14 +375,15 @@ static uint64_t hash_samples(const struct hm_stored *run)
     return sum;
 }
 
-static int send_trace(struct hm_store *store, const struct hm_trace *t,
-                      const struct hm_stored *like, struct seen *seen, size_t *added)
+/* The k-th of the traces. */
+static int send_trace(struct hm_store *store, const struct hm_traces *traces, size_t k,
+                      const char *given, const struct hm_stored *like, struct seen *seen,
+                      struct cli_added *added)
 {
+    const struct hm_trace *t = &traces->traces[k];
     struct hm_stored run = *like;
     struct hm_stored_sample *samples = samples_of(t);
-    struct hm_err err = {0};
     char key[KEY];
-    size_t now = 0;
 
     if (!samples)
         return cli_complain("out of memory");
@@ -298,26 +398,23 @@ static int send_trace(struct hm_store *store, const struct hm_trace *t,
     run.loss = t->loss[t->count - 1];
     run.samples = samples;
     run.sample_count = t->count;
-    uint64_t sum = hash_samples(&run);
-    snprintf(key, sizeof(key), "trace-%016" PRIx64 "-%zu", sum, seen_before(seen, sum));
+    write_key(key, given, k + 1, "trace", hash_samples(&run), seen);
     run.key = key;
-    int rc = hm_store_add(store, &run, 1, NULL, &now, &err);
-    *added += now;
+    int rc = send(store, &run, 1, added);
     free(samples);
-    return rc ? cli_report(&err) : 0;
+    return rc;
 }
 
-int cli_store_add_traces(struct hm_store *store, const struct hm_traces *traces,
-                         const struct hm_stored *like, size_t *ret_added)
+int cli_store_add_traces(struct hm_store *store, const struct hm_traces *traces, const char *key,
+                         const struct hm_stored *like, struct cli_added *added)
 {
     static const struct hm_stored nothing = HM_STORED_INIT;
     struct seen seen = {0};
-    size_t added = 0;
     int rc = seen_init(&seen, traces->count);
 
+    rc = rc ? rc : check_key(key);
     for (size_t k = 0; rc == 0 && k < traces->count; k++)
-        rc = send_trace(store, &traces->traces[k], like ? like : &nothing, &seen, &added);
+        rc = send_trace(store, traces, k, key, like ? like : &nothing, &seen, added);
     seen_release(&seen);
-    *ret_added = added;
     return rc;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "err.h"
 #include "guest.h"
 #include "text.h"
 
@@ -89,11 +90,15 @@ static int load_from_store(struct cli_traces *t)
 
     if (t->settings.measure || t->settings.epochs)
         return cli_complain("--measure and --epochs: a store keeps one loss for each iteration");
-    int rc = cli_store_open(t->files[0], &store);
+    int rc = cli_store_open(t->file_count ? t->files[0] : NULL, &store);
     if (rc)
         return rc;
-    rc = hm_store_traces(store, &filter, &t->traces, &err) ? cli_report(&err) : 0;
-    hm_store_close(store);
+    if (hm_store_traces(store, &filter, &t->traces, &err)) {
+        if (err.code == HM_E_MISSING)
+            hm_err_hint(&err, "`howmany train --record` keeps traces; or name a file of them");
+        rc = cli_report(&err);
+    }
+    cli_store_close(store);
     return rc;
 }
 
@@ -102,11 +107,7 @@ int cli_traces_load(struct cli_traces *t, const char *command)
     struct hm_err err = {0};
     size_t kept = 0;
 
-    if (t->file_count == 0)
-        return cli_complain("%s: which traces? Give what `howmany train --json` or --record "
-                            "wrote, or a CSV with columns algorithm,m,iteration,seconds,loss",
-                            command);
-    bool stored = t->file_count == 1 && cli_is_store(t->files[0]);
+    bool stored = t->file_count == 0 || (t->file_count == 1 && cli_is_store(t->files[0]));
     if (t->where_count && !stored)
         return cli_complain("%s: --where is of a store", command);
     if (stored && load_from_store(t))

@@ -307,12 +307,13 @@ static int run(void *state)
 
 const struct cli_command cli_converge = {
     .name = "converge",
-    .arguments = "TRACES…",
+    .arguments = "[TRACES]…",
     .summary = "learn how the loss depends on iterations and workers",
     .description =
         "Reads traces of training runs: the JSON lines of `howmany train`, the tables of its "
         "--record, or a CSV with the columns algorithm, m, iteration, seconds and loss; plain or "
-        ".gz; - is standard input. Fits the loss after i iterations on m workers, for each "
+        ".gz; - is standard input; a store; without any, your own store. Fits the loss after i "
+        "iterations on m workers, for each "
         "algorithm by itself, on terms in i and m chosen by Lasso, and on the forms that theory "
         "gives. What predicts numbers of workers it has not seen best is kept (Hemingway, 2016). "
         "Errors are of log10(P - P*): 0.1 is a quarter.\n\n"

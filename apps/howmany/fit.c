@@ -160,21 +160,18 @@ static int accept(void *state, int option, const char *value)
 
 static int load(struct fit_state *s)
 {
-    if (!s->file && !s->job.path)
-        return cli_complain("fit: which runs? Give a table, such as runs.csv with columns "
-                            "n,seconds");
     if (!s->job.path && (s->job.on_count || s->job.set_count || s->job.network))
         return cli_complain("fit: --on, --network and --set go with --job");
     if (!s->job.path && s->settings.width > 0)
         return cli_complain("fit: --width goes with --job");
-    if (!s->file && s->where_count)
+    if (!s->file && s->job.path && s->where_count)
         return cli_complain("fit: --where needs runs");
     if (s->job.on_count > 1)
         return cli_complain("fit: the runs were made on one machine: name one with --on");
     if (s->predict.count && s->target.n > 0)
         return cli_complain("fit: --predict names the n already; leave n out of --target");
     int rc = s->job.path ? cli_job_load(&s->job) : 0;
-    if (rc == 0 && s->file)
+    if (rc == 0 && (s->file || !s->job.path))
         rc = cli_runs_load(s->file, s->where, s->where_count, &s->runs);
     s->settings.job = s->job.job;
     s->settings.cluster = s->job.on_count ? s->job.clusters[0] : NULL;
@@ -274,8 +271,9 @@ const struct cli_command cli_fit = {
     .arguments = "[RUNS]",
     .summary = "learn from a few runs, and predict with intervals",
     .description =
-        "Reads runs (CSV with a header, or JSON lines; plain or .gz; - is standard input): n, and "
-        "seconds of an iteration (or total and iterations, or speedup), and whatever else the runs "
+        "Reads runs (CSV with a header, or JSON lines; plain or .gz; - is standard input; a store; "
+        "without any, your own store): n, and seconds of an iteration (or total and iterations, or "
+        "speedup), and whatever else the runs "
         "differ in. Fits their time by non-negative least squares on terms, and predicts it "
         "elsewhere, with the interval of one further run and that of the mean. With --job, the "
         "specification sheet is where it starts and the runs correct it.\n\n"

@@ -7,7 +7,7 @@
 #ifndef HM_GUEST_H
 #define HM_GUEST_H
 
-#include "howmany_advise.h"
+#include "howmany_store.h"
 #include "text.h"
 
 /* What came with the request, under the name by which options refer to it. */
@@ -21,15 +21,29 @@ enum {
     CLI_GUEST_N = 8192,          /* workers that a plan for a guest looks at */
     CLI_GUEST_PLACES = 10000,    /* values of a list, combinations of a design */
     CLI_GUEST_ANSWER = 32 << 20, /* bytes of an answer */
+    CLI_GUEST_PAGE = 10000,      /* runs of a page */
+    CLI_GUEST_RUNS = 100000,     /* runs of a store that are learnt from */
+};
+
+/* The store of whoever runs commands for guests; they share it, and do not name it. */
+struct cli_guest_store {
+    void *context;
+    int (*lend)(void *context, struct hm_store **ret_store, struct hm_err *err);
+    /* broken: something went wrong while it was lent */
+    void (*take_back)(void *context, struct hm_store *store, bool broken);
+    /* Add a batch: it is kept when this returns 0. */
+    int (*keep)(void *context, struct hm_store_batch *batch, struct hm_err *err);
 };
 
 /* Zero-initialise, then add documents. */
 struct cli_guest {
-    struct hm_catalog *catalog; /* borrowed; used in place of files */
+    struct hm_catalog *catalog;          /* borrowed; used in place of files */
+    const struct cli_guest_store *store; /* borrowed; NULL: there is none */
     struct cli_document documents[CLI_DOCUMENTS_MAX];
     size_t document_count;
     struct hm_text out; /* what the command printed */
     struct hm_err err;  /* what it complained of first */
+    bool lent;          /* it was given the store */
 };
 
 /* The guest of this thread; NULL: none. */

@@ -3,9 +3,9 @@
  * plain structs, answers go out as plain structs. http_mhd.c is the only file that knows
  * libmicrohttpd; http_none.c stands in where it is missing.
  *
- * Two kinds of threads call the handler. Threads that read and write sockets call `quick`, which
- * must not take long; what it leaves open goes to a bounded number of workers, which call `work`.
- * More than they and their queue can hold is answered 503 at once.
+ * Threads that read and write sockets call `quick`, which must not take long; what it leaves open
+ * goes to one of two bounded pools of threads, which call `work`. More than a pool and its queue
+ * can hold is answered 503 at once.
  */
 #ifndef HM_HTTP_H
 #define HM_HTTP_H
@@ -23,6 +23,7 @@ struct http_request {
     const char *type, *accept;  /* Content-Type, Accept; empty if there is none */
     const char *authorization;  /* empty if there is none */
     const char *if_none_match;  /* likewise */
+    const char *key;            /* Idempotency-Key; likewise */
     const char *body;           /* NUL after it; empty if there is none */
     size_t length;              /* of the body */
     char id[HTTP_ID];           /* of this request, for logs */
@@ -45,11 +46,18 @@ struct http_response {
     enum http_refusal refusal; /* why it was refused, for /metrics */
 };
 
+/* What becomes of a request that was looked at. */
+enum http_next {
+    HTTP_ANSWERED,
+    HTTP_WORK, /* it computes: by as many threads as there are processors */
+    HTTP_WAIT, /* it mostly waits, for a disk or another machine: by more threads */
+};
+
 struct http_handler {
     void *context;
-    /* True when answered; false: a worker must. */
-    bool (*quick)(void *context, const struct http_request *request,
-                  struct http_response *response);
+    enum http_next (*quick)(void *context, const struct http_request *request,
+                            struct http_response *response);
+    /* What quick left open. */
     void (*work)(void *context, const struct http_request *request, struct http_response *response);
     /* An answer for what never reached the two above: the guard, overload. */
     void (*refuse)(void *context, const struct http_request *request,
@@ -65,7 +73,8 @@ struct http_settings {
     const char *host; /* "127.0.0.1", "::1", "0.0.0.0" */
     int port;         /* 0: any that is free */
     int threads;      /* that read and write */
-    int workers;      /* that answer */
+    int workers;      /* that compute answers */
+    int waiters;      /* that wait for them */
     size_t queue;     /* requests that may wait for a worker */
     size_t body_limit;
     size_t connections;         /* at once */

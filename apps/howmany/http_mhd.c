@@ -29,7 +29,7 @@ struct http_server {
     struct http_handler handler;
     struct MHD_Daemon *daemon;
     struct http_watch *watch;
-    struct http_work *work;
+    struct http_work *work, *wait;
     pthread_t reaper;
     bool reaping;
     atomic_bool ending, draining;
@@ -180,6 +180,7 @@ static struct http_verdict look(struct exchange *x, const char *method, const ch
     x->request.accept = value_of(&head, "Accept");
     x->request.authorization = value_of(&head, "Authorization");
     x->request.if_none_match = value_of(&head, "If-None-Match");
+    x->request.key = value_of(&head, "Idempotency-Key");
     if (http_watch_is_full(x->server->watch))
         verdict = (struct http_verdict){503, HTTP_REFUSAL_CONNECTIONS,
                                         "there are too many connections", NULL};
@@ -234,14 +235,16 @@ static enum MHD_Result complete(struct exchange *x)
         return refuse(x, &large);
     x->request.body = x->body ? x->body : "";
     x->request.length = x->length;
-    if (s->handler.quick(s->handler.context, &x->request, &x->response))
+    enum http_next next = s->handler.quick(s->handler.context, &x->request, &x->response);
+    if (next == HTTP_ANSWERED)
         return answer(x, false);
-    if (!http_work_reserve(s->work))
+    struct http_work *pool = next == HTTP_WAIT ? s->wait : s->work;
+    if (!http_work_reserve(pool))
         return refuse(x, &busy);
     x->state = EXCHANGE_WORKING;
     http_place_enter(x->place, HTTP_PHASE_WORK);
     MHD_suspend_connection(x->connection);
-    http_work_push(s->work, x);
+    http_work_push(pool, x);
     return MHD_YES;
 }
 
@@ -343,6 +346,7 @@ static void *first_line(void *context, const char *target, struct MHD_Connection
                                        .accept = "",
                                        .authorization = "",
                                        .if_none_match = "",
+                                       .key = "",
                                        .body = ""};
     snprintf(x->request.id, sizeof(x->request.id), "%08x-%06llx", s->id_prefix,
              atomic_fetch_add_explicit(&s->next_id, 1, memory_order_relaxed));
@@ -466,6 +470,7 @@ static void server_free(struct http_server *s)
     if (s->reaping)
         pthread_join(s->reaper, NULL);
     http_work_free(s->work);
+    http_work_free(s->wait);
     http_watch_free(s->watch);
     free(s);
 }
@@ -489,7 +494,8 @@ int http_start(const struct http_settings *settings, const struct http_handler *
         s->id_prefix = (unsigned)time(NULL);
     s->watch = http_watch_new(&patience, settings->connections, settings->address_connections);
     int rc = http_address_listen(settings->host, settings->port, &listening, &s->port, err);
-    if (rc == 0 && !(s->work = http_work_new(settings->workers, settings->queue, work_on)))
+    if (rc == 0 && (!(s->work = http_work_new(settings->workers, settings->queue, work_on)) ||
+                    !(s->wait = http_work_new(settings->waiters, settings->queue, work_on))))
         rc = hm_fail(err, HM_E_IO, "cannot start threads");
     if (rc == 0 && s->watch)
         s->reaping = pthread_create(&s->reaper, NULL, reap, s) == 0;
@@ -515,7 +521,7 @@ int http_port(const struct http_server *server)
 void http_count(const struct http_server *server, struct http_counts *counts)
 {
     counts->connections = http_watch_count(server->watch);
-    counts->working = http_work_count(server->work);
+    counts->working = http_work_count(server->work) + http_work_count(server->wait);
 }
 
 bool http_drain(struct http_server *s, double seconds)
@@ -528,7 +534,7 @@ bool http_drain(struct http_server *s, double seconds)
         close(listening);
     while (atomic_load(&s->open) > 0 && http_now() < until)
         nanosleep(&(struct timespec){0, 5000000}, NULL);
-    return http_work_count(s->work) == 0;
+    return http_work_count(s->work) == 0 && http_work_count(s->wait) == 0;
 }
 
 void http_stop(struct http_server *s)

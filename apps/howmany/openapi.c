@@ -2,11 +2,13 @@
  * The description of the server, OpenAPI 3.1: made of the tables that the program itself goes by,
  * those of the routes, of the options of commands, and of the keys of jobs and clusters.
  */
+#include <math.h>
 #include <string.h>
 
 #include "api.h"
 #include "format.h"
 #include "readers.h"
+#include "stored.h"
 
 static void named(struct hm_text *out, const char *key, const char *text)
 {
@@ -101,12 +103,10 @@ static void document_schema(struct hm_text *out, const char *name)
                          "{\"type\":\"object\"}]");
 }
 
-/* Words of the table for completion are choices, unless values can be written otherwise too. */
-static void option_schema(struct hm_text *out, const struct api_command *how,
-                          const struct cli_option *o)
+/* What an option takes, without its name. */
+static void option_type(struct hm_text *out, const struct api_command *how,
+                        const struct cli_option *o)
 {
-    hm_json_text(out, o->name);
-    hm_text_add(out, ":{");
     if (api_is_document(how, o->name))
         document_schema(out, o->name);
     else if (!o->argument)
@@ -123,8 +123,36 @@ static void option_schema(struct hm_text *out, const struct api_command *how,
         hm_json_named(out, "x-argument", o->argument);
     if (o->values && o->values[0] != '@')
         hm_json_named(out, "x-values", o->values);
+}
+
+/* Words of the table for completion are choices, unless values can be written otherwise too. */
+static void option_schema(struct hm_text *out, const struct api_command *how,
+                          const struct cli_option *o)
+{
+    hm_json_text(out, o->name);
+    hm_text_add(out, ":{");
+    option_type(out, how, o);
     hm_json_named(out, "description", o->help);
     hm_text_add(out, "}");
+}
+
+/* A run as it is sent: whatever else it has is kept too. */
+static void run_schema(struct hm_text *out)
+{
+    hm_text_add(out, "\"run\":{\"type\":\"object\",\"required\":[\"n\"],\"properties\":{");
+    for (size_t i = 1; i + 1 < HM_STORE_COLUMNS; i++) { /* neither id nor `more` */
+        const struct hm_store_column *c = &hm_store_columns[i];
+        hm_text_add(out, i > 1 ? ",\n  " : "\n  ");
+        hm_json_text(out, c->name);
+        hm_text_add(out, c->kind == HM_STORE_TEXT ? ":{\"type\":\"string\""
+                                                  : ":{\"type\":[\"number\",\"string\"]");
+        if (c->kind == HM_STORE_NUMBER && isfinite(c->min))
+            hm_json_field(out, c->above ? "exclusiveMinimum" : "minimum", c->min);
+        if (c->whole)
+            hm_text_add(out, ",\"multipleOf\":1");
+        hm_text_add(out, "}");
+    }
+    hm_text_add(out, "},\"additionalProperties\":{\"type\":[\"number\",\"string\"]}}");
 }
 
 static void command_schema(struct hm_text *out, const struct api_command *how)
@@ -151,15 +179,21 @@ static void command_schema(struct hm_text *out, const struct api_command *how)
 
 static void put_body(struct hm_text *out, const struct api_command *how)
 {
+    const char *bare =
+        !how->bare ? ""
+        : strcmp(how->operand, "job") == 0
+            ? "{\"$ref\":\"#/components/schemas/job\"},"
+            : "{\"$ref\":\"#/components/schemas/run\"},{\"type\":\"array\",\"items\":"
+              "{\"$ref\":\"#/components/schemas/run\"}},";
+
     hm_text_add(out, ",\"requestBody\":{\"required\":true,\"content\":{");
     for (int k = 0; k < 2; k++) {
         hm_text_add(out, k ? ",\"application/yaml\":" : "\"application/json\":");
-        hm_text_add(out, how->bare
-                             ? "{\"schema\":{\"anyOf\":[{\"$ref\":\"#/components/schemas/job\"},"
-                               "{\"$ref\":\"#/components/schemas/"
-                             : "{\"schema\":{\"$ref\":\"#/components/schemas/");
+        hm_text_add(out, "{\"schema\":{\"anyOf\":[");
+        hm_text_add(out, bare);
+        hm_text_add(out, "{\"$ref\":\"#/components/schemas/");
         hm_text_add(out, how->command->name);
-        hm_text_add(out, how->bare ? "\"}]}}" : "\"}}");
+        hm_text_add(out, "\"}]}}");
     }
     if (how->table)
         hm_text_add(out, ",\"text/csv\":{\"schema\":{\"type\":\"string\"}},"
@@ -167,44 +201,70 @@ static void put_body(struct hm_text *out, const struct api_command *how)
     hm_text_add(out, "}}");
 }
 
-/* {kind} and {name}. */
-static void put_parameters(struct hm_text *out, const char *path)
+/* {kind} and {name}; options of a command that is read. */
+static void put_parameters(struct hm_text *out, const struct api_route *r)
 {
-    const char *at = path;
+    const struct cli_command *command = r->kind == API_COMMAND ? r->how.command : NULL;
+    const char *at = r->path;
+    bool first = true;
 
     hm_text_add(out, ",\"parameters\":[");
     while ((at = strchr(at, '{'))) {
         size_t length = strcspn(at, "}") - 1;
-        hm_text_add(out, at == strchr(path, '{') ? "" : ",");
+        hm_text_add(out, first ? "" : ",");
+        first = false;
         hm_text_addf(out,
                      "{\"name\":\"%.*s\",\"in\":\"path\",\"required\":true,"
                      "\"schema\":{\"type\":\"string\"}}",
                      (int)length, at + 1);
         at += length;
     }
+    for (size_t i = 0; command && i < command->option_count; i++) {
+        const struct cli_option *o = &command->options[i];
+        if (api_is_refused(&r->how, o) || strcmp(o->name, "json") == 0)
+            continue;
+        hm_text_add(out, first ? "{\"name\":" : ",\n  {\"name\":");
+        first = false;
+        hm_json_text(out, o->name);
+        hm_text_add(out, ",\"in\":\"query\"");
+        hm_json_named(out, "description", o->help);
+        hm_text_add(out, ",\"schema\":{");
+        option_type(out, &r->how, o);
+        hm_text_add(out, "}}");
+    }
     hm_text_add(out, "]");
+}
+
+static void put_key_header(struct hm_text *out)
+{
+    hm_text_add(out, ",\"parameters\":[{\"name\":\"Idempotency-Key\",\"in\":\"header\","
+                     "\"description\":\"what was sent with this key before is not added again\","
+                     "\"schema\":{\"type\":\"string\",\"maxLength\":180}}]");
 }
 
 static void put_route(struct hm_text *out, const struct api_route *r)
 {
     bool text = r->kind == API_HEALTH || r->kind == API_READY || r->kind == API_METRICS;
+    bool post = strcmp(r->method, "POST") == 0;
 
-    hm_json_text(out, r->path);
-    hm_text_addf(out, ":{\"%s\":{\"operationId\":\"", strcmp(r->method, "POST") ? "get" : "post");
+    hm_text_addf(out, "\"%s\":{\"operationId\":\"%s_", post ? "post" : "get",
+                 post ? "post" : "get");
     for (const char *at = r->path + 1; *at; at++)
         if (!strchr("{}", *at))
             hm_text_add_n(out, strchr("/.", *at) ? "_" : at, 1);
     hm_text_add(out, "\"");
     hm_json_named(out, "summary", r->summary);
-    if (strchr(r->path, '{'))
-        put_parameters(out, r->path);
-    if (r->kind == API_COMMAND)
+    if (!post && (strchr(r->path, '{') || r->kind == API_COMMAND))
+        put_parameters(out, r);
+    if (post && r->scope == TOKEN_WRITE)
+        put_key_header(out);
+    if (post)
         put_body(out, &r->how);
     if (r->scope == 0)
         hm_text_add(out, ",\"security\":[]");
     hm_text_addf(out,
                  ",\"responses\":{\"200\":{\"description\":\"the answer\",\"content\":{\"%s\":{}}},"
-                 "\"default\":{\"$ref\":\"#/components/responses/problem\"}}}}",
+                 "\"default\":{\"$ref\":\"#/components/responses/problem\"}}}",
                  text ? "text/plain" : "application/json");
 }
 
@@ -218,6 +278,24 @@ static void put_problem(struct hm_text *out)
                 "\"source\":{\"type\":\"string\"},\"line\":{\"type\":\"integer\"}}}");
 }
 
+/* Routes of one path stand together. */
+static void put_paths(struct hm_text *out, const struct api_route *routes, size_t count)
+{
+    const char *path = "";
+
+    for (size_t i = 0; i < count && routes[i].kind != API_PAGE; i++) { /* pages are for people */
+        bool same = strcmp(routes[i].path, path) == 0;
+        if (!same) {
+            hm_text_add(out, i ? "},\n" : "\n");
+            hm_json_text(out, routes[i].path);
+        }
+        hm_text_add(out, same ? "," : ":{");
+        put_route(out, &routes[i]);
+        path = routes[i].path;
+    }
+    hm_text_add(out, "}");
+}
+
 void api_openapi(struct hm_text *out)
 {
     size_t count, fields;
@@ -227,18 +305,13 @@ void api_openapi(struct hm_text *out)
     hm_json_named(out, "version", hm_version());
     hm_json_named(out, "description", "How many machines, how long, how much, and why.");
     hm_text_add(out, "},\n\"security\":[{\"token\":[]}],\n\"paths\":{");
-    for (size_t i = 0; i < count; i++) {
-        if (routes[i].kind == API_PAGE) /* for people, not for programs */
-            continue;
-        hm_text_add(out, i ? ",\n" : "\n");
-        put_route(out, &routes[i]);
-    }
+    put_paths(out, routes, count);
     hm_text_add(out, "},\n\"components\":{\"securitySchemes\":{\"token\":{\"type\":\"http\","
                      "\"scheme\":\"bearer\"}},\n\"responses\":{\"problem\":{\"description\":"
                      "\"what went wrong\",\"content\":{\"application/problem+json\":{\"schema\":"
                      "{\"$ref\":\"#/components/schemas/problem\"}}}}},\n\"schemas\":{\n");
     for (size_t i = 0; i < count; i++)
-        if (routes[i].kind == API_COMMAND) {
+        if (routes[i].kind == API_COMMAND && strcmp(routes[i].method, "POST") == 0) {
             command_schema(out, &routes[i].how);
             hm_text_add(out, ",\n");
         }
@@ -247,6 +320,8 @@ void api_openapi(struct hm_text *out)
     hm_text_add(out, ",\n");
     const struct hm_field *cluster = hm_cluster_fields(&fields);
     fields_schema(out, "cluster", cluster, fields);
+    hm_text_add(out, ",\n");
+    run_schema(out);
     hm_text_add(out, ",\n");
     put_problem(out);
     hm_text_add(out, "}}}\n");

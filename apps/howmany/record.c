@@ -135,14 +135,15 @@ static int store_row(const struct cli_record *r, const struct hm_text *row)
     struct hm_text table = {0};
     struct hm_runs *runs = NULL;
     struct hm_err err = {0};
-    size_t added;
+    struct cli_added added = {0};
 
     add_header(r, &table);
     hm_text_add_n(&table, row->data, row->length);
     int rc = table.failed ? cli_complain("out of memory") : 0;
     if (rc == 0 && hm_runs_parse(table.data, table.length, "this run", &runs, &err))
         rc = cli_report(&err);
-    rc = rc ? rc : cli_store_add_runs(r->store, runs, &added);
+    rc = rc ? rc : cli_store_add_runs(r->store, runs, NULL, &added);
+    cli_added_release(&added);
     hm_runs_free(runs);
     hm_text_release(&table);
     return rc;
@@ -186,7 +187,7 @@ struct hm_runs *cli_record_runs(const struct cli_record *r, struct hm_err *err)
 void cli_record_end(struct cli_record *r)
 {
     hm_text_release(&r->csv);
-    hm_store_close(r->store);
+    cli_store_close(r->store);
     r->store = NULL;
     if (r->file >= 0)
         close(r->file);

@@ -11,6 +11,7 @@
 #include "asked_runs.h"
 #include "asked_store.h"
 #include "format.h"
+#include "guest.h"
 #include "stored_render.h"
 
 enum { WORDS = 64, PAGE = 20, EXPORT_PAGE = 5000 };
@@ -53,8 +54,8 @@ static const struct cli_option options[] = {
     [SORT] = {"sort", 's', "COLUMN", "list by it; -COLUMN: largest first (default: newest first)",
               NULL},
     [LIMIT] = {"limit", 0, "K", "list: so many (default 20)", NULL},
-    [AFTER] = {"after", 0, "PLACE", "list: go on where the page before ended", NULL},
-    [KEY] = {"key", 0, "TEXT", "add: a second run with this key is not added", NULL},
+    [AFTER] = {"after", 0, "CURSOR", "list: go on where the page before ended", NULL},
+    [KEY] = {"key", 0, "TEXT", "add, import: what has this key already is not added again", NULL},
     [OUTPUT] = {"output", 'o', "FILE", "export: .csv or .jsonl (default: CSV on standard output)",
                 "@file"},
     [TRACES] = {"traces", 0, NULL, "export: the samples, as JSON lines that `converge` reads",
@@ -77,7 +78,7 @@ static void end(void *state)
 {
     struct runs_state *s = state;
 
-    hm_store_close(s->store);
+    cli_store_close(s->store);
     free(s);
 }
 
@@ -99,7 +100,7 @@ static int accept_filter(struct runs_state *s, int option, const char *value)
         f->sort = value;
         return 0;
     case LIMIT:
-        return cli_whole("limit", value, 1, 1e6, &s->limit);
+        return cli_whole("limit", value, 1, cli_guest() ? CLI_GUEST_PAGE : 1e6, &s->limit);
     default:
         f->after = value;
         return 0;
@@ -233,69 +234,104 @@ static int show(struct runs_state *s)
 /* ---- add and import ----------------------------------------------------------------------------
  */
 
-/* Words NAME=VALUE as a table of one row, so that names and units mean what they mean in tables. */
-static int add(struct runs_state *s)
+/* {"runs": 3, "traces": 0, "added": 2, "ids": [7, 8, 5]} */
+static int tell_added(const struct cli_added *added, size_t runs, size_t traces)
 {
-    struct hm_text names = {0}, values = {0};
-    struct hm_err err = {0};
-    struct hm_runs *runs = NULL;
-    size_t added = 0;
+    struct hm_text out = {0};
 
-    if (s->word_count < 2)
-        return cli_complain("runs add: what? Give NAME=VALUE, such as n=4 batch=64 seconds=1.5");
+    hm_text_addf(&out, "{\"runs\":%zu,\"traces\":%zu,\"added\":%zu,\"ids\":[", runs, traces,
+                 added->count);
+    if (added->ids.length)
+        hm_text_add_n(&out, added->ids.data, added->ids.length);
+    hm_text_add(&out, "]}\n");
+    return put(&out);
+}
+
+/* Words NAME=VALUE as a table of one row, so that names and units mean what they mean in tables. */
+static int add_words(struct runs_state *s, struct hm_text *names, struct hm_text *values)
+{
     for (size_t k = 1; k < s->word_count; k++) {
         const char *equal = strchr(s->words[k], '=');
         if (!equal || equal == s->words[k])
             return cli_complain("runs add: '%s' is not NAME=VALUE", s->words[k]);
         char *name = strndup(s->words[k], (size_t)(equal - s->words[k]));
-        hm_text_add(&names, k > 1 ? "," : "");
-        hm_text_add(&values, k > 1 ? "," : "");
-        hm_csv_text(&names, name ? name : "");
-        hm_csv_text(&values, equal + 1);
+        hm_text_add(names, k > 1 ? "," : "");
+        hm_text_add(values, k > 1 ? "," : "");
+        hm_csv_text(names, name ? name : "");
+        hm_csv_text(values, equal + 1);
         free(name);
     }
+    return 0;
+}
+
+static int add(struct runs_state *s)
+{
+    struct hm_text names = {0}, values = {0};
+    struct hm_err err = {0};
+    struct hm_runs *runs = NULL;
+    struct cli_added added = {0};
+
+    if (s->word_count < 2)
+        return cli_complain("runs add: what? Give NAME=VALUE, such as n=4 batch=64 seconds=1.5");
+    int rc = add_words(s, &names, &values);
     if (s->key) {
         hm_text_add(&names, ",key");
         hm_text_add(&values, ",");
         hm_csv_text(&values, s->key);
     }
     hm_text_add(&names, "\n");
-    hm_text_add(&names, values.data);
+    hm_text_add(&names, values.data ? values.data : "");
     hm_text_add(&names, "\n");
-    int rc = names.failed || values.failed
-                 ? cli_complain("out of memory")
-                 : hm_runs_parse(names.data, names.length, "runs add", &runs, &err);
-    if (rc && err.code)
+    if (rc == 0 && (names.failed || values.failed))
+        rc = cli_complain("out of memory");
+    if (rc == 0 && hm_runs_parse(names.data, names.length, "runs add", &runs, &err))
         rc = cli_report(&err);
-    rc = rc ? rc : cli_store_add_runs(s->store, runs, &added);
+    rc = rc ? rc : cli_store_add_runs(s->store, runs, NULL, &added);
+    if (rc == 0 && s->json)
+        rc = tell_added(&added, 1, 0);
+    else if (rc == 0)
+        rc = cli_put(added.count ? "added\n" : "it is there already\n") ? 0 : EXIT_USAGE;
+    cli_added_release(&added);
     hm_runs_free(runs);
     hm_text_release(&names);
     hm_text_release(&values);
-    if (rc == 0)
-        printf("%s\n", added ? "added" : "it is there already");
     return rc;
 }
 
+/* What an import has done so far. */
+struct importing {
+    struct cli_added added;
+    size_t runs, traces;
+};
+
+/* A key belongs to a whole table; of several the second would be taken for the first. */
+static int import_table(struct runs_state *s, struct importing *done, const char *file,
+                        const struct hm_runs *runs, const struct hm_traces *traces)
+{
+    size_t before = done->added.count, count = traces ? traces->count : runs->count;
+    struct hm_text line = {0};
+    int rc = traces ? cli_store_add_traces(s->store, traces, s->key, NULL, &done->added)
+                    : cli_store_add_runs(s->store, runs, s->key, &done->added);
+
+    *(traces ? &done->traces : &done->runs) += count;
+    if (rc || s->json)
+        return rc;
+    hm_text_addf(&line, "%s: %zu %s, %zu new\n", file, count, traces ? "traces" : "runs",
+                 done->added.count - before);
+    return put(&line);
+}
+
 /* Tables with iterations are traces, others runs. */
-static int import_file(struct runs_state *s, const char *file)
+static int import_file(struct runs_state *s, struct importing *done, const char *file)
 {
     struct hm_err err = {0}, other = {0};
     struct hm_traces *traces = NULL;
     struct hm_runs *runs = NULL;
-    size_t added = 0, count;
-    int rc;
+    int rc = 0;
 
-    if (hm_traces_load(&file, 1, NULL, &traces, &other) == 0) {
-        count = traces->count;
-        rc = cli_store_add_traces(s->store, traces, NULL, &added);
-    } else {
-        if (hm_runs_load(file, &runs, &err))
-            return cli_report(&err);
-        count = runs->count;
-        rc = cli_store_add_runs(s->store, runs, &added);
-    }
-    if (rc == 0)
-        printf("%s: %zu %s, %zu new\n", file, count, traces ? "traces" : "runs", added);
+    if (cli_open_traces(&file, 1, NULL, &traces, &other) && cli_open_runs(file, &runs, &err))
+        rc = cli_report(&err);
+    rc = rc ? rc : import_table(s, done, file, runs, traces);
     hm_traces_free(traces);
     hm_runs_free(runs);
     return rc;
@@ -303,13 +339,19 @@ static int import_file(struct runs_state *s, const char *file)
 
 static int import(struct runs_state *s)
 {
+    struct importing done = {0};
     int rc = 0;
 
     if (s->word_count < 2)
         return cli_complain(
             "runs import: which file? A table of runs or traces, CSV or JSON lines");
+    if (s->key && s->word_count > 2)
+        return cli_complain("runs import: --key goes with one table");
     for (size_t k = 1; rc == 0 && k < s->word_count; k++)
-        rc = import_file(s, s->words[k]);
+        rc = import_file(s, &done, s->words[k]);
+    if (rc == 0 && s->json)
+        rc = tell_added(&done.added, done.runs, done.traces);
+    cli_added_release(&done.added);
     return rc;
 }
 
@@ -421,7 +463,7 @@ static int delete_matching(struct runs_state *s, const struct hm_store_filter *f
 
     if (hm_store_delete(s->store, filter, &count, &err))
         return cli_report(&err);
-    printf("%lld deleted\n", (long long)count);
+    printf("%lld deleted\n", (long long)count); /* never for a guest */
     return count > 0 ? EXIT_ANSWERED : EXIT_NO_ANSWER;
 }
 

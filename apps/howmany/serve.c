@@ -9,27 +9,30 @@
 #include <unistd.h>
 
 #include "api.h"
+#include "asked_store.h"
 #include "cli.h"
 #include "err.h"
 #include "format.h"
 #include "http_address.h"
 #include "readers.h"
 
-enum { DRAIN_S = 10, CACHE_BYTES = 32 << 20 };
+enum { DRAIN_S = 10, CACHE_BYTES = 32 << 20, WAITERS = 32 };
 
 struct serve_state {
-    const char *listen, *token_file, *make_token;
+    const char *listen, *token_file, *make_token, *record;
     double body_limit, connections, per_address, workers, queue;
     bool quiet;
     char host[HTTP_ADDRESS];
     int port;
     struct tokens *tokens;
     struct hm_catalog *catalog;
+    struct api_store *store; /* NULL: none */
     struct api *api;
 };
 
 enum option {
     LISTEN,
+    RECORD,
     TOKEN_FILE,
     MAKE_TOKEN,
     BODY_LIMIT,
@@ -43,6 +46,10 @@ enum option {
 static const struct cli_option options[] = {
     [LISTEN] = {"listen", 'l', "ADDRESS:PORT",
                 "where to listen (default 127.0.0.1:8080); port 0 is any that is free", NULL},
+    [RECORD] = {"record", 'r', "STORE",
+                "where runs are kept: a file (.db), postgresql://…, or none (default: HOWMANY_DB, "
+                "else your own)",
+                "@file"},
     [TOKEN_FILE] = {"token-file", 't', "FILE",
                     "who may ask: lines of a SHA-256 and a scope; needed beyond this machine",
                     "@file"},
@@ -80,6 +87,7 @@ static void end(void *state)
     struct serve_state *s = state;
 
     api_free(s->api);
+    api_store_free(s->store);
     tokens_free(s->tokens);
     hm_catalog_free(s->catalog);
     free(s);
@@ -95,6 +103,9 @@ static int take(void *state, int option, const char *value)
         return cli_complain("serve: what is '%s'? It takes options alone", value);
     case LISTEN:
         s->listen = value;
+        return 0;
+    case RECORD:
+        s->record = value;
         return 0;
     case TOKEN_FILE:
         s->token_file = value;
@@ -180,7 +191,7 @@ static void cut(void *context, const char *address, enum http_refusal refusal)
     hm_text_release(&line);
 }
 
-static bool quick(void *context, const struct http_request *r, struct http_response *out)
+static enum http_next quick(void *context, const struct http_request *r, struct http_response *out)
 {
     return api_quick(((struct serve_state *)context)->api, r, out);
 }
@@ -222,6 +233,27 @@ static int load_tokens(struct serve_state *s)
     return rc ? cli_report(&err) : 0;
 }
 
+/* ---- the store ------------------------------------------------------------------------------- */
+
+/* One that is named must be there; without one's own, it is said that runs are not kept. */
+static int open_store(struct serve_state *s)
+{
+    char path[CLI_STORE_ROOM];
+    struct hm_err err = {0};
+
+    if (s->record && strcmp(s->record, "none") == 0)
+        return 0;
+    const char *where = cli_store_find(s->record, path);
+    if (!where)
+        return EXIT_USAGE;
+    if (api_store_new(where, (size_t)s->workers, &s->store, &err) == 0)
+        return 0;
+    if (err.code != HM_E_UNSUPPORTED || s->record)
+        return cli_report(&err);
+    fprintf(stderr, "howmany: runs are not kept: %s\n", err.message);
+    return 0;
+}
+
 /* ---- running --------------------------------------------------------------------------------- */
 
 static struct http_settings settings_of(const struct serve_state *s)
@@ -231,6 +263,7 @@ static struct http_settings settings_of(const struct serve_state *s)
         .port = s->port,
         .threads = 2,
         .workers = (int)s->workers,
+        .waiters = WAITERS,
         .queue = (size_t)s->queue,
         .body_limit = (size_t)s->body_limit,
         .connections = (size_t)s->connections,
@@ -300,7 +333,9 @@ static int run(void *state)
         return rc;
     if (!(s->catalog = cli_catalog_load()))
         return EXIT_USAGE;
-    struct api_settings settings = {s->catalog, s->tokens, CACHE_BYTES};
+    if ((rc = open_store(s)))
+        return rc;
+    struct api_settings settings = {s->catalog, s->store, s->tokens, CACHE_BYTES};
     if (!(s->api = api_new(&settings, &err)))
         return cli_report(&err);
     return serve(s);

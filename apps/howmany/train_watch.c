@@ -281,7 +281,7 @@ static int store_with(struct train_watch *w, const struct hm_traces *traces, str
     static const struct hm_value nothing = {.kind = HM_VALUE_MAP};
     struct hm_stored like = HM_STORED_INIT;
     struct hm_value *head;
-    size_t added;
+    struct cli_added added = {0};
 
     if (hm_json_parse(arena, w->lines.data, strcspn(w->lines.data, "\n"), "output", &head, NULL))
         head = hm_arena_alloc(arena, 1, sizeof(*head));
@@ -294,7 +294,9 @@ static int store_with(struct train_watch *w, const struct hm_traces *traces, str
         *texts[k] = *text ? text : NULL;
     }
     like.more = strcmp(text_of(told, "simulated"), "true") == 0 ? "{\"simulated\":\"true\"}" : NULL;
-    return cli_store_add_traces(w->store, traces, &like, &added);
+    int rc = cli_store_add_traces(w->store, traces, NULL, &like, &added);
+    cli_added_release(&added);
+    return rc;
 }
 
 int train_watch_store(struct train_watch *w)
@@ -319,7 +321,7 @@ int train_watch_store(struct train_watch *w)
 void train_watch_end(struct train_watch *w)
 {
     cli_progress_end(&w->progress);
-    hm_store_close(w->store);
+    cli_store_close(w->store);
     w->store = NULL;
     hm_text_release(&w->lines);
     if (w->file >= 0) {

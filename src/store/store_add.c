@@ -113,10 +113,10 @@ static int add_run(struct adding *a, const struct hm_stored *run, int64_t *ret_i
     return rc;
 }
 
-static int check_all(const struct hm_stored *runs, size_t count, struct hm_err *err)
+static int check_all(const struct hm_store_batch *batch, struct hm_err *err)
 {
-    for (size_t i = 0; i < count; i++) {
-        int rc = hm_stored_check(&runs[i], err);
+    for (size_t i = 0; i < batch->count; i++) {
+        int rc = hm_stored_check(&batch->runs[i], err);
         if (rc) {
             hm_err_at(err, "runs", (int)i + 1);
             return rc;
@@ -125,8 +125,9 @@ static int check_all(const struct hm_stored *runs, size_t count, struct hm_err *
     return 0;
 }
 
-static int add_all(struct adding *a, const struct hm_stored *runs, size_t count, int64_t *ids,
-                   struct hm_err *err)
+/* Into ids, of all batches one after the other, and added, of each. */
+static int add_all(struct adding *a, const struct hm_store_batch *batches, size_t count,
+                   int64_t *ids, size_t *added, struct hm_err *err)
 {
     write_insert(&a->insert);
     hm_store_now(a->now);
@@ -135,28 +136,59 @@ static int add_all(struct adding *a, const struct hm_stored *runs, size_t count,
     int rc = hm_store_exec(a->store, a->store->sql->begin_write, err);
     if (rc)
         return rc;
-    for (size_t i = 0; rc == 0 && i < count; i++)
-        rc = add_run(a, &runs[i], &ids[i], err);
+    for (size_t b = 0; rc == 0 && b < count; b++) {
+        a->added = 0;
+        for (size_t i = 0; rc == 0 && i < batches[b].count; i++)
+            rc = add_run(a, &batches[b].runs[i], ids++, err);
+        added[b] = a->added;
+    }
     return hm_store_end(a->store, rc, err);
+}
+
+/* What came of it, once it is kept. */
+static void tell(struct hm_store_batch *batches, size_t count, const int64_t *ids,
+                 const size_t *added)
+{
+    for (size_t b = 0; b < count; b++) {
+        if (batches[b].ids && batches[b].count > 0)
+            memcpy(batches[b].ids, ids, batches[b].count * sizeof(*ids));
+        ids += batches[b].count;
+        batches[b].added = added[b];
+    }
+}
+
+int hm_store_add_batches(struct hm_store *store, struct hm_store_batch *batches, size_t count,
+                         struct hm_err *err)
+{
+    struct adding a = {.store = store};
+    size_t runs = 0, *added = hm__calloc(count + 1, sizeof(*added));
+    int rc = added ? 0 : hm_fail_nomem(err);
+
+    for (size_t b = 0; rc == 0 && b < count; b++) {
+        rc = check_all(&batches[b], err);
+        runs += batches[b].count;
+    }
+    int64_t *ids = rc ? NULL : hm__calloc(runs + 1, sizeof(*ids));
+    if (rc == 0 && !ids)
+        rc = hm_fail_nomem(err);
+    if (rc == 0 && runs > 0)
+        rc = add_all(&a, batches, count, ids, added, err);
+    if (rc == 0)
+        tell(batches, count, ids, added);
+    hm_text_release(&a.insert);
+    hm_text_release(&a.samples);
+    hm__free(ids);
+    hm__free(added);
+    return rc;
 }
 
 int hm_store_add(struct hm_store *store, const struct hm_stored *runs, size_t count,
                  int64_t *ret_ids, size_t *ret_added, struct hm_err *err)
 {
-    struct adding a = {.store = store};
-    int64_t *ids = NULL;
-    int rc = check_all(runs, count, err);
+    struct hm_store_batch batch = {.runs = runs, .count = count, .ids = ret_ids};
+    int rc = hm_store_add_batches(store, &batch, 1, err);
 
-    if (rc == 0 && !(ids = hm__calloc(count + 1, sizeof(*ids))))
-        rc = hm_fail_nomem(err);
-    if (rc == 0 && count > 0)
-        rc = add_all(&a, runs, count, ids, err);
-    if (rc == 0 && ret_ids && count > 0)
-        memcpy(ret_ids, ids, count * sizeof(*ids));
     if (rc == 0 && ret_added)
-        *ret_added = a.added;
-    hm_text_release(&a.insert);
-    hm_text_release(&a.samples);
-    hm__free(ids);
+        *ret_added = batch.added;
     return rc;
 }

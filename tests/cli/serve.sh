@@ -3,64 +3,8 @@
 # tokens, limits, abuse, and the end. Loopback only; the port is any that is free.
 . "$(dirname "$0")/lib.sh"
 abuse=$HM_BUILD/tests/http/abuse
-pid=
+. "$(dirname "$0")/serve_lib.sh"
 
-stop() { # the server of now; code: its exit code
-  [ -n "$pid" ] || return 0
-  kill -TERM "$pid" 2>/dev/null
-  wait "$pid"
-  code=$?
-  pid=
-}
-trap 'stop; rm -rf "$work"' EXIT
-
-start() { # OPTIONS…: a server; sets pid, url, port
-  stop
-  : >"$work/url"
-  howmany serve --listen 127.0.0.1:0 "$@" >"$work/url" 2>"$work/log" &
-  pid=$!
-  for _ in $(seq 200); do
-    [ -s "$work/url" ] && break
-    sleep 0.05
-  done
-  url=$(cat "$work/url") port=${url##*:}
-}
-
-if howmany serve --listen 127.0.0.1:x 2>&1 | grep -q 'leaves out' ||
-  { timeout 1 howmany serve --listen 127.0.0.1:0 >"$work/url" 2>"$work/err"; grep -q 'leaves out' "$work/err"; }; then
-  expect "without libmicrohttpd, serve names the package" 2 "libmicrohttpd-dev" howmany serve --listen 127.0.0.1:0
-  finish
-fi
-
-get() { curl -s -m 20 "$@"; }
-post() { # PATH TYPE FILE|- [curl options]: the answer
-  local path=$1 type=$2 file=$3
-  shift 3
-  get --data-binary @"$file" -H "Content-Type: $type" "$@" "$url$path"
-}
-same() { # NAME PATH TYPE FILE COMMAND…: the answer is what the command prints
-  local name=$1 path=$2 type=$3 file=$4
-  shift 4
-  "$@" >"$work/told" 2>"$work/err"
-  post "$path" "$type" "$file" >"$work/answer"
-  check "$name" cmp "$work/told" "$work/answer"
-}
-problem() { # NAME STATUS FILTER curl words…: an error as problem+json that makes the filter true
-  local name=$1 status=$2 filter=$3
-  shift 3
-  get -o "$work/body" -w '%{http_code} %{content_type}' "$@" >"$work/head"
-  if [ "$(cat "$work/head")" = "$status application/problem+json" ] &&
-    jq -e ".status == $status and (.type | startswith(\"urn:howmany:problem:\")) and has(\"title\") and ($filter)" "$work/body" >/dev/null; then
-    say 0 "$name"
-  else
-    echo "# $(cat "$work/head"), wanted $status and $filter: $(head -c 300 "$work/body")"
-    say 1 "$name"
-  fi
-}
-wrong() { # NAME STATUS FILTER PATH BODY: likewise, of a JSON body
-  printf '%s' "$5" >"$work/wrong.json"
-  problem "$1" "$2" "$3" --data-binary @"$work/wrong.json" -H 'Content-Type: application/json' "$url$4"
-}
 raw() { # TEXT: send it as it is; the first line of what comes back
   exec 3<>"/dev/tcp/127.0.0.1/$port" || return 1
   printf "$1" >&3
@@ -84,7 +28,7 @@ expect "others may not listen in without tokens" 2 "--token-file" howmany serve 
 expect "an address of another machine is told" 2 "no address of this machine" howmany serve --listen 192.0.2.1:0 --token-file <(howmany serve --make-token read | tail -n 1)
 expect "a token file must be there" 2 "cannot open" howmany serve --token-file "$work/none"
 expect "words are not taken" 2 "options alone" howmany serve now
-start
+start --record none
 check "it prints where it listens" grep -qxE 'http://127\.0\.0\.1:[0-9]+' "$work/url"
 expect "a port in use is told" 2 "another program has that port" howmany serve --listen "127.0.0.1:$port"
 
@@ -166,7 +110,7 @@ wrong "an option that makes no sense" 422 '.field == "goal" and (.detail | conta
 wrong "a deadline without a unit" 422 '.field == "deadline"' /v1/plan '{"job":{"compute":"1 s","communicate":"none"},"deadline":"6"}'
 wrong "a machine nobody knows" 422 '.detail | contains("m5.huge")' /v1/plan '{"job":{"compute":"1 s","communicate":"none"},"on":"m5.huge"}'
 wrong "runs that are none" 422 '.source == "runs" and .line == 2' /v1/fit '{"runs":"n,seconds\n1,x\n"}'
-wrong "nothing to advise on" 422 '.detail | contains("which traces")' /v1/advise '{"loss": 1}'
+wrong "nothing to advise on" 501 '.field == "store"' /v1/advise '{"loss": 1}'
 wrong "a body that is no object" 422 '.detail | contains("object")' /v1/plan '[1]'
 wrong "JSON that is too deep" 422 '.detail | contains("deep")' /v1/plan "$(printf '[%.0s' $(seq 100))"
 problem "a body of no kind" 415 '.field == "Content-Type"' -d x -H 'Content-Type:' "$url/v1/plan"

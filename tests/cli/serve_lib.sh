@@ -1,0 +1,59 @@
+# Servers for shell tests, on loopback and any port that is free. Source it after lib.sh.
+pid=
+
+stop() { # the server of now; code: its exit code
+  [ -n "$pid" ] || return 0
+  kill -TERM "$pid" 2>/dev/null
+  wait "$pid"
+  code=$?
+  pid=
+}
+trap 'stop; rm -rf "$work"' EXIT
+
+start() { # OPTIONS…: a server; sets pid, url, port
+  stop
+  : >"$work/url"
+  howmany serve --listen 127.0.0.1:0 "$@" >"$work/url" 2>"$work/log" &
+  pid=$!
+  for _ in $(seq 200); do
+    [ -s "$work/url" ] && break
+    sleep 0.05
+  done
+  url=$(cat "$work/url") port=${url##*:}
+}
+
+if howmany serve --listen 127.0.0.1:x 2>&1 | grep -q 'leaves out' ||
+  { timeout 1 howmany serve --listen 127.0.0.1:0 >"$work/url" 2>"$work/err"; grep -q 'leaves out' "$work/err"; }; then
+  expect "without libmicrohttpd, serve names the package" 2 "libmicrohttpd-dev" howmany serve --listen 127.0.0.1:0
+  finish
+fi
+
+get() { curl -s -m 20 "$@"; }
+post() { # PATH TYPE FILE|- [curl options]: the answer
+  local path=$1 type=$2 file=$3
+  shift 3
+  get --data-binary @"$file" -H "Content-Type: $type" "$@" "$url$path"
+}
+same() { # NAME PATH TYPE FILE COMMAND…: the answer is what the command prints
+  local name=$1 path=$2 type=$3 file=$4
+  shift 4
+  "$@" >"$work/told" 2>"$work/err"
+  post "$path" "$type" "$file" >"$work/answer"
+  check "$name" cmp "$work/told" "$work/answer"
+}
+problem() { # NAME STATUS FILTER curl words…: an error as problem+json that makes the filter true
+  local name=$1 status=$2 filter=$3
+  shift 3
+  get -o "$work/body" -w '%{http_code} %{content_type}' "$@" >"$work/head"
+  if [ "$(cat "$work/head")" = "$status application/problem+json" ] &&
+    jq -e ".status == $status and (.type | startswith(\"urn:howmany:problem:\")) and has(\"title\") and ($filter)" "$work/body" >/dev/null; then
+    say 0 "$name"
+  else
+    echo "# $(cat "$work/head"), wanted $status and $filter: $(head -c 300 "$work/body")"
+    say 1 "$name"
+  fi
+}
+wrong() { # NAME STATUS FILTER PATH BODY: likewise, of a JSON body
+  printf '%s' "$5" >"$work/wrong.json"
+  problem "$1" "$2" "$3" --data-binary @"$work/wrong.json" -H 'Content-Type: application/json' "$url$4"
+}
