@@ -378,11 +378,15 @@ static int conclude(struct cli_guest *g, int code, struct hm_text *out, struct h
     return err->code;
 }
 
-/* Words before the operand: the one the route has, and the last piece of a path with {id}. */
+/* What the route gives by itself: a word, switches, and the last piece of a path with {id}. */
 static int read_path(struct call *c, const struct http_request *r, bool named)
 {
     int rc = c->how->word ? give(c, -1, c->how->word) : 0;
 
+    for (size_t i = 0; rc == 0 && i < 2 && c->how->given[i]; i++) {
+        c->csv = c->csv || strcmp(c->how->given[i], "csv") == 0;
+        rc = give(c, api_option_find(c->how->command, c->how->given[i]), "");
+    }
     return rc || !named ? rc : give(c, -1, strrchr(r->path, '/') + 1);
 }
 

@@ -21,6 +21,7 @@ struct api_command {
     bool bare;              /* a body without the key `operand` is the operand itself */
     const char *word;       /* what comes before the operand: `list` of `runs list` */
     const char *only[8];    /* options that make sense here; none: all but the refused ones */
+    const char *given[2];   /* switches that are always given */
 };
 
 /* The option, or -1. */

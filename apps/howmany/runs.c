@@ -58,7 +58,8 @@ static const struct cli_option options[] = {
     [KEY] = {"key", 0, "TEXT", "add, import: what has this key already is not added again", NULL},
     [OUTPUT] = {"output", 'o', "FILE", "export: .csv or .jsonl (default: CSV on standard output)",
                 "@file"},
-    [TRACES] = {"traces", 0, NULL, "export: the samples, as JSON lines that `converge` reads",
+    [TRACES] = {"traces", 0, NULL,
+                "export: the samples, as JSON lines or (--csv) a table that `converge` reads",
                 NULL},
     [YES] = {"yes", 'y', NULL, "delete: all that match, without an id", NULL},
     [JSON] = {"json", 'j', NULL, "as JSON", NULL},
@@ -386,7 +387,56 @@ static void add_trace(struct hm_text *out, const struct hm_stored *run)
     hm_text_add(out, "{\"summary\":true}\n");
 }
 
-/* Lines can be written page by page; a CSV has its header from all runs. */
+static void cell(struct hm_text *out, double value)
+{
+    hm_text_add(out, ",");
+    if (isfinite(value))
+        hm_json_number(out, value);
+}
+
+/* The same as rows of a table, whose header is `trace_header`. */
+static const char trace_header[] = "run,algorithm,m,seed,iteration,seconds,elapsed_s,objective,best\n";
+
+static void add_trace_rows(struct hm_text *out, const struct hm_stored *run)
+{
+    for (size_t p = 0; p < run->sample_count; p++) {
+        const struct hm_stored_sample *s = &run->samples[p];
+        hm_text_addf(out, "%lld,", (long long)run->id);
+        hm_csv_text(out, run->algorithm ? run->algorithm : "");
+        const double cells[] = {run->n,       run->seed, s->iteration, s->seconds,
+                                s->elapsed_s, s->loss,   run->best};
+        for (size_t k = 0; k < sizeof(cells) / sizeof(cells[0]); k++)
+            cell(out, cells[k]);
+        hm_text_add(out, "\n");
+    }
+}
+
+/* Into a file, or to whoever asks (NULL). */
+static int write_out(FILE *file, struct hm_text *out)
+{
+    if (!file)
+        return put(out);
+    int rc = out->failed ? cli_complain("out of memory")
+             : out->length && fputs(out->data, file) < 0
+                 ? cli_complain("runs export: cannot write: %s", strerror(errno))
+                 : 0;
+    hm_text_release(out);
+    return rc;
+}
+
+static void add_exported(struct runs_state *s, struct hm_text *out, const struct hm_stored *run)
+{
+    if (s->traces && s->csv) {
+        add_trace_rows(out, run);
+    } else if (s->traces) {
+        add_trace(out, run);
+    } else {
+        hm_render_stored_json(out, run);
+        hm_text_add(out, "\n");
+    }
+}
+
+/* Lines can be written page by page; a CSV of runs has its header from all of them. */
 static int export_lines(struct runs_state *s, FILE *file)
 {
     struct hm_store_page *page = NULL;
@@ -397,22 +447,17 @@ static int export_lines(struct runs_state *s, FILE *file)
     s->filter.samples = s->traces;
     do {
         struct hm_text out = {0};
+        if (s->traces && s->csv && !page)
+            hm_text_add(&out, trace_header);
         char *after = page ? strdup(page->next) : NULL;
         hm_store_page_free(page);
         page = NULL;
         s->filter.after = after;
         rc = hm_store_list(s->store, &s->filter, &page, &err) ? cli_report(&err) : 0;
-        for (size_t k = 0; rc == 0 && k < page->count; k++) {
-            if (s->traces) {
-                add_trace(&out, &page->runs[k]);
-            } else {
-                hm_render_stored_json(&out, &page->runs[k]);
-                hm_text_add(&out, "\n");
-            }
-        }
-        if (rc == 0 && (out.failed || (out.length && fputs(out.data, file) < 0)))
-            rc = cli_complain("runs export: cannot write: %s",
-                              out.failed ? "out of memory" : strerror(errno));
+        for (size_t k = 0; rc == 0 && k < page->count; k++)
+            add_exported(s, &out, &page->runs[k]);
+        if (rc == 0)
+            rc = write_out(file, &out);
         hm_text_release(&out);
         free(after);
     } while (rc == 0 && page->next);
@@ -431,21 +476,21 @@ static int export_csv(struct runs_state *s, FILE *file)
         return cli_report(&err);
     hm_render_stored_csv(&out, page->runs, page->count);
     hm_store_page_free(page);
-    int rc =
-        out.failed || fputs(out.data, file) < 0 ? cli_complain("runs export: cannot write") : 0;
-    hm_text_release(&out);
-    return rc;
+    return write_out(file, &out);
 }
 
 static int export(struct runs_state *s)
 {
     const char *name = s->output ? s->output : s->word_count > 1 ? s->words[1] : NULL;
+    if (!s->filter.sort)
+        s->filter.sort = "id"; /* as they came */
+    s->csv = s->csv || (s->traces && name && hm_text_ends(name, ".csv"));
     bool lines = s->traces || s->json || (name && hm_text_ends(name, ".jsonl"));
 
     if (name && !lines && !hm_text_ends(name, ".csv"))
         return cli_complain("runs export: '%s' must end in .csv or .jsonl", name);
-    FILE *file = name ? fopen(name, "w") : stdout;
-    if (!file)
+    FILE *file = name ? fopen(name, "w") : NULL;
+    if (name && !file)
         return cli_complain("%s cannot be written: %s", name, strerror(errno));
     int rc = lines ? export_lines(s, file) : export_csv(s, file);
     if (name && fclose(file) != 0 && rc == 0)

@@ -3,8 +3,8 @@
 # functions, and the page in a browser. What needs Node, npm packages or Chromium is skipped without.
 own_home=$HOME
 . "$(dirname "$0")/lib.sh"
-server=
-trap '[ -z "$server" ] || kill "$server" 2>/dev/null; rm -rf "$work"' EXIT
+server= bare=
+trap '[ -z "$server" ] || kill $server $bare 2>/dev/null; rm -rf "$work"' EXIT
 
 # ---- size and origin ------------------------------------------------------------------------------
 
@@ -28,13 +28,16 @@ check "no file of it over 400 lines" long_sources
 
 # ---- what the server sends ------------------------------------------------------------------------
 
-howmany serve --listen 127.0.0.1:0 --quiet >"$work/address" 2>"$work/serve.err" &
+serve() { # FILE OPTIONS…: a server that writes its address there
+  howmany serve --listen 127.0.0.1:0 --quiet "${@:2}" >"$1" 2>"$work/serve.err" &
+  for _ in $(seq 100); do
+    [ -s "$1" ] && break
+    kill -0 $! 2>/dev/null || break
+    sleep 0.1
+  done
+}
+serve "$work/address"
 server=$!
-for _ in $(seq 100); do
-  [ -s "$work/address" ] && break
-  kill -0 "$server" 2>/dev/null || break
-  sleep 0.1
-done
 address=$(cat "$work/address")
 if [ -z "$address" ]; then
   server=
@@ -107,7 +110,13 @@ if [ ! -x "$CHROMIUM" ]; then
   skip "the page in a browser" "no $CHROMIUM"
   finish
 fi
-timeout 150 node web/test/browser.mjs "$address" "$HM_BUILD/page" >"$work/browser.log" 2>&1
+if [ "${HM_SQLITE:-1}" = 0 ]; then
+  skip "the page in a browser" "the views of the store need SQLite"
+  finish
+fi
+serve "$work/bare" --record none
+bare=$!
+timeout 200 node web/test/browser.mjs "$address" "$(cat "$work/bare")" "$HM_BUILD/page" >"$work/browser.log" 2>&1
 code=$?
 while IFS= read -r line; do
   case $line in

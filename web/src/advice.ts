@@ -37,8 +37,9 @@ export interface Advice {
   notes: string[];
 }
 
-export function adviseBody(values: Values, traces: string): object {
-  const body: Record<string, unknown> = { traces };
+/** Without traces it is asked of those of the server's store. */
+export function adviseBody(values: Values, traces?: string): object {
+  const body: Record<string, unknown> = traces === undefined ? {} : { traces };
   for (const key of ['loss', 'within', 'budget', 'price', 'goal', 'm']) if (values[key]) body[key] = values[key];
   if (values.price && /^[0-9.]+$/.test(values.price)) body.price = '$' + values.price + '/h';
   return body;

@@ -37,6 +37,8 @@ const traceColumns: Column[] = [
 ];
 
 function Controls({ values, onChange, text }: ViewProps & { text: string }) {
+  const stored = values.from === 'store';
+  const own = stored ? "Those of the server's store." : values.traces ? 'Your own.' : 'An example: four algorithms on MNIST.';
   return (
     <div class="controls">
       <fieldset class="card">
@@ -54,15 +56,17 @@ function Controls({ values, onChange, text }: ViewProps & { text: string }) {
       </fieldset>
       <fieldset class="card">
         <legend>Traces</legend>
-        <p class="soft">{values.traces ? 'Your own.' : 'An example: four algorithms on MNIST.'}{' '}
-          {values.traces ? <button type="button" class="plain" onClick={() => onChange({ traces: '' })}>Back to the example</button> : null}
+        <p class="soft">{own}</p>
+        <p class="row">
+          {stored ? null : <button type="button" onClick={() => onChange({ from: 'store', traces: '' })}>Take those of the server</button>}
+          {stored || values.traces ? <button type="button" class="plain" onClick={() => onChange({ traces: '', from: '' })}>Back to the example</button> : null}
         </p>
-        <Upload id="trace-file" label="Open a file (.csv, .jsonl, .gz)" accept=".csv,.jsonl,.json,.txt,.gz" onText={(traces) => onChange({ traces })} />
+        <Upload id="trace-file" label="Open a file (.csv, .jsonl, .gz)" accept=".csv,.jsonl,.json,.txt,.gz" onText={(traces) => onChange({ traces, from: '' })} />
         <details>
           <summary>The traces as text</summary>
           <div class="field">
             <label for="traces">Columns: algorithm, m, iteration, seconds, loss</label>
-            <textarea id="traces" rows={10} spellcheck={false} value={text} onInput={(e) => onChange({ traces: e.currentTarget.value })} />
+            <textarea id="traces" rows={10} spellcheck={false} value={text} onInput={(e) => onChange({ traces: e.currentTarget.value, from: '' })} />
           </div>
         </details>
       </fieldset>
@@ -120,9 +124,11 @@ function Curves({ advice, text, values, onChange }: ViewProps & { advice: Advice
 }
 
 export function AlgorithmView({ values, onChange }: ViewProps) {
-  const text = values.traces ?? sample;
+  const fromStore = values.from === 'store';
+  const stored = useAnswer<string>(fromStore ? { path: 'v1/traces', text: true } : null);
+  const text = fromStore ? (stored.value ?? '') : (values.traces ?? sample);
   const asked = values.loss || values.within || values.budget ? values : { ...values, loss: '1e-3' };
-  const answer = useAnswer<Advice>({ path: 'v1/advise', body: adviseBody(asked, text) }, 0, 200);
+  const answer = useAnswer<Advice>({ path: 'v1/advise', body: adviseBody(asked, fromStore ? undefined : text) }, 0, 200);
   const advice = answer.value;
   const columns = candidateColumns.filter(({ key }) => advice?.candidates.some((c) => c[key as keyof typeof c] !== null) && !(key === 'loss' && advice.loss !== null));
   return (

@@ -15,6 +15,8 @@ export interface Ask {
   body?: unknown;
   /** Of a body that is a text already. */
   type?: string;
+  /** The answer is a text, not JSON. */
+  text?: boolean;
 }
 
 const tokenKey = 'howmany-token';
@@ -52,6 +54,7 @@ export async function ask<T>(request: Ask, signal?: AbortSignal): Promise<T> {
   }
   if (response.status === 401) asked?.(token !== null);
   const text = await response.text();
+  if (request.text && response.ok) return text as T;
   let value: unknown = null;
   try {
     value = JSON.parse(text);
@@ -64,7 +67,7 @@ export async function ask<T>(request: Ask, signal?: AbortSignal): Promise<T> {
 
 /** Whether the server has no store behind a path. */
 export function hasNoStore(problem: Problem | null): boolean {
-  return problem !== null && (problem.status === 404 || problem.status === 501 || problem.status === 405);
+  return problem !== null && problem.status === 501;
 }
 
 export interface Answer<T> {

@@ -3,7 +3,7 @@ import { hasNoStore, useAnswer } from './api';
 import { Chart } from './chart';
 import { money, percent, plain, time, toCsv, workers, type Row } from './format';
 import type { Values } from './link';
-import { recommendLine, recommendPath, recommendSpec, type Recommendation } from './recommend_data';
+import { onceEach, recommendLine, recommendPath, recommendSpec, runsLike, type Recommendation } from './recommend_data';
 import { capital, Download, Field, Select, Table, useCalm, Wrong, type Column } from './ui';
 
 const ways: Record<string, string> = {
@@ -33,16 +33,20 @@ const runColumns: Column[] = [
   { key: 'machine', label: 'machine' },
 ];
 
-function Behind({ values }: { values: Values }) {
-  const query = new URLSearchParams({ limit: '50', sort: 'n' });
-  if (values.batch) query.append('where', 'batch=' + values.batch);
-  if (values.latency) query.append('where', 'latency=' + values.latency + 'ms');
-  const runs = useAnswer<{ runs: Row[] }>({ path: 'v1/runs?' + query.toString() }, 0, 200);
-  const rows = runs.value?.runs ?? [];
+/** Runs that match exactly; else those of the same batch or latency; else some of all. */
+function Behind({ values, exact }: { values: Values; exact: boolean }) {
+  const same = useAnswer<{ runs: Row[] }>({ path: runsLike(values, exact ? 'both' : 'batch') }, 0, 200);
+  const others = useAnswer<{ runs: Row[] }>(exact ? null : { path: runsLike(values, 'latency') }, 0, 200);
+  const near = onceEach([...(same.value?.runs ?? []), ...(others.value?.runs ?? [])]);
+  const far = !exact && !same.busy && !others.busy && !near.length;
+  const some = useAnswer<{ runs: Row[] }>(far ? { path: runsLike(values, 'none') } : null, 0, 200);
+  const rows = far ? (some.value?.runs ?? []) : near;
+  const how = far ? 'None has the same batch or latency; these are some of those that the fit has learnt from.' : 'These have the same batch or the same latency; the fit has learnt from others too.';
   return (
     <section class="card">
       <h2>Runs behind it</h2>
-      {rows.length ? <Table name="runs behind it" columns={runColumns} rows={rows} /> : <p class="soft">No run has just this batch and latency: it is told from others.</p>}
+      {exact ? null : <p class="soft">No run has just this. {how}</p>}
+      {rows.length ? <Table name="runs behind it" columns={runColumns} rows={rows} /> : null}
     </section>
   );
 }
@@ -112,7 +116,7 @@ export function RecommendView({ values, onChange }: { values: Values; onChange: 
             </p>
           </section>
         ) : null}
-        {r ? <Behind values={values} /> : null}
+        {r && r.way !== 'none' ? <Behind values={values} exact={r.way === 'rows'} /> : null}
       </div>
     </div>
   );

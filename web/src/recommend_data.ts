@@ -1,6 +1,6 @@
 // The answer of /v1/recommend (docs/recommend.md), in a sentence and a chart. Pure.
 import type { Spec } from './chart_spec';
-import { money, plain, time, timeUnit, workers } from './format';
+import { money, plain, time, timeUnit, workers, type Row } from './format';
 import type { Values } from './link';
 
 interface Candidate {
@@ -34,6 +34,20 @@ export function recommendPath(values: Values): string {
   if (values.price) query.set('price', '$' + values.price + '/h');
   for (const key of ['algorithm', 'machine', 'goal', 'deadline', 'budget', 'n']) if (values[key]) query.set(key, values[key]);
   return 'v1/recommend?' + query.toString();
+}
+
+/** Each run once. */
+export function onceEach(rows: Row[]): Row[] {
+  return [...new Map(rows.map((row) => [row.id, row])).values()];
+}
+
+/** Stored runs like what is asked for: of the same batch, the same latency, both, or neither. */
+export function runsLike(values: Values, by: 'batch' | 'latency' | 'both' | 'none'): string {
+  const query = new URLSearchParams({ limit: '30', sort: 'n' });
+  if ((by === 'batch' || by === 'both') && values.batch) query.append('where', 'batch=' + values.batch);
+  if ((by === 'latency' || by === 'both') && values.latency) query.append('where', 'latency=' + values.latency + 'ms');
+  for (const key of ['algorithm', 'machine']) if (values[key]) query.append('where', `${key}=${values[key]}`);
+  return 'v1/runs?' + query.toString();
 }
 
 export function recommendLine(r: Recommendation): string {

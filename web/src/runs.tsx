@@ -5,7 +5,7 @@ import { Chart } from './chart';
 import { percent, plain, time, toCsv, type Row } from './format';
 import type { Values } from './link';
 import { parseTable } from './parse';
-import { filtered, fitRows, fitTarget, pageSize, residualSpec, runsPath, type Fit } from './runs_data';
+import { filtered, fitRows, fitTarget, pageSize, keptLine, residualSpec, runsPath, type Added, type Fit } from './runs_data';
 import { capital, Download, Field, Table, Wrong, type Column } from './ui';
 import { Upload } from './upload';
 
@@ -59,27 +59,25 @@ function Fitted({ rows, stored }: { rows: Row[]; stored: boolean }) {
   return <Chart spec={spec} columns={residualColumns} rows={residuals} file="predicted" />;
 }
 
-function Keep({ text, onKept }: { text: string; onKept: () => void }) {
-  const [said, setSaid] = useState('');
+function Keep({ text, onKept }: { text: string; onKept: (said: string) => void }) {
+  const [sending, setSending] = useState(false);
   const [problem, setProblem] = useState<Problem | null>(null);
   const send = async () => {
     setProblem(null);
-    setSaid('Sending.');
+    setSending(true);
     try {
       const type = /^\s*\{/.test(text) ? 'application/x-ndjson' : 'text/csv';
-      const answer = await ask<{ added?: number }>({ path: 'v1/runs', body: text, type });
-      setSaid(typeof answer?.added === 'number' ? `${answer.added} runs are kept.` : 'The runs are kept.');
-      onKept();
+      const answer = await ask<Added>({ path: 'v1/runs', body: text, type });
+      onKept(keptLine(answer));
     } catch (error) {
-      setSaid('');
+      setSending(false);
       setProblem(error as Problem);
     }
   };
   return (
     <>
       <p class="row">
-        <button type="button" class="main" onClick={() => void send()}>Keep them on the server</button>
-        <span role="status">{said}</span>
+        <button type="button" class="main" disabled={sending} onClick={() => void send()}>Keep them on the server</button>
       </p>
       {problem ? <Wrong problem={problem} /> : null}
     </>
@@ -99,6 +97,7 @@ function Paging({ values, onChange, next, local }: ViewProps & { next: string | 
 
 export function RunsView({ values, onChange }: ViewProps) {
   const [kept, setKept] = useState(0);
+  const [said, setSaid] = useState('');
   const local = values.csv !== undefined;
   const stored = useAnswer<Page>({ path: local ? 'v1/runs?limit=1' : runsPath(values) }, kept, 150);
   const noStore = hasNoStore(stored.problem);
@@ -117,15 +116,16 @@ export function RunsView({ values, onChange }: ViewProps) {
         </fieldset>
         <fieldset class="card">
           <legend>Add</legend>
-          <Upload id="runs-file" label="Open a table of runs (.csv, .jsonl)" accept=".csv,.jsonl,.txt,.gz" onText={(csv) => onChange({ csv, after: '', where: '', sort: '' })} />
+          <Upload id="runs-file" label="Open a table of runs (.csv, .jsonl)" accept=".csv,.jsonl,.txt,.gz" onText={(csv) => { setSaid(''); onChange({ csv, after: '', where: '', sort: '' }); }} />
           {local ? (
             <>
               <p class="soft">These runs are only in this page.{' '}
                 <button type="button" class="plain" onClick={() => onChange({ csv: '', after: '' })}>Put them away</button>
               </p>
-              {noStore ? null : <Keep text={values.csv ?? ''} onKept={() => { setKept(kept + 1); onChange({ csv: '' }); }} />}
+              {noStore ? null : <Keep text={values.csv ?? ''} onKept={(line) => { setSaid(line); setKept(kept + 1); onChange({ csv: '' }); }} />}
             </>
           ) : null}
+          <p role="status">{said}</p>
         </fieldset>
       </div>
       <div class="results" aria-busy={stored.busy}>

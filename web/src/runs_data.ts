@@ -21,6 +21,20 @@ export function runsPath(values: Values): string {
   return 'v1/runs?' + query.toString();
 }
 
+/** What the server says of runs that were sent. */
+export interface Added {
+  runs: number;
+  traces: number;
+  added: number;
+}
+
+export function keptLine({ runs, traces, added }: Added): string {
+  const sent = runs + traces;
+  const what = traces ? 'traces' : 'runs';
+  if (added === sent) return `${added} ${what} are kept.`;
+  return added ? `${added} ${what} are kept; ${sent - added} were there already.` : `All ${sent} ${what} were there already.`;
+}
+
 function compare(a: unknown, b: unknown): number {
   const [x, y] = [Number(a), Number(b)];
   if (Number.isFinite(x) && Number.isFinite(y)) return x - y;

@@ -25,10 +25,14 @@ export function Upload({ id, label, accept, onText }: Props) {
       setSaid(`${file.name} cannot be read.`);
     }
   };
+  const choose = async (input: HTMLInputElement) => {
+    await read(input.files?.[0]);
+    input.value = ''; // so that the same file can be chosen again
+  };
   return (
     <div class="field">
       <label for={id}>{label}</label>
-      <input id={id} type="file" accept={accept} onChange={(e) => void read(e.currentTarget.files?.[0])} />
+      <input id={id} type="file" accept={accept} onChange={(e) => void choose(e.currentTarget)} />
       <small role="status">{said}</small>
     </div>
   );

@@ -1,5 +1,6 @@
-// The page in a real browser, used as a person would. browser.mjs ADDRESS FOLDER prints a line
-// "ok - what" or "not ok - what" for each behaviour, and leaves screenshots in the folder.
+// The page in a real browser, used as a person would. browser.mjs ADDRESS BARE FOLDER prints a line
+// "ok - what" or "not ok - what" for each behaviour, and leaves screenshots in the folder. ADDRESS is of
+// a server with an empty store, BARE of one without a store.
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -8,7 +9,7 @@ import { chromium } from 'playwright-core';
 import { planTests } from './browser_plan.mjs';
 import { viewTests } from './browser_views.mjs';
 
-const [address, folder, only] = process.argv.slice(2);
+const [address, bare, folder, only] = process.argv.slice(2);
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const profile = mkdtempSync(join(tmpdir(), 'howmany-page-'));
 mkdirSync(folder, { recursive: true });
@@ -27,7 +28,7 @@ export const phone = { width: 390, height: 844 };
 let failed = 0;
 
 /** A fresh page; what it complains of is kept in page.complaints. */
-async function open(hash = '', { size = wide, scheme = 'light' } = {}) {
+async function open(hash = '', { size = wide, scheme = 'light', at = address } = {}) {
   const page = await context.newPage();
   page.complaints = [];
   page.on('pageerror', (error) => page.complaints.push(String(error)));
@@ -36,7 +37,7 @@ async function open(hash = '', { size = wide, scheme = 'light' } = {}) {
   });
   await page.setViewportSize(size);
   await page.emulateMedia({ colorScheme: scheme, reducedMotion: 'reduce' });
-  await page.goto(address + '/' + hash);
+  await page.goto(at + '/' + hash);
   return page;
 }
 
@@ -72,7 +73,7 @@ async function test(name, work) {
   for (const page of context.pages()) if (!before.includes(page)) await page.close();
 }
 
-const tools = { test, open, look, fail, wide, phone, address };
+const tools = { test, open, look, fail, wide, phone, address, bare };
 try {
   await planTests(tools);
   await viewTests(tools);

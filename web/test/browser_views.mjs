@@ -1,45 +1,10 @@
-// The other views. The store is not part of every server, so its answers are played here.
+// The other views, in the order in which a team would come to them: the store is empty at first.
 import { readFileSync } from 'node:fs';
 
 const headline = (page) => page.locator('[data-test=headline]');
 const wait = (page, pattern) => headline(page).filter({ hasText: pattern }).waitFor();
 
 const csv = 'n,size,seconds\n1,0.1,23.2\n2,0.1,15.5\n4,0.1,13.6\n8,0.1,14.1\n1,0.2,43.0\n2,0.2,25.9\n4,0.2,18.5\n8,0.2,16.4\n2,0.4,45.6\n4,0.4,28.6\n8,0.4,21.2\n16,0.4,19.3\n';
-const rows = [];
-for (let i = 0; i < 60; i++) {
-  const [n, batch, latency] = [1 + (i % 4), [1280, 6400, 64000][i % 3], [0, 0.02, 0.06][Math.floor(i / 3) % 3]];
-  rows.push({ id: i + 1, made_at: `2026-11-${10 + (i % 9)}T08:00:00Z`, status: 'ok', algorithm: 'sgd', machine: 'anwar-vm', n, batch, latency, seconds: 3 + (0.02 * batch) / n + 400 * latency * n * (1 + 0.01 * (i % 5)) });
-}
-const recommendation = {
-  howmany: '0.1.0', way: 'fit', source: 'runs', reason: 'no run has batch 12800, latency 30 ms: a fit of 43 runs, of each n by itself', goal: 'time', level: 0.9, best: 0, sure: 0.995, missed: null,
-  candidates: [
-    { n: 3, time_s: 131, low_s: 115, high_s: 146, cost: null, value: 131, rows: 0, fits: true, failed: false, why: null },
-    { n: 2, time_s: 170, low_s: 157, high_s: 184, cost: null, value: 170, rows: 0, fits: true, failed: false, why: null },
-    { n: 4, time_s: 244, low_s: 218, high_s: 272, cost: null, value: 244, rows: 0, fits: true, failed: false, why: null },
-    { n: 1, time_s: null, low_s: null, high_s: null, cost: null, value: null, rows: 0, fits: false, failed: true, why: 'out of memory (line 3)' },
-  ],
-  rows: [], next: { n: 3, batch: 12800, latency: 0.03 }, next_why: 'it would check the fit', notes: ['runs of several machines are taken together'],
-};
-
-/** A store with sixty runs; asked is filled with what was asked. */
-async function store(page, asked = []) {
-  await page.route('**/v1/runs*', async (route) => {
-    const url = new URL(route.request().url());
-    asked.push(route.request().method() + ' ' + decodeURIComponent(url.search).replace(/\+/g, ' '));
-    if (route.request().method() === 'POST') return route.fulfill({ json: { added: 12 } });
-    const from = Number(url.searchParams.get('after') ?? 0);
-    const limit = Number(url.searchParams.get('limit'));
-    const least = url.searchParams.getAll('where').includes('n>=3') ? 3 : 1;
-    const found = rows.filter((row) => row.n >= least);
-    return route.fulfill({ json: { runs: found.slice(from, from + limit), next: from + limit < found.length ? String(from + limit) : null } });
-  });
-  await page.route('**/v1/recommend*', async (route) => {
-    asked.push('recommend ' + decodeURIComponent(new URL(route.request().url()).search));
-    return route.fulfill({ json: recommendation });
-  });
-  return asked;
-}
-
 async function algorithmTests({ test, open, look, fail, phone }) {
   await test('which algorithm: the example, its advice and its curves', async () => {
     const page = await open('#algorithm');
@@ -82,9 +47,9 @@ async function algorithmTests({ test, open, look, fail, phone }) {
   });
 }
 
-async function runsTests({ test, open, look, fail, phone }) {
+async function runsTests({ test, open, look, fail, phone, bare }) {
   await test('runs: without a store the page says so, and fits a table that is opened', async () => {
-    const page = await open('#runs');
+    const page = await open('#runs', { at: bare });
     await page.locator('[data-test=no-store]').waitFor();
     await look(page, 'runs-none-light');
     await page.locator('#runs-file').setInputFiles({ name: 'runs.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) });
@@ -97,14 +62,33 @@ async function runsTests({ test, open, look, fail, phone }) {
     const first = await page.getByRole('region', { name: 'Table: runs' }).locator('tbody tr').first().textContent();
     if (!first.includes('45.6')) fail('not sorted: ' + first);
     await look(page, 'runs-file-wide-light');
-    const again = await open(await page.evaluate(() => location.hash));
+    const again = await open(await page.evaluate(() => location.hash), { at: bare });
     await again.getByRole('heading', { name: '12 runs of the file' }).waitFor();
   });
 
-  await test('runs: filter, sort and page those of a store', async () => {
-    const page = await open();
-    const asked = await store(page);
-    await page.getByRole('link', { name: 'Runs' }).click();
+  await test('runs: a table is kept on the server, and not a second time', async () => {
+    const page = await open('#runs');
+    await page.getByText('No runs match.').waitFor();
+    for (const said of ['44 runs are kept.', 'All 44 runs were there already.']) {
+      await page.locator('#runs-file').setInputFiles('examples/anwar.csv');
+      await page.getByRole('heading', { name: '44 runs of the file' }).waitFor();
+      await page.getByRole('button', { name: 'Keep them on the server' }).click();
+      await page.getByRole('status').filter({ hasText: said }).waitFor();
+      await page.getByRole('heading', { name: 'Runs', exact: true, level: 2 }).waitFor();
+    }
+  });
+
+  await test('runs: what cannot be kept is told, and nothing of it is', async () => {
+    const page = await open('#runs');
+    await page.locator('#runs-file').setInputFiles({ name: 'x.csv', mimeType: 'text/csv', buffer: Buffer.from('n,seconds\n77,1\n1.5,1\n') });
+    await page.getByRole('button', { name: 'Keep them on the server' }).click();
+    await page.getByRole('alert').filter({ hasText: '1.5' }).waitFor();
+    const again = await open('#runs?where=n%3D77');
+    await again.getByText('No runs match.').waitFor();
+  });
+
+  await test('runs: filter, sort and page those of the server', async () => {
+    const page = await open('#runs');
     const table = page.getByRole('region', { name: 'Table: runs' });
     await table.waitFor();
     if ((await table.locator('tbody tr').count()) !== 25) fail('not a page of 25');
@@ -112,53 +96,76 @@ async function runsTests({ test, open, look, fail, phone }) {
     await look(page, 'runs-wide-light');
     await page.getByRole('button', { name: 'Next page' }).focus();
     await page.keyboard.press('Enter');
-    await table.getByText('26', { exact: true }).first().waitFor();
+    await page.waitForFunction(() => document.querySelectorAll('[aria-label="Table: runs"] tbody tr').length === 19);
+    if (!(await page.getByRole('button', { name: 'Next page' }).isDisabled())) fail('a page after the last');
     await page.getByRole('button', { name: /^seconds/ }).press('Enter');
-    await page.waitForFunction(() => location.hash.includes('sort=-seconds'));
     await page.locator('th[aria-sort=descending]').waitFor();
-    await page.getByLabel('Only runs with').fill('n>=3');
-    await page.waitForTimeout(500);
-    const last = asked[asked.length - 1];
-    if (!last.includes('where=n>=3') || !last.includes('sort=-seconds') || last.includes('after')) fail('asked ' + last);
+    await table.locator('tbody tr').first().filter({ hasText: /13\.[23] min/ }).waitFor(); // 795 s, the slowest
+    await page.getByLabel('Only runs with').fill('n=3, latency>=60ms');
+    await page.waitForFunction(() => document.querySelectorAll('[aria-label="Table: runs"] tbody tr').length === 6);
+    const again = await open(await page.evaluate(() => location.hash));
+    await again.waitForFunction(() => document.querySelectorAll('[aria-label="Table: runs"] tbody tr').length === 6);
+    await page.getByLabel('Only runs with').fill('nonsense');
+    await page.getByRole('alert').waitFor();
+    await page.getByLabel('Only runs with').fill('');
     await page.setViewportSize(phone);
     await page.emulateMedia({ colorScheme: 'dark' });
+    await table.waitFor();
     await look(page, 'runs-phone-dark');
-  });
-
-  await test('runs: a file is uploaded to the store', async () => {
-    const page = await open();
-    const asked = await store(page);
-    await page.getByRole('link', { name: 'Runs' }).click();
-    await page.locator('#runs-file').setInputFiles({ name: 'runs.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) });
-    await page.getByRole('button', { name: 'Keep them on the server' }).click();
-    await page.getByRole('region', { name: 'Table: runs' }).getByText('anwar-vm').first().waitFor();
-    if (!asked.some((line) => line.startsWith('POST'))) fail('nothing was sent');
   });
 }
 
-async function recommendTests({ test, open, look, fail, phone }) {
+async function recommendTests({ test, open, look, fail, phone, bare }) {
   await test('recommend: without a store the page says so', async () => {
-    const page = await open('#recommend');
+    const page = await open('#recommend', { at: bare });
     await page.locator('[data-test=no-store]').waitFor();
     await look(page, 'recommend-none-light');
   });
 
-  await test('recommend: a batch and a latency in, workers out, with the runs behind it', async () => {
-    const page = await open('#plan');
-    const asked = await store(page);
-    await page.getByRole('link', { name: 'Recommend' }).press('Enter');
+  await test('recommend: a batch and a latency in, workers out, by the runs themselves', async () => {
+    const page = await open('#recommend');
+    await page.getByText('Say a batch or a latency.').waitFor();
     await page.getByLabel('Batch').focus();
-    await page.keyboard.type('12800');
+    await page.keyboard.type('64000');
     await page.keyboard.press('Tab');
-    await page.keyboard.type('30');
-    await wait(page, 'Use 3 workers: 2.18 min (115 s to 2.43 min).');
+    await page.keyboard.type('0');
+    await wait(page, 'Use 4 workers: 6.98 min.');
     await page.getByText('1 worker: out of memory').waitFor();
+    const behind = page.getByRole('region', { name: 'Table: runs behind it' });
+    await behind.waitFor();
+    if ((await behind.locator('tbody tr').count()) !== 4) fail('not the four runs');
+    await page.getByLabel('Batch').fill('192');
+    await wait(page, 'Use 1 worker');
+    const again = await open(await page.evaluate(() => location.hash));
+    await wait(again, await headline(page).textContent());
+  });
+
+  await test('recommend: between the runs, with an interval', async () => {
+    const page = await open('#recommend?batch=12800&latency=30');
+    await wait(page, /^Use 3 workers: .* \(.* to .*\)\.$/);
+    await page.getByText('a fit of the runs around it').waitFor();
     await page.getByRole('region', { name: 'Table: runs behind it' }).waitFor();
-    if (!asked.some((line) => line === 'recommend ?batch=12800&latency=30ms')) fail('asked ' + asked.filter((l) => l.startsWith('rec')).join(' '));
     await look(page, 'recommend-wide-light');
     await page.setViewportSize(phone);
     await page.emulateMedia({ colorScheme: 'dark' });
     await look(page, 'recommend-phone-dark');
+  });
+}
+
+async function storedTracesTest({ test, open, fail }) {
+  await test("which algorithm: from the traces of the server's store", async () => {
+    const runs = await open('#runs');
+    await runs.locator('#runs-file').setInputFiles('web/src/sample-traces.csv');
+    await runs.getByRole('button', { name: 'Keep them on the server' }).click();
+    await runs.getByRole('status').filter({ hasText: /traces are kept/ }).waitFor();
+    const page = await open('#algorithm');
+    await wait(page, /^Use cocoa\+ on 8/);
+    const told = await headline(page).textContent();
+    await page.getByRole('button', { name: 'Take those of the server' }).click();
+    await page.getByText("Those of the server's store.").waitFor();
+    await page.getByRole('img', { name: /^Convergence/ }).waitFor();
+    await wait(page, told);
+    if (!(await page.evaluate(() => location.hash)).includes('from=store')) fail('the link does not say so');
   });
 }
 
@@ -202,5 +209,6 @@ export async function viewTests(tools) {
   await algorithmTests(tools);
   await runsTests(tools);
   await recommendTests(tools);
+  await storedTracesTest(tools);
   await frameTests(tools);
 }
