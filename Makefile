@@ -2,7 +2,7 @@
 BUILD ?= build
 export PATH := $(CURDIR)/$(BUILD):$(PATH)
 
-.PHONY: help demo build test page fuzz torture bench install clean format
+.PHONY: help demo build test page fuzz tsan torture bench install clean format
 
 help:
 	@echo "make demo     install what is missing, build, and answer a first question"
@@ -10,6 +10,7 @@ help:
 	@echo "make build    leaves $(BUILD)/howmany"
 	@echo "make page     build the page of howmany serve anew: web/dist from web/src (Node)"
 	@echo "make fuzz     a minute of fuzzing for each reader (clang)"
+	@echo "make tsan     the server and what runs in threads under ThreadSanitizer"
 	@echo "make torture  abuse the server, kill ranks of training runs, and look what becomes of them"
 	@echo "make bench    measure, against peers and limits"
 	@echo "make install  PREFIX=/usr/local"
@@ -49,6 +50,12 @@ page:
 fuzz:
 	@tools/setup test
 	@tools/run-fuzz
+
+tsan:
+	@tools/setup test
+	@test -f build-tsan/build.ninja || CC=clang meson setup build-tsan -Db_sanitize=thread -Db_lundef=false >/dev/null
+	@ninja -C build-tsan --quiet
+	@meson test -C build-tsan --no-rebuild --print-errorlogs serve serve_store serve_store_postgres 'fuzz corpus request'
 
 torture: build
 	@tools/run-torture

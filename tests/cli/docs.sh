@@ -3,15 +3,20 @@
 # a line "$ command" is followed by what it prints; here-documents run to their end word. Blocks of
 # ```yaml that begin with "# job" are jobs, and must plan. A block that needs what the build does not
 # have is skipped as a whole: simulated ranks without SimGrid, several real ones without MPI, gzip
-# without zlib, the store without SQLite.
+# without zlib, the store without SQLite, the server without libmicrohttpd. "$ howmany serve" leaves a
+# server behind for the commands after it, with a store and a port of its own in place of 8080.
 . "$(dirname "$0")/lib.sh"
+trap '[ ! -s "$work/server" ] || kill $(cat "$work/server") 2>/dev/null; rm -rf "$work"' EXIT
+documented=http://127.0.0.1:8080
 
 # What a block needs that is not there; nothing, if it can run.
 missing() { # file with the block
   local several='(howmany(-| )train|mpirun).* (-n|--ranks)[ =]?([2-9]|1[0-9])'
   if [ -z "${HM_SMPIMAIN:-}" ] && grep -q '^\$ .*--simulate' "$1"; then
     echo "built without SimGrid, or with sanitizers"
-  elif [ "${HM_SQLITE:-1}" = 0 ] && grep -qE '^\$ .*(howmany runs|\.db)' "$1"; then
+  elif [ "${HM_HTTP:-1}" = 0 ] && grep -qE '^\$ .*(howmany serve|127\.0\.0\.1)' "$1"; then
+    echo "built without libmicrohttpd"
+  elif [ "${HM_SQLITE:-1}" = 0 ] && grep -qE '^\$ .*(howmany runs|\.db|/v1/r)' "$1"; then
     echo "built without SQLite"
   elif [ "${HM_ZLIB:-1}" = 0 ] && grep -q '^\$ .*\.gz' "$1"; then
     echo "built without zlib"
@@ -22,10 +27,18 @@ missing() { # file with the block
 
 # Open MPI leaves memory behind; nothing else may.
 run_command() {
-  case $1 in
+  local command=$1
+  case $command in
   *howmany?train*) export ASAN_OPTIONS=detect_leaks=0 ;;
+  'howmany serve')
+    howmany serve --listen 127.0.0.1:0 --quiet --record "$work/serve.db" >"$work/url" 2>&1 &
+    echo $! >>"$work/server"
+    for _ in $(seq 100); do [ -s "$work/url" ] && break || sleep 0.05; done
+    command="echo $documented"
+    ;;
+  *"$documented"*) command=${command//"$documented"/$(cat "$work/url")} ;;
   esac
-  eval "$1"
+  eval "$command"
 }
 
 run_block() { # file line: reads the block from standard input
