@@ -395,7 +395,8 @@ static void cell(struct hm_text *out, double value)
 }
 
 /* The same as rows of a table, whose header is `trace_header`. */
-static const char trace_header[] = "run,algorithm,m,seed,iteration,seconds,elapsed_s,objective,best\n";
+static const char trace_header[] =
+    "run,algorithm,m,seed,iteration,seconds,elapsed_s,objective,best\n";
 
 static void add_trace_rows(struct hm_text *out, const struct hm_stored *run)
 {
