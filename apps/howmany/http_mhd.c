@@ -21,8 +21,43 @@
 #include "http_address.h"
 #include "http_watch.h"
 #include "http_work.h"
+#include "library.h"
 
 enum { CONNECTION_MEMORY = 32768, REAP_NS = 200000000 };
+
+/* The library is loaded when a server starts: it brings TLS along, which no other command needs. */
+#define MHD_MAP(X)                                                                                 \
+    X(MHD_add_response_header)                                                                     \
+    X(MHD_create_response_from_buffer_with_free_callback_cls)                                      \
+    X(MHD_destroy_response)                                                                        \
+    X(MHD_get_connection_info)                                                                     \
+    X(MHD_get_connection_values_n)                                                                 \
+    X(MHD_get_version)                                                                             \
+    X(MHD_queue_response)                                                                          \
+    X(MHD_quiesce_daemon)                                                                          \
+    X(MHD_resume_connection)                                                                       \
+    X(MHD_start_daemon)                                                                            \
+    X(MHD_stop_daemon)                                                                             \
+    X(MHD_suspend_connection)
+
+static struct {
+#define MHD_MEMBER(name) __typeof__(name) *name;
+    MHD_MAP(MHD_MEMBER)
+#undef MHD_MEMBER
+} mhd;
+
+static int load_mhd(struct hm_err *err)
+{
+    void *library = NULL;
+    int rc = hm_library_open("libmicrohttpd.so.12", "libmicrohttpd12", &library, err);
+
+#define MHD_FIND(name)                                                                             \
+    if (rc == 0)                                                                                   \
+        rc = hm_library_find(library, #name, &mhd.name, err);
+    MHD_MAP(MHD_FIND)
+#undef MHD_FIND
+    return rc;
+}
 
 struct http_server {
     struct http_settings settings;
@@ -66,7 +101,7 @@ static void nothing(void *context)
 static enum MHD_Result answer(struct exchange *x, bool close_after)
 {
     struct http_response *r = &x->response;
-    struct MHD_Response *out = MHD_create_response_from_buffer_with_free_callback_cls(
+    struct MHD_Response *out = mhd.MHD_create_response_from_buffer_with_free_callback_cls(
         r->length, (void *)(uintptr_t)r->body, r->release ? r->release : nothing, r->owner);
     enum MHD_Result ok = MHD_NO;
 
@@ -74,17 +109,17 @@ static enum MHD_Result answer(struct exchange *x, bool close_after)
     if (!out)
         return MHD_NO;
     r->release = NULL; /* now the library's */
-    MHD_add_response_header(out, "Content-Type", r->type);
-    MHD_add_response_header(out, "X-Request-Id", x->request.id);
-    MHD_add_response_header(out, "X-Content-Type-Options", "nosniff");
+    mhd.MHD_add_response_header(out, "Content-Type", r->type);
+    mhd.MHD_add_response_header(out, "X-Request-Id", x->request.id);
+    mhd.MHD_add_response_header(out, "X-Content-Type-Options", "nosniff");
     for (size_t i = 0; i < r->extra_count; i++)
-        MHD_add_response_header(out, r->extra[i].name, r->extra[i].value);
+        mhd.MHD_add_response_header(out, r->extra[i].name, r->extra[i].value);
     if (close_after || atomic_load_explicit(&x->server->draining, memory_order_relaxed))
-        MHD_add_response_header(out, "Connection", "close");
+        mhd.MHD_add_response_header(out, "Connection", "close");
     http_place_enter(x->place, HTTP_PHASE_SEND);
     x->answered = true;
-    ok = MHD_queue_response(x->connection, (unsigned)r->status, out);
-    MHD_destroy_response(out);
+    ok = mhd.MHD_queue_response(x->connection, (unsigned)r->status, out);
+    mhd.MHD_destroy_response(out);
     return ok;
 }
 
@@ -134,7 +169,7 @@ static bool is_plain_layout(const char *version, const struct gathered *g)
 {
     const char *end = version + strlen(version);
 
-    if (strcmp(MHD_get_version(), "0.9.75") != 0)
+    if (strcmp(mhd.MHD_get_version(), "0.9.75") != 0)
         return true;
     for (size_t i = 0; i < g->count && i < HTTP_HEADERS_MAX; i++) {
         const struct http_header *h = &g->headers[i];
@@ -165,7 +200,7 @@ static struct http_verdict look(struct exchange *x, const char *method, const ch
     struct http_verdict verdict;
     struct http_head head = {method, x->target, version, g.headers, 0};
 
-    MHD_get_connection_values_n(x->connection, MHD_HEADER_KIND, gather, &g);
+    mhd.MHD_get_connection_values_n(x->connection, MHD_HEADER_KIND, gather, &g);
     head.header_count = g.count;
     x->request.method = method;
     verdict = http_guard_check(&head, x->server->settings.body_limit, framing);
@@ -220,7 +255,7 @@ static void work_on(void *task)
     struct http_handler *h = &x->server->handler;
 
     h->work(h->context, &x->request, &x->response);
-    MHD_resume_connection(x->connection);
+    mhd.MHD_resume_connection(x->connection);
 }
 
 static enum MHD_Result complete(struct exchange *x)
@@ -243,7 +278,7 @@ static enum MHD_Result complete(struct exchange *x)
         return refuse(x, &busy);
     x->state = EXCHANGE_WORKING;
     http_place_enter(x->place, HTTP_PHASE_WORK);
-    MHD_suspend_connection(x->connection);
+    mhd.MHD_suspend_connection(x->connection);
     http_work_push(pool, x);
     return MHD_YES;
 }
@@ -311,7 +346,7 @@ static void hang_up(struct http_server *s, struct MHD_Connection *connection)
     static const char too_long[] =
         "HTTP/1.1 414 URI Too Long\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
     const union MHD_ConnectionInfo *socket =
-        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+        mhd.MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
 
     if (!socket)
         return;
@@ -326,7 +361,7 @@ static void *first_line(void *context, const char *target, struct MHD_Connection
     size_t length = strlen(target);
     struct exchange *x = malloc(sizeof(*x) + 2 * (length + 1));
     const union MHD_ConnectionInfo *own =
-        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+        mhd.MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
 
     if (is_crowded(target))
         hang_up(s, connection);
@@ -393,11 +428,11 @@ static void connection_changes(void *context, struct MHD_Connection *connection,
         return;
     }
     const union MHD_ConnectionInfo *peer =
-        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+        mhd.MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
     if (peer && peer->client_addr)
         http_address_text(peer->client_addr, address);
     const union MHD_ConnectionInfo *socket =
-        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+        mhd.MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     *own = socket ? http_watch_add(s->watch, socket->connect_fd, address) : NULL;
 }
 
@@ -451,7 +486,7 @@ static struct MHD_Daemon *start_daemon(struct http_server *s, int listening)
     size_t most = t->connections + t->connections / 8 + 16;
 
     raise_files(most + 256);
-    return MHD_start_daemon(
+    return mhd.MHD_start_daemon(
         MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, admit, s, handle, s,
         MHD_OPTION_LISTEN_SOCKET, listening, /* the library counts by thread, the watch by server */
         MHD_OPTION_CONNECTION_LIMIT, (unsigned)(most * (size_t)t->threads),
@@ -483,9 +518,11 @@ int http_start(const struct http_settings *settings, const struct http_handler *
                                      .send_s = 2 * settings->idle_s,
                                      .idle_s = settings->idle_s,
                                      .body_rate = settings->body_rate};
-    struct http_server *s = calloc(1, sizeof(*s));
-    int listening = -1;
+    int listening = -1, rc = load_mhd(err);
 
+    if (rc)
+        return rc;
+    struct http_server *s = calloc(1, sizeof(*s));
     if (!s)
         return hm_fail_nomem(err);
     s->settings = *settings;
@@ -493,7 +530,7 @@ int http_start(const struct http_settings *settings, const struct http_handler *
     if (getrandom(&s->id_prefix, sizeof(s->id_prefix), 0) < 0)
         s->id_prefix = (unsigned)time(NULL);
     s->watch = http_watch_new(&patience, settings->connections, settings->address_connections);
-    int rc = http_address_listen(settings->host, settings->port, &listening, &s->port, err);
+    rc = http_address_listen(settings->host, settings->port, &listening, &s->port, err);
     if (rc == 0 && (!(s->work = http_work_new(settings->workers, settings->queue, work_on)) ||
                     !(s->wait = http_work_new(settings->waiters, settings->queue, work_on))))
         rc = hm_fail(err, HM_E_IO, "cannot start threads");
@@ -527,7 +564,7 @@ void http_count(const struct http_server *server, struct http_counts *counts)
 bool http_drain(struct http_server *s, double seconds)
 {
     double until = http_now() + seconds;
-    int listening = MHD_quiesce_daemon(s->daemon);
+    int listening = mhd.MHD_quiesce_daemon(s->daemon);
 
     atomic_store(&s->draining, true);
     if (listening >= 0)
@@ -539,6 +576,6 @@ bool http_drain(struct http_server *s, double seconds)
 
 void http_stop(struct http_server *s)
 {
-    MHD_stop_daemon(s->daemon);
+    mhd.MHD_stop_daemon(s->daemon);
     server_free(s);
 }

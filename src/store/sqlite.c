@@ -8,13 +8,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "err.h"
 #include "memory.h"
 #include "sql.h"
 #include "text.h"
 
-enum { WAIT_MS = 5000, STATEMENTS = 24 };
+enum { WAIT_MS = 5000, STATEMENTS = 24, LOG_PAGES = 4096, PAGE_BYTES = 4096 };
 
 struct statement {
     char *sql; /* owned */
@@ -255,8 +256,28 @@ static int use_log(struct connection *c, struct hm_err *err)
     return code ? fail(c, code, err) : 0;
 }
 
+/*
+ * Whoever opens a file after a crash reads all of its log. One that has grown too long, because
+ * those who wrote it were killed before they could empty it, is emptied first, so that the next to
+ * open it need not read it again. Where others use the file, it is theirs to do.
+ */
+static void empty_long_log(struct connection *c)
+{
+    const char *file = sqlite3_db_filename(c->db, "main");
+    struct stat log;
+
+    if (!file || !*file || stat(sqlite3_filename_wal(file), &log) != 0 ||
+        log.st_size <= (off_t)2 * LOG_PAGES * PAGE_BYTES)
+        return;
+    sqlite3_busy_timeout(c->db, 0);
+    sqlite3_wal_checkpoint_v2(c->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+    sqlite3_busy_timeout(c->db, WAIT_MS);
+}
+
 static int settle(struct connection *c, struct hm_err *err)
 {
+    char pragmas[256];
+
     sqlite3_extended_result_codes(c->db, 0);
     sqlite3_busy_timeout(c->db, WAIT_MS);
     /* Look at the file, which opening does not. */
@@ -265,11 +286,14 @@ static int settle(struct connection *c, struct hm_err *err)
         rc = fail(c, SQLITE_READONLY, err);
     if (rc == 0)
         rc = use_log(c, err);
+    snprintf(pragmas, sizeof(pragmas),
+             "PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON; PRAGMA trusted_schema=OFF;"
+             "PRAGMA cache_size=-65536; PRAGMA wal_autocheckpoint=%d",
+             LOG_PAGES);
     if (rc == 0)
-        rc = exec(c,
-                  "PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON; PRAGMA trusted_schema=OFF;"
-                  "PRAGMA cache_size=-65536; PRAGMA wal_autocheckpoint=16384",
-                  err);
+        rc = exec(c, pragmas, err);
+    if (rc == 0)
+        empty_long_log(c);
     return rc;
 }
 
