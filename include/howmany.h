@@ -360,6 +360,21 @@ struct hm_node {
     double price_per_s;  /* money per second of one node; negative: unknown */
 };
 
+/* How uneven workers are, and how unsteady. All zero: even and steady. */
+struct hm_slowness {
+    double spread;        /* log-normal: an iteration takes exp(spread * N(0,1)) times as long;
+                             its median is 1 */
+    double chance;        /* that an iteration of a worker is slow: then it */
+    double factor;        /* takes so many times as long, > 1 (0: no factor), */
+    double pause_s;       /* and so much longer */
+    double slow_nodes;    /* so many nodes, the last ones of those used, are slower for good */
+    double slow_factor;   /* by this, > 1 */
+    const double *speeds; /* of the first nodes, relative to what the cluster says; others: 1.
+                             Owned by the cluster */
+    size_t speed_count;
+    double per_node; /* workers in a node, as the cluster says; 0: one */
+};
+
 struct hm_cluster {
     const char *name;                  /* machine name; owned by the cluster or its job */
     const char *fabric;                /* network name; owned likewise; NULL: the machine's own */
@@ -368,7 +383,8 @@ struct hm_cluster {
     struct hm_link network; /* between nodes; bandwidth 0: none given */
     double max_nodes;       /* ceiling; 0: none given */
     bool roofline;          /* use memory bandwidth and kernel overhead where they are known */
-    void *memory;           /* owns the strings, or NULL when the job does */
+    struct hm_slowness slowness;
+    void *memory; /* owns the strings and speeds, or NULL when the job does */
 };
 
 /* ---- inputs: the job ---------------------------------------------------------------------- */

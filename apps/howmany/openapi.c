@@ -248,6 +248,9 @@ void api_openapi(struct hm_text *out)
     const struct hm_field *cluster = hm_cluster_fields(&fields);
     fields_schema(out, "cluster", cluster, fields);
     hm_text_add(out, ",\n");
+    const struct hm_field *stragglers = hm_straggler_fields(&fields);
+    fields_schema(out, "stragglers", stragglers, fields);
+    hm_text_add(out, ",\n");
     put_problem(out);
     hm_text_add(out, "}}}\n");
 }
