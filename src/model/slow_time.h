@@ -14,8 +14,6 @@ struct hm_slow; /* tables that many evaluations share; not for two threads at on
 int hm_slow_new(const struct hm_slowness *slowness, struct hm_slow **ret_slow, struct hm_err *err);
 void hm_slow_free(struct hm_slow *slow);
 
-enum { HM_BACKUPS_MOST = 1000 }; /* that can be late */
-
 /*
  * Expected seconds until all but `late` of n workers have done an iteration of `seconds`: the
  * (n - late)-th smallest of n. 0 <= late < n, and at most HM_BACKUPS_MOST.
