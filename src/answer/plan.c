@@ -10,6 +10,7 @@
 
 #include "err.h"
 #include "search.h"
+#include "slowness.h"
 #include "way_time.h"
 #include "ways.h"
 
@@ -33,6 +34,8 @@ struct plan {
     size_t count;
     struct hm_parts *parts; /* of the job's graph, for n = 1..part_count; owned */
     size_t part_count;
+    struct hm_pace **paces; /* of the clusters; owned */
+    size_t pace_count;
     struct hm_answer *answer;
 };
 
@@ -307,6 +310,27 @@ static void choose_servers(struct plan *p)
         p->candidates[kept++] = p->candidates[pick(p, from, to)];
     }
     p->count = kept;
+}
+
+/* One pace for each cluster with stragglers: candidates and what-ifs ask it for the same. */
+static int make_paces(struct plan *p, struct hm_err *err)
+{
+    p->paces = hm__calloc(p->count, sizeof(struct hm_pace *));
+    if (!p->paces)
+        return hm_fail_nomem(err);
+    for (size_t i = 0; i < p->count; i++) {
+        struct hm_search *s = &p->candidates[i].search;
+        const struct hm_search *before = i > 0 ? &p->candidates[i - 1].search : NULL;
+        if (before && s->cluster == before->cluster) {
+            s->pace = before->pace;
+        } else if (s->cluster && hm_slowness_any(&s->cluster->slowness)) {
+            int rc = hm_pace_new(&s->cluster->slowness, false, &s->pace, err);
+            if (rc)
+                return rc;
+            p->paces[p->pace_count++] = s->pace;
+        }
+    }
+    return 0;
 }
 
 static int rank_candidates(struct plan *p, struct hm_err *err)
@@ -611,6 +635,8 @@ int hm_plan(const struct hm_job *job, const struct hm_cluster *const *clusters,
         rc = make_candidates(&p, clusters, cluster_count, schemes, scheme_count, err);
     }
     if (rc == 0)
+        rc = make_paces(&p, err);
+    if (rc == 0)
         rc = split_graph(&p, err);
     if (rc == 0)
         rc = rank_candidates(&p, err);
@@ -618,6 +644,9 @@ int hm_plan(const struct hm_job *job, const struct hm_cluster *const *clusters,
         rc = answer_in_full(&p, err);
     if (rc == 0)
         rc = fill_ranking(&p, err);
+    for (size_t i = 0; i < p.pace_count; i++)
+        hm_pace_free(p.paces[i]);
+    hm__free(p.paces);
     hm__free(p.candidates);
     hm__free(p.parts);
     if (rc == 0)

@@ -33,7 +33,7 @@ struct hm_model {
     struct hm_transfer platform_steps[HM_WAY_STEPS];
     const struct hm_transfer *steps; /* the job's, or those of the platform */
     size_t step_count;
-    struct hm_pace *pace; /* NULL where workers are even and steady */
+    struct hm_pace *pace, *own_pace; /* NULL where workers are even and steady; where shared */
     double symbols[HM_SYMBOL_COUNT];
     double flops;        /* reached by one worker */
     double batch;        /* samples as given, with the work factor */
@@ -256,7 +256,12 @@ static int set_pace(struct hm_model *m, struct hm_err *err)
     else
         note(m, "computing takes as long as the slowest worker of a step is expected to take: see "
                 "stragglers of the cluster");
-    return hm_pace_new(slowness, m->variant.by_speed, &m->pace, err);
+    m->pace = m->variant.by_speed ? NULL : m->variant.pace;
+    if (m->pace)
+        return 0;
+    int rc = hm_pace_new(slowness, m->variant.by_speed, &m->own_pace, err);
+    m->pace = m->own_pace;
+    return rc;
 }
 
 int hm_model_new(const struct hm_job *job, const struct hm_cluster *cluster,
@@ -303,7 +308,7 @@ void hm_model_free(struct hm_model *m)
         return;
     hm_layer_costs_release(&m->costs);
     hm_counts_free(m->counts);
-    hm_pace_free(m->pace);
+    hm_pace_free(m->own_pace);
     hm__free(m);
 }
 
@@ -569,7 +574,7 @@ static int eval_workers(const struct hm_model *m, const struct space *space,
     shares.n = space->used; /* the work is shared among those that count */
     int rc = eval_compute(m, &shares, points, err);
     if (rc == 0 && m->pace && !hm_way_stale(&m->variant.way))
-        hm_pace_together(m->pace, &m->variant.way, points, space->count);
+        rc = hm_pace_together(m->pace, &m->variant.way, points, space->count, err);
     return rc;
 }
 

@@ -18,11 +18,20 @@ struct hm_variant {
     struct hm_scaled quantity;        /* factor on a quantity of `where:` */
     const struct hm_parts *parts;     /* of a graph, for n = 1..part_count; borrowed */
     size_t part_count;
-    bool balanced;     /* as if every worker had the mean number of edges */
-    struct hm_way way; /* the platform */
-    bool steady;       /* as if no worker were ever slow */
-    bool by_speed;     /* as if every worker had a share of the batch by its speed */
+    bool balanced;        /* as if every worker had the mean number of edges */
+    struct hm_way way;    /* the platform */
+    struct hm_pace *pace; /* of the cluster's slowness, borrowed; NULL: the model makes its own */
+    bool steady;          /* as if no worker were ever slow */
+    bool by_speed;        /* as if every worker had a share of the batch by its speed */
 };
+
+/* The slowness of a cluster, ready to be evaluated; it remembers, and serves one thread. */
+struct hm_pace;
+
+/* slowness is borrowed; by_speed: every worker has a share of the work by its speed. */
+int hm_pace_new(const struct hm_slowness *slowness, bool by_speed, struct hm_pace **ret_pace,
+                struct hm_err *err);
+void hm_pace_free(struct hm_pace *pace);
 
 /* Nodes that a way needs besides those of the workers. */
 double hm_way_nodes(const struct hm_way *way);
@@ -30,7 +39,7 @@ double hm_way_nodes(const struct hm_way *way);
 double hm_way_used(const struct hm_way *way, double n);
 
 /* clang-format off */
-#define HM_VARIANT_INIT {-1, false, 1, 1, 1, 1, {NULL, 1}, NULL, 0, false, {0}, false, false}
+#define HM_VARIANT_INIT {-1, false, 1, 1, 1, 1, {NULL, 1}, NULL, 0, false, {0}, NULL, false, false}
 /* clang-format on */
 
 struct hm_model;

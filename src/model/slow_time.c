@@ -29,8 +29,7 @@
 enum { MANY_SPEEDS = 8, ORDER = 8 };
 
 /* Where pieces begin and end around a step, in multiples of the spread. */
-static const double cuts[] = {-9,  -7, -5,  -4, -3,  -2, -1.5, -1, -0.5, 0, 0.5, 1,    1.5, 2,
-                              2.5, 3,  3.5, 4,  4.5, 5,  5.5,  6,  6.5,  7, 7.5, 8.25, 9};
+static const double cuts[] = {-9, -6, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7.5, 9};
 enum { CUTS = sizeof(cuts) / sizeof(cuts[0]) };
 
 static int compare(const void *a, const void *b)
@@ -221,8 +220,8 @@ static void binomial(double count, double q, double log_done, size_t most, doubl
 static double few_late(struct hm_slow *w, size_t node, size_t late)
 {
     double *sum = w->mass, *next = w->mass + (late + 1), *one = w->mass + 2 * (late + 1), all = 0;
+    size_t reach = 0; /* more than so many of the classes before cannot be late */
 
-    memset(sum, 0, (late + 1) * sizeof(*sum));
     sum[0] = 1;
     for (size_t g = 0; g < w->class_count; g++) {
         size_t at = node * w->class_count + g;
@@ -230,16 +229,18 @@ static double few_late(struct hm_slow *w, size_t node, size_t late)
         if (w->counts[g] == 0)
             continue;
         binomial(w->counts[g], w->q[at], w->log_done[at], most, one);
-        for (size_t j = 0; j <= late; j++) {
+        size_t further = reach + most < late ? reach + most : late;
+        for (size_t j = 0; j <= further; j++) {
             next[j] = 0;
-            for (size_t i = 0; i <= most && i <= j; i++)
+            for (size_t i = j > reach ? j - reach : 0; i <= most && i <= j; i++)
                 next[j] += one[i] * sum[j - i];
         }
+        reach = further;
         double *swap = sum;
         sum = next;
         next = swap;
     }
-    for (size_t j = 0; j <= late; j++)
+    for (size_t j = 0; j <= reach; j++)
         all += sum[j];
     return all;
 }

@@ -7,8 +7,18 @@
 #include "memory.h"
 #include "model.h"
 #include "slow_time.h"
+#include "slowness.h"
+
+enum { REMEMBERED = 4093 };
+
+/* What was evaluated: many variants of a plan ask for the same. */
+struct remembered {
+    bool together;
+    double n, apart, seconds, extra, value;
+};
 
 struct hm_pace {
+    struct remembered remembered[REMEMBERED];
     struct hm_slowness slowness; /* as it counts */
     struct hm_slow *slow;        /* of it */
     struct hm_slow *dealt;       /* of the cluster's, where work is dealt by speed; else NULL */
@@ -124,17 +134,12 @@ static double share_s(const struct hm_pace *p, const struct hm_point *point)
     return point->compute_s * (p->dealt ? hm_slow_even(p->dealt, point->n) : 1);
 }
 
-void hm_pace_together(struct hm_pace *p, const struct hm_way *way, struct hm_point *points,
-                      size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        struct hm_point *at = &points[i];
-        double late = fmin(way->backups, at->n - 1);
-        double even = at->compute_s;
-        at->compute_s = hm_slow_order(p->slow, at->n, late, share_s(p, at));
-        at->wait_s = fmax(at->compute_s - even, 0);
-    }
-}
+/* What the pace is asked for: steps together, without `late`, or apart by `staleness`. */
+struct asked {
+    bool together;
+    double apart; /* late, or staleness */
+    const struct hm_ports *ports;
+};
 
 /* What a worker does besides computing, on its own: sending and receiving. */
 static double extra_s(const struct hm_ports *ports, const struct hm_point *points, size_t i)
@@ -142,32 +147,75 @@ static double extra_s(const struct hm_ports *ports, const struct hm_point *point
     return points[i].latency_s + 2 * ports->worker[i];
 }
 
-/* The iteration of a worker on its own, which the pace is relative to. */
+/* The iteration of a worker on its own, which the pace of SSP is relative to. */
 static double alone_s(const struct hm_pace *p, const struct hm_ports *ports,
                       const struct hm_point *points, size_t i)
 {
     return hm_slow_async(p->slow, points[i].n, share_s(p, &points[i]), extra_s(ports, points, i));
 }
 
-/*
- * The pace of SSP relative to that of workers on their own, at every point: the recursion is run at
- * every n up to 16 and then at n a fifth apart, and between them the pace is a line over ln n.
- */
-static int find_paces(struct hm_pace *p, const struct hm_way *way, const struct hm_ports *ports,
-                      const struct hm_point *points, size_t count, double *paces,
-                      struct hm_err *err)
+/* Seconds at a point, from memory where they were asked for before. */
+static int seconds_at(struct hm_pace *p, const struct asked *asked, const struct hm_point *points,
+                      size_t i, double *ret_s, struct hm_err *err)
 {
+    struct remembered now = {asked->together,        points[i].n, asked->apart,
+                             share_s(p, &points[i]), 0,           0};
+    size_t place =
+        ((size_t)now.n * 2654435761u + (size_t)now.apart * 40503u + now.together) % REMEMBERED;
+    struct remembered *old = &p->remembered[place];
+
+    if (asked->together)
+        now.apart = fmin(now.apart, now.n - 1);
+    else
+        now.extra = extra_s(asked->ports, points, i);
+    if (old->n == now.n && old->together == now.together && old->apart == now.apart &&
+        old->seconds == now.seconds && old->extra == now.extra) {
+        *ret_s = old->value;
+        return 0;
+    }
+    if (asked->together)
+        now.value = hm_slow_order(p->slow, now.n, now.apart, now.seconds);
+    else {
+        int rc = hm_slow_stale(p->slow, now.n, now.apart, now.seconds, now.extra, &now.value, err);
+        if (rc)
+            return rc;
+    }
+    *old = now;
+    *ret_s = now.value;
+    return 0;
+}
+
+/* Up to here every n is evaluated; beyond, n that are a few percent apart. */
+static double exact_to(const struct hm_pace *p, bool together)
+{
+    const struct hm_slowness *s = &p->slowness;
+    double listed = ((double)s->speed_count + s->slow_nodes + 1) * fmax(s->per_node, 1);
+
+    if (!hm_slowness_drawn(s))
+        return INFINITY;
+    return together ? fmax(32, fmin(listed, 512)) : 16;
+}
+
+/*
+ * The pace at every point, relative to `alone`: steady workers that begin together, or workers on
+ * their own. Between the n that are evaluated it is a line over ln n.
+ */
+static int find_paces(struct hm_pace *p, const struct asked *asked, const struct hm_point *points,
+                      size_t count, double *paces, struct hm_err *err)
+{
+    const double exact = exact_to(p, asked->together), step = asked->together ? 1.05 : 1.2;
     size_t before = 0;
 
     for (size_t i = 0; i < count; i++) {
         double n = points[i].n, seconds;
-        if (i > 0 && i + 1 < count && n > 16 && n < 1.2 * points[before].n)
+        if (i > 0 && i + 1 < count && n > exact && n < step * points[before].n)
             continue;
-        int rc = hm_slow_stale(p->slow, n, way->staleness, share_s(p, &points[i]),
-                               extra_s(ports, points, i), &seconds, err);
+        int rc = seconds_at(p, asked, points, i, &seconds, err);
         if (rc)
             return rc;
-        paces[i] = seconds / alone_s(p, ports, points, i);
+        double alone =
+            asked->together ? share_s(p, &points[i]) : alone_s(p, asked->ports, points, i);
+        paces[i] = alone > 0 ? seconds / alone : 1;
         for (size_t k = before + 1; k < i; k++)
             paces[k] = paces[before] + (paces[i] - paces[before]) *
                                            log(points[k].n / points[before].n) /
@@ -175,6 +223,22 @@ static int find_paces(struct hm_pace *p, const struct hm_way *way, const struct 
         before = i;
     }
     return 0;
+}
+
+int hm_pace_together(struct hm_pace *p, const struct hm_way *way, struct hm_point *points,
+                     size_t count, struct hm_err *err)
+{
+    const struct asked asked = {.together = true, .apart = way->backups};
+    double *paces = hm__calloc(count, sizeof(*paces));
+    int rc = paces ? find_paces(p, &asked, points, count, paces, err) : hm_fail_nomem(err);
+
+    for (size_t i = 0; rc == 0 && i < count; i++) {
+        double even = points[i].compute_s;
+        points[i].compute_s = share_s(p, &points[i]) * paces[i];
+        points[i].wait_s = fmax(points[i].compute_s - even, 0);
+    }
+    hm__free(paces);
+    return rc;
 }
 
 /* What the servers' links need for the gradients of an iteration; a node's port serves both. */
@@ -186,11 +250,12 @@ static double links_s(const struct hm_way *way, const struct hm_ports *ports, si
 int hm_pace_apart(struct hm_pace *p, const struct hm_way *way, const struct hm_ports *ports,
                   struct hm_point *points, size_t count, struct hm_err *err)
 {
+    const struct asked asked = {.apart = way->staleness, .ports = ports};
     double *paces = hm__calloc(count, sizeof(*paces));
     int rc = paces ? 0 : hm_fail_nomem(err);
 
     if (rc == 0 && p && way->consistency == HM_CONSISTENCY_SSP)
-        rc = find_paces(p, way, ports, points, count, paces, err);
+        rc = find_paces(p, &asked, points, count, paces, err);
     for (size_t i = 0; rc == 0 && i < count; i++) {
         struct hm_point *at = &points[i];
         double extra = extra_s(ports, points, i), even = at->compute_s;
