@@ -633,8 +633,9 @@ struct hm_rank {
     double n, time_s, total_s, cost; /* of its best point */
     double speedup;
     struct hm_way way; /* with the servers chosen; platform as the job says where none is asked */
-    double samples_per_s; /* of gradients that count; negative unknown */
-    const char *why;      /* what it loses by, or why it is out; NULL for the winner */
+    double samples_per_s;               /* of gradients that count; negative unknown */
+    double saturates_n, servers_enough; /* as in the answer */
+    const char *why; /* what it loses by, or why it is out; NULL for the winner */
 };
 
 enum hm_status {

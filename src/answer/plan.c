@@ -23,6 +23,7 @@ struct candidate {
     bool feasible;
     struct hm_point best; /* or the nearest miss */
     double value;
+    double saturates_n; /* with servers: their links limit from here on */
     const char *missed; /* when it is not feasible */
     struct hm_err err;  /* when it cannot be looked at at all: code is not 0 */
 };
@@ -77,6 +78,7 @@ static int look_at(struct candidate *c, struct hm_err *err)
     if (rc)
         return rc;
     size_t best = hm_curve_best(&c->search, &curve);
+    c->saturates_n = hm_way_saturates(&c->search, &curve);
     c->feasible = best != HM_NONE;
     if (c->feasible) {
         c->best = curve.points[best];
@@ -398,7 +400,11 @@ static int fill_ranking(struct plan *p, struct hm_err *err)
                               .cost = c->best.cost,
                               .speedup = c->best.speedup,
                               .way = hm_way_at(&c->search.way, &c->best),
-                              .samples_per_s = hm_search_samples_per_s(&c->search, &c->best)};
+                              .samples_per_s = hm_search_samples_per_s(&c->search, &c->best),
+                              .saturates_n = c->saturates_n};
+        int rc = c->err.code ? 0 : hm_way_enough(&c->search, c->best.n, &r->servers_enough, err);
+        if (rc)
+            return rc;
         const char *name = c->search.cluster ? c->search.cluster->name : NULL;
         r->machine = copy(a, name);
         r->scheme = c->search.scheme >= 0 ? hm_scheme_name((enum hm_scheme)c->search.scheme) : NULL;

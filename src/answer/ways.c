@@ -73,8 +73,8 @@ double hm_search_samples_per_s(const struct hm_search *s, const struct hm_point 
 /* ---- when the servers' links limit --------------------------------------------------------------
  */
 
-/* The first n from which on their links are busy for most of a step, or, without steps, always. */
-static double saturates(const struct hm_search *s, const struct hm_curve *c)
+/* Their links are busy for most of a step, or, without steps, always. */
+double hm_way_saturates(const struct hm_search *s, const struct hm_curve *c)
 {
     double full = hm_way_stale(&s->way) ? 0.999 : 0.5;
 
@@ -101,11 +101,14 @@ static int time_with(const struct hm_search *s, double n, double servers, double
     return rc;
 }
 
-/* The fewest servers with which n workers are nearly as fast as with one for each. */
-static int enough(const struct hm_search *s, double n, double *ret_servers, struct hm_err *err)
+int hm_way_enough(const struct hm_search *s, double n, double *ret_servers, struct hm_err *err)
 {
     double low = 1, high = n, least = 0, now = 0;
     struct hm_err ignored = {0}; /* more servers than the model has parameters, say */
+
+    *ret_servers = 0;
+    if (s->way.platform != HM_PLATFORM_SERVER)
+        return 0;
     int rc = time_with(s, n, high, &least, &ignored);
 
     while (rc == 0 && low < high) {
@@ -133,10 +136,8 @@ int hm_answer_ways(struct hm_answer *a, const struct hm_search *s, const struct 
         return 0;
     a->way = hm_way_at(&s->way, &c->points[at]);
     a->samples_per_s = hm_search_samples_per_s(s, &c->points[at]);
-    if (s->way.platform != HM_PLATFORM_SERVER)
-        return 0;
-    a->saturates_n = saturates(s, c);
-    return enough(s, c->points[at].n, &a->servers_enough, err);
+    a->saturates_n = hm_way_saturates(s, c);
+    return hm_way_enough(s, c->points[at].n, &a->servers_enough, err);
 }
 
 int hm_way_check(const struct hm_search *s, double max_n, struct hm_err *err)

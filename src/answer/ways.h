@@ -19,6 +19,11 @@ double hm_search_samples_per_s(const struct hm_search *search, const struct hm_p
 /* Whether servers and backups leave anything to look at. */
 int hm_way_check(const struct hm_search *search, double max_n, struct hm_err *err);
 
+/* From which n on the servers' links limit; 0: never, or no servers. */
+double hm_way_saturates(const struct hm_search *search, const struct hm_curve *curve);
+/* Fewest servers with which n workers are nearly as fast as with one for each; 0: no servers. */
+int hm_way_enough(const struct hm_search *search, double n, double *ret_servers,
+                  struct hm_err *err);
 /* Fill what an answer says of the platform and of stragglers. */
 int hm_answer_ways(struct hm_answer *answer, const struct hm_search *search,
                    const struct hm_curve *curve, struct hm_err *err);

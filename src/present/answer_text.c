@@ -389,8 +389,8 @@ static void say_servers(struct hm_text *out, const struct hm_answer *a,
     hm_text_addf(&line, "%s busy for %.0f %% of an iteration",
                  a->way.servers == 1 ? "its link is" : "their links are", 100 * p->server_share);
     if (a->saturates_n > 0)
-        hm_text_addf(&line, ", and limit from %.0f worker%s on", a->saturates_n,
-                     plural(a->saturates_n));
+        hm_text_addf(&line, ", and limit%s from %.0f worker%s on", a->way.servers == 1 ? "s" : "",
+                     a->saturates_n, plural(a->saturates_n));
     if (a->servers_enough > a->way.servers)
         hm_text_addf(&line, "; %.0f servers would be enough for %.0f workers", a->servers_enough,
                      p->n);
@@ -425,6 +425,9 @@ static void say_ways(struct hm_text *out, const struct hm_answer *a, const struc
         hm_text_addf(out, " %10s", hm_show_time(r->total_s, time));
         hm_text_addf(out, " %10s", r->cost < 0 ? "" : hm_show_money(r->cost, money));
         hm_text_addf(out, "%s%s", r->why ? "  " : "", r->why ? r->why : "");
+        if (r->saturates_n > 0 && r->n >= r->saturates_n)
+            hm_text_addf(out, "%s full links; %.0f servers would do", r->why ? "," : " ",
+                         r->servers_enough);
         hm_text_end_line(out);
     }
 }

@@ -89,7 +89,8 @@ static void json_valued(struct hm_text *out, const char *key, double value)
 }
 
 /* The keys of a way, where a platform was asked for. */
-static void json_way(struct hm_text *out, const struct hm_way *way, double samples_per_s)
+static void json_way(struct hm_text *out, const struct hm_way *way, double samples_per_s,
+                     double saturates_n, double servers_enough)
 {
     bool server = way->platform == HM_PLATFORM_SERVER;
 
@@ -103,6 +104,8 @@ static void json_way(struct hm_text *out, const struct hm_way *way, double sampl
     json_valued(out, "backups", way->backups);
     json_valued(out, "stale_cost", way->stale_cost > 0 ? way->stale_cost : -1);
     json_valued(out, "samples_per_s", samples_per_s);
+    json_valued(out, "saturates_n", saturates_n > 0 ? saturates_n : -1);
+    json_valued(out, "servers_enough", servers_enough > 0 ? servers_enough : -1);
 }
 
 static void json_head(struct hm_text *out, const struct hm_answer *a)
@@ -128,11 +131,8 @@ static void json_head(struct hm_text *out, const struct hm_answer *a)
     bool balance = a->goal == HM_GOAL_BALANCE;
     json_valued(out, "alpha", balance ? a->question.alpha : -1);
     json_valued(out, "beta", balance ? a->question.beta : -1);
-    if (a->way.platform == HM_PLATFORM_JOB)
-        return;
-    json_way(out, &a->way, a->samples_per_s);
-    json_valued(out, "saturates_n", a->saturates_n > 0 ? a->saturates_n : -1);
-    json_valued(out, "servers_enough", a->servers_enough > 0 ? a->servers_enough : -1);
+    if (a->way.platform != HM_PLATFORM_JOB)
+        json_way(out, &a->way, a->samples_per_s, a->saturates_n, a->servers_enough);
 }
 
 static void json_reasons(struct hm_text *out, const struct hm_answer *a)
@@ -172,7 +172,7 @@ static void json_ranking(struct hm_text *out, const struct hm_answer *a)
         json_valued(out, "total_s", r->total_s);
         json_valued(out, "cost", r->cost);
         if (r->way.platform != HM_PLATFORM_JOB)
-            json_way(out, &r->way, r->samples_per_s);
+            json_way(out, &r->way, r->samples_per_s, r->saturates_n, r->servers_enough);
         hm_text_add(out, ",\"why\":");
         hm_json_text(out, r->why);
         hm_text_add(out, "}");
