@@ -426,8 +426,9 @@ static void say_ways(struct hm_text *out, const struct hm_answer *a, const struc
         hm_text_addf(out, " %10s", r->cost < 0 ? "" : hm_show_money(r->cost, money));
         hm_text_addf(out, "%s%s", r->why ? "  " : "", r->why ? r->why : "");
         if (r->saturates_n > 0 && r->n >= r->saturates_n)
-            hm_text_addf(out, "%s full links; %.0f servers would do", r->why ? "," : " ",
-                         r->servers_enough);
+            hm_text_addf(out, "%s full links", r->why ? "," : " ");
+        if (r->saturates_n > 0 && r->n >= r->saturates_n && r->servers_enough > r->way.servers)
+            hm_text_addf(out, ": %.0f servers would do", r->servers_enough);
         hm_text_end_line(out);
     }
 }
