@@ -41,7 +41,7 @@ struct hm_variant hm_search_variant(const struct hm_search *s)
     variant.parts = s->parts;
     variant.part_count = s->part_count;
     variant.way = s->way;
-    variant.pace = s->pace;
+    variant.crew = s->crew;
     return variant;
 }
 

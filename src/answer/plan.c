@@ -35,8 +35,8 @@ struct plan {
     size_t count;
     struct hm_parts *parts; /* of the job's graph, for n = 1..part_count; owned */
     size_t part_count;
-    struct hm_pace **paces; /* of the clusters; owned */
-    size_t pace_count;
+    struct hm_crew **crews; /* of the clusters; owned */
+    size_t crew_count;
     struct hm_answer *answer;
 };
 
@@ -314,22 +314,22 @@ static void choose_servers(struct plan *p)
     p->count = kept;
 }
 
-/* One pace for each cluster with stragglers: candidates and what-ifs ask it for the same. */
-static int make_paces(struct plan *p, struct hm_err *err)
+/* One crew for each cluster with stragglers: candidates and what-ifs ask it for the same. */
+static int make_crews(struct plan *p, struct hm_err *err)
 {
-    p->paces = hm__calloc(p->count, sizeof(struct hm_pace *));
-    if (!p->paces)
+    p->crews = hm__calloc(p->count, sizeof(struct hm_crew *));
+    if (!p->crews)
         return hm_fail_nomem(err);
     for (size_t i = 0; i < p->count; i++) {
         struct hm_search *s = &p->candidates[i].search;
         const struct hm_search *before = i > 0 ? &p->candidates[i - 1].search : NULL;
         if (before && s->cluster == before->cluster) {
-            s->pace = before->pace;
+            s->crew = before->crew;
         } else if (s->cluster && hm_slowness_any(&s->cluster->slowness)) {
-            int rc = hm_pace_new(&s->cluster->slowness, false, &s->pace, err);
+            int rc = hm_crew_new(&s->cluster->slowness, false, &s->crew, err);
             if (rc)
                 return rc;
-            p->paces[p->pace_count++] = s->pace;
+            p->crews[p->crew_count++] = s->crew;
         }
     }
     return 0;
@@ -641,7 +641,7 @@ int hm_plan(const struct hm_job *job, const struct hm_cluster *const *clusters,
         rc = make_candidates(&p, clusters, cluster_count, schemes, scheme_count, err);
     }
     if (rc == 0)
-        rc = make_paces(&p, err);
+        rc = make_crews(&p, err);
     if (rc == 0)
         rc = split_graph(&p, err);
     if (rc == 0)
@@ -650,9 +650,9 @@ int hm_plan(const struct hm_job *job, const struct hm_cluster *const *clusters,
         rc = answer_in_full(&p, err);
     if (rc == 0)
         rc = fill_ranking(&p, err);
-    for (size_t i = 0; i < p.pace_count; i++)
-        hm_pace_free(p.paces[i]);
-    hm__free(p.paces);
+    for (size_t i = 0; i < p.crew_count; i++)
+        hm_crew_free(p.crews[i]);
+    hm__free(p.crews);
     hm__free(p.candidates);
     hm__free(p.parts);
     if (rc == 0)

@@ -17,7 +17,7 @@ struct hm_search {
     enum hm_goal goal;    /* decided */
     int scheme;           /* enum hm_scheme or -1 */
     struct hm_way way;    /* the platform */
-    struct hm_pace *pace; /* of the cluster, shared by all that look at it; NULL: even */
+    struct hm_crew *crew; /* of the cluster, shared by all that look at it; NULL: even */
     bool weak;
     double reference;
     double alpha, beta;           /* of the balance; negative until they are chosen */

@@ -33,7 +33,7 @@ struct hm_model {
     struct hm_transfer platform_steps[HM_WAY_STEPS];
     const struct hm_transfer *steps; /* the job's, or those of the platform */
     size_t step_count;
-    struct hm_pace *pace, *own_pace; /* NULL where workers are even and steady; where shared */
+    struct hm_crew *crew, *own_crew; /* NULL where workers are even and steady; where shared */
     double symbols[HM_SYMBOL_COUNT];
     double flops;        /* reached by one worker */
     double batch;        /* samples as given, with the work factor */
@@ -242,7 +242,7 @@ static int set_steps(struct hm_model *m, struct hm_err *err)
     return hm_way_steps(&m->variant.way, m->job, m->platform_steps, &m->step_count, err);
 }
 
-static int set_pace(struct hm_model *m, struct hm_err *err)
+static int set_crew(struct hm_model *m, struct hm_err *err)
 {
     const struct hm_slowness *slowness = m->cluster ? &m->cluster->slowness : NULL;
 
@@ -256,11 +256,11 @@ static int set_pace(struct hm_model *m, struct hm_err *err)
     else
         note(m, "computing takes as long as the slowest worker of a step is expected to take: see "
                 "stragglers of the cluster");
-    m->pace = m->variant.by_speed ? NULL : m->variant.pace;
-    if (m->pace)
+    m->crew = m->variant.by_speed ? NULL : m->variant.crew;
+    if (m->crew)
         return 0;
-    int rc = hm_pace_new(slowness, m->variant.by_speed, &m->own_pace, err);
-    m->pace = m->own_pace;
+    int rc = hm_crew_new(slowness, m->variant.by_speed, &m->own_crew, err);
+    m->crew = m->own_crew;
     return rc;
 }
 
@@ -294,7 +294,7 @@ int hm_model_new(const struct hm_job *job, const struct hm_cluster *cluster,
         rc = check_parts(m, err);
     }
     if (rc == 0)
-        rc = set_pace(m, err);
+        rc = set_crew(m, err);
     if (rc == 0)
         *ret_model = m;
     else
@@ -308,7 +308,7 @@ void hm_model_free(struct hm_model *m)
         return;
     hm_layer_costs_release(&m->costs);
     hm_counts_free(m->counts);
-    hm_pace_free(m->own_pace);
+    hm_crew_free(m->own_crew);
     hm__free(m);
 }
 
@@ -573,8 +573,8 @@ static int eval_workers(const struct hm_model *m, const struct space *space,
 
     shares.n = space->used; /* the work is shared among those that count */
     int rc = eval_compute(m, &shares, points, err);
-    if (rc == 0 && m->pace && !hm_way_stale(&m->variant.way))
-        rc = hm_pace_together(m->pace, &m->variant.way, points, space->count, err);
+    if (rc == 0 && m->crew && !hm_way_stale(&m->variant.way))
+        rc = hm_crew_together(m->crew, &m->variant.way, points, space->count, err);
     return rc;
 }
 
@@ -589,7 +589,7 @@ static int eval_servers(const struct hm_model *m, const struct space *space,
     if (way->platform != HM_PLATFORM_SERVER)
         return 0;
     if (hm_way_stale(way))
-        rc = hm_pace_apart(m->pace, way, &ports, points, space->count, err);
+        rc = hm_crew_apart(m->crew, way, &ports, points, space->count, err);
     for (size_t i = 0; rc == 0 && i < space->count; i++)
         points[i].server_share = hm_way_server_share(way, &ports, i, points[i].time_s);
     return rc;

@@ -20,18 +20,18 @@ struct hm_variant {
     size_t part_count;
     bool balanced;        /* as if every worker had the mean number of edges */
     struct hm_way way;    /* the platform */
-    struct hm_pace *pace; /* of the cluster's slowness, borrowed; NULL: the model makes its own */
+    struct hm_crew *crew; /* of the cluster's slowness, borrowed; NULL: the model makes its own */
     bool steady;          /* as if no worker were ever slow */
     bool by_speed;        /* as if every worker had a share of the batch by its speed */
 };
 
 /* The slowness of a cluster, ready to be evaluated; it remembers, and serves one thread. */
-struct hm_pace;
+struct hm_crew;
 
 /* slowness is borrowed; by_speed: every worker has a share of the work by its speed. */
-int hm_pace_new(const struct hm_slowness *slowness, bool by_speed, struct hm_pace **ret_pace,
+int hm_crew_new(const struct hm_slowness *slowness, bool by_speed, struct hm_crew **ret_crew,
                 struct hm_err *err);
-void hm_pace_free(struct hm_pace *pace);
+void hm_crew_free(struct hm_crew *crew);
 
 /* Nodes that a way needs besides those of the workers. */
 double hm_way_nodes(const struct hm_way *way);

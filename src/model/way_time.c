@@ -17,7 +17,7 @@ struct remembered {
     double n, apart, seconds, extra, value;
 };
 
-struct hm_pace {
+struct hm_crew {
     struct remembered remembered[REMEMBERED];
     struct hm_slowness slowness; /* as it counts */
     struct hm_slow *slow;        /* of it */
@@ -95,10 +95,10 @@ int hm_way_steps(const struct hm_way *way, const struct hm_job *job, struct hm_t
 /* ---- whom it waits for --------------------------------------------------------------------------
  */
 
-int hm_pace_new(const struct hm_slowness *slowness, bool by_speed, struct hm_pace **ret_pace,
+int hm_crew_new(const struct hm_slowness *slowness, bool by_speed, struct hm_crew **ret_crew,
                 struct hm_err *err)
 {
-    struct hm_pace *p = hm__calloc(1, sizeof(*p));
+    struct hm_crew *p = hm__calloc(1, sizeof(*p));
     int rc = p ? 0 : hm_fail_nomem(err);
 
     if (rc)
@@ -112,14 +112,14 @@ int hm_pace_new(const struct hm_slowness *slowness, bool by_speed, struct hm_pac
     if (rc == 0)
         rc = hm_slow_new(&p->slowness, &p->slow, err);
     if (rc) {
-        hm_pace_free(p);
+        hm_crew_free(p);
         return rc;
     }
-    *ret_pace = p;
+    *ret_crew = p;
     return 0;
 }
 
-void hm_pace_free(struct hm_pace *p)
+void hm_crew_free(struct hm_crew *p)
 {
     if (!p)
         return;
@@ -129,7 +129,7 @@ void hm_pace_free(struct hm_pace *p)
 }
 
 /* What a worker has to do, in seconds of one as the cluster says. */
-static double share_s(const struct hm_pace *p, const struct hm_point *point)
+static double share_s(const struct hm_crew *p, const struct hm_point *point)
 {
     return point->compute_s * (p->dealt ? hm_slow_even(p->dealt, point->n) : 1);
 }
@@ -148,14 +148,14 @@ static double extra_s(const struct hm_ports *ports, const struct hm_point *point
 }
 
 /* The iteration of a worker on its own, which the pace of SSP is relative to. */
-static double alone_s(const struct hm_pace *p, const struct hm_ports *ports,
+static double alone_s(const struct hm_crew *p, const struct hm_ports *ports,
                       const struct hm_point *points, size_t i)
 {
     return hm_slow_async(p->slow, points[i].n, share_s(p, &points[i]), extra_s(ports, points, i));
 }
 
 /* Seconds at a point, from memory where they were asked for before. */
-static int seconds_at(struct hm_pace *p, const struct asked *asked, const struct hm_point *points,
+static int seconds_at(struct hm_crew *p, const struct asked *asked, const struct hm_point *points,
                       size_t i, double *ret_s, struct hm_err *err)
 {
     struct remembered now = {asked->together,        points[i].n, asked->apart,
@@ -186,7 +186,7 @@ static int seconds_at(struct hm_pace *p, const struct asked *asked, const struct
 }
 
 /* Up to here every n is evaluated; beyond, n that are a few percent apart. */
-static double exact_to(const struct hm_pace *p, bool together)
+static double exact_to(const struct hm_crew *p, bool together)
 {
     const struct hm_slowness *s = &p->slowness;
     double listed = ((double)s->speed_count + s->slow_nodes + 1) * fmax(s->per_node, 1);
@@ -200,7 +200,7 @@ static double exact_to(const struct hm_pace *p, bool together)
  * The pace at every point, relative to `alone`: steady workers that begin together, or workers on
  * their own. Between the n that are evaluated it is a line over ln n.
  */
-static int find_paces(struct hm_pace *p, const struct asked *asked, const struct hm_point *points,
+static int find_paces(struct hm_crew *p, const struct asked *asked, const struct hm_point *points,
                       size_t count, double *paces, struct hm_err *err)
 {
     const double exact = exact_to(p, asked->together), step = asked->together ? 1.05 : 1.2;
@@ -225,7 +225,7 @@ static int find_paces(struct hm_pace *p, const struct asked *asked, const struct
     return 0;
 }
 
-int hm_pace_together(struct hm_pace *p, const struct hm_way *way, struct hm_point *points,
+int hm_crew_together(struct hm_crew *p, const struct hm_way *way, struct hm_point *points,
                      size_t count, struct hm_err *err)
 {
     const struct asked asked = {.together = true, .apart = way->backups};
@@ -247,7 +247,7 @@ static double links_s(const struct hm_way *way, const struct hm_ports *ports, si
     return ports->server[i] + (way->colocated ? ports->worker[i] : 0);
 }
 
-int hm_pace_apart(struct hm_pace *p, const struct hm_way *way, const struct hm_ports *ports,
+int hm_crew_apart(struct hm_crew *p, const struct hm_way *way, const struct hm_ports *ports,
                   struct hm_point *points, size_t count, struct hm_err *err)
 {
     const struct asked asked = {.apart = way->staleness, .ports = ports};

@@ -9,7 +9,7 @@
 
 enum { HM_WAY_STEPS = 2 };
 
-struct hm_pace; /* model.h */
+struct hm_crew; /* model.h */
 
 /* Whether workers may be apart: async, or SSP with a staleness above 0. */
 bool hm_way_stale(const struct hm_way *way);
@@ -21,7 +21,7 @@ int hm_way_steps(const struct hm_way *way, const struct hm_job *job, struct hm_t
  * Workers that begin together: compute_s, which is that of an even and steady worker, becomes the
  * expected time until all but the backups are done; wait_s is what it grew by.
  */
-int hm_pace_together(struct hm_pace *pace, const struct hm_way *way, struct hm_point *points,
+int hm_crew_together(struct hm_crew *crew, const struct hm_way *way, struct hm_point *points,
                      size_t count, struct hm_err *err);
 
 /* Seconds of a message one way through the port of a worker's node, and of a server for all. */
@@ -33,9 +33,9 @@ struct hm_ports {
  * Workers that may be apart. An iteration is the time in which n gradients are taken: what the
  * workers reach, or what the servers' links let through, whichever is longer. Each worker computes,
  * sends and receives in turn; messages of different workers overlap, and a link moves both ways at
- * once. Sets all times of the points but totals; pace may be NULL: even and steady.
+ * once. Sets all times of the points but totals; crew may be NULL: even and steady.
  */
-int hm_pace_apart(struct hm_pace *pace, const struct hm_way *way, const struct hm_ports *ports,
+int hm_crew_apart(struct hm_crew *crew, const struct hm_way *way, const struct hm_ports *ports,
                   struct hm_point *points, size_t count, struct hm_err *err);
 
 /* The share of an iteration in which a server's link is busy, in the direction with more. */
