@@ -323,6 +323,9 @@ void api_openapi(struct hm_text *out)
     hm_text_add(out, ",\n");
     run_schema(out);
     hm_text_add(out, ",\n");
+    const struct hm_field *stragglers = hm_straggler_fields(&fields);
+    fields_schema(out, "stragglers", stragglers, fields);
+    hm_text_add(out, ",\n");
     put_problem(out);
     hm_text_add(out, "}}}\n");
 }

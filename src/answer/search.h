@@ -14,8 +14,10 @@ struct hm_search {
     const struct hm_job *job;
     const struct hm_cluster *cluster; /* NULL when the job is formulas alone */
     const struct hm_question *question;
-    enum hm_goal goal; /* decided */
-    int scheme;        /* enum hm_scheme or -1 */
+    enum hm_goal goal;    /* decided */
+    int scheme;           /* enum hm_scheme or -1 */
+    struct hm_way way;    /* the platform */
+    struct hm_crew *crew; /* of the cluster, shared by all that look at it; NULL: even */
     bool weak;
     double reference;
     double alpha, beta;           /* of the balance; negative until they are chosen */

@@ -72,6 +72,7 @@ static const struct hm_field cluster_fields[] = {
      .kind = HM_FIELD_BOOL,
      .offset = AT(roofline),
      .doc = "whether memory bandwidth and kernel overhead count"},
+    {.name = "stragglers", .kind = HM_FIELD_OTHER, .doc = "how uneven and unsteady workers are"},
 };
 
 const struct hm_field *hm_cluster_fields(size_t *count)
@@ -167,19 +168,21 @@ static int read_fabric(struct hm_reader *reader, const struct hm_value *value,
 static int read_parts(struct hm_reader *reader, const struct hm_value *map,
                       struct hm_cluster *cluster)
 {
-    static const char *const keys[] = {"flops", "link", "network"};
+    static const char *const keys[] = {"flops", "link", "network", "stragglers"};
     int rc = 0;
 
-    for (size_t i = 0; rc == 0 && i < 3; i++) {
+    for (size_t i = 0; rc == 0 && i < 4; i++) {
         const struct hm_value *value = hm_value_get(map, keys[i]);
         if (!value)
             continue;
         size_t mark = hm_reader_enter(reader, keys[i]);
         rc = i == 0   ? read_flops(reader, value, &cluster->node)
              : i == 1 ? hm_read_link(reader, value, &cluster->node.link)
-                      : read_fabric(reader, value, cluster);
+             : i == 2 ? read_fabric(reader, value, cluster)
+                      : hm_read_stragglers(reader, value, &cluster->slowness);
         hm_reader_leave(reader, mark);
     }
+    cluster->slowness.per_node = cluster->node.accelerators;
     return rc;
 }
 

@@ -18,6 +18,8 @@ static bool fits(enum hm_list_kind kind, const double *x, size_t i)
         return x[i] > 0;
     case HM_LIST_RISING:
         return x[i] > (i ? x[i - 1] : 0);
+    case HM_LIST_SPEEDS:
+        return x[i] >= 0.001 && x[i] <= 1000;
     case HM_LIST_WORKERS:
         return x[i] >= 1 && x[i] <= HM_M_MOST && x[i] == floor(x[i]) && (i == 0 || x[i] > x[i - 1]);
     }
@@ -30,6 +32,7 @@ static int misfit(struct hm_reader *r, const struct hm_value *at, enum hm_list_k
         [HM_LIST_NOT_BELOW_0] = "it must be at least 0",
         [HM_LIST_ABOVE_0] = "it must be more than 0",
         [HM_LIST_RISING] = "each must be more than the one before it, and more than 0",
+        [HM_LIST_SPEEDS] = "it must be at least 0.001 and at most 1000",
         [HM_LIST_WORKERS] = "they must be whole numbers from 1 to 1e15 that rise",
     };
 

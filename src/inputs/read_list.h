@@ -14,6 +14,7 @@ enum hm_list_kind {
     HM_LIST_NOT_BELOW_0,
     HM_LIST_ABOVE_0,
     HM_LIST_RISING, /* above 0, each above the one before */
+    HM_LIST_SPEEDS, /* from 0.001 to 1000 */
     HM_LIST_WORKERS /* whole numbers from 1 to HM_M_MOST that rise */
 };
 

@@ -20,9 +20,10 @@ int hm_job_parse_closed(const struct hm_catalog *catalog, const char *text, size
                         struct hm_job **ret_job, struct hm_err *err);
 enum { HM_CLOSED_GRAPH = 100000, HM_CLOSED_TRIALS = 100 };
 
-/* The keys of a job, and of a cluster, for whoever describes them. */
+/* The keys of a job, of a cluster, and of its stragglers, for whoever describes them. */
 const struct hm_field *hm_job_fields(size_t *ret_count);
 const struct hm_field *hm_cluster_fields(size_t *ret_count);
+const struct hm_field *hm_straggler_fields(size_t *ret_count);
 
 /* `cluster:`: the name of a machine, or a map that may start from one. */
 int hm_read_cluster(struct hm_reader *reader, const struct hm_value *value,
@@ -32,6 +33,9 @@ int hm_read_machine(struct hm_reader *reader, const struct hm_value *value, cons
                     struct hm_cluster *cluster);
 /* {bandwidth, latency}. */
 int hm_read_link(struct hm_reader *reader, const struct hm_value *value, struct hm_link *link);
+/* `stragglers:` of a cluster: how uneven and unsteady workers are. */
+int hm_read_stragglers(struct hm_reader *reader, const struct hm_value *value,
+                       struct hm_slowness *slowness);
 /* `network:`: a name, sizes joined by dashes, or a map with layers or totals. */
 int hm_read_network(struct hm_reader *reader, const struct hm_value *value,
                     struct hm_network *network);

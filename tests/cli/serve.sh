@@ -64,6 +64,9 @@ same "plan: machines, a deadline and a ceiling" /v1/plan application/json "$work
   howmany plan examples/resnet50.yaml --on p4d.24xlarge,g5.12xlarge --deadline 1h --max-n 256 --json
 echo '{"compute": "10 s / n", "communicate": "0.1 s * ln(n)", "iterations": 100}' >"$work/job.json"
 same "plan: a bare job" /v1/plan application/json "$work/job.json" howmany plan "$work/job.json" --json
+jq -n --rawfile job examples/stragglers.yaml '{job: $job, platform: ["driver", "server"], consistency: "all", colocated: true, "max-n": 16}' >"$work/ask.json"
+same "plan: platforms" /v1/plan application/json "$work/ask.json" \
+  howmany plan examples/stragglers.yaml --platform driver,server --consistency all --colocated --max-n 16 --json
 same "plan: options in the query" '/v1/plan?max-n=16&goal=time&weak' application/json "$work/job.json" howmany plan "$work/job.json" --max-n 16 --goal time --weak --json
 same "plan: as CSV" '/v1/plan?csv' application/json "$work/job.json" howmany plan "$work/job.json" --csv
 jq '{job: ., set: {iterations: 7, "cluster.price": "$1/h"}, budget: 5}' "$work/job.json" >"$work/ask.json"

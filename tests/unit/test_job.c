@@ -17,7 +17,9 @@ static void a_job_is_read_whole(void **state)
                   "  memory: 16 GiB, accelerators: 4, memory_bandwidth: 900 GB/s,\n"
                   "  kernel_overhead: 5 us, link: {bandwidth: 50 GB/s, latency: 2 us},\n"
                   "  network: {bandwidth: 10 Gbit/s, latency: 30 us}, price: $3.6/h,\n"
-                  "  max_nodes: 8, roofline: false}\n");
+                  "  max_nodes: 8, roofline: false,\n"
+                  "  stragglers: {spread: 0.2, chance: 5 %, factor: 4, pause: 100 ms,\n"
+                  "    slow: 1, slow_factor: 3, speeds: [1, 2, 0.5]}}\n");
 
     (void)state;
     assert_string_equal(job->name, "all keys");
@@ -44,6 +46,15 @@ static void a_job_is_read_whole(void **state)
     assert_near(job->cluster.node.price_per_s, 0.001, 1e-15);
     assert_near(job->cluster.max_nodes, 8, 0);
     assert_false(job->cluster.roofline);
+    assert_near(job->cluster.slowness.spread, 0.2, 0);
+    assert_near(job->cluster.slowness.chance, 0.05, 1e-16);
+    assert_near(job->cluster.slowness.factor, 4, 0);
+    assert_near(job->cluster.slowness.pause_s, 0.1, 1e-16);
+    assert_near(job->cluster.slowness.slow_nodes, 1, 0);
+    assert_near(job->cluster.slowness.slow_factor, 3, 0);
+    assert_int_equal(job->cluster.slowness.speed_count, 3);
+    assert_near(job->cluster.slowness.speeds[2], 0.5, 0);
+    assert_near(job->cluster.slowness.per_node, 4, 0);
     hm_job_free(job);
 }
 

@@ -44,6 +44,41 @@ static int whole_way(struct hm_err *err)
     return rc;
 }
 
+/* Platforms on a cluster with stragglers. */
+static int platform_way(struct hm_err *err)
+{
+    static const char job_text[] =
+        "network: {parameters: 1e6, forward: 1 Gflop}\nbatch: 64\niterations: 10\n"
+        "cluster: {flops: 1 Gflop/s, max_nodes: 6, network: 10gbe, stragglers:\n"
+        "  {spread: 0.2, chance: 5 %, factor: 3, slow: 1, slow_factor: 2, speeds: [1, 0.5]}}\n";
+    static const struct hm_way ways[] = {
+        {.platform = HM_PLATFORM_DRIVER},
+        {.platform = HM_PLATFORM_SERVER, .servers = 2, .backups = 1},
+        {.platform = HM_PLATFORM_SERVER,
+         .consistency = HM_CONSISTENCY_SSP,
+         .staleness = 2,
+         .servers = 1}};
+    struct hm_question q = HM_QUESTION_INIT;
+    struct hm_style style = {.width = 80};
+    struct hm_answer *answer = NULL;
+    struct hm_job *job = NULL;
+    char *page = NULL;
+    int rc = hm_job_parse(job_text, strlen(job_text), "t.yaml", NULL, 0, &job, err);
+
+    q.ways = ways;
+    q.way_count = 3;
+    if (rc == 0)
+        rc = hm_plan(job, NULL, 0, NULL, 0, &q, &answer, err);
+    for (int format = HM_FORMAT_TEXT; rc == 0 && format <= HM_FORMAT_CSV; format++) {
+        rc = hm_answer_render(answer, (enum hm_format)format, &style, &page, err);
+        if (rc == 0)
+            hm_text_free(page);
+    }
+    hm_answer_free(answer);
+    hm_job_free(job);
+    return rc;
+}
+
 /* A graph made, read back from its job, split in every way that needs no other library. */
 static int graph_way(struct hm_err *err)
 {
@@ -370,6 +405,7 @@ static void allocations_of_graphs_may_fail(void **state)
 {
     (void)state;
     fail_everywhere(graph_way, 50);
+    fail_everywhere(platform_way, 100);
 }
 
 static void every_allocation_may_fail(void **state)

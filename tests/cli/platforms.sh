@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# Platforms and stragglers in a plan: options, what they answer, and what is refused.
+. "$(dirname "$0")/lib.sh"
+servers=examples/servers.yaml
+straggle=examples/stragglers.yaml
+
+json() { # NAME FILTER COMMAND…: the JSON of the command makes the jq filter true
+  local name=$1 filter=$2
+  shift 2
+  "$@" >"$work/json" 2>"$work/err"
+  check "$name" jq -e "$filter" "$work/json"
+}
+
+json "all platforms are ranked, each once" '[.ranking[] | .platform + " " + .consistency] | sort ==
+  ["allreduce bsp", "driver bsp", "server async", "server bsp", "server ssp"]' howmany plan $servers --platform all --json
+json "with backups, one more" '[.ranking[].backups] | sort == [0,0,0,0,0,2]' howmany plan $servers --platform all --backups 2 --json
+json "a list of them" '[.ranking[].platform] | sort == ["allreduce", "driver"]' howmany plan $servers --platform driver,allreduce --json
+json "servers alone are bsp" '.platform == "server" and .consistency == "bsp" and .staleness == null and .ranking == []' howmany plan $servers --platform server --json
+json "a staleness means ssp" '.consistency == "ssp" and .staleness == 5' howmany plan $servers --platform server --staleness 5 --json
+json "servers are paid for" '.best.nodes == .best.n + 3 and (.best.cost / .best.total_s * 3600 / .best.nodes - 1 | fabs) < 1e-9' howmany plan $servers --platform server --servers 3 --json
+json "unless they are among the workers" '.best.nodes == .best.n and .colocated and .servers <= .best.n' howmany plan $servers --platform server --colocated --json
+json "the goal chooses the servers" '.servers == 1' howmany plan $servers --platform server --consistency async --goal cost --json
+json "a deadline is met" '.best.total_s <= 3600 and .status == "ok"' howmany plan $servers --platform all --deadline 1h --json
+json "staleness can cost iterations" '(.[1].best.total_s / .[0].best.total_s - 2 | fabs) < 0.01' \
+  bash -c "(howmany plan $servers --platform server --servers 2 --consistency async --json; howmany plan $servers --platform server --servers 2 --consistency async --stale-cost 2x --json) | jq -s ."
+json "ssp of 0 is bsp, to the bit" '[.[] | [.curve[].time_s]] | .[0] == .[1]' \
+  bash -c "(howmany plan $straggle --max-n 40 --platform server --servers 1 --json; howmany plan $straggle --max-n 40 --platform server --servers 1 --staleness 0 --json) | jq -s ."
+json "waiting is told" '(.curve[7].wait_s - 3 * (1 - pow(0.95; 8)) | fabs) < 1e-9 and .limit.kind == "stragglers"' howmany plan $straggle --max-n 8 --json
+json "and is not there where workers are even" '.curve[0] | has("wait_s") or has("server_share") | not' howmany plan $servers --json
+json "nor are platforms where none is asked for" 'has("platform") or has("servers_enough") | not' howmany plan $servers --json
+expect "csv has the columns" 0 ",fits,wait_s,server_share,platform,consistency,staleness,servers,backups" howmany plan $straggle --platform server --csv
+check "csv has as many cells in each line" bash -c "howmany plan $straggle --platform server --csv | awk -F, 'NR == 1 { n = NF } NF != n { exit 1 }'"
+expect "the ranking says whose links are full" 0 "full links: 2 servers would do" howmany plan $servers --platform all --servers 1
+expect "help knows them" 0 "--stale-cost" howmany plan --help
+
+expect "no such platform" 2 "'spark' is not allreduce, driver, server or all" howmany plan $servers --platform spark
+expect "no such consistency" 2 "'eventual' is not bsp, ssp, async or all" howmany plan $servers --platform server --consistency eventual
+expect "a staleness below 0" 2 "staleness" howmany plan $servers --platform server --staleness -1
+expect "half a server" 2 "servers" howmany plan $servers --platform server --servers 1.5
+expect "no servers" 2 "servers" howmany plan $servers --platform server --servers 0
+expect "more servers than parameters" 2 "12 servers for a model of 11 parameters" howmany plan $servers --set network.parameters=11 --platform server --servers 12
+expect "more servers than nodes" 2 "leave none for workers: the cluster has 16" howmany plan $servers --platform server --servers 16
+expect "as many backups as workers" 2 "4 backups are not fewer than the workers" howmany plan $servers --platform server --backups 4 --max-n 4
+expect "backups where nobody waits" 2 "--backups go with --consistency bsp" howmany plan $servers --platform server --consistency async --backups 1
+expect "a staleness of bsp" 2 "--staleness goes with --consistency ssp" howmany plan $servers --platform server --consistency bsp --staleness 2
+expect "servers of a driver" 2 "are of --platform server or all" howmany plan $servers --platform driver --servers 2
+expect "servers of no platform" 2 "are of --platform server or all" howmany plan $servers --servers 2
+expect "a stale cost that saves" 2 "is less than 1" howmany plan $servers --platform all --stale-cost 0.5
+expect "a stale cost of bsp" 2 "--stale-cost goes with" howmany plan $servers --platform server --stale-cost 2
+expect "a platform and a scheme" 2 "a platform brings its own schemes" howmany plan $servers --platform all --scheme ring
+expect "a platform and runs" 2 "the runs were made on one platform" howmany plan $servers --platform all --runs examples/runs.csv
+expect "formulas do not say the size" 2 "needs the size of the model" howmany plan examples/fig1.yaml --platform all
+printf 'graph: {generate: grid, vertices: 100}\ncommunicate: none\ncluster: {flops: 1 Gflop/s}\n' >"$work/g.yaml"
+expect "graphs have no platform" 2 "not of graphs" howmany plan "$work/g.yaml" --platform all
+finish
