@@ -35,7 +35,7 @@ static int run(void *state)
 {
     struct train_options *options = state;
     struct session *session;
-    struct hm_comm comm;
+    struct hm_comm comm, workers;
     int rc = train_options_check(options);
 
     if (rc)
@@ -46,12 +46,18 @@ static int run(void *state)
         return cli_complain("MPI does not start");
     }
     hm_blas_start();
-    session->comm = &comm;
+    int others = train_other_ranks(options);
+    if (others > 0)
+        hm_mpi_part(&comm, comm.size > others ? comm.size - others : comm.size, &workers);
+    session->world = &comm;
+    session->comm = others > 0 ? &workers : &comm;
     session->options = options;
     session->simulated = hm_mpi_is_simulated();
     hm_mpi_version(session->mpi, sizeof(session->mpi));
     rc = session_run(session);
     free(session);
+    if (others > 0)
+        hm_mpi_part_end(&workers);
     hm_mpi_end(&comm);
     return rc;
 }

@@ -69,6 +69,8 @@ struct hm_comm {
     int rank, size;
     enum hm_reduce_scheme scheme;
     bool one_clock; /* time is virtual: moments of different ranks can be compared */
+    const double
+        *shares; /* of rows: [size + 1], what goes to ranks before each; NULL: equal ones */
     struct hm_straggling *straggling; /* NULL: none; borrowed */
     /* Of this rank, since the start; whoever wants them for a while takes differences. */
     double flop;      /* arithmetic done */

@@ -40,8 +40,12 @@ double hm_run_full(struct hm_run *run, const double *w)
     size_t d = o->unknowns;
     double *g = run->gradient;
 
-    g[d] = hm_run_part(run, w, NULL, o->rows.count);
-    hm_comm_sum(run->comm, g, d + 1, run->scratch);
+    if (run->platform && run->platform->sum) {
+        run->platform->sum(run, w);
+    } else {
+        g[d] = hm_run_part(run, w, NULL, o->rows.count);
+        hm_comm_sum(run->comm, g, d + 1, run->scratch);
+    }
     for (size_t j = 0; j < d; j++)
         g[j] = g[j] / o->total_rows + o->lambda * w[j];
     hm_comm_work(run->comm, 5 * (double)d);

@@ -106,6 +106,9 @@ struct hm_platform {
     const char *name;
     int (*stretch)(struct hm_run *run, double iterations, struct hm_stretch *ret_stretch,
                    struct hm_err *err);
+    /* In place of stretch, on a rank that has no rows: in run->gradient the sums over all rows, of
+     * the gradients and then of the losses. */
+    void (*sum)(struct hm_run *run, const double *w);
 };
 
 /* All algorithms for rows of data, NULL at the end. */

@@ -123,6 +123,8 @@ static void send_w(struct server *s, int to)
         (struct hm_letter){.kind = HM_LETTER_W, .clock = staged(s) ? s->run.iteration : slowest(s)};
     memcpy(w->out->letter.values, s->run.w, s->objective.unknowns * sizeof(double));
     w->waits = false;
+    if (!staged(s))
+        s->sums.lead = fmax(s->sums.lead, w->clock - slowest(s));
     s->through += (double)letter_bytes(s);
     hm_comm_start_send(s->world, to, &w->out->letter, letter_bytes(s), &s->requests[place]);
 }
