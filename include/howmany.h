@@ -529,6 +529,33 @@ enum hm_goal {
 
 struct hm_fit; /* what runs have taught, see howmany_fit.h */
 
+enum hm_platform {
+    HM_PLATFORM_JOB,       /* as the job says */
+    HM_PLATFORM_ALLREDUCE, /* gradients by the fastest all-reduce among the workers */
+    HM_PLATFORM_DRIVER,    /* the model at a driver: broadcast by torrent, gradients in two waves */
+    HM_PLATFORM_SERVER,    /* the model on parameter servers */
+};
+enum hm_consistency {
+    HM_CONSISTENCY_BSP,   /* all begin a step together */
+    HM_CONSISTENCY_SSP,   /* the fastest is at most `staleness` steps ahead of the slowest */
+    HM_CONSISTENCY_ASYNC, /* nobody waits */
+};
+HM_API const char *hm_platform_name(enum hm_platform platform); /* "allreduce", "server", … */
+HM_API int hm_platform_find(const char *name);                  /* -1 if there is none */
+HM_API const char *hm_consistency_name(enum hm_consistency consistency); /* "bsp", "ssp", "async" */
+HM_API int hm_consistency_find(const char *name);                        /* -1 if there is none */
+
+/* A platform and how it is used; see docs/platforms.md. What follows consistency is of servers. */
+struct hm_way {
+    enum hm_platform platform;
+    enum hm_consistency consistency; /* not BSP with servers alone */
+    double staleness;                /* SSP: 0 or more, whole */
+    double servers;                  /* 0: chosen for the goal */
+    bool colocated;    /* servers are on the nodes of the workers, not on nodes of their own */
+    double backups;    /* BSP: gradients of a step that nobody waits for, less than n */
+    double stale_cost; /* SSP, async: iterations grow by this factor, >= 1; 0: by none */
+};
+
 /* What is asked; 0 means "not asked" unless said otherwise. */
 struct hm_question {
     enum hm_goal goal;
@@ -541,12 +568,14 @@ struct hm_question {
     double faster;     /* "how many to be x times faster than at the reference"; 0 not asked */
     double work;       /* "how many to do x times the work in the same time"; 0 not asked */
     bool weak;         /* weak scaling whatever the job says */
-    const struct hm_fit *fit; /* take the times from it (howmany_fit.h); NULL: from the model */
+    const struct hm_fit *fit;  /* take the times from it (howmany_fit.h); NULL: from the model */
+    const struct hm_way *ways; /* platforms to compare, borrowed; NULL: as the job says */
+    size_t way_count;
 };
 
 #define HM_QUESTION_INIT                                                                           \
     {                                                                                              \
-        HM_GOAL_AUTO, -1, -1, 0, -1, 0, 0, 0, 0, false, NULL                                       \
+        HM_GOAL_AUTO, -1, -1, 0, -1, 0, 0, 0, 0, false, NULL, NULL, 0                              \
     }
 
 HM_API int hm_question_check(const struct hm_question *question, struct hm_err *err);
@@ -558,7 +587,8 @@ struct hm_point {
     double n, nodes;
     double time_s;        /* one iteration */
     double low_s, high_s; /* interval of its mean, from a fit; negative unknown */
-    double compute_s;     /* of it, computing */
+    double compute_s;     /* of it, computing, and waiting for those that are slower */
+    double wait_s;        /* of compute_s, waiting; 0 where workers are even */
     double communicate_s; /* communicating; time_s is less than the sum where they overlap */
     double latency_s;     /* of communicate_s, waiting for messages to arrive; negative unknown */
     double bandwidth_s;   /* of communicate_s, moving bytes; negative unknown */
@@ -566,7 +596,8 @@ struct hm_point {
     double total_s; /* whole job; see whole_job of the answer */
     double cost;    /* whole job; negative unknown */
     double memory_bytes;
-    double imbalance; /* of a graph: edges of the fullest worker over the mean; else negative */
+    double server_share; /* of the iteration, servers' links are busy; negative: no servers */
+    double imbalance;    /* of a graph: edges of the fullest worker over the mean; else negative */
     enum hm_scheme scheme; /* the scheme chosen where the job leaves it open */
     bool fits;             /* in memory, as far as is known, and each worker has a sample */
 };
@@ -578,7 +609,8 @@ enum hm_limit {
     HM_LIMIT_LATENCY,
     HM_LIMIT_MEMORY,
     HM_LIMIT_BATCH,
-    HM_LIMIT_IMBALANCE, /* one worker has more edges than the others */
+    HM_LIMIT_IMBALANCE,  /* one worker has more edges than the others */
+    HM_LIMIT_STRAGGLERS, /* waiting for those that are slower */
 };
 
 /* "compute", "bandwidth", … */
@@ -593,14 +625,16 @@ struct hm_help {
     double gain;      /* how many times faster the same work is done than by the answer */
 };
 
-/* One of the candidates (machine, scheme) that were compared, best first. */
+/* One of the candidates (machine, scheme, way) that were compared, best first. */
 struct hm_rank {
     const char *machine; /* NULL when the job brings its own */
     const char *scheme;  /* NULL when the job's own communication was used */
     bool feasible;
     double n, time_s, total_s, cost; /* of its best point */
     double speedup;
-    const char *why; /* what it loses by, or why it is out; NULL for the winner */
+    struct hm_way way; /* with the servers chosen; platform as the job says where none is asked */
+    double samples_per_s; /* of gradients that count; negative unknown */
+    const char *why;      /* what it loses by, or why it is out; NULL for the winner */
 };
 
 enum hm_status {
@@ -656,6 +690,11 @@ struct hm_answer {
     size_t note_count;
     struct hm_measured *measured;
     size_t measured_count;
+    bool uneven;                 /* the cluster has stragglers, and they count */
+    struct hm_way way;           /* the platform, where one was asked for */
+    double samples_per_s;        /* at the best; negative unknown */
+    double saturates_n;          /* from so many workers on, the servers' links limit; 0: never */
+    double servers_enough;       /* so many would do at the best n, to 5 %; 0: no servers */
     struct hm_question question; /* as asked */
     void *memory;                /* owns everything above */
 };

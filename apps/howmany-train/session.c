@@ -117,24 +117,24 @@ static int begin_run(struct session *s, struct hm_err *err)
 /* Hand w to whoever is to have it. A failure before this must let them go. */
 static int begin_platform(struct session *s, int rc, struct hm_err *err)
 {
-    enum train_platform platform = s->options->platform;
+    enum hm_platform platform = s->options->platform;
 
-    if (rc && platform == TRAIN_PLATFORM_SERVER)
+    if (rc && platform == HM_PLATFORM_SERVER)
         hm_served_cancel(s->world, &s->serving);
-    if (rc && platform == TRAIN_PLATFORM_DRIVER)
+    if (rc && platform == HM_PLATFORM_DRIVER)
         hm_driven_cancel(s->world);
-    if (rc || platform == TRAIN_PLATFORM_ALLREDUCE)
+    if (rc || platform == HM_PLATFORM_ALLREDUCE)
         return rc;
-    return platform == TRAIN_PLATFORM_SERVER
+    return platform == HM_PLATFORM_SERVER
                ? hm_served_begin(&s->run, s->world, &s->serving, err)
                : hm_driven_begin(&s->run, s->world, s->options->checkpoint != NULL, err);
 }
 
 static void end_platform(struct session *s)
 {
-    if (s->options->platform == TRAIN_PLATFORM_SERVER)
+    if (s->options->platform == HM_PLATFORM_SERVER)
         hm_served_end(&s->run);
-    else if (s->options->platform == TRAIN_PLATFORM_DRIVER)
+    else if (s->options->platform == HM_PLATFORM_DRIVER)
         hm_driven_end(&s->run);
 }
 
@@ -142,7 +142,7 @@ static int serve(struct session *s, struct hm_err *err)
 {
     const struct train_options *o = s->options;
 
-    return o->platform == TRAIN_PLATFORM_SERVER
+    return o->platform == HM_PLATFORM_SERVER
                ? hm_serve(s->world, &s->serving, o->algorithm, &o->settings, err)
                : hm_drive(s->world, o->algorithm, &o->settings, train_problem_loss(o->problem),
                           err);
@@ -245,7 +245,7 @@ static int go(struct session *s, enum hm_stop *ret_stop, struct hm_err *err)
         tell_head(s, plan.limits.iterations);
     rc = hm_train(&s->run, &plan, &s->totals, &last, ret_stop, err);
     const struct hm_served_stats *stats =
-        rc == 0 && s->options->platform == TRAIN_PLATFORM_SERVER ? hm_served_stats(&s->run) : NULL;
+        rc == 0 && s->options->platform == HM_PLATFORM_SERVER ? hm_served_stats(&s->run) : NULL;
     end_platform(s);
     if (rc == 0 && s->options->beliefs && field)
         rc = session_write_beliefs(s, err);

@@ -98,10 +98,10 @@ static void platform_fields(struct hm_text *line, const struct train_options *o)
 {
     const struct hm_serving *serving = &o->serving;
 
-    hm_json_named(line, "platform", train_platform_name(o->platform));
+    hm_json_named(line, "platform", hm_platform_name(o->platform));
     if (o->shares)
         hm_json_named(line, "shares", o->shares);
-    if (o->platform != TRAIN_PLATFORM_SERVER)
+    if (o->platform != HM_PLATFORM_SERVER)
         return;
     hm_json_field(line, "servers", serving->servers);
     if (o->colocated)
@@ -143,7 +143,7 @@ void trace_head(const struct trace_head *head)
     platform_fields(&line, o);
     hm_json_field(&line, "n", head->run->comm->size);
     hm_json_field(&line, "seed", (double)head->run->settings.seed);
-    if (o->platform == TRAIN_PLATFORM_ALLREDUCE)
+    if (o->platform == HM_PLATFORM_ALLREDUCE)
         hm_json_named(&line, "scheme", hm_reduce_scheme_name(head->run->comm->scheme));
     flag(&line, "simulated", head->simulated);
     hm_json_named(&line, "mpi", head->mpi);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "asked_job.h"
+#include "asked_platform.h"
 #include "asked_runs.h"
 #include "cli.h"
 #include "format.h"
@@ -20,6 +21,7 @@ struct plan_state {
     const char *plot;
     bool json, csv, table, layers, no_chart;
     struct hm_question question;
+    struct cli_platform platform;
     const char *runs_file, *where[CLI_LIST_MAX];
     size_t where_count;
     struct cli_terms terms;
@@ -34,6 +36,13 @@ enum option {
     ON,
     NETWORK,
     SCHEME,
+    PLATFORM,
+    CONSISTENCY,
+    STALENESS,
+    SERVERS,
+    COLOCATED,
+    BACKUPS,
+    STALE_COST,
     SET,
     RUNS,
     WHERE,
@@ -63,6 +72,25 @@ static const struct cli_option options[] = {
     [NETWORK] = {"network", 0, "NAME", "network between the machines, from the catalog", "@fabric"},
     [SCHEME] = {"scheme", 0, "NAME[,…]",
                 "how to reduce gradients; several are ranked, 'all' ranks them all", "@scheme"},
+    [PLATFORM] = {"platform", 0, "NAME[,…]",
+                  "allreduce, driver (model at a driver) or server (parameter servers) in the "
+                  "place of the job's communication; several are ranked, 'all' ranks them all",
+                  "allreduce driver server all"},
+    [CONSISTENCY] = {"consistency", 0, "NAME[,…]",
+                     "of servers: bsp (steps together), ssp (at most --staleness apart), async, or "
+                     "all (default bsp; with --platform all, all)",
+                     "bsp ssp async all"},
+    [STALENESS] = {"staleness", 0, "S",
+                   "of ssp: clocks that the fastest worker may be ahead of the slowest (default 3)",
+                   NULL},
+    [SERVERS] = {"servers", 0, "S", "parameter servers (default: as many as the goal asks for)",
+                 NULL},
+    [COLOCATED] = {"colocated", 0, NULL,
+                   "servers on the nodes of the workers, instead of nodes of their own", NULL},
+    [BACKUPS] = {"backups", 0, "K",
+                 "of bsp: a step takes the first n - K gradients of n workers; less than n", NULL},
+    [STALE_COST] = {"stale-cost", 0, "FACTOR",
+                    "of ssp and async: iterations that stale gradients cost, such as 1.2x", NULL},
     [SET] = {"set", 0, "KEY=VALUE",
              "change a key of the job, such as batch=256 or cluster.price='$1/h'", NULL},
     [RUNS] = {"runs", 0, "RUNS",
@@ -214,6 +242,34 @@ static int accept_runs(struct plan_state *s, int option, const char *value)
     }
 }
 
+static int accept_platform(struct cli_platform *p, int option, const char *value)
+{
+    switch ((enum option)option) {
+    case PLATFORM:
+        return cli_platform_add(p, value);
+    case CONSISTENCY:
+        return cli_consistency_add(p, value);
+    case STALENESS:
+        p->staleness = true;
+        return cli_whole("staleness", value, 0, 1e6, &p->stale);
+    case SERVERS:
+        return cli_whole("servers", value, 1, 1e6, &p->servers);
+    case BACKUPS:
+        return cli_whole("backups", value, 0, 1000, &p->backups);
+    case STALE_COST: {
+        int rc = cli_positive("stale-cost", value, HM_DIM_NONE, &p->stale_cost);
+        return rc == 0 && p->stale_cost < 1
+                   ? cli_complain("--stale-cost: '%s' is less than 1: stale gradients do not save "
+                                  "iterations",
+                                  value)
+                   : rc;
+    }
+    default:
+        p->colocated = true;
+        return 0;
+    }
+}
+
 static int accept(void *state, int option, const char *value)
 {
     struct plan_state *s = state;
@@ -232,6 +288,14 @@ static int accept(void *state, int option, const char *value)
         return 0;
     case SCHEME:
         return cli_each(value, take_scheme, s);
+    case PLATFORM:
+    case CONSISTENCY:
+    case STALENESS:
+    case SERVERS:
+    case COLOCATED:
+    case BACKUPS:
+    case STALE_COST:
+        return accept_platform(&s->platform, option, value);
     case RUNS:
     case WHERE:
     case TERMS:
@@ -386,7 +450,11 @@ static int run(void *state)
         s->job.text = nothing_but_runs;
         s->fit_alone = true;
     }
-    int rc = cli_job_load(&s->job);
+    int rc = cli_platform_finish(&s->platform);
+    if (rc == 0)
+        rc = cli_job_load(&s->job);
+    s->question.ways = s->platform.ways;
+    s->question.way_count = s->platform.way_count;
     if (rc == 0 && s->runs_file)
         rc = fit_runs(s);
     if (rc == 0)

@@ -190,7 +190,7 @@ static double memory_needed(const struct train_state *s, const struct hm_data_sh
     double unknowns = shape->features * outputs, vectors = 6 + 2 * pairs;
     double ranks = s->launch.ranks.workers;
 
-    if (o->platform == TRAIN_PLATFORM_SERVER) /* two letters of each worker, at the servers */
+    if (o->platform == HM_PLATFORM_SERVER) /* two letters of each worker, at the servers */
         vectors += 5;
 
     if (o->problem == TRAIN_PERCEPTRON) /* the first layer has most of them */
@@ -389,9 +389,9 @@ static int tell_death(const struct train_state *s, const struct cli_child *child
 
     if (rank >= 0)
         cli_complain("train: rank %d%s has died", rank,
-                     !other                                         ? ""
-                     : s->options.platform == TRAIN_PLATFORM_SERVER ? ", a server,"
-                                                                    : ", the driver,");
+                     !other                                      ? ""
+                     : s->options.platform == HM_PLATFORM_SERVER ? ", a server,"
+                                                                 : ", the driver,");
     else if (child->end == CLI_CHILD_STUCK)
         cli_complain("train: a rank has died, and its launcher did not notice");
     else if (child->end == CLI_CHILD_SIGNALLED)

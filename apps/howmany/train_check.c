@@ -69,10 +69,10 @@ static int find_problem(struct train_options *o)
 
 static int find_algorithm(struct train_options *o)
 {
-    const char *name = o->algorithm_name                      ? o->algorithm_name
-                       : o->problem == TRAIN_BP               ? "bp"
-                       : o->platform == TRAIN_PLATFORM_DRIVER ? "lbfgs"
-                       : o->platform == TRAIN_PLATFORM_SERVER && o->problem != TRAIN_PERCEPTRON
+    const char *name = o->algorithm_name                   ? o->algorithm_name
+                       : o->problem == TRAIN_BP            ? "bp"
+                       : o->platform == HM_PLATFORM_DRIVER ? "lbfgs"
+                       : o->platform == HM_PLATFORM_SERVER && o->problem != TRAIN_PERCEPTRON
                            ? "sgd"
                            : default_algorithms[o->problem];
     const struct hm_algorithm *found = hm_algorithm_find(name);

@@ -177,6 +177,7 @@ void train_options_init(struct train_options *options)
         .coupling = 0.5,
         .field = 1,
         .tolerance = 1e-6,
+        .platform = HM_PLATFORM_ALLREDUCE,
         .serving = {.servers = 1, .staleness = 3},
     };
 }
@@ -286,7 +287,7 @@ static int accept_words(struct train_options *o, int option, const char *value)
     else if (option == ACTIVATION)
         o->layers.activation = (enum hm_activation)word;
     else if (option == PLATFORM)
-        o->platform = (enum train_platform)word;
+        o->platform = (enum hm_platform)(HM_PLATFORM_ALLREDUCE + word);
     else if (option == CONSISTENCY)
         o->serving.consistency = (enum hm_consistency)word;
     else if (option == PULL)
@@ -474,7 +475,7 @@ static const char *owner_of(const struct train_options *o, int option)
     case SERVERS:
     case COLOCATED:
     case CONSISTENCY:
-        return o->platform == TRAIN_PLATFORM_SERVER ? NULL : "--platform server";
+        return o->platform == HM_PLATFORM_SERVER ? NULL : "--platform server";
     case STALENESS:
         return o->serving.consistency == HM_CONSISTENCY_SSP ? NULL : "--consistency ssp";
     case PULL:
@@ -482,11 +483,11 @@ static const char *owner_of(const struct train_options *o, int option)
                    ? NULL
                    : "--consistency ssp with a --staleness above 0";
     case BACKUPS:
-        return o->platform == TRAIN_PLATFORM_SERVER && o->serving.consistency == HM_CONSISTENCY_BSP
+        return o->platform == HM_PLATFORM_SERVER && o->serving.consistency == HM_CONSISTENCY_BSP
                    ? NULL
                    : "--platform server with --consistency bsp";
     case SCHEME:
-        return o->platform == TRAIN_PLATFORM_ALLREDUCE ? NULL : "--platform allreduce";
+        return o->platform == HM_PLATFORM_ALLREDUCE ? NULL : "--platform allreduce";
     case SHARES:
         return bp ? "learning from rows, not of belief propagation" : NULL;
     case ORDER:

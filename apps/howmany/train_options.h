@@ -25,14 +25,6 @@ enum train_problem {
     TRAIN_PROBLEMS
 };
 
-/* How ranks share the work: all alike, with servers that hold w, or with a driver. */
-enum train_platform {
-    TRAIN_PLATFORM_ALLREDUCE,
-    TRAIN_PLATFORM_DRIVER,
-    TRAIN_PLATFORM_SERVER,
-    TRAIN_PLATFORMS
-};
-
 enum train_field_source { TRAIN_FIELD_MADE, TRAIN_FIELD_UAI, TRAIN_FIELD_GRAPH };
 enum train_keep { TRAIN_KEEP_AUTO, TRAIN_KEEP_DENSE, TRAIN_KEEP_SPARSE };
 
@@ -73,7 +65,7 @@ struct train_options {
     struct hm_train_settings settings;
     struct hm_perceptron_spec layers;
     int scheme; /* enum hm_reduce_scheme */
-    enum train_platform platform;
+    enum hm_platform platform;
     struct hm_serving serving; /* of servers; workers: not known here */
     bool colocated;            /* servers are on the nodes of the first workers */
     const char *shares;        /* of the rows that ranks get, or "speed"; NULL: equal */
@@ -105,7 +97,6 @@ int train_options_check(struct train_options *options);
 int train_options_refuse_unused(const struct train_options *options);
 
 /* train_platform.c */
-const char *train_platform_name(enum train_platform platform);
 /* Whether platform, algorithm and the options of servers fit together; part of the check. */
 int train_platform_check(struct train_options *options);
 /* The same for a number of workers. */

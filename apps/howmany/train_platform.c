@@ -8,34 +8,27 @@
 #include "text.h"
 #include "train_options.h"
 
-const char *train_platform_name(enum train_platform platform)
-{
-    static const char *const names[TRAIN_PLATFORMS] = {"allreduce", "driver", "server"};
-
-    return names[platform];
-}
-
 int train_other_ranks(const struct train_options *o)
 {
-    return o->platform == TRAIN_PLATFORM_SERVER   ? o->serving.servers
-           : o->platform == TRAIN_PLATFORM_DRIVER ? 1
-                                                  : 0;
+    return o->platform == HM_PLATFORM_SERVER   ? o->serving.servers
+           : o->platform == HM_PLATFORM_DRIVER ? 1
+                                               : 0;
 }
 
 int train_platform_check(struct train_options *o)
 {
     const struct hm_algorithm *a = o->algorithm;
 
-    if (o->platform == TRAIN_PLATFORM_ALLREDUCE)
+    if (o->platform == HM_PLATFORM_ALLREDUCE)
         return 0;
     if (o->problem == TRAIN_BP)
         return cli_complain("--platform: belief propagation has no w that could be elsewhere; "
                             "it is of --platform allreduce");
-    if (o->platform == TRAIN_PLATFORM_SERVER && !a->update)
+    if (o->platform == HM_PLATFORM_SERVER && !a->update)
         return cli_complain("--algorithm: servers step by mini-batches, which sgd, momentum and "
                             "adam do; %s does not",
                             a->name);
-    if (o->platform == TRAIN_PLATFORM_DRIVER && (a->update || a->traits || a->defaults.passes > 0))
+    if (o->platform == HM_PLATFORM_DRIVER && (a->update || a->traits || a->defaults.passes > 0))
         return cli_complain("--algorithm: a driver takes the gradient of all rows, as gd and lbfgs "
                             "do; %s does not",
                             a->name);
@@ -48,7 +41,7 @@ int train_workers_check(const struct train_options *o, double workers)
     if (workers < 1)
         return cli_complain("train: %.0f ranks are too few for %d besides the workers",
                             workers + train_other_ranks(o), train_other_ranks(o));
-    if (o->platform == TRAIN_PLATFORM_SERVER && o->serving.backups >= workers)
+    if (o->platform == HM_PLATFORM_SERVER && o->serving.backups >= workers)
         return cli_complain("--backups: %d of %.0f workers would leave none; %.0f at most",
                             o->serving.backups, workers, workers - 1);
     return 0;

@@ -9,23 +9,26 @@
 
 #include "err.h"
 #include "search.h"
+#include "way_time.h"
+#include "ways.h"
 
 double hm_search_max_n(const struct hm_search *s, bool *ret_ceiling)
 {
     const struct hm_cluster *c = s->cluster;
     double per_node = c ? c->node.accelerators : 1;
-    double nodes = c && c->max_nodes > 0 ? c->max_nodes * per_node : 0;
+    bool few = c && c->max_nodes > 0;
+    double nodes = few ? (c->max_nodes - hm_way_nodes(&s->way)) * per_node : 0;
     double asked = s->question->max_n;
 
     const struct hm_graph *graph = s->job->graph;
 
-    *ret_ceiling = asked > 0 || nodes > 0;
+    *ret_ceiling = asked > 0 || few;
     double open = graph ? HM_DEFAULT_PARTS : HM_DEFAULT_MAX_N;
     if (hm_search_by_runs(s)) /* runs tell little of what is far beyond them */
         open = fmin(open, HM_BEYOND_RUNS * s->question->fit->n_max);
-    double most = asked > 0 && nodes > 0 ? fmin(asked, nodes)
-                  : *ret_ceiling         ? fmax(asked, nodes)
-                                         : fmax(open, s->reference);
+    double most = asked > 0 && few ? fmin(asked, nodes)
+                  : *ret_ceiling   ? fmax(asked, nodes)
+                                   : fmax(open, s->reference);
     return graph ? fmin(most, graph->vertices) : most; /* a worker needs a vertex */
 }
 
@@ -37,10 +40,12 @@ struct hm_variant hm_search_variant(const struct hm_search *s)
     variant.weak = s->weak;
     variant.parts = s->parts;
     variant.part_count = s->part_count;
+    variant.way = s->way;
     return variant;
 }
 
-double hm_search_iterations(const struct hm_search *s, double work, double n)
+/* Iterations where no gradient is stale. */
+static double fresh_iterations(const struct hm_search *s, double work, double n)
 {
     const struct hm_job *job = s->job;
     double batch = job->batch * work * (s->weak ? n : 1);
@@ -55,6 +60,16 @@ double hm_search_iterations(const struct hm_search *s, double work, double n)
     return job->reference / n;
 }
 
+double hm_search_iterations(const struct hm_search *s, double work, double n)
+{
+    double fresh = fresh_iterations(s, work, hm_way_used(&s->way, n));
+
+    if (!(s->way.stale_cost > 1) || !hm_way_stale(&s->way))
+        return fresh;
+    return s->job->iterations > 0 || s->job->epochs > 0 ? ceil(fresh * s->way.stale_cost)
+                                                        : fresh * s->way.stale_cost;
+}
+
 double hm_search_expense(const struct hm_search *s, const struct hm_point *p)
 {
     double price = s->cluster ? s->cluster->node.price_per_s : -1;
@@ -64,7 +79,7 @@ double hm_search_expense(const struct hm_search *s, const struct hm_point *p)
 /* Seconds per unit of work: of a step (strong) or of a step's share for one worker (weak). */
 static double per_work(const struct hm_search *s, const struct hm_point *p)
 {
-    return s->weak ? p->time_s / p->n : p->time_s;
+    return s->weak ? p->time_s / hm_way_used(&s->way, p->n) : p->time_s;
 }
 
 static void finish(const struct hm_search *s, const struct hm_point *reference, double work,
@@ -123,8 +138,11 @@ int hm_curve_init(struct hm_curve *curve, const struct hm_search *s, const struc
                   double work, double max_n, struct hm_err *err)
 {
     double per_node = s->cluster ? s->cluster->node.accelerators : 1;
-    size_t count = grid_count(max_n, per_node);
+    int rc = hm_way_check(s, max_n, err);
 
+    if (rc)
+        return rc;
+    size_t count = grid_count(max_n, per_node);
     *curve = (struct hm_curve){.count = count};
     curve->points = hm__calloc(count, sizeof(*curve->points));
     if (!curve->points)
@@ -132,7 +150,7 @@ int hm_curve_init(struct hm_curve *curve, const struct hm_search *s, const struc
     for (size_t i = 0; i < count; i++)
         curve->points[i].n = grid_n(i, per_node);
     curve->reference.n = s->reference;
-    int rc = hm_search_eval(s, model, curve->points, count, err);
+    rc = hm_search_eval(s, model, curve->points, count, err);
     if (rc == 0)
         rc = hm_search_eval(s, model, &curve->reference, 1, err);
     if (rc == 0)

@@ -43,6 +43,35 @@ static double exposed_s(const struct hm_search *s, const struct hm_point *p)
     return fmax(p->time_s - p->compute_s, 0);
 }
 
+/* Most of the step is spent waiting, or with what makes others wait. */
+static int explain_stragglers(struct hm_answer *a, const struct hm_search *s,
+                              const struct hm_point *p, struct hm_err *err)
+{
+    double times = p->compute_s / (p->compute_s - p->wait_s);
+
+    a->limit = HM_LIMIT_STRAGGLERS;
+    a->limit_share = p->wait_s / p->time_s;
+    if (s->way.consistency == HM_CONSISTENCY_ASYNC)
+        a->why = hm_arena_printf(
+            a->memory, "workers take %.3g times as long on average as a steady one", times);
+    else if (s->way.consistency == HM_CONSISTENCY_SSP && s->way.staleness > 0)
+        a->why = hm_arena_printf(a->memory,
+                                 "no worker is more than %g ahead of the slowest: they take %.3g "
+                                 "times as long as a steady one",
+                                 s->way.staleness, times);
+    else if (s->way.backups > 0)
+        a->why = hm_arena_printf(
+            a->memory, "the first %g of %g workers are expected after %.3g times the steady time",
+            p->n - s->way.backups, p->n, times);
+    else
+        a->why =
+            hm_arena_printf(a->memory,
+                            "the slowest of %g workers is expected to take %.3g times as long as a "
+                            "steady one",
+                            p->n, times);
+    return nomem_unless(a->why, err);
+}
+
 static int explain_limit(struct hm_answer *a, const struct hm_search *s,
                          const struct hm_model *model, const struct hm_curve *c, struct hm_err *err)
 {
@@ -66,6 +95,8 @@ static int explain_limit(struct hm_answer *a, const struct hm_search *s,
                                  p->imbalance, hm_split_name(s->job->split));
         return nomem_unless(a->why, err);
     }
+    if (p->wait_s > exposed && p->wait_s > p->compute_s - p->wait_s)
+        return explain_stragglers(a, s, p, err);
     if (p->time_s <= 0 || p->time_s - exposed >= exposed || step < 0) {
         a->limit = HM_LIMIT_COMPUTE;
         a->limit_share = p->time_s > 0 ? 1 - exposed / p->time_s : 1;
@@ -76,7 +107,7 @@ static int explain_limit(struct hm_answer *a, const struct hm_search *s,
     a->limit = p->latency_s < 0                ? HM_LIMIT_COMMUNICATION
                : p->latency_s > p->bandwidth_s ? HM_LIMIT_LATENCY
                                                : HM_LIMIT_BANDWIDTH;
-    const struct hm_transfer *t = &s->job->communicate[step];
+    const struct hm_transfer *t = hm_model_step(model, (size_t)step);
     if (t->time) {
         a->why = "communication as the job's formula gives it";
         return 0;
@@ -120,7 +151,7 @@ static int add_help(struct hm_answer *a, const struct hm_search *s, const struct
     return 0;
 }
 
-enum { HELP_QUANTITIES = 3, HELP_MAX = 7 + HELP_QUANTITIES };
+enum { HELP_QUANTITIES = 3, HELP_MAX = 10 + HELP_QUANTITIES };
 
 struct lever {
     const char *name;
@@ -216,6 +247,30 @@ static int help_splits(struct hm_answer *a, const struct hm_search *s, const str
     return rc ? rc : add_help(a, s, c, &v, "an even split", err);
 }
 
+/* More servers, even workers, and work by speed. */
+static int help_ways(struct hm_answer *a, const struct hm_search *s, const struct hm_curve *c,
+                     struct hm_err *err)
+{
+    struct hm_variant v = hm_search_variant(s);
+    int rc = 0;
+
+    if (s->way.platform == HM_PLATFORM_SERVER) {
+        v.way.servers *= 2;
+        rc = add_help(a, s, c, &v, "2x servers", err);
+    }
+    if (rc || !a->uneven)
+        return rc;
+    v = hm_search_variant(s);
+    v.steady = true;
+    rc = add_help(a, s, c, &v, "no stragglers", err);
+    const struct hm_slowness *slow = &s->cluster->slowness;
+    if (rc || (slow->slow_nodes == 0 && slow->speed_count == 0))
+        return rc;
+    v = hm_search_variant(s);
+    v.by_speed = true;
+    return add_help(a, s, c, &v, "batches by speed", err);
+}
+
 static int explain_help(struct hm_answer *a, const struct hm_search *s,
                         const struct hm_model *model, const struct hm_curve *c, struct hm_err *err)
 {
@@ -251,6 +306,8 @@ static int explain_help(struct hm_answer *a, const struct hm_search *s,
         v.work = 2;
         rc = add_help(a, s, c, &v, "2x batch", err);
     }
+    if (rc == 0)
+        rc = help_ways(a, s, c, err);
     return rc ? rc : help_quantities(a, s, model, c, err);
 }
 

@@ -10,12 +10,15 @@
 
 #include "err.h"
 #include "search.h"
+#include "way_time.h"
+#include "ways.h"
 
 enum { FIT_NOTES = 8 };
 
 struct candidate {
     struct hm_search search;
     size_t order; /* as given, to break ties */
+    size_t group; /* of those that differ in the number of servers only */
     bool feasible;
     struct hm_point best; /* or the nearest miss */
     double value;
@@ -173,9 +176,10 @@ static int check_question(const struct plan *p, const struct hm_search *s, struc
         hm_err_at(err, s->job->source, 0);
         return HM_E_CONFLICT;
     }
-    if (hm_search_max_n(s, &ceiling) < s->reference && (ceiling || s->job->graph)) {
+    double most = hm_search_max_n(s, &ceiling);
+    if (most >= 1 && most < s->reference && (ceiling || s->job->graph)) {
         hm_fail(err, HM_E_RANGE, "the reference of %g workers is more than the ceiling of %g",
-                s->reference, hm_search_max_n(s, &ceiling));
+                s->reference, most);
         hm_err_field(err, "reference");
         return HM_E_RANGE;
     }
@@ -211,22 +215,26 @@ static int make_candidates(struct plan *p, const struct hm_cluster *const *clust
                            struct hm_err *err)
 {
     const struct hm_cluster *own = p->job->has_cluster ? &p->job->cluster : NULL;
-    size_t machines = cluster_count ? cluster_count : 1, ways = scheme_count ? scheme_count : 1;
+    size_t machines = cluster_count ? cluster_count : 1, schemed = scheme_count ? scheme_count : 1;
     const struct hm_question *q = p->question;
+    size_t ways = hm_ways_count(q), asked;
 
-    p->count = machines * ways;
+    p->count = machines * schemed * ways;
     p->candidates = hm__calloc(p->count, sizeof(*p->candidates));
     if (!p->candidates)
         return hm_fail_nomem(err);
     for (size_t i = 0; i < p->count; i++) {
         struct candidate *c = &p->candidates[i];
+        struct hm_way way = hm_ways_nth(q, i % ways, &asked);
         c->order = i;
+        c->group = i / ways * (q->way_count + 1) + asked;
         c->search = (struct hm_search){
             .job = p->job,
-            .cluster = cluster_count ? clusters[i / ways] : own,
+            .cluster = cluster_count ? clusters[i / ways / schemed] : own,
             .question = q,
             .goal = decide_goal(q),
-            .scheme = scheme_count ? (int)schemes[i % ways] : -1,
+            .scheme = scheme_count ? (int)schemes[i / ways % schemed] : -1,
+            .way = way,
             .weak = q->weak || p->job->scaling == HM_SCALING_WEAK,
             .reference = q->reference > 0 ? q->reference : p->job->reference,
             .alpha = q->alpha,
@@ -270,6 +278,37 @@ static int split_graph(struct plan *p, struct hm_err *err)
     return rc;
 }
 
+/* The first of a group that is nearly as good as the best of it: fewer servers come first. */
+static size_t pick(const struct plan *p, size_t from, size_t to)
+{
+    double least = INFINITY;
+    bool feasible = false;
+
+    for (size_t i = from; i < to; i++)
+        feasible = feasible || p->candidates[i].feasible;
+    for (size_t i = from; i < to; i++)
+        if (p->candidates[i].feasible == feasible)
+            least = fmin(least, p->candidates[i].value);
+    for (size_t i = from; i < to; i++)
+        if (p->candidates[i].feasible == feasible &&
+            p->candidates[i].value <= hm_ways_fewer() * least)
+            return i;
+    return from;
+}
+
+/* Of candidates that differ in the number of servers, keep one. */
+static void choose_servers(struct plan *p)
+{
+    size_t kept = 0;
+
+    for (size_t from = 0, to; from < p->count; from = to) {
+        for (to = from + 1; to < p->count && p->candidates[to].group == p->candidates[from].group;)
+            to++;
+        p->candidates[kept++] = p->candidates[pick(p, from, to)];
+    }
+    p->count = kept;
+}
+
 static int rank_candidates(struct plan *p, struct hm_err *err)
 {
     const struct hm_search *first = &p->candidates[0].search;
@@ -287,6 +326,7 @@ static int rank_candidates(struct plan *p, struct hm_err *err)
     if (rc)
         return rc;
     drop_unpriced(p);
+    choose_servers(p);
     qsort(p->candidates, p->count, sizeof(*p->candidates), compare_candidates);
     if (p->candidates[0].err.code && err) /* not even the best can be looked at */
         *err = p->candidates[0].err;
@@ -332,7 +372,9 @@ static int fill_ranking(struct plan *p, struct hm_err *err)
                               .time_s = c->best.time_s,
                               .total_s = c->best.total_s,
                               .cost = c->best.cost,
-                              .speedup = c->best.speedup};
+                              .speedup = c->best.speedup,
+                              .way = hm_way_at(&c->search.way, &c->best),
+                              .samples_per_s = hm_search_samples_per_s(&c->search, &c->best)};
         const char *name = c->search.cluster ? c->search.cluster->name : NULL;
         r->machine = copy(a, name);
         r->scheme = c->search.scheme >= 0 ? hm_scheme_name((enum hm_scheme)c->search.scheme) : NULL;
@@ -351,7 +393,30 @@ static void add_note(struct hm_answer *a, const char *text)
         a->notes[a->note_count++] = text;
 }
 
-enum { ANSWER_NOTES = 16 + 2 * FIT_NOTES };
+enum { ANSWER_NOTES = 24 + 2 * FIT_NOTES };
+
+/* What a platform assumes. */
+static int fill_way_notes(struct hm_answer *a, const struct hm_search *s)
+{
+    const struct hm_way *way = &s->way;
+    const char *note = NULL;
+
+    if (way->platform == HM_PLATFORM_DRIVER)
+        add_note(a, "the driver is a node of its own, which counts too");
+    if (hm_way_nodes(way) > 0 && way->platform == HM_PLATFORM_SERVER) {
+        note = hm_arena_printf(a->memory, "%g node%s for servers count%s too", way->servers,
+                               way->servers == 1 ? "" : "s", way->servers == 1 ? "s" : "");
+        if (!note)
+            return HM_E_NOMEM;
+        add_note(a, note);
+    }
+    if (hm_way_stale(way) && !(way->stale_cost > 0))
+        add_note(a, "stale gradients are taken to cost no iterations: --stale-cost gives a factor");
+    if (way->backups > 0)
+        add_note(a, "a worker that is late drops its gradient, and begins the next step with the "
+                    "others; the batch is shared among those that count");
+    return 0;
+}
 
 /* What the fit has to say, and how far beyond its runs the choice is. */
 static int fill_fit_notes(struct hm_answer *a, const struct hm_fit *fit)
@@ -398,7 +463,9 @@ static int fill_notes(struct hm_answer *a, const struct hm_search *s, const stru
         return hm_fail_nomem(err);
     if (fill_fit_notes(a, s->question->fit))
         return hm_fail_nomem(err);
-    if (job->communicate_assumed && s->scheme < 0)
+    if (fill_way_notes(a, s))
+        return hm_fail_nomem(err);
+    if (job->communicate_assumed && s->scheme < 0 && s->way.platform == HM_PLATFORM_JOB)
         add_note(a, "the job does not say how it communicates: at each n the fastest all-reduce of "
                     "the gradients is assumed");
     for (size_t i = 0; i < 6 && (note = hm_model_note(model, i)); i++)
@@ -416,7 +483,7 @@ static int fill_notes(struct hm_answer *a, const struct hm_search *s, const stru
                     "one worker's whole batch");
     if (job->graph && a->point_count && a->points[a->point_count - 1].n == job->graph->vertices)
         add_note(a, "every worker needs a vertex: more workers than vertices are not considered");
-    if (!reference_fits)
+    if (!reference_fits && s->reference > s->way.backups)
         add_note(a, "the reference itself does not fit in memory: speedups are relative to a time "
                     "that cannot be had");
     if (job->network && job->network->layer_count == 0 && !job->memory_needed && s->cluster &&
@@ -499,6 +566,8 @@ static int answer_in_full(struct plan *p, struct hm_err *err)
         if (rc == 0)
             rc = hm_answer_certainty(a, s, model, &curve, err);
         if (rc == 0)
+            rc = hm_answer_ways(a, s, &curve, err);
+        if (rc == 0)
             rc = hm_answer_explain(a, s, model, &curve, err);
         if (rc == 0)
             rc = hm_answer_scenarios(a, s, &curve, err);
@@ -528,6 +597,12 @@ int hm_plan(const struct hm_job *job, const struct hm_cluster *const *clusters,
         p.answer->memory = arena;
         rc = check_schemes(job, scheme_count, err);
     }
+    if (rc == 0 && question->way_count > 0 && (question->fit || scheme_count > 0))
+        rc =
+            hm_fail(err, HM_E_CONFLICT,
+                    question->fit ? "the runs were made on one platform: others cannot be compared "
+                                    "by them"
+                                  : "a platform brings its own schemes: choose one or the other");
     if (rc == 0 && question->fit && cluster_count * (scheme_count ? scheme_count : 1) > 1)
         rc = hm_fail(err, HM_E_CONFLICT,
                      "the runs were made on one machine in one way: "

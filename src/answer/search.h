@@ -16,6 +16,7 @@ struct hm_search {
     const struct hm_question *question;
     enum hm_goal goal; /* decided */
     int scheme;        /* enum hm_scheme or -1 */
+    struct hm_way way; /* the platform */
     bool weak;
     double reference;
     double alpha, beta;           /* of the balance; negative until they are chosen */

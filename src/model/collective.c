@@ -21,6 +21,9 @@
  * flat schemes run on the network, and those in which all workers of a node send at once share its
  * port: Mb counts g times. A ring crosses each port once, a master is one machine: they count once.
  *
+ * Servers on the nodes of the workers: a worker sends (s-1)/s of a message through its port, and a
+ * server takes those of all workers but its own node's, (n-g) Mb/s; ports do both at once.
+ *
  * Sources: Thakur, Rabenseifner, Gropp 2005; Patarasuk and Yuan 2009; Ulanov et al. 2016.
  */
 #include "collective.h"
@@ -51,13 +54,32 @@ static struct hm_wire_time hierarchical(double n, double bytes, const struct hm_
     return (struct hm_wire_time){in.latency_s + out.latency_s, in.bandwidth_s + out.bandwidth_s};
 }
 
+struct hm_server_load hm_collective_server(double n, double bytes, const struct hm_wires *w)
+{
+    bool inside = !w->outside && w->per_node > 1 && n <= w->per_node;
+    const struct hm_link *on = inside ? &w->link : &w->network;
+    double mb = bytes / on->bandwidth_bytes_per_s;
+    double here = inside ? 1 : fmin(n, w->per_node); /* workers at one port */
+    struct hm_server_load load = {on->latency_s, here * mb, n * mb / w->servers};
+
+    if (!w->colocated)
+        return load;
+    if (n <= w->per_node) /* all in one node, whose shards are at hand */
+        return (struct hm_server_load){0, 0, 0};
+    /* A worker's node has one of the shards itself, and a server needs nothing of its own node. */
+    load.worker_s *= (w->servers - 1) / w->servers;
+    load.server_s *= (n - here) / n;
+    return load;
+}
+
 struct hm_wire_time hm_collective_eval(enum hm_scheme scheme, double n, double bytes,
                                        const struct hm_wires *w)
 {
-    bool inside = w->per_node > 1 && n <= w->per_node;
+    bool inside = !w->outside && w->per_node > 1 && n <= w->per_node;
     const struct hm_link *on = inside ? &w->link : &w->network;
     double a = on->latency_s, mb = bytes / on->bandwidth_bytes_per_s;
-    double shared = inside || w->per_node == 1 ? mb : mb * w->per_node;
+    double shared = inside || w->per_node == 1 ? mb : mb * fmin(n, w->per_node);
+    struct hm_server_load load;
 
     switch (scheme) {
     case HM_SCHEME_RING:
@@ -70,7 +92,8 @@ struct hm_wire_time hm_collective_eval(enum hm_scheme scheme, double n, double b
     case HM_SCHEME_HIERARCHICAL:
         return hierarchical(n, bytes, w);
     case HM_SCHEME_PARAMETER_SERVER:
-        return (struct hm_wire_time){2 * a, 2 * fmax(shared, n * mb / w->servers)};
+        load = hm_collective_server(n, bytes, w);
+        return (struct hm_wire_time){2 * load.latency_s, 2 * fmax(load.worker_s, load.server_s)};
     case HM_SCHEME_LINEAR:
         return (struct hm_wire_time){(n - 1) * a, (n - 1) * mb};
     case HM_SCHEME_TREE_SMOOTH:

@@ -17,7 +17,9 @@
 #include "err.h"
 #include "layer_time.h"
 #include "memory.h"
+#include "slowness.h"
 #include "symbols.h"
+#include "way_time.h"
 
 enum { NOTES_MAX = 6, NOTE_TEXT = 160 };
 
@@ -28,6 +30,10 @@ struct hm_model {
     struct hm_counts *counts;    /* NULL without a network */
     struct hm_layer_costs costs; /* empty when only totals are known */
     struct hm_wires wires;
+    struct hm_transfer platform_steps[HM_WAY_STEPS];
+    const struct hm_transfer *steps; /* the job's, or those of the platform */
+    size_t step_count;
+    struct hm_pace *pace; /* NULL where workers are even and steady */
     double symbols[HM_SYMBOL_COUNT];
     double flops;        /* reached by one worker */
     double batch;        /* samples as given, with the work factor */
@@ -83,13 +89,13 @@ static bool reads_flops(const struct hm_formula *f)
     return f && hm_formula_uses(f, HM_SYMBOL_FLOPS);
 }
 
-static bool needs_flops(const struct hm_job *job)
+static bool needs_flops(const struct hm_model *m)
 {
+    const struct hm_job *job = m->job;
     bool needs = !job->compute || reads_flops(job->compute) || reads_flops(job->memory_needed);
 
-    for (size_t i = 0; i < job->communicate_count; i++)
-        needs = needs || reads_flops(job->communicate[i].time) ||
-                reads_flops(job->communicate[i].bytes);
+    for (size_t i = 0; i < m->step_count; i++)
+        needs = needs || reads_flops(m->steps[i].time) || reads_flops(m->steps[i].bytes);
     return needs;
 }
 
@@ -99,7 +105,7 @@ static int set_hardware(struct hm_model *m, struct hm_err *err)
 
     if (!c)
         return 0;
-    if (needs_flops(m->job)) {
+    if (needs_flops(m)) {
         int rc = reach_flops(m, err);
         if (rc)
             return rc;
@@ -107,7 +113,9 @@ static int set_hardware(struct hm_model *m, struct hm_err *err)
     m->wires = (struct hm_wires){.network = c->network,
                                  .link = c->node.link,
                                  .per_node = c->node.accelerators,
-                                 .servers = 1};
+                                 .servers = 1,
+                                 .colocated = m->variant.way.colocated,
+                                 .outside = hm_way_nodes(&m->variant.way) > 0};
     m->wires.network.bandwidth_bytes_per_s *= m->variant.bandwidth;
     m->wires.network.latency_s *= m->variant.latency;
     return 0;
@@ -131,6 +139,13 @@ static int set_network(struct hm_model *m, struct hm_err *err)
     int rc = hm_counts_new(job->network, job->source, &m->counts, err);
     if (rc)
         return rc;
+    if (m->variant.way.servers > m->counts->parameters) {
+        hm_fail(err, HM_E_RANGE, "%g servers for a model of %g parameters", m->variant.way.servers,
+                m->counts->parameters);
+        hm_err_hint(err, "every server needs one at least");
+        hm_err_field(err, "servers");
+        return HM_E_RANGE;
+    }
     m->gradient_bytes = m->counts->parameters * weight;
     m->memory_fixed = m->gradient_bytes * (2 + optimizer_states(job->optimizer));
     m->memory_per_sample = m->counts->outputs * weight;
@@ -183,10 +198,11 @@ static int check_formula(const struct hm_model *m, const struct hm_formula *f, c
 
 static int check_wires(const struct hm_model *m, struct hm_err *err)
 {
-    for (size_t i = 0; i < m->job->communicate_count; i++) {
-        bool one_node = m->wires.per_node > 1 && m->cluster->max_nodes == 1;
-        if (m->job->communicate[i].time)
+    for (size_t i = 0; i < m->step_count; i++) {
+        if (m->steps[i].time)
             continue;
+        bool one_node =
+            m->cluster && m->wires.per_node > 1 && m->cluster->max_nodes == 1 && !m->wires.outside;
         if (!m->cluster || (m->wires.network.bandwidth_bytes_per_s == 0 && !one_node))
             return fail_missing(m, "cluster.network", "the cluster has no network",
                                 "name one with --network 10gbe, or give cluster.network", err);
@@ -202,8 +218,8 @@ static int check_parts(const struct hm_model *m, struct hm_err *err)
     const struct hm_job *job = m->job;
     int rc = check_formula(m, job->compute, "compute", job->compute_line, err);
 
-    for (size_t i = 0; rc == 0 && i < job->communicate_count; i++) {
-        const struct hm_transfer *t = &job->communicate[i];
+    for (size_t i = 0; rc == 0 && i < m->step_count; i++) {
+        const struct hm_transfer *t = &m->steps[i];
         rc = check_formula(m, t->time, "communicate", t->line, err);
         if (rc == 0)
             rc = check_formula(m, t->bytes, "communicate", t->line, err);
@@ -213,6 +229,34 @@ static int check_parts(const struct hm_model *m, struct hm_err *err)
     if (rc == 0)
         rc = check_formula(m, job->memory_needed, "memory", job->memory_line, err);
     return rc ? rc : check_wires(m, err);
+}
+
+/* The steps of the communication: the platform's own take the place of the job's. */
+static int set_steps(struct hm_model *m, struct hm_err *err)
+{
+    m->steps = m->job->communicate;
+    m->step_count = m->job->communicate_count;
+    if (m->variant.way.platform == HM_PLATFORM_JOB)
+        return 0;
+    m->steps = m->platform_steps;
+    return hm_way_steps(&m->variant.way, m->job, m->platform_steps, &m->step_count, err);
+}
+
+static int set_pace(struct hm_model *m, struct hm_err *err)
+{
+    const struct hm_slowness *slowness = m->cluster ? &m->cluster->slowness : NULL;
+
+    if (hm_way_stale(&m->variant.way) && m->job->overlap != HM_OVERLAP_NONE)
+        note(m, "where workers may be apart, a worker computes and communicates in turn: the "
+                "overlap of the job does not count");
+    if (!slowness || m->variant.steady || !hm_slowness_any(slowness))
+        return 0;
+    if (hm_way_stale(&m->variant.way))
+        note(m, "workers are uneven or unsteady: see stragglers of the cluster");
+    else
+        note(m, "computing takes as long as the slowest worker of a step is expected to take: see "
+                "stragglers of the cluster");
+    return hm_pace_new(slowness, m->variant.by_speed, &m->pace, err);
 }
 
 int hm_model_new(const struct hm_job *job, const struct hm_cluster *cluster,
@@ -230,7 +274,10 @@ int hm_model_new(const struct hm_job *job, const struct hm_cluster *cluster,
     m->batch = job->batch * variant->work;
     bool reads_batch = job->compute && hm_formula_uses(job->compute, HM_SYMBOL_BATCH);
     m->compute_work = reads_batch ? 1 : variant->work;
-    if (!cluster && !job->compute)
+    rc = set_steps(m, err);
+    if (rc)
+        ;
+    else if (!cluster && !job->compute)
         rc = fail_missing(m, "cluster", "no machine is named",
                           "name one with --on m5.4xlarge, or give cluster:", err);
     else
@@ -241,6 +288,8 @@ int hm_model_new(const struct hm_job *job, const struct hm_cluster *cluster,
         set_symbols(m);
         rc = check_parts(m, err);
     }
+    if (rc == 0)
+        rc = set_pace(m, err);
     if (rc == 0)
         *ret_model = m;
     else
@@ -254,6 +303,7 @@ void hm_model_free(struct hm_model *m)
         return;
     hm_layer_costs_release(&m->costs);
     hm_counts_free(m->counts);
+    hm_pace_free(m->pace);
     hm__free(m);
 }
 
@@ -263,10 +313,12 @@ struct space {
     double *scratch;             /* of formulas */
     double *forward;             /* seconds of the way forward, where layers are known */
     double *latency, *bandwidth; /* of the messages that are sent beside the way back */
+    double *used;                /* workers whose gradients count */
+    double *worker, *server;     /* with servers: a message at the port of each, one way */
     size_t count;
 };
 
-enum { SPACE_ROWS = 6 };
+enum { SPACE_ROWS = 9 };
 
 /* Evaluate a formula over the points and check that it gives a size or a time everywhere. */
 static int eval_formula(const struct hm_model *m, const struct hm_formula *f, const char *field,
@@ -350,6 +402,15 @@ static bool by_layers(const struct hm_model *m, const struct hm_transfer *t)
            t->what == HM_PAYLOAD_GRADIENTS && hm_scheme_is_allreduce(scheme_of(m, t));
 }
 
+/* The wires with the servers of a step; on the nodes of n workers there is one on each at most. */
+static struct hm_wires wires_of(const struct hm_model *m, const struct hm_transfer *t, double n)
+{
+    struct hm_wires wires = m->wires;
+
+    wires.servers = wires.colocated ? fmin(t->servers, ceil(n / wires.per_node)) : t->servers;
+    return wires;
+}
+
 /*
  * Time of a step's messages, and the scheme they took: one message, or one for each layer, which
  * waits for the latency each time.
@@ -359,9 +420,8 @@ static struct hm_wire_time message_time(const struct hm_model *m, const struct h
 {
     double messages = by_layers(m, t) ? (double)m->costs.messages : 1;
     enum hm_scheme scheme = scheme_of(m, t);
-    struct hm_wires wires = m->wires;
+    struct hm_wires wires = wires_of(m, t, n);
 
-    wires.servers = t->servers;
     if (scheme == HM_SCHEME_BEST)
         scheme = hm_collective_best(n, bytes / messages, &wires);
     struct hm_wire_time time = hm_collective_eval(scheme, n, bytes, &wires);
@@ -399,6 +459,12 @@ static int eval_step(const struct hm_model *m, const struct hm_transfer *t,
         p->bandwidth_s += time.bandwidth_s;
         space->latency[i] += beside ? time.latency_s : 0;
         space->bandwidth[i] += beside ? time.bandwidth_s : 0;
+        if (m->variant.way.platform == HM_PLATFORM_SERVER) {
+            struct hm_wires wires = wires_of(m, t, p->n);
+            struct hm_server_load load = hm_collective_server(p->n, bytes, &wires);
+            space->worker[i] = load.worker_s;
+            space->server[i] = load.server_s;
+        }
     }
     return rc;
 }
@@ -418,7 +484,7 @@ static void overlap_layers(const struct hm_model *m, const struct space *space,
     hm_layer_costs_overlap(&m->costs, space->batch, space->latency, space->bandwidth, space->count,
                            space->scratch);
     for (size_t i = 0; i < space->count; i++)
-        points[i].time_s += space->scratch[i];
+        points[i].time_s += space->scratch[i] + points[i].wait_s;
 }
 
 static void combine(const struct hm_model *m, struct hm_point *p)
@@ -451,8 +517,9 @@ static int eval_memory(const struct hm_model *m, const struct space *space, stru
         p->memory_bytes = formula ? space->scratch[i] : m->memory_fixed;
         if (!formula && m->memory_fixed >= 0)
             p->memory_bytes += m->memory_per_sample * space->batch[i];
-        bool sample = !m->job->network || m->job->compute || m->variant.weak || p->n <= m->batch;
-        p->fits = sample && (have == 0 || p->memory_bytes <= have);
+        bool sample =
+            !m->job->network || m->job->compute || m->variant.weak || space->used[i] <= m->batch;
+        p->fits = sample && p->n > m->variant.way.backups && (have == 0 || p->memory_bytes <= have);
     }
     return rc;
 }
@@ -466,22 +533,61 @@ static int start(const struct hm_model *m, struct hm_point *points, size_t count
 
     if (!rows)
         return hm_fail_nomem(err);
-    *space = (struct space){
-        rows, rows + count, rows + 2 * count, rows + 3 * count, rows + 4 * count, rows + 5 * count,
-        count};
+    *space = (struct space){rows,
+                            rows + count,
+                            rows + 2 * count,
+                            rows + 3 * count,
+                            rows + 4 * count,
+                            rows + 5 * count,
+                            rows + 6 * count,
+                            rows + 7 * count,
+                            rows + 8 * count,
+                            count};
     for (size_t i = 0; i < count; i++) {
         double n = points[i].n;
         space->n[i] = n;
-        space->batch[i] = m->variant.weak ? m->batch : m->batch / n;
+        space->used[i] = hm_way_used(&m->variant.way, n);
+        space->batch[i] = m->variant.weak ? m->batch : m->batch / space->used[i];
         points[i] = (struct hm_point){.n = n,
-                                      .nodes = ceil(n / per_node),
+                                      .nodes = ceil(n / per_node) + hm_way_nodes(&m->variant.way),
                                       .low_s = -1,
                                       .high_s = -1,
                                       .cost = -1,
+                                      .server_share = -1,
                                       .imbalance = -1,
                                       .scheme = HM_SCHEME_BEST};
     }
     return 0;
+}
+
+/* What workers compute by themselves, and, where they begin together, until enough are done. */
+static int eval_workers(const struct hm_model *m, const struct space *space,
+                        struct hm_point *points, struct hm_err *err)
+{
+    struct space shares = *space;
+
+    shares.n = space->used; /* the work is shared among those that count */
+    int rc = eval_compute(m, &shares, points, err);
+    if (rc == 0 && m->pace && !hm_way_stale(&m->variant.way))
+        hm_pace_together(m->pace, &m->variant.way, points, space->count);
+    return rc;
+}
+
+/* With servers: workers that may be apart, and how busy the servers' links are. */
+static int eval_servers(const struct hm_model *m, const struct space *space,
+                        struct hm_point *points, struct hm_err *err)
+{
+    const struct hm_way *way = &m->variant.way;
+    const struct hm_ports ports = {space->worker, space->server};
+    int rc = 0;
+
+    if (way->platform != HM_PLATFORM_SERVER)
+        return 0;
+    if (hm_way_stale(way))
+        rc = hm_pace_apart(m->pace, way, &ports, points, space->count, err);
+    for (size_t i = 0; rc == 0 && i < space->count; i++)
+        points[i].server_share = hm_way_server_share(way, &ports, i, points[i].time_s);
+    return rc;
 }
 
 int hm_model_eval(const struct hm_model *m, struct hm_point *points, size_t count,
@@ -493,9 +599,9 @@ int hm_model_eval(const struct hm_model *m, struct hm_point *points, size_t coun
 
     if (rc)
         return rc;
-    rc = eval_compute(m, &space, points, err);
-    for (size_t k = 0; rc == 0 && k < m->job->communicate_count; k++)
-        rc = eval_step(m, &m->job->communicate[k], &space, points, err);
+    rc = eval_workers(m, &space, points, err);
+    for (size_t k = 0; rc == 0 && k < m->step_count; k++)
+        rc = eval_step(m, &m->steps[k], &space, points, err);
     if (rc == 0)
         rc = eval_memory(m, &space, points, err);
     for (size_t i = 0; rc == 0 && i < count; i++) {
@@ -504,6 +610,8 @@ int hm_model_eval(const struct hm_model *m, struct hm_point *points, size_t coun
     }
     if (rc == 0 && m->job->overlap == HM_OVERLAP_LAYERS && m->costs.messages > 0)
         overlap_layers(m, &space, points);
+    if (rc == 0)
+        rc = eval_servers(m, &space, points, err);
     for (size_t i = 0; !split && i < count; i++)
         points[i].latency_s = points[i].bandwidth_s = -1;
     hm__free(space.n);
@@ -512,8 +620,8 @@ int hm_model_eval(const struct hm_model *m, struct hm_point *points, size_t coun
 
 bool hm_model_split(const struct hm_model *m)
 {
-    for (size_t i = 0; i < m->job->communicate_count; i++)
-        if (m->job->communicate[i].time)
+    for (size_t i = 0; i < m->step_count; i++)
+        if (m->steps[i].time)
             return false;
     return true;
 }
@@ -539,9 +647,9 @@ int hm_model_dominant(const struct hm_model *m, double n, enum hm_scheme *ret_sc
     int dominant = -1;
     double most = 0;
 
-    for (size_t i = 0; i < m->job->communicate_count; i++) {
+    for (size_t i = 0; i < m->step_count; i++) {
         struct hm_point p = {.n = n};
-        if (eval_alone(m, &m->job->communicate[i], &p, 1, NULL) == 0 && p.communicate_s > most) {
+        if (eval_alone(m, &m->steps[i], &p, 1, NULL) == 0 && p.communicate_s > most) {
             most = p.communicate_s;
             dominant = (int)i;
             *ret_scheme = p.scheme;
@@ -552,20 +660,20 @@ int hm_model_dominant(const struct hm_model *m, double n, enum hm_scheme *ret_sc
 
 size_t hm_model_part_count(const struct hm_model *m)
 {
-    size_t steps = m->job->communicate_count;
+    size_t steps = m->step_count;
 
     return 1 + (m->job->overlap == HM_OVERLAP_NONE || steps == 0 ? steps : 1);
 }
 
 void hm_model_part_name(const struct hm_model *m, size_t part, char *text, size_t room)
 {
-    const struct hm_transfer *t = part > 0 ? &m->job->communicate[part - 1] : NULL;
+    const struct hm_transfer *t = part > 0 ? &m->steps[part - 1] : NULL;
 
     if (!t)
         snprintf(text, room, "compute");
     else if (m->job->overlap != HM_OVERLAP_NONE)
         snprintf(text, room, "communication not hidden");
-    else if (t->time && m->job->communicate_count == 1)
+    else if (t->time && m->step_count == 1)
         snprintf(text, room, "communicate");
     else if (t->time)
         snprintf(text, room, "communicate %zu", part);
@@ -595,7 +703,7 @@ int hm_model_parts(const struct hm_model *m, const double *n, size_t count, doub
             parts[count + i] = points[i].time_s - points[i].compute_s;
     }
     for (size_t k = 1; rc == 0 && m->job->overlap == HM_OVERLAP_NONE && k < part_count; k++) {
-        rc = eval_alone(m, &m->job->communicate[k - 1], points, count, err);
+        rc = eval_alone(m, &m->steps[k - 1], points, count, err);
         for (size_t i = 0; i < count; i++)
             parts[k * count + i] = points[i].communicate_s;
     }
@@ -606,6 +714,11 @@ int hm_model_parts(const struct hm_model *m, const double *n, size_t count, doub
 double hm_model_work(const struct hm_model *m)
 {
     return m->variant.work;
+}
+
+const struct hm_transfer *hm_model_step(const struct hm_model *m, size_t step)
+{
+    return &m->steps[step];
 }
 
 const char *hm_model_note(const struct hm_model *m, size_t i)
@@ -632,14 +745,14 @@ int hm_model_elasticity(const struct hm_model *m, double n, const char *quantity
     double slope = 0;
     int rc = hm_model_eval(m, &p, 1, err);
 
+    double slower = p.compute_s > p.wait_s ? p.compute_s / (p.compute_s - p.wait_s) : 1;
     if (rc == 0)
-        rc = add_slope(m, m->job->compute, m->compute_work, n, quantity, &slope, err);
+        rc = add_slope(m, m->job->compute, m->compute_work * slower, n, quantity, &slope, err);
     if (rc == 0 && m->job->per_edge)
         rc = add_slope(m, m->job->per_edge, parts_at(m, n)->edges_max / m->flops * m->variant.work,
                        n, quantity, &slope, err);
-    for (size_t i = 0; rc == 0 && i < m->job->communicate_count; i++)
-        rc = add_slope(m, m->job->communicate[i].time, m->job->communicate[i].times, n, quantity,
-                       &slope, err);
+    for (size_t i = 0; rc == 0 && i < m->step_count; i++)
+        rc = add_slope(m, m->steps[i].time, m->steps[i].times, n, quantity, &slope, err);
     if (rc == 0)
         *ret_elasticity = p.time_s > 0 ? slope / p.time_s : 0;
     return rc;

@@ -18,11 +18,19 @@ struct hm_variant {
     struct hm_scaled quantity;        /* factor on a quantity of `where:` */
     const struct hm_parts *parts;     /* of a graph, for n = 1..part_count; borrowed */
     size_t part_count;
-    bool balanced; /* as if every worker had the mean number of edges */
+    bool balanced;     /* as if every worker had the mean number of edges */
+    struct hm_way way; /* the platform */
+    bool steady;       /* as if no worker were ever slow */
+    bool by_speed;     /* as if every worker had a share of the batch by its speed */
 };
 
+/* Nodes that a way needs besides those of the workers. */
+double hm_way_nodes(const struct hm_way *way);
+/* Workers whose gradients count, of n. */
+double hm_way_used(const struct hm_way *way, double n);
+
 /* clang-format off */
-#define HM_VARIANT_INIT {-1, false, 1, 1, 1, 1, {NULL, 1}, NULL, 0, false}
+#define HM_VARIANT_INIT {-1, false, 1, 1, 1, 1, {NULL, 1}, NULL, 0, false, {0}, false, false}
 /* clang-format on */
 
 struct hm_model;
@@ -33,8 +41,8 @@ int hm_model_new(const struct hm_job *job, const struct hm_cluster *cluster,
 void hm_model_free(struct hm_model *model);
 
 /*
- * Fill points[i] for n = points[i].n: nodes, time_s, compute_s, communicate_s, latency_s,
- * bandwidth_s, memory_bytes, scheme, fits. Fails where a formula gives no time.
+ * Fill points[i] for n = points[i].n: nodes, time_s, compute_s, wait_s, communicate_s, latency_s,
+ * bandwidth_s, server_share, memory_bytes, scheme, fits. Fails where a formula gives no time.
  */
 int hm_model_eval(const struct hm_model *model, struct hm_point *points, size_t count,
                   struct hm_err *err);
@@ -55,6 +63,8 @@ double hm_model_work(const struct hm_model *model);
 
 /* The step of the communication that takes longest at n, or -1, and the scheme it takes there. */
 int hm_model_dominant(const struct hm_model *model, double n, enum hm_scheme *ret_scheme);
+/* A step of the communication: the job's, or the platform's. */
+const struct hm_transfer *hm_model_step(const struct hm_model *model, size_t step);
 /* Whether latency and bandwidth parts are known (no step is a formula of time). */
 bool hm_model_split(const struct hm_model *model);
 /* What the model assumed; the i-th note, NULL after the last. Borrowed. */

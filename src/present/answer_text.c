@@ -106,7 +106,10 @@ static void add_point(struct hm_text *out, const struct hm_answer *a, const stru
 
     hm_text_addf(out, "%.0f worker%s", p->n, plural(p->n));
     if (a->accelerators > 1)
-        hm_text_addf(out, " (%.0f node%s of %.0f)", p->nodes, plural(p->nodes), a->accelerators);
+        hm_text_addf(out, " (%.0f node%s of %.0f)", ceil(p->n / a->accelerators),
+                     plural(ceil(p->n / a->accelerators)), a->accelerators);
+    if (a->way.platform == HM_PLATFORM_SERVER && !a->way.colocated)
+        hm_text_addf(out, " and %.0f server%s", a->way.servers, plural(a->way.servers));
     hm_text_addf(out, ": %s an iteration", hm_show_time(p->time_s, time));
     if (p->low_s >= 0)
         hm_text_addf(out, " (%s to %s)", hm_show_time(p->low_s, low),
@@ -345,6 +348,87 @@ static void say_subject(struct hm_text *out, const struct hm_answer *a,
     hm_text_release(&line);
 }
 
+/* "ssp 3", "bsp, 1 backup"; platforms without servers have but one. */
+static void add_consistency(struct hm_text *out, const struct hm_way *way)
+{
+    hm_text_add(out, hm_consistency_name(way->consistency));
+    if (way->consistency == HM_CONSISTENCY_SSP)
+        hm_text_addf(out, " %.0f", way->staleness);
+    if (way->backups > 0)
+        hm_text_addf(out, ", %.0f backup%s", way->backups, plural(way->backups));
+}
+
+static void say_platform(struct hm_text *out, const struct hm_answer *a,
+                         const struct hm_style *style)
+{
+    struct hm_text line = {0};
+    char number[HM_SHOWN];
+
+    if (a->way.platform == HM_PLATFORM_JOB)
+        return;
+    hm_text_addf(&line, "%s, ", hm_platform_name(a->way.platform));
+    add_consistency(&line, &a->way);
+    if (a->way.colocated)
+        hm_text_addf(&line, ", %.0f server%s on the nodes of the workers", a->way.servers,
+                     plural(a->way.servers));
+    if (a->samples_per_s >= 0)
+        hm_text_addf(&line, ": %s samples/s", hm_show_number(a->samples_per_s, number));
+    hm_render_taken_line(out, style, "platform", &line);
+}
+
+/* When the links of the servers limit, and how many servers would not. */
+static void say_servers(struct hm_text *out, const struct hm_answer *a,
+                        const struct hm_style *style)
+{
+    size_t at = a->best != HM_NONE ? a->best : a->nearest;
+    struct hm_text line = {0};
+
+    if (a->way.platform != HM_PLATFORM_SERVER || at == HM_NONE)
+        return;
+    const struct hm_point *p = &a->points[at];
+    hm_text_addf(&line, "%s busy for %.0f %% of an iteration",
+                 a->way.servers == 1 ? "its link is" : "their links are", 100 * p->server_share);
+    if (a->saturates_n > 0)
+        hm_text_addf(&line, ", and limit from %.0f worker%s on", a->saturates_n,
+                     plural(a->saturates_n));
+    if (a->servers_enough > a->way.servers)
+        hm_text_addf(&line, "; %.0f servers would be enough for %.0f workers", a->servers_enough,
+                     p->n);
+    hm_render_taken_line(out, style, a->way.servers == 1 ? "server" : "servers", &line);
+}
+
+/* The candidates where platforms were asked for. */
+static void say_ways(struct hm_text *out, const struct hm_answer *a, const struct hm_style *style,
+                     size_t widest)
+{
+    char time[HM_SHOWN], money[HM_SHOWN], number[HM_SHOWN];
+
+    hm_text_addf(out, "\n  %s%-*s%s%-9s  %-14s %7s %7s %10s %10s %10s %10s%s\n",
+                 hm_render_dim(style, true), (int)widest, widest ? "machine" : "",
+                 widest ? "  " : "", "platform", "consistency", "servers", "n", "iteration",
+                 "samples/s", "total", "cost", hm_render_dim(style, false));
+    for (size_t i = 0; i < a->rank_count; i++) {
+        const struct hm_rank *r = &a->ranking[i];
+        struct hm_text how = {0};
+        add_consistency(&how, &r->way);
+        hm_text_addf(out, "  %-*s%s%-9s  %-14s", (int)widest, r->machine ? r->machine : "",
+                     widest ? "  " : "", hm_platform_name(r->way.platform),
+                     how.data ? how.data : "");
+        hm_text_release(&how);
+        if (r->way.platform == HM_PLATFORM_SERVER)
+            hm_text_addf(out, " %7.0f %7.0f", r->way.servers, r->n);
+        else
+            hm_text_addf(out, " %7s %7.0f", "", r->n);
+        hm_text_addf(out, " %10s", hm_show_time(r->time_s, time));
+        hm_text_addf(out, " %10s",
+                     r->samples_per_s < 0 ? "" : hm_show_number(r->samples_per_s, number));
+        hm_text_addf(out, " %10s", hm_show_time(r->total_s, time));
+        hm_text_addf(out, " %10s", r->cost < 0 ? "" : hm_show_money(r->cost, money));
+        hm_text_addf(out, "%s%s", r->why ? "  " : "", r->why ? r->why : "");
+        hm_text_end_line(out);
+    }
+}
+
 static void say_ranking(struct hm_text *out, const struct hm_answer *a,
                         const struct hm_style *style)
 {
@@ -356,6 +440,10 @@ static void say_ranking(struct hm_text *out, const struct hm_answer *a,
             widest = strlen(a->ranking[i].machine);
     if (a->rank_count == 0)
         return;
+    if (a->ranking[0].way.platform != HM_PLATFORM_JOB) {
+        say_ways(out, a, style, a->ranking[0].machine ? widest : 0);
+        return;
+    }
     hm_text_addf(out, "\n  %s%-*s  %-18s %7s %10s %10s %10s%s\n", hm_render_dim(style, true),
                  (int)widest, "machine", "scheme", "n", "iteration", "total", "cost",
                  hm_render_dim(style, false));
@@ -375,6 +463,7 @@ void hm_render_text(struct hm_text *out, const struct hm_answer *a, const struct
 {
     say_headline(out, a, style);
     say_subject(out, a, style);
+    say_platform(out, a, style);
     if (a->status == HM_STATUS_NO_SPEEDUP)
         say_point(out, a, style, "one worker", &a->points[a->best], "");
     if (a->status != HM_STATUS_OK)
@@ -385,6 +474,7 @@ void hm_render_text(struct hm_text *out, const struct hm_answer *a, const struct
         say_sure(out, a, style);
     say_asked(out, a, style);
     say_limit(out, a, style);
+    say_servers(out, a, style);
     if (a->best != HM_NONE && a->status == HM_STATUS_OK) {
         say_knee(out, a, style);
         say_range(out, a, style);

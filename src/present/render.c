@@ -4,8 +4,27 @@
 #include "err.h"
 #include "format.h"
 
-static void json_point_fields(struct hm_text *out, const struct hm_point *p)
+/* Fields that only some answers have: of stragglers, and of servers. */
+struct more_field {
+    const char *name;
+    bool there;
+    double value;
+};
+
+enum { MORE_FIELDS = 2 };
+
+static void more_fields(const struct hm_answer *a, const struct hm_point *p,
+                        struct more_field fields[MORE_FIELDS])
 {
+    fields[0] = (struct more_field){"wait_s", a->uneven, p->wait_s};
+    fields[1] =
+        (struct more_field){"server_share", a->way.platform == HM_PLATFORM_SERVER, p->server_share};
+}
+
+static void json_point_fields(struct hm_text *out, const struct hm_answer *a,
+                              const struct hm_point *p)
+{
+    struct more_field more[MORE_FIELDS];
     const struct {
         const char *name;
         double value;
@@ -34,10 +53,17 @@ static void json_point_fields(struct hm_text *out, const struct hm_point *p)
     hm_text_add(out, ",\"scheme\":");
     hm_json_text(out, p->scheme == HM_SCHEME_BEST ? NULL : hm_scheme_name(p->scheme));
     hm_text_add(out, p->fits ? ",\"fits\":true" : ",\"fits\":false");
+    more_fields(a, p, more);
+    for (size_t i = 0; i < MORE_FIELDS; i++) {
+        if (!more[i].there)
+            continue;
+        hm_text_addf(out, ",\"%s\":", more[i].name);
+        hm_json_known(out, more[i].value);
+    }
 }
 
-static void json_point(struct hm_text *out, const char *key, const struct hm_point *points,
-                       size_t index)
+static void json_point(struct hm_text *out, const struct hm_answer *a, const char *key,
+                       const struct hm_point *points, size_t index)
 {
     hm_text_addf(out, ",\n\"%s\":", key);
     if (index == HM_NONE) {
@@ -45,7 +71,7 @@ static void json_point(struct hm_text *out, const char *key, const struct hm_poi
         return;
     }
     hm_text_add(out, "{");
-    json_point_fields(out, &points[index]);
+    json_point_fields(out, a, &points[index]);
     hm_text_add(out, "}");
 }
 
@@ -60,6 +86,23 @@ static void json_valued(struct hm_text *out, const char *key, double value)
 {
     hm_text_addf(out, ",\"%s\":", key);
     hm_json_known(out, value);
+}
+
+/* The keys of a way, where a platform was asked for. */
+static void json_way(struct hm_text *out, const struct hm_way *way, double samples_per_s)
+{
+    bool server = way->platform == HM_PLATFORM_SERVER;
+
+    hm_text_add(out, ",\"platform\":");
+    hm_json_text(out, hm_platform_name(way->platform));
+    hm_text_add(out, ",\"consistency\":");
+    hm_json_text(out, hm_consistency_name(way->consistency));
+    json_valued(out, "staleness", way->consistency == HM_CONSISTENCY_SSP ? way->staleness : -1);
+    json_valued(out, "servers", server ? way->servers : -1);
+    hm_text_addf(out, ",\"colocated\":%s", way->colocated ? "true" : "false");
+    json_valued(out, "backups", way->backups);
+    json_valued(out, "stale_cost", way->stale_cost > 0 ? way->stale_cost : -1);
+    json_valued(out, "samples_per_s", samples_per_s);
 }
 
 static void json_head(struct hm_text *out, const struct hm_answer *a)
@@ -85,6 +128,11 @@ static void json_head(struct hm_text *out, const struct hm_answer *a)
     bool balance = a->goal == HM_GOAL_BALANCE;
     json_valued(out, "alpha", balance ? a->question.alpha : -1);
     json_valued(out, "beta", balance ? a->question.beta : -1);
+    if (a->way.platform == HM_PLATFORM_JOB)
+        return;
+    json_way(out, &a->way, a->samples_per_s);
+    json_valued(out, "saturates_n", a->saturates_n > 0 ? a->saturates_n : -1);
+    json_valued(out, "servers_enough", a->servers_enough > 0 ? a->servers_enough : -1);
 }
 
 static void json_reasons(struct hm_text *out, const struct hm_answer *a)
@@ -123,6 +171,8 @@ static void json_ranking(struct hm_text *out, const struct hm_answer *a)
         json_valued(out, "speedup", r->speedup);
         json_valued(out, "total_s", r->total_s);
         json_valued(out, "cost", r->cost);
+        if (r->way.platform != HM_PLATFORM_JOB)
+            json_way(out, &r->way, r->samples_per_s);
         hm_text_add(out, ",\"why\":");
         hm_json_text(out, r->why);
         hm_text_add(out, "}");
@@ -136,7 +186,7 @@ static void json_points(struct hm_text *out, const char *key, const struct hm_an
     hm_text_addf(out, ",\n\"%s\":[", key);
     for (size_t i = 0; i < count; i++) {
         hm_text_add(out, i ? ",\n  {" : "\n  {");
-        json_point_fields(out, &a->points[indices ? indices[i] : i]);
+        json_point_fields(out, a, &a->points[indices ? indices[i] : i]);
         hm_text_add(out, "}");
     }
     hm_text_add(out, "]");
@@ -147,19 +197,19 @@ static void json_miss(struct hm_text *out, const struct hm_answer *a)
     bool work = a->missed && a->missed[0] == 'w';
 
     json_named(out, "missed", a->missed);
-    json_point(out, "nearest", work ? a->work_points : a->points, a->nearest);
+    json_point(out, a, "nearest", work ? a->work_points : a->points, a->nearest);
     json_valued(out, "nearest_gap", a->missed ? a->nearest_gap : -1);
 }
 
 void hm_render_json(struct hm_text *out, const struct hm_answer *a)
 {
     json_head(out, a);
-    json_point(out, "best", a->points, a->best);
-    json_point(out, "knee", a->points, a->knee);
-    json_point(out, "in_deadline", a->points, a->in_deadline);
-    json_point(out, "in_budget", a->points, a->in_budget);
-    json_point(out, "faster", a->points, a->faster);
-    json_point(out, "work", a->work_points, a->work);
+    json_point(out, a, "best", a->points, a->best);
+    json_point(out, a, "knee", a->points, a->knee);
+    json_point(out, a, "in_deadline", a->points, a->in_deadline);
+    json_point(out, a, "in_budget", a->points, a->in_budget);
+    json_point(out, a, "faster", a->points, a->faster);
+    json_point(out, a, "work", a->work_points, a->work);
     json_miss(out, a);
     hm_text_add(out, ",\n\"plateau\":{\"from\":");
     hm_json_known(out, a->best == HM_NONE ? -1 : a->plateau_from);
@@ -189,11 +239,28 @@ static void csv_known(struct hm_text *out, double value, const char *end)
     hm_text_add(out, end);
 }
 
+/* The way of the answer, the same on every line. */
+static void csv_way(struct hm_text *out, const struct hm_way *way)
+{
+    hm_text_addf(out, ",%s,%s,", hm_platform_name(way->platform),
+                 hm_consistency_name(way->consistency));
+    csv_known(out, way->consistency == HM_CONSISTENCY_SSP ? way->staleness : -1, ",");
+    csv_known(out, way->platform == HM_PLATFORM_SERVER ? way->servers : -1, ",");
+    csv_known(out, way->backups, "");
+}
+
 void hm_render_csv(struct hm_text *out, const struct hm_answer *a)
 {
+    const bool way = a->way.platform != HM_PLATFORM_JOB;
+    struct more_field more[MORE_FIELDS];
+
     hm_text_add(out,
                 "n,nodes,time_s,low_s,high_s,compute_s,communicate_s,latency_s,bandwidth_s,speedup,"
-                "efficiency,total_s,cost,memory_bytes,imbalance,scheme,fits\n");
+                "efficiency,total_s,cost,memory_bytes,imbalance,scheme,fits");
+    more_fields(a, a->points, more);
+    for (size_t k = 0; k < MORE_FIELDS; k++)
+        hm_text_addf(out, "%s%s", more[k].there ? "," : "", more[k].there ? more[k].name : "");
+    hm_text_addf(out, "%s\n", way ? ",platform,consistency,staleness,servers,backups" : "");
     for (size_t i = 0; i < a->point_count; i++) {
         const struct hm_point *p = &a->points[i];
         const double values[] = {p->n,           p->nodes,        p->time_s,        p->low_s,
@@ -202,8 +269,17 @@ void hm_render_csv(struct hm_text *out, const struct hm_answer *a)
                                  p->cost,        p->memory_bytes, p->imbalance};
         for (size_t k = 0; k < sizeof(values) / sizeof(values[0]); k++)
             csv_known(out, values[k], ",");
-        hm_text_addf(out, "%s,%s\n", p->scheme == HM_SCHEME_BEST ? "" : hm_scheme_name(p->scheme),
+        hm_text_addf(out, "%s,%s", p->scheme == HM_SCHEME_BEST ? "" : hm_scheme_name(p->scheme),
                      p->fits ? "true" : "false");
+        more_fields(a, p, more);
+        for (size_t k = 0; k < MORE_FIELDS; k++)
+            if (more[k].there) {
+                hm_text_add(out, ",");
+                csv_known(out, more[k].value, "");
+            }
+        if (way)
+            csv_way(out, &a->way);
+        hm_text_add(out, "\n");
     }
 }
 

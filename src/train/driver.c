@@ -82,7 +82,7 @@ static void sum_over_workers(struct hm_run *run, const double *w)
         run->comm->ops->now(run->comm) - began + (d->world->talking_s - talking);
 }
 
-static const struct hm_platform at_driver = {.name = "driver", .sum = sum_over_workers};
+static const struct hm_division at_driver = {.name = "driver", .sum = sum_over_workers};
 
 static void drive_stretch(struct hm_run *run, double iterations)
 {
@@ -161,7 +161,7 @@ int hm_drive(struct hm_comm *world, const struct hm_algorithm *algorithm,
                          .comm = &own,
                          .objective = &o,
                          .settings = *settings,
-                         .platform = &at_driver,
+                         .division = &at_driver,
                          .place = &d,
                          .arena = hm_arena_new()};
     struct order word;
@@ -229,7 +229,7 @@ static int stretch(struct hm_run *run, double iterations, struct hm_stretch *ret
     return 0;
 }
 
-static const struct hm_platform with_driver = {.name = "driver", .stretch = stretch};
+static const struct hm_division with_driver = {.name = "driver", .stretch = stretch};
 
 int hm_driven_begin(struct hm_run *run, struct hm_comm *world, bool save, struct hm_err *err)
 {
@@ -264,7 +264,7 @@ int hm_driven_begin(struct hm_run *run, struct hm_comm *world, bool save, struct
     if (world->rank == 0)
         exchange_state(run, world, true);
     run->place = d;
-    run->platform = &with_driver;
+    run->division = &with_driver;
     return hm_agree(world, 0, err);
 }
 

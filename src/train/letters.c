@@ -12,13 +12,6 @@ struct hm_shard hm__serving_piece(const struct hm_serving *serving, double unkno
     return hm_shard_of(unknowns, k, serving->servers);
 }
 
-const char *hm_consistency_name(enum hm_consistency consistency)
-{
-    static const char *const names[HM_CONSISTENCIES] = {"bsp", "ssp", "async"};
-
-    return names[consistency];
-}
-
 /* The run's own pieces: w, and the parts that are as long. */
 static size_t pieces_of(struct hm_run *run, bool parts, struct hm_part pieces[HM_PARTS + 1])
 {

@@ -40,8 +40,8 @@ double hm_run_full(struct hm_run *run, const double *w)
     size_t d = o->unknowns;
     double *g = run->gradient;
 
-    if (run->platform && run->platform->sum) {
-        run->platform->sum(run, w);
+    if (run->division && run->division->sum) {
+        run->division->sum(run, w);
     } else {
         g[d] = hm_run_part(run, w, NULL, o->rows.count);
         hm_comm_sum(run->comm, g, d + 1, run->scratch);

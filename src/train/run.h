@@ -48,7 +48,7 @@ struct hm_run {
     bool settled;     /* the algorithm finds nothing better: the same on all ranks */
     double step;      /* size of the first step, where `update` takes one */
     void *state;      /* the algorithm's */
-    const struct hm_platform *platform; /* how ranks share the work; NULL: all are alike */
+    const struct hm_division *division; /* how ranks share the work; NULL: all are alike */
     void *place;                        /* the platform's */
     struct hm_arena *arena;
 };
@@ -102,7 +102,7 @@ struct hm_stretch {
  * for so many iterations, and ends with all workers having the same w and rank 0 the algorithm's
  * state; called by all workers together, as `end` is, after which nobody serves them.
  */
-struct hm_platform {
+struct hm_division {
     const char *name;
     int (*stretch)(struct hm_run *run, double iterations, struct hm_stretch *ret_stretch,
                    struct hm_err *err);

@@ -129,7 +129,7 @@ static int stretch(struct hm_run *run, double iterations, struct hm_stretch *ret
     return 0;
 }
 
-static const struct hm_platform with_servers = {"server", stretch};
+static const struct hm_division with_servers = {"server", stretch};
 
 /* ---- beginning and end ---------------------------------------------------------------------- */
 
@@ -199,7 +199,7 @@ int hm_served_begin(struct hm_run *run, struct hm_comm *world, const struct hm_s
     }
     s->last.samples = run->samples;
     run->place = s;
-    run->platform = &with_servers;
+    run->division = &with_servers;
     return 0;
 }
 

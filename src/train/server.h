@@ -30,15 +30,6 @@
 #include "run.h"
 #include "train.h"
 
-enum hm_consistency {
-    HM_CONSISTENCY_BSP,
-    HM_CONSISTENCY_SSP,
-    HM_CONSISTENCY_ASYNC,
-    HM_CONSISTENCIES
-};
-
-const char *hm_consistency_name(enum hm_consistency consistency);
-
 struct hm_serving {
     enum hm_consistency consistency;
     double staleness; /* of SSP, >= 0 */

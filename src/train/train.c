@@ -97,8 +97,8 @@ static int run_stretch(struct hm_run *run, double iterations, struct hm_stretch 
     struct hm_comm *comm = run->comm;
     double samples = run->samples;
 
-    if (run->platform)
-        return run->platform->stretch(run, iterations, ret_stretch, err);
+    if (run->division)
+        return run->division->stretch(run, iterations, ret_stretch, err);
     hm_comm_align(comm);
     double began = comm->ops->now(comm), talking = comm->talking_s, flop = comm->flop;
     double bytes = comm->bytes;

@@ -13,6 +13,8 @@
 
 #include "howmany.h"
 
+enum { HM_BACKUPS_MOST = 1000 }; /* workers that a step need not wait for */
+
 bool hm_slowness_any(const struct hm_slowness *s);
 /* Whether iterations of a worker differ from one to the next. */
 bool hm_slowness_drawn(const struct hm_slowness *s);

@@ -4,6 +4,7 @@
 
 #include "err.h"
 #include "memory.h"
+#include "slowness.h"
 #include "symbols.h"
 
 const struct hm_symbol hm_job_symbols[HM_SYMBOL_COUNT] = {
@@ -64,8 +65,39 @@ const char *hm_limit_name(enum hm_limit limit)
         return "batch";
     case HM_LIMIT_IMBALANCE:
         return "imbalance";
+    case HM_LIMIT_STRAGGLERS:
+        return "stragglers";
     }
     return "?";
+}
+
+static const char *const platforms[] = {"job", "allreduce", "driver", "server"};
+static const char *const consistencies[] = {"bsp", "ssp", "async"};
+
+const char *hm_platform_name(enum hm_platform platform)
+{
+    return (size_t)platform <= HM_PLATFORM_SERVER ? platforms[platform] : "?";
+}
+
+int hm_platform_find(const char *name)
+{
+    for (int i = HM_PLATFORM_ALLREDUCE; i <= HM_PLATFORM_SERVER; i++)
+        if (strcmp(platforms[i], name) == 0)
+            return i;
+    return -1;
+}
+
+const char *hm_consistency_name(enum hm_consistency consistency)
+{
+    return (size_t)consistency <= HM_CONSISTENCY_ASYNC ? consistencies[consistency] : "?";
+}
+
+int hm_consistency_find(const char *name)
+{
+    for (int i = 0; i <= HM_CONSISTENCY_ASYNC; i++)
+        if (strcmp(consistencies[i], name) == 0)
+            return i;
+    return -1;
 }
 
 static const struct {
@@ -140,16 +172,48 @@ static int check_range(const char *field, double value, double min, double max, 
     return HM_E_RANGE;
 }
 
+static int check_whole(const char *field, double value, double min, double max, struct hm_err *err)
+{
+    int rc = check_range(field, value, min, max, err);
+
+    if (rc == 0 && value != floor(value))
+        rc = hm_fail(err, HM_E_RANGE, "%s %g is not a whole number", field, value);
+    return rc;
+}
+
+/* Of a way: the ranges, and what does not go together. */
+static int check_way(const struct hm_way *way, struct hm_err *err)
+{
+    bool server = way->platform == HM_PLATFORM_SERVER;
+    int rc = check_whole("staleness", way->staleness, 0, 1e6, err);
+
+    if (rc == 0)
+        rc = check_whole("servers", way->servers, 0, 1e6, err);
+    if (rc == 0)
+        rc = check_whole("backups", way->backups, 0, HM_BACKUPS_MOST, err);
+    if (rc == 0 && way->stale_cost != 0)
+        rc = check_range("stale_cost", way->stale_cost, 1, 1e6, err);
+    if (rc)
+        return rc;
+    if (!server && (way->consistency != HM_CONSISTENCY_BSP || way->servers > 0 ||
+                    way->backups > 0 || way->colocated)) {
+        hm_fail(err, HM_E_CONFLICT, "the platform %s has no servers, so that its steps are bsp",
+                hm_platform_name(way->platform));
+        hm_err_hint(err, "consistency, servers and backups are of the platform server");
+        return HM_E_CONFLICT;
+    }
+    if (way->backups > 0 && way->consistency != HM_CONSISTENCY_BSP)
+        return hm_fail(err, HM_E_CONFLICT, "backups are of bsp: with %s nobody waits for a step",
+                       hm_consistency_name(way->consistency));
+    return 0;
+}
+
 int hm_question_check(const struct hm_question *q, struct hm_err *err)
 {
-    int rc = check_range("max_n", q->max_n, 0, 1e6, err);
+    int rc = check_whole("max_n", q->max_n, 0, 1e6, err);
 
-    if (rc == 0 && q->max_n != floor(q->max_n))
-        rc = hm_fail(err, HM_E_RANGE, "max_n %g is not a whole number", q->max_n);
     if (rc == 0)
-        rc = check_range("reference", q->reference, 0, 1e6, err);
-    if (rc == 0 && q->reference != floor(q->reference))
-        rc = hm_fail(err, HM_E_RANGE, "reference %g is not a whole number", q->reference);
+        rc = check_whole("reference", q->reference, 0, 1e6, err);
     if (rc == 0)
         rc = check_range("deadline", q->deadline_s, 0, 1e15, err);
     if (rc == 0 && !(q->budget < 0))
@@ -162,5 +226,7 @@ int hm_question_check(const struct hm_question *q, struct hm_err *err)
         rc = check_range("alpha", q->alpha, 0, 1e15, err);
     if (rc == 0 && !(q->beta < 0))
         rc = check_range("beta", q->beta, 0, 1e15, err);
+    for (size_t i = 0; rc == 0 && i < q->way_count; i++)
+        rc = check_way(&q->ways[i], err);
     return rc;
 }

@@ -54,7 +54,7 @@ static void told(void *context, const struct hm_trace_point *point)
 static void keep(struct served_run *r, struct hm_run *run, const struct hm_trace_point *last,
                  const struct hm_train_totals *totals)
 {
-    const struct hm_served_stats *stats = run->platform ? hm_served_stats(run) : NULL;
+    const struct hm_served_stats *stats = run->division ? hm_served_stats(run) : NULL;
 
     if (run->comm->rank > 0)
         return;
@@ -109,7 +109,7 @@ static void work(struct served_run *r, struct hm_comm *world, struct hm_comm *co
     if (rc == 0) {
         rc = hm_train(&run, &plan, &totals, &last, &stop, err);
         keep(r, &run, &last, &totals);
-        if (run.platform)
+        if (run.division)
             hm_served_end(&run);
     }
     r->rc[comm->rank] = rc;
@@ -217,7 +217,7 @@ static void test_ssp0_is_bsp(void **state)
 static void test_looks_are_free(void **state)
 {
     (void)state;
-    for (int c = 0; c < HM_CONSISTENCIES; c++) {
+    for (int c = 0; c <= HM_CONSISTENCY_ASYNC; c++) {
         struct served_run *seldom = new_run("dense", "logistic", "sgd", 4, 2);
         struct served_run *often = new_run("dense", "logistic", "sgd", 4, 2);
         seldom->serving.consistency = often->serving.consistency = (enum hm_consistency)c;
@@ -428,7 +428,7 @@ static void test_goes_on(void **state)
     static const char path[] = "test_server.ck";
 
     (void)state;
-    for (int c = 0; c < HM_CONSISTENCIES; c++)
+    for (int c = 0; c <= HM_CONSISTENCY_ASYNC; c++)
         for (int variant = 0; variant < 2; variant++) {
             struct served_run *runs[3];
             for (int i = 0; i < 3; i++) {

@@ -1,0 +1,153 @@
+/*
+ * Workers that need not wait for each other at every step: on their own, or at most so many
+ * iterations apart. The latter has no closed form; the recursion is run on a bank of draws made
+ * once. Its size is a prime, so that no worker meets the same draws again and again.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "err.h"
+#include "memory.h"
+#include "random.h"
+#include "slow_parts.h"
+#include "slow_time.h"
+#include "slowness.h"
+
+enum {
+    BANK = 65521,
+    WORKERS = 2048,     /* the most that are run; beyond, the time goes on as it grew to there */
+    FEWEST = 400,       /* iterations */
+    DRAWS = 200000,     /* of all workers, where that gives more iterations */
+    PER_STALENESS = 16, /* iterations for each of staleness */
+};
+
+double hm_slow_mean(const struct hm_slow *w, double worker, double n, double seconds)
+{
+    const struct hm_slowness *s = w->slowness;
+    double factor = hm_slowness_factor(s, worker, n) * exp(s->spread * s->spread / 2);
+
+    return seconds * factor * (1 + w->chance * (w->slow - 1)) + w->chance * s->pause_s;
+}
+
+/* Workers differ in nothing but their place: those beyond the list and before the slow are alike.
+ */
+static double sum_over(const struct hm_slow *w, double n,
+                       double (*value)(const struct hm_slow *, double, double, double, double),
+                       double seconds, double extra)
+{
+    const struct hm_slowness *s = w->slowness;
+    double per_node = s->per_node > 1 ? s->per_node : 1, sum = 0;
+    double from = fmin(n, (double)s->speed_count * per_node);
+    double to = fmax(from, per_node * (ceil(n / per_node) - s->slow_nodes));
+
+    to = fmin(to, n);
+    for (double i = 0; i < from; i++)
+        sum += value(w, i, n, seconds, extra);
+    if (to > from)
+        sum += (to - from) * value(w, from, n, seconds, extra);
+    for (double i = to; i < n; i++)
+        sum += value(w, i, n, seconds, extra);
+    return sum;
+}
+
+static double rate(const struct hm_slow *w, double worker, double n, double seconds, double extra)
+{
+    return 1 / (hm_slow_mean(w, worker, n, seconds) + extra);
+}
+
+double hm_slow_async(const struct hm_slow *w, double n, double seconds, double extra)
+{
+    return n / sum_over(w, n, rate, seconds, extra);
+}
+
+static double speed(const struct hm_slow *w, double worker, double n, double seconds, double extra)
+{
+    (void)seconds;
+    (void)extra;
+    return 1 / hm_slowness_factor(w->slowness, worker, n);
+}
+
+double hm_slow_even(const struct hm_slow *w, double n)
+{
+    return n / sum_over(w, n, speed, 0, 0);
+}
+
+static int fill_bank(struct hm_slow *w, struct hm_err *err)
+{
+    const struct hm_slowness *s = w->slowness;
+    struct hm_random random;
+
+    if (w->bank)
+        return 0;
+    w->bank = hm__calloc(BANK, sizeof(*w->bank));
+    w->paused = hm__calloc(BANK, sizeof(*w->paused));
+    w->ends = hm__calloc(WORKERS, sizeof(*w->ends));
+    w->factors = hm__calloc(WORKERS, sizeof(*w->factors));
+    if (!w->bank || !w->paused || !w->ends || !w->factors) {
+        hm__free(w->bank);
+        w->bank = NULL;
+        return hm_fail_nomem(err);
+    }
+    hm_random_init(&random, 1, 0);
+    for (int i = 0; i < BANK; i++) {
+        bool slow = hm_random_uniform(&random) < w->chance;
+        double drawn = s->spread > 0 ? exp(s->spread * hm_random_normal(&random)) : 1;
+        w->bank[i] = slow ? drawn * w->slow : drawn;
+        w->paused[i] = slow;
+    }
+    return 0;
+}
+
+/* The recursion, n at most WORKERS: the mean time of an iteration after a first fifth. */
+static double recur(struct hm_slow *w, size_t n, size_t staleness, double seconds, double extra)
+{
+    double front[HM_SLOW_STALENESS + 1] = {
+        0}; /* of the last iterations, when all have ended them */
+    size_t rounds = DRAWS / n > FEWEST ? DRAWS / n : FEWEST, at = 0;
+    double began = 0, ended = 0, pause = w->slowness->pause_s;
+
+    if (rounds < PER_STALENESS * (staleness + 1))
+        rounds = PER_STALENESS * (staleness + 1);
+    for (size_t i = 0; i < n; i++) {
+        w->ends[i] = 0;
+        w->factors[i] = seconds * hm_slowness_factor(w->slowness, (double)i, (double)n);
+    }
+    for (size_t c = 0; c < rounds; c++) {
+        double gate = front[c % (staleness + 1)]; /* of the iteration staleness + 1 before */
+        ended = 0;
+        for (size_t i = 0; i < n; i++, at = at + 1 == BANK ? 0 : at + 1) {
+            double begins = w->ends[i] > gate ? w->ends[i] : gate;
+            w->ends[i] = begins + w->factors[i] * w->bank[at] + w->paused[at] * pause + extra;
+            ended = w->ends[i] > ended ? w->ends[i] : ended;
+        }
+        front[c % (staleness + 1)] = ended;
+        if (c + 1 == rounds / 5)
+            began = ended;
+    }
+    return (ended - began) / (double)(rounds - rounds / 5);
+}
+
+int hm_slow_stale(struct hm_slow *w, double n, double staleness, double seconds, double extra,
+                  double *ret_seconds, struct hm_err *err)
+{
+    size_t apart = (size_t)fmin(staleness, HM_SLOW_STALENESS);
+
+    if (apart == 0 || n == 1 || !hm_slowness_drawn(w->slowness)) {
+        /* One alone waits for nobody; where nothing is drawn, all keep pace with the slowest. */
+        *ret_seconds =
+            (n == 1 ? hm_slow_mean(w, 0, 1, seconds) : hm_slow_order(w, n, 0, seconds)) + extra;
+        return 0;
+    }
+    int rc = fill_bank(w, err);
+    if (rc)
+        return rc;
+    if (n <= WORKERS) {
+        *ret_seconds = recur(w, (size_t)n, apart, seconds, extra);
+        return 0;
+    }
+    double half = recur(w, WORKERS / 2, apart, seconds, extra);
+    double full = recur(w, WORKERS, apart, seconds, extra);
+    *ret_seconds = fmin(full + fmax(full - half, 0) * log2(n / WORKERS),
+                        hm_slow_order(w, n, 0, seconds) + extra);
+    return 0;
+}

@@ -1,0 +1,358 @@
+/*
+ * Order statistics of slowed iterations by quadrature.
+ *
+ * An iteration of one second takes T = F e^(s Z) on a worker, or F f e^(s Z) + pause with a chance
+ * p (slowness.h). Workers with the same F are a class. With q_g(t) = P(T > t) in class g,
+ *
+ *     E X_(n-k) = integral over t of P(more than k are not done at t),
+ *
+ * where the number not done is a sum of binomials, one for each class; for k = 0 the integrand is
+ * 1 - prod_g (1 - q_g)^(n_g). It falls from 1 to 0 in steps around F and F f + pause; the range is
+ * cut at multiples of the spread around each of them, and each piece is integrated over ln t by
+ * Gauss and Legendre. Without spread it is constant between the steps, and the sum is exact. The
+ * tables of q serve every n, unless a pause makes them depend on the seconds.
+ *
+ * Where draws are involved, more than MANY_SPEEDS different speeds are rounded to so many, evenly
+ * spaced in the logarithm.
+ */
+#include "slow_time.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "err.h"
+#include "memory.h"
+#include "slow_parts.h"
+#include "slowness.h"
+
+enum { MANY_SPEEDS = 8, ORDER = 8 };
+
+/* Where pieces begin and end around a step, in multiples of the spread. */
+static const double cuts[] = {-9,  -7, -5,  -4, -3,  -2, -1.5, -1, -0.5, 0, 0.5, 1,    1.5, 2,
+                              2.5, 3,  3.5, 4,  4.5, 5,  5.5,  6,  6.5,  7, 7.5, 8.25, 9};
+enum { CUTS = sizeof(cuts) / sizeof(cuts[0]) };
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* ---- classes ----------------------------------------------------------------------------------
+ */
+
+/* Speeds as they count: rounded, where there are many and draws make a table of each. */
+static void round_speeds(struct hm_slow *w)
+{
+    const struct hm_slowness *s = w->slowness;
+    double low = 1, high = 1;
+
+    for (size_t i = 0; i < s->speed_count; i++) {
+        w->speeds[i] = s->speeds[i];
+        low = fmin(low, s->speeds[i]);
+        high = fmax(high, s->speeds[i]);
+    }
+    if (w->class_count / 2 <= MANY_SPEEDS || !hm_slowness_drawn(s))
+        return;
+    double step = log(high / low) / (MANY_SPEEDS - 1);
+    for (size_t i = 0; i < s->speed_count; i++)
+        w->speeds[i] = low * exp(step * round(log(s->speeds[i] / low) / step));
+}
+
+/* Different speeds in rising order, and 1, the speed of nodes beyond the list. */
+static void gather(struct hm_slow *w)
+{
+    size_t count = w->slowness->speed_count, distinct = 0;
+    double *all = w->distinct;
+
+    memcpy(all, w->speeds, count * sizeof(*all));
+    all[count++] = 1;
+    qsort(all, count, sizeof(*all), compare);
+    for (size_t i = 0; i < count; i++)
+        if (distinct == 0 || all[i] != all[distinct - 1])
+            all[distinct++] = all[i];
+    w->class_count = 2 * distinct;
+}
+
+static size_t class_of(const struct hm_slow *w, double speed)
+{
+    const double *at =
+        bsearch(&speed, w->distinct, w->class_count / 2, sizeof(*w->distinct), compare);
+    return 2 * (size_t)(at - w->distinct);
+}
+
+static double factor_of(const struct hm_slow *w, size_t class)
+{
+    return (class % 2 ? w->slowness->slow_factor : 1) / w->distinct[class / 2];
+}
+
+/* How many of n workers are in each class; an odd class is that of slow nodes. */
+static void count_classes(struct hm_slow *w, double n)
+{
+    const struct hm_slowness *s = w->slowness;
+    double per_node = s->per_node > 1 ? s->per_node : 1, nodes = ceil(n / per_node);
+    double last = n - (nodes - 1) * per_node, first_slow = fmax(nodes - s->slow_nodes, 0);
+    double listed = fmin(nodes, (double)s->speed_count);
+
+    memset(w->counts, 0, w->class_count * sizeof(*w->counts));
+    for (size_t i = 0; i < (size_t)listed; i++)
+        w->counts[w->classes[i] + ((double)i >= first_slow)] +=
+            (double)i == nodes - 1 ? last : per_node;
+    if (listed == nodes)
+        return;
+    double slow = fmin(nodes - listed, nodes - first_slow), steady = nodes - listed - slow;
+    w->counts[w->ordinary] += steady * per_node - (slow == 0 ? per_node - last : 0);
+    w->counts[w->ordinary + 1] += slow > 0 ? slow * per_node - (per_node - last) : 0;
+}
+
+/* ---- tables ------------------------------------------------------------------------------------
+ */
+
+/* P(Z > z) of the standard normal; without spread, a step at 0. */
+static double above(double ratio, double spread)
+{
+    if (ratio <= 0)
+        return 1;
+    if (spread == 0)
+        return ratio < 1;
+    return 0.5 * erfc(log(ratio) / spread * M_SQRT1_2);
+}
+
+/* P(T > t) of a class, where an iteration takes 1 and the pause is relative to that. */
+static double not_done(const struct hm_slow *w, size_t class, double t)
+{
+    const struct hm_slowness *s = w->slowness;
+    double f = factor_of(w, class), q = (1 - w->chance) * above(t / f, s->spread);
+
+    if (w->chance > 0)
+        q += w->chance * above((t - w->pause) / (f * w->slow), s->spread);
+    return q;
+}
+
+static void add_cuts(struct hm_slow *w, double shift, double at, size_t *count)
+{
+    const double spread = w->slowness->spread;
+
+    for (size_t k = 0; k < (spread > 0 ? (size_t)CUTS : 1); k++)
+        w->edges[(*count)++] = shift + at * (spread > 0 ? exp(spread * cuts[k]) : 1);
+}
+
+static void add_node(struct hm_slow *w, double t, double weight)
+{
+    size_t at = w->node_count++;
+
+    w->weights[at] = weight;
+    for (size_t g = 0; g < w->class_count; g++) {
+        if (g % 2 && w->slowness->slow_nodes == 0)
+            continue;
+        double q = not_done(w, g, t);
+        w->q[at * w->class_count + g] = q;
+        w->log_done[at * w->class_count + g] = log1p(-fmin(q, 1));
+    }
+}
+
+/* A piece from a to b, over ln t. */
+static void add_piece(struct hm_slow *w, double a, double b)
+{
+    static const double at[ORDER / 2] = {0.1834346424956498, 0.5255324099163290, 0.7966664774136267,
+                                         0.9602898564975363};
+    static const double weight[ORDER / 2] = {0.3626837833783620, 0.3137066458778873,
+                                             0.2223810344533745, 0.1012285362903763};
+    double middle = log(a * b) / 2, half = log(b / a) / 2;
+
+    if (w->slowness->spread == 0) { /* nothing changes in between */
+        add_node(w, (a + b) / 2, b - a);
+        return;
+    }
+    for (int i = 0; i < ORDER; i++) {
+        double x = i % 2 ? at[i / 2] : -at[i / 2], t = exp(middle + half * x);
+        add_node(w, t, weight[i / 2] * half * t);
+    }
+}
+
+/* The tables for a pause relative to the seconds of an iteration. */
+static void tabulate(struct hm_slow *w, double pause)
+{
+    size_t count = 0;
+
+    if (w->tabulated && w->pause == pause)
+        return;
+    w->pause = pause;
+    w->tabulated = true;
+    w->node_count = 0;
+    for (size_t g = 0; g < w->class_count; g++) {
+        if (g % 2 && w->slowness->slow_nodes == 0)
+            continue;
+        add_cuts(w, 0, factor_of(w, g), &count);
+        if (w->chance > 0)
+            add_cuts(w, pause, factor_of(w, g) * w->slow, &count);
+    }
+    qsort(w->edges, count, sizeof(*w->edges), compare);
+    w->certain = w->edges[0]; /* nobody is done before */
+    for (size_t i = 1; i < count; i++)
+        if (w->edges[i] > w->edges[i - 1] * (1 + 1e-12))
+            add_piece(w, w->edges[i - 1], w->edges[i]);
+}
+
+/* ---- how many are not done ---------------------------------------------------------------------
+ */
+
+/* P(j of count are not done), j = 0..most, into mass. */
+static void binomial(double count, double q, double log_done, size_t most, double *mass)
+{
+    double first = exp(count * log_done);
+
+    for (size_t j = 0; j <= most; j++) {
+        double k = (double)j;
+        if (k > count || q == 0)
+            mass[j] = k == 0 && q == 0;
+        else if (q >= 1)
+            mass[j] = k == count;
+        else if (first > 1e-280)
+            mass[j] = j == 0 ? first : mass[j - 1] * (count - k + 1) / k * (q / (1 - q));
+        else
+            mass[j] = exp(lgamma(count + 1) - lgamma(k + 1) - lgamma(count - k + 1) + k * log(q) +
+                          (count - k) * log_done);
+    }
+}
+
+/* P(at most `late` are not done) at a node: the classes one after the other. */
+static double few_late(struct hm_slow *w, size_t node, size_t late)
+{
+    double *sum = w->mass, *next = w->mass + (late + 1), *one = w->mass + 2 * (late + 1), all = 0;
+
+    memset(sum, 0, (late + 1) * sizeof(*sum));
+    sum[0] = 1;
+    for (size_t g = 0; g < w->class_count; g++) {
+        size_t at = node * w->class_count + g;
+        size_t most = (size_t)fmin(w->counts[g], (double)late);
+        if (w->counts[g] == 0)
+            continue;
+        binomial(w->counts[g], w->q[at], w->log_done[at], most, one);
+        for (size_t j = 0; j <= late; j++) {
+            next[j] = 0;
+            for (size_t i = 0; i <= most && i <= j; i++)
+                next[j] += one[i] * sum[j - i];
+        }
+        double *swap = sum;
+        sum = next;
+        next = swap;
+    }
+    for (size_t j = 0; j <= late; j++)
+        all += sum[j];
+    return all;
+}
+
+/* Without draws: the slowest that is not left out. */
+static double steady_order(struct hm_slow *w, double late)
+{
+    double slowest = 0, passed = 0;
+
+    for (;;) { /* the classes, slowest first */
+        size_t at = HM_NONE;
+        for (size_t g = 0; g < w->class_count; g++)
+            if (w->counts[g] > 0 && (at == HM_NONE || factor_of(w, g) > factor_of(w, at)))
+                at = g;
+        slowest = factor_of(w, at);
+        passed += w->counts[at];
+        if (passed > late)
+            return slowest;
+        w->counts[at] = 0;
+    }
+}
+
+double hm_slow_order(struct hm_slow *w, double n, double late, double seconds)
+{
+    double sum = 0;
+
+    count_classes(w, n);
+    if (!hm_slowness_drawn(w->slowness) || seconds == 0)
+        return steady_order(w, late) * seconds;
+    tabulate(w, w->slowness->pause_s / seconds);
+    for (size_t i = 0; i < w->node_count; i++) {
+        double done = 0;
+        for (size_t g = 0; late == 0 && g < w->class_count; g++)
+            if (w->counts[g] > 0)
+                done += w->counts[g] * w->log_done[i * w->class_count + g];
+        sum += w->weights[i] * (late == 0 ? -expm1(done) : 1 - few_late(w, i, (size_t)late));
+    }
+    return (w->certain + sum) * seconds;
+}
+
+/* ---- life ---------------------------------------------------------------------------------------
+ */
+
+static int allocate_classes(struct hm_slow *w, struct hm_err *err)
+{
+    size_t speeds = w->slowness->speed_count;
+
+    w->speeds = hm__calloc(speeds + 1, sizeof(*w->speeds));
+    w->distinct = hm__calloc(speeds + 1, sizeof(*w->distinct));
+    w->classes = hm__calloc(speeds + 1, sizeof(*w->classes));
+    w->counts = hm__calloc(2 * (speeds + 1), sizeof(*w->counts));
+    return w->speeds && w->distinct && w->classes && w->counts ? 0 : hm_fail_nomem(err);
+}
+
+static int allocate_tables(struct hm_slow *w, struct hm_err *err)
+{
+    size_t steps = w->class_count * (w->chance > 0 ? 2 : 1);
+    size_t edges = steps * (w->slowness->spread > 0 ? (size_t)CUTS : 1);
+    size_t nodes = edges * (w->slowness->spread > 0 ? (size_t)ORDER : 1);
+
+    w->edges = hm__calloc(edges, sizeof(*w->edges));
+    w->weights = hm__calloc(nodes, sizeof(*w->weights));
+    w->q = hm__calloc(nodes * w->class_count, sizeof(*w->q));
+    w->log_done = hm__calloc(nodes * w->class_count, sizeof(*w->log_done));
+    w->mass = hm__calloc(3 * (HM_BACKUPS_MOST + 1), sizeof(*w->mass));
+    return w->edges && w->weights && w->q && w->log_done && w->mass ? 0 : hm_fail_nomem(err);
+}
+
+int hm_slow_new(const struct hm_slowness *s, struct hm_slow **ret_slow, struct hm_err *err)
+{
+    struct hm_slow *w = hm__calloc(1, sizeof(*w));
+
+    if (!w)
+        return hm_fail_nomem(err);
+    w->slowness = s;
+    w->slow = s->factor > 0 ? s->factor : 1;
+    w->chance = s->factor > 0 || s->pause_s > 0 ? s->chance : 0;
+    int rc = allocate_classes(w, err);
+    if (rc == 0) {
+        round_speeds(w); /* as they are, */
+        gather(w);
+        round_speeds(w); /* and, if there are many, fewer */
+        gather(w);
+        for (size_t i = 0; i < s->speed_count; i++)
+            w->classes[i] = class_of(w, w->speeds[i]);
+        w->ordinary = class_of(w, 1);
+        if (hm_slowness_drawn(s))
+            rc = allocate_tables(w, err);
+    }
+    if (rc) {
+        hm_slow_free(w);
+        return rc;
+    }
+    *ret_slow = w;
+    return 0;
+}
+
+void hm_slow_free(struct hm_slow *w)
+{
+    if (!w)
+        return;
+    hm__free(w->speeds);
+    hm__free(w->distinct);
+    hm__free(w->classes);
+    hm__free(w->counts);
+    hm__free(w->edges);
+    hm__free(w->weights);
+    hm__free(w->q);
+    hm__free(w->log_done);
+    hm__free(w->mass);
+    hm__free(w->bank);
+    hm__free(w->paused);
+    hm__free(w->ends);
+    hm__free(w->factors);
+    hm__free(w);
+}

@@ -1,0 +1,216 @@
+/* Platforms: their steps, whom they wait for, and what the links of their servers let through. */
+#include "way_time.h"
+
+#include <math.h>
+
+#include "err.h"
+#include "memory.h"
+#include "model.h"
+#include "slow_time.h"
+
+struct hm_pace {
+    struct hm_slowness slowness; /* as it counts */
+    struct hm_slow *slow;        /* of it */
+    struct hm_slow *dealt;       /* of the cluster's, where work is dealt by speed; else NULL */
+};
+
+bool hm_way_stale(const struct hm_way *way)
+{
+    return way->consistency == HM_CONSISTENCY_ASYNC ||
+           (way->consistency == HM_CONSISTENCY_SSP && way->staleness > 0);
+}
+
+double hm_way_nodes(const struct hm_way *way)
+{
+    if (way->platform == HM_PLATFORM_SERVER)
+        return way->colocated ? 0 : way->servers;
+    return way->platform == HM_PLATFORM_DRIVER ? 1 : 0;
+}
+
+double hm_way_used(const struct hm_way *way, double n)
+{
+    return fmax(n - way->backups, 1);
+}
+
+/* ---- what it sends ------------------------------------------------------------------------------
+ */
+
+/* What stands for the model: that of the network, or the first message the job gives in bytes. */
+static const struct hm_transfer *message_of(const struct hm_job *job)
+{
+    static const struct hm_transfer gradients = {
+        .what = HM_PAYLOAD_GRADIENTS, .servers = 1, .times = 1};
+
+    if (job->network)
+        return &gradients;
+    for (size_t i = 0; i < job->communicate_count; i++)
+        if (job->communicate[i].bytes)
+            return &job->communicate[i];
+    return NULL;
+}
+
+int hm_way_steps(const struct hm_way *way, const struct hm_job *job, struct hm_transfer *steps,
+                 size_t *ret_count, struct hm_err *err)
+{
+    static const enum hm_scheme schemes[][HM_WAY_STEPS] = {
+        [HM_PLATFORM_ALLREDUCE] = {HM_SCHEME_BEST},
+        [HM_PLATFORM_DRIVER] = {HM_SCHEME_TORRENT, HM_SCHEME_TWO_WAVE},
+        [HM_PLATFORM_SERVER] = {HM_SCHEME_PARAMETER_SERVER},
+    };
+    const struct hm_transfer *message = job->graph ? NULL : message_of(job);
+
+    if (!message) {
+        hm_fail(err, job->graph ? HM_E_CONFLICT : HM_E_MISSING,
+                job->graph ? "platforms are of models that are trained, not of graphs"
+                           : "a platform needs the size of the model, and the job does not say it");
+        hm_err_hint(err, job->graph ? "leave out the platform"
+                                    : "give network:, or a step of communicate such as "
+                                      "{bytes: 4 MB, scheme: ring}");
+        hm_err_field(err, job->graph ? "graph" : "communicate");
+        hm_err_at(err, job->source, 0);
+        return job->graph ? HM_E_CONFLICT : HM_E_MISSING;
+    }
+    *ret_count = way->platform == HM_PLATFORM_DRIVER ? 2 : 1;
+    for (size_t i = 0; i < *ret_count; i++) {
+        steps[i] = *message;
+        steps[i].scheme = schemes[way->platform][i];
+        steps[i].servers = way->platform == HM_PLATFORM_SERVER ? way->servers : 1;
+        steps[i].times = 1;
+        if (i == 0 && *ret_count > 1 && !message->bytes)
+            steps[i].what = HM_PAYLOAD_PARAMETERS;
+    }
+    return 0;
+}
+
+/* ---- whom it waits for --------------------------------------------------------------------------
+ */
+
+int hm_pace_new(const struct hm_slowness *slowness, bool by_speed, struct hm_pace **ret_pace,
+                struct hm_err *err)
+{
+    struct hm_pace *p = hm__calloc(1, sizeof(*p));
+    int rc = p ? 0 : hm_fail_nomem(err);
+
+    if (rc)
+        return rc;
+    p->slowness = *slowness;
+    if (by_speed) {
+        p->slowness.slow_nodes = 0;
+        p->slowness.speed_count = 0;
+        rc = hm_slow_new(slowness, &p->dealt, err);
+    }
+    if (rc == 0)
+        rc = hm_slow_new(&p->slowness, &p->slow, err);
+    if (rc) {
+        hm_pace_free(p);
+        return rc;
+    }
+    *ret_pace = p;
+    return 0;
+}
+
+void hm_pace_free(struct hm_pace *p)
+{
+    if (!p)
+        return;
+    hm_slow_free(p->slow);
+    hm_slow_free(p->dealt);
+    hm__free(p);
+}
+
+/* What a worker has to do, in seconds of one as the cluster says. */
+static double share_s(const struct hm_pace *p, const struct hm_point *point)
+{
+    return point->compute_s * (p->dealt ? hm_slow_even(p->dealt, point->n) : 1);
+}
+
+void hm_pace_together(struct hm_pace *p, const struct hm_way *way, struct hm_point *points,
+                      size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct hm_point *at = &points[i];
+        double late = fmin(way->backups, at->n - 1);
+        double even = at->compute_s;
+        at->compute_s = hm_slow_order(p->slow, at->n, late, share_s(p, at));
+        at->wait_s = fmax(at->compute_s - even, 0);
+    }
+}
+
+/* What a worker does besides computing, on its own: sending and receiving. */
+static double extra_s(const struct hm_ports *ports, const struct hm_point *points, size_t i)
+{
+    return points[i].latency_s + 2 * ports->worker[i];
+}
+
+/* The iteration of a worker on its own, which the pace is relative to. */
+static double alone_s(const struct hm_pace *p, const struct hm_ports *ports,
+                      const struct hm_point *points, size_t i)
+{
+    return hm_slow_async(p->slow, points[i].n, share_s(p, &points[i]), extra_s(ports, points, i));
+}
+
+/*
+ * The pace of SSP relative to that of workers on their own, at every point: the recursion is run at
+ * every n up to 16 and then at n a fifth apart, and between them the pace is a line over ln n.
+ */
+static int find_paces(struct hm_pace *p, const struct hm_way *way, const struct hm_ports *ports,
+                      const struct hm_point *points, size_t count, double *paces,
+                      struct hm_err *err)
+{
+    size_t before = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        double n = points[i].n, seconds;
+        if (i > 0 && i + 1 < count && n > 16 && n < 1.2 * points[before].n)
+            continue;
+        int rc = hm_slow_stale(p->slow, n, way->staleness, share_s(p, &points[i]),
+                               extra_s(ports, points, i), &seconds, err);
+        if (rc)
+            return rc;
+        paces[i] = seconds / alone_s(p, ports, points, i);
+        for (size_t k = before + 1; k < i; k++)
+            paces[k] = paces[before] + (paces[i] - paces[before]) *
+                                           log(points[k].n / points[before].n) /
+                                           log(n / points[before].n);
+        before = i;
+    }
+    return 0;
+}
+
+/* What the servers' links need for the gradients of an iteration; a node's port serves both. */
+static double links_s(const struct hm_way *way, const struct hm_ports *ports, size_t i)
+{
+    return ports->server[i] + (way->colocated ? ports->worker[i] : 0);
+}
+
+int hm_pace_apart(struct hm_pace *p, const struct hm_way *way, const struct hm_ports *ports,
+                  struct hm_point *points, size_t count, struct hm_err *err)
+{
+    double *paces = hm__calloc(count, sizeof(*paces));
+    int rc = paces ? 0 : hm_fail_nomem(err);
+
+    if (rc == 0 && p && way->consistency == HM_CONSISTENCY_SSP)
+        rc = find_paces(p, way, ports, points, count, paces, err);
+    for (size_t i = 0; rc == 0 && i < count; i++) {
+        struct hm_point *at = &points[i];
+        double extra = extra_s(ports, points, i), even = at->compute_s;
+        double reached = !p ? even + extra : alone_s(p, ports, points, i);
+        if (p && way->consistency == HM_CONSISTENCY_SSP)
+            reached *= paces[i];
+        at->time_s = fmax(reached, links_s(way, ports, i));
+        at->compute_s = reached - extra;
+        at->wait_s = fmax(at->compute_s - even, 0);
+        at->communicate_s = at->time_s - at->compute_s;
+        at->bandwidth_s = at->communicate_s - at->latency_s;
+    }
+    hm__free(paces);
+    return rc;
+}
+
+double hm_way_server_share(const struct hm_way *way, const struct hm_ports *ports, size_t i,
+                           double time_s)
+{
+    double busy = hm_way_stale(way) ? links_s(way, ports, i) : 2 * ports->server[i];
+
+    return time_s > 0 ? fmin(busy / time_s, 1) : 0;
+}

@@ -1,0 +1,300 @@
+/* Platforms and stragglers in a plan: against closed forms. */
+#include "testing.h"
+
+/* A second on each worker, a model of 1 MB, a link of 8 MB/s and 1 ms; so Mb = 0.125 s. */
+#define LINK "network: {bandwidth: 8 MB/s, latency: 1 ms}"
+static const char weak[] = "compute: 1 s\ncommunicate: [{bytes: 1 MB, scheme: ring}]\n"
+                           "scaling: weak\nbatch: 100\ncluster: {" LINK "}\n";
+static const double a = 1e-3, mb = 0.125;
+
+/* The same with hardly any communication, and eight workers that are slow now and then. */
+static const char rare[] =
+    "compute: 1 s\ncommunicate: [{bytes: 1 B, scheme: ring}]\n"
+    "scaling: weak\nbatch: 100\ncluster: {" LINK ", stragglers: {chance: 5 %, factor: 4}}\n";
+static const char slow[] =
+    "compute: 1 s\ncommunicate: [{bytes: 1 B, scheme: ring}]\n"
+    "scaling: weak\nbatch: 100\ncluster: {" LINK ", stragglers: {slow: 1, slow_factor: 4}}\n";
+
+static const struct hm_way bsp = {.platform = HM_PLATFORM_SERVER, .servers = 1};
+static const struct hm_way ssp3 = {.platform = HM_PLATFORM_SERVER,
+                                   .consistency = HM_CONSISTENCY_SSP,
+                                   .staleness = 3,
+                                   .servers = 1};
+static const struct hm_way async = {
+    .platform = HM_PLATFORM_SERVER, .consistency = HM_CONSISTENCY_ASYNC, .servers = 1};
+
+static struct hm_answer *plan(const char *text, const struct hm_way *ways, size_t count,
+                              double max_n)
+{
+    struct hm_job *job = parse_job(text);
+    struct hm_question q = HM_QUESTION_INIT;
+    struct hm_answer *answer = NULL;
+    struct hm_err err = {0};
+
+    q.max_n = max_n;
+    q.ways = ways;
+    q.way_count = count;
+    if (hm_plan(job, NULL, 0, NULL, 0, &q, &answer, &err))
+        fail_msg("%s: %s", err.field, err.message);
+    hm_job_free(job);
+    return answer;
+}
+
+/* Samples a second of n workers; of those whose gradients count. */
+static double rate(const char *text, struct hm_way way, double n)
+{
+    struct hm_answer *answer = plan(text, &way, 1, n);
+    const struct hm_point *p = &answer->points[(size_t)n - 1];
+    double samples = 100 * (n - way.backups) / p->time_s;
+
+    hm_answer_free(answer);
+    return samples;
+}
+
+static void assert_refused(const char *text, struct hm_way way, int code, const char *field,
+                           const char *words)
+{
+    struct hm_job *job = parse_job(text);
+    struct hm_question q = HM_QUESTION_INIT;
+    struct hm_answer *answer = NULL;
+    struct hm_err err = {0};
+
+    q.max_n = 8;
+    q.ways = &way;
+    q.way_count = 1;
+    assert_int_equal(hm_plan(job, NULL, 0, NULL, 0, &q, &answer, &err), code);
+    assert_string_equal(err.field, field);
+    if (!strstr(err.message, words))
+        fail_msg("%s", err.message);
+    hm_job_free(job);
+}
+
+static void backups_and_staleness_against_the_rare(void **state)
+{
+    struct hm_way backed = bsp, stale0 = ssp3;
+    double steps = rate(rare, bsp, 8);
+
+    (void)state;
+    backed.backups = 1;
+    stale0.staleness = 0;
+    assert_near(steps, 800 / (1 + 3 * (1 - pow(0.95, 8))), 0.003);
+    assert_near(rate(rare, stale0, 8), steps, 0);
+    assert_near(rate(rare, ssp3, 8) / steps, 1.53, 0.03);
+    assert_near(rate(rare, backed, 8) / steps, 1.50, 0.01);
+    assert_near(rate(rare, async, 8), 800 / 1.15, 0.003);
+}
+
+static void backups_and_staleness_against_the_slow(void **state)
+{
+    struct hm_way backed = bsp;
+    double steps = rate(slow, bsp, 8);
+
+    (void)state;
+    backed.backups = 1;
+    assert_near(steps, 200, 0.003);
+    assert_near(rate(slow, ssp3, 8) / steps, 1, 0.001);
+    assert_near(rate(slow, backed, 8) / steps, 3.5, 0.01);
+    assert_near(rate(slow, async, 8), 725, 0.003);
+}
+
+/* 2(a + max(Mb, n Mb/s)) with steps; without, what the links let through. */
+static void servers_saturate(void **state)
+{
+    (void)state;
+    for (double s = 1; s <= 4; s *= 2) {
+        struct hm_way steps = bsp, free = async;
+        steps.servers = free.servers = s;
+        struct hm_answer *x = plan(weak, &steps, 1, 64), *y = plan(weak, &free, 1, 64);
+        for (int i = 0; i < 64; i++) {
+            double n = i + 1, link = n * mb / s;
+            assert_near(x->points[i].time_s, 1 + 2 * (a + fmax(mb, link)), 1e-12);
+            assert_near(y->points[i].time_s, fmax(1 + 2 * (a + mb), link), 1e-12);
+            assert_near(y->points[i].nodes, n + s, 0);
+        }
+        /* Half of a step at 2 n Mb/s = 1.002; all of the time at n Mb/s = 1.252. */
+        assert_near(x->saturates_n, ceil(1.002 * s / mb / 2), 0);
+        assert_near(y->saturates_n, ceil(0.999 * 1.252 * s / mb), 0);
+        hm_answer_free(x);
+        hm_answer_free(y);
+    }
+}
+
+static void as_many_servers_as_would_do(void **state)
+{
+    struct hm_answer *x = plan(weak, &bsp, 1, 64), *y = plan(weak, &async, 1, 64);
+    double n = x->points[x->best].n, s = 1;
+
+    (void)state;
+    while (1 + 2 * (a + fmax(mb, n * mb / s)) > 1.05 * (1 + 2 * (a + mb)))
+        s++;
+    assert_near(x->servers_enough, s, 0);
+    n = y->points[y->best].n;
+    for (s = 1; n * mb / s > 1.05 * (1 + 2 * (a + mb));)
+        s++;
+    assert_near(y->servers_enough, s, 0);
+    hm_answer_free(x);
+    hm_answer_free(y);
+}
+
+static void servers_among_the_workers(void **state)
+{
+    struct hm_way way = bsp;
+    struct hm_answer *x;
+
+    (void)state;
+    way.servers = 4;
+    way.colocated = true;
+    x = plan(weak, &way, 1, 16);
+    assert_near(x->points[0].time_s, 1, 1e-15); /* nobody to talk to */
+    for (int i = 1; i < 16; i++) {
+        double n = i + 1, s = fmin(n, 4);
+        assert_near(x->points[i].time_s, 1 + 2 * (a + fmax((s - 1) / s * mb, (n - 1) / s * mb)),
+                    1e-12);
+        assert_near(x->points[i].nodes, n, 0);
+    }
+    hm_answer_free(x);
+}
+
+static void drivers_and_all_reduces(void **state)
+{
+    const struct hm_way ways[] = {{.platform = HM_PLATFORM_DRIVER},
+                                  {.platform = HM_PLATFORM_ALLREDUCE}};
+    struct hm_answer *driver = plan(weak, &ways[0], 1, 16), *all = plan(weak, &ways[1], 1, 16);
+
+    (void)state;
+    for (int i = 0; i < 16; i++) {
+        double n = i + 1;
+        assert_near(driver->points[i].time_s, 1 + (log2(n) + 2 * ceil(sqrt(n))) * mb, 1e-12);
+        assert_near(driver->points[i].nodes, n + 1, 0);
+        assert_true(all->points[i].time_s <= 1 + 2 * (n - 1) * (a + mb / n) + 1e-12);
+    }
+    assert_near(driver->samples_per_s,
+                100 * driver->points[driver->best].n / driver->points[driver->best].time_s, 1e-12);
+    hm_answer_free(driver);
+    hm_answer_free(all);
+}
+
+/* Where servers are not given, one number is taken for each way: the fewest that nearly do. */
+static void servers_are_chosen(void **state)
+{
+    struct hm_way ways[] = {{.platform = HM_PLATFORM_ALLREDUCE},
+                            {.platform = HM_PLATFORM_SERVER},
+                            {.platform = HM_PLATFORM_SERVER, .consistency = HM_CONSISTENCY_ASYNC}};
+    struct hm_answer *x = plan(weak, ways, 3, 32);
+
+    (void)state;
+    assert_int_equal(x->rank_count, 3);
+    for (size_t i = 0; i < 3; i++) {
+        const struct hm_rank *r = &x->ranking[i];
+        bool free = r->way.consistency == HM_CONSISTENCY_ASYNC;
+        if (r->way.platform == HM_PLATFORM_SERVER)
+            assert_near(r->way.servers, free ? 4 : 32, 0); /* 32 Mb/s <= 1.252; or one for each */
+        if (i > 0)
+            assert_true(r->total_s >= x->ranking[i - 1].total_s);
+    }
+    hm_answer_free(x);
+}
+
+static const char priced[] = "network: {parameters: 1e6, forward: 1 Gflop}\nbatch: 64\n"
+                             "iterations: 100\ncluster: {flops: 10 Gflop/s, price: $3600/h,\n"
+                             "  max_nodes: 10, " LINK "}\n";
+
+static void servers_cost_and_take_nodes(void **state)
+{
+    struct hm_way way = async;
+    struct hm_answer *x;
+
+    (void)state;
+    way.servers = 3;
+    x = plan(priced, &way, 1, 0);
+    assert_int_equal(x->point_count, 7);
+    assert_near(x->points[6].cost, 10 * x->points[6].total_s, 1e-12);
+    double fresh = x->points[6].total_s;
+    hm_answer_free(x);
+    way.stale_cost = 1.25;
+    x = plan(priced, &way, 1, 0);
+    assert_near(x->points[6].total_s, 1.25 * fresh, 1e-12);
+    hm_answer_free(x);
+}
+
+/* The batch is shared among those that count: an iteration is still that of the whole batch. */
+static void backups_share_the_batch(void **state)
+{
+    struct hm_way way = bsp;
+    struct hm_answer *none = plan(priced, &way, 1, 0), *two;
+
+    (void)state;
+    way.backups = 2;
+    two = plan(priced, &way, 1, 0);
+    assert_near(two->points[5].compute_s, none->points[3].compute_s, 1e-14);
+    assert_false(two->points[1].fits);
+    assert_true(two->points[2].fits);
+    hm_answer_free(none);
+    hm_answer_free(two);
+}
+
+static void what_cannot_be_is_refused(void **state)
+{
+    struct hm_way way = bsp;
+    const struct hm_way driver = {.platform = HM_PLATFORM_DRIVER, .backups = 1};
+
+    (void)state;
+    way.servers = 10;
+    assert_refused(priced, way, HM_E_RANGE, "servers", "leave none for workers");
+    way.servers = 2e6;
+    assert_refused(priced, way, HM_E_RANGE, "servers", "out of range");
+    way.servers = 11;
+    assert_refused("network: {parameters: 10, forward: 1 Gflop}\nbatch: 64\n"
+                   "cluster: {flops: 10 Gflop/s, " LINK "}\n",
+                   way, HM_E_RANGE, "servers", "11 servers for a model of 10 parameters");
+    way = bsp;
+    way.backups = 8;
+    assert_refused(weak, way, HM_E_RANGE, "backups", "8 backups are not fewer than the workers");
+    way = ssp3;
+    way.staleness = -1;
+    assert_refused(weak, way, HM_E_RANGE, "staleness", "-1 is out of range");
+    way = ssp3;
+    way.backups = 1;
+    assert_refused(weak, way, HM_E_CONFLICT, "", "backups are of bsp");
+    assert_refused(weak, driver, HM_E_CONFLICT, "", "has no servers");
+    assert_refused("compute: 10/n\ncommunicate: 1 s\ncluster: {" LINK "}\n", bsp, HM_E_MISSING,
+                   "communicate", "needs the size of the model");
+}
+
+/* Where workers are uneven, the answer says what that costs. */
+static void stragglers_are_told(void **state)
+{
+    struct hm_answer *x = plan(slow, NULL, 0, 8);
+    double even = 0, dealt = 0;
+
+    (void)state;
+    assert_true(x->uneven);
+    assert_int_equal(x->limit, HM_LIMIT_STRAGGLERS);
+    assert_near(x->limit_share, 0.75, 0.01);
+    assert_near(x->points[7].wait_s, 3, 1e-12);
+    for (size_t i = 0; i < x->help_count; i++) {
+        even = strcmp(x->help[i].what, "no stragglers") == 0 ? x->help[i].time_s : even;
+        dealt = strcmp(x->help[i].what, "batches by speed") == 0 ? x->help[i].time_s : dealt;
+    }
+    assert_near(even, 1, 0.05);
+    assert_near(dealt, 8 / 7.25, 0.05);
+    hm_answer_free(x);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(backups_and_staleness_against_the_rare),
+        cmocka_unit_test(backups_and_staleness_against_the_slow),
+        cmocka_unit_test(servers_saturate),
+        cmocka_unit_test(as_many_servers_as_would_do),
+        cmocka_unit_test(servers_among_the_workers),
+        cmocka_unit_test(drivers_and_all_reduces),
+        cmocka_unit_test(servers_are_chosen),
+        cmocka_unit_test(servers_cost_and_take_nodes),
+        cmocka_unit_test(backups_share_the_batch),
+        cmocka_unit_test(what_cannot_be_is_refused),
+        cmocka_unit_test(stragglers_are_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
