@@ -24,7 +24,12 @@
 #include <time.h>
 #endif
 
-enum { PIECE_BYTES = 1 << 30, PIECE_DOUBLES = PIECE_BYTES / sizeof(double), TAG = 0 };
+enum {
+    PIECE_BYTES = 1 << 30,
+    PIECE_DOUBLES = PIECE_BYTES / sizeof(double),
+    TAG = 0,
+    TAG_STARTED = 1
+};
 
 struct state {
     MPI_Comm ranks; /* whom a barrier of real ranks is of */
@@ -111,7 +116,7 @@ static void *mpi_start_send(struct hm_comm *comm, int to, const void *data, size
     (void)comm;
     if (bytes > PIECE_BYTES)
         hm_mpi_abort(2);
-    MPI_Isend(data, (int)bytes, MPI_BYTE, to, TAG, MPI_COMM_WORLD, &request);
+    MPI_Isend(data, (int)bytes, MPI_BYTE, to, TAG_STARTED, MPI_COMM_WORLD, &request);
     return keep(request);
 }
 
@@ -120,7 +125,8 @@ static void *mpi_start_receive(struct hm_comm *comm, int from, void *into, size_
     MPI_Request request;
 
     (void)comm;
-    MPI_Irecv(into, piece(room, PIECE_BYTES), MPI_BYTE, from, TAG, MPI_COMM_WORLD, &request);
+    MPI_Irecv(into, piece(room, PIECE_BYTES), MPI_BYTE, from, TAG_STARTED, MPI_COMM_WORLD,
+              &request);
     return keep(request);
 }
 
@@ -151,6 +157,14 @@ static size_t mpi_wait_any(struct hm_comm *comm, void **requests, size_t count, 
     MPI_Get_count(&status, MPI_BYTE, &bytes);
     *ret_bytes = bytes > 0 ? (size_t)bytes : 0;
     return (size_t)place;
+}
+
+static bool mpi_test(struct hm_comm *comm, void *request)
+{
+    int done = 0;
+
+    MPI_Test(as_requests(comm->state, &request, 1), &done, MPI_STATUS_IGNORE);
+    return done;
 }
 
 #ifdef HM_SIMGRID
@@ -319,6 +333,7 @@ int hm_mpi_begin(struct hm_comm *comm)
         .start_send = mpi_start_send,
         .start_receive = mpi_start_receive,
         .wait_any = mpi_wait_any,
+        .test = mpi_test,
         .pause = mpi_pause,
         .fail = mpi_fail,
     };

@@ -31,6 +31,7 @@ static const char *const settings[] = {
     "network/weight-S:0",
     /* Only flop that are told of take time. */
     "smpi/simulate-computation:no", "smpi/wtime:0", "smpi/init:0",
+    "smpi/test:0", /* nor does looking whether a message has come */
     /* A message starts when both sides are ready, however short it is. */
     "smpi/async-small-thresh:0", "smpi/send-is-detached-thresh:0",
     /* The collectives of Open MPI; SimGrid's default ones are far slower. */

@@ -21,6 +21,7 @@ struct desk {
     size_t first, count; /* its piece of w */
     enum reply reply;
     double version; /* of our copy of its piece */
+    bool late;      /* it has made the step after that */
     struct hm_letter *out, *in;
 };
 
@@ -91,12 +92,24 @@ const double *hm_client_ages(const struct hm_client *c)
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
+/* A receive is open to a server whenever it may write to us: with backups, always. */
+static void listen(struct hm_client *c, size_t k)
+{
+    struct desk *desk = &c->desks[k];
+
+    if (!c->requests[k])
+        hm_comm_start_receive(c->world, c->serving->workers + (int)k, desk->in,
+                              HM_LETTER_HEAD + desk->count * sizeof(double), &c->requests[k]);
+}
+
+/* True: to look. */
 static bool take_reply(struct hm_client *c, struct desk *desk)
 {
     if (desk->in->kind == HM_LETTER_LOOK) {
         desk->reply = desk->in->wants > 0 ? REPLY_NONE : REPLY_DUE;
         return true;
     }
+    desk->late = false;
     memcpy(c->w + desk->first, desk->in->values, desk->count * sizeof(double));
     desk->version = desk->in->clock;
     desk->reply = REPLY_THERE;
@@ -120,21 +133,27 @@ bool hm_client_get(struct hm_client *c, const double **ret_w)
     bool look = false;
 
     for (size_t k = 0; k < servers; k++) {
-        struct desk *desk = &c->desks[k];
-        if (desk->reply != REPLY_DUE)
+        if (c->desks[k].reply != REPLY_DUE)
             continue;
-        hm_comm_start_receive(c->world, c->serving->workers + (int)k, desk->in,
-                              HM_LETTER_HEAD + desk->count * sizeof(double), &c->requests[k]);
+        listen(c, k);
         left++;
     }
     while (left > 0) {
         size_t place = hm_comm_wait_any(c->world, c->requests, 2 * servers, NULL);
         if (place >= servers)
             continue;
-        look = take_reply(c, &c->desks[place]) || look;
+        struct desk *desk = &c->desks[place];
+        if (desk->in->kind == HM_LETTER_LATE) {
+            desk->late = true;
+            listen(c, place);
+            continue;
+        }
+        look = take_reply(c, desk) || look;
         left--;
     }
     c->wait_s += c->world->ops->now(c->world) - began;
+    for (size_t k = 0; c->serving->backups > 0 && k < servers; k++)
+        listen(c, k);
     if (look)
         return true;
     if (hm__serving_staged(c->serving))
@@ -160,10 +179,11 @@ void hm_client_batch_inc(struct hm_client *c, size_t first, size_t count, const 
 static void send_letter(struct hm_client *c, size_t k)
 {
     struct desk *desk = &c->desks[k];
+    size_t values = desk->out->kind == HM_LETTER_PUSH ? desk->count : 0;
 
     desk->reply = desk->out->wants > 0 ? REPLY_DUE : REPLY_THERE;
     hm_comm_start_send(c->world, c->serving->workers + (int)k, desk->out,
-                       HM_LETTER_HEAD + desk->count * sizeof(double),
+                       HM_LETTER_HEAD + values * sizeof(double),
                        &c->requests[(size_t)c->serving->servers + k]);
 }
 
@@ -195,6 +215,51 @@ void hm_client_clock(struct hm_client *c, double rows)
     c->wait_s += c->sent_s - began;
     c->clock++;
 }
+
+/* ---- backups -------------------------------------------------------------------------------- */
+
+bool hm_client_is_late(struct hm_client *c)
+{
+    bool all = true;
+
+    for (size_t k = 0; k < (size_t)c->serving->servers; k++) {
+        struct desk *desk = &c->desks[k];
+        if (hm_comm_test(c->world, &c->requests[k])) { /* nothing else comes unasked */
+            desk->late = true;
+            listen(c, k);
+        }
+        all = all && desk->late;
+    }
+    return all;
+}
+
+void hm_client_give_up(struct hm_client *c)
+{
+    finish_sending(c);
+    for (size_t k = 0; k < (size_t)c->serving->servers; k++) {
+        *c->desks[k].out =
+            (struct hm_letter){.kind = HM_LETTER_ASK, .clock = c->desks[k].version, .wants = 1};
+        send_letter(c, k);
+    }
+    memset(c->sum, 0, c->unknowns * sizeof(double));
+    c->sent_s = c->world->ops->now(c->world);
+}
+
+void hm_client_leave(struct hm_client *c)
+{
+    finish_sending(c);
+    for (size_t k = 0; k < (size_t)c->serving->servers; k++) {
+        *c->desks[k].out = (struct hm_letter){.kind = HM_LETTER_BYE, .wants = 1};
+        send_letter(c, k);
+        do {
+            listen(c, k);
+            hm_comm_wait_all(c->world, &c->requests[k], 1);
+        } while (c->desks[k].in->kind != HM_LETTER_BYE);
+    }
+    finish_sending(c);
+}
+
+/* ---- after a look --------------------------------------------------------------------------- */
 
 void hm_client_resume(struct hm_client *c, double target, double stood_s, bool fresh)
 {

@@ -28,6 +28,16 @@ void hm_client_batch_inc(struct hm_client *client, size_t first, size_t count, c
 /* This clock is done; what was added is of so many rows. */
 void hm_client_clock(struct hm_client *client, double rows);
 
+/*
+ * With backups: whether all servers have made the step without us. Then what was added may be given
+ * up, and the next get is of the newest w.
+ */
+bool hm_client_is_late(struct hm_client *client);
+void hm_client_give_up(struct hm_client *client);
+
+/* Say goodbye; the servers stand still. */
+void hm_client_leave(struct hm_client *client);
+
 /* The servers go on; target, stood_s and fresh as in their letter, to all of them. */
 void hm_client_resume(struct hm_client *client, double target, double stood_s, bool fresh);
 

@@ -118,6 +118,15 @@ size_t hm_comm_wait_any(struct hm_comm *comm, void **requests, size_t count, siz
     return place;
 }
 
+bool hm_comm_test(struct hm_comm *comm, void **request)
+{
+    bool done = *request && comm->ops->test(comm, *request);
+
+    if (done)
+        *request = NULL;
+    return done;
+}
+
 void hm_comm_wait_all(struct hm_comm *comm, void **requests, size_t count)
 {
     size_t left = 0;

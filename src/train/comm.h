@@ -37,13 +37,15 @@ struct hm_comm_ops {
     /* Wait for all; when simulated, all go on at the very same moment. */
     void (*align)(struct hm_comm *comm);
     /*
-     * Messages that take their time while we do something else. A request is the back end's until
-     * wait_any has found it done; the data must stay where it is until then.
+     * Messages that take their time while we do something else; they do not meet those above. A
+     * request is the back end's until it was found done; the data must stay where it is until then.
      */
     void *(*start_send)(struct hm_comm *comm, int to, const void *data, size_t bytes);
     void *(*start_receive)(struct hm_comm *comm, int from, void *into, size_t room);
     /* Wait until one of the requests that are not NULL is done: its place, and what it brought. */
     size_t (*wait_any)(struct hm_comm *comm, void **requests, size_t count, size_t *ret_bytes);
+    /* Whether it is done. */
+    bool (*test)(struct hm_comm *comm, void *request);
     /* Do nothing for a while. */
     void (*pause)(struct hm_comm *comm, double seconds);
     /* A fault that no rank may live on with: say why, and end them all. Does not return. */
@@ -97,6 +99,8 @@ void hm_comm_start_send(struct hm_comm *comm, int to, const void *data, size_t b
 void hm_comm_start_receive(struct hm_comm *comm, int from, void *into, size_t room,
                            void **ret_request);
 size_t hm_comm_wait_any(struct hm_comm *comm, void **requests, size_t count, size_t *ret_bytes);
+/* Whether it is done; then it is NULL. Takes no time. */
+bool hm_comm_test(struct hm_comm *comm, void **request);
 /* Wait until all that are not NULL are done. */
 void hm_comm_wait_all(struct hm_comm *comm, void **requests, size_t count);
 /* Count arithmetic, and let it take its time when simulated. */

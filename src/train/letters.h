@@ -8,13 +8,15 @@
 enum hm_letter_kind {
     /* From a worker. */
     HM_LETTER_PUSH, /* a gradient */
-    HM_LETTER_BYE,
+    HM_LETTER_ASK,  /* for w, without one: it was given up */
+    HM_LETTER_BYE,  /* answered by the same */
     /* From worker 0. */
     HM_LETTER_START,
     HM_LETTER_SHOW, /* w and the rest, which follow the answer's head */
     HM_LETTER_RESUME,
     /* From a server. */
     HM_LETTER_W,
+    HM_LETTER_LATE, /* the step that it works on was made without it */
     HM_LETTER_LOOK,
 };
 

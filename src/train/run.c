@@ -25,10 +25,15 @@ double hm_run_norm2(const struct hm_run *run)
 
 double hm_run_part(struct hm_run *run, const double *w, const uint32_t *list, size_t count)
 {
+    memset(run->gradient, 0, (run->objective->unknowns + HM_RUN_EXTRA) * sizeof(double));
+    return hm_run_add(run, w, list, count);
+}
+
+double hm_run_add(struct hm_run *run, const double *w, const uint32_t *list, size_t count)
+{
     struct hm_objective *o = run->objective;
     double flop;
 
-    memset(run->gradient, 0, (o->unknowns + HM_RUN_EXTRA) * sizeof(double));
     double sum = o->ops->eval(o, w, list, count, run->gradient, &flop);
     hm_comm_work(run->comm, flop);
     return sum;

@@ -131,6 +131,8 @@ double hm_run_full(struct hm_run *run, const double *w);
  * in run->gradient the sum of their gradients. Counts the work.
  */
 double hm_run_part(struct hm_run *run, const double *w, const uint32_t *list, size_t count);
+/* The same, added to what is in run->gradient. */
+double hm_run_add(struct hm_run *run, const double *w, const uint32_t *list, size_t count);
 /* From a sum over so many rows to the gradient: divided, and the regulariser's added. */
 void hm_run_mean(struct hm_run *run, double rows);
 

@@ -10,6 +10,8 @@
 #include "err.h"
 #include "letters.h"
 
+enum { PIECES = 32 };
+
 struct served {
     struct hm_comm *world;
     const struct hm_serving *serving;
@@ -20,10 +22,14 @@ struct served {
     bool begun;
 };
 
+/* Rank 0, to servers that serve. */
 static void to_servers(const struct served *s, const struct hm_letter *letter)
 {
-    for (int k = 0; k < s->serving->servers; k++)
-        hm_comm_send(s->world, s->serving->workers + k, letter, HM_LETTER_HEAD);
+    for (int k = 0; k < s->serving->servers; k++) {
+        void *request;
+        hm_comm_start_send(s->world, s->serving->workers + k, letter, HM_LETTER_HEAD, &request);
+        hm_comm_wait_all(s->world, &request, 1);
+    }
 }
 
 /* ---- a stretch ------------------------------------------------------------------------------ */
@@ -65,23 +71,48 @@ struct effort {
     double compute_s, bytes, flop;
 };
 
+/*
+ * The gradient of a mini-batch. With backups in pieces: between two of them we see whether the step
+ * has been made without us, and then it is given up. The rows, or below 0.
+ */
+static double gradient(struct hm_run *run, const double *w)
+{
+    struct served *s = run->place;
+    size_t count, first = 0;
+    const uint32_t *list = hm_batches_next(run, s->batches, &count);
+    size_t pieces = s->serving->backups > 0 && count > 0 ? PIECES : 1;
+
+    memset(run->gradient, 0, run->objective->unknowns * sizeof(double));
+    for (size_t i = 1; i <= pieces; i++) {
+        size_t next = count * i / pieces;
+        if (next > first || pieces == 1)
+            hm_run_add(run, w, list + first, next - first);
+        first = next;
+        if (pieces > 1 && hm_client_is_late(s->client))
+            return -1;
+    }
+    return (double)count;
+}
+
 static struct effort work(struct hm_run *run)
 {
     struct served *s = run->place;
     struct hm_comm *world = s->world;
     struct effort effort = {.bytes = -world->bytes, .flop = -run->comm->flop};
     const double *w;
-    size_t count;
 
     while (!hm_client_get(s->client, &w)) {
         run->iteration = hm_client_clock_now(s->client);
         hm_comm_iteration(run->comm, run->iteration);
         double began = world->ops->now(world);
-        const uint32_t *list = hm_batches_next(run, s->batches, &count);
-        hm_run_part(run, w, list, count);
+        double rows = gradient(run, w);
         effort.compute_s += world->ops->now(world) - began;
+        if (rows < 0) {
+            hm_client_give_up(s->client);
+            continue;
+        }
         hm_client_batch_inc(s->client, 0, run->objective->unknowns, run->gradient);
-        hm_client_clock(s->client, (double)count);
+        hm_client_clock(s->client, rows);
     }
     effort.bytes += world->bytes;
     effort.flop += run->comm->flop;
@@ -167,9 +198,10 @@ static void hand_over(struct hm_run *run, struct served *s)
         .samples = run->samples,
     };
 
-    to_servers(s, &letter);
-    for (int k = 0; k < s->serving->servers; k++)
+    for (int k = 0; k < s->serving->servers; k++) {
+        hm_comm_send(s->world, s->serving->workers + k, &letter, HM_LETTER_HEAD);
         hm_comm_send(s->world, s->serving->workers + k, &start, sizeof(start));
+    }
 }
 
 int hm_served_begin(struct hm_run *run, struct hm_comm *world, const struct hm_serving *serving,
@@ -205,18 +237,15 @@ int hm_served_begin(struct hm_run *run, struct hm_comm *world, const struct hm_s
 
 void hm_served_cancel(struct hm_comm *world, const struct hm_serving *serving)
 {
-    struct served s = {.world = world, .serving = serving};
     struct hm_letter letter = {.kind = HM_LETTER_BYE};
 
-    if (world->rank == 0)
-        to_servers(&s, &letter);
+    for (int k = 0; world->rank == 0 && k < serving->servers; k++)
+        hm_comm_send(world, serving->workers + k, &letter, HM_LETTER_HEAD);
 }
 
 void hm_served_end(struct hm_run *run)
 {
-    struct hm_letter letter = {.kind = HM_LETTER_BYE};
-
-    to_servers(run->place, &letter);
+    hm_client_leave(((struct served *)run->place)->client);
 }
 
 const struct hm_served_stats *hm_served_stats(struct hm_run *run)

@@ -22,15 +22,15 @@ struct paper {
 };
 
 struct worker {
-    double clock;      /* clocks it has finished */
-    bool waits;        /* for w */
-    bool told;         /* to look, since we stood still */
-    bool sent_back;    /* its letter, since we stood still: it came too late */
-    bool gone;         /* said goodbye */
-    struct paper *ink; /* the letter that a receive is open for */
-    struct paper *out; /* the one that is on its way to it */
-    struct paper *due; /* its gradient for the step that is being made */
-    struct hm_letter look;
+    double clock;          /* clocks it has finished */
+    bool waits;            /* for w */
+    bool told;             /* to look, since we stood still */
+    bool sent_back;        /* its letter, since we stood still: it came too late */
+    bool late;             /* and told so: its step was made without it */
+    struct paper *ink;     /* the letter that a receive is open for */
+    struct paper *out;     /* the one that is on its way to it */
+    struct paper *due;     /* its gradient for the step that is being made */
+    struct hm_letter word; /* to look, late, or goodbye */
 };
 
 struct server {
@@ -122,25 +122,31 @@ static void send_w(struct server *s, int to)
     w->out->letter =
         (struct hm_letter){.kind = HM_LETTER_W, .clock = staged(s) ? s->run.iteration : slowest(s)};
     memcpy(w->out->letter.values, s->run.w, s->objective.unknowns * sizeof(double));
-    w->waits = false;
+    w->waits = w->late = false;
     if (!staged(s))
         s->sums.lead = fmax(s->sums.lead, w->clock - slowest(s));
     s->through += (double)letter_bytes(s);
     hm_comm_start_send(s->world, to, &w->out->letter, letter_bytes(s), &s->requests[place]);
 }
 
-static void tell_to_look(struct server *s, int to)
+/* A letter without w. The last one has arrived: its reader waits for it, or listens all the time.
+ */
+static void send_word(struct server *s, int to, enum hm_letter_kind kind)
 {
     struct worker *w = &s->workers[to];
     size_t place = (size_t)(2 * s->serving->workers + to);
 
-    if (w->told)
-        return;
     if (s->requests[place])
         hm_comm_wait_all(s->world, &s->requests[place], 1);
-    w->told = true;
-    w->look = (struct hm_letter){.kind = HM_LETTER_LOOK, .wants = w->sent_back};
-    hm_comm_start_send(s->world, to, &w->look, HM_LETTER_HEAD, &s->requests[place]);
+    w->word = (struct hm_letter){.kind = kind, .wants = w->sent_back};
+    hm_comm_start_send(s->world, to, &w->word, HM_LETTER_HEAD, &s->requests[place]);
+}
+
+static void tell_to_look(struct server *s, int to)
+{
+    if (!s->workers[to].told)
+        send_word(s, to, HM_LETTER_LOOK);
+    s->workers[to].told = true;
 }
 
 static bool may_go_on(const struct server *s, const struct worker *w)
@@ -216,6 +222,12 @@ static void make_step(struct server *s)
     s->run.iteration++;
     s->run.samples += rows;
     s->here = 0;
+    for (int i = 0; i < s->serving->workers; i++) {
+        struct worker *w = &s->workers[i];
+        if (!w->waits && !w->late) /* it works on what nobody needs any more */
+            send_word(s, i, HM_LETTER_LATE);
+        w->late = !w->waits;
+    }
 }
 
 static void take_for_step(struct server *s, struct paper *paper)
@@ -223,7 +235,8 @@ static void take_for_step(struct server *s, struct paper *paper)
     struct worker *w = &s->workers[paper->from];
 
     check_lead(s, paper, s->run.iteration, 0);
-    if (paper->letter.clock < s->run.iteration) { /* the step was made without it */
+    if (paper->letter.kind == HM_LETTER_ASK ||
+        paper->letter.clock < s->run.iteration) { /* the step was made without it */
         s->sums.dropped++;
         w->waits = true;
         put_back(s, paper);
@@ -341,14 +354,16 @@ static void read_letter(struct server *s, struct paper *paper)
 {
     switch ((enum hm_letter_kind)paper->letter.kind) {
     case HM_LETTER_PUSH:
-        s->through += (double)letter_bytes(s);
+    case HM_LETTER_ASK:
+        s->through +=
+            (double)(paper->letter.kind == HM_LETTER_PUSH ? letter_bytes(s) : HM_LETTER_HEAD);
         if (s->still)
             turn_away(s, paper);
         else
             take_gradient(s, paper);
         return;
     case HM_LETTER_BYE:
-        s->workers[paper->from].gone = true;
+        send_word(s, paper->from, HM_LETTER_BYE);
         s->gone++;
         break;
     case HM_LETTER_SHOW:

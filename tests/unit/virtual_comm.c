@@ -43,7 +43,7 @@ struct world {
     pthread_mutex_t lock;
     struct virtual_cluster cluster;
     struct rank *ranks;
-    struct side **sends, **receives; /* [from * size + to]: not matched yet */
+    struct side **sends, **receives; /* [2 (from * size + to) + started]: not matched yet */
     struct meeting meetings[PARTS];
     int size, running;
     void (*body)(struct hm_comm *comm, void *context);
@@ -127,12 +127,13 @@ static void wake(struct rank *r)
         r->ready_s = fmax(r->clock_s, earliest(r));
 }
 
-static struct side *post(struct hm_comm *comm, int peer, const void *data, void *into, size_t bytes)
+static struct side *post(struct hm_comm *comm, int peer, bool started, const void *data, void *into,
+                         size_t bytes)
 {
     struct rank *r = rank_of(comm);
     struct world *w = r->world;
     int self = (int)(r - w->ranks), from = data ? self : peer, to = data ? peer : self;
-    size_t pair = (size_t)(from * w->size + to);
+    size_t pair = (size_t)(2 * (from * w->size + to) + started);
     struct side *side = calloc(1, sizeof(*side));
 
     if (!side || peer < 0 || peer >= w->size || peer == self)
@@ -161,12 +162,12 @@ static struct side *post(struct hm_comm *comm, int peer, const void *data, void 
 
 static void *virtual_start_send(struct hm_comm *comm, int to, const void *data, size_t bytes)
 {
-    return post(comm, to, data, NULL, bytes);
+    return post(comm, to, true, data, NULL, bytes);
 }
 
 static void *virtual_start_receive(struct hm_comm *comm, int from, void *into, size_t room)
 {
-    return post(comm, from, NULL, into, room);
+    return post(comm, from, true, NULL, into, room);
 }
 
 static size_t virtual_wait_any(struct hm_comm *comm, void **requests, size_t count,
@@ -194,6 +195,19 @@ static size_t virtual_wait_any(struct hm_comm *comm, void **requests, size_t cou
     return place;
 }
 
+static bool virtual_test(struct hm_comm *comm, void *request)
+{
+    struct side *side = request;
+    struct rank *r = rank_of(comm);
+
+    pthread_mutex_lock(&r->world->lock);
+    bool done = side->done_s <= r->clock_s;
+    pthread_mutex_unlock(&r->world->lock);
+    if (done)
+        free(side);
+    return done;
+}
+
 static size_t finish(struct hm_comm *comm, void *request)
 {
     size_t bytes;
@@ -204,19 +218,19 @@ static size_t finish(struct hm_comm *comm, void *request)
 
 static void virtual_send(struct hm_comm *comm, int to, const void *data, size_t bytes)
 {
-    finish(comm, virtual_start_send(comm, to, data, bytes));
+    finish(comm, post(comm, to, false, data, NULL, bytes));
 }
 
 static void virtual_receive(struct hm_comm *comm, int from, void *data, size_t bytes)
 {
-    if (finish(comm, virtual_start_receive(comm, from, data, bytes)) != bytes)
+    if (finish(comm, post(comm, from, false, NULL, data, bytes)) != bytes)
         give_up("a message is not as long as it was expected to be");
 }
 
 static void virtual_exchange(struct hm_comm *comm, int to, const void *data, size_t bytes, int from,
                              void *into, size_t into_bytes)
 {
-    void *send = virtual_start_send(comm, to, data, bytes);
+    void *send = post(comm, to, false, data, NULL, bytes);
 
     virtual_receive(comm, from, into, into_bytes);
     finish(comm, send);
@@ -306,10 +320,11 @@ void virtual_comm_run(int size, const struct virtual_cluster *cluster,
         .start_send = virtual_start_send,
         .start_receive = virtual_start_receive,
         .wait_any = virtual_wait_any,
+        .test = virtual_test,
         .pause = virtual_pause,
         .fail = virtual_fail,
     };
-    size_t pairs = (size_t)size * (size_t)size;
+    size_t pairs = 2 * (size_t)size * (size_t)size;
     struct world w = {.cluster = *cluster, .size = size, .body = body, .context = context};
 
     pthread_mutex_init(&w.lock, NULL);
