@@ -177,6 +177,9 @@ void trace_point(void *unused, const struct hm_trace_point *point)
     hm_json_field(&line, "samples_per_s", point->samples_per_s);
     hm_json_field(&line, "bytes", point->bytes);
     hm_json_field(&line, "flop", point->flop);
+    known(&line, "wait_s", point->wait_s);
+    known(&line, "mean_staleness", point->staleness);
+    known(&line, "dropped", point->dropped);
     put_line(&line);
 }
 
@@ -198,7 +201,7 @@ static void server_fields(struct hm_text *line, const struct hm_serving *serving
     while (bins > 1 && stats->staleness[bins - 1] == 0)
         bins--;
     list(line, "reads_by_staleness", stats->staleness, bins);
-    list(line, "wait_s", stats->wait_s, (size_t)serving->workers);
+    list(line, "worker_wait_s", stats->wait_s, (size_t)serving->workers);
     list(line, "server_bytes", stats->server_bytes, (size_t)serving->servers);
     hm_json_field(line, "gradients", stats->used);
     hm_json_field(line, "dropped", stats->dropped);

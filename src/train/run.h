@@ -95,6 +95,10 @@ struct hm_stretch {
     double iterations, samples;
     double seconds, compute_s; /* the largest of any rank */
     double bytes, flop;        /* of all ranks */
+    /* With servers, otherwise 0. */
+    double wait_s;      /* for w, of a worker in the mean */
+    double reads, ages; /* of w, by all workers, and the sum of the clocks it was behind */
+    double dropped;     /* gradients */
 };
 
 /*

@@ -68,8 +68,20 @@ static void fetch(struct hm_run *run, struct hm_serving_shown *all)
 
 /* Clocks until the servers stand still; what this worker did. */
 struct effort {
-    double compute_s, bytes, flop;
+    double compute_s, wait_s, bytes, flop, reads, ages;
 };
+
+/* Reads of w so far, and the clocks it was behind in them. */
+static void count_reads(const struct hm_client *client, double *reads, double *ages)
+{
+    const double *bins = hm_client_ages(client);
+
+    *reads = *ages = 0;
+    for (size_t age = 0; age < HM_STALENESS_BINS; age++) {
+        *reads += bins[age];
+        *ages += (double)age * bins[age];
+    }
+}
 
 /*
  * The gradient of a mini-batch. With backups in pieces: between two of them we see whether the step
@@ -98,8 +110,12 @@ static struct effort work(struct hm_run *run)
 {
     struct served *s = run->place;
     struct hm_comm *world = s->world;
-    struct effort effort = {.bytes = -world->bytes, .flop = -run->comm->flop};
+    struct effort effort = {
+        .wait_s = -hm_client_wait_s(s->client), .bytes = -world->bytes, .flop = -run->comm->flop};
+    double reads, ages;
     const double *w;
+
+    count_reads(s->client, &reads, &ages);
 
     while (!hm_client_get(s->client, &w)) {
         run->iteration = hm_client_clock_now(s->client);
@@ -114,6 +130,10 @@ static struct effort work(struct hm_run *run)
         hm_client_batch_inc(s->client, 0, run->objective->unknowns, run->gradient);
         hm_client_clock(s->client, rows);
     }
+    count_reads(s->client, &effort.reads, &effort.ages);
+    effort.reads -= reads;
+    effort.ages -= ages;
+    effort.wait_s += hm_client_wait_s(s->client);
     effort.bytes += world->bytes;
     effort.flop += run->comm->flop;
     return effort;
@@ -142,9 +162,10 @@ static int stretch(struct hm_run *run, double iterations, struct hm_stretch *ret
         fetch(run, &all);
     hm_comm_broadcast(run->comm, 0, &all, sizeof(all));
     hm_comm_broadcast(run->comm, 0, run->w, run->objective->unknowns * sizeof(double));
-    double sums[2] = {effort.bytes, effort.flop}, seconds = all.elapsed_s - s->last.elapsed_s;
+    double sums[5] = {effort.bytes, effort.flop, effort.wait_s, effort.reads, effort.ages};
+    double seconds = all.elapsed_s - s->last.elapsed_s;
     hm_comm_max_few(run->comm, &effort.compute_s, 1);
-    hm_comm_sum_few(run->comm, sums, 2);
+    hm_comm_sum_few(run->comm, sums, 5);
     run->iteration = all.iteration;
     run->samples = all.samples;
     *ret_stretch = (struct hm_stretch){
@@ -154,6 +175,10 @@ static int stretch(struct hm_run *run, double iterations, struct hm_stretch *ret
         .compute_s = fmin(effort.compute_s, seconds), /* some goes on while they stand still */
         .bytes = sums[0] + all.bytes - s->last.bytes,
         .flop = sums[1] + all.flop - s->last.flop,
+        .wait_s = sums[2] / s->serving->workers,
+        .reads = sums[3],
+        .ages = sums[4],
+        .dropped = all.dropped - s->last.dropped,
     };
     s->last = all;
     s->begun = true;

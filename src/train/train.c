@@ -175,6 +175,10 @@ static void add_stretch(struct hm_stretch *sum, const struct hm_stretch *one)
     sum->compute_s += one->compute_s;
     sum->bytes += one->bytes;
     sum->flop += one->flop;
+    sum->wait_s += one->wait_s;
+    sum->reads += one->reads;
+    sum->ages += one->ages;
+    sum->dropped += one->dropped;
 }
 
 static struct hm_trace_point describe(const struct hm_run *run, const struct hm_stretch *since,
@@ -192,6 +196,9 @@ static struct hm_trace_point describe(const struct hm_run *run, const struct hm_
         .samples_per_s = since->seconds > 0 ? since->samples / since->seconds : 0,
         .bytes = since->bytes / count,
         .flop = since->flop / count,
+        .wait_s = since->reads > 0 ? since->wait_s / count : NAN,
+        .staleness = since->ages / since->reads, /* 0 by 0 is NAN */
+        .dropped = since->reads > 0 ? since->dropped : NAN,
     };
 }
 
