@@ -7,8 +7,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "agree.h"
 #include "checkpoint.h"
 #include "client.h"
+#include "letters.h"
 #include "random.h"
 #include "server.h"
 #include "train.h"
@@ -453,6 +455,121 @@ static void test_goes_on(void **state)
         }
 }
 
+/* ---- the client by itself -------------------------------------------------------------------- */
+
+struct added {
+    struct hm_serving serving;
+    double w[5];
+};
+
+/* Letters that hm_served_begin would write. */
+static void start_servers(struct hm_comm *world, const struct hm_serving *serving)
+{
+    struct hm_letter letter = {.kind = HM_LETTER_START};
+    struct hm_serving_start start = {.unknowns = 5, .step = 1, .rows = 1};
+    double zeros[5] = {0};
+
+    for (int k = 0; world->rank == 0 && k < serving->servers; k++) {
+        hm_comm_send(world, serving->workers + k, &letter, HM_LETTER_HEAD);
+        hm_comm_send(world, serving->workers + k, &start, sizeof(start));
+    }
+    CHECK(hm_agree(world, 0, NULL) == 0);
+    for (int k = 0; world->rank == 0 && k < serving->servers; k++) {
+        struct hm_shard piece = hm__serving_piece(serving, 5, k);
+        hm_comm_send(world, serving->workers + k, zeros, (size_t)piece.count * sizeof(double));
+    }
+}
+
+static void resume_servers(struct hm_comm *world, const struct hm_serving *serving, double target)
+{
+    struct hm_letter letter = {.kind = HM_LETTER_RESUME, .target = target, .stood_s = -1};
+    void *request;
+
+    for (int k = 0; world->rank == 0 && k < serving->servers; k++) {
+        hm_comm_start_send(world, serving->workers + k, &letter, HM_LETTER_HEAD, &request);
+        hm_comm_wait_all(world, &request, 1);
+    }
+    hm_comm_align(world);
+}
+
+/* Two workers add to w what their rank and the clock say; a step of size 1 takes it away. */
+static void add_to_w(struct hm_comm *world, void *context)
+{
+    struct added *a = context;
+    const struct hm_serving *serving = &a->serving;
+    struct hm_train_settings settings = {.batch = 1, .momentum = -1};
+    struct hm_client *client;
+    struct hm_arena *arena;
+    const double *w = NULL, run_of[3] = {1, 2, 4};
+
+    if (world->rank >= serving->workers) {
+        CHECK(hm_serve(world, serving, hm_algorithm_find("sgd"), &settings, NULL) == 0);
+        return;
+    }
+    arena = hm_arena_new();
+    start_servers(world, serving);
+    CHECK(hm_client_new(world, serving, 5, 0, arena, &client, NULL) == 0);
+    resume_servers(world, serving, 3);
+    hm_client_resume(client, 3, -1, false);
+    while (!hm_client_get(client, &w)) {
+        double clock = hm_client_clock_now(client);
+        CHECK(w[4] == -8 * clock * (serving->workers == 1 ? 1 : 1.5)); /* all of it, and no more */
+        hm_client_inc(client, 0, 1);
+        hm_client_inc(client, 0, clock);
+        hm_client_batch_inc(client, 2, 3, run_of);
+        hm_client_inc(client, 4, world->rank == 0 ? 4 : 12);
+        hm_client_clock(client, 1);
+    }
+    if (world->rank == 0)
+        memcpy(a->w, w, sizeof(a->w));
+    hm_client_leave(client);
+    hm_arena_free(arena);
+}
+
+static void test_client(void **state)
+{
+    (void)state;
+    for (int workers = 1; workers <= 2; workers++)
+        for (int servers = 1; servers <= 5; servers++) {
+            struct added a = {.serving = {.workers = workers, .servers = servers}};
+            virtual_comm_run(workers + servers, &quick, add_to_w, &a);
+            /* The last w that was read is of two steps, each the mean of the workers'. */
+            assert_true(a.w[0] == -3 && a.w[1] == 0 && a.w[2] == -2 && a.w[3] == -4);
+        }
+}
+
+/* ---- stragglers ------------------------------------------------------------------------------ */
+
+/* However its work is cut, an iteration takes what is drawn for it. */
+static void straggle(struct hm_comm *comm, void *context)
+{
+    struct hm_straggling s = {
+        .slowness = {.spread = 0.7, .chance = 0.5, .factor = 3, .pause_s = 0.25},
+        .seed = 9,
+        .flops = 0x1p20,
+        .worker = 1,
+        .n = 2,
+        .iteration = -1};
+
+    (void)context;
+    comm->straggling = &s;
+    for (double i = 0; i < 50; i++) {
+        double began = comm->ops->now(comm);
+        hm_comm_iteration(comm, i);
+        for (int part = 1; part <= 4; part++)
+            hm_comm_work(comm, part * 0x1p18);
+        double took = comm->ops->now(comm) - began;
+        CHECK(fabs(took - hm_slowness_draw(&s.slowness, 9, 1, 2, i, 2.5)) < 1e-9);
+    }
+    CHECK(comm->flop == 50 * 2.5 * 0x1p20);
+}
+
+static void test_stragglers(void **state)
+{
+    (void)state;
+    virtual_comm_run(1, &quick, straggle, NULL);
+}
+
 /* ---- what cannot be ------------------------------------------------------------------------- */
 
 static void test_too_many_servers(void **state)
@@ -478,6 +595,8 @@ int main(void)
         cmocka_unit_test(test_dropped),
         cmocka_unit_test(test_times),
         cmocka_unit_test(test_goes_on),
+        cmocka_unit_test(test_client),
+        cmocka_unit_test(test_stragglers),
         cmocka_unit_test(test_too_many_servers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
