@@ -225,7 +225,8 @@ static int scan(struct train_state *s)
         rc = test ? hm_data_scan(&s->options.test, test, &err) : HM_E_NOMEM;
         free(test);
     }
-    rc = rc ? cli_report(&err) : check_memory(s, shape);
+    rc = rc ? cli_report(&err) : train_servers_check(&s->options, shape);
+    rc = rc ? rc : check_memory(s, shape);
     if (rc == 0) {
         train_shape_write(&word, shape);
         rc = word.failed ? cli_complain("out of memory")

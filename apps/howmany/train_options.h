@@ -101,6 +101,8 @@ int train_options_refuse_unused(const struct train_options *options);
 int train_platform_check(struct train_options *options);
 /* The same for a number of workers. */
 int train_workers_check(const struct train_options *options, double workers);
+/* And for the data: a server needs something to serve. */
+int train_servers_check(const struct train_options *options, const struct hm_data_shape *shape);
 /* Ranks besides the workers. */
 int train_other_ranks(const struct train_options *options);
 /* Stragglers as one word, with a worker's speed in flop/s, and back; false when it is none. */

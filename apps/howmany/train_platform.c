@@ -47,6 +47,31 @@ int train_workers_check(const struct train_options *o, double workers)
     return 0;
 }
 
+/* Length of w. */
+static double unknowns_of(const struct train_options *o, const struct hm_data_shape *shape)
+{
+    double classes = (double)shape->classes, in = shape->features, all = 0;
+
+    if (o->problem != TRAIN_PERCEPTRON)
+        return in * (train_problem_loss(o->problem) ? 1 : classes);
+    for (size_t i = 0; i <= o->layers.hidden_count; i++) {
+        double out = i < o->layers.hidden_count ? (double)o->layers.hidden[i] : classes;
+        all += (in + 1) * out;
+        in = out;
+    }
+    return all;
+}
+
+int train_servers_check(const struct train_options *o, const struct hm_data_shape *shape)
+{
+    double unknowns = unknowns_of(o, shape);
+
+    if (o->platform != HM_PLATFORM_SERVER || o->serving.servers <= unknowns)
+        return 0;
+    return cli_complain("--servers: %d are too many for a model of %.0f parameters",
+                        o->serving.servers, unknowns);
+}
+
 /* ---- stragglers ----------------------------------------------------------------------------- */
 
 enum { SLOWNESS_HEAD = 8 };
