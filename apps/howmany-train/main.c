@@ -5,10 +5,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "blas.h"
 #include "mpi_comm.h"
 #include "session.h"
+
+/* Of a real rank that keeps quiet; -1: it does not. Set once, before anything else happens. */
+static int quiet_stderr = -1;
 
 static void *begin(void)
 {
@@ -35,7 +39,7 @@ static int run(void *state)
 {
     struct train_options *options = state;
     struct session *session;
-    struct hm_comm comm;
+    struct hm_comm comm, workers;
     int rc = train_options_check(options);
 
     if (rc)
@@ -46,12 +50,20 @@ static int run(void *state)
         return cli_complain("MPI does not start");
     }
     hm_blas_start();
-    session->comm = &comm;
+    int others = train_other_ranks(options);
+    if (others > 0)
+        hm_mpi_part(&comm, comm.size > others ? comm.size - others : comm.size, &workers);
+    if (others > 0 && comm.rank >= workers.size && quiet_stderr >= 0)
+        dup2(quiet_stderr, STDERR_FILENO); /* a server finds faults that nobody else sees */
+    session->world = &comm;
+    session->comm = others > 0 ? &workers : &comm;
     session->options = options;
     session->simulated = hm_mpi_is_simulated();
     hm_mpi_version(session->mpi, sizeof(session->mpi));
     rc = session_run(session);
     free(session);
+    if (others > 0)
+        hm_mpi_part_end(&workers);
     hm_mpi_end(&comm);
     return rc;
 }
@@ -86,7 +98,10 @@ static bool is_first(void)
 
 int main(int argc, char **argv)
 {
-    if (!is_first() && (!freopen("/dev/null", "w", stdout) || !freopen("/dev/null", "w", stderr)))
-        return EXIT_USAGE;
+    if (!is_first()) {
+        quiet_stderr = dup(STDERR_FILENO);
+        if (!freopen("/dev/null", "w", stdout) || !freopen("/dev/null", "w", stderr))
+            return EXIT_USAGE;
+    }
     return cli_run(&cli_rank, argc, argv);
 }

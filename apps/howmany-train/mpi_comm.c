@@ -5,6 +5,8 @@
  * the speed of the host. To align them, a barrier of the simulator itself is used: it costs no
  * virtual time and lets all go on at the very moment the last one came, which no exchange of
  * messages does. The ranks share the pointer to it.
+ *
+ * A part of the ranks is the first of them, so that they have the same numbers in it.
  */
 #include "mpi_comm.h"
 
@@ -18,9 +20,25 @@
 #include <simgrid/barrier.h>
 #include <simgrid/engine.h>
 #include <simgrid/version.h>
+#else
+#include <time.h>
 #endif
 
-enum { PIECE_BYTES = 1 << 30, PIECE_DOUBLES = PIECE_BYTES / sizeof(double), TAG = 0 };
+enum {
+    PIECE_BYTES = 1 << 30,
+    PIECE_DOUBLES = PIECE_BYTES / sizeof(double),
+    TAG = 0,
+    TAG_STARTED = 1
+};
+
+struct state {
+    MPI_Comm ranks; /* whom a barrier of real ranks is of */
+#ifdef HM_SIMGRID
+    sg_bar_t barrier;
+#endif
+    MPI_Request *requests; /* room for those of wait_any */
+    size_t room;
+};
 
 /* Length of the next piece of what is left. */
 static int piece(size_t left, size_t most)
@@ -71,6 +89,84 @@ static void mpi_sum(struct hm_comm *comm, double *values, size_t count)
                       MPI_SUM, MPI_COMM_WORLD);
 }
 
+static int world_size(void)
+{
+    int size;
+
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    return size;
+}
+
+/* ---- while something else is done ----------------------------------------------------------- */
+
+_Static_assert(sizeof(MPI_Request) <= sizeof(void *), "a request fits into a pointer");
+
+static void *keep(MPI_Request request)
+{
+    void *kept = NULL;
+
+    memcpy(&kept, &request, sizeof(request));
+    return kept;
+}
+
+static void *mpi_start_send(struct hm_comm *comm, int to, const void *data, size_t bytes)
+{
+    MPI_Request request;
+
+    (void)comm;
+    if (bytes > PIECE_BYTES)
+        hm_mpi_abort(2);
+    MPI_Isend(data, (int)bytes, MPI_BYTE, to, TAG_STARTED, MPI_COMM_WORLD, &request);
+    return keep(request);
+}
+
+static void *mpi_start_receive(struct hm_comm *comm, int from, void *into, size_t room)
+{
+    MPI_Request request;
+
+    (void)comm;
+    MPI_Irecv(into, piece(room, PIECE_BYTES), MPI_BYTE, from, TAG_STARTED, MPI_COMM_WORLD,
+              &request);
+    return keep(request);
+}
+
+/* MPI wants them in an array of its own kind. */
+static MPI_Request *as_requests(struct state *state, void *const *requests, size_t count)
+{
+    if (count > state->room) {
+        MPI_Request *more = realloc(state->requests, count * sizeof(*more));
+        if (!more)
+            hm_mpi_abort(2);
+        state->requests = more;
+        state->room = count;
+    }
+    for (size_t i = 0; i < count; i++) {
+        state->requests[i] = MPI_REQUEST_NULL;
+        if (requests[i])
+            memcpy(&state->requests[i], &requests[i], sizeof(MPI_Request));
+    }
+    return state->requests;
+}
+
+static size_t mpi_wait_any(struct hm_comm *comm, void **requests, size_t count, size_t *ret_bytes)
+{
+    MPI_Status status;
+    int place = 0, bytes = 0;
+
+    MPI_Waitany((int)count, as_requests(comm->state, requests, count), &place, &status);
+    MPI_Get_count(&status, MPI_BYTE, &bytes);
+    *ret_bytes = bytes > 0 ? (size_t)bytes : 0;
+    return (size_t)place;
+}
+
+static bool mpi_test(struct hm_comm *comm, void *request)
+{
+    int done = 0;
+
+    MPI_Test(as_requests(comm->state, &request, 1), &done, MPI_STATUS_IGNORE);
+    return done;
+}
+
 #ifdef HM_SIMGRID
 
 /* Not MPI_Wtime, which may be told to take time itself (smpi/wtime). */
@@ -88,26 +184,38 @@ static void mpi_work(struct hm_comm *comm, double flop)
 
 static void mpi_align(struct hm_comm *comm)
 {
-    sg_barrier_wait(comm->state);
+    sg_barrier_wait(((struct state *)comm->state)->barrier);
 }
 
-static void open_state(struct hm_comm *comm)
+static void mpi_pause(struct hm_comm *comm, double seconds)
 {
+    (void)comm;
+    sg_actor_sleep_for(seconds);
+}
+
+static void open_state(struct hm_comm *comm, bool member)
+{
+    struct state *state = comm->state;
     sg_bar_t barrier = comm->rank == 0 ? sg_barrier_init((unsigned)comm->size) : NULL;
 
+    if (!member)
+        return;
     /* Not MPI_Bcast: a first collective of SMPI sends messages from each rank to each. */
     hm_comm_broadcast(comm, 0, &barrier, sizeof(barrier));
-    comm->state = barrier;
+    state->barrier = barrier;
     mpi_align(comm);
     comm->bytes = comm->talking_s = 0;
+    comm->one_clock = true;
 }
 
 /* Exactly one of those who wait is told so; it tidies up once the others have left. */
 static void close_state(struct hm_comm *comm)
 {
-    if (sg_barrier_wait(comm->state) == SG_BARRIER_SERIAL_THREAD) {
+    sg_bar_t barrier = ((struct state *)comm->state)->barrier;
+
+    if (barrier && sg_barrier_wait(barrier) == SG_BARRIER_SERIAL_THREAD) {
         sg_actor_sleep_for(1e-9);
-        sg_barrier_destroy(comm->state);
+        sg_barrier_destroy(barrier);
     }
 }
 
@@ -140,18 +248,36 @@ static void mpi_work(struct hm_comm *comm, double flop)
 
 static void mpi_align(struct hm_comm *comm)
 {
-    (void)comm;
-    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Barrier(((struct state *)comm->state)->ranks);
 }
 
-static void open_state(struct hm_comm *comm)
+static void mpi_pause(struct hm_comm *comm, double seconds)
 {
+    struct timespec left = {(time_t)seconds, (long)(1e9 * (seconds - (double)(time_t)seconds))};
+
     (void)comm;
+    while (nanosleep(&left, &left) != 0)
+        ;
+}
+
+static void open_state(struct hm_comm *comm, bool member)
+{
+    struct state *state = comm->state;
+
+    state->ranks = MPI_COMM_WORLD;
+    if (comm->size < world_size())
+        MPI_Comm_split(MPI_COMM_WORLD, member ? 0 : MPI_UNDEFINED, comm->rank, &state->ranks);
 }
 
 static void close_state(struct hm_comm *comm)
 {
+    struct state *state = comm->state;
+
+    if (state->ranks == MPI_COMM_NULL)
+        return;
     mpi_align(comm);
+    if (state->ranks != MPI_COMM_WORLD)
+        MPI_Comm_free(&state->ranks);
 }
 
 bool hm_mpi_is_simulated(void)
@@ -171,23 +297,71 @@ void hm_mpi_version(char *text, size_t room)
 
 #endif
 
+static void mpi_fail(struct hm_comm *comm, const char *why)
+{
+    fprintf(stderr, "howmany: train: rank %d: %s\n", comm->rank, why);
+    fflush(stderr);
+    hm_mpi_abort(2);
+}
+
+/* A rank that has no memory for this has none for anything. */
+static void make_state(struct hm_comm *comm, bool member)
+{
+    comm->state = calloc(1, sizeof(struct state));
+    if (!comm->state)
+        hm_mpi_abort(2);
+    open_state(comm, member);
+}
+
+static void drop_state(struct hm_comm *comm)
+{
+    close_state(comm);
+    free(((struct state *)comm->state)->requests);
+    free(comm->state);
+}
+
 int hm_mpi_begin(struct hm_comm *comm)
 {
-    static const struct hm_comm_ops ops = {mpi_send, mpi_receive, mpi_exchange, mpi_sum,
-                                           mpi_now,  mpi_work,    mpi_align};
+    static const struct hm_comm_ops ops = {
+        .send = mpi_send,
+        .receive = mpi_receive,
+        .exchange = mpi_exchange,
+        .sum = mpi_sum,
+        .now = mpi_now,
+        .work = mpi_work,
+        .align = mpi_align,
+        .start_send = mpi_start_send,
+        .start_receive = mpi_start_receive,
+        .wait_any = mpi_wait_any,
+        .test = mpi_test,
+        .pause = mpi_pause,
+        .fail = mpi_fail,
+    };
 
     *comm = (struct hm_comm){.ops = &ops};
     if (MPI_Init(NULL, NULL) != MPI_SUCCESS)
         return -1;
     MPI_Comm_rank(MPI_COMM_WORLD, &comm->rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &comm->size);
-    open_state(comm);
+    comm->size = world_size();
+    make_state(comm, true);
     return 0;
+}
+
+void hm_mpi_part(struct hm_comm *comm, int count, struct hm_comm *ret_part)
+{
+    *ret_part = (struct hm_comm){.ops = comm->ops, .rank = comm->rank, .size = count};
+    make_state(ret_part, comm->rank < count);
+}
+
+void hm_mpi_part_end(struct hm_comm *part)
+{
+    drop_state(part);
+    *part = (struct hm_comm){0};
 }
 
 void hm_mpi_end(struct hm_comm *comm)
 {
-    close_state(comm);
+    drop_state(comm);
     MPI_Finalize();
     *comm = (struct hm_comm){0};
 }

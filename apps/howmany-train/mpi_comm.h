@@ -12,6 +12,12 @@
  * is virtual, each rank has a clock of its own: compare moments of one rank only.
  */
 int hm_mpi_begin(struct hm_comm *comm);
+/*
+ * A comm of the first `count` ranks, without the library's sum; all ranks call it, and those
+ * beyond get one that they must not use. Closed by hm_mpi_part_end, before hm_mpi_end.
+ */
+void hm_mpi_part(struct hm_comm *comm, int count, struct hm_comm *ret_part);
+void hm_mpi_part_end(struct hm_comm *part);
 /* Wait for all ranks and end MPI. After it no rank can talk. */
 void hm_mpi_end(struct hm_comm *comm);
 /* A rank that cannot go on takes the whole job with it; `code` becomes the exit status. */

@@ -36,7 +36,7 @@ static int next_rows(void *context, size_t most, struct hm_rows *block, struct h
 static int make_block(struct session *s, const struct hm_data_spec *spec, double total,
                       struct hm_rows *rows, struct hm_err *err)
 {
-    struct hm_shard shard = hm_shard_of(total, s->comm->rank, s->comm->size);
+    struct hm_shard shard = hm_shard_in(s->comm, total, s->comm->rank);
     struct hm_data *data = NULL;
     int rc = hm_data_open(spec, &data, err);
 
@@ -147,7 +147,7 @@ int session_read_rows(struct session *s, struct hm_err *err)
     rc = check_classes(s, err);
     if (rc)
         return rc;
-    s->fingerprint = hm_rows_fingerprint(
-        s->comm, rows, hm_shard_of(s->shape.rows, s->comm->rank, s->comm->size).first);
+    s->fingerprint = hm_rows_fingerprint(s->comm, rows,
+                                         hm_shard_in(s->comm, s->shape.rows, s->comm->rank).first);
     return scale_rows(s, err);
 }

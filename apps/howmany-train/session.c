@@ -8,6 +8,7 @@
 #include "blas.h"
 #include "bp.h"
 #include "checkpoint.h"
+#include "driver.h"
 #include "err.h"
 #include "linear_problem.h"
 #include "trace.h"
@@ -92,8 +93,6 @@ static int make_field(struct session *s, struct hm_err *err)
     return 0;
 }
 
-/* ---- the run -------------------------------------------------------------------------------- */
-
 static int begin_run(struct session *s, struct hm_err *err)
 {
     const struct train_options *o = s->options;
@@ -112,6 +111,76 @@ static int begin_run(struct session *s, struct hm_err *err)
         rc = hm_checkpoint_load(o->checkpoint, &s->run, s->identity, &s->totals, err);
     return rc;
 }
+
+/* ---- ranks that are no workers -------------------------------------------------------------- */
+
+/* Hand w to whoever is to have it. A failure before this must let them go. */
+static int begin_platform(struct session *s, int rc, struct hm_err *err)
+{
+    enum hm_platform platform = s->options->platform;
+
+    if (rc && platform == HM_PLATFORM_SERVER)
+        hm_served_cancel(s->world, &s->serving);
+    if (rc && platform == HM_PLATFORM_DRIVER)
+        hm_driven_cancel(s->world);
+    if (rc || platform == HM_PLATFORM_ALLREDUCE)
+        return rc;
+    return platform == HM_PLATFORM_SERVER
+               ? hm_served_begin(&s->run, s->world, &s->serving, err)
+               : hm_driven_begin(&s->run, s->world, s->options->checkpoint != NULL, err);
+}
+
+static void end_platform(struct session *s)
+{
+    if (s->options->platform == HM_PLATFORM_SERVER)
+        hm_served_end(&s->run);
+    else if (s->options->platform == HM_PLATFORM_DRIVER)
+        hm_driven_end(&s->run);
+}
+
+static int serve(struct session *s, struct hm_err *err)
+{
+    const struct train_options *o = s->options;
+
+    return o->platform == HM_PLATFORM_SERVER
+               ? hm_serve(s->world, &s->serving, o->algorithm, &o->settings, err)
+               : hm_drive(s->world, o->algorithm, &o->settings, train_problem_loss(o->problem),
+                          err);
+}
+
+/* ---- workers that differ -------------------------------------------------------------------- */
+
+static int set_shares(struct session *s, const struct hm_slowness *slowness, struct hm_err *err)
+{
+    double *before = hm_arena_alloc(s->arena, (size_t)s->comm->size + 1, sizeof(*before));
+
+    if (!before)
+        return hm_fail_nomem(err);
+    if (train_shares_read(s->options->shares, slowness, (size_t)s->comm->size, before))
+        return hm_fail(err, HM_E_CONFLICT, "--shares does not fit these workers");
+    s->comm->shares = before;
+    return 0;
+}
+
+/* Stragglers, and shares that make up for them. */
+static int set_workers(struct session *s, struct hm_err *err)
+{
+    struct hm_straggling *straggling = &s->straggling;
+    const char *slowness = s->options->slowness;
+
+    *straggling = (struct hm_straggling){.seed = s->options->settings.seed,
+                                         .worker = s->comm->rank,
+                                         .n = s->comm->size,
+                                         .iteration = -1};
+    if (slowness &&
+        !train_slowness_read(slowness, s->arena, &straggling->slowness, &straggling->flops))
+        return hm_fail(err, HM_E_SYNTAX, "--slowness: this is not what howmany train writes");
+    if (slowness && s->simulated)
+        s->comm->straggling = straggling;
+    return s->options->shares ? set_shares(s, slowness ? &straggling->slowness : NULL, err) : 0;
+}
+
+/* ---- the run, of a worker ------------------------------------------------------------------- */
 
 static struct hm_train_plan make_plan(const struct session *s)
 {
@@ -163,19 +232,31 @@ static int go(struct session *s, enum hm_stop *ret_stop, struct hm_err *err)
 {
     bool field = s->options->problem == TRAIN_BP;
     struct hm_trace_point last;
-    int rc = field ? make_field(s, err) : make_rows(s, err);
+    int rc = hm_agree(s->comm, set_workers(s, err), err);
 
+    if (rc == 0)
+        rc = field ? make_field(s, err) : make_rows(s, err);
     rc = rc ? rc : begin_run(s, err);
+    rc = begin_platform(s, rc, err);
     if (rc)
         return rc;
     struct hm_train_plan plan = make_plan(s);
     if (s->comm->rank == 0)
         tell_head(s, plan.limits.iterations);
     rc = hm_train(&s->run, &plan, &s->totals, &last, ret_stop, err);
+    const struct hm_served_stats *stats =
+        rc == 0 && s->options->platform == HM_PLATFORM_SERVER ? hm_served_stats(&s->run) : NULL;
+    end_platform(s);
     if (rc == 0 && s->options->beliefs && field)
         rc = session_write_beliefs(s, err);
     if (rc == 0 && s->comm->rank == 0)
-        trace_summary(&last, &s->totals, *ret_stop, s->comm->size, s->simulated);
+        trace_summary(&(struct trace_end){.last = &last,
+                                          .totals = &s->totals,
+                                          .stop = *ret_stop,
+                                          .ranks = s->world->size,
+                                          .simulated = s->simulated,
+                                          .serving = &s->serving,
+                                          .stats = stats});
     return rc;
 }
 
@@ -183,12 +264,21 @@ int session_run(struct session *s)
 {
     struct hm_err err = {0};
     enum hm_stop stop = HM_STOP_NOT;
-    int rc = 0;
+    int workers = s->world->size - train_other_ranks(s->options), rc = 0;
 
+    if (s->world->rank == 0)
+        rc = train_workers_check(s->options, workers);
+    hm_comm_broadcast(s->world, 0, &rc, sizeof(rc));
+    if (rc)
+        return rc;
+    s->serving = s->options->serving;
+    s->serving.workers = workers;
+    if (s->world->rank >= workers)
+        return serve(s, &err) ? EXIT_USAGE : EXIT_ANSWERED;
     s->arena = hm_arena_new();
     s->objective.arena = s->arena;
     rc = hm_agree(s->comm, s->arena ? 0 : hm_fail_nomem(&err), &err);
-    rc = rc ? rc : go(s, &stop, &err);
+    rc = rc ? begin_platform(s, rc, &err) : go(s, &stop, &err);
     hm_rows_release(&s->objective.rows);
     hm_rows_release(&s->test);
     hm_arena_free(s->arena);

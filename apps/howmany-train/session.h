@@ -5,7 +5,8 @@
 #include "train_options.h"
 
 struct session {
-    struct hm_comm *comm;          /* borrowed */
+    struct hm_comm *world;         /* all ranks; borrowed */
+    struct hm_comm *comm;          /* the workers, of which we may not be one; borrowed */
     struct train_options *options; /* borrowed, checked */
     char mpi[64];                  /* its version, for the trace */
     bool simulated;
@@ -15,7 +16,9 @@ struct session {
         fingerprint; /* of the rows before they are scaled, which depends on how many ranks do it */
     struct hm_objective objective;
     struct hm_run run;
-    struct hm_mrf *mrf; /* of belief propagation; owned through arena */
+    struct hm_straggling straggling;
+    struct hm_serving serving; /* as in the options, with the number of workers */
+    struct hm_mrf *mrf;        /* of belief propagation; owned through arena */
     struct hm_rows test;
     double test_rows;
     struct hm_train_totals totals;

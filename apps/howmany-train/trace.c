@@ -94,6 +94,27 @@ static void settings_fields(struct hm_text *line, const struct trace_head *head)
     known(line, "best", head->options->limits.best);
 }
 
+static void platform_fields(struct hm_text *line, const struct train_options *o)
+{
+    const struct hm_serving *serving = &o->serving;
+
+    hm_json_named(line, "platform", hm_platform_name(o->platform));
+    if (o->shares)
+        hm_json_named(line, "shares", o->shares);
+    if (o->platform != HM_PLATFORM_SERVER)
+        return;
+    hm_json_field(line, "servers", serving->servers);
+    if (o->colocated)
+        flag(line, "colocated", true);
+    hm_json_named(line, "consistency", hm_consistency_name(serving->consistency));
+    if (serving->consistency == HM_CONSISTENCY_SSP)
+        hm_json_field(line, "staleness", serving->staleness);
+    if (serving->consistency == HM_CONSISTENCY_BSP)
+        hm_json_field(line, "backups", serving->backups);
+    if (serving->pull_late)
+        hm_json_named(line, "pull", "late");
+}
+
 void trace_head(const struct trace_head *head)
 {
     const struct train_options *o = head->options;
@@ -119,9 +140,11 @@ void trace_head(const struct trace_head *head)
         settings_fields(&line, head);
     }
     hm_json_field(&line, "unknowns", (double)head->run->objective->unknowns);
+    platform_fields(&line, o);
     hm_json_field(&line, "n", head->run->comm->size);
     hm_json_field(&line, "seed", (double)head->run->settings.seed);
-    hm_json_named(&line, "scheme", hm_reduce_scheme_name(head->run->comm->scheme));
+    if (o->platform == HM_PLATFORM_ALLREDUCE)
+        hm_json_named(&line, "scheme", hm_reduce_scheme_name(head->run->comm->scheme));
     flag(&line, "simulated", head->simulated);
     hm_json_named(&line, "mpi", head->mpi);
     if (o->problem == TRAIN_PERCEPTRON)
@@ -154,17 +177,46 @@ void trace_point(void *unused, const struct hm_trace_point *point)
     hm_json_field(&line, "samples_per_s", point->samples_per_s);
     hm_json_field(&line, "bytes", point->bytes);
     hm_json_field(&line, "flop", point->flop);
+    known(&line, "wait_s", point->wait_s);
+    known(&line, "mean_staleness", point->staleness);
+    known(&line, "dropped", point->dropped);
     put_line(&line);
 }
 
-void trace_summary(const struct hm_trace_point *last, const struct hm_train_totals *totals,
-                   enum hm_stop stop, int ranks, bool simulated)
+static void list(struct hm_text *line, const char *key, const double *values, size_t count)
 {
+    hm_text_addf(line, ",\"%s\":[", key);
+    for (size_t i = 0; i < count; i++) {
+        hm_text_add(line, i ? "," : "");
+        hm_json_number(line, values[i]);
+    }
+    hm_text_add(line, "]");
+}
+
+static void server_fields(struct hm_text *line, const struct hm_serving *serving,
+                          const struct hm_served_stats *stats)
+{
+    size_t bins = HM_STALENESS_BINS;
+
+    while (bins > 1 && stats->staleness[bins - 1] == 0)
+        bins--;
+    list(line, "reads_by_staleness", stats->staleness, bins);
+    list(line, "worker_wait_s", stats->wait_s, (size_t)serving->workers);
+    list(line, "server_bytes", stats->server_bytes, (size_t)serving->servers);
+    hm_json_field(line, "gradients", stats->used);
+    hm_json_field(line, "dropped", stats->dropped);
+    hm_json_field(line, "lead", stats->lead);
+}
+
+void trace_summary(const struct trace_end *end)
+{
+    const struct hm_trace_point *last = end->last;
+    const struct hm_train_totals *totals = end->totals;
     struct hm_text line = {0};
     struct rusage usage;
 
     hm_text_add(&line, "{\"summary\":true");
-    hm_json_named(&line, "stopped_by", hm_stop_name(stop));
+    hm_json_named(&line, "stopped_by", hm_stop_name(end->stop));
     hm_json_field(&line, "iterations", last->iteration);
     hm_json_field(&line, "epochs", last->epoch);
     hm_json_field(&line, "elapsed_s", totals->elapsed_s);
@@ -181,6 +233,8 @@ void trace_summary(const struct hm_trace_point *last, const struct hm_train_tota
     /* Of rank 0's process; simulated ranks share one, and this is each one's part. */
     if (getrusage(RUSAGE_SELF, &usage) == 0)
         hm_json_field(&line, "memory_bytes",
-                      (double)usage.ru_maxrss * 1024 / (simulated ? ranks : 1));
+                      (double)usage.ru_maxrss * 1024 / (end->simulated ? end->ranks : 1));
+    if (end->stats)
+        server_fields(&line, end->serving, end->stats);
     put_line(&line);
 }

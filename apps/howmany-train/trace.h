@@ -17,7 +17,17 @@ struct trace_head {
 
 void trace_head(const struct trace_head *head);
 void trace_point(void *unused, const struct hm_trace_point *point);
-void trace_summary(const struct hm_trace_point *last, const struct hm_train_totals *totals,
-                   enum hm_stop stop, int ranks, bool simulated);
+/* And when it has ended. */
+struct trace_end {
+    const struct hm_trace_point *last;
+    const struct hm_train_totals *totals;
+    enum hm_stop stop;
+    int ranks;
+    bool simulated;
+    const struct hm_serving *serving;
+    const struct hm_served_stats *stats; /* NULL: there were no servers */
+};
+
+void trace_summary(const struct trace_end *end);
 
 #endif

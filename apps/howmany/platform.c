@@ -31,6 +31,7 @@ static const char *const settings[] = {
     "network/weight-S:0",
     /* Only flop that are told of take time. */
     "smpi/simulate-computation:no", "smpi/wtime:0", "smpi/init:0",
+    "smpi/test:0", /* nor does looking whether a message has come */
     /* A message starts when both sides are ready, however short it is. */
     "smpi/async-small-thresh:0", "smpi/send-is-detached-thresh:0",
     /* The collectives of Open MPI; SimGrid's default ones are far slower. */
@@ -83,12 +84,12 @@ static int reach_flops(const struct hm_cluster *cluster, int precision, double *
 static int check_size(const struct hm_cluster *cluster, double n, double nodes, struct hm_err *err)
 {
     if (!(n >= 1 && n <= 1e6) || n != floor(n)) {
-        hm_fail(err, HM_E_RANGE, "%g workers cannot be simulated", n);
+        hm_fail(err, HM_E_RANGE, "%g ranks cannot be simulated", n);
         hm_err_hint(err, "a whole number from 1 to 1e6");
         return HM_E_RANGE;
     }
     if (cluster->max_nodes > 0 && nodes > cluster->max_nodes) {
-        hm_fail(err, HM_E_RANGE, "%g workers need %g nodes, and there are %g", n, nodes,
+        hm_fail(err, HM_E_RANGE, "%g ranks need %g nodes, and there are %g", n, nodes,
                 cluster->max_nodes);
         hm_err_field(err, "cluster.max_nodes");
         return HM_E_RANGE;
@@ -96,12 +97,14 @@ static int check_size(const struct hm_cluster *cluster, double n, double nodes, 
     return 0;
 }
 
-static int check_wires(const struct hm_cluster *cluster, double n, double nodes, struct hm_err *err)
+/* n workers on `filled` of the nodes. */
+static int check_wires(const struct hm_cluster *cluster, double n, double filled, double nodes,
+                       struct hm_err *err)
 {
     if (nodes > 1 && cluster->network.bandwidth_bytes_per_s == 0)
         return fail_missing(err, "cluster.network", "the cluster has no network",
                             "name one with --network 10gbe, or give cluster.network");
-    if (n > nodes && cluster->node.link.bandwidth_bytes_per_s == 0)
+    if (n > filled && cluster->node.link.bandwidth_bytes_per_s == 0)
         return fail_missing(err, "cluster.link", "several accelerators need a link between them",
                             "give link: {bandwidth: 300 GB/s, latency: 3 us}");
     return 0;
@@ -135,17 +138,23 @@ static void add_cluster(struct hm_text *out, const struct hm_cluster *cluster,
     hm_text_addf(out, "\n    speed=\"%.17gf\" core=\"%.0f\"", platform->flops, node->accelerators);
     hm_text_addf(out, "\n    bw=\"%.17gBps\" lat=\"%.17gs\" sharing_policy=\"SPLITDUPLEX\"",
                  port.bandwidth_bytes_per_s, port.latency_s / 2);
-    if (platform->workers > platform->nodes)
+    struct hm_link within = node->link;
+    if (within.bandwidth_bytes_per_s == 0) /* through memory */
+        within = (struct hm_link){10e9, 0};
+    if (platform->ranks > platform->nodes)
         hm_text_addf(out, "\n    loopback_bw=\"%.17gBps\" loopback_lat=\"%.17gs\"",
-                     node->link.bandwidth_bytes_per_s, node->link.latency_s);
+                     within.bandwidth_bytes_per_s, within.latency_s);
     hm_text_add(out, "/>\n</platform>\n");
 }
 
-/* Nodes are filled one after another. */
-static void add_hosts(struct hm_text *out, const struct cli_platform *platform, double per_node)
+static void add_hosts(struct hm_text *out, const struct cli_ranks *ranks, double per_node)
 {
-    for (double rank = 0; rank < platform->workers; rank++)
+    double filled = ceil(ranks->workers / per_node);
+
+    for (double rank = 0; rank < ranks->workers; rank++)
         hm_text_addf(out, "node-%.0f\n", floor(rank / per_node));
+    for (double k = 0; k < ranks->others; k++)
+        hm_text_addf(out, "node-%.0f\n", ranks->beside ? fmod(k, filled) : filled + k);
 }
 
 static int write_file(const char *path, const struct hm_text *text, struct hm_err *err)
@@ -172,7 +181,8 @@ static char *path_in(const char *folder, const char *name)
 }
 
 static int write_files(const char *folder, const struct hm_cluster *cluster,
-                       struct cli_platform *platform, struct hm_err *err)
+                       const struct cli_ranks *ranks, struct cli_platform *platform,
+                       struct hm_err *err)
 {
     struct hm_text xml = {0}, hosts = {0};
     int rc = 0;
@@ -180,7 +190,7 @@ static int write_files(const char *folder, const struct hm_cluster *cluster,
     platform->file = path_in(folder, "platform.xml");
     platform->hosts = path_in(folder, "hosts.txt");
     add_cluster(&xml, cluster, platform);
-    add_hosts(&hosts, platform, cluster->node.accelerators);
+    add_hosts(&hosts, ranks, cluster->node.accelerators);
     if (!platform->file || !platform->hosts)
         rc = hm_fail_nomem(err);
     if (rc == 0)
@@ -192,20 +202,23 @@ static int write_files(const char *folder, const struct hm_cluster *cluster,
     return rc;
 }
 
-int cli_platform_write(const char *folder, const struct hm_cluster *cluster, double n,
-                       int precision, struct cli_platform *ret_platform, struct hm_err *err)
+int cli_platform_write(const char *folder, const struct hm_cluster *cluster,
+                       const struct cli_ranks *ranks, int precision,
+                       struct cli_platform *ret_platform, struct hm_err *err)
 {
-    struct cli_platform platform = {.workers = n, .nodes = ceil(n / cluster->node.accelerators)};
-    int rc = check_size(cluster, n, platform.nodes, err);
+    double filled = ceil(ranks->workers / cluster->node.accelerators);
+    struct cli_platform platform = {.ranks = ranks->workers + ranks->others,
+                                    .nodes = filled + (ranks->beside ? 0 : ranks->others)};
+    int rc = check_size(cluster, platform.ranks, platform.nodes, err);
 
     if (rc == 0)
         rc = reach_flops(cluster, precision, &platform.flops, err);
     if (rc == 0)
-        rc = check_wires(cluster, n, platform.nodes, err);
+        rc = check_wires(cluster, ranks->workers, filled, platform.nodes, err);
     if (rc == 0)
         rc = check_folder(folder, err);
     if (rc == 0)
-        rc = write_files(folder, cluster, &platform, err);
+        rc = write_files(folder, cluster, ranks, &platform, err);
     if (rc)
         cli_platform_release(&platform);
     else
@@ -241,7 +254,7 @@ static int add_setting(struct cli_words *words, struct hm_err *err, const char *
 static int add_settings(struct cli_words *words, const struct cli_platform *platform,
                         struct hm_err *err)
 {
-    int rc = add_setting(words, err, "smpi/np:%.0f", platform->workers);
+    int rc = add_setting(words, err, "smpi/np:%.0f", platform->ranks);
 
     if (rc == 0)
         rc = add_setting(words, err, "smpi/hostfile:%s", platform->hosts);

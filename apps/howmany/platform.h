@@ -5,23 +5,32 @@
 #include "howmany.h"
 #include "words.h"
 
-/* A cluster as written for n workers. */
+/* Who runs: workers, which fill nodes one after another, and others. */
+struct cli_ranks {
+    double workers;
+    double others; /* ranks after them, each on a node of its own */
+    bool beside;   /* or on the nodes of the first workers, round and round */
+};
+
+/* A cluster as written for ranks. */
 struct cli_platform {
     char *file;  /* the platform, XML; owned */
     char *hosts; /* the node of each rank, one a line; owned */
-    double workers, nodes;
+    double ranks, nodes;
     double flops; /* what one worker reaches, flop/s */
 };
 
 /*
- * Write the first n workers of a cluster into platform.xml and hosts.txt in a folder that exists.
+ * Write what these ranks need of a cluster into platform.xml and hosts.txt in a folder that exists.
  * Workers have the speed of that precision (16, 32 or 64 bits) times the efficiency; a node has
  * one port to the network, each way of its own, and between two ports there is no further limit.
- * The workers of a node talk over its link. HM_E_MISSING when speed, network or link are needed
+ * The workers of a node talk over its link; a server beside a worker, where there is none, at
+ * 10 GB/s. HM_E_MISSING when speed, network or link are needed
  * and not given.
  */
-int cli_platform_write(const char *folder, const struct hm_cluster *cluster, double n,
-                       int precision, struct cli_platform *ret_platform, struct hm_err *err);
+int cli_platform_write(const char *folder, const struct hm_cluster *cluster,
+                       const struct cli_ranks *ranks, int precision,
+                       struct cli_platform *ret_platform, struct hm_err *err);
 /* Free what it owns; the files stay. */
 void cli_platform_release(struct cli_platform *platform);
 

@@ -52,9 +52,10 @@ static const char *own_hint(const char *key)
         {"json", "the study's folder has the traces"},
         {"text", "the study's folder has the traces"},
         {"dry-run", "howmany study has --dry-run"},
-        {"platform", "howmany train --platform leaves the description"},
+        {"simgrid-files", "howmany train --simgrid-files leaves the description"},
         {"precision", "flops: of the cluster's file may be the speed that is meant"},
         {"scanned", "it is for the ranks"},
+        {"slowness", "stragglers: of the cluster's file says it"},
     };
 
     for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
@@ -76,12 +77,12 @@ static bool is_of_algorithm(const char *key)
 static const char *option_name(const void *unused, size_t i)
 {
     (void)unused;
-    return i + 1 < TRAIN_RANKS ? train_table[i + 1].name : NULL;
+    return i + TRAIN_HIDDEN < TRAIN_RANKS ? train_table[i + TRAIN_HIDDEN].name : NULL;
 }
 
 static int option_find(const char *key)
 {
-    for (int i = 1; i < TRAIN_RANKS; i++)
+    for (int i = TRAIN_HIDDEN; i < TRAIN_RANKS; i++)
         if (strcmp(train_table[i].name, key) == 0)
             return i;
     return -1;

@@ -44,7 +44,7 @@ static void *begin(void)
 
     if (s) {
         train_options_init(&s->options);
-        s->launch.n = 1;
+        s->launch.ranks.workers = 1;
         s->launch.precision = 64;
         s->watch.file = -1;
     }
@@ -96,7 +96,7 @@ static int accept_own(struct train_state *s, int option, const char *value)
 {
     switch (option) {
     case TRAIN_N:
-        return cli_whole("n", value, 1, 100000, &s->launch.n);
+        return cli_whole("n", value, 1, 100000, &s->launch.ranks.workers);
     case TRAIN_SIMULATE:
         s->simulate = value;
         return 0;
@@ -104,7 +104,7 @@ static int accept_own(struct train_state *s, int option, const char *value)
         return read_precision(s, value);
     case TRAIN_SET:
         return take_set(s, value);
-    case TRAIN_PLATFORM:
+    case TRAIN_SIMGRID_FILES:
         s->launch.platform_folder = value;
         return 0;
     case TRAIN_LAUNCHER:
@@ -121,11 +121,11 @@ static int accept_own(struct train_state *s, int option, const char *value)
     }
 }
 
-/* Our table begins at the second option of them all. */
+/* Our table begins after those that are hidden. */
 static int accept(void *state, int own_option, const char *value)
 {
     struct train_state *s = state;
-    int option = own_option + 1;
+    int option = own_option + TRAIN_HIDDEN;
 
     if (own_option < 0)
         return cli_complain("train: '%s' is not an option; the data is given by --data", value);
@@ -149,14 +149,14 @@ static int load_cluster(struct train_state *s)
             return cli_complain("--precision: is of the cluster of --simulate, and there is none");
         return s->launch.platform_folder
                    ? cli_complain(
-                         "--platform: describes the cluster of --simulate, and there is none")
+                         "--simgrid-files: describe the cluster of --simulate, and there is none")
                    : 0;
     }
     if (s->launch.launcher)
         return cli_complain("--launcher: simulated ranks are started by SimGrid");
     if (s->dry_run && !s->launch.platform_folder)
-        return cli_complain("--dry-run: with --simulate, the command names files that --platform "
-                            "FOLDER keeps");
+        return cli_complain("--dry-run: with --simulate, the command names files that "
+                            "--simgrid-files FOLDER keeps");
     s->cluster_job.catalog = cli_catalog_load();
     if (!s->cluster_job.catalog)
         return EXIT_USAGE;
@@ -188,11 +188,15 @@ static double memory_needed(const struct train_state *s, const struct hm_data_sh
            outputs = train_problem_loss(o->problem) ? 1 : (double)shape->classes;
     double pairs = o->settings.memory > 0 ? o->settings.memory : o->algorithm->defaults.memory;
     double unknowns = shape->features * outputs, vectors = 6 + 2 * pairs;
+    double ranks = s->launch.ranks.workers;
+
+    if (o->platform == HM_PLATFORM_SERVER) /* two letters of each worker, at the servers */
+        vectors += 5;
 
     if (o->problem == TRAIN_PERCEPTRON) /* the first layer has most of them */
-        return 12 * all + 8 * vectors * s->launch.n * shape->features * (double)o->layers.hidden[0];
+        return 12 * all + 8 * vectors * ranks * shape->features * (double)o->layers.hidden[0];
     double rows = train_keeps_sparse(o, shape) ? 12 * shape->entries + 16 * shape->rows : 8 * all;
-    return rows + 8 * vectors * s->launch.n * unknowns;
+    return rows + 8 * vectors * ranks * unknowns;
 }
 
 /* All ranks are on this machine, unless a launcher puts them elsewhere. */
@@ -221,7 +225,8 @@ static int scan(struct train_state *s)
         rc = test ? hm_data_scan(&s->options.test, test, &err) : HM_E_NOMEM;
         free(test);
     }
-    rc = rc ? cli_report(&err) : check_memory(s, shape);
+    rc = rc ? cli_report(&err) : train_servers_check(&s->options, shape);
+    rc = rc ? rc : check_memory(s, shape);
     if (rc == 0) {
         train_shape_write(&word, shape);
         rc = word.failed ? cli_complain("out of memory")
@@ -294,6 +299,41 @@ static bool is_resume(int option)
     return strcmp(train_table[option].name, "resume") == 0;
 }
 
+/* What the ranks have to know of a simulated cluster beyond its speed. */
+static int tell_slowness(struct train_state *s)
+{
+    const struct hm_slowness *slowness = s->cluster ? &s->cluster->slowness : NULL;
+    struct hm_text word = {0};
+
+    if (!slowness || !hm_slowness_any(slowness))
+        return 0;
+    train_slowness_write(&word, slowness, s->launch.platform.flops);
+    int rc = word.failed ? cli_complain("out of memory")
+                         : train_launch_option(&s->launch, "slowness", word.data);
+    hm_text_release(&word);
+    return rc;
+}
+
+/* How many ranks there are, and whether there can be so many. */
+static int count_ranks(struct train_state *s)
+{
+    struct cli_ranks *ranks = &s->launch.ranks;
+    const struct train_options *o = &s->options;
+    int rc = train_workers_check(o, ranks->workers);
+
+    ranks->others = train_other_ranks(o);
+    ranks->beside = o->colocated;
+    if (rc || !o->shares)
+        return rc;
+    bool known = s->cluster && hm_slowness_any(&s->cluster->slowness);
+    double *before = calloc((size_t)ranks->workers + 1, sizeof(*before));
+    rc = before ? train_shares_read(o->shares, known ? &s->cluster->slowness : NULL,
+                                    (size_t)ranks->workers, before)
+                : cli_complain("out of memory");
+    free(before);
+    return rc;
+}
+
 static int prepare(struct train_state *s)
 {
     int rc = train_options_check(&s->options);
@@ -301,12 +341,14 @@ static int prepare(struct train_state *s)
     rc = rc ? rc : check_checkpoint(s);
     rc = rc ? rc : check_beliefs(s);
     rc = rc ? rc : load_cluster(s);
+    rc = rc ? rc : count_ranks(s);
     for (size_t i = 0; rc == 0 && i < s->given_count; i++)
         if (!is_resume(s->given[i]))
             rc = train_launch_option(&s->launch, train_table[s->given[i]].name, s->values[i]);
     if (rc == 0)
         rc = s->options.problem == TRAIN_BP ? look_at_field(s) : scan(s);
-    return rc ? rc : train_launch_prepare(&s->launch);
+    rc = rc ? rc : train_launch_prepare(&s->launch);
+    return rc ? rc : tell_slowness(s);
 }
 
 /* ---- the run -------------------------------------------------------------------------------- */
@@ -340,13 +382,17 @@ static bool hand_on_errors(const char *tail)
 }
 
 /* A run that did not end by itself: say how. Returns the rank that died, or -1. */
-static int tell_death(const struct cli_child *child)
+static int tell_death(const struct train_state *s, const struct cli_child *child)
 {
     int rank = dead_rank(child->tail);
+    bool other = rank >= s->launch.ranks.workers;
     const char *how = child->end == CLI_CHILD_SIGNALLED ? strsignal(child->code) : "";
 
     if (rank >= 0)
-        cli_complain("train: rank %d has died", rank);
+        cli_complain("train: rank %d%s has died", rank,
+                     !other                                      ? ""
+                     : s->options.platform == HM_PLATFORM_SERVER ? ", a server,"
+                                                                 : ", the driver,");
     else if (child->end == CLI_CHILD_STUCK)
         cli_complain("train: a rank has died, and its launcher did not notice");
     else if (child->end == CLI_CHILD_SIGNALLED)
@@ -382,7 +428,7 @@ static int run_once(struct train_state *s, bool resume, int *ret_rank)
         (child.code != EXIT_USAGE || hand_on_errors(child.tail)) &&
         (child.code == EXIT_USAGE || s->watch.finished))
         return child.code;
-    *ret_rank = tell_death(&child);
+    *ret_rank = tell_death(s, &child);
     return -1;
 }
 
@@ -437,7 +483,7 @@ static int run(void *state)
         fprintf(stderr,
                 "howmany: %.0f ranks share this machine's cores: what they learn is right, "
                 "their times are not; --simulate has times\n",
-                s->launch.n);
+                s->launch.ranks.workers + s->launch.ranks.others);
     cli_interrupt_begin();
     rc = run_ranks(s);
     cli_interrupt_end();
@@ -457,6 +503,10 @@ const struct cli_command cli_train = {
         "Without --data it makes its own: ten thousand images like handwritten digits. All data "
         "is read and checked before any rank starts. Without a limit it stops after 20 passes "
         "over the data.\n\n"
+        "With --platform server, w is on S ranks besides the K workers, which may wait for each "
+        "other (bsp), be a few clocks apart (ssp) or never wait (async). With --platform driver it "
+        "is "
+        "on one rank, which sends it out for every full gradient.\n\n"
         "With --checkpoint the state is saved now and then, and --resume goes on from it: on as "
         "many ranks bit for bit, on others from the same model. With --restarts that happens by "
         "itself when a rank dies.\n\n"
@@ -465,8 +515,8 @@ const struct cli_command cli_train = {
         "prints the lines of JSON.\n\n"
         "Exit status: 0 ran until a limit; 1 diverged, or a rank died without "
         "--restarts; 2 wrong usage or input; 130 interrupted.",
-    .options = train_table + 1,
-    .option_count = TRAIN_OPTIONS - 1,
+    .options = train_table + TRAIN_HIDDEN,
+    .option_count = TRAIN_OPTIONS - TRAIN_HIDDEN,
     .accept = accept,
     .run = run,
     .begin = begin,

@@ -69,7 +69,12 @@ static int find_problem(struct train_options *o)
 
 static int find_algorithm(struct train_options *o)
 {
-    const char *name = o->algorithm_name ? o->algorithm_name : default_algorithms[o->problem];
+    const char *name = o->algorithm_name                   ? o->algorithm_name
+                       : o->problem == TRAIN_BP            ? "bp"
+                       : o->platform == HM_PLATFORM_DRIVER ? "lbfgs"
+                       : o->platform == HM_PLATFORM_SERVER && o->problem != TRAIN_PERCEPTRON
+                           ? "sgd"
+                           : default_algorithms[o->problem];
     const struct hm_algorithm *found = hm_algorithm_find(name);
 
     o->algorithm_name = name;
@@ -168,6 +173,7 @@ int train_options_check(struct train_options *options)
     int rc = find_problem(options);
 
     rc = rc ? rc : find_algorithm(options);
+    rc = rc ? rc : train_platform_check(options);
     rc = rc ? rc : check_limits(options);
     if (rc == 0 && options->problem == TRAIN_BP)
         rc = train_field_check(options);

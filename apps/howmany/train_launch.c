@@ -57,6 +57,12 @@ static void forget_own_rank(void)
         unsetenv(names[i]);
 }
 
+/* Of all ranks. */
+static double count_of(const struct train_launch *l)
+{
+    return l->ranks.workers + l->ranks.others;
+}
+
 /* ---- real ranks ----------------------------------------------------------------------------- */
 
 static int add_launcher(struct train_launch *l, const char *text)
@@ -66,7 +72,7 @@ static int add_launcher(struct train_launch *l, const char *text)
     struct cli_words words = {0};
     struct hm_err err = {0};
 
-    snprintf(number, sizeof(number), "%.0f", l->n);
+    snprintf(number, sizeof(number), "%.0f", count_of(l));
     int rc = cli_words_split(&words, text, &err);
     if (rc == 0 && !cli_words_uses(&words, "n")) {
         cli_words_release(&words);
@@ -86,7 +92,7 @@ static int choose_launcher(struct train_launch *l)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
 
-    l->oversubscribed = l->n > (double)cores;
+    l->oversubscribed = count_of(l) > (double)cores;
     if (geteuid() == 0) {
         setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 0);
         setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 0);
@@ -101,7 +107,7 @@ static int prepare_real(struct train_launch *l)
     int rc = 0;
 
 #ifndef HM_HAVE_MPI
-    if (l->n > 1 || l->launcher)
+    if (count_of(l) > 1 || l->launcher)
         return cli_complain("train: this build has no MPI: one rank, or --simulate");
 #endif
     char *program = find_program("howmany-train");
@@ -109,7 +115,7 @@ static int prepare_real(struct train_launch *l)
         return EXIT_USAGE;
     if (l->launcher)
         rc = add_launcher(l, l->launcher);
-    else if (l->n > 1)
+    else if (count_of(l) > 1)
         rc = choose_launcher(l);
     else
         forget_own_rank();
@@ -146,7 +152,7 @@ static int prepare_simulated(struct train_launch *l)
     l->module = find_program("howmany-train-sim.so");
     if (!l->module)
         return EXIT_USAGE;
-    if (cli_platform_write(folder, l->cluster, l->n, l->precision, &l->platform, &err)) {
+    if (cli_platform_write(folder, l->cluster, &l->ranks, l->precision, &l->platform, &err)) {
         if (!err.source[0])
             snprintf(err.source, sizeof(err.source), "%s",
                      l->cluster->name ? l->cluster->name : "--simulate");

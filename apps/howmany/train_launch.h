@@ -7,7 +7,7 @@
 
 /* Zero-initialise; set the first ones; prepare; release on every way out. */
 struct train_launch {
-    double n;
+    struct cli_ranks ranks;
     const char *launcher;             /* words with {n} before the program; NULL: our choice */
     const struct hm_cluster *cluster; /* to simulate; NULL: real ranks */
     int precision;                    /* bits of its speed */

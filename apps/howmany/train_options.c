@@ -10,6 +10,7 @@
 
 enum option {
     SCANNED,
+    SLOWNESS,
     PROBLEM,
     ALGORITHM,
     DATA,
@@ -36,7 +37,15 @@ enum option {
     DAMPING,
     TOLERANCE,
     BELIEFS,
+    PLATFORM,
+    SERVERS,
+    COLOCATED,
+    CONSISTENCY,
+    STALENESS,
+    BACKUPS,
+    PULL,
     SCHEME,
+    SHARES,
     SEED,
     DATA_SEED,
     ITERATIONS,
@@ -56,6 +65,7 @@ _Static_assert((int)RANK_OPTIONS == (int)TRAIN_RANKS, "what is of the ranks come
 
 const struct cli_option train_table[TRAIN_OPTIONS] = {
     [SCANNED] = {"scanned", 0, "SHAPE", "what howmany train found in the data", NULL},
+    [SLOWNESS] = {"slowness", 0, "NUMBERS", "of the stragglers of the simulated cluster", NULL},
     [PROBLEM] = {"problem", 'p', "NAME",
                  "svm (default), logistic, squares, softmax, perceptron or bp",
                  "svm logistic squares softmax perceptron bp"},
@@ -93,10 +103,27 @@ const struct cli_option train_table[TRAIN_OPTIONS] = {
     [TOLERANCE] = {"tolerance", 0, "X", "bp: stop when no message changes by more (default 1e-6)",
                    NULL},
     [BELIEFS] = {"beliefs", 0, "FILE", "bp: write the beliefs here, as CSV", "@file"},
+    [PLATFORM] =
+        {"platform", 0, "NAME",
+         "allreduce (default): all ranks are workers; driver: w on a rank of its own, full "
+         "gradients; server: w on servers, mini-batches",
+         "allreduce driver server"},
+    [SERVERS] = {"servers", 0, "S", "ranks that hold w, besides the workers (default 1)", NULL},
+    [COLOCATED] = {"colocated", 0, NULL, "servers are on the nodes of the first workers", NULL},
+    [CONSISTENCY] = {"consistency", 0, "NAME",
+                     "of servers: bsp (default), ssp (with --staleness) or async", "bsp ssp async"},
+    [STALENESS] = {"staleness", 0, "S",
+                   "ssp: clocks that a worker may be ahead of the slowest (default 3)", NULL},
+    [BACKUPS] = {"backups", 0, "K", "bsp: a step does without the K slowest workers (default 0)",
+                 NULL},
+    [PULL] = {"pull", 0, "WHEN", "ssp: read w again always (default) or late, when it is too old",
+              "always late"},
     [SCHEME] = {"scheme", 0, "NAME",
                 "of the all-reduce: auto (default), library, tree, ring, doubling, two-wave, "
                 "master",
                 "auto library tree ring doubling two-wave master"},
+    [SHARES] = {"shares", 0, "LIST",
+                "of the rows for each worker, such as 2,1,1, or speed (default: equal)", "speed"},
     [SEED] = {"seed", 0, "K", "of everything random (default 1)", NULL},
     [DATA_SEED] = {"data-seed", 0, "K", "of rows that are made (default: as --seed)", NULL},
     [ITERATIONS] = {"iterations", 'i', "K", "stop after so many", NULL},
@@ -119,8 +146,8 @@ const struct cli_option train_table[TRAIN_OPTIONS] = {
                          "of the simulated machines' speed: 64 (default), 32 or 16", "64 32 16"},
     [TRAIN_SET] = {"set", 0, "KEY=VALUE",
                    "change a key of the cluster, such as network.latency=1ms", NULL},
-    [TRAIN_PLATFORM] = {"platform", 0, "FOLDER", "leave SimGrid's description of the cluster there",
-                        "@file"},
+    [TRAIN_SIMGRID_FILES] = {"simgrid-files", 0, "FOLDER",
+                             "leave SimGrid's description of the cluster there", "@file"},
     [TRAIN_LAUNCHER] = {"launcher", 0, "COMMAND",
                         "what starts the ranks, such as 'srun -n {n}' (default: mpirun -n {n})",
                         NULL},
@@ -150,6 +177,8 @@ void train_options_init(struct train_options *options)
         .coupling = 0.5,
         .field = 1,
         .tolerance = 1e-6,
+        .platform = HM_PLATFORM_ALLREDUCE,
+        .serving = {.servers = 1, .staleness = 3},
     };
 }
 
@@ -236,10 +265,16 @@ static int accept_words(struct train_options *o, int option, const char *value)
     static const char *const keeps[] = {"auto", "dense", "sparse", NULL};
     static const char *const orders[] = {"shuffled", "as-is", NULL};
     static const char *const activations[] = {"sigmoid", "relu", NULL};
-    int word = option == KEEP         ? read_word(option, value, keeps)
-               : option == ORDER      ? read_word(option, value, orders)
-               : option == ACTIVATION ? read_word(option, value, activations)
-                                      : hm_reduce_scheme_find(value);
+    static const char *const platforms[] = {"allreduce", "driver", "server", NULL};
+    static const char *const consistencies[] = {"bsp", "ssp", "async", NULL};
+    static const char *const pulls[] = {"always", "late", NULL};
+    int word = option == KEEP          ? read_word(option, value, keeps)
+               : option == ORDER       ? read_word(option, value, orders)
+               : option == ACTIVATION  ? read_word(option, value, activations)
+               : option == PLATFORM    ? read_word(option, value, platforms)
+               : option == CONSISTENCY ? read_word(option, value, consistencies)
+               : option == PULL        ? read_word(option, value, pulls)
+                                       : hm_reduce_scheme_find(value);
 
     if (word < 0 && option == SCHEME)
         cli_complain("--scheme: there is no '%s'; there are %s", value, train_table[SCHEME].values);
@@ -251,6 +286,12 @@ static int accept_words(struct train_options *o, int option, const char *value)
         o->order = (enum hm_order)word;
     else if (option == ACTIVATION)
         o->layers.activation = (enum hm_activation)word;
+    else if (option == PLATFORM)
+        o->platform = (enum hm_platform)(HM_PLATFORM_ALLREDUCE + word);
+    else if (option == CONSISTENCY)
+        o->serving.consistency = (enum hm_consistency)word;
+    else if (option == PULL)
+        o->serving.pull_late = word == 1;
     else
         o->scheme = word;
     return 0;
@@ -278,9 +319,22 @@ static const char **text_of(struct train_options *o, int option)
         return &o->checkpoint;
     case SCANNED:
         return &o->scanned;
+    case SLOWNESS:
+        return &o->slowness;
+    case SHARES:
+        return &o->shares;
     default:
         return NULL;
     }
+}
+
+static int accept_count(int option, const char *value, double least, double most, int *ret_count)
+{
+    double count = 0;
+    int rc = cli_whole(train_table[option].name, value, least, most, &count);
+
+    *ret_count = (int)count;
+    return rc;
 }
 
 static int accept_number(struct train_options *o, int option, const char *value)
@@ -319,6 +373,12 @@ static int accept_number(struct train_options *o, int option, const char *value)
         return 0;
     case DATA_SEED:
         return read_whole(option, value, 0, &o->data_seed);
+    case SERVERS:
+        return accept_count(option, value, 1, 10000, &o->serving.servers);
+    case BACKUPS:
+        return accept_count(option, value, 0, 100000, &o->serving.backups);
+    case STALENESS:
+        return read_whole(option, value, 0, &o->serving.staleness);
     case ITERATIONS:
         return read_whole(option, value, 1, &o->limits.iterations);
     case EPOCHS:
@@ -357,6 +417,9 @@ int train_options_accept(struct train_options *options, int option, const char *
     case RESUME:
         options->resume = true;
         return 0;
+    case COLOCATED:
+        options->colocated = true;
+        return 0;
     case SCALE:
         return read_scale(options, value);
     case HIDDEN:
@@ -364,6 +427,9 @@ int train_options_accept(struct train_options *options, int option, const char *
     case KEEP:
     case ORDER:
     case ACTIVATION:
+    case PLATFORM:
+    case CONSISTENCY:
+    case PULL:
     case SCHEME:
         return accept_words(options, option, value);
     default:
@@ -406,6 +472,24 @@ static const char *owner_of(const struct train_options *o, int option)
         return !bp && o->data.format == HM_DATA_IDX ? NULL : "IDX images";
     case LABEL_COLUMN:
         return !bp && o->data.format == HM_DATA_CSV ? NULL : "CSV files";
+    case SERVERS:
+    case COLOCATED:
+    case CONSISTENCY:
+        return o->platform == HM_PLATFORM_SERVER ? NULL : "--platform server";
+    case STALENESS:
+        return o->serving.consistency == HM_CONSISTENCY_SSP ? NULL : "--consistency ssp";
+    case PULL:
+        return o->serving.consistency == HM_CONSISTENCY_SSP && o->serving.staleness > 0
+                   ? NULL
+                   : "--consistency ssp with a --staleness above 0";
+    case BACKUPS:
+        return o->platform == HM_PLATFORM_SERVER && o->serving.consistency == HM_CONSISTENCY_BSP
+                   ? NULL
+                   : "--platform server with --consistency bsp";
+    case SCHEME:
+        return o->platform == HM_PLATFORM_ALLREDUCE ? NULL : "--platform allreduce";
+    case SHARES:
+        return bp ? "learning from rows, not of belief propagation" : NULL;
     case ORDER:
         return !bp && !hm_data_is_made(&o->data) ? NULL : "rows from files";
     case DATA_SEED:

@@ -10,6 +10,7 @@
 #include "field.h"
 #include "perceptron.h"
 #include "prepare.h"
+#include "server.h"
 #include "shard.h"
 #include "text.h"
 #include "train.h"
@@ -28,16 +29,17 @@ enum train_field_source { TRAIN_FIELD_MADE, TRAIN_FIELD_UAI, TRAIN_FIELD_GRAPH }
 enum train_keep { TRAIN_KEEP_AUTO, TRAIN_KEEP_DENSE, TRAIN_KEEP_SPARSE };
 
 /*
- * One table: first --scanned, which is for the ranks only, then what both understand, then what is
- * of `howmany train` alone. Ranks see the first TRAIN_RANKS, howmany train all but the first.
+ * One table: first what is for the ranks only, then what both understand, then what is of `howmany
+ * train` alone. Ranks see the first TRAIN_RANKS, howmany train all but the first TRAIN_HIDDEN.
  */
 enum {
-    TRAIN_RANKS = 40,
+    TRAIN_HIDDEN = 2,
+    TRAIN_RANKS = 49,
     TRAIN_N = TRAIN_RANKS,
     TRAIN_SIMULATE,
     TRAIN_PRECISION,
     TRAIN_SET,
-    TRAIN_PLATFORM,
+    TRAIN_SIMGRID_FILES,
     TRAIN_LAUNCHER,
     TRAIN_RESTARTS,
     TRAIN_RECORD,
@@ -63,6 +65,11 @@ struct train_options {
     struct hm_train_settings settings;
     struct hm_perceptron_spec layers;
     int scheme; /* enum hm_reduce_scheme */
+    enum hm_platform platform;
+    struct hm_serving serving; /* of servers; workers: not known here */
+    bool colocated;            /* servers are on the nodes of the first workers */
+    const char *shares;        /* of the rows that ranks get, or "speed"; NULL: equal */
+    const char *slowness;      /* of the simulated cluster, as train_slowness_write has it */
     struct hm_train_limits limits;
     double epochs; /* limit in passes over the data; 0: none */
     double look_every, save_every;
@@ -88,6 +95,26 @@ int train_options_accept(struct train_options *options, int option, const char *
 int train_options_check(struct train_options *options);
 /* Of a checked run: refuses what was given but would change nothing. */
 int train_options_refuse_unused(const struct train_options *options);
+
+/* train_platform.c */
+/* Whether platform, algorithm and the options of servers fit together; part of the check. */
+int train_platform_check(struct train_options *options);
+/* The same for a number of workers. */
+int train_workers_check(const struct train_options *options, double workers);
+/* And for the data: a server needs something to serve. */
+int train_servers_check(const struct train_options *options, const struct hm_data_shape *shape);
+/* Ranks besides the workers. */
+int train_other_ranks(const struct train_options *options);
+/* Stragglers as one word, with a worker's speed in flop/s, and back; false when it is none. */
+void train_slowness_write(struct hm_text *out, const struct hm_slowness *slowness, double flops);
+bool train_slowness_read(const char *text, struct hm_arena *arena, struct hm_slowness *ret_slowness,
+                         double *ret_flops);
+/*
+ * --shares as what goes to the ranks before each, [workers + 1] from 0 to 1. `slowness` (NULL: not
+ * known) is for "speed". 0, or EXIT_USAGE with a message.
+ */
+int train_shares_read(const char *text, const struct hm_slowness *slowness, size_t workers,
+                      double *ret_before);
 
 /* The same for belief propagation's field, and a rank's part of it. */
 int train_field_check(struct train_options *options);

@@ -110,14 +110,33 @@ static void record_point(struct train_watch *w, const struct hm_value *point)
 
 /* ---- for a person --------------------------------------------------------------------------- */
 
+/* " and 2 servers by ssp 3" */
+static void add_platform(struct hm_text *text, const struct hm_value *head)
+{
+    double servers = hm_value_number(head, "servers"), bound = hm_value_number(head, "staleness");
+    double backups = hm_value_number(head, "backups");
+
+    if (strcmp(text_of(head, "platform"), "driver") == 0)
+        hm_text_add(text, " and a driver");
+    if (isnan(servers))
+        return;
+    hm_text_addf(text, " and %.0f server%s by %s", servers, servers == 1 ? "" : "s",
+                 text_of(head, "consistency"));
+    if (!isnan(bound))
+        hm_text_addf(text, " %.0f", bound);
+    if (backups > 0)
+        hm_text_addf(text, " with %.0f backup%s", backups, backups == 1 ? "" : "s");
+}
+
 static void tell_head(struct train_watch *w, const struct hm_value *head)
 {
     struct hm_text text = {0};
     double n = hm_value_number(head, "n"), rows = hm_value_number(head, "rows");
 
-    hm_text_addf(&text, "%s by %s on %.0f %s%s, ", text_of(head, "problem"),
-                 text_of(head, "algorithm"), n, n == 1 ? "rank" : "ranks",
-                 w->simulated ? " (simulated)" : "");
+    hm_text_addf(&text, "%s by %s on %.0f %s", text_of(head, "problem"), text_of(head, "algorithm"),
+                 n, n == 1 ? "rank" : "ranks");
+    add_platform(&text, head);
+    hm_text_addf(&text, "%s, ", w->simulated ? " (simulated)" : "");
     if (isnan(rows))
         hm_text_addf(&text, "%.0f vertices, %.0f edges\n\n", hm_value_number(head, "vertices"),
                      hm_value_number(head, "edges"));
@@ -194,6 +213,12 @@ static void tell_summary(struct train_watch *w, const struct hm_value *summary)
         hm_text_addf(&text, "  time         %.0f %% computing, %.0f %% communicating and waiting\n",
                      100 * hm_value_number(summary, "compute_s") / all,
                      100 * hm_value_number(summary, "communicate_s") / all);
+    if (hm_value_get(summary, "lead"))
+        hm_text_addf(&text,
+                     "  servers      %.0f gradients used, %.0f dropped; the fastest was ahead by "
+                     "%.0f at most\n",
+                     hm_value_number(summary, "gradients"), hm_value_number(summary, "dropped"),
+                     hm_value_number(summary, "lead"));
     if (!text.failed)
         put(w, text.data);
     hm_text_release(&text);

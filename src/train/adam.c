@@ -10,7 +10,6 @@
 struct adam {
     struct hm_batches *batches;
     double *mean, *square;
-    double step;
 };
 
 static int begin(struct hm_run *run, struct hm_err *err)
@@ -19,7 +18,7 @@ static int begin(struct hm_run *run, struct hm_err *err)
 
     if (!s)
         return hm_fail_nomem(err);
-    s->step = run->settings.step > 0 ? run->settings.step : 0.001;
+    run->step = run->settings.step > 0 ? run->settings.step : 0.001;
     s->mean = hm_arena_alloc(run->arena, run->objective->unknowns, sizeof(double));
     s->square = hm_arena_alloc(run->arena, run->objective->unknowns, sizeof(double));
     if (!s->mean || !s->square)
@@ -28,14 +27,13 @@ static int begin(struct hm_run *run, struct hm_err *err)
     return hm_batches_new(run, &s->batches, err);
 }
 
-static void step(struct hm_run *run)
+static void update(struct hm_run *run, double weight, double done)
 {
     struct adam *s = run->state;
     size_t d = run->objective->unknowns;
-    double t = run->iteration + 1, b1 = run->settings.momentum, b2 = 0.999;
-    double size = s->step * sqrt(1 - pow(b2, t)) / (1 - pow(b1, t));
+    double t = done + 1, b1 = run->settings.momentum, b2 = 0.999;
+    double size = weight * run->step * sqrt(1 - pow(b2, t)) / (1 - pow(b1, t));
 
-    hm_batches_gradient(run, s->batches);
     for (size_t j = 0; j < d; j++) {
         double g = run->gradient[j];
         s->mean[j] = b1 * s->mean[j] + (1 - b1) * g;
@@ -43,6 +41,14 @@ static void step(struct hm_run *run)
         run->w[j] -= size * s->mean[j] / (sqrt(s->square[j]) + 1e-8);
     }
     hm_comm_work(run->comm, 12 * (double)d);
+}
+
+static void step(struct hm_run *run)
+{
+    struct adam *s = run->state;
+
+    hm_batches_gradient(run, s->batches);
+    update(run, 1, run->iteration);
 }
 
 static size_t parts(struct hm_run *run, struct hm_part parts[HM_PARTS])
@@ -61,5 +67,6 @@ const struct hm_algorithm hm_algorithm_adam = {
     .defaults = {.batch = 128, .momentum = 0.9},
     .begin = begin,
     .step = step,
+    .update = update,
     .parts = parts,
 };

@@ -93,13 +93,78 @@ void hm__comm_exchange(struct hm_comm *comm, int to, const void *data, size_t by
     }
 }
 
+void hm_comm_start_send(struct hm_comm *comm, int to, const void *data, size_t bytes,
+                        void **ret_request)
+{
+    comm->bytes += (double)bytes;
+    *ret_request = comm->ops->start_send(comm, to, data, bytes);
+}
+
+void hm_comm_start_receive(struct hm_comm *comm, int from, void *into, size_t room,
+                           void **ret_request)
+{
+    *ret_request = comm->ops->start_receive(comm, from, into, room);
+}
+
+size_t hm_comm_wait_any(struct hm_comm *comm, void **requests, size_t count, size_t *ret_bytes)
+{
+    double began = comm->ops->now(comm);
+    size_t bytes, place = comm->ops->wait_any(comm, requests, count, &bytes);
+
+    requests[place] = NULL;
+    comm->talking_s += comm->ops->now(comm) - began;
+    if (ret_bytes)
+        *ret_bytes = bytes;
+    return place;
+}
+
+bool hm_comm_test(struct hm_comm *comm, void **request)
+{
+    bool done = *request && comm->ops->test(comm, *request);
+
+    if (done)
+        *request = NULL;
+    return done;
+}
+
+void hm_comm_wait_all(struct hm_comm *comm, void **requests, size_t count)
+{
+    size_t left = 0;
+
+    for (size_t i = 0; i < count; i++)
+        left += requests[i] != NULL;
+    for (; left > 0; left--)
+        hm_comm_wait_any(comm, requests, count, NULL);
+}
+
 /* ---- work ----------------------------------------------------------------------------------- */
+
+/* The flop that take as long as these do here: what they add to the iteration so far. */
+static double straggled(struct hm_straggling *s, double flop)
+{
+    double before = s->real_s;
+
+    s->nominal_s += flop / s->flops;
+    s->real_s =
+        hm_slowness_draw(&s->slowness, s->seed, s->worker, s->n, s->iteration, s->nominal_s);
+    return fmax(0, s->real_s - before) * s->flops;
+}
 
 void hm_comm_work(struct hm_comm *comm, double flop)
 {
     comm->flop += flop;
     if (flop > 0)
-        comm->ops->work(comm, flop);
+        comm->ops->work(comm, comm->straggling ? straggled(comm->straggling, flop) : flop);
+}
+
+void hm_comm_iteration(struct hm_comm *comm, double iteration)
+{
+    struct hm_straggling *s = comm->straggling;
+
+    if (!s || s->iteration == iteration)
+        return;
+    s->iteration = iteration;
+    s->nominal_s = s->real_s = 0;
 }
 
 void hm__comm_add(struct hm_comm *comm, double *into, const double *from, size_t count)

@@ -7,6 +7,7 @@
 #define HM_COMM_H
 
 #include "howmany.h"
+#include "slowness.h"
 
 /* How an all-reduce is done: by the library, or by ourselves in a named way (schemes.c). */
 enum hm_reduce_scheme {
@@ -35,6 +36,33 @@ struct hm_comm_ops {
     void (*work)(struct hm_comm *comm, double flop);
     /* Wait for all; when simulated, all go on at the very same moment. */
     void (*align)(struct hm_comm *comm);
+    /*
+     * Messages that take their time while we do something else; they do not meet those above. A
+     * request is the back end's until it was found done; the data must stay where it is until then.
+     */
+    void *(*start_send)(struct hm_comm *comm, int to, const void *data, size_t bytes);
+    void *(*start_receive)(struct hm_comm *comm, int from, void *into, size_t room);
+    /* Wait until one of the requests that are not NULL is done: its place, and what it brought. */
+    size_t (*wait_any)(struct hm_comm *comm, void **requests, size_t count, size_t *ret_bytes);
+    /* Whether it is done. */
+    bool (*test)(struct hm_comm *comm, void *request);
+    /* Do nothing for a while. */
+    void (*pause)(struct hm_comm *comm, double seconds);
+    /* A fault that no rank may live on with: say why, and end them all. Does not return. */
+    void (*fail)(struct hm_comm *comm, const char *why);
+};
+
+/*
+ * Work that takes another time than its flop say, in virtual time: all of an iteration together
+ * takes what hm_slowness_draw makes of it.
+ */
+struct hm_straggling {
+    struct hm_slowness slowness;
+    uint64_t seed;
+    double flops;             /* of a worker that is as the cluster says, flop/s */
+    double worker, n;         /* who we are */
+    double iteration;         /* that is worked on */
+    double nominal_s, real_s; /* of its work so far */
 };
 
 struct hm_comm {
@@ -42,6 +70,10 @@ struct hm_comm {
     void *state; /* of the back end */
     int rank, size;
     enum hm_reduce_scheme scheme;
+    bool one_clock; /* time is virtual: moments of different ranks can be compared */
+    const double
+        *shares; /* of rows: [size + 1], what goes to ranks before each; NULL: equal ones */
+    struct hm_straggling *straggling; /* NULL: none; borrowed */
     /* Of this rank, since the start; whoever wants them for a while takes differences. */
     double flop;      /* arithmetic done */
     double bytes;     /* sent; by the library: the least an all-reduce can send */
@@ -58,8 +90,23 @@ void hm_comm_alone(struct hm_comm *comm);
 /* One message; the bytes sent are counted, and without any nothing moves. */
 void hm_comm_send(struct hm_comm *comm, int to, const void *data, size_t bytes);
 void hm_comm_receive(struct hm_comm *comm, int from, void *data, size_t bytes);
+/*
+ * The same while something else is done. wait_any returns the place of one that is done, and makes
+ * it NULL; at least one is not. ret_bytes (may be NULL): what a receive has brought.
+ */
+void hm_comm_start_send(struct hm_comm *comm, int to, const void *data, size_t bytes,
+                        void **ret_request);
+void hm_comm_start_receive(struct hm_comm *comm, int from, void *into, size_t room,
+                           void **ret_request);
+size_t hm_comm_wait_any(struct hm_comm *comm, void **requests, size_t count, size_t *ret_bytes);
+/* Whether it is done; then it is NULL. Takes no time. */
+bool hm_comm_test(struct hm_comm *comm, void **request);
+/* Wait until all that are not NULL are done. */
+void hm_comm_wait_all(struct hm_comm *comm, void **requests, size_t count);
 /* Count arithmetic, and let it take its time when simulated. */
 void hm_comm_work(struct hm_comm *comm, double flop);
+/* What is worked on from now on is of this iteration. */
+void hm_comm_iteration(struct hm_comm *comm, double iteration);
 /*
  * Add up over the ranks; all get the same bits. `scratch` holds `count` doubles of the caller's
  * (NULL: not needed when size is 1). The adding is counted as work.

@@ -41,7 +41,7 @@ static void prepare(struct hm_run *run)
 {
     struct descent *s = run->state;
 
-    s->first = s->size[0] = hm_run_step_size(run, 1);
+    run->step = s->first = s->size[0] = hm_run_step_size(run, 1);
 }
 
 /* The objective at w - step g, and its gradient in run->gradient. */

@@ -8,7 +8,6 @@
 struct momentum {
     struct hm_batches *batches;
     double *velocity;
-    double step;
 };
 
 static int begin(struct hm_run *run, struct hm_err *err)
@@ -26,29 +25,35 @@ static int begin(struct hm_run *run, struct hm_err *err)
 
 static void prepare(struct hm_run *run)
 {
-    struct momentum *s = run->state;
+    run->step = run->settings.step;
+    if (run->step == 0) /* of a linear problem, the same way in the long run as without momentum */
+        run->step = run->objective->curvature > 0
+                        ? (1 - run->settings.momentum) * hm_run_step_size(run, 1)
+                        : 0.05;
+}
 
-    s->step = run->settings.step;
-    if (s->step == 0) /* of a linear problem, the same way in the long run as without momentum */
-        s->step = run->objective->curvature > 0
-                      ? (1 - run->settings.momentum) * hm_run_step_size(run, 1)
-                      : 0.05;
+static void update(struct hm_run *run, double weight, double done)
+{
+    struct momentum *s = run->state;
+    size_t d = run->objective->unknowns;
+    double size = run->step;
+
+    (void)done;
+    if (run->objective->curvature > 0)
+        size /= 1 + run->objective->lambda * run->step * run->iteration;
+    for (size_t j = 0; j < d; j++) {
+        s->velocity[j] = run->settings.momentum * s->velocity[j] + weight * run->gradient[j];
+        run->w[j] -= size * s->velocity[j];
+    }
+    hm_comm_work(run->comm, 4 * (double)d);
 }
 
 static void step(struct hm_run *run)
 {
     struct momentum *s = run->state;
-    size_t d = run->objective->unknowns;
-    double size = s->step;
 
-    if (run->objective->curvature > 0)
-        size /= 1 + run->objective->lambda * s->step * run->iteration;
     hm_batches_gradient(run, s->batches);
-    for (size_t j = 0; j < d; j++) {
-        s->velocity[j] = run->settings.momentum * s->velocity[j] + run->gradient[j];
-        run->w[j] -= size * s->velocity[j];
-    }
-    hm_comm_work(run->comm, 4 * (double)d);
+    update(run, 1, run->iteration);
 }
 
 static size_t parts(struct hm_run *run, struct hm_part parts[HM_PARTS])
@@ -67,5 +72,6 @@ const struct hm_algorithm hm_algorithm_momentum = {
     .begin = begin,
     .prepare = prepare,
     .step = step,
+    .update = update,
     .parts = parts,
 };

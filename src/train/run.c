@@ -23,16 +23,34 @@ double hm_run_norm2(const struct hm_run *run)
     return hm_dot(run->w, run->w, run->objective->unknowns);
 }
 
+double hm_run_part(struct hm_run *run, const double *w, const uint32_t *list, size_t count)
+{
+    memset(run->gradient, 0, (run->objective->unknowns + HM_RUN_EXTRA) * sizeof(double));
+    return hm_run_add(run, w, list, count);
+}
+
+double hm_run_add(struct hm_run *run, const double *w, const uint32_t *list, size_t count)
+{
+    struct hm_objective *o = run->objective;
+    double flop;
+
+    double sum = o->ops->eval(o, w, list, count, run->gradient, &flop);
+    hm_comm_work(run->comm, flop);
+    return sum;
+}
+
 double hm_run_full(struct hm_run *run, const double *w)
 {
     struct hm_objective *o = run->objective;
     size_t d = o->unknowns;
-    double flop, *g = run->gradient;
+    double *g = run->gradient;
 
-    memset(g, 0, (d + HM_RUN_EXTRA) * sizeof(*g));
-    g[d] = o->ops->eval(o, w, NULL, o->rows.count, g, &flop);
-    hm_comm_work(run->comm, flop);
-    hm_comm_sum(run->comm, g, d + 1, run->scratch);
+    if (run->division && run->division->sum) {
+        run->division->sum(run, w);
+    } else {
+        g[d] = hm_run_part(run, w, NULL, o->rows.count);
+        hm_comm_sum(run->comm, g, d + 1, run->scratch);
+    }
     for (size_t j = 0; j < d; j++)
         g[j] = g[j] / o->total_rows + o->lambda * w[j];
     hm_comm_work(run->comm, 5 * (double)d);
@@ -112,18 +130,23 @@ void hm_batches_gradient(struct hm_run *run, struct hm_batches *batches)
     struct hm_objective *o = run->objective;
     size_t d = o->unknowns, count;
     const uint32_t *list = hm_batches_next(run, batches, &count);
-    double flop, *g = run->gradient;
+    double *g = run->gradient;
 
-    memset(g, 0, (d + HM_RUN_EXTRA) * sizeof(*g));
-    o->ops->eval(o, run->w, list, count, g, &flop);
+    hm_run_part(run, run->w, list, count);
     g[d] = (double)count;
-    hm_comm_work(run->comm, flop);
     hm_comm_sum(run->comm, g, d + 1, run->scratch);
-    double scale = g[d] > 0 ? 1 / g[d] : 0;
-    for (size_t j = 0; j < d; j++)
-        g[j] = g[j] * scale + o->lambda * run->w[j];
-    hm_comm_work(run->comm, 3 * (double)d);
+    hm_run_mean(run, g[d]);
     run->samples += g[d];
+}
+
+void hm_run_mean(struct hm_run *run, double rows)
+{
+    const struct hm_objective *o = run->objective;
+    double scale = rows > 0 ? 1 / rows : 0;
+
+    for (size_t j = 0; j < o->unknowns; j++)
+        run->gradient[j] = run->gradient[j] * scale + o->lambda * run->w[j];
+    hm_comm_work(run->comm, 3 * (double)o->unknowns);
 }
 
 /* ---- sizes ---------------------------------------------------------------------------------- */

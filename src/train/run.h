@@ -46,7 +46,10 @@ struct hm_run {
     double iteration; /* finished ones */
     double samples;   /* rows of all ranks that went into them, with repetition */
     bool settled;     /* the algorithm finds nothing better: the same on all ranks */
+    double step;      /* size of the first step, where `update` takes one */
     void *state;      /* the algorithm's */
+    const struct hm_division *division; /* how ranks share the work; NULL: all are alike */
+    void *place;                        /* the platform's */
     struct hm_arena *arena;
 };
 
@@ -72,12 +75,44 @@ struct hm_algorithm {
     void (*step)(struct hm_run *run);
     /* This rank's sum of the rows' parts in the dual objective; NULL: there is none. */
     double (*dual)(const struct hm_run *run);
+    /*
+     * Of mini-batches, the second half of a step: w by the mean gradient in run->gradient, as one
+     * of several parts of a step that weighs `weight`; 1: it is the whole. `done`: such updates
+     * before it. Each unknown is by itself, so that pieces of w may be in several places. NULL: w
+     * cannot be elsewhere than with the rows.
+     */
+    void (*update)(struct hm_run *run, double weight, double done);
     /* The state besides w; NULL: none. Returns how many parts. */
     size_t (*parts)(struct hm_run *run, struct hm_part parts[HM_PARTS]);
     /* After parts have been filled in from a checkpoint, on all ranks; may be NULL. */
     int (*resumed)(struct hm_run *run, struct hm_err *err);
     /* Objective and what else there is to tell, where it is not P(w); NULL: it is. */
     void (*look)(struct hm_run *run, struct hm_trace_point *point);
+};
+
+/* Iterations of all ranks together, as one rank saw them and as all did. */
+struct hm_stretch {
+    double iterations, samples;
+    double seconds, compute_s; /* the largest of any rank */
+    double bytes, flop;        /* of all ranks */
+    /* With servers, otherwise 0. */
+    double wait_s;      /* for w, of a worker in the mean */
+    double reads, ages; /* of w, by all workers, and the sum of the clocks it was behind */
+    double dropped;     /* gradients */
+};
+
+/*
+ * How iterations are done where not every rank is a worker with a w of its own. `stretch` goes on
+ * for so many iterations, and ends with all workers having the same w and rank 0 the algorithm's
+ * state; called by all workers together, as `end` is, after which nobody serves them.
+ */
+struct hm_division {
+    const char *name;
+    int (*stretch)(struct hm_run *run, double iterations, struct hm_stretch *ret_stretch,
+                   struct hm_err *err);
+    /* In place of stretch, on a rank that has no rows: in run->gradient the sums over all rows, of
+     * the gradients and then of the losses. */
+    void (*sum)(struct hm_run *run, const double *w);
 };
 
 /* All algorithms for rows of data, NULL at the end. */
@@ -94,6 +129,16 @@ struct hm_random hm_run_random(const struct hm_run *run, unsigned use);
  * rows.
  */
 double hm_run_full(struct hm_run *run, const double *w);
+
+/*
+ * This rank's part of a gradient: the sum of the losses of rows list[0..count), NULL: 0..count, and
+ * in run->gradient the sum of their gradients. Counts the work.
+ */
+double hm_run_part(struct hm_run *run, const double *w, const uint32_t *list, size_t count);
+/* The same, added to what is in run->gradient. */
+double hm_run_add(struct hm_run *run, const double *w, const uint32_t *list, size_t count);
+/* From a sum over so many rows to the gradient: divided, and the regulariser's added. */
+void hm_run_mean(struct hm_run *run, double rows);
 
 /* |w|^2 */
 double hm_run_norm2(const struct hm_run *run);

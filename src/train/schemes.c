@@ -147,16 +147,38 @@ static void gather(struct hm_comm *comm, int first, int step, int end, double *v
     }
 }
 
-void hm__reduce_two_wave(struct hm_comm *comm, double *values, size_t count, double *scratch)
+/* The first wave among ranks below n: to the first of each ceil(sqrt n). Returns that number. */
+static int first_wave(struct hm_comm *comm, int n, double *values, size_t count, double *scratch)
 {
-    int n = comm->size, group = 1;
+    int group = 1;
 
     while (group * group < n)
         group++;
     int leader = comm->rank - comm->rank % group, end = leader + group < n ? leader + group : n;
+    if (comm->rank < n)
+        gather(comm, leader, 1, end, values, count, scratch);
+    return group;
+}
 
-    gather(comm, leader, 1, end, values, count, scratch);
-    if (comm->rank == leader)
+void hm__two_waves_to(struct hm_comm *comm, int root, double *values, size_t count, double *scratch)
+{
+    int group = first_wave(comm, root, values, count, scratch);
+    size_t bytes = count * sizeof(*values);
+
+    if (comm->rank < root && comm->rank % group == 0)
+        hm_comm_send(comm, root, values, bytes);
+    for (int from = 0; comm->rank == root && from < root; from += group) {
+        hm_comm_receive(comm, from, from == 0 ? values : scratch, bytes);
+        if (from > 0)
+            hm__comm_add(comm, values, scratch, count);
+    }
+}
+
+void hm__reduce_two_wave(struct hm_comm *comm, double *values, size_t count, double *scratch)
+{
+    int n = comm->size, group = first_wave(comm, n, values, count, scratch);
+
+    if (comm->rank % group == 0)
         gather(comm, 0, group, n, values, count, scratch);
     hm__comm_broadcast(comm, 0, values, count * sizeof(*values));
 }

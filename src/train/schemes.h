@@ -21,4 +21,9 @@ hm_reduce_fn hm__reduce_auto, hm__reduce_tree, hm__reduce_ring, hm__reduce_doubl
 void hm__combine_doubling(struct hm_comm *comm, double *values, size_t count, double *scratch,
                           hm_combine_fn *combine);
 
+/* Sum of the ranks before `root` to it, by groups of ceil(sqrt n); the others' values are spoilt.
+ */
+void hm__two_waves_to(struct hm_comm *comm, int root, double *values, size_t count,
+                      double *scratch);
+
 #endif

@@ -8,7 +8,6 @@
 
 struct sgd {
     struct hm_batches *batches;
-    double step;
 };
 
 static int begin(struct hm_run *run, struct hm_err *err)
@@ -23,23 +22,29 @@ static int begin(struct hm_run *run, struct hm_err *err)
 
 static void prepare(struct hm_run *run)
 {
-    struct sgd *s = run->state;
+    run->step = hm_run_step_size(run, 0.1);
+}
 
-    s->step = hm_run_step_size(run, 0.1);
+static void update(struct hm_run *run, double weight, double done)
+{
+    size_t d = run->objective->unknowns;
+    double size = run->step;
+
+    (void)done;
+    if (run->objective->curvature > 0)
+        size /= 1 + run->objective->lambda * run->step * run->iteration;
+    size *= weight;
+    for (size_t j = 0; j < d; j++)
+        run->w[j] -= size * run->gradient[j];
+    hm_comm_work(run->comm, 2 * (double)d);
 }
 
 static void step(struct hm_run *run)
 {
     struct sgd *s = run->state;
-    size_t d = run->objective->unknowns;
-    double size = s->step;
 
-    if (run->objective->curvature > 0)
-        size /= 1 + run->objective->lambda * s->step * run->iteration;
     hm_batches_gradient(run, s->batches);
-    for (size_t j = 0; j < d; j++)
-        run->w[j] -= size * run->gradient[j];
-    hm_comm_work(run->comm, 2 * (double)d);
+    update(run, 1, run->iteration);
 }
 
 const struct hm_algorithm hm_algorithm_sgd = {
@@ -50,4 +55,5 @@ const struct hm_algorithm hm_algorithm_sgd = {
     .begin = begin,
     .prepare = prepare,
     .step = step,
+    .update = update,
 };

@@ -25,16 +25,29 @@ struct hm_shard hm_shard_of(double rows, int rank, int size)
     return (struct hm_shard){first, next - first};
 }
 
-/* Whose place is it: the rank with first <= place < first + count. */
-static int owner_of(double place, double total, int size)
+struct hm_shard hm_shard_in(const struct hm_comm *comm, double rows, int rank)
 {
-    int rank = (int)(place / total * size);
+    const double *before = comm->shares;
 
-    while (rank > 0 && hm_shard_of(total, rank, size).first > place)
-        rank--;
-    while (rank + 1 < size && hm_shard_of(total, rank + 1, size).first <= place)
-        rank++;
-    return rank;
+    if (!before)
+        return hm_shard_of(rows, rank, comm->size);
+    double first = floor(rows * before[rank]), next = floor(rows * before[rank + 1]);
+    return (struct hm_shard){first, next - first};
+}
+
+/* Whose place is it: the rank with first <= place < first + count. */
+static int owner_of(const struct hm_comm *comm, double place, double total)
+{
+    int low = 0, high = comm->size - 1;
+
+    while (low < high) { /* the last one that begins at or before it */
+        int middle = (low + high + 1) / 2;
+        if (hm_shard_in(comm, total, middle).first <= place)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
 }
 
 /* Rows on their way to a rank, or of our own, with their places in that rank's block. */
@@ -150,12 +163,13 @@ static int place_row(struct dealer *dealer, size_t i, double number, struct hm_e
 {
     double total = dealer->dealing->total;
     double place = dealer->order ? dealer->order[(size_t)number] : number;
-    int size = dealer->comm->size, to = owner_of(place, total, size);
+    int size = dealer->comm->size, to = owner_of(dealer->comm, place, total);
     struct parcel *parcel = &dealer->parcels[to];
 
     if (!reserve_places(parcel, 1))
         return hm_fail_nomem(err);
-    parcel->places[parcel->rows.count] = (uint32_t)(place - hm_shard_of(total, to, size).first);
+    parcel->places[parcel->rows.count] =
+        (uint32_t)(place - hm_shard_in(dealer->comm, total, to).first);
     if (!hm_rows_copy(&parcel->rows, &dealer->block, i))
         return hm_fail_nomem(err);
     if (to > 0 && parcel_bytes(parcel) >= HM_DEAL_BYTES / (size_t)size)
@@ -201,7 +215,7 @@ static int dealer_init(struct dealer *dealer, const struct hm_rows *rows, struct
         return hm_fail_nomem(err);
     for (size_t k = 0; k < size; k++) {
         dealer->parcels[k].rows = dealer->block;
-        dealer->missing[k] = hm_shard_of(dealing->total, (int)k, (int)size).count;
+        dealer->missing[k] = hm_shard_in(dealer->comm, dealing->total, (int)k).count;
     }
     if (dealing->order == HM_ORDER_AS_IS)
         return 0;
@@ -230,7 +244,7 @@ static int deal_all(struct dealer *dealer, struct parcel *own, struct hm_err *er
     }
     for (int to = 1; rc && to < size; to++)
         if (dealer->missing ? dealer->missing[to] > 0
-                            : hm_shard_of(dealer->dealing->total, to, size).count > 0)
+                            : hm_shard_in(dealer->comm, dealer->dealing->total, to).count > 0)
             hm_comm_send(dealer->comm, to, &stop, sizeof(stop));
     for (int k = 1; dealer->parcels && k < size; k++)
         release_parcel(&dealer->parcels[k]);
@@ -244,7 +258,7 @@ static int deal_all(struct dealer *dealer, struct parcel *own, struct hm_err *er
 int hm_shard_deal(struct hm_comm *comm, const struct hm_dealing *dealing, struct hm_rows *rows,
                   struct hm_err *err)
 {
-    struct hm_shard block = hm_shard_of(dealing->total, comm->rank, comm->size);
+    struct hm_shard block = hm_shard_in(comm, dealing->total, comm->rank);
     struct dealer dealer = {.comm = comm, .dealing = dealing};
     struct parcel own = {.rows = *rows};
     int rc = 0;

@@ -1,6 +1,7 @@
 /*
- * Rows to ranks: the rows are put into an order, and rank k of n holds the k-th of n equal blocks
- * of it. The order does not depend on n: what belongs to rows can be dealt out anew to other ranks.
+ * Rows to ranks: the rows are put into an order, and rank k of n holds the k-th of n blocks of it,
+ * which are equal unless the ranks have shares. The order does not depend on n: what belongs to
+ * rows can be dealt out anew to other ranks.
  */
 #ifndef HM_SHARD_H
 #define HM_SHARD_H
@@ -14,6 +15,8 @@ struct hm_shard {
 };
 
 struct hm_shard hm_shard_of(double rows, int rank, int size);
+/* The same of a comm whose ranks may have shares. */
+struct hm_shard hm_shard_in(const struct hm_comm *comm, double rows, int rank);
 
 /* Appends up to `most` rows to block; returns how many, 0 at the end, or a negative code. */
 typedef int hm_rows_reader(void *context, size_t most, struct hm_rows *block, struct hm_err *err);

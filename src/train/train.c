@@ -60,12 +60,6 @@ int hm_run_begin(struct hm_run *run, struct hm_err *err)
 
 /* ---- a stretch ------------------------------------------------------------------------------ */
 
-struct stretch {
-    double iterations, samples;
-    double seconds, compute_s; /* the largest of any rank */
-    double bytes, flop;        /* of all ranks */
-};
-
 static double next_multiple(double after, double every)
 {
     return every > 0 ? every * (floor(after / every) + 1) : INFINITY;
@@ -97,16 +91,20 @@ static bool used_up(const struct hm_run *run, const struct hm_train_limits *limi
            (limits->within_s > 0 && totals->elapsed_s >= limits->within_s);
 }
 
-static struct stretch run_stretch(struct hm_run *run, double iterations)
+static int run_stretch(struct hm_run *run, double iterations, struct hm_stretch *ret_stretch,
+                       struct hm_err *err)
 {
     struct hm_comm *comm = run->comm;
     double samples = run->samples;
 
+    if (run->division)
+        return run->division->stretch(run, iterations, ret_stretch, err);
     hm_comm_align(comm);
     double began = comm->ops->now(comm), talking = comm->talking_s, flop = comm->flop;
     double bytes = comm->bytes;
     double done = 0;
     for (; done < iterations && !run->settled; done++) {
+        hm_comm_iteration(comm, run->iteration);
         run->algorithm->step(run);
         run->iteration++;
     }
@@ -115,7 +113,9 @@ static struct stretch run_stretch(struct hm_run *run, double iterations)
     double sums[2] = {comm->bytes - bytes, comm->flop - flop};
     hm_comm_max_few(comm, most, 2);
     hm_comm_sum_few(comm, sums, 2);
-    return (struct stretch){done, run->samples - samples, most[0], most[1], sums[0], sums[1]};
+    *ret_stretch =
+        (struct hm_stretch){done, run->samples - samples, most[0], most[1], sums[0], sums[1]};
+    return 0;
 }
 
 /* ---- looking -------------------------------------------------------------------------------- */
@@ -167,7 +167,7 @@ static enum hm_stop whether_to_stop(const struct hm_train_limits *limits,
     return HM_STOP_NOT;
 }
 
-static void add_stretch(struct stretch *sum, const struct stretch *one)
+static void add_stretch(struct hm_stretch *sum, const struct hm_stretch *one)
 {
     sum->iterations += one->iterations;
     sum->samples += one->samples;
@@ -175,9 +175,13 @@ static void add_stretch(struct stretch *sum, const struct stretch *one)
     sum->compute_s += one->compute_s;
     sum->bytes += one->bytes;
     sum->flop += one->flop;
+    sum->wait_s += one->wait_s;
+    sum->reads += one->reads;
+    sum->ages += one->ages;
+    sum->dropped += one->dropped;
 }
 
-static struct hm_trace_point describe(const struct hm_run *run, const struct stretch *since,
+static struct hm_trace_point describe(const struct hm_run *run, const struct hm_stretch *since,
                                       const struct hm_train_totals *totals)
 {
     double count = fmax(1, since->iterations); /* none: of a run that goes on from a checkpoint */
@@ -192,13 +196,16 @@ static struct hm_trace_point describe(const struct hm_run *run, const struct str
         .samples_per_s = since->seconds > 0 ? since->samples / since->seconds : 0,
         .bytes = since->bytes / count,
         .flop = since->flop / count,
+        .wait_s = since->reads > 0 ? since->wait_s / count : NAN,
+        .staleness = since->ages / since->reads, /* 0 by 0 is NAN */
+        .dropped = since->reads > 0 ? since->dropped : NAN,
     };
 }
 
 int hm_train(struct hm_run *run, const struct hm_train_plan *plan, struct hm_train_totals *totals,
              struct hm_trace_point *ret_last, enum hm_stop *ret_stop, struct hm_err *err)
 {
-    struct stretch since = {0};
+    struct hm_stretch since = {0}, one;
     struct hm_trace_point point = {0};
     enum hm_stop stop = HM_STOP_NOT;
     int rc = 0;
@@ -209,7 +216,9 @@ int hm_train(struct hm_run *run, const struct hm_train_plan *plan, struct hm_tra
         stop = whether_to_stop(&plan->limits, &point);
     }
     while (rc == 0 && stop == HM_STOP_NOT) {
-        struct stretch one = run_stretch(run, stretch_length(run, plan, totals));
+        rc = run_stretch(run, stretch_length(run, plan, totals), &one, err);
+        if (rc)
+            break;
         add_stretch(&since, &one);
         totals->elapsed_s += one.seconds;
         totals->compute_s += one.compute_s;
@@ -223,7 +232,7 @@ int hm_train(struct hm_run *run, const struct hm_train_plan *plan, struct hm_tra
             stop = whether_to_stop(&plan->limits, &point);
             if (stop == HM_STOP_NOT && run->settled)
                 stop = HM_STOP_SETTLED;
-            since = (struct stretch){0};
+            since = (struct hm_stretch){0};
             if (run->comm->rank == 0 && plan->told)
                 plan->told(plan->context, &point);
         }

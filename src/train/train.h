@@ -45,6 +45,10 @@ struct hm_trace_point {
     double test_error; /* least squares instead: mean of the squared errors; NAN: there is none */
     double samples_per_s;
     double bytes, flop; /* sent and done by all ranks in one iteration, in the mean */
+    /* With servers; otherwise NAN. */
+    double wait_s;    /* for w, of a worker in one iteration, in the mean */
+    double staleness; /* clocks that w was behind when it was read, in the mean */
+    double dropped;   /* gradients, since the last look */
 };
 
 /* What has been spent, checkpoints included. */

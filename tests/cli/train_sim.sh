@@ -72,7 +72,7 @@ slower() { # a slower network takes longer
 }
 check "--set changes the cluster" slower
 mkdir kept
-check "SimGrid's files can be kept" bash -c "howmany train -n 4 -i 1 -d digits:50 --simulate $study --platform kept >/dev/null && grep -q '<platform' kept/platform.xml && test \$(wc -l <kept/hosts.txt) -eq 4"
+check "SimGrid's files can be kept" bash -c "howmany train -n 4 -i 1 -d digits:50 --simulate $study --simgrid-files kept >/dev/null && grep -q '<platform' kept/platform.xml && test \$(wc -l <kept/hosts.txt) -eq 4"
 mkdir passing
 in_tmpdir() { # a folder that cannot be written to says which it was
   TMPDIR=$work/nowhere howmany train -n 2 -i 1 -d digits:50 --simulate "$study" 2>&1 | grep -q "temporary folder" &&
@@ -90,8 +90,8 @@ printf 'flops: 1 Gflop/s\nbandwith: 3\n' >wrong.yaml
 expect "a cluster with a wrong key" 2 "wrong.yaml:2" howmany train -n 2 -i 1 --simulate ./wrong.yaml
 expect "no such cluster" 2 "" howmany train -n 2 -i 1 --simulate ./nowhere.yaml
 expect "a key that the cluster has not" 2 "wire" howmany train -n 2 -i 1 --simulate "$study" --set wire=1
-expect "a command with files that are gone" 2 "--platform" howmany train -n 2 -i 1 --simulate "$study" --dry-run
-expect "a command with files that stay" 0 "smpimain" howmany train -n 2 -i 1 --simulate "$study" --dry-run --platform kept
+expect "a command with files that are gone" 2 "--simgrid-files" howmany train -n 2 -i 1 --simulate "$study" --dry-run
+expect "a command with files that stay" 0 "smpimain" howmany train -n 2 -i 1 --simulate "$study" --dry-run --simgrid-files kept
 expect "a launcher and a simulation" 2 "started by SimGrid" howmany train -n 2 -i 1 --simulate "$study" --launcher 'mpirun -n {n}'
 expect "a precision that is none" 2 "not 64, 32 or 16" howmany train -n 2 -i 1 --simulate "$study" --precision 8
 finish

@@ -28,7 +28,8 @@ static int prepare(int argc, char **argv, struct cli_words *words, struct hm_err
     if (rc == 0)
         rc = hm_cluster_parse(NULL, text, length, argv[1], NULL, 0, &cluster, err);
     if (rc == 0)
-        rc = cli_platform_write(argv[3], cluster, n, 64, &platform, err);
+        rc = cli_platform_write(argv[3], cluster, &(struct cli_ranks){.workers = n}, 64, &platform,
+                                err);
     if (rc == 0)
         rc = cli_platform_command(&platform, argv[4], argv[5], argv + 6, (size_t)argc - 6, words,
                                   err);

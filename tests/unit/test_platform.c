@@ -30,7 +30,8 @@ static struct made make(const char *yaml, double n, int precision)
     if (hm_cluster_parse(NULL, yaml, strlen(yaml), "test.yaml", NULL, 0, &m.cluster, &m.err))
         fail_msg("%s: %s", m.err.field, m.err.message);
     assert_non_null(mkdtemp(m.folder));
-    m.rc = cli_platform_write(m.folder, m.cluster, n, precision, &m.platform, &m.err);
+    m.rc = cli_platform_write(m.folder, m.cluster, &(struct cli_ranks){.workers = n}, precision,
+                              &m.platform, &m.err);
     return m;
 }
 
@@ -159,9 +160,12 @@ static void test_folders(void **state)
     struct hm_err blank = {0}, nowhere = {0};
 
     (void)state;
-    assert_int_equal(cli_platform_write("/tmp/a b", m.cluster, 1, 64, &platform, &blank), HM_E_IO);
+    assert_int_equal(cli_platform_write("/tmp/a b", m.cluster, &(struct cli_ranks){.workers = 1},
+                                        64, &platform, &blank),
+                     HM_E_IO);
     assert_true(blank.hint[0]);
-    assert_int_equal(cli_platform_write("/tmp/not/there", m.cluster, 1, 64, &platform, &nowhere),
+    assert_int_equal(cli_platform_write("/tmp/not/there", m.cluster,
+                                        &(struct cli_ranks){.workers = 1}, 64, &platform, &nowhere),
                      HM_E_IO);
     assert_null(platform.file);
     done(&m);

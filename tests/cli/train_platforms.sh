@@ -1,0 +1,225 @@
+#!/usr/bin/env bash
+# Platforms of training: a parameter server, a driver and all-reduce, real and simulated; stragglers,
+# backups, staleness; what servers cost against the closed form; deaths, and what does not go together.
+. "$(dirname "$0")/lib.sh"
+export ASAN_OPTIONS=detect_leaks=0 # Open MPI leaves memory behind
+unset OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM # howmany sees to that
+mpi=${HM_REDUCE:+1} sim=${HM_SMPIMAIN:+1}
+study=$HM_SOURCE/examples/cluster-study.yaml
+cd "$work" || exit 1
+is() { [ "$1" = "$2" ] || { echo "is '$1', should be '$2'"; return 1; }; }
+learnt() { jq -c 'select(.iteration) | [.iteration, .epoch, .objective]'; }
+server="--platform server"
+
+# ---- what does not go together ---------------------------------------------------------------
+four="howmany train -n 4 -p logistic -d digits:100"
+expect "a platform that is none" 2 "--platform: there is no 'serve'; there are allreduce driver server" $four --platform serve
+expect "no servers" 2 "--servers: '0' is not a whole number from 1" $four $server --servers 0
+expect "servers of nobody" 2 "--servers: is of --platform server" $four --servers 2
+expect "consistency of nobody" 2 "--consistency: is of --platform server" $four --consistency ssp
+expect "colocated with nobody" 2 "--colocated: is of --platform server" $four --colocated
+expect "staleness below 0" 2 "--staleness: '-1' is not a whole number from 0 on" $four $server --consistency ssp --staleness -1
+expect "half a clock" 2 "--staleness: '1.5' is not a whole number" $four $server --consistency ssp --staleness 1.5
+expect "staleness of bsp" 2 "--staleness: is of --consistency ssp" $four $server --staleness 2
+expect "as many backups as workers" 2 "--backups: 4 of 4 workers would leave none; 3 at most" $four $server --backups 4
+expect "backups of async" 2 "--backups: is of --platform server with --consistency bsp" $four $server --consistency async --backups 1
+expect "backups of nobody" 2 "--backups: is of --platform server" $four --backups 1
+expect "reading late when nothing may be old" 2 "--pull: is of --consistency ssp with a --staleness above 0" $four $server --consistency ssp --staleness 0 --pull late
+expect "a consistency that is none" 2 "there are bsp ssp async" $four $server --consistency eventual
+expect "an algorithm without mini-batches" 2 "which sgd, momentum and adam do; cocoa does not" $four $server -a cocoa
+expect "an algorithm with mini-batches" 2 "as gd and lbfgs do; sgd does not" $four --platform driver -a sgd
+expect "a scheme without all-reduce" 2 "--scheme: is of --platform allreduce" $four $server --scheme ring
+expect "belief propagation on servers" 2 "it is of --platform allreduce" howmany train -p bp $server -n 2
+expect "shares for others" 2 "--shares: there are 2 for 4 workers" $four --shares 1,2
+expect "a share of nothing" 2 "--shares: '0' is not more than 0" $four --shares 1,1,0,1
+expect "shares that are no numbers" 2 "--shares" $four --shares 1,a,2,3
+expect "speeds that nobody knows" 2 "--shares: speeds are told by stragglers" $four --shares speed
+expect "shares of belief propagation" 2 "--shares: is of learning from rows" howmany train -p bp -n 2 --shares 1,2
+
+expect "more servers than parameters" 2 "--servers: 5 are too many for a model of 3 parameters" howmany train -n 2 -p squares -d dense:50x3 $server --servers 5
+expect "than those of classes" 2 "--servers: 7841 are too many for a model of 7840 parameters" $four -p softmax $server --servers 7841
+expect "than those of layers" 2 "--servers: 3196 are too many for a model of 3195 parameters" $four -p perceptron --hidden 4,3 $server --servers 3196
+expect "by hand, what only howmany train writes" 2 "--slowness: this is not what howmany train writes" howmany-train --slowness 3 -d dense:50x3
+
+# ---- real ranks ------------------------------------------------------------------------------
+ranks_left() { pgrep -f "howmany-train.*$1"; }
+if [ "$mpi" ]; then
+  rows="-p logistic -d sparse:400x50 -b 40 -i 12 --look-every 3"
+  as_allreduce() { # N SERVERS: on any n as the scheme that adds in the order of the ranks does
+    howmany train -n $1 $rows -a sgd --scheme master | learnt >one &&
+      howmany train -n $1 $rows $server --servers $2 | learnt >other && test -s one && cmp one other
+  }
+  check "servers learn what all-reduce does, bit for bit" as_allreduce 3 2
+  as_driver() {
+    howmany train -n 3 -p logistic -d sparse:400x50 -i 5 -a lbfgs --scheme two-wave | learnt >one &&
+      howmany train -n 3 -p logistic -d sparse:400x50 -i 5 --platform driver | learnt >other && test -s one && cmp one other
+  }
+  check "so does a driver" as_driver
+  bounded() {
+    howmany train -n 3 $rows $server --consistency ssp --staleness 2 ${1:-} | jq -se '.[-1] | .lead <= 2 and (.reads_by_staleness | length) <= 3 and .gradients == 36 and .dropped == 0'
+  }
+  check "nobody gets further ahead than allowed" bounded
+  check "nor when w is read late" bounded "--pull late"
+  check "asynchronous workers learn" bash -c "howmany train -n 3 $rows $server --consistency async --servers 2 | jq -se '.[-1].gradients == 36 and .[-1].objective < .[1].objective'"
+  check "backups are left out" bash -c "howmany train -n 3 $rows $server --backups 1 | jq -se '.[-1] | .gradients == 24 and .dropped <= 12 and .lead == 0'"
+  by_hand() {
+    OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun --oversubscribe -n 2 howmany-train $server --servers 2 -d dense:50x3 2>&1 | grep -q "2 ranks are too few for 2 besides the workers"
+  }
+  check "by hand, with too few ranks" by_hand
+  dies() { # RANK WHO PLATFORM…: the run ends, says who, and leaves nobody
+    local rank=$1 who=$2 pid victim code
+    shift 2
+    howmany train -p logistic -d sparse:3000x100:0.2 --seed 177 -n 2 -i 100000000 --look-every 1000 "$@" >died.out 2>died.err &
+    pid=$!
+    for _ in $(seq 200); do grep -q '"iteration"' died.out && break; sleep 0.05; done
+    for victim in $(pgrep -f 'howmany-train.*seed=177'); do
+      grep -qz "^OMPI_COMM_WORLD_RANK=$rank$" /proc/"$victim"/environ 2>/dev/null && kill -9 "$victim"
+    done
+    wait $pid
+    code=$?
+    cat died.err
+    test $code -eq 1 && grep -q "$who has died" died.err && ! ranks_left seed=177
+  }
+  check "a dead server ends the run" dies 2 "rank 2, a server," $server
+  check "so does a dead worker" dies 1 "rank 1" $server --consistency async
+  check "and a dead driver" dies 2 "rank 2, the driver," --platform driver -a gd -p svm
+  comes_back() { # killed once, it ends where it would have
+    rm -f back.ck
+    howmany train -p logistic -d sparse:3000x100:0.2 --seed 178 -n 2 -i 3000 --look-every 3000 $server --json | learnt >whole
+    howmany train -p logistic -d sparse:3000x100:0.2 --seed 178 -n 2 -i 3000 --look-every 3000 $server --checkpoint back.ck --every 50 --restarts 2 --json >back.out 2>back.err &
+    local pid=$! victim
+    for _ in $(seq 400); do [ -s back.ck ] && break; sleep 0.02; done
+    for victim in $(pgrep -f 'howmany-train.*seed=178'); do
+      grep -qz "^OMPI_COMM_WORLD_RANK=2$" /proc/"$victim"/environ 2>/dev/null && kill -9 "$victim"
+    done
+    wait $pid && grep -qx '{"restart":1,"rank":2}' back.out && learnt <back.out | tail -n 1 | cmp - whole
+  }
+  check "with restarts it goes on from the checkpoint" comes_back
+else
+  skip "real servers and drivers" "built without MPI"
+  expect "no MPI: said" 2 "has no MPI" howmany train -n 1 $server -i 1
+fi
+if [ -z "$sim" ]; then
+  skip "simulated platforms" "built without SimGrid, or with sanitizers"
+  finish
+fi
+
+# ---- the same bits ---------------------------------------------------------------------------
+small="howmany train -n 5 -p softmax -d digits:300 --scale divide:255 -b 50 -i 12 --look-every 4 --simulate $study"
+same() { # two lists of options: the same objectives
+  $small $1 | learnt >one && $small $2 | learnt >other && test -s one && cmp one other
+}
+check "ssp 0 is bsp, bit for bit" same "$server --servers 2" "$server --servers 2 --consistency ssp --staleness 0"
+check "no backups is bsp, bit for bit" same "$server" "$server --backups 0"
+check "any number of servers is the same" same "$server" "$server --servers 7"
+check "servers beside workers are the same" same "$server --servers 3" "$server --servers 3 --colocated"
+check "bsp is all-reduce in the order of the ranks" same "$server" "-a sgd --scheme master"
+check "with momentum too" same "$server -a momentum" "-a momentum --scheme master"
+check "and with Adam" same "$server -a adam" "-a adam --scheme master"
+[ "$mpi" ] && check "real and simulated servers are the same" bash -c "
+  howmany train -n 3 -p perceptron --hidden 8 -d digits:200 -i 6 --look-every 2 $server --servers 2 | jq -c 'select(.iteration) | [.iteration, .objective, .bytes, .flop]' >one
+  howmany train -n 3 -p perceptron --hidden 8 -d digits:200 -i 6 --look-every 2 $server --servers 2 --simulate $study | jq -c 'select(.iteration) | [.iteration, .objective, .bytes, .flop]' | cmp - one"
+printf 'flops: 1 Gflop/s\nefficiency: 1\nnetwork: {bandwidth: 1 Gbit/s, latency: 100 us}\nstragglers: {spread: 0.5, chance: 10 %%, factor: 5, pause: 2 ms}\n' >restless.yaml
+for way in "--consistency ssp" "--consistency ssp --pull late" "--consistency async" "--backups 2"; do
+  twice() {
+    for i in one other; do $small --simulate restless.yaml $server --servers 2 $1 | jq -c 'del(.time, .memory_bytes)' >$i; done
+    test -s one && cmp one other
+  }
+  check "$way: the same every time" twice "$way"
+  goes_on() {
+    rm -f go.ck all.ck
+    $small --simulate restless.yaml $server --servers 2 $1 --checkpoint all.ck --every 4 | learnt | tail -n 1 >whole
+    $small --simulate restless.yaml $server --servers 2 $1 --checkpoint go.ck --every 4 -i 8 >/dev/null &&
+      $small --simulate restless.yaml $server --servers 2 $1 --checkpoint go.ck --every 4 --resume | learnt | tail -n 1 | cmp - whole && test -s whole
+  }
+  check "$way: goes on bit for bit" goes_on "$way"
+done
+other_platform() { # a checkpoint of servers for workers that add up among themselves
+  rm -f x.ck
+  $small $server --checkpoint x.ck -i 8 >/dev/null && $small -a sgd --scheme master --checkpoint x.ck --resume | learnt | tail -n 1 >other &&
+    $small $server | learnt | tail -n 1 | cmp - other
+}
+check "a checkpoint is of all platforms" other_platform
+falls() { howmany train -n 4 --simulate "$study" "$@" | jq -se '[.[] | select(.iteration) | .objective] | length > 1 and .[-1] < .[0]'; }
+for way in "--consistency bsp" "--consistency ssp" "--consistency async" "--backups 1"; do
+  for problem in svm logistic squares; do
+    check "$problem on servers, $way" falls -p $problem -d sparse:400x50 -b 40 -i 60 $server $way
+  done
+  check "a perceptron on servers, $way" falls -p perceptron --hidden 16 -d digits:300 --scale divide:255 -i 30 $server --servers 2 $way
+done
+check "a driver learns" falls -p softmax -d digits:300 --scale divide:255 -i 10 --platform driver
+
+# ---- stragglers ------------------------------------------------------------------------------
+cheap='flops: 10 Mflop/s\nefficiency: 1\nnetwork: {bandwidth: 100 Gbit/s, latency: 1 us}\n'
+printf "$cheap"'stragglers: {chance: 5 %%, factor: 4}\n' >now-and-then.yaml
+printf "$cheap"'stragglers: {slow: 1, slow_factor: 4}\n' >for-good.yaml
+printf "$cheap"'stragglers: {speeds: [1, 0.5, 0.25]}\n' >uneven.yaml
+speed() { # CLUSTER OPTIONS…: rows of gradients that were used, a second
+  local cluster=$1
+  shift
+  howmany train -n 8 -p logistic -d dense:800x20 -b 800 -i 1000 --look-every 1000 --simulate $cluster.yaml "$@" | jq 'select(.iteration).samples_per_s'
+}
+gain() { # CLUSTER LEAST MOST OPTIONS…: over bsp
+  local cluster=$1 least=$2 most=$3 bsp
+  shift 3
+  bsp=$(speed $cluster $server) && jq -en "$(speed $cluster $server "$@") / $bsp | ., (. >= $least and . <= $most)"
+}
+check "1 of 20 iterations slow: ssp 3 is 1.4 times as fast as bsp" gain now-and-then 1.4 1.75 --consistency ssp --staleness 3
+check "so is one backup; 1.50 if steps were independent" gain now-and-then 1.4 1.51 --backups 1
+check "async is 1.75 times as fast, the mean instead of the largest" gain now-and-then 1.7 1.76 --consistency async
+check "one worker slow for good: one backup is 3 times as fast" gain for-good 3 3.51 --backups 1
+check "ssp is as slow as bsp" gain for-good 0.99 1.02 --consistency ssp --staleness 3
+check "bsp takes what the slowest of eight does" bash -c "howmany train -n 8 -p logistic -d dense:800x20 -b 800 -i 1000 --look-every 1000 --simulate now-and-then.yaml $server | jq -se '.[-1].elapsed_s' >a
+  sed /stragglers/d now-and-then.yaml >steady.yaml; howmany train -n 8 -p logistic -d dense:800x20 -b 800 -i 1000 --look-every 1000 --simulate steady.yaml $server | jq -se '.[-1].elapsed_s' >b
+  jq -en \"\$(cat a) / \$(cat b) | . > 1.9 and . < 2.1\"" # 0.95^8 + 4 (1 - 0.95^8) = 2.01
+for platform in "-a sgd" "--platform driver"; do
+  slowed() { # all platforms wait for a slow worker
+    local one other
+    one=$(howmany train -n 4 -p logistic -d dense:800x20 -i 4 --simulate steady.yaml $1 | jq 'select(.summary).elapsed_s')
+    other=$(howmany train -n 4 -p logistic -d dense:800x20 -i 4 --simulate for-good.yaml $1 | jq 'select(.summary).elapsed_s')
+    jq -en "$other / $one | ., (. > 3.5 and . <= 4)"
+  }
+  check "$platform: a slow worker is waited for" slowed "$platform"
+done
+evened() { # by speed: 800 rows over speeds 1, 1/2, 1/4 and 1
+  local one other
+  one=$(howmany train -n 4 -p logistic -d dense:800x20 -b 800 -i 4 --simulate uneven.yaml $server | jq 'select(.summary).compute_s')
+  other=$(howmany train -n 4 -p logistic -d dense:800x20 -b 800 -i 4 --simulate uneven.yaml $server --shares speed | jq 'select(.summary).compute_s')
+  jq -en "$one / $other | ., (. > 2.7 and . < 2.8)" # 4 / 4 against 4 / 2.75
+}
+check "uneven machines with even times" evened
+check "shares by a list do the same" bash -c "
+  for shares in speed 4,2,1,4; do howmany train -n 4 -p logistic -d dense:880x20 -b 880 -i 4 --simulate uneven.yaml $server --shares \$shares | jq -c 'select(.iteration) | [.iteration, .objective, .seconds]'; done | sort | uniq -c | awk '\$1 != 2 {bad = 1} END {exit bad}'"
+uneven_files() { # rows from a file are dealt out by shares too; all are there
+  for i in $(seq 60); do echo "$((i % 2)) 1:$i 2:$((i * i % 17))"; done >rows.svm
+  howmany train -n 3 -a gd -p squares -d rows.svm -i 3 --simulate "$study" | jq 'select(.summary).objective * 1e9 | round' >one
+  howmany train -n 3 -a gd -p squares -d rows.svm -i 3 --simulate "$study" --shares 7,1,2 | jq 'select(.summary).objective * 1e9 | round' | cmp - one
+}
+check "shares of a file" uneven_files
+
+# ---- times -----------------------------------------------------------------------------------
+# A step of servers: 2 (a + max(M b, n M b / s)) besides computing.
+saturates() { # N SERVERS
+  howmany train -n $1 -p squares -a sgd -d dense:64x20000 -b 64 -i 2 --look-every 1 $server --servers $2 --simulate "$study" |
+    jq -se '.[2] | .seconds / (.compute_s + 2 * (1e-4 + ([1, '$1' / '$2'] | max) * 160000 * 8e-9)) | ., (. > 0.9 and . < 1.1)'
+}
+for n in 1 2 4 8 16 32 64; do check "one server and $n workers take what the model says" saturates $n 1; done
+for n in 4 16 64; do check "four servers and $n workers too" saturates $n 4; done
+check "and sixteen" saturates 64 16
+# A driver: ceil(log2(n + 1)) + g - 1 + ceil(n / g) messages, g = ceil(sqrt n), two gradients in the first iteration.
+drives() { # N MESSAGES
+  howmany train -n $1 -p squares -a lbfgs -d dense:64x20000 -i 1 --platform driver --simulate "$study" |
+    jq -se '.[1] | .seconds / (.compute_s + .epoch * '$2' * (1e-4 + 160000 * 8e-9)) | ., (. > 0.95 and . < 1.05)'
+}
+check "a driver and one worker take what the model says" drives 1 2
+check "a driver and 4 workers too" drives 4 6
+check "and 16" drives 16 12
+kept() {
+  mkdir -p kept && howmany train -n 3 -i 1 -d digits:50 -p logistic --simulate "$study" $server --servers 2 $1 --simgrid-files kept >/dev/null && is "$(tr '\n' ' ' <kept/hosts.txt)" "$2"
+}
+check "servers have nodes of their own" kept "" "node-0 node-1 node-2 node-3 node-4 "
+check "or those of the first workers" kept --colocated "node-0 node-1 node-2 node-0 node-1 "
+printf 'flops: 1 Gflop/s\nefficiency: 1\nnetwork: {bandwidth: 1 Gbit/s, latency: 100 us}\nmax_nodes: 4\n' >few.yaml
+expect "more nodes than there are" 2 "6 ranks need 6 nodes, and there are 4" $four --simulate few.yaml $server --servers 2
+expect "the table says who serves" 0 "logistic by sgd on 4 ranks and 2 servers by ssp 3 (simulated)" $four --simulate "$study" $server --servers 2 --consistency ssp -i 1 --text
+finish
