@@ -432,7 +432,7 @@ int api_call(const struct api_command *how, const struct api_host *host,
     cli_guest_enter(NULL);
     cli_guest_release(&c.guest);
     hm_arena_free(c.arena);
-    *ret_called = (struct api_called){c.csv, c.guest.lent};
+    *ret_called = (struct api_called){c.csv, c.guest.stored};
     return rc;
 }
 

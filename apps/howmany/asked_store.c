@@ -61,8 +61,8 @@ const char *cli_store_find(const char *record, char path[CLI_STORE_ROOM])
     return make_folders(path) ? NULL : path;
 }
 
-/* A guest has the store of its host. */
-static int lend(struct cli_guest *guest, const char *record, struct hm_store **ret_store)
+/* Whether a guest has a store: that of its host. */
+static int check_guest(struct cli_guest *guest, const char *record)
 {
     struct hm_err err = {0};
 
@@ -74,8 +74,18 @@ static int lend(struct cli_guest *guest, const char *record, struct hm_store **r
         hm_err_hint(&err, "it is started without a store; give it --record");
         return cli_report(&err);
     }
-    guest->lent = true;
-    return guest->store->lend(guest->store->context, ret_store, &err) ? cli_report(&err) : 0;
+    guest->stored = true;
+    return 0;
+}
+
+static int lend(struct cli_guest *guest, const char *record, struct hm_store **ret_store)
+{
+    struct hm_err err = {0};
+    int rc = check_guest(guest, record);
+
+    if (rc == 0 && guest->store->lend(guest->store->context, ret_store, &err))
+        rc = cli_report(&err);
+    return rc;
 }
 
 int cli_store_open(const char *record, struct hm_store **ret_store)
@@ -90,6 +100,14 @@ int cli_store_open(const char *record, struct hm_store **ret_store)
     if (!where)
         return EXIT_USAGE;
     return hm_store_open(where, ret_store, &err) ? cli_report(&err) : 0;
+}
+
+int cli_store_open_to_add(const char *record, struct hm_store **ret_store)
+{
+    struct cli_guest *guest = cli_guest();
+
+    *ret_store = NULL; /* the host writes */
+    return guest ? check_guest(guest, record) : cli_store_open(record, ret_store);
 }
 
 void cli_store_close(struct hm_store *store)

@@ -15,6 +15,8 @@ enum { CLI_STORE_ROOM = 1024 };
 const char *cli_store_find(const char *record, char path[CLI_STORE_ROOM]);
 /* Open it; 0, or EXIT_USAGE with a message. */
 int cli_store_open(const char *record, struct hm_store **ret_store);
+/* The same for who only adds: a guest then waits for nobody who reads. */
+int cli_store_open_to_add(const char *record, struct hm_store **ret_store);
 /* Every store that was opened so, NULL too. */
 void cli_store_close(struct hm_store *store);
 

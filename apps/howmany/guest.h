@@ -43,7 +43,7 @@ struct cli_guest {
     size_t document_count;
     struct hm_text out; /* what the command printed */
     struct hm_err err;  /* what it complained of first */
-    bool lent;          /* it was given the store */
+    bool stored;        /* it has used the store */
 };
 
 /* The guest of this thread; NULL: none. */

@@ -539,15 +539,17 @@ static int run(void *state)
     static const struct {
         const char *name;
         int (*act)(struct runs_state *s);
-    } actions[] = {{"list", list},     {"show", show},     {"add", add},
-                   {"import", import}, {"export", export}, {"delete", delete}};
+        bool adds;
+    } actions[] = {{"list", list, false},    {"show", show, false},     {"add", add, true},
+                   {"import", import, true}, {"export", export, false}, {"delete", delete, false}};
     struct runs_state *s = state;
     const char *wanted = s->word_count ? s->words[0] : "list";
 
     s->word_count = s->word_count ? s->word_count : 1;
     for (size_t k = 0; k < sizeof(actions) / sizeof(actions[0]); k++)
         if (strcmp(actions[k].name, wanted) == 0) {
-            int rc = cli_store_open(s->record, &s->store);
+            int rc = actions[k].adds ? cli_store_open_to_add(s->record, &s->store)
+                                     : cli_store_open(s->record, &s->store);
             return rc ? rc : actions[k].act(s);
         }
     return cli_complain("runs: '%s' is not list, show, add, import, export or delete", wanted);
