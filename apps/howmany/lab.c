@@ -290,7 +290,7 @@ static int show_status(const struct lab_state *s)
     double trips[LAB_NODES_MAX];
     int rc = find_whole(s, &found);
 
-    if (rc == 0 && lab_probe(s->spec.name, found.spec.n, trips, &err))
+    if (rc == 0 && lab_probe(&found.spec, trips, &err))
         rc = cli_report(&err);
     if (rc == 0) {
         if (s->json)

@@ -5,6 +5,6 @@
 #include "lab_plan.h"
 
 /* Seconds from node 1 to each node and back, the least of a few; NAN where nothing comes back. */
-int lab_probe(const char *name, size_t n, double *ret_seconds, struct hm_err *err);
+int lab_probe(const struct lab_spec *spec, double *ret_seconds, struct hm_err *err);
 
 #endif
