@@ -586,17 +586,16 @@ const struct cli_command cli_lab = {
     .arguments = "up|run|status|down [-- COMMAND]",
     .summary = "a laboratory on one machine: nodes joined by a network with real delays",
     .description =
-        "*lab up* makes network namespaces, the nodes, joined by a network that delays, limits and "
-        "loses packets as asked for. *lab run* runs COMMAND on the first node, and tells Open MPI "
+        "lab up makes network namespaces, the nodes, joined by a network that delays, limits and "
+        "loses packets as asked for. lab run runs COMMAND on the first node, and tells Open MPI "
         "about the others: mpirun -n {n} PROGRAM starts a rank on each. {n}, {hosts}, {hostfile}, "
         "{agent}, {first} and {name} stand for the number of nodes, their names, a file with them, "
-        "the launch agent in place of ssh, the first node's address, and the lab's name. *lab "
-        "status* measures round trips. *lab down* ends all processes on the nodes and removes "
+        "the launch agent in place of ssh, the first node's address, and the lab's name. lab "
+        "status measures round trips. lab down ends all processes on the nodes and removes "
         "everything, also what is left of a lab that was not finished or that was damaged.\n\n"
-        "*lab agent* NODE COMMAND does what ssh does: it runs a line of shell on a node.\n\n"
-        "It needs root. Latency and loss are netem's where the kernel has it, else those of "
-        "vde_switch "
-        "and wirefilter (Debian's vde2), which count whole milliseconds.\n\n"
+        "lab agent NODE COMMAND does what ssh does: it runs a line of shell on a node.\n\n"
+        "It needs root. Latency and loss are those of netem where the kernel has it, else of "
+        "vde_switch and wirefilter (Debian's vde2), which count whole milliseconds.\n\n"
         "Exit status: that of COMMAND; else 0 done; 1 there is no such lab, or it is not whole; 2 "
         "wrong usage, or it could not be made; 130 interrupted.",
     .options = options,

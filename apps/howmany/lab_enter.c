@@ -118,7 +118,6 @@ int lab_environment(const char *name, size_t n, struct hm_err *err)
         {"OMPI_MCA_hwloc_base_binding_policy", "none"},
         {"OMPI_ALLOW_RUN_AS_ROOT", "1"},
         {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
-        {"HOWMANY_LAB", name},
     };
 
     for (size_t i = 0; rc == 0 && i < sizeof(variables) / sizeof(variables[0]); i++)

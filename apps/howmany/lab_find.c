@@ -208,14 +208,19 @@ void lab_each(void (*take)(void *context, const char *name), void *context)
 
 /* ---- removing ------------------------------------------------------------------------------- */
 
-/* Whoever is on a node is asked first. Switches and wires have nothing to lose, and wires spin when
- * their switch is gone. */
-static void end_process(const struct lab_process *process, bool asked, bool late)
+/* Whoever is on a node is asked first. Switches and wires have nothing to lose. They are stopped
+ * before any of them is killed, as wires spin when their switch is gone, and come before us. */
+static void end_all(const struct lab_found *found, bool asked, bool late)
 {
-    if (process->space == 0 || late)
-        kill(process->pid, SIGKILL);
-    else if (!asked)
-        kill(process->pid, SIGTERM);
+    for (size_t i = 0; i < found->process_count; i++)
+        if (found->all[i].space == 0)
+            kill(found->all[i].pid, SIGSTOP);
+    for (size_t i = 0; i < found->process_count; i++) {
+        if (found->all[i].space == 0 || late)
+            kill(found->all[i].pid, SIGKILL);
+        else if (!asked)
+            kill(found->all[i].pid, SIGTERM);
+    }
 }
 
 /* Until none is left: they may start others meanwhile. */
@@ -229,8 +234,7 @@ static int end_processes(const char *name, struct hm_err *err)
         double spent = cli_now_s() - started;
         int rc = lab_find(name, &found, err);
         size_t left = found.process_count;
-        for (size_t i = 0; i < left; i++)
-            end_process(&found.all[i], asked, spent > ASK_S);
+        end_all(&found, asked, spent > ASK_S);
         long last = left ? found.all[left - 1].pid : 0;
         lab_found_release(&found);
         if (rc || left == 0)

@@ -331,7 +331,8 @@ static void join_by_vde(struct maker *m)
         lab_place(s->name, file, near);
         snprintf(file, sizeof(file), "wire%zu", i);
         step(m,
-             "ip netns exec %s wirefilter --vde-plug %s:%s --mgmt %s --delay RL%.0f --loss RL%.10g",
+             "ip netns exec %s wirefilter --vde-plug %s:%s --mgmt %s --mgmtmode 0600 --delay "
+             "RL%.0f --loss RL%.10g",
              m->net, near, lab_place(s->name, "hub", far), lab_place(s->name, file, control),
              1e3 * s->latency_s, 100 * s->loss);
         stays(m, file);

@@ -24,8 +24,8 @@ static char *plan_text(const struct lab_spec *spec)
 
 static void assert_has(const char *text, const char *line)
 {
-    if (!strstr(text, line))
-        fail_msg("no '%s' in\n%s", line, text);
+    if (!text || !strstr(text, line))
+        fail_msg("no '%s' in\n%s", line, text ? text : "nothing");
 }
 
 static const struct lab_spec two = {.name = "t", .n = 2};
@@ -118,10 +118,11 @@ static void vde(void **state)
     const char *join = strstr(text, "ip -n t-net link set lab2 master join2\n"
                                     "ip -n t-net link set tap2 master join2\n"
                                     "ip -n t-net link set tap2 up\n");
-    const char *wire = strstr(text, "ip netns exec t-net wirefilter --vde-plug "
-                                    "/run/howmany/t/switch2:/run/howmany/t/hub --mgmt "
-                                    "/run/howmany/t/wire2 --delay RL20 --loss RL0.5 & "
-                                    "/run/howmany/t/wire2\n");
+    const char *wire =
+        strstr(text, "ip netns exec t-net wirefilter --vde-plug "
+                     "/run/howmany/t/switch2:/run/howmany/t/hub --mgmt "
+                     "/run/howmany/t/wire2 --mgmtmode 0600 --delay RL20 --loss RL0.5 & "
+                     "/run/howmany/t/wire2\n");
     assert_true(hub && near && join && wire);
     assert_true(hub < near && near < join && join < wire);
     assert_null(strstr(text, "netem"));
