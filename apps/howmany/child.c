@@ -15,7 +15,6 @@
  */
 #include "child.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -26,12 +25,12 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "err.h"
 #include "memory.h"
-#include "text.h"
+#include "processes.h"
 
 static const double GRACE_S = 2;   /* between asking a command to end and ending it */
 static const double LOOK_S = 1;    /* between looks for ended processes that nobody noticed */
@@ -53,13 +52,6 @@ struct run {
     char line[CLI_CHILD_LINE + 1];
     char chunk[64 * 1024]; /* as much as a pipe holds */
 };
-
-static double now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static void close_end(int *fd)
 {
@@ -268,7 +260,7 @@ static int start(struct run *r, struct pipes *p, struct hm_err *err)
 {
     if (open_pipe(p->out) != 0 || open_pipe(p->err) != 0 || open_pipe(p->report) != 0)
         return fail_errno(err, "make a pipe");
-    r->started_s = now_s();
+    r->started_s = cli_now_s();
     pid_t parent = getpid();
     r->pid = fork();
     if (r->pid < 0)
@@ -337,7 +329,7 @@ static void add_to_line(struct run *r, const char *bytes, size_t count)
 static void take_output(struct run *r, const char *bytes, size_t count)
 {
     const char *end = bytes + count, *newline;
-    double seconds = now_s() - r->started_s;
+    double seconds = cli_now_s() - r->started_s;
 
     if (!r->child->line)
         return;
@@ -389,15 +381,15 @@ static void read_pipe(struct run *r, int *fd,
 
 /* What /proc tells of a process: "pid (name) state parent group session ...". */
 struct process {
-    long pid, parent, session;
+    long parent, session;
     char state;
 };
 
-static bool read_process(const char *pid, struct process *process)
+static bool read_process(long pid, struct process *process)
 {
     char path[300], line[512] = "";
 
-    snprintf(path, sizeof(path), "/proc/%s/stat", pid);
+    snprintf(path, sizeof(path), "/proc/%ld/stat", pid);
     FILE *file = fopen(path, "r");
     if (!file)
         return false;
@@ -408,35 +400,23 @@ static bool read_process(const char *pid, struct process *process)
     return told;
 }
 
-/* Call visit for every process there is. */
-static void each_process(void (*visit)(struct run *r, const struct process *process), struct run *r)
-{
-    DIR *processes = opendir("/proc");
-    const struct dirent *entry;
-
-    while (processes && (entry = readdir(processes))) {
-        struct process process;
-        double pid;
-        size_t used = hm_number_read(entry->d_name, &pid);
-        process.pid = used > 0 && entry->d_name[used] == '\0' ? (long)pid : 0;
-        if (process.pid > 1 && read_process(entry->d_name, &process))
-            visit(r, &process);
-    }
-    if (processes)
-        closedir(processes);
-}
-
 /* Whoever has left the group but not the session, as far as /proc tells. */
-static void kill_if_ours(struct run *r, const struct process *process)
+static void kill_if_ours(void *run, long pid)
 {
-    if (process->session == r->pid)
-        kill((pid_t)process->pid, SIGKILL);
+    const struct run *r = run;
+    struct process process;
+
+    if (read_process(pid, &process) && process.session == r->pid)
+        kill((pid_t)pid, SIGKILL);
 }
 
-static void note_if_dead(struct run *r, const struct process *process)
+static void note_if_dead(void *run, long pid)
 {
-    if (process->parent == r->pid && process->state == 'Z')
-        r->dead = process->pid;
+    struct run *r = run;
+    struct process process;
+
+    if (read_process(pid, &process) && process.parent == r->pid && process.state == 'Z')
+        r->dead = pid;
 }
 
 /* Whether it has not noticed for too long that a process it started has ended. */
@@ -448,7 +428,7 @@ static bool is_stuck(struct run *r, double now)
         return false;
     r->looked_s = now;
     r->dead = 0; /* found again, if it is still there */
-    each_process(note_if_dead, r);
+    cli_each_process(note_if_dead, r);
     if (r->dead == 0 || r->dead != before)
         r->dead_s = now;
     return r->dead != 0 && now - r->dead_s >= r->child->stuck_s;
@@ -465,7 +445,7 @@ static void look_for_end(struct run *r)
         return;
     int rc = waitid(P_PID, (id_t)r->pid, &info, WEXITED | WNOHANG | WNOWAIT);
     if (rc == 0 ? info.si_pid != 0 : errno == ECHILD)
-        r->gone_s = now_s();
+        r->gone_s = cli_now_s();
 }
 
 /* Ask it to end when it is time to, and end it when it does not. */
@@ -502,7 +482,8 @@ static double next_time(const struct run *r)
 static void wait_and_read(struct run *r)
 {
     struct pollfd ends[2] = {{.fd = r->out, .events = POLLIN}, {.fd = r->err, .events = POLLIN}};
-    double left = fmin(fmax(next_time(r) - now_s(), 0), 1e6); /* a finite time_t; we come again */
+    double left =
+        fmin(fmax(next_time(r) - cli_now_s(), 0), 1e6); /* a finite time_t; we come again */
     struct timespec wait = {.tv_sec = (time_t)left};
 
     wait.tv_nsec = (long)((left - (double)wait.tv_sec) * 1e9);
@@ -520,14 +501,14 @@ static void watch(struct run *r)
         let_signals_in(r);
         look_for_end(r);
         bool silent = r->out < 0 && r->err < 0;
-        if (isfinite(r->gone_s) && (silent || now_s() >= r->gone_s + DRAIN_S))
+        if (isfinite(r->gone_s) && (silent || cli_now_s() >= r->gone_s + DRAIN_S))
             break;
         if (isinf(r->gone_s))
-            push_along(r, now_s());
+            push_along(r, cli_now_s());
         wait_and_read(r);
     }
     if (r->partial)
-        give_line(r, now_s() - r->started_s);
+        give_line(r, cli_now_s() - r->started_s);
 }
 
 static double seconds_of(struct timeval t)
@@ -543,7 +524,7 @@ static void finish(struct run *r)
     int status = 0;
 
     kill(-r->pid, SIGKILL);
-    each_process(kill_if_ours, r);
+    cli_each_process(kill_if_ours, r);
     while (wait4(r->pid, &status, 0, &usage) < 0 && errno == EINTR)
         ;
     c->end = WIFSIGNALED(status) ? CLI_CHILD_SIGNALLED : CLI_CHILD_EXITED;

@@ -10,6 +10,8 @@
 
 static const double CLI_SEED_MAX = 9007199254740991; /* whole numbers that a double has */
 
+enum { CLI_DASHES = -2 };
+
 enum { EXIT_ANSWERED = 0, EXIT_NO_ANSWER = 1, EXIT_USAGE = 2, EXIT_INTERRUPTED = 130 };
 
 struct cli_option {
@@ -28,7 +30,9 @@ struct cli_command {
     const struct cli_option *options;
     size_t option_count;
     const char *operands; /* for completion, as in cli_option */
-    /* Called for each option and operand in turn; option -1: an operand. 0 to go on. */
+    bool dashes;          /* operands may be a command, and it matters that -- stands before it */
+    /* Called for each option and operand in turn; option -1: an operand; CLI_DASHES: what follows
+     * stands behind --, only where dashes is set. 0 to go on. */
     int (*accept)(void *state, int option, const char *value);
     int (*run)(void *state);
     void *(*begin)(void); /* allocate the state */
@@ -36,8 +40,8 @@ struct cli_command {
 };
 
 extern const struct cli_command cli_plan, cli_fit, cli_design, cli_bench, cli_train, cli_converge,
-    cli_advise, cli_study, cli_runs, cli_recommend, cli_graph, cli_catalog, cli_validate, cli_serve,
-    cli_completion, cli_man;
+    cli_advise, cli_study, cli_runs, cli_recommend, cli_graph, cli_catalog, cli_validate, cli_lab,
+    cli_serve, cli_completion, cli_man;
 extern const struct cli_command *const cli_commands[]; /* NULL at the end */
 
 /* Parse the words after the command's name and run it; the exit code. */

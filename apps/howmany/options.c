@@ -87,6 +87,8 @@ static int parse(const struct cli_command *command, int argc, char **argv, void 
             return unknown_option(command, optopt > 0 && optopt < 128 ? letter : argv[optind - 1]);
         rc = command->accept(state, index, optarg);
     }
+    if (rc == 0 && command->dashes && strcmp(argv[optind - 1], "--") == 0)
+        rc = command->accept(state, CLI_DASHES, NULL);
     for (; rc == 0 && optind < argc; optind++)
         rc = command->accept(state, -1, argv[optind]);
     return rc;

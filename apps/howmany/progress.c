@@ -1,26 +1,19 @@
 /* Progress for a person who waits: a line on standard error that is rewritten, then cleared. */
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cli.h"
+#include "clock.h"
 #include "format.h"
-
-static double now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 struct cli_progress cli_progress_start(const char *what, size_t total)
 {
-    return (struct cli_progress){.what = what, .total = total, .started_s = now_s()};
+    return (struct cli_progress){.what = what, .total = total, .started_s = cli_now_s()};
 }
 
 void cli_progress_step(struct cli_progress *p, size_t done)
 {
-    double now = now_s(), spent = now - p->started_s;
+    double now = cli_now_s(), spent = now - p->started_s;
     char left[HM_SHOWN];
 
     if (spent < 1 || now - p->shown_s < 0.2 || done == 0 || !isatty(STDERR_FILENO))
@@ -32,7 +25,7 @@ void cli_progress_step(struct cli_progress *p, size_t done)
 
 void cli_progress_say(struct cli_progress *p, const char *text)
 {
-    double now = now_s();
+    double now = cli_now_s();
 
     if (now - p->shown_s < 0.2 || !isatty(STDERR_FILENO))
         return;

@@ -1,0 +1,22 @@
+/* Any bytes as the settings of a laboratory: they are an error or a lab that can be planned. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lab_plan.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct lab_spec spec = {0};
+    struct lab_plan plan = {0};
+    struct hm_err err = {0};
+
+    if (lab_spec_read((const char *)data, size, "fuzz", &spec, &err))
+        return 0;
+    if (lab_plan_make(&spec, &plan, &err))
+        abort();
+    lab_plan_release(&plan);
+    return 0;
+}
