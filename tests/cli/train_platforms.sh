@@ -169,6 +169,22 @@ check "so is one backup; 1.50 if steps were independent" gain now-and-then 1.4 1
 check "async is 1.75 times as fast, the mean instead of the largest" gain now-and-then 1.7 1.76 --consistency async
 check "one worker slow for good: one backup is 3 times as fast" gain for-good 3 3.51 --backups 1
 check "ssp is as slow as bsp" gain for-good 0.99 1.02 --consistency ssp --staleness 3
+# What plan says of the same: a second on each worker, and hardly any communication.
+planned() { # CLUSTER OPTIONS…: speedup of eight workers
+  printf 'compute: 1 s\ncommunicate: [{bytes: 1 kB, scheme: ring}]\nscaling: weak\nbatch: 100\ncluster:\n' >job.yaml
+  sed 's/^/  /' $1.yaml >>job.yaml
+  howmany plan job.yaml --platform server --servers 1 --max-n 8 --json "${@:2}" | jq '.curve[] | select(.n == 8).speedup'
+}
+predicted() { # CLUSTER OPTIONS…: plan's gain over bsp is within 15 % of the simulated one
+  local cluster=$1 told made
+  shift
+  told=$(jq -n "$(planned $cluster "$@") / $(planned $cluster)") && made=$(jq -n "$(speed $cluster $server "$@") / $(speed $cluster $server)") &&
+    jq -en "$told / $made | ., (. > 0.85 and . < 1.15)"
+}
+for way in "--consistency ssp --staleness 3" "--consistency async" "--backups 1"; do
+  check "plan predicts it within 15 %, now and then slow, $way" predicted now-and-then $way
+  [ "$way" = "--consistency async" ] || check "and for good, $way" predicted for-good $way
+done
 check "bsp takes what the slowest of eight does" bash -c "howmany train -n 8 -p logistic -d dense:800x20 -b 800 -i 1000 --look-every 1000 --simulate now-and-then.yaml $server | jq -se '.[-1].elapsed_s' >a
   sed /stragglers/d now-and-then.yaml >steady.yaml; howmany train -n 8 -p logistic -d dense:800x20 -b 800 -i 1000 --look-every 1000 --simulate steady.yaml $server | jq -se '.[-1].elapsed_s' >b
   jq -en \"\$(cat a) / \$(cat b) | . > 1.9 and . < 2.1\"" # 0.95^8 + 4 (1 - 0.95^8) = 2.01
