@@ -270,7 +270,7 @@ static void test_ssp_holds(void **state)
         double reads = 0;
         for (size_t age = 0; age < HM_STALENESS_BINS; age++) {
             reads += r->stats.staleness[age];
-            assert_true(age <= s || r->stats.staleness[age] == 0);
+            assert_true((double)age <= s || r->stats.staleness[age] == 0);
         }
         assert_true(r->stats.used == 8 * n && reads >= 8 * n && r->stats.dropped == 0);
         largest[(int)s] = fmax(largest[(int)s], r->stats.lead);

@@ -15,6 +15,19 @@
 
 #include "howmany.h"
 
+/* Whether addresses are checked, which makes everything some ten times slower. */
+#ifdef __SANITIZE_ADDRESS__
+enum { SANITIZED = 1 };
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+enum { SANITIZED = 1 };
+#else
+enum { SANITIZED = 0 };
+#endif
+#else
+enum { SANITIZED = 0 };
+#endif
+
 /* Within a relative error, or both not a number. */
 #define assert_near(value, wanted, relative)                                                       \
     hm_assert_near(value, wanted, relative, #value, __LINE__)
