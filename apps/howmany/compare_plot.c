@@ -17,6 +17,32 @@ static size_t way_number(const struct compare_way *way)
     return (size_t)(way - compare_ways);
 }
 
+/* A line of numbers from one look to the next: they are means over that time. */
+static void add_look(struct hm_text *out, double elapsed_s, const struct compare_look *look)
+{
+    const double values[] = {
+        elapsed_s,
+        100 * look->worker.compute,
+        8e-6 * fmax(look->worker.sent, look->worker.received),
+        8e-6 * fmax(look->other.sent, look->other.received),
+        look->worker.memory / 1048576,
+    };
+
+    for (size_t v = 0; v < sizeof(values) / sizeof(values[0]); v++)
+        hm_text_addf(out, isnan(values[v]) ? "%sNaN" : "%s%.9g", v ? " " : "", values[v]);
+    hm_text_add(out, "\n");
+}
+
+static void add_looks(struct hm_text *out, const struct compare_run *run, size_t number)
+{
+    hm_text_addf(out, "$r%zu << EOD\n", number);
+    for (size_t k = 0; k < run->look_count; k++) {
+        add_look(out, k ? run->looks[k - 1].elapsed_s : 0, &run->looks[k]);
+        add_look(out, run->looks[k].elapsed_s, &run->looks[k]);
+    }
+    hm_text_add(out, "EOD\n");
+}
+
 /* $sT_W: workers and samples a second; $rR: a run over time. */
 static void add_data(struct hm_text *out, const struct compare_result *r, size_t t)
 {
@@ -36,21 +62,7 @@ static void add_data(struct hm_text *out, const struct compare_result *r, size_t
         const struct compare_run *run = &r->runs[i];
         if (run->task != &compare_tasks[t])
             continue;
-        hm_text_addf(out, "$r%zu << EOD\n", i);
-        for (size_t k = 0; k < run->look_count; k++) {
-            const struct compare_look *look = &run->looks[k];
-            const double values[] = {
-                look->elapsed_s,
-                100 * look->worker.compute,
-                8e-6 * fmax(look->worker.sent, look->worker.received),
-                8e-6 * fmax(look->other.sent, look->other.received),
-                look->worker.memory / 1048576,
-            };
-            for (size_t v = 0; v < sizeof(values) / sizeof(values[0]); v++)
-                hm_text_addf(out, isnan(values[v]) ? "%sNaN" : "%s%.9g", v ? " " : "", values[v]);
-            hm_text_add(out, "\n");
-        }
-        hm_text_add(out, "EOD\n");
+        add_looks(out, run, i);
     }
 }
 
@@ -60,8 +72,11 @@ static void plot_speeds(struct hm_text *out, const struct compare_result *r, siz
 
     hm_text_addf(out,
                  "set title '%s'\nset xlabel 'workers'\nset ylabel 'samples/s'\nset logscale y\n"
-                 "set key left top\nplot ",
+                 "set format y '10^{%%T}'\nset key below horizontal samplen 1\nset xtics (",
                  compare_tasks[t].title);
+    for (size_t i = 0; i < r->asked->n.count; i++)
+        hm_text_addf(out, "%s%.0f", i ? "," : "", r->asked->n.values[i]);
+    hm_text_add(out, ")\nset offsets 0.3,0.3,0,0\nplot ");
     for (size_t w = 0; w < COMPARE_WAYS; w++) {
         bool any = false, known = false;
         for (size_t i = 0; i < r->count; i++)
@@ -81,7 +96,7 @@ static void plot_speeds(struct hm_text *out, const struct compare_result *r, siz
                          "notitle",
                          t, w, hm_palette(w));
     }
-    hm_text_add(out, "\nunset logscale y\nset nokey\n");
+    hm_text_add(out, "\nunset logscale y\nset format y\nset nokey\nset xtics auto\nset offsets\n");
 }
 
 /* One quantity over time, of the runs on most workers. */
@@ -101,7 +116,7 @@ static void plot_over_time(struct hm_text *out, const struct compare_result *r, 
             (column == 4 && run->others == 0))
             continue;
         hm_text_addf(out,
-                     "%s$r%zu using ($1/%.9g):%d with linespoints lw 1.5 pt 7 ps 0.4 "
+                     "%s$r%zu using ($1/%.9g):%d with lines lw 1.5 "
                      "lc rgb '%s' notitle",
                      pieces++ ? ", \\\n  " : "", i, run->elapsed_s, column,
                      hm_palette(way_number(run->way)));

@@ -116,7 +116,7 @@ static void add_scaled(const struct compare_result *r, const struct compare_task
 
     for (size_t i = 0; i < r->count; i++) {
         const struct compare_run *run = &r->runs[i];
-        if (run->task != task || !run->way->full || run->rows == task->rows)
+        if (run->task != task || !run->way->full || run->rows == task->rows || r->asked->real)
             continue;
         if (!any)
             hm_text_addf(&line, "a driver's samples/s depend on rows: with %.0f it would reach",
@@ -232,17 +232,18 @@ static void json_run(struct hm_text *out, const struct compare_result *r,
         hm_json_field(out, "servers", run->others);
     hm_json_named(out, "algorithm", run->way->algorithm);
     hm_json_field(out, "n", run->n);
+    hm_json_field(out, "rows", run->rows);
     hm_json_field(out, "batch", run->way->full ? run->rows : run->batch);
     hm_json_field(out, "iterations", run->iterations);
     hm_json_field(out, "elapsed_s", run->elapsed_s);
     hm_json_field(out, "samples_per_s", run->samples_per_s);
     hm_json_field(out, "samples_per_s_per_worker", run->samples_per_s / run->n);
-    if (run->way->full && run->rows != run->task->rows)
+    if (run->way->full && !r->asked->real)
         hm_json_field(out, "samples_per_s_all_rows", compare_scaled_speed(run, run->task->rows));
     json_role(out, "worker", &run->worker);
     json_role(out, "server", &run->other);
-    hm_json_field(out, "worker_link", compare_link_share(r, &run->worker));
-    hm_json_field(out, "server_link", compare_link_share(r, &run->other));
+    hm_json_field(out, "worker_link", compare_link_share(r, run, &run->worker));
+    hm_json_field(out, "server_link", compare_link_share(r, run, &run->other));
     hm_json_named(out, "limited_by", compare_limit_name(compare_limit_of(r, run)));
     hm_json_flag(out, "diverged", run->diverged);
     hm_json_named(out, "command", run->command);
@@ -283,7 +284,6 @@ static void json_task(struct hm_text *out, const struct compare_result *r,
     hm_json_text(out, task->name);
     hm_json_named(out, "title", task->title);
     hm_json_named(out, "data", first->data);
-    hm_json_field(out, "rows", first->rows);
     hm_json_field(out, "features", task->features);
     hm_json_field(out, "parameters", first->unknowns);
     hm_json_named(out, "fastest", best->way->name);

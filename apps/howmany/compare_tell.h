@@ -28,8 +28,9 @@ void compare_name_way(struct hm_text *out, const struct compare_asked *asked,
 /* "TensorFlow 403, 443 (batch 500), MXNet 19277"; nothing where nothing was published. */
 void compare_add_published(struct hm_text *out, const struct compare_task *task,
                            const struct compare_way *way);
-/* Share of the time in which the port of a rank carries something, if never both ways at once. */
-double compare_link_share(const struct compare_result *result, const struct compare_role *role);
+/* Share of the time in which the port of a rank is busy; NAN where that is not known. */
+double compare_link_share(const struct compare_result *result, const struct compare_run *run,
+                          const struct compare_role *role);
 /* What limits a run. */
 enum compare_limit {
     COMPARE_COMPUTE,

@@ -1,8 +1,8 @@
 /*
  * Sentences of a comparison. What limits a run is what takes most of its time: the computing of a
  * worker, the port of a server or driver, that of a worker. A port carries gradients one way and
- * the model the other; in steps that all make together never both at once, so that the shares of
- * the two ways add up.
+ * the model the other. Around a driver, or a server that all wait for, never both at once, so that
+ * the shares of the two ways add up; otherwise the busier way counts.
  */
 #include <math.h>
 #include <string.h>
@@ -38,22 +38,26 @@ void compare_add_published(struct hm_text *out, const struct compare_task *task,
     }
 }
 
-double compare_link_share(const struct compare_result *r, const struct compare_role *role)
+double compare_link_share(const struct compare_result *r, const struct compare_run *run,
+                          const struct compare_role *role)
 {
-    return r->bandwidth > 0 ? fmin(1, (role->sent + role->received) / r->bandwidth) : NAN;
+    const char *consistency = run->way->consistency;
+    bool in_turn = run->way->full || (consistency && strcmp(consistency, "bsp") == 0);
+    double most = in_turn ? role->sent + role->received : fmax(role->sent, role->received);
+
+    return r->bandwidth > 0 && !isnan(most) ? fmin(1, most / r->bandwidth) : NAN;
 }
 
 enum compare_limit compare_limit_of(const struct compare_result *r, const struct compare_run *run)
 {
-    double other = compare_link_share(r, &run->other), worker = compare_link_share(r, &run->worker);
-    double compute = run->worker.compute;
+    double other = compare_link_share(r, run, &run->other);
+    double worker = compare_link_share(r, run, &run->worker), compute = run->worker.compute;
 
-    if (run->others == 0 || isnan(other))
-        other = 0;
+    other = isnan(other) ? 0 : other;
     worker = isnan(worker) ? 0 : worker;
-    if (compute >= 0.5 || (compute > other && compute > worker && compute >= 1. / 3))
+    if (compute >= other && compute >= worker && compute >= 0.5)
         return COMPARE_COMPUTE;
-    if (other >= 0.5 && other >= worker)
+    if (other >= worker && other >= 0.5)
         return COMPARE_OTHER_LINK;
     return worker >= 0.5 ? COMPARE_WORKER_LINK : COMPARE_WAITING;
 }
@@ -75,11 +79,11 @@ void compare_add_reason(struct hm_text *out, const struct compare_result *r,
         return;
     case COMPARE_OTHER_LINK:
         hm_text_addf(out, "the link of its %s is busy for %.0f %% of the time", other,
-                     100 * compare_link_share(r, &run->other));
+                     100 * compare_link_share(r, run, &run->other));
         return;
     case COMPARE_WORKER_LINK:
         hm_text_addf(out, "the links of its workers are busy for %.0f %% of the time",
-                     100 * compare_link_share(r, &run->worker));
+                     100 * compare_link_share(r, run, &run->worker));
         return;
     case COMPARE_WAITING:
         hm_text_addf(out,
