@@ -1,8 +1,8 @@
 /*
  * Sentences of a comparison. What limits a run is what takes most of its time: the computing of a
  * worker, the port of a server or driver, that of a worker. A port carries gradients one way and
- * the model the other. Around a driver, or a server that all wait for, never both at once, so that
- * the shares of the two ways add up; otherwise the busier way counts.
+ * the model the other. Around a driver, or servers whose workers are in step, never both at once,
+ * so that the shares of the two ways add up; in an all-reduce the busier way counts.
  */
 #include <math.h>
 #include <string.h>
@@ -41,8 +41,7 @@ void compare_add_published(struct hm_text *out, const struct compare_task *task,
 double compare_link_share(const struct compare_result *r, const struct compare_run *run,
                           const struct compare_role *role)
 {
-    const char *consistency = run->way->consistency;
-    bool in_turn = run->way->full || (consistency && strcmp(consistency, "bsp") == 0);
+    bool in_turn = run->others > 0;
     double most = in_turn ? role->sent + role->received : fmax(role->sent, role->received);
 
     return r->bandwidth > 0 && !isnan(most) ? fmin(1, most / r->bandwidth) : NAN;
