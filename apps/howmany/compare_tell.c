@@ -111,8 +111,9 @@ static void add_published_lines(const struct compare_result *r, const struct com
 static void add_scaled(const struct compare_result *r, const struct compare_task *task,
                        const struct hm_style *style, struct hm_text *out)
 {
+    const struct compare_run *best = compare_extreme(r, task, true);
     struct hm_text line = {0};
-    bool any = false;
+    bool any = false, ahead = false;
 
     for (size_t i = 0; i < r->count; i++) {
         const struct compare_run *run = &r->runs[i];
@@ -121,10 +122,13 @@ static void add_scaled(const struct compare_result *r, const struct compare_task
         if (!any)
             hm_text_addf(&line, "a driver's samples/s depend on rows: with %.0f it would reach",
                          task->rows);
-        hm_text_addf(&line, "%s %.0f on %.0f", any ? "," : "",
-                     compare_scaled_speed(run, task->rows), run->n);
+        double speed = compare_scaled_speed(run, task->rows);
+        hm_text_addf(&line, "%s %.0f on %.0f", any ? "," : "", speed, run->n);
+        ahead = ahead || (run != best && run->n == best->n && speed > best->samples_per_s);
         any = true;
     }
+    if (ahead)
+        hm_text_add(&line, ", and be the fastest");
     if (any)
         hm_render_taken_line(out, style, "rows", &line);
     hm_text_release(&line);

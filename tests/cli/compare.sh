@@ -144,6 +144,10 @@ text() {
     grep -q 'digits made like MNIST' text && grep -q "a driver's samples/s depend on rows: with 10000" text && ! grep -q "nan" text
 }
 check "for a person" text
+ahead() { # of all-reduce when it has all rows, and not with few
+  howmany compare -t softmax --rows 300 -b 100 -n 3 -i 5 --platforms driver,allreduce >text && grep -q '^  fastest .*allreduce on 3' text && tr -s '\n ' ' ' <text | grep -q 'and be the fastest'
+}
+check "few rows that put the driver behind are told" ahead
 over_time() { jq -e '[.tasks[].runs[] | select(.consistency == "bsp" and .platform != "driver") | .over_time | length == 5 and .[-1].elapsed_s > .[0].elapsed_s and ([.[].worker.compute] | min > 0)] | all' all.json; }
 check "over time" over_time
 limits() { # a slow network is the server's, a fast one leaves computing
