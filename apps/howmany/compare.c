@@ -109,7 +109,6 @@ static void end(void *state)
 
 /* ---- options -------------------------------------------------------------------------------- */
 
-/* Keys of the cluster, with `cluster.` before them or without, as train has it. */
 static int take_set(struct compare_state *s, const char *value)
 {
     if (s->asked.set_count == CLI_LIST_MAX / 2)
@@ -192,18 +191,6 @@ static int accept(void *state, int option, const char *value)
 
 /* ---- before it starts ----------------------------------------------------------------------- */
 
-static int add_set(struct cli_job *job, const char *value)
-{
-    char *whole;
-
-    if (job->piece_count == CLI_LIST_MAX)
-        return cli_complain("--set: too many");
-    if (asprintf(&whole, "%s%s", strncmp(value, "cluster.", 8) == 0 ? "" : "cluster.", value) < 0)
-        return cli_complain("out of memory");
-    job->pieces[job->piece_count++] = whole;
-    return cli_job_set(job, whole);
-}
-
 /* To know its links, and to complain once and not in each run. */
 static int load_cluster(struct compare_state *s)
 {
@@ -218,9 +205,9 @@ static int load_cluster(struct compare_state *s)
     if (!s->cluster_job.catalog)
         return EXIT_USAGE;
     for (size_t i = 0; rc == 0 && !a->simulate && compare_cluster_sets[i]; i++)
-        rc = add_set(&s->cluster_job, compare_cluster_sets[i]);
+        rc = cli_cluster_set(&s->cluster_job, compare_cluster_sets[i]);
     for (size_t i = 0; rc == 0 && i < a->set_count; i++)
-        rc = add_set(&s->cluster_job, a->sets[i]);
+        rc = cli_cluster_set(&s->cluster_job, a->sets[i]);
     s->result.cluster = a->simulate ? a->simulate : "m4.xlarge as the survey used it";
     rc = rc ? rc
             : cli_cluster_load(&s->cluster_job, a->simulate ? a->simulate : compare_cluster,
