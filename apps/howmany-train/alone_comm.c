@@ -3,10 +3,16 @@
 #include <stdlib.h>
 
 #include "mpi_comm.h"
+#include "process.h"
 
 int hm_mpi_begin(struct hm_comm *comm)
 {
+    static struct hm_comm_ops ops;
+
     hm_comm_alone(comm);
+    ops = *comm->ops;
+    ops.usage = process_usage;
+    comm->ops = &ops;
     return 0;
 }
 

@@ -22,6 +22,8 @@
 #include <simgrid/version.h>
 #else
 #include <time.h>
+
+#include "process.h"
 #endif
 
 enum {
@@ -336,6 +338,9 @@ int hm_mpi_begin(struct hm_comm *comm)
         .test = mpi_test,
         .pause = mpi_pause,
         .fail = mpi_fail,
+#ifndef HM_SIMGRID
+        .usage = process_usage,
+#endif
     };
 
     *comm = (struct hm_comm){.ops = &ops};

@@ -241,6 +241,12 @@ static int go(struct session *s, enum hm_stop *ret_stop, struct hm_err *err)
     if (rc)
         return rc;
     struct hm_train_plan plan = make_plan(s);
+    if (s->options->usage)
+        rc = hm_agree(s->comm, hm_usages_new(&s->run, &plan.usage, err), err);
+    if (rc) {
+        end_platform(s);
+        return rc;
+    }
     if (s->comm->rank == 0)
         tell_head(s, plan.limits.iterations);
     rc = hm_train(&s->run, &plan, &s->totals, &last, ret_stop, err);

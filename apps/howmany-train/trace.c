@@ -156,6 +156,58 @@ void trace_head(const struct trace_head *head)
     put_line(&line);
 }
 
+/* ---- what ranks use ------------------------------------------------------------------------- */
+
+/* A stale worker may compute on while the servers stand still. */
+static double compute_share(const struct hm_usage *usage, double seconds)
+{
+    return fmin(1, usage->compute_s / seconds);
+}
+
+static double cpu_share(const struct hm_usage *usage, double seconds)
+{
+    return usage->cpu_s / seconds;
+}
+
+static double sent_rate(const struct hm_usage *usage, double seconds)
+{
+    return usage->sent / seconds;
+}
+
+static double received_rate(const struct hm_usage *usage, double seconds)
+{
+    return usage->received / seconds;
+}
+
+static double memory_now(const struct hm_usage *usage, double seconds)
+{
+    (void)seconds;
+    return usage->memory;
+}
+
+static void usage_list(struct hm_text *line, const char *key, const struct hm_trace_point *point,
+                       double (*value)(const struct hm_usage *usage, double seconds))
+{
+    hm_text_addf(line, ",\"%s\":[", key);
+    for (size_t i = 0; i < point->usage_count; i++) {
+        hm_text_add(line, i ? "," : "");
+        hm_json_number(line, value(&point->usage[i], point->usage_s));
+    }
+    hm_text_add(line, "]");
+}
+
+static void usage_fields(struct hm_text *line, const struct hm_trace_point *point)
+{
+    if (!point->usage || !(point->usage_s > 0))
+        return;
+    usage_list(line, "rank_compute", point, compute_share);
+    if (!isnan(point->usage[0].cpu_s))
+        usage_list(line, "rank_cpu", point, cpu_share);
+    usage_list(line, "rank_sent", point, sent_rate);
+    usage_list(line, "rank_received", point, received_rate);
+    usage_list(line, "rank_memory", point, memory_now);
+}
+
 void trace_point(void *unused, const struct hm_trace_point *point)
 {
     struct hm_text line = {0};
@@ -180,6 +232,7 @@ void trace_point(void *unused, const struct hm_trace_point *point)
     known(&line, "wait_s", point->wait_s);
     known(&line, "mean_staleness", point->staleness);
     known(&line, "dropped", point->dropped);
+    usage_fields(&line, point);
     put_line(&line);
 }
 

@@ -37,6 +37,20 @@ int cli_job_set(struct cli_job *j, const char *assignment)
     return 0;
 }
 
+int cli_cluster_set(struct cli_job *j, const char *assignment)
+{
+    char *whole;
+
+    if (j->set_count == CLI_LIST_MAX || j->piece_count == CLI_LIST_MAX)
+        return cli_complain("--set: too many");
+    if (asprintf(&whole, "%s%s", strncmp(assignment, "cluster.", 8) == 0 ? "" : "cluster.",
+                 assignment) < 0)
+        return cli_complain("out of memory");
+    j->pieces[j->piece_count++] = whole;
+    j->sets[j->set_count++] = whole;
+    return 0;
+}
+
 /* --set for the job; --network too, when the job's own cluster is used. */
 static int load_job(struct cli_job *j)
 {

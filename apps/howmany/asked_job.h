@@ -28,6 +28,8 @@ struct cli_job {
 /* Each returns 0, or EXIT_USAGE with a message. */
 int cli_job_on(struct cli_job *job, const char *list);
 int cli_job_set(struct cli_job *job, const char *assignment);
+/* A key of the cluster, with `cluster.` before it or without. */
+int cli_cluster_set(struct cli_job *job, const char *assignment);
 int cli_job_load(struct cli_job *job);
 /* Whether a cluster is named by a file, not by a machine of the catalog. */
 bool cli_cluster_is_file(const char *name);

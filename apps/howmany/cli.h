@@ -39,9 +39,9 @@ struct cli_command {
     void (*end)(void *state);
 };
 
-extern const struct cli_command cli_plan, cli_fit, cli_design, cli_bench, cli_train, cli_converge,
-    cli_advise, cli_study, cli_runs, cli_recommend, cli_graph, cli_catalog, cli_validate, cli_lab,
-    cli_serve, cli_completion, cli_man;
+extern const struct cli_command cli_plan, cli_fit, cli_design, cli_bench, cli_train, cli_compare,
+    cli_converge, cli_advise, cli_study, cli_runs, cli_recommend, cli_graph, cli_catalog,
+    cli_validate, cli_lab, cli_serve, cli_completion, cli_man;
 extern const struct cli_command *const cli_commands[]; /* NULL at the end */
 
 /* Parse the words after the command's name and run it; the exit code. */

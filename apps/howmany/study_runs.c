@@ -22,8 +22,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "child.h"
 #include "err.h"
+#include "self.h"
 
 enum { DIVERGED_POINTS = 3 }; /* of a run that diverged; fewer tell nothing */
 
@@ -133,21 +133,16 @@ static int make(struct study_folder *f, const struct cli_words *words, const cha
                 const char *path, const char *mark)
 {
     struct making m = {.folder = f, .what = what};
-    struct cli_words all = {0};
+    struct cli_child child = {.line = take_line, .context = &m};
     struct hm_err err = {0};
     char say[160];
 
     f->made++;
     snprintf(say, sizeof(say), "run %zu: %s", f->made, what);
     cli_progress_say(&f->progress, say);
-    int rc = cli_words_add(&all, "/proc/self/exe", &err);
-    for (size_t i = 0; rc == 0 && i < words->count; i++)
-        rc = cli_words_add(&all, words->words[i], &err);
-    struct cli_child child = {.argv = all.words, .line = take_line, .context = &m};
-    rc = rc ? rc : cli_child_run(&child, &err);
+    int rc = cli_self_run(words, &child, &err);
     cli_progress_end(&f->progress);
     rc = rc ? cli_report(&err) : settle(&m, &child, path, mark);
-    cli_words_release(&all);
     hm_text_release(&m.lines);
     return rc;
 }

@@ -77,21 +77,6 @@ static int read_precision(struct train_state *s, const char *value)
     return 0;
 }
 
-/* Keys of the cluster, with `cluster.` before them, as plan has it, or without. */
-static int take_set(struct train_state *s, const char *value)
-{
-    struct cli_job *job = &s->cluster_job;
-    char *whole;
-
-    if (job->set_count == CLI_LIST_MAX || job->piece_count == CLI_LIST_MAX)
-        return cli_complain("--set: too many");
-    if (asprintf(&whole, "%s%s", strncmp(value, "cluster.", 8) == 0 ? "" : "cluster.", value) < 0)
-        return cli_complain("out of memory");
-    job->pieces[job->piece_count++] = whole;
-    job->sets[job->set_count++] = whole;
-    return 0;
-}
-
 static int accept_own(struct train_state *s, int option, const char *value)
 {
     switch (option) {
@@ -103,7 +88,7 @@ static int accept_own(struct train_state *s, int option, const char *value)
     case TRAIN_PRECISION:
         return read_precision(s, value);
     case TRAIN_SET:
-        return take_set(s, value);
+        return cli_cluster_set(&s->cluster_job, value);
     case TRAIN_SIMGRID_FILES:
         s->launch.platform_folder = value;
         return 0;

@@ -55,6 +55,7 @@ enum option {
     GAP,
     BEST,
     LOOK_EVERY,
+    USAGE,
     CHECKPOINT,
     EVERY,
     RESUME,
@@ -136,6 +137,8 @@ const struct cli_option train_table[TRAIN_OPTIONS] = {
                     "iterations between looks at the objective (default 1; with mini-batches, an "
                     "epoch)",
                     NULL},
+    [USAGE] = {"usage", 0, NULL, "tell processor, network and memory of each rank at each look",
+               NULL},
     [CHECKPOINT] = {"checkpoint", 0, "FILE", "save the state here", "@file"},
     [EVERY] = {"every", 0, "K", "iterations between checkpoints (default 10)", NULL},
     [RESUME] = {"resume", 0, NULL, "go on from the checkpoint", NULL},
@@ -419,6 +422,9 @@ int train_options_accept(struct train_options *options, int option, const char *
         return 0;
     case COLOCATED:
         options->colocated = true;
+        return 0;
+    case USAGE:
+        options->usage = true;
         return 0;
     case SCALE:
         return read_scale(options, value);

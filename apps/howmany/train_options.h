@@ -34,7 +34,7 @@ enum train_keep { TRAIN_KEEP_AUTO, TRAIN_KEEP_DENSE, TRAIN_KEEP_SPARSE };
  */
 enum {
     TRAIN_HIDDEN = 2,
-    TRAIN_RANKS = 49,
+    TRAIN_RANKS = 50,
     TRAIN_N = TRAIN_RANKS,
     TRAIN_SIMULATE,
     TRAIN_PRECISION,
@@ -73,6 +73,7 @@ struct train_options {
     struct hm_train_limits limits;
     double epochs; /* limit in passes over the data; 0: none */
     double look_every, save_every;
+    bool usage; /* tell what each rank uses at each look */
     bool resume;
     /* Belief propagation. */
     double states, coupling, field, damping, tolerance;

@@ -126,6 +126,15 @@ void *hm_arena_alloc(struct hm_arena *arena, size_t count, size_t size)
     return p;
 }
 
+size_t hm_arena_bytes(const struct hm_arena *arena)
+{
+    size_t bytes = sizeof(*arena);
+
+    for (const struct chunk *c = arena->chunks; c; c = c->next)
+        bytes += sizeof(*c) + c->size;
+    return bytes;
+}
+
 char *hm_arena_strndup(struct hm_arena *arena, const char *text, size_t length)
 {
     char *copy = hm_arena_alloc(arena, length + 1, 1);

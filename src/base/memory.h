@@ -26,6 +26,8 @@ void *hm_arena_alloc(struct hm_arena *arena, size_t count, size_t size);
 char *hm_arena_strdup(struct hm_arena *arena, const char *text);
 char *hm_arena_strndup(struct hm_arena *arena, const char *text, size_t length);
 char *hm_arena_printf(struct hm_arena *arena, const char *format, ...) HM_PRINTF(2, 3);
+/* Bytes that it has taken. */
+size_t hm_arena_bytes(const struct hm_arena *arena);
 /* Call `release(object)` when the arena is freed: for owned things that live outside it. */
 int hm_arena_own(struct hm_arena *arena, void *object, void (*release)(void *object));
 

@@ -110,6 +110,7 @@ static bool take_reply(struct hm_client *c, struct desk *desk)
         return true;
     }
     desk->late = false;
+    c->world->received += (double)(HM_LETTER_HEAD + desk->count * sizeof(double));
     memcpy(c->w + desk->first, desk->in->values, desk->count * sizeof(double));
     desk->version = desk->in->clock;
     desk->reply = REPLY_THERE;
@@ -144,6 +145,7 @@ bool hm_client_get(struct hm_client *c, const double **ret_w)
             continue;
         struct desk *desk = &c->desks[place];
         if (desk->in->kind == HM_LETTER_LATE) {
+            c->world->received += (double)HM_LETTER_HEAD;
             desk->late = true;
             listen(c, place);
             continue;
@@ -225,6 +227,7 @@ bool hm_client_is_late(struct hm_client *c)
     for (size_t k = 0; k < (size_t)c->serving->servers; k++) {
         struct desk *desk = &c->desks[k];
         if (hm_comm_test(c->world, &c->requests[k])) { /* nothing else comes unasked */
+            c->world->received += (double)HM_LETTER_HEAD;
             desk->late = true;
             listen(c, k);
         }

@@ -76,8 +76,10 @@ void hm_comm_send(struct hm_comm *comm, int to, const void *data, size_t bytes)
 
 void hm_comm_receive(struct hm_comm *comm, int from, void *data, size_t bytes)
 {
-    if (bytes > 0)
-        comm->ops->receive(comm, from, data, bytes);
+    if (bytes == 0)
+        return;
+    comm->received += (double)bytes;
+    comm->ops->receive(comm, from, data, bytes);
 }
 
 void hm__comm_exchange(struct hm_comm *comm, int to, const void *data, size_t bytes, int from,
@@ -89,6 +91,7 @@ void hm__comm_exchange(struct hm_comm *comm, int to, const void *data, size_t by
         hm_comm_send(comm, to, data, bytes);
     } else {
         comm->bytes += (double)bytes;
+        comm->received += (double)into_bytes;
         comm->ops->exchange(comm, to, data, bytes, from, into, into_bytes);
     }
 }
@@ -208,6 +211,7 @@ static void reduce_library(struct hm_comm *comm, double *values, size_t count, d
     (void)scratch;
     comm->ops->sum(comm, values, count);
     comm->bytes += 2 * share * sizeof(*values);
+    comm->received += 2 * share * sizeof(*values);
     began = comm->ops->now(comm);
     hm_comm_work(comm, share);
     comm->talking_s -= comm->ops->now(comm) - began;

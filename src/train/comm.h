@@ -50,6 +50,9 @@ struct hm_comm_ops {
     void (*pause)(struct hm_comm *comm, double seconds);
     /* A fault that no rank may live on with: say why, and end them all. Does not return. */
     void (*fail)(struct hm_comm *comm, const char *why);
+    /* Of this rank's process: seconds of processors so far, and bytes it has. NULL where ranks
+     * share a process or time is virtual. */
+    void (*usage)(struct hm_comm *comm, double *ret_cpu_s, double *ret_bytes);
 };
 
 /*
@@ -77,6 +80,7 @@ struct hm_comm {
     /* Of this rank, since the start; whoever wants them for a while takes differences. */
     double flop;      /* arithmetic done */
     double bytes;     /* sent; by the library: the least an all-reduce can send */
+    double received;  /* bytes; messages of start_receive are counted by whoever reads them */
     double talking_s; /* spent in the functions below, less the work */
 };
 

@@ -92,6 +92,7 @@ static void drive_stretch(struct hm_run *run, double iterations)
     hm_comm_align(d->world);
     double began = comm->ops->now(comm), talking = comm->talking_s, flop = comm->flop;
     double bytes = d->world->bytes;
+    hm_meter_start(&run->meter, d->world);
     for (double done = 0; done < iterations && !run->settled; done++) {
         run->algorithm->step(run);
         run->iteration++;
@@ -105,8 +106,11 @@ static void drive_stretch(struct hm_run *run, double iterations)
                                .compute_s = seconds - (comm->talking_s - talking),
                                .bytes = d->world->bytes - bytes,
                                .flop = comm->flop - flop};
+    hm_meter_stop(&run->meter, d->world, d->order->compute_s);
     memcpy(d->order->values, run->w, run->objective->unknowns * sizeof(double));
     hm__comm_broadcast(d->world, driver_of(d->world), d->order, d->order_bytes);
+    struct hm_usage usage = hm_usage_now(run, d->world);
+    hm_comm_send(d->world, 0, &usage, sizeof(usage));
     if (d->save)
         exchange_state(run, d->world, true);
 }
@@ -195,11 +199,13 @@ static int stretch(struct hm_run *run, double iterations, struct hm_stretch *ret
         hm_comm_send(world, driver_of(world), &word, sizeof(word));
     hm_comm_align(world);
     double bytes = world->bytes, flop = world->flop + run->comm->flop;
+    hm_meter_start(&run->meter, world);
     for (;;) {
-        double sent = world->bytes;
+        double sent = world->bytes, received = world->received;
         hm__comm_broadcast(world, driver_of(world), d->order, d->order_bytes);
         if (d->order->kind == ORDER_DONE) {
             world->bytes = sent;
+            world->received = received;
             break;
         }
         hm_comm_iteration(run->comm, d->order->iteration);
@@ -210,6 +216,9 @@ static int stretch(struct hm_run *run, double iterations, struct hm_stretch *ret
         hm__two_waves_to(world, driver_of(world), run->gradient, unknowns + 1, run->scratch);
     }
     double sums[2] = {world->bytes - bytes, world->flop + run->comm->flop - flop};
+    hm_meter_stop(&run->meter, world, compute_s);
+    if (world->rank == 0)
+        hm_comm_receive(world, driver_of(world), run->others, sizeof(*run->others));
     hm_comm_sum_few(run->comm, sums, 2);
     hm_comm_max_few(run->comm, &compute_s, 1);
     memcpy(run->w, d->order->values, unknowns * sizeof(double));
@@ -248,6 +257,9 @@ int hm_driven_begin(struct hm_run *run, struct hm_comm *world, bool save, struct
     if (d) {
         *d = (struct driving){.world = world, .save = save};
         rc = make_order(d, run, err);
+        run->others = hm_arena_alloc(run->arena, 1, sizeof(*run->others));
+        run->other_count = 1;
+        rc = rc || run->others ? rc : hm_fail_nomem(err);
     }
     rc = hm_agree(run->comm, rc, err);
     if (rc) {

@@ -48,6 +48,7 @@ struct hm_serving_shown {
     double bytes, flop;   /* sent, and done */
     double through_bytes; /* both ways */
     double used, dropped, lead;
+    struct hm_usage usage; /* of this server's rank */
 };
 
 /* Whether gradients of a clock make one step together. */

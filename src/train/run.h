@@ -11,6 +11,7 @@
 #include "comm.h"
 #include "objective.h"
 #include "random.h"
+#include "usage.h"
 
 /* What the algorithms can be told; 0 (momentum: below 0) means: the algorithm's own choice. */
 struct hm_train_settings {
@@ -50,6 +51,10 @@ struct hm_run {
     void *state;      /* the algorithm's */
     const struct hm_division *division; /* how ranks share the work; NULL: all are alike */
     void *place;                        /* the platform's */
+    struct hm_meter meter;              /* of this rank */
+    /* Rank 0, after each stretch: of the ranks that are no workers. */
+    struct hm_usage *others;
+    size_t other_count;
     struct hm_arena *arena;
 };
 

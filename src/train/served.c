@@ -61,6 +61,7 @@ static void fetch(struct hm_run *run, struct hm_serving_shown *all)
         all->bytes += one.bytes;
         all->flop += one.flop;
         s->stats.server_bytes[k] = one.through_bytes;
+        run->others[k] = one.usage;
     }
     if (servers > 1) /* shares of whole numbers */
         all->samples = round(all->samples);
@@ -116,7 +117,7 @@ static struct effort work(struct hm_run *run)
     const double *w;
 
     count_reads(s->client, &reads, &ages);
-
+    hm_meter_start(&run->meter, world);
     while (!hm_client_get(s->client, &w)) {
         run->iteration = hm_client_clock_now(s->client);
         hm_comm_iteration(run->comm, run->iteration);
@@ -136,6 +137,7 @@ static struct effort work(struct hm_run *run)
     effort.wait_s += hm_client_wait_s(s->client);
     effort.bytes += world->bytes;
     effort.flop += run->comm->flop;
+    hm_meter_stop(&run->meter, world, effort.compute_s);
     return effort;
 }
 
@@ -201,7 +203,9 @@ static int make(struct hm_run *run, struct served *s, struct hm_err *err)
     }
     s->stats.wait_s = hm_arena_alloc(run->arena, n, sizeof(double));
     s->stats.server_bytes = hm_arena_alloc(run->arena, servers, sizeof(double));
-    if (!s->stats.wait_s || !s->stats.server_bytes)
+    run->others = hm_arena_alloc(run->arena, servers, sizeof(*run->others));
+    run->other_count = servers;
+    if (!s->stats.wait_s || !s->stats.server_bytes || !run->others)
         return hm_fail_nomem(err);
     int rc = hm_batches_new(run, &s->batches, err);
     return rc ? rc

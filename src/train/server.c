@@ -52,8 +52,9 @@ struct server {
     int gone;
     double began_s, stood_s, idle_s; /* idle: stood still so far */
     struct {
-        double bytes, flop, through; /* when we last went on */
+        double bytes, flop, through, talking_s; /* when we last went on */
     } mark;
+    double went_s;
     double through; /* bytes both ways */
     struct hm_serving_shown sums;
 };
@@ -173,6 +174,8 @@ static void stand_still(struct server *s)
     s->sums.bytes += s->world->bytes - s->mark.bytes;
     s->sums.flop += s->own.flop - s->mark.flop;
     s->sums.through_bytes += s->through - s->mark.through;
+    hm_meter_stop(&s->run.meter, s->world,
+                  s->stood_s - s->went_s - (s->world->talking_s - s->mark.talking_s));
     for (int i = 0; i < s->serving->workers; i++)
         if (s->workers[i].waits)
             tell_to_look(s, i);
@@ -311,6 +314,7 @@ static void show(struct server *s)
     shown.elapsed_s = s->stood_s - s->began_s - s->idle_s;
     shown.iteration = s->run.iteration;
     shown.samples = s->run.samples;
+    shown.usage = hm_usage_now(&s->run, s->world);
     hm_comm_send(s->world, 0, &shown, sizeof(shown));
     hm__pieces_send(&s->run, s->world, 0, 0, s->objective.unknowns, s->serving->together);
 }
@@ -328,6 +332,9 @@ static void go_on(struct server *s, const struct hm_letter *letter)
     s->mark.bytes = s->world->bytes;
     s->mark.flop = s->own.flop;
     s->mark.through = s->through;
+    s->mark.talking_s = s->world->talking_s;
+    s->went_s = s->world->ops->now(s->world);
+    hm_meter_start(&s->run.meter, s->world);
     for (int i = 0; i < s->serving->workers; i++) {
         struct worker *w = &s->workers[i];
         if (w->sent_back && letter->fresh > 0) {
@@ -350,13 +357,20 @@ static void go_on(struct server *s, const struct hm_letter *letter)
     }
 }
 
+static void count_letter(struct server *s, const struct paper *paper)
+{
+    size_t bytes = paper->letter.kind == HM_LETTER_PUSH ? letter_bytes(s) : HM_LETTER_HEAD;
+
+    s->through += (double)bytes;
+    s->world->received += (double)bytes;
+}
+
 static void read_letter(struct server *s, struct paper *paper)
 {
     switch ((enum hm_letter_kind)paper->letter.kind) {
     case HM_LETTER_PUSH:
     case HM_LETTER_ASK:
-        s->through +=
-            (double)(paper->letter.kind == HM_LETTER_PUSH ? letter_bytes(s) : HM_LETTER_HEAD);
+        count_letter(s, paper);
         if (s->still)
             turn_away(s, paper);
         else

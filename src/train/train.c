@@ -103,6 +103,7 @@ static int run_stretch(struct hm_run *run, double iterations, struct hm_stretch 
     double began = comm->ops->now(comm), talking = comm->talking_s, flop = comm->flop;
     double bytes = comm->bytes;
     double done = 0;
+    hm_meter_start(&run->meter, comm);
     for (; done < iterations && !run->settled; done++) {
         hm_comm_iteration(comm, run->iteration);
         run->algorithm->step(run);
@@ -111,6 +112,7 @@ static int run_stretch(struct hm_run *run, double iterations, struct hm_stretch 
     double seconds = comm->ops->now(comm) - began;
     double most[2] = {seconds, seconds - (comm->talking_s - talking)};
     double sums[2] = {comm->bytes - bytes, comm->flop - flop};
+    hm_meter_stop(&run->meter, comm, most[1]);
     hm_comm_max_few(comm, most, 2);
     hm_comm_sum_few(comm, sums, 2);
     *ret_stretch =
@@ -229,6 +231,8 @@ int hm_train(struct hm_run *run, const struct hm_train_plan *plan, struct hm_tra
         if (last || fmod(run->iteration, plan->look_every) == 0) {
             point = describe(run, &since, totals);
             look(run, plan, &point);
+            if (plan->usage)
+                hm_usage_gather(run, plan->usage, since.seconds, &point);
             stop = whether_to_stop(&plan->limits, &point);
             if (stop == HM_STOP_NOT && run->settled)
                 stop = HM_STOP_SETTLED;

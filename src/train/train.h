@@ -49,6 +49,10 @@ struct hm_trace_point {
     double wait_s;    /* for w, of a worker in one iteration, in the mean */
     double staleness; /* clocks that w was behind when it was read, in the mean */
     double dropped;   /* gradients, since the last look */
+    /* Of each rank, workers first; NULL: nobody asked for it. Borrowed. */
+    const struct hm_usage *usage;
+    size_t usage_count;
+    double usage_s; /* that it is of: seconds since the last look */
 };
 
 /* What has been spent, checkpoints included. */
@@ -64,6 +68,7 @@ struct hm_train_plan {
     const char *identity;       /* of problem and data, for the checkpoint; borrowed */
     const struct hm_rows *test; /* this rank's share of the test rows; NULL: none */
     double test_rows;           /* of all ranks */
+    struct hm_usages *usage;    /* what each rank uses is told at each look; NULL: it is not */
     /* Called on rank 0 for each look. */
     void (*told)(void *context, const struct hm_trace_point *point);
     void *context;

@@ -85,6 +85,14 @@ size_t hm_rows_entries(const struct hm_rows *rows)
     return rows->starts ? rows->starts[rows->count] : 0;
 }
 
+double hm_rows_bytes(const struct hm_rows *rows)
+{
+    double entry = sizeof(*rows->values) + (rows->sparse ? sizeof(*rows->columns) : 0);
+    double row = sizeof(*rows->labels) + (rows->sparse ? sizeof(*rows->starts) : 0);
+
+    return entry * (double)hm_rows_entries(rows) + row * (double)rows->count;
+}
+
 void hm_rows_clear(struct hm_rows *rows)
 {
     rows->count = 0;

@@ -32,6 +32,8 @@ bool hm_rows_reorder(struct hm_rows *rows, const uint32_t *place);
 bool hm_rows_copy(struct hm_rows *rows, const struct hm_rows *from, size_t i);
 /* Entries of all rows. */
 size_t hm_rows_entries(const struct hm_rows *rows);
+/* Bytes of what they hold; room for more is not counted. */
+double hm_rows_bytes(const struct hm_rows *rows);
 /* Forget the rows, keep the memory. */
 void hm_rows_clear(struct hm_rows *rows);
 void hm_rows_release(struct hm_rows *rows);

@@ -1,0 +1,33 @@
+/* Processor time by getrusage, resident memory by /proc; where there is none, the most there was.
+ */
+#include "process.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+/* The second number of statm: resident pages. NAN where there is no such file. */
+static double resident_bytes(void)
+{
+    FILE *file = fopen("/proc/self/statm", "r");
+    long pages = 0;
+    bool found = file && fscanf(file, "%*d %ld", &pages) == 1;
+
+    if (file)
+        fclose(file);
+    return found ? (double)pages * (double)sysconf(_SC_PAGESIZE) : NAN;
+}
+
+void process_usage(struct hm_comm *comm, double *ret_cpu_s, double *ret_bytes)
+{
+    struct rusage usage = {0};
+
+    (void)comm;
+    getrusage(RUSAGE_SELF, &usage);
+    *ret_cpu_s = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+                 1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+    *ret_bytes = resident_bytes();
+    if (isnan(*ret_bytes))
+        *ret_bytes = 1024 * (double)usage.ru_maxrss;
+}

@@ -1,0 +1,182 @@
+#!/usr/bin/env bash
+# Comparing platforms: figures against runs made by hand, closed forms and plan; what ranks use; wrong
+# input; and that nothing is left behind.
+. "$(dirname "$0")/lib.sh"
+export ASAN_OPTIONS=detect_leaks=0 # Open MPI leaves memory behind
+mpi=${HM_REDUCE:+1} sim=${HM_SMPIMAIN:+1}
+data=$(realpath -m "${HOWMANY_DATA:-../shared/data}")
+m4=$HM_SOURCE/examples/cluster-m4.yaml
+cd "$work" || exit 1
+is() { [ "$1" = "$2" ] || { echo "is '$1', should be '$2'"; return 1; }; }
+
+# ---- wrong input -----------------------------------------------------------------------------
+expect "a task that is none" 2 "--tasks: there is no 'svm'; there are logistic, softmax, one-layer and two-layers" howmany compare --tasks softmax,svm
+expect "a platform that is none" 2 "--platforms: there is no 'spark'; there are driver, server (bsp, ssp and async, or one of them) and allreduce" howmany compare --platforms spark
+expect "no workers" 2 "--n: '0,3' has what is not a whole number from 1 to 1000" howmany compare -n 0,3
+expect "half a worker" 2 "--n: '1.5' has what is not a whole number" howmany compare -n 1.5
+expect "no servers" 2 "--servers: '0' is not a whole number from 1" howmany compare --servers 0
+expect "staleness below 0" 2 "--staleness: '-1' is not a whole number from 0" howmany compare --staleness -1
+expect "no iterations" 2 "--iterations: '0' is not a whole number from 1" howmany compare -i 0
+expect "no batch" 2 "--batch: '0' is not a whole number from 1" howmany compare -b 0
+expect "rows that are fewer than a mini-batch" 2 "compare: softmax has 300 rows, and a mini-batch of 5 workers has 5 x 500; give --rows 2500 or a smaller --batch" howmany compare -t softmax --rows 300
+expect "real ranks on a cluster" 2 "--real: then there is no cluster for --simulate and --set" howmany compare --real --simulate m4.xlarge
+expect "no such machine" 2 "m5.xlarg" howmany compare --simulate m5.xlarg
+expect "no such key of the cluster" 2 "unknown key 'speed'" howmany compare --set speed=3
+expect "no such picture" 2 "--plot: 'x.gif' is not a kind of plot" howmany compare --plot x.gif
+expect "two forms" 2 "--json or --csv, not both" howmany compare --json --csv
+expect "an operand" 2 "compare: 'softmax' is not an option" howmany compare softmax
+
+# ---- what it would do ------------------------------------------------------------------------
+check "all of it is 4 tasks, 5 platforms and 3 numbers of workers" bash -c '[ "$(howmany compare --dry-run | wc -l)" = 60 ]'
+check "servers are three" bash -c '[ "$(howmany compare --dry-run --platforms server -t softmax -n 2 | grep -c -- --platform=server)" = 3 ]'
+whole_batches() { # rows beyond whole mini-batches would make each smaller
+  is "$(howmany compare --dry-run -t logistic -n 3 --platforms bsp | grep -o -- '--data=[^ ]* \|--batch=[^ ]*' | tr -d '\n')" "--data=dense:9900x10000 --batch=300" &&
+    is "$(howmany compare --dry-run -t logistic -n 3 --platforms driver | grep -o -- '--data=[^ ]*')" "--data=dense:10000x10000"
+}
+check "mini-batches are whole, a driver has all rows" whole_batches
+check "MNIST is read where it is" bash -c 'howmany compare --dry-run -d /no/mnist -t softmax -n 1 --platforms bsp | grep -q -- --data=/no/mnist'
+
+# ---- real ranks ------------------------------------------------------------------------------
+if [ "$mpi" ]; then
+  real() {
+    howmany compare --real -t softmax -n 1,2 --rows 200 -b 20 -i 5 --platforms driver,bsp,allreduce --json >real.json &&
+      jq -e '(.simulated | not) and .cluster == null and ([.tasks[].runs[] | .samples_per_s > 0 and .worker.cpu > 0 and .worker.memory_bytes > 1e6] | all) and
+        ([.tasks[].runs[] | select(.platform != "allreduce") | .server.memory_bytes > 1e6 and .server.received_bytes_per_s > 0] | all) and
+        ([.tasks[].runs[] | select(.platform == "allreduce") | .server == null] | all) and (.tasks[0].runs | length) == 6' real.json
+  }
+  check "real ranks tell their processors and memory" real
+  counts() { # bytes in and out of all ranks are the trace's bytes, on each platform
+    for way in "-a sgd -b 20" "--platform driver" "--platform server --servers 2 -b 20"; do
+      howmany train -n 2 $way -p squares -d dense:200x40 -i 4 --look-every 2 --usage | jq -se '[.[] | select(.iteration) |
+        (([.rank_sent[], 0] | add) * .seconds / .bytes - 1 | fabs < 1e-9) and (([.rank_received[], 0] | add) * .seconds / .bytes - 1 | fabs < 1e-9)] | length == 2 and all' || return 1
+    done
+  }
+  check "what ranks send, others receive" counts
+  expect "data that is not there" 2 "/no/mnist" howmany compare --real -d /no/mnist -t softmax -n 1 --platforms allreduce
+  expect "a failed run is named" 2 "compare: a run failed: howmany train -n1" howmany compare --real -d /no/mnist -t softmax -n 1 --platforms allreduce
+else
+  skip "real ranks" "built without MPI"
+fi
+
+if [ -z "$sim" ]; then
+  skip "platforms on a simulated cluster" "built without SimGrid, or with sanitizers"
+  finish
+fi
+
+# ---- what ranks use, against closed forms ----------------------------------------------------
+usage="howmany train -n 3 -p squares -d dense:600x2000 -i 4 --look-every 2 --usage --simulate $m4"
+near='def near($a; $b; $e): ($a / $b - 1 | fabs) <= $e;'
+served() { # letters of 64 bytes and a gradient or w
+  $usage --platform server --servers 2 -b 60 >served && jq -se "$near"' [.[] | select(.iteration) |
+    ([.rank_sent[:3][], .rank_received[:3][] | near(. * $s; 16128; 1e-9)] | all) as $workers | ([.rank_sent[3:][], .rank_received[3:][] | near(. * $s; 24192; 1e-9)] | all) as $servers | $workers and $servers] | all' --argjson s "$(jq -s 'map(select(.iteration))[0].seconds' served)" served
+}
+check "servers and workers exchange letters" served
+check "the busiest worker computes for compute_s" jq -se "$near"'[.[] | select(.iteration) | near([.rank_compute[:3][]] | max; .compute_s / .seconds; 1e-9)] | all' served
+check "rows are what a worker holds, w what a server does" jq -se '[.[] | select(.iteration) | (.rank_memory[:3][] | . > 200 * 2000 * 8 and . < 1.1 * 200 * 2000 * 8), (.rank_memory[3:][] | . > 8000 and . < 300000)] | all' served
+ring() { $usage -a sgd -b 60 --scheme ring | jq -se "$near"'[.[] | select(.iteration) | .seconds as $s | .rank_sent[], .rank_received[] | near(. * $s; 2 * 2 / 3 * 8 * 2001; 1e-3)] | all'; }
+check "a ring sends 2(n-1)/n of w, and receives as much" ring
+balanced() { for way in "--platform driver -a gd" "--platform server -b 60 --consistency async" "-a sgd -b 60"; do
+  $usage $way | jq -se "$near"'[.[] | select(.iteration) | near(([.rank_sent[]] | add) * .seconds; .bytes; 1e-9)] | all' || return 1
+done; }
+check "on each platform they add up to the bytes of the trace" balanced
+unchanged() { $usage --platform server -b 60 >with && ${usage/ --usage/} --platform server -b 60 >without && cmp <(jq -c 'del(.time, .memory_bytes, .rank_compute, .rank_sent, .rank_received, .rank_memory)' with) <(jq -c 'del(.time, .memory_bytes)' without); }
+check "telling it changes nothing else" unchanged
+
+# ---- the comparison --------------------------------------------------------------------------
+small="howmany compare -t logistic,softmax --rows 300 -b 50 -i 10"
+$small --json >all.json
+check "all runs are there" jq -e '[.tasks[].runs | length] == [15, 15]' all.json
+by_hand() { # rows that went into all iterations, by the time of them all
+  jq -r '.tasks[].runs[] | select(.n == 3) | [.samples_per_s, .rows, .command] | @tsv' all.json >runs && is "$(wc -l <runs)" 10 || return 1
+  while IFS=$'\t' read -r speed rows command; do
+    eval "$command" | jq -se "$near"'.[-1] | near($speed; .epochs * $rows / .elapsed_s; 1e-9)' --argjson speed "$speed" --argjson rows "$rows" >/dev/null || { echo "$command"; return 1; }
+  done <runs
+}
+check "howmany train says the same by hand" by_hand
+check "a worker's speed is the n-th part" jq -e "$near"'[.tasks[].runs[] | near(.samples_per_s_per_worker * .n; .samples_per_s; 1e-12)] | all' all.json
+file_too() { $small -t softmax --csv >a && $small -t softmax --csv --simulate "$m4" >b && cmp a b && is "$(wc -l <a)" 16; }
+check "the cluster is that of the example" file_too
+
+# Against plan: servers within 2 %; all-reduce, where plan knows a scheme of fewer messages, within 8 %;
+# the driver, of which plan has Spark's own form, within 15 %; async between bsp and the model, whose
+# workers are spread evenly.
+plan() { # PLATFORM CONSISTENCY ROWS-OF-A-WORKER n: samples a second
+  cat >job.yaml <<END
+compute: $3 * 4 * 10000 flop / flops
+communicate: [{bytes: 80000 B, scheme: ring}]
+batch: $3
+scaling: weak
+END
+  howmany plan job.yaml --on "$m4" --platform "$1" $([ "$1" = server ] && echo --servers 1 --consistency "$2") --max-n "$4" --json | jq "$3 * $4 / (.curve[] | select(.n == $4) | .time_s)"
+}
+run_speed() { jq --arg p "$1" --arg c "$2" --argjson n "$3" '.tasks[0].runs[] | select(.platform == $p and .consistency == $c and .n == $n) | .samples_per_s' all.json; }
+within() { jq -ne "$near near(\$a; \$b; \$e)" --argjson a "$1" --argjson b "$2" --argjson e "$3" >/dev/null || { echo "$1 and $2"; return 1; }; }
+as_planned() { # PLATFORM WITHIN ROWS-AT-n…
+  for n in 3 5; do within "$(run_speed "$1" bsp $n)" "$(plan "$1" bsp "$([ "$1" = driver ] && echo $((300 / n)) || echo 50)" $n)" "$2" || return 1; done
+}
+check "servers are as fast as plan says, within 2 %" as_planned server 0.02
+check "all-reduce too, within 8 %" as_planned allreduce 0.08
+check "a driver too, within 15 %" as_planned driver 0.15
+async() { jq -ne '$b * 0.999 < $a and $a < $m * 1.02' --argjson a "$(run_speed server async 5)" --argjson b "$(run_speed server bsp 5)" --argjson m "$(plan server async 50 5)"; }
+check "async is between bsp and what spread workers would reach" async
+
+rows_do_not_matter() { # for mini-batches
+  for rows in 300 900; do howmany compare -t softmax --rows $rows -b 50 -i 10 -n 3 --platforms bsp,allreduce --json | jq -c '[.tasks[].runs[].samples_per_s * 1e6 | round]'; done | uniq | wc -l | grep -qx 1
+}
+check "samples/s of mini-batches do not depend on rows" rows_do_not_matter
+rows_of_driver() { # the estimate for all rows, from few, against a run with all
+  howmany compare -t softmax --rows 1200 -b 50 -n 3 -i 10 --platforms driver --json | jq '.tasks[0].runs[0].samples_per_s_all_rows' >few
+  howmany compare -t softmax -n 3 -i 10 --platforms driver --json | jq '.tasks[0].runs[0] | .samples_per_s, .samples_per_s_all_rows' >many
+  within "$(cat few)" "$(head -n 1 many)" 0.01 && is "$(tail -n 1 many | cut -c1-12)" "$(head -n 1 many | cut -c1-12)"
+}
+check "a driver's with all rows is foretold within 1 %" rows_of_driver
+
+published() { # Tables 1 and 3 of the survey
+  howmany compare --rows 100 -b 20 -n 1 -i 1 --platforms allreduce --json >p.json &&
+    is "$(jq -c '[.tasks[] | [.task, [.published[].samples_per_s]]]' p.json)" '[["logistic",[5883,403,443,19277,19283,21132]],["softmax",[424600,113787,221853,149759,259076]],["one-layer",[24303,23485,24383,27099,25644]],["two-layers",[9133,15283,16122,22206,18511]]]' &&
+    is "$(jq -c '[.tasks[].parameters]' p.json)" '[10000,7840,101770,109386]'
+}
+check "the published figures" published
+same_again() { $small -t softmax --json | jq -c 'del(.tasks[].runs[].command)' >x && jq -c '.tasks |= .[1:] | del(.tasks[].runs[].command)' all.json | cmp - x; }
+check "a second time is the same" same_again
+text() {
+  $small -n 3 >text && is "$(grep -c '^  fastest  ' text)" 2 && is "$(grep -c '^  driver .* Spark' text)" 2 && grep -q '^  server    bsp .*TensorFlow 403, 443 (batch 500), MXNet 19277' text &&
+    grep -q 'digits made like MNIST' text && grep -q "a driver's samples/s depend on rows: with 10000" text && ! grep -q "nan" text
+}
+check "for a person" text
+ahead() { # of all-reduce when it has all rows, and not with few
+  howmany compare -t softmax --rows 300 -b 100 -n 3 -i 5 --platforms driver,allreduce >text && grep -q '^  fastest .*allreduce on 3' text && tr -s '\n ' ' ' <text | grep -q 'and be the fastest'
+}
+check "few rows that put the driver behind are told" ahead
+over_time() { jq -e '[.tasks[].runs[] | select(.consistency == "bsp" and .platform != "driver") | .over_time | length == 5 and .[-1].elapsed_s > .[0].elapsed_s and ([.[].worker.compute] | min > 0)] | all' all.json; }
+check "over time" over_time
+limits() { # a slow network is the server's, a fast one leaves computing
+  is "$(howmany compare -t softmax --rows 250 -b 50 -n 5 -i 5 --platforms bsp --set network.bandwidth=10Mbit/s --json | jq -r '.tasks[0].runs[0].limited_by')" "server link" &&
+    is "$(howmany compare -t softmax --rows 250 -b 50 -n 5 -i 5 --platforms bsp --set network.bandwidth=100Gbit/s --set network.latency=1us --json | jq -r '.tasks[0].runs[0].limited_by')" compute
+}
+check "what limits" limits
+more_servers() { jq -ne '$b > 2.5 * $a' --argjson a "$(howmany compare -t logistic --rows 250 -b 50 -n 5 -i 5 --platforms bsp --csv | tail -n 1 | cut -d, -f8)" --argjson b "$(howmany compare -t logistic --rows 250 -b 50 -n 5 -i 5 --platforms bsp --servers 5 --csv | tail -n 1 | cut -d, -f8)"; }
+check "five servers for five workers are faster" more_servers
+recorded() { howmany compare -t softmax --rows 100 -b 20 -n 1,2 -i 4 --platforms bsp,driver --record t.jsonl >/dev/null && is "$(grep -c '"summary"' t.jsonl)" 4; }
+check "traces are recorded" recorded
+if [ "${HM_SQLITE:-1}" = 1 ]; then
+  check "in a store too" bash -c 'howmany compare -t softmax --rows 100 -b 20 -n 1,2 -i 4 --platforms bsp --record t.db >/dev/null && [ "$(howmany runs list --record t.db --csv | wc -l)" -gt 2 ]'
+fi
+if command -v gnuplot >/dev/null; then
+  check "a picture" bash -c 'howmany compare -t softmax --rows 100 -b 20 -n 1,2 -i 4 --plot p.svg >/dev/null && grep -q "</svg>" p.svg && grep -q "allreduce" p.svg'
+fi
+if [ -d "$data/mnist" ] && [ "$HM_ZLIB" = 1 ]; then
+  check "MNIST itself" bash -c "howmany compare -d '$data/mnist' -t softmax -n 1 --platforms bsp -i 2 | grep -q '60000 rows of 784 features (MNIST)'"
+fi
+
+interrupted() {
+  howmany compare -t logistic --rows 2000 -n 3 -b 77 >out 2>said &
+  local pid=$!
+  for _ in $(seq 200); do pgrep -f 'smpimain.*--batch=231' >/dev/null && break; sleep 0.05; done
+  pgrep -f 'smpimain.*--batch=231' >/dev/null || pgrep -f 'smpimain.*dense:2000x10000' >/dev/null || { echo "it never ran"; return 1; }
+  kill -TERM $pid
+  wait $pid
+  is $? 130 && grep -q interrupted said && [ ! -s out ] && ! pgrep -f 'dense:2000x10000|--batch=231'
+}
+check "a signal, as Ctrl-C is, leaves no process" interrupted
+finish
