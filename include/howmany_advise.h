@@ -178,7 +178,7 @@ struct hm_g_alternative {
 /*
  * What staleness costs. A stale run is as far after i iterations as a fresh one after i / c,
  *
- *     ln c(s, m) = level + growth s + power ln m,          c(0, m) = 1,
+ *     ln c(s, m) = level + growth s^exponent + power ln m,          c(0, m) = 1,
  *
  * s being the bound of the staleness. What is not chosen, or cannot be told, is 0.
  */
@@ -194,7 +194,8 @@ struct hm_stale_cost {
 struct hm_g_stale {
     size_t traces; /* that tell it; 0: it is not known, and the rest is 0 */
     double level, growth, power;
-    double *draws; /* draws[d * HM_STALE_PARAMETERS + k], in that order */
+    double exponent; /* 1 or 2 */
+    double *draws;   /* draws[d * HM_STALE_PARAMETERS + k], in that order */
     size_t draw_count;
     double error;                /* root mean square of log10(P - P*) of those traces */
     double without;              /* the same if staleness cost nothing */

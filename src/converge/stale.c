@@ -2,14 +2,15 @@
  * What staleness costs in iterations. A gradient of an old w is worth less: a stale run is as far
  * after i iterations as a fresh one after i / c,
  *
- *     y(i, m, s) = g(i / c(s, m), m),        ln c = level + growth s + power ln m,    c(0, m) = 1,
+ *     y(i, m, s) = g(i / c(s, m), m),        ln c = level + growth s^e + power ln m,  c(0, m) = 1,
  *
  * least squares in y = ln(P - P*) over all stale traces, by Levenberg and Marquardt. g is that of
  * the fresh traces, with how those of an m lie apart from it, so that what g misses at an m is not
- * taken for the cost of staleness. Of a level, a growth and both, that is kept which predicts a
- * staleness it has not seen best; a power of m is added where stale traces have several m. A level
- * alone is what servers give that answer with the newest w, however far workers may be apart: what
- * changes then is that gradients make steps one by one. Growth is what old copies of w give.
+ * taken for the cost of staleness. Of a level, a growth (e is 1 or 2) and both, that is kept which
+ * predicts a staleness it has not seen best; a power of m is added where stale traces have several
+ * m. A level alone is what servers give that answer with the newest w, however far workers may be
+ * apart: what changes then is that gradients make steps one by one. Growth is what old copies of w
+ * give: hardly any while the step is small for them, and then soon too much.
  * Asynchronous runs have no bound, and a level (and power) of their own.
  *
  * How sure: everything again with the draws of g, and fresh and stale traces weighed at random.
@@ -26,7 +27,8 @@
 
 enum { GRID = 512, STEPS = 60, LEVEL = 0, GROWTH = 1, POWER = 2, COUNT = HM_STALE_PARAMETERS };
 
-static const double PULL = 1e-6, LEAST = -2.8, MOST = 5.5; /* of ln c */
+static const double PULL = 1e-6, BETTER = 0.98;
+static const double LEAST = -2.8, MOST = 5.5; /* of ln c */
 
 /* g on m workers at the places of a grid over ln i, with how m lies apart from it. */
 struct shape {
@@ -48,24 +50,25 @@ struct work {
     size_t count;
     double *chance, *fresh_chance; /* weights of a draw, of stale and of fresh curves */
     bool uses[COUNT];
-    double held; /* staleness that is not looked at; NaN: none */
+    double exponent; /* of the staleness */
+    double held;     /* staleness that is not looked at; NaN: none */
 };
 
 /* ---- the model ------------------------------------------------------------------------------- */
 
 /* What each parameter is multiplied by. */
-static void features(double staleness, double m, double x[COUNT])
+static void features(double exponent, double staleness, double m, double x[COUNT])
 {
     x[LEVEL] = 1;
-    x[GROWTH] = isinf(staleness) ? 0 : staleness;
+    x[GROWTH] = isinf(staleness) ? 0 : pow(staleness, exponent);
     x[POWER] = log(m);
 }
 
-static double log_cost(const double *theta, double staleness, double m)
+static double log_cost(const double *theta, double exponent, double staleness, double m)
 {
     double x[COUNT], sum = 0;
 
-    features(staleness, m, x);
+    features(exponent, staleness, m, x);
     for (size_t k = 0; k < COUNT; k++)
         sum += theta[k] * x[k];
     return sum;
@@ -122,8 +125,11 @@ static double residual(const struct work *w, size_t c, size_t p, double cost, do
     return y - shape_at(w, w->shape[c], log(curve->iteration[p]) - cost, ret_slope);
 }
 
-static double clamp(double cost)
+/* ln c of a curve. */
+static double cost_of(const struct work *w, const double *theta, size_t c)
 {
+    double cost = log_cost(theta, w->exponent, w->staleness[c], w->curves[c].m);
+
     return fmin(fmax(cost, LEAST), MOST);
 }
 
@@ -135,7 +141,7 @@ static double loss(const struct work *w, const double *theta)
         sum += PULL * theta[k] * theta[k];
     for (size_t c = 0; c < w->count; c++) {
         double weight = weight_of(w, c);
-        double cost = clamp(log_cost(theta, w->staleness[c], w->curves[c].m));
+        double cost = cost_of(w, theta, c);
         for (size_t p = 0; weight > 0 && p < w->curves[c].count; p++) {
             double off = residual(w, c, p, cost, NULL);
             sum += weight * off * off;
@@ -159,8 +165,8 @@ static size_t linearise(const struct work *w, const double *theta,
         }
     for (size_t c = 0; c < w->count; c++) {
         double x[COUNT], weight = weight_of(w, c);
-        double cost = clamp(log_cost(theta, w->staleness[c], w->curves[c].m));
-        features(w->staleness[c], w->curves[c].m, x);
+        double cost = cost_of(w, theta, c);
+        features(w->exponent, w->staleness[c], w->curves[c].m, x);
         for (size_t p = 0; weight > 0 && p < w->curves[c].count; p++) {
             double slope, off = residual(w, c, p, cost, &slope);
             for (size_t j = 0; j < count; j++) {
@@ -207,14 +213,21 @@ static double minimise(const struct work *w, double *theta)
 /* From several starts: a curve that bends may have more than one place where it fits. */
 static void fit(const struct work *w, double theta[COUNT])
 {
-    static const double starts[] = {0, 0.5, 1.5, -0.5};
-    double least = INFINITY, most = 1;
+    static const double starts[] = {0, 0.5, 1.5, -0.5}; /* of ln c, where it is largest */
+    double least = INFINITY, most[COUNT] = {1};
+    size_t first = LEVEL;
 
-    for (size_t c = 0; c < w->count; c++)
-        most = isfinite(w->staleness[c]) ? fmax(most, w->staleness[c]) : most;
+    for (size_t c = 0; c < w->count; c++) {
+        double x[COUNT];
+        features(w->exponent, w->staleness[c], w->curves[c].m, x);
+        for (size_t k = 0; k < COUNT; k++)
+            most[k] = fmax(most[k], x[k]);
+    }
+    while (!w->uses[first])
+        first++;
     for (size_t s = 0; s < sizeof(starts) / sizeof(starts[0]); s++) {
         double own[COUNT] = {0};
-        own[w->uses[LEVEL] ? LEVEL : GROWTH] = starts[s] / (w->uses[LEVEL] ? 1 : most);
+        own[first] = starts[s] / most[first];
         double reached = minimise(w, own);
         if (reached < least) {
             least = reached;
@@ -229,7 +242,7 @@ static double error(const struct work *w, const double *theta, double only)
     double squares = 0, weights = 0;
 
     for (size_t c = 0; c < w->count; c++) {
-        double cost = clamp(log_cost(theta, w->staleness[c], w->curves[c].m));
+        double cost = cost_of(w, theta, c);
         if (!isnan(only) && w->staleness[c] != only)
             continue;
         for (size_t p = 0; p < w->curves[c].count; p++) {
@@ -270,25 +283,41 @@ static double hold_out(struct work *w, const double *values, size_t count)
     return sqrt(squares / (double)count);
 }
 
-/* Of a level, a growth and both; with one staleness there is nothing to tell them apart by. */
+struct way {
+    bool level, growth;
+    double exponent;
+};
+
+static void take_way(struct work *w, const struct way *way)
+{
+    w->uses[LEVEL] = way->level;
+    w->uses[GROWTH] = way->growth;
+    w->exponent = way->exponent;
+}
+
+/*
+ * The one that predicts a staleness best which is held out; returns that error. What asks for more
+ * must be better by a part in fifty. With several m a power of m may be all there is. With one
+ * staleness there is nothing to tell them apart by, and with two those of two parameters are out of
+ * reach.
+ */
 static double choose(struct work *w, const double *values, size_t count)
 {
-    static const bool ways[][2] = {{true, false}, {false, true}, {true, true}};
-    size_t best = 0, known = count < 2 ? 1 : count < 3 ? 2 : 3;
-    double least = INFINITY;
+    static const struct way ways[] = {{false, false, 1}, {true, false, 1}, {false, true, 1},
+                                      {false, true, 2},  {true, true, 1},  {true, true, 2}};
+    size_t first = w->uses[POWER] ? 0 : 1, best = 1, end = count < 2 ? first : count < 3 ? 4 : 6;
+    double least = NAN;
 
-    for (size_t k = 0; k < known && known > 1; k++) {
-        w->uses[LEVEL] = ways[k][0];
-        w->uses[GROWTH] = ways[k][1];
+    for (size_t k = first; k < end; k++) {
+        take_way(w, &ways[k]);
         double off = hold_out(w, values, count);
-        if (off < least) {
+        if (k == first || off < BETTER * least) {
             least = off;
             best = k;
         }
     }
-    w->uses[LEVEL] = ways[best][0];
-    w->uses[GROWTH] = ways[best][1];
-    return known > 1 ? least : NAN;
+    take_way(w, &ways[best]);
+    return least;
 }
 
 /* ---- the curves ------------------------------------------------------------------------------ */
@@ -409,7 +438,8 @@ static struct hm_stale_cost cost_at(const struct hm_g_stale *stale, double stale
                                     double level)
 {
     const double theta[COUNT] = {stale->level, stale->growth, stale->power};
-    double values[HM_G_DRAWS], own = log_cost(theta, staleness, m), folds = (double)stale->traces;
+    double values[HM_G_DRAWS], folds = (double)stale->traces;
+    double own = log_cost(theta, stale->exponent, staleness, m);
     double unknowns = (stale->level != 0) + (stale->growth != 0) + (stale->power != 0);
     double wider = sqrt(folds / fmax(folds - unknowns, folds / 4));
     struct hm_stale_cost cost = {staleness, m, exp(own), NAN, NAN};
@@ -417,7 +447,8 @@ static struct hm_stale_cost cost_at(const struct hm_g_stale *stale, double stale
     if (stale->draw_count == 0)
         return cost;
     for (size_t d = 0; d < stale->draw_count; d++)
-        values[d] = own + wider * (log_cost(stale->draws + d * COUNT, staleness, m) - own);
+        values[d] =
+            own + wider * (log_cost(stale->draws + d * COUNT, stale->exponent, staleness, m) - own);
     cost.low = exp(fmin(own, hm_quantile(values, stale->draw_count, (1 - level) / 2)));
     cost.high = exp(fmax(own, hm_quantile(values, stale->draw_count, (1 + level) / 2)));
     return cost;
@@ -479,6 +510,7 @@ static int solve(struct work *w, struct hm_g_stale *stale, struct hm_arena *aren
     stale->level = theta[LEVEL];
     stale->growth = theta[GROWTH];
     stale->power = theta[POWER];
+    stale->exponent = w->exponent;
     stale->error = error(w, theta, NAN);
     rc = draw(w, stale, arena, seed, err);
     return rc ? rc : list_costs(w, stale, arena, level, err);

@@ -106,8 +106,9 @@ static const struct hm_field curve_fields[] = {
 
 static const struct hm_field stale_fields[] = {
     REAL(struct hm_g_stale, level, "of ln c"),
-    REAL(struct hm_g_stale, growth, "of ln c, with each clock"),
+    REAL(struct hm_g_stale, growth, "of ln c, with clocks to the exponent"),
     REAL(struct hm_g_stale, power, "of ln c, with ln m"),
+    REAL(struct hm_g_stale, exponent, "1 or 2"),
     REAL(struct hm_g_stale, error, "of log10(P - P*), of stale traces"),
     REAL(struct hm_g_stale, without, "the same if staleness cost nothing"),
     UNKNOWN(struct hm_g_stale, held_out, "the same for a staleness that is held out"),
@@ -273,6 +274,9 @@ static int read_stale(struct hm_reader *r, const struct hm_value *map, const cha
     if (!own || rc)
         return rc;
     rc = hm_read_map(r, own, stale_fields, COUNT(stale_fields), stale);
+    if (rc == 0 && stale->exponent != 1 && stale->exponent != 2)
+        rc = hm_reader_fail(r, hm_value_get(own, "exponent"), HM_E_RANGE, "%g is not 1 or 2",
+                            stale->exponent);
     if (rc == 0)
         rc = hm_read_field(r, hm_value_get(own, "traces"), &traces, &count);
     if (rc == 0 && count > 1e9)

@@ -172,7 +172,7 @@ static int compare_labels(struct hm_trace_table *t, const struct hm_trace_key *k
     }
     bool late = strcmp(key->labels[HM_LABEL_PULL], "late") == 0;
     t->late = t->late || late;
-    t->anew = t->anew || (!late && key->staleness > 0);
+    t->anew = t->anew || (!late && key->staleness > 0 && isfinite(key->staleness));
     return 0;
 }
 

@@ -102,6 +102,7 @@ static void staleness(struct hm_text *out, const char *key, const struct hm_g_st
     hm_json_field(out, "level", stale->level);
     hm_json_field(out, "growth", stale->growth);
     hm_json_field(out, "power", stale->power);
+    hm_json_field(out, "exponent", stale->exponent);
     hm_json_field(out, "error", stale->error);
     hm_json_field(out, "without", stale->without);
     hm_json_field(out, "held_out", stale->held_out);

@@ -13,6 +13,7 @@
 #include "store.h"
 #include "stored.h"
 #include "text.h"
+#include "value.h"
 
 /* ---- JSON ----------------------------------------------------------------------------------- */
 
@@ -133,6 +134,26 @@ static bool is_trace(const struct hm_stored *run)
     return false;
 }
 
+/* How stale a run was, where it says so in a way that a trace can. */
+static void add_staleness(struct hm_text *out, const char *more)
+{
+    struct hm_arena *arena = hm_arena_new();
+    struct hm_value *told = NULL;
+    int rc = arena ? hm_json_parse(arena, more, strlen(more), "more", &told, NULL) : HM_E_NOMEM;
+
+    if (rc == 0) {
+        const struct hm_value *consistency = hm_value_get(told, "consistency");
+        double staleness = hm_value_number(told, "staleness");
+        if (staleness >= 0 && staleness <= HM_M_MOST)
+            add_number(out, "staleness", staleness);
+        else if (consistency && consistency->kind == HM_VALUE_SCALAR &&
+                 strcmp(consistency->text, "async") == 0)
+            add_label(out, "staleness", "async");
+    }
+    out->failed = out->failed || rc == HM_E_NOMEM;
+    hm_arena_free(arena);
+}
+
 static void add_trace(struct hm_text *out, const struct hm_stored *run)
 {
     bool diverged = run->status && strcmp(run->status, "diverged") == 0;
@@ -147,6 +168,8 @@ static void add_trace(struct hm_text *out, const struct hm_stored *run)
     add_label(out, "scheme", run->scheme);
     add_number(out, "seed", run->seed);
     add_number(out, "best", run->best);
+    if (run->more)
+        add_staleness(out, run->more);
     hm_text_add(out, "}\n");
     for (size_t i = 0; i < run->sample_count && !out->failed; i++) {
         const struct hm_stored_sample *s = &run->samples[i];
