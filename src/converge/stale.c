@@ -5,12 +5,12 @@
  *     y(i, m, s) = g(i / c(s, m), m),        ln c = level + growth s^e + power ln m,  c(0, m) = 1,
  *
  * least squares in y = ln(P - P*) over all stale traces, by Levenberg and Marquardt. g is that of
- * the fresh traces, with how those of an m lie apart from it, so that what g misses at an m is not
- * taken for the cost of staleness. Of a level, a growth (e is 1 or 2) and both, that is kept which
- * predicts a staleness it has not seen best; a power of m is added where stale traces have several
- * m. A level alone is what servers give that answer with the newest w, however far workers may be
- * apart: what changes then is that gradients make steps one by one. Growth is what old copies of w
- * give: hardly any while the step is small for them, and then soon too much.
+ * the fresh traces, and where there are some of an m, with what it misses of them, smoothed: that
+ * is not to be taken for the cost of staleness. Of a level, a growth (e is 1 or 2) and both, that
+ * is kept which predicts a staleness it has not seen best; a power of m is added where stale traces
+ * have several m. A level alone is what servers give that answer with the newest w, however far
+ * workers may be apart: what changes then is that gradients make steps one by one. Growth is what
+ * old copies of w give: hardly any while the step is small for them, and then soon too much.
  * Asynchronous runs have no bound, and a level (and power) of their own.
  *
  * How sure: everything again with the draws of g, and fresh and stale traces weighed at random.
@@ -28,7 +28,8 @@
 enum { GRID = 512, STEPS = 60, LEVEL = 0, GROWTH = 1, POWER = 2, COUNT = HM_STALE_PARAMETERS };
 
 static const double PULL = 1e-6, BETTER = 0.98;
-static const double LEAST = -2.8, MOST = 5.5; /* of ln c */
+static const double LEAST = -2.8, MOST = 5.5;           /* of ln c */
+static const double WIDTH = 0.2, REACH = 4, FEW = 0.02; /* of smoothing: in ln i, and in points */
 
 /* g on m workers at the places of a grid over ln i, with how m lies apart from it. */
 struct shape {
@@ -87,24 +88,60 @@ static double shape_at(const struct work *w, const struct shape *shape, double l
     return shape->y[k] + slope * (inside - (double)k);
 }
 
+/* How the fresh curves of its m lie apart from a shape, as a straight line over ln i. */
+static struct hm_g_bend bend_of(const struct work *w, const struct shape *shape)
+{
+    struct hm_g_line line = {0};
+
+    for (size_t c = 0; c < w->g->curve_count; c++) {
+        const struct hm_g_curve *curve = &w->g->curves[c];
+        for (size_t p = 0; curve->m == shape->path.m && p < curve->count; p++) {
+            double x = log(curve->iteration[p]);
+            hm_g_line_add(&line, w->fresh_chance[c], x,
+                          hm_g_log(curve->loss[p], w->best) - shape_at(w, shape, x, NULL));
+        }
+    }
+    return hm_g_line_bend(&line);
+}
+
+/* What is left of the fresh curves then, smoothed: a mean of all points, near ones counting more
+ * (Nadaraya and Watson 1964), and little where there are none. */
+static void add_rest(const struct work *w, struct shape *shape)
+{
+    double off[GRID] = {0}, weight[GRID];
+
+    for (size_t p = 0; p < GRID; p++)
+        weight[p] = FEW;
+    for (size_t c = 0; c < w->g->curve_count; c++) {
+        const struct hm_g_curve *curve = &w->g->curves[c];
+        for (size_t p = 0; curve->m == shape->path.m && p < curve->count; p++) {
+            double x = log(curve->iteration[p]);
+            double rest = hm_g_log(curve->loss[p], w->best) - shape_at(w, shape, x, NULL);
+            double at = (x - w->first) / w->step, reach = REACH * WIDTH / w->step;
+            size_t end = (size_t)fmin(at + reach, GRID - 1);
+            for (size_t k = (size_t)fmax(at - reach, 0); k <= end; k++) {
+                double apart = ((double)k - at) * w->step / WIDTH;
+                double near = w->fresh_chance[c] * exp(-apart * apart / 2);
+                off[k] += near * rest;
+                weight[k] += near;
+            }
+        }
+    }
+    for (size_t p = 0; p < GRID; p++)
+        shape->y[p] += off[p] / weight[p];
+}
+
 /* g by its parameters (draw HM_NONE) or by a draw's, fresh curves weighed as told. */
 static void tabulate(struct work *w, size_t draw)
 {
     for (size_t k = 0; k < w->shape_count; k++) {
         struct shape *shape = &w->shapes[k];
-        struct hm_g_line line = {0};
         hm_g_path_values(&shape->path, draw, 0, shape->y);
-        for (size_t c = 0; shape->known && c < w->g->curve_count; c++) {
-            const struct hm_g_curve *curve = &w->g->curves[c];
-            for (size_t p = 0; curve->m == shape->path.m && p < curve->count; p++) {
-                double x = log(curve->iteration[p]);
-                hm_g_line_add(&line, w->fresh_chance[c], x,
-                              hm_g_log(curve->loss[p], w->best) - shape_at(w, shape, x, NULL));
-            }
-        }
-        struct hm_g_bend bend = shape->known ? hm_g_line_bend(&line) : shape->bend;
+        struct hm_g_bend bend = shape->known ? bend_of(w, shape) : shape->bend;
         for (size_t p = 0; p < GRID; p++)
             shape->y[p] += hm_g_bent(&bend, w->iterations[p]);
+        if (shape->known)
+            add_rest(w, shape);
     }
 }
 
@@ -433,25 +470,41 @@ static int work_init(struct work *w, struct hm_arena *scratch, const struct hm_g
 
 /* ---- the fit --------------------------------------------------------------------------------- */
 
-/* The factor and its interval; few traces leave little to show how far apart they are. */
 static struct hm_stale_cost cost_at(const struct hm_g_stale *stale, double staleness, double m,
                                     double level)
 {
     const double theta[COUNT] = {stale->level, stale->growth, stale->power};
-    double values[HM_G_DRAWS], folds = (double)stale->traces;
-    double own = log_cost(theta, stale->exponent, staleness, m);
-    double unknowns = (stale->level != 0) + (stale->growth != 0) + (stale->power != 0);
-    double wider = sqrt(folds / fmax(folds - unknowns, folds / 4));
+    double values[HM_G_DRAWS], own = log_cost(theta, stale->exponent, staleness, m);
     struct hm_stale_cost cost = {staleness, m, exp(own), NAN, NAN};
 
     if (stale->draw_count == 0)
         return cost;
     for (size_t d = 0; d < stale->draw_count; d++)
-        values[d] =
-            own + wider * (log_cost(stale->draws + d * COUNT, stale->exponent, staleness, m) - own);
+        values[d] = log_cost(stale->draws + d * COUNT, stale->exponent, staleness, m);
     cost.low = exp(fmin(own, hm_quantile(values, stale->draw_count, (1 - level) / 2)));
     cost.high = exp(fmax(own, hm_quantile(values, stale->draw_count, (1 + level) / 2)));
     return cost;
+}
+
+/*
+ * How much wider draws must lie than weights at random make them. As many unknowns as there are
+ * leave fewer stale traces over, as in hm_g_bound; and of n fresh traces of an m, weights show
+ * (n - 1) / (n + 1) of the variance that their mean has.
+ */
+static double widening(const struct work *w)
+{
+    double folds = (double)w->count, unknowns = 0, fresh = INFINITY;
+
+    for (size_t k = 0; k < COUNT; k++)
+        unknowns += w->uses[k];
+    for (size_t k = 0; k < w->shape_count; k++) {
+        double own = 0;
+        for (size_t c = 0; c < w->g->curve_count; c++)
+            own += w->g->curves[c].m == w->shapes[k].path.m;
+        fresh = w->shapes[k].known ? fmin(fresh, own) : fresh;
+    }
+    double few = isinf(fresh) ? 1 : (fresh + 1) / fmax(fresh - 1, 0.5);
+    return sqrt(few * folds / fmax(folds - unknowns, folds / 4));
 }
 
 /* Two traces do not show how far a third would be from them. */
@@ -461,6 +514,7 @@ static int draw(struct work *w, struct hm_g_stale *stale, struct hm_arena *arena
                 struct hm_err *err)
 {
     const double theta[COUNT] = {stale->level, stale->growth, stale->power};
+    double wider = widening(w);
 
     if (w->count < ENOUGH)
         return 0;
@@ -475,6 +529,8 @@ static int draw(struct work *w, struct hm_g_stale *stale, struct hm_arena *arena
         tabulate(w, d < w->g->draw_count ? d : HM_NONE);
         memcpy(own, theta, sizeof(theta));
         minimise(w, own);
+        for (size_t k = 0; k < COUNT; k++)
+            own[k] = theta[k] + wider * (own[k] - theta[k]);
     }
     return 0;
 }

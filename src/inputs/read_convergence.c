@@ -259,44 +259,64 @@ static int read_cost(struct hm_reader *r, const struct hm_value *map, void *obje
     return rc;
 }
 
+static int read_stale_traces(struct hm_reader *r, const struct hm_value *map, size_t *ret_traces)
+{
+    static const struct hm_field field = {.kind = HM_FIELD_QUANTITY, .min = 1, .whole = true};
+    const struct hm_value *value = hm_value_get(map, "traces");
+    size_t mark = hm_reader_enter(r, "traces");
+    double count = 0;
+    int rc = hm_read_field(r, value, &field, &count);
+
+    if (rc == 0 && count > 1e9)
+        rc = hm_reader_fail(r, value, HM_E_RANGE, "%g are too many", count);
+    if (rc)
+        return rc;
+    hm_reader_leave(r, mark);
+    *ret_traces = (size_t)count;
+    return 0;
+}
+
+/* All costs are of staleness with a bound, or without. */
+static int check_costs(struct hm_reader *r, const struct hm_value *map,
+                       const struct hm_g_stale *stale, bool async)
+{
+    for (size_t k = 0; k < stale->cost_count; k++)
+        if ((isinf(stale->costs[k].staleness) != 0) != async)
+            return hm_reader_fail(r, &hm_value_get(map, "costs")->items[k], HM_E_CONFLICT,
+                                  "this belongs to %s", async ? "ssp" : "async");
+    if (stale->exponent != 1 && stale->exponent != 2)
+        return hm_reader_fail(r, hm_value_get(map, "exponent"), HM_E_RANGE,
+                              "the exponent %g is not 1 or 2", stale->exponent);
+    if (stale->draw_count > HM_G_DRAWS)
+        return hm_reader_fail(r, hm_value_get(map, "draws"), HM_E_RANGE,
+                              "there are %zu draws, more than %d", stale->draw_count, HM_G_DRAWS);
+    return 0;
+}
+
 /* What staleness costs; without the key nobody knows. */
 static int read_stale(struct hm_reader *r, const struct hm_value *map, const char *key, bool async,
                       struct hm_g_stale *stale)
 {
-    static const struct hm_field traces = {
-        .kind = HM_FIELD_QUANTITY, .offset = 0, .min = 1, .whole = true};
     const struct hm_value *own = hm_value_get(map, key);
-    size_t mark = own ? hm_reader_enter(r, key) : 0;
     char *objects = NULL;
-    double count = 0;
-    int rc = own ? hm_expect_kind(r, own, HM_VALUE_MAP, "keys and values") : 0;
 
-    if (!own || rc)
-        return rc;
-    rc = hm_read_map(r, own, stale_fields, COUNT(stale_fields), stale);
-    if (rc == 0 && stale->exponent != 1 && stale->exponent != 2)
-        rc = hm_reader_fail(r, hm_value_get(own, "exponent"), HM_E_RANGE, "%g is not 1 or 2",
-                            stale->exponent);
+    if (!own)
+        return 0;
+    size_t mark = hm_reader_enter(r, key);
+    int rc = hm_expect_kind(r, own, HM_VALUE_MAP, "keys and values");
     if (rc == 0)
-        rc = hm_read_field(r, hm_value_get(own, "traces"), &traces, &count);
-    if (rc == 0 && count > 1e9)
-        rc = hm_reader_fail(r, hm_value_get(own, "traces"), HM_E_RANGE, "%g traces are too many",
-                            count);
-    stale->traces = rc ? 0 : (size_t)count;
+        rc = hm_read_map(r, own, stale_fields, COUNT(stale_fields), stale);
+    if (rc == 0)
+        rc = read_stale_traces(r, own, &stale->traces);
     if (rc == 0)
         rc = hm_read_objects(r, own, "costs", cost_fields, COUNT(cost_fields), read_cost,
                              sizeof(*stale->costs), HM_VALUE_ENTRIES, &objects, &stale->cost_count);
     stale->costs = (void *)objects;
-    for (size_t k = 0; rc == 0 && k < stale->cost_count; k++)
-        if ((isinf(stale->costs[k].staleness) != 0) != async)
-            rc = hm_reader_fail(r, &hm_value_get(own, "costs")->items[k], HM_E_CONFLICT,
-                                "this belongs to %s", async ? "ssp" : "async");
     if (rc == 0)
         rc = hm_read_rectangle(r, own, "draws", HM_STALE_PARAMETERS, &stale->draws,
                                &stale->draw_count);
-    if (rc == 0 && stale->draw_count > HM_G_DRAWS)
-        rc = hm_reader_fail(r, hm_value_get(own, "draws"), HM_E_RANGE,
-                            "there are %zu draws, more than %d", stale->draw_count, HM_G_DRAWS);
+    if (rc == 0)
+        rc = check_costs(r, own, stale, async);
     if (rc == 0)
         hm_reader_leave(r, mark);
     return rc;

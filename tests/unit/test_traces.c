@@ -577,6 +577,73 @@ static void notes_are_few(void **state)
 
 /* ---- errors --------------------------------------------------------------------------------- */
 
+/* ---- staleness -------------------------------------------------------------------------------
+ */
+
+static void staleness_is_known(void **state)
+{
+    struct hm_traces *t = parse("{\"run\":\"train\",\"algorithm\":\"sgd\",\"platform\":\"server\","
+                                "\"consistency\":\"bsp\",\"backups\":0,\"n\":8}\n"
+                                "{\"iteration\":1,\"objective\":5,\"mean_staleness\":0}\n"
+                                "{\"summary\":true}\n"
+                                "{\"run\":\"train\",\"algorithm\":\"sgd\",\"platform\":\"server\","
+                                "\"consistency\":\"ssp\",\"staleness\":3,\"n\":8}\n"
+                                "{\"iteration\":1,\"objective\":6,\"mean_staleness\":2.7}\n"
+                                "{\"summary\":true}\n"
+                                "{\"run\":\"train\",\"algorithm\":\"sgd\",\"platform\":\"server\","
+                                "\"consistency\":\"async\",\"n\":8}\n"
+                                "{\"iteration\":1,\"objective\":7}\n");
+
+    (void)state;
+    assert_int_equal(t->count, 3);
+    assert_near(t->traces[0].staleness, 0, 0);
+    assert_near(t->traces[1].staleness, 3, 0);
+    assert_true(isinf(t->traces[2].staleness));
+    assert_int_equal(t->note_count, 0);
+    hm_traces_free(t);
+
+    t = parse("m,iteration,loss,staleness\n8,1,5,\n8,1,6,2.5\n8,2,5,2.5\n8,1,7,Async\n8,2,4,-0\n");
+    assert_int_equal(t->count, 3); /* rows of one staleness belong together */
+    assert_points(&t->traces[0], 2, VALUES(1, 2), VALUES(5, 4));
+    assert_near(t->traces[0].staleness, 0, 0);
+    assert_points(&t->traces[1], 2, VALUES(1, 2), VALUES(6, 5));
+    assert_near(t->traces[1].staleness, 2.5, 0);
+    assert_true(isinf(t->traces[2].staleness));
+    hm_traces_free(t);
+}
+
+static void other_ways_to_run_are_noted(void **state)
+{
+    struct hm_traces *t =
+        parse("{\"run\":\"train\",\"platform\":\"allreduce\",\"n\":8}\n"
+              "{\"iteration\":1,\"objective\":5}\n{\"summary\":true}\n"
+              "{\"run\":\"train\",\"platform\":\"server\",\"consistency\":\"bsp\",\"backups\":0,"
+              "\"n\":8}\n{\"iteration\":1,\"objective\":5}\n{\"summary\":true}\n"
+              "{\"run\":\"train\",\"platform\":\"server\",\"consistency\":\"bsp\",\"backups\":1,"
+              "\"n\":8}\n{\"iteration\":1,\"objective\":5}\n{\"summary\":true}\n");
+
+    (void)state;
+    assert_int_equal(t->note_count, 2);
+    assert_string_equal(t->notes[0],
+                        "not all traces are of the same platform: iterations of one algorithm are "
+                        "taken to be worth the same, and to take as long");
+    assert_string_equal(t->notes[1],
+                        "not all traces have as many backups: iterations without some "
+                        "of the gradients are taken to be worth as much as the others");
+    hm_traces_free(t);
+
+    t = parse("{\"run\":\"a\",\"consistency\":\"ssp\",\"staleness\":2,\"pull\":\"late\",\"n\":8}\n"
+              "{\"iteration\":1,\"objective\":5}\n{\"summary\":true}\n"
+              "{\"run\":\"b\",\"consistency\":\"ssp\",\"staleness\":2,\"n\":8}\n"
+              "{\"iteration\":1,\"objective\":5}\n{\"summary\":true}\n"
+              "{\"run\":\"c\",\"consistency\":\"async\",\"n\":8}\n"
+              "{\"iteration\":1,\"objective\":5}\n{\"summary\":true}\n");
+    assert_int_equal(t->note_count, 1);
+    assert_string_equal(t->notes[0], "some stale traces read the model late, others always anew: "
+                                     "what staleness costs is a mean of both");
+    hm_traces_free(t);
+}
+
 static void mistakes_are_named(void **state)
 {
     const char *example =
@@ -620,6 +687,19 @@ static void mistakes_are_named(void **state)
     assert_error("m,iteration,elapsed_s,loss\n1,1,2,2\n1,2,1.5,2\n", HM_E_RANGE, 3, "elapsed_s",
                  "goes down, from 2 to 1.5", "it counts from the start of the run");
     assert_error("m,iteration,loss\n1,1,low\n", HM_E_TYPE, 2, "loss", "'low' is not a number", "");
+    assert_error("m,iteration,loss,staleness\n1,1,2,-1\n", HM_E_RANGE, 2, "staleness",
+                 "'-1' must be at least 0",
+                 "clocks that a worker may be ahead of the slowest; async: any number");
+    assert_error("m,iteration,loss,staleness\n1,1,2,much\n", HM_E_TYPE, 2, "staleness",
+                 "'much' is not a number",
+                 "clocks that a worker may be ahead of the slowest, or async");
+    assert_error("m,iteration,loss,staleness\n1,1,2,nan\n", HM_E_TYPE, 2, "staleness",
+                 "'nan' is not a number",
+                 "clocks that a worker may be ahead of the slowest, or async");
+    assert_error("m,iteration,loss,staleness\n1,1,2,1e300\n", HM_E_RANGE, 2, "staleness",
+                 "'1e300' is too large", "");
+    assert_error("m,iteration,loss,staleness\n1,1,2,3 s\n", HM_E_UNIT, 2, "staleness",
+                 "'3 s' is in s", "write a number");
     assert_error("m,iteration,loss\n1,1\n", HM_E_SYNTAX, 2, "", "2 fields where the header has 3",
                  "");
 }
@@ -737,6 +817,8 @@ int main(void)
         cmocka_unit_test(bests_must_agree),
         cmocka_unit_test(gaps_are_noted),
         cmocka_unit_test(notes_are_few),
+        cmocka_unit_test(staleness_is_known),
+        cmocka_unit_test(other_ways_to_run_are_noted),
         cmocka_unit_test(mistakes_are_named),
         cmocka_unit_test(mistakes_of_units_are_named),
         cmocka_unit_test(mistakes_in_lines_are_named),
