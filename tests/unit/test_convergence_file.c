@@ -188,7 +188,7 @@ static void what_is_wrong_with_staleness_is_named(void **state)
                  "'0.5' is out of range");
     refuse_stale("\"growth\":0.02", "\"growth\":null", "algorithms.0.ssp.growth",
                  "nothing stands here");
-    refuse_stale("\"power\":0.3,", "", "algorithms.0.ssp.power", "missing");
+    refuse_stale("\"power\":0.3,", "", "algorithms.0.ssp", "'power' is missing");
 }
 
 static void what_is_wrong_is_named(void **state)
