@@ -577,73 +577,6 @@ static void notes_are_few(void **state)
 
 /* ---- errors --------------------------------------------------------------------------------- */
 
-/* ---- staleness -------------------------------------------------------------------------------
- */
-
-static void staleness_is_known(void **state)
-{
-    struct hm_traces *t = parse("{\"run\":\"train\",\"algorithm\":\"sgd\",\"platform\":\"server\","
-                                "\"consistency\":\"bsp\",\"backups\":0,\"n\":8}\n"
-                                "{\"iteration\":1,\"objective\":5,\"mean_staleness\":0}\n"
-                                "{\"summary\":true}\n"
-                                "{\"run\":\"train\",\"algorithm\":\"sgd\",\"platform\":\"server\","
-                                "\"consistency\":\"ssp\",\"staleness\":3,\"n\":8}\n"
-                                "{\"iteration\":1,\"objective\":6,\"mean_staleness\":2.7}\n"
-                                "{\"summary\":true}\n"
-                                "{\"run\":\"train\",\"algorithm\":\"sgd\",\"platform\":\"server\","
-                                "\"consistency\":\"async\",\"n\":8}\n"
-                                "{\"iteration\":1,\"objective\":7}\n");
-
-    (void)state;
-    assert_int_equal(t->count, 3);
-    assert_near(t->traces[0].staleness, 0, 0);
-    assert_near(t->traces[1].staleness, 3, 0);
-    assert_true(isinf(t->traces[2].staleness));
-    assert_int_equal(t->note_count, 0);
-    hm_traces_free(t);
-
-    t = parse("m,iteration,loss,staleness\n8,1,5,\n8,1,6,2.5\n8,2,5,2.5\n8,1,7,Async\n8,2,4,-0\n");
-    assert_int_equal(t->count, 3); /* rows of one staleness belong together */
-    assert_points(&t->traces[0], 2, VALUES(1, 2), VALUES(5, 4));
-    assert_near(t->traces[0].staleness, 0, 0);
-    assert_points(&t->traces[1], 2, VALUES(1, 2), VALUES(6, 5));
-    assert_near(t->traces[1].staleness, 2.5, 0);
-    assert_true(isinf(t->traces[2].staleness));
-    hm_traces_free(t);
-}
-
-static void other_ways_to_run_are_noted(void **state)
-{
-    struct hm_traces *t =
-        parse("{\"run\":\"train\",\"platform\":\"allreduce\",\"n\":8}\n"
-              "{\"iteration\":1,\"objective\":5}\n{\"summary\":true}\n"
-              "{\"run\":\"train\",\"platform\":\"server\",\"consistency\":\"bsp\",\"backups\":0,"
-              "\"n\":8}\n{\"iteration\":1,\"objective\":5}\n{\"summary\":true}\n"
-              "{\"run\":\"train\",\"platform\":\"server\",\"consistency\":\"bsp\",\"backups\":1,"
-              "\"n\":8}\n{\"iteration\":1,\"objective\":5}\n{\"summary\":true}\n");
-
-    (void)state;
-    assert_int_equal(t->note_count, 2);
-    assert_string_equal(t->notes[0],
-                        "not all traces are of the same platform: iterations of one algorithm are "
-                        "taken to be worth the same, and to take as long");
-    assert_string_equal(t->notes[1],
-                        "not all traces have as many backups: iterations without some "
-                        "of the gradients are taken to be worth as much as the others");
-    hm_traces_free(t);
-
-    t = parse("{\"run\":\"a\",\"consistency\":\"ssp\",\"staleness\":2,\"pull\":\"late\",\"n\":8}\n"
-              "{\"iteration\":1,\"objective\":5}\n{\"summary\":true}\n"
-              "{\"run\":\"b\",\"consistency\":\"ssp\",\"staleness\":2,\"n\":8}\n"
-              "{\"iteration\":1,\"objective\":5}\n{\"summary\":true}\n"
-              "{\"run\":\"c\",\"consistency\":\"async\",\"n\":8}\n"
-              "{\"iteration\":1,\"objective\":5}\n{\"summary\":true}\n");
-    assert_int_equal(t->note_count, 1);
-    assert_string_equal(t->notes[0], "some stale traces read the model late, others always anew: "
-                                     "what staleness costs is a mean of both");
-    hm_traces_free(t);
-}
-
 static void mistakes_are_named(void **state)
 {
     const char *example =
@@ -817,8 +750,6 @@ int main(void)
         cmocka_unit_test(bests_must_agree),
         cmocka_unit_test(gaps_are_noted),
         cmocka_unit_test(notes_are_few),
-        cmocka_unit_test(staleness_is_known),
-        cmocka_unit_test(other_ways_to_run_are_noted),
         cmocka_unit_test(mistakes_are_named),
         cmocka_unit_test(mistakes_of_units_are_named),
         cmocka_unit_test(mistakes_in_lines_are_named),
