@@ -553,7 +553,9 @@ struct hm_way {
     double servers;                  /* 0: chosen for the goal */
     bool colocated;    /* servers are on the nodes of the workers, not on nodes of their own */
     double backups;    /* BSP: gradients of a step that nobody waits for, less than n */
-    double stale_cost; /* SSP, async: iterations grow by this factor, >= 1; 0: by none */
+    double stale_cost; /* SSP, async: iterations grow by this factor, above 0; 0: by none */
+    /* It is of one worker, and that of n is n^stale_power times as large; together at least 1. */
+    double stale_power;
 };
 
 /* What is asked; 0 means "not asked" unless said otherwise. */

@@ -31,17 +31,19 @@ struct hm_trace {
     const char *algorithm; /* "" where nobody says */
     double m;              /* workers */
     double seed;           /* NaN where nobody says */
-    const char *source;    /* file */
-    int line;              /* of its first point, 1-based */
-    size_t count;          /* points, at least 1 */
-    double *iteration;     /* or epochs, as the settings say */
-    double *loss;          /* finite */
-    double *seconds;       /* of one iteration (epoch), at this point; NaN where nobody says */
-    double *elapsed_s;     /* of all iterations up to this point; NaN where nobody says */
-    double best;           /* the P* the trace names; NaN: none */
-    double bound;          /* P* is not below this (largest objective less gap); -INFINITY: none */
-    size_t restarts; /* how often it went back to an earlier point; what it repeated is once */
-    bool diverged;   /* the loss stopped being a number after the last point */
+    /* Clocks that a worker may be ahead of the slowest; 0: fresh, INFINITY: without a bound. */
+    double staleness;
+    const char *source; /* file */
+    int line;           /* of its first point, 1-based */
+    size_t count;       /* points, at least 1 */
+    double *iteration;  /* or epochs, as the settings say */
+    double *loss;       /* finite */
+    double *seconds;    /* of one iteration (epoch), at this point; NaN where nobody says */
+    double *elapsed_s;  /* of all iterations up to this point; NaN where nobody says */
+    double best;        /* the P* the trace names; NaN: none */
+    double bound;       /* P* is not below this (largest objective less gap); -INFINITY: none */
+    size_t restarts;    /* how often it went back to an earlier point; what it repeated is once */
+    bool diverged;      /* the loss stopped being a number after the last point */
 };
 
 struct hm_traces {
@@ -65,8 +67,8 @@ struct hm_traces_settings {
 /*
  * Read traces from several files: JSON lines as `howmany train --json` and `--record` write them,
  * or CSV with a header of the columns algorithm, m (or n, workers), iteration, seconds or
- * elapsed_s, loss (or objective), and more that are passed over; plain or gzip; "-" is standard
- * input. settings may be NULL.
+ * elapsed_s, loss (or objective), staleness (clocks, or async), and more that are passed over;
+ * plain or gzip; "-" is standard input. settings may be NULL.
  */
 HM_API int hm_traces_load(const char *const *paths, size_t count,
                           const struct hm_traces_settings *settings, struct hm_traces **ret_traces,
@@ -173,6 +175,35 @@ struct hm_g_alternative {
     double error; /* root mean square of log10(P - P*) for the m that are held out; NaN: no fit */
 };
 
+/*
+ * What staleness costs. A stale run is as far after i iterations as a fresh one after i / c,
+ *
+ *     ln c(s, m) = level + growth s^exponent + power ln m,          c(0, m) = 1,
+ *
+ * s being the bound of the staleness. What is not chosen, or cannot be told, is 0.
+ */
+enum { HM_STALE_PARAMETERS = 3 };
+
+struct hm_stale_cost {
+    double staleness; /* INFINITY: async */
+    double m;
+    double factor;    /* of the iterations; below 1: stale runs need fewer */
+    double low, high; /* interval; NaN: there is no saying how sure */
+};
+
+struct hm_g_stale {
+    size_t traces; /* that tell it; 0: it is not known, and the rest is 0 */
+    double level, growth, power;
+    double exponent; /* 1 or 2 */
+    double *draws;   /* draws[d * HM_STALE_PARAMETERS + k], in that order */
+    size_t draw_count;
+    double error;                /* root mean square of log10(P - P*) of those traces */
+    double without;              /* the same if staleness cost nothing */
+    double held_out;             /* for a staleness that is held out; NaN: none could be */
+    struct hm_stale_cost *costs; /* for each staleness and m there are traces of, ascending */
+    size_t cost_count;
+};
+
 /* g of one algorithm. */
 struct hm_g {
     const char *algorithm;
@@ -192,6 +223,7 @@ struct hm_g {
     size_t alternative_count;
     struct hm_g_curve *curves;
     size_t curve_count;
+    struct hm_g_stale ssp, async; /* of runs whose staleness has a bound, and has none */
 };
 
 /* Plain data, so that it can be stored. */
@@ -230,6 +262,14 @@ struct hm_g_prediction {
 HM_API int hm_convergence_predict(const struct hm_convergence *convergence, size_t algorithm,
                                   double m, const double *iterations, size_t count,
                                   struct hm_g_prediction *ret_predictions, struct hm_err *err);
+
+/*
+ * What a staleness (INFINITY: async) costs the algorithm at index `algorithm` on m workers. Fails
+ * where no traces tell.
+ */
+HM_API int hm_convergence_stale(const struct hm_convergence *convergence, size_t algorithm,
+                                double staleness, double m, struct hm_stale_cost *ret_cost,
+                                struct hm_err *err);
 
 /* ---- how good it is ---------------------------------------------------------------------------
  */

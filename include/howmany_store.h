@@ -63,6 +63,12 @@ struct hm_stored {
     }
 
 HM_API int hm_stored_check(const struct hm_stored *run, struct hm_err *err);
+/*
+ * The staleness of a trace, which stands in `more`: a number as `staleness`, or async as
+ * `consistency`, which is INFINITY; 0 where neither does.
+ */
+HM_API int hm_stored_staleness(const struct hm_stored *run, double *ret_staleness,
+                               struct hm_err *err);
 
 /*
  * Add runs, all or none; when this returns 0 they are kept, whatever happens then. ret_ids, of

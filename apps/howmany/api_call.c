@@ -226,6 +226,8 @@ static int give_option(struct call *c, int option, const struct hm_value *v)
     }
     if (v->kind == HM_VALUE_LIST)
         return give_list(c, option, v);
+    if (v->kind == HM_VALUE_MAP && strstr(o->argument, "FIT")) /* a value, or a stored fit */
+        return give_document(c, option, o->name, v);
     if (v->kind == HM_VALUE_MAP && strcmp(o->name, "on") != 0)
         return strchr(o->argument, '=') || strcmp(o->argument, "PLACE") == 0
                    ? give_pairs(c, option, v, strcmp(o->argument, "PLACE") == 0)

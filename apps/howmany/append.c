@@ -21,8 +21,7 @@ int cli_append_form(const char *path)
     return -1;
 }
 
-/* Whether the first line of a file is the header we would write. */
-static bool same_header(const char *path, const char *header)
+bool cli_append_continues(const char *path, const char *header)
 {
     char first[1024] = "";
     FILE *file = fopen(path, "r");
@@ -67,7 +66,7 @@ int cli_append_open(const char *path, const char *header, int *ret_file)
     bool there = stat(path, &info) == 0 && info.st_size > 0;
     int rc = 0;
 
-    if (there && header && !same_header(path, header))
+    if (there && header && !cli_append_continues(path, header))
         return cli_complain("--record: %s has other columns than these runs; give another file",
                             path);
     int file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);

@@ -6,6 +6,8 @@
 
 /* Whether its name says JSON lines; 0 CSV, 1 JSON lines, -1 with a message: neither. */
 int cli_append_form(const char *path);
+/* Whether the first line of a file is this header. */
+bool cli_append_continues(const char *path, const char *header);
 /*
  * Open for --record. A new file begins with `header` (may be NULL); one that is there must, up to
  * its first line's end. 0 and the descriptor, or EXIT_USAGE.

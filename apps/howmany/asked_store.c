@@ -393,6 +393,22 @@ static uint64_t hash_samples(const struct hm_stored *run)
     return sum;
 }
 
+/* How stale a trace is has no column of its own: as `more`, beside what stands there. */
+static void add_staleness(struct hm_text *more, const char *like, double staleness)
+{
+    size_t length = like ? strlen(like) : 0;
+
+    hm_text_add_n(more, like ? like : "{", length ? length - 1 : 1); /* without its brace */
+    hm_text_add(more, length > 2 ? "," : "");
+    if (isinf(staleness))
+        hm_text_add(more, "\"consistency\":\"async\"");
+    else {
+        hm_text_add(more, "\"consistency\":\"ssp\",\"staleness\":");
+        hm_json_number(more, staleness);
+    }
+    hm_text_add(more, "}");
+}
+
 /* The k-th of the traces. */
 static int send_trace(struct hm_store *store, const struct hm_traces *traces, size_t k,
                       const char *given, const struct hm_stored *like, struct seen *seen,
@@ -401,10 +417,17 @@ static int send_trace(struct hm_store *store, const struct hm_traces *traces, si
     const struct hm_trace *t = &traces->traces[k];
     struct hm_stored run = *like;
     struct hm_stored_sample *samples = samples_of(t);
+    struct hm_text more = {0};
     char key[KEY];
 
-    if (!samples)
+    if (t->staleness > 0)
+        add_staleness(&more, like->more, t->staleness);
+    if (!samples || more.failed) {
+        hm_text_release(&more);
+        free(samples);
         return cli_complain("out of memory");
+    }
+    run.more = more.data ? more.data : like->more;
     run.algorithm = *t->algorithm ? t->algorithm : NULL;
     run.n = t->m;
     run.seed = t->seed;
@@ -420,6 +443,7 @@ static int send_trace(struct hm_store *store, const struct hm_traces *traces, si
     run.key = key;
     int rc = send(store, &run, 1, added);
     free(samples);
+    hm_text_release(&more);
     return rc;
 }
 

@@ -111,6 +111,8 @@ static void option_type(struct hm_text *out, const struct api_command *how,
         document_schema(out, o->name);
     else if (!o->argument)
         hm_text_add(out, "\"type\":\"boolean\"");
+    else if (strstr(o->argument, "FIT"))
+        hm_text_add(out, "\"type\":[\"string\",\"number\",\"object\"]");
     else if (strchr(o->argument, '=') || strcmp(o->argument, "PLACE") == 0)
         hm_text_add(out, "\"type\":[\"string\",\"number\",\"object\",\"array\"]");
     else if (strstr(o->argument, "LIST") || strstr(o->argument, "[,"))

@@ -89,8 +89,10 @@ static const struct cli_option options[] = {
                    "servers on the nodes of the workers, instead of nodes of their own", NULL},
     [BACKUPS] = {"backups", 0, "K",
                  "of bsp: a step takes the first n - K gradients of n workers; less than n", NULL},
-    [STALE_COST] = {"stale-cost", 0, "FACTOR",
-                    "of ssp and async: iterations that stale gradients cost, such as 1.2x", NULL},
+    [STALE_COST] = {"stale-cost", 0, "FACTOR|[ALGORITHM=]FIT",
+                    "of ssp and async: iterations that stale gradients cost, such as 1.2x; or a "
+                    "fit that `howmany converge --save` has stored (.json)",
+                    NULL},
     [SET] = {"set", 0, "KEY=VALUE",
              "change a key of the job, such as batch=256 or cluster.price='$1/h'", NULL},
     [RUNS] = {"runs", 0, "RUNS",
@@ -256,14 +258,8 @@ static int accept_platform(struct cli_platform *p, int option, const char *value
         return cli_whole("servers", value, 1, 1e6, &p->servers);
     case BACKUPS:
         return cli_whole("backups", value, 0, 1000, &p->backups);
-    case STALE_COST: {
-        int rc = cli_positive("stale-cost", value, HM_DIM_NONE, &p->stale_cost);
-        return rc == 0 && p->stale_cost < 1
-                   ? cli_complain("--stale-cost: '%s' is less than 1: stale gradients do not save "
-                                  "iterations",
-                                  value)
-                   : rc;
-    }
+    case STALE_COST:
+        return cli_stale_cost(p, value);
     default:
         p->colocated = true;
         return 0;

@@ -359,9 +359,25 @@ static int import(struct runs_state *s)
 /* ---- export ------------------------------------------------------------------------------------
  */
 
+/* Its text in JSON lines or a table; "" for a fresh run. */
+static const char *staleness_of(const struct hm_stored *run, char text[40], struct hm_text *out)
+{
+    double staleness = 0;
+
+    text[0] = '\0';
+    out->failed = out->failed || hm_stored_staleness(run, &staleness, NULL) != 0;
+    if (staleness > 0)
+        snprintf(text, 40, "%.15g", staleness);
+    if (isinf(staleness))
+        snprintf(text, 40, "async");
+    return text;
+}
+
 /* A trace as `howmany train --json` writes one: a head, its points, a summary. */
 static void add_trace(struct hm_text *out, const struct hm_stored *run)
 {
+    char staleness[40];
+
     if (run->sample_count == 0)
         return;
     hm_text_add(out, "{\"run\":\"stored\"");
@@ -372,6 +388,8 @@ static void add_trace(struct hm_text *out, const struct hm_stored *run)
         hm_json_field(out, "seed", run->seed);
     if (isfinite(run->best))
         hm_json_field(out, "best", run->best);
+    if (*staleness_of(run, staleness, out))
+        hm_json_named(out, "staleness", staleness);
     hm_text_add(out, "}\n");
     for (size_t p = 0; p < run->sample_count; p++) {
         const struct hm_stored_sample *s = &run->samples[p];
@@ -396,10 +414,13 @@ static void cell(struct hm_text *out, double value)
 
 /* The same as rows of a table, whose header is `trace_header`. */
 static const char trace_header[] =
-    "run,algorithm,m,seed,iteration,seconds,elapsed_s,objective,best\n";
+    "run,algorithm,m,seed,iteration,seconds,elapsed_s,objective,best,staleness\n";
 
 static void add_trace_rows(struct hm_text *out, const struct hm_stored *run)
 {
+    char staleness[40];
+
+    staleness_of(run, staleness, out);
     for (size_t p = 0; p < run->sample_count; p++) {
         const struct hm_stored_sample *s = &run->samples[p];
         hm_text_addf(out, "%lld,", (long long)run->id);
@@ -408,7 +429,7 @@ static void add_trace_rows(struct hm_text *out, const struct hm_stored *run)
                                 s->elapsed_s, s->loss,   run->best};
         for (size_t k = 0; k < sizeof(cells) / sizeof(cells[0]); k++)
             cell(out, cells[k]);
-        hm_text_add(out, "\n");
+        hm_text_addf(out, ",%s\n", staleness);
     }
 }
 

@@ -460,7 +460,11 @@ static int run(void *state)
 
     if (rc || s->dry_run)
         return rc ? rc : show_command(s);
+    const struct hm_serving *serving = &s->options.serving;
     s->watch.json = s->json || (!s->text && !cli_is_terminal());
+    s->watch.stale = s->options.platform == HM_PLATFORM_SERVER &&
+                     (serving->consistency == HM_CONSISTENCY_ASYNC ||
+                      (serving->consistency == HM_CONSISTENCY_SSP && serving->staleness > 0));
     rc = train_watch_begin(&s->watch);
     if (rc)
         return rc;

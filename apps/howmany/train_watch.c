@@ -14,7 +14,7 @@
 #include "format.h"
 #include "value.h"
 
-/* Columns of a recorded CSV: of the head, then of each iteration. */
+/* Columns of a recorded CSV: of the head, then of each iteration, then staleness. */
 static const char *const head_columns[] = {"algorithm", "problem", "data",     "n",
                                            "seed",      "scheme",  "simulated"};
 static const char *const point_columns[] = {
@@ -33,10 +33,38 @@ static const char *text_of(const struct hm_value *object, const char *key)
     return value && value->kind == HM_VALUE_SCALAR ? value->text : "";
 }
 
+static void add_header(struct hm_text *header, bool early)
+{
+    for (size_t i = 0; i < HEADS; i++)
+        hm_text_addf(header, "%s%s", i ? "," : "", head_columns[i]);
+    for (size_t i = 0; i < POINTS; i++)
+        hm_text_addf(header, ",%s", point_columns[i]);
+    hm_text_add(header, early ? "\n" : ",staleness\n");
+}
+
+/* A table that was begun without the column goes on without it, as long as nothing is stale. */
+static int open_table(struct train_watch *w)
+{
+    struct hm_text header = {0}, early = {0};
+    int rc = 0;
+
+    add_header(&header, false);
+    add_header(&early, true);
+    if (header.failed || early.failed)
+        rc = cli_complain("out of memory");
+    else if ((w->early = cli_append_continues(w->record, early.data)) && w->stale)
+        rc = cli_complain("--record: %s has no column staleness, and this run may be stale; give "
+                          "another file",
+                          w->record);
+    if (rc == 0)
+        rc = cli_append_open(w->record, w->early ? early.data : header.data, &w->file);
+    hm_text_release(&header);
+    hm_text_release(&early);
+    return rc;
+}
+
 int train_watch_begin(struct train_watch *w)
 {
-    struct hm_text header = {0};
-
     w->file = -1;
     if (!w->record)
         return 0;
@@ -46,15 +74,7 @@ int train_watch_begin(struct train_watch *w)
     if (form < 0)
         return EXIT_USAGE;
     w->csv = form == 0;
-    for (size_t i = 0; i < HEADS; i++)
-        hm_text_addf(&header, "%s%s", i ? "," : "", head_columns[i]);
-    for (size_t i = 0; i < POINTS; i++)
-        hm_text_addf(&header, ",%s", point_columns[i]);
-    hm_text_add(&header, "\n");
-    int rc = header.failed ? cli_complain("out of memory")
-                           : cli_append_open(w->record, w->csv ? header.data : NULL, &w->file);
-    hm_text_release(&header);
-    return rc;
+    return w->csv ? open_table(w) : cli_append_open(w->record, NULL, &w->file);
 }
 
 /* Nobody reads on, or the disk is full: end the run as Ctrl-C would, even where that is ignored. */
@@ -92,6 +112,13 @@ static void record_head(struct train_watch *w, const struct hm_value *head)
         hm_text_add(&w->head, i ? "," : "");
         hm_csv_text(&w->head, text_of(head, head_columns[i]));
     }
+    const char *staleness = text_of(head, "staleness");
+    w->staleness[0] = '\0';
+    if (!w->early)
+        snprintf(w->staleness, sizeof(w->staleness), ",%.30s",
+                 *staleness                                           ? staleness
+                 : strcmp(text_of(head, "consistency"), "async") == 0 ? "async"
+                                                                      : "0");
 }
 
 static void record_point(struct train_watch *w, const struct hm_value *point)
@@ -103,6 +130,7 @@ static void record_point(struct train_watch *w, const struct hm_value *point)
         hm_text_add(&row, ",");
         hm_csv_text(&row, text_of(point, point_columns[i]));
     }
+    hm_text_add(&row, w->staleness);
     if (!row.failed)
         record_line(w, row.data);
     hm_text_release(&row);

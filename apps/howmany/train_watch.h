@@ -10,11 +10,14 @@
 struct train_watch {
     bool json;          /* lines as they are; otherwise a table */
     const char *record; /* file to add to, or NULL; borrowed */
+    bool stale;         /* workers may be apart */
 
     struct hm_store *store; /* in place of a file; NULL: none */
     struct hm_text lines;   /* for it: the trace so far */
     int file;               /* of the record, -1: none */
     bool csv;               /* its form */
+    bool early;             /* it has no column for staleness: of an earlier version */
+    char staleness[32];     /* the last value of every row of a CSV, with its comma */
     struct hm_text head;    /* the values of the head that every row of a CSV repeats */
     struct cli_progress progress;
     double iteration;    /* the last told of */

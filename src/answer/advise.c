@@ -166,6 +166,11 @@ static int add_algorithm(struct hm_advising *a, const struct hm_g *g, struct hm_
         rc = hm_advice_note(a, err,
                             "the times of %s are those of its traces: none were given for it",
                             g->algorithm);
+    if (rc == 0 && g->ssp.traces + g->async.traces > 0)
+        rc = hm_advice_note(a, err,
+                            "stale runs of %s are not among the candidates: what staleness costs "
+                            "is a matter of converge, and of plan's --stale-cost",
+                            hm_g_name(g->algorithm));
     a->unknown_pace = 0;
     for (size_t k = 0; rc == 0 && k < a->m_count; k++)
         if (g->m_count > 1 || a->ms[k] == g->m[0])

@@ -64,11 +64,11 @@ static double fresh_iterations(const struct hm_search *s, double work, double n)
 double hm_search_iterations(const struct hm_search *s, double work, double n)
 {
     double fresh = fresh_iterations(s, work, hm_way_used(&s->way, n));
+    double cost = hm_way_stale_cost(&s->way, n);
 
-    if (!(s->way.stale_cost > 1) || !hm_way_stale(&s->way))
+    if (!(cost > 1))
         return fresh;
-    return s->job->iterations > 0 || s->job->epochs > 0 ? ceil(fresh * s->way.stale_cost)
-                                                        : fresh * s->way.stale_cost;
+    return s->job->iterations > 0 || s->job->epochs > 0 ? ceil(fresh * cost) : fresh * cost;
 }
 
 double hm_search_expense(const struct hm_search *s, const struct hm_point *p)

@@ -60,6 +60,10 @@ struct hm_way hm_way_at(const struct hm_way *way, const struct hm_point *point)
 
     if (at.colocated)
         at.servers = fmin(at.servers, point->nodes);
+    if (at.stale_cost > 0) {
+        at.stale_cost = hm_way_stale_cost(way, point->n);
+        at.stale_power = 0;
+    }
     return at;
 }
 

@@ -8,9 +8,12 @@
 #ifndef HM_CONVERGE_H
 #define HM_CONVERGE_H
 
+#include <string.h>
+
 #include "formula.h"
 #include "howmany_advise.h"
 #include "lasso.h"
+#include "linear.h"
 #include "memory.h"
 #include "random.h"
 
@@ -56,6 +59,16 @@ struct hm_g_data {
     double last; /* most iterations */
 };
 
+/*
+ * Whether g and f are learned from a trace of the algorithm: of fresh ones where there are any,
+ * since stale iterations are not worth as much and do not take as long; else of all.
+ */
+bool hm_g_has_fresh(const struct hm_traces *traces, const char *algorithm);
+static inline bool hm_g_takes(const struct hm_trace *trace, const char *algorithm, bool has_fresh)
+{
+    return strcmp(trace->algorithm, algorithm) == 0 && (!has_fresh || trace->staleness == 0);
+}
+
 /* The points of a trace that a fit looks at, without those at P* itself; best may be -INFINITY. */
 int hm_g_thin(struct hm_g_curve *curve, struct hm_arena *arena, const struct hm_trace *trace,
               double best, struct hm_err *err);
@@ -96,8 +109,23 @@ void hm_g_bound(struct hm_g *g, double folds, double level);
 /* y at iterations i by a form that is not terms. */
 void hm_g_form_values(enum hm_g_form form, const double *theta, double m, const double *i,
                       const double *log_i, size_t count, double *y);
+/* A step of Levenberg and Marquardt, from the lower half of the normal equations; false: none. */
+bool hm_g_damped_step(size_t count, double a[HM_TERMS_MAX][HM_TERMS_MAX], const double *b,
+                      double damping, double *ret_step);
 /* Weights that follow the exponential distribution, one for each fold, of draw d. */
 void hm_g_fold_weights(double seed, size_t draw, size_t count, double *weights);
+
+/* ---- staleness --------------------------------------------------------------------------------
+ */
+
+/*
+ * What staleness costs, from the traces that are stale: g->ssp and g->async. g is that of the fresh
+ * ones, with its draws and curves. Traces on m where g tells nothing, and those that diverged, are
+ * not used: *ret_left_out of them.
+ */
+int hm_g_fit_stale(struct hm_g *g, struct hm_arena *arena, const struct hm_traces *traces,
+                   double best, double level, const struct hm_converge_settings *settings,
+                   size_t *ret_left_out, struct hm_err *err);
 
 /* ---- f(m) -------------------------------------------------------------------------------------
  */
@@ -140,6 +168,13 @@ struct hm_g_bend {
     double level, slope;
 };
 
+/* Sums for that line: zero-initialise, add points, take it. It is drawn a little towards level. */
+struct hm_g_line {
+    double weight, x, xx, y, xy;
+};
+
+void hm_g_line_add(struct hm_g_line *line, double weight, double log_i, double off);
+struct hm_g_bend hm_g_line_bend(const struct hm_g_line *line);
 int hm_g_bend(const struct hm_g *g, double m, double best, struct hm_g_bend *ret_bend,
               struct hm_err *err);
 double hm_g_bent(const struct hm_g_bend *bend, double i);

@@ -289,6 +289,28 @@ static int measure(struct hm_g *g, struct hm_arena *arena, const struct hm_g_dat
     return rc;
 }
 
+/* What staleness costs; without fresh traces stale ones are all there is, and g is of them. */
+static int fit_staleness(struct hm_convergence *c, struct hm_g *g, const struct hm_traces *traces,
+                         const struct hm_converge_settings *settings, struct hm_err *err)
+{
+    size_t left_out = 0;
+    int rc;
+
+    if (!hm_g_has_fresh(traces, g->algorithm))
+        return note(c, err,
+                    "no trace of %s is fresh: what staleness costs cannot be told, and its traces "
+                    "are taken together",
+                    hm_g_name(g->algorithm));
+    rc = hm_g_fit_stale(g, c->memory, traces, c->best, c->level, settings, &left_out, err);
+    if (rc == 0 && left_out > 0)
+        rc = note(c, err,
+                  "%zu stale trace%s of %s %s not used: diverged, or on workers that no fresh ones "
+                  "tell of",
+                  left_out, left_out == 1 ? "" : "s", hm_g_name(g->algorithm),
+                  left_out == 1 ? "is" : "are");
+    return rc;
+}
+
 static int fit_algorithm(struct hm_convergence *c, const struct hm_traces *traces,
                          const char *algorithm, const struct hm_converge_settings *settings,
                          struct hm_err *err)
@@ -318,7 +340,8 @@ static int fit_algorithm(struct hm_convergence *c, const struct hm_traces *trace
     hm_g_bound(g, (double)data.fold_count, c->level);
     if (!data.by_m)
         g->error = NAN;
-    return note_algorithm(c, g, err);
+    rc = note_algorithm(c, g, err);
+    return rc ? rc : fit_staleness(c, g, traces, settings, err);
 }
 
 /* ---- all --------------------------------------------------------------------------------------

@@ -198,8 +198,8 @@ static void linearise(const struct problem *p, const double *theta,
     }
 }
 
-static bool step(size_t count, double a[HM_TERMS_MAX][HM_TERMS_MAX], const double *b,
-                 double damping, double *ret_step)
+bool hm_g_damped_step(size_t count, double a[HM_TERMS_MAX][HM_TERMS_MAX], const double *b,
+                      double damping, double *ret_step)
 {
     double l[HM_TERMS_MAX][HM_TERMS_MAX] = {{0}};
 
@@ -227,7 +227,7 @@ static double minimise(const struct problem *p, double *theta, int steps)
         linearise(p, theta, a, b);
         for (int tries = 0; tries < 12; tries++, damping *= 4) {
             double next[HM_G_SHAPE_MAX];
-            if (!step(p->form->count, a, b, damping, move))
+            if (!hm_g_damped_step(p->form->count, a, b, damping, move))
                 continue;
             for (size_t j = 0; j < p->form->count; j++)
                 next[j] = theta[j] + move[j];

@@ -73,8 +73,9 @@ static int collect(struct trial *t, struct hm_arena *arena, const struct hm_trac
     t->without = hm_arena_alloc(arena, g->m_count + 1, sizeof(struct hm_convergence *));
     if (!traces || !t->without)
         return hm_fail_nomem(err);
+    bool fresh = hm_g_has_fresh(all, g->algorithm);
     for (size_t k = 0; k < all->count; k++)
-        if (strcmp(all->traces[k].algorithm, g->algorithm) == 0)
+        if (hm_g_takes(&all->traces[k], g->algorithm, fresh))
             traces[t->traces.count++] = all->traces[k];
     return 0;
 }

@@ -192,11 +192,12 @@ static double mean_seconds(const struct hm_trace *t)
 static size_t list_runs(const struct hm_traces *traces, const char *algorithm, double *n,
                         double *seconds)
 {
+    bool fresh = hm_g_has_fresh(traces, algorithm);
     size_t count = 0;
 
     for (size_t k = 0; k < traces->count; k++) {
         const struct hm_trace *t = &traces->traces[k];
-        double s = strcmp(t->algorithm, algorithm) == 0 ? mean_seconds(t) : NAN;
+        double s = hm_g_takes(t, algorithm, fresh) ? mean_seconds(t) : NAN;
         if (!(s > 0))
             continue;
         size_t at = count++;

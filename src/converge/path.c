@@ -119,13 +119,30 @@ double hm_g_spread(const struct hm_g *g, double m)
     return exp((1 - at) * log(left) + at * log(right));
 }
 
-/* Sums for a straight line through residuals over ln i. */
-struct line {
-    double weight, x, xx, y, xy;
-};
+void hm_g_line_add(struct hm_g_line *line, double weight, double log_i, double off)
+{
+    line->weight += weight;
+    line->x += weight * log_i;
+    line->xx += weight * log_i * log_i;
+    line->y += weight * off;
+    line->xy += weight * log_i * off;
+}
+
+struct hm_g_bend hm_g_line_bend(const struct hm_g_line *s)
+{
+    struct hm_g_bend bend = {0};
+
+    if (s->weight == 0)
+        return bend;
+    double mean_x = s->x / s->weight, mean_y = s->y / s->weight;
+    double spread = s->xx - s->x * mean_x;
+    bend.slope = (s->xy - s->x * mean_y) / (spread + SHRINK);
+    bend.level = mean_y - bend.slope * mean_x;
+    return bend;
+}
 
 static int add_residuals(const struct hm_g *g, const struct hm_g_curve *curve, double best,
-                         struct line *sums, struct hm_err *err)
+                         struct hm_g_line *sums, struct hm_err *err)
 {
     struct hm_g_path path;
     double y[HM_G_CURVE];
@@ -135,21 +152,15 @@ static int add_residuals(const struct hm_g *g, const struct hm_g_curve *curve, d
         return rc;
     hm_g_path_values(&path, HM_NONE, 0, y);
     hm_g_path_release(&path);
-    for (size_t p = 0; p < curve->count; p++) {
-        double x = log(curve->iteration[p]), off = hm_g_log(curve->loss[p], best) - y[p];
-        sums->weight += 1;
-        sums->x += x;
-        sums->xx += x * x;
-        sums->y += off;
-        sums->xy += x * off;
-    }
+    for (size_t p = 0; p < curve->count; p++)
+        hm_g_line_add(sums, 1, log(curve->iteration[p]), hm_g_log(curve->loss[p], best) - y[p]);
     return 0;
 }
 
 static int bend_of(const struct hm_g *g, size_t k, double best, struct hm_g_bend *ret_bend,
                    struct hm_err *err)
 {
-    struct line s = {0};
+    struct hm_g_line s = {0}; /* empty: a stored g may have an m without a curve */
 
     for (size_t c = 0; c < g->curve_count; c++)
         if (g->curves[c].m == g->m[k]) {
@@ -157,13 +168,7 @@ static int bend_of(const struct hm_g *g, size_t k, double best, struct hm_g_bend
             if (rc)
                 return rc;
         }
-    *ret_bend = (struct hm_g_bend){0};
-    if (s.weight == 0) /* a stored g may have an m without a curve */
-        return 0;
-    double mean_x = s.x / s.weight, mean_y = s.y / s.weight;
-    double spread = s.xx - s.x * mean_x;
-    ret_bend->slope = (s.xy - s.x * mean_y) / (spread + SHRINK * 1);
-    ret_bend->level = mean_y - ret_bend->slope * mean_x;
+    *ret_bend = hm_g_line_bend(&s);
     return 0;
 }
 

@@ -63,6 +63,14 @@ static void insert(struct hm_g_data *data, struct hm_g_curve curve)
     data->curves[at] = curve;
 }
 
+bool hm_g_has_fresh(const struct hm_traces *traces, const char *algorithm)
+{
+    for (size_t k = 0; k < traces->count; k++)
+        if (hm_g_takes(&traces->traces[k], algorithm, true))
+            return true;
+    return false;
+}
+
 static int gather(struct hm_g_data *data, struct hm_arena *arena, const struct hm_traces *traces,
                   const char *algorithm, double best, double leave_out, struct hm_err *err)
 {
@@ -70,10 +78,11 @@ static int gather(struct hm_g_data *data, struct hm_arena *arena, const struct h
     data->ms = hm_arena_alloc(arena, traces->count + 1, sizeof(*data->ms));
     if (!data->curves || !data->ms)
         return hm_fail_nomem(err);
+    bool fresh = hm_g_has_fresh(traces, algorithm);
     for (size_t k = 0; k < traces->count; k++) {
         const struct hm_trace *t = &traces->traces[k];
         struct hm_g_curve curve;
-        if (strcmp(t->algorithm, algorithm) != 0 || t->m == leave_out)
+        if (!hm_g_takes(t, algorithm, fresh) || t->m == leave_out)
             continue;
         int rc = hm_g_thin(&curve, arena, t, best, err);
         if (rc)

@@ -3,6 +3,7 @@
  * code takes for granted is checked here: lengths that must agree and have their limits, m in
  * ascending order with curves of each, draws that are rectangles, terms that are formulas.
  */
+#include <math.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -78,6 +79,8 @@ static const struct hm_field algorithm_fields[] = {
     OTHER("alternatives", "a list of form, error"),
     OTHER("curves", "a list; it is there only when the whole is stored"),
     OTHER("draws", "a list; it is there only when the whole is stored"),
+    {.name = "ssp", .kind = HM_FIELD_OTHER, .doc = "what a bounded staleness costs"},
+    {.name = "async", .kind = HM_FIELD_OTHER, .doc = "what asynchronous runs cost"},
     {.name = "traces", .kind = HM_FIELD_OTHER, .doc = "not read"},
     {.name = "points", .kind = HM_FIELD_OTHER, .doc = "not read"},
 };
@@ -99,6 +102,27 @@ static const struct hm_field curve_fields[] = {
     BOOL(struct hm_g_curve, diverged, "whether the loss stopped being a number"),
     OTHER("iteration", "a list"),
     OTHER("loss", "a list, as long as iteration"),
+};
+
+static const struct hm_field stale_fields[] = {
+    REAL(struct hm_g_stale, level, "of ln c"),
+    REAL(struct hm_g_stale, growth, "of ln c, with clocks to the exponent"),
+    REAL(struct hm_g_stale, power, "of ln c, with ln m"),
+    REAL(struct hm_g_stale, exponent, "1 or 2"),
+    REAL(struct hm_g_stale, error, "of log10(P - P*), of stale traces"),
+    REAL(struct hm_g_stale, without, "the same if staleness cost nothing"),
+    UNKNOWN(struct hm_g_stale, held_out, "the same for a staleness that is held out"),
+    OTHER("traces", "how many tell it"),
+    OTHER("costs", "a list of staleness, m, factor, low, high"),
+    OTHER("draws", "a list of lists: level, growth, power"),
+};
+
+static const struct hm_field cost_fields[] = {
+    OTHER("staleness", "above 0, or async"),
+    WORKERS(struct hm_stale_cost),
+    REAL(struct hm_stale_cost, factor, "of the iterations"),
+    UNKNOWN(struct hm_stale_cost, low, "a number"),
+    UNKNOWN(struct hm_stale_cost, high, "a number"),
 };
 
 static const struct hm_field pace_fields[] = {
@@ -211,6 +235,93 @@ static int check_curves(struct hm_reader *r, const struct hm_value *map, const s
     return 0;
 }
 
+static int read_cost(struct hm_reader *r, const struct hm_value *map, void *object)
+{
+    struct hm_stale_cost *cost = object;
+    const struct hm_value *staleness = hm_value_get(map, "staleness");
+    size_t mark = hm_reader_enter(r, "staleness");
+    int rc = 0;
+
+    if (staleness->kind == HM_VALUE_SCALAR && strcmp(staleness->text, "async") == 0) {
+        cost->staleness = INFINITY;
+    } else {
+        static const struct hm_field number = {.kind = HM_FIELD_REAL,
+                                               .offset = offsetof(struct hm_stale_cost, staleness)};
+        rc = hm_read_field(r, staleness, &number, cost);
+    }
+    if (rc == 0 && !(cost->staleness > 0))
+        rc = hm_reader_fail(r, staleness, HM_E_RANGE, "%g is not above 0", cost->staleness);
+    if (rc == 0)
+        hm_reader_leave(r, mark);
+    if (rc == 0 && !(cost->factor > 0))
+        rc = hm_reader_fail(r, hm_value_get(map, "factor"), HM_E_RANGE,
+                            "the factor %g is not above 0", cost->factor);
+    return rc;
+}
+
+static int read_stale_traces(struct hm_reader *r, const struct hm_value *map, size_t *ret_traces)
+{
+    static const struct hm_field field = {.kind = HM_FIELD_QUANTITY, .min = 1, .whole = true};
+    const struct hm_value *value = hm_value_get(map, "traces");
+    size_t mark = hm_reader_enter(r, "traces");
+    double count = 0;
+    int rc = hm_read_field(r, value, &field, &count);
+
+    if (rc == 0 && count > 1e9)
+        rc = hm_reader_fail(r, value, HM_E_RANGE, "%g are too many", count);
+    if (rc)
+        return rc;
+    hm_reader_leave(r, mark);
+    *ret_traces = (size_t)count;
+    return 0;
+}
+
+/* All costs are of staleness with a bound, or without. */
+static int check_costs(struct hm_reader *r, const struct hm_value *map,
+                       const struct hm_g_stale *stale, bool async)
+{
+    for (size_t k = 0; k < stale->cost_count; k++)
+        if ((isinf(stale->costs[k].staleness) != 0) != async)
+            return hm_reader_fail(r, &hm_value_get(map, "costs")->items[k], HM_E_CONFLICT,
+                                  "this belongs to %s", async ? "ssp" : "async");
+    if (stale->exponent != 1 && stale->exponent != 2)
+        return hm_reader_fail(r, hm_value_get(map, "exponent"), HM_E_RANGE,
+                              "the exponent %g is not 1 or 2", stale->exponent);
+    if (stale->draw_count > HM_G_DRAWS)
+        return hm_reader_fail(r, hm_value_get(map, "draws"), HM_E_RANGE,
+                              "there are %zu draws, more than %d", stale->draw_count, HM_G_DRAWS);
+    return 0;
+}
+
+/* What staleness costs; without the key nobody knows. */
+static int read_stale(struct hm_reader *r, const struct hm_value *map, const char *key, bool async,
+                      struct hm_g_stale *stale)
+{
+    const struct hm_value *own = hm_value_get(map, key);
+    char *objects = NULL;
+
+    if (!own)
+        return 0;
+    size_t mark = hm_reader_enter(r, key);
+    int rc = hm_expect_kind(r, own, HM_VALUE_MAP, "keys and values");
+    if (rc == 0)
+        rc = hm_read_map(r, own, stale_fields, COUNT(stale_fields), stale);
+    if (rc == 0)
+        rc = read_stale_traces(r, own, &stale->traces);
+    if (rc == 0)
+        rc = hm_read_objects(r, own, "costs", cost_fields, COUNT(cost_fields), read_cost,
+                             sizeof(*stale->costs), HM_VALUE_ENTRIES, &objects, &stale->cost_count);
+    stale->costs = (void *)objects;
+    if (rc == 0)
+        rc = hm_read_rectangle(r, own, "draws", HM_STALE_PARAMETERS, &stale->draws,
+                               &stale->draw_count);
+    if (rc == 0)
+        rc = check_costs(r, own, stale, async);
+    if (rc == 0)
+        hm_reader_leave(r, mark);
+    return rc;
+}
+
 static int read_algorithm(struct hm_reader *r, const struct hm_value *map, void *object)
 {
     struct hm_g *g = object;
@@ -231,7 +342,9 @@ static int read_algorithm(struct hm_reader *r, const struct hm_value *map, void 
     g->curves = (void *)curves;
     if (rc == 0 && !(g->last > 0))
         rc = hm_reader_fail(r, hm_value_get(map, "last"), HM_E_RANGE, "last must be more than 0");
-    return rc ? rc : check_curves(r, map, g);
+    rc = rc ? rc : check_curves(r, map, g);
+    rc = rc ? rc : read_stale(r, map, "ssp", false, &g->ssp);
+    return rc ? rc : read_stale(r, map, "async", true, &g->async);
 }
 
 static int read_terms(struct hm_reader *r, const struct hm_value *map, struct hm_pace *pace)

@@ -54,6 +54,12 @@ static struct hm_trace_key key_of(const struct hm_trace_cells *cells,
         key.m = head->numbers[HM_ROLE_M];
     if (head && isnan(key.seed))
         key.seed = head->numbers[HM_ROLE_SEED];
+    key.staleness = cells->numbers[HM_ROLE_STALENESS];
+    if (head && isnan(key.staleness))
+        key.staleness = head->numbers[HM_ROLE_STALENESS];
+    if (isnan(key.staleness))
+        key.staleness = strcasecmp(key.labels[HM_LABEL_CONSISTENCY], "async") == 0 ? INFINITY : 0;
+    key.staleness = key.staleness > 0 ? key.staleness : 0; /* -0 would hash apart */
     return key;
 }
 

@@ -16,7 +16,12 @@ static const char *const role_names[HM_TRACE_ROLES] = {
     [HM_LABEL_DATA] = "data",
     [HM_LABEL_SCHEME] = "scheme",
     [HM_LABEL_SIMULATED] = "simulated",
+    [HM_LABEL_PLATFORM] = "platform",
+    [HM_LABEL_CONSISTENCY] = "consistency",
+    [HM_LABEL_BACKUPS] = "backups",
+    [HM_LABEL_PULL] = "pull",
     [HM_ROLE_M] = "m",
+    [HM_ROLE_STALENESS] = "staleness",
     [HM_ROLE_SEED] = "seed",
     [HM_ROLE_ITERATION] = "iteration",
     [HM_ROLE_EPOCH] = "epoch",
@@ -163,6 +168,9 @@ static int check_range(const struct place *p, double value)
         hm_fail(err, HM_E_RANGE, "'%.60s' must be more than 0", p->text);
         hm_err_hint(err, "how many are done when the loss is measured; leave out the loss before "
                          "the first");
+    } else if (role == HM_ROLE_STALENESS && !(value >= 0)) {
+        hm_fail(err, HM_E_RANGE, "'%.60s' must be at least 0", p->text);
+        hm_err_hint(err, "clocks that a worker may be ahead of the slowest; async: any number");
     } else if ((is_time(role) || role == HM_ROLE_RESUMED_AT) && !(value >= 0))
         hm_fail(err, HM_E_RANGE, "'%.60s' must be at least 0", p->text);
     else if (accuracy && !(value >= 0 && value <= 1)) {
@@ -178,17 +186,23 @@ static int read_number(const struct place *p, struct hm_trace_units *units, doub
 {
     enum hm_trace_role role = p->name->role;
     bool counts = role == HM_ROLE_M || role == HM_ROLE_ITERATION || role == HM_ROLE_EPOCH;
-    bool has_unit;
+    bool stale = role == HM_ROLE_STALENESS, has_unit;
     struct hm_dim dim;
     double value;
 
+    if (stale && strcasecmp(p->text, "async") == 0) {
+        *ret_value = INFINITY;
+        return 0;
+    }
     if (!hm_run_number(p->text, &value, &has_unit, &dim)) {
         enum hm_run_word word = counts ? HM_RUN_WORD_NO : hm_run_word(p->text);
-        if (word) {
+        if (word && !(stale && word == HM_RUN_WORD_AWAY)) {
             *ret_value = word == HM_RUN_WORD_AWAY && !is_time(role) ? INFINITY : NAN;
             return 0;
         }
         hm_fail(p->t->err, HM_E_TYPE, "'%.60s' is not a number", p->text);
+        if (stale)
+            hm_err_hint(p->t->err, "clocks that a worker may be ahead of the slowest, or async");
         return fail_at(p, HM_E_TYPE);
     }
     int rc = check_unit(p, units, has_unit, dim);
@@ -196,7 +210,7 @@ static int read_number(const struct place *p, struct hm_trace_units *units, doub
         return rc;
     value *= p->name->factor > 0 ? p->name->factor : 1;
     if ((!isfinite(value) && (counts || is_time(role))) ||
-        (role == HM_ROLE_M && value > HM_M_MOST)) {
+        ((role == HM_ROLE_M || stale) && value > HM_M_MOST)) {
         hm_fail(p->t->err, HM_E_RANGE, "'%.60s' is too large", p->text);
         return fail_at(p, HM_E_RANGE);
     }

@@ -8,6 +8,7 @@
 /* What a column means. The first are the labels, in their order. */
 enum hm_trace_role {
     HM_ROLE_M = HM_TRACE_LABELS,
+    HM_ROLE_STALENESS,
     HM_ROLE_SEED,
     HM_ROLE_ITERATION,
     HM_ROLE_EPOCH,

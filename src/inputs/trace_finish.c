@@ -231,6 +231,7 @@ static int finish_trace(struct finish *f, struct hm_trace_raw *raw)
         .algorithm = raw->algorithm,
         .m = raw->m,
         .seed = raw->seed,
+        .staleness = raw->staleness,
         .source = raw->source,
         .line = raw->rows[0].line,
         .best = f->bests && !raw->best_differs ? raw->best : NAN,
@@ -300,6 +301,27 @@ static int choose_measure(struct finish *f)
 
 /* ---- the whole ------------------------------------------------------------------------------ */
 
+/* Iterations of one algorithm that are not worth the same, or do not take as long. */
+static void note_platforms(struct finish *f)
+{
+    const struct hm_trace_table *t = f->table;
+
+    if (t->mixed[HM_LABEL_PLATFORM])
+        hm_trace_note(&f->notes, HM_NOTE_PLATFORM, NULL,
+                      "not all traces are of the same platform: %ss of one algorithm are taken to "
+                      "be worth the same, and to take as long",
+                      f->notes.unit);
+    if (t->mixed[HM_LABEL_BACKUPS])
+        hm_trace_note(&f->notes, HM_NOTE_PLATFORM, NULL,
+                      "not all traces have as many backups: %ss without some of the gradients are "
+                      "taken to be worth as much as the others",
+                      f->notes.unit);
+    if (t->late && t->anew)
+        hm_trace_note(&f->notes, HM_NOTE_PLATFORM, NULL,
+                      "some stale traces read the model late, others always anew: what staleness "
+                      "costs is a mean of both");
+}
+
 static void note_all(struct finish *f)
 {
     const struct hm_trace_table *t = f->table;
@@ -314,11 +336,12 @@ static void note_all(struct finish *f)
                       "'time' is passed over: call it seconds (of one %s) or elapsed_s (since the "
                       "start)",
                       f->notes.unit);
-    if (t->data_mixed || t->problem_mixed)
+    if (t->mixed[HM_LABEL_DATA] || t->mixed[HM_LABEL_PROBLEM])
         hm_trace_note(&f->notes, HM_NOTE_ALL, NULL,
                       "not all traces are of the same %s: what is learned from them together means "
                       "little",
-                      t->problem_mixed ? "problem" : "data");
+                      t->mixed[HM_LABEL_PROBLEM] ? "problem" : "data");
+    note_platforms(f);
 }
 
 static int fail_none(const struct finish *f)

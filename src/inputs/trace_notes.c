@@ -117,6 +117,7 @@ int hm_trace_notes_seal(struct hm_trace_notes *notes, struct hm_traces *traces, 
         [HM_NOTE_EMPTY] = "have rows that are left out",
         [HM_NOTE_BEST] = "name more than one best",
         [HM_NOTE_ALL] = "",
+        [HM_NOTE_PLATFORM] = "differ in how they were run",
     };
     const char **list =
         hm_arena_alloc(notes->arena, HM_TRACE_NOTES * (HM_TRACE_NOTES_SHOWN + 1), sizeof(*list));

@@ -12,7 +12,8 @@ enum hm_trace_note {
     HM_NOTE_GAP,
     HM_NOTE_EMPTY,
     HM_NOTE_BEST,
-    HM_NOTE_ALL, /* of all traces */
+    HM_NOTE_ALL,      /* of all traces */
+    HM_NOTE_PLATFORM, /* of how they were run */
     HM_TRACE_NOTES
 };
 

@@ -73,6 +73,7 @@ static uint64_t hash_key(const struct hm_trace_key *key)
     uint64_t hash = mix(14695981039346656037u, &m, sizeof(m));
 
     hash = mix(hash, &seed, sizeof(seed));
+    hash = mix(hash, &key->staleness, sizeof(key->staleness));
     for (size_t i = 0; i < HM_TRACE_LABELS; i++)
         hash = mix(hash, key->labels[i], strlen(key->labels[i]) + 1);
     return hash ^ hash >> 32;
@@ -85,7 +86,7 @@ static bool same_number(double a, double b)
 
 static bool same_key(const struct hm_trace_key *a, const struct hm_trace_key *b)
 {
-    if (!same_number(a->m, b->m) || !same_number(a->seed, b->seed))
+    if (!same_number(a->m, b->m) || !same_number(a->seed, b->seed) || a->staleness != b->staleness)
         return false;
     for (size_t i = 0; i < HM_TRACE_LABELS; i++)
         if (strcmp(a->labels[i], b->labels[i]) != 0)
@@ -158,24 +159,27 @@ static int find_group(struct hm_trace_table *t, const struct hm_trace_key *key,
 
 /* ---- traces --------------------------------------------------------------------------------- */
 
-/* Note that traces are of different things; a fit over all of them would mean little. */
-static int compare_label(struct hm_trace_table *t, const char *label, const char **first,
-                         bool *mixed)
+/* Note that traces are of different things, which a person should know. */
+static int compare_labels(struct hm_trace_table *t, const struct hm_trace_key *key)
 {
-    if (!*label)
-        return 0;
-    if (!*first && !(*first = hm_arena_strdup(t->arena, label)))
-        return hm_fail_nomem(t->err);
-    *mixed = *mixed || strcmp(*first, label) != 0;
+    for (size_t i = 0; i < HM_TRACE_LABELS; i++) {
+        const char *label = key->labels[i];
+        if (!*label)
+            continue;
+        if (!t->first[i] && !(t->first[i] = hm_arena_strdup(t->arena, label)))
+            return hm_fail_nomem(t->err);
+        t->mixed[i] = t->mixed[i] || strcmp(t->first[i], label) != 0;
+    }
+    bool late = strcmp(key->labels[HM_LABEL_PULL], "late") == 0;
+    t->late = t->late || late;
+    t->anew = t->anew || (!late && key->staleness > 0 && isfinite(key->staleness));
     return 0;
 }
 
 static int new_trace(struct hm_trace_table *t, struct hm_trace_group *g)
 {
-    int rc = compare_label(t, g->key.labels[HM_LABEL_DATA], &t->data, &t->data_mixed);
+    int rc = compare_labels(t, &g->key);
 
-    if (rc == 0)
-        rc = compare_label(t, g->key.labels[HM_LABEL_PROBLEM], &t->problem, &t->problem_mixed);
     if (rc)
         return rc;
     if (t->count == t->room) {
@@ -192,6 +196,7 @@ static int new_trace(struct hm_trace_table *t, struct hm_trace_group *g)
         .source = t->file->source,
         .m = g->key.m,
         .seed = g->key.seed,
+        .staleness = g->key.staleness,
         .file = t->file_count - 1,
         .best = NAN,
         .bound = -INFINITY,

@@ -17,12 +17,17 @@ enum hm_trace_label {
     HM_LABEL_DATA,
     HM_LABEL_SCHEME,
     HM_LABEL_SIMULATED,
+    HM_LABEL_PLATFORM,
+    HM_LABEL_CONSISTENCY,
+    HM_LABEL_BACKUPS,
+    HM_LABEL_PULL,
     HM_TRACE_LABELS
 };
 
 struct hm_trace_key {
     const char *labels[HM_TRACE_LABELS];
-    double m, seed; /* NaN where nobody says */
+    double m, seed;   /* NaN where nobody says */
+    double staleness; /* 0: fresh, or nobody says; INFINITY: async */
 };
 
 /* A row as it was read; NaN where nobody says. A loss that has run away is INFINITY. */
@@ -43,7 +48,7 @@ struct hm_trace_bests {
 
 struct hm_trace_raw {
     const char *algorithm, *source;
-    double m, seed;
+    double m, seed, staleness;
     size_t file;
     struct hm_trace_row *rows; /* owned */
     size_t count, room;
@@ -83,8 +88,9 @@ struct hm_trace_table {
     struct hm_trace_group *last;
     struct hm_trace_raw *traces;
     size_t count, room;
-    const char *data, *problem; /* of the first trace */
-    bool data_mixed, problem_mixed;
+    const char *first[HM_TRACE_LABELS]; /* of the first trace that says it */
+    bool mixed[HM_TRACE_LABELS];        /* another trace says something else */
+    bool anew, late;                    /* stale traces read w so */
     struct hm_err *err;
 };
 

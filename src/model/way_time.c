@@ -30,6 +30,13 @@ bool hm_way_stale(const struct hm_way *way)
            (way->consistency == HM_CONSISTENCY_SSP && way->staleness > 0);
 }
 
+double hm_way_stale_cost(const struct hm_way *way, double n)
+{
+    if (!hm_way_stale(way) || !(way->stale_cost > 0))
+        return 1;
+    return fmax(1, way->stale_cost * pow(n, way->stale_power));
+}
+
 double hm_way_nodes(const struct hm_way *way)
 {
     if (way->platform == HM_PLATFORM_SERVER)

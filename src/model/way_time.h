@@ -13,6 +13,8 @@ struct hm_crew; /* model.h */
 
 /* Whether workers may be apart: async, or SSP with a staleness above 0. */
 bool hm_way_stale(const struct hm_way *way);
+/* How many times the iterations of fresh gradients n workers need; at least 1. */
+double hm_way_stale_cost(const struct hm_way *way, double n);
 /* The steps of the platform's communication, for the model of the job; steps[HM_WAY_STEPS]. */
 int hm_way_steps(const struct hm_way *way, const struct hm_job *job, struct hm_transfer *steps,
                  size_t *ret_count, struct hm_err *err);

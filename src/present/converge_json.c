@@ -2,6 +2,8 @@
  * g(i, m) as JSON. With curves, draws and paces it is what inputs/read_convergence.c reads: one
  * name for each field, a line for each curve and draw, so that messages can name lines.
  */
+#include <math.h>
+
 #include "converge_render.h"
 #include "convergence.h"
 
@@ -70,6 +72,46 @@ static void curves(struct hm_text *out, const struct hm_g *g)
     hm_text_add(out, "]");
 }
 
+/* A staleness without a bound is a word. */
+static void costs(struct hm_text *out, const struct hm_g_stale *stale)
+{
+    hm_text_add(out, ",\"costs\":[");
+    for (size_t i = 0; i < stale->cost_count; i++) {
+        const struct hm_stale_cost *c = &stale->costs[i];
+        hm_text_add(out, i ? ",\n  {\"staleness\":" : "\n  {\"staleness\":");
+        if (isinf(c->staleness))
+            hm_text_add(out, "\"async\"");
+        else
+            hm_json_number(out, c->staleness);
+        hm_json_field(out, "m", c->m);
+        hm_json_field(out, "factor", c->factor);
+        hm_json_field(out, "low", c->low);
+        hm_json_field(out, "high", c->high);
+        hm_text_add(out, "}");
+    }
+    hm_text_add(out, "]");
+}
+
+/* Nothing where no traces tell it, so that others stay as they were. */
+static void staleness(struct hm_text *out, const char *key, const struct hm_g_stale *stale,
+                      bool whole)
+{
+    if (stale->traces == 0)
+        return;
+    hm_text_addf(out, "\n ,\"%s\":{\"traces\":%zu", key, stale->traces);
+    hm_json_field(out, "level", stale->level);
+    hm_json_field(out, "growth", stale->growth);
+    hm_json_field(out, "power", stale->power);
+    hm_json_field(out, "exponent", stale->exponent);
+    hm_json_field(out, "error", stale->error);
+    hm_json_field(out, "without", stale->without);
+    hm_json_field(out, "held_out", stale->held_out);
+    costs(out, stale);
+    if (whole)
+        draws(out, stale->draws, stale->draw_count, HM_STALE_PARAMETERS);
+    hm_text_add(out, "}");
+}
+
 static void algorithm(struct hm_text *out, const struct hm_g *g, bool whole)
 {
     hm_text_add(out, "{\"algorithm\":");
@@ -85,6 +127,8 @@ static void algorithm(struct hm_text *out, const struct hm_g *g, bool whole)
     hm_json_field(out, "error", g->error);
     hm_json_field(out, "penalty", g->penalty);
     alternatives(out, g);
+    staleness(out, "ssp", &g->ssp, whole);
+    staleness(out, "async", &g->async, whole);
     if (whole) {
         hm_text_add(out, "\n ");
         curves(out, g);

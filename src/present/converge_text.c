@@ -125,6 +125,76 @@ static void add_parameters(struct hm_text *out, const struct hm_convergence *c,
     }
 }
 
+enum { COSTS_SHOWN = 12 };
+
+/* Whether the k-th was told already: where staleness does not grow, once for each m; of many, those
+ * on the most workers. */
+static bool is_told(const struct hm_g_stale *stale, size_t k)
+{
+    double most = 0;
+
+    for (size_t i = 0; i < stale->cost_count; i++) {
+        most = fmax(most, stale->costs[i].m);
+        if (i < k && stale->growth == 0 && stale->costs[i].m == stale->costs[k].m)
+            return true;
+    }
+    return stale->growth != 0 && stale->cost_count > COSTS_SHOWN && stale->costs[k].m != most;
+}
+
+/* "3", "1 to 8", "async" */
+static void add_bounds(struct hm_text *line, const struct hm_g_stale *stale, size_t k)
+{
+    double last = stale->costs[k].staleness;
+
+    if (isinf(last)) {
+        hm_text_add(line, "async");
+        return;
+    }
+    hm_text_addf(line, "%.10g", last);
+    for (size_t i = k; i < stale->cost_count && stale->growth == 0; i++)
+        if (stale->costs[i].m == stale->costs[k].m)
+            last = stale->costs[i].staleness;
+    if (last > stale->costs[k].staleness)
+        hm_text_addf(line, " to %.10g", last);
+}
+
+static void add_costs(struct hm_text *out, const struct hm_g_stale *stale, size_t *lines,
+                      const struct hm_style *style)
+{
+    for (size_t i = 0; i < stale->cost_count; i++) {
+        const struct hm_stale_cost *c = &stale->costs[i];
+        struct hm_text line = {0};
+        if (is_told(stale, i))
+            continue;
+        add_bounds(&line, stale, i);
+        hm_text_addf(&line, " on %.0f worker%s costs %#.3g times the iterations", c->m,
+                     c->m == 1 ? "" : "s", c->factor);
+        if (isfinite(c->low) && isfinite(c->high))
+            hm_text_addf(&line, " (%#.3g to %#.3g)", c->low, c->high);
+        hm_render_taken_line(out, style, (*lines)++ ? "" : "staleness", &line);
+    }
+}
+
+static void add_staleness(struct hm_text *out, const struct hm_g *g, const struct hm_style *style)
+{
+    const struct hm_g_stale *const parts[] = {&g->ssp, &g->async};
+    size_t lines = 0;
+
+    for (size_t k = 0; k < 2; k++) {
+        const struct hm_g_stale *stale = parts[k];
+        struct hm_text line = {0};
+        if (stale->traces == 0)
+            continue;
+        add_costs(out, stale, &lines, style);
+        hm_text_addf(&line, "%s off by %.2g with that, by %.2g without",
+                     k ? "asynchronous traces are" : "stale traces are", stale->error,
+                     stale->without);
+        if (isfinite(stale->held_out))
+            hm_text_addf(&line, ", by %.2g for a staleness that is held out", stale->held_out);
+        hm_render_taken_line(out, style, "", &line);
+    }
+}
+
 /* ---- how good it is ---------------------------------------------------------------------------
  */
 
@@ -251,6 +321,7 @@ void hm_render_convergence_text(struct hm_text *out, const struct hm_convergence
         add_error(out, g, style);
         add_origin(out, c, g, style);
         add_alternatives(out, g, style);
+        add_staleness(out, g, style);
         add_parameters(out, c, g, style);
     }
     if (holdout)

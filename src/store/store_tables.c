@@ -13,6 +13,7 @@
 #include "store.h"
 #include "stored.h"
 #include "text.h"
+#include "value.h"
 
 /* ---- JSON ----------------------------------------------------------------------------------- */
 
@@ -133,9 +134,35 @@ static bool is_trace(const struct hm_stored *run)
     return false;
 }
 
+int hm_stored_staleness(const struct hm_stored *run, double *ret_staleness, struct hm_err *err)
+{
+    struct hm_arena *arena = run->more ? hm_arena_new() : NULL;
+    struct hm_value *told = NULL;
+    double staleness = 0;
+
+    if (run->more && !arena)
+        return hm_fail_nomem(err);
+    int rc = arena ? hm_json_parse(arena, run->more, strlen(run->more), "more", &told, NULL) : 0;
+    if (rc == 0 && told) {
+        const struct hm_value *consistency = hm_value_get(told, "consistency");
+        double bound = hm_value_number(told, "staleness");
+        if (bound >= 0 && bound <= HM_M_MOST)
+            staleness = bound;
+        else if (consistency && consistency->kind == HM_VALUE_SCALAR &&
+                 strcmp(consistency->text, "async") == 0)
+            staleness = INFINITY;
+    }
+    hm_arena_free(arena);
+    if (rc == HM_E_NOMEM)
+        return hm_fail_nomem(err);
+    *ret_staleness = staleness;
+    return 0;
+}
+
 static void add_trace(struct hm_text *out, const struct hm_stored *run)
 {
     bool diverged = run->status && strcmp(run->status, "diverged") == 0;
+    double staleness;
 
     hm_text_addf(out, "{\"run\":\"%lld\"", (long long)run->id);
     if (out->failed)
@@ -147,6 +174,12 @@ static void add_trace(struct hm_text *out, const struct hm_stored *run)
     add_label(out, "scheme", run->scheme);
     add_number(out, "seed", run->seed);
     add_number(out, "best", run->best);
+    if (hm_stored_staleness(run, &staleness, NULL))
+        out->failed = true;
+    else if (isinf(staleness))
+        add_label(out, "staleness", "async");
+    else if (staleness > 0)
+        add_number(out, "staleness", staleness);
     hm_text_add(out, "}\n");
     for (size_t i = 0; i < run->sample_count && !out->failed; i++) {
         const struct hm_stored_sample *s = &run->samples[i];

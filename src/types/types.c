@@ -192,7 +192,9 @@ static int check_way(const struct hm_way *way, struct hm_err *err)
     if (rc == 0)
         rc = check_whole("backups", way->backups, 0, HM_BACKUPS_MOST, err);
     if (rc == 0 && way->stale_cost != 0)
-        rc = check_range("stale_cost", way->stale_cost, 1, 1e6, err);
+        rc = check_range("stale_cost", way->stale_cost, 1e-6, 1e6, err);
+    if (rc == 0)
+        rc = check_range("stale_power", way->stale_power, -10, 10, err);
     if (rc)
         return rc;
     if (!server && (way->consistency != HM_CONSISTENCY_BSP || way->servers > 0 ||

@@ -33,6 +33,38 @@ check "csv has as many cells in each line" bash -c "howmany plan $straggle --pla
 expect "the ranking says whose links are full" 0 "full links: 2 servers would do" howmany plan $servers --platform all --servers 1
 expect "help knows them" 0 "--stale-cost" howmany plan --help
 
+# What staleness costs, by a stored fit: 1.5 m^0.25 with a bound, twice that without.
+awk 'BEGIN {print "algorithm,m,staleness,iteration,loss"; split("2 4 8", ms, " "); split("0 1 4 async", ss, " ")
+  for (a = 1; a <= 3; a++) for (b = 1; b <= 4; b++) for (i = 1; i <= 60; i++) {
+    c = ss[b] == "0" ? 1 : 1.5 * ms[a] ^ 0.25 * (ss[b] == "async" ? 2 : 1)
+    printf "sgd,%d,%s,%d,%.9g\n", ms[a], ss[b], i, 0.5 * exp(-0.05 * i / c) }}' >"$work/stale.csv"
+howmany converge "$work/stale.csv" --best 0 --save "$work/fit.json" >"$work/converged"
+expect "converge tells what staleness costs" 0 "1 to 4 on 8 workers costs 2.52 times the iterations" cat "$work/converged"
+json "and in JSON" '.algorithms[0] | (.ssp.power - 0.25 | fabs) < 0.01 and (.async.costs[2].factor / 5.05 - 1 | fabs) < 0.02 and .async.costs[2].staleness == "async"' \
+  howmany converge "$work/stale.csv" --best 0 --json
+check "a stored fit says the same" bash -c "howmany converge $work/fit.json | diff $work/converged -"
+json "a fit gives the factor of each consistency and n" '[.ranking[] | select(.consistency != "bsp") | .stale_cost / (pow(.n; 0.25) * 1.5 * (if .consistency == "async" then 2 else 1 end)) - 1 | fabs] | length == 2 and all(. < 0.02)' \
+  howmany plan $servers --platform server --consistency all --servers 2 --stale-cost "$work/fit.json" --json
+json "of the algorithm that is named" '.stale_cost > 1' howmany plan $servers --platform server --staleness 4 --stale-cost "sgd=$work/fit.json" --json
+json "the whole job takes so many iterations" '.[1].iterations == (.[1].stale_cost * .[0].iterations | ceil) and .[0].best.n == .[1].best.n' \
+  bash -c "(howmany plan $servers --platform server --staleness 4 --servers 2 --json; howmany plan $servers --platform server --staleness 4 --servers 2 --stale-cost $work/fit.json --json) | jq -s ."
+expect "an algorithm it has not" 2 "has no 'sdg'; did you mean sgd?" howmany plan $servers --platform server --staleness 4 --stale-cost "sdg=$work/fit.json"
+grep -v async "$work/stale.csv" >"$work/bounded.csv"
+howmany converge "$work/bounded.csv" --best 0 --save "$work/bounded.json" >/dev/null
+expect "a fit without asynchronous traces" 2 "there are no asynchronous traces of sgd" howmany plan $servers --platform server --consistency async --stale-cost "$work/bounded.json"
+json "leaves async at none beside ssp" '[.ranking[] | select(.consistency == "async").stale_cost] == [null]' \
+  howmany plan $servers --platform server --consistency ssp,async --stale-cost "$work/bounded.json" --json
+awk -F, 'NR == 1 || $3 == 0' "$work/stale.csv" >"$work/fresh.csv"
+howmany converge "$work/fresh.csv" --best 0 --save "$work/fresh.json" >/dev/null
+expect "a fit of fresh traces" 2 "does not tell what staleness costs" howmany plan $servers --platform server --staleness 4 --stale-cost "$work/fresh.json"
+expect "a fit that is none" 2 "not a stored convergence" bash -c "echo '{}' >$work/no.json; howmany plan $servers --platform server --staleness 4 --stale-cost $work/no.json"
+expect "a fit that is not there" 2 "cannot open" howmany plan $servers --platform server --staleness 4 --stale-cost "$work/gone.json"
+sed 's/^sgd/adam/' "$work/stale.csv" | tail -n +2 | cat "$work/stale.csv" - >"$work/two.csv"
+howmany converge "$work/two.csv" --best 0 --save "$work/two.json" >/dev/null
+expect "a fit of two algorithms" 2 "tells it of several algorithms; adam=" howmany plan $servers --platform server --staleness 4 --stale-cost "$work/two.json"
+expect "advise says that stale runs are no candidates" 0 "stale runs of sgd are not among the candidates" \
+  bash -c "awk -F, 'NR == 1 {print \$0 \",seconds\"; next} {print \$0 \",\" 1 / \$2}' $work/stale.csv >$work/timed.csv; howmany advise $work/timed.csv --best 0 --loss 0.1"
+
 expect "no such platform" 2 "'spark' is not allreduce, driver, server or all" howmany plan $servers --platform spark
 expect "no such consistency" 2 "'eventual' is not bsp, ssp, async or all" howmany plan $servers --platform server --consistency eventual
 expect "a staleness below 0" 2 "staleness" howmany plan $servers --platform server --staleness -1

@@ -96,6 +96,19 @@ same "advise: in JSON" /v1/advise application/json ask.json howmany advise trace
 howmany converge traces --save traces.json >/dev/null 2>&1
 jq '{traces: ., loss: 0.01}' traces.json >ask.json
 same "advise: a stored fit" /v1/advise application/json ask.json howmany advise traces.json --loss 0.01 --json
+awk 'BEGIN {print "algorithm,m,staleness,iteration,loss"; for (s = 0; s <= 4; s += 2) for (i = 1; i <= 40; i++)
+  printf "sgd,8,%d,%d,%.6g\n", s, i, exp(-i / (s ? 40 : 20))}' >stale
+howmany converge stale --best 0 --save stale.json >/dev/null 2>&1
+for cost in . '{algorithm: "sgd", document: .}'; do
+  jq --rawfile job "$HM_SOURCE/examples/servers.yaml" "{job: \$job, platform: \"server\", staleness: 3, servers: 2, \"stale-cost\": ($cost)}" stale.json >ask.json
+  same "plan: what staleness costs, by a stored fit ($cost)" /v1/plan application/json ask.json \
+    howmany plan "$HM_SOURCE/examples/servers.yaml" --platform server --staleness 3 --servers 2 --stale-cost stale.json --json
+done
+jq -n --rawfile job "$HM_SOURCE/examples/servers.yaml" '{job: $job, platform: "server", staleness: 3, servers: 2, "stale-cost": 1.5}' >ask.json
+same "plan: or by a number" /v1/plan application/json ask.json \
+  howmany plan "$HM_SOURCE/examples/servers.yaml" --platform server --staleness 3 --servers 2 --stale-cost 1.5 --json
+jq -n --rawfile job "$HM_SOURCE/examples/servers.yaml" --arg file "$work/stale.json" '{job: $job, platform: "server", staleness: 3, "stale-cost": $file}' >ask.json
+wrong "plan: but not by a file of ours" 422 '.detail | contains("no file can be named in a request")' /v1/plan "$(cat ask.json)"
 cd "$HM_SOURCE" || exit 1
 
 # ---- the description

@@ -237,5 +237,27 @@ check "servers have nodes of their own" kept "" "node-0 node-1 node-2 node-3 nod
 check "or those of the first workers" kept --colocated "node-0 node-1 node-2 node-0 node-1 "
 printf 'flops: 1 Gflop/s\nefficiency: 1\nnetwork: {bandwidth: 1 Gbit/s, latency: 100 us}\nmax_nodes: 4\n' >few.yaml
 expect "more nodes than there are" 2 "6 ranks need 6 nodes, and there are 4" $four --simulate few.yaml $server --servers 2
+
+# ---- staleness in records --------------------------------------------------------------------
+sizes="-n 2 -p logistic -d digits:50 -i 2 --look-every 1 --simulate $study"
+recorded() {
+  for way in "-a sgd" "$server --consistency ssp --staleness 3" "$server --consistency async"; do howmany train $sizes $way --record s.csv >/dev/null || return 1; done
+  is "$(head -1 s.csv | sed 's/.*,//')" staleness && is "$(tail -n +2 s.csv | sed 's/.*,//' | tr '\n' ' ')" "0 0 3 3 async async "
+}
+check "a table has the staleness of each run" recorded
+earlier() { # a table of an earlier version: fresh runs go on in it
+  head -2 s.csv | sed 's/,[^,]*$//' >early.csv && howmany train $sizes --record early.csv >/dev/null &&
+    awk -F, 'NR == 1 { n = NF } NF != n { exit 1 }' early.csv && is "$(wc -l <early.csv)" 4
+}
+check "a table without the column goes on without it" earlier
+expect "unless the run may be stale" 2 "has no column staleness, and this run may be stale; give another file" howmany train $sizes $server --consistency async --record early.csv
+stored() {
+  for way in "" "$server --consistency ssp --staleness 3" "$server --consistency async"; do howmany train $sizes $way -a sgd --record s.db >/dev/null || return 1; done
+  howmany runs export --traces --record s.db s.jsonl && is "$(jq -r 'select(.run) | .staleness' s.jsonl | tr '\n' ' ')" "null 3 async " &&
+    howmany runs export --traces --csv --record s.db again.csv && is "$(tail -n +2 again.csv | sed 's/.*,//' | sort -u | tr '\n' ' ')" " 3 async " &&
+    howmany runs import --record again.db again.csv >/dev/null && is "$(howmany runs list --record again.db --json | jq -c '[.runs[] | [.consistency, .staleness]] | sort')" '[[null,null],["async",null],["ssp",3]]'
+}
+[ "$HM_SQLITE" = 1 ] && check "a store keeps the staleness of each run" stored
+
 expect "the table says who serves" 0 "logistic by sgd on 4 ranks and 2 servers by ssp 3 (simulated)" $four --simulate "$study" $server --servers 2 --consistency ssp -i 1 --text
 finish

@@ -1,4 +1,5 @@
 /* A stored convergence; what is let through can be asked, is written, and must then read back. */
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,12 +13,16 @@ static void ask(const struct hm_convergence *c)
 {
     static const double iterations[] = {1, 2, 30, 1000}, ms[] = {1, 2, 3, 8, 100};
     struct hm_advise_question question = HM_ADVISE_QUESTION_INIT;
+    static const double staleness[] = {0, 1, 16, 1e15, INFINITY};
     struct hm_g_prediction predictions[4];
+    struct hm_stale_cost cost;
     struct hm_advice *advice = NULL;
 
     for (size_t a = 0; a < c->count && a < 4; a++)
-        for (size_t k = 0; k < 5; k++)
+        for (size_t k = 0; k < 5; k++) {
             hm_convergence_predict(c, a, ms[k], iterations, 4, predictions, NULL);
+            hm_convergence_stale(c, a, staleness[k], ms[k], &cost, NULL);
+        }
     question.loss = 0.01;
     question.adaptive = true;
     question.m = ms;

@@ -11,7 +11,7 @@ static void check(const struct hm_trace *trace, bool times_only)
 {
     double last = 0;
 
-    if (trace->count == 0 || !(trace->m >= 1) || trace->line < 1)
+    if (trace->count == 0 || !(trace->m >= 1) || !(trace->staleness >= 0) || trace->line < 1)
         abort();
     for (size_t i = 0; i < trace->count; i++) {
         if (!(trace->iteration[i] > last) || (!times_only && !isfinite(trace->loss[i])) ||
@@ -31,7 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         struct hm_err err = {0};
         if (hm_traces_parse((const char *)data, size, "fuzz.csv", &settings[i], &traces, &err))
             continue;
-        if (traces->count == 0 || traces->note_count > 24)
+        if (traces->count == 0 || traces->note_count > 27)
             abort();
         for (size_t k = 0; k < traces->count; k++)
             check(&traces->traces[k], settings[i].times_only);

@@ -51,6 +51,66 @@ static void what_is_written_reads_back(void **state)
     hm_convergence_free(b);
 }
 
+/* ---- staleness -------------------------------------------------------------------------------
+ */
+
+static const struct hm_convergence *stale_sample(struct sample *s)
+{
+    static double draws[2 * SAMPLE_DRAWS * HM_STALE_PARAMETERS];
+    static struct hm_stale_cost costs[] = {{1, 4, 1.25, 1.2, 1.3}, {3, 4, 1.5, NAN, NAN}};
+    static struct hm_stale_cost async[] = {{INFINITY, 4, 0.9, 0.85, 0.95}};
+    const struct hm_convergence *c = sample_convergence(s);
+
+    for (size_t i = 0; i < sizeof(draws) / sizeof(draws[0]); i++)
+        draws[i] = 0.1 / (double)(i + 3);
+    s->algorithms[0].ssp = (struct hm_g_stale){.traces = 4,
+                                               .level = 0.1,
+                                               .growth = 0.02,
+                                               .power = 0.3,
+                                               .exponent = 2,
+                                               .draws = draws,
+                                               .draw_count = SAMPLE_DRAWS,
+                                               .error = 0.01,
+                                               .without = 0.2,
+                                               .held_out = 0.015,
+                                               .costs = costs,
+                                               .cost_count = 2};
+    s->algorithms[0].async = (struct hm_g_stale){.traces = 2,
+                                                 .level = -0.1,
+                                                 .exponent = 1,
+                                                 .error = 0.02,
+                                                 .without = 0.1,
+                                                 .held_out = NAN,
+                                                 .costs = async,
+                                                 .cost_count = 1};
+    return c;
+}
+
+static void staleness_reads_back(void **state)
+{
+    static struct sample s;
+    char *text = store(stale_sample(&s));
+    struct hm_convergence *b = parse(text);
+    char *again = store(b);
+    const struct hm_g_stale *ssp = &b->algorithms[0].ssp, *async = &b->algorithms[0].async;
+
+    (void)state;
+    assert_string_equal(text, again);
+    assert_int_equal(ssp->traces, 4);
+    assert_near(ssp->growth, 0.02, 0);
+    assert_near(ssp->exponent, 2, 0);
+    assert_int_equal(ssp->draw_count, SAMPLE_DRAWS);
+    assert_near(ssp->costs[1].staleness, 3, 0);
+    assert_near(ssp->costs[0].high, 1.3, 0);
+    assert_true(isnan(ssp->costs[1].low));
+    assert_int_equal(async->draw_count, 0);
+    assert_true(isinf(async->costs[0].staleness) && isnan(async->held_out));
+    assert_int_equal(b->algorithms[1].ssp.traces, 0); /* as one that was stored without it */
+    hm_text_free(again);
+    hm_text_free(text);
+    hm_convergence_free(b);
+}
+
 /* Any bits of a double, not only tidy ones: the reader must give them all back. */
 static void every_number_reads_back(void **state)
 {
@@ -74,10 +134,10 @@ static void every_number_reads_back(void **state)
 }
 
 /* The stored text with one piece replaced, and the message that it gets. */
-static void refuse(const char *piece, const char *by, const char *field, const char *message)
+static void refuse_of(const struct hm_convergence *stored, const char *piece, const char *by,
+                      const char *field, const char *message)
 {
-    static struct sample s;
-    char *text = store(sample_convergence(&s)), *at = strstr(text, piece);
+    char *text = store(stored), *at = strstr(text, piece);
     struct hm_convergence *c = NULL;
     struct hm_err err = {0};
 
@@ -93,6 +153,42 @@ static void refuse(const char *piece, const char *by, const char *field, const c
     assert_true(err.line > 0);
     free(changed);
     hm_text_free(text);
+}
+
+static void refuse(const char *piece, const char *by, const char *field, const char *message)
+{
+    static struct sample s;
+
+    refuse_of(sample_convergence(&s), piece, by, field, message);
+}
+
+static void refuse_stale(const char *piece, const char *by, const char *field, const char *message)
+{
+    static struct sample s;
+
+    refuse_of(stale_sample(&s), piece, by, field, message);
+}
+
+static void what_is_wrong_with_staleness_is_named(void **state)
+{
+    (void)state;
+    refuse_stale("\"staleness\":3", "\"staleness\":-3", "algorithms.0.ssp.costs.1.staleness",
+                 "-3 is not above 0");
+    refuse_stale("\"staleness\":3", "\"staleness\":\"much\"", "algorithms.0.ssp.costs.1.staleness",
+                 "'much' is not a number");
+    refuse_stale("\"staleness\":3", "\"staleness\":\"async\"", "algorithms.0.ssp",
+                 "this belongs to async");
+    refuse_stale("\"staleness\":\"async\"", "\"staleness\":1", "algorithms.0.async",
+                 "this belongs to ssp");
+    refuse_stale("\"factor\":1.25", "\"factor\":0", "algorithms.0.ssp.costs.0",
+                 "the factor 0 is not above 0");
+    refuse_stale("\"exponent\":2", "\"exponent\":3", "algorithms.0.ssp",
+                 "the exponent 3 is not 1 or 2");
+    refuse_stale("\"traces\":4", "\"traces\":0.5", "algorithms.0.ssp.traces",
+                 "'0.5' is out of range");
+    refuse_stale("\"growth\":0.02", "\"growth\":null", "algorithms.0.ssp.growth",
+                 "nothing stands here");
+    refuse_stale("\"power\":0.3,", "", "algorithms.0.ssp", "'power' is missing");
 }
 
 static void what_is_wrong_is_named(void **state)
@@ -240,9 +336,14 @@ static void every_allocation_may_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_written_reads_back), cmocka_unit_test(every_number_reads_back),
-        cmocka_unit_test(what_is_wrong_is_named),     cmocka_unit_test(part_of_it_is_not_enough),
-        cmocka_unit_test(lengths_have_limits),        cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(staleness_reads_back),
+        cmocka_unit_test(what_is_wrong_with_staleness_is_named),
+        cmocka_unit_test(what_is_written_reads_back),
+        cmocka_unit_test(every_number_reads_back),
+        cmocka_unit_test(what_is_wrong_is_named),
+        cmocka_unit_test(part_of_it_is_not_enough),
+        cmocka_unit_test(lengths_have_limits),
+        cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

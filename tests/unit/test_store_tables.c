@@ -155,6 +155,43 @@ static void assert_same_trace(const struct hm_trace *a, const struct hm_trace *b
     }
 }
 
+/* Staleness stands in `more`; what stands there otherwise makes no trace useless. */
+static void traces_keep_their_staleness(void **state)
+{
+    static const char *const more[] = {NULL,
+                                       "{\"consistency\":\"ssp\",\"staleness\":2.5}",
+                                       "{\"simulated\":\"true\",\"consistency\":\"async\"}",
+                                       "{\"staleness\":-3}",
+                                       "{\"staleness\":\"much\",\"iteration\":7}",
+                                       "{\"staleness\":1e300}"};
+    static const double wanted[] = {0, 2.5, INFINITY, 0, 0, 0};
+    enum { RUNS = sizeof(wanted) / sizeof(wanted[0]) };
+    const struct hm_stored_sample samples[] = {{1, 1, 1, 3}, {2, 1, 2, 2}};
+    struct hm_stored runs[RUNS];
+    struct hm_store *store = fresh_store();
+    struct hm_store_filter filter = {.sort = "id"};
+    struct hm_traces *traces;
+
+    (void)state;
+    for (size_t i = 0; i < RUNS; i++) {
+        double staleness = NAN;
+        runs[i] = some_run(2, 1);
+        runs[i].algorithm = "sgd";
+        runs[i].more = more[i];
+        runs[i].samples = samples;
+        runs[i].sample_count = 2;
+        assert_done(hm_stored_staleness(&runs[i], &staleness, err));
+        assert_true(staleness == wanted[i]);
+    }
+    assert_done(hm_store_add(store, runs, RUNS, NULL, NULL, err));
+    assert_done(hm_store_traces(store, &filter, &traces, err));
+    assert_int_equal(traces->count, RUNS);
+    for (size_t i = 0; i < RUNS; i++)
+        assert_true(traces->traces[i].staleness == wanted[i]);
+    hm_traces_free(traces);
+    hm_store_close(store);
+}
+
 static void traces_are_the_same_as_from_a_file(void **state)
 {
     enum { RUNS = 6, POINTS = 100 };
@@ -312,6 +349,7 @@ int main(void)
         cmocka_unit_test(a_fit_is_the_same_as_from_a_file),
         cmocka_unit_test(runs_without_a_time_are_left_out),
         cmocka_unit_test(odd_runs_do_no_harm),
+        cmocka_unit_test(traces_keep_their_staleness),
         cmocka_unit_test(traces_are_the_same_as_from_a_file),
         cmocka_unit_test(each_run_is_a_trace),
         cmocka_unit_test(every_allocation_may_fail),

@@ -215,6 +215,13 @@ static void servers_cost_and_take_nodes(void **state)
     x = plan(priced, &way, 1, 0);
     assert_near(x->points[6].total_s, 1.25 * fresh, 1e-12);
     hm_answer_free(x);
+    way.stale_cost = 0.8; /* of one worker: 0.8 sqrt(7) of seven, and never less than 1 */
+    way.stale_power = 0.5;
+    x = plan(priced, &way, 1, 0);
+    assert_near(x->points[6].total_s, fresh / 100 * ceil(80 * sqrt(7)), 1e-12);
+    assert_near(x->points[0].total_s, 100 * x->points[0].time_s, 1e-12);
+    assert_near(x->way.stale_cost, fmax(1, 0.8 * sqrt(x->points[x->best].n)), 1e-12);
+    hm_answer_free(x);
 }
 
 /* The batch is shared among those that count: an iteration is still that of the whole batch. */

@@ -1,0 +1,616 @@
+/*
+ * What staleness costs in iterations. A gradient of an old w is worth less: a stale run is as far
+ * after i iterations as a fresh one after i / c,
+ *
+ *     y(i, m, s) = g(i / c(s, m), m),        ln c = level + growth s^e + power ln m,  c(0, m) = 1,
+ *
+ * least squares in y = ln(P - P*) over all stale traces, by Levenberg and Marquardt. g is that of
+ * the fresh traces, and where there are some of an m, with what it misses of them, smoothed: that
+ * is not to be taken for the cost of staleness. Of a level, a growth (e is 1 or 2) and both, that
+ * is kept which predicts a staleness it has not seen best; a power of m is added where stale traces
+ * have several m. A level alone is what servers give that answer with the newest w, however far
+ * workers may be apart: what changes then is that gradients make steps one by one. Growth is what
+ * old copies of w give: hardly any while the step is small for them, and then soon too much.
+ * Asynchronous runs have no bound, and a level (and power) of their own.
+ *
+ * How sure: everything again with the draws of g, and fresh and stale traces weighed at random.
+ *
+ * Limits: c does not depend on i; it is looked for between 1/16 and 256; below the first iteration
+ * that was measured, g is taken to be level.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "converge.h"
+#include "err.h"
+#include "student.h"
+
+enum { GRID = 512, STEPS = 60, LEVEL = 0, GROWTH = 1, POWER = 2, COUNT = HM_STALE_PARAMETERS };
+
+static const double PULL = 1e-6, BETTER = 0.98;
+static const double LEAST = -2.8, MOST = 5.5;           /* of ln c */
+static const double WIDTH = 0.2, REACH = 4, FEW = 0.02; /* of smoothing: in ln i, and in points */
+
+/* g on m workers at the places of a grid over ln i, with how m lies apart from it. */
+struct shape {
+    struct hm_g_path path;
+    bool known;            /* there are fresh curves of m */
+    struct hm_g_bend bend; /* where there are not */
+    double y[GRID];
+};
+
+struct work {
+    const struct hm_g *g;
+    double best;
+    double iterations[GRID], first, step; /* of the grid: evenly in ln i, from `first` on */
+    struct shape *shapes;                 /* one for each m */
+    size_t shape_count;
+    struct hm_g_curve *curves; /* stale ones */
+    double *staleness, *weight;
+    const struct shape **shape; /* of each */
+    size_t count;
+    double *chance, *fresh_chance; /* weights of a draw, of stale and of fresh curves */
+    bool uses[COUNT];
+    double exponent; /* of the staleness */
+    double held;     /* staleness that is not looked at; NaN: none */
+};
+
+/* ---- the model ------------------------------------------------------------------------------- */
+
+/* What each parameter is multiplied by. */
+static void features(double exponent, double staleness, double m, double x[COUNT])
+{
+    x[LEVEL] = 1;
+    x[GROWTH] = isinf(staleness) ? 0 : pow(staleness, exponent);
+    x[POWER] = log(m);
+}
+
+static double log_cost(const double *theta, double exponent, double staleness, double m)
+{
+    double x[COUNT], sum = 0;
+
+    features(exponent, staleness, m, x);
+    for (size_t k = 0; k < COUNT; k++)
+        sum += theta[k] * x[k];
+    return sum;
+}
+
+/* The shape at ln i, between the places of the grid; *ret_slope may be NULL. */
+static double shape_at(const struct work *w, const struct shape *shape, double log_i,
+                       double *ret_slope)
+{
+    double at = (log_i - w->first) / w->step, inside = fmin(fmax(at, 0), GRID - 1);
+    size_t k = (size_t)fmin(floor(inside), GRID - 2);
+    double slope = shape->y[k + 1] - shape->y[k];
+
+    if (ret_slope)
+        *ret_slope = at == inside ? slope / w->step : 0;
+    return shape->y[k] + slope * (inside - (double)k);
+}
+
+/* How the fresh curves of its m lie apart from a shape, as a straight line over ln i. */
+static struct hm_g_bend bend_of(const struct work *w, const struct shape *shape)
+{
+    struct hm_g_line line = {0};
+
+    for (size_t c = 0; c < w->g->curve_count; c++) {
+        const struct hm_g_curve *curve = &w->g->curves[c];
+        for (size_t p = 0; curve->m == shape->path.m && p < curve->count; p++) {
+            double x = log(curve->iteration[p]);
+            hm_g_line_add(&line, w->fresh_chance[c], x,
+                          hm_g_log(curve->loss[p], w->best) - shape_at(w, shape, x, NULL));
+        }
+    }
+    return hm_g_line_bend(&line);
+}
+
+/* What is left of the fresh curves then, smoothed: a mean of all points, near ones counting more
+ * (Nadaraya and Watson 1964), and little where there are none. */
+static void add_rest(const struct work *w, struct shape *shape)
+{
+    double off[GRID] = {0}, weight[GRID];
+
+    for (size_t p = 0; p < GRID; p++)
+        weight[p] = FEW;
+    for (size_t c = 0; c < w->g->curve_count; c++) {
+        const struct hm_g_curve *curve = &w->g->curves[c];
+        for (size_t p = 0; curve->m == shape->path.m && p < curve->count; p++) {
+            double x = log(curve->iteration[p]);
+            double rest = hm_g_log(curve->loss[p], w->best) - shape_at(w, shape, x, NULL);
+            double at = (x - w->first) / w->step, reach = REACH * WIDTH / w->step;
+            size_t end = (size_t)fmin(at + reach, GRID - 1);
+            for (size_t k = (size_t)fmax(at - reach, 0); k <= end; k++) {
+                double apart = ((double)k - at) * w->step / WIDTH;
+                double near = w->fresh_chance[c] * exp(-apart * apart / 2);
+                off[k] += near * rest;
+                weight[k] += near;
+            }
+        }
+    }
+    for (size_t p = 0; p < GRID; p++)
+        shape->y[p] += off[p] / weight[p];
+}
+
+/* g by its parameters (draw HM_NONE) or by a draw's, fresh curves weighed as told. */
+static void tabulate(struct work *w, size_t draw)
+{
+    for (size_t k = 0; k < w->shape_count; k++) {
+        struct shape *shape = &w->shapes[k];
+        hm_g_path_values(&shape->path, draw, 0, shape->y);
+        struct hm_g_bend bend = shape->known ? bend_of(w, shape) : shape->bend;
+        for (size_t p = 0; p < GRID; p++)
+            shape->y[p] += hm_g_bent(&bend, w->iterations[p]);
+        if (shape->known)
+            add_rest(w, shape);
+    }
+}
+
+/* ---- least squares --------------------------------------------------------------------------- */
+
+static double weight_of(const struct work *w, size_t c)
+{
+    return w->staleness[c] == w->held ? 0
+                                      : w->weight[c] * w->chance[c] / (double)w->curves[c].count;
+}
+
+/* y of a curve's point less the model's; *ret_slope: how that grows with ln c. */
+static double residual(const struct work *w, size_t c, size_t p, double cost, double *ret_slope)
+{
+    const struct hm_g_curve *curve = &w->curves[c];
+    double y = hm_g_log(curve->loss[p], w->best);
+
+    return y - shape_at(w, w->shape[c], log(curve->iteration[p]) - cost, ret_slope);
+}
+
+/* ln c of a curve. */
+static double cost_of(const struct work *w, const double *theta, size_t c)
+{
+    double cost = log_cost(theta, w->exponent, w->staleness[c], w->curves[c].m);
+
+    return fmin(fmax(cost, LEAST), MOST);
+}
+
+static double loss(const struct work *w, const double *theta)
+{
+    double sum = 0;
+
+    for (size_t k = 0; k < COUNT; k++)
+        sum += PULL * theta[k] * theta[k];
+    for (size_t c = 0; c < w->count; c++) {
+        double weight = weight_of(w, c);
+        double cost = cost_of(w, theta, c);
+        for (size_t p = 0; weight > 0 && p < w->curves[c].count; p++) {
+            double off = residual(w, c, p, cost, NULL);
+            sum += weight * off * off;
+        }
+    }
+    return sum;
+}
+
+/* Normal equations of a step, of the parameters that are used. */
+static size_t linearise(const struct work *w, const double *theta,
+                        double a[HM_TERMS_MAX][HM_TERMS_MAX], double *b, size_t used[COUNT])
+{
+    size_t count = 0;
+
+    for (size_t k = 0; k < COUNT; k++)
+        if (w->uses[k]) {
+            memset(a[count], 0, sizeof(a[count]));
+            a[count][count] = PULL;
+            b[count] = -PULL * theta[k];
+            used[count++] = k;
+        }
+    for (size_t c = 0; c < w->count; c++) {
+        double x[COUNT], weight = weight_of(w, c);
+        double cost = cost_of(w, theta, c);
+        features(w->exponent, w->staleness[c], w->curves[c].m, x);
+        for (size_t p = 0; weight > 0 && p < w->curves[c].count; p++) {
+            double slope, off = residual(w, c, p, cost, &slope);
+            for (size_t j = 0; j < count; j++) {
+                double along = -slope * x[used[j]]; /* of the model */
+                b[j] += weight * along * off;
+                for (size_t l = 0; l <= j; l++)
+                    a[j][l] += weight * along * -slope * x[used[l]];
+            }
+        }
+    }
+    return count;
+}
+
+static double minimise(const struct work *w, double *theta)
+{
+    double a[HM_TERMS_MAX][HM_TERMS_MAX], b[HM_TERMS_MAX], move[HM_TERMS_MAX];
+    double now = loss(w, theta), damping = 1e-3;
+    size_t used[COUNT];
+
+    for (int s = 0; s < STEPS; s++) {
+        double before = now;
+        size_t count = linearise(w, theta, a, b, used);
+        for (int tries = 0; tries < 12; tries++, damping *= 4) {
+            double next[COUNT];
+            memcpy(next, theta, sizeof(next));
+            if (!hm_g_damped_step(count, a, b, damping, move))
+                continue;
+            for (size_t j = 0; j < count; j++)
+                next[used[j]] += move[j];
+            double then = loss(w, next);
+            if (!(then < now))
+                continue;
+            memcpy(theta, next, sizeof(next));
+            now = then;
+            damping = fmax(damping / 10, 1e-12);
+            break;
+        }
+        if (before - now <= 1e-12 * before)
+            break;
+    }
+    return now;
+}
+
+/* From several starts: a curve that bends may have more than one place where it fits. */
+static void fit(const struct work *w, double theta[COUNT])
+{
+    static const double starts[] = {0, 0.5, 1.5, -0.5}; /* of ln c, where it is largest */
+    double least = INFINITY, most[COUNT] = {1};
+    size_t first = LEVEL;
+
+    for (size_t c = 0; c < w->count; c++) {
+        double x[COUNT];
+        features(w->exponent, w->staleness[c], w->curves[c].m, x);
+        for (size_t k = 0; k < COUNT; k++)
+            most[k] = fmax(most[k], x[k]);
+    }
+    while (!w->uses[first])
+        first++;
+    for (size_t s = 0; s < sizeof(starts) / sizeof(starts[0]); s++) {
+        double own[COUNT] = {0};
+        own[first] = starts[s] / most[first];
+        double reached = minimise(w, own);
+        if (reached < least) {
+            least = reached;
+            memcpy(theta, own, sizeof(own));
+        }
+    }
+}
+
+/* Root mean square of log10(P - P*) over the curves, or over those of one staleness. */
+static double error(const struct work *w, const double *theta, double only)
+{
+    double squares = 0, weights = 0;
+
+    for (size_t c = 0; c < w->count; c++) {
+        double cost = cost_of(w, theta, c);
+        if (!isnan(only) && w->staleness[c] != only)
+            continue;
+        for (size_t p = 0; p < w->curves[c].count; p++) {
+            double off = residual(w, c, p, cost, NULL);
+            squares += w->weight[c] * off * off / (double)w->curves[c].count;
+        }
+        weights += w->weight[c];
+    }
+    return sqrt(squares / weights) / log(10);
+}
+
+/* ---- which parameters ------------------------------------------------------------------------ */
+
+/* The values of staleness, which the curves are in the order of. */
+static size_t list_values(const struct work *w, double *values)
+{
+    size_t count = 0;
+
+    for (size_t c = 0; c < w->count; c++)
+        if (c == 0 || w->staleness[c] != w->staleness[c - 1])
+            values[count++] = w->staleness[c];
+    return count;
+}
+
+/* Each staleness predicted from the others. */
+static double hold_out(struct work *w, const double *values, size_t count)
+{
+    double squares = 0;
+
+    for (size_t k = 0; k < count; k++) {
+        double theta[COUNT];
+        w->held = values[k];
+        fit(w, theta);
+        double off = error(w, theta, values[k]);
+        squares += off * off;
+    }
+    w->held = NAN;
+    return sqrt(squares / (double)count);
+}
+
+struct way {
+    bool level, growth;
+    double exponent;
+};
+
+static void take_way(struct work *w, const struct way *way)
+{
+    w->uses[LEVEL] = way->level;
+    w->uses[GROWTH] = way->growth;
+    w->exponent = way->exponent;
+}
+
+/*
+ * The one that predicts a staleness best which is held out; returns that error. What asks for more
+ * must be better by a part in fifty. With several m a power of m may be all there is. With one
+ * staleness there is nothing to tell them apart by, and with two those of two parameters are out of
+ * reach.
+ */
+static double choose(struct work *w, const double *values, size_t count)
+{
+    static const struct way ways[] = {{false, false, 1}, {true, false, 1}, {false, true, 1},
+                                      {false, true, 2},  {true, true, 1},  {true, true, 2}};
+    size_t first = w->uses[POWER] ? 0 : 1, best = 1, end = count < 2 ? first : count < 3 ? 4 : 6;
+    double least = NAN;
+
+    for (size_t k = first; k < end; k++) {
+        take_way(w, &ways[k]);
+        double off = hold_out(w, values, count);
+        if (k == first || off < BETTER * least) {
+            least = off;
+            best = k;
+        }
+    }
+    take_way(w, &ways[best]);
+    return least;
+}
+
+/* ---- the curves ------------------------------------------------------------------------------ */
+
+static void work_release(struct work *w)
+{
+    for (size_t k = 0; k < w->shape_count; k++)
+        hm_g_path_release(&w->shapes[k].path);
+}
+
+static int add_shape(struct work *w, double m, struct hm_err *err)
+{
+    struct shape *shape = &w->shapes[w->shape_count];
+    int rc = hm_g_path_init(&shape->path, w->g, m, w->iterations, GRID, err);
+
+    if (rc)
+        return rc;
+    w->shape_count++;
+    shape->known = hm_g_find(w->g, m) != HM_NONE;
+    return shape->known ? 0 : hm_g_bend(w->g, m, w->best, &shape->bend, err);
+}
+
+/* Insert by staleness, then m. */
+static void insert(struct work *w, struct hm_g_curve curve, double staleness)
+{
+    size_t at = w->count++;
+
+    for (; at > 0 && (w->staleness[at - 1] > staleness ||
+                      (w->staleness[at - 1] == staleness && w->curves[at - 1].m > curve.m));
+         at--) {
+        w->curves[at] = w->curves[at - 1];
+        w->staleness[at] = w->staleness[at - 1];
+    }
+    w->curves[at] = curve;
+    w->staleness[at] = staleness;
+}
+
+static int gather(struct work *w, struct hm_arena *arena, const struct hm_traces *traces,
+                  bool async, double leave_out, size_t *left_out, struct hm_err *err)
+{
+    for (size_t k = 0; k < traces->count; k++) {
+        const struct hm_trace *t = &traces->traces[k];
+        struct hm_g_curve curve;
+        if (strcmp(t->algorithm, w->g->algorithm) != 0 || t->staleness == 0 ||
+            (isinf(t->staleness) != 0) != async || t->m == leave_out)
+            continue;
+        int rc = hm_g_thin(&curve, arena, t, w->best, err);
+        if (rc)
+            return rc;
+        if (curve.count > 0 && !t->diverged && (w->g->m_count > 1 || t->m == w->g->m[0]))
+            insert(w, curve, t->staleness);
+        else
+            ++*left_out;
+    }
+    return 0;
+}
+
+/* A grid from the first iteration that is known to what c below 1 asks of the last. */
+static void lay_grid(struct work *w)
+{
+    double first = INFINITY, last = w->g->last;
+
+    for (size_t c = 0; c < w->g->curve_count; c++)
+        first = fmin(first, w->g->curves[c].iteration[0]);
+    for (size_t c = 0; c < w->count; c++)
+        last = fmax(last, w->curves[c].iteration[w->curves[c].count - 1]);
+    w->first = log(first);
+    w->step = (log(last) - LEAST - w->first) / (GRID - 1);
+    for (size_t p = 0; p < GRID; p++)
+        w->iterations[p] = exp(w->first + w->step * (double)p);
+}
+
+/* The shape of each m, and weights: every staleness on every m weighs the same. */
+static int prepare(struct work *w, struct hm_err *err)
+{
+    lay_grid(w);
+    for (size_t c = 0; c < w->count; c++) {
+        size_t k = 0, alike = 0;
+        while (k < w->shape_count && w->shapes[k].path.m != w->curves[c].m)
+            k++;
+        int rc = k < w->shape_count ? 0 : add_shape(w, w->curves[c].m, err);
+        if (rc)
+            return rc;
+        for (size_t d = 0; d < w->count; d++)
+            alike += w->staleness[d] == w->staleness[c] && w->curves[d].m == w->curves[c].m;
+        w->shape[c] = &w->shapes[k];
+        w->weight[c] = 1 / (double)alike;
+        w->chance[c] = 1;
+    }
+    for (size_t c = 0; c < w->g->curve_count; c++)
+        w->fresh_chance[c] = 1;
+    w->uses[POWER] = w->shape_count > 1;
+    w->held = NAN;
+    return 0;
+}
+
+static int work_init(struct work *w, struct hm_arena *scratch, const struct hm_g *g, double best,
+                     size_t room, struct hm_err *err)
+{
+    *w = (struct work){.g = g, .best = best};
+    w->shapes = hm_arena_alloc(scratch, room, sizeof(*w->shapes));
+    w->curves = hm_arena_alloc(scratch, room, sizeof(*w->curves));
+    w->staleness = hm_arena_alloc(scratch, room, sizeof(double));
+    w->weight = hm_arena_alloc(scratch, room, sizeof(double));
+    w->chance = hm_arena_alloc(scratch, room, sizeof(double));
+    w->shape = hm_arena_alloc(scratch, room, sizeof(*w->shape));
+    w->fresh_chance = hm_arena_alloc(scratch, g->curve_count + 1, sizeof(double));
+    return w->shapes && w->curves && w->staleness && w->weight && w->chance && w->shape &&
+                   w->fresh_chance
+               ? 0
+               : hm_fail_nomem(err);
+}
+
+/* ---- the fit --------------------------------------------------------------------------------- */
+
+static struct hm_stale_cost cost_at(const struct hm_g_stale *stale, double staleness, double m,
+                                    double level)
+{
+    const double theta[COUNT] = {stale->level, stale->growth, stale->power};
+    double values[HM_G_DRAWS], own = log_cost(theta, stale->exponent, staleness, m);
+    struct hm_stale_cost cost = {staleness, m, exp(own), NAN, NAN};
+
+    if (stale->draw_count == 0)
+        return cost;
+    for (size_t d = 0; d < stale->draw_count; d++)
+        values[d] = log_cost(stale->draws + d * COUNT, stale->exponent, staleness, m);
+    cost.low = exp(fmin(own, hm_quantile(values, stale->draw_count, (1 - level) / 2)));
+    cost.high = exp(fmax(own, hm_quantile(values, stale->draw_count, (1 + level) / 2)));
+    return cost;
+}
+
+/*
+ * How much wider draws must lie than weights at random make them. As many unknowns as there are
+ * leave fewer stale traces over, as in hm_g_bound; and of n fresh traces of an m, weights show
+ * (n - 1) / (n + 1) of the variance that their mean has.
+ */
+static double widening(const struct work *w)
+{
+    double folds = (double)w->count, unknowns = 0, fresh = INFINITY;
+
+    for (size_t k = 0; k < COUNT; k++)
+        unknowns += w->uses[k];
+    for (size_t k = 0; k < w->shape_count; k++) {
+        double own = 0;
+        for (size_t c = 0; c < w->g->curve_count; c++)
+            own += w->g->curves[c].m == w->shapes[k].path.m;
+        fresh = w->shapes[k].known ? fmin(fresh, own) : fresh;
+    }
+    double few = isinf(fresh) ? 1 : (fresh + 1) / fmax(fresh - 1, 0.5);
+    return sqrt(few * folds / fmax(folds - unknowns, folds / 4));
+}
+
+/* Two traces do not show how far a third would be from them. */
+enum { ENOUGH = 3 };
+
+static int draw(struct work *w, struct hm_g_stale *stale, struct hm_arena *arena, double seed,
+                struct hm_err *err)
+{
+    const double theta[COUNT] = {stale->level, stale->growth, stale->power};
+    double wider = widening(w);
+
+    if (w->count < ENOUGH)
+        return 0;
+    stale->draws = hm_arena_alloc(arena, (size_t)HM_G_DRAWS * COUNT, sizeof(double));
+    if (!stale->draws)
+        return hm_fail_nomem(err);
+    stale->draw_count = HM_G_DRAWS;
+    for (size_t d = 0; d < HM_G_DRAWS; d++) {
+        double *own = stale->draws + d * COUNT;
+        hm_g_fold_weights(seed, HM_G_DRAWS + d, w->count, w->chance);
+        hm_g_fold_weights(seed, (size_t)2 * HM_G_DRAWS + d, w->g->curve_count, w->fresh_chance);
+        tabulate(w, d < w->g->draw_count ? d : HM_NONE);
+        memcpy(own, theta, sizeof(theta));
+        minimise(w, own);
+        for (size_t k = 0; k < COUNT; k++)
+            own[k] = theta[k] + wider * (own[k] - theta[k]);
+    }
+    return 0;
+}
+
+static int list_costs(const struct work *w, struct hm_g_stale *stale, struct hm_arena *arena,
+                      double level, struct hm_err *err)
+{
+    stale->costs = hm_arena_alloc(arena, w->count, sizeof(*stale->costs));
+    if (!stale->costs)
+        return hm_fail_nomem(err);
+    for (size_t c = 0; c < w->count; c++)
+        if (c == 0 || w->staleness[c] != w->staleness[c - 1] ||
+            w->curves[c].m != w->curves[c - 1].m)
+            stale->costs[stale->cost_count++] =
+                cost_at(stale, w->staleness[c], w->curves[c].m, level);
+    return 0;
+}
+
+static int solve(struct work *w, struct hm_g_stale *stale, struct hm_arena *arena,
+                 struct hm_arena *scratch, double level, double seed, struct hm_err *err)
+{
+    double theta[COUNT] = {0}, *values = hm_arena_alloc(scratch, w->count, sizeof(*values));
+    int rc = values ? prepare(w, err) : hm_fail_nomem(err);
+
+    if (rc)
+        return rc;
+    tabulate(w, HM_NONE);
+    size_t count = list_values(w, values);
+    stale->traces = w->count;
+    stale->without = error(w, theta, NAN);
+    stale->held_out = choose(w, values, count);
+    fit(w, theta);
+    stale->level = theta[LEVEL];
+    stale->growth = theta[GROWTH];
+    stale->power = theta[POWER];
+    stale->exponent = w->exponent;
+    stale->error = error(w, theta, NAN);
+    rc = draw(w, stale, arena, seed, err);
+    return rc ? rc : list_costs(w, stale, arena, level, err);
+}
+
+int hm_g_fit_stale(struct hm_g *g, struct hm_arena *arena, const struct hm_traces *traces,
+                   double best, double level, const struct hm_converge_settings *settings,
+                   size_t *ret_left_out, struct hm_err *err)
+{
+    struct hm_arena *scratch = hm_arena_new();
+    struct hm_g_stale *const parts[] = {&g->ssp, &g->async};
+    int rc = scratch ? 0 : hm_fail_nomem(err);
+
+    *ret_left_out = 0;
+    for (size_t k = 0; rc == 0 && k < 2; k++) {
+        struct work w;
+        rc = work_init(&w, scratch, g, best, traces->count + 1, err);
+        if (rc)
+            break;
+        rc = gather(&w, scratch, traces, k == 1, settings->leave_out, ret_left_out, err);
+        if (rc == 0 && w.count > 0)
+            rc = solve(&w, parts[k], arena, scratch, level, settings->seed, err);
+        work_release(&w);
+    }
+    hm_arena_free(scratch);
+    return rc;
+}
+
+int hm_convergence_stale(const struct hm_convergence *c, size_t algorithm, double staleness,
+                         double m, struct hm_stale_cost *ret_cost, struct hm_err *err)
+{
+    const struct hm_g *g = &c->algorithms[algorithm];
+    bool async = isinf(staleness);
+    const struct hm_g_stale *stale = async ? &g->async : &g->ssp;
+
+    if (!(staleness >= 0) || !(m >= 1))
+        return hm_fail(err, HM_E_RANGE, "staleness %g on %g workers cannot be", staleness, m);
+    if (staleness == 0) {
+        *ret_cost = (struct hm_stale_cost){0, m, 1, 1, 1};
+        return 0;
+    }
+    if (stale->traces == 0)
+        return hm_fail(err, HM_E_MISSING, "there are no %s traces of %s beside fresh ones",
+                       async ? "asynchronous" : "stale", hm_g_name(g->algorithm));
+    *ret_cost = cost_at(stale, staleness, m, c->level);
+    return 0;
+}
