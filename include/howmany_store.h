@@ -130,6 +130,13 @@ HM_API int hm_store_traces(struct hm_store *store, const struct hm_store_filter 
 /* A text under a kind ("fit", "cluster", "job", "prices") and a name; the last one counts. */
 HM_API int hm_store_put(struct hm_store *store, const char *kind, const char *name,
                         const char *text, struct hm_err *err);
+/* Called with each document; its texts live as long as the call. Not 0: no more, and that is the
+ * code. */
+typedef int hm_store_document(void *context, const char *kind, const char *name,
+                              const char *made_at);
+/* All documents of a kind (NULL: of every kind), by kind and name. */
+HM_API int hm_store_documents(struct hm_store *store, const char *kind, hm_store_document *take,
+                              void *context, struct hm_err *err);
 /* *ret_text is NULL where there is none; freed with hm_text_free. */
 HM_API int hm_store_get(struct hm_store *store, const char *kind, const char *name, char **ret_text,
                         struct hm_err *err);

@@ -61,6 +61,9 @@ struct hm_style cli_style(void);
 bool cli_is_terminal(void);
 /* Write a whole text to standard output; false (with a message) when it cannot be. */
 bool cli_put(const char *text);
+/* A text that was made, which is released; 0, or EXIT_USAGE with a message. */
+struct hm_text;
+int cli_put_text(struct hm_text *text);
 /* Progress on standard error, on a terminal and after a second: "metis: 12 of 31, 40 s left". */
 struct cli_progress {
     const char *what; /* borrowed */

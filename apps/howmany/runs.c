@@ -12,6 +12,7 @@
 #include "asked_store.h"
 #include "format.h"
 #include "guest.h"
+#include "runs_documents.h"
 #include "stored_render.h"
 
 enum { WORDS = 64, PAGE = 20, EXPORT_PAGE = 5000 };
@@ -141,15 +142,6 @@ static int accept(void *state, int option, const char *value)
     }
 }
 
-static int put(struct hm_text *out)
-{
-    int rc = out->failed                           ? cli_complain("out of memory")
-             : cli_put(out->data ? out->data : "") ? 0
-                                                   : EXIT_USAGE;
-    hm_text_release(out);
-    return rc;
-}
-
 /* ---- list and show -----------------------------------------------------------------------------
  */
 
@@ -186,7 +178,7 @@ static int list(struct runs_state *s)
     if (!s->json && !s->csv && page->next)
         hm_text_addf(&out, "more: --after %s\n", page->next);
     hm_store_page_free(page);
-    return put(&out);
+    return cli_put_text(&out);
 }
 
 /* The one run of an id. */
@@ -229,7 +221,7 @@ static int show(struct runs_state *s)
         hm_text_add(&out, s->json || k + 1 < s->word_count ? "\n" : "");
         hm_store_page_free(page);
     }
-    return put(&out);
+    return cli_put_text(&out);
 }
 
 /* ---- add and import ----------------------------------------------------------------------------
@@ -245,7 +237,7 @@ static int tell_added(const struct cli_added *added, size_t runs, size_t traces)
     if (added->ids.length)
         hm_text_add_n(&out, added->ids.data, added->ids.length);
     hm_text_add(&out, "]}\n");
-    return put(&out);
+    return cli_put_text(&out);
 }
 
 /* Words NAME=VALUE as a table of one row, so that names and units mean what they mean in tables. */
@@ -319,7 +311,7 @@ static int import_table(struct runs_state *s, struct importing *done, const char
         return rc;
     hm_text_addf(&line, "%s: %zu %s, %zu new\n", file, count, traces ? "traces" : "runs",
                  done->added.count - before);
-    return put(&line);
+    return cli_put_text(&line);
 }
 
 /* Tables with iterations are traces, others runs. */
@@ -437,7 +429,7 @@ static void add_trace_rows(struct hm_text *out, const struct hm_stored *run)
 static int write_out(FILE *file, struct hm_text *out)
 {
     if (!file)
-        return put(out);
+        return cli_put_text(out);
     int rc = out->failed ? cli_complain("out of memory")
              : out->length && fputs(out->data, file) < 0
                  ? cli_complain("runs export: cannot write: %s", strerror(errno))
@@ -555,14 +547,39 @@ static int delete (struct runs_state *s)
     return rc;
 }
 
+/* ---- documents ---------------------------------------------------------------------------------
+ */
+
+static int put_document(struct runs_state *s)
+{
+    return cli_documents_put(s->store, s->words + 1, s->word_count - 1);
+}
+
+static int get_document(struct runs_state *s)
+{
+    return cli_documents_get(s->store, s->words + 1, s->word_count - 1);
+}
+
+static int documents(struct runs_state *s)
+{
+    return cli_documents_list(s->store, s->words + 1, s->word_count - 1, s->json);
+}
+
 static int run(void *state)
 {
     static const struct {
         const char *name;
         int (*act)(struct runs_state *s);
         bool adds;
-    } actions[] = {{"list", list, false},    {"show", show, false},     {"add", add, true},
-                   {"import", import, true}, {"export", export, false}, {"delete", delete, false}};
+    } actions[] = {{"list", list, false},
+                   {"show", show, false},
+                   {"add", add, true},
+                   {"import", import, true},
+                   {"export", export, false},
+                   {"delete", delete, false},
+                   {"put", put_document, false},
+                   {"get", get_document, false},
+                   {"documents", documents, false}};
     struct runs_state *s = state;
     const char *wanted = s->word_count ? s->words[0] : "list";
 
@@ -573,12 +590,14 @@ static int run(void *state)
                                      : cli_store_open(s->record, &s->store);
             return rc ? rc : actions[k].act(s);
         }
-    return cli_complain("runs: '%s' is not list, show, add, import, export or delete", wanted);
+    return cli_complain("runs: '%s' is not list, show, add, import, export, delete, put, get or "
+                        "documents",
+                        wanted);
 }
 
 const struct cli_command cli_runs = {
     .name = "runs",
-    .arguments = "[list|show|add|import|export|delete] [ARGUMENT]…",
+    .arguments = "[list|show|add|import|export|delete|put|get|documents] [ARGUMENT]…",
     .summary = "what was measured, in the store",
     .description =
         "The store keeps runs and the samples of traces: in a file of your own "
@@ -588,10 +607,14 @@ const struct cli_command cli_runs = {
         "*list* shows a page of runs, *show* ID one with its samples, *add* NAME=VALUE… adds one, "
         "*import* FILE… tables of runs or traces, *export* [FILE] writes them again, *delete* ID… "
         "removes them. What is imported twice is there once.\n\n"
+        "*put* KIND NAME FILE keeps a text under a kind (such as fit, cluster, job or prices) and "
+        "a "
+        "name, *get* KIND NAME prints it, *documents* [KIND] lists what there is; the last one "
+        "counts.\n\n"
         "Exit status: 0 done; 1 nothing to delete; 2 wrong usage or input.",
     .options = options,
     .option_count = sizeof(options) / sizeof(options[0]),
-    .operands = "list show add import export delete",
+    .operands = "list show add import export delete put get documents",
     .accept = accept,
     .run = run,
     .begin = begin,

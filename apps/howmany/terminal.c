@@ -154,6 +154,18 @@ bool cli_put(const char *text)
     return false;
 }
 
+int cli_put_text(struct hm_text *text)
+{
+    int rc = 0;
+
+    if (text->failed)
+        rc = cli_complain("out of memory");
+    else if (!cli_put(text->data ? text->data : ""))
+        rc = EXIT_USAGE;
+    hm_text_release(text);
+    return rc;
+}
+
 static bool write_all(int to, const char *text)
 {
     size_t left = strlen(text);

@@ -71,3 +71,33 @@ int hm_store_get(struct hm_store *store, const char *kind, const char *name, cha
         *ret_text = text;
     return rc;
 }
+
+struct telling {
+    hm_store_document *take;
+    void *context;
+};
+
+static int tell(void *context, const struct hm_sql_value *cells, size_t count, struct hm_err *err)
+{
+    const struct telling *t = context;
+
+    (void)count;
+    (void)err;
+    return t->take(t->context, cells[0].text, cells[1].text, cells[2].text);
+}
+
+int hm_store_documents(struct hm_store *store, const char *kind, hm_store_document *take,
+                       void *context, struct hm_err *err)
+{
+    struct telling t = {take, context};
+    struct hm_sql_value cell = hm_sql_text(kind);
+    int rc = kind ? check_name("kind", kind, err) : 0;
+
+    if (rc)
+        return rc;
+    return hm_store_query(store,
+                          kind ? "SELECT kind, name, made_at FROM documents WHERE kind = $1 "
+                                 "ORDER BY kind, name"
+                               : "SELECT kind, name, made_at FROM documents ORDER BY kind, name",
+                          &cell, kind ? 1 : 0, tell, &t, NULL, err);
+}

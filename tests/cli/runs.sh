@@ -49,6 +49,15 @@ suite() { # STORE NAME: everything that is the same for both
     howmany runs export --traces -o $work/$kind-traces.jsonl && rm -f $work/other.db &&
     howmany runs import $work/$kind.csv --record $work/other.db && [ \$(howmany runs list --record $work/other.db --limit 100 --json | jq '.runs | length') = 9 ] &&
     howmany converge $work/$kind-traces.jsonl --best 0 | grep -q cocoa"
+  expect "$kind: no documents yet" 0 "no documents" howmany runs documents
+  check "$kind: a document is kept and comes back" sh -c "howmany runs put job fig1 examples/fig1.yaml && howmany runs get job fig1 | cmp - examples/fig1.yaml"
+  check "$kind: also from a pipe, and the last one counts" sh -c "echo one | howmany runs put prices p - && echo two | howmany runs put prices p - && [ \$(howmany runs get prices p) = two ]"
+  json "$kind: they are listed" 'map(.kind + "/" + .name) == ["job/fig1", "prices/p"]' howmany runs documents --json
+  expect "$kind: one kind of them" 0 "fig1" howmany runs documents job
+  expect "$kind: a plan of what is kept" 0 "Use 14 workers" sh -c "howmany runs get job fig1 | howmany plan -"
+  expect "$kind: what is not there" 2 "there is no job 'fig2'" howmany runs get job fig2
+  expect "$kind: half a name" 2 "give a kind, a name and a file" howmany runs put job fig1
+  expect "$kind: a file that is not there" 2 "nothere" howmany runs put job x nothere
   expect "$kind: a run is deleted" 0 "1 deleted" howmany runs delete "$id"
   expect "$kind: and gone" 2 "there is no run" howmany runs show "$id"
   expect "$kind: nothing to delete" 1 "0 deleted" howmany runs delete "$id"

@@ -184,6 +184,30 @@ static void a_key_is_added_once(void **state)
     hm_store_close(store);
 }
 
+static void batches_are_told_of_apart(void **state)
+{
+    struct hm_store *store = fresh_store();
+    struct hm_stored first[] = {some_run(1, 1), some_run(2, 2)}, second[] = {some_run(3, 3)};
+    int64_t one[2], two[1] = {0};
+    struct hm_store_batch batches[] = {{first, 2, one, 9}, {second, 1, two, 9}, {NULL, 0, NULL, 9}};
+
+    (void)state;
+    first[1].key = second[0].key = "same";
+    assert_done(hm_store_add_batches(store, batches, 3, err));
+    assert_int_equal(batches[0].added, 2);
+    assert_int_equal(batches[1].added, 0);
+    assert_int_equal(batches[2].added, 0);
+    assert_int_equal(two[0], one[1]);
+    assert_int_equal(count_where(store, NULL), 2);
+    second[0].key = NULL;
+    second[0].n = 0.5; /* one that is wrong keeps all out, and nothing is told */
+    batches[0].added = batches[1].added = 9;
+    assert_refused(hm_store_add_batches(store, batches, 2, err), HM_E_RANGE, "0.5");
+    assert_int_equal(batches[0].added + batches[1].added, 18);
+    assert_int_equal(count_where(store, NULL), 2);
+    hm_store_close(store);
+}
+
 /* ---- checking ------------------------------------------------------------------------------- */
 
 static void checks_name_what_is_wrong(void **state)
@@ -456,6 +480,24 @@ static void deleting_takes_what_is_asked(void **state)
 
 /* ---- documents ------------------------------------------------------------------------------ */
 
+static int gather_name(void *names, const char *kind, const char *name, const char *made_at)
+{
+    char *text = names;
+
+    assert_int_equal(strlen(made_at), 20);
+    snprintf(text + strlen(text), 64 - strlen(text), "%s/%s ", kind, name);
+    return 0;
+}
+
+static int refuse_name(void *context, const char *kind, const char *name, const char *made_at)
+{
+    (void)context;
+    (void)kind;
+    (void)name;
+    (void)made_at;
+    return HM_E_LIMIT;
+}
+
 static void the_last_document_counts(void **state)
 {
     struct hm_store *store = fresh_store();
@@ -473,6 +515,14 @@ static void the_last_document_counts(void **state)
     assert_done(hm_store_get(store, "job", "mine", &text, err));
     assert_string_equal(text, "");
     hm_text_free(text);
+    char names[64] = "";
+    assert_done(hm_store_documents(store, NULL, gather_name, names, err));
+    assert_string_equal(names, "fit/mine job/mine ");
+    names[0] = '\0';
+    assert_done(hm_store_documents(store, "job", gather_name, names, err));
+    assert_string_equal(names, "job/mine ");
+    assert_int_equal(hm_store_documents(store, NULL, refuse_name, NULL, NULL), HM_E_LIMIT);
+    assert_refused(hm_store_documents(store, "", gather_name, names, err), HM_E_MISSING, "no kind");
     assert_refused(hm_store_put(store, "", "x", "y", err), HM_E_MISSING, "no kind");
     assert_refused(hm_store_put(store, "fit", "x", "\xc0", err), HM_E_RANGE, "is not UTF-8");
     assert_refused(hm_store_get(store, "fit", NULL, &text, err), HM_E_MISSING, "no name");
@@ -486,6 +536,7 @@ int main(void)
         cmocka_unit_test(random_doubles_come_back),
         cmocka_unit_test(a_wrong_run_keeps_all_out),
         cmocka_unit_test(a_key_is_added_once),
+        cmocka_unit_test(batches_are_told_of_apart),
         cmocka_unit_test(checks_name_what_is_wrong),
         cmocka_unit_test(conditions_of_every_kind),
         cmocka_unit_test(wrong_filters_are_refused),
