@@ -237,6 +237,37 @@ static void what_cannot_be_told_is_said(void **state)
     made_release(&made);
 }
 
+static void every_allocation_may_fail(void **state)
+{
+    static const double kinds[] = {0, 2, INFINITY};
+    static struct made made;
+    const struct cost truth = {.level = 0.2, .exponent = 1, .async = 0.5};
+    struct hm_err err = {0};
+    int rc = 0;
+
+    (void)state;
+    make(&made, &truth, ms, 1, kinds, 3, 0.01, 7);
+    struct hm_convergence *fresh = made_fit(&made, 0);
+    struct hm_g *g = &fresh->algorithms[0];
+    struct hm_converge_settings settings = {0};
+    long after = 0;
+    do {
+        struct hm_arena *arena = hm_arena_new();
+        size_t left_out;
+        assert_non_null(arena);
+        g->ssp = g->async = (struct hm_g_stale){0};
+        hm__alloc_fail_after(after++);
+        rc = hm_g_fit_stale(g, arena, &made.traces, 0, 0.9, &settings, &left_out, &err);
+        hm__alloc_fail_after(-1);
+        assert_true(rc == 0 || rc == HM_E_NOMEM);
+        hm_arena_free(arena);
+    } while (rc);
+    assert_true(after > 5);
+    g->ssp = g->async = (struct hm_g_stale){0};
+    hm_convergence_free(fresh);
+    made_release(&made);
+}
+
 /* The interval holds the truth about as often as it says: at least 7 of 10 times, of 9 wanted. */
 static void intervals_are_honest(void **state)
 {
@@ -418,6 +449,7 @@ int main(void)
         cmocka_unit_test(async_has_a_cost_of_its_own),
         cmocka_unit_test(stale_traces_leave_the_others_alone),
         cmocka_unit_test(what_cannot_be_told_is_said),
+        cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(intervals_are_honest),
         cmocka_unit_test(staleness_is_known),
         cmocka_unit_test(other_ways_to_run_are_noted),
