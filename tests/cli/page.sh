@@ -110,6 +110,10 @@ if [ ! -x "$CHROMIUM" ]; then
   skip "the page in a browser" "no $CHROMIUM"
   finish
 fi
+if [ "${HM_SANITIZE:-none}" != none ]; then # it would only be slower: tests/cli/serve*.sh ask for the same
+  skip "the page in a browser" "built with sanitizers"
+  finish
+fi
 if [ "${HM_SQLITE:-1}" = 0 ]; then
   skip "the page in a browser" "the views of the store need SQLite"
   finish

@@ -14,7 +14,7 @@
 
 /* ---- pages ---------------------------------------------------------------------------------- */
 
-enum { MANY = SANITIZED ? 20000 : 100000, BATCH = 5000 };
+enum { MANY = SANITIZED ? 20000 : 50000, BATCH = 5000 };
 
 static const char *const machines[] = {"m5.large", "m5.xlarge", NULL, "p4d", "\xc3\xa9t\xc3\xa9"};
 
