@@ -151,3 +151,15 @@ void cli_job_release(struct cli_job *j)
     hm_job_free(j->job);
     cli_catalog_free(j->catalog);
 }
+
+int cli_goal(const char *text, enum hm_goal *goal)
+{
+    static const char *const names[] = {"time", "cost", "balance"};
+
+    for (int i = 0; i < 3; i++)
+        if (strcmp(text, names[i]) == 0) {
+            *goal = (enum hm_goal)(HM_GOAL_TIME + i);
+            return 0;
+        }
+    return cli_complain("--goal: '%s' is not time, cost or balance", text);
+}

@@ -1,6 +1,6 @@
 /*
  * What several commands ask for in the same words: a job with its machines (--on, --network,
- * --set), and lists.
+ * --set), a goal, and lists.
  */
 #ifndef HM_ASKED_JOB_H
 #define HM_ASKED_JOB_H
@@ -39,5 +39,8 @@ int cli_cluster_load(struct cli_job *job, const char *name, struct hm_cluster **
 void cli_job_release(struct cli_job *job);
 /* The one cluster: of --on, or the job's own, or NULL. */
 const struct hm_cluster *cli_job_cluster(const struct cli_job *job);
+
+/* "time", "cost" or "balance"; 0, or EXIT_USAGE with a message. */
+int cli_goal(const char *text, enum hm_goal *ret_goal);
 
 #endif

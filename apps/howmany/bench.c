@@ -402,9 +402,7 @@ static int show_table(const struct bench_state *s, const struct hm_runs *runs)
     for (size_t i = 0; i < s->places->count; i++)
         add_row(&out, s, runs, i);
     hm_text_add(&out, "\n");
-    int rc = !out.failed && cli_put(out.data) ? 0 : EXIT_USAGE;
-    hm_text_release(&out);
-    return rc;
+    return cli_put_text(&out);
 }
 
 static int show_fit(const struct bench_state *s, const struct hm_fit *fit)

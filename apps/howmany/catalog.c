@@ -490,10 +490,7 @@ static int run(void *state)
         rc = run_show(s, catalog, &out);
     else
         rc = cli_complain("catalog: '%s' is not list, show or import", verb);
-    if (rc == 0 && out.failed)
-        rc = cli_complain("out of memory");
-    if (rc == 0 && out.data && !cli_put(out.data))
-        rc = EXIT_USAGE;
+    rc = rc ? rc : cli_put_text(&out);
     hm_text_release(&out);
     cli_catalog_free(catalog);
     return rc;

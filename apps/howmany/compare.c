@@ -354,8 +354,7 @@ static int tell(struct compare_state *s)
         compare_tell_csv(&s->result, &out);
     else
         compare_tell_text(&s->result, &style, &out);
-    int rc = out.failed ? cli_complain("out of memory") : cli_put(out.data) ? 0 : EXIT_USAGE;
-    hm_text_release(&out);
+    int rc = cli_put_text(&out);
     return rc == 0 && s->plot && !s->dry_run ? plot(s) : rc;
 }
 

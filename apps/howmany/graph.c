@@ -340,8 +340,7 @@ static int show(const struct graph_state *s, const struct hm_graph *g, const str
         for (size_t k = 0; k < s->split_count; k++)
             text_table(&out, g, &tables[k], s->parts.count);
     }
-    int rc = !out.failed && cli_put(out.data) ? 0 : EXIT_USAGE;
-    hm_text_release(&out);
+    int rc = cli_put_text(&out);
     return rc == 0 && s->plot ? plot(s, g, tables) : rc;
 }
 

@@ -297,7 +297,7 @@ static int show_status(const struct lab_state *s)
             add_status_json(&found, trips, &out);
         else
             add_status_text(&found, trips, &out);
-        rc = out.failed ? cli_complain("out of memory") : cli_put(out.data) ? 0 : EXIT_USAGE;
+        rc = cli_put_text(&out);
     }
     hm_text_release(&out);
     lab_found_release(&found);
@@ -335,9 +335,7 @@ static int print_plan(const struct lab_plan *plan)
         cli_words_quote(&out, &plan->steps[i].words);
         hm_text_add(&out, plan->steps[i].stays ? " &\n" : "\n");
     }
-    int rc = out.failed ? cli_complain("out of memory") : cli_put(out.data) ? 0 : EXIT_USAGE;
-    hm_text_release(&out);
-    return rc;
+    return cli_put_text(&out);
 }
 
 static int check_free(const struct lab_state *s)

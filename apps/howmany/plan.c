@@ -150,19 +150,6 @@ static void end(void *state)
     free(s);
 }
 
-static int read_goal(const char *text, enum hm_goal *goal)
-{
-    static const char *const names[] = {"time", "cost", "balance"};
-
-    for (int i = 0; i < 3; i++) {
-        if (strcmp(text, names[i]) == 0) {
-            *goal = (enum hm_goal)(HM_GOAL_TIME + i);
-            return 0;
-        }
-    }
-    return cli_complain("--goal: '%s' is not time, cost or balance", text);
-}
-
 static const char *scheme_name(const void *unused, size_t i)
 {
     (void)unused;
@@ -298,7 +285,7 @@ static int accept(void *state, int option, const char *value)
     case LEVEL:
         return accept_runs(s, option, value);
     case GOAL:
-        return read_goal(value, &q->goal);
+        return cli_goal(value, &q->goal);
     case ALPHA:
         return cli_positive("alpha", value, HM_DIM_NONE, &q->alpha);
     case BETA:
@@ -350,9 +337,7 @@ static int show_layers(const struct plan_state *s)
         return cli_report(&err);
     hm_render_layers(&out, counts, weight);
     hm_counts_free(counts);
-    bool ok = !out.failed && cli_put(out.data);
-    hm_text_release(&out);
-    return ok ? 0 : EXIT_USAGE;
+    return cli_put_text(&out);
 }
 
 static int show(struct plan_state *s)

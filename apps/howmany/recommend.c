@@ -145,18 +145,6 @@ static int add_at(struct recommend_state *s, const char *text)
 
 /* ---- options -------------------------------------------------------------------------------- */
 
-static int read_goal(const char *text, enum hm_goal *goal)
-{
-    static const char *const names[] = {"time", "cost", "balance"};
-
-    for (int i = 0; i < 3; i++)
-        if (strcmp(text, names[i]) == 0) {
-            *goal = (enum hm_goal)(HM_GOAL_TIME + i);
-            return 0;
-        }
-    return cli_complain("--goal: '%s' is not time, cost or balance", text);
-}
-
 static int read_n(struct recommend_state *s, const char *text)
 {
     int rc = cli_range_parse(&s->n, text);
@@ -180,7 +168,7 @@ static int accept_goal(struct recommend_state *s, int option, const char *value)
 
     switch ((enum option)option) {
     case GOAL:
-        return read_goal(value, &q->goal);
+        return cli_goal(value, &q->goal);
     case ALPHA:
         return cli_positive("alpha", value, HM_DIM_NONE, &q->alpha);
     case BETA:

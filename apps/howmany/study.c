@@ -348,8 +348,7 @@ static int put_text(struct study_asked *s, const struct hm_study *study)
         study_tell_json(&s->dir, &s->result, study, advice, s->report, &out);
     else
         study_tell_text(&s->dir, &s->result, study, advice, s->report, &style, &out);
-    int rc = out.failed ? cli_complain("out of memory") : cli_put(out.data) ? 0 : EXIT_USAGE;
-    hm_text_release(&out);
+    int rc = cli_put_text(&out);
     hm_text_free(advice);
     return rc;
 }
@@ -397,10 +396,7 @@ static int show_first(struct study_asked *s)
         if (study_is_first(s->spec, &run) &&
             study_table_at(&s->dir.table, &run)->state == STUDY_MISSING)
             rc = add_command(&out, study_words_run(&s->words, &run, s->dir.best, &words), &words);
-    if (rc == 0 && out.failed)
-        rc = cli_complain("out of memory");
-    if (rc == 0 && out.data && !cli_put(out.data))
-        rc = EXIT_USAGE;
+    rc = rc ? rc : cli_put_text(&out);
     hm_text_release(&out);
     return rc;
 }

@@ -221,9 +221,7 @@ static int show(const struct validate_state *s, size_t *differ)
         hm_text_addf(&out, "],\n\"count\":%zu,\"differ\":%zu}\n", rows, *differ);
     else
         hm_text_addf(&out, "\n%zu figures, %zu differ\n", rows, *differ);
-    int rc = !out.failed && cli_put(out.data) ? 0 : EXIT_USAGE;
-    hm_text_release(&out);
-    return rc;
+    return cli_put_text(&out);
 }
 
 static void plot_case(struct hm_text *out, const struct hm_answer *a, const char *name, size_t i)

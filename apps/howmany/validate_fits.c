@@ -470,9 +470,7 @@ static int show(const struct fits *f, bool json)
         render_json(&out, f);
     else
         render_text(&out, f);
-    int rc = !out.failed && cli_put(out.data) ? 0 : EXIT_USAGE;
-    hm_text_release(&out);
-    return rc;
+    return cli_put_text(&out);
 }
 
 int cli_validate_fits(const char *data, bool json, const struct hm_catalog *catalog)
