@@ -34,20 +34,20 @@ static struct hm_traces *make_traces(void)
     struct hm_traces *traces;
     struct hm_err err = {0};
 
-    hm_random_init(&random, 1, 1);
-    hm_text_add(&text, "algorithm,m,iteration,seconds,loss\n");
+    hm__random_init(&random, 1, 1);
+    hm__text_add(&text, "algorithm,m,iteration,seconds,loss\n");
     for (int a = 0; a < 8; a++)
         for (double m = 1; m <= 128; m *= 2)
             for (double i = 1; i <= 500; i++) {
                 double y = a % 2 ? -0.5 * (1 + a) * pow(m, -0.2) * log(i) - 1
                                  : -0.02 * (1 + a) * i / pow(m, 0.4) - 1;
-                hm_text_addf(&text, "a%d,%g,%g,%g,%.12g\n", a, m, i,
-                             0.01 / m + 1e-4 * log(m) + 1e-3,
-                             0.1 + exp(y + 0.1 * hm_random_normal(&random)));
+                hm__text_addf(&text, "a%d,%g,%g,%g,%.12g\n", a, m, i,
+                              0.01 / m + 1e-4 * log(m) + 1e-3,
+                              0.1 + exp(y + 0.1 * hm__random_normal(&random)));
             }
     if (hm_traces_parse(text.data, text.length, "made", NULL, &traces, &err))
         stop(&err);
-    hm_text_release(&text);
+    hm__text_release(&text);
     return traces;
 }
 

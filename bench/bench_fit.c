@@ -32,11 +32,11 @@ static struct hm_runs *twenty_runs(void)
     struct hm_err err = {0};
     size_t used = (size_t)snprintf(text, sizeof(text), "n,size,seconds\n");
 
-    hm_random_init(&random, 1, 1);
+    hm__random_init(&random, 1, 1);
     for (int i = 0; i < 20; i++) {
         double n = 1 << i % 5, size = i < 10 ? 0.5 : 1;
         double seconds =
-            (2 + 100 * size / n + 1.5 * log(n)) * (1 + 0.03 * hm_random_normal(&random));
+            (2 + 100 * size / n + 1.5 * log(n)) * (1 + 0.03 * hm__random_normal(&random));
         used +=
             (size_t)snprintf(text + used, sizeof(text) - used, "%g,%g,%.9g\n", n, size, seconds);
     }

@@ -77,7 +77,7 @@ static struct hm_graph *like_fig4(void)
         degrees[i].count = (double)(long)(left / (i < 20 ? 3 : 40) + 1);
         left -= degrees[i].count < left ? degrees[i].count : left;
     }
-    if (hm_graph_from_degrees(degrees, DISTINCT, "made up", &g, &err))
+    if (hm__graph_from_degrees(degrees, DISTINCT, "made up", &g, &err))
         stop(&err);
     return g;
 }

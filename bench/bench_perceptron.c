@@ -37,25 +37,25 @@ static void rows_make(struct hm_rows *rows)
 {
     struct hm_random random;
 
-    hm_random_init(&random, 1, 1);
+    hm__random_init(&random, 1, 1);
     *rows = (struct hm_rows){.count = ROWS, .features = FEATURES};
     rows->values = room((size_t)ROWS * FEATURES, sizeof(double));
     rows->labels = room(ROWS, sizeof(double));
     for (size_t i = 0; i < (size_t)ROWS * FEATURES; i++) /* a fifth is not 0, as in MNIST */
-        rows->values[i] = hm_random_u32(&random) % 5 ? 0 : hm_random_uniform(&random);
+        rows->values[i] = hm__random_u32(&random) % 5 ? 0 : hm__random_uniform(&random);
     for (size_t i = 0; i < ROWS; i++)
-        rows->labels[i] = hm_random_below(&random, CLASSES);
+        rows->labels[i] = hm__random_below(&random, CLASSES);
 }
 
 static void list_make(uint32_t *list)
 {
     struct hm_random random;
 
-    hm_random_init(&random, 1, 2);
+    hm__random_init(&random, 1, 2);
     for (uint32_t i = 0; i < ROWS; i++)
         list[i] = i;
     for (uint32_t i = ROWS; i > 1; i--) {
-        uint32_t other = hm_random_below(&random, i), kept = list[i - 1];
+        uint32_t other = hm__random_below(&random, i), kept = list[i - 1];
         list[i - 1] = list[other];
         list[other] = kept;
     }
@@ -81,16 +81,16 @@ struct matrices {
 /* The products of one step. */
 static void products(const struct matrices *f, size_t m)
 {
-    hm_gemm_best(false, false, m, HIDDEN, FEATURES, 1, f->x, FEATURES, f->w1, HIDDEN, 0, f->hidden,
-                 HIDDEN);
-    hm_gemm_best(false, false, m, CLASSES, HIDDEN, 1, f->hidden, HIDDEN, f->w2, CLASSES, 0, f->z,
-                 CLASSES);
-    hm_gemm_best(true, false, HIDDEN, CLASSES, m, 1, f->hidden, HIDDEN, f->z, CLASSES, 0, f->g2,
-                 CLASSES);
-    hm_gemm_best(false, true, m, HIDDEN, CLASSES, 1, f->z, CLASSES, f->w2, CLASSES, 0, f->hidden,
-                 HIDDEN);
-    hm_gemm_best(true, false, FEATURES, HIDDEN, m, 1, f->x, FEATURES, f->hidden, HIDDEN, 0, f->g1,
-                 HIDDEN);
+    hm__gemm_best(false, false, m, HIDDEN, FEATURES, 1, f->x, FEATURES, f->w1, HIDDEN, 0, f->hidden,
+                  HIDDEN);
+    hm__gemm_best(false, false, m, CLASSES, HIDDEN, 1, f->hidden, HIDDEN, f->w2, CLASSES, 0, f->z,
+                  CLASSES);
+    hm__gemm_best(true, false, HIDDEN, CLASSES, m, 1, f->hidden, HIDDEN, f->z, CLASSES, 0, f->g2,
+                  CLASSES);
+    hm__gemm_best(false, true, m, HIDDEN, CLASSES, 1, f->z, CLASSES, f->w2, CLASSES, 0, f->hidden,
+                  HIDDEN);
+    hm__gemm_best(true, false, FEATURES, HIDDEN, m, 1, f->x, FEATURES, f->hidden, HIDDEN, 0, f->g1,
+                  HIDDEN);
 }
 
 static void step(struct hm_objective *o, double *w, double *g, const uint32_t *list, size_t m)
@@ -115,7 +115,7 @@ static void measure(struct hm_objective *o, const uint32_t *list, size_t m, cons
     double alone[ROUNDS], whole[ROUNDS];
     size_t at = 0;
 
-    hm_perceptron_start(o, w, 1);
+    hm__perceptron_start(o, w, 1);
     for (size_t i = 0; i < (size_t)FEATURES * HIDDEN; i++)
         f.w1[i] = (float)w[i];
     for (size_t i = 0; i < m * FEATURES; i++)
@@ -144,24 +144,24 @@ int main(void)
     static uint32_t list[ROWS];
     struct hm_err err = {0};
 
-    hm_blas_start();
-    printf("\nperceptron 784-128-10, one thread, %s\n", hm_blas_name());
+    hm__blas_start();
+    printf("\nperceptron 784-128-10, one thread, %s\n", hm__blas_name());
     list_make(list);
     for (int activation = HM_ACTIVATION_SIGMOID; activation <= HM_ACTIVATION_RELU; activation++) {
         struct hm_perceptron_spec spec = {.hidden = {HIDDEN},
                                           .hidden_count = 1,
                                           .activation = (enum hm_activation)activation,
-                                          .gemm = hm_gemm_best};
-        struct hm_objective o = {.outputs = CLASSES, .arena = hm_arena_new()};
+                                          .gemm = hm__gemm_best};
+        struct hm_objective o = {.outputs = CLASSES, .arena = hm__arena_new()};
         rows_make(&o.rows);
-        if (!o.arena || hm_perceptron_init(&o, &spec, &err)) {
+        if (!o.arena || hm__perceptron_init(&o, &spec, &err)) {
             fprintf(stderr, "%s\n", err.message);
             return 1;
         }
         for (size_t m = 128; m <= 512; m *= 4)
             measure(&o, list, m, activation == HM_ACTIVATION_RELU ? "ReLU" : "sigmoid");
         free(o.rows.labels);
-        hm_arena_free(o.arena);
+        hm__arena_free(o.arena);
     }
     return 0;
 }

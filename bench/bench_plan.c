@@ -92,7 +92,7 @@ static void bench_curve(const char *name, const char *text)
 
     variant.weak = job->scaling == HM_SCALING_WEAK;
     if (!points ||
-        hm_model_new(job, job->has_cluster ? &job->cluster : NULL, &variant, &model, &err)) {
+        hm__model_new(job, job->has_cluster ? &job->cluster : NULL, &variant, &model, &err)) {
         fprintf(stderr, "%s: %s\n", name, err.message);
         exit(1);
     }
@@ -100,12 +100,12 @@ static void bench_curve(const char *name, const char *text)
         for (int i = 0; i < POINTS; i++)
             points[i].n = i + 1;
         double start = now();
-        hm_model_eval(model, points, POINTS, &err);
+        hm__model_eval(model, points, POINTS, &err);
         double rate = POINTS / (now() - start);
         best = rate > best ? rate : best;
     }
     printf("%-52s %10.1f million points/s\n", name, best / 1e6);
-    hm_model_free(model);
+    hm__model_free(model);
     free(points);
     hm_job_free(job);
 }

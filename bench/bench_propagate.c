@@ -70,7 +70,7 @@ static double time_steps(struct hm_propagate *p, struct hm_comm *comm)
 
     for (int i = 0; i < REPEATS; i++) {
         double start = now();
-        hm_propagate_step(p, comm);
+        hm__propagate_step(p, comm);
         double time = now() - start;
         best = time < best ? time : best;
     }
@@ -85,8 +85,9 @@ static void measure(const struct hm_mrf_recipe *recipe, struct hm_propagate_sett
     struct hm_comm comm;
     struct hm_err err = {0};
 
-    hm_comm_alone(&comm);
-    if (hm_mrf_make(recipe, 0, 1, &mrf, &err) || hm_propagate_new(mrf, &settings, &comm, &p, &err))
+    hm__comm_alone(&comm);
+    if (hm__mrf_make(recipe, 0, 1, &mrf, &err) ||
+        hm__propagate_new(mrf, &settings, &comm, &p, &err))
         stop(&err);
     double edges = (double)mrf->edges, step = time_steps(p, &comm);
     printf("%-52s %10.1f million messages/s", what, 2e-6 * edges / step);
@@ -96,8 +97,8 @@ static void measure(const struct hm_mrf_recipe *recipe, struct hm_propagate_sett
                least / step);
     }
     printf("\n");
-    hm_propagate_free(p);
-    hm_mrf_free(mrf);
+    hm__propagate_free(p);
+    hm__mrf_free(mrf);
 }
 
 int main(void)

@@ -51,20 +51,20 @@ static struct hm_stored make_run(struct hm_random *random, size_t i, char key[40
     static const char *const algorithms[] = {"gd", "sgd", "cocoa", "cocoa+"};
     struct hm_stored run = HM_STORED_INIT;
 
-    snprintf(key, 40, "%08x-%08x", hm_random_u32(random), hm_random_u32(random));
+    snprintf(key, 40, "%08x-%08x", hm__random_u32(random), hm__random_u32(random));
     run.key = key;
-    run.n = 1 << hm_random_below(random, 8);
-    run.machine = i % 10007 == 0 ? "rare" : machines[hm_random_below(random, 4)];
-    run.algorithm = algorithms[hm_random_below(random, 4)];
+    run.n = 1 << hm__random_below(random, 8);
+    run.machine = i % 10007 == 0 ? "rare" : machines[hm__random_below(random, 4)];
+    run.algorithm = algorithms[hm__random_below(random, 4)];
     run.job = "mnist";
     run.host = "node17";
-    run.seconds = hm_random_uniform(random) * 100;
+    run.seconds = hm__random_uniform(random) * 100;
     run.total = run.seconds * 100;
     run.iterations = 100;
-    run.loss = i % 3 ? hm_random_uniform(random) : run.loss;
-    run.batch = 1 << hm_random_below(random, 12);
-    run.latency = 1e-3 * (1 + hm_random_below(random, 100));
-    run.status = hm_random_below(random, 50) ? "ok" : "timeout";
+    run.loss = i % 3 ? hm__random_uniform(random) : run.loss;
+    run.batch = 1 << hm__random_below(random, 12);
+    run.latency = 1e-3 * (1 + hm__random_below(random, 100));
+    run.status = hm__random_below(random, 50) ? "ok" : "timeout";
     run.more = i % 2 ? "{\"rate\": 0.1, \"gpu\": \"a100\"}" : "{\"rate\": 0.9}";
     return run;
 }
@@ -213,7 +213,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: bench_store WHERE FOLDER [RUNS]\n");
         return 2;
     }
-    hm_random_init(&random, 1, 1);
+    hm__random_init(&random, 1, 1);
     if (hm_store_open(argv[1], &store, &err))
         stop(&err);
     add(store, &random, 0, 300, 1, "add one by one, to an empty store", syncs(argv[2]));

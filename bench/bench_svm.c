@@ -72,19 +72,19 @@ static void load_rows(const struct problem *problem, const char *path, struct hm
     struct hm_err err = {0};
     int got;
 
-    if (hm_data_parse(path, false, 1, &spec, &err) || hm_data_scan(&spec, &shape, &err) ||
-        hm_data_open(&spec, &data, &err))
+    if (hm__data_parse(path, false, 1, &spec, &err) || hm__data_scan(&spec, &shape, &err) ||
+        hm__data_open(&spec, &data, &err))
         stop(err.message);
     *rows = (struct hm_rows){.sparse = true, .features = (size_t)shape.features};
-    while ((got = hm_data_next(data, 4096, rows, &err)) > 0)
+    while ((got = hm__data_next(data, 4096, rows, &err)) > 0)
         ;
     if (got < 0)
         stop(err.message);
-    hm_data_close(data);
+    hm__data_close(data);
     struct hm_labels labels = {HM_LABEL_SIGN, shape.labels, shape.classes, problem->positive};
     struct hm_scale scale = {.kind = HM_SCALE_DIVIDE, .divisor = problem->divisor};
-    hm_labels_apply(&labels, rows);
-    hm_scale_apply(&scale, rows);
+    hm__labels_apply(&labels, rows);
+    hm__scale_apply(&scale, rows);
 }
 
 static void write_rows(const struct hm_rows *rows, const char *path)
@@ -126,16 +126,16 @@ static struct effort run_once(struct hm_objective *o, double optimum, uint64_t s
     struct effort effort = {0};
     struct hm_comm comm;
     struct hm_err err = {0};
-    struct hm_run run = {.algorithm = hm_algorithm_find("cocoa"),
+    struct hm_run run = {.algorithm = hm__algorithm_find("cocoa"),
                          .comm = &comm,
                          .objective = o,
                          .settings = {.passes = 1, .shrink = true, .seed = seed},
-                         .arena = hm_arena_new()};
+                         .arena = hm__arena_new()};
     size_t target = 0;
     double start = cpu(), spent;
 
-    hm_comm_alone(&comm);
-    if (!run.arena || hm_run_begin(&run, &err))
+    hm__comm_alone(&comm);
+    if (!run.arena || hm__run_begin(&run, &err))
         stop("out of memory");
     spent = cpu() - start;
     while (target < TARGETS && run.iteration < PASSES) {
@@ -151,7 +151,7 @@ static struct effort run_once(struct hm_objective *o, double optimum, uint64_t s
     }
     if (target < TARGETS)
         stop("not near enough after many passes");
-    hm_arena_free(run.arena);
+    hm__arena_free(run.arena);
     return effort;
 }
 
@@ -289,7 +289,7 @@ static void measure(const struct problem *problem, const char *path, const char 
 
     load_rows(problem, path, &o.rows);
     o.total_rows = (double)o.rows.count;
-    hm_linear_init(&o, &hm_loss_hinge);
+    hm__linear_init(&o, &hm__loss_hinge);
     struct effort ours = run_ours(&o, problem->optimum);
     bool compared = run_peer(&o, problem->optimum, folder, theirs, tolerances);
     for (size_t t = 0; t < TARGETS; t++) {
@@ -302,7 +302,7 @@ static void measure(const struct problem *problem, const char *path, const char 
     }
     if (!compared)
         printf("   no liblinear-train to compare with: tools/setup bench\n");
-    hm_rows_release(&o.rows);
+    hm__rows_release(&o.rows);
 }
 
 int main(int argc, char **argv)

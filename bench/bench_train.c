@@ -54,7 +54,7 @@ static bool make_rows(struct hm_rows *rows)
 {
     *rows = (struct hm_rows){.features = SIDE};
     if ((double)sysconf(_SC_AVPHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) < 2e9 ||
-        !hm_rows_reserve(rows, SIDE, (size_t)SIDE * SIDE))
+        !hm__rows_reserve(rows, SIDE, (size_t)SIDE * SIDE))
         return false;
     rows->count = SIDE;
     for (size_t i = 0; i < (size_t)SIDE * SIDE; i++)
@@ -75,7 +75,7 @@ static void gradient(void)
         printf("%-52s skipped: less than 2 GB of memory free\n", "gradient, 10,000 x 10,000");
         goto out;
     }
-    hm_linear_init(&o, &hm_loss_logistic);
+    hm__linear_init(&o, &hm__loss_logistic);
     for (size_t j = 0; j < SIDE; j++)
         w[j] = 1e-3 * (double)(j % 17);
     for (int i = 0; i < REPEATS; i++) {
@@ -96,7 +96,7 @@ static void gradient(void)
     printf("%-52s %10.1f ms   (%.2f of it)\n", "the same without the gradient", 1e3 * value,
            value / reading);
 out:
-    hm_rows_release(&o.rows);
+    hm__rows_release(&o.rows);
     free(w);
     free(g);
 }
@@ -128,7 +128,7 @@ static void scan(const char *name, const char *folder, const char *data, const c
     }
     for (int i = 0; i < SCANS; i++) {
         double start = cpu(), wall = now();
-        if (hm_data_parse(path, false, 1, &spec, &err) || hm_data_scan(&spec, &shape, &err)) {
+        if (hm__data_parse(path, false, 1, &spec, &err) || hm__data_scan(&spec, &shape, &err)) {
             fprintf(stderr, "%s: %s\n", path, err.message);
             exit(1);
         }

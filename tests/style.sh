@@ -20,7 +20,7 @@ banned() { ! grep -nE '\b(strcpy|strcat|sprintf|vsprintf|gets|strtok|alloca)\(' 
 check "no banned function" banned
 
 numbers() { ! grep -nE '\b(atoi|atol|atof|strtod)\(' $(echo "$files" | grep -E '^(src|apps)/' | grep -v src/present/format.c); }
-check "numbers are read by hm_number_read" numbers
+check "numbers are read by hm__number_read" numbers
 
 quiet() { ! grep -nE '\b(printf|puts|putchar|exit|abort|getenv|perror|setlocale)\(|stderr|stdout' $(echo "$files" | grep '^src/') ; }
 check "the library does not print, exit or read the environment" quiet

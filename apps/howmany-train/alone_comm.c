@@ -9,7 +9,7 @@ int hm_mpi_begin(struct hm_comm *comm)
 {
     static struct hm_comm_ops ops;
 
-    hm_comm_alone(comm);
+    hm__comm_alone(comm);
     ops = *comm->ops;
     ops.usage = process_usage;
     comm->ops = &ops;

@@ -25,8 +25,8 @@ static int make_bundle(const struct session *s, struct bundle *own, struct hm_er
     own->places = mrf->places;
     own->beliefs = hm__calloc(mrf->places[mrf->count] + 1, sizeof(double));
     if (!own->beliefs)
-        return hm_fail_nomem(err);
-    hm_propagate_beliefs(hm_bp_propagate(&s->run), own->beliefs);
+        return hm__fail_nomem(err);
+    hm__propagate_beliefs(hm__bp_propagate(&s->run), own->beliefs);
     return 0;
 }
 
@@ -45,20 +45,20 @@ static int receive_bundles(const struct session *s, FILE *file, struct hm_err *e
     for (int from = 1; from < s->comm->size; from++) {
         struct bundle bundle;
         double ready;
-        hm_comm_receive(s->comm, from, &bundle.vertices, sizeof(double));
-        hm_comm_receive(s->comm, from, &bundle.numbers, sizeof(double));
+        hm__comm_receive(s->comm, from, &bundle.vertices, sizeof(double));
+        hm__comm_receive(s->comm, from, &bundle.numbers, sizeof(double));
         bundle.places = hm__calloc((size_t)bundle.vertices + 1, sizeof(size_t));
         bundle.beliefs = hm__calloc((size_t)bundle.numbers + 1, sizeof(double));
         ready = bundle.places && bundle.beliefs && file;
-        hm_comm_send(s->comm, from, &ready, sizeof(ready));
+        hm__comm_send(s->comm, from, &ready, sizeof(ready));
         if (ready > 0) {
-            hm_comm_receive(s->comm, from, bundle.places,
-                            ((size_t)bundle.vertices + 1) * sizeof(size_t));
-            hm_comm_receive(s->comm, from, bundle.beliefs,
-                            ((size_t)bundle.numbers + 1) * sizeof(double));
-            write_bundle(file, &bundle, hm_mrf_block(s->mrf->vertices, from, s->comm->size));
+            hm__comm_receive(s->comm, from, bundle.places,
+                             ((size_t)bundle.vertices + 1) * sizeof(size_t));
+            hm__comm_receive(s->comm, from, bundle.beliefs,
+                             ((size_t)bundle.numbers + 1) * sizeof(double));
+            write_bundle(file, &bundle, hm__mrf_block(s->mrf->vertices, from, s->comm->size));
         } else if (rc == 0 && file)
-            rc = hm_fail_nomem(err);
+            rc = hm__fail_nomem(err);
         hm__free(bundle.places);
         hm__free(bundle.beliefs);
     }
@@ -69,27 +69,27 @@ static void send_bundle(const struct session *s, const struct bundle *own)
 {
     double ready;
 
-    hm_comm_send(s->comm, 0, &own->vertices, sizeof(double));
-    hm_comm_send(s->comm, 0, &own->numbers, sizeof(double));
-    hm_comm_receive(s->comm, 0, &ready, sizeof(ready));
+    hm__comm_send(s->comm, 0, &own->vertices, sizeof(double));
+    hm__comm_send(s->comm, 0, &own->numbers, sizeof(double));
+    hm__comm_receive(s->comm, 0, &ready, sizeof(ready));
     if (ready > 0) {
-        hm_comm_send(s->comm, 0, own->places, ((size_t)own->vertices + 1) * sizeof(size_t));
-        hm_comm_send(s->comm, 0, own->beliefs, ((size_t)own->numbers + 1) * sizeof(double));
+        hm__comm_send(s->comm, 0, own->places, ((size_t)own->vertices + 1) * sizeof(size_t));
+        hm__comm_send(s->comm, 0, own->beliefs, ((size_t)own->numbers + 1) * sizeof(double));
     }
 }
 
 static int write_failed(const struct session *s, struct hm_err *err)
 {
-    int why = errno, rc = hm_fail(err, HM_E_IO, "cannot be written: %s", strerror(why));
+    int why = errno, rc = hm__fail(err, HM_E_IO, "cannot be written: %s", strerror(why));
 
-    hm_err_at(err, s->options->beliefs, 0);
+    hm__err_at(err, s->options->beliefs, 0);
     return rc;
 }
 
 int session_write_beliefs(const struct session *s, struct hm_err *err)
 {
     struct bundle own = {0};
-    int rc = hm_agree(s->comm, make_bundle(s, &own, err), err);
+    int rc = hm__agree(s->comm, make_bundle(s, &own, err), err);
 
     if (rc == 0 && s->comm->rank == 0) {
         FILE *file = fopen(s->options->beliefs, "w");
@@ -106,5 +106,5 @@ int session_write_beliefs(const struct session *s, struct hm_err *err)
     } else if (rc == 0)
         send_bundle(s, &own);
     hm__free(own.beliefs);
-    return hm_agree(s->comm, rc, err);
+    return hm__agree(s->comm, rc, err);
 }

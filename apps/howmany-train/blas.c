@@ -15,9 +15,9 @@ extern void sgemm_(const char *transpose_a, const char *transpose_b, const blasi
                    const blasint *lda, const float *b, const blasint *ldb, const float *beta,
                    float *c, const blasint *ldc, size_t length_a, size_t length_b);
 
-void hm_gemm_best(bool transpose_a, bool transpose_b, size_t m, size_t n, size_t k, float alpha,
-                  const float *a, size_t lda, const float *b, size_t ldb, float beta, float *c,
-                  size_t ldc)
+void hm__gemm_best(bool transpose_a, bool transpose_b, size_t m, size_t n, size_t k, float alpha,
+                   const float *a, size_t lda, const float *b, size_t ldb, float beta, float *c,
+                   size_t ldc)
 {
     blasint rows = (blasint)m, columns = (blasint)n, inner = (blasint)k;
     blasint stride_a = (blasint)lda, stride_b = (blasint)ldb, stride_c = (blasint)ldc;
@@ -26,30 +26,30 @@ void hm_gemm_best(bool transpose_a, bool transpose_b, size_t m, size_t n, size_t
            &stride_b, a, &stride_a, &beta, c, &stride_c, 1, 1);
 }
 
-void hm_blas_start(void)
+void hm__blas_start(void)
 {
     openblas_set_num_threads(1);
 }
 
-const char *hm_blas_name(void)
+const char *hm__blas_name(void)
 {
     return openblas_get_config();
 }
 
 #else
 
-void hm_gemm_best(bool transpose_a, bool transpose_b, size_t m, size_t n, size_t k, float alpha,
-                  const float *a, size_t lda, const float *b, size_t ldb, float beta, float *c,
-                  size_t ldc)
+void hm__gemm_best(bool transpose_a, bool transpose_b, size_t m, size_t n, size_t k, float alpha,
+                   const float *a, size_t lda, const float *b, size_t ldb, float beta, float *c,
+                   size_t ldc)
 {
-    hm_gemm_plain(transpose_a, transpose_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+    hm__gemm_plain(transpose_a, transpose_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
-void hm_blas_start(void)
+void hm__blas_start(void)
 {
 }
 
-const char *hm_blas_name(void)
+const char *hm__blas_name(void)
 {
     return "plain loops";
 }

@@ -4,11 +4,11 @@
 
 #include "objective.h"
 
-hm_gemm_fn hm_gemm_best;
+hm_gemm_fn hm__gemm_best;
 
 /* One thread, whichever OpenBLAS is loaded: a rank is a worker, and workers are what is counted. */
-void hm_blas_start(void);
-/* What hm_gemm_best is, for the record: OpenBLAS's version and kernels, or "plain loops". */
-const char *hm_blas_name(void);
+void hm__blas_start(void);
+/* What hm__gemm_best is, for the record: OpenBLAS's version and kernels, or "plain loops". */
+const char *hm__blas_name(void);
 
 #endif

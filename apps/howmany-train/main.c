@@ -49,7 +49,7 @@ static int run(void *state)
         free(session);
         return cli_complain("MPI does not start");
     }
-    hm_blas_start();
+    hm__blas_start();
     int others = train_other_ranks(options);
     if (others > 0)
         hm_mpi_part(&comm, comm.size > others ? comm.size - others : comm.size, &workers);

@@ -203,7 +203,7 @@ static void open_state(struct hm_comm *comm, bool member)
     if (!member)
         return;
     /* Not MPI_Bcast: a first collective of SMPI sends messages from each rank to each. */
-    hm_comm_broadcast(comm, 0, &barrier, sizeof(barrier));
+    hm__comm_broadcast(comm, 0, &barrier, sizeof(barrier));
     state->barrier = barrier;
     mpi_align(comm);
     comm->bytes = comm->talking_s = 0;

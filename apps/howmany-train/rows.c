@@ -17,63 +17,63 @@ static int find_shape(struct session *s, const struct hm_data_spec *spec, const 
 
     if (s->comm->rank == 0) {
         if (scanned && !train_shape_read(scanned, shape))
-            rc = hm_fail(err, HM_E_SYNTAX, "--scanned: this is not what a scan found");
+            rc = hm__fail(err, HM_E_SYNTAX, "--scanned: this is not what a scan found");
         else if (!scanned)
-            rc = hm_data_scan(spec, shape, err);
+            rc = hm__data_scan(spec, shape, err);
     }
-    rc = hm_agree(s->comm, rc, err);
+    rc = hm__agree(s->comm, rc, err);
     if (rc == 0)
-        hm_comm_broadcast(s->comm, 0, shape, sizeof(*shape));
+        hm__comm_broadcast(s->comm, 0, shape, sizeof(*shape));
     return rc;
 }
 
 static int next_rows(void *context, size_t most, struct hm_rows *block, struct hm_err *err)
 {
-    return hm_data_next(context, most, block, err);
+    return hm__data_next(context, most, block, err);
 }
 
 /* Made data: every rank makes its own block, in the order it is made. */
 static int make_block(struct session *s, const struct hm_data_spec *spec, double total,
                       struct hm_rows *rows, struct hm_err *err)
 {
-    struct hm_shard shard = hm_shard_in(s->comm, total, s->comm->rank);
+    struct hm_shard shard = hm__shard_in(s->comm, total, s->comm->rank);
     struct hm_data *data = NULL;
-    int rc = hm_data_open(spec, &data, err);
+    int rc = hm__data_open(spec, &data, err);
 
     if (rc == 0)
-        hm_data_seek(data, shard.first);
+        hm__data_seek(data, shard.first);
     while (rc == 0 && (double)rows->count < shard.count) {
         int got =
-            hm_data_next(data, (size_t)fmin(4096, shard.count - (double)rows->count), rows, err);
+            hm__data_next(data, (size_t)fmin(4096, shard.count - (double)rows->count), rows, err);
         rc = got < 0 ? got : 0;
     }
-    hm_data_close(data);
-    return hm_agree(s->comm, rc, err);
+    hm__data_close(data);
+    return hm__agree(s->comm, rc, err);
 }
 
 static int deal_file(struct session *s, const struct hm_data_spec *spec, double total,
                      struct hm_rows *rows, struct hm_err *err)
 {
     struct hm_data *data = NULL;
-    int rc = s->comm->rank == 0 ? hm_data_open(spec, &data, err) : 0;
+    int rc = s->comm->rank == 0 ? hm__data_open(spec, &data, err) : 0;
 
-    rc = hm_agree(s->comm, rc, err);
+    rc = hm__agree(s->comm, rc, err);
     if (rc == 0) {
         struct hm_dealing dealing = {next_rows, data, total, s->options->order,
                                      s->options->settings.seed};
-        rc = hm_shard_deal(s->comm, &dealing, rows, err);
+        rc = hm__shard_deal(s->comm, &dealing, rows, err);
         if (rc)
-            hm_err_at(err, spec->path, 0);
+            hm__err_at(err, spec->path, 0);
     }
-    hm_data_close(data);
+    hm__data_close(data);
     return rc;
 }
 
 static int fill_rows(struct session *s, const struct hm_data_spec *spec, double total,
                      struct hm_rows *rows, struct hm_err *err)
 {
-    return hm_data_is_made(spec) ? make_block(s, spec, total, rows, err)
-                                 : deal_file(s, spec, total, rows, err);
+    return hm__data_is_made(spec) ? make_block(s, spec, total, rows, err)
+                                  : deal_file(s, spec, total, rows, err);
 }
 
 /* Columns beyond those of the training rows have no weight: they cannot be used. */
@@ -83,10 +83,10 @@ static int read_test(struct session *s, struct hm_err *err)
     int rc = find_shape(s, &s->options->test, NULL, &shape, err);
 
     if (rc == 0 && shape.features > s->shape.features)
-        rc = hm_fail(err, HM_E_CONFLICT, "the test rows have %.0f features, the others %.0f",
-                     shape.features, s->shape.features);
+        rc = hm__fail(err, HM_E_CONFLICT, "the test rows have %.0f features, the others %.0f",
+                      shape.features, s->shape.features);
     if (rc) {
-        hm_err_at(err, s->options->test_name, 0);
+        hm__err_at(err, s->options->test_name, 0);
         return rc;
     }
     s->test_rows = shape.rows;
@@ -101,11 +101,11 @@ static int scale_rows(struct session *s, struct hm_err *err)
     int rc = 0;
 
     if (scale->kind == HM_SCALE_STANDARDISE)
-        rc = hm_scale_learn(scale, s->comm, &s->objective.rows, s->shape.rows, s->arena, err);
+        rc = hm__scale_learn(scale, s->comm, &s->objective.rows, s->shape.rows, s->arena, err);
     if (rc)
         return rc;
-    hm_scale_apply(scale, &s->objective.rows);
-    hm_scale_apply(scale, &s->test);
+    hm__scale_apply(scale, &s->objective.rows);
+    hm__scale_apply(scale, &s->test);
     return 0;
 }
 
@@ -117,10 +117,10 @@ static int check_classes(const struct session *s, struct hm_err *err)
 
     for (size_t i = 0; i < rows->count && rc == 0 && !train_problem_loss(s->options->problem); i++)
         if (rows->labels[i] < 0) {
-            rc = hm_fail(err, HM_E_CONFLICT, "the data has other labels than when it was checked");
-            hm_err_at(err, s->options->data_name, 0);
+            rc = hm__fail(err, HM_E_CONFLICT, "the data has other labels than when it was checked");
+            hm__err_at(err, s->options->data_name, 0);
         }
-    return hm_agree(s->comm, rc, err);
+    return hm__agree(s->comm, rc, err);
 }
 
 int session_read_rows(struct session *s, struct hm_err *err)
@@ -131,7 +131,7 @@ int session_read_rows(struct session *s, struct hm_err *err)
 
     if (rc == 0 && s->comm->rank == 0 && train_labels_check(o, &s->shape, err))
         rc = err->code;
-    rc = hm_agree(s->comm, rc, err);
+    rc = hm__agree(s->comm, rc, err);
     if (rc)
         return rc;
     rows->sparse = train_keeps_sparse(o, &s->shape);
@@ -142,12 +142,12 @@ int session_read_rows(struct session *s, struct hm_err *err)
     if (rc)
         return rc;
     struct hm_labels labels = train_labels(o, &s->shape);
-    hm_labels_apply(&labels, rows);
-    hm_labels_apply(&labels, &s->test);
+    hm__labels_apply(&labels, rows);
+    hm__labels_apply(&labels, &s->test);
     rc = check_classes(s, err);
     if (rc)
         return rc;
-    s->fingerprint = hm_rows_fingerprint(s->comm, rows,
-                                         hm_shard_in(s->comm, s->shape.rows, s->comm->rank).first);
+    s->fingerprint = hm__rows_fingerprint(
+        s->comm, rows, hm__shard_in(s->comm, s->shape.rows, s->comm->rank).first);
     return scale_rows(s, err);
 }

@@ -24,14 +24,14 @@ static int make_objective(struct session *s, struct hm_err *err)
     o->lambda = s->options->lambda;
     o->outputs = s->shape.classes;
     if (loss) {
-        hm_linear_init(o, loss);
+        hm__linear_init(o, loss);
         return 0;
     }
     if (s->options->problem == TRAIN_SOFTMAX)
-        return hm_softmax_init(o, err);
+        return hm__softmax_init(o, err);
     struct hm_perceptron_spec spec = s->options->layers;
-    spec.gemm = hm_gemm_best;
-    return hm_perceptron_init(o, &spec, err);
+    spec.gemm = hm__gemm_best;
+    return hm__perceptron_init(o, &spec, err);
 }
 
 /* What a checkpoint must agree with: it tells data apart, not the files they came from. */
@@ -61,12 +61,12 @@ static int make_rows(struct session *s, struct hm_err *err)
     if (rc)
         return rc;
     identify_rows(s);
-    return hm_agree(s->comm, make_objective(s, err), err);
+    return hm__agree(s->comm, make_objective(s, err), err);
 }
 
 static void free_mrf(void *mrf)
 {
-    hm_mrf_free(mrf);
+    hm__mrf_free(mrf);
 }
 
 static int make_field(struct session *s, struct hm_err *err)
@@ -76,13 +76,13 @@ static int make_field(struct session *s, struct hm_err *err)
     struct hm_mrf *mrf = NULL;
     int rc = train_field_load(o, s->comm->rank, s->comm->size, &mrf, err);
 
-    if (rc == 0 && hm_arena_own(s->arena, mrf, free_mrf)) {
-        hm_mrf_free(mrf);
-        rc = hm_fail_nomem(err);
+    if (rc == 0 && hm__arena_own(s->arena, mrf, free_mrf)) {
+        hm__mrf_free(mrf);
+        rc = hm__fail_nomem(err);
     }
     if (rc == 0)
-        rc = hm_bp_init(&s->objective, mrf, &settings, err);
-    rc = hm_agree(s->comm, rc, err);
+        rc = hm__bp_init(&s->objective, mrf, &settings, err);
+    rc = hm__agree(s->comm, rc, err);
     if (rc)
         return rc;
     s->mrf = mrf;
@@ -98,17 +98,17 @@ static int begin_run(struct session *s, struct hm_err *err)
     const struct train_options *o = s->options;
     bool bp = o->problem == TRAIN_BP;
 
-    s->run = (struct hm_run){.algorithm = bp ? &hm_algorithm_bp : o->algorithm,
+    s->run = (struct hm_run){.algorithm = bp ? &hm__algorithm_bp : o->algorithm,
                              .comm = s->comm,
                              .objective = &s->objective,
                              .settings = o->settings,
                              .arena = s->arena};
     s->comm->scheme = (enum hm_reduce_scheme)o->scheme;
-    int rc = hm_run_begin(&s->run, err);
+    int rc = hm__run_begin(&s->run, err);
     if (rc == 0 && o->problem == TRAIN_PERCEPTRON)
-        hm_perceptron_start(&s->objective, s->run.w, o->settings.seed);
+        hm__perceptron_start(&s->objective, s->run.w, o->settings.seed);
     if (rc == 0 && o->resume)
-        rc = hm_checkpoint_load(o->checkpoint, &s->run, s->identity, &s->totals, err);
+        rc = hm__checkpoint_load(o->checkpoint, &s->run, s->identity, &s->totals, err);
     return rc;
 }
 
@@ -120,22 +120,22 @@ static int begin_platform(struct session *s, int rc, struct hm_err *err)
     enum hm_platform platform = s->options->platform;
 
     if (rc && platform == HM_PLATFORM_SERVER)
-        hm_served_cancel(s->world, &s->serving);
+        hm__served_cancel(s->world, &s->serving);
     if (rc && platform == HM_PLATFORM_DRIVER)
-        hm_driven_cancel(s->world);
+        hm__driven_cancel(s->world);
     if (rc || platform == HM_PLATFORM_ALLREDUCE)
         return rc;
     return platform == HM_PLATFORM_SERVER
-               ? hm_served_begin(&s->run, s->world, &s->serving, err)
-               : hm_driven_begin(&s->run, s->world, s->options->checkpoint != NULL, err);
+               ? hm__served_begin(&s->run, s->world, &s->serving, err)
+               : hm__driven_begin(&s->run, s->world, s->options->checkpoint != NULL, err);
 }
 
 static void end_platform(struct session *s)
 {
     if (s->options->platform == HM_PLATFORM_SERVER)
-        hm_served_end(&s->run);
+        hm__served_end(&s->run);
     else if (s->options->platform == HM_PLATFORM_DRIVER)
-        hm_driven_end(&s->run);
+        hm__driven_end(&s->run);
 }
 
 static int serve(struct session *s, struct hm_err *err)
@@ -143,21 +143,21 @@ static int serve(struct session *s, struct hm_err *err)
     const struct train_options *o = s->options;
 
     return o->platform == HM_PLATFORM_SERVER
-               ? hm_serve(s->world, &s->serving, o->algorithm, &o->settings, err)
-               : hm_drive(s->world, o->algorithm, &o->settings, train_problem_loss(o->problem),
-                          err);
+               ? hm__serve(s->world, &s->serving, o->algorithm, &o->settings, err)
+               : hm__drive(s->world, o->algorithm, &o->settings, train_problem_loss(o->problem),
+                           err);
 }
 
 /* ---- workers that differ -------------------------------------------------------------------- */
 
 static int set_shares(struct session *s, const struct hm_slowness *slowness, struct hm_err *err)
 {
-    double *before = hm_arena_alloc(s->arena, (size_t)s->comm->size + 1, sizeof(*before));
+    double *before = hm__arena_alloc(s->arena, (size_t)s->comm->size + 1, sizeof(*before));
 
     if (!before)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     if (train_shares_read(s->options->shares, slowness, (size_t)s->comm->size, before))
-        return hm_fail(err, HM_E_CONFLICT, "--shares does not fit these workers");
+        return hm__fail(err, HM_E_CONFLICT, "--shares does not fit these workers");
     s->comm->shares = before;
     return 0;
 }
@@ -174,7 +174,7 @@ static int set_workers(struct session *s, struct hm_err *err)
                                          .iteration = -1};
     if (slowness &&
         !train_slowness_read(slowness, s->arena, &straggling->slowness, &straggling->flops))
-        return hm_fail(err, HM_E_SYNTAX, "--slowness: this is not what howmany train writes");
+        return hm__fail(err, HM_E_SYNTAX, "--slowness: this is not what howmany train writes");
     if (slowness && s->simulated)
         s->comm->straggling = straggling;
     return s->options->shares ? set_shares(s, slowness ? &straggling->slowness : NULL, err) : 0;
@@ -186,7 +186,7 @@ static struct hm_train_plan make_plan(const struct session *s)
 {
     const struct train_options *o = s->options;
     bool batches = s->run.algorithm->traits & HM_TRAIT_BATCHES;
-    double epoch = batches ? hm_batches_in_epoch(&s->run) : 1;
+    double epoch = batches ? hm__batches_in_epoch(&s->run) : 1;
     struct hm_train_plan plan = {
         .limits = o->limits,
         .look_every = o->look_every > 0 ? o->look_every : epoch,
@@ -222,7 +222,7 @@ static void tell_head(const struct session *s, double limit)
         .limit = limit,
         .simulated = s->simulated,
         .mpi = s->mpi,
-        .blas = hm_blas_name(),
+        .blas = hm__blas_name(),
     };
 
     trace_head(&head);
@@ -232,7 +232,7 @@ static int go(struct session *s, enum hm_stop *ret_stop, struct hm_err *err)
 {
     bool field = s->options->problem == TRAIN_BP;
     struct hm_trace_point last;
-    int rc = hm_agree(s->comm, set_workers(s, err), err);
+    int rc = hm__agree(s->comm, set_workers(s, err), err);
 
     if (rc == 0)
         rc = field ? make_field(s, err) : make_rows(s, err);
@@ -242,16 +242,16 @@ static int go(struct session *s, enum hm_stop *ret_stop, struct hm_err *err)
         return rc;
     struct hm_train_plan plan = make_plan(s);
     if (s->options->usage)
-        rc = hm_agree(s->comm, hm_usages_new(&s->run, &plan.usage, err), err);
+        rc = hm__agree(s->comm, hm__usages_new(&s->run, &plan.usage, err), err);
     if (rc) {
         end_platform(s);
         return rc;
     }
     if (s->comm->rank == 0)
         tell_head(s, plan.limits.iterations);
-    rc = hm_train(&s->run, &plan, &s->totals, &last, ret_stop, err);
+    rc = hm__train(&s->run, &plan, &s->totals, &last, ret_stop, err);
     const struct hm_served_stats *stats =
-        rc == 0 && s->options->platform == HM_PLATFORM_SERVER ? hm_served_stats(&s->run) : NULL;
+        rc == 0 && s->options->platform == HM_PLATFORM_SERVER ? hm__served_stats(&s->run) : NULL;
     end_platform(s);
     if (rc == 0 && s->options->beliefs && field)
         rc = session_write_beliefs(s, err);
@@ -274,20 +274,20 @@ int session_run(struct session *s)
 
     if (s->world->rank == 0)
         rc = train_workers_check(s->options, workers);
-    hm_comm_broadcast(s->world, 0, &rc, sizeof(rc));
+    hm__comm_broadcast(s->world, 0, &rc, sizeof(rc));
     if (rc)
         return rc;
     s->serving = s->options->serving;
     s->serving.workers = workers;
     if (s->world->rank >= workers)
         return serve(s, &err) ? EXIT_USAGE : EXIT_ANSWERED;
-    s->arena = hm_arena_new();
+    s->arena = hm__arena_new();
     s->objective.arena = s->arena;
-    rc = hm_agree(s->comm, s->arena ? 0 : hm_fail_nomem(&err), &err);
+    rc = hm__agree(s->comm, s->arena ? 0 : hm__fail_nomem(&err), &err);
     rc = rc ? begin_platform(s, rc, &err) : go(s, &stop, &err);
-    hm_rows_release(&s->objective.rows);
-    hm_rows_release(&s->test);
-    hm_arena_free(s->arena);
+    hm__rows_release(&s->objective.rows);
+    hm__rows_release(&s->test);
+    hm__arena_free(s->arena);
     if (rc && s->comm->rank == 0)
         cli_report(&err);
     return rc ? EXIT_USAGE : stop == HM_STOP_DIVERGED ? EXIT_NO_ANSWER : EXIT_ANSWERED;

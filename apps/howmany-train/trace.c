@@ -12,28 +12,28 @@
 /* Written at once, so that whoever reads sees whole lines as they come. */
 static void put_line(struct hm_text *line)
 {
-    hm_text_add(line, "}\n");
+    hm__text_add(line, "}\n");
     if (!line->failed)
         fwrite(line->data, 1, line->length, stdout);
     fflush(stdout);
-    hm_text_release(line);
+    hm__text_release(line);
 }
 
 static void known(struct hm_text *line, const char *key, double value)
 {
     if (!isnan(value))
-        hm_json_field(line, key, value);
+        hm__json_field(line, key, value);
 }
 
 static void positive(struct hm_text *line, const char *key, double value)
 {
     if (value > 0)
-        hm_json_field(line, key, value);
+        hm__json_field(line, key, value);
 }
 
 static void flag(struct hm_text *line, const char *key, bool value)
 {
-    hm_text_addf(line, ",\"%s\":%s", key, value ? "true" : "false");
+    hm__text_addf(line, ",\"%s\":%s", key, value ? "true" : "false");
 }
 
 static void when_and_where(struct hm_text *line)
@@ -45,8 +45,8 @@ static void when_and_where(struct hm_text *line)
     gethostname(host, sizeof(host) - 1);
     if (gmtime_r(&now, &parts))
         strftime(stamp, sizeof(stamp), "%Y-%m-%dT%H:%M:%SZ", &parts);
-    hm_json_named(line, "host", host);
-    hm_json_named(line, "time", stamp);
+    hm__json_named(line, "host", host);
+    hm__json_named(line, "time", stamp);
 }
 
 static void rows_fields(struct hm_text *line, const struct trace_head *head)
@@ -54,26 +54,26 @@ static void rows_fields(struct hm_text *line, const struct trace_head *head)
     const struct train_options *o = head->options;
     char scale[TRAIN_SCALE_TEXT];
 
-    hm_json_field(line, "rows", head->rows);
-    hm_json_field(line, "features", head->features);
+    hm__json_field(line, "rows", head->rows);
+    hm__json_field(line, "features", head->features);
     positive(line, "classes", head->classes);
     known(line, "positive", o->positive);
-    hm_json_named(line, "scale", train_scale_text(&o->scale, scale));
-    hm_json_named(line, "order", o->order == HM_ORDER_SHUFFLED ? "shuffled" : "as-is");
+    hm__json_named(line, "scale", train_scale_text(&o->scale, scale));
+    hm__json_named(line, "order", o->order == HM_ORDER_SHUFFLED ? "shuffled" : "as-is");
     flag(line, "sparse", head->sparse);
-    hm_json_field(line, "lambda", o->lambda);
+    hm__json_field(line, "lambda", o->lambda);
     if (o->data_seed >= 0)
-        hm_json_field(line, "data_seed", o->data_seed);
+        hm__json_field(line, "data_seed", o->data_seed);
 }
 
 static void layers_fields(struct hm_text *line, const struct hm_perceptron_spec *layers)
 {
-    hm_text_add(line, ",\"hidden\":[");
+    hm__text_add(line, ",\"hidden\":[");
     for (size_t i = 0; i < layers->hidden_count; i++)
-        hm_text_addf(line, "%s%zu", i ? "," : "", layers->hidden[i]);
-    hm_text_add(line, "]");
-    hm_json_named(line, "activation",
-                  layers->activation == HM_ACTIVATION_RELU ? "relu" : "sigmoid");
+        hm__text_addf(line, "%s%zu", i ? "," : "", layers->hidden[i]);
+    hm__text_add(line, "]");
+    hm__json_named(line, "activation",
+                   layers->activation == HM_ACTIVATION_RELU ? "relu" : "sigmoid");
 }
 
 static void settings_fields(struct hm_text *line, const struct trace_head *head)
@@ -87,7 +87,7 @@ static void settings_fields(struct hm_text *line, const struct trace_head *head)
     positive(line, "batch", settings->batch);
     positive(line, "passes", settings->passes);
     if (head->run->algorithm->defaults.momentum > 0)
-        hm_json_field(line, "momentum", settings->momentum);
+        hm__json_field(line, "momentum", settings->momentum);
     positive(line, "memory", settings->memory);
     if (settings->shrink)
         flag(line, "shrink", true);
@@ -98,21 +98,21 @@ static void platform_fields(struct hm_text *line, const struct train_options *o)
 {
     const struct hm_serving *serving = &o->serving;
 
-    hm_json_named(line, "platform", hm_platform_name(o->platform));
+    hm__json_named(line, "platform", hm_platform_name(o->platform));
     if (o->shares)
-        hm_json_named(line, "shares", o->shares);
+        hm__json_named(line, "shares", o->shares);
     if (o->platform != HM_PLATFORM_SERVER)
         return;
-    hm_json_field(line, "servers", serving->servers);
+    hm__json_field(line, "servers", serving->servers);
     if (o->colocated)
         flag(line, "colocated", true);
-    hm_json_named(line, "consistency", hm_consistency_name(serving->consistency));
+    hm__json_named(line, "consistency", hm_consistency_name(serving->consistency));
     if (serving->consistency == HM_CONSISTENCY_SSP)
-        hm_json_field(line, "staleness", serving->staleness);
+        hm__json_field(line, "staleness", serving->staleness);
     if (serving->consistency == HM_CONSISTENCY_BSP)
-        hm_json_field(line, "backups", serving->backups);
+        hm__json_field(line, "backups", serving->backups);
     if (serving->pull_late)
-        hm_json_named(line, "pull", "late");
+        hm__json_named(line, "pull", "late");
 }
 
 void trace_head(const struct trace_head *head)
@@ -120,39 +120,39 @@ void trace_head(const struct trace_head *head)
     const struct train_options *o = head->options;
     struct hm_text line = {0};
 
-    hm_text_add(&line, "{\"run\":\"train\"");
-    hm_json_named(&line, "version", hm_version());
-    hm_json_named(&line, "problem", train_problem_name(o->problem));
-    hm_json_named(&line, "algorithm", o->algorithm_name);
-    hm_json_named(&line, "data", o->data_name);
+    hm__text_add(&line, "{\"run\":\"train\"");
+    hm__json_named(&line, "version", hm_version());
+    hm__json_named(&line, "problem", train_problem_name(o->problem));
+    hm__json_named(&line, "algorithm", o->algorithm_name);
+    hm__json_named(&line, "data", o->data_name);
     if (o->problem == TRAIN_BP) {
-        hm_json_field(&line, "vertices", head->vertices);
-        hm_json_field(&line, "edges", head->edges);
+        hm__json_field(&line, "vertices", head->vertices);
+        hm__json_field(&line, "edges", head->edges);
         if (o->field_source != TRAIN_FIELD_UAI) {
-            hm_json_field(&line, "states", o->states);
-            hm_json_field(&line, "coupling", o->coupling);
-            hm_json_field(&line, "field", o->field);
+            hm__json_field(&line, "states", o->states);
+            hm__json_field(&line, "coupling", o->coupling);
+            hm__json_field(&line, "field", o->field);
         }
-        hm_json_named(&line, "product", o->max_product ? "max" : "sum");
-        hm_json_field(&line, "damping", o->damping);
+        hm__json_named(&line, "product", o->max_product ? "max" : "sum");
+        hm__json_field(&line, "damping", o->damping);
     } else {
         rows_fields(&line, head);
         settings_fields(&line, head);
     }
-    hm_json_field(&line, "unknowns", (double)head->run->objective->unknowns);
+    hm__json_field(&line, "unknowns", (double)head->run->objective->unknowns);
     platform_fields(&line, o);
-    hm_json_field(&line, "n", head->run->comm->size);
-    hm_json_field(&line, "seed", (double)head->run->settings.seed);
+    hm__json_field(&line, "n", head->run->comm->size);
+    hm__json_field(&line, "seed", (double)head->run->settings.seed);
     if (o->platform == HM_PLATFORM_ALLREDUCE)
-        hm_json_named(&line, "scheme", hm_reduce_scheme_name(head->run->comm->scheme));
+        hm__json_named(&line, "scheme", hm__reduce_scheme_name(head->run->comm->scheme));
     flag(&line, "simulated", head->simulated);
-    hm_json_named(&line, "mpi", head->mpi);
+    hm__json_named(&line, "mpi", head->mpi);
     if (o->problem == TRAIN_PERCEPTRON)
-        hm_json_named(&line, "blas", head->blas);
+        hm__json_named(&line, "blas", head->blas);
     when_and_where(&line);
     positive(&line, "iteration_limit", head->limit);
     if (head->run->iteration > 0)
-        hm_json_field(&line, "resumed_at", head->run->iteration);
+        hm__json_field(&line, "resumed_at", head->run->iteration);
     put_line(&line);
 }
 
@@ -188,12 +188,12 @@ static double memory_now(const struct hm_usage *usage, double seconds)
 static void usage_list(struct hm_text *line, const char *key, const struct hm_trace_point *point,
                        double (*value)(const struct hm_usage *usage, double seconds))
 {
-    hm_text_addf(line, ",\"%s\":[", key);
+    hm__text_addf(line, ",\"%s\":[", key);
     for (size_t i = 0; i < point->usage_count; i++) {
-        hm_text_add(line, i ? "," : "");
-        hm_json_number(line, value(&point->usage[i], point->usage_s));
+        hm__text_add(line, i ? "," : "");
+        hm__json_number(line, value(&point->usage[i], point->usage_s));
     }
-    hm_text_add(line, "]");
+    hm__text_add(line, "]");
 }
 
 static void usage_fields(struct hm_text *line, const struct hm_trace_point *point)
@@ -213,22 +213,22 @@ void trace_point(void *unused, const struct hm_trace_point *point)
     struct hm_text line = {0};
 
     (void)unused;
-    hm_text_add(&line, "{\"iteration\":");
-    hm_json_number(&line, point->iteration);
-    hm_json_field(&line, "epoch", point->epoch);
-    hm_json_field(&line, "seconds", point->seconds);
-    hm_json_field(&line, "compute_s", point->compute_s);
-    hm_json_field(&line, "communicate_s", point->communicate_s);
-    hm_json_field(&line, "elapsed_s", point->elapsed_s);
-    hm_json_field(&line, "objective", point->objective);
+    hm__text_add(&line, "{\"iteration\":");
+    hm__json_number(&line, point->iteration);
+    hm__json_field(&line, "epoch", point->epoch);
+    hm__json_field(&line, "seconds", point->seconds);
+    hm__json_field(&line, "compute_s", point->compute_s);
+    hm__json_field(&line, "communicate_s", point->communicate_s);
+    hm__json_field(&line, "elapsed_s", point->elapsed_s);
+    hm__json_field(&line, "objective", point->objective);
     known(&line, "suboptimality", point->suboptimality);
     known(&line, "gap", point->gap);
     known(&line, "change", point->change);
     known(&line, "accuracy", point->accuracy);
     known(&line, "test_error", point->test_error);
-    hm_json_field(&line, "samples_per_s", point->samples_per_s);
-    hm_json_field(&line, "bytes", point->bytes);
-    hm_json_field(&line, "flop", point->flop);
+    hm__json_field(&line, "samples_per_s", point->samples_per_s);
+    hm__json_field(&line, "bytes", point->bytes);
+    hm__json_field(&line, "flop", point->flop);
     known(&line, "wait_s", point->wait_s);
     known(&line, "mean_staleness", point->staleness);
     known(&line, "dropped", point->dropped);
@@ -238,12 +238,12 @@ void trace_point(void *unused, const struct hm_trace_point *point)
 
 static void list(struct hm_text *line, const char *key, const double *values, size_t count)
 {
-    hm_text_addf(line, ",\"%s\":[", key);
+    hm__text_addf(line, ",\"%s\":[", key);
     for (size_t i = 0; i < count; i++) {
-        hm_text_add(line, i ? "," : "");
-        hm_json_number(line, values[i]);
+        hm__text_add(line, i ? "," : "");
+        hm__json_number(line, values[i]);
     }
-    hm_text_add(line, "]");
+    hm__text_add(line, "]");
 }
 
 static void server_fields(struct hm_text *line, const struct hm_serving *serving,
@@ -256,9 +256,9 @@ static void server_fields(struct hm_text *line, const struct hm_serving *serving
     list(line, "reads_by_staleness", stats->staleness, bins);
     list(line, "worker_wait_s", stats->wait_s, (size_t)serving->workers);
     list(line, "server_bytes", stats->server_bytes, (size_t)serving->servers);
-    hm_json_field(line, "gradients", stats->used);
-    hm_json_field(line, "dropped", stats->dropped);
-    hm_json_field(line, "lead", stats->lead);
+    hm__json_field(line, "gradients", stats->used);
+    hm__json_field(line, "dropped", stats->dropped);
+    hm__json_field(line, "lead", stats->lead);
 }
 
 void trace_summary(const struct trace_end *end)
@@ -268,25 +268,25 @@ void trace_summary(const struct trace_end *end)
     struct hm_text line = {0};
     struct rusage usage;
 
-    hm_text_add(&line, "{\"summary\":true");
-    hm_json_named(&line, "stopped_by", hm_stop_name(end->stop));
-    hm_json_field(&line, "iterations", last->iteration);
-    hm_json_field(&line, "epochs", last->epoch);
-    hm_json_field(&line, "elapsed_s", totals->elapsed_s);
-    hm_json_field(&line, "compute_s", totals->compute_s);
-    hm_json_field(&line, "communicate_s", totals->elapsed_s - totals->compute_s);
-    hm_json_field(&line, "objective", last->objective);
+    hm__text_add(&line, "{\"summary\":true");
+    hm__json_named(&line, "stopped_by", hm__stop_name(end->stop));
+    hm__json_field(&line, "iterations", last->iteration);
+    hm__json_field(&line, "epochs", last->epoch);
+    hm__json_field(&line, "elapsed_s", totals->elapsed_s);
+    hm__json_field(&line, "compute_s", totals->compute_s);
+    hm__json_field(&line, "communicate_s", totals->elapsed_s - totals->compute_s);
+    hm__json_field(&line, "objective", last->objective);
     known(&line, "suboptimality", last->suboptimality);
     known(&line, "gap", last->gap);
     known(&line, "change", last->change);
     known(&line, "accuracy", last->accuracy);
     known(&line, "test_error", last->test_error);
-    hm_json_field(&line, "bytes", totals->bytes);
-    hm_json_field(&line, "flop", totals->flop);
+    hm__json_field(&line, "bytes", totals->bytes);
+    hm__json_field(&line, "flop", totals->flop);
     /* Of rank 0's process; simulated ranks share one, and this is each one's part. */
     if (getrusage(RUSAGE_SELF, &usage) == 0)
-        hm_json_field(&line, "memory_bytes",
-                      (double)usage.ru_maxrss * 1024 / (end->simulated ? end->ranks : 1));
+        hm__json_field(&line, "memory_bytes",
+                       (double)usage.ru_maxrss * 1024 / (end->simulated ? end->ranks : 1));
     if (end->stats)
         server_fields(&line, end->serving, end->stats);
     put_line(&line);

@@ -23,7 +23,7 @@ static const char *command_name(const void *unused, size_t i)
 
 static int unknown_command(const char *name)
 {
-    const char *near = hm_suggest(name, command_name, NULL);
+    const char *near = hm__suggest(name, command_name, NULL);
 
     if (near)
         return cli_complain("there is no command '%s'; did you mean %s?", name, near);

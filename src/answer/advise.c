@@ -30,27 +30,27 @@ static int check(const struct hm_advise_question *q, const struct hm_convergence
 
     for (size_t k = 0; k < sizeof(amounts) / sizeof(amounts[0]); k++)
         if (!(amounts[k] >= 0 && isfinite(amounts[k])))
-            return hm_fail(err, HM_E_RANGE,
-                           "a loss, a time, a budget and a switch cost are above 0");
+            return hm__fail(err, HM_E_RANGE,
+                            "a loss, a time, a budget and a switch cost are above 0");
     if (!(q->level >= 0 && q->level < 1))
-        return hm_fail(err, HM_E_RANGE, "level %g is not between 0 and 1", q->level);
+        return hm__fail(err, HM_E_RANGE, "level %g is not between 0 and 1", q->level);
     if (q->loss > 0 && isfinite(q->reach))
-        return hm_fail(err, HM_E_CONFLICT, "either a distance from P* or a loss is asked for");
+        return hm__fail(err, HM_E_CONFLICT, "either a distance from P* or a loss is asked for");
     if (!loss && !(q->within_s > 0) && !(q->budget > 0))
-        return hm_fail(err, HM_E_MISSING, "a loss to reach, a time or a budget is needed");
+        return hm__fail(err, HM_E_MISSING, "a loss to reach, a time or a budget is needed");
     if (isfinite(q->reach) && q->reach <= c->best)
-        return hm_fail(err, HM_E_RANGE, "%s %g cannot be reached: the least there is is %s%.10g",
-                       c->measure, q->reach, c->best_estimated ? "about " : "", c->best);
+        return hm__fail(err, HM_E_RANGE, "%s %g cannot be reached: the least there is is %s%.10g",
+                        c->measure, q->reach, c->best_estimated ? "about " : "", c->best);
     if ((q->budget > 0 || q->goal == HM_ADVISE_COST) && !(q->price_per_s > 0))
-        return hm_fail(err, HM_E_MISSING, "what does a worker cost? A budget needs a price");
+        return hm__fail(err, HM_E_MISSING, "what does a worker cost? A budget needs a price");
     if (q->adaptive && !loss)
-        return hm_fail(err, HM_E_CONFLICT, "a schedule leads to a loss, and none is asked for");
+        return hm__fail(err, HM_E_CONFLICT, "a schedule leads to a loss, and none is asked for");
     if (q->adaptive && q->goal == HM_ADVISE_COST)
-        return hm_fail(err, HM_E_CONFLICT,
-                       "a schedule is of the least time, not of the least cost");
+        return hm__fail(err, HM_E_CONFLICT,
+                        "a schedule is of the least time, not of the least cost");
     for (size_t k = 0; k < q->m_count; k++)
         if (!(q->m[k] >= 1 && q->m[k] <= HM_M_MOST) || q->m[k] != floor(q->m[k]))
-            return hm_fail(err, HM_E_RANGE, "m = %g is not a whole number of workers", q->m[k]);
+            return hm__fail(err, HM_E_RANGE, "m = %g is not a whole number of workers", q->m[k]);
     return 0;
 }
 
@@ -70,12 +70,12 @@ static int check_algorithms(const struct hm_advise_question *q, const struct hm_
             found++;
         if (found < c->count)
             continue;
-        hm_fail(err, HM_E_NAME, "there are no traces of '%s'", q->algorithms[k]);
-        const char *near = hm_suggest(q->algorithms[k], algorithm_name, c);
+        hm__fail(err, HM_E_NAME, "there are no traces of '%s'", q->algorithms[k]);
+        const char *near = hm__suggest(q->algorithms[k], algorithm_name, c);
         if (near)
-            hm_err_hint(err, "did you mean %s?", near);
+            hm__err_hint(err, "did you mean %s?", near);
         else if (c->count > 0)
-            hm_err_hint(err, "the first that there are is %s", c->algorithms[0].algorithm);
+            hm__err_hint(err, "the first that there are is %s", c->algorithms[0].algorithm);
         return HM_E_NAME;
     }
     return 0;
@@ -108,9 +108,9 @@ static int list_ms(struct hm_advising *a, struct hm_err *err)
 
     for (size_t k = 0; k < a->convergence->count; k++)
         room += a->convergence->algorithms[k].m_count;
-    double *ms = a->ms = hm_arena_alloc(a->memory, room, sizeof(*ms));
+    double *ms = a->ms = hm__arena_alloc(a->memory, room, sizeof(*ms));
     if (!ms)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     for (size_t k = 0; k < q->m_count; k++)
         ms[count++] = q->m[k];
     for (size_t k = 0; q->m_count == 0 && k < a->convergence->count; k++) {
@@ -135,9 +135,9 @@ static const struct hm_pace *find_pace(const struct hm_advising *a, const char *
     const struct hm_pace *pace = NULL;
 
     for (size_t k = a->pace_count; k-- > 0 && !pace;)
-        pace = hm_pace_find(a->paces[k], algorithm);
+        pace = hm__pace_find(a->paces[k], algorithm);
     *ret_own = !pace && a->pace_count > 0;
-    return pace ? pace : hm_pace_find(a->convergence->paces, algorithm);
+    return pace ? pace : hm__pace_find(a->convergence->paces, algorithm);
 }
 
 static int add_runner(struct hm_advising *a, const struct hm_g *g, const struct hm_pace *pace,
@@ -145,12 +145,12 @@ static int add_runner(struct hm_advising *a, const struct hm_g *g, const struct 
 {
     struct hm_runner *r = &a->runners[a->count];
 
-    if (!hm_pace_eval(pace, m, &r->seconds, r->paces)) {
+    if (!hm__pace_eval(pace, m, &r->seconds, r->paces)) {
         a->unknown_pace++;
         return 0;
     }
     a->count++;
-    return hm_runner_init(r, g, m, a->convergence->best, a->question->seed, err);
+    return hm__runner_init(r, g, m, a->convergence->best, a->question->seed, err);
 }
 
 static int add_algorithm(struct hm_advising *a, const struct hm_g *g, struct hm_err *err)
@@ -160,27 +160,27 @@ static int add_algorithm(struct hm_advising *a, const struct hm_g *g, struct hm_
     int rc = 0;
 
     if (!pace)
-        return hm_advice_note(a, err, "how long an %s of %s takes is not known: it is left out",
-                              a->convergence->unit, hm_g_name(g->algorithm));
+        return hm__advice_note(a, err, "how long an %s of %s takes is not known: it is left out",
+                               a->convergence->unit, hm__g_name(g->algorithm));
     if (own)
-        rc = hm_advice_note(a, err,
-                            "the times of %s are those of its traces: none were given for it",
-                            g->algorithm);
+        rc = hm__advice_note(a, err,
+                             "the times of %s are those of its traces: none were given for it",
+                             g->algorithm);
     if (rc == 0 && g->ssp.traces + g->async.traces > 0)
-        rc = hm_advice_note(a, err,
-                            "stale runs of %s are not among the candidates: what staleness costs "
-                            "is a matter of converge, and of plan's --stale-cost",
-                            hm_g_name(g->algorithm));
+        rc = hm__advice_note(a, err,
+                             "stale runs of %s are not among the candidates: what staleness costs "
+                             "is a matter of converge, and of plan's --stale-cost",
+                             hm__g_name(g->algorithm));
     a->unknown_pace = 0;
     for (size_t k = 0; rc == 0 && k < a->m_count; k++)
         if (g->m_count > 1 || a->ms[k] == g->m[0])
             rc = add_runner(a, g, pace, a->ms[k], err);
     if (rc == 0 && a->unknown_pace > 0)
-        rc = hm_advice_note(a, err,
-                            "%zu value%s of m left out for %s: %s does not tell how long an %s "
-                            "takes there",
-                            a->unknown_pace, a->unknown_pace == 1 ? " is" : "s are",
-                            hm_g_name(g->algorithm), pace->source, a->convergence->unit);
+        rc = hm__advice_note(a, err,
+                             "%zu value%s of m left out for %s: %s does not tell how long an %s "
+                             "takes there",
+                             a->unknown_pace, a->unknown_pace == 1 ? " is" : "s are",
+                             hm__g_name(g->algorithm), pace->source, a->convergence->unit);
     return rc;
 }
 
@@ -192,18 +192,18 @@ static int make_runners(struct hm_advising *a, struct hm_err *err)
     for (size_t k = 0; k < a->convergence->count; k++)
         room += is_asked(a->question, a->convergence->algorithms[k].algorithm) ? a->m_count : 0;
     if (room > CANDIDATES_MAX)
-        return hm_fail(err, HM_E_LIMIT, "%zu candidates are more than %d", room, CANDIDATES_MAX);
-    a->runners = hm_arena_alloc(a->memory, room + 1, sizeof(*a->runners));
+        return hm__fail(err, HM_E_LIMIT, "%zu candidates are more than %d", room, CANDIDATES_MAX);
+    a->runners = hm__arena_alloc(a->memory, room + 1, sizeof(*a->runners));
     if (!a->runners)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     for (size_t k = 0; rc == 0 && k < a->convergence->count; k++)
         if (is_asked(a->question, a->convergence->algorithms[k].algorithm))
             rc = add_algorithm(a, &a->convergence->algorithms[k], err);
     if (rc == 0 && a->count == 0) {
-        rc = hm_fail(err, HM_E_MISSING,
-                     "there is no candidate: no algorithm has traces and times "
-                     "for an m that is asked about");
-        hm_err_hint(err, "times come from the traces (seconds), from --times or from --job");
+        rc = hm__fail(err, HM_E_MISSING,
+                      "there is no candidate: no algorithm has traces and times "
+                      "for an m that is asked about");
+        hm__err_hint(err, "times come from the traces (seconds), from --times or from --job");
     }
     return rc;
 }
@@ -211,7 +211,7 @@ static int make_runners(struct hm_advising *a, struct hm_err *err)
 /* ---- what each draw says ----------------------------------------------------------------------
  */
 
-double hm_advising_price(const struct hm_advising *a, const struct hm_runner *r, double seconds)
+double hm__advising_price(const struct hm_advising *a, const struct hm_runner *r, double seconds)
 {
     return seconds * r->m * a->question->price_per_s;
 }
@@ -221,11 +221,11 @@ static void aim(const struct hm_advising *a, struct hm_runner *r)
 {
     bool cost = a->question->goal == HM_ADVISE_COST;
 
-    r->expected = hm_runner_times(r, a->level, 1, r->value, NULL);
-    r->expected = cost ? hm_advising_price(a, r, r->expected) : r->expected;
+    r->expected = hm__runner_times(r, a->level, 1, r->value, NULL);
+    r->expected = cost ? hm__advising_price(a, r, r->expected) : r->expected;
     for (size_t d = 0; d < HM_G_DRAWS; d++) {
-        r->iterations[d] = hm_runner_hit(r, d, a->level);
-        r->value[d] = cost ? hm_advising_price(a, r, r->value[d]) : r->value[d];
+        r->iterations[d] = hm__runner_hit(r, d, a->level);
+        r->value[d] = cost ? hm__advising_price(a, r, r->value[d]) : r->value[d];
     }
 }
 
@@ -240,7 +240,7 @@ static void spend(const struct hm_advising *a, struct hm_runner *r)
     r->expected = 0;
     for (size_t d = 0; d < HM_G_DRAWS; d++) {
         r->iterations[d] = floor(time / r->paces[d] + 1e-9);
-        r->value[d] = hm_runner_reach(r, d, r->iterations[d]);
+        r->value[d] = hm__runner_reach(r, d, r->iterations[d]);
         r->expected += r->value[d] / HM_G_DRAWS;
     }
 }
@@ -255,7 +255,7 @@ static bool in_limits(const struct hm_advising *a, const struct hm_runner *r, si
 
     return isfinite(r->value[d]) && isfinite(time) &&
            (q->within_s == 0 || time <= q->within_s * (1 + 1e-9)) &&
-           (q->budget == 0 || hm_advising_price(a, r, time) <= q->budget * (1 + 1e-9));
+           (q->budget == 0 || hm__advising_price(a, r, time) <= q->budget * (1 + 1e-9));
 }
 
 static void interval(const struct hm_advising *a, const double *draws, double *ret_low,
@@ -264,9 +264,9 @@ static void interval(const struct hm_advising *a, const double *draws, double *r
     double values[HM_G_DRAWS];
 
     memcpy(values, draws, sizeof(values));
-    *ret_low = hm_quantile(values, HM_G_DRAWS, (1 - a->confidence) / 2);
+    *ret_low = hm__quantile(values, HM_G_DRAWS, (1 - a->confidence) / 2);
     memcpy(values, draws, sizeof(values));
-    *ret_high = hm_quantile(values, HM_G_DRAWS, (1 + a->confidence) / 2);
+    *ret_high = hm__quantile(values, HM_G_DRAWS, (1 + a->confidence) / 2);
 }
 
 /* Mean of the draws that end; NaN: most do not. */
@@ -287,9 +287,9 @@ static void price_candidate(const struct hm_advising *a, const struct hm_runner 
 {
     bool priced = a->question->price_per_s > 0;
 
-    c->cost = priced ? hm_advising_price(a, r, c->time_s) : NAN;
-    c->cost_low = priced ? hm_advising_price(a, r, c->time_low_s) : NAN;
-    c->cost_high = priced ? hm_advising_price(a, r, c->time_high_s) : NAN;
+    c->cost = priced ? hm__advising_price(a, r, c->time_s) : NAN;
+    c->cost_low = priced ? hm__advising_price(a, r, c->time_low_s) : NAN;
+    c->cost_high = priced ? hm__advising_price(a, r, c->time_high_s) : NAN;
 }
 
 static void describe(const struct hm_advising *a, const struct hm_runner *r, struct hm_candidate *c)
@@ -417,16 +417,16 @@ static int note_limits(struct hm_advising *a, struct hm_err *err)
     int rc = 0;
 
     if (first->beyond_m > 1)
-        rc = hm_advice_note(a, err, "%g workers are %.3g times outside what was measured of %s",
-                            first->m, first->beyond_m, hm_g_name(first->algorithm));
+        rc = hm__advice_note(a, err, "%g workers are %.3g times outside what was measured of %s",
+                             first->m, first->beyond_m, hm__g_name(first->algorithm));
     if (rc == 0 && first->beyond_i > 1)
-        rc = hm_advice_note(a, err,
-                            "%.3g %ss are %.3g times more than any trace of %s has: the rest is "
-                            "extrapolated",
-                            first->iterations, a->convergence->unit, first->beyond_i,
-                            hm_g_name(first->algorithm));
+        rc = hm__advice_note(a, err,
+                             "%.3g %ss are %.3g times more than any trace of %s has: the rest is "
+                             "extrapolated",
+                             first->iterations, a->convergence->unit, first->beyond_i,
+                             hm__g_name(first->algorithm));
     if (rc == 0 && a->convergence->best_estimated && a->question->loss > 0)
-        rc = hm_advice_note(
+        rc = hm__advice_note(
             a, err, "P* is estimated, %.8g (%.8g to %.8g), and losses are counted from it",
             a->convergence->best, a->convergence->best_low, a->convergence->best_high);
     return rc;
@@ -442,24 +442,24 @@ static int advise(struct hm_advising *a, struct hm_err *err)
     rc = rc ? rc : make_runners(a, err);
     if (rc)
         return rc;
-    a->advice->candidates = hm_arena_alloc(a->memory, a->count, sizeof(struct hm_candidate));
-    a->order = hm_arena_alloc(a->memory, a->count, sizeof(*a->order));
+    a->advice->candidates = hm__arena_alloc(a->memory, a->count, sizeof(struct hm_candidate));
+    a->order = hm__arena_alloc(a->memory, a->count, sizeof(*a->order));
     if (!a->advice->candidates || !a->order)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     for (size_t k = 0; k < a->count; k++)
         (a->for_loss ? aim : spend)(a, &a->runners[k]);
     rank(a);
     for (size_t k = 0; k < a->count; k++)
         a->advice->candidates[k].why = why(a, &a->advice->candidates[k]);
     count_best(a);
-    rc = hm_advice_leads(a, err);
-    hm_advice_next(a);
+    rc = hm__advice_leads(a, err);
+    hm__advice_next(a);
     if (rc == 0 && q->adaptive) {
-        a->advice->schedule = hm_arena_alloc(a->memory, 1, sizeof(struct hm_schedule));
-        rc = !a->advice->schedule ? hm_fail_nomem(err)
-                                  : hm_schedule_find(a->advice->schedule, a->memory, a->runners,
-                                                     a->count, a->convergence->best, a->level,
-                                                     q->switch_s, a->confidence, err);
+        a->advice->schedule = hm__arena_alloc(a->memory, 1, sizeof(struct hm_schedule));
+        rc = !a->advice->schedule ? hm__fail_nomem(err)
+                                  : hm__schedule_find(a->advice->schedule, a->memory, a->runners,
+                                                      a->count, a->convergence->best, a->level,
+                                                      q->switch_s, a->confidence, err);
     }
     return rc ? rc : note_limits(a, err);
 }
@@ -467,30 +467,30 @@ static int advise(struct hm_advising *a, struct hm_err *err)
 /* Texts of the convergence, which need not live as long as the advice. */
 static int own_texts(struct hm_advice *out, struct hm_err *err)
 {
-    out->measure = hm_arena_strdup(out->memory, out->measure);
-    out->unit = hm_arena_strdup(out->memory, out->unit);
+    out->measure = hm__arena_strdup(out->memory, out->measure);
+    out->unit = hm__arena_strdup(out->memory, out->unit);
     bool ok = out->measure && out->unit;
     for (size_t k = 0; ok && k < out->candidate_count; k++)
         ok = (out->candidates[k].algorithm =
-                  hm_arena_strdup(out->memory, out->candidates[k].algorithm)) != NULL;
+                  hm__arena_strdup(out->memory, out->candidates[k].algorithm)) != NULL;
     for (size_t k = 0; ok && k < out->lead_count; k++)
-        ok = (out->leads[k].algorithm = hm_arena_strdup(out->memory, out->leads[k].algorithm)) !=
+        ok = (out->leads[k].algorithm = hm__arena_strdup(out->memory, out->leads[k].algorithm)) !=
              NULL;
     if (ok && out->next.algorithm)
-        ok = (out->next.algorithm = hm_arena_strdup(out->memory, out->next.algorithm)) != NULL;
+        ok = (out->next.algorithm = hm__arena_strdup(out->memory, out->next.algorithm)) != NULL;
     if (ok && out->schedule && out->schedule->algorithm)
-        ok = (out->schedule->algorithm = hm_arena_strdup(out->memory, out->schedule->algorithm)) !=
+        ok = (out->schedule->algorithm = hm__arena_strdup(out->memory, out->schedule->algorithm)) !=
              NULL;
-    return ok ? 0 : hm_fail_nomem(err);
+    return ok ? 0 : hm__fail_nomem(err);
 }
 
 static struct hm_advice *begin(const struct hm_convergence *c, const struct hm_advise_question *q)
 {
-    struct hm_arena *arena = hm_arena_new();
-    struct hm_advice *out = arena ? hm_arena_alloc(arena, 1, sizeof(*out)) : NULL;
+    struct hm_arena *arena = hm__arena_new();
+    struct hm_advice *out = arena ? hm__arena_alloc(arena, 1, sizeof(*out)) : NULL;
 
     if (!out) {
-        hm_arena_free(arena);
+        hm__arena_free(arena);
         return NULL;
     }
     *out = (struct hm_advice){.memory = arena,
@@ -514,7 +514,7 @@ int hm_advise(const struct hm_convergence *convergence, const struct hm_paces *c
     struct hm_advice *out = begin(convergence, question);
 
     if (!out)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     struct hm_advising a = {.convergence = convergence,
                             .paces = paces,
                             .pace_count = pace_count,
@@ -526,7 +526,7 @@ int hm_advise(const struct hm_convergence *convergence, const struct hm_paces *c
                             .confidence = out->level};
     int rc = advise(&a, err);
     for (size_t k = 0; k < a.count; k++)
-        hm_runner_release(&a.runners[k]);
+        hm__runner_release(&a.runners[k]);
     rc = rc ? rc : own_texts(out, err);
     if (rc)
         hm_advice_free(out);

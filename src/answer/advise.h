@@ -31,32 +31,32 @@ struct hm_runner {
 };
 
 /* Draw the paths. The pace has been found already. */
-int hm_runner_init(struct hm_runner *runner, const struct hm_g *g, double m, double best,
-                   double seed, struct hm_err *err);
-void hm_runner_release(struct hm_runner *runner);
+int hm__runner_init(struct hm_runner *runner, const struct hm_g *g, double m, double best,
+                    double seed, struct hm_err *err);
+void hm__runner_release(struct hm_runner *runner);
 /* Iterations until y is at most `level` in a draw; INFINITY: not within the grid. */
-double hm_runner_hit(const struct hm_runner *runner, size_t draw, double level);
+double hm__runner_hit(const struct hm_runner *runner, size_t draw, double level);
 /* The least y within so many iterations; INFINITY before the first. */
-double hm_runner_reach(const struct hm_runner *runner, size_t draw, double iterations);
+double hm__runner_reach(const struct hm_runner *runner, size_t draw, double iterations);
 /*
  * Seconds to a level by every step-th draw, into times (HM_G_DRAWS / step of them); the mean is
  * returned. A draw that never gets there counts as ten times those that do; INFINITY: none does.
  * *ret_there, how many do, may be NULL.
  */
-double hm_runner_times(const struct hm_runner *runner, double level, size_t step, double *times,
-                       size_t *ret_there);
+double hm__runner_times(const struct hm_runner *runner, double level, size_t step, double *times,
+                        size_t *ret_there);
 
 /* The smooth path of an algorithm on m workers: the mean of its traces, and g beyond them; g and
  * how m lies apart from it where there are none. */
-int hm_runner_smooth(const struct hm_runner *runner, double best, double *y, struct hm_err *err);
+int hm__runner_smooth(const struct hm_runner *runner, double best, double *y, struct hm_err *err);
 /* Iterations, not rounded, until a path on the grid is at a level. */
-double hm_grid_hit(const struct hm_grid *grid, const double *y, double level);
+double hm__grid_hit(const struct hm_grid *grid, const double *y, double level);
 
 enum { HM_RUNNERS_MAX = 256 }; /* of an algorithm, that a schedule looks at */
 
 /* The best schedule of m to a level, for the runners of each algorithm; see schedule.c. */
-int hm_schedule_find(struct hm_schedule *schedule, struct hm_arena *arena,
-                     struct hm_runner *runners, size_t count, double best, double level,
-                     double switch_s, double confidence, struct hm_err *err);
+int hm__schedule_find(struct hm_schedule *schedule, struct hm_arena *arena,
+                      struct hm_runner *runners, size_t count, double best, double level,
+                      double switch_s, double confidence, struct hm_err *err);
 
 #endif

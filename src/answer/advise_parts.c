@@ -19,23 +19,23 @@ enum { NOTES = 32, LEVELS = 25, LEAD_DRAWS = 16 };
 static const double AHEAD = 0.95; /* of the leader's time, from which another one takes the lead */
 static const double WORTH = 0.01; /* of what is expected: a run that saves less is not worth it */
 
-int hm_advice_note(struct hm_advising *a, struct hm_err *err, const char *format, ...)
+int hm__advice_note(struct hm_advising *a, struct hm_err *err, const char *format, ...)
 {
     struct hm_advice *out = a->advice;
     char text[512];
     va_list args;
 
     if (!out->notes)
-        out->notes = hm_arena_alloc(a->memory, NOTES, sizeof(*out->notes));
+        out->notes = hm__arena_alloc(a->memory, NOTES, sizeof(*out->notes));
     if (!out->notes)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     if (out->note_count == NOTES)
         return 0;
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    out->notes[out->note_count] = hm_arena_strdup(a->memory, text);
-    return out->notes[out->note_count++] ? 0 : hm_fail_nomem(err);
+    out->notes[out->note_count] = hm__arena_strdup(a->memory, text);
+    return out->notes[out->note_count++] ? 0 : hm__fail_nomem(err);
 }
 
 /* ---- who is ahead -----------------------------------------------------------------------------
@@ -48,11 +48,11 @@ static double expected_to(const struct hm_advising *a, const struct hm_runner *r
 {
     double times[LEAD_DRAWS];
     size_t there;
-    double expected = hm_runner_times(r, level, HM_G_DRAWS / LEAD_DRAWS, times, &there);
+    double expected = hm__runner_times(r, level, HM_G_DRAWS / LEAD_DRAWS, times, &there);
 
     if (2 * there < LEAD_DRAWS)
         return INFINITY;
-    return a->question->goal == HM_ADVISE_COST ? hm_advising_price(a, r, expected) : expected;
+    return a->question->goal == HM_ADVISE_COST ? hm__advising_price(a, r, expected) : expected;
 }
 
 /* The best to a level; who led before keeps the lead while nobody is clearly better. */
@@ -99,16 +99,16 @@ static double first_level(const struct hm_advising *a)
     return level;
 }
 
-int hm_advice_leads(struct hm_advising *a, struct hm_err *err)
+int hm__advice_leads(struct hm_advising *a, struct hm_err *err)
 {
     struct hm_advice *out = a->advice;
     const struct hm_runner *first = &a->runners[a->order[0]];
     double from = first_level(a) + 1, to = a->for_loss ? a->level : first->expected;
     const struct hm_runner *last = NULL;
 
-    out->leads = hm_arena_alloc(a->memory, LEVELS + 1, sizeof(*out->leads));
+    out->leads = hm__arena_alloc(a->memory, LEVELS + 1, sizeof(*out->leads));
     if (!out->leads)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     for (size_t k = 0; isfinite(from) && isfinite(to) && k < LEVELS; k++) {
         double level = from + (to - from) * (double)k / (LEVELS - 1);
         bool end = k + 1 == LEVELS;
@@ -143,7 +143,7 @@ static double worth(const struct hm_advising *a, size_t k)
     return sum / HM_G_DRAWS / (1 + (double)r->curves);
 }
 
-void hm_advice_next(struct hm_advising *a)
+void hm__advice_next(struct hm_advising *a)
 {
     struct hm_next_run *next = &a->advice->next;
     double first = a->runners[a->order[0]].expected;

@@ -23,13 +23,13 @@ struct hm_advising {
 };
 
 /* What so many seconds cost. */
-double hm_advising_price(const struct hm_advising *a, const struct hm_runner *runner,
-                         double seconds);
-int hm_advice_note(struct hm_advising *a, struct hm_err *err, const char *format, ...)
+double hm__advising_price(const struct hm_advising *a, const struct hm_runner *runner,
+                          double seconds);
+int hm__advice_note(struct hm_advising *a, struct hm_err *err, const char *format, ...)
     HM_PRINTF(3, 4);
 /* Who is ahead when, on the way to the loss. */
-int hm_advice_leads(struct hm_advising *a, struct hm_err *err);
+int hm__advice_leads(struct hm_advising *a, struct hm_err *err);
 /* The run that would tell most. */
-void hm_advice_next(struct hm_advising *a);
+void hm__advice_next(struct hm_advising *a);
 
 #endif

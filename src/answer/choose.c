@@ -11,7 +11,7 @@
 #include "err.h"
 #include "search.h"
 
-bool hm_search_allows(const struct hm_search *s, const struct hm_point *p)
+bool hm__search_allows(const struct hm_search *s, const struct hm_point *p)
 {
     const struct hm_question *q = s->question;
 
@@ -19,13 +19,13 @@ bool hm_search_allows(const struct hm_search *s, const struct hm_point *p)
            (q->budget < 0 || p->cost <= q->budget);
 }
 
-double hm_search_value(const struct hm_search *s, const struct hm_point *p)
+double hm__search_value(const struct hm_search *s, const struct hm_point *p)
 {
     switch (s->goal) {
     case HM_GOAL_COST:
-        return hm_search_expense(s, p);
+        return hm__search_expense(s, p);
     case HM_GOAL_BALANCE:
-        return s->alpha * p->total_s + s->beta * hm_search_expense(s, p);
+        return s->alpha * p->total_s + s->beta * hm__search_expense(s, p);
     default:
         return p->total_s;
     }
@@ -52,9 +52,9 @@ static size_t least(const struct hm_search *s, const struct hm_curve *c,
     return best;
 }
 
-size_t hm_curve_best(const struct hm_search *s, const struct hm_curve *c)
+size_t hm__curve_best(const struct hm_search *s, const struct hm_curve *c)
 {
-    return least(s, c, hm_search_value, hm_search_allows);
+    return least(s, c, hm__search_value, hm__search_allows);
 }
 
 static double total(const struct hm_search *s, const struct hm_point *p)
@@ -91,14 +91,14 @@ static double excess(const struct hm_search *s, const struct hm_point *p)
     return over;
 }
 
-void hm_curve_least(const struct hm_search *s, const struct hm_curve *c, double *time_s,
-                    double *expense)
+void hm__curve_least(const struct hm_search *s, const struct hm_curve *c, double *time_s,
+                     double *expense)
 {
     for (size_t i = 0; i < c->count; i++) {
         if (!c->points[i].fits)
             continue;
         *time_s = fmin(*time_s, c->points[i].total_s);
-        *expense = fmin(*expense, hm_search_expense(s, &c->points[i]));
+        *expense = fmin(*expense, hm__search_expense(s, &c->points[i]));
     }
 }
 
@@ -128,7 +128,7 @@ static size_t cheapest_in_time(const struct hm_search *s, const struct hm_curve 
         return HM_NONE;
     q.budget = -1;
     only.question = &q;
-    return least(&only, c, hm_search_expense, hm_search_allows);
+    return least(&only, c, hm__search_expense, hm__search_allows);
 }
 
 static size_t fastest_for_money(const struct hm_search *s, const struct hm_curve *c)
@@ -140,7 +140,7 @@ static size_t fastest_for_money(const struct hm_search *s, const struct hm_curve
         return HM_NONE;
     q.deadline_s = 0;
     only.question = &q;
-    return least(&only, c, total, hm_search_allows);
+    return least(&only, c, total, hm__search_allows);
 }
 
 struct ranked {
@@ -167,15 +167,15 @@ static int find_pareto(struct hm_answer *a, const struct hm_search *s, const str
     size_t count = 0;
     double least_expense = INFINITY;
 
-    a->pareto = hm_arena_alloc(a->memory, c->count, sizeof(*a->pareto));
+    a->pareto = hm__arena_alloc(a->memory, c->count, sizeof(*a->pareto));
     if (!order || !a->pareto) {
         hm__free(order);
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     }
     for (size_t i = 0; i < c->count; i++)
         if (c->points[i].fits)
             order[count++] =
-                (struct ranked){c->points[i].total_s, hm_search_expense(s, &c->points[i]), i};
+                (struct ranked){c->points[i].total_s, hm__search_expense(s, &c->points[i]), i};
     qsort(order, count, sizeof(*order), compare_ranked);
     for (size_t i = 0; i < count; i++) {
         if (order[i].expense >= least_expense)
@@ -187,16 +187,16 @@ static int find_pareto(struct hm_answer *a, const struct hm_search *s, const str
     return 0;
 }
 
-void hm_answer_plateau(struct hm_answer *a, const struct hm_search *s, const struct hm_curve *c)
+void hm__answer_plateau(struct hm_answer *a, const struct hm_search *s, const struct hm_curve *c)
 {
-    const double limit = 1.05 * hm_search_value(s, &c->points[a->best]);
+    const double limit = 1.05 * hm__search_value(s, &c->points[a->best]);
     size_t from = a->best, to = a->best;
 
-    while (from > 0 && hm_search_allows(s, &c->points[from - 1]) &&
-           hm_search_value(s, &c->points[from - 1]) <= limit)
+    while (from > 0 && hm__search_allows(s, &c->points[from - 1]) &&
+           hm__search_value(s, &c->points[from - 1]) <= limit)
         from--;
-    while (to + 1 < c->count && hm_search_allows(s, &c->points[to + 1]) &&
-           hm_search_value(s, &c->points[to + 1]) <= limit)
+    while (to + 1 < c->count && hm__search_allows(s, &c->points[to + 1]) &&
+           hm__search_value(s, &c->points[to + 1]) <= limit)
         to++;
     a->plateau_from = c->points[from].n;
     a->plateau_to = c->points[to].n;
@@ -259,10 +259,10 @@ static void check_speedup(struct hm_answer *a, const struct hm_search *s, const 
     a->nearest_gap = c->points[other].total_s / c->points[0].total_s;
 }
 
-int hm_answer_choose(struct hm_answer *a, const struct hm_search *s, const struct hm_curve *c,
-                     struct hm_err *err)
+int hm__answer_choose(struct hm_answer *a, const struct hm_search *s, const struct hm_curve *c,
+                      struct hm_err *err)
 {
-    a->best = hm_curve_best(s, c);
+    a->best = hm__curve_best(s, c);
     a->knee = find_knee(s, c);
     a->in_deadline = cheapest_in_time(s, c);
     a->in_budget = fastest_for_money(s, c);
@@ -270,7 +270,7 @@ int hm_answer_choose(struct hm_answer *a, const struct hm_search *s, const struc
     if (a->best == HM_NONE) {
         find_miss(a, s, c);
     } else {
-        hm_answer_plateau(a, s, c);
+        hm__answer_plateau(a, s, c);
         check_speedup(a, s, c);
     }
     return find_pareto(a, s, c, err);

@@ -12,19 +12,19 @@
 #include "way_time.h"
 #include "ways.h"
 
-double hm_search_max_n(const struct hm_search *s, bool *ret_ceiling)
+double hm__search_max_n(const struct hm_search *s, bool *ret_ceiling)
 {
     const struct hm_cluster *c = s->cluster;
     double per_node = c ? c->node.accelerators : 1;
     bool few = c && c->max_nodes > 0;
-    double nodes = few ? (c->max_nodes - hm_way_nodes(&s->way)) * per_node : 0;
+    double nodes = few ? (c->max_nodes - hm__way_nodes(&s->way)) * per_node : 0;
     double asked = s->question->max_n;
 
     const struct hm_graph *graph = s->job->graph;
 
     *ret_ceiling = asked > 0 || few;
     double open = graph ? HM_DEFAULT_PARTS : HM_DEFAULT_MAX_N;
-    if (hm_search_by_runs(s)) /* runs tell little of what is far beyond them */
+    if (hm__search_by_runs(s)) /* runs tell little of what is far beyond them */
         open = fmin(open, HM_BEYOND_RUNS * s->question->fit->n_max);
     double most = asked > 0 && few ? fmin(asked, nodes)
                   : *ret_ceiling   ? fmax(asked, nodes)
@@ -32,7 +32,7 @@ double hm_search_max_n(const struct hm_search *s, bool *ret_ceiling)
     return graph ? fmin(most, graph->vertices) : most; /* a worker needs a vertex */
 }
 
-struct hm_variant hm_search_variant(const struct hm_search *s)
+struct hm_variant hm__search_variant(const struct hm_search *s)
 {
     struct hm_variant variant = HM_VARIANT_INIT;
 
@@ -61,17 +61,17 @@ static double fresh_iterations(const struct hm_search *s, double work, double n)
     return job->reference / n;
 }
 
-double hm_search_iterations(const struct hm_search *s, double work, double n)
+double hm__search_iterations(const struct hm_search *s, double work, double n)
 {
-    double fresh = fresh_iterations(s, work, hm_way_used(&s->way, n));
-    double cost = hm_way_stale_cost(&s->way, n);
+    double fresh = fresh_iterations(s, work, hm__way_used(&s->way, n));
+    double cost = hm__way_stale_cost(&s->way, n);
 
     if (!(cost > 1))
         return fresh;
     return s->job->iterations > 0 || s->job->epochs > 0 ? ceil(fresh * cost) : fresh * cost;
 }
 
-double hm_search_expense(const struct hm_search *s, const struct hm_point *p)
+double hm__search_expense(const struct hm_search *s, const struct hm_point *p)
 {
     double price = s->cluster ? s->cluster->node.price_per_s : -1;
     return p->nodes * p->total_s * (price < 0 ? 1 : price);
@@ -80,7 +80,7 @@ double hm_search_expense(const struct hm_search *s, const struct hm_point *p)
 /* Seconds per unit of work: of a step (strong) or of a step's share for one worker (weak). */
 static double per_work(const struct hm_search *s, const struct hm_point *p)
 {
-    return s->weak ? p->time_s / hm_way_used(&s->way, p->n) : p->time_s;
+    return s->weak ? p->time_s / hm__way_used(&s->way, p->n) : p->time_s;
 }
 
 static void finish(const struct hm_search *s, const struct hm_point *reference, double work,
@@ -90,11 +90,11 @@ static void finish(const struct hm_search *s, const struct hm_point *reference, 
 
     p->speedup = per_work(s, reference) / per_work(s, p);
     p->efficiency = p->speedup * reference->n / p->n;
-    p->total_s = p->time_s * hm_search_iterations(s, work, p->n);
-    p->cost = priced ? hm_search_expense(s, p) : -1;
+    p->total_s = p->time_s * hm__search_iterations(s, work, p->n);
+    p->cost = priced ? hm__search_expense(s, p) : -1;
 }
 
-void hm_curve_finish(struct hm_curve *curve, const struct hm_search *s, double work)
+void hm__curve_finish(struct hm_curve *curve, const struct hm_search *s, double work)
 {
     for (size_t i = 0; i < curve->count; i++)
         finish(s, &curve->reference, work, &curve->points[i]);
@@ -109,16 +109,16 @@ static int check_point(const struct hm_search *s, const struct hm_point *p, stru
     if (time && isfinite(p->total_s) && isfinite(p->cost) && isfinite(p->speedup))
         return 0;
     if (p->time_s == 0)
-        hm_fail(err, HM_E_RANGE, "an iteration takes no time at all at n = %.0f", p->n);
+        hm__fail(err, HM_E_RANGE, "an iteration takes no time at all at n = %.0f", p->n);
     else if (!time)
-        hm_fail(err, HM_E_RANGE, "an iteration takes %g s at n = %.0f", p->time_s, p->n);
+        hm__fail(err, HM_E_RANGE, "an iteration takes %g s at n = %.0f", p->time_s, p->n);
     else if (!isfinite(p->total_s))
-        hm_fail(err, HM_E_RANGE, "the whole job takes %g s at n = %.0f", p->total_s, p->n);
+        hm__fail(err, HM_E_RANGE, "the whole job takes %g s at n = %.0f", p->total_s, p->n);
     else
-        hm_fail(err, HM_E_RANGE, "the whole job costs %g at n = %.0f", p->cost, p->n);
-    hm_err_hint(err, "check the sizes, speeds and prices of the job and the cluster");
-    hm_err_field(err, time ? "iterations" : "compute");
-    hm_err_at(err, s->job->source, s->job->compute_line);
+        hm__fail(err, HM_E_RANGE, "the whole job costs %g at n = %.0f", p->cost, p->n);
+    hm__err_hint(err, "check the sizes, speeds and prices of the job and the cluster");
+    hm__err_field(err, time ? "iterations" : "compute");
+    hm__err_at(err, s->job->source, s->job->compute_line);
     return HM_E_RANGE;
 }
 
@@ -135,11 +135,11 @@ static double grid_n(size_t i, double per_node)
     return n <= per_node ? n : (n - per_node + 1) * per_node;
 }
 
-int hm_curve_init(struct hm_curve *curve, const struct hm_search *s, const struct hm_model *model,
-                  double work, double max_n, struct hm_err *err)
+int hm__curve_init(struct hm_curve *curve, const struct hm_search *s, const struct hm_model *model,
+                   double work, double max_n, struct hm_err *err)
 {
     double per_node = s->cluster ? s->cluster->node.accelerators : 1;
-    int rc = hm_way_check(s, max_n, err);
+    int rc = hm__way_check(s, max_n, err);
 
     if (rc)
         return rc;
@@ -147,25 +147,25 @@ int hm_curve_init(struct hm_curve *curve, const struct hm_search *s, const struc
     *curve = (struct hm_curve){.count = count};
     curve->points = hm__calloc(count, sizeof(*curve->points));
     if (!curve->points)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     for (size_t i = 0; i < count; i++)
         curve->points[i].n = grid_n(i, per_node);
     curve->reference.n = s->reference;
-    rc = hm_search_eval(s, model, curve->points, count, err);
+    rc = hm__search_eval(s, model, curve->points, count, err);
     if (rc == 0)
-        rc = hm_search_eval(s, model, &curve->reference, 1, err);
+        rc = hm__search_eval(s, model, &curve->reference, 1, err);
     if (rc == 0)
-        hm_curve_finish(curve, s, work);
+        hm__curve_finish(curve, s, work);
     if (rc == 0)
         rc = check_point(s, &curve->reference, err);
     for (size_t i = 0; rc == 0 && i < count; i++)
         rc = check_point(s, &curve->points[i], err);
     if (rc)
-        hm_curve_release(curve);
+        hm__curve_release(curve);
     return rc;
 }
 
-void hm_curve_release(struct hm_curve *curve)
+void hm__curve_release(struct hm_curve *curve)
 {
     hm__free(curve->points);
     *curve = (struct hm_curve){0};

@@ -13,7 +13,7 @@
 
 static int nomem_unless(const void *pointer, struct hm_err *err)
 {
-    return pointer ? 0 : hm_fail_nomem(err);
+    return pointer ? 0 : hm__fail_nomem(err);
 }
 
 /* A faster point exists that does not fit: then it is not the speed of the hardware that limits. */
@@ -52,23 +52,23 @@ static int explain_stragglers(struct hm_answer *a, const struct hm_search *s,
     a->limit = HM_LIMIT_STRAGGLERS;
     a->limit_share = p->wait_s / p->time_s;
     if (s->way.consistency == HM_CONSISTENCY_ASYNC)
-        a->why = hm_arena_printf(
+        a->why = hm__arena_printf(
             a->memory, "workers take %.3g times as long on average as a steady one", times);
     else if (s->way.consistency == HM_CONSISTENCY_SSP && s->way.staleness > 0)
-        a->why = hm_arena_printf(a->memory,
-                                 "no worker is more than %g ahead of the slowest: they take %.3g "
-                                 "times as long as a steady one",
-                                 s->way.staleness, times);
+        a->why = hm__arena_printf(a->memory,
+                                  "no worker is more than %g ahead of the slowest: they take %.3g "
+                                  "times as long as a steady one",
+                                  s->way.staleness, times);
     else if (s->way.backups > 0)
-        a->why = hm_arena_printf(
+        a->why = hm__arena_printf(
             a->memory, "the first %g of %g workers are expected after %.3g times the steady time",
             p->n - s->way.backups, p->n, times);
     else
-        a->why =
-            hm_arena_printf(a->memory,
-                            "the slowest of %g workers is expected to take %.3g times as long as a "
-                            "steady one",
-                            p->n, times);
+        a->why = hm__arena_printf(
+            a->memory,
+            "the slowest of %g workers is expected to take %.3g times as long as a "
+            "steady one",
+            p->n, times);
     return nomem_unless(a->why, err);
 }
 
@@ -79,10 +79,10 @@ static int explain_limit(struct hm_answer *a, const struct hm_search *s,
     const struct hm_point *p = &c->points[stuck ? a->nearest : a->best];
     double exposed = exposed_s(s, p);
     enum hm_scheme scheme = HM_SCHEME_BEST;
-    int step = hm_model_dominant(model, p->n, &scheme);
+    int step = hm__model_dominant(model, p->n, &scheme);
 
-    if (hm_search_by_runs(s))
-        return hm_answer_explain_fit(a, s, p, err);
+    if (hm__search_by_runs(s))
+        return hm__answer_explain_fit(a, s, p, err);
     if (!stuck && limited_by_fit(a, s, c)) {
         a->why = a->limit == HM_LIMIT_BATCH ? "every worker needs at least one sample of the batch"
                                             : "faster numbers of workers do not fit in memory";
@@ -91,8 +91,9 @@ static int explain_limit(struct hm_answer *a, const struct hm_search *s,
     if (p->imbalance > 1.1 && p->time_s - exposed >= exposed) {
         a->limit = HM_LIMIT_IMBALANCE;
         a->limit_share = (1 - exposed / p->time_s) * (1 - 1 / p->imbalance);
-        a->why = hm_arena_printf(a->memory, "the fullest worker has %.2f times the mean edges (%s)",
-                                 p->imbalance, hm_split_name(s->job->split));
+        a->why =
+            hm__arena_printf(a->memory, "the fullest worker has %.2f times the mean edges (%s)",
+                             p->imbalance, hm_split_name(s->job->split));
         return nomem_unless(a->why, err);
     }
     if (p->wait_s > exposed && p->wait_s > p->compute_s - p->wait_s)
@@ -107,16 +108,16 @@ static int explain_limit(struct hm_answer *a, const struct hm_search *s,
     a->limit = p->latency_s < 0                ? HM_LIMIT_COMMUNICATION
                : p->latency_s > p->bandwidth_s ? HM_LIMIT_LATENCY
                                                : HM_LIMIT_BANDWIDTH;
-    const struct hm_transfer *t = hm_model_step(model, (size_t)step);
+    const struct hm_transfer *t = hm__model_step(model, (size_t)step);
     if (t->time) {
         a->why = "communication as the job's formula gives it";
         return 0;
     }
-    a->why = hm_arena_printf(a->memory, "%s by %s %s",
-                             t->what == HM_PAYLOAD_PARAMETERS  ? "sending parameters"
-                             : t->what == HM_PAYLOAD_GRADIENTS ? "joining gradients"
-                                                               : "moving data",
-                             hm_scheme_name(scheme), hm_collective_growth(scheme));
+    a->why = hm__arena_printf(a->memory, "%s by %s %s",
+                              t->what == HM_PAYLOAD_PARAMETERS  ? "sending parameters"
+                              : t->what == HM_PAYLOAD_GRADIENTS ? "joining gradients"
+                                                                : "moving data",
+                              hm_scheme_name(scheme), hm__collective_growth(scheme));
     return nomem_unless(a->why, err);
 }
 
@@ -131,15 +132,16 @@ static int add_help(struct hm_answer *a, const struct hm_search *s, const struct
     struct hm_model *model;
     struct hm_curve curve;
     bool ceiling;
-    int rc = hm_model_new(s->job, s->cluster, variant, &model, &ignored);
+    int rc = hm__model_new(s->job, s->cluster, variant, &model, &ignored);
 
     if (rc == 0) {
-        rc = hm_curve_init(&curve, s, model, variant->work, hm_search_max_n(s, &ceiling), &ignored);
-        hm_model_free(model);
+        rc = hm__curve_init(&curve, s, model, variant->work, hm__search_max_n(s, &ceiling),
+                            &ignored);
+        hm__model_free(model);
     }
     if (rc)
-        return rc == HM_E_NOMEM ? hm_fail_nomem(err) : 0;
-    size_t best = hm_curve_best(s, &curve);
+        return rc == HM_E_NOMEM ? hm__fail_nomem(err) : 0;
+    size_t best = hm__curve_best(s, &curve);
     if (best != HM_NONE) {
         const struct hm_point *p = &curve.points[best], *old = &now->points[a->best];
         double was = s->weak ? old->time_s / old->n : old->time_s;
@@ -147,7 +149,7 @@ static int add_help(struct hm_answer *a, const struct hm_search *s, const struct
         a->help[a->help_count++] = (struct hm_help){
             .what = what, .n = p->n, .time_s = p->time_s, .speedup = p->speedup, .gain = was / is};
     }
-    hm_curve_release(&curve);
+    hm__curve_release(&curve);
     return 0;
 }
 
@@ -162,10 +164,10 @@ struct lever {
 static int gather_levers(const struct hm_model *model, const struct hm_formula *f, double n,
                          struct lever *levers, size_t *count, struct hm_err *err)
 {
-    for (size_t i = 0; f && i < hm_formula_quantity_count(f); i++) {
-        struct lever l = {.name = hm_formula_quantity_name(f, i)};
+    for (size_t i = 0; f && i < hm__formula_quantity_count(f); i++) {
+        struct lever l = {.name = hm__formula_quantity_name(f, i)};
         bool known = false;
-        int rc = hm_model_elasticity(model, n, l.name, &l.elasticity, err);
+        int rc = hm__model_elasticity(model, n, l.name, &l.elasticity, err);
         if (rc)
             return rc;
         for (size_t k = 0; k < *count; k++)
@@ -196,11 +198,11 @@ static int help_quantities(struct hm_answer *a, const struct hm_search *s,
     for (size_t i = 0; rc == 0 && i < s->job->communicate_count; i++)
         rc = gather_levers(model, s->job->communicate[i].time, n, levers, &count, err);
     for (size_t i = 0; rc == 0 && i < count; i++) {
-        struct hm_variant variant = hm_search_variant(s);
+        struct hm_variant variant = hm__search_variant(s);
         bool more = levers[i].elasticity < 0;
         variant.quantity = (struct hm_scaled){levers[i].name, more ? 2 : 0.5};
         const char *what =
-            hm_arena_printf(a->memory, "%s %s", more ? "2x" : "half of", levers[i].name);
+            hm__arena_printf(a->memory, "%s %s", more ? "2x" : "half of", levers[i].name);
         rc = nomem_unless(what, err);
         if (rc == 0)
             rc = add_help(a, s, c, &variant, what, err);
@@ -212,13 +214,13 @@ static int help_quantities(struct hm_answer *a, const struct hm_search *s,
 static int help_split(struct hm_answer *a, const struct hm_search *s, const struct hm_curve *c,
                       enum hm_split split, const char *what, struct hm_err *err)
 {
-    struct hm_variant v = hm_search_variant(s);
+    struct hm_variant v = hm__search_variant(s);
     double n = c->points[a->best].n;
     struct hm_parts *parts = hm__calloc(s->part_count, sizeof(*parts));
     struct hm_err ignored = {0}; /* METIS may be missing, or the graph too large for it */
 
     if (!parts)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     memcpy(parts, s->parts, s->part_count * sizeof(*parts));
     v.parts = parts;
     int rc = hm_graph_split(s->job->graph, split, 1, s->job->seed, &n, 1, &parts[(size_t)n - 1],
@@ -226,7 +228,7 @@ static int help_split(struct hm_answer *a, const struct hm_search *s, const stru
     if (rc == 0)
         rc = add_help(a, s, c, &v, what, err);
     else
-        rc = rc == HM_E_NOMEM && ignored.code == HM_E_NOMEM ? hm_fail_nomem(err) : 0;
+        rc = rc == HM_E_NOMEM && ignored.code == HM_E_NOMEM ? hm__fail_nomem(err) : 0;
     hm__free(parts);
     return rc;
 }
@@ -236,7 +238,7 @@ static int help_splits(struct hm_answer *a, const struct hm_search *s, const str
                        struct hm_err *err)
 {
     enum hm_split now = s->job->split;
-    struct hm_variant v = hm_search_variant(s);
+    struct hm_variant v = hm__search_variant(s);
     int rc = 0;
 
     if (now == HM_SPLIT_DEALT || now == HM_SPLIT_RANDOM || now == HM_SPLIT_HASH)
@@ -251,7 +253,7 @@ static int help_splits(struct hm_answer *a, const struct hm_search *s, const str
 static int help_ways(struct hm_answer *a, const struct hm_search *s, const struct hm_curve *c,
                      struct hm_err *err)
 {
-    struct hm_variant v = hm_search_variant(s);
+    struct hm_variant v = hm__search_variant(s);
     int rc = 0;
 
     if (s->way.platform == HM_PLATFORM_SERVER) {
@@ -260,13 +262,13 @@ static int help_ways(struct hm_answer *a, const struct hm_search *s, const struc
     }
     if (rc || !a->uneven)
         return rc;
-    v = hm_search_variant(s);
+    v = hm__search_variant(s);
     v.steady = true;
     rc = add_help(a, s, c, &v, "no stragglers", err);
     const struct hm_slowness *slow = &s->cluster->slowness;
     if (rc || (slow->slow_nodes == 0 && slow->speed_count == 0))
         return rc;
-    v = hm_search_variant(s);
+    v = hm__search_variant(s);
     v.by_speed = true;
     return add_help(a, s, c, &v, "batches by speed", err);
 }
@@ -278,31 +280,31 @@ static int explain_help(struct hm_answer *a, const struct hm_search *s,
     struct hm_variant v;
     int rc = 0;
 
-    a->help = hm_arena_alloc(a->memory, HELP_MAX, sizeof(*a->help));
+    a->help = hm__arena_alloc(a->memory, HELP_MAX, sizeof(*a->help));
     if (!a->help)
-        return hm_fail_nomem(err);
-    if (a->best == HM_NONE || hm_search_by_runs(s)) /* runs do not tell what hardware does */
+        return hm__fail_nomem(err);
+    if (a->best == HM_NONE || hm__search_by_runs(s)) /* runs do not tell what hardware does */
         return 0;
     if (cluster && cluster->network.bandwidth_bytes_per_s > 0) {
-        v = hm_search_variant(s);
+        v = hm__search_variant(s);
         v.bandwidth = 2;
         rc = add_help(a, s, c, &v, "2x bandwidth", err);
     }
     if (rc == 0 && cluster && cluster->network.latency_s > 0) {
-        v = hm_search_variant(s);
+        v = hm__search_variant(s);
         v.latency = 0.5;
         rc = add_help(a, s, c, &v, "half the latency", err);
     }
     if (rc == 0 && cluster &&
         (cluster->node.flops_32 > 0 || cluster->node.flops_64 > 0 || cluster->node.flops_16 > 0)) {
-        v = hm_search_variant(s);
+        v = hm__search_variant(s);
         v.flops = 2;
         rc = add_help(a, s, c, &v, "2x flop/s", err);
     }
     if (rc == 0 && s->parts)
         rc = help_splits(a, s, c, err);
     if (rc == 0 && s->job->batch > 0) {
-        v = hm_search_variant(s);
+        v = hm__search_variant(s);
         v.work = 2;
         rc = add_help(a, s, c, &v, "2x batch", err);
     }
@@ -319,7 +321,7 @@ static int explain_ceiling(struct hm_answer *a, const struct hm_search *s,
     struct hm_err ignored = {0}; /* a formula may stop making sense up there */
     struct hm_curve beyond;
     bool ceiling;
-    double max_n = hm_search_max_n(s, &ceiling);
+    double max_n = hm__search_max_n(s, &ceiling);
 
     if (a->best == HM_NONE || s->goal != HM_GOAL_TIME)
         return 0;
@@ -328,21 +330,21 @@ static int explain_ceiling(struct hm_answer *a, const struct hm_search *s,
         a->at_ceiling = a->best + 1 == c->count && c->count > 1;
     if (!ceiling || max_n > 25000 || s->parts) /* a graph is not split for n above the ceiling */
         return 0;
-    int rc = hm_curve_init(&beyond, s, model, 1, 4 * max_n, &ignored);
+    int rc = hm__curve_init(&beyond, s, model, 1, 4 * max_n, &ignored);
     if (rc)
-        return rc == HM_E_NOMEM ? hm_fail_nomem(err) : 0;
-    size_t best = hm_curve_best(s, &beyond);
+        return rc == HM_E_NOMEM ? hm__fail_nomem(err) : 0;
+    size_t best = hm__curve_best(s, &beyond);
     if (best != HM_NONE && best >= c->count &&
         beyond.points[best].total_s < 0.999 * c->points[a->best].total_s) {
         a->beyond_n = beyond.points[best].n;
         a->beyond_speedup = beyond.points[best].speedup;
     }
-    hm_curve_release(&beyond);
+    hm__curve_release(&beyond);
     return 0;
 }
 
-int hm_answer_explain(struct hm_answer *a, const struct hm_search *s, const struct hm_model *model,
-                      const struct hm_curve *c, struct hm_err *err)
+int hm__answer_explain(struct hm_answer *a, const struct hm_search *s, const struct hm_model *model,
+                       const struct hm_curve *c, struct hm_err *err)
 {
     int rc = explain_limit(a, s, model, c, err);
 
@@ -374,11 +376,11 @@ static size_t fewest_within(struct hm_answer *a, const struct hm_point *points, 
     return HM_NONE;
 }
 
-int hm_answer_scenarios(struct hm_answer *a, const struct hm_search *s, const struct hm_curve *c,
-                        struct hm_err *err)
+int hm__answer_scenarios(struct hm_answer *a, const struct hm_search *s, const struct hm_curve *c,
+                         struct hm_err *err)
 {
     const struct hm_question *q = s->question;
-    struct hm_variant variant = hm_search_variant(s);
+    struct hm_variant variant = hm__search_variant(s);
     struct hm_model *model;
     struct hm_curve grown;
     bool ceiling;
@@ -390,25 +392,25 @@ int hm_answer_scenarios(struct hm_answer *a, const struct hm_search *s, const st
         return 0;
     /* With weak scaling a worker's batch is fixed: more work is more iterations. */
     variant.work = s->weak ? 1 : q->work;
-    int rc = hm_model_new(s->job, s->cluster, &variant, &model, err);
+    int rc = hm__model_new(s->job, s->cluster, &variant, &model, err);
     if (rc)
         return rc;
     /* Otherwise the iterations stay: it is the work of each that grows. */
-    rc = hm_curve_init(&grown, s, model, 1, hm_search_max_n(s, &ceiling), err);
+    rc = hm__curve_init(&grown, s, model, 1, hm__search_max_n(s, &ceiling), err);
     for (size_t i = 0; rc == 0 && s->weak && i < grown.count; i++) {
         grown.points[i].total_s *= q->work;
         grown.points[i].cost *= grown.points[i].cost > 0 ? q->work : 1;
     }
-    hm_model_free(model);
+    hm__model_free(model);
     if (rc)
         return rc;
-    a->work_points = hm_arena_alloc(a->memory, grown.count, sizeof(*a->work_points));
+    a->work_points = hm__arena_alloc(a->memory, grown.count, sizeof(*a->work_points));
     if (a->work_points)
         memcpy(a->work_points, grown.points, grown.count * sizeof(*grown.points));
     else
-        rc = hm_fail_nomem(err);
+        rc = hm__fail_nomem(err);
     if (rc == 0)
         a->work = fewest_within(a, grown.points, grown.count, c->reference.total_s, "work");
-    hm_curve_release(&grown);
+    hm__curve_release(&grown);
     return rc;
 }

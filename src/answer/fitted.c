@@ -12,7 +12,7 @@
 #include "search.h"
 #include "student.h"
 
-bool hm_search_by_runs(const struct hm_search *s)
+bool hm__search_by_runs(const struct hm_search *s)
 {
     return s->question->fit && !s->question->fit->from_sheet;
 }
@@ -23,20 +23,20 @@ static int terms_of(const struct hm_search *s, const struct hm_model *model,
     double *n = hm__calloc(count, sizeof(*n));
 
     if (!n)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     for (size_t i = 0; i < count; i++)
         n[i] = points[i].n;
-    int rc = hm_fit_terms(s->question->fit, model, n, count, ret_x, err);
+    int rc = hm__fit_terms(s->question->fit, model, n, count, ret_x, err);
     hm__free(n);
     return rc;
 }
 
-int hm_search_eval(const struct hm_search *s, const struct hm_model *model, struct hm_point *points,
-                   size_t count, struct hm_err *err)
+int hm__search_eval(const struct hm_search *s, const struct hm_model *model,
+                    struct hm_point *points, size_t count, struct hm_err *err)
 {
     const struct hm_fit *fit = s->question->fit;
-    int rc = hm_model_eval(model, points, count, err);
-    double *x, work = hm_search_by_runs(s) ? hm_model_work(model) : 1;
+    int rc = hm__model_eval(model, points, count, err);
+    double *x, work = hm__search_by_runs(s) ? hm__model_work(model) : 1;
 
     if (rc || !fit)
         return rc;
@@ -45,8 +45,8 @@ int hm_search_eval(const struct hm_search *s, const struct hm_model *model, stru
         return rc;
     for (size_t i = 0; i < count; i++) {
         struct hm_point *p = &points[i];
-        double whole = hm_fit_seconds(fit, x, count, i, HM_NONE);
-        double shared = hm_fit_shared(fit, x, count, i);
+        double whole = hm__fit_seconds(fit, x, count, i, HM_NONE);
+        double shared = hm__fit_shared(fit, x, count, i);
         p->compute_s = shared * work;               /* more work is more of what is shared out */
         p->communicate_s = fmax(whole - shared, 0); /* but for rounding, it never is less */
         p->time_s = p->compute_s + p->communicate_s;
@@ -73,17 +73,17 @@ static void retime(const struct hm_search *s, const double *x, size_t draw, stru
 
     for (size_t i = 0; i < count; i++) {
         struct hm_point *p = i < curve->count ? &curve->points[i] : &curve->reference;
-        p->time_s = fmax(hm_fit_seconds(fit, x, count, i, draw), 1e-300);
+        p->time_s = fmax(hm__fit_seconds(fit, x, count, i, draw), 1e-300);
     }
-    hm_curve_finish(curve, s, 1);
+    hm__curve_finish(curve, s, 1);
 }
 
 /* What a choice loses on one curve, relative; all of it when it is not allowed there. */
 static double loss_of(const struct hm_search *s, const struct hm_point *p, double least)
 {
-    if (!hm_search_allows(s, p))
+    if (!hm__search_allows(s, p))
         return 1;
-    return fmin(hm_search_value(s, p) / fmax(least, 1e-300) - 1, 1);
+    return fmin(hm__search_value(s, p) / fmax(least, 1e-300) - 1, 1);
 }
 
 static void count_draw(struct tally *t, const struct hm_search *s, const struct hm_curve *curve,
@@ -104,16 +104,16 @@ static const double PLAYED_MAX = 2e6;
 static void play(const struct hm_search *s, const double *x, struct hm_curve *curve, size_t choice,
                  double *losses, struct tally *t)
 {
-    const size_t draws = hm_fit_draw_count(s->question->fit);
+    const size_t draws = hm__fit_draw_count(s->question->fit);
     size_t step = 1 + (size_t)((double)draws * (double)curve->count / PLAYED_MAX);
 
     for (size_t d = 0; d < draws; d += step) {
         retime(s, x, d, curve);
-        size_t best = hm_curve_best(s, curve);
+        size_t best = hm__curve_best(s, curve);
         t->played++;
         if (best == HM_NONE)
             continue;
-        double least = hm_search_value(s, &curve->points[best]);
+        double least = hm__search_value(s, &curve->points[best]);
         for (size_t i = 0; choice == HM_NONE && i < curve->count; i++)
             losses[i] += loss_of(s, &curve->points[i], least);
         if (choice != HM_NONE)
@@ -128,7 +128,7 @@ static size_t least_loss(const struct hm_search *s, const struct hm_curve *curve
     size_t best = HM_NONE;
 
     for (size_t i = 0; i < curve->count; i++)
-        if (hm_search_allows(s, &curve->points[i]) &&
+        if (hm__search_allows(s, &curve->points[i]) &&
             (best == HM_NONE || losses[i] < losses[best] * (1 - 1e-9)))
             best = i;
     return best;
@@ -137,14 +137,14 @@ static size_t least_loss(const struct hm_search *s, const struct hm_curve *curve
 static void set_intervals(struct hm_answer *a, const struct hm_fit *fit, const double *x,
                           double *times)
 {
-    const size_t draws = hm_fit_draw_count(fit);
+    const size_t draws = hm__fit_draw_count(fit);
 
     for (size_t i = 0; i < a->point_count; i++) {
         struct hm_point *p = &a->points[i];
         for (size_t d = 0; d < draws; d++)
-            times[d] = hm_fit_seconds(fit, x, a->point_count + 1, i, d);
-        p->low_s = fmin(hm_quantile(times, draws, (1 - fit->level) / 2), p->time_s);
-        p->high_s = fmax(hm_quantile(times, draws, (1 + fit->level) / 2), p->time_s);
+            times[d] = hm__fit_seconds(fit, x, a->point_count + 1, i, d);
+        p->low_s = fmin(hm__quantile(times, draws, (1 - fit->level) / 2), p->time_s);
+        p->high_s = fmax(hm__quantile(times, draws, (1 + fit->level) / 2), p->time_s);
     }
 }
 
@@ -155,8 +155,8 @@ static void set_certainty(struct hm_answer *a, const struct hm_fit *fit, struct 
     a->sure = t->best / t->played;
     a->sure_near = t->near / t->played;
     a->level = fit->level;
-    a->n_low = hm_quantile(t->chosen, (size_t)t->count, (1 - fit->level) / 2);
-    a->n_high = hm_quantile(t->chosen, (size_t)t->count, (1 + fit->level) / 2);
+    a->n_low = hm__quantile(t->chosen, (size_t)t->count, (1 - fit->level) / 2);
+    a->n_high = hm__quantile(t->chosen, (size_t)t->count, (1 + fit->level) / 2);
 }
 
 /* Choose by the draws, and count how that choice does. */
@@ -167,12 +167,12 @@ static int choose_surely(struct hm_answer *a, const struct hm_search *s, const d
     double *losses = hm__calloc(curve->count, sizeof(*losses));
 
     if (!losses)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     if (a->best != HM_NONE && a->status == HM_STATUS_OK) {
         play(s, x, scratch, HM_NONE, losses, t);
         a->likely = a->best;
         a->best = least_loss(s, curve, losses);
-        hm_answer_plateau(a, s, curve);
+        hm__answer_plateau(a, s, curve);
         t->played = 0;
         play(s, x, scratch, a->best, losses, t);
     }
@@ -186,18 +186,18 @@ static int copy_curve(const struct hm_curve *from, struct hm_curve *to, struct h
     *to = *from;
     to->points = hm__calloc(from->count + 1, sizeof(*to->points));
     if (!to->points)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     memcpy(to->points, from->points, from->count * sizeof(*to->points));
     to->points[from->count] = from->reference; /* beside the others, for its terms */
     return 0;
 }
 
-int hm_answer_certainty(struct hm_answer *a, const struct hm_search *s,
-                        const struct hm_model *model, const struct hm_curve *curve,
-                        struct hm_err *err)
+int hm__answer_certainty(struct hm_answer *a, const struct hm_search *s,
+                         const struct hm_model *model, const struct hm_curve *curve,
+                         struct hm_err *err)
 {
     const struct hm_fit *fit = s->question->fit;
-    const size_t draws = fit ? hm_fit_draw_count(fit) : 0;
+    const size_t draws = fit ? hm__fit_draw_count(fit) : 0;
     struct hm_curve scratch = {0};
     struct tally t = {0};
     double *x = NULL, *times = NULL;
@@ -209,13 +209,13 @@ int hm_answer_certainty(struct hm_answer *a, const struct hm_search *s,
         rc = terms_of(s, model, scratch.points, curve->count + 1, &x, err);
     if (rc == 0 && (!(times = hm__calloc(draws, sizeof(*times))) ||
                     !(t.chosen = hm__calloc(draws, sizeof(*t.chosen)))))
-        rc = hm_fail_nomem(err);
+        rc = hm__fail_nomem(err);
     if (rc == 0) {
         set_intervals(a, fit, x, times);
         rc = choose_surely(a, s, x, curve, &scratch, &t, err);
         set_certainty(a, fit, &t);
     }
-    hm_curve_release(&scratch);
+    hm__curve_release(&scratch);
     hm__free(x);
     hm__free(times);
     hm__free(t.chosen);
@@ -224,18 +224,18 @@ int hm_answer_certainty(struct hm_answer *a, const struct hm_search *s,
 
 /* ---- why ------------------------------------------------------------------------------------ */
 
-int hm_answer_explain_fit(struct hm_answer *a, const struct hm_search *s, const struct hm_point *p,
-                          struct hm_err *err)
+int hm__answer_explain_fit(struct hm_answer *a, const struct hm_search *s, const struct hm_point *p,
+                           struct hm_err *err)
 {
     const struct hm_fit *fit = s->question->fit;
     const struct hm_term *most = NULL;
     double *x, largest = 0;
-    int rc = hm_fit_terms(fit, NULL, &p->n, 1, &x, err);
+    int rc = hm__fit_terms(fit, NULL, &p->n, 1, &x, err);
 
     if (rc)
         return rc;
     for (size_t k = 0; k < fit->term_count; k++) {
-        double seconds = fit->terms[k].value * hm_fit_term_at(fit, x, k);
+        double seconds = fit->terms[k].value * hm__fit_term_at(fit, x, k);
         if (!fit->terms[k].falls && seconds > largest) {
             largest = seconds;
             most = &fit->terms[k];
@@ -249,7 +249,7 @@ int hm_answer_explain_fit(struct hm_answer *a, const struct hm_search *s, const 
         return 0;
     a->limit = HM_LIMIT_COMMUNICATION;
     a->limit_share = 1 - a->limit_share;
-    a->why = hm_arena_printf(a->memory, "most of what is not shared out is %.4g * %s", most->value,
-                             most->text);
-    return a->why ? 0 : hm_fail_nomem(err);
+    a->why = hm__arena_printf(a->memory, "most of what is not shared out is %.4g * %s", most->value,
+                              most->text);
+    return a->why ? 0 : hm__fail_nomem(err);
 }

@@ -42,31 +42,31 @@ struct plan {
 
 static int make_curve(const struct candidate *c, struct hm_curve *curve, struct hm_err *err)
 {
-    struct hm_variant variant = hm_search_variant(&c->search);
+    struct hm_variant variant = hm__search_variant(&c->search);
     struct hm_model *model;
     bool ceiling;
-    int rc = hm_model_new(c->search.job, c->search.cluster, &variant, &model, err);
+    int rc = hm__model_new(c->search.job, c->search.cluster, &variant, &model, err);
 
     if (rc)
         return rc;
-    rc = hm_curve_init(curve, &c->search, model, 1, hm_search_max_n(&c->search, &ceiling), err);
-    hm_model_free(model);
+    rc = hm__curve_init(curve, &c->search, model, 1, hm__search_max_n(&c->search, &ceiling), err);
+    hm__model_free(model);
     return rc;
 }
 
 /* The nearest miss stands for a combination without a feasible point. */
 static int find_miss(struct candidate *c, const struct hm_curve *curve, struct hm_err *err)
 {
-    struct hm_arena *arena = hm_arena_new();
+    struct hm_arena *arena = hm__arena_new();
     struct hm_answer scratch = {.memory = arena};
-    int rc = arena ? hm_answer_choose(&scratch, &c->search, curve, err) : hm_fail_nomem(err);
+    int rc = arena ? hm__answer_choose(&scratch, &c->search, curve, err) : hm__fail_nomem(err);
 
     if (rc == 0) {
         c->best = curve->points[scratch.nearest];
         c->missed = scratch.missed;
         c->value = scratch.nearest_gap;
     }
-    hm_arena_free(arena);
+    hm__arena_free(arena);
     return rc;
 }
 
@@ -77,16 +77,16 @@ static int look_at(struct candidate *c, struct hm_err *err)
 
     if (rc)
         return rc;
-    size_t best = hm_curve_best(&c->search, &curve);
-    c->saturates_n = hm_way_saturates(&c->search, &curve);
+    size_t best = hm__curve_best(&c->search, &curve);
+    c->saturates_n = hm__way_saturates(&c->search, &curve);
     c->feasible = best != HM_NONE;
     if (c->feasible) {
         c->best = curve.points[best];
-        c->value = hm_search_value(&c->search, &c->best);
+        c->value = hm__search_value(&c->search, &c->best);
     } else {
         rc = find_miss(c, &curve, err);
     }
-    hm_curve_release(&curve);
+    hm__curve_release(&curve);
     return rc;
 }
 
@@ -135,11 +135,11 @@ static int choose_weights(struct plan *p, struct hm_err *err)
             continue;
         int rc = make_curve(&p->candidates[i], &curve, &ignored);
         if (rc == HM_E_NOMEM)
-            return hm_fail_nomem(err);
+            return hm__fail_nomem(err);
         if (rc)
             continue;
-        hm_curve_least(&p->candidates[i].search, &curve, &time_s, &expense);
-        hm_curve_release(&curve);
+        hm__curve_least(&p->candidates[i].search, &curve, &time_s, &expense);
+        hm__curve_release(&curve);
     }
     for (size_t i = 0; i < p->count; i++) {
         struct hm_search *s = &p->candidates[i].search;
@@ -168,24 +168,24 @@ static int check_question(const struct plan *p, const struct hm_search *s, struc
     bool ceiling;
 
     if (p->question->budget >= 0 && !any_priced(p)) {
-        hm_fail(err, HM_E_MISSING, "a budget needs a price, and %s has none",
-                s->cluster && s->cluster->name ? s->cluster->name : "the cluster");
-        hm_err_hint(err, "give it with --set cluster.price='$1/h'");
-        hm_err_field(err, "budget");
+        hm__fail(err, HM_E_MISSING, "a budget needs a price, and %s has none",
+                 s->cluster && s->cluster->name ? s->cluster->name : "the cluster");
+        hm__err_hint(err, "give it with --set cluster.price='$1/h'");
+        hm__err_field(err, "budget");
         return HM_E_MISSING;
     }
     if (s->weak && s->job->graph) {
-        hm_fail(err, HM_E_CONFLICT, "weak scaling, but the graph stays the same for every n");
-        hm_err_hint(err, "leave out scaling: weak, or --weak");
-        hm_err_field(err, "scaling");
-        hm_err_at(err, s->job->source, 0);
+        hm__fail(err, HM_E_CONFLICT, "weak scaling, but the graph stays the same for every n");
+        hm__err_hint(err, "leave out scaling: weak, or --weak");
+        hm__err_field(err, "scaling");
+        hm__err_at(err, s->job->source, 0);
         return HM_E_CONFLICT;
     }
-    double most = hm_search_max_n(s, &ceiling);
+    double most = hm__search_max_n(s, &ceiling);
     if (most >= 1 && most < s->reference && (ceiling || s->job->graph)) {
-        hm_fail(err, HM_E_RANGE, "the reference of %g workers is more than the ceiling of %g",
-                s->reference, most);
-        hm_err_field(err, "reference");
+        hm__fail(err, HM_E_RANGE, "the reference of %g workers is more than the ceiling of %g",
+                 s->reference, most);
+        hm__err_field(err, "reference");
         return HM_E_RANGE;
     }
     return 0;
@@ -199,10 +199,10 @@ static int check_schemes(const struct hm_job *job, size_t scheme_count, struct h
             return 0;
     if (scheme_count == 0)
         return 0;
-    hm_fail(err, HM_E_CONFLICT, "a scheme is chosen, but the job has no all-reduce step");
-    hm_err_hint(err, "give it one: communicate: [{what: gradients, scheme: best}]");
-    hm_err_field(err, "scheme");
-    hm_err_at(err, job->source, 0);
+    hm__fail(err, HM_E_CONFLICT, "a scheme is chosen, but the job has no all-reduce step");
+    hm__err_hint(err, "give it one: communicate: [{what: gradients, scheme: best}]");
+    hm__err_field(err, "scheme");
+    hm__err_at(err, job->source, 0);
     return HM_E_CONFLICT;
 }
 
@@ -222,15 +222,15 @@ static int make_candidates(struct plan *p, const struct hm_cluster *const *clust
     const struct hm_cluster *own = p->job->has_cluster ? &p->job->cluster : NULL;
     size_t machines = cluster_count ? cluster_count : 1, schemed = scheme_count ? scheme_count : 1;
     const struct hm_question *q = p->question;
-    size_t ways = hm_ways_count(q), asked;
+    size_t ways = hm__ways_count(q), asked;
 
     p->count = machines * schemed * ways;
     p->candidates = hm__calloc(p->count, sizeof(*p->candidates));
     if (!p->candidates)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     for (size_t i = 0; i < p->count; i++) {
         struct candidate *c = &p->candidates[i];
-        struct hm_way way = hm_ways_nth(q, i % ways, &asked);
+        struct hm_way way = hm__ways_nth(q, i % ways, &asked);
         c->order = i;
         c->group = i / ways * (q->way_count + 1) + asked;
         c->search = (struct hm_search){
@@ -259,13 +259,13 @@ static int split_graph(struct plan *p, struct hm_err *err)
     if (!job->graph)
         return 0;
     for (size_t i = 0; i < p->count; i++)
-        most = fmax(most, fmax(hm_search_max_n(&p->candidates[i].search, &ceiling),
+        most = fmax(most, fmax(hm__search_max_n(&p->candidates[i].search, &ceiling),
                                p->candidates[i].search.reference));
     most = fmin(most, job->graph->vertices);
     p->part_count = (size_t)most;
     p->parts = hm__calloc(p->part_count, sizeof(*p->parts));
     double *n = hm__calloc(p->part_count, sizeof(*n));
-    int rc = p->parts && n ? 0 : hm_fail_nomem(err);
+    int rc = p->parts && n ? 0 : hm__fail_nomem(err);
     for (size_t i = 0; n && i < p->part_count; i++)
         n[i] = (double)i + 1;
     if (rc == 0)
@@ -277,8 +277,8 @@ static int split_graph(struct plan *p, struct hm_err *err)
         p->candidates[i].search.part_count = p->part_count;
     }
     if (rc) {
-        hm_err_field(err, "graph");
-        hm_err_at(err, job->source, 0);
+        hm__err_field(err, "graph");
+        hm__err_at(err, job->source, 0);
     }
     return rc;
 }
@@ -296,7 +296,7 @@ static size_t pick(const struct plan *p, size_t from, size_t to)
             least = fmin(least, p->candidates[i].value);
     for (size_t i = from; i < to; i++)
         if (p->candidates[i].feasible == feasible &&
-            p->candidates[i].value <= hm_ways_fewer() * least)
+            p->candidates[i].value <= hm__ways_fewer() * least)
             return i;
     return from;
 }
@@ -319,14 +319,14 @@ static int make_crews(struct plan *p, struct hm_err *err)
 {
     p->crews = hm__calloc(p->count, sizeof(struct hm_crew *));
     if (!p->crews)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     for (size_t i = 0; i < p->count; i++) {
         struct hm_search *s = &p->candidates[i].search;
         const struct hm_search *before = i > 0 ? &p->candidates[i - 1].search : NULL;
         if (before && s->cluster == before->cluster) {
             s->crew = before->crew;
-        } else if (s->cluster && hm_slowness_any(&s->cluster->slowness)) {
-            int rc = hm_crew_new(&s->cluster->slowness, false, &s->crew, err);
+        } else if (s->cluster && hm__slowness_any(&s->cluster->slowness)) {
+            int rc = hm__crew_new(&s->cluster->slowness, false, &s->crew, err);
             if (rc)
                 return rc;
             p->crews[p->crew_count++] = s->crew;
@@ -345,7 +345,7 @@ static int rank_candidates(struct plan *p, struct hm_err *err)
     for (size_t i = 0; rc == 0 && i < p->count; i++) {
         struct candidate *c = &p->candidates[i];
         if (look_at(c, &c->err) == HM_E_NOMEM)
-            rc = hm_fail_nomem(err);
+            rc = hm__fail_nomem(err);
         else if (c->err.code)
             drop(c, "error");
     }
@@ -361,7 +361,7 @@ static int rank_candidates(struct plan *p, struct hm_err *err)
 
 static const char *copy(struct hm_answer *a, const char *text)
 {
-    return text ? hm_arena_strdup(a->memory, text) : NULL;
+    return text ? hm__arena_strdup(a->memory, text) : NULL;
 }
 
 static const char *why_it_loses(struct hm_answer *a, const struct candidate *winner,
@@ -370,15 +370,15 @@ static const char *why_it_loses(struct hm_answer *a, const struct candidate *win
     static const char *const words[] = {"", "slower", "the cost", "as bad"};
 
     if (c->err.code)
-        return hm_arena_strdup(a->memory, c->err.message);
+        return hm__arena_strdup(a->memory, c->err.message);
     if (!c->feasible && strcmp(c->missed, "price") == 0)
         return "its price is not known";
     if (!c->feasible)
-        return hm_arena_printf(a->memory, "misses the %s", c->missed);
+        return hm__arena_printf(a->memory, "misses the %s", c->missed);
     double ratio = c->value / winner->value;
     if (!(ratio > 1.0005))
         return "as good";
-    return hm_arena_printf(a->memory, "%.2fx %s", ratio, words[c->search.goal]);
+    return hm__arena_printf(a->memory, "%.2fx %s", ratio, words[c->search.goal]);
 }
 
 static int fill_ranking(struct plan *p, struct hm_err *err)
@@ -387,9 +387,9 @@ static int fill_ranking(struct plan *p, struct hm_err *err)
 
     if (p->count < 2)
         return 0;
-    a->ranking = hm_arena_alloc(a->memory, p->count, sizeof(*a->ranking));
+    a->ranking = hm__arena_alloc(a->memory, p->count, sizeof(*a->ranking));
     if (!a->ranking)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     for (size_t i = 0; i < p->count; i++) {
         const struct candidate *c = &p->candidates[i];
         struct hm_rank *r = &a->ranking[i];
@@ -399,10 +399,10 @@ static int fill_ranking(struct plan *p, struct hm_err *err)
                               .total_s = c->best.total_s,
                               .cost = c->best.cost,
                               .speedup = c->best.speedup,
-                              .way = hm_way_at(&c->search.way, &c->best),
-                              .samples_per_s = hm_search_samples_per_s(&c->search, &c->best),
+                              .way = hm__way_at(&c->search.way, &c->best),
+                              .samples_per_s = hm__search_samples_per_s(&c->search, &c->best),
                               .saturates_n = c->saturates_n};
-        int rc = c->err.code ? 0 : hm_way_enough(&c->search, c->best.n, &r->servers_enough, err);
+        int rc = c->err.code ? 0 : hm__way_enough(&c->search, c->best.n, &r->servers_enough, err);
         if (rc)
             return rc;
         const char *name = c->search.cluster ? c->search.cluster->name : NULL;
@@ -411,7 +411,7 @@ static int fill_ranking(struct plan *p, struct hm_err *err)
         if (i > 0 || !c->feasible)
             r->why = why_it_loses(a, &p->candidates[0], c);
         if ((name && !r->machine) || ((i > 0 || !c->feasible) && !r->why))
-            return hm_fail_nomem(err);
+            return hm__fail_nomem(err);
         a->rank_count++;
     }
     return 0;
@@ -433,14 +433,14 @@ static int fill_way_notes(struct hm_answer *a, const struct hm_search *s)
 
     if (way->platform == HM_PLATFORM_DRIVER)
         add_note(a, "the driver is a node of its own, which counts too");
-    if (hm_way_nodes(way) > 0 && way->platform == HM_PLATFORM_SERVER) {
-        note = hm_arena_printf(a->memory, "%g node%s for servers count%s too", way->servers,
-                               way->servers == 1 ? "" : "s", way->servers == 1 ? "s" : "");
+    if (hm__way_nodes(way) > 0 && way->platform == HM_PLATFORM_SERVER) {
+        note = hm__arena_printf(a->memory, "%g node%s for servers count%s too", way->servers,
+                                way->servers == 1 ? "" : "s", way->servers == 1 ? "s" : "");
         if (!note)
             return HM_E_NOMEM;
         add_note(a, note);
     }
-    if (hm_way_stale(way) && !(way->stale_cost > 0))
+    if (hm__way_stale(way) && !(way->stale_cost > 0))
         add_note(a, "stale gradients are taken to cost no iterations: --stale-cost gives a factor");
     if (way->backups > 0)
         add_note(a, "a worker that is late drops its gradient, and begins the next step with the "
@@ -456,7 +456,7 @@ static int fill_fit_notes(struct hm_answer *a, const struct hm_fit *fit)
     if (!fit)
         return 0;
     if (fit->run_count > 0 && n > fit->n_max) {
-        const char *note = hm_arena_printf(
+        const char *note = hm__arena_printf(
             a->memory, "%g workers are %.3g times as many as any run had: a run there would tell",
             n, n / fit->n_max);
         if (!note)
@@ -464,7 +464,7 @@ static int fill_fit_notes(struct hm_answer *a, const struct hm_fit *fit)
         add_note(a, note);
     }
     if (a->sure >= 0 && a->likely != a->best) {
-        const char *note = hm_arena_printf(
+        const char *note = hm__arena_printf(
             a->memory,
             "%g workers lose least on average over all curves that the runs leave possible; on the "
             "most likely one %g are best",
@@ -488,17 +488,17 @@ static int fill_notes(struct hm_answer *a, const struct hm_search *s, const stru
     const struct hm_job *job = s->job;
     const char *note;
 
-    a->notes = hm_arena_alloc(a->memory, ANSWER_NOTES, sizeof(*a->notes));
+    a->notes = hm__arena_alloc(a->memory, ANSWER_NOTES, sizeof(*a->notes));
     if (!a->notes)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     if (fill_fit_notes(a, s->question->fit))
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     if (fill_way_notes(a, s))
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     if (job->communicate_assumed && s->scheme < 0 && s->way.platform == HM_PLATFORM_JOB)
         add_note(a, "the job does not say how it communicates: at each n the fastest all-reduce of "
                     "the gradients is assumed");
-    for (size_t i = 0; i < 6 && (note = hm_model_note(model, i)); i++)
+    for (size_t i = 0; i < 6 && (note = hm__model_note(model, i)); i++)
         add_note(a, copy(a, note));
     if (!a->whole_job && (s->question->deadline_s > 0 || s->question->budget >= 0))
         add_note(a, s->weak ? "deadline and budget are for the samples of one iteration at the "
@@ -508,7 +508,7 @@ static int fill_notes(struct hm_answer *a, const struct hm_search *s, const stru
     if ((s->question->deadline_s > 0 || s->goal != HM_GOAL_TIME) && !a->priced)
         add_note(a, "no price is known: the cheapest is the one with the fewest node-hours");
     if (s->question->weak && job->scaling == HM_SCALING_STRONG && job->compute &&
-        !hm_search_by_runs(s))
+        !hm__search_by_runs(s))
         add_note(a, "weak scaling takes the compute formula as it stands: it must be the time of "
                     "one worker's whole batch");
     if (job->graph && a->point_count && a->points[a->point_count - 1].n == job->graph->vertices)
@@ -520,13 +520,13 @@ static int fill_notes(struct hm_answer *a, const struct hm_search *s, const stru
         s->cluster->node.memory_bytes > 0)
         add_note(a, "only totals of the network are known: activations are not in the memory");
     if (s->goal == HM_GOAL_BALANCE) {
-        note = hm_arena_printf(a->memory, "balance: %.3g a second, %.3g a %s%s", s->alpha, s->beta,
-                               a->priced ? "dollar" : "node-second",
-                               s->question->alpha < 0 && s->question->beta < 0
-                                   ? ", so that the least time and the least cost count alike"
-                                   : "");
+        note = hm__arena_printf(a->memory, "balance: %.3g a second, %.3g a %s%s", s->alpha, s->beta,
+                                a->priced ? "dollar" : "node-second",
+                                s->question->alpha < 0 && s->question->beta < 0
+                                    ? ", so that the least time and the least cost count alike"
+                                    : "");
         if (!note)
-            return hm_fail_nomem(err);
+            return hm__fail_nomem(err);
         add_note(a, note);
     }
     return 0;
@@ -541,11 +541,11 @@ static int fill_names(struct hm_answer *a, const struct hm_search *s, struct hm_
     a->machine = c ? copy(a, c->name) : NULL;
     a->fabric = c ? copy(a, c->fabric) : NULL;
     if ((job->name && !a->job) || (c && c->name && !a->machine) || (c && c->fabric && !a->fabric))
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     a->measured_count = job->measured_count;
-    a->measured = hm_arena_alloc(a->memory, job->measured_count, sizeof(*a->measured));
+    a->measured = hm__arena_alloc(a->memory, job->measured_count, sizeof(*a->measured));
     if (!a->measured)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     if (job->measured_count)
         memcpy(a->measured, job->measured, job->measured_count * sizeof(*a->measured));
     return 0;
@@ -555,7 +555,7 @@ static int fill_names(struct hm_answer *a, const struct hm_search *s, struct hm_
 static int fill_curve(struct hm_answer *a, const struct hm_search *s, const struct hm_curve *c,
                       struct hm_err *err)
 {
-    a->provenance = !s->question->fit ? "model" : hm_search_by_runs(s) ? "fit" : "model and runs";
+    a->provenance = !s->question->fit ? "model" : hm__search_by_runs(s) ? "fit" : "model and runs";
     a->sure = a->sure_near = -1;
     a->goal = s->goal;
     a->scaling = s->weak ? HM_SCALING_WEAK : HM_SCALING_STRONG;
@@ -568,9 +568,9 @@ static int fill_curve(struct hm_answer *a, const struct hm_search *s, const stru
     a->priced = a->price_per_s >= 0;
     a->accelerators = s->cluster ? s->cluster->node.accelerators : 1;
     a->memory_bytes = s->cluster ? s->cluster->node.memory_bytes : 0;
-    a->points = hm_arena_alloc(a->memory, c->count, sizeof(*a->points));
+    a->points = hm__arena_alloc(a->memory, c->count, sizeof(*a->points));
     if (!a->points)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     memcpy(a->points, c->points, c->count * sizeof(*a->points));
     a->point_count = c->count;
     return fill_names(a, s, err);
@@ -579,35 +579,35 @@ static int fill_curve(struct hm_answer *a, const struct hm_search *s, const stru
 static int answer_in_full(struct plan *p, struct hm_err *err)
 {
     const struct hm_search *s = &p->candidates[0].search;
-    struct hm_variant variant = hm_search_variant(s);
+    struct hm_variant variant = hm__search_variant(s);
     struct hm_answer *a = p->answer;
     struct hm_model *model;
     struct hm_curve curve;
     bool ceiling;
-    int rc = hm_model_new(s->job, s->cluster, &variant, &model, err);
+    int rc = hm__model_new(s->job, s->cluster, &variant, &model, err);
 
     if (rc)
         return rc;
-    rc = hm_curve_init(&curve, s, model, 1, hm_search_max_n(s, &ceiling), err);
+    rc = hm__curve_init(&curve, s, model, 1, hm__search_max_n(s, &ceiling), err);
     if (rc == 0) {
         rc = fill_curve(a, s, &curve, err);
         if (rc == 0)
-            rc = hm_answer_choose(a, s, &curve, err);
+            rc = hm__answer_choose(a, s, &curve, err);
         if (rc == 0)
-            rc = hm_answer_certainty(a, s, model, &curve, err);
+            rc = hm__answer_certainty(a, s, model, &curve, err);
         if (rc == 0)
-            rc = hm_answer_ways(a, s, &curve, err);
+            rc = hm__answer_ways(a, s, &curve, err);
         if (rc == 0)
-            rc = hm_answer_explain(a, s, model, &curve, err);
+            rc = hm__answer_explain(a, s, model, &curve, err);
         if (rc == 0)
-            rc = hm_answer_scenarios(a, s, &curve, err);
+            rc = hm__answer_scenarios(a, s, &curve, err);
         if (rc == 0)
             rc = fill_notes(a, s, model, curve.reference.fits, err);
         if (rc == 0 && a->best != HM_NONE && a->whole_job)
-            a->iterations = hm_search_iterations(s, 1, a->points[a->best].n);
-        hm_curve_release(&curve);
+            a->iterations = hm__search_iterations(s, 1, a->points[a->best].n);
+        hm__curve_release(&curve);
     }
-    hm_model_free(model);
+    hm__model_free(model);
     return rc;
 }
 
@@ -619,24 +619,24 @@ int hm_plan(const struct hm_job *job, const struct hm_cluster *const *clusters,
     struct hm_arena *arena = NULL;
     int rc = hm_question_check(question, err);
 
-    if (rc == 0 && !(arena = hm_arena_new()))
-        rc = hm_fail_nomem(err);
-    if (rc == 0 && !(p.answer = hm_arena_alloc(arena, 1, sizeof(*p.answer))))
-        rc = hm_fail_nomem(err);
+    if (rc == 0 && !(arena = hm__arena_new()))
+        rc = hm__fail_nomem(err);
+    if (rc == 0 && !(p.answer = hm__arena_alloc(arena, 1, sizeof(*p.answer))))
+        rc = hm__fail_nomem(err);
     if (rc == 0) {
         p.answer->memory = arena;
         rc = check_schemes(job, scheme_count, err);
     }
     if (rc == 0 && question->way_count > 0 && (question->fit || scheme_count > 0))
-        rc =
-            hm_fail(err, HM_E_CONFLICT,
-                    question->fit ? "the runs were made on one platform: others cannot be compared "
-                                    "by them"
-                                  : "a platform brings its own schemes: choose one or the other");
+        rc = hm__fail(err, HM_E_CONFLICT,
+                      question->fit
+                          ? "the runs were made on one platform: others cannot be compared "
+                            "by them"
+                          : "a platform brings its own schemes: choose one or the other");
     if (rc == 0 && question->fit && cluster_count * (scheme_count ? scheme_count : 1) > 1)
-        rc = hm_fail(err, HM_E_CONFLICT,
-                     "the runs were made on one machine in one way: "
-                     "several cannot be compared by them");
+        rc = hm__fail(err, HM_E_CONFLICT,
+                      "the runs were made on one machine in one way: "
+                      "several cannot be compared by them");
     if (rc == 0) {
         rc = make_candidates(&p, clusters, cluster_count, schemes, scheme_count, err);
     }
@@ -651,13 +651,13 @@ int hm_plan(const struct hm_job *job, const struct hm_cluster *const *clusters,
     if (rc == 0)
         rc = fill_ranking(&p, err);
     for (size_t i = 0; i < p.crew_count; i++)
-        hm_crew_free(p.crews[i]);
+        hm__crew_free(p.crews[i]);
     hm__free(p.crews);
     hm__free(p.candidates);
     hm__free(p.parts);
     if (rc == 0)
         *ret_answer = p.answer;
     else
-        hm_arena_free(arena);
+        hm__arena_free(arena);
     return rc;
 }

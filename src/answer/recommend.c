@@ -14,7 +14,7 @@
 
 #include "err.h"
 
-int hm_recommend_note(struct hm_recommending *w, struct hm_err *err, const char *format, ...)
+int hm__recommend_note(struct hm_recommending *w, struct hm_err *err, const char *format, ...)
 {
     char text[512];
     va_list args;
@@ -23,21 +23,21 @@ int hm_recommend_note(struct hm_recommending *w, struct hm_err *err, const char 
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
     if (!w->out->notes)
-        w->out->notes = hm_arena_alloc(w->arena, HM_RECOMMEND_NOTES, sizeof(*w->out->notes));
+        w->out->notes = hm__arena_alloc(w->arena, HM_RECOMMEND_NOTES, sizeof(*w->out->notes));
     if (!w->out->notes)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     if (w->out->note_count == HM_RECOMMEND_NOTES)
         return 0;
-    w->out->notes[w->out->note_count] = hm_arena_strdup(w->arena, text);
-    return w->out->notes[w->out->note_count] ? (w->out->note_count++, 0) : hm_fail_nomem(err);
+    w->out->notes[w->out->note_count] = hm__arena_strdup(w->arena, text);
+    return w->out->notes[w->out->note_count] ? (w->out->note_count++, 0) : hm__fail_nomem(err);
 }
 
 static int check_number(const char *name, double value, struct hm_err *err)
 {
     if (isfinite(value) && value >= 0)
         return 0;
-    hm_fail(err, HM_E_RANGE, "%s is %g; it must be 0 or more", name, value);
-    hm_err_field(err, name);
+    hm__fail(err, HM_E_RANGE, "%s is %g; it must be 0 or more", name, value);
+    hm__err_field(err, name);
     return HM_E_RANGE;
 }
 
@@ -55,17 +55,17 @@ static int check(const struct hm_runs *runs, const struct hm_recommend_question 
         rc = check_number(numbers[i].name, numbers[i].value, err);
     for (size_t i = 0; rc == 0 && i < q->n_count; i++)
         if (!(q->n[i] >= 1) || q->n[i] != floor(q->n[i]) || isinf(q->n[i]))
-            rc = hm_fail(err, HM_E_RANGE, "%g workers; it must be a whole number from 1 on",
-                         q->n[i]);
+            rc = hm__fail(err, HM_E_RANGE, "%g workers; it must be a whole number from 1 on",
+                          q->n[i]);
     if (rc == 0 && !(q->level >= 0 && q->level < 1))
-        rc = hm_fail(err, HM_E_RANGE, "a level of %g; it must be between 0 and 1", q->level);
+        rc = hm__fail(err, HM_E_RANGE, "a level of %g; it must be between 0 and 1", q->level);
     if (rc == 0 && !runs && !q->job)
-        rc = hm_fail(err, HM_E_MISSING, "no runs and no job: there is nothing to recommend from");
+        rc = hm__fail(err, HM_E_MISSING, "no runs and no job: there is nothing to recommend from");
     if (rc || !runs || !runs->relative)
         return rc;
-    hm_fail(err, HM_E_MISSING, "the runs tell speedups only");
-    hm_err_hint(err, "a recommendation needs seconds");
-    hm_err_at(err, runs->source, 0);
+    hm__fail(err, HM_E_MISSING, "the runs tell speedups only");
+    hm__err_hint(err, "a recommendation needs seconds");
+    hm__err_at(err, runs->source, 0);
     return HM_E_MISSING;
 }
 
@@ -88,7 +88,7 @@ static int compare_numbers(const void *a, const void *b)
 /* Money of a worker-second by a column cost: that of the row in the middle. */
 static int find_rate(struct hm_recommending *w, struct hm_err *err)
 {
-    const double *costs = hm_recommend_values(w->runs, "cost");
+    const double *costs = hm__recommend_values(w->runs, "cost");
     size_t count = 0;
 
     w->rate = NAN;
@@ -96,7 +96,7 @@ static int find_rate(struct hm_recommending *w, struct hm_err *err)
         return 0;
     double *rates = hm__calloc(w->picked_count, sizeof(*rates));
     if (!rates)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     for (size_t i = 0; i < w->picked_count; i++) {
         size_t row = w->picked[i];
         double rate = costs[row] / (w->n[row] * w->seconds[row]);
@@ -114,10 +114,10 @@ static int say_no_row(struct hm_recommending *w, struct hm_err *err)
 {
     const struct hm_recommend_question *q = w->q;
 
-    w->out->reason = hm_arena_printf(w->arena, "no run is%s%s%s%s", q->algorithm ? " of " : "",
-                                     q->algorithm ? q->algorithm : "", q->machine ? " on " : "",
-                                     q->machine ? q->machine : "");
-    return w->out->reason ? 0 : hm_fail_nomem(err);
+    w->out->reason = hm__arena_printf(w->arena, "no run is%s%s%s%s", q->algorithm ? " of " : "",
+                                      q->algorithm ? q->algorithm : "", q->machine ? " on " : "",
+                                      q->machine ? q->machine : "");
+    return w->out->reason ? 0 : hm__fail_nomem(err);
 }
 
 /* Rows that say all, or a fit of them. */
@@ -128,13 +128,13 @@ static int from_runs(struct hm_recommending *w, struct hm_err *err)
     if (rc == 0 && w->picked_count == 0)
         return say_no_row(w, err);
     if (rc == 0)
-        rc = hm_recommend_candidates(w, err);
+        rc = hm__recommend_candidates(w, err);
     if (rc == 0)
-        rc = hm_recommend_failures(w, err);
+        rc = hm__recommend_failures(w, err);
     if (rc == 0)
-        rc = hm_recommend_rows(w, err);
+        rc = hm__recommend_rows(w, err);
     if (rc == 0 && w->out->way == HM_RECOMMEND_NONE)
-        rc = hm_recommend_fit(w, err);
+        rc = hm__recommend_fit(w, err);
     return rc;
 }
 
@@ -167,8 +167,8 @@ static int note_not_run(struct hm_recommending *w, struct hm_err *err)
         others++;
     }
     return others == 0 ? 0
-                       : hm_recommend_note(w, err, "not run there: %s worker%s", list,
-                                           others == 1 && list[0] == '1' && used == 1 ? "" : "s");
+                       : hm__recommend_note(w, err, "not run there: %s worker%s", list,
+                                            others == 1 && list[0] == '1' && used == 1 ? "" : "s");
 }
 
 /* A fit tells little of what is far beyond its runs. */
@@ -182,29 +182,30 @@ static int note_far(struct hm_recommending *w, struct hm_err *err)
             most = fmax(most, w->n[w->picked[i]]);
     if (w->out->way != HM_RECOMMEND_FIT || w->out->best == HM_NONE || w->told[0].r.n <= most)
         return 0;
-    return hm_recommend_note(w, err, "%s are %.3g times as many as any run had",
-                             hm_recommend_workers(w->told[0].r.n, workers), w->told[0].r.n / most);
+    return hm__recommend_note(w, err, "%s are %.3g times as many as any run had",
+                              hm__recommend_workers(w->told[0].r.n, workers),
+                              w->told[0].r.n / most);
 }
 
 static int fill(struct hm_recommending *w, struct hm_err *err)
 {
-    int rc = hm_recommend_pick(w, err);
+    int rc = hm__recommend_pick(w, err);
 
     if (rc == 0)
-        rc = hm_recommend_place(w, err);
+        rc = hm__recommend_place(w, err);
     if (rc == 0 && w->runs)
         rc = from_runs(w, err);
     if (rc == 0 && w->out->way == HM_RECOMMEND_NONE && w->q->job)
-        rc = hm_recommend_model(w, err);
+        rc = hm__recommend_model(w, err);
     if (rc == 0)
         say_all_fail(w);
     if (rc == 0)
-        rc = hm_recommend_judge(w, err);
+        rc = hm__recommend_judge(w, err);
     if (rc == 0)
         rc = note_not_run(w, err);
     if (rc == 0)
         rc = note_far(w, err);
-    return rc ? rc : hm_recommend_next(w, err);
+    return rc ? rc : hm__recommend_next(w, err);
 }
 
 int hm_recommend(const struct hm_runs *runs, const struct hm_recommend_question *question,
@@ -214,12 +215,12 @@ int hm_recommend(const struct hm_runs *runs, const struct hm_recommend_question 
     struct hm_recommendation *out = NULL;
     int rc = check(runs, question, err);
 
-    if (rc == 0 && (!(arena = hm_arena_new()) || !(out = hm_arena_alloc(arena, 1, sizeof(*out)))))
-        rc = hm_fail_nomem(err);
+    if (rc == 0 && (!(arena = hm__arena_new()) || !(out = hm__arena_alloc(arena, 1, sizeof(*out)))))
+        rc = hm__fail_nomem(err);
     if (rc == 0) {
         struct hm_recommending w = {.runs = runs,
-                                    .n = hm_recommend_values(runs, "n"),
-                                    .seconds = hm_recommend_values(runs, "seconds"),
+                                    .n = hm__recommend_values(runs, "n"),
+                                    .seconds = hm__recommend_values(runs, "seconds"),
                                     .q = question,
                                     .out = out,
                                     .arena = arena,
@@ -230,13 +231,13 @@ int hm_recommend(const struct hm_runs *runs, const struct hm_recommend_question 
                                           .best = HM_NONE,
                                           .sure = NAN,
                                           .memory = arena};
-        if (runs && !(out->source = hm_arena_strdup(arena, runs->source)))
-            rc = hm_fail_nomem(err);
+        if (runs && !(out->source = hm__arena_strdup(arena, runs->source)))
+            rc = hm__fail_nomem(err);
         if (rc == 0)
             rc = fill(&w, err);
     }
     if (rc)
-        hm_arena_free(arena);
+        hm__arena_free(arena);
     else
         *ret_recommendation = out;
     return rc;
@@ -245,5 +246,5 @@ int hm_recommend(const struct hm_runs *runs, const struct hm_recommend_question 
 void hm_recommendation_free(struct hm_recommendation *recommendation)
 {
     if (recommendation)
-        hm_arena_free(recommendation->memory);
+        hm__arena_free(recommendation->memory);
 }

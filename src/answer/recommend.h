@@ -36,55 +36,55 @@ struct hm_recommending {
 };
 
 /* Add a note; HM_E_NOMEM or 0. */
-int hm_recommend_note(struct hm_recommending *w, struct hm_err *err, const char *format, ...)
+int hm__recommend_note(struct hm_recommending *w, struct hm_err *err, const char *format, ...)
     HM_PRINTF(3, 4);
 
 /* ---- recommend_rows.c ----------------------------------------------------------------------- */
 
 /* The rows of the algorithm and machine. */
-int hm_recommend_pick(struct hm_recommending *w, struct hm_err *err);
+int hm__recommend_pick(struct hm_recommending *w, struct hm_err *err);
 /* The place: names that runs know, values that can be, nothing left open that runs differ in. */
-int hm_recommend_place(struct hm_recommending *w, struct hm_err *err);
+int hm__recommend_place(struct hm_recommending *w, struct hm_err *err);
 /* Candidates: the n asked for, or those that were run. */
-int hm_recommend_candidates(struct hm_recommending *w, struct hm_err *err);
+int hm__recommend_candidates(struct hm_recommending *w, struct hm_err *err);
 /* Mark the candidates that are known to fail. */
-int hm_recommend_failures(struct hm_recommending *w, struct hm_err *err);
+int hm__recommend_failures(struct hm_recommending *w, struct hm_err *err);
 /* Times from the rows that match exactly; way stays HM_RECOMMEND_NONE if none does. */
-int hm_recommend_rows(struct hm_recommending *w, struct hm_err *err);
+int hm__recommend_rows(struct hm_recommending *w, struct hm_err *err);
 
 /* Column of numbers, or NULL. */
-const double *hm_recommend_values(const struct hm_runs *runs, const char *name);
+const double *hm__recommend_values(const struct hm_runs *runs, const char *name);
 /* Equal but for rounding. */
-bool hm_recommend_same(double a, double b);
+bool hm__recommend_same(double a, double b);
 
 /* ---- recommend_fit.c ------------------------------------------------------------------------ */
 
 /* Times from fits; way stays HM_RECOMMEND_NONE, with a reason, if they do not tell. */
-int hm_recommend_fit(struct hm_recommending *w, struct hm_err *err);
+int hm__recommend_fit(struct hm_recommending *w, struct hm_err *err);
 
 /* ---- recommend_model.c ---------------------------------------------------------------------- */
 
-int hm_recommend_model(struct hm_recommending *w, struct hm_err *err);
+int hm__recommend_model(struct hm_recommending *w, struct hm_err *err);
 
 /* ---- recommend_judge.c ---------------------------------------------------------------------- */
 
 /* Costs, values, limits; how sure; then candidates in order, best first. */
-int hm_recommend_judge(struct hm_recommending *w, struct hm_err *err);
+int hm__recommend_judge(struct hm_recommending *w, struct hm_err *err);
 
 /* What is to be least, were the time of a candidate that. */
-double hm_recommend_value(const struct hm_recommending *w, const struct hm_told *t, double time_s);
+double hm__recommend_value(const struct hm_recommending *w, const struct hm_told *t, double time_s);
 
 /* ---- recommend_next.c ----------------------------------------------------------------------- */
 
 /* The one run that would help most, after judging. */
-int hm_recommend_next(struct hm_recommending *w, struct hm_err *err);
+int hm__recommend_next(struct hm_recommending *w, struct hm_err *err);
 
 /* ---- recommend_words.c ---------------------------------------------------------------------- */
 
 enum { HM_PLACE_TEXT = 256 };
 /* "batch 64000, latency 20 ms", into text[HM_PLACE_TEXT]. */
-const char *hm_recommend_place_text(const struct hm_at *at, size_t count, char *text);
+const char *hm__recommend_place_text(const struct hm_at *at, size_t count, char *text);
 /* "1 worker", "4 workers", into text of 40. */
-const char *hm_recommend_workers(double n, char *text);
+const char *hm__recommend_workers(double n, char *text);
 
 #endif

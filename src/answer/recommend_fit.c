@@ -25,17 +25,17 @@ static const double OFF_TOO_FAR = 0.25;
 
 enum { TERM_TEXT = 80 };
 
-/* A share of the rows as runs of their own; released with hm_arena_free(runs->memory). */
+/* A share of the rows as runs of their own; released with hm__arena_free(runs->memory). */
 static struct hm_runs *take_rows(const struct hm_runs *from, const size_t *rows, size_t count)
 {
-    struct hm_arena *arena = hm_arena_new();
-    struct hm_runs *runs = arena ? hm_arena_alloc(arena, 1, sizeof(*runs)) : NULL;
+    struct hm_arena *arena = hm__arena_new();
+    struct hm_runs *runs = arena ? hm__arena_alloc(arena, 1, sizeof(*runs)) : NULL;
     bool ok = runs != NULL;
 
     if (ok) {
         *runs = (struct hm_runs){.source = from->source, .count = count, .memory = arena};
-        runs->columns = hm_arena_alloc(arena, from->column_count, sizeof(*runs->columns));
-        runs->lines = hm_arena_alloc(arena, count, sizeof(*runs->lines));
+        runs->columns = hm__arena_alloc(arena, from->column_count, sizeof(*runs->columns));
+        runs->lines = hm__arena_alloc(arena, count, sizeof(*runs->lines));
         ok = runs->columns && runs->lines;
     }
     for (size_t i = 0; ok && i < count; i++)
@@ -45,9 +45,9 @@ static struct hm_runs *take_rows(const struct hm_runs *from, const size_t *rows,
         struct hm_column *to = &runs->columns[runs->column_count++];
         to->name = source->name;
         if (source->values)
-            to->values = hm_arena_alloc(arena, count, sizeof(*to->values));
+            to->values = hm__arena_alloc(arena, count, sizeof(*to->values));
         else
-            to->labels = hm_arena_alloc(arena, count, sizeof(*to->labels));
+            to->labels = hm__arena_alloc(arena, count, sizeof(*to->labels));
         ok = to->values || to->labels;
         for (size_t i = 0; ok && i < count; i++) {
             if (to->values)
@@ -57,7 +57,7 @@ static struct hm_runs *take_rows(const struct hm_runs *from, const size_t *rows,
         }
     }
     if (!ok)
-        hm_arena_free(arena);
+        hm__arena_free(arena);
     return ok ? runs : NULL;
 }
 
@@ -91,7 +91,7 @@ static bool row_tells(const struct hm_recommending *w, size_t row)
             return false;
     }
     for (size_t i = 0; i < w->at_count; i++)
-        if (isnan(hm_recommend_values(w->runs, w->at[i].name)[row]))
+        if (isnan(hm__recommend_values(w->runs, w->at[i].name)[row]))
             return false;
     return !isnan(w->seconds[row]);
 }
@@ -100,7 +100,7 @@ static bool row_tells(const struct hm_recommending *w, size_t row)
 static void range_of(const struct hm_runs *runs, const char *name, const size_t *rows, size_t count,
                      double *low, double *high)
 {
-    const double *values = hm_recommend_values(runs, name);
+    const double *values = hm__recommend_values(runs, name);
 
     *low = INFINITY;
     *high = -INFINITY;
@@ -114,10 +114,10 @@ static int find_rows(struct fits *f, struct hm_err *err)
 {
     struct hm_recommending *w = f->w;
 
-    f->rows = hm_arena_alloc(w->arena, w->picked_count, sizeof(*f->rows));
-    f->few = hm_arena_alloc(w->arena, w->picked_count, sizeof(*f->few));
+    f->rows = hm__arena_alloc(w->arena, w->picked_count, sizeof(*f->rows));
+    f->few = hm__arena_alloc(w->arena, w->picked_count, sizeof(*f->few));
     if (!f->rows || !f->few)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     for (size_t i = 0; i < w->picked_count; i++)
         if (row_tells(w, w->picked[i]))
             f->rows[f->count++] = w->picked[i];
@@ -135,10 +135,10 @@ static size_t rows_for_all(struct fits *f)
     for (size_t i = 0; i < f->count; i++) {
         bool same = true;
         for (size_t k = 0; k < w->at_count; k++)
-            same =
-                same && (is_term(w->at[k].name) ||
-                         hm_recommend_same(hm_recommend_values(w->runs, w->at[k].name)[f->rows[i]],
-                                           w->at[k].value));
+            same = same &&
+                   (is_term(w->at[k].name) ||
+                    hm__recommend_same(hm__recommend_values(w->runs, w->at[k].name)[f->rows[i]],
+                                       w->at[k].value));
         if (same)
             f->few[count++] = f->rows[i];
     }
@@ -154,11 +154,11 @@ static const char *never_varied(struct fits *f, const size_t *rows, size_t count
     for (size_t k = 0; k < w->at_count; k++) {
         double low, high;
         range_of(w->runs, w->at[k].name, rows, count, &low, &high);
-        if (low < high || hm_recommend_same(low, w->at[k].value))
+        if (low < high || hm__recommend_same(low, w->at[k].value))
             continue;
         struct hm_at only = {w->at[k].name, low};
-        return hm_arena_printf(w->arena, "%s %s only", whose,
-                               hm_recommend_place_text(&only, 1, text));
+        return hm__arena_printf(w->arena, "%s %s only", whose,
+                                hm__recommend_place_text(&only, 1, text));
     }
     return NULL;
 }
@@ -175,7 +175,7 @@ static int fit_rows(struct fits *f, const size_t *rows, size_t count, const char
     struct hm_runs *runs = take_rows(f->w->runs, rows, count);
 
     if (!runs)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     int rc = hm_fit_new(runs, &s, ret_fit, err);
     hm_runs_free(runs);
     return rc;
@@ -189,18 +189,18 @@ static int check_all(struct fits *f, struct hm_err *err)
     if (!f->all->intervals) {
         f->against = "they are too few to tell how sure a fit of them is";
     } else {
-        int rc = hm_off_find(f->all, f->w->out->level, &f->all_off, err);
+        int rc = hm__off_find(f->all, f->w->out->level, &f->all_off, err);
         if (rc)
             return rc;
-        double off = sqrt(hm_off_at(f->all, &f->all_off, NAN, &count) / count);
+        double off = sqrt(hm__off_at(f->all, &f->all_off, NAN, &count) / count);
         if (off <= OFF_TOO_FAR)
             return 0;
-        f->against = hm_arena_printf(
+        f->against = hm__arena_printf(
             f->w->arena, "a fit over all n is off by %.0f %% for a run left out", 100 * off);
     }
     hm_fit_free(f->all);
     f->all = NULL;
-    return f->against ? 0 : hm_fail_nomem(err);
+    return f->against ? 0 : hm__fail_nomem(err);
 }
 
 static int fit_all(struct fits *f, struct hm_err *err)
@@ -213,13 +213,13 @@ static int fit_all(struct fits *f, struct hm_err *err)
         return 0;
     int rc = fit_rows(f, f->few, count, NULL, 0, 0, &f->all, &own);
     if (rc == HM_E_NOMEM)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     for (size_t k = 0; k < w->at_count; k++)
         if (is_term(w->at[k].name))
             f->at[f->at_count++] = w->at[k];
     if (rc) {
-        f->against = hm_arena_strdup(w->arena, own.message);
-        return f->against ? 0 : hm_fail_nomem(err);
+        f->against = hm__arena_strdup(w->arena, own.message);
+        return f->against ? 0 : hm__fail_nomem(err);
     }
     return check_all(f, err);
 }
@@ -258,8 +258,8 @@ static void find_terms(struct fits *f, double n, struct own *own)
         const struct hm_at *at = &w->at[k];
         double low, high;
         range_of(w->runs, at->name, f->few, own->rows, &low, &high);
-        bool same = hm_recommend_same(low, at->value);
-        if (low < high && !hm_recommend_same(low, high)) {
+        bool same = hm__recommend_same(low, at->value);
+        if (low < high && !hm__recommend_same(low, high)) {
             snprintf(own->texts[k], TERM_TEXT, strcmp(at->name, "bandwidth") == 0 ? "1/%s" : "%s",
                      at->name);
             own->terms[own->term_count++] = own->texts[k];
@@ -286,10 +286,10 @@ static int fit_own(struct fits *f, const struct own *own, size_t candidate, stru
     int rc = fit_rows(f, f->few, own->rows, own->terms, own->term_count, (double)candidate + 1,
                       &fit, &mine);
     if (rc)
-        return rc == HM_E_NOMEM ? hm_fail_nomem(err) : 0;
+        return rc == HM_E_NOMEM ? hm__fail_nomem(err) : 0;
     /* terms that these runs cannot tell apart leave the others open */
     if (fit->intervals && fit->configurations > own->term_count &&
-        hm_lsq_solve(&fit->inside->lsq, theta, &column))
+        hm__lsq_solve(&fit->inside->lsq, theta, &column))
         *ret_fit = fit;
     else
         hm_fit_free(fit);
@@ -306,24 +306,24 @@ static int draw(struct hm_recommending *w, struct hm_told *t, const struct hm_fi
                 const struct hm_off *off, const struct hm_at *at, size_t at_count,
                 struct hm_err *err)
 {
-    size_t draws = hm_fit_draw_count(fit);
+    size_t draws = hm__fit_draw_count(fit);
     struct hm_random random;
     double *x;
-    int rc = hm_fit_terms_at(fit, at, at_count, &t->r.n, 1, &x, err);
+    int rc = hm__fit_terms_at(fit, at, at_count, &t->r.n, 1, &x, err);
 
     if (rc)
         return rc;
-    t->draws = hm_arena_alloc(w->arena, draws, sizeof(*t->draws));
-    hm_random_init(&random, (uint64_t)w->q->seed, 100 + (uint64_t)(t - w->told));
+    t->draws = hm__arena_alloc(w->arena, draws, sizeof(*t->draws));
+    hm__random_init(&random, (uint64_t)w->q->seed, 100 + (uint64_t)(t - w->told));
     for (size_t d = 0; t->draws && d < draws; d++) {
-        double mean = hm_fit_seconds(fit, x, 1, 0, d), spread = fit->inside->draws[d].spread;
+        double mean = hm__fit_seconds(fit, x, 1, 0, d), spread = fit->inside->draws[d].spread;
         if (fit->errors == HM_ERRORS_RELATIVE)
             spread *= mean;
-        t->draws[d] = mean + fmin(spread, off->usual * mean) * hm_random_normal(&random);
+        t->draws[d] = mean + fmin(spread, off->usual * mean) * hm__random_normal(&random);
     }
     hm__free(x);
     w->draw_count = w->draw_count == 0 || draws < w->draw_count ? draws : w->draw_count;
-    return t->draws ? 0 : hm_fail_nomem(err);
+    return t->draws ? 0 : hm__fail_nomem(err);
 }
 
 /*
@@ -358,7 +358,7 @@ static int take_time(struct hm_recommending *w, struct hm_told *t, const struct 
     t->r.time_s = p.time_s;
     t->r.low_s = p.low_s;
     t->r.high_s = p.high_s;
-    stretch(t, hm_fit_draw_count(fit), off->reach);
+    stretch(t, hm__fit_draw_count(fit), off->reach);
     return 0;
 }
 
@@ -384,7 +384,7 @@ static int explain(struct fits *f, struct hm_told *t, const struct own *own, str
         t->why = own->rows == 1 ? "1 run of it is too few" : "too few runs of it";
     else
         t->why = never_varied(f, f->few, own->rows, "its runs have");
-    return t->why ? 0 : hm_fail_nomem(err);
+    return t->why ? 0 : hm__fail_nomem(err);
 }
 
 /* Which of the two fits is less off at this n tells its time. */
@@ -394,12 +394,12 @@ static int choose(struct fits *f, struct hm_told *t, const struct own *own,
     double count = 0, all_count = 0, off = INFINITY, all_off = INFINITY;
     struct hm_off own_off = {0};
     bool tells = fit && own->reaches;
-    int rc = tells ? hm_off_find(fit, f->w->out->level, &own_off, err) : 0;
+    int rc = tells ? hm__off_find(fit, f->w->out->level, &own_off, err) : 0;
 
     if (rc == 0 && tells)
-        off = hm_off_at(fit, &own_off, t->r.n, &count);
+        off = hm__off_at(fit, &own_off, t->r.n, &count);
     if (rc == 0 && f->all)
-        all_off = hm_off_at(f->all, &f->all_off, t->r.n, &all_count);
+        all_off = hm__off_at(f->all, &f->all_off, t->r.n, &all_count);
     if (rc == 0 && tells && (!f->all || off < all_off)) {
         rc = take_time(f->w, t, fit, &own_off, own->at, own->at_count, err);
         f->off += off;
@@ -448,9 +448,9 @@ static int note_beyond(struct fits *f, struct hm_err *err)
         struct hm_at end = {w->at[k].name, value > high ? high : low};
         if (value <= high * (1 + 1e-9) && value >= low * (1 - 1e-9))
             continue;
-        rc = hm_recommend_note(w, err, "%s is beyond the runs, which end at %s",
-                               hm_recommend_place_text(&w->at[k], 1, text),
-                               hm_recommend_place_text(&end, 1, edge));
+        rc = hm__recommend_note(w, err, "%s is beyond the runs, which end at %s",
+                                hm__recommend_place_text(&w->at[k], 1, text),
+                                hm__recommend_place_text(&end, 1, edge));
     }
     return rc;
 }
@@ -466,8 +466,8 @@ static int note_untold(struct hm_recommending *w, struct hm_err *err)
             continue;
         if (isfinite(t->floor_s))
             snprintf(least, sizeof(least), "; it takes at least %.3g s", t->floor_s);
-        rc = hm_recommend_note(w, err, "%s cannot be compared: %s%s",
-                               hm_recommend_workers(t->r.n, workers), t->why, least);
+        rc = hm__recommend_note(w, err, "%s cannot be compared: %s%s",
+                                hm__recommend_workers(t->r.n, workers), t->why, least);
         said++;
     }
     return rc;
@@ -479,10 +479,10 @@ static const char *say_place(struct hm_recommending *w)
     const char *who = w->q->n_count ? "no run of these n" : "no run";
     char text[HM_PLACE_TEXT];
 
-    hm_recommend_place_text(w->at, w->at_count, text);
+    hm__recommend_place_text(w->at, w->at_count, text);
     if (!text[0])
-        return hm_arena_printf(w->arena, "%s went well", who);
-    return hm_arena_printf(w->arena, "%s has %s", who, text);
+        return hm__arena_printf(w->arena, "%s went well", who);
+    return hm__arena_printf(w->arena, "%s has %s", who, text);
 }
 
 static int say_reason(struct fits *f, size_t told, struct hm_err *err)
@@ -496,10 +496,10 @@ static int say_reason(struct fits *f, size_t told, struct hm_err *err)
     if (f->off_rows > 0)
         snprintf(off, sizeof(off), ", off by %.1f %% for a run left out",
                  100 * sqrt(f->off / f->off_rows));
-    w->out->reason =
-        place ? hm_arena_printf(w->arena, "%s: a fit of %zu runs, %s%s", place, f->count, kind, off)
-              : NULL;
-    return w->out->reason ? 0 : hm_fail_nomem(err);
+    w->out->reason = place ? hm__arena_printf(w->arena, "%s: a fit of %zu runs, %s%s", place,
+                                              f->count, kind, off)
+                           : NULL;
+    return w->out->reason ? 0 : hm__fail_nomem(err);
 }
 
 /* Why there is no answer: what is missing, or what all fits lack. */
@@ -508,10 +508,10 @@ static int say_why_not(struct fits *f, struct hm_err *err)
     struct hm_recommending *w = f->w;
     const char *place = say_place(w);
 
-    w->out->reason = place ? hm_arena_printf(w->arena, "%s, and the others do not tell%s%s", place,
-                                             f->against ? ": " : "", f->against ? f->against : "")
+    w->out->reason = place ? hm__arena_printf(w->arena, "%s, and the others do not tell%s%s", place,
+                                              f->against ? ": " : "", f->against ? f->against : "")
                            : NULL;
-    return w->out->reason ? 0 : hm_fail_nomem(err);
+    return w->out->reason ? 0 : hm__fail_nomem(err);
 }
 
 static int tell_all(struct fits *f, struct hm_err *err)
@@ -538,14 +538,14 @@ static int tell_all(struct fits *f, struct hm_err *err)
     return rc ? rc : note_untold(w, err);
 }
 
-int hm_recommend_fit(struct hm_recommending *w, struct hm_err *err)
+int hm__recommend_fit(struct hm_recommending *w, struct hm_err *err)
 {
     struct fits f = {.w = w};
 
     for (size_t i = 0; i < w->at_count; i++)
-        if (!hm_recommend_values(w->runs, w->at[i].name)) {
-            w->out->reason = hm_arena_printf(w->arena, "no run tells its %s", w->at[i].name);
-            return w->out->reason ? 0 : hm_fail_nomem(err);
+        if (!hm__recommend_values(w->runs, w->at[i].name)) {
+            w->out->reason = hm__arena_printf(w->arena, "no run tells its %s", w->at[i].name);
+            return w->out->reason ? 0 : hm__fail_nomem(err);
         }
     int rc = find_rows(&f, err);
     if (rc == 0)

@@ -15,7 +15,7 @@ static double expense(const struct hm_recommending *w, const struct hm_told *t, 
     return w->priced ? t->r.cost * time_s / t->r.time_s : t->r.n * time_s;
 }
 
-double hm_recommend_value(const struct hm_recommending *w, const struct hm_told *t, double time_s)
+double hm__recommend_value(const struct hm_recommending *w, const struct hm_told *t, double time_s)
 {
     switch (w->out->goal) {
     case HM_GOAL_COST:
@@ -76,9 +76,9 @@ static int check_budget(const struct hm_recommending *w, struct hm_err *err)
 {
     if (!(w->q->budget > 0) || w->priced)
         return 0;
-    hm_fail(err, HM_E_MISSING, "a budget needs a price, and there is none");
-    hm_err_hint(err, "give that of a worker, such as --price '$1/h', or a column cost");
-    hm_err_field(err, "budget");
+    hm__fail(err, HM_E_MISSING, "a budget needs a price, and there is none");
+    hm__err_hint(err, "give that of a worker, such as --price '$1/h', or a column cost");
+    hm__err_field(err, "budget");
     return HM_E_MISSING;
 }
 
@@ -127,7 +127,7 @@ static double count_sure(const struct hm_recommending *w)
         double least = INFINITY;
         for (size_t i = 0; i < w->count && w->told[i].told; i++) {
             double time_s = w->told[i].draws[d];
-            double value = hm_recommend_value(w, &w->told[i], time_s);
+            double value = hm__recommend_value(w, &w->told[i], time_s);
             if (excess(w, &w->told[i], time_s) <= 1 && value < least) {
                 least = value;
                 best = i;
@@ -143,15 +143,15 @@ static int note_goal(struct hm_recommending *w, struct hm_err *err)
     if (w->out->goal == HM_GOAL_TIME)
         return 0;
     int rc = w->priced ? 0
-                       : hm_recommend_note(w, err,
-                                           "no price is known: the cheapest is the one with the "
-                                           "fewest worker-seconds");
+                       : hm__recommend_note(w, err,
+                                            "no price is known: the cheapest is the one with the "
+                                            "fewest worker-seconds");
     if (rc || w->out->goal != HM_GOAL_BALANCE)
         return rc;
     bool own = w->q->alpha > 0 || w->q->beta > 0;
-    return hm_recommend_note(w, err, "balance: %.3g a second, %.3g a %s%s", w->alpha, w->beta,
-                             w->priced ? "dollar" : "worker-second",
-                             own ? "" : ", so that the least time and the least cost count alike");
+    return hm__recommend_note(w, err, "balance: %.3g a second, %.3g a %s%s", w->alpha, w->beta,
+                              w->priced ? "dollar" : "worker-second",
+                              own ? "" : ", so that the least time and the least cost count alike");
 }
 
 /* The public list: those that have a time, then those that fail. */
@@ -159,9 +159,9 @@ static int list(struct hm_recommending *w, struct hm_err *err)
 {
     struct hm_recommendation *out = w->out;
 
-    out->candidates = hm_arena_alloc(w->arena, w->count ? w->count : 1, sizeof(*out->candidates));
+    out->candidates = hm__arena_alloc(w->arena, w->count ? w->count : 1, sizeof(*out->candidates));
     if (!out->candidates)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     for (size_t i = 0; i < w->count; i++)
         if (w->told[i].told)
             out->candidates[out->candidate_count++] = w->told[i].r;
@@ -171,7 +171,7 @@ static int list(struct hm_recommending *w, struct hm_err *err)
     return 0;
 }
 
-int hm_recommend_judge(struct hm_recommending *w, struct hm_err *err)
+int hm__recommend_judge(struct hm_recommending *w, struct hm_err *err)
 {
     set_costs(w);
     set_weights(w);
@@ -180,7 +180,7 @@ int hm_recommend_judge(struct hm_recommending *w, struct hm_err *err)
         struct hm_told *t = &w->told[i];
         if (!t->told)
             continue;
-        t->r.value = hm_recommend_value(w, t, t->r.time_s);
+        t->r.value = hm__recommend_value(w, t, t->r.time_s);
         t->excess = excess(w, t, t->r.time_s);
         t->r.fits = t->excess <= 1;
     }

@@ -37,8 +37,8 @@ static int apply_all(struct hm_recommending *w, const struct hm_search *s,
 
     for (size_t i = 0; rc == 0 && i < w->at_count; i++)
         if (!apply(s, &w->at[i], variant))
-            rc = hm_recommend_note(w, err, "the job's model knows no %s: %s is not in the answer",
-                                   w->at[i].name, hm_recommend_place_text(&w->at[i], 1, text));
+            rc = hm__recommend_note(w, err, "the job's model knows no %s: %s is not in the answer",
+                                    w->at[i].name, hm__recommend_place_text(&w->at[i], 1, text));
     return rc;
 }
 
@@ -48,7 +48,7 @@ static int split(struct hm_search *s, double max_n, struct hm_parts **ret_parts,
     size_t count = (size_t)max_n;
     struct hm_parts *parts = hm__calloc(count, sizeof(*parts));
     double *n = hm__calloc(count, sizeof(*n));
-    int rc = parts && n ? 0 : hm_fail_nomem(err);
+    int rc = parts && n ? 0 : hm__fail_nomem(err);
 
     for (size_t i = 0; rc == 0 && i < count; i++)
         n[i] = (double)i + 1;
@@ -76,9 +76,9 @@ static int take_points(struct hm_recommending *w, const struct hm_search *s,
 {
     double price = s->cluster ? s->cluster->node.price_per_s : -1;
 
-    w->told = hm_arena_alloc(w->arena, curve->count, sizeof(*w->told));
+    w->told = hm__arena_alloc(w->arena, curve->count, sizeof(*w->told));
     if (!w->told)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     w->count = w->draw_count = 0;
     for (size_t i = 0; i < curve->count; i++) {
         const struct hm_point *p = &curve->points[i];
@@ -100,7 +100,7 @@ static int take_points(struct hm_recommending *w, const struct hm_search *s,
             t->r.time_s = t->r.cost = NAN;
         }
     }
-    int rc = hm_recommend_failures(w, err);
+    int rc = hm__recommend_failures(w, err);
     for (size_t i = 0; i < w->count; i++)
         if (w->told[i].r.failed) {
             w->told[i].told = false;
@@ -115,18 +115,18 @@ static int look(struct hm_recommending *w, struct hm_search *s, double max_n, st
     struct hm_parts *parts = NULL;
     struct hm_curve curve = {0};
     int rc = s->job->graph ? split(s, max_n, &parts, err) : 0;
-    struct hm_variant variant = hm_search_variant(s);
+    struct hm_variant variant = hm__search_variant(s);
 
     if (rc == 0)
         rc = apply_all(w, s, &variant, err);
     if (rc == 0)
-        rc = hm_model_new(s->job, s->cluster, &variant, &model, err);
+        rc = hm__model_new(s->job, s->cluster, &variant, &model, err);
     if (rc == 0)
-        rc = hm_curve_init(&curve, s, model, variant.work, max_n, err);
+        rc = hm__curve_init(&curve, s, model, variant.work, max_n, err);
     if (rc == 0)
         rc = take_points(w, s, &curve, err);
-    hm_curve_release(&curve);
-    hm_model_free(model);
+    hm__curve_release(&curve);
+    hm__model_free(model);
     hm__free(parts);
     return rc;
 }
@@ -141,14 +141,14 @@ static int say(struct hm_recommending *w, const struct hm_search *s, struct hm_e
     if (told == 0)
         return 0;
     w->out->way = HM_RECOMMEND_MODEL;
-    w->out->source = hm_arena_strdup(w->arena, s->job->source ? s->job->source : "the job");
-    w->out->reason = hm_arena_printf(w->arena, "%s%sthe model of %s, without a run",
-                                     w->out->reason ? w->out->reason : "",
-                                     w->out->reason ? "; so " : "", name ? name : "the job");
-    return w->out->source && w->out->reason ? 0 : hm_fail_nomem(err);
+    w->out->source = hm__arena_strdup(w->arena, s->job->source ? s->job->source : "the job");
+    w->out->reason = hm__arena_printf(w->arena, "%s%sthe model of %s, without a run",
+                                      w->out->reason ? w->out->reason : "",
+                                      w->out->reason ? "; so " : "", name ? name : "the job");
+    return w->out->source && w->out->reason ? 0 : hm__fail_nomem(err);
 }
 
-int hm_recommend_model(struct hm_recommending *w, struct hm_err *err)
+int hm__recommend_model(struct hm_recommending *w, struct hm_err *err)
 {
     const struct hm_job *job = w->q->job;
     struct hm_question asked = nothing_asked;
@@ -165,7 +165,7 @@ int hm_recommend_model(struct hm_recommending *w, struct hm_err *err)
 
     for (size_t i = 0; i < w->q->n_count; i++)
         asked.max_n = fmax(asked.max_n, w->q->n[i]);
-    double max_n = hm_search_max_n(&s, &ceiling);
+    double max_n = hm__search_max_n(&s, &ceiling);
     int rc = look(w, &s, fmax(max_n, 1), err);
     return rc ? rc : say(w, &s, err);
 }

@@ -22,9 +22,9 @@ static int set_next(struct hm_recommending *w, double n, const char *why, struct
 {
     struct hm_recommendation *out = w->out;
 
-    out->next = hm_arena_alloc(w->arena, w->at_count + 1, sizeof(*out->next));
+    out->next = hm__arena_alloc(w->arena, w->at_count + 1, sizeof(*out->next));
     if (!out->next || !why)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     out->next[0] = (struct hm_at){"n", n};
     for (size_t i = 0; i < w->at_count; i++)
         out->next[i + 1] = w->at[i];
@@ -44,7 +44,7 @@ static double beats(const struct hm_recommending *w, const struct hm_recommendin
     if (!t->told)
         return isfinite(t->floor_s) && t->floor_s < w->told[0].r.time_s ? 1 : 0;
     for (size_t d = 0; d < other->draw_count; d++)
-        wins += hm_recommend_value(other, t, t->draws[d]) < w->told[0].r.value;
+        wins += hm__recommend_value(other, t, t->draws[d]) < w->told[0].r.value;
     return wins / (double)(other->draw_count ? other->draw_count : 1);
 }
 
@@ -55,10 +55,10 @@ static int look_at_others(struct hm_recommending *w, struct hm_recommending *oth
     size_t count = 0;
 
     *other = *w;
-    other->out = hm_arena_alloc(w->arena, 1, sizeof(*other->out));
-    other->told = hm_arena_alloc(w->arena, w->count, sizeof(*other->told));
+    other->out = hm__arena_alloc(w->arena, 1, sizeof(*other->out));
+    other->told = hm__arena_alloc(w->arena, w->count, sizeof(*other->told));
     if (!other->out || !other->told)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     other->out->way = HM_RECOMMEND_NONE;
     other->out->goal = w->out->goal;
     other->out->level = w->out->level;
@@ -67,7 +67,7 @@ static int look_at_others(struct hm_recommending *w, struct hm_recommending *oth
         if (!w->told[i].told && !w->told[i].r.failed)
             other->told[count++] = w->told[i];
     other->count = count;
-    return count ? hm_recommend_fit(other, err) : 0;
+    return count ? hm__recommend_fit(other, err) : 0;
 }
 
 static int after_rows(struct hm_recommending *w, struct hm_err *err)
@@ -94,10 +94,10 @@ static int after_rows(struct hm_recommending *w, struct hm_err *err)
     }
     if (next != HM_NONE && other.told[next].told)
         return set_next(w, other.told[next].r.n,
-                        hm_arena_printf(w->arena,
-                                        "a fit of the runs gives it %.3g s there (%.3g to %.3g)",
-                                        other.told[next].r.time_s, other.told[next].r.low_s,
-                                        other.told[next].r.high_s),
+                        hm__arena_printf(w->arena,
+                                         "a fit of the runs gives it %.3g s there (%.3g to %.3g)",
+                                         other.told[next].r.time_s, other.told[next].r.low_s,
+                                         other.told[next].r.high_s),
                         err);
     for (size_t i = 0; next == HM_NONE && !any_told && i < other.count; i++)
         if (fabs(log(other.told[i].r.n / w->told[0].r.n)) < near) {
@@ -120,10 +120,10 @@ static double gain_of(const struct hm_recommending *w, size_t i)
         if (k != i)
             others = fmin(others, w->told[k].r.value);
     for (size_t d = 0; d < w->draw_count; d++)
-        sum += fmin(hm_recommend_value(w, &w->told[i], w->told[i].draws[d]), others);
+        sum += fmin(hm__recommend_value(w, &w->told[i], w->told[i].draws[d]), others);
     double usual = 0; /* the mean of the draws need not be what is told */
     for (size_t d = 0; d < w->draw_count; d++)
-        usual += hm_recommend_value(w, &w->told[i], w->told[i].draws[d]);
+        usual += hm__recommend_value(w, &w->told[i], w->told[i].draws[d]);
     double count = (double)w->draw_count;
     return (fmin(usual / count, others) - sum / count) / first;
 }
@@ -149,9 +149,9 @@ static int after_fit(struct hm_recommending *w, struct hm_err *err)
     if (next == HM_NONE)
         return 0;
     const char *why = next == 0
-                          ? hm_arena_strdup(w->arena, "it would show whether it is the best")
-                          : hm_arena_printf(w->arena, "it would show whether it is better than %s",
-                                            hm_recommend_workers(w->told[0].r.n, workers));
+                          ? hm__arena_strdup(w->arena, "it would show whether it is the best")
+                          : hm__arena_printf(w->arena, "it would show whether it is better than %s",
+                                             hm__recommend_workers(w->told[0].r.n, workers));
     return set_next(w, w->told[next].r.n, why, err);
 }
 
@@ -197,7 +197,7 @@ static int after_none(struct hm_recommending *w, struct hm_err *err)
     return isnan(fastest) ? 0 : set_next(w, fastest, "it was the fastest so far", err);
 }
 
-int hm_recommend_next(struct hm_recommending *w, struct hm_err *err)
+int hm__recommend_next(struct hm_recommending *w, struct hm_err *err)
 {
     if (w->out->missed)
         return 0;

@@ -27,7 +27,7 @@ static void add_configuration(const struct hm__fit *f, size_t g, struct hm_lsq *
     for (size_t k = 0; k < f->basis.count; k++)
         row[k] = f->in[k] ? f->x[k * f->data.group_count + g] * weight : 0;
     row[f->basis.count] = group->mean_s * weight;
-    hm_lsq_add(lsq, row);
+    hm__lsq_add(lsq, row);
 }
 
 /* The configurations g, g + folds, … from all the others. */
@@ -37,11 +37,11 @@ static void leave_out(const struct hm__fit *f, size_t first, size_t folds, doubl
     double theta[HM_TERMS_MAX];
     struct hm_lsq lsq;
 
-    hm_lsq_init(&lsq, f->basis.count);
+    hm__lsq_init(&lsq, f->basis.count);
     for (size_t g = 0; g < groups; g++)
         if (g % folds != first)
             add_configuration(f, g, &lsq);
-    hm_lsq_nonnegative(&lsq, theta);
+    hm__lsq_nonnegative(&lsq, theta);
     for (size_t g = first; g < groups; g += folds) {
         double mean = f->data.groups[g].mean_s, told = 0;
         for (size_t k = 0; k < f->basis.count; k++)
@@ -50,7 +50,7 @@ static void leave_out(const struct hm__fit *f, size_t first, size_t folds, doubl
     }
 }
 
-int hm_off_find(const struct hm_fit *fit, double level, struct hm_off *off, struct hm_err *err)
+int hm__off_find(const struct hm_fit *fit, double level, struct hm_off *off, struct hm_err *err)
 {
     const struct hm__fit *f = fit->inside;
     size_t groups = f->data.group_count, folds = groups < FOLDS ? groups : FOLDS;
@@ -60,7 +60,7 @@ int hm_off_find(const struct hm_fit *fit, double level, struct hm_off *off, stru
     off->count = groups;
     if (!off->errors || !sorted) {
         hm__free(sorted);
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     }
     for (size_t first = 0; first < folds; first++)
         leave_out(f, first, folds, off->errors);
@@ -75,7 +75,7 @@ int hm_off_find(const struct hm_fit *fit, double level, struct hm_off *off, stru
     return 0;
 }
 
-double hm_off_at(const struct hm_fit *fit, const struct hm_off *off, double n, double *ret_count)
+double hm__off_at(const struct hm_fit *fit, const struct hm_off *off, double n, double *ret_count)
 {
     const double *workers = fit->inside->data.places[0];
     double sum = 0;

@@ -13,8 +13,8 @@ struct hm_off {
 };
 
 /* Leave out each configuration; off->errors is freed with hm__free. */
-int hm_off_find(const struct hm_fit *fit, double level, struct hm_off *off, struct hm_err *err);
+int hm__off_find(const struct hm_fit *fit, double level, struct hm_off *off, struct hm_err *err);
 /* Sum of the squares of the errors at this n, or at all (NaN), and of how many. */
-double hm_off_at(const struct hm_fit *fit, const struct hm_off *off, double n, double *ret_count);
+double hm__off_at(const struct hm_fit *fit, const struct hm_off *off, double n, double *ret_count);
 
 #endif

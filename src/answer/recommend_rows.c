@@ -16,14 +16,14 @@
 #include "student.h"
 #include "text.h"
 
-const double *hm_recommend_values(const struct hm_runs *runs, const char *name)
+const double *hm__recommend_values(const struct hm_runs *runs, const char *name)
 {
     const struct hm_column *column = runs ? hm_runs_column(runs, name) : NULL;
 
     return column ? column->values : NULL;
 }
 
-bool hm_recommend_same(double a, double b)
+bool hm__recommend_same(double a, double b)
 {
     return fabs(a - b) <= 1e-9 * fmax(fabs(a), fabs(b));
 }
@@ -50,20 +50,20 @@ static int note_labels(struct hm_recommending *w, const char *name, const char *
     for (size_t i = 0; !asked && column && column->labels && i < w->picked_count; i++) {
         const char *label = column->labels[w->picked[i]];
         if (label && first && strcmp(label, first) != 0)
-            return hm_recommend_note(
+            return hm__recommend_note(
                 w, err, "runs of different %ss are taken together: --%s names one", name, name);
         first = label ? label : first;
     }
     return 0;
 }
 
-int hm_recommend_pick(struct hm_recommending *w, struct hm_err *err)
+int hm__recommend_pick(struct hm_recommending *w, struct hm_err *err)
 {
     if (!w->runs)
         return 0;
-    w->picked = hm_arena_alloc(w->arena, w->runs->count, sizeof(*w->picked));
+    w->picked = hm__arena_alloc(w->arena, w->runs->count, sizeof(*w->picked));
     if (!w->picked)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     for (size_t i = 0; i < w->runs->count; i++)
         if (has_label(w->runs, "algorithm", w->q->algorithm, i) &&
             has_label(w->runs, "machine", w->q->machine, i))
@@ -103,18 +103,18 @@ static int check_name(const struct hm_recommending *w, const char *name, struct 
     const struct hm_column *column = w->runs ? hm_runs_column(w->runs, name) : NULL;
 
     if (strcmp(name, "n") == 0 || strcmp(name, "seconds") == 0)
-        return hm_fail(err, HM_E_NAME, "%s is what is looked for; it cannot be asked for", name);
+        return hm__fail(err, HM_E_NAME, "%s is what is looked for; it cannot be asked for", name);
     if (column && !column->values) {
-        hm_fail(err, HM_E_TYPE, "%s is a label, not a quantity", name);
-        hm_err_hint(err, "keep the runs that have one with --where %s=…", name);
+        hm__fail(err, HM_E_TYPE, "%s is a label, not a quantity", name);
+        hm__err_hint(err, "keep the runs that have one with --where %s=…", name);
         return HM_E_TYPE;
     }
     if (column || is_known(name))
         return 0;
-    const char *near = hm_suggest(name, quantity_name, w->runs);
-    hm_fail(err, HM_E_NAME, "the runs have no '%s'", name);
+    const char *near = hm__suggest(name, quantity_name, w->runs);
+    hm__fail(err, HM_E_NAME, "the runs have no '%s'", name);
     if (near)
-        hm_err_hint(err, "did you mean %s?", near);
+        hm__err_hint(err, "did you mean %s?", near);
     return HM_E_NAME;
 }
 
@@ -127,14 +127,14 @@ static int add_asked(struct hm_recommending *w, const struct hm_at *at, struct h
         return rc;
     for (size_t i = 0; i < w->at_count; i++)
         if (strcmp(w->at[i].name, at->name) == 0)
-            return hm_fail(err, HM_E_CONFLICT, "%s is asked for twice", at->name);
+            return hm__fail(err, HM_E_CONFLICT, "%s is asked for twice", at->name);
     if (!isfinite(at->value) || at->value < 0 || (positive && at->value == 0))
-        return hm_fail(err, HM_E_RANGE, "a %s of %g; it must be %s", at->name, at->value,
-                       positive ? "more than 0" : "0 or more");
+        return hm__fail(err, HM_E_RANGE, "a %s of %g; it must be %s", at->name, at->value,
+                        positive ? "more than 0" : "0 or more");
     if (w->at_count == HM_RECOMMEND_AT)
-        return hm_fail(err, HM_E_LIMIT, "more than %d quantities", HM_RECOMMEND_AT);
-    w->at[w->at_count] = (struct hm_at){hm_arena_strdup(w->arena, at->name), at->value};
-    return w->at[w->at_count++].name ? 0 : hm_fail_nomem(err);
+        return hm__fail(err, HM_E_LIMIT, "more than %d quantities", HM_RECOMMEND_AT);
+    w->at[w->at_count] = (struct hm_at){hm__arena_strdup(w->arena, at->name), at->value};
+    return w->at[w->at_count++].name ? 0 : hm__fail_nomem(err);
 }
 
 static bool is_asked(const struct hm_recommending *w, const char *name)
@@ -148,31 +148,31 @@ static bool is_asked(const struct hm_recommending *w, const char *name)
 /* What nobody asked for must be the same in all runs; of sizes the whole is meant. */
 static int close_open(struct hm_recommending *w, const char *name, struct hm_err *err)
 {
-    const double *values = hm_recommend_values(w->runs, name);
+    const double *values = hm__recommend_values(w->runs, name);
     double low = INFINITY, high = -INFINITY;
 
     for (size_t i = 0; values && i < w->picked_count; i++) {
         low = fmin(low, values[w->picked[i]]);
         high = fmax(high, values[w->picked[i]]);
     }
-    if (!(low < high) || hm_recommend_same(low, high) || is_asked(w, name))
+    if (!(low < high) || hm__recommend_same(low, high) || is_asked(w, name))
         return 0;
     if (strcmp(name, "size") == 0) {
         w->at[w->at_count++] = (struct hm_at){"size", fmax(high, 1)};
         return 0;
     }
-    hm_fail(err, HM_E_MISSING, "the runs differ in %s: for which?", name);
+    hm__fail(err, HM_E_MISSING, "the runs differ in %s: for which?", name);
     if (strcmp(name, "batch") == 0)
-        hm_err_hint(err, "say which, as in --batch %.6g", high);
+        hm__err_hint(err, "say which, as in --batch %.6g", high);
     else if (strcmp(name, "latency") == 0)
-        hm_err_hint(err, "say which, as in --latency %.6gms", 1e3 * high);
+        hm__err_hint(err, "say which, as in --latency %.6gms", 1e3 * high);
     else
-        hm_err_hint(err, "say which, as in --at %s=%.6gMbit/s", name, 8e-6 * high);
-    hm_err_at(err, w->runs->source, 0);
+        hm__err_hint(err, "say which, as in --at %s=%.6gMbit/s", name, 8e-6 * high);
+    hm__err_at(err, w->runs->source, 0);
     return HM_E_MISSING;
 }
 
-int hm_recommend_place(struct hm_recommending *w, struct hm_err *err)
+int hm__recommend_place(struct hm_recommending *w, struct hm_err *err)
 {
     int rc = 0;
 
@@ -192,13 +192,13 @@ static int compare_numbers(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-int hm_recommend_candidates(struct hm_recommending *w, struct hm_err *err)
+int hm__recommend_candidates(struct hm_recommending *w, struct hm_err *err)
 {
     size_t room = w->q->n_count ? w->q->n_count : w->picked_count, kept = 0;
     double *n = hm__calloc(room, sizeof(*n));
 
     if (!n)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     for (size_t i = 0; i < room; i++)
         n[i] = w->q->n_count ? w->q->n[i] : w->n[w->picked[i]];
     qsort(n, room, sizeof(*n), compare_numbers);
@@ -206,11 +206,11 @@ int hm_recommend_candidates(struct hm_recommending *w, struct hm_err *err)
         if (i == 0 || n[i] != n[i - 1])
             n[kept++] = n[i];
     int rc = kept > HM_RECOMMEND_CANDIDATES
-                 ? hm_fail(err, HM_E_LIMIT, "%zu numbers of workers; at most %d can be compared",
-                           kept, HM_RECOMMEND_CANDIDATES)
+                 ? hm__fail(err, HM_E_LIMIT, "%zu numbers of workers; at most %d can be compared",
+                            kept, HM_RECOMMEND_CANDIDATES)
                  : 0;
-    if (rc == 0 && !(w->told = hm_arena_alloc(w->arena, kept, sizeof(*w->told))))
-        rc = hm_fail_nomem(err);
+    if (rc == 0 && !(w->told = hm__arena_alloc(w->arena, kept, sizeof(*w->told))))
+        rc = hm__fail_nomem(err);
     for (size_t i = 0; rc == 0 && i < kept; i++) {
         struct hm_recommended *r = &w->told[w->count++].r;
         r->n = n[i];
@@ -227,12 +227,12 @@ static bool had_work(const struct hm_recommending *w, size_t row, bool at_least)
 {
     for (size_t i = 0; i < w->at_count; i++) {
         const struct hm_at *at = &w->at[i];
-        const double *values = hm_recommend_values(w->runs, at->name);
+        const double *values = hm__recommend_values(w->runs, at->name);
         if (strcmp(at->name, "batch") != 0 && strcmp(at->name, "size") != 0)
             continue;
         if (!values || isnan(values[row])) /* it does not say: a failure may count, a success not */
             return !at_least;
-        if (hm_recommend_same(values[row], at->value))
+        if (hm__recommend_same(values[row], at->value))
             continue;
         if (at_least ? values[row] < at->value : values[row] > at->value)
             return false;
@@ -244,15 +244,15 @@ static const char *failure_text(struct hm_recommending *w, size_t row)
 {
     const struct hm_column *status = hm_runs_column(w->runs, "status");
     const char *text = status && status->labels ? status->labels[row] : NULL;
-    const double *batch = hm_recommend_values(w->runs, "batch");
+    const double *batch = hm__recommend_values(w->runs, "batch");
     char with[64] = "";
 
     for (size_t i = 0; batch && i < w->at_count; i++)
-        if (strcmp(w->at[i].name, "batch") == 0 && !hm_recommend_same(batch[row], w->at[i].value) &&
-            !isnan(batch[row]))
+        if (strcmp(w->at[i].name, "batch") == 0 &&
+            !hm__recommend_same(batch[row], w->at[i].value) && !isnan(batch[row]))
             snprintf(with, sizeof(with), " with a batch of %.6g", batch[row]);
-    return hm_arena_printf(w->arena, "%s%s (line %d)", text ? text : "failed", with,
-                           w->runs->lines[row]);
+    return hm__arena_printf(w->arena, "%s%s (line %d)", text ? text : "failed", with,
+                            w->runs->lines[row]);
 }
 
 static int find_failure(struct hm_recommending *w, struct hm_recommended *r, struct hm_err *err)
@@ -275,18 +275,18 @@ static int find_failure(struct hm_recommending *w, struct hm_recommended *r, str
         return 0;
     const char *why = failure_text(w, failure);
     if (!why)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     char workers[40];
     if (went_well)
-        return hm_recommend_note(w, err, "%s: %zu run%s failed, though others went well: %s",
-                                 hm_recommend_workers(r->n, workers), failures,
-                                 failures == 1 ? "" : "s", why);
+        return hm__recommend_note(w, err, "%s: %zu run%s failed, though others went well: %s",
+                                  hm__recommend_workers(r->n, workers), failures,
+                                  failures == 1 ? "" : "s", why);
     r->failed = true;
     r->why = why;
     return 0;
 }
 
-int hm_recommend_failures(struct hm_recommending *w, struct hm_err *err)
+int hm__recommend_failures(struct hm_recommending *w, struct hm_err *err)
 {
     int rc = 0;
 
@@ -300,8 +300,8 @@ int hm_recommend_failures(struct hm_recommending *w, struct hm_err *err)
 static bool matches(const struct hm_recommending *w, size_t row)
 {
     for (size_t i = 0; i < w->at_count; i++) {
-        const double *values = hm_recommend_values(w->runs, w->at[i].name);
-        if (!values || !hm_recommend_same(values[row], w->at[i].value))
+        const double *values = hm__recommend_values(w->runs, w->at[i].name);
+        if (!values || !hm__recommend_same(values[row], w->at[i].value))
             return false;
     }
     return !isnan(w->seconds[row]);
@@ -327,17 +327,17 @@ static int tell_spread(struct hm_recommending *w, struct hm_told *t, const doubl
     for (size_t i = 0; i < count; i++)
         sum += (seconds[i] - mean) * (seconds[i] - mean);
     double spread = sqrt(sum / (k - 1));
-    double reach = hm_student_quantile(k - 1, (1 + w->out->level) / 2) * spread * sqrt(1 + 1 / k);
+    double reach = hm__student_quantile(k - 1, (1 + w->out->level) / 2) * spread * sqrt(1 + 1 / k);
     t->r.low_s = fmax(fmin(mean - reach, t->r.time_s), 0);
     t->r.high_s = fmax(mean + reach, t->r.time_s);
     w->draw_count = 2000;
-    if (!(t->draws = hm_arena_alloc(w->arena, w->draw_count, sizeof(*t->draws))))
-        return hm_fail_nomem(err);
-    hm_random_init(&random, (uint64_t)w->q->seed, 2 + (uint64_t)(t - w->told));
+    if (!(t->draws = hm__arena_alloc(w->arena, w->draw_count, sizeof(*t->draws))))
+        return hm__fail_nomem(err);
+    hm__random_init(&random, (uint64_t)w->q->seed, 2 + (uint64_t)(t - w->told));
     for (size_t d = 0; d < w->draw_count; d++) {
-        double squares = 0, z = hm_random_normal(&random);
+        double squares = 0, z = hm__random_normal(&random);
         for (size_t i = 1; i < count && i < 31; i++) {
-            double x = hm_random_normal(&random);
+            double x = hm__random_normal(&random);
             squares += x * x;
         }
         double off = z / sqrt(squares / (double)(count < 31 ? count - 1 : 30));
@@ -348,7 +348,7 @@ static int tell_spread(struct hm_recommending *w, struct hm_told *t, const doubl
 
 static int tell(struct hm_recommending *w, struct hm_told *t, double *scratch, struct hm_err *err)
 {
-    const double *costs = hm_recommend_values(w->runs, "cost");
+    const double *costs = hm__recommend_values(w->runs, "cost");
     double *seconds = scratch, *money = scratch + w->picked_count;
     size_t count = 0, paid = 0;
 
@@ -383,14 +383,14 @@ static void drop_draws(struct hm_recommending *w)
         w->told[i].draws = NULL;
 }
 
-int hm_recommend_rows(struct hm_recommending *w, struct hm_err *err)
+int hm__recommend_rows(struct hm_recommending *w, struct hm_err *err)
 {
     double *scratch = hm__calloc(2 * w->picked_count, sizeof(*scratch));
     int rc = 0;
 
-    w->out->rows = hm_arena_alloc(w->arena, w->picked_count, sizeof(*w->out->rows));
+    w->out->rows = hm__arena_alloc(w->arena, w->picked_count, sizeof(*w->out->rows));
     if (!scratch || !w->out->rows)
-        rc = hm_fail_nomem(err);
+        rc = hm__fail_nomem(err);
     for (size_t i = 0; rc == 0 && i < w->count; i++)
         rc = tell(w, &w->told[i], scratch, err);
     hm__free(scratch);
@@ -398,7 +398,8 @@ int hm_recommend_rows(struct hm_recommending *w, struct hm_err *err)
         return rc;
     drop_draws(w);
     w->out->way = HM_RECOMMEND_ROWS;
-    w->out->reason = hm_arena_printf(w->arena, "%zu of %zu runs match%s exactly", w->out->row_count,
-                                     w->runs->count, w->out->row_count == 1 ? "es" : "");
-    return w->out->reason ? 0 : hm_fail_nomem(err);
+    w->out->reason =
+        hm__arena_printf(w->arena, "%zu of %zu runs match%s exactly", w->out->row_count,
+                         w->runs->count, w->out->row_count == 1 ? "es" : "");
+    return w->out->reason ? 0 : hm__fail_nomem(err);
 }

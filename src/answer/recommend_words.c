@@ -22,7 +22,7 @@ static size_t add_quantity(const struct hm_at *at, char *text, size_t room)
     return used < 0 ? 0 : (size_t)used < room ? (size_t)used : room - 1;
 }
 
-const char *hm_recommend_place_text(const struct hm_at *at, size_t count, char *text)
+const char *hm__recommend_place_text(const struct hm_at *at, size_t count, char *text)
 {
     size_t used = 0;
 
@@ -37,7 +37,7 @@ const char *hm_recommend_place_text(const struct hm_at *at, size_t count, char *
     return text;
 }
 
-const char *hm_recommend_workers(double n, char *text)
+const char *hm__recommend_workers(double n, char *text)
 {
     snprintf(text, 40, "%g worker%s", n, n == 1 ? "" : "s");
     return text;

@@ -47,10 +47,10 @@ static size_t lay_curve(const struct hm_grid *grid, const struct hm_g_curve *cur
             c++;
         y[p] = INFINITY;
         if (curve->iteration[c] == i)
-            y[p] = hm_g_log(curve->loss[c], best);
+            y[p] = hm__g_log(curve->loss[c], best);
         else if (c > 0)
-            y[p] = hm_g_log(curve->loss[c - 1], best) +
-                   (hm_g_log(curve->loss[c], best) - hm_g_log(curve->loss[c - 1], best)) *
+            y[p] = hm__g_log(curve->loss[c - 1], best) +
+                   (hm__g_log(curve->loss[c], best) - hm__g_log(curve->loss[c - 1], best)) *
                        log(i / curve->iteration[c - 1]) /
                        log(curve->iteration[c] / curve->iteration[c - 1]);
     }
@@ -76,7 +76,7 @@ static int laid_init(struct laid *laid, size_t curves, size_t points, struct hm_
     laid->y = hm__calloc(curves * points, sizeof(double));
     laid->ends = hm__calloc(curves, sizeof(size_t));
     laid->diverged = hm__calloc(curves, sizeof(bool));
-    return laid->y && laid->ends && laid->diverged ? 0 : hm_fail_nomem(err);
+    return laid->y && laid->ends && laid->diverged ? 0 : hm__fail_nomem(err);
 }
 
 static void lay_curves(struct hm_runner *r, double best, struct laid *laid)
@@ -172,17 +172,17 @@ static void cut(const struct hm_runner *r, double *y)
 static void draw(struct hm_runner *r, const struct hm_g_path *path, const struct laid *laid,
                  const struct hm_g_bend *bend, struct hm_random *random)
 {
-    size_t count = r->grid.count, known = hm_g_find(r->g, r->m);
+    size_t count = r->grid.count, known = hm__g_find(r->g, r->m);
     double spread =
-        known == HM_NONE ? hm_g_spread(r->g, r->m) : r->g->spread[known] / sqrt((double)r->curves);
+        known == HM_NONE ? hm__g_spread(r->g, r->m) : r->g->spread[known] / sqrt((double)r->curves);
     double bent[HM_GRID_MAX];
 
     for (size_t p = 0; p < count; p++)
-        bent[p] = hm_g_bent(bend, r->grid.iterations[p]);
+        bent[p] = hm__g_bent(bend, r->grid.iterations[p]);
     for (size_t d = 0; d < HM_G_DRAWS; d++) {
-        double away = spread * hm_random_normal(random), *y = r->y + d * count;
+        double away = spread * hm__random_normal(random), *y = r->y + d * count;
         size_t c = r->curves ? d % r->curves : 0, end = r->curves ? laid->ends[c] : 0;
-        hm_g_path_values(path, d < r->g->draw_count ? d : HM_NONE, end > 0 ? end - 1 : 0, y);
+        hm__g_path_values(path, d < r->g->draw_count ? d : HM_NONE, end > 0 ? end - 1 : 0, y);
         if (r->curves > 0)
             follow(&r->grid, laid, c, away, y);
         else
@@ -202,13 +202,13 @@ static int fill(struct hm_runner *r, struct laid *laid, double best, double seed
     struct hm_random random;
 
     lay_curves(r, best, laid);
-    int rc = r->curves > 0 ? 0 : hm_g_bend(r->g, r->m, best, &bend, err);
-    rc = rc ? rc : hm_g_path_init(&path, r->g, r->m, r->grid.iterations, r->grid.count, err);
+    int rc = r->curves > 0 ? 0 : hm__g_bend(r->g, r->m, best, &bend, err);
+    rc = rc ? rc : hm__g_path_init(&path, r->g, r->m, r->grid.iterations, r->grid.count, err);
     if (rc)
         return rc;
-    hm_random_init(&random, (uint64_t)seed, 0x800000000u + (uint64_t)r->m);
+    hm__random_init(&random, (uint64_t)seed, 0x800000000u + (uint64_t)r->m);
     draw(r, &path, laid, &bend, &random);
-    hm_g_path_release(&path);
+    hm__g_path_release(&path);
     return 0;
 }
 
@@ -221,8 +221,8 @@ static size_t count_curves(const struct hm_g *g, double m)
     return count;
 }
 
-int hm_runner_init(struct hm_runner *r, const struct hm_g *g, double m, double best, double seed,
-                   struct hm_err *err)
+int hm__runner_init(struct hm_runner *r, const struct hm_g *g, double m, double best, double seed,
+                    struct hm_err *err)
 {
     size_t curves = count_curves(g, m) + 1;
 
@@ -232,12 +232,12 @@ int hm_runner_init(struct hm_runner *r, const struct hm_g *g, double m, double b
     r->y = hm__calloc(HM_G_DRAWS * r->grid.count, sizeof(*r->y));
     struct laid laid = {0};
     int rc = laid_init(&laid, curves, r->grid.count, err);
-    rc = rc ? rc : r->y ? fill(r, &laid, best, seed, err) : hm_fail_nomem(err);
+    rc = rc ? rc : r->y ? fill(r, &laid, best, seed, err) : hm__fail_nomem(err);
     laid_release(&laid);
     return rc;
 }
 
-void hm_runner_release(struct hm_runner *runner)
+void hm__runner_release(struct hm_runner *runner)
 {
     hm__free(runner->y);
     runner->y = NULL;
@@ -258,7 +258,7 @@ static size_t first_at(const double *y, size_t count, double level)
     return low;
 }
 
-double hm_grid_hit(const struct hm_grid *grid, const double *y, double level)
+double hm__grid_hit(const struct hm_grid *grid, const double *y, double level)
 {
     size_t p = first_at(y, grid->count, level);
 
@@ -270,12 +270,12 @@ double hm_grid_hit(const struct hm_grid *grid, const double *y, double level)
     return grid->iterations[p - 1] + at * (grid->iterations[p] - grid->iterations[p - 1]);
 }
 
-double hm_runner_hit(const struct hm_runner *r, size_t draw, double level)
+double hm__runner_hit(const struct hm_runner *r, size_t draw, double level)
 {
-    return ceil(hm_grid_hit(&r->grid, r->y + draw * r->grid.count, level) - 1e-9);
+    return ceil(hm__grid_hit(&r->grid, r->y + draw * r->grid.count, level) - 1e-9);
 }
 
-double hm_runner_reach(const struct hm_runner *r, size_t draw, double iterations)
+double hm__runner_reach(const struct hm_runner *r, size_t draw, double iterations)
 {
     const double *y = r->y + draw * r->grid.count;
     size_t p = 0;
@@ -291,14 +291,14 @@ double hm_runner_reach(const struct hm_runner *r, size_t draw, double iterations
     return fmin(y[p - 1], (1 - at) * y[p - 1] + at * y[p]);
 }
 
-double hm_runner_times(const struct hm_runner *r, double level, size_t step, double *times,
-                       size_t *ret_there)
+double hm__runner_times(const struct hm_runner *r, double level, size_t step, double *times,
+                        size_t *ret_there)
 {
     size_t count = HM_G_DRAWS / step, there = 0;
     double sum = 0;
 
     for (size_t d = 0; d < count; d++) {
-        times[d] = hm_runner_hit(r, d * step, level) * r->paces[d * step];
+        times[d] = hm__runner_hit(r, d * step, level) * r->paces[d * step];
         sum += isfinite(times[d]) ? times[d] : 0;
         there += isfinite(times[d]) != 0;
     }
@@ -312,19 +312,19 @@ double hm_runner_times(const struct hm_runner *r, double level, size_t step, dou
     return (sum + never * (double)(count - there)) / (double)count;
 }
 
-int hm_runner_smooth(const struct hm_runner *r, double best, double *y, struct hm_err *err)
+int hm__runner_smooth(const struct hm_runner *r, double best, double *y, struct hm_err *err)
 {
     struct hm_g_path path;
     struct hm_g_bend bend;
-    int rc = hm_g_bend(r->g, r->m, best, &bend, err);
+    int rc = hm__g_bend(r->g, r->m, best, &bend, err);
 
-    rc = rc ? rc : hm_g_path_init(&path, r->g, r->m, r->grid.iterations, r->grid.count, err);
+    rc = rc ? rc : hm__g_path_init(&path, r->g, r->m, r->grid.iterations, r->grid.count, err);
     if (rc)
         return rc;
-    hm_g_path_values(&path, HM_NONE, 0, y);
-    hm_g_path_release(&path);
+    hm__g_path_values(&path, HM_NONE, 0, y);
+    hm__g_path_release(&path);
     for (size_t p = 0; p < r->grid.count; p++)
-        y[p] += hm_g_bent(&bend, r->grid.iterations[p]);
+        y[p] += hm__g_bent(&bend, r->grid.iterations[p]);
     cut(r, y);
     keep_least(y, r->grid.count);
     return 0;

@@ -55,7 +55,7 @@ static void cross(const struct plan *p, const struct hm_grid *grid, const double
     for (size_t k = 0; k < LEVELS; k++) {
         double level = level_of(p, k);
         if (level < y[0])
-            at[k] = hm_grid_hit(grid, y, level);
+            at[k] = hm__grid_hit(grid, y, level);
         else /* on the way of the first iteration */
             at[k] = p->from > y[0] ? grid->iterations[0] * (p->from - level) / (p->from - y[0]) : 0;
     }
@@ -66,7 +66,7 @@ static int lay_out(struct plan *p, double best, struct hm_err *err)
     double y[HM_GRID_MAX], top = -INFINITY;
 
     for (size_t r = 0; r < p->count; r++) {
-        int rc = hm_runner_smooth(p->runners[r], best, y, err);
+        int rc = hm__runner_smooth(p->runners[r], best, y, err);
         if (rc)
             return rc;
         for (size_t k = 0; k < p->runners[r]->grid.count; k++)
@@ -74,7 +74,7 @@ static int lay_out(struct plan *p, double best, struct hm_err *err)
     }
     p->from = fmax(top, p->to) + 1; /* above all first iterations */
     for (size_t r = 0; r < p->count; r++) {
-        int rc = hm_runner_smooth(p->runners[r], best, y, err);
+        int rc = hm__runner_smooth(p->runners[r], best, y, err);
         if (rc)
             return rc;
         cross(p, &p->runners[r]->grid, y, p->at + r * LEVELS);
@@ -216,7 +216,7 @@ static size_t best_fixed(const struct plan *p)
 static double gain_of_draw(struct plan *p, const struct steps *steps, const struct rival *rival,
                            size_t draw)
 {
-    double seconds[HM_RUNNERS_MAX], fixed = hm_runner_hit(rival->runner, draw, p->to);
+    double seconds[HM_RUNNERS_MAX], fixed = hm__runner_hit(rival->runner, draw, p->to);
 
     for (size_t r = 0; r < p->count; r++) {
         const struct hm_runner *runner = p->runners[r];
@@ -240,8 +240,8 @@ static double bound_gain(struct plan *p, struct hm_schedule *s, const struct ste
         sum += gain;
         gains[count++] = gain;
     }
-    s->gain_low = count > 0 ? hm_quantile(gains, count, (1 - level) / 2) : NAN;
-    s->gain_high = count > 0 ? hm_quantile(gains, count, (1 + level) / 2) : NAN;
+    s->gain_low = count > 0 ? hm__quantile(gains, count, (1 - level) / 2) : NAN;
+    s->gain_high = count > 0 ? hm__quantile(gains, count, (1 + level) / 2) : NAN;
     return count > 0 ? sum / (double)count : NAN;
 }
 
@@ -276,9 +276,9 @@ static int try_schedule(struct plan *p, struct hm_schedule *s, struct hm_arena *
         steps.count == 1)
         return 0;
     own.phase_count = steps.count;
-    own.phases = hm_arena_alloc(arena, steps.count, sizeof(*own.phases));
+    own.phases = hm__arena_alloc(arena, steps.count, sizeof(*own.phases));
     if (!own.phases)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     time_of(p, &steps, seconds, own.phases);
     if (bound_gain(p, &own, &steps, rival, confidence) >= WORTH)
         *s = own;
@@ -292,9 +292,9 @@ static int stay_fixed(struct hm_schedule *s, struct hm_arena *arena, const struc
     s->algorithm = rival->runner ? rival->runner->g->algorithm : NULL;
     s->phase_count = rival->runner ? 1 : 0;
     s->time_s = s->fixed_s = rival->runner ? rival->time_s : NAN;
-    s->phases = hm_arena_alloc(arena, 1, sizeof(*s->phases));
+    s->phases = hm__arena_alloc(arena, 1, sizeof(*s->phases));
     if (!s->phases)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     if (rival->runner)
         s->phases[0] = (struct hm_phase){.m = rival->runner->m,
                                          .from = INFINITY,
@@ -316,21 +316,21 @@ static int of_algorithm(struct plan *p, struct hm_runner *runners, size_t count,
     return p->count > 0;
 }
 
-int hm_schedule_find(struct hm_schedule *s, struct hm_arena *arena, struct hm_runner *runners,
-                     size_t count, double best, double level, double switch_s, double confidence,
-                     struct hm_err *err)
+int hm__schedule_find(struct hm_schedule *s, struct hm_arena *arena, struct hm_runner *runners,
+                      size_t count, double best, double level, double switch_s, double confidence,
+                      struct hm_err *err)
 {
     struct plan p = {.to = level, .switch_s = switch_s};
     struct rival rival = {0};
     size_t room = (count < HM_RUNNERS_MAX ? count : HM_RUNNERS_MAX) * LEVELS + 1;
     int rc = 0;
 
-    p.runners = hm_arena_alloc(arena, HM_RUNNERS_MAX, sizeof(struct hm_runner *));
-    p.at = hm_arena_alloc(arena, room, sizeof(*p.at));
-    p.ahead = hm_arena_alloc(arena, room, sizeof(*p.ahead));
-    p.next = hm_arena_alloc(arena, room, sizeof(*p.next));
+    p.runners = hm__arena_alloc(arena, HM_RUNNERS_MAX, sizeof(struct hm_runner *));
+    p.at = hm__arena_alloc(arena, room, sizeof(*p.at));
+    p.ahead = hm__arena_alloc(arena, room, sizeof(*p.ahead));
+    p.next = hm__arena_alloc(arena, room, sizeof(*p.next));
     if (!p.runners || !p.at || !p.ahead || !p.next)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     for (size_t k = 0; rc == 0 && k < count; k++)
         if (of_algorithm(&p, runners, count, k) && (rc = lay_out(&p, best, err)) == 0)
             try_fixed(&p, &rival);

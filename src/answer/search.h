@@ -35,55 +35,55 @@ struct hm_curve {
 };
 
 /* Largest n to consider; *ret_ceiling tells whether it is a limit somebody set. */
-double hm_search_max_n(const struct hm_search *search, bool *ret_ceiling);
+double hm__search_max_n(const struct hm_search *search, bool *ret_ceiling);
 /* Variant of the model for this search, to be changed by "what if". */
-struct hm_variant hm_search_variant(const struct hm_search *search);
-/* Evaluate the curve up to max_n; released with hm_curve_release. */
-int hm_curve_init(struct hm_curve *curve, const struct hm_search *search,
-                  const struct hm_model *model, double work, double max_n, struct hm_err *err);
-void hm_curve_release(struct hm_curve *curve);
+struct hm_variant hm__search_variant(const struct hm_search *search);
+/* Evaluate the curve up to max_n; released with hm__curve_release. */
+int hm__curve_init(struct hm_curve *curve, const struct hm_search *search,
+                   const struct hm_model *model, double work, double max_n, struct hm_err *err);
+void hm__curve_release(struct hm_curve *curve);
 
 /* Speedup, total and cost of every point of a curve from the times they have now. */
-void hm_curve_finish(struct hm_curve *curve, const struct hm_search *search, double work);
+void hm__curve_finish(struct hm_curve *curve, const struct hm_search *search, double work);
 
 /* fitted.c: the times of points, by the model or by the fit of the question. */
-int hm_search_eval(const struct hm_search *search, const struct hm_model *model,
-                   struct hm_point *points, size_t count, struct hm_err *err);
+int hm__search_eval(const struct hm_search *search, const struct hm_model *model,
+                    struct hm_point *points, size_t count, struct hm_err *err);
 /* fitted.c: with a fit, how sure the times and the choice are. */
-int hm_answer_certainty(struct hm_answer *answer, const struct hm_search *search,
-                        const struct hm_model *model, const struct hm_curve *curve,
-                        struct hm_err *err);
+int hm__answer_certainty(struct hm_answer *answer, const struct hm_search *search,
+                         const struct hm_model *model, const struct hm_curve *curve,
+                         struct hm_err *err);
 /* fitted.c: with a fit of runs alone, the term that limits. */
-int hm_answer_explain_fit(struct hm_answer *answer, const struct hm_search *search,
-                          const struct hm_point *point, struct hm_err *err);
+int hm__answer_explain_fit(struct hm_answer *answer, const struct hm_search *search,
+                           const struct hm_point *point, struct hm_err *err);
 /* fitted.c: whether the times come from runs alone, and the job tells nothing of them. */
-bool hm_search_by_runs(const struct hm_search *search);
+bool hm__search_by_runs(const struct hm_search *search);
 
 /* Iterations of the whole job at n workers, with the work factor; 1 when the job gives none. */
-double hm_search_iterations(const struct hm_search *search, double work, double n);
+double hm__search_iterations(const struct hm_search *search, double work, double n);
 /* Money, or node-seconds where no price is known: what "cheap" means for this search. */
-double hm_search_expense(const struct hm_search *search, const struct hm_point *point);
+double hm__search_expense(const struct hm_search *search, const struct hm_point *point);
 /* Whether a point fits and meets deadline and budget. */
-bool hm_search_allows(const struct hm_search *search, const struct hm_point *point);
+bool hm__search_allows(const struct hm_search *search, const struct hm_point *point);
 /* What is to be made small. */
-double hm_search_value(const struct hm_search *search, const struct hm_point *point);
+double hm__search_value(const struct hm_search *search, const struct hm_point *point);
 
 /* Index of the best point, HM_NONE if none is allowed. Fewer workers win ties. */
-size_t hm_curve_best(const struct hm_search *search, const struct hm_curve *curve);
+size_t hm__curve_best(const struct hm_search *search, const struct hm_curve *curve);
 /* Lower *time_s and *expense to the least on the curve, each by itself. */
-void hm_curve_least(const struct hm_search *search, const struct hm_curve *curve, double *time_s,
-                    double *expense);
+void hm__curve_least(const struct hm_search *search, const struct hm_curve *curve, double *time_s,
+                     double *expense);
 
 /* The parts of an answer, each filling its fields from the curve. */
-int hm_answer_choose(struct hm_answer *answer, const struct hm_search *search,
-                     const struct hm_curve *curve, struct hm_err *err);
+int hm__answer_choose(struct hm_answer *answer, const struct hm_search *search,
+                      const struct hm_curve *curve, struct hm_err *err);
 /* Around the best: the range in which the goal is missed by less than 5 %. */
-void hm_answer_plateau(struct hm_answer *answer, const struct hm_search *search,
-                       const struct hm_curve *curve);
-int hm_answer_explain(struct hm_answer *answer, const struct hm_search *search,
-                      const struct hm_model *model, const struct hm_curve *curve,
-                      struct hm_err *err);
-int hm_answer_scenarios(struct hm_answer *answer, const struct hm_search *search,
-                        const struct hm_curve *curve, struct hm_err *err);
+void hm__answer_plateau(struct hm_answer *answer, const struct hm_search *search,
+                        const struct hm_curve *curve);
+int hm__answer_explain(struct hm_answer *answer, const struct hm_search *search,
+                       const struct hm_model *model, const struct hm_curve *curve,
+                       struct hm_err *err);
+int hm__answer_scenarios(struct hm_answer *answer, const struct hm_search *search,
+                         const struct hm_curve *curve, struct hm_err *err);
 
 #endif

@@ -129,10 +129,10 @@ static int check_network(struct hm_validation *v, const struct hm_job *job, stru
 
 static int off_the_curve(const struct hm_job *job, double n, const char *field, struct hm_err *err)
 {
-    hm_fail(err, HM_E_RANGE, "n = %g is not among the workers considered", n);
-    hm_err_hint(err, "they go up to cluster.max_nodes, in whole nodes");
-    hm_err_field(err, field);
-    hm_err_at(err, job->source, 0);
+    hm__fail(err, HM_E_RANGE, "n = %g is not among the workers considered", n);
+    hm__err_hint(err, "they go up to cluster.max_nodes, in whole nodes");
+    hm__err_field(err, field);
+    hm__err_at(err, job->source, 0);
     return HM_E_RANGE;
 }
 
@@ -148,12 +148,12 @@ static int check_points(const struct hm_job *job, const struct hm_answer *a, str
         if (at_n && !point_at(a, e->n))
             return off_the_curve(job, e->n, "expect", err);
         if (strncmp(e->what, "mape_random", 11) == 0 && !job->graph)
-            return hm_fail(err, HM_E_MISSING, "'%s' needs a graph", e->what);
+            return hm__fail(err, HM_E_MISSING, "'%s' needs a graph", e->what);
         if (strncmp(e->what, "mape", 4) == 0 && job->measured_count == 0) {
-            hm_fail(err, HM_E_MISSING, "'%s' needs measured speedups", e->what);
-            hm_err_hint(err, "give measured: {speedup: {1: 1, 2: 1.9}}");
-            hm_err_field(err, "expect");
-            hm_err_at(err, job->source, 0);
+            hm__fail(err, HM_E_MISSING, "'%s' needs measured speedups", e->what);
+            hm__err_hint(err, "give measured: {speedup: {1: 1, 2: 1.9}}");
+            hm__err_field(err, "expect");
+            hm__err_at(err, job->source, 0);
             return HM_E_MISSING;
         }
     }
@@ -184,16 +184,16 @@ static int check_figures(struct hm_validation *v, const struct hm_job *job, stru
 
 int hm_validate(const struct hm_job *job, struct hm_validation **ret_validation, struct hm_err *err)
 {
-    struct hm_arena *arena = hm_arena_new();
-    struct hm_validation *v = arena ? hm_arena_alloc(arena, 1, sizeof(*v)) : NULL;
-    int rc = v ? 0 : hm_fail_nomem(err);
+    struct hm_arena *arena = hm__arena_new();
+    struct hm_validation *v = arena ? hm__arena_alloc(arena, 1, sizeof(*v)) : NULL;
+    int rc = v ? 0 : hm__fail_nomem(err);
 
     if (rc == 0) {
         v->memory = arena;
-        v->name = job->name ? hm_arena_strdup(arena, job->name) : NULL;
-        v->checks = hm_arena_alloc(arena, job->expect_count + 2, sizeof(*v->checks));
+        v->name = job->name ? hm__arena_strdup(arena, job->name) : NULL;
+        v->checks = hm__arena_alloc(arena, job->expect_count + 2, sizeof(*v->checks));
         if (!v->checks || (job->name && !v->name))
-            rc = hm_fail_nomem(err);
+            rc = hm__fail_nomem(err);
     }
     if (rc == 0)
         rc = check_network(v, job, err);
@@ -205,7 +205,7 @@ int hm_validate(const struct hm_job *job, struct hm_validation **ret_validation,
     }
     if (v)
         hm_answer_free(v->answer);
-    hm_arena_free(arena);
+    hm__arena_free(arena);
     return rc;
 }
 
@@ -214,5 +214,5 @@ void hm_validation_free(struct hm_validation *v)
     if (!v)
         return;
     hm_answer_free(v->answer);
-    hm_arena_free(v->memory);
+    hm__arena_free(v->memory);
 }

@@ -23,7 +23,7 @@ static bool open_servers(const struct hm_way *way)
     return way->platform == HM_PLATFORM_SERVER && way->servers == 0;
 }
 
-size_t hm_ways_count(const struct hm_question *q)
+size_t hm__ways_count(const struct hm_question *q)
 {
     size_t count = 0;
 
@@ -32,7 +32,7 @@ size_t hm_ways_count(const struct hm_question *q)
     return q->way_count ? count : 1;
 }
 
-struct hm_way hm_ways_nth(const struct hm_question *q, size_t nth, size_t *ret_asked)
+struct hm_way hm__ways_nth(const struct hm_question *q, size_t nth, size_t *ret_asked)
 {
     for (size_t i = 0; i < q->way_count; i++) {
         size_t here = open_servers(&q->ways[i]) ? (size_t)NUMBERS : 1;
@@ -49,38 +49,38 @@ struct hm_way hm_ways_nth(const struct hm_question *q, size_t nth, size_t *ret_a
     return (struct hm_way){0};
 }
 
-double hm_ways_fewer(void)
+double hm__ways_fewer(void)
 {
     return FEWER;
 }
 
-struct hm_way hm_way_at(const struct hm_way *way, const struct hm_point *point)
+struct hm_way hm__way_at(const struct hm_way *way, const struct hm_point *point)
 {
     struct hm_way at = *way;
 
     if (at.colocated)
         at.servers = fmin(at.servers, point->nodes);
     if (at.stale_cost > 0) {
-        at.stale_cost = hm_way_stale_cost(way, point->n);
+        at.stale_cost = hm__way_stale_cost(way, point->n);
         at.stale_power = 0;
     }
     return at;
 }
 
-double hm_search_samples_per_s(const struct hm_search *s, const struct hm_point *p)
+double hm__search_samples_per_s(const struct hm_search *s, const struct hm_point *p)
 {
     if (s->job->batch <= 0 || p->time_s <= 0)
         return -1;
-    return s->job->batch * (s->weak ? hm_way_used(&s->way, p->n) : 1) / p->time_s;
+    return s->job->batch * (s->weak ? hm__way_used(&s->way, p->n) : 1) / p->time_s;
 }
 
 /* ---- when the servers' links limit --------------------------------------------------------------
  */
 
 /* Their links are busy for most of a step, or, without steps, always. */
-double hm_way_saturates(const struct hm_search *s, const struct hm_curve *c)
+double hm__way_saturates(const struct hm_search *s, const struct hm_curve *c)
 {
-    double full = hm_way_stale(&s->way) ? 0.999 : 0.5;
+    double full = hm__way_stale(&s->way) ? 0.999 : 0.5;
 
     for (size_t i = 0; i < c->count; i++)
         if (c->points[i].server_share >= full)
@@ -91,21 +91,21 @@ double hm_way_saturates(const struct hm_search *s, const struct hm_curve *c)
 static int time_with(const struct hm_search *s, double n, double servers, double *ret_s,
                      struct hm_err *err)
 {
-    struct hm_variant variant = hm_search_variant(s);
+    struct hm_variant variant = hm__search_variant(s);
     struct hm_point point = {.n = n};
     struct hm_model *model;
 
     variant.way.servers = servers;
-    int rc = hm_model_new(s->job, s->cluster, &variant, &model, err);
+    int rc = hm__model_new(s->job, s->cluster, &variant, &model, err);
     if (rc)
         return rc;
-    rc = hm_model_eval(model, &point, 1, err);
-    hm_model_free(model);
+    rc = hm__model_eval(model, &point, 1, err);
+    hm__model_free(model);
     *ret_s = point.time_s;
     return rc;
 }
 
-int hm_way_enough(const struct hm_search *s, double n, double *ret_servers, struct hm_err *err)
+int hm__way_enough(const struct hm_search *s, double n, double *ret_servers, struct hm_err *err)
 {
     double low = 1, high = n, least = 0, now = 0;
     struct hm_err ignored = {0}; /* more servers than the model has parameters, say */
@@ -124,44 +124,45 @@ int hm_way_enough(const struct hm_search *s, double n, double *ret_servers, stru
             low = middle + 1;
     }
     if (rc == HM_E_NOMEM)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     *ret_servers = rc ? 0 : high;
     return 0;
 }
 
-int hm_answer_ways(struct hm_answer *a, const struct hm_search *s, const struct hm_curve *c,
-                   struct hm_err *err)
+int hm__answer_ways(struct hm_answer *a, const struct hm_search *s, const struct hm_curve *c,
+                    struct hm_err *err)
 {
     size_t at = a->best != HM_NONE ? a->best : a->nearest;
 
-    a->uneven = s->cluster && hm_slowness_any(&s->cluster->slowness) && !hm_search_by_runs(s);
+    a->uneven = s->cluster && hm__slowness_any(&s->cluster->slowness) && !hm__search_by_runs(s);
     a->samples_per_s = -1;
     if (at == HM_NONE || s->way.platform == HM_PLATFORM_JOB)
         return 0;
-    a->way = hm_way_at(&s->way, &c->points[at]);
-    a->samples_per_s = hm_search_samples_per_s(s, &c->points[at]);
-    a->saturates_n = hm_way_saturates(s, c);
-    return hm_way_enough(s, c->points[at].n, &a->servers_enough, err);
+    a->way = hm__way_at(&s->way, &c->points[at]);
+    a->samples_per_s = hm__search_samples_per_s(s, &c->points[at]);
+    a->saturates_n = hm__way_saturates(s, c);
+    return hm__way_enough(s, c->points[at].n, &a->servers_enough, err);
 }
 
-int hm_way_check(const struct hm_search *s, double max_n, struct hm_err *err)
+int hm__way_check(const struct hm_search *s, double max_n, struct hm_err *err)
 {
-    double nodes = hm_way_nodes(&s->way);
+    double nodes = hm__way_nodes(&s->way);
 
     if (max_n < 1) {
-        hm_fail(err, HM_E_RANGE, "%g node%s of %s own leave%s none for workers: the cluster has %g",
-                nodes, nodes == 1 ? "" : "s",
-                s->way.platform == HM_PLATFORM_SERVER ? "the servers'" : "the driver's",
-                nodes == 1 ? "s" : "", s->cluster->max_nodes);
-        hm_err_field(err, "servers");
+        hm__fail(err, HM_E_RANGE,
+                 "%g node%s of %s own leave%s none for workers: the cluster has %g", nodes,
+                 nodes == 1 ? "" : "s",
+                 s->way.platform == HM_PLATFORM_SERVER ? "the servers'" : "the driver's",
+                 nodes == 1 ? "s" : "", s->cluster->max_nodes);
+        hm__err_field(err, "servers");
         return HM_E_RANGE;
     }
     if (s->way.backups >= max_n) {
-        hm_fail(err, HM_E_RANGE,
-                "%g backups are not fewer than the workers, of which there are at most %g",
-                s->way.backups, max_n);
-        hm_err_hint(err, "a step needs the gradient of one worker at least");
-        hm_err_field(err, "backups");
+        hm__fail(err, HM_E_RANGE,
+                 "%g backups are not fewer than the workers, of which there are at most %g",
+                 s->way.backups, max_n);
+        hm__err_hint(err, "a step needs the gradient of one worker at least");
+        hm__err_field(err, "backups");
         return HM_E_RANGE;
     }
     return 0;

@@ -33,7 +33,7 @@ static void clean(char *text)
             *text = '?';
 }
 
-int hm_fail(struct hm_err *err, int code, const char *format, ...)
+int hm__fail(struct hm_err *err, int code, const char *format, ...)
 {
     va_list args;
 
@@ -47,12 +47,12 @@ int hm_fail(struct hm_err *err, int code, const char *format, ...)
     return code;
 }
 
-int hm_fail_nomem(struct hm_err *err)
+int hm__fail_nomem(struct hm_err *err)
 {
-    return hm_fail(err, HM_E_NOMEM, "%s", hm_strerror(HM_E_NOMEM));
+    return hm__fail(err, HM_E_NOMEM, "%s", hm_strerror(HM_E_NOMEM));
 }
 
-void hm_err_hint(struct hm_err *err, const char *format, ...)
+void hm__err_hint(struct hm_err *err, const char *format, ...)
 {
     va_list args;
 
@@ -64,7 +64,7 @@ void hm_err_hint(struct hm_err *err, const char *format, ...)
     clean(err->hint);
 }
 
-void hm_err_field(struct hm_err *err, const char *field)
+void hm__err_field(struct hm_err *err, const char *field)
 {
     if (!err || err->field[0] || !field)
         return;
@@ -72,7 +72,7 @@ void hm_err_field(struct hm_err *err, const char *field)
     clean(err->field);
 }
 
-void hm_err_at(struct hm_err *err, const char *source, int line)
+void hm__err_at(struct hm_err *err, const char *source, int line)
 {
     if (!err)
         return;

@@ -6,25 +6,25 @@
 
 #include "err.h"
 
-int hm_library_open(const char *name, const char *package, void **ret_library, struct hm_err *err)
+int hm__library_open(const char *name, const char *package, void **ret_library, struct hm_err *err)
 {
     void *library = dlopen(name, RTLD_NOW | RTLD_NODELETE);
 
     if (!library) {
-        hm_fail(err, HM_E_UNSUPPORTED, "%s cannot be loaded", name);
-        hm_err_hint(err, "install %s", package);
+        hm__fail(err, HM_E_UNSUPPORTED, "%s cannot be loaded", name);
+        hm__err_hint(err, "install %s", package);
         return HM_E_UNSUPPORTED;
     }
     *ret_library = library;
     return 0;
 }
 
-int hm_library_find(void *library, const char *name, void *function, struct hm_err *err)
+int hm__library_find(void *library, const char *name, void *function, struct hm_err *err)
 {
     void *found = dlsym(library, name);
 
     if (!found)
-        return hm_fail(err, HM_E_UNSUPPORTED, "a library that was loaded has no %s", name);
+        return hm__fail(err, HM_E_UNSUPPORTED, "a library that was loaded has no %s", name);
     memcpy(function, &found, sizeof(found)); /* C has no cast from an object to a function */
     return 0;
 }

@@ -83,12 +83,12 @@ struct hm_arena {
 
 enum { CHUNK_BYTES = 8192 };
 
-struct hm_arena *hm_arena_new(void)
+struct hm_arena *hm__arena_new(void)
 {
     return hm__calloc(1, sizeof(struct hm_arena));
 }
 
-void hm_arena_free(struct hm_arena *arena)
+void hm__arena_free(struct hm_arena *arena)
 {
     if (!arena)
         return;
@@ -102,7 +102,7 @@ void hm_arena_free(struct hm_arena *arena)
     hm__free(arena);
 }
 
-void *hm_arena_alloc(struct hm_arena *arena, size_t count, size_t size)
+void *hm__arena_alloc(struct hm_arena *arena, size_t count, size_t size)
 {
     const size_t align = _Alignof(max_align_t);
 
@@ -126,7 +126,7 @@ void *hm_arena_alloc(struct hm_arena *arena, size_t count, size_t size)
     return p;
 }
 
-size_t hm_arena_bytes(const struct hm_arena *arena)
+size_t hm__arena_bytes(const struct hm_arena *arena)
 {
     size_t bytes = sizeof(*arena);
 
@@ -135,20 +135,20 @@ size_t hm_arena_bytes(const struct hm_arena *arena)
     return bytes;
 }
 
-char *hm_arena_strndup(struct hm_arena *arena, const char *text, size_t length)
+char *hm__arena_strndup(struct hm_arena *arena, const char *text, size_t length)
 {
-    char *copy = hm_arena_alloc(arena, length + 1, 1);
+    char *copy = hm__arena_alloc(arena, length + 1, 1);
     if (copy)
         memcpy(copy, text, length);
     return copy;
 }
 
-char *hm_arena_strdup(struct hm_arena *arena, const char *text)
+char *hm__arena_strdup(struct hm_arena *arena, const char *text)
 {
-    return hm_arena_strndup(arena, text, strlen(text));
+    return hm__arena_strndup(arena, text, strlen(text));
 }
 
-char *hm_arena_printf(struct hm_arena *arena, const char *format, ...)
+char *hm__arena_printf(struct hm_arena *arena, const char *format, ...)
 {
     va_list args, again;
     char *text = NULL;
@@ -157,7 +157,7 @@ char *hm_arena_printf(struct hm_arena *arena, const char *format, ...)
     va_copy(again, args);
     int length = vsnprintf(NULL, 0, format, args);
     if (length >= 0)
-        text = hm_arena_alloc(arena, (size_t)length + 1, 1);
+        text = hm__arena_alloc(arena, (size_t)length + 1, 1);
     if (text)
         vsnprintf(text, (size_t)length + 1, format, again);
     va_end(again);
@@ -165,9 +165,9 @@ char *hm_arena_printf(struct hm_arena *arena, const char *format, ...)
     return text;
 }
 
-int hm_arena_own(struct hm_arena *arena, void *object, void (*release)(void *object))
+int hm__arena_own(struct hm_arena *arena, void *object, void (*release)(void *object))
 {
-    struct owned *o = hm_arena_alloc(arena, 1, sizeof(*o));
+    struct owned *o = hm__arena_alloc(arena, 1, sizeof(*o));
     if (!o)
         return HM_E_NOMEM;
     o->object = object;

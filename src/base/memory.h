@@ -19,16 +19,16 @@ void hm__alloc_fail_after(long after);
 /* Grow-only store: what it hands out lives until the arena is freed. */
 struct hm_arena;
 
-struct hm_arena *hm_arena_new(void);
-void hm_arena_free(struct hm_arena *arena);
+struct hm_arena *hm__arena_new(void);
+void hm__arena_free(struct hm_arena *arena);
 /* Zeroed, aligned for any type; NULL when out of memory. */
-void *hm_arena_alloc(struct hm_arena *arena, size_t count, size_t size);
-char *hm_arena_strdup(struct hm_arena *arena, const char *text);
-char *hm_arena_strndup(struct hm_arena *arena, const char *text, size_t length);
-char *hm_arena_printf(struct hm_arena *arena, const char *format, ...) HM_PRINTF(2, 3);
+void *hm__arena_alloc(struct hm_arena *arena, size_t count, size_t size);
+char *hm__arena_strdup(struct hm_arena *arena, const char *text);
+char *hm__arena_strndup(struct hm_arena *arena, const char *text, size_t length);
+char *hm__arena_printf(struct hm_arena *arena, const char *format, ...) HM_PRINTF(2, 3);
 /* Bytes that it has taken. */
-size_t hm_arena_bytes(const struct hm_arena *arena);
+size_t hm__arena_bytes(const struct hm_arena *arena);
 /* Call `release(object)` when the arena is freed: for owned things that live outside it. */
-int hm_arena_own(struct hm_arena *arena, void *object, void (*release)(void *object));
+int hm__arena_own(struct hm_arena *arena, void *object, void (*release)(void *object));
 
 #endif

@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-void hm_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t ret_block[4])
+void hm__philox(const uint32_t counter[4], const uint32_t key[2], uint32_t ret_block[4])
 {
     uint32_t x[4] = {counter[0], counter[1], counter[2], counter[3]}, k[2] = {key[0], key[1]};
 
@@ -26,7 +26,7 @@ void hm_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t ret_bl
         ret_block[i] = x[i];
 }
 
-void hm_random_init(struct hm_random *r, uint64_t seed, uint64_t stream)
+void hm__random_init(struct hm_random *r, uint64_t seed, uint64_t stream)
 {
     *r = (struct hm_random){
         .key = {(uint32_t)seed, (uint32_t)(seed >> 32)},
@@ -35,10 +35,10 @@ void hm_random_init(struct hm_random *r, uint64_t seed, uint64_t stream)
     };
 }
 
-uint32_t hm_random_u32(struct hm_random *r)
+uint32_t hm__random_u32(struct hm_random *r)
 {
     if (r->used == 4) {
-        hm_philox(r->counter, r->key, r->block);
+        hm__philox(r->counter, r->key, r->block);
         r->used = 0;
         if (++r->counter[0] == 0)
             r->counter[1]++;
@@ -46,29 +46,29 @@ uint32_t hm_random_u32(struct hm_random *r)
     return r->block[r->used++];
 }
 
-double hm_random_uniform(struct hm_random *r)
+double hm__random_uniform(struct hm_random *r)
 {
-    uint64_t high = hm_random_u32(r) >> 5, low = hm_random_u32(r) >> 6;
+    uint64_t high = hm__random_u32(r) >> 5, low = hm__random_u32(r) >> 6;
 
     return ((double)(high * 67108864 + low) + 0.5) / 9007199254740992.0;
 }
 
-double hm_random_normal(struct hm_random *random) /* Box and Muller */
+double hm__random_normal(struct hm_random *random) /* Box and Muller */
 {
-    double u = hm_random_uniform(random), v = hm_random_uniform(random);
+    double u = hm__random_uniform(random), v = hm__random_uniform(random);
 
     return sqrt(-2 * log(u)) * cos(2 * M_PI * v);
 }
 
-uint32_t hm_random_below(struct hm_random *r, uint32_t n)
+uint32_t hm__random_below(struct hm_random *r, uint32_t n)
 {
     /* Lemire 2019: the high word of a product, refusing the few low words that would bias it. */
-    uint64_t product = (uint64_t)hm_random_u32(r) * n;
+    uint64_t product = (uint64_t)hm__random_u32(r) * n;
 
     if ((uint32_t)product < n) {
         uint32_t refuse = (uint32_t)-n % n;
         while ((uint32_t)product < refuse)
-            product = (uint64_t)hm_random_u32(r) * n;
+            product = (uint64_t)hm__random_u32(r) * n;
     }
     return (uint32_t)(product >> 32);
 }
@@ -79,7 +79,7 @@ static double by_inversion(struct hm_random *r, double count, double p)
     const double none = exp(count * log1p(-p)), ratio = p / (1 - p);
 
     for (;;) { /* again in the rare case that rounding leaves nothing to walk on */
-        double mass = none, u = hm_random_uniform(r), k = 0;
+        double mass = none, u = hm__random_uniform(r), k = 0;
         while (u > mass && mass > 0 && k < count) {
             u -= mass;
             k++;
@@ -111,7 +111,7 @@ static double by_rejection(struct hm_random *r, double count, double p)
     const double m = floor((count + 1) * p), quick = 0.92 - 4.2 / b;
 
     for (;;) {
-        double u = hm_random_uniform(r) - 0.5, v = hm_random_uniform(r), us = 0.5 - fabs(u);
+        double u = hm__random_uniform(r) - 0.5, v = hm__random_uniform(r), us = 0.5 - fabs(u);
         double k = floor((2 * a / us + b) * u + c);
         if (us >= 0.07 && v <= quick)
             return k;
@@ -127,13 +127,13 @@ static double by_rejection(struct hm_random *r, double count, double p)
     }
 }
 
-double hm_random_binomial(struct hm_random *r, double count, double p)
+double hm__random_binomial(struct hm_random *r, double count, double p)
 {
     if (count <= 0 || p <= 0)
         return 0;
     if (p >= 1)
         return count;
     if (p > 0.5)
-        return count - hm_random_binomial(r, count, 1 - p);
+        return count - hm__random_binomial(r, count, 1 - p);
     return count * p < 10 ? by_inversion(r, count, p) : by_rejection(r, count, p);
 }

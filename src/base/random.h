@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A stream of numbers; copy it to fork it. Initialise with hm_random_init. */
+/* A stream of numbers; copy it to fork it. Initialise with hm__random_init. */
 struct hm_random {
     uint32_t key[2];     /* the seed */
     uint32_t counter[4]; /* index in the stream (two words) and its number (two words) */
@@ -17,18 +17,18 @@ struct hm_random {
     unsigned used;       /* of block */
 };
 
-void hm_random_init(struct hm_random *random, uint64_t seed, uint64_t stream);
+void hm__random_init(struct hm_random *random, uint64_t seed, uint64_t stream);
 /* The block of a counter and a key: the function itself. */
-void hm_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t ret_block[4]);
+void hm__philox(const uint32_t counter[4], const uint32_t key[2], uint32_t ret_block[4]);
 
-uint32_t hm_random_u32(struct hm_random *random);
+uint32_t hm__random_u32(struct hm_random *random);
 /* Uniform in (0, 1), 53 bits, never 0 or 1. */
-double hm_random_uniform(struct hm_random *random);
+double hm__random_uniform(struct hm_random *random);
 /* From the standard normal distribution. */
-double hm_random_normal(struct hm_random *random);
+double hm__random_normal(struct hm_random *random);
 /* Uniform in 0..n-1, without bias; n >= 1. */
-uint32_t hm_random_below(struct hm_random *random, uint32_t n);
+uint32_t hm__random_below(struct hm_random *random, uint32_t n);
 /* How many of `count` trials succeed that each do so with probability p in [0, 1]. */
-double hm_random_binomial(struct hm_random *random, double count, double p);
+double hm__random_binomial(struct hm_random *random, double count, double p);
 
 #endif

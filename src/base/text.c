@@ -29,7 +29,7 @@ static bool reserve(struct hm_text *text, size_t more)
     return true;
 }
 
-void hm_text_add_n(struct hm_text *text, const char *piece, size_t length)
+void hm__text_add_n(struct hm_text *text, const char *piece, size_t length)
 {
     if (!reserve(text, length))
         return;
@@ -38,12 +38,12 @@ void hm_text_add_n(struct hm_text *text, const char *piece, size_t length)
     text->data[text->length] = '\0';
 }
 
-void hm_text_add(struct hm_text *text, const char *piece)
+void hm__text_add(struct hm_text *text, const char *piece)
 {
-    hm_text_add_n(text, piece, strlen(piece));
+    hm__text_add_n(text, piece, strlen(piece));
 }
 
-void hm_text_addf(struct hm_text *text, const char *format, ...)
+void hm__text_addf(struct hm_text *text, const char *format, ...)
 {
     va_list args, again;
 
@@ -58,13 +58,13 @@ void hm_text_addf(struct hm_text *text, const char *format, ...)
     va_end(args);
 }
 
-void hm_text_repeat(struct hm_text *text, const char *piece, size_t times)
+void hm__text_repeat(struct hm_text *text, const char *piece, size_t times)
 {
     while (times-- > 0)
-        hm_text_add(text, piece);
+        hm__text_add(text, piece);
 }
 
-size_t hm_text_cut(struct hm_text *text, const char *piece, size_t columns)
+size_t hm__text_cut(struct hm_text *text, const char *piece, size_t columns)
 {
     size_t used = 0, length = 0;
 
@@ -74,29 +74,29 @@ size_t hm_text_cut(struct hm_text *text, const char *piece, size_t columns)
             break;
         used += starts;
     }
-    hm_text_add_n(text, piece, length);
+    hm__text_add_n(text, piece, length);
     return used;
 }
 
-void hm_text_end_line(struct hm_text *text)
+void hm__text_end_line(struct hm_text *text)
 {
     while (text->length && text->data[text->length - 1] == ' ')
         text->data[--text->length] = '\0';
-    hm_text_add(text, "\n");
+    hm__text_add(text, "\n");
 }
 
-void hm_text_release(struct hm_text *text)
+void hm__text_release(struct hm_text *text)
 {
     hm__free(text->data);
     *text = (struct hm_text){0};
 }
 
-int hm_text_take(struct hm_text *text, char **ret_text, struct hm_err *err)
+int hm__text_take(struct hm_text *text, char **ret_text, struct hm_err *err)
 {
-    hm_text_add(text, "");
+    hm__text_add(text, "");
     if (text->failed) {
-        hm_text_release(text);
-        return hm_fail_nomem(err);
+        hm__text_release(text);
+        return hm__fail_nomem(err);
     }
     *ret_text = text->data;
     *text = (struct hm_text){0};
@@ -108,14 +108,14 @@ void hm_text_free(char *text)
     hm__free(text);
 }
 
-bool hm_text_ends(const char *text, const char *end)
+bool hm__text_ends(const char *text, const char *end)
 {
     size_t a = strlen(text), b = strlen(end);
 
     return a > b && strcmp(text + a - b, end) == 0;
 }
 
-size_t hm_text_columns(const char *text)
+size_t hm__text_columns(const char *text)
 {
     size_t columns = 0;
     for (; *text; text++)
@@ -158,8 +158,8 @@ static size_t distance(const char *a, size_t la, const char *b, size_t lb)
     return rows[la % 3][lb];
 }
 
-const char *hm_suggest(const char *word, const char *(*next)(const void *context, size_t i),
-                       const void *context)
+const char *hm__suggest(const char *word, const char *(*next)(const void *context, size_t i),
+                        const void *context)
 {
     const char *best = NULL, *candidate;
     size_t length = strlen(word), best_distance = 0;
@@ -222,7 +222,7 @@ static double scaled(uint64_t mantissa, int exponent)
  * strtod follows the locale and takes "inf", "nan" and hexadecimal; a job file must mean the same
  * everywhere. Digits beyond the 19th only move the point.
  */
-size_t hm_number_read(const char *text, double *ret_value)
+size_t hm__number_read(const char *text, double *ret_value)
 {
     const uint64_t full = 1000000000000000000u; /* another digit fits below this */
     const char *p = text;
@@ -258,17 +258,17 @@ size_t hm_number_read(const char *text, double *ret_value)
     return (size_t)(p - text);
 }
 
-size_t hm_signed_read(const char *text, double *ret_value)
+size_t hm__signed_read(const char *text, double *ret_value)
 {
     bool sign = *text == '-' || *text == '+';
-    size_t used = hm_number_read(text + sign, ret_value);
+    size_t used = hm__number_read(text + sign, ret_value);
 
     if (used > 0 && *text == '-')
         *ret_value = -*ret_value;
     return used > 0 ? used + sign : 0;
 }
 
-size_t hm_utf8_length(const char *text, size_t left)
+size_t hm__utf8_length(const char *text, size_t left)
 {
     const unsigned char *p = (const unsigned char *)text;
     size_t length = left == 0     ? 0

@@ -58,14 +58,14 @@ static const struct unit units[] = {
 
 enum { UNIT_COUNT = sizeof(units) / sizeof(units[0]) };
 
-bool hm_dim_equal(struct hm_dim a, struct hm_dim b)
+bool hm__dim_equal(struct hm_dim a, struct hm_dim b)
 {
     return a.time == b.time && a.bytes == b.bytes && a.flop == b.flop && a.money == b.money;
 }
 
-bool hm_dim_plain(struct hm_dim dim)
+bool hm__dim_plain(struct hm_dim dim)
 {
-    return hm_dim_equal(dim, HM_DIM_NONE);
+    return hm__dim_equal(dim, HM_DIM_NONE);
 }
 
 static void add_power(char *text, bool *first, const char *name, int power, char joint)
@@ -87,7 +87,7 @@ static void add_power(char *text, bool *first, const char *name, int power, char
     }
 }
 
-const char *hm_dim_name(struct hm_dim dim, char *text)
+const char *hm__dim_name(struct hm_dim dim, char *text)
 {
     const char *names[] = {"$", "flop", "byte", "s"};
     const int powers[] = {dim.money, dim.flop, dim.bytes, dim.time};
@@ -103,7 +103,7 @@ const char *hm_dim_name(struct hm_dim dim, char *text)
     return text;
 }
 
-const char *hm_dim_example(struct hm_dim dim)
+const char *hm__dim_example(struct hm_dim dim)
 {
     static const struct {
         struct hm_dim dim;
@@ -119,12 +119,12 @@ const char *hm_dim_example(struct hm_dim dim)
         {{0, 0, 0, 0}, "a number"},
     };
     for (size_t i = 0; i < sizeof(examples) / sizeof(examples[0]); i++)
-        if (hm_dim_equal(examples[i].dim, dim))
+        if (hm__dim_equal(examples[i].dim, dim))
             return examples[i].text;
     return "a quantity of the right unit";
 }
 
-bool hm_unit_find(const char *name, size_t length, double *ret_factor, struct hm_dim *ret_dim)
+bool hm__unit_find(const char *name, size_t length, double *ret_factor, struct hm_dim *ret_dim)
 {
     for (size_t i = 0; i < UNIT_COUNT; i++) {
         if (strlen(units[i].name) == length && memcmp(units[i].name, name, length) == 0) {
@@ -136,7 +136,7 @@ bool hm_unit_find(const char *name, size_t length, double *ret_factor, struct hm
     return false;
 }
 
-const char *hm_unit_name(const void *unused, size_t i)
+const char *hm__unit_name(const void *unused, size_t i)
 {
     (void)unused;
     return i < UNIT_COUNT ? units[i].name : NULL;
@@ -153,12 +153,12 @@ static int read_unit(const char **text, double *factor, struct hm_dim *dim, stru
     char name[32];
     size_t length = strcspn(*text, "/ \t");
 
-    if (!hm_unit_find(*text, length, factor, dim)) {
+    if (!hm__unit_find(*text, length, factor, dim)) {
         snprintf(name, sizeof(name), "%.*s", (int)length, *text);
-        hm_fail(err, HM_E_UNIT, "unknown unit '%s'", name);
-        const char *near = hm_suggest(name, hm_unit_name, NULL);
+        hm__fail(err, HM_E_UNIT, "unknown unit '%s'", name);
+        const char *near = hm__suggest(name, hm__unit_name, NULL);
         if (near)
-            hm_err_hint(err, "did you mean %s?", near);
+            hm__err_hint(err, "did you mean %s?", near);
         return HM_E_UNIT;
     }
     *text += length;
@@ -166,8 +166,8 @@ static int read_unit(const char **text, double *factor, struct hm_dim *dim, stru
     return 0;
 }
 
-int hm_quantity_read(const char *text, double *value, struct hm_dim *dim, bool *has_unit,
-                     struct hm_err *err)
+int hm__quantity_read(const char *text, double *value, struct hm_dim *dim, bool *has_unit,
+                      struct hm_err *err)
 {
     const char *p = text + skip_spaces(text);
     bool minus = false, dollar = false;
@@ -180,9 +180,9 @@ int hm_quantity_read(const char *text, double *value, struct hm_dim *dim, bool *
         dollar = true;
         p++;
     }
-    size_t used = hm_number_read(p, value);
+    size_t used = hm__number_read(p, value);
     if (used == 0)
-        return hm_fail(err, HM_E_TYPE, "'%s' is not a number", text);
+        return hm__fail(err, HM_E_TYPE, "'%s' is not a number", text);
     p += used;
     p += skip_spaces(p);
     *value = minus ? -*value : *value;
@@ -193,7 +193,7 @@ int hm_quantity_read(const char *text, double *value, struct hm_dim *dim, bool *
         if (rc)
             return rc;
         if (dollar)
-            return hm_fail(err, HM_E_UNIT, "'%s' has two units", text);
+            return hm__fail(err, HM_E_UNIT, "'%s' has two units", text);
         *value *= factor;
         *dim = unit;
         *has_unit = true;
@@ -211,28 +211,29 @@ int hm_quantity_read(const char *text, double *value, struct hm_dim *dim, bool *
         dim->money = (signed char)(dim->money - unit.money);
     }
     if (*p)
-        return hm_fail(err, HM_E_UNIT, "'%s' has something after the unit", text);
+        return hm__fail(err, HM_E_UNIT, "'%s' has something after the unit", text);
     return 0;
 }
 
-int hm_quantity_parse(const char *text, struct hm_dim wanted, double *ret_value, struct hm_err *err)
+int hm__quantity_parse(const char *text, struct hm_dim wanted, double *ret_value,
+                       struct hm_err *err)
 {
     double value;
     struct hm_dim dim;
     bool has_unit = false;
     char name[HM_DIM_TEXT];
 
-    int rc = hm_quantity_read(text, &value, &dim, &has_unit, err);
+    int rc = hm__quantity_read(text, &value, &dim, &has_unit, err);
     if (rc) {
-        hm_err_hint(err, "write %s", hm_dim_example(wanted));
+        hm__err_hint(err, "write %s", hm__dim_example(wanted));
         return rc;
     }
-    if (!hm_dim_equal(dim, wanted) && !(value == 0 && !has_unit)) {
+    if (!hm__dim_equal(dim, wanted) && !(value == 0 && !has_unit)) {
         if (!has_unit)
-            hm_fail(err, HM_E_UNIT, "'%s' has no unit", text);
+            hm__fail(err, HM_E_UNIT, "'%s' has no unit", text);
         else
-            hm_fail(err, HM_E_UNIT, "'%s' is in %s", text, hm_dim_name(dim, name));
-        hm_err_hint(err, "write %s", hm_dim_example(wanted));
+            hm__fail(err, HM_E_UNIT, "'%s' is in %s", text, hm__dim_name(dim, name));
+        hm__err_hint(err, "write %s", hm__dim_example(wanted));
         return HM_E_UNIT;
     }
     *ret_value = value;

@@ -20,26 +20,26 @@ struct hm_dim {
 
 enum { HM_DIM_TEXT = 48 };
 
-bool hm_dim_equal(struct hm_dim a, struct hm_dim b);
-bool hm_dim_plain(struct hm_dim dim);
+bool hm__dim_equal(struct hm_dim a, struct hm_dim b);
+bool hm__dim_plain(struct hm_dim dim);
 /* "s", "byte/s", "flop*s^2": into text[HM_DIM_TEXT], which is returned. */
-const char *hm_dim_name(struct hm_dim dim, char *text);
+const char *hm__dim_name(struct hm_dim dim, char *text);
 /* How a value of that dimension is written, for hints: "a rate such as 1 Gbit/s". */
-const char *hm_dim_example(struct hm_dim dim);
+const char *hm__dim_example(struct hm_dim dim);
 
 /* Factor to SI and dimension of the unit named by the first length characters; false if none. */
-bool hm_unit_find(const char *name, size_t length, double *ret_factor, struct hm_dim *ret_dim);
+bool hm__unit_find(const char *name, size_t length, double *ret_factor, struct hm_dim *ret_dim);
 /* The i-th known unit name, NULL after the last: for suggestions. */
-const char *hm_unit_name(const void *unused, size_t i);
+const char *hm__unit_name(const void *unused, size_t i);
 
 /*
  * Read a whole quantity of the wanted dimension: "[$]number [unit[/unit]]", "%" and "x" for plain
  * numbers. A bare number is taken only where a plain number is wanted, or when it is 0.
  */
-int hm_quantity_parse(const char *text, struct hm_dim wanted, double *ret_value,
-                      struct hm_err *err);
+int hm__quantity_parse(const char *text, struct hm_dim wanted, double *ret_value,
+                       struct hm_err *err);
 /* Read a whole quantity of any dimension; *has_unit: whether a unit or a $ was written. */
-int hm_quantity_read(const char *text, double *value, struct hm_dim *dim, bool *has_unit,
-                     struct hm_err *err);
+int hm__quantity_read(const char *text, double *value, struct hm_dim *dim, bool *has_unit,
+                      struct hm_err *err);
 
 #endif

@@ -43,15 +43,15 @@ static void cost(const struct hm_g_curve *curve, double best, double *ret_square
     double row[TERMS + 1], theta[HM_TERMS_MAX], sum = 0;
     size_t column;
 
-    hm_lsq_init(&lsq, TERMS);
+    hm__lsq_init(&lsq, TERMS);
     for (size_t p = 0; p < curve->count; p++) {
-        double i = curve->iteration[p], y = hm_g_log(curve->loss[p], best);
+        double i = curve->iteration[p], y = hm__g_log(curve->loss[p], best);
         double values[TERMS + 1] = {1, i / curve->iteration[curve->count - 1], log(i), 1 / i, y};
         memcpy(row, values, sizeof(row));
-        hm_lsq_add(&lsq, row);
+        hm__lsq_add(&lsq, row);
         sum += y;
     }
-    double squares = hm_lsq_solve(&lsq, theta, &column) ? hm_lsq_residual(&lsq, theta) : 0;
+    double squares = hm__lsq_solve(&lsq, theta, &column) ? hm__lsq_residual(&lsq, theta) : 0;
     *ret_square = squares;
     *ret_y = sum / (double)curve->count;
 }
@@ -127,11 +127,11 @@ static int gather(struct search *s, struct hm_arena *arena, const struct hm_trac
                   size_t points, struct hm_err *err)
 {
     s->count = 0;
-    s->curves = hm_arena_alloc(arena, traces->count + 1, sizeof(*s->curves));
+    s->curves = hm__arena_alloc(arena, traces->count + 1, sizeof(*s->curves));
     if (!s->curves)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     for (size_t k = 0; k < traces->count; k++) {
-        int rc = hm_g_thin(&s->curves[s->count], arena, &traces->traces[k], -INFINITY, err);
+        int rc = hm__g_thin(&s->curves[s->count], arena, &traces->traces[k], -INFINITY, err);
         if (rc)
             return rc;
         s->count += s->curves[s->count].count >= points;
@@ -151,42 +151,42 @@ static void profile(const struct search *s, const double *squares, const double 
     size_t first = least(s, squares, ys, weights);
     *ret_best = s->least - depth(s, first);
     for (size_t b = 0; b < BOOTS; b++) {
-        hm_g_fold_weights(seed + 1, b, s->count, weights);
+        hm__g_fold_weights(seed + 1, b, s->count, weights);
         found[b] = s->least - depth(s, least(s, squares, ys, weights));
     }
-    *ret_low = fmin(*ret_best, hm_quantile(found, BOOTS, (1 - level) / 2));
+    *ret_low = fmin(*ret_best, hm__quantile(found, BOOTS, (1 - level) / 2));
     if (first == 0) /* as near as it may be: the traces do not tell how far it goes on */
         *ret_low = fmin(*ret_low, s->least - fmin(s->drop, s->deepest));
-    *ret_high = fmax(*ret_best, hm_quantile(found, BOOTS, (1 + level) / 2));
+    *ret_high = fmax(*ret_best, hm__quantile(found, BOOTS, (1 + level) / 2));
 }
 
-int hm_g_best(const struct hm_traces *traces, double level, double seed, double *ret_best,
-              double *ret_low, double *ret_high, struct hm_err *err)
+int hm__g_best(const struct hm_traces *traces, double level, double seed, double *ret_best,
+               double *ret_low, double *ret_high, struct hm_err *err)
 {
-    struct hm_arena *arena = hm_arena_new();
+    struct hm_arena *arena = hm__arena_new();
     struct search s = {0};
-    int rc = arena ? gather(&s, arena, traces, ENOUGH_POINTS, err) : hm_fail_nomem(err);
+    int rc = arena ? gather(&s, arena, traces, ENOUGH_POINTS, err) : hm__fail_nomem(err);
 
     find_ends(&s, traces);
     if (rc == 0 && s.count == 0)
         rc = gather(&s, arena, traces, LEAST_POINTS, err);
     if (rc == 0 && s.count == 0) {
-        rc = hm_fail(err, HM_E_MISSING,
-                     "no trace has %d points, which it takes to tell where the loss goes",
-                     LEAST_POINTS);
-        hm_err_hint(err, "name the least loss there is with --best");
+        rc = hm__fail(err, HM_E_MISSING,
+                      "no trace has %d points, which it takes to tell where the loss goes",
+                      LEAST_POINTS);
+        hm__err_hint(err, "name the least loss there is with --best");
     }
-    double *squares = rc ? NULL : hm_arena_alloc(arena, GRID * s.count, sizeof(*squares));
-    double *ys = rc ? NULL : hm_arena_alloc(arena, GRID * s.count, sizeof(*ys));
-    double *weights = rc ? NULL : hm_arena_alloc(arena, s.count, sizeof(*weights));
+    double *squares = rc ? NULL : hm__arena_alloc(arena, GRID * s.count, sizeof(*squares));
+    double *ys = rc ? NULL : hm__arena_alloc(arena, GRID * s.count, sizeof(*ys));
+    double *weights = rc ? NULL : hm__arena_alloc(arena, s.count, sizeof(*weights));
     if (rc == 0 && (!squares || !ys || !weights))
-        rc = hm_fail_nomem(err);
+        rc = hm__fail_nomem(err);
     for (size_t k = 0; rc == 0 && k < GRID; k++)
         for (size_t c = 0; c < s.count; c++)
             cost(&s.curves[c], s.least - depth(&s, k), &squares[k * s.count + c],
                  &ys[k * s.count + c]);
     if (rc == 0)
         profile(&s, squares, ys, level, seed, weights, ret_best, ret_low, ret_high);
-    hm_arena_free(arena);
+    hm__arena_free(arena);
     return rc;
 }

@@ -32,8 +32,8 @@ static int note(struct hm_convergence *c, struct hm_err *err, const char *format
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    c->notes[c->note_count] = hm_arena_strdup(c->memory, text);
-    return c->notes[c->note_count++] ? 0 : hm_fail_nomem(err);
+    c->notes[c->note_count] = hm__arena_strdup(c->memory, text);
+    return c->notes[c->note_count++] ? 0 : hm__fail_nomem(err);
 }
 
 /* Mean of ln(P - P*) over the last quarter of a trace. */
@@ -43,7 +43,7 @@ static double end_level(const struct hm_trace *t, double best)
     size_t from = t->count - (t->count + 3) / 4;
 
     for (size_t p = from; p < t->count; p++)
-        sum += hm_g_log(t->loss[p], best);
+        sum += hm__g_log(t->loss[p], best);
     return sum / (double)(t->count - from);
 }
 
@@ -55,9 +55,9 @@ static int note_traces(struct hm_convergence *c, const struct hm_traces *traces,
         rc = note(c, err, "%s", traces->notes[k]);
     for (size_t k = 0; rc == 0 && k < traces->count; k++) {
         const struct hm_trace *t = &traces->traces[k];
-        if (t->count > 1 && end_level(t, c->best) >= hm_g_log(t->loss[0], c->best))
+        if (t->count > 1 && end_level(t, c->best) >= hm__g_log(t->loss[0], c->best))
             rc = note(c, err, "%s on %g worker%s does not get better: %s %.6g at %s %g, %.6g at %g",
-                      hm_g_name(t->algorithm), t->m, t->m == 1 ? "" : "s", traces->measure,
+                      hm__g_name(t->algorithm), t->m, t->m == 1 ? "" : "s", traces->measure,
                       t->loss[0], traces->unit, t->iteration[0], t->loss[t->count - 1],
                       t->iteration[t->count - 1]);
     }
@@ -69,12 +69,12 @@ static int note_algorithm(struct hm_convergence *c, const struct hm_g *g, struct
     if (g->m_count == 1)
         return note(c, err,
                     "%s was run on %g worker%s only: how it depends on their number cannot be told",
-                    hm_g_name(g->algorithm), g->m[0], g->m[0] == 1 ? "" : "s");
+                    hm__g_name(g->algorithm), g->m[0], g->m[0] == 1 ? "" : "s");
     if (g->m_count == 2)
         return note(c, err,
                     "%s was run on two numbers of workers only: how sure predictions for others "
                     "are cannot be told",
-                    hm_g_name(g->algorithm));
+                    hm__g_name(g->algorithm));
     return 0;
 }
 
@@ -90,11 +90,12 @@ static int check_best(const struct hm_traces *traces, double best, struct hm_err
             const struct hm_trace *t = &traces->traces[k];
             if (t->loss[p] >= best - slack)
                 continue;
-            hm_fail(err, HM_E_CONFLICT, "%s on %g worker%s has %s %.10g at %s %g, below P* = %.10g",
-                    hm_g_name(t->algorithm), t->m, t->m == 1 ? "" : "s", traces->measure,
-                    t->loss[p], traces->unit, t->iteration[p], best);
-            hm_err_at(err, t->source, t->line);
-            hm_err_hint(err, "P* is the least there is; without one it is estimated");
+            hm__fail(err, HM_E_CONFLICT,
+                     "%s on %g worker%s has %s %.10g at %s %g, below P* = %.10g",
+                     hm__g_name(t->algorithm), t->m, t->m == 1 ? "" : "s", traces->measure,
+                     t->loss[p], traces->unit, t->iteration[p], best);
+            hm__err_at(err, t->source, t->line);
+            hm__err_hint(err, "P* is the least there is; without one it is estimated");
             return HM_E_CONFLICT;
         }
     return 0;
@@ -112,10 +113,10 @@ static int named_best(const struct hm_traces *traces, double *ret_best, struct h
         if (isnan(best))
             best = t->best;
         if (fabs(t->best - best) > 1e-6 * fmax(fabs(best), 1e-12)) {
-            hm_fail(err, HM_E_CONFLICT, "the traces name two P*: %.10g and %.10g", best, t->best);
-            hm_err_at(err, t->source, t->line);
-            hm_err_hint(err, "traces of one problem belong together; name P* with --best if they "
-                             "are");
+            hm__fail(err, HM_E_CONFLICT, "the traces name two P*: %.10g and %.10g", best, t->best);
+            hm__err_at(err, t->source, t->line);
+            hm__err_hint(err, "traces of one problem belong together; name P* with --best if they "
+                              "are");
             return HM_E_CONFLICT;
         }
     }
@@ -133,8 +134,8 @@ static int find_best(struct hm_convergence *c, const struct hm_traces *traces,
         return rc;
     if (isnan(best)) {
         c->best_estimated = true;
-        return hm_g_best(traces, c->level, settings->seed, &c->best, &c->best_low, &c->best_high,
-                         err);
+        return hm__g_best(traces, c->level, settings->seed, &c->best, &c->best_low, &c->best_high,
+                          err);
     }
     c->best = c->best_low = c->best_high = best;
     return check_best(traces, best, err);
@@ -143,7 +144,7 @@ static int find_best(struct hm_convergence *c, const struct hm_traces *traces,
 /* ---- one algorithm ----------------------------------------------------------------------------
  */
 
-void hm_g_bound(struct hm_g *g, double folds, double level)
+void hm__g_bound(struct hm_g *g, double folds, double level)
 {
     double values[HM_G_DRAWS], unknowns = 0;
 
@@ -154,8 +155,8 @@ void hm_g_bound(struct hm_g *g, double folds, double level)
         double value = g->parameters[k].value;
         for (size_t d = 0; d < g->draw_count; d++)
             values[d] = value + wider * (g->draws[d * g->parameter_count + k] - value);
-        g->parameters[k].low = fmin(value, hm_quantile(values, g->draw_count, (1 - level) / 2));
-        g->parameters[k].high = fmax(value, hm_quantile(values, g->draw_count, (1 + level) / 2));
+        g->parameters[k].low = fmin(value, hm__quantile(values, g->draw_count, (1 - level) / 2));
+        g->parameters[k].high = fmax(value, hm__quantile(values, g->draw_count, (1 + level) / 2));
     }
 }
 
@@ -169,11 +170,11 @@ static int measure_spread(struct hm_g *g, const struct hm_g_data *data, struct h
         const struct hm_g_curve *curve = &g->curves[c];
         double y[HM_G_CURVE];
         struct hm_g_path path;
-        int rc = hm_g_path_init(&path, g, curve->m, curve->iteration, curve->count, err);
+        int rc = hm__g_path_init(&path, g, curve->m, curve->iteration, curve->count, err);
         if (rc)
             return rc;
-        hm_g_path_values(&path, HM_NONE, 0, y);
-        hm_g_path_release(&path);
+        hm__g_path_values(&path, HM_NONE, 0, y);
+        hm__g_path_release(&path);
         if (c > 0 && g->curves[c - 1].m != curve->m)
             sums[0] = sums[1] = 0;
         for (size_t p = 0; p < curve->count; p++) {
@@ -182,7 +183,7 @@ static int measure_spread(struct hm_g *g, const struct hm_g_data *data, struct h
             sums[1] += data->weight[first + p];
         }
         first += curve->count;
-        g->spread[hm_g_find(g, curve->m)] = sqrt(sums[0] / sums[1]);
+        g->spread[hm__g_find(g, curve->m)] = sqrt(sums[0] / sums[1]);
     }
     return 0;
 }
@@ -194,15 +195,16 @@ static int miss(const struct hm_g *g, const struct hm_g_curve *curve, double bes
     struct hm_g_bend bend;
     struct hm_g_path path;
     double y[HM_G_CURVE], sum = 0;
-    int rc = hm_g_bend(g, curve->m, best, &bend, err);
+    int rc = hm__g_bend(g, curve->m, best, &bend, err);
 
-    rc = rc ? rc : hm_g_path_init(&path, g, curve->m, curve->iteration, curve->count, err);
+    rc = rc ? rc : hm__g_path_init(&path, g, curve->m, curve->iteration, curve->count, err);
     if (rc)
         return rc;
-    hm_g_path_values(&path, HM_NONE, 0, y);
-    hm_g_path_release(&path);
+    hm__g_path_values(&path, HM_NONE, 0, y);
+    hm__g_path_release(&path);
     for (size_t p = 0; p < curve->count; p++) {
-        double off = hm_g_log(curve->loss[p], best) - y[p] - hm_g_bent(&bend, curve->iteration[p]);
+        double off =
+            hm__g_log(curve->loss[p], best) - y[p] - hm__g_bent(&bend, curve->iteration[p]);
         sum += off * off;
     }
     *ret_square = sum / (double)curve->count;
@@ -216,11 +218,11 @@ static int measure_apart(struct hm_g *g, struct hm_arena *arena, size_t k, const
     struct hm_g other = *g;
     double squares = 0, count = 0;
 
-    other.parameters = hm_arena_alloc(arena, g->parameter_count, sizeof(*other.parameters));
-    other.curves = hm_arena_alloc(arena, g->curve_count + 1, sizeof(*other.curves));
-    other.m = hm_arena_alloc(arena, g->m_count, sizeof(*other.m));
+    other.parameters = hm__arena_alloc(arena, g->parameter_count, sizeof(*other.parameters));
+    other.curves = hm__arena_alloc(arena, g->curve_count + 1, sizeof(*other.curves));
+    other.m = hm__arena_alloc(arena, g->m_count, sizeof(*other.m));
     if (!other.parameters || !other.curves || !other.m)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     other.m_count = other.curve_count = 0;
     for (size_t l = 0; l < g->m_count; l++)
         if (l != k)
@@ -251,7 +253,7 @@ static int choose_form(struct hm_g *g, struct hm_arena *arena, const struct hm_g
                        const struct hm_converge_settings *settings, double **ret_held,
                        struct hm_err *err)
 {
-    int rc = hm_g_fit_terms(g, arena, data, settings, ret_held, err);
+    int rc = hm__g_fit_terms(g, arena, data, settings, ret_held, err);
 
     if (rc)
         return rc;
@@ -259,7 +261,7 @@ static int choose_form(struct hm_g *g, struct hm_arena *arena, const struct hm_g
     for (int form = HM_G_TERMS + 1; form < HM_G_FORMS && settings->term_count == 0; form++) {
         struct hm_g other = *g;
         double *held;
-        rc = hm_g_fit_form(&other, arena, data, (enum hm_g_form)form, &held, err);
+        rc = hm__g_fit_form(&other, arena, data, (enum hm_g_form)form, &held, err);
         if (rc)
             return rc;
         g->alternatives[g->alternative_count++] =
@@ -271,7 +273,7 @@ static int choose_form(struct hm_g *g, struct hm_arena *arena, const struct hm_g
         *g = other;
         *ret_held = held;
     }
-    return g->form == HM_G_TERMS ? 0 : hm_g_draw_form(g, arena, data, settings->seed, err);
+    return g->form == HM_G_TERMS ? 0 : hm__g_draw_form(g, arena, data, settings->seed, err);
 }
 
 /* Spread of runs around g: at the m that were measured, and at m that were not. */
@@ -296,17 +298,17 @@ static int fit_staleness(struct hm_convergence *c, struct hm_g *g, const struct 
     size_t left_out = 0;
     int rc;
 
-    if (!hm_g_has_fresh(traces, g->algorithm))
+    if (!hm__g_has_fresh(traces, g->algorithm))
         return note(c, err,
                     "no trace of %s is fresh: what staleness costs cannot be told, and its traces "
                     "are taken together",
-                    hm_g_name(g->algorithm));
-    rc = hm_g_fit_stale(g, c->memory, traces, c->best, c->level, settings, &left_out, err);
+                    hm__g_name(g->algorithm));
+    rc = hm__g_fit_stale(g, c->memory, traces, c->best, c->level, settings, &left_out, err);
     if (rc == 0 && left_out > 0)
         rc = note(c, err,
                   "%zu stale trace%s of %s %s not used: diverged, or on workers that no fresh ones "
                   "tell of",
-                  left_out, left_out == 1 ? "" : "s", hm_g_name(g->algorithm),
+                  left_out, left_out == 1 ? "" : "s", hm__g_name(g->algorithm),
                   left_out == 1 ? "is" : "are");
     return rc;
 }
@@ -318,26 +320,27 @@ static int fit_algorithm(struct hm_convergence *c, const struct hm_traces *trace
     struct hm_g *g = &c->algorithms[c->count];
     struct hm_g_data data;
     double *held = NULL;
-    int rc = hm_g_data_init(&data, c->memory, traces, algorithm, c->best, settings->leave_out, err);
+    int rc =
+        hm__g_data_init(&data, c->memory, traces, algorithm, c->best, settings->leave_out, err);
 
     if (rc || data.count == 0)
         return rc;
-    g->algorithm = hm_arena_strdup(c->memory, algorithm);
+    g->algorithm = hm__arena_strdup(c->memory, algorithm);
     g->m = data.ms;
     g->m_count = data.m_count;
     g->curves = data.curves;
     g->curve_count = data.curve_count;
     g->last = data.last;
-    g->spread = hm_arena_alloc(c->memory, data.m_count, sizeof(*g->spread));
-    g->apart = hm_arena_alloc(c->memory, data.m_count, sizeof(*g->apart));
+    g->spread = hm__arena_alloc(c->memory, data.m_count, sizeof(*g->spread));
+    g->apart = hm__arena_alloc(c->memory, data.m_count, sizeof(*g->apart));
     if (!g->algorithm || !g->spread || !g->apart)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     c->count++;
     rc = choose_form(g, c->memory, &data, settings, &held, err);
     rc = rc ? rc : measure(g, c->memory, &data, held, c->best, err);
     if (rc)
         return rc;
-    hm_g_bound(g, (double)data.fold_count, c->level);
+    hm__g_bound(g, (double)data.fold_count, c->level);
     if (!data.by_m)
         g->error = NAN;
     rc = note_algorithm(c, g, err);
@@ -365,7 +368,7 @@ static int fill(struct hm_convergence *c, const struct hm_traces *traces,
         if (is_new(c, traces->traces[k].algorithm))
             rc = fit_algorithm(c, traces, traces->traces[k].algorithm, settings, err);
     if (rc == 0 && c->count == 0)
-        rc = hm_fail(err, HM_E_MISSING, "no trace has a point above P* = %.10g", c->best);
+        rc = hm__fail(err, HM_E_MISSING, "no trace has a point above P* = %.10g", c->best);
     return rc ? rc : hm_paces_from_traces(traces, &c->paces, err);
 }
 
@@ -377,33 +380,33 @@ static void free_paces(void *paces)
 static int check(const struct hm_converge_settings *s, struct hm_err *err)
 {
     if (!(s->level >= 0 && s->level < 1))
-        return hm_fail(err, HM_E_RANGE, "level %g is not between 0 and 1", s->level);
+        return hm__fail(err, HM_E_RANGE, "level %g is not between 0 and 1", s->level);
     if (s->best_given && isinf(s->best))
-        return hm_fail(err, HM_E_RANGE, "P* = %g is not a number", s->best);
+        return hm__fail(err, HM_E_RANGE, "P* = %g is not a number", s->best);
     return 0;
 }
 
 static int begin(struct hm_convergence **ret, const struct hm_traces *traces, double level,
                  struct hm_err *err)
 {
-    struct hm_arena *arena = hm_arena_new();
-    struct hm_convergence *c = arena ? hm_arena_alloc(arena, 1, sizeof(*c)) : NULL;
+    struct hm_arena *arena = hm__arena_new();
+    struct hm_convergence *c = arena ? hm__arena_alloc(arena, 1, sizeof(*c)) : NULL;
 
     if (!c) {
-        hm_arena_free(arena);
-        return hm_fail_nomem(err);
+        hm__arena_free(arena);
+        return hm__fail_nomem(err);
     }
     c->memory = arena;
     c->level = level > 0 ? level : LEVEL;
-    c->measure = hm_arena_strdup(arena, traces->measure ? traces->measure : "loss");
-    c->unit = hm_arena_strdup(arena, traces->unit ? traces->unit : "iteration");
-    c->notes = hm_arena_alloc(arena, NOTES, sizeof(*c->notes));
-    c->algorithms = hm_arena_alloc(arena, traces->count + 1, sizeof(*c->algorithms));
+    c->measure = hm__arena_strdup(arena, traces->measure ? traces->measure : "loss");
+    c->unit = hm__arena_strdup(arena, traces->unit ? traces->unit : "iteration");
+    c->notes = hm__arena_alloc(arena, NOTES, sizeof(*c->notes));
+    c->algorithms = hm__arena_alloc(arena, traces->count + 1, sizeof(*c->algorithms));
     *ret = c;
     if (c->measure && c->unit && c->notes && c->algorithms)
         return 0;
     hm_convergence_free(c);
-    return hm_fail_nomem(err);
+    return hm__fail_nomem(err);
 }
 
 int hm_convergence_new(const struct hm_traces *traces, const struct hm_converge_settings *settings,
@@ -418,9 +421,9 @@ int hm_convergence_new(const struct hm_traces *traces, const struct hm_converge_
     if (rc)
         return rc;
     rc = fill(c, traces, s, err);
-    if (c->paces && hm_arena_own(c->memory, c->paces, free_paces)) {
+    if (c->paces && hm__arena_own(c->memory, c->paces, free_paces)) {
         hm_paces_free(c->paces);
-        rc = rc ? rc : hm_fail_nomem(err);
+        rc = rc ? rc : hm__fail_nomem(err);
     }
     if (rc)
         hm_convergence_free(c);
@@ -438,12 +441,12 @@ static void draw_paths(const struct hm_g_path *path, const struct hm_g_bend *ben
 {
     struct hm_random random;
 
-    hm_random_init(&random, 0, 0x700000000u + (uint64_t)path->m);
+    hm__random_init(&random, 0, 0x700000000u + (uint64_t)path->m);
     for (size_t d = 0; d < path->g->draw_count; d++) {
-        double away = spread * hm_random_normal(&random);
-        hm_g_path_values(path, d, 0, y + d * path->count);
+        double away = spread * hm__random_normal(&random);
+        hm__g_path_values(path, d, 0, y + d * path->count);
         for (size_t p = 0; p < path->count; p++)
-            y[d * path->count + p] += away + hm_g_bent(bend, path->iterations[p]);
+            y[d * path->count + p] += away + hm__g_bent(bend, path->iterations[p]);
     }
 }
 
@@ -454,19 +457,19 @@ static int summarise(const struct hm_g_path *path, const double *y, double level
     double values[HM_G_DRAWS], *middle = hm__calloc(path->count + 1, sizeof(*middle));
 
     if (!middle)
-        return hm_fail_nomem(err);
-    hm_g_path_values(path, HM_NONE, 0, middle);
+        return hm__fail_nomem(err);
+    hm__g_path_values(path, HM_NONE, 0, middle);
     for (size_t p = 0; p < path->count; p++) {
         struct hm_g_prediction *out = &predictions[p];
         for (size_t d = 0; d < path->g->draw_count; d++)
             values[d] = y[d * path->count + p];
         out->iteration = path->iterations[p];
-        out->loss = exp(middle[p] + hm_g_bent(bend, path->iterations[p]));
+        out->loss = exp(middle[p] + hm__g_bent(bend, path->iterations[p]));
         out->low = out->high = NAN;
         if (path->g->draw_count == 0)
             continue;
-        out->low = exp(hm_quantile(values, path->g->draw_count, (1 - level) / 2));
-        out->high = exp(hm_quantile(values, path->g->draw_count, (1 + level) / 2));
+        out->low = exp(hm__quantile(values, path->g->draw_count, (1 - level) / 2));
+        out->high = exp(hm__quantile(values, path->g->draw_count, (1 + level) / 2));
     }
     hm__free(middle);
     return 0;
@@ -481,19 +484,19 @@ int hm_convergence_predict(const struct hm_convergence *c, size_t algorithm, dou
     struct hm_g_bend bend;
 
     if (g->m_count == 1 && m != g->m[0])
-        return hm_fail(err, HM_E_RANGE, "%s was run on %g worker%s only, and %g are asked about",
-                       hm_g_name(g->algorithm), g->m[0], g->m[0] == 1 ? "" : "s", m);
-    int rc = hm_g_path_init(&path, g, m, iterations, count, err);
-    rc = rc ? rc : hm_g_bend(g, m, c->best, &bend, err);
+        return hm__fail(err, HM_E_RANGE, "%s was run on %g worker%s only, and %g are asked about",
+                        hm__g_name(g->algorithm), g->m[0], g->m[0] == 1 ? "" : "s", m);
+    int rc = hm__g_path_init(&path, g, m, iterations, count, err);
+    rc = rc ? rc : hm__g_bend(g, m, c->best, &bend, err);
     double *y = rc ? NULL : hm__calloc(HM_G_DRAWS * count + 1, sizeof(*y));
     if (rc == 0 && !y)
-        rc = hm_fail_nomem(err);
+        rc = hm__fail_nomem(err);
     if (rc == 0) {
-        size_t known = hm_g_find(g, m);
-        draw_paths(&path, &bend, known == HM_NONE ? hm_g_spread(g, m) : g->spread[known], y);
+        size_t known = hm__g_find(g, m);
+        draw_paths(&path, &bend, known == HM_NONE ? hm__g_spread(g, m) : g->spread[known], y);
         rc = summarise(&path, y, c->level, &bend, ret_predictions, err);
     }
     hm__free(y);
-    hm_g_path_release(&path);
+    hm__g_path_release(&path);
     return rc;
 }

@@ -77,8 +77,8 @@ static const struct form forms[HM_G_FORMS] = {
     [HM_G_POWER] = {4, {"ln a", "d", "p", "q"}, {0, 0, 1, 0}, power_at, power},
 };
 
-void hm_g_form_values(enum hm_g_form form, const double *theta, double m, const double *i,
-                      const double *log_i, size_t count, double *y)
+void hm__g_form_values(enum hm_g_form form, const double *theta, double m, const double *i,
+                       const double *log_i, size_t count, double *y)
 {
     double curve[CURVE];
 
@@ -107,7 +107,7 @@ static int problem_init(struct problem *p, enum hm_g_form form, const struct hm_
     *p = (struct problem){.form = &forms[form], .data = data};
     p->log_i = hm__calloc((2 + HM_G_SHAPE_MAX) * count, sizeof(double));
     if (!p->log_i)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     p->off = p->log_i + count;
     for (size_t j = 0; j < HM_G_SHAPE_MAX; j++)
         p->slopes[j] = p->off + (j + 1) * count;
@@ -198,8 +198,8 @@ static void linearise(const struct problem *p, const double *theta,
     }
 }
 
-bool hm_g_damped_step(size_t count, double a[HM_TERMS_MAX][HM_TERMS_MAX], const double *b,
-                      double damping, double *ret_step)
+bool hm__g_damped_step(size_t count, double a[HM_TERMS_MAX][HM_TERMS_MAX], const double *b,
+                       double damping, double *ret_step)
 {
     double l[HM_TERMS_MAX][HM_TERMS_MAX] = {{0}};
 
@@ -209,10 +209,10 @@ bool hm_g_damped_step(size_t count, double a[HM_TERMS_MAX][HM_TERMS_MAX], const 
         l[j][j] += damping * fmax(a[j][j], 1e-9);
         ret_step[j] = b[j];
     }
-    if (!hm_cholesky(l, count))
+    if (!hm__cholesky(l, count))
         return false;
-    hm_lower_solve(l, count, ret_step);
-    hm_upper_solve(l, count, ret_step);
+    hm__lower_solve(l, count, ret_step);
+    hm__upper_solve(l, count, ret_step);
     return true;
 }
 
@@ -227,7 +227,7 @@ static double minimise(const struct problem *p, double *theta, int steps)
         linearise(p, theta, a, b);
         for (int tries = 0; tries < 12; tries++, damping *= 4) {
             double next[HM_G_SHAPE_MAX];
-            if (!hm_g_damped_step(p->form->count, a, b, damping, move))
+            if (!hm__g_damped_step(p->form->count, a, b, damping, move))
                 continue;
             for (size_t j = 0; j < p->form->count; j++)
                 next[j] = theta[j] + move[j];
@@ -305,8 +305,8 @@ static double hold_out(struct problem *p, const double *theta, double *held)
     return folds > 0 ? sqrt(sum / folds) / log(10) : NAN;
 }
 
-int hm_g_fit_form(struct hm_g *g, struct hm_arena *arena, const struct hm_g_data *data,
-                  enum hm_g_form form, double **ret_held, struct hm_err *err)
+int hm__g_fit_form(struct hm_g *g, struct hm_arena *arena, const struct hm_g_data *data,
+                   enum hm_g_form form, double **ret_held, struct hm_err *err)
 {
     double theta[HM_G_SHAPE_MAX];
     struct problem p;
@@ -317,8 +317,8 @@ int hm_g_fit_form(struct hm_g *g, struct hm_arena *arena, const struct hm_g_data
     g->form = form;
     g->penalty = 0;
     g->parameter_count = p.form->count;
-    g->parameters = hm_arena_alloc(arena, p.form->count, sizeof(*g->parameters));
-    *ret_held = hm_arena_alloc(arena, p.form->count * data->fold_count, sizeof(**ret_held));
+    g->parameters = hm__arena_alloc(arena, p.form->count, sizeof(*g->parameters));
+    *ret_held = hm__arena_alloc(arena, p.form->count * data->fold_count, sizeof(**ret_held));
     if (g->parameters && *ret_held) {
         begin(&p, form);
         memcpy(theta, p.start, sizeof(theta));
@@ -327,14 +327,14 @@ int hm_g_fit_form(struct hm_g *g, struct hm_arena *arena, const struct hm_g_data
             g->parameters[k] = (struct hm_g_parameter){.text = p.form->names[k], .value = theta[k]};
         g->error = hold_out(&p, theta, *ret_held);
     } else {
-        rc = hm_fail_nomem(err);
+        rc = hm__fail_nomem(err);
     }
     problem_release(&p);
     return rc;
 }
 
-int hm_g_draw_form(struct hm_g *g, struct hm_arena *arena, const struct hm_g_data *data,
-                   double seed, struct hm_err *err)
+int hm__g_draw_form(struct hm_g *g, struct hm_arena *arena, const struct hm_g_data *data,
+                    double seed, struct hm_err *err)
 {
     size_t count = g->parameter_count;
     struct problem p;
@@ -343,15 +343,15 @@ int hm_g_draw_form(struct hm_g *g, struct hm_arena *arena, const struct hm_g_dat
     if (rc)
         return rc;
     g->draw_count = HM_G_DRAWS;
-    g->draws = hm_arena_alloc(arena, count * HM_G_DRAWS, sizeof(*g->draws));
+    g->draws = hm__arena_alloc(arena, count * HM_G_DRAWS, sizeof(*g->draws));
     begin(&p, g->form);
     for (size_t d = 0; g->draws && d < HM_G_DRAWS; d++) {
         double *theta = g->draws + d * count;
         for (size_t k = 0; k < count; k++)
             theta[k] = g->parameters[k].value;
-        hm_g_fold_weights(seed, d, data->fold_count, p.weights);
+        hm__g_fold_weights(seed, d, data->fold_count, p.weights);
         minimise(&p, theta, DRAW_STEPS);
     }
     problem_release(&p);
-    return g->draws ? 0 : hm_fail_nomem(err);
+    return g->draws ? 0 : hm__fail_nomem(err);
 }

@@ -33,7 +33,7 @@ static int add_error(struct errors *e, double error, struct hm_err *err)
         size_t room = e->room ? 2 * e->room : 256;
         double *more = hm__realloc(e->values, room, sizeof(*more));
         if (!more)
-            return hm_fail_nomem(err);
+            return hm__fail_nomem(err);
         e->values = more;
         e->room = room;
     }
@@ -44,7 +44,7 @@ static int add_error(struct errors *e, double error, struct hm_err *err)
 
 static double median(struct errors *e, size_t from)
 {
-    return e->count > from ? hm_quantile(e->values + from, e->count - from, 0.5) : NAN;
+    return e->count > from ? hm__quantile(e->values + from, e->count - from, 0.5) : NAN;
 }
 
 /* ---- one algorithm's traces --------------------------------------------------------------------
@@ -63,19 +63,19 @@ struct trial {
 static int collect(struct trial *t, struct hm_arena *arena, const struct hm_traces *all,
                    const struct hm_g *g, struct hm_err *err)
 {
-    struct hm_trace *traces = hm_arena_alloc(arena, all->count + 1, sizeof(*traces));
+    struct hm_trace *traces = hm__arena_alloc(arena, all->count + 1, sizeof(*traces));
 
     t->traces = *all;
     t->traces.traces = traces;
     t->traces.count = t->traces.note_count = 0;
     t->ms = g->m;
     t->m_count = g->m_count;
-    t->without = hm_arena_alloc(arena, g->m_count + 1, sizeof(struct hm_convergence *));
+    t->without = hm__arena_alloc(arena, g->m_count + 1, sizeof(struct hm_convergence *));
     if (!traces || !t->without)
-        return hm_fail_nomem(err);
-    bool fresh = hm_g_has_fresh(all, g->algorithm);
+        return hm__fail_nomem(err);
+    bool fresh = hm__g_has_fresh(all, g->algorithm);
     for (size_t k = 0; k < all->count; k++)
-        if (hm_g_takes(&all->traces[k], g->algorithm, fresh))
+        if (hm__g_takes(&all->traces[k], g->algorithm, fresh))
             traces[t->traces.count++] = all->traces[k];
     return 0;
 }
@@ -100,10 +100,10 @@ static int predict_trace(struct trial *t, size_t m, const struct hm_trace *trace
     struct hm_g_prediction *p = hm__calloc(trace->count, sizeof(*p));
     int rc = p ? hm_convergence_predict(t->without[m], 0, trace->m, trace->iteration, trace->count,
                                         p, err)
-               : hm_fail_nomem(err);
+               : hm__fail_nomem(err);
 
     for (size_t k = 0; rc == 0 && k < trace->count; k++) {
-        double y = hm_g_log(trace->loss[k], t->best);
+        double y = hm__g_log(trace->loss[k], t->best);
         *covered += log(p[k].low) <= y && y <= log(p[k].high);
         rc = add_error(errors, (log(p[k].loss) - y) / log(10), err);
     }
@@ -139,9 +139,9 @@ static int leave_each_out(struct trial *t, struct hm_arena *arena, struct hm_g_h
     double only = t->settings->converge.leave_out;
     int rc = 0;
 
-    out->left_out = hm_arena_alloc(arena, t->m_count + 1, sizeof(*out->left_out));
+    out->left_out = hm__arena_alloc(arena, t->m_count + 1, sizeof(*out->left_out));
     if (!out->left_out)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     for (size_t m = 0; rc == 0 && m < t->m_count && t->m_count > 2; m++) {
         if (only > 0 && only != t->ms[m])
             continue;
@@ -195,13 +195,13 @@ static bool fit_shape(const struct view *v, size_t kind, size_t from, size_t to,
 
     if (count == 0)
         return false;
-    hm_lsq_init(&lsq, count);
+    hm__lsq_init(&lsq, count);
     for (size_t p = from; p < to; p++) {
         shape(v, kind, v->trace->iteration[p], v->g ? v->g[p] : 0, row);
         row[count] = v->y[p];
-        hm_lsq_add(&lsq, row);
+        hm__lsq_add(&lsq, row);
     }
-    return hm_lsq_solve(&lsq, theta, &column);
+    return hm__lsq_solve(&lsq, theta, &column);
 }
 
 static double eval_shape(const struct view *v, size_t kind, double i, double g, const double *theta)
@@ -314,11 +314,11 @@ static int shape_of_g(struct trial *t, size_t m, const struct hm_trace *trace, d
     int rc = fit_without(t, m, err);
 
     rc = rc ? rc
-            : hm_g_path_init(&path, &t->without[m]->algorithms[0], trace->m, trace->iteration,
-                             trace->count, err);
+            : hm__g_path_init(&path, &t->without[m]->algorithms[0], trace->m, trace->iteration,
+                              trace->count, err);
     if (rc == 0) {
-        hm_g_path_values(&path, HM_NONE, 0, g);
-        hm_g_path_release(&path);
+        hm__g_path_values(&path, HM_NONE, 0, g);
+        hm__g_path_release(&path);
     }
     return rc;
 }
@@ -327,10 +327,10 @@ static int view_trace(struct trial *t, size_t m, const struct hm_trace *trace, s
 {
     double *y = hm__calloc(trace->count, sizeof(*y)), *g = hm__calloc(trace->count, sizeof(*g));
     struct view v = {.trace = trace, .y = y, .g = t->m_count > 2 ? g : NULL};
-    int rc = y && g ? 0 : hm_fail_nomem(err);
+    int rc = y && g ? 0 : hm__fail_nomem(err);
 
     for (size_t p = 0; rc == 0 && p < trace->count; p++)
-        y[p] = hm_g_log(trace->loss[p], t->best);
+        y[p] = hm__g_log(trace->loss[p], t->best);
     if (rc == 0 && v.g)
         rc = shape_of_g(t, m, trace, g, err);
     rc = rc ? rc : look_ahead(t, &v, err);
@@ -344,9 +344,9 @@ static int look_ahead_all(struct trial *t, struct hm_arena *arena, struct hm_g_h
 {
     int rc = 0;
 
-    out->ahead = hm_arena_alloc(arena, t->m_count + 1, sizeof(*out->ahead));
+    out->ahead = hm__arena_alloc(arena, t->m_count + 1, sizeof(*out->ahead));
     if (!out->ahead)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     for (size_t m = 0; rc == 0 && m < t->m_count; m++) {
         size_t first = t->ahead.count;
         double squares = t->ahead.squares;
@@ -378,9 +378,9 @@ static int try_algorithm(struct hm_holdout *h, const struct hm_traces *traces,
     int rc = collect(&t, h->memory, traces, &c->algorithms[algorithm], err);
 
     out->inside = out->outside = out->ahead_median = NAN;
-    out->algorithm = hm_arena_strdup(h->memory, c->algorithms[algorithm].algorithm);
+    out->algorithm = hm__arena_strdup(h->memory, c->algorithms[algorithm].algorithm);
     if (rc == 0 && !out->algorithm)
-        rc = hm_fail_nomem(err);
+        rc = hm__fail_nomem(err);
     if (rc == 0 && !settings->only_ahead)
         rc = leave_each_out(&t, h->memory, out, err);
     if (rc == 0 && (settings->ahead > 0 || settings->ahead_s > 0))
@@ -394,14 +394,14 @@ static int try_algorithm(struct hm_holdout *h, const struct hm_traces *traces,
 
 static int begin(struct hm_holdout **ret, size_t count, struct hm_err *err)
 {
-    struct hm_arena *arena = hm_arena_new();
-    struct hm_holdout *h = arena ? hm_arena_alloc(arena, 1, sizeof(*h)) : NULL;
+    struct hm_arena *arena = hm__arena_new();
+    struct hm_holdout *h = arena ? hm__arena_alloc(arena, 1, sizeof(*h)) : NULL;
 
     if (h)
-        h->algorithms = hm_arena_alloc(arena, count + 1, sizeof(*h->algorithms));
+        h->algorithms = hm__arena_alloc(arena, count + 1, sizeof(*h->algorithms));
     if (!h || !h->algorithms) {
-        hm_arena_free(arena);
-        return hm_fail_nomem(err);
+        hm__arena_free(arena);
+        return hm__fail_nomem(err);
     }
     h->memory = arena;
     *ret = h;
@@ -437,5 +437,5 @@ int hm_convergence_hold_out(const struct hm_traces *traces,
 void hm_holdout_free(struct hm_holdout *holdout)
 {
     if (holdout)
-        hm_arena_free(holdout->memory);
+        hm__arena_free(holdout->memory);
 }

@@ -12,16 +12,16 @@
 
 static struct hm_paces *begin(size_t room)
 {
-    struct hm_arena *arena = hm_arena_new();
-    struct hm_paces *paces = arena ? hm_arena_alloc(arena, 1, sizeof(*paces)) : NULL;
+    struct hm_arena *arena = hm__arena_new();
+    struct hm_paces *paces = arena ? hm__arena_alloc(arena, 1, sizeof(*paces)) : NULL;
 
     if (paces) {
         paces->memory = arena;
-        paces->paces = hm_arena_alloc(arena, room + 1, sizeof(*paces->paces));
+        paces->paces = hm__arena_alloc(arena, room + 1, sizeof(*paces->paces));
     }
     if (paces && paces->paces)
         return paces;
-    hm_arena_free(arena);
+    hm__arena_free(arena);
     return NULL;
 }
 
@@ -43,7 +43,7 @@ static bool is_of_n(const struct hm__fit *f)
     if (f->basis.sheet)
         return false;
     for (size_t q = 1; q < f->basis.quantity_count; q++)
-        if (hm_basis_needs(&f->basis, NULL, q))
+        if (hm__basis_needs(&f->basis, NULL, q))
             return false;
     return true;
 }
@@ -70,17 +70,17 @@ static int take_terms(struct hm_pace *pace, struct hm_arena *arena, const struct
     size_t terms[HM_TERMS_MAX], step = f->draw_count / HM_G_DRAWS;
     size_t count = used_terms(f, step, terms);
 
-    pace->terms = hm_arena_alloc(arena, count + 1, sizeof(*pace->terms));
-    pace->theta = hm_arena_alloc(arena, count + 1, sizeof(*pace->theta));
-    pace->draws = hm_arena_alloc(arena, count * HM_G_DRAWS + 1, sizeof(*pace->draws));
+    pace->terms = hm__arena_alloc(arena, count + 1, sizeof(*pace->terms));
+    pace->theta = hm__arena_alloc(arena, count + 1, sizeof(*pace->theta));
+    pace->draws = hm__arena_alloc(arena, count * HM_G_DRAWS + 1, sizeof(*pace->draws));
     if (!pace->terms || !pace->theta || !pace->draws)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     pace->draw_count = f->draw_count > 0 ? HM_G_DRAWS : 0;
     for (size_t k = 0; k < count; k++) {
-        pace->terms[k] = hm_arena_strdup(arena, f->basis.texts[terms[k]]);
+        pace->terms[k] = hm__arena_strdup(arena, f->basis.texts[terms[k]]);
         pace->theta[k] = f->theta[terms[k]];
         if (!pace->terms[k])
-            return hm_fail_nomem(err);
+            return hm__fail_nomem(err);
         for (size_t d = 0; d < pace->draw_count; d++)
             pace->draws[d * count + k] = f->draws[d * step].theta[terms[k]];
     }
@@ -109,10 +109,10 @@ static int take_table(struct hm_pace *pace, struct hm_arena *arena, const struct
     size_t count = table_places(n);
     int rc = hm_fit_predict(fit, NULL, 0, n, count, predictions, err);
 
-    pace->m = hm_arena_alloc(arena, TABLE, sizeof(*pace->m));
-    pace->seconds = hm_arena_alloc(arena, TABLE, sizeof(*pace->seconds));
+    pace->m = hm__arena_alloc(arena, TABLE, sizeof(*pace->m));
+    pace->seconds = hm__arena_alloc(arena, TABLE, sizeof(*pace->seconds));
     if (rc == 0 && (!pace->m || !pace->seconds))
-        rc = hm_fail_nomem(err);
+        rc = hm__fail_nomem(err);
     for (size_t k = 0; rc == 0 && k < count; k++) {
         pace->m[k] = n[k];
         pace->seconds[k] = predictions[k].time_s;
@@ -125,9 +125,9 @@ static int take_table(struct hm_pace *pace, struct hm_arena *arena, const struct
 static int label(struct hm_pace *pace, struct hm_arena *arena, const char *algorithm,
                  const char *source, struct hm_err *err)
 {
-    pace->algorithm = algorithm ? hm_arena_strdup(arena, algorithm) : NULL;
-    pace->source = hm_arena_strdup(arena, source ? source : "");
-    return (algorithm && !pace->algorithm) || !pace->source ? hm_fail_nomem(err) : 0;
+    pace->algorithm = algorithm ? hm__arena_strdup(arena, algorithm) : NULL;
+    pace->source = hm__arena_strdup(arena, source ? source : "");
+    return (algorithm && !pace->algorithm) || !pace->source ? hm__fail_nomem(err) : 0;
 }
 
 int hm_paces_from_fit(const struct hm_fit *fit, const char *algorithm, struct hm_paces **ret_paces,
@@ -136,12 +136,13 @@ int hm_paces_from_fit(const struct hm_fit *fit, const char *algorithm, struct hm
     struct hm_paces *paces = begin(1);
 
     if (!paces)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     struct hm_pace *pace = &paces->paces[0];
-    int rc = fit->relative ? hm_fail(err, HM_E_CONFLICT,
-                                     "%s tells speedups, and how long an iteration takes is wanted",
-                                     fit->source ? fit->source : "the table")
-                           : label(pace, paces->memory, algorithm, fit->source, err);
+    int rc = fit->relative
+                 ? hm__fail(err, HM_E_CONFLICT,
+                            "%s tells speedups, and how long an iteration takes is wanted",
+                            fit->source ? fit->source : "the table")
+                 : label(pace, paces->memory, algorithm, fit->source, err);
     paces->count = 1;
     rc = rc                     ? rc
          : is_of_n(fit->inside) ? take_terms(pace, paces->memory, fit, err)
@@ -155,14 +156,14 @@ int hm_paces_from_answer(const struct hm_answer *answer, const char *algorithm,
     struct hm_paces *paces = begin(1);
 
     if (!paces)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     struct hm_pace *pace = &paces->paces[0];
     int rc = label(pace, paces->memory, algorithm, "the plan", err);
     paces->count = 1;
-    pace->m = hm_arena_alloc(paces->memory, answer->point_count + 1, sizeof(*pace->m));
-    pace->seconds = hm_arena_alloc(paces->memory, answer->point_count + 1, sizeof(double));
+    pace->m = hm__arena_alloc(paces->memory, answer->point_count + 1, sizeof(*pace->m));
+    pace->seconds = hm__arena_alloc(paces->memory, answer->point_count + 1, sizeof(double));
     if (rc == 0 && (!pace->m || !pace->seconds))
-        rc = hm_fail_nomem(err);
+        rc = hm__fail_nomem(err);
     for (size_t k = 0; rc == 0 && k < answer->point_count; k++) {
         pace->m[pace->count] = answer->points[k].n;
         pace->seconds[pace->count++] = answer->points[k].time_s;
@@ -192,12 +193,12 @@ static double mean_seconds(const struct hm_trace *t)
 static size_t list_runs(const struct hm_traces *traces, const char *algorithm, double *n,
                         double *seconds)
 {
-    bool fresh = hm_g_has_fresh(traces, algorithm);
+    bool fresh = hm__g_has_fresh(traces, algorithm);
     size_t count = 0;
 
     for (size_t k = 0; k < traces->count; k++) {
         const struct hm_trace *t = &traces->traces[k];
-        double s = hm_g_takes(t, algorithm, fresh) ? mean_seconds(t) : NAN;
+        double s = hm__g_takes(t, algorithm, fresh) ? mean_seconds(t) : NAN;
         if (!(s > 0))
             continue;
         size_t at = count++;
@@ -214,10 +215,10 @@ static size_t list_runs(const struct hm_traces *traces, const char *algorithm, d
 static int tabulate(struct hm_pace *pace, struct hm_arena *arena, const double *n,
                     const double *seconds, size_t count, struct hm_err *err)
 {
-    pace->m = hm_arena_alloc(arena, count + 1, sizeof(*pace->m));
-    pace->seconds = hm_arena_alloc(arena, count + 1, sizeof(*pace->seconds));
+    pace->m = hm__arena_alloc(arena, count + 1, sizeof(*pace->m));
+    pace->seconds = hm__arena_alloc(arena, count + 1, sizeof(*pace->seconds));
     if (!pace->m || !pace->seconds)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     for (size_t k = 0; k < count;) {
         double sum = 0, first = n[k];
         size_t runs = 0;
@@ -235,7 +236,7 @@ static int add_fit(struct hm_pace *pace, struct hm_arena *arena, double *n, doub
 {
     struct hm_column columns[] = {{.name = "n", .values = n},
                                   {.name = "seconds", .values = seconds}};
-    int *lines = hm_arena_alloc(arena, count + 1, sizeof(*lines));
+    int *lines = hm__arena_alloc(arena, count + 1, sizeof(*lines));
     struct hm_runs runs = {.source = "the traces",
                            .count = count,
                            .columns = columns,
@@ -246,12 +247,12 @@ static int add_fit(struct hm_pace *pace, struct hm_arena *arena, double *n, doub
     struct hm_err own = {0};
 
     if (!lines)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     if (pace->count < 3)
         return 0;
     int rc = hm_fit_new(&runs, &settings, &fit, &own);
     if (rc == HM_E_NOMEM)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     if (rc)
         return 0;
     rc = take_terms(pace, arena, fit, err);
@@ -271,9 +272,9 @@ int hm_paces_from_traces(const struct hm_traces *traces, struct hm_paces **ret_p
                          struct hm_err *err)
 {
     struct hm_paces *paces = begin(traces->count);
-    double *n = paces ? hm_arena_alloc(paces->memory, traces->count + 1, sizeof(*n)) : NULL;
-    double *s = paces ? hm_arena_alloc(paces->memory, traces->count + 1, sizeof(*s)) : NULL;
-    int rc = n && s ? 0 : hm_fail_nomem(err);
+    double *n = paces ? hm__arena_alloc(paces->memory, traces->count + 1, sizeof(*n)) : NULL;
+    double *s = paces ? hm__arena_alloc(paces->memory, traces->count + 1, sizeof(*s)) : NULL;
+    int rc = n && s ? 0 : hm__fail_nomem(err);
 
     for (size_t k = 0; rc == 0 && k < traces->count; k++) {
         const char *algorithm = traces->traces[k].algorithm;
@@ -292,7 +293,7 @@ int hm_paces_from_traces(const struct hm_traces *traces, struct hm_paces **ret_p
 /* ---- use --------------------------------------------------------------------------------------
  */
 
-const struct hm_pace *hm_pace_find(const struct hm_paces *paces, const char *algorithm)
+const struct hm_pace *hm__pace_find(const struct hm_paces *paces, const char *algorithm)
 {
     const struct hm_pace *found = NULL;
 
@@ -325,10 +326,10 @@ static bool eval_terms(const struct hm_pace *pace, double m, double *x)
 
     for (size_t k = 0; k < pace->term_count; k++) {
         struct hm_formula *formula;
-        if (hm_formula_new(pace->terms[k], &scope, HM_DIM_NONE, &formula, NULL))
+        if (hm__formula_new(pace->terms[k], &scope, HM_DIM_NONE, &formula, NULL))
             return false;
-        int rc = hm_formula_eval(formula, NULL, NULL, &m, 1, &x[k], NULL);
-        hm_formula_free(formula);
+        int rc = hm__formula_eval(formula, NULL, NULL, &m, 1, &x[k], NULL);
+        hm__formula_free(formula);
         if (rc || !isfinite(x[k]))
             return false;
     }
@@ -344,7 +345,7 @@ static double sum_terms(const struct hm_pace *pace, const double *theta, const d
     return sum;
 }
 
-bool hm_pace_eval(const struct hm_pace *pace, double m, double *ret_seconds, double *draws)
+bool hm__pace_eval(const struct hm_pace *pace, double m, double *ret_seconds, double *draws)
 {
     double x[HM_TERMS_MAX], known = interpolate(pace, m);
     bool terms = isnan(known);

@@ -20,14 +20,14 @@ static int eval_terms(struct hm_g_path *path, struct hm_arena *arena, struct hm_
         texts[k - 1] = g->parameters[k].text;
     if (g->parameter_count < 2)
         return 0;
-    double *m = hm_arena_alloc(arena, path->count + 1, sizeof(*m));
+    double *m = hm__arena_alloc(arena, path->count + 1, sizeof(*m));
     path->x = hm__calloc(path->count * (g->parameter_count - 1) + 1, sizeof(*path->x));
     if (!m || !path->x)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     for (size_t p = 0; p < path->count; p++)
         m[p] = path->m;
-    int rc = hm_g_basis_init(&basis, arena, texts, g->parameter_count - 1, true, err);
-    return rc ? rc : hm_g_basis_eval(&basis, path->iterations, m, path->count, path->x, err);
+    int rc = hm__g_basis_init(&basis, arena, texts, g->parameter_count - 1, true, err);
+    return rc ? rc : hm__g_basis_eval(&basis, path->iterations, m, path->count, path->x, err);
 }
 
 static int take_logarithms(struct hm_g_path *path, struct hm_err *err)
@@ -35,24 +35,24 @@ static int take_logarithms(struct hm_g_path *path, struct hm_err *err)
     path->x = hm__calloc(path->count + 1, sizeof(*path->x));
     for (size_t p = 0; path->x && p < path->count; p++)
         path->x[p] = log(path->iterations[p]);
-    return path->x ? 0 : hm_fail_nomem(err);
+    return path->x ? 0 : hm__fail_nomem(err);
 }
 
-int hm_g_path_init(struct hm_g_path *path, const struct hm_g *g, double m, const double *iterations,
-                   size_t count, struct hm_err *err)
+int hm__g_path_init(struct hm_g_path *path, const struct hm_g *g, double m,
+                    const double *iterations, size_t count, struct hm_err *err)
 {
     *path = (struct hm_g_path){.g = g, .m = m, .iterations = iterations, .count = count};
     if (g->form != HM_G_TERMS)
         return take_logarithms(path, err);
-    struct hm_arena *arena = hm_arena_new();
-    int rc = arena ? eval_terms(path, arena, err) : hm_fail_nomem(err);
-    hm_arena_free(arena);
+    struct hm_arena *arena = hm__arena_new();
+    int rc = arena ? eval_terms(path, arena, err) : hm__fail_nomem(err);
+    hm__arena_free(arena);
     if (rc)
-        hm_g_path_release(path);
+        hm__g_path_release(path);
     return rc;
 }
 
-void hm_g_path_release(struct hm_g_path *path)
+void hm__g_path_release(struct hm_g_path *path)
 {
     hm__free(path->x);
     path->x = NULL;
@@ -63,7 +63,7 @@ static double parameter(const struct hm_g *g, size_t draw, size_t k)
     return draw == HM_NONE ? g->parameters[k].value : g->draws[draw * g->parameter_count + k];
 }
 
-void hm_g_path_values(const struct hm_g_path *path, size_t draw, size_t from, double *y)
+void hm__g_path_values(const struct hm_g_path *path, size_t draw, size_t from, double *y)
 {
     const struct hm_g *g = path->g;
     size_t count = path->count;
@@ -72,8 +72,8 @@ void hm_g_path_values(const struct hm_g_path *path, size_t draw, size_t from, do
         double theta[HM_G_SHAPE_MAX];
         for (size_t k = 0; k < g->parameter_count; k++)
             theta[k] = parameter(g, draw, k);
-        hm_g_form_values(g->form, theta, path->m, path->iterations + from, path->x + from,
-                         count - from, y + from);
+        hm__g_form_values(g->form, theta, path->m, path->iterations + from, path->x + from,
+                          count - from, y + from);
         return;
     }
     for (size_t p = from; p < count; p++)
@@ -86,7 +86,7 @@ void hm_g_path_values(const struct hm_g_path *path, size_t draw, size_t from, do
     }
 }
 
-size_t hm_g_find(const struct hm_g *g, double m)
+size_t hm__g_find(const struct hm_g *g, double m)
 {
     for (size_t k = 0; k < g->m_count; k++)
         if (g->m[k] == m)
@@ -102,7 +102,7 @@ static double spread_at(const struct hm_g *g, size_t k)
 
 /* Between two m in the logarithm of both; outside, it grows by its own size with every step as long
  * as the last one between two m. */
-double hm_g_spread(const struct hm_g *g, double m)
+double hm__g_spread(const struct hm_g *g, double m)
 {
     size_t last = g->m_count - 1, k = 0;
 
@@ -119,7 +119,7 @@ double hm_g_spread(const struct hm_g *g, double m)
     return exp((1 - at) * log(left) + at * log(right));
 }
 
-void hm_g_line_add(struct hm_g_line *line, double weight, double log_i, double off)
+void hm__g_line_add(struct hm_g_line *line, double weight, double log_i, double off)
 {
     line->weight += weight;
     line->x += weight * log_i;
@@ -128,7 +128,7 @@ void hm_g_line_add(struct hm_g_line *line, double weight, double log_i, double o
     line->xy += weight * log_i * off;
 }
 
-struct hm_g_bend hm_g_line_bend(const struct hm_g_line *s)
+struct hm_g_bend hm__g_line_bend(const struct hm_g_line *s)
 {
     struct hm_g_bend bend = {0};
 
@@ -146,14 +146,14 @@ static int add_residuals(const struct hm_g *g, const struct hm_g_curve *curve, d
 {
     struct hm_g_path path;
     double y[HM_G_CURVE];
-    int rc = hm_g_path_init(&path, g, curve->m, curve->iteration, curve->count, err);
+    int rc = hm__g_path_init(&path, g, curve->m, curve->iteration, curve->count, err);
 
     if (rc)
         return rc;
-    hm_g_path_values(&path, HM_NONE, 0, y);
-    hm_g_path_release(&path);
+    hm__g_path_values(&path, HM_NONE, 0, y);
+    hm__g_path_release(&path);
     for (size_t p = 0; p < curve->count; p++)
-        hm_g_line_add(sums, 1, log(curve->iteration[p]), hm_g_log(curve->loss[p], best) - y[p]);
+        hm__g_line_add(sums, 1, log(curve->iteration[p]), hm__g_log(curve->loss[p], best) - y[p]);
     return 0;
 }
 
@@ -168,14 +168,14 @@ static int bend_of(const struct hm_g *g, size_t k, double best, struct hm_g_bend
             if (rc)
                 return rc;
         }
-    *ret_bend = hm_g_line_bend(&s);
+    *ret_bend = hm__g_line_bend(&s);
     return 0;
 }
 
-int hm_g_bend(const struct hm_g *g, double m, double best, struct hm_g_bend *ret_bend,
-              struct hm_err *err)
+int hm__g_bend(const struct hm_g *g, double m, double best, struct hm_g_bend *ret_bend,
+               struct hm_err *err)
 {
-    size_t k = hm_g_find(g, m), right = 0;
+    size_t k = hm__g_find(g, m), right = 0;
     struct hm_g_bend a, b;
 
     *ret_bend = (struct hm_g_bend){0};
@@ -195,7 +195,7 @@ int hm_g_bend(const struct hm_g *g, double m, double best, struct hm_g_bend *ret
     return 0;
 }
 
-double hm_g_bent(const struct hm_g_bend *bend, double i)
+double hm__g_bent(const struct hm_g_bend *bend, double i)
 {
     return bend->level + bend->slope * log(i);
 }

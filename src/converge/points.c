@@ -14,7 +14,7 @@
 #include "converge.h"
 #include "err.h"
 
-double hm_g_log(double loss, double best)
+double hm__g_log(double loss, double best)
 {
     return log(fmax(loss - best, HM_G_ROUNDING * fmax(fabs(best), fabs(loss))));
 }
@@ -36,14 +36,14 @@ static size_t next_kept(const struct hm_trace *t, size_t last)
     return next;
 }
 
-int hm_g_thin(struct hm_g_curve *curve, struct hm_arena *arena, const struct hm_trace *t,
-              double best, struct hm_err *err)
+int hm__g_thin(struct hm_g_curve *curve, struct hm_arena *arena, const struct hm_trace *t,
+               double best, struct hm_err *err)
 {
     *curve = (struct hm_g_curve){.m = t->m, .diverged = t->diverged};
-    curve->iteration = hm_arena_alloc(arena, HM_G_CURVE, sizeof(double));
-    curve->loss = hm_arena_alloc(arena, HM_G_CURVE, sizeof(double));
+    curve->iteration = hm__arena_alloc(arena, HM_G_CURVE, sizeof(double));
+    curve->loss = hm__arena_alloc(arena, HM_G_CURVE, sizeof(double));
     if (!curve->iteration || !curve->loss)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     for (size_t k = 0; k < t->count; k = t->count < HM_G_CURVE ? k + 1 : next_kept(t, k)) {
         if (says_something(t->loss[k], best) && curve->count < HM_G_CURVE) {
             curve->iteration[curve->count] = t->iteration[k];
@@ -63,10 +63,10 @@ static void insert(struct hm_g_data *data, struct hm_g_curve curve)
     data->curves[at] = curve;
 }
 
-bool hm_g_has_fresh(const struct hm_traces *traces, const char *algorithm)
+bool hm__g_has_fresh(const struct hm_traces *traces, const char *algorithm)
 {
     for (size_t k = 0; k < traces->count; k++)
-        if (hm_g_takes(&traces->traces[k], algorithm, true))
+        if (hm__g_takes(&traces->traces[k], algorithm, true))
             return true;
     return false;
 }
@@ -74,17 +74,17 @@ bool hm_g_has_fresh(const struct hm_traces *traces, const char *algorithm)
 static int gather(struct hm_g_data *data, struct hm_arena *arena, const struct hm_traces *traces,
                   const char *algorithm, double best, double leave_out, struct hm_err *err)
 {
-    data->curves = hm_arena_alloc(arena, traces->count + 1, sizeof(*data->curves));
-    data->ms = hm_arena_alloc(arena, traces->count + 1, sizeof(*data->ms));
+    data->curves = hm__arena_alloc(arena, traces->count + 1, sizeof(*data->curves));
+    data->ms = hm__arena_alloc(arena, traces->count + 1, sizeof(*data->ms));
     if (!data->curves || !data->ms)
-        return hm_fail_nomem(err);
-    bool fresh = hm_g_has_fresh(traces, algorithm);
+        return hm__fail_nomem(err);
+    bool fresh = hm__g_has_fresh(traces, algorithm);
     for (size_t k = 0; k < traces->count; k++) {
         const struct hm_trace *t = &traces->traces[k];
         struct hm_g_curve curve;
-        if (!hm_g_takes(t, algorithm, fresh) || t->m == leave_out)
+        if (!hm__g_takes(t, algorithm, fresh) || t->m == leave_out)
             continue;
-        int rc = hm_g_thin(&curve, arena, t, best, err);
+        int rc = hm__g_thin(&curve, arena, t, best, err);
         if (rc)
             return rc;
         if (curve.count == 0)
@@ -129,7 +129,7 @@ static void lay_out(struct hm_g_data *data, double best)
         for (size_t k = 0; k < curve->count; k++, p++) {
             data->i[p] = curve->iteration[k];
             data->m[p] = curve->m;
-            data->y[p] = hm_g_log(curve->loss[k], best);
+            data->y[p] = hm__g_log(curve->loss[k], best);
             data->weight[p] = weight;
             data->fold[p] = data->by_m ? fold : block(data, curve->iteration[k]);
         }
@@ -146,21 +146,21 @@ static bool has_others(const struct hm_g_data *data, size_t fold)
     return p < data->count;
 }
 
-int hm_g_data_init(struct hm_g_data *data, struct hm_arena *arena, const struct hm_traces *traces,
-                   const char *algorithm, double best, double leave_out, struct hm_err *err)
+int hm__g_data_init(struct hm_g_data *data, struct hm_arena *arena, const struct hm_traces *traces,
+                    const char *algorithm, double best, double leave_out, struct hm_err *err)
 {
     memset(data, 0, sizeof(*data));
     int rc = gather(data, arena, traces, algorithm, best, leave_out, err);
     if (rc)
         return rc;
     size_t room = data->count + 1;
-    data->i = hm_arena_alloc(arena, room, sizeof(double));
-    data->m = hm_arena_alloc(arena, room, sizeof(double));
-    data->y = hm_arena_alloc(arena, room, sizeof(double));
-    data->weight = hm_arena_alloc(arena, room, sizeof(double));
-    data->fold = hm_arena_alloc(arena, room, sizeof(size_t));
+    data->i = hm__arena_alloc(arena, room, sizeof(double));
+    data->m = hm__arena_alloc(arena, room, sizeof(double));
+    data->y = hm__arena_alloc(arena, room, sizeof(double));
+    data->weight = hm__arena_alloc(arena, room, sizeof(double));
+    data->fold = hm__arena_alloc(arena, room, sizeof(size_t));
     if (!data->i || !data->m || !data->y || !data->weight || !data->fold)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     data->by_m = data->m_count >= 3;
     data->fold_count = !data->by_m                  ? HM_G_BLOCKS
                        : data->m_count < HM_G_FOLDS ? data->m_count
@@ -171,11 +171,11 @@ int hm_g_data_init(struct hm_g_data *data, struct hm_arena *arena, const struct 
     return 0;
 }
 
-void hm_g_fold_weights(double seed, size_t draw, size_t count, double *weights)
+void hm__g_fold_weights(double seed, size_t draw, size_t count, double *weights)
 {
     struct hm_random random;
 
-    hm_random_init(&random, (uint64_t)seed, 0x600000000u + draw);
+    hm__random_init(&random, (uint64_t)seed, 0x600000000u + draw);
     for (size_t f = 0; f < count; f++)
-        weights[f] = -log(hm_random_uniform(&random));
+        weights[f] = -log(hm__random_uniform(&random));
 }

@@ -97,11 +97,11 @@ static struct hm_g_bend bend_of(const struct work *w, const struct shape *shape)
         const struct hm_g_curve *curve = &w->g->curves[c];
         for (size_t p = 0; curve->m == shape->path.m && p < curve->count; p++) {
             double x = log(curve->iteration[p]);
-            hm_g_line_add(&line, w->fresh_chance[c], x,
-                          hm_g_log(curve->loss[p], w->best) - shape_at(w, shape, x, NULL));
+            hm__g_line_add(&line, w->fresh_chance[c], x,
+                           hm__g_log(curve->loss[p], w->best) - shape_at(w, shape, x, NULL));
         }
     }
-    return hm_g_line_bend(&line);
+    return hm__g_line_bend(&line);
 }
 
 /* What is left of the fresh curves then, smoothed: a mean of all points, near ones counting more
@@ -116,7 +116,7 @@ static void add_rest(const struct work *w, struct shape *shape)
         const struct hm_g_curve *curve = &w->g->curves[c];
         for (size_t p = 0; curve->m == shape->path.m && p < curve->count; p++) {
             double x = log(curve->iteration[p]);
-            double rest = hm_g_log(curve->loss[p], w->best) - shape_at(w, shape, x, NULL);
+            double rest = hm__g_log(curve->loss[p], w->best) - shape_at(w, shape, x, NULL);
             double at = (x - w->first) / w->step, reach = REACH * WIDTH / w->step;
             size_t end = (size_t)fmin(at + reach, GRID - 1);
             for (size_t k = (size_t)fmax(at - reach, 0); k <= end; k++) {
@@ -136,10 +136,10 @@ static void tabulate(struct work *w, size_t draw)
 {
     for (size_t k = 0; k < w->shape_count; k++) {
         struct shape *shape = &w->shapes[k];
-        hm_g_path_values(&shape->path, draw, 0, shape->y);
+        hm__g_path_values(&shape->path, draw, 0, shape->y);
         struct hm_g_bend bend = shape->known ? bend_of(w, shape) : shape->bend;
         for (size_t p = 0; p < GRID; p++)
-            shape->y[p] += hm_g_bent(&bend, w->iterations[p]);
+            shape->y[p] += hm__g_bent(&bend, w->iterations[p]);
         if (shape->known)
             add_rest(w, shape);
     }
@@ -157,7 +157,7 @@ static double weight_of(const struct work *w, size_t c)
 static double residual(const struct work *w, size_t c, size_t p, double cost, double *ret_slope)
 {
     const struct hm_g_curve *curve = &w->curves[c];
-    double y = hm_g_log(curve->loss[p], w->best);
+    double y = hm__g_log(curve->loss[p], w->best);
 
     return y - shape_at(w, w->shape[c], log(curve->iteration[p]) - cost, ret_slope);
 }
@@ -229,7 +229,7 @@ static double minimise(const struct work *w, double *theta)
         for (int tries = 0; tries < 12; tries++, damping *= 4) {
             double next[COUNT];
             memcpy(next, theta, sizeof(next));
-            if (!hm_g_damped_step(count, a, b, damping, move))
+            if (!hm__g_damped_step(count, a, b, damping, move))
                 continue;
             for (size_t j = 0; j < count; j++)
                 next[used[j]] += move[j];
@@ -362,19 +362,19 @@ static double choose(struct work *w, const double *values, size_t count)
 static void work_release(struct work *w)
 {
     for (size_t k = 0; k < w->shape_count; k++)
-        hm_g_path_release(&w->shapes[k].path);
+        hm__g_path_release(&w->shapes[k].path);
 }
 
 static int add_shape(struct work *w, double m, struct hm_err *err)
 {
     struct shape *shape = &w->shapes[w->shape_count];
-    int rc = hm_g_path_init(&shape->path, w->g, m, w->iterations, GRID, err);
+    int rc = hm__g_path_init(&shape->path, w->g, m, w->iterations, GRID, err);
 
     if (rc)
         return rc;
     w->shape_count++;
-    shape->known = hm_g_find(w->g, m) != HM_NONE;
-    return shape->known ? 0 : hm_g_bend(w->g, m, w->best, &shape->bend, err);
+    shape->known = hm__g_find(w->g, m) != HM_NONE;
+    return shape->known ? 0 : hm__g_bend(w->g, m, w->best, &shape->bend, err);
 }
 
 /* Insert by staleness, then m. */
@@ -401,7 +401,7 @@ static int gather(struct work *w, struct hm_arena *arena, const struct hm_traces
         if (strcmp(t->algorithm, w->g->algorithm) != 0 || t->staleness == 0 ||
             (isinf(t->staleness) != 0) != async || t->m == leave_out)
             continue;
-        int rc = hm_g_thin(&curve, arena, t, w->best, err);
+        int rc = hm__g_thin(&curve, arena, t, w->best, err);
         if (rc)
             return rc;
         if (curve.count > 0 && !t->diverged && (w->g->m_count > 1 || t->m == w->g->m[0]))
@@ -455,17 +455,17 @@ static int work_init(struct work *w, struct hm_arena *scratch, const struct hm_g
                      size_t room, struct hm_err *err)
 {
     *w = (struct work){.g = g, .best = best};
-    w->shapes = hm_arena_alloc(scratch, room, sizeof(*w->shapes));
-    w->curves = hm_arena_alloc(scratch, room, sizeof(*w->curves));
-    w->staleness = hm_arena_alloc(scratch, room, sizeof(double));
-    w->weight = hm_arena_alloc(scratch, room, sizeof(double));
-    w->chance = hm_arena_alloc(scratch, room, sizeof(double));
-    w->shape = hm_arena_alloc(scratch, room, sizeof(*w->shape));
-    w->fresh_chance = hm_arena_alloc(scratch, g->curve_count + 1, sizeof(double));
+    w->shapes = hm__arena_alloc(scratch, room, sizeof(*w->shapes));
+    w->curves = hm__arena_alloc(scratch, room, sizeof(*w->curves));
+    w->staleness = hm__arena_alloc(scratch, room, sizeof(double));
+    w->weight = hm__arena_alloc(scratch, room, sizeof(double));
+    w->chance = hm__arena_alloc(scratch, room, sizeof(double));
+    w->shape = hm__arena_alloc(scratch, room, sizeof(*w->shape));
+    w->fresh_chance = hm__arena_alloc(scratch, g->curve_count + 1, sizeof(double));
     return w->shapes && w->curves && w->staleness && w->weight && w->chance && w->shape &&
                    w->fresh_chance
                ? 0
-               : hm_fail_nomem(err);
+               : hm__fail_nomem(err);
 }
 
 /* ---- the fit --------------------------------------------------------------------------------- */
@@ -481,14 +481,14 @@ static struct hm_stale_cost cost_at(const struct hm_g_stale *stale, double stale
         return cost;
     for (size_t d = 0; d < stale->draw_count; d++)
         values[d] = log_cost(stale->draws + d * COUNT, stale->exponent, staleness, m);
-    cost.low = exp(fmin(own, hm_quantile(values, stale->draw_count, (1 - level) / 2)));
-    cost.high = exp(fmax(own, hm_quantile(values, stale->draw_count, (1 + level) / 2)));
+    cost.low = exp(fmin(own, hm__quantile(values, stale->draw_count, (1 - level) / 2)));
+    cost.high = exp(fmax(own, hm__quantile(values, stale->draw_count, (1 + level) / 2)));
     return cost;
 }
 
 /*
  * How much wider draws must lie than weights at random make them. As many unknowns as there are
- * leave fewer stale traces over, as in hm_g_bound; and of n fresh traces of an m, weights show
+ * leave fewer stale traces over, as in hm__g_bound; and of n fresh traces of an m, weights show
  * (n - 1) / (n + 1) of the variance that their mean has.
  */
 static double widening(const struct work *w)
@@ -518,14 +518,14 @@ static int draw(struct work *w, struct hm_g_stale *stale, struct hm_arena *arena
 
     if (w->count < ENOUGH)
         return 0;
-    stale->draws = hm_arena_alloc(arena, (size_t)HM_G_DRAWS * COUNT, sizeof(double));
+    stale->draws = hm__arena_alloc(arena, (size_t)HM_G_DRAWS * COUNT, sizeof(double));
     if (!stale->draws)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     stale->draw_count = HM_G_DRAWS;
     for (size_t d = 0; d < HM_G_DRAWS; d++) {
         double *own = stale->draws + d * COUNT;
-        hm_g_fold_weights(seed, HM_G_DRAWS + d, w->count, w->chance);
-        hm_g_fold_weights(seed, (size_t)2 * HM_G_DRAWS + d, w->g->curve_count, w->fresh_chance);
+        hm__g_fold_weights(seed, HM_G_DRAWS + d, w->count, w->chance);
+        hm__g_fold_weights(seed, (size_t)2 * HM_G_DRAWS + d, w->g->curve_count, w->fresh_chance);
         tabulate(w, d < w->g->draw_count ? d : HM_NONE);
         memcpy(own, theta, sizeof(theta));
         minimise(w, own);
@@ -538,9 +538,9 @@ static int draw(struct work *w, struct hm_g_stale *stale, struct hm_arena *arena
 static int list_costs(const struct work *w, struct hm_g_stale *stale, struct hm_arena *arena,
                       double level, struct hm_err *err)
 {
-    stale->costs = hm_arena_alloc(arena, w->count, sizeof(*stale->costs));
+    stale->costs = hm__arena_alloc(arena, w->count, sizeof(*stale->costs));
     if (!stale->costs)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     for (size_t c = 0; c < w->count; c++)
         if (c == 0 || w->staleness[c] != w->staleness[c - 1] ||
             w->curves[c].m != w->curves[c - 1].m)
@@ -552,8 +552,8 @@ static int list_costs(const struct work *w, struct hm_g_stale *stale, struct hm_
 static int solve(struct work *w, struct hm_g_stale *stale, struct hm_arena *arena,
                  struct hm_arena *scratch, double level, double seed, struct hm_err *err)
 {
-    double theta[COUNT] = {0}, *values = hm_arena_alloc(scratch, w->count, sizeof(*values));
-    int rc = values ? prepare(w, err) : hm_fail_nomem(err);
+    double theta[COUNT] = {0}, *values = hm__arena_alloc(scratch, w->count, sizeof(*values));
+    int rc = values ? prepare(w, err) : hm__fail_nomem(err);
 
     if (rc)
         return rc;
@@ -572,13 +572,13 @@ static int solve(struct work *w, struct hm_g_stale *stale, struct hm_arena *aren
     return rc ? rc : list_costs(w, stale, arena, level, err);
 }
 
-int hm_g_fit_stale(struct hm_g *g, struct hm_arena *arena, const struct hm_traces *traces,
-                   double best, double level, const struct hm_converge_settings *settings,
-                   size_t *ret_left_out, struct hm_err *err)
+int hm__g_fit_stale(struct hm_g *g, struct hm_arena *arena, const struct hm_traces *traces,
+                    double best, double level, const struct hm_converge_settings *settings,
+                    size_t *ret_left_out, struct hm_err *err)
 {
-    struct hm_arena *scratch = hm_arena_new();
+    struct hm_arena *scratch = hm__arena_new();
     struct hm_g_stale *const parts[] = {&g->ssp, &g->async};
-    int rc = scratch ? 0 : hm_fail_nomem(err);
+    int rc = scratch ? 0 : hm__fail_nomem(err);
 
     *ret_left_out = 0;
     for (size_t k = 0; rc == 0 && k < 2; k++) {
@@ -591,7 +591,7 @@ int hm_g_fit_stale(struct hm_g *g, struct hm_arena *arena, const struct hm_trace
             rc = solve(&w, parts[k], arena, scratch, level, settings->seed, err);
         work_release(&w);
     }
-    hm_arena_free(scratch);
+    hm__arena_free(scratch);
     return rc;
 }
 
@@ -603,14 +603,14 @@ int hm_convergence_stale(const struct hm_convergence *c, size_t algorithm, doubl
     const struct hm_g_stale *stale = async ? &g->async : &g->ssp;
 
     if (!(staleness >= 0) || !(m >= 1))
-        return hm_fail(err, HM_E_RANGE, "staleness %g on %g workers cannot be", staleness, m);
+        return hm__fail(err, HM_E_RANGE, "staleness %g on %g workers cannot be", staleness, m);
     if (staleness == 0) {
         *ret_cost = (struct hm_stale_cost){0, m, 1, 1, 1};
         return 0;
     }
     if (stale->traces == 0)
-        return hm_fail(err, HM_E_MISSING, "there are no %s traces of %s beside fresh ones",
-                       async ? "asynchronous" : "stale", hm_g_name(g->algorithm));
+        return hm__fail(err, HM_E_MISSING, "there are no %s traces of %s beside fresh ones",
+                        async ? "asynchronous" : "stale", hm__g_name(g->algorithm));
     *ret_cost = cost_at(stale, staleness, m, c->level);
     return 0;
 }

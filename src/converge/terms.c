@@ -19,7 +19,7 @@ static const char *const library[] = {
 
 static void free_formula(void *formula)
 {
-    hm_formula_free(formula);
+    hm__formula_free(formula);
 }
 
 static int add(struct hm_g_basis *basis, struct hm_arena *arena, const char *text, bool m_varies,
@@ -31,30 +31,30 @@ static int add(struct hm_g_basis *basis, struct hm_arena *arena, const char *tex
     struct hm_formula *formula;
 
     if (basis->count == HM_LASSO_MAX)
-        return hm_fail(err, HM_E_LIMIT, "more than %d terms", HM_LASSO_MAX);
-    int rc = hm_formula_new(text, &scope, HM_DIM_NONE, &formula, err);
+        return hm__fail(err, HM_E_LIMIT, "more than %d terms", HM_LASSO_MAX);
+    int rc = hm__formula_new(text, &scope, HM_DIM_NONE, &formula, err);
     if (rc) {
-        hm_err_field(err, text);
+        hm__err_field(err, text);
         if (err && strncmp(err->message, "unknown name", 12) == 0) /* there is no where: here */
             snprintf(err->hint, sizeof(err->hint),
                      "terms are over i, the iteration, and m, the workers");
         return rc;
     }
-    if (!m_varies && hm_formula_uses(formula, 1)) { /* it would say what others do */
-        hm_formula_free(formula);
+    if (!m_varies && hm__formula_uses(formula, 1)) { /* it would say what others do */
+        hm__formula_free(formula);
         return 0;
     }
-    if (hm_arena_own(arena, formula, free_formula)) {
-        hm_formula_free(formula);
-        return hm_fail_nomem(err);
+    if (hm__arena_own(arena, formula, free_formula)) {
+        hm__formula_free(formula);
+        return hm__fail_nomem(err);
     }
     basis->formulas[basis->count] = formula;
-    basis->texts[basis->count] = hm_arena_strdup(arena, text);
-    return basis->texts[basis->count++] ? 0 : hm_fail_nomem(err);
+    basis->texts[basis->count] = hm__arena_strdup(arena, text);
+    return basis->texts[basis->count++] ? 0 : hm__fail_nomem(err);
 }
 
-int hm_g_basis_init(struct hm_g_basis *basis, struct hm_arena *arena, const char *const *terms,
-                    size_t count, bool m_varies, struct hm_err *err)
+int hm__g_basis_init(struct hm_g_basis *basis, struct hm_arena *arena, const char *const *terms,
+                     size_t count, bool m_varies, struct hm_err *err)
 {
     bool own = count > 0;
     int rc = 0;
@@ -67,20 +67,20 @@ int hm_g_basis_init(struct hm_g_basis *basis, struct hm_arena *arena, const char
     return rc;
 }
 
-int hm_g_basis_eval(const struct hm_g_basis *basis, const double *i, const double *m, size_t count,
-                    double *x, struct hm_err *err)
+int hm__g_basis_eval(const struct hm_g_basis *basis, const double *i, const double *m, size_t count,
+                     double *x, struct hm_err *err)
 {
     const double *columns[] = {i, m};
 
     for (size_t k = 0; k < basis->count; k++) {
         double *values = x + k * count;
-        int rc = hm_formula_eval_columns(basis->formulas[k], columns, count, values, err);
+        int rc = hm__formula_eval_columns(basis->formulas[k], columns, count, values, err);
         if (rc)
             return rc;
         for (size_t p = 0; p < count; p++)
             if (!isfinite(values[p]))
-                return hm_fail(err, HM_E_FORMULA, "the term %s is %g at i = %g, m = %g",
-                               basis->texts[k], isnan(values[p]) ? NAN : values[p], i[p], m[p]);
+                return hm__fail(err, HM_E_FORMULA, "the term %s is %g at i = %g, m = %g",
+                                basis->texts[k], isnan(values[p]) ? NAN : values[p], i[p], m[p]);
     }
     return 0;
 }

@@ -39,14 +39,14 @@ static int reduce(struct work *w, struct hm_err *err)
     const struct hm_g_data *d = w->data;
     size_t count = w->basis.count;
     double *x = hm__calloc(count * d->count + 1, sizeof(*x)), row[HM_LASSO_MAX];
-    int rc = x ? hm_g_basis_eval(&w->basis, d->i, d->m, d->count, x, err) : hm_fail_nomem(err);
+    int rc = x ? hm__g_basis_eval(&w->basis, d->i, d->m, d->count, x, err) : hm__fail_nomem(err);
 
     for (size_t f = 0; f < d->fold_count; f++)
-        hm_gram_init(&w->folds[f], count);
+        hm__gram_init(&w->folds[f], count);
     for (size_t p = 0; rc == 0 && p < d->count; p++) {
         for (size_t k = 0; k < count; k++)
             row[k] = x[k * d->count + p];
-        hm_gram_add(&w->folds[d->fold[p]], row, d->y[p], d->weight[p]);
+        hm__gram_add(&w->folds[d->fold[p]], row, d->y[p], d->weight[p]);
     }
     hm__free(x);
     for (size_t f = 0; f < d->fold_count; f++)
@@ -58,11 +58,11 @@ static void merge(const struct work *w, const double *weights, struct hm_lasso *
 {
     struct hm_gram all;
 
-    hm_gram_init(&all, w->basis.count);
+    hm__gram_init(&all, w->basis.count);
     for (size_t f = 0; f < w->data->fold_count; f++)
         if (w->folds[f].weight > 0 && !(weights && weights[f] == 0))
-            hm_gram_merge(&all, &w->folds[f], weights ? weights[f] : 1);
-    hm_lasso_init(ret_lasso, &all);
+            hm__gram_merge(&all, &w->folds[f], weights ? weights[f] : 1);
+    hm__lasso_init(ret_lasso, &all);
 }
 
 /* Down the path to the chosen penalty: each solution is a good start for the next. */
@@ -70,8 +70,8 @@ static void solve(struct work *w)
 {
     merge(w, NULL, &w->lasso);
     for (size_t p = 0; p <= w->choice.chosen; p++)
-        hm_lasso_solve(&w->lasso, w->choice.penalties[p], TOLERANCE, w->b);
-    hm_lasso_unscale(&w->lasso, w->b, &w->theta[0], w->theta + 1);
+        hm__lasso_solve(&w->lasso, w->choice.penalties[p], TOLERANCE, w->b);
+    hm__lasso_unscale(&w->lasso, w->b, &w->theta[0], w->theta + 1);
     for (size_t k = 0; k < w->basis.count; k++)
         w->used[k] = w->theta[1 + k] != 0;
 }
@@ -84,10 +84,10 @@ static void draw(struct work *w, double seed)
     for (size_t d = 0; d < HM_G_DRAWS; d++) {
         double b[HM_LASSO_MAX];
         memcpy(b, w->b, sizeof(b));
-        hm_g_fold_weights(seed, d, w->data->fold_count, weights);
+        hm__g_fold_weights(seed, d, w->data->fold_count, weights);
         merge(w, weights, &lasso);
-        hm_lasso_solve(&lasso, w->choice.penalties[w->choice.chosen], DRAW_TOLERANCE, b);
-        hm_lasso_unscale(&lasso, b, &w->draws[d][0], &w->draws[d][1]);
+        hm__lasso_solve(&lasso, w->choice.penalties[w->choice.chosen], DRAW_TOLERANCE, b);
+        hm__lasso_unscale(&lasso, b, &w->draws[d][0], &w->draws[d][1]);
         for (size_t k = 0; k < w->basis.count; k++)
             w->used[k] = w->used[k] || w->draws[d][1 + k] != 0;
     }
@@ -110,8 +110,8 @@ static void hold_out(struct work *w)
         weights[f] = 0;
         merge(w, weights, &lasso);
         weights[f] = 1;
-        hm_lasso_solve(&lasso, w->choice.penalties[w->choice.chosen], TOLERANCE, b);
-        hm_lasso_unscale(&lasso, b, &w->without[f][0], &w->without[f][1]);
+        hm__lasso_solve(&lasso, w->choice.penalties[w->choice.chosen], TOLERANCE, b);
+        hm__lasso_unscale(&lasso, b, &w->without[f][0], &w->without[f][1]);
         for (size_t k = 0; k < w->basis.count; k++)
             w->used[k] = w->used[k] || w->without[f][1 + k] != 0;
     }
@@ -129,11 +129,11 @@ static int hand_out(struct hm_g *g, struct hm_arena *arena, const struct work *w
     g->form = HM_G_TERMS;
     g->parameter_count = count;
     g->draw_count = HM_G_DRAWS;
-    g->parameters = hm_arena_alloc(arena, count, sizeof(*g->parameters));
-    g->draws = hm_arena_alloc(arena, count * HM_G_DRAWS, sizeof(*g->draws));
-    double *held = hm_arena_alloc(arena, count * w->data->fold_count, sizeof(*held));
+    g->parameters = hm__arena_alloc(arena, count, sizeof(*g->parameters));
+    g->draws = hm__arena_alloc(arena, count * HM_G_DRAWS, sizeof(*g->draws));
+    double *held = hm__arena_alloc(arena, count * w->data->fold_count, sizeof(*held));
     if (!g->parameters || !g->draws || !held)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     for (size_t k = 0; k < count; k++) {
         g->parameters[k].text = k == 0 ? "1" : w->basis.texts[index[k] - 1];
         g->parameters[k].value = w->theta[index[k]];
@@ -154,23 +154,23 @@ static int choose(struct work *w, struct hm_err *err)
     for (size_t f = 0; f < w->data->fold_count; f++)
         held += w->held[f];
     if (held >= 2)
-        return hm_lasso_choose(w->folds, w->held, w->data->fold_count, PENALTIES, LEAST_PENALTY,
-                               TOLERANCE, &w->choice, NULL, err);
+        return hm__lasso_choose(w->folds, w->held, w->data->fold_count, PENALTIES, LEAST_PENALTY,
+                                TOLERANCE, &w->choice, NULL, err);
     merge(w, NULL, &w->lasso);
     w->choice.penalty_count = PENALTIES;
     w->choice.chosen = PENALTIES / 2;
     for (size_t p = 0; p < PENALTIES; p++)
         w->choice.mean[p] = NAN;
-    double most = hm_lasso_penalty_max(&w->lasso);
-    hm_lasso_penalties(most > 0 ? most : 1, LEAST_PENALTY, PENALTIES, w->choice.penalties);
+    double most = hm__lasso_penalty_max(&w->lasso);
+    hm__lasso_penalties(most > 0 ? most : 1, LEAST_PENALTY, PENALTIES, w->choice.penalties);
     return 0;
 }
 
 static int fit(struct work *w, struct hm_g *g, struct hm_arena *arena,
                const struct hm_converge_settings *settings, double **ret_held, struct hm_err *err)
 {
-    int rc = hm_g_basis_init(&w->basis, arena, settings->terms, settings->term_count,
-                             w->data->m_count > 1, err);
+    int rc = hm__g_basis_init(&w->basis, arena, settings->terms, settings->term_count,
+                              w->data->m_count > 1, err);
 
     rc = rc ? rc : reduce(w, err);
     rc = rc ? rc : choose(w, err);
@@ -184,14 +184,14 @@ static int fit(struct work *w, struct hm_g *g, struct hm_arena *arena,
     return hand_out(g, arena, w, ret_held, err);
 }
 
-int hm_g_fit_terms(struct hm_g *g, struct hm_arena *arena, const struct hm_g_data *data,
-                   const struct hm_converge_settings *settings, double **ret_held,
-                   struct hm_err *err)
+int hm__g_fit_terms(struct hm_g *g, struct hm_arena *arena, const struct hm_g_data *data,
+                    const struct hm_converge_settings *settings, double **ret_held,
+                    struct hm_err *err)
 {
     struct work *w = hm__calloc(1, sizeof(*w));
 
     if (!w)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     w->data = data;
     int rc = fit(w, g, arena, settings, ret_held, err);
     hm__free(w);

@@ -22,25 +22,25 @@ static bool is_outcome(const char *name)
     return false;
 }
 
-int hm_basis_quantities(struct hm_basis *basis, struct hm_arena *arena, const struct hm_runs *runs,
-                        struct hm_err *err)
+int hm__basis_quantities(struct hm_basis *basis, struct hm_arena *arena, const struct hm_runs *runs,
+                         struct hm_err *err)
 {
     basis->quantities[0] = "n";
     basis->quantity_count = 1;
     for (size_t i = 0; i < runs->column_count; i++) {
         const struct hm_column *c = &runs->columns[i];
         if (!c->values || strcmp(c->name, "n") == 0 || is_outcome(c->name) ||
-            !hm_formula_is_name(c->name) || basis->quantity_count == HM_QUANTITIES_MAX)
+            !hm__formula_is_name(c->name) || basis->quantity_count == HM_QUANTITIES_MAX)
             continue;
-        const char *name = hm_arena_strdup(arena, c->name);
+        const char *name = hm__arena_strdup(arena, c->name);
         if (!name)
-            return hm_fail_nomem(err);
+            return hm__fail_nomem(err);
         basis->quantities[basis->quantity_count++] = name;
     }
     return 0;
 }
 
-int hm_basis_find(const struct hm_basis *basis, const char *name)
+int hm__basis_find(const struct hm_basis *basis, const char *name)
 {
     for (size_t i = 0; i < basis->quantity_count; i++)
         if (strcmp(basis->quantities[i], name) == 0)
@@ -50,7 +50,7 @@ int hm_basis_find(const struct hm_basis *basis, const char *name)
 
 static void free_formula(void *formula)
 {
-    hm_formula_free(formula);
+    hm__formula_free(formula);
 }
 
 /* The hint for a name that is not known: those that are. */
@@ -74,35 +74,35 @@ static int add_term(struct hm_basis *basis, struct hm_arena *arena, const char *
     struct hm_formula *formula;
 
     if (basis->count == HM_TERMS_MAX)
-        return hm_fail(err, HM_E_LIMIT, "more than %d terms", HM_TERMS_MAX);
+        return hm__fail(err, HM_E_LIMIT, "more than %d terms", HM_TERMS_MAX);
     for (size_t i = 0; i < basis->quantity_count; i++)
         symbols[i].name = basis->quantities[i];
-    int rc = hm_formula_new(text, &scope, HM_DIM_NONE, &formula, err);
+    int rc = hm__formula_new(text, &scope, HM_DIM_NONE, &formula, err);
     if (rc) {
-        hm_err_field(err, text);
+        hm__err_field(err, text);
         if (err && strncmp(err->message, "unknown name", 12) == 0) /* there is no where: here */
             list_quantities(basis, err);
         return rc;
     }
-    basis->texts[basis->count] = hm_arena_strdup(arena, text);
+    basis->texts[basis->count] = hm__arena_strdup(arena, text);
     basis->formulas[basis->count] = formula;
     basis->roles[basis->count] = role;
-    if (hm_arena_own(arena, formula, free_formula)) {
-        hm_formula_free(formula);
-        return hm_fail_nomem(err);
+    if (hm__arena_own(arena, formula, free_formula)) {
+        hm__formula_free(formula);
+        return hm__fail_nomem(err);
     }
-    return basis->texts[basis->count++] ? 0 : hm_fail_nomem(err);
+    return basis->texts[basis->count++] ? 0 : hm__fail_nomem(err);
 }
 
-int hm_basis_compile(struct hm_basis *basis, struct hm_arena *arena, const char *const *terms,
-                     size_t count, struct hm_err *err)
+int hm__basis_compile(struct hm_basis *basis, struct hm_arena *arena, const char *const *terms,
+                      size_t count, struct hm_err *err)
 {
     int rc = 0;
 
     for (size_t i = 0; rc == 0 && i < count; i++) {
         for (size_t k = 0; k < i; k++)
             if (strcmp(terms[i], terms[k]) == 0)
-                return hm_fail(err, HM_E_CONFLICT, "the term %s stands twice", terms[i]);
+                return hm__fail(err, HM_E_CONFLICT, "the term %s stands twice", terms[i]);
         rc = add_term(basis, arena, terms[i], HM_ROLE_OVERHEAD, err);
     }
     return rc;
@@ -132,16 +132,16 @@ static const struct entry library[] = {
     {"latency*n", "~latency", HM_ROLE_STEEP},
 };
 
-int hm_basis_library(struct hm_basis *basis, struct hm_arena *arena, const bool *varies, bool weak,
-                     struct hm_err *err)
+int hm__basis_library(struct hm_basis *basis, struct hm_arena *arena, const bool *varies, bool weak,
+                      struct hm_err *err)
 {
-    bool measured = hm_basis_find(basis, "size") >= 0 || hm_basis_find(basis, "batch") >= 0;
+    bool measured = hm__basis_find(basis, "size") >= 0 || hm__basis_find(basis, "batch") >= 0;
     int rc = 0;
 
     for (size_t i = 0; rc == 0 && i < sizeof(library) / sizeof(library[0]); i++) {
         const char *needs = library[i].needs;
         bool must_vary = needs && *needs == '~';
-        int index = needs ? hm_basis_find(basis, needs + must_vary) : 0;
+        int index = needs ? hm__basis_find(basis, needs + must_vary) : 0;
         if (index < 0 || (must_vary && !varies[index]))
             continue;
         if (measured && strcmp(library[i].text, "1/n") == 0)
@@ -153,30 +153,30 @@ int hm_basis_library(struct hm_basis *basis, struct hm_arena *arena, const bool 
     return rc;
 }
 
-bool hm_basis_needs(const struct hm_basis *basis, const bool *in, size_t quantity)
+bool hm__basis_needs(const struct hm_basis *basis, const bool *in, size_t quantity)
 {
     for (size_t k = 0; k < basis->count && !basis->sheet; k++)
-        if ((!in || in[k]) && hm_formula_uses(basis->formulas[k], quantity))
+        if ((!in || in[k]) && hm__formula_uses(basis->formulas[k], quantity))
             return true;
     return false;
 }
 
-int hm_basis_eval(const struct hm_basis *basis, const double *const *columns, size_t count,
-                  double *x, struct hm_err *err)
+int hm__basis_eval(const struct hm_basis *basis, const double *const *columns, size_t count,
+                   double *x, struct hm_err *err)
 {
     if (basis->sheet)
-        return hm_sheet_eval(basis, columns, count, x, err);
+        return hm__sheet_eval(basis, columns, count, x, err);
     for (size_t k = 0; k < basis->count; k++) {
-        int rc = hm_formula_eval_columns(basis->formulas[k], columns, count, x + k * count, err);
+        int rc = hm__formula_eval_columns(basis->formulas[k], columns, count, x + k * count, err);
         if (rc)
             return rc;
         for (size_t i = 0; i < count; i++) {
             double value = x[k * count + i];
             if (isfinite(value) && value >= 0)
                 continue;
-            hm_fail(err, HM_E_FORMULA, "the term %s is %g at n = %g", basis->texts[k],
-                    isnan(value) ? NAN : value, columns[0][i]);
-            hm_err_hint(err, "terms must be 0 or more: their coefficients are");
+            hm__fail(err, HM_E_FORMULA, "the term %s is %g at n = %g", basis->texts[k],
+                     isnan(value) ? NAN : value, columns[0][i]);
+            hm__err_hint(err, "terms must be 0 or more: their coefficients are");
             if (err)
                 err->line = (int)i + 1;
             return HM_E_FORMULA;

@@ -35,44 +35,44 @@ struct hm_basis {
 };
 
 /* Name the quantities of a basis: the columns of runs that a formula can use. */
-int hm_basis_quantities(struct hm_basis *basis, struct hm_arena *arena, const struct hm_runs *runs,
-                        struct hm_err *err);
+int hm__basis_quantities(struct hm_basis *basis, struct hm_arena *arena, const struct hm_runs *runs,
+                         struct hm_err *err);
 /* Index of a quantity, or -1. */
-int hm_basis_find(const struct hm_basis *basis, const char *name);
+int hm__basis_find(const struct hm_basis *basis, const char *name);
 
 /* Compile formulas into a basis; what they name must be among its quantities. */
-int hm_basis_compile(struct hm_basis *basis, struct hm_arena *arena, const char *const *terms,
-                     size_t count, struct hm_err *err);
+int hm__basis_compile(struct hm_basis *basis, struct hm_arena *arena, const char *const *terms,
+                      size_t count, struct hm_err *err);
 /*
  * The library of terms that the quantities allow; varies[k] tells whether quantity k does, and weak
  * that the work of a worker does not: then it is a constant, and more of it is more workers.
  */
-int hm_basis_library(struct hm_basis *basis, struct hm_arena *arena, const bool *varies, bool weak,
-                     struct hm_err *err);
+int hm__basis_library(struct hm_basis *basis, struct hm_arena *arena, const bool *varies, bool weak,
+                      struct hm_err *err);
 /* The parts of a job's sheet; width is that of their priors. The job and cluster are borrowed. */
-int hm_basis_sheet(struct hm_basis *basis, struct hm_arena *arena, const struct hm_job *job,
-                   const struct hm_cluster *cluster, double width, struct hm_err *err);
+int hm__basis_sheet(struct hm_basis *basis, struct hm_arena *arena, const struct hm_job *job,
+                    const struct hm_cluster *cluster, double width, struct hm_err *err);
 /* Time of the sheet alone at the job's reference. */
-double hm_sheet_reference_s(const struct hm_sheet *sheet);
+double hm__sheet_reference_s(const struct hm_sheet *sheet);
 
 /*
  * Whether a term, of all or of those that are in, cannot do without a quantity. The parts of a
  * sheet can: it has values of its own.
  */
-bool hm_basis_needs(const struct hm_basis *basis, const bool *in, size_t quantity);
+bool hm__basis_needs(const struct hm_basis *basis, const bool *in, size_t quantity);
 
 /*
  * x[k * count + i] = term k at place i; columns[q][i] is quantity q there. Fails where a term is
  * not a number; err->line is then 1 + i, for the caller to say where that is.
  */
-int hm_basis_eval(const struct hm_basis *basis, const double *const *columns, size_t count,
-                  double *x, struct hm_err *err);
+int hm__basis_eval(const struct hm_basis *basis, const double *const *columns, size_t count,
+                   double *x, struct hm_err *err);
 /* As above for the sheet, from a model of the caller's: changed hardware, other samples. */
-int hm_basis_eval_model(const struct hm_basis *basis, const struct hm_model *model, const double *n,
-                        size_t count, double *x, struct hm_err *err);
+int hm__basis_eval_model(const struct hm_basis *basis, const struct hm_model *model,
+                         const double *n, size_t count, double *x, struct hm_err *err);
 
-/* sheet.c, for hm_basis_eval. */
-int hm_sheet_eval(const struct hm_basis *basis, const double *const *columns, size_t count,
-                  double *x, struct hm_err *err);
+/* sheet.c, for hm__basis_eval. */
+int hm__sheet_eval(const struct hm_basis *basis, const double *const *columns, size_t count,
+                   double *x, struct hm_err *err);
 
 #endif

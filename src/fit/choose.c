@@ -46,16 +46,16 @@ static int leave_out(const struct hm_lsq *folds, size_t count, struct hm_lsq **r
     struct hm_lsq *left = hm__calloc(count, sizeof(*left)), sum;
 
     if (!left)
-        return hm_fail_nomem(err);
-    hm_lsq_init(&sum, folds[0].count);
+        return hm__fail_nomem(err);
+    hm__lsq_init(&sum, folds[0].count);
     for (size_t i = 0; i < count; i++) {
         left[i] = sum;
-        hm_lsq_merge(&sum, &folds[i]);
+        hm__lsq_merge(&sum, &folds[i]);
     }
-    hm_lsq_init(&sum, folds[0].count);
+    hm__lsq_init(&sum, folds[0].count);
     for (size_t i = count; i-- > 0;) {
-        hm_lsq_merge(&left[i], &sum);
-        hm_lsq_merge(&sum, &folds[i]);
+        hm__lsq_merge(&left[i], &sum);
+        hm__lsq_merge(&sum, &folds[i]);
     }
     *ret_left = left;
     return 0;
@@ -100,7 +100,7 @@ static bool misses(double residual, size_t terms, const struct weighed *w)
     double ratio = (miss / free) / (w->repeats.sum / w->repeats.free);
     double one = miss / free * w->configurations / w->rows; /* of one run, however often repeated */
     return one > MISS_LEAST * MISS_LEAST * w->unit &&
-           hm_fisher_tail(free, w->repeats.free, ratio) < MISS_CHANCE;
+           hm__fisher_tail(free, w->repeats.free, ratio) < MISS_CHANCE;
 }
 
 /* A set with a term that does not contribute is the same as the smaller set without it. */
@@ -110,12 +110,12 @@ static bool all_contribute(const struct hm_lsq *all, struct hm_choice *choice,
     struct hm_lsq some;
     double theta[HM_TERMS_MAX];
 
-    hm_lsq_pick(all, choice->terms, choice->count, &some);
-    hm_lsq_nonnegative(&some, theta);
+    hm__lsq_pick(all, choice->terms, choice->count, &some);
+    hm__lsq_nonnegative(&some, theta);
     for (size_t k = 0; k < choice->count; k++)
         if (theta[k] <= 0)
             return false;
-    choice->misses = misses(hm_lsq_residual(&some, theta), choice->count, w);
+    choice->misses = misses(hm__lsq_residual(&some, theta), choice->count, w);
     return true;
 }
 
@@ -145,10 +145,10 @@ static double left_out_error(const struct hm_lsq *folds, const struct hm_lsq *le
     for (size_t i = 0; i < count; i++) {
         struct hm_lsq some, fold;
         double theta[HM_TERMS_MAX];
-        hm_lsq_pick(&left[i], choice->terms, choice->count, &some);
-        hm_lsq_nonnegative(&some, theta);
-        hm_lsq_pick(&folds[i], choice->terms, choice->count, &fold);
-        sum += hm_lsq_residual(&fold, theta);
+        hm__lsq_pick(&left[i], choice->terms, choice->count, &some);
+        hm__lsq_nonnegative(&some, theta);
+        hm__lsq_pick(&folds[i], choice->terms, choice->count, &fold);
+        sum += hm__lsq_residual(&fold, theta);
     }
     return sum;
 }
@@ -191,9 +191,9 @@ static void set_weights(struct hm_choice *choices, size_t count, double rows, do
         choices[i].weight /= sum;
 }
 
-int hm_choose(const struct hm_basis *basis, const struct hm_lsq *folds, size_t fold_count,
-              double rows, double unit, size_t configurations, struct hm_repeats repeats,
-              struct hm_choice *choices, size_t *ret_count, size_t *ret_best, struct hm_err *err)
+int hm__choose(const struct hm_basis *basis, const struct hm_lsq *folds, size_t fold_count,
+               double rows, double unit, size_t configurations, struct hm_repeats repeats,
+               struct hm_choice *choices, size_t *ret_count, size_t *ret_best, struct hm_err *err)
 {
     const struct weighed weighed = {rows, (double)configurations, unit, repeats};
     struct hm_lsq *left = NULL, all;
@@ -203,7 +203,7 @@ int hm_choose(const struct hm_basis *basis, const struct hm_lsq *folds, size_t f
     if (rc)
         return rc;
     all = left[0];
-    hm_lsq_merge(&all, &folds[0]);
+    hm__lsq_merge(&all, &folds[0]);
     for (unsigned set = 1; set < 1u << basis->count && count < HM_CHOICES_MAX; set++) {
         struct hm_choice *choice = &choices[count];
         if (!make_choice(basis, set, most, choice) || !all_contribute(&all, choice, &weighed))
@@ -213,7 +213,7 @@ int hm_choose(const struct hm_basis *basis, const struct hm_lsq *folds, size_t f
     }
     hm__free(left);
     if (count == 0)
-        return hm_fail(err, HM_E_RANGE, "no set of terms describes these runs");
+        return hm__fail(err, HM_E_RANGE, "no set of terms describes these runs");
     count = drop_misses(choices, count, &weighed);
     qsort(choices, count, sizeof(*choices), compare_choices);
     set_weights(choices, count, rows, unit);

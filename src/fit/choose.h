@@ -27,8 +27,8 @@ struct hm_repeats {
  * square of the seconds of weighted rows, 1 where they are relative; configurations and repeats
  * tell which sets cannot be. Choices come best first; *ret_best is the one to use.
  */
-int hm_choose(const struct hm_basis *basis, const struct hm_lsq *folds, size_t fold_count,
-              double rows, double unit, size_t configurations, struct hm_repeats repeats,
-              struct hm_choice *choices, size_t *ret_count, size_t *ret_best, struct hm_err *err);
+int hm__choose(const struct hm_basis *basis, const struct hm_lsq *folds, size_t fold_count,
+               double rows, double unit, size_t configurations, struct hm_repeats repeats,
+               struct hm_choice *choices, size_t *ret_count, size_t *ret_best, struct hm_err *err);
 
 #endif

@@ -59,12 +59,12 @@ static int eval_table(const struct work *w, const struct hm_runs *table, double 
 
     for (size_t q = 0; q < w->basis.quantity_count; q++)
         if (!(columns[q] = values_of(table, w->basis.quantities[q])))
-            return hm_fail(err, HM_E_MISSING, "%s has no column %s, and the candidates have one",
-                           table->source, w->basis.quantities[q]);
+            return hm__fail(err, HM_E_MISSING, "%s has no column %s, and the candidates have one",
+                            table->source, w->basis.quantities[q]);
     double *x = hm__calloc(w->basis.count * table->count, sizeof(*x));
     if (!x)
-        return hm_fail_nomem(err);
-    int rc = hm_basis_eval(&w->basis, columns, table->count, x, err);
+        return hm__fail_nomem(err);
+    int rc = hm__basis_eval(&w->basis, columns, table->count, x, err);
     if (rc)
         hm__free(x);
     else
@@ -78,13 +78,13 @@ static int set_basis(struct work *w, struct hm_err *err)
     static const char *const plain[] = {"1", "1/n", "ln(n)", "n"};
     const struct hm_design_settings *s = w->settings;
     struct hm_arena *arena = w->design->memory;
-    int rc = hm_basis_quantities(&w->basis, arena, w->candidates, err);
+    int rc = hm__basis_quantities(&w->basis, arena, w->candidates, err);
 
     if (rc)
         return rc;
     if (s->job) {
         struct hm_fit_settings fit = {.job = s->job, .cluster = s->cluster};
-        rc = hm_basis_sheet(&w->basis, arena, s->job, s->cluster, 0.5, err);
+        rc = hm__basis_sheet(&w->basis, arena, s->job, s->cluster, 0.5, err);
         if (rc == 0)
             rc = hm_fit_new(s->have, &fit, &w->fit, err);
         if (rc == 0)
@@ -92,15 +92,15 @@ static int set_basis(struct work *w, struct hm_err *err)
         return rc;
     }
     if (s->term_count > 0)
-        return hm_basis_compile(&w->basis, arena, s->terms, s->term_count, err);
-    bool sizes = hm_basis_find(&w->basis, "size") >= 0;
-    return hm_basis_compile(&w->basis, arena, sizes ? ernest : plain, 4, err);
+        return hm__basis_compile(&w->basis, arena, s->terms, s->term_count, err);
+    bool sizes = hm__basis_find(&w->basis, "size") >= 0;
+    return hm__basis_compile(&w->basis, arena, sizes ? ernest : plain, 4, err);
 }
 
 /* Seconds of a candidate as the job predicts them, from its terms. */
 static double predict(const struct work *w, const double *x, size_t count, size_t i)
 {
-    return w->fit ? hm_fit_seconds(w->fit, x, count, i, HM_NONE) : NAN;
+    return w->fit ? hm__fit_seconds(w->fit, x, count, i, HM_NONE) : NAN;
 }
 
 /* ---- costs ---------------------------------------------------------------------------------- */
@@ -124,11 +124,11 @@ static int eval_formula(const struct work *w, const char *text, const char *fiel
         columns[count++] = seconds;
     }
     scope.symbol_count = count;
-    int rc = hm_formula_new(text, &scope, HM_DIM_NONE, &formula, err);
+    int rc = hm__formula_new(text, &scope, HM_DIM_NONE, &formula, err);
     if (rc)
         return rc;
-    rc = hm_formula_eval_columns(formula, columns, w->candidates->count, values, err);
-    hm_formula_free(formula);
+    rc = hm__formula_eval_columns(formula, columns, w->candidates->count, values, err);
+    hm__formula_free(formula);
     return rc;
 }
 
@@ -163,8 +163,8 @@ static int set_costs(struct work *w, const double *seconds, double *costs, struc
     int rc = eval_formula(w, s->cost, "--cost", seconds, costs, err);
     for (size_t i = 0; rc == 0 && i < w->candidates->count; i++)
         if (!(costs[i] >= 0) || isinf(costs[i]))
-            rc = hm_fail(err, HM_E_RANGE, "the cost is %g at n = %g; it must be 0 or more",
-                         costs[i], values_of(w->candidates, "n")[i]);
+            rc = hm__fail(err, HM_E_RANGE, "the cost is %g at n = %g; it must be 0 or more",
+                          costs[i], values_of(w->candidates, "n")[i]);
     return rc;
 }
 
@@ -175,13 +175,13 @@ static int allocate(struct work *w, struct hm_err *err)
     struct hm_arena *arena = w->design->memory;
     size_t count = w->candidates->count;
 
-    w->rows = hm_arena_alloc(arena, count, sizeof(*w->rows));
-    w->features = hm_arena_alloc(arena, count * w->basis.count, sizeof(*w->features));
-    w->cost = hm_arena_alloc(arena, count, sizeof(*w->cost));
-    w->seconds = hm_arena_alloc(arena, count, sizeof(*w->seconds));
-    w->shares = hm_arena_alloc(arena, count, sizeof(*w->shares));
+    w->rows = hm__arena_alloc(arena, count, sizeof(*w->rows));
+    w->features = hm__arena_alloc(arena, count * w->basis.count, sizeof(*w->features));
+    w->cost = hm__arena_alloc(arena, count, sizeof(*w->cost));
+    w->seconds = hm__arena_alloc(arena, count, sizeof(*w->seconds));
+    w->shares = hm__arena_alloc(arena, count, sizeof(*w->shares));
     bool ok = w->rows && w->features && w->cost && w->seconds && w->shares;
-    return ok ? 0 : hm_fail_nomem(err);
+    return ok ? 0 : hm__fail_nomem(err);
 }
 
 /* Keep the candidates that are allowed, with their cost and their terms. */
@@ -190,7 +190,7 @@ static int keep_candidates(struct work *w, const double *x, struct hm_err *err)
     const size_t all = w->candidates->count, terms = w->basis.count;
     double *space = hm__calloc(3 * all, sizeof(*space));
     double *seconds = space, *costs = space + all, *only = space + 2 * all;
-    int rc = space ? 0 : hm_fail_nomem(err);
+    int rc = space ? 0 : hm__fail_nomem(err);
 
     for (size_t i = 0; rc == 0 && i < all; i++) {
         seconds[i] = predict(w, x, all, i);
@@ -213,7 +213,7 @@ static int keep_candidates(struct work *w, const double *x, struct hm_err *err)
     }
     hm__free(space);
     if (rc == 0 && w->count == 0)
-        rc = hm_fail(err, HM_E_MISSING, "no candidate is left");
+        rc = hm__fail(err, HM_E_MISSING, "no candidate is left");
     return rc;
 }
 
@@ -248,10 +248,10 @@ static int check_have(const struct work *w, struct hm_err *err)
 
     for (size_t i = 0; size && i < w->settings->have->count; i++)
         if (!values_of(w->candidates, "size") && size[i] != 1) {
-            hm_fail(err, HM_E_CONFLICT, "a run of size %g, but the candidates have no size",
-                    size[i]);
-            hm_err_hint(err, "give them one, such as --size 1");
-            hm_err_at(err, w->settings->have->source, w->settings->have->lines[i]);
+            hm__fail(err, HM_E_CONFLICT, "a run of size %g, but the candidates have no size",
+                     size[i]);
+            hm__err_hint(err, "give them one, such as --size 1");
+            hm__err_at(err, w->settings->have->source, w->settings->have->lines[i]);
             return HM_E_CONFLICT;
         }
     return 0;
@@ -298,13 +298,13 @@ static int set_target(struct work *w, struct hm_err *err)
             if (strcmp(s->target[i].name, name) == 0)
                 values[q] = s->target[i].value;
         if (isnan(values[q])) {
-            hm_fail(err, HM_E_MISSING, "criterion I needs a target with %s", name);
-            hm_err_hint(err, "say where the prediction is wanted: --target n=64,size=1");
+            hm__fail(err, HM_E_MISSING, "criterion I needs a target with %s", name);
+            hm__err_hint(err, "say where the prediction is wanted: --target n=64,size=1");
             return HM_E_MISSING;
         }
         columns[q] = &values[q];
     }
-    int rc = hm_basis_eval(&w->basis, columns, 1, x, err);
+    int rc = hm__basis_eval(&w->basis, columns, 1, x, err);
     for (size_t k = 0; rc == 0 && k < w->basis.count; k++)
         w->programme.target[k] = x[k] * w->scale[k];
     return rc;
@@ -320,18 +320,18 @@ static int check_solvable(struct work *w, struct hm_err *err)
 
     for (size_t j = 0; j < w->count; j++)
         w->shares[j] = 1;
-    if (isfinite(hm_programme_value(&w->programme, w->shares)))
+    if (isfinite(hm__programme_value(&w->programme, w->shares)))
         return 0;
-    hm_lsq_init(&lsq, terms);
+    hm__lsq_init(&lsq, terms);
     for (size_t j = 0; j < w->count; j++) {
         memcpy(row, w->features + j * terms, terms * sizeof(*row));
         row[terms] = 0;
-        hm_lsq_add(&lsq, row);
+        hm__lsq_add(&lsq, row);
     }
-    bool apart = hm_lsq_solve(&lsq, theta, &column);
-    hm_fail(err, HM_E_RANGE, "%zu candidates cannot tell the term %s from the others", w->count,
-            w->basis.texts[apart ? 0 : column]);
-    hm_err_hint(err, "add values of n or size, or leave the term out with --terms");
+    bool apart = hm__lsq_solve(&lsq, theta, &column);
+    hm__fail(err, HM_E_RANGE, "%zu candidates cannot tell the term %s from the others", w->count,
+             w->basis.texts[apart ? 0 : column]);
+    hm__err_hint(err, "add values of n or size, or leave the term out with --terms");
     return HM_E_RANGE;
 }
 
@@ -361,7 +361,7 @@ static size_t round_shares(struct work *w, const struct ranked *ranked, double *
     size_t made = 0;
 
     for (; made < w->count; made++) {
-        if (ranked[made].share <= keep && isfinite(hm_programme_value(&w->programme, whole)))
+        if (ranked[made].share <= keep && isfinite(hm__programme_value(&w->programme, whole)))
             break;
         if (ranked[made].share <= 1e-6 && made > 0)
             break;
@@ -371,7 +371,7 @@ static size_t round_shares(struct work *w, const struct ranked *ranked, double *
     while (made > 1 && cost > w->programme.budget * (1 + 1e-9)) {
         whole[ranked[made - 1].j] = 0;
         /* Many runs tell the terms apart: only the last few have to be looked at. */
-        if (made <= 4 * w->basis.count && isinf(hm_programme_value(&w->programme, whole))) {
+        if (made <= 4 * w->basis.count && isinf(hm__programme_value(&w->programme, whole))) {
             whole[ranked[made - 1].j] = 1;
             note(w, "the budget does not pay for whole runs that tell the terms apart");
             break;
@@ -394,7 +394,7 @@ static const char *name_place(const struct work *w, size_t row)
         used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s = %g", used ? ", " : "",
                                  c->name, c->values[row]);
     }
-    return used ? hm_arena_strdup(w->design->memory, text) : NULL;
+    return used ? hm__arena_strdup(w->design->memory, text) : NULL;
 }
 
 /* A little of everything, so that runs can be compared before they are enough. */
@@ -404,7 +404,7 @@ static double ridged_value(const struct hm_programme *p, const double *whole)
 
     for (size_t k = 0; k < p->terms; k++)
         ridged.known[k][k] += 1e-6;
-    return hm_programme_value(&ridged, whole);
+    return hm__programme_value(&ridged, whole);
 }
 
 /* Spend what is left of the budget: each time on the run that tells most for its cost. */
@@ -465,7 +465,7 @@ static int only_made(const struct work *w, const struct ranked *ranked, size_t m
     double *features = hm__calloc(made * terms, sizeof(*features));
 
     if (!features)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     for (size_t i = 0; i < made; i++)
         memcpy(features + i * terms, w->features + ranked[i].j * terms, terms * sizeof(*features));
     *ret_programme = w->programme;
@@ -507,14 +507,14 @@ static int order_made(struct work *w, const struct ranked *ranked, size_t made, 
 
     if (rc)
         return rc;
-    d->rounded = hm_programme_value(&w->programme, whole);
+    d->rounded = hm__programme_value(&w->programme, whole);
     memset(whole, 0, w->count * sizeof(*whole));
     for (size_t i = 0; i < made; i++) {
         size_t next = i < ordered ? tells_most(&few, whole) : i;
         whole[next] = 1;
         fill_chosen(w, ranked[next].j, &d->chosen[i]);
         d->chosen[i].made = true;
-        d->chosen[i].after = i < ordered ? hm_programme_value(&few, whole) : NAN;
+        d->chosen[i].after = i < ordered ? hm__programme_value(&few, whole) : NAN;
     }
     hm__free(features);
     if (w->programme.budget < INFINITY && !w->settings->fill && d->rounded > 2 * fabs(d->objective))
@@ -549,9 +549,9 @@ static int choose_runs(struct work *w, struct hm_err *err)
     if (!ranked || !whole) {
         hm__free(ranked);
         hm__free(whole);
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     }
-    d->before = hm_programme_value(&w->programme, whole);
+    d->before = hm__programme_value(&w->programme, whole);
     for (size_t j = 0; j < w->count; j++)
         ranked[j] = (struct ranked){w->shares[j], j};
     qsort(ranked, w->count, sizeof(*ranked), compare_ranked);
@@ -560,8 +560,8 @@ static int choose_runs(struct work *w, struct hm_err *err)
         d->made_count = fill_budget(w, ranked, d->made_count, whole);
     while (listed < w->count && (listed < d->made_count || ranked[listed].share > 1e-3))
         listed++;
-    d->chosen = hm_arena_alloc(d->memory, listed, sizeof(*d->chosen));
-    int rc = d->chosen ? order_made(w, ranked, d->made_count, whole, err) : hm_fail_nomem(err);
+    d->chosen = hm__arena_alloc(d->memory, listed, sizeof(*d->chosen));
+    int rc = d->chosen ? order_made(w, ranked, d->made_count, whole, err) : hm__fail_nomem(err);
     if (rc == 0) {
         for (size_t i = d->made_count; i < listed; i++)
             fill_chosen(w, ranked[i].j, &d->chosen[i]);
@@ -578,11 +578,11 @@ static int choose_runs(struct work *w, struct hm_err *err)
 static int check_settings(const struct hm_design_settings *s, struct hm_err *err)
 {
     if (!(s->budget >= 0))
-        return hm_fail(err, HM_E_RANGE, "a budget of %g; it must be more than 0", s->budget);
+        return hm__fail(err, HM_E_RANGE, "a budget of %g; it must be more than 0", s->budget);
     if (!(s->keep >= 0 && s->keep < 1))
-        return hm_fail(err, HM_E_RANGE, "a share to keep of %g; it must be in 0..1", s->keep);
+        return hm__fail(err, HM_E_RANGE, "a share to keep of %g; it must be in 0..1", s->keep);
     if (s->job && s->term_count > 0)
-        return hm_fail(err, HM_E_CONFLICT, "terms are given, and a job that brings its own");
+        return hm__fail(err, HM_E_CONFLICT, "terms are given, and a job that brings its own");
     return 0;
 }
 
@@ -626,23 +626,23 @@ int hm_design_new(const struct hm_runs *candidates, const struct hm_design_setti
 
     if (rc)
         return rc;
-    struct hm_arena *arena = hm_arena_new();
-    if (arena && (w.design = hm_arena_alloc(arena, 1, sizeof(*w.design)))) {
+    struct hm_arena *arena = hm__arena_new();
+    if (arena && (w.design = hm__arena_alloc(arena, 1, sizeof(*w.design)))) {
         w.design->memory = arena;
-        w.design->notes = hm_arena_alloc(arena, NOTES_MAX, sizeof(*w.design->notes));
+        w.design->notes = hm__arena_alloc(arena, NOTES_MAX, sizeof(*w.design->notes));
     }
     if (!w.design || !w.design->notes) {
-        hm_arena_free(arena);
-        return hm_fail_nomem(err);
+        hm__arena_free(arena);
+        return hm__fail_nomem(err);
     }
     rc = prepare(&w, err);
     if (rc == 0)
-        rc = hm_programme_solve(&w.programme, w.shares, &w.design->objective, &w.design->gap, err);
+        rc = hm__programme_solve(&w.programme, w.shares, &w.design->objective, &w.design->gap, err);
     if (rc == 0)
         rc = choose_runs(&w, err);
     hm_fit_free(w.fit);
     if (rc)
-        hm_arena_free(arena);
+        hm__arena_free(arena);
     else
         *ret_design = w.design;
     return rc;
@@ -651,5 +651,5 @@ int hm_design_new(const struct hm_runs *candidates, const struct hm_design_setti
 void hm_design_free(struct hm_design *design)
 {
     if (design)
-        hm_arena_free(design->memory);
+        hm__arena_free(design->memory);
 }

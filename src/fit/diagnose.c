@@ -25,11 +25,11 @@ static void find_active(const struct hm__fit *f, struct active *a)
     for (size_t k = 0; k < f->basis.count; k++)
         if (f->in[k] && f->theta[k] > 0)
             a->terms[a->count++] = k;
-    hm_lsq_pick(&f->lsq, a->terms, a->count, &a->lsq);
+    hm__lsq_pick(&f->lsq, a->terms, a->count, &a->lsq);
     for (size_t k = 0; k < a->count && f->basis.sheet; k++) { /* what the sheet says counts too */
         double row[HM_LSQ_SIDE] = {0};
         row[k] = f->spread / f->basis.priors[a->terms[k]].width;
-        hm_lsq_add(&a->lsq, row);
+        hm__lsq_add(&a->lsq, row);
     }
 }
 
@@ -39,7 +39,7 @@ static double leverage(const struct hm__fit *f, const struct active *a, size_t g
 
     for (size_t k = 0; k < a->count; k++)
         x[k] = f->x[a->terms[k] * f->data.group_count + group] * f->scale[group];
-    hm_lsq_whiten(&a->lsq, x, u);
+    hm__lsq_whiten(&a->lsq, x, u);
     for (size_t k = 0; k < a->count; k++)
         sum += u[k] * u[k];
     return fmin(sum, 1);
@@ -49,7 +49,7 @@ static double leverage(const struct hm__fit *f, const struct active *a, size_t g
 static bool is_elsewhere(const struct hm__fit *f, size_t group)
 {
     for (size_t q = 1; q < f->basis.quantity_count; q++)
-        if (hm_basis_needs(&f->basis, f->in, q) && f->data.places[q][group] != f->at[q])
+        if (hm__basis_needs(&f->basis, f->in, q) && f->data.places[q][group] != f->at[q])
             return true;
     return false;
 }
@@ -66,7 +66,7 @@ static bool is_outlier(double off, double h, double plain, double free, double r
         return false;
     double t = fabs(off) / sqrt(rest / (free - 1) * (1 - h));
     /* below 2.5 no run is one, however few there are, and most are below: a short cut */
-    return t > 2.5 && 2 * hm_student_tail(free - 1, t) * runs < 0.05;
+    return t > 2.5 && 2 * hm__student_tail(free - 1, t) * runs < 0.05;
 }
 
 static void judge(const struct hm_fit *fit, const struct active *a, double sum, double plain,
@@ -82,7 +82,7 @@ static void judge(const struct hm_fit *fit, const struct active *a, double sum, 
                               .n = f->data.places[0][group],
                               .seconds = f->data.seconds[i]};
     r->elsewhere = is_elsewhere(f, group);
-    r->fitted_s = hm_fit_seconds(fit, f->x, f->data.group_count, group, HM_NONE);
+    r->fitted_s = hm__fit_seconds(fit, f->x, f->data.group_count, group, HM_NONE);
     r->leverage = h;
     double off = (r->seconds - r->fitted_s) * f->scale[group];
     r->left_out_s = r->seconds - (r->seconds - r->fitted_s) / (1 - h);
@@ -102,7 +102,7 @@ static double plain_sum(const struct hm_fit *fit)
     for (size_t i = 0; i < f->data.count; i++) {
         const size_t group = f->data.group_of[i];
         double scale = f->scale[group] / sqrt(f->data.groups[group].evidence);
-        double fitted = hm_fit_seconds(fit, f->x, f->data.group_count, group, HM_NONE);
+        double fitted = hm__fit_seconds(fit, f->x, f->data.group_count, group, HM_NONE);
         double off = (f->data.seconds[i] - fitted) * scale;
         sum += off * off;
     }
@@ -116,12 +116,12 @@ static int fill_residuals(struct hm_fit *fit, struct hm_err *err)
     struct active a;
     double squares = 0, left_out = 0;
 
-    fit->residuals = hm_arena_alloc(fit->memory, count, sizeof(*fit->residuals));
+    fit->residuals = hm__arena_alloc(fit->memory, count, sizeof(*fit->residuals));
     if (!fit->residuals)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     fit->residual_count = count;
     find_active(f, &a);
-    double sum = hm_lsq_residual(&f->lsq, f->theta), plain = plain_sum(fit);
+    double sum = hm__lsq_residual(&f->lsq, f->theta), plain = plain_sum(fit);
     for (size_t i = 0; i < f->data.count; i++) {
         struct hm_residual r;
         judge(fit, &a, sum, plain, i, &r);
@@ -148,8 +148,8 @@ static double own_share(const struct hm_lsq *lsq, const bool *in, size_t k)
         if (in[j] && j != k)
             terms[count++] = j;
     terms[count++] = k;
-    hm_lsq_pick(lsq, terms, count, &part);
-    double norm = hm_lsq_norm(&part, count - 1);
+    hm__lsq_pick(lsq, terms, count, &part);
+    double norm = hm__lsq_norm(&part, count - 1);
     return norm > 0 ? fabs(part.r[count - 1][count - 1]) / norm : 0;
 }
 
@@ -160,7 +160,7 @@ static double likeness(const struct hm_lsq *lsq, size_t a, size_t b)
 
     for (size_t i = 0; i <= (a < b ? a : b); i++)
         dot += lsq->r[i][a] * lsq->r[i][b];
-    return dot / (hm_lsq_norm(lsq, a) * hm_lsq_norm(lsq, b));
+    return dot / (hm__lsq_norm(lsq, a) * hm__lsq_norm(lsq, b));
 }
 
 /* A run at n would tell more: how much of term k would then be its own. */
@@ -176,12 +176,12 @@ static double share_with(const struct hm_fit *fit, size_t k, double n)
         values[q] = q == 0 ? n : isnan(f->at[q]) ? f->data.high[q] : f->at[q];
         columns[q] = &values[q];
     }
-    if (hm_basis_eval(&f->basis, columns, 1, x, &ignored))
+    if (hm__basis_eval(&f->basis, columns, 1, x, &ignored))
         return 0;
-    double seconds = hm_fit_seconds(fit, x, 1, 0, HM_NONE);
+    double seconds = hm__fit_seconds(fit, x, 1, 0, HM_NONE);
     for (size_t j = 0; j < f->basis.count; j++)
         row[j] = x[j] / (fit->errors == HM_ERRORS_RELATIVE ? seconds : 1);
-    hm_lsq_add(&more, row);
+    hm__lsq_add(&more, row);
     return own_share(&more, f->in, k);
 }
 
@@ -216,9 +216,9 @@ static int note_alike(struct hm_fit *fit, struct hm_err *err)
         if (like == HM_NONE || told[like] || told[k])
             continue;
         told[k] = told[like] = true;
-        rc = hm_fit_note(fit, err, "%s tell %s from %s with these runs: add one at n >= %g",
-                         share < NOT_AT_ALL ? "cannot" : "can hardly", f->basis.texts[k],
-                         f->basis.texts[like], telling_n(fit, k, share));
+        rc = hm__fit_note(fit, err, "%s tell %s from %s with these runs: add one at n >= %g",
+                          share < NOT_AT_ALL ? "cannot" : "can hardly", f->basis.texts[k],
+                          f->basis.texts[like], telling_n(fit, k, share));
     }
     return rc;
 }
@@ -231,12 +231,12 @@ static int note_far_off(struct hm_fit *fit, struct hm_err *err)
     if (fit->error < FAR_OFF)
         return 0;
     if (!fit->from_sheet)
-        return hm_fit_note(fit, err,
-                           "these terms do not describe the runs: they miss them by %.0f %%",
-                           100 * fit->error);
-    return hm_fit_note(fit, err,
-                       "the sheet and the runs disagree: even corrected, it misses them by %.0f %%",
-                       100 * fit->error);
+        return hm__fit_note(fit, err,
+                            "these terms do not describe the runs: they miss them by %.0f %%",
+                            100 * fit->error);
+    return hm__fit_note(
+        fit, err, "the sheet and the runs disagree: even corrected, it misses them by %.0f %%",
+        100 * fit->error);
 }
 
 /* Repeats tell how much is chance; what is more than that, the terms do not describe. */
@@ -244,20 +244,20 @@ static int note_misfit(struct hm_fit *fit, struct hm_err *err)
 {
     const struct hm__fit *f = fit->inside;
     struct active a;
-    double within, free = hm_fit_data_repeats(&f->data, f->scale, &within);
+    double within, free = hm__fit_data_repeats(&f->data, f->scale, &within);
 
     find_active(f, &a);
     double more = (double)f->data.group_count - (double)a.count;
-    double misfit = hm_lsq_residual(&f->lsq, f->theta) - within;
+    double misfit = hm__lsq_residual(&f->lsq, f->theta) - within;
     if (free < 1 || more < 1 || within <= 0 || fit->from_sheet)
         return 0;
     double ratio = (misfit / more) / (within / free);
-    if (hm_fisher_tail(more, free, ratio) > 0.01)
+    if (hm__fisher_tail(more, free, ratio) > 0.01)
         return 0;
-    return hm_fit_note(fit, err,
-                       "the terms miss the runs by %.1f times what the repeats differ among "
-                       "themselves: something is not in them",
-                       sqrt(ratio));
+    return hm__fit_note(fit, err,
+                        "the terms miss the runs by %.1f times what the repeats differ among "
+                        "themselves: something is not in them",
+                        sqrt(ratio));
 }
 
 static int note_outliers(struct hm_fit *fit, struct hm_err *err)
@@ -270,10 +270,10 @@ static int note_outliers(struct hm_fit *fit, struct hm_err *err)
         if (!r->outlier)
             continue;
         shown++;
-        rc = hm_fit_note(fit, err,
-                         "line %d (n = %g) is an outlier: %.4g s where the others say %.4g s; it "
-                         "is not left out",
-                         r->line, r->n, r->seconds, r->left_out_s);
+        rc = hm__fit_note(fit, err,
+                          "line %d (n = %g) is an outlier: %.4g s where the others say %.4g s; it "
+                          "is not left out",
+                          r->line, r->n, r->seconds, r->left_out_s);
     }
     return rc;
 }
@@ -293,11 +293,11 @@ static int note_labels(struct hm_fit *fit, struct hm_err *err)
             const char *other = column->labels[data->rows[i]];
             if (!other || strcmp(first, other) == 0)
                 continue;
-            rc =
-                hm_fit_note(fit, err,
-                            "runs of different %s are fitted together (such as %s and %s): --where "
-                            "%s=%s takes one kind",
-                            column->name, first, other, column->name, first);
+            rc = hm__fit_note(
+                fit, err,
+                "runs of different %s are fitted together (such as %s and %s): --where "
+                "%s=%s takes one kind",
+                column->name, first, other, column->name, first);
             break;
         }
     }
@@ -310,27 +310,27 @@ static int note_few(struct hm_fit *fit, struct hm_err *err)
     size_t terms = fit->term_count;
 
     if (fit->failed > 0) {
-        int rc = hm_fit_note(fit, err, "%zu of %zu runs failed: not in the fit", fit->failed,
-                             fit->failed + fit->run_count);
+        int rc = hm__fit_note(fit, err, "%zu of %zu runs failed: not in the fit", fit->failed,
+                              fit->failed + fit->run_count);
         if (rc)
             return rc;
     }
     if (!fit->intervals)
-        return hm_fit_note(fit, err,
-                           "%zu runs for %zu terms leave nothing to tell how sure: add runs, or "
-                           "leave terms out",
-                           fit->run_count, terms);
+        return hm__fit_note(fit, err,
+                            "%zu runs for %zu terms leave nothing to tell how sure: add runs, or "
+                            "leave terms out",
+                            fit->run_count, terms);
     if (!fit->from_sheet && f->data.count < terms + 3)
-        return hm_fit_note(
+        return hm__fit_note(
             fit, err, "%zu runs for %zu term%s are few to tell how sure: another would tell more",
             fit->run_count, terms, terms == 1 ? "" : "s");
     return 0;
 }
 
-int hm_fit_diagnose(struct hm_fit *fit, struct hm_err *err)
+int hm__fit_diagnose(struct hm_fit *fit, struct hm_err *err)
 {
     if (fit->run_count == 0)
-        return hm_fit_note(fit, err, "no runs: this is what the specification sheet says");
+        return hm__fit_note(fit, err, "no runs: this is what the specification sheet says");
     int rc = fill_residuals(fit, err);
     if (rc == 0)
         rc = note_far_off(fit, err);

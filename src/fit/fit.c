@@ -19,19 +19,19 @@
 int hm_fit_settings_check(const struct hm_fit_settings *s, struct hm_err *err)
 {
     if (!(s->level >= 0 && s->level < 1)) {
-        hm_fail(err, HM_E_RANGE, "a level of %g; it must be between 0 and 1", s->level);
-        hm_err_field(err, "level");
+        hm__fail(err, HM_E_RANGE, "a level of %g; it must be between 0 and 1", s->level);
+        hm__err_field(err, "level");
         return HM_E_RANGE;
     }
     if (!(s->seed >= 0 && s->seed < 9e15))
-        return hm_fail(err, HM_E_RANGE, "a seed of %g; it must be a whole number from 0 on",
-                       s->seed);
+        return hm__fail(err, HM_E_RANGE, "a seed of %g; it must be a whole number from 0 on",
+                        s->seed);
     if (!(s->width >= 0) || !(s->noise >= 0) || isinf(s->width) || isinf(s->noise))
-        return hm_fail(err, HM_E_RANGE, "a width of %g and a noise of %g; both must be 0 or more",
-                       s->width, s->noise);
+        return hm__fail(err, HM_E_RANGE, "a width of %g and a noise of %g; both must be 0 or more",
+                        s->width, s->noise);
     if (s->job && s->term_count > 0) {
-        hm_fail(err, HM_E_CONFLICT, "terms are given, and a job that brings its own");
-        hm_err_hint(err, "leave one of the two out");
+        hm__fail(err, HM_E_CONFLICT, "terms are given, and a job that brings its own");
+        hm__err_hint(err, "leave one of the two out");
         return HM_E_CONFLICT;
     }
     return 0;
@@ -39,7 +39,7 @@ int hm_fit_settings_check(const struct hm_fit_settings *s, struct hm_err *err)
 
 enum { NOTES_MAX = 24 };
 
-int hm_fit_note(struct hm_fit *fit, struct hm_err *err, const char *format, ...)
+int hm__fit_note(struct hm_fit *fit, struct hm_err *err, const char *format, ...)
 {
     char text[512];
     va_list args;
@@ -49,8 +49,8 @@ int hm_fit_note(struct hm_fit *fit, struct hm_err *err, const char *format, ...)
     va_end(args);
     if (fit->note_count == NOTES_MAX)
         return 0;
-    fit->notes[fit->note_count] = hm_arena_strdup(fit->memory, text);
-    return fit->notes[fit->note_count] ? (fit->note_count++, 0) : hm_fail_nomem(err);
+    fit->notes[fit->note_count] = hm__arena_strdup(fit->memory, text);
+    return fit->notes[fit->note_count] ? (fit->note_count++, 0) : hm__fail_nomem(err);
 }
 
 /* ---- terms and data ------------------------------------------------------------------------- */
@@ -61,7 +61,7 @@ static void find_matters(const struct hm_basis *basis, bool *matters)
     static const char *const own[] = {"n", "size", "batch", "latency", "bandwidth"};
 
     for (size_t q = 0; q < basis->quantity_count; q++) {
-        matters[q] = hm_basis_needs(basis, NULL, q);
+        matters[q] = hm__basis_needs(basis, NULL, q);
         for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
             if (strcmp(basis->quantities[q], own[i]) == 0 && (basis->count == 0 || basis->sheet))
                 matters[q] = true;
@@ -72,8 +72,8 @@ static void find_matters(const struct hm_basis *basis, bool *matters)
 static int fail_at_row(struct hm__fit *f, size_t row, const char *field, int code,
                        struct hm_err *err)
 {
-    hm_err_field(err, field);
-    hm_err_at(err, f->data.runs->source, f->data.runs->lines[row]);
+    hm__err_field(err, field);
+    hm__err_at(err, f->data.runs->source, f->data.runs->lines[row]);
     return code;
 }
 
@@ -83,8 +83,8 @@ static int check_gaps(struct hm__fit *f, const bool *matters, struct hm_err *err
     for (size_t q = 0; q < f->basis.quantity_count; q++) {
         if (!matters[q] || f->data.gap[q] == HM_NONE)
             continue;
-        hm_fail(err, HM_E_MISSING, "the run has no %s, and the terms need it",
-                f->basis.quantities[q]);
+        hm__fail(err, HM_E_MISSING, "the run has no %s, and the terms need it",
+                 f->basis.quantities[q]);
         return fail_at_row(f, f->data.gap[q], f->basis.quantities[q], HM_E_MISSING, err);
     }
     return 0;
@@ -100,28 +100,28 @@ static int check_enough(const struct hm_fit *fit, const struct hm_fit_settings *
     if (fit->from_sheet || (data->group_count > 1 && data->group_count >= terms && !one_n))
         return 0;
     if (one_n && data->group_count > 1) {
-        hm_fail(err, HM_E_MISSING, "every run has n = %g: nothing tells how the time depends on it",
-                data->low[0]);
-        hm_err_hint(err, "add a run at another n");
-        hm_err_at(err, data->runs->source, 0);
+        hm__fail(err, HM_E_MISSING,
+                 "every run has n = %g: nothing tells how the time depends on it", data->low[0]);
+        hm__err_hint(err, "add a run at another n");
+        hm__err_at(err, data->runs->source, 0);
         return HM_E_MISSING;
     }
     if (data->group_count == 1)
-        hm_fail(err, HM_E_MISSING, "%s cannot tell how the time depends on n",
-                data->count == 1 ? "one run" : "runs of one configuration");
+        hm__fail(err, HM_E_MISSING, "%s cannot tell how the time depends on n",
+                 data->count == 1 ? "one run" : "runs of one configuration");
     else
-        hm_fail(err, HM_E_MISSING, "%zu terms need as many different runs; there are %zu", terms,
-                data->group_count);
-    hm_err_hint(err, data->group_count == 1 ? "add a run at another n, or start from a job"
-                                            : "add runs, or leave terms out");
-    hm_err_at(err, data->runs->source, 0);
+        hm__fail(err, HM_E_MISSING, "%zu terms need as many different runs; there are %zu", terms,
+                 data->group_count);
+    hm__err_hint(err, data->group_count == 1 ? "add a run at another n, or start from a job"
+                                             : "add runs, or leave terms out");
+    hm__err_at(err, data->runs->source, 0);
     return HM_E_MISSING;
 }
 
 /* Weak scaling: the work grows with n, and each worker has the same. */
 static bool is_weak(const struct hm__fit *f, const char *name)
 {
-    int q = hm_basis_find(&f->basis, name);
+    int q = hm__basis_find(&f->basis, name);
     const double *n = f->data.places[0], *work = q >= 0 ? f->data.places[q] : NULL;
 
     if (!work || f->data.low[0] == f->data.high[0])
@@ -140,12 +140,12 @@ static int prepare_runs(struct hm_fit *fit, const struct hm_runs *runs,
     int rc = 0;
 
     if (s->term_count > 0)
-        rc = hm_basis_compile(&f->basis, fit->memory, s->terms, s->term_count, err);
+        rc = hm__basis_compile(&f->basis, fit->memory, s->terms, s->term_count, err);
     if (rc)
         return rc;
     find_matters(&f->basis, matters);
-    double unit = runs->relative && f->basis.sheet ? hm_sheet_reference_s(f->basis.sheet) : 1;
-    rc = hm_fit_data_init(&f->data, fit->memory, runs, &f->basis, matters, unit, err);
+    double unit = runs->relative && f->basis.sheet ? hm__sheet_reference_s(f->basis.sheet) : 1;
+    rc = hm__fit_data_init(&f->data, fit->memory, runs, &f->basis, matters, unit, err);
     if (rc == 0)
         rc = check_gaps(f, matters, err);
     if (rc == 0)
@@ -157,7 +157,7 @@ static int prepare_runs(struct hm_fit *fit, const struct hm_runs *runs,
     if (!fit->from_sheet) /* a sheet says so itself */
         fit->weak = is_weak(f, "size") || is_weak(f, "batch");
     if (f->basis.count == 0)
-        rc = hm_basis_library(&f->basis, fit->memory, varies, fit->weak, err);
+        rc = hm__basis_library(&f->basis, fit->memory, varies, fit->weak, err);
     return rc;
 }
 
@@ -166,18 +166,18 @@ static int eval_terms(struct hm_fit *fit, struct hm_err *err)
     struct hm__fit *f = fit->inside;
     const size_t groups = f->data.group_count;
 
-    f->x = hm_arena_alloc(fit->memory, groups * f->basis.count, sizeof(*f->x));
-    f->scale = hm_arena_alloc(fit->memory, groups, sizeof(*f->scale));
+    f->x = hm__arena_alloc(fit->memory, groups * f->basis.count, sizeof(*f->x));
+    f->scale = hm__arena_alloc(fit->memory, groups, sizeof(*f->scale));
     if (!f->x || !f->scale)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     struct hm_err own = {0};
-    int rc = hm_basis_eval(&f->basis, f->data.places, groups, f->x, &own);
+    int rc = hm__basis_eval(&f->basis, f->data.places, groups, f->x, &own);
     if (rc == 0)
         return 0;
     if (!own.source[0]) { /* not an error of the job's: a term that is no number at some run */
         int line = own.line > 0 ? f->data.runs->lines[f->data.groups[own.line - 1].row] : 0;
         own.line = 0;
-        hm_err_at(&own, f->data.runs->source, line);
+        hm__err_at(&own, f->data.runs->source, line);
     }
     if (err && err->code == 0)
         *err = own;
@@ -186,7 +186,7 @@ static int eval_terms(struct hm_fit *fit, struct hm_err *err)
 
 static void decide_errors(struct hm_fit *fit, const struct hm_fit_settings *s)
 {
-    int shown = hm_fit_data_relative(&fit->inside->data);
+    int shown = hm__fit_data_relative(&fit->inside->data);
 
     fit->errors = s->errors;
     if (s->errors == HM_ERRORS_AUTO && shown >= 0 && !fit->from_sheet)
@@ -194,7 +194,7 @@ static void decide_errors(struct hm_fit *fit, const struct hm_fit_settings *s)
     else if (s->errors == HM_ERRORS_AUTO)
         fit->errors = s->term_count > 0 ? HM_ERRORS_EQUAL : HM_ERRORS_RELATIVE;
     if (s->errors == HM_ERRORS_AUTO)
-        hm_fit_data_weigh(&fit->inside->data, fit->errors == HM_ERRORS_RELATIVE);
+        hm__fit_data_weigh(&fit->inside->data, fit->errors == HM_ERRORS_RELATIVE);
 }
 
 /* ---- coefficients --------------------------------------------------------------------------- */
@@ -208,12 +208,12 @@ static void add_group(const struct hm__fit *f, size_t g, struct hm_lsq *lsq)
     for (size_t k = 0; k < f->basis.count; k++)
         row[k] = f->x[k * f->data.group_count + g] * weight;
     row[f->basis.count] = group->mean_s * weight;
-    hm_lsq_add(lsq, row);
+    hm__lsq_add(lsq, row);
     if (group->within == 0)
         return;
     memset(row, 0, sizeof(row));
     row[f->basis.count] = f->scale[g] * sqrt(group->within);
-    hm_lsq_add(lsq, row);
+    hm__lsq_add(lsq, row);
 }
 
 /* Weights from the fit before, or from the measured means; the largest change of any. */
@@ -225,7 +225,7 @@ static double set_scale(struct hm_fit *fit, bool first)
     for (size_t g = 0; g < f->data.group_count; g++) {
         const struct hm_group *group = &f->data.groups[g];
         double size = first ? group->mean_s
-                            : fmax(hm_fit_seconds(fit, f->x, f->data.group_count, g, HM_NONE),
+                            : fmax(hm__fit_seconds(fit, f->x, f->data.group_count, g, HM_NONE),
                                    0.01 * group->mean_s);
         double scale = sqrt(group->evidence) / (fit->errors == HM_ERRORS_RELATIVE ? size : 1);
         change = fmax(change, fabs(scale / f->scale[g] - 1));
@@ -278,12 +278,12 @@ static void solve_once(struct hm__fit *f, const struct hm_fit_settings *s)
     size_t terms[HM_TERMS_MAX], count = list_terms(f, f->in, terms);
     double theta[HM_TERMS_MAX];
 
-    hm_lsq_init(&f->lsq, f->basis.count);
+    hm__lsq_init(&f->lsq, f->basis.count);
     for (size_t g = 0; g < f->data.group_count; g++)
         add_group(f, g, &f->lsq);
-    hm_lsq_pick(&f->lsq, terms, count, &some);
-    hm_posterior_mode(&some, (double)f->data.count, priors_of(f), noise_before(s), theta,
-                      &f->spread);
+    hm__lsq_pick(&f->lsq, terms, count, &some);
+    hm__posterior_mode(&some, (double)f->data.count, priors_of(f), noise_before(s), theta,
+                       &f->spread);
     memset(f->theta, 0, sizeof(f->theta));
     for (size_t k = 0; k < count; k++)
         f->theta[terms[k]] = theta[k];
@@ -314,7 +314,7 @@ static const char *set_text(struct hm_fit *fit, const struct hm_choice *choice)
                             fit->inside->basis.texts[choice->terms[k]]);
         length += (size_t)more;
     }
-    return hm_arena_strdup(fit->memory, text);
+    return hm__arena_strdup(fit->memory, text);
 }
 
 enum { ALTERNATIVES = 8 };
@@ -324,16 +324,16 @@ static int list_alternatives(struct hm_fit *fit, const struct hm_choice *choices
 {
     size_t most = count < ALTERNATIVES ? count : ALTERNATIVES;
 
-    fit->alternatives = hm_arena_alloc(fit->memory, most, sizeof(*fit->alternatives));
+    fit->alternatives = hm__arena_alloc(fit->memory, most, sizeof(*fit->alternatives));
     if (!fit->alternatives)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     for (size_t i = 0; i < most; i++) {
         struct hm_alternative *a = &fit->alternatives[i];
         a->text = set_text(fit, &choices[i]);
         a->left_out_error = sqrt(choices[i].error / unit);
         a->weight = choices[i].weight;
         if (!a->text)
-            return hm_fail_nomem(err);
+            return hm__fail_nomem(err);
     }
     fit->alternative_count = most;
     return 0;
@@ -346,7 +346,7 @@ static struct hm_lsq *make_folds(struct hm__fit *f, size_t *ret_count)
     struct hm_lsq *folds = hm__calloc(count, sizeof(*folds));
 
     for (size_t i = 0; folds && i < count; i++)
-        hm_lsq_init(&folds[i], f->basis.count);
+        hm__lsq_init(&folds[i], f->basis.count);
     for (size_t g = 0; folds && g < groups; g++)
         add_group(f, g, &folds[g % count]);
     *ret_count = count;
@@ -375,11 +375,11 @@ static int choose_terms(struct hm_fit *fit, struct hm_choice *choices, size_t *r
     set_scale(fit, true);
     struct hm_lsq *folds = make_folds(f, &fold_count);
     if (!folds)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     struct hm_repeats repeats;
-    repeats.free = hm_fit_data_repeats(&f->data, f->scale, &repeats.sum);
-    int rc = hm_choose(&f->basis, folds, fold_count, (double)f->data.count, unit,
-                       f->data.group_count, repeats, choices, ret_count, &best, err);
+    repeats.free = hm__fit_data_repeats(&f->data, f->scale, &repeats.sum);
+    int rc = hm__choose(&f->basis, folds, fold_count, (double)f->data.count, unit,
+                        f->data.group_count, repeats, choices, ret_count, &best, err);
     hm__free(folds);
     if (rc)
         return rc;
@@ -401,10 +401,11 @@ static void draw_set(struct hm__fit *f, const struct hm_fit_settings *s, const s
 
     if (draws == 0 || count == 0)
         return;
-    hm_lsq_pick(&f->lsq, terms, count, &some);
+    hm__lsq_pick(&f->lsq, terms, count, &some);
     struct hm_noise noise = noise_before(s);
     noise.least = LEAST_NOISE * f->typical;
-    if (!hm_posterior_draw(&some, (double)f->data.count, priors_of(f), noise, random, first, draws))
+    if (!hm__posterior_draw(&some, (double)f->data.count, priors_of(f), noise, random, first,
+                            draws))
         return;
     for (size_t i = 0; i < draws; i++) {
         struct hm_draw draw = {.spread = first[i].spread};
@@ -433,18 +434,18 @@ static int draw(struct hm_fit *fit, const struct hm_fit_settings *s,
     size_t all[HM_TERMS_MAX];
     struct hm_random random;
 
-    hm_random_init(&random, (uint64_t)s->seed, 0);
-    f->draws = hm_arena_alloc(fit->memory, HM_FIT_DRAWS, sizeof(*f->draws));
-    f->luck = hm_arena_alloc(fit->memory, HM_FIT_DRAWS, sizeof(*f->luck));
+    hm__random_init(&random, (uint64_t)s->seed, 0);
+    f->draws = hm__arena_alloc(fit->memory, HM_FIT_DRAWS, sizeof(*f->draws));
+    f->luck = hm__arena_alloc(fit->memory, HM_FIT_DRAWS, sizeof(*f->luck));
     if (!f->draws || !f->luck)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     if (choice_count > 0)
         draw_choices(f, s, choices, choice_count, &random);
     else
         draw_set(f, s, all, list_terms(f, f->in, all), HM_FIT_DRAWS, &random);
-    hm_random_init(&random, (uint64_t)s->seed, 1);
+    hm__random_init(&random, (uint64_t)s->seed, 1);
     for (size_t i = 0; i < f->draw_count; i++)
-        f->luck[i] = hm_random_normal(&random);
+        f->luck[i] = hm__random_normal(&random);
     fit->intervals = f->draw_count > 0;
     return 0;
 }
@@ -492,7 +493,7 @@ static bool falls(const struct hm_fit *fit, size_t k)
         values[q][0] = values[q][1] = isnan(f->at[q]) ? f->data.high[q] : f->at[q];
         columns[q] = q == 0 ? n : values[q];
     }
-    return hm_basis_eval(&f->basis, columns, 2, x, &ignored) == 0 && x[2 * k + 1] < x[2 * k];
+    return hm__basis_eval(&f->basis, columns, 2, x, &ignored) == 0 && x[2 * k + 1] < x[2 * k];
 }
 
 static void list_term(struct hm_fit *fit, size_t k, double *scratch)
@@ -511,8 +512,8 @@ static void list_term(struct hm_fit *fit, size_t k, double *scratch)
         return;
     for (size_t i = 0; i < f->draw_count; i++)
         scratch[i] = f->draws[i].theta[k];
-    term->low = fmin(hm_quantile(scratch, f->draw_count, tail), term->value);
-    term->high = fmax(hm_quantile(scratch, f->draw_count, 1 - tail), term->value);
+    term->low = fmin(hm__quantile(scratch, f->draw_count, tail), term->value);
+    term->high = fmax(hm__quantile(scratch, f->draw_count, 1 - tail), term->value);
 }
 
 static int list_used(struct hm_fit *fit, struct hm_err *err)
@@ -520,10 +521,10 @@ static int list_used(struct hm_fit *fit, struct hm_err *err)
     struct hm__fit *f = fit->inside;
     double *scratch = hm__calloc(HM_FIT_DRAWS, sizeof(*scratch));
 
-    fit->terms = hm_arena_alloc(fit->memory, f->basis.count, sizeof(*fit->terms));
+    fit->terms = hm__arena_alloc(fit->memory, f->basis.count, sizeof(*fit->terms));
     if (!fit->terms || !scratch) {
         hm__free(scratch);
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     }
     for (size_t k = 0; k < f->basis.count; k++)
         if (f->in[k])
@@ -544,7 +545,7 @@ static double middle_ratio(struct hm__fit *f)
             sheet += f->basis.priors[k].mean * f->x[k * groups + g];
         ratios[g] = f->data.groups[g].mean_s / fmax(sheet, 1e-300);
     }
-    return hm_quantile(ratios, groups, 0.5);
+    return hm__quantile(ratios, groups, 0.5);
 }
 
 /*
@@ -563,7 +564,7 @@ static int rescale_sheet(struct hm_fit *fit, struct hm_err *err)
         f->basis.priors[k].mean *= ratio;
         f->basis.priors[k].width *= ratio;
     }
-    return hm_fit_note(
+    return hm__fit_note(
         fit, err,
         "the runs take %.3g times as long as the sheet says: all of it is scaled; is "
         "it the same job, machine and unit of time?",
@@ -593,7 +594,7 @@ static int fit_runs(struct hm_fit *fit, const struct hm_runs *runs, const struct
         f->in[k] = true;
     if (fit->chosen) {
         if (!(*ret_choices = hm__calloc(HM_CHOICES_MAX, sizeof(**ret_choices))))
-            return hm_fail_nomem(err);
+            return hm__fail_nomem(err);
         rc = choose_terms(fit, *ret_choices, ret_count, err);
     }
     if (rc)
@@ -612,7 +613,7 @@ static void fit_nothing(struct hm_fit *fit, const struct hm_fit_settings *s)
     f->basis.quantities[0] = "n";
     f->basis.quantity_count = 1;
     f->at[0] = NAN;
-    hm_lsq_init(&f->lsq, f->basis.count);
+    hm__lsq_init(&f->lsq, f->basis.count);
     for (size_t k = 0; k < f->basis.count; k++) {
         f->in[k] = true;
         f->theta[k] = f->basis.priors[k].mean;
@@ -623,8 +624,8 @@ static void fit_nothing(struct hm_fit *fit, const struct hm_fit_settings *s)
 
 static struct hm_fit *allocate(const struct hm_fit_settings *s, struct hm_err *err)
 {
-    struct hm_arena *arena = hm_arena_new();
-    struct hm_fit *fit = arena ? hm_arena_alloc(arena, 1, sizeof(*fit)) : NULL;
+    struct hm_arena *arena = hm__arena_new();
+    struct hm_fit *fit = arena ? hm__arena_alloc(arena, 1, sizeof(*fit)) : NULL;
 
     if (fit) {
         *fit = (struct hm_fit){.memory = arena,
@@ -634,12 +635,12 @@ static struct hm_fit *allocate(const struct hm_fit_settings *s, struct hm_err *e
                                .level = s->level > 0 ? s->level : 0.9,
                                .error = NAN,
                                .left_out_error = NAN};
-        fit->inside = hm_arena_alloc(arena, 1, sizeof(*fit->inside));
-        fit->notes = hm_arena_alloc(arena, NOTES_MAX, sizeof(*fit->notes));
+        fit->inside = hm__arena_alloc(arena, 1, sizeof(*fit->inside));
+        fit->notes = hm__arena_alloc(arena, NOTES_MAX, sizeof(*fit->notes));
     }
     if (!fit || !fit->inside || !fit->notes) {
-        hm_arena_free(arena);
-        hm_fail_nomem(err);
+        hm__arena_free(arena);
+        hm__fail_nomem(err);
         return NULL;
     }
     return fit;
@@ -653,7 +654,7 @@ int hm_fit_new(const struct hm_runs *runs, const struct hm_fit_settings *s, stru
     int rc = hm_fit_settings_check(s, err);
 
     if (rc == 0 && !runs && !s->job)
-        rc = hm_fail(err, HM_E_MISSING, "no runs and no job: there is nothing to fit");
+        rc = hm__fail(err, HM_E_MISSING, "no runs and no job: there is nothing to fit");
     if (rc)
         return rc;
     struct hm_fit *fit = allocate(s, err);
@@ -661,13 +662,13 @@ int hm_fit_new(const struct hm_runs *runs, const struct hm_fit_settings *s, stru
         return HM_E_NOMEM;
     struct hm__fit *f = fit->inside;
     if (runs) {
-        fit->source = hm_arena_strdup(fit->memory, runs->source);
+        fit->source = hm__arena_strdup(fit->memory, runs->source);
         fit->relative = runs->relative && !s->job;
-        rc = hm_basis_quantities(&f->basis, fit->memory, runs, err);
+        rc = hm__basis_quantities(&f->basis, fit->memory, runs, err);
     }
     if (rc == 0 && s->job)
-        rc = hm_basis_sheet(&f->basis, fit->memory, s->job, s->cluster,
-                            s->width > 0 ? s->width : 0.5, err);
+        rc = hm__basis_sheet(&f->basis, fit->memory, s->job, s->cluster,
+                             s->width > 0 ? s->width : 0.5, err);
     if (rc == 0 && runs)
         rc = fit_runs(fit, runs, s, &choices, &choice_count, err);
     else if (rc == 0)
@@ -681,7 +682,7 @@ int hm_fit_new(const struct hm_runs *runs, const struct hm_fit_settings *s, stru
     if (rc == 0)
         rc = list_used(fit, err);
     if (rc == 0)
-        rc = hm_fit_diagnose(fit, err);
+        rc = hm__fit_diagnose(fit, err);
     f->data.runs = NULL; /* theirs, and perhaps gone before the fit is */
     if (rc)
         hm_fit_free(fit);
@@ -693,5 +694,5 @@ int hm_fit_new(const struct hm_runs *runs, const struct hm_fit_settings *s, stru
 void hm_fit_free(struct hm_fit *fit)
 {
     if (fit)
-        hm_arena_free(fit->memory);
+        hm__arena_free(fit->memory);
 }

@@ -27,9 +27,9 @@ struct hm__fit {
 };
 
 /* Residuals, influence, outliers; then the notes on what a person should know. */
-int hm_fit_diagnose(struct hm_fit *fit, struct hm_err *err);
+int hm__fit_diagnose(struct hm_fit *fit, struct hm_err *err);
 /* Add a note; text is copied. */
-int hm_fit_note(struct hm_fit *fit, struct hm_err *err, const char *format, ...) HM_PRINTF(3, 4);
+int hm__fit_note(struct hm_fit *fit, struct hm_err *err, const char *format, ...) HM_PRINTF(3, 4);
 
 /* ---- for answers ---------------------------------------------------------------------------- */
 
@@ -38,19 +38,19 @@ int hm_fit_note(struct hm_fit *fit, struct hm_err *err, const char *format, ...)
  * a sheet takes its parts from the model, which may be of changed hardware; others need none.
  * *ret_x is freed with hm__free.
  */
-int hm_fit_terms(const struct hm_fit *fit, const struct hm_model *model, const double *n,
-                 size_t count, double **ret_x, struct hm_err *err);
+int hm__fit_terms(const struct hm_fit *fit, const struct hm_model *model, const double *n,
+                  size_t count, double **ret_x, struct hm_err *err);
 /* As above with other quantities as hm_fit_predict takes them. */
-int hm_fit_terms_at(const struct hm_fit *fit, const struct hm_at *at, size_t at_count,
-                    const double *n, size_t count, double **ret_x, struct hm_err *err);
+int hm__fit_terms_at(const struct hm_fit *fit, const struct hm_at *at, size_t at_count,
+                     const double *n, size_t count, double **ret_x, struct hm_err *err);
 /* Seconds at place i of `count`: by the most probable coefficients (draw HM_NONE) or by a draw's.
  */
-double hm_fit_seconds(const struct hm_fit *fit, const double *x, size_t count, size_t i,
-                      size_t draw);
+double hm__fit_seconds(const struct hm_fit *fit, const double *x, size_t count, size_t i,
+                       size_t draw);
 /* Of them, the part that falls with n: the work that is shared out. */
-double hm_fit_shared(const struct hm_fit *fit, const double *x, size_t count, size_t i);
-size_t hm_fit_draw_count(const struct hm_fit *fit);
+double hm__fit_shared(const struct hm_fit *fit, const double *x, size_t count, size_t i);
+size_t hm__fit_draw_count(const struct hm_fit *fit);
 /* The used term at index `used`, at the one place of x. */
-double hm_fit_term_at(const struct hm_fit *fit, const double *x, size_t used);
+double hm__fit_term_at(const struct hm_fit *fit, const double *x, size_t used);
 
 #endif

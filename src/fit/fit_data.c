@@ -15,13 +15,13 @@ static int allocate(struct hm_fit_data *data, struct hm_arena *arena, size_t qua
 {
     const size_t count = data->count;
 
-    data->rows = hm_arena_alloc(arena, count, sizeof(*data->rows));
-    data->group_of = hm_arena_alloc(arena, count, sizeof(*data->group_of));
-    data->seconds = hm_arena_alloc(arena, count, sizeof(*data->seconds));
-    data->groups = hm_arena_alloc(arena, count, sizeof(*data->groups));
-    data->places = hm_arena_alloc(arena, quantities, sizeof(*data->places));
+    data->rows = hm__arena_alloc(arena, count, sizeof(*data->rows));
+    data->group_of = hm__arena_alloc(arena, count, sizeof(*data->group_of));
+    data->seconds = hm__arena_alloc(arena, count, sizeof(*data->seconds));
+    data->groups = hm__arena_alloc(arena, count, sizeof(*data->groups));
+    data->places = hm__arena_alloc(arena, quantities, sizeof(*data->places));
     bool ok = data->rows && data->group_of && data->seconds && data->groups && data->places;
-    return ok ? 0 : hm_fail_nomem(err);
+    return ok ? 0 : hm__fail_nomem(err);
 }
 
 /* The rows that have a time. */
@@ -39,8 +39,8 @@ static int keep_rows(struct hm_fit_data *data, double unit, struct hm_err *err)
     data->count = kept;
     if (kept > 0)
         return 0;
-    hm_fail(err, HM_E_MISSING, "every run has failed");
-    hm_err_at(err, data->runs->source, 0);
+    hm__fail(err, HM_E_MISSING, "every run has failed");
+    hm__err_at(err, data->runs->source, 0);
     return HM_E_MISSING;
 }
 
@@ -83,7 +83,7 @@ static int find_groups(struct hm_fit_data *data, const struct key *key, struct h
         room *= 2;
     uint32_t *slots = hm__calloc(room, sizeof(*slots)); /* 1 + group; 0 is free */
     if (!slots)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     for (size_t i = 0; i < data->count; i++) {
         size_t row = data->rows[i], at = hash_row(key, row) & (room - 1);
         while (slots[at] && !same_row(key, data->groups[slots[at] - 1].row, row))
@@ -118,9 +118,9 @@ static int set_places(struct hm_fit_data *data, struct hm_arena *arena,
 {
     for (size_t q = 0; q < basis->quantity_count; q++) {
         const double *values = hm_runs_column(data->runs, basis->quantities[q])->values;
-        double *place = hm_arena_alloc(arena, data->group_count, sizeof(*place));
+        double *place = hm__arena_alloc(arena, data->group_count, sizeof(*place));
         if (!place)
-            return hm_fail_nomem(err);
+            return hm__fail_nomem(err);
         for (size_t g = 0; g < data->group_count; g++)
             place[g] = values[data->groups[g].row];
         data->places[q] = place;
@@ -138,9 +138,9 @@ static int set_places(struct hm_fit_data *data, struct hm_arena *arena,
     return 0;
 }
 
-int hm_fit_data_init(struct hm_fit_data *data, struct hm_arena *arena, const struct hm_runs *runs,
-                     const struct hm_basis *basis, const bool *matters, double unit,
-                     struct hm_err *err)
+int hm__fit_data_init(struct hm_fit_data *data, struct hm_arena *arena, const struct hm_runs *runs,
+                      const struct hm_basis *basis, const bool *matters, double unit,
+                      struct hm_err *err)
 {
     struct key key = {.count = 0};
 
@@ -161,7 +161,7 @@ int hm_fit_data_init(struct hm_fit_data *data, struct hm_arena *arena, const str
 
 /* ---- what repeats show ---------------------------------------------------------------------- */
 
-double hm_fit_data_repeats(const struct hm_fit_data *data, const double *scale, double *ret_sum)
+double hm__fit_data_repeats(const struct hm_fit_data *data, const double *scale, double *ret_sum)
 {
     double free = 0;
 
@@ -178,7 +178,7 @@ double hm_fit_data_repeats(const struct hm_fit_data *data, const double *scale, 
 static const double REPEATS_ENOUGH = 4;
 
 /* Whichever of the two normal distributions makes the repeats more likely. */
-int hm_fit_data_relative(const struct hm_fit_data *data)
+int hm__fit_data_relative(const struct hm_fit_data *data)
 {
     double free = 0, equal = 0, relative = 0, logs = 0;
 
@@ -219,8 +219,8 @@ static bool spreads_differ(const struct hm_fit_data *data, bool relative, double
             continue;
         repeated++;
         if (rest_free >= 1 && own > 0)
-            least = fmin(least, hm_fisher_tail(own_free, rest_free,
-                                               (own / own_free) / fmax(rest / rest_free, 1e-300)));
+            least = fmin(least, hm__fisher_tail(own_free, rest_free,
+                                                (own / own_free) / fmax(rest / rest_free, 1e-300)));
     }
     return least * repeated < DIFFER_CHANCE;
 }
@@ -237,12 +237,12 @@ static double usual_square(const struct hm_fit_data *data, bool relative)
             squares[count++] = own_square(group, relative) / (group->count - 1);
     }
     if (count > 0)
-        middle = hm_quantile(squares, count, 0.5);
+        middle = hm__quantile(squares, count, 0.5);
     hm__free(squares);
     return middle;
 }
 
-void hm_fit_data_weigh(struct hm_fit_data *data, bool relative)
+void hm__fit_data_weigh(struct hm_fit_data *data, bool relative)
 {
     double free = 0, sum = 0;
 

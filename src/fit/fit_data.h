@@ -30,15 +30,15 @@ struct hm_fit_data {
  * Gather runs. matters[q] tells which quantities make configurations differ; unit is what seconds
  * are multiplied by. Everything is in the arena; the runs are borrowed.
  */
-int hm_fit_data_init(struct hm_fit_data *data, struct hm_arena *arena, const struct hm_runs *runs,
-                     const struct hm_basis *basis, const bool *matters, double unit,
-                     struct hm_err *err);
+int hm__fit_data_init(struct hm_fit_data *data, struct hm_arena *arena, const struct hm_runs *runs,
+                      const struct hm_basis *basis, const bool *matters, double unit,
+                      struct hm_err *err);
 
 /* Whether repeats show errors to grow with the time; -1 when there are too few to tell. */
-int hm_fit_data_relative(const struct hm_fit_data *data);
+int hm__fit_data_relative(const struct hm_fit_data *data);
 /* Set the evidence of each group from the spread of its repeats. */
-void hm_fit_data_weigh(struct hm_fit_data *data, bool relative);
+void hm__fit_data_weigh(struct hm_fit_data *data, bool relative);
 /* Degrees of freedom of the repeats, and their sum of squares with groups weighed by scale[g]^2. */
-double hm_fit_data_repeats(const struct hm_fit_data *data, const double *scale, double *ret_sum);
+double hm__fit_data_repeats(const struct hm_fit_data *data, const double *scale, double *ret_sum);
 
 #endif

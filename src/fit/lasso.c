@@ -46,7 +46,7 @@ enum {
 
 /* ---- sums ----------------------------------------------------------------------------------- */
 
-void hm_gram_init(struct hm_gram *gram, size_t count)
+void hm__gram_init(struct hm_gram *gram, size_t count)
 {
     assert(count <= HM_LASSO_MAX);
     memset(gram, 0, sizeof(*gram));
@@ -68,7 +68,7 @@ static void shift(struct hm_gram *gram, const double *delta, double delta_y, dou
     gram->y += share * delta_y;
 }
 
-void hm_gram_add(struct hm_gram *gram, const double *x, double y, double weight)
+void hm__gram_add(struct hm_gram *gram, const double *x, double y, double weight)
 {
     double delta[HM_LASSO_MAX], total = gram->weight + weight;
 
@@ -81,7 +81,7 @@ void hm_gram_add(struct hm_gram *gram, const double *x, double y, double weight)
     gram->weight = total;
 }
 
-void hm_gram_merge(struct hm_gram *gram, const struct hm_gram *other, double factor)
+void hm__gram_merge(struct hm_gram *gram, const struct hm_gram *other, double factor)
 {
     const size_t count = gram->count;
     double delta[HM_LASSO_MAX], weight = factor * other->weight, total = gram->weight + weight;
@@ -90,7 +90,7 @@ void hm_gram_merge(struct hm_gram *gram, const struct hm_gram *other, double fac
     if (weight == 0)
         return;
     if (!(total > 0)) { /* everything taken away */
-        hm_gram_init(gram, count);
+        hm__gram_init(gram, count);
         return;
     }
     for (size_t j = 0; j < count; j++) {
@@ -104,7 +104,7 @@ void hm_gram_merge(struct hm_gram *gram, const struct hm_gram *other, double fac
     gram->weight = total;
 }
 
-double hm_gram_error(const struct hm_gram *gram, double intercept, const double *theta)
+double hm__gram_error(const struct hm_gram *gram, double intercept, const double *theta)
 {
     double bias = gram->y - intercept, square = gram->yy;
 
@@ -122,7 +122,7 @@ double hm_gram_error(const struct hm_gram *gram, double intercept, const double 
 
 /* ---- standardised --------------------------------------------------------------------------- */
 
-void hm_lasso_init(struct hm_lasso *lasso, const struct hm_gram *gram)
+void hm__lasso_init(struct hm_lasso *lasso, const struct hm_gram *gram)
 {
     const size_t count = gram->count;
 
@@ -151,7 +151,7 @@ void hm_lasso_init(struct hm_lasso *lasso, const struct hm_gram *gram)
     }
 }
 
-double hm_lasso_penalty_max(const struct hm_lasso *lasso)
+double hm__lasso_penalty_max(const struct hm_lasso *lasso)
 {
     double most = 0;
 
@@ -160,8 +160,8 @@ double hm_lasso_penalty_max(const struct hm_lasso *lasso)
     return most;
 }
 
-void hm_lasso_unscale(const struct hm_lasso *lasso, const double *b, double *ret_intercept,
-                      double *ret_theta)
+void hm__lasso_unscale(const struct hm_lasso *lasso, const double *b, double *ret_intercept,
+                       double *ret_theta)
 {
     double intercept = lasso->y_mean;
 
@@ -172,7 +172,7 @@ void hm_lasso_unscale(const struct hm_lasso *lasso, const double *b, double *ret
     *ret_intercept = intercept;
 }
 
-void hm_lasso_penalties(double penalty_max, double least, size_t count, double *penalties)
+void hm__lasso_penalties(double penalty_max, double least, size_t count, double *penalties)
 {
     for (size_t p = 0; p < count; p++)
         penalties[p] = p ? penalty_max * pow(least, (double)p / (double)(count - 1)) : penalty_max;
@@ -395,7 +395,7 @@ static bool finish(const struct hm_lasso *lasso, double penalty, double *b)
     return false;
 }
 
-double hm_lasso_solve(const struct hm_lasso *lasso, double penalty, double tolerance, double *b)
+double hm__lasso_solve(const struct hm_lasso *lasso, double penalty, double tolerance, double *b)
 {
     double gap = INFINITY;
 
@@ -423,22 +423,22 @@ static int check_folds(const struct hm_gram *folds, const bool *held, size_t fol
     size_t held_count = 0;
 
     if (penalty_count < 1 || penalty_count > HM_LASSO_PENALTIES)
-        return hm_fail(err, HM_E_RANGE, "penalties: %zu is not from 1 to %d", penalty_count,
-                       HM_LASSO_PENALTIES);
+        return hm__fail(err, HM_E_RANGE, "penalties: %zu is not from 1 to %d", penalty_count,
+                        HM_LASSO_PENALTIES);
     if (!(least > 0 && least <= 1))
-        return hm_fail(err, HM_E_RANGE, "least penalty: %g is not above 0 and at most 1", least);
+        return hm__fail(err, HM_E_RANGE, "least penalty: %g is not above 0 and at most 1", least);
     if (fold_count > HM_LASSO_FOLDS)
-        return hm_fail(err, HM_E_RANGE, "folds: %zu is more than %d", fold_count, HM_LASSO_FOLDS);
+        return hm__fail(err, HM_E_RANGE, "folds: %zu is more than %d", fold_count, HM_LASSO_FOLDS);
     for (size_t f = 0; f < fold_count; f++) {
         assert(folds[f].count == folds[0].count);
         if (held[f] && !(folds[f].weight > 0))
-            return hm_fail(err, HM_E_RANGE, "fold %zu has no rows to hold out", f + 1);
+            return hm__fail(err, HM_E_RANGE, "fold %zu has no rows to hold out", f + 1);
         held_count += held[f];
     }
     if (held_count < 2)
-        return hm_fail(err, HM_E_RANGE,
-                       "folds to hold out: %zu, but the error of a mean needs at least 2",
-                       held_count);
+        return hm__fail(err, HM_E_RANGE,
+                        "folds to hold out: %zu, but the error of a mean needs at least 2",
+                        held_count);
     return 0;
 }
 
@@ -446,10 +446,10 @@ static int check_folds(const struct hm_gram *folds, const bool *held, size_t fol
 static void add_folds(const struct hm_gram *folds, size_t fold_count, size_t out,
                       struct hm_gram *sum)
 {
-    hm_gram_init(sum, folds[0].count);
+    hm__gram_init(sum, folds[0].count);
     for (size_t f = 0; f < fold_count; f++)
         if (f != out)
-            hm_gram_merge(sum, &folds[f], 1);
+            hm__gram_merge(sum, &folds[f], 1);
 }
 
 /* Errors on one fold of what the others say, for all penalties, each from the solution before. */
@@ -461,11 +461,11 @@ static void hold_out(const struct hm_gram *folds, size_t fold_count, size_t out,
     double b[HM_LASSO_MAX] = {0}, theta[HM_LASSO_MAX], intercept;
 
     add_folds(folds, fold_count, out, &sum);
-    hm_lasso_init(&lasso, &sum);
+    hm__lasso_init(&lasso, &sum);
     for (size_t p = 0; p < choice->penalty_count; p++) {
-        hm_lasso_solve(&lasso, choice->penalties[p], tolerance, b);
-        hm_lasso_unscale(&lasso, b, &intercept, theta);
-        errors[p] = hm_gram_error(&folds[out], intercept, theta);
+        hm__lasso_solve(&lasso, choice->penalties[p], tolerance, b);
+        hm__lasso_unscale(&lasso, b, &intercept, theta);
+        errors[p] = hm__gram_error(&folds[out], intercept, theta);
     }
 }
 
@@ -491,9 +491,9 @@ static void choose(struct hm_lasso_choice *choice, double folds)
         choice->chosen++;
 }
 
-int hm_lasso_choose(const struct hm_gram *folds, const bool *held, size_t fold_count,
-                    size_t penalty_count, double least, double tolerance,
-                    struct hm_lasso_choice *ret_choice, double *fold_errors, struct hm_err *err)
+int hm__lasso_choose(const struct hm_gram *folds, const bool *held, size_t fold_count,
+                     size_t penalty_count, double least, double tolerance,
+                     struct hm_lasso_choice *ret_choice, double *fold_errors, struct hm_err *err)
 {
     struct hm_lasso_choice choice = {.penalty_count = penalty_count};
     struct hm_gram all;
@@ -504,8 +504,8 @@ int hm_lasso_choose(const struct hm_gram *folds, const bool *held, size_t fold_c
     if (rc)
         return rc;
     add_folds(folds, fold_count, fold_count, &all);
-    hm_lasso_init(&lasso, &all);
-    hm_lasso_penalties(hm_lasso_penalty_max(&lasso), least, penalty_count, choice.penalties);
+    hm__lasso_init(&lasso, &all);
+    hm__lasso_penalties(hm__lasso_penalty_max(&lasso), least, penalty_count, choice.penalties);
     for (size_t f = 0; f < fold_count; f++) {
         if (held[f]) {
             hold_out(folds, fold_count, f, &choice, tolerance, errors);

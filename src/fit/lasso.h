@@ -33,17 +33,17 @@ struct hm_gram {
     double xy[HM_LASSO_MAX], yy;           /* about the means */
 };
 
-void hm_gram_init(struct hm_gram *gram, size_t count);
+void hm__gram_init(struct hm_gram *gram, size_t count);
 /* Add a row of count terms; weight >= 0. */
-void hm_gram_add(struct hm_gram *gram, const double *x, double y, double weight);
+void hm__gram_add(struct hm_gram *gram, const double *x, double y, double weight);
 /*
  * Add all rows of another gram with the same terms, their weights times factor. A factor of -1
  * takes rows away that were added before, at the price of digits: where there is a choice, leave
  * rows out by adding the others.
  */
-void hm_gram_merge(struct hm_gram *gram, const struct hm_gram *other, double factor);
+void hm__gram_merge(struct hm_gram *gram, const struct hm_gram *other, double factor);
 /* Mean square error of y against intercept + theta x on the rows of a gram. */
-double hm_gram_error(const struct hm_gram *gram, double intercept, const double *theta);
+double hm__gram_error(const struct hm_gram *gram, double intercept, const double *theta);
 
 /* The problem in standardised terms. A term that does not vary has scale 0 and never enters. */
 struct hm_lasso {
@@ -55,21 +55,21 @@ struct hm_lasso {
 };
 
 /* The gram must have a weight above 0. */
-void hm_lasso_init(struct hm_lasso *lasso, const struct hm_gram *gram);
+void hm__lasso_init(struct hm_lasso *lasso, const struct hm_gram *gram);
 /* Least penalty at which no term enters. */
-double hm_lasso_penalty_max(const struct hm_lasso *lasso);
+double hm__lasso_penalty_max(const struct hm_lasso *lasso);
 /*
  * Solve for a penalty above 0. b holds where to start and, on return, the coefficients of the
  * standardised terms. Stops once the duality gap, which bounds how far the objective is from its
  * least, is at most tolerance * y_variance, or when rounding lets it get no smaller, which is at
  * about 1e-16 |b|_1^2. Returns the gap relative to y_variance.
  */
-double hm_lasso_solve(const struct hm_lasso *lasso, double penalty, double tolerance, double *b);
+double hm__lasso_solve(const struct hm_lasso *lasso, double penalty, double tolerance, double *b);
 /* From standardised terms to terms as they are: y is intercept + theta x. */
-void hm_lasso_unscale(const struct hm_lasso *lasso, const double *b, double *ret_intercept,
-                      double *ret_theta);
+void hm__lasso_unscale(const struct hm_lasso *lasso, const double *b, double *ret_intercept,
+                       double *ret_theta);
 /* Evenly in the logarithm from penalty_max down to penalty_max * least; 0 < least <= 1. */
-void hm_lasso_penalties(double penalty_max, double least, size_t count, double *penalties);
+void hm__lasso_penalties(double penalty_max, double least, size_t count, double *penalties);
 
 enum { HM_LASSO_PENALTIES = 100, HM_LASSO_FOLDS = 64 };
 
@@ -88,8 +88,8 @@ struct hm_lasso_choice {
  * Folds without held[f] always stay in. The penalties are those of all folds together.
  * fold_errors, fold_count x penalty_count, may be NULL; NAN for folds that stay in.
  */
-int hm_lasso_choose(const struct hm_gram *folds, const bool *held, size_t fold_count,
-                    size_t penalty_count, double least, double tolerance,
-                    struct hm_lasso_choice *ret_choice, double *fold_errors, struct hm_err *err);
+int hm__lasso_choose(const struct hm_gram *folds, const bool *held, size_t fold_count,
+                     size_t penalty_count, double least, double tolerance,
+                     struct hm_lasso_choice *ret_choice, double *fold_errors, struct hm_err *err);
 
 #endif

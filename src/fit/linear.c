@@ -15,7 +15,7 @@
 /* A column is taken as dependent when less than this fraction of it is new. */
 static const double DEPENDENT = 1e-9;
 
-void hm_lsq_init(struct hm_lsq *lsq, size_t count)
+void hm__lsq_init(struct hm_lsq *lsq, size_t count)
 {
     assert(count <= HM_TERMS_MAX);
     lsq->count = count;
@@ -23,7 +23,7 @@ void hm_lsq_init(struct hm_lsq *lsq, size_t count)
         memset(lsq->r[i], 0, (count + 1) * sizeof(double));
 }
 
-void hm_lsq_add(struct hm_lsq *lsq, double *row)
+void hm__lsq_add(struct hm_lsq *lsq, double *row)
 {
     const size_t side = lsq->count + 1;
 
@@ -45,29 +45,29 @@ void hm_lsq_add(struct hm_lsq *lsq, double *row)
     }
 }
 
-void hm_lsq_merge(struct hm_lsq *lsq, const struct hm_lsq *other)
+void hm__lsq_merge(struct hm_lsq *lsq, const struct hm_lsq *other)
 {
     for (size_t i = 0; i <= other->count; i++) {
         double row[HM_LSQ_SIDE];
         memcpy(row, other->r[i], (other->count + 1) * sizeof(*row));
-        hm_lsq_add(lsq, row);
+        hm__lsq_add(lsq, row);
     }
 }
 
-void hm_lsq_pick(const struct hm_lsq *from, const size_t *unknowns, size_t count,
-                 struct hm_lsq *ret_lsq)
+void hm__lsq_pick(const struct hm_lsq *from, const size_t *unknowns, size_t count,
+                  struct hm_lsq *ret_lsq)
 {
-    hm_lsq_init(ret_lsq, count);
+    hm__lsq_init(ret_lsq, count);
     for (size_t i = 0; i <= from->count; i++) {
         double row[HM_LSQ_SIDE];
         for (size_t k = 0; k < count; k++)
             row[k] = from->r[i][unknowns[k]];
         row[count] = from->r[i][from->count];
-        hm_lsq_add(ret_lsq, row);
+        hm__lsq_add(ret_lsq, row);
     }
 }
 
-double hm_lsq_residual(const struct hm_lsq *lsq, const double *theta)
+double hm__lsq_residual(const struct hm_lsq *lsq, const double *theta)
 {
     const size_t y = lsq->count;
     double sum = 0;
@@ -81,7 +81,7 @@ double hm_lsq_residual(const struct hm_lsq *lsq, const double *theta)
     return sum;
 }
 
-double hm_lsq_norm(const struct hm_lsq *lsq, size_t column)
+double hm__lsq_norm(const struct hm_lsq *lsq, size_t column)
 {
     double sum = 0;
 
@@ -90,10 +90,10 @@ double hm_lsq_norm(const struct hm_lsq *lsq, size_t column)
     return sqrt(sum);
 }
 
-bool hm_lsq_solve(const struct hm_lsq *lsq, double *theta, size_t *ret_column)
+bool hm__lsq_solve(const struct hm_lsq *lsq, double *theta, size_t *ret_column)
 {
     for (size_t j = 0; j < lsq->count; j++)
-        if (fabs(lsq->r[j][j]) <= DEPENDENT * hm_lsq_norm(lsq, j)) {
+        if (fabs(lsq->r[j][j]) <= DEPENDENT * hm__lsq_norm(lsq, j)) {
             *ret_column = j;
             return false;
         }
@@ -118,8 +118,8 @@ static bool solve_set(const struct hm_lsq *lsq, const bool *in, double *theta)
     for (size_t j = 0; j < lsq->count; j++)
         if (in[j])
             set[count++] = j;
-    hm_lsq_pick(lsq, set, count, &part);
-    if (!hm_lsq_solve(&part, some, &column))
+    hm__lsq_pick(lsq, set, count, &part);
+    if (!hm__lsq_solve(&part, some, &column))
         return false;
     memset(theta, 0, lsq->count * sizeof(*theta));
     for (size_t k = 0; k < count; k++)
@@ -142,7 +142,7 @@ static int steepest(const struct hm_lsq *lsq, const bool *in, const bool *barred
             rest[i] -= lsq->r[i][k] * theta[k];
     }
     for (size_t j = 0; j < y; j++) {
-        double norm = hm_lsq_norm(lsq, j), slope = 0;
+        double norm = hm__lsq_norm(lsq, j), slope = 0;
         for (size_t i = 0; i <= j; i++)
             slope += lsq->r[i][j] * rest[i];
         if (in[j] || barred[j] || norm == 0 || slope / norm <= 1e-13 * sqrt(size))
@@ -180,7 +180,7 @@ static bool all_positive(size_t count, const bool *in, const double *theta)
     return true;
 }
 
-void hm_lsq_nonnegative(const struct hm_lsq *lsq, double *theta)
+void hm__lsq_nonnegative(const struct hm_lsq *lsq, double *theta)
 {
     bool in[HM_TERMS_MAX] = {0}, barred[HM_TERMS_MAX] = {0};
     double wanted[HM_TERMS_MAX];
@@ -209,7 +209,7 @@ void hm_lsq_nonnegative(const struct hm_lsq *lsq, double *theta)
     }
 }
 
-void hm_lsq_whiten(const struct hm_lsq *lsq, const double *x, double *u)
+void hm__lsq_whiten(const struct hm_lsq *lsq, const double *x, double *u)
 {
     for (size_t j = 0; j < lsq->count; j++) {
         double rest = x[j];
@@ -221,7 +221,7 @@ void hm_lsq_whiten(const struct hm_lsq *lsq, const double *x, double *u)
 
 /* ---- Cholesky ------------------------------------------------------------------------------- */
 
-bool hm_cholesky(double a[HM_TERMS_MAX][HM_TERMS_MAX], size_t count)
+bool hm__cholesky(double a[HM_TERMS_MAX][HM_TERMS_MAX], size_t count)
 {
     for (size_t j = 0; j < count; j++) {
         for (size_t i = j; i < count; i++) {
@@ -236,7 +236,7 @@ bool hm_cholesky(double a[HM_TERMS_MAX][HM_TERMS_MAX], size_t count)
     return true;
 }
 
-void hm_lower_solve(double l[HM_TERMS_MAX][HM_TERMS_MAX], size_t count, double *b)
+void hm__lower_solve(double l[HM_TERMS_MAX][HM_TERMS_MAX], size_t count, double *b)
 {
     for (size_t i = 0; i < count; i++) {
         for (size_t k = 0; k < i; k++)
@@ -245,7 +245,7 @@ void hm_lower_solve(double l[HM_TERMS_MAX][HM_TERMS_MAX], size_t count, double *
     }
 }
 
-void hm_upper_solve(double l[HM_TERMS_MAX][HM_TERMS_MAX], size_t count, double *b)
+void hm__upper_solve(double l[HM_TERMS_MAX][HM_TERMS_MAX], size_t count, double *b)
 {
     for (size_t i = count; i-- > 0;) {
         for (size_t k = i + 1; k < count; k++)

@@ -15,14 +15,14 @@
 static double gamma_draw(struct hm_random *random, double shape)
 {
     if (shape < 1)
-        return gamma_draw(random, shape + 1) * pow(hm_random_uniform(random), 1 / shape);
+        return gamma_draw(random, shape + 1) * pow(hm__random_uniform(random), 1 / shape);
     double d = shape - 1.0 / 3, c = 1 / sqrt(9 * d);
     for (;;) {
-        double x = hm_random_normal(random), v = 1 + c * x;
+        double x = hm__random_normal(random), v = 1 + c * x;
         if (v <= 0)
             continue;
         v = v * v * v;
-        if (log(hm_random_uniform(random)) < 0.5 * x * x + d - d * v + d * log(v))
+        if (log(hm__random_uniform(random)) < 0.5 * x * x + d - d * v + d * log(v))
             return d * v;
     }
 }
@@ -31,15 +31,15 @@ static double gamma_draw(struct hm_random *random, double shape)
 static void with_priors(const struct hm_lsq *lsq, const struct hm_prior *priors,
                         const double *moved, double spread, struct hm_lsq *ret_lsq)
 {
-    hm_lsq_init(ret_lsq, lsq->count);
-    hm_lsq_merge(ret_lsq, lsq);
+    hm__lsq_init(ret_lsq, lsq->count);
+    hm__lsq_merge(ret_lsq, lsq);
     for (size_t j = 0; j < lsq->count; j++) {
         double row[HM_LSQ_SIDE] = {0};
         if (!isfinite(priors[j].width))
             continue;
         row[j] = spread / priors[j].width;
         row[lsq->count] = row[j] * (priors[j].mean + (moved ? moved[j] * priors[j].width : 0));
-        hm_lsq_add(ret_lsq, row);
+        hm__lsq_add(ret_lsq, row);
     }
 }
 
@@ -52,23 +52,23 @@ static size_t count_used(const double *theta, size_t count)
     return used;
 }
 
-void hm_posterior_mode(const struct hm_lsq *lsq, double rows, const struct hm_prior *priors,
-                       struct hm_noise noise, double *theta, double *ret_spread)
+void hm__posterior_mode(const struct hm_lsq *lsq, double rows, const struct hm_prior *priors,
+                        struct hm_noise noise, double *theta, double *ret_spread)
 {
     struct hm_lsq joined;
     double spread = noise.spread > 0 ? noise.spread : 1;
     double before = noise.weight * noise.spread * noise.spread;
 
     if (!priors) {
-        hm_lsq_nonnegative(lsq, theta);
+        hm__lsq_nonnegative(lsq, theta);
         double free = rows - (double)count_used(theta, lsq->count) + noise.weight;
-        *ret_spread = free > 0 ? sqrt((hm_lsq_residual(lsq, theta) + before) / free) : 0;
+        *ret_spread = free > 0 ? sqrt((hm__lsq_residual(lsq, theta) + before) / free) : 0;
         return;
     }
     for (int pass = 0; pass < 20; pass++) {
         with_priors(lsq, priors, NULL, spread, &joined);
-        hm_lsq_nonnegative(&joined, theta);
-        spread = sqrt((before + hm_lsq_residual(lsq, theta)) / (noise.weight + rows));
+        hm__lsq_nonnegative(&joined, theta);
+        spread = sqrt((before + hm__lsq_residual(lsq, theta)) / (noise.weight + rows));
     }
     *ret_spread = spread;
 }
@@ -82,8 +82,8 @@ static void spread_evidence(const struct hm_lsq *lsq, double rows, const struct 
     *ret_sum = noise.weight * noise.spread * noise.spread;
     *ret_free = noise.weight + rows - (priors ? 0 : (double)lsq->count);
     if (priors) { /* what the runs leave beside the sheet */
-        hm_posterior_mode(lsq, rows, priors, noise, theta, &spread);
-        *ret_sum += hm_lsq_residual(lsq, theta);
+        hm__posterior_mode(lsq, rows, priors, noise, theta, &spread);
+        *ret_sum += hm__lsq_residual(lsq, theta);
     } else {
         *ret_sum += rest * rest;
     }
@@ -91,9 +91,9 @@ static void spread_evidence(const struct hm_lsq *lsq, double rows, const struct 
 
 static const double FEW = 4;
 
-bool hm_posterior_draw(const struct hm_lsq *lsq, double rows, const struct hm_prior *priors,
-                       struct hm_noise noise, struct hm_random *random, struct hm_draw *draws,
-                       size_t count)
+bool hm__posterior_draw(const struct hm_lsq *lsq, double rows, const struct hm_prior *priors,
+                        struct hm_noise noise, struct hm_random *random, struct hm_draw *draws,
+                        size_t count)
 {
     const size_t k = lsq->count;
     double sum, free, moved_priors[HM_TERMS_MAX], theta[HM_TERMS_MAX];
@@ -101,7 +101,7 @@ bool hm_posterior_draw(const struct hm_lsq *lsq, double rows, const struct hm_pr
     size_t column;
 
     spread_evidence(lsq, rows, priors, noise, &sum, &free);
-    if (free <= 0 || (!priors && !hm_lsq_solve(lsq, theta, &column)))
+    if (free <= 0 || (!priors && !hm__lsq_solve(lsq, theta, &column)))
         return false;
     if (free < FEW) /* that they agree may be luck */
         sum = fmax(sum, free * noise.least * noise.least);
@@ -109,12 +109,12 @@ bool hm_posterior_draw(const struct hm_lsq *lsq, double rows, const struct hm_pr
         struct hm_lsq moved = *lsq;
         double spread = sqrt(sum / (2 * gamma_draw(random, free / 2)));
         for (size_t j = 0; j < k; j++)
-            moved.r[j][k] += spread * hm_random_normal(random);
+            moved.r[j][k] += spread * hm__random_normal(random);
         for (size_t j = 0; priors && j < k; j++)
-            moved_priors[j] = hm_random_normal(random);
+            moved_priors[j] = hm__random_normal(random);
         if (priors)
             with_priors(&moved, priors, moved_priors, spread, &joined);
-        hm_lsq_nonnegative(priors ? &joined : &moved, draws[i].theta);
+        hm__lsq_nonnegative(priors ? &joined : &moved, draws[i].theta);
         draws[i].spread = spread;
     }
     return true;

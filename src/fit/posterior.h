@@ -32,12 +32,12 @@ struct hm_draw {
  * Most probable theta and spread. rows is how many rows were added to the problem; priors may be
  * NULL. With priors theta depends on the spread and the other way round: found by iteration.
  */
-void hm_posterior_mode(const struct hm_lsq *lsq, double rows, const struct hm_prior *priors,
-                       struct hm_noise noise, double *ret_theta, double *ret_spread);
+void hm__posterior_mode(const struct hm_lsq *lsq, double rows, const struct hm_prior *priors,
+                        struct hm_noise noise, double *ret_theta, double *ret_spread);
 
 /* Fill draws; false if there is not enough to say anything (no rows left over, no prior). */
-bool hm_posterior_draw(const struct hm_lsq *lsq, double rows, const struct hm_prior *priors,
-                       struct hm_noise noise, struct hm_random *random, struct hm_draw *draws,
-                       size_t count);
+bool hm__posterior_draw(const struct hm_lsq *lsq, double rows, const struct hm_prior *priors,
+                        struct hm_noise noise, struct hm_random *random, struct hm_draw *draws,
+                        size_t count);
 
 #endif

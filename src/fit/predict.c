@@ -11,16 +11,16 @@ double hm_fit_reference_s(const struct hm_fit *fit)
 {
     const struct hm_sheet *sheet = fit->inside->basis.sheet;
 
-    return sheet ? hm_sheet_reference_s(sheet) : 1;
+    return sheet ? hm__sheet_reference_s(sheet) : 1;
 }
 
-size_t hm_fit_draw_count(const struct hm_fit *fit)
+size_t hm__fit_draw_count(const struct hm_fit *fit)
 {
     return fit->inside->draw_count;
 }
 
-double hm_fit_seconds(const struct hm_fit *fit, const double *x, size_t count, size_t i,
-                      size_t draw)
+double hm__fit_seconds(const struct hm_fit *fit, const double *x, size_t count, size_t i,
+                       size_t draw)
 {
     const struct hm__fit *f = fit->inside;
     const double *theta = draw == HM_NONE ? f->theta : f->draws[draw].theta;
@@ -32,7 +32,7 @@ double hm_fit_seconds(const struct hm_fit *fit, const double *x, size_t count, s
     return sum;
 }
 
-double hm_fit_shared(const struct hm_fit *fit, const double *x, size_t count, size_t i)
+double hm__fit_shared(const struct hm_fit *fit, const double *x, size_t count, size_t i)
 {
     const struct hm__fit *f = fit->inside;
     double sum = 0;
@@ -46,7 +46,7 @@ double hm_fit_shared(const struct hm_fit *fit, const double *x, size_t count, si
     return sum;
 }
 
-double hm_fit_term_at(const struct hm_fit *fit, const double *x, size_t used)
+double hm__fit_term_at(const struct hm_fit *fit, const double *x, size_t used)
 {
     const struct hm__fit *f = fit->inside;
     size_t k = 0;
@@ -71,27 +71,27 @@ static int place(const struct hm_fit *fit, const struct hm_at *at, size_t at_cou
 
     memcpy(values, fit->inside->at, sizeof(fit->inside->at));
     for (size_t i = 0; i < at_count; i++) {
-        int q = hm_basis_find(basis, at[i].name);
+        int q = hm__basis_find(basis, at[i].name);
         if (q < 0) {
-            const char *near = hm_suggest(at[i].name, quantity_name, basis);
-            hm_fail(err, HM_E_NAME, "the runs have no '%s'", at[i].name);
+            const char *near = hm__suggest(at[i].name, quantity_name, basis);
+            hm__fail(err, HM_E_NAME, "the runs have no '%s'", at[i].name);
             if (near)
-                hm_err_hint(err, "did you mean %s?", near);
+                hm__err_hint(err, "did you mean %s?", near);
             return HM_E_NAME;
         }
         bool latency = strcmp(at[i].name, "latency") == 0;
         if (!isfinite(at[i].value) || !(latency ? at[i].value >= 0 : at[i].value > 0))
-            return hm_fail(err, HM_E_RANGE, "a prediction for %s = %g; it must be more than 0",
-                           at[i].name, at[i].value);
+            return hm__fail(err, HM_E_RANGE, "a prediction for %s = %g; it must be more than 0",
+                            at[i].name, at[i].value);
         values[q] = at[i].value;
     }
     for (size_t q = 1; q < basis->quantity_count; q++) {
-        if (!hm_basis_needs(basis, NULL, q) || !isnan(values[q]))
+        if (!hm__basis_needs(basis, NULL, q) || !isnan(values[q]))
             continue;
-        hm_fail(err, HM_E_MISSING, "the runs differ in %s: a prediction needs one",
-                basis->quantities[q]);
-        hm_err_hint(err, "say which, as in --target n=64,%s=%g", basis->quantities[q],
-                    fit->inside->data.high[q]);
+        hm__fail(err, HM_E_MISSING, "the runs differ in %s: a prediction needs one",
+                 basis->quantities[q]);
+        hm__err_hint(err, "say which, as in --target n=64,%s=%g", basis->quantities[q],
+                     fit->inside->data.high[q]);
         return HM_E_MISSING;
     }
     return 0;
@@ -105,7 +105,7 @@ static int terms_at(const struct hm_fit *fit, const double *values, const double
     const double *columns[HM_QUANTITIES_MAX] = {n};
     double *x = hm__calloc(basis->count * count, sizeof(*x));
     double *fixed = hm__calloc(basis->quantity_count * count, sizeof(*fixed));
-    int rc = x && fixed ? 0 : hm_fail_nomem(err);
+    int rc = x && fixed ? 0 : hm__fail_nomem(err);
 
     for (size_t q = 1; rc == 0 && q < basis->quantity_count; q++) {
         columns[q] = fixed + q * count;
@@ -113,7 +113,7 @@ static int terms_at(const struct hm_fit *fit, const double *values, const double
             fixed[q * count + i] = values[q];
     }
     if (rc == 0)
-        rc = hm_basis_eval(basis, columns, count, x, err);
+        rc = hm__basis_eval(basis, columns, count, x, err);
     hm__free(fixed);
     if (rc)
         hm__free(x);
@@ -122,8 +122,8 @@ static int terms_at(const struct hm_fit *fit, const double *values, const double
     return rc;
 }
 
-int hm_fit_terms(const struct hm_fit *fit, const struct hm_model *model, const double *n,
-                 size_t count, double **ret_x, struct hm_err *err)
+int hm__fit_terms(const struct hm_fit *fit, const struct hm_model *model, const double *n,
+                  size_t count, double **ret_x, struct hm_err *err)
 {
     const struct hm_basis *basis = &fit->inside->basis;
     double values[HM_QUANTITIES_MAX];
@@ -134,8 +134,8 @@ int hm_fit_terms(const struct hm_fit *fit, const struct hm_model *model, const d
     }
     double *x = hm__calloc(basis->count * count, sizeof(*x));
     if (!x)
-        return hm_fail_nomem(err);
-    int rc = hm_basis_eval_model(basis, model, n, count, x, err);
+        return hm__fail_nomem(err);
+    int rc = hm__basis_eval_model(basis, model, n, count, x, err);
     if (rc)
         hm__free(x);
     else
@@ -143,8 +143,8 @@ int hm_fit_terms(const struct hm_fit *fit, const struct hm_model *model, const d
     return rc;
 }
 
-int hm_fit_terms_at(const struct hm_fit *fit, const struct hm_at *at, size_t at_count,
-                    const double *n, size_t count, double **ret_x, struct hm_err *err)
+int hm__fit_terms_at(const struct hm_fit *fit, const struct hm_at *at, size_t at_count,
+                     const double *n, size_t count, double **ret_x, struct hm_err *err)
 {
     double values[HM_QUANTITIES_MAX];
     int rc = place(fit, at, at_count, values, err);
@@ -169,8 +169,8 @@ static void interval(double *values, size_t count, double level, double value, d
                      double *high)
 {
     /* What is told belongs to its interval, whatever the draws of other terms say. */
-    *low = fmin(hm_quantile(values, count, (1 - level) / 2), value);
-    *high = fmax(hm_quantile(values, count, (1 + level) / 2), value);
+    *low = fmin(hm__quantile(values, count, (1 - level) / 2), value);
+    *high = fmax(hm__quantile(values, count, (1 + level) / 2), value);
 }
 
 /* Place i of x; the reference is the last place. */
@@ -181,22 +181,22 @@ static void predict_one(const struct hm_fit *fit, const double *x, size_t count,
     const size_t reference = count - 1, draws = f->draw_count;
     const bool relative = fit->errors == HM_ERRORS_RELATIVE;
 
-    p->time_s = hm_fit_seconds(fit, x, count, i, HM_NONE);
+    p->time_s = hm__fit_seconds(fit, x, count, i, HM_NONE);
     /* with weak scaling, of the time of a unit of work: n workers do n times as many */
     const double work = fit->weak ? p->n : 1;
     p->speedup =
-        p->time_s > 0 ? work * hm_fit_seconds(fit, x, count, reference, HM_NONE) / p->time_s : NAN;
+        p->time_s > 0 ? work * hm__fit_seconds(fit, x, count, reference, HM_NONE) / p->time_s : NAN;
     p->beyond = beyond(fit, p->n);
     p->low_s = p->high_s = p->mean_low = p->mean_high = p->speedup_low = p->speedup_high = NAN;
     if (draws == 0)
         return;
     for (size_t d = 0; d < draws; d++) {
-        double mean = hm_fit_seconds(fit, x, count, i, d);
+        double mean = hm__fit_seconds(fit, x, count, i, d);
         double off = f->draws[d].spread * f->luck[d] * (relative ? mean : 1);
         sample->mean[d] = mean;
         sample->run[d] = fmax(mean + off, 0);
         sample->speedup[d] =
-            work * hm_fit_seconds(fit, x, count, reference, d) / fmax(mean, 1e-300);
+            work * hm__fit_seconds(fit, x, count, reference, d) / fmax(mean, 1e-300);
     }
     interval(sample->mean, draws, fit->level, p->time_s, &p->mean_low, &p->mean_high);
     interval(sample->run, draws, fit->level, p->time_s, &p->low_s, &p->high_s);
@@ -213,11 +213,11 @@ int hm_fit_predict(const struct hm_fit *fit, const struct hm_at *at, size_t at_c
     double *all = hm__calloc(count + 1, sizeof(*all));
     double *space = hm__calloc((size_t)3 * HM_FIT_DRAWS, sizeof(*space));
     struct sample sample = {space, space + HM_FIT_DRAWS, space + (size_t)2 * HM_FIT_DRAWS};
-    int rc = all && space ? 0 : hm_fail_nomem(err);
+    int rc = all && space ? 0 : hm__fail_nomem(err);
 
     for (size_t i = 0; rc == 0 && i < count; i++) {
         if (!(n[i] >= 1) || isinf(n[i]))
-            rc = hm_fail(err, HM_E_RANGE, "a prediction for n = %g; it must be at least 1", n[i]);
+            rc = hm__fail(err, HM_E_RANGE, "a prediction for n = %g; it must be at least 1", n[i]);
         all[i] = n[i];
     }
     if (rc == 0) {

@@ -51,7 +51,7 @@ static bool factor(const struct hm_programme *p, const double *shares,
     double size[HM_TERMS_MAX];
     for (size_t a = 0; a < k; a++)
         size[a] = lower[a][a];
-    if (!hm_cholesky(lower, k))
+    if (!hm__cholesky(lower, k))
         return false;
     for (size_t a = 0; a < k; a++) /* what is left of a column that depends on others is rounding */
         if (lower[a][a] * lower[a][a] <= 1e-12 * size[a])
@@ -76,14 +76,14 @@ static double criterion(const struct hm_programme *p, double lower[HM_TERMS_MAX]
             column[a] = 1;
         else
             memcpy(column, p->target, k * sizeof(*column));
-        hm_lower_solve(lower, k, column);
+        hm__lower_solve(lower, k, column);
         for (size_t b = 0; b < k; b++)
             sum += column[b] * column[b];
     }
     return sum;
 }
 
-double hm_programme_value(const struct hm_programme *p, const double *shares)
+double hm__programme_value(const struct hm_programme *p, const double *shares)
 {
     double lower[HM_TERMS_MAX][HM_TERMS_MAX];
 
@@ -108,9 +108,9 @@ static void differentiate(struct work *w)
     for (size_t j = 0; j < p->count; j++) {
         double *u = w->u + j * k, *v = w->v + j * k, *row = w->factors + j * w->rank;
         memcpy(u, p->features + j * k, k * sizeof(*u));
-        hm_lower_solve(w->lower, k, u);
+        hm__lower_solve(w->lower, k, u);
         memcpy(v, u, k * sizeof(*v));
-        hm_upper_solve(w->lower, k, v);
+        hm__upper_solve(w->lower, k, v);
         double along = dot(p->target, v, k);
         for (size_t a = 0, r = 0; a < k; a++) {
             if (p->criterion == HM_CRITERION_I) {
@@ -143,7 +143,7 @@ static double barrier(const struct hm_programme *p, const double *shares, double
             return INFINITY;
         sum -= log(shares[j]) + log1p(-shares[j]);
     }
-    return t * hm_programme_value(p, shares) + sum - (isinf(left) ? 0 : log(left));
+    return t * hm__programme_value(p, shares) + sum - (isinf(left) ? 0 : log(left));
 }
 
 /* A dense positive matrix to its lower factor, in place; false if it is not positive. */
@@ -252,7 +252,7 @@ static int certify(struct work *w, const double *shares, double *ret_gap, struct
     double left = p->budget, best = 0;
 
     if (!all)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     for (size_t j = 0; j < p->count; j++)
         all[j] = (struct bargain){-w->slope[j], p->cost[j]};
     qsort(all, p->count, sizeof(*all), compare_bargains);
@@ -362,7 +362,7 @@ static int finish(struct work *w, double *shares, double *ret_gap, struct hm_err
     const struct hm_programme *p = w->p;
     struct loose *loose = hm__calloc(1, sizeof(*loose));
     double *better = hm__calloc(p->count, sizeof(*better)), gap = INFINITY;
-    int rc = loose && better && factor(p, shares, w->lower) ? 0 : hm_fail_nomem(err);
+    int rc = loose && better && factor(p, shares, w->lower) ? 0 : hm__fail_nomem(err);
 
     if (rc == 0) {
         differentiate(w);
@@ -394,7 +394,7 @@ static int allocate(struct work *w, const struct hm_programme *p, struct hm_err 
     size_t total = count * (2 * k + 4 + w->rank) + w->rank * (w->rank + 1);
     double *at = w->memory = hm__calloc(total, sizeof(double));
     if (!at)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     w->u = at;
     w->v = w->u + count * k;
     w->slope = w->v + count * k;
@@ -407,8 +407,8 @@ static int allocate(struct work *w, const struct hm_programme *p, struct hm_err 
     return 0;
 }
 
-int hm_programme_solve(const struct hm_programme *p, double *shares, double *ret_value,
-                       double *ret_gap, struct hm_err *err)
+int hm__programme_solve(const struct hm_programme *p, double *shares, double *ret_value,
+                        double *ret_gap, struct hm_err *err)
 {
     struct work w;
     double all = 0;
@@ -420,20 +420,20 @@ int hm_programme_solve(const struct hm_programme *p, double *shares, double *ret
         all += p->cost[j];
     for (size_t j = 0; j < p->count; j++)
         shares[j] = 0.5 * fmin(1, p->budget / fmax(all, 1e-300));
-    double value = hm_programme_value(p, shares), bounds = 2 * (double)p->count + 1;
+    double value = hm__programme_value(p, shares), bounds = 2 * (double)p->count + 1;
     double scale = fmax(fabs(value), 1), t = bounds / scale;
     /* D has no scale of its own; the others are judged by their value at the end. */
     for (bool last = false; !last; t *= GROWTH) {
         for (int i = 0; i < NEWTON_MAX; i++)
             if (improve(&w, shares, t) < 1e-6)
                 break;
-        value = hm_programme_value(p, shares);
+        value = hm__programme_value(p, shares);
         scale = p->criterion == HM_CRITERION_D ? 1 : fabs(value);
         last = bounds / t < BARRIER_GAP * scale;
     }
     rc = finish(&w, shares, ret_gap, err);
     if (rc == 0)
-        *ret_value = hm_programme_value(p, shares);
+        *ret_value = hm__programme_value(p, shares);
     hm__free(w.memory);
     return rc;
 }

@@ -19,13 +19,13 @@ struct hm_programme {
 };
 
 /* Criterion: trace(M^-1), -log det M, or g'M^-1 g. INFINITY where M has no inverse. */
-double hm_programme_value(const struct hm_programme *programme, const double *shares);
+double hm__programme_value(const struct hm_programme *programme, const double *shares);
 
 /*
  * Solve; to rounding, as a rule. *ret_gap bounds the distance from the optimum, by the best
  * that any feasible step could gain. All candidates together must give M an inverse.
  */
-int hm_programme_solve(const struct hm_programme *programme, double *shares, double *ret_value,
-                       double *ret_gap, struct hm_err *err);
+int hm__programme_solve(const struct hm_programme *programme, double *shares, double *ret_value,
+                        double *ret_gap, struct hm_err *err);
 
 #endif

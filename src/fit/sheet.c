@@ -31,7 +31,7 @@ struct hm_sheet {
     double work_s;             /* compute alone at n = 1 */
 };
 
-double hm_sheet_reference_s(const struct hm_sheet *sheet)
+double hm__sheet_reference_s(const struct hm_sheet *sheet)
 {
     return sheet->reference_s;
 }
@@ -46,11 +46,11 @@ static int split_graph(const struct hm_job *job, const double *n, size_t count,
     for (size_t i = 0; i < count; i++)
         most = fmax(most, n[i]);
     if (most > job->graph->vertices)
-        return hm_fail(err, HM_E_RANGE, "%.0f workers, but the graph has %.0f vertices", most,
-                       job->graph->vertices);
+        return hm__fail(err, HM_E_RANGE, "%.0f workers, but the graph has %.0f vertices", most,
+                        job->graph->vertices);
     struct hm_parts *parts = hm__calloc((size_t)most, sizeof(*parts));
     if (!parts)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     for (size_t i = 0; rc == 0 && i < count; i++) {
         struct hm_parts *at = &parts[(size_t)n[i] - 1];
         if (at->n == 0)
@@ -75,20 +75,20 @@ static int eval_variant(const struct hm_basis *basis, struct hm_variant variant,
     if (sheet->job->graph)
         rc = split_graph(sheet->job, n, count, &variant, &parts, err);
     if (rc == 0)
-        rc = hm_model_new(sheet->job, sheet->cluster, &variant, &model, err);
+        rc = hm__model_new(sheet->job, sheet->cluster, &variant, &model, err);
     if (rc == 0)
-        rc = hm_basis_eval_model(basis, model, n, count, x, err);
-    hm_model_free(model);
+        rc = hm__basis_eval_model(basis, model, n, count, x, err);
+    hm__model_free(model);
     hm__free(parts);
     return rc;
 }
 
-int hm_basis_eval_model(const struct hm_basis *basis, const struct hm_model *model, const double *n,
-                        size_t count, double *x, struct hm_err *err)
+int hm__basis_eval_model(const struct hm_basis *basis, const struct hm_model *model,
+                         const double *n, size_t count, double *x, struct hm_err *err)
 {
     const struct hm_sheet *sheet = basis->sheet;
     const size_t parts = basis->count - EXTRAS;
-    int rc = hm_model_parts(model, n, count, x, err);
+    int rc = hm__model_parts(model, n, count, x, err);
 
     for (size_t i = 0; rc == 0 && i < count; i++) {
         x[(parts + 0) * count + i] = sheet->work_s / (sheet->weak ? 1 : n[i]);
@@ -104,8 +104,8 @@ static struct hm_variant variant_at(const struct hm_basis *basis, const double *
 {
     const struct hm_sheet *sheet = basis->sheet;
     struct hm_variant variant = HM_VARIANT_INIT;
-    int size = hm_basis_find(basis, "size"), batch = hm_basis_find(basis, "batch");
-    int latency = hm_basis_find(basis, "latency"), bandwidth = hm_basis_find(basis, "bandwidth");
+    int size = hm__basis_find(basis, "size"), batch = hm__basis_find(basis, "batch");
+    int latency = hm__basis_find(basis, "latency"), bandwidth = hm__basis_find(basis, "bandwidth");
     const struct hm_link *link = sheet->cluster ? &sheet->cluster->network : NULL;
 
     if (size >= 0)
@@ -150,21 +150,21 @@ static int eval_alike(const struct hm_basis *basis, const double *const *columns
     return rc;
 }
 
-int hm_sheet_eval(const struct hm_basis *basis, const double *const *columns, size_t count,
-                  double *x, struct hm_err *err)
+int hm__sheet_eval(const struct hm_basis *basis, const double *const *columns, size_t count,
+                   double *x, struct hm_err *err)
 {
     bool *done = hm__calloc(count, sizeof(*done));
     double *n = hm__calloc(count, sizeof(*n));
     double *part_x = hm__calloc(count * basis->count, sizeof(*part_x));
     size_t variants = 0;
-    int rc = done && n && part_x ? 0 : hm_fail_nomem(err);
+    int rc = done && n && part_x ? 0 : hm__fail_nomem(err);
 
     for (size_t i = 0; rc == 0 && i < count; i++) {
         if (done[i])
             continue;
         if (variants++ == VARIANTS_MAX)
-            rc = hm_fail(err, HM_E_LIMIT, "the runs have more than %d different sizes",
-                         VARIANTS_MAX);
+            rc = hm__fail(err, HM_E_LIMIT, "the runs have more than %d different sizes",
+                          VARIANTS_MAX);
         else
             rc = eval_alike(basis, columns, count, i, done, n, part_x, x, err);
     }
@@ -183,16 +183,16 @@ static void add_extra(struct hm_basis *basis, const char *text, double width)
 static int name_parts(struct hm_basis *basis, struct hm_arena *arena, const struct hm_model *model,
                       double width, struct hm_err *err)
 {
-    const size_t parts = hm_model_part_count(model);
+    const size_t parts = hm__model_part_count(model);
     char name[80];
 
     if (parts + EXTRAS > HM_TERMS_MAX)
-        return hm_fail(err, HM_E_LIMIT, "a job of more than %d steps cannot be fitted",
-                       HM_TERMS_MAX - EXTRAS - 1);
+        return hm__fail(err, HM_E_LIMIT, "a job of more than %d steps cannot be fitted",
+                        HM_TERMS_MAX - EXTRAS - 1);
     for (size_t k = 0; k < parts; k++) {
-        hm_model_part_name(model, k, name, sizeof(name));
-        if (!(basis->texts[k] = hm_arena_strdup(arena, name)))
-            return hm_fail_nomem(err);
+        hm__model_part_name(model, k, name, sizeof(name));
+        if (!(basis->texts[k] = hm__arena_strdup(arena, name)))
+            return hm__fail_nomem(err);
         basis->parts[k] = true;
         basis->priors[k] = (struct hm_prior){1, width};
     }
@@ -219,24 +219,24 @@ static int measure_sheet(struct hm_basis *basis, struct hm_arena *arena, double 
     if (sheet->job->graph)
         rc = split_graph(sheet->job, n, 2, &variant, &parts, err);
     if (rc == 0)
-        rc = hm_model_new(sheet->job, sheet->cluster, &variant, &model, err);
+        rc = hm__model_new(sheet->job, sheet->cluster, &variant, &model, err);
     if (rc == 0)
-        rc = hm_model_eval(model, points, 2, err);
+        rc = hm__model_eval(model, points, 2, err);
     if (rc == 0)
         rc = name_parts(basis, arena, model, width, err);
     sheet->one_s = points[0].time_s;
     sheet->work_s = points[0].compute_s;
     sheet->reference_s = points[1].time_s;
-    hm_model_free(model);
+    hm__model_free(model);
     hm__free(parts);
     return rc;
 }
 
-int hm_basis_sheet(struct hm_basis *basis, struct hm_arena *arena, const struct hm_job *job,
-                   const struct hm_cluster *cluster, double width, struct hm_err *err)
+int hm__basis_sheet(struct hm_basis *basis, struct hm_arena *arena, const struct hm_job *job,
+                    const struct hm_cluster *cluster, double width, struct hm_err *err)
 {
-    if (!(basis->sheet = hm_arena_alloc(arena, 1, sizeof(*basis->sheet))))
-        return hm_fail_nomem(err);
+    if (!(basis->sheet = hm__arena_alloc(arena, 1, sizeof(*basis->sheet))))
+        return hm__fail_nomem(err);
     if (!cluster && job->has_cluster)
         cluster = &job->cluster;
     *basis->sheet =

@@ -48,7 +48,7 @@ static double incomplete_beta(double a, double b, double x, double y)
     return 1 - front * fraction(b, a, y) / b;
 }
 
-double hm_student_tail(double df, double t)
+double hm__student_tail(double df, double t)
 {
     double x = df / (df + t * t), y = t * t / (df + t * t);
     double both = incomplete_beta(df / 2, 0.5, x, y);
@@ -56,15 +56,15 @@ double hm_student_tail(double df, double t)
     return t >= 0 ? both / 2 : 1 - both / 2;
 }
 
-double hm_student_quantile(double df, double p)
+double hm__student_quantile(double df, double p)
 {
     double tail = p > 0.5 ? 1 - p : p, low = 0, high = 1;
 
-    while (hm_student_tail(df, high) > tail && high < 1e300)
+    while (hm__student_tail(df, high) > tail && high < 1e300)
         high *= 2;
     for (int i = 0; i < 200 && high - low > 1e-15 * high; i++) {
         double middle = low + (high - low) / 2;
-        if (hm_student_tail(df, middle) > tail)
+        if (hm__student_tail(df, middle) > tail)
             low = middle;
         else
             high = middle;
@@ -72,7 +72,7 @@ double hm_student_quantile(double df, double p)
     return p > 0.5 ? high : -high;
 }
 
-double hm_fisher_tail(double d1, double d2, double x)
+double hm__fisher_tail(double d1, double d2, double x)
 {
     if (x <= 0)
         return 1;
@@ -80,7 +80,7 @@ double hm_fisher_tail(double d1, double d2, double x)
 }
 
 /* Partition until the wanted place is reached (Hoare's FIND): no need to sort. */
-double hm_quantile(double *values, size_t count, double fraction)
+double hm__quantile(double *values, size_t count, double fraction)
 {
     size_t low = 0, high = count - 1, wanted = (size_t)(fraction * (double)(count - 1) + 0.5);
 

@@ -5,13 +5,13 @@
 #include <stddef.h>
 
 /* P(T > t) of Student's t with df > 0 degrees of freedom. */
-double hm_student_tail(double df, double t);
+double hm__student_tail(double df, double t);
 /* The t that P(T <= t) = p, for p in (0, 1). */
-double hm_student_quantile(double df, double p);
+double hm__student_quantile(double df, double p);
 /* P(F > x) of Fisher's F with d1, d2 degrees of freedom. */
-double hm_fisher_tail(double d1, double d2, double x);
+double hm__fisher_tail(double d1, double d2, double x);
 
 /* The value below which a fraction of the values lies; the values are put in another order. */
-double hm_quantile(double *values, size_t count, double fraction);
+double hm__quantile(double *values, size_t count, double fraction);
 
 #endif

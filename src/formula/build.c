@@ -111,12 +111,12 @@ double hm__apply(enum hm__op op, double a, double b, double c)
 static int append(struct hm_formula *f, const struct hm__node *node, struct hm_err *err)
 {
     if (f->node_count == HM__NODES_MAX)
-        return hm_fail(err, HM_E_LIMIT, "the formula has more than %d operations", HM__NODES_MAX);
+        return hm__fail(err, HM_E_LIMIT, "the formula has more than %d operations", HM__NODES_MAX);
     if (f->node_count == f->node_room) {
         size_t room = f->node_room ? f->node_room * 2 : 32;
         struct hm__node *nodes = hm__realloc(f->nodes, room, sizeof(*nodes));
         if (!nodes)
-            return hm_fail_nomem(err);
+            return hm__fail_nomem(err);
         f->nodes = nodes;
         f->node_room = room;
     }
@@ -131,7 +131,7 @@ int hm__build_const(struct hm_formula *f, double value, struct hm_dim dim, struc
                             .definition = -1,
                             .value = value,
                             .dim = dim,
-                            .zero = value == 0 && hm_dim_plain(dim)};
+                            .zero = value == 0 && hm__dim_plain(dim)};
     return append(f, &node, err);
 }
 
@@ -164,10 +164,10 @@ static int need_plain(const struct hm__node *x, const char *what, struct hm_err 
 {
     char name[HM_DIM_TEXT];
 
-    if (hm_dim_plain(x->dim))
+    if (hm__dim_plain(x->dim))
         return 0;
-    hm_fail(err, HM_E_UNIT, "%s needs a plain number, not %s", what, hm_dim_name(x->dim, name));
-    hm_err_hint(err, "divide by a quantity of the same unit first");
+    hm__fail(err, HM_E_UNIT, "%s needs a plain number, not %s", what, hm__dim_name(x->dim, name));
+    hm__err_hint(err, "divide by a quantity of the same unit first");
     return HM_E_UNIT;
 }
 
@@ -177,10 +177,10 @@ static int need_same(const struct hm__node *x, const struct hm__node *y, const c
     char left[HM_DIM_TEXT], right[HM_DIM_TEXT];
 
     *dim = x->zero ? y->dim : x->dim;
-    if (x->zero || y->zero || hm_dim_equal(x->dim, y->dim))
+    if (x->zero || y->zero || hm__dim_equal(x->dim, y->dim))
         return 0;
-    return hm_fail(err, HM_E_UNIT, "%s: %s and %s do not go together", what,
-                   hm_dim_name(x->dim, left), hm_dim_name(y->dim, right));
+    return hm__fail(err, HM_E_UNIT, "%s: %s and %s do not go together", what,
+                    hm__dim_name(x->dim, left), hm__dim_name(y->dim, right));
 }
 
 static int power_dim(const struct hm__node *base, const struct hm__node *exponent,
@@ -189,14 +189,14 @@ static int power_dim(const struct hm__node *base, const struct hm__node *exponen
     int rc = need_plain(exponent, "an exponent", err);
     if (rc)
         return rc;
-    if (hm_dim_plain(base->dim))
+    if (hm__dim_plain(base->dim))
         return 0;
     double e = exponent->value;
     if (exponent->op != HM__OP_CONST || e != floor(e) || fabs(e) > 8 ||
         !combine(HM_DIM_NONE, base->dim, (int)e, dim))
-        return hm_fail(err, HM_E_UNIT,
-                       "a quantity with a unit can only be raised to a small "
-                       "whole power");
+        return hm__fail(err, HM_E_UNIT,
+                        "a quantity with a unit can only be raised to a small "
+                        "whole power");
     return 0;
 }
 
@@ -206,7 +206,7 @@ static int sqrt_dim(const struct hm__node *x, struct hm_dim *dim, struct hm_err 
     struct hm_dim d = x->dim;
 
     if (d.time % 2 || d.bytes % 2 || d.flop % 2 || d.money % 2)
-        return hm_fail(err, HM_E_UNIT, "sqrt of %s has no unit", hm_dim_name(d, name));
+        return hm__fail(err, HM_E_UNIT, "sqrt of %s has no unit", hm__dim_name(d, name));
     *dim = (struct hm_dim){(signed char)(d.time / 2), (signed char)(d.bytes / 2),
                            (signed char)(d.flop / 2), (signed char)(d.money / 2)};
     return 0;
@@ -238,7 +238,7 @@ static int result_dim(enum hm__op op, const struct hm__node *a, const struct hm_
     case HM__OP_MUL:
     case HM__OP_DIV:
         if (!combine(a->dim, b->dim, op == HM__OP_MUL ? 1 : -1, dim))
-            return hm_fail(err, HM_E_UNIT, "the unit of the product grows without end");
+            return hm__fail(err, HM_E_UNIT, "the unit of the product grows without end");
         return 0;
     case HM__OP_POW:
         return power_dim(a, b, dim, err);

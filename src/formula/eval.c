@@ -110,7 +110,7 @@ static int eval(const struct hm_formula *f, const double *symbols, const struct 
 {
     double *space = hm__calloc(f->node_count * BLOCK, sizeof(*space));
     if (!space)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     for (size_t k = 0; k < f->node_count; k++) {
         if (f->nodes[k].varies)
             continue;
@@ -127,15 +127,15 @@ static int eval(const struct hm_formula *f, const double *symbols, const struct 
     return 0;
 }
 
-int hm_formula_eval(const struct hm_formula *f, const double *symbols,
-                    const struct hm_scaled *scaled, const double *n, size_t count, double *values,
-                    struct hm_err *err)
+int hm__formula_eval(const struct hm_formula *f, const double *symbols,
+                     const struct hm_scaled *scaled, const double *n, size_t count, double *values,
+                     struct hm_err *err)
 {
     return eval(f, symbols, scaled, &n, count, values, err);
 }
 
-int hm_formula_eval_columns(const struct hm_formula *f, const double *const *columns, size_t count,
-                            double *values, struct hm_err *err)
+int hm__formula_eval_columns(const struct hm_formula *f, const double *const *columns, size_t count,
+                             double *values, struct hm_err *err)
 {
     return eval(f, NULL, NULL, columns, count, values, err);
 }
@@ -182,12 +182,13 @@ static double derivative(enum hm__op op, const double *x, const double *d, doubl
     }
 }
 
-int hm_formula_derive(const struct hm_formula *f, const double *symbols, double n, const char *name,
-                      bool relative, double *ret_value, double *ret_derivative, struct hm_err *err)
+int hm__formula_derive(const struct hm_formula *f, const double *symbols, double n,
+                       const char *name, bool relative, double *ret_value, double *ret_derivative,
+                       struct hm_err *err)
 {
     double *values = hm__calloc(f->node_count * 2, sizeof(*values));
     if (!values)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     double *slopes = values + f->node_count;
     for (size_t k = 0; k < f->node_count; k++) {
         const struct hm__node *node = &f->nodes[k];
@@ -214,7 +215,7 @@ int hm_formula_derive(const struct hm_formula *f, const double *symbols, double 
     return 0;
 }
 
-bool hm_formula_uses(const struct hm_formula *f, size_t symbol)
+bool hm__formula_uses(const struct hm_formula *f, size_t symbol)
 {
     for (size_t k = 0; k < f->node_count; k++)
         if (f->nodes[k].op == HM__OP_SYMBOL && f->nodes[k].symbol == (int)symbol)
@@ -231,7 +232,7 @@ static int quantity_node(const struct hm_formula *f, size_t quantity)
     return -1;
 }
 
-size_t hm_formula_quantity_count(const struct hm_formula *f)
+size_t hm__formula_quantity_count(const struct hm_formula *f)
 {
     size_t count = 0;
     while (quantity_node(f, count) >= 0)
@@ -239,7 +240,7 @@ size_t hm_formula_quantity_count(const struct hm_formula *f)
     return count;
 }
 
-const char *hm_formula_quantity_name(const struct hm_formula *f, size_t quantity)
+const char *hm__formula_quantity_name(const struct hm_formula *f, size_t quantity)
 {
     int node = quantity_node(f, quantity);
     return node < 0 ? NULL : f->names[f->nodes[node].definition];

@@ -37,8 +37,8 @@ static void skip(struct parser *p)
 
 static int fail_here(struct parser *p, const char *what)
 {
-    hm_fail(p->err, HM_E_FORMULA, "%s at column %d of '%.120s'", what, (int)(p->at - p->text) + 1,
-            p->text);
+    hm__fail(p->err, HM_E_FORMULA, "%s at column %d of '%.120s'", what, (int)(p->at - p->text) + 1,
+             p->text);
     return HM_E_FORMULA;
 }
 
@@ -109,14 +109,14 @@ static int parse_definition(struct parser *p, int index)
     char field[96];
 
     if (p->nodes[index] == -2)
-        return hm_fail(p->err, HM_E_FORMULA, "'%s' is defined by itself", d->name);
+        return hm__fail(p->err, HM_E_FORMULA, "'%s' is defined by itself", d->name);
     if (p->nodes[index] >= 0)
         return p->nodes[index];
     p->nodes[index] = -2;
     p->text = p->at = d->text;
     int node =
         strlen(d->text) > TEXT_MAX
-            ? hm_fail(p->err, HM_E_LIMIT, "the formula is longer than %d characters", TEXT_MAX)
+            ? hm__fail(p->err, HM_E_LIMIT, "the formula is longer than %d characters", TEXT_MAX)
             : parse_choice(p);
     skip(p);
     if (node >= 0 && *p->at)
@@ -125,8 +125,8 @@ static int parse_definition(struct parser *p, int index)
         node = hm__build(p->formula, HM__OP_DEFINE, node, -1, -1, p->err);
     if (node < 0) {
         snprintf(field, sizeof(field), "where.%.80s", d->name);
-        hm_err_field(p->err, field);
-        hm_err_at(p->err, p->scope->source, d->line);
+        hm__err_field(p->err, field);
+        hm__err_at(p->err, p->scope->source, d->line);
         return node;
     }
     p->formula->nodes[node].definition = index;
@@ -154,14 +154,14 @@ static int unknown_name(struct parser *p, size_t length)
     char word[64];
 
     snprintf(word, sizeof(word), "%.*s", (int)length, p->at);
-    hm_fail(p->err, HM_E_FORMULA, "unknown name '%s' in '%.120s'", word, p->text);
-    const char *near = hm_suggest(word, known_name, p->scope);
+    hm__fail(p->err, HM_E_FORMULA, "unknown name '%s' in '%.120s'", word, p->text);
+    const char *near = hm__suggest(word, known_name, p->scope);
     if (strcmp(word, "log") == 0)
-        hm_err_hint(p->err, "write log2(x), ln(x) or log10(x)");
+        hm__err_hint(p->err, "write log2(x), ln(x) or log10(x)");
     else if (near)
-        hm_err_hint(p->err, "did you mean %s? Other names are given in where:", near);
+        hm__err_hint(p->err, "did you mean %s? Other names are given in where:", near);
     else
-        hm_err_hint(p->err, "give it a value in where:");
+        hm__err_hint(p->err, "give it a value in where:");
     return HM_E_FORMULA;
 }
 
@@ -215,7 +215,8 @@ static bool is_per_time(const struct parser *p, const char *at, size_t length, d
     bool fixed = length == 1 && (*at == 's' || *at == 'h');
     struct hm_dim dim;
 
-    return length > 0 && hm_unit_find(at, length, factor, &dim) && hm_dim_equal(dim, HM_DIM_TIME) &&
+    return length > 0 && hm__unit_find(at, length, factor, &dim) &&
+           hm__dim_equal(dim, HM_DIM_TIME) &&
            (fixed ||
             (find_definition(p->scope, at, length) < 0 && find_symbol(p->scope, at, length) < 0));
 }
@@ -227,10 +228,10 @@ static bool parse_unit(struct parser *p, double *factor, struct hm_dim *dim)
     size_t length = *p->at == '%' ? 1 : micro + name_length(p->at + micro);
     double per;
 
-    if (length == 0 || !hm_unit_find(p->at, length, factor, dim))
+    if (length == 0 || !hm__unit_find(p->at, length, factor, dim))
         return false;
     p->at += length;
-    size_t second = *p->at == '/' && !hm_dim_equal(*dim, HM_DIM_TIME) ? name_length(p->at + 1) : 0;
+    size_t second = *p->at == '/' && !hm__dim_equal(*dim, HM_DIM_TIME) ? name_length(p->at + 1) : 0;
     if (is_per_time(p, p->at + 1, second, &per)) {
         *factor /= per;
         dim->time = (signed char)(dim->time - 1);
@@ -246,7 +247,7 @@ static int parse_number(struct parser *p)
     bool dollar = *p->at == '$';
 
     p->at += dollar;
-    size_t used = hm_number_read(p->at, &value);
+    size_t used = hm__number_read(p->at, &value);
     if (used == 0)
         return unexpected(p);
     p->at += used;
@@ -386,15 +387,15 @@ static int copy_names(struct hm_formula *f, const struct hm_scope *scope, struct
     f->names = hm__calloc(scope->definition_count, sizeof(*f->names));
     f->symbols = hm__calloc(scope->symbol_count, sizeof(*f->symbols));
     if (!f->names || !f->symbols)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     f->name_count = scope->definition_count;
     f->symbol_count = scope->symbol_count;
     for (size_t i = 0; i < f->name_count; i++)
         if (!(f->names[i] = copy_name(scope->definitions[i].name)))
-            return hm_fail_nomem(err);
+            return hm__fail_nomem(err);
     for (size_t i = 0; i < f->symbol_count; i++)
         if (!(f->symbols[i] = copy_name(scope->symbols[i].name)))
-            return hm_fail_nomem(err);
+            return hm__fail_nomem(err);
     return 0;
 }
 
@@ -404,15 +405,15 @@ static int check_result(const struct hm_formula *f, const char *text, struct hm_
     char has[HM_DIM_TEXT], needs[HM_DIM_TEXT];
     struct hm_dim dim = f->nodes[f->result].dim;
 
-    if (hm_dim_equal(dim, wanted) || hm_dim_plain(dim))
+    if (hm__dim_equal(dim, wanted) || hm__dim_plain(dim))
         return 0;
-    hm_dim_name(dim, has);
-    hm_dim_name(wanted, needs);
-    hm_fail(err, HM_E_UNIT, "'%.120s' gives %s, not %s", text, has, needs);
+    hm__dim_name(dim, has);
+    hm__dim_name(wanted, needs);
+    hm__fail(err, HM_E_UNIT, "'%.120s' gives %s, not %s", text, has, needs);
     if (dim.flop < 0)
-        hm_err_hint(err, "give the work a unit, as in 6 flop * W");
+        hm__err_hint(err, "give the work a unit, as in 6 flop * W");
     else if (dim.bytes < 0)
-        hm_err_hint(err, "give the message a unit, as in 32 bit * W");
+        hm__err_hint(err, "give the message a unit, as in 32 bit * W");
     return HM_E_UNIT;
 }
 
@@ -435,12 +436,12 @@ static int compile(const char *text, const struct hm_scope *scope, const struct 
     int rc;
 
     if (scope->definition_count > HM_DEFINITIONS_MAX)
-        return hm_fail(err, HM_E_LIMIT, "more than %d quantities in where:", HM_DEFINITIONS_MAX);
+        return hm__fail(err, HM_E_LIMIT, "more than %d quantities in where:", HM_DEFINITIONS_MAX);
     if (strlen(text) > TEXT_MAX)
-        return hm_fail(err, HM_E_LIMIT, "the formula is longer than %d characters", TEXT_MAX);
+        return hm__fail(err, HM_E_LIMIT, "the formula is longer than %d characters", TEXT_MAX);
     p.formula = hm__calloc(1, sizeof(*p.formula));
     p.nodes = hm__calloc(scope->definition_count, sizeof(*p.nodes));
-    rc = p.formula && p.nodes ? copy_names(p.formula, scope, err) : hm_fail_nomem(err);
+    rc = p.formula && p.nodes ? copy_names(p.formula, scope, err) : hm__fail_nomem(err);
     if (rc)
         goto out;
     for (size_t i = 0; i < scope->definition_count; i++)
@@ -460,17 +461,17 @@ out:
     if (rc == 0)
         *ret_formula = p.formula;
     else
-        hm_formula_free(p.formula);
+        hm__formula_free(p.formula);
     return rc;
 }
 
-int hm_formula_new(const char *text, const struct hm_scope *scope, struct hm_dim wanted,
-                   struct hm_formula **ret_formula, struct hm_err *err)
+int hm__formula_new(const char *text, const struct hm_scope *scope, struct hm_dim wanted,
+                    struct hm_formula **ret_formula, struct hm_err *err)
 {
     return compile(text, scope, &wanted, ret_formula, err);
 }
 
-int hm_scope_check(const struct hm_scope *scope, struct hm_err *err)
+int hm__scope_check(const struct hm_scope *scope, struct hm_err *err)
 {
     int rc = 0;
 
@@ -478,18 +479,18 @@ int hm_scope_check(const struct hm_scope *scope, struct hm_err *err)
         struct hm_formula *formula;
         rc = compile(scope->definitions[i].name, scope, NULL, &formula, err);
         if (rc == 0)
-            hm_formula_free(formula);
+            hm__formula_free(formula);
     }
     return rc;
 }
 
-bool hm_formula_is_name(const char *text)
+bool hm__formula_is_name(const char *text)
 {
     size_t length = name_length(text);
     return length > 0 && text[length] == '\0';
 }
 
-void hm_formula_free(struct hm_formula *f)
+void hm__formula_free(struct hm_formula *f)
 {
     if (!f)
         return;

@@ -38,9 +38,9 @@ static int fail(struct counter *c, const struct hm_layer *layer, const char *for
     va_start(args, format);
     vsnprintf(what, sizeof(what), format, args);
     va_end(args);
-    hm_fail(c->err, HM_E_RANGE, "layer '%s': %s", layer->name, what);
-    hm_err_field(c->err, "network.layers");
-    hm_err_at(c->err, c->source, layer->line);
+    hm__fail(c->err, HM_E_RANGE, "layer '%s': %s", layer->name, what);
+    hm__err_field(c->err, "network.layers");
+    hm__err_at(c->err, c->source, layer->line);
     return HM_E_RANGE;
 }
 
@@ -59,7 +59,7 @@ static int add_row(struct counter *c, const struct hm_layer *layer, const struct
         size_t room = c->room ? c->room * 2 : 64;
         struct hm_count *layers = hm__realloc(counts->layers, room, sizeof(*layers));
         if (!layers)
-            return hm_fail_nomem(c->err);
+            return hm__fail_nomem(c->err);
         counts->layers = layers;
         c->room = room;
     }
@@ -306,7 +306,7 @@ int hm_counts_new(const struct hm_network *network, const char *source,
 
     c.counts = hm__calloc(1, sizeof(*c.counts));
     if (!c.counts)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     if (network->layer_count == 0) {
         c.counts->parameters = network->parameters;
         c.counts->forward_flop = network->forward_flop;

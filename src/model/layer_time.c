@@ -66,16 +66,16 @@ static bool fill_stage(struct hm_stage *stage, const struct hm_layer_cost *l)
     return true;
 }
 
-int hm_layer_costs_init(struct hm_layer_costs *costs, const struct hm_counts *counts, double flops,
-                        double memory_bandwidth, double kernel_overhead_s, double weight_bytes,
-                        struct hm_err *err)
+int hm__layer_costs_init(struct hm_layer_costs *costs, const struct hm_counts *counts, double flops,
+                         double memory_bandwidth, double kernel_overhead_s, double weight_bytes,
+                         struct hm_err *err)
 {
     *costs = (struct hm_layer_costs){0};
     costs->layers = hm__calloc(counts->layer_count, sizeof(*costs->layers));
     costs->stages = hm__calloc(counts->layer_count + 1, sizeof(*costs->stages));
     if (!costs->layers || !costs->stages) {
-        hm_layer_costs_release(costs);
-        return hm_fail_nomem(err);
+        hm__layer_costs_release(costs);
+        return hm__fail_nomem(err);
     }
     for (size_t i = counts->layer_count; i-- > 0;) {
         struct hm_layer_cost cost =
@@ -90,7 +90,7 @@ int hm_layer_costs_init(struct hm_layer_costs *costs, const struct hm_counts *co
     return 0;
 }
 
-void hm_layer_costs_release(struct hm_layer_costs *costs)
+void hm__layer_costs_release(struct hm_layer_costs *costs)
 {
     hm__free(costs->layers);
     hm__free(costs->stages);
@@ -113,8 +113,8 @@ static void run_layer(const struct hm_layer_cost *l, const double *restrict b,
     }
 }
 
-void hm_layer_costs_eval(const struct hm_layer_costs *costs, const double *b, size_t count,
-                         double *ret_forward_s, double *ret_both_s)
+void hm__layer_costs_eval(const struct hm_layer_costs *costs, const double *b, size_t count,
+                          double *ret_forward_s, double *ret_both_s)
 {
     for (size_t start = 0; start < count; start += BLOCK) {
         size_t length = count - start < BLOCK ? count - start : BLOCK;
@@ -155,9 +155,9 @@ static void run_stage(const struct hm_stage *s, const double *restrict b,
     }
 }
 
-void hm_layer_costs_overlap(const struct hm_layer_costs *costs, const double *b,
-                            const double *latency_s, const double *per_byte_s, size_t count,
-                            double *ret_s)
+void hm__layer_costs_overlap(const struct hm_layer_costs *costs, const double *b,
+                             const double *latency_s, const double *per_byte_s, size_t count,
+                             double *ret_s)
 {
     for (size_t start = 0; start < count; start += BLOCK) {
         size_t length = count - start < BLOCK ? count - start : BLOCK;

@@ -38,14 +38,14 @@ struct hm_layer_costs {
  * Costs of the layers of a network on a worker of `flops` reached, with a roofline when
  * memory_bandwidth is positive.
  */
-int hm_layer_costs_init(struct hm_layer_costs *costs, const struct hm_counts *counts, double flops,
-                        double memory_bandwidth, double kernel_overhead_s, double weight_bytes,
-                        struct hm_err *err);
-void hm_layer_costs_release(struct hm_layer_costs *costs);
+int hm__layer_costs_init(struct hm_layer_costs *costs, const struct hm_counts *counts, double flops,
+                         double memory_bandwidth, double kernel_overhead_s, double weight_bytes,
+                         struct hm_err *err);
+void hm__layer_costs_release(struct hm_layer_costs *costs);
 
 /* Seconds of the way forward and of both ways, for count cases: b[i] samples. */
-void hm_layer_costs_eval(const struct hm_layer_costs *costs, const double *b, size_t count,
-                         double *ret_forward_s, double *ret_both_s);
+void hm__layer_costs_eval(const struct hm_layer_costs *costs, const double *b, size_t count,
+                          double *ret_forward_s, double *ret_both_s);
 
 /*
  * Seconds from the start of the backward pass until the last gradient has been reduced, when each
@@ -53,8 +53,8 @@ void hm_layer_costs_eval(const struct hm_layer_costs *costs, const double *b, si
  * `count` cases at once: b[i] samples, and a message of M bytes takes latency_s[i] +
  * M * per_byte_s[i].
  */
-void hm_layer_costs_overlap(const struct hm_layer_costs *costs, const double *b,
-                            const double *latency_s, const double *per_byte_s, size_t count,
-                            double *ret_s);
+void hm__layer_costs_overlap(const struct hm_layer_costs *costs, const double *b,
+                             const double *latency_s, const double *per_byte_s, size_t count,
+                             double *ret_s);
 
 #endif

@@ -53,10 +53,10 @@ static void note(struct hm_model *m, const char *text)
 static int fail_missing(const struct hm_model *m, const char *field, const char *message,
                         const char *hint, struct hm_err *err)
 {
-    hm_fail(err, HM_E_MISSING, "%s", message);
-    hm_err_hint(err, "%s", hint);
-    hm_err_field(err, field);
-    hm_err_at(err, m->job->source, 0);
+    hm__fail(err, HM_E_MISSING, "%s", message);
+    hm__err_hint(err, "%s", hint);
+    hm__err_field(err, field);
+    hm__err_at(err, m->job->source, 0);
     return HM_E_MISSING;
 }
 
@@ -86,7 +86,7 @@ static int reach_flops(struct hm_model *m, struct hm_err *err)
 
 static bool reads_flops(const struct hm_formula *f)
 {
-    return f && hm_formula_uses(f, HM_SYMBOL_FLOPS);
+    return f && hm__formula_uses(f, HM_SYMBOL_FLOPS);
 }
 
 static bool needs_flops(const struct hm_model *m)
@@ -115,7 +115,7 @@ static int set_hardware(struct hm_model *m, struct hm_err *err)
                                  .per_node = c->node.accelerators,
                                  .servers = 1,
                                  .colocated = m->variant.way.colocated,
-                                 .outside = hm_way_nodes(&m->variant.way) > 0};
+                                 .outside = hm__way_nodes(&m->variant.way) > 0};
     m->wires.network.bandwidth_bytes_per_s *= m->variant.bandwidth;
     m->wires.network.latency_s *= m->variant.latency;
     return 0;
@@ -140,10 +140,10 @@ static int set_network(struct hm_model *m, struct hm_err *err)
     if (rc)
         return rc;
     if (m->variant.way.servers > m->counts->parameters) {
-        hm_fail(err, HM_E_RANGE, "%g servers for a model of %g parameters", m->variant.way.servers,
-                m->counts->parameters);
-        hm_err_hint(err, "every server needs one at least");
-        hm_err_field(err, "servers");
+        hm__fail(err, HM_E_RANGE, "%g servers for a model of %g parameters", m->variant.way.servers,
+                 m->counts->parameters);
+        hm__err_hint(err, "every server needs one at least");
+        hm__err_field(err, "servers");
         return HM_E_RANGE;
     }
     m->gradient_bytes = m->counts->parameters * weight;
@@ -151,9 +151,9 @@ static int set_network(struct hm_model *m, struct hm_err *err)
     m->memory_per_sample = m->counts->outputs * weight;
     if (job->compute || m->counts->layer_count == 0)
         return 0;
-    return hm_layer_costs_init(&m->costs, m->counts, m->flops,
-                               c->roofline ? c->node.memory_bandwidth_bytes_per_s : 0,
-                               c->roofline ? c->node.kernel_overhead_s : 0, weight, err);
+    return hm__layer_costs_init(&m->costs, m->counts, m->flops,
+                                c->roofline ? c->node.memory_bandwidth_bytes_per_s : 0,
+                                c->roofline ? c->node.kernel_overhead_s : 0, weight, err);
 }
 
 static void set_symbols(struct hm_model *m)
@@ -181,16 +181,16 @@ static int check_formula(const struct hm_model *m, const struct hm_formula *f, c
     for (size_t k = HM_SYMBOL_BATCH; f && k < HM_SYMBOL_COUNT; k++) {
         bool known =
             k == HM_SYMBOL_LATENCY ? m->wires.network.bandwidth_bytes_per_s > 0 : m->symbols[k] > 0;
-        if (known || !hm_formula_uses(f, k))
+        if (known || !hm__formula_uses(f, k))
             continue;
-        hm_fail(err, HM_E_MISSING, "the formula uses '%s', which has no value here",
-                hm_job_symbols[k].name);
-        hm_err_hint(err, "give it in where:, or give the %s that it comes from",
-                    k == HM_SYMBOL_BATCH      ? "batch"
-                    : k <= HM_SYMBOL_TRAINING ? "network"
-                                              : "cluster");
-        hm_err_field(err, field);
-        hm_err_at(err, m->job->source, line);
+        hm__fail(err, HM_E_MISSING, "the formula uses '%s', which has no value here",
+                 hm__job_symbols[k].name);
+        hm__err_hint(err, "give it in where:, or give the %s that it comes from",
+                     k == HM_SYMBOL_BATCH      ? "batch"
+                     : k <= HM_SYMBOL_TRAINING ? "network"
+                                               : "cluster");
+        hm__err_field(err, field);
+        hm__err_at(err, m->job->source, line);
         return HM_E_MISSING;
     }
     return 0;
@@ -239,19 +239,19 @@ static int set_steps(struct hm_model *m, struct hm_err *err)
     if (m->variant.way.platform == HM_PLATFORM_JOB)
         return 0;
     m->steps = m->platform_steps;
-    return hm_way_steps(&m->variant.way, m->job, m->platform_steps, &m->step_count, err);
+    return hm__way_steps(&m->variant.way, m->job, m->platform_steps, &m->step_count, err);
 }
 
 static int set_crew(struct hm_model *m, struct hm_err *err)
 {
     const struct hm_slowness *slowness = m->cluster ? &m->cluster->slowness : NULL;
 
-    if (hm_way_stale(&m->variant.way) && m->job->overlap != HM_OVERLAP_NONE)
+    if (hm__way_stale(&m->variant.way) && m->job->overlap != HM_OVERLAP_NONE)
         note(m, "where workers may be apart, a worker computes and communicates in turn: the "
                 "overlap of the job does not count");
-    if (!slowness || m->variant.steady || !hm_slowness_any(slowness))
+    if (!slowness || m->variant.steady || !hm__slowness_any(slowness))
         return 0;
-    if (hm_way_stale(&m->variant.way))
+    if (hm__way_stale(&m->variant.way))
         note(m, "workers are uneven or unsteady: see stragglers of the cluster");
     else
         note(m, "computing takes as long as the slowest worker of a step is expected to take: see "
@@ -259,25 +259,25 @@ static int set_crew(struct hm_model *m, struct hm_err *err)
     m->crew = m->variant.by_speed ? NULL : m->variant.crew;
     if (m->crew)
         return 0;
-    int rc = hm_crew_new(slowness, m->variant.by_speed, &m->own_crew, err);
+    int rc = hm__crew_new(slowness, m->variant.by_speed, &m->own_crew, err);
     m->crew = m->own_crew;
     return rc;
 }
 
-int hm_model_new(const struct hm_job *job, const struct hm_cluster *cluster,
-                 const struct hm_variant *variant, struct hm_model **ret_model, struct hm_err *err)
+int hm__model_new(const struct hm_job *job, const struct hm_cluster *cluster,
+                  const struct hm_variant *variant, struct hm_model **ret_model, struct hm_err *err)
 {
     struct hm_model *m = hm__calloc(1, sizeof(*m));
     int rc;
 
     if (!m)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     m->job = job;
     m->cluster = cluster;
     m->variant = *variant;
     assert(!job->graph || variant->parts);
     m->batch = job->batch * variant->work;
-    bool reads_batch = job->compute && hm_formula_uses(job->compute, HM_SYMBOL_BATCH);
+    bool reads_batch = job->compute && hm__formula_uses(job->compute, HM_SYMBOL_BATCH);
     m->compute_work = reads_batch ? 1 : variant->work;
     rc = set_steps(m, err);
     if (rc)
@@ -298,17 +298,17 @@ int hm_model_new(const struct hm_job *job, const struct hm_cluster *cluster,
     if (rc == 0)
         *ret_model = m;
     else
-        hm_model_free(m);
+        hm__model_free(m);
     return rc;
 }
 
-void hm_model_free(struct hm_model *m)
+void hm__model_free(struct hm_model *m)
 {
     if (!m)
         return;
-    hm_layer_costs_release(&m->costs);
+    hm__layer_costs_release(&m->costs);
     hm_counts_free(m->counts);
-    hm_crew_free(m->own_crew);
+    hm__crew_free(m->own_crew);
     hm__free(m);
 }
 
@@ -331,16 +331,16 @@ static int eval_formula(const struct hm_model *m, const struct hm_formula *f, co
 {
     double *values = space->scratch;
     int rc =
-        hm_formula_eval(f, m->symbols, &m->variant.quantity, space->n, space->count, values, err);
+        hm__formula_eval(f, m->symbols, &m->variant.quantity, space->n, space->count, values, err);
 
     for (size_t i = 0; rc == 0 && i < space->count; i++) {
         if (values[i] >= 0 && isfinite(values[i]))
             continue;
-        rc = hm_fail(err, HM_E_FORMULA, "the formula gives %g at n = %g", values[i], space->n[i]);
-        hm_err_hint(err,
-                    "it must be 0 or more for every n; --max-n or cluster.max_nodes limit them");
-        hm_err_field(err, field);
-        hm_err_at(err, m->job->source, line);
+        rc = hm__fail(err, HM_E_FORMULA, "the formula gives %g at n = %g", values[i], space->n[i]);
+        hm__err_hint(err,
+                     "it must be 0 or more for every n; --max-n or cluster.max_nodes limit them");
+        hm__err_field(err, field);
+        hm__err_at(err, m->job->source, line);
     }
     return rc;
 }
@@ -386,7 +386,7 @@ static int eval_compute(const struct hm_model *m, const struct space *space,
         return eval_graph(m, space, points, err);
     double sample_s = HM_TRAINING_PASSES * m->counts->forward_flop / m->flops;
     if (m->costs.count > 0)
-        hm_layer_costs_eval(&m->costs, space->batch, space->count, space->forward, space->scratch);
+        hm__layer_costs_eval(&m->costs, space->batch, space->count, space->forward, space->scratch);
     for (size_t i = 0; i < space->count; i++)
         points[i].compute_s = m->costs.count > 0 ? space->scratch[i] : sample_s * space->batch[i];
     return 0;
@@ -428,8 +428,8 @@ static struct hm_wire_time message_time(const struct hm_model *m, const struct h
     struct hm_wires wires = wires_of(m, t, n);
 
     if (scheme == HM_SCHEME_BEST)
-        scheme = hm_collective_best(n, bytes / messages, &wires);
-    struct hm_wire_time time = hm_collective_eval(scheme, n, bytes, &wires);
+        scheme = hm__collective_best(n, bytes / messages, &wires);
+    struct hm_wire_time time = hm__collective_eval(scheme, n, bytes, &wires);
     time.latency_s *= t->times * messages;
     time.bandwidth_s *= t->times;
     *ret_scheme = scheme;
@@ -466,7 +466,7 @@ static int eval_step(const struct hm_model *m, const struct hm_transfer *t,
         space->bandwidth[i] += beside ? time.bandwidth_s : 0;
         if (m->variant.way.platform == HM_PLATFORM_SERVER) {
             struct hm_wires wires = wires_of(m, t, p->n);
-            struct hm_server_load load = hm_collective_server(p->n, bytes, &wires);
+            struct hm_server_load load = hm__collective_server(p->n, bytes, &wires);
             space->worker[i] = load.worker_s;
             space->server[i] = load.server_s;
         }
@@ -486,8 +486,8 @@ static void overlap_layers(const struct hm_model *m, const struct space *space,
         space->latency[i] /= messages;
         space->bandwidth[i] /= m->gradient_bytes;
     }
-    hm_layer_costs_overlap(&m->costs, space->batch, space->latency, space->bandwidth, space->count,
-                           space->scratch);
+    hm__layer_costs_overlap(&m->costs, space->batch, space->latency, space->bandwidth, space->count,
+                            space->scratch);
     for (size_t i = 0; i < space->count; i++)
         points[i].time_s += space->scratch[i] + points[i].wait_s;
 }
@@ -537,7 +537,7 @@ static int start(const struct hm_model *m, struct hm_point *points, size_t count
     double per_node = m->cluster ? m->cluster->node.accelerators : 1;
 
     if (!rows)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     *space = (struct space){rows,
                             rows + count,
                             rows + 2 * count,
@@ -551,10 +551,10 @@ static int start(const struct hm_model *m, struct hm_point *points, size_t count
     for (size_t i = 0; i < count; i++) {
         double n = points[i].n;
         space->n[i] = n;
-        space->used[i] = hm_way_used(&m->variant.way, n);
+        space->used[i] = hm__way_used(&m->variant.way, n);
         space->batch[i] = m->variant.weak ? m->batch : m->batch / space->used[i];
         points[i] = (struct hm_point){.n = n,
-                                      .nodes = ceil(n / per_node) + hm_way_nodes(&m->variant.way),
+                                      .nodes = ceil(n / per_node) + hm__way_nodes(&m->variant.way),
                                       .low_s = -1,
                                       .high_s = -1,
                                       .cost = -1,
@@ -573,8 +573,8 @@ static int eval_workers(const struct hm_model *m, const struct space *space,
 
     shares.n = space->used; /* the work is shared among those that count */
     int rc = eval_compute(m, &shares, points, err);
-    if (rc == 0 && m->crew && !hm_way_stale(&m->variant.way))
-        rc = hm_crew_together(m->crew, &m->variant.way, points, space->count, err);
+    if (rc == 0 && m->crew && !hm__way_stale(&m->variant.way))
+        rc = hm__crew_together(m->crew, &m->variant.way, points, space->count, err);
     return rc;
 }
 
@@ -588,17 +588,17 @@ static int eval_servers(const struct hm_model *m, const struct space *space,
 
     if (way->platform != HM_PLATFORM_SERVER)
         return 0;
-    if (hm_way_stale(way))
-        rc = hm_crew_apart(m->crew, way, &ports, points, space->count, err);
+    if (hm__way_stale(way))
+        rc = hm__crew_apart(m->crew, way, &ports, points, space->count, err);
     for (size_t i = 0; rc == 0 && i < space->count; i++)
-        points[i].server_share = hm_way_server_share(way, &ports, i, points[i].time_s);
+        points[i].server_share = hm__way_server_share(way, &ports, i, points[i].time_s);
     return rc;
 }
 
-int hm_model_eval(const struct hm_model *m, struct hm_point *points, size_t count,
-                  struct hm_err *err)
+int hm__model_eval(const struct hm_model *m, struct hm_point *points, size_t count,
+                   struct hm_err *err)
 {
-    bool split = hm_model_split(m);
+    bool split = hm__model_split(m);
     struct space space;
     int rc = start(m, points, count, &space, err);
 
@@ -623,7 +623,7 @@ int hm_model_eval(const struct hm_model *m, struct hm_point *points, size_t coun
     return rc;
 }
 
-bool hm_model_split(const struct hm_model *m)
+bool hm__model_split(const struct hm_model *m)
 {
     for (size_t i = 0; i < m->step_count; i++)
         if (m->steps[i].time)
@@ -647,7 +647,7 @@ static int eval_alone(const struct hm_model *m, const struct hm_transfer *t,
     return rc;
 }
 
-int hm_model_dominant(const struct hm_model *m, double n, enum hm_scheme *ret_scheme)
+int hm__model_dominant(const struct hm_model *m, double n, enum hm_scheme *ret_scheme)
 {
     int dominant = -1;
     double most = 0;
@@ -663,14 +663,14 @@ int hm_model_dominant(const struct hm_model *m, double n, enum hm_scheme *ret_sc
     return dominant;
 }
 
-size_t hm_model_part_count(const struct hm_model *m)
+size_t hm__model_part_count(const struct hm_model *m)
 {
     size_t steps = m->step_count;
 
     return 1 + (m->job->overlap == HM_OVERLAP_NONE || steps == 0 ? steps : 1);
 }
 
-void hm_model_part_name(const struct hm_model *m, size_t part, char *text, size_t room)
+void hm__model_part_name(const struct hm_model *m, size_t part, char *text, size_t room)
 {
     const struct hm_transfer *t = part > 0 ? &m->steps[part - 1] : NULL;
 
@@ -691,17 +691,17 @@ void hm_model_part_name(const struct hm_model *m, size_t part, char *text, size_
                  hm_scheme_name(scheme_of(m, t)));
 }
 
-int hm_model_parts(const struct hm_model *m, const double *n, size_t count, double *parts,
-                   struct hm_err *err)
+int hm__model_parts(const struct hm_model *m, const double *n, size_t count, double *parts,
+                    struct hm_err *err)
 {
     struct hm_point *points = hm__calloc(count, sizeof(*points));
-    const size_t part_count = hm_model_part_count(m);
+    const size_t part_count = hm__model_part_count(m);
 
     if (!points)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     for (size_t i = 0; i < count; i++)
         points[i].n = n[i];
-    int rc = hm_model_eval(m, points, count, err);
+    int rc = hm__model_eval(m, points, count, err);
     for (size_t i = 0; rc == 0 && i < count; i++) {
         parts[i] = points[i].compute_s;
         if (part_count > 1) /* of an overlap; otherwise the steps follow */
@@ -716,17 +716,17 @@ int hm_model_parts(const struct hm_model *m, const double *n, size_t count, doub
     return rc;
 }
 
-double hm_model_work(const struct hm_model *m)
+double hm__model_work(const struct hm_model *m)
 {
     return m->variant.work;
 }
 
-const struct hm_transfer *hm_model_step(const struct hm_model *m, size_t step)
+const struct hm_transfer *hm__model_step(const struct hm_model *m, size_t step)
 {
     return &m->steps[step];
 }
 
-const char *hm_model_note(const struct hm_model *m, size_t i)
+const char *hm__model_note(const struct hm_model *m, size_t i)
 {
     return i < m->note_count ? m->notes[i] : NULL;
 }
@@ -736,19 +736,19 @@ static int add_slope(const struct hm_model *m, const struct hm_formula *f, doubl
                      const char *quantity, double *slope, struct hm_err *err)
 {
     double value, derivative;
-    int rc = f ? hm_formula_derive(f, m->symbols, n, quantity, true, &value, &derivative, err) : 0;
+    int rc = f ? hm__formula_derive(f, m->symbols, n, quantity, true, &value, &derivative, err) : 0;
 
     if (rc == 0 && f)
         *slope += times * derivative;
     return rc;
 }
 
-int hm_model_elasticity(const struct hm_model *m, double n, const char *quantity,
-                        double *ret_elasticity, struct hm_err *err)
+int hm__model_elasticity(const struct hm_model *m, double n, const char *quantity,
+                         double *ret_elasticity, struct hm_err *err)
 {
     struct hm_point p = {.n = n};
     double slope = 0;
-    int rc = hm_model_eval(m, &p, 1, err);
+    int rc = hm__model_eval(m, &p, 1, err);
 
     double slower = p.compute_s > p.wait_s ? p.compute_s / (p.compute_s - p.wait_s) : 1;
     if (rc == 0)

@@ -21,10 +21,10 @@ enum {
     PER_STALENESS = 16, /* iterations for each of staleness */
 };
 
-double hm_slow_mean(const struct hm_slow *w, double worker, double n, double seconds)
+double hm__slow_mean(const struct hm_slow *w, double worker, double n, double seconds)
 {
     const struct hm_slowness *s = w->slowness;
-    double factor = hm_slowness_factor(s, worker, n) * exp(s->spread * s->spread / 2);
+    double factor = hm__slowness_factor(s, worker, n) * exp(s->spread * s->spread / 2);
 
     return seconds * factor * (1 + w->chance * (w->slow - 1)) + w->chance * s->pause_s;
 }
@@ -52,10 +52,10 @@ static double sum_over(const struct hm_slow *w, double n,
 
 static double rate(const struct hm_slow *w, double worker, double n, double seconds, double extra)
 {
-    return 1 / (hm_slow_mean(w, worker, n, seconds) + extra);
+    return 1 / (hm__slow_mean(w, worker, n, seconds) + extra);
 }
 
-double hm_slow_async(const struct hm_slow *w, double n, double seconds, double extra)
+double hm__slow_async(const struct hm_slow *w, double n, double seconds, double extra)
 {
     return n / sum_over(w, n, rate, seconds, extra);
 }
@@ -64,10 +64,10 @@ static double speed(const struct hm_slow *w, double worker, double n, double sec
 {
     (void)seconds;
     (void)extra;
-    return 1 / hm_slowness_factor(w->slowness, worker, n);
+    return 1 / hm__slowness_factor(w->slowness, worker, n);
 }
 
-double hm_slow_even(const struct hm_slow *w, double n)
+double hm__slow_even(const struct hm_slow *w, double n)
 {
     return n / sum_over(w, n, speed, 0, 0);
 }
@@ -86,12 +86,12 @@ static int fill_bank(struct hm_slow *w, struct hm_err *err)
     if (!w->bank || !w->paused || !w->ends || !w->factors) {
         hm__free(w->bank);
         w->bank = NULL;
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     }
-    hm_random_init(&random, 1, 0);
+    hm__random_init(&random, 1, 0);
     for (int i = 0; i < BANK; i++) {
-        bool slow = hm_random_uniform(&random) < w->chance;
-        double drawn = s->spread > 0 ? exp(s->spread * hm_random_normal(&random)) : 1;
+        bool slow = hm__random_uniform(&random) < w->chance;
+        double drawn = s->spread > 0 ? exp(s->spread * hm__random_normal(&random)) : 1;
         w->bank[i] = slow ? drawn * w->slow : drawn;
         w->paused[i] = slow;
     }
@@ -110,7 +110,7 @@ static double recur(struct hm_slow *w, size_t n, size_t staleness, double second
         rounds = PER_STALENESS * (staleness + 1);
     for (size_t i = 0; i < n; i++) {
         w->ends[i] = 0;
-        w->factors[i] = seconds * hm_slowness_factor(w->slowness, (double)i, (double)n);
+        w->factors[i] = seconds * hm__slowness_factor(w->slowness, (double)i, (double)n);
     }
     for (size_t c = 0; c < rounds; c++) {
         double gate = front[c % (staleness + 1)]; /* of the iteration staleness + 1 before */
@@ -127,15 +127,15 @@ static double recur(struct hm_slow *w, size_t n, size_t staleness, double second
     return (ended - began) / (double)(rounds - rounds / 5);
 }
 
-int hm_slow_stale(struct hm_slow *w, double n, double staleness, double seconds, double extra,
-                  double *ret_seconds, struct hm_err *err)
+int hm__slow_stale(struct hm_slow *w, double n, double staleness, double seconds, double extra,
+                   double *ret_seconds, struct hm_err *err)
 {
     size_t apart = (size_t)fmin(staleness, HM_SLOW_STALENESS);
 
-    if (apart == 0 || n == 1 || !hm_slowness_drawn(w->slowness)) {
+    if (apart == 0 || n == 1 || !hm__slowness_drawn(w->slowness)) {
         /* One alone waits for nobody; where nothing is drawn, all keep pace with the slowest. */
         *ret_seconds =
-            (n == 1 ? hm_slow_mean(w, 0, 1, seconds) : hm_slow_order(w, n, 0, seconds)) + extra;
+            (n == 1 ? hm__slow_mean(w, 0, 1, seconds) : hm__slow_order(w, n, 0, seconds)) + extra;
         return 0;
     }
     int rc = fill_bank(w, err);
@@ -148,6 +148,6 @@ int hm_slow_stale(struct hm_slow *w, double n, double staleness, double seconds,
     double half = recur(w, WORKERS / 2, apart, seconds, extra);
     double full = recur(w, WORKERS, apart, seconds, extra);
     *ret_seconds = fmin(full + fmax(full - half, 0) * log2(n / WORKERS),
-                        hm_slow_order(w, n, 0, seconds) + extra);
+                        hm__slow_order(w, n, 0, seconds) + extra);
     return 0;
 }

@@ -52,7 +52,7 @@ static void round_speeds(struct hm_slow *w)
         low = fmin(low, s->speeds[i]);
         high = fmax(high, s->speeds[i]);
     }
-    if (w->class_count / 2 <= MANY_SPEEDS || !hm_slowness_drawn(s))
+    if (w->class_count / 2 <= MANY_SPEEDS || !hm__slowness_drawn(s))
         return;
     double step = log(high / low) / (MANY_SPEEDS - 1);
     for (size_t i = 0; i < s->speed_count; i++)
@@ -263,12 +263,12 @@ static double steady_order(struct hm_slow *w, double late)
     }
 }
 
-double hm_slow_order(struct hm_slow *w, double n, double late, double seconds)
+double hm__slow_order(struct hm_slow *w, double n, double late, double seconds)
 {
     double sum = 0;
 
     count_classes(w, n);
-    if (!hm_slowness_drawn(w->slowness) || seconds == 0)
+    if (!hm__slowness_drawn(w->slowness) || seconds == 0)
         return steady_order(w, late) * seconds;
     tabulate(w, w->slowness->pause_s / seconds);
     for (size_t i = 0; i < w->node_count; i++) {
@@ -292,7 +292,7 @@ static int allocate_classes(struct hm_slow *w, struct hm_err *err)
     w->distinct = hm__calloc(speeds + 1, sizeof(*w->distinct));
     w->classes = hm__calloc(speeds + 1, sizeof(*w->classes));
     w->counts = hm__calloc(2 * (speeds + 1), sizeof(*w->counts));
-    return w->speeds && w->distinct && w->classes && w->counts ? 0 : hm_fail_nomem(err);
+    return w->speeds && w->distinct && w->classes && w->counts ? 0 : hm__fail_nomem(err);
 }
 
 static int allocate_tables(struct hm_slow *w, struct hm_err *err)
@@ -306,15 +306,15 @@ static int allocate_tables(struct hm_slow *w, struct hm_err *err)
     w->q = hm__calloc(nodes * w->class_count, sizeof(*w->q));
     w->log_done = hm__calloc(nodes * w->class_count, sizeof(*w->log_done));
     w->mass = hm__calloc(3 * (HM_BACKUPS_MOST + 1), sizeof(*w->mass));
-    return w->edges && w->weights && w->q && w->log_done && w->mass ? 0 : hm_fail_nomem(err);
+    return w->edges && w->weights && w->q && w->log_done && w->mass ? 0 : hm__fail_nomem(err);
 }
 
-int hm_slow_new(const struct hm_slowness *s, struct hm_slow **ret_slow, struct hm_err *err)
+int hm__slow_new(const struct hm_slowness *s, struct hm_slow **ret_slow, struct hm_err *err)
 {
     struct hm_slow *w = hm__calloc(1, sizeof(*w));
 
     if (!w)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     w->slowness = s;
     w->slow = s->factor > 0 ? s->factor : 1;
     w->chance = s->factor > 0 || s->pause_s > 0 ? s->chance : 0;
@@ -327,18 +327,18 @@ int hm_slow_new(const struct hm_slowness *s, struct hm_slow **ret_slow, struct h
         for (size_t i = 0; i < s->speed_count; i++)
             w->classes[i] = class_of(w, w->speeds[i]);
         w->ordinary = class_of(w, 1);
-        if (hm_slowness_drawn(s))
+        if (hm__slowness_drawn(s))
             rc = allocate_tables(w, err);
     }
     if (rc) {
-        hm_slow_free(w);
+        hm__slow_free(w);
         return rc;
     }
     *ret_slow = w;
     return 0;
 }
 
-void hm_slow_free(struct hm_slow *w)
+void hm__slow_free(struct hm_slow *w)
 {
     if (!w)
         return;

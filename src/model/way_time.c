@@ -24,27 +24,27 @@ struct hm_crew {
     struct hm_slow *dealt;       /* of the cluster's, where work is dealt by speed; else NULL */
 };
 
-bool hm_way_stale(const struct hm_way *way)
+bool hm__way_stale(const struct hm_way *way)
 {
     return way->consistency == HM_CONSISTENCY_ASYNC ||
            (way->consistency == HM_CONSISTENCY_SSP && way->staleness > 0);
 }
 
-double hm_way_stale_cost(const struct hm_way *way, double n)
+double hm__way_stale_cost(const struct hm_way *way, double n)
 {
-    if (!hm_way_stale(way) || !(way->stale_cost > 0))
+    if (!hm__way_stale(way) || !(way->stale_cost > 0))
         return 1;
     return fmax(1, way->stale_cost * pow(n, way->stale_power));
 }
 
-double hm_way_nodes(const struct hm_way *way)
+double hm__way_nodes(const struct hm_way *way)
 {
     if (way->platform == HM_PLATFORM_SERVER)
         return way->colocated ? 0 : way->servers;
     return way->platform == HM_PLATFORM_DRIVER ? 1 : 0;
 }
 
-double hm_way_used(const struct hm_way *way, double n)
+double hm__way_used(const struct hm_way *way, double n)
 {
     return fmax(n - way->backups, 1);
 }
@@ -66,8 +66,8 @@ static const struct hm_transfer *message_of(const struct hm_job *job)
     return NULL;
 }
 
-int hm_way_steps(const struct hm_way *way, const struct hm_job *job, struct hm_transfer *steps,
-                 size_t *ret_count, struct hm_err *err)
+int hm__way_steps(const struct hm_way *way, const struct hm_job *job, struct hm_transfer *steps,
+                  size_t *ret_count, struct hm_err *err)
 {
     static const enum hm_scheme schemes[][HM_WAY_STEPS] = {
         [HM_PLATFORM_ALLREDUCE] = {HM_SCHEME_BEST},
@@ -77,14 +77,15 @@ int hm_way_steps(const struct hm_way *way, const struct hm_job *job, struct hm_t
     const struct hm_transfer *message = job->graph ? NULL : message_of(job);
 
     if (!message) {
-        hm_fail(err, job->graph ? HM_E_CONFLICT : HM_E_MISSING,
-                job->graph ? "platforms are of models that are trained, not of graphs"
-                           : "a platform needs the size of the model, and the job does not say it");
-        hm_err_hint(err, job->graph ? "leave out the platform"
-                                    : "give network:, or a step of communicate such as "
-                                      "{bytes: 4 MB, scheme: ring}");
-        hm_err_field(err, job->graph ? "graph" : "communicate");
-        hm_err_at(err, job->source, 0);
+        hm__fail(err, job->graph ? HM_E_CONFLICT : HM_E_MISSING,
+                 job->graph
+                     ? "platforms are of models that are trained, not of graphs"
+                     : "a platform needs the size of the model, and the job does not say it");
+        hm__err_hint(err, job->graph ? "leave out the platform"
+                                     : "give network:, or a step of communicate such as "
+                                       "{bytes: 4 MB, scheme: ring}");
+        hm__err_field(err, job->graph ? "graph" : "communicate");
+        hm__err_at(err, job->source, 0);
         return job->graph ? HM_E_CONFLICT : HM_E_MISSING;
     }
     *ret_count = way->platform == HM_PLATFORM_DRIVER ? 2 : 1;
@@ -102,11 +103,11 @@ int hm_way_steps(const struct hm_way *way, const struct hm_job *job, struct hm_t
 /* ---- whom it waits for --------------------------------------------------------------------------
  */
 
-int hm_crew_new(const struct hm_slowness *slowness, bool by_speed, struct hm_crew **ret_crew,
-                struct hm_err *err)
+int hm__crew_new(const struct hm_slowness *slowness, bool by_speed, struct hm_crew **ret_crew,
+                 struct hm_err *err)
 {
     struct hm_crew *p = hm__calloc(1, sizeof(*p));
-    int rc = p ? 0 : hm_fail_nomem(err);
+    int rc = p ? 0 : hm__fail_nomem(err);
 
     if (rc)
         return rc;
@@ -114,31 +115,31 @@ int hm_crew_new(const struct hm_slowness *slowness, bool by_speed, struct hm_cre
     if (by_speed) {
         p->slowness.slow_nodes = 0;
         p->slowness.speed_count = 0;
-        rc = hm_slow_new(slowness, &p->dealt, err);
+        rc = hm__slow_new(slowness, &p->dealt, err);
     }
     if (rc == 0)
-        rc = hm_slow_new(&p->slowness, &p->slow, err);
+        rc = hm__slow_new(&p->slowness, &p->slow, err);
     if (rc) {
-        hm_crew_free(p);
+        hm__crew_free(p);
         return rc;
     }
     *ret_crew = p;
     return 0;
 }
 
-void hm_crew_free(struct hm_crew *p)
+void hm__crew_free(struct hm_crew *p)
 {
     if (!p)
         return;
-    hm_slow_free(p->slow);
-    hm_slow_free(p->dealt);
+    hm__slow_free(p->slow);
+    hm__slow_free(p->dealt);
     hm__free(p);
 }
 
 /* What a worker has to do, in seconds of one as the cluster says. */
 static double share_s(const struct hm_crew *p, const struct hm_point *point)
 {
-    return point->compute_s * (p->dealt ? hm_slow_even(p->dealt, point->n) : 1);
+    return point->compute_s * (p->dealt ? hm__slow_even(p->dealt, point->n) : 1);
 }
 
 /* What the pace is asked for: steps together, without `late`, or apart by `staleness`. */
@@ -158,7 +159,7 @@ static double extra_s(const struct hm_ports *ports, const struct hm_point *point
 static double alone_s(const struct hm_crew *p, const struct hm_ports *ports,
                       const struct hm_point *points, size_t i)
 {
-    return hm_slow_async(p->slow, points[i].n, share_s(p, &points[i]), extra_s(ports, points, i));
+    return hm__slow_async(p->slow, points[i].n, share_s(p, &points[i]), extra_s(ports, points, i));
 }
 
 /* Seconds at a point, from memory where they were asked for before. */
@@ -181,9 +182,9 @@ static int seconds_at(struct hm_crew *p, const struct asked *asked, const struct
         return 0;
     }
     if (asked->together)
-        now.value = hm_slow_order(p->slow, now.n, now.apart, now.seconds);
+        now.value = hm__slow_order(p->slow, now.n, now.apart, now.seconds);
     else {
-        int rc = hm_slow_stale(p->slow, now.n, now.apart, now.seconds, now.extra, &now.value, err);
+        int rc = hm__slow_stale(p->slow, now.n, now.apart, now.seconds, now.extra, &now.value, err);
         if (rc)
             return rc;
     }
@@ -198,7 +199,7 @@ static double exact_to(const struct hm_crew *p, bool together)
     const struct hm_slowness *s = &p->slowness;
     double listed = ((double)s->speed_count + s->slow_nodes + 1) * fmax(s->per_node, 1);
 
-    if (!hm_slowness_drawn(s))
+    if (!hm__slowness_drawn(s))
         return INFINITY;
     return together ? fmax(32, fmin(listed, 512)) : 16;
 }
@@ -232,12 +233,12 @@ static int find_paces(struct hm_crew *p, const struct asked *asked, const struct
     return 0;
 }
 
-int hm_crew_together(struct hm_crew *p, const struct hm_way *way, struct hm_point *points,
-                     size_t count, struct hm_err *err)
+int hm__crew_together(struct hm_crew *p, const struct hm_way *way, struct hm_point *points,
+                      size_t count, struct hm_err *err)
 {
     const struct asked asked = {.together = true, .apart = way->backups};
     double *paces = hm__calloc(count, sizeof(*paces));
-    int rc = paces ? find_paces(p, &asked, points, count, paces, err) : hm_fail_nomem(err);
+    int rc = paces ? find_paces(p, &asked, points, count, paces, err) : hm__fail_nomem(err);
 
     for (size_t i = 0; rc == 0 && i < count; i++) {
         double even = points[i].compute_s;
@@ -254,12 +255,12 @@ static double links_s(const struct hm_way *way, const struct hm_ports *ports, si
     return ports->server[i] + (way->colocated ? ports->worker[i] : 0);
 }
 
-int hm_crew_apart(struct hm_crew *p, const struct hm_way *way, const struct hm_ports *ports,
-                  struct hm_point *points, size_t count, struct hm_err *err)
+int hm__crew_apart(struct hm_crew *p, const struct hm_way *way, const struct hm_ports *ports,
+                   struct hm_point *points, size_t count, struct hm_err *err)
 {
     const struct asked asked = {.apart = way->staleness, .ports = ports};
     double *paces = hm__calloc(count, sizeof(*paces));
-    int rc = paces ? 0 : hm_fail_nomem(err);
+    int rc = paces ? 0 : hm__fail_nomem(err);
 
     if (rc == 0 && p && way->consistency == HM_CONSISTENCY_SSP)
         rc = find_paces(p, &asked, points, count, paces, err);
@@ -279,10 +280,10 @@ int hm_crew_apart(struct hm_crew *p, const struct hm_way *way, const struct hm_p
     return rc;
 }
 
-double hm_way_server_share(const struct hm_way *way, const struct hm_ports *ports, size_t i,
-                           double time_s)
+double hm__way_server_share(const struct hm_way *way, const struct hm_ports *ports, size_t i,
+                            double time_s)
 {
-    double busy = hm_way_stale(way) ? links_s(way, ports, i) : 2 * ports->server[i];
+    double busy = hm__way_stale(way) ? links_s(way, ports, i) : 2 * ports->server[i];
 
     return time_s > 0 ? fmin(busy / time_s, 1) : 0;
 }

@@ -44,106 +44,106 @@ static void json_candidate(struct hm_text *out, const struct hm_candidate *c)
 {
     struct column columns[COLUMNS];
 
-    hm_text_add(out, "{\"algorithm\":");
-    hm_json_text(out, c->algorithm);
-    hm_json_field(out, "m", c->m);
-    hm_json_flag(out, "measured", c->measured);
+    hm__text_add(out, "{\"algorithm\":");
+    hm__json_text(out, c->algorithm);
+    hm__json_field(out, "m", c->m);
+    hm__json_flag(out, "measured", c->measured);
     list_columns(c, columns);
     for (size_t k = 0; columns[k].name; k++)
-        hm_json_field(out, columns[k].name, columns[k].value);
-    hm_json_named(out, "why", hm_advise_why_name(c->why));
-    hm_text_add(out, "}");
+        hm__json_field(out, columns[k].name, columns[k].value);
+    hm__json_named(out, "why", hm__advise_why_name(c->why));
+    hm__text_add(out, "}");
 }
 
 static void json_leads(struct hm_text *out, const struct hm_advice *a)
 {
-    hm_text_add(out, ",\n\"leads\":[");
+    hm__text_add(out, ",\n\"leads\":[");
     for (size_t i = 0; i < a->lead_count; i++) {
-        hm_text_add(out, i ? ",\n  {\"algorithm\":" : "\n  {\"algorithm\":");
-        hm_json_text(out, a->leads[i].algorithm);
-        hm_json_field(out, "m", a->leads[i].m);
-        hm_json_field(out, "from", a->leads[i].from);
-        hm_json_field(out, "to", a->leads[i].to);
-        hm_text_add(out, "}");
+        hm__text_add(out, i ? ",\n  {\"algorithm\":" : "\n  {\"algorithm\":");
+        hm__json_text(out, a->leads[i].algorithm);
+        hm__json_field(out, "m", a->leads[i].m);
+        hm__json_field(out, "from", a->leads[i].from);
+        hm__json_field(out, "to", a->leads[i].to);
+        hm__text_add(out, "}");
     }
-    hm_text_add(out, "]");
+    hm__text_add(out, "]");
 }
 
 static void json_next(struct hm_text *out, const struct hm_next_run *n)
 {
     if (!n->algorithm) {
-        hm_text_add(out, ",\n\"next\":null");
+        hm__text_add(out, ",\n\"next\":null");
         return;
     }
-    hm_text_add(out, ",\n\"next\":{\"algorithm\":");
-    hm_json_text(out, n->algorithm);
-    hm_json_field(out, "m", n->m);
-    hm_json_field(out, "iterations", n->iterations);
-    hm_json_field(out, "time_s", n->time_s);
-    hm_json_field(out, "saves", n->saves);
-    hm_text_add(out, "}");
+    hm__text_add(out, ",\n\"next\":{\"algorithm\":");
+    hm__json_text(out, n->algorithm);
+    hm__json_field(out, "m", n->m);
+    hm__json_field(out, "iterations", n->iterations);
+    hm__json_field(out, "time_s", n->time_s);
+    hm__json_field(out, "saves", n->saves);
+    hm__text_add(out, "}");
 }
 
 static void json_schedule(struct hm_text *out, const struct hm_schedule *s)
 {
     if (!s) {
-        hm_text_add(out, ",\n\"schedule\":null");
+        hm__text_add(out, ",\n\"schedule\":null");
         return;
     }
-    hm_text_add(out, ",\n\"schedule\":{\"algorithm\":");
-    hm_json_text(out, s->algorithm);
-    hm_json_field(out, "time_s", s->time_s);
-    hm_json_field(out, "fixed_s", s->fixed_s);
-    hm_json_field(out, "gain", s->gain);
-    hm_json_field(out, "gain_low", s->gain_low);
-    hm_json_field(out, "gain_high", s->gain_high);
-    hm_text_add(out, ",\"phases\":[");
+    hm__text_add(out, ",\n\"schedule\":{\"algorithm\":");
+    hm__json_text(out, s->algorithm);
+    hm__json_field(out, "time_s", s->time_s);
+    hm__json_field(out, "fixed_s", s->fixed_s);
+    hm__json_field(out, "gain", s->gain);
+    hm__json_field(out, "gain_low", s->gain_low);
+    hm__json_field(out, "gain_high", s->gain_high);
+    hm__text_add(out, ",\"phases\":[");
     for (size_t i = 0; i < s->phase_count; i++) {
-        hm_text_add(out, i ? ",\n  {\"m\":" : "\n  {\"m\":");
-        hm_json_number(out, s->phases[i].m);
-        hm_json_field(out, "from", s->phases[i].from);
-        hm_json_field(out, "to", s->phases[i].to);
-        hm_json_field(out, "iterations", s->phases[i].iterations);
-        hm_json_field(out, "time_s", s->phases[i].time_s);
-        hm_text_add(out, "}");
+        hm__text_add(out, i ? ",\n  {\"m\":" : "\n  {\"m\":");
+        hm__json_number(out, s->phases[i].m);
+        hm__json_field(out, "from", s->phases[i].from);
+        hm__json_field(out, "to", s->phases[i].to);
+        hm__json_field(out, "iterations", s->phases[i].iterations);
+        hm__json_field(out, "time_s", s->phases[i].time_s);
+        hm__text_add(out, "}");
     }
-    hm_text_add(out, "]}");
+    hm__text_add(out, "]}");
 }
 
 static void json_head(struct hm_text *out, const struct hm_advice *a)
 {
-    hm_text_add(out, "{\"howmany\":");
-    hm_json_text(out, HM_VERSION);
-    hm_json_named(out, "measure", a->measure);
-    hm_json_named(out, "unit", a->unit);
-    hm_json_field(out, "best", a->best);
-    hm_json_field(out, "loss", a->loss);
-    hm_text_add(out, ",\"within_s\":");
-    hm_json_known(out, a->within_s > 0 ? a->within_s : -1);
-    hm_text_add(out, ",\"budget\":");
-    hm_json_known(out, a->budget > 0 ? a->budget : -1);
-    hm_json_named(out, "goal", a->goal == HM_ADVISE_COST ? "cost" : "time");
-    hm_json_field(out, "level", a->level);
-    hm_json_flag(out, "feasible", a->feasible);
-    hm_json_field(out, "right", a->right);
-    hm_json_field(out, "near", a->near);
-    hm_json_field(out, "right_algorithm", a->right_algorithm);
+    hm__text_add(out, "{\"howmany\":");
+    hm__json_text(out, HM_VERSION);
+    hm__json_named(out, "measure", a->measure);
+    hm__json_named(out, "unit", a->unit);
+    hm__json_field(out, "best", a->best);
+    hm__json_field(out, "loss", a->loss);
+    hm__text_add(out, ",\"within_s\":");
+    hm__json_known(out, a->within_s > 0 ? a->within_s : -1);
+    hm__text_add(out, ",\"budget\":");
+    hm__json_known(out, a->budget > 0 ? a->budget : -1);
+    hm__json_named(out, "goal", a->goal == HM_ADVISE_COST ? "cost" : "time");
+    hm__json_field(out, "level", a->level);
+    hm__json_flag(out, "feasible", a->feasible);
+    hm__json_field(out, "right", a->right);
+    hm__json_field(out, "near", a->near);
+    hm__json_field(out, "right_algorithm", a->right_algorithm);
 }
 
 static void render_json(struct hm_text *out, const struct hm_advice *a)
 {
     json_head(out, a);
-    hm_text_add(out, ",\n\"candidates\":[");
+    hm__text_add(out, ",\n\"candidates\":[");
     for (size_t i = 0; i < a->candidate_count; i++) {
-        hm_text_add(out, i ? ",\n  " : "\n  ");
+        hm__text_add(out, i ? ",\n  " : "\n  ");
         json_candidate(out, &a->candidates[i]);
     }
-    hm_text_add(out, "]");
+    hm__text_add(out, "]");
     json_leads(out, a);
     json_next(out, &a->next);
     json_schedule(out, a->schedule);
-    hm_json_texts(out, "notes", a->notes, a->note_count);
-    hm_text_add(out, "}\n");
+    hm__json_texts(out, "notes", a->notes, a->note_count);
+    hm__text_add(out, "}\n");
 }
 
 static void render_csv(struct hm_text *out, const struct hm_advice *a)
@@ -152,19 +152,19 @@ static void render_csv(struct hm_text *out, const struct hm_advice *a)
     struct column columns[COLUMNS];
 
     list_columns(&none, columns);
-    hm_text_add(out, "algorithm,m,measured");
+    hm__text_add(out, "algorithm,m,measured");
     for (size_t k = 0; columns[k].name; k++)
-        hm_text_addf(out, ",%s", columns[k].name);
-    hm_text_add(out, ",why\n");
+        hm__text_addf(out, ",%s", columns[k].name);
+    hm__text_add(out, ",why\n");
     for (size_t i = 0; i < a->candidate_count; i++) {
         const struct hm_candidate *c = &a->candidates[i];
-        hm_csv_text(out, c->algorithm);
-        hm_csv_number(out, c->m);
-        hm_text_add(out, c->measured ? ",true" : ",false");
+        hm__csv_text(out, c->algorithm);
+        hm__csv_number(out, c->m);
+        hm__text_add(out, c->measured ? ",true" : ",false");
         list_columns(c, columns);
         for (size_t k = 0; columns[k].name; k++)
-            hm_csv_number(out, columns[k].value);
-        hm_text_addf(out, ",%s\n", hm_advise_why_name(c->why));
+            hm__csv_number(out, columns[k].value);
+        hm__text_addf(out, ",%s\n", hm__advise_why_name(c->why));
     }
 }
 
@@ -175,9 +175,9 @@ int hm_advice_render(const struct hm_advice *advice, enum hm_format format,
 
     switch (format) {
     case HM_FORMAT_TEXT:
-        hm_render_advice_text(&out, advice, style);
+        hm__render_advice_text(&out, advice, style);
         if (style->table)
-            hm_render_advice_table(&out, advice, style);
+            hm__render_advice_table(&out, advice, style);
         break;
     case HM_FORMAT_JSON:
         render_json(&out, advice);
@@ -186,7 +186,7 @@ int hm_advice_render(const struct hm_advice *advice, enum hm_format format,
         render_csv(&out, advice);
         break;
     case HM_FORMAT_GNUPLOT:
-        return hm_fail(err, HM_E_UNSUPPORTED, "an advice has no plot");
+        return hm__fail(err, HM_E_UNSUPPORTED, "an advice has no plot");
     }
-    return hm_text_take(&out, ret_text, err);
+    return hm__text_take(&out, ret_text, err);
 }

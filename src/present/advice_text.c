@@ -15,7 +15,7 @@ static void add_line(struct hm_text *out, const struct hm_advice *a, const struc
 
     phrase(&line, a);
     if (line.length || line.failed)
-        hm_render_taken_line(out, style, label, &line);
+        hm__render_taken_line(out, style, label, &line);
 }
 
 static void say_cost(struct hm_text *out, const struct hm_advice *a)
@@ -25,9 +25,9 @@ static void say_cost(struct hm_text *out, const struct hm_advice *a)
 
     if (a->candidate_count == 0 || !isfinite(c->cost))
         return;
-    hm_text_add(out, hm_show_money(c->cost, money));
-    if (*hm_show_range(hm_show_money, c->cost_low, c->cost_high, range))
-        hm_text_addf(out, " (%s)", range);
+    hm__text_add(out, hm__show_money(c->cost, money));
+    if (*hm__show_range(hm__show_money, c->cost_low, c->cost_high, range))
+        hm__text_addf(out, " (%s)", range);
 }
 
 static void say_nearest(struct hm_text *out, const struct hm_advice *a)
@@ -36,23 +36,23 @@ static void say_nearest(struct hm_text *out, const struct hm_advice *a)
 
     if (a->candidate_count == 0)
         return;
-    hm_say_candidate(out, c);
-    hm_text_add(out, ": ");
-    hm_say_outcome(out, a, c);
+    hm__say_candidate(out, c);
+    hm__text_add(out, ": ");
+    hm__say_outcome(out, a, c);
     if (isfinite(c->reaches))
-        hm_text_addf(out, "; it gets there with %.0f %%", 100 * c->reaches);
+        hm__text_addf(out, "; it gets there with %.0f %%", 100 * c->reaches);
 }
 
 /* "cocoa on 4 workers, 34.9 ms: needs 1.80x the iterations" */
 static void say_rival(struct hm_text *out, const struct hm_advice *a, const struct hm_candidate *c)
 {
-    hm_say_candidate(out, c);
+    hm__say_candidate(out, c);
     if (c->why != HM_WHY_NEVER) {
-        hm_text_add(out, ", ");
-        hm_say_value(out, a, c);
+        hm__text_add(out, ", ");
+        hm__say_value(out, a, c);
     }
-    hm_text_add(out, ": ");
-    hm_say_why(out, a, c);
+    hm__text_add(out, ": ");
+    hm__say_why(out, a, c);
 }
 
 /* The second of all, and the best of each other algorithm. */
@@ -63,13 +63,13 @@ static void add_rivals(struct hm_text *out, const struct hm_advice *a, const str
 
     if (a->candidate_count > 1 && a->candidates[1].why != HM_WHY_NEVER) {
         say_rival(&line, a, &a->candidates[1]);
-        hm_render_taken_line(out, style, "next", &line);
+        hm__render_taken_line(out, style, "next", &line);
     }
     for (size_t i = 1; i < a->candidate_count; i++) {
-        if (!hm_advice_is_first(a, i) || (i == 1 && a->candidates[1].why != HM_WHY_NEVER))
+        if (!hm__advice_is_first(a, i) || (i == 1 && a->candidates[1].why != HM_WHY_NEVER))
             continue;
         say_rival(&line, a, &a->candidates[i]);
-        hm_render_taken_line(out, style, label, &line);
+        hm__render_taken_line(out, style, label, &line);
         label = "";
     }
 }
@@ -93,45 +93,45 @@ static void say_never(struct hm_text *out, const struct hm_advice *a)
     for (size_t i = 0; i < a->candidate_count; i++) {
         const char *name = a->candidates[i].algorithm;
         double m = next_never(a, name, 0);
-        if (!hm_advice_is_first(a, i) || isinf(m))
+        if (!hm__advice_is_first(a, i) || isinf(m))
             continue;
-        hm_text_addf(out, "%s%s%s%.0f", out->length ? "; " : "", name, *name ? " on " : "", m);
+        hm__text_addf(out, "%s%s%s%.0f", out->length ? "; " : "", name, *name ? " on " : "", m);
         while (isfinite(m = next_never(a, name, m)))
-            hm_text_addf(out, ", %.0f", m);
+            hm__text_addf(out, ", %.0f", m);
     }
 }
 
 static void say_several_leads(struct hm_text *out, const struct hm_advice *a)
 {
     if (a->lead_count > 1)
-        hm_say_leads(out, a);
+        hm__say_leads(out, a);
 }
 
-void hm_render_advice_text(struct hm_text *out, const struct hm_advice *a,
-                           const struct hm_style *style)
+void hm__render_advice_text(struct hm_text *out, const struct hm_advice *a,
+                            const struct hm_style *style)
 {
     struct hm_text line = {0};
 
-    hm_say_headline(&line, a);
-    hm_text_add(out, hm_render_bold(style, true));
-    hm_render_wrapped(out, style, line.data ? line.data : "", 0);
-    hm_text_addf(out, "%s\n", hm_render_bold(style, false));
+    hm__say_headline(&line, a);
+    hm__text_add(out, hm__render_bold(style, true));
+    hm__render_wrapped(out, style, line.data ? line.data : "", 0);
+    hm__text_addf(out, "%s\n", hm__render_bold(style, false));
     out->failed = out->failed || line.failed;
-    hm_text_release(&line);
+    hm__text_release(&line);
     if (!a->feasible)
         add_line(out, a, style, "nearest miss", say_nearest);
     if (a->feasible)
-        add_line(out, a, style, "how sure", hm_say_sure);
-    if (a->goal == HM_ADVISE_TIME || !hm_advice_asks_loss(a))
+        add_line(out, a, style, "how sure", hm__say_sure);
+    if (a->goal == HM_ADVISE_TIME || !hm__advice_asks_loss(a))
         add_line(out, a, style, "cost", say_cost);
-    add_line(out, a, style, "beyond", hm_say_beyond);
+    add_line(out, a, style, "beyond", hm__say_beyond);
     add_rivals(out, a, style);
     add_line(out, a, style, "never", say_never);
     add_line(out, a, style, "ahead", say_several_leads);
-    add_line(out, a, style, "schedule", hm_say_schedule);
-    add_line(out, a, style, "would help", hm_say_next_run);
+    add_line(out, a, style, "schedule", hm__say_schedule);
+    add_line(out, a, style, "would help", hm__say_next_run);
     for (size_t i = 0; i < a->note_count; i++)
-        hm_render_line(out, style, i ? "" : "note", a->notes[i]);
+        hm__render_line(out, style, i ? "" : "note", a->notes[i]);
 }
 
 /* ---- the table ------------------------------------------------------------------------------ */
@@ -143,8 +143,8 @@ static int widest_name(const struct hm_advice *a)
     size_t widest = 9;
 
     for (size_t i = 0; i < a->candidate_count; i++)
-        if (hm_text_columns(a->candidates[i].algorithm) > widest)
-            widest = hm_text_columns(a->candidates[i].algorithm);
+        if (hm__text_columns(a->candidates[i].algorithm) > widest)
+            widest = hm__text_columns(a->candidates[i].algorithm);
     return widest < NAME_MAX_SHOWN ? (int)widest : NAME_MAX_SHOWN;
 }
 
@@ -154,14 +154,14 @@ static void add_decisive(struct hm_text *out, const struct hm_advice *a,
 {
     char shown[HM_SHOWN], range[HM_SHOWN_RANGE];
 
-    if (!hm_advice_asks_loss(a))
-        hm_text_addf(out, " %9s  %-18s", hm_show_loss(c->loss, shown),
-                     hm_show_range(hm_show_loss, c->loss_low, c->loss_high, range));
+    if (!hm__advice_asks_loss(a))
+        hm__text_addf(out, " %9s  %-18s", hm__show_loss(c->loss, shown),
+                      hm__show_range(hm__show_loss, c->loss_low, c->loss_high, range));
     else if (isfinite(c->time_s))
-        hm_text_addf(out, " %9s  %-18s", hm_show_time(c->time_s, shown),
-                     hm_show_range(hm_show_time, c->time_low_s, c->time_high_s, range));
+        hm__text_addf(out, " %9s  %-18s", hm__show_time(c->time_s, shown),
+                      hm__show_range(hm__show_time, c->time_low_s, c->time_high_s, range));
     else
-        hm_text_addf(out, " %9s  %-18s", "never", "");
+        hm__text_addf(out, " %9s  %-18s", "never", "");
 }
 
 static void add_row(struct hm_text *out, const struct hm_advice *a, const struct hm_candidate *c,
@@ -169,42 +169,43 @@ static void add_row(struct hm_text *out, const struct hm_advice *a, const struct
 {
     char shown[HM_SHOWN];
 
-    hm_render_cell(out, c->algorithm, (size_t)width);
-    hm_text_addf(out, " %5.0f%s", c->m, c->measured ? "*" : " ");
-    hm_text_addf(out, " %10s", isfinite(c->iterations) ? hm_show_count(c->iterations, shown) : "");
+    hm__render_cell(out, c->algorithm, (size_t)width);
+    hm__text_addf(out, " %5.0f%s", c->m, c->measured ? "*" : " ");
+    hm__text_addf(out, " %10s",
+                  isfinite(c->iterations) ? hm__show_count(c->iterations, shown) : "");
     if (!priced)
-        hm_text_addf(out, " %9s",
-                     isfinite(c->iteration_s) ? hm_show_time(c->iteration_s, shown) : "");
+        hm__text_addf(out, " %9s",
+                      isfinite(c->iteration_s) ? hm__show_time(c->iteration_s, shown) : "");
     add_decisive(out, a, c);
     if (priced)
-        hm_text_addf(out, " %8s", isfinite(c->cost) ? hm_show_money(c->cost, shown) : "");
+        hm__text_addf(out, " %8s", isfinite(c->cost) ? hm__show_money(c->cost, shown) : "");
     if (isfinite(c->probability))
-        hm_text_addf(out, " %3.0f %%", 100 * c->probability);
-    hm_text_end_line(out);
+        hm__text_addf(out, " %3.0f %%", 100 * c->probability);
+    hm__text_end_line(out);
 }
 
-void hm_render_advice_table(struct hm_text *out, const struct hm_advice *a,
-                            const struct hm_style *style)
+void hm__render_advice_table(struct hm_text *out, const struct hm_advice *a,
+                             const struct hm_style *style)
 {
-    bool priced = hm_advice_priced(a), measured = false;
+    bool priced = hm__advice_priced(a), measured = false;
     int width = widest_name(a);
     char interval[32], each[32], several[32];
 
     snprintf(interval, sizeof(interval), "%g %% interval", 100 * a->level);
     snprintf(each, sizeof(each), "%.9s", a->unit);
     snprintf(several, sizeof(several), "%.9ss", a->unit);
-    hm_text_addf(out, "\n%s%-*s %5s  %10s", hm_render_dim(style, true), width, "algorithm", "m",
-                 several);
+    hm__text_addf(out, "\n%s%-*s %5s  %10s", hm__render_dim(style, true), width, "algorithm", "m",
+                  several);
     if (!priced)
-        hm_text_addf(out, " %9s", each);
-    hm_text_addf(out, " %9s  %-18s", hm_advice_asks_loss(a) ? "time" : "loss", interval);
+        hm__text_addf(out, " %9s", each);
+    hm__text_addf(out, " %9s  %-18s", hm__advice_asks_loss(a) ? "time" : "loss", interval);
     if (priced)
-        hm_text_addf(out, " %8s", "cost");
-    hm_text_addf(out, "  best%s\n", hm_render_dim(style, false));
+        hm__text_addf(out, " %8s", "cost");
+    hm__text_addf(out, "  best%s\n", hm__render_dim(style, false));
     for (size_t i = 0; i < a->candidate_count; i++) {
         add_row(out, a, &a->candidates[i], width, priced);
         measured = measured || a->candidates[i].measured;
     }
     if (measured)
-        hm_text_add(out, "* measured\n");
+        hm__text_add(out, "* measured\n");
 }

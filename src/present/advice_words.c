@@ -5,12 +5,12 @@
 
 #include "advice_render.h"
 
-bool hm_advice_asks_loss(const struct hm_advice *a)
+bool hm__advice_asks_loss(const struct hm_advice *a)
 {
     return isfinite(a->loss);
 }
 
-bool hm_advice_priced(const struct hm_advice *a)
+bool hm__advice_priced(const struct hm_advice *a)
 {
     for (size_t i = 0; i < a->candidate_count; i++)
         if (isfinite(a->candidates[i].cost))
@@ -18,7 +18,7 @@ bool hm_advice_priced(const struct hm_advice *a)
     return false;
 }
 
-bool hm_advice_is_first(const struct hm_advice *a, size_t i)
+bool hm__advice_is_first(const struct hm_advice *a, size_t i)
 {
     for (size_t k = 0; k < i; k++)
         if (strcmp(a->candidates[k].algorithm, a->candidates[i].algorithm) == 0)
@@ -26,7 +26,7 @@ bool hm_advice_is_first(const struct hm_advice *a, size_t i)
     return true;
 }
 
-const char *hm_advise_why_name(enum hm_advise_why why)
+const char *hm__advise_why_name(enum hm_advise_why why)
 {
     static const char *const names[] = {
         [HM_WHY_BEST] = "best",
@@ -46,11 +46,11 @@ static const char *plural(double count)
     return count == 1 ? "" : "s";
 }
 
-void hm_say_candidate(struct hm_text *out, const struct hm_candidate *c)
+void hm__say_candidate(struct hm_text *out, const struct hm_candidate *c)
 {
     if (*c->algorithm)
-        hm_text_addf(out, "%s on ", c->algorithm);
-    hm_text_addf(out, "%.0f worker%s", c->m, plural(c->m));
+        hm__text_addf(out, "%s on ", c->algorithm);
+    hm__text_addf(out, "%.0f worker%s", c->m, plural(c->m));
 }
 
 static void add_range(struct hm_text *out, const char *(*show)(double, char *), double low,
@@ -58,8 +58,8 @@ static void add_range(struct hm_text *out, const char *(*show)(double, char *), 
 {
     char range[HM_SHOWN_RANGE];
 
-    if (*hm_show_range(show, low, high, range))
-        hm_text_addf(out, " (%s)", range);
+    if (*hm__show_range(show, low, high, range))
+        hm__text_addf(out, " (%s)", range);
 }
 
 /* "9.4 iterations of 2.58 ms" */
@@ -70,10 +70,10 @@ static void add_iterations(struct hm_text *out, const struct hm_advice *a,
 
     if (!isfinite(c->iterations))
         return;
-    hm_text_addf(out, ", %s %s%s", hm_show_count(c->iterations, count), a->unit,
-                 plural(c->iterations));
+    hm__text_addf(out, ", %s %s%s", hm__show_count(c->iterations, count), a->unit,
+                  plural(c->iterations));
     if (isfinite(c->iteration_s))
-        hm_text_addf(out, " of %s", hm_show_time(c->iteration_s, time));
+        hm__text_addf(out, " of %s", hm__show_time(c->iteration_s, time));
 }
 
 /* "after 60 s", "for $5.00", or both */
@@ -82,9 +82,9 @@ static void add_limits(struct hm_text *out, const struct hm_advice *a, const cha
     char time[HM_SHOWN], money[HM_SHOWN];
 
     if (a->within_s > 0)
-        hm_text_addf(out, " %s %s", time_word, hm_show_time(a->within_s, time));
+        hm__text_addf(out, " %s %s", time_word, hm__show_time(a->within_s, time));
     if (a->budget > 0)
-        hm_text_addf(out, " for %s", hm_show_money(a->budget, money));
+        hm__text_addf(out, " for %s", hm__show_money(a->budget, money));
 }
 
 static bool by_cost(const struct hm_advice *a, const struct hm_candidate *c)
@@ -92,41 +92,43 @@ static bool by_cost(const struct hm_advice *a, const struct hm_candidate *c)
     return a->goal == HM_ADVISE_COST && isfinite(c->cost);
 }
 
-void hm_say_outcome(struct hm_text *out, const struct hm_advice *a, const struct hm_candidate *c)
+void hm__say_outcome(struct hm_text *out, const struct hm_advice *a, const struct hm_candidate *c)
 {
     char shown[HM_SHOWN], loss[HM_SHOWN];
 
-    if (!hm_advice_asks_loss(a) && !isfinite(c->loss)) {
-        hm_text_add(out, c->iterations < 1 ? "it does not finish a first step"
-                                           : "it is not known how far it gets");
+    if (!hm__advice_asks_loss(a) && !isfinite(c->loss)) {
+        hm__text_add(out, c->iterations < 1 ? "it does not finish a first step"
+                                            : "it is not known how far it gets");
         add_limits(out, a, "within");
-    } else if (!hm_advice_asks_loss(a)) {
-        hm_text_addf(out, "%s above the best", hm_show_loss(c->loss, loss));
+    } else if (!hm__advice_asks_loss(a)) {
+        hm__text_addf(out, "%s above the best", hm__show_loss(c->loss, loss));
         add_limits(out, a, "after");
-        add_range(out, hm_show_loss, c->loss_low, c->loss_high);
+        add_range(out, hm__show_loss, c->loss_low, c->loss_high);
     } else if (by_cost(a, c)) {
-        hm_text_addf(out, "%s to %s", hm_show_money(c->cost, shown), hm_show_loss(a->loss, loss));
-        add_range(out, hm_show_money, c->cost_low, c->cost_high);
+        hm__text_addf(out, "%s to %s", hm__show_money(c->cost, shown),
+                      hm__show_loss(a->loss, loss));
+        add_range(out, hm__show_money, c->cost_low, c->cost_high);
         if (isfinite(c->time_s))
-            hm_text_addf(out, ", %s", hm_show_time(c->time_s, shown));
+            hm__text_addf(out, ", %s", hm__show_time(c->time_s, shown));
     } else if (isfinite(c->time_s)) {
-        hm_text_addf(out, "%s to %s", hm_show_time(c->time_s, shown), hm_show_loss(a->loss, loss));
-        add_range(out, hm_show_time, c->time_low_s, c->time_high_s);
+        hm__text_addf(out, "%s to %s", hm__show_time(c->time_s, shown),
+                      hm__show_loss(a->loss, loss));
+        add_range(out, hm__show_time, c->time_low_s, c->time_high_s);
     } else
-        hm_text_addf(out, "it does not get to %s", hm_show_loss(a->loss, loss));
+        hm__text_addf(out, "it does not get to %s", hm__show_loss(a->loss, loss));
     add_iterations(out, a, c);
 }
 
-void hm_say_value(struct hm_text *out, const struct hm_advice *a, const struct hm_candidate *c)
+void hm__say_value(struct hm_text *out, const struct hm_advice *a, const struct hm_candidate *c)
 {
     char shown[HM_SHOWN];
 
-    if (!hm_advice_asks_loss(a))
-        hm_text_add(out, isfinite(c->loss) ? hm_show_loss(c->loss, shown) : "nothing");
+    if (!hm__advice_asks_loss(a))
+        hm__text_add(out, isfinite(c->loss) ? hm__show_loss(c->loss, shown) : "nothing");
     else if (by_cost(a, c))
-        hm_text_add(out, hm_show_money(c->cost, shown));
+        hm__text_add(out, hm__show_money(c->cost, shown));
     else
-        hm_text_add(out, isfinite(c->time_s) ? hm_show_time(c->time_s, shown) : "never");
+        hm__text_add(out, isfinite(c->time_s) ? hm__show_time(c->time_s, shown) : "never");
 }
 
 /* 1.72, 0.60, 12.5 */
@@ -142,7 +144,7 @@ static void add_though(struct hm_text *out, double ratio, const char *before, co
     char number[HM_SHOWN];
 
     if (ratio < 0.995)
-        hm_text_addf(out, ", though %s %sx %s", before, show_ratio(ratio, number), after);
+        hm__text_addf(out, ", though %s %sx %s", before, show_ratio(ratio, number), after);
 }
 
 static void say_factors(struct hm_text *out, const struct hm_advice *a,
@@ -153,35 +155,35 @@ static void say_factors(struct hm_text *out, const struct hm_advice *a,
     char number[HM_SHOWN], other[HM_SHOWN];
 
     if (!isfinite(more) || !isfinite(longer))
-        hm_text_add(out, "takes longer");
+        hm__text_add(out, "takes longer");
     else if (c->why == HM_WHY_ITERATION) {
-        hm_text_addf(out, "its %ss take %sx as long", a->unit, show_ratio(longer, number));
+        hm__text_addf(out, "its %ss take %sx as long", a->unit, show_ratio(longer, number));
         add_though(out, more, "it needs", "as many");
     } else if (c->why == HM_WHY_ITERATIONS) {
-        hm_text_addf(out, "needs %sx the %ss", show_ratio(more, number), a->unit);
+        hm__text_addf(out, "needs %sx the %ss", show_ratio(more, number), a->unit);
         add_though(out, longer, "each takes", "as long");
     } else
-        hm_text_addf(out, "needs %sx the %ss, and each takes %sx as long", show_ratio(more, number),
-                     a->unit, show_ratio(longer, other));
+        hm__text_addf(out, "needs %sx the %ss, and each takes %sx as long",
+                      show_ratio(more, number), a->unit, show_ratio(longer, other));
 }
 
 static void say_limit(struct hm_text *out, const struct hm_advice *a, const struct hm_candidate *c)
 {
     if (a->within_s > 0 && c->time_s > a->within_s)
-        hm_text_add(out, "gets there too late");
+        hm__text_add(out, "gets there too late");
     else if (a->budget > 0 && c->cost > a->budget)
-        hm_text_add(out, "is too dear");
+        hm__text_add(out, "is too dear");
     else
-        hm_text_add(out, "may not get there within the limits");
+        hm__text_add(out, "may not get there within the limits");
 }
 
-void hm_say_why(struct hm_text *out, const struct hm_advice *a, const struct hm_candidate *c)
+void hm__say_why(struct hm_text *out, const struct hm_advice *a, const struct hm_candidate *c)
 {
     char number[HM_SHOWN];
 
     switch (c->why) {
     case HM_WHY_BEST:
-        hm_text_add(out, "the best");
+        hm__text_add(out, "the best");
         break;
     case HM_WHY_ITERATION:
     case HM_WHY_ITERATIONS:
@@ -189,13 +191,14 @@ void hm_say_why(struct hm_text *out, const struct hm_advice *a, const struct hm_
         say_factors(out, a, c);
         break;
     case HM_WHY_PRICE:
-        hm_text_addf(out, "costs %sx as much", show_ratio(c->cost / a->candidates[0].cost, number));
+        hm__text_addf(out, "costs %sx as much",
+                      show_ratio(c->cost / a->candidates[0].cost, number));
         break;
     case HM_WHY_NEVER:
-        hm_text_add(out, "does not get there, as far as can be told");
+        hm__text_add(out, "does not get there, as far as can be told");
         break;
     case HM_WHY_LOSS:
-        hm_text_add(out, isfinite(c->loss) ? "gets less far" : "does not finish a first step");
+        hm__text_add(out, isfinite(c->loss) ? "gets less far" : "does not finish a first step");
         break;
     case HM_WHY_LIMIT:
         say_limit(out, a, c);
@@ -203,55 +206,55 @@ void hm_say_why(struct hm_text *out, const struct hm_advice *a, const struct hm_
     }
 }
 
-void hm_say_headline(struct hm_text *out, const struct hm_advice *a)
+void hm__say_headline(struct hm_text *out, const struct hm_advice *a)
 {
     char loss[HM_SHOWN];
 
     if (a->candidate_count && a->feasible) {
-        hm_text_add(out, "Use ");
-        hm_say_candidate(out, &a->candidates[0]);
-        hm_text_add(out, ": ");
-        hm_say_outcome(out, a, &a->candidates[0]);
+        hm__text_add(out, "Use ");
+        hm__say_candidate(out, &a->candidates[0]);
+        hm__text_add(out, ": ");
+        hm__say_outcome(out, a, &a->candidates[0]);
     } else {
-        hm_text_add(out, "Nothing ");
-        if (hm_advice_asks_loss(a))
-            hm_text_addf(out, "gets to %s", hm_show_loss(a->loss, loss));
+        hm__text_add(out, "Nothing ");
+        if (hm__advice_asks_loss(a))
+            hm__text_addf(out, "gets to %s", hm__show_loss(a->loss, loss));
         else
-            hm_text_add(out, "gets anywhere");
+            hm__text_add(out, "gets anywhere");
         add_limits(out, a, "within");
         if (!(a->within_s > 0) && !(a->budget > 0))
-            hm_text_add(out, ", as far as can be told");
+            hm__text_add(out, ", as far as can be told");
     }
-    hm_text_add(out, ".");
+    hm__text_add(out, ".");
 }
 
-void hm_say_sure(struct hm_text *out, const struct hm_advice *a)
+void hm__say_sure(struct hm_text *out, const struct hm_advice *a)
 {
     if (!isfinite(a->right))
         return;
-    hm_text_addf(out, "the best of all with %.0f %%", 100 * a->right);
+    hm__text_addf(out, "the best of all with %.0f %%", 100 * a->right);
     if (isfinite(a->near))
-        hm_text_addf(out, ", within a tenth of the best with %.0f %%", 100 * a->near);
+        hm__text_addf(out, ", within a tenth of the best with %.0f %%", 100 * a->near);
     if (isfinite(a->right_algorithm) && a->candidate_count && *a->candidates[0].algorithm)
-        hm_text_addf(out, "; %s is the right algorithm with %.0f %%", a->candidates[0].algorithm,
-                     100 * a->right_algorithm);
+        hm__text_addf(out, "; %s is the right algorithm with %.0f %%", a->candidates[0].algorithm,
+                      100 * a->right_algorithm);
 }
 
-void hm_say_leads(struct hm_text *out, const struct hm_advice *a)
+void hm__say_leads(struct hm_text *out, const struct hm_advice *a)
 {
     char loss[HM_SHOWN];
 
     for (size_t i = 0; i < a->lead_count; i++) {
         const struct hm_lead *l = &a->leads[i];
         bool last = i + 1 == a->lead_count;
-        hm_text_addf(out, "%s%s%s%.0f", i ? ", then " : "", l->algorithm,
-                     *l->algorithm ? " on " : "", l->m);
+        hm__text_addf(out, "%s%s%s%.0f", i ? ", then " : "", l->algorithm,
+                      *l->algorithm ? " on " : "", l->m);
         if (!last)
-            hm_text_addf(out, " until %s", hm_show_loss(l->to, loss));
+            hm__text_addf(out, " until %s", hm__show_loss(l->to, loss));
     }
 }
 
-void hm_say_schedule(struct hm_text *out, const struct hm_advice *a)
+void hm__say_schedule(struct hm_text *out, const struct hm_advice *a)
 {
     const struct hm_schedule *s = a->schedule;
     char loss[HM_SHOWN], time[HM_SHOWN];
@@ -259,46 +262,46 @@ void hm_say_schedule(struct hm_text *out, const struct hm_advice *a)
     if (!s)
         return;
     if (s->phase_count <= 1) {
-        hm_text_add(out, "changing the number of workers on the way gains nothing");
+        hm__text_add(out, "changing the number of workers on the way gains nothing");
         return;
     }
-    hm_text_addf(out, "%s%s%.0f worker%s", s->algorithm, *s->algorithm ? " on " : "",
-                 s->phases[0].m, plural(s->phases[0].m));
+    hm__text_addf(out, "%s%s%.0f worker%s", s->algorithm, *s->algorithm ? " on " : "",
+                  s->phases[0].m, plural(s->phases[0].m));
     for (size_t i = 1; i < s->phase_count; i++)
-        hm_text_addf(out, ", %.0f from %s on", s->phases[i].m,
-                     hm_show_loss(s->phases[i].from, loss));
-    hm_text_addf(out, ": %s, %.0f %% less than with the best fixed number",
-                 hm_show_time(s->time_s, time), 100 * s->gain);
+        hm__text_addf(out, ", %.0f from %s on", s->phases[i].m,
+                      hm__show_loss(s->phases[i].from, loss));
+    hm__text_addf(out, ": %s, %.0f %% less than with the best fixed number",
+                  hm__show_time(s->time_s, time), 100 * s->gain);
     if (isfinite(s->gain_low) && isfinite(s->gain_high))
-        hm_text_addf(out, " (%.0f %% to %.0f %%)", 100 * s->gain_low, 100 * s->gain_high);
+        hm__text_addf(out, " (%.0f %% to %.0f %%)", 100 * s->gain_low, 100 * s->gain_high);
 }
 
-void hm_say_next_run(struct hm_text *out, const struct hm_advice *a)
+void hm__say_next_run(struct hm_text *out, const struct hm_advice *a)
 {
     const struct hm_next_run *n = &a->next;
     char shown[HM_SHOWN];
 
     if (!n->algorithm) {
-        hm_text_add(out, "no further run is expected to change this");
+        hm__text_add(out, "no further run is expected to change this");
         return;
     }
-    hm_text_addf(out, "a run of %s%s%.0f worker%s (", n->algorithm, *n->algorithm ? " on " : "",
-                 n->m, plural(n->m));
+    hm__text_addf(out, "a run of %s%s%.0f worker%s (", n->algorithm, *n->algorithm ? " on " : "",
+                  n->m, plural(n->m));
     if (isfinite(n->time_s))
-        hm_text_add(out, hm_show_time(n->time_s, shown));
+        hm__text_add(out, hm__show_time(n->time_s, shown));
     else
-        hm_text_addf(out, "%s %ss", hm_show_count(n->iterations, shown), a->unit);
-    hm_text_add(out, "): it is expected to ");
-    if (!hm_advice_asks_loss(a))
-        hm_text_addf(out, "lower the loss by %.2g %%", 100 * -expm1(-n->saves));
+        hm__text_addf(out, "%s %ss", hm__show_count(n->iterations, shown), a->unit);
+    hm__text_add(out, "): it is expected to ");
+    if (!hm__advice_asks_loss(a))
+        hm__text_addf(out, "lower the loss by %.2g %%", 100 * -expm1(-n->saves));
     else
-        hm_text_addf(out, "save %s",
-                     a->goal == HM_ADVISE_COST && hm_advice_priced(a)
-                         ? hm_show_money(n->saves, shown)
-                         : hm_show_time(n->saves, shown));
+        hm__text_addf(out, "save %s",
+                      a->goal == HM_ADVISE_COST && hm__advice_priced(a)
+                          ? hm__show_money(n->saves, shown)
+                          : hm__show_time(n->saves, shown));
 }
 
-void hm_say_beyond(struct hm_text *out, const struct hm_advice *a)
+void hm__say_beyond(struct hm_text *out, const struct hm_advice *a)
 {
     const struct hm_candidate *c = a->candidates;
     char number[HM_SHOWN];
@@ -306,12 +309,12 @@ void hm_say_beyond(struct hm_text *out, const struct hm_advice *a)
     if (a->candidate_count == 0)
         return;
     if (c->beyond_m > 1)
-        hm_text_addf(out, "%.0f worker%s: %s times outside what was measured", c->m, plural(c->m),
-                     hm_show_count(c->beyond_m, number));
+        hm__text_addf(out, "%.0f worker%s: %s times outside what was measured", c->m, plural(c->m),
+                      hm__show_count(c->beyond_m, number));
     else if (!c->measured)
-        hm_text_addf(out, "no trace of %.0f worker%s: it is told from fewer and from more", c->m,
-                     plural(c->m));
+        hm__text_addf(out, "no trace of %.0f worker%s: it is told from fewer and from more", c->m,
+                      plural(c->m));
     if (c->beyond_i > 1)
-        hm_text_addf(out, "%s%s times the %ss of the longest trace", out->length ? "; " : "",
-                     hm_show_count(c->beyond_i, number), a->unit);
+        hm__text_addf(out, "%s%s times the %ss of the longest trace", out->length ? "; " : "",
+                      hm__show_count(c->beyond_i, number), a->unit);
 }

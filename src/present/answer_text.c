@@ -8,23 +8,23 @@
 
 enum { LABEL = 15 };
 
-void hm_render_cell(struct hm_text *out, const char *text, size_t width)
+void hm__render_cell(struct hm_text *out, const char *text, size_t width)
 {
-    hm_text_repeat(out, " ", width - hm_text_cut(out, text, width));
+    hm__text_repeat(out, " ", width - hm__text_cut(out, text, width));
 }
 
-const char *hm_render_bold(const struct hm_style *style, bool on)
+const char *hm__render_bold(const struct hm_style *style, bool on)
 {
     return !style->colour ? "" : on ? "\033[1m" : "\033[0m";
 }
 
-const char *hm_render_dim(const struct hm_style *style, bool on)
+const char *hm__render_dim(const struct hm_style *style, bool on)
 {
     return !style->colour ? "" : on ? "\033[2m" : "\033[0m";
 }
 
-void hm_render_wrapped(struct hm_text *out, const struct hm_style *style, const char *text,
-                       size_t indent)
+void hm__render_wrapped(struct hm_text *out, const struct hm_style *style, const char *text,
+                        size_t indent)
 {
     size_t width = style->width > 40 ? style->width : 40, column = indent;
     bool first = true;
@@ -33,16 +33,16 @@ void hm_render_wrapped(struct hm_text *out, const struct hm_style *style, const 
         char word[256];
         size_t length = strcspn(text, " ");
         snprintf(word, sizeof(word), "%.*s", (int)length, text);
-        size_t columns = hm_text_columns(word);
+        size_t columns = hm__text_columns(word);
         if (!first && column + 1 + columns > width) {
-            hm_text_add(out, "\n");
-            hm_text_repeat(out, " ", indent);
+            hm__text_add(out, "\n");
+            hm__text_repeat(out, " ", indent);
             column = indent;
         } else if (!first) {
-            hm_text_add(out, " ");
+            hm__text_add(out, " ");
             column++;
         }
-        hm_text_add_n(out, text, length);
+        hm__text_add_n(out, text, length);
         column += columns;
         first = false;
         text += length;
@@ -50,33 +50,33 @@ void hm_render_wrapped(struct hm_text *out, const struct hm_style *style, const 
     }
 }
 
-void hm_render_line(struct hm_text *out, const struct hm_style *style, const char *label,
-                    const char *text)
+void hm__render_line(struct hm_text *out, const struct hm_style *style, const char *label,
+                     const char *text)
 {
-    size_t pad = hm_text_columns(label) + 2 < LABEL ? LABEL - 2 - hm_text_columns(label) : 1;
+    size_t pad = hm__text_columns(label) + 2 < LABEL ? LABEL - 2 - hm__text_columns(label) : 1;
 
-    hm_text_addf(out, "  %s%s%s", *label ? hm_render_dim(style, true) : "", label,
-                 *label ? hm_render_dim(style, false) : "");
-    hm_text_repeat(out, " ", pad);
-    hm_render_wrapped(out, style, text, LABEL);
-    hm_text_add(out, "\n");
+    hm__text_addf(out, "  %s%s%s", *label ? hm__render_dim(style, true) : "", label,
+                  *label ? hm__render_dim(style, false) : "");
+    hm__text_repeat(out, " ", pad);
+    hm__render_wrapped(out, style, text, LABEL);
+    hm__text_add(out, "\n");
 }
 
-void hm_render_taken(struct hm_text *out, const struct hm_style *style, struct hm_text *text,
-                     size_t indent)
+void hm__render_taken(struct hm_text *out, const struct hm_style *style, struct hm_text *text,
+                      size_t indent)
 {
-    hm_render_wrapped(out, style, text->data ? text->data : "", indent);
-    hm_text_add(out, "\n");
+    hm__render_wrapped(out, style, text->data ? text->data : "", indent);
+    hm__text_add(out, "\n");
     out->failed = out->failed || text->failed;
-    hm_text_release(text);
+    hm__text_release(text);
 }
 
-void hm_render_taken_line(struct hm_text *out, const struct hm_style *style, const char *label,
-                          struct hm_text *text)
+void hm__render_taken_line(struct hm_text *out, const struct hm_style *style, const char *label,
+                           struct hm_text *text)
 {
-    hm_render_line(out, style, label, text->data ? text->data : "");
+    hm__render_line(out, style, label, text->data ? text->data : "");
     out->failed = out->failed || text->failed;
-    hm_text_release(text);
+    hm__text_release(text);
 }
 
 static const char *plural(double n)
@@ -93,10 +93,10 @@ static void add_speedup(struct hm_text *out, const struct hm_answer *a, const st
     if (p->n == a->reference)
         return;
     if (p->speedup >= 1)
-        hm_text_addf(out, ", %sx faster than %s", hm_show_number(p->speedup, number), reference);
+        hm__text_addf(out, ", %sx faster than %s", hm__show_number(p->speedup, number), reference);
     else
-        hm_text_addf(out, ", %sx slower than %s", hm_show_number(1 / p->speedup, number),
-                     reference);
+        hm__text_addf(out, ", %sx slower than %s", hm__show_number(1 / p->speedup, number),
+                      reference);
 }
 
 /* "9 workers: 12.7 s an iteration, 4.14x faster than one" */
@@ -104,16 +104,16 @@ static void add_point(struct hm_text *out, const struct hm_answer *a, const stru
 {
     char time[HM_SHOWN], low[HM_SHOWN], high[HM_SHOWN];
 
-    hm_text_addf(out, "%.0f worker%s", p->n, plural(p->n));
+    hm__text_addf(out, "%.0f worker%s", p->n, plural(p->n));
     if (a->accelerators > 1)
-        hm_text_addf(out, " (%.0f node%s of %.0f)", ceil(p->n / a->accelerators),
-                     plural(ceil(p->n / a->accelerators)), a->accelerators);
+        hm__text_addf(out, " (%.0f node%s of %.0f)", ceil(p->n / a->accelerators),
+                      plural(ceil(p->n / a->accelerators)), a->accelerators);
     if (a->way.platform == HM_PLATFORM_SERVER && !a->way.colocated)
-        hm_text_addf(out, " and %.0f server%s", a->way.servers, plural(a->way.servers));
-    hm_text_addf(out, ": %s an iteration", hm_show_time(p->time_s, time));
+        hm__text_addf(out, " and %.0f server%s", a->way.servers, plural(a->way.servers));
+    hm__text_addf(out, ": %s an iteration", hm__show_time(p->time_s, time));
     if (p->low_s >= 0)
-        hm_text_addf(out, " (%s to %s)", hm_show_time(p->low_s, low),
-                     hm_show_time(p->high_s, high));
+        hm__text_addf(out, " (%s to %s)", hm__show_time(p->low_s, low),
+                      hm__show_time(p->high_s, high));
     add_speedup(out, a, p);
 }
 
@@ -124,18 +124,18 @@ static void say_whole(struct hm_text *out, const struct hm_answer *a, const stru
     char time[HM_SHOWN], money[HM_SHOWN];
 
     if (a->whole_job) {
-        hm_text_addf(&line, "%.0f iterations: %s", ceil(a->iterations),
-                     hm_show_time(p->total_s, time));
+        hm__text_addf(&line, "%.0f iterations: %s", ceil(a->iterations),
+                      hm__show_time(p->total_s, time));
         if (a->priced)
-            hm_text_addf(&line, " for %s", hm_show_money(p->cost, money));
-        hm_render_line(out, style, "whole job", line.data ? line.data : "");
+            hm__text_addf(&line, " for %s", hm__show_money(p->cost, money));
+        hm__render_line(out, style, "whole job", line.data ? line.data : "");
     } else if (a->priced) {
-        hm_text_addf(&line, "%s an iteration", hm_show_money(p->cost, money));
+        hm__text_addf(&line, "%s an iteration", hm__show_money(p->cost, money));
         if (a->scaling == HM_SCALING_WEAK)
-            hm_text_addf(&line, "'s samples at %.0f", a->reference);
-        hm_render_line(out, style, "cost", line.data ? line.data : "");
+            hm__text_addf(&line, "'s samples at %.0f", a->reference);
+        hm__render_line(out, style, "cost", line.data ? line.data : "");
     }
-    hm_text_release(&line);
+    hm__text_release(&line);
 }
 
 /* How often, by what the runs leave open, this n is the best. */
@@ -145,15 +145,15 @@ static void say_sure(struct hm_text *out, const struct hm_answer *a, const struc
 
     if (a->sure < 0)
         return;
-    hm_text_addf(&line, "the best with %.0f %%, within 5 %% of the best with %.0f %%; ",
-                 100 * a->sure, 100 * a->sure_near);
+    hm__text_addf(&line, "the best with %.0f %%, within 5 %% of the best with %.0f %%; ",
+                  100 * a->sure, 100 * a->sure_near);
     if (a->n_low < a->n_high)
-        hm_text_addf(&line, "the best lies between %.0f and %.0f (%g %%)", a->n_low, a->n_high,
-                     100 * a->level);
+        hm__text_addf(&line, "the best lies between %.0f and %.0f (%g %%)", a->n_low, a->n_high,
+                      100 * a->level);
     else
-        hm_text_addf(&line, "no other is likely (%g %%)", 100 * a->level);
-    hm_render_line(out, style, "how sure", line.data ? line.data : "");
-    hm_text_release(&line);
+        hm__text_addf(&line, "no other is likely (%g %%)", 100 * a->level);
+    hm__render_line(out, style, "how sure", line.data ? line.data : "");
+    hm__text_release(&line);
 }
 
 static void say_limit(struct hm_text *out, const struct hm_answer *a, const struct hm_style *style)
@@ -161,13 +161,13 @@ static void say_limit(struct hm_text *out, const struct hm_answer *a, const stru
     struct hm_text line = {0};
 
     if (a->limit == HM_LIMIT_MEMORY || a->limit == HM_LIMIT_BATCH)
-        hm_text_addf(&line, "%s: %s", hm_limit_name(a->limit), a->why);
+        hm__text_addf(&line, "%s: %s", hm_limit_name(a->limit), a->why);
     else
-        hm_text_addf(&line, "%s (%.0f %% of the step)%s%s", hm_limit_name(a->limit),
-                     100 * a->limit_share, a->limit == HM_LIMIT_COMPUTE ? "" : ": ",
-                     a->limit == HM_LIMIT_COMPUTE ? "" : a->why);
-    hm_render_line(out, style, "limited by", line.data ? line.data : "");
-    hm_text_release(&line);
+        hm__text_addf(&line, "%s (%.0f %% of the step)%s%s", hm_limit_name(a->limit),
+                      100 * a->limit_share, a->limit == HM_LIMIT_COMPUTE ? "" : ": ",
+                      a->limit == HM_LIMIT_COMPUTE ? "" : a->why);
+    hm__render_line(out, style, "limited by", line.data ? line.data : "");
+    hm__text_release(&line);
 }
 
 static void say_knee(struct hm_text *out, const struct hm_answer *a, const struct hm_style *style)
@@ -181,13 +181,13 @@ static void say_knee(struct hm_text *out, const struct hm_answer *a, const struc
     double cost = k->nodes * k->total_s / (b->nodes * b->total_s);
     double speed = b->total_s / k->total_s;
     if (speed <= 1)
-        hm_text_addf(&line, "%.0f worker%s reach%s %.0f %% of that speed at %.0f %% of the cost",
-                     k->n, plural(k->n), k->n == 1 ? "es" : "", 100 * speed, 100 * cost);
+        hm__text_addf(&line, "%.0f worker%s reach%s %.0f %% of that speed at %.0f %% of the cost",
+                      k->n, plural(k->n), k->n == 1 ? "es" : "", 100 * speed, 100 * cost);
     else
-        hm_text_addf(&line, "%.0f workers are %sx as fast at %.0f %% of the cost", k->n,
-                     hm_show_number(speed, number), 100 * cost);
-    hm_render_line(out, style, "knee", line.data ? line.data : "");
-    hm_text_release(&line);
+        hm__text_addf(&line, "%.0f workers are %sx as fast at %.0f %% of the cost", k->n,
+                      hm__show_number(speed, number), 100 * cost);
+    hm__render_line(out, style, "knee", line.data ? line.data : "");
+    hm__text_release(&line);
 }
 
 static void say_range(struct hm_text *out, const struct hm_answer *a, const struct hm_style *style)
@@ -197,23 +197,23 @@ static void say_range(struct hm_text *out, const struct hm_answer *a, const stru
     char number[HM_SHOWN];
 
     if (a->plateau_to > a->plateau_from) {
-        hm_text_addf(&line, "%.0f to %.0f workers are within 5 %% of the best %s", a->plateau_from,
-                     a->plateau_to, goals[a->goal]);
-        hm_render_line(out, style, "as good", line.data ? line.data : "");
-        hm_text_release(&line);
+        hm__text_addf(&line, "%.0f to %.0f workers are within 5 %% of the best %s", a->plateau_from,
+                      a->plateau_to, goals[a->goal]);
+        hm__render_line(out, style, "as good", line.data ? line.data : "");
+        hm__text_release(&line);
     }
     if (a->beyond_n > 0) {
-        hm_text_addf(&line, "%.0f workers would reach %sx", a->beyond_n,
-                     hm_show_number(a->beyond_speedup, number));
-        hm_render_line(out, style, "no ceiling", line.data ? line.data : "");
+        hm__text_addf(&line, "%.0f workers would reach %sx", a->beyond_n,
+                      hm__show_number(a->beyond_speedup, number));
+        hm__render_line(out, style, "no ceiling", line.data ? line.data : "");
     } else if (a->at_ceiling) {
-        hm_text_addf(&line,
-                     "%.0f workers are the most that were looked at, and more may be faster: "
-                     "raise --max-n",
-                     a->points[a->best].n);
-        hm_render_line(out, style, "ceiling", line.data ? line.data : "");
+        hm__text_addf(&line,
+                      "%.0f workers are the most that were looked at, and more may be faster: "
+                      "raise --max-n",
+                      a->points[a->best].n);
+        hm__render_line(out, style, "ceiling", line.data ? line.data : "");
     }
-    hm_text_release(&line);
+    hm__text_release(&line);
 }
 
 static void say_help(struct hm_text *out, const struct hm_answer *a, const struct hm_style *style)
@@ -226,11 +226,11 @@ static void say_help(struct hm_text *out, const struct hm_answer *a, const struc
         char time[HM_SHOWN], gain[HM_SHOWN];
         if (h->gain < 1.02)
             continue;
-        hm_text_addf(&line, "%s %s %.0f worker%s, %s an iteration: %sx the speed", h->what,
-                     style->unicode ? "\xe2\x86\x92" : "->", h->n, plural(h->n),
-                     hm_show_time(h->time_s, time), hm_show_number(h->gain, gain));
-        hm_render_line(out, style, label, line.data ? line.data : "");
-        hm_text_release(&line);
+        hm__text_addf(&line, "%s %s %.0f worker%s, %s an iteration: %sx the speed", h->what,
+                      style->unicode ? "\xe2\x86\x92" : "->", h->n, plural(h->n),
+                      hm__show_time(h->time_s, time), hm__show_number(h->gain, gain));
+        hm__render_line(out, style, label, line.data ? line.data : "");
+        hm__text_release(&line);
         label = "";
     }
 }
@@ -241,14 +241,14 @@ static void say_point(struct hm_text *out, const struct hm_answer *a, const stru
     struct hm_text line = {0};
     char time[HM_SHOWN], money[HM_SHOWN];
 
-    hm_text_add(&line, lead);
+    hm__text_add(&line, lead);
     add_point(&line, a, p);
     if (a->whole_job)
-        hm_text_addf(&line, "; %s in all", hm_show_time(p->total_s, time));
+        hm__text_addf(&line, "; %s in all", hm__show_time(p->total_s, time));
     if (p->cost >= 0)
-        hm_text_addf(&line, ", %s", hm_show_money(p->cost, money));
-    hm_render_line(out, style, label, line.data ? line.data : "");
-    hm_text_release(&line);
+        hm__text_addf(&line, ", %s", hm__show_money(p->cost, money));
+    hm__render_line(out, style, label, line.data ? line.data : "");
+    hm__text_release(&line);
 }
 
 /* Deadline, budget and the two scenarios, where they were asked and are met. */
@@ -262,13 +262,12 @@ static void say_asked(struct hm_text *out, const struct hm_answer *a, const stru
         say_point(out, a, style, "in budget", &a->points[a->in_budget], "fastest: ");
     if (a->faster != HM_NONE) {
         snprintf(lead, sizeof(lead),
-                 "to be %sx faster: ", hm_show_number(a->question.faster, number));
+                 "to be %sx faster: ", hm__show_number(a->question.faster, number));
         say_point(out, a, style, "faster", &a->points[a->faster], lead);
     }
     if (a->work != HM_NONE) {
-        snprintf(lead, sizeof(lead),
-                 "for %sx the work in the time of %.0f: ", hm_show_number(a->question.work, number),
-                 a->reference);
+        snprintf(lead, sizeof(lead), "for %sx the work in the time of %.0f: ",
+                 hm__show_number(a->question.work, number), a->reference);
         say_point(out, a, style, "more work", &a->work_points[a->work], lead);
     }
 }
@@ -282,17 +281,17 @@ static void say_miss(struct hm_text *out, const struct hm_answer *a, const struc
     if (a->nearest == HM_NONE)
         return;
     const struct hm_point *p = work ? &a->work_points[a->nearest] : &a->points[a->nearest];
-    hm_show_number(a->nearest_gap, number);
+    hm__show_number(a->nearest_gap, number);
     if (a->nearest_gap > 1 && isfinite(a->nearest_gap) && a->status == HM_STATUS_UNREACHED)
-        hm_text_addf(&line, "%sx over: ", number);
+        hm__text_addf(&line, "%sx over: ", number);
     say_point(out, a, style, "nearest miss", p, line.data ? line.data : "");
-    hm_text_release(&line);
+    hm__text_release(&line);
     if (strcmp(a->missed, "memory") == 0 && a->memory_bytes > 0) {
         char need[HM_SHOWN], have[HM_SHOWN];
-        hm_text_addf(&line, "a worker there needs %s and has %s",
-                     hm_show_bytes(p->memory_bytes, need), hm_show_bytes(a->memory_bytes, have));
-        hm_render_line(out, style, "memory", line.data ? line.data : "");
-        hm_text_release(&line);
+        hm__text_addf(&line, "a worker there needs %s and has %s",
+                      hm__show_bytes(p->memory_bytes, need), hm__show_bytes(a->memory_bytes, have));
+        hm__render_line(out, style, "memory", line.data ? line.data : "");
+        hm__text_release(&line);
     }
 }
 
@@ -321,16 +320,16 @@ static void say_headline(struct hm_text *out, const struct hm_answer *a,
     struct hm_text line = {0};
 
     if (a->status != HM_STATUS_OK) {
-        hm_text_add(&line, miss_sentence(a));
+        hm__text_add(&line, miss_sentence(a));
     } else {
-        hm_text_add(&line, "Use ");
+        hm__text_add(&line, "Use ");
         add_point(&line, a, &a->points[a->best]);
-        hm_text_add(&line, ".");
+        hm__text_add(&line, ".");
     }
-    hm_text_add(out, hm_render_bold(style, true));
-    hm_render_wrapped(out, style, line.data ? line.data : "", 0);
-    hm_text_addf(out, "%s\n", hm_render_bold(style, false));
-    hm_text_release(&line);
+    hm__text_add(out, hm__render_bold(style, true));
+    hm__render_wrapped(out, style, line.data ? line.data : "", 0);
+    hm__text_addf(out, "%s\n", hm__render_bold(style, false));
+    hm__text_release(&line);
 }
 
 static void say_subject(struct hm_text *out, const struct hm_answer *a,
@@ -341,21 +340,21 @@ static void say_subject(struct hm_text *out, const struct hm_answer *a,
     if (!a->machine && !a->fabric)
         return;
     if (a->machine)
-        hm_text_add(&line, a->machine);
+        hm__text_add(&line, a->machine);
     if (a->fabric)
-        hm_text_addf(&line, "%s%s network", a->machine ? ", " : "", a->fabric);
-    hm_render_line(out, style, "on", line.data ? line.data : "");
-    hm_text_release(&line);
+        hm__text_addf(&line, "%s%s network", a->machine ? ", " : "", a->fabric);
+    hm__render_line(out, style, "on", line.data ? line.data : "");
+    hm__text_release(&line);
 }
 
 /* "ssp 3", "bsp, 1 backup"; platforms without servers have but one. */
 static void add_consistency(struct hm_text *out, const struct hm_way *way)
 {
-    hm_text_add(out, hm_consistency_name(way->consistency));
+    hm__text_add(out, hm_consistency_name(way->consistency));
     if (way->consistency == HM_CONSISTENCY_SSP)
-        hm_text_addf(out, " %.0f", way->staleness);
+        hm__text_addf(out, " %.0f", way->staleness);
     if (way->backups > 0)
-        hm_text_addf(out, ", %.0f backup%s", way->backups, plural(way->backups));
+        hm__text_addf(out, ", %.0f backup%s", way->backups, plural(way->backups));
 }
 
 static void say_platform(struct hm_text *out, const struct hm_answer *a,
@@ -366,14 +365,14 @@ static void say_platform(struct hm_text *out, const struct hm_answer *a,
 
     if (a->way.platform == HM_PLATFORM_JOB)
         return;
-    hm_text_addf(&line, "%s, ", hm_platform_name(a->way.platform));
+    hm__text_addf(&line, "%s, ", hm_platform_name(a->way.platform));
     add_consistency(&line, &a->way);
     if (a->way.colocated)
-        hm_text_addf(&line, ", %.0f server%s on the nodes of the workers", a->way.servers,
-                     plural(a->way.servers));
+        hm__text_addf(&line, ", %.0f server%s on the nodes of the workers", a->way.servers,
+                      plural(a->way.servers));
     if (a->samples_per_s >= 0)
-        hm_text_addf(&line, ": %s samples/s", hm_show_number(a->samples_per_s, number));
-    hm_render_taken_line(out, style, "platform", &line);
+        hm__text_addf(&line, ": %s samples/s", hm__show_number(a->samples_per_s, number));
+    hm__render_taken_line(out, style, "platform", &line);
 }
 
 /* When the links of the servers limit, and how many servers would not. */
@@ -386,15 +385,15 @@ static void say_servers(struct hm_text *out, const struct hm_answer *a,
     if (a->way.platform != HM_PLATFORM_SERVER || at == HM_NONE)
         return;
     const struct hm_point *p = &a->points[at];
-    hm_text_addf(&line, "%s busy for %.0f %% of an iteration",
-                 a->way.servers == 1 ? "its link is" : "their links are", 100 * p->server_share);
+    hm__text_addf(&line, "%s busy for %.0f %% of an iteration",
+                  a->way.servers == 1 ? "its link is" : "their links are", 100 * p->server_share);
     if (a->saturates_n > 0)
-        hm_text_addf(&line, ", and limit%s from %.0f worker%s on", a->way.servers == 1 ? "s" : "",
-                     a->saturates_n, plural(a->saturates_n));
+        hm__text_addf(&line, ", and limit%s from %.0f worker%s on", a->way.servers == 1 ? "s" : "",
+                      a->saturates_n, plural(a->saturates_n));
     if (a->servers_enough > a->way.servers)
-        hm_text_addf(&line, "; %.0f servers would be enough for %.0f workers", a->servers_enough,
-                     p->n);
-    hm_render_taken_line(out, style, a->way.servers == 1 ? "server" : "servers", &line);
+        hm__text_addf(&line, "; %.0f servers would be enough for %.0f workers", a->servers_enough,
+                      p->n);
+    hm__render_taken_line(out, style, a->way.servers == 1 ? "server" : "servers", &line);
 }
 
 /* The candidates where platforms were asked for. */
@@ -403,33 +402,33 @@ static void say_ways(struct hm_text *out, const struct hm_answer *a, const struc
 {
     char time[HM_SHOWN], money[HM_SHOWN], number[HM_SHOWN];
 
-    hm_text_addf(out, "\n  %s%-*s%s%-9s  %-14s %7s %7s %10s %10s %10s %10s%s\n",
-                 hm_render_dim(style, true), (int)widest, widest ? "machine" : "",
-                 widest ? "  " : "", "platform", "consistency", "servers", "n", "iteration",
-                 "samples/s", "total", "cost", hm_render_dim(style, false));
+    hm__text_addf(out, "\n  %s%-*s%s%-9s  %-14s %7s %7s %10s %10s %10s %10s%s\n",
+                  hm__render_dim(style, true), (int)widest, widest ? "machine" : "",
+                  widest ? "  " : "", "platform", "consistency", "servers", "n", "iteration",
+                  "samples/s", "total", "cost", hm__render_dim(style, false));
     for (size_t i = 0; i < a->rank_count; i++) {
         const struct hm_rank *r = &a->ranking[i];
         struct hm_text how = {0};
         add_consistency(&how, &r->way);
-        hm_text_addf(out, "  %-*s%s%-9s  %-14s", (int)widest, r->machine ? r->machine : "",
-                     widest ? "  " : "", hm_platform_name(r->way.platform),
-                     how.data ? how.data : "");
-        hm_text_release(&how);
+        hm__text_addf(out, "  %-*s%s%-9s  %-14s", (int)widest, r->machine ? r->machine : "",
+                      widest ? "  " : "", hm_platform_name(r->way.platform),
+                      how.data ? how.data : "");
+        hm__text_release(&how);
         if (r->way.platform == HM_PLATFORM_SERVER)
-            hm_text_addf(out, " %7.0f %7.0f", r->way.servers, r->n);
+            hm__text_addf(out, " %7.0f %7.0f", r->way.servers, r->n);
         else
-            hm_text_addf(out, " %7s %7.0f", "", r->n);
-        hm_text_addf(out, " %10s", hm_show_time(r->time_s, time));
-        hm_text_addf(out, " %10s",
-                     r->samples_per_s < 0 ? "" : hm_show_number(r->samples_per_s, number));
-        hm_text_addf(out, " %10s", hm_show_time(r->total_s, time));
-        hm_text_addf(out, " %10s", r->cost < 0 ? "" : hm_show_money(r->cost, money));
-        hm_text_addf(out, "%s%s", r->why ? "  " : "", r->why ? r->why : "");
+            hm__text_addf(out, " %7s %7.0f", "", r->n);
+        hm__text_addf(out, " %10s", hm__show_time(r->time_s, time));
+        hm__text_addf(out, " %10s",
+                      r->samples_per_s < 0 ? "" : hm__show_number(r->samples_per_s, number));
+        hm__text_addf(out, " %10s", hm__show_time(r->total_s, time));
+        hm__text_addf(out, " %10s", r->cost < 0 ? "" : hm__show_money(r->cost, money));
+        hm__text_addf(out, "%s%s", r->why ? "  " : "", r->why ? r->why : "");
         if (r->saturates_n > 0 && r->n >= r->saturates_n)
-            hm_text_addf(out, "%s full links", r->why ? "," : " ");
+            hm__text_addf(out, "%s full links", r->why ? "," : " ");
         if (r->saturates_n > 0 && r->n >= r->saturates_n && r->servers_enough > r->way.servers)
-            hm_text_addf(out, ": %.0f servers would do", r->servers_enough);
-        hm_text_end_line(out);
+            hm__text_addf(out, ": %.0f servers would do", r->servers_enough);
+        hm__text_end_line(out);
     }
 }
 
@@ -448,22 +447,22 @@ static void say_ranking(struct hm_text *out, const struct hm_answer *a,
         say_ways(out, a, style, a->ranking[0].machine ? widest : 0);
         return;
     }
-    hm_text_addf(out, "\n  %s%-*s  %-18s %7s %10s %10s %10s%s\n", hm_render_dim(style, true),
-                 (int)widest, "machine", "scheme", "n", "iteration", "total", "cost",
-                 hm_render_dim(style, false));
+    hm__text_addf(out, "\n  %s%-*s  %-18s %7s %10s %10s %10s%s\n", hm__render_dim(style, true),
+                  (int)widest, "machine", "scheme", "n", "iteration", "total", "cost",
+                  hm__render_dim(style, false));
     for (size_t i = 0; i < a->rank_count; i++) {
         const struct hm_rank *r = &a->ranking[i];
-        hm_text_addf(out, "  %-*s  %-18s %7.0f", (int)widest, r->machine ? r->machine : "",
-                     r->scheme ? r->scheme : "", r->n);
-        hm_text_addf(out, " %10s", hm_show_time(r->time_s, time));
-        hm_text_addf(out, " %10s", hm_show_time(r->total_s, time));
-        hm_text_addf(out, " %10s", r->cost < 0 ? "" : hm_show_money(r->cost, money));
-        hm_text_addf(out, "%s%s", r->why ? "  " : "", r->why ? r->why : "");
-        hm_text_end_line(out);
+        hm__text_addf(out, "  %-*s  %-18s %7.0f", (int)widest, r->machine ? r->machine : "",
+                      r->scheme ? r->scheme : "", r->n);
+        hm__text_addf(out, " %10s", hm__show_time(r->time_s, time));
+        hm__text_addf(out, " %10s", hm__show_time(r->total_s, time));
+        hm__text_addf(out, " %10s", r->cost < 0 ? "" : hm__show_money(r->cost, money));
+        hm__text_addf(out, "%s%s", r->why ? "  " : "", r->why ? r->why : "");
+        hm__text_end_line(out);
     }
 }
 
-void hm_render_text(struct hm_text *out, const struct hm_answer *a, const struct hm_style *style)
+void hm__render_text(struct hm_text *out, const struct hm_answer *a, const struct hm_style *style)
 {
     say_headline(out, a, style);
     say_subject(out, a, style);
@@ -485,6 +484,6 @@ void hm_render_text(struct hm_text *out, const struct hm_answer *a, const struct
     }
     say_help(out, a, style);
     for (size_t i = 0; i < a->note_count; i++)
-        hm_render_line(out, style, i ? "" : "note", a->notes[i]);
+        hm__render_line(out, style, i ? "" : "note", a->notes[i]);
     say_ranking(out, a, style);
 }

@@ -29,25 +29,25 @@ static const char *mark(const struct hm_answer *a, size_t i)
     return a->points[i].fits ? "" : "does not fit";
 }
 
-void hm_render_table(struct hm_text *out, const struct hm_answer *a, const struct hm_style *style)
+void hm__render_table(struct hm_text *out, const struct hm_answer *a, const struct hm_style *style)
 {
     char time[HM_SHOWN], compute[HM_SHOWN], talk[HM_SHOWN], speedup[HM_SHOWN], cost[HM_SHOWN];
     double last = 0;
 
-    hm_text_addf(out, "\n%s%7s %10s %10s %11s %8s %10s %9s%s\n", style->colour ? "\033[2m" : "",
-                 "n", "iteration", "compute", "communicate", "speedup", "efficiency", "cost",
-                 style->colour ? "\033[0m" : "");
+    hm__text_addf(out, "\n%s%7s %10s %10s %11s %8s %10s %9s%s\n", style->colour ? "\033[2m" : "",
+                  "n", "iteration", "compute", "communicate", "speedup", "efficiency", "cost",
+                  style->colour ? "\033[0m" : "");
     for (size_t i = 0; i < a->point_count; i++) {
         const struct hm_point *p = &a->points[i];
         if (!in_table(a, i, last))
             continue;
         last = p->n;
-        hm_text_addf(out, "%7.0f %10s %10s %11s %8s %8.0f %% %9s%s%s", p->n,
-                     hm_show_time(p->time_s, time), hm_show_time(p->compute_s, compute),
-                     hm_show_time(p->communicate_s, talk), hm_show_number(p->speedup, speedup),
-                     100 * p->efficiency, p->cost < 0 ? "" : hm_show_money(p->cost, cost),
-                     *mark(a, i) ? "  " : "", mark(a, i));
-        hm_text_end_line(out);
+        hm__text_addf(out, "%7.0f %10s %10s %11s %8s %8.0f %% %9s%s%s", p->n,
+                      hm__show_time(p->time_s, time), hm__show_time(p->compute_s, compute),
+                      hm__show_time(p->communicate_s, talk), hm__show_number(p->speedup, speedup),
+                      100 * p->efficiency, p->cost < 0 ? "" : hm__show_money(p->cost, cost),
+                      *mark(a, i) ? "  " : "", mark(a, i));
+        hm__text_end_line(out);
     }
 }
 
@@ -107,14 +107,14 @@ static void put_cell(struct hm_text *out, const struct canvas *c, size_t row, si
     unsigned char dots = c->dots[row][column];
 
     if (c->markers[row][column]) {
-        hm_text_add(out, c->markers[row][column]);
+        hm__text_add(out, c->markers[row][column]);
     } else if (!c->unicode) {
-        hm_text_add(out, dots ? "*" : " ");
+        hm__text_add(out, dots ? "*" : " ");
     } else if (dots == 0) {
-        hm_text_add(out, " ");
+        hm__text_add(out, " ");
     } else {
         const char braille[] = {(char)0xe2, (char)(0xa0 | dots >> 6), (char)(0x80 | (dots & 0x3f))};
-        hm_text_add_n(out, braille, 3);
+        hm__text_add_n(out, braille, 3);
     }
 }
 
@@ -125,18 +125,18 @@ static void put_canvas(struct hm_text *out, const struct canvas *c)
     for (size_t row = 0; row < ROWS; row++) {
         bool label = row == 0 || row == ROWS - 1 || row == ROWS / 2;
         double y = c->max_y * (1 - (double)row / (ROWS - 1));
-        hm_text_addf(out, "%*s %s", MARGIN - 2, label ? hm_show_number(y, number) : "",
-                     c->unicode ? "\xe2\x94\x82" : "|");
+        hm__text_addf(out, "%*s %s", MARGIN - 2, label ? hm__show_number(y, number) : "",
+                      c->unicode ? "\xe2\x94\x82" : "|");
         for (size_t column = 0; column < c->columns; column++)
             put_cell(out, c, row, column);
-        hm_text_end_line(out);
+        hm__text_end_line(out);
     }
-    hm_text_repeat(out, " ", MARGIN - 1);
-    hm_text_add(out, c->unicode ? "\xe2\x94\x94" : "+");
-    hm_text_repeat(out, c->unicode ? "\xe2\x94\x80" : "-", c->columns);
-    hm_text_addf(out, "\n%*s1", MARGIN, "");
+    hm__text_repeat(out, " ", MARGIN - 1);
+    hm__text_add(out, c->unicode ? "\xe2\x94\x94" : "+");
+    hm__text_repeat(out, c->unicode ? "\xe2\x94\x80" : "-", c->columns);
+    hm__text_addf(out, "\n%*s1", MARGIN, "");
     snprintf(number, sizeof(number), "%.0f", c->max_n);
-    hm_text_addf(out, "%*s\n", (int)c->columns - 1, number);
+    hm__text_addf(out, "%*s\n", (int)c->columns - 1, number);
 }
 
 static void draw_speedup(struct hm_text *out, const struct hm_answer *a,
@@ -165,9 +165,9 @@ static void draw_speedup(struct hm_text *out, const struct hm_answer *a,
              a->measured_count == 0 ? ""
              : u                    ? ", \xc3\x97 measured"
                                     : ", x measured");
-    hm_text_add(out, "\n  ");
-    hm_render_wrapped(out, style, title, 2);
-    hm_text_add(out, "\n");
+    hm__text_add(out, "\n  ");
+    hm__render_wrapped(out, style, title, 2);
+    hm__text_add(out, "\n");
     put_canvas(out, c);
 }
 
@@ -200,21 +200,21 @@ static void draw_split(struct hm_text *out, const struct hm_answer *a, const str
     columns -= columns > 30 ? 12 : 0;
     for (size_t i = 0; i < count; i++)
         longest = fmax(longest, a->points[chosen[i]].time_s);
-    hm_text_addf(out, "\n  one iteration: %s compute, %s communicate\n", full, light);
+    hm__text_addf(out, "\n  one iteration: %s compute, %s communicate\n", full, light);
     for (size_t i = 0; i < count; i++) {
         const struct hm_point *p = &a->points[chosen[i]];
         double compute = fmin(p->compute_s, p->time_s);
         size_t whole = (size_t)lround(p->time_s / longest * (double)columns);
         size_t first = (size_t)lround(compute / longest * (double)columns);
-        hm_text_addf(out, "%*.0f ", MARGIN - 2, p->n);
-        hm_text_add(out, style->unicode ? "\xe2\x94\x82" : "|");
-        hm_text_repeat(out, full, first);
-        hm_text_repeat(out, light, whole > first ? whole - first : 0);
-        hm_text_addf(out, " %s\n", hm_show_time(p->time_s, time));
+        hm__text_addf(out, "%*.0f ", MARGIN - 2, p->n);
+        hm__text_add(out, style->unicode ? "\xe2\x94\x82" : "|");
+        hm__text_repeat(out, full, first);
+        hm__text_repeat(out, light, whole > first ? whole - first : 0);
+        hm__text_addf(out, " %s\n", hm__show_time(p->time_s, time));
     }
 }
 
-void hm_render_chart(struct hm_text *out, const struct hm_answer *a, const struct hm_style *style)
+void hm__render_chart(struct hm_text *out, const struct hm_answer *a, const struct hm_style *style)
 {
     size_t width = style->width > 40 ? style->width : 40;
     struct canvas *c = hm__calloc(1, sizeof(*c));

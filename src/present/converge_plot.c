@@ -36,14 +36,14 @@ static size_t add_measured(struct hm_text *out, const struct hm_convergence *c, 
 
     for (size_t k = 0; k < g->curve_count; k++) {
         const struct hm_g_curve *curve = &g->curves[k];
-        hm_text_addf(out, "$g%zu_%zu << EOD\n", algorithm, k);
+        hm__text_addf(out, "$g%zu_%zu << EOD\n", algorithm, k);
         for (size_t i = 0; i < curve->count; i++) {
             if (!(curve->loss[i] > c->best))
                 continue;
-            hm_text_addf(out, "%.17g %.9g\n", curve->iteration[i], curve->loss[i] - c->best);
+            hm__text_addf(out, "%.17g %.9g\n", curve->iteration[i], curve->loss[i] - c->best);
             shown++;
         }
-        hm_text_add(out, "EOD\n");
+        hm__text_add(out, "EOD\n");
     }
     return shown;
 }
@@ -55,11 +55,11 @@ static void add_fitted(struct hm_text *out, const struct hm_plot_curve *curves, 
         const struct hm_plot_curve *p = &curves[k];
         if (p->algorithm != algorithm)
             continue;
-        hm_text_addf(out, "$f%zu << EOD\n", k);
+        hm__text_addf(out, "$f%zu << EOD\n", k);
         for (size_t i = 0; i < p->count; i++)
-            hm_text_addf(out, "%.9g %.9g %.9g %.9g\n", p->x[i], p->y[i],
-                         p->low ? p->low[i] : p->y[i], p->high ? p->high[i] : p->y[i]);
-        hm_text_add(out, "EOD\n");
+            hm__text_addf(out, "%.9g %.9g %.9g %.9g\n", p->x[i], p->y[i],
+                          p->low ? p->low[i] : p->y[i], p->high ? p->high[i] : p->y[i]);
+        hm__text_add(out, "EOD\n");
     }
 }
 
@@ -82,19 +82,19 @@ static size_t plot_fitted(struct hm_text *out, const struct hm_g *g,
         const struct hm_plot_curve *p = &curves[k];
         if (p->algorithm != algorithm || p->count == 0 || (bands && (!p->low || !p->high)))
             continue;
-        const char *colour = hm_palette(rank_of(g, curves, count, algorithm, p->m));
+        const char *colour = hm__palette(rank_of(g, curves, count, algorithm, p->m));
         if (bands)
-            hm_text_addf(out,
-                         "%s$f%zu using 1:3:4 with filledcurves fs transparent solid 0.15 "
-                         "lc rgb '%s' notitle",
-                         pieces ? ", \\\n  " : "", k, colour);
+            hm__text_addf(out,
+                          "%s$f%zu using 1:3:4 with filledcurves fs transparent solid 0.15 "
+                          "lc rgb '%s' notitle",
+                          pieces ? ", \\\n  " : "", k, colour);
         else {
-            hm_text_addf(out, "%s$f%zu using 1:2 with lines lw 2 lc rgb '%s' ",
-                         pieces ? ", \\\n  " : "", k, colour);
+            hm__text_addf(out, "%s$f%zu using 1:2 with lines lw 2 lc rgb '%s' ",
+                          pieces ? ", \\\n  " : "", k, colour);
             if (measured(g, p->m, g->curve_count))
-                hm_text_add(out, "notitle");
+                hm__text_add(out, "notitle");
             else
-                hm_text_addf(out, "title 'm = %.0f, fit'", p->m);
+                hm__text_addf(out, "title 'm = %.0f, fit'", p->m);
         }
         pieces++;
     }
@@ -110,13 +110,14 @@ static void plot_measured(struct hm_text *out, const struct hm_g *g,
     for (size_t k = 0; k < g->curve_count; k++) {
         double m = g->curves[k].m;
         size_t rank = rank_of(g, curves, count, algorithm, m);
-        hm_text_addf(out, "%s$g%zu_%zu using 1:2 with linespoints lw 0.7 pt %d ps 0.5 lc rgb '%s' ",
-                     pieces++ ? ", \\\n  " : "", algorithm, k,
-                     marks[rank % (sizeof(marks) / sizeof(marks[0]))], hm_palette(rank));
+        hm__text_addf(out,
+                      "%s$g%zu_%zu using 1:2 with linespoints lw 0.7 pt %d ps 0.5 lc rgb '%s' ",
+                      pieces++ ? ", \\\n  " : "", algorithm, k,
+                      marks[rank % (sizeof(marks) / sizeof(marks[0]))], hm__palette(rank));
         if (measured(g, m, k))
-            hm_text_add(out, "notitle");
+            hm__text_add(out, "notitle");
         else
-            hm_text_addf(out, "title 'm = %.0f'", m);
+            hm__text_addf(out, "title 'm = %.0f'", m);
     }
 }
 
@@ -128,46 +129,46 @@ static void add_panel(struct hm_text *out, const struct hm_convergence *c, size_
     struct hm_text lines = {0};
 
     add_fitted(out, curves, count, algorithm);
-    hm_text_add(out, "set title ");
-    hm_gnuplot_quote(out, *g->algorithm ? g->algorithm : "P - P*");
-    hm_text_add(out, " noenhanced\n");
+    hm__text_add(out, "set title ");
+    hm__gnuplot_quote(out, *g->algorithm ? g->algorithm : "P - P*");
+    hm__text_add(out, " noenhanced\n");
     pieces = plot_fitted(&lines, g, curves, count, algorithm, false);
     if (points == 0 && pieces == 0) {
-        hm_text_add(out, "unset logscale\nset label 1 'no point lies above P*' at graph 0.5,0.5 "
-                         "center\nplot [0:1][0:1] NaN notitle\nunset label 1\n");
-        hm_text_release(&lines);
+        hm__text_add(out, "unset logscale\nset label 1 'no point lies above P*' at graph 0.5,0.5 "
+                          "center\nplot [0:1][0:1] NaN notitle\nunset label 1\n");
+        hm__text_release(&lines);
         return;
     }
-    hm_text_addf(out, "unset logscale\nset logscale %s\nplot ",
-                 g->form == HM_G_POWER || g->form == HM_G_INVERSE ? "xy" : "y");
+    hm__text_addf(out, "unset logscale\nset logscale %s\nplot ",
+                  g->form == HM_G_POWER || g->form == HM_G_INVERSE ? "xy" : "y");
     bands = plot_fitted(out, g, curves, count, algorithm, true);
     if (pieces)
-        hm_text_addf(out, "%s%s", bands ? ", \\\n  " : "", lines.data ? lines.data : "");
+        hm__text_addf(out, "%s%s", bands ? ", \\\n  " : "", lines.data ? lines.data : "");
     plot_measured(out, g, curves, count, algorithm, pieces + bands);
-    hm_text_add(out, "\n");
+    hm__text_add(out, "\n");
     out->failed = out->failed || lines.failed;
-    hm_text_release(&lines);
+    hm__text_release(&lines);
 }
 
-int hm_convergence_plot(const struct hm_convergence *c, const struct hm_plot_curve *curves,
-                        size_t count, const char *file, char **ret_script, struct hm_err *err)
+int hm__convergence_plot(const struct hm_convergence *c, const struct hm_plot_curve *curves,
+                         size_t count, const char *file, char **ret_script, struct hm_err *err)
 {
     size_t columns = c->count < 2 ? 1 : c->count <= 4 ? 2 : 3;
     size_t rows = c->count ? (c->count + columns - 1) / columns : 1;
     struct hm_text out = {0};
-    int rc = hm_gnuplot_output(&out, file, columns == 1 ? 760 : 500 * (double)columns,
-                               columns == 1 ? 480 : 360 * (double)rows, err);
+    int rc = hm__gnuplot_output(&out, file, columns == 1 ? 760 : 500 * (double)columns,
+                                columns == 1 ? 480 : 360 * (double)rows, err);
 
     if (rc) {
-        hm_text_release(&out);
+        hm__text_release(&out);
         return rc;
     }
-    hm_text_add(&out, "set border 3\nset tics nomirror out\nset grid lc rgb '#dddddd' lt 1\n"
-                      "set key outside right top samplen 1.5\nset format y '10^{%L}'\n");
-    hm_text_addf(&out, "set xlabel '%ss'\nset ylabel 'P - P*' noenhanced\n", c->unit);
-    hm_text_addf(&out, "set multiplot layout %zu,%zu\n", rows, columns);
+    hm__text_add(&out, "set border 3\nset tics nomirror out\nset grid lc rgb '#dddddd' lt 1\n"
+                       "set key outside right top samplen 1.5\nset format y '10^{%L}'\n");
+    hm__text_addf(&out, "set xlabel '%ss'\nset ylabel 'P - P*' noenhanced\n", c->unit);
+    hm__text_addf(&out, "set multiplot layout %zu,%zu\n", rows, columns);
     for (size_t i = 0; i < c->count; i++)
         add_panel(&out, c, i, curves, count);
-    hm_text_add(&out, "unset multiplot\nunset output\n");
-    return hm_text_take(&out, ret_script, err);
+    hm__text_add(&out, "unset multiplot\nunset output\n");
+    return hm__text_take(&out, ret_script, err);
 }

@@ -1,7 +1,7 @@
 /* g(i, m) in one of the formats; here the points as CSV. */
 #include "converge_render.h"
 
-size_t hm_g_points(const struct hm_g *g)
+size_t hm__g_points(const struct hm_g *g)
 {
     size_t points = 0;
 
@@ -13,17 +13,17 @@ size_t hm_g_points(const struct hm_g *g)
 static void csv_curve(struct hm_text *out, const struct hm_g *g, const struct hm_g_curve *c)
 {
     for (size_t i = 0; i < c->count; i++) {
-        hm_csv_text(out, g->algorithm);
-        hm_csv_number(out, c->m);
-        hm_csv_number(out, c->iteration[i]);
-        hm_csv_number(out, c->loss[i]);
-        hm_text_add(out, "\n");
+        hm__csv_text(out, g->algorithm);
+        hm__csv_number(out, c->m);
+        hm__csv_number(out, c->iteration[i]);
+        hm__csv_number(out, c->loss[i]);
+        hm__text_add(out, "\n");
     }
 }
 
 static void render_csv(struct hm_text *out, const struct hm_convergence *c)
 {
-    hm_text_add(out, "algorithm,m,iteration,loss\n");
+    hm__text_add(out, "algorithm,m,iteration,loss\n");
     for (size_t i = 0; i < c->count; i++)
         for (size_t k = 0; k < c->algorithms[i].curve_count; k++)
             csv_curve(out, &c->algorithms[i], &c->algorithms[i].curves[k]);
@@ -37,16 +37,16 @@ int hm_convergence_render(const struct hm_convergence *convergence,
 
     switch (format) {
     case HM_FORMAT_GNUPLOT:
-        return hm_convergence_plot(convergence, NULL, 0, style->file, ret_text, err);
+        return hm__convergence_plot(convergence, NULL, 0, style->file, ret_text, err);
     case HM_FORMAT_JSON:
-        hm_render_convergence_json(&out, convergence, holdout, style->table);
+        hm__render_convergence_json(&out, convergence, holdout, style->table);
         break;
     case HM_FORMAT_CSV:
         render_csv(&out, convergence);
         break;
     case HM_FORMAT_TEXT:
-        hm_render_convergence_text(&out, convergence, holdout, style);
+        hm__render_convergence_text(&out, convergence, holdout, style);
         break;
     }
-    return hm_text_take(&out, ret_text, err);
+    return hm__text_take(&out, ret_text, err);
 }

@@ -6,14 +6,14 @@
 #include "howmany_advise.h"
 #include "render.h"
 
-void hm_render_convergence_text(struct hm_text *out, const struct hm_convergence *convergence,
-                                const struct hm_holdout *holdout, const struct hm_style *style);
+void hm__render_convergence_text(struct hm_text *out, const struct hm_convergence *convergence,
+                                 const struct hm_holdout *holdout, const struct hm_style *style);
 /* whole: also curves, draws and paces, so that hm_convergence_parse can read it. */
-void hm_render_convergence_json(struct hm_text *out, const struct hm_convergence *convergence,
-                                const struct hm_holdout *holdout, bool whole);
+void hm__render_convergence_json(struct hm_text *out, const struct hm_convergence *convergence,
+                                 const struct hm_holdout *holdout, bool whole);
 
 /* Points of all traces of an algorithm. */
-size_t hm_g_points(const struct hm_g *g);
+size_t hm__g_points(const struct hm_g *g);
 
 /* A curve that somebody fitted, to be drawn with what was measured. */
 struct hm_plot_curve {
@@ -25,8 +25,8 @@ struct hm_plot_curve {
 };
 
 /* A gnuplot script: P - P* against iterations, a panel for each algorithm, a colour for each m. */
-int hm_convergence_plot(const struct hm_convergence *convergence,
-                        const struct hm_plot_curve *curves, size_t count, const char *file,
-                        char **ret_script, struct hm_err *err);
+int hm__convergence_plot(const struct hm_convergence *convergence,
+                         const struct hm_plot_curve *curves, size_t count, const char *file,
+                         char **ret_script, struct hm_err *err);
 
 #endif

@@ -34,25 +34,25 @@ static void add_best(struct hm_text *out, const struct hm_convergence *c,
 {
     struct hm_text line = {0};
 
-    hm_text_addf(&line, "P is the %s, P* = %.6g", c->measure, c->best);
+    hm__text_addf(&line, "P is the %s, P* = %.6g", c->measure, c->best);
     if (c->best_estimated && isfinite(c->best_low) && isfinite(c->best_high))
-        hm_text_addf(&line, ", estimated: %.6g to %.6g (%g %%)", c->best_low, c->best_high,
-                     100 * c->level);
+        hm__text_addf(&line, ", estimated: %.6g to %.6g (%g %%)", c->best_low, c->best_high,
+                      100 * c->level);
     else
-        hm_text_add(&line, c->best_estimated ? ", estimated" : ", given");
-    hm_render_taken(out, style, &line, 2);
+        hm__text_add(&line, c->best_estimated ? ", estimated" : ", given");
+    hm__render_taken(out, style, &line, 2);
 }
 
 static void add_title(struct hm_text *out, const struct hm_g *g, const struct hm_style *style)
 {
     struct hm_text line = {0};
 
-    hm_text_addf(&line, "%s: %s", name_of(g->algorithm), form_text(g->form));
-    hm_text_addf(out, "\n%s", hm_render_bold(style, true));
-    hm_render_wrapped(out, style, line.data ? line.data : "", 2);
-    hm_text_addf(out, "%s\n", hm_render_bold(style, false));
+    hm__text_addf(&line, "%s: %s", name_of(g->algorithm), form_text(g->form));
+    hm__text_addf(out, "\n%s", hm__render_bold(style, true));
+    hm__render_wrapped(out, style, line.data ? line.data : "", 2);
+    hm__text_addf(out, "%s\n", hm__render_bold(style, false));
     out->failed = out->failed || line.failed;
-    hm_text_release(&line);
+    hm__text_release(&line);
 }
 
 static void add_error(struct hm_text *out, const struct hm_g *g, const struct hm_style *style)
@@ -60,10 +60,10 @@ static void add_error(struct hm_text *out, const struct hm_g *g, const struct hm
     struct hm_text line = {0};
 
     if (isfinite(g->error))
-        hm_text_addf(&line, "%.2g in log10(P - P*), for an m that is held out", g->error);
+        hm__text_addf(&line, "%.2g in log10(P - P*), for an m that is held out", g->error);
     else
-        hm_text_add(&line, "not known: no m could be held out");
-    hm_render_taken_line(out, style, "off by", &line);
+        hm__text_add(&line, "not known: no m could be held out");
+    hm__render_taken_line(out, style, "off by", &line);
 }
 
 static void add_origin(struct hm_text *out, const struct hm_convergence *c, const struct hm_g *g,
@@ -72,12 +72,12 @@ static void add_origin(struct hm_text *out, const struct hm_convergence *c, cons
     struct hm_text line = {0};
     char last[HM_SHOWN];
 
-    hm_text_addf(&line, "%zu trace%s with %zu points, up to %s %ss, m = ", g->curve_count,
-                 g->curve_count == 1 ? "" : "s", hm_g_points(g), hm_show_count(g->last, last),
-                 c->unit);
+    hm__text_addf(&line, "%zu trace%s with %zu points, up to %s %ss, m = ", g->curve_count,
+                  g->curve_count == 1 ? "" : "s", hm__g_points(g), hm__show_count(g->last, last),
+                  c->unit);
     for (size_t i = 0; i < g->m_count; i++)
-        hm_text_addf(&line, "%s%.0f", i ? ", " : "", g->m[i]);
-    hm_render_taken_line(out, style, "from", &line);
+        hm__text_addf(&line, "%s%.0f", i ? ", " : "", g->m[i]);
+    hm__render_taken_line(out, style, "from", &line);
 }
 
 static void add_alternatives(struct hm_text *out, const struct hm_g *g,
@@ -87,14 +87,14 @@ static void add_alternatives(struct hm_text *out, const struct hm_g *g,
 
     for (size_t i = 0; i < g->alternative_count; i++) {
         const struct hm_g_alternative *a = &g->alternatives[i];
-        hm_text_addf(&line, "%s%s", i ? ", " : "", hm_g_form_name(a->form));
+        hm__text_addf(&line, "%s%s", i ? ", " : "", hm_g_form_name(a->form));
         if (isfinite(a->error))
-            hm_text_addf(&line, " off by %.2g", a->error);
+            hm__text_addf(&line, " off by %.2g", a->error);
         else
-            hm_text_add(&line, " (no fit)");
+            hm__text_add(&line, " (no fit)");
     }
     if (line.length || line.failed)
-        hm_render_taken_line(out, style, "considered", &line);
+        hm__render_taken_line(out, style, "considered", &line);
 }
 
 static void add_parameters(struct hm_text *out, const struct hm_convergence *c,
@@ -104,24 +104,24 @@ static void add_parameters(struct hm_text *out, const struct hm_convergence *c,
     char interval[40];
 
     for (size_t k = 0; k < g->parameter_count; k++)
-        if (hm_text_columns(g->parameters[k].text) > width)
-            width = hm_text_columns(g->parameters[k].text);
+        if (hm__text_columns(g->parameters[k].text) > width)
+            width = hm__text_columns(g->parameters[k].text);
     width = width < NAME_SHOWN ? width : NAME_SHOWN;
     snprintf(interval, sizeof(interval), "%g %% interval", 100 * c->level);
-    hm_text_addf(out, "  %s", hm_render_dim(style, true));
-    hm_render_cell(out, g->form == HM_G_TERMS ? "term" : "parameter", width);
-    hm_text_addf(out, " %12s   %s%s\n", "value", g->draw_count ? interval : "",
-                 hm_render_dim(style, false));
+    hm__text_addf(out, "  %s", hm__render_dim(style, true));
+    hm__render_cell(out, g->form == HM_G_TERMS ? "term" : "parameter", width);
+    hm__text_addf(out, " %12s   %s%s\n", "value", g->draw_count ? interval : "",
+                  hm__render_dim(style, false));
     for (size_t k = 0; k < g->parameter_count; k++) {
         const struct hm_g_parameter *p = &g->parameters[k];
         if (g->form == HM_G_TERMS && p->value == 0) /* only some draws have it */
             continue;
-        hm_text_add(out, "  ");
-        hm_render_cell(out, p->text, width);
-        hm_text_addf(out, " %12.4g", p->value);
+        hm__text_add(out, "  ");
+        hm__render_cell(out, p->text, width);
+        hm__text_addf(out, " %12.4g", p->value);
         if (isfinite(p->low) && isfinite(p->high))
-            hm_text_addf(out, "   %.4g to %.4g", p->low, p->high);
-        hm_text_end_line(out);
+            hm__text_addf(out, "   %.4g to %.4g", p->low, p->high);
+        hm__text_end_line(out);
     }
 }
 
@@ -147,15 +147,15 @@ static void add_bounds(struct hm_text *line, const struct hm_g_stale *stale, siz
     double last = stale->costs[k].staleness;
 
     if (isinf(last)) {
-        hm_text_add(line, "async");
+        hm__text_add(line, "async");
         return;
     }
-    hm_text_addf(line, "%.10g", last);
+    hm__text_addf(line, "%.10g", last);
     for (size_t i = k; i < stale->cost_count && stale->growth == 0; i++)
         if (stale->costs[i].m == stale->costs[k].m)
             last = stale->costs[i].staleness;
     if (last > stale->costs[k].staleness)
-        hm_text_addf(line, " to %.10g", last);
+        hm__text_addf(line, " to %.10g", last);
 }
 
 static void add_costs(struct hm_text *out, const struct hm_g_stale *stale, size_t *lines,
@@ -167,11 +167,11 @@ static void add_costs(struct hm_text *out, const struct hm_g_stale *stale, size_
         if (is_told(stale, i))
             continue;
         add_bounds(&line, stale, i);
-        hm_text_addf(&line, " on %.0f worker%s costs %#.3g times the iterations", c->m,
-                     c->m == 1 ? "" : "s", c->factor);
+        hm__text_addf(&line, " on %.0f worker%s costs %#.3g times the iterations", c->m,
+                      c->m == 1 ? "" : "s", c->factor);
         if (isfinite(c->low) && isfinite(c->high))
-            hm_text_addf(&line, " (%#.3g to %#.3g)", c->low, c->high);
-        hm_render_taken_line(out, style, (*lines)++ ? "" : "staleness", &line);
+            hm__text_addf(&line, " (%#.3g to %#.3g)", c->low, c->high);
+        hm__render_taken_line(out, style, (*lines)++ ? "" : "staleness", &line);
     }
 }
 
@@ -186,12 +186,12 @@ static void add_staleness(struct hm_text *out, const struct hm_g *g, const struc
         if (stale->traces == 0)
             continue;
         add_costs(out, stale, &lines, style);
-        hm_text_addf(&line, "%s off by %.2g with that, by %.2g without",
-                     k ? "asynchronous traces are" : "stale traces are", stale->error,
-                     stale->without);
+        hm__text_addf(&line, "%s off by %.2g with that, by %.2g without",
+                      k ? "asynchronous traces are" : "stale traces are", stale->error,
+                      stale->without);
         if (isfinite(stale->held_out))
-            hm_text_addf(&line, ", by %.2g for a staleness that is held out", stale->held_out);
-        hm_render_taken_line(out, style, "", &line);
+            hm__text_addf(&line, ", by %.2g for a staleness that is held out", stale->held_out);
+        hm__render_taken_line(out, style, "", &line);
     }
 }
 
@@ -203,8 +203,8 @@ static size_t widest_held_out(const struct hm_holdout *h)
     size_t width = 9;
 
     for (size_t i = 0; i < h->count; i++)
-        if (hm_text_columns(h->algorithms[i].algorithm) > width)
-            width = hm_text_columns(h->algorithms[i].algorithm);
+        if (hm__text_columns(h->algorithms[i].algorithm) > width)
+            width = hm__text_columns(h->algorithms[i].algorithm);
     return width < NAME_SHOWN ? width : NAME_SHOWN;
 }
 
@@ -213,19 +213,19 @@ static void add_left_out(struct hm_text *out, const struct hm_holdout *h,
 {
     size_t width = widest_held_out(h);
 
-    hm_text_addf(out, "\n%s", hm_render_dim(style, true));
-    hm_render_cell(out, "held out", width);
-    hm_text_addf(out, " %6s %7s %7s %7s %8s%s\n", "m", "points", "median", "rms", "covered",
-                 hm_render_dim(style, false));
+    hm__text_addf(out, "\n%s", hm__render_dim(style, true));
+    hm__render_cell(out, "held out", width);
+    hm__text_addf(out, " %6s %7s %7s %7s %8s%s\n", "m", "points", "median", "rms", "covered",
+                  hm__render_dim(style, false));
     for (size_t i = 0; i < h->count; i++)
         for (size_t k = 0; k < h->algorithms[i].left_out_count; k++) {
             const struct hm_g_error *e = &h->algorithms[i].left_out[k];
-            hm_render_cell(out, h->algorithms[i].algorithm, width);
-            hm_text_addf(out, " %6.0f %7zu %7.2g %7.2g", e->m, e->points, e->median, e->rms);
+            hm__render_cell(out, h->algorithms[i].algorithm, width);
+            hm__text_addf(out, " %6.0f %7zu %7.2g %7.2g", e->m, e->points, e->median, e->rms);
             if (isfinite(e->covered))
-                hm_text_addf(out, " %6.0f %%", 100 * e->covered);
-            hm_text_addf(out, "%s", e->inside ? "" : "  at the edge");
-            hm_text_end_line(out);
+                hm__text_addf(out, " %6.0f %%", 100 * e->covered);
+            hm__text_addf(out, "%s", e->inside ? "" : "  at the edge");
+            hm__text_end_line(out);
         }
 }
 
@@ -236,16 +236,16 @@ static void add_summary(struct hm_text *out, const struct hm_g_holdout *h,
     size_t last = h->left_out_count;
     struct hm_text line = {0};
 
-    hm_text_addf(&line, "%s: ", name_of(h->algorithm));
+    hm__text_addf(&line, "%s: ", name_of(h->algorithm));
     if (isfinite(h->inside))
-        hm_text_addf(&line, "inside %.2g", h->inside);
+        hm__text_addf(&line, "inside %.2g", h->inside);
     if (isfinite(h->outside) && last >= 2)
-        hm_text_addf(&line, "%s%.0f from %.0f..%.0f %.2g", isfinite(h->inside) ? ", " : "",
-                     h->left_out[last - 1].m, h->left_out[0].m, h->left_out[last - 2].m,
-                     h->outside);
+        hm__text_addf(&line, "%s%.0f from %.0f..%.0f %.2g", isfinite(h->inside) ? ", " : "",
+                      h->left_out[last - 1].m, h->left_out[0].m, h->left_out[last - 2].m,
+                      h->outside);
     else if (!isfinite(h->inside))
-        hm_text_add(&line, "no m could be held out");
-    hm_render_taken(out, style, &line, 2);
+        hm__text_add(&line, "no m could be held out");
+    hm__render_taken(out, style, &line, 2);
 }
 
 static void add_ahead(struct hm_text *out, const struct hm_convergence *c,
@@ -256,29 +256,29 @@ static void add_ahead(struct hm_text *out, const struct hm_convergence *c,
     char shown[HM_SHOWN], window[HM_SHOWN];
 
     if (h->ahead > 0)
-        hm_text_addf(&line, "%s %ss ahead", hm_show_count(h->ahead, shown), c->unit);
+        hm__text_addf(&line, "%s %ss ahead", hm__show_count(h->ahead, shown), c->unit);
     else if (h->ahead_s > 0)
-        hm_text_addf(&line, "%s ahead", hm_show_time(h->ahead_s, shown));
+        hm__text_addf(&line, "%s ahead", hm__show_time(h->ahead_s, shown));
     else
         return;
-    hm_text_addf(&line, ", from the %s %ss before", hm_show_count(h->window, window), c->unit);
-    hm_text_add(out, "\n");
-    hm_render_taken(out, style, &line, 2);
-    hm_text_add(out, hm_render_dim(style, true));
-    hm_render_cell(out, "algorithm", width);
-    hm_text_addf(out, " %6s %7s %7s %7s%s\n", "m", "points", "median", "rms",
-                 hm_render_dim(style, false));
+    hm__text_addf(&line, ", from the %s %ss before", hm__show_count(h->window, window), c->unit);
+    hm__text_add(out, "\n");
+    hm__render_taken(out, style, &line, 2);
+    hm__text_add(out, hm__render_dim(style, true));
+    hm__render_cell(out, "algorithm", width);
+    hm__text_addf(out, " %6s %7s %7s %7s%s\n", "m", "points", "median", "rms",
+                  hm__render_dim(style, false));
     for (size_t i = 0; i < h->count; i++)
         for (size_t k = 0; k < h->algorithms[i].ahead_count; k++) {
             const struct hm_g_ahead *a = &h->algorithms[i].ahead[k];
-            hm_render_cell(out, h->algorithms[i].algorithm, width);
-            hm_text_addf(out, " %6.0f %7zu %7.2g %7.2g\n", a->m, a->points, a->median, a->rms);
+            hm__render_cell(out, h->algorithms[i].algorithm, width);
+            hm__text_addf(out, " %6.0f %7zu %7.2g %7.2g\n", a->m, a->points, a->median, a->rms);
         }
     for (size_t i = 0; i < h->count; i++) {
         if (!isfinite(h->algorithms[i].ahead_median))
             continue;
-        hm_render_cell(out, h->algorithms[i].algorithm, width);
-        hm_text_addf(out, " %6s %7s %7.2g\n", "all", "", h->algorithms[i].ahead_median);
+        hm__render_cell(out, h->algorithms[i].algorithm, width);
+        hm__text_addf(out, " %6s %7s %7.2g\n", "all", "", h->algorithms[i].ahead_median);
     }
 }
 
@@ -288,10 +288,10 @@ static void add_notes(struct hm_text *out, const struct hm_convergence *c,
 {
     size_t more = h ? h->note_count : 0;
 
-    hm_text_add(out, c->note_count + more ? "\n" : "");
+    hm__text_add(out, c->note_count + more ? "\n" : "");
     for (size_t i = 0; i < c->note_count + more; i++)
-        hm_render_line(out, style, i ? "" : "note",
-                       i < c->note_count ? c->notes[i] : h->notes[i - c->note_count]);
+        hm__render_line(out, style, i ? "" : "note",
+                        i < c->note_count ? c->notes[i] : h->notes[i - c->note_count]);
 }
 
 static void add_holdout(struct hm_text *out, const struct hm_convergence *c,
@@ -303,7 +303,7 @@ static void add_holdout(struct hm_text *out, const struct hm_convergence *c,
         rows += h->algorithms[i].left_out_count;
     if (rows > 0) {
         add_left_out(out, h, style);
-        hm_text_add(out, "errors are of log10(P - P*)\n");
+        hm__text_add(out, "errors are of log10(P - P*)\n");
     }
     for (size_t i = 0; i < h->count; i++)
         if (h->left_out)
@@ -311,8 +311,8 @@ static void add_holdout(struct hm_text *out, const struct hm_convergence *c,
     add_ahead(out, c, h, style);
 }
 
-void hm_render_convergence_text(struct hm_text *out, const struct hm_convergence *c,
-                                const struct hm_holdout *holdout, const struct hm_style *style)
+void hm__render_convergence_text(struct hm_text *out, const struct hm_convergence *c,
+                                 const struct hm_holdout *holdout, const struct hm_style *style)
 {
     add_best(out, c, style);
     for (size_t i = 0; i < c->count; i++) {

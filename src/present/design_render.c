@@ -9,38 +9,39 @@ static void text_run(struct hm_text *out, const struct hm_chosen *c, size_t numb
     char time[HM_SHOWN];
 
     if (number > 0)
-        hm_text_addf(out, "%4zu %6g", number, c->n);
+        hm__text_addf(out, "%4zu %6g", number, c->n);
     else
-        hm_text_addf(out, "%4s %6g", "-", c->n);
+        hm__text_addf(out, "%4s %6g", "-", c->n);
     if (!isnan(c->size))
-        hm_text_addf(out, " %10.6g", c->size);
-    hm_text_addf(out, " %10.4g %7.3f", c->cost, c->share);
+        hm__text_addf(out, " %10.6g", c->size);
+    hm__text_addf(out, " %10.4g %7.3f", c->cost, c->share);
     if (!isnan(c->time_s))
-        hm_text_addf(out, " %10s", hm_show_time(c->time_s, time));
+        hm__text_addf(out, " %10s", hm__show_time(c->time_s, time));
     if (style->table && c->made && isfinite(c->after))
-        hm_text_addf(out, " %12.6g", c->after);
+        hm__text_addf(out, " %12.6g", c->after);
     else if (style->table && c->made)
-        hm_text_addf(out, " %12s", "not enough");
+        hm__text_addf(out, " %12s", "not enough");
     if (c->where)
-        hm_text_addf(out, "  %s", c->where);
-    hm_text_end_line(out);
+        hm__text_addf(out, "  %s", c->where);
+    hm__text_end_line(out);
 }
 
 static void text_sum(struct hm_text *out, const struct hm_design *d)
 {
     char time[HM_SHOWN], money[HM_SHOWN];
 
-    hm_text_addf(out, "%zu run%s of %zu candidates, cost %.4g", d->made_count,
-                 d->made_count == 1 ? "" : "s", d->candidates, d->spent);
+    hm__text_addf(out, "%zu run%s of %zu candidates, cost %.4g", d->made_count,
+                  d->made_count == 1 ? "" : "s", d->candidates, d->spent);
     if (d->seconds >= 0)
-        hm_text_addf(out, ", %s of machine time", hm_show_time(d->seconds, time));
+        hm__text_addf(out, ", %s of machine time", hm__show_time(d->seconds, time));
     if (d->money >= 0)
-        hm_text_addf(out, ", %s", hm_show_money(d->money, money));
-    hm_text_addf(out, "\ncriterion %.9g of shares (within %.0e of the optimum), %.6g of whole runs",
-                 d->objective, fmax(d->gap, 1e-15), d->rounded);
+        hm__text_addf(out, ", %s", hm__show_money(d->money, money));
+    hm__text_addf(out,
+                  "\ncriterion %.9g of shares (within %.0e of the optimum), %.6g of whole runs",
+                  d->objective, fmax(d->gap, 1e-15), d->rounded);
     if (isfinite(d->before))
-        hm_text_addf(out, "; now %.6g", d->before);
-    hm_text_add(out, "\n");
+        hm__text_addf(out, "; now %.6g", d->before);
+    hm__text_add(out, "\n");
 }
 
 static void render_text(struct hm_text *out, const struct hm_design *d,
@@ -50,53 +51,53 @@ static void render_text(struct hm_text *out, const struct hm_design *d,
     bool times = d->chosen_count > 0 && !isnan(d->chosen[0].time_s);
 
     text_sum(out, d);
-    hm_text_addf(out, "\n%4s %6s", "run", "n");
+    hm__text_addf(out, "\n%4s %6s", "run", "n");
     if (sizes)
-        hm_text_addf(out, " %10s", "size");
-    hm_text_addf(out, " %10s %7s", "cost", "share");
+        hm__text_addf(out, " %10s", "size");
+    hm__text_addf(out, " %10s %7s", "cost", "share");
     if (times)
-        hm_text_addf(out, " %10s", "time");
+        hm__text_addf(out, " %10s", "time");
     if (style->table)
-        hm_text_addf(out, " %12s", "criterion");
-    hm_text_add(out, "\n");
+        hm__text_addf(out, " %12s", "criterion");
+    hm__text_add(out, "\n");
     for (size_t i = 0; i < (style->table ? d->chosen_count : d->made_count); i++)
         text_run(out, &d->chosen[i], d->chosen[i].made ? i + 1 : 0, style);
     for (size_t i = 0; i < d->note_count; i++)
-        hm_render_line(out, style, "note", d->notes[i]);
+        hm__render_line(out, style, "note", d->notes[i]);
 }
 
 static void json_known_or_null(struct hm_text *out, const char *key, double value)
 {
-    hm_json_field(out, key, value < 0 ? NAN : value);
+    hm__json_field(out, key, value < 0 ? NAN : value);
 }
 
 static void render_json(struct hm_text *out, const struct hm_design *d)
 {
-    hm_text_add(out, "{\"howmany\":");
-    hm_json_text(out, HM_VERSION);
-    hm_json_field(out, "objective", d->objective);
-    hm_json_field(out, "gap", d->gap);
-    hm_json_field(out, "rounded", d->rounded);
-    hm_json_field(out, "before", d->before);
-    hm_json_field(out, "cost", d->spent);
+    hm__text_add(out, "{\"howmany\":");
+    hm__json_text(out, HM_VERSION);
+    hm__json_field(out, "objective", d->objective);
+    hm__json_field(out, "gap", d->gap);
+    hm__json_field(out, "rounded", d->rounded);
+    hm__json_field(out, "before", d->before);
+    hm__json_field(out, "cost", d->spent);
     json_known_or_null(out, "machine_s", d->seconds);
     json_known_or_null(out, "money", d->money);
-    hm_text_addf(out, ",\"candidates\":%zu,\n\"runs\":[", d->candidates);
+    hm__text_addf(out, ",\"candidates\":%zu,\n\"runs\":[", d->candidates);
     for (size_t i = 0; i < d->chosen_count; i++) {
         const struct hm_chosen *c = &d->chosen[i];
-        hm_text_add(out, i ? ",\n  {\"n\":" : "\n  {\"n\":");
-        hm_json_number(out, c->n);
-        hm_json_field(out, "size", c->size);
-        hm_json_named(out, "where", c->where);
-        hm_json_field(out, "cost", c->cost);
-        hm_json_field(out, "share", c->share);
-        hm_json_field(out, "time_s", c->time_s);
-        hm_json_field(out, "after", c->after);
-        hm_text_addf(out, ",\"made\":%s}", c->made ? "true" : "false");
+        hm__text_add(out, i ? ",\n  {\"n\":" : "\n  {\"n\":");
+        hm__json_number(out, c->n);
+        hm__json_field(out, "size", c->size);
+        hm__json_named(out, "where", c->where);
+        hm__json_field(out, "cost", c->cost);
+        hm__json_field(out, "share", c->share);
+        hm__json_field(out, "time_s", c->time_s);
+        hm__json_field(out, "after", c->after);
+        hm__text_addf(out, ",\"made\":%s}", c->made ? "true" : "false");
     }
-    hm_text_add(out, "]");
-    hm_json_texts(out, "notes", d->notes, d->note_count);
-    hm_text_add(out, "}\n");
+    hm__text_add(out, "]");
+    hm__json_texts(out, "notes", d->notes, d->note_count);
+    hm__text_add(out, "}\n");
 }
 
 int hm_design_render(const struct hm_design *design, enum hm_format format,
@@ -108,7 +109,7 @@ int hm_design_render(const struct hm_design *design, enum hm_format format,
         render_json(&out, design);
     else
         render_text(&out, design, style);
-    int rc = hm_text_take(&out, ret_text, err);
-    hm_text_release(&out);
+    int rc = hm__text_take(&out, ret_text, err);
+    hm__text_release(&out);
     return rc;
 }

@@ -6,8 +6,8 @@
 #include "howmany_fit.h"
 #include "render.h"
 
-void hm_render_fit_text(struct hm_text *out, const struct hm_fit *fit,
-                        const struct hm_prediction *predictions, size_t count,
-                        const struct hm_style *style);
+void hm__render_fit_text(struct hm_text *out, const struct hm_fit *fit,
+                         const struct hm_prediction *predictions, size_t count,
+                         const struct hm_style *style);
 
 #endif

@@ -10,8 +10,8 @@ enum { RANGE_SHOWN = 2 * HM_SHOWN + 8 };
 static const char *show_time(const struct hm_fit *fit, double seconds, char *text)
 {
     if (!fit->relative)
-        return hm_show_time(seconds, text);
-    hm_show_number(seconds, text);
+        return hm__show_time(seconds, text);
+    hm__show_number(seconds, text);
     return text;
 }
 
@@ -35,12 +35,12 @@ static void add_formula(struct hm_text *out, const struct hm_fit *fit)
         if (t->value == 0)
             continue;
         snprintf(number, sizeof(number), "%.4g", t->value);
-        hm_text_addf(out, "%s%s", first ? "" : " + ", number);
+        hm__text_addf(out, "%s%s", first ? "" : " + ", number);
         if (t->text[0] != '1' || t->text[1] != '\0')
-            hm_text_addf(out, " * %s", t->text);
+            hm__text_addf(out, " * %s", t->text);
         first = false;
     }
-    hm_text_add(out, first ? "0" : "");
+    hm__text_add(out, first ? "0" : "");
 }
 
 static void add_head(struct hm_text *out, const struct hm_fit *fit, const struct hm_style *style)
@@ -48,23 +48,23 @@ static void add_head(struct hm_text *out, const struct hm_fit *fit, const struct
     struct hm_text line = {0};
 
     if (fit->from_sheet && fit->run_count == 0)
-        hm_text_add(&line, "time = the specification sheet");
+        hm__text_add(&line, "time = the specification sheet");
     else if (fit->from_sheet)
-        hm_text_addf(&line, "time = the specification sheet, corrected by %zu run%s",
-                     fit->run_count, fit->run_count == 1 ? "" : "s");
+        hm__text_addf(&line, "time = the specification sheet, corrected by %zu run%s",
+                      fit->run_count, fit->run_count == 1 ? "" : "s");
     else {
-        hm_text_addf(&line, "%s = ", fit->relative ? "time / reference" : "seconds");
+        hm__text_addf(&line, "%s = ", fit->relative ? "time / reference" : "seconds");
         add_formula(&line, fit);
     }
-    hm_render_taken(out, style, &line, 2);
+    hm__render_taken(out, style, &line, 2);
     if (fit->run_count == 0)
         return;
-    hm_text_addf(&line, "%zu run%s of %zu configuration%s, n = %g to %g; off by %.1f %%",
-                 fit->run_count, fit->run_count == 1 ? "" : "s", fit->configurations,
-                 fit->configurations == 1 ? "" : "s", fit->n_min, fit->n_max, 100 * fit->error);
+    hm__text_addf(&line, "%zu run%s of %zu configuration%s, n = %g to %g; off by %.1f %%",
+                  fit->run_count, fit->run_count == 1 ? "" : "s", fit->configurations,
+                  fit->configurations == 1 ? "" : "s", fit->n_min, fit->n_max, 100 * fit->error);
     if (isfinite(fit->left_out_error))
-        hm_text_addf(&line, ", by %.1f %% for a run left out", 100 * fit->left_out_error);
-    hm_render_taken(out, style, &line, 2);
+        hm__text_addf(&line, ", by %.1f %% for a run left out", 100 * fit->left_out_error);
+    hm__render_taken(out, style, &line, 2);
 }
 
 static size_t widest_term(const struct hm_fit *fit)
@@ -72,8 +72,8 @@ static size_t widest_term(const struct hm_fit *fit)
     size_t width = 4;
 
     for (size_t k = 0; k < fit->term_count; k++)
-        if (hm_text_columns(fit->terms[k].text) > width)
-            width = hm_text_columns(fit->terms[k].text);
+        if (hm__text_columns(fit->terms[k].text) > width)
+            width = hm__text_columns(fit->terms[k].text);
     return width;
 }
 
@@ -84,19 +84,19 @@ static void add_terms(struct hm_text *out, const struct hm_fit *fit)
 
     if (fit->intervals)
         snprintf(interval, sizeof(interval), "%g %% interval", 100 * fit->level);
-    hm_text_addf(out, "\n%-*s %12s   %s", width, "term", fit->from_sheet ? "factor" : "coefficient",
-                 interval);
-    hm_text_end_line(out);
+    hm__text_addf(out, "\n%-*s %12s   %s", width, "term",
+                  fit->from_sheet ? "factor" : "coefficient", interval);
+    hm__text_end_line(out);
     for (size_t k = 0; k < fit->term_count; k++) {
         const struct hm_term *t = &fit->terms[k];
-        hm_text_addf(out, "%-*s %12.4g", width, t->text, t->value);
+        hm__text_addf(out, "%-*s %12.4g", width, t->text, t->value);
         if (!isnan(t->low))
-            hm_text_addf(out, "   %.4g to %.4g", t->low, t->high);
-        hm_text_end_line(out);
+            hm__text_addf(out, "   %.4g to %.4g", t->low, t->high);
+        hm__text_end_line(out);
     }
     if (fit->from_sheet)
-        hm_text_add(out, "t1 is the sheet's time of one worker; a factor of 1 is as the sheet "
-                         "says\n");
+        hm__text_add(out, "t1 is the sheet's time of one worker; a factor of 1 is as the sheet "
+                          "says\n");
 }
 
 static void add_predictions(struct hm_text *out, const struct hm_fit *fit,
@@ -110,17 +110,17 @@ static void add_predictions(struct hm_text *out, const struct hm_fit *fit,
         snprintf(head, sizeof(head), "a further run, %g %%", 100 * fit->level);
         snprintf(head_mean, sizeof(head_mean), "the mean, %g %%", 100 * fit->level);
     }
-    hm_text_addf(out, "\n%6s %9s  %-22s %-22s %8s", "n", "time", head, head_mean, "speedup");
-    hm_text_end_line(out);
+    hm__text_addf(out, "\n%6s %9s  %-22s %-22s %8s", "n", "time", head, head_mean, "speedup");
+    hm__text_end_line(out);
     for (size_t i = 0; i < count; i++) {
-        hm_text_addf(out, "%6g %9s  %-22s %-22s %8.4g", p[i].n, show_time(fit, p[i].time_s, time),
-                     show_range(fit, p[i].low_s, p[i].high_s, run),
-                     show_range(fit, p[i].mean_low, p[i].mean_high, mean),
-                     isfinite(p[i].speedup) ? p[i].speedup : 0);
+        hm__text_addf(out, "%6g %9s  %-22s %-22s %8.4g", p[i].n, show_time(fit, p[i].time_s, time),
+                      show_range(fit, p[i].low_s, p[i].high_s, run),
+                      show_range(fit, p[i].mean_low, p[i].mean_high, mean),
+                      isfinite(p[i].speedup) ? p[i].speedup : 0);
         if (p[i].beyond > 1)
-            hm_text_addf(out, "  %.3gx %s the runs", p[i].beyond,
-                         p[i].n > fit->n_max ? "beyond" : "below");
-        hm_text_end_line(out);
+            hm__text_addf(out, "  %.3gx %s the runs", p[i].beyond,
+                          p[i].n > fit->n_max ? "beyond" : "below");
+        hm__text_end_line(out);
     }
 }
 
@@ -128,26 +128,26 @@ static void add_residuals(struct hm_text *out, const struct hm_fit *fit)
 {
     char seconds[HM_SHOWN], fitted[HM_SHOWN], left_out[HM_SHOWN];
 
-    hm_text_addf(out, "\n%6s %6s %10s %10s %8s %10s %8s %9s\n", "line", "n", "measured", "fitted",
-                 "off", "left out", "leverage", "influence");
+    hm__text_addf(out, "\n%6s %6s %10s %10s %8s %10s %8s %9s\n", "line", "n", "measured", "fitted",
+                  "off", "left out", "leverage", "influence");
     for (size_t i = 0; i < fit->residual_count; i++) {
         const struct hm_residual *r = &fit->residuals[i];
-        hm_text_addf(out, "%6d %6g %10s %10s %+7.1f%% %10s %8.2f %9.2g%s\n", r->line, r->n,
-                     show_time(fit, r->seconds, seconds), show_time(fit, r->fitted_s, fitted),
-                     100 * (r->fitted_s / r->seconds - 1),
-                     isnan(r->left_out_s) ? "" : show_time(fit, r->left_out_s, left_out),
-                     r->leverage, r->influence, r->outlier ? "  outlier" : "");
+        hm__text_addf(out, "%6d %6g %10s %10s %+7.1f%% %10s %8.2f %9.2g%s\n", r->line, r->n,
+                      show_time(fit, r->seconds, seconds), show_time(fit, r->fitted_s, fitted),
+                      100 * (r->fitted_s / r->seconds - 1),
+                      isnan(r->left_out_s) ? "" : show_time(fit, r->left_out_s, left_out),
+                      r->leverage, r->influence, r->outlier ? "  outlier" : "");
     }
     if (fit->residual_count < fit->run_count)
-        hm_text_addf(out, "and %zu more\n", fit->run_count - fit->residual_count);
+        hm__text_addf(out, "and %zu more\n", fit->run_count - fit->residual_count);
 }
 
 static void add_alternatives(struct hm_text *out, const struct hm_fit *fit)
 {
-    hm_text_addf(out, "\n%-40s %10s %8s\n", "terms considered", "left out", "weight");
+    hm__text_addf(out, "\n%-40s %10s %8s\n", "terms considered", "left out", "weight");
     for (size_t i = 0; i < fit->alternative_count; i++)
-        hm_text_addf(out, "%-40s %9.1f%% %8.2f\n", fit->alternatives[i].text,
-                     100 * fit->alternatives[i].left_out_error, fit->alternatives[i].weight);
+        hm__text_addf(out, "%-40s %9.1f%% %8.2f\n", fit->alternatives[i].text,
+                      100 * fit->alternatives[i].left_out_error, fit->alternatives[i].weight);
 }
 
 /* The one number that was asked for, in a sentence. */
@@ -157,22 +157,22 @@ static void add_answer(struct hm_text *out, const struct hm_fit *fit, const stru
     struct hm_text line = {0};
     char time[HM_SHOWN], range[RANGE_SHOWN];
 
-    hm_text_addf(&line, "%g worker%s: %s%s", p->n, p->n == 1 ? "" : "s",
-                 show_time(fit, p->time_s, time),
-                 fit->relative ? " of the reference's time" : " an iteration");
+    hm__text_addf(&line, "%g worker%s: %s%s", p->n, p->n == 1 ? "" : "s",
+                  show_time(fit, p->time_s, time),
+                  fit->relative ? " of the reference's time" : " an iteration");
     if (fit->intervals)
-        hm_text_addf(&line, ", %s (%g %%)", show_range(fit, p->low_s, p->high_s, range),
-                     100 * fit->level);
+        hm__text_addf(&line, ", %s (%g %%)", show_range(fit, p->low_s, p->high_s, range),
+                      100 * fit->level);
     if (p->beyond > 1)
-        hm_text_addf(&line, ", %.3g times %s the runs", p->beyond,
-                     p->n > fit->n_max ? "beyond" : "below");
-    hm_text_add(&line, ".");
-    hm_render_taken(out, style, &line, 2);
+        hm__text_addf(&line, ", %.3g times %s the runs", p->beyond,
+                      p->n > fit->n_max ? "beyond" : "below");
+    hm__text_add(&line, ".");
+    hm__render_taken(out, style, &line, 2);
 }
 
-void hm_render_fit_text(struct hm_text *out, const struct hm_fit *fit,
-                        const struct hm_prediction *predictions, size_t count,
-                        const struct hm_style *style)
+void hm__render_fit_text(struct hm_text *out, const struct hm_fit *fit,
+                         const struct hm_prediction *predictions, size_t count,
+                         const struct hm_style *style)
 {
     if (count == 1)
         add_answer(out, fit, predictions, style);
@@ -184,7 +184,7 @@ void hm_render_fit_text(struct hm_text *out, const struct hm_fit *fit,
     if (style->table && fit->alternative_count)
         add_alternatives(out, fit);
     if (fit->note_count)
-        hm_text_add(out, "\n");
+        hm__text_add(out, "\n");
     for (size_t i = 0; i < fit->note_count; i++)
-        hm_render_line(out, style, "note", fit->notes[i]);
+        hm__render_line(out, style, "note", fit->notes[i]);
 }

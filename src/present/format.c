@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *hm_show_number(double value, char *text)
+const char *hm__show_number(double value, char *text)
 {
     double size = fabs(value);
     int digits = size >= 99.95 || size == 0 ? 0 : size >= 9.995 ? 1 : size >= 0.995 ? 2 : 3;
@@ -19,14 +19,14 @@ const char *hm_show_number(double value, char *text)
     return text;
 }
 
-const char *hm_show_count(double value, char *text)
+const char *hm__show_count(double value, char *text)
 {
     snprintf(text, HM_SHOWN, value >= 99.5 && value < 1e15 ? "%.0f" : "%.3g", value);
     return text;
 }
 
 /* Three digits, and powers of ten without the zeros that printf gives them. */
-const char *hm_show_loss(double value, char *text)
+const char *hm__show_loss(double value, char *text)
 {
     double size = fabs(value);
 
@@ -43,8 +43,8 @@ const char *hm_show_loss(double value, char *text)
     return text;
 }
 
-const char *hm_show_range(const char *(*show)(double value, char *text), double low, double high,
-                          char *text)
+const char *hm__show_range(const char *(*show)(double value, char *text), double low, double high,
+                           char *text)
 {
     char from[HM_SHOWN], to[HM_SHOWN];
 
@@ -66,12 +66,12 @@ static const char *show_scaled(double value, const struct scale *scales, char *t
 
     while (scales->from > value && scales[1].name)
         scales++;
-    hm_show_number(value / scales->unit, number);
+    hm__show_number(value / scales->unit, number);
     snprintf(text, HM_SHOWN, "%.20s %s", number, scales->name);
     return text;
 }
 
-const char *hm_show_time(double seconds, char *text)
+const char *hm__show_time(double seconds, char *text)
 {
     static const struct scale scales[] = {
         {2 * 86400, 86400, "days"}, {2 * 3600, 3600, "h"},   {120, 60, "min"}, {0.9995, 1, "s"},
@@ -84,7 +84,7 @@ const char *hm_show_time(double seconds, char *text)
     return text;
 }
 
-const char *hm_show_bytes(double bytes, char *text)
+const char *hm__show_bytes(double bytes, char *text)
 {
     static const struct scale scales[] = {{0x1p40, 0x1p40, "TiB"},
                                           {0x1p30, 0x1p30, "GiB"},
@@ -95,7 +95,7 @@ const char *hm_show_bytes(double bytes, char *text)
     return show_scaled(bytes, scales, text);
 }
 
-const char *hm_show_rate(double bytes_per_s, char *text)
+const char *hm__show_rate(double bytes_per_s, char *text)
 {
     static const struct scale scales[] = {{1e12, 1e12, "Tbit/s"},
                                           {1e9, 1e9, "Gbit/s"},
@@ -105,14 +105,14 @@ const char *hm_show_rate(double bytes_per_s, char *text)
     return show_scaled(bytes_per_s * 8, scales, text);
 }
 
-const char *hm_show_byte_rate(double bytes_per_s, char *text)
+const char *hm__show_byte_rate(double bytes_per_s, char *text)
 {
     static const struct scale scales[] = {
         {1e13, 1e12, "TB/s"}, {1e9, 1e9, "GB/s"}, {0, 1e6, "MB/s"}, {0, 0, NULL}};
     return show_scaled(bytes_per_s, scales, text);
 }
 
-const char *hm_show_flops(double flops, char *text)
+const char *hm__show_flops(double flops, char *text)
 {
     static const struct scale scales[] = {{1e15, 1e15, "Pflop/s"},
                                           {1e12, 1e12, "Tflop/s"},
@@ -122,7 +122,7 @@ const char *hm_show_flops(double flops, char *text)
     return show_scaled(flops, scales, text);
 }
 
-const char *hm_show_money(double amount, char *text)
+const char *hm__show_money(double amount, char *text)
 {
     if (amount >= 1e12)
         snprintf(text, HM_SHOWN, "$%.3g", amount);
@@ -155,130 +155,130 @@ static size_t utf8_length(const char *text)
 }
 
 /* Names of files may be of any bytes; JSON is UTF-8, and what is not becomes U+FFFD. */
-void hm_json_text(struct hm_text *out, const char *text)
+void hm__json_text(struct hm_text *out, const char *text)
 {
     if (!text) {
-        hm_text_add(out, "null");
+        hm__text_add(out, "null");
         return;
     }
-    hm_text_add(out, "\"");
+    hm__text_add(out, "\"");
     for (size_t length; *text; text += length ? length : 1) {
         unsigned char c = (unsigned char)*text;
         length = utf8_length(text);
         if (c == '"' || c == '\\')
-            hm_text_addf(out, "\\%c", c);
+            hm__text_addf(out, "\\%c", c);
         else if (c < 0x20)
-            hm_text_addf(out, "\\u%04x", c);
+            hm__text_addf(out, "\\u%04x", c);
         else if (length == 0)
-            hm_text_add(out, "\\ufffd");
+            hm__text_add(out, "\\ufffd");
         else
-            hm_text_add_n(out, text, length);
+            hm__text_add_n(out, text, length);
     }
-    hm_text_add(out, "\"");
+    hm__text_add(out, "\"");
 }
 
-void hm_json_number(struct hm_text *out, double value)
+void hm__json_number(struct hm_text *out, double value)
 {
     char text[40];
     double ours;
 
     if (!isfinite(value)) {
-        hm_text_add(out, "null");
+        hm__text_add(out, "null");
         return;
     }
     if (value == floor(value) && fabs(value) < 1e15 && (value != 0 || !signbit(value))) {
-        hm_text_addf(out, "%lld", (long long)value); /* most are, and it is what 15 digits show */
+        hm__text_addf(out, "%lld", (long long)value); /* most are, and it is what 15 digits show */
         return;
     }
-    if (hm_shortest(value, text) && hm_signed_read(text, &ours) && ours == value) {
-        hm_text_add(out, text);
+    if (hm__shortest(value, text) && hm__signed_read(text, &ours) && ours == value) {
+        hm__text_add(out, text);
         return;
     }
     for (int digits = 15; digits <= 19; digits++) { /* 17 do for others; ours may be an ulp off */
         snprintf(text, sizeof(text), "%.*g", digits, value);
-        if (strtod(text, NULL) == value && hm_signed_read(text, &ours) && ours == value)
+        if (strtod(text, NULL) == value && hm__signed_read(text, &ours) && ours == value)
             break;
     }
-    hm_text_add(out, text);
+    hm__text_add(out, text);
 }
 
-void hm_json_known(struct hm_text *out, double value)
+void hm__json_known(struct hm_text *out, double value)
 {
     if (value < 0)
-        hm_text_add(out, "null");
+        hm__text_add(out, "null");
     else
-        hm_json_number(out, value);
+        hm__json_number(out, value);
 }
 
-void hm_json_field(struct hm_text *out, const char *key, double value)
+void hm__json_field(struct hm_text *out, const char *key, double value)
 {
-    hm_text_add(out, ",\"");
-    hm_text_add(out, key);
-    hm_text_add(out, "\":");
-    hm_json_number(out, value);
+    hm__text_add(out, ",\"");
+    hm__text_add(out, key);
+    hm__text_add(out, "\":");
+    hm__json_number(out, value);
 }
 
-void hm_json_named(struct hm_text *out, const char *key, const char *text)
+void hm__json_named(struct hm_text *out, const char *key, const char *text)
 {
-    hm_text_addf(out, ",\"%s\":", key);
-    hm_json_text(out, text);
+    hm__text_addf(out, ",\"%s\":", key);
+    hm__json_text(out, text);
 }
 
-void hm_json_flag(struct hm_text *out, const char *key, bool value)
+void hm__json_flag(struct hm_text *out, const char *key, bool value)
 {
-    hm_text_addf(out, ",\"%s\":%s", key, value ? "true" : "false");
+    hm__text_addf(out, ",\"%s\":%s", key, value ? "true" : "false");
 }
 
-void hm_json_texts(struct hm_text *out, const char *key, const char *const *texts, size_t count)
+void hm__json_texts(struct hm_text *out, const char *key, const char *const *texts, size_t count)
 {
-    hm_text_addf(out, ",\n\"%s\":[", key);
+    hm__text_addf(out, ",\n\"%s\":[", key);
     for (size_t i = 0; i < count; i++) {
-        hm_text_add(out, i ? ",\n  " : "");
-        hm_json_text(out, texts[i]);
+        hm__text_add(out, i ? ",\n  " : "");
+        hm__json_text(out, texts[i]);
     }
-    hm_text_add(out, "]");
+    hm__text_add(out, "]");
 }
 
 /* Control characters cannot stand in XML at all; they and what is not UTF-8 become U+FFFD. */
-void hm_xml_text(struct hm_text *out, const char *text)
+void hm__xml_text(struct hm_text *out, const char *text)
 {
     for (size_t length; text && *text; text += length ? length : 1) {
         unsigned char c = (unsigned char)*text;
         length = utf8_length(text);
         if (c == '&')
-            hm_text_add(out, "&amp;");
+            hm__text_add(out, "&amp;");
         else if (c == '<')
-            hm_text_add(out, "&lt;");
+            hm__text_add(out, "&lt;");
         else if (c == '>')
-            hm_text_add(out, "&gt;");
+            hm__text_add(out, "&gt;");
         else if (c == '"')
-            hm_text_add(out, "&quot;");
+            hm__text_add(out, "&quot;");
         else if (c == '\'')
-            hm_text_add(out, "&#39;");
+            hm__text_add(out, "&#39;");
         else if (length == 0 || (c < 0x20 && c != '\n' && c != '\t') || c == 0x7f)
-            hm_text_add(out, "\xef\xbf\xbd");
+            hm__text_add(out, "\xef\xbf\xbd");
         else
-            hm_text_add_n(out, text, length);
+            hm__text_add_n(out, text, length);
     }
 }
 
-void hm_csv_text(struct hm_text *out, const char *text)
+void hm__csv_text(struct hm_text *out, const char *text)
 {
     if (!text)
         return;
     if (!strpbrk(text, ",\"\r\n")) {
-        hm_text_add(out, text);
+        hm__text_add(out, text);
         return;
     }
-    hm_text_add(out, "\"");
+    hm__text_add(out, "\"");
     for (; *text; text++)
-        hm_text_add_n(out, *text == '"' ? "\"\"" : text, *text == '"' ? 2 : 1);
-    hm_text_add(out, "\"");
+        hm__text_add_n(out, *text == '"' ? "\"\"" : text, *text == '"' ? 2 : 1);
+    hm__text_add(out, "\"");
 }
 
-void hm_csv_number(struct hm_text *out, double value)
+void hm__csv_number(struct hm_text *out, double value)
 {
-    hm_text_add(out, ",");
+    hm__text_add(out, ",");
     if (isfinite(value))
-        hm_json_number(out, value);
+        hm__json_number(out, value);
 }

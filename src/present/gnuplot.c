@@ -8,137 +8,137 @@
 #include "format.h"
 #include "render.h"
 
-void hm_gnuplot_quote(struct hm_text *out, const char *text)
+void hm__gnuplot_quote(struct hm_text *out, const char *text)
 {
-    hm_text_add(out, "'");
+    hm__text_add(out, "'");
     for (; *text; text++) {
         if (*text == '\'')
-            hm_text_add(out, "''");
+            hm__text_add(out, "''");
         else if ((unsigned char)*text >= 0x20)
-            hm_text_add_n(out, text, 1);
+            hm__text_add_n(out, text, 1);
     }
-    hm_text_add(out, "'");
+    hm__text_add(out, "'");
 }
 
-int hm_gnuplot_output(struct hm_text *out, const char *file, double width, double height,
-                      struct hm_err *err)
+int hm__gnuplot_output(struct hm_text *out, const char *file, double width, double height,
+                       struct hm_err *err)
 {
     if (file && file[0] == '|') { /* gnuplot would start a program */
-        hm_fail(err, HM_E_UNSUPPORTED, "'%.80s' is not the name of a file", file);
+        hm__fail(err, HM_E_UNSUPPORTED, "'%.80s' is not the name of a file", file);
         return HM_E_UNSUPPORTED;
     }
-    if (file && hm_text_ends(file, ".svg"))
-        hm_text_addf(out, "set terminal svg size %g,%g font 'sans,13' background '#ffffff'\n",
-                     width, height);
-    else if (file && hm_text_ends(file, ".png"))
-        hm_text_addf(out, "set terminal pngcairo size %g,%g font 'sans,11'\n", width, height);
-    else if (file && hm_text_ends(file, ".pdf"))
-        hm_text_addf(out, "set terminal pdfcairo size %gcm,%gcm font 'sans,11'\n", width / 40,
-                     height / 40);
+    if (file && hm__text_ends(file, ".svg"))
+        hm__text_addf(out, "set terminal svg size %g,%g font 'sans,13' background '#ffffff'\n",
+                      width, height);
+    else if (file && hm__text_ends(file, ".png"))
+        hm__text_addf(out, "set terminal pngcairo size %g,%g font 'sans,11'\n", width, height);
+    else if (file && hm__text_ends(file, ".pdf"))
+        hm__text_addf(out, "set terminal pdfcairo size %gcm,%gcm font 'sans,11'\n", width / 40,
+                      height / 40);
     else {
-        hm_fail(err, HM_E_UNSUPPORTED, "'%.80s' is not a kind of plot", file ? file : "");
-        hm_err_hint(err, "the name must end in .svg, .png or .pdf");
+        hm__fail(err, HM_E_UNSUPPORTED, "'%.80s' is not a kind of plot", file ? file : "");
+        hm__err_hint(err, "the name must end in .svg, .png or .pdf");
         return HM_E_UNSUPPORTED;
     }
-    hm_text_add(out, "set output ");
-    hm_gnuplot_quote(out, file);
-    hm_text_add(out, "\n");
+    hm__text_add(out, "set output ");
+    hm__gnuplot_quote(out, file);
+    hm__text_add(out, "\n");
     return 0;
 }
 
 static void add_curve(struct hm_text *out, const struct hm_answer *a)
 {
-    hm_text_add(out, "$curve << EOD\n");
+    hm__text_add(out, "$curve << EOD\n");
     for (size_t i = 0; i < a->point_count; i++) {
         const struct hm_point *p = &a->points[i];
         double compute = p->compute_s < p->time_s ? p->compute_s : p->time_s;
-        hm_text_addf(out, "%.17g %.17g %.17g %.17g\n", p->n, p->speedup, compute, p->time_s);
+        hm__text_addf(out, "%.17g %.17g %.17g %.17g\n", p->n, p->speedup, compute, p->time_s);
     }
-    hm_text_add(out, "EOD\n");
+    hm__text_add(out, "EOD\n");
 }
 
 static void add_marks(struct hm_text *out, const struct hm_answer *a)
 {
     if (a->best != HM_NONE)
-        hm_text_addf(out, "$best << EOD\n%.17g %.17g\nEOD\n", a->points[a->best].n,
-                     a->points[a->best].speedup);
+        hm__text_addf(out, "$best << EOD\n%.17g %.17g\nEOD\n", a->points[a->best].n,
+                      a->points[a->best].speedup);
     if (a->knee != HM_NONE)
-        hm_text_addf(out, "$knee << EOD\n%.17g %.17g\nEOD\n", a->points[a->knee].n,
-                     a->points[a->knee].speedup);
+        hm__text_addf(out, "$knee << EOD\n%.17g %.17g\nEOD\n", a->points[a->knee].n,
+                      a->points[a->knee].speedup);
     if (a->measured_count == 0)
         return;
-    hm_text_add(out, "$measured << EOD\n");
+    hm__text_add(out, "$measured << EOD\n");
     for (size_t i = 0; i < a->measured_count; i++)
-        hm_text_addf(out, "%.17g %.17g\n", a->measured[i].n, a->measured[i].speedup);
-    hm_text_add(out, "EOD\n");
+        hm__text_addf(out, "%.17g %.17g\n", a->measured[i].n, a->measured[i].speedup);
+    hm__text_add(out, "EOD\n");
 }
 
 static void plot_speedup(struct hm_text *out, const struct hm_answer *a)
 {
     char number[HM_SHOWN];
 
-    hm_text_addf(out,
-                 "set key right bottom\nset xlabel 'workers'\nset ylabel 'speedup over %.0f'\n",
-                 a->reference);
-    hm_text_addf(out, "plot $curve using 1:2 with lines lw 2 lc rgb '#1f6fb4' title '%s'",
-                 a->provenance);
+    hm__text_addf(out,
+                  "set key right bottom\nset xlabel 'workers'\nset ylabel 'speedup over %.0f'\n",
+                  a->reference);
+    hm__text_addf(out, "plot $curve using 1:2 with lines lw 2 lc rgb '#1f6fb4' title '%s'",
+                  a->provenance);
     if (a->measured_count)
-        hm_text_add(out, ", $measured using 1:2 with points pt 2 ps 1.2 lw 2 lc rgb '#444444' "
-                         "title 'measured'");
+        hm__text_add(out, ", $measured using 1:2 with points pt 2 ps 1.2 lw 2 lc rgb '#444444' "
+                          "title 'measured'");
     if (a->knee != HM_NONE && a->knee != a->best)
-        hm_text_addf(out,
-                     ", $knee using 1:2 with points pt 4 ps 1.6 lw 2 lc rgb '#2c8a3d' "
-                     "title 'knee, %.0f'",
-                     a->points[a->knee].n);
+        hm__text_addf(out,
+                      ", $knee using 1:2 with points pt 4 ps 1.6 lw 2 lc rgb '#2c8a3d' "
+                      "title 'knee, %.0f'",
+                      a->points[a->knee].n);
     if (a->best != HM_NONE)
-        hm_text_addf(out,
-                     ", $best using 1:2 with points pt 13 ps 2 lc rgb '#c8381e' "
-                     "title 'best, %.0f: %sx'",
-                     a->points[a->best].n, hm_show_number(a->points[a->best].speedup, number));
-    hm_text_add(out, "\n");
+        hm__text_addf(out,
+                      ", $best using 1:2 with points pt 13 ps 2 lc rgb '#c8381e' "
+                      "title 'best, %.0f: %sx'",
+                      a->points[a->best].n, hm__show_number(a->points[a->best].speedup, number));
+    hm__text_add(out, "\n");
 }
 
 /* Seconds of the two parts; over a wide range of n their shares, which remain visible. */
 static void plot_step(struct hm_text *out, bool wide)
 {
     if (wide)
-        hm_text_add(out, "set yrange [0:100]\nset key right bottom opaque\n"
-                         "set ylabel 'share of an iteration, %'\n"
-                         "plot $curve using 1:(100) with filledcurves y1=0 lc rgb '#e8a15b' "
-                         "title 'communicate', $curve using 1:(100*$3/$4) with filledcurves y1=0 "
-                         "lc rgb '#4f8fc0' title 'compute'\n");
+        hm__text_add(out, "set yrange [0:100]\nset key right bottom opaque\n"
+                          "set ylabel 'share of an iteration, %'\n"
+                          "plot $curve using 1:(100) with filledcurves y1=0 lc rgb '#e8a15b' "
+                          "title 'communicate', $curve using 1:(100*$3/$4) with filledcurves y1=0 "
+                          "lc rgb '#4f8fc0' title 'compute'\n");
     else
-        hm_text_add(out, "set key right top\nset ylabel 'seconds of an iteration'\n"
-                         "plot $curve using 1:4 with filledcurves y1=0 lc rgb '#e8a15b' "
-                         "title 'communicate', $curve using 1:3 with filledcurves y1=0 "
-                         "lc rgb '#4f8fc0' title 'compute'\n");
+        hm__text_add(out, "set key right top\nset ylabel 'seconds of an iteration'\n"
+                          "plot $curve using 1:4 with filledcurves y1=0 lc rgb '#e8a15b' "
+                          "title 'communicate', $curve using 1:3 with filledcurves y1=0 "
+                          "lc rgb '#4f8fc0' title 'compute'\n");
 }
 
-int hm_render_gnuplot(struct hm_text *out, const struct hm_answer *a, const char *file,
-                      struct hm_err *err)
+int hm__render_gnuplot(struct hm_text *out, const struct hm_answer *a, const char *file,
+                       struct hm_err *err)
 {
-    int rc = hm_gnuplot_output(out, file, 1000, 440, err);
+    int rc = hm__gnuplot_output(out, file, 1000, 440, err);
 
     if (rc)
         return rc;
     add_curve(out, a);
     add_marks(out, a);
-    hm_text_add(out, "set border 3\nset tics nomirror out\nset grid lc rgb '#dddddd' lt 1\n");
-    hm_text_add(out, "set yrange [0:*]\n");
-    hm_text_addf(out, "set xrange [1:%.17g]\n",
-                 a->point_count > 1 ? a->points[a->point_count - 1].n : 2);
+    hm__text_add(out, "set border 3\nset tics nomirror out\nset grid lc rgb '#dddddd' lt 1\n");
+    hm__text_add(out, "set yrange [0:*]\n");
+    hm__text_addf(out, "set xrange [1:%.17g]\n",
+                  a->point_count > 1 ? a->points[a->point_count - 1].n : 2);
     bool wide = a->point_count && a->points[a->point_count - 1].n > 100;
     if (wide)
-        hm_text_add(out, "set logscale x 2\n");
-    hm_text_add(out, "set multiplot layout 1,2");
+        hm__text_add(out, "set logscale x 2\n");
+    hm__text_add(out, "set multiplot layout 1,2");
     if (a->job) {
-        hm_text_add(out, " title ");
-        hm_gnuplot_quote(out, a->job);
-        hm_text_add(out, " noenhanced");
+        hm__text_add(out, " title ");
+        hm__gnuplot_quote(out, a->job);
+        hm__text_add(out, " noenhanced");
     }
-    hm_text_add(out, "\n");
+    hm__text_add(out, "\n");
     plot_speedup(out, a);
     plot_step(out, wide);
-    hm_text_add(out, "unset multiplot\nunset output\n");
+    hm__text_add(out, "unset multiplot\nunset output\n");
     return 0;
 }

@@ -18,17 +18,17 @@ static const char *show_shape(const struct hm_shape *s, char *text)
 static void add_row(struct hm_text *out, const char *name, const char *shape, double parameters,
                     double flop, double bytes)
 {
-    hm_text_addf(out, "%-12s %14s %14.0f %16.0f %16.0f %14.0f\n", name, shape, parameters, flop,
-                 HM_TRAINING_PASSES * flop, bytes);
+    hm__text_addf(out, "%-12s %14s %14.0f %16.0f %16.0f %14.0f\n", name, shape, parameters, flop,
+                  HM_TRAINING_PASSES * flop, bytes);
 }
 
-void hm_render_layers(struct hm_text *out, const struct hm_counts *counts, double weight_bytes)
+void hm__render_layers(struct hm_text *out, const struct hm_counts *counts, double weight_bytes)
 {
     char shape[HM_SHOWN];
     double bytes = 0;
 
-    hm_text_addf(out, "%-12s %14s %14s %16s %16s %14s\n", "layer", "output", "parameters",
-                 "forward flop", "training flop", "bytes moved");
+    hm__text_addf(out, "%-12s %14s %14s %16s %16s %14s\n", "layer", "output", "parameters",
+                  "forward flop", "training flop", "bytes moved");
     for (size_t i = 0; i < counts->layer_count; i++) {
         const struct hm_count *l = &counts->layers[i];
         double moved = (l->inputs + l->outputs + l->parameters) * weight_bytes;

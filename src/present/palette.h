@@ -7,8 +7,8 @@
 enum { HM_PALETTE_SIZE = 8 };
 
 /* The i-th on white, "#0072b2"; they repeat. */
-const char *hm_palette(size_t i);
+const char *hm__palette(size_t i);
 /* The same on black. */
-const char *hm_palette_dark(size_t i);
+const char *hm__palette_dark(size_t i);
 
 #endif

@@ -6,7 +6,7 @@
 #include "howmany_fit.h"
 #include "render.h"
 
-void hm_render_recommendation_text(struct hm_text *out, const struct hm_recommendation *r,
-                                   const struct hm_style *style);
+void hm__render_recommendation_text(struct hm_text *out, const struct hm_recommendation *r,
+                                    const struct hm_style *style);
 
 #endif

@@ -7,7 +7,7 @@
 
 static void say_workers(struct hm_text *out, double n)
 {
-    hm_text_addf(out, "%g worker%s", n, n == 1 ? "" : "s");
+    hm__text_addf(out, "%g worker%s", n, n == 1 ? "" : "s");
 }
 
 /* "2.18 min, $0.12" */
@@ -15,9 +15,9 @@ static void say_outcome(struct hm_text *out, const struct hm_recommended *c)
 {
     char shown[HM_SHOWN];
 
-    hm_text_add(out, hm_show_time(c->time_s, shown));
+    hm__text_add(out, hm__show_time(c->time_s, shown));
     if (isfinite(c->cost))
-        hm_text_addf(out, ", %s", hm_show_money(c->cost, shown));
+        hm__text_addf(out, ", %s", hm__show_money(c->cost, shown));
 }
 
 static void say_headline(struct hm_text *out, const struct hm_recommendation *r)
@@ -26,23 +26,23 @@ static void say_headline(struct hm_text *out, const struct hm_recommendation *r)
     char shown[HM_SHOWN_RANGE], level[32];
 
     if (r->missed)
-        hm_text_addf(out, "Nothing meets the %s.", r->missed);
+        hm__text_addf(out, "Nothing meets the %s.", r->missed);
     else if (r->best == HM_NONE)
-        hm_text_add(out,
-                    r->way == HM_RECOMMEND_NONE ? "Cannot tell yet." : "Nothing to recommend.");
+        hm__text_add(out,
+                     r->way == HM_RECOMMEND_NONE ? "Cannot tell yet." : "Nothing to recommend.");
     if (r->best == HM_NONE)
         return;
     c = &r->candidates[r->best];
-    hm_text_add(out, "Use ");
+    hm__text_add(out, "Use ");
     say_workers(out, c->n);
-    hm_text_addf(out, ": %s", hm_show_time(c->time_s, shown));
-    if (*hm_show_range(hm_show_time, c->low_s, c->high_s, shown)) {
+    hm__text_addf(out, ": %s", hm__show_time(c->time_s, shown));
+    if (*hm__show_range(hm__show_time, c->low_s, c->high_s, shown)) {
         snprintf(level, sizeof(level), "%g %%", 100 * r->level);
-        hm_text_addf(out, ", %s (%s)", shown, level);
+        hm__text_addf(out, ", %s (%s)", shown, level);
     }
     if (isfinite(c->cost))
-        hm_text_addf(out, ", for %s", hm_show_money(c->cost, shown));
-    hm_text_add(out, ".");
+        hm__text_addf(out, ", for %s", hm__show_money(c->cost, shown));
+    hm__text_add(out, ".");
 }
 
 enum { OTHERS_SHOWN = 5 };
@@ -60,15 +60,15 @@ static void say_others(struct hm_text *out, const struct hm_recommendation *r)
             more++;
             continue;
         }
-        hm_text_add(out, said++ ? "; " : "");
+        hm__text_add(out, said++ ? "; " : "");
         say_workers(out, c->n);
-        hm_text_add(out, " ");
+        hm__text_add(out, " ");
         say_outcome(out, c);
         if (!c->fits && !r->missed)
-            hm_text_add(out, " (over the limit)");
+            hm__text_add(out, " (over the limit)");
     }
     if (more)
-        hm_text_addf(out, "; %zu more", more);
+        hm__text_addf(out, "; %zu more", more);
 }
 
 static void say_failed(struct hm_text *out, const struct hm_recommendation *r)
@@ -83,12 +83,12 @@ static void say_failed(struct hm_text *out, const struct hm_recommendation *r)
             more++;
             continue;
         }
-        hm_text_add(out, said++ ? "; " : "");
+        hm__text_add(out, said++ ? "; " : "");
         say_workers(out, c->n);
-        hm_text_addf(out, ": %s", c->why ? c->why : "failed");
+        hm__text_addf(out, ": %s", c->why ? c->why : "failed");
     }
     if (more)
-        hm_text_addf(out, "; %zu more", more);
+        hm__text_addf(out, "; %zu more", more);
 }
 
 /* "a run of 3 workers with batch 6400, latency 20.0 ms: why" */
@@ -98,28 +98,28 @@ static void say_next(struct hm_text *out, const struct hm_recommendation *r)
 
     if (r->next_count == 0)
         return;
-    hm_text_add(out, "a run of ");
+    hm__text_add(out, "a run of ");
     say_workers(out, r->next[0].value);
     for (size_t i = 1; i < r->next_count; i++) {
         const struct hm_at *at = &r->next[i];
-        hm_text_addf(out, "%s%s ", i == 1 ? " with " : ", ", at->name);
+        hm__text_addf(out, "%s%s ", i == 1 ? " with " : ", ", at->name);
         if (strcmp(at->name, "latency") == 0)
-            hm_text_add(out, hm_show_time(at->value, shown));
+            hm__text_add(out, hm__show_time(at->value, shown));
         else if (strcmp(at->name, "bandwidth") == 0)
-            hm_text_add(out, hm_show_rate(at->value, shown));
+            hm__text_add(out, hm__show_rate(at->value, shown));
         else
-            hm_text_addf(out, "%.6g", at->value);
+            hm__text_addf(out, "%.6g", at->value);
     }
     if (r->next_why)
-        hm_text_addf(out, ": %s", r->next_why);
+        hm__text_addf(out, ": %s", r->next_why);
 }
 
 static void say_sure(struct hm_text *out, const struct hm_recommendation *r)
 {
     if (r->sure > 0.99)
-        hm_text_add(out, "the best with more than 99 %");
+        hm__text_add(out, "the best with more than 99 %");
     else if (isfinite(r->sure))
-        hm_text_addf(out, "the best with %.0f %%", 100 * r->sure);
+        hm__text_addf(out, "the best with %.0f %%", 100 * r->sure);
 }
 
 typedef void (*say)(struct hm_text *out, const struct hm_recommendation *r);
@@ -131,7 +131,7 @@ static void add_line(struct hm_text *out, const struct hm_recommendation *r,
 
     phrase(&line, r);
     if (line.length || line.failed)
-        hm_render_taken_line(out, style, label, &line);
+        hm__render_taken_line(out, style, label, &line);
 }
 
 static bool any_cost(const struct hm_recommendation *r)
@@ -149,44 +149,44 @@ static void add_table(struct hm_text *out, const struct hm_recommendation *r,
     bool cost = any_cost(r);
 
     snprintf(interval, sizeof(interval), "%g %% interval", 100 * r->level);
-    hm_text_addf(out, "\n%s%6s %10s  %-24s%s %5s", hm_render_dim(style, true), "n", "time",
-                 interval, cost ? "      cost" : "", "runs");
-    hm_text_addf(out, "%s\n", hm_render_dim(style, false));
+    hm__text_addf(out, "\n%s%6s %10s  %-24s%s %5s", hm__render_dim(style, true), "n", "time",
+                  interval, cost ? "      cost" : "", "runs");
+    hm__text_addf(out, "%s\n", hm__render_dim(style, false));
     for (size_t i = 0; i < r->candidate_count; i++) {
         const struct hm_recommended *c = &r->candidates[i];
-        hm_text_addf(out, "%6g %10s  %-24s", c->n,
-                     isfinite(c->time_s) ? hm_show_time(c->time_s, shown) : "",
-                     hm_show_range(hm_show_time, c->low_s, c->high_s, range));
+        hm__text_addf(out, "%6g %10s  %-24s", c->n,
+                      isfinite(c->time_s) ? hm__show_time(c->time_s, shown) : "",
+                      hm__show_range(hm__show_time, c->low_s, c->high_s, range));
         if (cost)
-            hm_text_addf(out, " %9s", isfinite(c->cost) ? hm_show_money(c->cost, shown) : "");
-        hm_text_addf(out, " %5zu", c->rows);
+            hm__text_addf(out, " %9s", isfinite(c->cost) ? hm__show_money(c->cost, shown) : "");
+        hm__text_addf(out, " %5zu", c->rows);
         if (c->failed)
-            hm_text_addf(out, "  %s", c->why ? c->why : "failed");
+            hm__text_addf(out, "  %s", c->why ? c->why : "failed");
         else if (!c->fits)
-            hm_text_add(out, "  over the limit");
-        hm_text_end_line(out);
+            hm__text_add(out, "  over the limit");
+        hm__text_end_line(out);
     }
 }
 
-void hm_render_recommendation_text(struct hm_text *out, const struct hm_recommendation *r,
-                                   const struct hm_style *style)
+void hm__render_recommendation_text(struct hm_text *out, const struct hm_recommendation *r,
+                                    const struct hm_style *style)
 {
     struct hm_text line = {0};
 
     say_headline(&line, r);
-    hm_text_add(out, hm_render_bold(style, true));
-    hm_render_wrapped(out, style, line.data ? line.data : "", 0);
-    hm_text_addf(out, "%s\n", hm_render_bold(style, false));
+    hm__text_add(out, hm__render_bold(style, true));
+    hm__render_wrapped(out, style, line.data ? line.data : "", 0);
+    hm__text_addf(out, "%s\n", hm__render_bold(style, false));
     out->failed = out->failed || line.failed;
-    hm_text_release(&line);
+    hm__text_release(&line);
     if (r->reason)
-        hm_render_line(out, style, "from", r->reason);
+        hm__render_line(out, style, "from", r->reason);
     add_line(out, r, style, "how sure", say_sure);
     add_line(out, r, style, r->missed ? "nearest" : "others", say_others);
     add_line(out, r, style, "fails", say_failed);
     add_line(out, r, style, "would help", say_next);
     for (size_t i = 0; i < r->note_count; i++)
-        hm_render_line(out, style, i ? "" : "note", r->notes[i]);
+        hm__render_line(out, style, i ? "" : "note", r->notes[i]);
     if (style->table && r->candidate_count > 0)
         add_table(out, r, style);
 }

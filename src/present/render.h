@@ -4,42 +4,42 @@
 
 #include "text.h"
 
-void hm_render_text(struct hm_text *out, const struct hm_answer *answer,
-                    const struct hm_style *style);
-void hm_render_table(struct hm_text *out, const struct hm_answer *answer,
+void hm__render_text(struct hm_text *out, const struct hm_answer *answer,
                      const struct hm_style *style);
-void hm_render_chart(struct hm_text *out, const struct hm_answer *answer,
-                     const struct hm_style *style);
-void hm_render_json(struct hm_text *out, const struct hm_answer *answer);
-void hm_render_csv(struct hm_text *out, const struct hm_answer *answer);
-int hm_render_gnuplot(struct hm_text *out, const struct hm_answer *answer, const char *file,
-                      struct hm_err *err);
+void hm__render_table(struct hm_text *out, const struct hm_answer *answer,
+                      const struct hm_style *style);
+void hm__render_chart(struct hm_text *out, const struct hm_answer *answer,
+                      const struct hm_style *style);
+void hm__render_json(struct hm_text *out, const struct hm_answer *answer);
+void hm__render_csv(struct hm_text *out, const struct hm_answer *answer);
+int hm__render_gnuplot(struct hm_text *out, const struct hm_answer *answer, const char *file,
+                       struct hm_err *err);
 
 /* A network layer by layer: shape, parameters, flop and bytes, forward and for training. */
-void hm_render_layers(struct hm_text *out, const struct hm_counts *counts, double weight_bytes);
+void hm__render_layers(struct hm_text *out, const struct hm_counts *counts, double weight_bytes);
 
 /* Words of a text from a column on, continued at `indent` where the width is reached. */
-void hm_render_wrapped(struct hm_text *out, const struct hm_style *style, const char *text,
-                       size_t indent);
+void hm__render_wrapped(struct hm_text *out, const struct hm_style *style, const char *text,
+                        size_t indent);
 /* "label   text", wrapped to the width with the text kept in its column. */
-void hm_render_line(struct hm_text *out, const struct hm_style *style, const char *label,
-                    const char *text);
+void hm__render_line(struct hm_text *out, const struct hm_style *style, const char *label,
+                     const char *text);
 
 /* As the two above, with a text that is then emptied; a failure of its memory is passed on. */
-void hm_render_taken(struct hm_text *out, const struct hm_style *style, struct hm_text *text,
-                     size_t indent);
-void hm_render_taken_line(struct hm_text *out, const struct hm_style *style, const char *label,
-                          struct hm_text *text);
+void hm__render_taken(struct hm_text *out, const struct hm_style *style, struct hm_text *text,
+                      size_t indent);
+void hm__render_taken_line(struct hm_text *out, const struct hm_style *style, const char *label,
+                           struct hm_text *text);
 /* A text in so many columns of a table: filled up, or cut. */
-void hm_render_cell(struct hm_text *out, const char *text, size_t width);
+void hm__render_cell(struct hm_text *out, const char *text, size_t width);
 /* What switches bold or faint letters on and off; nothing without colour. */
-const char *hm_render_bold(const struct hm_style *style, bool on);
-const char *hm_render_dim(const struct hm_style *style, bool on);
+const char *hm__render_bold(const struct hm_style *style, bool on);
+const char *hm__render_dim(const struct hm_style *style, bool on);
 
 /* A text inside single quotes of gnuplot's; a quote is written twice, lines are left out. */
-void hm_gnuplot_quote(struct hm_text *out, const char *text);
+void hm__gnuplot_quote(struct hm_text *out, const char *text);
 /* The gnuplot lines that choose terminal and output by the ending of a file name. */
-int hm_gnuplot_output(struct hm_text *out, const char *file, double width, double height,
-                      struct hm_err *err);
+int hm__gnuplot_output(struct hm_text *out, const char *file, double width, double height,
+                       struct hm_err *err);
 
 #endif

@@ -123,7 +123,7 @@ static void write_digits(uint64_t number, int count, int exponent, char *text)
     *text = '\0';
 }
 
-bool hm_shortest(double value, char *text)
+bool hm__shortest(double value, char *text)
 {
     struct scaled v;
     int count = 15;

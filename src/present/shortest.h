@@ -11,6 +11,6 @@ enum { HM_SHORTEST = 40 };
  * into text[HM_SHORTEST]. False for numbers it does not know: those below 1e-4 or from 1e15 on,
  * and powers of two.
  */
-bool hm_shortest(double value, char *text);
+bool hm__shortest(double value, char *text);
 
 #endif

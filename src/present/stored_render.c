@@ -19,17 +19,17 @@ enum { FIRST = 1, LAST = HM_STORE_COLUMNS - 1 };
 
 static bool is_text(size_t k)
 {
-    return hm_store_columns[k].kind == HM_STORE_TEXT;
+    return hm__store_columns[k].kind == HM_STORE_TEXT;
 }
 
 static const char *text_of(const struct hm_stored *run, size_t k)
 {
-    return is_text(k) ? hm_stored_get_text(&hm_store_columns[k], run) : NULL;
+    return is_text(k) ? hm__stored_get_text(&hm__store_columns[k], run) : NULL;
 }
 
 static double number_of(const struct hm_stored *run, size_t k)
 {
-    return is_text(k) ? NAN : hm_stored_get_number(&hm_store_columns[k], run);
+    return is_text(k) ? NAN : hm__stored_get_number(&hm__store_columns[k], run);
 }
 
 static bool is_told(const struct hm_stored *run, size_t k)
@@ -63,13 +63,13 @@ static const char *cell(const struct hm_stored *run, size_t k, char text[CELL])
 /* Keys and versions tell a person little; `show` has them. */
 static bool in_table(size_t k)
 {
-    return strcmp(hm_store_columns[k].name, "key") != 0 &&
-           strcmp(hm_store_columns[k].name, "version") != 0 &&
-           strcmp(hm_store_columns[k].name, "host") != 0;
+    return strcmp(hm__store_columns[k].name, "key") != 0 &&
+           strcmp(hm__store_columns[k].name, "version") != 0 &&
+           strcmp(hm__store_columns[k].name, "host") != 0;
 }
 
-void hm_render_stored_table(struct hm_text *out, const struct hm_stored *runs, size_t count,
-                            const struct hm_style *style)
+void hm__render_stored_table(struct hm_text *out, const struct hm_stored *runs, size_t count,
+                             const struct hm_style *style)
 {
     size_t widths[HM_STORE_COLUMNS] = {0};
     char text[CELL];
@@ -77,56 +77,56 @@ void hm_render_stored_table(struct hm_text *out, const struct hm_stored *runs, s
     for (size_t k = FIRST; k < LAST; k++) {
         if (!in_table(k) || !any_told(runs, count, k))
             continue;
-        widths[k] = strlen(hm_store_columns[k].name);
+        widths[k] = strlen(hm__store_columns[k].name);
         for (size_t i = 0; i < count; i++) {
-            size_t width = hm_text_columns(cell(&runs[i], k, text));
+            size_t width = hm__text_columns(cell(&runs[i], k, text));
             widths[k] = width > widths[k] ? width : widths[k];
         }
     }
-    hm_text_addf(out, "%s%8s", style->colour ? "\033[2m" : "", "id");
+    hm__text_addf(out, "%s%8s", style->colour ? "\033[2m" : "", "id");
     for (size_t k = FIRST; k < LAST; k++)
         if (widths[k])
-            hm_text_addf(out, is_text(k) ? "  %-*s" : "  %*s", (int)widths[k],
-                         hm_store_columns[k].name);
-    hm_text_add(out, style->colour ? "\033[0m" : "");
-    hm_text_end_line(out);
+            hm__text_addf(out, is_text(k) ? "  %-*s" : "  %*s", (int)widths[k],
+                          hm__store_columns[k].name);
+    hm__text_add(out, style->colour ? "\033[0m" : "");
+    hm__text_end_line(out);
     for (size_t i = 0; i < count; i++) {
-        hm_text_addf(out, "%8lld", (long long)runs[i].id);
+        hm__text_addf(out, "%8lld", (long long)runs[i].id);
         for (size_t k = FIRST; k < LAST; k++) {
             if (!widths[k])
                 continue;
             const char *shown = cell(&runs[i], k, text);
-            size_t pad = widths[k] - hm_text_columns(shown);
-            hm_text_add(out, "  ");
-            hm_text_repeat(out, " ", is_text(k) ? 0 : pad);
-            hm_text_add(out, shown);
-            hm_text_repeat(out, " ", is_text(k) ? pad : 0);
+            size_t pad = widths[k] - hm__text_columns(shown);
+            hm__text_add(out, "  ");
+            hm__text_repeat(out, " ", is_text(k) ? 0 : pad);
+            hm__text_add(out, shown);
+            hm__text_repeat(out, " ", is_text(k) ? pad : 0);
         }
-        hm_text_end_line(out);
+        hm__text_end_line(out);
     }
 }
 
-void hm_render_stored(struct hm_text *out, const struct hm_stored *run)
+void hm__render_stored(struct hm_text *out, const struct hm_stored *run)
 {
-    hm_text_addf(out, "%-12s %lld\n", "id", (long long)run->id);
+    hm__text_addf(out, "%-12s %lld\n", "id", (long long)run->id);
     for (size_t k = FIRST; k < LAST; k++) {
         if (!is_told(run, k))
             continue;
-        hm_text_addf(out, "%-12s ", hm_store_columns[k].name);
+        hm__text_addf(out, "%-12s ", hm__store_columns[k].name);
         if (is_text(k))
-            hm_text_add(out, text_of(run, k));
+            hm__text_add(out, text_of(run, k));
         else
-            hm_text_addf(out, "%.15g", number_of(run, k));
-        hm_text_end_line(out);
+            hm__text_addf(out, "%.15g", number_of(run, k));
+        hm__text_end_line(out);
     }
     if (run->more)
-        hm_text_addf(out, "%-12s %s\n", "more", run->more);
+        hm__text_addf(out, "%-12s %s\n", "more", run->more);
     if (run->sample_count)
-        hm_text_addf(out, "\n%10s %14s %14s %18s\n", "iteration", "seconds", "elapsed_s", "loss");
+        hm__text_addf(out, "\n%10s %14s %14s %18s\n", "iteration", "seconds", "elapsed_s", "loss");
     for (size_t p = 0; p < run->sample_count; p++) {
         const struct hm_stored_sample *s = &run->samples[p];
-        hm_text_addf(out, "%10.10g %14.6g %14.6g %18.12g\n", s->iteration, s->seconds, s->elapsed_s,
-                     s->loss);
+        hm__text_addf(out, "%10.10g %14.6g %14.6g %18.12g\n", s->iteration, s->seconds,
+                      s->elapsed_s, s->loss);
     }
 }
 
@@ -135,37 +135,37 @@ void hm_render_stored(struct hm_text *out, const struct hm_stored *run)
 
 static void json_samples(struct hm_text *out, const struct hm_stored *run)
 {
-    hm_text_add(out, ",\"samples\":[");
+    hm__text_add(out, ",\"samples\":[");
     for (size_t p = 0; p < run->sample_count; p++) {
         const struct hm_stored_sample *s = &run->samples[p];
-        hm_text_add(out, p ? ",{\"iteration\":" : "{\"iteration\":");
-        hm_json_number(out, s->iteration);
-        hm_json_field(out, "seconds", s->seconds);
-        hm_json_field(out, "elapsed_s", s->elapsed_s);
-        hm_json_field(out, "loss", s->loss);
-        hm_text_add(out, "}");
+        hm__text_add(out, p ? ",{\"iteration\":" : "{\"iteration\":");
+        hm__json_number(out, s->iteration);
+        hm__json_field(out, "seconds", s->seconds);
+        hm__json_field(out, "elapsed_s", s->elapsed_s);
+        hm__json_field(out, "loss", s->loss);
+        hm__text_add(out, "}");
     }
-    hm_text_add(out, "]");
+    hm__text_add(out, "]");
 }
 
-void hm_render_stored_json(struct hm_text *out, const struct hm_stored *run)
+void hm__render_stored_json(struct hm_text *out, const struct hm_stored *run)
 {
-    hm_text_addf(out, "{\"id\":%lld", (long long)run->id);
+    hm__text_addf(out, "{\"id\":%lld", (long long)run->id);
     for (size_t k = FIRST; k < LAST; k++) {
         if (!is_told(run, k))
             continue;
         if (is_text(k))
-            hm_json_named(out, hm_store_columns[k].name, text_of(run, k));
+            hm__json_named(out, hm__store_columns[k].name, text_of(run, k));
         else
-            hm_json_field(out, hm_store_columns[k].name, number_of(run, k));
+            hm__json_field(out, hm__store_columns[k].name, number_of(run, k));
     }
     if (run->more && strlen(run->more) > 2) { /* {"a":1} goes in as ,"a":1 */
-        hm_text_add(out, ",");
-        hm_text_add_n(out, run->more + 1, strlen(run->more) - 2);
+        hm__text_add(out, ",");
+        hm__text_add_n(out, run->more + 1, strlen(run->more) - 2);
     }
     if (run->sample_count)
         json_samples(out, run);
-    hm_text_add(out, "}");
+    hm__text_add(out, "}");
 }
 
 /* ---- CSV ---------------------------------------------------------------------------------------
@@ -244,17 +244,17 @@ static void add_value(struct hm_text *out, const char *value, size_t length)
     struct hm_text plain = {0};
 
     if (length < 2 || value[0] != '"') {
-        hm_text_add_n(out, value, length);
+        hm__text_add_n(out, value, length);
         return;
     }
     for (size_t i = 1; i + 1 < length; i++) {
         if (value[i] == '\\' && i + 2 < length)
             i++;
-        hm_text_add_n(&plain, value + i, 1);
+        hm__text_add_n(&plain, value + i, 1);
     }
     out->failed = out->failed || plain.failed;
-    hm_csv_text(out, plain.data ? plain.data : "");
-    hm_text_release(&plain);
+    hm__csv_text(out, plain.data ? plain.data : "");
+    hm__text_release(&plain);
 }
 
 static void add_more(struct hm_text *out, const struct names *names, const struct hm_stored *run)
@@ -262,7 +262,7 @@ static void add_more(struct hm_text *out, const struct names *names, const struc
     for (size_t k = 0; k < names->count; k++) {
         const char *at = run->more ? run->more : "", *name, *value;
         size_t length, value_length;
-        hm_text_add(out, ",");
+        hm__text_add(out, ",");
         while ((at = next_pair(at, &name, &length, &value, &value_length)) != NULL)
             if (length == names->lengths[k] && memcmp(name, names->names[k], length) == 0) {
                 add_value(out, value, value_length);
@@ -271,31 +271,31 @@ static void add_more(struct hm_text *out, const struct names *names, const struc
     }
 }
 
-void hm_render_stored_csv(struct hm_text *out, const struct hm_stored *runs, size_t count)
+void hm__render_stored_csv(struct hm_text *out, const struct hm_stored *runs, size_t count)
 {
     struct names names = {.count = 0};
     bool in[HM_STORE_COLUMNS];
 
     gather_names(&names, runs, count);
-    hm_text_add(out, "id");
+    hm__text_add(out, "id");
     for (size_t k = FIRST; k < LAST; k++)
         if ((in[k] = any_told(runs, count, k)))
-            hm_text_addf(out, ",%s", hm_store_columns[k].name);
+            hm__text_addf(out, ",%s", hm__store_columns[k].name);
     for (size_t k = 0; k < names.count; k++)
-        hm_text_addf(out, ",%.*s", (int)names.lengths[k], names.names[k]);
-    hm_text_add(out, "\n");
+        hm__text_addf(out, ",%.*s", (int)names.lengths[k], names.names[k]);
+    hm__text_add(out, "\n");
     for (size_t i = 0; i < count; i++) {
-        hm_text_addf(out, "%lld", (long long)runs[i].id);
+        hm__text_addf(out, "%lld", (long long)runs[i].id);
         for (size_t k = FIRST; k < LAST; k++) {
             if (!in[k])
                 continue;
-            hm_text_add(out, ",");
+            hm__text_add(out, ",");
             if (is_told(&runs[i], k) && is_text(k))
-                hm_csv_text(out, text_of(&runs[i], k));
+                hm__csv_text(out, text_of(&runs[i], k));
             else if (is_told(&runs[i], k))
-                hm_json_number(out, number_of(&runs[i], k));
+                hm__json_number(out, number_of(&runs[i], k));
         }
         add_more(out, &names, &runs[i]);
-        hm_text_add(out, "\n");
+        hm__text_add(out, "\n");
     }
 }

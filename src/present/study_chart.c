@@ -13,7 +13,7 @@ enum { ROWS_SHOWN = 12, LABEL = 160 };
 
 static void *take(struct hm_page *page, size_t count, size_t size)
 {
-    void *memory = hm_arena_alloc(page->arena, count, size);
+    void *memory = hm__arena_alloc(page->arena, count, size);
 
     page->failed = page->failed || !memory;
     return memory;
@@ -23,7 +23,7 @@ static void *take(struct hm_page *page, size_t count, size_t size)
 static const char *label(struct hm_page *page, const char *algorithm, double m)
 {
     const char *text =
-        hm_arena_printf(page->arena, "%.100s%sm = %.0f", algorithm, *algorithm ? ", " : "", m);
+        hm__arena_printf(page->arena, "%.100s%sm = %.0f", algorithm, *algorithm ? ", " : "", m);
 
     page->failed = page->failed || !text;
     return text;
@@ -37,10 +37,10 @@ static const char *name_of(const char *algorithm)
 static void begin_figure(struct hm_page *page, struct hm_svg_chart *chart)
 {
     chart->number = ++page->charts;
-    hm_text_add(page->out, "<figure>\n<figcaption>");
-    hm_xml_text(page->out, chart->title);
-    hm_text_add(page->out, "</figcaption>\n");
-    hm_svg_add(page->out, chart);
+    hm__text_add(page->out, "<figure>\n<figcaption>");
+    hm__xml_text(page->out, chart->title);
+    hm__text_add(page->out, "</figcaption>\n");
+    hm__svg_add(page->out, chart);
 }
 
 /* Some of the points, the last among them, as a table that can be opened. */
@@ -50,27 +50,27 @@ static void add_points(struct hm_text *out, const struct hm_svg_chart *chart, co
     const char *const columns[] = {"curve", x_name, "*P - P*", NULL};
     char x[HM_SHOWN], y[HM_SHOWN];
 
-    hm_text_add(out, "<details><summary>as a table</summary>\n");
-    hm_table_begin(out, chart->title, columns);
+    hm__text_add(out, "<details><summary>as a table</summary>\n");
+    hm__table_begin(out, chart->title, columns);
     for (size_t k = 0; k < chart->count; k++) {
         const struct hm_svg_series *s = &chart->series[k];
         size_t step = (s->count + ROWS_SHOWN - 1) / ROWS_SHOWN;
         for (size_t i = 0; i < s->count; i++) {
             if ((s->count - 1 - i) % (step ? step : 1) != 0)
                 continue;
-            hm_table_row(out, labels[k]);
-            hm_table_number(out, hm_show_loss(s->x[i], x));
-            hm_table_number(out, hm_show_loss(s->y[i], y));
-            hm_table_row_end(out);
+            hm__table_row(out, labels[k]);
+            hm__table_number(out, hm__show_loss(s->x[i], x));
+            hm__table_number(out, hm__show_loss(s->y[i], y));
+            hm__table_row_end(out);
         }
     }
-    hm_table_end(out);
-    hm_text_add(out, "</details>\n");
+    hm__table_end(out);
+    hm__text_add(out, "</details>\n");
 }
 
 static void end_figure(struct hm_page *page)
 {
-    hm_text_add(page->out, "</figure>\n");
+    hm__text_add(page->out, "</figure>\n");
 }
 
 /* P - P* of a curve, in the page's memory. */
@@ -102,7 +102,7 @@ static bool named_before(const struct hm_g *g, size_t k)
     return false;
 }
 
-void hm_chart_iterations(struct hm_page *page, const struct hm_convergence *c, size_t algorithm)
+void hm__chart_iterations(struct hm_page *page, const struct hm_convergence *c, size_t algorithm)
 {
     const struct hm_g *g = &c->algorithms[algorithm];
     struct hm_svg_series *series = take(page, g->curve_count, sizeof(*series));
@@ -138,7 +138,7 @@ void hm_chart_iterations(struct hm_page *page, const struct hm_convergence *c, s
         .y_scale = HM_SCALE_LOG,
         .series = series,
         .count = g->curve_count};
-    if (!hm_svg_has_points(&chart))
+    if (!hm__svg_has_points(&chart))
         return;
     begin_figure(page, &chart);
     add_points(page->out, &chart, x_name, labels);
@@ -215,13 +215,13 @@ static size_t look_of(const struct hm_advice *a, const char *algorithm)
     for (size_t i = 0; i < a->candidate_count; i++) {
         if (strcmp(a->candidates[i].algorithm, algorithm) == 0)
             break;
-        look += hm_advice_is_first(a, i);
+        look += hm__advice_is_first(a, i);
     }
     return look;
 }
 
-void hm_chart_times(struct hm_page *page, const struct hm_convergence *c,
-                    const struct hm_advice *advice)
+void hm__chart_times(struct hm_page *page, const struct hm_convergence *c,
+                     const struct hm_advice *advice)
 {
     struct hm_svg_series *series = take(page, c->count, sizeof(*series));
     const char **labels = take(page, c->count, sizeof(*labels));
@@ -247,7 +247,7 @@ void hm_chart_times(struct hm_page *page, const struct hm_convergence *c,
                                  .y_scale = HM_SCALE_LOG,
                                  .series = series,
                                  .count = count};
-    if (page->failed || !hm_svg_has_points(&chart))
+    if (page->failed || !hm__svg_has_points(&chart))
         return;
     begin_figure(page, &chart);
     add_points(page->out, &chart, "*seconds", labels);
@@ -277,7 +277,7 @@ static bool add_candidates(struct hm_page *page, const struct hm_advice *a, cons
     double *values = take(page, 4 * a->candidate_count, sizeof(*values));
     double *x = values, *y = x + a->candidate_count, *low = y + a->candidate_count,
            *high = low + a->candidate_count;
-    bool times = hm_advice_asks_loss(a);
+    bool times = hm__advice_asks_loss(a);
     const struct hm_candidate *c = NULL;
 
     if (!values)
@@ -298,15 +298,15 @@ static bool add_candidates(struct hm_page *page, const struct hm_advice *a, cons
 }
 
 /* Its table is that of all candidates, which follows it. */
-void hm_chart_candidates(struct hm_page *page, const struct hm_advice *a)
+void hm__chart_candidates(struct hm_page *page, const struct hm_advice *a)
 {
     struct hm_svg_series *series = take(page, a->candidate_count, sizeof(*series));
-    bool times = hm_advice_asks_loss(a);
+    bool times = hm__advice_asks_loss(a);
     char title[LABEL], loss[HM_SHOWN];
     size_t count = 0;
 
     for (size_t i = 0; series && i < a->candidate_count; i++) {
-        if (!hm_advice_is_first(a, i))
+        if (!hm__advice_is_first(a, i))
             continue;
         series[count].look = count;
         if (!add_candidates(page, a, a->candidates[i].algorithm, &series[count]))
@@ -315,7 +315,7 @@ void hm_chart_candidates(struct hm_page *page, const struct hm_advice *a)
     }
     if (times)
         snprintf(title, sizeof(title), "Time to %s by number of workers",
-                 hm_show_loss(a->loss, loss));
+                 hm__show_loss(a->loss, loss));
     else
         snprintf(title, sizeof(title), "Loss that is reached, by number of workers");
     struct hm_svg_chart chart = {.title = title,
@@ -328,21 +328,21 @@ void hm_chart_candidates(struct hm_page *page, const struct hm_advice *a)
                                  .apart = true,
                                  .series = series,
                                  .count = count};
-    if (page->failed || !hm_svg_has_points(&chart))
+    if (page->failed || !hm__svg_has_points(&chart))
         return;
     begin_figure(page, &chart);
     end_figure(page);
 }
 
 /* Its table is that of the checks. */
-void hm_chart_checks(struct hm_page *page, const struct hm_study *s)
+void hm__chart_checks(struct hm_page *page, const struct hm_study *s)
 {
     struct hm_svg_series *series = take(page, s->check_count, sizeof(*series));
 
     for (size_t i = 0; series && i < s->check_count; i++) {
         const struct hm_study_check *k = &s->checks[i];
-        const char *name = hm_arena_printf(page->arena, "%.80s on %.0f, %.40s", k->algorithm, k->m,
-                                           k->role ? k->role : "");
+        const char *name = hm__arena_printf(page->arena, "%.80s on %.0f, %.40s", k->algorithm, k->m,
+                                            k->role ? k->role : "");
         page->failed = page->failed || !name;
         series[i] = (struct hm_svg_series){.name = isfinite(k->achieved_s) ? name : NULL,
                                            .look = i,
@@ -362,7 +362,7 @@ void hm_chart_checks(struct hm_page *page, const struct hm_study *s)
                                  .diagonal = true,
                                  .series = series,
                                  .count = s->check_count};
-    if (page->failed || !hm_svg_has_points(&chart))
+    if (page->failed || !hm__svg_has_points(&chart))
         return;
     begin_figure(page, &chart);
     end_figure(page);

@@ -41,17 +41,17 @@ static const char page_style[] =
 
 static const char *time_or_not(double seconds, char *text)
 {
-    return isfinite(seconds) ? hm_show_time(seconds, text) : "";
+    return isfinite(seconds) ? hm__show_time(seconds, text) : "";
 }
 
 static const char *count_or_not(double count, char *text)
 {
-    return isfinite(count) ? hm_show_count(count, text) : "";
+    return isfinite(count) ? hm__show_count(count, text) : "";
 }
 
 static const char *loss_or_not(double loss, char *text)
 {
-    return isfinite(loss) ? hm_show_loss(loss, text) : "";
+    return isfinite(loss) ? hm__show_loss(loss, text) : "";
 }
 
 /* Escaped, with 1e-4 kept on one line by a word joiner after its sign. */
@@ -60,13 +60,13 @@ static void add_sentence(struct hm_text *out, const char *text)
     struct hm_text joined = {0};
 
     for (const char *p = text; p && *p; p++) {
-        hm_text_add_n(&joined, p, 1);
+        hm__text_add_n(&joined, p, 1);
         if (*p == '-' && p > text && p[-1] == 'e' && p[1] >= '0' && p[1] <= '9')
-            hm_text_add(&joined, "\xe2\x81\xa0");
+            hm__text_add(&joined, "\xe2\x81\xa0");
     }
-    hm_xml_text(out, joined.data);
+    hm__xml_text(out, joined.data);
     out->failed = out->failed || joined.failed;
-    hm_text_release(&joined);
+    hm__text_release(&joined);
 }
 
 /* ---- the answer ---------------------------------------------------------------------------------
@@ -79,44 +79,44 @@ static void add_said(struct hm_text *out, const struct hm_advice *a, const char 
 
     say(&line, a);
     if (line.length) {
-        hm_text_addf(out, "<dt>%s</dt><dd>", label);
+        hm__text_addf(out, "<dt>%s</dt><dd>", label);
         add_sentence(out, line.data);
-        hm_text_add(out, "</dd>\n");
+        hm__text_add(out, "</dd>\n");
     }
     out->failed = out->failed || line.failed;
-    hm_text_release(&line);
+    hm__text_release(&line);
 }
 
 static void add_answer(struct hm_text *out, const struct hm_advice *a)
 {
     struct hm_text line = {0};
 
-    hm_say_headline(&line, a);
-    hm_text_add(out, "<p class=\"answer\"><strong>");
+    hm__say_headline(&line, a);
+    hm__text_add(out, "<p class=\"answer\"><strong>");
     add_sentence(out, line.data);
-    hm_text_add(out, "</strong></p>\n<dl>\n");
+    hm__text_add(out, "</strong></p>\n<dl>\n");
     out->failed = out->failed || line.failed;
-    hm_text_release(&line);
+    hm__text_release(&line);
     if (a->feasible)
-        add_said(out, a, "how sure", hm_say_sure);
-    add_said(out, a, "beyond", hm_say_beyond);
+        add_said(out, a, "how sure", hm__say_sure);
+    add_said(out, a, "beyond", hm__say_beyond);
     if (a->lead_count > 1)
-        add_said(out, a, "ahead", hm_say_leads);
-    add_said(out, a, "schedule", hm_say_schedule);
-    add_said(out, a, "would help", hm_say_next_run);
-    hm_text_add(out, "</dl>\n");
+        add_said(out, a, "ahead", hm__say_leads);
+    add_said(out, a, "schedule", hm__say_schedule);
+    add_said(out, a, "would help", hm__say_next_run);
+    hm__text_add(out, "</dl>\n");
 }
 
 static void add_why(struct hm_text *out, const struct hm_advice *a, const struct hm_candidate *c)
 {
     struct hm_text why = {0};
 
-    hm_say_why(&why, a, c);
-    hm_text_add(out, "<td class=\"why\">");
-    hm_xml_text(out, why.data);
-    hm_text_add(out, "</td>");
+    hm__say_why(&why, a, c);
+    hm__text_add(out, "<td class=\"why\">");
+    hm__xml_text(out, why.data);
+    hm__text_add(out, "</td>");
     out->failed = out->failed || why.failed;
-    hm_text_release(&why);
+    hm__text_release(&why);
 }
 
 /* What decides: the time or the loss, and its interval. */
@@ -125,17 +125,17 @@ static void add_decisive(struct hm_text *out, const struct hm_advice *a,
 {
     char shown[HM_SHOWN], range[HM_SHOWN_RANGE];
 
-    if (hm_advice_asks_loss(a)) {
-        hm_table_number(out, isfinite(c->time_s) ? hm_show_time(c->time_s, shown) : "never");
-        hm_table_number(out, hm_show_range(hm_show_time, c->time_low_s, c->time_high_s, range));
+    if (hm__advice_asks_loss(a)) {
+        hm__table_number(out, isfinite(c->time_s) ? hm__show_time(c->time_s, shown) : "never");
+        hm__table_number(out, hm__show_range(hm__show_time, c->time_low_s, c->time_high_s, range));
     } else {
-        hm_table_number(out, loss_or_not(c->loss, shown));
-        hm_table_number(out, hm_show_range(hm_show_loss, c->loss_low, c->loss_high, range));
+        hm__table_number(out, loss_or_not(c->loss, shown));
+        hm__table_number(out, hm__show_range(hm__show_loss, c->loss_low, c->loss_high, range));
     }
     if (priced)
-        hm_table_number(out, isfinite(c->cost) ? hm_show_money(c->cost, shown) : "");
+        hm__table_number(out, isfinite(c->cost) ? hm__show_money(c->cost, shown) : "");
     snprintf(shown, sizeof(shown), "%.0f %%", 100 * c->probability);
-    hm_table_number(out, isfinite(c->probability) ? shown : "");
+    hm__table_number(out, isfinite(c->probability) ? shown : "");
 }
 
 static void add_candidate(struct hm_text *out, const struct hm_advice *a,
@@ -143,23 +143,23 @@ static void add_candidate(struct hm_text *out, const struct hm_advice *a,
 {
     char shown[HM_SHOWN];
 
-    hm_table_row(out, c->algorithm);
-    hm_table_number(out, hm_show_count(c->m, shown));
+    hm__table_row(out, c->algorithm);
+    hm__table_number(out, hm__show_count(c->m, shown));
     if (all) {
-        hm_table_text(out, c->measured ? "yes" : "no");
-        hm_table_number(out, count_or_not(c->iterations, shown));
-        hm_table_number(out, time_or_not(c->iteration_s, shown));
+        hm__table_text(out, c->measured ? "yes" : "no");
+        hm__table_number(out, count_or_not(c->iterations, shown));
+        hm__table_number(out, time_or_not(c->iteration_s, shown));
     }
     add_decisive(out, a, c, priced);
     if (!all)
         add_why(out, a, c);
-    hm_table_row_end(out);
+    hm__table_row_end(out);
 }
 
 /* All candidates, or the best of each algorithm and why the others lose. */
 static void add_candidates(struct hm_text *out, const struct hm_advice *a, bool all)
 {
-    bool priced = hm_advice_priced(a);
+    bool priced = hm__advice_priced(a);
     char interval[48], several[48];
     const char *columns[11] = {"algorithm", "*workers"};
     size_t count = 2;
@@ -171,31 +171,31 @@ static void add_candidates(struct hm_text *out, const struct hm_advice *a, bool 
         columns[count++] = several;
         columns[count++] = "*of each";
     }
-    columns[count++] = hm_advice_asks_loss(a) ? "*time" : "*P - P*";
+    columns[count++] = hm__advice_asks_loss(a) ? "*time" : "*P - P*";
     columns[count++] = interval;
     if (priced)
         columns[count++] = "*cost";
     columns[count++] = "*is the best";
     if (!all)
         columns[count++] = "why";
-    hm_table_begin(out, all ? "All candidates, the best first" : "The best of each algorithm",
-                   columns);
+    hm__table_begin(out, all ? "All candidates, the best first" : "The best of each algorithm",
+                    columns);
     for (size_t i = 0; i < a->candidate_count; i++)
-        if (all || hm_advice_is_first(a, i))
+        if (all || hm__advice_is_first(a, i))
             add_candidate(out, a, &a->candidates[i], priced, all);
-    hm_table_end(out);
+    hm__table_end(out);
 }
 
 static void add_ranking(struct hm_page *page, const struct hm_advice *a)
 {
     if (a->candidate_count == 0)
         return;
-    hm_text_add(page->out, "<h2>Candidates</h2>\n");
+    hm__text_add(page->out, "<h2>Candidates</h2>\n");
     add_candidates(page->out, a, false);
-    hm_chart_candidates(page, a);
-    hm_text_add(page->out, "<details><summary>all candidates as a table</summary>\n");
+    hm__chart_candidates(page, a);
+    hm__text_add(page->out, "<details><summary>all candidates as a table</summary>\n");
     add_candidates(page->out, a, true);
-    hm_text_add(page->out, "</details>\n");
+    hm__text_add(page->out, "</details>\n");
 }
 
 /* ---- what was done
@@ -205,35 +205,35 @@ static void add_facts(struct hm_text *out, const struct hm_study *s)
 {
     if (s->fact_count == 0)
         return;
-    hm_text_add(out, "<h2>Facts</h2>\n<dl>\n");
+    hm__text_add(out, "<h2>Facts</h2>\n<dl>\n");
     for (size_t i = 0; i < s->fact_count; i++) {
-        hm_text_add(out, "<dt>");
-        hm_xml_text(out, s->facts[2 * i]);
-        hm_text_add(out, "</dt><dd>");
-        hm_xml_text(out, s->facts[2 * i + 1]);
-        hm_text_add(out, "</dd>\n");
+        hm__text_add(out, "<dt>");
+        hm__xml_text(out, s->facts[2 * i]);
+        hm__text_add(out, "</dt><dd>");
+        hm__xml_text(out, s->facts[2 * i + 1]);
+        hm__text_add(out, "</dd>\n");
     }
-    hm_text_add(out, "</dl>\n");
+    hm__text_add(out, "</dl>\n");
 }
 
 static void add_check(struct hm_text *out, const struct hm_study_check *c)
 {
     char shown[HM_SHOWN], range[HM_SHOWN_RANGE];
 
-    hm_table_row(out, c->algorithm);
-    hm_table_number(out, hm_show_count(c->m, shown));
-    hm_table_text(out, c->role);
-    hm_table_number(out, time_or_not(c->predicted_s, shown));
-    hm_table_number(out,
-                    hm_show_range(hm_show_time, c->predicted_low_s, c->predicted_high_s, range));
-    hm_table_number(out,
-                    isfinite(c->achieved_s) ? hm_show_time(c->achieved_s, shown) : "not there");
+    hm__table_row(out, c->algorithm);
+    hm__table_number(out, hm__show_count(c->m, shown));
+    hm__table_text(out, c->role);
+    hm__table_number(out, time_or_not(c->predicted_s, shown));
+    hm__table_number(out,
+                     hm__show_range(hm__show_time, c->predicted_low_s, c->predicted_high_s, range));
+    hm__table_number(out,
+                     isfinite(c->achieved_s) ? hm__show_time(c->achieved_s, shown) : "not there");
     snprintf(shown, sizeof(shown), "%+.0f %%", 100 * (c->predicted_s / c->achieved_s - 1));
-    hm_table_number(out, isfinite(c->predicted_s / c->achieved_s) ? shown : "");
-    hm_table_number(out, count_or_not(c->predicted_iterations, shown));
-    hm_table_number(out, count_or_not(c->achieved_iterations, shown));
-    hm_table_number(out, loss_or_not(c->loss, shown));
-    hm_table_row_end(out);
+    hm__table_number(out, isfinite(c->predicted_s / c->achieved_s) ? shown : "");
+    hm__table_number(out, count_or_not(c->predicted_iterations, shown));
+    hm__table_number(out, count_or_not(c->achieved_iterations, shown));
+    hm__table_number(out, loss_or_not(c->loss, shown));
+    hm__table_row_end(out);
 }
 
 static void add_checks(struct hm_page *page, const struct hm_study *s)
@@ -244,12 +244,12 @@ static void add_checks(struct hm_page *page, const struct hm_study *s)
 
     if (s->check_count == 0)
         return;
-    hm_text_add(page->out, "<h2>Does the advice hold?</h2>\n");
-    hm_table_begin(page->out, "Runs made to see, times and iterations", columns);
+    hm__text_add(page->out, "<h2>Does the advice hold?</h2>\n");
+    hm__table_begin(page->out, "Runs made to see, times and iterations", columns);
     for (size_t i = 0; i < s->check_count; i++)
         add_check(page->out, &s->checks[i]);
-    hm_table_end(page->out);
-    hm_chart_checks(page, s);
+    hm__table_end(page->out);
+    hm__chart_checks(page, s);
 }
 
 static void add_runs(struct hm_text *out, const struct hm_study *s)
@@ -260,20 +260,20 @@ static void add_runs(struct hm_text *out, const struct hm_study *s)
 
     if (s->run_count == 0)
         return;
-    hm_text_add(out, "<h2>Runs</h2>\n");
-    hm_table_begin(out, "Runs that were made for the study, in order", columns);
+    hm__text_add(out, "<h2>Runs</h2>\n");
+    hm__table_begin(out, "Runs that were made for the study, in order", columns);
     for (size_t i = 0; i < s->run_count; i++) {
         const struct hm_study_run *r = &s->runs[i];
-        hm_table_row(out, r->algorithm);
-        hm_table_number(out, hm_show_count(r->m, shown));
-        hm_table_number(out, count_or_not(r->seed, shown));
-        hm_table_number(out, count_or_not(r->iterations, shown));
-        hm_table_number(out, time_or_not(r->time_s, shown));
-        hm_table_number(out, loss_or_not(r->loss, shown));
-        hm_table_text(out, r->reason);
-        hm_table_row_end(out);
+        hm__table_row(out, r->algorithm);
+        hm__table_number(out, hm__show_count(r->m, shown));
+        hm__table_number(out, count_or_not(r->seed, shown));
+        hm__table_number(out, count_or_not(r->iterations, shown));
+        hm__table_number(out, time_or_not(r->time_s, shown));
+        hm__table_number(out, loss_or_not(r->loss, shown));
+        hm__table_text(out, r->reason);
+        hm__table_row_end(out);
     }
-    hm_table_end(out);
+    hm__table_end(out);
 }
 
 static void add_held_out(struct hm_text *out, const struct hm_holdout *h)
@@ -288,29 +288,29 @@ static void add_held_out(struct hm_text *out, const struct hm_holdout *h)
         rows += h->algorithms[i].left_out_count;
     if (rows == 0)
         return;
-    hm_text_add(out, "<h2>How well other m are told</h2>\n");
-    hm_table_begin(out, "Errors of log10(P - P*) for each m, told from the others", columns);
+    hm__text_add(out, "<h2>How well other m are told</h2>\n");
+    hm__table_begin(out, "Errors of log10(P - P*) for each m, told from the others", columns);
     for (size_t i = 0; i < h->count; i++)
         for (size_t k = 0; k < h->algorithms[i].left_out_count; k++) {
             const struct hm_g_error *e = &h->algorithms[i].left_out[k];
-            hm_table_row(out, h->algorithms[i].algorithm);
-            hm_table_number(out, hm_show_count(e->m, shown));
-            hm_table_number(out, hm_show_count((double)e->points, shown));
-            hm_table_number(out, loss_or_not(e->median, shown));
-            hm_table_number(out, loss_or_not(e->rms, shown));
+            hm__table_row(out, h->algorithms[i].algorithm);
+            hm__table_number(out, hm__show_count(e->m, shown));
+            hm__table_number(out, hm__show_count((double)e->points, shown));
+            hm__table_number(out, loss_or_not(e->median, shown));
+            hm__table_number(out, loss_or_not(e->rms, shown));
             snprintf(shown, sizeof(shown), "%.0f %%", 100 * e->covered);
-            hm_table_number(out, isfinite(e->covered) ? shown : "");
-            hm_table_row_end(out);
+            hm__table_number(out, isfinite(e->covered) ? shown : "");
+            hm__table_row_end(out);
         }
-    hm_table_end(out);
+    hm__table_end(out);
 }
 
 static void add_list(struct hm_text *out, const char *const *notes, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        hm_text_add(out, "<li>");
-        hm_xml_text(out, notes[i]);
-        hm_text_add(out, "</li>\n");
+        hm__text_add(out, "<li>");
+        hm__xml_text(out, notes[i]);
+        hm__text_add(out, "</li>\n");
     }
 }
 
@@ -320,18 +320,18 @@ static void add_notes(struct hm_text *out, const struct hm_study *s)
     size_t learned = s->convergence ? s->convergence->note_count : 0;
 
     if (s->note_count + advised + learned > 0) {
-        hm_text_add(out, "<h2>Notes</h2>\n<ul>\n");
+        hm__text_add(out, "<h2>Notes</h2>\n<ul>\n");
         add_list(out, s->notes, s->note_count);
         if (advised)
             add_list(out, s->advice->notes, advised);
         if (learned)
             add_list(out, s->convergence->notes, learned);
-        hm_text_add(out, "</ul>\n");
+        hm__text_add(out, "</ul>\n");
     }
     if (s->command) {
-        hm_text_add(out, "<h2>To repeat it</h2>\n<pre><code>");
-        hm_xml_text(out, s->command);
-        hm_text_add(out, "</code></pre>\n");
+        hm__text_add(out, "<h2>To repeat it</h2>\n<pre><code>");
+        hm__xml_text(out, s->command);
+        hm__text_add(out, "</code></pre>\n");
     }
 }
 
@@ -339,37 +339,37 @@ static void add_curves(struct hm_page *page, const struct hm_study *s)
 {
     if (!s->convergence)
         return;
-    hm_text_add(page->out, "<h2>What was measured</h2>\n<div class=\"figures\">\n");
+    hm__text_add(page->out, "<h2>What was measured</h2>\n<div class=\"figures\">\n");
     if (s->advice)
-        hm_chart_times(page, s->convergence, s->advice);
+        hm__chart_times(page, s->convergence, s->advice);
     for (size_t i = 0; i < s->convergence->count; i++)
-        hm_chart_iterations(page, s->convergence, i);
-    hm_text_add(page->out, "</div>\n");
+        hm__chart_iterations(page, s->convergence, i);
+    hm__text_add(page->out, "</div>\n");
 }
 
 static void add_head(struct hm_text *out, const struct hm_study *s)
 {
     const char *title = s->title && *s->title ? s->title : "A study";
 
-    hm_text_add(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-                     "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
-                     "<title>");
-    hm_xml_text(out, title);
-    hm_text_add(out, "</title>\n<style>\n");
-    hm_text_add(out, page_style);
-    hm_svg_style(out);
-    hm_text_add(out, "</style>\n</head>\n<body>\n<main>\n<h1>");
-    hm_xml_text(out, title);
-    hm_text_add(out, "</h1>\n");
+    hm__text_add(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+                      "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
+                      "<title>");
+    hm__xml_text(out, title);
+    hm__text_add(out, "</title>\n<style>\n");
+    hm__text_add(out, page_style);
+    hm__svg_style(out);
+    hm__text_add(out, "</style>\n</head>\n<body>\n<main>\n<h1>");
+    hm__xml_text(out, title);
+    hm__text_add(out, "</h1>\n");
 }
 
 int hm_study_render(const struct hm_study *study, char **ret_html, struct hm_err *err)
 {
     struct hm_text out = {0};
-    struct hm_page page = {.out = &out, .arena = hm_arena_new()};
+    struct hm_page page = {.out = &out, .arena = hm__arena_new()};
 
     if (!page.arena)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     add_head(&out, study);
     if (study->advice)
         add_answer(&out, study->advice);
@@ -381,8 +381,8 @@ int hm_study_render(const struct hm_study *study, char **ret_html, struct hm_err
     add_held_out(&out, study->holdout);
     add_runs(&out, study);
     add_notes(&out, study);
-    hm_text_add(&out, "</main>\n</body>\n</html>\n");
+    hm__text_add(&out, "</main>\n</body>\n</html>\n");
     out.failed = out.failed || page.failed;
-    hm_arena_free(page.arena);
-    return hm_text_take(&out, ret_html, err);
+    hm__arena_free(page.arena);
+    return hm__text_take(&out, ret_html, err);
 }

@@ -15,21 +15,21 @@ struct hm_page {
 
 /* <div><table><caption>…</caption><thead>…: columns "*name" hold numbers. Ends the list with NULL.
  */
-void hm_table_begin(struct hm_text *out, const char *caption, const char *const *columns);
+void hm__table_begin(struct hm_text *out, const char *caption, const char *const *columns);
 /* A new row, whose first cell is a heading. */
-void hm_table_row(struct hm_text *out, const char *head);
-void hm_table_text(struct hm_text *out, const char *text);
+void hm__table_row(struct hm_text *out, const char *head);
+void hm__table_text(struct hm_text *out, const char *text);
 /* A cell on the right; empty where the text is. */
-void hm_table_number(struct hm_text *out, const char *text);
-void hm_table_row_end(struct hm_text *out);
-void hm_table_end(struct hm_text *out);
+void hm__table_number(struct hm_text *out, const char *text);
+void hm__table_row_end(struct hm_text *out);
+void hm__table_end(struct hm_text *out);
 
 /* Figures, each with its table unless that stands beside it; nothing where nothing can be drawn. */
-void hm_chart_candidates(struct hm_page *page, const struct hm_advice *advice);
-void hm_chart_iterations(struct hm_page *page, const struct hm_convergence *convergence,
-                         size_t algorithm);
-void hm_chart_times(struct hm_page *page, const struct hm_convergence *convergence,
-                    const struct hm_advice *advice);
-void hm_chart_checks(struct hm_page *page, const struct hm_study *study);
+void hm__chart_candidates(struct hm_page *page, const struct hm_advice *advice);
+void hm__chart_iterations(struct hm_page *page, const struct hm_convergence *convergence,
+                          size_t algorithm);
+void hm__chart_times(struct hm_page *page, const struct hm_convergence *convergence,
+                     const struct hm_advice *advice);
+void hm__chart_checks(struct hm_page *page, const struct hm_study *study);
 
 #endif

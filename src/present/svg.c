@@ -95,7 +95,7 @@ static bool find_axes(const struct hm_svg_chart *c, struct axis *x, struct axis 
     return true;
 }
 
-bool hm_svg_has_points(const struct hm_svg_chart *c)
+bool hm__svg_has_points(const struct hm_svg_chart *c)
 {
     struct axis x, y;
 
@@ -172,18 +172,18 @@ static void add_x_axis(struct hm_text *out, const struct hm_svg_chart *c, const 
     for (size_t i = 0; i < count; i++) {
         char shown[HM_SHOWN];
         double at = place(x, ticks[i]);
-        double half = LETTER * (double)hm_text_columns(hm_show_loss(ticks[i], shown)) / 2;
-        hm_text_addf(out, "<path class=\"grid\" d=\"M%.1f %.1fV%.1f\"/>\n", at, y->to, y->from);
+        double half = LETTER * (double)hm__text_columns(hm__show_loss(ticks[i], shown)) / 2;
+        hm__text_addf(out, "<path class=\"grid\" d=\"M%.1f %.1fV%.1f\"/>\n", at, y->to, y->from);
         if (at - half < free_from || at + half > WIDTH)
             continue;
-        hm_text_addf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%s</text>\n", at,
-                     y->from + 18, shown);
+        hm__text_addf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%s</text>\n", at,
+                      y->from + 18, shown);
         free_from = at + half + LETTER;
     }
-    hm_text_addf(out, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">", (x->from + x->to) / 2,
-                 HEIGHT - 10);
-    hm_xml_text(out, c->x_label);
-    hm_text_add(out, "</text>\n");
+    hm__text_addf(out, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">", (x->from + x->to) / 2,
+                  HEIGHT - 10);
+    hm__xml_text(out, c->x_label);
+    hm__text_add(out, "</text>\n");
 }
 
 static void add_y_axis(struct hm_text *out, const struct hm_svg_chart *c, const struct axis *x,
@@ -195,18 +195,18 @@ static void add_y_axis(struct hm_text *out, const struct hm_svg_chart *c, const 
     for (size_t i = 0; i < count; i++) {
         char shown[HM_SHOWN];
         double at = place(y, ticks[i]);
-        hm_text_addf(out, "<path class=\"grid\" d=\"M%.1f %.1fH%.1f\"/>\n", x->from, at, x->to);
+        hm__text_addf(out, "<path class=\"grid\" d=\"M%.1f %.1fH%.1f\"/>\n", x->from, at, x->to);
         if (at > free_from)
             continue;
-        hm_text_addf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n",
-                     x->from - 8, at + 5, hm_show_loss(ticks[i], shown));
+        hm__text_addf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n",
+                      x->from - 8, at + 5, hm__show_loss(ticks[i], shown));
         free_from = at - 18;
     }
-    hm_text_add(out, "<text x=\"4\" y=\"16\">");
-    hm_xml_text(out, c->y_label);
-    hm_text_add(out, "</text>\n");
-    hm_text_addf(out, "<path class=\"axis\" d=\"M%.1f %.1fV%.1fH%.1f\"/>\n", x->from, y->to,
-                 y->from, x->to);
+    hm__text_add(out, "<text x=\"4\" y=\"16\">");
+    hm__xml_text(out, c->y_label);
+    hm__text_add(out, "</text>\n");
+    hm__text_addf(out, "<path class=\"axis\" d=\"M%.1f %.1fV%.1fH%.1f\"/>\n", x->from, y->to,
+                  y->from, x->to);
 }
 
 /* One of six shapes around a place. */
@@ -223,7 +223,7 @@ static void add_mark(struct hm_text *out, size_t look, double x, double y)
     /* Once all colours are used, shapes move on, so that looks differ for longer. */
     size_t shape = (look + look / HM_PALETTE_SIZE) % (sizeof(shapes) / sizeof(shapes[0]));
 
-    hm_text_addf(out, "M%.1f %.1f%s", x, y, shapes[shape]);
+    hm__text_addf(out, "M%.1f %.1f%s", x, y, shapes[shape]);
 }
 
 static void add_line(struct hm_text *out, const struct hm_svg_series *s, const struct axis *x,
@@ -231,47 +231,47 @@ static void add_line(struct hm_text *out, const struct hm_svg_series *s, const s
 {
     bool pen = false;
 
-    hm_text_add(out, "<path class=\"line\" d=\"");
+    hm__text_add(out, "<path class=\"line\" d=\"");
     for (size_t i = 0; i < s->count; i++) {
         if (!drawn(x, y, s, i)) {
             pen = false;
             continue;
         }
-        hm_text_addf(out, "%c%.1f %.1f", pen ? 'L' : 'M', place(x, s->x[i]) + aside,
-                     place(y, s->y[i]));
+        hm__text_addf(out, "%c%.1f %.1f", pen ? 'L' : 'M', place(x, s->x[i]) + aside,
+                      place(y, s->y[i]));
         pen = true;
     }
-    hm_text_add(out, "\"/>\n");
+    hm__text_add(out, "\"/>\n");
 }
 
 static void add_bars(struct hm_text *out, const struct hm_svg_series *s, const struct axis *x,
                      const struct axis *y, double aside)
 {
-    hm_text_add(out, "<path class=\"bar\" d=\"");
+    hm__text_add(out, "<path class=\"bar\" d=\"");
     for (size_t i = 0; i < s->count; i++) {
         if (!drawn(x, y, s, i) || !isfinite(s->low[i]) || !isfinite(s->high[i]))
             continue;
         double at = place(x, s->x[i]) + aside;
         double low = shows(y, s->low[i]) ? place(y, s->low[i]) : y->from;
         double high = shows(y, s->high[i]) ? place(y, s->high[i]) : y->from;
-        hm_text_addf(out, "M%.1f %.1fh6m-3 0V%.1fm-3 0h6", at - 3, low, high);
+        hm__text_addf(out, "M%.1f %.1fh6m-3 0V%.1fm-3 0h6", at - 3, low, high);
     }
-    hm_text_add(out, "\"/>\n");
+    hm__text_add(out, "\"/>\n");
 }
 
 static void add_series(struct hm_text *out, const struct hm_svg_series *s, const struct axis *x,
                        const struct axis *y, double aside)
 {
-    hm_text_addf(out, "<g class=\"c%zu\">\n", s->look % HM_PALETTE_SIZE);
+    hm__text_addf(out, "<g class=\"c%zu\">\n", s->look % HM_PALETTE_SIZE);
     if (s->line)
         add_line(out, s, x, y, aside);
     if (s->low && s->high)
         add_bars(out, s, x, y, aside);
-    hm_text_add(out, "<path class=\"mark\" d=\"");
+    hm__text_add(out, "<path class=\"mark\" d=\"");
     for (size_t i = 0; i < s->count; i++)
         if (drawn(x, y, s, i))
             add_mark(out, s->look, place(x, s->x[i]) + aside, place(y, s->y[i]));
-    hm_text_add(out, "\"/>\n</g>\n");
+    hm__text_add(out, "\"/>\n</g>\n");
 }
 
 /* ---- the legend ---------------------------------------------------------------------------------
@@ -279,7 +279,7 @@ static void add_series(struct hm_text *out, const struct hm_svg_series *s, const
 
 static double legend_width(const char *name)
 {
-    size_t columns = hm_text_columns(name);
+    size_t columns = hm__text_columns(name);
 
     return 34 + LETTER * (double)(columns < NAME_SHOWN ? columns : NAME_SHOWN);
 }
@@ -300,16 +300,16 @@ static size_t add_legend(struct hm_text *out, const struct hm_svg_chart *c)
         }
         double y = HEIGHT + 12 + LEGEND_ROW * (double)row;
         if (out) {
-            hm_text_addf(out, "<g class=\"c%zu\"><path class=\"mark\" d=\"",
-                         s->look % HM_PALETTE_SIZE);
+            hm__text_addf(out, "<g class=\"c%zu\"><path class=\"mark\" d=\"",
+                          s->look % HM_PALETTE_SIZE);
             add_mark(out, s->look, x + 6, y - 5);
-            hm_text_addf(out, "\"/></g><text x=\"%.1f\" y=\"%.1f\">", x + 16, y);
+            hm__text_addf(out, "\"/></g><text x=\"%.1f\" y=\"%.1f\">", x + 16, y);
             struct hm_text name = {0};
-            hm_text_cut(&name, s->name, NAME_SHOWN);
-            hm_xml_text(out, name.data);
+            hm__text_cut(&name, s->name, NAME_SHOWN);
+            hm__xml_text(out, name.data);
             out->failed = out->failed || name.failed;
-            hm_text_release(&name);
-            hm_text_add(out, "</text>\n");
+            hm__text_release(&name);
+            hm__text_add(out, "</text>\n");
         }
         x += legend_width(s->name);
     }
@@ -318,17 +318,17 @@ static size_t add_legend(struct hm_text *out, const struct hm_svg_chart *c)
 
 static void add_head(struct hm_text *out, const struct hm_svg_chart *c, size_t rows)
 {
-    hm_text_addf(out,
-                 "<svg viewBox=\"0 0 %d %zu\" role=\"img\" aria-labelledby=\"t%zu d%zu\">\n"
-                 "<title id=\"t%zu\">",
-                 WIDTH, HEIGHT + 4 + LEGEND_ROW * rows, c->number, c->number, c->number);
-    hm_xml_text(out, c->title);
-    hm_text_addf(out, "</title>\n<desc id=\"d%zu\">", c->number);
-    hm_xml_text(out, c->description);
-    hm_text_add(out, "</desc>\n");
+    hm__text_addf(out,
+                  "<svg viewBox=\"0 0 %d %zu\" role=\"img\" aria-labelledby=\"t%zu d%zu\">\n"
+                  "<title id=\"t%zu\">",
+                  WIDTH, HEIGHT + 4 + LEGEND_ROW * rows, c->number, c->number, c->number);
+    hm__xml_text(out, c->title);
+    hm__text_addf(out, "</title>\n<desc id=\"d%zu\">", c->number);
+    hm__xml_text(out, c->description);
+    hm__text_add(out, "</desc>\n");
 }
 
-void hm_svg_add(struct hm_text *out, const struct hm_svg_chart *c)
+void hm__svg_add(struct hm_text *out, const struct hm_svg_chart *c)
 {
     struct axis x, y;
 
@@ -338,32 +338,32 @@ void hm_svg_add(struct hm_text *out, const struct hm_svg_chart *c)
     add_x_axis(out, c, &x, &y);
     add_y_axis(out, c, &x, &y);
     if (c->diagonal)
-        hm_text_addf(out, "<path class=\"same\" d=\"M%.1f %.1fL%.1f %.1f\"/>\n", x.from, y.from,
-                     x.to, y.to);
+        hm__text_addf(out, "<path class=\"same\" d=\"M%.1f %.1fL%.1f %.1f\"/>\n", x.from, y.from,
+                      x.to, y.to);
     for (size_t k = 0; k < c->count; k++)
         add_series(out, &c->series[k], &x, &y,
                    c->apart ? 4 * ((double)k - (double)(c->count - 1) / 2) : 0);
     add_legend(out, c);
-    hm_text_add(out, "</svg>\n");
+    hm__text_add(out, "</svg>\n");
 }
 
-void hm_svg_style(struct hm_text *out)
+void hm__svg_style(struct hm_text *out)
 {
-    hm_text_add(out, ":root{");
+    hm__text_add(out, ":root{");
     for (size_t i = 0; i < HM_PALETTE_SIZE; i++)
-        hm_text_addf(out, "--c%zu:%s;", i, hm_palette(i));
-    hm_text_add(out, "}\n@media (prefers-color-scheme:dark){:root{");
+        hm__text_addf(out, "--c%zu:%s;", i, hm__palette(i));
+    hm__text_add(out, "}\n@media (prefers-color-scheme:dark){:root{");
     for (size_t i = 0; i < HM_PALETTE_SIZE; i++)
-        hm_text_addf(out, "--c%zu:%s;", i, hm_palette_dark(i));
-    hm_text_add(out, "}}\n");
+        hm__text_addf(out, "--c%zu:%s;", i, hm__palette_dark(i));
+    hm__text_add(out, "}}\n");
     for (size_t i = 0; i < HM_PALETTE_SIZE; i++)
-        hm_text_addf(out, ".c%zu{color:var(--c%zu)}", i, i);
-    hm_text_add(out, "\nsvg{display:block;width:100%;height:auto;max-width:34rem}\n"
-                     "svg text{font:14px system-ui,sans-serif;fill:var(--fg)}\n"
-                     "svg path{fill:none}\nsvg .grid{stroke:var(--rule)}\n"
-                     "svg .axis{stroke:var(--muted)}\n"
-                     "svg .same{stroke:var(--muted);stroke-dasharray:5 4}\n"
-                     "svg .line{stroke:currentColor;stroke-width:1.4}\n"
-                     "svg .bar{stroke:currentColor;stroke-width:1.2}\n"
-                     "svg .mark{fill:currentColor}\n");
+        hm__text_addf(out, ".c%zu{color:var(--c%zu)}", i, i);
+    hm__text_add(out, "\nsvg{display:block;width:100%;height:auto;max-width:34rem}\n"
+                      "svg text{font:14px system-ui,sans-serif;fill:var(--fg)}\n"
+                      "svg path{fill:none}\nsvg .grid{stroke:var(--rule)}\n"
+                      "svg .axis{stroke:var(--muted)}\n"
+                      "svg .same{stroke:var(--muted);stroke-dasharray:5 4}\n"
+                      "svg .line{stroke:currentColor;stroke-width:1.4}\n"
+                      "svg .bar{stroke:currentColor;stroke-width:1.2}\n"
+                      "svg .mark{fill:currentColor}\n");
 }

@@ -28,10 +28,10 @@ struct hm_svg_chart {
 };
 
 /* Whether there is a point to draw. */
-bool hm_svg_has_points(const struct hm_svg_chart *chart);
-/* <svg>…</svg>; colours are the page's: see hm_svg_style. */
-void hm_svg_add(struct hm_text *out, const struct hm_svg_chart *chart);
+bool hm__svg_has_points(const struct hm_svg_chart *chart);
+/* <svg>…</svg>; colours are the page's: see hm__svg_style. */
+void hm__svg_add(struct hm_text *out, const struct hm_svg_chart *chart);
 /* The rules of CSS that the charts need, for light and dark. */
-void hm_svg_style(struct hm_text *out);
+void hm__svg_style(struct hm_text *out);
 
 #endif

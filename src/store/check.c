@@ -21,24 +21,24 @@ enum { TEXT_MOST = 4095, KEY_MOST = 200, SAMPLES_MOST = 1000000 };
 
 static int at_field(struct hm_err *err, const char *field, int code)
 {
-    hm_err_field(err, field);
+    hm__err_field(err, field);
     return code;
 }
 
 /* ---- texts ---------------------------------------------------------------------------------- */
 
-int hm_store_check_text(const char *field, const char *text, size_t most, struct hm_err *err)
+int hm__store_check_text(const char *field, const char *text, size_t most, struct hm_err *err)
 {
     size_t length = strlen(text), step;
 
     if (length > most) {
-        hm_fail(err, HM_E_LIMIT, "'%.40s…' has %zu bytes; at most %zu can be kept", text, length,
-                most);
+        hm__fail(err, HM_E_LIMIT, "'%.40s…' has %zu bytes; at most %zu can be kept", text, length,
+                 most);
         return at_field(err, field, HM_E_LIMIT);
     }
     for (size_t i = 0; i < length; i += step)
-        if ((step = hm_utf8_length(text + i, length - i)) == 0) {
-            hm_fail(err, HM_E_RANGE, "is not UTF-8 at byte %zu", i + 1);
+        if ((step = hm__utf8_length(text + i, length - i)) == 0) {
+            hm__fail(err, HM_E_RANGE, "is not UTF-8 at byte %zu", i + 1);
             return at_field(err, field, HM_E_RANGE);
         }
     return 0;
@@ -68,8 +68,8 @@ static bool exists(const char *t)
            two(t + 11) < 24 && two(t + 14) < 60 && two(t + 17) <= 60;
 }
 
-int hm_store_check_time(const char *field, const char *text, const char *day,
-                        char ret_time[HM_STORE_TIME], struct hm_err *err)
+int hm__store_check_time(const char *field, const char *text, const char *day,
+                         char ret_time[HM_STORE_TIME], struct hm_err *err)
 {
     char whole[HM_STORE_TIME];
     bool date = day && reads(text, "0000-00-00");
@@ -79,12 +79,12 @@ int hm_store_check_time(const char *field, const char *text, const char *day,
         memcpy(ret_time, whole, sizeof(whole));
         return 0;
     }
-    hm_fail(err, HM_E_RANGE, "'%.60s' is not a time", text);
-    hm_err_hint(err, "write it as 2026-11-15T10:13:48Z%s", day ? ", or the day alone" : "");
+    hm__fail(err, HM_E_RANGE, "'%.60s' is not a time", text);
+    hm__err_hint(err, "write it as 2026-11-15T10:13:48Z%s", day ? ", or the day alone" : "");
     return at_field(err, field, HM_E_RANGE);
 }
 
-void hm_store_now(char ret_time[HM_STORE_TIME])
+void hm__store_now(char ret_time[HM_STORE_TIME])
 {
     time_t now = time(NULL);
     struct tm parts;
@@ -99,17 +99,17 @@ static int check_texts(const struct hm_stored *run, struct hm_err *err)
     int rc = 0;
 
     for (size_t i = 0; rc == 0 && i < HM_STORE_COLUMNS; i++) {
-        const struct hm_store_column *c = &hm_store_columns[i];
-        const char *text = c->kind == HM_STORE_TEXT ? hm_stored_get_text(c, run) : NULL;
+        const struct hm_store_column *c = &hm__store_columns[i];
+        const char *text = c->kind == HM_STORE_TEXT ? hm__stored_get_text(c, run) : NULL;
         if (text)
-            rc = hm_store_check_text(c->name, text, text == run->key ? KEY_MOST : TEXT_MOST, err);
+            rc = hm__store_check_text(c->name, text, text == run->key ? KEY_MOST : TEXT_MOST, err);
     }
     if (rc == 0 && run->key && !*run->key) {
-        hm_fail(err, HM_E_RANGE, "is empty");
+        hm__fail(err, HM_E_RANGE, "is empty");
         rc = at_field(err, "key", HM_E_RANGE);
     }
     if (rc == 0 && run->made_at)
-        rc = hm_store_check_time("made_at", run->made_at, NULL, unused, err);
+        rc = hm__store_check_time("made_at", run->made_at, NULL, unused, err);
     return rc;
 }
 
@@ -119,10 +119,10 @@ static int fail_number(const char *field, double value, double min, bool above, 
                        struct hm_err *err)
 {
     if (isinf(min) || isinf(value))
-        hm_fail(err, HM_E_RANGE, "%g is not a finite number", value);
+        hm__fail(err, HM_E_RANGE, "%g is not a finite number", value);
     else
-        hm_fail(err, HM_E_RANGE, "%.15g must be %s%s %g", value, whole ? "a whole number, " : "",
-                above ? "more than" : "at least", min);
+        hm__fail(err, HM_E_RANGE, "%.15g must be %s%s %g", value, whole ? "a whole number, " : "",
+                 above ? "more than" : "at least", min);
     return at_field(err, field, HM_E_RANGE);
 }
 
@@ -133,7 +133,7 @@ static int check_number(const struct hm_store_column *c, double value, bool ok, 
     if (isnan(value) && !c->whole)
         return 0;
     if (isnan(value)) {
-        hm_fail(err, HM_E_MISSING, "the run does not say how many workers it had");
+        hm__fail(err, HM_E_MISSING, "the run does not say how many workers it had");
         return at_field(err, c->name, HM_E_MISSING);
     }
     if (isfinite(value) && (above ? value > c->min : value >= c->min) &&
@@ -145,8 +145,8 @@ static int check_number(const struct hm_store_column *c, double value, bool ok, 
 static int check_samples(const struct hm_stored *run, struct hm_err *err)
 {
     if (run->sample_count > SAMPLES_MOST) {
-        hm_fail(err, HM_E_LIMIT, "%zu of them; at most %d can be kept", run->sample_count,
-                SAMPLES_MOST);
+        hm__fail(err, HM_E_LIMIT, "%zu of them; at most %d can be kept", run->sample_count,
+                 SAMPLES_MOST);
         return at_field(err, "samples", HM_E_LIMIT);
     }
     for (size_t i = 0; i < run->sample_count; i++) {
@@ -178,35 +178,35 @@ static int fail_more(const char *key, int code, struct hm_err *err)
 /* Tables of runs know many names for one thing; here each thing has its place. */
 static int check_more_name(const char *key, struct hm_err *err)
 {
-    struct hm_run_name name = hm_run_name_resolve(key);
+    struct hm_run_name name = hm__run_name_resolve(key);
 
     if (!*key) {
-        hm_fail(err, HM_E_SYNTAX, "a column has no name");
+        hm__fail(err, HM_E_SYNTAX, "a column has no name");
         return at_field(err, "more", HM_E_SYNTAX);
     }
-    if (hm_store_column_find(name.name) || strcmp(name.name, "more") == 0 ||
+    if (hm__store_column_find(name.name) || strcmp(name.name, "more") == 0 ||
         strcmp(name.name, "samples") == 0) {
-        hm_fail(err, HM_E_CONFLICT, "'%.60s' has a column of its own, %s", key, name.name);
+        hm__fail(err, HM_E_CONFLICT, "'%.60s' has a column of its own, %s", key, name.name);
         return fail_more(key, HM_E_CONFLICT, err);
     }
     if (strcmp(name.name, key) == 0)
         return 0;
-    hm_fail(err, HM_E_RANGE, "'%.60s' cannot be the name of a column", key);
-    hm_err_hint(err, "tables of runs would call it '%.60s'", name.name);
+    hm__fail(err, HM_E_RANGE, "'%.60s' cannot be the name of a column", key);
+    hm__err_hint(err, "tables of runs would call it '%.60s'", name.name);
     return fail_more(key, HM_E_RANGE, err);
 }
 
 static int check_more_value(const char *key, const struct hm_value *item, struct hm_err *err)
 {
-    const struct hm_known *known = hm_run_name_resolve(key).known;
+    const struct hm_known *known = hm__run_name_resolve(key).known;
     double number = NAN;
     bool is_number =
-        item->kind == HM_VALUE_SCALAR && !item->quoted && hm_run_bare_number(item->text, &number);
+        item->kind == HM_VALUE_SCALAR && !item->quoted && hm__run_bare_number(item->text, &number);
 
     if (item->kind != HM_VALUE_SCALAR || (!is_number && !item->quoted) || (known && !is_number)) {
-        hm_fail(err, HM_E_TYPE, "is %s, where a number%s belongs",
-                item->kind != HM_VALUE_SCALAR ? hm_value_kind_name(item) : item->text,
-                known ? "" : " or a text");
+        hm__fail(err, HM_E_TYPE, "is %s, where a number%s belongs",
+                 item->kind != HM_VALUE_SCALAR ? hm__value_kind_name(item) : item->text,
+                 known ? "" : " or a text");
         return fail_more(key, HM_E_TYPE, err);
     }
     if (!is_number || (isfinite(number) &&
@@ -218,35 +218,35 @@ static int check_more_value(const char *key, const struct hm_value *item, struct
 
 static int check_more(const char *more, struct hm_err *err)
 {
-    struct hm_arena *arena = hm_arena_new();
+    struct hm_arena *arena = hm__arena_new();
     struct hm_value *object = NULL;
     int rc =
-        arena ? hm_json_parse(arena, more, strlen(more), NULL, &object, err) : hm_fail_nomem(err);
+        arena ? hm__json_parse(arena, more, strlen(more), NULL, &object, err) : hm__fail_nomem(err);
 
     if (rc == 0 && object->kind != HM_VALUE_MAP) {
-        rc = hm_fail(err, HM_E_TYPE, "'%.60s' is not a JSON object", more);
-        hm_err_hint(err, "write it as {\"gpu\": \"a100\", \"rate\": 0.1}");
+        rc = hm__fail(err, HM_E_TYPE, "'%.60s' is not a JSON object", more);
+        hm__err_hint(err, "write it as {\"gpu\": \"a100\", \"rate\": 0.1}");
     }
     if (rc)
-        hm_err_field(err, "more");
+        hm__err_field(err, "more");
     for (size_t i = 0; rc == 0 && i < object->count; i++) {
         rc = check_more_name(object->keys[i], err);
         if (rc == 0)
             rc = check_more_value(object->keys[i], &object->items[i], err);
     }
-    hm_arena_free(arena);
+    hm__arena_free(arena);
     return rc;
 }
 
 int hm_stored_check(const struct hm_stored *run, struct hm_err *err)
 {
     int rc = check_texts(run, err);
-    bool ok = hm_stored_is_ok(run->status);
+    bool ok = hm__stored_is_ok(run->status);
 
     for (size_t i = 0; rc == 0 && i < HM_STORE_COLUMNS; i++)
-        if (hm_store_columns[i].kind == HM_STORE_NUMBER)
-            rc = check_number(&hm_store_columns[i], hm_stored_get_number(&hm_store_columns[i], run),
-                              ok, err);
+        if (hm__store_columns[i].kind == HM_STORE_NUMBER)
+            rc = check_number(&hm__store_columns[i],
+                              hm__stored_get_number(&hm__store_columns[i], run), ok, err);
     if (rc == 0)
         rc = check_samples(run, err);
     if (rc == 0 && run->more)

@@ -20,7 +20,7 @@ struct condition {
     const char *op;     /* one of the above */
 };
 
-size_t hm_statement_bind(struct hm_statement *s, struct hm_sql_value value)
+size_t hm__statement_bind(struct hm_statement *s, struct hm_sql_value value)
 {
     if (s->count == HM_STORE_PARAMETERS) {
         s->sql.failed = true;
@@ -30,9 +30,9 @@ size_t hm_statement_bind(struct hm_statement *s, struct hm_sql_value value)
     return ++s->count;
 }
 
-void hm_statement_release(struct hm_statement *s)
+void hm__statement_release(struct hm_statement *s)
 {
-    hm_text_release(&s->sql);
+    hm__text_release(&s->sql);
 }
 
 /* ---- reading -------------------------------------------------------------------------------- */
@@ -42,7 +42,7 @@ static int split(struct hm_arena *arena, const char *text, struct condition *ret
 {
     size_t length = strcspn(text, "=!<>");
     struct condition c = {.written = text};
-    int rc = hm_store_check_text("where", text, 4096, err);
+    int rc = hm__store_check_text("where", text, 4096, err);
 
     if (rc)
         return rc;
@@ -50,17 +50,17 @@ static int split(struct hm_arena *arena, const char *text, struct condition *ret
         if (strncmp(text + length, operators[i], strlen(operators[i])) == 0)
             c.op = operators[i];
     if (c.op) {
-        c.name = hm_arena_strndup(arena, text, length);
-        c.value = hm_arena_strdup(arena, text + length + strlen(c.op));
+        c.name = hm__arena_strndup(arena, text, length);
+        c.value = hm__arena_strdup(arena, text + length + strlen(c.op));
         if (!c.name || !c.value)
-            return hm_fail_nomem(err);
-        c.name = hm_run_trim(c.name);
-        c.value = hm_run_trim(c.value);
+            return hm__fail_nomem(err);
+        c.name = hm__run_trim(c.name);
+        c.value = hm__run_trim(c.value);
     }
     if (!c.op || !*c.name || !*c.value) {
-        hm_fail(err, HM_E_SYNTAX, "'%.80s' is not COLUMN=VALUE", text);
-        hm_err_hint(err, "the operators are = != < <= > >=");
-        hm_err_field(err, "where");
+        hm__fail(err, HM_E_SYNTAX, "'%.80s' is not COLUMN=VALUE", text);
+        hm__err_hint(err, "the operators are = != < <= > >=");
+        hm__err_field(err, "where");
         return HM_E_SYNTAX;
     }
     *ret_condition = c;
@@ -69,7 +69,7 @@ static int split(struct hm_arena *arena, const char *text, struct condition *ret
 
 static int fail_condition(const struct condition *c, int code, struct hm_err *err)
 {
-    hm_err_field(err, c->name);
+    hm__err_field(err, c->name);
     return code;
 }
 
@@ -80,13 +80,13 @@ static int read_number(const struct condition *c, struct hm_dim dim, double *ret
     struct hm_dim own;
     bool has_unit;
 
-    if (!hm_run_number(c->value, ret_number, &has_unit, &own) || !isfinite(*ret_number)) {
-        hm_fail(err, HM_E_TYPE, "'%.60s' is not a number", c->value);
+    if (!hm__run_number(c->value, ret_number, &has_unit, &own) || !isfinite(*ret_number)) {
+        hm__fail(err, HM_E_TYPE, "'%.60s' is not a number", c->value);
         return fail_condition(c, HM_E_TYPE, err);
     }
-    if (has_unit && !hm_dim_equal(own, dim)) {
-        hm_fail(err, HM_E_UNIT, "'%.60s' is not in a unit of its kind", c->value);
-        hm_err_hint(err, "write %s", hm_dim_example(dim));
+    if (has_unit && !hm__dim_equal(own, dim)) {
+        hm__fail(err, HM_E_UNIT, "'%.60s' is not in a unit of its kind", c->value);
+        hm__err_hint(err, "write %s", hm__dim_example(dim));
         return fail_condition(c, HM_E_UNIT, err);
     }
     return 0;
@@ -125,14 +125,14 @@ static int add_column(struct hm_statement *s, const struct place *p, const struc
     double number = NAN;
 
     if (text && c->op[0] != '=' && c->op[0] != '!') {
-        hm_fail(err, HM_E_TYPE, "'%.80s': %s is a text, which is = or !=", c->written, c->name);
+        hm__fail(err, HM_E_TYPE, "'%.80s': %s is a text, which is = or !=", c->written, c->name);
         return fail_condition(c, HM_E_TYPE, err);
     }
     int rc = text ? 0 : read_number(c, column->dim, &number, err);
     if (rc == 0)
-        hm_text_addf(&s->sql, " AND %s\"%s\" %s $%zu", prefix(p, column, c->op), column->name,
-                     c->op,
-                     hm_statement_bind(s, text ? hm_sql_text(c->value) : hm_sql_real(number)));
+        hm__text_addf(&s->sql, " AND %s\"%s\" %s $%zu", prefix(p, column, c->op), column->name,
+                      c->op,
+                      hm__statement_bind(s, text ? hm__sql_text(c->value) : hm__sql_real(number)));
     return rc;
 }
 
@@ -142,22 +142,22 @@ static void add_more(struct hm_statement *s, const struct hm_sql *sql, const str
     double number;
     struct hm_dim dim;
     bool has_unit;
-    bool numeric = hm_run_number(c->value, &number, &has_unit, &dim) && isfinite(number);
+    bool numeric = hm__run_number(c->value, &number, &has_unit, &dim) && isfinite(number);
     const char *form = numeric ? sql->more_number : sql->more_text;
-    size_t key = hm_statement_bind(s, hm_sql_text(c->name));
-    size_t text = hm_statement_bind(s, hm_sql_text(c->value));
-    size_t value = numeric ? hm_statement_bind(s, hm_sql_real(number)) : 0;
+    size_t key = hm__statement_bind(s, hm__sql_text(c->name));
+    size_t text = hm__statement_bind(s, hm__sql_text(c->value));
+    size_t value = numeric ? hm__statement_bind(s, hm__sql_real(number)) : 0;
 
     while (*form) {
         size_t plain = strcspn(form, "{");
-        hm_text_add_n(&s->sql, form, plain);
+        hm__text_add_n(&s->sql, form, plain);
         form += plain;
         if (!*form)
             break;
         if (form[1] == 'o')
-            hm_text_add(&s->sql, c->op);
+            hm__text_add(&s->sql, c->op);
         else
-            hm_text_addf(&s->sql, "$%zu", form[1] == 'k' ? key : form[1] == 't' ? text : value);
+            hm__text_addf(&s->sql, "$%zu", form[1] == 'k' ? key : form[1] == 't' ? text : value);
         form += strcspn(form, "}") + 1;
     }
 }
@@ -168,11 +168,11 @@ static int add_time(struct hm_statement *s, const struct place *p, const char *f
     static const char made_at[] = "made_at";
     const char *op = since ? ">=" : "<=";
     char *to = since ? s->since : s->until;
-    int rc = hm_store_check_time(field, text, since ? "T00:00:00Z" : "T23:59:59Z", to, err);
+    int rc = hm__store_check_time(field, text, since ? "T00:00:00Z" : "T23:59:59Z", to, err);
 
     if (rc == 0)
-        hm_text_addf(&s->sql, " AND %s%s %s $%zu", prefix(p, hm_store_column_find(made_at), op),
-                     made_at, op, hm_statement_bind(s, hm_sql_text(to)));
+        hm__text_addf(&s->sql, " AND %s%s %s $%zu", prefix(p, hm__store_column_find(made_at), op),
+                      made_at, op, hm__statement_bind(s, hm__sql_text(to)));
     return rc;
 }
 
@@ -184,13 +184,13 @@ static int add_condition(struct hm_statement *s, struct place *p, struct hm_aren
 
     if (rc)
         return rc;
-    const struct hm_store_column *column = hm_store_column_find(c.name);
+    const struct hm_store_column *column = hm__store_column_find(c.name);
     if (p->how == HM_WHERE_PROBE && !is_indexed(p, column, c.op))
         return 0;
     p->count++;
     if (column)
         return add_column(s, p, &c, column, err);
-    hm_text_add(&s->sql, " AND ");
+    hm__text_add(&s->sql, " AND ");
     add_more(s, p->sql, &c);
     return 0;
 }
@@ -200,7 +200,7 @@ static int add_times(struct hm_statement *s, struct place *p, const struct hm_st
 {
     int rc = 0;
 
-    if (p->how == HM_WHERE_PROBE && !is_indexed(p, hm_store_column_find("made_at"), ">"))
+    if (p->how == HM_WHERE_PROBE && !is_indexed(p, hm__store_column_find("made_at"), ">"))
         return 0;
     if (filter->since)
         rc = add_time(s, p, "since", filter->since, true, err);
@@ -210,17 +210,17 @@ static int add_times(struct hm_statement *s, struct place *p, const struct hm_st
     return rc;
 }
 
-int hm_statement_where(struct hm_statement *s, struct hm_arena *arena, const struct hm_sql *sql,
-                       const struct hm_store_filter *filter, enum hm_where how,
-                       const struct hm_store_column *sort, size_t *ret_count, struct hm_err *err)
+int hm__statement_where(struct hm_statement *s, struct hm_arena *arena, const struct hm_sql *sql,
+                        const struct hm_store_filter *filter, enum hm_where how,
+                        const struct hm_store_column *sort, size_t *ret_count, struct hm_err *err)
 {
     struct place p = {sql, how, sort, 0};
     int rc = 0;
 
-    hm_text_add(&s->sql, " WHERE 1 = 1");
+    hm__text_add(&s->sql, " WHERE 1 = 1");
     if (filter && filter->where_count > HM_STORE_WHERE)
-        return hm_fail(err, HM_E_LIMIT, "%zu conditions; at most %d can be asked for",
-                       filter->where_count, HM_STORE_WHERE);
+        return hm__fail(err, HM_E_LIMIT, "%zu conditions; at most %d can be asked for",
+                        filter->where_count, HM_STORE_WHERE);
     for (size_t i = 0; rc == 0 && filter && i < filter->where_count; i++)
         rc = add_condition(s, &p, arena, filter->where[i], err);
     if (rc == 0 && filter)

@@ -18,8 +18,8 @@ struct hm_statement {
 };
 
 /* Add a parameter, and return its number. */
-size_t hm_statement_bind(struct hm_statement *s, struct hm_sql_value value);
-void hm_statement_release(struct hm_statement *s);
+size_t hm__statement_bind(struct hm_statement *s, struct hm_sql_value value);
+void hm__statement_release(struct hm_statement *s);
 
 /* How a condition is to be looked up. */
 enum hm_where {
@@ -33,8 +33,8 @@ enum hm_where {
  * what parameters point to. sort: the column that has the order; NULL where there is none.
  * *ret_count, the number of conditions, may be NULL.
  */
-int hm_statement_where(struct hm_statement *s, struct hm_arena *arena, const struct hm_sql *sql,
-                       const struct hm_store_filter *filter, enum hm_where how,
-                       const struct hm_store_column *sort, size_t *ret_count, struct hm_err *err);
+int hm__statement_where(struct hm_statement *s, struct hm_arena *arena, const struct hm_sql *sql,
+                        const struct hm_store_filter *filter, enum hm_where how,
+                        const struct hm_store_column *sort, size_t *ret_count, struct hm_err *err);
 
 #endif

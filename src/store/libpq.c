@@ -3,14 +3,14 @@
 
 #include "library.h"
 
-int hm_libpq_load(struct hm_libpq *pq, struct hm_err *err)
+int hm__libpq_load(struct hm_libpq *pq, struct hm_err *err)
 {
     void *library = NULL;
-    int rc = hm_library_open("libpq.so.5", "libpq5", &library, err);
+    int rc = hm__library_open("libpq.so.5", "libpq5", &library, err);
 
 #define HM_LIBPQ_FIND(name)                                                                        \
     if (rc == 0)                                                                                   \
-        rc = hm_library_find(library, #name, &pq->name, err);
+        rc = hm__library_find(library, #name, &pq->name, err);
     HM_LIBPQ_MAP(HM_LIBPQ_FIND)
 #undef HM_LIBPQ_FIND
     return rc;

@@ -38,6 +38,6 @@ struct hm_libpq {
 };
 
 /* Find them; the library stays loaded. */
-int hm_libpq_load(struct hm_libpq *ret_pq, struct hm_err *err);
+int hm__libpq_load(struct hm_libpq *ret_pq, struct hm_err *err);
 
 #endif

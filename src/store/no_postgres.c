@@ -7,9 +7,10 @@ static int open_none(const char *where, void **ret_connection, char **ret_label,
     (void)where;
     (void)ret_connection;
     (void)ret_label;
-    hm_fail(err, HM_E_UNSUPPORTED, "this build cannot keep runs on a server: it has no PostgreSQL");
-    hm_err_hint(err, "install libpq-dev, and build again");
+    hm__fail(err, HM_E_UNSUPPORTED,
+             "this build cannot keep runs on a server: it has no PostgreSQL");
+    hm__err_hint(err, "install libpq-dev, and build again");
     return HM_E_UNSUPPORTED;
 }
 
-const struct hm_sql hm_postgres = {.open = open_none};
+const struct hm_sql hm__postgres = {.open = open_none};

@@ -6,10 +6,10 @@ static int open_none(const char *where, void **ret_connection, char **ret_label,
 {
     (void)ret_connection;
     (void)ret_label;
-    hm_fail(err, HM_E_UNSUPPORTED, "this build cannot keep runs in a file: it has no SQLite");
-    hm_err_hint(err, "install libsqlite3-dev, and build again");
-    hm_err_at(err, where, 0);
+    hm__fail(err, HM_E_UNSUPPORTED, "this build cannot keep runs in a file: it has no SQLite");
+    hm__err_hint(err, "install libsqlite3-dev, and build again");
+    hm__err_at(err, where, 0);
     return HM_E_UNSUPPORTED;
 }
 
-const struct hm_sql hm_sqlite = {.open = open_none};
+const struct hm_sql hm__sqlite = {.open = open_none};

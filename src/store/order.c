@@ -24,30 +24,30 @@ static bool is_id(const struct hm_store_column *c)
     return c->kind == HM_STORE_ID;
 }
 
-char *hm_cursor_write(struct hm_arena *arena, const struct hm_order *order,
-                      const struct hm_stored *run)
+char *hm__cursor_write(struct hm_arena *arena, const struct hm_order *order,
+                       const struct hm_stored *run)
 {
     static const char digits[] = "0123456789abcdef";
     const char *minus = order->down ? "-" : "", *name = order->column->name;
     const char *text =
-        order->column->kind == HM_STORE_TEXT ? hm_stored_get_text(order->column, run) : NULL;
+        order->column->kind == HM_STORE_TEXT ? hm__stored_get_text(order->column, run) : NULL;
     double number =
-        order->column->kind == HM_STORE_NUMBER ? hm_stored_get_number(order->column, run) : NAN;
+        order->column->kind == HM_STORE_NUMBER ? hm__stored_get_number(order->column, run) : NAN;
     uint64_t bits;
 
     if (!isnan(number)) {
         memcpy(&bits, &number, sizeof(bits));
-        return hm_arena_printf(arena, "%s%s.x%016" PRIx64 ".%" PRId64, minus, name, bits, run->id);
+        return hm__arena_printf(arena, "%s%s.x%016" PRIx64 ".%" PRId64, minus, name, bits, run->id);
     }
     if (!text)
-        return hm_arena_printf(arena, "%s%s.u.%" PRId64, minus, name, run->id);
+        return hm__arena_printf(arena, "%s%s.u.%" PRId64, minus, name, run->id);
     size_t length = strlen(text);
-    char *hex = hm_arena_alloc(arena, 2 * length + 1, 1);
+    char *hex = hm__arena_alloc(arena, 2 * length + 1, 1);
     for (size_t i = 0; hex && i < length; i++) {
         hex[2 * i] = digits[(unsigned char)text[i] >> 4];
         hex[2 * i + 1] = digits[(unsigned char)text[i] & 15];
     }
-    return hex ? hm_arena_printf(arena, "%s%s.t%s.%" PRId64, minus, name, hex, run->id) : NULL;
+    return hex ? hm__arena_printf(arena, "%s%s.t%s.%" PRId64, minus, name, hex, run->id) : NULL;
 }
 
 static int hex_digit(char c)
@@ -96,7 +96,7 @@ static bool read_text(const char *hex, size_t length, char *text)
             return false;
         text[i / 2] = (char)(high << 4 | low);
     }
-    return hm_store_check_text("after", text, length, NULL) == 0;
+    return hm__store_check_text("after", text, length, NULL) == 0;
 }
 
 /* Take "SORT." off the beginning; NULL if it is of another order. */
@@ -124,10 +124,10 @@ static bool read_cursor(struct hm_order *order, const char *at, char *text)
     if (*at == 'u')
         return length == 0;
     if (*at == 'x' && kind == HM_STORE_NUMBER) {
-        order->value = hm_sql_real(0);
+        order->value = hm__sql_real(0);
         return read_number(at + 1, length, &order->value.real);
     }
-    order->value = hm_sql_text(text);
+    order->value = hm__sql_text(text);
     return *at == 't' && kind == HM_STORE_TEXT && read_text(at + 1, length, text);
 }
 
@@ -137,33 +137,33 @@ static int find_sort(const char *sort, struct hm_order *ret_order, struct hm_err
 {
     sort = sort ? sort : "-id";
     ret_order->down = *sort == '-';
-    ret_order->column = hm_store_column_find(sort + ret_order->down);
+    ret_order->column = hm__store_column_find(sort + ret_order->down);
     if (ret_order->column)
         return 0;
-    const char *near = hm_suggest(sort + ret_order->down, hm_store_column_name, NULL);
-    hm_fail(err, HM_E_NAME, "'%.60s' is no column to sort by", sort + ret_order->down);
+    const char *near = hm__suggest(sort + ret_order->down, hm__store_column_name, NULL);
+    hm__fail(err, HM_E_NAME, "'%.60s' is no column to sort by", sort + ret_order->down);
     if (near)
-        hm_err_hint(err, "did you mean %s?", near);
-    hm_err_field(err, "sort");
+        hm__err_hint(err, "did you mean %s?", near);
+    hm__err_field(err, "sort");
     return HM_E_NAME;
 }
 
-int hm_order_read(struct hm_arena *arena, const struct hm_store_filter *filter,
-                  struct hm_order *ret_order, struct hm_err *err)
+int hm__order_read(struct hm_arena *arena, const struct hm_store_filter *filter,
+                   struct hm_order *ret_order, struct hm_err *err)
 {
     struct hm_order order = {0};
     int rc = find_sort(filter ? filter->sort : NULL, &order, err);
 
     if (rc == 0 && filter && filter->after) {
-        char *text = hm_arena_alloc(arena, strlen(filter->after) + 1, 1);
+        char *text = hm__arena_alloc(arena, strlen(filter->after) + 1, 1);
         if (!text)
-            return hm_fail_nomem(err);
+            return hm__fail_nomem(err);
         order.after = true;
         if (!read_cursor(&order, skip_sort(&order, filter->after), text)) {
-            hm_fail(err, HM_E_RANGE, "'%.60s' is not where a page in this order ended",
-                    filter->after);
-            hm_err_hint(err, "take it from the page before, with the same sort");
-            hm_err_field(err, "after");
+            hm__fail(err, HM_E_RANGE, "'%.60s' is not where a page in this order ended",
+                     filter->after);
+            hm__err_hint(err, "take it from the page before, with the same sort");
+            hm__err_field(err, "after");
             return HM_E_RANGE;
         }
     }
@@ -175,8 +175,8 @@ int hm_order_read(struct hm_arena *arena, const struct hm_store_filter *filter,
 /* ---- parts ---------------------------------------------------------------------------------- */
 
 /* Condition and order of a part; false if there is no such part. */
-bool hm_order_part(struct hm_statement *s, const struct hm_order *order, enum hm_part part,
-                   const char *plain)
+bool hm__order_part(struct hm_statement *s, const struct hm_order *order, enum hm_part part,
+                    const char *plain)
 {
     const char *name = order->column->name, *way = order->down ? " DESC" : "";
     char beyond = order->down ? '<' : '>';
@@ -186,35 +186,35 @@ bool hm_order_part(struct hm_statement *s, const struct hm_order *order, enum hm
         if (part != HM_PART_BEYOND)
             return false;
         if (order->after)
-            hm_text_addf(&s->sql, " AND id %c $%zu", beyond,
-                         hm_statement_bind(s, hm_sql_integer(order->id)));
-        hm_text_addf(&s->sql, " ORDER BY %sid%s", plain, way);
+            hm__text_addf(&s->sql, " AND id %c $%zu", beyond,
+                          hm__statement_bind(s, hm__sql_integer(order->id)));
+        hm__text_addf(&s->sql, " ORDER BY %sid%s", plain, way);
         return true;
     }
     switch (part) {
     case HM_PART_EQUAL:
         if (!told)
             return false;
-        hm_text_addf(&s->sql, " AND \"%s\" = $%zu AND id %c $%zu ORDER BY %sid%s", name,
-                     hm_statement_bind(s, order->value), beyond,
-                     hm_statement_bind(s, hm_sql_integer(order->id)), plain, way);
+        hm__text_addf(&s->sql, " AND \"%s\" = $%zu AND id %c $%zu ORDER BY %sid%s", name,
+                      hm__statement_bind(s, order->value), beyond,
+                      hm__statement_bind(s, hm__sql_integer(order->id)), plain, way);
         return true;
     case HM_PART_BEYOND:
         if (order->after && !order->told)
             return false;
         if (told)
-            hm_text_addf(&s->sql, " AND \"%s\" %c $%zu", name, beyond,
-                         hm_statement_bind(s, order->value));
+            hm__text_addf(&s->sql, " AND \"%s\" %c $%zu", name, beyond,
+                          hm__statement_bind(s, order->value));
         else
-            hm_text_addf(&s->sql, " AND \"%s\" IS NOT NULL", name);
-        hm_text_addf(&s->sql, " ORDER BY %s\"%s\"%s, %sid%s", plain, name, way, plain, way);
+            hm__text_addf(&s->sql, " AND \"%s\" IS NOT NULL", name);
+        hm__text_addf(&s->sql, " ORDER BY %s\"%s\"%s, %sid%s", plain, name, way, plain, way);
         return true;
     case HM_PART_UNTOLD:
-        hm_text_addf(&s->sql, " AND \"%s\" IS NULL", name);
+        hm__text_addf(&s->sql, " AND \"%s\" IS NULL", name);
         if (order->after && !order->told)
-            hm_text_addf(&s->sql, " AND id %c $%zu", beyond,
-                         hm_statement_bind(s, hm_sql_integer(order->id)));
-        hm_text_addf(&s->sql, " ORDER BY %sid%s", plain, way);
+            hm__text_addf(&s->sql, " AND id %c $%zu", beyond,
+                          hm__statement_bind(s, hm__sql_integer(order->id)));
+        hm__text_addf(&s->sql, " ORDER BY %sid%s", plain, way);
         return true;
     }
     return false;

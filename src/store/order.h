@@ -18,14 +18,14 @@ struct hm_order {
 enum hm_part { HM_PART_EQUAL, HM_PART_BEYOND, HM_PART_UNTOLD };
 enum { HM_PARTS = 3 };
 
-int hm_order_read(struct hm_arena *arena, const struct hm_store_filter *filter,
-                  struct hm_order *ret_order, struct hm_err *err);
+int hm__order_read(struct hm_arena *arena, const struct hm_store_filter *filter,
+                   struct hm_order *ret_order, struct hm_err *err);
 /* Add what a part asks for behind the conditions; false: there is no such part. plain: what keeps
  * an index from being used for the order; "": it may be. */
-bool hm_order_part(struct hm_statement *s, const struct hm_order *order, enum hm_part part,
-                   const char *plain);
+bool hm__order_part(struct hm_statement *s, const struct hm_order *order, enum hm_part part,
+                    const char *plain);
 /* `after` of the page that follows a run; NULL: out of memory. */
-char *hm_cursor_write(struct hm_arena *arena, const struct hm_order *order,
-                      const struct hm_stored *run);
+char *hm__cursor_write(struct hm_arena *arena, const struct hm_order *order,
+                       const struct hm_stored *run);
 
 #endif

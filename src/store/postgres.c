@@ -60,12 +60,12 @@ static int fail(struct connection *c, const PGresult *result, struct hm_err *err
     const char *message = result ? c->pq.PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY) : NULL;
 
     if (c->pq.PQstatus(c->link) == CONNECTION_BAD) {
-        hm_fail(err, HM_E_IO, "the connection to PostgreSQL is broken");
-        hm_err_hint(err, "whether the last change was kept is not known; open the store again");
+        hm__fail(err, HM_E_IO, "the connection to PostgreSQL is broken");
+        hm__err_hint(err, "whether the last change was kept is not known; open the store again");
         return HM_E_IO;
     }
     tell(c, message ? message : c->pq.PQerrorMessage(c->link), text, sizeof(text));
-    return hm_fail(err, HM_E_IO, "PostgreSQL: %s", text);
+    return hm__fail(err, HM_E_IO, "PostgreSQL: %s", text);
 }
 
 /* ---- statements ----------------------------------------------------------------------------- */
@@ -127,14 +127,14 @@ static struct hm_sql_value cell(const struct connection *c, const PGresult *resu
     switch (c->pq.PQftype(result, at)) {
     case TYPE_INT8:
         memcpy(&wide, bytes, 8);
-        value = hm_sql_integer((int64_t)be64toh(wide));
+        value = hm__sql_integer((int64_t)be64toh(wide));
         break;
     case TYPE_INT4:
         memcpy(&narrow, bytes, 4);
-        value = hm_sql_integer((int32_t)be32toh(narrow));
+        value = hm__sql_integer((int32_t)be32toh(narrow));
         break;
     case TYPE_BOOL:
-        value = hm_sql_integer(bytes[0]);
+        value = hm__sql_integer(bytes[0]);
         break;
     case TYPE_FLOAT8:
         memcpy(&wide, bytes, 8);
@@ -143,7 +143,7 @@ static struct hm_sql_value cell(const struct connection *c, const PGresult *resu
         memcpy(&value.real, &wide, 8);
         break;
     default:
-        value = hm_sql_text(bytes);
+        value = hm__sql_text(bytes);
         break;
     }
     if (value.kind == HM_SQL_INTEGER)
@@ -195,7 +195,7 @@ static int query(void *connection, const char *sql, const struct hm_sql_value *p
 {
     struct connection *c = connection;
     struct bound b;
-    int rc = bind_all(&b, parameters, count) ? hm_fail_nomem(err) : 0;
+    int rc = bind_all(&b, parameters, count) ? hm__fail_nomem(err) : 0;
 
     if (rc == 0 && (!c->pq.PQsendQueryParams(c->link, sql, (int)count, b.types, b.values, b.lengths,
                                              b.formats, 1) ||
@@ -260,11 +260,11 @@ static int write_label(const PQconninfoOption *options, char **ret_label, struct
     const char *port = option(options, "port"), *name = option(options, "dbname");
     struct hm_text label = {0};
 
-    hm_text_add(&label, "postgresql://");
-    hm_text_addf(&label, "%s%s", user ? user : "", user ? "@" : "");
-    hm_text_addf(&label, "%s%s%s", host ? host : "", port ? ":" : "", port ? port : "");
-    hm_text_addf(&label, "/%s", name ? name : "");
-    return hm_text_take(&label, ret_label, err);
+    hm__text_add(&label, "postgresql://");
+    hm__text_addf(&label, "%s%s", user ? user : "", user ? "@" : "");
+    hm__text_addf(&label, "%s%s%s", host ? host : "", port ? ":" : "", port ? port : "");
+    hm__text_addf(&label, "/%s", name ? name : "");
+    return hm__text_take(&label, ret_label, err);
 }
 
 static int keep_password(struct connection *c, const PQconninfoOption *options, struct hm_err *err)
@@ -276,7 +276,7 @@ static int keep_password(struct connection *c, const PQconninfoOption *options, 
         return 0;
     c->password = hm__calloc(length + 1, 1);
     if (!c->password)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     memcpy(c->password, password, length);
     return 0;
 }
@@ -287,11 +287,11 @@ static int connect_to(struct connection *c, const char *where, struct hm_err *er
 
     c->link = c->pq.PQconnectdb(where);
     if (!c->link)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     c->pq.PQsetNoticeProcessor(c->link, be_quiet, NULL);
     if (c->pq.PQstatus(c->link) != CONNECTION_OK) {
         tell(c, c->pq.PQerrorMessage(c->link), text, sizeof(text));
-        return hm_fail(err, HM_E_IO, "cannot reach PostgreSQL: %s", text);
+        return hm__fail(err, HM_E_IO, "cannot reach PostgreSQL: %s", text);
     }
     /* What is told to be kept is on the disk, whatever the server's own setting. */
     return exec(c,
@@ -309,10 +309,10 @@ static int read_address(struct connection *c, const char *where, char **ret_labe
     int rc = 0;
 
     if (!options || !is_clear(where, options)) {
-        rc = hm_fail(err, HM_E_SYNTAX, "the address of the store is not one of PostgreSQL");
-        hm_err_hint(err,
-                    "write postgresql://user@host/name, and in a password %%40 for @, %%2F for "
-                    "/, %%3F for ?, %%25 for %%");
+        rc = hm__fail(err, HM_E_SYNTAX, "the address of the store is not one of PostgreSQL");
+        hm__err_hint(err,
+                     "write postgresql://user@host/name, and in a password %%40 for @, %%2F for "
+                     "/, %%3F for ?, %%25 for %%");
     }
     if (rc == 0)
         rc = keep_password(c, options, err);
@@ -328,14 +328,14 @@ static int open_link(const char *where, void **ret_connection, char **ret_label,
     char *label = NULL;
 
     if (!c)
-        return hm_fail_nomem(err);
-    int rc = hm_libpq_load(&c->pq, err);
+        return hm__fail_nomem(err);
+    int rc = hm__libpq_load(&c->pq, err);
     if (rc == 0)
         rc = read_address(c, where, &label, err);
     if (rc == 0)
         rc = connect_to(c, where, err);
     if (rc) {
-        hm_err_at(err, label ? label : "PostgreSQL", 0);
+        hm__err_at(err, label ? label : "PostgreSQL", 0);
         close_link(c);
         hm__free(label);
         return rc;
@@ -345,7 +345,7 @@ static int open_link(const char *where, void **ret_connection, char **ret_label,
     return 0;
 }
 
-const struct hm_sql hm_postgres = {
+const struct hm_sql hm__postgres = {
     .open = open_link,
     .close = close_link,
     .exec = exec,

@@ -70,11 +70,11 @@ static void spell(struct hm_text *out, const struct hm_sql *sql, const char *tex
 
     while (*text) {
         size_t plain = strcspn(text, "{");
-        hm_text_add_n(out, text, plain);
+        hm__text_add_n(out, text, plain);
         text += plain;
         for (size_t i = 0; *text && i < sizeof(words) / sizeof(words[0]); i++)
             if (strncmp(text, words[i].name, strlen(words[i].name)) == 0) {
-                hm_text_add(out, words[i].spelling);
+                hm__text_add(out, words[i].spelling);
                 text += strlen(words[i].name);
                 break;
             }
@@ -84,55 +84,57 @@ static void spell(struct hm_text *out, const struct hm_sql *sql, const char *tex
 static int read_version(struct hm_store *store, int64_t *ret_version, struct hm_err *err)
 {
     int64_t there = 0;
-    int rc = hm_store_number(store, store->sql->has_meta, NULL, 0, &there, err);
+    int rc = hm__store_number(store, store->sql->has_meta, NULL, 0, &there, err);
 
     *ret_version = NOTHING;
     if (rc == 0 && there)
-        rc = hm_store_number(store, "SELECT max(version) FROM meta", NULL, 0, ret_version, err);
+        rc = hm__store_number(store, "SELECT max(version) FROM meta", NULL, 0, ret_version, err);
     if (rc == 0 && *ret_version > HM_STORE_VERSION) {
-        rc = hm_fail(err, HM_E_UNSUPPORTED, "the store has version %lld, and this program knows %d",
+        rc =
+            hm__fail(err, HM_E_UNSUPPORTED, "the store has version %lld, and this program knows %d",
                      (long long)*ret_version, HM_STORE_VERSION);
-        hm_err_hint(err, "a later version of howmany has written it; use that one");
-        hm_err_at(err, store->label, 0);
+        hm__err_hint(err, "a later version of howmany has written it; use that one");
+        hm__err_at(err, store->label, 0);
     }
     return rc;
 }
 
 static int make_step(struct hm_store *store, const struct step *step, struct hm_err *err)
 {
-    struct hm_sql_value version = hm_sql_integer(step->version);
+    struct hm_sql_value version = hm__sql_integer(step->version);
     struct hm_text sql = {0};
     struct hm_err why = {0};
 
     spell(&sql, store->sql, step->sql);
-    int rc = sql.failed ? hm_fail_nomem(&why) : store->sql->exec(store->connection, sql.data, &why);
+    int rc =
+        sql.failed ? hm__fail_nomem(&why) : store->sql->exec(store->connection, sql.data, &why);
     if (rc == 0)
-        rc = hm_store_query(store, "UPDATE meta SET version = $1", &version, 1, NULL, NULL, NULL,
-                            &why);
-    hm_text_release(&sql);
+        rc = hm__store_query(store, "UPDATE meta SET version = $1", &version, 1, NULL, NULL, NULL,
+                             &why);
+    hm__text_release(&sql);
     if (rc == HM_E_NOMEM)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     if (rc) {
-        hm_fail(err, rc, "cannot bring the store to version %d: %.250s", step->version,
-                why.message);
-        hm_err_at(err, store->label, 0);
+        hm__fail(err, rc, "cannot bring the store to version %d: %.250s", step->version,
+                 why.message);
+        hm__err_at(err, store->label, 0);
     }
     return rc;
 }
 
-int hm_store_migrate(struct hm_store *store, struct hm_err *err)
+int hm__store_migrate(struct hm_store *store, struct hm_err *err)
 {
     int64_t version;
     int rc = read_version(store, &version, err);
 
     if (rc || version == HM_STORE_VERSION)
         return rc;
-    rc = hm_store_exec(store, store->sql->begin_write, err);
+    rc = hm__store_exec(store, store->sql->begin_write, err);
     if (rc)
         return rc;
     rc = read_version(store, &version, err); /* another may have been here first */
     for (size_t i = 0; rc == 0 && i < STEPS; i++)
         if (steps[i].version > version)
             rc = make_step(store, &steps[i], err);
-    return hm_store_end(store, rc, err);
+    return hm__store_end(store, rc, err);
 }

@@ -47,20 +47,20 @@ struct hm_sql {
     const char *more_text;   /* where the value is no number; {key} {op} {text} */
 };
 
-extern const struct hm_sql hm_sqlite, hm_postgres;
+extern const struct hm_sql hm__sqlite, hm__postgres;
 
-static inline struct hm_sql_value hm_sql_integer(int64_t value)
+static inline struct hm_sql_value hm__sql_integer(int64_t value)
 {
     return (struct hm_sql_value){.kind = HM_SQL_INTEGER, .integer = value};
 }
 
 /* NaN becomes NULL, and -0 becomes 0: SQLite knows none. */
-static inline struct hm_sql_value hm_sql_real(double value)
+static inline struct hm_sql_value hm__sql_real(double value)
 {
     return (struct hm_sql_value){.kind = HM_SQL_REAL, .null = value != value, .real = value + 0.0};
 }
 
-static inline struct hm_sql_value hm_sql_text(const char *text)
+static inline struct hm_sql_value hm__sql_text(const char *text)
 {
     return (struct hm_sql_value){.kind = HM_SQL_TEXT, .null = !text, .text = text};
 }

@@ -61,15 +61,15 @@ static int fail(struct connection *c, int code, struct hm_err *err)
     int number = c->db ? sqlite3_system_errno(c->db) : 0;
 
     if ((code & 0xff) == SQLITE_NOMEM)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     if ((code & 0xff) == SQLITE_TOOBIG)
-        return hm_fail(err, HM_E_LIMIT, "SQLite: too large");
+        return hm__fail(err, HM_E_LIMIT, "SQLite: too large");
     if (known)
-        return hm_fail(err, HM_E_IO, "cannot use the store: %s", known);
+        return hm__fail(err, HM_E_IO, "cannot use the store: %s", known);
     if (((code & 0xff) == SQLITE_CANTOPEN || (code & 0xff) == SQLITE_IOERR) && number)
-        return hm_fail(err, HM_E_IO, "cannot use the store: %s", strerror(number));
-    return hm_fail(err, HM_E_IO, "SQLite: %.200s",
-                   c->db ? sqlite3_errmsg(c->db) : sqlite3_errstr(code));
+        return hm__fail(err, HM_E_IO, "cannot use the store: %s", strerror(number));
+    return hm__fail(err, HM_E_IO, "SQLite: %.200s",
+                    c->db ? sqlite3_errmsg(c->db) : sqlite3_errstr(code));
 }
 
 /* ---- statements ----------------------------------------------------------------------------- */
@@ -101,12 +101,12 @@ static int compile(struct connection *c, struct statement *s, const char *sql, s
     drop(s);
     s->sql = hm__calloc(length + 1, 1);
     if (!s->sql)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     memcpy(s->sql, sql, length);
     int code = sqlite3_prepare_v2(c->db, sql, (int)length + 1, &s->compiled, NULL);
     int rc = code ? fail(c, code, err) : 0;
     if (rc == 0 && number_parameters(s))
-        rc = hm_fail_nomem(err);
+        rc = hm__fail_nomem(err);
     if (rc)
         drop(s);
     return rc;
@@ -176,11 +176,11 @@ static struct hm_sql_value cell(sqlite3_stmt *s, int at)
                                      .integer = sqlite3_column_int64(s, at),
                                      .real = sqlite3_column_double(s, at)};
     case SQLITE_FLOAT:
-        return hm_sql_real(sqlite3_column_double(s, at));
+        return hm__sql_real(sqlite3_column_double(s, at));
     case SQLITE_NULL:
         return (struct hm_sql_value){.kind = HM_SQL_NULL, .null = true, .real = NAN};
     default:
-        return hm_sql_text((const char *)sqlite3_column_text(s, at));
+        return hm__sql_text((const char *)sqlite3_column_text(s, at));
     }
 }
 
@@ -312,13 +312,13 @@ static int open_file(const char *where, void **ret_connection, char **ret_label,
     int rc = 0;
 
     if (!c || !label)
-        rc = hm_fail_nomem(err);
+        rc = hm__fail_nomem(err);
     if (rc == 0) {
         int code = sqlite3_open_v2(where, &c->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
         rc = code ? fail(c, code, err) : settle(c, err);
     }
     if (rc) {
-        hm_err_at(err, where, 0);
+        hm__err_at(err, where, 0);
         if (c)
             c->failed_before = true;
         close_all(c);
@@ -330,7 +330,7 @@ static int open_file(const char *where, void **ret_connection, char **ret_label,
     return 0;
 }
 
-const struct hm_sql hm_sqlite = {
+const struct hm_sql hm__sqlite = {
     .open = open_file,
     .close = close_all,
     .exec = exec,

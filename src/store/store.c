@@ -14,18 +14,18 @@ static bool is_address(const char *where)
 int hm_store_open(const char *where, struct hm_store **ret_store, struct hm_err *err)
 {
     struct hm_store *store = hm__calloc(1, sizeof(*store));
-    int rc = store ? 0 : hm_fail_nomem(err);
+    int rc = store ? 0 : hm__fail_nomem(err);
 
     if (rc == 0 && (!where || !*where)) {
-        rc = hm_fail(err, HM_E_MISSING, "no store is named");
-        hm_err_hint(err, "a file, or postgresql://…");
+        rc = hm__fail(err, HM_E_MISSING, "no store is named");
+        hm__err_hint(err, "a file, or postgresql://…");
     }
     if (rc == 0) {
-        store->sql = is_address(where) ? &hm_postgres : &hm_sqlite;
+        store->sql = is_address(where) ? &hm__postgres : &hm__sqlite;
         rc = store->sql->open(where, &store->connection, &store->label, err);
     }
     if (rc == 0)
-        rc = hm_store_migrate(store, err);
+        rc = hm__store_migrate(store, err);
     if (rc)
         hm_store_close(store);
     else
@@ -43,24 +43,24 @@ void hm_store_close(struct hm_store *store)
     hm__free(store);
 }
 
-int hm_store_exec(struct hm_store *store, const char *sql, struct hm_err *err)
+int hm__store_exec(struct hm_store *store, const char *sql, struct hm_err *err)
 {
     int rc = store->sql->exec(store->connection, sql, err);
 
     if (rc)
-        hm_err_at(err, store->label, 0);
+        hm__err_at(err, store->label, 0);
     return rc;
 }
 
-int hm_store_query(struct hm_store *store, const char *sql, const struct hm_sql_value *parameters,
-                   size_t count, hm_sql_row *row, void *context, int64_t *ret_changed,
-                   struct hm_err *err)
+int hm__store_query(struct hm_store *store, const char *sql, const struct hm_sql_value *parameters,
+                    size_t count, hm_sql_row *row, void *context, int64_t *ret_changed,
+                    struct hm_err *err)
 {
     int rc = store->sql->query(store->connection, sql, parameters, count, row, context, ret_changed,
                                err);
 
     if (rc)
-        hm_err_at(err, store->label, 0);
+        hm__err_at(err, store->label, 0);
     return rc;
 }
 
@@ -73,16 +73,16 @@ static int take_number(void *number, const struct hm_sql_value *cells, size_t co
     return 0;
 }
 
-int hm_store_number(struct hm_store *store, const char *sql, const struct hm_sql_value *parameters,
-                    size_t count, int64_t *ret_number, struct hm_err *err)
+int hm__store_number(struct hm_store *store, const char *sql, const struct hm_sql_value *parameters,
+                     size_t count, int64_t *ret_number, struct hm_err *err)
 {
-    return hm_store_query(store, sql, parameters, count, take_number, ret_number, NULL, err);
+    return hm__store_query(store, sql, parameters, count, take_number, ret_number, NULL, err);
 }
 
-int hm_store_end(struct hm_store *store, int rc, struct hm_err *err)
+int hm__store_end(struct hm_store *store, int rc, struct hm_err *err)
 {
     if (rc == 0)
-        rc = hm_store_exec(store, "COMMIT", err);
+        rc = hm__store_exec(store, "COMMIT", err);
     if (rc)
         store->sql->exec(store->connection, "ROLLBACK", NULL);
     return rc;

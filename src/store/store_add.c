@@ -24,24 +24,24 @@ struct adding {
 /* "INSERT INTO runs (…) VALUES ($1, …)": all columns but id, and sample_count. */
 static void write_insert(struct hm_text *sql)
 {
-    hm_text_add(sql, "INSERT INTO runs (");
+    hm__text_add(sql, "INSERT INTO runs (");
     for (size_t i = 1; i < HM_STORE_COLUMNS; i++)
-        hm_text_addf(sql, "\"%s\", ", hm_store_columns[i].name);
-    hm_text_add(sql, "sample_count) VALUES (");
+        hm__text_addf(sql, "\"%s\", ", hm__store_columns[i].name);
+    hm__text_add(sql, "sample_count) VALUES (");
     for (size_t i = 1; i <= CELLS; i++)
-        hm_text_addf(sql, "%s$%zu", i > 1 ? ", " : "", i);
-    hm_text_add(sql, ") ON CONFLICT (\"key\") DO NOTHING RETURNING id");
+        hm__text_addf(sql, "%s$%zu", i > 1 ? ", " : "", i);
+    hm__text_add(sql, ") ON CONFLICT (\"key\") DO NOTHING RETURNING id");
 }
 
 static void write_samples(struct hm_text *sql, size_t count)
 {
-    hm_text_add(sql, "INSERT INTO samples (run_id, position, iteration, seconds, elapsed_s, loss) "
-                     "VALUES ");
+    hm__text_add(sql, "INSERT INTO samples (run_id, position, iteration, seconds, elapsed_s, loss) "
+                      "VALUES ");
     for (size_t i = 0; i < count; i++) {
-        hm_text_add(sql, i ? ", (" : "(");
+        hm__text_add(sql, i ? ", (" : "(");
         for (size_t k = 1; k <= SAMPLE_CELLS; k++)
-            hm_text_addf(sql, "%s$%zu", k > 1 ? ", " : "", i * SAMPLE_CELLS + k);
-        hm_text_add(sql, ")");
+            hm__text_addf(sql, "%s$%zu", k > 1 ? ", " : "", i * SAMPLE_CELLS + k);
+        hm__text_add(sql, ")");
     }
 }
 
@@ -53,14 +53,14 @@ static int add_some(struct adding *a, const char *sql, int64_t id, const struct 
     for (size_t i = 0; i < count; i++) {
         const struct hm_stored_sample *s = &run->samples[from + i];
         struct hm_sql_value *c = &cells[i * SAMPLE_CELLS];
-        c[0] = hm_sql_integer(id);
-        c[1] = hm_sql_integer((int64_t)(from + i));
-        c[2] = hm_sql_real(s->iteration);
-        c[3] = hm_sql_real(s->seconds);
-        c[4] = hm_sql_real(s->elapsed_s);
-        c[5] = hm_sql_real(s->loss);
+        c[0] = hm__sql_integer(id);
+        c[1] = hm__sql_integer((int64_t)(from + i));
+        c[2] = hm__sql_real(s->iteration);
+        c[3] = hm__sql_real(s->seconds);
+        c[4] = hm__sql_real(s->elapsed_s);
+        c[5] = hm__sql_real(s->loss);
     }
-    return hm_store_query(a->store, sql, cells, count * SAMPLE_CELLS, NULL, NULL, NULL, err);
+    return hm__store_query(a->store, sql, cells, count * SAMPLE_CELLS, NULL, NULL, NULL, err);
 }
 
 static int add_samples(struct adding *a, int64_t id, const struct hm_stored *run,
@@ -72,15 +72,15 @@ static int add_samples(struct adding *a, int64_t id, const struct hm_stored *run
     if (run->sample_count >= AT_ONCE && !a->samples.data)
         write_samples(&a->samples, AT_ONCE);
     if (a->samples.failed)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     for (; rc == 0 && run->sample_count - at >= AT_ONCE; at += AT_ONCE)
         rc = add_some(a, a->samples.data, id, run, at, AT_ONCE, err);
     if (rc == 0 && at < run->sample_count) {
         struct hm_text rest = {0};
         write_samples(&rest, run->sample_count - at);
-        rc = rest.failed ? hm_fail_nomem(err)
+        rc = rest.failed ? hm__fail_nomem(err)
                          : add_some(a, rest.data, id, run, at, run->sample_count - at, err);
-        hm_text_release(&rest);
+        hm__text_release(&rest);
     }
     return rc;
 }
@@ -88,26 +88,27 @@ static int add_samples(struct adding *a, int64_t id, const struct hm_stored *run
 static int add_run(struct adding *a, const struct hm_stored *run, int64_t *ret_id,
                    struct hm_err *err)
 {
-    struct hm_sql_value cells[CELLS], key = hm_sql_text(run->key);
+    struct hm_sql_value cells[CELLS], key = hm__sql_text(run->key);
     int64_t id = 0;
 
     for (size_t i = 1; i < HM_STORE_COLUMNS; i++) {
-        const struct hm_store_column *c = &hm_store_columns[i];
-        const char *text = c->kind == HM_STORE_TEXT ? hm_stored_get_text(c, run) : NULL;
+        const struct hm_store_column *c = &hm__store_columns[i];
+        const char *text = c->kind == HM_STORE_TEXT ? hm__stored_get_text(c, run) : NULL;
         if (!text && c->offset == offsetof(struct hm_stored, made_at))
             text = a->now;
         if (!text && c->offset == offsetof(struct hm_stored, status))
             text = "ok";
-        cells[i - 1] = c->kind == HM_STORE_TEXT ? hm_sql_text(text)
-                                                : hm_sql_real(hm_stored_get_number(c, run));
+        cells[i - 1] = c->kind == HM_STORE_TEXT ? hm__sql_text(text)
+                                                : hm__sql_real(hm__stored_get_number(c, run));
     }
-    cells[CELLS - 1] = hm_sql_integer((int64_t)run->sample_count);
-    int rc = hm_store_number(a->store, a->insert.data, cells, CELLS, &id, err);
+    cells[CELLS - 1] = hm__sql_integer((int64_t)run->sample_count);
+    int rc = hm__store_number(a->store, a->insert.data, cells, CELLS, &id, err);
     if (rc == 0 && id > 0) {
         a->added++;
         rc = run->sample_count ? add_samples(a, id, run, err) : 0;
     } else if (rc == 0) {
-        rc = hm_store_number(a->store, "SELECT id FROM runs WHERE \"key\" = $1", &key, 1, &id, err);
+        rc =
+            hm__store_number(a->store, "SELECT id FROM runs WHERE \"key\" = $1", &key, 1, &id, err);
     }
     *ret_id = id;
     return rc;
@@ -118,7 +119,7 @@ static int check_all(const struct hm_store_batch *batch, struct hm_err *err)
     for (size_t i = 0; i < batch->count; i++) {
         int rc = hm_stored_check(&batch->runs[i], err);
         if (rc) {
-            hm_err_at(err, "runs", (int)i + 1);
+            hm__err_at(err, "runs", (int)i + 1);
             return rc;
         }
     }
@@ -130,10 +131,10 @@ static int add_all(struct adding *a, const struct hm_store_batch *batches, size_
                    int64_t *ids, size_t *added, struct hm_err *err)
 {
     write_insert(&a->insert);
-    hm_store_now(a->now);
+    hm__store_now(a->now);
     if (a->insert.failed)
-        return hm_fail_nomem(err);
-    int rc = hm_store_exec(a->store, a->store->sql->begin_write, err);
+        return hm__fail_nomem(err);
+    int rc = hm__store_exec(a->store, a->store->sql->begin_write, err);
     if (rc)
         return rc;
     for (size_t b = 0; rc == 0 && b < count; b++) {
@@ -142,7 +143,7 @@ static int add_all(struct adding *a, const struct hm_store_batch *batches, size_
             rc = add_run(a, &batches[b].runs[i], ids++, err);
         added[b] = a->added;
     }
-    return hm_store_end(a->store, rc, err);
+    return hm__store_end(a->store, rc, err);
 }
 
 /* What came of it, once it is kept. */
@@ -162,7 +163,7 @@ int hm_store_add_batches(struct hm_store *store, struct hm_store_batch *batches,
 {
     struct adding a = {.store = store};
     size_t runs = 0, *added = hm__calloc(count + 1, sizeof(*added));
-    int rc = added ? 0 : hm_fail_nomem(err);
+    int rc = added ? 0 : hm__fail_nomem(err);
 
     for (size_t b = 0; rc == 0 && b < count; b++) {
         rc = check_all(&batches[b], err);
@@ -170,13 +171,13 @@ int hm_store_add_batches(struct hm_store *store, struct hm_store_batch *batches,
     }
     int64_t *ids = rc ? NULL : hm__calloc(runs + 1, sizeof(*ids));
     if (rc == 0 && !ids)
-        rc = hm_fail_nomem(err);
+        rc = hm__fail_nomem(err);
     if (rc == 0 && runs > 0)
         rc = add_all(&a, batches, count, ids, added, err);
     if (rc == 0)
         tell(batches, count, ids, added);
-    hm_text_release(&a.insert);
-    hm_text_release(&a.samples);
+    hm__text_release(&a.insert);
+    hm__text_release(&a.samples);
     hm__free(ids);
     hm__free(added);
     return rc;

@@ -11,9 +11,9 @@ enum { NAME_MOST = 200, BODY_MOST = 64 * 1024 * 1024 };
 static int check_name(const char *field, const char *text, struct hm_err *err)
 {
     if (text && *text)
-        return hm_store_check_text(field, text, NAME_MOST, err);
-    hm_fail(err, HM_E_MISSING, "the document has no %s", field);
-    hm_err_field(err, field);
+        return hm__store_check_text(field, text, NAME_MOST, err);
+    hm__fail(err, HM_E_MISSING, "the document has no %s", field);
+    hm__err_field(err, field);
     return HM_E_MISSING;
 }
 
@@ -26,17 +26,17 @@ int hm_store_put(struct hm_store *store, const char *kind, const char *name, con
     if (rc == 0)
         rc = check_name("name", name, err);
     if (rc == 0)
-        rc = hm_store_check_text("text", text, BODY_MOST, err);
+        rc = hm__store_check_text("text", text, BODY_MOST, err);
     if (rc)
         return rc;
-    hm_store_now(now);
-    const struct hm_sql_value cells[] = {hm_sql_text(kind), hm_sql_text(name), hm_sql_text(now),
-                                         hm_sql_text(text)};
-    return hm_store_query(store,
-                          "INSERT INTO documents (kind, name, made_at, body) "
-                          "VALUES ($1, $2, $3, $4) ON CONFLICT (kind, name) "
-                          "DO UPDATE SET made_at = excluded.made_at, body = excluded.body",
-                          cells, 4, NULL, NULL, NULL, err);
+    hm__store_now(now);
+    const struct hm_sql_value cells[] = {hm__sql_text(kind), hm__sql_text(name), hm__sql_text(now),
+                                         hm__sql_text(text)};
+    return hm__store_query(store,
+                           "INSERT INTO documents (kind, name, made_at, body) "
+                           "VALUES ($1, $2, $3, $4) ON CONFLICT (kind, name) "
+                           "DO UPDATE SET made_at = excluded.made_at, body = excluded.body",
+                           cells, 4, NULL, NULL, NULL, err);
 }
 
 static int take_body(void *context, const struct hm_sql_value *cells, size_t count,
@@ -47,7 +47,7 @@ static int take_body(void *context, const struct hm_sql_value *cells, size_t cou
 
     (void)count;
     if (!text)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     *(char **)context = memcpy(text, cells[0].text, length);
     return 0;
 }
@@ -62,9 +62,9 @@ int hm_store_get(struct hm_store *store, const char *kind, const char *name, cha
         rc = check_name("name", name, err);
     if (rc)
         return rc;
-    const struct hm_sql_value cells[] = {hm_sql_text(kind), hm_sql_text(name)};
-    rc = hm_store_query(store, "SELECT body FROM documents WHERE kind = $1 AND name = $2", cells, 2,
-                        take_body, &text, NULL, err);
+    const struct hm_sql_value cells[] = {hm__sql_text(kind), hm__sql_text(name)};
+    rc = hm__store_query(store, "SELECT body FROM documents WHERE kind = $1 AND name = $2", cells,
+                         2, take_body, &text, NULL, err);
     if (rc)
         hm__free(text);
     else
@@ -90,14 +90,14 @@ int hm_store_documents(struct hm_store *store, const char *kind, hm_store_docume
                        void *context, struct hm_err *err)
 {
     struct telling t = {take, context};
-    struct hm_sql_value cell = hm_sql_text(kind);
+    struct hm_sql_value cell = hm__sql_text(kind);
     int rc = kind ? check_name("kind", kind, err) : 0;
 
     if (rc)
         return rc;
-    return hm_store_query(store,
-                          kind ? "SELECT kind, name, made_at FROM documents WHERE kind = $1 "
-                                 "ORDER BY kind, name"
-                               : "SELECT kind, name, made_at FROM documents ORDER BY kind, name",
-                          &cell, kind ? 1 : 0, tell, &t, NULL, err);
+    return hm__store_query(store,
+                           kind ? "SELECT kind, name, made_at FROM documents WHERE kind = $1 "
+                                  "ORDER BY kind, name"
+                                : "SELECT kind, name, made_at FROM documents ORDER BY kind, name",
+                           &cell, kind ? 1 : 0, tell, &t, NULL, err);
 }

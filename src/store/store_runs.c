@@ -26,11 +26,11 @@ static int take_row(void *context, const struct hm_sql_value *cells, size_t coun
 
     (void)count;
     for (size_t i = 1; i < HM_STORE_COLUMNS; i++) {
-        const struct hm_store_column *c = &hm_store_columns[i];
+        const struct hm_store_column *c = &hm__store_columns[i];
         if (c->kind == HM_STORE_TEXT)
-            *hm_stored_text(c, &run) = cells[i].null ? NULL : cells[i].text;
+            *hm__stored_text(c, &run) = cells[i].null ? NULL : cells[i].text;
         else
-            *hm_stored_number(c, &run) = cells[i].null ? __builtin_nan("") : cells[i].real;
+            *hm__stored_number(c, &run) = cells[i].null ? __builtin_nan("") : cells[i].real;
     }
     run.sample_count = (size_t)cells[HM_STORE_COLUMNS].integer;
     e->taken++;
@@ -39,10 +39,10 @@ static int take_row(void *context, const struct hm_sql_value *cells, size_t coun
 
 static void write_select(struct hm_text *sql)
 {
-    hm_text_add(sql, "SELECT ");
+    hm__text_add(sql, "SELECT ");
     for (size_t i = 0; i < HM_STORE_COLUMNS; i++)
-        hm_text_addf(sql, "\"%s\", ", hm_store_columns[i].name);
-    hm_text_add(sql, "sample_count FROM runs");
+        hm__text_addf(sql, "\"%s\", ", hm__store_columns[i].name);
+    hm__text_add(sql, "sample_count FROM runs");
 }
 
 /*
@@ -60,15 +60,15 @@ static int probe(struct hm_store *store, const struct hm_store_filter *filter, s
 
     if (!*store->sql->plain)
         return 0; /* this one knows */
-    hm_text_add(&s.sql, "SELECT count(*) FROM (SELECT 1 FROM runs");
-    int rc = hm_statement_where(&s, e->arena, store->sql, filter, HM_WHERE_PROBE, e->order.column,
-                                &conditions, err);
-    hm_text_addf(&s.sql, " LIMIT %d)", MANY);
+    hm__text_add(&s.sql, "SELECT count(*) FROM (SELECT 1 FROM runs");
+    int rc = hm__statement_where(&s, e->arena, store->sql, filter, HM_WHERE_PROBE, e->order.column,
+                                 &conditions, err);
+    hm__text_addf(&s.sql, " LIMIT %d)", MANY);
     if (rc == 0 && conditions)
-        rc = s.sql.failed ? hm_fail_nomem(err)
-                          : hm_store_number(store, s.sql.data, s.parameters, s.count, &found, err);
+        rc = s.sql.failed ? hm__fail_nomem(err)
+                          : hm__store_number(store, s.sql.data, s.parameters, s.count, &found, err);
     e->few = found < MANY;
-    hm_statement_release(&s);
+    hm__statement_release(&s);
     return rc;
 }
 
@@ -78,36 +78,36 @@ static int each_part(struct hm_store *store, const struct hm_store_filter *filte
     struct hm_statement s = {0};
 
     write_select(&s.sql);
-    int rc = hm_statement_where(&s, e->arena, store->sql, filter,
-                                e->few ? HM_WHERE_ANY : HM_WHERE_WALK, e->order.column, NULL, err);
+    int rc = hm__statement_where(&s, e->arena, store->sql, filter,
+                                 e->few ? HM_WHERE_ANY : HM_WHERE_WALK, e->order.column, NULL, err);
     if (rc == 0 && e->with_samples)
-        hm_text_add(&s.sql, " AND sample_count > 0");
-    if (rc == 0 && hm_order_part(&s, &e->order, part, e->few ? store->sql->plain : "")) {
+        hm__text_add(&s.sql, " AND sample_count > 0");
+    if (rc == 0 && hm__order_part(&s, &e->order, part, e->few ? store->sql->plain : "")) {
         if (filter && filter->limit)
-            hm_text_addf(
+            hm__text_addf(
                 &s.sql, " LIMIT $%zu",
-                hm_statement_bind(&s, hm_sql_integer((int64_t)(filter->limit - e->taken))));
-        rc = s.sql.failed
-                 ? hm_fail_nomem(err)
-                 : hm_store_query(store, s.sql.data, s.parameters, s.count, take_row, e, NULL, err);
+                hm__statement_bind(&s, hm__sql_integer((int64_t)(filter->limit - e->taken))));
+        rc = s.sql.failed ? hm__fail_nomem(err)
+                          : hm__store_query(store, s.sql.data, s.parameters, s.count, take_row, e,
+                                            NULL, err);
     }
-    hm_statement_release(&s);
+    hm__statement_release(&s);
     return rc;
 }
 
-int hm_store_each(struct hm_store *store, const struct hm_store_filter *filter, bool with_samples,
-                  hm_store_take *take, void *context, struct hm_err *err)
+int hm__store_each(struct hm_store *store, const struct hm_store_filter *filter, bool with_samples,
+                   hm_store_take *take, void *context, struct hm_err *err)
 {
     struct each e = {
-        .take = take, .context = context, .arena = hm_arena_new(), .with_samples = with_samples};
-    int rc = e.arena ? hm_order_read(e.arena, filter, &e.order, err) : hm_fail_nomem(err);
+        .take = take, .context = context, .arena = hm__arena_new(), .with_samples = with_samples};
+    int rc = e.arena ? hm__order_read(e.arena, filter, &e.order, err) : hm__fail_nomem(err);
 
     if (rc == 0 && filter && filter->limit)
         rc = probe(store, filter, &e, err);
     for (int part = 0; rc == 0 && part < HM_PARTS; part++)
         if (!filter || !filter->limit || e.taken < filter->limit)
             rc = each_part(store, filter, (enum hm_part)part, &e, err);
-    hm_arena_free(e.arena);
+    hm__arena_free(e.arena);
     return rc;
 }
 
@@ -127,20 +127,20 @@ static int take_run(void *context, const struct hm_stored *run, struct hm_err *e
         size_t room = l->room ? 2 * l->room : 64;
         struct hm_stored *runs = hm__realloc(l->runs, room, sizeof(*runs));
         if (!runs)
-            return hm_fail_nomem(err);
+            return hm__fail_nomem(err);
         l->runs = runs;
         l->room = room;
     }
     struct hm_stored *to = &l->runs[l->count++];
     *to = *run;
     for (size_t i = 0; i < HM_STORE_COLUMNS; i++) {
-        const struct hm_store_column *c = &hm_store_columns[i];
-        if (c->kind != HM_STORE_TEXT || !hm_stored_get_text(c, run))
+        const struct hm_store_column *c = &hm__store_columns[i];
+        if (c->kind != HM_STORE_TEXT || !hm__stored_get_text(c, run))
             continue;
-        const char *text = hm_arena_strdup(l->arena, hm_stored_get_text(c, run));
-        *hm_stored_text(c, to) = text;
+        const char *text = hm__arena_strdup(l->arena, hm__stored_get_text(c, run));
+        *hm__stored_text(c, to) = text;
         if (!text)
-            return hm_fail_nomem(err);
+            return hm__fail_nomem(err);
     }
     return 0;
 }
@@ -169,16 +169,16 @@ static int take_sample(void *context, const struct hm_sql_value *cells, size_t c
 static int read_samples(struct hm_store *store, struct hm_arena *arena, struct hm_stored *run,
                         struct hm_err *err)
 {
-    struct hm_sql_value id = hm_sql_integer(run->id);
+    struct hm_sql_value id = hm__sql_integer(run->id);
     struct samples s = {.room = run->sample_count};
 
-    s.samples = hm_arena_alloc(arena, s.room, sizeof(*s.samples));
+    s.samples = hm__arena_alloc(arena, s.room, sizeof(*s.samples));
     if (!s.samples)
-        return hm_fail_nomem(err);
-    int rc = hm_store_query(store,
-                            "SELECT iteration, seconds, elapsed_s, loss FROM samples "
-                            "WHERE run_id = $1 ORDER BY position",
-                            &id, 1, take_sample, &s, NULL, err);
+        return hm__fail_nomem(err);
+    int rc = hm__store_query(store,
+                             "SELECT iteration, seconds, elapsed_s, loss FROM samples "
+                             "WHERE run_id = $1 ORDER BY position",
+                             &id, 1, take_sample, &s, NULL, err);
     run->samples = s.samples;
     run->sample_count = s.count;
     return rc;
@@ -193,24 +193,24 @@ static int end_page(struct list *l, const struct hm_store_filter *filter,
 
     if (limit == 0 || l->count <= limit)
         return 0;
-    int rc = hm_order_read(l->arena, filter, &order, err);
+    int rc = hm__order_read(l->arena, filter, &order, err);
     if (rc)
         return rc;
     l->count = limit;
-    page->next = hm_cursor_write(l->arena, &order, &l->runs[limit - 1]);
-    return page->next ? 0 : hm_fail_nomem(err);
+    page->next = hm__cursor_write(l->arena, &order, &l->runs[limit - 1]);
+    return page->next ? 0 : hm__fail_nomem(err);
 }
 
 static int fill_page(struct hm_store *store, const struct hm_store_filter *filter, struct list *l,
                      struct hm_store_page *page, struct hm_err *err)
 {
     struct hm_store_filter more = filter ? *filter : (struct hm_store_filter){0};
-    int rc = hm_store_exec(store, store->sql->begin_read, err);
+    int rc = hm__store_exec(store, store->sql->begin_read, err);
 
     if (rc)
         return rc;
     more.limit += more.limit && more.limit < SIZE_MAX / 2 ? 1 : 0;
-    rc = hm_store_each(store, &more, false, take_run, l, err);
+    rc = hm__store_each(store, &more, false, take_run, l, err);
     if (rc == 0)
         rc = end_page(l, filter, page, err);
     for (size_t i = 0; i < l->count; i++) {
@@ -219,25 +219,25 @@ static int fill_page(struct hm_store *store, const struct hm_store_filter *filte
         if (!more.samples)
             l->runs[i].sample_count = 0;
     }
-    return hm_store_end(store, rc, err);
+    return hm__store_end(store, rc, err);
 }
 
 int hm_store_list(struct hm_store *store, const struct hm_store_filter *filter,
                   struct hm_store_page **ret_page, struct hm_err *err)
 {
-    struct list l = {.arena = hm_arena_new()};
-    struct hm_store_page *page = l.arena ? hm_arena_alloc(l.arena, 1, sizeof(*page)) : NULL;
-    int rc = page ? fill_page(store, filter, &l, page, err) : hm_fail_nomem(err);
+    struct list l = {.arena = hm__arena_new()};
+    struct hm_store_page *page = l.arena ? hm__arena_alloc(l.arena, 1, sizeof(*page)) : NULL;
+    int rc = page ? fill_page(store, filter, &l, page, err) : hm__fail_nomem(err);
 
     if (rc == 0 && l.runs) {
-        rc = hm_arena_own(l.arena, l.runs, hm__free) ? hm_fail_nomem(err) : 0;
+        rc = hm__arena_own(l.arena, l.runs, hm__free) ? hm__fail_nomem(err) : 0;
         page->runs = l.runs;
         page->count = l.count;
         l.runs = rc ? l.runs : NULL;
     }
     hm__free(l.runs);
     if (rc) {
-        hm_arena_free(l.arena);
+        hm__arena_free(l.arena);
         return rc;
     }
     page->memory = l.arena;
@@ -248,7 +248,7 @@ int hm_store_list(struct hm_store *store, const struct hm_store_filter *filter,
 void hm_store_page_free(struct hm_store_page *page)
 {
     if (page)
-        hm_arena_free(page->memory);
+        hm__arena_free(page->memory);
 }
 
 /* ---- all of them ---------------------------------------------------------------------------- */
@@ -257,12 +257,12 @@ void hm_store_page_free(struct hm_store_page *page)
 static int over_all(struct hm_store *store, const char *sql, const struct hm_store_filter *filter,
                     struct hm_statement *s, struct hm_arena **arena, struct hm_err *err)
 {
-    hm_text_add(&s->sql, sql);
-    *arena = hm_arena_new();
+    hm__text_add(&s->sql, sql);
+    *arena = hm__arena_new();
     int rc = *arena
-                 ? hm_statement_where(s, *arena, store->sql, filter, HM_WHERE_ANY, NULL, NULL, err)
-                 : hm_fail_nomem(err);
-    return rc == 0 && s->sql.failed ? hm_fail_nomem(err) : rc;
+                 ? hm__statement_where(s, *arena, store->sql, filter, HM_WHERE_ANY, NULL, NULL, err)
+                 : hm__fail_nomem(err);
+    return rc == 0 && s->sql.failed ? hm__fail_nomem(err) : rc;
 }
 
 int hm_store_count(struct hm_store *store, const struct hm_store_filter *filter, int64_t *ret_count,
@@ -274,11 +274,11 @@ int hm_store_count(struct hm_store *store, const struct hm_store_filter *filter,
     int rc = over_all(store, "SELECT count(*) FROM runs", filter, &s, &arena, err);
 
     if (rc == 0)
-        rc = hm_store_number(store, s.sql.data, s.parameters, s.count, &count, err);
+        rc = hm__store_number(store, s.sql.data, s.parameters, s.count, &count, err);
     if (rc == 0)
         *ret_count = count;
-    hm_statement_release(&s);
-    hm_arena_free(arena);
+    hm__statement_release(&s);
+    hm__arena_free(arena);
     return rc;
 }
 
@@ -290,13 +290,13 @@ int hm_store_delete(struct hm_store *store, const struct hm_store_filter *filter
     int64_t count = 0;
     int rc = over_all(store, "DELETE FROM runs", filter, &s, &arena, err);
 
-    if (rc == 0 && (rc = hm_store_exec(store, store->sql->begin_write, err)) == 0) {
-        rc = hm_store_query(store, s.sql.data, s.parameters, s.count, NULL, NULL, &count, err);
-        rc = hm_store_end(store, rc, err);
+    if (rc == 0 && (rc = hm__store_exec(store, store->sql->begin_write, err)) == 0) {
+        rc = hm__store_query(store, s.sql.data, s.parameters, s.count, NULL, NULL, &count, err);
+        rc = hm__store_end(store, rc, err);
     }
     if (rc == 0 && ret_count)
         *ret_count = count;
-    hm_statement_release(&s);
-    hm_arena_free(arena);
+    hm__statement_release(&s);
+    hm__arena_free(arena);
     return rc;
 }

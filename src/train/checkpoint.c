@@ -31,7 +31,7 @@
 
 enum { PIECE = 1024, LINE = 2048, PATH = 4096 }; /* small: simulated ranks have small stacks */
 
-#define ITERATIONS 0x1p40 /* more than there can be: what hm_run_random has room for */
+#define ITERATIONS 0x1p40 /* more than there can be: what hm__run_random has room for */
 
 static const char magic[] = "howmany checkpoint 1";
 
@@ -70,7 +70,7 @@ static struct contents contents_of(struct hm_run *run)
         c.totals[i] = (double)c.parts[i].count;
     double sums[HM_PARTS + 1];
     memcpy(sums, c.totals, sizeof(sums));
-    hm_comm_sum_few(run->comm, sums, c.count);
+    hm__comm_sum_few(run->comm, sums, c.count);
     for (size_t i = 0; i < c.count; i++)
         if (c.parts[i].of_rows)
             c.totals[i] = sums[i];
@@ -80,16 +80,16 @@ static struct contents contents_of(struct hm_run *run)
 static void write_head(struct hm_text *head, const struct hm_run *run, const char *identity,
                        const struct hm_train_totals *totals, const struct contents *c)
 {
-    hm_text_addf(head, "%s\nidentity %s\nalgorithm %s\nranks %d\n", magic, identity,
-                 run->algorithm->name, run->comm->size);
-    hm_text_addf(head, "iteration %.17g\nsamples %.17g\nelapsed_s %.17g\ncompute_s %.17g\n",
-                 run->iteration, run->samples, totals->elapsed_s, totals->compute_s);
-    hm_text_addf(head, "bytes %.17g\nflop %.17g\n", totals->bytes, totals->flop);
+    hm__text_addf(head, "%s\nidentity %s\nalgorithm %s\nranks %d\n", magic, identity,
+                  run->algorithm->name, run->comm->size);
+    hm__text_addf(head, "iteration %.17g\nsamples %.17g\nelapsed_s %.17g\ncompute_s %.17g\n",
+                  run->iteration, run->samples, totals->elapsed_s, totals->compute_s);
+    hm__text_addf(head, "bytes %.17g\nflop %.17g\n", totals->bytes, totals->flop);
     for (size_t i = 0; i < c->count; i++)
-        hm_text_addf(head, "part %s %.0f\n", c->parts[i].name, c->totals[i]);
+        hm__text_addf(head, "part %s %.0f\n", c->parts[i].name, c->totals[i]);
     /* To a whole number of words, so that the checksum does not depend on how the file is read. */
-    hm_text_repeat(head, " ", (16 - (head->length + 2) % 8) % 8);
-    hm_text_add(head, "\n\n");
+    hm__text_repeat(head, " ", (16 - (head->length + 2) % 8) % 8);
+    hm__text_add(head, "\n\n");
 }
 
 /* ---- writing -------------------------------------------------------------------------------- */
@@ -107,8 +107,8 @@ static int write_failed(struct writer *writer, struct hm_err *err)
     if (writer->file)
         fclose(writer->file);
     writer->file = NULL;
-    hm_err_at(err, writer->path, 0);
-    return hm_fail(err, HM_E_IO, "the checkpoint cannot be written: %s", strerror(why));
+    hm__err_at(err, writer->path, 0);
+    return hm__fail(err, HM_E_IO, "the checkpoint cannot be written: %s", strerror(why));
 }
 
 static int put(struct writer *writer, const void *data, size_t bytes, struct hm_err *err)
@@ -128,10 +128,10 @@ static int put_part(struct writer *writer, struct hm_comm *comm, const struct hm
 
     for (int from = 1; part->of_rows && from < comm->size; from++) {
         double left;
-        hm_comm_receive(comm, from, &left, sizeof(left));
+        hm__comm_receive(comm, from, &left, sizeof(left));
         while (left > 0) {
             size_t count = (size_t)fmin(left, PIECE);
-            hm_comm_receive(comm, from, piece, count * sizeof(double));
+            hm__comm_receive(comm, from, piece, count * sizeof(double));
             int put_rc = put(writer, piece, count * sizeof(double), err);
             rc = rc ? rc : put_rc;
             left -= (double)count;
@@ -145,10 +145,10 @@ static void give_part(struct hm_comm *comm, const struct hm_part *part)
 {
     double left = (double)part->count;
 
-    hm_comm_send(comm, 0, &left, sizeof(left));
+    hm__comm_send(comm, 0, &left, sizeof(left));
     for (size_t at = 0; at < part->count; at += PIECE) {
         size_t count = part->count - at < PIECE ? part->count - at : PIECE;
-        hm_comm_send(comm, 0, part->values + at, count * sizeof(double));
+        hm__comm_send(comm, 0, part->values + at, count * sizeof(double));
     }
 }
 
@@ -205,8 +205,8 @@ static int save_rank_0(const char *path, struct hm_run *run, const struct hm_tex
     return rc;
 }
 
-int hm_checkpoint_save(const char *path, struct hm_run *run, const char *identity,
-                       const struct hm_train_totals *totals, struct hm_err *err)
+int hm__checkpoint_save(const char *path, struct hm_run *run, const char *identity,
+                        const struct hm_train_totals *totals, struct hm_err *err)
 {
     struct contents c = contents_of(run);
     struct hm_text head = {0};
@@ -214,16 +214,16 @@ int hm_checkpoint_save(const char *path, struct hm_run *run, const char *identit
 
     if (run->comm->rank == 0) {
         write_head(&head, run, identity, totals, &c);
-        rc = head.failed ? hm_fail_nomem(err) : 0;
+        rc = head.failed ? hm__fail_nomem(err) : 0;
     }
-    rc = hm_agree(run->comm, rc, err);
+    rc = hm__agree(run->comm, rc, err);
     if (rc == 0 && run->comm->rank == 0)
         rc = save_rank_0(path, run, &head, &c, err);
     for (size_t i = 0; rc == 0 && run->comm->rank > 0 && i < c.count; i++)
         if (c.parts[i].of_rows)
             give_part(run->comm, &c.parts[i]);
-    hm_text_release(&head);
-    return hm_agree(run->comm, rc, err);
+    hm__text_release(&head);
+    return hm__agree(run->comm, rc, err);
 }
 
 /* ---- reading -------------------------------------------------------------------------------- */
@@ -236,10 +236,10 @@ struct head {
 
 static int refuse(struct hm_err *err, const char *path, int line, const char *why)
 {
-    int rc = hm_fail(err, HM_E_SYNTAX, "%s", why);
+    int rc = hm__fail(err, HM_E_SYNTAX, "%s", why);
 
-    hm_err_at(err, path, line);
-    hm_err_hint(err, "remove it, or go on from an older copy");
+    hm__err_at(err, path, line);
+    hm__err_hint(err, "remove it, or go on from an older copy");
     return rc;
 }
 
@@ -299,7 +299,7 @@ static int next_number(struct reader *reader, const char *name, double *ret_valu
 
     if (!text)
         return HM_E_SYNTAX;
-    size_t used = hm_number_read(text, ret_value);
+    size_t used = hm__number_read(text, ret_value);
     if (used == 0 || text[used] != '\0' || !(*ret_value >= 0))
         return refuse(err, reader->path, reader->line, "the checkpoint has a bad number");
     return 0;
@@ -314,10 +314,10 @@ static int expect(struct reader *reader, const char *name, const char *ours, str
         return HM_E_SYNTAX;
     if (strcmp(text, ours) == 0)
         return 0;
-    int rc =
-        hm_fail(err, HM_E_CONFLICT, "the checkpoint is of another run: its %s is '%s'", name, text);
-    hm_err_at(err, reader->path, reader->line);
-    hm_err_hint(err, "this run's is '%s'", ours);
+    int rc = hm__fail(err, HM_E_CONFLICT, "the checkpoint is of another run: its %s is '%s'", name,
+                      text);
+    hm__err_at(err, reader->path, reader->line);
+    hm__err_hint(err, "this run's is '%s'", ours);
     return rc;
 }
 
@@ -332,10 +332,10 @@ static int expect_part(struct reader *reader, const char *ours, struct hm_err *e
     text[strcspn(text, "\n")] = '\0';
     if (strcmp(text + (ours[0] ? 0 : strspn(text, " ")), ours) == 0)
         return 0;
-    int rc = hm_fail(err, HM_E_CONFLICT, "the checkpoint is of a run with other settings");
-    hm_err_at(err, reader->path, reader->line);
-    hm_err_hint(err, "--memory and --shrink must be as they were: it has '%.60s', not '%.60s'",
-                text + strspn(text, " "), ours);
+    int rc = hm__fail(err, HM_E_CONFLICT, "the checkpoint is of a run with other settings");
+    hm__err_at(err, reader->path, reader->line);
+    hm__err_hint(err, "--memory and --shrink must be as they were: it has '%.60s', not '%.60s'",
+                 text + strspn(text, " "), ours);
     return rc;
 }
 
@@ -393,13 +393,13 @@ static int get_part(struct reader *reader, struct hm_comm *comm, const struct hm
 
     for (int to = 1; part->of_rows && to < comm->size; to++) {
         double left;
-        hm_comm_receive(comm, to, &left, sizeof(left));
+        hm__comm_receive(comm, to, &left, sizeof(left));
         while (left > 0) {
             size_t count = (size_t)fmin(left, PIECE);
             memset(piece, 0, sizeof(piece));
             int get_rc = rc ? rc : get(reader, piece, count, err);
             rc = rc ? rc : get_rc;
-            hm_comm_send(comm, to, piece, count * sizeof(double));
+            hm__comm_send(comm, to, piece, count * sizeof(double));
             left -= (double)count;
         }
     }
@@ -410,10 +410,10 @@ static void take_part(struct hm_comm *comm, const struct hm_part *part)
 {
     double left = (double)part->count;
 
-    hm_comm_send(comm, 0, &left, sizeof(left));
+    hm__comm_send(comm, 0, &left, sizeof(left));
     for (size_t at = 0; at < part->count; at += PIECE) {
         size_t count = part->count - at < PIECE ? part->count - at : PIECE;
-        hm_comm_receive(comm, 0, part->values + at, count * sizeof(double));
+        hm__comm_receive(comm, 0, part->values + at, count * sizeof(double));
     }
 }
 
@@ -422,16 +422,16 @@ static int open_rank_0(struct reader *reader, const struct hm_run *run, const ch
 {
     reader->file = fopen(reader->path, "rb");
     if (!reader->file) {
-        int rc = hm_fail(err, HM_E_IO, "the checkpoint cannot be read: %s", strerror(errno));
-        hm_err_at(err, reader->path, 0);
+        int rc = hm__fail(err, HM_E_IO, "the checkpoint cannot be read: %s", strerror(errno));
+        hm__err_at(err, reader->path, 0);
         return rc;
     }
     int rc = check_sum(reader->file, reader->path, err);
     return rc ? rc : read_head(reader, run, identity, c, head, err);
 }
 
-int hm_checkpoint_load(const char *path, struct hm_run *run, const char *identity,
-                       struct hm_train_totals *ret_totals, struct hm_err *err)
+int hm__checkpoint_load(const char *path, struct hm_run *run, const char *identity,
+                        struct hm_train_totals *ret_totals, struct hm_err *err)
 {
     struct contents c = contents_of(run);
     struct reader reader = {.path = path};
@@ -441,27 +441,27 @@ int hm_checkpoint_load(const char *path, struct hm_run *run, const char *identit
 
     if (comm->rank == 0)
         rc = open_rank_0(&reader, run, identity, &c, &head, err);
-    rc = hm_agree(comm, rc, err);
+    rc = hm__agree(comm, rc, err);
     for (size_t i = 0; rc == 0 && i < c.count; i++) {
         if (comm->rank == 0)
             rc = get_part(&reader, comm, &c.parts[i], err);
         else if (c.parts[i].of_rows)
             take_part(comm, &c.parts[i]);
-        rc = hm_agree(comm, rc, err);
+        rc = hm__agree(comm, rc, err);
         if (rc == 0 && !c.parts[i].of_rows)
-            hm_comm_broadcast(comm, 0, c.parts[i].values, c.parts[i].count * sizeof(double));
+            hm__comm_broadcast(comm, 0, c.parts[i].values, c.parts[i].count * sizeof(double));
     }
     if (rc == 0)
-        rc = hm_agree(comm, comm->rank == 0 ? check_end(&reader, err) : 0, err);
+        rc = hm__agree(comm, comm->rank == 0 ? check_end(&reader, err) : 0, err);
     if (reader.file)
         fclose(reader.file);
     if (rc)
         return rc;
-    hm_comm_broadcast(comm, 0, &head, sizeof(head));
+    hm__comm_broadcast(comm, 0, &head, sizeof(head));
     run->iteration = head.iteration;
     run->samples = head.samples;
     *ret_totals = head.totals;
     if (run->algorithm->resumed)
-        rc = hm_agree(comm, run->algorithm->resumed(run, err), err);
+        rc = hm__agree(comm, run->algorithm->resumed(run, err), err);
     return rc;
 }

@@ -9,13 +9,13 @@
 #include "train.h"
 
 /* Called by all ranks. Rank 0 writes; it is on the disk when this returns. */
-int hm_checkpoint_save(const char *path, struct hm_run *run, const char *identity,
-                       const struct hm_train_totals *totals, struct hm_err *err);
+int hm__checkpoint_save(const char *path, struct hm_run *run, const char *identity,
+                        const struct hm_train_totals *totals, struct hm_err *err);
 /*
- * Called by all ranks after hm_run_begin: fill in w, the state and the totals. A file that is
+ * Called by all ranks after hm__run_begin: fill in w, the state and the totals. A file that is
  * damaged, or of another problem, data or algorithm, is refused with the reason.
  */
-int hm_checkpoint_load(const char *path, struct hm_run *run, const char *identity,
-                       struct hm_train_totals *ret_totals, struct hm_err *err);
+int hm__checkpoint_load(const char *path, struct hm_run *run, const char *identity,
+                        struct hm_train_totals *ret_totals, struct hm_err *err);
 
 #endif

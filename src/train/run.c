@@ -8,38 +8,38 @@
 #include "loss.h"
 #include "vector.h"
 
-struct hm_random hm_run_random(const struct hm_run *run, unsigned use)
+struct hm_random hm__run_random(const struct hm_run *run, unsigned use)
 {
     struct hm_random random;
     /* 40 bits of iteration, 20 of rank, 4 of use. */
     uint64_t stream = ((uint64_t)run->iteration << 24) ^ ((uint64_t)run->comm->rank << 4) ^ use;
 
-    hm_random_init(&random, run->settings.seed, stream);
+    hm__random_init(&random, run->settings.seed, stream);
     return random;
 }
 
-double hm_run_norm2(const struct hm_run *run)
+double hm__run_norm2(const struct hm_run *run)
 {
-    return hm_dot(run->w, run->w, run->objective->unknowns);
+    return hm__dot(run->w, run->w, run->objective->unknowns);
 }
 
-double hm_run_part(struct hm_run *run, const double *w, const uint32_t *list, size_t count)
+double hm__run_part(struct hm_run *run, const double *w, const uint32_t *list, size_t count)
 {
     memset(run->gradient, 0, (run->objective->unknowns + HM_RUN_EXTRA) * sizeof(double));
-    return hm_run_add(run, w, list, count);
+    return hm__run_add(run, w, list, count);
 }
 
-double hm_run_add(struct hm_run *run, const double *w, const uint32_t *list, size_t count)
+double hm__run_add(struct hm_run *run, const double *w, const uint32_t *list, size_t count)
 {
     struct hm_objective *o = run->objective;
     double flop;
 
     double sum = o->ops->eval(o, w, list, count, run->gradient, &flop);
-    hm_comm_work(run->comm, flop);
+    hm__comm_work(run->comm, flop);
     return sum;
 }
 
-double hm_run_full(struct hm_run *run, const double *w)
+double hm__run_full(struct hm_run *run, const double *w)
 {
     struct hm_objective *o = run->objective;
     size_t d = o->unknowns;
@@ -48,26 +48,26 @@ double hm_run_full(struct hm_run *run, const double *w)
     if (run->division && run->division->sum) {
         run->division->sum(run, w);
     } else {
-        g[d] = hm_run_part(run, w, NULL, o->rows.count);
-        hm_comm_sum(run->comm, g, d + 1, run->scratch);
+        g[d] = hm__run_part(run, w, NULL, o->rows.count);
+        hm__comm_sum(run->comm, g, d + 1, run->scratch);
     }
     for (size_t j = 0; j < d; j++)
         g[j] = g[j] / o->total_rows + o->lambda * w[j];
-    hm_comm_work(run->comm, 5 * (double)d);
+    hm__comm_work(run->comm, 5 * (double)d);
     run->samples += o->total_rows;
-    return g[d] / o->total_rows + 0.5 * o->lambda * hm_dot(w, w, d);
+    return g[d] / o->total_rows + 0.5 * o->lambda * hm__dot(w, w, d);
 }
 
-void hm_count_up(uint32_t *order, size_t count)
+void hm__count_up(uint32_t *order, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         order[i] = (uint32_t)i;
 }
 
-void hm_shuffle(struct hm_random *random, uint32_t *order, size_t count)
+void hm__shuffle(struct hm_random *random, uint32_t *order, size_t count)
 {
     for (size_t i = count; i > 1; i--) {
-        size_t j = hm_random_below(random, (uint32_t)i);
+        size_t j = hm__random_below(random, (uint32_t)i);
         uint32_t swap = order[i - 1];
         order[i - 1] = order[j];
         order[j] = swap;
@@ -82,28 +82,28 @@ struct hm_batches {
     double per_epoch; /* mini-batches */
 };
 
-double hm_batches_in_epoch(const struct hm_run *run)
+double hm__batches_in_epoch(const struct hm_run *run)
 {
     return fmax(1, ceil(run->objective->total_rows / run->settings.batch));
 }
 
-int hm_batches_new(struct hm_run *run, struct hm_batches **ret_batches, struct hm_err *err)
+int hm__batches_new(struct hm_run *run, struct hm_batches **ret_batches, struct hm_err *err)
 {
-    struct hm_batches *batches = hm_arena_alloc(run->arena, 1, sizeof(*batches));
+    struct hm_batches *batches = hm__arena_alloc(run->arena, 1, sizeof(*batches));
     size_t count = run->objective->rows.count;
 
     if (!batches)
-        return hm_fail_nomem(err);
-    batches->order = hm_arena_alloc(run->arena, count + 1, sizeof(*batches->order));
+        return hm__fail_nomem(err);
+    batches->order = hm__arena_alloc(run->arena, count + 1, sizeof(*batches->order));
     batches->epoch = -1;
-    batches->per_epoch = hm_batches_in_epoch(run);
+    batches->per_epoch = hm__batches_in_epoch(run);
     if (!batches->order)
-        return hm_fail_nomem(err);
+        return hm__fail_nomem(err);
     *ret_batches = batches;
     return 0;
 }
 
-const uint32_t *hm_batches_next(struct hm_run *run, struct hm_batches *batches, size_t *ret_count)
+const uint32_t *hm__batches_next(struct hm_run *run, struct hm_batches *batches, size_t *ret_count)
 {
     double epoch = floor(run->iteration / batches->per_epoch);
     double place = run->iteration - epoch * batches->per_epoch;
@@ -112,9 +112,9 @@ const uint32_t *hm_batches_next(struct hm_run *run, struct hm_batches *batches, 
     if (epoch != batches->epoch) {
         struct hm_random random;
         uint64_t stream = ((uint64_t)epoch << 24) ^ ((uint64_t)run->comm->rank << 4) ^ 15;
-        hm_random_init(&random, run->settings.seed, stream);
-        hm_count_up(batches->order, run->objective->rows.count);
-        hm_shuffle(&random, batches->order, run->objective->rows.count);
+        hm__random_init(&random, run->settings.seed, stream);
+        hm__count_up(batches->order, run->objective->rows.count);
+        hm__shuffle(&random, batches->order, run->objective->rows.count);
         batches->epoch = epoch;
     }
     /* Ranks round at different places, so that all together have the same number every time. */
@@ -125,28 +125,28 @@ const uint32_t *hm_batches_next(struct hm_run *run, struct hm_batches *batches, 
     return batches->order + first;
 }
 
-void hm_batches_gradient(struct hm_run *run, struct hm_batches *batches)
+void hm__batches_gradient(struct hm_run *run, struct hm_batches *batches)
 {
     struct hm_objective *o = run->objective;
     size_t d = o->unknowns, count;
-    const uint32_t *list = hm_batches_next(run, batches, &count);
+    const uint32_t *list = hm__batches_next(run, batches, &count);
     double *g = run->gradient;
 
-    hm_run_part(run, run->w, list, count);
+    hm__run_part(run, run->w, list, count);
     g[d] = (double)count;
-    hm_comm_sum(run->comm, g, d + 1, run->scratch);
-    hm_run_mean(run, g[d]);
+    hm__comm_sum(run->comm, g, d + 1, run->scratch);
+    hm__run_mean(run, g[d]);
     run->samples += g[d];
 }
 
-void hm_run_mean(struct hm_run *run, double rows)
+void hm__run_mean(struct hm_run *run, double rows)
 {
     const struct hm_objective *o = run->objective;
     double scale = rows > 0 ? 1 / rows : 0;
 
     for (size_t j = 0; j < o->unknowns; j++)
         run->gradient[j] = run->gradient[j] * scale + o->lambda * run->w[j];
-    hm_comm_work(run->comm, 3 * (double)o->unknowns);
+    hm__comm_work(run->comm, 3 * (double)o->unknowns);
 }
 
 /* ---- sizes ---------------------------------------------------------------------------------- */
@@ -158,12 +158,12 @@ static double mean_norm2(struct hm_run *run)
     double sum = 0;
 
     for (size_t i = 0; i < rows->count; i++)
-        sum += hm_row_norm2(rows, i);
-    hm_comm_sum_few(run->comm, &sum, 1);
+        sum += hm__row_norm2(rows, i);
+    hm__comm_sum_few(run->comm, &sum, 1);
     return sum / run->objective->total_rows;
 }
 
-double hm_run_step_size(struct hm_run *run, double otherwise)
+double hm__run_step_size(struct hm_run *run, double otherwise)
 {
     double curvature = run->objective->curvature;
 

@@ -121,47 +121,47 @@ struct hm_division {
 };
 
 /* All algorithms for rows of data, NULL at the end. */
-extern const struct hm_algorithm *const hm_algorithms[];
-const struct hm_algorithm *hm_algorithm_find(const char *name);
+extern const struct hm_algorithm *const hm__algorithms[];
+const struct hm_algorithm *hm__algorithm_find(const char *name);
 
 /* ---- for algorithms ------------------------------------------------------------------------- */
 
 /* Random numbers of this rank in this iteration; `use` (0..15) tells streams apart. */
-struct hm_random hm_run_random(const struct hm_run *run, unsigned use);
+struct hm_random hm__run_random(const struct hm_run *run, unsigned use);
 
 /*
  * P and, in run->gradient, its gradient at w, over all rows of all ranks. Counts the work and the
  * rows.
  */
-double hm_run_full(struct hm_run *run, const double *w);
+double hm__run_full(struct hm_run *run, const double *w);
 
 /*
  * This rank's part of a gradient: the sum of the losses of rows list[0..count), NULL: 0..count, and
  * in run->gradient the sum of their gradients. Counts the work.
  */
-double hm_run_part(struct hm_run *run, const double *w, const uint32_t *list, size_t count);
+double hm__run_part(struct hm_run *run, const double *w, const uint32_t *list, size_t count);
 /* The same, added to what is in run->gradient. */
-double hm_run_add(struct hm_run *run, const double *w, const uint32_t *list, size_t count);
+double hm__run_add(struct hm_run *run, const double *w, const uint32_t *list, size_t count);
 /* From a sum over so many rows to the gradient: divided, and the regulariser's added. */
-void hm_run_mean(struct hm_run *run, double rows);
+void hm__run_mean(struct hm_run *run, double rows);
 
 /* |w|^2 */
-double hm_run_norm2(const struct hm_run *run);
+double hm__run_norm2(const struct hm_run *run);
 
 /* The next mini-batch's mean gradient, regulariser included, in run->gradient. */
 struct hm_batches;
-int hm_batches_new(struct hm_run *run, struct hm_batches **ret_batches, struct hm_err *err);
-void hm_batches_gradient(struct hm_run *run, struct hm_batches *batches);
+int hm__batches_new(struct hm_run *run, struct hm_batches **ret_batches, struct hm_err *err);
+void hm__batches_gradient(struct hm_run *run, struct hm_batches *batches);
 /* This rank's rows of the next mini-batch: an epoch deals each row once, in an order of its own. */
-const uint32_t *hm_batches_next(struct hm_run *run, struct hm_batches *batches, size_t *ret_count);
+const uint32_t *hm__batches_next(struct hm_run *run, struct hm_batches *batches, size_t *ret_count);
 /* Mini-batches in an epoch. */
-double hm_batches_in_epoch(const struct hm_run *run);
+double hm__batches_in_epoch(const struct hm_run *run);
 
 /* Fill with 0..count-1; put what is there into a random order. */
-void hm_count_up(uint32_t *order, size_t count);
-void hm_shuffle(struct hm_random *random, uint32_t *order, size_t count);
+void hm__count_up(uint32_t *order, size_t count);
+void hm__shuffle(struct hm_random *random, uint32_t *order, size_t count);
 
 /* A step size that suits the loss: 1 / (curvature x mean |x|^2); other objectives: `otherwise`. */
-double hm_run_step_size(struct hm_run *run, double otherwise);
+double hm__run_step_size(struct hm_run *run, double otherwise);
 
 #endif

@@ -24,7 +24,7 @@ static const char *const stop_names[HM_STOPS] = {
     [HM_STOP_DIVERGED] = "diverged",
 };
 
-const char *hm_stop_name(enum hm_stop stop)
+const char *hm__stop_name(enum hm_stop stop)
 {
     return stop_names[stop];
 }
@@ -35,7 +35,7 @@ static void take_default(double *value, double otherwise)
         *value = otherwise;
 }
 
-int hm_run_begin(struct hm_run *run, struct hm_err *err)
+int hm__run_begin(struct hm_run *run, struct hm_err *err)
 {
     const struct hm_train_settings *defaults = &run->algorithm->defaults;
     size_t d = run->objective->unknowns;
@@ -46,13 +46,13 @@ int hm_run_begin(struct hm_run *run, struct hm_err *err)
     if (run->settings.momentum < 0) /* 0 is a choice */
         run->settings.momentum = defaults->momentum;
     take_default(&run->settings.memory, defaults->memory);
-    run->w = hm_arena_alloc(run->arena, d, sizeof(double));
-    run->gradient = hm_arena_alloc(run->arena, d + HM_RUN_EXTRA, sizeof(double));
-    run->scratch = hm_arena_alloc(run->arena, d + HM_RUN_EXTRA, sizeof(double));
-    int rc = run->w && run->gradient && run->scratch ? 0 : hm_fail_nomem(err);
-    rc = hm_agree(run->comm, rc, err);
+    run->w = hm__arena_alloc(run->arena, d, sizeof(double));
+    run->gradient = hm__arena_alloc(run->arena, d + HM_RUN_EXTRA, sizeof(double));
+    run->scratch = hm__arena_alloc(run->arena, d + HM_RUN_EXTRA, sizeof(double));
+    int rc = run->w && run->gradient && run->scratch ? 0 : hm__fail_nomem(err);
+    rc = hm__agree(run->comm, rc, err);
     if (rc == 0)
-        rc = hm_agree(run->comm, run->algorithm->begin(run, err), err);
+        rc = hm__agree(run->comm, run->algorithm->begin(run, err), err);
     if (rc == 0 && run->algorithm->prepare)
         run->algorithm->prepare(run);
     return rc;
@@ -99,22 +99,22 @@ static int run_stretch(struct hm_run *run, double iterations, struct hm_stretch 
 
     if (run->division)
         return run->division->stretch(run, iterations, ret_stretch, err);
-    hm_comm_align(comm);
+    hm__comm_align(comm);
     double began = comm->ops->now(comm), talking = comm->talking_s, flop = comm->flop;
     double bytes = comm->bytes;
     double done = 0;
-    hm_meter_start(&run->meter, comm);
+    hm__meter_start(&run->meter, comm);
     for (; done < iterations && !run->settled; done++) {
-        hm_comm_iteration(comm, run->iteration);
+        hm__comm_iteration(comm, run->iteration);
         run->algorithm->step(run);
         run->iteration++;
     }
     double seconds = comm->ops->now(comm) - began;
     double most[2] = {seconds, seconds - (comm->talking_s - talking)};
     double sums[2] = {comm->bytes - bytes, comm->flop - flop};
-    hm_meter_stop(&run->meter, comm, most[1]);
-    hm_comm_max_few(comm, most, 2);
-    hm_comm_sum_few(comm, sums, 2);
+    hm__meter_stop(&run->meter, comm, most[1]);
+    hm__comm_max_few(comm, most, 2);
+    hm__comm_sum_few(comm, sums, 2);
     *ret_stretch =
         (struct hm_stretch){done, run->samples - samples, most[0], most[1], sums[0], sums[1]};
     return 0;
@@ -139,8 +139,8 @@ static void look(struct hm_run *run, const struct hm_train_plan *plan, struct hm
         sums[1] = run->algorithm->dual(run);
     if (plan->test)
         sums[2] = o->ops->right(o, run->w, plan->test);
-    hm_comm_sum_few(run->comm, sums, 3);
-    double regular = 0.5 * o->lambda * hm_run_norm2(run);
+    hm__comm_sum_few(run->comm, sums, 3);
+    double regular = 0.5 * o->lambda * hm__run_norm2(run);
     point->objective = regular + sums[0] / o->total_rows;
     point->suboptimality = point->objective - plan->limits.best;
     point->gap =
@@ -204,8 +204,8 @@ static struct hm_trace_point describe(const struct hm_run *run, const struct hm_
     };
 }
 
-int hm_train(struct hm_run *run, const struct hm_train_plan *plan, struct hm_train_totals *totals,
-             struct hm_trace_point *ret_last, enum hm_stop *ret_stop, struct hm_err *err)
+int hm__train(struct hm_run *run, const struct hm_train_plan *plan, struct hm_train_totals *totals,
+              struct hm_trace_point *ret_last, enum hm_stop *ret_stop, struct hm_err *err)
 {
     struct hm_stretch since = {0}, one;
     struct hm_trace_point point = {0};
@@ -232,7 +232,7 @@ int hm_train(struct hm_run *run, const struct hm_train_plan *plan, struct hm_tra
             point = describe(run, &since, totals);
             look(run, plan, &point);
             if (plan->usage)
-                hm_usage_gather(run, plan->usage, since.seconds, &point);
+                hm__usage_gather(run, plan->usage, since.seconds, &point);
             stop = whether_to_stop(&plan->limits, &point);
             if (stop == HM_STOP_NOT && run->settled)
                 stop = HM_STOP_SETTLED;
@@ -241,7 +241,7 @@ int hm_train(struct hm_run *run, const struct hm_train_plan *plan, struct hm_tra
                 plan->told(plan->context, &point);
         }
         if (plan->checkpoint && (save || stop != HM_STOP_NOT))
-            rc = hm_checkpoint_save(plan->checkpoint, run, plan->identity, totals, err);
+            rc = hm__checkpoint_save(plan->checkpoint, run, plan->identity, totals, err);
     }
     if (rc == 0) {
         *ret_last = point;

@@ -29,7 +29,7 @@ enum hm_stop {
     HM_STOPS
 };
 
-const char *hm_stop_name(enum hm_stop stop);
+const char *hm__stop_name(enum hm_stop stop);
 
 /* What is told of an iteration, or of several since the last that was looked at. */
 struct hm_trace_point {
@@ -76,12 +76,12 @@ struct hm_train_plan {
 
 /* Make w, the buffers and the algorithm's state. The run has algorithm, comm, objective, settings
  * and arena set. settings that are 0 (momentum: below 0) are taken from the algorithm. */
-int hm_run_begin(struct hm_run *run, struct hm_err *err);
+int hm__run_begin(struct hm_run *run, struct hm_err *err);
 /*
  * Go on until a limit is reached; a run whose checkpoint is there already stays as it is, and
  * nothing is told. totals: of what was before, and then with what came.
  */
-int hm_train(struct hm_run *run, const struct hm_train_plan *plan, struct hm_train_totals *totals,
-             struct hm_trace_point *ret_last, enum hm_stop *ret_stop, struct hm_err *err);
+int hm__train(struct hm_run *run, const struct hm_train_plan *plan, struct hm_train_totals *totals,
+              struct hm_trace_point *ret_last, enum hm_stop *ret_stop, struct hm_err *err);
 
 #endif

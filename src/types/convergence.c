@@ -3,14 +3,14 @@
 
 #include "memory.h"
 
-const char *const hm_g_form_names[HM_G_FORMS + 1] = {"terms", "rate", "inverse", "power", NULL};
+const char *const hm__g_form_names[HM_G_FORMS + 1] = {"terms", "rate", "inverse", "power", NULL};
 
 const char *hm_g_form_name(enum hm_g_form form)
 {
-    return (size_t)form < HM_G_FORMS ? hm_g_form_names[form] : "?";
+    return (size_t)form < HM_G_FORMS ? hm__g_form_names[form] : "?";
 }
 
-size_t hm_g_form_size(enum hm_g_form form)
+size_t hm__g_form_size(enum hm_g_form form)
 {
     static const size_t sizes[HM_G_FORMS] = {
         [HM_G_RATE] = 4,    /* a, d, c0, c1 */
@@ -24,17 +24,17 @@ size_t hm_g_form_size(enum hm_g_form form)
 void hm_paces_free(struct hm_paces *paces)
 {
     if (paces)
-        hm_arena_free(paces->memory);
+        hm__arena_free(paces->memory);
 }
 
 void hm_convergence_free(struct hm_convergence *convergence)
 {
     if (convergence)
-        hm_arena_free(convergence->memory);
+        hm__arena_free(convergence->memory);
 }
 
 void hm_advice_free(struct hm_advice *advice)
 {
     if (advice)
-        hm_arena_free(advice->memory);
+        hm__arena_free(advice->memory);
 }

@@ -5,9 +5,9 @@
 #include "howmany_advise.h"
 
 /* Their names in the order of enum hm_g_form; NULL after the last. */
-extern const char *const hm_g_form_names[HM_G_FORMS + 1];
+extern const char *const hm__g_form_names[HM_G_FORMS + 1];
 
 /* How many parameters a form has; 0: as many as there are terms. */
-size_t hm_g_form_size(enum hm_g_form form);
+size_t hm__g_form_size(enum hm_g_form form);
 
 #endif

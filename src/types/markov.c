@@ -3,8 +3,8 @@
 
 #include "memory.h"
 
-void hm_markov_free(struct hm_markov *markov)
+void hm__markov_free(struct hm_markov *markov)
 {
     if (markov)
-        hm_arena_free(markov->memory);
+        hm__arena_free(markov->memory);
 }

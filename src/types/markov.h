@@ -24,6 +24,6 @@ struct hm_markov {
     void *memory;         /* owns everything above */
 };
 
-void hm_markov_free(struct hm_markov *markov);
+void hm__markov_free(struct hm_markov *markov);
 
 #endif

@@ -56,9 +56,9 @@ static bool reserve_values(struct hm_rows *rows, size_t used, size_t more)
     return true;
 }
 
-double *hm_rows_add(struct hm_rows *rows, double label, size_t entries, uint32_t **ret_columns)
+double *hm__rows_add(struct hm_rows *rows, double label, size_t entries, uint32_t **ret_columns)
 {
-    size_t used = hm_rows_entries(rows), more = rows->sparse ? entries : rows->features;
+    size_t used = hm__rows_entries(rows), more = rows->sparse ? entries : rows->features;
 
     if (!reserve_rows(rows, 1) || !reserve_values(rows, used, more))
         return NULL;
@@ -71,34 +71,34 @@ double *hm_rows_add(struct hm_rows *rows, double label, size_t entries, uint32_t
     return rows->values + used;
 }
 
-bool hm_rows_reserve(struct hm_rows *rows, size_t count, size_t entries)
+bool hm__rows_reserve(struct hm_rows *rows, size_t count, size_t entries)
 {
     size_t more = rows->sparse ? entries : count * rows->features;
 
-    return reserve_rows(rows, count) && reserve_values(rows, hm_rows_entries(rows), more);
+    return reserve_rows(rows, count) && reserve_values(rows, hm__rows_entries(rows), more);
 }
 
-size_t hm_rows_entries(const struct hm_rows *rows)
+size_t hm__rows_entries(const struct hm_rows *rows)
 {
     if (!rows->sparse)
         return rows->count * rows->features;
     return rows->starts ? rows->starts[rows->count] : 0;
 }
 
-double hm_rows_bytes(const struct hm_rows *rows)
+double hm__rows_bytes(const struct hm_rows *rows)
 {
     double entry = sizeof(*rows->values) + (rows->sparse ? sizeof(*rows->columns) : 0);
     double row = sizeof(*rows->labels) + (rows->sparse ? sizeof(*rows->starts) : 0);
 
-    return entry * (double)hm_rows_entries(rows) + row * (double)rows->count;
+    return entry * (double)hm__rows_entries(rows) + row * (double)rows->count;
 }
 
-void hm_rows_clear(struct hm_rows *rows)
+void hm__rows_clear(struct hm_rows *rows)
 {
     rows->count = 0;
 }
 
-void hm_rows_release(struct hm_rows *rows)
+void hm__rows_release(struct hm_rows *rows)
 {
     hm__free(rows->values);
     hm__free(rows->starts);
@@ -107,12 +107,12 @@ void hm_rows_release(struct hm_rows *rows)
     *rows = (struct hm_rows){.sparse = rows->sparse, .features = rows->features};
 }
 
-bool hm_rows_copy(struct hm_rows *rows, const struct hm_rows *from, size_t i)
+bool hm__rows_copy(struct hm_rows *rows, const struct hm_rows *from, size_t i)
 {
     size_t at = from->sparse ? from->starts[i] : i * from->features;
     size_t entries = from->sparse ? from->starts[i + 1] - at : from->features;
     uint32_t *columns = NULL;
-    double *values = hm_rows_add(rows, from->labels[i], entries, &columns);
+    double *values = hm__rows_add(rows, from->labels[i], entries, &columns);
 
     if (!values)
         return false;
@@ -122,22 +122,22 @@ bool hm_rows_copy(struct hm_rows *rows, const struct hm_rows *from, size_t i)
     return true;
 }
 
-bool hm_rows_reorder(struct hm_rows *rows, const uint32_t *place)
+bool hm__rows_reorder(struct hm_rows *rows, const uint32_t *place)
 {
     struct hm_rows sorted = {.sparse = rows->sparse, .features = rows->features};
     uint32_t *row_at = hm__calloc(rows->count + 1, sizeof(*row_at));
-    bool done = row_at && hm_rows_reserve(&sorted, rows->count, hm_rows_entries(rows));
+    bool done = row_at && hm__rows_reserve(&sorted, rows->count, hm__rows_entries(rows));
 
     for (size_t i = 0; done && i < rows->count; i++)
         row_at[place[i]] = (uint32_t)i;
     for (size_t i = 0; done && i < rows->count; i++)
-        done = hm_rows_copy(&sorted, rows, row_at[i]);
+        done = hm__rows_copy(&sorted, rows, row_at[i]);
     hm__free(row_at);
     if (done) {
         struct hm_rows old = *rows;
         *rows = sorted;
         sorted = old;
     }
-    hm_rows_release(&sorted);
+    hm__rows_release(&sorted);
     return done;
 }

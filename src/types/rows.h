@@ -23,19 +23,19 @@ struct hm_rows {
  * Make room for one more row and return where its values go: dense, `features` places (zeroed);
  * sparse, `entries` places with *ret_columns for their columns. NULL when out of memory.
  */
-double *hm_rows_add(struct hm_rows *rows, double label, size_t entries, uint32_t **ret_columns);
+double *hm__rows_add(struct hm_rows *rows, double label, size_t entries, uint32_t **ret_columns);
 /* Make room for that many more rows, and in sparse rows entries; false when out of memory. */
-bool hm_rows_reserve(struct hm_rows *rows, size_t count, size_t entries);
+bool hm__rows_reserve(struct hm_rows *rows, size_t count, size_t entries);
 /* Row i goes to place[i], a permutation; false when out of memory, and nothing has changed. */
-bool hm_rows_reorder(struct hm_rows *rows, const uint32_t *place);
+bool hm__rows_reorder(struct hm_rows *rows, const uint32_t *place);
 /* Add row i of another block that is kept in the same way; false when out of memory. */
-bool hm_rows_copy(struct hm_rows *rows, const struct hm_rows *from, size_t i);
+bool hm__rows_copy(struct hm_rows *rows, const struct hm_rows *from, size_t i);
 /* Entries of all rows. */
-size_t hm_rows_entries(const struct hm_rows *rows);
+size_t hm__rows_entries(const struct hm_rows *rows);
 /* Bytes of what they hold; room for more is not counted. */
-double hm_rows_bytes(const struct hm_rows *rows);
+double hm__rows_bytes(const struct hm_rows *rows);
 /* Forget the rows, keep the memory. */
-void hm_rows_clear(struct hm_rows *rows);
-void hm_rows_release(struct hm_rows *rows);
+void hm__rows_clear(struct hm_rows *rows);
+void hm__rows_release(struct hm_rows *rows);
 
 #endif

@@ -10,7 +10,7 @@
 void hm_runs_free(struct hm_runs *runs)
 {
     if (runs)
-        hm_arena_free(runs->memory);
+        hm__arena_free(runs->memory);
 }
 
 const struct hm_column *hm_runs_column(const struct hm_runs *runs, const char *name)
@@ -55,22 +55,22 @@ static int read_condition(const struct hm_runs *runs, const char *condition,
     char name[128];
 
     if (!equal || equal == condition || (size_t)(equal - condition) >= sizeof(name))
-        return hm_fail(err, HM_E_SYNTAX, "'%s' is not COLUMN=VALUE", condition);
+        return hm__fail(err, HM_E_SYNTAX, "'%s' is not COLUMN=VALUE", condition);
     memcpy(name, condition, (size_t)(equal - condition));
     name[equal - condition] = '\0';
     *ret_column = hm_runs_column(runs, name);
     if (!*ret_column) {
-        const char *near = hm_suggest(name, column_name, runs);
-        hm_fail(err, HM_E_NAME, "no column '%s'", name);
+        const char *near = hm__suggest(name, column_name, runs);
+        hm__fail(err, HM_E_NAME, "no column '%s'", name);
         if (near)
-            hm_err_hint(err, "did you mean %s?", near);
-        hm_err_at(err, runs->source, 0);
+            hm__err_hint(err, "did you mean %s?", near);
+        hm__err_at(err, runs->source, 0);
         return HM_E_NAME;
     }
-    size_t used = hm_number_read(equal + 1, ret_number);
+    size_t used = hm__number_read(equal + 1, ret_number);
     if ((*ret_column)->values && (used == 0 || equal[1 + used]))
-        return hm_fail(err, HM_E_TYPE, "%s: '%s' is not a number, and the column has numbers", name,
-                       equal + 1);
+        return hm__fail(err, HM_E_TYPE, "%s: '%s' is not a number, and the column has numbers",
+                        name, equal + 1);
     return 0;
 }
 
@@ -88,8 +88,8 @@ int hm_runs_where(struct hm_runs *runs, const char *condition, struct hm_err *er
         if (has_value(column, i, text, number))
             move_row(runs, i, kept++);
     if (kept == 0) {
-        hm_fail(err, HM_E_MISSING, "no run has %s", condition);
-        hm_err_at(err, runs->source, 0);
+        hm__fail(err, HM_E_MISSING, "no run has %s", condition);
+        hm__err_at(err, runs->source, 0);
         return HM_E_MISSING;
     }
     runs->count = kept;
@@ -112,10 +112,10 @@ static int cross_size(const struct hm_axis *axes, size_t count, size_t *ret_rows
         has_n = has_n || strcmp(axes[i].name, "n") == 0;
     }
     if (!has_n)
-        return hm_fail(err, HM_E_MISSING, "n has no values");
+        return hm__fail(err, HM_E_MISSING, "n has no values");
     if (rows < 1 || rows > CROSS_MAX)
-        return hm_fail(err, HM_E_LIMIT, "%.0f combinations; at most %d can be looked at", rows,
-                       CROSS_MAX);
+        return hm__fail(err, HM_E_LIMIT, "%.0f combinations; at most %d can be looked at", rows,
+                        CROSS_MAX);
     *ret_rows = (size_t)rows;
     return 0;
 }
@@ -127,10 +127,10 @@ static int cross_fill(struct hm_runs *runs, const struct hm_axis *axes, struct h
 
     for (size_t i = 0; i < runs->column_count; i++) {
         struct hm_column *c = &runs->columns[i];
-        c->name = hm_arena_strdup(runs->memory, axes[i].name);
-        c->values = hm_arena_alloc(runs->memory, runs->count, sizeof(*c->values));
+        c->name = hm__arena_strdup(runs->memory, axes[i].name);
+        c->values = hm__arena_alloc(runs->memory, runs->count, sizeof(*c->values));
         if (!c->name || !c->values)
-            return hm_fail_nomem(err);
+            return hm__fail_nomem(err);
         repeat /= axes[i].count;
         for (size_t k = 0; k < runs->count; k++)
             c->values[k] = axes[i].values[k / repeat % axes[i].count];
@@ -146,21 +146,21 @@ int hm_runs_cross(const struct hm_axis *axes, size_t count, struct hm_runs **ret
 
     if (rc)
         return rc;
-    struct hm_arena *arena = hm_arena_new();
-    struct hm_runs *runs = arena ? hm_arena_alloc(arena, 1, sizeof(*runs)) : NULL;
+    struct hm_arena *arena = hm__arena_new();
+    struct hm_runs *runs = arena ? hm__arena_alloc(arena, 1, sizeof(*runs)) : NULL;
     if (runs) {
         *runs = (struct hm_runs){.source = "grid", .count = rows, .memory = arena};
-        runs->columns = hm_arena_alloc(arena, count, sizeof(*runs->columns));
-        runs->lines = hm_arena_alloc(arena, rows, sizeof(*runs->lines));
+        runs->columns = hm__arena_alloc(arena, count, sizeof(*runs->columns));
+        runs->lines = hm__arena_alloc(arena, rows, sizeof(*runs->lines));
     }
     if (!runs || !runs->columns || !runs->lines) {
-        hm_arena_free(arena);
-        return hm_fail_nomem(err);
+        hm__arena_free(arena);
+        return hm__fail_nomem(err);
     }
     runs->column_count = count;
     rc = cross_fill(runs, axes, err);
     if (rc)
-        hm_arena_free(arena);
+        hm__arena_free(arena);
     else
         *ret_runs = runs;
     return rc;

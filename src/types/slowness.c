@@ -9,17 +9,17 @@
 static const uint64_t seed_of_slowness = 0x736c6f776e657373; /* "slowness" */
 static const int iteration_bits = 40;
 
-bool hm_slowness_drawn(const struct hm_slowness *s)
+bool hm__slowness_drawn(const struct hm_slowness *s)
 {
     return s->spread > 0 || (s->chance > 0 && (s->factor > 0 || s->pause_s > 0));
 }
 
-bool hm_slowness_any(const struct hm_slowness *s)
+bool hm__slowness_any(const struct hm_slowness *s)
 {
-    return hm_slowness_drawn(s) || s->slow_nodes > 0 || s->speed_count > 0;
+    return hm__slowness_drawn(s) || s->slow_nodes > 0 || s->speed_count > 0;
 }
 
-double hm_slowness_factor(const struct hm_slowness *s, double worker, double n)
+double hm__slowness_factor(const struct hm_slowness *s, double worker, double n)
 {
     double per_node = s->per_node > 1 ? s->per_node : 1;
     double node = floor(worker / per_node), nodes = ceil(n / per_node), factor = 1;
@@ -31,19 +31,19 @@ double hm_slowness_factor(const struct hm_slowness *s, double worker, double n)
     return factor;
 }
 
-double hm_slowness_draw(const struct hm_slowness *s, uint64_t seed, double worker, double n,
-                        double iteration, double seconds)
+double hm__slowness_draw(const struct hm_slowness *s, uint64_t seed, double worker, double n,
+                         double iteration, double seconds)
 {
     struct hm_random random;
-    double longer = seconds * hm_slowness_factor(s, worker, n);
+    double longer = seconds * hm__slowness_factor(s, worker, n);
 
-    if (!hm_slowness_drawn(s))
+    if (!hm__slowness_drawn(s))
         return longer;
-    hm_random_init(&random, seed ^ seed_of_slowness,
-                   ((uint64_t)worker << iteration_bits) + (uint64_t)iteration);
-    bool slow = hm_random_uniform(&random) < s->chance;
+    hm__random_init(&random, seed ^ seed_of_slowness,
+                    ((uint64_t)worker << iteration_bits) + (uint64_t)iteration);
+    bool slow = hm__random_uniform(&random) < s->chance;
     if (s->spread > 0)
-        longer *= exp(s->spread * hm_random_normal(&random));
+        longer *= exp(s->spread * hm__random_normal(&random));
     if (slow && s->factor > 0)
         longer *= s->factor;
     return slow ? longer + s->pause_s : longer;

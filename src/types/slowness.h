@@ -15,16 +15,16 @@
 
 enum { HM_BACKUPS_MOST = 1000 }; /* workers that a step need not wait for */
 
-bool hm_slowness_any(const struct hm_slowness *s);
+bool hm__slowness_any(const struct hm_slowness *s);
 /* Whether iterations of a worker differ from one to the next. */
-bool hm_slowness_drawn(const struct hm_slowness *s);
+bool hm__slowness_drawn(const struct hm_slowness *s);
 /* What worker 0..n-1 of n is slower by for good: F above. Above 1 is slower. */
-double hm_slowness_factor(const struct hm_slowness *s, double worker, double n);
+double hm__slowness_factor(const struct hm_slowness *s, double worker, double n);
 /*
  * The seconds an iteration of `seconds` takes on that worker: depends on seed, worker and iteration
  * alone, so that ways of running can be compared on the same draws. n is for slow nodes only.
  */
-double hm_slowness_draw(const struct hm_slowness *s, uint64_t seed, double worker, double n,
-                        double iteration, double seconds);
+double hm__slowness_draw(const struct hm_slowness *s, uint64_t seed, double worker, double n,
+                         double iteration, double seconds);
 
 #endif

@@ -33,7 +33,7 @@
         0, 0, 0, 1                                                                                 \
     }
 
-const struct hm_store_column hm_store_columns[HM_STORE_COLUMNS] = {
+const struct hm_store_column hm__store_columns[HM_STORE_COLUMNS] = {
     {.name = "id", .kind = HM_STORE_ID, .offset = offsetof(struct hm_stored, id)},
     TEXT(key, false),
     TEXT(made_at, false),
@@ -66,21 +66,21 @@ const struct hm_store_column hm_store_columns[HM_STORE_COLUMNS] = {
     TEXT(more, false),
 };
 
-const struct hm_store_column *hm_store_column_find(const char *name)
+const struct hm_store_column *hm__store_column_find(const char *name)
 {
     for (size_t i = 0; i < HM_STORE_COLUMNS - 1; i++)
-        if (strcmp(hm_store_columns[i].name, name) == 0)
-            return &hm_store_columns[i];
+        if (strcmp(hm__store_columns[i].name, name) == 0)
+            return &hm__store_columns[i];
     return NULL;
 }
 
-const char *hm_store_column_name(const void *unused, size_t i)
+const char *hm__store_column_name(const void *unused, size_t i)
 {
     (void)unused;
-    return i < HM_STORE_COLUMNS - 1 ? hm_store_columns[i].name : NULL;
+    return i < HM_STORE_COLUMNS - 1 ? hm__store_columns[i].name : NULL;
 }
 
-bool hm_stored_is_ok(const char *status)
+bool hm__stored_is_ok(const char *status)
 {
     static const char *const good[] = {"ok", "done", "success", "completed"};
 

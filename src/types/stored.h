@@ -21,36 +21,36 @@ struct hm_store_column {
 enum { HM_STORE_COLUMNS = 25 };
 
 /* id first, `more` last. */
-extern const struct hm_store_column hm_store_columns[HM_STORE_COLUMNS];
+extern const struct hm_store_column hm__store_columns[HM_STORE_COLUMNS];
 
 /* The column of that name, or NULL. */
-const struct hm_store_column *hm_store_column_find(const char *name);
+const struct hm_store_column *hm__store_column_find(const char *name);
 /* The i-th name, NULL after the last: for suggestions. */
-const char *hm_store_column_name(const void *unused, size_t i);
+const char *hm__store_column_name(const void *unused, size_t i);
 
-static inline const char **hm_stored_text(const struct hm_store_column *c, struct hm_stored *run)
+static inline const char **hm__stored_text(const struct hm_store_column *c, struct hm_stored *run)
 {
     return (const char **)(void *)((char *)run + c->offset);
 }
 
-static inline double *hm_stored_number(const struct hm_store_column *c, struct hm_stored *run)
+static inline double *hm__stored_number(const struct hm_store_column *c, struct hm_stored *run)
 {
     return (double *)(void *)((char *)run + c->offset);
 }
 
-static inline const char *hm_stored_get_text(const struct hm_store_column *c,
-                                             const struct hm_stored *run)
+static inline const char *hm__stored_get_text(const struct hm_store_column *c,
+                                              const struct hm_stored *run)
 {
     return *(const char *const *)(const void *)((const char *)run + c->offset);
 }
 
-static inline double hm_stored_get_number(const struct hm_store_column *c,
-                                          const struct hm_stored *run)
+static inline double hm__stored_get_number(const struct hm_store_column *c,
+                                           const struct hm_stored *run)
 {
     return *(const double *)(const void *)((const char *)run + c->offset);
 }
 
 /* Whether a status says that all went well; NULL does. As tables of runs have it. */
-bool hm_stored_is_ok(const char *status);
+bool hm__stored_is_ok(const char *status);
 
 #endif

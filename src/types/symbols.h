@@ -18,6 +18,6 @@ enum hm_symbol_index {
     HM_SYMBOL_COUNT
 };
 
-extern const struct hm_symbol hm_job_symbols[HM_SYMBOL_COUNT];
+extern const struct hm_symbol hm__job_symbols[HM_SYMBOL_COUNT];
 
 #endif

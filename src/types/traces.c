@@ -5,5 +5,5 @@
 void hm_traces_free(struct hm_traces *traces)
 {
     if (traces)
-        hm_arena_free(traces->memory);
+        hm__arena_free(traces->memory);
 }

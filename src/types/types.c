@@ -7,7 +7,7 @@
 #include "slowness.h"
 #include "symbols.h"
 
-const struct hm_symbol hm_job_symbols[HM_SYMBOL_COUNT] = {
+const struct hm_symbol hm__job_symbols[HM_SYMBOL_COUNT] = {
     [HM_SYMBOL_N] = {"n", {0, 0, 0, 0}},
     [HM_SYMBOL_BATCH] = {"batch", {0, 0, 0, 0}},
     [HM_SYMBOL_PARAMETERS] = {"parameters", {0, 0, 0, 0}},
@@ -141,34 +141,34 @@ bool hm_split_is_random(enum hm_split split)
 void hm_graph_free(struct hm_graph *graph)
 {
     if (graph)
-        hm_arena_free(graph->memory);
+        hm__arena_free(graph->memory);
 }
 
 void hm_job_free(struct hm_job *job)
 {
     if (job)
-        hm_arena_free(job->memory);
+        hm__arena_free(job->memory);
 }
 
 void hm_cluster_free(struct hm_cluster *cluster)
 {
     if (cluster)
-        hm_arena_free(cluster->memory);
+        hm__arena_free(cluster->memory);
 }
 
 void hm_answer_free(struct hm_answer *answer)
 {
     if (answer)
-        hm_arena_free(answer->memory);
+        hm__arena_free(answer->memory);
 }
 
 static int check_range(const char *field, double value, double min, double max, struct hm_err *err)
 {
     if (isfinite(value) && value >= min && value <= max)
         return 0;
-    hm_fail(err, HM_E_RANGE, "%g is out of range", value);
-    hm_err_hint(err, "it must be at least %g and at most %g", min, max);
-    hm_err_field(err, field);
+    hm__fail(err, HM_E_RANGE, "%g is out of range", value);
+    hm__err_hint(err, "it must be at least %g and at most %g", min, max);
+    hm__err_field(err, field);
     return HM_E_RANGE;
 }
 
@@ -177,7 +177,7 @@ static int check_whole(const char *field, double value, double min, double max, 
     int rc = check_range(field, value, min, max, err);
 
     if (rc == 0 && value != floor(value))
-        rc = hm_fail(err, HM_E_RANGE, "%s %g is not a whole number", field, value);
+        rc = hm__fail(err, HM_E_RANGE, "%s %g is not a whole number", field, value);
     return rc;
 }
 
@@ -199,14 +199,14 @@ static int check_way(const struct hm_way *way, struct hm_err *err)
         return rc;
     if (!server && (way->consistency != HM_CONSISTENCY_BSP || way->servers > 0 ||
                     way->backups > 0 || way->colocated)) {
-        hm_fail(err, HM_E_CONFLICT, "the platform %s has no servers, so that its steps are bsp",
-                hm_platform_name(way->platform));
-        hm_err_hint(err, "consistency, servers and backups are of the platform server");
+        hm__fail(err, HM_E_CONFLICT, "the platform %s has no servers, so that its steps are bsp",
+                 hm_platform_name(way->platform));
+        hm__err_hint(err, "consistency, servers and backups are of the platform server");
         return HM_E_CONFLICT;
     }
     if (way->backups > 0 && way->consistency != HM_CONSISTENCY_BSP)
-        return hm_fail(err, HM_E_CONFLICT, "backups are of bsp: with %s nobody waits for a step",
-                       hm_consistency_name(way->consistency));
+        return hm__fail(err, HM_E_CONFLICT, "backups are of bsp: with %s nobody waits for a step",
+                        hm_consistency_name(way->consistency));
     return 0;
 }
 

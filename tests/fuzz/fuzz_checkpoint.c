@@ -43,8 +43,8 @@ static const struct hm_algorithm *algorithm_in(const uint8_t *data, size_t size)
         name[i] = letter<data + size && * letter> ' ' ? (char)*letter : '\0';
     }
     name[sizeof(name) - 1] = '\0';
-    const struct hm_algorithm *found = hm_algorithm_find(name);
-    return found ? found : hm_algorithm_find("cocoa");
+    const struct hm_algorithm *found = hm__algorithm_find(name);
+    return found ? found : hm__algorithm_find("cocoa");
 }
 
 static void go_on(struct hm_run *run, struct hm_train_totals *totals)
@@ -56,7 +56,7 @@ static void go_on(struct hm_run *run, struct hm_train_totals *totals)
 
     if (run->iteration != floor(run->iteration) || !(run->iteration < 0x1p40))
         abort();
-    if (hm_train(run, &plan, totals, &last, &stop, NULL) || stop == HM_STOP_NOT)
+    if (hm__train(run, &plan, totals, &last, &stop, NULL) || stop == HM_STOP_NOT)
         abort();
 }
 
@@ -67,7 +67,7 @@ static void load(const char *path, const struct hm_algorithm *algorithm)
         .rows = {.count = ROWS, .features = 2, .values = values, .labels = labels},
         .total_rows = ROWS,
         .lambda = 0.1,
-        .arena = hm_arena_new()};
+        .arena = hm__arena_new()};
     struct hm_train_totals totals = {0};
     struct hm_comm comm;
     struct hm_run run = {.algorithm = algorithm,
@@ -76,12 +76,13 @@ static void load(const char *path, const struct hm_algorithm *algorithm)
                          .settings = {.seed = 1, .memory = 2},
                          .arena = o.arena};
 
-    hm_comm_alone(&comm);
-    hm_linear_init(&o, &hm_loss_logistic);
+    hm__comm_alone(&comm);
+    hm__linear_init(&o, &hm__loss_logistic);
     struct hm_err err = {0};
-    if (hm_run_begin(&run, &err) == 0 && hm_checkpoint_load(path, &run, "fuzz", &totals, &err) == 0)
+    if (hm__run_begin(&run, &err) == 0 &&
+        hm__checkpoint_load(path, &run, "fuzz", &totals, &err) == 0)
         go_on(&run, &totals);
-    hm_arena_free(o.arena);
+    hm__arena_free(o.arena);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

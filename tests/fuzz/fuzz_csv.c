@@ -11,9 +11,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct hm_err err = {0};
     char **fields;
 
-    if (hm_csv_parse((const char *)data, size, "fuzz.csv", &csv, &err) == 0)
-        while (hm_csv_next(csv, &fields, &err) == 1)
+    if (hm__csv_parse((const char *)data, size, "fuzz.csv", &csv, &err) == 0)
+        while (hm__csv_next(csv, &fields, &err) == 1)
             ;
-    hm_csv_close(csv);
+    hm__csv_close(csv);
     return 0;
 }

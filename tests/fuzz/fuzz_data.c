@@ -44,15 +44,15 @@ static void read_all(const struct hm_data_spec *spec, bool sparse, size_t most)
     struct hm_err err = {0};
     struct hm_rows rows = {.sparse = sparse};
 
-    if (hm_data_scan(spec, &shape, &err) || shape.features > 1e5)
+    if (hm__data_scan(spec, &shape, &err) || shape.features > 1e5)
         return;
     rows.features = sparse ? 0 : (size_t)shape.features;
-    if (hm_data_open(spec, &in, &err) == 0)
-        while (hm_data_next(in, most, &rows, &err) > 0)
-            if (!sparse && hm_rows_entries(&rows) > 1000000)
-                hm_rows_clear(&rows);
-    hm_data_close(in);
-    hm_rows_release(&rows);
+    if (hm__data_open(spec, &in, &err) == 0)
+        while (hm__data_next(in, most, &rows, &err) > 0)
+            if (!sparse && hm__rows_entries(&rows) > 1000000)
+                hm__rows_clear(&rows);
+    hm__data_close(in);
+    hm__rows_release(&rows);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -71,8 +71,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (kind == 4) {
         char text[64];
         snprintf(text, sizeof(text), "%.*s", (int)(length < 60 ? length : 60), (const char *)rest);
-        if (!strchr(text, '/') && hm_data_parse(text, false, 1, &spec, &err) == 0 &&
-            hm_data_is_made(&spec) && spec.rows < 100 && spec.features < 1000)
+        if (!strchr(text, '/') && hm__data_parse(text, false, 1, &spec, &err) == 0 &&
+            hm__data_is_made(&spec) && spec.rows < 100 && spec.features < 1000)
             read_all(&spec, data[0] & 64, 1 + data[0] / 16);
         return 0;
     }

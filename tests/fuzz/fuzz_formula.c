@@ -41,13 +41,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct hm_scope scope = {"fuzz", symbols, 2, definitions, split(text, definitions)};
     struct hm_formula *f = NULL;
     struct hm_err err = {0};
-    hm_scope_check(&scope, &err);
+    hm__scope_check(&scope, &err);
     err = (struct hm_err){0};
-    if (hm_formula_new(text, &scope, HM_DIM_TIME, &f, &err) == 0) {
+    if (hm__formula_new(text, &scope, HM_DIM_TIME, &f, &err) == 0) {
         double n[3] = {1, 7, 1000}, values[3], symbol[2] = {0, 1e9}, value, slope;
-        hm_formula_eval(f, symbol, NULL, n, 3, values, &err);
-        hm_formula_derive(f, symbol, 3, "n", true, &value, &slope, &err);
-        hm_formula_free(f);
+        hm__formula_eval(f, symbol, NULL, n, 3, values, &err);
+        hm__formula_derive(f, symbol, 3, "n", true, &value, &slope, &err);
+        hm__formula_free(f);
     }
     free(text);
     return 0;

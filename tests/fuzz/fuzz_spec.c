@@ -31,7 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         plan(job);
     hm_job_free(job);
     struct hm_study_spec *study = NULL;
-    if (hm_study_spec_parse((const char *)data, size, source, NULL, 0, &study, &err) == 0)
-        hm_study_spec_free(study);
+    if (hm__study_spec_parse((const char *)data, size, source, NULL, 0, &study, &err) == 0)
+        hm__study_spec_free(study);
     return 0;
 }

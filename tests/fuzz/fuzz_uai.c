@@ -18,22 +18,22 @@ static void propagate(const struct hm_markov *m, bool max_product)
     struct hm_mrf *mrf = NULL;
     struct hm_comm comm;
 
-    hm_comm_alone(&comm);
-    if (hm_mrf_from_markov(m, 0, 1, &mrf, NULL) == 0 &&
-        hm_propagate_new(mrf, &settings, &comm, &p, NULL) == 0) {
+    hm__comm_alone(&comm);
+    if (hm__mrf_from_markov(m, 0, 1, &mrf, NULL) == 0 &&
+        hm__propagate_new(mrf, &settings, &comm, &p, NULL) == 0) {
         double *beliefs = calloc(mrf->places[mrf->count] + 1, sizeof(*beliefs));
         for (int i = 0; i < 3; i++)
-            if (isnan(hm_propagate_step(p, &comm)))
+            if (isnan(hm__propagate_step(p, &comm)))
                 abort();
-        hm_propagate_beliefs(p, beliefs);
+        hm__propagate_beliefs(p, beliefs);
         for (size_t i = 0; i < mrf->places[mrf->count]; i++)
             if (!(beliefs[i] >= 0 && beliefs[i] <= 1))
                 abort();
-        hm_propagate_log_z(p, &comm);
+        hm__propagate_log_z(p, &comm);
         free(beliefs);
     }
-    hm_propagate_free(p);
-    hm_mrf_free(mrf);
+    hm__propagate_free(p);
+    hm__mrf_free(mrf);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -46,11 +46,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (file < 0 || write(file, data, size) < 0)
         return 0;
     snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
-    if (hm_markov_load(path, &m, &err) == 0 && m->table_places[m->edges] < 100000) {
+    if (hm__markov_load(path, &m, &err) == 0 && m->table_places[m->edges] < 100000) {
         propagate(m, false);
         propagate(m, true);
     }
-    hm_markov_free(m);
+    hm__markov_free(m);
     close(file);
     return 0;
 }

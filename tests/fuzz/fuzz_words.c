@@ -26,7 +26,7 @@ static void read_back(const struct cli_words *words)
     for (size_t i = 0; i < words->count; i++)
         require(strcmp(words->words[i], again.words[i]) == 0);
     cli_words_release(&again);
-    hm_text_release(&line);
+    hm__text_release(&line);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

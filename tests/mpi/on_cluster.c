@@ -22,9 +22,9 @@ static int prepare(int argc, char **argv, struct cli_words *words, struct hm_err
     char *text = NULL;
     size_t length;
     double n = 0;
-    int rc = hm_read_file(argv[1], &text, &length, err);
+    int rc = hm__read_file(argv[1], &text, &length, err);
 
-    hm_number_read(argv[2], &n);
+    hm__number_read(argv[2], &n);
     if (rc == 0)
         rc = hm_cluster_parse(NULL, text, length, argv[1], NULL, 0, &cluster, err);
     if (rc == 0)

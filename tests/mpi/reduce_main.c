@@ -43,7 +43,7 @@ static bool read_number(const char *word, double *number)
 {
     size_t length = strlen(word);
 
-    return length > 0 && hm_number_read(word, number) == length && *number >= 0 && *number < 1e15;
+    return length > 0 && hm__number_read(word, number) == length && *number >= 0 && *number < 1e15;
 }
 
 static bool read_lists(const char *schemes, const char *bytes, struct asked *asked)
@@ -52,7 +52,7 @@ static bool read_lists(const char *schemes, const char *bytes, struct asked *ask
     double number;
 
     while (asked->scheme_count < MOST && next_word(&schemes, word, sizeof(word))) {
-        int scheme = hm_reduce_scheme_find(word);
+        int scheme = hm__reduce_scheme_find(word);
         if (scheme < 0)
             return false;
         asked->schemes[asked->scheme_count++] = (enum hm_reduce_scheme)scheme;
@@ -100,7 +100,7 @@ static bool all_have(struct hm_comm *comm, uint64_t h)
     double low = (double)(uint32_t)h, high = (double)(h >> 32);
     double extremes[] = {low, -low, high, -high};
 
-    hm_comm_max_few(comm, extremes, 4);
+    hm__comm_max_few(comm, extremes, 4);
     return extremes[0] == -extremes[1] && extremes[2] == -extremes[3];
 }
 
@@ -112,24 +112,24 @@ static bool measure(struct hm_comm *comm, size_t count, double flop, double repe
 
     for (size_t i = 0; i < count; i++)
         values[i] = start_value(comm->rank, i, repeat);
-    hm_comm_align(comm);
+    hm__comm_align(comm);
     before = *comm;
     double began = comm->ops->now(comm);
-    hm_comm_work(comm, flop);
-    hm_comm_sum(comm, values, count, scratch);
+    hm__comm_work(comm, flop);
+    hm__comm_sum(comm, values, count, scratch);
     times[0] = comm->ops->now(comm) - began;
     times[1] = comm->talking_s - before.talking_s;
     times[2] = began;
     times[3] = -began;
     double bytes = comm->bytes - before.bytes;
-    hm_comm_max_few(comm, times, 4);
+    hm__comm_max_few(comm, times, 4);
     uint64_t h = hash(values, count);
     bool same = all_have(comm, h);
     if (comm->rank == 0)
         printf("{\"scheme\":\"%s\",\"n\":%d,\"bytes\":%zu,\"repeat\":%g,\"seconds\":%.17g,"
                "\"talking_s\":%.17g,\"apart_s\":%.17g,\"sent_bytes\":%.17g,\"hash\":\"%016" PRIx64
                "\",\"same\":%s}\n",
-               hm_reduce_scheme_name(comm->scheme), comm->size, count * sizeof(double), repeat,
+               hm__reduce_scheme_name(comm->scheme), comm->size, count * sizeof(double), repeat,
                times[0], times[1], times[2] + times[3], bytes, h, same ? "true" : "false");
     return same;
 }

@@ -26,7 +26,7 @@ static inline struct hm_data_spec parse_data(const char *text, bool test)
     struct hm_data_spec spec;
     struct hm_err err = {0};
 
-    if (hm_data_parse(text, test, 1, &spec, &err))
+    if (hm__data_parse(text, test, 1, &spec, &err))
         fail_msg("%s: %s", err.source, err.message);
     return spec;
 }
@@ -38,14 +38,14 @@ static inline struct hm_rows read_rows(const struct hm_data_spec *spec, bool spa
     struct hm_rows rows = {.sparse = sparse, .features = features};
     struct hm_data *data = NULL;
     struct hm_err err = {0};
-    int got = hm_data_open(spec, &data, &err);
+    int got = hm__data_open(spec, &data, &err);
 
-    while (got >= 0 && (got = hm_data_next(data, most, &rows, &err)) > 0)
+    while (got >= 0 && (got = hm__data_next(data, most, &rows, &err)) > 0)
         assert_true((size_t)got <= most);
     if (got < 0)
         fail_msg("%s:%d: %s", err.source, err.line, err.message);
-    assert_int_equal(hm_data_next(data, most, &rows, &err), 0); /* the end stays the end */
-    hm_data_close(data);
+    assert_int_equal(hm__data_next(data, most, &rows, &err), 0); /* the end stays the end */
+    hm__data_close(data);
     return rows;
 }
 

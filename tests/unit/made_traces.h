@@ -75,7 +75,7 @@ static inline void made_algorithm(struct made *made, const char *algorithm, cons
     for (size_t k = 0; k < m_count; k++) {
         struct hm_trace *t = made_add(made, algorithm, m[k], points);
         for (size_t p = 0; p < points; p++) {
-            double off = noise > 0 ? noise * hm_random_normal(random) : 0;
+            double off = noise > 0 ? noise * hm__random_normal(random) : 0;
             t->loss[p] = best + g(t->iteration[p], m[k]) * exp(off);
         }
     }

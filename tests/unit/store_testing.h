@@ -24,7 +24,7 @@ static inline const char *store_server(void)
 
 static inline const struct hm_sql *store_sql(void)
 {
-    return store_server() ? &hm_postgres : &hm_sqlite;
+    return store_server() ? &hm__postgres : &hm__sqlite;
 }
 
 #define assert_done(call)                                                                          \

@@ -51,7 +51,7 @@ static void make_world(struct world *w, double noise)
     struct hm_random random;
 
     made_init(&w->made);
-    hm_random_init(&random, 5, 0);
+    hm__random_init(&random, 5, 0);
     for (size_t a = 0; a < ALGORITHMS; a++)
         made_algorithm(&w->made, problem[a].name, made_ms, MADE_MS, POINTS, 1, problem[a].g, noise,
                        &random);

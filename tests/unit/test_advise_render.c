@@ -179,29 +179,29 @@ static void json_reads_back(void **state)
 {
     static struct sample_advice s;
     struct hm_advice *a = sample_advice(&s);
-    struct hm_arena *arena = hm_arena_new();
+    struct hm_arena *arena = hm__arena_new();
     struct hm_value *root;
     struct hm_err err = {0};
 
     (void)state;
     a->schedule = &s.schedule;
     char *text = render(a, HM_FORMAT_JSON, 80, false);
-    if (hm_json_parse(arena, text, strlen(text), "a.json", &root, &err))
+    if (hm__json_parse(arena, text, strlen(text), "a.json", &root, &err))
         fail_msg("line %d: %s", err.line, err.message);
-    const struct hm_value *list = hm_value_get(root, "candidates");
+    const struct hm_value *list = hm__value_get(root, "candidates");
     assert_int_equal(list->count, 5);
-    assert_string_equal(hm_value_get(&list->items[2], "algorithm")->text, SAMPLE_NAME);
-    assert_near(hm_value_number(&list->items[1], "time_s"), s.candidates[1].time_s, 0);
-    assert_string_equal(hm_value_get(&list->items[4], "why")->text, "never");
-    assert_int_equal(hm_value_get(&list->items[4], "time_s")->kind, HM_VALUE_NULL);
-    assert_int_equal(hm_value_get(&hm_value_get(root, "leads")->items[0], "from")->kind,
+    assert_string_equal(hm__value_get(&list->items[2], "algorithm")->text, SAMPLE_NAME);
+    assert_near(hm__value_number(&list->items[1], "time_s"), s.candidates[1].time_s, 0);
+    assert_string_equal(hm__value_get(&list->items[4], "why")->text, "never");
+    assert_int_equal(hm__value_get(&list->items[4], "time_s")->kind, HM_VALUE_NULL);
+    assert_int_equal(hm__value_get(&hm__value_get(root, "leads")->items[0], "from")->kind,
                      HM_VALUE_NULL);
-    assert_near(hm_value_number(hm_value_get(root, "schedule"), "gain"), 0.185, 0);
-    assert_near(hm_value_number(hm_value_get(root, "next"), "saves"), 4e-4, 0);
-    assert_near(hm_value_number(root, "right_algorithm"), 0.99, 0);
-    assert_int_equal(hm_value_get(root, "budget")->kind, HM_VALUE_NULL);
+    assert_near(hm__value_number(hm__value_get(root, "schedule"), "gain"), 0.185, 0);
+    assert_near(hm__value_number(hm__value_get(root, "next"), "saves"), 4e-4, 0);
+    assert_near(hm__value_number(root, "right_algorithm"), 0.99, 0);
+    assert_int_equal(hm__value_get(root, "budget")->kind, HM_VALUE_NULL);
     hm_text_free(text);
-    hm_arena_free(arena);
+    hm__arena_free(arena);
 }
 
 static void csv_has_a_row_for_each(void **state)
@@ -254,7 +254,7 @@ static void losses_are_short(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-        assert_string_equal(hm_show_loss(rows[i].value, text), rows[i].wanted);
+        assert_string_equal(hm__show_loss(rows[i].value, text), rows[i].wanted);
 }
 
 int main(void)

@@ -12,15 +12,15 @@ static void first_error_wins(void **state)
     struct hm_err err = {0};
 
     (void)state;
-    assert_int_equal(hm_fail(&err, HM_E_RANGE, "first %d", 1), HM_E_RANGE);
-    assert_int_equal(hm_fail(&err, HM_E_UNIT, "second"), HM_E_UNIT);
+    assert_int_equal(hm__fail(&err, HM_E_RANGE, "first %d", 1), HM_E_RANGE);
+    assert_int_equal(hm__fail(&err, HM_E_UNIT, "second"), HM_E_UNIT);
     assert_int_equal(err.code, HM_E_RANGE);
     assert_string_equal(err.message, "first 1");
-    hm_err_at(&err, "a.yaml", 3);
-    hm_err_at(&err, "b.yaml", 9);
+    hm__err_at(&err, "a.yaml", 3);
+    hm__err_at(&err, "b.yaml", 9);
     assert_string_equal(err.source, "a.yaml");
     assert_int_equal(err.line, 3);
-    assert_int_equal(hm_fail(NULL, HM_E_IO, "nobody listens"), HM_E_IO);
+    assert_int_equal(hm__fail(NULL, HM_E_IO, "nobody listens"), HM_E_IO);
 }
 
 static void control_characters_are_shown_harmless(void **state)
@@ -28,7 +28,7 @@ static void control_characters_are_shown_harmless(void **state)
     struct hm_err err = {0};
 
     (void)state;
-    hm_fail(&err, HM_E_KEY, "key '%s'", "a\033[31mb\n");
+    hm__fail(&err, HM_E_KEY, "key '%s'", "a\033[31mb\n");
     assert_string_equal(err.message, "key 'a?[31mb?'");
 }
 
@@ -42,21 +42,21 @@ static void every_code_has_a_text(void **state)
 
 static void arena_hands_out_zeroed_aligned_memory(void **state)
 {
-    struct hm_arena *arena = hm_arena_new();
+    struct hm_arena *arena = hm__arena_new();
 
     (void)state;
     for (size_t size = 1; size < 20000; size = size * 3 + 1) {
-        unsigned char *p = hm_arena_alloc(arena, 1, size);
+        unsigned char *p = hm__arena_alloc(arena, 1, size);
         assert_non_null(p);
         assert_int_equal((uintptr_t)p % _Alignof(max_align_t), 0);
         for (size_t i = 0; i < size; i++)
             assert_int_equal(p[i], 0);
         memset(p, 0xff, size);
     }
-    assert_null(hm_arena_alloc(arena, SIZE_MAX / 4, 8));
-    assert_string_equal(hm_arena_printf(arena, "%d-%s", 7, "x"), "7-x");
-    hm_arena_free(arena);
-    hm_arena_free(NULL);
+    assert_null(hm__arena_alloc(arena, SIZE_MAX / 4, 8));
+    assert_string_equal(hm__arena_printf(arena, "%d-%s", 7, "x"), "7-x");
+    hm__arena_free(arena);
+    hm__arena_free(NULL);
 }
 
 static void numbers_read_as_strtod_does(void **state)
@@ -84,26 +84,26 @@ static void numbers_read_as_strtod_does(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-        assert_int_equal(hm_number_read(texts[i], &value), strlen(texts[i]));
+        assert_int_equal(hm__number_read(texts[i], &value), strlen(texts[i]));
         assert_near(value, strtod(texts[i], NULL), i < 16 ? 0 : 1e-15);
     }
-    assert_int_equal(hm_number_read("1_000_000", &value), 9);
+    assert_int_equal(hm__number_read("1_000_000", &value), 9);
     assert_near(value, 1e6, 0);
-    assert_int_equal(hm_number_read("1e", &value), 1);
-    assert_int_equal(hm_number_read("e5", &value), 0);
-    assert_int_equal(hm_number_read("nan", &value), 0);
-    assert_int_equal(hm_number_read("inf", &value), 0);
-    assert_int_equal(hm_number_read("0x10", &value), 1);
-    assert_int_equal(hm_number_read(".", &value), 0);
-    hm_number_read("1e99999", &value);
+    assert_int_equal(hm__number_read("1e", &value), 1);
+    assert_int_equal(hm__number_read("e5", &value), 0);
+    assert_int_equal(hm__number_read("nan", &value), 0);
+    assert_int_equal(hm__number_read("inf", &value), 0);
+    assert_int_equal(hm__number_read("0x10", &value), 1);
+    assert_int_equal(hm__number_read(".", &value), 0);
+    hm__number_read("1e99999", &value);
     assert_true(isinf(value));
-    hm_number_read("0e99999", &value);
+    hm__number_read("0e99999", &value);
     assert_near(value, 0, 0);
-    assert_int_equal(hm_signed_read("-1.5e1 ", &value), 6);
+    assert_int_equal(hm__signed_read("-1.5e1 ", &value), 6);
     assert_near(value, -15, 0);
-    assert_int_equal(hm_signed_read("+2", &value), 2);
-    assert_int_equal(hm_signed_read("-", &value), 0);
-    assert_int_equal(hm_signed_read("--1", &value), 0);
+    assert_int_equal(hm__signed_read("+2", &value), 2);
+    assert_int_equal(hm__signed_read("-", &value), 0);
+    assert_int_equal(hm__signed_read("--1", &value), 0);
 }
 
 /* Fifteen digits and a small exponent exactly; seventeen, which tell any double, to an ulp. */
@@ -114,14 +114,14 @@ static void numbers_of_any_length_are_read(void **state)
     double value;
 
     (void)state;
-    hm_random_init(&random, 3, 1);
+    hm__random_init(&random, 3, 1);
     for (int i = 0; i < 20000; i++) {
-        double number = hm_random_normal(&random) * pow(10, hm_random_below(&random, 13) - 6.0);
-        snprintf(text, sizeof(text), "%.*g", 1 + (int)hm_random_below(&random, 15), number);
-        assert_int_equal(hm_signed_read(text, &value), strlen(text));
+        double number = hm__random_normal(&random) * pow(10, hm__random_below(&random, 13) - 6.0);
+        snprintf(text, sizeof(text), "%.*g", 1 + (int)hm__random_below(&random, 15), number);
+        assert_int_equal(hm__signed_read(text, &value), strlen(text));
         assert_near(value, strtod(text, NULL), 0);
         snprintf(text, sizeof(text), "%.17g", number * 1e30);
-        hm_signed_read(text, &value);
+        hm__signed_read(text, &value);
         assert_near(value, number * 1e30, 2.3e-16);
     }
 }
@@ -160,7 +160,7 @@ static void quantities_become_si(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct hm_err err = {0};
-        if (hm_quantity_parse(rows[i].text, rows[i].dim, &value, &err))
+        if (hm__quantity_parse(rows[i].text, rows[i].dim, &value, &err))
             fail_msg("%s: %s", rows[i].text, err.message);
         assert_near(value, rows[i].value, 1e-14);
     }
@@ -187,7 +187,7 @@ static void wrong_units_are_named(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct hm_err err = {0};
-        assert_true(hm_quantity_parse(rows[i].text, rows[i].dim, &value, &err) < 0);
+        assert_true(hm__quantity_parse(rows[i].text, rows[i].dim, &value, &err) < 0);
         assert_string_equal(err.message, rows[i].message);
         if (rows[i].hint)
             assert_string_equal(err.hint, rows[i].hint);
@@ -206,14 +206,14 @@ static void near_misses_are_found(void **state)
                                         "precision", "max_nodes", NULL};
 
     (void)state;
-    assert_string_equal(hm_suggest("bacth", nth_word, words), "batch");
-    assert_string_equal(hm_suggest("Bandwith", nth_word, words), "bandwidth");
-    assert_string_equal(hm_suggest("max-nodes", nth_word, words), "max_nodes");
-    assert_string_equal(hm_suggest("prec", nth_word, words), "precision");
-    assert_null(hm_suggest("zebra", nth_word, words));
-    assert_null(hm_suggest("", nth_word, words));
-    assert_null(hm_suggest("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
-                           nth_word, words));
+    assert_string_equal(hm__suggest("bacth", nth_word, words), "batch");
+    assert_string_equal(hm__suggest("Bandwith", nth_word, words), "bandwidth");
+    assert_string_equal(hm__suggest("max-nodes", nth_word, words), "max_nodes");
+    assert_string_equal(hm__suggest("prec", nth_word, words), "precision");
+    assert_null(hm__suggest("zebra", nth_word, words));
+    assert_null(hm__suggest("", nth_word, words));
+    assert_null(hm__suggest("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+                            nth_word, words));
 }
 
 static void texts_grow_and_are_handed_over(void **state)
@@ -224,13 +224,13 @@ static void texts_grow_and_are_handed_over(void **state)
 
     (void)state;
     for (int i = 0; i < 1000; i++)
-        hm_text_addf(&text, "%d,", i % 10);
+        hm__text_addf(&text, "%d,", i % 10);
     assert_int_equal(text.length, 2000);
-    assert_int_equal(hm_text_take(&text, &taken, &err), 0);
+    assert_int_equal(hm__text_take(&text, &taken, &err), 0);
     assert_int_equal(strlen(taken), 2000);
     assert_null(text.data);
     hm_text_free(taken);
-    assert_int_equal(hm_text_columns("a\xe2\x86\x92z"), 3);
+    assert_int_equal(hm__text_columns("a\xe2\x86\x92z"), 3);
 }
 
 static void dimensions_have_names(void **state)
@@ -238,10 +238,10 @@ static void dimensions_have_names(void **state)
     char text[HM_DIM_TEXT];
 
     (void)state;
-    assert_string_equal(hm_dim_name(HM_DIM_BYTE_RATE, text), "byte/s");
-    assert_string_equal(hm_dim_name(HM_DIM_NONE, text), "a plain number");
-    assert_string_equal(hm_dim_name((struct hm_dim){1, 0, -1, 0}, text), "s/flop");
-    assert_string_equal(hm_dim_name((struct hm_dim){-2, 0, 0, 0}, text), "1/s^2");
+    assert_string_equal(hm__dim_name(HM_DIM_BYTE_RATE, text), "byte/s");
+    assert_string_equal(hm__dim_name(HM_DIM_NONE, text), "a plain number");
+    assert_string_equal(hm__dim_name((struct hm_dim){1, 0, -1, 0}, text), "s/flop");
+    assert_string_equal(hm__dim_name((struct hm_dim){-2, 0, 0, 0}, text), "1/s^2");
 }
 
 int main(void)

@@ -111,11 +111,11 @@ static void check_going_on(const char *algorithm, size_t loss, int ranks, bool s
 static void going_on_has_the_same_bits(void **state)
 {
     (void)state;
-    for (size_t a = 0; hm_algorithms[a]; a++)
+    for (size_t a = 0; hm__algorithms[a]; a++)
         for (size_t loss = 0; loss < LOSSES; loss++)
             for (int ranks = 1; ranks <= 5; ranks += 2)
-                if (supports(hm_algorithms[a], loss))
-                    check_going_on(hm_algorithms[a]->name, loss, ranks, false);
+                if (supports(hm__algorithms[a], loss))
+                    check_going_on(hm__algorithms[a]->name, loss, ranks, false);
     check_going_on("cocoa", 0, 3, true);
     check_going_on("cocoa+", 0, 3, true);
 }
@@ -127,9 +127,9 @@ static void other_ranks_go_on_with_the_same_model(void **state)
 
     (void)state;
     in_folder(path, "by three");
-    for (size_t a = 0; hm_algorithms[a]; a++)
+    for (size_t a = 0; hm__algorithms[a]; a++)
         for (int ranks = 1; ranks <= 16; ranks += 5) {
-            saved = training_of(hm_algorithms[a]->name, &problems[3], 1, 10);
+            saved = training_of(hm__algorithms[a]->name, &problems[3], 1, 10);
             saved.plan.limits.best = optimum_of(&problems[3], 1);
             t = saved;
             saved.plan.checkpoint = path;
@@ -148,7 +148,7 @@ static void other_ranks_go_on_with_the_same_model(void **state)
             train_on(&t, ranks);
             assert_true(t.iteration == 60 || t.stop == HM_STOP_SETTLED);
             assert_true(t.last.suboptimality < fmax(1e-12, 0.999 * saved.last.suboptimality));
-            assert_true(!hm_algorithms[a]->dual || t.last.gap < 0.7 * saved.last.gap + 1e-13);
+            assert_true(!hm__algorithms[a]->dual || t.last.gap < 0.7 * saved.last.gap + 1e-13);
         }
     assert_int_equal(unlink(path), 0);
 }
@@ -467,17 +467,17 @@ static void starving_body(struct hm_comm *comm, void *context)
     struct starving *s = context;
     struct hm_train_totals totals = {0};
     struct hm_objective o;
-    struct hm_run run = {.algorithm = hm_algorithm_find("cocoa"), .comm = comm, .objective = &o};
+    struct hm_run run = {.algorithm = hm__algorithm_find("cocoa"), .comm = comm, .objective = &o};
 
     problem_init(&o, &problems[0], 0, false, comm->rank, comm->size);
     run.arena = o.arena;
-    CHECK(hm_run_begin(&run, NULL) == 0);
+    CHECK(hm__run_begin(&run, NULL) == 0);
     if (comm->rank == s->rank)
         hm__alloc_fail_after(s->after);
-    s->rc[comm->rank] = hm_checkpoint_save(s->path, &run, "a test", &totals, &s->err[comm->rank]);
+    s->rc[comm->rank] = hm__checkpoint_save(s->path, &run, "a test", &totals, &s->err[comm->rank]);
     if (s->rc[comm->rank] == 0)
         s->rc[comm->rank] =
-            hm_checkpoint_load(s->path, &run, "a test", &totals, &s->err[comm->rank]);
+            hm__checkpoint_load(s->path, &run, "a test", &totals, &s->err[comm->rank]);
     hm__alloc_fail_after(-1);
     problem_release(&o);
 }

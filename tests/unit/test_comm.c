@@ -32,7 +32,7 @@ static void sum_body(struct hm_comm *comm, void *context)
     for (size_t i = 0; i < s->count; i++)
         mine[i] = s->value(comm->rank, i);
     double began = comm->ops->now(comm);
-    hm_comm_sum(comm, mine, s->count, scratch);
+    hm__comm_sum(comm, mine, s->count, scratch);
     s->seconds[comm->rank] = comm->ops->now(comm) - began;
     s->after[comm->rank] = *comm;
     free(scratch);
@@ -84,7 +84,7 @@ static void check_whole(const struct shared *s, int n)
             double wanted = (double)(i % 97 + 1) * (n * (n + 1) / 2);
             if (s->results[rank][i] != wanted)
                 fail_msg("%s, %d ranks, %zu values: rank %d has %g, not %g, at %zu",
-                         hm_reduce_scheme_name(s->scheme), n, s->count, rank, s->results[rank][i],
+                         hm__reduce_scheme_name(s->scheme), n, s->count, rank, s->results[rank][i],
                          wanted, i);
         }
 }
@@ -94,7 +94,7 @@ static void check_bits(const struct shared *s, int n)
     for (int rank = 1; rank < n; rank++)
         if (memcmp(s->results[rank], s->results[0], s->count * sizeof(double)) != 0)
             fail_msg("%s, %d ranks, %zu values: rank %d has other bits",
-                     hm_reduce_scheme_name(s->scheme), n, s->count, rank);
+                     hm__reduce_scheme_name(s->scheme), n, s->count, rank);
 }
 
 static void test_sums_are_exact(void **state)
@@ -249,7 +249,7 @@ static void long_body(struct hm_comm *comm, void *context)
     size_t count = 120000;
     double *values = calloc(count, sizeof(*values)), *scratch = malloc(count * sizeof(*scratch));
 
-    hm_comm_sum(comm, values, count, scratch);
+    hm__comm_sum(comm, values, count, scratch);
     ((double *)context)[comm->rank] = comm->bytes;
     free(scratch);
     free(values);
@@ -280,9 +280,9 @@ static void few_body(struct hm_comm *comm, void *context)
     mine[HM_COMM_FEW + 1] = comm->rank % 2 ? 0.0 : -0.0;
     mine[HM_COMM_FEW + 2] = comm->rank == s->root ? NAN : 1;
     mine[HM_COMM_FEW + 3] = -(double)comm->rank;
-    hm_comm_sum_few(comm, mine, HM_COMM_FEW);
-    hm_comm_max_few(comm, mine + HM_COMM_FEW, HM_COMM_FEW);
-    hm_comm_sum_few(comm, mine, 0);
+    hm__comm_sum_few(comm, mine, HM_COMM_FEW);
+    hm__comm_max_few(comm, mine + HM_COMM_FEW, HM_COMM_FEW);
+    hm__comm_sum_few(comm, mine, 0);
 }
 
 static void check_few(const struct shared *s, int n)
@@ -325,9 +325,9 @@ static void broadcast_body(struct hm_comm *comm, void *context)
         char text[17] = "";
         if (comm->rank == root)
             snprintf(text, sizeof(text), "from %d", root);
-        hm_comm_broadcast(comm, root, text, sizeof(text));
+        hm__comm_broadcast(comm, root, text, sizeof(text));
         s->results[comm->rank][root] = atof(text + 4);
-        hm_comm_broadcast(comm, root, text, 0);
+        hm__comm_broadcast(comm, root, text, 0);
     }
     s->after[comm->rank] = *comm;
 }
@@ -355,8 +355,8 @@ static void align_body(struct hm_comm *comm, void *context)
 {
     struct shared *s = context;
 
-    hm_comm_work(comm, 1000.0 * comm->rank);
-    hm_comm_align(comm);
+    hm__comm_work(comm, 1000.0 * comm->rank);
+    hm__comm_align(comm);
     s->seconds[comm->rank] = comm->ops->now(comm);
     s->after[comm->rank] = *comm;
 }
@@ -381,16 +381,16 @@ static void test_alone(void **state)
     double values[2] = {1.5, -2};
 
     (void)state;
-    hm_comm_alone(&comm);
+    hm__comm_alone(&comm);
     assert_int_equal(comm.rank, 0);
     assert_int_equal(comm.size, 1);
     double began = comm.ops->now(&comm);
-    hm_comm_sum(&comm, values, 2, NULL);
-    hm_comm_sum_few(&comm, values, 2);
-    hm_comm_max_few(&comm, values, 2);
-    hm_comm_broadcast(&comm, 0, values, sizeof(values));
-    hm_comm_align(&comm);
-    hm_comm_work(&comm, 12);
+    hm__comm_sum(&comm, values, 2, NULL);
+    hm__comm_sum_few(&comm, values, 2);
+    hm__comm_max_few(&comm, values, 2);
+    hm__comm_broadcast(&comm, 0, values, sizeof(values));
+    hm__comm_align(&comm);
+    hm__comm_work(&comm, 12);
     assert_near(values[0], 1.5, 0);
     assert_near(comm.flop, 12, 0);
     assert_near(comm.bytes, 0, 0);
@@ -401,8 +401,9 @@ static void test_names(void **state)
 {
     (void)state;
     for (int i = 0; i < HM_REDUCE_SCHEMES; i++)
-        assert_int_equal(hm_reduce_scheme_find(hm_reduce_scheme_name((enum hm_reduce_scheme)i)), i);
-    assert_int_equal(hm_reduce_scheme_find("rings"), -1);
+        assert_int_equal(hm__reduce_scheme_find(hm__reduce_scheme_name((enum hm_reduce_scheme)i)),
+                         i);
+    assert_int_equal(hm__reduce_scheme_find("rings"), -1);
 }
 
 int main(void)

@@ -86,9 +86,9 @@ struct work {
 
 static void gather(struct work *w, const char *algorithm)
 {
-    w->arena = hm_arena_new();
+    w->arena = hm__arena_new();
     assert_non_null(w->arena);
-    assert_int_equal(hm_g_data_init(&w->data, w->arena, traces, algorithm, best, 0, NULL), 0);
+    assert_int_equal(hm__g_data_init(&w->data, w->arena, traces, algorithm, best, 0, NULL), 0);
 }
 
 static void points_are_thinned(void **state)
@@ -116,7 +116,7 @@ static void points_are_thinned(void **state)
             assert_near(sum_y, line.values[4], 1e-12);
             assert_near(weight, (double)w.data.m_count / (double)w.data.curve_count, 1e-12);
         }
-        hm_arena_free(w.arena);
+        hm__arena_free(w.arena);
     }
 }
 
@@ -128,18 +128,18 @@ static void choose(struct work *w, struct hm_lasso_choice *ret_choice)
     struct hm_g_basis basis;
     double row[HM_LASSO_MAX];
 
-    assert_int_equal(hm_g_basis_init(&basis, w->arena, NULL, 0, true, NULL), 0);
-    double *x = hm_arena_alloc(w->arena, basis.count * d->count, sizeof(*x));
-    assert_int_equal(hm_g_basis_eval(&basis, d->i, d->m, d->count, x, NULL), 0);
+    assert_int_equal(hm__g_basis_init(&basis, w->arena, NULL, 0, true, NULL), 0);
+    double *x = hm__arena_alloc(w->arena, basis.count * d->count, sizeof(*x));
+    assert_int_equal(hm__g_basis_eval(&basis, d->i, d->m, d->count, x, NULL), 0);
     for (size_t f = 0; f < d->fold_count; f++)
-        hm_gram_init(&folds[f], basis.count);
+        hm__gram_init(&folds[f], basis.count);
     for (size_t p = 0; p < d->count; p++) {
         for (size_t k = 0; k < basis.count; k++)
             row[k] = x[k * d->count + p];
-        hm_gram_add(&folds[d->fold[p]], row, d->y[p], d->weight[p]);
+        hm__gram_add(&folds[d->fold[p]], row, d->y[p], d->weight[p]);
     }
-    assert_int_equal(hm_lasso_choose(folds, d->held, d->fold_count, PENALTIES, 1e-4, 1e-8,
-                                     ret_choice, NULL, NULL),
+    assert_int_equal(hm__lasso_choose(folds, d->held, d->fold_count, PENALTIES, 1e-4, 1e-8,
+                                      ret_choice, NULL, NULL),
                      0);
 }
 
@@ -162,7 +162,7 @@ static void penalties_are_cross_validated(void **state)
             assert_near(choice.mean[p], mean.values[p], 1e-6);
             assert_near(choice.mean[p] + choice.error[p], mean.values[p] + error.values[p], 1e-6);
         }
-        hm_arena_free(w.arena);
+        hm__arena_free(w.arena);
     }
 }
 
@@ -178,8 +178,8 @@ static void coefficients_are_those_of_the_chosen_penalty(void **state)
         double *held;
         size_t at = 1;
         gather(&w, names[a]);
-        assert_int_equal(hm_g_fit_terms(&g, w.arena, &w.data, &settings, &held, NULL), 0);
-        assert_int_equal(hm_g_basis_init(&basis, w.arena, NULL, 0, true, NULL), 0);
+        assert_int_equal(hm__g_fit_terms(&g, w.arena, &w.data, &settings, &held, NULL), 0);
+        assert_int_equal(hm__g_basis_init(&basis, w.arena, NULL, 0, true, NULL), 0);
         struct line terms = want(names[a], "terms", 0);
         assert_int_equal(terms.count, 2 + basis.count);
         assert_near(g.error, terms.values[0], 1e-6);
@@ -193,7 +193,7 @@ static void coefficients_are_those_of_the_chosen_penalty(void **state)
                          terms.values[2 + k]);
         }
         assert_int_equal(at, g.parameter_count);
-        hm_arena_free(w.arena);
+        hm__arena_free(w.arena);
     }
 }
 
@@ -216,12 +216,12 @@ static void forms_are_least_squares(void **state)
             struct work w;
             gather(&w, names[a]);
             assert_string_equal(hm_g_form_name(form), line.word);
-            assert_int_equal(hm_g_fit_form(&g, w.arena, &w.data, form, &held, NULL), 0);
+            assert_int_equal(hm__g_fit_form(&g, w.arena, &w.data, form, &held, NULL), 0);
             for (size_t j = 0; j < g.parameter_count; j++)
                 theta[j] = g.parameters[j].value;
             for (size_t p = 0; p < w.data.count; p++) {
                 double y, log_i = log(w.data.i[p]);
-                hm_g_form_values(form, theta, w.data.m[p], &w.data.i[p], &log_i, 1, &y);
+                hm__g_form_values(form, theta, w.data.m[p], &w.data.i[p], &log_i, 1, &y);
                 squares += w.data.weight[p] * (w.data.y[p] - y) * (w.data.y[p] - y);
             }
             if (!(squares <= line.values[1] * (1 + 1e-4)))
@@ -230,7 +230,7 @@ static void forms_are_least_squares(void **state)
             if (!(fabs(g.error - line.values[0]) <= 0.02 * line.values[0]))
                 fail_msg("%s, %s: error %.9g, not %.9g", names[a], line.word, g.error,
                          line.values[0]);
-            hm_arena_free(w.arena);
+            hm__arena_free(w.arena);
         }
 }
 
@@ -262,7 +262,7 @@ static void the_least_loss_is_estimated(void **state)
     double found, low, high;
 
     (void)state;
-    assert_int_equal(hm_g_best(traces, 0.9, 0, &found, &low, &high, NULL), 0);
+    assert_int_equal(hm__g_best(traces, 0.9, 0, &found, &low, &high, NULL), 0);
     assert_near(found, line.values[0], 1e-12); /* of the depth below the least loss: 1e-8 */
     assert_true(low <= found && found <= high);
     assert_true(fabs(found - best) < 1e-5); /* P - P* of the best trace is 2.4e-5 */

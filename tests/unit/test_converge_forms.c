@@ -148,23 +148,23 @@ static void count_covered(enum hm_g_form form, double (*g)(double i, double m), 
     for (size_t k = 0; k < m_count; k++) /* 1 to 64, evenly in the logarithm */
         m[k] = pow(64, (double)k / (double)(m_count - 1));
     for (size_t r = 0; r < REPEATS; r++) {
-        struct hm_arena *arena = hm_arena_new();
+        struct hm_arena *arena = hm__arena_new();
         struct hm_random random;
         struct hm_g_data data;
         struct made made;
         struct hm_g own = {0};
         double *held;
         made_init(&made);
-        hm_random_init(&random, 1, r);
+        hm__random_init(&random, 1, r);
         made_algorithm(&made, "a", m, m_count, 8, 0, g, 0.1, &random);
-        assert_int_equal(hm_g_data_init(&data, arena, &made.traces, "a", 0, 0, NULL), 0);
-        assert_int_equal(hm_g_fit_form(&own, arena, &data, form, &held, NULL), 0);
-        assert_int_equal(hm_g_draw_form(&own, arena, &data, (double)r, NULL), 0);
-        hm_g_bound(&own, (double)m_count, 0.9);
+        assert_int_equal(hm__g_data_init(&data, arena, &made.traces, "a", 0, 0, NULL), 0);
+        assert_int_equal(hm__g_fit_form(&own, arena, &data, form, &held, NULL), 0);
+        assert_int_equal(hm__g_draw_form(&own, arena, &data, (double)r, NULL), 0);
+        hm__g_bound(&own, (double)m_count, 0.9);
         for (size_t k = 0; k < own.parameter_count; k++)
             covered[k] += own.parameters[k].low <= theta[k] && theta[k] <= own.parameters[k].high;
         made_release(&made);
-        hm_arena_free(arena);
+        hm__arena_free(arena);
     }
 }
 
@@ -204,11 +204,11 @@ static double share_inside(double (*g)(double i, double m), double m, size_t rep
         struct hm_random random;
         struct made made;
         made_init(&made);
-        hm_random_init(&random, 2, r);
+        hm__random_init(&random, 2, r);
         made_algorithm(&made, "a", made_ms, MADE_MS, 40, 3, g, 0.2, &random);
         struct hm_convergence *c = made_fit(&made, 3);
         for (double i = 1; i <= 40; i++, count++) {
-            double loss = g(i, m) * exp(0.2 * hm_random_normal(&random));
+            double loss = g(i, m) * exp(0.2 * hm__random_normal(&random));
             struct hm_g_prediction p = made_predict(c, m, i);
             inside += p.low <= loss && loss <= p.high;
         }
@@ -244,7 +244,7 @@ static double miss_best(double (*g)(double i, double m), size_t points, double b
     double least = INFINITY;
 
     made_init(&made);
-    hm_random_init(&random, 3, 0);
+    hm__random_init(&random, 3, 0);
     made_algorithm(&made, "a", made_ms, MADE_MS, points, best, g, noise, &random);
     struct hm_convergence *c = made_fit_with(&made, &settings);
     for (size_t k = 0; k < made.traces.count; k++)

@@ -97,21 +97,21 @@ static void json_has_what_was_held_out(void **state)
     static struct sample s;
     static struct sample_holdout h;
     char *text = render(sample_convergence(&s), sample_holdout(&h), HM_FORMAT_JSON, 80);
-    struct hm_arena *arena = hm_arena_new();
+    struct hm_arena *arena = hm__arena_new();
     struct hm_value *root;
     struct hm_err err = {0};
 
     (void)state;
-    if (hm_json_parse(arena, text, strlen(text), "g.json", &root, &err))
+    if (hm__json_parse(arena, text, strlen(text), "g.json", &root, &err))
         fail_msg("line %d: %s", err.line, err.message);
-    const struct hm_value *all = hm_value_get(hm_value_get(root, "holdout"), "algorithms");
-    const struct hm_value *left = hm_value_get(&all->items[1], "left_out");
-    assert_near(hm_value_number(&left->items[2], "rms"), 0.3, 0);
-    assert_int_equal(hm_value_get(&all->items[0], "inside")->kind, HM_VALUE_NULL);
-    assert_near(hm_value_number(&all->items[1], "ahead_median"), 0.012, 0);
-    assert_near(hm_value_number(&hm_value_get(root, "algorithms")->items[0], "points"), 36, 0);
+    const struct hm_value *all = hm__value_get(hm__value_get(root, "holdout"), "algorithms");
+    const struct hm_value *left = hm__value_get(&all->items[1], "left_out");
+    assert_near(hm__value_number(&left->items[2], "rms"), 0.3, 0);
+    assert_int_equal(hm__value_get(&all->items[0], "inside")->kind, HM_VALUE_NULL);
+    assert_near(hm__value_number(&all->items[1], "ahead_median"), 0.012, 0);
+    assert_near(hm__value_number(&hm__value_get(root, "algorithms")->items[0], "points"), 36, 0);
     hm_text_free(text);
-    hm_arena_free(arena);
+    hm__arena_free(arena);
 }
 
 static void a_plot_has_a_panel_for_each(void **state)
@@ -129,12 +129,12 @@ static void a_plot_has_a_panel_for_each(void **state)
     assert_non_null(strstr(text, "title 'm = 16'"));
     assert_null(strstr(text, "filledcurves"));
     hm_text_free(text);
-    assert_int_equal(hm_convergence_plot(c, curves, 2, "g.svg", &text, &err), 0);
+    assert_int_equal(hm__convergence_plot(c, curves, 2, "g.svg", &text, &err), 0);
     assert_non_null(strstr(text, "title 'm = 8, fit'"));
     assert_null(strstr(text, "title 'm = 4, fit'"));
     assert_non_null(strstr(text, "$f0 using 1:3:4 with filledcurves"));
     hm_text_free(text);
-    assert_int_equal(hm_convergence_plot(c, NULL, 0, "g.txt", &text, &err), HM_E_UNSUPPORTED);
+    assert_int_equal(hm__convergence_plot(c, NULL, 0, "g.txt", &text, &err), HM_E_UNSUPPORTED);
 }
 
 static void every_allocation_may_fail(void **state)

@@ -19,7 +19,7 @@ static void make(struct made *made)
     struct hm_random random;
 
     made_init(made);
-    hm_random_init(&random, 11, 0);
+    hm__random_init(&random, 11, 0);
     made_algorithm(made, "a", made_ms, MADE_MS, 30, 1, falls, 0.1, &random);
     made_algorithm(made, "b", made_ms, MADE_MS, 30, 1, slower, 0.1, &random);
     for (size_t k = 0; k < made->traces.count; k++)

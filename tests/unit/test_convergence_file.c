@@ -118,12 +118,12 @@ static void every_number_reads_back(void **state)
     struct hm_random random;
 
     (void)state;
-    hm_random_init(&random, 7, 0);
+    hm__random_init(&random, 7, 0);
     for (int round = 0; round < 100; round++) {
         sample_convergence(&s);
         for (size_t i = 0; i < SAMPLE_POINTS; i++)
-            s.loss[0][0][i] = (hm_random_uniform(&random) - 0.5) *
-                              pow(10, floor(600 * hm_random_uniform(&random)) - 300);
+            s.loss[0][0][i] = (hm__random_uniform(&random) - 0.5) *
+                              pow(10, floor(600 * hm__random_uniform(&random)) - 300);
         char *text = store(&s.convergence);
         struct hm_convergence *b = parse(text);
         for (size_t i = 0; i < SAMPLE_POINTS; i++)

@@ -10,7 +10,7 @@ static struct hm_csv *open_text(const char *text)
     struct hm_csv *csv = NULL;
     struct hm_err err = {0};
 
-    if (hm_csv_parse(text, strlen(text), "t.csv", &csv, &err))
+    if (hm__csv_parse(text, strlen(text), "t.csv", &csv, &err))
         fail_msg("%s", err.message);
     return csv;
 }
@@ -22,20 +22,20 @@ static void fields_quotes_and_line_ends(void **state)
     char **f;
 
     (void)state;
-    assert_int_equal(hm_csv_column(csv, "a"), 0);
-    assert_int_equal(hm_csv_column(csv, "b"), 1);
-    assert_int_equal(hm_csv_column(csv, "d"), -1);
-    assert_int_equal(hm_csv_next(csv, &f, NULL), 1);
+    assert_int_equal(hm__csv_column(csv, "a"), 0);
+    assert_int_equal(hm__csv_column(csv, "b"), 1);
+    assert_int_equal(hm__csv_column(csv, "d"), -1);
+    assert_int_equal(hm__csv_next(csv, &f, NULL), 1);
     assert_string_equal(f[1], "x, \"y\"\nz");
     assert_string_equal(f[2], "3");
-    assert_int_equal(hm_csv_line(csv), 2);
-    assert_int_equal(hm_csv_next(csv, &f, NULL), 1);
+    assert_int_equal(hm__csv_line(csv), 2);
+    assert_int_equal(hm__csv_next(csv, &f, NULL), 1);
     assert_string_equal(f[0], "");
-    assert_int_equal(hm_csv_line(csv), 5);
-    assert_int_equal(hm_csv_next(csv, &f, NULL), 1);
+    assert_int_equal(hm__csv_line(csv), 5);
+    assert_int_equal(hm__csv_next(csv, &f, NULL), 1);
     assert_string_equal(f[2], "6");
-    assert_int_equal(hm_csv_next(csv, &f, NULL), 0);
-    hm_csv_close(csv);
+    assert_int_equal(hm__csv_next(csv, &f, NULL), 0);
+    hm__csv_close(csv);
 }
 
 static void broken_files_are_named(void **state)
@@ -57,13 +57,13 @@ static void broken_files_are_named(void **state)
         struct hm_csv *csv = NULL;
         struct hm_err err = {0};
         char **f;
-        int rc = hm_csv_parse(rows[i].text, rows[i].length, "t.csv", &csv, &err);
-        while (rc >= 0 && (rc = hm_csv_next(csv, &f, &err)) == 1)
+        int rc = hm__csv_parse(rows[i].text, rows[i].length, "t.csv", &csv, &err);
+        while (rc >= 0 && (rc = hm__csv_next(csv, &f, &err)) == 1)
             ;
         assert_true(rc < 0);
         assert_string_equal(err.message, rows[i].message);
         assert_int_equal(err.line, rows[i].line);
-        hm_csv_close(csv);
+        hm__csv_close(csv);
     }
 }
 

@@ -8,11 +8,11 @@ static void rows_are_kept(void **state)
     struct hm_rows rows = {.sparse = true};
 
     (void)state;
-    assert_int_equal(hm_rows_entries(&rows), 0);
+    assert_int_equal(hm__rows_entries(&rows), 0);
     for (int round = 0; round < 2; round++) { /* the second time in the memory of the first */
         for (size_t i = 0; i < 500; i++) {
             uint32_t *columns = NULL;
-            double *values = hm_rows_add(&rows, (double)i, i % 4, &columns);
+            double *values = hm__rows_add(&rows, (double)i, i % 4, &columns);
             assert_non_null(values);
             for (uint32_t k = 0; k < i % 4; k++) {
                 columns[k] = 2 * k;
@@ -20,28 +20,28 @@ static void rows_are_kept(void **state)
             }
         }
         assert_int_equal(rows.count, 500);
-        assert_int_equal(hm_rows_entries(&rows), 750);
+        assert_int_equal(hm__rows_entries(&rows), 750);
         assert_near(value_at(&rows, 499, 4), 501, 0);
         assert_near(value_at(&rows, 499, 1), 0, 0);
         assert_near(rows.labels[77], 77, 0);
-        hm_rows_clear(&rows);
-        assert_int_equal(hm_rows_entries(&rows), 0);
+        hm__rows_clear(&rows);
+        assert_int_equal(hm__rows_entries(&rows), 0);
     }
-    hm_rows_release(&rows);
+    hm__rows_release(&rows);
     assert_null(rows.starts);
-    hm_rows_release(&rows);
+    hm__rows_release(&rows);
 
     rows = (struct hm_rows){.features = 3};
     for (int round = 0; round < 2; round++) {
         for (size_t i = 0; i < 100; i++) {
-            double *values = hm_rows_add(&rows, -1, 0, NULL);
+            double *values = hm__rows_add(&rows, -1, 0, NULL);
             assert_near(values[2], 0, 0); /* zeroed, even where something was */
             values[2] = 5;
         }
-        assert_int_equal(hm_rows_entries(&rows), 300);
-        hm_rows_clear(&rows);
+        assert_int_equal(hm__rows_entries(&rows), 300);
+        hm__rows_clear(&rows);
     }
-    hm_rows_release(&rows);
+    hm__rows_release(&rows);
 }
 
 /* A failed allocation leaves the rows as they were; the next attempt goes on. */
@@ -54,11 +54,11 @@ static void rows_survive_a_full_memory(void **state)
         for (long i = 0; i < 1000; i++) {
             uint32_t *columns = NULL;
             hm__alloc_fail_after(i % 3);
-            double *values = hm_rows_add(&rows, (double)i, 5, &columns);
+            double *values = hm__rows_add(&rows, (double)i, 5, &columns);
             hm__alloc_fail_after(-1);
             if (!values) {
                 failed++;
-                values = hm_rows_add(&rows, (double)i, 5, &columns);
+                values = hm__rows_add(&rows, (double)i, 5, &columns);
             }
             for (uint32_t k = 0; k < 5; k++) {
                 values[k] = (double)i * k;
@@ -68,14 +68,14 @@ static void rows_survive_a_full_memory(void **state)
         }
         assert_true(failed > 2);
         assert_int_equal(rows.count, 1000);
-        assert_int_equal(hm_rows_entries(&rows), 5000);
+        assert_int_equal(hm__rows_entries(&rows), 5000);
         for (size_t i = 0; i < 1000; i++)
             assert_near(value_at(&rows, i, 3), 3 * (double)i, 0);
-        hm_rows_release(&rows);
+        hm__rows_release(&rows);
     }
     struct hm_rows wide = {.features = SIZE_MAX / 2};
-    assert_null(hm_rows_add(&wide, 0, 0, NULL));
-    hm_rows_release(&wide);
+    assert_null(hm__rows_add(&wide, 0, 0, NULL));
+    hm__rows_release(&wide);
 }
 
 /* ---- against the oracle --------------------------------------------------------------------- */
@@ -93,7 +93,7 @@ static void check_shape(const struct hm_data_spec *spec, const struct known *k)
     struct hm_err err = {0};
     size_t classes = 0;
 
-    if (hm_data_scan(spec, &shape, &err))
+    if (hm__data_scan(spec, &shape, &err))
         fail_msg("%s:%d: %s", err.source, err.line, err.message);
     assert_near(shape.rows, k->rows, 0);
     assert_near(shape.features, k->features, 0);
@@ -119,8 +119,8 @@ static void check_sums(const struct hm_data_spec *spec, const struct known *k, b
     struct hm_data *data = NULL;
     struct hm_err err = {0};
 
-    assert_int_equal(hm_data_open(spec, &data, &err), 0);
-    while (hm_data_next(data, 97, &block, &err) > 0) {
+    assert_int_equal(hm__data_open(spec, &data, &err), 0);
+    while (hm__data_next(data, 97, &block, &err) > 0) {
         for (size_t i = 0; i < block.count; i++) {
             size_t first = sparse ? block.starts[i] : i * block.features;
             size_t after = sparse ? block.starts[i + 1] : first + block.features;
@@ -132,14 +132,14 @@ static void check_sums(const struct hm_data_spec *spec, const struct known *k, b
             }
             check += part * (fmod(rows++, 89) + 1);
         }
-        hm_rows_clear(&block);
+        hm__rows_clear(&block);
     }
     assert_int_equal(err.code, 0);
     assert_near(rows, k->rows, 0);
     assert_near(sum, k->sum, 1e-12);
     assert_near(check, k->check, 1e-12);
-    hm_data_close(data);
-    hm_rows_release(&block);
+    hm__data_close(data);
+    hm__rows_release(&block);
 }
 
 static void files_hold_what_the_oracle_finds(void **state)
@@ -204,19 +204,19 @@ static void check_ways(const struct hm_data_spec *spec, size_t features)
     static const size_t sizes[] = {1, 2, 3, 7, 1000};
     struct hm_rows whole = read_rows(spec, true, 0, SIZE_MAX);
 
-    for (size_t e = 0; e < hm_rows_entries(&whole); e++)
+    for (size_t e = 0; e < hm__rows_entries(&whole); e++)
         assert_true(whole.values[e] != 0);
     for (size_t i = 0; i < 5; i++)
         for (int sparse = 0; sparse < 2; sparse++) {
             struct hm_rows rows = read_rows(spec, sparse, features, sizes[i]);
             assert_same_rows(&rows, &whole, features);
-            hm_rows_release(&rows);
+            hm__rows_release(&rows);
             rows = read_rows(spec, sparse, features + 2, sizes[i]); /* more are zero */
             assert_same_rows(&rows, &whole, features);
             assert_near(value_at(&rows, 0, features + 1), 0, 0);
-            hm_rows_release(&rows);
+            hm__rows_release(&rows);
         }
-    hm_rows_release(&whole);
+    hm__rows_release(&whole);
 }
 
 static void compress(const char *path, const char *options)
@@ -235,13 +235,13 @@ static void check_compressed(const char *path, const struct hm_rows *plain, size
     struct hm_err err = {0};
 
     if (zlib && strcmp(zlib, "0") == 0) {
-        assert_int_equal(hm_data_parse(path, false, 1, &spec, &err), HM_E_UNSUPPORTED);
+        assert_int_equal(hm__data_parse(path, false, 1, &spec, &err), HM_E_UNSUPPORTED);
         return;
     }
     spec = parse_data(path, false);
     struct hm_rows rows = read_rows(&spec, true, 0, 5);
     assert_same_rows(&rows, plain, features);
-    hm_rows_release(&rows);
+    hm__rows_release(&rows);
 }
 
 static void images_are_read_in_any_way(void **state)
@@ -252,7 +252,7 @@ static void images_are_read_in_any_way(void **state)
     write_idx(images, labels);
     struct hm_data_spec spec = parse_data(images, false);
     assert_int_equal(spec.format, HM_DATA_IDX);
-    assert_string_equal(hm_data_format_name(spec.format), "IDX");
+    assert_string_equal(hm__data_format_name(spec.format), "IDX");
     assert_string_equal(spec.labels, labels);
     check_ways(&spec, SIDE * SIDE);
     struct hm_rows rows = read_rows(&spec, false, 0, 4); /* images tell their width */
@@ -265,7 +265,7 @@ static void images_are_read_in_any_way(void **state)
     check_compressed(compressed, &rows, SIDE * SIDE);
     compress(labels, "");
     check_compressed(compressed, &rows, SIDE * SIDE);
-    hm_rows_release(&rows);
+    hm__rows_release(&rows);
     unlink(compressed);
     snprintf(compressed, sizeof(compressed), "%s.gz", labels);
     unlink(compressed);
@@ -291,8 +291,8 @@ static void texts_are_read_in_any_way(void **state)
         unlink(compressed);
     }
     assert_same_rows(&rows[0], &rows[1], 2);
-    hm_rows_release(&rows[0]);
-    hm_rows_release(&rows[1]);
+    hm__rows_release(&rows[0]);
+    hm__rows_release(&rows[1]);
 }
 
 static void the_label_of_a_table_may_be_any_column(void **state)
@@ -313,14 +313,14 @@ static void the_label_of_a_table_may_be_any_column(void **state)
         assert_int_equal(rows.features, 3);
         assert_near(rows.labels[0], cases[i].label, 0);
         assert_near(rows.values[0], cases[i].first, 0);
-        hm_rows_release(&rows);
+        hm__rows_release(&rows);
     }
     unlink(path);
     write_bytes(path, ".csv", "y,b\n7,2\n", 8); /* nothing is named label: the first */
     spec = parse_data(path, false);
     struct hm_rows rows = read_rows(&spec, false, 0, 1);
     assert_near(rows.labels[0], 7, 0);
-    hm_rows_release(&rows);
+    hm__rows_release(&rows);
     unlink(path);
 }
 
@@ -343,7 +343,7 @@ static void long_lines_and_many_labels(void **state)
     }
     fclose(file);
     spec = parse_data(path, false);
-    assert_int_equal(hm_data_scan(&spec, &shape, NULL), 0);
+    assert_int_equal(hm__data_scan(&spec, &shape, NULL), 0);
     assert_near(shape.features, ENTRIES + ROWS - 1, 0);
     assert_near(shape.largest_entries, ENTRIES + ROWS - 1, 0);
     assert_int_equal(shape.classes, 3);
@@ -353,7 +353,7 @@ static void long_lines_and_many_labels(void **state)
         for (int i = 0; i < most; i++)
             fprintf(file, "%d 1:1\n", i * 7919 % most);
         fclose(file);
-        assert_int_equal(hm_data_scan(&spec, &shape, NULL), 0);
+        assert_int_equal(hm__data_scan(&spec, &shape, NULL), 0);
         assert_int_equal(shape.classes, most < LABELS ? most : 0);
         for (size_t i = 1; i < shape.classes; i++)
             assert_true(shape.labels[i - 1] < shape.labels[i]);

@@ -10,7 +10,7 @@ static int scan(const struct hm_data_spec *spec, struct hm_err *err)
 {
     static struct hm_data_shape shape;
 
-    return hm_data_scan(spec, &shape, err);
+    return hm__data_scan(spec, &shape, err);
 }
 
 static void expect(const struct hm_err *err, int rc, int code, const char *message, int line)
@@ -217,13 +217,13 @@ static int read_into(const char *path, bool sparse, size_t features, size_t *ret
     struct hm_data_spec spec = parse_data(path, false);
     struct hm_rows rows = {.sparse = sparse, .features = features};
     struct hm_data *data = NULL;
-    int rc = hm_data_open(&spec, &data, err);
+    int rc = hm__data_open(&spec, &data, err);
 
     if (rc == 0)
-        rc = hm_data_next(data, 100, &rows, err);
+        rc = hm__data_next(data, 100, &rows, err);
     *ret_count = rows.count;
-    hm_data_close(data);
-    hm_rows_release(&rows);
+    hm__data_close(data);
+    hm__rows_release(&rows);
     return rc;
 }
 
@@ -288,7 +288,7 @@ static void mistakes_in_recipes(void **state)
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct hm_data_spec spec;
         struct hm_err err = {0};
-        expect(&err, hm_data_parse(rows[i].text, false, 1, &spec, &err), rows[i].code,
+        expect(&err, hm__data_parse(rows[i].text, false, 1, &spec, &err), rows[i].code,
                rows[i].message, 0);
         assert_string_equal(err.source, rows[i].text);
         assert_non_null(strstr(err.hint, "such as"));
@@ -302,20 +302,20 @@ static void names_of_nothing(void **state)
     char longest[2000];
 
     (void)state;
-    expect(&err, hm_data_parse("no/such/file", false, 1, &spec, &err), HM_E_IO,
+    expect(&err, hm__data_parse("no/such/file", false, 1, &spec, &err), HM_E_IO,
            "cannot open: No such file or directory", 0);
     assert_non_null(strstr(err.hint, "a recipe: dense:1000x20"));
     err = (struct hm_err){0};
-    expect(&err, hm_data_parse("digit:500", false, 1, &spec, &err), HM_E_IO,
+    expect(&err, hm__data_parse("digit:500", false, 1, &spec, &err), HM_E_IO,
            "cannot open: No such file or directory", 0);
     assert_string_equal(err.hint, "did you mean the recipe digits?");
     err = (struct hm_err){0};
-    expect(&err, hm_data_parse("/dev/null", false, 1, &spec, &err), HM_E_IO, "not a regular file",
+    expect(&err, hm__data_parse("/dev/null", false, 1, &spec, &err), HM_E_IO, "not a regular file",
            0);
     memset(longest, '/', sizeof(longest));
     snprintf(longest + 1990, 10, "dev");
     err = (struct hm_err){0};
-    expect(&err, hm_data_parse(longest, false, 1, &spec, &err), HM_E_LIMIT,
+    expect(&err, hm__data_parse(longest, false, 1, &spec, &err), HM_E_LIMIT,
            "the name of the folder is too long", 0);
 }
 
@@ -331,7 +331,7 @@ static void folders_and_their_files(void **state)
 
     (void)state;
     assert_non_null(mkdtemp(folder));
-    expect(&err, hm_data_parse(folder, false, 1, &spec, &err), HM_E_MISSING,
+    expect(&err, hm__data_parse(folder, false, 1, &spec, &err), HM_E_MISSING,
            "a folder without MNIST's files", 0);
     assert_string_equal(err.hint, "it has neither train-images-idx3-ubyte nor the same with .gz");
     for (size_t i = 0; i < 4; i++) {
@@ -345,14 +345,14 @@ static void folders_and_their_files(void **state)
     assert_string_equal(spec.labels, path[1]);
     assert_int_equal(scan(&spec, NULL), 0);
     err = (struct hm_err){0};
-    expect(&err, hm_data_parse(folder, true, 1, &spec, &err), HM_E_MISSING,
+    expect(&err, hm__data_parse(folder, true, 1, &spec, &err), HM_E_MISSING,
            "a folder without MNIST's files", 0);
     assert_non_null(strstr(err.hint, "t10k"));
     err = (struct hm_err){0};
-    expect(&err, hm_data_parse(path[2], false, 1, &spec, &err), HM_E_MISSING,
+    expect(&err, hm__data_parse(path[2], false, 1, &spec, &err), HM_E_MISSING,
            "no 'images' in the name, so it does not tell the file of the labels", 0);
     err = (struct hm_err){0};
-    expect(&err, hm_data_parse(path[3], false, 1, &spec, &err), HM_E_MISSING,
+    expect(&err, hm__data_parse(path[3], false, 1, &spec, &err), HM_E_MISSING,
            "no such file, and the images need labels", 0);
     for (size_t i = 0; i < 4; i++)
         unlink(path[i]);
@@ -374,12 +374,12 @@ static void fail_everywhere(const char *text, bool sparse, size_t features, long
         hm__alloc_fail_after(after);
         int rc = scan(&spec, &err);
         if (rc == 0)
-            rc = hm_data_open(&spec, &data, &err);
-        while (rc >= 0 && data && (rc = hm_data_next(data, 3, &rows, &err)) > 0)
+            rc = hm__data_open(&spec, &data, &err);
+        while (rc >= 0 && data && (rc = hm__data_next(data, 3, &rows, &err)) > 0)
             ;
         hm__alloc_fail_after(-1);
-        hm_data_close(data);
-        hm_rows_release(&rows);
+        hm__data_close(data);
+        hm__rows_release(&rows);
         if (rc == 0)
             break;
         assert_int_equal(rc, HM_E_NOMEM);

@@ -26,7 +26,7 @@ static void recipes_are_understood(void **state)
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct hm_data_spec spec = parse_data(rows[i].text, false);
         assert_int_equal(spec.format, rows[i].format);
-        assert_true(hm_data_is_made(&spec));
+        assert_true(hm__data_is_made(&spec));
         assert_near(spec.rows, rows[i].rows, 0);
         assert_near(spec.features, rows[i].features, 0);
         assert_near(spec.density, rows[i].density, 0);
@@ -50,22 +50,22 @@ static void any_row_at_any_time(void **state)
         assert_int_equal(whole.count, (size_t)spec.rows);
         assert_int_equal(whole.features, features);
         assert_same_rows(&whole, &odd, features);
-        assert_int_equal(hm_data_open(&spec, &data, NULL), 0);
+        assert_int_equal(hm__data_open(&spec, &data, NULL), 0);
         for (size_t row = whole.count; row-- > 0;) { /* backwards */
-            hm_rows_clear(&jump);
-            hm_data_seek(data, (double)row);
-            assert_int_equal(hm_data_next(data, 1, &jump, NULL), 1);
-            assert_int_equal(hm_data_line(data), row + 1);
+            hm__rows_clear(&jump);
+            hm__data_seek(data, (double)row);
+            assert_int_equal(hm__data_next(data, 1, &jump, NULL), 1);
+            assert_int_equal(hm__data_line(data), row + 1);
             assert_near(jump.labels[0], whole.labels[row], 0);
             for (size_t j = 0; j < features; j++)
                 assert_near(value_at(&jump, 0, j), value_at(&whole, row, j), 0);
         }
-        hm_data_seek(data, spec.rows);
-        assert_int_equal(hm_data_next(data, 1, &jump, NULL), 0);
-        hm_data_close(data);
-        hm_rows_release(&whole);
-        hm_rows_release(&odd);
-        hm_rows_release(&jump);
+        hm__data_seek(data, spec.rows);
+        assert_int_equal(hm__data_next(data, 1, &jump, NULL), 0);
+        hm__data_close(data);
+        hm__rows_release(&whole);
+        hm__rows_release(&odd);
+        hm__rows_release(&jump);
     }
 }
 
@@ -87,7 +87,7 @@ static void rows_depend_on_seed_and_number(void **state)
     assert_true(rows[0].values[0] != rows[2].values[0]);
     assert_true(rows[0].values[0] != rows[3].values[0]);
     for (size_t i = 0; i < 4; i++)
-        hm_rows_release(&rows[i]);
+        hm__rows_release(&rows[i]);
 }
 
 /* ---- what they are like --------------------------------------------------------------------- */
@@ -150,8 +150,8 @@ static double learn(const char *recipe, const char *test, size_t classes, double
         right += first + scale * (double)guess(&held, i, w, classes) == held.labels[i];
     double fraction = (double)right / (double)held.count;
     free(w);
-    hm_rows_release(&train);
-    hm_rows_release(&held);
+    hm__rows_release(&train);
+    hm__rows_release(&held);
     return fraction;
 }
 
@@ -171,7 +171,7 @@ static void dense_rows_are_normal_and_separable(void **state)
     double n = 200000, sum = 0, square = 0, fourth = 0;
 
     (void)state;
-    for (size_t k = 0; k < hm_rows_entries(&rows); k++) {
+    for (size_t k = 0; k < hm__rows_entries(&rows); k++) {
         double v = rows.values[k];
         sum += v;
         square += v * v;
@@ -182,7 +182,7 @@ static void dense_rows_are_normal_and_separable(void **state)
     assert_true(fabs(fourth / n - 3) < 5 * sqrt(96 / n));
     assert_true(fabs(count_label(&rows, 1) - 10000) < 5 * sqrt(5000));
     assert_near(count_label(&rows, 1) + count_label(&rows, -1), 20000, 0);
-    hm_rows_release(&rows);
+    hm__rows_release(&rows);
     double right = learn("dense:5000x10", "dense:5000x10", 2, -1, 2, 5);
     assert_true(right > 0.92 && right < 0.97); /* one in twenty is turned */
 }
@@ -191,10 +191,10 @@ static void sparse_rows_are_like_texts(void **state)
 {
     struct hm_data_spec spec = parse_data("sparse", false);
     struct hm_rows rows = read_rows(&spec, true, 1000, 512);
-    double often[1000] = {0}, entries = (double)hm_rows_entries(&rows);
+    double often[1000] = {0}, entries = (double)hm__rows_entries(&rows);
 
     (void)state;
-    for (size_t k = 0; k < hm_rows_entries(&rows); k++) {
+    for (size_t k = 0; k < hm__rows_entries(&rows); k++) {
         assert_near(rows.values[k], 1, 0);
         often[rows.columns[k]]++;
     }
@@ -211,18 +211,18 @@ static void sparse_rows_are_like_texts(void **state)
     assert_true(often[99] > 100 && often[99] < often[9]);  /* a tail, but not a short one: */
     assert_true(often[900] > 5 && often[900] < often[99]); /* about 1 / (k + 5) */
     assert_true(count_label(&rows, 1) > 2500 && count_label(&rows, 1) < 7500);
-    hm_rows_release(&rows);
+    hm__rows_release(&rows);
     assert_true(learn("sparse", "sparse:3000x1000", 2, -1, 2, 5) > 0.85);
     /* all columns, and hardly any */
     spec = parse_data("sparse:3x4:1", false);
     rows = read_rows(&spec, true, 0, 1);
-    assert_int_equal(hm_rows_entries(&rows), 12);
+    assert_int_equal(hm__rows_entries(&rows), 12);
     assert_int_equal(rows.columns[11], 3);
-    hm_rows_release(&rows);
+    hm__rows_release(&rows);
     spec = parse_data("sparse:50x4:1e-6", false);
     rows = read_rows(&spec, true, 0, 9);
-    assert_int_equal(hm_rows_entries(&rows), 50);
-    hm_rows_release(&rows);
+    assert_int_equal(hm__rows_entries(&rows), 50);
+    hm__rows_release(&rows);
 }
 
 static void digits_are_like_mnist(void **state)
@@ -232,17 +232,17 @@ static void digits_are_like_mnist(void **state)
     double zeros, largest = 0;
 
     (void)state;
-    for (size_t k = 0; k < hm_rows_entries(&rows); k++) {
+    for (size_t k = 0; k < hm__rows_entries(&rows); k++) {
         double v = rows.values[k];
         assert_true(v >= 1 && v <= 255 && v == floor(v));
         largest = fmax(largest, v);
     }
-    zeros = 1 - (double)hm_rows_entries(&rows) / (3000.0 * 784);
+    zeros = 1 - (double)hm__rows_entries(&rows) / (3000.0 * 784);
     assert_true(zeros > 0.76 && zeros < 0.86); /* MNIST: 0.81 */
     assert_near(largest, 255, 0);
     for (int class = 0; class < 10; class ++)
         assert_true(fabs(count_label(&rows, class) - 300) < 5 * sqrt(300 * 0.9));
-    hm_rows_release(&rows);
+    hm__rows_release(&rows);
     double right = learn("digits:4000", "digits:1000", 10, 0, 1, 4);
     printf("# digits: a linear classifier gets %.3f right\n", right);
     assert_true(right > 0.85 && right < 0.96);
@@ -263,8 +263,8 @@ static void noise_turns_labels(void **state)
         for (size_t i = 0; i < clean.count; i++)
             turned += clean.labels[i] != noisy.labels[i];
         assert_true(fabs(turned - 500) < 5 * sqrt(375));
-        hm_rows_release(&clean);
-        hm_rows_release(&noisy);
+        hm__rows_release(&clean);
+        hm__rows_release(&noisy);
     }
 }
 
@@ -274,13 +274,13 @@ static void made_data_is_scanned_like_files(void **state)
     struct hm_data_spec spec = parse_data("digits:500", false);
 
     (void)state;
-    assert_int_equal(hm_data_scan(&spec, &shape, NULL), 0);
+    assert_int_equal(hm__data_scan(&spec, &shape, NULL), 0);
     assert_near(shape.rows, 500, 0);
     assert_near(shape.features, 784, 0);
     assert_int_equal(shape.classes, 10);
     assert_false(shape.sparse);
     spec = parse_data("sparse:500x40", false);
-    assert_int_equal(hm_data_scan(&spec, &shape, NULL), 0);
+    assert_int_equal(hm__data_scan(&spec, &shape, NULL), 0);
     assert_near(shape.features, 40, 0);
     assert_int_equal(shape.classes, 2);
     assert_near(shape.labels[0], -1, 0);

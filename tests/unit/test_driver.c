@@ -37,7 +37,7 @@ static void work(struct driven_run *r, struct hm_comm *world, struct hm_comm *co
     struct hm_train_totals totals = {0};
     struct hm_trace_point last = {0};
     enum hm_stop stop = HM_STOP_NOT;
-    struct hm_run run = {.algorithm = hm_algorithm_find(r->algorithm),
+    struct hm_run run = {.algorithm = hm__algorithm_find(r->algorithm),
                          .comm = comm,
                          .objective = &o,
                          .settings = {.momentum = -1}};
@@ -47,14 +47,14 @@ static void work(struct driven_run *r, struct hm_comm *world, struct hm_comm *co
     comm->scheme = HM_REDUCE_TWO_WAVE;
     plan.look_every = plan.look_every > 0 ? plan.look_every : INFINITY;
     plan.identity = "a test";
-    CHECK(o.unknowns <= UNKNOWNS && hm_run_begin(&run, NULL) == 0);
+    CHECK(o.unknowns <= UNKNOWNS && hm__run_begin(&run, NULL) == 0);
     if (r->resume)
-        CHECK(hm_checkpoint_load(r->resume, &run, plan.identity, &totals, NULL) == 0);
+        CHECK(hm__checkpoint_load(r->resume, &run, plan.identity, &totals, NULL) == 0);
     if (r->driver)
-        CHECK(hm_driven_begin(&run, world, plan.checkpoint != NULL, NULL) == 0);
-    CHECK(hm_train(&run, &plan, &totals, &last, &stop, NULL) == 0);
+        CHECK(hm__driven_begin(&run, world, plan.checkpoint != NULL, NULL) == 0);
+    CHECK(hm__train(&run, &plan, &totals, &last, &stop, NULL) == 0);
     if (r->driver)
-        hm_driven_end(&run);
+        hm__driven_end(&run);
     if (comm->rank == 0) {
         memcpy(r->w, run.w, o.unknowns * sizeof(double));
         r->iteration = run.iteration;
@@ -80,8 +80,8 @@ static void body(struct hm_comm *world, void *context)
     if (world->rank < r->workers)
         work(r, world, &workers);
     else
-        CHECK(hm_drive(world, hm_algorithm_find(r->algorithm), &settings, losses[r->loss], NULL) ==
-              0);
+        CHECK(hm__drive(world, hm__algorithm_find(r->algorithm), &settings, losses[r->loss],
+                        NULL) == 0);
 }
 
 static struct driven_run run_one(const char *algorithm, size_t loss, int n, bool driver)

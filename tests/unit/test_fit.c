@@ -162,14 +162,14 @@ static void test_student(void **state)
     (void)state;
     while (next_line(file, line, sizeof(line))) {
         if (sscanf(line, "f %lf %lf %lf %lf", &a, &b, &c, &d) == 4)
-            assert_near(hm_fisher_tail(a, b, c), d, 1e-11);
+            assert_near(hm__fisher_tail(a, b, c), d, 1e-11);
         else if (sscanf(line, "%lf %lf %lf", &a, &b, &c) == 3)
-            assert_near(hm_student_quantile(a, b), c, 1e-9);
+            assert_near(hm__student_quantile(a, b), c, 1e-9);
         count++;
     }
     fclose(file);
     assert_true(count > 150);
-    assert_near(hm_student_quantile(3, 0.05), -hm_student_quantile(3, 0.95), 1e-12);
+    assert_near(hm__student_quantile(3, 0.05), -hm__student_quantile(3, 0.95), 1e-12);
 }
 
 /* REFERENCE section 2, as printed. */
@@ -322,11 +322,11 @@ static void test_sheet_ends(void **state)
     assert_int_equal(hm_fit_predict(none, NULL, 0, &n, 1, &p, NULL), 0);
     assert_near(p.time_s, 2.66096, 1e-5);
     assert_true(p.low_s < p.time_s && p.high_s > 1.5 * p.low_s); /* nobody has run it yet */
-    hm_random_init(&random, 1, 1);
+    hm__random_init(&random, 1, 1);
     for (int i = 0; i < 4000;
          i++) { /* the truth: 30/n + 2 log2 n, three and four times the sheet */
         double at = 1 + i % 16;
-        double seconds = (30 / at + 2 * log2(at)) * (1 + 0.02 * hm_random_normal(&random));
+        double seconds = (30 / at + 2 * log2(at)) * (1 + 0.02 * hm__random_normal(&random));
         used += (size_t)snprintf(text + used, 100, "%g,%.9g\n", at, seconds);
     }
     struct hm_runs *runs = parse_runs(text);
@@ -367,7 +367,7 @@ static struct hm_runs *make_runs(const struct truth *t, struct hm_random *random
         /* few runs are spread over the range, 1 and 16 among them */
         double at_n = t->runs && t->runs < 8 ? n[i * 7 / (t->runs - 1)] : n[i % 8];
         double at_size = t->runs ? 1 : size[i / 8 % 2], seconds = true_seconds(t, at_n, at_size);
-        double off = t->noise * hm_random_normal(random) * (t->relative ? seconds : 1);
+        double off = t->noise * hm__random_normal(random) * (t->relative ? seconds : 1);
         size_t used = strlen(text);
         snprintf(text + used, sizeof(text) - used, "%g,%g,%.17g\n", at_n, at_size,
                  fmax(seconds + off, 1e-6));
@@ -384,7 +384,7 @@ static struct coverage cover(const struct truth *t, int sets)
     struct coverage hit = {0, 0};
     struct hm_random random;
 
-    hm_random_init(&random, 20161, 7);
+    hm__random_init(&random, 20161, 7);
     for (int i = 0; i < sets; i++) {
         char list[64];
         const char *terms[HM_TERMS_MAX];
@@ -401,7 +401,7 @@ static struct coverage cover(const struct truth *t, int sets)
         struct hm_fit *fit = fit_runs(runs, &settings);
         assert_int_equal(hm_fit_predict(fit, NULL, 0, &t->n_target, 1, &p, NULL), 0);
         double seconds = true_seconds(t, t->n_target, 1);
-        double once = seconds + t->noise * hm_random_normal(&random) * (t->relative ? seconds : 1);
+        double once = seconds + t->noise * hm__random_normal(&random) * (t->relative ? seconds : 1);
         hit.mean += p.mean_low <= seconds && seconds <= p.mean_high;
         hit.run += p.low_s <= once && once <= p.high_s;
         hm_fit_free(fit);
@@ -485,12 +485,12 @@ static void test_coverage_sheet(void **state)
     struct hm_random random;
 
     (void)state;
-    hm_random_init(&random, 5, 5);
+    hm__random_init(&random, 5, 5);
     for (size_t k = 0; k < 2; k++) {
         int hit = 0;
         for (int i = 0; i < 300; i++) {
-            double a = 0.7 + 0.8 * hm_random_uniform(&random);
-            double b = 0.7 + 0.8 * hm_random_uniform(&random), target = 64;
+            double a = 0.7 + 0.8 * hm__random_uniform(&random);
+            double b = 0.7 + 0.8 * hm__random_uniform(&random), target = 64;
             struct hm_fit_settings settings = {.job = job, .seed = i};
             struct hm_prediction p;
             char text[1024] = "n,seconds\n";
@@ -498,7 +498,7 @@ static void test_coverage_sheet(void **state)
                 double mean = 10 * a / n[j] + 0.5 * b * log2(n[j]) + 10 * overheads[k] * log(n[j]);
                 size_t used = strlen(text);
                 snprintf(text + used, sizeof(text) - used, "%g,%.17g\n", n[j],
-                         mean * (1 + 0.05 * hm_random_normal(&random)));
+                         mean * (1 + 0.05 * hm__random_normal(&random)));
             }
             struct hm_runs *runs = parse_runs(text);
             struct hm_fit *fit = fit_runs(runs, &settings);

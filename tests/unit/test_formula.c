@@ -15,7 +15,7 @@ static struct hm_formula *compile(const char *text, const struct hm_scope *scope
     struct hm_formula *f = NULL;
     struct hm_err err = {0};
 
-    if (hm_formula_new(text, scope, HM_DIM_TIME, &f, &err))
+    if (hm__formula_new(text, scope, HM_DIM_TIME, &f, &err))
         fail_msg("'%s': %s", text, err.message);
     return f;
 }
@@ -23,7 +23,7 @@ static struct hm_formula *compile(const char *text, const struct hm_scope *scope
 static double value_at(const struct hm_formula *f, const double *values, double n)
 {
     double value;
-    assert_int_equal(hm_formula_eval(f, values, NULL, &n, 1, &value, NULL), 0);
+    assert_int_equal(hm__formula_eval(f, values, NULL, &n, 1, &value, NULL), 0);
     return value;
 }
 
@@ -45,13 +45,13 @@ static void agrees_with_the_oracle(void **state)
         struct hm_formula *f = compile(field[0], &plain);
         hm_assert_near(value_at(f, values, n), atof(field[5]), 1e-12, field[0], rows);
         if (strcmp(field[6], "nan") != 0) {
-            hm_formula_derive(f, values, n, "n", false, &value, &slope, NULL);
+            hm__formula_derive(f, values, n, "n", false, &value, &slope, NULL);
             hm_assert_near(slope, atof(field[6]), 1e-10, field[0], rows);
-            hm_formula_derive(f, values, n, "a", false, &value, &slope, NULL);
+            hm__formula_derive(f, values, n, "a", false, &value, &slope, NULL);
             hm_assert_near(slope, atof(field[7]), 1e-10, field[0], rows);
             slopes++;
         }
-        hm_formula_free(f);
+        hm__formula_free(f);
         rows++;
     }
     fclose(file);
@@ -69,14 +69,14 @@ static void vectors_equal_single_values(void **state)
     (void)state;
     for (int i = 0; i < COUNT; i++)
         n[i] = i + 1;
-    assert_int_equal(hm_formula_eval(f, values, NULL, n, COUNT, out, NULL), 0);
+    assert_int_equal(hm__formula_eval(f, values, NULL, n, COUNT, out, NULL), 0);
     for (int i = 0; i < COUNT; i++) {
         double by_hand =
             10 / n[i] + 0.5 * log2(n[i]) + (n[i] > 500 ? sqrt(n[i]) : ceil(n[i] / 7)) - 2;
         assert_near(out[i], by_hand, 1e-15);
         assert_near(value_at(f, values, n[i]), by_hand, 1e-15);
     }
-    hm_formula_free(f);
+    hm__formula_free(f);
 }
 
 static void units_are_converted_and_checked(void **state)
@@ -92,23 +92,23 @@ static void units_are_converted_and_checked(void **state)
     (void)state;
     struct hm_formula *f = compile("64 bit * W / B", &scope);
     assert_near(value_at(f, values, 1), 0.768, 1e-15);
-    hm_formula_free(f);
+    hm__formula_free(f);
     f = compile("5 \xc2\xb5s * 2 + 3 \xce\xbcs + $36/h / ($1/h) * 0", &scope);
     assert_near(value_at(f, values, 1), 13e-6, 1e-15);
-    hm_formula_free(f);
+    hm__formula_free(f);
     f = compile("20 ms * log2(n) + 1 s", &scope);
     assert_near(value_at(f, values, 4), 1.04, 1e-15);
-    hm_formula_free(f);
+    hm__formula_free(f);
     /* "d" is the person's own here: "8 bit/d" divides by 4 instead of naming a rate per day */
     f = compile("(8 bit/d) / (1 B/4) * 3", &scope);
     assert_near(value_at(f, values, 1), 3, 1e-15);
-    hm_formula_free(f);
+    hm__formula_free(f);
     f = compile("1 GB / rate", &scope);
     values[4] = 1e9;
     assert_near(value_at(f, values, 1), 1, 1e-15);
-    assert_true(hm_formula_uses(f, 4));
-    assert_false(hm_formula_uses(f, 1));
-    hm_formula_free(f);
+    assert_true(hm__formula_uses(f, 4));
+    assert_false(hm__formula_uses(f, 1));
+    hm__formula_free(f);
 }
 
 static void what_if_scales_a_quantity(void **state)
@@ -122,18 +122,18 @@ static void what_if_scales_a_quantity(void **state)
     struct hm_scaled twice = {"F", 2};
 
     (void)state;
-    assert_int_equal(hm_formula_quantity_count(f), 2); /* u varies with n: not a quantity */
+    assert_int_equal(hm__formula_quantity_count(f), 2); /* u varies with n: not a quantity */
     assert_near(value_at(f, values, n), 15, 1e-15);
-    hm_formula_eval(f, values, &twice, &n, 1, &out, NULL);
+    hm__formula_eval(f, values, &twice, &n, 1, &out, NULL);
     assert_near(out, 12.5, 1e-15);
     twice.name = "u";
-    hm_formula_eval(f, values, &twice, &n, 1, &out, NULL);
+    hm__formula_eval(f, values, &twice, &n, 1, &out, NULL);
     assert_near(out, 25, 1e-15);
-    hm_formula_derive(f, values, n, "peak", false, &value, &slope, NULL);
+    hm__formula_derive(f, values, n, "peak", false, &value, &slope, NULL);
     assert_near(slope, -5.0 / 8, 1e-14);
-    hm_formula_derive(f, values, n, "peak", true, &value, &slope, NULL);
+    hm__formula_derive(f, values, n, "peak", true, &value, &slope, NULL);
     assert_near(slope, -5, 1e-14);
-    hm_formula_free(f);
+    hm__formula_free(f);
 }
 
 static void mistakes_are_explained(void **state)
@@ -167,7 +167,7 @@ static void mistakes_are_explained(void **state)
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct hm_formula *f = NULL;
         struct hm_err err = {0};
-        assert_true(hm_formula_new(rows[i].text, &plain, HM_DIM_TIME, &f, &err) < 0);
+        assert_true(hm__formula_new(rows[i].text, &plain, HM_DIM_TIME, &f, &err) < 0);
         assert_null(f);
         assert_string_equal(err.message, rows[i].message);
         if (rows[i].hint)
@@ -191,7 +191,7 @@ static void definitions_are_shared_not_copied(void **state)
     }
     struct hm_formula *f = compile("d59", &scope);
     assert_near(value_at(f, values, 3), 3 * 0x1p59, 0);
-    hm_formula_free(f);
+    hm__formula_free(f);
 }
 
 static void circles_and_depth_end(void **state)
@@ -207,25 +207,25 @@ static void circles_and_depth_end(void **state)
     char deep[2001];
 
     (void)state;
-    assert_int_equal(hm_formula_new("x", &scope, HM_DIM_TIME, &f, &err), HM_E_FORMULA);
+    assert_int_equal(hm__formula_new("x", &scope, HM_DIM_TIME, &f, &err), HM_E_FORMULA);
     assert_string_equal(err.message, "'x' is defined by itself");
     assert_string_equal(err.field, "where.y");
     assert_int_equal(err.line, 5);
     memset(deep, '(', 1000);
     deep[1000] = '\0';
     err = (struct hm_err){0};
-    assert_int_equal(hm_formula_new(deep, &plain, HM_DIM_TIME, &f, &err), HM_E_FORMULA);
+    assert_int_equal(hm__formula_new(deep, &plain, HM_DIM_TIME, &f, &err), HM_E_FORMULA);
     assert_non_null(strstr(err.message, "nested too deeply"));
     memset(deep, '-', 1000);
     err = (struct hm_err){0};
-    assert_int_equal(hm_formula_new(deep, &plain, HM_DIM_TIME, &f, &err), HM_E_FORMULA);
+    assert_int_equal(hm__formula_new(deep, &plain, HM_DIM_TIME, &f, &err), HM_E_FORMULA);
     err = (struct hm_err){0};
-    assert_int_equal(hm_scope_check(&scope, &err), HM_E_FORMULA);
+    assert_int_equal(hm__scope_check(&scope, &err), HM_E_FORMULA);
     for (int i = 0; i < 1998; i += 2)
         memcpy(deep + i, "n^", 2);
     memcpy(deep + 1998, "n", 2);
     err = (struct hm_err){0};
-    assert_int_equal(hm_formula_new(deep, &plain, HM_DIM_TIME, &f, &err), HM_E_FORMULA);
+    assert_int_equal(hm__formula_new(deep, &plain, HM_DIM_TIME, &f, &err), HM_E_FORMULA);
     assert_non_null(strstr(err.message, "nested too deeply"));
 }
 
@@ -242,9 +242,9 @@ static void infinities_do_not_hide(void **state)
     for (int i = 0; i < 4; i++) {
         f = compile(texts[i], &plain);
         assert_true(isnan(value_at(f, values, 1)));
-        hm_formula_free(f);
+        hm__formula_free(f);
     }
-    assert_int_equal(hm_formula_new("5/1e400", &plain, HM_DIM_TIME, &f, &err), HM_E_FORMULA);
+    assert_int_equal(hm__formula_new("5/1e400", &plain, HM_DIM_TIME, &f, &err), HM_E_FORMULA);
     assert_non_null(strstr(err.message, "a number that is too large"));
 }
 
@@ -259,7 +259,7 @@ static void many_definitions_are_refused(void **state)
     (void)state;
     for (int i = 0; i < 300; i++)
         where[i] = (struct hm_definition){"x", "1", 1};
-    assert_int_equal(hm_formula_new("n", &scope, HM_DIM_TIME, &f, &err), HM_E_LIMIT);
+    assert_int_equal(hm__formula_new("n", &scope, HM_DIM_TIME, &f, &err), HM_E_LIMIT);
 }
 
 static void too_long_is_refused(void **state)
@@ -273,7 +273,7 @@ static void too_long_is_refused(void **state)
         text[i] = i % 2 ? '+' : '1';
     text[19999] = '1';
     text[20000] = '\0';
-    assert_int_equal(hm_formula_new(text, &plain, HM_DIM_TIME, &f, &err), HM_E_LIMIT);
+    assert_int_equal(hm__formula_new(text, &plain, HM_DIM_TIME, &f, &err), HM_E_LIMIT);
     free(text);
 }
 

@@ -78,26 +78,26 @@ static void degrees_are_counted_in_little_memory(void **state)
 
     (void)state;
     for (size_t s = 0; s < 5; s++) {
-        struct hm_degree_count *counts = hm_degree_count_new();
+        struct hm_degree_count *counts = hm__degree_count_new();
         struct hm_degree *degrees;
         size_t length;
         for (int round = 0; round < 3; round++) {
             for (uint64_t i = 0; i < IDS; i++) {
                 uint64_t id = i * 7919 % IDS;  /* in no order */
                 if (id % 4 >= (uint64_t)round) /* 0: once, 1: twice, 2 and 3: three times */
-                    assert_int_equal(hm_degree_count_add(counts, id * strides[s], NULL), 0);
+                    assert_int_equal(hm__degree_count_add(counts, id * strides[s], NULL), 0);
             }
-            if (hm_degree_count_bytes(counts) > 16 * IDS)
+            if (hm__degree_count_bytes(counts) > 16 * IDS)
                 fail_msg("stride %llu: %zu bytes", (unsigned long long)strides[s],
-                         hm_degree_count_bytes(counts) / IDS);
+                         hm__degree_count_bytes(counts) / IDS);
         }
-        assert_int_equal(hm_degree_count_take(counts, &degrees, &length, NULL), 0);
+        assert_int_equal(hm__degree_count_take(counts, &degrees, &length, NULL), 0);
         assert_int_equal(length, 3);
         assert_near(degrees[0].count, IDS / 4, 0);
         assert_near(degrees[1].count, IDS / 4, 0);
         assert_near(degrees[2].count, IDS / 2, 0);
         free(degrees);
-        hm_degree_count_free(counts);
+        hm__degree_count_free(counts);
     }
 }
 

@@ -15,7 +15,7 @@ static char *plan_text(const struct lab_spec *spec)
         fail_msg("%s", err.message);
     for (size_t i = 0; i < plan.count; i++) {
         assert_int_equal(cli_words_quote(&out, &plan.steps[i].words), 0);
-        hm_text_addf(&out, "%s%s\n", plan.steps[i].stays ? " & " : "", plan.steps[i].ready);
+        hm__text_addf(&out, "%s%s\n", plan.steps[i].stays ? " & " : "", plan.steps[i].ready);
     }
     lab_plan_release(&plan);
     assert_false(out.failed);
@@ -259,8 +259,8 @@ static void files(void **state)
     assert_string_equal(hosts.data, "127.0.0.1 localhost\n10.87.0.1 t-1\n10.87.0.2 t-2\n");
     lab_hostfile_text(&two, 1, &hostfile);
     assert_string_equal(hostfile.data, "t-1 slots=1\n");
-    hm_text_release(&hosts);
-    hm_text_release(&hostfile);
+    hm__text_release(&hosts);
+    hm__text_release(&hostfile);
 }
 
 static void settings_come_back(void **state)
@@ -283,13 +283,13 @@ static void settings_come_back(void **state)
         else
             spec.latency_s = 0.02;
         lab_spec_json(&spec, &text);
-        hm_text_add(&text, "}");
+        hm__text_add(&text, "}");
         assert_int_equal(lab_spec_read(text.data, text.length, "x", &read, &err), 0);
         assert_string_equal(read.name, "t-2");
         assert_int_equal(read.n, 64);
         assert_true(read.latency_s == spec.latency_s && read.bandwidth == 125e6);
         assert_true(read.loss == spec.loss && read.way == spec.way);
-        hm_text_release(&text);
+        hm__text_release(&text);
     }
 }
 
@@ -329,11 +329,11 @@ static void told(void **state)
     (void)state;
     lab_spec_tell(&spec, &text);
     assert_string_equal(text.data, "4 nodes, 20.0 ms one way, 1.00 Gbit/s, 0.1 % lost, by vde");
-    hm_text_release(&text);
+    hm__text_release(&text);
     spec = (struct lab_spec){.name = "t", .n = 1};
     lab_spec_tell(&spec, &text);
     assert_string_equal(text.data, "1 node, no latency");
-    hm_text_release(&text);
+    hm__text_release(&text);
 }
 
 int main(void)

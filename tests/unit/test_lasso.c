@@ -94,19 +94,19 @@ static void assert_optimal(const struct rows *rows, const struct plain *plain, d
 static void make_grams(const struct rows *rows, struct hm_gram *folds)
 {
     for (size_t f = 0; f < rows->folds; f++)
-        hm_gram_init(&folds[f], rows->terms);
+        hm__gram_init(&folds[f], rows->terms);
     for (size_t i = 0; i < rows->count; i++)
-        hm_gram_add(&folds[rows->fold[i]], rows->x[i], rows->y[i], rows->weight[i]);
+        hm__gram_add(&folds[rows->fold[i]], rows->x[i], rows->y[i], rows->weight[i]);
 }
 
 static void make_lasso(const struct rows *rows, struct hm_lasso *lasso)
 {
     struct hm_gram gram;
 
-    hm_gram_init(&gram, rows->terms);
+    hm__gram_init(&gram, rows->terms);
     for (size_t i = 0; i < rows->count; i++)
-        hm_gram_add(&gram, rows->x[i], rows->y[i], rows->weight[i]);
-    hm_lasso_init(lasso, &gram);
+        hm__gram_add(&gram, rows->x[i], rows->y[i], rows->weight[i]);
+    hm__lasso_init(lasso, &gram);
 }
 
 static void assert_close(const double *a, const double *b, size_t count, double allowed, int line)
@@ -171,13 +171,13 @@ static void check_path(const struct rows *rows, const struct hm_lasso *lasso,
 
     assert_int_equal(numbers(line, v, HM_LASSO_MAX + 2), rows->terms + 2);
     penalty = v[0];
-    assert_true(hm_lasso_solve(lasso, penalty, 1e-12, warm) <= 1e-12);
-    assert_true(hm_lasso_solve(lasso, penalty, 1e-12, cold) <= 1e-12);
+    assert_true(hm__lasso_solve(lasso, penalty, 1e-12, warm) <= 1e-12);
+    assert_true(hm__lasso_solve(lasso, penalty, 1e-12, cold) <= 1e-12);
     assert_close(warm, cold, rows->terms, 1e-9 * deviation, __LINE__);
     assert_close(warm, v + 2, rows->terms, 1e-6 * deviation, __LINE__);
     assert_near(objective_of(rows, plain, penalty, warm, slopes), v[1], 1e-9);
     assert_optimal(rows, plain, penalty, warm);
-    hm_lasso_unscale(lasso, warm, &intercept, theta);
+    hm__lasso_unscale(lasso, warm, &intercept, theta);
     assert_true(apart(rows, plain, lasso->y_mean, intercept, theta, v + 2) <= 1e-6 * deviation);
 }
 
@@ -205,7 +205,7 @@ static void paths_agree_with_scikit_learn(void **state)
                 make_lasso(&rows, &lasso);
                 memset(warm, 0, sizeof(warm));
                 assert_int_equal(sscanf(line, "path %lf", &first), 1);
-                assert_near(hm_lasso_penalty_max(&lasso), first, 1e-11);
+                assert_near(hm__lasso_penalty_max(&lasso), first, 1e-11);
                 begun = 0;
             }
             check_path(&rows, &lasso, &plain, line + 5, warm);
@@ -251,8 +251,8 @@ static void check_choice(const struct rows *rows, const struct cross *cross, con
 
     assert_int_equal(numbers(line, v, 2), 2);
     make_grams(rows, folds);
-    assert_int_equal(hm_lasso_choose(folds, cross->held, rows->folds, cross->penalties,
-                                     cross->least, 1e-12, &choice, errors, NULL),
+    assert_int_equal(hm__lasso_choose(folds, cross->held, rows->folds, cross->penalties,
+                                      cross->least, 1e-12, &choice, errors, NULL),
                      0);
     for (size_t i = 0; i < rows->folds * cross->penalties; i++)
         assert_near(errors[i], cross->errors[i], 1e-6);
@@ -365,21 +365,21 @@ static void sets_of_rows_are_joined_and_taken_away(void **state)
     (void)state;
     make_rows(&rows, 90, 5, 3);
     rows.folds = 3;
-    hm_gram_init(&all, 5);
+    hm__gram_init(&all, 5);
     for (size_t i = 0; i < rows.count; i++) {
         rows.fold[i] = i < 10 ? 0 : 1 + i % 2;
         rows.weight[i] = 1 + made(i, 77) / 2;
-        hm_gram_add(&all, rows.x[i], rows.y[i], rows.weight[i]);
+        hm__gram_add(&all, rows.x[i], rows.y[i], rows.weight[i]);
     }
     make_grams(&rows, parts);
-    hm_gram_init(&sum, 5);
+    hm__gram_init(&sum, 5);
     for (size_t f = 0; f < 3; f++)
-        hm_gram_merge(&sum, &parts[f], 1);
+        hm__gram_merge(&sum, &parts[f], 1);
     assert_same_gram(&sum, &all, 1e-13);
-    hm_gram_merge(&sum, &parts[1], -1);
-    hm_gram_merge(&sum, &parts[2], -1);
+    hm__gram_merge(&sum, &parts[1], -1);
+    hm__gram_merge(&sum, &parts[2], -1);
     assert_same_gram(&sum, &parts[0], 1e-11);
-    hm_gram_merge(&parts[0], &parts[0], -1);
+    hm__gram_merge(&parts[0], &parts[0], -1);
     assert_true(parts[0].weight == 0 && parts[0].yy == 0 && parts[0].x[0] == 0);
 }
 
@@ -390,15 +390,15 @@ static void weights_count_rows(void **state)
 
     (void)state;
     make_rows(&rows, 30, 4, 1);
-    hm_gram_init(&once, 4);
-    hm_gram_init(&twice, 4);
+    hm__gram_init(&once, 4);
+    hm__gram_init(&twice, 4);
     for (size_t i = 0; i < rows.count; i++) {
-        hm_gram_add(&once, rows.x[i], rows.y[i], (double)(i % 3));
+        hm__gram_add(&once, rows.x[i], rows.y[i], (double)(i % 3));
         for (size_t k = 0; k < i % 3; k++)
-            hm_gram_add(&twice, rows.x[i], rows.y[i], 1);
+            hm__gram_add(&twice, rows.x[i], rows.y[i], 1);
     }
     assert_same_gram(&once, &twice, 1e-13);
-    hm_gram_merge(&once, &once, 1);
+    hm__gram_merge(&once, &once, 1);
     assert_near(once.yy, 2 * twice.yy, 1e-13);
 }
 
@@ -418,7 +418,7 @@ static void errors_are_those_of_the_rows(void **state)
             rest -= theta[j] * rows.x[i][j];
         sum += rest * rest / 30;
     }
-    assert_near(hm_gram_error(&gram, 0.7, theta), sum, 1e-12);
+    assert_near(hm__gram_error(&gram, 0.7, theta), sum, 1e-12);
 }
 
 /* ---- solutions -------------------------------------------------------------------------------
@@ -436,18 +436,18 @@ static void the_start_does_not_matter(void **state)
         for (size_t j = 1; j < 12; j++)
             rows.x[i][j] = rows.x[i][0] + 0.01 * rows.x[i][j];
     make_lasso(&rows, &lasso);
-    hm_lasso_penalties(hm_lasso_penalty_max(&lasso), 1e-4, 20, penalties);
+    hm__lasso_penalties(hm__lasso_penalty_max(&lasso), 1e-4, 20, penalties);
     assert_near(penalties[19], 1e-4 * penalties[0], 1e-13);
     assert_near(penalties[1] / penalties[0], penalties[11] / penalties[10], 1e-13);
     for (size_t p = 0; p < 20; p++) {
         memcpy(down[p], down[p ? p - 1 : 0], sizeof(down[p]));
-        hm_lasso_solve(&lasso, penalties[p], 1e-13, down[p]);
+        hm__lasso_solve(&lasso, penalties[p], 1e-13, down[p]);
     }
     for (size_t j = 0; j < 12; j++)
         b[j] = 100 * made(5, j);
     for (size_t p = 20; p-- > 0;) {
         /* coefficients of 100 deviations that cancel leave a gap of 100^2 roundings */
-        assert_true(hm_lasso_solve(&lasso, penalties[p], 1e-13, b) <= 1e-11);
+        assert_true(hm__lasso_solve(&lasso, penalties[p], 1e-13, b) <= 1e-11);
         assert_close(b, down[p], 12, 1e-8 * sqrt(lasso.y_variance), __LINE__);
     }
     for (size_t j = 0; j < 12; j++)
@@ -471,12 +471,12 @@ static void terms_that_depend_on_others(void **state)
     }
     standardise(&rows, &plain);
     make_lasso(&rows, &lasso);
-    hm_lasso_penalties(hm_lasso_penalty_max(&lasso), 1e-4, 30, penalties);
+    hm__lasso_penalties(hm__lasso_penalty_max(&lasso), 1e-4, 30, penalties);
     for (size_t start = 0; start < 3; start++) {
         for (size_t j = 0; j < 32; j++)
             b[j] = (double)start * made(start, j);
         for (size_t p = 0; p < 30; p++) {
-            assert_true(hm_lasso_solve(&lasso, penalties[p], 1e-12, b) <= 1e-12);
+            assert_true(hm__lasso_solve(&lasso, penalties[p], 1e-12, b) <= 1e-12);
             assert_optimal(&rows, &plain, penalties[p], b);
         }
     }
@@ -499,9 +499,9 @@ static void terms_that_almost_depend_on_others(void **state)
     }
     standardise(&rows, &plain);
     make_lasso(&rows, &lasso);
-    hm_lasso_penalties(hm_lasso_penalty_max(&lasso), 1e-6, 100, penalties);
+    hm__lasso_penalties(hm__lasso_penalty_max(&lasso), 1e-6, 100, penalties);
     for (size_t p = 0; p < 100; p++) {
-        assert_true(hm_lasso_solve(&lasso, penalties[p], 1e-12, b) <= 1e-12);
+        assert_true(hm__lasso_solve(&lasso, penalties[p], 1e-12, b) <= 1e-12);
         assert_optimal(&rows, &plain, penalties[p], b);
     }
 }
@@ -527,9 +527,9 @@ static void terms_that_are_almost_alike(void **state)
         }
         standardise(&rows, &plain);
         make_lasso(&rows, &lasso);
-        hm_lasso_penalties(hm_lasso_penalty_max(&lasso), 1e-5, 20, penalties);
+        hm__lasso_penalties(hm__lasso_penalty_max(&lasso), 1e-5, 20, penalties);
         for (size_t p = 0; p < 20; p++) {
-            assert_true(hm_lasso_solve(&lasso, penalties[p], 1e-11, b) <= 1e-11);
+            assert_true(hm__lasso_solve(&lasso, penalties[p], 1e-11, b) <= 1e-11);
             assert_optimal(&rows, &plain, penalties[p], b);
         }
     }
@@ -552,10 +552,10 @@ static void a_term_that_does_not_vary_never_enters(void **state)
     make_lasso(&with, &a);
     make_lasso(&without, &b);
     assert_true(a.scale[1] == 0 && a.d[1] == 0 && a.c[1][1] == 0);
-    hm_lasso_solve(&a, 0.01, 1e-13, first);
-    hm_lasso_solve(&b, 0.01, 1e-13, second);
+    hm__lasso_solve(&a, 0.01, 1e-13, first);
+    hm__lasso_solve(&b, 0.01, 1e-13, second);
     assert_true(first[1] == 0 && first[0] == second[0] && first[2] == second[1]);
-    hm_lasso_unscale(&a, first, &intercept, theta);
+    hm__lasso_unscale(&a, first, &intercept, theta);
     assert_true(theta[1] == 0);
     assert_near(intercept + theta[0] * a.mean[0] + theta[2] * a.mean[2], a.y_mean, 1e-14);
 }
@@ -571,9 +571,9 @@ static void a_y_that_does_not_vary_needs_no_term(void **state)
     for (size_t i = 0; i < rows.count; i++)
         rows.y[i] = 0.3;
     make_lasso(&rows, &lasso);
-    assert_true(hm_lasso_penalty_max(&lasso) == 0);
-    assert_true(hm_lasso_solve(&lasso, 0.1, 1e-12, b) == 0);
-    hm_lasso_unscale(&lasso, b, &intercept, theta);
+    assert_true(hm__lasso_penalty_max(&lasso) == 0);
+    assert_true(hm__lasso_solve(&lasso, 0.1, 1e-12, b) == 0);
+    hm__lasso_unscale(&lasso, b, &intercept, theta);
     assert_true(intercept == 0.3 && theta[0] == 0 && theta[1] == 0 && theta[2] == 0);
 }
 
@@ -588,9 +588,9 @@ static void a_y_that_does_not_vary_needs_no_term(void **state)
  */
 static void fold_by_hand(struct hm_gram *gram, double a)
 {
-    hm_gram_init(gram, 1);
-    hm_gram_add(gram, (double[]){-1}, -a, 1);
-    hm_gram_add(gram, (double[]){1}, a, 1);
+    hm__gram_init(gram, 1);
+    hm__gram_add(gram, (double[]){-1}, -a, 1);
+    hm__gram_add(gram, (double[]){1}, a, 1);
 }
 
 static void the_largest_penalty_within_one_standard_error(void **state)
@@ -603,7 +603,7 @@ static void the_largest_penalty_within_one_standard_error(void **state)
     (void)state;
     for (size_t f = 0; f < 4; f++)
         fold_by_hand(&folds[f], as[f]);
-    assert_int_equal(hm_lasso_choose(folds, held, 4, 4, 0.125, 1e-13, &choice, NULL, NULL), 0);
+    assert_int_equal(hm__lasso_choose(folds, held, 4, 4, 0.125, 1e-13, &choice, NULL, NULL), 0);
     assert_int_equal(choice.penalty_count, 4);
     assert_near(choice.penalties[0], 3, 1e-14);
     assert_near(choice.penalties[2], 0.75, 1e-14);
@@ -628,7 +628,7 @@ static void folds_that_stay_in(void **state)
     (void)state;
     for (size_t f = 0; f < 4; f++)
         fold_by_hand(&folds[f], as[f]);
-    assert_int_equal(hm_lasso_choose(folds, held, 4, 2, 0.5, 1e-13, &choice, errors, NULL), 0);
+    assert_int_equal(hm__lasso_choose(folds, held, 4, 2, 0.5, 1e-13, &choice, errors, NULL), 0);
     assert_true(isnan(errors[2]) && isnan(errors[3]) && isnan(errors[6]) && isnan(errors[7]));
     assert_near(errors[0], 25.0 / 9, 1e-12); /* 10/3 less 3, of 2 */
     assert_near(errors[1], 1.0 / 36, 1e-12);
@@ -649,10 +649,10 @@ static void folds_in_which_nothing_varies(void **state)
 
     (void)state;
     for (size_t f = 0; f < 2; f++) {
-        hm_gram_init(&folds[f], 1);
-        hm_gram_add(&folds[f], (double[]){5}, (double)f, 1);
+        hm__gram_init(&folds[f], 1);
+        hm__gram_add(&folds[f], (double[]){5}, (double)f, 1);
     }
-    assert_int_equal(hm_lasso_choose(folds, held, 2, 10, 0.01, 1e-12, &choice, NULL, NULL), 0);
+    assert_int_equal(hm__lasso_choose(folds, held, 2, 10, 0.01, 1e-12, &choice, NULL, NULL), 0);
     assert_int_equal(choice.chosen, 0);
     assert_near(choice.mean[9], 1, 0);
 }
@@ -678,11 +678,11 @@ static void impossible_choices_are_refused(void **state)
     struct hm_lasso_choice choice = {.chosen = 12345};
 
     (void)state;
-    hm_gram_add(&folds[0], (double[]){0}, 1, 1);
+    hm__gram_add(&folds[0], (double[]){0}, 1, 1);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct hm_err err = {0};
-        assert_int_equal(hm_lasso_choose(folds, held, rows[i].folds, rows[i].penalties,
-                                         rows[i].least, 1e-12, &choice, NULL, &err),
+        assert_int_equal(hm__lasso_choose(folds, held, rows[i].folds, rows[i].penalties,
+                                          rows[i].least, 1e-12, &choice, NULL, &err),
                          HM_E_RANGE);
         assert_string_equal(err.message, rows[i].message);
     }

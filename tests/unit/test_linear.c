@@ -33,9 +33,9 @@ static void vectors_of_all_lengths(void **state)
                 c[k][i] = (double)((i + k) % 3 + k);
             dot += i < count ? a[i] * b[i] : 0;
         }
-        assert_near(hm_dot(a, b, count), dot, 0);
-        hm_axpy(2, a, b, count);
-        hm_dot4(x, a, count, dots);
+        assert_near(hm__dot(a, b, count), dot, 0);
+        hm__axpy(2, a, b, count);
+        hm__dot4(x, a, count, dots);
         for (size_t k = 0; k < 4; k++) {
             double sum = 0;
             for (size_t i = 0; i < count; i++)
@@ -44,7 +44,7 @@ static void vectors_of_all_lengths(void **state)
         }
         for (size_t i = 0; i < 40; i++)
             assert_near(b[i], (double)(i % 5) + 1 + (i < count ? 2 * a[i] : 0), 0);
-        hm_axpy4(factors, x, b, count);
+        hm__axpy4(factors, x, b, count);
         for (size_t i = 0; i < 40; i++)
             assert_near(b[i],
                         (double)(i % 5) + 1 +
@@ -71,19 +71,19 @@ static void rows_as_vectors(void **state)
                     norm2 += x * x;
                     entries++;
                 }
-            assert_true(fabs(hm_row_dot(&dense, i, w) - dot) < 1e-14);
-            assert_true(fabs(hm_row_dot(&sparse, i, w) - dot) < 1e-14);
-            assert_near(hm_row_norm2(&dense, i), norm2, 1e-14);
-            assert_near(hm_row_norm2(&sparse, i), norm2, 1e-14);
-            assert_int_equal(hm_row_entries(&dense, i), p->features);
-            assert_near((double)hm_row_entries(&sparse, i), entries, 0);
-            hm_row_axpy(&dense, i, -1.5, into[0]);
-            hm_row_axpy(&sparse, i, -1.5, into[1]);
+            assert_true(fabs(hm__row_dot(&dense, i, w) - dot) < 1e-14);
+            assert_true(fabs(hm__row_dot(&sparse, i, w) - dot) < 1e-14);
+            assert_near(hm__row_norm2(&dense, i), norm2, 1e-14);
+            assert_near(hm__row_norm2(&sparse, i), norm2, 1e-14);
+            assert_int_equal(hm__row_entries(&dense, i), p->features);
+            assert_near((double)hm__row_entries(&sparse, i), entries, 0);
+            hm__row_axpy(&dense, i, -1.5, into[0]);
+            hm__row_axpy(&sparse, i, -1.5, into[1]);
         }
         for (size_t j = 0; j < p->features; j++)
             assert_true(into[0][j] == into[1][j]);
-        hm_rows_release(&dense);
-        hm_rows_release(&sparse);
+        hm__rows_release(&dense);
+        hm__rows_release(&sparse);
     }
 }
 
@@ -100,14 +100,14 @@ static void check_against_oracle(const struct problem *p, size_t loss, bool spar
     assert_int_equal(o.unknowns, p->features * o.outputs);
     point_of(p, w, o.unknowns);
     double sum = o.ops->eval(&o, w, NULL, o.rows.count, g, &flop);
-    double entries = (double)hm_rows_entries(&o.rows) * (double)o.outputs;
+    double entries = (double)hm__rows_entries(&o.rows) * (double)o.outputs;
     assert_near(flop, 4 * entries, 0);
     for (size_t k = 0; k < o.unknowns; k++) {
         g[k] = g[k] / o.total_rows + o.lambda * w[k];
         norm2 += g[k] * g[k];
         along += g[k] * made_value(p->seed + 10, k, 0);
     }
-    double regular = o.lambda / 2 * hm_dot(w, w, o.unknowns);
+    double regular = o.lambda / 2 * hm__dot(w, w, o.unknowns);
     assert_near(sum / o.total_rows + regular, wanted[0], 1e-13);
     assert_near(sqrt(norm2), wanted[1], 1e-12);
     assert_true(fabs(along - wanted[2]) < 1e-13 * (1 + wanted[1]));
@@ -130,7 +130,7 @@ static void objectives_are_the_oracles(void **state)
 static bool near_kink(const struct hm_objective *o, const double *w)
 {
     for (size_t i = 0; i < o->rows.count; i++)
-        if (fabs(1 - o->rows.labels[i] * hm_row_dot(&o->rows, i, w)) < 1e-4)
+        if (fabs(1 - o->rows.labels[i] * hm__row_dot(&o->rows, i, w)) < 1e-4)
             return true;
     return false;
 }
@@ -231,7 +231,7 @@ static void rows_predicted_right_are_counted(void **state)
         problem_init(&dense, p, loss, false, 0, 1);
         point_of(p, w, o.unknowns);
         for (uint32_t i = 0; i < p->rows; i++) {
-            double value = o.ops->eval(&o, w, &i, 1, NULL, &flop), z = hm_row_dot(&o.rows, i, w);
+            double value = o.ops->eval(&o, w, &i, 1, NULL, &flop), z = hm__row_dot(&o.rows, i, w);
             if (loss == SOFTMAX) { /* right: no other label would have a smaller loss */
                 double label = o.rows.labels[i], best = 1;
                 for (size_t c = 0; c < p->classes; c++) {
@@ -249,7 +249,7 @@ static void rows_predicted_right_are_counted(void **state)
         one[1] = dense.ops->right(&dense, w, &dense.rows);
         assert_near(one[0], right, 1e-14);
         assert_near(one[1], right, 1e-14);
-        assert_true(losses[loss] == &hm_loss_squares || (right > 0 && right < (double)p->rows));
+        assert_true(losses[loss] == &hm__loss_squares || (right > 0 && right < (double)p->rows));
         problem_release(&o);
         problem_release(&dense);
     }

@@ -6,7 +6,8 @@
 
 #include "loss.h"
 
-static const struct hm_loss *const losses[] = {&hm_loss_hinge, &hm_loss_logistic, &hm_loss_squares};
+static const struct hm_loss *const losses[] = {&hm__loss_hinge, &hm__loss_logistic,
+                                               &hm__loss_squares};
 enum { LOSSES = 3 };
 
 static const double labels[] = {-1, 1};
@@ -26,21 +27,21 @@ static double alpha_of(const struct hm_loss *loss, double y, double b)
 static void values_are_those_of_the_formulas(void **state)
 {
     (void)state;
-    assert_string_equal(hm_loss_hinge.name, "svm");
-    assert_near(hm_loss_hinge.value(0.25, 1), 0.75, 0);
-    assert_near(hm_loss_hinge.value(0.25, -1), 1.25, 0);
-    assert_near(hm_loss_hinge.value(3, 1), 0, 0);
-    assert_near(hm_loss_hinge.slope(0.25, 1), -1, 0);
-    assert_near(hm_loss_hinge.slope(3, 1), 0, 0);
-    assert_near(hm_loss_logistic.value(0, 1), log(2), 1e-15);
-    assert_near(hm_loss_logistic.value(1, 1), 0.31326168751822283405, 1e-15);
-    assert_near(hm_loss_logistic.value(1, -1), 1.31326168751822283405, 1e-15);
-    assert_near(hm_loss_logistic.value(40, 1), 4.2483542552915889953e-18, 1e-14);
-    assert_near(hm_loss_logistic.value(-40, 1), 40, 1e-15);
-    assert_near(hm_loss_logistic.slope(40, 1), -4.2483542552915889953e-18, 1e-14);
-    assert_near(hm_loss_logistic.slope(-40, 1), -1, 1e-15);
-    assert_near(hm_loss_squares.value(3, 1), 2, 0);
-    assert_near(hm_loss_squares.slope(3, 1), 2, 0);
+    assert_string_equal(hm__loss_hinge.name, "svm");
+    assert_near(hm__loss_hinge.value(0.25, 1), 0.75, 0);
+    assert_near(hm__loss_hinge.value(0.25, -1), 1.25, 0);
+    assert_near(hm__loss_hinge.value(3, 1), 0, 0);
+    assert_near(hm__loss_hinge.slope(0.25, 1), -1, 0);
+    assert_near(hm__loss_hinge.slope(3, 1), 0, 0);
+    assert_near(hm__loss_logistic.value(0, 1), log(2), 1e-15);
+    assert_near(hm__loss_logistic.value(1, 1), 0.31326168751822283405, 1e-15);
+    assert_near(hm__loss_logistic.value(1, -1), 1.31326168751822283405, 1e-15);
+    assert_near(hm__loss_logistic.value(40, 1), 4.2483542552915889953e-18, 1e-14);
+    assert_near(hm__loss_logistic.value(-40, 1), 40, 1e-15);
+    assert_near(hm__loss_logistic.slope(40, 1), -4.2483542552915889953e-18, 1e-14);
+    assert_near(hm__loss_logistic.slope(-40, 1), -1, 1e-15);
+    assert_near(hm__loss_squares.value(3, 1), 2, 0);
+    assert_near(hm__loss_squares.slope(3, 1), 2, 0);
 }
 
 static void slopes_are_derivatives(void **state)
@@ -108,7 +109,7 @@ static void ascend_finds_the_maximum(void **state)
         for (size_t i = 0; i < 8 * 6 * 12 * 3; i++) {
             double y = label_of(losses[l], i / (8 * 6 * 12)), at = z[i % 12];
             double old = alpha_of(losses[l], y, b[i / 12 % 6]), curve = q[i / 72 % 8];
-            if (losses[l] == &hm_loss_hinge && curve <= 1e-12 && fabs(y * at - 1) < 1e-9)
+            if (losses[l] == &hm__loss_hinge && curve <= 1e-12 && fabs(y * at - 1) < 1e-9)
                 continue; /* any alpha is as good as another */
             check_ascend(losses[l], at, y, old, curve);
         }
@@ -124,7 +125,7 @@ static void ascend_stays_at_the_maximum(void **state)
                 double z = 0.25 * i, y = label_of(losses[l], (size_t)(i + 80));
                 double best = -losses[l]->slope(z, y);
                 double found = losses[l]->ascend(z, y, best, q);
-                if (losses[l] == &hm_loss_hinge && fabs(y * z - 1) < 1e-9)
+                if (losses[l] == &hm__loss_hinge && fabs(y * z - 1) < 1e-9)
                     continue;
                 if (!(fabs(found - best) <= 4e-16 * fabs(best) * (1 + fabs(z))))
                     fail_msg("%s: z %g, q %g: %.17g, not %.17g", losses[l]->name, z, q, found,
@@ -135,13 +136,13 @@ static void ascend_stays_at_the_maximum(void **state)
 static void an_empty_row_is_decided_at_once(void **state)
 {
     (void)state;
-    assert_near(hm_loss_hinge.ascend(0, 1, 0, 0), 1, 0);
-    assert_near(hm_loss_hinge.ascend(0, -1, 0, 0), -1, 0);
-    assert_near(hm_loss_hinge.ascend(2, 1, 0.5, 0), 0, 0);
-    assert_near(hm_loss_hinge.ascend(1, 1, 0.5, 0), 0.5, 0); /* all are as good */
-    assert_near(hm_loss_logistic.ascend(0, 1, 0, 0), 0.5, 1e-15);
-    assert_near(hm_loss_logistic.ascend(2, -1, -0.1, 0), -1 / (1 + exp(-2)), 1e-15);
-    assert_near(hm_loss_squares.ascend(0, 3, 1, 0), 3, 0);
+    assert_near(hm__loss_hinge.ascend(0, 1, 0, 0), 1, 0);
+    assert_near(hm__loss_hinge.ascend(0, -1, 0, 0), -1, 0);
+    assert_near(hm__loss_hinge.ascend(2, 1, 0.5, 0), 0, 0);
+    assert_near(hm__loss_hinge.ascend(1, 1, 0.5, 0), 0.5, 0); /* all are as good */
+    assert_near(hm__loss_logistic.ascend(0, 1, 0, 0), 0.5, 1e-15);
+    assert_near(hm__loss_logistic.ascend(2, -1, -0.1, 0), -1 / (1 + exp(-2)), 1e-15);
+    assert_near(hm__loss_squares.ascend(0, 3, 1, 0), 3, 0);
 }
 
 static void dual_is_the_conjugate(void **state)
@@ -159,11 +160,11 @@ static void dual_is_the_conjugate(void **state)
             assert_true(fabs(value - losses[l]->dual(touch, y) + z * touch) < 3e-15 * (1 + value));
         }
     for (int k = 0; k < 2; k++) { /* at the ends of where it is finite */
-        assert_near(hm_loss_logistic.dual(labels[k] * 0.0, labels[k]), 0, 0);
-        assert_near(hm_loss_logistic.dual(labels[k], labels[k]), 0, 0);
-        assert_near(hm_loss_hinge.dual(labels[k], labels[k]), 1, 0);
+        assert_near(hm__loss_logistic.dual(labels[k] * 0.0, labels[k]), 0, 0);
+        assert_near(hm__loss_logistic.dual(labels[k], labels[k]), 0, 0);
+        assert_near(hm__loss_hinge.dual(labels[k], labels[k]), 1, 0);
     }
-    assert_near(hm_loss_logistic.dual(-0.5, -1), log(2), 1e-15);
+    assert_near(hm__loss_logistic.dual(-0.5, -1), log(2), 1e-15);
 }
 
 static void nothing_breaks_far_out(void **state)
@@ -182,12 +183,12 @@ static void nothing_breaks_far_out(void **state)
                     assert_near(y * losses[l]->ascend(z, y, 0.5 * y, q), wrong, 1e-15);
                 assert_near(losses[l]->dual(y * wrong, y), l == 0 ? wrong : 0, 0);
             }
-            assert_near(hm_loss_squares.slope(z, y), z - y, 0);
-            assert_near(hm_loss_squares.ascend(z, y, 0, 1), (y - z) / 2, 1e-15);
+            assert_near(hm__loss_squares.slope(z, y), z - y, 0);
+            assert_near(hm__loss_squares.ascend(z, y, 0, 1), (y - z) / 2, 1e-15);
         }
     /* A huge step that a strong pull allows only a part of. */
-    assert_near(hm_loss_hinge.ascend(-1e3, 1, 0, 1e6), 1001e-6, 1e-15);
-    double b = hm_loss_logistic.ascend(-1e3, 1, 0, 1e6);
+    assert_near(hm__loss_hinge.ascend(-1e3, 1, 0, 1e6), 1001e-6, 1e-15);
+    double b = hm__loss_logistic.ascend(-1e3, 1, 0, 1e6);
     assert_near(log((1 - b) / b) + 1e3, 1e6 * b, 1e-12);
 }
 

@@ -11,8 +11,8 @@ static struct hm_model *make(const struct hm_job *job, const struct hm_variant *
     struct hm_err err = {0};
 
     same.weak = job->scaling == HM_SCALING_WEAK;
-    if (hm_model_new(job, job->has_cluster ? &job->cluster : NULL, variant ? variant : &same,
-                     &model, &err))
+    if (hm__model_new(job, job->has_cluster ? &job->cluster : NULL, variant ? variant : &same,
+                      &model, &err))
         fail_msg("%s: %s", err.field, err.message);
     return model;
 }
@@ -22,7 +22,7 @@ static struct hm_point at(const struct hm_model *model, double n)
     struct hm_point p = {.n = n};
     struct hm_err err = {0};
 
-    if (hm_model_eval(model, &p, 1, &err))
+    if (hm__model_eval(model, &p, 1, &err))
         fail_msg("%s: %s", err.field, err.message);
     return p;
 }
@@ -73,7 +73,7 @@ static void the_literature_is_reproduced(void **state)
             rows++;
         }
         fclose(file);
-        hm_model_free(model);
+        hm__model_free(model);
         hm_job_free(job);
     }
     assert_true(rows >= 380);
@@ -106,7 +106,7 @@ static void compute_is_three_passes(void **state)
         assert_near(p.time_s, p.compute_s + p.latency_s + p.bandwidth_s, 1e-14);
         assert_near(p.memory_bytes, 4 * (2 * 5500 + 64 / n * (50 + 50 + 10)), 1e-14);
     }
-    hm_model_free(model);
+    hm__model_free(model);
     hm_job_free(job);
 }
 
@@ -137,8 +137,8 @@ static void the_roofline_by_hand(void **state)
     job->cluster.roofline = false;
     struct hm_model *flat = make(job, NULL);
     assert_near(at(flat, 1).compute_s, 3 * 2 * 5500 * b / flops, 1e-14);
-    hm_model_free(flat);
-    hm_model_free(model);
+    hm__model_free(flat);
+    hm__model_free(model);
     hm_job_free(job);
 }
 
@@ -154,7 +154,7 @@ static void kernels_start_without_a_roofline(void **state)
     struct hm_job *job = parse_job(text);
     struct hm_model *model = make(job, NULL);
     assert_near(at(model, 1).compute_s, 3 * 2 * 5500 * 64 / 1e9 + (3 + 2 + 3) * 1e-3, 1e-13);
-    hm_model_free(model);
+    hm__model_free(model);
     hm_job_free(job);
 }
 
@@ -172,7 +172,7 @@ static void overlap_by_norm(void **state)
         struct hm_point p = at(model, 3);
         double wanted = i == 3 ? 2 : pow(pow(2, ps[i]) + pow(1.5, ps[i]), 1 / ps[i]);
         assert_near(p.time_s, wanted, 1e-12);
-        hm_model_free(model);
+        hm__model_free(model);
         hm_job_free(job);
     }
 }
@@ -216,7 +216,7 @@ static void overlap_by_layers(void **state)
         struct hm_point p = at(model, n);
         assert_near(p.time_s, forward + simulate(backward, send, 3), 1e-12);
         assert_near(p.communicate_s, send[0] + send[1] + send[2], 1e-12);
-        hm_model_free(model);
+        hm__model_free(model);
         hm_job_free(job);
     }
 }
@@ -234,10 +234,10 @@ static void weak_scaling_keeps_the_local_batch(void **state)
     struct hm_model *model = make(job, &weak);
     assert_near(at(model, 1).compute_s, at(model, 100).compute_s, 0);
     assert_true(at(model, 100).fits); /* more workers than samples: no matter, each has its own */
-    hm_model_free(model);
+    hm__model_free(model);
     model = make(job, NULL);
     assert_false(at(model, 65).fits);
-    hm_model_free(model);
+    hm__model_free(model);
     hm_job_free(job);
 }
 
@@ -254,7 +254,7 @@ static void variants_scale_what_they_say(void **state)
     struct hm_job *job = parse_job(text);
     struct hm_model *model = make(job, NULL);
     struct hm_point base = at(model, 8);
-    hm_model_free(model);
+    hm__model_free(model);
     v.bandwidth = 2;
     v.latency = 0.5;
     v.flops = 4;
@@ -264,7 +264,7 @@ static void variants_scale_what_they_say(void **state)
     assert_near(p.bandwidth_s, base.bandwidth_s / 2, 1e-14);
     assert_near(p.latency_s, base.latency_s / 2, 1e-14);
     assert_near(p.compute_s, base.compute_s * 3 / 4, 1e-14);
-    hm_model_free(model);
+    hm__model_free(model);
     hm_job_free(job);
 }
 
@@ -277,11 +277,11 @@ static void elasticity_is_the_relative_slope(void **state)
 
     (void)state;
     double share = 3 * log2(5) / (20 + 3 * log2(5));
-    assert_int_equal(hm_model_elasticity(model, 5, "W", &e, NULL), 0);
+    assert_int_equal(hm__model_elasticity(model, 5, "W", &e, NULL), 0);
     assert_near(e, share, 1e-13);
-    assert_int_equal(hm_model_elasticity(model, 5, "B", &e, NULL), 0);
+    assert_int_equal(hm__model_elasticity(model, 5, "B", &e, NULL), 0);
     assert_near(e, -share, 1e-13);
-    hm_model_free(model);
+    hm__model_free(model);
     hm_job_free(job);
 }
 
@@ -296,12 +296,12 @@ static void what_is_not_needed_is_not_asked(void **state)
     (void)state;
     for (double n = 1; n <= 4; n++)
         assert_true(isfinite(at(model, n).time_s));
-    hm_model_free(model);
+    hm__model_free(model);
     hm_job_free(job);
     job = parse_job("compute: 1/n\ncommunicate: 5 Gflop/flops\ncluster: {flops: 2 Gflop/s}\n");
     model = make(job, NULL);
     assert_near(at(model, 3).communicate_s, 2.5, 1e-14);
-    hm_model_free(model);
+    hm__model_free(model);
     hm_job_free(job);
 }
 
@@ -319,7 +319,7 @@ static void formulas_use_the_jobs_quantities(void **state)
     assert_near(p.compute_s, 3 * 2 * 15 * 10 / 1e9 / 2, 1e-14);
     assert_near(p.communicate_s, 18 * 8 / 1e6 + 2e-3, 1e-14);
     assert_true(p.latency_s < 0); /* a formula does not say which part is which */
-    hm_model_free(model);
+    hm__model_free(model);
     hm_job_free(job);
 }
 

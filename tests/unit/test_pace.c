@@ -32,7 +32,7 @@ static double eval(const struct hm_pace *pace, double m)
 {
     double seconds = NAN, draws[HM_G_DRAWS];
 
-    if (!hm_pace_eval(pace, m, &seconds, draws))
+    if (!hm__pace_eval(pace, m, &seconds, draws))
         return NAN;
     for (size_t d = 0; d < HM_G_DRAWS; d++)
         assert_true(draws[d] > 0 && isfinite(draws[d]));
@@ -49,7 +49,7 @@ static void measured_m_are_as_measured_and_others_by_terms(void **state)
     add_timed(&made, "a", made_ms, MADE_MS);
     struct hm_paces *paces = from_traces(&made);
     assert_int_equal(paces->count, 1);
-    const struct hm_pace *pace = hm_pace_find(paces, "a");
+    const struct hm_pace *pace = hm__pace_find(paces, "a");
     assert_non_null(pace);
     assert_int_equal(pace->count, MADE_MS);
     assert_string_equal(pace->source, "the traces");
@@ -79,9 +79,9 @@ static void several_traces_of_an_m_are_averaged(void **state)
     made_add(&made, "b", 4, 2);
     struct hm_paces *paces = from_traces(&made);
     assert_int_equal(paces->count, 1);
-    assert_null(hm_pace_find(paces, "b"));
-    assert_near(eval(hm_pace_find(paces, "a"), 4), (1 + 3 + 6) / 3.0, 1e-12);
-    assert_true(isnan(eval(hm_pace_find(paces, "a"), 8)));
+    assert_null(hm__pace_find(paces, "b"));
+    assert_near(eval(hm__pace_find(paces, "a"), 4), (1 + 3 + 6) / 3.0, 1e-12);
+    assert_true(isnan(eval(hm__pace_find(paces, "a"), 8)));
     hm_paces_free(paces);
     made_release(&made);
 }
@@ -96,7 +96,7 @@ static void two_m_make_a_line(void **state)
     made_init(&made);
     add_timed(&made, "a", m, 2);
     struct hm_paces *paces = from_traces(&made);
-    const struct hm_pace *pace = hm_pace_find(paces, "a");
+    const struct hm_pace *pace = hm__pace_find(paces, "a");
     assert_int_equal(pace->term_count, 0);
     assert_near(eval(pace, 4), sqrt(seconds_of(2) * seconds_of(8)), 1e-12);
     assert_true(isnan(eval(pace, 1)));
@@ -116,11 +116,11 @@ static void the_own_pace_comes_first(void **state)
     struct hm_paces paces = {.paces = list, .count = 4};
 
     (void)state;
-    assert_near(eval(hm_pace_find(&paces, "a"), 1), 3, 0);
-    assert_near(eval(hm_pace_find(&paces, "b"), 1), 4, 0);
+    assert_near(eval(hm__pace_find(&paces, "a"), 1), 3, 0);
+    assert_near(eval(hm__pace_find(&paces, "b"), 1), 4, 0);
     paces.count = 1;
-    assert_null(hm_pace_find(&paces, "b"));
-    assert_null(hm_pace_find(NULL, "a"));
+    assert_null(hm__pace_find(&paces, "b"));
+    assert_null(hm__pace_find(NULL, "a"));
 }
 
 /* Draws that are not above 0 are not believed. */
@@ -136,15 +136,15 @@ static void no_time_is_below_nothing(void **state)
         draws[2 * d] = d % 2 ? -10 : 1;
         draws[2 * d + 1] = 4;
     }
-    assert_true(hm_pace_eval(&pace, 2, &seconds, drawn));
+    assert_true(hm__pace_eval(&pace, 2, &seconds, drawn));
     assert_near(seconds, 1, 1e-12);
     for (size_t d = 0; d < HM_G_DRAWS; d++)
         assert_near(drawn[d], d % 2 ? 1 : 3, 1e-12);
-    assert_false(hm_pace_eval(&pace, 8, &seconds, drawn)); /* -1 + 4/8 */
+    assert_false(hm__pace_eval(&pace, 8, &seconds, drawn)); /* -1 + 4/8 */
     terms[1] = "1/0";
-    assert_false(hm_pace_eval(&pace, 2, &seconds, drawn));
+    assert_false(hm__pace_eval(&pace, 2, &seconds, drawn));
     terms[1] = "no formula (";
-    assert_false(hm_pace_eval(&pace, 2, &seconds, drawn));
+    assert_false(hm__pace_eval(&pace, 2, &seconds, drawn));
 }
 
 /* ---- from a fit ------------------------------------------------------------------------------
@@ -171,15 +171,15 @@ static void a_fit_says_the_same_as_its_pace(void **state)
 
     (void)state;
     assert_int_equal(hm_paces_from_fit(fit, "a", &paces, &err), 0);
-    assert_null(hm_pace_find(paces, "b"));
+    assert_null(hm__pace_find(paces, "b"));
     for (double n = 1; n <= 64; n *= 2) {
         struct hm_prediction p;
         assert_int_equal(hm_fit_predict(fit, NULL, 0, &n, 1, &p, &err), 0);
-        assert_near(eval(hm_pace_find(paces, "a"), n), p.time_s, 0.02);
+        assert_near(eval(hm__pace_find(paces, "a"), n), p.time_s, 0.02);
     }
     hm_paces_free(paces);
     assert_int_equal(hm_paces_from_fit(fit, NULL, &paces, &err), 0);
-    assert_non_null(hm_pace_find(paces, "b"));
+    assert_non_null(hm__pace_find(paces, "b"));
     hm_paces_free(paces);
     hm_fit_free(fit);
     hm_runs_free(runs);
@@ -213,7 +213,7 @@ static void a_plan_is_a_table(void **state)
     q.max_n = 12;
     struct hm_answer *answer = ask(job, &q);
     assert_int_equal(hm_paces_from_answer(answer, NULL, &paces, &err), 0);
-    const struct hm_pace *pace = hm_pace_find(paces, "whatever");
+    const struct hm_pace *pace = hm__pace_find(paces, "whatever");
     assert_string_equal(pace->source, "the plan");
     for (double n = 1; n <= 12; n++)
         assert_near(eval(pace, n), 8 / n + 0.4 * log2(n), 1e-9);

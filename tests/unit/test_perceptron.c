@@ -17,7 +17,7 @@
 static void fill(struct hm_random *random, float *values, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        values[i] = (float)hm_random_normal(random);
+        values[i] = (float)hm__random_normal(random);
 }
 
 static void check_product(hm_gemm_fn *gemm, const size_t size[3], int transposes, float alpha,
@@ -29,7 +29,7 @@ static void check_product(hm_gemm_fn *gemm, const size_t size[3], int transposes
     const size_t lda = (ta ? m : k) + 3, ldb = (tb ? k : n) + 2, ldc = n + 1;
     struct hm_random random;
 
-    hm_random_init(&random, 1, (uint64_t)transposes);
+    hm__random_init(&random, 1, (uint64_t)transposes);
     fill(&random, a, 140 * 140);
     fill(&random, b, 140 * 140);
     fill(&random, c, 140 * 140);
@@ -62,14 +62,14 @@ static void test_products(void **state)
     const size_t count = sizeof(sizes) / sizeof(sizes[0]);
 
     (void)state;
-    hm_blas_start();
-    assert_true(strlen(hm_blas_name()) > 0);
+    hm__blas_start();
+    assert_true(strlen(hm__blas_name()) > 0);
     for (size_t at = 0; at < count * count * count; at++)
         for (int transposes = 0; transposes < 4; transposes++) {
             size_t size[] = {sizes[at % count], sizes[at / count % count],
                              sizes[at / count / count]};
-            check_product(hm_gemm_plain, size, transposes, at % 2 ? 1.5F : 1, at % 3 ? 0 : 0.5F);
-            check_product(hm_gemm_best, size, transposes, at % 2 ? 1.5F : 1, at % 3 ? 0 : 0.5F);
+            check_product(hm__gemm_plain, size, transposes, at % 2 ? 1.5F : 1, at % 3 ? 0 : 0.5F);
+            check_product(hm__gemm_best, size, transposes, at % 2 ? 1.5F : 1, at % 3 ? 0 : 0.5F);
         }
 }
 
@@ -222,8 +222,8 @@ static void net_start(struct net *net, bool sparse)
     *o = (struct hm_objective){.rows = rows_of(net, sparse),
                                .total_rows = (double)net->rows,
                                .outputs = net->outputs,
-                               .arena = hm_arena_new()};
-    if (hm_perceptron_init(o, &net->spec, &err))
+                               .arena = hm__arena_new()};
+    if (hm__perceptron_init(o, &net->spec, &err))
         fail_msg("%s: %s", err.field, err.message);
     assert_int_equal(o->unknowns, net->unknowns);
     assert_int_equal(o->rows.count, net->rows);
@@ -237,20 +237,20 @@ static void net_make(struct net *net, bool sparse, uint64_t seed)
     struct hm_random random;
 
     net_alloc(net);
-    hm_random_init(&random, seed, 0);
+    hm__random_init(&random, seed, 0);
     for (size_t i = 0; i < net->rows * net->features; i++)
-        net->x[i] = hm_random_below(&random, 3) ? hm_random_normal(&random) : 0;
+        net->x[i] = hm__random_below(&random, 3) ? hm__random_normal(&random) : 0;
     for (size_t i = 0; i < net->rows; i++)
-        net->labels[i] = hm_random_below(&random, (uint32_t)net->outputs);
+        net->labels[i] = hm__random_below(&random, (uint32_t)net->outputs);
     for (size_t k = 0; k < net->unknowns; k++)
-        net->w[k] = 0.6 * hm_random_normal(&random);
+        net->w[k] = 0.6 * hm__random_normal(&random);
     net_start(net, sparse);
 }
 
 static void net_release(struct net *net)
 {
     rows_release(&net->objective.rows);
-    hm_arena_free(net->objective.arena);
+    hm__arena_free(net->objective.arena);
     free(net->x);
     free(net->labels);
     free(net->w);
@@ -334,7 +334,7 @@ static void test_gradients(void **state)
             struct net net = {.features = 7, .outputs = 2 + depth, .rows = 20};
             net.spec = (struct hm_perceptron_spec){.hidden = {9, 5, 6, 1},
                                                    .hidden_count = depth,
-                                                   .gemm = kind & 4 ? hm_gemm_best : NULL};
+                                                   .gemm = kind & 4 ? hm__gemm_best : NULL};
             net.spec.activation = kind & 1 ? HM_ACTIVATION_RELU : HM_ACTIVATION_SIGMOID;
             if (depth == 4) /* one neuron after others may be dead for all rows */
                 net.spec.activation = HM_ACTIVATION_SIGMOID;
@@ -551,14 +551,14 @@ static void test_start(void **state)
         net.spec = (struct hm_perceptron_spec){
             .hidden = {100}, .hidden_count = 1, .activation = (enum hm_activation)kind};
         net_make(&net, false, 1);
-        hm_perceptron_start(&net.objective, net.w, 7);
+        hm__perceptron_start(&net.objective, net.w, 7);
         double variance = pow(norm_of(net.w, 30000), 2) / 30000, first = net.w[0];
         assert_near(variance, kind == HM_ACTIVATION_RELU ? 2. / 300 : 2. / 400, 0.03);
         assert_true(norm_of(net.w + 30000, 100) == 0 && norm_of(net.w + 30300, 2) == 0);
         assert_true(net.w[0] / net.w[30100] != net.w[1] / net.w[30101]); /* not the same numbers */
-        hm_perceptron_start(&net.objective, net.w, 8);
+        hm__perceptron_start(&net.objective, net.w, 8);
         assert_true(net.w[0] != first);
-        hm_perceptron_start(&net.objective, net.w, 7);
+        hm__perceptron_start(&net.objective, net.w, 7);
         assert_true(net.w[0] == first);
         net_release(&net);
     }
@@ -597,7 +597,7 @@ static void test_learns(void **state)
             net.labels[i] = (double)((i & 1) ^ (i >> 1));
         }
         net_start(&net, false);
-        hm_perceptron_start(&net.objective, net.w, 1);
+        hm__perceptron_start(&net.objective, net.w, 1);
         for (int step = 0; step < 3000; step++) {
             double gradient[64] = {0};
             eval(&net, NULL, 4, gradient);
@@ -619,8 +619,8 @@ static void expect_refusal(struct net net, double label, const char *field, cons
     net_alloc(&net);
     net.labels[1] = label;
     struct hm_objective o = {.rows = rows_of(&net, false), .outputs = net.outputs};
-    o.arena = hm_arena_new();
-    assert_true(hm_perceptron_init(&o, &net.spec, &err) < 0);
+    o.arena = hm__arena_new();
+    assert_true(hm__perceptron_init(&o, &net.spec, &err) < 0);
     assert_string_equal(err.field, field);
     if (!strstr(err.message, message))
         fail_msg("'%s' says nothing of '%s'", err.message, message);
@@ -652,7 +652,7 @@ static void test_refusals(void **state)
     net.spec.hidden_count = 9;
     struct hm_objective o = {.rows = {.features = 1}, .outputs = 2};
     struct hm_err err = {0};
-    assert_int_equal(hm_perceptron_init(&o, &net.spec, &err), HM_E_LIMIT);
+    assert_int_equal(hm__perceptron_init(&o, &net.spec, &err), HM_E_LIMIT);
     assert_string_equal(err.field, "hidden");
 }
 
@@ -667,13 +667,13 @@ static void test_nomem(void **state)
     for (long after = 0;; after++, failures++) {
         struct hm_objective o = {.rows = rows_of(&net, after % 2), .outputs = 3};
         struct hm_err err = {0};
-        o.arena = hm_arena_new();
+        o.arena = hm__arena_new();
         hm__alloc_fail_after(after);
-        int rc = hm_perceptron_init(&o, &net.spec, &err);
+        int rc = hm__perceptron_init(&o, &net.spec, &err);
         hm__alloc_fail_after(-1);
         bool kept = o.rows.values && o.rows.labels;
         rows_release(&o.rows);
-        hm_arena_free(o.arena);
+        hm__arena_free(o.arena);
         if (rc == 0)
             break;
         assert_int_equal(rc, HM_E_NOMEM);

@@ -19,7 +19,7 @@ static struct hm_fit *fit_steep(struct hm_random *random, double seed)
     for (size_t i = 0; i < 8; i++) {
         size_t used = strlen(text);
         snprintf(text + used, sizeof(text) - used, "%g,%.17g\n", n[i],
-                 steep(n[i]) * (1 + 0.05 * hm_random_normal(random)));
+                 steep(n[i]) * (1 + 0.05 * hm__random_normal(random)));
     }
     assert_int_equal(hm_runs_parse(text, strlen(text), "runs.csv", &runs, NULL), 0);
     assert_int_equal(hm_fit_new(runs, &settings, &fit, NULL), 0);
@@ -36,7 +36,7 @@ static void choices_from_runs_are_as_sure_as_they_say(void **state)
     struct hm_random random;
 
     (void)state;
-    hm_random_init(&random, 11, 3);
+    hm__random_init(&random, 11, 3);
     for (double i = 0; i < sets; i++) {
         struct hm_fit *fit = fit_steep(&random, i);
         q.fit = fit;

@@ -35,7 +35,7 @@ static void labels_become_classes(void **state)
         const double given[5] = {7.5, -1, 3, 4, -1};
         struct hm_labels labels = {cases[c].kind, known, cases[c].count, cases[c].positive};
         memcpy(values, given, sizeof(values));
-        hm_labels_apply(&labels, &rows);
+        hm__labels_apply(&labels, &rows);
         for (size_t i = 0; i < 5; i++)
             assert_near(values[i], cases[c].wanted[i], 0);
     }
@@ -51,24 +51,24 @@ static void rows_are_divided_and_made_units(void **state)
         struct hm_rows rows = problem_rows(p, 0, sparse, 0, 1), same = rows;
         struct hm_rows copy = problem_rows(p, 0, sparse, 0, 1);
         struct hm_scale scale = {.kind = HM_SCALE_NONE, .divisor = 4};
-        hm_scale_apply(&scale, &rows);
-        assert_memory_equal(rows.values, copy.values, hm_rows_entries(&rows) * sizeof(double));
+        hm__scale_apply(&scale, &rows);
+        assert_memory_equal(rows.values, copy.values, hm__rows_entries(&rows) * sizeof(double));
         scale.kind = HM_SCALE_DIVIDE;
-        hm_scale_apply(&scale, &rows);
-        for (size_t e = 0; e < hm_rows_entries(&rows); e++)
+        hm__scale_apply(&scale, &rows);
+        for (size_t e = 0; e < hm__rows_entries(&rows); e++)
             assert_near(4 * rows.values[e], copy.values[e], 0);
         scale.kind = HM_SCALE_UNIT;
-        hm_scale_apply(&scale, &rows);
+        hm__scale_apply(&scale, &rows);
         size_t empty = 0;
         for (size_t i = 0; i < rows.count; i++) {
-            double norm2 = hm_row_norm2(&rows, i);
+            double norm2 = hm__row_norm2(&rows, i);
             empty += norm2 == 0; /* stays what it is */
             assert_true(norm2 == 0 || fabs(norm2 - 1) < 1e-15 * 4);
         }
         assert_true(empty >= 3);
         assert_ptr_equal(rows.values, same.values);
-        hm_rows_release(&rows);
-        hm_rows_release(&copy);
+        hm__rows_release(&rows);
+        hm__rows_release(&copy);
     }
 }
 
@@ -89,12 +89,12 @@ static struct hm_rows constant_rows(bool sparse, int rank, int size)
 {
     static const double column[CONSTANT_COLUMNS] = {0.1, 1.0 / 3, -7e5, 1, 0};
     struct hm_rows rows = {.sparse = sparse, .features = CONSTANT_COLUMNS};
-    struct hm_shard block = hm_shard_of(CONSTANT_ROWS, rank, size);
+    struct hm_shard block = hm__shard_of(CONSTANT_ROWS, rank, size);
 
-    CHECK(hm_rows_reserve(&rows, 0, 0));
+    CHECK(hm__rows_reserve(&rows, 0, 0));
     for (double i = 0; i < block.count; i++) {
         uint32_t *columns = NULL;
-        double *values = hm_rows_add(&rows, 1, CONSTANT_COLUMNS - 1, &columns);
+        double *values = hm__rows_add(&rows, 1, CONSTANT_COLUMNS - 1, &columns);
         CHECK(values);
         memcpy(values, column, (CONSTANT_COLUMNS - 1) * sizeof(double));
         for (uint32_t j = 0; sparse && j < CONSTANT_COLUMNS - 1; j++)
@@ -110,7 +110,7 @@ static void scaling_body(struct hm_comm *comm, void *context)
                               ? problem_rows(s->problem, 0, s->sparse, comm->rank, comm->size)
                               : constant_rows(s->sparse, comm->rank, comm->size);
     struct hm_scale scale = {.kind = HM_SCALE_STANDARDISE};
-    struct hm_arena *arena = hm_arena_new();
+    struct hm_arena *arena = hm__arena_new();
     struct hm_err err = {0};
     double both[2 * UNKNOWNS] = {0}, scratch[2 * UNKNOWNS];
     size_t d = rows.features;
@@ -118,18 +118,18 @@ static void scaling_body(struct hm_comm *comm, void *context)
     CHECK(d <= UNKNOWNS);
     if (comm->rank == s->starving)
         hm__alloc_fail_after(s->after);
-    int rc = hm_scale_learn(&scale, comm, &rows,
-                            s->problem ? (double)s->problem->rows : CONSTANT_ROWS, arena, &err);
+    int rc = hm__scale_learn(&scale, comm, &rows,
+                             s->problem ? (double)s->problem->rows : CONSTANT_ROWS, arena, &err);
     hm__alloc_fail_after(-1);
     s->rc[comm->rank] = rc;
     if (rc == 0) {
-        hm_scale_apply(&scale, &rows);
-        for (size_t e = 0; e < hm_rows_entries(&rows); e++) {
+        hm__scale_apply(&scale, &rows);
+        for (size_t e = 0; e < hm__rows_entries(&rows); e++) {
             size_t j = rows.sparse ? rows.columns[e] : e % d;
             both[j] += rows.values[e];
             both[d + j] += rows.values[e] * rows.values[e];
         }
-        hm_comm_sum(comm, both, 2 * d, scratch);
+        hm__comm_sum(comm, both, 2 * d, scratch);
     }
     if (rc == 0 && comm->rank == 0) {
         memcpy(s->mean, scale.mean, d * sizeof(double));
@@ -137,8 +137,8 @@ static void scaling_body(struct hm_comm *comm, void *context)
         memcpy(s->sums, both, d * sizeof(double));
         memcpy(s->squares, both + d, d * sizeof(double));
     }
-    hm_arena_free(arena);
-    hm_rows_release(&rows);
+    hm__arena_free(arena);
+    hm__rows_release(&rows);
 }
 
 static void columns_are_standardised(void **state)
@@ -208,10 +208,10 @@ static void printing_body(struct hm_comm *comm, void *context)
 {
     struct printing *p = context;
     struct hm_rows rows = problem_rows(p->problem, 0, p->sparse, comm->rank, comm->size);
-    struct hm_shard block = hm_shard_of((double)p->problem->rows, comm->rank, comm->size);
+    struct hm_shard block = hm__shard_of((double)p->problem->rows, comm->rank, comm->size);
 
-    p->print[comm->rank] = hm_rows_fingerprint(comm, &rows, block.first);
-    hm_rows_release(&rows);
+    p->print[comm->rank] = hm__rows_fingerprint(comm, &rows, block.first);
+    hm__rows_release(&rows);
 }
 
 static void fingerprints_do_not_depend_on_ranks(void **state)
@@ -238,8 +238,8 @@ static double print_of(const struct hm_rows *rows)
 {
     struct hm_comm comm;
 
-    hm_comm_alone(&comm);
-    return hm_rows_fingerprint(&comm, rows, 0);
+    hm__comm_alone(&comm);
+    return hm__rows_fingerprint(&comm, rows, 0);
 }
 
 static void any_change_changes_the_fingerprint(void **state)
@@ -248,7 +248,7 @@ static void any_change_changes_the_fingerprint(void **state)
     for (int sparse = 0; sparse < 2; sparse++) {
         struct hm_rows rows = problem_rows(&problems[1], 0, sparse, 0, 1);
         double print = print_of(&rows);
-        for (size_t e = 0; e < hm_rows_entries(&rows); e++) { /* the last digit, the sign, none */
+        for (size_t e = 0; e < hm__rows_entries(&rows); e++) { /* the last digit, the sign, none */
             double kept = rows.values[e];
             const double changed[] = {nextafter(kept, 9), kept == 0 ? 1 : -kept, kept == 0 ? 1 : 0};
             for (size_t k = 0; k < 3; k++) {
@@ -262,7 +262,7 @@ static void any_change_changes_the_fingerprint(void **state)
             assert_true(print_of(&rows) != print);
             rows.labels[i] = -rows.labels[i];
         }
-        for (size_t e = 0; sparse && e < hm_rows_entries(&rows); e++) {
+        for (size_t e = 0; sparse && e < hm__rows_entries(&rows); e++) {
             rows.columns[e]++;
             assert_true(print_of(&rows) != print);
             rows.columns[e]--;
@@ -271,12 +271,12 @@ static void any_change_changes_the_fingerprint(void **state)
         for (uint32_t i = 0; i < 53; i++)
             place[i] = i == 7 ? 9 : i == 9 ? 7 : i;
         assert_near(print_of(&rows), print, 0);
-        assert_true(hm_rows_reorder(&rows, place));
+        assert_true(hm__rows_reorder(&rows, place));
         assert_true(print_of(&rows) != print);
         rows.count--;
         assert_true(print_of(&rows) != print);
         rows.count++;
-        hm_rows_release(&rows);
+        hm__rows_release(&rows);
     }
 }
 
@@ -302,7 +302,7 @@ static void beginning_body(struct hm_comm *comm, void *context)
     run.arena = o.arena;
     if (comm->rank == b->starving)
         hm__alloc_fail_after(b->after);
-    b->rc[comm->rank] = hm_run_begin(&run, &b->err[comm->rank]);
+    b->rc[comm->rank] = hm__run_begin(&run, &b->err[comm->rank]);
     hm__alloc_fail_after(-1);
     problem_release(&o);
 }
@@ -310,11 +310,11 @@ static void beginning_body(struct hm_comm *comm, void *context)
 static void beginning_without_memory_ends_everywhere(void **state)
 {
     (void)state;
-    for (size_t a = 0; hm_algorithms[a]; a++)
+    for (size_t a = 0; hm__algorithms[a]; a++)
         for (int rank = 0; rank < 3; rank++) {
             long after = 0;
             for (;; after++) {
-                struct beginning b = {hm_algorithms[a], rank, after, {0}, {{0}}};
+                struct beginning b = {hm__algorithms[a], rank, after, {0}, {{0}}};
                 fake_comm_run(3, beginning_body, &b);
                 assert_int_equal(b.rc[1], b.rc[0]);
                 assert_int_equal(b.rc[2], b.rc[0]);

@@ -34,7 +34,7 @@ static char *render(const struct hm_answer *a, enum hm_format format, struct hm_
 
 static double number(const struct hm_value *map, const char *key)
 {
-    const struct hm_value *v = hm_value_get(map, key);
+    const struct hm_value *v = hm__value_get(map, key);
     if (!v || v->kind != HM_VALUE_SCALAR)
         return NAN;
     return atof(v->text);
@@ -45,7 +45,7 @@ static void json_reads_back_to_the_bit(void **state)
     struct hm_job *job;
     struct hm_answer *a = make_answer(&job);
     char *text = render(a, HM_FORMAT_JSON, (struct hm_style){0});
-    struct hm_arena *arena = hm_arena_new();
+    struct hm_arena *arena = hm__arena_new();
     struct hm_value *root;
     struct hm_err err = {0};
     static const char *const keys[] = {"best",    "knee",  "in_deadline", "in_budget", "faster",
@@ -53,12 +53,13 @@ static void json_reads_back_to_the_bit(void **state)
                                        "plateau", "notes", "ranking",     "status",    "goal"};
 
     (void)state;
-    if (hm_json_parse(arena, text, strlen(text), "j", &root, &err))
+    if (hm__json_parse(arena, text, strlen(text), "j", &root, &err))
         fail_msg("line %d: %s", err.line, err.message);
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-        assert_non_null(hm_value_get(root, keys[i]));
-    assert_string_equal(hm_value_get(root, "job")->text, "a \"quoted\" name");
-    const struct hm_value *best = hm_value_get(root, "best"), *curve = hm_value_get(root, "curve");
+        assert_non_null(hm__value_get(root, keys[i]));
+    assert_string_equal(hm__value_get(root, "job")->text, "a \"quoted\" name");
+    const struct hm_value *best = hm__value_get(root, "best"),
+                          *curve = hm__value_get(root, "curve");
     assert_near(number(best, "time_s"), a->points[a->best].time_s, 0);
     assert_near(number(best, "cost"), a->points[a->best].cost, 0);
     assert_int_equal(curve->count, a->point_count);
@@ -67,7 +68,7 @@ static void json_reads_back_to_the_bit(void **state)
         assert_near(number(&curve->items[i], "speedup"), a->points[i].speedup, 0);
         assert_near(number(&curve->items[i], "communicate_s"), a->points[i].communicate_s, 0);
     }
-    hm_arena_free(arena);
+    hm__arena_free(arena);
     hm_text_free(text);
     hm_answer_free(a);
     hm_job_free(job);
@@ -82,14 +83,14 @@ static void csv_has_a_row_a_point(void **state)
     size_t rows = 0;
 
     (void)state;
-    assert_int_equal(hm_csv_parse(text, strlen(text), "c", &csv, NULL), 0);
-    int time = hm_csv_column(csv, "time_s");
-    while (hm_csv_next(csv, &f, NULL) == 1) {
+    assert_int_equal(hm__csv_parse(text, strlen(text), "c", &csv, NULL), 0);
+    int time = hm__csv_column(csv, "time_s");
+    while (hm__csv_next(csv, &f, NULL) == 1) {
         assert_near(atof(f[time]), a->points[rows].time_s, 0);
         rows++;
     }
     assert_int_equal(rows, a->point_count);
-    hm_csv_close(csv);
+    hm__csv_close(csv);
     hm_text_free(text);
     hm_answer_free(a);
     hm_job_free(job);
@@ -169,21 +170,21 @@ static void quantities_look_human(void **state)
     char t[HM_SHOWN];
 
     (void)state;
-    assert_string_equal(hm_show_time(12.7234, t), "12.7 s");
-    assert_string_equal(hm_show_time(0.00321, t), "3.21 ms");
-    assert_string_equal(hm_show_time(0, t), "0 s");
-    assert_string_equal(hm_show_time(7200, t), "2.00 h");
-    assert_string_equal(hm_show_time(0.99999, t), "1.00 s");
-    assert_string_equal(hm_show_time(5e-9, t), "5.00 ns");
-    assert_string_equal(hm_show_time(86400 * 30, t), "30.0 days");
-    assert_string_equal(hm_show_money(12.3, t), "$12.30");
-    assert_string_equal(hm_show_money(0.0042, t), "$0.0042");
-    assert_string_equal(hm_show_money(0, t), "$0.00");
-    assert_string_equal(hm_show_money(123456, t), "$123456");
-    assert_string_equal(hm_show_bytes(17179869184.0, t), "16.0 GiB");
-    assert_string_equal(hm_show_rate(125e6, t), "1.00 Gbit/s");
-    assert_string_equal(hm_show_flops(4.29e12, t), "4.29 Tflop/s");
-    assert_string_equal(hm_show_number(99.97, t), "100");
+    assert_string_equal(hm__show_time(12.7234, t), "12.7 s");
+    assert_string_equal(hm__show_time(0.00321, t), "3.21 ms");
+    assert_string_equal(hm__show_time(0, t), "0 s");
+    assert_string_equal(hm__show_time(7200, t), "2.00 h");
+    assert_string_equal(hm__show_time(0.99999, t), "1.00 s");
+    assert_string_equal(hm__show_time(5e-9, t), "5.00 ns");
+    assert_string_equal(hm__show_time(86400 * 30, t), "30.0 days");
+    assert_string_equal(hm__show_money(12.3, t), "$12.30");
+    assert_string_equal(hm__show_money(0.0042, t), "$0.0042");
+    assert_string_equal(hm__show_money(0, t), "$0.00");
+    assert_string_equal(hm__show_money(123456, t), "$123456");
+    assert_string_equal(hm__show_bytes(17179869184.0, t), "16.0 GiB");
+    assert_string_equal(hm__show_rate(125e6, t), "1.00 Gbit/s");
+    assert_string_equal(hm__show_flops(4.29e12, t), "4.29 Tflop/s");
+    assert_string_equal(hm__show_number(99.97, t), "100");
 }
 
 static void json_texts_are_escaped(void **state)
@@ -191,17 +192,17 @@ static void json_texts_are_escaped(void **state)
     struct hm_text out = {0};
 
     (void)state;
-    hm_json_text(&out, "a\"b\\c\n\x01");
-    hm_text_add(&out, " ");
-    hm_json_text(&out, NULL);
-    hm_text_add(&out, " ");
-    hm_json_number(&out, NAN);
-    hm_text_add(&out, " ");
-    hm_json_number(&out, 0.1);
-    hm_text_add(&out, " ");
-    hm_json_known(&out, -1);
+    hm__json_text(&out, "a\"b\\c\n\x01");
+    hm__text_add(&out, " ");
+    hm__json_text(&out, NULL);
+    hm__text_add(&out, " ");
+    hm__json_number(&out, NAN);
+    hm__text_add(&out, " ");
+    hm__json_number(&out, 0.1);
+    hm__text_add(&out, " ");
+    hm__json_known(&out, -1);
     assert_string_equal(out.data, "\"a\\\"b\\\\c\\u000a\\u0001\" null null 0.1 null");
-    hm_text_release(&out);
+    hm__text_release(&out);
 }
 
 /* What printf and strtod say. */
@@ -209,7 +210,7 @@ static void check_shortest(double value)
 {
     char ours[HM_SHORTEST], wanted[40];
 
-    if (!hm_shortest(value, ours))
+    if (!hm__shortest(value, ours))
         return;
     for (int digits = 15; digits <= 17; digits++) {
         snprintf(wanted, sizeof(wanted), "%.*g", digits, value);
@@ -248,10 +249,10 @@ static void test_shortest(void **state)
         check_shortest((double)(bits >> 20) / 1e7);
     }
     char text[HM_SHORTEST];
-    assert_true(hm_shortest(0.1, text));
+    assert_true(hm__shortest(0.1, text));
     assert_string_equal(text, "0.1");
-    assert_false(hm_shortest(1e-5, text));
-    assert_false(hm_shortest(1e15, text));
+    assert_false(hm__shortest(1e-5, text));
+    assert_false(hm__shortest(1e15, text));
 }
 
 int main(void)

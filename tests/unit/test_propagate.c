@@ -78,7 +78,7 @@ struct run {
     size_t total; /* of messages */
     double log_z, score, change;
     double bytes, flop;               /* of rank 0, in all */
-    double reduce_bytes, reduce_flop; /* of one hm_comm_max_few */
+    double reduce_bytes, reduce_flop; /* of one hm__comm_max_few */
     bool binary;
 };
 
@@ -86,9 +86,9 @@ static struct hm_mrf *part_of(const struct run *run, int rank, int size)
 {
     struct hm_err err = {0};
     struct hm_mrf *mrf = NULL;
-    int rc = run->model   ? hm_mrf_from_markov(&run->model->m, rank, size, &mrf, &err)
-             : run->graph ? hm_mrf_from_graph(run->graph, run->recipe, rank, size, &mrf, &err)
-                          : hm_mrf_make(run->recipe, rank, size, &mrf, &err);
+    int rc = run->model   ? hm__mrf_from_markov(&run->model->m, rank, size, &mrf, &err)
+             : run->graph ? hm__mrf_from_graph(run->graph, run->recipe, rank, size, &mrf, &err)
+                          : hm__mrf_make(run->recipe, rank, size, &mrf, &err);
 
     CHECK(rc == 0);
     return mrf;
@@ -101,35 +101,35 @@ static void body(struct hm_comm *comm, void *context)
     struct hm_propagate *p = NULL;
     double change = 0, log_z, score;
 
-    CHECK(hm_propagate_new(mrf, &run->settings, comm, &p, NULL) == 0);
-    size_t first = hm_propagate_message_first(p);
+    CHECK(hm__propagate_new(mrf, &run->settings, comm, &p, NULL) == 0);
+    size_t first = hm__propagate_message_first(p);
     size_t place = run->model ? run->model->unary_places[mrf->first]
                               : (size_t)run->recipe->states * mrf->first;
     if (run->start)
-        CHECK(hm_propagate_put(p, run->start + first, comm, NULL) == 0);
+        CHECK(hm__propagate_put(p, run->start + first, comm, NULL) == 0);
     for (size_t i = 0; i < run->iterations; i++)
-        change = hm_propagate_step(p, comm);
-    hm_propagate_beliefs(p, run->beliefs + place);
-    hm_propagate_decode(p, run->states + mrf->first);
-    hm_propagate_get(p, run->messages + first);
-    log_z = hm_propagate_log_z(p, comm);
-    score = hm_propagate_score(p, run->states + mrf->first, comm);
+        change = hm__propagate_step(p, comm);
+    hm__propagate_beliefs(p, run->beliefs + place);
+    hm__propagate_decode(p, run->states + mrf->first);
+    hm__propagate_get(p, run->messages + first);
+    log_z = hm__propagate_log_z(p, comm);
+    score = hm__propagate_score(p, run->states + mrf->first, comm);
     if (comm->rank == 0) {
         run->change = change;
         run->log_z = log_z;
         run->score = score;
-        run->total = hm_propagate_message_total(p);
-        run->binary = hm_propagate_is_binary(p);
+        run->total = hm__propagate_message_total(p);
+        run->binary = hm__propagate_is_binary(p);
         run->bytes = comm->bytes;
         run->flop = comm->flop;
     }
-    hm_comm_max_few(comm, &change, 1);
+    hm__comm_max_few(comm, &change, 1);
     if (comm->rank == 0) {
         run->reduce_bytes = comm->bytes - run->bytes;
         run->reduce_flop = comm->flop - run->flop;
     }
-    hm_propagate_free(p);
-    hm_mrf_free(mrf);
+    hm__propagate_free(p);
+    hm__mrf_free(mrf);
 }
 
 /* Room for results; the sizes are those of the model or more. */
@@ -207,21 +207,21 @@ static void random_tree(struct model *model, size_t vertices, int kind, uint64_t
     double values[STATES * STATES];
     uint32_t parents[VERTICES];
 
-    hm_random_init(&random, seed, (uint64_t)kind);
+    hm__random_init(&random, seed, (uint64_t)kind);
     model_init(model);
     for (size_t v = 0; v < vertices; v++) {
-        size_t states = kind < 2 ? 2 : 2 + hm_random_below(&random, 3);
+        size_t states = kind < 2 ? 2 : 2 + hm__random_below(&random, 3);
         for (size_t x = 0; x < states; x++)
-            values[x] = hm_random_uniform(&random);
+            values[x] = hm__random_uniform(&random);
         add_vertex(model, states, values);
-        parents[v] = v ? hm_random_below(&random, (uint32_t)v) : 0;
+        parents[v] = v ? hm__random_below(&random, (uint32_t)v) : 0;
     }
     for (uint32_t a = 0; a < vertices; a++)
         for (uint32_t b = a + 1; b < vertices; b++) {
             if (parents[b] != a)
                 continue;
             for (size_t i = 0; i < STATES * STATES; i++)
-                values[i] = kind == 3 && i % 3 == 1 ? 0 : hm_random_uniform(&random);
+                values[i] = kind == 3 && i % 3 == 1 ? 0 : hm__random_uniform(&random);
             if (kind == 0)
                 values[3] = values[0], values[2] = values[1];
             add_edge(model, a, b, values);
@@ -455,7 +455,7 @@ static void graphs_get_the_potentials_of_recipes(void **state)
     run_release(&a);
     run_release(&b);
     graph->ends = NULL;
-    assert_int_equal(hm_mrf_from_graph(graph, &potentials, 0, 1, &mrf, &err), HM_E_MISSING);
+    assert_int_equal(hm__mrf_from_graph(graph, &potentials, 0, 1, &mrf, &err), HM_E_MISSING);
     hm_graph_free(graph);
 }
 
@@ -532,18 +532,18 @@ static void a_star_neither_overflows_nor_cancels(void **state)
         struct hm_propagate_settings settings = {.general = general};
         struct hm_propagate *p;
         struct hm_comm comm;
-        hm_comm_alone(&comm);
-        assert_int_equal(hm_propagate_new(mrf, &settings, &comm, &p, NULL), 0);
-        assert_int_equal(hm_propagate_is_binary(p), !general);
-        hm_propagate_step(p, &comm);
-        hm_propagate_step(p, &comm);
-        hm_propagate_beliefs(p, beliefs);
+        hm__comm_alone(&comm);
+        assert_int_equal(hm__propagate_new(mrf, &settings, &comm, &p, NULL), 0);
+        assert_int_equal(hm__propagate_is_binary(p), !general);
+        hm__propagate_step(p, &comm);
+        hm__propagate_step(p, &comm);
+        hm__propagate_beliefs(p, beliefs);
         assert_near(log(beliefs[1] / beliefs[0]), log_ratio, 1e-7); /* 1e5 roundings of 40000 */
         double w = mrf->weights[0], hub = exp(log_ratio) / ((1 + 3 * w) / (w + 3));
         double leaf = 3 * (1 + w * hub) / (w + hub);
         assert_near(beliefs[3] / beliefs[2], leaf, 1e-7);
-        assert_true(hm_propagate_step(p, &comm) < 1e-12);
-        hm_propagate_free(p);
+        assert_true(hm__propagate_step(p, &comm) < 1e-12);
+        hm__propagate_free(p);
     }
     for (size_t leaf = 1; leaf <= LEAVES; leaf++) /* all up: the hub is cut off */
         mrf->unary[2 * leaf] = 1 / 3.0, mrf->unary[2 * leaf + 1] = 1;
@@ -551,15 +551,15 @@ static void a_star_neither_overflows_nor_cancels(void **state)
         struct hm_propagate_settings settings = {.general = general};
         struct hm_propagate *p;
         struct hm_comm comm;
-        hm_comm_alone(&comm);
-        assert_int_equal(hm_propagate_new(mrf, &settings, &comm, &p, NULL), 0);
-        hm_propagate_solve(p, &comm, 3, 0, NULL);
-        hm_propagate_beliefs(p, beliefs);
+        hm__comm_alone(&comm);
+        assert_int_equal(hm__propagate_new(mrf, &settings, &comm, &p, NULL), 0);
+        hm__propagate_solve(p, &comm, 3, 0, NULL);
+        hm__propagate_beliefs(p, beliefs);
         assert_true(beliefs[1] == 1 && beliefs[0] < 1e-100);
         assert_near(beliefs[3] / beliefs[2], 3 * mrf->weights[0], 1e-14);
-        hm_propagate_free(p);
+        hm__propagate_free(p);
     }
-    hm_mrf_free(mrf);
+    hm__mrf_free(mrf);
 }
 
 /* Independent sets of a cycle of 5: hard constraints and a loop; and then one that cannot be. */
@@ -653,7 +653,7 @@ static void random_graphs_have_as_many_edges_as_asked(void **state)
     struct hm_mrf *mrf;
 
     (void)state;
-    assert_int_equal(hm_mrf_make(&recipe, 0, 1, &mrf, NULL), 0); /* all pairs: each once */
+    assert_int_equal(hm__mrf_make(&recipe, 0, 1, &mrf, NULL), 0); /* all pairs: each once */
     assert_int_equal(mrf->edge_count, 19900);
     for (size_t e = 0, a = 0, b = 1; e < 19900; e++) {
         assert_int_equal(mrf->ends[2 * e], a);
@@ -661,18 +661,18 @@ static void random_graphs_have_as_many_edges_as_asked(void **state)
         if (++b == 200)
             a++, b = a + 1;
     }
-    hm_mrf_free(mrf);
+    hm__mrf_free(mrf);
     recipe.vertices = 1000, recipe.edges = 20000;
     double square = 0; /* degrees: mean 40, variance 40 (1 - 40/999) */
     for (int rank = 0; rank < 4; rank++) {
         size_t degrees[250] = {0};
-        assert_int_equal(hm_mrf_make(&recipe, rank, 4, &mrf, NULL), 0);
+        assert_int_equal(hm__mrf_make(&recipe, rank, 4, &mrf, NULL), 0);
         for (size_t i = 0; i < 2 * mrf->edge_count; i++)
             if (mrf->ends[i] < 250)
                 degrees[mrf->ends[i]]++;
         for (size_t v = 0; v < 250; v++)
             square += ((double)degrees[v] - 40) * ((double)degrees[v] - 40);
-        hm_mrf_free(mrf);
+        hm__mrf_free(mrf);
     }
     assert_true(fabs(square / 1000 - 38.4) < 7); /* four standard errors */
 }
@@ -705,7 +705,7 @@ static void impossible_recipes_are_refused(void **state)
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct hm_mrf *mrf = NULL;
         struct hm_err err = {0};
-        assert_int_equal(hm_mrf_make(&rows[i].recipe, 0, 1, &mrf, &err), HM_E_RANGE);
+        assert_int_equal(hm__mrf_make(&rows[i].recipe, 0, 1, &mrf, &err), HM_E_RANGE);
         assert_string_equal(err.message, rows[i].message);
     }
     struct hm_propagate_settings settings = {.damping = 1};
@@ -713,11 +713,11 @@ static void impossible_recipes_are_refused(void **state)
     struct hm_mrf *mrf = NULL;
     struct hm_err err = {0};
     struct hm_comm comm;
-    hm_comm_alone(&comm);
-    assert_int_equal(hm_mrf_make(&made[0], 0, 1, &mrf, NULL), 0);
-    assert_int_equal(hm_propagate_new(mrf, &settings, &comm, &p, &err), HM_E_RANGE);
+    hm__comm_alone(&comm);
+    assert_int_equal(hm__mrf_make(&made[0], 0, 1, &mrf, NULL), 0);
+    assert_int_equal(hm__propagate_new(mrf, &settings, &comm, &p, &err), HM_E_RANGE);
     assert_string_equal(err.message, "damping: 1 is not from 0 to below 1");
-    hm_mrf_free(mrf);
+    hm__mrf_free(mrf);
 }
 
 /* ---- memory -----------------------------------------------------------------------------------
@@ -731,19 +731,19 @@ static int whole_way(const struct hm_mrf_recipe *recipe, const struct model *mod
     struct hm_mrf *mrf = NULL;
     double messages[2048];
     struct hm_comm comm;
-    int rc = recipe ? hm_mrf_make(recipe, 0, 1, &mrf, err)
-                    : hm_mrf_from_markov(&model->m, 0, 1, &mrf, err);
+    int rc = recipe ? hm__mrf_make(recipe, 0, 1, &mrf, err)
+                    : hm__mrf_from_markov(&model->m, 0, 1, &mrf, err);
 
-    hm_comm_alone(&comm);
+    hm__comm_alone(&comm);
     if (rc == 0)
-        rc = hm_propagate_new(mrf, &settings, &comm, &p, err);
+        rc = hm__propagate_new(mrf, &settings, &comm, &p, err);
     if (rc == 0) {
-        hm_propagate_step(p, &comm);
-        hm_propagate_get(p, messages);
-        rc = hm_propagate_put(p, messages, &comm, err);
+        hm__propagate_step(p, &comm);
+        hm__propagate_get(p, messages);
+        rc = hm__propagate_put(p, messages, &comm, err);
     }
-    hm_propagate_free(p);
-    hm_mrf_free(mrf);
+    hm__propagate_free(p);
+    hm__mrf_free(mrf);
     return rc;
 }
 

@@ -17,7 +17,7 @@ static void philox_gives_the_published_blocks(void **state)
     (void)state;
     for (size_t i = 0; i < 3; i++) {
         uint32_t block[4];
-        hm_philox(rows[i], rows[i] + 4, block);
+        hm__philox(rows[i], rows[i] + 4, block);
         for (int k = 0; k < 4; k++)
             assert_int_equal(block[k], rows[i][6 + k]);
     }
@@ -28,16 +28,16 @@ static void seeds_and_streams_are_their_own(void **state)
     struct hm_random a, b, c, d;
 
     (void)state;
-    hm_random_init(&a, 7, 0);
-    hm_random_init(&b, 7, 0);
-    hm_random_init(&c, 7, 1);
-    hm_random_init(&d, 8, 0);
+    hm__random_init(&a, 7, 0);
+    hm__random_init(&b, 7, 0);
+    hm__random_init(&c, 7, 1);
+    hm__random_init(&d, 8, 0);
     int same_stream = 0, same_seed = 0;
     for (int i = 0; i < 1000; i++) {
-        uint32_t x = hm_random_u32(&a);
-        assert_int_equal(x, hm_random_u32(&b));
-        same_stream += x == hm_random_u32(&c);
-        same_seed += x == hm_random_u32(&d);
+        uint32_t x = hm__random_u32(&a);
+        assert_int_equal(x, hm__random_u32(&b));
+        same_stream += x == hm__random_u32(&c);
+        same_seed += x == hm__random_u32(&d);
     }
     assert_true(same_stream < 2 && same_seed < 2);
 }
@@ -48,14 +48,14 @@ static void below_is_even(void **state)
     double counts[7] = {0}, squares = 0;
 
     (void)state;
-    hm_random_init(&r, 1, 0);
+    hm__random_init(&r, 1, 0);
     for (int i = 0; i < 70000; i++)
-        counts[hm_random_below(&r, 7)]++;
+        counts[hm__random_below(&r, 7)]++;
     for (int i = 0; i < 7; i++)
         squares += pow(counts[i] - 10000, 2) / 10000;
     assert_true(squares < 22.5); /* chi-square with 6 degrees of freedom: one in a thousand */
     for (int i = 0; i < 1000; i++)
-        assert_int_equal(hm_random_below(&r, 1), 0);
+        assert_int_equal(hm__random_below(&r, 1), 0);
 }
 
 static double log_choose(double n, double k)
@@ -78,10 +78,10 @@ static void binomials_have_their_distribution(void **state)
         double n = rows[i].n, p = rows[i].p, squares = 0, pooled_seen = 0, pooled = 0;
         int cells = 0;
         struct hm_random r;
-        hm_random_init(&r, 42, i);
+        hm__random_init(&r, 42, i);
         memset(seen, 0, sizeof(seen));
         for (int k = 0; k < DRAWS; k++) {
-            double x = hm_random_binomial(&r, n, p);
+            double x = hm__random_binomial(&r, n, p);
             assert_true(x >= 0 && x <= n && x == floor(x) && x < CELLS);
             seen[(int)x]++;
         }

@@ -10,7 +10,7 @@
 #include "agree.h"
 #include "checkpoint.h"
 #include "client.h"
-#include "letters.h"
+#include "messages.h"
 #include "random.h"
 #include "server.h"
 #include "train.h"
@@ -56,7 +56,7 @@ static void told(void *context, const struct hm_trace_point *point)
 static void keep(struct served_run *r, struct hm_run *run, const struct hm_trace_point *last,
                  const struct hm_train_totals *totals)
 {
-    const struct hm_served_stats *stats = run->division ? hm_served_stats(run) : NULL;
+    const struct hm_served_stats *stats = run->division ? hm__served_stats(run) : NULL;
 
     if (run->comm->rank > 0)
         return;
@@ -88,7 +88,7 @@ static void work(struct served_run *r, struct hm_comm *world, struct hm_comm *co
                                        .worker = comm->rank,
                                        .n = comm->size,
                                        .iteration = -1};
-    struct hm_run run = {.algorithm = hm_algorithm_find(r->algorithm),
+    struct hm_run run = {.algorithm = hm__algorithm_find(r->algorithm),
                          .comm = comm,
                          .objective = &o,
                          .settings = r->settings};
@@ -98,21 +98,21 @@ static void work(struct served_run *r, struct hm_comm *world, struct hm_comm *co
     CHECK(o.unknowns <= UNKNOWNS);
     run.arena = o.arena;
     comm->scheme = HM_REDUCE_MASTER;
-    comm->straggling = hm_slowness_any(&r->slowness) ? &straggling : NULL;
+    comm->straggling = hm__slowness_any(&r->slowness) ? &straggling : NULL;
     plan.told = told;
     plan.context = r;
     plan.look_every = plan.look_every > 0 ? plan.look_every : INFINITY;
     plan.identity = "a test";
-    int rc = hm_run_begin(&run, err);
+    int rc = hm__run_begin(&run, err);
     if (rc == 0 && r->resume)
-        rc = hm_checkpoint_load(r->resume, &run, plan.identity, &totals, err);
+        rc = hm__checkpoint_load(r->resume, &run, plan.identity, &totals, err);
     if (rc == 0 && r->serving.servers > 0)
-        rc = hm_served_begin(&run, world, &serving, err);
+        rc = hm__served_begin(&run, world, &serving, err);
     if (rc == 0) {
-        rc = hm_train(&run, &plan, &totals, &last, &stop, err);
+        rc = hm__train(&run, &plan, &totals, &last, &stop, err);
         keep(r, &run, &last, &totals);
         if (run.division)
-            hm_served_end(&run);
+            hm__served_end(&run);
     }
     r->rc[comm->rank] = rc;
     problem_release(&o);
@@ -131,8 +131,8 @@ static void body(struct hm_comm *world, void *context)
     if (world->rank < r->serving.workers)
         work(r, world, &workers);
     else
-        r->rc[world->rank] = hm_serve(world, &r->serving, hm_algorithm_find(r->algorithm),
-                                      &r->settings, &r->err[world->rank]);
+        r->rc[world->rank] = hm__serve(world, &r->serving, hm__algorithm_find(r->algorithm),
+                                       &r->settings, &r->err[world->rank]);
 }
 
 static void run_it(struct served_run *r)
@@ -250,21 +250,21 @@ static void test_ssp_holds(void **state)
     (void)state;
     for (uint64_t seed = 1; seed <= 1000; seed++) {
         struct hm_random random;
-        hm_random_init(&random, seed, 77);
-        int n = 2 + (int)hm_random_below(&random, 4),
-            servers = 1 + (int)hm_random_below(&random, 2);
-        double s = 1 + hm_random_below(&random, 4);
+        hm__random_init(&random, seed, 77);
+        int n = 2 + (int)hm__random_below(&random, 4),
+            servers = 1 + (int)hm__random_below(&random, 2);
+        double s = 1 + hm__random_below(&random, 4);
         struct served_run *r = new_run("wide", "squares", "sgd", n, servers);
         r->serving.consistency = HM_CONSISTENCY_SSP;
         r->serving.staleness = s;
-        r->serving.pull_late = hm_random_below(&random, 2) == 1;
-        r->serving.together = hm_random_below(&random, 4) == 0;
+        r->serving.pull_late = hm__random_below(&random, 2) == 1;
+        r->serving.together = hm__random_below(&random, 4) == 0;
         r->settings.seed = seed;
         r->slowness = delays();
-        r->slowness.spread = 2 * hm_random_uniform(&random);
-        r->cluster.flop_s = ldexp(1, -10 - (int)hm_random_below(&random, 10));
+        r->slowness.spread = 2 * hm__random_uniform(&random);
+        r->cluster.flop_s = ldexp(1, -10 - (int)hm__random_below(&random, 10));
         r->plan.limits.iterations = 8;
-        r->plan.look_every = 1 + hm_random_below(&random, 8);
+        r->plan.look_every = 1 + hm__random_below(&random, 8);
         run_it(r);
         assert_true(r->stats.lead <= s);
         double reads = 0;
@@ -338,7 +338,7 @@ static void steps_by_hand(struct served_run *r, int used, double *w)
         comms[i] = (struct hm_comm){.rank = i, .size = n};
         runs[i] = (struct hm_run){
             .comm = &comms[i], .objective = &o[i], .settings = r->settings, .arena = o[i].arena};
-        assert_int_equal(hm_batches_new(&runs[i], &batches[i], NULL), 0);
+        assert_int_equal(hm__batches_new(&runs[i], &batches[i], NULL), 0);
     }
     memset(w, 0, UNKNOWNS * sizeof(double));
     for (double t = 0; t < r->plan.limits.iterations; t++) {
@@ -346,7 +346,7 @@ static void steps_by_hand(struct served_run *r, int used, double *w)
         memset(gradient, 0, sizeof(gradient));
         for (int i = 0; i < used; i++) {
             runs[i].iteration = t;
-            const uint32_t *list = hm_batches_next(&runs[i], batches[i], &count);
+            const uint32_t *list = hm__batches_next(&runs[i], batches[i], &count);
             o[i].ops->eval(&o[i], w, list, count, gradient, &flop);
             rows += (double)count;
         }
@@ -462,7 +462,7 @@ struct added {
     double w[5];
 };
 
-/* Letters that hm_served_begin would write. */
+/* Letters that hm__served_begin would write. */
 static void start_servers(struct hm_comm *world, const struct hm_serving *serving)
 {
     struct hm_letter letter = {.kind = HM_LETTER_START};
@@ -470,13 +470,13 @@ static void start_servers(struct hm_comm *world, const struct hm_serving *servin
     double zeros[5] = {0};
 
     for (int k = 0; world->rank == 0 && k < serving->servers; k++) {
-        hm_comm_send(world, serving->workers + k, &letter, HM_LETTER_HEAD);
-        hm_comm_send(world, serving->workers + k, &start, sizeof(start));
+        hm__comm_send(world, serving->workers + k, &letter, HM_LETTER_HEAD);
+        hm__comm_send(world, serving->workers + k, &start, sizeof(start));
     }
-    CHECK(hm_agree(world, 0, NULL) == 0);
+    CHECK(hm__agree(world, 0, NULL) == 0);
     for (int k = 0; world->rank == 0 && k < serving->servers; k++) {
         struct hm_shard piece = hm__serving_piece(serving, 5, k);
-        hm_comm_send(world, serving->workers + k, zeros, (size_t)piece.count * sizeof(double));
+        hm__comm_send(world, serving->workers + k, zeros, (size_t)piece.count * sizeof(double));
     }
 }
 
@@ -486,10 +486,10 @@ static void resume_servers(struct hm_comm *world, const struct hm_serving *servi
     void *request;
 
     for (int k = 0; world->rank == 0 && k < serving->servers; k++) {
-        hm_comm_start_send(world, serving->workers + k, &letter, HM_LETTER_HEAD, &request);
-        hm_comm_wait_all(world, &request, 1);
+        hm__comm_start_send(world, serving->workers + k, &letter, HM_LETTER_HEAD, &request);
+        hm__comm_wait_all(world, &request, 1);
     }
-    hm_comm_align(world);
+    hm__comm_align(world);
 }
 
 /* Two workers add to w what their rank and the clock say; a step of size 1 takes it away. */
@@ -503,27 +503,27 @@ static void add_to_w(struct hm_comm *world, void *context)
     const double *w = NULL, run_of[3] = {1, 2, 4};
 
     if (world->rank >= serving->workers) {
-        CHECK(hm_serve(world, serving, hm_algorithm_find("sgd"), &settings, NULL) == 0);
+        CHECK(hm__serve(world, serving, hm__algorithm_find("sgd"), &settings, NULL) == 0);
         return;
     }
-    arena = hm_arena_new();
+    arena = hm__arena_new();
     start_servers(world, serving);
-    CHECK(hm_client_new(world, serving, 5, 0, arena, &client, NULL) == 0);
+    CHECK(hm__client_new(world, serving, 5, 0, arena, &client, NULL) == 0);
     resume_servers(world, serving, 3);
-    hm_client_resume(client, 3, -1, false);
-    while (!hm_client_get(client, &w)) {
-        double clock = hm_client_clock_now(client);
+    hm__client_resume(client, 3, -1, false);
+    while (!hm__client_get(client, &w)) {
+        double clock = hm__client_clock_now(client);
         CHECK(w[4] == -8 * clock * (serving->workers == 1 ? 1 : 1.5)); /* all of it, and no more */
-        hm_client_inc(client, 0, 1);
-        hm_client_inc(client, 0, clock);
-        hm_client_batch_inc(client, 2, 3, run_of);
-        hm_client_inc(client, 4, world->rank == 0 ? 4 : 12);
-        hm_client_clock(client, 1);
+        hm__client_inc(client, 0, 1);
+        hm__client_inc(client, 0, clock);
+        hm__client_batch_inc(client, 2, 3, run_of);
+        hm__client_inc(client, 4, world->rank == 0 ? 4 : 12);
+        hm__client_clock(client, 1);
     }
     if (world->rank == 0)
         memcpy(a->w, w, sizeof(a->w));
-    hm_client_leave(client);
-    hm_arena_free(arena);
+    hm__client_leave(client);
+    hm__arena_free(arena);
 }
 
 static void test_client(void **state)
@@ -555,11 +555,11 @@ static void straggle(struct hm_comm *comm, void *context)
     comm->straggling = &s;
     for (double i = 0; i < 50; i++) {
         double began = comm->ops->now(comm);
-        hm_comm_iteration(comm, i);
+        hm__comm_iteration(comm, i);
         for (int part = 1; part <= 4; part++)
-            hm_comm_work(comm, part * 0x1p18);
+            hm__comm_work(comm, part * 0x1p18);
         double took = comm->ops->now(comm) - began;
-        CHECK(fabs(took - hm_slowness_draw(&s.slowness, 9, 1, 2, i, 2.5)) < 1e-9);
+        CHECK(fabs(took - hm__slowness_draw(&s.slowness, 9, 1, 2, i, 2.5)) < 1e-9);
     }
     CHECK(comm->flop == 50 * 2.5 * 0x1p20);
     comm->straggling = NULL;

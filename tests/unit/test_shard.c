@@ -28,12 +28,12 @@ static int read_source(void *context, size_t most, struct hm_rows *block, struct
     most = s->at_once && s->at_once < most ? s->at_once : most;
     for (; s->next < s->count && (size_t)got < most; got++, s->next++) {
         if (s->next == s->wrong) {
-            int rc = hm_fail(err, HM_E_SYNTAX, "row %zu is wrong", s->next);
-            hm_err_at(err, "rows.txt", (int)s->next + 1);
+            int rc = hm__fail(err, HM_E_SYNTAX, "row %zu is wrong", s->next);
+            hm__err_at(err, "rows.txt", (int)s->next + 1);
             return rc;
         }
         if (!add_row(s->problem, 0, s->next, block))
-            return hm_fail_nomem(err);
+            return hm__fail_nomem(err);
         block->labels[block->count - 1] = (double)s->next;
     }
     return got;
@@ -60,7 +60,7 @@ static void deal_body(struct hm_comm *comm, void *context)
 
     if (comm->rank == d->starving)
         hm__alloc_fail_after(d->after);
-    d->rc[comm->rank] = hm_shard_deal(comm, &dealing, &rows, &d->err[comm->rank]);
+    d->rc[comm->rank] = hm__shard_deal(comm, &dealing, &rows, &d->err[comm->rank]);
     hm__alloc_fail_after(-1);
     d->rows[comm->rank] = rows;
 }
@@ -79,7 +79,7 @@ static void deal(struct dealt *d, int ranks)
 static void release(struct dealt *d, int ranks)
 {
     for (int rank = 0; rank < ranks; rank++)
-        hm_rows_release(&d->rows[rank]);
+        hm__rows_release(&d->rows[rank]);
 }
 
 static struct dealt dealt_of(const struct problem *p, bool sparse, enum hm_order order)
@@ -103,7 +103,7 @@ static void blocks_are_even_and_whole(void **state)
         for (int size = 1; size < 300; size += 7) {
             double next = 0;
             for (int rank = 0; rank < size; rank++) {
-                struct hm_shard block = hm_shard_of(totals[i], rank, size);
+                struct hm_shard block = hm__shard_of(totals[i], rank, size);
                 assert_near(block.first, next, 0);
                 assert_true(fabs(block.count - totals[i] / size) < 1);
                 next += block.count;
@@ -158,7 +158,7 @@ static void check_alone(const struct dealt *d)
     }
     assert_int_equal(moved > 0, d->order == HM_ORDER_SHUFFLED);
     free(seen);
-    hm_rows_release(&rows);
+    hm__rows_release(&rows);
 }
 
 static void any_number_of_ranks_has_the_same_rows(void **state)
@@ -178,7 +178,8 @@ static void any_number_of_ranks_has_the_same_rows(void **state)
             deal(&d, ranks);
             assert_int_equal(d.rc[0], 0);
             for (int rank = 0; rank < ranks; rank++)
-                assert_near((double)d.rows[rank].count, hm_shard_of(d.total, rank, ranks).count, 0);
+                assert_near((double)d.rows[rank].count, hm__shard_of(d.total, rank, ranks).count,
+                            0);
             for (size_t i = 0, at; i < p->rows; i++) {
                 const struct hm_rows *rows = row_of(&d, i, &at);
                 check_same_row(&one.rows[0], i, rows, at);

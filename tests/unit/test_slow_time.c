@@ -39,15 +39,15 @@ static void times_are_those_of_the_table(void **state)
         struct row r;
         double value;
         read_row(line, &r);
-        assert_int_equal(hm_slow_new(&r.slowness, &slow, NULL), 0);
+        assert_int_equal(hm__slow_new(&r.slowness, &slow, NULL), 0);
         if (strcmp(r.kind, "order") == 0)
-            value = hm_slow_order(slow, r.n, r.late, r.seconds);
+            value = hm__slow_order(slow, r.n, r.late, r.seconds);
         else
             assert_int_equal(
-                hm_slow_stale(slow, r.n, r.staleness, r.seconds, r.extra, &value, NULL), 0);
+                hm__slow_stale(slow, r.n, r.staleness, r.seconds, r.extra, &value, NULL), 0);
         if (fabs(value - r.value) > r.within * r.value)
             fail_msg("%s: %.17g", line, value);
-        hm_slow_free(slow);
+        hm__slow_free(slow);
     }
     fclose(file);
     assert_int_equal(rows, 23);
@@ -63,18 +63,18 @@ static void the_closed_forms(void **state)
     double ssp;
 
     (void)state;
-    assert_int_equal(hm_slow_new(&s, &slow, NULL), 0);
-    assert_near(hm_slow_order(slow, 8, 0, 1), bsp, 1e-13);
-    assert_near(hm_slow_order(slow, 8, 1, 1), one_late, 1e-13);
-    assert_near(hm_slow_async(slow, 8, 1, 0.5), 1 + 3 * 0.05 + 0.5, 1e-13);
-    assert_int_equal(hm_slow_stale(slow, 8, 0, 1, 0, &ssp, NULL), 0);
+    assert_int_equal(hm__slow_new(&s, &slow, NULL), 0);
+    assert_near(hm__slow_order(slow, 8, 0, 1), bsp, 1e-13);
+    assert_near(hm__slow_order(slow, 8, 1, 1), one_late, 1e-13);
+    assert_near(hm__slow_async(slow, 8, 1, 0.5), 1 + 3 * 0.05 + 0.5, 1e-13);
+    assert_int_equal(hm__slow_stale(slow, 8, 0, 1, 0, &ssp, NULL), 0);
     assert_near(ssp, bsp, 1e-13);
-    assert_int_equal(hm_slow_stale(slow, 8, 3, 1, 0, &ssp, NULL), 0);
+    assert_int_equal(hm__slow_stale(slow, 8, 3, 1, 0, &ssp, NULL), 0);
     assert_true(bsp / ssp > 1.45 && bsp / ssp < 1.6);
     assert_true((7 / one_late) / (8 / bsp) > 1.4);
-    assert_int_equal(hm_slow_stale(slow, 8, 1e6, 1, 0, &ssp, NULL), 0);
+    assert_int_equal(hm__slow_stale(slow, 8, 1e6, 1, 0, &ssp, NULL), 0);
     assert_near(ssp, 1.15, 0.03); /* as good as on their own */
-    hm_slow_free(slow);
+    hm__slow_free(slow);
 }
 
 static void one_that_is_slow_for_good(void **state)
@@ -84,16 +84,16 @@ static void one_that_is_slow_for_good(void **state)
     double ssp;
 
     (void)state;
-    assert_int_equal(hm_slow_new(&s, &slow, NULL), 0);
-    assert_near(hm_slow_order(slow, 8, 0, 1), 4, 0);
-    assert_near(hm_slow_order(slow, 8, 1, 1), 1, 0);
+    assert_int_equal(hm__slow_new(&s, &slow, NULL), 0);
+    assert_near(hm__slow_order(slow, 8, 0, 1), 4, 0);
+    assert_near(hm__slow_order(slow, 8, 1, 1), 1, 0);
     for (double staleness = 0; staleness < 100; staleness += 33) {
-        assert_int_equal(hm_slow_stale(slow, 8, staleness, 1, 0.5, &ssp, NULL), 0);
+        assert_int_equal(hm__slow_stale(slow, 8, staleness, 1, 0.5, &ssp, NULL), 0);
         assert_near(ssp, 4.5, 0); /* however stale, it keeps the others back */
     }
-    assert_near(hm_slow_async(slow, 8, 1, 0), 8 / 7.25, 1e-14);
-    assert_near(hm_slow_even(slow, 8), 8 / 7.25, 1e-14);
-    hm_slow_free(slow);
+    assert_near(hm__slow_async(slow, 8, 1, 0), 8 / 7.25, 1e-14);
+    assert_near(hm__slow_even(slow, 8), 8 / 7.25, 1e-14);
+    hm__slow_free(slow);
 }
 
 /* Nodes of four workers; the last is not full. */
@@ -106,13 +106,13 @@ static void nodes_count_not_workers(void **state)
     struct hm_slow *slow;
 
     (void)state;
-    assert_int_equal(hm_slow_new(&s, &slow, NULL), 0);
+    assert_int_equal(hm__slow_new(&s, &slow, NULL), 0);
     for (int late = 0; late < 14; late++)
-        assert_near(hm_slow_order(slow, 14, late, 1), twice[late], 0);
-    assert_near(hm_slow_order(slow, 8, 0, 1), 2, 0);
-    assert_near(hm_slow_order(slow, 4, 0, 1), 6, 0);
-    assert_near(hm_slow_even(slow, 14), 14 / (2 / 3.0 + 4 / 2.0 + 4 + 4 * 2), 1e-14);
-    hm_slow_free(slow);
+        assert_near(hm__slow_order(slow, 14, late, 1), twice[late], 0);
+    assert_near(hm__slow_order(slow, 8, 0, 1), 2, 0);
+    assert_near(hm__slow_order(slow, 4, 0, 1), 6, 0);
+    assert_near(hm__slow_even(slow, 14), 14 / (2 / 3.0 + 4 / 2.0 + 4 + 4 * 2), 1e-14);
+    hm__slow_free(slow);
 }
 
 /* More speeds than tables are made for are rounded; the time is hardly another. */
@@ -126,7 +126,7 @@ static void many_speeds(void **state)
     (void)state;
     for (int i = 0; i < 200; i++)
         speeds[i] = 0.8 + 0.002 * i;
-    assert_int_equal(hm_slow_new(&s, &slow, NULL), 0);
+    assert_int_equal(hm__slow_new(&s, &slow, NULL), 0);
     /* A few late ones beside the slowest: simulated here, worker by worker. */
     for (int run = 0; run < 4000; run++) {
         double last = 0;
@@ -137,8 +137,8 @@ static void many_speeds(void **state)
         }
         sum += last;
     }
-    assert_near(hm_slow_order(slow, 200, 0, 1), sum / 4000, 0.01);
-    hm_slow_free(slow);
+    assert_near(hm__slow_order(slow, 200, 0, 1), sum / 4000, 0.01);
+    hm__slow_free(slow);
 }
 
 static void more_are_later(void **state)
@@ -148,16 +148,16 @@ static void more_are_later(void **state)
     double before = 0, stale = 0;
 
     (void)state;
-    assert_int_equal(hm_slow_new(&s, &slow, NULL), 0);
+    assert_int_equal(hm__slow_new(&s, &slow, NULL), 0);
     for (double n = 1; n < 2e6; n *= 4) {
-        double now = hm_slow_order(slow, n, 0, 1), ssp;
+        double now = hm__slow_order(slow, n, 0, 1), ssp;
         assert_true(now > before && now < 100);
-        assert_int_equal(hm_slow_stale(slow, n, 4, 1, 0, &ssp, NULL), 0);
+        assert_int_equal(hm__slow_stale(slow, n, 4, 1, 0, &ssp, NULL), 0);
         assert_true(ssp <= now * 1.001 && ssp > stale * 0.99);
         before = now;
         stale = ssp;
     }
-    hm_slow_free(slow);
+    hm__slow_free(slow);
 }
 
 static void memory_may_run_out(void **state)
@@ -170,11 +170,11 @@ static void memory_may_run_out(void **state)
         struct hm_slow *slow = NULL;
         double value;
         hm__alloc_fail_after(after);
-        int rc = hm_slow_new(&s, &slow, NULL);
+        int rc = hm__slow_new(&s, &slow, NULL);
         if (rc == 0)
-            rc = hm_slow_stale(slow, 4, 2, 1, 0, &value, NULL);
+            rc = hm__slow_stale(slow, 4, 2, 1, 0, &value, NULL);
         hm__alloc_fail_after(-1);
-        hm_slow_free(slow);
+        hm__slow_free(slow);
         if (rc == 0)
             break;
         assert_int_equal(rc, HM_E_NOMEM);

@@ -7,9 +7,9 @@ static const struct hm_slowness even;
 static void even_workers_take_what_the_sheet_says(void **state)
 {
     (void)state;
-    assert_false(hm_slowness_any(&even));
-    assert_near(hm_slowness_factor(&even, 0, 1), 1, 0);
-    assert_near(hm_slowness_draw(&even, 1, 3, 8, 17, 0.25), 0.25, 0);
+    assert_false(hm__slowness_any(&even));
+    assert_near(hm__slowness_factor(&even, 0, 1), 1, 0);
+    assert_near(hm__slowness_draw(&even, 1, 3, 8, 17, 0.25), 0.25, 0);
 }
 
 static void some_are_slower_for_good(void **state)
@@ -20,14 +20,14 @@ static void some_are_slower_for_good(void **state)
     static const double of_four[] = {1, 0.5, 6, 3}, of_three[] = {1, 1.5, 6};
 
     (void)state;
-    assert_true(hm_slowness_any(&s));
-    assert_false(hm_slowness_drawn(&s));
+    assert_true(hm__slowness_any(&s));
+    assert_false(hm__slowness_drawn(&s));
     for (int i = 0; i < 4; i++)
-        assert_near(hm_slowness_factor(&s, i, 4), of_four[i], 0);
+        assert_near(hm__slowness_factor(&s, i, 4), of_four[i], 0);
     for (int i = 0; i < 3; i++)
-        assert_near(hm_slowness_factor(&s, i, 3), of_three[i], 0);
-    assert_near(hm_slowness_factor(&s, 0, 1), 3, 0); /* more slow nodes than are used */
-    assert_near(hm_slowness_draw(&s, 1, 2, 4, 17, 0.25), 1.5, 0);
+        assert_near(hm__slowness_factor(&s, i, 3), of_three[i], 0);
+    assert_near(hm__slowness_factor(&s, 0, 1), 3, 0); /* more slow nodes than are used */
+    assert_near(hm__slowness_draw(&s, 1, 2, 4, 17, 0.25), 1.5, 0);
 }
 
 /* Speeds and slow nodes are of nodes, whatever number of workers they have. */
@@ -39,20 +39,20 @@ static void workers_of_a_node_are_alike(void **state)
 
     (void)state;
     for (int i = 0; i < 12; i++)
-        assert_near(hm_slowness_factor(&s, i, 12), i < 4 ? 2 : i < 8 ? 1 : 3, 0);
-    assert_near(hm_slowness_factor(&s, 9, 10), 3, 0); /* the last node is not full */
+        assert_near(hm__slowness_factor(&s, i, 12), i < 4 ? 2 : i < 8 ? 1 : 3, 0);
+    assert_near(hm__slowness_factor(&s, 9, 10), 3, 0); /* the last node is not full */
 }
 
 static void draws_depend_on_worker_and_iteration_alone(void **state)
 {
     const struct hm_slowness s = {.spread = 0.3, .chance = 0.1, .factor = 4, .pause_s = 1};
-    double first = hm_slowness_draw(&s, 7, 2, 8, 5, 1);
+    double first = hm__slowness_draw(&s, 7, 2, 8, 5, 1);
 
     (void)state;
-    assert_near(hm_slowness_draw(&s, 7, 2, 64, 5, 1), first, 0);
-    assert_true(hm_slowness_draw(&s, 8, 2, 8, 5, 1) != first);
-    assert_true(hm_slowness_draw(&s, 7, 3, 8, 5, 1) != first);
-    assert_true(hm_slowness_draw(&s, 7, 2, 8, 6, 1) != first);
+    assert_near(hm__slowness_draw(&s, 7, 2, 64, 5, 1), first, 0);
+    assert_true(hm__slowness_draw(&s, 8, 2, 8, 5, 1) != first);
+    assert_true(hm__slowness_draw(&s, 7, 3, 8, 5, 1) != first);
+    assert_true(hm__slowness_draw(&s, 7, 2, 8, 6, 1) != first);
 }
 
 enum { DRAWS = 200000 };
@@ -63,7 +63,7 @@ static void assert_moments(const struct hm_slowness *s, double mean, double vari
     double sum = 0, squares = 0;
 
     for (int i = 0; i < DRAWS; i++) {
-        double x = hm_slowness_draw(s, 1, i % 100, 100, i / 100, 2);
+        double x = hm__slowness_draw(s, 1, i % 100, 100, i / 100, 2);
         sum += x;
         squares += (x - mean) * (x - mean);
     }

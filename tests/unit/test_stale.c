@@ -35,7 +35,7 @@ static void add_run(struct made *made, const struct cost *cost, double m, double
 
     t->staleness = s;
     for (size_t p = 0; p < POINTS; p++)
-        t->loss[p] = rate(t->iteration[p] / c, m) * exp(noise * hm_random_normal(random));
+        t->loss[p] = rate(t->iteration[p] / c, m) * exp(noise * hm__random_normal(random));
 }
 
 static void make(struct made *made, const struct cost *cost, const double *m, size_t m_count,
@@ -44,7 +44,7 @@ static void make(struct made *made, const struct cost *cost, const double *m, si
     struct hm_random random;
 
     made_init(made);
-    hm_random_init(&random, (uint64_t)seed, 17);
+    hm__random_init(&random, (uint64_t)seed, 17);
     for (size_t k = 0; k < m_count; k++)
         for (size_t j = 0; j < s_count; j++)
             for (size_t r = 0; r < SEEDS; r++)
@@ -176,7 +176,7 @@ static void stale_traces_leave_the_others_alone(void **state)
     (void)state;
     make(&fresh, &truth, ms, MS, none, 1, 0.01, 9);
     make(&all, &truth, ms, MS, none, 1, 0.01, 9);
-    hm_random_init(&random, 1, 1);
+    hm__random_init(&random, 1, 1);
     for (size_t k = 0; k < 3; k++)
         add_run(&all, &truth, 8, 3, 0.01, &random);
     for (size_t k = 0; k < all.traces.count; k++)
@@ -214,7 +214,7 @@ static void what_cannot_be_told_is_said(void **state)
     struct hm_random random;
 
     (void)state;
-    hm_random_init(&random, 1, 1);
+    hm__random_init(&random, 1, 1);
     make(&made, &truth, ms, 1, stale + 1, 2, 0.01, 9);
     struct hm_convergence *c = made_fit(&made, 0); /* nothing is fresh */
     assert_true(has_note(c, "no trace of sgd is fresh: what staleness costs cannot be told"));
@@ -252,15 +252,15 @@ static void every_allocation_may_fail(void **state)
     struct hm_converge_settings settings = {0};
     long after = 0;
     do {
-        struct hm_arena *arena = hm_arena_new();
+        struct hm_arena *arena = hm__arena_new();
         size_t left_out;
         assert_non_null(arena);
         g->ssp = g->async = (struct hm_g_stale){0};
         hm__alloc_fail_after(after++);
-        rc = hm_g_fit_stale(g, arena, &made.traces, 0, 0.9, &settings, &left_out, &err);
+        rc = hm__g_fit_stale(g, arena, &made.traces, 0, 0.9, &settings, &left_out, &err);
         hm__alloc_fail_after(-1);
         assert_true(rc == 0 || rc == HM_E_NOMEM);
-        hm_arena_free(arena);
+        hm__arena_free(arena);
     } while (rc);
     assert_true(after > 5);
     g->ssp = g->async = (struct hm_g_stale){0};
@@ -280,9 +280,9 @@ static void intervals_are_honest(void **state)
     for (size_t k = 0; k < TIMES; k++) {
         struct hm_random random;
         make(&made, &truth, ms + 1, 1, stale, STALE, 0.005, 100 + (double)k);
-        hm_random_init(&random, k, 99);
+        hm__random_init(&random, k, 99);
         for (size_t t = 0; t < made.traces.count; t++) { /* runs differ as a whole, too */
-            double off = exp(0.03 * hm_random_normal(&random));
+            double off = exp(0.03 * hm__random_normal(&random));
             for (size_t p = 0; p < POINTS; p++)
                 made.list[t].loss[p] *= off;
         }

@@ -51,12 +51,12 @@ static int compare_runs(const struct hm_store_column *c, const struct hm_stored 
     int order = 0;
 
     if (c->kind == HM_STORE_TEXT) {
-        const char *x = hm_stored_get_text(c, a), *y = hm_stored_get_text(c, b);
+        const char *x = hm__stored_get_text(c, a), *y = hm__stored_get_text(c, b);
         order = x && y ? strcmp(x, y) : 0;
         if (!x != !y)
             return x ? -2 : 2; /* those that do not tell come last, whatever the direction */
     } else if (c->kind == HM_STORE_NUMBER) {
-        double x = hm_stored_get_number(c, a), y = hm_stored_get_number(c, b);
+        double x = hm__stored_get_number(c, a), y = hm__stored_get_number(c, b);
         order = (x > y) - (x < y);
         if (isnan(x) != isnan(y))
             return isnan(y) ? -2 : 2;
@@ -118,9 +118,9 @@ static void pages_have_no_gaps(void **state)
     hm_store_page_free(page);
     assert_int_equal(last, MANY);
     for (size_t i = 0; i < HM_STORE_COLUMNS - 1; i++)
-        page_through(store, writer, &hm_store_columns[i], i % 2, last, &added);
-    page_through(store, writer, hm_store_column_find("machine"), true, last, &added);
-    page_through(store, writer, hm_store_column_find("loss"), true, last, &added);
+        page_through(store, writer, &hm__store_columns[i], i % 2, last, &added);
+    page_through(store, writer, hm__store_column_find("machine"), true, last, &added);
+    page_through(store, writer, hm__store_column_find("loss"), true, last, &added);
     hm_store_close(store);
     hm_store_close(writer);
 }
@@ -258,18 +258,18 @@ static void check_file(const char *where)
     char *label;
     bool ok = false;
 
-    assert_done(hm_sqlite.open(where, &connection, &label, err));
+    assert_done(hm__sqlite.open(where, &connection, &label, err));
     assert_done(
-        hm_sqlite.query(connection, "PRAGMA integrity_check", NULL, 0, take_ok, &ok, NULL, err));
+        hm__sqlite.query(connection, "PRAGMA integrity_check", NULL, 0, take_ok, &ok, NULL, err));
     assert_true(ok);
     ok = false;
     assert_done(
-        hm_sqlite.query(connection,
-                        "SELECT CASE WHEN (SELECT coalesce(sum(sample_count), 0) FROM runs) IS "
-                        "(SELECT count(*) FROM samples) THEN 'ok' END",
-                        NULL, 0, take_ok, &ok, NULL, err));
+        hm__sqlite.query(connection,
+                         "SELECT CASE WHEN (SELECT coalesce(sum(sample_count), 0) FROM runs) IS "
+                         "(SELECT count(*) FROM samples) THEN 'ok' END",
+                         NULL, 0, take_ok, &ok, NULL, err));
     assert_true(ok);
-    hm_sqlite.close(connection);
+    hm__sqlite.close(connection);
     hm_text_free(label);
 }
 
@@ -446,14 +446,14 @@ static void a_lock_is_waited_for(void **state)
     char *label;
 
     (void)state;
-    assert_done(hm_sqlite.open(where, &other, &label, err));
-    assert_done(hm_sqlite.exec(other, "BEGIN IMMEDIATE", err));
+    assert_done(hm__sqlite.open(where, &other, &label, err));
+    assert_done(hm__sqlite.exec(other, "BEGIN IMMEDIATE", err));
     assert_refused(hm_store_add(store, &run, 1, NULL, NULL, err), HM_E_IO,
                    "another program has kept it locked");
     assert_int_equal(count_where(store, NULL), 0); /* reading goes on */
-    assert_done(hm_sqlite.exec(other, "ROLLBACK", err));
+    assert_done(hm__sqlite.exec(other, "ROLLBACK", err));
     assert_done(hm_store_add(store, &run, 1, NULL, NULL, err));
-    hm_sqlite.close(other);
+    hm__sqlite.close(other);
     hm_text_free(label);
     hm_store_close(store);
 }
@@ -464,11 +464,11 @@ static void leave_long_log(const char *path)
     void *connection;
     char *label;
 
-    if (hm_sqlite.open(path, &connection, &label, NULL) == 0)
-        hm_sqlite.exec(connection,
-                       "PRAGMA wal_autocheckpoint=0; CREATE TABLE others (x);"
-                       "INSERT INTO others VALUES (zeroblob(40000000))",
-                       NULL);
+    if (hm__sqlite.open(path, &connection, &label, NULL) == 0)
+        hm__sqlite.exec(connection,
+                        "PRAGMA wal_autocheckpoint=0; CREATE TABLE others (x);"
+                        "INSERT INTO others VALUES (zeroblob(40000000))",
+                        NULL);
     raise(SIGKILL);
 }
 

@@ -7,7 +7,7 @@
 
 static int parse(const char *text, struct hm_study_spec **ret_spec, struct hm_err *err)
 {
-    return hm_study_spec_parse(text, strlen(text), "s.yaml", NULL, 0, ret_spec, err);
+    return hm__study_spec_parse(text, strlen(text), "s.yaml", NULL, 0, ret_spec, err);
 }
 
 static struct hm_study_spec *parse_whole(const char *text)
@@ -62,7 +62,7 @@ static void a_study_is_read_whole(void **state)
     assert_near(spec->seeds, 3, 0);
     assert_near(spec->price_per_s, 0.001, 1e-15);
     assert_int_equal(spec->goal, HM_ADVISE_COST);
-    hm_study_spec_free(spec);
+    hm__study_spec_free(spec);
 }
 
 static void what_is_left_out_has_a_default(void **state)
@@ -79,7 +79,7 @@ static void what_is_left_out_has_a_default(void **state)
     assert_true(spec->price_per_s < 0);
     assert_int_equal(spec->goal, HM_ADVISE_TIME);
     assert_null(spec->simulate);
-    hm_study_spec_free(spec);
+    hm__study_spec_free(spec);
 }
 
 static void a_range_doubles_and_has_its_end(void **state)
@@ -102,7 +102,7 @@ static void a_range_doubles_and_has_its_end(void **state)
         assert_int_equal(spec->m_count, cases[i].count);
         for (size_t k = 0; k < spec->m_count; k++)
             assert_near(spec->m[k], cases[i].values[k], 0);
-        hm_study_spec_free(spec);
+        hm__study_spec_free(spec);
     }
 }
 
@@ -113,11 +113,11 @@ static void overrides_are_read_like_the_file(void **state)
 
     (void)state;
     assert_int_equal(
-        hm_study_spec_parse(whole, sizeof(whole) - 1, "s.yaml", overrides, 3, &spec, NULL), 0);
+        hm__study_spec_parse(whole, sizeof(whole) - 1, "s.yaml", overrides, 3, &spec, NULL), 0);
     assert_string_equal(spec->train.all[4].key, "lambda");
     assert_near(spec->loss, 5, 0);
     assert_near(spec->m[1], 4, 0);
-    hm_study_spec_free(spec);
+    hm__study_spec_free(spec);
 }
 
 static void what_is_wrong_is_told(void **state)
@@ -211,8 +211,8 @@ static void memory_may_run_out(void **state)
         assert_true(rc == 0 || rc == HM_E_NOMEM);
     }
     assert_int_equal(rc, 0);
-    hm_study_spec_free(spec);
-    hm_study_spec_free(NULL);
+    hm__study_spec_free(spec);
+    hm__study_spec_free(NULL);
 }
 
 int main(void)

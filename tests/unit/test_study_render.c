@@ -190,14 +190,14 @@ static void charts_take_any_points(void **state)
                                          .series = some,
                                          .count = 2};
             struct hm_text out = {0};
-            hm_svg_add(&out, &chart);
-            assert_int_equal(hm_svg_has_points(&chart), count > 0);
+            hm__svg_add(&out, &chart);
+            assert_int_equal(hm__svg_has_points(&chart), count > 0);
             if (count) {
                 check_tags(out.data);
                 assert_null(strstr(out.data, "nan"));
                 assert_null(strstr(out.data, "inf"));
             }
-            hm_text_release(&out);
+            hm__text_release(&out);
         }
 }
 
@@ -206,9 +206,9 @@ static void text_is_escaped(void **state)
     struct hm_text out = {0};
 
     (void)state;
-    hm_xml_text(&out, "<b>&\"'\x01\xff \xc3\xa4");
+    hm__xml_text(&out, "<b>&\"'\x01\xff \xc3\xa4");
     assert_string_equal(out.data, "&lt;b&gt;&amp;&quot;&#39;\xef\xbf\xbd\xef\xbf\xbd \xc3\xa4");
-    hm_text_release(&out);
+    hm__text_release(&out);
 }
 
 static void every_allocation_may_fail(void **state)

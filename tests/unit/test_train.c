@@ -76,14 +76,14 @@ static void all_reach_the_optimum(void **state)
     static const int more[] = {2, 3, 5};
 
     (void)state;
-    for (size_t a = 0; hm_algorithms[a]; a++)
+    for (size_t a = 0; hm__algorithms[a]; a++)
         for (size_t at = 0; at < PROBLEMS * LOSSES; at++) {
             const struct problem *p = &problems[at % PROBLEMS];
             size_t loss = at / PROBLEMS;
-            if (!supports(hm_algorithms[a], loss))
+            if (!supports(hm__algorithms[a], loss))
                 continue;
-            check_optimum(hm_algorithms[a], p, loss, 1);
-            check_optimum(hm_algorithms[a], p, loss, p->rows > 12 ? more[(a + at) % 3] : 13);
+            check_optimum(hm__algorithms[a], p, loss, 1);
+            check_optimum(hm__algorithms[a], p, loss, p->rows > 12 ? more[(a + at) % 3] : 13);
         }
 }
 
@@ -92,13 +92,13 @@ static void the_list_is_whole(void **state)
     size_t count = 0;
 
     (void)state;
-    for (; hm_algorithms[count]; count++) {
-        assert_ptr_equal(hm_algorithm_find(hm_algorithms[count]->name), hm_algorithms[count]);
-        assert_true(strlen(hm_algorithms[count]->title) > 0);
-        promise_of(hm_algorithms[count]->name);
+    for (; hm__algorithms[count]; count++) {
+        assert_ptr_equal(hm__algorithm_find(hm__algorithms[count]->name), hm__algorithms[count]);
+        assert_true(strlen(hm__algorithms[count]->title) > 0);
+        promise_of(hm__algorithms[count]->name);
     }
     assert_int_equal(count, sizeof(promises) / sizeof(promises[0]));
-    assert_null(hm_algorithm_find("newton"));
+    assert_null(hm__algorithm_find("newton"));
 }
 
 /* Downhill alone would end at a kink, 0.0003, 0.0034 and 0.0032 above the optimum. */
@@ -126,23 +126,23 @@ static void lbfgs_rests_at_an_exact_optimum(void **state)
     struct hm_objective o = {.rows = {.count = 1, .features = 1, .values = &x, .labels = &y},
                              .total_rows = 1,
                              .lambda = 1,
-                             .arena = hm_arena_new()};
+                             .arena = hm__arena_new()};
     struct hm_comm comm;
-    struct hm_run run = {.algorithm = hm_algorithm_find("lbfgs"),
+    struct hm_run run = {.algorithm = hm__algorithm_find("lbfgs"),
                          .comm = &comm,
                          .objective = &o,
                          .settings = {.memory = 1},
                          .arena = o.arena};
 
     (void)state;
-    hm_comm_alone(&comm);
-    hm_linear_init(&o, &hm_loss_squares);
-    assert_int_equal(hm_run_begin(&run, NULL), 0);
+    hm__comm_alone(&comm);
+    hm__linear_init(&o, &hm__loss_squares);
+    assert_int_equal(hm__run_begin(&run, NULL), 0);
     for (; run.iteration < 10; run.iteration++)
         run.algorithm->step(&run);
     assert_near(run.w[0], 0.5, 0);
     assert_true(run.samples <= 2 + 10);
-    hm_arena_free(o.arena);
+    hm__arena_free(o.arena);
 }
 
 /* Leaving rows out for a while changes the way, not the end. */
@@ -233,11 +233,11 @@ static void the_same_seed_gives_the_same_bits(void **state)
     static struct training a, b, c;
 
     (void)state;
-    for (size_t i = 0; hm_algorithms[i]; i++) {
-        bool full = strcmp(hm_algorithms[i]->name, "gd") == 0 ||
-                    strcmp(hm_algorithms[i]->name, "lbfgs") == 0;
-        a = b = random_run(hm_algorithms[i], 3);
-        c = random_run(hm_algorithms[i], UINT64_C(3) << 40);
+    for (size_t i = 0; hm__algorithms[i]; i++) {
+        bool full = strcmp(hm__algorithms[i]->name, "gd") == 0 ||
+                    strcmp(hm__algorithms[i]->name, "lbfgs") == 0;
+        a = b = random_run(hm__algorithms[i], 3);
+        c = random_run(hm__algorithms[i], UINT64_C(3) << 40);
         train_on(&a, 3);
         train_on(&b, 3);
         train_on(&c, 3);
@@ -254,9 +254,9 @@ static void every_scheme_will_do(void **state)
     static struct training t, first;
 
     (void)state;
-    for (size_t i = 0; hm_algorithms[i]; i++)
+    for (size_t i = 0; hm__algorithms[i]; i++)
         for (int scheme = 0; scheme < HM_REDUCE_SCHEMES; scheme++) {
-            t = random_run(hm_algorithms[i], 3);
+            t = random_run(hm__algorithms[i], 3);
             t.scheme = (enum hm_reduce_scheme)scheme;
             train_on(&t, 5); /* looks at the ranks */
             if (scheme == 0)
@@ -287,7 +287,7 @@ static void looks_come_when_asked_for(void **state)
     t.plan.limits.iterations = 20;
     train_on(&t, 2);
     assert_int_equal(t.stop, HM_STOP_ITERATIONS);
-    assert_string_equal(hm_stop_name(t.stop), "iterations");
+    assert_string_equal(hm__stop_name(t.stop), "iterations");
     assert_int_equal(t.point_count, 3);
     for (size_t i = 0; i < 3; i++)
         assert_near(t.points[i].iteration, wanted[i], 0);
@@ -314,7 +314,7 @@ static void time_is_up(void **state)
         t.plan.look_every = every;
         train_on(&t, 2);
         assert_int_equal(t.stop, HM_STOP_WITHIN);
-        assert_string_equal(hm_stop_name(t.stop), "within");
+        assert_string_equal(hm__stop_name(t.stop), "within");
         assert_near(t.iteration, 6, 0);
         assert_near(t.totals.elapsed_s, 6 * each, 1e-12);
     }
@@ -428,8 +428,8 @@ static void points_tell_what_was_done(void **state)
     static struct training t;
 
     (void)state;
-    for (size_t i = 0; hm_algorithms[i]; i++) {
-        t = random_run(hm_algorithms[i], 1);
+    for (size_t i = 0; hm__algorithms[i]; i++) {
+        t = random_run(hm__algorithms[i], 1);
         t.sparse = false;
         t.test = true;
         t.plan.look_every = 1;

@@ -35,9 +35,9 @@ static struct hm_rows signed_rows(const struct known *known)
     struct hm_labels labels = {.kind = HM_LABEL_SIGN, .positive = digits ? 5 : 1};
     struct hm_scale scale = {.kind = HM_SCALE_DIVIDE, .divisor = 255};
 
-    hm_labels_apply(&labels, &rows);
+    hm__labels_apply(&labels, &rows);
     if (digits)
-        hm_scale_apply(&scale, &rows);
+        hm__scale_apply(&scale, &rows);
     return rows;
 }
 
@@ -48,9 +48,9 @@ static struct hm_trace_point train_alone(const struct known *known, const struct
                                          const struct hm_train_limits *limits, double look_every)
 {
     struct hm_objective o = {
-        .rows = *rows, .total_rows = (double)rows->count, .lambda = 1e-4, .arena = hm_arena_new()};
+        .rows = *rows, .total_rows = (double)rows->count, .lambda = 1e-4, .arena = hm__arena_new()};
     struct hm_comm comm;
-    struct hm_run run = {.algorithm = hm_algorithm_find(algorithm),
+    struct hm_run run = {.algorithm = hm__algorithm_find(algorithm),
                          .comm = &comm,
                          .objective = &o,
                          .settings = *settings,
@@ -61,18 +61,18 @@ static struct hm_trace_point train_alone(const struct known *known, const struct
     enum hm_stop stop;
     struct hm_err err = {0};
 
-    hm_comm_alone(&comm);
-    hm_linear_init(&o, known->loss);
-    assert_int_equal(hm_run_begin(&run, &err), 0);
-    assert_int_equal(hm_train(&run, &plan, &totals, &last, &stop, &err), 0);
-    hm_arena_free(o.arena);
+    hm__comm_alone(&comm);
+    hm__linear_init(&o, known->loss);
+    assert_int_equal(hm__run_begin(&run, &err), 0);
+    assert_int_equal(hm__train(&run, &plan, &totals, &last, &stop, &err), 0);
+    hm__arena_free(o.arena);
     return last;
 }
 
 static void lbfgs_finds_logistic_optima(void **state)
 {
-    static const struct known files[] = {{"libsvm/a9a.gz", 123, &hm_loss_logistic, 0},
-                                         {"libsvm/w8a.gz", 300, &hm_loss_logistic, 0}};
+    static const struct known files[] = {{"libsvm/a9a.gz", 123, &hm__loss_logistic, 0},
+                                         {"libsvm/w8a.gz", 300, &hm__loss_logistic, 0}};
 
     (void)state;
     for (size_t i = 0; i < 2; i++) {
@@ -94,7 +94,7 @@ static void lbfgs_finds_logistic_optima(void **state)
         if (!(last.suboptimality <= 1e-8 * limits.best && last.suboptimality > -1e-12))
             fail_msg("%s: %g more than %.12g after %g", name, last.suboptimality, limits.best,
                      last.iteration);
-        hm_rows_release(&rows);
+        hm__rows_release(&rows);
     }
 }
 
@@ -113,13 +113,13 @@ static void check_svm(const struct known *known, double rounds, double relative)
         !(last.suboptimality <= limits.gap && last.suboptimality >= -1e-6 * known->best))
         fail_msg("%s: %.13g, gap %g after %g", known->file, last.objective, last.gap,
                  last.iteration);
-    hm_rows_release(&rows);
+    hm__rows_release(&rows);
 }
 
 static void dual_ascent_finds_svm_optima(void **state)
 {
-    static const struct known files[] = {{"libsvm/a9a.gz", 123, &hm_loss_hinge, 0.351761800467},
-                                         {"libsvm/w8a.gz", 300, &hm_loss_hinge, 0.144325891647}};
+    static const struct known files[] = {{"libsvm/a9a.gz", 123, &hm__loss_hinge, 0.351761800467},
+                                         {"libsvm/w8a.gz", 300, &hm__loss_hinge, 0.144325891647}};
 
     (void)state;
     check_svm(&files[0], 1000, 1e-6);
@@ -128,7 +128,7 @@ static void dual_ascent_finds_svm_optima(void **state)
 
 static void dual_ascent_finds_the_optimum_of_mnist(void **state)
 {
-    static const struct known mnist = {"mnist", 784, &hm_loss_hinge, 0.0698803240532};
+    static const struct known mnist = {"mnist", 784, &hm__loss_hinge, 0.0698803240532};
 
     (void)state;
     if (SANITIZED)

@@ -14,7 +14,7 @@ static int load(const char *text, struct hm_markov **ret_markov, struct hm_err *
     assert_true(file >= 0);
     assert_int_equal(write(file, text, strlen(text)), strlen(text));
     close(file);
-    int rc = hm_markov_load(path, ret_markov, err);
+    int rc = hm__markov_load(path, ret_markov, err);
     unlink(path);
     return rc;
 }
@@ -49,11 +49,11 @@ static void files_are_read(void **state)
     for (size_t i = 0; i < 10; i++)
         assert_near(m->tables[i], tables[i], 1e-15);
     assert_near(m->log_scale, log(6) + log(4) + log(8) + log(2) + log(0.5), 1e-14);
-    hm_markov_free(m);
+    hm__markov_free(m);
     assert_int_equal(load("MARKOV 1 2 0", &m, NULL), 0);
     assert_int_equal(m->edges, 0);
-    hm_markov_free(m);
-    hm_markov_free(NULL);
+    hm__markov_free(m);
+    hm__markov_free(NULL);
 }
 
 static void broken_files_are_named(void **state)
@@ -117,7 +117,7 @@ static void broken_files_are_named(void **state)
     }
     struct hm_markov *m = NULL;
     struct hm_err err = {0};
-    assert_int_equal(hm_markov_load("/nowhere/x.uai", &m, &err), HM_E_IO);
+    assert_int_equal(hm__markov_load("/nowhere/x.uai", &m, &err), HM_E_IO);
     assert_string_equal(err.source, "/nowhere/x.uai");
 }
 
@@ -132,7 +132,7 @@ static void every_allocation_may_fail(void **state)
         hm__alloc_fail_after(after);
         int rc = load(whole, &m, &err);
         hm__alloc_fail_after(-1);
-        hm_markov_free(m);
+        hm__markov_free(m);
         if (rc == 0)
             break;
         assert_int_equal(rc, HM_E_NOMEM);

@@ -12,8 +12,8 @@ struct tree {
 
 static struct tree read_text(const char *text, size_t length, const char *source)
 {
-    struct tree t = {.arena = hm_arena_new()};
-    t.rc = hm_value_parse(t.arena, text, length, source, &t.root, &t.err);
+    struct tree t = {.arena = hm__arena_new()};
+    t.rc = hm__value_parse(t.arena, text, length, source, &t.root, &t.err);
     return t;
 }
 
@@ -51,14 +51,14 @@ static void yaml_and_json_give_one_tree(void **state)
     assert_int_equal(y.rc, 0);
     assert_int_equal(j.rc, 0);
     assert_true(same(y.root, j.root));
-    assert_int_equal(hm_value_get(y.root, "batch")->line, 2);
-    assert_int_equal(hm_value_get(j.root, "batch")->line, 2);
-    assert_null(hm_value_get(y.root, "nothing"));
-    hm_arena_free(y.arena);
-    hm_arena_free(j.arena);
+    assert_int_equal(hm__value_get(y.root, "batch")->line, 2);
+    assert_int_equal(hm__value_get(j.root, "batch")->line, 2);
+    assert_null(hm__value_get(y.root, "nothing"));
+    hm__arena_free(y.arena);
+    hm__arena_free(j.arena);
     j = read_json("\xef\xbb\xbf[1]"); /* a byte order mark */
     assert_int_equal(j.rc, 0);
-    hm_arena_free(j.arena);
+    hm__arena_free(j.arena);
 }
 
 static void json_strings_are_decoded(void **state)
@@ -70,7 +70,7 @@ static void json_strings_are_decoded(void **state)
     assert_string_equal(t.root->items[0].text, "\xc3\xa9\n/\"");
     assert_string_equal(t.root->items[1].text, "\xf0\x9f\x98\x80");
     assert_string_equal(t.root->items[2].text, "\xc3\xa9");
-    hm_arena_free(t.arena);
+    hm__arena_free(t.arena);
 }
 
 static void bad_texts_are_refused_with_a_line(void **state)
@@ -113,7 +113,7 @@ static void bad_texts_are_refused_with_a_line(void **state)
         if (t.rc != rows[i].code || t.err.line != rows[i].line)
             fail_msg("'%s': code %d line %d: %s", rows[i].text, t.rc, t.err.line, t.err.message);
         assert_string_equal(t.err.source, rows[i].source);
-        hm_arena_free(t.arena);
+        hm__arena_free(t.arena);
     }
 }
 
@@ -128,19 +128,19 @@ static void depth_and_size_are_bounded(void **state)
     for (int json = 0; json < 2; json++) {
         struct tree t = read_text(deep, 400, json ? "t.json" : "t.yaml");
         assert_int_equal(t.rc, HM_E_LIMIT);
-        hm_arena_free(t.arena);
+        hm__arena_free(t.arena);
         memset(large, ' ', HM_VALUE_BYTES + 1);
         t = read_text(large, HM_VALUE_BYTES + 1, json ? "t.json" : "t.yaml");
         assert_int_equal(t.rc, HM_E_LIMIT);
-        hm_arena_free(t.arena);
+        hm__arena_free(t.arena);
     }
     free(large);
 }
 
 static const char *get(struct tree *t, const char *a, const char *b)
 {
-    struct hm_value *v = hm_value_get(t->root, a);
-    v = b ? hm_value_get(v, b) : v;
+    struct hm_value *v = hm__value_get(t->root, a);
+    v = b ? hm__value_get(v, b) : v;
     return v && v->kind == HM_VALUE_SCALAR ? v->text : NULL;
 }
 
@@ -154,22 +154,22 @@ static void overrides_follow_paths(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++)
-        assert_int_equal(hm_value_override(t.arena, t.root, sets[i], &t.err), 0);
+        assert_int_equal(hm__value_override(t.arena, t.root, sets[i], &t.err), 0);
     assert_string_equal(get(&t, "batch", NULL), "256");
     assert_string_equal(get(&t, "cluster", "machine"), "m5.4xlarge");
     assert_string_equal(get(&t, "cluster", "price"), "$1/h");
     assert_string_equal(get(&t, "network", "name"), "alexnet");
     assert_string_equal(get(&t, "new", "key"), "x");
-    assert_string_equal(hm_value_get(t.root, "steps")->items[0].text, "b");
-    assert_string_equal(hm_value_get(&hm_value_get(t.root, "steps")->items[1], "k")->text, "w");
+    assert_string_equal(hm__value_get(t.root, "steps")->items[0].text, "b");
+    assert_string_equal(hm__value_get(&hm__value_get(t.root, "steps")->items[1], "k")->text, "w");
     static const char *const bad[] = {"batch",     "=3",  "a..b=1",   "steps.7=1",
                                       "steps.x=1", "a=[", "batch.=7", ".=1"};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct hm_err err = {0};
-        assert_true(hm_value_override(t.arena, t.root, bad[i], &err) < 0);
+        assert_true(hm__value_override(t.arena, t.root, bad[i], &err) < 0);
         assert_string_equal(err.source, "--set");
     }
-    hm_arena_free(t.arena);
+    hm__arena_free(t.arena);
 }
 
 int main(void)

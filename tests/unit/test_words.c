@@ -23,9 +23,9 @@ static void assert_words(const struct cli_words *words, const char *wanted)
     struct hm_text all = {0};
 
     for (size_t i = 0; i < words->count; i++)
-        hm_text_addf(&all, "<%s>", words->words[i]);
+        hm__text_addf(&all, "<%s>", words->words[i]);
     assert_string_equal(all.data, wanted);
-    hm_text_release(&all);
+    hm__text_release(&all);
 }
 
 static void words_and_quotes(void **state)
@@ -212,7 +212,7 @@ static void quoted_lines_are_read_back(void **state)
     assert_non_null(words.words);
     for (size_t i = 0; i < words.count; i++) {
         words.words[i] = odd_words[i];
-        hm_text_addf(&wanted, "<%s>", odd_words[i]);
+        hm__text_addf(&wanted, "<%s>", odd_words[i]);
     }
     assert_int_equal(cli_words_quote(&line, &words), 0);
     again = split(line.data);
@@ -226,8 +226,8 @@ static void quoted_lines_are_read_back(void **state)
     assert_string_equal(said, wanted.data + strlen("<printf><<%s>>"));
     free(words.words);
     cli_words_release(&again);
-    hm_text_release(&line);
-    hm_text_release(&wanted);
+    hm__text_release(&line);
+    hm__text_release(&wanted);
 }
 
 static void quotes_only_where_needed(void **state)
@@ -236,10 +236,10 @@ static void quotes_only_where_needed(void **state)
     struct hm_text line = {0};
 
     (void)state;
-    hm_text_add(&line, "$ ");
+    hm__text_add(&line, "$ ");
     assert_int_equal(cli_words_quote(&line, &words), 0);
     assert_string_equal(line.data, "$ 'A=b' --n=4 'c d' ''");
-    hm_text_release(&line);
+    hm__text_release(&line);
     cli_words_release(&words);
 }
 
@@ -253,7 +253,7 @@ static int whole_way(struct hm_err *err)
         rc = cli_words_fill(&words, fills, FILLS, &filled, err);
     if (rc == 0)
         rc = cli_words_quote(&line, &filled);
-    hm_text_release(&line);
+    hm__text_release(&line);
     cli_words_release(&words);
     cli_words_release(&filled);
     return rc;

@@ -38,8 +38,8 @@ static const struct problem problems[PROBLEMS] = {
 };
 
 static const char *const loss_names[LOSSES] = {"svm", "logistic", "squares", "softmax"};
-static const struct hm_loss *const losses[LOSSES] = {&hm_loss_hinge, &hm_loss_logistic,
-                                                     &hm_loss_squares, NULL};
+static const struct hm_loss *const losses[LOSSES] = {&hm__loss_hinge, &hm__loss_logistic,
+                                                     &hm__loss_squares, NULL};
 
 static inline const struct problem *problem_named(const char *name)
 {
@@ -99,7 +99,7 @@ static inline bool add_row(const struct problem *p, size_t loss, size_t i, struc
 
     for (size_t j = 0; j < p->features; j++)
         entries += entry_is_there(p, i, j);
-    double *values = hm_rows_add(rows, made_label(p, loss, i), entries, &columns);
+    double *values = hm__rows_add(rows, made_label(p, loss, i), entries, &columns);
     for (size_t j = 0; values && j < p->features; j++) {
         if (!entry_is_there(p, i, j))
             continue;
@@ -114,10 +114,10 @@ static inline bool add_row(const struct problem *p, size_t loss, size_t i, struc
 static inline struct hm_rows problem_rows(const struct problem *p, size_t loss, bool sparse,
                                           int rank, int size)
 {
-    struct hm_shard block = hm_shard_of((double)p->rows, rank, size);
+    struct hm_shard block = hm__shard_of((double)p->rows, rank, size);
     struct hm_rows rows = {.sparse = sparse, .features = p->features};
 
-    CHECK(hm_rows_reserve(&rows, 0, 0));
+    CHECK(hm__rows_reserve(&rows, 0, 0));
     for (size_t i = 0; i < (size_t)block.count; i++)
         CHECK(add_row(p, loss, (size_t)block.first + i, &rows));
     return rows;
@@ -131,18 +131,18 @@ static inline void problem_init(struct hm_objective *o, const struct problem *p,
                                .total_rows = (double)p->rows,
                                .lambda = p->lambda,
                                .outputs = loss == SOFTMAX ? p->classes : 1,
-                               .arena = hm_arena_new()};
+                               .arena = hm__arena_new()};
     CHECK(o->arena);
     if (loss == SOFTMAX)
-        CHECK(hm_softmax_init(o, NULL) == 0);
+        CHECK(hm__softmax_init(o, NULL) == 0);
     else
-        hm_linear_init(o, losses[loss]);
+        hm__linear_init(o, losses[loss]);
 }
 
 static inline void problem_release(struct hm_objective *o)
 {
-    hm_rows_release(&o->rows);
-    hm_arena_free(o->arena);
+    hm__rows_release(&o->rows);
+    hm__arena_free(o->arena);
 }
 
 /* What the oracle has of "kind a b": up to `count` numbers after it. */

@@ -57,7 +57,7 @@ static inline void keep_state(struct training *t, struct hm_run *run)
             memcpy(t->state + t->state_count, parts[i].values, parts[i].count * sizeof(double));
             t->state_count += parts[i].count;
         }
-        hm_comm_align(run->comm);
+        hm__comm_align(run->comm);
     }
 }
 
@@ -70,7 +70,7 @@ static inline void training_body(struct hm_comm *comm, void *context)
     struct hm_err *err = &t->err[comm->rank];
     struct hm_objective o;
     struct hm_train_plan plan = t->plan;
-    struct hm_run run = {.algorithm = hm_algorithm_find(t->algorithm),
+    struct hm_run run = {.algorithm = hm__algorithm_find(t->algorithm),
                          .comm = comm,
                          .objective = &o,
                          .settings = t->settings};
@@ -86,11 +86,11 @@ static inline void training_body(struct hm_comm *comm, void *context)
     plan.test = t->test ? &o.rows : NULL;
     plan.test_rows = o.total_rows;
     CHECK(run.algorithm && o.unknowns <= UNKNOWNS && comm->size <= RANKS);
-    int rc = hm_run_begin(&run, err);
+    int rc = hm__run_begin(&run, err);
     if (rc == 0 && t->resume)
-        rc = hm_checkpoint_load(t->resume, &run, plan.identity, &totals, err);
+        rc = hm__checkpoint_load(t->resume, &run, plan.identity, &totals, err);
     if (rc == 0)
-        rc = hm_train(&run, &plan, &totals, &last, &stop, err);
+        rc = hm__train(&run, &plan, &totals, &last, &stop, err);
     t->rc[comm->rank] = rc;
     if (rc == 0) {
         memcpy(t->w[comm->rank], run.w, o.unknowns * sizeof(double));

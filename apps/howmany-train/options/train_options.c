@@ -1,0 +1,549 @@
+/* The options of a training run: their table, and what each means. */
+#include "train_options.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "linear_problem.h"
+#include "text.h"
+
+enum option {
+    SCANNED,
+    SLOWNESS,
+    PROBLEM,
+    ALGORITHM,
+    DATA,
+    LABELS,
+    LABEL_COLUMN,
+    TEST,
+    POSITIVE,
+    SCALE,
+    KEEP,
+    ORDER,
+    LAMBDA,
+    STEP,
+    BATCH,
+    PASSES,
+    MOMENTUM,
+    MEMORY,
+    SHRINK,
+    HIDDEN,
+    ACTIVATION,
+    STATES,
+    COUPLING,
+    FIELD,
+    MAX_PRODUCT,
+    DAMPING,
+    TOLERANCE,
+    BELIEFS,
+    PLATFORM,
+    SERVERS,
+    COLOCATED,
+    CONSISTENCY,
+    STALENESS,
+    BACKUPS,
+    PULL,
+    SCHEME,
+    SHARES,
+    SEED,
+    DATA_SEED,
+    ITERATIONS,
+    EPOCHS,
+    WITHIN,
+    SUBOPTIMALITY,
+    GAP,
+    BEST,
+    LOOK_EVERY,
+    USAGE,
+    CHECKPOINT,
+    EVERY,
+    RESUME,
+    RANK_OPTIONS
+};
+
+_Static_assert((int)RANK_OPTIONS == (int)TRAIN_RANKS, "what is of the ranks comes first");
+
+const struct cli_option train_table[TRAIN_OPTIONS] = {
+    [SCANNED] = {"scanned", 0, "SHAPE", "what howmany train found in the data", NULL},
+    [SLOWNESS] = {"slowness", 0, "NUMBERS", "of the stragglers of the simulated cluster", NULL},
+    [PROBLEM] = {"problem", 'p', "NAME",
+                 "svm (default), logistic, squares, softmax, perceptron or bp",
+                 "svm logistic squares softmax perceptron bp"},
+    [ALGORITHM] = {"algorithm", 'a', "NAME",
+                   "gd, lbfgs, sgd, momentum, adam, local-sgd, splash, cocoa, cocoa+ or mini-sdca",
+                   "gd lbfgs sgd momentum adam local-sgd splash cocoa cocoa+ mini-sdca"},
+    [DATA] = {"data", 'd', "DATA",
+              "a file (LIBSVM, IDX, CSV; .gz), a folder with MNIST, or a recipe such as digits, "
+              "dense:1000x20, sparse:10000x1000; bp: grid:30x30, tree:100, random:100,300 or a "
+              "UAI file",
+              "@file"},
+    [LABELS] = {"labels", 0, "FILE", "of IDX images (default: by their name)", "@file"},
+    [LABEL_COLUMN] = {"label-column", 0, "NAME", "of a CSV (default: label, else the first)", NULL},
+    [TEST] = {"test", 0, "DATA", "rows to count what is predicted right on", "@file"},
+    [POSITIVE] = {"positive", 0, "LABEL", "this label against the rest", NULL},
+    [SCALE] = {"scale", 0, "HOW",
+               "none (default), divide:255, unit (rows to norm 1) or standardise (columns)",
+               "none unit standardise"},
+    [KEEP] = {"keep", 0, "HOW", "rows as auto (default), dense or sparse", "auto dense sparse"},
+    [ORDER] = {"order", 0, "HOW", "rows to ranks: shuffled (default) or as-is", "shuffled as-is"},
+    [LAMBDA] = {"lambda", 0, "X", "of the regulariser (default 1e-4; perceptron 0)", NULL},
+    [STEP] = {"step", 0, "X", "size of the first step (default: chosen)", NULL},
+    [BATCH] = {"batch", 'b', "ROWS", "of all ranks in a mini-batch (default 128)", NULL},
+    [PASSES] = {"passes", 0, "K", "over its own rows by a rank in an iteration (default 1)", NULL},
+    [MOMENTUM] = {"momentum", 0, "X", "default 0.9", NULL},
+    [MEMORY] = {"memory", 0, "K", "pairs that L-BFGS keeps (default 10)", NULL},
+    [SHRINK] = {"shrink", 0, NULL, "let cocoa and cocoa+ pass over rows at rest", NULL},
+    [HIDDEN] = {"hidden", 0, "WIDTHS", "of the perceptron's layers, such as 128 or 256,64", NULL},
+    [ACTIVATION] = {"activation", 0, "NAME", "relu (default) or sigmoid", "relu sigmoid"},
+    [STATES] = {"states", 0, "K", "bp: of a vertex (default 2)", NULL},
+    [COUPLING] = {"coupling", 0, "X", "bp: spread of the edges' couplings (default 0.5)", NULL},
+    [FIELD] = {"field", 0, "X", "bp: spread of the vertices' fields (default 1)", NULL},
+    [MAX_PRODUCT] = {"max-product", 0, NULL, "bp: the most likely states, not marginals", NULL},
+    [DAMPING] = {"damping", 0, "X", "bp: share of the old message (default 0)", NULL},
+    [TOLERANCE] = {"tolerance", 0, "X", "bp: stop when no message changes by more (default 1e-6)",
+                   NULL},
+    [BELIEFS] = {"beliefs", 0, "FILE", "bp: write the beliefs here, as CSV", "@file"},
+    [PLATFORM] =
+        {"platform", 0, "NAME",
+         "allreduce (default): all ranks are workers; driver: w on a rank of its own, full "
+         "gradients; server: w on servers, mini-batches",
+         "allreduce driver server"},
+    [SERVERS] = {"servers", 0, "S", "ranks that hold w, besides the workers (default 1)", NULL},
+    [COLOCATED] = {"colocated", 0, NULL, "servers are on the nodes of the first workers", NULL},
+    [CONSISTENCY] = {"consistency", 0, "NAME",
+                     "of servers: bsp (default), ssp (with --staleness) or async", "bsp ssp async"},
+    [STALENESS] = {"staleness", 0, "S",
+                   "ssp: clocks that a worker may be ahead of the slowest (default 3)", NULL},
+    [BACKUPS] = {"backups", 0, "K", "bsp: a step does without the K slowest workers (default 0)",
+                 NULL},
+    [PULL] = {"pull", 0, "WHEN", "ssp: read w again always (default) or late, when it is too old",
+              "always late"},
+    [SCHEME] = {"scheme", 0, "NAME",
+                "of the all-reduce: auto (default), library, tree, ring, doubling, two-wave, "
+                "master",
+                "auto library tree ring doubling two-wave master"},
+    [SHARES] = {"shares", 0, "LIST",
+                "of the rows for each worker, such as 2,1,1, or speed (default: equal)", "speed"},
+    [SEED] = {"seed", 0, "K", "of everything random (default 1)", NULL},
+    [DATA_SEED] = {"data-seed", 0, "K", "of rows that are made (default: as --seed)", NULL},
+    [ITERATIONS] = {"iterations", 'i', "K", "stop after so many", NULL},
+    [EPOCHS] = {"epochs", 0, "K", "stop after so many passes over the data", NULL},
+    [WITHIN] = {"within", 0, "TIME", "stop after so much time in iterations, such as 60s", NULL},
+    [SUBOPTIMALITY] = {"suboptimality", 0, "X", "stop when so near to --best", NULL},
+    [GAP] = {"gap", 0, "X", "stop when the duality gap is so small", NULL},
+    [BEST] = {"best", 0, "P", "the least objective there is, if it is known", NULL},
+    [LOOK_EVERY] = {"look-every", 0, "K",
+                    "iterations between looks at the objective (default 1; with mini-batches, an "
+                    "epoch)",
+                    NULL},
+    [USAGE] = {"usage", 0, NULL, "tell processor, network and memory of each rank at each look",
+               NULL},
+    [CHECKPOINT] = {"checkpoint", 0, "FILE", "save the state here", "@file"},
+    [EVERY] = {"every", 0, "K", "iterations between checkpoints (default 10)", NULL},
+    [RESUME] = {"resume", 0, NULL, "go on from the checkpoint", NULL},
+    [TRAIN_N] = {"n", 'n', "K", "how many workers (default 1)", NULL},
+    [TRAIN_SIMULATE] = {"simulate", 0, "CLUSTER",
+                        "on a machine of the catalog or a cluster file, by SimGrid", "@machine"},
+    [TRAIN_PRECISION] = {"precision", 0, "BITS",
+                         "of the simulated machines' speed: 64 (default), 32 or 16", "64 32 16"},
+    [TRAIN_SET] = {"set", 0, "KEY=VALUE",
+                   "change a key of the cluster, such as network.latency=1ms", NULL},
+    [TRAIN_SIMGRID_FILES] = {"simgrid-files", 0, "FOLDER",
+                             "leave SimGrid's description of the cluster there", "@file"},
+    [TRAIN_LAUNCHER] = {"launcher", 0, "COMMAND",
+                        "what starts the ranks, such as 'srun -n {n}' (default: mpirun -n {n})",
+                        NULL},
+    [TRAIN_RESTARTS] = {"restarts", 0, "R",
+                        "when a rank dies, go on from the checkpoint, so many times (default 0)",
+                        NULL},
+    [TRAIN_RECORD] =
+        {"record", 0, "FILE",
+         "append the trace to this table, .csv or .jsonl, or to a store, .db or postgresql://…",
+         "@file"},
+    [TRAIN_JSON] = {"json", 'j', NULL, "JSON lines, also on a terminal", NULL},
+    [TRAIN_TEXT] = {"text", 0, NULL, "a table, also where there is no terminal", NULL},
+    [TRAIN_DRY_RUN] = {"dry-run", 0, NULL, "print the command that starts the ranks, and do not",
+                       NULL},
+};
+
+void train_options_init(struct train_options *options)
+{
+    *options = (struct train_options){
+        .positive = NAN,
+        .lambda = -1,
+        .data_seed = -1,
+        .settings = {.seed = 1, .momentum = -1},
+        .layers = {.hidden = {128}, .hidden_count = 1, .activation = HM_ACTIVATION_RELU},
+        .limits = {.best = NAN},
+        .states = 2,
+        .coupling = 0.5,
+        .field = 1,
+        .tolerance = 1e-6,
+        .platform = HM_PLATFORM_ALLREDUCE,
+        .serving = {.servers = 1, .staleness = 3},
+    };
+}
+
+/* ---- one option ----------------------------------------------------------------------------- */
+
+static int read_whole(int option, const char *text, double least, double *value)
+{
+    return cli_whole(train_table[option].name, text, least, 1e15, value);
+}
+
+static int read_share(int option, const char *text, double *value)
+{
+    const char *name = train_table[option].name;
+    int rc = cli_quantity(name, text, HM_DIM_NONE, value);
+
+    if (rc == 0 && !(*value >= 0 && *value < 1))
+        rc = cli_complain("--%s: '%s' is not from 0 to less than 1", name, text);
+    return rc;
+}
+
+static int read_number(int option, const char *text, double least, double *value)
+{
+    const char *name = train_table[option].name;
+    int rc = cli_quantity(name, text, HM_DIM_NONE, value);
+
+    if (rc == 0 && !(*value >= least))
+        rc = cli_complain("--%s: '%s' is less than %g", name, text, least);
+    return rc;
+}
+
+/* One of the words in the table, by its place; -1 with a message. */
+static int read_word(int option, const char *text, const char *const *words)
+{
+    for (int i = 0; words[i]; i++)
+        if (strcmp(words[i], text) == 0)
+            return i;
+    cli_complain("--%s: there is no '%s'; there are %s", train_table[option].name, text,
+                 train_table[option].values);
+    return -1;
+}
+
+static int read_scale(struct train_options *o, const char *value)
+{
+    static const char divide[] = "divide:";
+    static const char *const words[] = {"none", "unit", "standardise", NULL};
+
+    o->has_scale = true;
+    if (strncmp(value, divide, sizeof(divide) - 1) == 0) {
+        o->scale.kind = HM_SCALE_DIVIDE;
+        return cli_positive("scale", value + sizeof(divide) - 1, HM_DIM_NONE, &o->scale.divisor);
+    }
+    for (int i = 0; words[i]; i++)
+        if (strcmp(words[i], value) == 0) {
+            o->scale.kind = i == 0 ? HM_SCALE_NONE : i == 1 ? HM_SCALE_UNIT : HM_SCALE_STANDARDISE;
+            return 0;
+        }
+    return cli_complain("--scale: there is no '%s'; there are none, divide:255, unit and "
+                        "standardise",
+                        value);
+}
+
+static int take_width(void *context, const char *piece)
+{
+    struct hm_perceptron_spec *layers = context;
+    double width = 0;
+    int rc = cli_whole("hidden", piece, 1, HM_WIDTH_MAX, &width);
+
+    if (rc)
+        return rc;
+    if (layers->hidden_count == HM_HIDDEN_MAX)
+        return cli_complain("--hidden: at most %d layers", HM_HIDDEN_MAX);
+    layers->hidden[layers->hidden_count++] = (size_t)width;
+    return 0;
+}
+
+static int read_hidden(struct train_options *o, const char *value)
+{
+    o->layers.hidden_count = 0;
+    return cli_each(value, take_width, &o->layers);
+}
+
+static int accept_words(struct train_options *o, int option, const char *value)
+{
+    static const char *const keeps[] = {"auto", "dense", "sparse", NULL};
+    static const char *const orders[] = {"shuffled", "as-is", NULL};
+    static const char *const activations[] = {"sigmoid", "relu", NULL};
+    static const char *const platforms[] = {"allreduce", "driver", "server", NULL};
+    static const char *const consistencies[] = {"bsp", "ssp", "async", NULL};
+    static const char *const pulls[] = {"always", "late", NULL};
+    int word = option == KEEP          ? read_word(option, value, keeps)
+               : option == ORDER       ? read_word(option, value, orders)
+               : option == ACTIVATION  ? read_word(option, value, activations)
+               : option == PLATFORM    ? read_word(option, value, platforms)
+               : option == CONSISTENCY ? read_word(option, value, consistencies)
+               : option == PULL        ? read_word(option, value, pulls)
+                                       : hm__reduce_scheme_find(value);
+
+    if (word < 0 && option == SCHEME)
+        cli_complain("--scheme: there is no '%s'; there are %s", value, train_table[SCHEME].values);
+    if (word < 0)
+        return EXIT_USAGE;
+    if (option == KEEP)
+        o->keep = (enum train_keep)word;
+    else if (option == ORDER)
+        o->order = (enum hm_order)word;
+    else if (option == ACTIVATION)
+        o->layers.activation = (enum hm_activation)word;
+    else if (option == PLATFORM)
+        o->platform = (enum hm_platform)(HM_PLATFORM_ALLREDUCE + word);
+    else if (option == CONSISTENCY)
+        o->serving.consistency = (enum hm_consistency)word;
+    else if (option == PULL)
+        o->serving.pull_late = word == 1;
+    else
+        o->scheme = word;
+    return 0;
+}
+
+/* Options that are a text, and are looked at later. */
+static const char **text_of(struct train_options *o, int option)
+{
+    switch (option) {
+    case PROBLEM:
+        return &o->problem_name;
+    case ALGORITHM:
+        return &o->algorithm_name;
+    case DATA:
+        return &o->data_name;
+    case LABELS:
+        return &o->labels;
+    case LABEL_COLUMN:
+        return &o->label_column;
+    case TEST:
+        return &o->test_name;
+    case BELIEFS:
+        return &o->beliefs;
+    case CHECKPOINT:
+        return &o->checkpoint;
+    case SCANNED:
+        return &o->scanned;
+    case SLOWNESS:
+        return &o->slowness;
+    case SHARES:
+        return &o->shares;
+    default:
+        return NULL;
+    }
+}
+
+static int accept_count(int option, const char *value, double least, double most, int *ret_count)
+{
+    double count = 0;
+    int rc = cli_whole(train_table[option].name, value, least, most, &count);
+
+    *ret_count = (int)count;
+    return rc;
+}
+
+static int accept_number(struct train_options *o, int option, const char *value)
+{
+    double seed;
+
+    switch (option) {
+    case POSITIVE:
+        return read_number(option, value, -INFINITY, &o->positive);
+    case LAMBDA:
+        return read_number(option, value, 0, &o->lambda);
+    case STEP:
+        return cli_positive("step", value, HM_DIM_NONE, &o->settings.step);
+    case BATCH:
+        return read_whole(option, value, 1, &o->settings.batch);
+    case PASSES:
+        return read_whole(option, value, 1, &o->settings.passes);
+    case MOMENTUM:
+        return read_share(option, value, &o->settings.momentum);
+    case MEMORY:
+        return read_whole(option, value, 1, &o->settings.memory);
+    case STATES:
+        return read_whole(option, value, 2, &o->states);
+    case COUPLING:
+        return read_number(option, value, -30, &o->coupling);
+    case FIELD:
+        return read_number(option, value, 0, &o->field);
+    case DAMPING:
+        return read_share(option, value, &o->damping);
+    case TOLERANCE:
+        return read_number(option, value, 0, &o->tolerance);
+    case SEED:
+        if (read_whole(option, value, 0, &seed))
+            return EXIT_USAGE;
+        o->settings.seed = (uint64_t)seed;
+        return 0;
+    case DATA_SEED:
+        return read_whole(option, value, 0, &o->data_seed);
+    case SERVERS:
+        return accept_count(option, value, 1, 10000, &o->serving.servers);
+    case BACKUPS:
+        return accept_count(option, value, 0, 100000, &o->serving.backups);
+    case STALENESS:
+        return read_whole(option, value, 0, &o->serving.staleness);
+    case ITERATIONS:
+        return read_whole(option, value, 1, &o->limits.iterations);
+    case EPOCHS:
+        return read_whole(option, value, 1, &o->epochs);
+    case WITHIN:
+        return cli_positive("within", value, HM_DIM_TIME, &o->limits.within_s);
+    case SUBOPTIMALITY:
+        return cli_positive("suboptimality", value, HM_DIM_NONE, &o->limits.suboptimality);
+    case GAP:
+        return cli_positive("gap", value, HM_DIM_NONE, &o->limits.gap);
+    case BEST:
+        return read_number(option, value, -INFINITY, &o->limits.best);
+    case LOOK_EVERY:
+        return read_whole(option, value, 1, &o->look_every);
+    default:
+        return read_whole(option, value, 1, &o->save_every);
+    }
+}
+
+int train_options_accept(struct train_options *options, int option, const char *value)
+{
+    const char **text = text_of(options, option);
+
+    options->given[option] = true;
+    if (text) {
+        *text = value;
+        return 0;
+    }
+    switch (option) {
+    case SHRINK:
+        options->settings.shrink = true;
+        return 0;
+    case MAX_PRODUCT:
+        options->max_product = true;
+        return 0;
+    case RESUME:
+        options->resume = true;
+        return 0;
+    case COLOCATED:
+        options->colocated = true;
+        return 0;
+    case USAGE:
+        options->usage = true;
+        return 0;
+    case SCALE:
+        return read_scale(options, value);
+    case HIDDEN:
+        return read_hidden(options, value);
+    case KEEP:
+    case ORDER:
+    case ACTIVATION:
+    case PLATFORM:
+    case CONSISTENCY:
+    case PULL:
+    case SCHEME:
+        return accept_words(options, option, value);
+    default:
+        return accept_number(options, option, value);
+    }
+}
+
+/* ---- what would change nothing -------------------------------------------------------------- */
+
+/* Whose option it is, where it is not this run's; NULL when it is, or is everybody's. */
+static const char *owner_of(const struct train_options *o, int option)
+{
+    static const char field[] = "belief propagation (--problem bp)";
+    bool bp = o->problem == TRAIN_BP;
+
+    switch (option) {
+    case STATES:
+    case COUPLING:
+    case FIELD:
+        return !bp                                  ? field
+               : o->field_source == TRAIN_FIELD_UAI ? "fields that are made, not of a UAI file"
+                                                    : NULL;
+    case MAX_PRODUCT:
+    case DAMPING:
+    case TOLERANCE:
+    case BELIEFS:
+        return bp ? NULL : field;
+    case HIDDEN:
+    case ACTIVATION:
+        return o->problem == TRAIN_PERCEPTRON ? NULL : "--problem perceptron";
+    case TEST:
+    case POSITIVE:
+    case SCALE:
+    case KEEP:
+    case LAMBDA:
+    case SUBOPTIMALITY:
+    case BEST:
+        return bp ? "learning from rows, not of belief propagation" : NULL;
+    case LABELS:
+        return !bp && o->data.format == HM_DATA_IDX ? NULL : "IDX images";
+    case LABEL_COLUMN:
+        return !bp && o->data.format == HM_DATA_CSV ? NULL : "CSV files";
+    case SERVERS:
+    case COLOCATED:
+    case CONSISTENCY:
+        return o->platform == HM_PLATFORM_SERVER ? NULL : "--platform server";
+    case STALENESS:
+        return o->serving.consistency == HM_CONSISTENCY_SSP ? NULL : "--consistency ssp";
+    case PULL:
+        return o->serving.consistency == HM_CONSISTENCY_SSP && o->serving.staleness > 0
+                   ? NULL
+                   : "--consistency ssp with a --staleness above 0";
+    case BACKUPS:
+        return o->platform == HM_PLATFORM_SERVER && o->serving.consistency == HM_CONSISTENCY_BSP
+                   ? NULL
+                   : "--platform server with --consistency bsp";
+    case SCHEME:
+        return o->platform == HM_PLATFORM_ALLREDUCE ? NULL : "--platform allreduce";
+    case SHARES:
+        return bp ? "learning from rows, not of belief propagation" : NULL;
+    case ORDER:
+        return !bp && !hm__data_is_made(&o->data) ? NULL : "rows from files";
+    case DATA_SEED:
+        return !bp && hm__data_is_made(&o->data) ? NULL : "rows that are made";
+    default:
+        return NULL;
+    }
+}
+
+/* The same for the options of algorithms. */
+static const char *algorithms_of(const struct train_options *o, int option)
+{
+    static const struct hm_algorithm none; /* belief propagation has none of these */
+    const struct hm_algorithm *a = o->algorithm ? o->algorithm : &none;
+    bool dual = a->traits & HM_TRAIT_DUAL, batches = a->traits & HM_TRAIT_BATCHES;
+    bool local = a->defaults.passes > 0;
+
+    switch (option) {
+    case STEP: /* the others find theirs */
+        return a->name && !dual && a->defaults.memory == 0
+                   ? NULL
+                   : "gd, sgd, momentum, adam, local-sgd and splash";
+    case BATCH:
+        return batches || (local && !train_problem_loss(o->problem) && a->name)
+                   ? NULL
+                   : "sgd, momentum, adam and mini-sdca, and of local-sgd with classes or layers";
+    case PASSES:
+        return local ? NULL : "local-sgd, splash, cocoa and cocoa+";
+    case MOMENTUM:
+        return a->defaults.momentum > 0 ? NULL : "momentum and adam";
+    case MEMORY:
+        return a->defaults.memory > 0 ? NULL : "lbfgs";
+    case SHRINK:
+        return dual && local ? NULL : "cocoa and cocoa+";
+    default:
+        return NULL;
+    }
+}
+
+int train_options_refuse_unused(const struct train_options *o)
+{
+    for (int i = 0; i < RANK_OPTIONS; i++) {
+        const char *of = owner_of(o, i), *algorithms = algorithms_of(o, i);
+        if (o->given[i] && of)
+            return cli_complain("--%s: is of %s", train_table[i].name, of);
+        if (o->given[i] && algorithms)
+            return cli_complain("--%s: is of %s; this is %s", train_table[i].name, algorithms,
+                                o->algorithm_name);
+    }
+    return 0;
+}

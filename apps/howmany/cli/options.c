@@ -1,0 +1,158 @@
+/* Parsing the words of a command by its table, with getopt_long. */
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "text.h"
+
+enum { OPTIONS_MAX = 60, FIRST_ID = 256, HELP_ID = 255 };
+
+struct getopt_tables {
+    struct option longs[OPTIONS_MAX + 2];
+    char shorts[2 * OPTIONS_MAX + 4];
+};
+
+static void make_tables(const struct cli_command *command, struct getopt_tables *t)
+{
+    char *s = t->shorts;
+
+    *s++ = ':'; /* tell a missing argument from an unknown option */
+    for (size_t i = 0; i < command->option_count; i++) {
+        const struct cli_option *o = &command->options[i];
+        t->longs[i] = (struct option){o->name, o->argument ? required_argument : no_argument, NULL,
+                                      FIRST_ID + (int)i};
+        if (o->letter) {
+            *s++ = o->letter;
+            if (o->argument)
+                *s++ = ':';
+        }
+    }
+    t->longs[command->option_count] = (struct option){"help", no_argument, NULL, HELP_ID};
+    *s++ = 'h';
+    *s = '\0';
+}
+
+static const char *option_name(const void *context, size_t i)
+{
+    const struct cli_command *command = context;
+    return i < command->option_count ? command->options[i].name : NULL;
+}
+
+static int unknown_option(const struct cli_command *command, const char *word)
+{
+    const char *name = word + strspn(word, "-");
+    char bare[64];
+
+    snprintf(bare, sizeof(bare), "%.*s", (int)strcspn(name, "="), name);
+    const char *near = hm__suggest(bare, option_name, command);
+    if (near)
+        return cli_complain("%s: there is no option '%s'; did you mean --%s?", command->name, word,
+                            near);
+    return cli_complain("%s: there is no option '%s'; see 'howmany help %s'", command->name, word,
+                        command->name);
+}
+
+static int option_index(const struct cli_command *command, int id)
+{
+    if (id >= FIRST_ID)
+        return id - FIRST_ID;
+    for (size_t i = 0; i < command->option_count; i++)
+        if (command->options[i].letter == id)
+            return (int)i;
+    return -1;
+}
+
+/* All options and operands, handed to the command; EXIT_ANSWERED and *help when asked for help. */
+static int parse(const struct cli_command *command, int argc, char **argv, void *state, bool *help)
+{
+    struct getopt_tables tables = {0};
+    int id, rc = 0;
+
+    make_tables(command, &tables);
+    opterr = 0;
+    optind = 1;
+    while (rc == 0 && (id = getopt_long(argc, argv, tables.shorts, tables.longs, NULL)) != -1) {
+        if (id == HELP_ID || id == 'h') {
+            *help = true;
+            return 0;
+        }
+        if (id == ':')
+            return cli_complain("%s: %s needs a value", command->name, argv[optind - 1]);
+        int index = id == '?' ? -1 : option_index(command, id);
+        char letter[] = {'-', (char)optopt, '\0'};
+        if (index < 0)
+            return unknown_option(command, optopt > 0 && optopt < 128 ? letter : argv[optind - 1]);
+        rc = command->accept(state, index, optarg);
+    }
+    if (rc == 0 && command->dashes && strcmp(argv[optind - 1], "--") == 0)
+        rc = command->accept(state, CLI_DASHES, NULL);
+    for (; rc == 0 && optind < argc; optind++)
+        rc = command->accept(state, -1, argv[optind]);
+    return rc;
+}
+
+int cli_quantity(const char *name, const char *text, struct hm_dim dim, double *value)
+{
+    struct hm_err err = {0};
+
+    if (hm__quantity_parse(text, dim, value, &err) == 0)
+        return 0;
+    snprintf(err.field, sizeof(err.field), "--%s", name);
+    return cli_report(&err);
+}
+
+int cli_whole(const char *name, const char *text, double least, double most, double *value)
+{
+    int rc = cli_quantity(name, text, HM_DIM_NONE, value);
+
+    if (rc || (*value >= least && *value <= most && *value == floor(*value)))
+        return rc;
+    if (*value > most)
+        return cli_complain("--%s: '%s' is more than %g", name, text, most);
+    if (most >= 1e6)
+        return cli_complain("--%s: '%s' is not a whole number from %g on", name, text, least);
+    return cli_complain("--%s: '%s' is not a whole number from %g to %g", name, text, least, most);
+}
+
+int cli_run(const struct cli_command *command, int argc, char **argv)
+{
+    bool help = false;
+    void *state = command->begin();
+
+    if (!state)
+        return cli_complain("out of memory");
+    int rc = parse(command, argc, argv, state, &help);
+    if (rc == 0 && help)
+        cli_command_help(command);
+    else if (rc == 0)
+        rc = command->run(state);
+    command->end(state);
+    return rc;
+}
+
+int cli_positive(const char *name, const char *text, struct hm_dim dim, double *value)
+{
+    int rc = cli_quantity(name, text, dim, value);
+    if (rc == 0 && !(*value > 0))
+        rc = cli_complain("--%s: '%s' is not more than 0", name, text);
+    return rc;
+}
+
+int cli_money(const char *name, const char *text, double *value)
+{
+    char with_sign[64];
+    double number;
+    size_t used = hm__number_read(text, &number);
+
+    if (used > 0 && text[used] == '\0') {
+        snprintf(with_sign, sizeof(with_sign), "$%s", text);
+        text = with_sign;
+    }
+    int rc = cli_quantity(name, text, HM_DIM_MONEY, value);
+    if (rc == 0 && *value < 0)
+        rc = cli_complain("--%s: '%s' is less than nothing", name, text);
+    return rc;
+}

@@ -1,0 +1,255 @@
+/* Talking to a person: messages, the terminal's abilities, and gnuplot as a child. */
+#include <errno.h>
+#include <langinfo.h>
+#include <libgen.h>
+#include <limits.h>
+#include <locale.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "err.h"
+#include "guest.h"
+#include "readers.h"
+#include "render.h"
+
+extern char **environ;
+
+/* For a guest: the first error is kept, and options are fields without dashes. */
+static int keep(struct cli_guest *guest, const struct hm_err *err)
+{
+    const char *field = err->field[0] ? err->field : err->source;
+    bool option = strncmp(field, "--", 2) == 0;
+
+    if (guest->err.code != 0)
+        return EXIT_USAGE;
+    guest->err = *err;
+    if (guest->err.code == 0)
+        guest->err.code = HM_E_RANGE;
+    if (option)
+        snprintf(guest->err.field, sizeof(guest->err.field), "%s", field + 2);
+    if (strncmp(err->source, "--", 2) == 0)
+        guest->err.source[0] = '\0';
+    return EXIT_USAGE;
+}
+
+/* "--goal: 'x' is not …": the field is goal. */
+static int keep_complaint(struct cli_guest *guest, const char *format, va_list args)
+{
+    struct hm_err err = {.code = HM_E_RANGE};
+    size_t length;
+
+    vsnprintf(err.message, sizeof(err.message), format, args);
+    length = strcspn(err.message, ": ");
+    if (strncmp(err.message, "--", 2) == 0 && err.message[length] == ':' &&
+        length < sizeof(err.field)) {
+        memcpy(err.field, err.message, length);
+        err.field[length] = '\0';
+        size_t skip = length + 1 + strspn(err.message + length + 1, " ");
+        memmove(err.message, err.message + skip, strlen(err.message + skip) + 1);
+    }
+    return keep(guest, &err);
+}
+
+int cli_report(const struct hm_err *err)
+{
+    if (cli_guest())
+        return keep(cli_guest(), err);
+    fputs("howmany: ", stderr);
+    if (err->source[0] && err->line > 0 && strncmp(err->source, "--", 2) != 0) /* not an option */
+        fprintf(stderr, "%s:%d: ", err->source, err->line);
+    else if (err->source[0])
+        fprintf(stderr, "%s: ", err->source);
+    if (err->field[0])
+        fprintf(stderr, "%s: ", err->field);
+    fprintf(stderr, "%s\n", err->message[0] ? err->message : hm_strerror(err->code));
+    if (err->hint[0])
+        fprintf(stderr, "  %s\n", err->hint);
+    return EXIT_USAGE;
+}
+
+int cli_complain(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    if (cli_guest()) {
+        keep_complaint(cli_guest(), format, args);
+        va_end(args);
+        return EXIT_USAGE;
+    }
+    fputs("howmany: ", stderr);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputc('\n', stderr);
+    return EXIT_USAGE;
+}
+
+bool cli_is_terminal(void)
+{
+    return isatty(STDOUT_FILENO);
+}
+
+static size_t terminal_width(void)
+{
+    struct winsize size;
+    const char *columns = getenv("COLUMNS");
+    long width = columns ? strtol(columns, NULL, 10) : 0;
+
+    if (width <= 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
+        width = size.ws_col;
+    return width > 0 && width < 1000 ? (size_t)width : 80;
+}
+
+/* Only the encoding is taken from the environment: numbers must look the same everywhere. */
+static bool speaks_unicode(void)
+{
+    locale_t locale = newlocale(LC_CTYPE_MASK, "", (locale_t)0);
+    bool utf8 = locale != (locale_t)0 && strcmp(nl_langinfo_l(CODESET, locale), "UTF-8") == 0;
+
+    if (locale != (locale_t)0)
+        freelocale(locale);
+    return utf8;
+}
+
+struct hm_style cli_style(void)
+{
+    if (cli_guest())
+        return (struct hm_style){.unicode = true, .width = 100};
+    const char *term = getenv("TERM"), *no_colour = getenv("NO_COLOR");
+    bool terminal = cli_is_terminal();
+    bool dumb = !term || strcmp(term, "dumb") == 0;
+
+    return (struct hm_style){
+        .colour = terminal && !dumb && !(no_colour && *no_colour),
+        .unicode = speaks_unicode(),
+        .chart = terminal,
+        .width = terminal ? terminal_width() : 100,
+    };
+}
+
+bool cli_put(const char *text)
+{
+    size_t length = strlen(text);
+
+    if (cli_guest()) {
+        if (cli_guest()->out.length + length > CLI_GUEST_ANSWER) {
+            cli_complain("the answer is too large for a request");
+            return false;
+        }
+        hm__text_add_n(&cli_guest()->out, text, length);
+        return !cli_guest()->out.failed;
+    }
+    if (fwrite(text, 1, length, stdout) == length && fflush(stdout) == 0)
+        return true;
+    if (errno != EPIPE)
+        cli_complain("cannot write: %s", strerror(errno));
+    return false;
+}
+
+int cli_put_text(struct hm_text *text)
+{
+    int rc = 0;
+
+    if (text->failed)
+        rc = cli_complain("out of memory");
+    else if (!cli_put(text->data ? text->data : ""))
+        rc = EXIT_USAGE;
+    hm__text_release(text);
+    return rc;
+}
+
+static bool write_all(int to, const char *text)
+{
+    size_t left = strlen(text);
+
+    while (left > 0) {
+        ssize_t done = write(to, text, left);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done < 0)
+            return false;
+        text += done;
+        left -= (size_t)done;
+    }
+    return true;
+}
+
+int cli_check_plot(const char *file)
+{
+    struct hm_text unused = {0};
+    struct hm_err err = {0};
+    int rc = hm__gnuplot_output(&unused, file, 1, 1, &err);
+
+    hm__text_release(&unused);
+    snprintf(err.field, sizeof(err.field), "--plot");
+    if (rc)
+        return cli_report(&err);
+    char folder[PATH_MAX];
+    snprintf(folder, sizeof(folder), "%s", file);
+    if (access(dirname(folder), W_OK | X_OK) != 0)
+        return cli_complain("--plot: %s cannot be written: %s", file, strerror(errno));
+    return 0;
+}
+
+char *cli_read(const char *path, size_t *length, struct hm_err *err)
+{
+    char *text = NULL;
+
+    if (cli_guest()) {
+        const struct cli_document *d = cli_guest_document(path, err);
+        if (!d)
+            return NULL;
+        if (!(text = malloc(d->length + 1))) {
+            hm__fail_nomem(err);
+            return NULL;
+        }
+        memcpy(text, d->text, d->length);
+        text[d->length] = '\0';
+        *length = d->length;
+        return text;
+    }
+    hm__read_file(strcmp(path, "-") == 0 ? "/dev/stdin" : path, &text, length, err);
+    return text;
+}
+
+int cli_gnuplot(const char *script, const char *file)
+{
+    if (cli_guest())
+        return cli_complain("--plot: no picture can be made for a request");
+    struct stat info;
+    char *const arguments[] = {(char[]){"gnuplot"}, (char[]){"-"}, NULL};
+    posix_spawn_file_actions_t actions;
+    int ends[2], status = 0;
+    pid_t child;
+
+    if (pipe(ends) != 0)
+        return cli_complain("cannot make a pipe: %s", strerror(errno));
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, ends[0], STDIN_FILENO);
+    posix_spawn_file_actions_addclose(&actions, ends[0]);
+    posix_spawn_file_actions_addclose(&actions, ends[1]);
+    int rc = posix_spawnp(&child, "gnuplot", &actions, NULL, arguments, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    close(ends[0]);
+    if (rc != 0) {
+        close(ends[1]);
+        return cli_complain("cannot run gnuplot: %s (plots need it: apt install gnuplot-nox)",
+                            strerror(rc));
+    }
+    bool written = write_all(ends[1], script);
+    close(ends[1]);
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (!written || !WIFEXITED(status) || WEXITSTATUS(status) != 0 || stat(file, &info) != 0 ||
+        info.st_size == 0)
+        return cli_complain("gnuplot could not make %s", file);
+    return 0;
+}

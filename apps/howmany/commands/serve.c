@@ -1,0 +1,363 @@
+/* howmany serve: the same answers over HTTP. */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "api.h"
+#include "asked_store.h"
+#include "cli.h"
+#include "err.h"
+#include "format.h"
+#include "http_address.h"
+#include "readers.h"
+
+enum { DRAIN_S = 10, CACHE_BYTES = 32 << 20, WAITERS = 32 };
+
+struct serve_state {
+    const char *listen, *token_file, *make_token, *record;
+    double body_limit, connections, per_address, workers, queue;
+    bool quiet;
+    char host[HTTP_ADDRESS];
+    int port;
+    struct tokens *tokens;
+    struct hm_catalog *catalog;
+    struct api_store *store; /* NULL: none */
+    struct api *api;
+};
+
+enum option {
+    LISTEN,
+    RECORD,
+    TOKEN_FILE,
+    MAKE_TOKEN,
+    BODY_LIMIT,
+    CONNECTIONS,
+    PER_ADDRESS,
+    WORKERS,
+    QUEUE,
+    QUIET
+};
+
+static const struct cli_option options[] = {
+    [LISTEN] = {"listen", 'l', "ADDRESS:PORT",
+                "where to listen (default 127.0.0.1:8080); port 0 is any that is free", NULL},
+    [RECORD] = {"record", 'r', "STORE",
+                "where runs are kept: a file (.db), postgresql://…, or none (default: HOWMANY_DB, "
+                "else your own)",
+                "@file"},
+    [TOKEN_FILE] = {"token-file", 't', "FILE",
+                    "who may ask: lines of a SHA-256 and a scope; needed beyond this machine",
+                    "@file"},
+    [MAKE_TOKEN] = {"make-token", 0, "SCOPE",
+                    "print a new token and its line for the file: read, write or read,write",
+                    "read write read,write"},
+    [BODY_LIMIT] = {"body-limit", 0, "SIZE", "most that a body may have (default 1 MiB)", NULL},
+    [CONNECTIONS] = {"connections", 0, "N", "open at once (default 4096)", NULL},
+    [PER_ADDRESS] = {"per-address", 0, "N", "of them, of one address (default 512)", NULL},
+    [WORKERS] = {"workers", 0, "N", "requests worked on at once (default: processors, at least 2)",
+                 NULL},
+    [QUEUE] = {"queue", 0, "N", "requests that may wait for that (default 64); others get 503",
+               NULL},
+    [QUIET] = {"quiet", 'q', NULL, "no line for each request on standard error", NULL},
+};
+
+static void *begin(void)
+{
+    struct serve_state *s = calloc(1, sizeof(*s));
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+
+    if (s) {
+        s->listen = "127.0.0.1:8080";
+        s->body_limit = 1 << 20;
+        s->connections = 4096;
+        s->per_address = 512;
+        s->workers = processors > 2 ? (double)processors : 2;
+        s->queue = 64;
+    }
+    return s;
+}
+
+static void end(void *state)
+{
+    struct serve_state *s = state;
+
+    api_free(s->api);
+    api_store_free(s->store);
+    tokens_free(s->tokens);
+    hm_catalog_free(s->catalog);
+    free(s);
+}
+
+static int take(void *state, int option, const char *value)
+{
+    struct serve_state *s = state;
+    int rc;
+
+    switch (option) {
+    case -1:
+        return cli_complain("serve: what is '%s'? It takes options alone", value);
+    case LISTEN:
+        s->listen = value;
+        return 0;
+    case RECORD:
+        s->record = value;
+        return 0;
+    case TOKEN_FILE:
+        s->token_file = value;
+        return 0;
+    case MAKE_TOKEN:
+        s->make_token = value;
+        return 0;
+    case BODY_LIMIT:
+        rc = cli_positive("body-limit", value, HM_DIM_BYTES, &s->body_limit);
+        if (rc == 0 && s->body_limit > HM_VALUE_BYTES)
+            rc = cli_complain("--body-limit: '%s' is more than 4 MiB", value);
+        return rc;
+    case CONNECTIONS:
+        return cli_whole("connections", value, 1, 100000, &s->connections);
+    case PER_ADDRESS:
+        return cli_whole("per-address", value, 1, 100000, &s->per_address);
+    case WORKERS:
+        return cli_whole("workers", value, 1, 256, &s->workers);
+    case QUEUE:
+        return cli_whole("queue", value, 0, 100000, &s->queue);
+    default:
+        s->quiet = true;
+        return 0;
+    }
+}
+
+/* ---- the log --------------------------------------------------------------------------------- */
+
+static void write_line(const struct hm_text *line)
+{
+    if (!line->failed && write(STDERR_FILENO, line->data, line->length) < 0)
+        return; /* nobody to tell */
+}
+
+static void begin_line(struct hm_text *line)
+{
+    struct timespec now;
+    struct tm parts;
+    char text[32];
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    gmtime_r(&now.tv_sec, &parts);
+    strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &parts);
+    hm__text_addf(line, "{\"time\":\"%s.%03ldZ\"", text, now.tv_nsec / 1000000);
+}
+
+static void done(void *context, const struct http_request *r, const struct http_response *response,
+                 double seconds, size_t received)
+{
+    struct serve_state *s = context;
+    struct hm_text line = {0};
+
+    api_done(s->api, r, response, seconds);
+    if (s->quiet)
+        return;
+    begin_line(&line);
+    hm__json_named(&line, "id", r->id);
+    hm__json_named(&line, "address", r->address);
+    hm__json_named(&line, "method", r->method);
+    hm__json_named(&line, "path", r->path);
+    hm__text_addf(&line, ",\"status\":%d,\"seconds\":%.6f,\"received\":%zu,\"sent\":%zu",
+                  response->status, seconds, received, response->length);
+    if (response->refusal != HTTP_REFUSAL_NONE)
+        hm__json_named(&line, "refused", http_refusal_name(response->refusal));
+    hm__text_add(&line, "}\n");
+    write_line(&line);
+    hm__text_release(&line);
+}
+
+static void cut(void *context, const char *address, enum http_refusal refusal)
+{
+    struct serve_state *s = context;
+    struct hm_text line = {0};
+
+    api_cut(s->api, refusal);
+    if (s->quiet)
+        return;
+    begin_line(&line);
+    hm__json_named(&line, "address", address);
+    hm__json_named(&line, "cut", http_refusal_name(refusal));
+    hm__text_add(&line, "}\n");
+    write_line(&line);
+    hm__text_release(&line);
+}
+
+static enum http_next quick(void *context, const struct http_request *r, struct http_response *out)
+{
+    return api_quick(((struct serve_state *)context)->api, r, out);
+}
+
+static void work(void *context, const struct http_request *r, struct http_response *out)
+{
+    api_work(((struct serve_state *)context)->api, r, out);
+}
+
+/* ---- tokens ---------------------------------------------------------------------------------- */
+
+static int make_token(const char *scope)
+{
+    char token[TOKEN_TEXT], hash[TOKEN_TEXT];
+    struct hm_err err = {0};
+
+    if (tokens_scope_find(scope, strlen(scope)) == 0)
+        return cli_complain("--make-token: '%s' is not read, write or read,write", scope);
+    if (tokens_make(token, hash, &err))
+        return cli_report(&err);
+    printf("%s\n%s %s\n", token, hash, scope);
+    return EXIT_ANSWERED;
+}
+
+static int load_tokens(struct serve_state *s)
+{
+    struct hm_err err = {0};
+    size_t length;
+
+    if (!s->token_file && !http_is_loopback(s->host))
+        return cli_complain("--listen: %s can be reached from elsewhere: give --token-file, so "
+                            "that not everybody may ask",
+                            s->host);
+    if (!s->token_file)
+        return 0;
+    char *text = cli_read(s->token_file, &length, &err);
+    int rc = text ? tokens_parse(text, length, s->token_file, &s->tokens, &err) : err.code;
+    hm_text_free(text);
+    return rc ? cli_report(&err) : 0;
+}
+
+/* ---- the store ------------------------------------------------------------------------------- */
+
+/* One that is named must be there; without one's own, it is said that runs are not kept. */
+static int open_store(struct serve_state *s)
+{
+    char path[CLI_STORE_ROOM];
+    struct hm_err err = {0};
+
+    if (s->record && strcmp(s->record, "none") == 0)
+        return 0;
+    const char *where = cli_store_find(s->record, path);
+    if (!where)
+        return EXIT_USAGE;
+    if (api_store_new(where, (size_t)s->workers, &s->store, &err) == 0)
+        return 0;
+    if (err.code != HM_E_UNSUPPORTED || s->record)
+        return cli_report(&err);
+    fprintf(stderr, "howmany: runs are not kept: %s\n", err.message);
+    return 0;
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+static struct http_settings settings_of(const struct serve_state *s)
+{
+    return (struct http_settings){
+        .host = s->host,
+        .port = s->port,
+        .threads = 2,
+        .workers = (int)s->workers,
+        .waiters = WAITERS,
+        .queue = (size_t)s->queue,
+        .body_limit = (size_t)s->body_limit,
+        .connections = (size_t)s->connections,
+        .address_connections = (size_t)s->per_address,
+        .header_s = 10,
+        .body_s = 14,
+        .body_rate = 512,
+        .idle_s = 30,
+    };
+}
+
+/* Wait for a signal; it must be blocked in every thread. */
+static void wait_for_end(const sigset_t *signals)
+{
+    int which;
+
+    while (sigwait(signals, &which) != 0)
+        ;
+}
+
+/* Requests that run are let end; what does not is left behind. */
+static int leave(struct serve_state *s, struct http_server *server)
+{
+    api_leave(s->api);
+    if (!http_drain(server, DRAIN_S))
+        _exit(EXIT_ANSWERED);
+    api_attach(s->api, NULL);
+    http_stop(server);
+    return EXIT_ANSWERED;
+}
+
+static int serve(struct serve_state *s)
+{
+    struct http_settings settings = settings_of(s);
+    struct http_handler handler = {s, quick, work, api_refuse, done, cut};
+    struct http_server *server;
+    struct hm_err err = {0};
+    sigset_t signals;
+
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    pthread_sigmask(SIG_BLOCK, &signals, NULL);
+    if (http_start(&settings, &handler, &server, &err))
+        return cli_report(&err);
+    api_attach(s->api, server);
+    printf(strchr(s->host, ':') ? "http://[%s]:%d\n" : "http://%s:%d\n", s->host,
+           http_port(server));
+    fflush(stdout);
+    wait_for_end(&signals);
+    return leave(s, server);
+}
+
+static int run(void *state)
+{
+    struct serve_state *s = state;
+    struct hm_err err = {0};
+
+    if (s->make_token)
+        return make_token(s->make_token);
+    if (http_address_read(s->listen, s->host, &s->port, &err)) {
+        hm__err_field(&err, "--listen");
+        return cli_report(&err);
+    }
+    int rc = load_tokens(s);
+    if (rc)
+        return rc;
+    if (!(s->catalog = cli_catalog_load()))
+        return EXIT_USAGE;
+    if ((rc = open_store(s)))
+        return rc;
+    struct api_settings settings = {s->catalog, s->store, s->tokens, CACHE_BYTES};
+    if (!(s->api = api_new(&settings, &err)))
+        return cli_report(&err);
+    return serve(s);
+}
+
+const struct cli_command cli_serve = {
+    .name = "serve",
+    .arguments = "",
+    .summary = "the same answers over HTTP",
+    .description =
+        "Listens on an address and answers as the commands plan, fit, design, advise and catalog "
+        "do: the same bodies, the same JSON. Prints the address it listens on, and a line of JSON "
+        "on standard error for each request. No request can start a program, or read or write a "
+        "file. Beyond this machine it wants tokens: --make-token prints a token for a person, and "
+        "the line for --token-file that lets them in. SIGTERM and SIGINT let running requests end, "
+        "for up to ten seconds.\n\n"
+        "Exit status: 0 after a signal; 2 wrong usage, or an address that cannot be had.",
+    .options = options,
+    .option_count = sizeof(options) / sizeof(options[0]),
+    .operands = NULL,
+    .accept = take,
+    .run = run,
+    .begin = begin,
+    .end = end,
+};

@@ -1,0 +1,513 @@
+/* Routes and their answers. */
+#include "api.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api_cache.h"
+#include "api_metrics.h"
+#include "api_problem.h"
+#include "err.h"
+#include "serve_page.h"
+
+static const char json_type[] = "application/json", csv_type[] = "text/csv; charset=utf-8",
+                  text_type[] = "text/plain; charset=utf-8",
+                  metrics_type[] = "text/plain; version=0.0.4; charset=utf-8";
+
+/* What keeps something needs the scope write, the rest read. Routes of one path stand together. */
+static const struct api_route routes[] = {
+    {"GET", "/healthz", API_HEALTH, 0, "whether the program runs", {0}},
+    {"GET", "/readyz", API_READY, 0, "whether it takes requests", {0}},
+    {"GET", "/metrics", API_METRICS, TOKEN_READ, "counters, for Prometheus", {0}},
+    {"GET", "/openapi.json", API_OPENAPI, TOKEN_READ, "this description", {0}},
+    {"GET", "/v1/catalog", API_CATALOG, TOKEN_READ, "all that is known by name", {0}},
+    {"GET", "/v1/catalog/{kind}", API_CATALOG, TOKEN_READ, "the entries of a kind", {0}},
+    {"GET", "/v1/catalog/{kind}/{name}", API_CATALOG, TOKEN_READ, "one entry", {0}},
+    {"POST",
+     "/v1/plan",
+     API_COMMAND,
+     TOKEN_READ,
+     "how many machines, how long, how much and why",
+     {&cli_plan, "job", {"runs"}, "runs", {"layers", "no-chart", "table"}, true}},
+    {"POST",
+     "/v1/fit",
+     API_COMMAND,
+     TOKEN_READ,
+     "learn from a few runs, and predict",
+     {&cli_fit, "runs", {"job"}, "runs", {0}}},
+    {"POST",
+     "/v1/design",
+     API_COMMAND,
+     TOKEN_READ,
+     "which few runs are worth making",
+     {&cli_design, "job", {"have"}, "have", {0}, false}},
+    {"POST",
+     "/v1/advise",
+     API_COMMAND,
+     TOKEN_READ,
+     "which algorithm on how many workers",
+     {&cli_advise, "traces", {"times", "job"}, "traces", {0}}},
+    {"GET",
+     "/v1/recommend",
+     API_COMMAND,
+     TOKEN_READ,
+     "how many workers, from the runs of the store",
+     {.command = &cli_recommend, .refused = {"job", "on", "network", "set"}}},
+    {"POST",
+     "/v1/recommend",
+     API_COMMAND,
+     TOKEN_READ,
+     "how many workers, from runs that are sent or those of the store",
+     {.command = &cli_recommend, .operand = "runs", .documents = {"job"}, .table = "runs"}},
+    {"GET",
+     "/v1/runs",
+     API_COMMAND,
+     TOKEN_READ,
+     "runs of the store, page by page",
+     {.command = &cli_runs,
+      .word = "list",
+      .only = {"where", "since", "until", "sort", "limit", "after", "json", "csv"}}},
+    {"POST",
+     "/v1/runs",
+     API_COMMAND,
+     TOKEN_WRITE,
+     "keep runs or traces",
+     {.command = &cli_runs,
+      .operand = "runs",
+      .table = "runs",
+      .bare = true,
+      .word = "import",
+      .only = {"key", "json"}}},
+    {"GET",
+     "/v1/runs/{id}",
+     API_COMMAND,
+     TOKEN_READ,
+     "one run with its samples",
+     {.command = &cli_runs, .word = "show", .only = {"json"}}},
+    {"GET",
+     "/v1/traces",
+     API_COMMAND,
+     TOKEN_READ,
+     "samples of the runs of the store, a table",
+     {.command = &cli_runs,
+      .word = "export",
+      .only = {"where", "since", "until", "sort"},
+      .given = {"traces", "csv"}}},
+    {"GET", "/", API_PAGE, 0, "the page, for people", {0}},
+    {"GET", "/assets/{name}", API_PAGE, 0, "what the page is made of", {0}},
+};
+
+enum { ROUTES = sizeof(routes) / sizeof(routes[0]) };
+
+struct api {
+    struct api_settings settings;
+    struct api_cache *cache;
+    struct api_metrics *metrics;
+    const struct http_server *_Atomic server;
+    atomic_bool leaving;
+    const char *paths[ROUTES];
+    struct api_host host;
+};
+
+const struct api_route *api_routes(size_t *count)
+{
+    *count = ROUTES;
+    return routes;
+}
+
+struct api *api_new(const struct api_settings *settings, struct hm_err *err)
+{
+    struct api *a = calloc(1, sizeof(*a));
+
+    if (!a) {
+        hm__fail_nomem(err);
+        return NULL;
+    }
+    a->settings = *settings;
+    a->host.catalog = settings->catalog;
+    a->host.store = settings->store ? api_store_access(settings->store) : NULL;
+    for (size_t i = 0; i < ROUTES; i++)
+        a->paths[i] = routes[i].path;
+    a->cache = api_cache_new(settings->cache_bytes);
+    a->metrics = api_metrics_new(a->paths, ROUTES);
+    if (!a->cache || !a->metrics) {
+        hm__fail_nomem(err);
+        api_free(a);
+        return NULL;
+    }
+    return a;
+}
+
+void api_free(struct api *a)
+{
+    if (!a)
+        return;
+    api_cache_free(a->cache);
+    api_metrics_free(a->metrics);
+    free(a);
+}
+
+void api_attach(struct api *a, const struct http_server *server)
+{
+    atomic_store(&a->server, server);
+}
+
+void api_leave(struct api *a)
+{
+    atomic_store(&a->leaving, true);
+}
+
+/* ---- which route ----------------------------------------------------------------------------- */
+
+/* Whether a path is one of a pattern's: {…} is one piece that is not empty. */
+static bool matches(const char *pattern, const char *path)
+{
+    while (*pattern) {
+        if (*pattern == '{') {
+            size_t piece = strcspn(path, "/");
+            if (piece == 0)
+                return false;
+            path += piece;
+            pattern += strcspn(pattern, "}") + 1;
+        } else if (*pattern++ != *path++) {
+            return false;
+        }
+    }
+    return *path == '\0';
+}
+
+static bool is_get(const struct http_request *r)
+{
+    return strcmp(r->method, "GET") == 0 || strcmp(r->method, "HEAD") == 0;
+}
+
+/* The route of a path and a method; where only the path is one, the first of that path. */
+static size_t find_route(const struct http_request *r)
+{
+    const char *method = is_get(r) ? "GET" : "POST";
+    size_t first = 0;
+
+    while (first < ROUTES && !matches(routes[first].path, r->path))
+        first++;
+    for (size_t i = first; i < ROUTES && strcmp(routes[i].path, routes[first].path) == 0; i++)
+        if (strcmp(routes[i].method, method) == 0)
+            return i;
+    return first;
+}
+
+/* ---- refusals -------------------------------------------------------------------------------- */
+
+static void refuse_missing(const struct http_request *r, struct http_response *out)
+{
+    char detail[160];
+
+    snprintf(detail, sizeof(detail), "there is nothing at %.120s", r->path);
+    api_problem(out, 404, "path", "not found", detail, NULL, "see /openapi.json");
+}
+
+/* Of a path with one route. */
+static void refuse_method(const struct api_route *route, struct http_response *out)
+{
+    bool get = strcmp(route->method, "GET") == 0;
+
+    api_problem(out, 405, "method", "method not allowed",
+                get ? "this path is to be read" : "this path takes a body", NULL,
+                get ? "use GET" : "use POST");
+    api_extra(out, "Allow", get ? "GET, HEAD" : "POST");
+    out->refusal = HTTP_REFUSAL_METHOD;
+}
+
+/* Whether the token allows it; otherwise 401 or 403. */
+static bool allowed(const struct api *a, const struct api_route *route,
+                    const struct http_request *r, struct http_response *out)
+{
+    if (!a->settings.tokens || route->scope == 0)
+        return true;
+    unsigned scopes = tokens_scopes(a->settings.tokens, r->authorization);
+    if (scopes & route->scope)
+        return true;
+    out->refusal = HTTP_REFUSAL_TOKEN;
+    if (scopes == 0) {
+        api_problem(out, 401, "token", "who asks?",
+                    r->authorization[0] ? "the token is not known" : "a token is needed",
+                    "Authorization", "send Authorization: Bearer TOKEN");
+        api_extra(out, "WWW-Authenticate", "Bearer realm=\"howmany\"");
+        return false;
+    }
+    api_problem(out, 403, "token", "not allowed", "the token has not the scope that is needed",
+                "Authorization", route->scope == TOKEN_READ ? "it needs read" : "it needs write");
+    return false;
+}
+
+static bool known_type(const struct api_route *route, const struct http_request *r,
+                       struct http_response *out)
+{
+    enum api_body kind = api_body_kind(r->type);
+
+    if (kind == API_BODY_JSON || kind == API_BODY_YAML ||
+        (kind == API_BODY_TABLE && route->how.table))
+        return true;
+    api_problem(out, 415, "type", "unknown kind of body",
+                kind == API_BODY_NONE ? "the request does not say what its body is"
+                                      : "the body is none of what can be read here",
+                "Content-Type",
+                "send application/json, application/yaml, text/csv or "
+                "application/x-ndjson");
+    out->refusal = HTTP_REFUSAL_TYPE;
+    return false;
+}
+
+void api_refuse(void *context, const struct http_request *request,
+                const struct http_verdict *verdict, struct http_response *response)
+{
+    (void)context;
+    (void)request;
+    api_problem_verdict(response, verdict);
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+static void release_text(void *text)
+{
+    hm_text_free(text);
+}
+
+/* A text that was just made; taken. */
+static void send_text(struct http_response *out, int status, const char *type, struct hm_text *text)
+{
+    struct hm_err err = {0};
+    size_t length = text->length;
+    char *body;
+
+    if (hm__text_take(text, &body, &err)) {
+        api_problem_err(out, &err);
+        return;
+    }
+    *out = (struct http_response){.status = status,
+                                  .type = type,
+                                  .body = body,
+                                  .length = length,
+                                  .release = release_text,
+                                  .owner = body};
+    api_extra(out, "Cache-Control", "no-store");
+}
+
+static void send_answer(struct http_response *out, struct api_answer *answer)
+{
+    *out = (struct http_response){.status = 200,
+                                  .type = answer->type,
+                                  .body = answer->body,
+                                  .length = answer->length,
+                                  .release = api_answer_release,
+                                  .owner = answer};
+    api_extra(out, "Cache-Control", "no-store");
+}
+
+static void send_health(struct api *a, enum api_kind kind, struct http_response *out)
+{
+    struct api_store_counts store = {.well = true};
+    const char *body = "ok\n";
+
+    if (a->settings.store)
+        api_store_count(a->settings.store, &store);
+    if (kind == API_READY && atomic_load(&a->leaving))
+        body = "leaving\n";
+    else if (kind == API_READY && !store.well)
+        body = "the store does not answer\n";
+    *out = (struct http_response){.status = strcmp(body, "ok\n") ? 503 : 200,
+                                  .type = text_type,
+                                  .body = body,
+                                  .length = strlen(body)};
+    api_extra(out, "Cache-Control", "no-store");
+}
+
+static void send_metrics(struct api *a, struct http_response *out)
+{
+    struct http_counts counts = {0};
+    struct hm_text text = {0};
+    const struct http_server *server = atomic_load(&a->server);
+
+    if (server)
+        http_count(server, &counts);
+    api_metrics_render(a->metrics, &counts, &text);
+    if (a->settings.store) {
+        struct api_store_counts store;
+        api_store_count(a->settings.store, &store);
+        api_metrics_store(&store, &text);
+    }
+    send_text(out, 200, metrics_type, &text);
+}
+
+static void send_page(const struct http_request *r, struct http_response *out)
+{
+    if (!page_answer(r, out))
+        refuse_missing(r, out);
+}
+
+/* Everything an answer depends on. */
+static void make_key(struct hm_text *key, const struct http_request *r)
+{
+    hm__text_add(key, r->path);
+    hm__text_add(key, "?");
+    hm__text_add(key, r->query);
+    if (is_get(r))
+        return;
+    hm__text_add(key, "\n");
+    hm__text_add(key, r->type);
+    hm__text_add(key, "\n");
+    hm__text_add_n(key, r->body, r->length);
+}
+
+static bool send_known(struct api *a, const struct http_request *r, struct http_response *out)
+{
+    struct hm_text key = {0};
+
+    make_key(&key, r);
+    struct api_answer *known = key.failed ? NULL : api_cache_get(a->cache, key.data, key.length);
+    hm__text_release(&key);
+    api_metrics_cached(a->metrics, known != NULL);
+    if (known)
+        send_answer(out, known);
+    return known != NULL;
+}
+
+/* What waits for the writer of the store must not keep others from computing. */
+static enum http_next next_of(const struct api_route *route)
+{
+    return route->scope == TOKEN_WRITE ? HTTP_WAIT : HTTP_WORK;
+}
+
+enum http_next api_quick(void *context, const struct http_request *r, struct http_response *out)
+{
+    struct api *a = context;
+    size_t i = find_route(r);
+    const struct api_route *route = &routes[i < ROUTES ? i : 0];
+
+    if (i == ROUTES)
+        refuse_missing(r, out);
+    else if (is_get(r) != (strcmp(route->method, "GET") == 0))
+        refuse_method(route, out);
+    else if (!allowed(a, route, r, out) ||
+             (route->kind == API_COMMAND && !is_get(r) && !known_type(route, r, out)))
+        return HTTP_ANSWERED;
+    else if (route->kind == API_HEALTH || route->kind == API_READY)
+        send_health(a, route->kind, out);
+    else if (route->kind == API_METRICS)
+        send_metrics(a, out);
+    else if (route->kind == API_PAGE)
+        send_page(r, out);
+    else if (!send_known(a, r, out))
+        return next_of(route);
+    return HTTP_ANSWERED;
+}
+
+static bool has_entry(const struct hm_catalog *catalog, const char *kind, const char *name)
+{
+    static const char *const kinds[HM_CATALOG_KINDS] = {"machines", "fabrics", "networks",
+                                                        "accelerators"};
+
+    for (int k = 0; k < HM_CATALOG_KINDS; k++)
+        for (size_t i = 0;
+             strcmp(kinds[k], kind) == 0 && i < hm_catalog_count(catalog, (enum hm_catalog_kind)k);
+             i++)
+            if (strcmp(hm_catalog_name(catalog, (enum hm_catalog_kind)k, i), name) == 0)
+                return true;
+    return false;
+}
+
+/* /v1/catalog[/kind[/name]] as `howmany catalog list [KIND]` or `show NAME`. */
+static int call_catalog(struct api *a, const struct http_request *r, struct hm_text *text,
+                        struct hm_err *err)
+{
+    const char *kind = r->path + strlen("/v1/catalog");
+    char piece[128] = "";
+    size_t length;
+
+    kind += *kind == '/';
+    length = strcspn(kind, "/");
+    const char *name = kind[length] == '/' ? kind + length + 1 : NULL;
+    if (r->query[0])
+        return hm__fail(err, HM_E_KEY, "there are no options here");
+    snprintf(piece, sizeof(piece), "%.*s", (int)(length < 120 ? length : 120), kind);
+    const char *words[] = {name ? "show" : "list", name ? name : piece};
+    if (name && !has_entry(a->settings.catalog, piece, name))
+        return hm__fail(err, HM_E_NAME, "there is no '%.80s' among the %.80s", name, piece);
+    return api_call_words(&cli_catalog, &a->host, words, *kind ? 2 : 1, text, err);
+}
+
+/* A kind or name that is not there is a path that is not there. */
+static void answer_catalog(struct api *a, const struct http_request *r, struct hm_text *text,
+                           struct http_response *out)
+{
+    struct hm_err err = {0};
+
+    if (call_catalog(a, r, text, &err) == 0)
+        return;
+    if (err.code == HM_E_NOMEM || err.code == HM_E_KEY)
+        api_problem_err(out, &err);
+    else
+        api_problem(out, 404, "path", "not found", err.message, NULL, err.hint);
+}
+
+/* A run that is not there is a path that is not there. */
+static void answer_error(const struct api_route *route, struct http_response *out,
+                         const struct hm_err *err)
+{
+    if (strchr(route->path, '{') && err->code != HM_E_NOMEM && err->code != HM_E_IO &&
+        err->code != HM_E_UNSUPPORTED)
+        api_problem(out, 404, "path", "not found", err->message, NULL, err->hint);
+    else
+        api_problem_err(out, err);
+}
+
+void api_work(void *context, const struct http_request *r, struct http_response *out)
+{
+    struct api *a = context;
+    const struct api_route *route = &routes[find_route(r)];
+    struct hm_text text = {0}, key = {0};
+    struct hm_err err = {0};
+    struct api_called called = {0};
+
+    if (route->kind == API_OPENAPI)
+        api_openapi(&text);
+    else if (route->kind == API_CATALOG)
+        answer_catalog(a, r, &text, out);
+    else if (api_call(&route->how, &a->host, r, &text, &called, &err))
+        answer_error(route, out, &err);
+    else if (called.stored) /* tomorrow it may be another answer */
+        send_text(out, 200, called.csv ? csv_type : json_type, &text);
+    if (out->status != 0) {
+        hm__text_release(&text);
+        return;
+    }
+    size_t length = text.length;
+    char *body;
+    make_key(&key, r);
+    if (hm__text_take(&text, &body, &err)) {
+        api_problem_err(out, &err);
+    } else {
+        struct api_answer *answer = api_cache_put(a->cache, key.data ? key.data : "", key.length,
+                                                  called.csv ? csv_type : json_type, body, length);
+        err.code = HM_E_NOMEM;
+        if (answer)
+            send_answer(out, answer);
+        else
+            api_problem_err(out, &err);
+    }
+    hm__text_release(&key);
+}
+
+void api_done(struct api *a, const struct http_request *r, const struct http_response *response,
+              double seconds)
+{
+    api_metrics_request(a->metrics, find_route(r), response->status, seconds);
+    if (response->refusal != HTTP_REFUSAL_NONE)
+        api_metrics_refusal(a->metrics, response->refusal);
+}
+
+void api_cut(struct api *a, enum http_refusal refusal)
+{
+    api_metrics_refusal(a->metrics, refusal);
+}

@@ -1,0 +1,117 @@
+/* Addresses to listen on. Numbers alone: looking up a name could mean anything. */
+#include "http_address.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "err.h"
+
+bool http_is_loopback(const char *host)
+{
+    struct in_addr four;
+    struct in6_addr six;
+
+    if (inet_pton(AF_INET, host, &four) == 1)
+        return (ntohl(four.s_addr) >> 24) == 127;
+    return inet_pton(AF_INET6, host, &six) == 1 && IN6_IS_ADDR_LOOPBACK(&six);
+}
+
+static int bad(const char *text, struct hm_err *err)
+{
+    hm__fail(err, HM_E_RANGE, "'%.80s' is not an address and a port", text);
+    hm__err_hint(err, "write 127.0.0.1:8080, [::1]:8080 or 0.0.0.0:8080");
+    return HM_E_RANGE;
+}
+
+int http_address_read(const char *text, char *host, int *ret_port, struct hm_err *err)
+{
+    const char *colon = strrchr(text, ':');
+    bool bracket = text[0] == '[';
+    struct in6_addr any;
+    long port = 0;
+
+    if (!colon || strlen(colon + 1) == 0 || strlen(colon + 1) > 5 ||
+        strspn(colon + 1, "0123456789") != strlen(colon + 1))
+        return bad(text, err);
+    port = strtol(colon + 1, NULL, 10);
+    size_t length = (size_t)(colon - text);
+    if (bracket && (length < 3 || text[length - 1] != ']'))
+        return bad(text, err);
+    text += bracket;
+    length -= bracket ? 2 : 0;
+    if (port > 65535 || length == 0 || length >= HTTP_ADDRESS)
+        return bad(text, err);
+    snprintf(host, HTTP_ADDRESS, "%.*s", (int)length, text);
+    if (strcmp(host, "localhost") == 0)
+        snprintf(host, HTTP_ADDRESS, "127.0.0.1");
+    if (inet_pton(bracket ? AF_INET6 : AF_INET, host, &any) != 1)
+        return bad(text, err);
+    *ret_port = (int)port;
+    return 0;
+}
+
+static socklen_t fill(const char *host, int port, struct sockaddr_storage *address)
+{
+    struct sockaddr_in *four = (struct sockaddr_in *)address;
+    struct sockaddr_in6 *six = (struct sockaddr_in6 *)address;
+
+    memset(address, 0, sizeof(*address));
+    if (inet_pton(AF_INET, host, &four->sin_addr) == 1) {
+        four->sin_family = AF_INET;
+        four->sin_port = htons((uint16_t)port);
+        return sizeof(*four);
+    }
+    inet_pton(AF_INET6, host, &six->sin6_addr);
+    six->sin6_family = AF_INET6;
+    six->sin6_port = htons((uint16_t)port);
+    return sizeof(*six);
+}
+
+static int fail(const char *host, int port, int code, struct hm_err *err)
+{
+    hm__fail(err, HM_E_IO, "cannot listen on %s port %d: %s", host, port, strerror(code));
+    if (code == EADDRINUSE)
+        hm__err_hint(err, "another program has that port; give another, or 0 for any");
+    else if (code == EACCES)
+        hm__err_hint(err, "ports below 1024 are for root");
+    else if (code == EADDRNOTAVAIL)
+        hm__err_hint(err, "it is no address of this machine");
+    return HM_E_IO;
+}
+
+int http_address_listen(const char *host, int port, int *ret_socket, int *ret_port,
+                        struct hm_err *err)
+{
+    struct sockaddr_storage address;
+    socklen_t size = fill(host, port, &address);
+    int yes = 1, s = socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    if (s < 0)
+        return fail(host, port, errno, err);
+    setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+    if (bind(s, (struct sockaddr *)&address, size) != 0 || listen(s, 1024) != 0 ||
+        getsockname(s, (struct sockaddr *)&address, &size) != 0) {
+        int code = errno;
+        close(s);
+        return fail(host, port, code, err);
+    }
+    *ret_port = ntohs(address.ss_family == AF_INET ? ((struct sockaddr_in *)&address)->sin_port
+                                                   : ((struct sockaddr_in6 *)&address)->sin6_port);
+    *ret_socket = s;
+    return 0;
+}
+
+void http_address_text(const struct sockaddr *peer, char *text)
+{
+    const void *at = peer->sa_family == AF_INET
+                         ? (const void *)&((const struct sockaddr_in *)peer)->sin_addr
+                         : (const void *)&((const struct sockaddr_in6 *)peer)->sin6_addr;
+
+    if (!inet_ntop(peer->sa_family, at, text, HTTP_ADDRESS))
+        snprintf(text, HTTP_ADDRESS, "?");
+}

@@ -1,0 +1,581 @@
+/*
+ * The HTTP server on libmicrohttpd (written for 0.9.75); the only file that knows it.
+ *
+ * The library parses and frames; the guard looks at each head before anything else does, and the
+ * watch cuts what is slow. A request is an exchange: made when its first line is there, freed when
+ * its answer is out. While a worker has it, its connection is suspended.
+ */
+#include <microhttpd.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "err.h"
+#include "http.h"
+#include "http_address.h"
+#include "http_watch.h"
+#include "http_work.h"
+#include "library.h"
+
+enum { CONNECTION_MEMORY = 32768, REAP_NS = 200000000 };
+
+/* The library is loaded when a server starts: it brings TLS along, which no other command needs. */
+#define MHD_MAP(X)                                                                                 \
+    X(MHD_add_response_header)                                                                     \
+    X(MHD_create_response_from_buffer_with_free_callback_cls)                                      \
+    X(MHD_destroy_response)                                                                        \
+    X(MHD_get_connection_info)                                                                     \
+    X(MHD_get_connection_values_n)                                                                 \
+    X(MHD_get_version)                                                                             \
+    X(MHD_queue_response)                                                                          \
+    X(MHD_quiesce_daemon)                                                                          \
+    X(MHD_resume_connection)                                                                       \
+    X(MHD_start_daemon)                                                                            \
+    X(MHD_stop_daemon)                                                                             \
+    X(MHD_suspend_connection)
+
+static struct {
+#define MHD_MEMBER(name) __typeof__(name) *name;
+    MHD_MAP(MHD_MEMBER)
+#undef MHD_MEMBER
+} mhd;
+
+static int load_mhd(struct hm_err *err)
+{
+    void *library = NULL;
+    int rc = hm__library_open("libmicrohttpd.so.12", "libmicrohttpd12", &library, err);
+
+#define MHD_FIND(name)                                                                             \
+    if (rc == 0)                                                                                   \
+        rc = hm__library_find(library, #name, &mhd.name, err);
+    MHD_MAP(MHD_FIND)
+#undef MHD_FIND
+    return rc;
+}
+
+struct http_server {
+    struct http_settings settings;
+    struct http_handler handler;
+    struct MHD_Daemon *daemon;
+    struct http_watch *watch;
+    struct http_work *work, *wait;
+    pthread_t reaper;
+    bool reaping;
+    atomic_bool ending, draining;
+    atomic_size_t open; /* exchanges */
+    atomic_ullong next_id;
+    unsigned id_prefix;
+    int port;
+};
+
+enum exchange_state { EXCHANGE_FRESH, EXCHANGE_READING, EXCHANGE_WORKING, EXCHANGE_ANSWERED };
+
+struct exchange {
+    struct http_server *server;
+    struct MHD_Connection *connection;
+    struct http_place *place;
+    enum exchange_state state;
+    struct http_request request;
+    struct http_response response;
+    double started_s;
+    char *body;
+    size_t length, room;
+    bool too_large, answered;
+    char *path;    /* decoded, after the target */
+    char target[]; /* as it came */
+};
+
+/* ---- answering ------------------------------------------------------------------------------- */
+
+static void nothing(void *context)
+{
+    (void)context; /* a static body */
+}
+
+static enum MHD_Result answer(struct exchange *x, bool close_after)
+{
+    struct http_response *r = &x->response;
+    struct MHD_Response *out = mhd.MHD_create_response_from_buffer_with_free_callback_cls(
+        r->length, (void *)(uintptr_t)r->body, r->release ? r->release : nothing, r->owner);
+    enum MHD_Result ok = MHD_NO;
+
+    x->state = EXCHANGE_ANSWERED;
+    if (!out)
+        return MHD_NO;
+    r->release = NULL; /* now the library's */
+    mhd.MHD_add_response_header(out, "Content-Type", r->type);
+    mhd.MHD_add_response_header(out, "X-Request-Id", x->request.id);
+    mhd.MHD_add_response_header(out, "X-Content-Type-Options", "nosniff");
+    for (size_t i = 0; i < r->extra_count; i++)
+        mhd.MHD_add_response_header(out, r->extra[i].name, r->extra[i].value);
+    if (close_after || atomic_load_explicit(&x->server->draining, memory_order_relaxed))
+        mhd.MHD_add_response_header(out, "Connection", "close");
+    http_place_enter(x->place, HTTP_PHASE_SEND);
+    x->answered = true;
+    ok = mhd.MHD_queue_response(x->connection, (unsigned)r->status, out);
+    mhd.MHD_destroy_response(out);
+    return ok;
+}
+
+static enum MHD_Result refuse(struct exchange *x, const struct http_verdict *verdict)
+{
+    struct http_server *s = x->server;
+
+    s->handler.refuse(s->handler.context, &x->request, verdict, &x->response);
+    return answer(x, true);
+}
+
+/* ---- reading a request ----------------------------------------------------------------------- */
+
+struct gathered {
+    struct http_header headers[HTTP_HEADERS_MAX];
+    size_t count;
+};
+
+static enum MHD_Result gather(void *context, enum MHD_ValueKind kind, const char *name,
+                              size_t name_length, const char *value, size_t value_length)
+{
+    struct gathered *g = context;
+
+    (void)kind;
+    if (g->count < HTTP_HEADERS_MAX)
+        g->headers[g->count] =
+            (struct http_header){name, value ? value : "", name_length, value ? value_length : 0};
+    g->count++;
+    return MHD_YES;
+}
+
+static const char *value_of(const struct http_head *head, const char *name)
+{
+    const struct http_header *h = http_guard_find(head, name);
+
+    return h ? h->value : "";
+}
+
+/*
+ * What the library does not tell: it takes a bare CR or LF for the end of a line, cuts a value at a
+ * NUL, joins folded lines, and drops lines without a name. But it parses in place and hands out
+ * pointers into what was received; so between a value and the next name there are the two bytes of
+ * CR LF, and nothing else, or the head was not what it seems. True of the version named here; with
+ * others the check is left out.
+ */
+static bool is_plain_layout(const char *version, const struct gathered *g)
+{
+    const char *end = version + strlen(version);
+
+    if (strcmp(mhd.MHD_get_version(), "0.9.75") != 0)
+        return true;
+    for (size_t i = 0; i < g->count && i < HTTP_HEADERS_MAX; i++) {
+        const struct http_header *h = &g->headers[i];
+        if ((uintptr_t)h->name != (uintptr_t)end + 2)
+            return false;
+        end = h->value + h->value_length;
+    }
+    /* Then an empty line. Whatever it is, there is room after it: buffers are never full. */
+    return g->count == 0 || g->count > HTTP_HEADERS_MAX ||
+           (end[0] == '\0' && end[1] == '\0' && end[2] == '\0' && end[3] == '\0');
+}
+
+/* Path and query of a target that the guard has let in. */
+static void split_target(struct exchange *x)
+{
+    char *query = strchr(x->target, '?');
+    size_t length = query ? (size_t)(query - x->target) : strlen(x->target);
+
+    http_guard_decode(x->target, length, false, x->path, length + 1);
+    x->request.path = x->path;
+    x->request.query = query ? query + 1 : "";
+}
+
+static struct http_verdict look(struct exchange *x, const char *method, const char *version,
+                                struct http_framing *framing)
+{
+    struct gathered g = {.count = 0};
+    struct http_verdict verdict;
+    struct http_head head = {method, x->target, version, g.headers, 0};
+
+    mhd.MHD_get_connection_values_n(x->connection, MHD_HEADER_KIND, gather, &g);
+    head.header_count = g.count;
+    x->request.method = method;
+    verdict = http_guard_check(&head, x->server->settings.body_limit, framing);
+    if (verdict.status == 0 && !is_plain_layout(version, &g))
+        verdict =
+            (struct http_verdict){400, HTTP_REFUSAL_HEADER,
+                                  "the lines of the head do not end in CR LF, or hold NUL", NULL};
+    if (verdict.status != 0)
+        return verdict;
+    split_target(x);
+    x->request.type = value_of(&head, "Content-Type");
+    x->request.accept = value_of(&head, "Accept");
+    x->request.authorization = value_of(&head, "Authorization");
+    x->request.if_none_match = value_of(&head, "If-None-Match");
+    x->request.key = value_of(&head, "Idempotency-Key");
+    if (http_watch_is_full(x->server->watch))
+        verdict = (struct http_verdict){503, HTTP_REFUSAL_CONNECTIONS,
+                                        "there are too many connections", NULL};
+    return verdict;
+}
+
+/* A little more than the body may have is read and dropped, so that we can say it is too large. */
+static bool append(struct exchange *x, const char *piece, size_t length)
+{
+    size_t limit = x->server->settings.body_limit;
+
+    http_place_received(x->place, length);
+    if (x->too_large || x->length + length > limit) {
+        x->too_large = true;
+        x->length += length;
+        return x->length <= limit + limit / 4 + 65536;
+    }
+    if (x->length + length + 1 > x->room) {
+        size_t room = 2 * (x->length + length) + 1024;
+        char *larger = realloc(x->body, room);
+        if (!larger)
+            return false;
+        x->body = larger;
+        x->room = room;
+    }
+    memcpy(x->body + x->length, piece, length);
+    x->length += length;
+    x->body[x->length] = '\0';
+    return true;
+}
+
+/* ---- from request to answer ------------------------------------------------------------------ */
+
+static void work_on(void *task)
+{
+    struct exchange *x = task;
+    struct http_handler *h = &x->server->handler;
+
+    h->work(h->context, &x->request, &x->response);
+    mhd.MHD_resume_connection(x->connection);
+}
+
+static enum MHD_Result complete(struct exchange *x)
+{
+    struct http_server *s = x->server;
+    static const struct http_verdict large = {413, HTTP_REFUSAL_SIZE, "the body is too large",
+                                              NULL};
+    static const struct http_verdict busy = {503, HTTP_REFUSAL_OVERLOAD,
+                                             "there are too many requests at once", NULL};
+
+    if (x->too_large)
+        return refuse(x, &large);
+    x->request.body = x->body ? x->body : "";
+    x->request.length = x->length;
+    enum http_next next = s->handler.quick(s->handler.context, &x->request, &x->response);
+    if (next == HTTP_ANSWERED)
+        return answer(x, false);
+    struct http_work *pool = next == HTTP_WAIT ? s->wait : s->work;
+    if (!http_work_reserve(pool))
+        return refuse(x, &busy);
+    x->state = EXCHANGE_WORKING;
+    http_place_enter(x->place, HTTP_PHASE_WORK);
+    mhd.MHD_suspend_connection(x->connection);
+    http_work_push(pool, x);
+    return MHD_YES;
+}
+
+static enum MHD_Result begin(struct exchange *x, const char *method, const char *version)
+{
+    struct http_framing framing;
+    struct http_verdict verdict = look(x, method, version, &framing);
+
+    if (verdict.status != 0)
+        return refuse(x, &verdict);
+    /* The library closes connections that are answered before it has asked for a body. */
+    x->state = EXCHANGE_READING;
+    http_place_enter(x->place, HTTP_PHASE_BODY);
+    return MHD_YES;
+}
+
+static enum MHD_Result handle(void *context, struct MHD_Connection *connection, const char *url,
+                              const char *method, const char *version, const char *data,
+                              size_t *size, void **own)
+{
+    struct exchange *x = *own;
+
+    (void)context;
+    (void)connection;
+    (void)url;
+    if (!x || !x->place)
+        return MHD_NO;
+    switch (x->state) {
+    case EXCHANGE_FRESH:
+        return begin(x, method, version);
+    case EXCHANGE_READING:
+        if (*size == 0)
+            return complete(x);
+        if (!append(x, data, *size))
+            return MHD_NO;
+        *size = 0;
+        return MHD_YES;
+    case EXCHANGE_WORKING: /* resumed: the worker is done */
+        return answer(x, false);
+    case EXCHANGE_ANSWERED:
+        break;
+    }
+    *size = 0;
+    return MHD_YES;
+}
+
+/* ---- the life of exchanges and connections --------------------------------------------------- */
+
+/* The library has no room for thousands of arguments, and waits for ever when it runs out. */
+static bool is_crowded(const char *target)
+{
+    size_t arguments = 0;
+
+    while ((target = strchr(target, '&')) && arguments <= HTTP_ARGUMENTS_MAX) {
+        arguments++;
+        target++;
+    }
+    return arguments > HTTP_ARGUMENTS_MAX;
+}
+
+/* Answer below the library, and hang up. */
+static void hang_up(struct http_server *s, struct MHD_Connection *connection)
+{
+    static const char too_long[] =
+        "HTTP/1.1 414 URI Too Long\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+    const union MHD_ConnectionInfo *socket =
+        mhd.MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+
+    if (!socket)
+        return;
+    if (send(socket->connect_fd, too_long, sizeof(too_long) - 1, MSG_NOSIGNAL | MSG_DONTWAIT) > 0)
+        s->handler.cut(s->handler.context, "", HTTP_REFUSAL_TARGET);
+    shutdown(socket->connect_fd, SHUT_RDWR);
+}
+
+static void *first_line(void *context, const char *target, struct MHD_Connection *connection)
+{
+    struct http_server *s = context;
+    size_t length = strlen(target);
+    struct exchange *x = malloc(sizeof(*x) + 2 * (length + 1));
+    const union MHD_ConnectionInfo *own =
+        mhd.MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+    if (is_crowded(target))
+        hang_up(s, connection);
+    if (!x)
+        return NULL;
+    memset(x, 0, sizeof(*x));
+    memcpy(x->target, target, length + 1);
+    x->path = x->target + length + 1; /* decoding never makes longer */
+    x->server = s;
+    x->connection = connection;
+    x->place = own ? own->socket_context : NULL;
+    x->started_s = http_now();
+    x->request = (struct http_request){.method = "",
+                                       .path = "",
+                                       .query = "",
+                                       .type = "",
+                                       .accept = "",
+                                       .authorization = "",
+                                       .if_none_match = "",
+                                       .key = "",
+                                       .body = ""};
+    snprintf(x->request.id, sizeof(x->request.id), "%08x-%06llx", s->id_prefix,
+             atomic_fetch_add_explicit(&s->next_id, 1, memory_order_relaxed));
+    if (x->place) {
+        http_place_begin(x->place);
+        memcpy(x->request.address, http_place_address(x->place), HTTP_ADDRESS);
+    }
+    atomic_fetch_add(&s->open, 1);
+    return x;
+}
+
+static void completed(void *context, struct MHD_Connection *connection, void **own,
+                      enum MHD_RequestTerminationCode code)
+{
+    struct http_server *s = context;
+    struct exchange *x = *own;
+
+    (void)connection;
+    (void)code;
+    if (!x)
+        return;
+    *own = NULL;
+    if (x->place)
+        http_place_enter(x->place, HTTP_PHASE_IDLE);
+    if (x->answered)
+        s->handler.done(s->handler.context, &x->request, &x->response, http_now() - x->started_s,
+                        x->length);
+    if (x->response.release) /* never handed on */
+        x->response.release(x->response.owner);
+    free(x->body);
+    free(x);
+    atomic_fetch_sub(&s->open, 1);
+}
+
+static void connection_changes(void *context, struct MHD_Connection *connection, void **own,
+                               enum MHD_ConnectionNotificationCode code)
+{
+    struct http_server *s = context;
+    char address[HTTP_ADDRESS] = "?";
+
+    if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
+        http_watch_remove(s->watch, *own);
+        *own = NULL;
+        return;
+    }
+    const union MHD_ConnectionInfo *peer =
+        mhd.MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    if (peer && peer->client_addr)
+        http_address_text(peer->client_addr, address);
+    const union MHD_ConnectionInfo *socket =
+        mhd.MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    *own = socket ? http_watch_add(s->watch, socket->connect_fd, address) : NULL;
+}
+
+static enum MHD_Result admit(void *context, const struct sockaddr *peer, socklen_t size)
+{
+    struct http_server *s = context;
+    char address[HTTP_ADDRESS];
+
+    (void)size;
+    http_address_text(peer, address);
+    if (http_watch_admits(s->watch, address))
+        return MHD_YES;
+    s->handler.cut(s->handler.context, address, HTTP_REFUSAL_CONNECTIONS);
+    return MHD_NO;
+}
+
+static void told_slow(void *context, const char *address)
+{
+    struct http_server *s = context;
+
+    s->handler.cut(s->handler.context, address, HTTP_REFUSAL_SLOW);
+}
+
+static void *reap(void *context)
+{
+    struct http_server *s = context;
+
+    while (!atomic_load(&s->ending)) {
+        nanosleep(&(struct timespec){0, REAP_NS}, NULL);
+        http_watch_reap(s->watch, told_slow, s);
+    }
+    return NULL;
+}
+
+/* ---- starting and ending --------------------------------------------------------------------- */
+
+/* As many sockets as connections need, where the system lets us. */
+static void raise_files(size_t wanted)
+{
+    struct rlimit files;
+
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= wanted)
+        return;
+    files.rlim_cur = files.rlim_max < wanted ? files.rlim_max : wanted;
+    setrlimit(RLIMIT_NOFILE, &files);
+}
+
+static struct MHD_Daemon *start_daemon(struct http_server *s, int listening)
+{
+    const struct http_settings *t = &s->settings;
+    size_t most = t->connections + t->connections / 8 + 16;
+
+    raise_files(most + 256);
+    return mhd.MHD_start_daemon(
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, admit, s, handle, s,
+        MHD_OPTION_LISTEN_SOCKET, listening, /* the library counts by thread, the watch by server */
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)(most * (size_t)t->threads),
+        MHD_OPTION_THREAD_POOL_SIZE, (unsigned)t->threads, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        (size_t)CONNECTION_MEMORY, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)(2 * t->idle_s + 1),
+        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_URI_LOG_CALLBACK, first_line, s,
+        MHD_OPTION_NOTIFY_COMPLETED, completed, s, MHD_OPTION_NOTIFY_CONNECTION, connection_changes,
+        s, MHD_OPTION_END);
+}
+
+static void server_free(struct http_server *s)
+{
+    if (!s)
+        return;
+    atomic_store(&s->ending, true);
+    if (s->reaping)
+        pthread_join(s->reaper, NULL);
+    http_work_free(s->work);
+    http_work_free(s->wait);
+    http_watch_free(s->watch);
+    free(s);
+}
+
+int http_start(const struct http_settings *settings, const struct http_handler *handler,
+               struct http_server **ret_server, struct hm_err *err)
+{
+    struct http_patience patience = {.header_s = settings->header_s,
+                                     .body_s = settings->body_s,
+                                     .send_s = 2 * settings->idle_s,
+                                     .idle_s = settings->idle_s,
+                                     .body_rate = settings->body_rate};
+    int listening = -1, rc = load_mhd(err);
+
+    if (rc)
+        return rc;
+    struct http_server *s = calloc(1, sizeof(*s));
+    if (!s)
+        return hm__fail_nomem(err);
+    s->settings = *settings;
+    s->handler = *handler;
+    if (getrandom(&s->id_prefix, sizeof(s->id_prefix), 0) < 0)
+        s->id_prefix = (unsigned)time(NULL);
+    s->watch = http_watch_new(&patience, settings->connections, settings->address_connections);
+    rc = http_address_listen(settings->host, settings->port, &listening, &s->port, err);
+    if (rc == 0 && (!(s->work = http_work_new(settings->workers, settings->queue, work_on)) ||
+                    !(s->wait = http_work_new(settings->waiters, settings->queue, work_on))))
+        rc = hm__fail(err, HM_E_IO, "cannot start threads");
+    if (rc == 0 && s->watch)
+        s->reaping = pthread_create(&s->reaper, NULL, reap, s) == 0;
+    if (rc == 0 && s->reaping)
+        s->daemon = start_daemon(s, listening);
+    if (rc == 0 && !s->daemon)
+        rc = hm__fail(err, HM_E_IO, "libmicrohttpd does not start");
+    if (rc) {
+        if (listening >= 0)
+            close(listening);
+        server_free(s);
+        return rc;
+    }
+    *ret_server = s;
+    return 0;
+}
+
+int http_port(const struct http_server *server)
+{
+    return server->port;
+}
+
+void http_count(const struct http_server *server, struct http_counts *counts)
+{
+    counts->connections = http_watch_count(server->watch);
+    counts->working = http_work_count(server->work) + http_work_count(server->wait);
+}
+
+bool http_drain(struct http_server *s, double seconds)
+{
+    double until = http_now() + seconds;
+    int listening = mhd.MHD_quiesce_daemon(s->daemon);
+
+    atomic_store(&s->draining, true);
+    if (listening >= 0)
+        close(listening);
+    while (atomic_load(&s->open) > 0 && http_now() < until)
+        nanosleep(&(struct timespec){0, 5000000}, NULL);
+    return http_work_count(s->work) == 0 && http_work_count(s->wait) == 0;
+}
+
+void http_stop(struct http_server *s)
+{
+    mhd.MHD_stop_daemon(s->daemon);
+    server_free(s);
+}

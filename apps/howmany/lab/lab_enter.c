@@ -1,0 +1,131 @@
+/*
+ * Entering a node of a laboratory.
+ *
+ * A node shares all of the machine but three things: the network, by the namespace that `lab up`
+ * made; the host's name, as programs tell nodes apart by it; and /etc/hosts, in which the nodes
+ * have names. The last two are namespaces of the process alone: they need no cleaning up.
+ */
+#include "lab_enter.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "err.h"
+#include "text.h"
+
+static int fail_errno(struct hm_err *err, const char *what, const char *which)
+{
+    return hm__fail(err, HM_E_IO, "cannot %s %s: %s", what, which, strerror(errno));
+}
+
+static int enter_network(const char *space, struct hm_err *err)
+{
+    char path[LAB_TEXT];
+    int fd = open(lab_namespace(space, path), O_RDONLY | O_CLOEXEC);
+
+    if (fd < 0)
+        return fail_errno(err, "open network namespace", space);
+    int rc = setns(fd, CLONE_NEWNET) == 0 ? 0 : fail_errno(err, "enter network namespace", space);
+    close(fd);
+    return rc;
+}
+
+/* What is mounted here stays here, and what the machine unmounts is unmounted here too. */
+static int name_hosts(const char *name, struct hm_err *err)
+{
+    char hosts[LAB_TEXT];
+
+    if (unshare(CLONE_NEWNS | CLONE_NEWUTS) != 0)
+        return fail_errno(err, "have namespaces of", "our own");
+    if (mount("none", "/", NULL, MS_SLAVE | MS_REC, NULL) != 0)
+        return fail_errno(err, "keep mounts to", "ourselves");
+    if (mount(lab_place(name, "hosts", hosts), "/etc/hosts", NULL, MS_BIND, NULL) != 0 &&
+        access("/etc/hosts", F_OK) == 0)
+        return fail_errno(err, "put in place of /etc/hosts", hosts);
+    return 0;
+}
+
+int lab_enter(const char *name, size_t node, struct hm_err *err)
+{
+    char space[LAB_TEXT];
+    int rc = enter_network(lab_node(name, node, space), err);
+
+    rc = rc ? rc : name_hosts(name, err);
+    if (rc == 0 && sethostname(space, strlen(space)) != 0)
+        rc = fail_errno(err, "set the host's name to", space);
+    return rc;
+}
+
+int lab_inside(const char *space, int (*work)(void *context), void *context)
+{
+    struct hm_err err = {0};
+    int status = 0;
+
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid < 0)
+        return -1;
+    if (pid == 0)
+        _exit(enter_network(space, &err) ? 255 : work(context));
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    return WIFEXITED(status) && WEXITSTATUS(status) != 255 ? WEXITSTATUS(status) : -1;
+}
+
+/* ---- Open MPI ------------------------------------------------------------------------------- */
+
+int lab_agent_words(const char *name, struct hm_text *out, struct hm_err *err)
+{
+    char self[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+    if (length <= 0)
+        return fail_errno(err, "find", "this program");
+    self[length] = '\0';
+    if (strpbrk(self, " \t\n;:\"'\\"))
+        return hm__fail(err, HM_E_RANGE,
+                        "'%.200s' cannot be a launch agent: mpirun splits its name", self);
+    hm__text_addf(out, "%s lab agent --name %s --", self, name);
+    return out->failed ? hm__fail_nomem(err) : 0;
+}
+
+/*
+ * Of Open MPI 4: nodes by name with a slot each; the agent in place of ssh; the lab's network and
+ * no other way (ob1 is what goes by TCP). Each node takes itself for the whole machine, so that
+ * ranks bound to cores would all be bound to the first.
+ */
+int lab_environment(const char *name, size_t n, struct hm_err *err)
+{
+    char hostfile[LAB_TEXT];
+    struct hm_text agent = {0};
+    int rc = lab_agent_words(name, &agent, err);
+    const char *const variables[][2] = {
+        {"OMPI_MCA_orte_default_hostfile", lab_hostfile(name, n, hostfile)},
+        {"OMPI_MCA_plm_rsh_agent", agent.data},
+        {"OMPI_MCA_plm", "rsh"},
+        {"OMPI_MCA_ras", "^slurm,tm,gridengine,lsf"},
+        {"OMPI_MCA_oob_tcp_if_include", LAB_SUBNET},
+        {"OMPI_MCA_btl_tcp_if_include", LAB_SUBNET},
+        {"OMPI_MCA_pml", "ob1"},
+        {"OMPI_MCA_hwloc_base_binding_policy", "none"},
+        {"OMPI_ALLOW_RUN_AS_ROOT", "1"},
+        {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
+    };
+
+    for (size_t i = 0; rc == 0 && i < sizeof(variables) / sizeof(variables[0]); i++)
+        if (setenv(variables[i][0], variables[i][1], 1) != 0)
+            rc = hm__fail_nomem(err);
+    if (rc == 0 && (long)n > sysconf(_SC_NPROCESSORS_ONLN) &&
+        setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0) != 0)
+        rc = hm__fail_nomem(err);
+    hm__text_release(&agent);
+    return rc;
+}

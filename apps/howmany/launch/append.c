@@ -1,0 +1,103 @@
+/* Adding lines to a file that may be there already, from an earlier run or an editor. */
+#include "append.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+int cli_append_form(const char *path)
+{
+    if (hm__text_ends(path, ".jsonl") || hm__text_ends(path, ".ndjson"))
+        return 1;
+    if (hm__text_ends(path, ".csv"))
+        return 0;
+    cli_complain("--record: '%s' must end in .csv or .jsonl", path);
+    return -1;
+}
+
+bool cli_append_continues(const char *path, const char *header)
+{
+    char first[1024] = "";
+    FILE *file = fopen(path, "r");
+
+    if (!file || !fgets(first, sizeof(first), file))
+        first[0] = '\0';
+    if (file)
+        fclose(file);
+    return strcmp(first, header) == 0;
+}
+
+/* A last line that an editor left without its end would run into ours. */
+static bool ends_in_newline(const char *path)
+{
+    FILE *file = fopen(path, "r");
+    bool ends = file && fseek(file, -1, SEEK_END) == 0 && fgetc(file) == '\n';
+
+    if (file)
+        fclose(file);
+    return ends;
+}
+
+int cli_append(int file, const char *text, size_t length, bool sync)
+{
+    while (length > 0) {
+        ssize_t put = write(file, text, length);
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put < 0)
+            return cli_complain("--record: cannot write: %s", strerror(errno));
+        text += put;
+        length -= (size_t)put;
+    }
+    if (sync)
+        fsync(file); /* a pipe or a terminal cannot, and need not */
+    return 0;
+}
+
+int cli_append_open(const char *path, const char *header, int *ret_file)
+{
+    struct stat info;
+    bool there = stat(path, &info) == 0 && info.st_size > 0;
+    int rc = 0;
+
+    if (there && header && !cli_append_continues(path, header))
+        return cli_complain("--record: %s has other columns than these runs; give another file",
+                            path);
+    int file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (file < 0)
+        return cli_complain("--record: cannot open %s: %s", path, strerror(errno));
+    if (there && !ends_in_newline(path))
+        rc = cli_append(file, "\n", 1, false);
+    if (rc == 0 && !there && header)
+        rc = cli_append(file, header, strlen(header), true);
+    if (rc)
+        close(file);
+    else
+        *ret_file = file;
+    return rc;
+}
+
+/* Under another name first, so that nobody ever sees half of it. */
+int cli_write_file(const char *path, const char *text, size_t length)
+{
+    char beside[PATH_MAX];
+    int used = snprintf(beside, sizeof(beside), "%s.part", path);
+    FILE *file = used > 0 && (size_t)used < sizeof(beside) ? fopen(beside, "we") : NULL;
+    bool written = file && fwrite(text, 1, length, file) == length && fflush(file) == 0 &&
+                   fsync(fileno(file)) == 0;
+
+    if (file && fclose(file) != 0)
+        written = false;
+    if (written && rename(beside, path) == 0)
+        return 0;
+    int rc = cli_complain("%s cannot be written: %s", path, strerror(errno));
+    if (file)
+        unlink(beside);
+    return rc;
+}

@@ -1,0 +1,304 @@
+/*
+ * Graphs made from a recipe.
+ *
+ * Power law: vertices have degree d with probability proportional to d^-g, 1 <= d <= the maximum,
+ * with g chosen so that the mean degree is 2E/V; the counts are rounded so that there are V
+ * vertices and 2E ends, the largest degree occurring at least once. The ends are then joined at
+ * random (the configuration model); self-loops and repeats that this makes are taken out and
+ * counted. Random: E pairs of vertices, any two with equal probability (Erdos and Renyi's G(V, E),
+ * repeats taken out). Grid: rows and columns as equal as they can be, neighbours beside and above.
+ */
+#include <math.h>
+#include <stdio.h>
+
+#include "err.h"
+#include "graph_build.h"
+#include "memory.h"
+#include "random.h"
+
+/* Mean degree of d^-g on 1..most, from the logarithms of the degrees. */
+static double mean_degree(double g, double most, const double *logs)
+{
+    double mass = 0, sum = 0;
+
+    for (size_t d = (size_t)most; d >= 1; d--) {
+        double p = exp(-g * logs[d]);
+        mass += p;
+        sum += p * (double)d;
+    }
+    return sum / mass;
+}
+
+/* The mean falls as g grows: halve the interval. */
+static double find_exponent(double mean, double most, const double *logs)
+{
+    double low = -20, high = 60;
+
+    for (int i = 0; i < 60; i++) {
+        double middle = (low + high) / 2;
+        if (mean_degree(middle, most, logs) > mean)
+            low = middle;
+        else
+            high = middle;
+    }
+    return (low + high) / 2;
+}
+
+/* counts[d] for d in 1..most: V vertices with 2E ends, as near to the law as whole numbers can be.
+ */
+static void fill_counts(const struct hm_recipe *r, double *counts)
+{
+    double most = r->max_degree, mass = 0, vertices = 0, ends = 0, owed = 0;
+
+    for (size_t d = 1; d <= (size_t)most; d++)
+        counts[d] = log((double)d); /* the room of the counts serves the logarithms first */
+    double g = find_exponent(2 * r->edges / r->vertices, most, counts);
+    for (double d = most; d >= 1; d--)
+        mass += pow(d, -g);
+    for (size_t d = (size_t)most; d >= 1;
+         d--) { /* what rounding takes is given to smaller degrees */
+        owed += r->vertices * pow((double)d, -g) / mass;
+        counts[d] = fmax(d == (size_t)most ? 1 : 0, floor(owed + 0.5));
+        owed -= counts[d];
+        vertices += counts[d];
+        ends += counts[d] * (double)d;
+    }
+    counts[1] += r->vertices - vertices;
+    ends += r->vertices - vertices;
+    /* Move single vertices by one degree until the ends come out even with 2E. */
+    for (size_t d = 1; ends != 2 * r->edges; d = d + 1 < (size_t)most ? d + 1 : 1) {
+        double step = ends < 2 * r->edges ? 1 : -1;
+        size_t from = step > 0 ? d : d + 1, to = step > 0 ? d + 1 : d;
+        if (to == 0 || to > (size_t)most || counts[from] < 1 ||
+            (from == (size_t)most && counts[from] < 2))
+            continue;
+        double move = fmin(fabs(2 * r->edges - ends), ceil(counts[from] / 8));
+        if (from == (size_t)most)
+            move = fmin(move, counts[from] - 1);
+        counts[from] -= move;
+        counts[to] += move;
+        ends += step * move;
+    }
+}
+
+/* A set of edges, by open addressing; a key is (smaller end + 1) << 32 | larger end. */
+struct edge_set {
+    uint64_t *keys; /* FREE, GONE, or a key */
+    size_t mask;
+};
+
+enum { FREE = 0, GONE = 1 };
+
+static int edge_set_init(struct edge_set *set, size_t edges, struct hm_err *err)
+{
+    set->mask = 1;
+    while (set->mask < 4 * edges) /* room for those that are gone, too */
+        set->mask = set->mask << 1 | 1;
+    set->keys = hm__calloc(set->mask + 1, sizeof(*set->keys));
+    return set->keys ? 0 : hm__fail_nomem(err);
+}
+
+static uint64_t key_of(uint32_t a, uint32_t b)
+{
+    return a < b ? ((uint64_t)a + 1) << 32 | b : ((uint64_t)b + 1) << 32 | a;
+}
+
+/* The place of an edge, or the free place where it would go. */
+static uint64_t *place_of(const struct edge_set *set, uint32_t a, uint32_t b)
+{
+    uint64_t key = key_of(a, b), hash = key * 0x9e3779b97f4a7c15u;
+
+    for (size_t i = (size_t)(hash >> 20) & set->mask;; i = (i + 1) & set->mask)
+        if (set->keys[i] == key || set->keys[i] == FREE)
+            return &set->keys[i];
+}
+
+/* Whether an edge may be: it joins two vertices and is not there yet. */
+static bool may_be(const struct edge_set *set, uint32_t a, uint32_t b)
+{
+    return a != b && *place_of(set, a, b) == FREE;
+}
+
+static bool add_edge(struct edge_set *set, uint32_t a, uint32_t b)
+{
+    bool may = may_be(set, a, b);
+
+    if (may)
+        *place_of(set, a, b) = key_of(a, b);
+    return may;
+}
+
+/* Mend edge i, a self-loop or a repeat: it changes ends with another, k, so that both are new. */
+static bool mend(struct edge_set *set, uint32_t *ends, size_t edges, const bool *bad, size_t i,
+                 struct hm_random *random)
+{
+    enum { ATTEMPTS = 100 };
+
+    for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+        size_t k = hm__random_below(random, (uint32_t)edges);
+        uint32_t a = ends[2 * i], b = ends[2 * i + 1], c = ends[2 * k], d = ends[2 * k + 1];
+        if (bad[k] || !may_be(set, a, d) || !may_be(set, c, b) || key_of(a, d) == key_of(c, b))
+            continue;
+        *place_of(set, c, d) = GONE;
+        add_edge(set, a, d);
+        add_edge(set, c, b);
+        ends[2 * i + 1] = d;
+        ends[2 * k + 1] = b;
+        return true;
+    }
+    return false;
+}
+
+/* Make the graph simple where that can be done, edge by edge; what is left is left out later. */
+static int make_simple(uint32_t *ends, size_t edges, struct hm_random *random, struct hm_err *err)
+{
+    struct edge_set set = {0};
+    bool *bad = hm__calloc(edges, sizeof(*bad));
+    int rc = bad ? edge_set_init(&set, edges, err) : hm__fail_nomem(err);
+    size_t mended = 0, room = set.mask / 8;
+
+    for (size_t i = 0; rc == 0 && i < edges; i++)
+        bad[i] = !add_edge(&set, ends[2 * i], ends[2 * i + 1]);
+    for (size_t found = 1; rc == 0 && found > 0;) { /* again as long as it helps much */
+        size_t tried = 0;
+        found = 0;
+        for (size_t i = 0; i < edges && mended < room; i++) {
+            if (!bad[i])
+                continue;
+            tried++;
+            bad[i] = !mend(&set, ends, edges, bad, i, random);
+            found += !bad[i];
+            mended += !bad[i]; /* each leaves a place that is gone: stop before all are */
+        }
+        if (found < tried / 4)
+            break;
+    }
+    hm__free(set.keys);
+    hm__free(bad);
+    return rc;
+}
+
+/* Join the ends of the vertices at random: shuffle them and take pairs. */
+static int join_ends(const struct hm_recipe *r, const double *counts, struct hm_random *random,
+                     struct hm_edge_list *list, struct hm_err *err)
+{
+    size_t total = (size_t)(2 * r->edges), used = 0;
+    uint32_t *ends = hm__calloc(total, sizeof(*ends)), vertex = 0;
+    int rc = ends ? 0 : hm__fail_nomem(err);
+
+    for (size_t d = 1; rc == 0 && d <= (size_t)r->max_degree; d++)
+        for (double k = 0; k < counts[d]; k++, vertex++)
+            for (size_t i = 0; i < d; i++)
+                ends[used++] = vertex;
+    for (size_t i = total; rc == 0 && i > 1; i--) {
+        size_t k = hm__random_below(random, (uint32_t)i);
+        uint32_t swap = ends[i - 1];
+        ends[i - 1] = ends[k];
+        ends[k] = swap;
+    }
+    if (rc == 0)
+        rc = make_simple(ends, total / 2, random, err);
+    for (size_t i = 0; rc == 0 && i + 1 < total; i += 2)
+        rc = hm__edge_list_add(list, ends[i], ends[i + 1], err);
+    hm__free(ends);
+    return rc;
+}
+
+static int make_power_law(const struct hm_recipe *r, struct hm_random *random,
+                          struct hm_edge_list *list, struct hm_err *err)
+{
+    double *counts = hm__calloc((size_t)r->max_degree + 2, sizeof(*counts));
+
+    if (!counts)
+        return hm__fail_nomem(err);
+    fill_counts(r, counts);
+    int rc = join_ends(r, counts, random, list, err);
+    hm__free(counts);
+    return rc;
+}
+
+/* Pairs until there are enough that differ; of a nearly complete graph most are drawn in vain. */
+static int make_random(const struct hm_recipe *r, struct hm_random *random,
+                       struct hm_edge_list *list, struct hm_err *err)
+{
+    uint32_t vertices = (uint32_t)r->vertices;
+    struct edge_set set;
+    int rc = edge_set_init(&set, (size_t)r->edges, err);
+
+    while (rc == 0 && (double)list->count < r->edges) {
+        uint32_t a = hm__random_below(random, vertices), b = hm__random_below(random, vertices);
+        if (add_edge(&set, a, b))
+            rc = hm__edge_list_add(list, a, b, err);
+    }
+    hm__free(set.keys);
+    return rc;
+}
+
+static int make_grid(const struct hm_recipe *r, struct hm_edge_list *list, struct hm_err *err)
+{
+    uint64_t vertices = (uint64_t)r->vertices, rows = (uint64_t)sqrt(r->vertices);
+    int rc = 0;
+
+    while (vertices % rows)
+        rows--;
+    uint64_t columns = vertices / rows;
+    for (uint64_t v = 0; rc == 0 && v < vertices; v++) {
+        if (v % columns + 1 < columns)
+            rc = hm__edge_list_add(list, v, v + 1, err);
+        if (rc == 0 && v + columns < vertices)
+            rc = hm__edge_list_add(list, v, v + columns, err);
+    }
+    return rc;
+}
+
+static int check(const struct hm_recipe *r, struct hm_err *err)
+{
+    bool law = r->kind == HM_RECIPE_POWER_LAW, grid = r->kind == HM_RECIPE_GRID;
+
+    if (!(r->vertices >= 2 && r->vertices <= 1e9) || r->vertices != floor(r->vertices))
+        return hm__fail(err, HM_E_RANGE, "vertices: %g is not a whole number from 2 to 1e9",
+                        r->vertices);
+    if (!grid && (!(r->edges >= 1 && r->edges <= 2e9) || r->edges != floor(r->edges)))
+        return hm__fail(err, HM_E_RANGE, "edges: %g is not a whole number from 1 to 2e9", r->edges);
+    if (!grid && r->edges > r->vertices * (r->vertices - 1) / 2)
+        return hm__fail(err, HM_E_RANGE, "edges: %g is more than %g vertices can have", r->edges,
+                        r->vertices);
+    if (law && (!(r->max_degree >= 1 && r->max_degree < r->vertices && r->max_degree <= 1e6) ||
+                r->max_degree != floor(r->max_degree)))
+        return hm__fail(err, HM_E_RANGE,
+                        "max_degree: %g is not a whole number below the vertices, up to 1e6",
+                        r->max_degree);
+    if (grid && r->edges > 0)
+        return hm__fail(err, HM_E_CONFLICT, "a grid of %g vertices has its own number of edges",
+                        r->vertices);
+    if (law && (2 * r->edges < r->vertices - 1 + r->max_degree ||
+                2 * r->edges > r->vertices * r->max_degree)) {
+        hm__fail(err, HM_E_RANGE, "a mean degree of %g does not go with a largest of %g",
+                 2 * r->edges / r->vertices, r->max_degree);
+        hm__err_hint(err,
+                     "every vertex has at least one edge, and at least one the largest degree");
+        return HM_E_RANGE;
+    }
+    return 0;
+}
+
+int hm_graph_make(const struct hm_recipe *r, struct hm_graph **ret_graph, struct hm_err *err)
+{
+    static const char *const names[] = {"power-law", "random", "grid"};
+    struct hm_edge_list list = {0};
+    struct hm_random random;
+    char name[120];
+    int rc = check(r, err);
+
+    if (rc)
+        return rc;
+    hm__random_init(&random, (uint64_t)r->seed, 0);
+    rc = r->kind == HM_RECIPE_POWER_LAW ? make_power_law(r, &random, &list, err)
+         : r->kind == HM_RECIPE_RANDOM  ? make_random(r, &random, &list, err)
+                                        : make_grid(r, &list, err);
+    snprintf(name, sizeof(name), "%s, %.0f vertices", names[r->kind], r->vertices);
+    if (rc == 0)
+        rc = hm__graph_from_edges(&list, r->vertices, name, ret_graph, err);
+    hm__edge_list_release(&list);
+    return rc;
+}

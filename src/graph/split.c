@@ -1,0 +1,290 @@
+/*
+ * Splitting a graph among n workers, from its degrees alone.
+ *
+ * A worker's edges are the degrees of its vertices added up, less the edges between two of its own,
+ * which that counts twice: with V vertices and E edges they are estimated as
+ *     1/2 (V/n - 1) (V/n) E / (V (V-1) / 2)
+ * (Ulanov et al. 2016, Section IV-B). Where the edges are known the figures are exact instead.
+ *
+ * Vertices of one degree are alike, so the cost grows with the distinct degrees, not the vertices:
+ *   dealt    round robin in the order of degree: whole rounds give every worker the same, and the
+ *            rest of a degree goes to a run of workers, which is added as two steps and summed up;
+ *   random   the vertices of a degree fall on the workers by a multinomial distribution, drawn
+ *            exactly as a chain of binomials (or one by one, where there are few of them);
+ *   greedy   the vertices of a degree fill the least loaded workers up to a common level.
+ * The copies of a vertex, r, are expected ones: with d neighbours anywhere,
+ *     1 + (n-1) (1 - (1-1/n)^d).
+ */
+#include "split.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "err.h"
+#include "memory.h"
+#include "random.h"
+
+/* Loads of the workers, dealt in turn; marks has n + 1 entries. */
+static void deal(const struct hm_graph *g, uint32_t n, double *loads, double *marks)
+{
+    double all = 0;
+    uint32_t next = 0;
+
+    for (uint32_t i = 0; i <= n; i++)
+        marks[i] = 0;
+    for (size_t k = 0; k < g->degree_count; k++) {
+        double degree = g->degrees[k].degree, rounds = floor(g->degrees[k].count / n);
+        uint32_t rest = (uint32_t)(g->degrees[k].count - rounds * n), end = next + rest;
+        all += rounds * degree;
+        marks[next] += degree; /* from here on … */
+        marks[end < n ? end : n] -= degree;
+        if (end > n) { /* … and around the corner */
+            marks[0] += degree;
+            marks[end - n] -= degree;
+        }
+        next = end % n;
+    }
+    double running = all;
+    for (uint32_t i = 0; i < n; i++) {
+        running += marks[i];
+        loads[i] = running;
+    }
+}
+
+static void scatter(const struct hm_graph *g, uint32_t n, struct hm_random *random, double *loads)
+{
+    for (uint32_t i = 0; i < n; i++)
+        loads[i] = 0;
+    for (size_t k = 0; k < g->degree_count; k++) {
+        double degree = g->degrees[k].degree, left = g->degrees[k].count;
+        if (left <= 2.0 * n) {
+            for (; left > 0; left--)
+                loads[hm__random_below(random, n)] += degree;
+            continue;
+        }
+        for (uint32_t i = 0; i + 1 < n && left > 0; i++) {
+            double some = hm__random_binomial(random, left, 1.0 / (n - i));
+            loads[i] += some * degree;
+            left -= some;
+        }
+        loads[n - 1] += left * degree;
+    }
+}
+
+static int compare_loads(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Vertices that lift the k lowest workers at least to the load of the next; loads are sorted. */
+static double room_below(const double *loads, uint32_t k, double degree)
+{
+    double room = 0;
+
+    for (uint32_t i = 0; i < k; i++)
+        room += ceil((loads[k] - loads[i]) / degree);
+    return room;
+}
+
+/*
+ * Give `count` vertices of one degree to the least loaded worker each, all at once: as many of the
+ * lowest as the vertices can lift to a common level are lifted; from there on, being less than one
+ * degree apart, they take turns. Loads are sorted before and after.
+ */
+static void fill_up(double degree, double count, uint32_t n, double *loads)
+{
+    uint32_t low = 0, high = n - 1;
+
+    while (low < high) { /* the largest number that can be lifted to the next one's level */
+        uint32_t middle = low + (high - low + 1) / 2;
+        if (room_below(loads, middle, degree) <= count)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    count -= room_below(loads, low, degree);
+    for (uint32_t i = 0; i < low; i++)
+        loads[i] += degree * ceil((loads[low] - loads[i]) / degree);
+    double turns = floor(count / (low + 1));
+    uint32_t rest = (uint32_t)(count - turns * (low + 1));
+    qsort(loads, low + 1, sizeof(*loads), compare_loads);
+    for (uint32_t i = 0; i <= low; i++)
+        loads[i] += degree * (turns + (i < rest));
+    qsort(loads, n, sizeof(*loads), compare_loads);
+}
+
+static void balance(const struct hm_graph *g, uint32_t n, double *loads)
+{
+    for (uint32_t i = 0; i < n; i++)
+        loads[i] = 0;
+    for (size_t k = g->degree_count; k-- > 0 && g->degrees[k].degree > 0;)
+        fill_up(g->degrees[k].degree, g->degrees[k].count, n, loads);
+}
+
+static double largest(const double *loads, uint32_t n)
+{
+    double most = 0;
+
+    for (uint32_t i = 0; i < n; i++)
+        most = fmax(most, loads[i]);
+    return most;
+}
+
+static double counted_twice(const struct hm_graph *g, double n)
+{
+    double v = g->vertices;
+
+    return v > 1 ? 0.5 * (v / n - 1) * (v / n) * g->edges / (v * (v - 1) / 2) : 0;
+}
+
+static double expected_replicas(const struct hm_graph *g, double n)
+{
+    double sum = 0;
+
+    for (size_t k = 0; k < g->degree_count; k++)
+        sum += g->degrees[k].count * (1 + (n - 1) * (1 - pow(1 - 1 / n, g->degrees[k].degree)));
+    return sum / g->vertices;
+}
+
+/* One trial from the degrees: edges of the fullest worker. */
+static double try_degrees(const struct hm_graph *g, enum hm_split split, double seed,
+                          uint32_t trial, uint32_t n, double *loads)
+{
+    struct hm_random random;
+
+    if (split == HM_SPLIT_DEALT) {
+        deal(g, n, loads, loads + n);
+    } else if (split == HM_SPLIT_GREEDY) {
+        balance(g, n, loads);
+    } else {
+        hm__random_init(&random, (uint64_t)seed, (uint64_t)trial << 32 | n);
+        scatter(g, n, &random, loads);
+    }
+    return largest(loads, n) - counted_twice(g, n);
+}
+
+/* One trial where the edges are known; *parts gets its figures. */
+static int try_edges(const struct hm_graph *g, const struct hm_adjacency *rows, enum hm_split split,
+                     double seed, uint32_t trial, uint32_t n, uint32_t *owner,
+                     struct hm_parts *parts, struct hm_err *err)
+{
+    if (hm_split_cuts_vertices(split))
+        return hm__split_edges(g, split, seed, trial, n, parts, err);
+    int rc = hm__assign_vertices(g, rows, split, seed, trial, n, owner, err);
+    return rc ? rc : hm__measure_vertices(g, rows, owner, n, parts, err);
+}
+
+/* The value below which a share of the sorted trials lies, between neighbours in proportion. */
+static double percentile(const double *sorted, size_t count, double share)
+{
+    double at = share * (double)(count - 1);
+    size_t low = (size_t)at, high = low + 1 < count ? low + 1 : low;
+
+    return sorted[low] + (at - (double)low) * (sorted[high] - sorted[low]);
+}
+
+/* Room for the trials of one n after another. */
+struct space {
+    double *found, *loads;    /* of the trials; of the workers, twice */
+    uint32_t *owner;          /* of the vertices, where the edges are known */
+    struct hm_adjacency rows; /* likewise */
+};
+
+static int split_one(const struct hm_graph *g, enum hm_split split, size_t trials, double seed,
+                     uint32_t n, const struct space *space, struct hm_parts *parts,
+                     struct hm_err *err)
+{
+    double *found = space->found, sum = 0, mean = 0, cut = 0, replicas = 0;
+
+    for (size_t t = 0; t < trials; t++) {
+        struct hm_parts one = {.cut = -1};
+        if (g->ends) {
+            int rc =
+                try_edges(g, &space->rows, split, seed, (uint32_t)t, n, space->owner, &one, err);
+            if (rc)
+                return rc;
+        } else {
+            one.edges_max = try_degrees(g, split, seed, (uint32_t)t, n, space->loads);
+            one.edges_mean = 2 * g->edges / n - counted_twice(g, n);
+            one.replicas = expected_replicas(g, n);
+        }
+        found[t] = one.edges_max;
+        sum += one.edges_max;
+        mean += one.edges_mean;
+        cut += one.cut;
+        replicas += one.replicas;
+    }
+    qsort(found, trials, sizeof(*found), compare_loads);
+    *parts = (struct hm_parts){
+        .n = n,
+        .edges_max = sum / (double)trials,
+        .edges_mean = mean / (double)trials,
+        .low = percentile(found, trials, 0.05),
+        .high = percentile(found, trials, 0.95),
+        .worst = found[trials - 1],
+        .cut = cut / (double)trials,
+        .replicas = replicas / (double)trials,
+    };
+    parts->imbalance = parts->edges_mean > 0 ? parts->edges_max / parts->edges_mean : 1;
+    return 0;
+}
+
+static int check_split(const struct hm_graph *g, enum hm_split split, double trials,
+                       const double *n, size_t count, struct hm_err *err)
+{
+    if (hm_split_needs_edges(split) && !g->ends) {
+        hm__fail(err, HM_E_MISSING, "split '%s' needs the edges, and only degrees are known",
+                 hm_split_name(split));
+        hm__err_hint(err, "dealt, random and greedy work from degrees");
+        return HM_E_MISSING;
+    }
+    if (!(trials >= 1 && trials <= 1e6) || trials != floor(trials))
+        return hm__fail(err, HM_E_RANGE, "trials: %g is not a whole number from 1 to 1e6", trials);
+    for (size_t i = 0; i < count; i++) {
+        if (!(n[i] >= 1 && n[i] <= 1e6) || n[i] != floor(n[i]))
+            return hm__fail(err, HM_E_RANGE, "%g is not a number of parts from 1 to 1e6", n[i]);
+        if (n[i] > g->vertices) {
+            hm__fail(err, HM_E_RANGE, "%.0f parts, but only %.0f vertices", n[i], g->vertices);
+            hm__err_hint(err, "every part needs at least one vertex");
+            return HM_E_RANGE;
+        }
+        int rc = split == HM_SPLIT_METIS && n[i] > 1 ? hm__metis_check(g, (uint32_t)n[i], err) : 0;
+        if (rc)
+            return rc;
+    }
+    return 0;
+}
+
+int hm_graph_split(const struct hm_graph *g, enum hm_split split, double trials, double seed,
+                   const double *n, size_t count, struct hm_parts *ret_parts, struct hm_err *err)
+{
+    int rc = check_split(g, split, trials, n, count, err);
+    size_t rounds = hm_split_is_random(split) ? (size_t)trials : 1;
+    double most = 1;
+
+    if (rc)
+        return rc;
+    for (size_t i = 0; i < count; i++)
+        most = fmax(most, n[i]);
+    struct space space = {.found = hm__calloc(rounds, sizeof(double)),
+                          .loads = hm__calloc(2 * (size_t)most + 1, sizeof(double))};
+    if (!space.found || !space.loads)
+        rc = hm__fail_nomem(err);
+    if (rc == 0 && g->ends && !hm_split_cuts_vertices(split)) {
+        space.owner = hm__calloc((size_t)g->vertices, sizeof(*space.owner));
+        rc = space.owner ? hm__adjacency_init(&space.rows, g, err) : hm__fail_nomem(err);
+    }
+    for (size_t i = 0; rc == 0 && i < count; i++) {
+        if (n[i] == 1) /* alone: every edge once, nothing cut, nothing copied */
+            ret_parts[i] =
+                (struct hm_parts){1, g->edges, g->edges, 1, g->edges, g->edges, g->edges, 0, 1};
+        else
+            rc = split_one(g, split, rounds, seed, (uint32_t)n[i], &space, &ret_parts[i], err);
+    }
+    hm__free(space.found);
+    hm__free(space.loads);
+    hm__free(space.owner);
+    hm__adjacency_release(&space.rows);
+    return rc;
+}

@@ -1,0 +1,155 @@
+/*
+ * Collective operations in the latency-bandwidth model: a message of M bytes takes a + M*b on a
+ * link of latency a and 1/b bytes per second.
+ *
+ *     linear              (n-1)(a + Mb)                  one master, a worker itself
+ *     tree                ceil(log2 n)(a + Mb)           binomial, one way
+ *     tree-smooth         log2 n (a + Mb)                as papers draw it
+ *     torrent             log2 n Mb
+ *     two-wave            2 ceil(sqrt n) Mb              Spark's treeAggregate; its driver is a
+ *                                                        machine of its own, so n = 1 costs too
+ *     recursive-doubling  ceil(log2 n)(a + Mb)
+ *     rabenseifner        2 ceil(log2 n) a + 2(n-1)/n Mb
+ *     ring                2(n-1) a + 2(n-1)/n Mb
+ *     parameter-server    2(a + max(Mb, n Mb/s))         s servers with one link each
+ *     shuffle             (n-1) a + (n-1)/n Mb
+ *     serial              a + Mb, for n > 1              everything once over one link
+ *     hierarchical        ring reduce-scatter and all-gather inside the node, ring all-reduce of
+ *                         M/g between nodes, all g workers at once through the node's one port
+ *
+ * With several workers in a node, up to one node everything runs on the inner link. Beyond it, the
+ * flat schemes run on the network, and those in which all workers of a node send at once share its
+ * port: Mb counts g times. A ring crosses each port once, a master is one machine: they count once.
+ *
+ * Servers on the nodes of the workers: a worker sends (s-1)/s of a message through its port, and a
+ * server takes those of all workers but its own node's, (n-g) Mb/s; ports do both at once.
+ *
+ * Sources: Thakur, Rabenseifner, Gropp 2005; Patarasuk and Yuan 2009; Ulanov et al. 2016.
+ */
+#include "collective.h"
+
+#include <math.h>
+
+/* ceil(log2 n) of a whole number from 1 on. */
+static double ceil_log2(double n)
+{
+    unsigned long long below = (unsigned long long)n - 1;
+    return below == 0 ? 0 : 64 - __builtin_clzll(below);
+}
+
+static struct hm_wire_time ring(double n, double bytes, const struct hm_link *on)
+{
+    if (n == 1) /* nobody to talk to, perhaps over a network nobody has described */
+        return (struct hm_wire_time){0, 0};
+    return (struct hm_wire_time){2 * (n - 1) * on->latency_s,
+                                 2 * (n - 1) / n * bytes / on->bandwidth_bytes_per_s};
+}
+
+static struct hm_wire_time hierarchical(double n, double bytes, const struct hm_wires *w)
+{
+    double inside = n < w->per_node ? n : w->per_node;
+    struct hm_wire_time in = ring(inside, bytes, inside > 1 ? &w->link : &w->network);
+    struct hm_wire_time out = ring(ceil(n / w->per_node), bytes, &w->network);
+
+    return (struct hm_wire_time){in.latency_s + out.latency_s, in.bandwidth_s + out.bandwidth_s};
+}
+
+struct hm_server_load hm__collective_server(double n, double bytes, const struct hm_wires *w)
+{
+    bool inside = !w->outside && w->per_node > 1 && n <= w->per_node;
+    const struct hm_link *on = inside ? &w->link : &w->network;
+    double mb = bytes / on->bandwidth_bytes_per_s;
+    double here = inside ? 1 : fmin(n, w->per_node); /* workers at one port */
+    struct hm_server_load load = {on->latency_s, here * mb, n * mb / w->servers};
+
+    if (!w->colocated)
+        return load;
+    if (n <= w->per_node) /* all in one node, whose shards are at hand */
+        return (struct hm_server_load){0, 0, 0};
+    /* A worker's node has one of the shards itself, and a server needs nothing of its own node. */
+    load.worker_s *= (w->servers - 1) / w->servers;
+    load.server_s *= (n - here) / n;
+    return load;
+}
+
+struct hm_wire_time hm__collective_eval(enum hm_scheme scheme, double n, double bytes,
+                                        const struct hm_wires *w)
+{
+    bool inside = !w->outside && w->per_node > 1 && n <= w->per_node;
+    const struct hm_link *on = inside ? &w->link : &w->network;
+    double a = on->latency_s, mb = bytes / on->bandwidth_bytes_per_s;
+    double shared = inside || w->per_node == 1 ? mb : mb * fmin(n, w->per_node);
+    struct hm_server_load load;
+
+    switch (scheme) {
+    case HM_SCHEME_RING:
+        return ring(n, bytes, on);
+    case HM_SCHEME_RABENSEIFNER:
+        return (struct hm_wire_time){2 * ceil_log2(n) * a, 2 * (n - 1) / n * shared};
+    case HM_SCHEME_RECURSIVE_DOUBLING:
+    case HM_SCHEME_TREE:
+        return (struct hm_wire_time){ceil_log2(n) * a, ceil_log2(n) * shared};
+    case HM_SCHEME_HIERARCHICAL:
+        return hierarchical(n, bytes, w);
+    case HM_SCHEME_PARAMETER_SERVER:
+        load = hm__collective_server(n, bytes, w);
+        return (struct hm_wire_time){2 * load.latency_s, 2 * fmax(load.worker_s, load.server_s)};
+    case HM_SCHEME_LINEAR:
+        return (struct hm_wire_time){(n - 1) * a, (n - 1) * mb};
+    case HM_SCHEME_TREE_SMOOTH:
+        return (struct hm_wire_time){log2(n) * a, log2(n) * shared};
+    case HM_SCHEME_TORRENT:
+        return (struct hm_wire_time){0, log2(n) * shared};
+    case HM_SCHEME_TWO_WAVE:
+        return (struct hm_wire_time){0, 2 * ceil(sqrt(n)) * mb};
+    case HM_SCHEME_SHUFFLE:
+        return (struct hm_wire_time){(n - 1) * a, (n - 1) / n * shared};
+    case HM_SCHEME_SERIAL:
+        return (struct hm_wire_time){n > 1 ? a : 0, n > 1 ? mb : 0};
+    case HM_SCHEME_BEST:
+        break;
+    }
+    return hm__collective_eval(hm__collective_best(n, bytes, w), n, bytes, w);
+}
+
+enum hm_scheme hm__collective_best(double n, double bytes, const struct hm_wires *w)
+{
+    static const enum hm_scheme candidates[] = {HM_SCHEME_RING, HM_SCHEME_RABENSEIFNER,
+                                                HM_SCHEME_RECURSIVE_DOUBLING,
+                                                HM_SCHEME_HIERARCHICAL};
+    enum hm_scheme best = HM_SCHEME_RING;
+    double least = INFINITY;
+
+    for (int i = 0; i < (w->per_node > 1 ? 4 : 3); i++) {
+        struct hm_wire_time t = hm__collective_eval(candidates[i], n, bytes, w);
+        if (t.latency_s + t.bandwidth_s < least) {
+            least = t.latency_s + t.bandwidth_s;
+            best = candidates[i];
+        }
+    }
+    return best;
+}
+
+const char *hm__collective_growth(enum hm_scheme scheme)
+{
+    switch (scheme) {
+    case HM_SCHEME_RING:
+        return "nears twice the message, and its latency grows with n";
+    case HM_SCHEME_RABENSEIFNER:
+        return "nears twice the message, and its latency grows with log2(n)";
+    case HM_SCHEME_HIERARCHICAL:
+        return "nears twice the message, and its latency grows with the nodes";
+    case HM_SCHEME_PARAMETER_SERVER:
+        return "grows with n once the servers' links are full";
+    case HM_SCHEME_LINEAR:
+        return "grows with n";
+    case HM_SCHEME_TWO_WAVE:
+        return "grows with sqrt(n)";
+    case HM_SCHEME_SHUFFLE:
+        return "nears the message, and its latency grows with n";
+    case HM_SCHEME_SERIAL:
+        return "takes the whole message over one link";
+    default:
+        return "grows with log2(n)";
+    }
+}

@@ -1,0 +1,295 @@
+/*
+ * Counting degrees without keeping edges.
+ *
+ * While ids are dense, counts stand in pages by id: 4 bytes an id, and no search. When the pages
+ * hold more air than counts, or ids are too large for a table of pages, everything moves into two
+ * sorted arrays, id and count, 12 bytes an id; new ids wait in a buffer of a sixth of their number,
+ * are sorted by their bytes and merged in from the back, in place: no second copy is ever needed.
+ */
+#include "degree_count.h"
+
+#include <string.h>
+
+#include "err.h"
+#include "memory.h"
+
+enum {
+    PAGE_BITS = 10,
+    PAGE = 1 << PAGE_BITS,
+    PAGES_MAX = 1 << 22, /* a table of 32 MiB, for ids below 2^32 */
+    BUFFER_MIN = 1 << 16,
+    ENOUGH = 32 << 20 /* bytes below which nobody minds air */
+};
+
+struct hm_degree_count {
+    uint32_t **pages;
+    size_t page_room, page_count; /* entries of the table; pages there are */
+    size_t distinct;              /* ids in pages */
+    bool sorted;                  /* the second form */
+    uint64_t *ids;
+    uint32_t *counts;
+    size_t used; /* of ids and counts */
+    uint64_t *buffer, *scratch;
+    size_t buffered, buffer_room; /* of both */
+};
+
+struct hm_degree_count *hm__degree_count_new(void)
+{
+    return hm__calloc(1, sizeof(struct hm_degree_count));
+}
+
+static void free_pages(struct hm_degree_count *c)
+{
+    for (size_t i = 0; i < c->page_room; i++)
+        hm__free(c->pages[i]);
+    hm__free(c->pages);
+    c->pages = NULL;
+    c->page_room = c->page_count = 0;
+}
+
+void hm__degree_count_free(struct hm_degree_count *c)
+{
+    if (!c)
+        return;
+    free_pages(c);
+    hm__free(c->ids);
+    hm__free(c->counts);
+    hm__free(c->buffer);
+    hm__free(c->scratch);
+    hm__free(c);
+}
+
+size_t hm__degree_count_bytes(const struct hm_degree_count *c)
+{
+    return c->page_room * sizeof(*c->pages) + c->page_count * PAGE * sizeof(uint32_t) +
+           c->used * (sizeof(*c->ids) + sizeof(*c->counts)) +
+           2 * c->buffer_room * sizeof(*c->buffer);
+}
+
+/* Make the arrays longer; they grow as the pages go. */
+static int lengthen(struct hm_degree_count *c, size_t length, struct hm_err *err)
+{
+    uint64_t *ids = hm__realloc(c->ids, length, sizeof(*ids));
+
+    if (ids)
+        c->ids = ids;
+    uint32_t *counts = ids ? hm__realloc(c->counts, length, sizeof(*counts)) : NULL;
+    if (counts)
+        c->counts = counts;
+    return counts ? 0 : hm__fail_nomem(err);
+}
+
+/* From pages to arrays, a batch of pages at a time: in their order, ids are sorted already. */
+static int leave_pages(struct hm_degree_count *c, struct hm_err *err)
+{
+    enum { BATCH = 1024 };
+    size_t gone = 0;
+
+    for (size_t i = 0; i < c->page_room; i++) {
+        if (!c->pages[i])
+            continue;
+        int rc = lengthen(c, c->used + PAGE, err);
+        if (rc)
+            return rc;
+        for (size_t k = 0; k < PAGE; k++) {
+            if (c->pages[i][k] == 0)
+                continue;
+            c->ids[c->used] = (uint64_t)i << PAGE_BITS | k;
+            c->counts[c->used++] = c->pages[i][k];
+        }
+        hm__free(c->pages[i]);
+        c->pages[i] = NULL;
+        c->page_count--;
+        if (++gone % BATCH == 0)
+            hm__trim();
+    }
+    free_pages(c);
+    hm__trim();
+    c->sorted = true;
+    return 0;
+}
+
+/* Sort the buffer by bytes, lowest first; bytes that are all alike need no pass. */
+static void sort_buffer(struct hm_degree_count *c)
+{
+    for (int shift = 0; shift < 64; shift += 8) {
+        size_t starts[257] = {0};
+        for (size_t i = 0; i < c->buffered; i++)
+            starts[(c->buffer[i] >> shift & 255) + 1]++;
+        if (starts[(c->buffer[0] >> shift & 255) + 1] == c->buffered)
+            continue;
+        for (int b = 0; b < 256; b++)
+            starts[b + 1] += starts[b];
+        for (size_t i = 0; i < c->buffered; i++)
+            c->scratch[starts[c->buffer[i] >> shift & 255]++] = c->buffer[i];
+        uint64_t *swap = c->buffer;
+        c->buffer = c->scratch;
+        c->scratch = swap;
+    }
+}
+
+/* How many of the sorted buffer's ids are not in the arrays yet. */
+static size_t count_new(const struct hm_degree_count *c)
+{
+    size_t fresh = 0, at = 0;
+
+    for (size_t i = 0; i < c->buffered; i++) {
+        if (i > 0 && c->buffer[i] == c->buffer[i - 1])
+            continue;
+        while (at < c->used && c->ids[at] < c->buffer[i])
+            at++;
+        fresh += at == c->used || c->ids[at] != c->buffer[i];
+    }
+    return fresh;
+}
+
+/* Merge from the back: the arrays have been made long enough, and nothing is overwritten unread. */
+static void merge_back(struct hm_degree_count *c, size_t total)
+{
+    size_t from = c->used, to = total, left = c->buffered;
+
+    while (left > 0) {
+        uint64_t id = c->buffer[left - 1];
+        if (from > 0 && c->ids[from - 1] > id) {
+            c->ids[--to] = c->ids[--from];
+            c->counts[to] = c->counts[from];
+            continue;
+        }
+        uint32_t count = from > 0 && c->ids[from - 1] == id ? c->counts[--from] : 0;
+        while (left > 0 && c->buffer[left - 1] == id) {
+            count += count < UINT32_MAX;
+            left--;
+        }
+        c->ids[--to] = id;
+        c->counts[to] = count;
+    }
+    c->used = total;
+    c->buffered = 0;
+}
+
+static int merge(struct hm_degree_count *c, struct hm_err *err)
+{
+    sort_buffer(c);
+    size_t total = c->used + count_new(c);
+    int rc = lengthen(c, total, err);
+    if (rc == 0)
+        merge_back(c, total);
+    return rc;
+}
+
+static int add_sorted(struct hm_degree_count *c, uint64_t id, struct hm_err *err)
+{
+    if (c->buffered == c->buffer_room) {
+        if (c->buffered > 0) {
+            int rc = merge(c, err);
+            if (rc)
+                return rc;
+        }
+        size_t room = c->used / 6 > BUFFER_MIN ? c->used / 6 : BUFFER_MIN;
+        uint64_t *buffer = hm__realloc(c->buffer, room, sizeof(*buffer));
+        if (buffer)
+            c->buffer = buffer;
+        uint64_t *scratch = buffer ? hm__realloc(c->scratch, room, sizeof(*scratch)) : NULL;
+        if (!scratch)
+            return hm__fail_nomem(err);
+        c->scratch = scratch;
+        c->buffer_room = room;
+    }
+    c->buffer[c->buffered++] = id;
+    return 0;
+}
+
+/* The table long enough for a page; false when there is no memory. */
+static bool reach_page(struct hm_degree_count *c, uint64_t page)
+{
+    size_t room = c->page_room ? c->page_room : 64;
+
+    if (page < c->page_room)
+        return true;
+    while (room <= page)
+        room *= 2;
+    uint32_t **pages = hm__realloc(c->pages, room, sizeof(*pages));
+    if (!pages)
+        return false;
+    memset(pages + c->page_room, 0, (room - c->page_room) * sizeof(*pages));
+    c->pages = pages;
+    c->page_room = room;
+    return true;
+}
+
+static bool too_airy(const struct hm_degree_count *c)
+{
+    size_t bytes = hm__degree_count_bytes(c);
+    return bytes > ENOUGH && bytes > 14 * c->distinct;
+}
+
+int hm__degree_count_add(struct hm_degree_count *c, uint64_t id, struct hm_err *err)
+{
+    uint64_t page = id >> PAGE_BITS;
+
+    if (!c->sorted && page < c->page_room && c->pages[page]) { /* the common case first */
+        uint32_t *count = &c->pages[page][id & (PAGE - 1)];
+        c->distinct += *count == 0;
+        *count += *count < UINT32_MAX;
+        return 0;
+    }
+    if (!c->sorted && (page >= PAGES_MAX || too_airy(c))) {
+        int rc = leave_pages(c, err);
+        if (rc)
+            return rc;
+    }
+    if (c->sorted)
+        return add_sorted(c, id, err);
+    if (!reach_page(c, page) || !(c->pages[page] = hm__calloc(PAGE, sizeof(uint32_t))))
+        return hm__fail_nomem(err);
+    c->page_count++;
+    return hm__degree_count_add(c, id, err);
+}
+
+/* Call with each count in turn; NULL as the histogram only looks for the largest. */
+static uint32_t visit(const struct hm_degree_count *c, double *histogram)
+{
+    uint32_t most = 0;
+
+    for (size_t i = 0; i < c->page_room; i++) {
+        for (size_t k = 0; c->pages[i] && k < PAGE; k++) {
+            most = c->pages[i][k] > most ? c->pages[i][k] : most;
+            if (histogram)
+                histogram[c->pages[i][k]]++;
+        }
+    }
+    for (size_t i = 0; i < c->used; i++) {
+        most = c->counts[i] > most ? c->counts[i] : most;
+        if (histogram)
+            histogram[c->counts[i]]++;
+    }
+    return most;
+}
+
+int hm__degree_count_take(struct hm_degree_count *c, struct hm_degree **ret_degrees,
+                          size_t *ret_length, struct hm_err *err)
+{
+    int rc = c->buffered > 0 ? merge(c, err) : 0;
+
+    if (rc)
+        return rc;
+    uint32_t most = visit(c, NULL);
+    double *histogram = hm__calloc((size_t)most + 1, sizeof(*histogram));
+    if (!histogram)
+        return hm__fail_nomem(err);
+    visit(c, histogram);
+    size_t length = 0;
+    for (uint32_t d = 1; d <= most; d++)
+        length += histogram[d] > 0;
+    struct hm_degree *degrees = hm__calloc(length, sizeof(*degrees));
+    length = 0;
+    for (uint32_t d = 1; degrees && d <= most; d++)
+        if (histogram[d] > 0)
+            degrees[length++] = (struct hm_degree){d, histogram[d]};
+    hm__free(histogram);
+    if (!degrees)
+        return hm__fail_nomem(err);
+    *ret_degrees = degrees;
+    *ret_length = length;
+    return 0;
+}

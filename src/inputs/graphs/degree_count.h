@@ -1,0 +1,18 @@
+/* Counting how often each id occurs, in less than 16 bytes an id. */
+#ifndef HM_DEGREE_COUNT_H
+#define HM_DEGREE_COUNT_H
+
+#include "howmany.h"
+
+struct hm_degree_count;
+
+struct hm_degree_count *hm__degree_count_new(void);
+void hm__degree_count_free(struct hm_degree_count *count);
+int hm__degree_count_add(struct hm_degree_count *count, uint64_t id, struct hm_err *err);
+/* The distribution of the counts, in rising order; *ret_degrees is freed with hm__free. */
+int hm__degree_count_take(struct hm_degree_count *count, struct hm_degree **ret_degrees,
+                          size_t *ret_length, struct hm_err *err);
+/* Bytes in use now, for tests. */
+size_t hm__degree_count_bytes(const struct hm_degree_count *count);
+
+#endif

@@ -1,0 +1,472 @@
+/*
+ * Graph files: degree distributions, edge lists and METIS graphs, plain or gzip, in one streaming
+ * pass. Numbers are read by hand from a buffer; that keeps up with gunzip.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "degree_count.h"
+#include "err.h"
+#include "graph_build.h"
+#include "memory.h"
+#include "source.h"
+
+enum { BUFFER = 256 * 1024 };
+
+struct lines {
+    struct hm_source *source;
+    const char *path;
+    char *buffer;
+    size_t length, at;
+    int line;     /* being read */
+    int row_line; /* of the numbers read last */
+    struct hm_err *err;
+};
+
+static int fail(const struct lines *in, int code, const char *message, const char *hint)
+{
+    hm__fail(in->err, code, "%s", message);
+    hm__err_hint(in->err, "%s", hint);
+    hm__err_at(in->err, in->path, in->line);
+    return code;
+}
+
+/* The next byte, -1 at the end, or a code below -1. */
+static inline int next(struct lines *in)
+{
+    if (in->at == in->length) {
+        int rc = hm__source_read(in->source, in->buffer, BUFFER, &in->length, in->err);
+        in->at = 0;
+        if (rc) {
+            in->length = 0;
+            return rc - 1;
+        }
+        if (in->length == 0)
+            return -1;
+    }
+    return (unsigned char)in->buffer[in->at++];
+}
+
+static int skip_line(struct lines *in)
+{
+    int c;
+
+    do
+        c = next(in);
+    while (c >= 0 && c != '\n');
+    in->line += c == '\n';
+    return c;
+}
+
+/*
+ * The whole numbers of the next line that has any, up to `room` of them; *count 0 at the end.
+ * Lines that begin with # or % are comments.
+ */
+static int read_numbers(struct lines *in, uint64_t *numbers, size_t room, size_t *count)
+{
+    int c;
+
+    *count = 0;
+    for (;;) {
+        c = next(in);
+        if (*count == 0 && (c == '#' || c == '%'))
+            c = skip_line(in);
+        else if (c >= '0' && c <= '9') {
+            uint64_t value = 0;
+            in->row_line = in->line;
+            do {
+                uint64_t digit = (uint64_t)(c - '0');
+                if (value > ((UINT64_MAX >> 1) - digit) / 10)
+                    return fail(in, HM_E_RANGE, "a number of 2^63 or more",
+                                "ids must be below 2^63");
+                value = value * 10 + digit;
+                c = next(in);
+            } while (c >= '0' && c <= '9');
+            if (*count == room)
+                return fail(in, HM_E_SYNTAX, "too many numbers in a line",
+                            "two are expected: is the format right?");
+            numbers[(*count)++] = value;
+            in->at -= c >= 0;
+            continue;
+        } else if (c == '\n')
+            in->line++;
+        if (c < -1)
+            return c + 1;
+        if (c == -1 || (c == '\n' && *count > 0))
+            return 0;
+        if (c != ' ' && c != '\t' && c != '\r' && c != '\n' && c != ',')
+            return fail(in, HM_E_SYNTAX, "a character that is not part of a number",
+                        "a line holds whole numbers; comments begin with #");
+    }
+}
+
+/* A number of up to 18 digits at *at, which moves behind it; false if there is none. */
+static inline bool plain_number(const char **at, uint64_t *value)
+{
+    const char *p = *at;
+    uint64_t v = 0;
+
+    while (*p >= '0' && *p <= '9' && p - *at < 19) /* 19 at most: the caller counts on it */
+        v = v * 10 + (uint64_t)(*p++ - '0');
+    bool plain = p > *at && p - *at <= 18;
+    *at = p;
+    *value = v;
+    return plain;
+}
+
+/*
+ * The common case, "number blank number newline", straight from the buffer; anything else is left
+ * to read_numbers, which knows comments, ends of files and mistakes.
+ */
+static inline bool read_plain_pair(struct lines *in, uint64_t ids[2])
+{
+    enum { LONGEST = 48 }; /* so that the buffer cannot end inside */
+    const char *at = in->buffer + in->at;
+
+    if (in->length - in->at < LONGEST || !plain_number(&at, &ids[0]) || (*at != '\t' && *at != ' '))
+        return false;
+    at++;
+    if (!plain_number(&at, &ids[1]) || *at != '\n')
+        return false;
+    in->at = (size_t)(at + 1 - in->buffer);
+    in->row_line = in->line++;
+    return true;
+}
+
+/* The next edge; *count is 2, or 1 for half of one, or 0 at the end. */
+static inline int read_edge(struct lines *in, uint64_t ids[2], size_t *count)
+{
+    if (read_plain_pair(in, ids)) {
+        *count = 2;
+        return 0;
+    }
+    return read_numbers(in, ids, 2, count);
+}
+
+/* Speak of the line the numbers just read stood on. */
+static void at_last_line(struct lines *in)
+{
+    in->line = in->row_line;
+}
+
+static int read_degrees(struct lines *in, struct hm_graph **ret_graph)
+{
+    struct hm_degree *degrees = NULL;
+    size_t used = 0, room = 0, count;
+    uint64_t numbers[2];
+    double sum = 0, vertices = 0, most = 0;
+    int rc;
+
+    while ((rc = read_numbers(in, numbers, 2, &count)) == 0 && count > 0) {
+        if (count != 2) {
+            at_last_line(in);
+            rc = fail(in, HM_E_SYNTAX, "one number where two are expected",
+                      "a line is: degree count");
+            break;
+        }
+        if (used == room) {
+            room = room ? room * 2 : 1024;
+            struct hm_degree *more = hm__realloc(degrees, room, sizeof(*degrees));
+            if (!more) {
+                rc = hm__fail_nomem(in->err);
+                break;
+            }
+            degrees = more;
+        }
+        degrees[used++] = (struct hm_degree){(double)numbers[0], (double)numbers[1]};
+        sum += (double)numbers[0] * (double)numbers[1];
+        vertices += (double)numbers[1];
+        most = (double)numbers[0] > most && numbers[1] > 0 ? (double)numbers[0] : most;
+    }
+    if (rc == 0)
+        in->line = 0;
+    if (rc == 0 && (vertices == 0 || sum == 0))
+        rc = fail(in, HM_E_MISSING, "the graph has no edge", "a line is: degree count");
+    if (rc == 0 && (sum >= 9007199254740992.0 || vertices >= 9007199254740992.0))
+        rc = fail(in, HM_E_LIMIT, "more than 2^52 vertices or edges",
+                  "is this a degree distribution?");
+    if (rc == 0 && (sum / 2) * 2 == sum && ((uint64_t)sum & 1))
+        rc = fail(in, HM_E_RANGE, "the degrees add up to an odd number",
+                  "every edge has two ends: a line is missing or wrong");
+    if (rc == 0 && most >= vertices)
+        rc = fail(in, HM_E_RANGE, "a vertex with as many neighbours as there are vertices, or more",
+                  "a line is: degree count");
+    if (rc == 0)
+        rc = hm__graph_from_degrees(degrees, used, in->path, ret_graph, in->err);
+    hm__free(degrees);
+    return rc;
+}
+
+/* The graph of the degrees that were counted. */
+static int graph_from_counts(struct lines *in, struct hm_degree_count *counts,
+                             struct hm_graph **ret_graph)
+{
+    struct hm_degree *degrees;
+    size_t length;
+    int rc = hm__degree_count_take(counts, &degrees, &length, in->err);
+
+    if (rc)
+        return rc;
+    rc = length == 0 ? fail(in, HM_E_MISSING, "the graph has no edge", "a line is: vertex vertex")
+                     : hm__graph_from_degrees(degrees, length, in->path, ret_graph, in->err);
+    hm__free(degrees);
+    return rc;
+}
+
+static int read_edge_degrees(struct lines *in, struct hm_graph **ret_graph)
+{
+    struct hm_degree_count *counts = hm__degree_count_new();
+    uint64_t ids[2];
+    size_t count = 0;
+    double read = 0, loops = 0;
+    int rc = counts ? 0 : hm__fail_nomem(in->err);
+
+    while (rc == 0 && (rc = read_edge(in, ids, &count)) == 0 && count == 2) {
+        read++;
+        loops += ids[0] == ids[1];
+        if (ids[0] == ids[1])
+            continue;
+        rc = hm__degree_count_add(counts, ids[0], in->err);
+        if (rc == 0)
+            rc = hm__degree_count_add(counts, ids[1], in->err);
+    }
+    if (rc == 0 && count == 1) {
+        at_last_line(in);
+        rc = fail(in, HM_E_SYNTAX, "one id where two are expected", "a line is: vertex vertex");
+    }
+    if (rc == 0) {
+        in->line = 0;
+        rc = graph_from_counts(in, counts, ret_graph);
+    }
+    if (rc == 0) {
+        (*ret_graph)->lines = read;
+        (*ret_graph)->self_loops = loops;
+    }
+    hm__degree_count_free(counts);
+    return rc;
+}
+
+static int read_edges(struct lines *in, struct hm_graph **ret_graph)
+{
+    struct hm_edge_list list = {0};
+    uint64_t ids[2];
+    size_t count;
+    int rc;
+
+    while ((rc = read_edge(in, ids, &count)) == 0 && count == 2)
+        if ((rc = hm__edge_list_add(&list, ids[0], ids[1], in->err)))
+            break;
+    if (rc == 0 && count == 1) {
+        at_last_line(in);
+        rc = fail(in, HM_E_SYNTAX, "one id where two are expected", "a line is: vertex vertex");
+    }
+    if (rc == 0) {
+        rc = hm__graph_from_edges(&list, 0, in->path, ret_graph, in->err);
+        hm__err_at(rc ? in->err : NULL, in->path, 0);
+    }
+    hm__edge_list_release(&list);
+    return rc;
+}
+
+/* Numbers of one line, as many as there are. */
+struct numbers {
+    uint64_t *values;
+    size_t count, room;
+};
+
+static int add_number(struct lines *in, struct numbers *n, uint64_t value)
+{
+    if (n->count == n->room) {
+        size_t room = n->room ? n->room * 2 : 256;
+        uint64_t *values = hm__realloc(n->values, room, sizeof(*values));
+        if (!values)
+            return hm__fail_nomem(in->err);
+        n->values = values;
+        n->room = room;
+    }
+    n->values[n->count++] = value;
+    return 0;
+}
+
+/*
+ * One line of a METIS file for each vertex; an empty line is a vertex without neighbours, a line
+ * that begins with % a comment. 0, or 1 at the end of the file.
+ */
+static int read_metis_line(struct lines *in, struct numbers *n)
+{
+    int c = next(in), rc;
+
+    n->count = 0;
+    while (c == '%')
+        if ((c = skip_line(in)) >= 0)
+            c = next(in);
+    if (c == -1)
+        return 1;
+    in->row_line = in->line;
+    while (c >= 0 && c != '\n') {
+        if (c == ' ' || c == '\t' || c == '\r') {
+            c = next(in);
+            continue;
+        }
+        uint64_t value = 0;
+        if (c < '0' || c > '9')
+            return fail(in, HM_E_SYNTAX, "a character that is not part of a number",
+                        "a line of a METIS file holds the neighbours of one vertex");
+        for (; c >= '0' && c <= '9'; c = next(in)) {
+            if (value > UINT32_MAX)
+                return fail(in, HM_E_RANGE, "a number above 2^32", "METIS numbers vertices from 1");
+            value = value * 10 + (uint64_t)(c - '0');
+        }
+        if ((rc = add_number(in, n, value)))
+            return rc;
+    }
+    in->line += c == '\n';
+    return c < -1 ? c + 1 : 0;
+}
+
+/* What the first line says: vertices edges [format [weights of a vertex]]. */
+struct metis_header {
+    uint64_t vertices, edges;
+    size_t skip;       /* numbers before the neighbours: size and weights of the vertex */
+    bool edge_weights; /* each neighbour is followed by one */
+};
+
+static int read_metis_header(struct lines *in, struct numbers *n, struct metis_header *h)
+{
+    int rc;
+
+    do
+        rc = read_metis_line(in, n);
+    while (rc == 0 && n->count == 0);
+    if (rc < 0)
+        return rc;
+    if (rc > 0 || n->count < 2 || n->count > 4)
+        return fail(in, HM_E_SYNTAX, "no METIS header", "the first line is: vertices edges");
+    uint64_t format = n->count > 2 ? n->values[2] : 0, weights = n->count > 3 ? n->values[3] : 1;
+    at_last_line(in);
+    if (format % 10 > 1 || format / 10 % 10 > 1 || format / 100 > 1 || weights > 1000)
+        return fail(in, HM_E_RANGE, "a format that METIS does not have", "three digits of 0 and 1");
+    if (n->values[0] == 0 || n->values[0] > UINT32_MAX)
+        return fail(in, HM_E_RANGE, "a number of vertices that cannot be", "1 to 4294967295");
+    in->line++;
+    h->vertices = n->values[0];
+    h->edges = n->values[1];
+    h->edge_weights = format % 10 == 1;
+    h->skip = (size_t)((format / 10 % 10 == 1 ? weights : 0) + (format / 100 == 1));
+    return 0;
+}
+
+static int read_metis_vertex(struct lines *in, struct hm_edge_list *list, uint64_t v,
+                             const struct metis_header *h, const struct numbers *n, uint64_t *ends)
+{
+    size_t step = h->edge_weights ? 2 : 1;
+    int rc = 0;
+
+    if (n->count < h->skip || (n->count - h->skip) % step != 0) {
+        at_last_line(in);
+        return fail(in, HM_E_SYNTAX, "weights that the first line promises are missing", "");
+    }
+    for (size_t i = h->skip; rc == 0 && i < n->count; i += step) {
+        if (n->values[i] < 1 || n->values[i] > h->vertices) {
+            at_last_line(in);
+            return fail(in, HM_E_RANGE, "a neighbour that is not a vertex",
+                        "vertices are numbered from 1");
+        }
+        ++*ends;
+        /* every edge stands at both ends: take it once, and self-loops as they come */
+        if (n->values[i] - 1 >= v)
+            rc = hm__edge_list_add(list, v, n->values[i] - 1, in->err);
+    }
+    return rc;
+}
+
+/* All vertices, and nothing but comments after them; every edge must stand at both its ends. */
+static int read_metis_body(struct lines *in, struct hm_edge_list *list, struct numbers *n,
+                           const struct metis_header *h)
+{
+    uint64_t ends = 0;
+    int rc = 0;
+
+    for (uint64_t v = 0; rc == 0 && v < h->vertices; v++) {
+        rc = read_metis_line(in, n);
+        if (rc > 0)
+            return fail(in, HM_E_SYNTAX, "the file ends before its last vertex", "is it whole?");
+        if (rc == 0)
+            rc = read_metis_vertex(in, list, v, h, n, &ends);
+    }
+    while (rc == 0 && (rc = read_metis_line(in, n)) == 0) {
+        if (n->count > 0) {
+            at_last_line(in);
+            return fail(in, HM_E_SYNTAX, "more lines than vertices",
+                        "the first number of the file counts them");
+        }
+    }
+    if (rc < 0)
+        return rc;
+    if (list->count != h->edges || ends != 2 * h->edges)
+        return fail(in, HM_E_CONFLICT, "not as many edges as the first line says",
+                    "the second number counts every edge once, and every edge stands at both ends");
+    return 0;
+}
+
+static int read_metis(struct lines *in, bool degrees_only, struct hm_graph **ret_graph)
+{
+    struct hm_edge_list list = {0};
+    struct numbers n = {0};
+    struct metis_header h;
+    int rc = read_metis_header(in, &n, &h);
+
+    if (rc == 0)
+        rc = read_metis_body(in, &list, &n, &h);
+    if (rc == 0) {
+        rc = hm__graph_from_edges(&list, (double)h.vertices, in->path, ret_graph, in->err);
+        hm__err_at(rc ? in->err : NULL, in->path, 0);
+    }
+    if (rc == 0 && degrees_only)
+        (*ret_graph)->ends = NULL;
+    hm__edge_list_release(&list);
+    hm__free(n.values);
+    return rc;
+}
+
+static bool named_like(const char *path, const char *end)
+{
+    size_t length = strlen(path), ending = strlen(end);
+
+    if (length > 3 && strcmp(path + length - 3, ".gz") == 0)
+        length -= 3;
+    return length > ending && strncmp(path + length - ending, end, ending) == 0;
+}
+
+static enum hm_graph_format guess(const char *path)
+{
+    if (named_like(path, ".graph") || named_like(path, ".metis"))
+        return HM_GRAPH_METIS;
+    if (named_like(path, ".degree_dist") || named_like(path, ".degrees"))
+        return HM_GRAPH_DEGREES;
+    return HM_GRAPH_EDGES;
+}
+
+int hm_graph_load(const char *path, enum hm_graph_format format, bool degrees_only,
+                  struct hm_graph **ret_graph, struct hm_err *err)
+{
+    struct lines in = {.path = path, .line = 1, .err = err};
+    int rc = hm__source_open(path, &in.source, err);
+
+    if (rc)
+        return rc;
+    in.buffer = hm__calloc(BUFFER, 1);
+    if (format == HM_GRAPH_AUTO)
+        format = guess(path);
+    if (!in.buffer)
+        rc = hm__fail_nomem(err);
+    else if (format == HM_GRAPH_DEGREES)
+        rc = read_degrees(&in, ret_graph);
+    else if (format == HM_GRAPH_METIS)
+        rc = read_metis(&in, degrees_only, ret_graph);
+    else
+        rc = degrees_only ? read_edge_degrees(&in, ret_graph) : read_edges(&in, ret_graph);
+    hm__free(in.buffer);
+    hm__source_close(in.source);
+    return rc;
+}

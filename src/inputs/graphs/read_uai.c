@@ -1,0 +1,460 @@
+/*
+ * UAI files: words and numbers with any white space between them,
+ *     MARKOV  variables  states of each  factors
+ *     for each factor: how many variables, and which (0, 1, ...)
+ *     for each factor: how many values, and the values; the last variable runs fastest
+ * (http://www.cs.huji.ac.il/project/PASCAL/fileFormat.php). Factors of the same variables are
+ * multiplied into one. Whatever a file says, memory grows with what it holds, not with what it
+ * announces, but for the potentials of variables that have no factor.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "err.h"
+#include "memory.h"
+#include "source.h"
+#include "text.h"
+#include "uai.h"
+
+enum { BUFFER = 64 * 1024, WORD = 64 };
+static const size_t MOST_STATES = (size_t)1 << 27; /* of all variables together: 1 GiB */
+
+struct factor {
+    uint32_t a, b; /* variables as written; of one, a is b */
+    size_t place;  /* of its values */
+    int line;      /* of its values */
+    size_t number; /* as written, from 0 */
+};
+
+/* The file on its way in. */
+struct reader {
+    struct hm_source *source;
+    const char *path;
+    struct hm_err *err;
+    char *buffer;
+    size_t length, at;
+    int line;        /* of the next byte */
+    char word[WORD]; /* read last */
+    int word_line;
+    uint32_t *states; /* owned, like what follows */
+    size_t variables, states_room;
+    struct factor *factors;
+    size_t factor_count, factor_room;
+    double *values;
+    size_t value_count, value_room;
+};
+
+static int place(struct reader *in, int code, int line)
+{
+    hm__err_at(in->err, in->path, line);
+    return code;
+}
+
+/* The next byte, -1 at the end, or a code below -1. */
+static int next(struct reader *in)
+{
+    if (in->at == in->length) {
+        int rc = hm__source_read(in->source, in->buffer, BUFFER, &in->length, in->err);
+        in->at = 0;
+        if (rc) {
+            in->length = 0;
+            return rc - 1;
+        }
+        if (in->length == 0)
+            return -1;
+    }
+    return (unsigned char)in->buffer[in->at++];
+}
+
+static bool is_blank(int c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+/* The next word; empty at the end of the file. */
+static int read_word(struct reader *in)
+{
+    size_t used = 0;
+    int c;
+
+    while (is_blank(c = next(in)))
+        in->line += c == '\n';
+    in->word_line = in->line;
+    for (; c >= 0 && !is_blank(c); c = next(in)) {
+        if (used == WORD - 1) {
+            in->word[20] = '\0';
+            hm__fail(in->err, HM_E_SYNTAX, "\"%s...\" is too long for a number", in->word);
+            return place(in, HM_E_SYNTAX, in->word_line);
+        }
+        in->word[used++] = (char)c;
+    }
+    in->word[used] = '\0';
+    in->line += c == '\n';
+    return c < -1 ? c + 1 : 0;
+}
+
+/* The next word as a number that is not negative. */
+static int read_number(struct reader *in, const char *what, double *ret_value)
+{
+    int rc = read_word(in);
+
+    if (rc)
+        return rc;
+    if (in->word[0] == '\0') {
+        hm__fail(in->err, HM_E_MISSING, "the file ends where %s is expected", what);
+        return place(in, HM_E_MISSING, in->word_line);
+    }
+    const char *digits = in->word + (in->word[0] == '-' || in->word[0] == '+');
+    size_t used = hm__number_read(digits, ret_value);
+    if (used == 0 || digits[used]) {
+        hm__fail(in->err, HM_E_SYNTAX, "\"%s\" where %s is expected", in->word, what);
+        return place(in, HM_E_SYNTAX, in->word_line);
+    }
+    if ((in->word[0] == '-' && *ret_value != 0) || !isfinite(*ret_value)) {
+        hm__fail(in->err, HM_E_RANGE, "%s: %s is not a finite number of at least 0", what,
+                 in->word);
+        return place(in, HM_E_RANGE, in->word_line);
+    }
+    return 0;
+}
+
+static int read_whole(struct reader *in, const char *what, double least, double most,
+                      double *ret_value)
+{
+    int rc = read_number(in, what, ret_value);
+
+    if (rc)
+        return rc;
+    if (*ret_value >= least && *ret_value <= most && *ret_value == floor(*ret_value))
+        return 0;
+    hm__fail(in->err, HM_E_RANGE, "%s: %s is not a whole number from %.0f to %.0f", what, in->word,
+             least, most);
+    return place(in, HM_E_RANGE, in->word_line);
+}
+
+/* An array with room for one more, grown by doubling; NULL when out of memory. */
+static void *grown(void *array, size_t count, size_t *room, size_t size)
+{
+    if (count < *room)
+        return array;
+    size_t more = *room ? 2 * *room : 256;
+    void *larger = hm__realloc(array, more, size);
+    if (larger)
+        *room = more;
+    return larger;
+}
+
+static int add_states(struct reader *in, uint32_t states)
+{
+    uint32_t *list = grown(in->states, in->variables, &in->states_room, sizeof(*list));
+
+    if (!list)
+        return hm__fail_nomem(in->err);
+    in->states = list;
+    list[in->variables++] = states;
+    return 0;
+}
+
+static int add_factor(struct reader *in, uint32_t a, uint32_t b)
+{
+    struct factor *list = grown(in->factors, in->factor_count, &in->factor_room, sizeof(*list));
+
+    if (!list)
+        return hm__fail_nomem(in->err);
+    in->factors = list;
+    list[in->factor_count] = (struct factor){.a = a, .b = b, .number = in->factor_count};
+    in->factor_count++;
+    return 0;
+}
+
+static int add_value(struct reader *in, double value)
+{
+    double *list = grown(in->values, in->value_count, &in->value_room, sizeof(*list));
+
+    if (!list)
+        return hm__fail_nomem(in->err);
+    in->values = list;
+    list[in->value_count++] = value;
+    return 0;
+}
+
+static int read_opening(struct reader *in)
+{
+    int rc = read_word(in);
+
+    if (rc || strcmp(in->word, "MARKOV") == 0)
+        return rc;
+    hm__fail(in->err, HM_E_SYNTAX, "the file begins with \"%s\", not with MARKOV", in->word);
+    hm__err_hint(in->err, "%s",
+                 strcmp(in->word, "BAYES") == 0
+                     ? "the same numbers as factors are a MARKOV file"
+                     : "a UAI file begins: MARKOV, variables, states of each");
+    return place(in, HM_E_SYNTAX, in->word_line);
+}
+
+static int read_states(struct reader *in)
+{
+    double count, states, sum = 0;
+    int rc = read_whole(in, "the number of variables", 1, UINT32_MAX, &count);
+
+    while (rc == 0 && (double)in->variables < count) {
+        rc = read_whole(in, "the number of states of a variable", 1, HM_MARKOV_STATES, &states);
+        if (rc == 0)
+            rc = add_states(in, (uint32_t)states);
+        if (rc)
+            return rc;
+        sum += states;
+        if (sum > (double)MOST_STATES) {
+            hm__fail(in->err, HM_E_LIMIT, "more than %zu states in all", MOST_STATES);
+            return place(in, HM_E_LIMIT, in->word_line);
+        }
+    }
+    return rc;
+}
+
+static int read_scope(struct reader *in)
+{
+    double size, a = 0, b;
+    int rc = read_whole(in, "the number of variables of a factor", 0, 1e9, &size);
+
+    if (rc == 0 && (size < 1 || size > 2)) {
+        hm__fail(in->err, HM_E_UNSUPPORTED, "factor %zu has %.0f variables", in->factor_count,
+                 size);
+        hm__err_hint(in->err, "factors of one or two variables can be used");
+        return place(in, HM_E_UNSUPPORTED, in->word_line);
+    }
+    if (rc == 0)
+        rc = read_whole(in, "a variable of a factor", 0, (double)in->variables - 1, &a);
+    b = a;
+    if (rc == 0 && size > 1)
+        rc = read_whole(in, "a variable of a factor", 0, (double)in->variables - 1, &b);
+    if (rc == 0 && size > 1 && a == b) {
+        hm__fail(in->err, HM_E_CONFLICT, "factor %zu has variable %.0f twice", in->factor_count, a);
+        return place(in, HM_E_CONFLICT, in->word_line);
+    }
+    return rc ? rc : add_factor(in, (uint32_t)a, (uint32_t)b);
+}
+
+static size_t length_of(const struct reader *in, const struct factor *f)
+{
+    size_t a = in->states[f->a];
+
+    return f->a == f->b ? a : a * in->states[f->b];
+}
+
+/* Values of a factor, divided by the largest. */
+static int read_values(struct reader *in, struct factor *f, double *log_scale)
+{
+    double announced, most = 0;
+    size_t length = length_of(in, f);
+    int rc = read_whole(in, "the number of values of a factor", 0, 1e15, &announced);
+
+    if (rc == 0 && announced != (double)length) {
+        hm__fail(in->err, HM_E_CONFLICT, "factor %zu has %.0f values, where its variables need %zu",
+                 f->number, announced, length);
+        return place(in, HM_E_CONFLICT, in->word_line);
+    }
+    f->place = in->value_count;
+    f->line = in->word_line;
+    for (size_t i = 0; rc == 0 && i < length; i++) {
+        double value;
+        rc = read_number(in, "a value of a factor", &value);
+        if (rc == 0)
+            rc = add_value(in, value);
+        if (rc == 0 && value > most)
+            most = value;
+    }
+    if (rc == 0 && most == 0) {
+        hm__fail(in->err, HM_E_RANGE, "factor %zu is zero throughout", f->number);
+        return place(in, HM_E_RANGE, f->line);
+    }
+    for (size_t i = 0; rc == 0 && i < length; i++)
+        in->values[f->place + i] /= most;
+    if (rc == 0)
+        *log_scale += log(most);
+    return rc;
+}
+
+static int read_all(struct reader *in, double *log_scale)
+{
+    double factors;
+    int rc = read_opening(in);
+
+    if (rc == 0)
+        rc = read_states(in);
+    if (rc == 0)
+        rc = read_whole(in, "the number of factors", 0, 1e15, &factors);
+    while (rc == 0 && (double)in->factor_count < factors)
+        rc = read_scope(in);
+    for (size_t i = 0; rc == 0 && i < in->factor_count; i++)
+        rc = read_values(in, &in->factors[i], log_scale);
+    if (rc == 0)
+        rc = read_word(in);
+    if (rc == 0 && in->word[0]) {
+        hm__fail(in->err, HM_E_SYNTAX, "\"%s\" after the last factor", in->word);
+        return place(in, HM_E_SYNTAX, in->word_line);
+    }
+    return rc;
+}
+
+/* ---- putting together -------------------------------------------------------------------------
+ */
+
+static uint32_t low_end(const struct factor *f)
+{
+    return f->a < f->b ? f->a : f->b;
+}
+
+static uint32_t high_end(const struct factor *f)
+{
+    return f->a < f->b ? f->b : f->a;
+}
+
+/* By their variables, and those of the same as they came. */
+static int compare_factors(const void *left, const void *right)
+{
+    const struct factor *x = left, *y = right;
+
+    if (low_end(x) != low_end(y))
+        return low_end(x) < low_end(y) ? -1 : 1;
+    if (high_end(x) != high_end(y))
+        return high_end(x) < high_end(y) ? -1 : 1;
+    return x->number < y->number ? -1 : x->number > y->number;
+}
+
+static bool same_ends(const struct factor *x, const struct factor *y)
+{
+    return low_end(x) == low_end(y) && high_end(x) == high_end(y);
+}
+
+static void ones(double *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        values[i] = 1;
+}
+
+/* Times a factor, which may have its variables the other way round. */
+static void multiply(const struct reader *in, const struct factor *f, double *table)
+{
+    size_t length = length_of(in, f), rows = in->states[f->a], columns = length / rows;
+    const double *values = in->values + f->place;
+
+    for (size_t i = 0; i < length; i++)
+        table[f->a > f->b ? i % columns * rows + i / columns : i] *= values[i];
+}
+
+/* The largest to 1 again, after a product. */
+static int rescale(struct reader *in, const struct factor *f, double *table, double *log_scale)
+{
+    size_t length = length_of(in, f);
+    double most = 0;
+
+    for (size_t i = 0; i < length; i++)
+        most = fmax(most, table[i]);
+    if (most == 0) {
+        hm__fail(in->err, HM_E_CONFLICT, "factor %zu times those before it on the same is zero",
+                 f->number);
+        return place(in, HM_E_CONFLICT, f->line);
+    }
+    for (size_t i = 0; i < length; i++)
+        table[i] /= most;
+    *log_scale += log(most);
+    return 0;
+}
+
+/* Where things go: unary by variable, tables by edge. */
+static int lay_out(struct reader *in, struct hm_markov *m)
+{
+    size_t tables = 0, unary = 0, pairs = 0;
+
+    for (size_t i = 0; i < in->factor_count; i++)
+        pairs += in->factors[i].a != in->factors[i].b;
+    m->variables = in->variables;
+    m->states = hm__arena_alloc(m->memory, m->variables, sizeof(*m->states));
+    m->unary_places = hm__arena_alloc(m->memory, m->variables + 1, sizeof(*m->unary_places));
+    m->ends = hm__arena_alloc(m->memory, 2 * pairs, sizeof(*m->ends));
+    m->table_places = hm__arena_alloc(m->memory, pairs + 1, sizeof(*m->table_places));
+    if (!m->states || !m->unary_places || !m->ends || !m->table_places)
+        return hm__fail_nomem(in->err);
+    for (size_t v = 0; v < m->variables; v++) {
+        m->states[v] = in->states[v];
+        m->unary_places[v + 1] = unary += in->states[v];
+    }
+    for (size_t i = 0; i < in->factor_count; i++) {
+        const struct factor *f = &in->factors[i];
+        if (f->a == f->b || (i > 0 && same_ends(f - 1, f)))
+            continue;
+        m->ends[2 * m->edges] = low_end(f);
+        m->ends[2 * m->edges + 1] = high_end(f);
+        m->table_places[++m->edges] = tables += length_of(in, f);
+    }
+    m->unary = hm__arena_alloc(m->memory, unary, sizeof(*m->unary));
+    m->tables = hm__arena_alloc(m->memory, tables, sizeof(*m->tables));
+    if (!m->unary || !m->tables)
+        return hm__fail_nomem(in->err);
+    ones(m->unary, unary);
+    ones(m->tables, tables);
+    return 0;
+}
+
+static int put_together(struct reader *in, struct hm_markov *m)
+{
+    size_t edge = 0;
+
+    if (in->factor_count > 0)
+        qsort(in->factors, in->factor_count, sizeof(*in->factors), compare_factors);
+    int rc = lay_out(in, m);
+    for (size_t i = 0; rc == 0 && i < in->factor_count; i++) {
+        const struct factor *f = &in->factors[i];
+        bool single = f->a == f->b, again = i > 0 && same_ends(f - 1, f);
+        edge += !single && !again;
+        double *table =
+            single ? m->unary + m->unary_places[f->a] : m->tables + m->table_places[edge - 1];
+        multiply(in, f, table);
+        if (again)
+            rc = rescale(in, f, table, &m->log_scale);
+    }
+    return rc;
+}
+
+static struct hm_markov *new_markov(const char *name)
+{
+    struct hm_arena *arena = hm__arena_new();
+    struct hm_markov *m = arena ? hm__arena_alloc(arena, 1, sizeof(*m)) : NULL;
+
+    if (m) {
+        m->memory = arena;
+        m->name = hm__arena_strdup(arena, name);
+    }
+    if (m && m->name)
+        return m;
+    hm__arena_free(arena);
+    return NULL;
+}
+
+int hm__markov_load(const char *path, struct hm_markov **ret_markov, struct hm_err *err)
+{
+    struct reader in = {.path = path, .line = 1, .err = err};
+    struct hm_markov *m = NULL;
+    int rc = hm__source_open(path, &in.source, err);
+
+    if (rc)
+        return rc;
+    m = new_markov(path);
+    in.buffer = hm__calloc(BUFFER, 1);
+    rc = m && in.buffer ? read_all(&in, &m->log_scale) : hm__fail_nomem(err);
+    if (rc == 0)
+        rc = put_together(&in, m);
+    hm__source_close(in.source);
+    hm__free(in.buffer);
+    hm__free(in.states);
+    hm__free(in.factors);
+    hm__free(in.values);
+    if (rc == 0)
+        *ret_markov = m;
+    else
+        hm__markov_free(m);
+    return rc;
+}

@@ -1,0 +1,288 @@
+/*
+ * Importing a SkyPilot catalog (vms.csv): columns by name, InstanceType, AcceleratorName,
+ * AcceleratorCount, vCPUs, MemoryGiB, Price, SpotPrice, Region, in any order, others passed over.
+ *
+ * A price list says what a machine costs, not what it can do. Machines the catalog knows keep their
+ * hardware and get the price; others take the figures of their accelerator where that is known; the
+ * rest have no speed, and a plan on them says so. An empty price is unknown, which is not $0.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "csv.h"
+#include "err.h"
+#include "readers.h"
+#include "text.h"
+
+struct machine {
+    const char *name, *accelerator, *region; /* owned by the arena; region of the price */
+    double accelerators, vcpus, memory_gib;
+    double price; /* per hour; negative unknown */
+};
+
+struct importer {
+    struct hm_csv *csv;
+    int instance, accelerator, accelerator_count, vcpus, memory, price, region;
+    struct hm_arena *arena;
+    struct machine *machines;
+    size_t count, room, last;
+    const char *wanted_region, *price_name;
+    struct hm_err *err;
+};
+
+static int find_columns(struct importer *im, bool spot)
+{
+    int rc = hm__csv_need(im->csv, "InstanceType", &im->instance, im->err);
+
+    im->price_name = spot ? "SpotPrice" : "Price";
+    if (rc == 0)
+        rc = hm__csv_need(im->csv, im->price_name, &im->price, im->err);
+    if (rc == 0)
+        rc = hm__csv_need(im->csv, "Region", &im->region, im->err);
+    im->accelerator = hm__csv_column(im->csv, "AcceleratorName");
+    im->accelerator_count = hm__csv_column(im->csv, "AcceleratorCount");
+    im->vcpus = hm__csv_column(im->csv, "vCPUs");
+    im->memory = hm__csv_column(im->csv, "MemoryGiB");
+    return rc;
+}
+
+/* A number of a row; missing is -1, anything else that is not a number an error. */
+static int read_number(struct importer *im, char **fields, int column, const char *name,
+                       double *ret_value)
+{
+    *ret_value = -1;
+    if (column < 0 || fields[column][0] == '\0' || strcmp(fields[column], "nan") == 0)
+        return 0;
+    size_t used = hm__number_read(fields[column], ret_value);
+    if (used > 0 && fields[column][used] == '\0' && isfinite(*ret_value))
+        return 0;
+    hm__fail(im->err, HM_E_TYPE, "'%.60s' is not a number", fields[column]);
+    hm__err_field(im->err, name);
+    hm__err_at(im->err, hm__csv_source(im->csv), hm__csv_line(im->csv));
+    return HM_E_TYPE;
+}
+
+/* Rows of one machine mostly follow one another: look at the last one first. */
+static struct machine *find_machine(struct importer *im, const char *name)
+{
+    if (im->count && strcmp(im->machines[im->last].name, name) == 0)
+        return &im->machines[im->last];
+    for (im->last = 0; im->last < im->count; im->last++)
+        if (strcmp(im->machines[im->last].name, name) == 0)
+            return &im->machines[im->last];
+    if (im->count == HM_VALUE_ENTRIES) {
+        hm__fail(im->err, HM_E_LIMIT, "more than %d machines", HM_VALUE_ENTRIES);
+        hm__err_hint(im->err, "choose some of them with --region");
+        hm__err_at(im->err, hm__csv_source(im->csv), hm__csv_line(im->csv));
+        return NULL;
+    }
+    if (im->count == im->room) {
+        size_t room = im->room ? im->room * 2 : 256;
+        struct machine *machines = hm__realloc(im->machines, room, sizeof(*machines));
+        if (!machines)
+            return NULL;
+        im->machines = machines;
+        im->room = room;
+    }
+    struct machine *m = &im->machines[im->count++];
+    *m = (struct machine){.name = hm__arena_strdup(im->arena, name), .price = -1};
+    return m->name ? m : NULL;
+}
+
+static int read_row(struct importer *im, char **fields)
+{
+    double count, vcpus, memory, price;
+    int rc = read_number(im, fields, im->accelerator_count, "AcceleratorCount", &count);
+
+    if (rc == 0)
+        rc = read_number(im, fields, im->vcpus, "vCPUs", &vcpus);
+    if (rc == 0)
+        rc = read_number(im, fields, im->memory, "MemoryGiB", &memory);
+    if (rc == 0)
+        rc = read_number(im, fields, im->price, im->price_name, &price);
+    if (rc)
+        return rc;
+    if (fields[im->instance][0] == '\0') {
+        hm__fail(im->err, HM_E_MISSING, "a row without an InstanceType");
+        hm__err_at(im->err, hm__csv_source(im->csv), hm__csv_line(im->csv));
+        return HM_E_MISSING;
+    }
+    struct machine *m = find_machine(im, fields[im->instance]);
+    if (!m)
+        return im->err && im->err->code ? im->err->code : hm__fail_nomem(im->err);
+    m->accelerators = count;
+    m->vcpus = vcpus;
+    m->memory_gib = memory;
+    if (im->accelerator >= 0 && fields[im->accelerator][0] && !m->accelerator)
+        m->accelerator = hm__arena_strdup(im->arena, fields[im->accelerator]);
+    if (price >= 0 && (m->price < 0 || price < m->price)) {
+        m->price = price;
+        m->region = hm__arena_strdup(im->arena, fields[im->region]);
+    }
+    return 0;
+}
+
+static int read_rows(struct importer *im, size_t *ret_rows)
+{
+    char **fields;
+    int rc;
+
+    while ((rc = hm__csv_next(im->csv, &fields, im->err)) == 1) {
+        ++*ret_rows;
+        if (im->wanted_region && strcmp(fields[im->region], im->wanted_region) != 0)
+            continue;
+        if ((rc = read_row(im, fields)))
+            return rc;
+    }
+    if (rc == 0 && im->count == 0) {
+        hm__fail(im->err, HM_E_MISSING,
+                 im->wanted_region ? "no machine in region '%.60s'" : "no machine in the file",
+                 im->wanted_region);
+        hm__err_at(im->err, hm__csv_source(im->csv), 0);
+        return HM_E_MISSING;
+    }
+    return rc;
+}
+
+/* Text in double quotes, which YAML reads as JSON does; what is not ASCII is shown as '?'. */
+static void put_text(struct hm_text *out, const char *text)
+{
+    hm__text_add(out, "\"");
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\')
+            hm__text_add(out, "\\");
+        if ((unsigned char)*text >= 0x80 || *text == 0x7f)
+            hm__text_add(out, "?");
+        else if ((unsigned char)*text >= 0x20)
+            hm__text_add_n(out, text, 1);
+    }
+    hm__text_add(out, "\"");
+}
+
+static void put_value(struct hm_text *out, const struct hm_value *value)
+{
+    bool map = value->kind == HM_VALUE_MAP;
+
+    if (value->kind != HM_VALUE_MAP && value->kind != HM_VALUE_LIST) {
+        put_text(out, value->kind == HM_VALUE_SCALAR ? value->text : "");
+        return;
+    }
+    hm__text_add(out, map ? "{" : "[");
+    for (size_t i = 0; i < value->count; i++) {
+        hm__text_add(out, i ? ", " : "");
+        if (map)
+            hm__text_addf(out, "%s: ", value->keys[i]);
+        put_value(out, &value->items[i]);
+    }
+    hm__text_add(out, map ? "}" : "]");
+}
+
+static bool in_list(const char *key, const char *const *list)
+{
+    for (; *list; list++)
+        if (strcmp(*list, key) == 0)
+            return true;
+    return false;
+}
+
+/* The keys of a catalog entry but for those the price list replaces. */
+static void put_entry(struct hm_text *out, const struct hm_value *entry, const char *const *without)
+{
+    for (size_t i = 0; i < entry->count; i++) {
+        if (in_list(entry->keys[i], without))
+            continue;
+        hm__text_addf(out, "    %s: ", entry->keys[i]);
+        put_value(out, &entry->items[i]);
+        hm__text_add(out, "\n");
+    }
+}
+
+static void put_unknown(struct hm_text *out, const struct machine *m,
+                        const struct hm_value *accelerator)
+{
+    static const char *const without[] = {"title", "source", "date", "price", NULL};
+    bool whole = m->accelerators >= 1 && m->accelerators <= 1024 &&
+                 m->accelerators == floor(m->accelerators);
+    char title[200] = "", part[100];
+
+    if (m->accelerator)
+        snprintf(title, sizeof(title), "%g x %.80s", m->accelerators, m->accelerator);
+    if (m->vcpus > 0 && m->memory_gib > 0) {
+        snprintf(part, sizeof(part), "%s%g vCPU, %g GiB", *title ? ", " : "", m->vcpus,
+                 m->memory_gib);
+        strncat(title, part, sizeof(title) - strlen(title) - 1);
+    }
+    hm__text_add(out, "    title: ");
+    put_text(out, title);
+    hm__text_add(out, "\n");
+    if (accelerator && whole)
+        put_entry(out, accelerator, without);
+    else if (!m->accelerator && m->memory_gib > 0)
+        hm__text_addf(out, "    memory: %.17g GiB\n", m->memory_gib);
+    if (whole && m->accelerator)
+        hm__text_addf(out, "    accelerators: %g\n", m->accelerators);
+    if (whole && m->accelerators > 1) /* a price list does not say: assume PCIe 4.0 x16 */
+        hm__text_add(out, "    link: {bandwidth: 25 GB/s, latency: 10 us}\n");
+}
+
+static void put_machine(struct hm_text *out, const struct hm_catalog *catalog,
+                        const struct machine *m, bool spot, struct hm_import *report)
+{
+    static const char *const without[] = {"source", "date", "price", NULL};
+    const struct hm_value *known = hm__catalog_find(catalog, HM_CATALOG_MACHINE, m->name);
+    const struct hm_value *card =
+        m->accelerator ? hm__catalog_find(catalog, HM_CATALOG_ACCELERATOR, m->accelerator) : NULL;
+
+    hm__text_add(out, "  ");
+    put_text(out, m->name);
+    hm__text_add(out, ":\n");
+    if (known)
+        put_entry(out, known, without);
+    else
+        put_unknown(out, m, card);
+    char source[200] = "SkyPilot catalog, no price";
+    if (m->price >= 0) {
+        hm__text_addf(out, "    price: $%.10g/h\n", m->price);
+        snprintf(source, sizeof(source), "%s price in %.80s, SkyPilot catalog",
+                 spot ? "spot" : "on-demand", m->region ? m->region : "?");
+    }
+    hm__text_add(out, "    source: ");
+    put_text(out, source);
+    hm__text_add(out, "\n");
+    report->machines++;
+    report->known += known != NULL;
+    report->accelerated += !known && card;
+    report->unpriced += m->price < 0;
+}
+
+int hm_catalog_import(const struct hm_catalog *catalog, const char *path, const char *region,
+                      bool spot, struct hm_import *ret_import, struct hm_err *err)
+{
+    struct importer im = {.wanted_region = region, .err = err};
+    struct hm_import report = {0};
+    struct hm_text out = {0};
+    int rc;
+
+    if (!(im.arena = hm__arena_new()))
+        return hm__fail_nomem(err);
+    rc = hm__csv_open(path, &im.csv, err);
+    if (rc == 0)
+        rc = find_columns(&im, spot);
+    if (rc == 0)
+        rc = read_rows(&im, &report.rows);
+    if (rc == 0) {
+        hm__text_add(&out,
+                     "# Made by howmany catalog import from a SkyPilot catalog.\nmachines:\n");
+        for (size_t i = 0; i < im.count; i++)
+            put_machine(&out, catalog, &im.machines[i], spot, &report);
+        rc = hm__text_take(&out, &report.text, err);
+    }
+    if (rc == 0)
+        *ret_import = report;
+    hm__text_release(&out);
+    hm__free(im.machines);
+    hm__csv_close(im.csv);
+    hm__arena_free(im.arena);
+    return rc;
+}

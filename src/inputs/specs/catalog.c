@@ -1,0 +1,222 @@
+/*
+ * The catalog: machines, fabrics and networks by name. A catalog file is YAML with the top-level
+ * keys machines, fabrics, networks; three such files are built in, and a person may add more,
+ * whose entries then hide built-in ones of the same name.
+ */
+#include <string.h>
+
+#include "embedded.h"
+#include "err.h"
+#include "readers.h"
+#include "text.h"
+
+struct entry {
+    const char *name;
+    const struct hm_value *value;
+};
+
+struct hm_catalog {
+    struct hm_arena *arena;
+    struct entry *entries[HM_CATALOG_KINDS]; /* in force, newest document first; in the arena */
+    size_t counts[HM_CATALOG_KINDS];
+};
+
+static const char *const sections[] = {"machines", "fabrics", "networks", "accelerators"};
+static const char *const singular[] = {"machine", "fabric", "network", "accelerator"};
+
+static int check_document(struct hm_value *root, struct hm_err *err)
+{
+    static const struct hm_field fields[] = {{.name = "machines", .kind = HM_FIELD_OTHER},
+                                             {.name = "fabrics", .kind = HM_FIELD_OTHER},
+                                             {.name = "networks", .kind = HM_FIELD_OTHER},
+                                             {.name = "accelerators", .kind = HM_FIELD_OTHER}};
+    struct hm_reader reader = {.err = err};
+    int rc = hm__read_map(&reader, root, fields, HM_CATALOG_KINDS, NULL);
+
+    for (int kind = 0; rc == 0 && kind < HM_CATALOG_KINDS; kind++) {
+        const struct hm_value *section = hm__value_get(root, sections[kind]);
+        if (!section)
+            continue;
+        hm__reader_enter(&reader, sections[kind]);
+        rc = hm__expect_kind(&reader, section, HM_VALUE_MAP, "names and their entries");
+        hm__reader_leave(&reader, 0);
+    }
+    return rc;
+}
+
+/* Put the entries of a new document before those there are, dropping what it hides. */
+static int list_entries(struct hm_catalog *catalog, enum hm_catalog_kind kind,
+                        const struct hm_value *section, struct hm_err *err)
+{
+    size_t count = section ? section->count : 0, old = catalog->counts[kind], used = count;
+    struct entry *entries = hm__arena_alloc(catalog->arena, count + old, sizeof(*entries));
+
+    if (!entries)
+        return hm__fail_nomem(err);
+    for (size_t i = 0; i < count; i++)
+        entries[i] = (struct entry){section->keys[i], &section->items[i]};
+    for (size_t i = 0; i < old; i++)
+        if (!hm__value_get(section, catalog->entries[kind][i].name))
+            entries[used++] = catalog->entries[kind][i];
+    catalog->entries[kind] = entries;
+    catalog->counts[kind] = used;
+    return 0;
+}
+
+int hm_catalog_add(struct hm_catalog *catalog, const char *text, size_t length, const char *source,
+                   struct hm_err *err)
+{
+    struct hm_value *root;
+    int rc = hm__value_parse(catalog->arena, text, length, source, &root, err);
+    if (rc == 0)
+        rc = check_document(root, err);
+    for (int kind = 0; rc == 0 && kind < HM_CATALOG_KINDS; kind++)
+        rc = list_entries(catalog, (enum hm_catalog_kind)kind, hm__value_get(root, sections[kind]),
+                          err);
+    return rc;
+}
+
+int hm_catalog_new(struct hm_catalog **ret_catalog, struct hm_err *err)
+{
+    struct hm_catalog *catalog = hm__calloc(1, sizeof(*catalog));
+    int rc = 0;
+
+    if (!catalog || !(catalog->arena = hm__arena_new())) {
+        hm__free(catalog);
+        return hm__fail_nomem(err);
+    }
+    for (const struct hm_embedded *file = hm__catalog_files; rc == 0 && file->name; file++)
+        rc = hm_catalog_add(catalog, file->text, file->length, file->name, err);
+    if (rc == 0)
+        *ret_catalog = catalog;
+    else
+        hm_catalog_free(catalog);
+    return rc;
+}
+
+void hm_catalog_free(struct hm_catalog *catalog)
+{
+    if (!catalog)
+        return;
+    hm__arena_free(catalog->arena);
+    hm__free(catalog);
+}
+
+const struct hm_value *hm__catalog_find(const struct hm_catalog *catalog, enum hm_catalog_kind kind,
+                                        const char *name)
+{
+    for (size_t i = 0; i < catalog->counts[kind]; i++)
+        if (strcmp(catalog->entries[kind][i].name, name) == 0)
+            return catalog->entries[kind][i].value;
+    return NULL;
+}
+
+const char *hm_catalog_name(const struct hm_catalog *catalog, enum hm_catalog_kind kind,
+                            size_t index)
+{
+    return index < catalog->counts[kind] ? catalog->entries[kind][index].name : NULL;
+}
+
+size_t hm_catalog_count(const struct hm_catalog *catalog, enum hm_catalog_kind kind)
+{
+    return catalog->counts[kind];
+}
+
+struct name_list {
+    const struct hm_catalog *catalog;
+    enum hm_catalog_kind kind;
+};
+
+static const char *nth_name(const void *context, size_t i)
+{
+    const struct name_list *list = context;
+    return hm_catalog_name(list->catalog, list->kind, i);
+}
+
+int hm__catalog_unknown(const struct hm_catalog *catalog, enum hm_catalog_kind kind,
+                        const char *name, struct hm_err *err)
+{
+    const struct name_list list = {catalog, kind};
+
+    hm__fail(err, HM_E_NAME, "no %s '%.80s' in the catalog", singular[kind], name);
+    const char *near = hm__suggest(name, nth_name, &list);
+    if (near)
+        hm__err_hint(err, "did you mean %s? 'howmany catalog list' shows all", near);
+    else
+        hm__err_hint(err, "'howmany catalog list' shows all");
+    return HM_E_NAME;
+}
+
+int hm_catalog_machine(const struct hm_catalog *catalog, const char *name,
+                       struct hm_cluster **ret_cluster, struct hm_err *err)
+{
+    const struct hm_value *entry = hm__catalog_find(catalog, HM_CATALOG_MACHINE, name);
+    if (!entry)
+        entry = hm__catalog_find(catalog, HM_CATALOG_ACCELERATOR, name);
+    if (!entry)
+        return hm__catalog_unknown(catalog, HM_CATALOG_MACHINE, name, err);
+    struct hm_arena *arena = hm__arena_new();
+    struct hm_cluster *cluster = arena ? hm__arena_alloc(arena, 1, sizeof(*cluster)) : NULL;
+    struct hm_reader reader = {.arena = arena, .catalog = catalog, .err = err};
+    if (arena)
+        hm__reader_enter(&reader, name);
+    int rc = cluster ? hm__read_machine(&reader, entry, name, cluster) : hm__fail_nomem(err);
+    if (rc) {
+        hm__arena_free(arena);
+        return rc;
+    }
+    cluster->memory = arena;
+    *ret_cluster = cluster;
+    return 0;
+}
+
+int hm_catalog_fabric(const struct hm_catalog *catalog, const char *name, struct hm_link *ret_link,
+                      struct hm_err *err)
+{
+    const struct hm_value *entry = hm__catalog_find(catalog, HM_CATALOG_FABRIC, name);
+    struct hm_reader reader = {.err = err};
+    struct hm_link link = {0};
+
+    if (!entry)
+        return hm__catalog_unknown(catalog, HM_CATALOG_FABRIC, name, err);
+    hm__reader_enter(&reader, name);
+    int rc = hm__read_link(&reader, entry, &link);
+    if (rc == 0)
+        *ret_link = link;
+    return rc;
+}
+
+const char *hm_catalog_text(const struct hm_catalog *catalog, enum hm_catalog_kind kind,
+                            const char *name, const char *key)
+{
+    const struct hm_value *value = hm__value_get(hm__catalog_find(catalog, kind, name), key);
+    return value && value->kind == HM_VALUE_SCALAR ? value->text : NULL;
+}
+
+bool hm_example(size_t i, const char **ret_name, const char **ret_text, size_t *ret_length)
+{
+    for (size_t k = 0; k <= i; k++)
+        if (!hm__example_files[k].name)
+            return false;
+    *ret_name = hm__example_files[i].name;
+    *ret_text = hm__example_files[i].text;
+    *ret_length = hm__example_files[i].length;
+    return true;
+}
+
+int hm__reader_catalog(struct hm_reader *reader, const struct hm_catalog **ret_catalog)
+{
+    if (!reader->catalog && !reader->made) {
+        int rc = hm_catalog_new(&reader->made, reader->err);
+        if (rc)
+            return rc;
+    }
+    *ret_catalog = reader->catalog ? reader->catalog : reader->made;
+    return 0;
+}
+
+void hm__reader_release(struct hm_reader *reader)
+{
+    hm_catalog_free(reader->made);
+    reader->made = NULL;
+}

@@ -1,0 +1,267 @@
+/*
+ * Reading a cluster: one flat map that is a machine of the catalog, plus the network between the
+ * machines and how many there are. A job's cluster may start from a catalog machine and change
+ * single keys of it.
+ */
+#include <stddef.h>
+#include <string.h>
+
+#include "err.h"
+#include "readers.h"
+
+#define AT(member) offsetof(struct hm_cluster, member)
+
+static const struct hm_field cluster_fields[] = {
+    {.name = "machine", .kind = HM_FIELD_OTHER, .doc = "a machine of the catalog to start from"},
+    {.name = "title", .kind = HM_FIELD_TEXT, .offset = AT(title), .doc = "what it is"},
+    {.name = "source",
+     .kind = HM_FIELD_TEXT,
+     .offset = AT(source),
+     .doc = "where figures are from"},
+    {.name = "date", .kind = HM_FIELD_TEXT, .offset = AT(date), .doc = "when they were valid"},
+    {.name = "flops",
+     .kind = HM_FIELD_OTHER,
+     .doc = "peak speed of one worker, or a map of them by precision (16, 32, 64)"},
+    {.name = "efficiency",
+     .kind = HM_FIELD_QUANTITY,
+     .offset = AT(node.efficiency),
+     .above = true,
+     .max = 1,
+     .doc = "fraction of the peak that is reached"},
+    {.name = "memory_bandwidth",
+     .kind = HM_FIELD_QUANTITY,
+     .above = true,
+     .offset = AT(node.memory_bandwidth_bytes_per_s),
+     .dim = {-1, 1, 0, 0},
+     .doc = "bytes per second one worker moves to and from its memory"},
+    {.name = "kernel_overhead",
+     .kind = HM_FIELD_QUANTITY,
+     .offset = AT(node.kernel_overhead_s),
+     .dim = {1, 0, 0, 0},
+     .doc = "time to start one kernel"},
+    {.name = "memory",
+     .kind = HM_FIELD_QUANTITY,
+     .offset = AT(node.memory_bytes),
+     .above = true,
+     .dim = {0, 1, 0, 0},
+     .doc = "memory of one worker"},
+    {.name = "accelerators",
+     .kind = HM_FIELD_QUANTITY,
+     .offset = AT(node.accelerators),
+     .min = 1,
+     .max = 1024,
+     .whole = true,
+     .doc = "workers in one node"},
+    {.name = "link", .kind = HM_FIELD_OTHER, .doc = "bandwidth and latency inside a node"},
+    {.name = "network",
+     .kind = HM_FIELD_OTHER,
+     .doc = "bandwidth and latency between nodes, or the name of a fabric"},
+    {.name = "price",
+     .kind = HM_FIELD_QUANTITY,
+     .offset = AT(node.price_per_s),
+     .dim = {-1, 0, 0, 1},
+     .doc = "price of one node"},
+    {.name = "max_nodes",
+     .kind = HM_FIELD_QUANTITY,
+     .offset = AT(max_nodes),
+     .min = 1,
+     .max = 1e6,
+     .whole = true,
+     .doc = "how many nodes there are at most"},
+    {.name = "roofline",
+     .kind = HM_FIELD_BOOL,
+     .offset = AT(roofline),
+     .doc = "whether memory bandwidth and kernel overhead count"},
+    {.name = "stragglers", .kind = HM_FIELD_OTHER, .doc = "how uneven and unsteady workers are"},
+};
+
+const struct hm_field *hm__cluster_fields(size_t *count)
+{
+    *count = sizeof(cluster_fields) / sizeof(cluster_fields[0]);
+    return cluster_fields;
+}
+
+enum { CLUSTER_FIELDS = sizeof(cluster_fields) / sizeof(cluster_fields[0]) };
+
+static const struct hm_field link_fields[] = {
+    {.name = "bandwidth",
+     .kind = HM_FIELD_QUANTITY,
+     .above = true,
+     .offset = offsetof(struct hm_link, bandwidth_bytes_per_s),
+     .dim = {-1, 1, 0, 0},
+     .doc = "a rate such as 10 Gbit/s"},
+    {.name = "latency",
+     .kind = HM_FIELD_QUANTITY,
+     .offset = offsetof(struct hm_link, latency_s),
+     .dim = {1, 0, 0, 0},
+     .doc = "a time such as 50 us"},
+    {.name = "name", .kind = HM_FIELD_OTHER, .doc = "a fabric of the catalog to start from"},
+    {.name = "title", .kind = HM_FIELD_OTHER, .doc = "what it is"},
+    {.name = "source", .kind = HM_FIELD_OTHER, .doc = "where the figures are from"},
+    {.name = "date", .kind = HM_FIELD_OTHER, .doc = "when they were valid"},
+};
+
+int hm__read_link(struct hm_reader *reader, const struct hm_value *value, struct hm_link *link)
+{
+    int rc = hm__read_map(reader, value, link_fields, sizeof(link_fields) / sizeof(link_fields[0]),
+                          link);
+
+    if (rc == 0 && link->bandwidth_bytes_per_s == 0) {
+        rc = hm__reader_fail(reader, value, HM_E_MISSING, "'bandwidth' is missing");
+        hm__err_hint(reader->err, "bandwidth: a rate such as 10 Gbit/s");
+    }
+    return rc;
+}
+
+static int read_flops(struct hm_reader *reader, const struct hm_value *value, struct hm_node *node)
+{
+    static const struct hm_field fields[] = {
+        {.name = "16",
+         .kind = HM_FIELD_QUANTITY,
+         .offset = offsetof(struct hm_node, flops_16),
+         .dim = {-1, 0, 1, 0},
+         .above = true},
+        {.name = "32",
+         .kind = HM_FIELD_QUANTITY,
+         .offset = offsetof(struct hm_node, flops_32),
+         .dim = {-1, 0, 1, 0},
+         .above = true},
+        {.name = "64",
+         .kind = HM_FIELD_QUANTITY,
+         .offset = offsetof(struct hm_node, flops_64),
+         .dim = {-1, 0, 1, 0},
+         .above = true},
+    };
+    node->flops_16 = node->flops_32 = node->flops_64 = 0;
+    if (value->kind == HM_VALUE_MAP)
+        return hm__read_map(reader, value, fields, 3, node);
+    int rc = hm__read_field(reader, value, &fields[0], node);
+    node->flops_32 = node->flops_64 = node->flops_16; /* one figure stands for all precisions */
+    return rc;
+}
+
+/* The name of a fabric, or keys that change the network there is (the machine's, a named one). */
+static int read_fabric(struct hm_reader *reader, const struct hm_value *value,
+                       struct hm_cluster *cluster)
+{
+    const struct hm_value *name =
+        value->kind == HM_VALUE_SCALAR ? value : hm__value_get(value, "name");
+    const struct hm_catalog *catalog;
+
+    cluster->fabric = NULL;
+    if (name) {
+        int rc = hm__expect_kind(reader, name, HM_VALUE_SCALAR, "the name of a fabric");
+        if (rc == 0)
+            rc = hm__reader_catalog(reader, &catalog);
+        if (rc == 0)
+            rc = hm_catalog_fabric(catalog, name->text, &cluster->network, reader->err);
+        if (rc)
+            return hm__reader_place(reader, name, rc);
+        cluster->fabric = hm__arena_strdup(reader->arena, name->text);
+        if (!cluster->fabric)
+            return hm__fail_nomem(reader->err);
+    }
+    return name == value ? 0 : hm__read_link(reader, value, &cluster->network);
+}
+
+/* Keys that are not single values. */
+static int read_parts(struct hm_reader *reader, const struct hm_value *map,
+                      struct hm_cluster *cluster)
+{
+    static const char *const keys[] = {"flops", "link", "network", "stragglers"};
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < 4; i++) {
+        const struct hm_value *value = hm__value_get(map, keys[i]);
+        if (!value)
+            continue;
+        size_t mark = hm__reader_enter(reader, keys[i]);
+        rc = i == 0   ? read_flops(reader, value, &cluster->node)
+             : i == 1 ? hm__read_link(reader, value, &cluster->node.link)
+             : i == 2 ? read_fabric(reader, value, cluster)
+                      : hm__read_stragglers(reader, value, &cluster->slowness);
+        hm__reader_leave(reader, mark);
+    }
+    cluster->slowness.per_node = cluster->node.accelerators;
+    return rc;
+}
+
+/* Start from a machine of the catalog. */
+static int read_base(struct hm_reader *reader, const struct hm_value *value,
+                     struct hm_cluster *cluster)
+{
+    const struct hm_catalog *catalog;
+    int rc = hm__expect_kind(reader, value, HM_VALUE_SCALAR, "the name of a machine");
+
+    if (rc || (rc = hm__reader_catalog(reader, &catalog)))
+        return rc;
+    const struct hm_value *entry = hm__catalog_find(catalog, HM_CATALOG_MACHINE, value->text);
+    if (!entry)
+        entry = hm__catalog_find(catalog, HM_CATALOG_ACCELERATOR, value->text);
+    if (!entry)
+        return hm__reader_place(
+            reader, value,
+            hm__catalog_unknown(catalog, HM_CATALOG_MACHINE, value->text, reader->err));
+    return hm__read_machine(reader, entry, value->text, cluster);
+}
+
+static void set_defaults(struct hm_cluster *cluster)
+{
+    *cluster = (struct hm_cluster){.roofline = true};
+    cluster->node.accelerators = 1;
+    cluster->node.price_per_s = -1;
+}
+
+int hm__read_machine(struct hm_reader *reader, const struct hm_value *value, const char *name,
+                     struct hm_cluster *cluster)
+{
+    set_defaults(cluster);
+    cluster->name = hm__arena_strdup(reader->arena, name);
+    if (!cluster->name)
+        return hm__fail_nomem(reader->err);
+    /* All but the first key: a machine of the catalog does not start from another. */
+    int rc = hm__read_map(reader, value, cluster_fields + 1, CLUSTER_FIELDS - 1, cluster);
+    return rc ? rc : read_parts(reader, value, cluster);
+}
+
+int hm__read_cluster(struct hm_reader *reader, const struct hm_value *value,
+                     struct hm_cluster *cluster)
+{
+    set_defaults(cluster);
+    if (value->kind == HM_VALUE_SCALAR)
+        return read_base(reader, value, cluster);
+    int rc = hm__expect_kind(reader, value, HM_VALUE_MAP, "the name of a machine or its keys");
+    const struct hm_value *machine = hm__value_get(value, "machine");
+    if (rc == 0 && machine) {
+        size_t mark = hm__reader_enter(reader, "machine");
+        rc = read_base(reader, machine, cluster);
+        hm__reader_leave(reader, mark);
+    }
+    if (rc == 0)
+        rc = hm__read_map(reader, value, cluster_fields, CLUSTER_FIELDS, cluster);
+    return rc ? rc : read_parts(reader, value, cluster);
+}
+
+int hm_cluster_parse(const struct hm_catalog *catalog, const char *text, size_t length,
+                     const char *source, const struct hm_override *overrides, size_t count,
+                     struct hm_cluster **ret_cluster, struct hm_err *err)
+{
+    struct hm_arena *arena = hm__arena_new();
+    struct hm_cluster *cluster = arena ? hm__arena_alloc(arena, 1, sizeof(*cluster)) : NULL;
+    struct hm_reader reader = {.arena = arena, .catalog = catalog, .err = err};
+    struct hm_value *root;
+    int rc = cluster ? 0 : hm__fail_nomem(err);
+
+    if (rc == 0)
+        rc = hm__read_tree(arena, text, length, source, overrides, count, &root, err);
+    if (rc == 0)
+        rc = hm__read_cluster(&reader, root, cluster);
+    hm__reader_release(&reader);
+    if (rc) {
+        hm__arena_free(arena);
+        return rc;
+    }
+    cluster->memory = arena;
+    *ret_cluster = cluster;
+    return 0;
+}

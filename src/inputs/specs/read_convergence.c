@@ -1,0 +1,505 @@
+/*
+ * A stored convergence: the JSON that present/converge_json.c writes, read back. Whatever later
+ * code takes for granted is checked here: lengths that must agree and have their limits, m in
+ * ascending order with curves of each, draws that are rectangles, terms that are formulas.
+ */
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "convergence.h"
+#include "err.h"
+#include "formula.h"
+#include "read_list.h"
+#include "readers.h"
+#include "source.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define OTHER(key, what)                                                                           \
+    {                                                                                              \
+        .name = (key), .kind = HM_FIELD_OTHER, .required = true, .doc = (what)                     \
+    }
+#define REAL(type, member, what)                                                                   \
+    {                                                                                              \
+        .name = #member, .kind = HM_FIELD_REAL, .offset = offsetof(type, member),                  \
+        .required = true, .doc = (what)                                                            \
+    }
+#define UNKNOWN(type, member, what)                                                                \
+    {                                                                                              \
+        .name = #member, .kind = HM_FIELD_REAL, .offset = offsetof(type, member),                  \
+        .required = true, .unknown = true, .doc = (what)                                           \
+    }
+#define TEXT(type, member, what)                                                                   \
+    {                                                                                              \
+        .name = #member, .kind = HM_FIELD_TEXT, .offset = offsetof(type, member),                  \
+        .required = true, .doc = (what)                                                            \
+    }
+#define BOOL(type, member, what)                                                                   \
+    {                                                                                              \
+        .name = #member, .kind = HM_FIELD_BOOL, .offset = offsetof(type, member),                  \
+        .required = true, .doc = (what)                                                            \
+    }
+#define FORM(type)                                                                                 \
+    {                                                                                              \
+        .name = "form", .kind = HM_FIELD_CHOICE, .offset = offsetof(type, form), .required = true, \
+        .choices = hm__g_form_names, .doc = "terms, rate, inverse or power"                        \
+    }
+#define WORKERS(type)                                                                              \
+    {                                                                                              \
+        .name = "m", .kind = HM_FIELD_QUANTITY, .offset = offsetof(type, m), .required = true,     \
+        .min = 1, .whole = true, .doc = "workers"                                                  \
+    }
+
+static const struct hm_field root_fields[] = {
+    OTHER("howmany", "\"convergence\""),
+    OTHER("version", "1"),
+    TEXT(struct hm_convergence, measure, "what the loss is"),
+    TEXT(struct hm_convergence, unit, "iteration or epoch"),
+    REAL(struct hm_convergence, best, "P*"),
+    UNKNOWN(struct hm_convergence, best_low, "of the interval of P*"),
+    UNKNOWN(struct hm_convergence, best_high, "of the interval of P*"),
+    BOOL(struct hm_convergence, best_estimated, "whether P* was estimated"),
+    REAL(struct hm_convergence, level, "of the intervals"),
+    OTHER("algorithms", "a list, one entry for each"),
+    OTHER("paces", "a list; it is there only when the whole is stored"),
+    {.name = "holdout", .kind = HM_FIELD_OTHER, .doc = "not read"},
+    OTHER("notes", "a list of sentences"),
+};
+
+static const struct hm_field algorithm_fields[] = {
+    TEXT(struct hm_g, algorithm, "its name"),
+    FORM(struct hm_g),
+    OTHER("parameters", "a list of text, value, low, high"),
+    OTHER("m", "a list of workers"),
+    OTHER("spread", "a list, one for each m"),
+    OTHER("apart", "a list, one for each m"),
+    REAL(struct hm_g, last, "most iterations of a trace"),
+    UNKNOWN(struct hm_g, error, "for the m that are held out"),
+    REAL(struct hm_g, penalty, "of the Lasso"),
+    OTHER("alternatives", "a list of form, error"),
+    OTHER("curves", "a list; it is there only when the whole is stored"),
+    OTHER("draws", "a list; it is there only when the whole is stored"),
+    {.name = "ssp", .kind = HM_FIELD_OTHER, .doc = "what a bounded staleness costs"},
+    {.name = "async", .kind = HM_FIELD_OTHER, .doc = "what asynchronous runs cost"},
+    {.name = "traces", .kind = HM_FIELD_OTHER, .doc = "not read"},
+    {.name = "points", .kind = HM_FIELD_OTHER, .doc = "not read"},
+};
+
+static const struct hm_field parameter_fields[] = {
+    TEXT(struct hm_g_parameter, text, "a formula over i and m, or a letter"),
+    REAL(struct hm_g_parameter, value, "a number"),
+    UNKNOWN(struct hm_g_parameter, low, "a number"),
+    UNKNOWN(struct hm_g_parameter, high, "a number"),
+};
+
+static const struct hm_field alternative_fields[] = {
+    FORM(struct hm_g_alternative),
+    UNKNOWN(struct hm_g_alternative, error, "a number"),
+};
+
+static const struct hm_field curve_fields[] = {
+    WORKERS(struct hm_g_curve),
+    BOOL(struct hm_g_curve, diverged, "whether the loss stopped being a number"),
+    OTHER("iteration", "a list"),
+    OTHER("loss", "a list, as long as iteration"),
+};
+
+static const struct hm_field stale_fields[] = {
+    REAL(struct hm_g_stale, level, "of ln c"),
+    REAL(struct hm_g_stale, growth, "of ln c, with clocks to the exponent"),
+    REAL(struct hm_g_stale, power, "of ln c, with ln m"),
+    REAL(struct hm_g_stale, exponent, "1 or 2"),
+    REAL(struct hm_g_stale, error, "of log10(P - P*), of stale traces"),
+    REAL(struct hm_g_stale, without, "the same if staleness cost nothing"),
+    UNKNOWN(struct hm_g_stale, held_out, "the same for a staleness that is held out"),
+    OTHER("traces", "how many tell it"),
+    OTHER("costs", "a list of staleness, m, factor, low, high"),
+    OTHER("draws", "a list of lists: level, growth, power"),
+};
+
+static const struct hm_field cost_fields[] = {
+    OTHER("staleness", "above 0, or async"),
+    WORKERS(struct hm_stale_cost),
+    REAL(struct hm_stale_cost, factor, "of the iterations"),
+    UNKNOWN(struct hm_stale_cost, low, "a number"),
+    UNKNOWN(struct hm_stale_cost, high, "a number"),
+};
+
+static const struct hm_field pace_fields[] = {
+    OTHER("algorithm", "its name, or null for all"),
+    TEXT(struct hm_pace, source, "where it is from"),
+    OTHER("m", "a list of workers"),
+    OTHER("seconds", "a list, one for each m"),
+    OTHER("terms", "a list of formulas over n"),
+    OTHER("theta", "a list, one for each term"),
+    OTHER("draws", "a list of lists, one number for each term"),
+    UNKNOWN(struct hm_pace, noise, "a number"),
+};
+
+/* A term must be a formula over these symbols. */
+static int check_formula(struct hm_reader *r, const struct hm_value *at, const char *text,
+                         const struct hm_symbol *symbols, size_t count)
+{
+    const struct hm_scope scope = {
+        .source = at->source, .symbols = symbols, .symbol_count = count, .columns = true};
+    struct hm_formula *formula = NULL;
+    int rc = hm__formula_new(text, &scope, HM_DIM_NONE, &formula, r->err);
+
+    hm__formula_free(formula);
+    return rc ? hm__reader_place(r, at, rc) : 0;
+}
+
+/* ---- the parts ------------------------------------------------------------------------------ */
+
+static int read_curve(struct hm_reader *r, const struct hm_value *map, void *object)
+{
+    struct hm_g_curve *curve = object;
+    int rc = hm__read_numbers(r, map, "iteration", HM_LIST_RISING, HM_NONE, &curve->iteration,
+                              &curve->count);
+
+    if (rc == 0 && (curve->count == 0 || curve->count > HM_G_CURVE))
+        rc = hm__reader_fail(r, hm__value_get(map, "iteration"), HM_E_RANGE,
+                             "its length is %zu, not 1 to %d", curve->count, HM_G_CURVE);
+    if (rc == 0 && !(curve->iteration[0] > 0))
+        rc = hm__reader_fail(r, hm__value_get(map, "iteration"), HM_E_RANGE,
+                             "iterations begin at %g, not above 0", curve->iteration[0]);
+    if (rc == 0)
+        rc = hm__read_numbers(r, map, "loss", HM_LIST_ANY, curve->count, &curve->loss, NULL);
+    return rc;
+}
+
+static int check_parameters(struct hm_reader *r, const struct hm_value *map, const struct hm_g *g)
+{
+    static const struct hm_symbol symbols[] = {{"i", {0, 0, 0, 0}}, {"m", {0, 0, 0, 0}}};
+    const struct hm_value *list = hm__value_get(map, "parameters");
+    size_t wanted = hm__g_form_size(g->form), mark = hm__reader_enter(r, "parameters");
+    int rc = hm__check_length(r, list, wanted ? wanted : HM_NONE);
+
+    if (rc == 0 && g->parameter_count == 0)
+        rc = hm__reader_fail(r, list, HM_E_MISSING, "there is none");
+    if (rc == 0 && wanted == 0 && strcmp(g->parameters[0].text, "1") != 0)
+        rc = hm__reader_fail(r, &list->items[0], HM_E_RANGE, "the first term is '%.80s', not 1",
+                             g->parameters[0].text);
+    for (size_t k = 0; rc == 0 && wanted == 0 && k < g->parameter_count; k++) {
+        size_t inner = hm__reader_enter_index(r, k);
+        rc = check_formula(r, &list->items[k], g->parameters[k].text, symbols, COUNT(symbols));
+        hm__reader_leave(r, inner);
+    }
+    hm__reader_leave(r, mark);
+    return rc;
+}
+
+static int read_fitted(struct hm_reader *r, const struct hm_value *map, struct hm_g *g)
+{
+    char *objects = NULL;
+    int rc =
+        hm__read_objects(r, map, "parameters", parameter_fields, COUNT(parameter_fields), NULL,
+                         sizeof(*g->parameters), HM_G_PARAMETERS, &objects, &g->parameter_count);
+
+    g->parameters = (void *)objects;
+    if (rc == 0)
+        rc = check_parameters(r, map, g);
+    if (rc == 0)
+        rc = hm__read_rectangle(r, map, "draws", g->parameter_count, &g->draws, &g->draw_count);
+    if (rc == 0 && g->draw_count > HM_G_DRAWS)
+        rc = hm__reader_fail(r, hm__value_get(map, "draws"), HM_E_RANGE,
+                             "there are %zu draws, more than %d", g->draw_count, HM_G_DRAWS);
+    if (rc == 0)
+        rc = hm__read_objects(r, map, "alternatives", alternative_fields, COUNT(alternative_fields),
+                              NULL, sizeof(g->alternatives[0]), HM_G_FORMS, &objects,
+                              &g->alternative_count);
+    if (rc == 0)
+        memcpy(g->alternatives, objects, g->alternative_count * sizeof(g->alternatives[0]));
+    return rc;
+}
+
+/* Every m has a curve, and every curve is of one of them. */
+static int check_curves(struct hm_reader *r, const struct hm_value *map, const struct hm_g *g)
+{
+    for (size_t c = 0; c < g->curve_count; c++) {
+        size_t k = 0;
+        while (k < g->m_count && g->m[k] != g->curves[c].m)
+            k++;
+        if (k == g->m_count)
+            return hm__reader_fail(r, &hm__value_get(map, "curves")->items[c], HM_E_CONFLICT,
+                                   "a curve of m = %.10g, which is not listed", g->curves[c].m);
+    }
+    for (size_t k = 0; k < g->m_count; k++) {
+        size_t c = 0;
+        while (c < g->curve_count && g->curves[c].m != g->m[k])
+            c++;
+        if (c == g->curve_count)
+            return hm__reader_fail(r, hm__value_get(map, "curves"), HM_E_MISSING,
+                                   "there is no curve of m = %.10g", g->m[k]);
+    }
+    return 0;
+}
+
+static int read_cost(struct hm_reader *r, const struct hm_value *map, void *object)
+{
+    struct hm_stale_cost *cost = object;
+    const struct hm_value *staleness = hm__value_get(map, "staleness");
+    size_t mark = hm__reader_enter(r, "staleness");
+    int rc = 0;
+
+    if (staleness->kind == HM_VALUE_SCALAR && strcmp(staleness->text, "async") == 0) {
+        cost->staleness = INFINITY;
+    } else {
+        static const struct hm_field number = {.kind = HM_FIELD_REAL,
+                                               .offset = offsetof(struct hm_stale_cost, staleness)};
+        rc = hm__read_field(r, staleness, &number, cost);
+    }
+    if (rc == 0 && !(cost->staleness > 0))
+        rc = hm__reader_fail(r, staleness, HM_E_RANGE, "%g is not above 0", cost->staleness);
+    if (rc == 0)
+        hm__reader_leave(r, mark);
+    if (rc == 0 && !(cost->factor > 0))
+        rc = hm__reader_fail(r, hm__value_get(map, "factor"), HM_E_RANGE,
+                             "the factor %g is not above 0", cost->factor);
+    return rc;
+}
+
+static int read_stale_traces(struct hm_reader *r, const struct hm_value *map, size_t *ret_traces)
+{
+    static const struct hm_field field = {.kind = HM_FIELD_QUANTITY, .min = 1, .whole = true};
+    const struct hm_value *value = hm__value_get(map, "traces");
+    size_t mark = hm__reader_enter(r, "traces");
+    double count = 0;
+    int rc = hm__read_field(r, value, &field, &count);
+
+    if (rc == 0 && count > 1e9)
+        rc = hm__reader_fail(r, value, HM_E_RANGE, "%g are too many", count);
+    if (rc)
+        return rc;
+    hm__reader_leave(r, mark);
+    *ret_traces = (size_t)count;
+    return 0;
+}
+
+/* All costs are of staleness with a bound, or without. */
+static int check_costs(struct hm_reader *r, const struct hm_value *map,
+                       const struct hm_g_stale *stale, bool async)
+{
+    for (size_t k = 0; k < stale->cost_count; k++)
+        if ((isinf(stale->costs[k].staleness) != 0) != async)
+            return hm__reader_fail(r, &hm__value_get(map, "costs")->items[k], HM_E_CONFLICT,
+                                   "this belongs to %s", async ? "ssp" : "async");
+    if (stale->exponent != 1 && stale->exponent != 2)
+        return hm__reader_fail(r, hm__value_get(map, "exponent"), HM_E_RANGE,
+                               "the exponent %g is not 1 or 2", stale->exponent);
+    if (stale->draw_count > HM_G_DRAWS)
+        return hm__reader_fail(r, hm__value_get(map, "draws"), HM_E_RANGE,
+                               "there are %zu draws, more than %d", stale->draw_count, HM_G_DRAWS);
+    return 0;
+}
+
+/* What staleness costs; without the key nobody knows. */
+static int read_stale(struct hm_reader *r, const struct hm_value *map, const char *key, bool async,
+                      struct hm_g_stale *stale)
+{
+    const struct hm_value *own = hm__value_get(map, key);
+    char *objects = NULL;
+
+    if (!own)
+        return 0;
+    size_t mark = hm__reader_enter(r, key);
+    int rc = hm__expect_kind(r, own, HM_VALUE_MAP, "keys and values");
+    if (rc == 0)
+        rc = hm__read_map(r, own, stale_fields, COUNT(stale_fields), stale);
+    if (rc == 0)
+        rc = read_stale_traces(r, own, &stale->traces);
+    if (rc == 0)
+        rc =
+            hm__read_objects(r, own, "costs", cost_fields, COUNT(cost_fields), read_cost,
+                             sizeof(*stale->costs), HM_VALUE_ENTRIES, &objects, &stale->cost_count);
+    stale->costs = (void *)objects;
+    if (rc == 0)
+        rc = hm__read_rectangle(r, own, "draws", HM_STALE_PARAMETERS, &stale->draws,
+                                &stale->draw_count);
+    if (rc == 0)
+        rc = check_costs(r, own, stale, async);
+    if (rc == 0)
+        hm__reader_leave(r, mark);
+    return rc;
+}
+
+static int read_algorithm(struct hm_reader *r, const struct hm_value *map, void *object)
+{
+    struct hm_g *g = object;
+    char *curves = NULL;
+    int rc = read_fitted(r, map, g);
+
+    if (rc == 0)
+        rc = hm__read_numbers(r, map, "m", HM_LIST_WORKERS, HM_NONE, &g->m, &g->m_count);
+    if (rc == 0 && g->m_count == 0)
+        rc = hm__reader_fail(r, hm__value_get(map, "m"), HM_E_MISSING, "m is empty");
+    if (rc == 0)
+        rc = hm__read_numbers(r, map, "spread", HM_LIST_NOT_BELOW_0, g->m_count, &g->spread, NULL);
+    if (rc == 0)
+        rc = hm__read_numbers(r, map, "apart", HM_LIST_UNKNOWN, g->m_count, &g->apart, NULL);
+    if (rc == 0)
+        rc = hm__read_objects(r, map, "curves", curve_fields, COUNT(curve_fields), read_curve,
+                              sizeof(*g->curves), HM_VALUE_ENTRIES, &curves, &g->curve_count);
+    g->curves = (void *)curves;
+    if (rc == 0 && !(g->last > 0))
+        rc = hm__reader_fail(r, hm__value_get(map, "last"), HM_E_RANGE, "last must be more than 0");
+    rc = rc ? rc : check_curves(r, map, g);
+    rc = rc ? rc : read_stale(r, map, "ssp", false, &g->ssp);
+    return rc ? rc : read_stale(r, map, "async", true, &g->async);
+}
+
+static int read_terms(struct hm_reader *r, const struct hm_value *map, struct hm_pace *pace)
+{
+    static const struct hm_symbol symbols[] = {{"n", {0, 0, 0, 0}}};
+    int rc = hm__read_texts(r, map, "terms", &pace->terms, &pace->term_count);
+
+    for (size_t k = 0; rc == 0 && k < pace->term_count; k++) {
+        size_t mark = hm__reader_enter(r, "terms");
+        hm__reader_enter_index(r, k);
+        rc = check_formula(r, &hm__value_get(map, "terms")->items[k], pace->terms[k], symbols,
+                           COUNT(symbols));
+        hm__reader_leave(r, mark);
+    }
+    if (rc == 0)
+        rc = hm__read_numbers(r, map, "theta", HM_LIST_ANY, pace->term_count, &pace->theta, NULL);
+    if (rc == 0)
+        rc = hm__read_rectangle(r, map, "draws", pace->term_count, &pace->draws, &pace->draw_count);
+    return rc;
+}
+
+static int read_pace(struct hm_reader *r, const struct hm_value *map, void *object)
+{
+    static const struct hm_field name = {.kind = HM_FIELD_TEXT,
+                                         .offset = offsetof(struct hm_pace, algorithm)};
+    const struct hm_value *algorithm = hm__value_get(map, "algorithm");
+    struct hm_pace *pace = object;
+    int rc = 0;
+
+    if (algorithm->kind != HM_VALUE_NULL) {
+        size_t mark = hm__reader_enter(r, "algorithm");
+        rc = hm__read_field(r, algorithm, &name, pace);
+        hm__reader_leave(r, mark);
+    }
+    if (rc == 0)
+        rc = hm__read_numbers(r, map, "m", HM_LIST_WORKERS, HM_NONE, &pace->m, &pace->count);
+    if (rc == 0)
+        rc =
+            hm__read_numbers(r, map, "seconds", HM_LIST_ABOVE_0, pace->count, &pace->seconds, NULL);
+    if (rc == 0)
+        rc = read_terms(r, map, pace);
+    return rc;
+}
+
+/* ---- the whole --------------------------------------------------------------------------------
+ */
+
+/* Before anything else: whether it is what it should be. */
+static int check_head(struct hm_reader *r, const struct hm_value *root)
+{
+    const struct hm_value *kind = hm__value_get(root, "howmany");
+    const struct hm_value *version = hm__value_get(root, "version");
+
+    if (!kind || kind->kind != HM_VALUE_SCALAR || strcmp(kind->text, "convergence") != 0) {
+        hm__reader_fail(r, root, HM_E_TYPE, "not a stored convergence");
+        hm__err_hint(r->err, "it begins with {\"howmany\":\"convergence\",\"version\":1");
+        return HM_E_TYPE;
+    }
+    if (version && (version->kind != HM_VALUE_SCALAR || strcmp(version->text, "1") != 0)) {
+        hm__reader_enter(r, "version");
+        return hm__reader_fail(r, version, HM_E_UNSUPPORTED, "only version 1 can be read");
+    }
+    return 0;
+}
+
+static int check_whole(struct hm_reader *r, const struct hm_value *root,
+                       const struct hm_convergence *c)
+{
+    const struct hm_value *list = hm__value_get(root, "algorithms");
+
+    if (!(c->level > 0 && c->level < 1)) {
+        hm__reader_enter(r, "level");
+        return hm__reader_fail(r, hm__value_get(root, "level"), HM_E_RANGE,
+                               "%g is not between 0 and 1", c->level);
+    }
+    if (c->best_low > c->best || c->best_high < c->best) {
+        hm__reader_enter(r, "best");
+        return hm__reader_fail(r, hm__value_get(root, "best"), HM_E_RANGE,
+                               "%g is not between best_low and best_high", c->best);
+    }
+    hm__reader_enter(r, "algorithms");
+    if (c->count == 0)
+        return hm__reader_fail(r, list, HM_E_MISSING, "there is none");
+    for (size_t i = 0; i < c->count; i++)
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(c->algorithms[i].algorithm, c->algorithms[k].algorithm) == 0)
+                return hm__reader_fail(r, &list->items[i], HM_E_CONFLICT, "'%.80s' stands twice",
+                                       c->algorithms[i].algorithm);
+    return 0;
+}
+
+enum { ALGORITHMS_MAX = 1000 };
+
+static int read_convergence(struct hm_reader *r, const struct hm_value *root,
+                            struct hm_convergence *c)
+{
+    char *objects = NULL;
+    int rc = hm__expect_kind(r, root, HM_VALUE_MAP, "keys and values");
+
+    if (rc == 0)
+        rc = check_head(r, root);
+    if (rc == 0)
+        rc = hm__read_map(r, root, root_fields, COUNT(root_fields), c);
+    if (rc == 0)
+        rc = hm__read_objects(r, root, "algorithms", algorithm_fields, COUNT(algorithm_fields),
+                              read_algorithm, sizeof(*c->algorithms), ALGORITHMS_MAX, &objects,
+                              &c->count);
+    c->algorithms = (void *)objects;
+    if (rc == 0)
+        rc = hm__read_objects(r, root, "paces", pace_fields, COUNT(pace_fields), read_pace,
+                              sizeof(*c->paces->paces), ALGORITHMS_MAX, &objects, &c->paces->count);
+    c->paces->paces = (void *)objects;
+    if (rc == 0)
+        rc = hm__read_texts(r, root, "notes", &c->notes, &c->note_count);
+    return rc ? rc : check_whole(r, root, c);
+}
+
+int hm_convergence_parse(const char *text, size_t length, const char *source,
+                         struct hm_convergence **ret_convergence, struct hm_err *err)
+{
+    struct hm_arena *arena = hm__arena_new(), *tree = hm__arena_new();
+    struct hm_convergence *c = arena ? hm__arena_alloc(arena, 1, sizeof(*c)) : NULL;
+    struct hm_reader reader = {.arena = arena, .err = err};
+    struct hm_value *root;
+    int rc = 0;
+
+    if (c)
+        c->paces = hm__arena_alloc(arena, 1, sizeof(*c->paces));
+    if (!tree || !c || !c->paces)
+        rc = hm__fail_nomem(err);
+    if (rc == 0)
+        rc = hm__json_parse(tree, text, length, source, &root, err);
+    if (rc == 0)
+        rc = read_convergence(&reader, root, c);
+    hm__arena_free(tree);
+    if (rc) {
+        hm__arena_free(arena);
+        return rc;
+    }
+    c->memory = arena;
+    *ret_convergence = c;
+    return 0;
+}
+
+int hm_convergence_load(const char *path, struct hm_convergence **ret_convergence,
+                        struct hm_err *err)
+{
+    char *text;
+    size_t length;
+    int rc = hm__source_read_all(path, &text, &length, err);
+
+    if (rc)
+        return rc;
+    rc = hm_convergence_parse(text, length, path, ret_convergence, err);
+    hm_text_free(text);
+    return rc;
+}

@@ -1,0 +1,622 @@
+/*
+ * Reading a job: what one iteration is (formulas, a network, or a mixture), how it scales, how
+ * often it happens, and on what it runs. docs/job.md describes the keys for people.
+ */
+#include <stddef.h>
+#include <string.h>
+
+#include "err.h"
+#include "readers.h"
+#include "symbols.h"
+#include "text.h"
+
+#define AT(member) offsetof(struct hm_job, member)
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static const char *const scalings[] = {"strong", "weak", NULL};
+static const char *const optimizers[] = {"sgd", "momentum", "adam", NULL};
+static const char *const overlaps[] = {"none", "norm", "layers", NULL};
+
+static const struct hm_field job_fields[] = {
+    {.name = "name", .kind = HM_FIELD_TEXT, .offset = AT(name), .doc = "what it is called"},
+    {.name = "description", .kind = HM_FIELD_TEXT, .offset = AT(description)},
+    {.name = "where", .kind = HM_FIELD_OTHER, .doc = "named quantities for the formulas"},
+    {.name = "compute", .kind = HM_FIELD_OTHER, .doc = "seconds of computing, a formula over n"},
+    {.name = "communicate", .kind = HM_FIELD_OTHER, .doc = "a formula, or a list of steps"},
+    {.name = "memory", .kind = HM_FIELD_OTHER, .doc = "bytes one worker needs, a formula"},
+    {.name = "network", .kind = HM_FIELD_OTHER, .doc = "the network to train"},
+    {.name = "graph", .kind = HM_FIELD_OTHER, .doc = "the graph to pass messages on"},
+    {.name = "batch",
+     .kind = HM_FIELD_QUANTITY,
+     .offset = AT(batch),
+     .min = 1,
+     .max = 1e15,
+     .whole = true,
+     .doc = "samples of an iteration: of all workers, or of each with weak scaling"},
+    {.name = "scaling", .kind = HM_FIELD_CHOICE, .offset = AT(scaling), .choices = scalings},
+    {.name = "reference",
+     .kind = HM_FIELD_QUANTITY,
+     .offset = AT(reference),
+     .min = 1,
+     .max = 1e6,
+     .whole = true,
+     .doc = "the n that speedups are relative to"},
+    {.name = "iterations",
+     .kind = HM_FIELD_QUANTITY,
+     .offset = AT(iterations),
+     .min = 1,
+     .max = 1e15,
+     .whole = true},
+    {.name = "epochs", .kind = HM_FIELD_QUANTITY, .offset = AT(epochs), .above = true, .max = 1e9},
+    {.name = "dataset",
+     .kind = HM_FIELD_QUANTITY,
+     .offset = AT(dataset),
+     .min = 1,
+     .max = 1e15,
+     .whole = true,
+     .doc = "samples in the data set"},
+    {.name = "precision",
+     .kind = HM_FIELD_QUANTITY,
+     .offset = AT(precision),
+     .min = 16,
+     .max = 64,
+     .whole = true,
+     .doc = "bits of a parameter: 16, 32 or 64"},
+    {.name = "optimizer", .kind = HM_FIELD_CHOICE, .offset = AT(optimizer), .choices = optimizers},
+    {.name = "overlap", .kind = HM_FIELD_OTHER, .doc = "none, layers, or {norm: p}"},
+    {.name = "cluster", .kind = HM_FIELD_OTHER, .doc = "the name of a machine, or its keys"},
+    {.name = "measured", .kind = HM_FIELD_OTHER, .doc = "published speedups by n"},
+    {.name = "expect", .kind = HM_FIELD_OTHER, .doc = "figures that must be reproduced"},
+};
+
+const struct hm_field *hm__job_fields(size_t *count)
+{
+    *count = COUNT(job_fields);
+    return job_fields;
+}
+
+struct job_reader {
+    struct hm_reader base;
+    struct hm_job *job;
+    struct hm_scope scope;
+};
+
+static void release_formula(void *formula)
+{
+    hm__formula_free(formula);
+}
+
+static int read_formula(struct job_reader *r, const struct hm_value *value, struct hm_dim dim,
+                        struct hm_formula **ret_formula)
+{
+    struct hm_formula *formula;
+    int rc = hm__expect_kind(&r->base, value, HM_VALUE_SCALAR, "a formula");
+
+    if (rc)
+        return rc;
+    rc = hm__formula_new(value->text, &r->scope, dim, &formula, r->base.err);
+    if (rc)
+        return hm__reader_place(&r->base, value, rc);
+    rc = hm__arena_own(r->base.arena, formula, release_formula);
+    if (rc) {
+        hm__formula_free(formula);
+        return hm__fail_nomem(r->base.err);
+    }
+    *ret_formula = formula;
+    return 0;
+}
+
+/* For messages that come later and name the job's file: what --set gave has no line there. */
+static int line_in_file(const struct hm_value *value)
+{
+    return strcmp(value->source, "--set") == 0 ? 0 : value->line;
+}
+
+/* `where:` becomes the scope of all formulas; a definition nobody uses is checked too. */
+static int read_where(struct job_reader *r, const struct hm_value *where)
+{
+    int rc = hm__expect_kind(&r->base, where, HM_VALUE_MAP, "names and their values");
+
+    if (rc)
+        return rc;
+    struct hm_definition *definitions =
+        hm__arena_alloc(r->base.arena, where->count, sizeof(*definitions));
+    if (!definitions)
+        return hm__fail_nomem(r->base.err);
+    for (size_t i = 0; i < where->count; i++) {
+        const struct hm_value *value = &where->items[i];
+        size_t mark = hm__reader_enter(&r->base, where->keys[i]);
+        if (!hm__formula_is_name(where->keys[i]) || strcmp(where->keys[i], "n") == 0) {
+            hm__reader_fail(&r->base, value, HM_E_NAME, "'%.60s' cannot be a name", where->keys[i]);
+            hm__err_hint(r->base.err, "names are letters, digits and _, and n is the workers");
+            return HM_E_NAME;
+        }
+        if ((rc = hm__expect_kind(&r->base, value, HM_VALUE_SCALAR, "a number or a formula")))
+            return rc;
+        definitions[i] = (struct hm_definition){where->keys[i], value->text, value->line};
+        hm__reader_leave(&r->base, mark);
+    }
+    r->scope.source = where->source;
+    r->scope.definitions = definitions;
+    r->scope.definition_count = where->count;
+    return hm__scope_check(&r->scope, r->base.err);
+}
+
+static int read_step_map(struct job_reader *r, const struct hm_value *value,
+                         struct hm_transfer *transfer)
+{
+    static const char *const payloads[] = {"parameters", "gradients", "vertices", NULL};
+    static const char *const schemes[] = {
+#define HM_SCHEME_CHOICE(name, text, allreduce) text,
+        HM_SCHEME_MAP(HM_SCHEME_CHOICE)
+#undef HM_SCHEME_CHOICE
+            "best",
+        NULL};
+    static const struct hm_field fields[] = {
+        {.name = "what",
+         .kind = HM_FIELD_CHOICE,
+         .offset = offsetof(struct hm_transfer, what),
+         .choices = payloads,
+         .doc = "parameters, gradients or vertices"},
+        {.name = "bytes", .kind = HM_FIELD_OTHER, .doc = "size of the message, a formula"},
+        {.name = "scheme",
+         .kind = HM_FIELD_CHOICE,
+         .offset = offsetof(struct hm_transfer, scheme),
+         .choices = schemes,
+         .doc = "how it moves, such as ring"},
+        {.name = "servers",
+         .kind = HM_FIELD_QUANTITY,
+         .min = 1,
+         .max = 1e6,
+         .whole = true,
+         .offset = offsetof(struct hm_transfer, servers)},
+        {.name = "times",
+         .kind = HM_FIELD_QUANTITY,
+         .above = true,
+         .max = 1e9,
+         .offset = offsetof(struct hm_transfer, times)},
+        {.name = "time", .kind = HM_FIELD_OTHER, .doc = "the seconds themselves, a formula"},
+    };
+    const struct hm_value *bytes = hm__value_get(value, "bytes");
+    const struct hm_value *time = hm__value_get(value, "time");
+    const struct hm_value *what = hm__value_get(value, "what");
+    int rc = hm__read_map(&r->base, value, fields, COUNT(fields), transfer);
+
+    if (rc)
+        return rc;
+    if ((bytes != NULL) + (time != NULL) + (what != NULL) != 1) {
+        hm__reader_fail(&r->base, value, HM_E_CONFLICT, "one of what, bytes and time is needed");
+        hm__err_hint(r->base.err, "write what: gradients, or bytes: a formula, or time: a formula");
+        return HM_E_CONFLICT;
+    }
+    if (!time && !hm__value_get(value, "scheme")) {
+        hm__reader_fail(&r->base, value, HM_E_MISSING, "'scheme' is missing");
+        hm__err_hint(r->base.err, "scheme: how it moves, such as ring, or best");
+        return HM_E_MISSING;
+    }
+    if (bytes) {
+        size_t mark = hm__reader_enter(&r->base, "bytes");
+        transfer->what = HM_PAYLOAD_BYTES;
+        rc = read_formula(r, bytes, HM_DIM_BYTES, &transfer->bytes);
+        hm__reader_leave(&r->base, mark);
+    }
+    if (time) {
+        size_t mark = hm__reader_enter(&r->base, "time");
+        rc = read_formula(r, time, HM_DIM_TIME, &transfer->time);
+        hm__reader_leave(&r->base, mark);
+    }
+    return rc;
+}
+
+/* A formula, "none", one step, or a list of steps. */
+static int read_communicate(struct job_reader *r, const struct hm_value *value)
+{
+    struct hm_job *job = r->job;
+    bool list = value->kind == HM_VALUE_LIST;
+    size_t count = list ? value->count : 1;
+    int rc = 0;
+
+    if (value->kind == HM_VALUE_SCALAR && strcmp(value->text, "none") == 0)
+        return 0;
+    job->communicate = hm__arena_alloc(r->base.arena, count, sizeof(*job->communicate));
+    if (!job->communicate)
+        return hm__fail_nomem(r->base.err);
+    job->communicate_count = count;
+    for (size_t i = 0; rc == 0 && i < count; i++) {
+        const struct hm_value *step = list ? &value->items[i] : value;
+        struct hm_transfer *transfer = &job->communicate[i];
+        *transfer = (struct hm_transfer){.servers = 1, .times = 1, .line = line_in_file(step)};
+        size_t mark = list ? hm__reader_enter_index(&r->base, i) : strlen(r->base.path);
+        if (step->kind == HM_VALUE_SCALAR)
+            rc = read_formula(r, step, HM_DIM_TIME, &transfer->time);
+        else
+            rc = read_step_map(r, step, transfer);
+        hm__reader_leave(&r->base, mark);
+    }
+    return rc;
+}
+
+/* A word, or {norm: p}. */
+static int read_overlap(struct job_reader *r, const struct hm_value *value)
+{
+    static const struct hm_field word = {
+        .kind = HM_FIELD_CHOICE, .offset = AT(overlap), .choices = overlaps};
+    static const struct hm_field norm = {.name = "norm",
+                                         .kind = HM_FIELD_QUANTITY,
+                                         .min = 1,
+                                         .max = 1e6,
+                                         .offset = AT(overlap_p),
+                                         .required = true,
+                                         .doc = "1 is no overlap, large is full overlap"};
+    int rc;
+
+    if (value->kind == HM_VALUE_MAP) {
+        r->job->overlap = HM_OVERLAP_NORM;
+        return hm__read_map(&r->base, value, &norm, 1, r->job);
+    }
+    if ((rc = hm__read_field(&r->base, value, &word, r->job)))
+        return rc;
+    if (r->job->overlap == HM_OVERLAP_NORM) {
+        hm__reader_fail(&r->base, value, HM_E_MISSING, "norm needs its p");
+        hm__err_hint(r->base.err, "write overlap: {norm: 2}");
+        return HM_E_MISSING;
+    }
+    return 0;
+}
+
+static int read_speedups(struct job_reader *r, const struct hm_value *map)
+{
+    static const struct hm_field size = {.kind = HM_FIELD_QUANTITY, .above = true};
+    struct hm_job *job = r->job;
+    int rc = hm__expect_kind(&r->base, map, HM_VALUE_MAP, "n: speedup, for each n");
+
+    if (rc)
+        return rc;
+    job->measured = hm__arena_alloc(r->base.arena, map->count, sizeof(*job->measured));
+    if (!job->measured)
+        return hm__fail_nomem(r->base.err);
+    for (size_t i = 0; rc == 0 && i < map->count; i++) {
+        size_t mark = hm__reader_enter(&r->base, map->keys[i]);
+        struct hm_value key = map->items[i];
+        key.kind = HM_VALUE_SCALAR;
+        key.text = map->keys[i];
+        rc = hm__read_field(&r->base, &key, &size, &job->measured[i].n);
+        if (rc == 0)
+            rc = hm__read_field(&r->base, &map->items[i], &size, &job->measured[i].speedup);
+        hm__reader_leave(&r->base, mark);
+        job->measured_count = i + 1;
+    }
+    return rc;
+}
+
+static int read_measured(struct job_reader *r, const struct hm_value *value)
+{
+    static const struct hm_field fields[] = {
+        {.name = "source", .kind = HM_FIELD_TEXT, .offset = AT(measured_source)},
+        {.name = "speedup", .kind = HM_FIELD_OTHER, .required = true, .doc = "n: speedup"},
+    };
+    int rc = hm__read_map(&r->base, value, fields, COUNT(fields), r->job);
+
+    if (rc)
+        return rc;
+    size_t mark = hm__reader_enter(&r->base, "speedup");
+    rc = read_speedups(r, hm__value_get(value, "speedup"));
+    hm__reader_leave(&r->base, mark);
+    return rc;
+}
+
+static int read_expect(struct job_reader *r, const struct hm_value *list)
+{
+    static const char *const whats[] = {"time",        "speedup",
+                                        "best_n",      "best_speedup",
+                                        "mape",        "mape_without_reference",
+                                        "mape_random", "mape_random_spread",
+                                        NULL};
+    static const struct hm_field fields[] = {
+        {.name = "what", .kind = HM_FIELD_OTHER, .required = true, .doc = "time, speedup, mape…"},
+        {.name = "n", .kind = HM_FIELD_QUANTITY, .offset = offsetof(struct hm_expect, n), .min = 1},
+        {.name = "value",
+         .kind = HM_FIELD_QUANTITY,
+         .offset = offsetof(struct hm_expect, value),
+         .required = true,
+         .doc = "the published figure"},
+        {.name = "digits",
+         .kind = HM_FIELD_QUANTITY,
+         .offset = offsetof(struct hm_expect, digits),
+         .min = 1,
+         .max = 15,
+         .whole = true},
+        {.name = "within",
+         .kind = HM_FIELD_QUANTITY,
+         .offset = offsetof(struct hm_expect, within),
+         .above = true},
+    };
+    static const struct hm_field what = {.kind = HM_FIELD_CHOICE, .choices = whats};
+    struct hm_job *job = r->job;
+    int rc = hm__expect_kind(&r->base, list, HM_VALUE_LIST, "a list of figures"), index;
+
+    if (rc)
+        return rc;
+    job->expect = hm__arena_alloc(r->base.arena, list->count, sizeof(*job->expect));
+    if (!job->expect)
+        return hm__fail_nomem(r->base.err);
+    job->expect_count = list->count;
+    for (size_t i = 0; rc == 0 && i < list->count; i++) {
+        size_t mark = hm__reader_enter_index(&r->base, i);
+        job->expect[i].digits = 6;
+        rc = hm__read_map(&r->base, &list->items[i], fields, COUNT(fields), &job->expect[i]);
+        hm__reader_enter(&r->base, "what");
+        if (rc == 0)
+            rc = hm__read_field(&r->base, hm__value_get(&list->items[i], "what"), &what, &index);
+        if (rc == 0)
+            job->expect[i].what = whats[index];
+        hm__reader_leave(&r->base, mark);
+    }
+    return rc;
+}
+
+static int read_compute(struct job_reader *r, const struct hm_value *value)
+{
+    r->job->compute_line = line_in_file(value);
+    return read_formula(r, value, HM_DIM_TIME, &r->job->compute);
+}
+
+static int read_memory(struct job_reader *r, const struct hm_value *value)
+{
+    r->job->memory_line = line_in_file(value);
+    return read_formula(r, value, HM_DIM_BYTES, &r->job->memory_needed);
+}
+
+static int read_job_network(struct job_reader *r, const struct hm_value *value)
+{
+    r->job->network = hm__arena_alloc(r->base.arena, 1, sizeof(*r->job->network));
+    if (!r->job->network)
+        return hm__fail_nomem(r->base.err);
+    return hm__read_network(&r->base, value, r->job->network);
+}
+
+static int read_graph(struct job_reader *r, const struct hm_value *value)
+{
+    const struct hm_value *per_edge = hm__value_get(value, "per_edge");
+    int rc = hm__read_graph(&r->base, value, r->job);
+
+    if (rc || !per_edge)
+        return rc;
+    size_t mark = hm__reader_enter(&r->base, "per_edge");
+    rc = read_formula(r, per_edge, HM_DIM_FLOP, &r->job->per_edge);
+    hm__reader_leave(&r->base, mark);
+    return rc;
+}
+
+static int read_job_cluster(struct job_reader *r, const struct hm_value *value)
+{
+    r->job->has_cluster = true;
+    return hm__read_cluster(&r->base, value, &r->job->cluster);
+}
+
+/* `where` comes first: the formulas after it need its names. */
+static int read_parts(struct job_reader *r, const struct hm_value *root)
+{
+    static const struct {
+        const char *key;
+        int (*read)(struct job_reader *, const struct hm_value *);
+    } parts[] = {{"where", read_where},         {"compute", read_compute},
+                 {"memory", read_memory},       {"communicate", read_communicate},
+                 {"network", read_job_network}, {"graph", read_graph},
+                 {"overlap", read_overlap},     {"cluster", read_job_cluster},
+                 {"measured", read_measured},   {"expect", read_expect}};
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < COUNT(parts); i++) {
+        const struct hm_value *value = hm__value_get(root, parts[i].key);
+        if (!value)
+            continue;
+        size_t mark = hm__reader_enter(&r->base, parts[i].key);
+        rc = parts[i].read(r, value);
+        hm__reader_leave(&r->base, mark);
+    }
+    return rc;
+}
+
+static int missing(struct job_reader *r, const struct hm_value *root, const char *field,
+                   const char *message, const char *hint)
+{
+    hm__reader_enter(&r->base, field);
+    hm__reader_fail(&r->base, root, HM_E_MISSING, "%s", message);
+    hm__err_hint(r->base.err, "%s", hint);
+    hm__reader_leave(&r->base, 0);
+    return HM_E_MISSING;
+}
+
+/* As above, at the value of the field, which is there. */
+static int conflict(struct job_reader *r, const struct hm_value *root, const char *field, int code,
+                    const char *message, const char *hint)
+{
+    hm__reader_enter(&r->base, field);
+    hm__reader_fail(&r->base, hm__value_get(root, field), code, "%s", message);
+    hm__err_hint(r->base.err, "%s", hint);
+    hm__reader_leave(&r->base, 0);
+    return code;
+}
+
+/* Where the job leaves the communication of a network open: the best all-reduce of gradients. */
+static int assume_allreduce(struct job_reader *r)
+{
+    struct hm_job *job = r->job;
+
+    job->communicate = hm__arena_alloc(r->base.arena, 1, sizeof(*job->communicate));
+    if (!job->communicate)
+        return hm__fail_nomem(r->base.err);
+    job->communicate[0] = (struct hm_transfer){
+        .what = HM_PAYLOAD_GRADIENTS, .scheme = HM_SCHEME_BEST, .servers = 1, .times = 1};
+    job->communicate_count = 1;
+    job->communicate_assumed = true;
+    return 0;
+}
+
+/* What single fields cannot show: parts that need each other. */
+static int check_job(struct job_reader *r, const struct hm_value *root)
+{
+    struct hm_job *job = r->job;
+
+    if (!job->compute && !job->network && !job->graph)
+        return missing(r, root, "compute", "the job does not say what an iteration computes",
+                       "give compute: a formula over n, network: a name or layers, or graph:");
+    if (job->graph && job->batch > 0)
+        return conflict(r, root, "batch", HM_E_CONFLICT, "a batch beside a graph",
+                        "an iteration passes over all edges: leave batch out");
+    if (job->graph && (job->network || job->compute))
+        return conflict(r, root, "graph", HM_E_CONFLICT,
+                        "a graph beside a network or a compute formula",
+                        "keep one of them: the graph gives the compute time");
+    if (job->network && !job->compute && job->batch == 0)
+        return missing(r, root, "batch", "'batch' is missing",
+                       "batch: the samples of one iteration, such as 256");
+    if (job->network && !job->compute && job->network->layer_count == 0 &&
+        job->network->forward_flop == 0)
+        return missing(r, root, "network.forward", "'forward' is missing",
+                       "forward: flop of one sample forward, such as 24 Mflop");
+    if (job->epochs > 0 && (job->dataset == 0 || job->batch == 0))
+        return missing(r, root, job->dataset == 0 ? "dataset" : "batch",
+                       "epochs need dataset and batch", "dataset: samples in the data set");
+    if (job->epochs > 0 && job->iterations > 0)
+        return conflict(r, root, "epochs", HM_E_CONFLICT, "both epochs and iterations are given",
+                        "keep one of them");
+    if (job->precision != 16 && job->precision != 32 && job->precision != 64)
+        return conflict(r, root, "precision", HM_E_RANGE, "it is not a precision we know",
+                        "write 16, 32 or 64");
+    if (job->overlap == HM_OVERLAP_LAYERS && (!job->network || job->network->layer_count == 0))
+        return missing(r, root, "network", "overlap: layers needs a network with layers",
+                       "use overlap: {norm: 2} where only totals are known");
+    if (job->overlap == HM_OVERLAP_LAYERS && job->compute)
+        return conflict(r, root, "overlap", HM_E_CONFLICT,
+                        "overlap: layers needs the layers' times, and compute is a formula",
+                        "use overlap: {norm: 2}, or leave compute to the network");
+    for (size_t i = 0; i < job->communicate_count; i++) {
+        const struct hm_transfer *t = &job->communicate[i];
+        if (t->time || t->bytes)
+            continue;
+        if (t->what == HM_PAYLOAD_VERTICES && !job->graph)
+            return missing(r, root, "graph", "vertices need a graph",
+                           "give bytes: a formula, or graph:");
+        if (t->what != HM_PAYLOAD_VERTICES && !job->network)
+            return missing(r, root, "network", "parameters and gradients need a network",
+                           "give bytes: a formula, or network:");
+    }
+    if (hm__value_get(root, "communicate"))
+        return 0;
+    if (!job->network)
+        return missing(r, root, "communicate", "'communicate' is missing",
+                       "a formula over n in seconds, or none");
+    return assume_allreduce(r);
+}
+
+int hm__read_tree(struct hm_arena *arena, const char *text, size_t length, const char *source,
+                  const struct hm_override *overrides, size_t count, struct hm_value **ret_root,
+                  struct hm_err *err)
+{
+    struct hm_value *root;
+    int rc = hm__value_parse(arena, text, length, source, &root, err);
+
+    if (rc == 0 && root->kind == HM_VALUE_NULL) {
+        hm__fail(err, HM_E_MISSING, "the file is empty");
+        hm__err_at(err, source, 0);
+        return HM_E_MISSING;
+    }
+    if (rc == 0 && root->kind == HM_VALUE_LIST) {
+        hm__fail(err, HM_E_TYPE, "a list stands here");
+        hm__err_hint(err, "write keys and values");
+        hm__err_at(err, source, root->line);
+        return HM_E_TYPE;
+    }
+    if (rc == 0 && count > 0 && root->kind == HM_VALUE_SCALAR && strchr(root->text, ' ')) {
+        hm__fail(err, HM_E_TYPE, "'%.60s' is neither keys and values nor a name", root->text);
+        hm__err_at(err, source, root->line);
+        return HM_E_TYPE;
+    }
+    for (size_t i = 0; rc == 0 && i < count; i++)
+        rc = hm__value_override(arena, root, overrides[i].text, err);
+    if (rc == 0)
+        *ret_root = root;
+    return rc;
+}
+
+static int parse_job(struct hm_reader base, const char *text, size_t length, const char *source,
+                     const struct hm_override *overrides, size_t count, struct hm_job **ret_job)
+{
+    struct hm_arena *arena = hm__arena_new();
+    struct job_reader r = {.base = base};
+    struct hm_err *err = base.err;
+    struct hm_value *root;
+    int rc = 0;
+
+    r.base.arena = arena;
+    r.job = arena ? hm__arena_alloc(arena, 1, sizeof(*r.job)) : NULL;
+    if (!r.job) {
+        hm__arena_free(arena);
+        return hm__fail_nomem(err);
+    }
+    *r.job = (struct hm_job){.reference = 1,
+                             .precision = 32,
+                             .overlap_p = 1,
+                             .states = 2,
+                             .trials = 20,
+                             .seed = 1,
+                             .memory = arena};
+    r.job->cluster.node.price_per_s = -1;
+    r.scope = (struct hm_scope){.symbols = hm__job_symbols, .symbol_count = HM_SYMBOL_COUNT};
+    rc = hm__read_tree(arena, text, length, source, overrides, count, &root, err);
+    if (rc == 0)
+        rc = hm__read_map(&r.base, root, job_fields, COUNT(job_fields), r.job);
+    if (rc == 0)
+        rc = read_parts(&r, root);
+    if (rc == 0)
+        rc = check_job(&r, root);
+    if (rc == 0 && source && !(r.job->source = hm__arena_strdup(arena, source)))
+        rc = hm__fail_nomem(err);
+    hm__reader_release(&r.base);
+    if (rc == 0)
+        *ret_job = r.job;
+    else
+        hm__arena_free(arena);
+    return rc;
+}
+
+int hm_job_parse_with(const struct hm_catalog *catalog, const char *text, size_t length,
+                      const char *source, const struct hm_override *overrides, size_t count,
+                      struct hm_job **ret_job, struct hm_err *err)
+{
+    struct hm_reader base = {.catalog = catalog, .err = err};
+
+    return parse_job(base, text, length, source, overrides, count, ret_job);
+}
+
+int hm__job_parse_closed(const struct hm_catalog *catalog, const char *text, size_t length,
+                         const char *source, const struct hm_override *overrides, size_t count,
+                         struct hm_job **ret_job, struct hm_err *err)
+{
+    struct hm_reader base = {.catalog = catalog, .err = err, .closed = true};
+
+    return parse_job(base, text, length, source, overrides, count, ret_job);
+}
+
+int hm_job_parse(const char *text, size_t length, const char *source,
+                 const struct hm_override *overrides, size_t count, struct hm_job **ret_job,
+                 struct hm_err *err)
+{
+    return hm_job_parse_with(NULL, text, length, source, overrides, count, ret_job, err);
+}
+
+int hm_job_load(const char *path, const struct hm_override *overrides, size_t count,
+                struct hm_job **ret_job, struct hm_err *err)
+{
+    char *text;
+    size_t length;
+    int rc = hm__read_file(path, &text, &length, err);
+
+    if (rc)
+        return rc;
+    rc = hm_job_parse_with(NULL, text, length, path, overrides, count, ret_job, err);
+    hm_text_free(text);
+    return rc;
+}

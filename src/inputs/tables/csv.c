@@ -1,0 +1,311 @@
+/*
+ * A CSV reader that streams: one row in memory at a time. Quoted fields may hold commas, doubled
+ * quotes and line ends. A NUL byte, a quote that never closes and ragged rows are errors.
+ */
+#include "csv.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "err.h"
+#include "memory.h"
+#include "source.h"
+#include "text.h"
+
+enum { BUFFER = 64 * 1024 };
+
+struct hm_csv {
+    struct hm_source *source; /* NULL when reading from memory */
+    char name[256];
+    char *buffer;     /* BUFFER bytes, owned; NULL when reading from memory */
+    const char *data; /* what is read but not used: the buffer, or the caller's memory */
+    size_t length, at;
+    int line, row_line;
+    struct hm_text row;               /* fields of the row, each ended by NUL */
+    size_t starts[HM_CSV_COLUMNS];    /* of the fields in the row */
+    char *fields[HM_CSV_COLUMNS + 1]; /* pointers into row */
+    size_t count;
+    struct hm_text header;
+    size_t header_starts[HM_CSV_COLUMNS], columns;
+};
+
+static int fail(const struct hm_csv *csv, struct hm_err *err, int code, const char *what)
+{
+    hm__fail(err, code, "%s", what);
+    hm__err_at(err, csv->name, csv->row_line);
+    return code;
+}
+
+/* The next byte, -1 at the end, or a code below -1. */
+static int next_byte(struct hm_csv *csv, struct hm_err *err)
+{
+    if (csv->at == csv->length) {
+        if (!csv->source)
+            return -1;
+        int rc = hm__source_read(csv->source, csv->buffer, BUFFER, &csv->length, err);
+        csv->at = 0;
+        if (rc) {
+            csv->length = 0;
+            return rc - 1;
+        }
+        csv->data = csv->buffer;
+        if (csv->length == 0)
+            return -1;
+    }
+    return (unsigned char)csv->data[csv->at++];
+}
+
+static int peek_byte(struct hm_csv *csv, struct hm_err *err)
+{
+    int c = next_byte(csv, err);
+    if (c >= 0)
+        csv->at--;
+    return c;
+}
+
+static int start_field(struct hm_csv *csv, struct hm_err *err)
+{
+    if (csv->count == HM_CSV_COLUMNS)
+        return fail(csv, err, HM_E_LIMIT, "more than 4096 columns");
+    csv->starts[csv->count++] = csv->row.length;
+    return 0;
+}
+
+/* The rest of a quoted field, up to its closing quote. */
+static int read_quoted(struct hm_csv *csv, struct hm_err *err)
+{
+    for (;;) {
+        int c = next_byte(csv, err);
+        if (c < -1)
+            return c + 1;
+        if (c == -1)
+            return fail(csv, err, HM_E_SYNTAX, "a quote is opened and never closed");
+        if (c == '"') {
+            if (peek_byte(csv, err) != '"')
+                return 0;
+            csv->at++;
+        }
+        csv->line += c == '\n';
+        char byte = (char)c;
+        if (c == 0)
+            return fail(csv, err, HM_E_SYNTAX, "a NUL byte: this is not a text file");
+        if (csv->row.length > HM_CSV_ROW_BYTES)
+            return fail(csv, err, HM_E_LIMIT, "a row of more than 1 MiB (a quote left open?)");
+        hm__text_add_n(&csv->row, &byte, 1);
+    }
+}
+
+/* The characters up to the next one that means something, as many as have been read. */
+static void take_plain(struct hm_csv *csv)
+{
+    const char *data = csv->data + csv->at;
+    size_t left = csv->length - csv->at, count = 0;
+
+    while (count < left && data[count] != ',' && data[count] != '\n' && data[count] != '\r' &&
+           data[count] != '"' && data[count] != '\0')
+        count++;
+    if (count > 0)
+        hm__text_add_n(&csv->row, data, count);
+    csv->at += count;
+}
+
+/* One record into csv->row; 1, or 0 at the end of the file. */
+static int read_record(struct hm_csv *csv, struct hm_err *err)
+{
+    int rc = 0, c;
+
+    csv->row.length = 0;
+    csv->count = 0;
+    csv->row_line = csv->line;
+    c = peek_byte(csv, err);
+    if (c < 0)
+        return c == -1 ? 0 : c + 1;
+    if ((rc = start_field(csv, err)))
+        return rc;
+    for (;;) {
+        take_plain(csv);
+        c = next_byte(csv, err);
+        if (c < -1)
+            return c + 1;
+        if (c == '\r' && peek_byte(csv, err) == '\n')
+            continue;
+        if (c == -1 || c == '\n') {
+            csv->line += c == '\n';
+            break;
+        }
+        char byte = (char)c;
+        if (c == 0)
+            rc = fail(csv, err, HM_E_SYNTAX, "a NUL byte: this is not a text file");
+        else if (c == '"' && csv->row.length == csv->starts[csv->count - 1])
+            rc = read_quoted(csv, err);
+        else if (c == ',') {
+            hm__text_add_n(&csv->row, "", 1);
+            rc = start_field(csv, err);
+        } else
+            hm__text_add_n(&csv->row, &byte, 1);
+        if (rc == 0 && csv->row.length > HM_CSV_ROW_BYTES)
+            rc = fail(csv, err, HM_E_LIMIT, "a row of more than 1 MiB");
+        if (rc)
+            return rc;
+    }
+    hm__text_add_n(&csv->row, "", 1);
+    return csv->row.failed ? hm__fail_nomem(err) : 1;
+}
+
+static int read_header(struct hm_csv *csv, struct hm_err *err)
+{
+    int rc;
+
+    do
+        rc = read_record(csv, err);
+    while (rc == 1 && csv->count == 1 && csv->row.data[0] == '#');
+    if (rc < 0)
+        return rc;
+    if (rc == 1 && strncmp(csv->row.data, "\xef\xbb\xbf", 3) == 0)
+        csv->starts[0] = 3; /* a byte order mark, which spreadsheets leave */
+    if (rc == 0 || (csv->count == 1 && csv->row.data[0] == '\0'))
+        return fail(csv, err, HM_E_SYNTAX, "no header line");
+    csv->columns = csv->count;
+    memcpy(csv->header_starts, csv->starts, csv->count * sizeof(*csv->starts));
+    hm__text_add_n(&csv->header, csv->row.data, csv->row.length);
+    if (csv->header.failed)
+        return hm__fail_nomem(err);
+    for (size_t i = 0; i < csv->columns; i++) {
+        const char *name = csv->header.data + csv->header_starts[i];
+        if (hm__csv_column(csv, name) != (int)i) {
+            hm__fail(err, HM_E_CONFLICT, "column '%.60s' stands twice", name);
+            hm__err_at(err, csv->name, csv->row_line);
+            return HM_E_CONFLICT;
+        }
+    }
+    return 0;
+}
+
+static int open_any(struct hm_csv *csv, const char *path, struct hm_err *err)
+{
+    int rc = 0;
+
+    if (path && !(csv->buffer = hm__calloc(BUFFER, 1)))
+        rc = hm__fail_nomem(err);
+    if (rc == 0 && path)
+        rc = hm__source_open(path, &csv->source, err);
+    csv->line++;
+    return rc ? rc : read_header(csv, err);
+}
+
+int hm__csv_open(const char *path, struct hm_csv **ret_csv, struct hm_err *err)
+{
+    struct hm_csv *csv = hm__calloc(1, sizeof(*csv));
+
+    if (!csv)
+        return hm__fail_nomem(err);
+    snprintf(csv->name, sizeof(csv->name), "%s", path);
+    int rc = open_any(csv, path, err);
+    if (rc)
+        hm__csv_close(csv);
+    else
+        *ret_csv = csv;
+    return rc;
+}
+
+int hm__csv_parse(const char *text, size_t length, const char *source, struct hm_csv **ret_csv,
+                  struct hm_err *err)
+{
+    return hm__csv_parse_from(text, length, source, 0, ret_csv, err);
+}
+
+int hm__csv_parse_from(const char *text, size_t length, const char *source, int lines,
+                       struct hm_csv **ret_csv, struct hm_err *err)
+{
+    struct hm_csv *csv = hm__calloc(1, sizeof(*csv));
+
+    if (!csv)
+        return hm__fail_nomem(err);
+    snprintf(csv->name, sizeof(csv->name), "%s", source);
+    csv->data = text;
+    csv->length = length;
+    csv->line = lines;
+    int rc = open_any(csv, NULL, err);
+    if (rc)
+        hm__csv_close(csv);
+    else
+        *ret_csv = csv;
+    return rc;
+}
+
+void hm__csv_close(struct hm_csv *csv)
+{
+    if (!csv)
+        return;
+    hm__source_close(csv->source);
+    hm__text_release(&csv->row);
+    hm__text_release(&csv->header);
+    hm__free(csv->buffer);
+    hm__free(csv);
+}
+
+int hm__csv_column(const struct hm_csv *csv, const char *name)
+{
+    for (size_t i = 0; i < csv->columns; i++)
+        if (strcmp(csv->header.data + csv->header_starts[i], name) == 0)
+            return (int)i;
+    return -1;
+}
+
+static const char *column_name(const void *context, size_t i)
+{
+    const struct hm_csv *csv = context;
+    return i < csv->columns ? csv->header.data + csv->header_starts[i] : NULL;
+}
+
+int hm__csv_need(const struct hm_csv *csv, const char *name, int *ret_column, struct hm_err *err)
+{
+    int column = hm__csv_column(csv, name);
+
+    if (column >= 0) {
+        *ret_column = column;
+        return 0;
+    }
+    hm__fail(err, HM_E_MISSING, "no column '%s'", name);
+    const char *near = hm__suggest(name, column_name, csv);
+    if (near)
+        hm__err_hint(err, "there is a column '%.60s'", near);
+    hm__err_at(err, csv->name, 1);
+    return HM_E_MISSING;
+}
+
+int hm__csv_next(struct hm_csv *csv, char ***ret_fields, struct hm_err *err)
+{
+    int rc;
+
+    do
+        rc = read_record(csv, err);
+    while (rc == 1 && (csv->row.data[0] == '#' ||
+                       (csv->count == 1 && csv->row.data[0] == '\0' && csv->columns > 1)));
+    if (rc <= 0)
+        return rc;
+    if (csv->count != csv->columns) {
+        hm__fail(err, HM_E_SYNTAX, "%zu fields where the header has %zu", csv->count, csv->columns);
+        hm__err_at(err, csv->name, csv->row_line);
+        return HM_E_SYNTAX;
+    }
+    for (size_t i = 0; i < csv->count; i++)
+        csv->fields[i] = csv->row.data + csv->starts[i];
+    *ret_fields = csv->fields;
+    return 1;
+}
+
+const char *hm__csv_name(const struct hm_csv *csv, size_t column)
+{
+    return column_name(csv, column);
+}
+
+int hm__csv_line(const struct hm_csv *csv)
+{
+    return csv->row_line;
+}
+
+const char *hm__csv_source(const struct hm_csv *csv)
+{
+    return csv->name;
+}

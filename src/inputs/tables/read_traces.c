@@ -1,0 +1,473 @@
+/*
+ * Traces of training runs from CSV or JSON lines.
+ *
+ * In CSV each row says whose it is. In JSON lines a head says it for the points that follow, up to
+ * a summary or another head; a point may say it by itself, and then it counts more. Lines that are
+ * none of these, and keys that nobody knows, are passed over.
+ */
+#include <math.h>
+#include <string.h>
+#include <strings.h>
+
+#include "csv.h"
+#include "err.h"
+#include "run_text.h"
+#include "source.h"
+#include "trace_cells.h"
+#include "trace_table.h"
+
+enum { NAMES = 64, LISTED = 12 };
+
+struct reader {
+    struct hm_trace_table *t;
+    struct hm_trace_units units;
+    struct hm_trace_name names[NAMES]; /* by their place in a line: most lines are alike */
+    struct hm_trace_cells head;
+    struct hm_arena *head_arena; /* owns its texts; NULL: there is none */
+    bool again;                  /* a line said that the run went back */
+    size_t rows, listed;
+};
+
+static int fail_missing(struct reader *r, enum hm_trace_role role, int line, const char *message)
+{
+    hm__fail(r->t->err, HM_E_MISSING, "%s", message);
+    hm__err_field(r->t->err, hm__trace_role_name(role));
+    hm__err_at(r->t->err, r->t->file->source, line);
+    return HM_E_MISSING;
+}
+
+/* ---- rows ----------------------------------------------------------------------------------- */
+
+/* What a row says, and where it says nothing, the head. */
+static struct hm_trace_key key_of(const struct hm_trace_cells *cells,
+                                  const struct hm_trace_cells *head)
+{
+    struct hm_trace_key key;
+
+    for (size_t i = 0; i < HM_TRACE_LABELS; i++) {
+        const char *label = cells->labels[i] ? cells->labels[i] : head ? head->labels[i] : NULL;
+        key.labels[i] = label ? label : "";
+    }
+    key.m = cells->numbers[HM_ROLE_M];
+    key.seed = cells->numbers[HM_ROLE_SEED];
+    if (head && isnan(key.m))
+        key.m = head->numbers[HM_ROLE_M];
+    if (head && isnan(key.seed))
+        key.seed = head->numbers[HM_ROLE_SEED];
+    key.staleness = cells->numbers[HM_ROLE_STALENESS];
+    if (head && isnan(key.staleness))
+        key.staleness = head->numbers[HM_ROLE_STALENESS];
+    if (isnan(key.staleness))
+        key.staleness = strcasecmp(key.labels[HM_LABEL_CONSISTENCY], "async") == 0 ? INFINITY : 0;
+    key.staleness = key.staleness > 0 ? key.staleness : 0; /* -0 would hash apart */
+    return key;
+}
+
+/* The measure that was asked for, or the loss. */
+static double other_of(const struct hm_trace_table *t, const struct hm_trace_cells *cells)
+{
+    const char *measure = t->settings.measure;
+
+    if (!measure)
+        return cells->numbers[HM_ROLE_LOSS];
+    return strcasecmp(measure, "accuracy") == 0 && isfinite(cells->measure) ? 1 - cells->measure
+                                                                            : cells->measure;
+}
+
+static void note_columns(struct hm_trace_table *t, const struct hm_trace_cells *cells)
+{
+    struct hm_trace_file *file = t->file;
+
+    file->has_objective = file->has_objective || cells->has[HM_ROLE_OBJECTIVE];
+    file->has_other =
+        file->has_other || (t->settings.measure ? cells->has_measure : cells->has[HM_ROLE_LOSS]);
+    file->has_times = file->has_times || cells->has[HM_ROLE_SECONDS] || cells->has[HM_ROLE_ELAPSED];
+}
+
+static int add_row(struct reader *r, const struct hm_trace_cells *cells,
+                   const struct hm_trace_cells *head, int line)
+{
+    struct hm_trace_table *t = r->t;
+    struct hm_trace_key key = key_of(cells, head);
+    const double *numbers = cells->numbers;
+    double at = numbers[t->settings.epochs ? HM_ROLE_EPOCH : HM_ROLE_ITERATION];
+    double iteration = numbers[HM_ROLE_ITERATION];
+
+    if (isnan(key.m))
+        return fail_missing(r, HM_ROLE_M, line,
+                            t->file->json ? "the line has no m, and no head above it says it"
+                                          : "the row has no m");
+    if (isnan(at))
+        return t->settings.epochs
+                   ? fail_missing(r, HM_ROLE_EPOCH, line, "the row has no epoch")
+                   : fail_missing(r, HM_ROLE_ITERATION, line, "the row has no iteration");
+    const struct hm_trace_row row = {
+        .at = at,
+        .iteration = isnan(iteration) ? at : iteration,
+        .seconds = numbers[HM_ROLE_SECONDS],
+        .elapsed_s = numbers[HM_ROLE_ELAPSED],
+        .objective = numbers[HM_ROLE_OBJECTIVE],
+        .other = other_of(t, cells),
+        .line = line,
+    };
+    struct hm_trace_bests bests = {numbers[HM_ROLE_BEST], numbers[HM_ROLE_SUBOPTIMALITY],
+                                   numbers[HM_ROLE_GAP]};
+    if (isnan(bests.best) && head)
+        bests.best = head->numbers[HM_ROLE_BEST];
+    if (r->rows++ == 0)
+        t->file->line = t->file->json ? line : t->file->line;
+    note_columns(t, cells);
+    int rc = hm__trace_table_add(t, &key, r->again, &row, &bests);
+    r->again = false;
+    return rc;
+}
+
+/* Remember a name that could be a loss, for messages. */
+static int list_name(struct reader *r, const struct hm_trace_name *name, const char *text)
+{
+    struct hm_text *have = &r->t->file->have;
+    enum hm_trace_role role = name->role;
+    bool fits = role == HM_ROLE_NONE || role == HM_ROLE_OBJECTIVE || role == HM_ROLE_LOSS ||
+                role == HM_ROLE_SUBOPTIMALITY || role == HM_ROLE_GAP;
+    struct hm_dim dim;
+    double value;
+    bool unit;
+
+    if (!fits || name->time || r->listed > LISTED ||
+        (*text && !hm__run_word(text) && !hm__run_number(text, &value, &unit, &dim)))
+        return 0;
+    if (r->listed++ == LISTED)
+        hm__text_add(have, ", …");
+    else
+        hm__text_addf(have, "%s%.40s", have->length ? ", " : "", name->written);
+    return have->failed ? hm__fail_nomem(r->t->err) : 0;
+}
+
+/* ---- CSV ------------------------------------------------------------------------------------ */
+
+static int check_columns(struct reader *r, const char *header, const bool *has, int line)
+{
+    bool epochs = r->t->settings.epochs;
+    enum hm_trace_role lacks = epochs ? HM_ROLE_EPOCH : HM_ROLE_ITERATION;
+
+    if (has[HM_ROLE_M] && has[lacks])
+        return 0;
+    lacks = has[HM_ROLE_M] ? lacks : HM_ROLE_M;
+    hm__fail(r->t->err, HM_E_MISSING, "no column '%s'", hm__trace_role_name(lacks));
+    if (strpbrk(header, ";\t"))
+        hm__err_hint(r->t->err, "columns are separated by commas, and this header has %s",
+                     strchr(header, ';') ? "semicolons" : "tabs");
+    else if (lacks == HM_ROLE_M)
+        hm__err_hint(r->t->err, "how many workers a run had; n and workers will do");
+    else
+        hm__err_hint(r->t->err, "how many are done at this row%s",
+                     !epochs && has[HM_ROLE_EPOCH] ? "; --epochs counts epochs instead" : "");
+    hm__err_at(r->t->err, r->t->file->source, line);
+    return HM_E_MISSING;
+}
+
+/* What the columns mean. */
+static int read_header(struct reader *r, const struct hm_csv *csv, struct hm_trace_name *names,
+                       struct hm_trace_cells *cells)
+{
+    struct hm_trace_table *t = r->t;
+    int line = hm__csv_line(csv), rc = 0;
+
+    t->file->line = line;
+    for (size_t i = 0; rc == 0 && hm__csv_name(csv, i); i++) {
+        struct hm_trace_name *name = &names[i];
+        *name = hm__trace_name_resolve(hm__csv_name(csv, i), t->settings.measure);
+        if (name->role > HM_ROLE_BEST)
+            name->role = HM_ROLE_NONE;
+        rc = hm__trace_name_check(name, t->file->source, line, t->err);
+        if (rc == 0 && name->role != HM_ROLE_NONE && cells->has[name->role]) {
+            rc = hm__fail(t->err, HM_E_CONFLICT, "column '%.60s' stands twice", name->written);
+            hm__err_hint(t->err, "it means %s, and there is one already",
+                         hm__trace_role_name(name->role));
+            hm__err_field(t->err, hm__trace_role_name(name->role));
+            hm__err_at(t->err, t->file->source, line);
+        }
+        cells->has[name->role] = true;
+        cells->has_measure = cells->has_measure || name->measure;
+        t->file->bare_time = t->file->bare_time || name->time;
+    }
+    /* A table that `howmany train` recorded: an objective that is no number is left empty. */
+    t->file->empty_ends = cells->has[HM_ROLE_OBJECTIVE] && cells->has[HM_LABEL_SIMULATED];
+    return rc ? rc : check_columns(r, hm__csv_name(csv, 0), cells->has, line);
+}
+
+static int read_rows(struct reader *r, struct hm_csv *csv, const struct hm_trace_name *names,
+                     struct hm_trace_cells *cells)
+{
+    char **fields;
+    int rc = 0, got = 0;
+
+    while (rc == 0 && (got = hm__csv_next(csv, &fields, r->t->err)) == 1) {
+        int line = hm__csv_line(csv);
+        for (size_t i = 0; rc == 0 && hm__csv_name(csv, i); i++) {
+            if (r->rows == 0)
+                rc = list_name(r, &names[i], fields[i]);
+            if (rc == 0 && (names[i].role != HM_ROLE_NONE || names[i].measure))
+                rc = hm__trace_cells_put(r->t, &r->units, cells, &names[i], fields[i], line);
+        }
+        if (rc == 0)
+            rc = add_row(r, cells, NULL, line);
+    }
+    return rc ? rc : got;
+}
+
+static int read_csv(struct reader *r, const char *text, size_t length)
+{
+    struct hm_trace_table *t = r->t;
+    struct hm_trace_cells cells;
+    struct hm_trace_name *names = NULL;
+    struct hm_csv *csv = NULL;
+    size_t columns = 0;
+    int skipped;
+    size_t start = hm__run_skip_comments(text, length, &skipped);
+    int rc =
+        hm__csv_parse_from(text + start, length - start, t->file->source, skipped, &csv, t->err);
+
+    if (rc)
+        return rc;
+    hm__trace_cells_clear(&cells);
+    while (hm__csv_name(csv, columns))
+        columns++;
+    names = hm__calloc(columns, sizeof(*names));
+    rc = names ? hm__run_check_header(csv, "algorithm,m,iteration,elapsed_s,loss", t->err)
+               : hm__fail_nomem(t->err);
+    if (rc == 0)
+        rc = read_header(r, csv, names, &cells);
+    if (rc == 0)
+        rc = read_rows(r, csv, names, &cells);
+    hm__free(names);
+    hm__csv_close(csv);
+    return rc;
+}
+
+/* ---- JSON lines ----------------------------------------------------------------------------- */
+
+/* What a key means; the same key mostly stands at the same place. */
+static const struct hm_trace_name *name_of(struct reader *r, const char *key, size_t place)
+{
+    struct hm_trace_name *name = &r->names[place % NAMES];
+
+    if (strcmp(name->written, key) != 0 || !*key)
+        *name = hm__trace_name_resolve(key, r->t->settings.measure);
+    return name;
+}
+
+enum what { LINE_OTHER, LINE_HEAD, LINE_POINT, LINE_RESTART, LINE_SUMMARY };
+
+static enum what what_is(struct reader *r, const struct hm_value *object)
+{
+    bool has[HM_TRACE_ROLES] = {false};
+
+    for (size_t i = 0; i < object->count; i++)
+        has[name_of(r, object->keys[i], i)->role] = true;
+    return has[HM_ROLE_SUMMARY]                          ? LINE_SUMMARY
+           : has[HM_ROLE_ITERATION]                      ? LINE_POINT
+           : has[HM_ROLE_EPOCH] && r->t->settings.epochs ? LINE_POINT
+           : has[HM_ROLE_RESTART]                        ? LINE_RESTART
+           : has[HM_LABEL_RUN]                           ? LINE_HEAD
+                                                         : LINE_OTHER;
+}
+
+static int take_item(struct reader *r, struct hm_arena *arena, struct hm_trace_cells *cells,
+                     const struct hm_trace_name *name, const struct hm_value *item, int line)
+{
+    struct hm_trace_table *t = r->t;
+    int rc = hm__trace_name_check(name, t->file->source, line, t->err);
+
+    if (rc)
+        return rc;
+    if (name->role != HM_ROLE_NONE && cells->has[name->role]) {
+        hm__fail(t->err, HM_E_CONFLICT, "%s stands twice", hm__trace_role_name(name->role));
+        hm__err_hint(t->err, "'%.60s' means the same", name->written);
+        hm__err_field(t->err, hm__trace_role_name(name->role));
+        hm__err_at(t->err, t->file->source, line);
+        return HM_E_CONFLICT;
+    }
+    cells->has[name->role] = true;
+    cells->has_measure = cells->has_measure || name->measure;
+    if (item->kind == HM_VALUE_NULL)
+        return 0;
+    if (item->kind != HM_VALUE_SCALAR) {
+        hm__fail(t->err, HM_E_TYPE, "is %s, where a number or a text belongs",
+                 hm__value_kind_name(item));
+        hm__err_field(t->err, name->written);
+        hm__err_at(t->err, t->file->source, line);
+        return HM_E_TYPE;
+    }
+    char *text = hm__arena_strdup(arena, item->text);
+    return text ? hm__trace_cells_put(t, &r->units, cells, name, text, line)
+                : hm__fail_nomem(t->err);
+}
+
+/* The cells of a head, a point or a summary. */
+static int take_items(struct reader *r, struct hm_arena *arena, struct hm_trace_cells *cells,
+                      enum what what, const struct hm_value *object, int line)
+{
+    int rc = 0;
+
+    hm__trace_cells_clear(cells);
+    for (size_t i = 0; rc == 0 && i < object->count; i++) {
+        const struct hm_trace_name *name = name_of(r, object->keys[i], i);
+        const struct hm_value *item = &object->items[i];
+        enum hm_trace_role role = name->role;
+        bool of_head = role <= HM_ROLE_SEED || role == HM_ROLE_BEST || role == HM_ROLE_RESUMED_AT;
+        bool of_point = role < HM_ROLE_SUMMARY || name->measure;
+        if (what == LINE_POINT && r->rows == 0) {
+            r->t->file->bare_time = r->t->file->bare_time || name->time;
+            rc = list_name(r, name, item->kind == HM_VALUE_SCALAR ? item->text : "");
+        }
+        if (rc == 0 && (what == LINE_HEAD    ? of_head
+                        : what == LINE_POINT ? of_point
+                                             : role == HM_ROLE_STOPPED_BY))
+            rc = take_item(r, arena, cells, name, item, line);
+    }
+    return rc;
+}
+
+static int take_head(struct reader *r, const struct hm_value *object, int line)
+{
+    hm__arena_free(r->head_arena);
+    r->head_arena = hm__arena_new();
+    if (!r->head_arena)
+        return hm__fail_nomem(r->t->err);
+    int rc = take_items(r, r->head_arena, &r->head, LINE_HEAD, object, line);
+    if (rc)
+        return rc;
+    const struct hm_trace_key key = key_of(&r->head, NULL);
+    double resumed = r->head.numbers[HM_ROLE_RESUMED_AT];
+    return hm__trace_table_head(r->t, &key, r->again, isfinite(resumed) ? resumed : 0);
+}
+
+static int take_summary(struct reader *r, struct hm_arena *arena, const struct hm_value *object,
+                        int line)
+{
+    struct hm_trace_cells cells;
+    int rc = take_items(r, arena, &cells, LINE_SUMMARY, object, line);
+
+    if (rc == 0 && r->head_arena) {
+        const struct hm_trace_key key = key_of(&r->head, NULL);
+        bool diverged = cells.stopped_by && strcmp(cells.stopped_by, "diverged") == 0;
+        rc = hm__trace_table_end(r->t, &key, diverged);
+    }
+    hm__arena_free(r->head_arena);
+    r->head_arena = NULL;
+    r->again = false;
+    return rc;
+}
+
+static int take_object(void *reader, struct hm_arena *arena, const struct hm_value *object,
+                       int line)
+{
+    struct reader *r = reader;
+    struct hm_trace_cells cells;
+    enum what what = what_is(r, object);
+
+    if (what == LINE_HEAD)
+        return take_head(r, object, line);
+    if (what == LINE_SUMMARY)
+        return take_summary(r, arena, object, line);
+    if (what == LINE_RESTART)
+        r->again = true;
+    if (what != LINE_POINT)
+        return 0;
+    int rc = take_items(r, arena, &cells, LINE_POINT, object, line);
+    return rc ? rc : add_row(r, &cells, r->head_arena ? &r->head : NULL, line);
+}
+
+/* ---- the whole ------------------------------------------------------------------------------ */
+
+static int fail_empty(struct hm_trace_table *t)
+{
+    hm__fail(t->err, HM_E_MISSING, "no rows");
+    hm__err_hint(
+        t->err, "one line an iteration, below a line such as algorithm,m,iteration,elapsed_s,loss");
+    hm__err_at(t->err, t->file->source, 0);
+    return HM_E_MISSING;
+}
+
+static int read_text(struct hm_trace_table *t, const char *text, size_t length, const char *source)
+{
+    struct reader r = {.t = t};
+    size_t at = 0;
+
+    if (length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
+        at = 3;
+    while (at < length && text[at] && strchr(" \t\r\n", text[at]))
+        at++;
+    char first = at < length ? text[at] : '\n';
+    int rc = hm__trace_table_file(t, source, first == '{');
+    if (rc == 0 && first == '[') {
+        rc = hm__fail(t->err, HM_E_SYNTAX, "a list, where one JSON object a line is wanted");
+        hm__err_hint(t->err, "jq -c '.[]' turns it into lines");
+        hm__err_at(t->err, t->file->source, 1);
+    } else if (rc == 0 && first == '{')
+        rc = hm__run_json_lines(text, length, t->file->source, take_object, &r, t->err);
+    else if (rc == 0 && first != '\n')
+        rc = read_csv(&r, text, length);
+    if (rc == 0 && r.rows == 0)
+        rc = fail_empty(t);
+    hm__arena_free(r.head_arena);
+    return rc;
+}
+
+static int begin(struct hm_trace_table *t, const struct hm_traces_settings *settings,
+                 struct hm_err *err)
+{
+    static const char *const known[] = {"objective", "loss", "accuracy"};
+
+    *t = (struct hm_trace_table){.arena = hm__arena_new(), .err = err};
+    if (settings)
+        t->settings = *settings;
+    for (size_t i = 0; t->settings.measure && i < sizeof(known) / sizeof(known[0]); i++)
+        if (strcasecmp(t->settings.measure, known[i]) == 0)
+            t->settings.measure = known[i];
+    return t->arena ? 0 : hm__fail_nomem(err);
+}
+
+static int end(struct hm_trace_table *t, int rc, struct hm_traces **ret_traces)
+{
+    if (rc == 0)
+        rc = hm__trace_table_finish(t, ret_traces);
+    hm__trace_table_release(t);
+    if (rc)
+        hm__arena_free(t->arena);
+    return rc;
+}
+
+int hm_traces_parse(const char *text, size_t length, const char *source,
+                    const struct hm_traces_settings *settings, struct hm_traces **ret_traces,
+                    struct hm_err *err)
+{
+    struct hm_trace_table t;
+    int rc = begin(&t, settings, err);
+
+    if (rc == 0)
+        rc = read_text(&t, text, length, source ? source : "traces");
+    return end(&t, rc, ret_traces);
+}
+
+int hm_traces_load(const char *const *paths, size_t count,
+                   const struct hm_traces_settings *settings, struct hm_traces **ret_traces,
+                   struct hm_err *err)
+{
+    struct hm_trace_table t;
+    int rc = begin(&t, settings, err);
+
+    if (rc == 0 && count == 0)
+        rc = hm__fail(err, HM_E_MISSING, "no file of traces");
+    for (size_t i = 0; rc == 0 && i < count; i++) {
+        char *text;
+        size_t length;
+        rc = hm__source_read_all(paths[i], &text, &length, err);
+        if (rc)
+            break;
+        rc = read_text(&t, text, length, paths[i]);
+        hm__free(text);
+    }
+    return end(&t, rc, ret_traces);
+}

@@ -1,0 +1,150 @@
+/* Cells, comments and JSON lines, for whatever reads tables of runs. */
+#include "run_text.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "err.h"
+#include "run_names.h"
+#include "text.h"
+
+bool hm__run_bare_number(const char *text, double *ret_value)
+{
+    bool minus = *text == '-';
+    size_t used = hm__number_read(text + minus, ret_value);
+
+    if (used == 0)
+        return false;
+    *ret_value = minus ? -*ret_value : *ret_value;
+    return text[minus + used] == '\0';
+}
+
+bool hm__run_number(const char *text, double *ret_value, bool *ret_has_unit, struct hm_dim *ret_dim)
+{
+    struct hm_err ignored = {0};
+
+    *ret_has_unit = false;
+    *ret_dim = HM_DIM_NONE;
+    return hm__run_bare_number(text, ret_value) ||
+           hm__quantity_read(text, ret_value, ret_dim, ret_has_unit, &ignored) == 0;
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+char *hm__run_trim(char *text)
+{
+    size_t length;
+
+    for (; is_blank(*text); text++)
+        ;
+    for (length = strlen(text); length > 0 && is_blank(text[length - 1]); length--)
+        text[length - 1] = '\0';
+    return text;
+}
+
+enum hm_run_word hm__run_word(const char *text)
+{
+    static const char *const away[] = {"nan",  "-nan",     "inf",      "-inf",
+                                       "+inf", "infinity", "-infinity"};
+
+    for (size_t i = 0; i < sizeof(away) / sizeof(away[0]); i++)
+        if (strcasecmp(text, away[i]) == 0)
+            return HM_RUN_WORD_AWAY;
+    return strcasecmp(text, "na") == 0 || strcasecmp(text, "none") == 0 ? HM_RUN_WORD_MISSING
+                                                                        : HM_RUN_WORD_NO;
+}
+
+size_t hm__run_skip_comments(const char *text, size_t length, int *ret_lines)
+{
+    size_t at = 0;
+
+    *ret_lines = 0;
+    while (at < length && text[at] == '#') {
+        const char *end = memchr(text + at, '\n', length - at);
+        size_t next = end ? (size_t)(end - text) + 1 : length;
+        for (size_t start = at; start < next;) {
+            size_t stop = start;
+            char written[HM_RUN_NAME];
+            while (stop < next && text[stop] != ',' && text[stop] != '\n')
+                stop++;
+            snprintf(written, sizeof(written), "%.*s", (int)(stop - start), text + start);
+            struct hm_run_name name = hm__run_name_resolve(written);
+            if (strcmp(name.name, "n") == 0)
+                return at;
+            start = stop + 1;
+        }
+        at = next;
+        ++*ret_lines;
+    }
+    return at;
+}
+
+int hm__run_check_header(const struct hm_csv *csv, const char *example, struct hm_err *err)
+{
+    const char *name;
+    double value;
+
+    for (size_t i = 0; (name = hm__csv_name(csv, i)); i++)
+        if (!hm__run_bare_number(name, &value))
+            return 0;
+    hm__fail(err, HM_E_MISSING, "the first line has numbers where the names of columns belong");
+    hm__err_hint(err, "begin the file with a line such as %s", example);
+    hm__err_at(err, hm__csv_source(csv), hm__csv_line(csv));
+    return HM_E_MISSING;
+}
+
+/* ---- JSON lines ----------------------------------------------------------------------------- */
+
+struct lines {
+    const char *source;
+    hm_run_take *take;
+    void *context;
+    struct hm_err *err;
+};
+
+static int read_line(const struct lines *l, const char *text, size_t length, int line)
+{
+    struct hm_arena *arena = hm__arena_new();
+    struct hm_err own = {0};
+    struct hm_value *object;
+
+    if (!arena)
+        return hm__fail_nomem(l->err);
+    int rc = hm__json_parse(arena, text, length, l->source, &object, &own);
+    if (rc && l->err && l->err->code == 0) {
+        *l->err = own;
+        l->err->line = line;
+    }
+    if (rc == 0 && object->kind != HM_VALUE_MAP) {
+        rc = hm__fail(l->err, HM_E_TYPE, "each line must be an object, not %s",
+                      hm__value_kind_name(object));
+        hm__err_at(l->err, l->source, line);
+    }
+    if (rc == 0)
+        rc = l->take(l->context, arena, object, line);
+    hm__arena_free(arena);
+    return rc;
+}
+
+int hm__run_json_lines(const char *text, size_t length, const char *source, hm_run_take *take,
+                       void *context, struct hm_err *err)
+{
+    const struct lines l = {source, take, context, err};
+    int line = 1, rc = 0;
+
+    for (size_t at = 0; rc == 0 && at < length; line++) {
+        const char *end = memchr(text + at, '\n', length - at);
+        size_t size = end ? (size_t)(end - (text + at)) : length - at;
+        size_t blanks = 0;
+        while (blanks < size && strchr(" \t\r", text[at + blanks]) && text[at + blanks])
+            blanks++;
+        if (blanks < size)
+            rc = read_line(&l, text + at, size, line);
+        at += size + 1;
+    }
+    return rc;
+}

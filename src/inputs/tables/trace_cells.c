@@ -1,0 +1,249 @@
+/* Names of the columns of traces, and their cells. */
+#include "trace_cells.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "err.h"
+#include "run_text.h"
+
+static const char *const role_names[HM_TRACE_ROLES] = {
+    [HM_LABEL_ALGORITHM] = "algorithm",
+    [HM_LABEL_RUN] = "run",
+    [HM_LABEL_PROBLEM] = "problem",
+    [HM_LABEL_DATA] = "data",
+    [HM_LABEL_SCHEME] = "scheme",
+    [HM_LABEL_SIMULATED] = "simulated",
+    [HM_LABEL_PLATFORM] = "platform",
+    [HM_LABEL_CONSISTENCY] = "consistency",
+    [HM_LABEL_BACKUPS] = "backups",
+    [HM_LABEL_PULL] = "pull",
+    [HM_ROLE_M] = "m",
+    [HM_ROLE_STALENESS] = "staleness",
+    [HM_ROLE_SEED] = "seed",
+    [HM_ROLE_ITERATION] = "iteration",
+    [HM_ROLE_EPOCH] = "epoch",
+    [HM_ROLE_SECONDS] = "seconds",
+    [HM_ROLE_ELAPSED] = "elapsed_s",
+    [HM_ROLE_OBJECTIVE] = "objective",
+    [HM_ROLE_LOSS] = "loss",
+    [HM_ROLE_SUBOPTIMALITY] = "suboptimality",
+    [HM_ROLE_GAP] = "gap",
+    [HM_ROLE_BEST] = "best",
+    [HM_ROLE_SUMMARY] = "summary",
+    [HM_ROLE_STOPPED_BY] = "stopped_by",
+    [HM_ROLE_RESTART] = "restart",
+    [HM_ROLE_RESUMED_AT] = "resumed_at",
+    [HM_ROLE_NONE] = "",
+};
+
+const char *hm__trace_role_name(enum hm_trace_role role)
+{
+    return role_names[role];
+}
+
+static bool is_time(enum hm_trace_role role)
+{
+    return role == HM_ROLE_SECONDS || role == HM_ROLE_ELAPSED;
+}
+
+/* ---- names ---------------------------------------------------------------------------------- */
+
+/* "elapsed" and "elapsed_ms" are elapsed_s. */
+static bool is_elapsed(const struct hm_run_name *name, double *factor, struct hm_dim *dim)
+{
+    if (strncasecmp(name->name, "elapsed", 7) != 0)
+        return false;
+    const char *unit = name->name + 7;
+    return *unit == '\0' || (*unit == '_' && name->factor == 0 &&
+                             hm__unit_find(unit + 1, strlen(unit + 1), factor, dim) &&
+                             hm__dim_equal(*dim, HM_DIM_TIME));
+}
+
+struct hm_trace_name hm__trace_name_resolve(const char *written, const char *measure)
+{
+    struct hm_run_name found = hm__run_name_resolve(written);
+    struct hm_trace_name name = {.role = HM_ROLE_NONE, .factor = found.factor, .dim = found.dim};
+
+    for (; *written == ' ' || *written == '#'; written++)
+        ;
+    snprintf(name.written, sizeof(name.written), "%s", written);
+    hm__run_trim(name.written);
+    name.time = strcasecmp(name.written, "time") == 0;
+    name.measure =
+        measure && (strcasecmp(found.name, measure) == 0 || strcasecmp(name.written, measure) == 0);
+    if (name.time)
+        return name;
+    if (strcmp(found.name, "n") == 0)
+        name.role = HM_ROLE_M;
+    else if (is_elapsed(&found, &name.factor, &name.dim))
+        name.role = HM_ROLE_ELAPSED;
+    for (size_t i = 0; name.role == HM_ROLE_NONE && i < HM_ROLE_NONE; i++)
+        if (strcasecmp(found.name, role_names[i]) == 0)
+            name.role = (enum hm_trace_role)i;
+    return name;
+}
+
+int hm__trace_name_check(const struct hm_trace_name *name, const char *source, int line,
+                         struct hm_err *err)
+{
+    struct hm_dim wanted = is_time(name->role) ? HM_DIM_TIME : HM_DIM_NONE;
+
+    if (name->factor == 0 || (name->role == HM_ROLE_NONE && !name->measure) ||
+        hm__dim_equal(name->dim, wanted))
+        return 0;
+    hm__fail(err, HM_E_UNIT, "'%.60s' is not in a unit of its kind", name->written);
+    hm__err_hint(err, "write %s", hm__dim_example(wanted));
+    hm__err_field(err, role_names[name->role]);
+    hm__err_at(err, source, line);
+    return HM_E_UNIT;
+}
+
+/* ---- cells ---------------------------------------------------------------------------------- */
+
+void hm__trace_cells_clear(struct hm_trace_cells *cells)
+{
+    *cells = (struct hm_trace_cells){.measure = NAN};
+    for (size_t i = 0; i < HM_TRACE_ROLES; i++)
+        cells->numbers[i] = NAN;
+}
+
+struct place {
+    struct hm_trace_table *t;
+    const struct hm_trace_name *name;
+    const char *text;
+    int line;
+};
+
+static int fail_at(const struct place *p, int code)
+{
+    bool known = p->name->role != HM_ROLE_NONE;
+
+    hm__err_field(p->t->err, known ? role_names[p->name->role] : p->name->written);
+    hm__err_at(p->t->err, p->t->file->source, p->line);
+    return code;
+}
+
+/* Cells of a column have units, or none has: a number whose unit is guessed is worse than none. */
+static int check_unit(const struct place *p, struct hm_trace_units *units, bool has_unit,
+                      struct hm_dim dim)
+{
+    enum hm_trace_role role = p->name->role;
+    struct hm_dim wanted = is_time(role) ? HM_DIM_TIME : HM_DIM_NONE;
+    int *own = has_unit ? &units->with[role] : &units->without[role];
+    int other = has_unit ? units->without[role] : units->with[role];
+    char one[HM_DIM_TEXT];
+
+    *own = *own ? *own : p->line;
+    if (has_unit && p->name->factor > 0) {
+        hm__fail(p->t->err, HM_E_UNIT, "'%.60s' has a unit, and so has the name of the column",
+                 p->text);
+        return fail_at(p, HM_E_UNIT);
+    }
+    if (has_unit && !hm__dim_equal(dim, wanted)) {
+        hm__fail(p->t->err, HM_E_UNIT, "'%.60s' is in %s", p->text, hm__dim_name(dim, one));
+        hm__err_hint(p->t->err, "write %s", hm__dim_example(wanted));
+        return fail_at(p, HM_E_UNIT);
+    }
+    if (other && is_time(role)) {
+        hm__fail(p->t->err, HM_E_UNIT, "'%.60s' has %s unit, but line %d has %s", p->text,
+                 has_unit ? "a" : "no", other, has_unit ? "none" : "one");
+        hm__err_hint(p->t->err, "give all of a column a unit, or none");
+        return fail_at(p, HM_E_UNIT);
+    }
+    return 0;
+}
+
+static int check_range(const struct place *p, double value)
+{
+    enum hm_trace_role role = p->name->role;
+    struct hm_err *err = p->t->err;
+    bool accuracy = p->name->measure && strcasecmp(p->t->settings.measure, "accuracy") == 0;
+
+    if (role == HM_ROLE_M && !(value >= 1 && floor(value) == value))
+        hm__fail(err, HM_E_RANGE, "'%.60s' must be a whole number, at least 1", p->text);
+    else if ((role == HM_ROLE_ITERATION || role == HM_ROLE_EPOCH) && !(value > 0)) {
+        hm__fail(err, HM_E_RANGE, "'%.60s' must be more than 0", p->text);
+        hm__err_hint(err, "how many are done when the loss is measured; leave out the loss before "
+                          "the first");
+    } else if (role == HM_ROLE_STALENESS && !(value >= 0)) {
+        hm__fail(err, HM_E_RANGE, "'%.60s' must be at least 0", p->text);
+        hm__err_hint(err, "clocks that a worker may be ahead of the slowest; async: any number");
+    } else if ((is_time(role) || role == HM_ROLE_RESUMED_AT) && !(value >= 0))
+        hm__fail(err, HM_E_RANGE, "'%.60s' must be at least 0", p->text);
+    else if (accuracy && !(value >= 0 && value <= 1)) {
+        hm__fail(err, HM_E_RANGE, "'%.60s' must be between 0 and 1", p->text);
+        hm__err_hint(err, "a share, or with a %% sign");
+    } else
+        return 0;
+    return fail_at(p, HM_E_RANGE);
+}
+
+/* A number of a cell that is not empty. */
+static int read_number(const struct place *p, struct hm_trace_units *units, double *ret_value)
+{
+    enum hm_trace_role role = p->name->role;
+    bool counts = role == HM_ROLE_M || role == HM_ROLE_ITERATION || role == HM_ROLE_EPOCH;
+    bool stale = role == HM_ROLE_STALENESS, has_unit;
+    struct hm_dim dim;
+    double value;
+
+    if (stale && strcasecmp(p->text, "async") == 0) {
+        *ret_value = INFINITY;
+        return 0;
+    }
+    if (!hm__run_number(p->text, &value, &has_unit, &dim)) {
+        enum hm_run_word word = counts ? HM_RUN_WORD_NO : hm__run_word(p->text);
+        if (word && !(stale && word == HM_RUN_WORD_AWAY)) {
+            *ret_value = word == HM_RUN_WORD_AWAY && !is_time(role) ? INFINITY : NAN;
+            return 0;
+        }
+        hm__fail(p->t->err, HM_E_TYPE, "'%.60s' is not a number", p->text);
+        if (stale)
+            hm__err_hint(p->t->err, "clocks that a worker may be ahead of the slowest, or async");
+        return fail_at(p, HM_E_TYPE);
+    }
+    int rc = check_unit(p, units, has_unit, dim);
+    if (rc)
+        return rc;
+    value *= p->name->factor > 0 ? p->name->factor : 1;
+    if ((!isfinite(value) && (counts || is_time(role))) ||
+        ((role == HM_ROLE_M || stale) && value > HM_M_MOST)) {
+        hm__fail(p->t->err, HM_E_RANGE, "'%.60s' is too large", p->text);
+        return fail_at(p, HM_E_RANGE);
+    }
+    if ((rc = check_range(p, value)))
+        return rc;
+    *ret_value = isfinite(value) ? value : INFINITY;
+    return 0;
+}
+
+int hm__trace_cells_put(struct hm_trace_table *t, struct hm_trace_units *units,
+                        struct hm_trace_cells *cells, const struct hm_trace_name *name, char *text,
+                        int line)
+{
+    enum hm_trace_role role = name->role;
+    double value = NAN;
+    int rc = 0;
+
+    text = hm__run_trim(text);
+    struct place p = {t, name, text, line};
+    if (role < HM_ROLE_M) {
+        cells->labels[role] = text;
+    } else if (role == HM_ROLE_STOPPED_BY) {
+        cells->stopped_by = text;
+        return 0;
+    } else if (role == HM_ROLE_SUMMARY || role == HM_ROLE_RESTART)
+        return 0;
+    if ((role >= HM_ROLE_M && role != HM_ROLE_NONE) || name->measure)
+        rc = *text ? read_number(&p, units, &value) : 0;
+    if (rc)
+        return rc;
+    if (role >= HM_ROLE_M)
+        cells->numbers[role] = value;
+    if (name->measure)
+        cells->measure = value;
+    return 0;
+}

@@ -1,0 +1,329 @@
+/*
+ * Rows to the traces they belong to, by a hash of what is the same in all rows of a trace. A row
+ * that goes back to one that was there is a restart, and replaces what follows it; one that goes
+ * back to the beginning is the first of another run; one that goes back to where no row was says
+ * that the table is in another order, and its rows are put into theirs at the end. All of it is
+ * linear in the rows, but for that sorting.
+ */
+#include "trace_table.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "err.h"
+
+struct hm_trace_group {
+    struct hm_trace_key key; /* texts in the arena of the groups */
+    uint64_t hash;
+    struct hm_trace_group *next;
+    const char *algorithm; /* in the arena of the traces */
+    size_t trace;          /* index of the latest; SIZE_MAX: none */
+    bool fresh;            /* a head says that a new one begins */
+    double resumed_at;     /* of it */
+    bool again;            /* going back to the beginning is a restart */
+};
+
+int hm__trace_table_file(struct hm_trace_table *t, const char *source, bool json)
+{
+    size_t room = t->file_count + 1;
+    struct hm_trace_file *files = hm__realloc(t->files, room, sizeof(*files));
+
+    if (!files)
+        return hm__fail_nomem(t->err);
+    t->files = files;
+    files[t->file_count] = (struct hm_trace_file){.json = json};
+    t->file = &files[t->file_count++];
+    hm__arena_free(t->groups);
+    t->last = NULL;
+    t->group_count = 0;
+    if (t->buckets)
+        memset((void *)t->buckets, 0, t->bucket_count * sizeof(*t->buckets));
+    t->groups = hm__arena_new();
+    t->file->source = hm__arena_strdup(t->arena, source);
+    return t->groups && t->file->source ? 0 : hm__fail_nomem(t->err);
+}
+
+void hm__trace_table_release(struct hm_trace_table *t)
+{
+    for (size_t i = 0; i < t->file_count; i++)
+        hm__text_release(&t->files[i].have);
+    for (size_t i = 0; i < t->count; i++)
+        hm__free(t->traces[i].rows);
+    hm__free(t->files);
+    hm__free(t->traces);
+    hm__free((void *)t->buckets);
+    hm__arena_free(t->groups);
+}
+
+/* ---- groups --------------------------------------------------------------------------------- */
+
+static uint64_t mix(uint64_t hash, const void *bytes, size_t length)
+{
+    const unsigned char *p = bytes;
+
+    for (size_t i = 0; i < length; i++) /* FNV-1a */
+        hash = (hash ^ p[i]) * 1099511628211u;
+    return hash;
+}
+
+static uint64_t hash_key(const struct hm_trace_key *key)
+{
+    double m = isnan(key->m) ? -1 : key->m, seed = isnan(key->seed) ? -1.5 : key->seed + 0.0;
+    uint64_t hash = mix(14695981039346656037u, &m, sizeof(m));
+
+    hash = mix(hash, &seed, sizeof(seed));
+    hash = mix(hash, &key->staleness, sizeof(key->staleness));
+    for (size_t i = 0; i < HM_TRACE_LABELS; i++)
+        hash = mix(hash, key->labels[i], strlen(key->labels[i]) + 1);
+    return hash ^ hash >> 32;
+}
+
+static bool same_number(double a, double b)
+{
+    return a == b || (isnan(a) && isnan(b));
+}
+
+static bool same_key(const struct hm_trace_key *a, const struct hm_trace_key *b)
+{
+    if (!same_number(a->m, b->m) || !same_number(a->seed, b->seed) || a->staleness != b->staleness)
+        return false;
+    for (size_t i = 0; i < HM_TRACE_LABELS; i++)
+        if (strcmp(a->labels[i], b->labels[i]) != 0)
+            return false;
+    return true;
+}
+
+static int widen(struct hm_trace_table *t)
+{
+    size_t count = t->bucket_count ? 2 * t->bucket_count : 64;
+    struct hm_trace_group **buckets = hm__calloc(count, sizeof(*buckets));
+
+    if (!buckets)
+        return hm__fail_nomem(t->err);
+    for (size_t i = 0; i < t->bucket_count; i++)
+        for (struct hm_trace_group *g = t->buckets[i], *next; g; g = next) {
+            next = g->next;
+            g->next = buckets[g->hash % count];
+            buckets[g->hash % count] = g;
+        }
+    hm__free((void *)t->buckets);
+    t->buckets = buckets;
+    t->bucket_count = count;
+    return 0;
+}
+
+static int add_group(struct hm_trace_table *t, const struct hm_trace_key *key, uint64_t hash,
+                     struct hm_trace_group **ret_group)
+{
+    if (t->group_count >= t->bucket_count && widen(t))
+        return HM_E_NOMEM;
+    struct hm_trace_group *g = hm__arena_alloc(t->groups, 1, sizeof(*g));
+    if (!g)
+        return hm__fail_nomem(t->err);
+    *g = (struct hm_trace_group){.key = *key, .hash = hash, .trace = SIZE_MAX};
+    for (size_t i = 0; i < HM_TRACE_LABELS; i++)
+        if (!(g->key.labels[i] = hm__arena_strdup(t->groups, key->labels[i])))
+            return hm__fail_nomem(t->err);
+    char *name = hm__arena_strdup(t->arena, key->labels[HM_LABEL_ALGORITHM]);
+    if (!name)
+        return hm__fail_nomem(t->err);
+    for (char *c = name; *c; c++) /* a terminal would obey them */
+        *c = (unsigned char)*c < ' ' || *c == 0x7f ? '?' : *c;
+    g->algorithm = name;
+    g->next = t->buckets[hash % t->bucket_count];
+    t->buckets[hash % t->bucket_count] = g;
+    t->group_count++;
+    *ret_group = g;
+    return 0;
+}
+
+static int find_group(struct hm_trace_table *t, const struct hm_trace_key *key,
+                      struct hm_trace_group **ret_group)
+{
+    struct hm_trace_group *g = t->last;
+    int rc = 0;
+
+    if (!g || !same_key(&g->key, key)) { /* rows of one trace mostly follow one another */
+        uint64_t hash = hash_key(key);
+        g = t->bucket_count ? t->buckets[hash % t->bucket_count] : NULL;
+        while (g && (g->hash != hash || !same_key(&g->key, key)))
+            g = g->next;
+        if (!g)
+            rc = add_group(t, key, hash, &g);
+    }
+    if (rc == 0)
+        *ret_group = t->last = g;
+    return rc;
+}
+
+/* ---- traces --------------------------------------------------------------------------------- */
+
+/* Note that traces are of different things, which a person should know. */
+static int compare_labels(struct hm_trace_table *t, const struct hm_trace_key *key)
+{
+    for (size_t i = 0; i < HM_TRACE_LABELS; i++) {
+        const char *label = key->labels[i];
+        if (!*label)
+            continue;
+        if (!t->first[i] && !(t->first[i] = hm__arena_strdup(t->arena, label)))
+            return hm__fail_nomem(t->err);
+        t->mixed[i] = t->mixed[i] || strcmp(t->first[i], label) != 0;
+    }
+    bool late = strcmp(key->labels[HM_LABEL_PULL], "late") == 0;
+    t->late = t->late || late;
+    t->anew = t->anew || (!late && key->staleness > 0 && isfinite(key->staleness));
+    return 0;
+}
+
+static int new_trace(struct hm_trace_table *t, struct hm_trace_group *g)
+{
+    int rc = compare_labels(t, &g->key);
+
+    if (rc)
+        return rc;
+    if (t->count == t->room) {
+        size_t room = t->room ? 2 * t->room : 16;
+        struct hm_trace_raw *traces = hm__realloc(t->traces, room, sizeof(*traces));
+        if (!traces)
+            return hm__fail_nomem(t->err);
+        t->traces = traces;
+        t->room = room;
+    }
+    g->trace = t->count;
+    t->traces[t->count++] = (struct hm_trace_raw){
+        .algorithm = g->algorithm,
+        .source = t->file->source,
+        .m = g->key.m,
+        .seed = g->key.seed,
+        .staleness = g->key.staleness,
+        .file = t->file_count - 1,
+        .best = NAN,
+        .bound = -INFINITY,
+        .resumed_at = g->resumed_at,
+    };
+    g->fresh = false;
+    g->again = false;
+    g->resumed_at = 0;
+    return 0;
+}
+
+/* Index of the first row that is not before the iteration. */
+static size_t first_from(const struct hm_trace_raw *raw, double iteration)
+{
+    size_t low = 0, high = raw->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (raw->rows[middle].iteration < iteration)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void note_restart(struct hm_trace_raw *raw, const struct hm_trace_row *row)
+{
+    raw->restarts++;
+    raw->restart_at = row->at;
+    raw->restart_line = row->line;
+    raw->diverged = false;
+}
+
+/* Best and bound hold for the problem, also where the row is replaced later. */
+static void take_bests(struct hm_trace_raw *raw, const struct hm_trace_row *row,
+                       const struct hm_trace_bests *bests)
+{
+    double loss = isnan(row->objective) ? row->other : row->objective;
+    double best = bests->best, slack = 1e-6 * fabs(best);
+
+    if (isnan(best) && isfinite(loss) && isfinite(bests->suboptimality)) {
+        best = loss - bests->suboptimality;
+        slack = 1e-6 * (fabs(loss) + fabs(bests->suboptimality));
+    }
+    if (isfinite(best) && isnan(raw->best)) {
+        raw->best = best;
+        raw->best_slack = slack;
+    } else if (isfinite(best) && fabs(best - raw->best) > slack + raw->best_slack) {
+        raw->best_differs = true;
+    }
+    if (isfinite(row->objective) && isfinite(bests->gap) && bests->gap >= 0)
+        raw->bound = fmax(raw->bound, row->objective - bests->gap);
+}
+
+static int append(struct hm_trace_table *t, struct hm_trace_raw *raw,
+                  const struct hm_trace_row *row)
+{
+    if (raw->count == raw->room) {
+        size_t room = raw->room ? 2 * raw->room : 4;
+        struct hm_trace_row *rows = hm__realloc(raw->rows, room, sizeof(*rows));
+        if (!rows)
+            return hm__fail_nomem(t->err);
+        raw->rows = rows;
+        raw->room = room;
+    }
+    raw->rows[raw->count++] = *row;
+    return 0;
+}
+
+int hm__trace_table_head(struct hm_trace_table *t, const struct hm_trace_key *key, bool again,
+                         double resumed_at)
+{
+    struct hm_trace_group *g;
+    int rc = find_group(t, key, &g);
+
+    if (rc)
+        return rc;
+    /* Going on: with the trace that is there, if there is one. */
+    g->again = g->trace != SIZE_MAX && (again || resumed_at > 0);
+    g->fresh = !g->again;
+    g->resumed_at = g->fresh ? resumed_at : 0;
+    return 0;
+}
+
+/* A row that goes back to where no row was is none that was repeated: the table is not sorted. Only
+ * the first iteration can be that of another run. */
+static bool is_out_of_order(const struct hm_trace_raw *raw, double iteration)
+{
+    size_t at = first_from(raw, iteration);
+
+    return iteration != 1 && at < raw->count && raw->rows[at].iteration != iteration;
+}
+
+int hm__trace_table_add(struct hm_trace_table *t, const struct hm_trace_key *key, bool again,
+                        const struct hm_trace_row *row, const struct hm_trace_bests *bests)
+{
+    struct hm_trace_group *g;
+    int rc = find_group(t, key, &g);
+
+    if (rc)
+        return rc;
+    struct hm_trace_raw *raw = g->trace == SIZE_MAX ? NULL : &t->traces[g->trace];
+    bool known = raw && !g->fresh && raw->count > 0;
+    if (known && !again && !g->again)
+        raw->unsorted = raw->unsorted || is_out_of_order(raw, row->iteration);
+    bool back = known && !raw->unsorted && row->iteration <= raw->rows[raw->count - 1].iteration;
+    bool other = back && row->iteration <= raw->rows[0].iteration && !again && !g->again;
+    if (!known || other) {
+        if ((rc = new_trace(t, g)))
+            return rc;
+        raw = &t->traces[g->trace];
+    } else if (back || again) {
+        raw->count = back ? first_from(raw, row->iteration) : raw->count;
+        note_restart(raw, row);
+    }
+    g->again = false;
+    take_bests(raw, row, bests);
+    return append(t, raw, row);
+}
+
+int hm__trace_table_end(struct hm_trace_table *t, const struct hm_trace_key *key, bool diverged)
+{
+    struct hm_trace_group *g;
+    int rc = find_group(t, key, &g);
+
+    if (rc == 0 && diverged && g->trace != SIZE_MAX && !g->fresh)
+        t->traces[g->trace].diverged = true;
+    return rc;
+}

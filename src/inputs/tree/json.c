@@ -1,0 +1,329 @@
+/*
+ * JSON (RFC 8259) to the value tree.
+ *
+ * Our own small reader rather than a library's, because every value keeps its line: a message
+ * about a JSON job names file, line and field just as one about YAML does. Numbers stay text and
+ * are converted by the same code as YAML's. Input must be UTF-8.
+ */
+#include <string.h>
+
+#include "err.h"
+#include "text.h"
+#include "value.h"
+
+struct reader {
+    const char *at, *end;
+    int line;
+    struct hm_arena *arena;
+    const char *source;
+    struct hm_err *err;
+};
+
+static int fail(struct reader *r, const char *what)
+{
+    hm__fail(r->err, HM_E_SYNTAX, "not JSON: %s", what);
+    hm__err_at(r->err, r->source, r->line);
+    return HM_E_SYNTAX;
+}
+
+static void skip(struct reader *r)
+{
+    for (; r->at < r->end; r->at++) {
+        char c = *r->at;
+        if (c != ' ' && c != '\t' && c != '\r' && c != '\n')
+            return;
+        r->line += c == '\n';
+    }
+}
+
+static bool accept(struct reader *r, char c)
+{
+    skip(r);
+    if (r->at == r->end || *r->at != c)
+        return false;
+    r->at++;
+    return true;
+}
+
+static int hex4(struct reader *r, unsigned *ret_code)
+{
+    unsigned code = 0;
+
+    if (r->end - r->at < 4)
+        return fail(r, "\\u needs four hexadecimal digits");
+    for (int i = 0; i < 4; i++) {
+        char c = *r->at++;
+        unsigned digit = c >= '0' && c <= '9'   ? (unsigned)(c - '0')
+                         : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a' + 10)
+                         : c >= 'A' && c <= 'F' ? (unsigned)(c - 'A' + 10)
+                                                : 16;
+        if (digit == 16)
+            return fail(r, "\\u needs four hexadecimal digits");
+        code = code * 16 + digit;
+    }
+    *ret_code = code;
+    return 0;
+}
+
+static void add_utf8(struct hm_text *out, unsigned code)
+{
+    char bytes[4];
+    size_t length = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+    static const unsigned char lead[] = {0, 0, 0xc0, 0xe0, 0xf0};
+
+    for (size_t i = length; i-- > 1; code >>= 6)
+        bytes[i] = (char)(0x80 | (code & 0x3f));
+    bytes[0] = (char)(lead[length] | code);
+    hm__text_add_n(out, bytes, length);
+}
+
+static int read_unicode(struct reader *r, struct hm_text *out)
+{
+    unsigned code, low;
+    int rc = hex4(r, &code);
+
+    if (rc)
+        return rc;
+    if (code >= 0xd800 && code < 0xdc00) {
+        if (r->end - r->at < 2 || r->at[0] != '\\' || r->at[1] != 'u')
+            return fail(r, "half of a surrogate pair");
+        r->at += 2;
+        if ((rc = hex4(r, &low)))
+            return rc;
+        if (low < 0xdc00 || low > 0xdfff)
+            return fail(r, "half of a surrogate pair");
+        code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
+    } else if (code >= 0xdc00 && code < 0xe000) {
+        return fail(r, "half of a surrogate pair");
+    }
+    if (code == 0)
+        return fail(r, "a NUL character inside a value");
+    add_utf8(out, code);
+    return 0;
+}
+
+static int read_escape(struct reader *r, struct hm_text *out)
+{
+    static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
+
+    if (r->at == r->end)
+        return fail(r, "the text ends inside a string");
+    char c = *r->at++;
+    if (c == 'u')
+        return read_unicode(r, out);
+    const char *found = c ? strchr(from, c) : NULL;
+    if (!found)
+        return fail(r, "unknown escape in a string");
+    hm__text_add_n(out, &to[found - from], 1);
+    return 0;
+}
+
+/* Most strings are keys and names: nothing in them needs a second look. */
+static size_t plain_length(const struct reader *r)
+{
+    const char *p = r->at;
+
+    while (p < r->end && (unsigned char)*p >= 0x20 && (unsigned char)*p < 0x80 && *p != '"' &&
+           *p != '\\')
+        p++;
+    return (size_t)(p - r->at);
+}
+
+static int read_string(struct reader *r, const char **ret_text)
+{
+    struct hm_text out = {0};
+    size_t plain = plain_length(r);
+    int rc = 0;
+
+    if (r->at + plain < r->end && r->at[plain] == '"') {
+        *ret_text = hm__arena_strndup(r->arena, r->at, plain);
+        r->at += plain + 1;
+        return *ret_text ? 0 : hm__fail_nomem(r->err);
+    }
+    while (rc == 0) {
+        if (r->at == r->end) {
+            rc = fail(r, "the text ends inside a string");
+        } else if (*r->at == '"') {
+            break;
+        } else if (*r->at == '\\') {
+            r->at++;
+            rc = read_escape(r, &out);
+        } else if ((unsigned char)*r->at < 0x20) {
+            rc = fail(r, "a control character in a string");
+        } else {
+            size_t length = hm__utf8_length(r->at, (size_t)(r->end - r->at));
+            if (length == 0) {
+                rc = fail(r, "not UTF-8");
+                break;
+            }
+            hm__text_add_n(&out, r->at, length);
+            r->at += length;
+        }
+    }
+    r->at += rc == 0;
+    if (rc == 0) {
+        *ret_text =
+            out.failed ? NULL : hm__arena_strndup(r->arena, out.data ? out.data : "", out.length);
+        rc = *ret_text ? 0 : hm__fail_nomem(r->err);
+    }
+    hm__text_release(&out);
+    return rc;
+}
+
+static const char *digits(const char *p)
+{
+    while (*p >= '0' && *p <= '9')
+        p++;
+    return p;
+}
+
+/* -?(0|[1-9][0-9]*)(.[0-9]+)?([eE][+-]?[0-9]+)? */
+static bool is_number(const char *p)
+{
+    p += *p == '-';
+    const char *end = digits(p);
+    if (end == p || (end > p + 1 && *p == '0'))
+        return false;
+    p = end;
+    if (*p == '.') {
+        end = digits(++p);
+        if (end == p)
+            return false;
+        p = end;
+    }
+    if (*p == 'e' || *p == 'E') {
+        p++;
+        p += *p == '+' || *p == '-';
+        end = digits(p);
+        if (end == p)
+            return false;
+        p = end;
+    }
+    return *p == '\0';
+}
+
+/* What cannot be part of a number or a word. */
+static bool delimits(char c)
+{
+    switch (c) {
+    case '\0':
+    case ' ':
+    case '\t':
+    case '\r':
+    case '\n':
+    case ',':
+    case ':':
+    case '[':
+    case ']':
+    case '{':
+    case '}':
+    case '"':
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* A number, true, false or null: everything up to a delimiter. */
+static int read_word(struct reader *r, struct hm_value *value)
+{
+    const char *start = r->at;
+
+    while (r->at < r->end && !delimits(*r->at))
+        r->at++;
+    char *text = hm__arena_strndup(r->arena, start, (size_t)(r->at - start));
+    if (!text)
+        return hm__fail_nomem(r->err);
+    value->text = text;
+    value->kind = HM_VALUE_SCALAR;
+    if (strcmp(text, "null") == 0)
+        value->kind = HM_VALUE_NULL;
+    else if (!is_number(text) && strcmp(text, "true") != 0 && strcmp(text, "false") != 0)
+        return fail(r,
+                    r->at == r->end && !*text ? "the text ends too early" : "a value was expected");
+    return 0;
+}
+
+static int read_value(struct reader *r, int depth, struct hm_value *value);
+
+static int read_entries(struct reader *r, bool map, int depth, struct hm_value_builder *b)
+{
+    const char close = map ? '}' : ']';
+    int rc;
+
+    if (accept(r, close))
+        return 0;
+    do {
+        const char *key = NULL;
+        struct hm_value item;
+        if (map) {
+            if (!accept(r, '"'))
+                return fail(r, "a key in quotes was expected");
+            if ((rc = read_string(r, &key)))
+                return rc;
+            if (!accept(r, ':'))
+                return fail(r, "':' was expected after a key");
+        }
+        int line = r->line;
+        if ((rc = read_value(r, depth + 1, &item)))
+            return rc;
+        if ((rc = hm__value_append(b, key, &item, r->err))) {
+            hm__err_at(r->err, r->source, line);
+            return rc;
+        }
+    } while (accept(r, ','));
+    return accept(r, close) ? 0
+                            : fail(r, map ? "',' or '}' was expected" : "',' or ']' was expected");
+}
+
+static int read_value(struct reader *r, int depth, struct hm_value *value)
+{
+    struct hm_value_builder b = {0};
+
+    skip(r);
+    *value = (struct hm_value){.line = r->line, .source = r->source};
+    if (depth > HM_VALUE_DEPTH) {
+        hm__fail(r->err, HM_E_LIMIT, "nested too deeply");
+        hm__err_at(r->err, r->source, r->line);
+        return HM_E_LIMIT;
+    }
+    if (accept(r, '"')) {
+        value->kind = HM_VALUE_SCALAR;
+        value->quoted = true;
+        return read_string(r, &value->text);
+    }
+    bool map = accept(r, '{');
+    if (!map && !accept(r, '['))
+        return read_word(r, value);
+    value->kind = map ? HM_VALUE_MAP : HM_VALUE_LIST;
+    int rc = read_entries(r, map, depth, &b);
+    if (rc == 0)
+        rc = hm__value_seal(&b, r->arena, value, r->err);
+    hm__value_builder_release(&b);
+    return rc;
+}
+
+int hm__json_parse(struct hm_arena *arena, const char *text, size_t length, const char *source,
+                   struct hm_value **ret_value, struct hm_err *err)
+{
+    struct reader r = {.at = text, .end = text + length, .line = 1, .arena = arena, .err = err};
+    struct hm_value *root = hm__arena_alloc(arena, 1, sizeof(*root));
+
+    r.source = source ? hm__arena_strdup(arena, source) : "";
+    if (!root || !r.source)
+        return hm__fail_nomem(err);
+    if (length > HM_VALUE_BYTES) {
+        hm__fail(err, HM_E_LIMIT, "larger than 4 MiB");
+        hm__err_at(err, r.source, 0);
+        return HM_E_LIMIT;
+    }
+    if (length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
+        r.at += 3; /* a byte order mark, which some editors leave */
+    int rc = read_value(&r, 1, root);
+    skip(&r);
+    if (rc == 0 && r.at < r.end)
+        rc = fail(&r, "something follows the end of the value");
+    if (rc == 0)
+        *ret_value = root;
+    return rc;
+}

@@ -1,0 +1,106 @@
+/* Belief propagation between the run's loop and propagate.h, which does the work. */
+#include "bp.h"
+
+#include <math.h>
+
+#include "err.h"
+#include "train.h"
+
+/* objective->state: what to do; run->state is the same, with what is being done. */
+struct bp {
+    const struct hm_mrf *mrf;
+    struct hm_propagate_settings settings;
+    struct hm_propagate *propagate; /* owned by the run's arena */
+    double *messages;               /* for checkpoints */
+    uint32_t *states;               /* decoded */
+    double change;                  /* of the last iteration */
+};
+
+int hm__bp_init(struct hm_objective *objective, const struct hm_mrf *mrf,
+                const struct hm_propagate_settings *settings, struct hm_err *err)
+{
+    struct bp *bp = hm__arena_alloc(objective->arena, 1, sizeof(*bp));
+
+    if (!bp)
+        return hm__fail_nomem(err);
+    *bp = (struct bp){.mrf = mrf, .settings = *settings, .change = NAN};
+    objective->state = bp;
+    objective->total_rows = fmax(1, 2 * (double)mrf->edges);
+    objective->unknowns = 1; /* there is no w */
+    return 0;
+}
+
+const struct hm_propagate *hm__bp_propagate(const struct hm_run *run)
+{
+    const struct bp *bp = run->state;
+    return bp->propagate;
+}
+
+static void free_propagate(void *propagate)
+{
+    hm__propagate_free(propagate);
+}
+
+static int begin(struct hm_run *run, struct hm_err *err)
+{
+    struct bp *bp = run->objective->state;
+    int rc = hm__propagate_new(bp->mrf, &bp->settings, run->comm, &bp->propagate, err);
+
+    if (rc)
+        return rc;
+    if (hm__arena_own(run->arena, bp->propagate, free_propagate)) {
+        hm__propagate_free(bp->propagate);
+        return hm__fail_nomem(err);
+    }
+    size_t count = hm__propagate_message_count(bp->propagate);
+    bp->messages = hm__arena_alloc(run->arena, count + 1, sizeof(double));
+    bp->states = hm__arena_alloc(run->arena, bp->mrf->count + 1, sizeof(uint32_t));
+    run->state = bp;
+    return bp->messages && bp->states ? 0 : hm__fail_nomem(err);
+}
+
+static void step(struct hm_run *run)
+{
+    struct bp *bp = run->state;
+
+    bp->change = hm__propagate_step(bp->propagate, run->comm);
+    run->samples += run->objective->total_rows;
+}
+
+static void look(struct hm_run *run, struct hm_trace_point *point)
+{
+    struct bp *bp = run->state;
+
+    if (bp->settings.max_product) {
+        hm__propagate_decode(bp->propagate, bp->states);
+        point->objective = -hm__propagate_score(bp->propagate, bp->states, run->comm);
+    } else
+        point->objective = -hm__propagate_log_z(bp->propagate, run->comm);
+    point->change = bp->change;
+}
+
+static size_t parts(struct hm_run *run, struct hm_part parts[HM_PARTS])
+{
+    struct bp *bp = run->state;
+
+    hm__propagate_get(bp->propagate, bp->messages);
+    parts[0] = (struct hm_part){"messages", bp->messages,
+                                hm__propagate_message_count(bp->propagate), true};
+    return 1;
+}
+
+static int resumed(struct hm_run *run, struct hm_err *err)
+{
+    struct bp *bp = run->state;
+    return hm__propagate_put(bp->propagate, bp->messages, run->comm, err);
+}
+
+const struct hm_algorithm hm__algorithm_bp = {
+    .name = "bp",
+    .title = "loopy belief propagation",
+    .begin = begin,
+    .step = step,
+    .look = look,
+    .parts = parts,
+    .resumed = resumed,
+};

@@ -1,0 +1,59 @@
+/*
+ * Mini-batch stochastic gradient descent: w -= s_t g_t. Of a linear problem the step falls as
+ * s_t = s / (1 + lambda s t), which converges; of a network it stays (Bottou: Stochastic gradient
+ * descent tricks, 2012).
+ */
+#include "err.h"
+#include "run.h"
+
+struct sgd {
+    struct hm_batches *batches;
+};
+
+static int begin(struct hm_run *run, struct hm_err *err)
+{
+    struct sgd *s = hm__arena_alloc(run->arena, 1, sizeof(*s));
+
+    if (!s)
+        return hm__fail_nomem(err);
+    run->state = s;
+    return hm__batches_new(run, &s->batches, err);
+}
+
+static void prepare(struct hm_run *run)
+{
+    run->step = hm__run_step_size(run, 0.1);
+}
+
+static void update(struct hm_run *run, double weight, double done)
+{
+    size_t d = run->objective->unknowns;
+    double size = run->step;
+
+    (void)done;
+    if (run->objective->curvature > 0)
+        size /= 1 + run->objective->lambda * run->step * run->iteration;
+    size *= weight;
+    for (size_t j = 0; j < d; j++)
+        run->w[j] -= size * run->gradient[j];
+    hm__comm_work(run->comm, 2 * (double)d);
+}
+
+static void step(struct hm_run *run)
+{
+    struct sgd *s = run->state;
+
+    hm__batches_gradient(run, s->batches);
+    update(run, 1, run->iteration);
+}
+
+const struct hm_algorithm hm__algorithm_sgd = {
+    .name = "sgd",
+    .title = "mini-batch stochastic gradient descent",
+    .traits = HM_TRAIT_BATCHES,
+    .defaults = {.batch = 128},
+    .begin = begin,
+    .prepare = prepare,
+    .step = step,
+    .update = update,
+};

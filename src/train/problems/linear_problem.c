@@ -1,0 +1,192 @@
+/*
+ * Sums of losses and gradients over rows: z_i = w.x_i, gradient sum_i l'(z_i, y_i) x_i; softmax:
+ * z_ic = w_c.x_i, gradient (p_ic - [c = y_i]) x_i. Dense rows go eight at a time, so that
+ * each is read from memory once and w seldom.
+ */
+#include "linear_problem.h"
+
+#include <math.h>
+
+#include "err.h"
+#include "vector.h"
+
+static size_t row_at(const uint32_t *list, size_t k)
+{
+    return list ? list[k] : k;
+}
+
+/* Four dense rows with their predictions z: the losses; gradients are added unless it is NULL. */
+static double finish_four(const struct hm_objective *o, const size_t row[4],
+                          const double *const x[4], const double z[4], double *gradient)
+{
+    const struct hm_rows *rows = &o->rows;
+    double slopes[4], sum = 0;
+
+    for (size_t k = 0; k < 4; k++) {
+        sum += o->loss->value(z[k], rows->labels[row[k]]);
+        slopes[k] = o->loss->slope(z[k], rows->labels[row[k]]);
+    }
+    if (gradient)
+        hm__axpy4(slopes, x, gradient, rows->features);
+    return sum;
+}
+
+/* Rows k.. of the list, `count` of them, which is 4 or 8: their losses are added to *sum. */
+static void eval_block(const struct hm_objective *o, const double *w, const uint32_t *list,
+                       size_t k, size_t count, double *gradient, double *sum)
+{
+    const struct hm_rows *rows = &o->rows;
+    const double *x[8];
+    double z[8];
+    size_t row[8];
+
+    for (size_t i = 0; i < count; i++) {
+        row[i] = row_at(list, k + i);
+        x[i] = rows->values + row[i] * rows->features;
+    }
+    if (count == 8)
+        hm__dot8(x, w, rows->features, z);
+    else
+        hm__dot4(x, w, rows->features, z);
+    for (size_t i = 0; i < count; i += 4)
+        *sum += finish_four(o, row + i, x + i, z + i, gradient);
+}
+
+static double eval_one(const struct hm_objective *o, const double *w, size_t row, double *gradient)
+{
+    double y = o->rows.labels[row], z = hm__row_dot(&o->rows, row, w);
+
+    if (gradient) {
+        double slope = o->loss->slope(z, y);
+        if (slope != 0)
+            hm__row_axpy(&o->rows, row, slope, gradient);
+    }
+    return o->loss->value(z, y);
+}
+
+static double linear_eval(struct hm_objective *o, const double *w, const uint32_t *list,
+                          size_t count, double *gradient, double *ret_flop)
+{
+    const struct hm_rows *rows = &o->rows;
+    double sum = 0, entries = 0;
+    size_t k = 0;
+
+    while (!rows->sparse && k + 4 <= count) {
+        size_t block = k + 8 <= count ? 8 : 4;
+        eval_block(o, w, list, k, block, gradient, &sum);
+        entries += (double)block * (double)rows->features;
+        k += block;
+    }
+    for (; k < count; k++) {
+        size_t row = row_at(list, k);
+        sum += eval_one(o, w, row, gradient);
+        entries += (double)hm__row_entries(rows, row);
+    }
+    *ret_flop = (gradient ? 4 : 2) * entries;
+    return sum;
+}
+
+static double linear_right(struct hm_objective *o, const double *w, const struct hm_rows *rows)
+{
+    double right = 0;
+
+    for (size_t i = 0; i < rows->count; i++) {
+        double y = rows->labels[i], z = hm__row_dot(rows, i, w);
+        right += o->loss->classes ? (y * z > 0) : -(z - y) * (z - y);
+    }
+    return right;
+}
+
+static const struct hm_objective_ops linear_ops = {
+    .name = "linear", .eval = linear_eval, .right = linear_right};
+
+void hm__linear_init(struct hm_objective *objective, const struct hm_loss *loss)
+{
+    objective->ops = &linear_ops;
+    objective->loss = loss;
+    objective->curvature = loss->curvature;
+    objective->outputs = 1;
+    objective->unknowns = objective->rows.features;
+}
+
+/* ---- softmax -------------------------------------------------------------------------------- */
+
+/* z_c = w_c.x for every class. */
+static void class_scores(const struct hm_rows *rows, size_t i, const double *w, size_t classes,
+                         double *z)
+{
+    size_t at = rows->sparse ? rows->starts[i] : i * rows->features;
+
+    for (size_t c = 0; c < classes; c++)
+        z[c] = 0;
+    for (size_t e = 0; e < hm__row_entries(rows, i); e++) {
+        size_t column = rows->sparse ? rows->columns[at + e] : e;
+        hm__axpy(rows->values[at + e], w + column * classes, z, classes);
+    }
+}
+
+/* Scores to probabilities in place; returns the loss of the class y. */
+static double normalise(double *z, size_t classes, size_t y)
+{
+    double most = z[0], sum = 0, right = z[y];
+
+    for (size_t c = 1; c < classes; c++)
+        most = fmax(most, z[c]);
+    for (size_t c = 0; c < classes; c++)
+        sum += z[c] = exp(z[c] - most);
+    for (size_t c = 0; c < classes; c++)
+        z[c] /= sum;
+    return log(sum) + most - right;
+}
+
+static double softmax_eval(struct hm_objective *o, const double *w, const uint32_t *list,
+                           size_t count, double *gradient, double *ret_flop)
+{
+    const struct hm_rows *rows = &o->rows;
+    size_t classes = o->outputs;
+    double *z = o->state, sum = 0, entries = 0;
+
+    for (size_t k = 0; k < count; k++) {
+        size_t i = row_at(list, k), y = (size_t)rows->labels[i];
+        class_scores(rows, i, w, classes, z);
+        sum += normalise(z, classes, y);
+        entries += (double)hm__row_entries(rows, i);
+        if (!gradient)
+            continue;
+        z[y] -= 1;
+        size_t at = rows->sparse ? rows->starts[i] : i * rows->features;
+        for (size_t e = 0; e < hm__row_entries(rows, i); e++) {
+            size_t column = rows->sparse ? rows->columns[at + e] : e;
+            hm__axpy(rows->values[at + e], z, gradient + column * classes, classes);
+        }
+    }
+    *ret_flop = (gradient ? 4 : 2) * entries * (double)classes;
+    return sum;
+}
+
+static double softmax_right(struct hm_objective *o, const double *w, const struct hm_rows *rows)
+{
+    double *z = o->state, right = 0;
+
+    for (size_t i = 0; i < rows->count; i++) {
+        size_t best = 0;
+        class_scores(rows, i, w, o->outputs, z);
+        for (size_t c = 1; c < o->outputs; c++)
+            if (z[c] > z[best])
+                best = c;
+        right += (double)best == rows->labels[i];
+    }
+    return right;
+}
+
+static const struct hm_objective_ops softmax_ops = {
+    .name = "softmax", .eval = softmax_eval, .right = softmax_right};
+
+int hm__softmax_init(struct hm_objective *objective, struct hm_err *err)
+{
+    objective->ops = &softmax_ops;
+    objective->curvature = 0.5; /* Boehning: Multinomial logistic regression, 1992 */
+    objective->unknowns = objective->rows.features * objective->outputs;
+    objective->state = hm__arena_alloc(objective->arena, objective->outputs, sizeof(double));
+    return objective->state ? 0 : hm__fail_nomem(err);
+}

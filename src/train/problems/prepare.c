@@ -1,0 +1,149 @@
+/*
+ * Labels, scaling, fingerprint. Means and deviations are of the whole data, by sums over the ranks;
+ * they depend in the last bits on how many there are.
+ */
+#include "prepare.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "agree.h"
+#include "err.h"
+#include "vector.h"
+
+static double class_of(const struct hm_labels *labels, double label)
+{
+    for (size_t c = 0; c < labels->count; c++)
+        if (labels->known[c] == label)
+            return (double)c;
+    return -1;
+}
+
+void hm__labels_apply(const struct hm_labels *labels, struct hm_rows *rows)
+{
+    double positive = labels->positive;
+
+    if (labels->kind == HM_LABEL_SIGN && isnan(positive) && labels->count > 0)
+        positive = labels->known[labels->count - 1];
+    for (size_t i = 0; i < rows->count; i++) {
+        double label = rows->labels[i];
+        if (labels->kind == HM_LABEL_CLASS)
+            rows->labels[i] = class_of(labels, label);
+        else if (labels->kind == HM_LABEL_SIGN || !isnan(positive))
+            rows->labels[i] = label == positive ? 1 : -1;
+    }
+}
+
+/* Column of entry e of the values; dense rows count on through all rows. */
+static size_t column_of(const struct hm_rows *rows, size_t e)
+{
+    return rows->sparse ? rows->columns[e] : e % rows->features;
+}
+
+int hm__scale_learn(struct hm_scale *scale, struct hm_comm *comm, const struct hm_rows *rows,
+                    double total, struct hm_arena *arena, struct hm_err *err)
+{
+    size_t d = rows->features;
+    double *sums = hm__arena_alloc(arena, 3 * d, sizeof(double)); /* means, squares, entries */
+    double *scratch = hm__arena_alloc(arena, 2 * d, sizeof(double));
+    int rc = hm__agree(comm, sums && scratch ? 0 : hm__fail_nomem(err), err);
+
+    if (rc)
+        return rc;
+    for (size_t e = 0; e < hm__rows_entries(rows); e++)
+        sums[column_of(rows, e)] += rows->values[e];
+    hm__comm_sum(comm, sums, d, scratch);
+    for (size_t j = 0; j < d; j++)
+        sums[j] /= total;
+    for (size_t e = 0; e < hm__rows_entries(rows); e++) {
+        size_t j = column_of(rows, e);
+        double off = rows->values[e] - sums[j];
+        sums[d + j] += off * off;
+        sums[2 * d + j]++;
+    }
+    hm__comm_sum(comm, sums + d, 2 * d, scratch);
+    for (size_t j = 0; j < d; j++) {
+        /* Entries that sparse rows leave out are as far from the mean as 0 is. */
+        double square = (sums[d + j] + (total - sums[2 * d + j]) * sums[j] * sums[j]) / total;
+        /* A constant column has no deviation, but its mean has been rounded. */
+        double rounding = total * DBL_EPSILON * fabs(sums[j]);
+        sums[d + j] = square > rounding * rounding ? sqrt(square) : 1;
+    }
+    scale->mean = sums;
+    scale->deviation = sums + d;
+    return 0;
+}
+
+/* To a largest value of 1 first, where squares are too large or too small to be added up. */
+static double safe_norm(struct hm_rows *rows, size_t i, size_t at)
+{
+    double norm2 = hm__row_norm2(rows, i), largest = 0;
+
+    if (norm2 > 1e-290 && isfinite(norm2))
+        return sqrt(norm2);
+    for (size_t e = 0; e < hm__row_entries(rows, i); e++)
+        largest = fmax(largest, fabs(rows->values[at + e]));
+    for (size_t e = 0; e < hm__row_entries(rows, i) && largest > 0; e++)
+        rows->values[at + e] /= largest;
+    return sqrt(hm__row_norm2(rows, i));
+}
+
+static void to_unit(struct hm_rows *rows)
+{
+    for (size_t i = 0; i < rows->count; i++) {
+        size_t at = rows->sparse ? rows->starts[i] : i * rows->features;
+        double norm = safe_norm(rows, i, at);
+        for (size_t e = 0; e < hm__row_entries(rows, i) && norm > 0; e++)
+            rows->values[at + e] /= norm;
+    }
+}
+
+void hm__scale_apply(const struct hm_scale *scale, struct hm_rows *rows)
+{
+    size_t entries = hm__rows_entries(rows);
+
+    switch (scale->kind) {
+    case HM_SCALE_NONE:
+        break;
+    case HM_SCALE_DIVIDE:
+        for (size_t e = 0; e < entries; e++)
+            rows->values[e] /= scale->divisor;
+        break;
+    case HM_SCALE_UNIT:
+        to_unit(rows);
+        break;
+    case HM_SCALE_STANDARDISE:
+        for (size_t e = 0; e < entries; e++) {
+            size_t j = column_of(rows, e);
+            double mean = rows->sparse ? 0 : scale->mean[j];
+            rows->values[e] = (rows->values[e] - mean) / scale->deviation[j];
+        }
+        break;
+    }
+}
+
+static uint64_t mix(uint64_t hash, double value)
+{
+    uint64_t bits;
+
+    memcpy(&bits, &value, sizeof(bits));
+    hash = (hash ^ bits) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash ^ (hash >> 29);
+}
+
+double hm__rows_fingerprint(struct hm_comm *comm, const struct hm_rows *rows, double first)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < rows->count; i++) {
+        uint64_t hash = mix(mix(1, first + (double)i), rows->labels[i]);
+        size_t at = rows->sparse ? rows->starts[i] : i * rows->features;
+        for (size_t e = 0; e < hm__row_entries(rows, i); e++)
+            if (rows->values[at + e] != 0)
+                hash = mix(mix(hash, (double)column_of(rows, at + e)), rows->values[at + e]);
+        sum += (double)(hash >> 40); /* 24 bits: sums of 2^29 rows are exact in any order */
+    }
+    hm__comm_sum_few(comm, &sum, 1);
+    return sum;
+}

@@ -1,0 +1,582 @@
+/*
+ * Belief propagation among ranks: who needs what of whom, the exchange, and what is made of the
+ * messages in the end. The arithmetic is in the kernels.
+ *
+ * Who needs what follows from the edges a rank holds: a neighbour is a rank that owns one of its
+ * ghosts, and it needs the products of those own vertices that a shared edge touches. Both sides
+ * list them in rising order, so nothing has to be told.
+ *
+ * Rank a meets its neighbours b in rising order of a xor b. Of all pairs that have yet to meet, one
+ * with the smallest a xor b has both sides waiting for it: there is no deadlock.
+ *
+ * Bethe's log Z of the beliefs (H their entropies, d_i the degrees) is
+ *     sum_i [sum_x b_i log phi_i + (1 - d_i) H(b_i)] + sum_ab [sum_xy b_ab log psi_ab + H(b_ab)].
+ */
+#include "propagate.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "err.h"
+#include "memory.h"
+#include "propagate_kernel.h"
+
+struct neighbour {
+    int rank;
+    size_t ghost, ghost_count;     /* local numbers of its vertices that are ghosts here */
+    size_t shared, shared_count;   /* places in `shared`: own vertices that are ghosts there */
+    size_t out_bytes, ghost_bytes; /* of a vertex exchange */
+};
+
+struct hm_propagate {
+    const struct hm_mrf *mrf; /* borrowed */
+    const struct hm_kernel_ops *ops;
+    void *kernel;
+    struct neighbour *neighbours; /* in the order of meeting */
+    size_t neighbour_count;
+    uint32_t *shared;            /* own vertices, for each neighbour rising */
+    char *out, *in;              /* as long as the largest exchange */
+    size_t *message_places;      /* count + 1: where messages into an own vertex begin */
+    size_t *cursors;             /* scratch, one for each own vertex */
+    double *table;               /* scratch, the largest table */
+    uint32_t *states;            /* scratch, of local vertices */
+    size_t message_first, total; /* in the whole field */
+};
+
+double hm__mrf_psi(const struct hm_mrf *mrf, size_t edge, size_t x, size_t y)
+{
+    if (mrf->weights)
+        return x == y ? mrf->weights[edge] : 1;
+    uint32_t b = mrf->ends[2 * edge + 1];
+    return mrf->tables[mrf->table_places[edge] + x * (mrf->places[b + 1] - mrf->places[b]) + y];
+}
+
+/* ---- neighbours -------------------------------------------------------------------------------
+ */
+
+/* One for each owner of ghosts; as ghosts are sorted, so are the owners. */
+static bool find_neighbours(struct hm_propagate *p)
+{
+    const struct hm_mrf *mrf = p->mrf;
+
+    p->neighbours = hm__calloc(mrf->ghosts, sizeof(*p->neighbours));
+    if (!p->neighbours)
+        return false;
+    for (size_t i = 0; i < mrf->ghosts; i++) {
+        int owner = hm__mrf_owner(mrf->vertices, mrf->ghost_ids[i], mrf->size);
+        struct neighbour *last = p->neighbours + p->neighbour_count;
+        if (p->neighbour_count == 0 || last[-1].rank != owner) {
+            *last = (struct neighbour){.rank = owner, .ghost = mrf->count + i};
+            p->neighbour_count++;
+        }
+        p->neighbours[p->neighbour_count - 1].ghost_count++;
+    }
+    return true;
+}
+
+/* (neighbour, own vertex) of a cut edge, to be sorted and made unique. */
+struct share {
+    uint32_t neighbour, vertex;
+};
+
+static int compare_shares(const void *left, const void *right)
+{
+    const struct share *x = left, *y = right;
+
+    if (x->neighbour != y->neighbour)
+        return x->neighbour < y->neighbour ? -1 : 1;
+    return x->vertex < y->vertex ? -1 : x->vertex > y->vertex;
+}
+
+/* Which neighbour owns a ghost. Only before neighbours are put in the order of meeting. */
+static uint32_t neighbour_of(const struct hm_propagate *p, size_t ghost)
+{
+    size_t low = 0, high = p->neighbour_count;
+
+    while (high - low > 1) {
+        size_t middle = (low + high) / 2;
+        if (p->neighbours[middle].ghost <= ghost)
+            low = middle;
+        else
+            high = middle;
+    }
+    return (uint32_t)low;
+}
+
+static size_t collect_shares(const struct hm_propagate *p, struct share *shares)
+{
+    const struct hm_mrf *mrf = p->mrf;
+    size_t found = 0;
+
+    for (size_t e = 0; e < mrf->edge_count; e++) {
+        uint32_t a = mrf->ends[2 * e], b = mrf->ends[2 * e + 1];
+        if (a >= mrf->count || b >= mrf->count)
+            shares[found++] =
+                (struct share){neighbour_of(p, a >= mrf->count ? a : b), a >= mrf->count ? b : a};
+    }
+    return found;
+}
+
+static bool find_shared(struct hm_propagate *p)
+{
+    struct share *shares = hm__calloc(p->mrf->ghosts ? p->mrf->edge_count : 0, sizeof(*shares));
+    size_t found = shares ? collect_shares(p, shares) : 0, kept = 0;
+
+    p->shared = shares ? hm__calloc(found, sizeof(*p->shared)) : NULL;
+    if (!p->shared) {
+        hm__free(shares);
+        return false;
+    }
+    qsort(shares, found, sizeof(*shares), compare_shares);
+    for (size_t i = 0; i < found; i++) {
+        if (i > 0 && compare_shares(&shares[i - 1], &shares[i]) == 0)
+            continue;
+        struct neighbour *n = &p->neighbours[shares[i].neighbour];
+        if (n->shared_count++ == 0)
+            n->shared = kept;
+        p->shared[kept++] = shares[i].vertex;
+    }
+    hm__free(shares);
+    return true;
+}
+
+/* A neighbour with our rank xor its own, by which qsort puts them in order. */
+struct meeting {
+    int key;
+    struct neighbour neighbour;
+};
+
+static int compare_meetings(const void *left, const void *right)
+{
+    const struct meeting *x = left, *y = right;
+
+    return x->key < y->key ? -1 : x->key > y->key;
+}
+
+static bool order_meetings(struct hm_propagate *p)
+{
+    struct meeting *meetings = hm__calloc(p->neighbour_count, sizeof(*meetings));
+
+    if (!meetings)
+        return false;
+    for (size_t i = 0; i < p->neighbour_count; i++)
+        meetings[i] = (struct meeting){p->mrf->rank ^ p->neighbours[i].rank, p->neighbours[i]};
+    qsort(meetings, p->neighbour_count, sizeof(*meetings), compare_meetings);
+    for (size_t i = 0; i < p->neighbour_count; i++)
+        p->neighbours[i] = meetings[i].neighbour;
+    hm__free(meetings);
+    return true;
+}
+
+static bool make_buffers(struct hm_propagate *p)
+{
+    size_t out = 0, in = 0;
+
+    for (size_t i = 0; i < p->neighbour_count; i++) {
+        struct neighbour *n = &p->neighbours[i];
+        for (size_t k = 0; k < n->shared_count; k++)
+            n->out_bytes += p->ops->bytes(p->kernel, p->shared[n->shared + k]);
+        for (size_t k = 0; k < n->ghost_count; k++)
+            n->ghost_bytes += p->ops->bytes(p->kernel, n->ghost + k);
+        out = n->out_bytes > out ? n->out_bytes : out;
+        in = n->ghost_bytes > in ? n->ghost_bytes : in;
+    }
+    p->out = hm__calloc(out, 1);
+    p->in = hm__calloc(in, 1);
+    return p->out && p->in;
+}
+
+/* ---- exchange ---------------------------------------------------------------------------------
+ */
+
+static void meet(struct hm_comm *comm, int other, const void *out, size_t out_bytes, void *in,
+                 size_t in_bytes)
+{
+    double began = comm->ops->now(comm);
+
+    comm->ops->exchange(comm, other, out, out_bytes, other, in, in_bytes);
+    comm->bytes += (double)out_bytes;
+    comm->talking_s += comm->ops->now(comm) - began;
+}
+
+/* The products of own vertices to those who need them, and those of ghosts from their owners. */
+static void exchange_products(struct hm_propagate *p, struct hm_comm *comm)
+{
+    for (size_t i = 0; i < p->neighbour_count; i++) {
+        const struct neighbour *n = &p->neighbours[i];
+        char *out = p->out, *in = p->in;
+        for (size_t k = 0; k < n->shared_count; k++) {
+            p->ops->pack(p->kernel, p->shared[n->shared + k], out);
+            out += p->ops->bytes(p->kernel, p->shared[n->shared + k]);
+        }
+        meet(comm, n->rank, p->out, n->out_bytes, p->in, n->ghost_bytes);
+        for (size_t k = 0; k < n->ghost_count; k++) {
+            p->ops->unpack(p->kernel, n->ghost + k, in);
+            in += p->ops->bytes(p->kernel, n->ghost + k);
+        }
+    }
+}
+
+static void exchange_states(struct hm_propagate *p, struct hm_comm *comm)
+{
+    for (size_t i = 0; i < p->neighbour_count; i++) {
+        const struct neighbour *n = &p->neighbours[i];
+        for (size_t k = 0; k < n->shared_count; k++) /* a product is longer than a state */
+            memcpy(p->out + k * sizeof(*p->states), &p->states[p->shared[n->shared + k]],
+                   sizeof(*p->states));
+        meet(comm, n->rank, p->out, n->shared_count * sizeof(*p->states), p->in,
+             n->ghost_count * sizeof(*p->states));
+        memcpy(p->states + n->ghost, p->in, n->ghost_count * sizeof(*p->states));
+    }
+}
+
+/* ---- life -------------------------------------------------------------------------------------
+ */
+
+void hm__propagate_free(struct hm_propagate *p)
+{
+    if (!p)
+        return;
+    if (p->kernel)
+        p->ops->destroy(p->kernel);
+    hm__free(p->neighbours);
+    hm__free(p->shared);
+    hm__free(p->out);
+    hm__free(p->in);
+    hm__free(p->message_places);
+    hm__free(p->cursors);
+    hm__free(p->table);
+    hm__free(p->states);
+    hm__free(p);
+}
+
+static bool make_scratch(struct hm_propagate *p)
+{
+    const struct hm_mrf *mrf = p->mrf;
+    size_t most = 1;
+
+    for (size_t e = 0; e < mrf->edge_count; e++) {
+        uint32_t a = mrf->ends[2 * e], b = mrf->ends[2 * e + 1];
+        size_t table =
+            (mrf->places[a + 1] - mrf->places[a]) * (mrf->places[b + 1] - mrf->places[b]);
+        most = table > most ? table : most;
+    }
+    for (size_t v = 0; v < mrf->count; v++)
+        most =
+            mrf->places[v + 1] - mrf->places[v] > most ? mrf->places[v + 1] - mrf->places[v] : most;
+    p->table = hm__calloc(most, sizeof(*p->table));
+    p->cursors = hm__calloc(mrf->count, sizeof(*p->cursors));
+    p->states = hm__calloc(mrf->count + mrf->ghosts, sizeof(*p->states));
+    p->message_places = hm__calloc(mrf->count + 1, sizeof(*p->message_places));
+    return p->table && p->cursors && p->states && p->message_places;
+}
+
+static void place_messages(struct hm_propagate *p)
+{
+    const struct hm_mrf *mrf = p->mrf;
+
+    for (size_t i = 0; i < 2 * mrf->edge_count; i++) {
+        size_t length;
+        p->ops->message(p->kernel, i / 2, (int)(i % 2), &length);
+        if (mrf->ends[i] < mrf->count)
+            p->message_places[mrf->ends[i] + 1] += length;
+    }
+    for (size_t v = 0; v < mrf->count; v++)
+        p->message_places[v + 1] += p->message_places[v];
+}
+
+static bool build(struct hm_propagate *p, const struct hm_propagate_settings *settings)
+{
+    p->kernel = p->ops->create(p->mrf, settings);
+    if (!p->kernel || !find_neighbours(p) || !find_shared(p) || !order_meetings(p) ||
+        !make_buffers(p) || !make_scratch(p))
+        return false;
+    place_messages(p);
+    return true;
+}
+
+/* Fail together: true if any rank says so. */
+static bool any(struct hm_comm *comm, bool here)
+{
+    double flag = here;
+
+    hm__comm_max_few(comm, &flag, 1);
+    return flag > 0;
+}
+
+/* Where our messages begin: a sum of vectors that have each rank's count at its own place. */
+static bool number_messages(struct hm_propagate *p, struct hm_comm *comm)
+{
+    size_t size = (size_t)comm->size;
+    double *counts = hm__calloc(2 * size, sizeof(*counts));
+
+    if (any(comm, !counts)) {
+        hm__free(counts);
+        return false;
+    }
+    counts[comm->rank] = (double)hm__propagate_message_count(p);
+    hm__comm_sum(comm, counts, size, counts + size);
+    for (int r = 0; r < comm->size; r++) {
+        p->message_first += r < comm->rank ? (size_t)counts[r] : 0;
+        p->total += (size_t)counts[r];
+    }
+    hm__free(counts);
+    return true;
+}
+
+int hm__propagate_new(const struct hm_mrf *mrf, const struct hm_propagate_settings *settings,
+                      struct hm_comm *comm, struct hm_propagate **ret_propagate, struct hm_err *err)
+{
+    if (!(settings->damping >= 0 && settings->damping < 1)) /* the same on all ranks */
+        return hm__fail(err, HM_E_RANGE, "damping: %g is not from 0 to below 1", settings->damping);
+    bool general = any(comm, settings->general || !hm__propagate_binary_fits(mrf));
+    struct hm_propagate *p = hm__calloc(1, sizeof(*p));
+    if (p) {
+        p->mrf = mrf;
+        p->ops = general ? &hm__propagate_general : &hm__propagate_binary;
+    }
+    if (any(comm, !p || !build(p, settings)) || !number_messages(p, comm)) {
+        hm__propagate_free(p);
+        return hm__fail_nomem(err);
+    }
+    p->ops->collect(p->kernel);
+    exchange_products(p, comm);
+    *ret_propagate = p;
+    return 0;
+}
+
+bool hm__propagate_is_binary(const struct hm_propagate *p)
+{
+    return p->ops == &hm__propagate_binary;
+}
+
+/* ---- iterations -------------------------------------------------------------------------------
+ */
+
+double hm__propagate_step(struct hm_propagate *p, struct hm_comm *comm)
+{
+    double change = p->ops->step(p->kernel);
+
+    hm__comm_work(comm, p->ops->flop(p->kernel));
+    exchange_products(p, comm);
+    hm__comm_max_few(comm, &change, 1);
+    return change;
+}
+
+size_t hm__propagate_solve(struct hm_propagate *p, struct hm_comm *comm, size_t most,
+                           double tolerance, double *ret_change)
+{
+    double change = INFINITY;
+    size_t iteration = 0;
+
+    while (iteration < most && !(change <= tolerance)) {
+        change = hm__propagate_step(p, comm);
+        iteration++;
+    }
+    if (ret_change)
+        *ret_change = change;
+    return iteration;
+}
+
+/* ---- results ----------------------------------------------------------------------------------
+ */
+
+void hm__propagate_beliefs(const struct hm_propagate *p, double *beliefs)
+{
+    for (size_t v = 0; v < p->mrf->count; v++)
+        p->ops->belief(p->kernel, v, beliefs + p->mrf->places[v]);
+}
+
+void hm__propagate_decode(const struct hm_propagate *p, uint32_t *states)
+{
+    const struct hm_mrf *mrf = p->mrf;
+
+    for (size_t v = 0; v < mrf->count; v++) {
+        uint32_t best = 0;
+        p->ops->belief(p->kernel, v, p->table);
+        for (uint32_t x = 1; x < mrf->places[v + 1] - mrf->places[v]; x++)
+            best = p->table[x] > p->table[best] ? x : best;
+        states[v] = best;
+    }
+}
+
+/* sum b log(potential/b^entropy), over what is possible. */
+static double expected(double belief, double potential, double entropy)
+{
+    return belief > 0 ? belief * (log(potential) - entropy * log(belief)) : 0;
+}
+
+static double vertex_part(const struct hm_propagate *p, size_t v)
+{
+    const struct hm_mrf *mrf = p->mrf;
+    double sum = 0, degree = (double)p->cursors[v];
+
+    p->ops->belief(p->kernel, v, p->table);
+    for (size_t i = mrf->places[v]; i < mrf->places[v + 1]; i++)
+        sum += expected(p->table[i - mrf->places[v]], mrf->unary[i], 1 - degree);
+    return sum;
+}
+
+static double edge_part(const struct hm_propagate *p, size_t e)
+{
+    const struct hm_mrf *mrf = p->mrf;
+    uint32_t a = mrf->ends[2 * e], b = mrf->ends[2 * e + 1];
+    size_t rows = mrf->places[a + 1] - mrf->places[a],
+           columns = mrf->places[b + 1] - mrf->places[b];
+    double sum = 0;
+
+    p->ops->edge_belief(p->kernel, e, p->table);
+    for (size_t i = 0; i < rows * columns; i++)
+        sum += expected(p->table[i], hm__mrf_psi(mrf, e, i / columns, i % columns), 1);
+    return sum;
+}
+
+double hm__propagate_log_z(const struct hm_propagate *p, struct hm_comm *comm)
+{
+    const struct hm_mrf *mrf = p->mrf;
+    double sum = mrf->log_scale;
+
+    memset(p->cursors, 0, mrf->count * sizeof(*p->cursors));
+    for (size_t i = 0; i < 2 * mrf->edge_count; i++)
+        if (mrf->ends[i] < mrf->count)
+            p->cursors[mrf->ends[i]]++; /* degrees */
+    for (size_t v = 0; v < mrf->count; v++)
+        sum += vertex_part(p, v);
+    for (size_t e = 0; e < mrf->edge_count; e++)
+        if (mrf->ends[2 * e] < mrf->count)
+            sum += edge_part(p, e);
+    hm__comm_sum_few(comm, &sum, 1);
+    return sum;
+}
+
+double hm__propagate_score(struct hm_propagate *p, const uint32_t *states, struct hm_comm *comm)
+{
+    const struct hm_mrf *mrf = p->mrf;
+    double sum = mrf->log_scale;
+
+    memcpy(p->states, states, mrf->count * sizeof(*states));
+    exchange_states(p, comm);
+    for (size_t v = 0; v < mrf->count; v++)
+        sum += log(mrf->unary[mrf->places[v] + states[v]]);
+    for (size_t e = 0; e < mrf->edge_count; e++)
+        if (mrf->ends[2 * e] < mrf->count)
+            sum += log(
+                hm__mrf_psi(mrf, e, p->states[mrf->ends[2 * e]], p->states[mrf->ends[2 * e + 1]]));
+    hm__comm_sum_few(comm, &sum, 1);
+    return sum;
+}
+
+/* ---- stored messages --------------------------------------------------------------------------
+ */
+
+size_t hm__propagate_message_count(const struct hm_propagate *p)
+{
+    return p->message_places[p->mrf->count];
+}
+
+size_t hm__propagate_message_first(const struct hm_propagate *p)
+{
+    return p->message_first;
+}
+
+size_t hm__propagate_message_total(const struct hm_propagate *p)
+{
+    return p->total;
+}
+
+/* Copy all messages into own vertices from the kernel (get) or to it. */
+static void copy_messages(const struct hm_propagate *p, double *get, const double *put)
+{
+    const struct hm_mrf *mrf = p->mrf;
+
+    memcpy(p->cursors, p->message_places, mrf->count * sizeof(*p->cursors));
+    for (size_t i = 0; i < 2 * mrf->edge_count; i++) {
+        uint32_t v = mrf->ends[i];
+        if (v >= mrf->count)
+            continue;
+        size_t length, at = p->cursors[v];
+        double *message = p->ops->message(p->kernel, i / 2, (int)(i % 2), &length);
+        if (get)
+            memcpy(get + at, message, length * sizeof(*message));
+        else
+            memcpy(message, put + at, length * sizeof(*message));
+        p->cursors[v] += length;
+    }
+}
+
+void hm__propagate_get(const struct hm_propagate *p, double *messages)
+{
+    copy_messages(p, messages, NULL);
+}
+
+/* Messages of edges shared with a neighbour: copy to `out` those into own, or from `in` the rest.
+ */
+static size_t copy_cut(const struct hm_propagate *p, const struct neighbour *n, double *out,
+                       const double *in)
+{
+    const struct hm_mrf *mrf = p->mrf;
+    size_t used = 0;
+
+    for (size_t i = 0; i < 2 * mrf->edge_count; i++) {
+        size_t ghost = mrf->ends[i], length;
+        if (ghost < n->ghost || ghost >= n->ghost + n->ghost_count)
+            continue;
+        int end = (int)(i % 2);
+        double *message = p->ops->message(p->kernel, i / 2, in ? end : !end, &length);
+        if (in)
+            memcpy(message, in + used, length * sizeof(*message));
+        else if (out)
+            memcpy(out + used, message, length * sizeof(*message));
+        used += length;
+    }
+    return used;
+}
+
+/* How many doubles the messages into a neighbour's vertices over shared edges have. */
+static size_t count_in(const struct hm_propagate *p, const struct neighbour *n)
+{
+    size_t used = 0, length;
+
+    for (size_t i = 0; i < 2 * p->mrf->edge_count; i++)
+        if (p->mrf->ends[i] >= n->ghost && p->mrf->ends[i] < n->ghost + n->ghost_count) {
+            p->ops->message(p->kernel, i / 2, (int)(i % 2), &length);
+            used += length;
+        }
+    return used;
+}
+
+/* A pass over the edges for each neighbour: this is done once in a run. */
+static void exchange_cut(struct hm_propagate *p, struct hm_comm *comm, double *out, double *in)
+{
+    for (size_t i = 0; i < p->neighbour_count; i++) {
+        const struct neighbour *n = &p->neighbours[i];
+        size_t length = copy_cut(p, n, out, NULL);
+        meet(comm, n->rank, out, length * sizeof(*out), in, count_in(p, n) * sizeof(*in));
+        copy_cut(p, n, NULL, in);
+    }
+}
+
+int hm__propagate_put(struct hm_propagate *p, const double *messages, struct hm_comm *comm,
+                      struct hm_err *err)
+{
+    size_t out_room = 0, in_room = 0;
+
+    for (size_t i = 0; i < p->neighbour_count; i++) {
+        size_t out_length = copy_cut(p, &p->neighbours[i], NULL, NULL);
+        size_t in_length = count_in(p, &p->neighbours[i]);
+        out_room = out_length > out_room ? out_length : out_room;
+        in_room = in_length > in_room ? in_length : in_room;
+    }
+    double *out = hm__calloc(out_room, sizeof(*out)), *in = hm__calloc(in_room, sizeof(*in));
+    bool failed = any(comm, !out || !in);
+    if (!failed) {
+        copy_messages(p, NULL, messages);
+        exchange_cut(p, comm, out, in);
+        p->ops->collect(p->kernel);
+        exchange_products(p, comm);
+    }
+    hm__free(out);
+    hm__free(in);
+    return failed ? hm__fail_nomem(err) : 0;
+}

@@ -1,0 +1,161 @@
+/*
+ * Loops over vectors. Sums run in interleaved parts, two to a vector register, whose order of
+ * adding is written down here: it does not depend on what the compiler or the machine make of it.
+ */
+#include "vector.h"
+
+typedef double pair __attribute__((vector_size(16), aligned(8), may_alias));
+
+static pair load(const double *p)
+{
+    return *(const pair *)(const void *)p;
+}
+
+double hm__dot(const double *a, const double *b, size_t count)
+{
+    pair s = {0}, t = {0}, u = {0}, v = {0};
+    size_t i = 0;
+    double rest = 0;
+
+    for (; i + 8 <= count; i += 8) {
+        s += load(a + i) * load(b + i);
+        t += load(a + i + 2) * load(b + i + 2);
+        u += load(a + i + 4) * load(b + i + 4);
+        v += load(a + i + 6) * load(b + i + 6);
+    }
+    for (; i < count; i++)
+        rest += a[i] * b[i];
+    s = (s + t) + (u + v);
+    return s[0] + s[1] + rest;
+}
+
+void hm__axpy(double factor, const double *a, double *b, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        b[i] += factor * a[i];
+}
+
+/* Sums of four rows on the way, in two parts of two each. */
+struct four {
+    pair s[4], t[4];
+};
+
+/* Columns from..to, both multiples of 4. */
+static void add_products(struct four *sums, const double *const x[4], const double *w, size_t from,
+                         size_t to)
+{
+    struct four f = *sums; /* in registers */
+
+    for (size_t i = from; i < to; i += 4) {
+        pair v = load(w + i), u = load(w + i + 2);
+        for (size_t k = 0; k < 4; k++) {
+            f.s[k] += load(x[k] + i) * v;
+            f.t[k] += load(x[k] + i + 2) * u;
+        }
+    }
+    *sums = f;
+}
+
+/* The last columns from..count, and all parts together. */
+static void join(const struct four *sums, const double *const x[4], const double *w, size_t from,
+                 size_t count, double dots[4])
+{
+    for (size_t k = 0; k < 4; k++) {
+        double rest = 0;
+        for (size_t j = from; j < count; j++)
+            rest += x[k][j] * w[j];
+        pair s = sums->s[k] + sums->t[k];
+        dots[k] = s[0] + s[1] + rest;
+    }
+}
+
+void hm__dot4(const double *const x[4], const double *w, size_t count, double dots[4])
+{
+    struct four sums = {0};
+    size_t whole = count - count % 4;
+
+    add_products(&sums, x, w, 0, whole);
+    join(&sums, x, w, whole, count, dots);
+}
+
+void hm__dot8(const double *const x[8], const double *w, size_t count, double dots[8])
+{
+    enum {
+        STRETCH = 96
+    }; /* columns: while four rows are added up, the other four are on the way */
+    struct four first = {0}, second = {0};
+    size_t whole = count - count % 4;
+
+    for (size_t from = 0; from < whole; from += STRETCH) {
+        size_t to = whole - from > STRETCH ? from + STRETCH : whole;
+        add_products(&first, x, w, from, to);
+        add_products(&second, x + 4, w, from, to);
+    }
+    join(&first, x, w, whole, count, dots);
+    join(&second, x + 4, w, whole, count, dots + 4);
+}
+
+void hm__axpy4(const double factors[4], const double *const x[4], double *w, size_t count)
+{
+    const double a = factors[0], b = factors[1], c = factors[2], d = factors[3];
+    const double *p = x[0], *q = x[1], *r = x[2], *s = x[3];
+
+    for (size_t i = 0; i < count; i++)
+        w[i] += (a * p[i] + b * q[i]) + (c * r[i] + d * s[i]);
+}
+
+static double sparse_dot(const double *values, const uint32_t *columns, size_t count,
+                         const double *w)
+{
+    double s = 0, t = 0;
+    size_t i = 0;
+
+    for (; i + 2 <= count; i += 2) {
+        s += values[i] * w[columns[i]];
+        t += values[i + 1] * w[columns[i + 1]];
+    }
+    if (i < count)
+        s += values[i] * w[columns[i]];
+    return s + t;
+}
+
+double hm__row_dot(const struct hm_rows *rows, size_t i, const double *w)
+{
+    if (!rows->sparse)
+        return hm__dot(rows->values + i * rows->features, w, rows->features);
+    size_t at = rows->starts[i];
+    return sparse_dot(rows->values + at, rows->columns + at, rows->starts[i + 1] - at, w);
+}
+
+void hm__row_axpy(const struct hm_rows *rows, size_t i, double factor, double *w)
+{
+    if (!rows->sparse) {
+        hm__axpy(factor, rows->values + i * rows->features, w, rows->features);
+        return;
+    }
+    for (size_t e = rows->starts[i]; e < rows->starts[i + 1]; e++)
+        w[rows->columns[e]] += factor * rows->values[e];
+}
+
+void hm__row_fetch(const struct hm_rows *rows, size_t i)
+{
+    enum { LINE = 64 };
+    size_t at = rows->sparse ? rows->starts[i] : i * rows->features;
+    size_t end = at + hm__row_entries(rows, i);
+
+    for (size_t e = at; e < end; e += LINE / sizeof(*rows->values))
+        __builtin_prefetch(rows->values + e);
+    for (size_t e = at; rows->sparse && e < end; e += LINE / sizeof(*rows->columns))
+        __builtin_prefetch(rows->columns + e);
+}
+
+double hm__row_norm2(const struct hm_rows *rows, size_t i)
+{
+    size_t at = rows->sparse ? rows->starts[i] : i * rows->features;
+    return hm__dot(rows->values + at, rows->values + at, hm__row_entries(rows, i));
+}
+
+size_t hm__row_entries(const struct hm_rows *rows, size_t i)
+{
+    return rows->sparse ? rows->starts[i + 1] - rows->starts[i] : rows->features;
+}
