@@ -135,73 +135,6 @@ const char *hm__show_money(double amount, char *text)
     return text;
 }
 
-/* Length of the UTF-8 sequence at `text`, 0 when it is not one (overlong and surrogates too). */
-static size_t utf8_length(const char *text)
-{
-    const unsigned char *b = (const unsigned char *)text;
-    size_t length = b[0] < 0x80                   ? 1
-                    : b[0] >= 0xc2 && b[0] < 0xe0 ? 2
-                    : b[0] >= 0xe0 && b[0] < 0xf0 ? 3
-                    : b[0] >= 0xf0 && b[0] < 0xf5 ? 4
-                                                  : 0;
-
-    for (size_t i = 1; i < length; i++)
-        if ((b[i] & 0xc0) != 0x80)
-            return 0;
-    if ((b[0] == 0xe0 && b[1] < 0xa0) || (b[0] == 0xed && b[1] >= 0xa0) ||
-        (b[0] == 0xf0 && b[1] < 0x90) || (b[0] == 0xf4 && b[1] >= 0x90))
-        return 0;
-    return length;
-}
-
-/* Names of files may be of any bytes; JSON is UTF-8, and what is not becomes U+FFFD. */
-void hm__json_text(struct hm_text *out, const char *text)
-{
-    if (!text) {
-        hm__text_add(out, "null");
-        return;
-    }
-    hm__text_add(out, "\"");
-    for (size_t length; *text; text += length ? length : 1) {
-        unsigned char c = (unsigned char)*text;
-        length = utf8_length(text);
-        if (c == '"' || c == '\\')
-            hm__text_addf(out, "\\%c", c);
-        else if (c < 0x20)
-            hm__text_addf(out, "\\u%04x", c);
-        else if (length == 0)
-            hm__text_add(out, "\\ufffd");
-        else
-            hm__text_add_n(out, text, length);
-    }
-    hm__text_add(out, "\"");
-}
-
-void hm__json_number(struct hm_text *out, double value)
-{
-    char text[40];
-    double ours;
-
-    if (!isfinite(value)) {
-        hm__text_add(out, "null");
-        return;
-    }
-    if (value == floor(value) && fabs(value) < 1e15 && (value != 0 || !signbit(value))) {
-        hm__text_addf(out, "%lld", (long long)value); /* most are, and it is what 15 digits show */
-        return;
-    }
-    if (hm__shortest(value, text) && hm__signed_read(text, &ours) && ours == value) {
-        hm__text_add(out, text);
-        return;
-    }
-    for (int digits = 15; digits <= 19; digits++) { /* 17 do for others; ours may be an ulp off */
-        snprintf(text, sizeof(text), "%.*g", digits, value);
-        if (strtod(text, NULL) == value && hm__signed_read(text, &ours) && ours == value)
-            break;
-    }
-    hm__text_add(out, text);
-}
-
 void hm__json_known(struct hm_text *out, double value)
 {
     if (value < 0)
@@ -244,7 +177,7 @@ void hm__xml_text(struct hm_text *out, const char *text)
 {
     for (size_t length; text && *text; text += length ? length : 1) {
         unsigned char c = (unsigned char)*text;
-        length = utf8_length(text);
+        length = hm__utf8_length(text, 4);
         if (c == '&')
             hm__text_add(out, "&amp;");
         else if (c == '<')

@@ -2,6 +2,7 @@
 #ifndef HM_FORMAT_H
 #define HM_FORMAT_H
 
+#include "json.h"
 #include "text.h"
 
 enum { HM_SHOWN = 48, HM_SHOWN_RANGE = 2 * HM_SHOWN + 8 };
@@ -20,10 +21,6 @@ const char *hm__show_flops(double flops, char *text);
 const char *hm__show_range(const char *(*show)(double value, char *text), double low, double high,
                            char *text);
 
-/* Text in quotes with escapes; null for NULL. */
-void hm__json_text(struct hm_text *out, const char *text);
-/* The shortest decimal that reads back the same; null when it is not finite. */
-void hm__json_number(struct hm_text *out, double value);
 /* ,"key":value or ,"key":"text" — so that it never stands first in an object. */
 void hm__json_field(struct hm_text *out, const char *key, double value);
 void hm__json_named(struct hm_text *out, const char *key, const char *text);

@@ -1,0 +1,138 @@
+/* Writing JSON: the members of open objects and lists, strings with escapes, numbers. */
+#include "json.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "shortest.h"
+
+/* File names may hold any bytes, but JSON must be UTF-8. */
+void hm__json_text(struct hm_text *out, const char *text)
+{
+    if (!text) {
+        hm__text_add(out, "null");
+        return;
+    }
+    hm__text_add(out, "\"");
+    for (size_t length; *text; text += length ? length : 1) {
+        unsigned char c = (unsigned char)*text;
+        length = hm__utf8_length(text, 4);
+        if (c == '"' || c == '\\')
+            hm__text_addf(out, "\\%c", c);
+        else if (c < 0x20)
+            hm__text_addf(out, "\\u%04x", c);
+        else if (length == 0)
+            hm__text_add(out, "\\ufffd");
+        else
+            hm__text_add_n(out, text, length);
+    }
+    hm__text_add(out, "\"");
+}
+
+void hm__json_number(struct hm_text *out, double value)
+{
+    char text[40];
+    double ours;
+
+    if (!isfinite(value)) {
+        hm__text_add(out, "null");
+        return;
+    }
+    if (value == floor(value) && fabs(value) < 1e15 && (value != 0 || !signbit(value))) {
+        hm__text_addf(out, "%lld",
+                      (long long)value); /* The common case; %.15g would print the same. */
+        return;
+    }
+    if (hm__shortest(value, text) && hm__signed_read(text, &ours) && ours == value) {
+        hm__text_add(out, text);
+        return;
+    }
+    for (int digits = 15; digits <= 19; digits++) { /* hm__signed_read may be off by one unit in the
+                                                       last place, so try up to 19. */
+        snprintf(text, sizeof(text), "%.*g", digits, value);
+        if (strtod(text, NULL) == value && hm__signed_read(text, &ours) && ours == value)
+            break;
+    }
+    hm__text_add(out, text);
+}
+
+/* Write what stands between the previous member and the next one, and the key. */
+static void json_begin_member(struct hm_json *json, const char *key)
+{
+    if (json->depth > 0) {
+        size_t inner = json->depth - 1;
+        bool lines = json->layouts[inner] & HM_JSON_LINES;
+        hm__text_add(json->out, json->filled[inner] ? "," : "");
+        if (lines && (json->filled[inner] || json->depth > 1))
+            hm__text_add(json->out, "\n");
+        if (lines && json->depth > 1)
+            hm__text_add(json->out, "  ");
+        json->filled[inner] = true;
+    }
+    if (!key)
+        return;
+    hm__json_text(json->out, key);
+    hm__text_add(json->out, ":");
+}
+
+void hm__json_open(struct hm_json *json, const char *key, unsigned layout)
+{
+    assert(json->depth < HM_JSON_DEPTH);
+    json_begin_member(json, key);
+    hm__text_add(json->out, layout & HM_JSON_LIST ? "[" : "{");
+    json->layouts[json->depth] = (unsigned char)layout;
+    json->filled[json->depth++] = false;
+}
+
+void hm__json_close(struct hm_json *json)
+{
+    assert(json->depth > 0);
+    hm__text_add(json->out, json->layouts[--json->depth] & HM_JSON_LIST ? "]" : "}");
+}
+
+void hm__json_put_text(struct hm_json *json, const char *key, const char *text)
+{
+    json_begin_member(json, key);
+    hm__json_text(json->out, text);
+}
+
+void hm__json_put_number(struct hm_json *json, const char *key, double value)
+{
+    json_begin_member(json, key);
+    hm__json_number(json->out, value);
+}
+
+void hm__json_put_bool(struct hm_json *json, const char *key, bool value)
+{
+    hm__json_put_raw(json, key, value ? "true" : "false");
+}
+
+void hm__json_put_null(struct hm_json *json, const char *key)
+{
+    hm__json_put_raw(json, key, "null");
+}
+
+void hm__json_put_raw(struct hm_json *json, const char *key, const char *text)
+{
+    json_begin_member(json, key);
+    hm__text_add(json->out, text);
+}
+
+void hm__json_put_texts(struct hm_json *json, const char *key, const char *const *texts,
+                        size_t count)
+{
+    hm__json_open(json, key, HM_JSON_LIST | HM_JSON_LINES);
+    for (size_t i = 0; i < count; i++)
+        hm__json_put_text(json, NULL, texts[i]);
+    hm__json_close(json);
+}
+
+void hm__json_put_numbers(struct hm_json *json, const char *key, const double *values, size_t count)
+{
+    hm__json_open(json, key, HM_JSON_LIST);
+    for (size_t i = 0; i < count; i++)
+        hm__json_put_number(json, NULL, values[i]);
+    hm__json_close(json);
+}

@@ -1,0 +1,63 @@
+/*
+ * One writer of JSON. It keeps track of objects and lists that are open, so that commas, quotes and
+ * line breaks are decided in one place:
+ *
+ *     struct hm_json json = {.out = &text};
+ *     hm__json_open(&json, NULL, HM_JSON_OBJECT | HM_JSON_LINES);
+ *     hm__json_put_number(&json, "n", 16);
+ *     hm__json_open(&json, "notes", HM_JSON_LIST);
+ *     hm__json_put_text(&json, NULL, "a note");
+ *     hm__json_close(&json);
+ *     hm__json_close(&json);
+ *
+ * Running out of memory is remembered in out->failed.
+ */
+#ifndef HM_JSON_H
+#define HM_JSON_H
+
+#include "text.h"
+
+enum {
+    HM_JSON_DEPTH = 32
+}; /* Objects and lists inside one another; more is a programming error. */
+
+enum hm_json_layout {
+    HM_JSON_OBJECT = 0,
+    HM_JSON_LIST = 1,
+    HM_JSON_LINES = 2, /* Each member starts on a line of its own. */
+};
+
+/* Set `out` and leave the rest zero. */
+struct hm_json {
+    struct hm_text *out; /* Borrowed. */
+    size_t depth;
+    unsigned char layouts[HM_JSON_DEPTH]; /* Of the objects and lists that are open. */
+    bool filled[HM_JSON_DEPTH];           /* Whether each has a member already. */
+};
+
+/* Open an object or a list; key is NULL at the top and inside a list. */
+void hm__json_open(struct hm_json *json, const char *key, unsigned layout);
+/* Close the innermost object or list. */
+void hm__json_close(struct hm_json *json);
+
+/* Each adds one member: key is NULL inside a list. */
+void hm__json_put_text(struct hm_json *json, const char *key, const char *text); /* NULL: null */
+/* The shortest decimal that reads back to the same double; null when the value is not finite. */
+void hm__json_put_number(struct hm_json *json, const char *key, double value);
+void hm__json_put_bool(struct hm_json *json, const char *key, bool value);
+void hm__json_put_null(struct hm_json *json, const char *key);
+/* Text that is JSON already and is copied as it is. */
+void hm__json_put_raw(struct hm_json *json, const char *key, const char *text);
+/* A list of texts, each on a line of its own. */
+void hm__json_put_texts(struct hm_json *json, const char *key, const char *const *texts,
+                        size_t count);
+/* A list of numbers on one line. */
+void hm__json_put_numbers(struct hm_json *json, const char *key, const double *values,
+                          size_t count);
+
+/* A JSON string with quotes and escapes; what is not UTF-8 becomes U+FFFD; NULL is null. */
+void hm__json_text(struct hm_text *out, const char *text);
+/* A JSON number, as hm__json_put_number writes it. */
+void hm__json_number(struct hm_text *out, double value);
+
+#endif
