@@ -1,6 +1,7 @@
 /*
- * The command line. One table describes each command and its options; parsing, --help, man pages
- * and shell completion all come from it.
+ * The command line. A command is described by one table: the fields of its request (src/request),
+ * or, for commands that start programs, a table of options. Parsing, --help, man pages and shell
+ * completion come from the table.
  */
 #ifndef HM_CLI_H
 #define HM_CLI_H
@@ -22,6 +23,9 @@ struct cli_option {
     const char *values; /* for completion: words, or @file @machine @fabric @scheme; may be NULL */
 };
 
+struct cli_verb_call; /* A request of the command line, see verb.h. */
+struct hm_verb;
+
 struct cli_command {
     const char *name;
     const char *arguments;   /* "JOB" */
@@ -37,7 +41,25 @@ struct cli_command {
     int (*run)(void *state);
     void *(*begin)(void); /* allocate the state */
     void (*end)(void *state);
+    /* A command that is a request has verbs instead of options and functions. With several, the
+     * first word chooses one: "runs list"; the first verb is the default. */
+    const struct hm_verb *const *verbs; /* NULL after the last; NULL: not a request */
+    /* Called before the request runs; may be NULL. 0, or EXIT_USAGE with a message. */
+    int (*prepare)(struct cli_verb_call *call);
 };
+
+enum { CLI_OPTIONS_MAX = 80 };
+
+/* The options of a command, made from its fields or copied from its table. */
+struct cli_options {
+    struct cli_option items[CLI_OPTIONS_MAX];
+    const char *groups[CLI_OPTIONS_MAX]; /* heading in the help; NULL: none */
+    bool operands[CLI_OPTIONS_MAX];      /* shown as an argument, not as an option */
+    char names[CLI_OPTIONS_MAX][24];
+    size_t count;
+};
+
+void cli_options_make(const struct cli_command *command, struct cli_options *ret_options);
 
 extern const struct cli_command cli_plan, cli_fit, cli_design, cli_bench, cli_train, cli_compare,
     cli_converge, cli_advise, cli_study, cli_runs, cli_recommend, cli_graph, cli_catalog,
@@ -46,13 +68,23 @@ extern const struct cli_command *const cli_commands[]; /* NULL at the end */
 
 /* Parse the words after the command's name and run it; the exit code. */
 int cli_run(const struct cli_command *command, int argc, char **argv);
+/* Hand all options and operands to accept, as struct cli_command describes; *ret_help is set when
+ * help is asked for. */
+int cli_parse(const struct cli_command *command, const struct cli_options *options, int argc,
+              char **argv, int (*accept)(void *state, int option, const char *value), void *state,
+              bool *ret_help);
 
 void cli_help(void);                                      /* the program */
 void cli_command_help(const struct cli_command *command); /* one command */
+const char *cli_summary(const struct cli_command *command);
+const char *cli_description(const struct cli_command *command);
+/* "-d, --deadline TIME" */
+void cli_option_text(const struct cli_option *option, char *text, size_t room);
 
 /* ---- talking to a person -------------------------------------------------------------------- */
 
-/* "howmany: file:3: field: message" and the hint, on standard error. Returns EXIT_USAGE. */
+/* "howmany: file:3: field: message" and the hint, on standard error; fields of the request are
+ * written as options: "--max-n". Returns EXIT_USAGE. */
 int cli_report(const struct hm_err *err);
 /* A usage error. Returns EXIT_USAGE. */
 int cli_complain(const char *format, ...) HM_PRINTF(1, 2);
@@ -96,23 +128,8 @@ int cli_positive(const char *name, const char *text, struct hm_dim dim, double *
 /* Money, 0 or more; a plain number counts as so many dollars. */
 int cli_money(const char *name, const char *text, double *value);
 
-/* A list of numbers, "2..32", "4..64:4" or "1,2,4"; 0, or EXIT_USAGE with a message. */
-struct cli_range {
-    double *values; /* owned */
-    size_t count, room;
-};
-
-int cli_range_parse(struct cli_range *range, const char *text);
-/* As above, but "0.1..1:10" is ten values evenly from 0.1 to 1. */
-int cli_range_parse_evenly(struct cli_range *range, const char *text);
-void cli_range_release(struct cli_range *range);
-
-/* Hand each piece of "a,b,c" on; a piece lives for the time of the call. */
-int cli_each(const char *list, int (*take)(void *context, const char *piece), void *context);
-
 /* The built-in catalog and the person's own files; NULL with a message on failure. */
 struct hm_catalog *cli_catalog_load(void);
-void cli_catalog_free(struct hm_catalog *catalog);
 /* Folder of the person's own catalog files, into path; false if there is no home. */
 bool cli_catalog_folder(char *path, size_t room);
 /* Whether that folder exists: only then do job files need more than what is built in. */

@@ -1,4 +1,4 @@
-/* Parsing the words of a command by its table, with getopt_long. */
+/* Parsing the words of a command by its table, with getopt_long, and reading single values. */
 #include <getopt.h>
 #include <math.h>
 #include <stdio.h>
@@ -7,21 +7,22 @@
 
 #include "cli.h"
 #include "text.h"
+#include "verb.h"
 
-enum { OPTIONS_MAX = 60, FIRST_ID = 256, HELP_ID = 255 };
+enum { FIRST_ID = 256, HELP_ID = 255 };
 
 struct getopt_tables {
-    struct option longs[OPTIONS_MAX + 2];
-    char shorts[2 * OPTIONS_MAX + 4];
+    struct option longs[CLI_OPTIONS_MAX + 2];
+    char shorts[2 * CLI_OPTIONS_MAX + 4];
 };
 
-static void make_tables(const struct cli_command *command, struct getopt_tables *t)
+static void make_tables(const struct cli_options *options, struct getopt_tables *t)
 {
     char *s = t->shorts;
 
-    *s++ = ':'; /* tell a missing argument from an unknown option */
-    for (size_t i = 0; i < command->option_count; i++) {
-        const struct cli_option *o = &command->options[i];
+    *s++ = ':'; /* So that getopt tells a missing argument from an unknown option. */
+    for (size_t i = 0; i < options->count; i++) {
+        const struct cli_option *o = &options->items[i];
         t->longs[i] = (struct option){o->name, o->argument ? required_argument : no_argument, NULL,
                                       FIRST_ID + (int)i};
         if (o->letter) {
@@ -30,24 +31,25 @@ static void make_tables(const struct cli_command *command, struct getopt_tables 
                 *s++ = ':';
         }
     }
-    t->longs[command->option_count] = (struct option){"help", no_argument, NULL, HELP_ID};
+    t->longs[options->count] = (struct option){"help", no_argument, NULL, HELP_ID};
     *s++ = 'h';
     *s = '\0';
 }
 
 static const char *option_name(const void *context, size_t i)
 {
-    const struct cli_command *command = context;
-    return i < command->option_count ? command->options[i].name : NULL;
+    const struct cli_options *options = context;
+    return i < options->count ? options->items[i].name : NULL;
 }
 
-static int unknown_option(const struct cli_command *command, const char *word)
+static int unknown_option(const struct cli_command *command, const struct cli_options *options,
+                          const char *word)
 {
     const char *name = word + strspn(word, "-");
     char bare[64];
 
     snprintf(bare, sizeof(bare), "%.*s", (int)strcspn(name, "="), name);
-    const char *near = hm__suggest(bare, option_name, command);
+    const char *near = hm__suggest(bare, option_name, options);
     if (near)
         return cli_complain("%s: there is no option '%s'; did you mean --%s?", command->name, word,
                             near);
@@ -55,42 +57,44 @@ static int unknown_option(const struct cli_command *command, const char *word)
                         command->name);
 }
 
-static int option_index(const struct cli_command *command, int id)
+static int option_index(const struct cli_options *options, int id)
 {
     if (id >= FIRST_ID)
         return id - FIRST_ID;
-    for (size_t i = 0; i < command->option_count; i++)
-        if (command->options[i].letter == id)
+    for (size_t i = 0; i < options->count; i++)
+        if (options->items[i].letter == id)
             return (int)i;
     return -1;
 }
 
-/* All options and operands, handed to the command; EXIT_ANSWERED and *help when asked for help. */
-static int parse(const struct cli_command *command, int argc, char **argv, void *state, bool *help)
+int cli_parse(const struct cli_command *command, const struct cli_options *options, int argc,
+              char **argv, int (*accept)(void *state, int option, const char *value), void *state,
+              bool *ret_help)
 {
     struct getopt_tables tables = {0};
     int id, rc = 0;
 
-    make_tables(command, &tables);
+    make_tables(options, &tables);
     opterr = 0;
     optind = 1;
     while (rc == 0 && (id = getopt_long(argc, argv, tables.shorts, tables.longs, NULL)) != -1) {
         if (id == HELP_ID || id == 'h') {
-            *help = true;
+            *ret_help = true;
             return 0;
         }
         if (id == ':')
             return cli_complain("%s: %s needs a value", command->name, argv[optind - 1]);
-        int index = id == '?' ? -1 : option_index(command, id);
+        int index = id == '?' ? -1 : option_index(options, id);
         char letter[] = {'-', (char)optopt, '\0'};
         if (index < 0)
-            return unknown_option(command, optopt > 0 && optopt < 128 ? letter : argv[optind - 1]);
-        rc = command->accept(state, index, optarg);
+            return unknown_option(command, options,
+                                  optopt > 0 && optopt < 128 ? letter : argv[optind - 1]);
+        rc = accept(state, index, optarg);
     }
     if (rc == 0 && command->dashes && strcmp(argv[optind - 1], "--") == 0)
-        rc = command->accept(state, CLI_DASHES, NULL);
+        rc = accept(state, CLI_DASHES, NULL);
     for (; rc == 0 && optind < argc; optind++)
-        rc = command->accept(state, -1, argv[optind]);
+        rc = accept(state, -1, argv[optind]);
     return rc;
 }
 
@@ -100,7 +104,8 @@ int cli_quantity(const char *name, const char *text, struct hm_dim dim, double *
 
     if (hm__quantity_parse(text, dim, value, &err) == 0)
         return 0;
-    snprintf(err.field, sizeof(err.field), "--%s", name);
+    snprintf(err.field, sizeof(err.field), "%s", name);
+    snprintf(err.source, sizeof(err.source), "request");
     return cli_report(&err);
 }
 
@@ -119,12 +124,16 @@ int cli_whole(const char *name, const char *text, double least, double most, dou
 
 int cli_run(const struct cli_command *command, int argc, char **argv)
 {
+    struct cli_options options;
     bool help = false;
-    void *state = command->begin();
 
+    if (command->verbs)
+        return cli_verb_run(command, argc, argv);
+    void *state = command->begin();
     if (!state)
         return cli_complain("out of memory");
-    int rc = parse(command, argc, argv, state, &help);
+    cli_options_make(command, &options);
+    int rc = cli_parse(command, &options, argc, argv, command->accept, state, &help);
     if (rc == 0 && help)
         cli_command_help(command);
     else if (rc == 0)

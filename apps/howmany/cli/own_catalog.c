@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 
 #include "cli.h"
-#include "guest.h"
 #include "readers.h"
 
 bool cli_catalog_folder(char *path, size_t room)
@@ -52,12 +51,6 @@ static int add_file(struct hm_catalog *catalog, const char *folder, const char *
     return rc ? cli_report(&err) : 0;
 }
 
-void cli_catalog_free(struct hm_catalog *catalog)
-{
-    if (!cli_guest())
-        hm_catalog_free(catalog);
-}
-
 struct hm_catalog *cli_catalog_load(void)
 {
     struct hm_catalog *catalog;
@@ -66,8 +59,6 @@ struct hm_catalog *cli_catalog_load(void)
     char folder[512];
     int rc = 0;
 
-    if (cli_guest())
-        return cli_guest()->catalog;
     if (hm_catalog_new(&catalog, &err)) {
         cli_report(&err);
         return NULL;

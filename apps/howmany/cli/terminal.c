@@ -16,58 +16,40 @@
 
 #include "cli.h"
 #include "err.h"
-#include "guest.h"
 #include "readers.h"
 #include "render.h"
 
 extern char **environ;
 
-/* For a guest: the first error is kept, and options are fields without dashes. */
-static int keep(struct cli_guest *guest, const struct hm_err *err)
+/* "max_n" as the option "--max-n". */
+static void print_option(const char *field)
 {
-    const char *field = err->field[0] ? err->field : err->source;
-    bool option = strncmp(field, "--", 2) == 0;
-
-    if (guest->err.code != 0)
-        return EXIT_USAGE;
-    guest->err = *err;
-    if (guest->err.code == 0)
-        guest->err.code = HM_E_RANGE;
-    if (option)
-        snprintf(guest->err.field, sizeof(guest->err.field), "%s", field + 2);
-    if (strncmp(err->source, "--", 2) == 0)
-        guest->err.source[0] = '\0';
-    return EXIT_USAGE;
+    fputs("--", stderr);
+    for (; *field; field++)
+        fputc(*field == '_' ? '-' : *field, stderr);
+    fputs(": ", stderr);
 }
 
-/* "--goal: 'x' is not …": the field is goal. */
-static int keep_complaint(struct cli_guest *guest, const char *format, va_list args)
+/* Whether an error comes from the text of an option: an assignment of --set, a machine of --on. */
+static bool is_option_source(const char *source)
 {
-    struct hm_err err = {.code = HM_E_RANGE};
-    size_t length;
-
-    vsnprintf(err.message, sizeof(err.message), format, args);
-    length = strcspn(err.message, ": ");
-    if (strncmp(err.message, "--", 2) == 0 && err.message[length] == ':' &&
-        length < sizeof(err.field)) {
-        memcpy(err.field, err.message, length);
-        err.field[length] = '\0';
-        size_t skip = length + 1 + strspn(err.message + length + 1, " ");
-        memmove(err.message, err.message + skip, strlen(err.message + skip) + 1);
-    }
-    return keep(guest, &err);
+    return strcmp(source, "set") == 0 || strcmp(source, "on") == 0;
 }
 
 int cli_report(const struct hm_err *err)
 {
-    if (cli_guest())
-        return keep(cli_guest(), err);
+    bool request = strcmp(err->source, "request") == 0;
+
     fputs("howmany: ", stderr);
-    if (err->source[0] && err->line > 0 && strncmp(err->source, "--", 2) != 0) /* not an option */
+    if (is_option_source(err->source))
+        print_option(err->source);
+    else if (err->source[0] && !request && err->line > 0)
         fprintf(stderr, "%s:%d: ", err->source, err->line);
-    else if (err->source[0])
+    else if (err->source[0] && !request)
         fprintf(stderr, "%s: ", err->source);
-    if (err->field[0])
+    if (request && err->field[0])
+        print_option(err->field);
+    else if (err->field[0])
         fprintf(stderr, "%s: ", err->field);
     fprintf(stderr, "%s\n", err->message[0] ? err->message : hm_strerror(err->code));
     if (err->hint[0])
@@ -80,11 +62,6 @@ int cli_complain(const char *format, ...)
     va_list args;
 
     va_start(args, format);
-    if (cli_guest()) {
-        keep_complaint(cli_guest(), format, args);
-        va_end(args);
-        return EXIT_USAGE;
-    }
     fputs("howmany: ", stderr);
     vfprintf(stderr, format, args);
     va_end(args);
@@ -121,8 +98,6 @@ static bool speaks_unicode(void)
 
 struct hm_style cli_style(void)
 {
-    if (cli_guest())
-        return (struct hm_style){.unicode = true, .width = 100};
     const char *term = getenv("TERM"), *no_colour = getenv("NO_COLOR");
     bool terminal = cli_is_terminal();
     bool dumb = !term || strcmp(term, "dumb") == 0;
@@ -139,14 +114,6 @@ bool cli_put(const char *text)
 {
     size_t length = strlen(text);
 
-    if (cli_guest()) {
-        if (cli_guest()->out.length + length > CLI_GUEST_ANSWER) {
-            cli_complain("the answer is too large for a request");
-            return false;
-        }
-        hm__text_add_n(&cli_guest()->out, text, length);
-        return !cli_guest()->out.failed;
-    }
     if (fwrite(text, 1, length, stdout) == length && fflush(stdout) == 0)
         return true;
     if (errno != EPIPE)
@@ -189,7 +156,8 @@ int cli_check_plot(const char *file)
     int rc = hm__gnuplot_output(&unused, file, 1, 1, &err);
 
     hm__text_release(&unused);
-    snprintf(err.field, sizeof(err.field), "--plot");
+    snprintf(err.field, sizeof(err.field), "plot");
+    snprintf(err.source, sizeof(err.source), "request");
     if (rc)
         return cli_report(&err);
     char folder[PATH_MAX];
@@ -203,27 +171,12 @@ char *cli_read(const char *path, size_t *length, struct hm_err *err)
 {
     char *text = NULL;
 
-    if (cli_guest()) {
-        const struct cli_document *d = cli_guest_document(path, err);
-        if (!d)
-            return NULL;
-        if (!(text = malloc(d->length + 1))) {
-            hm__fail_nomem(err);
-            return NULL;
-        }
-        memcpy(text, d->text, d->length);
-        text[d->length] = '\0';
-        *length = d->length;
-        return text;
-    }
     hm__read_file(strcmp(path, "-") == 0 ? "/dev/stdin" : path, &text, length, err);
     return text;
 }
 
 int cli_gnuplot(const char *script, const char *file)
 {
-    if (cli_guest())
-        return cli_complain("--plot: no picture can be made for a request");
     struct stat info;
     char *const arguments[] = {(char[]){"gnuplot"}, (char[]){"-"}, NULL};
     posix_spawn_file_actions_t actions;

@@ -2,8 +2,8 @@
 #ifndef HM_BENCH_H
 #define HM_BENCH_H
 
-#include "asked_job.h"
-#include "asked_runs.h"
+#include "machine.h"
+#include "lists.h"
 #include "record.h"
 #include "words.h"
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "api.h"
-#include "asked_store.h"
+#include "own_store.h"
 #include "cli.h"
 #include "err.h"
 #include "format.h"

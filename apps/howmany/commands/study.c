@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "asked_job.h"
+#include "machine.h"
 #include "child.h"
 #include "memory.h"
 #include "readers.h"

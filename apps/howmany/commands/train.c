@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "asked_job.h"
+#include "machine.h"
 #include "child.h"
 #include "format.h"
 #include "train_launch.h"

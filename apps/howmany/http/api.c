@@ -11,92 +11,99 @@
 #include "api_problem.h"
 #include "err.h"
 #include "serve_page.h"
+#include "verbs.h"
 
-static const char json_type[] = "application/json", csv_type[] = "text/csv; charset=utf-8",
-                  text_type[] = "text/plain; charset=utf-8",
+static const char json_type[] = "application/json", text_type[] = "text/plain; charset=utf-8",
                   metrics_type[] = "text/plain; version=0.0.4; charset=utf-8";
 
-/* What keeps something needs the scope write, the rest read. Routes of one path stand together. */
+/* A route that writes needs the scope write, the others read. Routes of one path are adjacent. */
 static const struct api_route routes[] = {
     {"GET", "/healthz", API_HEALTH, 0, "whether the program runs", {0}},
     {"GET", "/readyz", API_READY, 0, "whether it takes requests", {0}},
     {"GET", "/metrics", API_METRICS, TOKEN_READ, "counters, for Prometheus", {0}},
     {"GET", "/openapi.json", API_OPENAPI, TOKEN_READ, "this description", {0}},
-    {"GET", "/v1/catalog", API_CATALOG, TOKEN_READ, "all that is known by name", {0}},
-    {"GET", "/v1/catalog/{kind}", API_CATALOG, TOKEN_READ, "the entries of a kind", {0}},
-    {"GET", "/v1/catalog/{kind}/{name}", API_CATALOG, TOKEN_READ, "one entry", {0}},
+    {"GET",
+     "/v1/catalog",
+     API_VERB,
+     TOKEN_READ,
+     "all that is known by name",
+     {.verb = &hm__verb_catalog_list}},
+    {"GET",
+     "/v1/catalog/{kind}",
+     API_VERB,
+     TOKEN_READ,
+     "the entries of a kind",
+     {.verb = &hm__verb_catalog_list}},
+    {"GET",
+     "/v1/catalog/{kind}/{name}",
+     API_VERB,
+     TOKEN_READ,
+     "one entry",
+     {.verb = &hm__verb_catalog_show}},
     {"POST",
      "/v1/plan",
-     API_COMMAND,
+     API_VERB,
      TOKEN_READ,
      "how many machines, how long, how much and why",
-     {&cli_plan, "job", {"runs"}, "runs", {"layers", "no-chart", "table"}, true}},
+     {.verb = &hm__verb_plan}},
     {"POST",
      "/v1/fit",
-     API_COMMAND,
+     API_VERB,
      TOKEN_READ,
      "learn from a few runs, and predict",
-     {&cli_fit, "runs", {"job"}, "runs", {0}}},
+     {.verb = &hm__verb_fit}},
     {"POST",
      "/v1/design",
-     API_COMMAND,
+     API_VERB,
      TOKEN_READ,
      "which few runs are worth making",
-     {&cli_design, "job", {"have"}, "have", {0}, false}},
+     {.verb = &hm__verb_design}},
     {"POST",
      "/v1/advise",
-     API_COMMAND,
+     API_VERB,
      TOKEN_READ,
      "which algorithm on how many workers",
-     {&cli_advise, "traces", {"times", "job"}, "traces", {0}}},
+     {.verb = &hm__verb_advise}},
     {"GET",
      "/v1/recommend",
-     API_COMMAND,
+     API_VERB,
      TOKEN_READ,
      "how many workers, from the runs of the store",
-     {.command = &cli_recommend, .refused = {"job", "on", "network", "set"}}},
+     {.verb = &hm__verb_recommend, .refused = {"job", "on", "network", "set"}}},
     {"POST",
      "/v1/recommend",
-     API_COMMAND,
+     API_VERB,
      TOKEN_READ,
      "how many workers, from runs that are sent or those of the store",
-     {.command = &cli_recommend, .operand = "runs", .documents = {"job"}, .table = "runs"}},
+     {.verb = &hm__verb_recommend}},
     {"GET",
      "/v1/runs",
-     API_COMMAND,
+     API_VERB,
      TOKEN_READ,
      "runs of the store, page by page",
-     {.command = &cli_runs,
-      .word = "list",
-      .only = {"where", "since", "until", "sort", "limit", "after", "json", "csv"}}},
+     {.verb = &hm__verb_runs_list}},
     {"POST",
      "/v1/runs",
-     API_COMMAND,
+     API_VERB,
      TOKEN_WRITE,
-     "keep runs or traces",
-     {.command = &cli_runs,
-      .operand = "runs",
-      .table = "runs",
-      .bare = true,
-      .word = "import",
-      .only = {"key", "json"}}},
+     "add runs or traces",
+     {.verb = &hm__verb_runs_import}},
     {"GET",
      "/v1/runs/{id}",
-     API_COMMAND,
+     API_VERB,
      TOKEN_READ,
      "one run with its samples",
-     {.command = &cli_runs, .word = "show", .only = {"json"}}},
+     {.verb = &hm__verb_runs_show}},
     {"GET",
      "/v1/traces",
-     API_COMMAND,
+     API_VERB,
      TOKEN_READ,
      "samples of the runs of the store, a table",
-     {.command = &cli_runs,
-      .word = "export",
-      .only = {"where", "since", "until", "sort"},
-      .given = {"traces", "csv"}}},
+     {.verb = &hm__verb_runs_export,
+      .refused = {"json", "csv", "traces"},
+      .set = {"traces", "csv"}}},
     {"GET", "/", API_PAGE, 0, "the page, for people", {0}},
-    {"GET", "/assets/{name}", API_PAGE, 0, "what the page is made of", {0}},
+    {"GET", "/assets/{name}", API_PAGE, 0, "files of the page", {0}},
 };
 
 enum { ROUTES = sizeof(routes) / sizeof(routes[0]) };
@@ -108,7 +115,7 @@ struct api {
     const struct http_server *_Atomic server;
     atomic_bool leaving;
     const char *paths[ROUTES];
-    struct api_host host;
+    struct hm_context context; /* Of every request: no files. */
 };
 
 const struct api_route *api_routes(size_t *count)
@@ -126,8 +133,16 @@ struct api *api_new(const struct api_settings *settings, struct hm_err *err)
         return NULL;
     }
     a->settings = *settings;
-    a->host.catalog = settings->catalog;
-    a->host.store = settings->store ? api_store_access(settings->store) : NULL;
+    a->context = (struct hm_context){
+        .store = settings->store ? api_store_access(settings->store) : NULL,
+        .catalog = settings->catalog,
+        .limits = {.max_n = 8192,
+                   .values = 10000,
+                   .page = 10000,
+                   .runs = 100000,
+                   .answer_bytes = (size_t)32 << 20},
+        .style = {.unicode = true, .width = 100},
+    };
     for (size_t i = 0; i < ROUTES; i++)
         a->paths[i] = routes[i].path;
     a->cache = api_cache_new(settings->cache_bytes);
@@ -247,7 +262,7 @@ static bool known_type(const struct api_route *route, const struct http_request 
     enum api_body kind = api_body_kind(r->type);
 
     if (kind == API_BODY_JSON || kind == API_BODY_YAML ||
-        (kind == API_BODY_TABLE && route->how.table))
+        (kind == API_BODY_TABLE && route->how.verb->table))
         return true;
     api_problem(out, 415, "type", "unknown kind of body",
                 kind == API_BODY_NONE ? "the request does not say what its body is"
@@ -307,14 +322,14 @@ static void send_answer(struct http_response *out, struct api_answer *answer)
 
 static void send_health(struct api *a, enum api_kind kind, struct http_response *out)
 {
-    struct api_store_counts store = {.well = true};
+    struct api_store_counts store = {.healthy = true};
     const char *body = "ok\n";
 
     if (a->settings.store)
         api_store_count(a->settings.store, &store);
     if (kind == API_READY && atomic_load(&a->leaving))
         body = "leaving\n";
-    else if (kind == API_READY && !store.well)
+    else if (kind == API_READY && !store.healthy)
         body = "the store does not answer\n";
     *out = (struct http_response){.status = strcmp(body, "ok\n") ? 503 : 200,
                                   .type = text_type,
@@ -390,7 +405,7 @@ enum http_next api_quick(void *context, const struct http_request *r, struct htt
     else if (is_get(r) != (strcmp(route->method, "GET") == 0))
         refuse_method(route, out);
     else if (!allowed(a, route, r, out) ||
-             (route->kind == API_COMMAND && !is_get(r) && !known_type(route, r, out)))
+             (route->kind == API_VERB && !is_get(r) && !known_type(route, r, out)))
         return HTTP_ANSWERED;
     else if (route->kind == API_HEALTH || route->kind == API_READY)
         send_health(a, route->kind, out);
@@ -403,100 +418,75 @@ enum http_next api_quick(void *context, const struct http_request *r, struct htt
     return HTTP_ANSWERED;
 }
 
-static bool has_entry(const struct hm_catalog *catalog, const char *kind, const char *name)
-{
-    static const char *const kinds[HM_CATALOG_KINDS] = {"machines", "fabrics", "networks",
-                                                        "accelerators"};
-
-    for (int k = 0; k < HM_CATALOG_KINDS; k++)
-        for (size_t i = 0;
-             strcmp(kinds[k], kind) == 0 && i < hm_catalog_count(catalog, (enum hm_catalog_kind)k);
-             i++)
-            if (strcmp(hm_catalog_name(catalog, (enum hm_catalog_kind)k, i), name) == 0)
-                return true;
-    return false;
-}
-
-/* /v1/catalog[/kind[/name]] as `howmany catalog list [KIND]` or `show NAME`. */
-static int call_catalog(struct api *a, const struct http_request *r, struct hm_text *text,
-                        struct hm_err *err)
-{
-    const char *kind = r->path + strlen("/v1/catalog");
-    char piece[128] = "";
-    size_t length;
-
-    kind += *kind == '/';
-    length = strcspn(kind, "/");
-    const char *name = kind[length] == '/' ? kind + length + 1 : NULL;
-    if (r->query[0])
-        return hm__fail(err, HM_E_KEY, "there are no options here");
-    snprintf(piece, sizeof(piece), "%.*s", (int)(length < 120 ? length : 120), kind);
-    const char *words[] = {name ? "show" : "list", name ? name : piece};
-    if (name && !has_entry(a->settings.catalog, piece, name))
-        return hm__fail(err, HM_E_NAME, "there is no '%.80s' among the %.80s", name, piece);
-    return api_call_words(&cli_catalog, &a->host, words, *kind ? 2 : 1, text, err);
-}
-
-/* A kind or name that is not there is a path that is not there. */
-static void answer_catalog(struct api *a, const struct http_request *r, struct hm_text *text,
-                           struct http_response *out)
-{
-    struct hm_err err = {0};
-
-    if (call_catalog(a, r, text, &err) == 0)
-        return;
-    if (err.code == HM_E_NOMEM || err.code == HM_E_KEY)
-        api_problem_err(out, &err);
-    else
-        api_problem(out, 404, "path", "not found", err.message, NULL, err.hint);
-}
-
-/* A run that is not there is a path that is not there. */
+/* An unknown name in the path is an unknown path. */
 static void answer_error(const struct api_route *route, struct http_response *out,
                          const struct hm_err *err)
 {
     if (strchr(route->path, '{') && err->code != HM_E_NOMEM && err->code != HM_E_IO &&
-        err->code != HM_E_UNSUPPORTED)
+        err->code != HM_E_KEY && err->code != HM_E_UNSUPPORTED)
         api_problem(out, 404, "path", "not found", err->message, NULL, err->hint);
     else
         api_problem_err(out, err);
+}
+
+/* Send a text that may be sent again for the same request. */
+static void send_cached(struct api *a, const struct http_request *r, const char *type, char *text,
+                        size_t length, struct http_response *out)
+{
+    const struct hm_err nomem = {.code = HM_E_NOMEM};
+    struct hm_text key = {0};
+
+    make_key(&key, r);
+    struct api_answer *answer =
+        api_cache_put(a->cache, key.data ? key.data : "", key.length, type, text, length);
+    hm__text_release(&key);
+    if (answer)
+        send_answer(out, answer);
+    else
+        api_problem_err(out, &nomem);
+}
+
+static void send_openapi(struct api *a, const struct http_request *r, struct http_response *out)
+{
+    struct hm_text text = {0};
+    struct hm_err err = {0};
+    char *body;
+
+    api_openapi(&text);
+    size_t length = text.length;
+    if (hm__text_take(&text, &body, &err))
+        api_problem_err(out, &err);
+    else
+        send_cached(a, r, json_type, body, length, out);
 }
 
 void api_work(void *context, const struct http_request *r, struct http_response *out)
 {
     struct api *a = context;
     const struct api_route *route = &routes[find_route(r)];
-    struct hm_text text = {0}, key = {0};
+    struct hm_reply *reply = NULL;
     struct hm_err err = {0};
-    struct api_called called = {0};
 
-    if (route->kind == API_OPENAPI)
-        api_openapi(&text);
-    else if (route->kind == API_CATALOG)
-        answer_catalog(a, r, &text, out);
-    else if (api_call(&route->how, &a->host, r, &text, &called, &err))
-        answer_error(route, out, &err);
-    else if (called.stored) /* tomorrow it may be another answer */
-        send_text(out, 200, called.csv ? csv_type : json_type, &text);
-    if (out->status != 0) {
-        hm__text_release(&text);
+    if (route->kind == API_OPENAPI) {
+        send_openapi(a, r, out);
         return;
     }
-    size_t length = text.length;
-    char *body;
-    make_key(&key, r);
-    if (hm__text_take(&text, &body, &err)) {
-        api_problem_err(out, &err);
-    } else {
-        struct api_answer *answer = api_cache_put(a->cache, key.data ? key.data : "", key.length,
-                                                  called.csv ? csv_type : json_type, body, length);
-        err.code = HM_E_NOMEM;
-        if (answer)
-            send_answer(out, answer);
-        else
-            api_problem_err(out, &err);
+    if (api_answer(&route->how, route->path, &a->context, r, &reply, &err)) {
+        answer_error(route, out, &err);
+        return;
     }
-    hm__text_release(&key);
+    struct hm_text copy = {0};
+    hm__text_add_n(&copy, reply->text, reply->length);
+    if (copy.failed || reply->from_store) { /* Another answer may follow from a changed store. */
+        send_text(out, 200, reply->type, &copy);
+    } else {
+        char *body;
+        if (hm__text_take(&copy, &body, &err))
+            api_problem_err(out, &err);
+        else
+            send_cached(a, r, reply->type, body, reply->length, out);
+    }
+    hm_reply_free(reply);
 }
 
 void api_done(struct api *a, const struct http_request *r, const struct http_response *response,

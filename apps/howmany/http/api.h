@@ -1,11 +1,11 @@
 /*
- * What the server answers: routes, who may use them, and the answers. It knows requests and
- * responses as plain structs and no sockets, so tests and fuzzers can drive it.
+ * Routes of the server, the scopes they need, and their responses. Requests and responses are plain
+ * structs without sockets, so that tests and fuzzers can drive this part.
  */
 #ifndef HM_API_H
 #define HM_API_H
 
-#include "api_call.h"
+#include "api_request.h"
 #include "api_store.h"
 #include "http.h"
 #include "tokens.h"
@@ -15,20 +15,12 @@ struct api;
 struct api_settings {
     struct hm_catalog *catalog;  /* borrowed */
     struct api_store *store;     /* borrowed; NULL: none */
-    const struct tokens *tokens; /* borrowed; NULL: everybody may */
+    const struct tokens *tokens; /* borrowed; NULL: no token is needed */
     size_t cache_bytes;
 };
 
 /* What a route is. */
-enum api_kind {
-    API_HEALTH,
-    API_READY,
-    API_METRICS,
-    API_OPENAPI,
-    API_CATALOG,
-    API_COMMAND,
-    API_PAGE
-};
+enum api_kind { API_HEALTH, API_READY, API_METRICS, API_OPENAPI, API_VERB, API_PAGE };
 
 struct api_route {
     const char *method; /* GET (and HEAD), or POST */
@@ -36,7 +28,7 @@ struct api_route {
     enum api_kind kind;
     unsigned scope; /* token_scope that is needed; 0: none */
     const char *summary;
-    struct api_command how; /* API_COMMAND */
+    struct api_verb how; /* API_VERB */
 };
 
 /* All routes. */

@@ -135,5 +135,5 @@ void api_metrics_store(const struct api_store_counts *counts, struct hm_text *ou
     head(out, "store_failures_total", "counter", "Transactions that failed.");
     hm__text_addf(out, "howmany_store_failures_total %llu\n", counts->failures);
     head(out, "store_up", "gauge", "Whether the store answers.");
-    hm__text_addf(out, "howmany_store_up %d\n", counts->well);
+    hm__text_addf(out, "howmany_store_up %d\n", counts->healthy);
 }

@@ -1,4 +1,4 @@
-/* The store behind the server: lending connections, and writing for all. */
+/* The store behind the server: a pool of connections for reading, and a thread that writes. */
 #include "api_store.h"
 
 #include <pthread.h>
@@ -9,65 +9,68 @@
 
 #include "err.h"
 
-enum { TOGETHER = 256, LENT_MAX = 64 };
+enum { COMMIT_BATCHES = 256, POOL_MAX = 64 };
 
-/* A batch that waits to be written; on the stack of the thread that waits for it. */
-struct waiting {
+/* A batch in the queue; it is on the stack of the thread that waits for it. */
+struct queued_batch {
     struct hm_store_batch *batch;
     struct hm_err *err;
     int rc;
     bool done;
-    struct waiting *next;
+    struct queued_batch *next;
 };
 
 struct api_store {
-    struct cli_guest_store access;
+    struct hm_store_access access;
     char *where;
     pthread_mutex_t lock;
-    /* Connections that read. */
+    /* Connections for reading. */
     pthread_cond_t returned;
-    struct hm_store *idle[LENT_MAX];
-    size_t idle_count, lent, most;
+    struct hm_store *idle[POOL_MAX];
+    size_t idle_count, in_use, most;
     /* The writer. */
-    pthread_cond_t more, written;
+    pthread_cond_t wake, written;
     pthread_t writer;
     bool writes, ending;
-    struct waiting *first, **last;
-    struct hm_store *own; /* the writer's connection; NULL: to be opened */
+    struct queued_batch *first, **last;
+    struct hm_store *own; /* The writer's connection; NULL: to be opened. */
     atomic_ullong commits, runs, failures;
-    atomic_bool well;
+    atomic_bool healthy;
 };
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* Something is wrong with it; the writer finds out when it no longer is. */
-static void fell_ill(struct api_store *s)
+/* Reading failed: mark the store as unhealthy; the writer checks every second whether it works
+ * again. */
+static void mark_unhealthy(struct api_store *s)
 {
     pthread_mutex_lock(&s->lock);
-    atomic_store(&s->well, false);
-    pthread_cond_signal(&s->more);
+    atomic_store(&s->healthy, false);
+    pthread_cond_signal(&s->wake);
     pthread_mutex_unlock(&s->lock);
 }
 
-static int lend(void *context, struct hm_store **ret_store, struct hm_err *err)
+static int pool_open(void *context, const char *where, struct hm_store **ret_store,
+                     struct hm_err *err)
 {
     struct api_store *s = context;
     struct hm_store *store = NULL;
     int rc = 0;
 
+    (void)where; /* Requests from outside do not name stores. */
     pthread_mutex_lock(&s->lock);
-    while (s->lent == s->most)
+    while (s->in_use == s->most)
         pthread_cond_wait(&s->returned, &s->lock);
-    s->lent++;
+    s->in_use++;
     if (s->idle_count > 0)
         store = s->idle[--s->idle_count];
     pthread_mutex_unlock(&s->lock);
     if (!store)
         rc = hm_store_open(s->where, &store, err);
     if (rc) {
-        fell_ill(s);
+        mark_unhealthy(s);
         pthread_mutex_lock(&s->lock);
-        s->lent--;
+        s->in_use--;
         pthread_cond_signal(&s->returned);
         pthread_mutex_unlock(&s->lock);
         return rc;
@@ -76,18 +79,18 @@ static int lend(void *context, struct hm_store **ret_store, struct hm_err *err)
     return 0;
 }
 
-static void take_back(void *context, struct hm_store *store, bool broken)
+static void pool_close(void *context, struct hm_store *store, bool failed)
 {
     struct api_store *s = context;
 
-    if (broken) {
+    if (failed) {
         hm_store_close(store);
-        fell_ill(s);
+        mark_unhealthy(s);
     }
     pthread_mutex_lock(&s->lock);
-    if (!broken)
+    if (!failed)
         s->idle[s->idle_count++] = store;
-    s->lent--;
+    s->in_use--;
     pthread_cond_signal(&s->returned);
     pthread_mutex_unlock(&s->lock);
 }
@@ -95,11 +98,11 @@ static void take_back(void *context, struct hm_store *store, bool broken)
 /* ---- writing --------------------------------------------------------------------------------- */
 
 /*
- * A connection that broke is opened again, once. Whether its last transaction was kept is not known
- * then; every run has a key, so adding it again does no harm.
+ * A broken connection is opened again, once. It is then unknown whether its last transaction was
+ * committed; every run has a key, so adding it again does no harm.
  */
-static int add(struct api_store *s, struct hm_store_batch *batches, size_t count,
-               struct hm_err *err)
+static int commit_batches(struct api_store *s, struct hm_store_batch *batches, size_t count,
+                          struct hm_err *err)
 {
     int rc = HM_E_IO;
 
@@ -113,7 +116,7 @@ static int add(struct api_store *s, struct hm_store_batch *batches, size_t count
             s->own = NULL;
         }
     }
-    atomic_store(&s->well, rc != HM_E_IO);
+    atomic_store(&s->healthy, rc != HM_E_IO);
     if (rc == 0)
         atomic_fetch_add(&s->commits, 1);
     else
@@ -121,31 +124,31 @@ static int add(struct api_store *s, struct hm_store_batch *batches, size_t count
     return rc;
 }
 
-static void add_one(struct api_store *s, struct waiting *w)
+static void commit_one(struct api_store *s, struct queued_batch *w)
 {
     struct hm_err err;
 
-    w->rc = add(s, w->batch, 1, &err);
+    w->rc = commit_batches(s, w->batch, 1, &err);
     if (w->rc)
         *w->err = err;
     else
         atomic_fetch_add(&s->runs, w->batch->added);
 }
 
-/* All in one transaction; where one of them spoils it, each by itself. */
-static void add_together(struct api_store *s, struct waiting *first, size_t count)
+/* Commit all batches in one transaction; if one of them is invalid, each by itself. */
+static void commit_queue(struct api_store *s, struct queued_batch *first, size_t count)
 {
-    struct hm_store_batch batches[TOGETHER];
-    struct waiting *w = first;
+    struct hm_store_batch batches[COMMIT_BATCHES];
+    struct queued_batch *w = first;
     struct hm_err err;
 
     for (size_t i = 0; i < count; i++, w = w->next)
         batches[i] = *w->batch;
-    int rc = add(s, batches, count, &err);
+    int rc = commit_batches(s, batches, count, &err);
     w = first;
     for (size_t i = 0; i < count; i++, w = w->next) {
         if (rc && rc != HM_E_IO && count > 1) {
-            add_one(s, w);
+            commit_one(s, w);
             continue;
         }
         w->rc = rc;
@@ -157,40 +160,40 @@ static void add_together(struct api_store *s, struct waiting *first, size_t coun
     }
 }
 
-/* While the store cannot be had, look every second whether it can again: who takes no requests
- * because of it would else never find out. */
-static void look_again(struct api_store *s)
+/* While the store is unhealthy, try every second to open it, so that /readyz recovers without a
+ * request. */
+static void check_health(struct api_store *s)
 {
     struct timespec until;
 
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec++;
-    if (pthread_cond_timedwait(&s->more, &s->lock, &until) == 0)
+    if (pthread_cond_timedwait(&s->wake, &s->lock, &until) == 0)
         return;
     pthread_mutex_unlock(&s->lock);
     hm_store_close(s->own);
     s->own = NULL;
-    atomic_store(&s->well, hm_store_open(s->where, &s->own, NULL) == 0);
+    atomic_store(&s->healthy, hm_store_open(s->where, &s->own, NULL) == 0);
     pthread_mutex_lock(&s->lock);
 }
 
-static void *write_all(void *context)
+static void *writer_run(void *context)
 {
     struct api_store *s = context;
 
     pthread_mutex_lock(&s->lock);
     for (;;) {
         while (!s->first && !s->ending) {
-            if (atomic_load(&s->well))
-                pthread_cond_wait(&s->more, &s->lock);
+            if (atomic_load(&s->healthy))
+                pthread_cond_wait(&s->wake, &s->lock);
             else
-                look_again(s);
+                check_health(s);
         }
         if (!s->first)
             break;
-        struct waiting *first = s->first, *end = first;
+        struct queued_batch *first = s->first, *end = first;
         size_t count = 0;
-        while (end && count < TOGETHER) {
+        while (end && count < COMMIT_BATCHES) {
             end = end->next;
             count++;
         }
@@ -198,11 +201,11 @@ static void *write_all(void *context)
         if (!end)
             s->last = &s->first;
         pthread_mutex_unlock(&s->lock);
-        add_together(s, first, count);
+        commit_queue(s, first, count);
         pthread_mutex_lock(&s->lock);
         for (size_t i = 0; i < count; i++) {
-            struct waiting *next = first->next;
-            first->done = true; /* from now on it may be gone */
+            struct queued_batch *next = first->next;
+            first->done = true; /* Its thread may return now and end its life. */
             first = next;
         }
         pthread_cond_broadcast(&s->written);
@@ -211,16 +214,19 @@ static void *write_all(void *context)
     return NULL;
 }
 
-static int keep(void *context, struct hm_store_batch *batch, struct hm_err *err)
+static int queue_add(void *context, const char *where, struct hm_store_batch *batch,
+                     struct hm_err *err)
 {
     struct api_store *s = context;
     struct hm_err own = {0};
-    struct waiting w = {.batch = batch, .err = err ? err : &own};
+
+    (void)where;
+    struct queued_batch w = {.batch = batch, .err = err ? err : &own};
 
     pthread_mutex_lock(&s->lock);
     *s->last = &w;
     s->last = &w.next;
-    pthread_cond_signal(&s->more);
+    pthread_cond_signal(&s->wake);
     while (!w.done)
         pthread_cond_wait(&s->written, &s->lock);
     pthread_mutex_unlock(&s->lock);
@@ -229,24 +235,24 @@ static int keep(void *context, struct hm_store_batch *batch, struct hm_err *err)
 
 /* ---- opening and closing --------------------------------------------------------------------- */
 
-int api_store_new(const char *where, size_t lent, struct api_store **ret_store, struct hm_err *err)
+int api_store_new(const char *where, size_t most, struct api_store **ret_store, struct hm_err *err)
 {
     struct api_store *s = calloc(1, sizeof(*s));
 
     if (!s)
         return hm__fail_nomem(err);
-    s->access = (struct cli_guest_store){s, lend, take_back, keep};
-    s->most = lent < LENT_MAX ? lent : LENT_MAX;
+    s->access = (struct hm_store_access){s, pool_open, pool_close, queue_add};
+    s->most = most < POOL_MAX ? most : POOL_MAX;
     s->last = &s->first;
-    atomic_store(&s->well, true);
+    atomic_store(&s->healthy, true);
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->returned, NULL);
-    pthread_cond_init(&s->more, NULL);
+    pthread_cond_init(&s->wake, NULL);
     pthread_cond_init(&s->written, NULL);
     int rc = (s->where = strdup(where)) ? 0 : hm__fail_nomem(err);
     if (rc == 0)
         rc = hm_store_open(where, &s->own, err);
-    if (rc == 0 && pthread_create(&s->writer, NULL, write_all, s) != 0)
+    if (rc == 0 && pthread_create(&s->writer, NULL, writer_run, s) != 0)
         rc = hm__fail(err, HM_E_IO, "cannot start a thread");
     s->writes = rc == 0;
     if (rc) {
@@ -264,7 +270,7 @@ void api_store_free(struct api_store *s)
     if (s->writes) {
         pthread_mutex_lock(&s->lock);
         s->ending = true;
-        pthread_cond_signal(&s->more);
+        pthread_cond_signal(&s->wake);
         pthread_mutex_unlock(&s->lock);
         pthread_join(s->writer, NULL);
     }
@@ -272,14 +278,14 @@ void api_store_free(struct api_store *s)
         hm_store_close(s->idle[i]);
     hm_store_close(s->own);
     pthread_cond_destroy(&s->returned);
-    pthread_cond_destroy(&s->more);
+    pthread_cond_destroy(&s->wake);
     pthread_cond_destroy(&s->written);
     pthread_mutex_destroy(&s->lock);
     free(s->where);
     free(s);
 }
 
-const struct cli_guest_store *api_store_access(struct api_store *s)
+const struct hm_store_access *api_store_access(struct api_store *s)
 {
     return &s->access;
 }
@@ -287,5 +293,5 @@ const struct cli_guest_store *api_store_access(struct api_store *s)
 void api_store_count(struct api_store *s, struct api_store_counts *counts)
 {
     *counts = (struct api_store_counts){atomic_load(&s->commits), atomic_load(&s->runs),
-                                        atomic_load(&s->failures), atomic_load(&s->well)};
+                                        atomic_load(&s->failures), atomic_load(&s->healthy)};
 }

@@ -1,334 +1,423 @@
 /*
- * The description of the server, OpenAPI 3.1: made of the tables that the program itself goes by,
- * those of the routes, of the options of commands, and of the keys of jobs and clusters.
+ * The description of the server, OpenAPI 3.1, from the tables that the program uses: routes, fields
+ * of requests, members of answers, keys of jobs and clusters, columns of runs.
  */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "api.h"
-#include "format.h"
 #include "readers.h"
+#include "schemas.h"
 #include "stored.h"
 
-static void named(struct hm_text *out, const char *key, const char *text)
+/* Name of the schema of a verb's request: "runs import" → "runs_import_request". */
+static void request_name(const struct hm_verb *verb, char *text, size_t room)
 {
-    if (text)
-        hm__json_named(out, key, text);
+    snprintf(text, room, "%s_request", verb->name);
+    for (char *at = text; *at; at++)
+        *at = *at == ' ' ? '_' : *at;
 }
 
-/* ---- keys of jobs and clusters ----------------------------------------------------------------
+static void put_ref(struct hm_json *json, const char *name)
+{
+    char path[96];
+
+    snprintf(path, sizeof(path), "#/components/schemas/%s", name);
+    hm__json_put_text(json, "$ref", path);
+}
+
+/* ---- keys of jobs and clusters -----------------------------------------------------------------
  */
 
-static void field_type(struct hm_text *out, const struct hm_field *f)
+static void put_types(struct hm_json *json, const char *first, const char *second)
 {
+    hm__json_open(json, "type", HM_JSON_LIST);
+    hm__json_put_text(json, NULL, first);
+    hm__json_put_text(json, NULL, second);
+    hm__json_close(json);
+}
+
+static void put_key_type(struct hm_json *json, const struct hm_field *f)
+{
+    bool plain = hm__dim_plain(f->dim);
+
     switch (f->kind) {
     case HM_FIELD_QUANTITY:
-        hm__text_add(out, hm__dim_plain(f->dim) ? "\"type\":[\"number\",\"string\"]"
-                                                : "\"type\":[\"string\",\"number\"]");
-        if (!hm__dim_plain(f->dim))
-            hm__json_named(out, "format", hm__dim_example(f->dim));
+        put_types(json, plain ? "number" : "string", plain ? "string" : "number");
+        if (!plain)
+            hm__json_put_text(json, "x-example", hm__dim_example(f->dim));
+        if (plain)
+            hm__json_put_number(json, f->above ? "exclusiveMinimum" : "minimum", f->min);
+        if (plain && f->max > 0)
+            hm__json_put_number(json, "maximum", f->max);
+        if (plain && f->whole)
+            hm__json_put_number(json, "multipleOf", 1);
         break;
     case HM_FIELD_REAL:
-        hm__text_add(out, "\"type\":\"number\"");
+        hm__json_put_text(json, "type", "number");
         break;
     case HM_FIELD_BOOL:
-        hm__text_add(out, "\"type\":\"boolean\"");
+        hm__json_put_text(json, "type", "boolean");
         break;
     case HM_FIELD_TEXT:
-        hm__text_add(out, "\"type\":\"string\"");
+        hm__json_put_text(json, "type", "string");
         break;
     case HM_FIELD_CHOICE:
-        hm__text_add(out, "\"type\":\"string\",\"enum\":[");
-        for (size_t i = 0; f->choices[i]; i++) {
-            hm__text_add(out, i ? "," : "");
-            hm__json_text(out, f->choices[i]);
-        }
-        hm__text_add(out, "]");
+        hm__json_put_text(json, "type", "string");
+        hm__json_open(json, "enum", HM_JSON_LIST);
+        for (size_t i = 0; f->choices[i]; i++)
+            hm__json_put_text(json, NULL, f->choices[i]);
+        hm__json_close(json);
         break;
-    case HM_FIELD_OTHER:
-        hm__text_add(out, "\"type\":[\"string\",\"number\",\"object\",\"array\"]");
+    case HM_FIELD_OTHER: /* Text, number, object or list: see docs/job.md. */
         break;
     }
 }
 
-static void field_range(struct hm_text *out, const struct hm_field *f)
+static void put_keys(struct hm_json *json, const char *name, const struct hm_field *fields,
+                     size_t count)
 {
-    if (f->kind != HM_FIELD_QUANTITY || !hm__dim_plain(f->dim))
-        return;
-    hm__json_field(out, f->above ? "exclusiveMinimum" : "minimum", f->min);
-    if (f->max > 0)
-        hm__json_field(out, "maximum", f->max);
-    if (f->whole)
-        hm__text_add(out, ",\"multipleOf\":1");
-}
-
-static void fields_schema(struct hm_text *out, const char *name, const struct hm_field *fields,
-                          size_t count)
-{
-    bool first = true;
-
-    hm__text_add(out, "\"");
-    hm__text_add(out, name);
-    hm__text_add(out, "\":{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{");
+    hm__json_open(json, name, HM_JSON_OBJECT);
+    hm__json_put_text(json, "type", "object");
+    hm__json_put_bool(json, "additionalProperties", false);
+    hm__json_open(json, "properties", HM_JSON_OBJECT | HM_JSON_LINES);
     for (size_t i = 0; i < count; i++) {
-        hm__text_add(out, i ? ",\n  " : "\n  ");
-        hm__json_text(out, fields[i].name);
-        hm__text_add(out, ":{");
-        field_type(out, &fields[i]);
-        field_range(out, &fields[i]);
-        named(out, "description", fields[i].doc);
-        hm__text_add(out, "}");
+        hm__json_open(json, fields[i].name, HM_JSON_OBJECT);
+        put_key_type(json, &fields[i]);
+        if (fields[i].doc)
+            hm__json_put_text(json, "description", fields[i].doc);
+        hm__json_close(json);
     }
-    hm__text_add(out, "}");
+    hm__json_close(json);
+    hm__json_open(json, "required", HM_JSON_LIST);
     for (size_t i = 0; i < count; i++)
-        if (fields[i].required) {
-            hm__text_add(out, first ? ",\"required\":[" : ",");
-            hm__json_text(out, fields[i].name);
-            first = false;
-        }
-    hm__text_add(out, first ? "}" : "]}");
+        if (fields[i].required)
+            hm__json_put_text(json, NULL, fields[i].name);
+    hm__json_close(json);
+    hm__json_close(json);
 }
 
-/* ---- options of commands ----------------------------------------------------------------------
- */
-
-static void document_schema(struct hm_text *out, const char *name)
+/* A run as it is sent; any other column is kept too. */
+static void put_sent_run(struct hm_json *json)
 {
-    if (strcmp(name, "job") == 0)
-        hm__text_add(out, "\"anyOf\":[{\"$ref\":\"#/components/schemas/job\"},"
-                          "{\"type\":\"string\",\"description\":\"a job as YAML\"}]");
-    else
-        hm__text_add(out, "\"anyOf\":[{\"type\":\"string\",\"description\":\"CSV or JSON lines\"},"
-                          "{\"type\":\"array\",\"items\":{\"type\":\"object\"}},"
-                          "{\"type\":\"object\"}]");
-}
-
-/* What an option takes, without its name. */
-static void option_type(struct hm_text *out, const struct api_command *how,
-                        const struct cli_option *o)
-{
-    if (api_is_document(how, o->name))
-        document_schema(out, o->name);
-    else if (!o->argument)
-        hm__text_add(out, "\"type\":\"boolean\"");
-    else if (strstr(o->argument, "FIT"))
-        hm__text_add(out, "\"type\":[\"string\",\"number\",\"object\"]");
-    else if (strchr(o->argument, '=') || strcmp(o->argument, "PLACE") == 0)
-        hm__text_add(out, "\"type\":[\"string\",\"number\",\"object\",\"array\"]");
-    else if (strstr(o->argument, "LIST") || strstr(o->argument, "[,"))
-        hm__text_add(out, "\"type\":[\"string\",\"number\",\"array\"]");
-    else if (strcmp(o->argument, "MACHINE") == 0)
-        hm__text_add(out, "\"type\":[\"string\",\"object\"]");
-    else
-        hm__text_add(out, "\"type\":[\"string\",\"number\"]");
-    if (o->argument)
-        hm__json_named(out, "x-argument", o->argument);
-    if (o->values && o->values[0] != '@')
-        hm__json_named(out, "x-values", o->values);
-}
-
-/* Words of the table for completion are choices, unless values can be written otherwise too. */
-static void option_schema(struct hm_text *out, const struct api_command *how,
-                          const struct cli_option *o)
-{
-    hm__json_text(out, o->name);
-    hm__text_add(out, ":{");
-    option_type(out, how, o);
-    hm__json_named(out, "description", o->help);
-    hm__text_add(out, "}");
-}
-
-/* A run as it is sent: whatever else it has is kept too. */
-static void run_schema(struct hm_text *out)
-{
-    hm__text_add(out, "\"run\":{\"type\":\"object\",\"required\":[\"n\"],\"properties\":{");
-    for (size_t i = 1; i + 1 < HM_STORE_COLUMNS; i++) { /* neither id nor `more` */
+    hm__json_open(json, "sent_run", HM_JSON_OBJECT);
+    hm__json_put_text(json, "type", "object");
+    hm__json_open(json, "required", HM_JSON_LIST);
+    hm__json_put_text(json, NULL, "n");
+    hm__json_close(json);
+    hm__json_open(json, "properties", HM_JSON_OBJECT | HM_JSON_LINES);
+    for (size_t i = 1; i + 1 < HM_STORE_COLUMNS; i++) { /* All but the id and `more`. */
         const struct hm_store_column *c = &hm__store_columns[i];
-        hm__text_add(out, i > 1 ? ",\n  " : "\n  ");
-        hm__json_text(out, c->name);
-        hm__text_add(out, c->kind == HM_STORE_TEXT ? ":{\"type\":\"string\""
-                                                   : ":{\"type\":[\"number\",\"string\"]");
+        hm__json_open(json, c->name, HM_JSON_OBJECT);
+        if (c->kind == HM_STORE_TEXT)
+            hm__json_put_text(json, "type", "string");
+        else
+            put_types(json, "number", "string");
         if (c->kind == HM_STORE_NUMBER && isfinite(c->min))
-            hm__json_field(out, c->above ? "exclusiveMinimum" : "minimum", c->min);
+            hm__json_put_number(json, c->above ? "exclusiveMinimum" : "minimum", c->min);
         if (c->whole)
-            hm__text_add(out, ",\"multipleOf\":1");
-        hm__text_add(out, "}");
+            hm__json_put_number(json, "multipleOf", 1);
+        hm__json_close(json);
     }
-    hm__text_add(out, "},\"additionalProperties\":{\"type\":[\"number\",\"string\"]}}");
+    hm__json_close(json);
+    hm__json_open(json, "additionalProperties", HM_JSON_OBJECT);
+    put_types(json, "number", "string");
+    hm__json_close(json);
+    hm__json_close(json);
 }
 
-static void command_schema(struct hm_text *out, const struct api_command *how)
-{
-    const struct cli_command *c = how->command;
-
-    hm__json_text(out, c->name);
-    hm__text_add(out, ":{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{\n  ");
-    hm__json_text(out, how->operand);
-    hm__text_add(out, ":{");
-    document_schema(out, how->operand);
-    hm__text_add(out, "}");
-    for (size_t i = 0; i < c->option_count; i++) {
-        if (api_is_refused(how, &c->options[i]))
-            continue;
-        hm__text_add(out, ",\n  ");
-        option_schema(out, how, &c->options[i]);
-    }
-    hm__text_add(out, "}}");
-}
-
-/* ---- paths ------------------------------------------------------------------------------------
+/* ---- requests ----------------------------------------------------------------------------------
  */
 
-static void put_body(struct hm_text *out, const struct api_command *how)
+static void put_request(struct hm_json *json, const struct api_verb *how)
 {
-    const char *bare =
-        !how->bare ? ""
-        : strcmp(how->operand, "job") == 0
-            ? "{\"$ref\":\"#/components/schemas/job\"},"
-            : "{\"$ref\":\"#/components/schemas/run\"},{\"type\":\"array\",\"items\":"
-              "{\"$ref\":\"#/components/schemas/run\"}},";
+    char name[64];
 
-    hm__text_add(out, ",\"requestBody\":{\"required\":true,\"content\":{");
-    for (int k = 0; k < 2; k++) {
-        hm__text_add(out, k ? ",\"application/yaml\":" : "\"application/json\":");
-        hm__text_add(out, "{\"schema\":{\"anyOf\":[");
-        hm__text_add(out, bare);
-        hm__text_add(out, "{\"$ref\":\"#/components/schemas/");
-        hm__text_add(out, how->command->name);
-        hm__text_add(out, "\"}]}}");
-    }
-    if (how->table)
-        hm__text_add(out, ",\"text/csv\":{\"schema\":{\"type\":\"string\"}},"
-                          "\"application/x-ndjson\":{\"schema\":{\"type\":\"string\"}}");
-    hm__text_add(out, "}}");
-}
-
-/* {kind} and {name}; options of a command that is read. */
-static void put_parameters(struct hm_text *out, const struct api_route *r)
-{
-    const struct cli_command *command = r->kind == API_COMMAND ? r->how.command : NULL;
-    const char *at = r->path;
-    bool first = true;
-
-    hm__text_add(out, ",\"parameters\":[");
-    while ((at = strchr(at, '{'))) {
-        size_t length = strcspn(at, "}") - 1;
-        hm__text_add(out, first ? "" : ",");
-        first = false;
-        hm__text_addf(out,
-                      "{\"name\":\"%.*s\",\"in\":\"path\",\"required\":true,"
-                      "\"schema\":{\"type\":\"string\"}}",
-                      (int)length, at + 1);
-        at += length;
-    }
-    for (size_t i = 0; command && i < command->option_count; i++) {
-        const struct cli_option *o = &command->options[i];
-        if (api_is_refused(&r->how, o) || strcmp(o->name, "json") == 0)
+    request_name(how->verb, name, sizeof(name));
+    hm__json_open(json, name, HM_JSON_OBJECT);
+    hm__json_put_text(json, "type", "object");
+    hm__json_put_bool(json, "additionalProperties", false);
+    hm__json_open(json, "properties", HM_JSON_OBJECT | HM_JSON_LINES);
+    for (size_t i = 0; i < how->verb->field_count; i++) {
+        const struct hm_request_field *f = &how->verb->fields[i];
+        if (!api_takes_field(how, f))
             continue;
-        hm__text_add(out, first ? "{\"name\":" : ",\n  {\"name\":");
-        first = false;
-        hm__json_text(out, o->name);
-        hm__text_add(out, ",\"in\":\"query\"");
-        hm__json_named(out, "description", o->help);
-        hm__text_add(out, ",\"schema\":{");
-        option_type(out, &r->how, o);
-        hm__text_add(out, "}}");
+        hm__json_open(json, f->name, HM_JSON_OBJECT);
+        hm__field_schema_json(json, f);
+        hm__json_close(json);
     }
-    hm__text_add(out, "]");
+    hm__json_close(json);
+    hm__json_close(json);
 }
 
-static void put_key_header(struct hm_text *out)
+/* What a body may be besides an object of fields. */
+static void put_bare(struct hm_json *json, const struct hm_verb *verb)
 {
-    hm__text_add(out, ",\"parameters\":[{\"name\":\"Idempotency-Key\",\"in\":\"header\","
-                      "\"description\":\"what was sent with this key before is not added again\","
-                      "\"schema\":{\"type\":\"string\",\"maxLength\":180}}]");
+    bool job = strcmp(verb->operand, "job") == 0;
+
+    hm__json_open(json, NULL, HM_JSON_OBJECT);
+    put_ref(json, job ? "job" : "sent_run");
+    hm__json_close(json);
+    if (job)
+        return;
+    hm__json_open(json, NULL, HM_JSON_OBJECT);
+    hm__json_put_text(json, "type", "array");
+    hm__json_open(json, "items", HM_JSON_OBJECT);
+    put_ref(json, "sent_run");
+    hm__json_close(json);
+    hm__json_close(json);
 }
 
-static void put_route(struct hm_text *out, const struct api_route *r)
+static void put_body(struct hm_json *json, const struct hm_verb *verb)
 {
-    bool text = r->kind == API_HEALTH || r->kind == API_READY || r->kind == API_METRICS;
-    bool post = strcmp(r->method, "POST") == 0;
+    static const char *const objects[] = {"application/json", "application/yaml"};
+    static const char *const tables[] = {"text/csv", "application/x-ndjson"};
+    char name[64];
 
-    hm__text_addf(out, "\"%s\":{\"operationId\":\"%s_", post ? "post" : "get",
-                  post ? "post" : "get");
-    for (const char *at = r->path + 1; *at; at++)
+    request_name(verb, name, sizeof(name));
+    hm__json_open(json, "requestBody", HM_JSON_OBJECT);
+    hm__json_put_bool(json, "required", true);
+    hm__json_open(json, "content", HM_JSON_OBJECT);
+    for (size_t k = 0; k < 2; k++) {
+        hm__json_open(json, objects[k], HM_JSON_OBJECT);
+        hm__json_open(json, "schema", HM_JSON_OBJECT);
+        hm__json_open(json, "anyOf", HM_JSON_LIST);
+        if (verb->bare)
+            put_bare(json, verb);
+        hm__json_open(json, NULL, HM_JSON_OBJECT);
+        put_ref(json, name);
+        hm__json_close(json);
+        hm__json_close(json);
+        hm__json_close(json);
+        hm__json_close(json);
+    }
+    for (size_t k = 0; verb->table && k < 2; k++) {
+        hm__json_open(json, tables[k], HM_JSON_OBJECT);
+        hm__json_open(json, "schema", HM_JSON_OBJECT);
+        hm__json_put_text(json, "type", "string");
+        hm__json_close(json);
+        hm__json_close(json);
+    }
+    hm__json_close(json);
+    hm__json_close(json);
+}
+
+static void put_path_parameters(struct hm_json *json, const char *path)
+{
+    while ((path = strchr(path, '{'))) {
+        char name[32];
+        size_t length = strcspn(path, "}") - 1;
+        snprintf(name, sizeof(name), "%.*s", (int)length, path + 1);
+        hm__json_open(json, NULL, HM_JSON_OBJECT);
+        hm__json_put_text(json, "name", name);
+        hm__json_put_text(json, "in", "path");
+        hm__json_put_bool(json, "required", true);
+        hm__json_open(json, "schema", HM_JSON_OBJECT);
+        hm__json_put_text(json, "type", "string");
+        hm__json_close(json);
+        hm__json_close(json);
+        path += length;
+    }
+}
+
+static void put_query_parameters(struct hm_json *json, const struct api_route *r)
+{
+    for (size_t i = 0; i < r->how.verb->field_count; i++) {
+        const struct hm_request_field *f = &r->how.verb->fields[i];
+        char piece[40];
+        snprintf(piece, sizeof(piece), "{%s}", f->name);
+        if (!api_takes_field(&r->how, f) || strcmp(f->name, "json") == 0 || strstr(r->path, piece))
+            continue;
+        hm__json_open(json, NULL, HM_JSON_OBJECT);
+        hm__json_put_text(json, "name", f->name);
+        hm__json_put_text(json, "in", "query");
+        hm__json_open(json, "schema", HM_JSON_OBJECT);
+        hm__field_schema_json(json, f);
+        hm__json_close(json);
+        hm__json_close(json);
+    }
+}
+
+static void put_key_header(struct hm_json *json)
+{
+    hm__json_open(json, NULL, HM_JSON_OBJECT);
+    hm__json_put_text(json, "name", "Idempotency-Key");
+    hm__json_put_text(json, "in", "header");
+    hm__json_put_text(json, "description", "runs that were sent with this key are not added again");
+    hm__json_open(json, "schema", HM_JSON_OBJECT);
+    hm__json_put_text(json, "type", "string");
+    hm__json_put_number(json, "maxLength", 180);
+    hm__json_close(json);
+    hm__json_close(json);
+}
+
+/* ---- paths -------------------------------------------------------------------------------------
+ */
+
+static void put_operation_id(struct hm_json *json, const struct api_route *r)
+{
+    char id[96];
+    size_t length = (size_t)snprintf(id, sizeof(id), "%s_", r->method);
+
+    for (size_t i = 0; i < length; i++)
+        id[i] = (char)(id[i] >= 'A' && id[i] <= 'Z' ? id[i] + ('a' - 'A') : id[i]);
+    for (const char *at = r->path + 1; *at && length + 1 < sizeof(id); at++)
         if (!strchr("{}", *at))
-            hm__text_add_n(out, strchr("/.", *at) ? "_" : at, 1);
-    hm__text_add(out, "\"");
-    hm__json_named(out, "summary", r->summary);
-    if (!post && (strchr(r->path, '{') || r->kind == API_COMMAND))
-        put_parameters(out, r);
-    if (post && r->scope == TOKEN_WRITE)
-        put_key_header(out);
-    if (post)
-        put_body(out, &r->how);
-    if (r->scope == 0)
-        hm__text_add(out, ",\"security\":[]");
-    hm__text_addf(
-        out,
-        ",\"responses\":{\"200\":{\"description\":\"the answer\",\"content\":{\"%s\":{}}},"
-        "\"default\":{\"$ref\":\"#/components/responses/problem\"}}}",
-        text ? "text/plain" : "application/json");
+            id[length++] = strchr("/.", *at) ? '_' : *at;
+    id[length] = '\0';
+    hm__json_put_text(json, "operationId", id);
 }
 
-static void put_problem(struct hm_text *out)
+static void put_responses(struct hm_json *json, const struct api_route *r)
 {
-    hm__text_add(out,
-                 "\"problem\":{\"type\":\"object\",\"required\":[\"type\",\"title\",\"status\"],"
-                 "\"properties\":{\"type\":{\"type\":\"string\"},\"title\":{\"type\":\"string\"},"
-                 "\"status\":{\"type\":\"integer\"},\"detail\":{\"type\":\"string\"},"
-                 "\"field\":{\"type\":\"string\"},\"hint\":{\"type\":\"string\"},"
-                 "\"source\":{\"type\":\"string\"},\"line\":{\"type\":\"integer\"}}}");
-}
+    const char *schema = r->kind == API_VERB ? r->how.verb->answer : NULL;
+    bool table = r->kind == API_VERB && !schema;
+    bool text = r->kind == API_HEALTH || r->kind == API_READY || r->kind == API_METRICS;
 
-/* Routes of one path stand together. */
-static void put_paths(struct hm_text *out, const struct api_route *routes, size_t count)
-{
-    const char *path = "";
-
-    for (size_t i = 0; i < count && routes[i].kind != API_PAGE; i++) { /* pages are for people */
-        bool same = strcmp(routes[i].path, path) == 0;
-        if (!same) {
-            hm__text_add(out, i ? "},\n" : "\n");
-            hm__json_text(out, routes[i].path);
-        }
-        hm__text_add(out, same ? "," : ":{");
-        put_route(out, &routes[i]);
-        path = routes[i].path;
+    hm__json_open(json, "responses", HM_JSON_OBJECT);
+    hm__json_open(json, "200", HM_JSON_OBJECT);
+    hm__json_put_text(json, "description", "the answer");
+    hm__json_open(json, "content", HM_JSON_OBJECT);
+    hm__json_open(json,
+                  table  ? "text/csv"
+                  : text ? "text/plain"
+                         : "application/json",
+                  HM_JSON_OBJECT);
+    if (schema) {
+        hm__json_open(json, "schema", HM_JSON_OBJECT);
+        put_ref(json, schema);
+        hm__json_close(json);
     }
-    hm__text_add(out, "}");
+    hm__json_close(json);
+    hm__json_close(json);
+    hm__json_close(json);
+    hm__json_open(json, "default", HM_JSON_OBJECT);
+    hm__json_put_text(json, "$ref", "#/components/responses/problem");
+    hm__json_close(json);
+    hm__json_close(json);
+}
+
+static void put_route(struct hm_json *json, const struct api_route *r)
+{
+    bool post = strcmp(r->method, "POST") == 0, verb = r->kind == API_VERB;
+
+    hm__json_open(json, post ? "post" : "get", HM_JSON_OBJECT);
+    put_operation_id(json, r);
+    hm__json_put_text(json, "summary", r->summary);
+    if (verb) {
+        hm__json_open(json, "parameters", HM_JSON_LIST | HM_JSON_LINES);
+        put_path_parameters(json, r->path);
+        if (!post)
+            put_query_parameters(json, r);
+        else if (r->how.verb->writes)
+            put_key_header(json);
+        hm__json_close(json);
+    }
+    if (post)
+        put_body(json, r->how.verb);
+    if (r->scope == 0) {
+        hm__json_open(json, "security", HM_JSON_LIST);
+        hm__json_close(json);
+    }
+    put_responses(json, r);
+    hm__json_close(json);
+}
+
+/* Routes of one path are adjacent; those of the page are left out. */
+static void put_paths(struct hm_json *json, const struct api_route *routes, size_t count)
+{
+    hm__json_open(json, "paths", HM_JSON_OBJECT | HM_JSON_LINES);
+    for (size_t i = 0; i < count && routes[i].kind != API_PAGE; i++) {
+        bool first = i == 0 || strcmp(routes[i].path, routes[i - 1].path) != 0;
+        bool last = i + 1 == count || strcmp(routes[i].path, routes[i + 1].path) != 0;
+        if (first)
+            hm__json_open(json, routes[i].path, HM_JSON_OBJECT);
+        put_route(json, &routes[i]);
+        if (last)
+            hm__json_close(json);
+    }
+    hm__json_close(json);
+}
+
+/* ---- the whole ---------------------------------------------------------------------------------
+ */
+
+static void put_security(struct hm_json *json)
+{
+    hm__json_open(json, "securitySchemes", HM_JSON_OBJECT);
+    hm__json_open(json, "token", HM_JSON_OBJECT);
+    hm__json_put_text(json, "type", "http");
+    hm__json_put_text(json, "scheme", "bearer");
+    hm__json_close(json);
+    hm__json_close(json);
+    hm__json_open(json, "responses", HM_JSON_OBJECT);
+    hm__json_open(json, "problem", HM_JSON_OBJECT);
+    hm__json_put_text(json, "description", "what went wrong");
+    hm__json_open(json, "content", HM_JSON_OBJECT);
+    hm__json_open(json, "application/problem+json", HM_JSON_OBJECT);
+    hm__json_open(json, "schema", HM_JSON_OBJECT);
+    put_ref(json, "problem");
+    hm__json_close(json);
+    hm__json_close(json);
+    hm__json_close(json);
+    hm__json_close(json);
+    hm__json_close(json);
+}
+
+/* Whether an earlier route has the same verb. */
+static bool is_repeated(const struct api_route *routes, size_t i)
+{
+    for (size_t k = 0; k < i; k++)
+        if (routes[k].how.verb == routes[i].how.verb && strcmp(routes[k].method, "POST") == 0)
+            return true;
+    return false;
+}
+
+static void put_schemas(struct hm_json *json, const struct api_route *routes, size_t count)
+{
+    size_t fields;
+
+    hm__json_open(json, "schemas", HM_JSON_OBJECT | HM_JSON_LINES);
+    for (size_t i = 0; i < count; i++)
+        if (routes[i].kind == API_VERB && strcmp(routes[i].method, "POST") == 0 &&
+            !is_repeated(routes, i))
+            put_request(json, &routes[i].how);
+    const struct hm_field *keys = hm__job_fields(&fields);
+    put_keys(json, "job", keys, fields);
+    keys = hm__cluster_fields(&fields);
+    put_keys(json, "cluster", keys, fields);
+    keys = hm__straggler_fields(&fields);
+    put_keys(json, "stragglers", keys, fields);
+    put_sent_run(json);
+    hm__answer_schemas_json(json);
+    hm__json_close(json);
 }
 
 void api_openapi(struct hm_text *out)
 {
-    size_t count, fields;
+    struct hm_json json = {.out = out};
+    size_t count;
     const struct api_route *routes = api_routes(&count);
 
-    hm__text_add(out, "{\"openapi\":\"3.1.0\",\"info\":{\"title\":\"howmany\"");
-    hm__json_named(out, "version", hm_version());
-    hm__json_named(out, "description", "How many machines, how long, how much, and why.");
-    hm__text_add(out, "},\n\"security\":[{\"token\":[]}],\n\"paths\":{");
-    put_paths(out, routes, count);
-    hm__text_add(out, "},\n\"components\":{\"securitySchemes\":{\"token\":{\"type\":\"http\","
-                      "\"scheme\":\"bearer\"}},\n\"responses\":{\"problem\":{\"description\":"
-                      "\"what went wrong\",\"content\":{\"application/problem+json\":{\"schema\":"
-                      "{\"$ref\":\"#/components/schemas/problem\"}}}}},\n\"schemas\":{\n");
-    for (size_t i = 0; i < count; i++)
-        if (routes[i].kind == API_COMMAND && strcmp(routes[i].method, "POST") == 0) {
-            command_schema(out, &routes[i].how);
-            hm__text_add(out, ",\n");
-        }
-    const struct hm_field *job = hm__job_fields(&fields);
-    fields_schema(out, "job", job, fields);
-    hm__text_add(out, ",\n");
-    const struct hm_field *cluster = hm__cluster_fields(&fields);
-    fields_schema(out, "cluster", cluster, fields);
-    hm__text_add(out, ",\n");
-    run_schema(out);
-    hm__text_add(out, ",\n");
-    const struct hm_field *stragglers = hm__straggler_fields(&fields);
-    fields_schema(out, "stragglers", stragglers, fields);
-    hm__text_add(out, ",\n");
-    put_problem(out);
-    hm__text_add(out, "}}}\n");
+    hm__json_open(&json, NULL, HM_JSON_OBJECT | HM_JSON_LINES);
+    hm__json_put_text(&json, "openapi", "3.1.0");
+    hm__json_open(&json, "info", HM_JSON_OBJECT);
+    hm__json_put_text(&json, "title", "howmany");
+    hm__json_put_text(&json, "version", hm_version());
+    hm__json_put_text(&json, "description", "How many machines, how long, how much, and why.");
+    hm__json_close(&json);
+    hm__json_open(&json, "security", HM_JSON_LIST);
+    hm__json_open(&json, NULL, HM_JSON_OBJECT);
+    hm__json_open(&json, "token", HM_JSON_LIST);
+    hm__json_close(&json);
+    hm__json_close(&json);
+    hm__json_close(&json);
+    put_paths(&json, routes, count);
+    hm__json_open(&json, "components", HM_JSON_OBJECT | HM_JSON_LINES);
+    put_security(&json);
+    put_schemas(&json, routes, count);
+    hm__json_close(&json);
+    hm__json_close(&json);
+    hm__text_add(out, "\n");
 }

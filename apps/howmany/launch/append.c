@@ -82,22 +82,3 @@ int cli_append_open(const char *path, const char *header, int *ret_file)
         *ret_file = file;
     return rc;
 }
-
-/* Under another name first, so that nobody ever sees half of it. */
-int cli_write_file(const char *path, const char *text, size_t length)
-{
-    char beside[PATH_MAX];
-    int used = snprintf(beside, sizeof(beside), "%s.part", path);
-    FILE *file = used > 0 && (size_t)used < sizeof(beside) ? fopen(beside, "we") : NULL;
-    bool written = file && fwrite(text, 1, length, file) == length && fflush(file) == 0 &&
-                   fsync(fileno(file)) == 0;
-
-    if (file && fclose(file) != 0)
-        written = false;
-    if (written && rename(beside, path) == 0)
-        return 0;
-    int rc = cli_complain("%s cannot be written: %s", path, strerror(errno));
-    if (file)
-        unlink(beside);
-    return rc;
-}

@@ -2,8 +2,8 @@
 #ifndef HM_RECORD_H
 #define HM_RECORD_H
 
-#include "asked_runs.h"
-#include "asked_store.h"
+#include "lists.h"
+#include "own_store.h"
 #include "measure.h"
 #include "text.h"
 

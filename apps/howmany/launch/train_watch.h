@@ -2,7 +2,7 @@
 #ifndef HM_TRAIN_WATCH_H
 #define HM_TRAIN_WATCH_H
 
-#include "asked_store.h"
+#include "own_store.h"
 #include "cli.h"
 #include "text.h"
 

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "asked_job.h"
+#include "machine.h"
 #include "err.h"
 #include "format.h"
 #include "memory.h"

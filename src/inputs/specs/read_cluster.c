@@ -242,18 +242,18 @@ int hm__read_cluster(struct hm_reader *reader, const struct hm_value *value,
     return rc ? rc : read_parts(reader, value, cluster);
 }
 
-int hm_cluster_parse(const struct hm_catalog *catalog, const char *text, size_t length,
-                     const char *source, const struct hm_override *overrides, size_t count,
+int hm__cluster_read(const struct hm_catalog *catalog, const struct hm_spec *spec,
                      struct hm_cluster **ret_cluster, struct hm_err *err)
 {
     struct hm_arena *arena = hm__arena_new();
     struct hm_cluster *cluster = arena ? hm__arena_alloc(arena, 1, sizeof(*cluster)) : NULL;
-    struct hm_reader reader = {.arena = arena, .catalog = catalog, .err = err};
+    struct hm_reader reader = {
+        .arena = arena, .catalog = catalog, .err = err, .closed = spec->closed};
     struct hm_value *root;
     int rc = cluster ? 0 : hm__fail_nomem(err);
 
     if (rc == 0)
-        rc = hm__read_tree(arena, text, length, source, overrides, count, &root, err);
+        rc = hm__read_tree(arena, spec, &root, err);
     if (rc == 0)
         rc = hm__read_cluster(&reader, root, cluster);
     hm__reader_release(&reader);
@@ -264,4 +264,17 @@ int hm_cluster_parse(const struct hm_catalog *catalog, const char *text, size_t 
     cluster->memory = arena;
     *ret_cluster = cluster;
     return 0;
+}
+
+int hm_cluster_parse(const struct hm_catalog *catalog, const char *text, size_t length,
+                     const char *source, const struct hm_override *overrides, size_t count,
+                     struct hm_cluster **ret_cluster, struct hm_err *err)
+{
+    const struct hm_spec spec = {.text = text,
+                                 .length = length,
+                                 .source = source,
+                                 .overrides = overrides,
+                                 .override_count = count};
+
+    return hm__cluster_read(catalog, &spec, ret_cluster, err);
 }

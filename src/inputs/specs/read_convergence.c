@@ -463,24 +463,16 @@ static int read_convergence(struct hm_reader *r, const struct hm_value *root,
     return rc ? rc : check_whole(r, root, c);
 }
 
-int hm_convergence_parse(const char *text, size_t length, const char *source,
-                         struct hm_convergence **ret_convergence, struct hm_err *err)
+int hm__convergence_read(const struct hm_value *root, struct hm_convergence **ret_convergence,
+                         struct hm_err *err)
 {
-    struct hm_arena *arena = hm__arena_new(), *tree = hm__arena_new();
+    struct hm_arena *arena = hm__arena_new();
     struct hm_convergence *c = arena ? hm__arena_alloc(arena, 1, sizeof(*c)) : NULL;
     struct hm_reader reader = {.arena = arena, .err = err};
-    struct hm_value *root;
-    int rc = 0;
 
     if (c)
         c->paces = hm__arena_alloc(arena, 1, sizeof(*c->paces));
-    if (!tree || !c || !c->paces)
-        rc = hm__fail_nomem(err);
-    if (rc == 0)
-        rc = hm__json_parse(tree, text, length, source, &root, err);
-    if (rc == 0)
-        rc = read_convergence(&reader, root, c);
-    hm__arena_free(tree);
+    int rc = c && c->paces ? read_convergence(&reader, root, c) : hm__fail_nomem(err);
     if (rc) {
         hm__arena_free(arena);
         return rc;
@@ -488,6 +480,19 @@ int hm_convergence_parse(const char *text, size_t length, const char *source,
     c->memory = arena;
     *ret_convergence = c;
     return 0;
+}
+
+int hm_convergence_parse(const char *text, size_t length, const char *source,
+                         struct hm_convergence **ret_convergence, struct hm_err *err)
+{
+    struct hm_arena *tree = hm__arena_new();
+    struct hm_value *root;
+    int rc = tree ? hm__json_parse(tree, text, length, source, &root, err) : hm__fail_nomem(err);
+
+    if (rc == 0)
+        rc = hm__convergence_read(root, ret_convergence, err);
+    hm__arena_free(tree);
+    return rc;
 }
 
 int hm_convergence_load(const char *path, struct hm_convergence **ret_convergence,

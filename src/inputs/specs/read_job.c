@@ -511,12 +511,12 @@ static int check_job(struct job_reader *r, const struct hm_value *root)
     return assume_allreduce(r);
 }
 
-int hm__read_tree(struct hm_arena *arena, const char *text, size_t length, const char *source,
-                  const struct hm_override *overrides, size_t count, struct hm_value **ret_root,
+int hm__read_tree(struct hm_arena *arena, const struct hm_spec *spec, struct hm_value **ret_root,
                   struct hm_err *err)
 {
-    struct hm_value *root;
-    int rc = hm__value_parse(arena, text, length, source, &root, err);
+    struct hm_value *root = spec->tree;
+    const char *source = spec->source;
+    int rc = root ? 0 : hm__value_parse(arena, spec->text, spec->length, source, &root, err);
 
     if (rc == 0 && root->kind == HM_VALUE_NULL) {
         hm__fail(err, HM_E_MISSING, "the file is empty");
@@ -529,24 +529,38 @@ int hm__read_tree(struct hm_arena *arena, const char *text, size_t length, const
         hm__err_at(err, source, root->line);
         return HM_E_TYPE;
     }
-    if (rc == 0 && count > 0 && root->kind == HM_VALUE_SCALAR && strchr(root->text, ' ')) {
+    if (rc == 0 && spec->override_count > 0 && root->kind == HM_VALUE_SCALAR &&
+        strchr(root->text, ' ')) {
         hm__fail(err, HM_E_TYPE, "'%.60s' is neither keys and values nor a name", root->text);
         hm__err_at(err, source, root->line);
         return HM_E_TYPE;
     }
-    for (size_t i = 0; rc == 0 && i < count; i++)
-        rc = hm__value_override(arena, root, overrides[i].text, err);
+    for (size_t i = 0; rc == 0 && i < spec->override_count; i++)
+        rc = hm__value_override(arena, root, spec->overrides[i].text, err);
     if (rc == 0)
         *ret_root = root;
     return rc;
 }
 
-static int parse_job(struct hm_reader base, const char *text, size_t length, const char *source,
-                     const struct hm_override *overrides, size_t count, struct hm_job **ret_job)
+/* Where runs give the times, keys about computing and communicating may be missing: an iteration
+ * then takes a second that the fit replaces. */
+static int assume_timed(struct hm_arena *arena, struct hm_value *root, struct hm_err *err)
+{
+    int rc = 0;
+
+    if (!hm__value_get(root, "compute") && !hm__value_get(root, "network") &&
+        !hm__value_get(root, "graph"))
+        rc = hm__value_override(arena, root, "compute=1 s", err);
+    if (rc == 0 && !hm__value_get(root, "communicate") && !hm__value_get(root, "network"))
+        rc = hm__value_override(arena, root, "communicate=none", err);
+    return rc;
+}
+
+int hm__job_read(const struct hm_catalog *catalog, const struct hm_spec *spec,
+                 struct hm_job **ret_job, struct hm_err *err)
 {
     struct hm_arena *arena = hm__arena_new();
-    struct job_reader r = {.base = base};
-    struct hm_err *err = base.err;
+    struct job_reader r = {.base = {.catalog = catalog, .err = err, .closed = spec->closed}};
     struct hm_value *root;
     int rc = 0;
 
@@ -565,14 +579,16 @@ static int parse_job(struct hm_reader base, const char *text, size_t length, con
                              .memory = arena};
     r.job->cluster.node.price_per_s = -1;
     r.scope = (struct hm_scope){.symbols = hm__job_symbols, .symbol_count = HM_SYMBOL_COUNT};
-    rc = hm__read_tree(arena, text, length, source, overrides, count, &root, err);
+    rc = hm__read_tree(arena, spec, &root, err);
+    if (rc == 0 && spec->timed)
+        rc = assume_timed(arena, root, err);
     if (rc == 0)
         rc = hm__read_map(&r.base, root, job_fields, COUNT(job_fields), r.job);
     if (rc == 0)
         rc = read_parts(&r, root);
     if (rc == 0)
         rc = check_job(&r, root);
-    if (rc == 0 && source && !(r.job->source = hm__arena_strdup(arena, source)))
+    if (rc == 0 && spec->source && !(r.job->source = hm__arena_strdup(arena, spec->source)))
         rc = hm__fail_nomem(err);
     hm__reader_release(&r.base);
     if (rc == 0)
@@ -586,18 +602,13 @@ int hm_job_parse_with(const struct hm_catalog *catalog, const char *text, size_t
                       const char *source, const struct hm_override *overrides, size_t count,
                       struct hm_job **ret_job, struct hm_err *err)
 {
-    struct hm_reader base = {.catalog = catalog, .err = err};
+    const struct hm_spec spec = {.text = text,
+                                 .length = length,
+                                 .source = source,
+                                 .overrides = overrides,
+                                 .override_count = count};
 
-    return parse_job(base, text, length, source, overrides, count, ret_job);
-}
-
-int hm__job_parse_closed(const struct hm_catalog *catalog, const char *text, size_t length,
-                         const char *source, const struct hm_override *overrides, size_t count,
-                         struct hm_job **ret_job, struct hm_err *err)
-{
-    struct hm_reader base = {.catalog = catalog, .err = err, .closed = true};
-
-    return parse_job(base, text, length, source, overrides, count, ret_job);
+    return hm__job_read(catalog, &spec, ret_job, err);
 }
 
 int hm_job_parse(const char *text, size_t length, const char *source,

@@ -316,6 +316,11 @@ int hm__study_spec_parse(const char *text, size_t length, const char *source,
     struct hm_arena *arena = hm__arena_new();
     struct hm_study_spec *spec = arena ? hm__arena_alloc(arena, 1, sizeof(*spec)) : NULL;
     struct hm_reader r = {.arena = arena, .err = err};
+    const struct hm_spec file = {.text = text,
+                                 .length = length,
+                                 .source = source,
+                                 .overrides = overrides,
+                                 .override_count = count};
     struct hm_value *root;
     int rc = spec ? 0 : hm__fail_nomem(err);
 
@@ -323,7 +328,7 @@ int hm__study_spec_parse(const char *text, size_t length, const char *source,
         *spec = (struct hm_study_spec){
             .best = NAN, .iterations = 500, .seeds = 1, .price_per_s = -1, .memory = arena};
     if (rc == 0)
-        rc = hm__read_tree(arena, text, length, source, overrides, count, &root, err);
+        rc = hm__read_tree(arena, &file, &root, err);
     if (rc == 0)
         rc = hm__read_map(&r, root, study_fields, STUDY_FIELDS, spec);
     if (rc == 0)

@@ -2,23 +2,39 @@
 #ifndef HM_READERS_H
 #define HM_READERS_H
 
+#include "howmany_advise.h"
 #include "schema.h"
 
-/* Parse a file into a tree, apply the overrides; *ret_root lives in the arena. */
-int hm__read_tree(struct hm_arena *arena, const char *text, size_t length, const char *source,
-                  const struct hm_override *overrides, size_t count, struct hm_value **ret_root,
+/* A specification and where it comes from: text, or a tree that was read already. */
+struct hm_spec {
+    const char *text; /* Borrowed; need not end in NUL. */
+    size_t length;
+    const char *source;    /* Name for messages; one that ends in .json makes the text JSON. */
+    struct hm_value *tree; /* Used in place of text; must outlive what is read from it. */
+    const struct hm_override *overrides;
+    size_t override_count;
+    bool closed; /* The specification cannot name files, and its graphs are limited in size. */
+    bool timed;  /* Runs give the times, so a job may say nothing about computing. */
+};
+
+/* Read a job or a cluster. A cluster whose tree is a text is the machine of that name. */
+int hm__job_read(const struct hm_catalog *catalog, const struct hm_spec *spec,
+                 struct hm_job **ret_job, struct hm_err *err);
+int hm__cluster_read(const struct hm_catalog *catalog, const struct hm_spec *spec,
+                     struct hm_cluster **ret_cluster, struct hm_err *err);
+
+/* Parse a specification into a tree and apply the overrides; *ret_root lives in the arena. */
+int hm__read_tree(struct hm_arena *arena, const struct hm_spec *spec, struct hm_value **ret_root,
                   struct hm_err *err);
 /* The whole contents of a file, up to the limit for specifications; freed with hm_text_free. */
 int hm__read_file(const char *path, char **ret_text, size_t *ret_length, struct hm_err *err);
 
-/*
- * As hm_job_parse_with, of a stranger: it cannot name files, and a graph it makes has at most
- * HM_CLOSED_GRAPH vertices and edges, split HM_CLOSED_TRIALS times.
- */
-int hm__job_parse_closed(const struct hm_catalog *catalog, const char *text, size_t length,
-                         const char *source, const struct hm_override *overrides, size_t count,
-                         struct hm_job **ret_job, struct hm_err *err);
+/* Limits of a graph that a closed specification makes: vertices and edges, and trials of splits. */
 enum { HM_CLOSED_GRAPH = 100000, HM_CLOSED_TRIALS = 100 };
+
+/* A stored fit of convergence from its tree, which may be freed afterwards. */
+int hm__convergence_read(const struct hm_value *root, struct hm_convergence **ret_convergence,
+                         struct hm_err *err);
 
 /* The keys of a job, of a cluster, and of its stragglers, for whoever describes them. */
 const struct hm_field *hm__job_fields(size_t *ret_count);

@@ -15,6 +15,7 @@
 #include "err.h"
 #include "howmany_fit.h"
 #include "memory.h"
+#include "row_values.h"
 #include "run_names.h"
 #include "run_text.h"
 #include "source.h"
@@ -494,8 +495,9 @@ static int finish(struct table *t, struct hm_runs *runs)
     return rc;
 }
 
-int hm_runs_parse(const char *text, size_t length, const char *source, struct hm_runs **ret_runs,
-                  struct hm_err *err)
+/* Read a table from text, or from rows where they are given. */
+static int read_table(const char *text, size_t length, const struct hm_value *rows,
+                      const char *source, struct hm_runs **ret_runs, struct hm_err *err)
 {
     struct table t = {.arena = hm__arena_new(), .err = err};
     struct hm_runs *runs = NULL;
@@ -514,7 +516,8 @@ int hm_runs_parse(const char *text, size_t length, const char *source, struct hm
         hm__err_at(err, t.source, 1);
     }
     if (rc == 0)
-        rc = at < length && text[at] == '{'
+        rc = rows ? hm__run_objects(rows, put_object, &t, err)
+             : at < length && text[at] == '{'
                  ? hm__run_json_lines(text, length, t.source, put_object, &t, err)
                  : read_csv(&t, text, length);
     if (rc == 0) {
@@ -529,6 +532,18 @@ int hm_runs_parse(const char *text, size_t length, const char *source, struct hm
     else
         *ret_runs = runs;
     return rc;
+}
+
+int hm_runs_parse(const char *text, size_t length, const char *source, struct hm_runs **ret_runs,
+                  struct hm_err *err)
+{
+    return read_table(text, length, NULL, source, ret_runs, err);
+}
+
+int hm__runs_read(const struct hm_value *rows, const char *source, struct hm_runs **ret_runs,
+                  struct hm_err *err)
+{
+    return read_table("", 0, rows, source, ret_runs, err);
 }
 
 int hm_runs_load(const char *path, struct hm_runs **ret_runs, struct hm_err *err)

@@ -11,6 +11,7 @@
 
 #include "csv.h"
 #include "err.h"
+#include "row_values.h"
 #include "run_text.h"
 #include "source.h"
 #include "trace_cells.h"
@@ -415,6 +416,20 @@ static int read_text(struct hm_trace_table *t, const char *text, size_t length, 
     return rc;
 }
 
+static int read_rows_of_tree(struct hm_trace_table *t, const struct hm_value *rows,
+                             const char *source)
+{
+    struct reader r = {.t = t};
+    int rc = hm__trace_table_file(t, source, true);
+
+    if (rc == 0)
+        rc = hm__run_objects(rows, take_object, &r, t->err);
+    if (rc == 0 && r.rows == 0)
+        rc = fail_empty(t);
+    hm__arena_free(r.head_arena);
+    return rc;
+}
+
 static int begin(struct hm_trace_table *t, const struct hm_traces_settings *settings,
                  struct hm_err *err)
 {
@@ -448,6 +463,18 @@ int hm_traces_parse(const char *text, size_t length, const char *source,
 
     if (rc == 0)
         rc = read_text(&t, text, length, source ? source : "traces");
+    return end(&t, rc, ret_traces);
+}
+
+int hm__traces_read(const struct hm_value *rows, const char *source,
+                    const struct hm_traces_settings *settings, struct hm_traces **ret_traces,
+                    struct hm_err *err)
+{
+    struct hm_trace_table t;
+    int rc = begin(&t, settings, err);
+
+    if (rc == 0)
+        rc = read_rows_of_tree(&t, rows, source ? source : "traces");
     return end(&t, rc, ret_traces);
 }
 

@@ -148,3 +148,26 @@ int hm__run_json_lines(const char *text, size_t length, const char *source, hm_r
     }
     return rc;
 }
+
+int hm__run_objects(const struct hm_value *value, hm_run_take *take, void *context,
+                    struct hm_err *err)
+{
+    size_t count = value->kind == HM_VALUE_LIST ? value->count : 1;
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < count; i++) {
+        const struct hm_value *object = value->kind == HM_VALUE_LIST ? &value->items[i] : value;
+        struct hm_arena *arena = hm__arena_new();
+        if (!arena)
+            return hm__fail_nomem(err);
+        if (object->kind != HM_VALUE_MAP) {
+            rc = hm__fail(err, HM_E_TYPE, "each row must be an object, not %s",
+                          hm__value_kind_name(object));
+            hm__err_at(err, object->source, object->line);
+        } else {
+            rc = take(context, arena, object, object->line);
+        }
+        hm__arena_free(arena);
+    }
+    return rc;
+}

@@ -31,6 +31,11 @@ int hm__run_check_header(const struct hm_csv *csv, const char *example, struct h
 typedef int hm_run_take(void *context, struct hm_arena *arena, const struct hm_value *object,
                         int line);
 
+/* Go through the items of a list, or the one object, as if each were a line; line numbers are
+ * those of the values. */
+int hm__run_objects(const struct hm_value *value, hm_run_take *take, void *context,
+                    struct hm_err *err);
+
 /* Go through the lines, of which each must be an object. */
 int hm__run_json_lines(const char *text, size_t length, const char *source, hm_run_take *take,
                        void *context, struct hm_err *err);

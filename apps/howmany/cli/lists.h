@@ -1,0 +1,61 @@
+/* Lists, terms and places as options of commands that start programs write them. */
+#ifndef HM_LISTS_H
+#define HM_LISTS_H
+
+#include "cli.h"
+#include "howmany_fit.h"
+#include "request.h"
+
+enum { CLI_LIST_MAX = 64, CLI_AXES_MAX = 16, CLI_PLACES_MAX = 64 };
+
+/* A list of numbers, "2..32", "4..64:4" or "1,2,4". Zero-initialise. */
+struct cli_range {
+    double *values; /* Owned. */
+    size_t count;
+};
+
+/* Each function returns 0, or EXIT_USAGE with a message that names the option. */
+int cli_range_parse(struct cli_range *range, const char *option, const char *text);
+void cli_range_release(struct cli_range *range);
+
+/* Call take with each piece of "a,b,c"; a piece lives as long as the call. */
+int cli_each(const char *list, int (*take)(void *context, const char *piece), void *context);
+
+/* Terms of a fit: "auto", or formulas between commas. Zero-initialise. */
+struct cli_terms {
+    struct hm_arena *arena;
+    struct hm_texts texts; /* No items: terms are chosen. */
+};
+
+int cli_terms_parse(struct cli_terms *terms, const char *text);
+void cli_terms_release(struct cli_terms *terms);
+
+/* A place to predict: "64", or "n=64,size=1,latency=20ms". Zero-initialise. */
+struct cli_target {
+    struct hm_arena *arena;
+    struct hm_place place;
+};
+
+int cli_target_parse(struct cli_target *target, const char *text);
+void cli_target_release(struct cli_target *target);
+/* The quantities besides n; returns their number. */
+size_t cli_target_others(const struct cli_target *target, struct hm_at *ret_at);
+/* Where to predict: the n of the target, or doubling from 1 to four times the n of the runs. */
+size_t cli_target_places(const struct cli_target *target, double n_max, double *ret_n);
+
+/* Quantities and the values they take. Zero-initialise. */
+struct cli_axes {
+    char names[CLI_AXES_MAX][64];
+    struct cli_range ranges[CLI_AXES_MAX];
+    size_t count;
+};
+
+/* For n, "1..8" counts by ones; for any other quantity "0.1..1:4" is four values. */
+int cli_axes_add(struct cli_axes *axes, const char *name, const char *list);
+/* "NAME=LIST" of --vary. */
+int cli_axes_vary(struct cli_axes *axes, const char *value);
+/* Every combination. */
+int cli_axes_cross(const struct cli_axes *axes, struct hm_runs **ret_runs);
+void cli_axes_release(struct cli_axes *axes);
+
+#endif

@@ -1,0 +1,101 @@
+/* Finding and opening the store. */
+#include "own_store.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "err.h"
+
+/* Create every folder on the way to a file. */
+static int make_folders(char *path, struct hm_err *err)
+{
+    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        int rc = mkdir(path, 0777);
+        int why = errno;
+        *slash = '/';
+        if (rc != 0 && why != EEXIST)
+            return hm__fail(err, HM_E_IO, "the folder of %s cannot be created: %s", path,
+                            strerror(why));
+    }
+    return 0;
+}
+
+const char *cli_store_find(const char *record, char path[CLI_STORE_ROOM], struct hm_err *err)
+{
+    const char *named = record ? record : getenv("HOWMANY_DB");
+    const char *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
+    int length = -1;
+
+    if (named && *named)
+        return named;
+    if (data && data[0] == '/')
+        length = snprintf(path, CLI_STORE_ROOM, "%s/howmany/howmany.db", data);
+    else if (home && home[0] == '/')
+        length = snprintf(path, CLI_STORE_ROOM, "%s/.local/share/howmany/howmany.db", home);
+    if (length <= 0 || length >= CLI_STORE_ROOM) {
+        hm__fail(err, HM_E_MISSING, "there is no home folder for the store of runs");
+        hm__err_hint(err, "name a store with --record or HOWMANY_DB");
+        return NULL;
+    }
+    return make_folders(path, err) ? NULL : path;
+}
+
+int cli_store_open(const char *record, struct hm_store **ret_store)
+{
+    char path[CLI_STORE_ROOM];
+    struct hm_err err = {0};
+    const char *where = cli_store_find(record, path, &err);
+
+    return !where || hm_store_open(where, ret_store, &err) ? cli_report(&err) : 0;
+}
+
+/* ---- for requests ------------------------------------------------------------------------------
+ */
+
+static int access_open(void *data, const char *where, struct hm_store **ret_store,
+                       struct hm_err *err)
+{
+    struct cli_store_access *a = data;
+    char path[CLI_STORE_ROOM];
+
+    if (!a->store) {
+        const char *found = cli_store_find(where, path, err);
+        int rc = found ? hm_store_open(found, &a->store, err) : HM_E_MISSING;
+        if (rc)
+            return rc;
+    }
+    *ret_store = a->store;
+    return 0;
+}
+
+/* It stays open until the command ends. */
+static void access_close(void *data, struct hm_store *store, bool failed)
+{
+    (void)data;
+    (void)store;
+    (void)failed;
+}
+
+static int access_add(void *data, const char *where, struct hm_store_batch *batch,
+                      struct hm_err *err)
+{
+    struct hm_store *store;
+    int rc = access_open(data, where, &store, err);
+
+    return rc ? rc : hm_store_add_batches(store, batch, 1, err);
+}
+
+void cli_store_access_init(struct cli_store_access *a)
+{
+    *a = (struct cli_store_access){.access = {a, access_open, access_close, access_add}};
+}
+
+void cli_store_access_release(struct cli_store_access *a)
+{
+    hm_store_close(a->store);
+    a->store = NULL;
+}

@@ -1,0 +1,29 @@
+/* From an HTTP request to a request of the library, and back to a reply. */
+#ifndef HM_API_REQUEST_H
+#define HM_API_REQUEST_H
+
+#include "http.h"
+#include "request.h"
+
+/* Which verb a route asks for. */
+struct api_verb {
+    const struct hm_verb *verb;
+    const char *refused[4]; /* Fields that this route does not take. */
+    const char *set[2];     /* Flags that are always set. */
+};
+
+/* Formats of a body. */
+enum api_body { API_BODY_NONE, API_BODY_JSON, API_BODY_YAML, API_BODY_TABLE, API_BODY_OTHER };
+enum api_body api_body_kind(const char *content_type);
+
+/* Whether a field can be given over HTTP at this route. */
+bool api_takes_field(const struct api_verb *how, const struct hm_request_field *field);
+
+/*
+ * Read path, query, headers and body into a request of the verb, run it, and return the reply. path
+ * is the pattern of the route: a piece such as {id} sets the field of that name.
+ */
+int api_answer(const struct api_verb *how, const char *pattern, const struct hm_context *context,
+               const struct http_request *request, struct hm_reply **ret_reply, struct hm_err *err);
+
+#endif

@@ -1,0 +1,133 @@
+/* Machines, fabrics and neural networks of the catalog. Figures that are not known are "?" or null.
+ */
+#include "catalog_render.h"
+
+#include <math.h>
+
+#include "format.h"
+
+const char *hm__catalog_heading(enum hm_catalog_kind kind)
+{
+    static const char *const headings[] = {
+        "machine                    workers             memory    network      $/h\n",
+        "fabric              bandwidth    latency\n",
+        "network                  parameters forward flop\n",
+        "accelerator                                    memory\n"};
+
+    return headings[kind];
+}
+
+/* ---- machines ----------------------------------------------------------------------------------
+ */
+
+static double known_flops(const struct hm_node *n)
+{
+    return n->flops_32 > 0 ? n->flops_32 : n->flops_64 > 0 ? n->flops_64 : n->flops_16;
+}
+
+void hm__render_machine_line(struct hm_text *out, const char *name, const struct hm_cluster *c,
+                             const char *title)
+{
+    char flops[HM_SHOWN] = "?", memory[HM_SHOWN] = "?", rate[HM_SHOWN] = "?", price[HM_SHOWN] = "?";
+
+    if (known_flops(&c->node) > 0)
+        hm__show_flops(known_flops(&c->node), flops);
+    if (c->node.memory_bytes > 0)
+        hm__show_bytes(c->node.memory_bytes, memory);
+    if (c->network.bandwidth_bytes_per_s > 0)
+        hm__show_rate(c->network.bandwidth_bytes_per_s, rate);
+    if (c->node.price_per_s >= 0)
+        hm__show_money(c->node.price_per_s * 3600, price);
+    hm__text_addf(out, "%-26s %3g x %-13s %-9s %-12s %-8s %s\n", name, c->node.accelerators, flops,
+                  memory, rate, price, title ? title : "");
+}
+
+void hm__render_machine(struct hm_text *out, const struct hm_cluster *c)
+{
+    const struct {
+        const char *key;
+        double value;
+        const char *(*show)(double, char *);
+    } rows[] = {
+        {"flops 16 bit", c->node.flops_16, hm__show_flops},
+        {"flops 32 bit", c->node.flops_32, hm__show_flops},
+        {"flops 64 bit", c->node.flops_64, hm__show_flops},
+        {"efficiency", c->node.efficiency, hm__show_number},
+        {"memory", c->node.memory_bytes, hm__show_bytes},
+        {"its bandwidth", c->node.memory_bandwidth_bytes_per_s, hm__show_byte_rate},
+        {"kernel overhead", c->node.kernel_overhead_s, hm__show_time},
+        {"workers", c->node.accelerators, hm__show_number},
+        {"link", c->node.link.bandwidth_bytes_per_s, hm__show_byte_rate},
+        {"link latency", c->node.link.latency_s, hm__show_time},
+        {"network", c->network.bandwidth_bytes_per_s, hm__show_rate},
+        {"latency", c->network.latency_s, hm__show_time},
+    };
+    char shown[HM_SHOWN];
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        if (rows[i].value > 0)
+            hm__text_addf(out, "%-16s %s\n", rows[i].key, rows[i].show(rows[i].value, shown));
+    hm__text_addf(out, "%-16s %s\n", "price an hour",
+                  c->node.price_per_s >= 0 ? hm__show_money(c->node.price_per_s * 3600, shown)
+                                           : "not known");
+}
+
+/* A figure that is 0 or less is not known. */
+static void put_figure(struct hm_json *json, const char *key, double value)
+{
+    hm__json_put_number(json, key, value > 0 ? value : NAN);
+}
+
+void hm__render_machine_json(struct hm_json *json, const struct hm_cluster *c)
+{
+    const struct hm_node *n = &c->node;
+
+    put_figure(json, "flops_16", n->flops_16);
+    put_figure(json, "flops_32", n->flops_32);
+    put_figure(json, "flops_64", n->flops_64);
+    put_figure(json, "efficiency", n->efficiency);
+    put_figure(json, "memory_bandwidth_bytes_per_s", n->memory_bandwidth_bytes_per_s);
+    put_figure(json, "kernel_overhead_s", n->kernel_overhead_s);
+    put_figure(json, "memory_bytes", n->memory_bytes);
+    put_figure(json, "accelerators", n->accelerators);
+    put_figure(json, "link_bandwidth_bytes_per_s", n->link.bandwidth_bytes_per_s);
+    put_figure(json, "link_latency_s", n->link.latency_s);
+    put_figure(json, "bandwidth_bytes_per_s", c->network.bandwidth_bytes_per_s);
+    put_figure(json, "latency_s", c->network.latency_s);
+    hm__json_put_number(json, "price_per_h", n->price_per_s >= 0 ? n->price_per_s * 3600 : NAN);
+}
+
+/* ---- fabrics and neural networks ---------------------------------------------------------------
+ */
+
+void hm__render_fabric_line(struct hm_text *out, const char *name, const struct hm_link *link,
+                            const char *title)
+{
+    char rate[HM_SHOWN], time[HM_SHOWN];
+
+    hm__text_addf(out, "%-16s %12s %10s  %s\n", name,
+                  hm__show_rate(link->bandwidth_bytes_per_s, rate),
+                  hm__show_time(link->latency_s, time), title ? title : "");
+}
+
+void hm__render_fabric_json(struct hm_json *json, const struct hm_link *link)
+{
+    put_figure(json, "bandwidth_bytes_per_s", link->bandwidth_bytes_per_s);
+    hm__json_put_number(json, "latency_s", link->latency_s);
+}
+
+void hm__render_network_line(struct hm_text *out, const char *name, const struct hm_counts *counts,
+                             const char *title)
+{
+    if (counts)
+        hm__text_addf(out, "%-22s %12.4g %12.4g  %s\n", name, counts->parameters,
+                      counts->forward_flop, title ? title : "");
+    else
+        hm__text_addf(out, "%-22s %12s %12s  %s\n", name, "", "", title ? title : "");
+}
+
+void hm__render_network_json(struct hm_json *json, const struct hm_counts *counts)
+{
+    put_figure(json, "parameters", counts ? counts->parameters : NAN);
+    put_figure(json, "forward_flop", counts ? counts->forward_flop : NAN);
+}

@@ -1,0 +1,89 @@
+/* Traces of stored runs, as JSON lines and as CSV. */
+#include "trace_export.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "format.h"
+#include "json.h"
+
+const char hm__export_trace_header[] =
+    "run,algorithm,m,seed,iteration,seconds,elapsed_s,objective,best,staleness\n";
+
+/* The staleness of a run as text: a number, "async", or empty for a fresh run. */
+static const char *staleness_text(const struct hm_stored *run, char text[40], struct hm_text *out)
+{
+    double staleness = 0;
+
+    text[0] = '\0';
+    out->failed = out->failed || hm_stored_staleness(run, &staleness, NULL) != 0;
+    if (staleness > 0)
+        snprintf(text, 40, "%.15g", staleness);
+    if (isinf(staleness))
+        snprintf(text, 40, "async");
+    return text;
+}
+
+static void put_known(struct hm_json *json, const char *key, double value)
+{
+    if (isfinite(value))
+        hm__json_put_number(json, key, value);
+}
+
+static void export_head(struct hm_text *out, const struct hm_stored *run)
+{
+    struct hm_json json = {.out = out};
+    char staleness[40];
+
+    hm__json_open(&json, NULL, HM_JSON_OBJECT);
+    hm__json_put_text(&json, "run", "stored");
+    if (run->algorithm)
+        hm__json_put_text(&json, "algorithm", run->algorithm);
+    hm__json_put_number(&json, "n", run->n);
+    put_known(&json, "seed", run->seed);
+    put_known(&json, "best", run->best);
+    if (*staleness_text(run, staleness, out))
+        hm__json_put_text(&json, "staleness", staleness);
+    hm__json_close(&json);
+    hm__text_add(out, "\n");
+}
+
+void hm__export_trace_lines(struct hm_text *out, const struct hm_stored *run)
+{
+    struct hm_json json = {.out = out};
+
+    if (run->sample_count == 0)
+        return;
+    export_head(out, run);
+    for (size_t p = 0; p < run->sample_count; p++) {
+        const struct hm_stored_sample *s = &run->samples[p];
+        hm__json_open(&json, NULL, HM_JSON_OBJECT);
+        hm__json_put_number(&json, "iteration", s->iteration);
+        put_known(&json, "seconds", s->seconds);
+        put_known(&json, "elapsed_s", s->elapsed_s);
+        hm__json_put_number(&json, "objective", s->loss);
+        hm__json_close(&json);
+        hm__text_add(out, "\n");
+    }
+    hm__json_open(&json, NULL, HM_JSON_OBJECT);
+    hm__json_put_bool(&json, "summary", true);
+    hm__json_close(&json);
+    hm__text_add(out, "\n");
+}
+
+void hm__export_trace_rows(struct hm_text *out, const struct hm_stored *run)
+{
+    char staleness[40];
+
+    staleness_text(run, staleness, out);
+    for (size_t p = 0; p < run->sample_count; p++) {
+        const struct hm_stored_sample *s = &run->samples[p];
+        const double cells[] = {run->n,       run->seed, s->iteration, s->seconds,
+                                s->elapsed_s, s->loss,   run->best};
+        hm__text_addf(out, "%lld,", (long long)run->id);
+        hm__csv_text(out, run->algorithm ? run->algorithm : "");
+        for (size_t k = 0; k < sizeof(cells) / sizeof(cells[0]); k++)
+            hm__csv_number(out, cells[k]);
+        hm__text_addf(out, ",%s\n", staleness);
+    }
+}

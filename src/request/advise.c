@@ -1,0 +1,358 @@
+/* advise: which algorithm on how many workers, for a loss, a time or a budget. */
+#include <math.h>
+#include <string.h>
+
+#include "err.h"
+#include "traces.h"
+
+struct hm_advise_request {
+    struct hm_trace_fields traces;
+    double loss, reach, within, budget;
+    int goal;
+    struct hm_numbers m;
+    struct hm_documents times, jobs;
+    struct hm_job_fields job; /* on, network and set; its job is each of `jobs` in turn */
+    double price, switch_cost;
+    bool adaptive, all, json, csv;
+};
+
+#define T struct hm_advise_request
+
+static const struct hm_request_field fields[] = {
+    HM_ROWS_TRACES(T, traces),
+    HM_ROW_POSITIVE(T, loss, "loss", 0, HM_DIM_NONE, "question", "X",
+                    "reach a loss this near to the best: P - P* at most X"),
+    {.name = "reach",
+     .kind = HM_REQUEST_NUMBER,
+     .offset = offsetof(T, reach),
+     .least = -INFINITY,
+     .group = "question",
+     .argument = "P",
+     .help = "reach this loss itself"},
+    HM_ROW_POSITIVE(T, within, "within", 0, HM_DIM_TIME, "question", "TIME",
+                    "time available, such as 60s; alone: reach the least loss"),
+    HM_ROW_POSITIVE(T, budget, "budget", 0, HM_DIM_MONEY, "question", "MONEY",
+                    "money available, such as $5; alone: reach the least loss"),
+    {.name = "goal",
+     .kind = HM_REQUEST_CHOICE,
+     .offset = offsetof(T, goal),
+     .letter = 'g',
+     .fallback = "time",
+     .group = "question",
+     .argument = "GOAL",
+     .choices = "time cost",
+     .help = "what to minimise: time (default) or cost"},
+    {.name = "m",
+     .kind = HM_REQUEST_NUMBERS,
+     .offset = offsetof(T, m),
+     .letter = 'm',
+     .group = "question",
+     .argument = "LIST",
+     .help = "numbers of workers, such as 1..256 or 1,2,4 (default: measured ones and powers of 2 "
+             "between them)"},
+    {.name = "times",
+     .kind = HM_REQUEST_DOCUMENTS,
+     .offset = offsetof(T, times),
+     .group = "times",
+     .argument = "[ALGORITHM=]FILE",
+     .choices = "@file",
+     .help = "seconds of an iteration from these traces or runs (n, seconds) instead"},
+    {.name = "job",
+     .kind = HM_REQUEST_DOCUMENTS,
+     .offset = offsetof(T, jobs),
+     .group = "times",
+     .argument = "[ALGORITHM=]JOB",
+     .choices = "@file",
+     .help = "seconds of an iteration as `howmany plan` computes them"},
+    HM_ROW_ON(T, job, "with a job: plan for this machine; otherwise its price"),
+    HM_ROW_NETWORK(T, job),
+    HM_ROW_SET(T, job),
+    HM_ROW_POSITIVE(T, price, "price", 0, HM_DIM_PRICE, "question", "PRICE",
+                    "price of a worker, such as $0.5/h"),
+    HM_ROW_FLAG(T, adaptive, "adaptive", 0, "question",
+                "also the best schedule of m on the way to the loss"),
+    {.name = "switch_cost",
+     .kind = HM_REQUEST_NUMBER,
+     .offset = offsetof(T, switch_cost),
+     .dim = HM_DIM_TIME,
+     .group = "question",
+     .argument = "TIME",
+     .help = "with adaptive: time that a change of m takes"},
+    HM_ROW_FLAG(T, all, "all", 0, "output", "a table of all candidates"),
+    HM_ROW_JSON(T, json),
+    HM_ROW_CSV(T, csv, "the candidates as comma-separated values"),
+};
+
+#undef T
+
+enum { PACES_MAX = 64 };
+
+/* What advice is made of, on its way. */
+struct advice_parts {
+    struct hm_loaded_traces loaded;
+    struct hm_paces *paces[PACES_MAX];
+    size_t pace_count;
+    double price_per_s; /* NaN: unknown */
+    struct hm_advice *advice;
+};
+
+static void advice_release(struct advice_parts *p)
+{
+    hm_advice_free(p->advice);
+    for (size_t k = 0; k < p->pace_count; k++)
+        hm_paces_free(p->paces[k]);
+    hm__loaded_traces_release(&p->loaded);
+}
+
+/* ---- seconds of an iteration from elsewhere ----------------------------------------------------
+ */
+
+static bool has_algorithm(const struct advice_parts *p, const char *name)
+{
+    const struct hm_convergence *c = p->loaded.convergence;
+
+    for (size_t k = 0; k < c->count; k++)
+        if (strcmp(c->algorithms[k].algorithm, name) == 0)
+            return true;
+    return false;
+}
+
+/* "cocoa=FILE" where there are traces of cocoa; otherwise the whole is the name of a file. */
+static int split_source(struct hm_call *call, const struct advice_parts *p,
+                        const struct hm_document *source, struct hm_document *ret_document,
+                        struct hm_err *err)
+{
+    const char *equal = source->text || source->tree ? NULL : strchr(source->name, '=');
+
+    *ret_document = *source;
+    if (!equal)
+        return 0;
+    char *name = hm__arena_strndup(call->arena, source->name, (size_t)(equal - source->name));
+    if (!name)
+        return hm__fail_nomem(err);
+    if (has_algorithm(p, name)) {
+        ret_document->algorithm = name;
+        ret_document->name = equal + 1;
+    }
+    return 0;
+}
+
+/* Times of traces without a name apply to all algorithms; at least one must be used. */
+static int check_times(const struct advice_parts *p, const char *file, struct hm_paces *paces,
+                       struct hm_err *err)
+{
+    size_t used = 0;
+
+    for (size_t k = 0; k < paces->count; k++) {
+        struct hm_pace *pace = &paces->paces[k];
+        if (pace->algorithm && !*pace->algorithm && !has_algorithm(p, ""))
+            pace->algorithm = NULL;
+        used += !pace->algorithm || has_algorithm(p, pace->algorithm);
+    }
+    if (used > 0)
+        return 0;
+    hm__request_fail(err, "times", HM_E_NAME, "%s has times of '%s', which has no traces", file,
+                     paces->count ? paces->paces[0].algorithm : "");
+    hm__err_hint(err, "ALGORITHM=%s says which algorithm they belong to", file);
+    return HM_E_NAME;
+}
+
+/* A table with iterations holds traces; any other table holds runs. */
+static int add_times(struct hm_call *call, const struct hm_advise_request *r,
+                     const struct hm_document *d, struct advice_parts *p, struct hm_err *err)
+{
+    const struct hm_traces_settings only_times = {.times_only = true, .epochs = r->traces.epochs};
+    const struct hm_fit_settings settings = {0};
+    struct hm_traces *traces = NULL;
+    struct hm_runs *runs = NULL;
+    struct hm_fit *fit = NULL;
+    struct hm_err not_traces = {0}, not_runs = {0};
+    struct hm_paces **paces = &p->paces[p->pace_count];
+    int rc = hm__load_trace_table(call, d, &only_times, &traces, &not_traces);
+
+    if (rc == 0) {
+        for (size_t k = 0; d->algorithm && k < traces->count; k++)
+            traces->traces[k].algorithm = d->algorithm;
+        rc = hm_paces_from_traces(traces, paces, err);
+    } else if (hm__load_runs(call, d, NULL, &runs, &not_runs) == 0) {
+        rc = hm_fit_new(runs, &settings, &fit, err);
+        if (rc == 0)
+            rc = hm_paces_from_fit(fit, d->algorithm, paces, err);
+    } else if (err) {
+        *err = not_traces;
+    }
+    hm_fit_free(fit);
+    hm_runs_free(runs);
+    hm_traces_free(traces);
+    return rc ? rc : check_times(p, d->name, p->paces[p->pace_count++], err);
+}
+
+static int add_times_of_job(struct hm_call *call, const struct hm_advise_request *r,
+                            const struct hm_document *d, struct advice_parts *p, struct hm_err *err)
+{
+    struct hm_job_fields job_fields = r->job;
+    struct hm_question question = HM_QUESTION_INIT;
+    struct hm_answer *answer = NULL;
+    struct hm_loaded_job job = {0};
+
+    job_fields.job = *d;
+    int rc = hm__load_job(call, &job_fields, false, &job, err);
+    for (size_t k = 0; k < r->m.count; k++)
+        question.max_n = fmax(question.max_n, r->m.values[k]);
+    if (rc == 0)
+        rc = hm_plan(job.job, (const struct hm_cluster *const *)job.clusters, job.cluster_count,
+                     NULL, 0, &question, &answer, err);
+    if (rc == 0)
+        rc = hm_paces_from_answer(answer, d->algorithm, &p->paces[p->pace_count], err);
+    p->pace_count += rc == 0;
+    if (rc == 0 && answer->priced && isnan(p->price_per_s))
+        p->price_per_s = answer->price_per_s / answer->accelerators;
+    hm_answer_free(answer);
+    hm__loaded_job_release(&job);
+    return rc;
+}
+
+static int load_times(struct hm_call *call, const struct hm_advise_request *r,
+                      struct advice_parts *p, struct hm_err *err)
+{
+    int rc = 0;
+
+    if (r->times.count + r->jobs.count > PACES_MAX)
+        return hm__request_fail(err, r->jobs.count > r->times.count ? "job" : "times", HM_E_LIMIT,
+                                "more than %d sources of times", PACES_MAX);
+    for (size_t k = 0; rc == 0 && k < r->times.count + r->jobs.count; k++) {
+        bool table = k < r->times.count;
+        struct hm_document document;
+        rc = split_source(call, p, table ? &r->times.items[k] : &r->jobs.items[k - r->times.count],
+                          &document, err);
+        if (rc == 0)
+            rc = table ? add_times(call, r, &document, p, err)
+                       : add_times_of_job(call, r, &document, p, err);
+    }
+    return rc;
+}
+
+/* Without a price of its own, the price of a worker of `on`. */
+static int load_price(struct hm_call *call, const struct hm_advise_request *r,
+                      struct advice_parts *p, struct hm_err *err)
+{
+    struct hm_cluster *cluster;
+
+    if (!isnan(p->price_per_s) || r->job.on.count == 0)
+        return 0;
+    int rc = hm__load_machine(call, &r->job, &r->job.on.items[0], &cluster, err);
+    if (rc)
+        return rc;
+    if (cluster->node.price_per_s > 0)
+        p->price_per_s = cluster->node.price_per_s / fmax(cluster->node.accelerators, 1);
+    hm_cluster_free(cluster);
+    return 0;
+}
+
+/* ---- running -----------------------------------------------------------------------------------
+ */
+
+static int check_request(const struct hm_advise_request *r, struct hm_err *err)
+{
+    if (isnan(r->loss) && isnan(r->reach) && isnan(r->within) && isnan(r->budget)) {
+        hm__request_fail(err, "loss", HM_E_MISSING, "no aim is given");
+        hm__err_hint(err, "say how near to the best (loss 1e-4), which loss (reach), within which "
+                          "time (within 60s) or for how much (budget $5)");
+        return HM_E_MISSING;
+    }
+    if (r->switch_cost > 0 && !r->adaptive)
+        return hm__request_fail(err, "switch_cost", HM_E_CONFLICT, "this needs adaptive");
+    if (r->jobs.count == 0 && (r->job.network || r->job.set.count))
+        return hm__request_fail(err, r->job.network ? "network" : "set", HM_E_CONFLICT,
+                                "this needs a job");
+    if (r->job.on.count > 1)
+        return hm__request_fail(err, "on", HM_E_CONFLICT, "only one machine can be named here");
+    return 0;
+}
+
+static int advise_solve(const struct hm_advise_request *r, struct advice_parts *p,
+                        struct hm_err *err)
+{
+    struct hm_advise_question q = HM_ADVISE_QUESTION_INIT;
+    bool cost = r->goal == 1;
+
+    q.loss = isnan(r->loss) ? q.loss : r->loss;
+    q.reach = r->reach;
+    q.within_s = isnan(r->within) ? q.within_s : r->within;
+    q.budget = isnan(r->budget) ? q.budget : r->budget;
+    q.goal = cost ? HM_ADVISE_COST : HM_ADVISE_TIME;
+    q.m = r->m.values;
+    q.m_count = r->m.count;
+    q.algorithms = r->traces.algorithms.items;
+    q.algorithm_count = r->traces.algorithms.count;
+    q.price_per_s = isnan(p->price_per_s) ? q.price_per_s : p->price_per_s;
+    q.adaptive = r->adaptive;
+    q.switch_s = isnan(r->switch_cost) ? 0 : r->switch_cost;
+    q.level = p->loaded.settings.level;
+    q.seed = p->loaded.settings.seed;
+    if ((!isnan(r->budget) || cost) && isnan(p->price_per_s)) {
+        hm__request_fail(err, "price", HM_E_MISSING, "the price of a worker is not known");
+        hm__err_hint(err, "give price '$0.5/h', or a machine in `on`");
+        return HM_E_MISSING;
+    }
+    return hm_advise(p->loaded.convergence, (const struct hm_paces *const *)p->paces, p->pace_count,
+                     &q, &p->advice, err);
+}
+
+static int show_advice(const struct hm_advise_request *r, const struct hm_advice *advice,
+                       struct hm_call *call, struct hm_err *err)
+{
+    struct hm_style style = call->context->style;
+    enum hm_format format;
+    char *text;
+    int rc = hm__call_format(r->json, r->csv, &format, err);
+
+    style.table = r->all;
+    if (rc == 0)
+        rc = hm_advice_render(advice, format, &style, &text, err);
+    if (rc == 0)
+        rc = hm__call_answer(call, format, text, err);
+    call->no_answer = !advice->feasible;
+    return rc;
+}
+
+static int advise_run(const void *values, struct hm_call *call, struct hm_err *err)
+{
+    const struct hm_advise_request *r = values;
+    struct advice_parts p = {.price_per_s = r->price};
+    int rc = check_request(r, err);
+
+    if (rc == 0)
+        rc = hm__load_convergence(call, &r->traces, &p.loaded, err);
+    if (rc == 0)
+        rc = load_times(call, r, &p, err);
+    if (rc == 0)
+        rc = load_price(call, r, &p, err);
+    if (rc == 0)
+        rc = advise_solve(r, &p, err);
+    if (rc == 0)
+        rc = show_advice(r, p.advice, call, err);
+    advice_release(&p);
+    return rc;
+}
+
+const struct hm_verb hm__verb_advise = {
+    .name = "advise",
+    .summary = "which algorithm on how many workers",
+    .description =
+        "Reads traces as `howmany converge` does, or a fit that it has saved (.json), and joins "
+        "the loss after i iterations on m workers with the seconds of an iteration. Given a loss, "
+        "it answers with the algorithm and m that reach it first, or for the least money; given a "
+        "time or a budget alone, with those that reach the least loss. It says why the others "
+        "lose, which algorithm leads at which loss, how sure it is, and which run would make it "
+        "surer. Seconds come from the traces themselves, or from elsewhere (times, job): "
+        "convergence stays the same when the machines change.\n\n"
+        "Exit status: 0 answered; 1 nothing reaches the aim, or not more likely than not; 2 wrong "
+        "usage or input.",
+    HM_VERB_FIELDS(fields),
+    .size = sizeof(struct hm_advise_request),
+    .operand = "traces",
+    .table = "traces",
+    .answer = "advise",
+    .run = advise_run,
+};

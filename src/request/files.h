@@ -1,0 +1,22 @@
+/* The functions that open files. A request reaches them through its context alone. */
+#ifndef HM_FILES_H
+#define HM_FILES_H
+
+#include "howmany_request.h"
+
+struct hm_files {
+    /* Whole contents of a specification; "-" is standard input. */
+    int (*read)(const char *path, char **ret_text, size_t *ret_length, struct hm_err *err);
+    int (*runs)(const char *path, struct hm_runs **ret_runs, struct hm_err *err);
+    int (*traces)(const char *const *paths, size_t count, const struct hm_traces_settings *settings,
+                  struct hm_traces **ret_traces, struct hm_err *err);
+    int (*convergence)(const char *path, struct hm_convergence **ret_convergence,
+                       struct hm_err *err);
+    int (*graph)(const char *path, enum hm_graph_format format, bool degrees_only,
+                 struct hm_graph **ret_graph, struct hm_err *err);
+    int (*prices)(const struct hm_catalog *catalog, const char *path, const char *region, bool spot,
+                  struct hm_import *ret_import, struct hm_err *err);
+    bool (*exists)(const char *path);
+};
+
+#endif

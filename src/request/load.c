@@ -1,0 +1,204 @@
+/* Loading a job and its machines. */
+#include "load.h"
+
+#include <string.h>
+
+#include "err.h"
+#include "files.h"
+#include "readers.h"
+
+/* The contents of a document that only has a name; freed with hm_text_free. */
+static int read_named(struct hm_call *call, const char *field, const char *name, char **ret_text,
+                      size_t *ret_length, struct hm_err *err)
+{
+    if (call->context->files)
+        return call->context->files->read(name, ret_text, ret_length, err);
+    hm__request_fail(err, field, HM_E_NAME, "'%.100s': a request cannot name a file", name);
+    hm__err_hint(err, "send its contents instead");
+    return HM_E_NAME;
+}
+
+/* ---- the job -----------------------------------------------------------------------------------
+ */
+
+/* Overrides of the job: every assignment of `set`, and the network where the job's own cluster is
+ * used. */
+static int job_overrides(struct hm_call *call, const struct hm_job_fields *f, struct hm_spec *spec,
+                         struct hm_err *err)
+{
+    struct hm_override *overrides =
+        hm__arena_alloc(call->arena, f->set.count + 1, sizeof(*overrides));
+    size_t count = 0;
+
+    if (!overrides)
+        return hm__fail_nomem(err);
+    for (size_t i = 0; i < f->set.count; i++)
+        overrides[count++].text = f->set.items[i];
+    if (f->network && f->on.count == 0) {
+        overrides[count].text = hm__arena_printf(call->arena, "cluster.network=%s", f->network);
+        if (!overrides[count++].text)
+            return hm__fail_nomem(err);
+    }
+    spec->overrides = overrides;
+    spec->override_count = count;
+    return 0;
+}
+
+/* A job of which only the fields of `set` are known. */
+static const struct hm_document *empty_job(struct hm_call *call)
+{
+    struct hm_document *document = hm__arena_alloc(call->arena, 1, sizeof(*document));
+
+    if (!document || !(document->tree = hm__arena_alloc(call->arena, 1, sizeof(*document->tree))))
+        return NULL;
+    document->tree->kind = HM_VALUE_MAP;
+    document->name = "set";
+    return document;
+}
+
+static int load_only_job(struct hm_call *call, const struct hm_job_fields *f, bool timed,
+                         struct hm_job **ret_job, struct hm_err *err)
+{
+    const struct hm_document *d = f->job.name ? &f->job : empty_job(call);
+    const struct hm_catalog *catalog = call->context->catalog ? call->context->catalog : call->made;
+    char *file = NULL;
+
+    if (!d)
+        return hm__fail_nomem(err);
+    struct hm_spec spec = {.text = d->text,
+                           .length = d->length,
+                           .source = d->name,
+                           .tree = d->tree,
+                           .closed = !call->context->files,
+                           .timed = timed};
+    int rc = job_overrides(call, f, &spec, err);
+    if (rc == 0 && !d->text && !d->tree) {
+        rc = read_named(call, "job", d->name, &file, &spec.length, err);
+        spec.text = file;
+    }
+    if (rc == 0)
+        rc = hm__job_read(catalog, &spec, ret_job, err);
+    hm_text_free(file);
+    return rc;
+}
+
+/* ---- machines ----------------------------------------------------------------------------------
+ */
+
+static bool names_file(const char *name)
+{
+    return hm__text_ends(name, ".yaml") || hm__text_ends(name, ".yml") ||
+           hm__text_ends(name, ".json") || strchr(name, '/') != NULL;
+}
+
+/* {machine: name} as a tree, so that keys of `set` can change the machine. */
+static struct hm_value *machine_tree(struct hm_arena *arena, const char *name)
+{
+    struct hm_value *map = hm__arena_alloc(arena, 1, sizeof(*map));
+    struct hm_value *item = hm__arena_alloc(arena, 1, sizeof(*item));
+    const char **keys = hm__arena_alloc(arena, 1, sizeof(*keys));
+
+    if (!map || !item || !keys)
+        return NULL;
+    *item = (struct hm_value){.kind = HM_VALUE_SCALAR, .source = "on", .text = name};
+    keys[0] = "machine";
+    *map = (struct hm_value){
+        .kind = HM_VALUE_MAP, .source = "on", .items = item, .keys = keys, .count = 1};
+    return map;
+}
+
+/* Keys of `set` that begin with "cluster.", and the network. */
+static int machine_overrides(struct hm_call *call, const struct hm_job_fields *f,
+                             struct hm_spec *spec, struct hm_err *err)
+{
+    struct hm_override *overrides =
+        hm__arena_alloc(call->arena, f->set.count + 1, sizeof(*overrides));
+    size_t count = 0;
+
+    if (!overrides)
+        return hm__fail_nomem(err);
+    for (size_t i = 0; i < f->set.count; i++)
+        if (strncmp(f->set.items[i], "cluster.", 8) == 0)
+            overrides[count++].text = f->set.items[i] + 8;
+    if (f->network) {
+        overrides[count].text = hm__arena_printf(call->arena, "network=%s", f->network);
+        if (!overrides[count++].text)
+            return hm__fail_nomem(err);
+    }
+    spec->overrides = overrides;
+    spec->override_count = count;
+    return 0;
+}
+
+int hm__load_machine(struct hm_call *call, const struct hm_job_fields *f,
+                     const struct hm_document *machine, struct hm_cluster **ret_cluster,
+                     struct hm_err *err)
+{
+    bool contents = machine->text || machine->tree, file = !contents && names_file(machine->name);
+    struct hm_spec spec = {.text = machine->text,
+                           .length = machine->length,
+                           .source = contents || file ? machine->name : "on",
+                           .tree = machine->tree,
+                           .closed = !call->context->files};
+    const struct hm_catalog *catalog;
+    char *text = NULL;
+    int rc = hm__call_catalog(call, &catalog, err);
+
+    if (rc == 0)
+        rc = machine_overrides(call, f, &spec, err);
+    if (rc == 0 && file) {
+        rc = read_named(call, "on", machine->name, &text, &spec.length, err);
+        spec.text = text;
+    }
+    if (rc == 0 && !contents && !file && !(spec.tree = machine_tree(call->arena, machine->name)))
+        rc = hm__fail_nomem(err);
+    if (rc == 0)
+        rc = hm__cluster_read(catalog, &spec, ret_cluster, err);
+    hm_text_free(text);
+    if (rc == 0 && file)
+        (*ret_cluster)->name = machine->name; /* A ranking tells clusters apart by their files. */
+    return rc;
+}
+
+int hm__load_job(struct hm_call *call, const struct hm_job_fields *f, bool timed,
+                 struct hm_loaded_job *job, struct hm_err *err)
+{
+    const struct hm_catalog *catalog;
+    int rc = f->on.count > 0 ? hm__call_catalog(call, &catalog, err) : 0;
+
+    if (rc == 0 && f->on.count > HM_MACHINES_MAX)
+        rc = hm__request_fail(err, "on", HM_E_LIMIT, "more than %d machines", HM_MACHINES_MAX);
+    if (rc == 0)
+        rc = load_only_job(call, f, timed, &job->job, err);
+    for (size_t i = 0; rc == 0 && i < f->on.count; i++) {
+        rc = hm__load_machine(call, f, &f->on.items[i], &job->clusters[i], err);
+        job->cluster_count += rc == 0;
+    }
+    return rc;
+}
+
+void hm__loaded_job_release(struct hm_loaded_job *job)
+{
+    for (size_t i = 0; i < job->cluster_count; i++)
+        hm_cluster_free(job->clusters[i]);
+    hm_job_free(job->job);
+    *job = (struct hm_loaded_job){0};
+}
+
+const struct hm_cluster *hm__loaded_cluster(const struct hm_loaded_job *job)
+{
+    if (job->cluster_count > 0)
+        return job->clusters[0];
+    return job->job && job->job->has_cluster ? &job->job->cluster : NULL;
+}
+
+int hm__check_job_fields(const struct hm_job_fields *f, bool one_machine, struct hm_err *err)
+{
+    const char *given = f->on.count ? "on" : f->network ? "network" : f->set.count ? "set" : NULL;
+
+    if (!f->job.name && given)
+        return hm__request_fail(err, given, HM_E_CONFLICT, "this needs a job");
+    if (one_machine && f->on.count > 1)
+        return hm__request_fail(err, "on", HM_E_CONFLICT, "only one machine can be named here");
+    return 0;
+}

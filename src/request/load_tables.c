@@ -1,0 +1,299 @@
+/* Loading runs, traces and fits of convergence, and opening the store. */
+#include <math.h>
+#include <string.h>
+
+#include "err.h"
+#include "files.h"
+#include "load.h"
+#include "readers.h"
+#include "row_values.h"
+
+/* ---- the store ---------------------------------------------------------------------------------
+ */
+
+bool hm__is_store(const char *name)
+{
+    return strncmp(name, "postgresql://", 13) == 0 || strncmp(name, "postgres://", 11) == 0 ||
+           hm__text_ends(name, ".db") || hm__text_ends(name, ".sqlite") ||
+           hm__text_ends(name, ".sqlite3");
+}
+
+int hm__call_store_open(struct hm_call *call, const char *record, struct hm_store **ret_store,
+                        struct hm_err *err)
+{
+    const struct hm_store_access *access = call->context->store;
+
+    if (!access) {
+        hm__request_fail(err, "store", HM_E_UNSUPPORTED, "there is no store of runs here");
+        hm__err_hint(err, "send the runs with the request, or start the server with a store");
+        return HM_E_UNSUPPORTED;
+    }
+    call->from_store = true;
+    return access->open(access->data, record, ret_store, err);
+}
+
+void hm__call_store_close(struct hm_call *call, struct hm_store *store, int rc)
+{
+    const struct hm_store_access *access = call->context->store;
+
+    if (store)
+        access->close(access->data, store, rc == HM_E_IO);
+}
+
+static int fail_file(const char *field, const char *name, struct hm_err *err)
+{
+    hm__request_fail(err, field, HM_E_NAME, "'%.100s': a request cannot name a file", name);
+    hm__err_hint(err, "send its contents instead");
+    return HM_E_NAME;
+}
+
+/* ---- runs --------------------------------------------------------------------------------------
+ */
+
+static int read_stored_runs(struct hm_call *call, struct hm_store *store,
+                            const struct hm_texts *where, struct hm_runs **ret_runs,
+                            struct hm_err *err)
+{
+    struct hm_store_filter filter = {.where = where ? where->items : NULL,
+                                     .where_count = where ? where->count : 0,
+                                     .sort = "id"}; /* Oldest first. */
+    size_t most = call->context->limits.runs;
+    int64_t count = 0;
+    int rc = hm_store_count(store, &filter, &count, err);
+
+    if (rc == 0 && count == 0)
+        return hm__fail(err, HM_E_MISSING, "the store has no such runs");
+    if (rc == 0 && most > 0 && (size_t)count > most)
+        return hm__request_fail(err, "where", HM_E_LIMIT,
+                                "%lld runs match; at most %zu are allowed", (long long)count, most);
+    return rc ? rc : hm_store_runs(store, &filter, ret_runs, err);
+}
+
+static int load_stored_runs(struct hm_call *call, const char *record, const struct hm_texts *where,
+                            struct hm_runs **ret_runs, struct hm_err *err)
+{
+    struct hm_store *store = NULL;
+    int rc = hm__call_store_open(call, record, &store, err);
+
+    if (rc == 0)
+        rc = read_stored_runs(call, store, where, ret_runs, err);
+    if (rc == 0 && !call->context->files)
+        (*ret_runs)->source = "the store"; /* Its address does not concern the caller. */
+    hm__call_store_close(call, store, rc);
+    return rc;
+}
+
+int hm__load_runs(struct hm_call *call, const struct hm_document *d, const struct hm_texts *where,
+                  struct hm_runs **ret_runs, struct hm_err *err)
+{
+    int rc;
+
+    if (!d->name || (!d->text && !d->tree && call->context->files && hm__is_store(d->name)))
+        return load_stored_runs(call, d->name, where, ret_runs, err);
+    if (d->tree)
+        rc = hm__runs_read(d->tree, d->name, ret_runs, err);
+    else if (d->text)
+        rc = hm_runs_parse(d->text, d->length, d->name, ret_runs, err);
+    else if (call->context->files)
+        rc = call->context->files->runs(d->name, ret_runs, err);
+    else
+        return fail_file("runs", d->name, err);
+    for (size_t i = 0; rc == 0 && where && i < where->count; i++) {
+        rc = hm_runs_where(*ret_runs, where->items[i], err);
+        if (rc) {
+            hm_runs_free(*ret_runs);
+            *ret_runs = NULL;
+        }
+    }
+    return rc;
+}
+
+/* ---- traces and fits ---------------------------------------------------------------------------
+ */
+
+int hm__load_trace_table(struct hm_call *call, const struct hm_document *d,
+                         const struct hm_traces_settings *settings, struct hm_traces **ret_traces,
+                         struct hm_err *err)
+{
+    if (d->tree)
+        return hm__traces_read(d->tree, d->name, settings, ret_traces, err);
+    if (d->text)
+        return hm_traces_parse(d->text, d->length, d->name, settings, ret_traces, err);
+    if (call->context->files)
+        return call->context->files->traces(&d->name, 1, settings, ret_traces, err);
+    return fail_file("traces", d->name, err);
+}
+
+int hm__load_fit(struct hm_call *call, const struct hm_document *d,
+                 struct hm_convergence **ret_convergence, struct hm_err *err)
+{
+    if (d->tree)
+        return hm__convergence_read(d->tree, ret_convergence, err);
+    if (d->text)
+        return hm_convergence_parse(d->text, d->length, d->name, ret_convergence, err);
+    if (call->context->files)
+        return call->context->files->convergence(d->name, ret_convergence, err);
+    return fail_file("fit", d->name, err);
+}
+
+/* Several documents of traces: files together, or one with contents. */
+static int load_trace_files(struct hm_call *call, const struct hm_documents *documents,
+                            const struct hm_traces_settings *settings,
+                            struct hm_traces **ret_traces, struct hm_err *err)
+{
+    if (documents->count == 1)
+        return hm__load_trace_table(call, &documents->items[0], settings, ret_traces, err);
+    const char **paths = hm__arena_alloc(call->arena, documents->count, sizeof(*paths));
+    if (!paths)
+        return hm__fail_nomem(err);
+    for (size_t i = 0; i < documents->count; i++) {
+        const struct hm_document *d = &documents->items[i];
+        if (d->text || d->tree)
+            return hm__request_fail(err, "traces", HM_E_LIMIT, "more than one document of traces");
+        paths[i] = d->name;
+    }
+    if (!call->context->files)
+        return fail_file("traces", paths[0], err);
+    return call->context->files->traces(paths, documents->count, settings, ret_traces, err);
+}
+
+static int load_stored_traces(struct hm_call *call, const struct hm_trace_fields *f,
+                              const char *record, struct hm_traces **ret_traces, struct hm_err *err)
+{
+    struct hm_store_filter filter = {
+        .where = f->where.items, .where_count = f->where.count, .sort = "id"}; /* Oldest first. */
+    struct hm_store *store = NULL;
+
+    if (f->measure || f->epochs)
+        return hm__request_fail(err, f->measure ? "measure" : "epochs", HM_E_CONFLICT,
+                                "a store keeps one loss for each iteration");
+    int rc = hm__call_store_open(call, record, &store, err);
+    if (rc == 0)
+        rc = hm_store_traces(store, &filter, ret_traces, err);
+    if (rc == HM_E_MISSING)
+        hm__err_hint(err, "`howmany train` records traces; or name a file of them");
+    hm__call_store_close(call, store, rc);
+    return rc;
+}
+
+static const char *trace_algorithm(const void *context, size_t i)
+{
+    const struct hm_traces *traces = context;
+
+    return i < traces->count ? traces->traces[i].algorithm : NULL;
+}
+
+static bool is_listed(const struct hm_texts *texts, const char *text)
+{
+    for (size_t k = 0; k < texts->count; k++)
+        if (strcmp(texts->items[k], text) == 0)
+            return true;
+    return false;
+}
+
+/* Keep the traces of the algorithms that are asked for; each name must be that of a trace. */
+static int keep_algorithms(const struct hm_texts *asked, struct hm_traces *traces,
+                           struct hm_err *err)
+{
+    size_t kept = 0;
+
+    for (size_t k = 0; k < asked->count; k++) {
+        size_t i = 0;
+        while (i < traces->count && strcmp(traces->traces[i].algorithm, asked->items[k]) != 0)
+            i++;
+        if (i < traces->count)
+            continue;
+        const char *near = hm__suggest(asked->items[k], trace_algorithm, traces);
+        hm__request_fail(err, "algorithms", HM_E_NAME, "there are no traces of '%.60s'",
+                         asked->items[k]);
+        if (near)
+            hm__err_hint(err, "did you mean %s?", near);
+        return HM_E_NAME;
+    }
+    for (size_t k = 0; asked->count > 0 && k < traces->count; k++)
+        if (is_listed(asked, traces->traces[k].algorithm))
+            traces->traces[kept++] = traces->traces[k];
+    if (asked->count > 0)
+        traces->count = kept;
+    return 0;
+}
+
+static int load_traces(struct hm_call *call, const struct hm_trace_fields *f,
+                       struct hm_traces **ret_traces, struct hm_err *err)
+{
+    const struct hm_traces_settings settings = {.measure = f->measure, .epochs = f->epochs};
+    const struct hm_document *only = f->traces.count == 1 ? &f->traces.items[0] : NULL;
+    bool named_store = only && !only->text && !only->tree && hm__is_store(only->name) &&
+                       call->context->files != NULL;
+    bool stored = f->traces.count == 0 || named_store;
+    struct hm_traces *traces = NULL;
+
+    if (f->record && f->traces.count > 0)
+        return hm__request_fail(err, "record", HM_E_CONFLICT,
+                                "traces come from a store or from files, not from both");
+    if (f->where.count && !stored)
+        return hm__request_fail(err, "where", HM_E_CONFLICT, "this selects runs of a store");
+    int rc = stored
+                 ? load_stored_traces(call, f, named_store ? only->name : f->record, &traces, err)
+                 : load_trace_files(call, &f->traces, &settings, &traces, err);
+    if (rc == 0)
+        rc = keep_algorithms(&f->algorithms, traces, err);
+    if (rc)
+        hm_traces_free(traces);
+    else
+        *ret_traces = traces;
+    return rc;
+}
+
+/* Whether the one document is a stored fit: a file .json, or one object. */
+static bool is_fit(const struct hm_trace_fields *f)
+{
+    const struct hm_document *d = f->traces.count == 1 ? &f->traces.items[0] : NULL;
+
+    if (!d)
+        return false;
+    return d->tree ? d->tree->kind == HM_VALUE_MAP && hm__value_get(d->tree, "algorithms")
+                   : hm__text_ends(d->name, ".json");
+}
+
+/* What decided about a fit when it was made cannot be changed afterwards. */
+static int check_fit(const struct hm_trace_fields *f, struct hm_err *err)
+{
+    const char *given = !isnan(f->best)  ? "best"
+                        : f->measure     ? "measure"
+                        : f->epochs      ? "epochs"
+                        : f->terms.count ? "terms"
+                                         : NULL;
+
+    return given ? hm__request_fail(err, given, HM_E_CONFLICT,
+                                    "%s is a stored fit; this belongs to the traces it came from",
+                                    f->traces.items[0].name)
+                 : 0;
+}
+
+int hm__load_convergence(struct hm_call *call, const struct hm_trace_fields *f,
+                         struct hm_loaded_traces *loaded, struct hm_err *err)
+{
+    struct hm_converge_settings *s = &loaded->settings;
+
+    *s = (struct hm_converge_settings){.terms = f->terms.items,
+                                       .term_count = f->terms.count,
+                                       .best_given = !isnan(f->best),
+                                       .best = isnan(f->best) ? 0 : f->best,
+                                       .level = isnan(f->level) ? 0 : f->level,
+                                       .seed = f->seed};
+    if (is_fit(f)) {
+        loaded->fit = f->traces.items[0].name;
+        int rc = check_fit(f, err);
+        return rc ? rc : hm__load_fit(call, &f->traces.items[0], &loaded->convergence, err);
+    }
+    int rc = load_traces(call, f, &loaded->traces, err);
+    return rc ? rc : hm_convergence_new(loaded->traces, s, &loaded->convergence, err);
+}
+
+void hm__loaded_traces_release(struct hm_loaded_traces *loaded)
+{
+    hm_convergence_free(loaded->convergence);
+    hm_traces_free(loaded->traces);
+    *loaded = (struct hm_loaded_traces){0};
+}

@@ -1,0 +1,326 @@
+/* plan: how many machines, how long, how much and why; from a sheet, from runs, or from both. */
+#include "plan.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "err.h"
+#include "render.h"
+#include "verbs.h"
+
+#define T struct hm_plan_request
+
+static const struct hm_request_field fields[] = {
+    HM_ROW_DOCUMENT(T, job.job, "job", "job", "JOB", "the job: YAML, or JSON (.json)"),
+    HM_ROW_ON(T, job, "machines of the catalog, or cluster files, to run on; several are ranked"),
+    HM_ROW_NETWORK(T, job),
+    HM_ROW_SET(T, job),
+    {.name = "scheme",
+     .kind = HM_REQUEST_CHOICES,
+     .offset = offsetof(T, scheme),
+     .flags = HM_REQUEST_ALL,
+     .group = "platform",
+     .argument = "NAME[,…]",
+     .choices = "ring rabenseifner recursive-doubling hierarchical parameter-server best all",
+     .help = "how to reduce gradients; several are ranked, 'all' ranks them all"},
+    {.name = "platform",
+     .kind = HM_REQUEST_CHOICES,
+     .offset = offsetof(T, platform.platform),
+     .flags = HM_REQUEST_ALL,
+     .group = "platform",
+     .argument = "NAME[,…]",
+     .choices = "allreduce driver server all",
+     .help = "allreduce, driver (model at a driver) or server (parameter servers) instead of the "
+             "job's communication; several are ranked, 'all' ranks them all"},
+    {.name = "consistency",
+     .kind = HM_REQUEST_CHOICES,
+     .offset = offsetof(T, platform.consistency),
+     .flags = HM_REQUEST_ALL,
+     .group = "platform",
+     .argument = "NAME[,…]",
+     .choices = "bsp ssp async all",
+     .help = "of servers: bsp (steps together), ssp (a bounded number of steps apart), async, or "
+             "all (default bsp; with platform all, all)"},
+    HM_ROW_WHOLE(
+        T, platform.staleness, "staleness", 0, 0, 1e6, "platform", "S",
+        "with ssp: clocks that the fastest worker may be ahead of the slowest (default 3)"),
+    HM_ROW_WHOLE(T, platform.servers, "servers", 0, 1, 1e6, "platform", "S",
+                 "number of parameter servers (default: chosen for the goal)"),
+    HM_ROW_FLAG(T, platform.colocated, "colocated", 0, "platform",
+                "servers share the nodes of the workers instead of having their own"),
+    HM_ROW_WHOLE(T, platform.backups, "backups", 0, 0, 1000, "platform", "K",
+                 "with bsp: a step uses the first n - K gradients of n workers"),
+    {.name = "stale_cost",
+     .kind = HM_REQUEST_FACTOR,
+     .offset = offsetof(T, platform.stale_cost),
+     .least = 1,
+     .group = "platform",
+     .argument = "FACTOR|[ALGORITHM=]FIT",
+     .help = "with ssp and async: factor on iterations for stale gradients, such as 1.2x; or a fit "
+             "saved by `howmany converge --save` (.json)"},
+    HM_ROW_DOCUMENT(T, runs, "runs", "runs", "RUNS",
+                    "take times from runs: they correct the job's sheet, or, without a job or with "
+                    "terms, replace it; see howmany-fit(1)"),
+    HM_ROW_WHERE(T, where, "with runs: only those that have this value"),
+    HM_ROW_TERMS(T, terms, 0, "with runs: terms of the fit, such as 1,size/n,ln(n); or auto"),
+    HM_ROW_LEVEL(T, level, 0),
+    HM_ROW_GOAL(T, goal),
+    HM_ROW_ALPHA(T, alpha),
+    HM_ROW_BETA(T, beta),
+    HM_ROW_POSITIVE(T, deadline, "deadline", 'd', HM_DIM_TIME, "question", "TIME",
+                    "finish the job within this time, such as 6h, at the least cost"),
+    {.name = "budget",
+     .kind = HM_REQUEST_NUMBER,
+     .offset = offsetof(T, budget),
+     .letter = 'b',
+     .dim = HM_DIM_MONEY,
+     .group = "question",
+     .argument = "MONEY",
+     .help = "spend at most this on the job, such as 100"},
+    HM_ROW_POSITIVE(T, faster, "faster", 0, HM_DIM_NONE, "question", "FACTOR",
+                    "how many workers to be this many times faster than now, such as 2x"),
+    HM_ROW_POSITIVE(T, work, "work", 0, HM_DIM_NONE, "question", "FACTOR",
+                    "how many workers to do this many times the work in the same time, such as 3x"),
+    HM_ROW_POSITIVE(T, max_n, "max_n", 'n', HM_DIM_NONE, "question", "N",
+                    "most workers to consider (default: the cluster's, else 1024, or 64 for a "
+                    "graph)"),
+    HM_ROW_FLAG(T, weak, "weak", 0, "question", "weak scaling: every worker has the whole batch"),
+    HM_ROW_POSITIVE(T, reference, "reference", 'r', HM_DIM_NONE, "question", "N",
+                    "workers that speedups are relative to (default 1, or the job's)"),
+    {.name = "table",
+     .kind = HM_REQUEST_FLAG,
+     .offset = offsetof(T, table),
+     .letter = 't',
+     .flags = HM_REQUEST_SCREEN,
+     .group = "output",
+     .help = "the curve as a table"},
+    {.name = "layers",
+     .kind = HM_REQUEST_FLAG,
+     .offset = offsetof(T, layers),
+     .flags = HM_REQUEST_SCREEN,
+     .group = "output",
+     .help = "parameters, flop and bytes of the network, layer by layer"},
+    HM_ROW_PLOT(T, plot, "speedup and step as a picture: .svg, .png or .pdf"),
+    {.name = "no_chart",
+     .kind = HM_REQUEST_FLAG,
+     .offset = offsetof(T, no_chart),
+     .flags = HM_REQUEST_SCREEN,
+     .group = "output",
+     .help = "no chart on the terminal"},
+    HM_ROW_JSON(T, json),
+    HM_ROW_CSV(T, csv, "the curve as comma-separated values"),
+};
+
+#undef T
+
+/* What a plan is made of, on its way. */
+struct plan_parts {
+    struct hm_loaded_job job;
+    struct hm_plan_ways ways;
+    struct hm_runs *runs;
+    struct hm_fit *fit;
+    struct hm_answer *answer;
+};
+
+static void plan_release(struct plan_parts *p)
+{
+    hm_answer_free(p->answer);
+    hm_fit_free(p->fit);
+    hm_runs_free(p->runs);
+    hm__loaded_job_release(&p->job);
+}
+
+static void set_question(const struct hm_plan_request *r, struct hm_question *q)
+{
+    q->goal = r->goal < 0 ? HM_GOAL_AUTO : (enum hm_goal)(HM_GOAL_TIME + r->goal);
+    q->alpha = isnan(r->alpha) ? q->alpha : r->alpha;
+    q->beta = isnan(r->beta) ? q->beta : r->beta;
+    q->deadline_s = isnan(r->deadline) ? q->deadline_s : r->deadline;
+    q->budget = isnan(r->budget) ? q->budget : r->budget;
+    q->faster = isnan(r->faster) ? q->faster : r->faster;
+    q->work = isnan(r->work) ? q->work : r->work;
+    q->max_n = isnan(r->max_n) ? q->max_n : r->max_n;
+    q->reference = isnan(r->reference) ? q->reference : r->reference;
+    q->weak = r->weak;
+}
+
+static int check_request(const struct hm_plan_request *r, struct hm_err *err)
+{
+    const char *of_runs = r->where.count     ? "where"
+                          : r->terms.given   ? "terms"
+                          : !isnan(r->level) ? "level"
+                                             : NULL;
+
+    if (!r->job.job.name && !r->runs.name) {
+        hm__request_fail(err, "job", HM_E_MISSING, "no job is given");
+        hm__err_hint(err, "name a file, such as examples/fig1.yaml");
+        return HM_E_MISSING;
+    }
+    if (!r->runs.name && of_runs)
+        return hm__request_fail(err, of_runs, HM_E_CONFLICT, "this needs runs");
+    if (r->runs.name && r->job.on.count > 1)
+        return hm__request_fail(err, "on", HM_E_CONFLICT,
+                                "the runs were made on one machine: name one");
+    if (r->layers && (r->json || r->csv))
+        return hm__request_fail(err, "layers", HM_E_CONFLICT,
+                                "this is a table to read; leave out json and csv");
+    return 0;
+}
+
+/* Refuse curves that are longer than the context allows. */
+static int check_limits(const struct hm_context *context, const struct plan_parts *p,
+                        const struct hm_question *q, struct hm_err *err)
+{
+    double most = q->max_n > 0 ? q->max_n : 0;
+    size_t count = p->job.cluster_count ? p->job.cluster_count : 1;
+
+    for (size_t i = 0; !(q->max_n > 0) && i < count; i++) {
+        const struct hm_cluster *c =
+            p->job.cluster_count ? p->job.clusters[i] : &p->job.job->cluster;
+        most = fmax(most, c->max_nodes * fmax(c->node.accelerators, 1));
+    }
+    if (!(context->limits.max_n > 0) || !(most > context->limits.max_n))
+        return 0;
+    return hm__request_fail(err, "max_n", HM_E_LIMIT, "%g workers; at most %g are allowed", most,
+                            context->limits.max_n);
+}
+
+/* The fit takes the place of the model, or corrects it. */
+static int fit_runs(const struct hm_plan_request *r, struct hm_call *call, struct plan_parts *p,
+                    struct hm_question *q, struct hm_err *err)
+{
+    bool alone = !r->job.job.name || r->terms.given;
+    struct hm_fit_settings settings = {
+        .job = alone ? NULL : p->job.job,
+        .cluster = p->job.cluster_count ? p->job.clusters[0] : NULL,
+        .terms = r->terms.items,
+        .term_count = r->terms.count,
+        .level = isnan(r->level) ? 0 : r->level,
+    };
+    int rc = hm__load_runs(call, &r->runs, &r->where, &p->runs, err);
+
+    if (rc == 0)
+        rc = hm_fit_new(p->runs, &settings, &p->fit, err);
+    if (rc)
+        return rc;
+    if (p->fit->relative) {
+        hm__request_fail(err, "runs", HM_E_MISSING, "%s has speedups only", p->runs->source);
+        hm__err_hint(err, "give the job as well, whose sheet tells the time of one, or seconds");
+        return HM_E_MISSING;
+    }
+    q->fit = p->fit;
+    q->weak = q->weak || (alone && p->fit->weak);
+    return 0;
+}
+
+static int add_layers(const struct plan_parts *p, struct hm_call *call, struct hm_err *err)
+{
+    const struct hm_job *job = p->job.job;
+    struct hm_counts *counts;
+
+    if (!job->network || job->network->layer_count == 0)
+        return hm__request_fail(err, "layers", HM_E_MISSING, "the job has no network with layers");
+    int rc = hm_counts_new(job->network, job->source, &counts, err);
+    if (rc)
+        return rc;
+    hm__render_layers(&call->out, counts, job->precision / 8);
+    hm_counts_free(counts);
+    return call->out.failed ? hm__fail_nomem(err) : 0;
+}
+
+static int add_plot(const struct hm_plan_request *r, const struct plan_parts *p,
+                    struct hm_call *call, struct hm_err *err)
+{
+    const struct hm_style style = {.file = r->plot};
+    char *script;
+    int rc = hm_answer_render(p->answer, HM_FORMAT_GNUPLOT, &style, &script, err);
+
+    if (rc)
+        return rc;
+    rc = hm__call_file(call, r->plot, "gnuplot", script, err);
+    hm_text_free(script);
+    return rc;
+}
+
+static int show_answer(const struct hm_plan_request *r, const struct plan_parts *p,
+                       struct hm_call *call, struct hm_err *err)
+{
+    struct hm_style style = call->context->style;
+    enum hm_format format;
+    char *text;
+
+    style.table = r->table;
+    style.chart = style.chart && !r->no_chart;
+    int rc = hm__call_format(r->json, r->csv, &format, err);
+    if (rc == 0 && r->layers)
+        rc = add_layers(p, call, err);
+    if (rc == 0)
+        rc = hm_answer_render(p->answer, format, &style, &text, err);
+    if (rc == 0)
+        rc = hm__call_answer(call, format, text, err);
+    if (rc == 0 && r->plot)
+        rc = add_plot(r, p, call, err);
+    call->no_answer = p->answer->status != HM_STATUS_OK;
+    return rc;
+}
+
+static int solve(const struct hm_plan_request *r, struct hm_call *call, struct plan_parts *p,
+                 struct hm_err *err)
+{
+    struct hm_question question = HM_QUESTION_INIT;
+    enum hm_scheme schemes[HM_SCHEME_COUNT + 1];
+    size_t scheme_count = 0;
+    char name[64];
+    int rc = hm__plan_ways(call, &r->platform, &p->ways, err);
+
+    for (size_t i = 0; i < r->scheme.count; i++)
+        if (hm__choice_name(hm__verb_field(&hm__verb_plan, "scheme")->choices,
+                            (size_t)r->scheme.items[i], name, sizeof(name)) &&
+            (!r->scheme.all || strcmp(name, "best") != 0))
+            schemes[scheme_count++] = (enum hm_scheme)hm_scheme_find(name);
+    set_question(r, &question);
+    question.ways = p->ways.ways;
+    question.way_count = p->ways.count;
+    if (rc == 0)
+        rc = hm__load_job(call, &r->job, r->runs.name && !r->job.job.name, &p->job, err);
+    if (rc == 0 && r->runs.name)
+        rc = fit_runs(r, call, p, &question, err);
+    if (rc == 0)
+        rc = check_limits(call->context, p, &question, err);
+    if (rc == 0)
+        rc = hm_plan(p->job.job, (const struct hm_cluster *const *)p->job.clusters,
+                     p->job.cluster_count, schemes, scheme_count, &question, &p->answer, err);
+    return rc;
+}
+
+static int plan_run(const void *values, struct hm_call *call, struct hm_err *err)
+{
+    const struct hm_plan_request *r = values;
+    struct plan_parts p = {0};
+    int rc = check_request(r, err);
+
+    if (rc == 0)
+        rc = solve(r, call, &p, err);
+    if (rc == 0)
+        rc = show_answer(r, &p, call, err);
+    plan_release(&p);
+    return rc;
+}
+
+const struct hm_verb hm__verb_plan = {
+    .name = "plan",
+    .summary = "how many machines, how long, how much and why, without a run or from a few",
+    .description =
+        "Reads a job (YAML, or JSON when the name ends in .json; - is standard input), searches "
+        "every number of workers up to the ceiling and answers with the best for the goal. With a "
+        "deadline and no goal, the cheapest way to meet it is best.\n\n"
+        "Exit status: 0 answered; 1 nothing meets the goal, or more workers do not help (the "
+        "nearest miss is shown); 2 wrong usage or input.",
+    HM_VERB_FIELDS(fields),
+    .size = sizeof(struct hm_plan_request),
+    .operand = "job",
+    .table = "runs",
+    .bare = true,
+    .answer = "plan",
+    .run = plan_run,
+};

@@ -1,0 +1,223 @@
+/*
+ * From the platform fields of a plan to the ways it compares. Without `consistency`, all of them
+ * are compared where all platforms are asked for; otherwise the other fields imply one.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "err.h"
+#include "plan.h"
+
+enum { WAYS_STALENESS = 3 }; /* Clocks of SSP, where none are given. */
+
+static bool has_choice(const struct hm_choices *choices, int index)
+{
+    for (size_t i = 0; i < choices->count; i++)
+        if (choices->items[i] == index)
+            return true;
+    return false;
+}
+
+/* The choices of the field `platform` begin with all-reduce; the enum with "as the job says". */
+static bool has_platform(const struct hm_platform_fields *f, enum hm_platform platform)
+{
+    return has_choice(&f->platform, (int)platform - (int)HM_PLATFORM_ALLREDUCE);
+}
+
+static bool has_consistency(const struct hm_platform_fields *f, enum hm_consistency consistency)
+{
+    bool stale = !isnan(f->staleness);
+
+    if (f->consistency.count > 0)
+        return has_choice(&f->consistency, (int)consistency);
+    if (f->platform.all)
+        return true;
+    return consistency == (stale ? HM_CONSISTENCY_SSP : HM_CONSISTENCY_BSP);
+}
+
+static bool has_stale_cost(const struct hm_platform_fields *f)
+{
+    return !isnan(f->stale_cost.value) || f->stale_cost.from.name;
+}
+
+/* The first field that only parameter servers have; NULL: none is given. */
+static const char *server_field(const struct hm_platform_fields *f)
+{
+    return f->consistency.count   ? "consistency"
+           : !isnan(f->staleness) ? "staleness"
+           : !isnan(f->servers)   ? "servers"
+           : f->colocated         ? "colocated"
+           : !isnan(f->backups)   ? "backups"
+           : has_stale_cost(f)    ? "stale_cost"
+                                  : NULL;
+}
+
+static int check_fields(const struct hm_platform_fields *f, struct hm_err *err)
+{
+    const char *given = server_field(f);
+    bool stale = has_consistency(f, HM_CONSISTENCY_SSP) || has_consistency(f, HM_CONSISTENCY_ASYNC);
+
+    if (!given)
+        return 0;
+    if (!has_platform(f, HM_PLATFORM_SERVER))
+        return hm__request_fail(err, given, HM_E_CONFLICT,
+                                "this applies only to platform server or all");
+    if (!isnan(f->staleness) && !has_consistency(f, HM_CONSISTENCY_SSP))
+        return hm__request_fail(err, "staleness", HM_E_CONFLICT,
+                                "this applies only to consistency ssp");
+    if (f->backups > 0 && !has_consistency(f, HM_CONSISTENCY_BSP))
+        return hm__request_fail(err, "backups", HM_E_CONFLICT,
+                                "this applies only to consistency bsp");
+    if (has_stale_cost(f) && !stale)
+        return hm__request_fail(err, "stale_cost", HM_E_CONFLICT,
+                                "this applies only to consistency ssp or async");
+    return 0;
+}
+
+static void add_way(struct hm_plan_ways *w, struct hm_way way)
+{
+    w->ways[w->count++] = way;
+}
+
+static void add_servers(const struct hm_platform_fields *f, struct hm_plan_ways *w)
+{
+    struct hm_way way = {.platform = HM_PLATFORM_SERVER,
+                         .servers = isnan(f->servers) ? 0 : f->servers,
+                         .colocated = f->colocated};
+    bool backups = f->backups > 0;
+
+    if (has_consistency(f, HM_CONSISTENCY_BSP) && (f->platform.all || !backups))
+        add_way(w, way);
+    if (has_consistency(f, HM_CONSISTENCY_BSP) && backups) {
+        struct hm_way with = way;
+        with.backups = f->backups;
+        add_way(w, with);
+    }
+    way.stale_cost = isnan(f->stale_cost.value) ? 0 : f->stale_cost.value;
+    if (has_consistency(f, HM_CONSISTENCY_SSP)) {
+        struct hm_way ssp = way;
+        ssp.consistency = HM_CONSISTENCY_SSP;
+        ssp.staleness = isnan(f->staleness) ? WAYS_STALENESS : f->staleness;
+        add_way(w, ssp);
+    }
+    way.consistency = HM_CONSISTENCY_ASYNC;
+    if (has_consistency(f, HM_CONSISTENCY_ASYNC))
+        add_way(w, way);
+}
+
+/* ---- what staleness costs, from a stored fit ---------------------------------------------------
+ */
+
+static bool knows_staleness(const struct hm_g *g)
+{
+    return g->ssp.traces > 0 || g->async.traces > 0;
+}
+
+static const char *algorithm_name(const void *context, size_t i)
+{
+    const struct hm_convergence *c = context;
+
+    return i < c->count ? c->algorithms[i].algorithm : NULL;
+}
+
+/* The algorithm of that name; without a name, the only one that has stale traces. */
+static int find_algorithm(const struct hm_convergence *c, const char *name, size_t *ret_index,
+                          struct hm_err *err)
+{
+    static const char field[] = "stale_cost";
+    size_t found = 0, index = 0;
+
+    for (size_t k = 0; k < c->count; k++) {
+        if (name ? strcmp(c->algorithms[k].algorithm, name) != 0
+                 : !knows_staleness(&c->algorithms[k]))
+            continue;
+        found++;
+        index = k;
+    }
+    *ret_index = index;
+    if (found == 0 && name) {
+        const char *near = hm__suggest(name, algorithm_name, c);
+        hm__request_fail(err, field, HM_E_NAME, "the fit has no algorithm '%.60s'", name);
+        if (near)
+            hm__err_hint(err, "did you mean %s?", near);
+        return HM_E_NAME;
+    }
+    if (found > 1) {
+        hm__request_fail(err, field, HM_E_CONFLICT,
+                         "the fit knows the cost of staleness for several algorithms");
+        hm__err_hint(err, "name one of them, such as %s=FIT", c->algorithms[index].algorithm);
+        return HM_E_CONFLICT;
+    }
+    if (found == 1 && knows_staleness(&c->algorithms[index]))
+        return 0;
+    hm__request_fail(err, field, HM_E_MISSING, "the fit does not know what staleness costs");
+    hm__err_hint(err, "converge learns it from traces of ssp or async beside fresh ones");
+    return HM_E_MISSING;
+}
+
+/* Set the factors of the stale ways; an error where the fit knows none of them. */
+static int take_costs(const struct hm_convergence *c, size_t algorithm, struct hm_plan_ways *w,
+                      struct hm_err *err)
+{
+    const struct hm_g *g = &c->algorithms[algorithm];
+    size_t stale = 0, known = 0;
+    struct hm_err why = {0};
+
+    for (size_t k = 0; k < w->count; k++) {
+        struct hm_way *way = &w->ways[k];
+        bool async = way->consistency == HM_CONSISTENCY_ASYNC;
+        struct hm_stale_cost cost;
+        if (way->consistency == HM_CONSISTENCY_BSP || (!async && way->staleness == 0))
+            continue;
+        stale++;
+        if (hm_convergence_stale(c, algorithm, async ? INFINITY : way->staleness, 1, &cost, &why))
+            continue;
+        way->stale_cost = fmin(fmax(cost.factor, 1e-6), 1e6);
+        way->stale_power = fmin(fmax(async ? g->async.power : g->ssp.power, -10), 10);
+        known++;
+    }
+    if (stale == 0 || known > 0)
+        return 0;
+    return hm__request_fail(err, "stale_cost", why.code, "%s", why.message);
+}
+
+/* ALGORITHM=FILE, or a document with its algorithm. */
+static int costs_from_fit(struct hm_call *call, const struct hm_document *from,
+                          struct hm_plan_ways *w, struct hm_err *err)
+{
+    struct hm_document fit = *from;
+    struct hm_convergence *c = NULL;
+    size_t algorithm = 0;
+    const char *equal = fit.text || fit.tree ? NULL : strchr(fit.name, '=');
+
+    if (equal) {
+        fit.algorithm = hm__arena_strndup(call->arena, fit.name, (size_t)(equal - fit.name));
+        fit.name = equal + 1;
+        if (!fit.algorithm)
+            return hm__fail_nomem(err);
+    }
+    int rc = hm__load_fit(call, &fit, &c, err);
+    if (rc == 0)
+        rc = find_algorithm(c, fit.algorithm, &algorithm, err);
+    if (rc == 0)
+        rc = take_costs(c, algorithm, w, err);
+    hm_convergence_free(c);
+    return rc;
+}
+
+int hm__plan_ways(struct hm_call *call, const struct hm_platform_fields *f, struct hm_plan_ways *w,
+                  struct hm_err *err)
+{
+    int rc = check_fields(f, err);
+
+    *w = (struct hm_plan_ways){.count = 0};
+    if (rc)
+        return rc;
+    if (has_platform(f, HM_PLATFORM_ALLREDUCE))
+        add_way(w, (struct hm_way){.platform = HM_PLATFORM_ALLREDUCE});
+    if (has_platform(f, HM_PLATFORM_DRIVER))
+        add_way(w, (struct hm_way){.platform = HM_PLATFORM_DRIVER});
+    if (has_platform(f, HM_PLATFORM_SERVER))
+        add_servers(f, w);
+    return f->stale_cost.from.name ? costs_from_fit(call, &f->stale_cost.from, w, err) : 0;
+}

@@ -1,0 +1,55 @@
+/* JSON Schema of requests and answers, from their tables. */
+#ifndef HM_SCHEMAS_H
+#define HM_SCHEMAS_H
+
+#include "json.h"
+#include "request.h"
+
+/* ---- answers -----------------------------------------------------------------------------------
+ */
+
+enum hm_member_kind {
+    HM_MEMBER_NUMBER,
+    HM_MEMBER_TEXT,
+    HM_MEMBER_BOOL,
+    HM_MEMBER_OBJECT,  /* Of the schema `of`. */
+    HM_MEMBER_LIST,    /* Of objects of the schema `of`. */
+    HM_MEMBER_NUMBERS, /* A list of numbers. */
+    HM_MEMBER_TEXTS,   /* A list of texts. */
+    HM_MEMBER_ANY,     /* Numbers, texts or objects of any shape. */
+};
+
+/* One member of a JSON object. */
+struct hm_member {
+    const char *name;
+    enum hm_member_kind kind;
+    const char *of;
+    bool nullable; /* It may be null. */
+    bool optional; /* It may be missing. */
+    const char *help;
+};
+
+struct hm_answer_schema {
+    const char *name;
+    const struct hm_member *members;
+    size_t count;
+    bool open; /* Further members are allowed. */
+};
+
+/* All schemas of answers; an entry without a name is after the last. */
+extern const struct hm_answer_schema hm__answer_schemas[];
+const struct hm_answer_schema *hm__answer_schema(const char *name);
+
+/* Write every schema of answers as members of an open object. */
+void hm__answer_schemas_json(struct hm_json *json);
+
+/* ---- requests ----------------------------------------------------------------------------------
+ */
+
+/* Write the schema of a field as the members of an open object. */
+void hm__field_schema_json(struct hm_json *json, const struct hm_request_field *field);
+
+/* Check a JSON value against a schema of answers; an error names the member. */
+int hm__answer_check(const struct hm_value *value, const char *schema, struct hm_err *err);
+
+#endif

@@ -1,0 +1,46 @@
+/* The field rows that converge and advise share. */
+#ifndef HM_REQUEST_TRACES_H
+#define HM_REQUEST_TRACES_H
+
+#include "verbs.h"
+
+#define HM_ROWS_TRACES(type, m)                                                                    \
+    {.name = "traces",                                                                             \
+     .kind = HM_REQUEST_DOCUMENTS,                                                                 \
+     .offset = offsetof(type, m.traces),                                                           \
+     .flags = HM_REQUEST_ROWS,                                                                     \
+     .group = "traces",                                                                            \
+     .argument = "TRACES",                                                                         \
+     .choices = "@file",                                                                           \
+     .help = "traces of training runs, or a saved fit (.json)"},                                   \
+        HM_ROW_RECORD(type, m.record, 0),                                                          \
+        HM_ROW_WHERE(type, m.where, "with a store: only runs that have this"),                     \
+        {.name = "algorithms",                                                                     \
+         .kind = HM_REQUEST_TEXTS,                                                                 \
+         .offset = offsetof(type, m.algorithms),                                                   \
+         .letter = 'a',                                                                            \
+         .group = "traces",                                                                        \
+         .argument = "LIST",                                                                       \
+         .help = "only these algorithms"},                                                         \
+        {.name = "best",                                                                           \
+         .kind = HM_REQUEST_NUMBER,                                                                \
+         .offset = offsetof(type, m.best),                                                         \
+         .least = -INFINITY,                                                                       \
+         .group = "traces",                                                                        \
+         .argument = "P",                                                                          \
+         .help = "the least possible loss (default: as the traces say, else estimated)"},          \
+        {.name = "measure",                                                                        \
+         .kind = HM_REQUEST_TEXT,                                                                  \
+         .offset = offsetof(type, m.measure),                                                      \
+         .group = "traces",                                                                        \
+         .argument = "COLUMN",                                                                     \
+         .choices = "objective loss test_error accuracy",                                          \
+         .help = "the column that is the loss: objective (default), loss, test_error, accuracy"},  \
+        HM_ROW_FLAG(type, m.epochs, "epochs", 0, "traces",                                         \
+                    "count epochs instead of iterations, for asynchronous runs"),                  \
+        HM_ROW_TERMS(type, m.terms, 't',                                                           \
+                     "formulas over i and m to choose from, such as i/m,ln(i),ln(m) (default: a "  \
+                     "library of them, and the forms of theory)"),                                 \
+        HM_ROW_LEVEL(type, m.level, 'l'), HM_ROW_SEED(type, m.seed, "0")
+
+#endif

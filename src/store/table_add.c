@@ -1,0 +1,393 @@
+/* Rows of tables and traces on their way into a store, a thousand at a time. */
+#include "table_add.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "err.h"
+#include "json.h"
+#include "memory.h"
+#include "stored.h"
+
+enum { BATCH_RUNS = 1000, KEY_BYTES = 201, KEY_GIVEN = 180 };
+
+/* ---- sinks and results -------------------------------------------------------------------------
+ */
+
+static int store_sink_add(void *store, struct hm_store_batch *batch, struct hm_err *err)
+{
+    return hm_store_add_batches(store, batch, 1, err);
+}
+
+struct hm_run_sink hm__store_sink(struct hm_store *store)
+{
+    return (struct hm_run_sink){store, store_sink_add};
+}
+
+void hm__added_release(struct hm_added *added)
+{
+    hm__free(added->ids);
+    *added = (struct hm_added){0};
+}
+
+static int added_ids(struct hm_added *added, const int64_t *ids, size_t count, struct hm_err *err)
+{
+    if (added->id_count + count > added->room) {
+        size_t room = 2 * (added->id_count + count);
+        double *grown = hm__realloc(added->ids, room, sizeof(*grown));
+        if (!grown)
+            return hm__fail_nomem(err);
+        added->ids = grown;
+        added->room = room;
+    }
+    for (size_t k = 0; k < count; k++)
+        added->ids[added->id_count++] = (double)ids[k];
+    return 0;
+}
+
+static int send_runs(const struct hm_run_sink *sink, const struct hm_stored *runs, size_t count,
+                     struct hm_added *added, struct hm_err *err)
+{
+    int64_t ids[BATCH_RUNS];
+    struct hm_store_batch batch = {.runs = runs, .count = count, .ids = ids};
+
+    if (count == 0)
+        return 0;
+    int rc = sink->add(sink->data, &batch, err);
+    if (rc)
+        return rc;
+    added->count += batch.added;
+    return added_ids(added, ids, count, err);
+}
+
+/* ---- keys --------------------------------------------------------------------------------------
+ */
+
+/* FNV-1a with 64 bits; a byte that no text has separates the texts. */
+static uint64_t hash_text(uint64_t sum, const char *text)
+{
+    for (; *text; text++)
+        sum = (sum ^ (unsigned char)*text) * 0x100000001b3u;
+    return (sum ^ 0xff) * 0x100000001b3u;
+}
+
+static uint64_t hash_run(const struct hm_stored *run)
+{
+    uint64_t sum = 0xcbf29ce484222325u;
+    char number[40];
+
+    for (size_t k = 1; k < HM_STORE_COLUMNS; k++) { /* All columns but the id. */
+        const struct hm_store_column *c = &hm__store_columns[k];
+        const char *text = number;
+        if (c->kind == HM_STORE_TEXT)
+            text = hm__stored_get_text(c, run);
+        else
+            snprintf(number, sizeof(number), "%.17g", hm__stored_get_number(c, run));
+        sum = hash_text(sum, text ? text : "");
+    }
+    return sum;
+}
+
+/* Samples count too: two runs of one algorithm on one m may differ in nothing else. */
+static uint64_t hash_samples(const struct hm_stored *run)
+{
+    uint64_t sum = hash_run(run);
+    char text[120];
+
+    for (size_t p = 0; p < run->sample_count; p++) {
+        const struct hm_stored_sample *s = &run->samples[p];
+        snprintf(text, sizeof(text), "%.17g %.17g %.17g", s->iteration, s->seconds, s->loss);
+        sum = hash_text(sum, text);
+    }
+    return sum;
+}
+
+/* How often each hash occurred before in the same table: repeated rows are runs of their own. */
+struct seen_hashes {
+    uint64_t *hashes;
+    size_t *counts;
+    size_t room; /* A power of 2, at least twice the rows. */
+};
+
+static int seen_init(struct seen_hashes *s, size_t rows, struct hm_err *err)
+{
+    for (s->room = 16; s->room < 2 * rows;)
+        s->room *= 2;
+    s->hashes = hm__calloc(s->room, sizeof(*s->hashes));
+    s->counts = hm__calloc(s->room, sizeof(*s->counts));
+    return s->hashes && s->counts ? 0 : hm__fail_nomem(err);
+}
+
+static void seen_release(struct seen_hashes *s)
+{
+    hm__free(s->hashes);
+    hm__free(s->counts);
+}
+
+static size_t seen_before(struct seen_hashes *s, uint64_t sum)
+{
+    size_t at = (size_t)sum & (s->room - 1);
+
+    while (s->counts[at] > 0 && s->hashes[at] != sum)
+        at = (at + 1) & (s->room - 1);
+    s->hashes[at] = sum;
+    return s->counts[at]++;
+}
+
+/* The given key and a number; or the hash of the run and how many equal runs came before it. */
+static void write_key(char text[KEY_BYTES], const char *given, size_t number, const char *kind,
+                      uint64_t sum, struct seen_hashes *seen)
+{
+    if (given)
+        snprintf(text, KEY_BYTES, "%s-%zu", given, number);
+    else
+        snprintf(text, KEY_BYTES, "%s-%016" PRIx64 "-%zu", kind, sum, seen_before(seen, sum));
+}
+
+/* A hyphen and a number must fit after it. */
+static int check_key(const char *key, struct hm_err *err)
+{
+    if (!key || (*key != '\0' && strlen(key) <= KEY_GIVEN))
+        return 0;
+    hm__fail(err, HM_E_RANGE, "the key is empty or longer than %d bytes", KEY_GIVEN);
+    hm__err_field(err, "key");
+    return HM_E_RANGE;
+}
+
+/* ---- rows of a table ---------------------------------------------------------------------------
+ */
+
+/* The column of a run that a table calls by this name; `started` of bench is made_at. */
+static const struct hm_store_column *find_column(const char *name)
+{
+    return hm__store_column_find(strcmp(name, "started") == 0 ? "made_at" : name);
+}
+
+/* Columns without a member of their own, as a JSON object; empty where there are none. */
+static void gather_more(const struct hm_runs *runs, size_t row, struct hm_text *more)
+{
+    struct hm_json json = {.out = more};
+
+    for (size_t c = 0; c < runs->column_count; c++) {
+        const struct hm_column *column = &runs->columns[c];
+        bool known =
+            column->values ? isfinite(column->values[row]) : column->labels && column->labels[row];
+        if (find_column(column->name) || !known)
+            continue;
+        if (json.depth == 0)
+            hm__json_open(&json, NULL, HM_JSON_OBJECT);
+        if (column->values)
+            hm__json_put_number(&json, column->name, column->values[row]);
+        else
+            hm__json_put_text(&json, column->name, column->labels[row]);
+    }
+    if (json.depth > 0)
+        hm__json_close(&json);
+}
+
+static void read_row(const struct hm_runs *runs, size_t row, struct hm_stored *run)
+{
+    for (size_t c = 0; c < runs->column_count; c++) {
+        const struct hm_column *column = &runs->columns[c];
+        const struct hm_store_column *own = find_column(column->name);
+        if (own && own->kind == HM_STORE_TEXT && column->labels)
+            *hm__stored_text(own, run) = column->labels[row];
+        else if (own && own->kind == HM_STORE_NUMBER && column->values)
+            *hm__stored_number(own, run) = column->values[row];
+    }
+}
+
+/* Rows of a table on their way, with the texts that they borrow. */
+struct row_batch {
+    const struct hm_runs *table;
+    const char *key;
+    struct seen_hashes seen;
+    struct hm_stored runs[BATCH_RUNS];
+    struct hm_text more[BATCH_RUNS];
+    char keys[BATCH_RUNS][KEY_BYTES];
+    size_t count;
+};
+
+static void batch_empty(struct row_batch *b)
+{
+    for (size_t k = 0; k < b->count; k++)
+        hm__text_release(&b->more[k]);
+    memset(b->more, 0, sizeof(b->more));
+    b->count = 0;
+}
+
+/* Put a row at the end of the batch; a key of its own takes precedence. */
+static int batch_add_row(struct row_batch *b, size_t row, struct hm_err *err)
+{
+    struct hm_stored *run = &b->runs[b->count];
+    struct hm_text *more = &b->more[b->count];
+
+    *run = (struct hm_stored)HM_STORED_INIT;
+    read_row(b->table, row, run);
+    gather_more(b->table, row, more);
+    run->more = more->data;
+    if (!run->key) {
+        write_key(b->keys[b->count], b->key, row + 1, "run", hash_run(run), &b->seen);
+        run->key = b->keys[b->count];
+    }
+    b->count++;
+    return more->failed ? hm__fail_nomem(err) : 0;
+}
+
+static int fail_row(const struct row_batch *b, size_t row, const struct hm_err *why,
+                    struct hm_err *err)
+{
+    hm__fail(err, why->code, "run %zu: %.300s", row + 1, why->message);
+    hm__err_field(err, why->field);
+    hm__err_at(err, b->table->source, 0);
+    hm__err_hint(err, "%s", why->hint[0] ? why->hint : "no run of the table was added");
+    return why->code;
+}
+
+/* Find a run that cannot be stored before any run is. */
+static int check_rows(struct row_batch *b, struct hm_err *err)
+{
+    struct hm_err why = {0};
+    int rc = 0;
+
+    for (size_t row = 0; rc == 0 && row < b->table->count; row++) {
+        rc = batch_add_row(b, row, err);
+        if (rc == 0 && hm_stored_check(&b->runs[0], &why))
+            rc = fail_row(b, row, &why, err);
+        batch_empty(b);
+    }
+    memset(b->seen.counts, 0, b->seen.room * sizeof(*b->seen.counts));
+    return rc;
+}
+
+static int send_rows(const struct hm_run_sink *sink, struct row_batch *b, struct hm_added *added,
+                     struct hm_err *err)
+{
+    int rc = 0;
+
+    for (size_t row = 0; rc == 0 && row < b->table->count; row++) {
+        rc = batch_add_row(b, row, err);
+        if (rc == 0 && (b->count == BATCH_RUNS || row + 1 == b->table->count)) {
+            rc = send_runs(sink, b->runs, b->count, added, err);
+            batch_empty(b);
+        }
+    }
+    batch_empty(b);
+    return rc;
+}
+
+int hm__table_add_runs(const struct hm_run_sink *sink, const struct hm_runs *runs, const char *key,
+                       struct hm_added *added, struct hm_err *err)
+{
+    struct row_batch *b = hm__calloc(1, sizeof(*b));
+    int rc = b ? check_key(key, err) : hm__fail_nomem(err);
+
+    if (rc == 0) {
+        b->table = runs;
+        b->key = key;
+        rc = seen_init(&b->seen, runs->count, err);
+    }
+    if (rc == 0 && runs->relative) {
+        rc = hm__fail(err, HM_E_TYPE, "a store keeps seconds, and these runs have speedups only");
+        hm__err_at(err, runs->source, 0);
+    }
+    if (rc == 0)
+        rc = check_rows(b, err);
+    if (rc == 0)
+        rc = send_rows(sink, b, added, err);
+    if (b)
+        seen_release(&b->seen);
+    hm__free(b);
+    return rc;
+}
+
+/* ---- traces ------------------------------------------------------------------------------------
+ */
+
+static struct hm_stored_sample *samples_new(const struct hm_trace *t)
+{
+    struct hm_stored_sample *samples = hm__calloc(t->count, sizeof(*samples));
+
+    for (size_t p = 0; samples && p < t->count; p++)
+        samples[p] =
+            (struct hm_stored_sample){t->iteration[p], t->seconds[p], t->elapsed_s[p], t->loss[p]};
+    return samples;
+}
+
+/* Staleness has no column of its own: add it to the members of `more`. */
+static void add_staleness(struct hm_text *more, const char *like, double staleness)
+{
+    struct hm_text members = {0};
+    struct hm_json json = {.out = &members};
+    size_t length = like ? strlen(like) : 0;
+
+    hm__json_open(&json, NULL, HM_JSON_OBJECT);
+    hm__json_put_text(&json, "consistency", isinf(staleness) ? "async" : "ssp");
+    if (!isinf(staleness))
+        hm__json_put_number(&json, "staleness", staleness);
+    hm__json_close(&json);
+    if (length > 2) { /* Join both objects: the first without its end, the second without its
+                         start. */
+        hm__text_add_n(more, like, length - 1);
+        hm__text_add(more, ",");
+    }
+    if (members.data)
+        hm__text_add(more, members.data + (length > 2 ? 1 : 0));
+    more->failed = more->failed || members.failed;
+    hm__text_release(&members);
+}
+
+static int send_trace(const struct hm_run_sink *sink, const struct hm_trace *t, size_t number,
+                      const char *given, const struct hm_stored *like, struct seen_hashes *seen,
+                      struct hm_added *added, struct hm_err *err)
+{
+    struct hm_stored run = *like;
+    struct hm_stored_sample *samples = samples_new(t);
+    struct hm_text more = {0};
+    char key[KEY_BYTES];
+
+    if (t->staleness > 0)
+        add_staleness(&more, like->more, t->staleness);
+    if (!samples || more.failed) {
+        hm__text_release(&more);
+        hm__free(samples);
+        return hm__fail_nomem(err);
+    }
+    run.more = more.data ? more.data : like->more;
+    run.algorithm = *t->algorithm ? t->algorithm : NULL;
+    run.n = t->m;
+    run.seed = t->seed;
+    run.best = t->best;
+    run.status = t->diverged ? "diverged" : "ok";
+    run.iterations = t->iteration[t->count - 1];
+    run.total = t->elapsed_s[t->count - 1];
+    run.seconds = run.total / run.iterations;
+    run.loss = t->loss[t->count - 1];
+    run.samples = samples;
+    run.sample_count = t->count;
+    write_key(key, given, number, "trace", hash_samples(&run), seen);
+    run.key = key;
+    int rc = send_runs(sink, &run, 1, added, err);
+    hm__free(samples);
+    hm__text_release(&more);
+    return rc;
+}
+
+int hm__table_add_traces(const struct hm_run_sink *sink, const struct hm_traces *traces,
+                         const char *key, const struct hm_stored *like, struct hm_added *added,
+                         struct hm_err *err)
+{
+    static const struct hm_stored nothing = HM_STORED_INIT;
+    struct seen_hashes seen = {0};
+    int rc = check_key(key, err);
+
+    if (rc == 0)
+        rc = seen_init(&seen, traces->count, err);
+    for (size_t k = 0; rc == 0 && k < traces->count; k++)
+        rc = send_trace(sink, &traces->traces[k], k + 1, key, like ? like : &nothing, &seen, added,
+                        err);
+    seen_release(&seen);
+    return rc;
+}
