@@ -18,14 +18,11 @@ static const char kinds[] = "machines fabrics networks accelerators";
 static int count_network(const struct hm_catalog *catalog, const char *name,
                          struct hm_job **ret_job, struct hm_counts **ret_counts, struct hm_err *err)
 {
-    const char *const keys[] = {"network", "batch"};
+    const char *keys[] = {"network", "batch"};
     struct hm_value values[] = {{.kind = HM_VALUE_SCALAR, .source = "catalog", .text = name},
                                 {.kind = HM_VALUE_SCALAR, .source = "catalog", .text = "1"}};
-    struct hm_value tree = {.kind = HM_VALUE_MAP,
-                            .source = "catalog",
-                            .items = values,
-                            .keys = (const char **)keys,
-                            .count = 2};
+    struct hm_value tree = {
+        .kind = HM_VALUE_MAP, .source = "catalog", .items = values, .keys = keys, .count = 2};
     const struct hm_spec spec = {.source = "catalog", .tree = &tree, .closed = true};
     struct hm_err why = {0};
     int rc = hm__job_read(catalog, &spec, ret_job, &why);
@@ -261,7 +258,7 @@ static int show_run(const void *values, struct hm_call *call, struct hm_err *err
     const struct hm_catalog_show_request *r = values;
     struct hm_json writer = {.out = &call->out}, *json = r->json ? &writer : NULL;
     const struct hm_catalog *catalog;
-    enum hm_catalog_kind kind;
+    enum hm_catalog_kind kind = HM_CATALOG_MACHINE;
 
     if (!r->name) {
         hm__request_fail(err, "name", HM_E_MISSING, "no entry is named");

@@ -315,7 +315,7 @@ static int export_csv(struct hm_call *call, struct hm_store *store, struct hm_st
     return rc ? rc : hm__call_flush(call, err);
 }
 
-static int export_form(const struct hm_runs_export_request *r, enum export_form *ret_form,
+static int choose_form(const struct hm_runs_export_request *r, enum export_form *ret_form,
                        struct hm_err *err)
 {
     bool lines = r->output && hm__text_ends(r->output, ".jsonl");
@@ -338,8 +338,8 @@ static int export_run(const void *values, struct hm_call *call, struct hm_err *e
     const struct hm_runs_export_request *r = values;
     struct hm_store_filter filter = filter_of(&r->filter);
     struct hm_store *store = NULL;
-    enum export_form form;
-    int rc = export_form(r, &form, err);
+    enum export_form form = EXPORT_CSV;
+    int rc = choose_form(r, &form, err);
 
     if (!filter.sort)
         filter.sort = "id"; /* In the order in which they were added. */

@@ -411,6 +411,5 @@ const struct hm_verb hm__verb_documents_list = {
     HM_VERB_FIELDS(documents_fields),
     .size = sizeof(struct hm_documents_request),
     .operand = "kind",
-    .answer = "documents",
     .run = documents_run,
 };

@@ -87,7 +87,7 @@ static void open_store(void)
     static const struct hm_stored_sample samples[] = {{1, 1, 1, 3}, {2, 1, 2, 2}, {3, 1, 3, 1}};
     struct hm_stored runs[8];
     struct hm_store_batch batch = {.runs = runs, .count = 8};
-    const struct cli_guest_store *access;
+    const struct hm_store_access *access;
     char path[96];
 
     snprintf(folder, sizeof(folder), "/tmp/howmany-fuzz-XXXXXX");
@@ -108,7 +108,7 @@ static void open_store(void)
     runs[7].samples = samples;
     runs[7].sample_count = 3;
     access = api_store_access(store);
-    if (access->keep(access->context, &batch, NULL))
+    if (access->add(access->data, NULL, &batch, NULL))
         abort();
 }
 

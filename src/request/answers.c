@@ -1,0 +1,540 @@
+/*
+ * The members of every JSON answer: the schemas of OpenAPI and the types of the page come from
+ * these tables, and tests check real answers against them.
+ */
+#include "schemas.h"
+
+#define NUMBER(NAME, HELP)                                                                         \
+    {                                                                                              \
+        .name = NAME, .kind = HM_MEMBER_NUMBER, .help = HELP                                       \
+    }
+#define KNOWN(NAME, HELP) /* A number, or null where it is not known. */                           \
+    {                                                                                              \
+        .name = NAME, .kind = HM_MEMBER_NUMBER, .nullable = true, .help = HELP                     \
+    }
+#define TEXT(NAME, HELP)                                                                           \
+    {                                                                                              \
+        .name = NAME, .kind = HM_MEMBER_TEXT, .help = HELP                                         \
+    }
+#define KNOWN_TEXT(NAME, HELP)                                                                     \
+    {                                                                                              \
+        .name = NAME, .kind = HM_MEMBER_TEXT, .nullable = true, .help = HELP                       \
+    }
+#define BOOL(NAME, HELP)                                                                           \
+    {                                                                                              \
+        .name = NAME, .kind = HM_MEMBER_BOOL, .help = HELP                                         \
+    }
+#define OBJECT(NAME, OF, HELP)                                                                     \
+    {                                                                                              \
+        .name = NAME, .kind = HM_MEMBER_OBJECT, .of = OF, .help = HELP                             \
+    }
+#define KNOWN_OBJECT(NAME, OF, HELP)                                                               \
+    {                                                                                              \
+        .name = NAME, .kind = HM_MEMBER_OBJECT, .of = OF, .nullable = true, .help = HELP           \
+    }
+#define LIST(NAME, OF, HELP)                                                                       \
+    {                                                                                              \
+        .name = NAME, .kind = HM_MEMBER_LIST, .of = OF, .help = HELP                               \
+    }
+#define NUMBERS(NAME, HELP)                                                                        \
+    {                                                                                              \
+        .name = NAME, .kind = HM_MEMBER_NUMBERS, .help = HELP                                      \
+    }
+#define TEXTS(NAME, HELP)                                                                          \
+    {                                                                                              \
+        .name = NAME, .kind = HM_MEMBER_TEXTS, .help = HELP                                        \
+    }
+#define MAYBE(KIND, NAME, OF, HELP) /* A member that only some answers have. */                    \
+    {                                                                                              \
+        .name = NAME, .kind = HM_MEMBER_##KIND, .of = OF, .nullable = true, .optional = true,      \
+        .help = HELP                                                                               \
+    }
+
+#define VERSION TEXT("howmany", "version of the program")
+#define NOTES TEXTS("notes", "assumptions and warnings")
+
+/* ---- plan --------------------------------------------------------------------------------------
+ */
+
+static const struct hm_member point[] = {
+    NUMBER("n", "workers"),
+    NUMBER("nodes", "machines"),
+    NUMBER("time_s", "seconds of one iteration"),
+    KNOWN("low_s", "lower end of its interval"),
+    KNOWN("high_s", "upper end of its interval"),
+    NUMBER("compute_s", "seconds of computing"),
+    NUMBER("communicate_s", "seconds of communicating"),
+    KNOWN("latency_s", "part of communicate_s that waits for messages"),
+    KNOWN("bandwidth_s", "part of communicate_s that moves bytes"),
+    NUMBER("speedup", "times faster than at the reference"),
+    NUMBER("efficiency", "speedup per worker"),
+    NUMBER("total_s", "seconds of what total_of says"),
+    KNOWN("cost", "money of what total_of says"),
+    KNOWN("memory_bytes", "memory of one worker"),
+    KNOWN("imbalance", "edges of the fullest worker over the mean, of a graph"),
+    KNOWN_TEXT("scheme", "the all-reduce that was chosen"),
+    BOOL("fits", "whether it fits in memory"),
+    MAYBE(NUMBER, "wait_s", NULL, "part of compute_s that waits for slower workers"),
+    MAYBE(NUMBER, "server_share", NULL, "share of the iteration in which servers' links are busy"),
+};
+
+static const struct hm_member range_of_n[] = {KNOWN("from", "workers"), KNOWN("to", "workers")};
+static const struct hm_member beyond[] = {KNOWN("n", "a better n above the ceiling"),
+                                          KNOWN("speedup", "its speedup")};
+static const struct hm_member limit[] = {TEXT("kind", "what limits the speedup"),
+                                         KNOWN("share", "its share of the iteration"),
+                                         KNOWN_TEXT("why", "a phrase")};
+static const struct hm_member help[] = {
+    TEXT("what", "the change"), NUMBER("n", "best workers then"),
+    NUMBER("time_s", "seconds of one iteration"), NUMBER("speedup", "over the reference"),
+    NUMBER("gain", "times faster than the answer")};
+
+/* Members that an answer has when a platform is asked for. */
+#define WAY                                                                                        \
+    MAYBE(TEXT, "platform", NULL, "allreduce, driver or server"),                                  \
+        MAYBE(TEXT, "consistency", NULL, "bsp, ssp or async"),                                     \
+        MAYBE(NUMBER, "staleness", NULL, "clocks of ssp"),                                         \
+        MAYBE(NUMBER, "servers", NULL, "parameter servers"),                                       \
+        MAYBE(BOOL, "colocated", NULL, "servers share nodes with workers"),                        \
+        MAYBE(NUMBER, "backups", NULL, "gradients of a step that are not waited for"),             \
+        MAYBE(NUMBER, "stale_cost", NULL, "factor on the iterations"),                             \
+        MAYBE(NUMBER, "samples_per_s", NULL, "samples of gradients that count"),                   \
+        MAYBE(NUMBER, "saturates_n", NULL, "workers from which on servers' links limit"),          \
+        MAYBE(NUMBER, "servers_enough", NULL, "servers that suffice at the best n")
+
+static const struct hm_member rank[] = {
+    KNOWN_TEXT("machine", "null: the job's own"),
+    KNOWN_TEXT("scheme", "null: the job's own"),
+    BOOL("feasible", "whether it meets the limits"),
+    KNOWN("n", "workers of its best point"),
+    KNOWN("time_s", "seconds of one iteration there"),
+    KNOWN("speedup", "over the reference"),
+    KNOWN("total_s", "seconds of what total_of says"),
+    KNOWN("cost", "money of what total_of says"),
+    KNOWN_TEXT("why", "why it loses; null for the winner"),
+    WAY,
+};
+
+static const struct hm_member plan[] = {
+    VERSION,
+    TEXT("status", "ok, no-speedup or unreached"),
+    KNOWN_TEXT("job", "name of the job"),
+    KNOWN_TEXT("machine", "name of the machine"),
+    KNOWN_TEXT("network", "name of the network between machines"),
+    TEXT("provenance", "model, fit, or model and runs"),
+    TEXT("goal", "time, cost or balance"),
+    TEXT("scaling", "strong or weak"),
+    TEXT("total_of", "what total_s and cost are of: job, iteration or reference-iteration"),
+    NUMBER("reference", "workers that speedups are relative to"),
+    KNOWN("iterations", "iterations of the job at the best n"),
+    KNOWN("alpha", "weight of a second in a balance"),
+    KNOWN("beta", "weight of a unit of money in a balance"),
+    KNOWN_OBJECT("best", "point", "the best point"),
+    KNOWN_OBJECT("knee", "point", "where speedup squared over n is largest"),
+    KNOWN_OBJECT("in_deadline", "point", "the cheapest that meets the deadline"),
+    KNOWN_OBJECT("in_budget", "point", "the fastest within the budget"),
+    KNOWN_OBJECT("faster", "point", "fewest workers for the asked speedup"),
+    KNOWN_OBJECT("work", "point", "fewest workers for the asked work"),
+    KNOWN_TEXT("missed", "which limit nothing meets"),
+    KNOWN_OBJECT("nearest", "point", "the nearest miss"),
+    KNOWN("nearest_gap", "times over the limit"),
+    OBJECT("plateau", "range_of_n", "n within 5 % of the best time"),
+    BOOL("at_ceiling", "the best n is the largest considered"),
+    OBJECT("beyond", "beyond", "what lies above the ceiling"),
+    KNOWN("sure", "probability that no other n is better"),
+    KNOWN("sure_near", "probability that it is within 5 % of the best"),
+    KNOWN("level", "probability of the intervals"),
+    KNOWN("n_low", "least n that may be the best"),
+    KNOWN("n_high", "largest n that may be the best"),
+    OBJECT("limit", "limit", "what limits the speedup"),
+    LIST("help", "help", "what would help"),
+    LIST("ranking", "rank", "candidates, best first"),
+    NOTES,
+    LIST("pareto", "point", "points that no other beats in time and cost"),
+    LIST("curve", "point", "every n"),
+    WAY,
+};
+
+/* ---- fit and design ----------------------------------------------------------------------------
+ */
+
+static const struct hm_member term[] = {
+    TEXT("term", "the formula"),
+    NUMBER("value", "its coefficient"),
+    KNOWN("low", "lower end of its interval"),
+    KNOWN("high", "upper end of its interval"),
+    BOOL("part", "a part of the specification sheet"),
+    BOOL("falls", "it falls with n"),
+};
+static const struct hm_member prediction[] = {
+    NUMBER("n", "workers"),
+    NUMBER("time_s", "seconds of one iteration"),
+    KNOWN("low_s", "interval of one further run"),
+    KNOWN("high_s", "interval of one further run"),
+    KNOWN("mean_low_s", "interval of the mean"),
+    KNOWN("mean_high_s", "interval of the mean"),
+    KNOWN("speedup", "over the reference, or one worker"),
+    KNOWN("speedup_low", "lower end of its interval"),
+    KNOWN("speedup_high", "upper end of its interval"),
+    NUMBER("beyond", "times outside the measured range of n"),
+};
+static const struct hm_member residual[] = {
+    KNOWN("line", "line of the run in its table"),
+    NUMBER("n", "workers"),
+    NUMBER("seconds", "measured"),
+    NUMBER("fitted_s", "as the fit has it"),
+    KNOWN("left_out_s", "as a fit without this run has it"),
+    KNOWN("leverage", "leverage of the run"),
+    KNOWN("influence", "Cook's distance"),
+    BOOL("outlier", "whether it is an outlier"),
+};
+static const struct hm_member terms_choice[] = {TEXT("terms", "a set of terms"),
+                                                KNOWN("left_out_error", "leave-one-out error"),
+                                                KNOWN("weight", "its weight in the average")};
+static const struct hm_member fit[] = {
+    VERSION,
+    TEXT("provenance", "fit, model, or model and runs"),
+    KNOWN_TEXT("source", "the table of runs"),
+    TEXT("errors", "equal or relative"),
+    BOOL("chosen", "terms were chosen"),
+    BOOL("weak", "runs of weak scaling"),
+    BOOL("relative", "times are relative to one worker"),
+    NUMBER("run_count", "runs used"),
+    NUMBER("failed_count", "runs that failed"),
+    NUMBER("configuration_count", "different configurations"),
+    KNOWN("n_min", "least n of the runs"),
+    KNOWN("n_max", "largest n of the runs"),
+    NUMBER("level", "probability of the intervals"),
+    KNOWN("noise", "relative noise of a run"),
+    KNOWN("error", "error of the fit"),
+    KNOWN("left_out_error", "leave-one-out error"),
+    LIST("terms", "term", "coefficients"),
+    LIST("predictions", "prediction", "predictions"),
+    LIST("residuals", "residual", "each run"),
+    LIST("alternatives", "terms_choice", "sets of terms that were considered"),
+    NOTES,
+};
+static const struct hm_member design_run[] = {
+    NUMBER("n", "workers"),
+    KNOWN("size", "size of the run"),
+    KNOWN_TEXT("where", "its other quantities"),
+    NUMBER("cost", "cost of the run"),
+    NUMBER("share", "share of a run in the convex solution"),
+    KNOWN("time_s", "as the job predicts"),
+    KNOWN("after", "criterion after this run"),
+    BOOL("made", "whether it is worth making"),
+};
+static const struct hm_member design[] = {
+    VERSION,
+    KNOWN("objective", "criterion of the convex programme"),
+    KNOWN("gap", "certified distance from the optimum"),
+    KNOWN("rounded", "criterion of the whole runs"),
+    KNOWN("before", "criterion of the runs already measured"),
+    NUMBER("cost", "cost of the whole runs"),
+    KNOWN("machine_s", "machine time of the whole runs"),
+    KNOWN("money", "money of the whole runs"),
+    NUMBER("candidate_count", "candidates"),
+    LIST("runs", "design_run", "runs in the order worth making"),
+    NOTES,
+};
+
+/* ---- recommend ---------------------------------------------------------------------------------
+ */
+
+static const struct hm_member recommended[] = {
+    NUMBER("n", "workers"),
+    KNOWN("time_s", "seconds"),
+    KNOWN("low_s", "lower end of its interval"),
+    KNOWN("high_s", "upper end of its interval"),
+    KNOWN("cost", "money"),
+    KNOWN("value", "what is minimised"),
+    NUMBER("row_count", "runs that match exactly"),
+    BOOL("feasible", "within deadline and budget"),
+    BOOL("failed", "known to fail"),
+    KNOWN_TEXT("why", "why it fails"),
+};
+static const struct hm_member recommend[] = {
+    VERSION,
+    TEXT("status", "ok, unreached or unknown"),
+    TEXT("provenance", "rows, fit, model or none"),
+    KNOWN_TEXT("source", "the runs or the job"),
+    KNOWN_TEXT("reason", "a sentence"),
+    TEXT("goal", "time, cost or balance"),
+    NUMBER("level", "probability of the intervals"),
+    KNOWN_OBJECT("best", "recommended", "the best candidate"),
+    KNOWN("sure", "probability that it is the best"),
+    KNOWN_TEXT("missed", "which limit nothing meets"),
+    LIST("candidates", "recommended", "best first"),
+    NUMBERS("rows", "runs behind the answer"),
+    {.name = "next",
+     .kind = HM_MEMBER_ANY,
+     .nullable = true,
+     .help = "the run that would help most: n and the quantities of the question"},
+    KNOWN_TEXT("next_why", "why it would help"),
+    NOTES,
+};
+
+/* ---- converge and advise -----------------------------------------------------------------------
+ */
+
+static const struct hm_member parameter[] = {TEXT("text", "term or letter of the form"),
+                                             KNOWN("value", "value"), KNOWN("low", "lower end"),
+                                             KNOWN("high", "upper end")};
+static const struct hm_member form[] = {TEXT("form", "form of g"), KNOWN("error", "its error")};
+static const struct hm_member stale_cost[] = {
+    {.name = "staleness", .kind = HM_MEMBER_ANY, .help = "clocks, or async"},
+    NUMBER("n", "workers"),
+    NUMBER("factor", "factor on iterations"),
+    KNOWN("low", "lower end of its interval"),
+    KNOWN("high", "upper end of its interval"),
+};
+static const struct hm_member staleness[] = {
+    NUMBER("traces", "stale traces"),
+    KNOWN("level", "parameter"),
+    KNOWN("growth", "parameter"),
+    KNOWN("power", "exponent of n"),
+    KNOWN("exponent", "exponent of the staleness"),
+    KNOWN("error", "error of the fit"),
+    KNOWN("without", "error without it"),
+    KNOWN("held_out", "error on held-out traces"),
+    LIST("costs", "stale_cost", "factors"),
+};
+static const struct hm_member algorithm[] = {
+    TEXT("algorithm", "name"),
+    TEXT("form", "form of g"),
+    NUMBER("traces", "traces"),
+    NUMBER("points", "points of them"),
+    LIST("parameters", "parameter", "terms and their coefficients"),
+    NUMBERS("n", "numbers of workers"),
+    NUMBERS("spread", "spread at each n"),
+    NUMBERS("apart", "distance from g at each n"),
+    KNOWN("last", "largest iteration"),
+    KNOWN("error", "cross-validated error"),
+    KNOWN("penalty", "penalty of the Lasso"),
+    LIST("alternatives", "form", "forms that were considered"),
+    MAYBE(OBJECT, "ssp", "staleness", "cost of bounded staleness"),
+    MAYBE(OBJECT, "async", "staleness", "cost of asynchronous steps"),
+};
+static const struct hm_member left_out[] = {NUMBER("n", "workers"),
+                                            NUMBER("points", "points"),
+                                            KNOWN("median", "median error"),
+                                            KNOWN("rms", "root mean square error"),
+                                            KNOWN("covered", "share inside the intervals"),
+                                            BOOL("inside", "between measured numbers")};
+static const struct hm_member ahead[] = {NUMBER("n", "workers"), NUMBER("points", "points"),
+                                         KNOWN("median", "median error"),
+                                         KNOWN("rms", "root mean square error")};
+static const struct hm_member holdout_algorithm[] = {
+    TEXT("algorithm", "name"),
+    KNOWN("inside", "median error between measured numbers"),
+    KNOWN("outside", "median error beyond them"),
+    KNOWN("ahead_median", "median error ahead"),
+    LIST("left_out", "left_out", "each number of workers that was left out"),
+    LIST("ahead", "ahead", "each number of workers, ahead"),
+};
+static const struct hm_member holdout[] = {
+    KNOWN("ahead", "iterations ahead"), KNOWN("ahead_s", "seconds ahead"),
+    KNOWN("window", "points seen before"),
+    LIST("algorithms", "holdout_algorithm", "each algorithm"), NOTES};
+static const struct hm_member converge[] = {
+    VERSION,
+    TEXT("kind", "convergence"),
+    NUMBER("version", "version of the format"),
+    TEXT("measure", "what the loss is"),
+    TEXT("unit", "iteration or epoch"),
+    KNOWN("best_loss", "least possible loss"),
+    KNOWN("best_loss_low", "lower end of its interval"),
+    KNOWN("best_loss_high", "upper end of its interval"),
+    BOOL("best_loss_estimated", "whether it was estimated"),
+    NUMBER("level", "probability of the intervals"),
+    LIST("algorithms", "algorithm", "each algorithm"),
+    MAYBE(OBJECT, "holdout", "holdout", "errors on traces that were left out"),
+    NOTES,
+};
+
+static const struct hm_member candidate[] = {
+    TEXT("algorithm", "name"),
+    NUMBER("n", "workers"),
+    BOOL("measured", "whether there are traces on this n"),
+    KNOWN("iterations", "iterations to the loss"),
+    KNOWN("iterations_low", "lower end"),
+    KNOWN("iterations_high", "upper end"),
+    KNOWN("iteration_s", "seconds of an iteration"),
+    KNOWN("iteration_low_s", "lower end"),
+    KNOWN("iteration_high_s", "upper end"),
+    KNOWN("time_s", "seconds to the loss"),
+    KNOWN("low_s", "lower end"),
+    KNOWN("high_s", "upper end"),
+    KNOWN("cost", "money to the loss"),
+    KNOWN("cost_low", "lower end"),
+    KNOWN("cost_high", "upper end"),
+    KNOWN("loss", "loss that is reached"),
+    KNOWN("loss_low", "lower end"),
+    KNOWN("loss_high", "upper end"),
+    KNOWN("reaches", "probability to reach the loss"),
+    KNOWN("probability", "probability to be the best"),
+    KNOWN("beyond_n", "times outside the measured range of n"),
+    KNOWN("beyond_i", "times outside the measured iterations"),
+    TEXT("why", "why it loses"),
+};
+static const struct hm_member lead[] = {TEXT("algorithm", "name"), NUMBER("n", "workers"),
+                                        KNOWN("from", "loss"), KNOWN("to", "loss")};
+static const struct hm_member phase[] = {
+    NUMBER("n", "workers"), KNOWN("from", "loss"), KNOWN("to", "loss"),
+    KNOWN("iterations", "iterations of the phase"), KNOWN("time_s", "seconds of the phase")};
+static const struct hm_member schedule[] = {
+    TEXT("algorithm", "name"),
+    KNOWN("time_s", "seconds of the schedule"),
+    KNOWN("fixed_s", "seconds of the best fixed n"),
+    KNOWN("gain", "relative gain"),
+    KNOWN("gain_low", "lower end"),
+    KNOWN("gain_high", "upper end"),
+    LIST("phases", "phase", "phases in order"),
+};
+static const struct hm_member advise[] = {
+    VERSION,
+    TEXT("status", "ok or unreached"),
+    TEXT("measure", "what the loss is"),
+    TEXT("unit", "iteration or epoch"),
+    KNOWN("best_loss", "least possible loss"),
+    KNOWN("loss", "distance from it that is asked for"),
+    KNOWN("within_s", "time available"),
+    KNOWN("budget", "money available"),
+    TEXT("goal", "time or cost"),
+    NUMBER("level", "probability of the intervals"),
+    KNOWN_OBJECT("best", "candidate", "the best candidate"),
+    KNOWN("sure", "probability that it is the best"),
+    KNOWN("sure_near", "probability that it is within 5 % of the best"),
+    KNOWN("sure_algorithm", "probability that the algorithm is right"),
+    LIST("candidates", "candidate", "best first"),
+    LIST("leads", "lead", "which algorithm leads at which loss"),
+    {.name = "next", .kind = HM_MEMBER_ANY, .nullable = true, .help = "the run that would help"},
+    MAYBE(OBJECT, "schedule", "schedule", "best schedule of n"),
+    NOTES,
+};
+
+/* ---- graph, catalog, store ---------------------------------------------------------------------
+ */
+
+static const struct hm_member part[] = {
+    NUMBER("n", "workers"),
+    NUMBER("edges_max", "edges of the fullest worker"),
+    NUMBER("edges_mean", "mean"),
+    NUMBER("imbalance", "edges_max / edges_mean"),
+    KNOWN("low", "5th percentile of edges_max over trials"),
+    KNOWN("high", "95th percentile"),
+    KNOWN("worst", "largest"),
+    KNOWN("cut", "edges between workers"),
+    KNOWN("replicas", "copies of a vertex"),
+    NUMBER("speedup", "if every edge costs the same"),
+};
+static const struct hm_member split[] = {TEXT("split", "how it was split"),
+                                         LIST("parts", "part", "each number of workers")};
+static const struct hm_member graph[] = {
+    VERSION,
+    TEXT("graph", "file or recipe"),
+    NUMBER("vertices", "vertices"),
+    NUMBER("edges", "edges"),
+    NUMBER("max_degree", "largest degree"),
+    KNOWN("lines", "edges named in the file"),
+    KNOWN("self_loops", "left out"),
+    KNOWN("repeated", "left out"),
+    BOOL("edges_known", "false: only degrees are known"),
+    LIST("splits", "split", "each way to split"),
+};
+
+#define ENTRY                                                                                      \
+    TEXT("name", "name"), KNOWN_TEXT("title", "title"),                                            \
+        KNOWN_TEXT("source", "source of the figures"), KNOWN_TEXT("date", "date of the source")
+
+static const struct hm_member catalog_entry[] = {
+    ENTRY,
+    MAYBE(NUMBER, "flops_16", NULL, "flop/s in 16 bit"),
+    MAYBE(NUMBER, "flops_32", NULL, "flop/s in 32 bit"),
+    MAYBE(NUMBER, "flops_64", NULL, "flop/s in 64 bit"),
+    MAYBE(NUMBER, "efficiency", NULL, "share of the peak that is reached"),
+    MAYBE(NUMBER, "memory_bandwidth_bytes_per_s", NULL, "bandwidth of memory"),
+    MAYBE(NUMBER, "kernel_overhead_s", NULL, "seconds to start a kernel"),
+    MAYBE(NUMBER, "memory_bytes", NULL, "memory of a worker"),
+    MAYBE(NUMBER, "accelerators", NULL, "workers of a machine"),
+    MAYBE(NUMBER, "link_bandwidth_bytes_per_s", NULL, "bandwidth inside a machine"),
+    MAYBE(NUMBER, "link_latency_s", NULL, "latency inside a machine"),
+    MAYBE(NUMBER, "bandwidth_bytes_per_s", NULL, "bandwidth between machines"),
+    MAYBE(NUMBER, "latency_s", NULL, "latency between machines"),
+    MAYBE(NUMBER, "price_per_h", NULL, "price of an hour"),
+    MAYBE(NUMBER, "parameters", NULL, "parameters of a neural network"),
+    MAYBE(NUMBER, "forward_flop", NULL, "flop of one sample forward"),
+};
+static const struct hm_member catalog[] = {
+    MAYBE(LIST, "machines", "catalog_entry", "machines"),
+    MAYBE(LIST, "fabrics", "catalog_entry", "networks between machines"),
+    MAYBE(LIST, "networks", "catalog_entry", "neural networks"),
+    MAYBE(LIST, "accelerators", "catalog_entry", "accelerators"),
+};
+static const struct hm_member run[] = {NUMBER("id", "id of the run"), NUMBER("n", "workers"),
+                                       MAYBE(NUMBER, "seconds", NULL, "seconds of an iteration"),
+                                       MAYBE(TEXT, "made_at", NULL, "when it was made")};
+static const struct hm_member runs_page[] = {
+    LIST("runs", "run", "runs of the page"),
+    KNOWN_TEXT("next", "cursor of the next page; null: there is none")};
+static const struct hm_member added[] = {NUMBER("runs", "runs that were sent"),
+                                         NUMBER("traces", "traces that were sent"),
+                                         NUMBER("added", "new ones"), NUMBERS("ids", "ids of all")};
+static const struct hm_member problem[] = {
+    TEXT("type", "kind of problem"),
+    TEXT("title", "a phrase"),
+    NUMBER("status", "HTTP status"),
+    MAYBE(TEXT, "detail", NULL, "a sentence"),
+    MAYBE(TEXT, "field", NULL, "field of the request or key of a document"),
+    MAYBE(TEXT, "hint", NULL, "what would be right"),
+    MAYBE(TEXT, "source", NULL, "the document"),
+    MAYBE(NUMBER, "line", NULL, "line of the document"),
+};
+
+#define SCHEMA(NAME)                                                                               \
+    {                                                                                              \
+#NAME, NAME, sizeof(NAME) / sizeof(NAME[0]), false                                         \
+    }
+
+const struct hm_answer_schema hm__answer_schemas[] = {
+    SCHEMA(point),
+    SCHEMA(range_of_n),
+    SCHEMA(beyond),
+    SCHEMA(limit),
+    SCHEMA(help),
+    SCHEMA(rank),
+    SCHEMA(plan),
+    SCHEMA(term),
+    SCHEMA(prediction),
+    SCHEMA(residual),
+    SCHEMA(terms_choice),
+    SCHEMA(fit),
+    SCHEMA(design_run),
+    SCHEMA(design),
+    SCHEMA(recommended),
+    SCHEMA(recommend),
+    SCHEMA(parameter),
+    SCHEMA(form),
+    SCHEMA(stale_cost),
+    SCHEMA(staleness),
+    SCHEMA(algorithm),
+    SCHEMA(left_out),
+    SCHEMA(ahead),
+    SCHEMA(holdout_algorithm),
+    SCHEMA(holdout),
+    SCHEMA(converge),
+    SCHEMA(candidate),
+    SCHEMA(lead),
+    SCHEMA(phase),
+    SCHEMA(schedule),
+    SCHEMA(advise),
+    SCHEMA(part),
+    SCHEMA(split),
+    SCHEMA(graph),
+    SCHEMA(catalog_entry),
+    SCHEMA(catalog),
+    {"run", run, sizeof(run) / sizeof(run[0]), true},
+    SCHEMA(runs_page),
+    SCHEMA(added),
+    SCHEMA(problem),
+    {NULL, NULL, 0, false}};
