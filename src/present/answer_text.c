@@ -148,12 +148,12 @@ static void answer_say_whole(struct hm_text *out, const struct hm_answer *a,
                       hm__show_time(p->total_s, time));
         if (a->priced)
             hm__text_addf(&line, " for %s", hm__show_money(p->cost, money));
-        hm__render_line(out, style, "whole job", line.data ? line.data : "");
+        hm__render_taken_line(out, style, "whole job", &line);
     } else if (a->priced) {
         hm__text_addf(&line, "%s an iteration", hm__show_money(p->cost, money));
         if (a->scaling == HM_SCALING_WEAK)
             hm__text_addf(&line, "'s samples at %.0f", a->reference);
-        hm__render_line(out, style, "cost", line.data ? line.data : "");
+        hm__render_taken_line(out, style, "cost", &line);
     }
     hm__text_release(&line);
 }
@@ -173,8 +173,7 @@ static void answer_say_sure(struct hm_text *out, const struct hm_answer *a,
                       100 * a->level);
     else
         hm__text_addf(&line, "no other number is likely (%g %%)", 100 * a->level);
-    hm__render_line(out, style, "how sure", line.data ? line.data : "");
-    hm__text_release(&line);
+    hm__render_taken_line(out, style, "how sure", &line);
 }
 
 static void answer_say_limit(struct hm_text *out, const struct hm_answer *a,
@@ -188,8 +187,7 @@ static void answer_say_limit(struct hm_text *out, const struct hm_answer *a,
         hm__text_addf(&line, "%s (%.0f %% of the step)%s%s", hm_limit_name(a->limit),
                       100 * a->limit_share, a->limit == HM_LIMIT_COMPUTE ? "" : ": ",
                       a->limit == HM_LIMIT_COMPUTE ? "" : a->why);
-    hm__render_line(out, style, "limited by", line.data ? line.data : "");
-    hm__text_release(&line);
+    hm__render_taken_line(out, style, "limited by", &line);
 }
 
 static void answer_say_knee(struct hm_text *out, const struct hm_answer *a,
@@ -209,8 +207,7 @@ static void answer_say_knee(struct hm_text *out, const struct hm_answer *a,
     else
         hm__text_addf(&line, "%.0f workers are %sx as fast at %.0f %% of the cost", k->n,
                       hm__show_number(speed, number), 100 * cost);
-    hm__render_line(out, style, "knee", line.data ? line.data : "");
-    hm__text_release(&line);
+    hm__render_taken_line(out, style, "knee", &line);
 }
 
 static void answer_say_range(struct hm_text *out, const struct hm_answer *a,
@@ -222,19 +219,18 @@ static void answer_say_range(struct hm_text *out, const struct hm_answer *a,
     if (a->plateau_to > a->plateau_from) {
         hm__text_addf(&line, "%.0f to %.0f workers are within 5 %% of the best %s", a->plateau_from,
                       a->plateau_to, hm__goal_name(a->goal));
-        hm__render_line(out, style, "as good", line.data ? line.data : "");
-        hm__text_release(&line);
+        hm__render_taken_line(out, style, "as good", &line);
     }
     if (a->beyond_n > 0) {
         hm__text_addf(&line, "%.0f workers would reach %sx", a->beyond_n,
                       hm__show_number(a->beyond_speedup, number));
-        hm__render_line(out, style, "beyond", line.data ? line.data : "");
+        hm__render_taken_line(out, style, "beyond", &line);
     } else if (a->at_ceiling) {
         hm__text_addf(&line,
                       "%.0f workers are the most that were considered; more may be faster: raise "
                       "max_n",
                       a->points[a->best].n);
-        hm__render_line(out, style, "ceiling", line.data ? line.data : "");
+        hm__render_taken_line(out, style, "ceiling", &line);
     }
     hm__text_release(&line);
 }
@@ -253,8 +249,7 @@ static void answer_say_help(struct hm_text *out, const struct hm_answer *a,
         hm__text_addf(&line, "%s %s %.0f worker%s, %s an iteration: %sx the speed", h->what,
                       style->unicode ? "\xe2\x86\x92" : "->", h->n, hm__plural(h->n),
                       hm__show_time(h->time_s, time), hm__show_number(h->gain, gain));
-        hm__render_line(out, style, label, line.data ? line.data : "");
-        hm__text_release(&line);
+        hm__render_taken_line(out, style, label, &line);
         label = "";
     }
 }
@@ -272,8 +267,7 @@ static void answer_say_point(struct hm_text *out, const struct hm_answer *a,
         hm__text_addf(&line, "; %s in all", hm__show_time(p->total_s, time));
     if (p->cost >= 0)
         hm__text_addf(&line, ", %s", hm__show_money(p->cost, money));
-    hm__render_line(out, style, label, line.data ? line.data : "");
-    hm__text_release(&line);
+    hm__render_taken_line(out, style, label, &line);
 }
 
 /* The points that meet the deadline, the budget, `faster` and `work`, if the question has them. */
@@ -317,8 +311,7 @@ static void answer_say_miss(struct hm_text *out, const struct hm_answer *a,
         char need[HM_SHOWN], have[HM_SHOWN];
         hm__text_addf(&line, "a worker there needs %s and has %s",
                       hm__show_bytes(p->memory_bytes, need), hm__show_bytes(a->memory_bytes, have));
-        hm__render_line(out, style, "memory", line.data ? line.data : "");
-        hm__text_release(&line);
+        hm__render_taken_line(out, style, "memory", &line);
     }
 }
 
@@ -367,8 +360,7 @@ static void answer_say_subject(struct hm_text *out, const struct hm_answer *a,
         hm__text_add(&line, a->machine);
     if (a->fabric)
         hm__text_addf(&line, "%s%s network", a->machine ? ", " : "", a->fabric);
-    hm__render_line(out, style, "on", line.data ? line.data : "");
-    hm__text_release(&line);
+    hm__render_taken_line(out, style, "on", &line);
 }
 
 /* "ssp 3", "bsp, 1 backup" */
