@@ -43,7 +43,7 @@ static void advice_say_nearest(struct hm_text *out, const struct hm_advice *a)
     hm__text_add(out, ": ");
     hm__say_outcome(out, a, c);
     if (isfinite(c->reaches))
-        hm__text_addf(out, "; probability to reach it: %.0f %%", 100 * c->reaches);
+        hm__text_addf(out, "; it succeeds with a probability of %.0f %%", 100 * c->reaches);
 }
 
 /* "cocoa on 4 workers, 34.9 ms: needs 1.80x the iterations" */
