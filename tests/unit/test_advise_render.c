@@ -1,4 +1,4 @@
-/* An advice as text, line by line; as JSON read back; as CSV; and memory that fails. */
+/* An advice as text, JSON and CSV, and when memory runs out. */
 #include "advise_samples.h"
 
 #include "format.h"

@@ -140,7 +140,7 @@ static void little_is_enough(void **state)
     s.advice.advice.feasible = false;
     s.advice.advice.next.algorithm = NULL;
     s.convergence.all_paces.count = 0;
-    s.convergence.convergence.best = 5; /* no point lies above it */
+    s.convergence.convergence.best = 5; /* No point is above it. */
     html = render(&s.study);
     check_tags(html);
     assert_has(html, "Nothing reaches 1e-");
@@ -167,7 +167,7 @@ static void losses_in_a_time(void **state)
     hm_text_free(html);
 }
 
-/* Where a drawing goes wrong when nobody looks: one point, equal points, none, very wide ranges. */
+/* Edge cases of charts: no point, one point, equal points, very wide ranges. */
 static void charts_take_any_points(void **state)
 {
     static const double x[] = {1, 1e-300, NAN, 3}, y[] = {1, 1e300, 2, -1}, same[] = {7, 7, 7, 7};
