@@ -1,4 +1,5 @@
-/* A stored convergence: written, read, written again; and what is refused, with its message. */
+/* A stored convergence is written, read and written again; invalid files are refused with a
+ * message. */
 #include "advise_samples.h"
 
 #include "memory.h"
@@ -105,13 +106,13 @@ static void staleness_reads_back(void **state)
     assert_true(isnan(ssp->costs[1].low));
     assert_int_equal(async->draw_count, 0);
     assert_true(isinf(async->costs[0].staleness) && isnan(async->held_out));
-    assert_int_equal(b->algorithms[1].ssp.traces, 0); /* as one that was stored without it */
+    assert_int_equal(b->algorithms[1].ssp.traces, 0); /* The file has no staleness for it. */
     hm_text_free(again);
     hm_text_free(text);
     hm_convergence_free(b);
 }
 
-/* Any bits of a double, not only tidy ones: the reader must give them all back. */
+/* The reader returns every double exactly, whatever its digits. */
 static void every_number_reads_back(void **state)
 {
     static struct sample s;
@@ -133,7 +134,7 @@ static void every_number_reads_back(void **state)
     }
 }
 
-/* The stored text with one piece replaced, and the message that it gets. */
+/* Replace one piece of the stored text and check the field and the message of the error. */
 static void refuse_of(const struct hm_convergence *stored, const char *piece, const char *by,
                       const char *field, const char *message)
 {
@@ -195,12 +196,13 @@ static void what_is_wrong_is_named(void **state)
 {
     (void)state;
     refuse("\"convergence\"", "\"plan\"", "", "not a stored convergence");
-    refuse("\"version\":1", "\"version\":2", "version", "only version 1 can be read");
+    refuse("\"version\":2", "\"version\":1", "version", "only version 2 can be read");
     refuse("\"level\":0.9", "\"level\":1", "level", "1 is not between 0 and 1");
-    refuse("\"best\":0.2", "\"best\":0.3", "best", "0.3 is not between best_low and best_high");
-    refuse("\"best\":0.2", "\"best\":null", "best", "nothing stands here");
-    refuse("\"best\":0.2", "\"best\":1e999", "best", "'1e999' is too large");
-    refuse("\"best\":0.2", "\"best\":\"0.2\"", "best", "'0.2' is not a number");
+    refuse("\"best_loss\":0.2", "\"best_loss\":0.3", "best_loss",
+           "0.3 is not between best_loss_low and best_loss_high");
+    refuse("\"best_loss\":0.2", "\"best_loss\":null", "best_loss", "nothing stands here");
+    refuse("\"best_loss\":0.2", "\"best_loss\":1e999", "best_loss", "'1e999' is too large");
+    refuse("\"best_loss\":0.2", "\"best_loss\":\"0.2\"", "best_loss", "'0.2' is not a number");
     refuse("\"unit\"", "\"units\"", "units", "unknown key 'units'");
     refuse("\"form\":\"rate\",\"t", "\"form\":\"rat\",\"t", "algorithms.1.form",
            "'rat' is not one of terms, rate, inverse, power");
@@ -209,10 +211,10 @@ static void what_is_wrong_is_named(void **state)
     refuse("\"text\":\"1\"", "\"text\":\"i\"", "algorithms.0.parameters",
            "the first term is 'i', not 1");
     refuse("\"i/m\"", "\"i/k\"", "algorithms.0.parameters.1", "unknown name 'k' in 'i/k'");
-    refuse("\"m\":[1,4,16]", "\"m\":[1,4,4]", "algorithms.0.m.2", "'4' is out of range");
-    refuse("\"m\":[1,4,16]", "\"m\":[1,4.5,16]", "algorithms.0.m.1", "'4.5' is out of range");
-    refuse("\"m\":[1,4,16]", "\"m\":[1,4,\"16\"]", "algorithms.0.m.2", "'16' is not a number");
-    refuse("\"m\":[1,4,16]", "\"m\":[]", "algorithms.0", "m is empty");
+    refuse("\"n\":[1,4,16]", "\"n\":[1,4,4]", "algorithms.0.n.2", "'4' is out of range");
+    refuse("\"n\":[1,4,16]", "\"n\":[1,4.5,16]", "algorithms.0.n.1", "'4.5' is out of range");
+    refuse("\"n\":[1,4,16]", "\"n\":[1,4,\"16\"]", "algorithms.0.n.2", "'16' is not a number");
+    refuse("\"n\":[1,4,16]", "\"n\":[]", "algorithms.0", "n is empty");
     refuse("\"spread\":[0.01,", "\"spread\":[", "algorithms.0.spread", "its length is 2, not 3");
     refuse("\"spread\":[0.01,", "\"spread\":[-1,", "algorithms.0.spread.0", "'-1' is out of range");
     refuse("\"iteration\":[1,2,", "\"iteration\":[2,2,", "algorithms.0.curves.0.iteration.1",
@@ -228,7 +230,7 @@ static void what_is_wrong_is_named(void **state)
     refuse("\"theta\":[0.0005,", "\"theta\":[", "paces.1.theta", "its length is 1, not 2");
 }
 
-/* A list as long as is asked for; its numbers rise. */
+/* The numbers 1, 2, …, count. */
 static double *rising(size_t count)
 {
     double *numbers = malloc((count + 1) * sizeof(*numbers));
@@ -238,7 +240,8 @@ static double *rising(size_t count)
     return numbers;
 }
 
-/* What a convergence gets that was stored by something else than we. */
+/* Store a convergence that the program itself would never make, and check the error of the reader.
+ */
 static void refuse_stored(const struct hm_convergence *stored, const char *message)
 {
     char *text = store(stored);
@@ -250,7 +253,7 @@ static void refuse_stored(const struct hm_convergence *stored, const char *messa
     hm_text_free(text);
 }
 
-/* Later code has so much room, and takes for granted that every m has a curve. */
+/* Later code has arrays of fixed size and assumes that every m has a curve. */
 static void lengths_have_limits(void **state)
 {
     static struct sample s;
@@ -278,11 +281,11 @@ static void lengths_have_limits(void **state)
     sample_convergence(&s);
     s.algorithms[0].last = 0;
     refuse_stored(&s.convergence, "last must be more than 0");
-    refuse("\"m\":[1,4,16]", "\"m\":[1,4,1e16]", "algorithms.0.m.2", "'1e16' is out of range");
+    refuse("\"n\":[1,4,16]", "\"n\":[1,4,1e16]", "algorithms.0.n.2", "'1e16' is out of range");
     free(many);
 }
 
-/* Without curves and draws it is for reading only. */
+/* The JSON of an answer lacks curves and draws, so it cannot be read as a stored convergence. */
 static void part_of_it_is_not_enough(void **state)
 {
     static struct sample s;
