@@ -106,7 +106,7 @@ static void impossible_layers_are_named(void **state)
          "    - conv: {filters: 4, kernel: 1, groups: 2}\n",
          "layer 'conv': 2 groups do not divide the maps before (3) and after (4)", 5},
         {"batch: 1\nnetwork:\n  input: 10\n  layers:\n    - pool: {kernel: 2}\n",
-         "layer 'pool': needs an image, [height, width, channels]", 5},
+         "layer 'pool': the input must be an image, [height, width, channels]", 5},
         {"batch: 1\nnetwork:\n  input: 10\n  layers:\n    - attention: {heads: 2}\n",
          "layer 'attention': needs a sequence", 5},
         {"batch: 1\nnetwork:\n  input: 10\n  layers:\n    - residual: [dense: 3]\n",
