@@ -5,8 +5,6 @@
  * Hemingway, 2017. Limits: at most CANDIDATES_MAX candidates; f and g are drawn independently.
  */
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -164,26 +162,27 @@ static int advising_add_algorithm(struct hm_advising *a, const struct hm_g *g, s
     int rc = 0;
 
     if (!pace)
-        return hm__advice_note(a, err, "the time of an %s of %s is not known: it is left out",
-                               a->convergence->unit, hm__g_name(g->algorithm));
+        return hm__notes_add(hm__advice_notes(a), err,
+                             "the time of an %s of %s is not known: it is left out",
+                             a->convergence->unit, hm__g_name(g->algorithm));
     if (own)
-        rc = hm__advice_note(
-            a, err, "the times of %s come from its traces: no other times were given for it",
-            g->algorithm);
+        rc = hm__notes_add(hm__advice_notes(a), err,
+                           "the times of %s come from its traces: no other times were given for it",
+                           g->algorithm);
     if (rc == 0 && g->ssp.traces + g->async.traces > 0)
-        rc = hm__advice_note(a, err,
-                             "stale runs of %s are not candidates: converge estimates the cost of "
-                             "staleness, and plan takes it as stale_cost",
-                             hm__g_name(g->algorithm));
+        rc = hm__notes_add(hm__advice_notes(a), err,
+                           "stale runs of %s are not candidates: converge estimates the cost of "
+                           "staleness, and plan takes it as stale_cost",
+                           hm__g_name(g->algorithm));
     a->unknown_pace = 0;
     for (size_t k = 0; rc == 0 && k < a->m_count; k++)
         if (g->m_count > 1 || a->ms[k] == g->m[0])
             rc = advising_add_runner(a, g, pace, a->ms[k], err);
     if (rc == 0 && a->unknown_pace > 0)
-        rc = hm__advice_note(a, err,
-                             "%zu value%s of m left out for %s: %s has no time of an %s there",
-                             a->unknown_pace, a->unknown_pace == 1 ? " is" : "s are",
-                             hm__g_name(g->algorithm), pace->source, a->convergence->unit);
+        rc = hm__notes_add(hm__advice_notes(a), err,
+                           "%zu value%s of m left out for %s: %s has no time of an %s there",
+                           a->unknown_pace, a->unknown_pace == 1 ? " is" : "s are",
+                           hm__g_name(g->algorithm), pace->source, a->convergence->unit);
     return rc;
 }
 
@@ -426,18 +425,20 @@ static int note_limits(struct hm_advising *a, struct hm_err *err)
     int rc = 0;
 
     if (first->beyond_m > 1)
-        rc = hm__advice_note(a, err, "%g workers are %.3g times outside the measured range of %s",
-                             first->m, first->beyond_m, hm__g_name(first->algorithm));
+        rc = hm__notes_add(hm__advice_notes(a), err,
+                           "%g workers are %.3g times outside the measured range of %s", first->m,
+                           first->beyond_m, hm__g_name(first->algorithm));
     if (rc == 0 && first->beyond_i > 1)
-        rc = hm__advice_note(a, err,
-                             "%.3g %ss are %.3g times more than any trace of %s has: the rest is "
-                             "extrapolated",
-                             first->iterations, a->convergence->unit, first->beyond_i,
-                             hm__g_name(first->algorithm));
+        rc = hm__notes_add(hm__advice_notes(a), err,
+                           "%.3g %ss are %.3g times more than any trace of %s has: the rest is "
+                           "extrapolated",
+                           first->iterations, a->convergence->unit, first->beyond_i,
+                           hm__g_name(first->algorithm));
     if (rc == 0 && a->convergence->best_estimated && a->question->loss > 0)
-        rc = hm__advice_note(
-            a, err, "P* is estimated, %.8g (%.8g to %.8g), and losses are counted from it",
-            a->convergence->best, a->convergence->best_low, a->convergence->best_high);
+        rc = hm__notes_add(hm__advice_notes(a), err,
+                           "P* is estimated, %.8g (%.8g to %.8g), and losses are counted from it",
+                           a->convergence->best, a->convergence->best_low,
+                           a->convergence->best_high);
     return rc;
 }
 

@@ -8,38 +8,17 @@
  * LEVELS values of the loss and from LEAD_DRAWS draws.
  */
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "advise_parts.h"
 #include "err.h"
 
-enum { NOTES = 32, LEVELS = 25, LEAD_DRAWS = 16 };
+enum { LEVELS = 25, LEAD_DRAWS = 16 };
 
 static const double AHEAD =
     0.95; /* A candidate takes the lead when its time is below this fraction of the leader's. */
 static const double WORTH =
     0.01; /* A run is useful when it saves more than this fraction of the expected value. */
-
-int hm__advice_note(struct hm_advising *a, struct hm_err *err, const char *format, ...)
-{
-    struct hm_advice *out = a->advice;
-    char text[512];
-    va_list args;
-
-    if (!out->notes)
-        out->notes = hm__arena_alloc(a->memory, NOTES, sizeof(*out->notes));
-    if (!out->notes)
-        return hm__fail_nomem(err);
-    if (out->note_count == NOTES)
-        return 0;
-    va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
-    out->notes[out->note_count] = hm__arena_strdup(a->memory, text);
-    return out->notes[out->note_count++] ? 0 : hm__fail_nomem(err);
-}
 
 /* ---- leads ----------------------------------------------------------------------------------- */
 

@@ -3,6 +3,7 @@
 #define HM_ADVISE_PARTS_H
 
 #include "advise.h"
+#include "notes.h"
 
 struct hm_advising {
     const struct hm_convergence *convergence;
@@ -26,8 +27,11 @@ struct hm_advising {
 /* Cost of `seconds` on the workers of a runner. */
 double hm__advising_price(const struct hm_advising *a, const struct hm_runner *runner,
                           double seconds);
-int hm__advice_note(struct hm_advising *a, struct hm_err *err, const char *format, ...)
-    HM_PRINTF(3, 4);
+static inline struct hm_notes hm__advice_notes(struct hm_advising *a)
+{
+    return (struct hm_notes){a->memory, &a->advice->notes, &a->advice->note_count};
+}
+
 /* Finds which candidate leads in which range of losses. */
 int hm__advice_leads(struct hm_advising *a, struct hm_err *err);
 /* Finds the most useful next run. */

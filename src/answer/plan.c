@@ -14,8 +14,6 @@
 #include "way_time.h"
 #include "ways.h"
 
-enum { FIT_NOTES = 8 };
-
 struct candidate {
     struct hm_search search;
     size_t order; /* Position in the question, to break ties. */
@@ -422,125 +420,6 @@ static int fill_ranking(struct plan_work *p, struct hm_err *err)
     return 0;
 }
 
-static void add_note(struct hm_answer *a, const char *text)
-{
-    if (text)
-        a->notes[a->note_count++] = text;
-}
-
-enum { ANSWER_NOTES = 24 + 2 * FIT_NOTES };
-
-/* Notes on the assumptions of a platform. */
-static int fill_way_notes(struct hm_answer *a, const struct hm_search *s)
-{
-    const struct hm_way *way = &s->way;
-    const char *note = NULL;
-
-    if (way->platform == HM_PLATFORM_DRIVER)
-        add_note(a, "the driver is an additional node, which is included");
-    if (hm__way_nodes(way) > 0 && way->platform == HM_PLATFORM_SERVER) {
-        note = hm__arena_printf(a->memory, "%g additional node%s for servers %s included",
-                                way->servers, way->servers == 1 ? "" : "s",
-                                way->servers == 1 ? "is" : "are");
-        if (!note)
-            return HM_E_NOMEM;
-        add_note(a, note);
-    }
-    if (hm__way_stale(way) && !(way->stale_cost > 0))
-        add_note(a, "stale gradients are assumed to cost no iterations: stale_cost gives a factor");
-    if (way->backups > 0)
-        add_note(a,
-                 "a late worker drops its gradient and begins the next step with the others; the "
-                 "batch is divided among the workers that are waited for");
-    return 0;
-}
-
-/* Notes of the fit, and how far the choice lies beyond its runs. */
-static int fill_fit_notes(struct hm_answer *a, const struct hm_fit *fit)
-{
-    double n = a->best != HM_NONE ? a->points[a->best].n : 0;
-
-    if (!fit)
-        return 0;
-    if (fit->run_count > 0 && n > fit->n_max) {
-        const char *note = hm__arena_printf(
-            a->memory, "%g workers are %.3g times as many as in any run: a run there would help", n,
-            n / fit->n_max);
-        if (!note)
-            return HM_E_NOMEM;
-        add_note(a, note);
-    }
-    if (a->sure >= 0 && a->likely != a->best) {
-        const char *note = hm__arena_printf(a->memory,
-                                            "%g workers lose least on average over all curves that "
-                                            "are consistent with the runs; on "
-                                            "the most likely curve %g are best",
-                                            n, a->points[a->likely].n);
-        if (!note)
-            return HM_E_NOMEM;
-        add_note(a, note);
-    }
-    for (size_t i = 0; i < fit->note_count && i < FIT_NOTES; i++) {
-        const char *note = answer_copy_text(a, fit->notes[i]);
-        if (!note)
-            return HM_E_NOMEM;
-        add_note(a, note);
-    }
-    return 0;
-}
-
-static int fill_notes(struct hm_answer *a, const struct hm_search *s, const struct hm_model *model,
-                      bool reference_fits, struct hm_err *err)
-{
-    const struct hm_job *job = s->job;
-    const char *note;
-
-    a->notes = hm__arena_alloc(a->memory, ANSWER_NOTES, sizeof(*a->notes));
-    if (!a->notes)
-        return hm__fail_nomem(err);
-    if (fill_fit_notes(a, s->question->fit))
-        return hm__fail_nomem(err);
-    if (fill_way_notes(a, s))
-        return hm__fail_nomem(err);
-    if (job->communicate_assumed && s->scheme < 0 && s->way.platform == HM_PLATFORM_JOB)
-        add_note(a, "the job does not give its communication: at each n the fastest all-reduce of "
-                    "the gradients is assumed");
-    for (size_t i = 0; i < 6 && (note = hm__model_note(model, i)); i++)
-        add_note(a, answer_copy_text(a, note));
-    if (!a->whole_job && (s->question->deadline_s > 0 || s->question->budget >= 0))
-        add_note(a, s->weak ? "deadline and budget are for the samples of one iteration at the "
-                              "reference: the job gives no iterations or epochs"
-                            : "deadline and budget are for one iteration: the job gives no "
-                              "iterations or epochs");
-    if ((s->question->deadline_s > 0 || s->goal != HM_GOAL_TIME) && !a->priced)
-        add_note(a, "no price is known: the cheapest is the one with the fewest node-hours");
-    if (s->question->weak && job->scaling == HM_SCALING_STRONG && job->compute &&
-        !hm__search_by_runs(s))
-        add_note(a, "weak scaling uses the compute formula unchanged: it must be the time of one "
-                    "worker's whole batch");
-    if (job->graph && a->point_count && a->points[a->point_count - 1].n == job->graph->vertices)
-        add_note(a, "every worker needs a vertex: more workers than vertices are not considered");
-    if (!reference_fits && s->reference > s->way.backups)
-        add_note(a, "the reference itself does not fit in memory: speedups are relative to a time "
-                    "that cannot be reached");
-    if (job->network && job->network->layer_count == 0 && !job->memory_needed && s->cluster &&
-        s->cluster->node.memory_bytes > 0)
-        add_note(a,
-                 "only totals of the network are known: the memory does not include activations");
-    if (s->goal == HM_GOAL_BALANCE) {
-        note =
-            hm__arena_printf(a->memory, "balance: %.3g a second, %.3g a %s%s", s->alpha, s->beta,
-                             a->priced ? "dollar" : "node-second",
-                             s->question->alpha < 0 && s->question->beta < 0
-                                 ? ", so that the least time and the least cost have equal weight"
-                                 : "");
-        if (!note)
-            return hm__fail_nomem(err);
-        add_note(a, note);
-    }
-    return 0;
-}
-
 static int fill_names(struct hm_answer *a, const struct hm_search *s, struct hm_err *err)
 {
     const struct hm_cluster *c = s->cluster;
@@ -611,7 +490,7 @@ static int plan_answer(struct plan_work *p, struct hm_err *err)
         if (rc == 0)
             rc = hm__answer_scenarios(a, s, &curve, err);
         if (rc == 0)
-            rc = fill_notes(a, s, model, curve.reference.fits, err);
+            rc = hm__answer_notes(a, s, model, curve.reference.fits, err);
         if (rc == 0 && a->best != HM_NONE && a->whole_job)
             a->iterations = hm__search_iterations(s, 1, a->points[a->best].n);
         hm__curve_release(&curve);

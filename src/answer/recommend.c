@@ -10,29 +10,10 @@
 #include "recommend.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "err.h"
-
-int hm__recommend_note(struct hm_recommending *w, struct hm_err *err, const char *format, ...)
-{
-    char text[512];
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
-    if (!w->out->notes)
-        w->out->notes = hm__arena_alloc(w->arena, HM_RECOMMEND_NOTES, sizeof(*w->out->notes));
-    if (!w->out->notes)
-        return hm__fail_nomem(err);
-    if (w->out->note_count == HM_RECOMMEND_NOTES)
-        return 0;
-    w->out->notes[w->out->note_count] = hm__arena_strdup(w->arena, text);
-    return w->out->notes[w->out->note_count] ? (w->out->note_count++, 0) : hm__fail_nomem(err);
-}
 
 static int check_number(const char *name, double value, struct hm_err *err)
 {
@@ -168,8 +149,8 @@ static int note_not_run(struct hm_recommending *w, struct hm_err *err)
         others++;
     }
     return others == 0 ? 0
-                       : hm__recommend_note(w, err, "not run there: %s worker%s", list,
-                                            others == 1 && list[0] == '1' && used == 1 ? "" : "s");
+                       : hm__notes_add(hm__recommend_notes(w), err, "not run there: %s worker%s",
+                                       list, others == 1 && list[0] == '1' && used == 1 ? "" : "s");
 }
 
 /* Notes a recommendation beyond the largest n of the runs. */
@@ -183,9 +164,9 @@ static int note_far(struct hm_recommending *w, struct hm_err *err)
             most = fmax(most, w->n[w->picked[i]]);
     if (w->out->way != HM_RECOMMEND_FIT || w->out->best == HM_NONE || w->candidates[0].r.n <= most)
         return 0;
-    return hm__recommend_note(w, err, "%s are %.3g times as many as in any run",
-                              hm__recommend_workers(w->candidates[0].r.n, workers),
-                              w->candidates[0].r.n / most);
+    return hm__notes_add(hm__recommend_notes(w), err, "%s are %.3g times as many as in any run",
+                         hm__recommend_workers(w->candidates[0].r.n, workers),
+                         w->candidates[0].r.n / most);
 }
 
 static int recommend_fill(struct hm_recommending *w, struct hm_err *err)

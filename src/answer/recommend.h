@@ -4,8 +4,9 @@
 
 #include "howmany_fit.h"
 #include "memory.h"
+#include "notes.h"
 
-enum { HM_RECOMMEND_AT = 32, HM_RECOMMEND_CANDIDATES = 4096, HM_RECOMMEND_NOTES = 32 };
+enum { HM_RECOMMEND_AT = 32, HM_RECOMMEND_CANDIDATES = 4096 };
 
 /* A candidate while it is evaluated. */
 struct hm_recommend_candidate {
@@ -37,9 +38,10 @@ struct hm_recommending {
     bool priced;        /* Every time has a cost. */
 };
 
-/* Adds a note; returns HM_E_NOMEM or 0. */
-int hm__recommend_note(struct hm_recommending *w, struct hm_err *err, const char *format, ...)
-    HM_PRINTF(3, 4);
+static inline struct hm_notes hm__recommend_notes(struct hm_recommending *w)
+{
+    return (struct hm_notes){w->arena, &w->out->notes, &w->out->note_count};
+}
 
 /* ---- recommend_rows.c ------------------------------------------------------------------------ */
 

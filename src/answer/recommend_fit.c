@@ -451,9 +451,9 @@ static int note_beyond(struct recommend_fits *f, struct hm_err *err)
         struct hm_at end = {w->at[k].name, value > high ? high : low};
         if (value <= high * (1 + 1e-9) && value >= low * (1 - 1e-9))
             continue;
-        rc = hm__recommend_note(w, err, "%s is outside the runs, which end at %s",
-                                hm__recommend_place_text(&w->at[k], 1, text),
-                                hm__recommend_place_text(&end, 1, edge));
+        rc = hm__notes_add(hm__recommend_notes(w), err, "%s is outside the runs, which end at %s",
+                           hm__recommend_place_text(&w->at[k], 1, text),
+                           hm__recommend_place_text(&end, 1, edge));
     }
     return rc;
 }
@@ -469,8 +469,8 @@ static int note_unknown(struct hm_recommending *w, struct hm_err *err)
             continue;
         if (isfinite(t->floor_s))
             snprintf(least, sizeof(least), "; it takes at least %.3g s", t->floor_s);
-        rc = hm__recommend_note(w, err, "%s cannot be compared: %s%s",
-                                hm__recommend_workers(t->r.n, workers), t->why, least);
+        rc = hm__notes_add(hm__recommend_notes(w), err, "%s cannot be compared: %s%s",
+                           hm__recommend_workers(t->r.n, workers), t->why, least);
         said++;
     }
     return rc;

@@ -149,16 +149,16 @@ static int note_goal(struct hm_recommending *w, struct hm_err *err)
     if (w->out->goal == HM_GOAL_TIME)
         return 0;
     int rc = w->priced ? 0
-                       : hm__recommend_note(w, err,
-                                            "no price is known: the cheapest is the one with the "
-                                            "fewest worker-seconds");
+                       : hm__notes_add(hm__recommend_notes(w), err,
+                                       "no price is known: the cheapest is the one with the "
+                                       "fewest worker-seconds");
     if (rc || w->out->goal != HM_GOAL_BALANCE)
         return rc;
     bool own = w->q->alpha > 0 || w->q->beta > 0;
-    return hm__recommend_note(
-        w, err, "balance: %.3g a second, %.3g a %s%s", w->alpha, w->beta,
-        w->priced ? "dollar" : "worker-second",
-        own ? "" : ", so that the least time and the least cost have equal weight");
+    return hm__notes_add(hm__recommend_notes(w), err, "balance: %.3g a second, %.3g a %s%s",
+                         w->alpha, w->beta, w->priced ? "dollar" : "worker-second",
+                         own ? ""
+                             : ", so that the least time and the least cost have equal weight");
 }
 
 /* Writes the public list: candidates with a time, then those that fail. */

@@ -39,8 +39,9 @@ static int variant_apply_all(struct hm_recommending *w, const struct hm_search *
 
     for (size_t i = 0; rc == 0 && i < w->at_count; i++)
         if (!variant_apply(s, &w->at[i], variant))
-            rc = hm__recommend_note(w, err, "the job's model has no %s: %s is ignored",
-                                    w->at[i].name, hm__recommend_place_text(&w->at[i], 1, text));
+            rc = hm__notes_add(hm__recommend_notes(w), err,
+                               "the job's model has no %s: %s is ignored", w->at[i].name,
+                               hm__recommend_place_text(&w->at[i], 1, text));
     return rc;
 }
 

@@ -53,8 +53,8 @@ static int note_labels(struct hm_recommending *w, const char *name, const char *
     for (size_t i = 0; !asked && column && column->labels && i < w->picked_count; i++) {
         const char *label = column->labels[w->picked[i]];
         if (label && first && strcmp(label, first) != 0)
-            return hm__recommend_note(w, err, "runs of different %ss are combined: %s selects one",
-                                      name, name);
+            return hm__notes_add(hm__recommend_notes(w), err,
+                                 "runs of different %ss are combined: %s selects one", name, name);
         first = label ? label : first;
     }
     return 0;
@@ -284,9 +284,9 @@ static int candidate_find_failure(struct hm_recommending *w, struct hm_recommend
         return hm__fail_nomem(err);
     char workers[40];
     if (went_well)
-        return hm__recommend_note(w, err, "%s: %zu run%s failed, although others succeeded: %s",
-                                  hm__recommend_workers(r->n, workers), failures,
-                                  failures == 1 ? "" : "s", why);
+        return hm__notes_add(
+            hm__recommend_notes(w), err, "%s: %zu run%s failed, although others succeeded: %s",
+            hm__recommend_workers(r->n, workers), failures, failures == 1 ? "" : "s", why);
     r->failed = true;
     r->why = why;
     return 0;

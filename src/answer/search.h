@@ -88,4 +88,8 @@ int hm__answer_explain(struct hm_answer *answer, const struct hm_search *search,
 int hm__answer_scenarios(struct hm_answer *answer, const struct hm_search *search,
                          const struct hm_curve *curve, struct hm_err *err);
 
+/* plan_notes.c: adds the notes on what the answer assumes. */
+int hm__answer_notes(struct hm_answer *answer, const struct hm_search *search,
+                     const struct hm_model *model, bool reference_fits, struct hm_err *err);
+
 #endif

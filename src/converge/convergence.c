@@ -6,35 +6,21 @@
  * of one problem with one P*, and an m outside the measured range is an extrapolation.
  */
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "converge.h"
 #include "err.h"
+#include "notes.h"
 #include "student.h"
-
-enum { NOTES = 64 };
 
 static const double LEVEL = 0.9;
 
 /* ---- notes ----------------------------------------------------------------------------------- */
 
-static int note(struct hm_convergence *c, struct hm_err *err, const char *format, ...)
-    HM_PRINTF(3, 4);
-
-static int note(struct hm_convergence *c, struct hm_err *err, const char *format, ...)
+static struct hm_notes convergence_notes(struct hm_convergence *c)
 {
-    char text[512];
-    va_list args;
-
-    if (c->note_count == NOTES)
-        return 0;
-    va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
-    c->notes[c->note_count] = hm__arena_strdup(c->memory, text);
-    return c->notes[c->note_count++] ? 0 : hm__fail_nomem(err);
+    return (struct hm_notes){c->memory, &c->notes, &c->note_count};
 }
 
 /* Mean of ln(P - P*) over the last quarter of a trace. */
@@ -53,14 +39,15 @@ static int note_traces(struct hm_convergence *c, const struct hm_traces *traces,
     int rc = 0;
 
     for (size_t k = 0; rc == 0 && k < traces->note_count; k++)
-        rc = note(c, err, "%s", traces->notes[k]);
+        rc = hm__notes_add(convergence_notes(c), err, "%s", traces->notes[k]);
     for (size_t k = 0; rc == 0 && k < traces->count; k++) {
         const struct hm_trace *t = &traces->traces[k];
         if (t->count > 1 && trace_end_level(t, c->best) >= hm__g_log(t->loss[0], c->best))
-            rc = note(c, err, "%s on %g worker%s does not improve: %s %.6g at %s %g, %.6g at %g",
-                      hm__g_name(t->algorithm), t->m, t->m == 1 ? "" : "s", traces->measure,
-                      t->loss[0], traces->unit, t->iteration[0], t->loss[t->count - 1],
-                      t->iteration[t->count - 1]);
+            rc = hm__notes_add(convergence_notes(c), err,
+                               "%s on %g worker%s does not improve: %s %.6g at %s %g, %.6g at %g",
+                               hm__g_name(t->algorithm), t->m, t->m == 1 ? "" : "s",
+                               traces->measure, t->loss[0], traces->unit, t->iteration[0],
+                               t->loss[t->count - 1], t->iteration[t->count - 1]);
     }
     return rc;
 }
@@ -68,14 +55,16 @@ static int note_traces(struct hm_convergence *c, const struct hm_traces *traces,
 static int note_algorithm(struct hm_convergence *c, const struct hm_g *g, struct hm_err *err)
 {
     if (g->m_count == 1)
-        return note(c, err,
-                    "%s was run on %g worker%s only: its dependence on their number is unknown",
-                    hm__g_name(g->algorithm), g->m[0], g->m[0] == 1 ? "" : "s");
+        return hm__notes_add(
+            convergence_notes(c), err,
+            "%s was run on %g worker%s only: its dependence on their number is unknown",
+            hm__g_name(g->algorithm), g->m[0], g->m[0] == 1 ? "" : "s");
     if (g->m_count == 2)
-        return note(c, err,
-                    "%s was run on two numbers of workers only: the uncertainty for other numbers "
-                    "is unknown",
-                    hm__g_name(g->algorithm));
+        return hm__notes_add(
+            convergence_notes(c), err,
+            "%s was run on two numbers of workers only: the uncertainty for other numbers "
+            "is unknown",
+            hm__g_name(g->algorithm));
     return 0;
 }
 
@@ -298,18 +287,19 @@ static int fit_staleness(struct hm_convergence *c, struct hm_g *g, const struct 
     int rc;
 
     if (!hm__g_has_fresh(traces, g->algorithm))
-        return note(c, err,
-                    "no trace of %s is fresh: the cost of staleness is unknown, and its traces are "
-                    "fitted together",
-                    hm__g_name(g->algorithm));
+        return hm__notes_add(
+            convergence_notes(c), err,
+            "no trace of %s is fresh: the cost of staleness is unknown, and its traces are "
+            "fitted together",
+            hm__g_name(g->algorithm));
     rc = hm__g_fit_stale(g, c->memory, traces, c->best, c->level, settings, &left_out, err);
     if (rc == 0 && left_out > 0)
-        rc =
-            note(c, err,
-                 "%zu stale trace%s of %s %s not used: diverged, or on a number of workers without "
-                 "fresh traces",
-                 left_out, left_out == 1 ? "" : "s", hm__g_name(g->algorithm),
-                 left_out == 1 ? "is" : "are");
+        rc = hm__notes_add(
+            convergence_notes(c), err,
+            "%zu stale trace%s of %s %s not used: diverged, or on a number of workers without "
+            "fresh traces",
+            left_out, left_out == 1 ? "" : "s", hm__g_name(g->algorithm),
+            left_out == 1 ? "is" : "are");
     return rc;
 }
 
@@ -399,10 +389,9 @@ static int convergence_begin(struct hm_convergence **ret, const struct hm_traces
     c->level = level > 0 ? level : LEVEL;
     c->measure = hm__arena_strdup(arena, traces->measure ? traces->measure : "loss");
     c->unit = hm__arena_strdup(arena, traces->unit ? traces->unit : "iteration");
-    c->notes = hm__arena_alloc(arena, NOTES, sizeof(*c->notes));
     c->algorithms = hm__arena_alloc(arena, traces->count + 1, sizeof(*c->algorithms));
     *ret = c;
-    if (c->measure && c->unit && c->notes && c->algorithms)
+    if (c->measure && c->unit && c->algorithms)
         return 0;
     hm_convergence_free(c);
     return hm__fail_nomem(err);

@@ -19,8 +19,6 @@
 #include "fit.h"
 #include "programme.h"
 
-enum { NOTES_MAX = 8 };
-
 struct design_work {
     const struct hm_runs *candidates;
     const struct hm_design_settings *settings;
@@ -38,11 +36,9 @@ struct design_work {
     struct hm_programme programme;
 };
 
-static int note(struct design_work *w, const char *text)
+static struct hm_notes design_notes(struct hm_design *d)
 {
-    if (w->design->note_count < NOTES_MAX)
-        w->design->notes[w->design->note_count++] = text;
-    return 0;
+    return (struct hm_notes){d->memory, &d->notes, &d->note_count};
 }
 
 static const double *runs_values(const struct hm_runs *runs, const char *name)
@@ -359,9 +355,10 @@ static int compare_ranked(const void *a, const void *b)
 /*
  * Makes the runs with a share above `keep` whole; adds more, largest share first, while the
  * coefficients are not determined; removes some, smallest share first, while they cost more than
- * the budget.
+ * the budget. *ret_short says that the budget does not pay for enough runs.
  */
-static size_t round_shares(struct design_work *w, const struct ranked_share *ranked, double *whole)
+static size_t round_shares(struct design_work *w, const struct ranked_share *ranked, double *whole,
+                           bool *ret_short)
 {
     double keep = w->settings->keep > 0 ? w->settings->keep : 0.3, cost = 0;
     size_t made = 0;
@@ -379,7 +376,7 @@ static size_t round_shares(struct design_work *w, const struct ranked_share *ran
         /* Many runs determine the coefficients, so only the last few need the check. */
         if (made <= 4 * w->basis.count && isinf(hm__programme_value(&w->programme, whole))) {
             whole[ranked[made - 1].j] = 1;
-            note(w, "the budget does not pay for enough whole runs to tell the terms apart");
+            *ret_short = true;
             break;
         }
         cost -= w->cost[ranked[--made].j];
@@ -526,8 +523,9 @@ static int order_made(struct design_work *w, const struct ranked_share *ranked, 
     }
     hm__free(features);
     if (w->programme.budget < INFINITY && !w->settings->fill && d->rounded > 2 * fabs(d->objective))
-        note(w, "whole runs give much less information than the shares: fill spends the rest of "
-                "the budget");
+        return hm__notes_add(design_notes(d), err,
+                             "whole runs give much less information than the shares: fill spends "
+                             "the rest of the budget");
     return 0;
 }
 
@@ -564,13 +562,19 @@ static int choose_runs(struct design_work *w, struct hm_err *err)
     for (size_t j = 0; j < w->count; j++)
         ranked[j] = (struct ranked_share){w->shares[j], j};
     qsort(ranked, w->count, sizeof(*ranked), compare_ranked);
-    d->made_count = round_shares(w, ranked, whole);
+    bool is_short = false;
+    d->made_count = round_shares(w, ranked, whole, &is_short);
     if (w->settings->fill)
         d->made_count = fill_budget(w, ranked, d->made_count, whole);
     while (listed < w->count && (listed < d->made_count || ranked[listed].share > 1e-3))
         listed++;
     d->chosen = hm__arena_alloc(d->memory, listed, sizeof(*d->chosen));
-    int rc = d->chosen ? order_made(w, ranked, d->made_count, whole, err) : hm__fail_nomem(err);
+    int rc = d->chosen ? 0 : hm__fail_nomem(err);
+    if (rc == 0 && is_short)
+        rc = hm__notes_add(design_notes(d), err,
+                           "the budget does not pay for enough whole runs to tell the terms apart");
+    if (rc == 0)
+        rc = order_made(w, ranked, d->made_count, whole, err);
     if (rc == 0) {
         for (size_t i = d->made_count; i < listed; i++)
             fill_chosen(w, ranked[i].j, &d->chosen[i]);
@@ -639,9 +643,8 @@ int hm_design_new(const struct hm_runs *candidates, const struct hm_design_setti
     struct hm_arena *arena = hm__arena_new();
     if (arena && (w.design = hm__arena_alloc(arena, 1, sizeof(*w.design)))) {
         w.design->memory = arena;
-        w.design->notes = hm__arena_alloc(arena, NOTES_MAX, sizeof(*w.design->notes));
     }
-    if (!w.design || !w.design->notes) {
+    if (!w.design) {
         hm__arena_free(arena);
         return hm__fail_nomem(err);
     }

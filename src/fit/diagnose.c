@@ -220,9 +220,10 @@ static int note_alike(struct hm_fit *fit, struct hm_err *err)
         if (like == HM_NONE || noted[like] || noted[k])
             continue;
         noted[k] = noted[like] = true;
-        rc = hm__fit_note(fit, err, "these runs %s distinguish %s from %s: add a run at n >= %g",
-                          share < NOT_AT_ALL ? "cannot" : "can hardly", f->basis.texts[k],
-                          f->basis.texts[like], distinguishing_n(fit, k, share));
+        rc = hm__notes_add(hm__fit_notes(fit), err,
+                           "these runs %s distinguish %s from %s: add a run at n >= %g",
+                           share < NOT_AT_ALL ? "cannot" : "can hardly", f->basis.texts[k],
+                           f->basis.texts[like], distinguishing_n(fit, k, share));
     }
     return rc;
 }
@@ -235,11 +236,11 @@ static int note_far_off(struct hm_fit *fit, struct hm_err *err)
     if (fit->error < FAR_OFF)
         return 0;
     if (!fit->from_sheet)
-        return hm__fit_note(fit, err,
-                            "these terms do not describe the runs: they miss them by %.0f %%",
-                            100 * fit->error);
-    return hm__fit_note(
-        fit, err,
+        return hm__notes_add(hm__fit_notes(fit), err,
+                             "these terms do not describe the runs: they miss them by %.0f %%",
+                             100 * fit->error);
+    return hm__notes_add(
+        hm__fit_notes(fit), err,
         "the sheet and the runs disagree: even corrected, the sheet misses them by %.0f %%",
         100 * fit->error);
 }
@@ -259,8 +260,8 @@ static int note_misfit(struct hm_fit *fit, struct hm_err *err)
     double ratio = (misfit / more) / (within / free);
     if (hm__fisher_tail(more, free, ratio) > 0.01)
         return 0;
-    return hm__fit_note(
-        fit, err,
+    return hm__notes_add(
+        hm__fit_notes(fit), err,
         "the terms miss the runs by %.1f times the spread of the repeats: a term is "
         "missing",
         sqrt(ratio));
@@ -276,8 +277,8 @@ static int note_outliers(struct hm_fit *fit, struct hm_err *err)
         if (!r->outlier)
             continue;
         shown++;
-        rc = hm__fit_note(
-            fit, err,
+        rc = hm__notes_add(
+            hm__fit_notes(fit), err,
             "line %d (n = %g) is an outlier: %.4g s, while the other runs predict %.4g s; "
             "it is not left out",
             r->line, r->n, r->seconds, r->left_out_s);
@@ -300,7 +301,8 @@ static int note_labels(struct hm_fit *fit, struct hm_err *err)
             const char *other = column->labels[data->rows[i]];
             if (!other || strcmp(first, other) == 0)
                 continue;
-            rc = hm__fit_note(fit, err,
+            rc =
+                hm__notes_add(hm__fit_notes(fit), err,
                               "runs of different %s are fitted together (such as %s and %s): where "
                               "%s=%s selects one kind",
                               column->name, first, other, column->name, first);
@@ -316,20 +318,21 @@ static int note_few(struct hm_fit *fit, struct hm_err *err)
     size_t terms = fit->term_count;
 
     if (fit->failed > 0) {
-        int rc = hm__fit_note(fit, err, "%zu of %zu runs failed: not in the fit", fit->failed,
-                              fit->failed + fit->run_count);
+        int rc = hm__notes_add(hm__fit_notes(fit), err, "%zu of %zu runs failed: not in the fit",
+                               fit->failed, fit->failed + fit->run_count);
         if (rc)
             return rc;
     }
     if (!fit->intervals)
-        return hm__fit_note(
-            fit, err,
+        return hm__notes_add(
+            hm__fit_notes(fit), err,
             "%zu runs for %zu terms are too few for an interval: add runs, or leave "
             "terms out",
             fit->run_count, terms);
     if (!fit->from_sheet && f->data.count < terms + 3)
-        return hm__fit_note(
-            fit, err, "%zu runs for %zu term%s give an uncertain interval: another run would help",
+        return hm__notes_add(
+            hm__fit_notes(fit), err,
+            "%zu runs for %zu term%s give an uncertain interval: another run would help",
             fit->run_count, terms, terms == 1 ? "" : "s");
     return 0;
 }
@@ -337,8 +340,8 @@ static int note_few(struct hm_fit *fit, struct hm_err *err)
 int hm__fit_diagnose(struct hm_fit *fit, struct hm_err *err)
 {
     if (fit->run_count == 0)
-        return hm__fit_note(fit, err,
-                            "no runs: the prediction comes from the specification sheet alone");
+        return hm__notes_add(hm__fit_notes(fit), err,
+                             "no runs: the prediction comes from the specification sheet alone");
     int rc = fill_residuals(fit, err);
     if (rc == 0)
         rc = note_far_off(fit, err);

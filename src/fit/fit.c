@@ -11,7 +11,6 @@
 #include "fit.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -36,22 +35,6 @@ int hm_fit_settings_check(const struct hm_fit_settings *s, struct hm_err *err)
         return HM_E_CONFLICT;
     }
     return 0;
-}
-
-enum { NOTES_MAX = 24 };
-
-int hm__fit_note(struct hm_fit *fit, struct hm_err *err, const char *format, ...)
-{
-    char text[512];
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
-    if (fit->note_count == NOTES_MAX)
-        return 0;
-    fit->notes[fit->note_count] = hm__arena_strdup(fit->memory, text);
-    return fit->notes[fit->note_count] ? (fit->note_count++, 0) : hm__fail_nomem(err);
 }
 
 /* ---- terms and data -------------------------------------------------------------------------- */
@@ -576,8 +559,8 @@ static int rescale_sheet(struct hm_fit *fit, struct hm_err *err)
         f->basis.priors[k].mean *= ratio;
         f->basis.priors[k].width *= ratio;
     }
-    return hm__fit_note(
-        fit, err,
+    return hm__notes_add(
+        hm__fit_notes(fit), err,
         "the runs take %.3g times as long as the sheet predicts, so the whole sheet is "
         "scaled; is it the same job, machine and unit of time?",
         ratio);
@@ -648,9 +631,8 @@ static struct hm_fit *fit_allocate(const struct hm_fit_settings *s, struct hm_er
                                .error = NAN,
                                .left_out_error = NAN};
         fit->inside = hm__arena_alloc(arena, 1, sizeof(*fit->inside));
-        fit->notes = hm__arena_alloc(arena, NOTES_MAX, sizeof(*fit->notes));
     }
-    if (!fit || !fit->inside || !fit->notes) {
+    if (!fit || !fit->inside) {
         hm__arena_free(arena);
         hm__fail_nomem(err);
         return NULL;

@@ -7,6 +7,7 @@
 
 #include "choose.h"
 #include "fit_data.h"
+#include "notes.h"
 
 enum { HM_FIT_DRAWS = 2000 };
 
@@ -30,8 +31,11 @@ struct hm__fit {
 
 /* Computes residuals, influence and outliers, and adds the notes. */
 int hm__fit_diagnose(struct hm_fit *fit, struct hm_err *err);
-/* Adds a note made by printf. */
-int hm__fit_note(struct hm_fit *fit, struct hm_err *err, const char *format, ...) HM_PRINTF(3, 4);
+
+static inline struct hm_notes hm__fit_notes(struct hm_fit *fit)
+{
+    return (struct hm_notes){fit->memory, &fit->notes, &fit->note_count};
+}
 
 /* ---- for answers ----------------------------------------------------------------------------- */
 
