@@ -1,11 +1,10 @@
 /*
- * Which algorithm on how many workers: h(t, m) = g(t / f(m), m) for every candidate, by draws of
- * both, and what follows: the ranking, how sure it is, who is ahead when, and which run would tell
- * most.
+ * Chooses an algorithm and a number of workers: h(t, m) = g(t / f(m), m) for every candidate, with
+ * draws of both g and f. From these follow the ranking, its probability, which candidate leads at
+ * which loss, and which run would be most useful. Source of h: Pan, Venkataraman, Tai, Gonzalez,
+ * Hemingway, 2017. Limits: at most CANDIDATES_MAX candidates; f and g are drawn independently.
  */
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,13 +16,13 @@
 
 enum { CANDIDATES_MAX = 4096 };
 
-static const double LIKELY = 0.5; /* to get there, from which a candidate counts as one that does */
+static const double LIKELY =
+    0.5; /* Probability from which a candidate counts as one that reaches the goal. */
 
-/* ---- the question -----------------------------------------------------------------------------
- */
+/* ---- the question ---------------------------------------------------------------------------- */
 
-static int check(const struct hm_advise_question *q, const struct hm_convergence *c,
-                 struct hm_err *err)
+static int advise_question_check(const struct hm_advise_question *q, const struct hm_convergence *c,
+                                 struct hm_err *err)
 {
     const double amounts[] = {q->loss, q->within_s, q->budget, q->switch_s};
     bool loss = q->loss > 0 || isfinite(q->reach);
@@ -31,26 +30,27 @@ static int check(const struct hm_advise_question *q, const struct hm_convergence
     for (size_t k = 0; k < sizeof(amounts) / sizeof(amounts[0]); k++)
         if (!(amounts[k] >= 0 && isfinite(amounts[k])))
             return hm__fail(err, HM_E_RANGE,
-                            "a loss, a time, a budget and a switch cost are above 0");
+                            "loss, within, budget and switch_cost must be finite and 0 or more");
     if (!(q->level >= 0 && q->level < 1))
-        return hm__fail(err, HM_E_RANGE, "level %g is not between 0 and 1", q->level);
+        return hm__fail(err, HM_E_RANGE, "level: %g is not from 0 to below 1", q->level);
     if (q->loss > 0 && isfinite(q->reach))
-        return hm__fail(err, HM_E_CONFLICT, "either a distance from P* or a loss is asked for");
+        return hm__fail(err, HM_E_CONFLICT,
+                        "loss and reach are both given: give a distance from P* or a loss");
     if (!loss && !(q->within_s > 0) && !(q->budget > 0))
-        return hm__fail(err, HM_E_MISSING, "a loss to reach, a time or a budget is needed");
+        return hm__fail(err, HM_E_MISSING, "one of loss, reach, within and budget is needed");
     if (isfinite(q->reach) && q->reach <= c->best)
-        return hm__fail(err, HM_E_RANGE, "%s %g cannot be reached: the least there is is %s%.10g",
+        return hm__fail(err, HM_E_RANGE, "%s %g cannot be reached: the minimum is %s%.10g",
                         c->measure, q->reach, c->best_estimated ? "about " : "", c->best);
     if ((q->budget > 0 || q->goal == HM_ADVISE_COST) && !(q->price_per_s > 0))
-        return hm__fail(err, HM_E_MISSING, "what does a worker cost? A budget needs a price");
+        return hm__fail(err, HM_E_MISSING, "a budget or the goal cost needs the price of a worker");
     if (q->adaptive && !loss)
-        return hm__fail(err, HM_E_CONFLICT, "a schedule leads to a loss, and none is asked for");
+        return hm__fail(err, HM_E_CONFLICT, "adaptive needs a loss to reach");
     if (q->adaptive && q->goal == HM_ADVISE_COST)
         return hm__fail(err, HM_E_CONFLICT,
-                        "a schedule is of the least time, not of the least cost");
+                        "adaptive finds the least time; it cannot be used with the goal cost");
     for (size_t k = 0; k < q->m_count; k++)
         if (!(q->m[k] >= 1 && q->m[k] <= HM_M_MOST) || q->m[k] != floor(q->m[k]))
-            return hm__fail(err, HM_E_RANGE, "m = %g is not a whole number of workers", q->m[k]);
+            return hm__fail(err, HM_E_RANGE, "m: %g is not a whole number of workers", q->m[k]);
     return 0;
 }
 
@@ -75,16 +75,15 @@ static int check_algorithms(const struct hm_advise_question *q, const struct hm_
         if (near)
             hm__err_hint(err, "did you mean %s?", near);
         else if (c->count > 0)
-            hm__err_hint(err, "the first that there are is %s", c->algorithms[0].algorithm);
+            hm__err_hint(err, "there are traces of %s", c->algorithms[0].algorithm);
         return HM_E_NAME;
     }
     return 0;
 }
 
-/* ---- candidates -------------------------------------------------------------------------------
- */
+/* ---- candidates ------------------------------------------------------------------------------ */
 
-static bool is_asked(const struct hm_advise_question *q, const char *algorithm)
+static bool question_has_algorithm(const struct hm_advise_question *q, const char *algorithm)
 {
     for (size_t k = 0; k < q->algorithm_count; k++)
         if (strcmp(q->algorithms[k], algorithm) == 0)
@@ -92,15 +91,15 @@ static bool is_asked(const struct hm_advise_question *q, const char *algorithm)
     return q->algorithm_count == 0;
 }
 
-static int by_size(const void *a, const void *b)
+static int compare_doubles(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
 
     return x < y ? -1 : x > y;
 }
 
-/* Those asked for; else all that were measured, and the powers of 2 between. */
-static int list_ms(struct hm_advising *a, struct hm_err *err)
+/* Lists the m of the question; else all measured ones and the powers of 2 between them. */
+static int advising_list_ms(struct hm_advising *a, struct hm_err *err)
 {
     const struct hm_advise_question *q = a->question;
     size_t room = q->m_count + 64, count = 0;
@@ -121,16 +120,19 @@ static int list_ms(struct hm_advising *a, struct hm_err *err)
     }
     for (double m = 1; q->m_count == 0 && m < most && m < HM_M_MOST; m *= 2)
         ms[count++] = m;
-    qsort(ms, count, sizeof(*ms), by_size);
+    qsort(ms, count, sizeof(*ms), compare_doubles);
     for (size_t k = 0; k < count; k++)
         if (k == 0 || ms[k] != ms[k - 1])
             ms[a->m_count++] = ms[k];
     return 0;
 }
 
-/* *ret_own: it is the traces' own, though times from elsewhere were given. */
-static const struct hm_pace *find_pace(const struct hm_advising *a, const char *algorithm,
-                                       bool *ret_own)
+/*
+ * Finds f of an algorithm. *ret_own is true if it comes from the traces although other times were
+ * given.
+ */
+static const struct hm_pace *advising_find_pace(const struct hm_advising *a, const char *algorithm,
+                                                bool *ret_own)
 {
     const struct hm_pace *pace = NULL;
 
@@ -140,8 +142,8 @@ static const struct hm_pace *find_pace(const struct hm_advising *a, const char *
     return pace ? pace : hm__pace_find(a->convergence->paces, algorithm);
 }
 
-static int add_runner(struct hm_advising *a, const struct hm_g *g, const struct hm_pace *pace,
-                      double m, struct hm_err *err)
+static int advising_add_runner(struct hm_advising *a, const struct hm_g *g,
+                               const struct hm_pace *pace, double m, struct hm_err *err)
 {
     struct hm_runner *r = &a->runners[a->count];
 
@@ -153,71 +155,72 @@ static int add_runner(struct hm_advising *a, const struct hm_g *g, const struct 
     return hm__runner_init(r, g, m, a->convergence->best, a->question->seed, err);
 }
 
-static int add_algorithm(struct hm_advising *a, const struct hm_g *g, struct hm_err *err)
+static int advising_add_algorithm(struct hm_advising *a, const struct hm_g *g, struct hm_err *err)
 {
     bool own;
-    const struct hm_pace *pace = find_pace(a, g->algorithm, &own);
+    const struct hm_pace *pace = advising_find_pace(a, g->algorithm, &own);
     int rc = 0;
 
     if (!pace)
-        return hm__advice_note(a, err, "how long an %s of %s takes is not known: it is left out",
-                               a->convergence->unit, hm__g_name(g->algorithm));
+        return hm__notes_add(hm__advice_notes(a), err,
+                             "the time of an %s of %s is not known: it is left out",
+                             a->convergence->unit, hm__g_name(g->algorithm));
     if (own)
-        rc = hm__advice_note(a, err,
-                             "the times of %s are those of its traces: none were given for it",
-                             g->algorithm);
+        rc = hm__notes_add(hm__advice_notes(a), err,
+                           "the times of %s come from its traces: no other times were given for it",
+                           g->algorithm);
     if (rc == 0 && g->ssp.traces + g->async.traces > 0)
-        rc = hm__advice_note(a, err,
-                             "stale runs of %s are not among the candidates: what staleness costs "
-                             "is a matter of converge, and of plan's --stale-cost",
-                             hm__g_name(g->algorithm));
+        rc = hm__notes_add(hm__advice_notes(a), err,
+                           "stale runs of %s are not candidates: converge estimates the cost of "
+                           "staleness, and plan takes it as stale_cost",
+                           hm__g_name(g->algorithm));
     a->unknown_pace = 0;
     for (size_t k = 0; rc == 0 && k < a->m_count; k++)
         if (g->m_count > 1 || a->ms[k] == g->m[0])
-            rc = add_runner(a, g, pace, a->ms[k], err);
+            rc = advising_add_runner(a, g, pace, a->ms[k], err);
     if (rc == 0 && a->unknown_pace > 0)
-        rc = hm__advice_note(a, err,
-                             "%zu value%s of m left out for %s: %s does not tell how long an %s "
-                             "takes there",
-                             a->unknown_pace, a->unknown_pace == 1 ? " is" : "s are",
-                             hm__g_name(g->algorithm), pace->source, a->convergence->unit);
+        rc = hm__notes_add(hm__advice_notes(a), err,
+                           "%zu value%s of m left out for %s: %s has no time of an %s there",
+                           a->unknown_pace, a->unknown_pace == 1 ? " is" : "s are",
+                           hm__g_name(g->algorithm), pace->source, a->convergence->unit);
     return rc;
 }
 
-static int make_runners(struct hm_advising *a, struct hm_err *err)
+static int advising_make_runners(struct hm_advising *a, struct hm_err *err)
 {
     size_t room = 0;
     int rc = 0;
 
     for (size_t k = 0; k < a->convergence->count; k++)
-        room += is_asked(a->question, a->convergence->algorithms[k].algorithm) ? a->m_count : 0;
+        room += question_has_algorithm(a->question, a->convergence->algorithms[k].algorithm)
+                    ? a->m_count
+                    : 0;
     if (room > CANDIDATES_MAX)
         return hm__fail(err, HM_E_LIMIT, "%zu candidates are more than %d", room, CANDIDATES_MAX);
     a->runners = hm__arena_alloc(a->memory, room + 1, sizeof(*a->runners));
     if (!a->runners)
         return hm__fail_nomem(err);
     for (size_t k = 0; rc == 0 && k < a->convergence->count; k++)
-        if (is_asked(a->question, a->convergence->algorithms[k].algorithm))
-            rc = add_algorithm(a, &a->convergence->algorithms[k], err);
+        if (question_has_algorithm(a->question, a->convergence->algorithms[k].algorithm))
+            rc = advising_add_algorithm(a, &a->convergence->algorithms[k], err);
     if (rc == 0 && a->count == 0) {
         rc = hm__fail(err, HM_E_MISSING,
-                      "there is no candidate: no algorithm has traces and times "
-                      "for an m that is asked about");
-        hm__err_hint(err, "times come from the traces (seconds), from --times or from --job");
+                      "there is no candidate: no algorithm has traces and times for an m of "
+                      "the question");
+        hm__err_hint(err, "times come from the traces (seconds), from times or from a job");
     }
     return rc;
 }
 
-/* ---- what each draw says ----------------------------------------------------------------------
- */
+/* ---- values of each draw --------------------------------------------------------------------- */
 
 double hm__advising_price(const struct hm_advising *a, const struct hm_runner *r, double seconds)
 {
     return seconds * r->m * a->question->price_per_s;
 }
 
-/* A loss is asked for: the iterations, and time or money. */
-static void aim(const struct hm_advising *a, struct hm_runner *r)
+/* For a target loss: the iterations, and the time or cost. */
+static void runner_eval_loss(const struct hm_advising *a, struct hm_runner *r)
 {
     bool cost = a->question->goal == HM_ADVISE_COST;
 
@@ -229,8 +232,8 @@ static void aim(const struct hm_advising *a, struct hm_runner *r)
     }
 }
 
-/* A time or a budget is given: the iterations that fit in, and the loss. */
-static void spend(const struct hm_advising *a, struct hm_runner *r)
+/* For a given time or budget: the iterations that fit in, and the loss. */
+static void runner_eval_limits(const struct hm_advising *a, struct hm_runner *r)
 {
     const struct hm_advise_question *q = a->question;
     double time = q->within_s > 0 ? q->within_s : INFINITY;
@@ -245,10 +248,9 @@ static void spend(const struct hm_advising *a, struct hm_runner *r)
     }
 }
 
-/* ---- from runners to candidates ---------------------------------------------------------------
- */
+/* ---- from runners to candidates -------------------------------------------------------------- */
 
-static bool in_limits(const struct hm_advising *a, const struct hm_runner *r, size_t d)
+static bool draw_in_limits(const struct hm_advising *a, const struct hm_runner *r, size_t d)
 {
     const struct hm_advise_question *q = a->question;
     double time = r->iterations[d] * r->paces[d];
@@ -258,8 +260,8 @@ static bool in_limits(const struct hm_advising *a, const struct hm_runner *r, si
            (q->budget == 0 || hm__advising_price(a, r, time) <= q->budget * (1 + 1e-9));
 }
 
-static void interval(const struct hm_advising *a, const double *draws, double *ret_low,
-                     double *ret_high)
+static void draws_interval(const struct hm_advising *a, const double *draws, double *ret_low,
+                           double *ret_high)
 {
     double values[HM_G_DRAWS];
 
@@ -269,8 +271,8 @@ static void interval(const struct hm_advising *a, const double *draws, double *r
     *ret_high = hm__quantile(values, HM_G_DRAWS, (1 + a->confidence) / 2);
 }
 
-/* Mean of the draws that end; NaN: most do not. */
-static double mean(const double *draws)
+/* Mean of the finite draws; NaN if most are infinite. */
+static double draws_mean(const double *draws)
 {
     double sum = 0, count = 0;
 
@@ -292,29 +294,30 @@ static void price_candidate(const struct hm_advising *a, const struct hm_runner 
     c->cost_high = priced ? hm__advising_price(a, r, c->time_high_s) : NAN;
 }
 
-static void describe(const struct hm_advising *a, const struct hm_runner *r, struct hm_candidate *c)
+static void candidate_init(const struct hm_advising *a, const struct hm_runner *r,
+                           struct hm_candidate *c)
 {
     double draws[HM_G_DRAWS], most = r->g->m[r->g->m_count - 1];
 
     c->algorithm = r->g->algorithm;
     c->m = r->m;
     c->measured = r->curves > 0;
-    c->iterations = mean(r->iterations);
-    interval(a, r->iterations, &c->iterations_low, &c->iterations_high);
+    c->iterations = draws_mean(r->iterations);
+    draws_interval(a, r->iterations, &c->iterations_low, &c->iterations_high);
     c->iteration_s = r->seconds;
-    interval(a, r->paces, &c->iteration_low_s, &c->iteration_high_s);
+    draws_interval(a, r->paces, &c->iteration_low_s, &c->iteration_high_s);
     for (size_t d = 0; d < HM_G_DRAWS; d++) {
         draws[d] = r->iterations[d] * r->paces[d];
-        c->reaches += in_limits(a, r, d) ? 1.0 / HM_G_DRAWS : 0;
+        c->reaches += draw_in_limits(a, r, d) ? 1.0 / HM_G_DRAWS : 0;
     }
-    c->time_s = mean(draws);
-    interval(a, draws, &c->time_low_s, &c->time_high_s);
+    c->time_s = draws_mean(draws);
+    draws_interval(a, draws, &c->time_low_s, &c->time_high_s);
     price_candidate(a, r, c);
     if (a->for_loss) {
         c->loss = c->loss_low = c->loss_high = exp(a->level);
     } else {
-        c->loss = exp(mean(r->value));
-        interval(a, r->value, &c->loss_low, &c->loss_high);
+        c->loss = exp(draws_mean(r->value));
+        draws_interval(a, r->value, &c->loss_low, &c->loss_high);
         c->loss_low = exp(c->loss_low);
         c->loss_high = exp(c->loss_high);
     }
@@ -322,9 +325,11 @@ static void describe(const struct hm_advising *a, const struct hm_runner *r, str
     c->beyond_i = isfinite(c->iterations) ? fmax(1, c->iterations / r->g->last) : 1;
 }
 
-/* Better ones first: those that get there by what is expected, the others by how likely they do. */
-static bool is_before(const struct hm_candidate *x, double x_expected, const struct hm_candidate *y,
-                      double y_expected)
+/*
+ * The order of candidates: those that reach the goal by expected value, the others by probability.
+ */
+static bool candidate_is_before(const struct hm_candidate *x, double x_expected,
+                                const struct hm_candidate *y, double y_expected)
 {
     bool x_there = x->reaches >= LIKELY, y_there = y->reaches >= LIKELY;
 
@@ -335,16 +340,16 @@ static bool is_before(const struct hm_candidate *x, double x_expected, const str
     return x_expected < y_expected;
 }
 
-static void rank(struct hm_advising *a)
+static void advising_rank(struct hm_advising *a)
 {
     struct hm_candidate *list = a->advice->candidates;
 
     for (size_t k = 0; k < a->count; k++) {
         struct hm_candidate own = {0};
         size_t at = k;
-        describe(a, &a->runners[k], &own);
-        for (; at > 0 && is_before(&own, a->runners[k].expected, &list[at - 1],
-                                   a->runners[a->order[at - 1]].expected);
+        candidate_init(a, &a->runners[k], &own);
+        for (; at > 0 && candidate_is_before(&own, a->runners[k].expected, &list[at - 1],
+                                             a->runners[a->order[at - 1]].expected);
              at--) {
             list[at] = list[at - 1];
             a->order[at] = a->order[at - 1];
@@ -356,7 +361,7 @@ static void rank(struct hm_advising *a)
     a->advice->feasible = list[0].reaches >= LIKELY;
 }
 
-static enum hm_advise_why why(const struct hm_advising *a, const struct hm_candidate *c)
+static enum hm_advise_why candidate_why(const struct hm_advising *a, const struct hm_candidate *c)
 {
     const struct hm_candidate *first = &a->advice->candidates[0];
     bool slow = c->iteration_s > 1.02 * first->iteration_s;
@@ -375,9 +380,11 @@ static enum hm_advise_why why(const struct hm_advising *a, const struct hm_candi
     return slow && many ? HM_WHY_BOTH : many ? HM_WHY_ITERATIONS : HM_WHY_ITERATION;
 }
 
-/* Whether x is better than y in a draw: who gets there is, whatever the other's grid is worth. */
-static bool beats(const struct hm_advising *a, const struct hm_runner *x, const struct hm_runner *y,
-                  size_t d)
+/*
+ * Whether x is better than y in a draw: one that reaches the goal is better than one that does not.
+ */
+static bool runner_beats(const struct hm_advising *a, const struct hm_runner *x,
+                         const struct hm_runner *y, size_t d)
 {
     bool x_there = !a->for_loss || isfinite(x->iterations[d]);
     bool y_there = !a->for_loss || isfinite(y->iterations[d]);
@@ -385,8 +392,10 @@ static bool beats(const struct hm_advising *a, const struct hm_runner *x, const 
     return x_there != y_there ? x_there : x->value[d] < y->value[d];
 }
 
-/* Counted over the draws: whose value is least, and how near the first is to it. */
-static void count_best(struct hm_advising *a)
+/*
+ * Counts over the draws how often each candidate is best, and how often the first is near the best.
+ */
+static void advising_count_best(struct hm_advising *a)
 {
     struct hm_advice *out = a->advice;
     const struct hm_runner *first = &a->runners[a->order[0]];
@@ -394,7 +403,7 @@ static void count_best(struct hm_advising *a)
     for (size_t d = 0; d < HM_G_DRAWS; d++) {
         size_t best = 0;
         for (size_t k = 1; k < a->count; k++)
-            if (beats(a, &a->runners[a->order[k]], &a->runners[a->order[best]], d))
+            if (runner_beats(a, &a->runners[a->order[k]], &a->runners[a->order[best]], d))
                 best = k;
         double least = a->runners[a->order[best]].value[d];
         bool near = !a->for_loss ? first->value[d] <= least + 0.1
@@ -408,8 +417,7 @@ static void count_best(struct hm_advising *a)
     out->right = out->candidates[0].probability;
 }
 
-/* ---- all --------------------------------------------------------------------------------------
- */
+/* ---- advice ---------------------------------------------------------------------------------- */
 
 static int note_limits(struct hm_advising *a, struct hm_err *err)
 {
@@ -417,29 +425,31 @@ static int note_limits(struct hm_advising *a, struct hm_err *err)
     int rc = 0;
 
     if (first->beyond_m > 1)
-        rc = hm__advice_note(a, err, "%g workers are %.3g times outside what was measured of %s",
-                             first->m, first->beyond_m, hm__g_name(first->algorithm));
+        rc = hm__notes_add(hm__advice_notes(a), err,
+                           "%g workers are %.3g times outside the measured range of %s", first->m,
+                           first->beyond_m, hm__g_name(first->algorithm));
     if (rc == 0 && first->beyond_i > 1)
-        rc = hm__advice_note(a, err,
-                             "%.3g %ss are %.3g times more than any trace of %s has: the rest is "
-                             "extrapolated",
-                             first->iterations, a->convergence->unit, first->beyond_i,
-                             hm__g_name(first->algorithm));
+        rc = hm__notes_add(hm__advice_notes(a), err,
+                           "%.3g %ss are %.3g times more than any trace of %s has: the rest is "
+                           "extrapolated",
+                           first->iterations, a->convergence->unit, first->beyond_i,
+                           hm__g_name(first->algorithm));
     if (rc == 0 && a->convergence->best_estimated && a->question->loss > 0)
-        rc = hm__advice_note(
-            a, err, "P* is estimated, %.8g (%.8g to %.8g), and losses are counted from it",
-            a->convergence->best, a->convergence->best_low, a->convergence->best_high);
+        rc = hm__notes_add(hm__advice_notes(a), err,
+                           "P* is estimated, %.8g (%.8g to %.8g), and losses are counted from it",
+                           a->convergence->best, a->convergence->best_low,
+                           a->convergence->best_high);
     return rc;
 }
 
-static int advise(struct hm_advising *a, struct hm_err *err)
+static int advising_run(struct hm_advising *a, struct hm_err *err)
 {
     const struct hm_advise_question *q = a->question;
-    int rc = check(q, a->convergence, err);
+    int rc = advise_question_check(q, a->convergence, err);
 
     rc = rc ? rc : check_algorithms(q, a->convergence, err);
-    rc = rc ? rc : list_ms(a, err);
-    rc = rc ? rc : make_runners(a, err);
+    rc = rc ? rc : advising_list_ms(a, err);
+    rc = rc ? rc : advising_make_runners(a, err);
     if (rc)
         return rc;
     a->advice->candidates = hm__arena_alloc(a->memory, a->count, sizeof(struct hm_candidate));
@@ -447,11 +457,11 @@ static int advise(struct hm_advising *a, struct hm_err *err)
     if (!a->advice->candidates || !a->order)
         return hm__fail_nomem(err);
     for (size_t k = 0; k < a->count; k++)
-        (a->for_loss ? aim : spend)(a, &a->runners[k]);
-    rank(a);
+        (a->for_loss ? runner_eval_loss : runner_eval_limits)(a, &a->runners[k]);
+    advising_rank(a);
     for (size_t k = 0; k < a->count; k++)
-        a->advice->candidates[k].why = why(a, &a->advice->candidates[k]);
-    count_best(a);
+        a->advice->candidates[k].why = candidate_why(a, &a->advice->candidates[k]);
+    advising_count_best(a);
     rc = hm__advice_leads(a, err);
     hm__advice_next(a);
     if (rc == 0 && q->adaptive) {
@@ -464,8 +474,8 @@ static int advise(struct hm_advising *a, struct hm_err *err)
     return rc ? rc : note_limits(a, err);
 }
 
-/* Texts of the convergence, which need not live as long as the advice. */
-static int own_texts(struct hm_advice *out, struct hm_err *err)
+/* Copies the texts of the convergence, which may be freed before the advice. */
+static int advice_copy_texts(struct hm_advice *out, struct hm_err *err)
 {
     out->measure = hm__arena_strdup(out->memory, out->measure);
     out->unit = hm__arena_strdup(out->memory, out->unit);
@@ -484,7 +494,8 @@ static int own_texts(struct hm_advice *out, struct hm_err *err)
     return ok ? 0 : hm__fail_nomem(err);
 }
 
-static struct hm_advice *begin(const struct hm_convergence *c, const struct hm_advise_question *q)
+static struct hm_advice *advice_begin(const struct hm_convergence *c,
+                                      const struct hm_advise_question *q)
 {
     struct hm_arena *arena = hm__arena_new();
     struct hm_advice *out = arena ? hm__arena_alloc(arena, 1, sizeof(*out)) : NULL;
@@ -511,7 +522,7 @@ int hm_advise(const struct hm_convergence *convergence, const struct hm_paces *c
               size_t pace_count, const struct hm_advise_question *question,
               struct hm_advice **ret_advice, struct hm_err *err)
 {
-    struct hm_advice *out = begin(convergence, question);
+    struct hm_advice *out = advice_begin(convergence, question);
 
     if (!out)
         return hm__fail_nomem(err);
@@ -524,10 +535,10 @@ int hm_advise(const struct hm_convergence *convergence, const struct hm_paces *c
                             .for_loss = !isnan(out->loss),
                             .level = log(out->loss),
                             .confidence = out->level};
-    int rc = advise(&a, err);
+    int rc = advising_run(&a, err);
     for (size_t k = 0; k < a.count; k++)
         hm__runner_release(&a.runners[k]);
-    rc = rc ? rc : own_texts(out, err);
+    rc = rc ? rc : advice_copy_texts(out, err);
     if (rc)
         hm_advice_free(out);
     else

@@ -1,8 +1,9 @@
-/* The parts of an advice, and what they share while it is made. */
+/* The parts of an advice and their shared state. */
 #ifndef HM_ADVISE_PARTS_H
 #define HM_ADVISE_PARTS_H
 
 #include "advise.h"
+#include "notes.h"
 
 struct hm_advising {
     const struct hm_convergence *convergence;
@@ -10,26 +11,30 @@ struct hm_advising {
     size_t pace_count;
     const struct hm_advise_question *question;
     struct hm_advice *advice;
-    struct hm_arena *memory; /* the advice's */
-    bool for_loss;           /* a loss is asked for; otherwise the least loss is */
-    double level;            /* ln(P - P*) that is asked for */
-    double confidence;       /* of intervals */
-    double *ms;              /* candidates */
+    struct hm_arena *memory; /* Arena of the advice. */
+    bool for_loss;           /* A loss is to be reached; otherwise the loss is minimised. */
+    double level;            /* ln(P - P*) to be reached. */
+    double confidence;       /* Level of the intervals. */
+    double *ms;              /* Values of m of the candidates. */
     size_t m_count;
     struct hm_runner *runners;
     size_t count;
-    size_t *order; /* of the runners, best first: as the candidates of the advice */
+    size_t
+        *order; /* Indices of the runners, best first, in the order of the advice's candidates. */
     size_t unknown_pace;
 };
 
-/* What so many seconds cost. */
+/* Cost of `seconds` on the workers of a runner. */
 double hm__advising_price(const struct hm_advising *a, const struct hm_runner *runner,
                           double seconds);
-int hm__advice_note(struct hm_advising *a, struct hm_err *err, const char *format, ...)
-    HM_PRINTF(3, 4);
-/* Who is ahead when, on the way to the loss. */
+static inline struct hm_notes hm__advice_notes(struct hm_advising *a)
+{
+    return (struct hm_notes){a->memory, &a->advice->notes, &a->advice->note_count};
+}
+
+/* Finds which candidate leads in which range of losses. */
 int hm__advice_leads(struct hm_advising *a, struct hm_err *err);
-/* The run that would tell most. */
+/* Finds the most useful next run. */
 void hm__advice_next(struct hm_advising *a);
 
 #endif

@@ -1,9 +1,10 @@
 /*
- * Choosing points on a curve: the best for the goal, the knee, the ends of deadline and budget, the
- * Pareto front, and the nearest miss when nothing will do.
+ * Chooses points on a curve: the best for the goal, the knee, the best within deadline and budget,
+ * the Pareto front, and the nearest miss if no point is allowed.
  *
- * The knee is where efficiency times speedup, s(n)^2/n, is largest: the best ratio of efficiency to
+ * The knee maximises efficiency times speedup, s(n)^2/n, which is the best ratio of efficiency to
  * execution time (Eager, Zahorjan, Lazowska: Speedup versus efficiency in parallel systems, 1989).
+ * Limit: only the n of the curve are compared.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -31,55 +32,55 @@ double hm__search_value(const struct hm_search *s, const struct hm_point *p)
     }
 }
 
-/* Smaller value, or the same in less time (where nothing costs anything, say). */
-static bool less(const struct hm_search *s, const struct hm_curve *c, size_t i, size_t k,
-                 double (*value)(const struct hm_search *, const struct hm_point *))
+/* Whether point i has a smaller value than k, or the same value in less time. */
+static bool point_is_less(const struct hm_search *s, const struct hm_curve *c, size_t i, size_t k,
+                          double (*value)(const struct hm_search *, const struct hm_point *))
 {
     double x = value(s, &c->points[i]), y = value(s, &c->points[k]);
     return x < y || (x == y && c->points[i].total_s < c->points[k].total_s);
 }
 
-/* Index of the smallest value among the points that `allow` lets through. */
-static size_t least(const struct hm_search *s, const struct hm_curve *c,
-                    double (*value)(const struct hm_search *, const struct hm_point *),
-                    bool (*allow)(const struct hm_search *, const struct hm_point *))
+/* Index of the smallest value among the points that `allow` accepts; the first one wins ties. */
+static size_t curve_least_index(const struct hm_search *s, const struct hm_curve *c,
+                                double (*value)(const struct hm_search *, const struct hm_point *),
+                                bool (*allow)(const struct hm_search *, const struct hm_point *))
 {
     size_t best = HM_NONE;
 
     for (size_t i = 0; i < c->count; i++)
-        if (allow(s, &c->points[i]) && (best == HM_NONE || less(s, c, i, best, value)))
+        if (allow(s, &c->points[i]) && (best == HM_NONE || point_is_less(s, c, i, best, value)))
             best = i;
     return best;
 }
 
 size_t hm__curve_best(const struct hm_search *s, const struct hm_curve *c)
 {
-    return least(s, c, hm__search_value, hm__search_allows);
+    return curve_least_index(s, c, hm__search_value, hm__search_allows);
 }
 
-static double total(const struct hm_search *s, const struct hm_point *p)
+static double point_total(const struct hm_search *s, const struct hm_point *p)
 {
     (void)s;
     return p->total_s;
 }
 
-static double memory(const struct hm_search *s, const struct hm_point *p)
+static double point_memory(const struct hm_search *s, const struct hm_point *p)
 {
     (void)s;
     return p->memory_bytes;
 }
 
-static bool fits(const struct hm_search *s, const struct hm_point *p)
+static bool point_fits(const struct hm_search *s, const struct hm_point *p)
 {
     (void)s;
     return p->fits;
 }
 
-/* With a budget of nothing every cost is infinitely over it; the order must remain. */
+/* With a budget of 0 every cost exceeds it infinitely; this factor keeps the order. */
 static const double NOTHING_OVER = 1e100;
 
-/* How many times over the limits a point is; at most 1 when it meets them. */
-static double excess(const struct hm_search *s, const struct hm_point *p)
+/* Factor by which a point exceeds the limits; at most 1 when it meets them. */
+static double point_excess(const struct hm_search *s, const struct hm_point *p)
 {
     const struct hm_question *q = s->question;
     double over = 0;
@@ -102,10 +103,10 @@ void hm__curve_least(const struct hm_search *s, const struct hm_curve *c, double
     }
 }
 
-/* The knee of the speedup curve, looked for up to the fastest point. */
-static size_t find_knee(const struct hm_search *s, const struct hm_curve *c)
+/* The knee of the speedup curve, up to the fastest point. */
+static size_t curve_find_knee(const struct hm_search *s, const struct hm_curve *c)
 {
-    size_t fastest = least(s, c, total, fits), knee = HM_NONE;
+    size_t fastest = curve_least_index(s, c, point_total, point_fits), knee = HM_NONE;
     double most = 0;
 
     for (size_t i = 0; fastest != HM_NONE && i <= fastest; i++) {
@@ -119,7 +120,7 @@ static size_t find_knee(const struct hm_search *s, const struct hm_curve *c)
     return knee;
 }
 
-static size_t cheapest_in_time(const struct hm_search *s, const struct hm_curve *c)
+static size_t curve_cheapest_in_time(const struct hm_search *s, const struct hm_curve *c)
 {
     struct hm_question q = *s->question;
     struct hm_search only = *s;
@@ -128,10 +129,10 @@ static size_t cheapest_in_time(const struct hm_search *s, const struct hm_curve 
         return HM_NONE;
     q.budget = -1;
     only.question = &q;
-    return least(&only, c, hm__search_expense, hm__search_allows);
+    return curve_least_index(&only, c, hm__search_expense, hm__search_allows);
 }
 
-static size_t fastest_for_money(const struct hm_search *s, const struct hm_curve *c)
+static size_t curve_fastest_in_budget(const struct hm_search *s, const struct hm_curve *c)
 {
     struct hm_question q = *s->question;
     struct hm_search only = *s;
@@ -140,17 +141,17 @@ static size_t fastest_for_money(const struct hm_search *s, const struct hm_curve
         return HM_NONE;
     q.deadline_s = 0;
     only.question = &q;
-    return least(&only, c, total, hm__search_allows);
+    return curve_least_index(&only, c, point_total, hm__search_allows);
 }
 
-struct ranked {
+struct pareto_point {
     double total, expense;
     size_t index;
 };
 
-static int compare_ranked(const void *a, const void *b)
+static int compare_pareto_points(const void *a, const void *b)
 {
-    const struct ranked *x = a, *y = b;
+    const struct pareto_point *x = a, *y = b;
 
     if (x->total != y->total)
         return x->total < y->total ? -1 : 1;
@@ -159,11 +160,11 @@ static int compare_ranked(const void *a, const void *b)
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* Points that no other beats in both time and expense, fastest first. */
-static int find_pareto(struct hm_answer *a, const struct hm_search *s, const struct hm_curve *c,
-                       struct hm_err *err)
+/* Points for which no other is both faster and cheaper, fastest first. */
+static int answer_find_pareto(struct hm_answer *a, const struct hm_search *s,
+                              const struct hm_curve *c, struct hm_err *err)
 {
-    struct ranked *order = hm__calloc(c->count, sizeof(*order));
+    struct pareto_point *order = hm__calloc(c->count, sizeof(*order));
     size_t count = 0;
     double least_expense = INFINITY;
 
@@ -174,9 +175,9 @@ static int find_pareto(struct hm_answer *a, const struct hm_search *s, const str
     }
     for (size_t i = 0; i < c->count; i++)
         if (c->points[i].fits)
-            order[count++] =
-                (struct ranked){c->points[i].total_s, hm__search_expense(s, &c->points[i]), i};
-    qsort(order, count, sizeof(*order), compare_ranked);
+            order[count++] = (struct pareto_point){c->points[i].total_s,
+                                                   hm__search_expense(s, &c->points[i]), i};
+    qsort(order, count, sizeof(*order), compare_pareto_points);
     for (size_t i = 0; i < count; i++) {
         if (order[i].expense >= least_expense)
             continue;
@@ -202,48 +203,50 @@ void hm__answer_plateau(struct hm_answer *a, const struct hm_search *s, const st
     a->plateau_to = c->points[to].n;
 }
 
-/* Whether every worker has a sample: the rule that has nothing to do with memory. */
-static bool sampled(const struct hm_search *s, const struct hm_point *p)
+/* Whether every worker has a sample; this rule is independent of memory. */
+static bool point_is_sampled(const struct hm_search *s, const struct hm_point *p)
 {
     return s->weak || s->job->compute || !s->job->network || p->n <= s->job->batch;
 }
 
-/* Which limit cannot be met: one of the two by itself, or only both together. */
-static const char *name_miss(const struct hm_search *s, const struct hm_curve *c)
+/* Names the limit that cannot be met: one of the two alone, or only both together. */
+static const char *missed_limit(const struct hm_search *s, const struct hm_curve *c)
 {
     const struct hm_question *q = s->question;
 
-    if (q->deadline_s > 0 && cheapest_in_time(s, c) == HM_NONE)
+    if (q->deadline_s > 0 && curve_cheapest_in_time(s, c) == HM_NONE)
         return "deadline";
-    if (q->budget >= 0 && fastest_for_money(s, c) == HM_NONE)
+    if (q->budget >= 0 && curve_fastest_in_budget(s, c) == HM_NONE)
         return "budget";
     return "deadline and budget";
 }
 
-/* Nothing is allowed: say what is missed and by how much at the nearest point. */
-static void find_miss(struct hm_answer *a, const struct hm_search *s, const struct hm_curve *c)
+/* No point is allowed: records the limit that is missed and the nearest point. */
+static void answer_find_miss(struct hm_answer *a, const struct hm_search *s,
+                             const struct hm_curve *c)
 {
-    size_t near = least(s, c, excess, fits);
+    size_t near = curve_least_index(s, c, point_excess, point_fits);
 
     a->status = HM_STATUS_UNREACHED;
     if (near == HM_NONE) {
-        a->nearest = least(s, c, memory, sampled);
+        a->nearest = curve_least_index(s, c, point_memory, point_is_sampled);
         a->missed = "memory";
         if (s->cluster && s->cluster->node.memory_bytes > 0)
             a->nearest_gap = c->points[a->nearest].memory_bytes / s->cluster->node.memory_bytes;
         return;
     }
     a->nearest = near;
-    a->nearest_gap = excess(s, &c->points[near]);
+    a->nearest_gap = point_excess(s, &c->points[near]);
     if (a->nearest_gap > NOTHING_OVER / 1e50)
         a->nearest_gap = INFINITY;
-    a->missed = name_miss(s, c);
+    a->missed = missed_limit(s, c);
 }
 
-/* More workers do not help at all: the nearest miss is the best of the others. */
-static void check_speedup(struct hm_answer *a, const struct hm_search *s, const struct hm_curve *c)
+/* If more workers are never faster, records the best point with several workers as nearest. */
+static void answer_check_speedup(struct hm_answer *a, const struct hm_search *s,
+                                 const struct hm_curve *c)
 {
-    size_t fastest = least(s, c, total, fits), other = HM_NONE;
+    size_t fastest = curve_least_index(s, c, point_total, point_fits), other = HM_NONE;
 
     if (s->goal != HM_GOAL_TIME || c->count < 2 || fastest != 0 || c->points[0].n != 1)
         return;
@@ -251,7 +254,7 @@ static void check_speedup(struct hm_answer *a, const struct hm_search *s, const 
         if (c->points[i].fits &&
             (other == HM_NONE || c->points[i].total_s < c->points[other].total_s))
             other = i;
-    if (other == HM_NONE) /* nothing else fits: that is not a question of speed */
+    if (other == HM_NONE) /* No other point fits, so this is not a question of speed. */
         return;
     a->status = HM_STATUS_NO_SPEEDUP;
     a->missed = "speedup";
@@ -263,15 +266,15 @@ int hm__answer_choose(struct hm_answer *a, const struct hm_search *s, const stru
                       struct hm_err *err)
 {
     a->best = hm__curve_best(s, c);
-    a->knee = find_knee(s, c);
-    a->in_deadline = cheapest_in_time(s, c);
-    a->in_budget = fastest_for_money(s, c);
+    a->knee = curve_find_knee(s, c);
+    a->in_deadline = curve_cheapest_in_time(s, c);
+    a->in_budget = curve_fastest_in_budget(s, c);
     a->faster = a->work = a->nearest = HM_NONE;
     if (a->best == HM_NONE) {
-        find_miss(a, s, c);
+        answer_find_miss(a, s, c);
     } else {
         hm__answer_plateau(a, s, c);
-        check_speedup(a, s, c);
+        answer_check_speedup(a, s, c);
     }
-    return find_pareto(a, s, c, err);
+    return answer_find_pareto(a, s, c, err);
 }

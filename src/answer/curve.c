@@ -1,9 +1,10 @@
 /*
- * The curve of one combination of job, machine and scheme: every n that is worth renting.
+ * The curve of one combination of job, machine and scheme over all n that can be rented.
  *
- * With g workers in a node, n runs over 1..g and then over whole nodes: nobody rents half of one.
- * Speedup is relative to the reference n; with weak scaling it is that of the time per instance,
- * step time / n. The whole job is its iterations, or one iteration where it gives none.
+ * With g workers in a node, n runs over 1..g and then over whole nodes, since half a node cannot be
+ * rented. Speedup is relative to the reference n; with weak scaling it is that of the time per
+ * sample, step time / n. The whole job is its iterations, or one iteration if it gives none.
+ * Limits: by default n is at most HM_DEFAULT_MAX_N, or HM_BEYOND_RUNS times the largest measured n.
  */
 #include <math.h>
 
@@ -24,12 +25,12 @@ double hm__search_max_n(const struct hm_search *s, bool *ret_ceiling)
 
     *ret_ceiling = asked > 0 || few;
     double open = graph ? HM_DEFAULT_PARTS : HM_DEFAULT_MAX_N;
-    if (hm__search_by_runs(s)) /* runs tell little of what is far beyond them */
+    if (hm__search_by_runs(s)) /* A fit is not trusted far beyond its runs. */
         open = fmin(open, HM_BEYOND_RUNS * s->question->fit->n_max);
     double most = asked > 0 && few ? fmin(asked, nodes)
                   : *ret_ceiling   ? fmax(asked, nodes)
                                    : fmax(open, s->reference);
-    return graph ? fmin(most, graph->vertices) : most; /* a worker needs a vertex */
+    return graph ? fmin(most, graph->vertices) : most; /* Each worker needs at least one vertex. */
 }
 
 struct hm_variant hm__search_variant(const struct hm_search *s)
@@ -41,11 +42,11 @@ struct hm_variant hm__search_variant(const struct hm_search *s)
     variant.parts = s->parts;
     variant.part_count = s->part_count;
     variant.way = s->way;
-    variant.crew = s->crew;
+    variant.stragglers = s->stragglers;
     return variant;
 }
 
-/* Iterations where no gradient is stale. */
+/* Iterations of the job without stale gradients. */
 static double fresh_iterations(const struct hm_search *s, double work, double n)
 {
     const struct hm_job *job = s->job;
@@ -55,7 +56,9 @@ static double fresh_iterations(const struct hm_search *s, double work, double n)
         return ceil(job->epochs * job->dataset / batch);
     if (!s->weak)
         return job->iterations > 0 ? job->iterations : 1;
-    /* The samples stay the same: n workers take fewer, larger steps than the job's reference. */
+    /*
+     * The number of samples stays the same: n workers take fewer, larger steps than the reference.
+     */
     if (job->iterations > 0)
         return ceil(job->iterations * job->reference / n);
     return job->reference / n;
@@ -77,18 +80,18 @@ double hm__search_expense(const struct hm_search *s, const struct hm_point *p)
     return p->nodes * p->total_s * (price < 0 ? 1 : price);
 }
 
-/* Seconds per unit of work: of a step (strong) or of a step's share for one worker (weak). */
-static double per_work(const struct hm_search *s, const struct hm_point *p)
+/* Seconds per unit of work: of a step (strong scaling) or of one worker's share (weak scaling). */
+static double point_seconds_per_work(const struct hm_search *s, const struct hm_point *p)
 {
     return s->weak ? p->time_s / hm__way_used(&s->way, p->n) : p->time_s;
 }
 
-static void finish(const struct hm_search *s, const struct hm_point *reference, double work,
-                   struct hm_point *p)
+static void point_finish(const struct hm_search *s, const struct hm_point *reference, double work,
+                         struct hm_point *p)
 {
     bool priced = s->cluster && s->cluster->node.price_per_s >= 0;
 
-    p->speedup = per_work(s, reference) / per_work(s, p);
+    p->speedup = point_seconds_per_work(s, reference) / point_seconds_per_work(s, p);
     p->efficiency = p->speedup * reference->n / p->n;
     p->total_s = p->time_s * hm__search_iterations(s, work, p->n);
     p->cost = priced ? hm__search_expense(s, p) : -1;
@@ -97,12 +100,12 @@ static void finish(const struct hm_search *s, const struct hm_point *reference, 
 void hm__curve_finish(struct hm_curve *curve, const struct hm_search *s, double work)
 {
     for (size_t i = 0; i < curve->count; i++)
-        finish(s, &curve->reference, work, &curve->points[i]);
-    finish(s, &curve->reference, work, &curve->reference);
+        point_finish(s, &curve->reference, work, &curve->points[i]);
+    point_finish(s, &curve->reference, work, &curve->reference);
 }
 
-/* Times and costs that are no numbers to plan with: nothing, or more than a double holds. */
-static int check_point(const struct hm_search *s, const struct hm_point *p, struct hm_err *err)
+/* Checks that times and costs are finite and that the time is above 0. */
+static int point_check(const struct hm_search *s, const struct hm_point *p, struct hm_err *err)
 {
     bool time = isfinite(p->time_s) && p->time_s > 0;
 
@@ -157,9 +160,9 @@ int hm__curve_init(struct hm_curve *curve, const struct hm_search *s, const stru
     if (rc == 0)
         hm__curve_finish(curve, s, work);
     if (rc == 0)
-        rc = check_point(s, &curve->reference, err);
+        rc = point_check(s, &curve->reference, err);
     for (size_t i = 0; rc == 0 && i < count; i++)
-        rc = check_point(s, &curve->points[i], err);
+        rc = point_check(s, &curve->points[i], err);
     if (rc)
         hm__curve_release(curve);
     return rc;

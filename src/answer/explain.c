@@ -1,7 +1,8 @@
 /*
- * Why the answer is what it is, and what would change it: the part of the step that limits, the
- * effect of better hardware or a larger batch, what lies above the ceiling, and the two scenarios
- * of Ulanov et al.: be x times faster, or do x times the work in the same time.
+ * Explains an answer: the part of the step that limits, the effect of better hardware or a larger
+ * batch, what is possible above the ceiling, and the two scenarios of Ulanov et al. 2016: be x
+ * times faster, or do x times the work in the same time. Limit: each change is evaluated alone, not
+ * in combination with others.
  */
 #include <math.h>
 #include <string.h>
@@ -11,13 +12,16 @@
 #include "memory.h"
 #include "search.h"
 
-static int nomem_unless(const void *pointer, struct hm_err *err)
+static int check_allocated(const void *pointer, struct hm_err *err)
 {
     return pointer ? 0 : hm__fail_nomem(err);
 }
 
-/* A faster point exists that does not fit: then it is not the speed of the hardware that limits. */
-static bool limited_by_fit(struct hm_answer *a, const struct hm_search *s, const struct hm_curve *c)
+/*
+ * Whether a faster point exists that does not fit; then memory or batch limits, not hardware speed.
+ */
+static bool answer_limited_by_fit(struct hm_answer *a, const struct hm_search *s,
+                                  const struct hm_curve *c)
 {
     const struct hm_point *best = &c->points[a->best];
 
@@ -33,17 +37,18 @@ static bool limited_by_fit(struct hm_answer *a, const struct hm_search *s, const
     return false;
 }
 
-/* Seconds of the step that are due to communicating. */
-static double exposed_s(const struct hm_search *s, const struct hm_point *p)
+/* Seconds of the step due to communication that is not hidden. */
+static double point_exposed_s(const struct hm_search *s, const struct hm_point *p)
 {
     double both = p->compute_s + p->communicate_s;
 
-    if (s->job->overlap == HM_OVERLAP_NORM) /* the two share what overlaps */
+    if (s->job->overlap ==
+        HM_OVERLAP_NORM) /* The two parts share the overlapped time in proportion. */
         return both > 0 ? p->time_s * p->communicate_s / both : 0;
     return fmax(p->time_s - p->compute_s, 0);
 }
 
-/* Most of the step is spent waiting, or with what makes others wait. */
+/* Most of the step is spent waiting for stragglers. */
 static int explain_stragglers(struct hm_answer *a, const struct hm_search *s,
                               const struct hm_point *p, struct hm_err *err)
 {
@@ -69,7 +74,7 @@ static int explain_stragglers(struct hm_answer *a, const struct hm_search *s,
             "the slowest of %g workers is expected to take %.3g times as long as a "
             "steady one",
             p->n, times);
-    return nomem_unless(a->why, err);
+    return check_allocated(a->why, err);
 }
 
 static int explain_limit(struct hm_answer *a, const struct hm_search *s,
@@ -77,24 +82,25 @@ static int explain_limit(struct hm_answer *a, const struct hm_search *s,
 {
     bool stuck = a->best == HM_NONE || a->status == HM_STATUS_NO_SPEEDUP;
     const struct hm_point *p = &c->points[stuck ? a->nearest : a->best];
-    double exposed = exposed_s(s, p);
+    double exposed = point_exposed_s(s, p);
     enum hm_scheme scheme = HM_SCHEME_BEST;
     int step = hm__model_dominant(model, p->n, &scheme);
 
     if (hm__search_by_runs(s))
         return hm__answer_explain_fit(a, s, p, err);
-    if (!stuck && limited_by_fit(a, s, c)) {
-        a->why = a->limit == HM_LIMIT_BATCH ? "every worker needs at least one sample of the batch"
-                                            : "faster numbers of workers do not fit in memory";
+    if (!stuck && answer_limited_by_fit(a, s, c)) {
+        a->why = a->limit == HM_LIMIT_BATCH
+                     ? "each worker needs at least one sample of the batch"
+                     : "numbers of workers that would be faster do not fit in memory";
         return 0;
     }
     if (p->imbalance > 1.1 && p->time_s - exposed >= exposed) {
         a->limit = HM_LIMIT_IMBALANCE;
         a->limit_share = (1 - exposed / p->time_s) * (1 - 1 / p->imbalance);
         a->why =
-            hm__arena_printf(a->memory, "the fullest worker has %.2f times the mean edges (%s)",
+            hm__arena_printf(a->memory, "the worker with most edges has %.2f times the mean (%s)",
                              p->imbalance, hm_split_name(s->job->split));
-        return nomem_unless(a->why, err);
+        return check_allocated(a->why, err);
     }
     if (p->wait_s > exposed && p->wait_s > p->compute_s - p->wait_s)
         return explain_stragglers(a, s, p, err);
@@ -110,7 +116,7 @@ static int explain_limit(struct hm_answer *a, const struct hm_search *s,
                                                : HM_LIMIT_BANDWIDTH;
     const struct hm_transfer *t = hm__model_step(model, (size_t)step);
     if (t->time) {
-        a->why = "communication as the job's formula gives it";
+        a->why = "communication by the job's formula";
         return 0;
     }
     a->why = hm__arena_printf(a->memory, "%s by %s %s",
@@ -118,12 +124,12 @@ static int explain_limit(struct hm_answer *a, const struct hm_search *s,
                               : t->what == HM_PAYLOAD_GRADIENTS ? "joining gradients"
                                                                 : "moving data",
                               hm_scheme_name(scheme), hm__collective_growth(scheme));
-    return nomem_unless(a->why, err);
+    return check_allocated(a->why, err);
 }
 
 /*
- * Best of a changed job, added to the list of what would help. A change may lead a formula out of
- * its range: then there is no advice to give, and that is no error.
+ * Adds the best point of a changed job to the list of what would help. A change may lead a formula
+ * out of its range; then nothing is added, and this is not an error.
  */
 static int add_help(struct hm_answer *a, const struct hm_search *s, const struct hm_curve *now,
                     const struct hm_variant *variant, const char *what, struct hm_err *err)
@@ -160,7 +166,7 @@ struct lever {
     double elasticity;
 };
 
-/* Keep the quantities of `where:` that matter most, strongest first. */
+/* Collects the quantities of `where:` with the largest elasticity, largest first. */
 static int gather_levers(const struct hm_model *model, const struct hm_formula *f, double n,
                          struct lever *levers, size_t *count, struct hm_err *err)
 {
@@ -203,21 +209,21 @@ static int help_quantities(struct hm_answer *a, const struct hm_search *s,
         variant.quantity = (struct hm_scaled){levers[i].name, more ? 2 : 0.5};
         const char *what =
             hm__arena_printf(a->memory, "%s %s", more ? "2x" : "half of", levers[i].name);
-        rc = nomem_unless(what, err);
+        rc = check_allocated(what, err);
         if (rc == 0)
             rc = add_help(a, s, c, &variant, what, err);
     }
     return rc;
 }
 
-/* Another way to split the graph, tried at the best n: the table is the old one but for that n. */
+/* Tries another split of the graph at the best n; for other n the table keeps the old split. */
 static int help_split(struct hm_answer *a, const struct hm_search *s, const struct hm_curve *c,
                       enum hm_split split, const char *what, struct hm_err *err)
 {
     struct hm_variant v = hm__search_variant(s);
     double n = c->points[a->best].n;
     struct hm_parts *parts = hm__calloc(s->part_count, sizeof(*parts));
-    struct hm_err ignored = {0}; /* METIS may be missing, or the graph too large for it */
+    struct hm_err ignored = {0}; /* METIS may be missing, or the graph may be too large for it. */
 
     if (!parts)
         return hm__fail_nomem(err);
@@ -233,7 +239,7 @@ static int help_split(struct hm_answer *a, const struct hm_search *s, const stru
     return rc;
 }
 
-/* What better splits would gain: real ones, and the even one that none can beat. */
+/* The gain from better splits: real ones, and the even split as a bound. */
 static int help_splits(struct hm_answer *a, const struct hm_search *s, const struct hm_curve *c,
                        struct hm_err *err)
 {
@@ -249,7 +255,7 @@ static int help_splits(struct hm_answer *a, const struct hm_search *s, const str
     return rc ? rc : add_help(a, s, c, &v, "an even split", err);
 }
 
-/* More servers, even workers, and work by speed. */
+/* The gain from more servers, from even workers, and from work in proportion to speed. */
 static int help_ways(struct hm_answer *a, const struct hm_search *s, const struct hm_curve *c,
                      struct hm_err *err)
 {
@@ -283,7 +289,8 @@ static int explain_help(struct hm_answer *a, const struct hm_search *s,
     a->help = hm__arena_alloc(a->memory, HELP_MAX, sizeof(*a->help));
     if (!a->help)
         return hm__fail_nomem(err);
-    if (a->best == HM_NONE || hm__search_by_runs(s)) /* runs do not tell what hardware does */
+    if (a->best == HM_NONE ||
+        hm__search_by_runs(s)) /* A fit of runs does not show the effect of hardware. */
         return 0;
     if (cluster && cluster->network.bandwidth_bytes_per_s > 0) {
         v = hm__search_variant(s);
@@ -313,12 +320,15 @@ static int explain_help(struct hm_answer *a, const struct hm_search *s,
     return rc ? rc : help_quantities(a, s, model, c, err);
 }
 
-/* Is there something better above the ceiling somebody set? Above our own, we cannot tell. */
+/*
+ * Looks for a better point above a ceiling given by the user; above the default ceiling nothing is
+ * known.
+ */
 static int explain_ceiling(struct hm_answer *a, const struct hm_search *s,
                            const struct hm_model *model, const struct hm_curve *c,
                            struct hm_err *err)
 {
-    struct hm_err ignored = {0}; /* a formula may stop making sense up there */
+    struct hm_err ignored = {0}; /* A formula may become invalid at large n. */
     struct hm_curve beyond;
     bool ceiling;
     double max_n = hm__search_max_n(s, &ceiling);
@@ -328,7 +338,7 @@ static int explain_ceiling(struct hm_answer *a, const struct hm_search *s,
     bool all = s->job->graph && max_n == s->job->graph->vertices;
     if (!all && (!ceiling || max_n > 25000))
         a->at_ceiling = a->best + 1 == c->count && c->count > 1;
-    if (!ceiling || max_n > 25000 || s->parts) /* a graph is not split for n above the ceiling */
+    if (!ceiling || max_n > 25000 || s->parts) /* A graph is not split for n above the ceiling. */
         return 0;
     int rc = hm__curve_init(&beyond, s, model, 1, 4 * max_n, &ignored);
     if (rc)
@@ -353,7 +363,7 @@ int hm__answer_explain(struct hm_answer *a, const struct hm_search *s, const str
     return rc ? rc : explain_ceiling(a, s, model, c, err);
 }
 
-/* Fewest workers whose time is at most `limit`; else remember the nearest miss. */
+/* Fewest workers whose time is at most `limit`; otherwise records the nearest miss. */
 static size_t fewest_within(struct hm_answer *a, const struct hm_point *points, size_t count,
                             double limit, const char *what)
 {
@@ -367,7 +377,8 @@ static size_t fewest_within(struct hm_answer *a, const struct hm_point *points, 
         if (near == HM_NONE || points[i].total_s < points[near].total_s)
             near = i;
     }
-    if (a->status != HM_STATUS_UNREACHED) { /* also a failed speedup gives way: this was asked */
+    if (a->status != HM_STATUS_UNREACHED) { /* This question was asked explicitly, so its miss
+                                               replaces a missing speedup. */
         a->status = HM_STATUS_UNREACHED;
         a->missed = what;
         a->nearest = near;
@@ -390,12 +401,12 @@ int hm__answer_scenarios(struct hm_answer *a, const struct hm_search *s, const s
             fewest_within(a, c->points, c->count, c->reference.total_s / q->faster, "faster");
     if (q->work <= 0)
         return 0;
-    /* With weak scaling a worker's batch is fixed: more work is more iterations. */
+    /* With weak scaling the batch of a worker is fixed, so more work means more iterations. */
     variant.work = s->weak ? 1 : q->work;
     int rc = hm__model_new(s->job, s->cluster, &variant, &model, err);
     if (rc)
         return rc;
-    /* Otherwise the iterations stay: it is the work of each that grows. */
+    /* With strong scaling the iterations stay and the work of each grows. */
     rc = hm__curve_init(&grown, s, model, 1, hm__search_max_n(s, &ceiling), err);
     for (size_t i = 0; rc == 0 && s->weak && i < grown.count; i++) {
         grown.points[i].total_s *= q->work;

@@ -1,8 +1,10 @@
 /*
- * A fit in the place of the model: its times for every n, how sure they are, and how sure the
- * choice is. Each draw of the fit is a whole curve that the runs leave possible. The n that is told
- * is the one that loses least on the average of them, not the best of the single most likely curve:
- * a few runs seldom tell how steeply a curve rises beyond them, and the steep ones cost more.
+ * A fit instead of the model: its times for every n, their intervals, and the probability of the
+ * choice. Each draw of the fit is a whole curve that is consistent with the runs. The recommended n
+ * has the smallest mean loss over these curves (expected regret, capped at 1), which need not be
+ * the best n of the most likely curve: few runs seldom show how steeply a curve rises beyond them,
+ * and choosing too large an n costs more than choosing too small a one. Limit: PLAYED_MAX
+ * evaluations; for long curves only some of the draws are used.
  */
 #include <math.h>
 #include <string.h>
@@ -17,8 +19,9 @@ bool hm__search_by_runs(const struct hm_search *s)
     return s->question->fit && !s->question->fit->from_sheet;
 }
 
-static int terms_of(const struct hm_search *s, const struct hm_model *model,
-                    const struct hm_point *points, size_t count, double **ret_x, struct hm_err *err)
+static int points_terms(const struct hm_search *s, const struct hm_model *model,
+                        const struct hm_point *points, size_t count, double **ret_x,
+                        struct hm_err *err)
 {
     double *n = hm__calloc(count, sizeof(*n));
 
@@ -40,15 +43,17 @@ int hm__search_eval(const struct hm_search *s, const struct hm_model *model,
 
     if (rc || !fit)
         return rc;
-    rc = terms_of(s, model, points, count, &x, err);
+    rc = points_terms(s, model, points, count, &x, err);
     if (rc)
         return rc;
     for (size_t i = 0; i < count; i++) {
         struct hm_point *p = &points[i];
         double whole = hm__fit_seconds(fit, x, count, i, HM_NONE);
         double shared = hm__fit_shared(fit, x, count, i);
-        p->compute_s = shared * work;               /* more work is more of what is shared out */
-        p->communicate_s = fmax(whole - shared, 0); /* but for rounding, it never is less */
+        p->compute_s =
+            shared * work; /* More work increases the part that is divided among workers. */
+        p->communicate_s =
+            fmax(whole - shared, 0); /* The difference is negative only by rounding. */
         p->time_s = p->compute_s + p->communicate_s;
         p->latency_s = p->bandwidth_s = -1;
     }
@@ -56,17 +61,18 @@ int hm__search_eval(const struct hm_search *s, const struct hm_model *model,
     return 0;
 }
 
-/* ---- how sure ------------------------------------------------------------------------------- */
+/* ---- certainty ------------------------------------------------------------------------------- */
 
-struct tally {
-    double played;     /* draws */
-    double best, near; /* of them, the choice is the best, or within 5 % of it */
-    double count;      /* of them, anything is allowed */
-    double *chosen;    /* the best n of each of those */
+struct draw_tally {
+    double played;     /* Number of draws. */
+    double best, near; /* Number of draws in which the choice is the best, or within 5 % of it. */
+    double count;      /* Number of draws in which some point is allowed. */
+    double *chosen;    /* Best n of each of those draws. */
 };
 
-/* The curve as one draw has it. */
-static void retime(const struct hm_search *s, const double *x, size_t draw, struct hm_curve *curve)
+/* Recomputes the curve with the times of one draw. */
+static void curve_apply_draw(const struct hm_search *s, const double *x, size_t draw,
+                             struct hm_curve *curve)
 {
     const struct hm_fit *fit = s->question->fit;
     const size_t count = curve->count + 1;
@@ -78,52 +84,52 @@ static void retime(const struct hm_search *s, const double *x, size_t draw, stru
     hm__curve_finish(curve, s, 1);
 }
 
-/* What a choice loses on one curve, relative; all of it when it is not allowed there. */
-static double loss_of(const struct hm_search *s, const struct hm_point *p, double least)
+/* Relative loss of a choice on one curve; 1 if it is not allowed there. */
+static double point_loss(const struct hm_search *s, const struct hm_point *p, double least)
 {
     if (!hm__search_allows(s, p))
         return 1;
     return fmin(hm__search_value(s, p) / fmax(least, 1e-300) - 1, 1);
 }
 
-static void count_draw(struct tally *t, const struct hm_search *s, const struct hm_curve *curve,
-                       size_t choice, size_t best, double least)
+static void draw_tally_add(struct draw_tally *t, const struct hm_search *s,
+                           const struct hm_curve *curve, size_t choice, size_t best, double least)
 {
     t->best += best == choice;
-    t->near += loss_of(s, &curve->points[choice], least) <= 0.05;
+    t->near += point_loss(s, &curve->points[choice], least) <= 0.05;
     t->chosen[(size_t)t->count++] = curve->points[best].n;
 }
 
-/* Curves times points that are played through: for long curves fewer draws have to do. */
+/* Largest number of evaluations, draws times points. */
 static const double PLAYED_MAX = 2e6;
 
 /*
- * Play the draws, or as many as there is time for. Without a choice, add up what every point loses;
- * with one, count how it does.
+ * Evaluates the draws, or every step-th one. Without a choice, adds up the loss of every point;
+ * with a choice, counts how often it is best.
  */
-static void play(const struct hm_search *s, const double *x, struct hm_curve *curve, size_t choice,
-                 double *losses, struct tally *t)
+static void draws_evaluate(const struct hm_search *s, const double *x, struct hm_curve *curve,
+                           size_t choice, double *losses, struct draw_tally *t)
 {
     const size_t draws = hm__fit_draw_count(s->question->fit);
     size_t step = 1 + (size_t)((double)draws * (double)curve->count / PLAYED_MAX);
 
     for (size_t d = 0; d < draws; d += step) {
-        retime(s, x, d, curve);
+        curve_apply_draw(s, x, d, curve);
         size_t best = hm__curve_best(s, curve);
         t->played++;
         if (best == HM_NONE)
             continue;
         double least = hm__search_value(s, &curve->points[best]);
         for (size_t i = 0; choice == HM_NONE && i < curve->count; i++)
-            losses[i] += loss_of(s, &curve->points[i], least);
+            losses[i] += point_loss(s, &curve->points[i], least);
         if (choice != HM_NONE)
-            count_draw(t, s, curve, choice, best, least);
+            draw_tally_add(t, s, curve, choice, best, least);
     }
 }
 
-/* The point that loses least on average, among those that the most likely curve allows. */
-static size_t least_loss(const struct hm_search *s, const struct hm_curve *curve,
-                         const double *losses)
+/* The point with the smallest mean loss, among those that the most likely curve allows. */
+static size_t curve_least_loss(const struct hm_search *s, const struct hm_curve *curve,
+                               const double *losses)
 {
     size_t best = HM_NONE;
 
@@ -134,8 +140,8 @@ static size_t least_loss(const struct hm_search *s, const struct hm_curve *curve
     return best;
 }
 
-static void set_intervals(struct hm_answer *a, const struct hm_fit *fit, const double *x,
-                          double *times)
+static void answer_set_intervals(struct hm_answer *a, const struct hm_fit *fit, const double *x,
+                                 double *times)
 {
     const size_t draws = hm__fit_draw_count(fit);
 
@@ -148,7 +154,8 @@ static void set_intervals(struct hm_answer *a, const struct hm_fit *fit, const d
     }
 }
 
-static void set_certainty(struct hm_answer *a, const struct hm_fit *fit, struct tally *t)
+static void answer_set_certainty(struct hm_answer *a, const struct hm_fit *fit,
+                                 struct draw_tally *t)
 {
     if (t->count == 0)
         return;
@@ -159,36 +166,37 @@ static void set_certainty(struct hm_answer *a, const struct hm_fit *fit, struct 
     a->n_high = hm__quantile(t->chosen, (size_t)t->count, (1 + fit->level) / 2);
 }
 
-/* Choose by the draws, and count how that choice does. */
-static int choose_surely(struct hm_answer *a, const struct hm_search *s, const double *x,
-                         const struct hm_curve *curve, struct hm_curve *scratch, struct tally *t,
-                         struct hm_err *err)
+/* Chooses by the draws and counts how often the choice is best. */
+static int answer_choose_by_draws(struct hm_answer *a, const struct hm_search *s, const double *x,
+                                  const struct hm_curve *curve, struct hm_curve *scratch,
+                                  struct draw_tally *t, struct hm_err *err)
 {
     double *losses = hm__calloc(curve->count, sizeof(*losses));
 
     if (!losses)
         return hm__fail_nomem(err);
     if (a->best != HM_NONE && a->status == HM_STATUS_OK) {
-        play(s, x, scratch, HM_NONE, losses, t);
+        draws_evaluate(s, x, scratch, HM_NONE, losses, t);
         a->likely = a->best;
-        a->best = least_loss(s, curve, losses);
+        a->best = curve_least_loss(s, curve, losses);
         hm__answer_plateau(a, s, curve);
         t->played = 0;
-        play(s, x, scratch, a->best, losses, t);
+        draws_evaluate(s, x, scratch, a->best, losses, t);
     }
     hm__free(losses);
     return 0;
 }
 
-/* A curve of the answer's points and the reference, to be changed. */
-static int copy_curve(const struct hm_curve *from, struct hm_curve *to, struct hm_err *err)
+/* Copies the points of the curve and the reference, so that they can be changed. */
+static int curve_copy(const struct hm_curve *from, struct hm_curve *to, struct hm_err *err)
 {
     *to = *from;
     to->points = hm__calloc(from->count + 1, sizeof(*to->points));
     if (!to->points)
         return hm__fail_nomem(err);
     memcpy(to->points, from->points, from->count * sizeof(*to->points));
-    to->points[from->count] = from->reference; /* beside the others, for its terms */
+    to->points[from->count] = from->reference; /* The reference follows the points, so that its
+                                                  terms are evaluated too. */
     return 0;
 }
 
@@ -199,21 +207,21 @@ int hm__answer_certainty(struct hm_answer *a, const struct hm_search *s,
     const struct hm_fit *fit = s->question->fit;
     const size_t draws = fit ? hm__fit_draw_count(fit) : 0;
     struct hm_curve scratch = {0};
-    struct tally t = {0};
+    struct draw_tally t = {0};
     double *x = NULL, *times = NULL;
 
     if (draws == 0)
         return 0;
-    int rc = copy_curve(curve, &scratch, err);
+    int rc = curve_copy(curve, &scratch, err);
     if (rc == 0)
-        rc = terms_of(s, model, scratch.points, curve->count + 1, &x, err);
+        rc = points_terms(s, model, scratch.points, curve->count + 1, &x, err);
     if (rc == 0 && (!(times = hm__calloc(draws, sizeof(*times))) ||
                     !(t.chosen = hm__calloc(draws, sizeof(*t.chosen)))))
         rc = hm__fail_nomem(err);
     if (rc == 0) {
-        set_intervals(a, fit, x, times);
-        rc = choose_surely(a, s, x, curve, &scratch, &t, err);
-        set_certainty(a, fit, &t);
+        answer_set_intervals(a, fit, x, times);
+        rc = answer_choose_by_draws(a, s, x, curve, &scratch, &t, err);
+        answer_set_certainty(a, fit, &t);
     }
     hm__curve_release(&scratch);
     hm__free(x);
@@ -222,7 +230,7 @@ int hm__answer_certainty(struct hm_answer *a, const struct hm_search *s,
     return rc;
 }
 
-/* ---- why ------------------------------------------------------------------------------------ */
+/* ---- explanation ----------------------------------------------------------------------------- */
 
 int hm__answer_explain_fit(struct hm_answer *a, const struct hm_search *s, const struct hm_point *p,
                            struct hm_err *err)
@@ -244,12 +252,12 @@ int hm__answer_explain_fit(struct hm_answer *a, const struct hm_search *s, const
     hm__free(x);
     a->limit_share = p->compute_s / p->time_s;
     a->limit = HM_LIMIT_COMPUTE;
-    a->why = "most of the step is work that is shared out";
+    a->why = "most of the step is work that is divided among the workers";
     if (a->limit_share >= 0.5 || !most)
         return 0;
     a->limit = HM_LIMIT_COMMUNICATION;
     a->limit_share = 1 - a->limit_share;
-    a->why = hm__arena_printf(a->memory, "most of what is not shared out is %.4g * %s", most->value,
-                              most->text);
+    a->why = hm__arena_printf(a->memory, "most of the time that does not shrink is %.4g * %s",
+                              most->value, most->text);
     return a->why ? 0 : hm__fail_nomem(err);
 }

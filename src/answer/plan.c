@@ -1,8 +1,8 @@
 /*
- * hm_plan: from a question to an answer, with the model, or a fit of runs, as the source of f(n).
- *
- * Every combination of machine and scheme is searched over all n; the best one is then answered in
- * full and the others are ranked below it, each with what it loses by.
+ * hm_plan: answers a question, with the model or a fit of runs as the source of f(n). Every
+ * combination of machine, scheme and platform is searched over all n; the best one is answered in
+ * full, and the others are ranked below it with the reason why they lose. Limit: all nodes of a
+ * combination are of one kind.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -14,33 +14,31 @@
 #include "way_time.h"
 #include "ways.h"
 
-enum { FIT_NOTES = 8 };
-
 struct candidate {
     struct hm_search search;
-    size_t order; /* as given, to break ties */
-    size_t group; /* of those that differ in the number of servers only */
+    size_t order; /* Position in the question, to break ties. */
+    size_t group; /* Candidates of one group differ only in the number of servers. */
     bool feasible;
-    struct hm_point best; /* or the nearest miss */
+    struct hm_point best; /* The best point, or the nearest miss. */
     double value;
-    double saturates_n; /* with servers: their links limit from here on */
-    const char *missed; /* when it is not feasible */
-    struct hm_err err;  /* when it cannot be looked at at all: code is not 0 */
+    double saturates_n; /* With servers: the n from which their links limit; 0: never. */
+    const char *missed; /* The limit that is missed, if it is not feasible. */
+    struct hm_err err;  /* Why it cannot be evaluated; code is 0 if it can. */
 };
 
-struct plan {
+struct plan_work {
     const struct hm_job *job;
     const struct hm_question *question;
     struct candidate *candidates;
     size_t count;
-    struct hm_parts *parts; /* of the job's graph, for n = 1..part_count; owned */
+    struct hm_parts *parts; /* Splits of the job's graph for n = 1..part_count; owned. */
     size_t part_count;
-    struct hm_crew **crews; /* of the clusters; owned */
-    size_t crew_count;
+    struct hm_stragglers **stragglers; /* Stragglers of the clusters; owned. */
+    size_t straggler_count;
     struct hm_answer *answer;
 };
 
-static int make_curve(const struct candidate *c, struct hm_curve *curve, struct hm_err *err)
+static int candidate_curve(const struct candidate *c, struct hm_curve *curve, struct hm_err *err)
 {
     struct hm_variant variant = hm__search_variant(&c->search);
     struct hm_model *model;
@@ -54,8 +52,9 @@ static int make_curve(const struct candidate *c, struct hm_curve *curve, struct 
     return rc;
 }
 
-/* The nearest miss stands for a combination without a feasible point. */
-static int find_miss(struct candidate *c, const struct hm_curve *curve, struct hm_err *err)
+/* Represents a combination without a feasible point by its nearest miss. */
+static int candidate_find_miss(struct candidate *c, const struct hm_curve *curve,
+                               struct hm_err *err)
 {
     struct hm_arena *arena = hm__arena_new();
     struct hm_answer scratch = {.memory = arena};
@@ -70,10 +69,10 @@ static int find_miss(struct candidate *c, const struct hm_curve *curve, struct h
     return rc;
 }
 
-static int look_at(struct candidate *c, struct hm_err *err)
+static int candidate_evaluate(struct candidate *c, struct hm_err *err)
 {
     struct hm_curve curve;
-    int rc = make_curve(c, &curve, err);
+    int rc = candidate_curve(c, &curve, err);
 
     if (rc)
         return rc;
@@ -84,56 +83,57 @@ static int look_at(struct candidate *c, struct hm_err *err)
         c->best = curve.points[best];
         c->value = hm__search_value(&c->search, &c->best);
     } else {
-        rc = find_miss(c, &curve, err);
+        rc = candidate_find_miss(c, &curve, err);
     }
     hm__curve_release(&curve);
     return rc;
 }
 
-static bool priced(const struct candidate *c)
+static bool candidate_is_priced(const struct candidate *c)
 {
     return c->search.cluster && c->search.cluster->node.price_per_s >= 0;
 }
 
-static bool any_priced(const struct plan *p)
+static bool plan_any_priced(const struct plan_work *p)
 {
     for (size_t i = 0; i < p->count; i++)
-        if (priced(&p->candidates[i]))
+        if (candidate_is_priced(&p->candidates[i]))
             return true;
     return false;
 }
 
-static void drop(struct candidate *c, const char *missed)
+static void candidate_drop(struct candidate *c, const char *missed)
 {
     c->feasible = false;
     c->missed = missed;
     c->value = INFINITY;
 }
 
-/* Among machines with prices, one without cannot be compared by cost. */
-static void drop_unpriced(struct plan *p)
+/* A machine without a price cannot be compared by cost with machines that have one. */
+static void plan_drop_unpriced(struct plan_work *p)
 {
-    bool any = any_priced(p);
+    bool any = plan_any_priced(p);
 
     for (size_t i = 0; any && i < p->count; i++) {
         struct candidate *c = &p->candidates[i];
-        if (!priced(c) && (c->search.goal != HM_GOAL_TIME || p->question->budget >= 0))
-            drop(c, "price");
+        if (!candidate_is_priced(c) && (c->search.goal != HM_GOAL_TIME || p->question->budget >= 0))
+            candidate_drop(c, "price");
     }
 }
 
-/* Weights that make the least time and the least cost of all candidates count alike. */
-static int choose_weights(struct plan *p, struct hm_err *err)
+/* Weights that make the least time and the least cost of all candidates equally important. */
+static int plan_choose_weights(struct plan_work *p, struct hm_err *err)
 {
     double time_s = INFINITY, expense = INFINITY;
-    bool any = any_priced(p);
+    bool any = plan_any_priced(p);
 
     for (size_t i = 0; i < p->count; i++) {
-        struct hm_err ignored = {0}; /* what cannot be looked at is named later */
+        struct hm_err ignored = {0}; /* Candidates that cannot be evaluated are reported later. */
         struct hm_curve curve;
-        if (any && !priced(&p->candidates[i])) /* node-seconds and money do not mix */
+        if (any && !candidate_is_priced(
+                       &p->candidates[i])) /* Node-seconds and money cannot be compared. */
             continue;
-        int rc = make_curve(&p->candidates[i], &curve, &ignored);
+        int rc = candidate_curve(&p->candidates[i], &curve, &ignored);
         if (rc == HM_E_NOMEM)
             return hm__fail_nomem(err);
         if (rc)
@@ -163,27 +163,27 @@ static int compare_candidates(const void *a, const void *b)
     return x->order < y->order ? -1 : x->order > y->order;
 }
 
-static int check_question(const struct plan *p, const struct hm_search *s, struct hm_err *err)
+static int check_question(const struct plan_work *p, const struct hm_search *s, struct hm_err *err)
 {
     bool ceiling;
 
-    if (p->question->budget >= 0 && !any_priced(p)) {
+    if (p->question->budget >= 0 && !plan_any_priced(p)) {
         hm__fail(err, HM_E_MISSING, "a budget needs a price, and %s has none",
                  s->cluster && s->cluster->name ? s->cluster->name : "the cluster");
-        hm__err_hint(err, "give it with --set cluster.price='$1/h'");
+        hm__err_hint(err, "give cluster.price, such as $1/h");
         hm__err_field(err, "budget");
         return HM_E_MISSING;
     }
     if (s->weak && s->job->graph) {
         hm__fail(err, HM_E_CONFLICT, "weak scaling, but the graph stays the same for every n");
-        hm__err_hint(err, "leave out scaling: weak, or --weak");
+        hm__err_hint(err, "leave out scaling: weak");
         hm__err_field(err, "scaling");
         hm__err_at(err, s->job->source, 0);
         return HM_E_CONFLICT;
     }
     double most = hm__search_max_n(s, &ceiling);
     if (most >= 1 && most < s->reference && (ceiling || s->job->graph)) {
-        hm__fail(err, HM_E_RANGE, "the reference of %g workers is more than the ceiling of %g",
+        hm__fail(err, HM_E_RANGE, "reference: %g workers are more than the largest n, %g",
                  s->reference, most);
         hm__err_field(err, "reference");
         return HM_E_RANGE;
@@ -191,7 +191,7 @@ static int check_question(const struct plan *p, const struct hm_search *s, struc
     return 0;
 }
 
-/* A choice of schemes means something only where there is a step to apply it to. */
+/* A choice of schemes needs an all-reduce step to apply to. */
 static int check_schemes(const struct hm_job *job, size_t scheme_count, struct hm_err *err)
 {
     for (size_t i = 0; i < job->communicate_count; i++)
@@ -206,7 +206,7 @@ static int check_schemes(const struct hm_job *job, size_t scheme_count, struct h
     return HM_E_CONFLICT;
 }
 
-static enum hm_goal decide_goal(const struct hm_question *q)
+static enum hm_goal question_goal(const struct hm_question *q)
 {
     if (q->goal != HM_GOAL_AUTO)
         return q->goal;
@@ -215,9 +215,9 @@ static enum hm_goal decide_goal(const struct hm_question *q)
     return q->deadline_s > 0 ? HM_GOAL_COST : HM_GOAL_TIME;
 }
 
-static int make_candidates(struct plan *p, const struct hm_cluster *const *clusters,
-                           size_t cluster_count, const enum hm_scheme *schemes, size_t scheme_count,
-                           struct hm_err *err)
+static int plan_make_candidates(struct plan_work *p, const struct hm_cluster *const *clusters,
+                                size_t cluster_count, const enum hm_scheme *schemes,
+                                size_t scheme_count, struct hm_err *err)
 {
     const struct hm_cluster *own = p->job->has_cluster ? &p->job->cluster : NULL;
     size_t machines = cluster_count ? cluster_count : 1, schemed = scheme_count ? scheme_count : 1;
@@ -237,7 +237,7 @@ static int make_candidates(struct plan *p, const struct hm_cluster *const *clust
             .job = p->job,
             .cluster = cluster_count ? clusters[i / ways / schemed] : own,
             .question = q,
-            .goal = decide_goal(q),
+            .goal = question_goal(q),
             .scheme = scheme_count ? (int)schemes[i / ways % schemed] : -1,
             .way = way,
             .weak = q->weak || p->job->scaling == HM_SCALING_WEAK,
@@ -249,8 +249,8 @@ static int make_candidates(struct plan *p, const struct hm_cluster *const *clust
     return check_question(p, &p->candidates[0].search, err);
 }
 
-/* Split the job's graph once for every n any candidate may look at. */
-static int split_graph(struct plan *p, struct hm_err *err)
+/* Splits the job's graph once, for every n of any candidate. */
+static int plan_split_graph(struct plan_work *p, struct hm_err *err)
 {
     const struct hm_job *job = p->job;
     double most = 1;
@@ -283,8 +283,8 @@ static int split_graph(struct plan *p, struct hm_err *err)
     return rc;
 }
 
-/* The first of a group that is nearly as good as the best of it: fewer servers come first. */
-static size_t pick(const struct plan *p, size_t from, size_t to)
+/* The first candidate of a group that is nearly as good as its best; fewer servers come first. */
+static size_t group_pick(const struct plan_work *p, size_t from, size_t to)
 {
     double least = INFINITY;
     bool feasible = false;
@@ -301,71 +301,74 @@ static size_t pick(const struct plan *p, size_t from, size_t to)
     return from;
 }
 
-/* Of candidates that differ in the number of servers, keep one. */
-static void choose_servers(struct plan *p)
+/* Keeps one of the candidates that differ only in the number of servers. */
+static void plan_choose_servers(struct plan_work *p)
 {
     size_t kept = 0;
 
     for (size_t from = 0, to; from < p->count; from = to) {
         for (to = from + 1; to < p->count && p->candidates[to].group == p->candidates[from].group;)
             to++;
-        p->candidates[kept++] = p->candidates[pick(p, from, to)];
+        p->candidates[kept++] = p->candidates[group_pick(p, from, to)];
     }
     p->count = kept;
 }
 
-/* One crew for each cluster with stragglers: candidates and what-ifs ask it for the same. */
-static int make_crews(struct plan *p, struct hm_err *err)
+/*
+ * Makes one straggler table for each cluster that needs it; all evaluations of the cluster share
+ * its cache.
+ */
+static int plan_make_stragglers(struct plan_work *p, struct hm_err *err)
 {
-    p->crews = hm__calloc(p->count, sizeof(struct hm_crew *));
-    if (!p->crews)
+    p->stragglers = hm__calloc(p->count, sizeof(struct hm_stragglers *));
+    if (!p->stragglers)
         return hm__fail_nomem(err);
     for (size_t i = 0; i < p->count; i++) {
         struct hm_search *s = &p->candidates[i].search;
         const struct hm_search *before = i > 0 ? &p->candidates[i - 1].search : NULL;
         if (before && s->cluster == before->cluster) {
-            s->crew = before->crew;
+            s->stragglers = before->stragglers;
         } else if (s->cluster && hm__slowness_any(&s->cluster->slowness)) {
-            int rc = hm__crew_new(&s->cluster->slowness, false, &s->crew, err);
+            int rc = hm__stragglers_new(&s->cluster->slowness, false, &s->stragglers, err);
             if (rc)
                 return rc;
-            p->crews[p->crew_count++] = s->crew;
+            p->stragglers[p->straggler_count++] = s->stragglers;
         }
     }
     return 0;
 }
 
-static int rank_candidates(struct plan *p, struct hm_err *err)
+static int plan_rank_candidates(struct plan_work *p, struct hm_err *err)
 {
     const struct hm_search *first = &p->candidates[0].search;
     int rc = 0;
 
     if (first->goal == HM_GOAL_BALANCE && (first->alpha < 0 || first->beta < 0))
-        rc = choose_weights(p, err);
+        rc = plan_choose_weights(p, err);
     for (size_t i = 0; rc == 0 && i < p->count; i++) {
         struct candidate *c = &p->candidates[i];
-        if (look_at(c, &c->err) == HM_E_NOMEM)
+        if (candidate_evaluate(c, &c->err) == HM_E_NOMEM)
             rc = hm__fail_nomem(err);
         else if (c->err.code)
-            drop(c, "error");
+            candidate_drop(c, "error");
     }
     if (rc)
         return rc;
-    drop_unpriced(p);
-    choose_servers(p);
+    plan_drop_unpriced(p);
+    plan_choose_servers(p);
     qsort(p->candidates, p->count, sizeof(*p->candidates), compare_candidates);
-    if (p->candidates[0].err.code && err) /* not even the best can be looked at */
+    if (p->candidates[0].err.code && err) /* Not even the best candidate can be evaluated. */
         *err = p->candidates[0].err;
     return p->candidates[0].err.code;
 }
 
-static const char *copy(struct hm_answer *a, const char *text)
+static const char *answer_copy_text(struct hm_answer *a, const char *text)
 {
     return text ? hm__arena_strdup(a->memory, text) : NULL;
 }
 
-static const char *why_it_loses(struct hm_answer *a, const struct candidate *winner,
-                                const struct candidate *c)
+static const char *candidate_loss_text(struct hm_answer *a, const struct candidate *winner,
+                                       const struct candidate *c)
 {
     static const char *const words[] = {"", "slower", "the cost", "as bad"};
 
@@ -381,7 +384,7 @@ static const char *why_it_loses(struct hm_answer *a, const struct candidate *win
     return hm__arena_printf(a->memory, "%.2fx %s", ratio, words[c->search.goal]);
 }
 
-static int fill_ranking(struct plan *p, struct hm_err *err)
+static int fill_ranking(struct plan_work *p, struct hm_err *err)
 {
     struct hm_answer *a = p->answer;
 
@@ -406,128 +409,13 @@ static int fill_ranking(struct plan *p, struct hm_err *err)
         if (rc)
             return rc;
         const char *name = c->search.cluster ? c->search.cluster->name : NULL;
-        r->machine = copy(a, name);
+        r->machine = answer_copy_text(a, name);
         r->scheme = c->search.scheme >= 0 ? hm_scheme_name((enum hm_scheme)c->search.scheme) : NULL;
         if (i > 0 || !c->feasible)
-            r->why = why_it_loses(a, &p->candidates[0], c);
+            r->why = candidate_loss_text(a, &p->candidates[0], c);
         if ((name && !r->machine) || ((i > 0 || !c->feasible) && !r->why))
             return hm__fail_nomem(err);
         a->rank_count++;
-    }
-    return 0;
-}
-
-static void add_note(struct hm_answer *a, const char *text)
-{
-    if (text)
-        a->notes[a->note_count++] = text;
-}
-
-enum { ANSWER_NOTES = 24 + 2 * FIT_NOTES };
-
-/* What a platform assumes. */
-static int fill_way_notes(struct hm_answer *a, const struct hm_search *s)
-{
-    const struct hm_way *way = &s->way;
-    const char *note = NULL;
-
-    if (way->platform == HM_PLATFORM_DRIVER)
-        add_note(a, "the driver is a node of its own, which counts too");
-    if (hm__way_nodes(way) > 0 && way->platform == HM_PLATFORM_SERVER) {
-        note = hm__arena_printf(a->memory, "%g node%s for servers count%s too", way->servers,
-                                way->servers == 1 ? "" : "s", way->servers == 1 ? "s" : "");
-        if (!note)
-            return HM_E_NOMEM;
-        add_note(a, note);
-    }
-    if (hm__way_stale(way) && !(way->stale_cost > 0))
-        add_note(a, "stale gradients are taken to cost no iterations: --stale-cost gives a factor");
-    if (way->backups > 0)
-        add_note(a, "a worker that is late drops its gradient, and begins the next step with the "
-                    "others; the batch is shared among those that count");
-    return 0;
-}
-
-/* What the fit has to say, and how far beyond its runs the choice is. */
-static int fill_fit_notes(struct hm_answer *a, const struct hm_fit *fit)
-{
-    double n = a->best != HM_NONE ? a->points[a->best].n : 0;
-
-    if (!fit)
-        return 0;
-    if (fit->run_count > 0 && n > fit->n_max) {
-        const char *note = hm__arena_printf(
-            a->memory, "%g workers are %.3g times as many as any run had: a run there would tell",
-            n, n / fit->n_max);
-        if (!note)
-            return HM_E_NOMEM;
-        add_note(a, note);
-    }
-    if (a->sure >= 0 && a->likely != a->best) {
-        const char *note = hm__arena_printf(
-            a->memory,
-            "%g workers lose least on average over all curves that the runs leave possible; on the "
-            "most likely one %g are best",
-            n, a->points[a->likely].n);
-        if (!note)
-            return HM_E_NOMEM;
-        add_note(a, note);
-    }
-    for (size_t i = 0; i < fit->note_count && i < FIT_NOTES; i++) {
-        const char *note = copy(a, fit->notes[i]);
-        if (!note)
-            return HM_E_NOMEM;
-        add_note(a, note);
-    }
-    return 0;
-}
-
-static int fill_notes(struct hm_answer *a, const struct hm_search *s, const struct hm_model *model,
-                      bool reference_fits, struct hm_err *err)
-{
-    const struct hm_job *job = s->job;
-    const char *note;
-
-    a->notes = hm__arena_alloc(a->memory, ANSWER_NOTES, sizeof(*a->notes));
-    if (!a->notes)
-        return hm__fail_nomem(err);
-    if (fill_fit_notes(a, s->question->fit))
-        return hm__fail_nomem(err);
-    if (fill_way_notes(a, s))
-        return hm__fail_nomem(err);
-    if (job->communicate_assumed && s->scheme < 0 && s->way.platform == HM_PLATFORM_JOB)
-        add_note(a, "the job does not say how it communicates: at each n the fastest all-reduce of "
-                    "the gradients is assumed");
-    for (size_t i = 0; i < 6 && (note = hm__model_note(model, i)); i++)
-        add_note(a, copy(a, note));
-    if (!a->whole_job && (s->question->deadline_s > 0 || s->question->budget >= 0))
-        add_note(a, s->weak ? "deadline and budget are for the samples of one iteration at the "
-                              "reference: the job gives no iterations or epochs"
-                            : "deadline and budget are for one iteration: the job gives no "
-                              "iterations or epochs");
-    if ((s->question->deadline_s > 0 || s->goal != HM_GOAL_TIME) && !a->priced)
-        add_note(a, "no price is known: the cheapest is the one with the fewest node-hours");
-    if (s->question->weak && job->scaling == HM_SCALING_STRONG && job->compute &&
-        !hm__search_by_runs(s))
-        add_note(a, "weak scaling takes the compute formula as it stands: it must be the time of "
-                    "one worker's whole batch");
-    if (job->graph && a->point_count && a->points[a->point_count - 1].n == job->graph->vertices)
-        add_note(a, "every worker needs a vertex: more workers than vertices are not considered");
-    if (!reference_fits && s->reference > s->way.backups)
-        add_note(a, "the reference itself does not fit in memory: speedups are relative to a time "
-                    "that cannot be had");
-    if (job->network && job->network->layer_count == 0 && !job->memory_needed && s->cluster &&
-        s->cluster->node.memory_bytes > 0)
-        add_note(a, "only totals of the network are known: activations are not in the memory");
-    if (s->goal == HM_GOAL_BALANCE) {
-        note = hm__arena_printf(a->memory, "balance: %.3g a second, %.3g a %s%s", s->alpha, s->beta,
-                                a->priced ? "dollar" : "node-second",
-                                s->question->alpha < 0 && s->question->beta < 0
-                                    ? ", so that the least time and the least cost count alike"
-                                    : "");
-        if (!note)
-            return hm__fail_nomem(err);
-        add_note(a, note);
     }
     return 0;
 }
@@ -537,9 +425,9 @@ static int fill_names(struct hm_answer *a, const struct hm_search *s, struct hm_
     const struct hm_cluster *c = s->cluster;
     const struct hm_job *job = s->job;
 
-    a->job = copy(a, job->name);
-    a->machine = c ? copy(a, c->name) : NULL;
-    a->fabric = c ? copy(a, c->fabric) : NULL;
+    a->job = answer_copy_text(a, job->name);
+    a->machine = c ? answer_copy_text(a, c->name) : NULL;
+    a->fabric = c ? answer_copy_text(a, c->fabric) : NULL;
     if ((job->name && !a->job) || (c && c->name && !a->machine) || (c && c->fabric && !a->fabric))
         return hm__fail_nomem(err);
     a->measured_count = job->measured_count;
@@ -551,7 +439,7 @@ static int fill_names(struct hm_answer *a, const struct hm_search *s, struct hm_
     return 0;
 }
 
-/* The fields that come straight from the search and its curve. */
+/* Fills in the fields that come directly from the search and its curve. */
 static int fill_curve(struct hm_answer *a, const struct hm_search *s, const struct hm_curve *c,
                       struct hm_err *err)
 {
@@ -576,7 +464,7 @@ static int fill_curve(struct hm_answer *a, const struct hm_search *s, const stru
     return fill_names(a, s, err);
 }
 
-static int answer_in_full(struct plan *p, struct hm_err *err)
+static int plan_answer(struct plan_work *p, struct hm_err *err)
 {
     const struct hm_search *s = &p->candidates[0].search;
     struct hm_variant variant = hm__search_variant(s);
@@ -602,7 +490,7 @@ static int answer_in_full(struct plan *p, struct hm_err *err)
         if (rc == 0)
             rc = hm__answer_scenarios(a, s, &curve, err);
         if (rc == 0)
-            rc = fill_notes(a, s, model, curve.reference.fits, err);
+            rc = hm__answer_notes(a, s, model, curve.reference.fits, err);
         if (rc == 0 && a->best != HM_NONE && a->whole_job)
             a->iterations = hm__search_iterations(s, 1, a->points[a->best].n);
         hm__curve_release(&curve);
@@ -615,7 +503,7 @@ int hm_plan(const struct hm_job *job, const struct hm_cluster *const *clusters,
             size_t cluster_count, const enum hm_scheme *schemes, size_t scheme_count,
             const struct hm_question *question, struct hm_answer **ret_answer, struct hm_err *err)
 {
-    struct plan p = {.job = job, .question = question};
+    struct plan_work p = {.job = job, .question = question};
     struct hm_arena *arena = NULL;
     int rc = hm_question_check(question, err);
 
@@ -628,31 +516,32 @@ int hm_plan(const struct hm_job *job, const struct hm_cluster *const *clusters,
         rc = check_schemes(job, scheme_count, err);
     }
     if (rc == 0 && question->way_count > 0 && (question->fit || scheme_count > 0))
-        rc = hm__fail(err, HM_E_CONFLICT,
-                      question->fit
-                          ? "the runs were made on one platform: others cannot be compared "
-                            "by them"
-                          : "a platform brings its own schemes: choose one or the other");
+        rc =
+            hm__fail(err, HM_E_CONFLICT,
+                     question->fit ? "the runs were made on one platform: they cannot compare "
+                                     "platforms"
+                                   : "a platform has its own schemes: give platform or scheme, not "
+                                     "both");
     if (rc == 0 && question->fit && cluster_count * (scheme_count ? scheme_count : 1) > 1)
         rc = hm__fail(err, HM_E_CONFLICT,
-                      "the runs were made on one machine in one way: "
-                      "several cannot be compared by them");
+                      "the runs were made on one machine with one scheme: they cannot compare "
+                      "several");
     if (rc == 0) {
-        rc = make_candidates(&p, clusters, cluster_count, schemes, scheme_count, err);
+        rc = plan_make_candidates(&p, clusters, cluster_count, schemes, scheme_count, err);
     }
     if (rc == 0)
-        rc = make_crews(&p, err);
+        rc = plan_make_stragglers(&p, err);
     if (rc == 0)
-        rc = split_graph(&p, err);
+        rc = plan_split_graph(&p, err);
     if (rc == 0)
-        rc = rank_candidates(&p, err);
+        rc = plan_rank_candidates(&p, err);
     if (rc == 0)
-        rc = answer_in_full(&p, err);
+        rc = plan_answer(&p, err);
     if (rc == 0)
         rc = fill_ranking(&p, err);
-    for (size_t i = 0; i < p.crew_count; i++)
-        hm__crew_free(p.crews[i]);
-    hm__free(p.crews);
+    for (size_t i = 0; i < p.straggler_count; i++)
+        hm__stragglers_free(p.stragglers[i]);
+    hm__free(p.stragglers);
     hm__free(p.candidates);
     hm__free(p.parts);
     if (rc == 0)

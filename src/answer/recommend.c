@@ -1,48 +1,31 @@
 /*
- * hm_recommend: how many workers, from runs that were measured.
+ * hm_recommend: recommends a number of workers from measured runs.
  *
- * In this order: runs that match the question exactly; fits of the runs; the model of a job; and
- * "cannot tell yet", with the run that would help most. Runs that are known to fail are never
- * recommended. The look-up alone is that of Anwar et al.; the rest is what they name as open.
+ * It tries in this order: runs that match the question exactly; fits of the runs; the model of a
+ * job; and, without an answer, the run that would help most. Runs that are known to fail are never
+ * recommended. The look-up is the method of Anwar et al. (as in docs/recommend.md); the fits extend
+ * it to configurations that were not run. Limit: quantities that the runs do not contain cannot be
+ * part of the question.
  */
 #include "recommend.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "err.h"
 
-int hm__recommend_note(struct hm_recommending *w, struct hm_err *err, const char *format, ...)
-{
-    char text[512];
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
-    if (!w->out->notes)
-        w->out->notes = hm__arena_alloc(w->arena, HM_RECOMMEND_NOTES, sizeof(*w->out->notes));
-    if (!w->out->notes)
-        return hm__fail_nomem(err);
-    if (w->out->note_count == HM_RECOMMEND_NOTES)
-        return 0;
-    w->out->notes[w->out->note_count] = hm__arena_strdup(w->arena, text);
-    return w->out->notes[w->out->note_count] ? (w->out->note_count++, 0) : hm__fail_nomem(err);
-}
-
 static int check_number(const char *name, double value, struct hm_err *err)
 {
     if (isfinite(value) && value >= 0)
         return 0;
-    hm__fail(err, HM_E_RANGE, "%s is %g; it must be 0 or more", name, value);
+    hm__fail(err, HM_E_RANGE, "%s: %g is not a finite number of 0 or more", name, value);
     hm__err_field(err, name);
     return HM_E_RANGE;
 }
 
-static int check(const struct hm_runs *runs, const struct hm_recommend_question *q,
-                 struct hm_err *err)
+static int recommend_question_check(const struct hm_runs *runs,
+                                    const struct hm_recommend_question *q, struct hm_err *err)
 {
     const struct {
         const char *name;
@@ -55,21 +38,20 @@ static int check(const struct hm_runs *runs, const struct hm_recommend_question 
         rc = check_number(numbers[i].name, numbers[i].value, err);
     for (size_t i = 0; rc == 0 && i < q->n_count; i++)
         if (!(q->n[i] >= 1) || q->n[i] != floor(q->n[i]) || isinf(q->n[i]))
-            rc = hm__fail(err, HM_E_RANGE, "%g workers; it must be a whole number from 1 on",
-                          q->n[i]);
+            rc = hm__fail(err, HM_E_RANGE, "n: %g is not a whole number of 1 or more", q->n[i]);
     if (rc == 0 && !(q->level >= 0 && q->level < 1))
-        rc = hm__fail(err, HM_E_RANGE, "a level of %g; it must be between 0 and 1", q->level);
+        rc = hm__fail(err, HM_E_RANGE, "level: %g is not from 0 to below 1", q->level);
     if (rc == 0 && !runs && !q->job)
         rc = hm__fail(err, HM_E_MISSING, "no runs and no job: there is nothing to recommend from");
     if (rc || !runs || !runs->relative)
         return rc;
-    hm__fail(err, HM_E_MISSING, "the runs tell speedups only");
+    hm__fail(err, HM_E_MISSING, "the runs have speedups only");
     hm__err_hint(err, "a recommendation needs seconds");
     hm__err_at(err, runs->source, 0);
     return HM_E_MISSING;
 }
 
-static enum hm_goal decide_goal(const struct hm_recommend_question *q)
+static enum hm_goal recommend_goal(const struct hm_recommend_question *q)
 {
     if (q->goal != HM_GOAL_AUTO)
         return q->goal;
@@ -85,8 +67,8 @@ static int compare_numbers(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Money of a worker-second by a column cost: that of the row in the middle. */
-static int find_rate(struct hm_recommending *w, struct hm_err *err)
+/* Money per worker-second from a column cost: the median over the rows. */
+static int recommend_find_rate(struct hm_recommending *w, struct hm_err *err)
 {
     const double *costs = hm__recommend_values(w->runs, "cost");
     size_t count = 0;
@@ -110,7 +92,7 @@ static int find_rate(struct hm_recommending *w, struct hm_err *err)
     return 0;
 }
 
-static int say_no_row(struct hm_recommending *w, struct hm_err *err)
+static int reason_no_row(struct hm_recommending *w, struct hm_err *err)
 {
     const struct hm_recommend_question *q = w->q;
 
@@ -120,13 +102,13 @@ static int say_no_row(struct hm_recommending *w, struct hm_err *err)
     return w->out->reason ? 0 : hm__fail_nomem(err);
 }
 
-/* Rows that say all, or a fit of them. */
-static int from_runs(struct hm_recommending *w, struct hm_err *err)
+/* Uses exact rows, or a fit of the rows. */
+static int recommend_from_runs(struct hm_recommending *w, struct hm_err *err)
 {
-    int rc = find_rate(w, err);
+    int rc = recommend_find_rate(w, err);
 
     if (rc == 0 && w->picked_count == 0)
-        return say_no_row(w, err);
+        return reason_no_row(w, err);
     if (rc == 0)
         rc = hm__recommend_candidates(w, err);
     if (rc == 0)
@@ -138,40 +120,40 @@ static int from_runs(struct hm_recommending *w, struct hm_err *err)
     return rc;
 }
 
-/* Nothing is left that could be told: everything is known to fail. */
-static void say_all_fail(struct hm_recommending *w)
+/* If every candidate is known to fail, gives that as the reason. */
+static void reason_all_fail(struct hm_recommending *w)
 {
     size_t failed = 0;
 
     for (size_t i = 0; i < w->count; i++)
-        failed += w->told[i].r.failed;
+        failed += w->candidates[i].r.failed;
     if (w->out->way != HM_RECOMMEND_NONE || w->count == 0 || failed < w->count)
         return;
-    w->out->reason = failed == 1 ? "the one n that could be is known to fail"
-                                 : "every n that could be is known to fail";
+    w->out->reason =
+        failed == 1 ? "the only candidate is known to fail" : "every candidate is known to fail";
     w->out->way = HM_RECOMMEND_ROWS;
 }
 
-/* Exact rows of some n leave the others open. */
+/* Notes which candidates were not run at the place, if others were. */
 static int note_not_run(struct hm_recommending *w, struct hm_err *err)
 {
     char list[200];
     size_t used = 0, others = 0;
 
     for (size_t i = 0; i < w->count; i++) {
-        if (w->told[i].told || w->told[i].r.failed || w->out->way != HM_RECOMMEND_ROWS)
+        if (w->candidates[i].known || w->candidates[i].r.failed || w->out->way != HM_RECOMMEND_ROWS)
             continue;
         if (used + 40 < sizeof(list))
             used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%g", others ? ", " : "",
-                                     w->told[i].r.n);
+                                     w->candidates[i].r.n);
         others++;
     }
     return others == 0 ? 0
-                       : hm__recommend_note(w, err, "not run there: %s worker%s", list,
-                                            others == 1 && list[0] == '1' && used == 1 ? "" : "s");
+                       : hm__notes_add(hm__recommend_notes(w), err, "not run there: %s worker%s",
+                                       list, others == 1 && list[0] == '1' && used == 1 ? "" : "s");
 }
 
-/* A fit tells little of what is far beyond its runs. */
+/* Notes a recommendation beyond the largest n of the runs. */
 static int note_far(struct hm_recommending *w, struct hm_err *err)
 {
     double most = 0;
@@ -180,25 +162,25 @@ static int note_far(struct hm_recommending *w, struct hm_err *err)
     for (size_t i = 0; i < w->picked_count; i++)
         if (!isnan(w->seconds[w->picked[i]]))
             most = fmax(most, w->n[w->picked[i]]);
-    if (w->out->way != HM_RECOMMEND_FIT || w->out->best == HM_NONE || w->told[0].r.n <= most)
+    if (w->out->way != HM_RECOMMEND_FIT || w->out->best == HM_NONE || w->candidates[0].r.n <= most)
         return 0;
-    return hm__recommend_note(w, err, "%s are %.3g times as many as any run had",
-                              hm__recommend_workers(w->told[0].r.n, workers),
-                              w->told[0].r.n / most);
+    return hm__notes_add(hm__recommend_notes(w), err, "%s are %.3g times as many as in any run",
+                         hm__recommend_workers(w->candidates[0].r.n, workers),
+                         w->candidates[0].r.n / most);
 }
 
-static int fill(struct hm_recommending *w, struct hm_err *err)
+static int recommend_fill(struct hm_recommending *w, struct hm_err *err)
 {
     int rc = hm__recommend_pick(w, err);
 
     if (rc == 0)
         rc = hm__recommend_place(w, err);
     if (rc == 0 && w->runs)
-        rc = from_runs(w, err);
+        rc = recommend_from_runs(w, err);
     if (rc == 0 && w->out->way == HM_RECOMMEND_NONE && w->q->job)
         rc = hm__recommend_model(w, err);
     if (rc == 0)
-        say_all_fail(w);
+        reason_all_fail(w);
     if (rc == 0)
         rc = hm__recommend_judge(w, err);
     if (rc == 0)
@@ -213,7 +195,7 @@ int hm_recommend(const struct hm_runs *runs, const struct hm_recommend_question 
 {
     struct hm_arena *arena = NULL;
     struct hm_recommendation *out = NULL;
-    int rc = check(runs, question, err);
+    int rc = recommend_question_check(runs, question, err);
 
     if (rc == 0 && (!(arena = hm__arena_new()) || !(out = hm__arena_alloc(arena, 1, sizeof(*out)))))
         rc = hm__fail_nomem(err);
@@ -226,7 +208,7 @@ int hm_recommend(const struct hm_runs *runs, const struct hm_recommend_question 
                                     .arena = arena,
                                     .rate = NAN};
         *out = (struct hm_recommendation){.way = HM_RECOMMEND_NONE,
-                                          .goal = decide_goal(question),
+                                          .goal = recommend_goal(question),
                                           .level = question->level > 0 ? question->level : 0.9,
                                           .best = HM_NONE,
                                           .sure = NAN,
@@ -234,7 +216,7 @@ int hm_recommend(const struct hm_runs *runs, const struct hm_recommend_question 
         if (runs && !(out->source = hm__arena_strdup(arena, runs->source)))
             rc = hm__fail_nomem(err);
         if (rc == 0)
-            rc = fill(&w, err);
+            rc = recommend_fill(&w, err);
     }
     if (rc)
         hm__arena_free(arena);

@@ -1,90 +1,98 @@
-/* Inside of a recommendation, shared by the ways it can come about. */
+/* Internal interface of a recommendation, shared by its sources: rows, fits and the model. */
 #ifndef HM_RECOMMEND_H
 #define HM_RECOMMEND_H
 
 #include "howmany_fit.h"
 #include "memory.h"
+#include "notes.h"
 
-enum { HM_RECOMMEND_AT = 32, HM_RECOMMEND_CANDIDATES = 4096, HM_RECOMMEND_NOTES = 32 };
+enum { HM_RECOMMEND_AT = 32, HM_RECOMMEND_CANDIDATES = 4096 };
 
-/* A candidate on its way. */
-struct hm_told {
+/* A candidate while it is evaluated. */
+struct hm_recommend_candidate {
     struct hm_recommended r;
-    bool told;       /* it has a time */
-    double excess;   /* how many times over deadline and budget; at most 1 within them */
-    double *draws;   /* its time as each draw has it; NULL where how sure is not known */
-    double floor_s;  /* not told: it takes at least that; NaN unknown */
-    const char *why; /* not told: a phrase; NULL if there is nothing to say */
+    bool known;      /* It has a time. */
+    double excess;   /* Factor by which it exceeds deadline and budget; at most 1 within them. */
+    double *draws;   /* Its time in each draw; NULL if the uncertainty is unknown. */
+    double floor_s;  /* Without a time: a lower bound of it; NaN if unknown. */
+    const char *why; /* Without a time: a phrase with the reason, or NULL. */
 };
 
 struct hm_recommending {
-    const struct hm_runs *runs; /* NULL without any */
-    const double *n, *seconds;  /* their columns, which are looked at often */
+    const struct hm_runs *runs; /* NULL without runs. */
+    const double *n, *seconds;  /* Columns of the runs. */
     const struct hm_recommend_question *q;
     struct hm_recommendation *out;
-    struct hm_arena *arena;           /* of out */
-    struct hm_at at[HM_RECOMMEND_AT]; /* the place: what was asked, and a size that goes without */
+    struct hm_arena *arena;           /* Arena of `out`. */
+    struct hm_at at[HM_RECOMMEND_AT]; /* The place of the question: the given quantities, and the
+                                         size if it was not given. */
     size_t at_count;
-    size_t *picked; /* rows of the algorithm and the machine that were asked for */
+    size_t *picked; /* Rows of the algorithm and the machine of the question. */
     size_t picked_count;
-    struct hm_told *told; /* by n, until they are judged */
+    struct hm_recommend_candidate
+        *candidates; /* Sorted by n until they are judged, then best first. */
     size_t count;
     size_t draw_count;
-    double rate;        /* money of a worker-second by a column cost; NaN */
-    double alpha, beta; /* of a balance, decided */
-    bool priced;        /* every time has a cost */
+    double rate;        /* Money per worker-second from a column cost; NaN without one. */
+    double alpha, beta; /* Weights of a balance, as decided. */
+    bool priced;        /* Every time has a cost. */
 };
 
-/* Add a note; HM_E_NOMEM or 0. */
-int hm__recommend_note(struct hm_recommending *w, struct hm_err *err, const char *format, ...)
-    HM_PRINTF(3, 4);
+static inline struct hm_notes hm__recommend_notes(struct hm_recommending *w)
+{
+    return (struct hm_notes){w->arena, &w->out->notes, &w->out->note_count};
+}
 
-/* ---- recommend_rows.c ----------------------------------------------------------------------- */
+/* ---- recommend_rows.c ------------------------------------------------------------------------ */
 
-/* The rows of the algorithm and machine. */
+/* Selects the rows of the algorithm and machine. */
 int hm__recommend_pick(struct hm_recommending *w, struct hm_err *err);
-/* The place: names that runs know, values that can be, nothing left open that runs differ in. */
+/*
+ * Determines the place: checks names and values, and that no quantity is open in which the runs
+ * differ.
+ */
 int hm__recommend_place(struct hm_recommending *w, struct hm_err *err);
-/* Candidates: the n asked for, or those that were run. */
+/* Lists the candidates: the n of the question, or those that were run. */
 int hm__recommend_candidates(struct hm_recommending *w, struct hm_err *err);
-/* Mark the candidates that are known to fail. */
+/* Marks the candidates that are known to fail. */
 int hm__recommend_failures(struct hm_recommending *w, struct hm_err *err);
-/* Times from the rows that match exactly; way stays HM_RECOMMEND_NONE if none does. */
+/* Takes times from the rows that match exactly; way stays HM_RECOMMEND_NONE if none does. */
 int hm__recommend_rows(struct hm_recommending *w, struct hm_err *err);
 
-/* Column of numbers, or NULL. */
+/* A column of numbers, or NULL. */
 const double *hm__recommend_values(const struct hm_runs *runs, const char *name);
-/* Equal but for rounding. */
+/* Equal up to rounding. */
 bool hm__recommend_same(double a, double b);
 
-/* ---- recommend_fit.c ------------------------------------------------------------------------ */
+/* ---- recommend_fit.c ------------------------------------------------------------------------- */
 
-/* Times from fits; way stays HM_RECOMMEND_NONE, with a reason, if they do not tell. */
+/* Takes times from fits; way stays HM_RECOMMEND_NONE, with a reason, if they give none. */
 int hm__recommend_fit(struct hm_recommending *w, struct hm_err *err);
 
-/* ---- recommend_model.c ---------------------------------------------------------------------- */
+/* ---- recommend_model.c ----------------------------------------------------------------------- */
 
 int hm__recommend_model(struct hm_recommending *w, struct hm_err *err);
 
-/* ---- recommend_judge.c ---------------------------------------------------------------------- */
+/* ---- recommend_judge.c ----------------------------------------------------------------------- */
 
-/* Costs, values, limits; how sure; then candidates in order, best first. */
+/* Computes costs, values, limits and certainty, and sorts the candidates, best first. */
 int hm__recommend_judge(struct hm_recommending *w, struct hm_err *err);
 
-/* What is to be least, were the time of a candidate that. */
-double hm__recommend_value(const struct hm_recommending *w, const struct hm_told *t, double time_s);
+/* The value to be minimised if the candidate took time_s. */
+double hm__recommend_value(const struct hm_recommending *w, const struct hm_recommend_candidate *t,
+                           double time_s);
 
-/* ---- recommend_next.c ----------------------------------------------------------------------- */
+/* ---- recommend_next.c ------------------------------------------------------------------------ */
 
-/* The one run that would help most, after judging. */
+/* Finds the one run that would help most, after judging. */
 int hm__recommend_next(struct hm_recommending *w, struct hm_err *err);
 
-/* ---- recommend_words.c ---------------------------------------------------------------------- */
+/* ---- recommend_words.c ----------------------------------------------------------------------- */
 
 enum { HM_PLACE_TEXT = 256 };
-/* "batch 64000, latency 20 ms", into text[HM_PLACE_TEXT]. */
+/* Writes "batch 64000, latency 20 ms" into text[HM_PLACE_TEXT]. */
 const char *hm__recommend_place_text(const struct hm_at *at, size_t count, char *text);
-/* "1 worker", "4 workers", into text of 40. */
+/* Writes "1 worker", "4 workers" into text of 40 bytes. */
 const char *hm__recommend_workers(double n, char *text);
 
 #endif

@@ -1,16 +1,16 @@
 /*
- * Times from fits, where no row matches. Two are tried for each n, and the one that is less off
- * for runs left out tells its time:
+ * Times from fits, if no row matches. Two fits are tried for each n, and the one with the smaller
+ * error for runs that were left out gives its time:
  *
  *   all runs   the terms of the library (batch/n, latency*ln(n), …), chosen; hm_fit_new
  *   its own    seconds = a + b batch + c latency + …, of the runs with this n alone
  *
- * The first is t = o/x_n + l*r (Anwar et al.) with shapes over n that are known. It needs few runs
- * and reaches n that were never run, but it is wrong where n does something else: theirs on four
- * machines waits twelve times as long for a latency as two. The second says nothing of how n
- * matters, so it cannot be wrong about it, but needs runs enough of each n. A fit of all runs that
- * is off by more than a quarter for runs left out is not used: its terms are not those of the job,
- * and so its intervals are not either.
+ * The first is t = o/x_n + l*r (Anwar et al.) with known shapes over n. It needs few runs and
+ * predicts n that were never run, but it is wrong where the effect of n has another shape: in
+ * Anwar's table, latency costs twelve times as much on four machines as on two. The second fit
+ * assumes nothing about n, but needs enough runs of each n. A fit of all runs with an error above a
+ * quarter for runs left out is not used: its terms, and so its intervals, are wrong for this job.
+ * Limit: at most HM_RECOMMEND_AT quantities.
  */
 #include <math.h>
 #include <stdio.h>
@@ -25,8 +25,8 @@ static const double OFF_TOO_FAR = 0.25;
 
 enum { TERM_TEXT = 80 };
 
-/* A share of the rows as runs of their own; released with hm__arena_free(runs->memory). */
-static struct hm_runs *take_rows(const struct hm_runs *from, const size_t *rows, size_t count)
+/* Copies some rows as runs of their own; released with hm__arena_free(runs->memory). */
+static struct hm_runs *runs_copy_rows(const struct hm_runs *from, const size_t *rows, size_t count)
 {
     struct hm_arena *arena = hm__arena_new();
     struct hm_runs *runs = arena ? hm__arena_alloc(arena, 1, sizeof(*runs)) : NULL;
@@ -61,33 +61,32 @@ static struct hm_runs *take_rows(const struct hm_runs *from, const size_t *rows,
     return ok ? runs : NULL;
 }
 
-/* ---- rows that a fit can use ---------------------------------------------------------------- */
+/* ---- usable rows ----------------------------------------------------------------------------- */
 
-struct fits {
+struct recommend_fits {
     struct hm_recommending *w;
-    size_t *rows, count;              /* that have a time, and tell what is asked for */
-    size_t *few;                      /* room for some of them */
-    struct hm_fit *all;               /* of all n; NULL if it is not to be used */
-    struct hm_off all_off;            /* of it */
-    struct hm_at at[HM_RECOMMEND_AT]; /* what it has to be told */
+    size_t *rows, count; /* Rows that have a time and a value of every quantity of the question. */
+    size_t *few;         /* Buffer for some of them. */
+    struct hm_fit *all;  /* Fit of all n; NULL if it is not used. */
+    struct hm_off all_off;            /* Left-out errors of that fit. */
+    struct hm_at at[HM_RECOMMEND_AT]; /* Quantities that this fit needs. */
     size_t at_count;
-    const char *against; /* why there is none of all n */
-    double off,
-        off_rows; /* sum of the squares of left-out errors of what is used, and of how many */
-    size_t own;   /* candidates that have a fit of their own */
+    const char *against;  /* Why there is no fit of all n. */
+    double off, off_rows; /* Sum of squared left-out errors of the fits in use, and their number. */
+    size_t own;           /* Number of candidates with a fit of their own. */
 };
 
-static bool is_term(const char *name)
+static bool is_fit_term(const char *name)
 {
     return strcmp(name, "size") == 0 || strcmp(name, "batch") == 0 ||
            strcmp(name, "latency") == 0 || strcmp(name, "bandwidth") == 0;
 }
 
-static bool row_tells(const struct hm_recommending *w, size_t row)
+static bool row_is_usable(const struct hm_recommending *w, size_t row)
 {
     for (size_t c = 0; c < w->runs->column_count; c++) {
         const struct hm_column *column = &w->runs->columns[c];
-        if (column->values && is_term(column->name) && isnan(column->values[row]))
+        if (column->values && is_fit_term(column->name) && isnan(column->values[row]))
             return false;
     }
     for (size_t i = 0; i < w->at_count; i++)
@@ -96,9 +95,9 @@ static bool row_tells(const struct hm_recommending *w, size_t row)
     return !isnan(w->seconds[row]);
 }
 
-/* Least and most of a quantity among rows. */
-static void range_of(const struct hm_runs *runs, const char *name, const size_t *rows, size_t count,
-                     double *low, double *high)
+/* Smallest and largest value of a quantity among rows. */
+static void rows_range(const struct hm_runs *runs, const char *name, const size_t *rows,
+                       size_t count, double *low, double *high)
 {
     const double *values = hm__recommend_values(runs, name);
 
@@ -110,7 +109,7 @@ static void range_of(const struct hm_runs *runs, const char *name, const size_t 
     }
 }
 
-static int find_rows(struct fits *f, struct hm_err *err)
+static int fits_find_rows(struct recommend_fits *f, struct hm_err *err)
 {
     struct hm_recommending *w = f->w;
 
@@ -119,15 +118,15 @@ static int find_rows(struct fits *f, struct hm_err *err)
     if (!f->rows || !f->few)
         return hm__fail_nomem(err);
     for (size_t i = 0; i < w->picked_count; i++)
-        if (row_tells(w, w->picked[i]))
+        if (row_is_usable(w, w->picked[i]))
             f->rows[f->count++] = w->picked[i];
     return 0;
 }
 
-/* ---- one fit of all n ----------------------------------------------------------------------- */
+/* ---- one fit of all n ------------------------------------------------------------------------ */
 
-/* Whether the rows of all n reach the question; what is not a term must be the same in them. */
-static size_t rows_for_all(struct fits *f)
+/* Selects the rows for a fit of all n: quantities that are not terms must be as in the question. */
+static size_t fits_rows_for_all(struct recommend_fits *f)
 {
     struct hm_recommending *w = f->w;
     size_t count = 0;
@@ -136,7 +135,7 @@ static size_t rows_for_all(struct fits *f)
         bool same = true;
         for (size_t k = 0; k < w->at_count; k++)
             same = same &&
-                   (is_term(w->at[k].name) ||
+                   (is_fit_term(w->at[k].name) ||
                     hm__recommend_same(hm__recommend_values(w->runs, w->at[k].name)[f->rows[i]],
                                        w->at[k].value));
         if (same)
@@ -145,15 +144,16 @@ static size_t rows_for_all(struct fits *f)
     return count;
 }
 
-/* A quantity that is the same in all runs tells nothing of another value. */
-static const char *never_varied(struct fits *f, const size_t *rows, size_t count, const char *whose)
+/* Names a quantity with one value in all rows that differs from the question; else NULL. */
+static const char *unvaried_text(struct recommend_fits *f, const size_t *rows, size_t count,
+                                 const char *whose)
 {
     struct hm_recommending *w = f->w;
     char text[HM_PLACE_TEXT];
 
     for (size_t k = 0; k < w->at_count; k++) {
         double low, high;
-        range_of(w->runs, w->at[k].name, rows, count, &low, &high);
+        rows_range(w->runs, w->at[k].name, rows, count, &low, &high);
         if (low < high || hm__recommend_same(low, w->at[k].value))
             continue;
         struct hm_at only = {w->at[k].name, low};
@@ -163,8 +163,9 @@ static const char *never_varied(struct fits *f, const size_t *rows, size_t count
     return NULL;
 }
 
-static int fit_rows(struct fits *f, const size_t *rows, size_t count, const char *const *terms,
-                    size_t term_count, double stream, struct hm_fit **ret_fit, struct hm_err *err)
+static int fits_fit_rows(struct recommend_fits *f, const size_t *rows, size_t count,
+                         const char *const *terms, size_t term_count, double stream,
+                         struct hm_fit **ret_fit, struct hm_err *err)
 {
     const struct hm_recommend_question *q = f->w->q;
     struct hm_fit_settings s = {.terms = terms,
@@ -172,7 +173,7 @@ static int fit_rows(struct fits *f, const size_t *rows, size_t count, const char
                                 .level = f->w->out->level,
                                 .seed = q->seed + 1e6 * stream,
                                 .errors = term_count ? HM_ERRORS_RELATIVE : HM_ERRORS_AUTO};
-    struct hm_runs *runs = take_rows(f->w->runs, rows, count);
+    struct hm_runs *runs = runs_copy_rows(f->w->runs, rows, count);
 
     if (!runs)
         return hm__fail_nomem(err);
@@ -181,13 +182,13 @@ static int fit_rows(struct fits *f, const size_t *rows, size_t count, const char
     return rc;
 }
 
-/* Keep the fit of all n only if it is one. */
-static int check_all(struct fits *f, struct hm_err *err)
+/* Discards the fit of all n when it is too inaccurate for runs that were left out. */
+static int fits_check_all(struct recommend_fits *f, struct hm_err *err)
 {
     double count;
 
     if (!f->all->intervals) {
-        f->against = "they are too few to tell how sure a fit of them is";
+        f->against = "they are too few for an interval";
     } else {
         int rc = hm__off_find(f->all, f->w->out->level, &f->all_off, err);
         if (rc)
@@ -196,68 +197,68 @@ static int check_all(struct fits *f, struct hm_err *err)
         if (off <= OFF_TOO_FAR)
             return 0;
         f->against = hm__arena_printf(
-            f->w->arena, "a fit over all n is off by %.0f %% for a run left out", 100 * off);
+            f->w->arena, "a fit of all n has an error of %.0f %% for a run left out", 100 * off);
     }
     hm_fit_free(f->all);
     f->all = NULL;
     return f->against ? 0 : hm__fail_nomem(err);
 }
 
-static int fit_all(struct fits *f, struct hm_err *err)
+static int fits_fit_all(struct recommend_fits *f, struct hm_err *err)
 {
     struct hm_recommending *w = f->w;
-    size_t count = rows_for_all(f);
+    size_t count = fits_rows_for_all(f);
     struct hm_err own = {0};
 
-    if (count == 0 || (f->against = never_varied(f, f->few, count, "all runs have")))
+    if (count == 0 || (f->against = unvaried_text(f, f->few, count, "all runs have")))
         return 0;
-    int rc = fit_rows(f, f->few, count, NULL, 0, 0, &f->all, &own);
+    int rc = fits_fit_rows(f, f->few, count, NULL, 0, 0, &f->all, &own);
     if (rc == HM_E_NOMEM)
         return hm__fail_nomem(err);
     for (size_t k = 0; k < w->at_count; k++)
-        if (is_term(w->at[k].name))
+        if (is_fit_term(w->at[k].name))
             f->at[f->at_count++] = w->at[k];
     if (rc) {
         f->against = hm__arena_strdup(w->arena, own.message);
         return f->against ? 0 : hm__fail_nomem(err);
     }
-    return check_all(f, err);
+    return fits_check_all(f, err);
 }
 
-/* ---- a fit of one n ------------------------------------------------------------------------- */
+/* ---- a fit of one n -------------------------------------------------------------------------- */
 
-struct own {
+struct own_terms {
     char texts[HM_RECOMMEND_AT + 1][TERM_TEXT];
     const char *terms[HM_RECOMMEND_AT + 1];
     size_t term_count;
     struct hm_at at[HM_RECOMMEND_AT];
     size_t at_count;
     size_t rows;
-    bool reaches; /* what does not vary is as asked for */
-    bool floor;   /* what does not vary is easier than asked for */
+    bool reaches; /* Quantities with one value have the value of the question. */
+    bool floor;   /* Quantities with one value are at most as demanding as in the question. */
 };
 
-/* Whether a value of a quantity can only take longer than another, the others being the same. */
-static bool is_harder(const char *name, double value, double than)
+/* Whether a value of a quantity can only take longer than another value. */
+static bool is_more_demanding(const char *name, double value, double than)
 {
     if (strcmp(name, "bandwidth") == 0)
         return value < than;
-    return is_term(name) && value > than;
+    return is_fit_term(name) && value > than;
 }
 
-/* The terms for the runs with one n: a constant, and what varies among them. */
-static void find_terms(struct fits *f, double n, struct own *own)
+/* The terms for the runs with one n: a constant, and the quantities that vary among them. */
+static void own_terms_init(struct recommend_fits *f, double n, struct own_terms *own)
 {
     struct hm_recommending *w = f->w;
 
-    *own = (struct own){.terms = {"1"}, .term_count = 1, .reaches = true, .floor = true};
+    *own = (struct own_terms){.terms = {"1"}, .term_count = 1, .reaches = true, .floor = true};
     for (size_t i = 0; i < f->count; i++)
         if (w->n[f->rows[i]] == n)
             f->few[own->rows++] = f->rows[i];
     for (size_t k = 0; k < w->at_count; k++) {
         const struct hm_at *at = &w->at[k];
         double low, high;
-        range_of(w->runs, at->name, f->few, own->rows, &low, &high);
+        rows_range(w->runs, at->name, f->few, own->rows, &low, &high);
         bool same = hm__recommend_same(low, at->value);
         if (low < high && !hm__recommend_same(low, high)) {
             snprintf(own->texts[k], TERM_TEXT, strcmp(at->name, "bandwidth") == 0 ? "1/%s" : "%s",
@@ -266,14 +267,14 @@ static void find_terms(struct fits *f, double n, struct own *own)
             own->at[own->at_count++] = *at;
         } else {
             own->reaches = own->reaches && same;
-            own->floor = own->floor && (same || is_harder(at->name, at->value, low));
+            own->floor = own->floor && (same || is_more_demanding(at->name, at->value, low));
         }
     }
 }
 
-/* NULL where the runs with this n do not suffice. */
-static int fit_own(struct fits *f, const struct own *own, size_t candidate, struct hm_fit **ret_fit,
-                   struct hm_err *err)
+/* Fits the runs with one n; *ret_fit is NULL if they do not suffice. */
+static int own_terms_fit(struct recommend_fits *f, const struct own_terms *own, size_t candidate,
+                         struct hm_fit **ret_fit, struct hm_err *err)
 {
     struct hm_err mine = {0};
     struct hm_fit *fit = NULL;
@@ -283,11 +284,11 @@ static int fit_own(struct fits *f, const struct own *own, size_t candidate, stru
     *ret_fit = NULL;
     if (own->rows <= own->term_count || own->term_count > HM_TERMS_MAX)
         return 0;
-    int rc = fit_rows(f, f->few, own->rows, own->terms, own->term_count, (double)candidate + 1,
-                      &fit, &mine);
+    int rc = fits_fit_rows(f, f->few, own->rows, own->terms, own->term_count, (double)candidate + 1,
+                           &fit, &mine);
     if (rc)
         return rc == HM_E_NOMEM ? hm__fail_nomem(err) : 0;
-    /* terms that these runs cannot tell apart leave the others open */
+    /* If these runs do not determine the coefficients, the fit is not used. */
     if (fit->intervals && fit->configurations > own->term_count &&
         hm__lsq_solve(&fit->inside->lsq, theta, &column))
         *ret_fit = fit;
@@ -296,15 +297,15 @@ static int fit_own(struct fits *f, const struct own *own, size_t candidate, stru
     return 0;
 }
 
-/* ---- telling -------------------------------------------------------------------------------- */
+/* ---- times ----------------------------------------------------------------------------------- */
 
 /*
- * Draws of the mean of many runs there. The draws of a fit take its terms for right; around them
- * configurations scatter, as far as runs do or as those left out were off, whichever is less.
+ * Draws the mean of many runs. The draws of a fit assume that its terms are right; additional
+ * scatter is added, the smaller of the spread of runs and of the left-out errors.
  */
-static int draw(struct hm_recommending *w, struct hm_told *t, const struct hm_fit *fit,
-                const struct hm_off *off, const struct hm_at *at, size_t at_count,
-                struct hm_err *err)
+static int candidate_draw(struct hm_recommending *w, struct hm_recommend_candidate *t,
+                          const struct hm_fit *fit, const struct hm_off *off,
+                          const struct hm_at *at, size_t at_count, struct hm_err *err)
 {
     size_t draws = hm__fit_draw_count(fit);
     struct hm_random random;
@@ -314,7 +315,7 @@ static int draw(struct hm_recommending *w, struct hm_told *t, const struct hm_fi
     if (rc)
         return rc;
     t->draws = hm__arena_alloc(w->arena, draws, sizeof(*t->draws));
-    hm__random_init(&random, (uint64_t)w->q->seed, 100 + (uint64_t)(t - w->told));
+    hm__random_init(&random, (uint64_t)w->q->seed, 100 + (uint64_t)(t - w->candidates));
     for (size_t d = 0; t->draws && d < draws; d++) {
         double mean = hm__fit_seconds(fit, x, 1, 0, d), spread = fit->inside->draws[d].spread;
         if (fit->errors == HM_ERRORS_RELATIVE)
@@ -327,11 +328,11 @@ static int draw(struct hm_recommending *w, struct hm_told *t, const struct hm_fi
 }
 
 /*
- * The interval takes the terms for right, and what runs scatter by for chance. Configurations that
- * were left out show how far off it is if they are not: it reaches as far as so many of them as the
- * level (the jackknife's interval), and the draws are stretched with it.
+ * Widens the interval. The interval of the fit assumes that its terms are right; the errors of
+ * configurations that were left out show how wrong they are. The interval reaches at least as far
+ * as the left-out errors at the level (a jackknife interval), and the draws are stretched with it.
  */
-static void stretch(struct hm_told *t, size_t draws, double reach)
+static void candidate_stretch(struct hm_recommend_candidate *t, size_t draws, double reach)
 {
     const double time_s = t->r.time_s;
     double own = fmax(time_s - t->r.low_s, t->r.high_s - time_s) / time_s;
@@ -343,28 +344,28 @@ static void stretch(struct hm_told *t, size_t draws, double reach)
         t->draws[d] = fmax(time_s + factor * (t->draws[d] - time_s), 0.01 * time_s);
 }
 
-static int take_time(struct hm_recommending *w, struct hm_told *t, const struct hm_fit *fit,
-                     const struct hm_off *off, const struct hm_at *at, size_t at_count,
-                     struct hm_err *err)
+static int candidate_take_time(struct hm_recommending *w, struct hm_recommend_candidate *t,
+                               const struct hm_fit *fit, const struct hm_off *off,
+                               const struct hm_at *at, size_t at_count, struct hm_err *err)
 {
     struct hm_prediction p;
     int rc = hm_fit_predict(fit, at, at_count, &t->r.n, 1, &p, err);
 
     if (rc == 0)
-        rc = draw(w, t, fit, off, at, at_count, err);
+        rc = candidate_draw(w, t, fit, off, at, at_count, err);
     if (rc)
         return rc;
-    t->told = true;
+    t->known = true;
     t->r.time_s = p.time_s;
     t->r.low_s = p.low_s;
     t->r.high_s = p.high_s;
-    stretch(t, hm__fit_draw_count(fit), off->reach);
+    candidate_stretch(t, hm__fit_draw_count(fit), off->reach);
     return 0;
 }
 
-/* What the runs of an n say at least, where they do not reach the question. */
-static int take_floor(struct hm_told *t, const struct hm_fit *fit, const struct own *own,
-                      struct hm_err *err)
+/* A lower bound from the runs of one n, if these are less demanding than the question. */
+static int candidate_take_floor(struct hm_recommend_candidate *t, const struct hm_fit *fit,
+                                const struct own_terms *own, struct hm_err *err)
 {
     struct hm_prediction p;
 
@@ -376,20 +377,22 @@ static int take_floor(struct hm_told *t, const struct hm_fit *fit, const struct 
     return rc;
 }
 
-static int explain(struct fits *f, struct hm_told *t, const struct own *own, struct hm_err *err)
+static int candidate_explain(struct recommend_fits *f, struct hm_recommend_candidate *t,
+                             const struct own_terms *own, struct hm_err *err)
 {
     if (own->rows == 0)
         t->why = "never run";
     else if (own->reaches)
-        t->why = own->rows == 1 ? "1 run of it is too few" : "too few runs of it";
+        t->why = own->rows == 1 ? "one run of it is too few" : "too few runs of it";
     else
-        t->why = never_varied(f, f->few, own->rows, "its runs have");
+        t->why = unvaried_text(f, f->few, own->rows, "its runs have");
     return t->why ? 0 : hm__fail_nomem(err);
 }
 
-/* Which of the two fits is less off at this n tells its time. */
-static int choose(struct fits *f, struct hm_told *t, const struct own *own,
-                  const struct hm_fit *fit, struct hm_err *err)
+/* The fit with the smaller left-out error at this n gives its time. */
+static int candidate_choose_fit(struct recommend_fits *f, struct hm_recommend_candidate *t,
+                                const struct own_terms *own, const struct hm_fit *fit,
+                                struct hm_err *err)
 {
     double count = 0, all_count = 0, off = INFINITY, all_off = INFINITY;
     struct hm_off own_off = {0};
@@ -401,12 +404,12 @@ static int choose(struct fits *f, struct hm_told *t, const struct own *own,
     if (rc == 0 && f->all)
         all_off = hm__off_at(f->all, &f->all_off, t->r.n, &all_count);
     if (rc == 0 && tells && (!f->all || off < all_off)) {
-        rc = take_time(f->w, t, fit, &own_off, own->at, own->at_count, err);
+        rc = candidate_take_time(f->w, t, fit, &own_off, own->at, own->at_count, err);
         f->off += off;
         f->off_rows += count;
         f->own++;
     } else if (rc == 0 && f->all) {
-        rc = take_time(f->w, t, f->all, &f->all_off, f->at, f->at_count, err);
+        rc = candidate_take_time(f->w, t, f->all, &f->all_off, f->at, f->at_count, err);
         f->off += isfinite(all_off) ? all_off : 0;
         f->off_rows += all_count;
     }
@@ -414,29 +417,29 @@ static int choose(struct fits *f, struct hm_told *t, const struct own *own,
     return rc;
 }
 
-static int tell(struct fits *f, size_t candidate, struct hm_err *err)
+static int fits_evaluate(struct recommend_fits *f, size_t candidate, struct hm_err *err)
 {
-    struct hm_told *t = &f->w->told[candidate];
+    struct hm_recommend_candidate *t = &f->w->candidates[candidate];
     struct hm_fit *fit;
-    struct own own;
+    struct own_terms own;
 
     t->floor_s = NAN;
-    find_terms(f, t->r.n, &own);
-    int rc = fit_own(f, &own, candidate, &fit, err);
+    own_terms_init(f, t->r.n, &own);
+    int rc = own_terms_fit(f, &own, candidate, &fit, err);
     if (rc)
         return rc;
-    rc = choose(f, t, &own, fit, err);
-    if (rc == 0 && !t->told && fit)
-        rc = take_floor(t, fit, &own, err);
-    if (rc == 0 && !t->told)
-        rc = explain(f, t, &own, err);
+    rc = candidate_choose_fit(f, t, &own, fit, err);
+    if (rc == 0 && !t->known && fit)
+        rc = candidate_take_floor(t, fit, &own, err);
+    if (rc == 0 && !t->known)
+        rc = candidate_explain(f, t, &own, err);
     hm_fit_free(fit);
     return rc;
 }
 
-/* ---- words ---------------------------------------------------------------------------------- */
+/* ---- texts ----------------------------------------------------------------------------------- */
 
-static int note_beyond(struct fits *f, struct hm_err *err)
+static int note_beyond(struct recommend_fits *f, struct hm_err *err)
 {
     struct hm_recommending *w = f->w;
     int rc = 0;
@@ -444,57 +447,57 @@ static int note_beyond(struct fits *f, struct hm_err *err)
     for (size_t k = 0; rc == 0 && k < w->at_count; k++) {
         char text[HM_PLACE_TEXT], edge[HM_PLACE_TEXT];
         double low, high, value = w->at[k].value;
-        range_of(w->runs, w->at[k].name, f->rows, f->count, &low, &high);
+        rows_range(w->runs, w->at[k].name, f->rows, f->count, &low, &high);
         struct hm_at end = {w->at[k].name, value > high ? high : low};
         if (value <= high * (1 + 1e-9) && value >= low * (1 - 1e-9))
             continue;
-        rc = hm__recommend_note(w, err, "%s is beyond the runs, which end at %s",
-                                hm__recommend_place_text(&w->at[k], 1, text),
-                                hm__recommend_place_text(&end, 1, edge));
+        rc = hm__notes_add(hm__recommend_notes(w), err, "%s is outside the runs, which end at %s",
+                           hm__recommend_place_text(&w->at[k], 1, text),
+                           hm__recommend_place_text(&end, 1, edge));
     }
     return rc;
 }
 
-static int note_untold(struct hm_recommending *w, struct hm_err *err)
+static int note_unknown(struct hm_recommending *w, struct hm_err *err)
 {
     int rc = 0;
 
     for (size_t i = 0, said = 0; rc == 0 && i < w->count && said < 4; i++) {
-        const struct hm_told *t = &w->told[i];
+        const struct hm_recommend_candidate *t = &w->candidates[i];
         char workers[40], least[64] = "";
-        if (t->told || t->r.failed || !t->why)
+        if (t->known || t->r.failed || !t->why)
             continue;
         if (isfinite(t->floor_s))
             snprintf(least, sizeof(least), "; it takes at least %.3g s", t->floor_s);
-        rc = hm__recommend_note(w, err, "%s cannot be compared: %s%s",
-                                hm__recommend_workers(t->r.n, workers), t->why, least);
+        rc = hm__notes_add(hm__recommend_notes(w), err, "%s cannot be compared: %s%s",
+                           hm__recommend_workers(t->r.n, workers), t->why, least);
         said++;
     }
     return rc;
 }
 
-/* "no run has batch 12800, latency 30 ms" */
-static const char *say_place(struct hm_recommending *w)
+/* Text for the place: "no run has batch 12800, latency 30 ms". */
+static const char *place_text(struct hm_recommending *w)
 {
     const char *who = w->q->n_count ? "no run of these n" : "no run";
     char text[HM_PLACE_TEXT];
 
     hm__recommend_place_text(w->at, w->at_count, text);
     if (!text[0])
-        return hm__arena_printf(w->arena, "%s went well", who);
+        return hm__arena_printf(w->arena, "%s succeeded", who);
     return hm__arena_printf(w->arena, "%s has %s", who, text);
 }
 
-static int say_reason(struct fits *f, size_t told, struct hm_err *err)
+static int reason_fit(struct recommend_fits *f, size_t known, struct hm_err *err)
 {
     struct hm_recommending *w = f->w;
-    const char *place = say_place(w), *kind = f->own == told ? "of each n by itself"
-                                              : f->own       ? "of each n by itself or of all n"
-                                                             : "over all n";
+    const char *place = place_text(w), *kind = f->own == known ? "of each n by itself"
+                                               : f->own        ? "of each n by itself or of all n"
+                                                               : "over all n";
     char off[80] = "";
 
     if (f->off_rows > 0)
-        snprintf(off, sizeof(off), ", off by %.1f %% for a run left out",
+        snprintf(off, sizeof(off), ", with an error of %.1f %% for a run left out",
                  100 * sqrt(f->off / f->off_rows));
     w->out->reason = place ? hm__arena_printf(w->arena, "%s: a fit of %zu runs, %s%s", place,
                                               f->count, kind, off)
@@ -502,54 +505,55 @@ static int say_reason(struct fits *f, size_t told, struct hm_err *err)
     return w->out->reason ? 0 : hm__fail_nomem(err);
 }
 
-/* Why there is no answer: what is missing, or what all fits lack. */
-static int say_why_not(struct fits *f, struct hm_err *err)
+/* The reason why there is no answer. */
+static int reason_no_fit(struct recommend_fits *f, struct hm_err *err)
 {
     struct hm_recommending *w = f->w;
-    const char *place = say_place(w);
+    const char *place = place_text(w);
 
-    w->out->reason = place ? hm__arena_printf(w->arena, "%s, and the others do not tell%s%s", place,
-                                              f->against ? ": " : "", f->against ? f->against : "")
-                           : NULL;
+    w->out->reason =
+        place ? hm__arena_printf(w->arena, "%s, and the others are not sufficient%s%s", place,
+                                 f->against ? ": " : "", f->against ? f->against : "")
+              : NULL;
     return w->out->reason ? 0 : hm__fail_nomem(err);
 }
 
-static int tell_all(struct fits *f, struct hm_err *err)
+static int fits_evaluate_all(struct recommend_fits *f, struct hm_err *err)
 {
     struct hm_recommending *w = f->w;
-    size_t told = 0;
-    int rc = fit_all(f, err);
+    size_t known = 0;
+    int rc = fits_fit_all(f, err);
 
     for (size_t i = 0; rc == 0 && i < w->count; i++) {
-        if (!w->told[i].r.failed)
-            rc = tell(f, i, err);
-        told += w->told[i].told;
+        if (!w->candidates[i].r.failed)
+            rc = fits_evaluate(f, i, err);
+        known += w->candidates[i].known;
     }
     if (rc)
         return rc;
-    if (told == 0)
-        return say_why_not(f, err);
+    if (known == 0)
+        return reason_no_fit(f, err);
     w->out->way = HM_RECOMMEND_FIT;
     w->out->rows = f->rows;
     w->out->row_count = f->count;
-    rc = say_reason(f, told, err);
+    rc = reason_fit(f, known, err);
     if (rc == 0)
         rc = note_beyond(f, err);
-    return rc ? rc : note_untold(w, err);
+    return rc ? rc : note_unknown(w, err);
 }
 
 int hm__recommend_fit(struct hm_recommending *w, struct hm_err *err)
 {
-    struct fits f = {.w = w};
+    struct recommend_fits f = {.w = w};
 
     for (size_t i = 0; i < w->at_count; i++)
         if (!hm__recommend_values(w->runs, w->at[i].name)) {
-            w->out->reason = hm__arena_printf(w->arena, "no run tells its %s", w->at[i].name);
+            w->out->reason = hm__arena_printf(w->arena, "no run has a value of %s", w->at[i].name);
             return w->out->reason ? 0 : hm__fail_nomem(err);
         }
-    int rc = find_rows(&f, err);
+    int rc = fits_find_rows(&f, err);
     if (rc == 0)
-        rc = tell_all(&f, err);
+        rc = fits_evaluate_all(&f, err);
     hm_fit_free(f.all);
     hm__free(f.all_off.errors);
     return rc;

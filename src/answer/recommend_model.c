@@ -1,6 +1,7 @@
 /*
- * Times from the model of a job, when runs do not tell. What was asked for takes the place of what
- * the job says: batch and size scale its samples, latency and bandwidth are those of its network.
+ * Times from the model of a job, if the runs give none. The quantities of the question replace
+ * those of the job: batch and size scale its samples, latency and bandwidth are those of its
+ * network. Limit: the model gives no interval.
  */
 #include <math.h>
 #include <string.h>
@@ -11,8 +12,9 @@
 
 static const struct hm_question nothing_asked = HM_QUESTION_INIT;
 
-/* Change the model by one quantity; false if it has none such. */
-static bool apply(const struct hm_search *s, const struct hm_at *at, struct hm_variant *variant)
+/* Changes the model by one quantity; returns false if the model does not have it. */
+static bool variant_apply(const struct hm_search *s, const struct hm_at *at,
+                          struct hm_variant *variant)
 {
     const struct hm_link *link = s->cluster ? &s->cluster->network : NULL;
 
@@ -29,21 +31,23 @@ static bool apply(const struct hm_search *s, const struct hm_at *at, struct hm_v
     return true;
 }
 
-static int apply_all(struct hm_recommending *w, const struct hm_search *s,
-                     struct hm_variant *variant, struct hm_err *err)
+static int variant_apply_all(struct hm_recommending *w, const struct hm_search *s,
+                             struct hm_variant *variant, struct hm_err *err)
 {
     char text[HM_PLACE_TEXT];
     int rc = 0;
 
     for (size_t i = 0; rc == 0 && i < w->at_count; i++)
-        if (!apply(s, &w->at[i], variant))
-            rc = hm__recommend_note(w, err, "the job's model knows no %s: %s is not in the answer",
-                                    w->at[i].name, hm__recommend_place_text(&w->at[i], 1, text));
+        if (!variant_apply(s, &w->at[i], variant))
+            rc = hm__notes_add(hm__recommend_notes(w), err,
+                               "the job's model has no %s: %s is ignored", w->at[i].name,
+                               hm__recommend_place_text(&w->at[i], 1, text));
     return rc;
 }
 
-/* Split the job's graph for every n up to max_n. */
-static int split(struct hm_search *s, double max_n, struct hm_parts **ret_parts, struct hm_err *err)
+/* Splits the job's graph for every n up to max_n. */
+static int search_split_graph(struct hm_search *s, double max_n, struct hm_parts **ret_parts,
+                              struct hm_err *err)
 {
     size_t count = (size_t)max_n;
     struct hm_parts *parts = hm__calloc(count, sizeof(*parts));
@@ -70,22 +74,22 @@ static bool is_candidate(const struct hm_recommend_question *q, double n)
     return q->n_count == 0;
 }
 
-/* The points of the curve become the candidates. */
-static int take_points(struct hm_recommending *w, const struct hm_search *s,
-                       const struct hm_curve *curve, struct hm_err *err)
+/* Turns the points of the curve into candidates. */
+static int recommend_take_points(struct hm_recommending *w, const struct hm_search *s,
+                                 const struct hm_curve *curve, struct hm_err *err)
 {
     double price = s->cluster ? s->cluster->node.price_per_s : -1;
 
-    w->told = hm__arena_alloc(w->arena, curve->count, sizeof(*w->told));
-    if (!w->told)
+    w->candidates = hm__arena_alloc(w->arena, curve->count, sizeof(*w->candidates));
+    if (!w->candidates)
         return hm__fail_nomem(err);
     w->count = w->draw_count = 0;
     for (size_t i = 0; i < curve->count; i++) {
         const struct hm_point *p = &curve->points[i];
         if (!is_candidate(w->q, p->n))
             continue;
-        struct hm_told *t = &w->told[w->count++];
-        /* with weak scaling, of the samples that the reference has in an iteration */
+        struct hm_recommend_candidate *t = &w->candidates[w->count++];
+        /* With weak scaling: the time for the samples of one iteration at the reference. */
         double time_s = p->time_s * (s->weak ? s->reference / p->n : 1);
         t->r = (struct hm_recommended){.n = p->n,
                                        .time_s = time_s,
@@ -93,7 +97,7 @@ static int take_points(struct hm_recommending *w, const struct hm_search *s,
                                        .high_s = NAN,
                                        .cost = price >= 0 ? price * p->nodes * time_s : NAN,
                                        .value = NAN};
-        t->told = p->fits;
+        t->known = p->fits;
         if (!p->fits) {
             t->r.failed = true;
             t->r.why = "does not fit in memory, by the model";
@@ -102,43 +106,44 @@ static int take_points(struct hm_recommending *w, const struct hm_search *s,
     }
     int rc = hm__recommend_failures(w, err);
     for (size_t i = 0; i < w->count; i++)
-        if (w->told[i].r.failed) {
-            w->told[i].told = false;
-            w->told[i].r.time_s = w->told[i].r.cost = NAN;
+        if (w->candidates[i].r.failed) {
+            w->candidates[i].known = false;
+            w->candidates[i].r.time_s = w->candidates[i].r.cost = NAN;
         }
     return rc;
 }
 
-static int look(struct hm_recommending *w, struct hm_search *s, double max_n, struct hm_err *err)
+static int recommend_eval_model(struct hm_recommending *w, struct hm_search *s, double max_n,
+                                struct hm_err *err)
 {
     struct hm_model *model = NULL;
     struct hm_parts *parts = NULL;
     struct hm_curve curve = {0};
-    int rc = s->job->graph ? split(s, max_n, &parts, err) : 0;
+    int rc = s->job->graph ? search_split_graph(s, max_n, &parts, err) : 0;
     struct hm_variant variant = hm__search_variant(s);
 
     if (rc == 0)
-        rc = apply_all(w, s, &variant, err);
+        rc = variant_apply_all(w, s, &variant, err);
     if (rc == 0)
         rc = hm__model_new(s->job, s->cluster, &variant, &model, err);
     if (rc == 0)
         rc = hm__curve_init(&curve, s, model, variant.work, max_n, err);
     if (rc == 0)
-        rc = take_points(w, s, &curve, err);
+        rc = recommend_take_points(w, s, &curve, err);
     hm__curve_release(&curve);
     hm__model_free(model);
     hm__free(parts);
     return rc;
 }
 
-static int say(struct hm_recommending *w, const struct hm_search *s, struct hm_err *err)
+static int reason_model(struct hm_recommending *w, const struct hm_search *s, struct hm_err *err)
 {
     const char *name = s->job->name ? s->job->name : s->job->source;
-    size_t told = 0;
+    size_t known = 0;
 
     for (size_t i = 0; i < w->count; i++)
-        told += w->told[i].told;
-    if (told == 0)
+        known += w->candidates[i].known;
+    if (known == 0)
         return 0;
     w->out->way = HM_RECOMMEND_MODEL;
     w->out->source = hm__arena_strdup(w->arena, s->job->source ? s->job->source : "the job");
@@ -166,6 +171,6 @@ int hm__recommend_model(struct hm_recommending *w, struct hm_err *err)
     for (size_t i = 0; i < w->q->n_count; i++)
         asked.max_n = fmax(asked.max_n, w->q->n[i]);
     double max_n = hm__search_max_n(&s, &ceiling);
-    int rc = look(w, &s, fmax(max_n, 1), err);
-    return rc ? rc : say(w, &s, err);
+    int rc = recommend_eval_model(w, &s, fmax(max_n, 1), err);
+    return rc ? rc : reason_model(w, &s, err);
 }

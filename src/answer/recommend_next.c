@@ -1,21 +1,23 @@
 /*
- * The one run that would help most. It is always at the place that was asked for, so the question
- * is at which n:
+ * The one run that would help most. It is always at the place of the question, so only its n is to
+ * be chosen. Depending on the source of the recommendation it is:
  *
- *   rows    an n that was not run there: the one that a fit finds most likely to be better
- *   fit     an n that may be better and of which nothing is told; else the one whose time, once
- *           known, saves most on average: the value of information
- *   model   the n that it recommends, to check it
+ *   rows    the n, not run there, that is most likely to be better by a fit
+ *   fit     an n that may be better and has no time; else the one whose time, once known, saves
+ *           most on average (value of information, Raiffa and Schlaifer 1961)
+ *   model   the recommended n, to check the model
  *   none    another n than the only one that was run; else the fastest so far
+ *
+ * Limit: only one further run is considered at a time.
  */
 #include <math.h>
 
 #include "err.h"
 #include "recommend.h"
 
-/* Where the choice is as sure as that, a run must save so much of the value on average. */
+/* With at least this certainty, a run must save this fraction of the value on average. */
 static const double SURE = 0.9, WORTH = 0.01;
-/* An n that is better with less than this is not worth a run either. */
+/* Smallest probability of being better for which a run is useful. */
 static const double LIKELY = 0.05;
 
 static int set_next(struct hm_recommending *w, double n, const char *why, struct hm_err *err)
@@ -33,114 +35,117 @@ static int set_next(struct hm_recommending *w, double n, const char *why, struct
     return 0;
 }
 
-/* ---- after rows ----------------------------------------------------------------------------- */
+/* ---- after rows ------------------------------------------------------------------------------ */
 
-/* How often a candidate that was not run there beats the best that was. */
-static double beats(const struct hm_recommending *w, const struct hm_recommending *other,
-                    const struct hm_told *t)
+/* Probability that a candidate that was not run at the place beats the best one that was. */
+static double candidate_beats_best(const struct hm_recommending *w,
+                                   const struct hm_recommending *other,
+                                   const struct hm_recommend_candidate *t)
 {
     double wins = 0;
 
-    if (!t->told)
-        return isfinite(t->floor_s) && t->floor_s < w->told[0].r.time_s ? 1 : 0;
+    if (!t->known)
+        return isfinite(t->floor_s) && t->floor_s < w->candidates[0].r.time_s ? 1 : 0;
     for (size_t d = 0; d < other->draw_count; d++)
-        wins += hm__recommend_value(other, t, t->draws[d]) < w->told[0].r.value;
+        wins += hm__recommend_value(other, t, t->draws[d]) < w->candidates[0].r.value;
     return wins / (double)(other->draw_count ? other->draw_count : 1);
 }
 
-/* A workspace for the n that were not run at the place, to see what a fit says of them. */
-static int look_at_others(struct hm_recommending *w, struct hm_recommending *other,
-                          struct hm_err *err)
+/* Makes a workspace for the n that were not run at the place and evaluates a fit for them. */
+static int recommend_eval_others(struct hm_recommending *w, struct hm_recommending *other,
+                                 struct hm_err *err)
 {
     size_t count = 0;
 
     *other = *w;
     other->out = hm__arena_alloc(w->arena, 1, sizeof(*other->out));
-    other->told = hm__arena_alloc(w->arena, w->count, sizeof(*other->told));
-    if (!other->out || !other->told)
+    other->candidates = hm__arena_alloc(w->arena, w->count, sizeof(*other->candidates));
+    if (!other->out || !other->candidates)
         return hm__fail_nomem(err);
     other->out->way = HM_RECOMMEND_NONE;
     other->out->goal = w->out->goal;
     other->out->level = w->out->level;
     other->draw_count = 0;
     for (size_t i = 0; i < w->count; i++)
-        if (!w->told[i].told && !w->told[i].r.failed)
-            other->told[count++] = w->told[i];
+        if (!w->candidates[i].known && !w->candidates[i].r.failed)
+            other->candidates[count++] = w->candidates[i];
     other->count = count;
     return count ? hm__recommend_fit(other, err) : 0;
 }
 
-static int after_rows(struct hm_recommending *w, struct hm_err *err)
+static int next_after_rows(struct hm_recommending *w, struct hm_err *err)
 {
     struct hm_recommending other;
-    int rc = look_at_others(w, &other, err);
+    int rc = recommend_eval_others(w, &other, err);
     size_t next = HM_NONE;
     double most = LIKELY, near = INFINITY,
            rate = w->q->price_per_s > 0 ? w->q->price_per_s : w->rate;
-    bool any_told = false;
+    bool any_known = false;
 
     if (rc || other.count == 0)
         return rc;
     for (size_t i = 0; i < other.count; i++) {
-        struct hm_told *t = &other.told[i];
-        if (t->told)
+        struct hm_recommend_candidate *t = &other.candidates[i];
+        if (t->known)
             t->r.cost = rate * t->r.n * t->r.time_s;
-        any_told = any_told || t->told || isfinite(t->floor_s);
-        double chance = beats(w, &other, t);
+        any_known = any_known || t->known || isfinite(t->floor_s);
+        double chance = candidate_beats_best(w, &other, t);
         if (chance > most) {
             most = chance;
             next = i;
         }
     }
-    if (next != HM_NONE && other.told[next].told)
-        return set_next(w, other.told[next].r.n,
-                        hm__arena_printf(w->arena,
-                                         "a fit of the runs gives it %.3g s there (%.3g to %.3g)",
-                                         other.told[next].r.time_s, other.told[next].r.low_s,
-                                         other.told[next].r.high_s),
-                        err);
-    for (size_t i = 0; next == HM_NONE && !any_told && i < other.count; i++)
-        if (fabs(log(other.told[i].r.n / w->told[0].r.n)) < near) {
-            near = fabs(log(other.told[i].r.n / w->told[0].r.n));
+    if (next != HM_NONE && other.candidates[next].known)
+        return set_next(
+            w, other.candidates[next].r.n,
+            hm__arena_printf(w->arena, "a fit of the runs gives it %.3g s there (%.3g to %.3g)",
+                             other.candidates[next].r.time_s, other.candidates[next].r.low_s,
+                             other.candidates[next].r.high_s),
+            err);
+    for (size_t i = 0; next == HM_NONE && !any_known && i < other.count; i++)
+        if (fabs(log(other.candidates[i].r.n / w->candidates[0].r.n)) < near) {
+            near = fabs(log(other.candidates[i].r.n / w->candidates[0].r.n));
             next = i;
         }
-    return next == HM_NONE
-               ? 0
-               : set_next(w, other.told[next].r.n, "it was not run there, and may be better", err);
+    return next == HM_NONE ? 0
+                           : set_next(w, other.candidates[next].r.n,
+                                      "it was not run there, and may be better", err);
 }
 
-/* ---- after a fit ---------------------------------------------------------------------------- */
+/* ---- after a fit ----------------------------------------------------------------------------- */
 
-/* What knowing one time saves on average, of the value of the first. */
-static double gain_of(const struct hm_recommending *w, size_t i)
+/* Mean saving from knowing the time of one candidate, relative to the value of the first. */
+static double candidate_gain(const struct hm_recommending *w, size_t i)
 {
-    double others = INFINITY, sum = 0, first = w->told[0].r.value;
+    double others = INFINITY, sum = 0, first = w->candidates[0].r.value;
 
-    for (size_t k = 0; k < w->count && w->told[k].told; k++)
+    for (size_t k = 0; k < w->count && w->candidates[k].known; k++)
         if (k != i)
-            others = fmin(others, w->told[k].r.value);
+            others = fmin(others, w->candidates[k].r.value);
     for (size_t d = 0; d < w->draw_count; d++)
-        sum += fmin(hm__recommend_value(w, &w->told[i], w->told[i].draws[d]), others);
-    double usual = 0; /* the mean of the draws need not be what is told */
+        sum += fmin(hm__recommend_value(w, &w->candidates[i], w->candidates[i].draws[d]), others);
+    double usual = 0; /* The mean of the draws may differ from the reported value. */
     for (size_t d = 0; d < w->draw_count; d++)
-        usual += hm__recommend_value(w, &w->told[i], w->told[i].draws[d]);
+        usual += hm__recommend_value(w, &w->candidates[i], w->candidates[i].draws[d]);
     double count = (double)w->draw_count;
     return (fmin(usual / count, others) - sum / count) / first;
 }
 
-static int after_fit(struct hm_recommending *w, struct hm_err *err)
+static int next_after_fit(struct hm_recommending *w, struct hm_err *err)
 {
     size_t next = HM_NONE;
     double most = w->out->sure >= SURE ? WORTH : 0;
     char workers[40];
 
     for (size_t i = 0; i < w->count; i++) {
-        const struct hm_told *t = &w->told[i];
-        if (!t->told && !t->r.failed && isfinite(t->floor_s) && t->floor_s < w->told[0].r.time_s)
-            return set_next(w, t->r.n, "it may be faster, and its runs do not tell", err);
+        const struct hm_recommend_candidate *t = &w->candidates[i];
+        if (!t->known && !t->r.failed && isfinite(t->floor_s) &&
+            t->floor_s < w->candidates[0].r.time_s)
+            return set_next(w, t->r.n, "it may be faster, and its runs do not show it", err);
     }
-    for (size_t i = 0; i < w->count && w->told[i].told && w->count > 1 && w->told[1].told; i++) {
-        double gain = w->told[i].draws ? gain_of(w, i) : 0;
+    for (size_t i = 0;
+         i < w->count && w->candidates[i].known && w->count > 1 && w->candidates[1].known; i++) {
+        double gain = w->candidates[i].draws ? candidate_gain(w, i) : 0;
         if (gain > most) {
             most = gain;
             next = i;
@@ -151,35 +156,35 @@ static int after_fit(struct hm_recommending *w, struct hm_err *err)
     const char *why = next == 0
                           ? hm__arena_strdup(w->arena, "it would show whether it is the best")
                           : hm__arena_printf(w->arena, "it would show whether it is better than %s",
-                                             hm__recommend_workers(w->told[0].r.n, workers));
-    return set_next(w, w->told[next].r.n, why, err);
+                                             hm__recommend_workers(w->candidates[0].r.n, workers));
+    return set_next(w, w->candidates[next].r.n, why, err);
 }
 
-/* ---- after nothing -------------------------------------------------------------------------- */
+/* ---- after nothing --------------------------------------------------------------------------- */
 
-static bool is_failed(const struct hm_recommending *w, double n)
+static bool n_is_failed(const struct hm_recommending *w, double n)
 {
     for (size_t i = 0; i < w->count; i++)
-        if (w->told[i].r.n == n)
-            return w->told[i].r.failed;
+        if (w->candidates[i].r.n == n)
+            return w->candidates[i].r.failed;
     return false;
 }
 
-/* The first n that was asked for and may work. */
-static int first_asked(struct hm_recommending *w, struct hm_err *err)
+/* Proposes the first n of the question that is not known to fail. */
+static int next_first_candidate(struct hm_recommending *w, struct hm_err *err)
 {
     for (size_t i = 0; i < w->count; i++)
-        if (!w->told[i].r.failed)
-            return set_next(w, w->told[i].r.n, "no run of it tells", err);
+        if (!w->candidates[i].r.failed)
+            return set_next(w, w->candidates[i].r.n, "no run of it is usable", err);
     return 0;
 }
 
-static int after_none(struct hm_recommending *w, struct hm_err *err)
+static int next_after_none(struct hm_recommending *w, struct hm_err *err)
 {
     double low = INFINITY, high = -INFINITY, least = INFINITY, fastest = NAN;
 
     if (w->q->n_count > 0)
-        return w->picked_count ? first_asked(w, err) : 0;
+        return w->picked_count ? next_first_candidate(w, err) : 0;
     for (size_t i = 0; i < w->picked_count; i++) {
         size_t row = w->picked[i];
         double seconds = w->seconds[row];
@@ -187,13 +192,13 @@ static int after_none(struct hm_recommending *w, struct hm_err *err)
             continue;
         low = fmin(low, w->n[row]);
         high = fmax(high, w->n[row]);
-        if (seconds < least && !is_failed(w, w->n[row])) {
+        if (seconds < least && !n_is_failed(w, w->n[row])) {
             least = seconds;
             fastest = w->n[row];
         }
     }
     if (low == high)
-        return set_next(w, 2 * high, "nothing tells yet how the time depends on n", err);
+        return set_next(w, 2 * high, "no run shows yet how the time depends on n", err);
     return isnan(fastest) ? 0 : set_next(w, fastest, "it was the fastest so far", err);
 }
 
@@ -203,14 +208,14 @@ int hm__recommend_next(struct hm_recommending *w, struct hm_err *err)
         return 0;
     switch (w->out->way) {
     case HM_RECOMMEND_ROWS:
-        return w->out->best == HM_NONE ? 0 : after_rows(w, err);
+        return w->out->best == HM_NONE ? 0 : next_after_rows(w, err);
     case HM_RECOMMEND_FIT:
-        return after_fit(w, err);
+        return next_after_fit(w, err);
     case HM_RECOMMEND_MODEL:
         return w->out->best == HM_NONE
                    ? 0
-                   : set_next(w, w->told[0].r.n, "it would check the model", err);
+                   : set_next(w, w->candidates[0].r.n, "it would check the model", err);
     default:
-        return after_none(w, err);
+        return next_after_none(w, err);
     }
 }

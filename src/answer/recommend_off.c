@@ -1,6 +1,8 @@
 /*
- * How far off a fit is for what it has not seen: each configuration is left out in turn (or with
- * others, where there are many), the terms and weights being those of the whole fit.
+ * Left-out errors of a fit: each configuration is left out in turn (with others, if there are many)
+ * and predicted from the rest, with the terms and weights of the whole fit. Error of a
+ * configuration: |mean - predicted| / predicted. Limit: at most FOLDS fits, so configurations are
+ * left out in groups beyond that.
  */
 #include "recommend_off.h"
 
@@ -19,7 +21,7 @@ static int compare_numbers(const void *a, const void *b)
 
 enum { FOLDS = 64 };
 
-static void add_configuration(const struct hm__fit *f, size_t g, struct hm_lsq *lsq)
+static void off_add_configuration(const struct hm__fit *f, size_t g, struct hm_lsq *lsq)
 {
     const struct hm_group *group = &f->data.groups[g];
     double row[HM_LSQ_SIDE] = {0}, weight = f->scale[g] * sqrt(group->count);
@@ -30,8 +32,8 @@ static void add_configuration(const struct hm__fit *f, size_t g, struct hm_lsq *
     hm__lsq_add(lsq, row);
 }
 
-/* The configurations g, g + folds, … from all the others. */
-static void leave_out(const struct hm__fit *f, size_t first, size_t folds, double *errors)
+/* Predicts the configurations first, first + folds, ... from all the others. */
+static void off_leave_out(const struct hm__fit *f, size_t first, size_t folds, double *errors)
 {
     const size_t groups = f->data.group_count;
     double theta[HM_TERMS_MAX];
@@ -40,13 +42,13 @@ static void leave_out(const struct hm__fit *f, size_t first, size_t folds, doubl
     hm__lsq_init(&lsq, f->basis.count);
     for (size_t g = 0; g < groups; g++)
         if (g % folds != first)
-            add_configuration(f, g, &lsq);
+            off_add_configuration(f, g, &lsq);
     hm__lsq_nonnegative(&lsq, theta);
     for (size_t g = first; g < groups; g += folds) {
-        double mean = f->data.groups[g].mean_s, told = 0;
+        double mean = f->data.groups[g].mean_s, predicted = 0;
         for (size_t k = 0; k < f->basis.count; k++)
-            told += f->in[k] ? theta[k] * f->x[k * groups + g] : 0;
-        errors[g] = fabs(mean - told) / fmax(told, 0.01 * mean);
+            predicted += f->in[k] ? theta[k] * f->x[k * groups + g] : 0;
+        errors[g] = fabs(mean - predicted) / fmax(predicted, 0.01 * mean);
     }
 }
 
@@ -63,10 +65,10 @@ int hm__off_find(const struct hm_fit *fit, double level, struct hm_off *off, str
         return hm__fail_nomem(err);
     }
     for (size_t first = 0; first < folds; first++)
-        leave_out(f, first, folds, off->errors);
+        off_leave_out(f, first, folds, off->errors);
     memcpy(sorted, off->errors, groups * sizeof(*sorted));
     qsort(sorted, groups, sizeof(*sorted), compare_numbers);
-    size_t rank = (size_t)ceil(level * (double)(groups + 1)); /* counted from 1 */
+    size_t rank = (size_t)ceil(level * (double)(groups + 1)); /* Rank counted from 1. */
     off->reach = sorted[rank < groups ? rank - 1 : groups - 1];
     for (size_t g = 0; g < groups; g++)
         off->usual += sorted[g] * sorted[g] / (double)groups;

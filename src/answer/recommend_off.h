@@ -1,20 +1,20 @@
-/* What left-out configurations show of a fit. */
+/* Errors of a fit on configurations that were left out. */
 #ifndef HM_RECOMMEND_OFF_H
 #define HM_RECOMMEND_OFF_H
 
 #include "fit.h"
 
-/* How far off a fit is for configurations that it has not seen, relative to what it says. */
+/* Errors of a fit on configurations that it was not fitted to, relative to the prediction. */
 struct hm_off {
-    double *errors; /* of each configuration; owned */
+    double *errors; /* Error of each configuration; owned. */
     size_t count;
-    double reach; /* so many of them as the level are less off */
-    double usual; /* root of the mean of their squares */
+    double reach; /* Quantile of the errors at the level. */
+    double usual; /* Root mean square of the errors. */
 };
 
-/* Leave out each configuration; off->errors is freed with hm__free. */
+/* Leaves out each configuration in turn; off->errors is freed with hm__free. */
 int hm__off_find(const struct hm_fit *fit, double level, struct hm_off *off, struct hm_err *err);
-/* Sum of the squares of the errors at this n, or at all (NaN), and of how many. */
+/* Sum of the squared errors at this n, or at all n (NaN); *ret_count is their number. */
 double hm__off_at(const struct hm_fit *fit, const struct hm_off *off, double n, double *ret_count);
 
 #endif

@@ -1,9 +1,11 @@
 /*
- * What rows say by themselves: those that match a question exactly, and those that failed.
+ * Answers from single rows: those that match a question exactly, and those that failed.
  *
- * A row matches when every quantity that was asked for is the same but for rounding. Repeats of one
- * n count by their median. A failure counts for the same n with the same or more work (batch,
- * size), for what does not fit does not fit with more; unless a run of it with as much went well.
+ * A row matches when every quantity of the question is equal up to rounding. Repeats of one n are
+ * summarised by their median; the interval is mean +- t s sqrt(1 + 1/k) with Student's t. A failure
+ * counts for the same n with the same or more work (batch, size), because a job that does not fit
+ * does not fit with more work either, unless a run with at least as much work succeeded. Limit: a
+ * failure says nothing about other n.
  */
 #include <math.h>
 #include <stdio.h>
@@ -28,9 +30,10 @@ bool hm__recommend_same(double a, double b)
     return fabs(a - b) <= 1e-9 * fmax(fabs(a), fabs(b));
 }
 
-/* ---- which rows ----------------------------------------------------------------------------- */
+/* ---- selection of rows ----------------------------------------------------------------------- */
 
-static bool has_label(const struct hm_runs *runs, const char *name, const char *wanted, size_t row)
+static bool row_has_label(const struct hm_runs *runs, const char *name, const char *wanted,
+                          size_t row)
 {
     const struct hm_column *column = wanted ? hm_runs_column(runs, name) : NULL;
 
@@ -40,7 +43,7 @@ static bool has_label(const struct hm_runs *runs, const char *name, const char *
            strcmp(column->labels[row], wanted) == 0;
 }
 
-/* Rows that differ in a label nobody asked for are not of one kind. */
+/* Notes rows with different labels if the question names none. */
 static int note_labels(struct hm_recommending *w, const char *name, const char *asked,
                        struct hm_err *err)
 {
@@ -50,8 +53,8 @@ static int note_labels(struct hm_recommending *w, const char *name, const char *
     for (size_t i = 0; !asked && column && column->labels && i < w->picked_count; i++) {
         const char *label = column->labels[w->picked[i]];
         if (label && first && strcmp(label, first) != 0)
-            return hm__recommend_note(
-                w, err, "runs of different %ss are taken together: --%s names one", name, name);
+            return hm__notes_add(hm__recommend_notes(w), err,
+                                 "runs of different %ss are combined: %s selects one", name, name);
         first = label ? label : first;
     }
     return 0;
@@ -65,22 +68,22 @@ int hm__recommend_pick(struct hm_recommending *w, struct hm_err *err)
     if (!w->picked)
         return hm__fail_nomem(err);
     for (size_t i = 0; i < w->runs->count; i++)
-        if (has_label(w->runs, "algorithm", w->q->algorithm, i) &&
-            has_label(w->runs, "machine", w->q->machine, i))
+        if (row_has_label(w->runs, "algorithm", w->q->algorithm, i) &&
+            row_has_label(w->runs, "machine", w->q->machine, i))
             w->picked[w->picked_count++] = i;
     int rc = note_labels(w, "algorithm", w->q->algorithm, err);
     return rc ? rc : note_labels(w, "machine", w->q->machine, err);
 }
 
-/* ---- the place ------------------------------------------------------------------------------ */
+/* ---- the place ------------------------------------------------------------------------------- */
 
-static const char *const known[] = {"size", "batch", "latency", "bandwidth"};
-enum { KNOWN = sizeof(known) / sizeof(known[0]) };
+static const char *const known_quantities[] = {"size", "batch", "latency", "bandwidth"};
+enum { KNOWN = sizeof(known_quantities) / sizeof(known_quantities[0]) };
 
-static bool is_known(const char *name)
+static bool is_known_quantity(const char *name)
 {
     for (size_t i = 0; i < KNOWN; i++)
-        if (strcmp(known[i], name) == 0)
+        if (strcmp(known_quantities[i], name) == 0)
             return true;
     return false;
 }
@@ -91,53 +94,54 @@ static const char *quantity_name(const void *context, size_t i)
     size_t seen = 0;
 
     if (i < KNOWN)
-        return known[i];
+        return known_quantities[i];
     for (size_t c = 0; runs && c < runs->column_count; c++)
         if (runs->columns[c].values && seen++ == i - KNOWN)
             return runs->columns[c].name;
     return NULL;
 }
 
-static int check_name(const struct hm_recommending *w, const char *name, struct hm_err *err)
+static int place_check_name(const struct hm_recommending *w, const char *name, struct hm_err *err)
 {
     const struct hm_column *column = w->runs ? hm_runs_column(w->runs, name) : NULL;
 
     if (strcmp(name, "n") == 0 || strcmp(name, "seconds") == 0)
-        return hm__fail(err, HM_E_NAME, "%s is what is looked for; it cannot be asked for", name);
+        return hm__fail(err, HM_E_NAME, "%s is the result; it cannot be given in the question",
+                        name);
     if (column && !column->values) {
         hm__fail(err, HM_E_TYPE, "%s is a label, not a quantity", name);
-        hm__err_hint(err, "keep the runs that have one with --where %s=…", name);
+        hm__err_hint(err, "select runs with where %s=…", name);
         return HM_E_TYPE;
     }
-    if (column || is_known(name))
+    if (column || is_known_quantity(name))
         return 0;
     const char *near = hm__suggest(name, quantity_name, w->runs);
-    hm__fail(err, HM_E_NAME, "the runs have no '%s'", name);
+    hm__fail(err, HM_E_NAME, "the runs have no quantity '%s'", name);
     if (near)
         hm__err_hint(err, "did you mean %s?", near);
     return HM_E_NAME;
 }
 
-static int add_asked(struct hm_recommending *w, const struct hm_at *at, struct hm_err *err)
+static int place_add(struct hm_recommending *w, const struct hm_at *at, struct hm_err *err)
 {
-    bool positive = is_known(at->name) && strcmp(at->name, "latency") != 0;
-    int rc = check_name(w, at->name, err);
+    bool positive = is_known_quantity(at->name) && strcmp(at->name, "latency") != 0;
+    int rc = place_check_name(w, at->name, err);
 
     if (rc)
         return rc;
     for (size_t i = 0; i < w->at_count; i++)
         if (strcmp(w->at[i].name, at->name) == 0)
-            return hm__fail(err, HM_E_CONFLICT, "%s is asked for twice", at->name);
+            return hm__fail(err, HM_E_CONFLICT, "%s is given twice", at->name);
     if (!isfinite(at->value) || at->value < 0 || (positive && at->value == 0))
-        return hm__fail(err, HM_E_RANGE, "a %s of %g; it must be %s", at->name, at->value,
-                        positive ? "more than 0" : "0 or more");
+        return hm__fail(err, HM_E_RANGE, "%s: %g is out of range; it must be %s", at->name,
+                        at->value, positive ? "more than 0" : "0 or more");
     if (w->at_count == HM_RECOMMEND_AT)
         return hm__fail(err, HM_E_LIMIT, "more than %d quantities", HM_RECOMMEND_AT);
     w->at[w->at_count] = (struct hm_at){hm__arena_strdup(w->arena, at->name), at->value};
     return w->at[w->at_count++].name ? 0 : hm__fail_nomem(err);
 }
 
-static bool is_asked(const struct hm_recommending *w, const char *name)
+static bool place_has(const struct hm_recommending *w, const char *name)
 {
     for (size_t i = 0; i < w->at_count; i++)
         if (strcmp(w->at[i].name, name) == 0)
@@ -145,8 +149,8 @@ static bool is_asked(const struct hm_recommending *w, const char *name)
     return false;
 }
 
-/* What nobody asked for must be the same in all runs; of sizes the whole is meant. */
-static int close_open(struct hm_recommending *w, const char *name, struct hm_err *err)
+/* A quantity that is not given must be the same in all runs; for size, the whole is meant. */
+static int place_close(struct hm_recommending *w, const char *name, struct hm_err *err)
 {
     const double *values = hm__recommend_values(w->runs, name);
     double low = INFINITY, high = -INFINITY;
@@ -155,19 +159,19 @@ static int close_open(struct hm_recommending *w, const char *name, struct hm_err
         low = fmin(low, values[w->picked[i]]);
         high = fmax(high, values[w->picked[i]]);
     }
-    if (!(low < high) || hm__recommend_same(low, high) || is_asked(w, name))
+    if (!(low < high) || hm__recommend_same(low, high) || place_has(w, name))
         return 0;
     if (strcmp(name, "size") == 0) {
         w->at[w->at_count++] = (struct hm_at){"size", fmax(high, 1)};
         return 0;
     }
-    hm__fail(err, HM_E_MISSING, "the runs differ in %s: for which?", name);
+    hm__fail(err, HM_E_MISSING, "the runs differ in %s, so the question must give it", name);
     if (strcmp(name, "batch") == 0)
-        hm__err_hint(err, "say which, as in --batch %.6g", high);
+        hm__err_hint(err, "give it, as in batch %.6g", high);
     else if (strcmp(name, "latency") == 0)
-        hm__err_hint(err, "say which, as in --latency %.6gms", 1e3 * high);
+        hm__err_hint(err, "give it, as in latency %.6gms", 1e3 * high);
     else
-        hm__err_hint(err, "say which, as in --at %s=%.6gMbit/s", name, 8e-6 * high);
+        hm__err_hint(err, "give it, as in at %s=%.6gMbit/s", name, 8e-6 * high);
     hm__err_at(err, w->runs->source, 0);
     return HM_E_MISSING;
 }
@@ -177,13 +181,13 @@ int hm__recommend_place(struct hm_recommending *w, struct hm_err *err)
     int rc = 0;
 
     for (size_t i = 0; rc == 0 && i < w->q->at_count; i++)
-        rc = add_asked(w, &w->q->at[i], err);
+        rc = place_add(w, &w->q->at[i], err);
     for (size_t i = 0; rc == 0 && i < KNOWN && w->at_count < HM_RECOMMEND_AT; i++)
-        rc = close_open(w, known[i], err);
+        rc = place_close(w, known_quantities[i], err);
     return rc;
 }
 
-/* ---- candidates ----------------------------------------------------------------------------- */
+/* ---- candidates ------------------------------------------------------------------------------ */
 
 static int compare_numbers(const void *a, const void *b)
 {
@@ -209,10 +213,10 @@ int hm__recommend_candidates(struct hm_recommending *w, struct hm_err *err)
                  ? hm__fail(err, HM_E_LIMIT, "%zu numbers of workers; at most %d can be compared",
                             kept, HM_RECOMMEND_CANDIDATES)
                  : 0;
-    if (rc == 0 && !(w->told = hm__arena_alloc(w->arena, kept, sizeof(*w->told))))
+    if (rc == 0 && !(w->candidates = hm__arena_alloc(w->arena, kept, sizeof(*w->candidates))))
         rc = hm__fail_nomem(err);
     for (size_t i = 0; rc == 0 && i < kept; i++) {
-        struct hm_recommended *r = &w->told[w->count++].r;
+        struct hm_recommended *r = &w->candidates[w->count++].r;
         r->n = n[i];
         r->time_s = r->low_s = r->high_s = r->cost = r->value = NAN;
     }
@@ -220,17 +224,18 @@ int hm__recommend_candidates(struct hm_recommending *w, struct hm_err *err)
     return rc;
 }
 
-/* ---- failures ------------------------------------------------------------------------------- */
+/* ---- failures -------------------------------------------------------------------------------- */
 
-/* Whether a row had at most the work (batch, size) that was asked for, or at least. */
-static bool had_work(const struct hm_recommending *w, size_t row, bool at_least)
+/* Whether the work of a row (batch, size) was at least, or at most, that of the question. */
+static bool row_had_work(const struct hm_recommending *w, size_t row, bool at_least)
 {
     for (size_t i = 0; i < w->at_count; i++) {
         const struct hm_at *at = &w->at[i];
         const double *values = hm__recommend_values(w->runs, at->name);
         if (strcmp(at->name, "batch") != 0 && strcmp(at->name, "size") != 0)
             continue;
-        if (!values || isnan(values[row])) /* it does not say: a failure may count, a success not */
+        if (!values ||
+            isnan(values[row])) /* Work is unknown: a failure counts, a success does not. */
             return !at_least;
         if (hm__recommend_same(values[row], at->value))
             continue;
@@ -255,7 +260,8 @@ static const char *failure_text(struct hm_recommending *w, size_t row)
                             w->runs->lines[row]);
 }
 
-static int find_failure(struct hm_recommending *w, struct hm_recommended *r, struct hm_err *err)
+static int candidate_find_failure(struct hm_recommending *w, struct hm_recommended *r,
+                                  struct hm_err *err)
 {
     size_t failure = HM_NONE, failures = 0;
     bool went_well = false;
@@ -265,8 +271,8 @@ static int find_failure(struct hm_recommending *w, struct hm_recommended *r, str
         bool failed = isnan(w->seconds[row]);
         if (w->n[row] != r->n)
             continue;
-        went_well = went_well || (!failed && had_work(w, row, true));
-        if (!failed || !had_work(w, row, false))
+        went_well = went_well || (!failed && row_had_work(w, row, true));
+        if (!failed || !row_had_work(w, row, false))
             continue;
         failure = failure == HM_NONE ? row : failure;
         failures++;
@@ -278,9 +284,9 @@ static int find_failure(struct hm_recommending *w, struct hm_recommended *r, str
         return hm__fail_nomem(err);
     char workers[40];
     if (went_well)
-        return hm__recommend_note(w, err, "%s: %zu run%s failed, though others went well: %s",
-                                  hm__recommend_workers(r->n, workers), failures,
-                                  failures == 1 ? "" : "s", why);
+        return hm__notes_add(
+            hm__recommend_notes(w), err, "%s: %zu run%s failed, although others succeeded: %s",
+            hm__recommend_workers(r->n, workers), failures, failures == 1 ? "" : "s", why);
     r->failed = true;
     r->why = why;
     return 0;
@@ -291,13 +297,13 @@ int hm__recommend_failures(struct hm_recommending *w, struct hm_err *err)
     int rc = 0;
 
     for (size_t i = 0; rc == 0 && w->runs && i < w->count; i++)
-        rc = find_failure(w, &w->told[i].r, err);
+        rc = candidate_find_failure(w, &w->candidates[i].r, err);
     return rc;
 }
 
-/* ---- rows that match ------------------------------------------------------------------------ */
+/* ---- rows that match ------------------------------------------------------------------------- */
 
-static bool matches(const struct hm_recommending *w, size_t row)
+static bool row_matches(const struct hm_recommending *w, size_t row)
 {
     for (size_t i = 0; i < w->at_count; i++) {
         const double *values = hm__recommend_values(w->runs, w->at[i].name);
@@ -307,15 +313,15 @@ static bool matches(const struct hm_recommending *w, size_t row)
     return !isnan(w->seconds[row]);
 }
 
-static double median(double *values, size_t count)
+static double sorted_median(double *values, size_t count)
 {
     qsort(values, count, sizeof(*values), compare_numbers);
     return (values[(count - 1) / 2] + values[count / 2]) / 2;
 }
 
-/* Repeats: where one more would fall, and draws of their mean, both by Student's t. */
-static int tell_spread(struct hm_recommending *w, struct hm_told *t, const double *seconds,
-                       size_t count, struct hm_err *err)
+/* Interval of one more repeat and draws of the mean, both by Student's t. */
+static int candidate_set_spread(struct hm_recommending *w, struct hm_recommend_candidate *t,
+                                const double *seconds, size_t count, struct hm_err *err)
 {
     double mean = 0, sum = 0, k = (double)count;
     struct hm_random random;
@@ -333,7 +339,7 @@ static int tell_spread(struct hm_recommending *w, struct hm_told *t, const doubl
     w->draw_count = 2000;
     if (!(t->draws = hm__arena_alloc(w->arena, w->draw_count, sizeof(*t->draws))))
         return hm__fail_nomem(err);
-    hm__random_init(&random, (uint64_t)w->q->seed, 2 + (uint64_t)(t - w->told));
+    hm__random_init(&random, (uint64_t)w->q->seed, 2 + (uint64_t)(t - w->candidates));
     for (size_t d = 0; d < w->draw_count; d++) {
         double squares = 0, z = hm__random_normal(&random);
         for (size_t i = 1; i < count && i < 31; i++) {
@@ -346,7 +352,8 @@ static int tell_spread(struct hm_recommending *w, struct hm_told *t, const doubl
     return 0;
 }
 
-static int tell(struct hm_recommending *w, struct hm_told *t, double *scratch, struct hm_err *err)
+static int candidate_from_rows(struct hm_recommending *w, struct hm_recommend_candidate *t,
+                               double *scratch, struct hm_err *err)
 {
     const double *costs = hm__recommend_values(w->runs, "cost");
     double *seconds = scratch, *money = scratch + w->picked_count;
@@ -354,7 +361,7 @@ static int tell(struct hm_recommending *w, struct hm_told *t, double *scratch, s
 
     for (size_t i = 0; i < w->picked_count; i++) {
         size_t row = w->picked[i];
-        if (w->n[row] != t->r.n || !matches(w, row))
+        if (w->n[row] != t->r.n || !row_matches(w, row))
             continue;
         seconds[count++] = w->seconds[row];
         if (costs && isfinite(costs[row]))
@@ -365,22 +372,22 @@ static int tell(struct hm_recommending *w, struct hm_told *t, double *scratch, s
     t->r.rows = count;
     if (count == 0 || t->r.failed)
         return 0;
-    t->told = true;
-    t->r.time_s = median(seconds, count);
+    t->known = true;
+    t->r.time_s = sorted_median(seconds, count);
     if (paid > 0)
-        t->r.cost = median(money, paid);
-    return tell_spread(w, t, seconds, count, err);
+        t->r.cost = sorted_median(money, paid);
+    return candidate_set_spread(w, t, seconds, count, err);
 }
 
-/* Draws of some are of no use without those of the others. */
-static void drop_draws(struct hm_recommending *w)
+/* Draws are used only if all candidates with a time have them. */
+static void candidates_drop_draws(struct hm_recommending *w)
 {
     bool all = true;
 
     for (size_t i = 0; i < w->count; i++)
-        all = all && (!w->told[i].told || w->told[i].draws);
+        all = all && (!w->candidates[i].known || w->candidates[i].draws);
     for (size_t i = 0; !all && i < w->count; i++)
-        w->told[i].draws = NULL;
+        w->candidates[i].draws = NULL;
 }
 
 int hm__recommend_rows(struct hm_recommending *w, struct hm_err *err)
@@ -392,11 +399,11 @@ int hm__recommend_rows(struct hm_recommending *w, struct hm_err *err)
     if (!scratch || !w->out->rows)
         rc = hm__fail_nomem(err);
     for (size_t i = 0; rc == 0 && i < w->count; i++)
-        rc = tell(w, &w->told[i], scratch, err);
+        rc = candidate_from_rows(w, &w->candidates[i], scratch, err);
     hm__free(scratch);
     if (rc || w->out->row_count == 0)
         return rc;
-    drop_draws(w);
+    candidates_drop_draws(w);
     w->out->way = HM_RECOMMEND_ROWS;
     w->out->reason =
         hm__arena_printf(w->arena, "%zu of %zu runs match%s exactly", w->out->row_count,

@@ -1,12 +1,14 @@
-/* Places in words, for reasons and notes: "batch 64000, latency 20 ms". */
+/*
+ * Text of a place, for reasons and notes: "batch 64000, latency 20 ms". Limit: HM_PLACE_TEXT bytes.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "recommend.h"
 
-/* "latency 20 ms": a value as people write it. */
-static size_t add_quantity(const struct hm_at *at, char *text, size_t room)
+/* Text of one quantity with its usual unit: "latency 20 ms". */
+static size_t quantity_text(const struct hm_at *at, char *text, size_t room)
 {
     double value = at->value;
     const char *unit = "";
@@ -32,7 +34,7 @@ const char *hm__recommend_place_text(const struct hm_at *at, size_t count, char 
             memcpy(text + used, ", ", 3);
             used += 2;
         }
-        used += add_quantity(&at[i], text + used, HM_PLACE_TEXT - used);
+        used += quantity_text(&at[i], text + used, HM_PLACE_TEXT - used);
     }
     return text;
 }

@@ -1,10 +1,11 @@
 /*
  * An algorithm on m workers, draw by draw.
  *
- * Where m was measured, a draw follows one of its traces, moved by the noise that is left when so
- * many traces are known; what lies beyond the trace's end goes on as the draw's g does. Where m was
- * not measured, a draw is its g, moved by how far m that were held out lay from theirs. Where every
- * trace of m, or of its neighbours, diverged, nothing goes on after they did.
+ * If m was measured, a draw follows one of its traces, shifted by the noise that remains with that
+ * many traces; beyond the end of the trace it continues like the g of the draw. If m was not
+ * measured, a draw is its g, shifted by the spread of held-out m. If every trace of m, or of its
+ * neighbours, diverged, the path ends there. Limit: paths are evaluated on a grid of HM_GRID_MAX
+ * iterations, up to eight times the longest trace.
  */
 #include <math.h>
 #include <string.h>
@@ -12,10 +13,11 @@
 #include "advise.h"
 #include "err.h"
 
-static const double NEVER = 10; /* times as long as those that get there: what never does */
+static const double NEVER = 10; /* Assumed time of draws that never reach the level, relative to the
+                                   mean of those that do. */
 
-/* Iterations one by one, then ever larger steps, up to eight times what was measured. */
-static void make_grid(struct hm_grid *grid, double last)
+/* Consecutive iterations, then growing steps, up to eight times the measured iterations. */
+static void grid_init(struct hm_grid *grid, double last)
 {
     double cap = fmax(8 * last, 4 * HM_GRID_EACH);
     size_t rest = HM_GRID_MAX - HM_GRID_EACH;
@@ -33,10 +35,12 @@ static void make_grid(struct hm_grid *grid, double last)
     }
 }
 
-/* ln(P - P*) of a curve on the grid, between its points in ln i: INFINITY before the first. Returns
- * how many points of the grid it reaches. */
-static size_t lay_curve(const struct hm_grid *grid, const struct hm_g_curve *curve, double best,
-                        double *y)
+/*
+ * Evaluates ln(P - P*) of a curve on the grid, interpolated in ln i, with INFINITY before its first
+ * point. Returns the number of grid points up to its end.
+ */
+static size_t grid_lay_curve(const struct hm_grid *grid, const struct hm_g_curve *curve,
+                             double best, double *y)
 {
     double last = curve->iteration[curve->count - 1];
     size_t p = 0, c = 0;
@@ -58,20 +62,21 @@ static size_t lay_curve(const struct hm_grid *grid, const struct hm_g_curve *cur
 }
 
 /* The traces of m on the grid. */
-struct laid {
-    double *y;      /* y[c * grid.count + p] */
-    size_t *ends;   /* points of the grid that each reaches */
-    bool *diverged; /* it does not go on after that */
+struct laid_curves {
+    double *y;      /* y[c * grid.count + p] is trace c at grid point p. */
+    size_t *ends;   /* Number of grid points up to the end of each trace. */
+    bool *diverged; /* The trace diverged, so it does not continue. */
 };
 
-static void laid_release(struct laid *laid)
+static void laid_curves_release(struct laid_curves *laid)
 {
     hm__free(laid->y);
     hm__free(laid->ends);
     hm__free(laid->diverged);
 }
 
-static int laid_init(struct laid *laid, size_t curves, size_t points, struct hm_err *err)
+static int laid_curves_init(struct laid_curves *laid, size_t curves, size_t points,
+                            struct hm_err *err)
 {
     laid->y = hm__calloc(curves * points, sizeof(double));
     laid->ends = hm__calloc(curves, sizeof(size_t));
@@ -79,20 +84,20 @@ static int laid_init(struct laid *laid, size_t curves, size_t points, struct hm_
     return laid->y && laid->ends && laid->diverged ? 0 : hm__fail_nomem(err);
 }
 
-static void lay_curves(struct hm_runner *r, double best, struct laid *laid)
+static void laid_curves_fill(struct hm_runner *r, double best, struct laid_curves *laid)
 {
     for (size_t c = 0; c < r->g->curve_count; c++) {
         const struct hm_g_curve *curve = &r->g->curves[c];
         if (curve->m != r->m)
             continue;
         laid->ends[r->curves] =
-            lay_curve(&r->grid, curve, best, laid->y + r->curves * r->grid.count);
+            grid_lay_curve(&r->grid, curve, best, laid->y + r->curves * r->grid.count);
         laid->diverged[r->curves++] = curve->diverged;
     }
 }
 
-/* How fast a trace fell over the latter half of ln i, per unit of it. */
-static double last_slope(const struct hm_grid *grid, const double *curve, size_t end)
+/* Slope of a trace over the latter half of ln i, per unit of ln i. */
+static double curve_last_slope(const struct hm_grid *grid, const double *curve, size_t end)
 {
     double half = sqrt(grid->iterations[end - 1]);
     size_t from = end - 1;
@@ -106,15 +111,16 @@ static double last_slope(const struct hm_grid *grid, const double *curve, size_t
 }
 
 /*
- * Along a trace, and beyond its end as g goes on: y holds g from the trace's last point on. Where
- * g rises, which a loss does not, the trace goes on like a power of i as it did before.
+ * Follows a trace and continues like g beyond its end: y holds g from the trace's last point on.
+ * Where g rises, which a loss does not, the trace continues like a power of i with its last slope.
  */
-static void follow(const struct hm_grid *grid, const struct laid *laid, size_t c, double away,
-                   double *y)
+static void path_follow_curve(const struct hm_grid *grid, const struct laid_curves *laid, size_t c,
+                              double away, double *y)
 {
     const double *curve = laid->y + c * grid->count;
     size_t end = laid->ends[c];
-    double g = end > 0 ? y[end - 1] : y[0], slope = end > 0 ? last_slope(grid, curve, end) : 0;
+    double g = end > 0 ? y[end - 1] : y[0],
+           slope = end > 0 ? curve_last_slope(grid, curve, end) : 0;
 
     for (size_t p = 0; p < end; p++)
         y[p] = curve[p] + away;
@@ -127,14 +133,14 @@ static void follow(const struct hm_grid *grid, const struct laid *laid, size_t c
     }
 }
 
-static void keep_least(double *y, size_t count)
+static void path_keep_least(double *y, size_t count)
 {
     for (size_t p = 1; p < count; p++)
         y[p] = y[p] < y[p - 1] ? y[p] : y[p - 1];
 }
 
 /* The iteration after which all curves of an m have diverged; INFINITY: not all have. */
-static double last_of(const struct hm_g *g, double m)
+static double last_before_divergence(const struct hm_g *g, double m)
 {
     double last = 0;
 
@@ -146,31 +152,32 @@ static double last_of(const struct hm_g *g, double m)
     return last > 0 ? last : INFINITY;
 }
 
-/* The same for any m: that of the two beside it which lasts longer; outside, of the next. */
-static double last_sound(const struct hm_g *g, double m)
+/* The same for any m: the larger value of the two neighbours; outside, that of the nearest. */
+static double last_valid_iteration(const struct hm_g *g, double m)
 {
     size_t right = 0;
 
     while (right + 1 < g->m_count && g->m[right] < m)
         right++;
-    double last = last_of(g, g->m[right]);
+    double last = last_before_divergence(g, g->m[right]);
     if (right == 0 || g->m[right] == m || g->m[right] < m)
         return last;
-    return fmax(last, last_of(g, g->m[right - 1]));
+    return fmax(last, last_before_divergence(g, g->m[right - 1]));
 }
 
-/* No path goes on after that. */
-static void cut(const struct hm_runner *r, double *y)
+/* Ends a path after that iteration. */
+static void path_cut(const struct hm_runner *r, double *y)
 {
-    double last = last_sound(r->g, r->m);
+    double last = last_valid_iteration(r->g, r->m);
 
     for (size_t p = 0; p < r->grid.count; p++)
         if (r->grid.iterations[p] > last)
             y[p] = INFINITY;
 }
 
-static void draw(struct hm_runner *r, const struct hm_g_path *path, const struct laid *laid,
-                 const struct hm_g_bend *bend, struct hm_random *random)
+static void runner_draw(struct hm_runner *r, const struct hm_g_path *path,
+                        const struct laid_curves *laid, const struct hm_g_bend *bend,
+                        struct hm_random *random)
 {
     size_t count = r->grid.count, known = hm__g_find(r->g, r->m);
     double spread =
@@ -184,35 +191,35 @@ static void draw(struct hm_runner *r, const struct hm_g_path *path, const struct
         size_t c = r->curves ? d % r->curves : 0, end = r->curves ? laid->ends[c] : 0;
         hm__g_path_values(path, d < r->g->draw_count ? d : HM_NONE, end > 0 ? end - 1 : 0, y);
         if (r->curves > 0)
-            follow(&r->grid, laid, c, away, y);
+            path_follow_curve(&r->grid, laid, c, away, y);
         else
             for (size_t p = 0; p < count; p++)
                 y[p] += away + bent[p];
         if (r->curves == 0)
-            cut(r, y);
-        keep_least(y, count);
+            path_cut(r, y);
+        path_keep_least(y, count);
     }
 }
 
-static int fill(struct hm_runner *r, struct laid *laid, double best, double seed,
-                struct hm_err *err)
+static int runner_fill(struct hm_runner *r, struct laid_curves *laid, double best, double seed,
+                       struct hm_err *err)
 {
     struct hm_g_path path;
     struct hm_g_bend bend = {0};
     struct hm_random random;
 
-    lay_curves(r, best, laid);
+    laid_curves_fill(r, best, laid);
     int rc = r->curves > 0 ? 0 : hm__g_bend(r->g, r->m, best, &bend, err);
     rc = rc ? rc : hm__g_path_init(&path, r->g, r->m, r->grid.iterations, r->grid.count, err);
     if (rc)
         return rc;
     hm__random_init(&random, (uint64_t)seed, 0x800000000u + (uint64_t)r->m);
-    draw(r, &path, laid, &bend, &random);
+    runner_draw(r, &path, laid, &bend, &random);
     hm__g_path_release(&path);
     return 0;
 }
 
-static size_t count_curves(const struct hm_g *g, double m)
+static size_t g_count_curves(const struct hm_g *g, double m)
 {
     size_t count = 0;
 
@@ -224,16 +231,16 @@ static size_t count_curves(const struct hm_g *g, double m)
 int hm__runner_init(struct hm_runner *r, const struct hm_g *g, double m, double best, double seed,
                     struct hm_err *err)
 {
-    size_t curves = count_curves(g, m) + 1;
+    size_t curves = g_count_curves(g, m) + 1;
 
     r->g = g;
     r->m = m;
-    make_grid(&r->grid, g->last);
+    grid_init(&r->grid, g->last);
     r->y = hm__calloc(HM_G_DRAWS * r->grid.count, sizeof(*r->y));
-    struct laid laid = {0};
-    int rc = laid_init(&laid, curves, r->grid.count, err);
-    rc = rc ? rc : r->y ? fill(r, &laid, best, seed, err) : hm__fail_nomem(err);
-    laid_release(&laid);
+    struct laid_curves laid = {0};
+    int rc = laid_curves_init(&laid, curves, r->grid.count, err);
+    rc = rc ? rc : r->y ? runner_fill(r, &laid, best, seed, err) : hm__fail_nomem(err);
+    laid_curves_release(&laid);
     return rc;
 }
 
@@ -243,8 +250,8 @@ void hm__runner_release(struct hm_runner *runner)
     runner->y = NULL;
 }
 
-/* First point of the grid where a falling path is at the level; count: none. */
-static size_t first_at(const double *y, size_t count, double level)
+/* First grid point where a falling path is at most the level; count if there is none. */
+static size_t path_first_at(const double *y, size_t count, double level)
 {
     size_t low = 0, high = count;
 
@@ -260,7 +267,7 @@ static size_t first_at(const double *y, size_t count, double level)
 
 double hm__grid_hit(const struct hm_grid *grid, const double *y, double level)
 {
-    size_t p = first_at(y, grid->count, level);
+    size_t p = path_first_at(y, grid->count, level);
 
     if (p == grid->count)
         return INFINITY;
@@ -325,7 +332,7 @@ int hm__runner_smooth(const struct hm_runner *r, double best, double *y, struct 
     hm__g_path_release(&path);
     for (size_t p = 0; p < r->grid.count; p++)
         y[p] += hm__g_bent(&bend, r->grid.iterations[p]);
-    cut(r, y);
-    keep_least(y, r->grid.count);
+    path_cut(r, y);
+    path_keep_least(y, r->grid.count);
     return 0;
 }

@@ -1,18 +1,18 @@
 /*
- * Changing m on the way: the best schedule by dynamic programming.
+ * Changing m during a run: the best schedule by dynamic programming (Bellman 1957).
  *
- * A run that has come to a loss is taken to go on from there on m' workers as if it had come there
- * on m': the loss is all that is known of its state. On levels of y = ln(P - P*), let I(m, k) be
- * the iteration at which the path of m crosses level k. A step on m leads from level k to the first
- * level k' with I(m, k') >= I(m, k) + 1, so that nobody changes in the middle of an iteration. V(k,
- * m), the least time from a level on with m running, follows from the levels below:
+ * A run that has reached a loss is assumed to continue on m' workers as if it had reached it on m':
+ * the loss is its whole state. On levels of y = ln(P - P*), let I(m, k) be the iteration at which
+ * the path of m crosses level k. A step on m leads from level k to the first level k' with
+ * I(m, k') >= I(m, k) + 1, so that m does not change within an iteration. V(k, m), the least time
+ * from a level on with m running, follows from the levels below:
  *
  *     V(k, m) = min over m' of (switch if m' is not m) + f(m') (I(m', k') - I(m', k)) + V(k', m').
  *
- * Paths are smooth, g and how m lies apart from it: the dents of single traces would be taken for
- * gains. What a schedule found so gains is then counted over the draws, which follow the traces; if
- * that is nothing on average, there is no schedule. Before the first iteration, all m share a start
- * above their losses.
+ * Paths are smooth, g and the bend of m: the noise of single traces would be taken for gains. The
+ * gain of the schedule is then counted over the draws, which follow the traces; without a gain on
+ * average there is no schedule. Before the first iteration, all m share a start above their losses.
+ * Limit: LEVELS levels of the loss and HM_RUNNERS_MAX values of m.
  */
 #include <math.h>
 #include <string.h>
@@ -23,45 +23,47 @@
 
 enum { LEVELS = 400 };
 
-static const double WORTH = 0.01;  /* of the time: a schedule that gains less is no schedule */
-static const double BOTHER = 1e-3; /* the same for a single change, so that ties do not alternate */
+static const double WORTH = 0.01; /* Smallest relative gain of a schedule. */
+static const double BOTHER =
+    1e-3; /* The same for a single change, so that ties do not alternate. */
 
 /* The best fixed m of all algorithms. */
-struct rival {
-    const struct hm_runner *runner; /* NULL: none gets there */
+struct fixed_rival {
+    const struct hm_runner *runner; /* NULL: no m reaches the level. */
     double time_s, iterations;
 };
 
 /* The runners of one algorithm, and the levels. */
-struct plan {
-    struct hm_runner **runners; /* of one algorithm */
+struct schedule_plan {
+    struct hm_runner **runners; /* Runners of one algorithm. */
     size_t count;
-    double *at;      /* at[r * LEVELS + k]: I of runner r at level k; INFINITY: never */
-    double *ahead;   /* V, the same way */
-    size_t *next;    /* the runner that goes on from there */
-    double from, to; /* y */
-    double switch_s; /* what a change takes */
-    double bother_s; /* what it has to gain beside that */
+    double *at;      /* at[r * LEVELS + k] is I of runner r at level k; INFINITY: never. */
+    double *ahead;   /* V, with the same layout. */
+    size_t *next;    /* The runner that continues from there, with the same layout. */
+    double from, to; /* First and last y. */
+    double switch_s; /* Seconds of a change of m. */
+    double bother_s; /* Seconds that a change must gain in addition. */
 };
 
-static double level_of(const struct plan *p, size_t k)
+static double schedule_level(const struct schedule_plan *p, size_t k)
 {
     return p->from + (p->to - p->from) * (double)k / (LEVELS - 1);
 }
 
 /* Iterations from the start to every level along a falling path. */
-static void cross(const struct plan *p, const struct hm_grid *grid, const double *y, double *at)
+static void schedule_cross(const struct schedule_plan *p, const struct hm_grid *grid,
+                           const double *y, double *at)
 {
     for (size_t k = 0; k < LEVELS; k++) {
-        double level = level_of(p, k);
+        double level = schedule_level(p, k);
         if (level < y[0])
             at[k] = hm__grid_hit(grid, y, level);
-        else /* on the way of the first iteration */
+        else /* The level is crossed during the first iteration. */
             at[k] = p->from > y[0] ? grid->iterations[0] * (p->from - level) / (p->from - y[0]) : 0;
     }
 }
 
-static int lay_out(struct plan *p, double best, struct hm_err *err)
+static int schedule_lay_out(struct schedule_plan *p, double best, struct hm_err *err)
 {
     double y[HM_GRID_MAX], top = -INFINITY;
 
@@ -72,19 +74,21 @@ static int lay_out(struct plan *p, double best, struct hm_err *err)
         for (size_t k = 0; k < p->runners[r]->grid.count; k++)
             top = isfinite(y[k]) ? fmax(top, y[k]) : top;
     }
-    p->from = fmax(top, p->to) + 1; /* above all first iterations */
+    p->from = fmax(top, p->to) + 1; /* Above the losses of all first iterations. */
     for (size_t r = 0; r < p->count; r++) {
         int rc = hm__runner_smooth(p->runners[r], best, y, err);
         if (rc)
             return rc;
-        cross(p, &p->runners[r]->grid, y, p->at + r * LEVELS);
+        schedule_cross(p, &p->runners[r]->grid, y, p->at + r * LEVELS);
     }
     return 0;
 }
 
-/* From level k: the first level that is a whole iteration away, or the last there is, and how many
- * iterations that are; INFINITY: none is below k. */
-static double go_on(const double *at, size_t k, size_t *ret_level)
+/*
+ * From level k: the first level at least one iteration away, or the last reachable one. Returns the
+ * iterations to it; INFINITY if no level below k is reached.
+ */
+static double levels_go_on(const double *at, size_t k, size_t *ret_level)
 {
     size_t low = k + 1, high = LEVELS - 1;
 
@@ -95,13 +99,13 @@ static double go_on(const double *at, size_t k, size_t *ret_level)
         else
             low = middle + 1;
     }
-    if (isinf(at[low]) && low > k + 1) /* as far as it goes */
+    if (isinf(at[low]) && low > k + 1) /* The last level that is reached. */
         low--;
     *ret_level = low;
     return at[low] - at[k];
 }
 
-static void solve(struct plan *p)
+static void schedule_solve(struct schedule_plan *p)
 {
     for (size_t r = 0; r < p->count; r++)
         p->ahead[r * LEVELS + LEVELS - 1] = 0;
@@ -109,7 +113,7 @@ static void solve(struct plan *p)
         double way[HM_RUNNERS_MAX];
         for (size_t o = 0; o < p->count; o++) {
             size_t level;
-            double iterations = go_on(p->at + o * LEVELS, k, &level);
+            double iterations = levels_go_on(p->at + o * LEVELS, k, &level);
             way[o] = iterations * p->runners[o]->seconds + p->ahead[o * LEVELS + level];
         }
         for (size_t r = 0; r < p->count; r++) {
@@ -127,26 +131,26 @@ static void solve(struct plan *p)
     }
 }
 
-/* Iterations of staying with runner r from a level until another, and where that ends. */
-static double stay_until(const double *at, size_t from, size_t to, size_t *ret_end)
+/* Iterations of runner r from one level until another; *ret_end is the level reached. */
+static double levels_stay_until(const double *at, size_t from, size_t to, size_t *ret_end)
 {
     double sum = 0;
 
     while (from < to && isfinite(sum))
-        sum += go_on(at, from, &from);
+        sum += levels_go_on(at, from, &from);
     *ret_end = from;
     return sum;
 }
 
-static double stay(const struct plan *p, size_t r, double seconds)
+static double schedule_stay(const struct schedule_plan *p, size_t r, double seconds)
 {
     size_t end;
 
-    return seconds * stay_until(p->at + r * LEVELS, 0, LEVELS - 1, &end);
+    return seconds * levels_stay_until(p->at + r * LEVELS, 0, LEVELS - 1, &end);
 }
 
-/* The run that does without a change at its beginning: the best to start with. */
-static size_t best_start(const struct plan *p)
+/* The best runner to start with; a start needs no change. */
+static size_t schedule_best_start(const struct schedule_plan *p)
 {
     size_t best = 0;
 
@@ -157,14 +161,14 @@ static size_t best_start(const struct plan *p)
 }
 
 /* A schedule by levels: which runner until which level. */
-struct steps {
+struct schedule_steps {
     size_t runner[LEVELS], until[LEVELS];
     size_t count;
 };
 
-static void trace_back(const struct plan *p, struct steps *steps)
+static void schedule_trace_back(const struct schedule_plan *p, struct schedule_steps *steps)
 {
-    size_t now = p->next[best_start(p) * LEVELS], k = 0;
+    size_t now = p->next[schedule_best_start(p) * LEVELS], k = 0;
 
     steps->count = 0;
     while (k < LEVELS - 1) {
@@ -174,67 +178,69 @@ static void trace_back(const struct plan *p, struct steps *steps)
             steps->until[steps->count++] = k;
             now = then;
         }
-        if (isinf(go_on(p->at + now * LEVELS, k, &k)))
+        if (isinf(levels_go_on(p->at + now * LEVELS, k, &k)))
             break;
     }
     steps->runner[steps->count] = now;
     steps->until[steps->count++] = LEVELS - 1;
 }
 
-/* Time of the steps on the paths as they are laid out; phases may be NULL. */
-static double time_of(const struct plan *p, const struct steps *steps, const double *seconds,
-                      struct hm_phase *phases)
+/* Time of the steps on the current paths; phases may be NULL. */
+static double schedule_time(const struct schedule_plan *p, const struct schedule_steps *steps,
+                            const double *seconds, struct hm_phase *phases)
 {
     double total = p->switch_s * (double)(steps->count - 1);
     size_t level = 0;
 
     for (size_t s = 0; s < steps->count; s++) {
         size_t r = steps->runner[s], began = level;
-        double iterations = stay_until(p->at + r * LEVELS, level, steps->until[s], &level);
+        double iterations = levels_stay_until(p->at + r * LEVELS, level, steps->until[s], &level);
         total += iterations * seconds[r];
         if (phases)
             phases[s] = (struct hm_phase){.m = p->runners[r]->m,
-                                          .from = s == 0 ? INFINITY : exp(level_of(p, began)),
-                                          .to = exp(level_of(p, steps->until[s])),
+                                          .from = s == 0 ? INFINITY : exp(schedule_level(p, began)),
+                                          .to = exp(schedule_level(p, steps->until[s])),
                                           .iterations = iterations,
                                           .time_s = iterations * seconds[r]};
     }
     return total;
 }
 
-static size_t best_fixed(const struct plan *p)
+static size_t schedule_best_fixed(const struct schedule_plan *p)
 {
     size_t fixed = 0;
 
     for (size_t r = 1; r < p->count; r++)
-        if (stay(p, r, p->runners[r]->seconds) < stay(p, fixed, p->runners[fixed]->seconds))
+        if (schedule_stay(p, r, p->runners[r]->seconds) <
+            schedule_stay(p, fixed, p->runners[fixed]->seconds))
             fixed = r;
     return fixed;
 }
 
-/* What the steps gain over the rival, when paths and paces are as a draw has them. */
-static double gain_of_draw(struct plan *p, const struct steps *steps, const struct rival *rival,
-                           size_t draw)
+/* Relative gain of the steps over the rival, with the paths and paces of one draw. */
+static double schedule_draw_gain(struct schedule_plan *p, const struct schedule_steps *steps,
+                                 const struct fixed_rival *rival, size_t draw)
 {
     double seconds[HM_RUNNERS_MAX], fixed = hm__runner_hit(rival->runner, draw, p->to);
 
     for (size_t r = 0; r < p->count; r++) {
         const struct hm_runner *runner = p->runners[r];
-        cross(p, &runner->grid, runner->y + draw * runner->grid.count, p->at + r * LEVELS);
+        schedule_cross(p, &runner->grid, runner->y + draw * runner->grid.count, p->at + r * LEVELS);
         seconds[r] = runner->paces[draw];
     }
-    return 1 - time_of(p, steps, seconds, NULL) / (fixed * rival->runner->paces[draw]);
+    return 1 - schedule_time(p, steps, seconds, NULL) / (fixed * rival->runner->paces[draw]);
 }
 
-/* The interval of the gain over the draws; its mean is returned. */
-static double bound_gain(struct plan *p, struct hm_schedule *s, const struct steps *steps,
-                         const struct rival *rival, double level)
+/* Sets the interval of the gain over the draws; returns its mean. */
+static double schedule_bound_gain(struct schedule_plan *p, struct hm_schedule *s,
+                                  const struct schedule_steps *steps,
+                                  const struct fixed_rival *rival, double level)
 {
     double gains[HM_G_DRAWS], sum = 0;
     size_t count = 0;
 
     for (size_t d = 0; d < HM_G_DRAWS; d++) {
-        double gain = gain_of_draw(p, steps, rival, d);
+        double gain = schedule_draw_gain(p, steps, rival, d);
         if (!isfinite(gain))
             continue;
         sum += gain;
@@ -245,33 +251,34 @@ static double bound_gain(struct plan *p, struct hm_schedule *s, const struct ste
     return count > 0 ? sum / (double)count : NAN;
 }
 
-/* Whether a fixed m of this algorithm beats the rival; then it is the rival. */
-static void try_fixed(const struct plan *p, struct rival *rival)
+/* Replaces the rival by the best fixed m of this algorithm, if that is better. */
+static void rival_try_fixed(const struct schedule_plan *p, struct fixed_rival *rival)
 {
-    size_t r = best_fixed(p);
-    double seconds = p->runners[r]->seconds, time = stay(p, r, seconds);
+    size_t r = schedule_best_fixed(p);
+    double seconds = p->runners[r]->seconds, time = schedule_stay(p, r, seconds);
 
     if (rival->runner ? time < rival->time_s : isfinite(time))
-        *rival = (struct rival){p->runners[r], time, time / seconds};
+        *rival = (struct fixed_rival){p->runners[r], time, time / seconds};
 }
 
-/* The best schedule of one algorithm, if it beats the one that is there. */
-static int try_schedule(struct plan *p, struct hm_schedule *s, struct hm_arena *arena, double best,
-                        const struct rival *rival, double confidence, struct hm_err *err)
+/* Replaces *s by the best schedule of this algorithm, if that is better. */
+static int schedule_try(struct schedule_plan *p, struct hm_schedule *s, struct hm_arena *arena,
+                        double best, const struct fixed_rival *rival, double confidence,
+                        struct hm_err *err)
 {
     struct hm_schedule own = {.algorithm = p->runners[0]->g->algorithm};
-    struct steps steps;
+    struct schedule_steps steps;
     double seconds[HM_RUNNERS_MAX];
-    int rc = lay_out(p, best, err);
+    int rc = schedule_lay_out(p, best, err);
 
     if (rc)
         return rc;
     for (size_t r = 0; r < p->count; r++)
         seconds[r] = p->runners[r]->seconds;
     p->bother_s = BOTHER * rival->time_s;
-    solve(p);
-    trace_back(p, &steps);
-    own.time_s = time_of(p, &steps, seconds, NULL);
+    schedule_solve(p);
+    schedule_trace_back(p, &steps);
+    own.time_s = schedule_time(p, &steps, seconds, NULL);
     if (!(own.time_s < (1 - WORTH) * rival->time_s) || !(own.time_s < s->time_s) ||
         steps.count == 1)
         return 0;
@@ -279,15 +286,15 @@ static int try_schedule(struct plan *p, struct hm_schedule *s, struct hm_arena *
     own.phases = hm__arena_alloc(arena, steps.count, sizeof(*own.phases));
     if (!own.phases)
         return hm__fail_nomem(err);
-    time_of(p, &steps, seconds, own.phases);
-    if (bound_gain(p, &own, &steps, rival, confidence) >= WORTH)
+    schedule_time(p, &steps, seconds, own.phases);
+    if (schedule_bound_gain(p, &own, &steps, rival, confidence) >= WORTH)
         *s = own;
     return 0;
 }
 
-/* One m from the beginning to the end. */
-static int stay_fixed(struct hm_schedule *s, struct hm_arena *arena, const struct rival *rival,
-                      double level, struct hm_err *err)
+/* Sets the schedule to one fixed m. */
+static int schedule_set_fixed(struct hm_schedule *s, struct hm_arena *arena,
+                              const struct fixed_rival *rival, double level, struct hm_err *err)
 {
     s->algorithm = rival->runner ? rival->runner->g->algorithm : NULL;
     s->phase_count = rival->runner ? 1 : 0;
@@ -304,12 +311,13 @@ static int stay_fixed(struct hm_schedule *s, struct hm_arena *arena, const struc
     return 0;
 }
 
-static int of_algorithm(struct plan *p, struct hm_runner *runners, size_t count, size_t first)
+static int schedule_select_algorithm(struct schedule_plan *p, struct hm_runner *runners,
+                                     size_t count, size_t first)
 {
     p->count = 0;
     for (size_t k = 0; k < count; k++) {
         if (runners[k].g == runners[first].g && k < first)
-            return 0; /* was looked at already */
+            return 0; /* This algorithm was evaluated already. */
         if (runners[k].g == runners[first].g && p->count < HM_RUNNERS_MAX)
             p->runners[p->count++] = &runners[k];
     }
@@ -320,8 +328,8 @@ int hm__schedule_find(struct hm_schedule *s, struct hm_arena *arena, struct hm_r
                       size_t count, double best, double level, double switch_s, double confidence,
                       struct hm_err *err)
 {
-    struct plan p = {.to = level, .switch_s = switch_s};
-    struct rival rival = {0};
+    struct schedule_plan p = {.to = level, .switch_s = switch_s};
+    struct fixed_rival rival = {0};
     size_t room = (count < HM_RUNNERS_MAX ? count : HM_RUNNERS_MAX) * LEVELS + 1;
     int rc = 0;
 
@@ -332,12 +340,13 @@ int hm__schedule_find(struct hm_schedule *s, struct hm_arena *arena, struct hm_r
     if (!p.runners || !p.at || !p.ahead || !p.next)
         return hm__fail_nomem(err);
     for (size_t k = 0; rc == 0 && k < count; k++)
-        if (of_algorithm(&p, runners, count, k) && (rc = lay_out(&p, best, err)) == 0)
-            try_fixed(&p, &rival);
-    rc = rc ? rc : stay_fixed(s, arena, &rival, level, err);
+        if (schedule_select_algorithm(&p, runners, count, k) &&
+            (rc = schedule_lay_out(&p, best, err)) == 0)
+            rival_try_fixed(&p, &rival);
+    rc = rc ? rc : schedule_set_fixed(s, arena, &rival, level, err);
     for (size_t k = 0; rc == 0 && rival.runner && k < count; k++)
-        if (of_algorithm(&p, runners, count, k))
-            rc = try_schedule(&p, s, arena, best, &rival, confidence, err);
+        if (schedule_select_algorithm(&p, runners, count, k))
+            rc = schedule_try(&p, s, arena, best, &rival, confidence, err);
     s->fixed_s = rival.runner ? rival.time_s : NAN;
     s->gain = 1 - s->time_s / s->fixed_s;
     return rc;

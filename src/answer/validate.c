@@ -1,7 +1,8 @@
 /*
- * Comparing with the literature: a job may carry the figures it must reproduce, and measured
- * speedups, whose mean absolute percentage error is then a figure too (with and without the
- * reference point, which is right by construction).
+ * Compares a job with the literature: a job may contain published figures that it must reproduce,
+ * and measured speedups, whose mean absolute percentage error, 100/k sum |s - s_measured| /
+ * s_measured, is then a figure too (with and without the reference point, which is exact by
+ * construction). Limit: figures are compared at the n of the curve only.
  */
 #include <math.h>
 #include <string.h>
@@ -11,7 +12,7 @@
 #include "memory.h"
 
 /* Whether a value rounds to the published one at that many significant digits. */
-static bool agrees(double value, double published, double digits)
+static bool figure_agrees(double value, double published, double digits)
 {
     if (published == 0)
         return value == 0;
@@ -19,8 +20,8 @@ static bool agrees(double value, double published, double digits)
     return fabs(value - published) <= 0.5 * last * (1 + 1e-6);
 }
 
-/* The point of that n, by halving: points are in the order of n. */
-static const struct hm_point *point_at(const struct hm_answer *a, double n)
+/* The point with that n, by bisection; points are sorted by n. */
+static const struct hm_point *answer_point_at(const struct hm_answer *a, double n)
 {
     size_t low = 0, high = a->point_count;
 
@@ -34,13 +35,13 @@ static const struct hm_point *point_at(const struct hm_answer *a, double n)
     return low < a->point_count && a->points[low].n == n ? &a->points[low] : NULL;
 }
 
-static double mape(const struct hm_answer *a, bool without_reference)
+static double answer_mape(const struct hm_answer *a, bool without_reference)
 {
     double sum = 0;
     size_t count = 0;
 
     for (size_t i = 0; i < a->measured_count; i++) {
-        const struct hm_point *p = point_at(a, a->measured[i].n);
+        const struct hm_point *p = answer_point_at(a, a->measured[i].n);
         if (!p || (without_reference && p->n == a->reference))
             continue;
         sum += fabs(p->speedup - a->measured[i].speedup) / a->measured[i].speedup;
@@ -51,7 +52,7 @@ static double mape(const struct hm_answer *a, bool without_reference)
 
 enum { RANDOM_SEEDS = 20 };
 
-/* Errors of truly random splits of the job's graph, one for each of 20 seeds: mean and spread. */
+/* Mean and standard deviation of the error over random splits of the job's graph with 20 seeds. */
 static int random_mape(const struct hm_job *job, double *ret_mean, double *ret_spread,
                        struct hm_err *err)
 {
@@ -76,14 +77,14 @@ static int random_mape(const struct hm_job *job, double *ret_mean, double *ret_s
     return 0;
 }
 
-static double figure(const struct hm_answer *a, const struct hm_expect *e)
+static double answer_figure(const struct hm_answer *a, const struct hm_expect *e)
 {
-    const struct hm_point *p = point_at(a, e->n);
+    const struct hm_point *p = answer_point_at(a, e->n);
 
     if (strcmp(e->what, "mape") == 0)
-        return mape(a, false);
+        return answer_mape(a, false);
     if (strcmp(e->what, "mape_without_reference") == 0)
-        return mape(a, true);
+        return answer_mape(a, true);
     if (strcmp(e->what, "best_n") == 0)
         return a->best == HM_NONE ? NAN : a->points[a->best].n;
     if (strcmp(e->what, "best_speedup") == 0)
@@ -93,10 +94,11 @@ static double figure(const struct hm_answer *a, const struct hm_expect *e)
     return strcmp(e->what, "time") == 0 ? p->time_s : p->speedup;
 }
 
-static void add_check(struct hm_validation *v, const char *what, double n, double value,
-                      double published, double digits, double within)
+static void validation_add_check(struct hm_validation *v, const char *what, double n, double value,
+                                 double published, double digits, double within)
 {
-    bool near = within > 0 ? fabs(value - published) <= within : agrees(value, published, digits);
+    bool near =
+        within > 0 ? fabs(value - published) <= within : figure_agrees(value, published, digits);
 
     v->checks[v->count++] = (struct hm_check){.what = what,
                                               .n = n,
@@ -119,15 +121,16 @@ static int check_network(struct hm_validation *v, const struct hm_job *job, stru
     if (rc)
         return rc;
     if (network->published_parameters > 0)
-        add_check(v, "parameters", 0, counts->parameters, network->published_parameters, 12, 0);
+        validation_add_check(v, "parameters", 0, counts->parameters, network->published_parameters,
+                             12, 0);
     if (network->published_forward_flop > 0)
-        add_check(v, "forward flop", 0, counts->forward_flop, network->published_forward_flop, 4,
-                  0);
+        validation_add_check(v, "forward flop", 0, counts->forward_flop,
+                             network->published_forward_flop, 4, 0);
     hm_counts_free(counts);
     return 0;
 }
 
-static int off_the_curve(const struct hm_job *job, double n, const char *field, struct hm_err *err)
+static int fail_off_curve(const struct hm_job *job, double n, const char *field, struct hm_err *err)
 {
     hm__fail(err, HM_E_RANGE, "n = %g is not among the workers considered", n);
     hm__err_hint(err, "they go up to cluster.max_nodes, in whole nodes");
@@ -136,17 +139,17 @@ static int off_the_curve(const struct hm_job *job, double n, const char *field, 
     return HM_E_RANGE;
 }
 
-/* Figures can be compared only where there is a point, and errors only where there is a measure. */
+/* Figures need a point at their n, and errors need measured speedups. */
 static int check_points(const struct hm_job *job, const struct hm_answer *a, struct hm_err *err)
 {
     for (size_t i = 0; i < job->measured_count; i++)
-        if (!point_at(a, job->measured[i].n))
-            return off_the_curve(job, job->measured[i].n, "measured", err);
+        if (!answer_point_at(a, job->measured[i].n))
+            return fail_off_curve(job, job->measured[i].n, "measured", err);
     for (size_t i = 0; i < job->expect_count; i++) {
         const struct hm_expect *e = &job->expect[i];
         bool at_n = strcmp(e->what, "time") == 0 || strcmp(e->what, "speedup") == 0;
-        if (at_n && !point_at(a, e->n))
-            return off_the_curve(job, e->n, "expect", err);
+        if (at_n && !answer_point_at(a, e->n))
+            return fail_off_curve(job, e->n, "expect", err);
         if (strncmp(e->what, "mape_random", 11) == 0 && !job->graph)
             return hm__fail(err, HM_E_MISSING, "'%s' needs a graph", e->what);
         if (strncmp(e->what, "mape", 4) == 0 && job->measured_count == 0) {
@@ -171,13 +174,13 @@ static int check_figures(struct hm_validation *v, const struct hm_job *job, stru
         rc = check_points(job, v->answer, err);
     for (size_t i = 0; rc == 0 && i < job->expect_count; i++) {
         const struct hm_expect *e = &job->expect[i];
-        double value = figure(v->answer, e), mean, spread;
+        double value = answer_figure(v->answer, e), mean, spread;
         if (strncmp(e->what, "mape_random", 11) == 0) {
             if ((rc = random_mape(job, &mean, &spread, err)))
                 return rc;
             value = strcmp(e->what, "mape_random") == 0 ? mean : spread;
         }
-        add_check(v, e->what, e->n, value, e->value, e->digits, e->within);
+        validation_add_check(v, e->what, e->n, value, e->value, e->digits, e->within);
     }
     return rc;
 }

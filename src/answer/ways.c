@@ -1,6 +1,8 @@
 /*
- * Platforms among the candidates of a plan: how many servers are worth looking at, which number is
- * taken, when their links limit, and how many would be enough.
+ * Platforms as candidates of a plan: which numbers of servers are tried, which number is taken,
+ * from which n their links limit, and how many servers are enough. A number of servers is enough
+ * when the time is at most 1.05 times that with one server per worker. Limit: without a given
+ * number, only those in `numbers` are tried.
  */
 #include "ways.h"
 
@@ -11,14 +13,17 @@
 #include "slowness.h"
 #include "way_time.h"
 
-/* Numbers of servers that are tried where none is given. */
+/* Numbers of servers that are tried if none is given. */
 static const double numbers[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256};
 enum { NUMBERS = sizeof(numbers) / sizeof(numbers[0]) };
 
-/* Fewer servers are taken where that loses less than this. */
+/*
+ * Fewer servers are taken if the value is at most FEWER times the best; ENOUGH is the same for the
+ * time.
+ */
 static const double FEWER = 1.02, ENOUGH = 1.05;
 
-static bool open_servers(const struct hm_way *way)
+static bool way_has_open_servers(const struct hm_way *way)
 {
     return way->platform == HM_PLATFORM_SERVER && way->servers == 0;
 }
@@ -28,14 +33,14 @@ size_t hm__ways_count(const struct hm_question *q)
     size_t count = 0;
 
     for (size_t i = 0; i < q->way_count; i++)
-        count += open_servers(&q->ways[i]) ? (size_t)NUMBERS : 1;
+        count += way_has_open_servers(&q->ways[i]) ? (size_t)NUMBERS : 1;
     return q->way_count ? count : 1;
 }
 
 struct hm_way hm__ways_nth(const struct hm_question *q, size_t nth, size_t *ret_asked)
 {
     for (size_t i = 0; i < q->way_count; i++) {
-        size_t here = open_servers(&q->ways[i]) ? (size_t)NUMBERS : 1;
+        size_t here = way_has_open_servers(&q->ways[i]) ? (size_t)NUMBERS : 1;
         if (nth < here) {
             struct hm_way way = q->ways[i];
             if (here > 1)
@@ -74,10 +79,9 @@ double hm__search_samples_per_s(const struct hm_search *s, const struct hm_point
     return s->job->batch * (s->weak ? hm__way_used(&s->way, p->n) : 1) / p->time_s;
 }
 
-/* ---- when the servers' links limit --------------------------------------------------------------
- */
+/* ---- saturation ------------------------------------------------------------------------------ */
 
-/* Their links are busy for most of a step, or, without steps, always. */
+/* The n from which the links are busy for most of a step, or, with stale workers, always. */
 double hm__way_saturates(const struct hm_search *s, const struct hm_curve *c)
 {
     double full = hm__way_stale(&s->way) ? 0.999 : 0.5;
@@ -88,8 +92,8 @@ double hm__way_saturates(const struct hm_search *s, const struct hm_curve *c)
     return 0;
 }
 
-static int time_with(const struct hm_search *s, double n, double servers, double *ret_s,
-                     struct hm_err *err)
+static int way_time_with(const struct hm_search *s, double n, double servers, double *ret_s,
+                         struct hm_err *err)
 {
     struct hm_variant variant = hm__search_variant(s);
     struct hm_point point = {.n = n};
@@ -108,16 +112,16 @@ static int time_with(const struct hm_search *s, double n, double servers, double
 int hm__way_enough(const struct hm_search *s, double n, double *ret_servers, struct hm_err *err)
 {
     double low = 1, high = n, least = 0, now = 0;
-    struct hm_err ignored = {0}; /* more servers than the model has parameters, say */
+    struct hm_err ignored = {0}; /* For example, more servers than the model has parameters. */
 
     *ret_servers = 0;
     if (s->way.platform != HM_PLATFORM_SERVER)
         return 0;
-    int rc = time_with(s, n, high, &least, &ignored);
+    int rc = way_time_with(s, n, high, &least, &ignored);
 
     while (rc == 0 && low < high) {
         double middle = floor((low + high) / 2);
-        rc = time_with(s, n, middle, &now, &ignored);
+        rc = way_time_with(s, n, middle, &now, &ignored);
         if (now <= ENOUGH * least)
             high = middle;
         else
@@ -149,10 +153,9 @@ int hm__way_check(const struct hm_search *s, double max_n, struct hm_err *err)
     double nodes = hm__way_nodes(&s->way);
 
     if (max_n < 1) {
-        hm__fail(err, HM_E_RANGE,
-                 "%g node%s of %s own leave%s none for workers: the cluster has %g", nodes,
-                 nodes == 1 ? "" : "s",
-                 s->way.platform == HM_PLATFORM_SERVER ? "the servers'" : "the driver's",
+        hm__fail(err, HM_E_RANGE, "%g node%s for %s leave%s none for workers: the cluster has %g",
+                 nodes, nodes == 1 ? "" : "s",
+                 s->way.platform == HM_PLATFORM_SERVER ? "servers" : "the driver",
                  nodes == 1 ? "s" : "", s->cluster->max_nodes);
         hm__err_field(err, "servers");
         return HM_E_RANGE;
@@ -161,7 +164,7 @@ int hm__way_check(const struct hm_search *s, double max_n, struct hm_err *err)
         hm__fail(err, HM_E_RANGE,
                  "%g backups are not fewer than the workers, of which there are at most %g",
                  s->way.backups, max_n);
-        hm__err_hint(err, "a step needs the gradient of one worker at least");
+        hm__err_hint(err, "a step needs the gradient of at least one worker");
         hm__err_field(err, "backups");
         return HM_E_RANGE;
     }

@@ -1,20 +1,20 @@
 /*
- * P*, the loss that the traces go towards, when nobody says it.
+ * Estimates P*, the loss that the traces converge to, when it is not given.
  *
- * For a P* that is tried, ln(P - P*) of each trace is fitted by a + b i + c ln i + d / i: near the
- * right one, a trace that converges at a linear rate is straight in i, and one that converges like
- * a power is straight in ln i; too high a P* bends its end down, too low a one flattens it. Traces
- * are compared on the scale of the loss itself, as Box and Cox compare transformations (1964): the
- * likelihood of P is that of y with the derivative of the logarithm,
+ * For each P* that is tried, ln(P - P*) of every trace is fitted by a + b i + c ln i + d / i. Near
+ * the right P*, a trace with a linear rate is straight in i, and a trace that converges like a
+ * power is straight in ln i; a P* that is too high bends the end of the trace down, one that is too
+ * low flattens it. Values of P* are compared on the scale of the loss itself, as Box and Cox
+ * compare transformations (1964): the likelihood of P is that of y = ln(P - P*) times the
+ * derivative of the logarithm,
+ *     ln(residual mean square) / 2 + mean y,          to be minimised.
+ * Short traces show little of where they end and are used only if there are no longer ones. The
+ * likelihood is unbounded as P* approaches the smallest loss, as for the lognormal distribution
+ * with three parameters; therefore P* stays below it by at least a twentieth of the last drop of
+ * the best trace.
  *
- *     ln(residual mean square) / 2 + mean y,          to be least.
- *
- * Short traces tell little of where they end, and are used only where there are no longer ones. The
- * likelihood has no bound when P* comes up to the least loss itself, as that of the lognormal with
- * three parameters has none: P* stays a twentieth of the best trace's last drop below it.
- *
- * All traces share P*: it belongs to the problem, not to the algorithm. It lies below all losses
- * and, where a duality gap was written, not below the largest objective less its gap.
+ * All traces share one P*: it belongs to the problem, not to the algorithm. It lies below all
+ * losses and, where a duality gap was recorded, not below the largest (objective - gap).
  */
 #include <math.h>
 #include <string.h>
@@ -26,18 +26,19 @@
 
 enum { TERMS = 4, GRID = 90, BOOTS = 40, ENOUGH_POINTS = 20, LEAST_POINTS = 8 };
 
-/* Traces thinned, and the ends of what P* can be. */
-struct search {
+/* Thinned traces and the limits of P*. */
+struct best_search {
     struct hm_g_curve *curves;
     size_t count;
-    double least;   /* loss */
-    double drop;    /* of the loss over the last quarter of the trace that has the least */
-    double range;   /* of the losses */
-    double deepest; /* most that P* can be below the least loss */
+    double least; /* Smallest loss of all traces. */
+    double drop;  /* Drop of the loss over the last quarter of the trace with the smallest loss. */
+    double range; /* Range of the losses. */
+    double deepest; /* Largest distance of P* below the smallest loss. */
 };
 
-/* What a P* costs on one curve: the residual sum of squares and the mean of y. */
-static void cost(const struct hm_g_curve *curve, double best, double *ret_square, double *ret_y)
+/* Fits one curve for a given P*: residual sum of squares and mean of y. */
+static void curve_cost(const struct hm_g_curve *curve, double best, double *ret_square,
+                       double *ret_y)
 {
     struct hm_lsq lsq;
     double row[TERMS + 1], theta[HM_TERMS_MAX], sum = 0;
@@ -56,10 +57,9 @@ static void cost(const struct hm_g_curve *curve, double best, double *ret_square
     *ret_y = sum / (double)curve->count;
 }
 
-/* The criterion, curves weighed as told. A curve counts for the points that its terms leave over.
- */
-static double criterion(const struct search *s, const double *squares, const double *ys,
-                        const double *weights)
+/* The criterion with weighted curves. Each curve counts with its points minus its terms. */
+static double search_criterion(const struct best_search *s, const double *squares, const double *ys,
+                               const double *weights)
 {
     double square = 0, y = 0, sum = 0;
 
@@ -72,22 +72,22 @@ static double criterion(const struct search *s, const double *squares, const dou
     return log(fmax(square / sum, 1e-30)) / 2 + y / sum;
 }
 
-/* Distances of P* below the least loss that are tried, evenly in the logarithm. */
-static double depth(const struct search *s, size_t k)
+/* The k-th distance of P* below the smallest loss, evenly spaced in the logarithm. */
+static double search_depth(const struct best_search *s, size_t k)
 {
     double low = fmax(1e-9 * s->range, s->drop / 20), high = fmin(10 * s->range, s->deepest);
 
     return low < high ? low * pow(high / low, (double)k / (GRID - 1)) : high;
 }
 
-static size_t least(const struct search *s, const double *squares, const double *ys,
-                    const double *weights)
+static size_t search_least(const struct best_search *s, const double *squares, const double *ys,
+                           const double *weights)
 {
     size_t best = 0;
     double value = INFINITY;
 
     for (size_t k = 0; k < GRID; k++) {
-        double now = criterion(s, squares + k * s->count, ys + k * s->count, weights);
+        double now = search_criterion(s, squares + k * s->count, ys + k * s->count, weights);
         if (now < value) {
             value = now;
             best = k;
@@ -96,15 +96,15 @@ static size_t least(const struct search *s, const double *squares, const double 
     return best;
 }
 
-/* Over the last quarter of a trace. */
-static double last_drop(const struct hm_trace *t)
+/* Drop of the loss over the last quarter of a trace. */
+static double trace_last_drop(const struct hm_trace *t)
 {
     size_t from = t->count - (t->count + 3) / 4;
 
     return fmax(t->loss[from > 0 ? from - 1 : 0] - t->loss[t->count - 1], 0);
 }
 
-static void find_ends(struct search *s, const struct hm_traces *traces)
+static void search_find_limits(struct best_search *s, const struct hm_traces *traces)
 {
     double high = -INFINITY, bound = -INFINITY;
 
@@ -113,7 +113,7 @@ static void find_ends(struct search *s, const struct hm_traces *traces)
         const struct hm_trace *t = &traces->traces[k];
         for (size_t p = 0; p < t->count; p++) {
             if (t->loss[p] < s->least)
-                s->drop = last_drop(t);
+                s->drop = trace_last_drop(t);
             s->least = fmin(s->least, t->loss[p]);
             high = fmax(high, t->loss[p]);
         }
@@ -123,8 +123,8 @@ static void find_ends(struct search *s, const struct hm_traces *traces)
     s->deepest = isfinite(bound) ? fmax(s->least - bound, 1e-12 * fabs(s->least)) : INFINITY;
 }
 
-static int gather(struct search *s, struct hm_arena *arena, const struct hm_traces *traces,
-                  size_t points, struct hm_err *err)
+static int search_gather(struct best_search *s, struct hm_arena *arena,
+                         const struct hm_traces *traces, size_t points, struct hm_err *err)
 {
     s->count = 0;
     s->curves = hm__arena_alloc(arena, traces->count + 1, sizeof(*s->curves));
@@ -139,23 +139,24 @@ static int gather(struct search *s, struct hm_arena *arena, const struct hm_trac
     return 0;
 }
 
-/* The best of all curves, and that of curves weighed at random again and again. */
-static void profile(const struct search *s, const double *squares, const double *ys, double level,
-                    double seed, double *weights, double *ret_best, double *ret_low,
-                    double *ret_high)
+/* Finds P* from all curves, and its interval from randomly weighted curves (Bayesian bootstrap). */
+static void search_profile(const struct best_search *s, const double *squares, const double *ys,
+                           double level, double seed, double *weights, double *ret_best,
+                           double *ret_low, double *ret_high)
 {
     double found[BOOTS];
 
     for (size_t c = 0; c < s->count; c++)
         weights[c] = 1;
-    size_t first = least(s, squares, ys, weights);
-    *ret_best = s->least - depth(s, first);
+    size_t first = search_least(s, squares, ys, weights);
+    *ret_best = s->least - search_depth(s, first);
     for (size_t b = 0; b < BOOTS; b++) {
         hm__g_fold_weights(seed + 1, b, s->count, weights);
-        found[b] = s->least - depth(s, least(s, squares, ys, weights));
+        found[b] = s->least - search_depth(s, search_least(s, squares, ys, weights));
     }
     *ret_low = fmin(*ret_best, hm__quantile(found, BOOTS, (1 - level) / 2));
-    if (first == 0) /* as near as it may be: the traces do not tell how far it goes on */
+    if (first ==
+        0) /* P* is at its upper limit: the traces do not show how far the loss goes on falling. */
         *ret_low = fmin(*ret_low, s->least - fmin(s->drop, s->deepest));
     *ret_high = fmax(*ret_best, hm__quantile(found, BOOTS, (1 + level) / 2));
 }
@@ -164,17 +165,16 @@ int hm__g_best(const struct hm_traces *traces, double level, double seed, double
                double *ret_low, double *ret_high, struct hm_err *err)
 {
     struct hm_arena *arena = hm__arena_new();
-    struct search s = {0};
-    int rc = arena ? gather(&s, arena, traces, ENOUGH_POINTS, err) : hm__fail_nomem(err);
+    struct best_search s = {0};
+    int rc = arena ? search_gather(&s, arena, traces, ENOUGH_POINTS, err) : hm__fail_nomem(err);
 
-    find_ends(&s, traces);
+    search_find_limits(&s, traces);
     if (rc == 0 && s.count == 0)
-        rc = gather(&s, arena, traces, LEAST_POINTS, err);
+        rc = search_gather(&s, arena, traces, LEAST_POINTS, err);
     if (rc == 0 && s.count == 0) {
         rc = hm__fail(err, HM_E_MISSING,
-                      "no trace has %d points, which it takes to tell where the loss goes",
-                      LEAST_POINTS);
-        hm__err_hint(err, "name the least loss there is with --best");
+                      "no trace has the %d points that are needed to estimate P*", LEAST_POINTS);
+        hm__err_hint(err, "give the smallest possible loss as best");
     }
     double *squares = rc ? NULL : hm__arena_alloc(arena, GRID * s.count, sizeof(*squares));
     double *ys = rc ? NULL : hm__arena_alloc(arena, GRID * s.count, sizeof(*ys));
@@ -183,10 +183,10 @@ int hm__g_best(const struct hm_traces *traces, double level, double seed, double
         rc = hm__fail_nomem(err);
     for (size_t k = 0; rc == 0 && k < GRID; k++)
         for (size_t c = 0; c < s.count; c++)
-            cost(&s.curves[c], s.least - depth(&s, k), &squares[k * s.count + c],
-                 &ys[k * s.count + c]);
+            curve_cost(&s.curves[c], s.least - search_depth(&s, k), &squares[k * s.count + c],
+                       &ys[k * s.count + c]);
     if (rc == 0)
-        profile(&s, squares, ys, level, seed, weights, ret_best, ret_low, ret_high);
+        search_profile(&s, squares, ys, level, seed, weights, ret_best, ret_low, ret_high);
     hm__arena_free(arena);
     return rc;
 }

@@ -1,43 +1,30 @@
 /*
- * g(i, m) of every algorithm that there are traces of: P*, then for each algorithm the terms chosen
- * by Lasso and the forms that theory gives, whichever predicts an m it has not seen best; how far
- * runs are from it; and what a person should know about the traces.
+ * Fits g(i, m) of every algorithm in the traces: first P*, then for each algorithm the terms chosen
+ * by the Lasso and the forms from theory, of which the one that best predicts a held-out m is kept;
+ * then the spread of runs around g, and notes about the traces. Method: Pan, Venkataraman, Tai,
+ * Gonzalez, Hemingway: modeling distributed optimization algorithms, 2017. Limits: all traces are
+ * of one problem with one P*, and an m outside the measured range is an extrapolation.
  */
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "converge.h"
 #include "err.h"
+#include "notes.h"
 #include "student.h"
-
-enum { NOTES = 64 };
 
 static const double LEVEL = 0.9;
 
-/* ---- notes ------------------------------------------------------------------------------------
- */
+/* ---- notes ----------------------------------------------------------------------------------- */
 
-static int note(struct hm_convergence *c, struct hm_err *err, const char *format, ...)
-    HM_PRINTF(3, 4);
-
-static int note(struct hm_convergence *c, struct hm_err *err, const char *format, ...)
+static struct hm_notes convergence_notes(struct hm_convergence *c)
 {
-    char text[512];
-    va_list args;
-
-    if (c->note_count == NOTES)
-        return 0;
-    va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
-    c->notes[c->note_count] = hm__arena_strdup(c->memory, text);
-    return c->notes[c->note_count++] ? 0 : hm__fail_nomem(err);
+    return (struct hm_notes){c->memory, &c->notes, &c->note_count};
 }
 
 /* Mean of ln(P - P*) over the last quarter of a trace. */
-static double end_level(const struct hm_trace *t, double best)
+static double trace_end_level(const struct hm_trace *t, double best)
 {
     double sum = 0;
     size_t from = t->count - (t->count + 3) / 4;
@@ -52,14 +39,15 @@ static int note_traces(struct hm_convergence *c, const struct hm_traces *traces,
     int rc = 0;
 
     for (size_t k = 0; rc == 0 && k < traces->note_count; k++)
-        rc = note(c, err, "%s", traces->notes[k]);
+        rc = hm__notes_add(convergence_notes(c), err, "%s", traces->notes[k]);
     for (size_t k = 0; rc == 0 && k < traces->count; k++) {
         const struct hm_trace *t = &traces->traces[k];
-        if (t->count > 1 && end_level(t, c->best) >= hm__g_log(t->loss[0], c->best))
-            rc = note(c, err, "%s on %g worker%s does not get better: %s %.6g at %s %g, %.6g at %g",
-                      hm__g_name(t->algorithm), t->m, t->m == 1 ? "" : "s", traces->measure,
-                      t->loss[0], traces->unit, t->iteration[0], t->loss[t->count - 1],
-                      t->iteration[t->count - 1]);
+        if (t->count > 1 && trace_end_level(t, c->best) >= hm__g_log(t->loss[0], c->best))
+            rc = hm__notes_add(convergence_notes(c), err,
+                               "%s on %g worker%s does not improve: %s %.6g at %s %g, %.6g at %g",
+                               hm__g_name(t->algorithm), t->m, t->m == 1 ? "" : "s",
+                               traces->measure, t->loss[0], traces->unit, t->iteration[0],
+                               t->loss[t->count - 1], t->iteration[t->count - 1]);
     }
     return rc;
 }
@@ -67,19 +55,20 @@ static int note_traces(struct hm_convergence *c, const struct hm_traces *traces,
 static int note_algorithm(struct hm_convergence *c, const struct hm_g *g, struct hm_err *err)
 {
     if (g->m_count == 1)
-        return note(c, err,
-                    "%s was run on %g worker%s only: how it depends on their number cannot be told",
-                    hm__g_name(g->algorithm), g->m[0], g->m[0] == 1 ? "" : "s");
+        return hm__notes_add(
+            convergence_notes(c), err,
+            "%s was run on %g worker%s only: its dependence on their number is unknown",
+            hm__g_name(g->algorithm), g->m[0], g->m[0] == 1 ? "" : "s");
     if (g->m_count == 2)
-        return note(c, err,
-                    "%s was run on two numbers of workers only: how sure predictions for others "
-                    "are cannot be told",
-                    hm__g_name(g->algorithm));
+        return hm__notes_add(
+            convergence_notes(c), err,
+            "%s was run on two numbers of workers only: the uncertainty for other numbers "
+            "is unknown",
+            hm__g_name(g->algorithm));
     return 0;
 }
 
-/* ---- P* ---------------------------------------------------------------------------------------
- */
+/* ---- P* -------------------------------------------------------------------------------------- */
 
 static int check_best(const struct hm_traces *traces, double best, struct hm_err *err)
 {
@@ -95,14 +84,14 @@ static int check_best(const struct hm_traces *traces, double best, struct hm_err
                      hm__g_name(t->algorithm), t->m, t->m == 1 ? "" : "s", traces->measure,
                      t->loss[p], traces->unit, t->iteration[p], best);
             hm__err_at(err, t->source, t->line);
-            hm__err_hint(err, "P* is the least there is; without one it is estimated");
+            hm__err_hint(err, "P* is the smallest possible loss; without it, P* is estimated");
             return HM_E_CONFLICT;
         }
     return 0;
 }
 
-/* The P* that traces name; NaN where none does. */
-static int named_best(const struct hm_traces *traces, double *ret_best, struct hm_err *err)
+/* The P* given in the traces; NaN if none gives it. */
+static int traces_best(const struct hm_traces *traces, double *ret_best, struct hm_err *err)
 {
     double best = NAN;
 
@@ -113,10 +102,10 @@ static int named_best(const struct hm_traces *traces, double *ret_best, struct h
         if (isnan(best))
             best = t->best;
         if (fabs(t->best - best) > 1e-6 * fmax(fabs(best), 1e-12)) {
-            hm__fail(err, HM_E_CONFLICT, "the traces name two P*: %.10g and %.10g", best, t->best);
+            hm__fail(err, HM_E_CONFLICT, "the traces give two values of P*: %.10g and %.10g", best,
+                     t->best);
             hm__err_at(err, t->source, t->line);
-            hm__err_hint(err, "traces of one problem belong together; name P* with --best if they "
-                              "are");
+            hm__err_hint(err, "all traces must be of one problem; if they are, give P* as best");
             return HM_E_CONFLICT;
         }
     }
@@ -124,11 +113,11 @@ static int named_best(const struct hm_traces *traces, double *ret_best, struct h
     return 0;
 }
 
-static int find_best(struct hm_convergence *c, const struct hm_traces *traces,
-                     const struct hm_converge_settings *settings, struct hm_err *err)
+static int convergence_find_best(struct hm_convergence *c, const struct hm_traces *traces,
+                                 const struct hm_converge_settings *settings, struct hm_err *err)
 {
     double best = settings->best;
-    int rc = settings->best_given ? 0 : named_best(traces, &best, err);
+    int rc = settings->best_given ? 0 : traces_best(traces, &best, err);
 
     if (rc)
         return rc;
@@ -141,8 +130,7 @@ static int find_best(struct hm_convergence *c, const struct hm_traces *traces,
     return check_best(traces, best, err);
 }
 
-/* ---- one algorithm ----------------------------------------------------------------------------
- */
+/* ---- one algorithm --------------------------------------------------------------------------- */
 
 void hm__g_bound(struct hm_g *g, double folds, double level)
 {
@@ -160,10 +148,10 @@ void hm__g_bound(struct hm_g *g, double folds, double level)
     }
 }
 
-/* Root mean square of the residuals at every m, points weighed as in the fit. */
+/* Root mean square of the residuals at every m, weighted as in the fit. */
 static int measure_spread(struct hm_g *g, const struct hm_g_data *data, struct hm_err *err)
 {
-    double sums[2] = {0}; /* of squares and of weights, of the m at hand */
+    double sums[2] = {0}; /* Sums of squares and of weights for the current m. */
     size_t first = 0;
 
     for (size_t c = 0; c < g->curve_count; c++) {
@@ -188,9 +176,9 @@ static int measure_spread(struct hm_g *g, const struct hm_g_data *data, struct h
     return 0;
 }
 
-/* Root mean square of what is left of one curve when g and its bend are taken away. */
-static int miss(const struct hm_g *g, const struct hm_g_curve *curve, double best,
-                double *ret_square, struct hm_err *err)
+/* Mean square of one curve after subtracting g and the bend of its m. */
+static int curve_mean_square(const struct hm_g *g, const struct hm_g_curve *curve, double best,
+                             double *ret_square, struct hm_err *err)
 {
     struct hm_g_bend bend;
     struct hm_g_path path;
@@ -211,7 +199,7 @@ static int miss(const struct hm_g *g, const struct hm_g_curve *curve, double bes
     return 0;
 }
 
-/* How far the curves of the k-th m are from what is predicted without them. */
+/* Root mean square error of the curves of the k-th m, predicted without them. */
 static int measure_apart(struct hm_g *g, struct hm_arena *arena, size_t k, const double *theta,
                          double best, struct hm_err *err)
 {
@@ -238,7 +226,7 @@ static int measure_apart(struct hm_g *g, struct hm_arena *arena, size_t k, const
         double square;
         if (g->curves[c].m != g->m[k])
             continue;
-        int rc = miss(&other, &g->curves[c], best, &square, err);
+        int rc = curve_mean_square(&other, &g->curves[c], best, &square, err);
         if (rc)
             return rc;
         squares += square;
@@ -248,7 +236,7 @@ static int measure_apart(struct hm_g *g, struct hm_arena *arena, size_t k, const
     return 0;
 }
 
-/* The forms side by side; *g becomes the best of them. */
+/* Fits all forms; *g becomes the best of them. */
 static int choose_form(struct hm_g *g, struct hm_arena *arena, const struct hm_g_data *data,
                        const struct hm_converge_settings *settings, double **ret_held,
                        struct hm_err *err)
@@ -276,9 +264,9 @@ static int choose_form(struct hm_g *g, struct hm_arena *arena, const struct hm_g
     return g->form == HM_G_TERMS ? 0 : hm__g_draw_form(g, arena, data, settings->seed, err);
 }
 
-/* Spread of runs around g: at the m that were measured, and at m that were not. */
-static int measure(struct hm_g *g, struct hm_arena *arena, const struct hm_g_data *data,
-                   const double *held, double best, struct hm_err *err)
+/* Computes the spread of runs around g, at measured m and at m that were held out. */
+static int measure_g(struct hm_g *g, struct hm_arena *arena, const struct hm_g_data *data,
+                     const double *held, double best, struct hm_err *err)
 {
     int rc = measure_spread(g, data, err);
 
@@ -291,7 +279,7 @@ static int measure(struct hm_g *g, struct hm_arena *arena, const struct hm_g_dat
     return rc;
 }
 
-/* What staleness costs; without fresh traces stale ones are all there is, and g is of them. */
+/* Fits the cost of staleness. Without fresh traces, g itself is fitted to the stale ones. */
 static int fit_staleness(struct hm_convergence *c, struct hm_g *g, const struct hm_traces *traces,
                          const struct hm_converge_settings *settings, struct hm_err *err)
 {
@@ -299,17 +287,19 @@ static int fit_staleness(struct hm_convergence *c, struct hm_g *g, const struct 
     int rc;
 
     if (!hm__g_has_fresh(traces, g->algorithm))
-        return note(c, err,
-                    "no trace of %s is fresh: what staleness costs cannot be told, and its traces "
-                    "are taken together",
-                    hm__g_name(g->algorithm));
+        return hm__notes_add(
+            convergence_notes(c), err,
+            "no trace of %s is fresh: the cost of staleness is unknown, and its traces are "
+            "fitted together",
+            hm__g_name(g->algorithm));
     rc = hm__g_fit_stale(g, c->memory, traces, c->best, c->level, settings, &left_out, err);
     if (rc == 0 && left_out > 0)
-        rc = note(c, err,
-                  "%zu stale trace%s of %s %s not used: diverged, or on workers that no fresh ones "
-                  "tell of",
-                  left_out, left_out == 1 ? "" : "s", hm__g_name(g->algorithm),
-                  left_out == 1 ? "is" : "are");
+        rc = hm__notes_add(
+            convergence_notes(c), err,
+            "%zu stale trace%s of %s %s not used: diverged, or on a number of workers without "
+            "fresh traces",
+            left_out, left_out == 1 ? "" : "s", hm__g_name(g->algorithm),
+            left_out == 1 ? "is" : "are");
     return rc;
 }
 
@@ -337,7 +327,7 @@ static int fit_algorithm(struct hm_convergence *c, const struct hm_traces *trace
         return hm__fail_nomem(err);
     c->count++;
     rc = choose_form(g, c->memory, &data, settings, &held, err);
-    rc = rc ? rc : measure(g, c->memory, &data, held, c->best, err);
+    rc = rc ? rc : measure_g(g, c->memory, &data, held, c->best, err);
     if (rc)
         return rc;
     hm__g_bound(g, (double)data.fold_count, c->level);
@@ -347,10 +337,9 @@ static int fit_algorithm(struct hm_convergence *c, const struct hm_traces *trace
     return rc ? rc : fit_staleness(c, g, traces, settings, err);
 }
 
-/* ---- all --------------------------------------------------------------------------------------
- */
+/* ---- all algorithms -------------------------------------------------------------------------- */
 
-static bool is_new(const struct hm_convergence *c, const char *algorithm)
+static bool algorithm_is_new(const struct hm_convergence *c, const char *algorithm)
 {
     for (size_t k = 0; k < c->count; k++)
         if (strcmp(c->algorithms[k].algorithm, algorithm) == 0)
@@ -358,14 +347,14 @@ static bool is_new(const struct hm_convergence *c, const char *algorithm)
     return true;
 }
 
-static int fill(struct hm_convergence *c, const struct hm_traces *traces,
-                const struct hm_converge_settings *settings, struct hm_err *err)
+static int convergence_fill(struct hm_convergence *c, const struct hm_traces *traces,
+                            const struct hm_converge_settings *settings, struct hm_err *err)
 {
-    int rc = find_best(c, traces, settings, err);
+    int rc = convergence_find_best(c, traces, settings, err);
 
     rc = rc ? rc : note_traces(c, traces, err);
     for (size_t k = 0; rc == 0 && k < traces->count; k++)
-        if (is_new(c, traces->traces[k].algorithm))
+        if (algorithm_is_new(c, traces->traces[k].algorithm))
             rc = fit_algorithm(c, traces, traces->traces[k].algorithm, settings, err);
     if (rc == 0 && c->count == 0)
         rc = hm__fail(err, HM_E_MISSING, "no trace has a point above P* = %.10g", c->best);
@@ -377,17 +366,17 @@ static void free_paces(void *paces)
     hm_paces_free(paces);
 }
 
-static int check(const struct hm_converge_settings *s, struct hm_err *err)
+static int converge_settings_check(const struct hm_converge_settings *s, struct hm_err *err)
 {
     if (!(s->level >= 0 && s->level < 1))
-        return hm__fail(err, HM_E_RANGE, "level %g is not between 0 and 1", s->level);
+        return hm__fail(err, HM_E_RANGE, "level: %g is not from 0 to below 1", s->level);
     if (s->best_given && isinf(s->best))
-        return hm__fail(err, HM_E_RANGE, "P* = %g is not a number", s->best);
+        return hm__fail(err, HM_E_RANGE, "best: P* = %g is not finite", s->best);
     return 0;
 }
 
-static int begin(struct hm_convergence **ret, const struct hm_traces *traces, double level,
-                 struct hm_err *err)
+static int convergence_begin(struct hm_convergence **ret, const struct hm_traces *traces,
+                             double level, struct hm_err *err)
 {
     struct hm_arena *arena = hm__arena_new();
     struct hm_convergence *c = arena ? hm__arena_alloc(arena, 1, sizeof(*c)) : NULL;
@@ -400,10 +389,9 @@ static int begin(struct hm_convergence **ret, const struct hm_traces *traces, do
     c->level = level > 0 ? level : LEVEL;
     c->measure = hm__arena_strdup(arena, traces->measure ? traces->measure : "loss");
     c->unit = hm__arena_strdup(arena, traces->unit ? traces->unit : "iteration");
-    c->notes = hm__arena_alloc(arena, NOTES, sizeof(*c->notes));
     c->algorithms = hm__arena_alloc(arena, traces->count + 1, sizeof(*c->algorithms));
     *ret = c;
-    if (c->measure && c->unit && c->notes && c->algorithms)
+    if (c->measure && c->unit && c->algorithms)
         return 0;
     hm_convergence_free(c);
     return hm__fail_nomem(err);
@@ -415,12 +403,12 @@ int hm_convergence_new(const struct hm_traces *traces, const struct hm_converge_
     static const struct hm_converge_settings none = {0};
     const struct hm_converge_settings *s = settings ? settings : &none;
     struct hm_convergence *c = NULL;
-    int rc = check(s, err);
+    int rc = converge_settings_check(s, err);
 
-    rc = rc ? rc : begin(&c, traces, s->level, err);
+    rc = rc ? rc : convergence_begin(&c, traces, s->level, err);
     if (rc)
         return rc;
-    rc = fill(c, traces, s, err);
+    rc = convergence_fill(c, traces, s, err);
     if (c->paces && hm__arena_own(c->memory, c->paces, free_paces)) {
         hm_paces_free(c->paces);
         rc = rc ? rc : hm__fail_nomem(err);
@@ -432,10 +420,9 @@ int hm_convergence_new(const struct hm_traces *traces, const struct hm_converge_
     return rc;
 }
 
-/* ---- prediction -------------------------------------------------------------------------------
- */
+/* ---- prediction ------------------------------------------------------------------------------ */
 
-/* ln(P - P*) of one further run, drawn: HM_G_DRAWS rows of `count`. */
+/* Draws ln(P - P*) of one further run: HM_G_DRAWS rows of `count`. */
 static void draw_paths(const struct hm_g_path *path, const struct hm_g_bend *bend, double spread,
                        double *y)
 {
@@ -450,9 +437,9 @@ static void draw_paths(const struct hm_g_path *path, const struct hm_g_bend *ben
     }
 }
 
-static int summarise(const struct hm_g_path *path, const double *y, double level,
-                     const struct hm_g_bend *bend, struct hm_g_prediction *predictions,
-                     struct hm_err *err)
+static int summarise_paths(const struct hm_g_path *path, const double *y, double level,
+                           const struct hm_g_bend *bend, struct hm_g_prediction *predictions,
+                           struct hm_err *err)
 {
     double values[HM_G_DRAWS], *middle = hm__calloc(path->count + 1, sizeof(*middle));
 
@@ -484,7 +471,8 @@ int hm_convergence_predict(const struct hm_convergence *c, size_t algorithm, dou
     struct hm_g_bend bend;
 
     if (g->m_count == 1 && m != g->m[0])
-        return hm__fail(err, HM_E_RANGE, "%s was run on %g worker%s only, and %g are asked about",
+        return hm__fail(err, HM_E_RANGE,
+                        "%s was run on %g worker%s only, so %g workers cannot be predicted",
                         hm__g_name(g->algorithm), g->m[0], g->m[0] == 1 ? "" : "s", m);
     int rc = hm__g_path_init(&path, g, m, iterations, count, err);
     rc = rc ? rc : hm__g_bend(g, m, c->best, &bend, err);
@@ -494,7 +482,7 @@ int hm_convergence_predict(const struct hm_convergence *c, size_t algorithm, dou
     if (rc == 0) {
         size_t known = hm__g_find(g, m);
         draw_paths(&path, &bend, known == HM_NONE ? hm__g_spread(g, m) : g->spread[known], y);
-        rc = summarise(&path, y, c->level, &bend, ret_predictions, err);
+        rc = summarise_paths(&path, y, c->level, &bend, ret_predictions, err);
     }
     hm__free(y);
     hm__g_path_release(&path);

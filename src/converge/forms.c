@@ -5,9 +5,10 @@
  *     inverse  y = ln(1 / (a m^-p i + b) + c m^q)               sublinear, down to a floor
  *     power    y = a + d ln m - (p + q ln m) ln i               stochastic gradients
  *
- * Parameters that must be positive are logarithms inside, so that every set of numbers is a curve.
- * The solver is Levenberg and Marquardt's, with numeric derivatives: at most five unknowns. A small
- * pull towards where it started keeps those apart that the traces cannot tell apart.
+ * Parameters that must be positive are stored as logarithms, so that every vector is a valid curve.
+ * The solver is that of Levenberg and Marquardt with numeric derivatives. A small penalty on the
+ * distance from the start makes parameters unique that the traces do not determine. Sources: Smith
+ * et al., CoCoA, 2018 (rate); Bottou, Curtis, Nocedal 2018 (inverse, power). Limit: five unknowns.
  */
 #include <math.h>
 #include <string.h>
@@ -18,12 +19,13 @@
 
 enum { STEPS = 60, DRAW_STEPS = 6 };
 
-static const double PULL = 1e-6; /* of a unit of a parameter, beside a unit of weight */
+static const double PULL =
+    1e-6; /* Penalty on the squared distance from the start, relative to a weight of 1. */
 
-enum { CURVE = 3 }; /* numbers that a form is, once m is known */
+enum { CURVE = 3 }; /* Number of values that describe a form at a given m. */
 
-/* Inside: a and c0 are logarithms where they must be positive. */
-struct form {
+/* Parameters that must be positive are logarithms. */
+struct g_form {
     size_t count;
     const char *names[HM_G_SHAPE_MAX];
     double start[HM_G_SHAPE_MAX];
@@ -33,13 +35,14 @@ struct form {
 
 static void rate_at(const double *t, double log_m, double curve[CURVE])
 {
-    double lost = exp(t[2] - t[3] * log_m); /* of the distance, in an iteration */
+    double lost = exp(
+        t[2] - t[3] * log_m); /* Fraction of the distance to P* that is removed in one iteration. */
 
     curve[0] = t[0] + t[1] * log_m;
     curve[1] = log1p(-fmin(lost, 0.999));
 }
 
-static double rate(const double curve[CURVE], double i, double log_i)
+static double rate_value(const double curve[CURVE], double i, double log_i)
 {
     (void)log_i;
     return curve[0] + i * curve[1];
@@ -52,7 +55,7 @@ static void inverse_at(const double *t, double log_m, double curve[CURVE])
     curve[2] = exp(fmin(t[3] + t[4] * log_m, 100));
 }
 
-static double inverse(const double curve[CURVE], double i, double log_i)
+static double inverse_value(const double curve[CURVE], double i, double log_i)
 {
     (void)log_i;
     return log(1 / (curve[0] * i + curve[1]) + curve[2]);
@@ -64,17 +67,17 @@ static void power_at(const double *t, double log_m, double curve[CURVE])
     curve[1] = t[2] + t[3] * log_m;
 }
 
-static double power(const double curve[CURVE], double i, double log_i)
+static double power_value(const double curve[CURVE], double i, double log_i)
 {
     (void)i;
     return curve[0] - curve[1] * log_i;
 }
 
-static const struct form forms[HM_G_FORMS] = {
-    [HM_G_RATE] = {4, {"ln a", "d", "ln c0", "c1"}, {0, 0, -1, 0.5}, rate_at, rate},
+static const struct g_form forms[HM_G_FORMS] = {
+    [HM_G_RATE] = {4, {"ln a", "d", "ln c0", "c1"}, {0, 0, -1, 0.5}, rate_at, rate_value},
     [HM_G_INVERSE] =
-        {5, {"ln a", "p", "ln b", "ln c", "q"}, {0, 0.5, 0, -5, 0.5}, inverse_at, inverse},
-    [HM_G_POWER] = {4, {"ln a", "d", "p", "q"}, {0, 0, 1, 0}, power_at, power},
+        {5, {"ln a", "p", "ln b", "ln c", "q"}, {0, 0.5, 0, -5, 0.5}, inverse_at, inverse_value},
+    [HM_G_POWER] = {4, {"ln a", "d", "p", "q"}, {0, 0, 1, 0}, power_at, power_value},
 };
 
 void hm__g_form_values(enum hm_g_form form, const double *theta, double m, const double *i,
@@ -89,22 +92,23 @@ void hm__g_form_values(enum hm_g_form form, const double *theta, double m, const
 
 /* ---- least squares --------------------------------------------------------------------------- */
 
-struct problem {
-    const struct form *form;
+struct form_problem {
+    const struct g_form *form;
     const struct hm_g_data *data;
-    double weights[HM_G_FOLDS]; /* of folds */
+    double weights[HM_G_FOLDS]; /* Weight of each fold. */
     double start[HM_G_SHAPE_MAX];
-    double *log_i;                  /* of each point; owned, like all that follow */
-    double *off;                    /* y less the form */
-    double *slopes[HM_G_SHAPE_MAX]; /* of the form, along each parameter */
+    double
+        *log_i; /* Logarithm of the iteration of each point; owns the memory of the arrays below. */
+    double *off;                    /* y minus the form. */
+    double *slopes[HM_G_SHAPE_MAX]; /* Derivatives of the form by each parameter. */
 };
 
-static int problem_init(struct problem *p, enum hm_g_form form, const struct hm_g_data *data,
-                        struct hm_err *err)
+static int form_problem_init(struct form_problem *p, enum hm_g_form form,
+                             const struct hm_g_data *data, struct hm_err *err)
 {
     size_t count = data->count + 1;
 
-    *p = (struct problem){.form = &forms[form], .data = data};
+    *p = (struct form_problem){.form = &forms[form], .data = data};
     p->log_i = hm__calloc((2 + HM_G_SHAPE_MAX) * count, sizeof(double));
     if (!p->log_i)
         return hm__fail_nomem(err);
@@ -118,18 +122,18 @@ static int problem_init(struct problem *p, enum hm_g_form form, const struct hm_
     return 0;
 }
 
-static void problem_release(struct problem *p)
+static void form_problem_release(struct form_problem *p)
 {
     hm__free(p->log_i);
 }
 
-static double weight_of(const struct problem *p, size_t k)
+static double point_weight(const struct form_problem *p, size_t k)
 {
     return p->data->weight[k] * p->weights[p->data->fold[k]];
 }
 
-/* y less the form at every point: points of one m stand together. */
-static void residuals(const struct problem *p, const double *theta, double *off)
+/* Computes y minus the form at every point; points of one m are adjacent. */
+static void form_residuals(const struct form_problem *p, const double *theta, double *off)
 {
     const struct hm_g_data *d = p->data;
     double curve[CURVE] = {0};
@@ -141,14 +145,14 @@ static void residuals(const struct problem *p, const double *theta, double *off)
     }
 }
 
-/* The sum of squares for a theta; leaves the residuals in p->off. */
-static double loss(const struct problem *p, const double *theta)
+/* Sum of squares for theta; leaves the residuals in p->off. */
+static double form_loss(const struct form_problem *p, const double *theta)
 {
     double sum = 0;
 
-    residuals(p, theta, p->off);
+    form_residuals(p, theta, p->off);
     for (size_t k = 0; k < p->data->count; k++) {
-        double w = weight_of(p, k);
+        double w = point_weight(p, k);
         sum += w > 0 ? w * p->off[k] * p->off[k] : 0;
     }
     for (size_t j = 0; j < p->form->count; j++)
@@ -156,26 +160,26 @@ static double loss(const struct problem *p, const double *theta)
     return sum;
 }
 
-/* Forward differences along every parameter. */
-static void differentiate(const struct problem *p, const double *theta)
+/* Forward differences for every parameter. */
+static void form_differentiate(const struct form_problem *p, const double *theta)
 {
     double moved[HM_G_SHAPE_MAX];
 
     memcpy(moved, theta, p->form->count * sizeof(*moved));
-    residuals(p, theta, p->off);
+    form_residuals(p, theta, p->off);
     for (size_t j = 0; j < p->form->count; j++) {
         double width = 1e-6 * fmax(1, fabs(theta[j]));
         moved[j] += width;
-        residuals(p, moved, p->slopes[j]);
+        form_residuals(p, moved, p->slopes[j]);
         moved[j] = theta[j];
         for (size_t k = 0; k < p->data->count; k++)
             p->slopes[j][k] = (p->off[k] - p->slopes[j][k]) / width;
     }
 }
 
-/* Normal equations of a step. */
-static void linearise(const struct problem *p, const double *theta,
-                      double a[HM_TERMS_MAX][HM_TERMS_MAX], double *b)
+/* Normal equations of one step. */
+static void form_linearise(const struct form_problem *p, const double *theta,
+                           double a[HM_TERMS_MAX][HM_TERMS_MAX], double *b)
 {
     size_t count = p->form->count;
 
@@ -184,9 +188,9 @@ static void linearise(const struct problem *p, const double *theta,
         a[j][j] = PULL;
         b[j] = PULL * (p->start[j] - theta[j]);
     }
-    differentiate(p, theta);
+    form_differentiate(p, theta);
     for (size_t k = 0; k < p->data->count; k++) {
-        double w = weight_of(p, k);
+        double w = point_weight(p, k);
         if (!(w > 0))
             continue;
         for (size_t j = 0; j < count; j++) {
@@ -216,22 +220,22 @@ bool hm__g_damped_step(size_t count, double a[HM_TERMS_MAX][HM_TERMS_MAX], const
     return true;
 }
 
-/* Levenberg-Marquardt from theta on; the sum of squares it ends with. */
-static double minimise(const struct problem *p, double *theta, int steps)
+/* Levenberg-Marquardt from theta; returns the final sum of squares. */
+static double form_minimise(const struct form_problem *p, double *theta, int steps)
 {
     double a[HM_TERMS_MAX][HM_TERMS_MAX], b[HM_TERMS_MAX], move[HM_TERMS_MAX];
-    double now = loss(p, theta), damping = 1e-3;
+    double now = form_loss(p, theta), damping = 1e-3;
 
     for (int s = 0; s < steps && isfinite(now); s++) {
         double before = now;
-        linearise(p, theta, a, b);
+        form_linearise(p, theta, a, b);
         for (int tries = 0; tries < 12; tries++, damping *= 4) {
             double next[HM_G_SHAPE_MAX];
             if (!hm__g_damped_step(p->form->count, a, b, damping, move))
                 continue;
             for (size_t j = 0; j < p->form->count; j++)
                 next[j] = theta[j] + move[j];
-            double then = loss(p, next);
+            double then = form_loss(p, next);
             if (!(then < now))
                 continue;
             memcpy(theta, next, p->form->count * sizeof(*theta));
@@ -247,12 +251,12 @@ static double minimise(const struct problem *p, double *theta, int steps)
 
 /* ---- the fit --------------------------------------------------------------------------------- */
 
-/* Mean square error of a fold. */
-static double fold_error(const struct problem *p, size_t fold, const double *theta)
+/* Mean square error on a fold. */
+static double form_fold_error(const struct form_problem *p, size_t fold, const double *theta)
 {
     double sum = 0, weight = 0;
 
-    residuals(p, theta, p->off);
+    form_residuals(p, theta, p->off);
     for (size_t k = 0; k < p->data->count; k++)
         if (p->data->fold[k] == fold) {
             sum += p->data->weight[k] * p->off[k] * p->off[k];
@@ -261,8 +265,8 @@ static double fold_error(const struct problem *p, size_t fold, const double *the
     return weight > 0 ? sum / weight : NAN;
 }
 
-/* Where to start: by the level of the points. */
-static void begin(struct problem *p, enum hm_g_form form)
+/* Sets the start from the level of the points. */
+static void form_set_start(struct form_problem *p, enum hm_g_form form)
 {
     const struct hm_g_data *d = p->data;
     double high = -INFINITY, low = INFINITY;
@@ -280,8 +284,8 @@ static void begin(struct problem *p, enum hm_g_form form)
     }
 }
 
-/* Parameters and error without each fold in turn, from the parameters with all. */
-static double hold_out(struct problem *p, const double *theta, double *held)
+/* Parameters and error without each fold in turn, started from the parameters with all folds. */
+static double form_hold_out(struct form_problem *p, const double *theta, double *held)
 {
     size_t count = p->form->count;
     double sum = 0, folds = 0;
@@ -291,10 +295,10 @@ static double hold_out(struct problem *p, const double *theta, double *held)
         memcpy(own, theta, count * sizeof(*own));
         if (p->data->held[f]) {
             p->weights[f] = 0;
-            minimise(p, own, STEPS);
+            form_minimise(p, own, STEPS);
             p->weights[f] = 1;
         }
-        double error = p->data->held[f] ? fold_error(p, f, own) : NAN;
+        double error = p->data->held[f] ? form_fold_error(p, f, own) : NAN;
         if (isnan(error)) {
             own[0] = NAN;
             continue;
@@ -309,8 +313,8 @@ int hm__g_fit_form(struct hm_g *g, struct hm_arena *arena, const struct hm_g_dat
                    enum hm_g_form form, double **ret_held, struct hm_err *err)
 {
     double theta[HM_G_SHAPE_MAX];
-    struct problem p;
-    int rc = problem_init(&p, form, data, err);
+    struct form_problem p;
+    int rc = form_problem_init(&p, form, data, err);
 
     if (rc)
         return rc;
@@ -320,16 +324,16 @@ int hm__g_fit_form(struct hm_g *g, struct hm_arena *arena, const struct hm_g_dat
     g->parameters = hm__arena_alloc(arena, p.form->count, sizeof(*g->parameters));
     *ret_held = hm__arena_alloc(arena, p.form->count * data->fold_count, sizeof(**ret_held));
     if (g->parameters && *ret_held) {
-        begin(&p, form);
+        form_set_start(&p, form);
         memcpy(theta, p.start, sizeof(theta));
-        minimise(&p, theta, STEPS);
+        form_minimise(&p, theta, STEPS);
         for (size_t k = 0; k < p.form->count; k++)
             g->parameters[k] = (struct hm_g_parameter){.text = p.form->names[k], .value = theta[k]};
-        g->error = hold_out(&p, theta, *ret_held);
+        g->error = form_hold_out(&p, theta, *ret_held);
     } else {
         rc = hm__fail_nomem(err);
     }
-    problem_release(&p);
+    form_problem_release(&p);
     return rc;
 }
 
@@ -337,21 +341,21 @@ int hm__g_draw_form(struct hm_g *g, struct hm_arena *arena, const struct hm_g_da
                     double seed, struct hm_err *err)
 {
     size_t count = g->parameter_count;
-    struct problem p;
-    int rc = problem_init(&p, g->form, data, err);
+    struct form_problem p;
+    int rc = form_problem_init(&p, g->form, data, err);
 
     if (rc)
         return rc;
     g->draw_count = HM_G_DRAWS;
     g->draws = hm__arena_alloc(arena, count * HM_G_DRAWS, sizeof(*g->draws));
-    begin(&p, g->form);
+    form_set_start(&p, g->form);
     for (size_t d = 0; g->draws && d < HM_G_DRAWS; d++) {
         double *theta = g->draws + d * count;
         for (size_t k = 0; k < count; k++)
             theta[k] = g->parameters[k].value;
         hm__g_fold_weights(seed, d, data->fold_count, p.weights);
-        minimise(&p, theta, DRAW_STEPS);
+        form_minimise(&p, theta, DRAW_STEPS);
     }
-    problem_release(&p);
+    form_problem_release(&p);
     return g->draws ? 0 : hm__fail_nomem(err);
 }

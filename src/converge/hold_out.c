@@ -1,12 +1,12 @@
 /*
- * How good g is, tried on what it has not seen, as Hemingway's authors did:
- *
- * - leave an m out: everything is fitted again without its traces, which are then predicted;
- * - look ahead: from a window of a trace, its loss so many iterations or seconds later.
- *
+ * Measures the error of g on data that it was not fitted to, as in the Hemingway paper (Pan et al.
+ * 2017):
+ *     leave an m out: everything is fitted again without its traces, which are then predicted;
+ *     look ahead: from a window of a trace, its loss a given number of iterations or seconds later.
  * Looking ahead fits the window by several small models: straight in i, in sqrt(i), in ln i, in i
- * and ln i, and along the shape that g gives from the other m. The one is taken that predicts the
- * window's own end best from its beginning. Errors are of log10(P - P*).
+ * and ln i, and along the shape that g has from the other m. The model that best predicts the end
+ * of the window from its beginning is used. Errors are of log10(P - P*). Limit: leaving out an m
+ * needs at least three values of m.
  */
 #include <math.h>
 #include <string.h>
@@ -20,14 +20,14 @@ enum { SHAPES = 5, SHAPE_TERMS = 3 };
 
 static const double WINDOW = 50;
 
-/* Growing list of absolute errors. */
-struct errors {
+/* A growing list of absolute errors. */
+struct error_list {
     double *values;
     size_t count, room;
     double squares;
 };
 
-static int add_error(struct errors *e, double error, struct hm_err *err)
+static int error_list_add(struct error_list *e, double error, struct hm_err *err)
 {
     if (e->count == e->room) {
         size_t room = e->room ? 2 * e->room : 256;
@@ -42,26 +42,25 @@ static int add_error(struct errors *e, double error, struct hm_err *err)
     return 0;
 }
 
-static double median(struct errors *e, size_t from)
+static double error_list_median(struct error_list *e, size_t from)
 {
     return e->count > from ? hm__quantile(e->values + from, e->count - from, 0.5) : NAN;
 }
 
-/* ---- one algorithm's traces --------------------------------------------------------------------
- */
+/* ---- one algorithm's traces ------------------------------------------------------------------ */
 
-struct trial {
+struct holdout_trial {
     const struct hm_holdout_settings *settings;
-    struct hm_traces traces; /* of one algorithm */
+    struct hm_traces traces; /* Traces of one algorithm. */
     double best, level;
     double *ms;
     size_t m_count;
-    struct hm_convergence **without; /* fitted without each m; NULL where it was not */
-    struct errors inside, ahead;     /* over all */
+    struct hm_convergence **without; /* Fits without each m; NULL until they are made. */
+    struct error_list inside, ahead; /* Errors over all m and traces. */
 };
 
-static int collect(struct trial *t, struct hm_arena *arena, const struct hm_traces *all,
-                   const struct hm_g *g, struct hm_err *err)
+static int trial_collect(struct holdout_trial *t, struct hm_arena *arena,
+                         const struct hm_traces *all, const struct hm_g *g, struct hm_err *err)
 {
     struct hm_trace *traces = hm__arena_alloc(arena, all->count + 1, sizeof(*traces));
 
@@ -80,7 +79,7 @@ static int collect(struct trial *t, struct hm_arena *arena, const struct hm_trac
     return 0;
 }
 
-static int fit_without(struct trial *t, size_t m, struct hm_err *err)
+static int trial_fit_without(struct holdout_trial *t, size_t m, struct hm_err *err)
 {
     struct hm_converge_settings s = t->settings->converge;
 
@@ -91,11 +90,10 @@ static int fit_without(struct trial *t, size_t m, struct hm_err *err)
     return t->without[m] ? 0 : hm_convergence_new(&t->traces, &s, &t->without[m], err);
 }
 
-/* ---- leaving an m out -------------------------------------------------------------------------
- */
+/* ---- leaving an m out ------------------------------------------------------------------------ */
 
-static int predict_trace(struct trial *t, size_t m, const struct hm_trace *trace,
-                         struct errors *errors, size_t *covered, struct hm_err *err)
+static int trial_predict_trace(struct holdout_trial *t, size_t m, const struct hm_trace *trace,
+                               struct error_list *errors, size_t *covered, struct hm_err *err)
 {
     struct hm_g_prediction *p = hm__calloc(trace->count, sizeof(*p));
     int rc = p ? hm_convergence_predict(t->without[m], 0, trace->m, trace->iteration, trace->count,
@@ -105,36 +103,37 @@ static int predict_trace(struct trial *t, size_t m, const struct hm_trace *trace
     for (size_t k = 0; rc == 0 && k < trace->count; k++) {
         double y = hm__g_log(trace->loss[k], t->best);
         *covered += log(p[k].low) <= y && y <= log(p[k].high);
-        rc = add_error(errors, (log(p[k].loss) - y) / log(10), err);
+        rc = error_list_add(errors, (log(p[k].loss) - y) / log(10), err);
     }
     hm__free(p);
     return rc;
 }
 
-static int leave_out(struct trial *t, size_t m, struct hm_g_error *ret, struct hm_err *err)
+static int trial_leave_out(struct holdout_trial *t, size_t m, struct hm_g_error *ret,
+                           struct hm_err *err)
 {
-    struct errors errors = {0};
+    struct error_list errors = {0};
     size_t covered = 0;
-    int rc = fit_without(t, m, err);
+    int rc = trial_fit_without(t, m, err);
 
     *ret = (struct hm_g_error){.m = t->ms[m], .inside = m > 0 && m + 1 < t->m_count};
     for (size_t k = 0; rc == 0 && k < t->traces.count; k++)
         if (t->traces.traces[k].m == t->ms[m])
-            rc = predict_trace(t, m, &t->traces.traces[k], &errors, &covered, err);
+            rc = trial_predict_trace(t, m, &t->traces.traces[k], &errors, &covered, err);
     for (size_t k = 0; rc == 0 && ret->inside && k < errors.count; k++)
-        rc = add_error(&t->inside, errors.values[k], err);
+        rc = error_list_add(&t->inside, errors.values[k], err);
     if (rc == 0 && errors.count > 0) {
         ret->points = errors.count;
         ret->rms = sqrt(errors.squares / (double)errors.count);
-        ret->median = median(&errors, 0);
+        ret->median = error_list_median(&errors, 0);
         ret->covered = (double)covered / (double)errors.count;
     }
     hm__free(errors.values);
     return rc;
 }
 
-static int leave_each_out(struct trial *t, struct hm_arena *arena, struct hm_g_holdout *out,
-                          struct hm_err *err)
+static int trial_leave_each_out(struct holdout_trial *t, struct hm_arena *arena,
+                                struct hm_g_holdout *out, struct hm_err *err)
 {
     double only = t->settings->converge.leave_out;
     int rc = 0;
@@ -145,25 +144,24 @@ static int leave_each_out(struct trial *t, struct hm_arena *arena, struct hm_g_h
     for (size_t m = 0; rc == 0 && m < t->m_count && t->m_count > 2; m++) {
         if (only > 0 && only != t->ms[m])
             continue;
-        rc = leave_out(t, m, &out->left_out[out->left_out_count], err);
+        rc = trial_leave_out(t, m, &out->left_out[out->left_out_count], err);
         if (rc == 0 && m + 1 == t->m_count)
             out->outside = out->left_out[out->left_out_count].median;
         out->left_out_count++;
     }
-    out->inside = median(&t->inside, 0);
+    out->inside = error_list_median(&t->inside, 0);
     return rc;
 }
 
-/* ---- looking ahead -----------------------------------------------------------------------------
- */
+/* ---- looking ahead --------------------------------------------------------------------------- */
 
-/* A trace with what the small models are made of. */
-struct view {
+/* A trace and the columns of the small models. */
+struct trace_view {
     const struct hm_trace *trace;
-    double *y, *g; /* ln(P - P*), and the shape of g; g NULL: there is none */
+    double *y, *g; /* ln(P - P*), and the shape of g; g is NULL if there is none. */
 };
 
-static size_t shape(const struct view *v, size_t kind, double i, double g, double *row)
+static size_t shape_row(const struct trace_view *v, size_t kind, double i, double g, double *row)
 {
     row[0] = 1;
     switch (kind) {
@@ -186,47 +184,49 @@ static size_t shape(const struct view *v, size_t kind, double i, double g, doubl
     }
 }
 
-/* Fit points from..to-1 by one kind of shape. */
-static bool fit_shape(const struct view *v, size_t kind, size_t from, size_t to, double *theta)
+/* Fits the points from..to-1 by one kind of shape. */
+static bool shape_fit(const struct trace_view *v, size_t kind, size_t from, size_t to,
+                      double *theta)
 {
     struct hm_lsq lsq;
     double row[SHAPE_TERMS + 1];
-    size_t column, count = shape(v, kind, 1, 0, row);
+    size_t column, count = shape_row(v, kind, 1, 0, row);
 
     if (count == 0)
         return false;
     hm__lsq_init(&lsq, count);
     for (size_t p = from; p < to; p++) {
-        shape(v, kind, v->trace->iteration[p], v->g ? v->g[p] : 0, row);
+        shape_row(v, kind, v->trace->iteration[p], v->g ? v->g[p] : 0, row);
         row[count] = v->y[p];
         hm__lsq_add(&lsq, row);
     }
     return hm__lsq_solve(&lsq, theta, &column);
 }
 
-static double eval_shape(const struct view *v, size_t kind, double i, double g, const double *theta)
+static double shape_eval(const struct trace_view *v, size_t kind, double i, double g,
+                         const double *theta)
 {
     double row[SHAPE_TERMS + 1], sum = 0;
-    size_t count = shape(v, kind, i, g, row);
+    size_t count = shape_row(v, kind, i, g, row);
 
     for (size_t k = 0; k < count; k++)
         sum += theta[k] * row[k];
     return sum;
 }
 
-/* The kind that predicts the last `tail` points of a window best from those before. */
-static size_t best_shape(const struct view *v, size_t from, size_t to, size_t tail)
+/* The kind of shape that best predicts the last `tail` points of a window from those before. */
+static size_t shape_best(const struct trace_view *v, size_t from, size_t to, size_t tail)
 {
     size_t best = SHAPES;
     double least = INFINITY, theta[HM_TERMS_MAX];
 
     for (size_t kind = 0; kind < SHAPES; kind++) {
         double sum = 0;
-        if (!fit_shape(v, kind, from, to - tail, theta))
+        if (!shape_fit(v, kind, from, to - tail, theta))
             continue;
         for (size_t p = to - tail; p < to; p++) {
             double off =
-                v->y[p] - eval_shape(v, kind, v->trace->iteration[p], v->g ? v->g[p] : 0, theta);
+                v->y[p] - shape_eval(v, kind, v->trace->iteration[p], v->g ? v->g[p] : 0, theta);
             sum += off * off;
         }
         if (sum < least) {
@@ -237,15 +237,18 @@ static size_t best_shape(const struct view *v, size_t from, size_t to, size_t ta
     return best;
 }
 
-/* y at a place between points, by its share of the way from point p - 1 to p. */
-static double between(const double *y, size_t p, double share)
+/* Interpolates y between points p - 1 and p. */
+static double interpolate_points(const double *y, size_t p, double share)
 {
     return y[p - 1] + share * (y[p] - y[p - 1]);
 }
 
-/* Where a trace is when `axis` has gone on to `target` after point `from`: point and share. */
-static bool find(const struct hm_trace *t, const double *axis, size_t from, double target,
-                 size_t *ret_point, double *ret_share)
+/*
+ * Finds where `axis` reaches `target` after point `from`: the next point and the share of the way
+ * to it. Returns false if the trace ends before.
+ */
+static bool trace_find(const struct hm_trace *t, const double *axis, size_t from, double target,
+                       size_t *ret_point, double *ret_share)
 {
     size_t p = from + 1;
 
@@ -259,11 +262,12 @@ static bool find(const struct hm_trace *t, const double *axis, size_t from, doub
 }
 
 /*
- * Predict from points from..to-1 the loss at iteration + ahead, or at elapsed + ahead_s, where the
- * iterations until then are as fast as those of the window. NaN: the trace ends before.
+ * Error of the loss predicted from the points from..to-1, at iteration + ahead or at elapsed +
+ * ahead_s. For the latter, iterations are assumed to be as fast as those of the window. NaN if the
+ * trace ends before.
  */
-static double error_ahead(const struct view *v, const struct hm_holdout_settings *s, size_t from,
-                          size_t to)
+static double view_error_ahead(const struct trace_view *v, const struct hm_holdout_settings *s,
+                               size_t from, size_t to)
 {
     const struct hm_trace *t = v->trace;
     double now = t->iteration[to - 1], then = now + s->ahead, share, theta[HM_TERMS_MAX];
@@ -273,45 +277,46 @@ static double error_ahead(const struct view *v, const struct hm_holdout_settings
         double past = t->elapsed_s[to - 1] - t->elapsed_s[from];
         then = now + s->ahead_s * (now - t->iteration[from]) / past;
         tail = (size_t)fmin(fmax(then - now, 1), (double)(to - from) / 3);
-        if (!find(t, t->elapsed_s, to - 1, t->elapsed_s[to - 1] + s->ahead_s, &point, &share))
+        if (!trace_find(t, t->elapsed_s, to - 1, t->elapsed_s[to - 1] + s->ahead_s, &point, &share))
             return NAN;
-    } else if (!find(t, t->iteration, to - 1, then, &point, &share)) {
+    } else if (!trace_find(t, t->iteration, to - 1, then, &point, &share)) {
         return NAN;
     }
-    size_t kind = best_shape(v, from, to, tail);
-    if (kind == SHAPES || !fit_shape(v, kind, from, to, theta))
+    size_t kind = shape_best(v, from, to, tail);
+    if (kind == SHAPES || !shape_fit(v, kind, from, to, theta))
         return NAN;
     double g = 0;
-    if (v->g) { /* the shape at the predicted iteration; beyond the trace, where it ends */
+    if (v->g) { /* The shape of g at the predicted iteration; beyond the trace, its last value. */
         size_t p;
         double part;
-        g = find(t, t->iteration, to - 1, then, &p, &part) ? between(v->g, p, part)
-                                                           : v->g[t->count - 1];
+        g = trace_find(t, t->iteration, to - 1, then, &p, &part) ? interpolate_points(v->g, p, part)
+                                                                 : v->g[t->count - 1];
     }
-    return (eval_shape(v, kind, then, g, theta) - between(v->y, point, share)) / log(10);
+    return (shape_eval(v, kind, then, g, theta) - interpolate_points(v->y, point, share)) / log(10);
 }
 
-static int look_ahead(struct trial *t, const struct view *v, struct hm_err *err)
+static int view_look_ahead(struct holdout_trial *t, const struct trace_view *v, struct hm_err *err)
 {
     const struct hm_holdout_settings *s = t->settings;
-    double wanted = s->window > 0 ? s->window : WINDOW; /* points, and no less than one */
+    double wanted =
+        s->window > 0 ? s->window : WINDOW; /* The number of points in a window, at least one. */
     size_t window = (size_t)fmin(fmax(wanted, 1), (double)v->trace->count);
     int rc = 0;
 
     for (size_t to = window; rc == 0 && to < v->trace->count; to++) {
-        double error = error_ahead(v, s, to - window, to);
+        double error = view_error_ahead(v, s, to - window, to);
         if (isfinite(error))
-            rc = add_error(&t->ahead, error, err);
+            rc = error_list_add(&t->ahead, error, err);
     }
     return rc;
 }
 
-/* The shape of g along a trace, from the other m. */
-static int shape_of_g(struct trial *t, size_t m, const struct hm_trace *trace, double *g,
-                      struct hm_err *err)
+/* The shape of g along a trace, fitted to the other m. */
+static int trial_g_shape(struct holdout_trial *t, size_t m, const struct hm_trace *trace, double *g,
+                         struct hm_err *err)
 {
     struct hm_g_path path;
-    int rc = fit_without(t, m, err);
+    int rc = trial_fit_without(t, m, err);
 
     rc = rc ? rc
             : hm__g_path_init(&path, &t->without[m]->algorithms[0], trace->m, trace->iteration,
@@ -323,24 +328,25 @@ static int shape_of_g(struct trial *t, size_t m, const struct hm_trace *trace, d
     return rc;
 }
 
-static int view_trace(struct trial *t, size_t m, const struct hm_trace *trace, struct hm_err *err)
+static int trial_look_ahead(struct holdout_trial *t, size_t m, const struct hm_trace *trace,
+                            struct hm_err *err)
 {
     double *y = hm__calloc(trace->count, sizeof(*y)), *g = hm__calloc(trace->count, sizeof(*g));
-    struct view v = {.trace = trace, .y = y, .g = t->m_count > 2 ? g : NULL};
+    struct trace_view v = {.trace = trace, .y = y, .g = t->m_count > 2 ? g : NULL};
     int rc = y && g ? 0 : hm__fail_nomem(err);
 
     for (size_t p = 0; rc == 0 && p < trace->count; p++)
         y[p] = hm__g_log(trace->loss[p], t->best);
     if (rc == 0 && v.g)
-        rc = shape_of_g(t, m, trace, g, err);
-    rc = rc ? rc : look_ahead(t, &v, err);
+        rc = trial_g_shape(t, m, trace, g, err);
+    rc = rc ? rc : view_look_ahead(t, &v, err);
     hm__free(y);
     hm__free(g);
     return rc;
 }
 
-static int look_ahead_all(struct trial *t, struct hm_arena *arena, struct hm_g_holdout *out,
-                          struct hm_err *err)
+static int trial_look_ahead_all(struct holdout_trial *t, struct hm_arena *arena,
+                                struct hm_g_holdout *out, struct hm_err *err)
 {
     int rc = 0;
 
@@ -352,39 +358,38 @@ static int look_ahead_all(struct trial *t, struct hm_arena *arena, struct hm_g_h
         double squares = t->ahead.squares;
         for (size_t k = 0; rc == 0 && k < t->traces.count; k++)
             if (t->traces.traces[k].m == t->ms[m])
-                rc = view_trace(t, m, &t->traces.traces[k], err);
+                rc = trial_look_ahead(t, m, &t->traces.traces[k], err);
         size_t points = t->ahead.count - first;
         if (rc || points == 0)
             continue;
         out->ahead[out->ahead_count++] =
             (struct hm_g_ahead){.m = t->ms[m],
                                 .points = points,
-                                .median = median(&t->ahead, first),
+                                .median = error_list_median(&t->ahead, first),
                                 .rms = sqrt((t->ahead.squares - squares) / (double)points)};
     }
-    out->ahead_median = median(&t->ahead, 0);
+    out->ahead_median = error_list_median(&t->ahead, 0);
     return rc;
 }
 
-/* ---- all ---------------------------------------------------------------------------------------
- */
+/* ---- all algorithms -------------------------------------------------------------------------- */
 
-static int try_algorithm(struct hm_holdout *h, const struct hm_traces *traces,
-                         const struct hm_convergence *c, size_t algorithm,
-                         const struct hm_holdout_settings *settings, struct hm_err *err)
+static int holdout_algorithm(struct hm_holdout *h, const struct hm_traces *traces,
+                             const struct hm_convergence *c, size_t algorithm,
+                             const struct hm_holdout_settings *settings, struct hm_err *err)
 {
     struct hm_g_holdout *out = &h->algorithms[h->count++];
-    struct trial t = {.settings = settings, .best = c->best, .level = c->level};
-    int rc = collect(&t, h->memory, traces, &c->algorithms[algorithm], err);
+    struct holdout_trial t = {.settings = settings, .best = c->best, .level = c->level};
+    int rc = trial_collect(&t, h->memory, traces, &c->algorithms[algorithm], err);
 
     out->inside = out->outside = out->ahead_median = NAN;
     out->algorithm = hm__arena_strdup(h->memory, c->algorithms[algorithm].algorithm);
     if (rc == 0 && !out->algorithm)
         rc = hm__fail_nomem(err);
     if (rc == 0 && !settings->only_ahead)
-        rc = leave_each_out(&t, h->memory, out, err);
+        rc = trial_leave_each_out(&t, h->memory, out, err);
     if (rc == 0 && (settings->ahead > 0 || settings->ahead_s > 0))
-        rc = look_ahead_all(&t, h->memory, out, err);
+        rc = trial_look_ahead_all(&t, h->memory, out, err);
     for (size_t m = 0; t.without && m < t.m_count; m++)
         hm_convergence_free(t.without[m]);
     hm__free(t.inside.values);
@@ -392,7 +397,7 @@ static int try_algorithm(struct hm_holdout *h, const struct hm_traces *traces,
     return rc;
 }
 
-static int begin(struct hm_holdout **ret, size_t count, struct hm_err *err)
+static int holdout_begin(struct hm_holdout **ret, size_t count, struct hm_err *err)
 {
     struct hm_arena *arena = hm__arena_new();
     struct hm_holdout *h = arena ? hm__arena_alloc(arena, 1, sizeof(*h)) : NULL;
@@ -418,9 +423,9 @@ int hm_convergence_hold_out(const struct hm_traces *traces,
 
     all.leave_out = 0;
     int rc = hm_convergence_new(traces, &all, &c, err);
-    rc = rc ? rc : begin(&h, c->count, err);
+    rc = rc ? rc : holdout_begin(&h, c->count, err);
     for (size_t k = 0; rc == 0 && k < c->count; k++)
-        rc = try_algorithm(h, traces, c, k, settings, err);
+        rc = holdout_algorithm(h, traces, c, k, settings, err);
     hm_convergence_free(c);
     if (rc) {
         hm_holdout_free(h);

@@ -1,7 +1,8 @@
 /*
- * f(m), the seconds of an iteration: what traces measured, what a fit of runs or the curve of a
- * plan says. At an m that was measured, the measurement counts; elsewhere the terms of a fit, or
- * where there are none, a straight line between neighbours in the logarithms.
+ * f(m), the seconds of an iteration on m workers, from traces, from a fit of runs or from the curve
+ * of a plan. At a measured m the measurement is used; elsewhere the terms of a fit, or without
+ * terms a straight line in the logarithms between neighbours. Limit: without terms, m outside the
+ * measured range is unknown.
  */
 #include <math.h>
 #include <string.h>
@@ -10,7 +11,7 @@
 #include "err.h"
 #include "fit.h"
 
-static struct hm_paces *begin(size_t room)
+static struct hm_paces *paces_begin(size_t room)
 {
     struct hm_arena *arena = hm__arena_new();
     struct hm_paces *paces = arena ? hm__arena_alloc(arena, 1, sizeof(*paces)) : NULL;
@@ -25,7 +26,7 @@ static struct hm_paces *begin(size_t room)
     return NULL;
 }
 
-static int finish(struct hm_paces *paces, int rc, struct hm_paces **ret_paces)
+static int paces_finish(struct hm_paces *paces, int rc, struct hm_paces **ret_paces)
 {
     if (rc)
         hm_paces_free(paces);
@@ -34,11 +35,10 @@ static int finish(struct hm_paces *paces, int rc, struct hm_paces **ret_paces)
     return rc;
 }
 
-/* ---- from a fit -------------------------------------------------------------------------------
- */
+/* ---- from a fit ------------------------------------------------------------------------------ */
 
-/* Whether every term that counts is of n alone. */
-static bool is_of_n(const struct hm__fit *f)
+/* Whether all terms depend on n only. */
+static bool fit_is_of_n(const struct hm__fit *f)
 {
     if (f->basis.sheet)
         return false;
@@ -48,8 +48,8 @@ static bool is_of_n(const struct hm__fit *f)
     return true;
 }
 
-/* The terms that the fit or one of the draws we take uses. */
-static size_t used_terms(const struct hm__fit *f, size_t step, size_t *ret_terms)
+/* Lists the terms that are used by the fit or by one of the selected draws. */
+static size_t fit_used_terms(const struct hm__fit *f, size_t step, size_t *ret_terms)
 {
     size_t count = 0;
 
@@ -63,12 +63,12 @@ static size_t used_terms(const struct hm__fit *f, size_t step, size_t *ret_terms
     return count;
 }
 
-static int take_terms(struct hm_pace *pace, struct hm_arena *arena, const struct hm_fit *fit,
-                      struct hm_err *err)
+static int pace_take_terms(struct hm_pace *pace, struct hm_arena *arena, const struct hm_fit *fit,
+                           struct hm_err *err)
 {
     const struct hm__fit *f = fit->inside;
     size_t terms[HM_TERMS_MAX], step = f->draw_count / HM_G_DRAWS;
-    size_t count = used_terms(f, step, terms);
+    size_t count = fit_used_terms(f, step, terms);
 
     pace->terms = hm__arena_alloc(arena, count + 1, sizeof(*pace->terms));
     pace->theta = hm__arena_alloc(arena, count + 1, sizeof(*pace->theta));
@@ -91,7 +91,7 @@ static int take_terms(struct hm_pace *pace, struct hm_arena *arena, const struct
 
 enum { TABLE = 96 };
 
-/* n that a table of a fit is made for: all small ones, and then ever larger steps. */
+/* The n for which a table of a fit is made: all small ones, then increasing steps. */
 static size_t table_places(double *n)
 {
     size_t count = 0;
@@ -101,8 +101,8 @@ static size_t table_places(double *n)
     return count;
 }
 
-static int take_table(struct hm_pace *pace, struct hm_arena *arena, const struct hm_fit *fit,
-                      struct hm_err *err)
+static int pace_take_table(struct hm_pace *pace, struct hm_arena *arena, const struct hm_fit *fit,
+                           struct hm_err *err)
 {
     struct hm_prediction predictions[TABLE];
     double n[TABLE];
@@ -122,8 +122,8 @@ static int take_table(struct hm_pace *pace, struct hm_arena *arena, const struct
     return rc;
 }
 
-static int label(struct hm_pace *pace, struct hm_arena *arena, const char *algorithm,
-                 const char *source, struct hm_err *err)
+static int pace_label(struct hm_pace *pace, struct hm_arena *arena, const char *algorithm,
+                      const char *source, struct hm_err *err)
 {
     pace->algorithm = algorithm ? hm__arena_strdup(arena, algorithm) : NULL;
     pace->source = hm__arena_strdup(arena, source ? source : "");
@@ -133,32 +133,31 @@ static int label(struct hm_pace *pace, struct hm_arena *arena, const char *algor
 int hm_paces_from_fit(const struct hm_fit *fit, const char *algorithm, struct hm_paces **ret_paces,
                       struct hm_err *err)
 {
-    struct hm_paces *paces = begin(1);
+    struct hm_paces *paces = paces_begin(1);
 
     if (!paces)
         return hm__fail_nomem(err);
     struct hm_pace *pace = &paces->paces[0];
-    int rc = fit->relative
-                 ? hm__fail(err, HM_E_CONFLICT,
-                            "%s tells speedups, and how long an iteration takes is wanted",
-                            fit->source ? fit->source : "the table")
-                 : label(pace, paces->memory, algorithm, fit->source, err);
+    int rc = fit->relative ? hm__fail(err, HM_E_CONFLICT,
+                                      "%s has speedups, but the seconds of an iteration are needed",
+                                      fit->source ? fit->source : "the table")
+                           : pace_label(pace, paces->memory, algorithm, fit->source, err);
     paces->count = 1;
-    rc = rc                     ? rc
-         : is_of_n(fit->inside) ? take_terms(pace, paces->memory, fit, err)
-                                : take_table(pace, paces->memory, fit, err);
-    return finish(paces, rc, ret_paces);
+    rc = rc                         ? rc
+         : fit_is_of_n(fit->inside) ? pace_take_terms(pace, paces->memory, fit, err)
+                                    : pace_take_table(pace, paces->memory, fit, err);
+    return paces_finish(paces, rc, ret_paces);
 }
 
 int hm_paces_from_answer(const struct hm_answer *answer, const char *algorithm,
                          struct hm_paces **ret_paces, struct hm_err *err)
 {
-    struct hm_paces *paces = begin(1);
+    struct hm_paces *paces = paces_begin(1);
 
     if (!paces)
         return hm__fail_nomem(err);
     struct hm_pace *pace = &paces->paces[0];
-    int rc = label(pace, paces->memory, algorithm, "the plan", err);
+    int rc = pace_label(pace, paces->memory, algorithm, "the plan", err);
     paces->count = 1;
     pace->m = hm__arena_alloc(paces->memory, answer->point_count + 1, sizeof(*pace->m));
     pace->seconds = hm__arena_alloc(paces->memory, answer->point_count + 1, sizeof(double));
@@ -168,14 +167,13 @@ int hm_paces_from_answer(const struct hm_answer *answer, const char *algorithm,
         pace->m[pace->count] = answer->points[k].n;
         pace->seconds[pace->count++] = answer->points[k].time_s;
     }
-    return finish(paces, rc, ret_paces);
+    return paces_finish(paces, rc, ret_paces);
 }
 
-/* ---- from traces ------------------------------------------------------------------------------
- */
+/* ---- from traces ----------------------------------------------------------------------------- */
 
-/* Mean seconds of an iteration; NaN where nobody says. */
-static double mean_seconds(const struct hm_trace *t)
+/* Mean seconds of an iteration of a trace; NaN if unknown. */
+static double trace_mean_seconds(const struct hm_trace *t)
 {
     double sum = 0, count = 0, last = t->elapsed_s[t->count - 1];
 
@@ -189,16 +187,16 @@ static double mean_seconds(const struct hm_trace *t)
     return count > 0 ? sum / count : NAN;
 }
 
-/* One run for each trace: n, seconds; by ascending n. */
-static size_t list_runs(const struct hm_traces *traces, const char *algorithm, double *n,
-                        double *seconds)
+/* Lists one run for each trace: n and seconds, sorted by n. */
+static size_t traces_list_runs(const struct hm_traces *traces, const char *algorithm, double *n,
+                               double *seconds)
 {
     bool fresh = hm__g_has_fresh(traces, algorithm);
     size_t count = 0;
 
     for (size_t k = 0; k < traces->count; k++) {
         const struct hm_trace *t = &traces->traces[k];
-        double s = hm__g_takes(t, algorithm, fresh) ? mean_seconds(t) : NAN;
+        double s = hm__g_takes(t, algorithm, fresh) ? trace_mean_seconds(t) : NAN;
         if (!(s > 0))
             continue;
         size_t at = count++;
@@ -212,8 +210,8 @@ static size_t list_runs(const struct hm_traces *traces, const char *algorithm, d
     return count;
 }
 
-static int tabulate(struct hm_pace *pace, struct hm_arena *arena, const double *n,
-                    const double *seconds, size_t count, struct hm_err *err)
+static int pace_tabulate(struct hm_pace *pace, struct hm_arena *arena, const double *n,
+                         const double *seconds, size_t count, struct hm_err *err)
 {
     pace->m = hm__arena_alloc(arena, count + 1, sizeof(*pace->m));
     pace->seconds = hm__arena_alloc(arena, count + 1, sizeof(*pace->seconds));
@@ -230,9 +228,12 @@ static int tabulate(struct hm_pace *pace, struct hm_arena *arena, const double *
     return 0;
 }
 
-/* Terms for the m between and beyond; too few m leave the table alone. */
-static int add_fit(struct hm_pace *pace, struct hm_arena *arena, double *n, double *seconds,
-                   size_t count, struct hm_err *err)
+/*
+ * Fits terms for the m between and beyond the measured ones; with fewer than three m there is only
+ * the table.
+ */
+static int pace_add_fit(struct hm_pace *pace, struct hm_arena *arena, double *n, double *seconds,
+                        size_t count, struct hm_err *err)
 {
     struct hm_column columns[] = {{.name = "n", .values = n},
                                   {.name = "seconds", .values = seconds}};
@@ -255,12 +256,12 @@ static int add_fit(struct hm_pace *pace, struct hm_arena *arena, double *n, doub
         return hm__fail_nomem(err);
     if (rc)
         return 0;
-    rc = take_terms(pace, arena, fit, err);
+    rc = pace_take_terms(pace, arena, fit, err);
     hm_fit_free(fit);
     return rc;
 }
 
-static bool seen_before(const struct hm_traces *traces, size_t k)
+static bool algorithm_seen_before(const struct hm_traces *traces, size_t k)
 {
     for (size_t l = 0; l < k; l++)
         if (strcmp(traces->traces[l].algorithm, traces->traces[k].algorithm) == 0)
@@ -271,7 +272,7 @@ static bool seen_before(const struct hm_traces *traces, size_t k)
 int hm_paces_from_traces(const struct hm_traces *traces, struct hm_paces **ret_paces,
                          struct hm_err *err)
 {
-    struct hm_paces *paces = begin(traces->count);
+    struct hm_paces *paces = paces_begin(traces->count);
     double *n = paces ? hm__arena_alloc(paces->memory, traces->count + 1, sizeof(*n)) : NULL;
     double *s = paces ? hm__arena_alloc(paces->memory, traces->count + 1, sizeof(*s)) : NULL;
     int rc = n && s ? 0 : hm__fail_nomem(err);
@@ -279,19 +280,19 @@ int hm_paces_from_traces(const struct hm_traces *traces, struct hm_paces **ret_p
     for (size_t k = 0; rc == 0 && k < traces->count; k++) {
         const char *algorithm = traces->traces[k].algorithm;
         struct hm_pace *pace = &paces->paces[paces->count];
-        size_t count = seen_before(traces, k) ? 0 : list_runs(traces, algorithm, n, s);
+        size_t count =
+            algorithm_seen_before(traces, k) ? 0 : traces_list_runs(traces, algorithm, n, s);
         if (count == 0)
             continue;
         paces->count++;
-        rc = label(pace, paces->memory, algorithm, "the traces", err);
-        rc = rc ? rc : tabulate(pace, paces->memory, n, s, count, err);
-        rc = rc ? rc : add_fit(pace, paces->memory, n, s, count, err);
+        rc = pace_label(pace, paces->memory, algorithm, "the traces", err);
+        rc = rc ? rc : pace_tabulate(pace, paces->memory, n, s, count, err);
+        rc = rc ? rc : pace_add_fit(pace, paces->memory, n, s, count, err);
     }
-    return finish(paces, rc, ret_paces);
+    return paces_finish(paces, rc, ret_paces);
 }
 
-/* ---- use --------------------------------------------------------------------------------------
- */
+/* ---- use ------------------------------------------------------------------------------------- */
 
 const struct hm_pace *hm__pace_find(const struct hm_paces *paces, const char *algorithm)
 {
@@ -305,7 +306,7 @@ const struct hm_pace *hm__pace_find(const struct hm_paces *paces, const char *al
     return found;
 }
 
-static double interpolate(const struct hm_pace *pace, double m)
+static double pace_interpolate(const struct hm_pace *pace, double m)
 {
     for (size_t k = 0; k < pace->count; k++) {
         if (pace->m[k] == m)
@@ -318,8 +319,8 @@ static double interpolate(const struct hm_pace *pace, double m)
     return NAN;
 }
 
-/* Terms at m into x; false where one is not a number. */
-static bool eval_terms(const struct hm_pace *pace, double m, double *x)
+/* Computes the terms at m into x; returns false if one is not finite. */
+static bool pace_eval_terms(const struct hm_pace *pace, double m, double *x)
 {
     static const struct hm_symbol symbol = {.name = "n"};
     struct hm_scope scope = {.source = "f", .symbols = &symbol, .symbol_count = 1};
@@ -336,7 +337,7 @@ static bool eval_terms(const struct hm_pace *pace, double m, double *x)
     return true;
 }
 
-static double sum_terms(const struct hm_pace *pace, const double *theta, const double *x)
+static double pace_sum_terms(const struct hm_pace *pace, const double *theta, const double *x)
 {
     double sum = 0;
 
@@ -347,16 +348,16 @@ static double sum_terms(const struct hm_pace *pace, const double *theta, const d
 
 bool hm__pace_eval(const struct hm_pace *pace, double m, double *ret_seconds, double *draws)
 {
-    double x[HM_TERMS_MAX], known = interpolate(pace, m);
+    double x[HM_TERMS_MAX], known = pace_interpolate(pace, m);
     bool terms = isnan(known);
 
     if (terms &&
-        (pace->term_count == 0 || pace->term_count > HM_TERMS_MAX || !eval_terms(pace, m, x)))
+        (pace->term_count == 0 || pace->term_count > HM_TERMS_MAX || !pace_eval_terms(pace, m, x)))
         return false;
-    double seconds = terms ? sum_terms(pace, pace->theta, x) : known;
+    double seconds = terms ? pace_sum_terms(pace, pace->theta, x) : known;
     for (size_t d = 0; d < HM_G_DRAWS; d++) {
         draws[d] = terms && d < pace->draw_count
-                       ? sum_terms(pace, pace->draws + d * pace->term_count, x)
+                       ? pace_sum_terms(pace, pace->draws + d * pace->term_count, x)
                        : seconds;
         if (!(draws[d] > 0))
             draws[d] = seconds;

@@ -1,6 +1,7 @@
 /*
- * The loss of an algorithm on m workers along the iterations: as fitted, and as draws have it; and
- * how far a run may be from it.
+ * The loss of an algorithm on m workers along the iterations, y = g(i, m), with the fitted
+ * parameters or those of a draw; and the spread of a run around it. Limit: the spread outside the
+ * measured m is an extrapolation that grows with the distance in ln m.
  */
 #include <math.h>
 #include <string.h>
@@ -10,7 +11,7 @@
 
 static const double SHRINK = 10;
 
-static int eval_terms(struct hm_g_path *path, struct hm_arena *arena, struct hm_err *err)
+static int path_eval_terms(struct hm_g_path *path, struct hm_arena *arena, struct hm_err *err)
 {
     const struct hm_g *g = path->g;
     const char *texts[HM_G_PARAMETERS];
@@ -30,7 +31,7 @@ static int eval_terms(struct hm_g_path *path, struct hm_arena *arena, struct hm_
     return rc ? rc : hm__g_basis_eval(&basis, path->iterations, m, path->count, path->x, err);
 }
 
-static int take_logarithms(struct hm_g_path *path, struct hm_err *err)
+static int path_take_logarithms(struct hm_g_path *path, struct hm_err *err)
 {
     path->x = hm__calloc(path->count + 1, sizeof(*path->x));
     for (size_t p = 0; path->x && p < path->count; p++)
@@ -43,9 +44,9 @@ int hm__g_path_init(struct hm_g_path *path, const struct hm_g *g, double m,
 {
     *path = (struct hm_g_path){.g = g, .m = m, .iterations = iterations, .count = count};
     if (g->form != HM_G_TERMS)
-        return take_logarithms(path, err);
+        return path_take_logarithms(path, err);
     struct hm_arena *arena = hm__arena_new();
-    int rc = arena ? eval_terms(path, arena, err) : hm__fail_nomem(err);
+    int rc = arena ? path_eval_terms(path, arena, err) : hm__fail_nomem(err);
     hm__arena_free(arena);
     if (rc)
         hm__g_path_release(path);
@@ -58,7 +59,7 @@ void hm__g_path_release(struct hm_g_path *path)
     path->x = NULL;
 }
 
-static double parameter(const struct hm_g *g, size_t draw, size_t k)
+static double g_parameter(const struct hm_g *g, size_t draw, size_t k)
 {
     return draw == HM_NONE ? g->parameters[k].value : g->draws[draw * g->parameter_count + k];
 }
@@ -71,15 +72,15 @@ void hm__g_path_values(const struct hm_g_path *path, size_t draw, size_t from, d
     if (g->form != HM_G_TERMS) {
         double theta[HM_G_SHAPE_MAX];
         for (size_t k = 0; k < g->parameter_count; k++)
-            theta[k] = parameter(g, draw, k);
+            theta[k] = g_parameter(g, draw, k);
         hm__g_form_values(g->form, theta, path->m, path->iterations + from, path->x + from,
                           count - from, y + from);
         return;
     }
     for (size_t p = from; p < count; p++)
-        y[p] = parameter(g, draw, 0);
+        y[p] = g_parameter(g, draw, 0);
     for (size_t k = 1; k < g->parameter_count; k++) {
-        double theta = parameter(g, draw, k);
+        double theta = g_parameter(g, draw, k);
         const double *x = path->x + (k - 1) * count;
         for (size_t p = from; theta != 0 && p < count; p++)
             y[p] += theta * x[p];
@@ -94,24 +95,26 @@ size_t hm__g_find(const struct hm_g *g, double m)
     return HM_NONE;
 }
 
-/* What is known at the k-th m: better held out than not. */
-static double spread_at(const struct hm_g *g, size_t k)
+/* The spread at the k-th m, from holding it out if possible. */
+static double g_spread_at(const struct hm_g *g, size_t k)
 {
     return fmax(isnan(g->apart[k]) ? g->spread[k] : g->apart[k], 1e-6);
 }
 
-/* Between two m in the logarithm of both; outside, it grows by its own size with every step as long
- * as the last one between two m. */
+/*
+ * Interpolates the spread in the logarithms of m and spread. Outside, it grows linearly with the
+ * distance in ln m, doubling after a distance equal to the last interval between two m.
+ */
 double hm__g_spread(const struct hm_g *g, double m)
 {
     size_t last = g->m_count - 1, k = 0;
 
     if (last == 0)
-        return spread_at(g, 0) * (1 + fabs(log(m / g->m[0])) / log(2));
+        return g_spread_at(g, 0) * (1 + fabs(log(m / g->m[0])) / log(2));
     while (k + 1 < last && g->m[k + 1] < m)
         k++;
     double step = log(g->m[k + 1] / g->m[k]), at = log(m / g->m[k]) / step;
-    double left = spread_at(g, k), right = spread_at(g, k + 1);
+    double left = g_spread_at(g, k), right = g_spread_at(g, k + 1);
     if (at < 0)
         return left * (1 - at);
     if (at > 1)
@@ -141,8 +144,8 @@ struct hm_g_bend hm__g_line_bend(const struct hm_g_line *s)
     return bend;
 }
 
-static int add_residuals(const struct hm_g *g, const struct hm_g_curve *curve, double best,
-                         struct hm_g_line *sums, struct hm_err *err)
+static int line_add_residuals(const struct hm_g *g, const struct hm_g_curve *curve, double best,
+                              struct hm_g_line *sums, struct hm_err *err)
 {
     struct hm_g_path path;
     double y[HM_G_CURVE];
@@ -157,14 +160,14 @@ static int add_residuals(const struct hm_g *g, const struct hm_g_curve *curve, d
     return 0;
 }
 
-static int bend_of(const struct hm_g *g, size_t k, double best, struct hm_g_bend *ret_bend,
-                   struct hm_err *err)
+static int g_bend_at(const struct hm_g *g, size_t k, double best, struct hm_g_bend *ret_bend,
+                     struct hm_err *err)
 {
-    struct hm_g_line s = {0}; /* empty: a stored g may have an m without a curve */
+    struct hm_g_line s = {0}; /* The sums stay empty if a stored g has an m without a curve. */
 
     for (size_t c = 0; c < g->curve_count; c++)
         if (g->curves[c].m == g->m[k]) {
-            int rc = add_residuals(g, &g->curves[c], best, &s, err);
+            int rc = line_add_residuals(g, &g->curves[c], best, &s, err);
             if (rc)
                 return rc;
         }
@@ -180,13 +183,13 @@ int hm__g_bend(const struct hm_g *g, double m, double best, struct hm_g_bend *re
 
     *ret_bend = (struct hm_g_bend){0};
     if (k != HM_NONE)
-        return bend_of(g, k, best, ret_bend, err);
+        return g_bend_at(g, k, best, ret_bend, err);
     while (right < g->m_count && g->m[right] < m)
         right++;
     if (right == 0 || right == g->m_count)
         return 0;
-    int rc = bend_of(g, right - 1, best, &a, err);
-    rc = rc ? rc : bend_of(g, right, best, &b, err);
+    int rc = g_bend_at(g, right - 1, best, &a, err);
+    rc = rc ? rc : g_bend_at(g, right, best, &b, err);
     if (rc)
         return rc;
     double at = log(m / g->m[right - 1]) / log(g->m[right] / g->m[right - 1]);

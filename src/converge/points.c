@@ -1,12 +1,12 @@
 /*
- * From traces to points of a fit.
+ * Converts traces to the points of a fit.
  *
- * A trace of thousands of iterations says little more than sixty of its points, evenly in ln i,
- * where convergence bends. Every m weighs the same, however long its traces are and however many:
- * what is wanted is g between them. What is held out in cross-validation is a whole m, never some
- * of its points: neighbours in a trace know each other too well. The least m always stays in, since
- * nobody asks for fewer workers than were tried. With fewer than three m there is nothing to hold
- * out, and blocks of iterations take their place.
+ * A trace of thousands of iterations is represented by about sixty points, evenly spaced in ln i.
+ * Every m has the same weight, whatever the length and number of its traces, because g is needed
+ * between the values of m. Cross-validation holds out a whole m, never single points: neighbours in
+ * a trace are strongly correlated. The smallest m is never held out, since predictions for fewer
+ * workers than measured are not needed. With fewer than three m, blocks of iterations are held out
+ * instead. Limit: HM_G_CURVE points for each trace.
  */
 #include <math.h>
 #include <string.h>
@@ -19,13 +19,13 @@ double hm__g_log(double loss, double best)
     return log(fmax(loss - best, HM_G_ROUNDING * fmax(fabs(best), fabs(loss))));
 }
 
-static bool says_something(double loss, double best)
+static bool loss_is_above_rounding(double loss, double best)
 {
     return isinf(best) || loss - best > HM_G_ROUNDING * fmax(fabs(best), fabs(loss));
 }
 
-/* Index of the next point to keep after `last`, of points that are evenly in the logarithm. */
-static size_t next_kept(const struct hm_trace *t, size_t last)
+/* Index of the next point to keep after `last`, for points evenly spaced in the logarithm. */
+static size_t trace_next_kept(const struct hm_trace *t, size_t last)
 {
     double first = log(t->iteration[0]), end = log(t->iteration[t->count - 1]);
     double step = (end - first) / (HM_G_CURVE - 2), wanted = log(t->iteration[last]) + step;
@@ -44,8 +44,8 @@ int hm__g_thin(struct hm_g_curve *curve, struct hm_arena *arena, const struct hm
     curve->loss = hm__arena_alloc(arena, HM_G_CURVE, sizeof(double));
     if (!curve->iteration || !curve->loss)
         return hm__fail_nomem(err);
-    for (size_t k = 0; k < t->count; k = t->count < HM_G_CURVE ? k + 1 : next_kept(t, k)) {
-        if (says_something(t->loss[k], best) && curve->count < HM_G_CURVE) {
+    for (size_t k = 0; k < t->count; k = t->count < HM_G_CURVE ? k + 1 : trace_next_kept(t, k)) {
+        if (loss_is_above_rounding(t->loss[k], best) && curve->count < HM_G_CURVE) {
             curve->iteration[curve->count] = t->iteration[k];
             curve->loss[curve->count++] = t->loss[k];
         }
@@ -53,8 +53,8 @@ int hm__g_thin(struct hm_g_curve *curve, struct hm_arena *arena, const struct hm
     return 0;
 }
 
-/* Insert by ascending m, keeping the order of those alike. */
-static void insert(struct hm_g_data *data, struct hm_g_curve curve)
+/* Inserts a curve in ascending order of m; equal m keep their order. */
+static void data_insert_curve(struct hm_g_data *data, struct hm_g_curve curve)
 {
     size_t at = data->curve_count++;
 
@@ -71,8 +71,9 @@ bool hm__g_has_fresh(const struct hm_traces *traces, const char *algorithm)
     return false;
 }
 
-static int gather(struct hm_g_data *data, struct hm_arena *arena, const struct hm_traces *traces,
-                  const char *algorithm, double best, double leave_out, struct hm_err *err)
+static int data_gather(struct hm_g_data *data, struct hm_arena *arena,
+                       const struct hm_traces *traces, const char *algorithm, double best,
+                       double leave_out, struct hm_err *err)
 {
     data->curves = hm__arena_alloc(arena, traces->count + 1, sizeof(*data->curves));
     data->ms = hm__arena_alloc(arena, traces->count + 1, sizeof(*data->ms));
@@ -89,7 +90,7 @@ static int gather(struct hm_g_data *data, struct hm_arena *arena, const struct h
             return rc;
         if (curve.count == 0)
             continue;
-        insert(data, curve);
+        data_insert_curve(data, curve);
         data->count += curve.count;
         data->last = fmax(data->last, t->iteration[t->count - 1]);
     }
@@ -99,7 +100,7 @@ static int gather(struct hm_g_data *data, struct hm_arena *arena, const struct h
     return 0;
 }
 
-static size_t curves_of(const struct hm_g_data *data, double m)
+static size_t data_curves_of(const struct hm_g_data *data, double m)
 {
     size_t count = 0;
 
@@ -108,8 +109,8 @@ static size_t curves_of(const struct hm_g_data *data, double m)
     return count;
 }
 
-/* The block of iterations a point is in: of equal length in the logarithm. */
-static size_t block(const struct hm_g_data *data, double i)
+/* The block of an iteration; blocks have equal length in the logarithm. */
+static size_t data_block(const struct hm_g_data *data, double i)
 {
     double share = data->last > 1 ? log(fmax(i, 1)) / log(data->last) : 0;
     size_t b = (size_t)(share * HM_G_BLOCKS);
@@ -117,13 +118,13 @@ static size_t block(const struct hm_g_data *data, double i)
     return b < HM_G_BLOCKS ? b : HM_G_BLOCKS - 1;
 }
 
-static void lay_out(struct hm_g_data *data, double best)
+static void data_lay_out(struct hm_g_data *data, double best)
 {
     size_t p = 0, fold = 0;
 
     for (size_t c = 0; c < data->curve_count; c++) {
         const struct hm_g_curve *curve = &data->curves[c];
-        double weight = 1 / ((double)curve->count * (double)curves_of(data, curve->m));
+        double weight = 1 / ((double)curve->count * (double)data_curves_of(data, curve->m));
         if (c > 0 && curve->m != data->curves[c - 1].m && fold + 1 < HM_G_FOLDS)
             fold++;
         for (size_t k = 0; k < curve->count; k++, p++) {
@@ -131,13 +132,13 @@ static void lay_out(struct hm_g_data *data, double best)
             data->m[p] = curve->m;
             data->y[p] = hm__g_log(curve->loss[k], best);
             data->weight[p] = weight;
-            data->fold[p] = data->by_m ? fold : block(data, curve->iteration[k]);
+            data->fold[p] = data->by_m ? fold : data_block(data, curve->iteration[k]);
         }
     }
 }
 
-/* Whether anything is left without a fold: all iterations may be in one block. */
-static bool has_others(const struct hm_g_data *data, size_t fold)
+/* Whether points are left without this fold; all iterations may be in one block. */
+static bool data_has_others(const struct hm_g_data *data, size_t fold)
 {
     size_t p = 0;
 
@@ -150,7 +151,7 @@ int hm__g_data_init(struct hm_g_data *data, struct hm_arena *arena, const struct
                     const char *algorithm, double best, double leave_out, struct hm_err *err)
 {
     memset(data, 0, sizeof(*data));
-    int rc = gather(data, arena, traces, algorithm, best, leave_out, err);
+    int rc = data_gather(data, arena, traces, algorithm, best, leave_out, err);
     if (rc)
         return rc;
     size_t room = data->count + 1;
@@ -165,9 +166,9 @@ int hm__g_data_init(struct hm_g_data *data, struct hm_arena *arena, const struct
     data->fold_count = !data->by_m                  ? HM_G_BLOCKS
                        : data->m_count < HM_G_FOLDS ? data->m_count
                                                     : HM_G_FOLDS;
-    lay_out(data, best);
+    data_lay_out(data, best);
     for (size_t f = 0; f < data->fold_count; f++)
-        data->held[f] = f > 0 && has_others(data, f);
+        data->held[f] = f > 0 && data_has_others(data, f);
     return 0;
 }
 

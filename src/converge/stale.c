@@ -1,22 +1,23 @@
 /*
- * What staleness costs in iterations. A gradient of an old w is worth less: a stale run is as far
- * after i iterations as a fresh one after i / c,
+ * The cost of staleness in iterations. A gradient of an old w is worth less: a stale run reaches
+ * after i iterations the loss of a fresh one after i / c,
  *
  *     y(i, m, s) = g(i / c(s, m), m),        ln c = level + growth s^e + power ln m,  c(0, m) = 1,
  *
- * least squares in y = ln(P - P*) over all stale traces, by Levenberg and Marquardt. g is that of
- * the fresh traces, and where there are some of an m, with what it misses of them, smoothed: that
- * is not to be taken for the cost of staleness. Of a level, a growth (e is 1 or 2) and both, that
- * is kept which predicts a staleness it has not seen best; a power of m is added where stale traces
- * have several m. A level alone is what servers give that answer with the newest w, however far
- * workers may be apart: what changes then is that gradients make steps one by one. Growth is what
- * old copies of w give: hardly any while the step is small for them, and then soon too much.
- * Asynchronous runs have no bound, and a level (and power) of their own.
+ * by least squares in y = ln(P - P*) over all stale traces, with the method of Levenberg and
+ * Marquardt. g is fitted to the fresh traces; at an m with fresh traces, their smoothed residuals
+ * are added to g, so that they are not taken for a cost of staleness. The candidates are a level, a
+ * growth (e is 1 or 2) and both; the one that best predicts a held-out staleness is kept. A power
+ * of m is added if stale traces have several m. A level alone occurs with servers that always
+ * answer with the newest w: the only change is that gradients are applied one by one. Growth occurs
+ * with old copies of w: it is small while the step is small, and then rises quickly. Asynchronous
+ * runs have no staleness bound and have their own level (and power).
  *
- * How sure: everything again with the draws of g, and fresh and stale traces weighed at random.
+ * Intervals come from fitting again with the draws of g and with random weights of fresh and stale
+ * traces (Bayesian bootstrap). Source of the model: Ho et al., NIPS 2013 (SSP).
  *
- * Limits: c does not depend on i; it is looked for between 1/16 and 256; below the first iteration
- * that was measured, g is taken to be level.
+ * Limits: c does not depend on i; it is between 1/16 and 256; below the first measured iteration, g
+ * is taken as constant.
  */
 #include <math.h>
 #include <string.h>
@@ -28,37 +29,39 @@
 enum { GRID = 512, STEPS = 60, LEVEL = 0, GROWTH = 1, POWER = 2, COUNT = HM_STALE_PARAMETERS };
 
 static const double PULL = 1e-6, BETTER = 0.98;
-static const double LEAST = -2.8, MOST = 5.5;           /* of ln c */
-static const double WIDTH = 0.2, REACH = 4, FEW = 0.02; /* of smoothing: in ln i, and in points */
+static const double LEAST = -2.8, MOST = 5.5; /* Bounds of ln c. */
+static const double WIDTH = 0.2, REACH = 4,
+                    FEW = 0.02; /* Parameters of the smoothing: width and reach in ln i, and the
+                                   weight of the prior 0 in points. */
 
-/* g on m workers at the places of a grid over ln i, with how m lies apart from it. */
-struct shape {
+/* g on m workers on a grid over ln i, including the difference of m from g. */
+struct stale_shape {
     struct hm_g_path path;
-    bool known;            /* there are fresh curves of m */
-    struct hm_g_bend bend; /* where there are not */
+    bool known;            /* There are fresh curves of this m. */
+    struct hm_g_bend bend; /* Used if there are none. */
     double y[GRID];
 };
 
-struct work {
+struct stale_work {
     const struct hm_g *g;
     double best;
-    double iterations[GRID], first, step; /* of the grid: evenly in ln i, from `first` on */
-    struct shape *shapes;                 /* one for each m */
+    double iterations[GRID], first, step; /* Grid evenly spaced in ln i, from `first` on. */
+    struct stale_shape *shapes;           /* One shape for each m. */
     size_t shape_count;
-    struct hm_g_curve *curves; /* stale ones */
+    struct hm_g_curve *curves; /* Stale curves. */
     double *staleness, *weight;
-    const struct shape **shape; /* of each */
+    const struct stale_shape **shape; /* Shape of each curve. */
     size_t count;
-    double *chance, *fresh_chance; /* weights of a draw, of stale and of fresh curves */
+    double *chance, *fresh_chance; /* Random weights of a draw, for stale and for fresh curves. */
     bool uses[COUNT];
-    double exponent; /* of the staleness */
-    double held;     /* staleness that is not looked at; NaN: none */
+    double exponent; /* Exponent of the staleness. */
+    double held;     /* Staleness that is held out; NaN: none. */
 };
 
 /* ---- the model ------------------------------------------------------------------------------- */
 
-/* What each parameter is multiplied by. */
-static void features(double exponent, double staleness, double m, double x[COUNT])
+/* The factors of the parameters. */
+static void stale_features(double exponent, double staleness, double m, double x[COUNT])
 {
     x[LEVEL] = 1;
     x[GROWTH] = isinf(staleness) ? 0 : pow(staleness, exponent);
@@ -69,15 +72,15 @@ static double log_cost(const double *theta, double exponent, double staleness, d
 {
     double x[COUNT], sum = 0;
 
-    features(exponent, staleness, m, x);
+    stale_features(exponent, staleness, m, x);
     for (size_t k = 0; k < COUNT; k++)
         sum += theta[k] * x[k];
     return sum;
 }
 
-/* The shape at ln i, between the places of the grid; *ret_slope may be NULL. */
-static double shape_at(const struct work *w, const struct shape *shape, double log_i,
-                       double *ret_slope)
+/* The shape at ln i, interpolated on the grid; ret_slope may be NULL. */
+static double stale_shape_at(const struct stale_work *w, const struct stale_shape *shape,
+                             double log_i, double *ret_slope)
 {
     double at = (log_i - w->first) / w->step, inside = fmin(fmax(at, 0), GRID - 1);
     size_t k = (size_t)fmin(floor(inside), GRID - 2);
@@ -88,8 +91,9 @@ static double shape_at(const struct work *w, const struct shape *shape, double l
     return shape->y[k] + slope * (inside - (double)k);
 }
 
-/* How the fresh curves of its m lie apart from a shape, as a straight line over ln i. */
-static struct hm_g_bend bend_of(const struct work *w, const struct shape *shape)
+/* Difference of the fresh curves of an m from a shape, as a straight line over ln i. */
+static struct hm_g_bend stale_shape_bend(const struct stale_work *w,
+                                         const struct stale_shape *shape)
 {
     struct hm_g_line line = {0};
 
@@ -98,15 +102,17 @@ static struct hm_g_bend bend_of(const struct work *w, const struct shape *shape)
         for (size_t p = 0; curve->m == shape->path.m && p < curve->count; p++) {
             double x = log(curve->iteration[p]);
             hm__g_line_add(&line, w->fresh_chance[c], x,
-                           hm__g_log(curve->loss[p], w->best) - shape_at(w, shape, x, NULL));
+                           hm__g_log(curve->loss[p], w->best) - stale_shape_at(w, shape, x, NULL));
         }
     }
     return hm__g_line_bend(&line);
 }
 
-/* What is left of the fresh curves then, smoothed: a mean of all points, near ones counting more
- * (Nadaraya and Watson 1964), and little where there are none. */
-static void add_rest(const struct work *w, struct shape *shape)
+/*
+ * Adds the remaining residuals of the fresh curves, smoothed by a kernel (Nadaraya and Watson 1964)
+ * and shrunk towards 0 where there are few points.
+ */
+static void stale_shape_add_residuals(const struct stale_work *w, struct stale_shape *shape)
 {
     double off[GRID] = {0}, weight[GRID];
 
@@ -116,7 +122,7 @@ static void add_rest(const struct work *w, struct shape *shape)
         const struct hm_g_curve *curve = &w->g->curves[c];
         for (size_t p = 0; curve->m == shape->path.m && p < curve->count; p++) {
             double x = log(curve->iteration[p]);
-            double rest = hm__g_log(curve->loss[p], w->best) - shape_at(w, shape, x, NULL);
+            double rest = hm__g_log(curve->loss[p], w->best) - stale_shape_at(w, shape, x, NULL);
             double at = (x - w->first) / w->step, reach = REACH * WIDTH / w->step;
             size_t end = (size_t)fmin(at + reach, GRID - 1);
             for (size_t k = (size_t)fmax(at - reach, 0); k <= end; k++) {
@@ -131,65 +137,69 @@ static void add_rest(const struct work *w, struct shape *shape)
         shape->y[p] += off[p] / weight[p];
 }
 
-/* g by its parameters (draw HM_NONE) or by a draw's, fresh curves weighed as told. */
-static void tabulate(struct work *w, size_t draw)
+/*
+ * Computes g with its parameters (draw HM_NONE) or those of a draw, with the current weights of the
+ * fresh curves.
+ */
+static void stale_shapes_fill(struct stale_work *w, size_t draw)
 {
     for (size_t k = 0; k < w->shape_count; k++) {
-        struct shape *shape = &w->shapes[k];
+        struct stale_shape *shape = &w->shapes[k];
         hm__g_path_values(&shape->path, draw, 0, shape->y);
-        struct hm_g_bend bend = shape->known ? bend_of(w, shape) : shape->bend;
+        struct hm_g_bend bend = shape->known ? stale_shape_bend(w, shape) : shape->bend;
         for (size_t p = 0; p < GRID; p++)
             shape->y[p] += hm__g_bent(&bend, w->iterations[p]);
         if (shape->known)
-            add_rest(w, shape);
+            stale_shape_add_residuals(w, shape);
     }
 }
 
 /* ---- least squares --------------------------------------------------------------------------- */
 
-static double weight_of(const struct work *w, size_t c)
+static double curve_weight(const struct stale_work *w, size_t c)
 {
     return w->staleness[c] == w->held ? 0
                                       : w->weight[c] * w->chance[c] / (double)w->curves[c].count;
 }
 
-/* y of a curve's point less the model's; *ret_slope: how that grows with ln c. */
-static double residual(const struct work *w, size_t c, size_t p, double cost, double *ret_slope)
+/* y of a point minus the model; *ret_slope is its derivative by ln c. */
+static double curve_residual(const struct stale_work *w, size_t c, size_t p, double cost,
+                             double *ret_slope)
 {
     const struct hm_g_curve *curve = &w->curves[c];
     double y = hm__g_log(curve->loss[p], w->best);
 
-    return y - shape_at(w, w->shape[c], log(curve->iteration[p]) - cost, ret_slope);
+    return y - stale_shape_at(w, w->shape[c], log(curve->iteration[p]) - cost, ret_slope);
 }
 
 /* ln c of a curve. */
-static double cost_of(const struct work *w, const double *theta, size_t c)
+static double curve_log_cost(const struct stale_work *w, const double *theta, size_t c)
 {
     double cost = log_cost(theta, w->exponent, w->staleness[c], w->curves[c].m);
 
     return fmin(fmax(cost, LEAST), MOST);
 }
 
-static double loss(const struct work *w, const double *theta)
+static double stale_loss(const struct stale_work *w, const double *theta)
 {
     double sum = 0;
 
     for (size_t k = 0; k < COUNT; k++)
         sum += PULL * theta[k] * theta[k];
     for (size_t c = 0; c < w->count; c++) {
-        double weight = weight_of(w, c);
-        double cost = cost_of(w, theta, c);
+        double weight = curve_weight(w, c);
+        double cost = curve_log_cost(w, theta, c);
         for (size_t p = 0; weight > 0 && p < w->curves[c].count; p++) {
-            double off = residual(w, c, p, cost, NULL);
+            double off = curve_residual(w, c, p, cost, NULL);
             sum += weight * off * off;
         }
     }
     return sum;
 }
 
-/* Normal equations of a step, of the parameters that are used. */
-static size_t linearise(const struct work *w, const double *theta,
-                        double a[HM_TERMS_MAX][HM_TERMS_MAX], double *b, size_t used[COUNT])
+/* Normal equations of one step, for the parameters in use. */
+static size_t stale_linearise(const struct stale_work *w, const double *theta,
+                              double a[HM_TERMS_MAX][HM_TERMS_MAX], double *b, size_t used[COUNT])
 {
     size_t count = 0;
 
@@ -201,13 +211,13 @@ static size_t linearise(const struct work *w, const double *theta,
             used[count++] = k;
         }
     for (size_t c = 0; c < w->count; c++) {
-        double x[COUNT], weight = weight_of(w, c);
-        double cost = cost_of(w, theta, c);
-        features(w->exponent, w->staleness[c], w->curves[c].m, x);
+        double x[COUNT], weight = curve_weight(w, c);
+        double cost = curve_log_cost(w, theta, c);
+        stale_features(w->exponent, w->staleness[c], w->curves[c].m, x);
         for (size_t p = 0; weight > 0 && p < w->curves[c].count; p++) {
-            double slope, off = residual(w, c, p, cost, &slope);
+            double slope, off = curve_residual(w, c, p, cost, &slope);
             for (size_t j = 0; j < count; j++) {
-                double along = -slope * x[used[j]]; /* of the model */
+                double along = -slope * x[used[j]]; /* Derivative of the model. */
                 b[j] += weight * along * off;
                 for (size_t l = 0; l <= j; l++)
                     a[j][l] += weight * along * -slope * x[used[l]];
@@ -217,15 +227,15 @@ static size_t linearise(const struct work *w, const double *theta,
     return count;
 }
 
-static double minimise(const struct work *w, double *theta)
+static double stale_minimise(const struct stale_work *w, double *theta)
 {
     double a[HM_TERMS_MAX][HM_TERMS_MAX], b[HM_TERMS_MAX], move[HM_TERMS_MAX];
-    double now = loss(w, theta), damping = 1e-3;
+    double now = stale_loss(w, theta), damping = 1e-3;
     size_t used[COUNT];
 
     for (int s = 0; s < STEPS; s++) {
         double before = now;
-        size_t count = linearise(w, theta, a, b, used);
+        size_t count = stale_linearise(w, theta, a, b, used);
         for (int tries = 0; tries < 12; tries++, damping *= 4) {
             double next[COUNT];
             memcpy(next, theta, sizeof(next));
@@ -233,7 +243,7 @@ static double minimise(const struct work *w, double *theta)
                 continue;
             for (size_t j = 0; j < count; j++)
                 next[used[j]] += move[j];
-            double then = loss(w, next);
+            double then = stale_loss(w, next);
             if (!(then < now))
                 continue;
             memcpy(theta, next, sizeof(next));
@@ -247,16 +257,17 @@ static double minimise(const struct work *w, double *theta)
     return now;
 }
 
-/* From several starts: a curve that bends may have more than one place where it fits. */
-static void fit(const struct work *w, double theta[COUNT])
+/* Fits from several starts, because a bent curve may have more than one local minimum. */
+static void stale_fit(const struct stale_work *w, double theta[COUNT])
 {
-    static const double starts[] = {0, 0.5, 1.5, -0.5}; /* of ln c, where it is largest */
+    static const double starts[] = {0, 0.5, 1.5,
+                                    -0.5}; /* Start values of ln c at its largest factor. */
     double least = INFINITY, most[COUNT] = {1};
     size_t first = LEVEL;
 
     for (size_t c = 0; c < w->count; c++) {
         double x[COUNT];
-        features(w->exponent, w->staleness[c], w->curves[c].m, x);
+        stale_features(w->exponent, w->staleness[c], w->curves[c].m, x);
         for (size_t k = 0; k < COUNT; k++)
             most[k] = fmax(most[k], x[k]);
     }
@@ -265,7 +276,7 @@ static void fit(const struct work *w, double theta[COUNT])
     for (size_t s = 0; s < sizeof(starts) / sizeof(starts[0]); s++) {
         double own[COUNT] = {0};
         own[first] = starts[s] / most[first];
-        double reached = minimise(w, own);
+        double reached = stale_minimise(w, own);
         if (reached < least) {
             least = reached;
             memcpy(theta, own, sizeof(own));
@@ -273,17 +284,17 @@ static void fit(const struct work *w, double theta[COUNT])
     }
 }
 
-/* Root mean square of log10(P - P*) over the curves, or over those of one staleness. */
-static double error(const struct work *w, const double *theta, double only)
+/* Root mean square of log10(P - P*) over all curves, or over those of one staleness. */
+static double stale_error(const struct stale_work *w, const double *theta, double only)
 {
     double squares = 0, weights = 0;
 
     for (size_t c = 0; c < w->count; c++) {
-        double cost = cost_of(w, theta, c);
+        double cost = curve_log_cost(w, theta, c);
         if (!isnan(only) && w->staleness[c] != only)
             continue;
         for (size_t p = 0; p < w->curves[c].count; p++) {
-            double off = residual(w, c, p, cost, NULL);
+            double off = curve_residual(w, c, p, cost, NULL);
             squares += w->weight[c] * off * off / (double)w->curves[c].count;
         }
         weights += w->weight[c];
@@ -291,10 +302,10 @@ static double error(const struct work *w, const double *theta, double only)
     return sqrt(squares / weights) / log(10);
 }
 
-/* ---- which parameters ------------------------------------------------------------------------ */
+/* ---- choice of parameters -------------------------------------------------------------------- */
 
-/* The values of staleness, which the curves are in the order of. */
-static size_t list_values(const struct work *w, double *values)
+/* Lists the distinct values of staleness; the curves are sorted by them. */
+static size_t list_staleness(const struct stale_work *w, double *values)
 {
     size_t count = 0;
 
@@ -304,28 +315,28 @@ static size_t list_values(const struct work *w, double *values)
     return count;
 }
 
-/* Each staleness predicted from the others. */
-static double hold_out(struct work *w, const double *values, size_t count)
+/* Error of predicting each staleness from the others. */
+static double stale_hold_out(struct stale_work *w, const double *values, size_t count)
 {
     double squares = 0;
 
     for (size_t k = 0; k < count; k++) {
         double theta[COUNT];
         w->held = values[k];
-        fit(w, theta);
-        double off = error(w, theta, values[k]);
+        stale_fit(w, theta);
+        double off = stale_error(w, theta, values[k]);
         squares += off * off;
     }
     w->held = NAN;
     return sqrt(squares / (double)count);
 }
 
-struct way {
+struct stale_model {
     bool level, growth;
     double exponent;
 };
 
-static void take_way(struct work *w, const struct way *way)
+static void stale_model_use(struct stale_work *w, const struct stale_model *way)
 {
     w->uses[LEVEL] = way->level;
     w->uses[GROWTH] = way->growth;
@@ -333,41 +344,40 @@ static void take_way(struct work *w, const struct way *way)
 }
 
 /*
- * The one that predicts a staleness best which is held out; returns that error. What asks for more
- * must be better by a part in fifty. With several m a power of m may be all there is. With one
- * staleness there is nothing to tell them apart by, and with two those of two parameters are out of
- * reach.
+ * Chooses the model that best predicts a held-out staleness; returns its error. A model with more
+ * parameters must be better by 2 %. With several m, a power of m alone is a candidate. With one
+ * staleness the models cannot be compared, and with two the models of two parameters are left out.
  */
-static double choose(struct work *w, const double *values, size_t count)
+static double stale_model_choose(struct stale_work *w, const double *values, size_t count)
 {
-    static const struct way ways[] = {{false, false, 1}, {true, false, 1}, {false, true, 1},
-                                      {false, true, 2},  {true, true, 1},  {true, true, 2}};
+    static const struct stale_model ways[] = {{false, false, 1}, {true, false, 1}, {false, true, 1},
+                                              {false, true, 2},  {true, true, 1},  {true, true, 2}};
     size_t first = w->uses[POWER] ? 0 : 1, best = 1, end = count < 2 ? first : count < 3 ? 4 : 6;
     double least = NAN;
 
     for (size_t k = first; k < end; k++) {
-        take_way(w, &ways[k]);
-        double off = hold_out(w, values, count);
+        stale_model_use(w, &ways[k]);
+        double off = stale_hold_out(w, values, count);
         if (k == first || off < BETTER * least) {
             least = off;
             best = k;
         }
     }
-    take_way(w, &ways[best]);
+    stale_model_use(w, &ways[best]);
     return least;
 }
 
 /* ---- the curves ------------------------------------------------------------------------------ */
 
-static void work_release(struct work *w)
+static void stale_work_release(struct stale_work *w)
 {
     for (size_t k = 0; k < w->shape_count; k++)
         hm__g_path_release(&w->shapes[k].path);
 }
 
-static int add_shape(struct work *w, double m, struct hm_err *err)
+static int stale_work_add_shape(struct stale_work *w, double m, struct hm_err *err)
 {
-    struct shape *shape = &w->shapes[w->shape_count];
+    struct stale_shape *shape = &w->shapes[w->shape_count];
     int rc = hm__g_path_init(&shape->path, w->g, m, w->iterations, GRID, err);
 
     if (rc)
@@ -377,8 +387,8 @@ static int add_shape(struct work *w, double m, struct hm_err *err)
     return shape->known ? 0 : hm__g_bend(w->g, m, w->best, &shape->bend, err);
 }
 
-/* Insert by staleness, then m. */
-static void insert(struct work *w, struct hm_g_curve curve, double staleness)
+/* Inserts a curve, sorted by staleness and then m. */
+static void stale_work_insert(struct stale_work *w, struct hm_g_curve curve, double staleness)
 {
     size_t at = w->count++;
 
@@ -392,8 +402,9 @@ static void insert(struct work *w, struct hm_g_curve curve, double staleness)
     w->staleness[at] = staleness;
 }
 
-static int gather(struct work *w, struct hm_arena *arena, const struct hm_traces *traces,
-                  bool async, double leave_out, size_t *left_out, struct hm_err *err)
+static int stale_work_gather(struct stale_work *w, struct hm_arena *arena,
+                             const struct hm_traces *traces, bool async, double leave_out,
+                             size_t *left_out, struct hm_err *err)
 {
     for (size_t k = 0; k < traces->count; k++) {
         const struct hm_trace *t = &traces->traces[k];
@@ -405,15 +416,15 @@ static int gather(struct work *w, struct hm_arena *arena, const struct hm_traces
         if (rc)
             return rc;
         if (curve.count > 0 && !t->diverged && (w->g->m_count > 1 || t->m == w->g->m[0]))
-            insert(w, curve, t->staleness);
+            stale_work_insert(w, curve, t->staleness);
         else
             ++*left_out;
     }
     return 0;
 }
 
-/* A grid from the first iteration that is known to what c below 1 asks of the last. */
-static void lay_grid(struct work *w)
+/* Makes a grid from the first known iteration to the last one that a c below 1 can reach. */
+static void stale_work_set_grid(struct stale_work *w)
 {
     double first = INFINITY, last = w->g->last;
 
@@ -427,15 +438,17 @@ static void lay_grid(struct work *w)
         w->iterations[p] = exp(w->first + w->step * (double)p);
 }
 
-/* The shape of each m, and weights: every staleness on every m weighs the same. */
-static int prepare(struct work *w, struct hm_err *err)
+/*
+ * Prepares the shape of each m and the weights: every pair of staleness and m has the same weight.
+ */
+static int stale_work_prepare(struct stale_work *w, struct hm_err *err)
 {
-    lay_grid(w);
+    stale_work_set_grid(w);
     for (size_t c = 0; c < w->count; c++) {
         size_t k = 0, alike = 0;
         while (k < w->shape_count && w->shapes[k].path.m != w->curves[c].m)
             k++;
-        int rc = k < w->shape_count ? 0 : add_shape(w, w->curves[c].m, err);
+        int rc = k < w->shape_count ? 0 : stale_work_add_shape(w, w->curves[c].m, err);
         if (rc)
             return rc;
         for (size_t d = 0; d < w->count; d++)
@@ -451,10 +464,10 @@ static int prepare(struct work *w, struct hm_err *err)
     return 0;
 }
 
-static int work_init(struct work *w, struct hm_arena *scratch, const struct hm_g *g, double best,
-                     size_t room, struct hm_err *err)
+static int stale_work_init(struct stale_work *w, struct hm_arena *scratch, const struct hm_g *g,
+                           double best, size_t room, struct hm_err *err)
 {
-    *w = (struct work){.g = g, .best = best};
+    *w = (struct stale_work){.g = g, .best = best};
     w->shapes = hm__arena_alloc(scratch, room, sizeof(*w->shapes));
     w->curves = hm__arena_alloc(scratch, room, sizeof(*w->curves));
     w->staleness = hm__arena_alloc(scratch, room, sizeof(double));
@@ -470,8 +483,8 @@ static int work_init(struct work *w, struct hm_arena *scratch, const struct hm_g
 
 /* ---- the fit --------------------------------------------------------------------------------- */
 
-static struct hm_stale_cost cost_at(const struct hm_g_stale *stale, double staleness, double m,
-                                    double level)
+static struct hm_stale_cost stale_cost_at(const struct hm_g_stale *stale, double staleness,
+                                          double m, double level)
 {
     const double theta[COUNT] = {stale->level, stale->growth, stale->power};
     double values[HM_G_DRAWS], own = log_cost(theta, stale->exponent, staleness, m);
@@ -487,11 +500,11 @@ static struct hm_stale_cost cost_at(const struct hm_g_stale *stale, double stale
 }
 
 /*
- * How much wider draws must lie than weights at random make them. As many unknowns as there are
- * leave fewer stale traces over, as in hm__g_bound; and of n fresh traces of an m, weights show
- * (n - 1) / (n + 1) of the variance that their mean has.
+ * Factor by which draws are widened. Parameters in use reduce the degrees of freedom, as in
+ * hm__g_bound; and with n fresh traces of an m, random weights show only (n - 1) / (n + 1) of the
+ * variance of their mean.
  */
-static double widening(const struct work *w)
+static double draws_widening(const struct stale_work *w)
 {
     double folds = (double)w->count, unknowns = 0, fresh = INFINITY;
 
@@ -507,14 +520,14 @@ static double widening(const struct work *w)
     return sqrt(few * folds / fmax(folds - unknowns, folds / 4));
 }
 
-/* Two traces do not show how far a third would be from them. */
+/* With fewer traces their spread is unknown. */
 enum { ENOUGH = 3 };
 
-static int draw(struct work *w, struct hm_g_stale *stale, struct hm_arena *arena, double seed,
-                struct hm_err *err)
+static int stale_draw(struct stale_work *w, struct hm_g_stale *stale, struct hm_arena *arena,
+                      double seed, struct hm_err *err)
 {
     const double theta[COUNT] = {stale->level, stale->growth, stale->power};
-    double wider = widening(w);
+    double wider = draws_widening(w);
 
     if (w->count < ENOUGH)
         return 0;
@@ -526,17 +539,17 @@ static int draw(struct work *w, struct hm_g_stale *stale, struct hm_arena *arena
         double *own = stale->draws + d * COUNT;
         hm__g_fold_weights(seed, HM_G_DRAWS + d, w->count, w->chance);
         hm__g_fold_weights(seed, (size_t)2 * HM_G_DRAWS + d, w->g->curve_count, w->fresh_chance);
-        tabulate(w, d < w->g->draw_count ? d : HM_NONE);
+        stale_shapes_fill(w, d < w->g->draw_count ? d : HM_NONE);
         memcpy(own, theta, sizeof(theta));
-        minimise(w, own);
+        stale_minimise(w, own);
         for (size_t k = 0; k < COUNT; k++)
             own[k] = theta[k] + wider * (own[k] - theta[k]);
     }
     return 0;
 }
 
-static int list_costs(const struct work *w, struct hm_g_stale *stale, struct hm_arena *arena,
-                      double level, struct hm_err *err)
+static int stale_list_costs(const struct stale_work *w, struct hm_g_stale *stale,
+                            struct hm_arena *arena, double level, struct hm_err *err)
 {
     stale->costs = hm__arena_alloc(arena, w->count, sizeof(*stale->costs));
     if (!stale->costs)
@@ -545,31 +558,31 @@ static int list_costs(const struct work *w, struct hm_g_stale *stale, struct hm_
         if (c == 0 || w->staleness[c] != w->staleness[c - 1] ||
             w->curves[c].m != w->curves[c - 1].m)
             stale->costs[stale->cost_count++] =
-                cost_at(stale, w->staleness[c], w->curves[c].m, level);
+                stale_cost_at(stale, w->staleness[c], w->curves[c].m, level);
     return 0;
 }
 
-static int solve(struct work *w, struct hm_g_stale *stale, struct hm_arena *arena,
-                 struct hm_arena *scratch, double level, double seed, struct hm_err *err)
+static int stale_solve(struct stale_work *w, struct hm_g_stale *stale, struct hm_arena *arena,
+                       struct hm_arena *scratch, double level, double seed, struct hm_err *err)
 {
     double theta[COUNT] = {0}, *values = hm__arena_alloc(scratch, w->count, sizeof(*values));
-    int rc = values ? prepare(w, err) : hm__fail_nomem(err);
+    int rc = values ? stale_work_prepare(w, err) : hm__fail_nomem(err);
 
     if (rc)
         return rc;
-    tabulate(w, HM_NONE);
-    size_t count = list_values(w, values);
+    stale_shapes_fill(w, HM_NONE);
+    size_t count = list_staleness(w, values);
     stale->traces = w->count;
-    stale->without = error(w, theta, NAN);
-    stale->held_out = choose(w, values, count);
-    fit(w, theta);
+    stale->without = stale_error(w, theta, NAN);
+    stale->held_out = stale_model_choose(w, values, count);
+    stale_fit(w, theta);
     stale->level = theta[LEVEL];
     stale->growth = theta[GROWTH];
     stale->power = theta[POWER];
     stale->exponent = w->exponent;
-    stale->error = error(w, theta, NAN);
-    rc = draw(w, stale, arena, seed, err);
-    return rc ? rc : list_costs(w, stale, arena, level, err);
+    stale->error = stale_error(w, theta, NAN);
+    rc = stale_draw(w, stale, arena, seed, err);
+    return rc ? rc : stale_list_costs(w, stale, arena, level, err);
 }
 
 int hm__g_fit_stale(struct hm_g *g, struct hm_arena *arena, const struct hm_traces *traces,
@@ -582,14 +595,14 @@ int hm__g_fit_stale(struct hm_g *g, struct hm_arena *arena, const struct hm_trac
 
     *ret_left_out = 0;
     for (size_t k = 0; rc == 0 && k < 2; k++) {
-        struct work w;
-        rc = work_init(&w, scratch, g, best, traces->count + 1, err);
+        struct stale_work w;
+        rc = stale_work_init(&w, scratch, g, best, traces->count + 1, err);
         if (rc)
             break;
-        rc = gather(&w, scratch, traces, k == 1, settings->leave_out, ret_left_out, err);
+        rc = stale_work_gather(&w, scratch, traces, k == 1, settings->leave_out, ret_left_out, err);
         if (rc == 0 && w.count > 0)
-            rc = solve(&w, parts[k], arena, scratch, level, settings->seed, err);
-        work_release(&w);
+            rc = stale_solve(&w, parts[k], arena, scratch, level, settings->seed, err);
+        stale_work_release(&w);
     }
     hm__arena_free(scratch);
     return rc;
@@ -603,14 +616,17 @@ int hm_convergence_stale(const struct hm_convergence *c, size_t algorithm, doubl
     const struct hm_g_stale *stale = async ? &g->async : &g->ssp;
 
     if (!(staleness >= 0) || !(m >= 1))
-        return hm__fail(err, HM_E_RANGE, "staleness %g on %g workers cannot be", staleness, m);
+        return hm__fail(err, HM_E_RANGE,
+                        "staleness %g on %g workers is out of range: they must be at least 0 and 1",
+                        staleness, m);
     if (staleness == 0) {
         *ret_cost = (struct hm_stale_cost){0, m, 1, 1, 1};
         return 0;
     }
     if (stale->traces == 0)
-        return hm__fail(err, HM_E_MISSING, "there are no %s traces of %s beside fresh ones",
+        return hm__fail(err, HM_E_MISSING,
+                        "there are no %s traces of %s to compare with fresh ones",
                         async ? "asynchronous" : "stale", hm__g_name(g->algorithm));
-    *ret_cost = cost_at(stale, staleness, m, c->level);
+    *ret_cost = stale_cost_at(stale, staleness, m, c->level);
     return 0;
 }

@@ -1,8 +1,9 @@
 /*
- * Terms in i and m that ln(P - P*) may be made of.
+ * Terms in i and m for the linear model of ln(P - P*).
  *
- * The library is what the theory of these algorithms suggests, and what bends it: a linear rate is
- * i/m^c, powers of i are logarithms, and how far the first iteration gets depends on m alone.
+ * The library contains the terms that the theory of these algorithms suggests and some that bend
+ * them: a linear rate is i/m^c, powers of i are logarithms, and the effect of the first iteration
+ * depends on m alone. Limit: HM_LASSO_MAX terms.
  */
 #include <math.h>
 #include <stdio.h>
@@ -11,7 +12,7 @@
 #include "converge.h"
 #include "err.h"
 
-static const char *const library[] = {
+static const char *const g_library[] = {
     "i",       "sqrt(i)",     "ln(i)",   "1/i",     "ln(i)^2",       "ln(m)",
     "ln(m)^2", "1/m",         "sqrt(m)", "i/m",     "i/sqrt(m)",     "sqrt(i/m)",
     "i*ln(m)", "ln(i)*ln(m)", "ln(i)/m", "ln(m)/i", "ln(i)/sqrt(m)", "sqrt(i)/m^0.25",
@@ -22,12 +23,12 @@ static void free_formula(void *formula)
     hm__formula_free(formula);
 }
 
-static int add(struct hm_g_basis *basis, struct hm_arena *arena, const char *text, bool m_varies,
-               struct hm_err *err)
+static int g_basis_add(struct hm_g_basis *basis, struct hm_arena *arena, const char *text,
+                       bool m_varies, struct hm_err *err)
 {
     static const struct hm_symbol symbols[] = {{.name = "i"}, {.name = "m"}};
     struct hm_scope scope = {
-        .source = "--terms", .symbols = symbols, .symbol_count = 2, .columns = true};
+        .source = "terms", .symbols = symbols, .symbol_count = 2, .columns = true};
     struct hm_formula *formula;
 
     if (basis->count == HM_LASSO_MAX)
@@ -35,12 +36,14 @@ static int add(struct hm_g_basis *basis, struct hm_arena *arena, const char *tex
     int rc = hm__formula_new(text, &scope, HM_DIM_NONE, &formula, err);
     if (rc) {
         hm__err_field(err, text);
-        if (err && strncmp(err->message, "unknown name", 12) == 0) /* there is no where: here */
+        if (err && strncmp(err->message, "unknown name", 12) ==
+                       0) /* The usual hint mentions where:, which does not exist for terms. */
             snprintf(err->hint, sizeof(err->hint),
-                     "terms are over i, the iteration, and m, the workers");
+                     "terms are formulas over i, the iteration, and m, the number of workers");
         return rc;
     }
-    if (!m_varies && hm__formula_uses(formula, 1)) { /* it would say what others do */
+    if (!m_varies &&
+        hm__formula_uses(formula, 1)) { /* With one m, the term would equal another one. */
         hm__formula_free(formula);
         return 0;
     }
@@ -61,9 +64,9 @@ int hm__g_basis_init(struct hm_g_basis *basis, struct hm_arena *arena, const cha
 
     memset(basis, 0, sizeof(*basis));
     if (!own)
-        count = sizeof(library) / sizeof(library[0]);
+        count = sizeof(g_library) / sizeof(g_library[0]);
     for (size_t k = 0; rc == 0 && k < count; k++)
-        rc = add(basis, arena, own ? terms[k] : library[k], own || m_varies, err);
+        rc = g_basis_add(basis, arena, own ? terms[k] : g_library[k], own || m_varies, err);
     return rc;
 }
 

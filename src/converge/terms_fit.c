@@ -4,10 +4,10 @@
  *     minimise 1/2 sum of weight (y - a - sum theta_k x_k)^2 + penalty sum |theta_k| sd(x_k)
  *
  * The whole path of penalties is cross-validated by folds, and the largest penalty is taken whose
- * error is within one standard error of the least (Breiman's rule): terms that do not earn their
- * place outside the traces they were fitted to stay out. How sure the coefficients are comes from
- * fitting again with folds weighed at random (Rubin's Bayesian bootstrap): a fold is an m, so that
- * the spread is that of having tried other m.
+ * error is within one standard error of the smallest (Breiman's rule), so that terms without a
+ * benefit on other traces are left out. The uncertainty of the coefficients comes from fitting
+ * again with random weights of the folds (Rubin's Bayesian bootstrap); a fold is an m, so the
+ * spread shows the effect of having measured other m. Limit: HM_G_PARAMETERS terms are reported.
  */
 #include <math.h>
 #include <string.h>
@@ -19,22 +19,22 @@ enum { PENALTIES = 60 };
 
 static const double LEAST_PENALTY = 1e-4, TOLERANCE = 1e-8, DRAW_TOLERANCE = 1e-6;
 
-/* What is needed of the points, and what comes of them. */
-struct work {
+/* Inputs and results of one fit. */
+struct terms_work {
     const struct hm_g_data *data;
     struct hm_g_basis basis;
     struct hm_gram folds[HM_G_FOLDS];
     bool held[HM_G_FOLDS];
-    struct hm_lasso lasso; /* all folds */
+    struct hm_lasso lasso; /* The problem with all folds. */
     struct hm_lasso_choice choice;
-    double b[HM_LASSO_MAX];         /* standardised */
-    double theta[HM_LASSO_MAX + 1]; /* with the constant first */
+    double b[HM_LASSO_MAX];         /* Coefficients of the standardised terms. */
+    double theta[HM_LASSO_MAX + 1]; /* Coefficients with the constant first. */
     double draws[HM_G_DRAWS][HM_LASSO_MAX + 1];
-    double without[HM_G_FOLDS][HM_LASSO_MAX + 1]; /* theta when a fold is held out */
-    bool used[HM_LASSO_MAX];                      /* by it or by a draw */
+    double without[HM_G_FOLDS][HM_LASSO_MAX + 1]; /* Coefficients when a fold is held out. */
+    bool used[HM_LASSO_MAX]; /* Terms used by theta, a draw or a fit without a fold. */
 };
 
-static int reduce(struct work *w, struct hm_err *err)
+static int terms_reduce(struct terms_work *w, struct hm_err *err)
 {
     const struct hm_g_data *d = w->data;
     size_t count = w->basis.count;
@@ -54,7 +54,8 @@ static int reduce(struct work *w, struct hm_err *err)
     return rc;
 }
 
-static void merge(const struct work *w, const double *weights, struct hm_lasso *ret_lasso)
+static void terms_merge(const struct terms_work *w, const double *weights,
+                        struct hm_lasso *ret_lasso)
 {
     struct hm_gram all;
 
@@ -65,10 +66,10 @@ static void merge(const struct work *w, const double *weights, struct hm_lasso *
     hm__lasso_init(ret_lasso, &all);
 }
 
-/* Down the path to the chosen penalty: each solution is a good start for the next. */
-static void solve(struct work *w)
+/* Follows the path to the chosen penalty; each solution is the start of the next. */
+static void terms_solve(struct terms_work *w)
 {
-    merge(w, NULL, &w->lasso);
+    terms_merge(w, NULL, &w->lasso);
     for (size_t p = 0; p <= w->choice.chosen; p++)
         hm__lasso_solve(&w->lasso, w->choice.penalties[p], TOLERANCE, w->b);
     hm__lasso_unscale(&w->lasso, w->b, &w->theta[0], w->theta + 1);
@@ -76,7 +77,7 @@ static void solve(struct work *w)
         w->used[k] = w->theta[1 + k] != 0;
 }
 
-static void draw(struct work *w, double seed)
+static void terms_draw(struct terms_work *w, double seed)
 {
     double weights[HM_G_FOLDS];
     struct hm_lasso lasso;
@@ -85,7 +86,7 @@ static void draw(struct work *w, double seed)
         double b[HM_LASSO_MAX];
         memcpy(b, w->b, sizeof(b));
         hm__g_fold_weights(seed, d, w->data->fold_count, weights);
-        merge(w, weights, &lasso);
+        terms_merge(w, weights, &lasso);
         hm__lasso_solve(&lasso, w->choice.penalties[w->choice.chosen], DRAW_TOLERANCE, b);
         hm__lasso_unscale(&lasso, b, &w->draws[d][0], &w->draws[d][1]);
         for (size_t k = 0; k < w->basis.count; k++)
@@ -93,8 +94,8 @@ static void draw(struct work *w, double seed)
     }
 }
 
-/* The same without each fold that is held out. */
-static void hold_out(struct work *w)
+/* Fits again without each fold that is held out. */
+static void terms_hold_out(struct terms_work *w)
 {
     double weights[HM_G_FOLDS];
     struct hm_lasso lasso;
@@ -108,7 +109,7 @@ static void hold_out(struct work *w)
             continue;
         memcpy(b, w->b, sizeof(b));
         weights[f] = 0;
-        merge(w, weights, &lasso);
+        terms_merge(w, weights, &lasso);
         weights[f] = 1;
         hm__lasso_solve(&lasso, w->choice.penalties[w->choice.chosen], TOLERANCE, b);
         hm__lasso_unscale(&lasso, b, &w->without[f][0], &w->without[f][1]);
@@ -117,9 +118,9 @@ static void hold_out(struct work *w)
     }
 }
 
-/* The constant and the terms that are used, in the order of the library. */
-static int hand_out(struct hm_g *g, struct hm_arena *arena, const struct work *w, double **ret_held,
-                    struct hm_err *err)
+/* Writes the constant and the used terms, in the order of the library. */
+static int terms_write(struct hm_g *g, struct hm_arena *arena, const struct terms_work *w,
+                       double **ret_held, struct hm_err *err)
 {
     size_t index[HM_LASSO_MAX + 1] = {0}, count = 1;
 
@@ -146,8 +147,8 @@ static int hand_out(struct hm_g *g, struct hm_arena *arena, const struct work *w
     return 0;
 }
 
-/* With too few folds to compare, a penalty in the middle of the path. */
-static int choose(struct work *w, struct hm_err *err)
+/* With fewer than two folds to hold out, takes the middle of the path. */
+static int terms_choose_penalty(struct terms_work *w, struct hm_err *err)
 {
     size_t held = 0;
 
@@ -156,7 +157,7 @@ static int choose(struct work *w, struct hm_err *err)
     if (held >= 2)
         return hm__lasso_choose(w->folds, w->held, w->data->fold_count, PENALTIES, LEAST_PENALTY,
                                 TOLERANCE, &w->choice, NULL, err);
-    merge(w, NULL, &w->lasso);
+    terms_merge(w, NULL, &w->lasso);
     w->choice.penalty_count = PENALTIES;
     w->choice.chosen = PENALTIES / 2;
     for (size_t p = 0; p < PENALTIES; p++)
@@ -166,34 +167,35 @@ static int choose(struct work *w, struct hm_err *err)
     return 0;
 }
 
-static int fit(struct work *w, struct hm_g *g, struct hm_arena *arena,
-               const struct hm_converge_settings *settings, double **ret_held, struct hm_err *err)
+static int terms_fit(struct terms_work *w, struct hm_g *g, struct hm_arena *arena,
+                     const struct hm_converge_settings *settings, double **ret_held,
+                     struct hm_err *err)
 {
     int rc = hm__g_basis_init(&w->basis, arena, settings->terms, settings->term_count,
                               w->data->m_count > 1, err);
 
-    rc = rc ? rc : reduce(w, err);
-    rc = rc ? rc : choose(w, err);
+    rc = rc ? rc : terms_reduce(w, err);
+    rc = rc ? rc : terms_choose_penalty(w, err);
     if (rc)
         return rc;
-    solve(w);
-    draw(w, settings->seed);
-    hold_out(w);
+    terms_solve(w);
+    terms_draw(w, settings->seed);
+    terms_hold_out(w);
     g->penalty = w->choice.penalties[w->choice.chosen];
     g->error = sqrt(w->choice.mean[w->choice.chosen]) / log(10);
-    return hand_out(g, arena, w, ret_held, err);
+    return terms_write(g, arena, w, ret_held, err);
 }
 
 int hm__g_fit_terms(struct hm_g *g, struct hm_arena *arena, const struct hm_g_data *data,
                     const struct hm_converge_settings *settings, double **ret_held,
                     struct hm_err *err)
 {
-    struct work *w = hm__calloc(1, sizeof(*w));
+    struct terms_work *w = hm__calloc(1, sizeof(*w));
 
     if (!w)
         return hm__fail_nomem(err);
     w->data = data;
-    int rc = fit(w, g, arena, settings, ret_held, err);
+    int rc = terms_fit(w, g, arena, settings, ret_held, err);
     hm__free(w);
     return rc;
 }

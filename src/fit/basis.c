@@ -1,6 +1,7 @@
 /*
- * Terms as formulas. Columns are plain numbers in SI units here: a coefficient carries whatever
- * unit makes its term seconds.
+ * The terms of a fit as formulas over the columns of the runs. Columns are plain numbers in SI
+ * units; a coefficient has the unit that turns its term into seconds. Limits: at most HM_TERMS_MAX
+ * terms and HM_QUANTITIES_MAX columns, and a term must be finite and not negative at every run.
  */
 #include "basis.h"
 
@@ -11,7 +12,7 @@
 #include "err.h"
 #include "text.h"
 
-/* What was measured cannot explain itself. */
+/* A measured result must not be used as a term to explain itself. */
 static bool is_outcome(const char *name)
 {
     static const char *const outcomes[] = {"seconds", "total", "speedup", "loss"};
@@ -53,7 +54,7 @@ static void free_formula(void *formula)
     hm__formula_free(formula);
 }
 
-/* The hint for a name that is not known: those that are. */
+/* Lists the known names in the hint for an unknown name. */
 static void list_quantities(const struct hm_basis *basis, struct hm_err *err)
 {
     size_t used = (size_t)snprintf(err->hint, sizeof(err->hint), "the columns are");
@@ -63,11 +64,11 @@ static void list_quantities(const struct hm_basis *basis, struct hm_err *err)
                                  basis->quantities[i]);
 }
 
-static int add_term(struct hm_basis *basis, struct hm_arena *arena, const char *text,
-                    enum hm_role role, struct hm_err *err)
+static int basis_add_term(struct hm_basis *basis, struct hm_arena *arena, const char *text,
+                          enum hm_role role, struct hm_err *err)
 {
     struct hm_symbol symbols[HM_QUANTITIES_MAX] = {0};
-    struct hm_scope scope = {.source = "--terms",
+    struct hm_scope scope = {.source = "terms",
                              .symbols = symbols,
                              .symbol_count = basis->quantity_count,
                              .columns = true};
@@ -80,7 +81,8 @@ static int add_term(struct hm_basis *basis, struct hm_arena *arena, const char *
     int rc = hm__formula_new(text, &scope, HM_DIM_NONE, &formula, err);
     if (rc) {
         hm__err_field(err, text);
-        if (err && strncmp(err->message, "unknown name", 12) == 0) /* there is no where: here */
+        if (err && strncmp(err->message, "unknown name", 12) ==
+                       0) /* The usual hint mentions where:, which does not exist for terms. */
             list_quantities(basis, err);
         return rc;
     }
@@ -102,19 +104,19 @@ int hm__basis_compile(struct hm_basis *basis, struct hm_arena *arena, const char
     for (size_t i = 0; rc == 0 && i < count; i++) {
         for (size_t k = 0; k < i; k++)
             if (strcmp(terms[i], terms[k]) == 0)
-                return hm__fail(err, HM_E_CONFLICT, "the term %s stands twice", terms[i]);
-        rc = add_term(basis, arena, terms[i], HM_ROLE_OVERHEAD, err);
+                return hm__fail(err, HM_E_CONFLICT, "the term %s appears twice", terms[i]);
+        rc = basis_add_term(basis, arena, terms[i], HM_ROLE_OVERHEAD, err);
     }
     return rc;
 }
 
-struct entry {
-    const char *text, *needs; /* quantity it needs to be there; one that begins with ~ must vary */
+struct library_entry {
+    const char *text, *needs; /* Quantity that must exist; with a leading ~ it must also vary. */
     enum hm_role role;
 };
 
-/* Work is divided among n; what is not said in samples or size is taken as one unit of it. */
-static const struct entry library[] = {
+/* Work is divided among n workers; without a size or batch it counts as one unit. */
+static const struct library_entry term_library[] = {
     {"size/n", "size", HM_ROLE_WORK},
     {"batch/n", "batch", HM_ROLE_WORK},
     {"1/n", NULL, HM_ROLE_WORK},
@@ -138,17 +140,17 @@ int hm__basis_library(struct hm_basis *basis, struct hm_arena *arena, const bool
     bool measured = hm__basis_find(basis, "size") >= 0 || hm__basis_find(basis, "batch") >= 0;
     int rc = 0;
 
-    for (size_t i = 0; rc == 0 && i < sizeof(library) / sizeof(library[0]); i++) {
-        const char *needs = library[i].needs;
+    for (size_t i = 0; rc == 0 && i < sizeof(term_library) / sizeof(term_library[0]); i++) {
+        const char *needs = term_library[i].needs;
         bool must_vary = needs && *needs == '~';
         int index = needs ? hm__basis_find(basis, needs + must_vary) : 0;
         if (index < 0 || (must_vary && !varies[index]))
             continue;
-        if (measured && strcmp(library[i].text, "1/n") == 0)
+        if (measured && strcmp(term_library[i].text, "1/n") == 0)
             continue;
         if (weak && needs && (strstr(needs, "size") || strstr(needs, "batch")))
             continue;
-        rc = add_term(basis, arena, library[i].text, library[i].role, err);
+        rc = basis_add_term(basis, arena, term_library[i].text, term_library[i].role, err);
     }
     return rc;
 }
@@ -176,7 +178,9 @@ int hm__basis_eval(const struct hm_basis *basis, const double *const *columns, s
                 continue;
             hm__fail(err, HM_E_FORMULA, "the term %s is %g at n = %g", basis->texts[k],
                      isnan(value) ? NAN : value, columns[0][i]);
-            hm__err_hint(err, "terms must be 0 or more: their coefficients are");
+            hm__err_hint(
+                err,
+                "a term must be finite and not negative, because its coefficient is not negative");
             if (err)
                 err->line = (int)i + 1;
             return HM_E_FORMULA;

@@ -1,18 +1,19 @@
 /*
- * Choosing terms: all small sets of the library are compared by their leave-one-out error.
+ * Chooses the terms of a fit: compares all small sets of library terms by their leave-one-out
+ * error.
  *
- * Terms differ in how fast they grow, and small runs can seldom tell: over 1..8 workers sqrt(n), n
- * and n ln n look alike, and are far apart at 64. Of two sets that predict what they have not seen
- * about as well, the one that grows slower is right more often (docs/accuracy.md has the figures,
- * over 75 published curves). So a set with a steep term is only chosen when it halves the error,
- * and with three configurations or fewer only when the others are hopeless.
- * A set needs a term of the work itself, for no job takes no time on one worker. A set that misses
- * the runs by far more than repeats differ among themselves is not considered, if any other does
- * not.
+ * Terms differ in how fast they grow, and small runs can seldom tell them apart: over 1..8 workers
+ * sqrt(n), n and n ln n look alike, but they differ widely at 64. Of two sets with similar
+ * leave-one-out errors, the one that grows more slowly is right more often (docs/accuracy.md has
+ * the figures, over 75 published curves). Therefore a set with a steep term is chosen only when it
+ * halves the error, and with three configurations or fewer only when the other sets are useless.
  *
- * The sets that were not chosen stay in the intervals, with weights that fall with their error:
- * one over its square, as if there were two runs, and half of that for steep ones. Counting every
- * run would let one lucky set take all the weight.
+ * Each set needs a term of the work itself, because no job takes zero time on one worker. A set
+ * whose residual is much larger than the spread of repeats is dropped if another set remains.
+ *
+ * Sets that were not chosen still contribute to the intervals, with weights that fall with their
+ * error: 1 / error^2, as if there were two runs, and half of that for steep ones. Counting every
+ * run would give one lucky set all the weight.
  */
 #include "choose.h"
 
@@ -24,24 +25,28 @@
 #include "student.h"
 
 static const double STEEP_MUST_HALVE = 2, STEEP_WEIGHT = 0.5;
-static const double COUNTED_RUNS = 2;   /* errors along one curve are far from independent */
-static const double HOPELESS = 0.15;    /* a set that is so far off is no rival */
-enum { STEEP_NEEDS = 4 };               /* configurations: three points lie on many curves */
-static const double LEAST_ERROR = 0.01; /* below a hundredth, errors do not tell sets apart */
+static const double COUNTED_RUNS =
+    2; /* Errors along one curve are correlated, so at most this many runs count. */
+static const double HOPELESS = 0.15; /* Relative error from which a set is useless. */
+enum {
+    STEEP_NEEDS = 4
+}; /* Configurations that a steep term needs: three points lie on many curves. */
+static const double LEAST_ERROR = 0.01; /* Relative errors below this do not distinguish sets. */
 
-/* How many terms runs of so many configurations can carry. */
-static size_t most_terms(size_t configurations, struct hm_repeats repeats)
+/* Largest number of terms that this many configurations can determine. */
+static size_t choice_most_terms(size_t configurations, struct hm_repeats repeats)
 {
     size_t most = configurations / 2 + 1;
 
-    if (most > configurations - 1 && repeats.free < 3) /* repeats tell how sure, where they are */
+    if (most > configurations - 1 &&
+        repeats.free < 3) /* Repeats give the noise even when no configuration is left over. */
         most = configurations - 1;
     return most > HM_CHOSEN_MAX ? HM_CHOSEN_MAX : most;
 }
 
-/* left[i] = all folds but the i-th, by merging what is before it and what is after it. */
-static int leave_out(const struct hm_lsq *folds, size_t count, struct hm_lsq **ret_left,
-                     struct hm_err *err)
+/* Computes left[i], the sum of all folds except the i-th, from sums before and after it. */
+static int folds_leave_out(const struct hm_lsq *folds, size_t count, struct hm_lsq **ret_left,
+                           struct hm_err *err)
 {
     struct hm_lsq *left = hm__calloc(count, sizeof(*left)), sum;
 
@@ -61,8 +66,8 @@ static int leave_out(const struct hm_lsq *folds, size_t count, struct hm_lsq **r
     return 0;
 }
 
-/* Whether a set may be considered at all; fills in its terms. */
-static bool make_choice(const struct hm_basis *basis, unsigned set, size_t most,
+/* Fills in the terms of a set; returns false if the set must not be considered. */
+static bool choice_init(const struct hm_basis *basis, unsigned set, size_t most,
                         struct hm_choice *choice)
 {
     bool work = false;
@@ -77,35 +82,37 @@ static bool make_choice(const struct hm_basis *basis, unsigned set, size_t most,
         work = work || basis->roles[k] == HM_ROLE_WORK;
         choice->steep = choice->steep || basis->roles[k] == HM_ROLE_STEEP;
     }
-    /* One steep term by itself: nothing but what more workers add. */
+    /* One steep term alone is allowed: then all time comes from additional workers. */
     return work || (choice->count == 1 && choice->steep);
 }
 
-/* What the runs amount to. */
-struct weighed {
+/* Totals of the runs. */
+struct runs_summary {
     double rows, configurations;
-    double unit; /* mean square of the seconds of weighted rows; 1 where they are relative */
+    double unit; /* Mean square of the weighted seconds; 1 with relative errors. */
     struct hm_repeats repeats;
 };
 
-/* Chance would show so large a miss once in a thousand, and it is more than two in a hundred. */
+/* A residual is too large when chance would show it once in a thousand times and it exceeds 2 %. */
 static const double MISS_CHANCE = 1e-3, MISS_LEAST = 0.02;
 
-static bool misses(double residual, size_t terms, const struct weighed *w)
+static bool residual_misses(double residual, size_t terms, const struct runs_summary *w)
 {
     double free = w->configurations - (double)terms, miss = residual - w->repeats.sum;
 
     if (w->repeats.free < 3 || w->repeats.sum <= 0 || free < 1 || miss <= 0)
         return false;
     double ratio = (miss / free) / (w->repeats.sum / w->repeats.free);
-    double one = miss / free * w->configurations / w->rows; /* of one run, however often repeated */
+    double one =
+        miss / free * w->configurations /
+        w->rows; /* Mean square of the misfit for one run, independent of the number of repeats. */
     return one > MISS_LEAST * MISS_LEAST * w->unit &&
            hm__fisher_tail(free, w->repeats.free, ratio) < MISS_CHANCE;
 }
 
-/* A set with a term that does not contribute is the same as the smaller set without it. */
-static bool all_contribute(const struct hm_lsq *all, struct hm_choice *choice,
-                           const struct weighed *w)
+/* A set with a term of coefficient 0 equals the smaller set without it. */
+static bool choice_all_contribute(const struct hm_lsq *all, struct hm_choice *choice,
+                                  const struct runs_summary *w)
 {
     struct hm_lsq some;
     double theta[HM_TERMS_MAX];
@@ -115,15 +122,16 @@ static bool all_contribute(const struct hm_lsq *all, struct hm_choice *choice,
     for (size_t k = 0; k < choice->count; k++)
         if (theta[k] <= 0)
             return false;
-    choice->misses = misses(hm__lsq_residual(&some, theta), choice->count, w);
+    choice->misses = residual_misses(hm__lsq_residual(&some, theta), choice->count, w);
     return true;
 }
 
 /*
- * Leave out the sets that miss, unless all do, or only steep ones do not and there are too few
- * configurations to trust those; how many are left.
+ * Drops the sets that miss the runs, unless all do, or unless only steep sets remain and there are
+ * too few configurations for them. Returns the number of sets left.
  */
-static size_t drop_misses(struct hm_choice *choices, size_t count, const struct weighed *w)
+static size_t choices_drop_misses(struct hm_choice *choices, size_t count,
+                                  const struct runs_summary *w)
 {
     size_t kept = 0, gentle = 0;
 
@@ -137,8 +145,8 @@ static size_t drop_misses(struct hm_choice *choices, size_t count, const struct 
     return kept > 0 ? kept : count;
 }
 
-static double left_out_error(const struct hm_lsq *folds, const struct hm_lsq *left, size_t count,
-                             const struct hm_choice *choice)
+static double choice_left_out_error(const struct hm_lsq *folds, const struct hm_lsq *left,
+                                    size_t count, const struct hm_choice *choice)
 {
     double sum = 0;
 
@@ -162,8 +170,8 @@ static int compare_choices(const void *a, const void *b)
     return x->count < y->count ? -1 : x->count > y->count;
 }
 
-static size_t pick_best(const struct hm_choice *choices, size_t count, size_t configurations,
-                        double unit)
+static size_t choices_pick_best(const struct hm_choice *choices, size_t count,
+                                size_t configurations, double unit)
 {
     size_t gentle = HM_NONE, steep = HM_NONE;
 
@@ -177,7 +185,7 @@ static size_t pick_best(const struct hm_choice *choices, size_t count, size_t co
     return halves && (configurations >= STEEP_NEEDS || hopeless) ? steep : gentle;
 }
 
-static void set_weights(struct hm_choice *choices, size_t count, double rows, double unit)
+static void choices_set_weights(struct hm_choice *choices, size_t count, double rows, double unit)
 {
     double sum = 0, least = LEAST_ERROR * LEAST_ERROR;
 
@@ -195,10 +203,10 @@ int hm__choose(const struct hm_basis *basis, const struct hm_lsq *folds, size_t 
                double rows, double unit, size_t configurations, struct hm_repeats repeats,
                struct hm_choice *choices, size_t *ret_count, size_t *ret_best, struct hm_err *err)
 {
-    const struct weighed weighed = {rows, (double)configurations, unit, repeats};
+    const struct runs_summary summary = {rows, (double)configurations, unit, repeats};
     struct hm_lsq *left = NULL, all;
-    size_t count = 0, most = most_terms(configurations, repeats);
-    int rc = leave_out(folds, fold_count, &left, err);
+    size_t count = 0, most = choice_most_terms(configurations, repeats);
+    int rc = folds_leave_out(folds, fold_count, &left, err);
 
     if (rc)
         return rc;
@@ -206,18 +214,19 @@ int hm__choose(const struct hm_basis *basis, const struct hm_lsq *folds, size_t 
     hm__lsq_merge(&all, &folds[0]);
     for (unsigned set = 1; set < 1u << basis->count && count < HM_CHOICES_MAX; set++) {
         struct hm_choice *choice = &choices[count];
-        if (!make_choice(basis, set, most, choice) || !all_contribute(&all, choice, &weighed))
+        if (!choice_init(basis, set, most, choice) ||
+            !choice_all_contribute(&all, choice, &summary))
             continue;
-        choice->error = left_out_error(folds, left, fold_count, choice) / rows;
+        choice->error = choice_left_out_error(folds, left, fold_count, choice) / rows;
         count++;
     }
     hm__free(left);
     if (count == 0)
         return hm__fail(err, HM_E_RANGE, "no set of terms describes these runs");
-    count = drop_misses(choices, count, &weighed);
+    count = choices_drop_misses(choices, count, &summary);
     qsort(choices, count, sizeof(*choices), compare_choices);
-    set_weights(choices, count, rows, unit);
+    choices_set_weights(choices, count, rows, unit);
     *ret_count = count;
-    *ret_best = pick_best(choices, count, configurations, unit);
+    *ret_best = choices_pick_best(choices, count, configurations, unit);
     return 0;
 }

@@ -1,12 +1,14 @@
 /*
- * Which runs are worth making (Venkataraman et al., Ernest, NSDI 2016, section 4).
+ * Chooses the runs that are worth making (Venkataraman et al., Ernest, NSDI 2016, section 4).
  *
- * Each candidate run would add f f' to the information on the coefficients, f being its terms. The
- * shares of runs that make their variance least within a budget are a convex programme; runs with a
+ * A candidate run with terms f would add f f' to the information matrix of the coefficients. The
+ * shares of runs that minimise the variance within a budget solve a convex programme; runs with a
  * large share are then made whole. Terms are divided by their mean over the candidates, so that
- * coefficients count alike whatever their units. With a job, its priors are information that is
- * there already, errors are relative to the time it predicts, and coefficients count by the width
- * of their priors. What has been measured adds to what is known.
+ * coefficients are comparable whatever their units. With a job, its priors are information that
+ * exists already, errors are relative to the predicted time, and coefficients are scaled by the
+ * width of their priors. Runs that have been measured add to the known information. Limits: the
+ * noise is the same for all runs, and whole runs are found by rounding, so they need not be
+ * optimal.
  */
 #include <math.h>
 #include <stdio.h>
@@ -17,48 +19,44 @@
 #include "fit.h"
 #include "programme.h"
 
-enum { NOTES_MAX = 8 };
-
-struct work {
+struct design_work {
     const struct hm_runs *candidates;
     const struct hm_design_settings *settings;
     struct hm_design *design;
     struct hm_basis basis;
-    struct hm_fit *fit; /* with a job: what it predicts, corrected by what has been measured */
-    size_t *rows;       /* of the candidates that are looked at */
+    struct hm_fit *fit; /* With a job: its prediction, corrected by the measured runs. */
+    size_t *rows;       /* Row of each candidate that is considered. */
     size_t count;
-    double *features;       /* features[j * terms + k] */
-    double *cost, *seconds; /* of each candidate; seconds NaN without a job */
+    double *features;       /* features[j * terms + k] is term k of candidate j. */
+    double *cost, *seconds; /* Cost and seconds of each candidate; seconds are NaN without a job. */
     double *shares;
     double scale[HM_TERMS_MAX];
-    double noise;    /* relative, with a job */
-    double size_min; /* of the candidates; NaN without sizes */
+    double noise;    /* Relative noise, with a job. */
+    double size_min; /* Smallest size of the candidates; NaN without sizes. */
     struct hm_programme programme;
 };
 
-static int note(struct work *w, const char *text)
+static struct hm_notes design_notes(struct hm_design *d)
 {
-    if (w->design->note_count < NOTES_MAX)
-        w->design->notes[w->design->note_count++] = text;
-    return 0;
+    return (struct hm_notes){d->memory, &d->notes, &d->note_count};
 }
 
-static const double *values_of(const struct hm_runs *runs, const char *name)
+static const double *runs_values(const struct hm_runs *runs, const char *name)
 {
     const struct hm_column *column = hm_runs_column(runs, name);
     return column ? column->values : NULL;
 }
 
-/* ---- terms ---------------------------------------------------------------------------------- */
+/* ---- terms ----------------------------------------------------------------------------------- */
 
-/* Terms at every row of a table, x[k * count + i]; freed with hm__free. */
-static int eval_table(const struct work *w, const struct hm_runs *table, double **ret_x,
-                      struct hm_err *err)
+/* Computes the terms at every row of a table, x[k * count + i]; free with hm__free. */
+static int eval_terms_table(const struct design_work *w, const struct hm_runs *table,
+                            double **ret_x, struct hm_err *err)
 {
     const double *columns[HM_QUANTITIES_MAX];
 
     for (size_t q = 0; q < w->basis.quantity_count; q++)
-        if (!(columns[q] = values_of(table, w->basis.quantities[q])))
+        if (!(columns[q] = runs_values(table, w->basis.quantities[q])))
             return hm__fail(err, HM_E_MISSING, "%s has no column %s, and the candidates have one",
                             table->source, w->basis.quantities[q]);
     double *x = hm__calloc(w->basis.count * table->count, sizeof(*x));
@@ -72,7 +70,7 @@ static int eval_table(const struct work *w, const struct hm_runs *table, double 
     return rc;
 }
 
-static int set_basis(struct work *w, struct hm_err *err)
+static int design_set_basis(struct design_work *w, struct hm_err *err)
 {
     static const char *const ernest[] = {"1", "size/n", "ln(n)", "n"};
     static const char *const plain[] = {"1", "1/n", "ln(n)", "n"};
@@ -97,17 +95,18 @@ static int set_basis(struct work *w, struct hm_err *err)
     return hm__basis_compile(&w->basis, arena, sizes ? ernest : plain, 4, err);
 }
 
-/* Seconds of a candidate as the job predicts them, from its terms. */
-static double predict(const struct work *w, const double *x, size_t count, size_t i)
+/* Seconds of a candidate as the job predicts them; NaN without a job. */
+static double candidate_seconds(const struct design_work *w, const double *x, size_t count,
+                                size_t i)
 {
     return w->fit ? hm__fit_seconds(w->fit, x, count, i, HM_NONE) : NAN;
 }
 
-/* ---- costs ---------------------------------------------------------------------------------- */
+/* ---- costs ----------------------------------------------------------------------------------- */
 
-/* A formula over the columns of the candidates, and seconds where a job gives them. */
-static int eval_formula(const struct work *w, const char *text, const char *field,
-                        const double *seconds, double *values, struct hm_err *err)
+/* Evaluates a formula over the columns of the candidates, and over `seconds` with a job. */
+static int eval_candidate_formula(const struct design_work *w, const char *text, const char *field,
+                                  const double *seconds, double *values, struct hm_err *err)
 {
     struct hm_symbol symbols[HM_QUANTITIES_MAX + 1] = {0};
     const double *columns[HM_QUANTITIES_MAX + 1];
@@ -117,7 +116,7 @@ static int eval_formula(const struct work *w, const char *text, const char *fiel
 
     for (size_t q = 0; q < count; q++) {
         symbols[q].name = w->basis.quantities[q];
-        columns[q] = values_of(w->candidates, symbols[q].name);
+        columns[q] = runs_values(w->candidates, symbols[q].name);
     }
     if (w->fit) {
         symbols[count].name = "seconds";
@@ -132,7 +131,7 @@ static int eval_formula(const struct work *w, const char *text, const char *fiel
     return rc;
 }
 
-static double node_seconds(const struct work *w, double n, double seconds)
+static double node_seconds(const struct design_work *w, double n, double seconds)
 {
     const struct hm_job *job = w->settings->job;
     const struct hm_cluster *c = w->settings->cluster ? w->settings->cluster
@@ -142,9 +141,9 @@ static double node_seconds(const struct work *w, double n, double seconds)
     return seconds * ceil(n / (c ? c->node.accelerators : 1));
 }
 
-static void default_costs(struct work *w, const double *seconds, double *costs)
+static void default_costs(struct design_work *w, const double *seconds, double *costs)
 {
-    const double *n = values_of(w->candidates, "n"), *size = values_of(w->candidates, "size");
+    const double *n = runs_values(w->candidates, "n"), *size = runs_values(w->candidates, "size");
 
     for (size_t i = 0; i < w->candidates->count; i++)
         costs[i] = w->fit ? node_seconds(w, n[i], seconds[i])
@@ -152,7 +151,8 @@ static void default_costs(struct work *w, const double *seconds, double *costs)
                           : 1;
 }
 
-static int set_costs(struct work *w, const double *seconds, double *costs, struct hm_err *err)
+static int design_set_costs(struct design_work *w, const double *seconds, double *costs,
+                            struct hm_err *err)
 {
     const struct hm_design_settings *s = w->settings;
 
@@ -160,17 +160,17 @@ static int set_costs(struct work *w, const double *seconds, double *costs, struc
         default_costs(w, seconds, costs);
         return 0;
     }
-    int rc = eval_formula(w, s->cost, "--cost", seconds, costs, err);
+    int rc = eval_candidate_formula(w, s->cost, "cost", seconds, costs, err);
     for (size_t i = 0; rc == 0 && i < w->candidates->count; i++)
         if (!(costs[i] >= 0) || isinf(costs[i]))
             rc = hm__fail(err, HM_E_RANGE, "the cost is %g at n = %g; it must be 0 or more",
-                          costs[i], values_of(w->candidates, "n")[i]);
+                          costs[i], runs_values(w->candidates, "n")[i]);
     return rc;
 }
 
-/* ---- candidates ----------------------------------------------------------------------------- */
+/* ---- candidates ------------------------------------------------------------------------------ */
 
-static int allocate(struct work *w, struct hm_err *err)
+static int design_allocate(struct design_work *w, struct hm_err *err)
 {
     struct hm_arena *arena = w->design->memory;
     size_t count = w->candidates->count;
@@ -184,8 +184,8 @@ static int allocate(struct work *w, struct hm_err *err)
     return ok ? 0 : hm__fail_nomem(err);
 }
 
-/* Keep the candidates that are allowed, with their cost and their terms. */
-static int keep_candidates(struct work *w, const double *x, struct hm_err *err)
+/* Keeps the candidates that are allowed, with their costs and terms. */
+static int keep_candidates(struct design_work *w, const double *x, struct hm_err *err)
 {
     const size_t all = w->candidates->count, terms = w->basis.count;
     double *space = hm__calloc(3 * all, sizeof(*space));
@@ -193,13 +193,13 @@ static int keep_candidates(struct work *w, const double *x, struct hm_err *err)
     int rc = space ? 0 : hm__fail_nomem(err);
 
     for (size_t i = 0; rc == 0 && i < all; i++) {
-        seconds[i] = predict(w, x, all, i);
+        seconds[i] = candidate_seconds(w, x, all, i);
         only[i] = 1;
     }
     if (rc == 0)
-        rc = set_costs(w, seconds, costs, err);
+        rc = design_set_costs(w, seconds, costs, err);
     if (rc == 0 && w->settings->only)
-        rc = eval_formula(w, w->settings->only, "--only", seconds, only, err);
+        rc = eval_candidate_formula(w, w->settings->only, "only", seconds, only, err);
     for (size_t i = 0; rc == 0 && i < all; i++) {
         if (only[i] == 0 || isnan(only[i]))
             continue;
@@ -217,8 +217,8 @@ static int keep_candidates(struct work *w, const double *x, struct hm_err *err)
     return rc;
 }
 
-/* Coefficients count alike: by the mean of their term, or by the width of their prior. */
-static void scale_features(struct work *w)
+/* Makes coefficients comparable: scales by the mean of the term, or by the width of the prior. */
+static void scale_features(struct design_work *w)
 {
     const size_t terms = w->basis.count;
 
@@ -232,42 +232,43 @@ static void scale_features(struct work *w)
     }
 }
 
-/* ---- what is known -------------------------------------------------------------------------- */
+/* ---- known information ----------------------------------------------------------------------- */
 
-static void add_known(struct work *w, const double *f)
+static void add_known(struct design_work *w, const double *f)
 {
     for (size_t a = 0; a < w->basis.count; a++)
         for (size_t b = 0; b < w->basis.count; b++)
             w->programme.known[a][b] += f[a] * f[b];
 }
 
-/* Runs of other sizes than the candidates', who have none, would be taken for whole ones. */
-static int check_have(const struct work *w, struct hm_err *err)
+/* Candidates without a size stand for whole runs, so measured runs of other sizes do not match. */
+static int check_measured(const struct design_work *w, struct hm_err *err)
 {
-    const double *size = w->settings->have ? values_of(w->settings->have, "size") : NULL;
+    const double *size = w->settings->have ? runs_values(w->settings->have, "size") : NULL;
 
     for (size_t i = 0; size && i < w->settings->have->count; i++)
-        if (!values_of(w->candidates, "size") && size[i] != 1) {
+        if (!runs_values(w->candidates, "size") && size[i] != 1) {
             hm__fail(err, HM_E_CONFLICT, "a run of size %g, but the candidates have no size",
                      size[i]);
-            hm__err_hint(err, "give them one, such as --size 1");
+            hm__err_hint(err, "give the candidates a size, such as size 1");
             hm__err_at(err, w->settings->have->source, w->settings->have->lines[i]);
             return HM_E_CONFLICT;
         }
     return 0;
 }
 
-static int set_known(struct work *w, struct hm_err *err)
+static int design_set_known(struct design_work *w, struct hm_err *err)
 {
     const struct hm_runs *have = w->settings->have;
-    const double *seconds = have ? values_of(have, "seconds") : NULL;
+    const double *seconds = have ? runs_values(have, "seconds") : NULL;
     double *x = NULL;
-    int rc = check_have(w, err);
+    int rc = check_measured(w, err);
 
     if (rc == 0 && have)
-        rc = eval_table(w, have, &x, err);
+        rc = eval_terms_table(w, have, &x, err);
 
-    for (size_t k = 0; k < w->basis.count && w->fit; k++) /* the priors, by their own widths */
+    for (size_t k = 0; k < w->basis.count && w->fit;
+         k++) /* The priors, in units of their own widths. */
         w->programme.known[k][k] = 1;
     for (size_t i = 0; rc == 0 && have && i < have->count; i++) {
         double f[HM_TERMS_MAX];
@@ -275,15 +276,15 @@ static int set_known(struct work *w, struct hm_err *err)
             continue;
         for (size_t k = 0; k < w->basis.count; k++)
             f[k] = x[k * have->count + i] * w->scale[k] /
-                   (w->fit ? w->noise * predict(w, x, have->count, i) : 1);
+                   (w->fit ? w->noise * candidate_seconds(w, x, have->count, i) : 1);
         add_known(w, f);
     }
     hm__free(x);
     return rc;
 }
 
-/* The terms at the target, for criterion I. */
-static int set_target(struct work *w, struct hm_err *err)
+/* Sets the terms at the target, for criterion I. */
+static int design_set_target(struct design_work *w, struct hm_err *err)
 {
     const struct hm_design_settings *s = w->settings;
     double values[HM_QUANTITIES_MAX], x[HM_TERMS_MAX];
@@ -299,7 +300,7 @@ static int set_target(struct work *w, struct hm_err *err)
                 values[q] = s->target[i].value;
         if (isnan(values[q])) {
             hm__fail(err, HM_E_MISSING, "criterion I needs a target with %s", name);
-            hm__err_hint(err, "say where the prediction is wanted: --target n=64,size=1");
+            hm__err_hint(err, "give the target of the prediction, such as n=64,size=1");
             return HM_E_MISSING;
         }
         columns[q] = &values[q];
@@ -310,8 +311,8 @@ static int set_target(struct work *w, struct hm_err *err)
     return rc;
 }
 
-/* All candidates together, and what is known, must tell the terms apart. */
-static int check_solvable(struct work *w, struct hm_err *err)
+/* All candidates together with the known information must determine the coefficients. */
+static int check_solvable(struct design_work *w, struct hm_err *err)
 {
     struct hm_lsq lsq;
     const size_t terms = w->basis.count;
@@ -331,20 +332,20 @@ static int check_solvable(struct work *w, struct hm_err *err)
     bool apart = hm__lsq_solve(&lsq, theta, &column);
     hm__fail(err, HM_E_RANGE, "%zu candidates cannot tell the term %s from the others", w->count,
              w->basis.texts[apart ? 0 : column]);
-    hm__err_hint(err, "add values of n or size, or leave the term out with --terms");
+    hm__err_hint(err, "add values of n or size, or leave the term out of terms");
     return HM_E_RANGE;
 }
 
-/* ---- whole runs ----------------------------------------------------------------------------- */
+/* ---- whole runs ------------------------------------------------------------------------------ */
 
-struct ranked {
+struct ranked_share {
     double share;
     size_t j;
 };
 
 static int compare_ranked(const void *a, const void *b)
 {
-    const struct ranked *x = a, *y = b;
+    const struct ranked_share *x = a, *y = b;
 
     if (x->share != y->share)
         return x->share > y->share ? -1 : 1;
@@ -352,10 +353,12 @@ static int compare_ranked(const void *a, const void *b)
 }
 
 /*
- * Runs with a share of more than `keep` are made; more of them, largest share first, while the
- * terms cannot be told apart; fewer, smallest first, while they cost more than the budget.
+ * Makes the runs with a share above `keep` whole; adds more, largest share first, while the
+ * coefficients are not determined; removes some, smallest share first, while they cost more than
+ * the budget. *ret_short says that the budget does not pay for enough runs.
  */
-static size_t round_shares(struct work *w, const struct ranked *ranked, double *whole)
+static size_t round_shares(struct design_work *w, const struct ranked_share *ranked, double *whole,
+                           bool *ret_short)
 {
     double keep = w->settings->keep > 0 ? w->settings->keep : 0.3, cost = 0;
     size_t made = 0;
@@ -370,10 +373,10 @@ static size_t round_shares(struct work *w, const struct ranked *ranked, double *
     }
     while (made > 1 && cost > w->programme.budget * (1 + 1e-9)) {
         whole[ranked[made - 1].j] = 0;
-        /* Many runs tell the terms apart: only the last few have to be looked at. */
+        /* Many runs determine the coefficients, so only the last few need the check. */
         if (made <= 4 * w->basis.count && isinf(hm__programme_value(&w->programme, whole))) {
             whole[ranked[made - 1].j] = 1;
-            note(w, "the budget does not pay for whole runs that tell the terms apart");
+            *ret_short = true;
             break;
         }
         cost -= w->cost[ranked[--made].j];
@@ -381,8 +384,8 @@ static size_t round_shares(struct work *w, const struct ranked *ranked, double *
     return made;
 }
 
-/* "latency = 0.01, batch = 64": what a candidate has besides n and size. */
-static const char *name_place(const struct work *w, size_t row)
+/* Text for the quantities of a candidate besides n and size: "latency = 0.01, batch = 64". */
+static const char *candidate_text(const struct design_work *w, size_t row)
 {
     char text[256] = "";
     size_t used = 0;
@@ -397,7 +400,7 @@ static const char *name_place(const struct work *w, size_t row)
     return used ? hm__arena_strdup(w->design->memory, text) : NULL;
 }
 
-/* A little of everything, so that runs can be compared before they are enough. */
+/* The criterion with a small ridge, which is finite before the coefficients are determined. */
 static double ridged_value(const struct hm_programme *p, const double *whole)
 {
     struct hm_programme ridged = *p;
@@ -407,8 +410,9 @@ static double ridged_value(const struct hm_programme *p, const double *whole)
     return hm__programme_value(&ridged, whole);
 }
 
-/* Spend what is left of the budget: each time on the run that tells most for its cost. */
-static size_t fill_budget(struct work *w, struct ranked *ranked, size_t made, double *whole)
+/* Spends the rest of the budget, each time on the run with the largest gain per cost. */
+static size_t fill_budget(struct design_work *w, struct ranked_share *ranked, size_t made,
+                          double *whole)
 {
     double cost = 0;
 
@@ -431,7 +435,7 @@ static size_t fill_budget(struct work *w, struct ranked *ranked, size_t made, do
         }
         if (best == HM_NONE)
             break;
-        struct ranked swap = ranked[best];
+        struct ranked_share swap = ranked[best];
         ranked[best] = ranked[made];
         ranked[made++] = swap;
         whole[swap.j] = 1;
@@ -440,15 +444,15 @@ static size_t fill_budget(struct work *w, struct ranked *ranked, size_t made, do
     return made;
 }
 
-static void fill_chosen(struct work *w, size_t j, struct hm_chosen *chosen)
+static void fill_chosen(struct design_work *w, size_t j, struct hm_chosen *chosen)
 {
-    const double *size = values_of(w->candidates, "size");
+    const double *size = runs_values(w->candidates, "size");
     size_t row = w->rows[j];
 
     *chosen = (struct hm_chosen){.row = row,
-                                 .n = values_of(w->candidates, "n")[row],
+                                 .n = runs_values(w->candidates, "n")[row],
                                  .size = size ? size[row] : NAN,
-                                 .where = name_place(w, row),
+                                 .where = candidate_text(w, row),
                                  .cost = w->cost[j],
                                  .share = w->shares[j],
                                  .after = NAN,
@@ -457,9 +461,10 @@ static void fill_chosen(struct work *w, size_t j, struct hm_chosen *chosen)
 
 enum { ORDERED_MAX = 150 };
 
-/* The runs that are made, as a programme of their own: few among many candidates. */
-static int only_made(const struct work *w, const struct ranked *ranked, size_t made,
-                     struct hm_programme *ret_programme, double **ret_features, struct hm_err *err)
+/* A programme of the whole runs only, which are few among many candidates. */
+static int programme_of_made(const struct design_work *w, const struct ranked_share *ranked,
+                             size_t made, struct hm_programme *ret_programme, double **ret_features,
+                             struct hm_err *err)
 {
     const size_t terms = w->basis.count;
     double *features = hm__calloc(made * terms, sizeof(*features));
@@ -475,8 +480,8 @@ static int only_made(const struct work *w, const struct ranked *ranked, size_t m
     return 0;
 }
 
-/* The run that tells most next to those in whole[], by place in the programme. */
-static size_t tells_most(const struct hm_programme *p, double *whole)
+/* Index of the run with the largest gain besides those in whole[]. */
+static size_t most_informative(const struct hm_programme *p, double *whole)
 {
     size_t best = HM_NONE;
     double least = INFINITY;
@@ -495,22 +500,22 @@ static size_t tells_most(const struct hm_programme *p, double *whole)
     return best;
 }
 
-/* The whole runs in the order worth making; beyond so many, in that of their shares. */
-static int order_made(struct work *w, const struct ranked *ranked, size_t made, double *whole,
-                      struct hm_err *err)
+/* Sorts the whole runs by usefulness; after the first ORDERED_MAX, by share. */
+static int order_made(struct design_work *w, const struct ranked_share *ranked, size_t made,
+                      double *whole, struct hm_err *err)
 {
     struct hm_design *d = w->design;
     size_t ordered = made < ORDERED_MAX ? made : ORDERED_MAX;
     struct hm_programme few;
     double *features = NULL;
-    int rc = only_made(w, ranked, ordered, &few, &features, err);
+    int rc = programme_of_made(w, ranked, ordered, &few, &features, err);
 
     if (rc)
         return rc;
     d->rounded = hm__programme_value(&w->programme, whole);
     memset(whole, 0, w->count * sizeof(*whole));
     for (size_t i = 0; i < made; i++) {
-        size_t next = i < ordered ? tells_most(&few, whole) : i;
+        size_t next = i < ordered ? most_informative(&few, whole) : i;
         whole[next] = 1;
         fill_chosen(w, ranked[next].j, &d->chosen[i]);
         d->chosen[i].made = true;
@@ -518,11 +523,13 @@ static int order_made(struct work *w, const struct ranked *ranked, size_t made, 
     }
     hm__free(features);
     if (w->programme.budget < INFINITY && !w->settings->fill && d->rounded > 2 * fabs(d->objective))
-        note(w, "whole runs tell much less than the shares: --fill spends the rest of the budget");
+        return hm__notes_add(design_notes(d), err,
+                             "whole runs give much less information than the shares: fill spends "
+                             "the rest of the budget");
     return 0;
 }
 
-static void sum_up(struct work *w)
+static void design_sum_up(struct design_work *w)
 {
     struct hm_design *d = w->design;
     const struct hm_job *job = w->settings->job;
@@ -539,10 +546,10 @@ static void sum_up(struct work *w)
     d->money = w->fit && c && c->node.price_per_s >= 0 ? d->seconds * c->node.price_per_s : -1;
 }
 
-static int choose_runs(struct work *w, struct hm_err *err)
+static int choose_runs(struct design_work *w, struct hm_err *err)
 {
     struct hm_design *d = w->design;
-    struct ranked *ranked = hm__calloc(w->count, sizeof(*ranked));
+    struct ranked_share *ranked = hm__calloc(w->count, sizeof(*ranked));
     double *whole = hm__calloc(w->count, sizeof(*whole));
     size_t listed = 0;
 
@@ -553,52 +560,59 @@ static int choose_runs(struct work *w, struct hm_err *err)
     }
     d->before = hm__programme_value(&w->programme, whole);
     for (size_t j = 0; j < w->count; j++)
-        ranked[j] = (struct ranked){w->shares[j], j};
+        ranked[j] = (struct ranked_share){w->shares[j], j};
     qsort(ranked, w->count, sizeof(*ranked), compare_ranked);
-    d->made_count = round_shares(w, ranked, whole);
+    bool is_short = false;
+    d->made_count = round_shares(w, ranked, whole, &is_short);
     if (w->settings->fill)
         d->made_count = fill_budget(w, ranked, d->made_count, whole);
     while (listed < w->count && (listed < d->made_count || ranked[listed].share > 1e-3))
         listed++;
     d->chosen = hm__arena_alloc(d->memory, listed, sizeof(*d->chosen));
-    int rc = d->chosen ? order_made(w, ranked, d->made_count, whole, err) : hm__fail_nomem(err);
+    int rc = d->chosen ? 0 : hm__fail_nomem(err);
+    if (rc == 0 && is_short)
+        rc = hm__notes_add(design_notes(d), err,
+                           "the budget does not pay for enough whole runs to tell the terms apart");
+    if (rc == 0)
+        rc = order_made(w, ranked, d->made_count, whole, err);
     if (rc == 0) {
         for (size_t i = d->made_count; i < listed; i++)
             fill_chosen(w, ranked[i].j, &d->chosen[i]);
         d->chosen_count = listed;
-        sum_up(w);
+        design_sum_up(w);
     }
     hm__free(ranked);
     hm__free(whole);
     return rc;
 }
 
-/* ---- the whole ------------------------------------------------------------------------------ */
+/* ---- construction ---------------------------------------------------------------------------- */
 
 static int check_settings(const struct hm_design_settings *s, struct hm_err *err)
 {
     if (!(s->budget >= 0))
-        return hm__fail(err, HM_E_RANGE, "a budget of %g; it must be more than 0", s->budget);
+        return hm__fail(err, HM_E_RANGE, "budget: %g is not a number of 0 or more", s->budget);
     if (!(s->keep >= 0 && s->keep < 1))
-        return hm__fail(err, HM_E_RANGE, "a share to keep of %g; it must be in 0..1", s->keep);
+        return hm__fail(err, HM_E_RANGE, "keep: %g is not a share from 0 to below 1", s->keep);
     if (s->job && s->term_count > 0)
-        return hm__fail(err, HM_E_CONFLICT, "terms are given, and a job that brings its own");
+        return hm__fail(err, HM_E_CONFLICT,
+                        "terms and job are both given, but a job has its own terms");
     return 0;
 }
 
-static int prepare(struct work *w, struct hm_err *err)
+static int design_prepare(struct design_work *w, struct hm_err *err)
 {
-    const double *size = values_of(w->candidates, "size");
+    const double *size = runs_values(w->candidates, "size");
     double *x = NULL;
 
     w->size_min = size ? INFINITY : NAN;
     for (size_t i = 0; size && i < w->candidates->count; i++)
         w->size_min = fmin(w->size_min, size[i]);
-    int rc = set_basis(w, err);
+    int rc = design_set_basis(w, err);
     if (rc == 0)
-        rc = allocate(w, err);
+        rc = design_allocate(w, err);
     if (rc == 0)
-        rc = eval_table(w, w->candidates, &x, err);
+        rc = eval_terms_table(w, w->candidates, &x, err);
     if (rc == 0)
         rc = keep_candidates(w, x, err);
     hm__free(x);
@@ -612,16 +626,16 @@ static int prepare(struct work *w, struct hm_err *err)
     w->programme.features = w->features;
     w->programme.cost = w->cost;
     w->programme.budget = w->settings->budget > 0 ? w->settings->budget : INFINITY;
-    rc = set_known(w, err);
+    rc = design_set_known(w, err);
     if (rc == 0)
-        rc = set_target(w, err);
+        rc = design_set_target(w, err);
     return rc ? rc : check_solvable(w, err);
 }
 
 int hm_design_new(const struct hm_runs *candidates, const struct hm_design_settings *settings,
                   struct hm_design **ret_design, struct hm_err *err)
 {
-    struct work w = {.candidates = candidates, .settings = settings};
+    struct design_work w = {.candidates = candidates, .settings = settings};
     int rc = check_settings(settings, err);
 
     if (rc)
@@ -629,13 +643,12 @@ int hm_design_new(const struct hm_runs *candidates, const struct hm_design_setti
     struct hm_arena *arena = hm__arena_new();
     if (arena && (w.design = hm__arena_alloc(arena, 1, sizeof(*w.design)))) {
         w.design->memory = arena;
-        w.design->notes = hm__arena_alloc(arena, NOTES_MAX, sizeof(*w.design->notes));
     }
-    if (!w.design || !w.design->notes) {
+    if (!w.design) {
         hm__arena_free(arena);
         return hm__fail_nomem(err);
     }
-    rc = prepare(&w, err);
+    rc = design_prepare(&w, err);
     if (rc == 0)
         rc = hm__programme_solve(&w.programme, w.shares, &w.design->objective, &w.design->gap, err);
     if (rc == 0)

@@ -1,10 +1,11 @@
 /*
- * What the fit makes of each run, and what a person should know before trusting it.
+ * Residuals of a fit, and notes that a user should read before trusting it.
  *
- * Leverage, leave-one-out errors and Cook's distance are the textbook's (Cook and Weisberg 1982) on
- * the terms that came out above 0, with the weights as they are. A run is called an outlier when
- * its studentised residual is further off than 5 % allow among all runs (Bonferroni); it is shown
- * and stays in the fit.
+ * Leverage h, leave-one-out error e / (1 - h) and Cook's distance follow Cook and Weisberg 1982, on
+ * the terms with a coefficient above 0 and with the final weights. A run is an outlier when its
+ * studentised residual is larger than a test at 5 % over all runs allows (Bonferroni correction);
+ * outliers are reported and stay in the fit. Limit: the terms with coefficient 0 count as known to
+ * be 0.
  */
 #include <math.h>
 #include <string.h>
@@ -13,27 +14,28 @@
 #include "fit.h"
 #include "student.h"
 
-/* The weighted problem on the terms above 0. */
-struct active {
+/* The weighted problem restricted to the terms above 0. */
+struct active_terms {
     struct hm_lsq lsq;
     size_t terms[HM_TERMS_MAX], count;
 };
 
-static void find_active(const struct hm__fit *f, struct active *a)
+static void find_active(const struct hm__fit *f, struct active_terms *a)
 {
     a->count = 0;
     for (size_t k = 0; k < f->basis.count; k++)
         if (f->in[k] && f->theta[k] > 0)
             a->terms[a->count++] = k;
     hm__lsq_pick(&f->lsq, a->terms, a->count, &a->lsq);
-    for (size_t k = 0; k < a->count && f->basis.sheet; k++) { /* what the sheet says counts too */
+    for (size_t k = 0; k < a->count && f->basis.sheet;
+         k++) { /* The priors of the sheet count as rows. */
         double row[HM_LSQ_SIDE] = {0};
         row[k] = f->spread / f->basis.priors[a->terms[k]].width;
         hm__lsq_add(&a->lsq, row);
     }
 }
 
-static double leverage(const struct hm__fit *f, const struct active *a, size_t group)
+static double run_leverage(const struct hm__fit *f, const struct active_terms *a, size_t group)
 {
     double x[HM_TERMS_MAX], u[HM_TERMS_MAX], sum = 0;
 
@@ -45,8 +47,8 @@ static double leverage(const struct hm__fit *f, const struct active *a, size_t g
     return fmin(sum, 1);
 }
 
-/* Whether a run differs from the default place in anything but n that the terms see. */
-static bool is_elsewhere(const struct hm__fit *f, size_t group)
+/* Whether a run differs from the default place in a quantity other than n that the terms use. */
+static bool run_is_elsewhere(const struct hm__fit *f, size_t group)
 {
     for (size_t q = 1; q < f->basis.quantity_count; q++)
         if (hm__basis_needs(&f->basis, f->in, q) && f->data.places[q][group] != f->at[q])
@@ -55,46 +57,48 @@ static bool is_elsewhere(const struct hm__fit *f, size_t group)
 }
 
 /*
- * Whether a residual is further off than 5 % allow among all runs. plain is the sum of squares as
- * if all repeats were alike: weighed by their spread, a run would hide in its restless company.
+ * Whether a residual is larger than a 5 % test over all runs allows. plain is the sum of squares
+ * with equal weights for repeats; with weights from their own spread, an outlier among noisy
+ * repeats would be hidden.
  */
-static bool is_outlier(double off, double h, double plain, double free, double runs)
+static bool residual_is_outlier(double off, double h, double plain, double free, double runs)
 {
     double rest = plain - off * off / (1 - h);
 
     if (free <= 2 || h > 1 - 1e-9 || rest <= 0)
         return false;
     double t = fabs(off) / sqrt(rest / (free - 1) * (1 - h));
-    /* below 2.5 no run is one, however few there are, and most are below: a short cut */
+    /* Below 2.5 no residual is an outlier for any number of runs; this avoids most evaluations. */
     return t > 2.5 && 2 * hm__student_tail(free - 1, t) * runs < 0.05;
 }
 
-static void judge(const struct hm_fit *fit, const struct active *a, double sum, double plain,
-                  size_t i, struct hm_residual *r)
+static void residual_init(const struct hm_fit *fit, const struct active_terms *a, double sum,
+                          double plain, size_t i, struct hm_residual *r)
 {
     const struct hm__fit *f = fit->inside;
     const size_t group = f->data.group_of[i];
     const double runs = (double)f->data.count, free = runs - (double)a->count;
-    const double h = leverage(f, a, group);
+    const double h = run_leverage(f, a, group);
 
     *r = (struct hm_residual){.row = f->data.rows[i],
                               .line = f->data.runs->lines[f->data.rows[i]],
                               .n = f->data.places[0][group],
                               .seconds = f->data.seconds[i]};
-    r->elsewhere = is_elsewhere(f, group);
+    r->elsewhere = run_is_elsewhere(f, group);
     r->fitted_s = hm__fit_seconds(fit, f->x, f->data.group_count, group, HM_NONE);
     r->leverage = h;
     double off = (r->seconds - r->fitted_s) * f->scale[group];
     r->left_out_s = r->seconds - (r->seconds - r->fitted_s) / (1 - h);
-    if (h > 1 - 1e-9) /* without it there would be no telling */
+    if (h > 1 - 1e-9) /* Without this run the coefficients are not determined. */
         r->left_out_s = NAN;
     r->influence =
         free > 0 ? off * off * h / ((double)a->count * sum / free * (1 - h) * (1 - h)) : NAN;
-    r->outlier = is_outlier(off / sqrt(f->data.groups[group].evidence), h, plain, free, runs);
+    r->outlier =
+        residual_is_outlier(off / sqrt(f->data.groups[group].evidence), h, plain, free, runs);
 }
 
-/* The sum of squares as if all repeats were alike. */
-static double plain_sum(const struct hm_fit *fit)
+/* The sum of squares with equal weights for all repeats. */
+static double residual_plain_sum(const struct hm_fit *fit)
 {
     const struct hm__fit *f = fit->inside;
     double sum = 0;
@@ -113,7 +117,7 @@ static int fill_residuals(struct hm_fit *fit, struct hm_err *err)
 {
     const struct hm__fit *f = fit->inside;
     size_t count = f->data.count < HM_FIT_RESIDUALS ? f->data.count : HM_FIT_RESIDUALS;
-    struct active a;
+    struct active_terms a;
     double squares = 0, left_out = 0;
 
     fit->residuals = hm__arena_alloc(fit->memory, count, sizeof(*fit->residuals));
@@ -121,10 +125,10 @@ static int fill_residuals(struct hm_fit *fit, struct hm_err *err)
         return hm__fail_nomem(err);
     fit->residual_count = count;
     find_active(f, &a);
-    double sum = hm__lsq_residual(&f->lsq, f->theta), plain = plain_sum(fit);
+    double sum = hm__lsq_residual(&f->lsq, f->theta), plain = residual_plain_sum(fit);
     for (size_t i = 0; i < f->data.count; i++) {
         struct hm_residual r;
-        judge(fit, &a, sum, plain, i, &r);
+        residual_init(fit, &a, sum, plain, i, &r);
         double off = r.fitted_s / r.seconds - 1, without = r.left_out_s / r.seconds - 1;
         squares += off * off;
         left_out += without * without;
@@ -136,10 +140,10 @@ static int fill_residuals(struct hm_fit *fit, struct hm_err *err)
     return 0;
 }
 
-/* ---- notes ---------------------------------------------------------------------------------- */
+/* ---- notes ----------------------------------------------------------------------------------- */
 
-/* How much of term k is not explained by the other terms in use, 0..1. */
-static double own_share(const struct hm_lsq *lsq, const bool *in, size_t k)
+/* Share of term k that the other terms in use do not explain, 0..1. */
+static double term_own_share(const struct hm_lsq *lsq, const bool *in, size_t k)
 {
     struct hm_lsq part;
     size_t terms[HM_TERMS_MAX], count = 0;
@@ -154,7 +158,7 @@ static double own_share(const struct hm_lsq *lsq, const bool *in, size_t k)
 }
 
 /* Cosine of the angle between two terms over the runs. */
-static double likeness(const struct hm_lsq *lsq, size_t a, size_t b)
+static double term_cosine(const struct hm_lsq *lsq, size_t a, size_t b)
 {
     double dot = 0;
 
@@ -163,8 +167,8 @@ static double likeness(const struct hm_lsq *lsq, size_t a, size_t b)
     return dot / (hm__lsq_norm(lsq, a) * hm__lsq_norm(lsq, b));
 }
 
-/* A run at n would tell more: how much of term k would then be its own. */
-static double share_with(const struct hm_fit *fit, size_t k, double n)
+/* The same share of term k if a run at n were added. */
+static double term_share_with(const struct hm_fit *fit, size_t k, double n)
 {
     const struct hm__fit *f = fit->inside;
     double values[HM_QUANTITIES_MAX], x[HM_TERMS_MAX], row[HM_LSQ_SIDE] = {0};
@@ -182,48 +186,49 @@ static double share_with(const struct hm_fit *fit, size_t k, double n)
     for (size_t j = 0; j < f->basis.count; j++)
         row[j] = x[j] / (fit->errors == HM_ERRORS_RELATIVE ? seconds : 1);
     hm__lsq_add(&more, row);
-    return own_share(&more, f->in, k);
+    return term_own_share(&more, f->in, k);
 }
 
-/* A run of twice as many workers, or more, that would tell two terms apart. */
-static double telling_n(const struct hm_fit *fit, size_t k, double share)
+/* The n of a run, at least twice the largest, that would tell two terms apart. */
+static double distinguishing_n(const struct hm_fit *fit, size_t k, double share)
 {
     double n = 2 * fit->n_max;
 
-    for (int i = 0; i < 2 && share_with(fit, k, n) < fmax(3 * share, 0.05); i++)
+    for (int i = 0; i < 2 && term_share_with(fit, k, n) < fmax(3 * share, 0.05); i++)
         n *= 2;
     return n;
 }
 
-/* Below this share of its own, a term's coefficient says next to nothing. */
+/* Below this share, the coefficient of a term is hardly or not determined. */
 static const double HARDLY = 0.03, NOT_AT_ALL = 1e-8;
 
 static int note_alike(struct hm_fit *fit, struct hm_err *err)
 {
     const struct hm__fit *f = fit->inside;
-    bool told[HM_TERMS_MAX] = {0};
+    bool noted[HM_TERMS_MAX] = {0};
     int rc = 0;
 
     for (size_t k = 0; rc == 0 && k < f->basis.count && !fit->chosen; k++) {
-        double share = f->in[k] ? own_share(&f->lsq, f->in, k) : 1;
+        double share = f->in[k] ? term_own_share(&f->lsq, f->in, k) : 1;
         size_t like = HM_NONE;
         if (share > HARDLY)
             continue;
         for (size_t j = 0; j < f->basis.count; j++)
             if (f->in[j] && j != k &&
-                (like == HM_NONE || likeness(&f->lsq, k, j) > likeness(&f->lsq, k, like)))
+                (like == HM_NONE || term_cosine(&f->lsq, k, j) > term_cosine(&f->lsq, k, like)))
                 like = j;
-        if (like == HM_NONE || told[like] || told[k])
+        if (like == HM_NONE || noted[like] || noted[k])
             continue;
-        told[k] = told[like] = true;
-        rc = hm__fit_note(fit, err, "%s tell %s from %s with these runs: add one at n >= %g",
-                          share < NOT_AT_ALL ? "cannot" : "can hardly", f->basis.texts[k],
-                          f->basis.texts[like], telling_n(fit, k, share));
+        noted[k] = noted[like] = true;
+        rc = hm__notes_add(hm__fit_notes(fit), err,
+                           "these runs %s distinguish %s from %s: add a run at n >= %g",
+                           share < NOT_AT_ALL ? "cannot" : "can hardly", f->basis.texts[k],
+                           f->basis.texts[like], distinguishing_n(fit, k, share));
     }
     return rc;
 }
 
-/* A fit that is this far off, relative, describes something else. */
+/* Relative error from which a fit does not describe the runs. */
 static const double FAR_OFF = 0.15;
 
 static int note_far_off(struct hm_fit *fit, struct hm_err *err)
@@ -231,19 +236,20 @@ static int note_far_off(struct hm_fit *fit, struct hm_err *err)
     if (fit->error < FAR_OFF)
         return 0;
     if (!fit->from_sheet)
-        return hm__fit_note(fit, err,
-                            "these terms do not describe the runs: they miss them by %.0f %%",
-                            100 * fit->error);
-    return hm__fit_note(
-        fit, err, "the sheet and the runs disagree: even corrected, it misses them by %.0f %%",
+        return hm__notes_add(hm__fit_notes(fit), err,
+                             "these terms do not describe the runs: they miss them by %.0f %%",
+                             100 * fit->error);
+    return hm__notes_add(
+        hm__fit_notes(fit), err,
+        "the sheet and the runs disagree: even corrected, the sheet misses them by %.0f %%",
         100 * fit->error);
 }
 
-/* Repeats tell how much is chance; what is more than that, the terms do not describe. */
+/* Compares the residual with the spread of repeats: a lack-of-fit test at 1 %. */
 static int note_misfit(struct hm_fit *fit, struct hm_err *err)
 {
     const struct hm__fit *f = fit->inside;
-    struct active a;
+    struct active_terms a;
     double within, free = hm__fit_data_repeats(&f->data, f->scale, &within);
 
     find_active(f, &a);
@@ -254,10 +260,11 @@ static int note_misfit(struct hm_fit *fit, struct hm_err *err)
     double ratio = (misfit / more) / (within / free);
     if (hm__fisher_tail(more, free, ratio) > 0.01)
         return 0;
-    return hm__fit_note(fit, err,
-                        "the terms miss the runs by %.1f times what the repeats differ among "
-                        "themselves: something is not in them",
-                        sqrt(ratio));
+    return hm__notes_add(
+        hm__fit_notes(fit), err,
+        "the terms miss the runs by %.1f times the spread of the repeats: a term is "
+        "missing",
+        sqrt(ratio));
 }
 
 static int note_outliers(struct hm_fit *fit, struct hm_err *err)
@@ -270,15 +277,16 @@ static int note_outliers(struct hm_fit *fit, struct hm_err *err)
         if (!r->outlier)
             continue;
         shown++;
-        rc = hm__fit_note(fit, err,
-                          "line %d (n = %g) is an outlier: %.4g s where the others say %.4g s; it "
-                          "is not left out",
-                          r->line, r->n, r->seconds, r->left_out_s);
+        rc = hm__notes_add(
+            hm__fit_notes(fit), err,
+            "line %d (n = %g) is an outlier: %.4g s, while the other runs predict %.4g s; "
+            "it is not left out",
+            r->line, r->n, r->seconds, r->left_out_s);
     }
     return rc;
 }
 
-/* Labels that differ: runs of different kinds, fitted as if they were one. */
+/* Notes label columns with different values: runs of different kinds are fitted together. */
 static int note_labels(struct hm_fit *fit, struct hm_err *err)
 {
     const struct hm_fit_data *data = &fit->inside->data;
@@ -286,18 +294,18 @@ static int note_labels(struct hm_fit *fit, struct hm_err *err)
 
     for (size_t c = 0; rc == 0 && c < data->runs->column_count; c++) {
         const struct hm_column *column = &data->runs->columns[c];
-        if (strcmp(column->name, "started") == 0) /* no two runs start at once */
+        if (strcmp(column->name, "started") == 0) /* Start times always differ. */
             continue;
         const char *first = column->labels ? column->labels[data->rows[0]] : NULL;
         for (size_t i = 1; first && i < data->count; i++) {
             const char *other = column->labels[data->rows[i]];
             if (!other || strcmp(first, other) == 0)
                 continue;
-            rc = hm__fit_note(
-                fit, err,
-                "runs of different %s are fitted together (such as %s and %s): --where "
-                "%s=%s takes one kind",
-                column->name, first, other, column->name, first);
+            rc =
+                hm__notes_add(hm__fit_notes(fit), err,
+                              "runs of different %s are fitted together (such as %s and %s): where "
+                              "%s=%s selects one kind",
+                              column->name, first, other, column->name, first);
             break;
         }
     }
@@ -310,19 +318,21 @@ static int note_few(struct hm_fit *fit, struct hm_err *err)
     size_t terms = fit->term_count;
 
     if (fit->failed > 0) {
-        int rc = hm__fit_note(fit, err, "%zu of %zu runs failed: not in the fit", fit->failed,
-                              fit->failed + fit->run_count);
+        int rc = hm__notes_add(hm__fit_notes(fit), err, "%zu of %zu runs failed: not in the fit",
+                               fit->failed, fit->failed + fit->run_count);
         if (rc)
             return rc;
     }
     if (!fit->intervals)
-        return hm__fit_note(fit, err,
-                            "%zu runs for %zu terms leave nothing to tell how sure: add runs, or "
-                            "leave terms out",
-                            fit->run_count, terms);
+        return hm__notes_add(
+            hm__fit_notes(fit), err,
+            "%zu runs for %zu terms are too few for an interval: add runs, or leave "
+            "terms out",
+            fit->run_count, terms);
     if (!fit->from_sheet && f->data.count < terms + 3)
-        return hm__fit_note(
-            fit, err, "%zu runs for %zu term%s are few to tell how sure: another would tell more",
+        return hm__notes_add(
+            hm__fit_notes(fit), err,
+            "%zu runs for %zu term%s give an uncertain interval: another run would help",
             fit->run_count, terms, terms == 1 ? "" : "s");
     return 0;
 }
@@ -330,7 +340,8 @@ static int note_few(struct hm_fit *fit, struct hm_err *err)
 int hm__fit_diagnose(struct hm_fit *fit, struct hm_err *err)
 {
     if (fit->run_count == 0)
-        return hm__fit_note(fit, err, "no runs: this is what the specification sheet says");
+        return hm__notes_add(hm__fit_notes(fit), err,
+                             "no runs: the prediction comes from the specification sheet alone");
     int rc = fill_residuals(fit, err);
     if (rc == 0)
         rc = note_far_off(fit, err);

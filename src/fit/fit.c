@@ -1,15 +1,16 @@
 /*
- * hm_fit_new: from runs to coefficients and to draws of them.
+ * hm_fit_new: computes coefficients and draws of them from runs.
  *
- * Runs are gathered by configuration; the terms are given, chosen, or the parts of a sheet; the
- * coefficients are those of weighted non-negative least squares. Where errors are relative, a run
- * weighs one over its fitted time: weighing by the measured time would favour runs that happened to
- * be fast, so the fit is repeated with the weights of the one before until it stays.
+ * Runs are grouped by configuration. The terms are given, chosen, or the parts of a sheet. The
+ * coefficients come from weighted non-negative least squares. With relative errors a run has weight
+ * 1 / fitted time: weights from the measured time would favour runs that happened to be fast, so
+ * the fit is repeated with the weights of the previous one until they no longer change (iteratively
+ * reweighted least squares). Limits: errors are independent and normal, and their spread is either
+ * the same in seconds or the same relative to the time.
  */
 #include "fit.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -19,44 +20,27 @@
 int hm_fit_settings_check(const struct hm_fit_settings *s, struct hm_err *err)
 {
     if (!(s->level >= 0 && s->level < 1)) {
-        hm__fail(err, HM_E_RANGE, "a level of %g; it must be between 0 and 1", s->level);
+        hm__fail(err, HM_E_RANGE, "level: %g is not from 0 to below 1", s->level);
         hm__err_field(err, "level");
         return HM_E_RANGE;
     }
     if (!(s->seed >= 0 && s->seed < 9e15))
-        return hm__fail(err, HM_E_RANGE, "a seed of %g; it must be a whole number from 0 on",
-                        s->seed);
+        return hm__fail(err, HM_E_RANGE, "seed: %g is not a whole number of 0 or more", s->seed);
     if (!(s->width >= 0) || !(s->noise >= 0) || isinf(s->width) || isinf(s->noise))
-        return hm__fail(err, HM_E_RANGE, "a width of %g and a noise of %g; both must be 0 or more",
+        return hm__fail(err, HM_E_RANGE, "width %g and noise %g must be finite and 0 or more",
                         s->width, s->noise);
     if (s->job && s->term_count > 0) {
-        hm__fail(err, HM_E_CONFLICT, "terms are given, and a job that brings its own");
+        hm__fail(err, HM_E_CONFLICT, "terms and job are both given, but a job has its own terms");
         hm__err_hint(err, "leave one of the two out");
         return HM_E_CONFLICT;
     }
     return 0;
 }
 
-enum { NOTES_MAX = 24 };
+/* ---- terms and data -------------------------------------------------------------------------- */
 
-int hm__fit_note(struct hm_fit *fit, struct hm_err *err, const char *format, ...)
-{
-    char text[512];
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
-    if (fit->note_count == NOTES_MAX)
-        return 0;
-    fit->notes[fit->note_count] = hm__arena_strdup(fit->memory, text);
-    return fit->notes[fit->note_count] ? (fit->note_count++, 0) : hm__fail_nomem(err);
-}
-
-/* ---- terms and data ------------------------------------------------------------------------- */
-
-/* Quantities that the terms can see: of formulas, those they use; of the library, its own. */
-static void find_matters(const struct hm_basis *basis, bool *matters)
+/* Finds the quantities that the terms can use: those in the formulas, or those of the library. */
+static void find_used_quantities(const struct hm_basis *basis, bool *matters)
 {
     static const char *const own[] = {"n", "size", "batch", "latency", "bandwidth"};
 
@@ -77,13 +61,13 @@ static int fail_at_row(struct hm__fit *f, size_t row, const char *field, int cod
     return code;
 }
 
-/* A run that leaves out what the terms need cannot be used, and is not guessed at. */
+/* A run without a value that the terms need is an error; the value is not guessed. */
 static int check_gaps(struct hm__fit *f, const bool *matters, struct hm_err *err)
 {
     for (size_t q = 0; q < f->basis.quantity_count; q++) {
         if (!matters[q] || f->data.gap[q] == HM_NONE)
             continue;
-        hm__fail(err, HM_E_MISSING, "the run has no %s, and the terms need it",
+        hm__fail(err, HM_E_MISSING, "the run has no value of %s, which the terms need",
                  f->basis.quantities[q]);
         return fail_at_row(f, f->data.gap[q], f->basis.quantities[q], HM_E_MISSING, err);
     }
@@ -101,13 +85,14 @@ static int check_enough(const struct hm_fit *fit, const struct hm_fit_settings *
         return 0;
     if (one_n && data->group_count > 1) {
         hm__fail(err, HM_E_MISSING,
-                 "every run has n = %g: nothing tells how the time depends on it", data->low[0]);
+                 "every run has n = %g, so the dependence of the time on n is unknown",
+                 data->low[0]);
         hm__err_hint(err, "add a run at another n");
         hm__err_at(err, data->runs->source, 0);
         return HM_E_MISSING;
     }
     if (data->group_count == 1)
-        hm__fail(err, HM_E_MISSING, "%s cannot tell how the time depends on n",
+        hm__fail(err, HM_E_MISSING, "%s cannot show how the time depends on n",
                  data->count == 1 ? "one run" : "runs of one configuration");
     else
         hm__fail(err, HM_E_MISSING, "%zu terms need as many different runs; there are %zu", terms,
@@ -118,8 +103,8 @@ static int check_enough(const struct hm_fit *fit, const struct hm_fit_settings *
     return HM_E_MISSING;
 }
 
-/* Weak scaling: the work grows with n, and each worker has the same. */
-static bool is_weak(const struct hm__fit *f, const char *name)
+/* Weak scaling: the work grows with n, so that each worker has the same amount. */
+static bool scaling_is_weak(const struct hm__fit *f, const char *name)
 {
     int q = hm__basis_find(&f->basis, name);
     const double *n = f->data.places[0], *work = q >= 0 ? f->data.places[q] : NULL;
@@ -143,7 +128,7 @@ static int prepare_runs(struct hm_fit *fit, const struct hm_runs *runs,
         rc = hm__basis_compile(&f->basis, fit->memory, s->terms, s->term_count, err);
     if (rc)
         return rc;
-    find_matters(&f->basis, matters);
+    find_used_quantities(&f->basis, matters);
     double unit = runs->relative && f->basis.sheet ? hm__sheet_reference_s(f->basis.sheet) : 1;
     rc = hm__fit_data_init(&f->data, fit->memory, runs, &f->basis, matters, unit, err);
     if (rc == 0)
@@ -154,14 +139,14 @@ static int prepare_runs(struct hm_fit *fit, const struct hm_runs *runs,
         return rc;
     for (size_t q = 0; q < f->basis.quantity_count; q++)
         varies[q] = f->data.low[q] < f->data.high[q];
-    if (!fit->from_sheet) /* a sheet says so itself */
-        fit->weak = is_weak(f, "size") || is_weak(f, "batch");
+    if (!fit->from_sheet) /* A sheet says itself whether scaling is weak. */
+        fit->weak = scaling_is_weak(f, "size") || scaling_is_weak(f, "batch");
     if (f->basis.count == 0)
         rc = hm__basis_library(&f->basis, fit->memory, varies, fit->weak, err);
     return rc;
 }
 
-static int eval_terms(struct hm_fit *fit, struct hm_err *err)
+static int fit_eval_terms(struct hm_fit *fit, struct hm_err *err)
 {
     struct hm__fit *f = fit->inside;
     const size_t groups = f->data.group_count;
@@ -174,7 +159,7 @@ static int eval_terms(struct hm_fit *fit, struct hm_err *err)
     int rc = hm__basis_eval(&f->basis, f->data.places, groups, f->x, &own);
     if (rc == 0)
         return 0;
-    if (!own.source[0]) { /* not an error of the job's: a term that is no number at some run */
+    if (!own.source[0]) { /* The error is not one of the job: a term is not finite at some run. */
         int line = own.line > 0 ? f->data.runs->lines[f->data.groups[own.line - 1].row] : 0;
         own.line = 0;
         hm__err_at(&own, f->data.runs->source, line);
@@ -197,9 +182,9 @@ static void decide_errors(struct hm_fit *fit, const struct hm_fit_settings *s)
         hm__fit_data_weigh(&fit->inside->data, fit->errors == HM_ERRORS_RELATIVE);
 }
 
-/* ---- coefficients --------------------------------------------------------------------------- */
+/* ---- coefficients ---------------------------------------------------------------------------- */
 
-/* Rows of one group: its mean, as often as it was measured, and the squares around it. */
+/* Adds the rows of one group: its mean, weighted by its count, and the squares around the mean. */
 static void add_group(const struct hm__fit *f, size_t g, struct hm_lsq *lsq)
 {
     const struct hm_group *group = &f->data.groups[g];
@@ -216,8 +201,11 @@ static void add_group(const struct hm__fit *f, size_t g, struct hm_lsq *lsq)
     hm__lsq_add(lsq, row);
 }
 
-/* Weights from the fit before, or from the measured means; the largest change of any. */
-static double set_scale(struct hm_fit *fit, bool first)
+/*
+ * Sets the weights from the previous fit, or first from the measured means; returns the largest
+ * relative change.
+ */
+static double fit_set_scale(struct hm_fit *fit, bool first)
 {
     struct hm__fit *f = fit->inside;
     double change = 0;
@@ -244,19 +232,19 @@ static size_t list_terms(const struct hm__fit *f, const bool *in, size_t *terms)
     return count;
 }
 
-static const struct hm_prior *priors_of(const struct hm__fit *f)
+static const struct hm_prior *fit_priors(const struct hm__fit *f)
 {
     return f->basis.sheet ? f->basis.priors : NULL;
 }
 
-/* Before any run, a sheet expects what `noise` says, with the weight of one run. */
+/* With a sheet, the prior of the noise has the weight of one run. */
 static struct hm_noise noise_before(const struct hm_fit_settings *s)
 {
     return s->job ? (struct hm_noise){1, s->noise > 0 ? s->noise : 0.05, 0}
                   : (struct hm_noise){0, 0, 0};
 }
 
-/* Size of a weighted run that is small: 1 where errors are relative. */
+/* Smallest mean of a weighted run; 1 with relative errors. */
 static double smallest_run(const struct hm_fit *fit)
 {
     const struct hm_fit_data *data = &fit->inside->data;
@@ -269,10 +257,13 @@ static double smallest_run(const struct hm_fit *fit)
     return least;
 }
 
-/* Clocks and machines are not that exact: few runs that happen to agree are no certainty. */
+/*
+ * Relative noise that is assumed at least: clocks and machines are not more exact, even if few runs
+ * agree.
+ */
 static const double LEAST_NOISE = 0.003;
 
-static void solve_once(struct hm__fit *f, const struct hm_fit_settings *s)
+static void fit_solve_pass(struct hm__fit *f, const struct hm_fit_settings *s)
 {
     struct hm_lsq some;
     size_t terms[HM_TERMS_MAX], count = list_terms(f, f->in, terms);
@@ -282,29 +273,29 @@ static void solve_once(struct hm__fit *f, const struct hm_fit_settings *s)
     for (size_t g = 0; g < f->data.group_count; g++)
         add_group(f, g, &f->lsq);
     hm__lsq_pick(&f->lsq, terms, count, &some);
-    hm__posterior_mode(&some, (double)f->data.count, priors_of(f), noise_before(s), theta,
+    hm__posterior_mode(&some, (double)f->data.count, fit_priors(f), noise_before(s), theta,
                        &f->spread);
     memset(f->theta, 0, sizeof(f->theta));
     for (size_t k = 0; k < count; k++)
         f->theta[terms[k]] = theta[k];
 }
 
-static void solve(struct hm_fit *fit, const struct hm_fit_settings *s)
+static void fit_solve(struct hm_fit *fit, const struct hm_fit_settings *s)
 {
     struct hm__fit *f = fit->inside;
     bool large = f->data.group_count > 10000;
 
-    set_scale(fit, true);
+    fit_set_scale(fit, true);
     for (int pass = 0; pass < (large ? 2 : 50); pass++) {
-        solve_once(f, s);
-        if (fit->errors == HM_ERRORS_EQUAL || set_scale(fit, false) < 1e-14)
+        fit_solve_pass(f, s);
+        if (fit->errors == HM_ERRORS_EQUAL || fit_set_scale(fit, false) < 1e-14)
             break;
     }
 }
 
-/* ---- choosing ------------------------------------------------------------------------------- */
+/* ---- choosing -------------------------------------------------------------------------------- */
 
-static const char *set_text(struct hm_fit *fit, const struct hm_choice *choice)
+static const char *choice_text(struct hm_fit *fit, const struct hm_choice *choice)
 {
     char text[256] = "";
     size_t length = 0;
@@ -329,7 +320,7 @@ static int list_alternatives(struct hm_fit *fit, const struct hm_choice *choices
         return hm__fail_nomem(err);
     for (size_t i = 0; i < most; i++) {
         struct hm_alternative *a = &fit->alternatives[i];
-        a->text = set_text(fit, &choices[i]);
+        a->text = choice_text(fit, &choices[i]);
         a->left_out_error = sqrt(choices[i].error / unit);
         a->weight = choices[i].weight;
         if (!a->text)
@@ -339,7 +330,7 @@ static int list_alternatives(struct hm_fit *fit, const struct hm_choice *choices
     return 0;
 }
 
-/* Runs of each configuration, or of a share of them when there are many, reduced. */
+/* Reduced runs of each configuration, or of groups of configurations when there are many. */
 static struct hm_lsq *make_folds(struct hm__fit *f, size_t *ret_count)
 {
     size_t groups = f->data.group_count, count = groups < HM_FOLDS_MAX ? groups : HM_FOLDS_MAX;
@@ -353,7 +344,7 @@ static struct hm_lsq *make_folds(struct hm__fit *f, size_t *ret_count)
     return folds;
 }
 
-static double mean_square(const struct hm_fit *fit)
+static double weighted_mean_square(const struct hm_fit *fit)
 {
     const struct hm_fit_data *data = &fit->inside->data;
     double sum = 0;
@@ -370,9 +361,9 @@ static int choose_terms(struct hm_fit *fit, struct hm_choice *choices, size_t *r
 {
     struct hm__fit *f = fit->inside;
     size_t fold_count, best = 0;
-    double unit = mean_square(fit);
+    double unit = weighted_mean_square(fit);
 
-    set_scale(fit, true);
+    fit_set_scale(fit, true);
     struct hm_lsq *folds = make_folds(f, &fold_count);
     if (!folds)
         return hm__fail_nomem(err);
@@ -390,9 +381,9 @@ static int choose_terms(struct hm_fit *fit, struct hm_choice *choices, size_t *r
     return list_alternatives(fit, choices, *ret_count, unit, err);
 }
 
-/* ---- draws ---------------------------------------------------------------------------------- */
+/* ---- draws ----------------------------------------------------------------------------------- */
 
-/* Draws of one set of terms, behind those that are there. */
+/* Appends draws for one set of terms. */
 static void draw_set(struct hm__fit *f, const struct hm_fit_settings *s, const size_t *terms,
                      size_t count, size_t draws, struct hm_random *random)
 {
@@ -404,7 +395,7 @@ static void draw_set(struct hm__fit *f, const struct hm_fit_settings *s, const s
     hm__lsq_pick(&f->lsq, terms, count, &some);
     struct hm_noise noise = noise_before(s);
     noise.least = LEAST_NOISE * f->typical;
-    if (!hm__posterior_draw(&some, (double)f->data.count, priors_of(f), noise, random, first,
+    if (!hm__posterior_draw(&some, (double)f->data.count, fit_priors(f), noise, random, first,
                             draws))
         return;
     for (size_t i = 0; i < draws; i++) {
@@ -427,8 +418,8 @@ static void draw_choices(struct hm__fit *f, const struct hm_fit_settings *s,
     }
 }
 
-static int draw(struct hm_fit *fit, const struct hm_fit_settings *s,
-                const struct hm_choice *choices, size_t choice_count, struct hm_err *err)
+static int fit_draw(struct hm_fit *fit, const struct hm_fit_settings *s,
+                    const struct hm_choice *choices, size_t choice_count, struct hm_err *err)
 {
     struct hm__fit *f = fit->inside;
     size_t all[HM_TERMS_MAX];
@@ -451,10 +442,10 @@ static int draw(struct hm_fit *fit, const struct hm_fit_settings *s,
 }
 
 /*
- * Of a sheet corrected by runs the mean of the draws is told. The most probable factors of the
- * overheads are 0 as long as no run shows them, which is below nearly all that is possible.
+ * For a sheet corrected by runs, the coefficients are the mean of the draws. The most probable
+ * overheads are 0 as long as no run shows them, which is below nearly all plausible values.
  */
-static void take_mean(struct hm__fit *f)
+static void coefficients_take_mean(struct hm__fit *f)
 {
     for (size_t k = 0; k < f->basis.count; k++) {
         f->theta[k] = 0;
@@ -463,10 +454,13 @@ static void take_mean(struct hm__fit *f)
     }
 }
 
-/* ---- the whole ------------------------------------------------------------------------------ */
+/* ---- construction ---------------------------------------------------------------------------- */
 
-/* What a quantity is where nobody says: what the runs agree on; of sizes, the whole. */
-static void set_defaults(struct hm__fit *f)
+/*
+ * Default value of each quantity: the value that all runs have; for size, the largest and at least
+ * 1.
+ */
+static void fit_set_defaults(struct hm__fit *f)
 {
     for (size_t q = 0; q < f->basis.quantity_count; q++) {
         bool same = f->data.low[q] == f->data.high[q];
@@ -476,8 +470,8 @@ static void set_defaults(struct hm__fit *f)
     }
 }
 
-/* Whether a term falls with n, seen from the largest n that was measured. */
-static bool falls(const struct hm_fit *fit, size_t k)
+/* Whether a term falls with n, from the largest measured n on. */
+static bool term_falls(const struct hm_fit *fit, size_t k)
 {
     const struct hm__fit *f = fit->inside;
     double n[2] = {fmax(fit->n_max, 1), 2 * fmax(fit->n_max, 1)}, values[HM_QUANTITIES_MAX][2];
@@ -485,9 +479,10 @@ static bool falls(const struct hm_fit *fit, size_t k)
     double x[2 * HM_TERMS_MAX];
     struct hm_err ignored = {0};
 
-    if (f->basis.sheet) /* of a sheet: compute, and the even share of it */
+    if (f->basis.sheet) /* Of a sheet: compute, and the evenly divided work. */
         return k == 0 || k == f->basis.count - HM_SHEET_EXTRAS;
-    if (fit->weak && strcmp(f->basis.texts[k], "1") == 0) /* each worker's own work */
+    if (fit->weak && strcmp(f->basis.texts[k], "1") ==
+                         0) /* With weak scaling, "1" is the work of each worker. */
         return true;
     for (size_t q = 0; q < f->basis.quantity_count; q++) {
         values[q][0] = values[q][1] = isnan(f->at[q]) ? f->data.high[q] : f->at[q];
@@ -507,7 +502,7 @@ static void list_term(struct hm_fit *fit, size_t k, double *scratch)
                              .low = NAN,
                              .high = NAN,
                              .part = f->basis.parts[k],
-                             .falls = falls(fit, k)};
+                             .falls = term_falls(fit, k)};
     if (!fit->intervals)
         return;
     for (size_t i = 0; i < f->draw_count; i++)
@@ -533,11 +528,11 @@ static int list_used(struct hm_fit *fit, struct hm_err *err)
     return 0;
 }
 
-/* The ratio of a run to the sheet, of the configuration in the middle. */
-static double middle_ratio(struct hm__fit *f)
+/* Median over the configurations of measured time / time of the sheet. */
+static double median_sheet_ratio(struct hm__fit *f)
 {
     const size_t groups = f->data.group_count;
-    double *ratios = f->scale; /* not in use yet */
+    double *ratios = f->scale; /* The weights are not set yet, so their array is free. */
 
     for (size_t g = 0; g < groups; g++) {
         double sheet = 0;
@@ -549,14 +544,14 @@ static double middle_ratio(struct hm__fit *f)
 }
 
 /*
- * A sheet that is off by more than a factor of two throughout (another machine, another unit) is
- * taken as right up to that factor: its shape is still worth something, and no single part is to
- * blame. The person is told.
+ * If the sheet is wrong by more than a factor of two throughout (another machine, another unit), it
+ * is scaled by that factor: its shape is still useful, and no single part is responsible. A note
+ * reports the factor.
  */
 static int rescale_sheet(struct hm_fit *fit, struct hm_err *err)
 {
     struct hm__fit *f = fit->inside;
-    double ratio = middle_ratio(f);
+    double ratio = median_sheet_ratio(f);
 
     if (ratio < 2 && ratio > 0.5)
         return 0;
@@ -564,10 +559,10 @@ static int rescale_sheet(struct hm_fit *fit, struct hm_err *err)
         f->basis.priors[k].mean *= ratio;
         f->basis.priors[k].width *= ratio;
     }
-    return hm__fit_note(
-        fit, err,
-        "the runs take %.3g times as long as the sheet says: all of it is scaled; is "
-        "it the same job, machine and unit of time?",
+    return hm__notes_add(
+        hm__fit_notes(fit), err,
+        "the runs take %.3g times as long as the sheet predicts, so the whole sheet is "
+        "scaled; is it the same job, machine and unit of time?",
         ratio);
 }
 
@@ -578,11 +573,11 @@ static int fit_runs(struct hm_fit *fit, const struct hm_runs *runs, const struct
     int rc = prepare_runs(fit, runs, s, err);
 
     if (rc == 0)
-        rc = eval_terms(fit, err);
+        rc = fit_eval_terms(fit, err);
     if (rc)
         return rc;
     decide_errors(fit, s);
-    set_defaults(f);
+    fit_set_defaults(f);
     if (fit->from_sheet && (rc = rescale_sheet(fit, err)))
         return rc;
     fit->n_min = f->data.low[0];
@@ -599,12 +594,12 @@ static int fit_runs(struct hm_fit *fit, const struct hm_runs *runs, const struct
     }
     if (rc)
         return rc;
-    solve(fit, s);
+    fit_solve(fit, s);
     f->typical = smallest_run(fit);
     return 0;
 }
 
-/* A sheet without a run: its priors are all there is. */
+/* A sheet without runs: the coefficients are the means of the priors. */
 static void fit_nothing(struct hm_fit *fit, const struct hm_fit_settings *s)
 {
     struct hm__fit *f = fit->inside;
@@ -622,7 +617,7 @@ static void fit_nothing(struct hm_fit *fit, const struct hm_fit_settings *s)
     f->typical = 1;
 }
 
-static struct hm_fit *allocate(const struct hm_fit_settings *s, struct hm_err *err)
+static struct hm_fit *fit_allocate(const struct hm_fit_settings *s, struct hm_err *err)
 {
     struct hm_arena *arena = hm__arena_new();
     struct hm_fit *fit = arena ? hm__arena_alloc(arena, 1, sizeof(*fit)) : NULL;
@@ -636,9 +631,8 @@ static struct hm_fit *allocate(const struct hm_fit_settings *s, struct hm_err *e
                                .error = NAN,
                                .left_out_error = NAN};
         fit->inside = hm__arena_alloc(arena, 1, sizeof(*fit->inside));
-        fit->notes = hm__arena_alloc(arena, NOTES_MAX, sizeof(*fit->notes));
     }
-    if (!fit || !fit->inside || !fit->notes) {
+    if (!fit || !fit->inside) {
         hm__arena_free(arena);
         hm__fail_nomem(err);
         return NULL;
@@ -657,7 +651,7 @@ int hm_fit_new(const struct hm_runs *runs, const struct hm_fit_settings *s, stru
         rc = hm__fail(err, HM_E_MISSING, "no runs and no job: there is nothing to fit");
     if (rc)
         return rc;
-    struct hm_fit *fit = allocate(s, err);
+    struct hm_fit *fit = fit_allocate(s, err);
     if (!fit)
         return HM_E_NOMEM;
     struct hm__fit *f = fit->inside;
@@ -674,16 +668,16 @@ int hm_fit_new(const struct hm_runs *runs, const struct hm_fit_settings *s, stru
     else if (rc == 0)
         fit_nothing(fit, s);
     if (rc == 0)
-        rc = draw(fit, s, choices, choice_count, err);
+        rc = fit_draw(fit, s, choices, choice_count, err);
     hm__free(choices);
     if (rc == 0 && fit->from_sheet && runs)
-        take_mean(f);
+        coefficients_take_mean(f);
     fit->noise = f->spread;
     if (rc == 0)
         rc = list_used(fit, err);
     if (rc == 0)
         rc = hm__fit_diagnose(fit, err);
-    f->data.runs = NULL; /* theirs, and perhaps gone before the fit is */
+    f->data.runs = NULL; /* Borrowed from the caller; may be freed before this fit is. */
     if (rc)
         hm_fit_free(fit);
     else

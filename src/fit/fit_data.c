@@ -1,6 +1,8 @@
 /*
- * Gathering runs by configuration. A fit sees a configuration as its mean and the squares around
- * it, so a million repeats of ten configurations cost no more than ten runs once they are gathered.
+ * Groups runs by configuration. A fit needs only the mean of a configuration and the sum of squares
+ * around it, so after grouping a million repeats of ten configurations cost no more than ten runs.
+ * Model: the spread of repeats is equal, or proportional to the time, and it is mixed with the
+ * usual spread by an empirical Bayes rule. Limit: configurations are compared for exact equality.
  */
 #include "fit_data.h"
 
@@ -10,8 +12,8 @@
 #include "err.h"
 #include "student.h"
 
-static int allocate(struct hm_fit_data *data, struct hm_arena *arena, size_t quantities,
-                    struct hm_err *err)
+static int fit_data_allocate(struct hm_fit_data *data, struct hm_arena *arena, size_t quantities,
+                             struct hm_err *err)
 {
     const size_t count = data->count;
 
@@ -24,8 +26,8 @@ static int allocate(struct hm_fit_data *data, struct hm_arena *arena, size_t qua
     return ok ? 0 : hm__fail_nomem(err);
 }
 
-/* The rows that have a time. */
-static int keep_rows(struct hm_fit_data *data, double unit, struct hm_err *err)
+/* Keeps the rows that have a time. */
+static int fit_data_keep_rows(struct hm_fit_data *data, double unit, struct hm_err *err)
 {
     const struct hm_column *seconds = hm_runs_column(data->runs, "seconds");
     size_t kept = 0;
@@ -39,24 +41,24 @@ static int keep_rows(struct hm_fit_data *data, double unit, struct hm_err *err)
     data->count = kept;
     if (kept > 0)
         return 0;
-    hm__fail(err, HM_E_MISSING, "every run has failed");
+    hm__fail(err, HM_E_MISSING, "every run failed, so there is no time to fit");
     hm__err_at(err, data->runs->source, 0);
     return HM_E_MISSING;
 }
 
-/* ---- configurations ------------------------------------------------------------------------- */
+/* ---- configurations -------------------------------------------------------------------------- */
 
-struct key {
+struct group_key {
     const double *columns[HM_QUANTITIES_MAX];
     size_t count;
 };
 
-static uint64_t hash_row(const struct key *key, size_t row)
+static uint64_t group_key_hash(const struct group_key *key, size_t row)
 {
     uint64_t hash = 0x9e3779b97f4a7c15u, bits;
 
     for (size_t k = 0; k < key->count; k++) {
-        double value = key->columns[k][row] + 0.0; /* -0 is 0 */
+        double value = key->columns[k][row] + 0.0; /* -0 becomes 0. */
         memcpy(&bits, &value, sizeof(bits));
         hash = (hash ^ bits) * 0xff51afd7ed558ccdu;
         hash ^= hash >> 32;
@@ -64,7 +66,7 @@ static uint64_t hash_row(const struct key *key, size_t row)
     return hash;
 }
 
-static bool same_row(const struct key *key, size_t a, size_t b)
+static bool group_key_equal(const struct group_key *key, size_t a, size_t b)
 {
     for (size_t k = 0; k < key->count; k++) {
         double x = key->columns[k][a], y = key->columns[k][b];
@@ -74,19 +76,20 @@ static bool same_row(const struct key *key, size_t a, size_t b)
     return true;
 }
 
-/* Give each row its group, by a table of hashes that is at most half full. */
-static int find_groups(struct hm_fit_data *data, const struct key *key, struct hm_err *err)
+/* Assigns each row to a group, with a hash table that is at most half full. */
+static int fit_data_find_groups(struct hm_fit_data *data, const struct group_key *key,
+                                struct hm_err *err)
 {
     size_t room = 16;
 
     while (room < 2 * data->count)
         room *= 2;
-    uint32_t *slots = hm__calloc(room, sizeof(*slots)); /* 1 + group; 0 is free */
+    uint32_t *slots = hm__calloc(room, sizeof(*slots)); /* 1 + group; 0 marks a free slot. */
     if (!slots)
         return hm__fail_nomem(err);
     for (size_t i = 0; i < data->count; i++) {
-        size_t row = data->rows[i], at = hash_row(key, row) & (room - 1);
-        while (slots[at] && !same_row(key, data->groups[slots[at] - 1].row, row))
+        size_t row = data->rows[i], at = group_key_hash(key, row) & (room - 1);
+        while (slots[at] && !group_key_equal(key, data->groups[slots[at] - 1].row, row))
             at = (at + 1) & (room - 1);
         if (!slots[at]) {
             data->groups[data->group_count] = (struct hm_group){.row = row, .evidence = 1};
@@ -98,8 +101,10 @@ static int find_groups(struct hm_fit_data *data, const struct key *key, struct h
     return 0;
 }
 
-/* Means first, then the squares around them: subtracting large sums would lose them. */
-static void sum_up(struct hm_fit_data *data)
+/*
+ * Computes the means first, then the squares around them: subtracting large sums would lose digits.
+ */
+static void fit_data_sum_groups(struct hm_fit_data *data)
 {
     for (size_t i = 0; i < data->count; i++) {
         struct hm_group *g = &data->groups[data->group_of[i]];
@@ -113,8 +118,8 @@ static void sum_up(struct hm_fit_data *data)
     }
 }
 
-static int set_places(struct hm_fit_data *data, struct hm_arena *arena,
-                      const struct hm_basis *basis, struct hm_err *err)
+static int fit_data_set_places(struct hm_fit_data *data, struct hm_arena *arena,
+                               const struct hm_basis *basis, struct hm_err *err)
 {
     for (size_t q = 0; q < basis->quantity_count; q++) {
         const double *values = hm_runs_column(data->runs, basis->quantities[q])->values;
@@ -142,24 +147,24 @@ int hm__fit_data_init(struct hm_fit_data *data, struct hm_arena *arena, const st
                       const struct hm_basis *basis, const bool *matters, double unit,
                       struct hm_err *err)
 {
-    struct key key = {.count = 0};
+    struct group_key key = {.count = 0};
 
     *data = (struct hm_fit_data){.runs = runs, .count = runs->count};
-    int rc = allocate(data, arena, basis->quantity_count, err);
+    int rc = fit_data_allocate(data, arena, basis->quantity_count, err);
     if (rc == 0)
-        rc = keep_rows(data, unit, err);
+        rc = fit_data_keep_rows(data, unit, err);
     for (size_t q = 0; q < basis->quantity_count; q++)
         if (matters[q])
             key.columns[key.count++] = hm_runs_column(runs, basis->quantities[q])->values;
     if (rc == 0)
-        rc = find_groups(data, &key, err);
+        rc = fit_data_find_groups(data, &key, err);
     if (rc)
         return rc;
-    sum_up(data);
-    return set_places(data, arena, basis, err);
+    fit_data_sum_groups(data);
+    return fit_data_set_places(data, arena, basis, err);
 }
 
-/* ---- what repeats show ---------------------------------------------------------------------- */
+/* ---- repeats --------------------------------------------------------------------------------- */
 
 double hm__fit_data_repeats(const struct hm_fit_data *data, const double *scale, double *ret_sum)
 {
@@ -174,10 +179,10 @@ double hm__fit_data_repeats(const struct hm_fit_data *data, const double *scale,
     return free;
 }
 
-/* Fewer repeats than this tell little of how their spread depends on the time. */
+/* Fewer repeats do not show how the spread depends on the time. */
 static const double REPEATS_ENOUGH = 4;
 
-/* Whichever of the two normal distributions makes the repeats more likely. */
+/* Compares the likelihood of the repeats under equal and under relative errors. */
 int hm__fit_data_relative(const struct hm_fit_data *data)
 {
     double free = 0, equal = 0, relative = 0, logs = 0;
@@ -195,25 +200,28 @@ int hm__fit_data_relative(const struct hm_fit_data *data)
     return -free / 2 * log(relative / free) - logs > -free / 2 * log(equal / free);
 }
 
-/* The spread of a few repeats is a poor guess by itself: it is mixed with the usual one. */
+/*
+ * The spread of few repeats is a poor estimate, so it is mixed with this many degrees of freedom of
+ * the usual spread.
+ */
 static const double SHARED = 4;
 
-/* Spreads are only told apart when chance would show such a one in a hundred tables. */
+/* Spreads are treated as different when chance would show this in one of a hundred tables. */
 static const double DIFFER_CHANCE = 0.01;
 
-static double own_square(const struct hm_group *group, bool relative)
+static double group_square(const struct hm_group *group, bool relative)
 {
     return group->within / (relative ? group->mean_s * group->mean_s : 1);
 }
 
-/* Whether some configuration is more restless than all the others together. */
+/* Whether the spread of some configuration is larger than that of all others together. */
 static bool spreads_differ(const struct hm_fit_data *data, bool relative, double free, double sum)
 {
     double repeated = 0, least = 1;
 
     for (size_t g = 0; g < data->group_count; g++) {
         const struct hm_group *group = &data->groups[g];
-        double own = own_square(group, relative), own_free = group->count - 1, rest = sum - own,
+        double own = group_square(group, relative), own_free = group->count - 1, rest = sum - own,
                rest_free = free - own_free;
         if (own_free < 1)
             continue;
@@ -225,7 +233,7 @@ static bool spreads_differ(const struct hm_fit_data *data, bool relative, double
     return least * repeated < DIFFER_CHANCE;
 }
 
-/* The usual spread, squared: that of the configuration in the middle; 0 without memory for it. */
+/* The usual spread squared: the median over configurations; 0 when out of memory. */
 static double usual_square(const struct hm_fit_data *data, bool relative)
 {
     double *squares = hm__calloc(data->group_count, sizeof(*squares)), middle = 0;
@@ -234,7 +242,7 @@ static double usual_square(const struct hm_fit_data *data, bool relative)
     for (size_t g = 0; squares && g < data->group_count; g++) {
         const struct hm_group *group = &data->groups[g];
         if (group->count > 1)
-            squares[count++] = own_square(group, relative) / (group->count - 1);
+            squares[count++] = group_square(group, relative) / (group->count - 1);
     }
     if (count > 0)
         middle = hm__quantile(squares, count, 0.5);
@@ -248,14 +256,15 @@ void hm__fit_data_weigh(struct hm_fit_data *data, bool relative)
 
     for (size_t g = 0; g < data->group_count; g++) {
         free += data->groups[g].count - 1;
-        sum += own_square(&data->groups[g], relative);
+        sum += group_square(&data->groups[g], relative);
     }
     if (free < REPEATS_ENOUGH || sum == 0 || !spreads_differ(data, relative, free, sum))
         return;
     double usual = usual_square(data, relative);
     for (size_t g = 0; usual > 0 && g < data->group_count; g++) {
         struct hm_group *group = &data->groups[g];
-        double mixed = (SHARED * usual + own_square(group, relative)) / (SHARED + group->count - 1);
+        double mixed =
+            (SHARED * usual + group_square(group, relative)) / (SHARED + group->count - 1);
         group->evidence = usual / mixed;
     }
 }

@@ -13,13 +13,13 @@
  * one term after another, first for all and then for those that are not 0 (Friedman, Hastie,
  * Tibshirani 2010).
  *
- * It soon finds most of the signs, but creeps where terms are nearly the same, as i / m and
- * i / sqrt(m) are. Given signs s of a set A, the solution is linear, C_AA b_A = d_A - penalty s_A,
- * so a few Cholesky factors finish it: step towards that solution, let go of the first term that
- * meets 0 on the way, and when none does, take in the term whose g_j is furthest above the penalty
- * (feature-sign search: Lee, Battle, Raina, Ng 2006). Where a term of A is a combination of the
- * others, the step is along that combination, which changes predictions by no more than rounding,
- * to the side on which the objective falls.
+ * Descent soon finds most of the signs, but converges slowly where terms are nearly equal, such as
+ * i / m and i / sqrt(m). Given the signs s of an active set A, the solution is linear,
+ * C_AA b_A = d_A - penalty s_A, so a few Cholesky factorisations finish it: step towards that
+ * solution, remove the first term that reaches 0 on the way, and if none does, add the term whose
+ * |g_j| exceeds the penalty most (feature-sign search: Lee, Battle, Raina, Ng 2006). Where a term
+ * of A is a combination of the others, the step is along that combination, which changes
+ * predictions by no more than rounding, in the direction in which the objective falls.
  *
  * The gap: for r = y - z b and any s with s |g_j| <= penalty, s r is a feasible point of the dual,
  *     P - D = (1 - s)^2 |r|^2 / 2 + sum_j (penalty |b_j| - s b_j g_j),
@@ -33,18 +33,18 @@
 
 #include "err.h"
 
-/* A term that varies less than this beside its mean does not: such differences are rounding. */
+/* A term whose deviation is below this fraction of its mean is constant; the rest is rounding. */
 static const double CONSTANT = 1e-13;
-/* A term of which less than this part (of its variance) is new depends on the others. */
+/* A term depends on the others when less than this fraction of its variance is new. */
 static const double DEPENDENT = 1e-14;
 
 enum {
-    CYCLES = 10, /* of coordinate descent over terms that are not 0, before the exact finish */
-    PASSES = 8 * HM_LASSO_MAX, /* of the finish; it takes few, this is against rounding */
-    ROUNDS = 50,               /* of both */
+    CYCLES = 10, /* Cycles of coordinate descent over the nonzero terms, before the exact finish. */
+    PASSES = 8 * HM_LASSO_MAX, /* Largest number of passes of the finish; usually few are needed. */
+    ROUNDS = 50,               /* Largest number of rounds of descent and finish. */
 };
 
-/* ---- sums ----------------------------------------------------------------------------------- */
+/* ---- sums ------------------------------------------------------------------------------------ */
 
 void hm__gram_init(struct hm_gram *gram, size_t count)
 {
@@ -53,9 +53,9 @@ void hm__gram_init(struct hm_gram *gram, size_t count)
     gram->count = count;
 }
 
-/* Join weight w at a distance from the means: M += factor delta delta', means += share delta. */
-static void shift(struct hm_gram *gram, const double *delta, double delta_y, double factor,
-                  double share)
+/* Moves the means by share * delta and adds factor * delta delta' to the sums. */
+static void gram_shift(struct hm_gram *gram, const double *delta, double delta_y, double factor,
+                       double share)
 {
     for (size_t j = 0; j < gram->count; j++) {
         double f = factor * delta[j];
@@ -77,7 +77,7 @@ void hm__gram_add(struct hm_gram *gram, const double *x, double y, double weight
         return;
     for (size_t j = 0; j < gram->count; j++)
         delta[j] = x[j] - gram->x[j];
-    shift(gram, delta, y - gram->y, gram->weight / total * weight, weight / total);
+    gram_shift(gram, delta, y - gram->y, gram->weight / total * weight, weight / total);
     gram->weight = total;
 }
 
@@ -89,7 +89,7 @@ void hm__gram_merge(struct hm_gram *gram, const struct hm_gram *other, double fa
     assert(other->count == count);
     if (weight == 0)
         return;
-    if (!(total > 0)) { /* everything taken away */
+    if (!(total > 0)) { /* All rows were removed. */
         hm__gram_init(gram, count);
         return;
     }
@@ -100,7 +100,7 @@ void hm__gram_merge(struct hm_gram *gram, const struct hm_gram *other, double fa
         gram->xy[j] += factor * other->xy[j];
     }
     gram->yy += factor * other->yy;
-    shift(gram, delta, other->y - gram->y, gram->weight / total * weight, weight / total);
+    gram_shift(gram, delta, other->y - gram->y, gram->weight / total * weight, weight / total);
     gram->weight = total;
 }
 
@@ -120,7 +120,7 @@ double hm__gram_error(const struct hm_gram *gram, double intercept, const double
     return fmax(square, 0) / gram->weight + bias * bias;
 }
 
-/* ---- standardised --------------------------------------------------------------------------- */
+/* ---- standardised problem -------------------------------------------------------------------- */
 
 void hm__lasso_init(struct hm_lasso *lasso, const struct hm_gram *gram)
 {
@@ -179,7 +179,7 @@ void hm__lasso_penalties(double penalty_max, double least, size_t count, double 
 }
 
 /* g = d - C b */
-static void slopes(const struct hm_lasso *lasso, const double *b, double *g)
+static void lasso_slopes(const struct hm_lasso *lasso, const double *b, double *g)
 {
     memcpy(g, lasso->d, lasso->count * sizeof(*g));
     for (size_t j = 0; j < lasso->count; j++)
@@ -192,7 +192,7 @@ static double duality_gap(const struct hm_lasso *lasso, double penalty, const do
 {
     double g[HM_LASSO_MAX], rest = lasso->y_variance, most = 0, sum = 0;
 
-    slopes(lasso, b, g);
+    lasso_slopes(lasso, b, g);
     for (size_t j = 0; j < lasso->count; j++) {
         rest -= b[j] * (lasso->d[j] + g[j]);
         most = fmax(most, fabs(g[j]));
@@ -203,22 +203,23 @@ static double duality_gap(const struct hm_lasso *lasso, double penalty, const do
     return (1 - s) * (1 - s) * fmax(rest, 0) / 2 + fmax(sum, 0);
 }
 
-/* ---- coordinate descent --------------------------------------------------------------------- */
+/* ---- coordinate descent ---------------------------------------------------------------------- */
 
-static double shrink(double value, double by)
+static double soft_threshold(double value, double by)
 {
     return fabs(value) > by ? value - copysign(by, value) : 0;
 }
 
-/* Once over all terms, or over those that are not 0. Returns the largest change. */
-static double sweep(const struct hm_lasso *lasso, double penalty, bool all, double *b, double *g)
+/* One cycle over all terms or over the nonzero ones; returns the largest change. */
+static double descent_sweep(const struct hm_lasso *lasso, double penalty, bool all, double *b,
+                            double *g)
 {
     double most = 0;
 
     for (size_t j = 0; j < lasso->count; j++) {
         if (lasso->scale[j] == 0 || (b[j] == 0 && !all))
             continue;
-        double wanted = shrink(g[j] + b[j], penalty), change = wanted - b[j];
+        double wanted = soft_threshold(g[j] + b[j], penalty), change = wanted - b[j];
         if (change == 0)
             continue;
         for (size_t k = 0; k < lasso->count; k++)
@@ -229,32 +230,32 @@ static double sweep(const struct hm_lasso *lasso, double penalty, bool all, doub
     return most;
 }
 
-static void descend(const struct hm_lasso *lasso, double penalty, double *b)
+static void descent_run(const struct hm_lasso *lasso, double penalty, double *b)
 {
     const double small = 1e-6 * sqrt(lasso->y_variance);
     double g[HM_LASSO_MAX];
 
-    slopes(lasso, b, g);
-    if (sweep(lasso, penalty, true, b, g) > small)
-        for (int i = 0; i < CYCLES && sweep(lasso, penalty, false, b, g) > small; i++)
+    lasso_slopes(lasso, b, g);
+    if (descent_sweep(lasso, penalty, true, b, g) > small)
+        for (int i = 0; i < CYCLES && descent_sweep(lasso, penalty, false, b, g) > small; i++)
             ;
 }
 
-/* ---- exact finish --------------------------------------------------------------------------- */
+/* ---- exact finish ---------------------------------------------------------------------------- */
 
-/* The terms that are in, their signs, and a lower factor L L' of their correlations. */
-struct active {
+/* The terms in the active set, their signs, and the lower factor L L' of their correlations. */
+struct active_set {
     size_t count, terms[HM_LASSO_MAX];
     double signs[HM_LASSO_MAX], l[HM_LASSO_MAX][HM_LASSO_MAX];
 };
 
-static void enter(struct active *a, size_t term, double sign)
+static void active_set_add(struct active_set *a, size_t term, double sign)
 {
     a->terms[a->count] = term;
     a->signs[a->count++] = copysign(1, sign);
 }
 
-static void leave(struct active *a, size_t place)
+static void active_set_remove(struct active_set *a, size_t place)
 {
     a->count--;
     for (size_t i = place; i < a->count; i++) {
@@ -263,8 +264,8 @@ static void leave(struct active *a, size_t place)
     }
 }
 
-/* Factor row by row; returns how many rows there are before one that depends on them. */
-static size_t factor(const struct hm_lasso *lasso, struct active *a)
+/* Factors row by row; returns the number of rows before the first dependent one. */
+static size_t active_set_factor(const struct hm_lasso *lasso, struct active_set *a)
 {
     for (size_t i = 0; i < a->count; i++) {
         const double *row = lasso->c[a->terms[i]];
@@ -283,8 +284,8 @@ static size_t factor(const struct hm_lasso *lasso, struct active *a)
     return a->count;
 }
 
-/* Solve L x = b if forward, and L' x = b, in place, for the first rows. */
-static void solve_factor(const struct active *a, size_t rows, bool forward, double *x)
+/* Solves L L' x = b (forward) or only L' x = b in place, for the first `rows` rows. */
+static void active_set_solve(const struct active_set *a, size_t rows, bool forward, double *x)
 {
     for (size_t i = 0; forward && i < rows; i++) {
         for (size_t k = 0; k < i; k++)
@@ -298,26 +299,31 @@ static void solve_factor(const struct active *a, size_t rows, bool forward, doub
     }
 }
 
-/* Where to go from b, and how far at most: to the solution of these signs, or without end. */
-static double aim(const struct hm_lasso *lasso, double penalty, struct active *a, const double *b,
-                  double *step)
+/*
+ * Computes the step from b and its largest length: 1 to the solution for these signs, or INFINITY
+ * along a dependent combination.
+ */
+static double active_set_step(const struct hm_lasso *lasso, double penalty, struct active_set *a,
+                              const double *b, double *step)
 {
-    const size_t rows = factor(lasso, a);
+    const size_t rows = active_set_factor(lasso, a);
     double g[HM_LASSO_MAX], gain = 0;
 
-    slopes(lasso, b, g);
+    lasso_slopes(lasso, b, g);
     for (size_t i = 0; i < a->count; i++)
         g[a->terms[i]] -= penalty * a->signs[i];
     memset(step, 0, a->count * sizeof(*step));
     if (rows == a->count) {
         for (size_t i = 0; i < rows; i++)
             step[i] = g[a->terms[i]];
-        solve_factor(a, rows, true, step);
+        active_set_solve(a, rows, true, step);
         return 1;
     }
-    /* Term `rows` is a combination of those before it, whose factors are L'^-1 of its row of L. */
+    /*
+     * Term `rows` is a combination of those before it, with the coefficients L'^-1 of its row of L.
+     */
     memcpy(step, a->l[rows], rows * sizeof(*step));
-    solve_factor(a, rows, false, step);
+    active_set_solve(a, rows, false, step);
     step[rows] = -1;
     for (size_t i = 0; i <= rows; i++)
         gain += g[a->terms[i]] * step[i];
@@ -326,8 +332,9 @@ static double aim(const struct hm_lasso *lasso, double penalty, struct active *a
     return INFINITY;
 }
 
-/* Step until the first term meets 0; returns its place, or the count if none does. */
-static size_t advance(const struct active *a, const double *step, double length, double *b)
+/* Steps until the first term reaches 0; returns its place, or the count if none does. */
+static size_t active_set_advance(const struct active_set *a, const double *step, double length,
+                                 double *b)
 {
     size_t first = a->count;
 
@@ -338,7 +345,7 @@ static size_t advance(const struct active *a, const double *step, double length,
             first = i;
         }
     }
-    if (isinf(length)) /* no term falls, which only rounding can do */
+    if (isinf(length)) /* No term decreases; only rounding can cause this. */
         return first;
     for (size_t i = 0; i < a->count; i++)
         b[a->terms[i]] += length * step[i];
@@ -347,15 +354,15 @@ static size_t advance(const struct active *a, const double *step, double length,
     return first;
 }
 
-/* Let in the term whose slope is furthest above the penalty; false if there is none. */
-static bool enter_steepest(const struct hm_lasso *lasso, double penalty, struct active *a,
-                           const double *b)
+/* Adds the term whose slope exceeds the penalty most; returns false if there is none. */
+static bool active_set_add_steepest(const struct hm_lasso *lasso, double penalty,
+                                    struct active_set *a, const double *b)
 {
     double g[HM_LASSO_MAX], most = penalty * (1 + 1e-12);
     size_t best = lasso->count;
     bool in[HM_LASSO_MAX] = {0};
 
-    slopes(lasso, b, g);
+    lasso_slopes(lasso, b, g);
     for (size_t i = 0; i < a->count; i++)
         in[a->terms[i]] = true;
     for (size_t j = 0; j < lasso->count; j++)
@@ -365,30 +372,31 @@ static bool enter_steepest(const struct hm_lasso *lasso, double penalty, struct 
         }
     if (best == lasso->count)
         return false;
-    enter(a, best, g[best]);
+    active_set_add(a, best, g[best]);
     return true;
 }
 
-/* From any b to the solution; false if it was not reached. */
-static bool finish(const struct hm_lasso *lasso, double penalty, double *b)
+/* Goes from any b to the solution; returns false if it was not reached. */
+static bool lasso_finish(const struct hm_lasso *lasso, double penalty, double *b)
 {
-    struct active a;
+    struct active_set a;
     double step[HM_LASSO_MAX];
     bool entered = false;
 
     a.count = 0;
     for (size_t j = 0; j < lasso->count; j++)
         if (b[j] != 0)
-            enter(&a, j, b[j]);
+            active_set_add(&a, j, b[j]);
     for (int pass = 0; pass < PASSES; pass++) {
-        double length = aim(lasso, penalty, &a, b, step);
-        size_t place = advance(&a, step, length, b);
+        double length = active_set_step(lasso, penalty, &a, b, step);
+        size_t place = active_set_advance(&a, step, length, b);
         if (place < a.count) {
             if (entered && place + 1 == a.count)
-                return true; /* in and out again: its slope is the penalty, but for rounding */
-            leave(&a, place);
+                return true; /* The term entered and left at once: its slope equals the penalty up
+                                to rounding. */
+            active_set_remove(&a, place);
             entered = false;
-        } else if (isinf(length) || !(entered = enter_steepest(lasso, penalty, &a, b))) {
+        } else if (isinf(length) || !(entered = active_set_add_steepest(lasso, penalty, &a, b))) {
             return !isinf(length);
         }
     }
@@ -406,8 +414,8 @@ double hm__lasso_solve(const struct hm_lasso *lasso, double penalty, double tole
         return 0;
     for (int round = 0; round < ROUNDS; round++) {
         double before = gap;
-        descend(lasso, penalty, b);
-        bool done = finish(lasso, penalty, b);
+        descent_run(lasso, penalty, b);
+        bool done = lasso_finish(lasso, penalty, b);
         gap = duality_gap(lasso, penalty, b) / lasso->y_variance;
         if (gap <= tolerance || (done && gap >= before / 2))
             break;
@@ -415,9 +423,9 @@ double hm__lasso_solve(const struct hm_lasso *lasso, double penalty, double tole
     return gap;
 }
 
-/* ---- cross-validation ----------------------------------------------------------------------- */
+/* ---- cross-validation ------------------------------------------------------------------------ */
 
-static int check_folds(const struct hm_gram *folds, const bool *held, size_t fold_count,
+static int folds_check(const struct hm_gram *folds, const bool *held, size_t fold_count,
                        size_t penalty_count, double least, struct hm_err *err)
 {
     size_t held_count = 0;
@@ -442,8 +450,8 @@ static int check_folds(const struct hm_gram *folds, const bool *held, size_t fol
     return 0;
 }
 
-/* The sum of all folds but one; out >= fold_count: of all. */
-static void add_folds(const struct hm_gram *folds, size_t fold_count, size_t out,
+/* Adds up all folds except `out`; with out >= fold_count, all of them. */
+static void folds_sum(const struct hm_gram *folds, size_t fold_count, size_t out,
                       struct hm_gram *sum)
 {
     hm__gram_init(sum, folds[0].count);
@@ -452,15 +460,18 @@ static void add_folds(const struct hm_gram *folds, size_t fold_count, size_t out
             hm__gram_merge(sum, &folds[f], 1);
 }
 
-/* Errors on one fold of what the others say, for all penalties, each from the solution before. */
-static void hold_out(const struct hm_gram *folds, size_t fold_count, size_t out,
-                     const struct hm_lasso_choice *choice, double tolerance, double *errors)
+/*
+ * Errors on one fold of the solutions from the other folds, for all penalties, each started from
+ * the previous solution.
+ */
+static void fold_hold_out(const struct hm_gram *folds, size_t fold_count, size_t out,
+                          const struct hm_lasso_choice *choice, double tolerance, double *errors)
 {
     struct hm_gram sum;
     struct hm_lasso lasso;
     double b[HM_LASSO_MAX] = {0}, theta[HM_LASSO_MAX], intercept;
 
-    add_folds(folds, fold_count, out, &sum);
+    folds_sum(folds, fold_count, out, &sum);
     hm__lasso_init(&lasso, &sum);
     for (size_t p = 0; p < choice->penalty_count; p++) {
         hm__lasso_solve(&lasso, choice->penalties[p], tolerance, b);
@@ -469,8 +480,8 @@ static void hold_out(const struct hm_gram *folds, size_t fold_count, size_t out,
     }
 }
 
-/* Running mean, and in error the sum of squares about it, of the errors of one more fold. */
-static void take_errors(struct hm_lasso_choice *choice, const double *errors, double folds)
+/* Updates the mean of the fold errors, and in `error` the sum of squares around it. */
+static void choice_add_errors(struct hm_lasso_choice *choice, const double *errors, double folds)
 {
     for (size_t p = 0; p < choice->penalty_count; p++) {
         double delta = errors[p] - choice->mean[p];
@@ -479,7 +490,7 @@ static void take_errors(struct hm_lasso_choice *choice, const double *errors, do
     }
 }
 
-static void choose(struct hm_lasso_choice *choice, double folds)
+static void choice_select(struct hm_lasso_choice *choice, double folds)
 {
     for (size_t p = 0; p < choice->penalty_count; p++) {
         choice->error[p] = sqrt(choice->error[p] / (folds - 1) / folds);
@@ -499,22 +510,22 @@ int hm__lasso_choose(const struct hm_gram *folds, const bool *held, size_t fold_
     struct hm_gram all;
     struct hm_lasso lasso;
     double errors[HM_LASSO_PENALTIES], folds_held = 0;
-    int rc = check_folds(folds, held, fold_count, penalty_count, least, err);
+    int rc = folds_check(folds, held, fold_count, penalty_count, least, err);
 
     if (rc)
         return rc;
-    add_folds(folds, fold_count, fold_count, &all);
+    folds_sum(folds, fold_count, fold_count, &all);
     hm__lasso_init(&lasso, &all);
     hm__lasso_penalties(hm__lasso_penalty_max(&lasso), least, penalty_count, choice.penalties);
     for (size_t f = 0; f < fold_count; f++) {
         if (held[f]) {
-            hold_out(folds, fold_count, f, &choice, tolerance, errors);
-            take_errors(&choice, errors, ++folds_held);
+            fold_hold_out(folds, fold_count, f, &choice, tolerance, errors);
+            choice_add_errors(&choice, errors, ++folds_held);
         }
         for (size_t p = 0; fold_errors && p < penalty_count; p++)
             fold_errors[f * penalty_count + p] = held[f] ? errors[p] : NAN;
     }
-    choose(&choice, folds_held);
+    choice_select(&choice, folds_held);
     *ret_choice = choice;
     return 0;
 }

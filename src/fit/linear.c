@@ -1,10 +1,11 @@
 /*
- * Least squares by rotations, and with bounds.
+ * Least squares by Givens rotations, and non-negative least squares.
  *
  * Fits have a handful of unknowns and from five to a million rows. Rotating each row into a small
- * triangle needs one pass, no memory for the rows, and is as accurate as a QR decomposition of all
- * of them; everything after it works on the triangle. Leaving rows out is adding the others, so
- * nothing is ever subtracted.
+ * triangle (Gentleman 1973) needs one pass, no memory for the rows, and is as accurate as a QR
+ * decomposition of all of them; everything else works on the triangle. Rows are left out by adding
+ * the others, so nothing is ever subtracted. Non-negative least squares is the active-set method of
+ * Lawson and Hanson 1974. Limit: HM_TERMS_MAX unknowns.
  */
 #include "linear.h"
 
@@ -12,14 +13,15 @@
 #include <math.h>
 #include <string.h>
 
-/* A column is taken as dependent when less than this fraction of it is new. */
+/* A column is dependent when less than this fraction of it is new. */
 static const double DEPENDENT = 1e-9;
 
 void hm__lsq_init(struct hm_lsq *lsq, size_t count)
 {
     assert(count <= HM_TERMS_MAX);
     lsq->count = count;
-    for (size_t i = 0; i <= count; i++) /* the rest is never looked at, and this is done often */
+    for (size_t i = 0; i <= count;
+         i++) /* The rest is never read, and this function is called often. */
         memset(lsq->r[i], 0, (count + 1) * sizeof(double));
 }
 
@@ -31,7 +33,7 @@ void hm__lsq_add(struct hm_lsq *lsq, double *row)
         double *r = lsq->r[j];
         if (row[j] == 0)
             continue;
-        if (r[j] == 0) { /* the first row to reach this far */
+        if (r[j] == 0) { /* This is the first row with a value in column j. */
             memcpy(r + j, row + j, (side - j) * sizeof(*r));
             return;
         }
@@ -106,10 +108,10 @@ bool hm__lsq_solve(const struct hm_lsq *lsq, double *theta, size_t *ret_column)
     return true;
 }
 
-/* ---- with bounds ---------------------------------------------------------------------------- */
+/* ---- with bounds ----------------------------------------------------------------------------- */
 
-/* Solve for the unknowns in a set; the others are 0. False where they depend on one another. */
-static bool solve_set(const struct hm_lsq *lsq, const bool *in, double *theta)
+/* Solves for the unknowns in a set, with the others at 0; false if the columns are dependent. */
+static bool lsq_solve_set(const struct hm_lsq *lsq, const bool *in, double *theta)
 {
     struct hm_lsq part;
     size_t set[HM_TERMS_MAX] = {0}, count = 0, column;
@@ -127,9 +129,9 @@ static bool solve_set(const struct hm_lsq *lsq, const bool *in, double *theta)
     return true;
 }
 
-/* The unknown outside the set that would lower the sum of squares most, or -1. */
-static int steepest(const struct hm_lsq *lsq, const bool *in, const bool *barred,
-                    const double *theta)
+/* Index of the unknown outside the set that lowers the sum of squares most, or -1. */
+static int lsq_steepest(const struct hm_lsq *lsq, const bool *in, const bool *barred,
+                        const double *theta)
 {
     const size_t y = lsq->count;
     double rest[HM_LSQ_SIDE], size = 0, most = 0;
@@ -155,8 +157,8 @@ static int steepest(const struct hm_lsq *lsq, const bool *in, const bool *barred
     return best;
 }
 
-/* Move from theta towards wanted until the first unknown of the set meets 0, and let it go. */
-static void step_back(size_t count, bool *in, double *theta, const double *wanted)
+/* Moves theta towards wanted until the first unknown of the set reaches 0, and removes that one. */
+static void nonnegative_step_back(size_t count, bool *in, double *theta, const double *wanted)
 {
     double most = 1;
 
@@ -172,7 +174,7 @@ static void step_back(size_t count, bool *in, double *theta, const double *wante
     }
 }
 
-static bool all_positive(size_t count, const bool *in, const double *theta)
+static bool set_all_positive(size_t count, const bool *in, const double *theta)
 {
     for (size_t j = 0; j < count; j++)
         if (in[j] && theta[j] <= 0)
@@ -188,20 +190,23 @@ void hm__lsq_nonnegative(const struct hm_lsq *lsq, double *theta)
     int next;
 
     memset(theta, 0, count * sizeof(*theta));
-    /* Each pass lowers the sum of squares, so no set comes twice; the bound is against rounding. */
+    /*
+     * Each pass lowers the sum of squares, so no set occurs twice; the limit guards against
+     * rounding.
+     */
     for (int pass = 0; pass < 10 * HM_TERMS_MAX; pass++) {
-        if ((next = steepest(lsq, in, barred, theta)) < 0)
+        if ((next = lsq_steepest(lsq, in, barred, theta)) < 0)
             return;
         in[next] = true;
-        bool solved = solve_set(lsq, in, wanted);
-        if (!solved || wanted[next] <= 0) { /* depends on the others, but for rounding */
+        bool solved = lsq_solve_set(lsq, in, wanted);
+        if (!solved || wanted[next] <= 0) { /* The column depends on the others up to rounding. */
             in[next] = false;
             barred[next] = true;
             continue;
         }
-        while (!all_positive(count, in, wanted)) {
-            step_back(count, in, theta, wanted);
-            if (!solve_set(lsq, in, wanted))
+        while (!set_all_positive(count, in, wanted)) {
+            nonnegative_step_back(count, in, theta, wanted);
+            if (!lsq_solve_set(lsq, in, wanted))
                 return;
         }
         memcpy(theta, wanted, count * sizeof(*theta));
@@ -219,7 +224,7 @@ void hm__lsq_whiten(const struct hm_lsq *lsq, const double *x, double *u)
     }
 }
 
-/* ---- Cholesky ------------------------------------------------------------------------------- */
+/* ---- Cholesky -------------------------------------------------------------------------------- */
 
 bool hm__cholesky(double a[HM_TERMS_MAX][HM_TERMS_MAX], size_t count)
 {

@@ -11,37 +11,42 @@
 enum { HM_TERMS_MAX = 16, HM_LSQ_SIDE = HM_TERMS_MAX + 1 };
 
 /*
- * A least-squares problem: rows (x, y) reduced as they come, by Givens rotations, to an upper
- * triangle R of count + 1 columns, the last of which is y (Gentleman 1973). The sum of squares of
- * y - x theta over all rows is that of R (theta, -1).
+ * A least-squares problem: rows (x, y) are reduced by Givens rotations to an upper triangle R of
+ * count + 1 columns, the last of which is y (Gentleman 1973). The sum of squares of y - x theta
+ * over all rows equals |R (theta, -1)|^2.
  */
 struct hm_lsq {
-    size_t count; /* unknowns */
+    size_t count; /* Number of unknowns. */
     double r[HM_LSQ_SIDE][HM_LSQ_SIDE];
 };
 
 void hm__lsq_init(struct hm_lsq *lsq, size_t count);
-/* Add a row of count + 1 values, which is destroyed. */
+/* Adds a row of count + 1 values; the row is overwritten. */
 void hm__lsq_add(struct hm_lsq *lsq, double *row);
-/* Add all rows of another problem with the same unknowns. */
+/* Adds all rows of another problem with the same unknowns. */
 void hm__lsq_merge(struct hm_lsq *lsq, const struct hm_lsq *other);
-/* The same problem with only some of its unknowns. */
+/* The same problem restricted to some of its unknowns. */
 void hm__lsq_pick(const struct hm_lsq *from, const size_t *unknowns, size_t count,
                   struct hm_lsq *ret_lsq);
-/* Sum of squares of the residuals for a theta. */
+/* Sum of squared residuals for theta. */
 double hm__lsq_residual(const struct hm_lsq *lsq, const double *theta);
 /* Norm of a column of x. */
 double hm__lsq_norm(const struct hm_lsq *lsq, size_t column);
-/* Solve without bounds; false where columns depend on one another: *ret_column is such a one. */
+/*
+ * Solves without bounds; returns false if columns are dependent, with one of them in *ret_column.
+ */
 bool hm__lsq_solve(const struct hm_lsq *lsq, double *ret_theta, size_t *ret_column);
 
-/* theta >= 0 of least squares (Lawson and Hanson 1974). Columns that depend on others get 0. */
+/* Least squares with theta >= 0 (Lawson and Hanson 1974). Dependent columns get 0. */
 void hm__lsq_nonnegative(const struct hm_lsq *lsq, double *ret_theta);
 
-/* Solve R' u = x for the triangle R of the x columns: |u|^2 is x' (X'X)^-1 x. */
+/* Solves R' u = x for the triangle R of the x columns: |u|^2 = x' (X'X)^-1 x. */
 void hm__lsq_whiten(const struct hm_lsq *lsq, const double *x, double *ret_u);
 
-/* A symmetric positive matrix to its lower factor L, in place, LL' = A; false if it is not. */
+/*
+ * Replaces a symmetric positive definite matrix by its lower factor L, LL' = A; false if it is not
+ * positive definite.
+ */
 bool hm__cholesky(double a[HM_TERMS_MAX][HM_TERMS_MAX], size_t count);
 /* Solve L x = b and L' x = b in place. */
 void hm__lower_solve(double l[HM_TERMS_MAX][HM_TERMS_MAX], size_t count, double *b);

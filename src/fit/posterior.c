@@ -1,17 +1,19 @@
 /*
- * Draws as the runs might have come out otherwise: a spread from its scaled inverse chi-square,
- * noise of that spread added to the runs (in the triangle they are reduced to), the priors moved
- * by their widths, and the bounded problem solved again. Without bounds that is the textbook's
- * posterior. With them, a coefficient that the runs do not show comes out as exactly 0 in a good
- * part of the draws; a posterior cut off at 0 would give that no probability at all, and every
- * interval beyond the runs would lie above the truth when a term is not there.
+ * Draws of the coefficients by perturbing the data and solving again.
+ *
+ * Each draw takes a noise spread from its scaled inverse chi-square distribution, adds noise of
+ * that spread to the runs (in the triangle they are reduced to), moves the priors by their widths,
+ * and solves the non-negative problem. Without bounds this is the textbook posterior. With bounds,
+ * a coefficient that the runs do not show is exactly 0 in a good part of the draws; a posterior
+ * truncated at 0 would give that no probability, and every interval beyond the runs would lie above
+ * the truth when a term does not exist.
  */
 #include "posterior.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Marsaglia and Tsang 2000, for shapes >= 1; smaller ones by one more power. */
+/* Marsaglia and Tsang 2000 for shape >= 1; smaller shapes by an additional power. */
 static double gamma_draw(struct hm_random *random, double shape)
 {
     if (shape < 1)
@@ -27,9 +29,9 @@ static double gamma_draw(struct hm_random *random, double shape)
     }
 }
 
-/* Rows of the priors beside those of the runs; moved[j] standard widths from their means. */
-static void with_priors(const struct hm_lsq *lsq, const struct hm_prior *priors,
-                        const double *moved, double spread, struct hm_lsq *ret_lsq)
+/* Adds the rows of the priors to those of the runs; moved[j] shifts a prior by that many widths. */
+static void lsq_with_priors(const struct hm_lsq *lsq, const struct hm_prior *priors,
+                            const double *moved, double spread, struct hm_lsq *ret_lsq)
 {
     hm__lsq_init(ret_lsq, lsq->count);
     hm__lsq_merge(ret_lsq, lsq);
@@ -43,7 +45,7 @@ static void with_priors(const struct hm_lsq *lsq, const struct hm_prior *priors,
     }
 }
 
-static size_t count_used(const double *theta, size_t count)
+static size_t count_positive(const double *theta, size_t count)
 {
     size_t used = 0;
 
@@ -61,19 +63,19 @@ void hm__posterior_mode(const struct hm_lsq *lsq, double rows, const struct hm_p
 
     if (!priors) {
         hm__lsq_nonnegative(lsq, theta);
-        double free = rows - (double)count_used(theta, lsq->count) + noise.weight;
+        double free = rows - (double)count_positive(theta, lsq->count) + noise.weight;
         *ret_spread = free > 0 ? sqrt((hm__lsq_residual(lsq, theta) + before) / free) : 0;
         return;
     }
     for (int pass = 0; pass < 20; pass++) {
-        with_priors(lsq, priors, NULL, spread, &joined);
+        lsq_with_priors(lsq, priors, NULL, spread, &joined);
         hm__lsq_nonnegative(&joined, theta);
         spread = sqrt((before + hm__lsq_residual(lsq, theta)) / (noise.weight + rows));
     }
     *ret_spread = spread;
 }
 
-/* The sum of squares that tells the spread, and its degrees of freedom. */
+/* Sum of squares that determines the spread, and its degrees of freedom. */
 static void spread_evidence(const struct hm_lsq *lsq, double rows, const struct hm_prior *priors,
                             struct hm_noise noise, double *ret_sum, double *ret_free)
 {
@@ -81,7 +83,7 @@ static void spread_evidence(const struct hm_lsq *lsq, double rows, const struct 
 
     *ret_sum = noise.weight * noise.spread * noise.spread;
     *ret_free = noise.weight + rows - (priors ? 0 : (double)lsq->count);
-    if (priors) { /* what the runs leave beside the sheet */
+    if (priors) { /* The residual of the runs beside the sheet. */
         hm__posterior_mode(lsq, rows, priors, noise, theta, &spread);
         *ret_sum += hm__lsq_residual(lsq, theta);
     } else {
@@ -103,7 +105,7 @@ bool hm__posterior_draw(const struct hm_lsq *lsq, double rows, const struct hm_p
     spread_evidence(lsq, rows, priors, noise, &sum, &free);
     if (free <= 0 || (!priors && !hm__lsq_solve(lsq, theta, &column)))
         return false;
-    if (free < FEW) /* that they agree may be luck */
+    if (free < FEW) /* With few degrees of freedom, agreement of the runs may be luck. */
         sum = fmax(sum, free * noise.least * noise.least);
     for (size_t i = 0; i < count; i++) {
         struct hm_lsq moved = *lsq;
@@ -113,7 +115,7 @@ bool hm__posterior_draw(const struct hm_lsq *lsq, double rows, const struct hm_p
         for (size_t j = 0; priors && j < k; j++)
             moved_priors[j] = hm__random_normal(random);
         if (priors)
-            with_priors(&moved, priors, moved_priors, spread, &joined);
+            lsq_with_priors(&moved, priors, moved_priors, spread, &joined);
         hm__lsq_nonnegative(priors ? &joined : &moved, draws[i].theta);
         draws[i].spread = spread;
     }

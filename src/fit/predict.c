@@ -1,4 +1,8 @@
-/* What a fit predicts: the time at n, its interval from the draws, and the speedup. */
+/*
+ * Predictions of a fit: the time at n, its interval from the draws, and the speedup. t(n) = sum of
+ * coefficient * term at n; the interval is between quantiles of the draws. Limit: beyond the
+ * measured n the interval holds only if the terms do.
+ */
 #include <math.h>
 #include <string.h>
 
@@ -63,9 +67,9 @@ static const char *quantity_name(const void *context, size_t i)
     return i < basis->quantity_count ? basis->quantities[i] : NULL;
 }
 
-/* Values of the quantities besides n at a prediction. */
-static int place(const struct hm_fit *fit, const struct hm_at *at, size_t at_count, double *values,
-                 struct hm_err *err)
+/* Sets the values of all quantities besides n for a prediction. */
+static int prediction_values(const struct hm_fit *fit, const struct hm_at *at, size_t at_count,
+                             double *values, struct hm_err *err)
 {
     const struct hm_basis *basis = &fit->inside->basis;
 
@@ -74,32 +78,33 @@ static int place(const struct hm_fit *fit, const struct hm_at *at, size_t at_cou
         int q = hm__basis_find(basis, at[i].name);
         if (q < 0) {
             const char *near = hm__suggest(at[i].name, quantity_name, basis);
-            hm__fail(err, HM_E_NAME, "the runs have no '%s'", at[i].name);
+            hm__fail(err, HM_E_NAME, "the runs have no quantity '%s'", at[i].name);
             if (near)
                 hm__err_hint(err, "did you mean %s?", near);
             return HM_E_NAME;
         }
         bool latency = strcmp(at[i].name, "latency") == 0;
         if (!isfinite(at[i].value) || !(latency ? at[i].value >= 0 : at[i].value > 0))
-            return hm__fail(err, HM_E_RANGE, "a prediction for %s = %g; it must be more than 0",
+            return hm__fail(err, HM_E_RANGE,
+                            "%s: %g cannot be predicted; it must be finite and more than 0",
                             at[i].name, at[i].value);
         values[q] = at[i].value;
     }
     for (size_t q = 1; q < basis->quantity_count; q++) {
         if (!hm__basis_needs(basis, NULL, q) || !isnan(values[q]))
             continue;
-        hm__fail(err, HM_E_MISSING, "the runs differ in %s: a prediction needs one",
+        hm__fail(err, HM_E_MISSING, "the runs differ in %s, so a prediction needs its value",
                  basis->quantities[q]);
-        hm__err_hint(err, "say which, as in --target n=64,%s=%g", basis->quantities[q],
+        hm__err_hint(err, "give it in the target, as in n=64,%s=%g", basis->quantities[q],
                      fit->inside->data.high[q]);
         return HM_E_MISSING;
     }
     return 0;
 }
 
-/* Terms at each n with the other quantities as given. */
-static int terms_at(const struct hm_fit *fit, const double *values, const double *n, size_t count,
-                    double **ret_x, struct hm_err *err)
+/* Computes the terms at each n with the other quantities as given. */
+static int eval_terms_at(const struct hm_fit *fit, const double *values, const double *n,
+                         size_t count, double **ret_x, struct hm_err *err)
 {
     const struct hm_basis *basis = &fit->inside->basis;
     const double *columns[HM_QUANTITIES_MAX] = {n};
@@ -129,8 +134,8 @@ int hm__fit_terms(const struct hm_fit *fit, const struct hm_model *model, const 
     double values[HM_QUANTITIES_MAX];
 
     if (!basis->sheet) {
-        int rc = place(fit, NULL, 0, values, err);
-        return rc ? rc : terms_at(fit, values, n, count, ret_x, err);
+        int rc = prediction_values(fit, NULL, 0, values, err);
+        return rc ? rc : eval_terms_at(fit, values, n, count, ret_x, err);
     }
     double *x = hm__calloc(basis->count * count, sizeof(*x));
     if (!x)
@@ -147,46 +152,49 @@ int hm__fit_terms_at(const struct hm_fit *fit, const struct hm_at *at, size_t at
                      const double *n, size_t count, double **ret_x, struct hm_err *err)
 {
     double values[HM_QUANTITIES_MAX];
-    int rc = place(fit, at, at_count, values, err);
+    int rc = prediction_values(fit, at, at_count, values, err);
 
-    return rc ? rc : terms_at(fit, values, n, count, ret_x, err);
+    return rc ? rc : eval_terms_at(fit, values, n, count, ret_x, err);
 }
 
-/* How far outside the runs an n lies. */
-static double beyond(const struct hm_fit *fit, double n)
+/* Factor by which n lies outside the measured range; 1 inside. */
+static double factor_beyond(const struct hm_fit *fit, double n)
 {
     if (fit->run_count == 0)
         return 1;
     return n > fit->n_max ? n / fit->n_max : n < fit->n_min ? fit->n_min / n : 1;
 }
 
-/* Scratch for the draws of one prediction. */
-struct sample {
+/* Buffers for the draws of one prediction. */
+struct prediction_draws {
     double *mean, *run, *speedup;
 };
 
-static void interval(double *values, size_t count, double level, double value, double *low,
-                     double *high)
+static void draws_interval(double *values, size_t count, double level, double value, double *low,
+                           double *high)
 {
-    /* What is told belongs to its interval, whatever the draws of other terms say. */
+    /*
+     * The reported value always belongs to its interval, even if draws of other term sets exclude
+     * it.
+     */
     *low = fmin(hm__quantile(values, count, (1 - level) / 2), value);
     *high = fmax(hm__quantile(values, count, (1 + level) / 2), value);
 }
 
-/* Place i of x; the reference is the last place. */
-static void predict_one(const struct hm_fit *fit, const double *x, size_t count, size_t i,
-                        const struct sample *sample, struct hm_prediction *p)
+/* Predicts at place i of x; the last place is the reference n = 1. */
+static void prediction_init(const struct hm_fit *fit, const double *x, size_t count, size_t i,
+                            const struct prediction_draws *sample, struct hm_prediction *p)
 {
     const struct hm__fit *f = fit->inside;
     const size_t reference = count - 1, draws = f->draw_count;
     const bool relative = fit->errors == HM_ERRORS_RELATIVE;
 
     p->time_s = hm__fit_seconds(fit, x, count, i, HM_NONE);
-    /* with weak scaling, of the time of a unit of work: n workers do n times as many */
+    /* With weak scaling, n workers do n times the work, so the speedup is per unit of work. */
     const double work = fit->weak ? p->n : 1;
     p->speedup =
         p->time_s > 0 ? work * hm__fit_seconds(fit, x, count, reference, HM_NONE) / p->time_s : NAN;
-    p->beyond = beyond(fit, p->n);
+    p->beyond = factor_beyond(fit, p->n);
     p->low_s = p->high_s = p->mean_low = p->mean_high = p->speedup_low = p->speedup_high = NAN;
     if (draws == 0)
         return;
@@ -198,11 +206,13 @@ static void predict_one(const struct hm_fit *fit, const double *x, size_t count,
         sample->speedup[d] =
             work * hm__fit_seconds(fit, x, count, reference, d) / fmax(mean, 1e-300);
     }
-    interval(sample->mean, draws, fit->level, p->time_s, &p->mean_low, &p->mean_high);
-    interval(sample->run, draws, fit->level, p->time_s, &p->low_s, &p->high_s);
-    p->low_s = fmin(p->low_s, p->mean_low); /* but for the luck of the draws, it always is */
+    draws_interval(sample->mean, draws, fit->level, p->time_s, &p->mean_low, &p->mean_high);
+    draws_interval(sample->run, draws, fit->level, p->time_s, &p->low_s, &p->high_s);
+    p->low_s = fmin(p->low_s, p->mean_low); /* The interval of a run includes the interval of the
+                                               mean, despite random errors of the draws. */
     p->high_s = fmax(p->high_s, p->mean_high);
-    interval(sample->speedup, draws, fit->level, p->speedup, &p->speedup_low, &p->speedup_high);
+    draws_interval(sample->speedup, draws, fit->level, p->speedup, &p->speedup_low,
+                   &p->speedup_high);
 }
 
 int hm_fit_predict(const struct hm_fit *fit, const struct hm_at *at, size_t at_count,
@@ -212,23 +222,25 @@ int hm_fit_predict(const struct hm_fit *fit, const struct hm_at *at, size_t at_c
     double values[HM_QUANTITIES_MAX], *x = NULL;
     double *all = hm__calloc(count + 1, sizeof(*all));
     double *space = hm__calloc((size_t)3 * HM_FIT_DRAWS, sizeof(*space));
-    struct sample sample = {space, space + HM_FIT_DRAWS, space + (size_t)2 * HM_FIT_DRAWS};
+    struct prediction_draws sample = {space, space + HM_FIT_DRAWS,
+                                      space + (size_t)2 * HM_FIT_DRAWS};
     int rc = all && space ? 0 : hm__fail_nomem(err);
 
     for (size_t i = 0; rc == 0 && i < count; i++) {
         if (!(n[i] >= 1) || isinf(n[i]))
-            rc = hm__fail(err, HM_E_RANGE, "a prediction for n = %g; it must be at least 1", n[i]);
+            rc = hm__fail(err, HM_E_RANGE,
+                          "n: %g cannot be predicted; it must be finite and at least 1", n[i]);
         all[i] = n[i];
     }
     if (rc == 0) {
         all[count] = 1;
-        rc = place(fit, at, at_count, values, err);
+        rc = prediction_values(fit, at, at_count, values, err);
     }
     if (rc == 0)
-        rc = terms_at(fit, values, all, count + 1, &x, err);
+        rc = eval_terms_at(fit, values, all, count + 1, &x, err);
     for (size_t i = 0; rc == 0 && i < count; i++) {
         predictions[i] = (struct hm_prediction){.n = n[i]};
-        predict_one(fit, x, count + 1, i, &sample, &predictions[i]);
+        prediction_init(fit, x, count + 1, i, &sample, &predictions[i]);
     }
     hm__free(x);
     hm__free(all);

@@ -1,6 +1,8 @@
 /*
- * An interior-point method: Newton steps on t * criterion + logarithmic barriers of all bounds, for
- * t growing until the barriers no longer matter (Boyd and Vandenberghe, chapter 11).
+ * An interior-point method for the programme in programme.h: Newton steps on t * criterion +
+ * logarithmic barriers of all bounds, with t growing until the barriers are negligible (Boyd and
+ * Vandenberghe, Convex Optimization, 2004, chapter 11). Limit: the final polish handles at most
+ * FREE_MAX shares strictly between 0 and 1.
  *
  * With J candidates and k terms the Hessian of the criterion has rank at most k^2, however large J
  * is: with M = LL', u = L^-1 f, v = M^-1 f it is
@@ -21,21 +23,21 @@ enum { NEWTON_MAX = 60, FREE_MAX = 128, POLISHES = 30 };
 
 static const double GROWTH = 30, BARRIER_GAP = 1e-6;
 
-struct work {
+struct programme_work {
     const struct hm_programme *p;
-    size_t rank;                              /* columns of `factors` */
+    size_t rank;                              /* Columns of `factors`. */
     double lower[HM_TERMS_MAX][HM_TERMS_MAX]; /* M = LL' */
-    double *u, *v;                            /* per candidate */
-    double *slope, *diagonal, *step, *next;   /* per candidate */
-    double *factors; /* factors[j * rank + r]; Hessian is factors factors' */
-    double *small;   /* rank x rank */
-    double *right;   /* rank */
+    double *u, *v;                            /* Per candidate: u = L^-1 f and v = M^-1 f. */
+    double *slope, *diagonal, *step, *next;   /* Per candidate. */
+    double *factors; /* factors[j * rank + r]; the Hessian is factors factors'. */
+    double *small;   /* A rank x rank matrix. */
+    double *right;   /* A vector of length rank. */
     void *memory;
 };
 
-/* M for some shares, factored; false where it has no inverse. */
-static bool factor(const struct hm_programme *p, const double *shares,
-                   double lower[HM_TERMS_MAX][HM_TERMS_MAX])
+/* Factors M for the given shares; returns false if M is singular. */
+static bool programme_factor(const struct hm_programme *p, const double *shares,
+                             double lower[HM_TERMS_MAX][HM_TERMS_MAX])
 {
     const size_t k = p->terms;
 
@@ -53,13 +55,14 @@ static bool factor(const struct hm_programme *p, const double *shares,
         size[a] = lower[a][a];
     if (!hm__cholesky(lower, k))
         return false;
-    for (size_t a = 0; a < k; a++) /* what is left of a column that depends on others is rounding */
+    for (size_t a = 0; a < k; a++) /* What remains of a dependent column is rounding. */
         if (lower[a][a] * lower[a][a] <= 1e-12 * size[a])
             return false;
     return true;
 }
 
-static double criterion(const struct hm_programme *p, double lower[HM_TERMS_MAX][HM_TERMS_MAX])
+static double programme_criterion(const struct hm_programme *p,
+                                  double lower[HM_TERMS_MAX][HM_TERMS_MAX])
 {
     const size_t k = p->terms;
     double sum = 0, column[HM_TERMS_MAX];
@@ -87,10 +90,10 @@ double hm__programme_value(const struct hm_programme *p, const double *shares)
 {
     double lower[HM_TERMS_MAX][HM_TERMS_MAX];
 
-    return factor(p, shares, lower) ? criterion(p, lower) : INFINITY;
+    return programme_factor(p, shares, lower) ? programme_criterion(p, lower) : INFINITY;
 }
 
-static double dot(const double *a, const double *b, size_t count)
+static double dot_product(const double *a, const double *b, size_t count)
 {
     double sum = 0;
 
@@ -99,8 +102,8 @@ static double dot(const double *a, const double *b, size_t count)
     return sum;
 }
 
-/* Slope of the criterion and the factors of its Hessian at the shares whose M is factored. */
-static void differentiate(struct work *w)
+/* Gradient of the criterion and the factors of its Hessian, at the shares whose M is factored. */
+static void programme_differentiate(struct programme_work *w)
 {
     const struct hm_programme *p = w->p;
     const size_t k = p->terms;
@@ -111,7 +114,7 @@ static void differentiate(struct work *w)
         hm__lower_solve(w->lower, k, u);
         memcpy(v, u, k * sizeof(*v));
         hm__upper_solve(w->lower, k, v);
-        double along = dot(p->target, v, k);
+        double along = dot_product(p->target, v, k);
         for (size_t a = 0, r = 0; a < k; a++) {
             if (p->criterion == HM_CRITERION_I) {
                 row[r++] = sqrt(2) * along * u[a];
@@ -120,21 +123,21 @@ static void differentiate(struct work *w)
             for (size_t b = 0; b < k; b++)
                 row[r++] = p->criterion == HM_CRITERION_A ? sqrt(2) * u[a] * v[b] : u[a] * u[b];
         }
-        w->slope[j] = p->criterion == HM_CRITERION_A   ? -dot(v, v, k)
-                      : p->criterion == HM_CRITERION_D ? -dot(u, u, k)
+        w->slope[j] = p->criterion == HM_CRITERION_A   ? -dot_product(v, v, k)
+                      : p->criterion == HM_CRITERION_D ? -dot_product(u, u, k)
                                                        : -along * along;
     }
 }
 
-static double spent(const struct hm_programme *p, const double *shares)
+static double programme_spent(const struct hm_programme *p, const double *shares)
 {
-    return dot(p->cost, shares, p->count);
+    return dot_product(p->cost, shares, p->count);
 }
 
-/* t * criterion + barriers; INFINITY outside. */
-static double barrier(const struct hm_programme *p, const double *shares, double t)
+/* t * criterion + barriers; INFINITY outside the feasible set. */
+static double programme_barrier(const struct hm_programme *p, const double *shares, double t)
 {
-    double left = p->budget - spent(p, shares), sum = 0;
+    double left = p->budget - programme_spent(p, shares), sum = 0;
 
     if (!(left > 0))
         return INFINITY;
@@ -146,12 +149,12 @@ static double barrier(const struct hm_programme *p, const double *shares, double
     return t * hm__programme_value(p, shares) + sum - (isinf(left) ? 0 : log(left));
 }
 
-/* A dense positive matrix to its lower factor, in place; false if it is not positive. */
-static bool factor_small(double *a, size_t n)
+/* Cholesky factor of a dense matrix in place; returns false if it is not positive definite. */
+static bool dense_factor(double *a, size_t n)
 {
     for (size_t j = 0; j < n; j++) {
         for (size_t i = j; i < n; i++) {
-            double sum = a[i * n + j] - dot(a + i * n, a + j * n, j);
+            double sum = a[i * n + j] - dot_product(a + i * n, a + j * n, j);
             if (i == j && !(sum > 0))
                 return false;
             a[i * n + j] = i == j ? sqrt(sum) : sum / a[j * n + j];
@@ -160,10 +163,10 @@ static bool factor_small(double *a, size_t n)
     return true;
 }
 
-static void solve_small(const double *a, size_t n, double *b)
+static void dense_solve(const double *a, size_t n, double *b)
 {
     for (size_t i = 0; i < n; i++)
-        b[i] = (b[i] - dot(a + i * n, b, i)) / a[i * n + i];
+        b[i] = (b[i] - dot_product(a + i * n, b, i)) / a[i * n + i];
     for (size_t i = n; i-- > 0;) {
         for (size_t k = i + 1; k < n; k++)
             b[i] -= a[k * n + i] * b[k];
@@ -171,8 +174,8 @@ static void solve_small(const double *a, size_t n, double *b)
     }
 }
 
-/* The step -(D + FF')^-1 gradient by Woodbury's formula, the budget being the last factor. */
-static bool newton_step(struct work *w, const double *gradient)
+/* Step -(D + FF')^-1 gradient by Woodbury's formula; the budget is the last factor. */
+static bool newton_step(struct programme_work *w, const double *gradient)
 {
     const size_t count = w->p->count, rank = w->rank;
 
@@ -189,24 +192,25 @@ static bool newton_step(struct work *w, const double *gradient)
     }
     for (size_t r = 0; r < rank; r++)
         w->small[r * rank + r] += 1;
-    if (!factor_small(w->small, rank))
+    if (!dense_factor(w->small, rank))
         return false;
-    solve_small(w->small, rank, w->right);
+    dense_solve(w->small, rank, w->right);
     for (size_t j = 0; j < count; j++)
-        w->step[j] = -(gradient[j] - dot(w->factors + j * rank, w->right, rank)) / w->diagonal[j];
+        w->step[j] =
+            -(gradient[j] - dot_product(w->factors + j * rank, w->right, rank)) / w->diagonal[j];
     return true;
 }
 
-/* One Newton step at t; the decrement, which tells how much there is still to gain. */
-static double improve(struct work *w, double *shares, double t)
+/* One Newton step at t; returns the decrement, which measures the remaining gain. */
+static double programme_newton(struct programme_work *w, double *shares, double t)
 {
     const struct hm_programme *p = w->p;
-    const double left = p->budget - spent(p, shares);
+    const double left = p->budget - programme_spent(p, shares);
     double *gradient = w->next, decrement = 0, size = 1;
 
-    if (!factor(p, shares, w->lower))
+    if (!programme_factor(p, shares, w->lower))
         return 0;
-    differentiate(w);
+    programme_differentiate(w);
     for (size_t j = 0; j < p->count; j++) {
         double l = shares[j], r = 1 - l, *row = w->factors + j * w->rank;
         for (size_t q = 0; q + 1 < w->rank; q++)
@@ -217,69 +221,71 @@ static double improve(struct work *w, double *shares, double t)
     }
     if (!newton_step(w, gradient))
         return 0;
-    decrement = -dot(gradient, w->step, p->count);
-    double now = barrier(p, shares, t);
+    decrement = -dot_product(gradient, w->step, p->count);
+    double now = programme_barrier(p, shares, t);
     for (int i = 0; i < 60; i++, size /= 2) {
         for (size_t j = 0; j < p->count; j++)
             w->next[j] = shares[j] + size * w->step[j];
-        if (barrier(p, w->next, t) <= now - 0.1 * size * decrement) {
+        if (programme_barrier(p, w->next, t) <= now - 0.1 * size * decrement) {
             memcpy(shares, w->next, p->count * sizeof(*shares));
             return decrement;
         }
     }
-    return 0; /* as near as rounding lets it come */
+    return 0; /* Rounding prevents further progress. */
 }
 
-/* ---- how far from the optimum --------------------------------------------------------------- */
+/* ---- distance from the optimum --------------------------------------------------------------- */
 
-struct bargain {
+struct knapsack_item {
     double gain, cost;
 };
 
-static int compare_bargains(const void *a, const void *b)
+static int compare_knapsack_items(const void *a, const void *b)
 {
-    const struct bargain *x = a, *y = b;
+    const struct knapsack_item *x = a, *y = b;
     double left = x->gain * y->cost, right = y->gain * x->cost;
 
     return left > right ? -1 : left < right;
 }
 
-/* The most a step to any feasible shares could gain by the slope: a knapsack that may be cut. */
-static int certify(struct work *w, const double *shares, double *ret_gap, struct hm_err *err)
+/* Bounds the gain of a step to any feasible shares by the gradient: a fractional knapsack. */
+static int programme_certify(struct programme_work *w, const double *shares, double *ret_gap,
+                             struct hm_err *err)
 {
     const struct hm_programme *p = w->p;
-    struct bargain *all = hm__calloc(p->count, sizeof(*all));
+    struct knapsack_item *all = hm__calloc(p->count, sizeof(*all));
     double left = p->budget, best = 0;
 
     if (!all)
         return hm__fail_nomem(err);
     for (size_t j = 0; j < p->count; j++)
-        all[j] = (struct bargain){-w->slope[j], p->cost[j]};
-    qsort(all, p->count, sizeof(*all), compare_bargains);
+        all[j] = (struct knapsack_item){-w->slope[j], p->cost[j]};
+    qsort(all, p->count, sizeof(*all), compare_knapsack_items);
     for (size_t j = 0; j < p->count && left > 0; j++) {
         double share = all[j].cost > left ? left / all[j].cost : 1;
         best += share * all[j].gain;
         left -= share * all[j].cost;
     }
-    *ret_gap = fmax(best + dot(w->slope, shares, p->count), 0);
+    *ret_gap = fmax(best + dot_product(w->slope, shares, p->count), 0);
     hm__free(all);
     return 0;
 }
 
-/* ---- the last digits ------------------------------------------------------------------------ */
+/* ---- final polish ---------------------------------------------------------------------------- */
 
-/* The shares strictly between their bounds, which alone still move. */
-struct loose {
+/* The shares strictly between their bounds. */
+struct free_shares {
     size_t at[FREE_MAX], count;
-    bool tight; /* the budget is spent */
+    bool tight; /* The budget is used up. */
     double hessian[FREE_MAX * FREE_MAX], step[FREE_MAX], price[FREE_MAX];
 };
 
-/* Put shares that are all but at a bound on it; false if too many are left in between. */
-static bool let_loose(const struct hm_programme *p, double *shares, struct loose *loose)
+/* Moves shares that are near a bound onto it; returns false if too many are left in between. */
+static bool free_shares_init(const struct hm_programme *p, double *shares,
+                             struct free_shares *loose)
 {
     loose->count = 0;
-    loose->tight = p->budget - spent(p, shares) < 1e-3 * p->budget;
+    loose->tight = p->budget - programme_spent(p, shares) < 1e-3 * p->budget;
     for (size_t j = 0; j < p->count; j++) {
         if (shares[j] < 1e-3)
             shares[j] = 0;
@@ -293,28 +299,28 @@ static bool let_loose(const struct hm_programme *p, double *shares, struct loose
     return true;
 }
 
-/* Newton's step on the loose shares: H step = -slope - price * cost, cost.step = what is left. */
-static bool loose_step(struct work *w, const double *shares, struct loose *l)
+/* Newton step on the free shares: H step = -slope - price * cost, with cost.step = budget left. */
+static bool free_shares_step(struct programme_work *w, const double *shares, struct free_shares *l)
 {
     const size_t n = l->count;
-    double most = 0, left = w->p->budget - spent(w->p, shares);
+    double most = 0, left = w->p->budget - programme_spent(w->p, shares);
 
     for (size_t a = 0; a < n; a++) {
         const double *row = w->factors + l->at[a] * w->rank;
         for (size_t b = 0; b <= a; b++)
-            l->hessian[a * n + b] = dot(row, w->factors + l->at[b] * w->rank, w->rank - 1);
+            l->hessian[a * n + b] = dot_product(row, w->factors + l->at[b] * w->rank, w->rank - 1);
         most = fmax(most, l->hessian[a * n + a]);
         l->step[a] = -w->slope[l->at[a]];
         l->price[a] = w->p->cost[l->at[a]];
     }
-    for (size_t a = 0; a < n; a++) /* where shares are not unique any of them will do */
+    for (size_t a = 0; a < n; a++) /* Where shares are not unique, any of them is acceptable. */
         l->hessian[a * n + a] += 1e-13 * most;
-    if (!factor_small(l->hessian, n))
+    if (!dense_factor(l->hessian, n))
         return false;
-    solve_small(l->hessian, n, l->step);
+    dense_solve(l->hessian, n, l->step);
     if (!l->tight)
         return true;
-    solve_small(l->hessian, n, l->price);
+    dense_solve(l->hessian, n, l->price);
     double along = 0, size = 0;
     for (size_t a = 0; a < n; a++) {
         along += w->p->cost[l->at[a]] * l->step[a];
@@ -325,16 +331,16 @@ static bool loose_step(struct work *w, const double *shares, struct loose *l)
     return true;
 }
 
-/* Newton steps on the loose shares until they stay; one that meets a bound is put there. */
-static void polish(struct work *w, double *shares, struct loose *l)
+/* Newton steps on the free shares until they stop; a share that reaches a bound stays there. */
+static void free_shares_polish(struct programme_work *w, double *shares, struct free_shares *l)
 {
     for (int i = 0; i < POLISHES && l->count > 0; i++) {
         double size = 1, moved = 0;
         size_t stopped = FREE_MAX;
-        if (!factor(w->p, shares, w->lower))
+        if (!programme_factor(w->p, shares, w->lower))
             return;
-        differentiate(w);
-        if (!loose_step(w, shares, l))
+        programme_differentiate(w);
+        if (!free_shares_step(w, shares, l))
             return;
         for (size_t a = 0; a < l->count; a++) {
             double now = shares[l->at[a]], step = l->step[a];
@@ -356,24 +362,26 @@ static void polish(struct work *w, double *shares, struct loose *l)
     }
 }
 
-/* Replace the shares by polished ones if those are certified to be nearer to the optimum. */
-static int finish(struct work *w, double *shares, double *ret_gap, struct hm_err *err)
+/* Replaces the shares by polished ones if those are certified to be nearer to the optimum. */
+static int programme_finish(struct programme_work *w, double *shares, double *ret_gap,
+                            struct hm_err *err)
 {
     const struct hm_programme *p = w->p;
-    struct loose *loose = hm__calloc(1, sizeof(*loose));
+    struct free_shares *loose = hm__calloc(1, sizeof(*loose));
     double *better = hm__calloc(p->count, sizeof(*better)), gap = INFINITY;
-    int rc = loose && better && factor(p, shares, w->lower) ? 0 : hm__fail_nomem(err);
+    int rc = loose && better && programme_factor(p, shares, w->lower) ? 0 : hm__fail_nomem(err);
 
     if (rc == 0) {
-        differentiate(w);
-        rc = certify(w, shares, ret_gap, err);
+        programme_differentiate(w);
+        rc = programme_certify(w, shares, ret_gap, err);
         memcpy(better, shares, p->count * sizeof(*better));
     }
-    if (rc == 0 && let_loose(p, better, loose)) {
-        polish(w, better, loose);
-        if (spent(p, better) <= p->budget * (1 + 1e-12) && factor(p, better, w->lower)) {
-            differentiate(w);
-            rc = certify(w, better, &gap, err);
+    if (rc == 0 && free_shares_init(p, better, loose)) {
+        free_shares_polish(w, better, loose);
+        if (programme_spent(p, better) <= p->budget * (1 + 1e-12) &&
+            programme_factor(p, better, w->lower)) {
+            programme_differentiate(w);
+            rc = programme_certify(w, better, &gap, err);
         }
     }
     if (rc == 0 && gap < *ret_gap) {
@@ -385,7 +393,8 @@ static int finish(struct work *w, double *shares, double *ret_gap, struct hm_err
     return rc;
 }
 
-static int allocate(struct work *w, const struct hm_programme *p, struct hm_err *err)
+static int programme_allocate(struct programme_work *w, const struct hm_programme *p,
+                              struct hm_err *err)
 {
     const size_t count = p->count, k = p->terms;
 
@@ -410,9 +419,9 @@ static int allocate(struct work *w, const struct hm_programme *p, struct hm_err 
 int hm__programme_solve(const struct hm_programme *p, double *shares, double *ret_value,
                         double *ret_gap, struct hm_err *err)
 {
-    struct work w;
+    struct programme_work w;
     double all = 0;
-    int rc = allocate(&w, p, err);
+    int rc = programme_allocate(&w, p, err);
 
     if (rc)
         return rc;
@@ -422,16 +431,16 @@ int hm__programme_solve(const struct hm_programme *p, double *shares, double *re
         shares[j] = 0.5 * fmin(1, p->budget / fmax(all, 1e-300));
     double value = hm__programme_value(p, shares), bounds = 2 * (double)p->count + 1;
     double scale = fmax(fabs(value), 1), t = bounds / scale;
-    /* D has no scale of its own; the others are judged by their value at the end. */
+    /* D has no scale of its own; the other criteria are compared with their final value. */
     for (bool last = false; !last; t *= GROWTH) {
         for (int i = 0; i < NEWTON_MAX; i++)
-            if (improve(&w, shares, t) < 1e-6)
+            if (programme_newton(&w, shares, t) < 1e-6)
                 break;
         value = hm__programme_value(p, shares);
         scale = p->criterion == HM_CRITERION_D ? 1 : fabs(value);
         last = bounds / t < BARRIER_GAP * scale;
     }
-    rc = finish(&w, shares, ret_gap, err);
+    rc = programme_finish(&w, shares, ret_gap, err);
     if (rc == 0)
         *ret_value = hm__programme_value(p, shares);
     hm__free(w.memory);

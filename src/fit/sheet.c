@@ -1,19 +1,20 @@
 /*
  * A specification sheet as the terms of a fit.
  *
- * Each part of the sheet's time (compute, and every step of the communication) is a term whose
- * factor is 1 if the sheet is right. Three overheads that no sheet names stand beside them, as
- * fractions of the time t1 of one worker: the work shared out evenly (where the sheet sees an
- * imbalance that is not there), something that grows with ln n, and something that each further
- * worker adds. All factors have normal priors, cut off at 0:
+ * Each part of the sheet's time (compute, and every communication step) is a term whose factor is 1
+ * if the sheet is right. Three overheads that a sheet does not contain are added, as fractions of
+ * the time t1 of one worker: evenly divided work (where the sheet assumes an imbalance that does
+ * not exist), a part that grows with ln n, and a part that each further worker adds. All factors
+ * have normal priors, truncated at 0:
  *
- *     part         1 +- width   (0.5: right within a factor of one and a half or so)
+ *     part         1 +- width   (0.5: right within a factor of about 1.5)
  *     t1 / n       0 +- width
  *     t1 ln n      0 +- width / 50
  *     t1 (n - 1)   0 +- width / 200
  *
- * Without a run the fit is the sheet; a few small runs correct the factors they show, and the
- * overheads they do not show widen the interval beyond them.
+ * Without runs the fit equals the sheet. A few small runs correct the factors that they show, and
+ * the overheads that they do not show widen the interval beyond them. Limit: all runs differ from
+ * the sheet only in size, batch, latency and bandwidth.
  */
 #include <math.h>
 #include <string.h>
@@ -24,11 +25,11 @@
 enum { EXTRAS = HM_SHEET_EXTRAS, VARIANTS_MAX = 4096 };
 
 struct hm_sheet {
-    const struct hm_job *job;         /* borrowed */
-    const struct hm_cluster *cluster; /* borrowed; NULL for formulas alone */
+    const struct hm_job *job;         /* Borrowed. */
+    const struct hm_cluster *cluster; /* Borrowed; NULL for a job of formulas only. */
     bool weak;
-    double one_s, reference_s; /* of the sheet alone */
-    double work_s;             /* compute alone at n = 1 */
+    double one_s, reference_s; /* Times of the sheet alone, at n = 1 and at the reference. */
+    double work_s;             /* Computing time alone at n = 1. */
 };
 
 double hm__sheet_reference_s(const struct hm_sheet *sheet)
@@ -36,9 +37,10 @@ double hm__sheet_reference_s(const struct hm_sheet *sheet)
     return sheet->reference_s;
 }
 
-/* How the graph of a job lies on each n that is asked for, in a table up to the largest. */
-static int split_graph(const struct hm_job *job, const double *n, size_t count,
-                       struct hm_variant *variant, struct hm_parts **ret_parts, struct hm_err *err)
+/* Splits the graph of a job for each n that is needed, in a table up to the largest. */
+static int sheet_split_graph(const struct hm_job *job, const double *n, size_t count,
+                             struct hm_variant *variant, struct hm_parts **ret_parts,
+                             struct hm_err *err)
 {
     double most = 1;
     int rc = 0;
@@ -62,9 +64,9 @@ static int split_graph(const struct hm_job *job, const double *n, size_t count,
     return rc;
 }
 
-/* The terms for a vector of n under one variant of the sheet. */
-static int eval_variant(const struct hm_basis *basis, struct hm_variant variant, const double *n,
-                        size_t count, double *x, struct hm_err *err)
+/* Evaluates the terms at a vector of n under one variant of the sheet. */
+static int sheet_eval_variant(const struct hm_basis *basis, struct hm_variant variant,
+                              const double *n, size_t count, double *x, struct hm_err *err)
 {
     const struct hm_sheet *sheet = basis->sheet;
     struct hm_parts *parts = NULL;
@@ -73,7 +75,7 @@ static int eval_variant(const struct hm_basis *basis, struct hm_variant variant,
 
     variant.weak = sheet->weak;
     if (sheet->job->graph)
-        rc = split_graph(sheet->job, n, count, &variant, &parts, err);
+        rc = sheet_split_graph(sheet->job, n, count, &variant, &parts, err);
     if (rc == 0)
         rc = hm__model_new(sheet->job, sheet->cluster, &variant, &model, err);
     if (rc == 0)
@@ -98,9 +100,9 @@ int hm__basis_eval_model(const struct hm_basis *basis, const struct hm_model *mo
     return rc;
 }
 
-/* What a place changes of the sheet: samples, and the network where runs differ in it. */
-static struct hm_variant variant_at(const struct hm_basis *basis, const double *const *columns,
-                                    size_t i)
+/* Changes to the sheet at a place: the samples, and the network where runs differ in it. */
+static struct hm_variant sheet_variant_at(const struct hm_basis *basis,
+                                          const double *const *columns, size_t i)
 {
     const struct hm_sheet *sheet = basis->sheet;
     struct hm_variant variant = HM_VARIANT_INIT;
@@ -119,28 +121,28 @@ static struct hm_variant variant_at(const struct hm_basis *basis, const double *
     return variant;
 }
 
-static bool same_variant(const struct hm_variant *a, const struct hm_variant *b)
+static bool variant_equal(const struct hm_variant *a, const struct hm_variant *b)
 {
     return a->work == b->work && a->latency == b->latency && a->bandwidth == b->bandwidth;
 }
 
-/* Places of one variant are evaluated together; done[] marks those that have been. */
-static int eval_alike(const struct hm_basis *basis, const double *const *columns, size_t count,
-                      size_t first, bool *done, double *n, double *part_x, double *x,
-                      struct hm_err *err)
+/* Evaluates all places with the same variant together; done[] marks them. */
+static int sheet_eval_alike(const struct hm_basis *basis, const double *const *columns,
+                            size_t count, size_t first, bool *done, double *n, double *part_x,
+                            double *x, struct hm_err *err)
 {
-    struct hm_variant variant = variant_at(basis, columns, first);
+    struct hm_variant variant = sheet_variant_at(basis, columns, first);
     size_t alike = 0;
 
     for (size_t i = first; i < count; i++) {
-        struct hm_variant other = variant_at(basis, columns, i);
-        if (!done[i] && same_variant(&variant, &other))
+        struct hm_variant other = sheet_variant_at(basis, columns, i);
+        if (!done[i] && variant_equal(&variant, &other))
             n[alike++] = columns[0][i];
     }
-    int rc = eval_variant(basis, variant, n, alike, part_x, err);
+    int rc = sheet_eval_variant(basis, variant, n, alike, part_x, err);
     for (size_t i = first, at = 0; rc == 0 && at < alike; i++) {
-        struct hm_variant other = variant_at(basis, columns, i);
-        if (done[i] || !same_variant(&variant, &other))
+        struct hm_variant other = sheet_variant_at(basis, columns, i);
+        if (done[i] || !variant_equal(&variant, &other))
             continue;
         for (size_t k = 0; k < basis->count; k++)
             x[k * count + i] = part_x[k * alike + at];
@@ -166,7 +168,7 @@ int hm__sheet_eval(const struct hm_basis *basis, const double *const *columns, s
             rc = hm__fail(err, HM_E_LIMIT, "the runs have more than %d different sizes",
                           VARIANTS_MAX);
         else
-            rc = eval_alike(basis, columns, count, i, done, n, part_x, x, err);
+            rc = sheet_eval_alike(basis, columns, count, i, done, n, part_x, x, err);
     }
     hm__free(done);
     hm__free(n);
@@ -174,20 +176,21 @@ int hm__sheet_eval(const struct hm_basis *basis, const double *const *columns, s
     return rc;
 }
 
-static void add_extra(struct hm_basis *basis, const char *text, double width)
+static void basis_add_overhead(struct hm_basis *basis, const char *text, double width)
 {
     basis->texts[basis->count] = text;
     basis->priors[basis->count++] = (struct hm_prior){0, width};
 }
 
-static int name_parts(struct hm_basis *basis, struct hm_arena *arena, const struct hm_model *model,
-                      double width, struct hm_err *err)
+static int basis_name_parts(struct hm_basis *basis, struct hm_arena *arena,
+                            const struct hm_model *model, double width, struct hm_err *err)
 {
     const size_t parts = hm__model_part_count(model);
     char name[80];
 
     if (parts + EXTRAS > HM_TERMS_MAX)
-        return hm__fail(err, HM_E_LIMIT, "a job of more than %d steps cannot be fitted",
+        return hm__fail(err, HM_E_LIMIT,
+                        "a job of more than %d communication steps cannot be fitted",
                         HM_TERMS_MAX - EXTRAS - 1);
     for (size_t k = 0; k < parts; k++) {
         hm__model_part_name(model, k, name, sizeof(name));
@@ -197,14 +200,14 @@ static int name_parts(struct hm_basis *basis, struct hm_arena *arena, const stru
         basis->priors[k] = (struct hm_prior){1, width};
     }
     basis->count = parts;
-    add_extra(basis, basis->sheet->weak ? "t1" : "t1/n", width);
-    add_extra(basis, "t1*ln(n)", width / 50);
-    add_extra(basis, "t1*(n-1)", width / 200);
+    basis_add_overhead(basis, basis->sheet->weak ? "t1" : "t1/n", width);
+    basis_add_overhead(basis, "t1*ln(n)", width / 50);
+    basis_add_overhead(basis, "t1*(n-1)", width / 200);
     return 0;
 }
 
-/* Times of the sheet alone, which the overheads are fractions of. */
-static int measure_sheet(struct hm_basis *basis, struct hm_arena *arena, double width,
+/* Times of the sheet alone, from which the overheads are scaled. */
+static int sheet_measure(struct hm_basis *basis, struct hm_arena *arena, double width,
                          struct hm_err *err)
 {
     struct hm_sheet *sheet = basis->sheet;
@@ -217,13 +220,13 @@ static int measure_sheet(struct hm_basis *basis, struct hm_arena *arena, double 
 
     variant.weak = sheet->weak;
     if (sheet->job->graph)
-        rc = split_graph(sheet->job, n, 2, &variant, &parts, err);
+        rc = sheet_split_graph(sheet->job, n, 2, &variant, &parts, err);
     if (rc == 0)
         rc = hm__model_new(sheet->job, sheet->cluster, &variant, &model, err);
     if (rc == 0)
         rc = hm__model_eval(model, points, 2, err);
     if (rc == 0)
-        rc = name_parts(basis, arena, model, width, err);
+        rc = basis_name_parts(basis, arena, model, width, err);
     sheet->one_s = points[0].time_s;
     sheet->work_s = points[0].compute_s;
     sheet->reference_s = points[1].time_s;
@@ -241,5 +244,5 @@ int hm__basis_sheet(struct hm_basis *basis, struct hm_arena *arena, const struct
         cluster = &job->cluster;
     *basis->sheet =
         (struct hm_sheet){.job = job, .cluster = cluster, .weak = job->scaling == HM_SCALING_WEAK};
-    return measure_sheet(basis, arena, width, err);
+    return sheet_measure(basis, arena, width, err);
 }

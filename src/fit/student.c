@@ -1,13 +1,14 @@
 /*
- * Both distributions are incomplete beta functions, which a continued fraction gives (Lentz's way
- * of evaluating it); their quantiles are found by bisection, which needs no good guess.
+ * Tail probabilities of Student's t and Fisher's F by the incomplete beta function, which is
+ * evaluated as a continued fraction (Lentz's method; Press et al., Numerical Recipes, section 6.4).
+ * Quantiles are found by bisection, which needs no starting guess.
  */
 #include "student.h"
 
 #include <math.h>
 
-/* Continued fraction of the incomplete beta function; converges fast for x < (a+1)/(a+b+2). */
-static double fraction(double a, double b, double x)
+/* Continued fraction of the incomplete beta function; it converges fast for x < (a+1)/(a+b+2). */
+static double beta_fraction(double a, double b, double x)
 {
     const double tiny = 1e-300;
     double c = 1, d = 1 - (a + b) * x / (a + 1);
@@ -33,19 +34,19 @@ static double fraction(double a, double b, double x)
     return value;
 }
 
-/* The regularised incomplete beta function I_x(a, b); y is 1 - x, given so that neither rounds. */
+/* The regularised incomplete beta function I_x(a, b); y = 1 - x is passed to avoid rounding. */
 static double incomplete_beta(double a, double b, double x, double y)
 {
     if (x <= 0)
         return 0;
     if (y <= 0)
         return 1;
-    int sign; /* lgamma's own would be a global */
+    int sign; /* lgamma would write its sign to a global variable. */
     double front = exp(lgamma_r(a + b, &sign) - lgamma_r(a, &sign) - lgamma_r(b, &sign) +
                        a * log(x) + b * log(y));
     if (x < (a + 1) / (a + b + 2))
-        return front * fraction(a, b, x) / a;
-    return 1 - front * fraction(b, a, y) / b;
+        return front * beta_fraction(a, b, x) / a;
+    return 1 - front * beta_fraction(b, a, y) / b;
 }
 
 double hm__student_tail(double df, double t)
@@ -79,7 +80,7 @@ double hm__fisher_tail(double d1, double d2, double x)
     return incomplete_beta(d2 / 2, d1 / 2, d2 / (d2 + d1 * x), d1 * x / (d2 + d1 * x));
 }
 
-/* Partition until the wanted place is reached (Hoare's FIND): no need to sort. */
+/* Partitions until the wanted place is reached (Hoare's FIND), without sorting everything. */
 double hm__quantile(double *values, size_t count, double fraction)
 {
     size_t low = 0, high = count - 1, wanted = (size_t)(fraction * (double)(count - 1) + 0.5);

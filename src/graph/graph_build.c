@@ -1,10 +1,11 @@
 /*
- * From a list of edges to a graph.
+ * Builds a graph from a list of edges.
  *
- * Ids may be sparse and in any order. Where the largest is not much larger than the number of
- * edges, a table by id renumbers them; otherwise the ids are sorted. Repeated edges (in either
- * direction: SNAP lists undirected graphs both ways) are found by sorting the ends within each
- * vertex, after counting them into rows: linear work, but for the rows.
+ * Vertex ids may be sparse and in any order. If the largest id is not much larger than the number
+ * of edges, a table by id renumbers the vertices; otherwise the ids are sorted. Repeated edges (in
+ * either direction: SNAP lists undirected graphs in both) are found by counting the edges into one
+ * row per vertex and sorting each row. The work is linear except for sorting the rows. Limit: 2^32
+ * - 1 vertices.
  */
 #include "graph_build.h"
 
@@ -42,7 +43,7 @@ static int compare_ids(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* New numbers by a table: 1 marks an id that occurs, then its rank plus one. */
+/* Renumbers by a table: 1 marks an id that occurs, and is then replaced by the rank of the id. */
 static int number_by_table(struct hm_edge_list *list, uint64_t largest, uint64_t *vertices,
                            struct hm_err *err)
 {
@@ -103,7 +104,7 @@ static int compare_ends(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Rows of larger neighbours for each vertex: starts[v]..starts[v+1] of `rows`. */
+/* Writes the larger neighbours of each vertex v to rows[starts[v]..starts[v+1]]. */
 static void fill_rows(const struct hm_edge_list *list, uint64_t *starts, uint64_t vertices,
                       uint32_t *rows)
 {
@@ -116,12 +117,13 @@ static void fill_rows(const struct hm_edge_list *list, uint64_t *starts, uint64_
         starts[v + 1] += starts[v];
     for (size_t i = list->count; i-- > 0;) {
         uint64_t a = list->ids[2 * i], b = list->ids[2 * i + 1];
-        if (a != b) /* from the back of each row, so that starts ends where it began */
+        if (a !=
+            b) /* Filling each row from its end leaves starts at the first element of the row. */
             rows[--starts[(a < b ? a : b) + 1]] = (uint32_t)(a < b ? b : a);
     }
 }
 
-/* Sort each row, drop repeats, and write the edges as pairs; counts degrees on the way. */
+/* Sorts each row, drops repeated edges, writes the edges as pairs and counts the degrees. */
 static void write_edges(struct hm_graph *g, const uint64_t *starts, uint32_t *rows,
                         uint32_t *degrees, uint64_t named)
 {
@@ -143,7 +145,7 @@ static void write_edges(struct hm_graph *g, const uint64_t *starts, uint32_t *ro
     g->repeated = (double)named - g->edges;
 }
 
-/* The distribution from a degree for each vertex. */
+/* Computes the degree distribution from the degree of each vertex. */
 static int count_degrees(struct hm_graph *g, const uint32_t *degrees, struct hm_err *err)
 {
     uint32_t most = 0;
@@ -165,7 +167,7 @@ static int count_degrees(struct hm_graph *g, const uint32_t *degrees, struct hm_
     return g->degrees ? 0 : hm__fail_nomem(err);
 }
 
-static struct hm_graph *new_graph(const char *name)
+static struct hm_graph *graph_new(const char *name)
 {
     struct hm_arena *arena = hm__arena_new();
     struct hm_graph *g = arena ? hm__arena_alloc(arena, 1, sizeof(*g)) : NULL;
@@ -180,8 +182,8 @@ static struct hm_graph *new_graph(const char *name)
     return g;
 }
 
-static int build(struct hm_graph *g, struct hm_edge_list *list, uint64_t vertices,
-                 struct hm_err *err)
+static int graph_build(struct hm_graph *g, struct hm_edge_list *list, uint64_t vertices,
+                       struct hm_err *err)
 {
     uint64_t *starts = hm__calloc(vertices + 2, sizeof(*starts)), named = 0;
     uint32_t *rows = hm__calloc(list->count, sizeof(*rows));
@@ -195,7 +197,8 @@ static int build(struct hm_graph *g, struct hm_edge_list *list, uint64_t vertice
     g->self_loops = (double)(list->count - named);
     if (rc == 0) {
         fill_rows(list, starts, vertices, rows);
-        hm__edge_list_release(list); /* the largest part: not needed beside the result */
+        hm__edge_list_release(list); /* This is the largest array; freeing it here keeps it from
+                                        coexisting with the result. */
         g->ends = hm__arena_alloc(g->memory, 2 * named, sizeof(*g->ends));
         rc = g->ends ? 0 : hm__fail_nomem(err);
     }
@@ -221,10 +224,10 @@ int hm__graph_from_edges(struct hm_edge_list *list, double dense, const char *na
         rc = number_vertices(list, &vertices, err);
     if (rc)
         return rc;
-    struct hm_graph *g = new_graph(name);
+    struct hm_graph *g = graph_new(name);
     if (!g)
         return hm__fail_nomem(err);
-    rc = build(g, list, vertices, err);
+    rc = graph_build(g, list, vertices, err);
     if (rc == 0 && g->edges == 0)
         rc = hm__fail(err, HM_E_MISSING, "the graph has no edge");
     if (rc == 0)
@@ -243,7 +246,7 @@ static int compare_degrees(const void *a, const void *b)
 int hm__graph_from_degrees(const struct hm_degree *degrees, size_t count, const char *name,
                            struct hm_graph **ret_graph, struct hm_err *err)
 {
-    struct hm_graph *g = new_graph(name);
+    struct hm_graph *g = graph_new(name);
     double sum = 0;
 
     if (g)

@@ -1,12 +1,14 @@
 /*
- * Graphs made from a recipe.
+ * Generates graphs from a recipe.
  *
- * Power law: vertices have degree d with probability proportional to d^-g, 1 <= d <= the maximum,
- * with g chosen so that the mean degree is 2E/V; the counts are rounded so that there are V
- * vertices and 2E ends, the largest degree occurring at least once. The ends are then joined at
- * random (the configuration model); self-loops and repeats that this makes are taken out and
- * counted. Random: E pairs of vertices, any two with equal probability (Erdos and Renyi's G(V, E),
- * repeats taken out). Grid: rows and columns as equal as they can be, neighbours beside and above.
+ * Power law: a vertex has degree d with probability proportional to d^-g, 1 <= d <= the maximum,
+ * where g is chosen so that the mean degree is 2E/V. The counts are rounded so that there are V
+ * vertices and 2E edge ends, and the largest degree occurs at least once. The ends are then joined
+ * at random (the configuration model, Bollobas 1980); self-loops and repeated edges are repaired by
+ * exchanging ends with other edges, and those that remain are removed and counted. Random: E
+ * distinct pairs of vertices with equal probability (Erdos and Renyi's G(V, E)). Grid: rows and
+ * columns as equal as possible, each vertex joined to its right and lower neighbour. Limits: at
+ * most 1e9 vertices and 2e9 edges.
  */
 #include <math.h>
 #include <stdio.h>
@@ -16,7 +18,7 @@
 #include "memory.h"
 #include "random.h"
 
-/* Mean degree of d^-g on 1..most, from the logarithms of the degrees. */
+/* Mean degree of the law d^-g on 1..most; logs[d] is ln d. */
 static double mean_degree(double g, double most, const double *logs)
 {
     double mass = 0, sum = 0;
@@ -29,7 +31,7 @@ static double mean_degree(double g, double most, const double *logs)
     return sum / mass;
 }
 
-/* The mean falls as g grows: halve the interval. */
+/* Finds g by bisection: the mean degree falls as g grows. */
 static double find_exponent(double mean, double most, const double *logs)
 {
     double low = -20, high = 60;
@@ -44,19 +46,22 @@ static double find_exponent(double mean, double most, const double *logs)
     return (low + high) / 2;
 }
 
-/* counts[d] for d in 1..most: V vertices with 2E ends, as near to the law as whole numbers can be.
+/*
+ * Sets counts[d] for d in 1..most so that V vertices have 2E edge ends, as near to the law as whole
+ * numbers allow.
  */
-static void fill_counts(const struct hm_recipe *r, double *counts)
+static void fill_degree_counts(const struct hm_recipe *r, double *counts)
 {
     double most = r->max_degree, mass = 0, vertices = 0, ends = 0, owed = 0;
 
     for (size_t d = 1; d <= (size_t)most; d++)
-        counts[d] = log((double)d); /* the room of the counts serves the logarithms first */
+        counts[d] =
+            log((double)d); /* The array holds the logarithms until the counts replace them. */
     double g = find_exponent(2 * r->edges / r->vertices, most, counts);
     for (double d = most; d >= 1; d--)
         mass += pow(d, -g);
     for (size_t d = (size_t)most; d >= 1;
-         d--) { /* what rounding takes is given to smaller degrees */
+         d--) { /* The rounding error is carried over to the smaller degrees. */
         owed += r->vertices * pow((double)d, -g) / mass;
         counts[d] = fmax(d == (size_t)most ? 1 : 0, floor(owed + 0.5));
         owed -= counts[d];
@@ -65,7 +70,7 @@ static void fill_counts(const struct hm_recipe *r, double *counts)
     }
     counts[1] += r->vertices - vertices;
     ends += r->vertices - vertices;
-    /* Move single vertices by one degree until the ends come out even with 2E. */
+    /* Moves vertices to a neighbouring degree until the number of ends is 2E. */
     for (size_t d = 1; ends != 2 * r->edges; d = d + 1 < (size_t)most ? d + 1 : 1) {
         double step = ends < 2 * r->edges ? 1 : -1;
         size_t from = step > 0 ? d : d + 1, to = step > 0 ? d + 1 : d;
@@ -81,9 +86,9 @@ static void fill_counts(const struct hm_recipe *r, double *counts)
     }
 }
 
-/* A set of edges, by open addressing; a key is (smaller end + 1) << 32 | larger end. */
+/* A set of edges with open addressing; a key is (smaller end + 1) << 32 | larger end. */
 struct edge_set {
-    uint64_t *keys; /* FREE, GONE, or a key */
+    uint64_t *keys; /* FREE, GONE (deleted) or a key. */
     size_t mask;
 };
 
@@ -92,56 +97,60 @@ enum { FREE = 0, GONE = 1 };
 static int edge_set_init(struct edge_set *set, size_t edges, struct hm_err *err)
 {
     set->mask = 1;
-    while (set->mask < 4 * edges) /* room for those that are gone, too */
+    while (set->mask < 4 * edges) /* The table has room for deleted entries. */
         set->mask = set->mask << 1 | 1;
     set->keys = hm__calloc(set->mask + 1, sizeof(*set->keys));
     return set->keys ? 0 : hm__fail_nomem(err);
 }
 
-static uint64_t key_of(uint32_t a, uint32_t b)
+static uint64_t edge_key(uint32_t a, uint32_t b)
 {
     return a < b ? ((uint64_t)a + 1) << 32 | b : ((uint64_t)b + 1) << 32 | a;
 }
 
-/* The place of an edge, or the free place where it would go. */
-static uint64_t *place_of(const struct edge_set *set, uint32_t a, uint32_t b)
+/* Finds the slot of an edge, or the free slot where it would be inserted. */
+static uint64_t *edge_set_slot(const struct edge_set *set, uint32_t a, uint32_t b)
 {
-    uint64_t key = key_of(a, b), hash = key * 0x9e3779b97f4a7c15u;
+    uint64_t key = edge_key(a, b), hash = key * 0x9e3779b97f4a7c15u;
 
     for (size_t i = (size_t)(hash >> 20) & set->mask;; i = (i + 1) & set->mask)
         if (set->keys[i] == key || set->keys[i] == FREE)
             return &set->keys[i];
 }
 
-/* Whether an edge may be: it joins two vertices and is not there yet. */
-static bool may_be(const struct edge_set *set, uint32_t a, uint32_t b)
+/* Whether an edge may be added: it joins two different vertices and is not in the set. */
+static bool edge_set_may_add(const struct edge_set *set, uint32_t a, uint32_t b)
 {
-    return a != b && *place_of(set, a, b) == FREE;
+    return a != b && *edge_set_slot(set, a, b) == FREE;
 }
 
-static bool add_edge(struct edge_set *set, uint32_t a, uint32_t b)
+static bool edge_set_add(struct edge_set *set, uint32_t a, uint32_t b)
 {
-    bool may = may_be(set, a, b);
+    bool may = edge_set_may_add(set, a, b);
 
     if (may)
-        *place_of(set, a, b) = key_of(a, b);
+        *edge_set_slot(set, a, b) = edge_key(a, b);
     return may;
 }
 
-/* Mend edge i, a self-loop or a repeat: it changes ends with another, k, so that both are new. */
-static bool mend(struct edge_set *set, uint32_t *ends, size_t edges, const bool *bad, size_t i,
-                 struct hm_random *random)
+/*
+ * Repairs edge i, a self-loop or a repeated edge: exchanges ends with a random edge k so that both
+ * become new edges. Returns false when no partner is found.
+ */
+static bool repair_edge(struct edge_set *set, uint32_t *ends, size_t edges, const bool *bad,
+                        size_t i, struct hm_random *random)
 {
     enum { ATTEMPTS = 100 };
 
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
         size_t k = hm__random_below(random, (uint32_t)edges);
         uint32_t a = ends[2 * i], b = ends[2 * i + 1], c = ends[2 * k], d = ends[2 * k + 1];
-        if (bad[k] || !may_be(set, a, d) || !may_be(set, c, b) || key_of(a, d) == key_of(c, b))
+        if (bad[k] || !edge_set_may_add(set, a, d) || !edge_set_may_add(set, c, b) ||
+            edge_key(a, d) == edge_key(c, b))
             continue;
-        *place_of(set, c, d) = GONE;
-        add_edge(set, a, d);
-        add_edge(set, c, b);
+        *edge_set_slot(set, c, d) = GONE;
+        edge_set_add(set, a, d);
+        edge_set_add(set, c, b);
         ends[2 * i + 1] = d;
         ends[2 * k + 1] = b;
         return true;
@@ -149,26 +158,29 @@ static bool mend(struct edge_set *set, uint32_t *ends, size_t edges, const bool 
     return false;
 }
 
-/* Make the graph simple where that can be done, edge by edge; what is left is left out later. */
-static int make_simple(uint32_t *ends, size_t edges, struct hm_random *random, struct hm_err *err)
+/* Repairs self-loops and repeated edges where possible; hm__graph_from_edges removes the rest. */
+static int repair_edges(uint32_t *ends, size_t edges, struct hm_random *random, struct hm_err *err)
 {
     struct edge_set set = {0};
     bool *bad = hm__calloc(edges, sizeof(*bad));
     int rc = bad ? edge_set_init(&set, edges, err) : hm__fail_nomem(err);
-    size_t mended = 0, room = set.mask / 8;
+    size_t repaired = 0, room = set.mask / 8;
 
     for (size_t i = 0; rc == 0 && i < edges; i++)
-        bad[i] = !add_edge(&set, ends[2 * i], ends[2 * i + 1]);
-    for (size_t found = 1; rc == 0 && found > 0;) { /* again as long as it helps much */
+        bad[i] = !edge_set_add(&set, ends[2 * i], ends[2 * i + 1]);
+    for (size_t found = 1;
+         rc == 0 &&
+         found > 0;) { /* Repeats while a pass repairs at least a quarter of the bad edges. */
         size_t tried = 0;
         found = 0;
-        for (size_t i = 0; i < edges && mended < room; i++) {
+        for (size_t i = 0; i < edges && repaired < room; i++) {
             if (!bad[i])
                 continue;
             tried++;
-            bad[i] = !mend(&set, ends, edges, bad, i, random);
+            bad[i] = !repair_edge(&set, ends, edges, bad, i, random);
             found += !bad[i];
-            mended += !bad[i]; /* each leaves a place that is gone: stop before all are */
+            repaired += !bad[i]; /* Each repair leaves a deleted slot, so repairs stop before the
+                                    table fills. */
         }
         if (found < tried / 4)
             break;
@@ -178,7 +190,7 @@ static int make_simple(uint32_t *ends, size_t edges, struct hm_random *random, s
     return rc;
 }
 
-/* Join the ends of the vertices at random: shuffle them and take pairs. */
+/* Joins the edge ends of the vertices at random: shuffles the ends and takes pairs. */
 static int join_ends(const struct hm_recipe *r, const double *counts, struct hm_random *random,
                      struct hm_edge_list *list, struct hm_err *err)
 {
@@ -197,7 +209,7 @@ static int join_ends(const struct hm_recipe *r, const double *counts, struct hm_
         ends[k] = swap;
     }
     if (rc == 0)
-        rc = make_simple(ends, total / 2, random, err);
+        rc = repair_edges(ends, total / 2, random, err);
     for (size_t i = 0; rc == 0 && i + 1 < total; i += 2)
         rc = hm__edge_list_add(list, ends[i], ends[i + 1], err);
     hm__free(ends);
@@ -211,13 +223,16 @@ static int make_power_law(const struct hm_recipe *r, struct hm_random *random,
 
     if (!counts)
         return hm__fail_nomem(err);
-    fill_counts(r, counts);
+    fill_degree_counts(r, counts);
     int rc = join_ends(r, counts, random, list, err);
     hm__free(counts);
     return rc;
 }
 
-/* Pairs until there are enough that differ; of a nearly complete graph most are drawn in vain. */
+/*
+ * Draws pairs until there are enough distinct edges. For a nearly complete graph most draws are
+ * rejected.
+ */
 static int make_random(const struct hm_recipe *r, struct hm_random *random,
                        struct hm_edge_list *list, struct hm_err *err)
 {
@@ -227,7 +242,7 @@ static int make_random(const struct hm_recipe *r, struct hm_random *random,
 
     while (rc == 0 && (double)list->count < r->edges) {
         uint32_t a = hm__random_below(random, vertices), b = hm__random_below(random, vertices);
-        if (add_edge(&set, a, b))
+        if (edge_set_add(&set, a, b))
             rc = hm__edge_list_add(list, a, b, err);
     }
     hm__free(set.keys);
@@ -251,7 +266,7 @@ static int make_grid(const struct hm_recipe *r, struct hm_edge_list *list, struc
     return rc;
 }
 
-static int check(const struct hm_recipe *r, struct hm_err *err)
+static int recipe_check(const struct hm_recipe *r, struct hm_err *err)
 {
     bool law = r->kind == HM_RECIPE_POWER_LAW, grid = r->kind == HM_RECIPE_GRID;
 
@@ -269,14 +284,16 @@ static int check(const struct hm_recipe *r, struct hm_err *err)
                         "max_degree: %g is not a whole number below the vertices, up to 1e6",
                         r->max_degree);
     if (grid && r->edges > 0)
-        return hm__fail(err, HM_E_CONFLICT, "a grid of %g vertices has its own number of edges",
+        return hm__fail(err, HM_E_CONFLICT,
+                        "edges: a grid of %g vertices determines its own number of edges",
                         r->vertices);
     if (law && (2 * r->edges < r->vertices - 1 + r->max_degree ||
                 2 * r->edges > r->vertices * r->max_degree)) {
-        hm__fail(err, HM_E_RANGE, "a mean degree of %g does not go with a largest of %g",
+        hm__fail(err, HM_E_RANGE, "a mean degree of %g is impossible with a largest degree of %g",
                  2 * r->edges / r->vertices, r->max_degree);
-        hm__err_hint(err,
-                     "every vertex has at least one edge, and at least one the largest degree");
+        hm__err_hint(
+            err,
+            "every vertex has at least one edge, and at least one vertex has the largest degree");
         return HM_E_RANGE;
     }
     return 0;
@@ -288,7 +305,7 @@ int hm_graph_make(const struct hm_recipe *r, struct hm_graph **ret_graph, struct
     struct hm_edge_list list = {0};
     struct hm_random random;
     char name[120];
-    int rc = check(r, err);
+    int rc = recipe_check(r, err);
 
     if (rc)
         return rc;

@@ -1,6 +1,7 @@
 /*
- * METIS k-way partitioning (Karypis and Kumar 1998), weighted by degree, so that parts have equal
- * numbers of edge ends and few edges between them. The only file that knows METIS.
+ * METIS k-way partitioning (Karypis and Kumar 1998), weighted by degree, so that parts have about
+ * equal numbers of edge ends and few edges between them. This is the only file that uses METIS.
+ * Limits: 32-bit indices, and about ten vertices in each part.
  */
 #include "split.h"
 
@@ -12,15 +13,15 @@
 
 #include "memory.h"
 
-/* Smaller parts make METIS try to halve nothing, which it reports by printing. */
-#define HM__METIS_VERTICES 0.1 /* parts a vertex, at most */
+/* With smaller parts METIS tries to bisect empty graphs, which it reports on standard output. */
+#define HM__METIS_VERTICES 0.1 /* Largest ratio of parts to vertices. */
 
 /*
- * Rows in METIS's numbers. Weights are degrees, but no more than half of what a part gets: METIS
- * cannot place a vertex that outweighs a part, and says so on standard output.
+ * Copies the rows into METIS's index type. A weight is the degree, but at most half of the mean
+ * weight of a part: METIS cannot place a vertex that is heavier than a part, and prints a warning.
  */
-static void fill_rows(const struct hm_graph *g, const struct hm_adjacency *r, uint32_t n,
-                      idx_t *starts, idx_t *rows, idx_t *weights)
+static void metis_fill_rows(const struct hm_graph *g, const struct hm_adjacency *r, uint32_t n,
+                            idx_t *starts, idx_t *rows, idx_t *weights)
 {
     size_t vertices = (size_t)g->vertices;
     idx_t most = (idx_t)fmax(1, floor(g->edges / n));
@@ -34,8 +35,8 @@ static void fill_rows(const struct hm_graph *g, const struct hm_adjacency *r, ui
         rows[i] = (idx_t)r->rows[i];
 }
 
-static int partition(const struct hm_graph *g, uint32_t n, double seed, idx_t *starts, idx_t *rows,
-                     idx_t *weights, idx_t *parts, struct hm_err *err)
+static int metis_partition(const struct hm_graph *g, uint32_t n, double seed, idx_t *starts,
+                           idx_t *rows, idx_t *weights, idx_t *parts, struct hm_err *err)
 {
     idx_t vertices = (idx_t)g->vertices, constraints = 1, count = (idx_t)n, cut;
     idx_t options[METIS_NOPTIONS];
@@ -75,8 +76,8 @@ int hm__metis(const struct hm_graph *g, const struct hm_adjacency *r, uint32_t n
     idx_t *parts = hm__calloc(vertices, sizeof(*parts));
     int rc = starts && rows && weights && parts ? 0 : hm__fail_nomem(err);
     if (rc == 0) {
-        fill_rows(g, r, n, starts, rows, weights);
-        rc = partition(g, n, seed, starts, rows, weights, parts, err);
+        metis_fill_rows(g, r, n, starts, rows, weights);
+        rc = metis_partition(g, n, seed, starts, rows, weights, parts, err);
     }
     for (size_t v = 0; rc == 0 && v < vertices; v++)
         owner[v] = (uint32_t)parts[v];
@@ -90,7 +91,7 @@ int hm__metis(const struct hm_graph *g, const struct hm_adjacency *r, uint32_t n
 int hm__metis_check(const struct hm_graph *g, uint32_t n, struct hm_err *err)
 {
     (void)g, (void)n;
-    hm__fail(err, HM_E_UNSUPPORTED, "this build leaves METIS out");
+    hm__fail(err, HM_E_UNSUPPORTED, "this build does not include METIS");
     hm__err_hint(err, "use hash, greedy or hdrf, or build with libmetis-dev");
     return HM_E_UNSUPPORTED;
 }

@@ -1,19 +1,22 @@
 /*
- * Splitting a graph among n workers, from its degrees alone.
+ * Splits a graph among n workers, from its degrees alone.
  *
- * A worker's edges are the degrees of its vertices added up, less the edges between two of its own,
- * which that counts twice: with V vertices and E edges they are estimated as
+ * The edges of a worker are the sum of the degrees of its vertices, minus the edges between two of
+ * its own vertices, which the sum counts twice. With V vertices and E edges, the number of these is
+ * estimated as
  *     1/2 (V/n - 1) (V/n) E / (V (V-1) / 2)
  * (Ulanov et al. 2016, Section IV-B). Where the edges are known the figures are exact instead.
  *
- * Vertices of one degree are alike, so the cost grows with the distinct degrees, not the vertices:
- *   dealt    round robin in the order of degree: whole rounds give every worker the same, and the
- *            rest of a degree goes to a run of workers, which is added as two steps and summed up;
- *   random   the vertices of a degree fall on the workers by a multinomial distribution, drawn
- *            exactly as a chain of binomials (or one by one, where there are few of them);
- *   greedy   the vertices of a degree fill the least loaded workers up to a common level.
- * The copies of a vertex, r, are expected ones: with d neighbours anywhere,
+ * Vertices of one degree are interchangeable, so the cost grows with the number of distinct
+ * degrees, not of vertices:
+ *     dealt    round robin in the order of degree: whole rounds give every worker the same, and the
+ *              remainder goes to consecutive workers, added as a difference array;
+ *     random   the vertices of a degree fall on the workers by a multinomial distribution, drawn
+ *              exactly as a chain of binomials (or one by one when there are few of them);
+ *     greedy   the vertices of a degree fill the least loaded workers up to a common level.
+ * The expected number of copies of a vertex with d random neighbours is
  *     1 + (n-1) (1 - (1-1/n)^d).
+ * Limits: from degrees alone, cut edges are unknown and neighbours are assumed to be random.
  */
 #include "split.h"
 
@@ -24,8 +27,8 @@
 #include "memory.h"
 #include "random.h"
 
-/* Loads of the workers, dealt in turn; marks has n + 1 entries. */
-static void deal(const struct hm_graph *g, uint32_t n, double *loads, double *marks)
+/* Computes the loads of workers that get vertices in turn; marks has n + 1 entries. */
+static void deal_vertices(const struct hm_graph *g, uint32_t n, double *loads, double *marks)
 {
     double all = 0;
     uint32_t next = 0;
@@ -36,9 +39,9 @@ static void deal(const struct hm_graph *g, uint32_t n, double *loads, double *ma
         double degree = g->degrees[k].degree, rounds = floor(g->degrees[k].count / n);
         uint32_t rest = (uint32_t)(g->degrees[k].count - rounds * n), end = next + rest;
         all += rounds * degree;
-        marks[next] += degree; /* from here on … */
+        marks[next] += degree; /* The remainder starts at this worker, */
         marks[end < n ? end : n] -= degree;
-        if (end > n) { /* … and around the corner */
+        if (end > n) { /* and continues at worker 0 after the last one. */
             marks[0] += degree;
             marks[end - n] -= degree;
         }
@@ -51,7 +54,8 @@ static void deal(const struct hm_graph *g, uint32_t n, double *loads, double *ma
     }
 }
 
-static void scatter(const struct hm_graph *g, uint32_t n, struct hm_random *random, double *loads)
+static void scatter_vertices(const struct hm_graph *g, uint32_t n, struct hm_random *random,
+                             double *loads)
 {
     for (uint32_t i = 0; i < n; i++)
         loads[i] = 0;
@@ -77,7 +81,10 @@ static int compare_loads(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Vertices that lift the k lowest workers at least to the load of the next; loads are sorted. */
+/*
+ * Number of vertices that lift the k least loaded workers at least to the load of the next; loads
+ * are sorted.
+ */
 static double room_below(const double *loads, uint32_t k, double degree)
 {
     double room = 0;
@@ -88,15 +95,16 @@ static double room_below(const double *loads, uint32_t k, double degree)
 }
 
 /*
- * Give `count` vertices of one degree to the least loaded worker each, all at once: as many of the
- * lowest as the vertices can lift to a common level are lifted; from there on, being less than one
- * degree apart, they take turns. Loads are sorted before and after.
+ * Gives `count` vertices of one degree, each to the least loaded worker, all at once. As many of
+ * the least loaded workers as possible are lifted to a common level; after that their loads differ
+ * by less than one degree and they take turns. Loads are sorted before and after.
  */
-static void fill_up(double degree, double count, uint32_t n, double *loads)
+static void fill_least_loaded(double degree, double count, uint32_t n, double *loads)
 {
     uint32_t low = 0, high = n - 1;
 
-    while (low < high) { /* the largest number that can be lifted to the next one's level */
+    while (low < high) { /* Finds the largest number of workers that can be lifted to the load of
+                            the next. */
         uint32_t middle = low + (high - low + 1) / 2;
         if (room_below(loads, middle, degree) <= count)
             low = middle;
@@ -114,15 +122,15 @@ static void fill_up(double degree, double count, uint32_t n, double *loads)
     qsort(loads, n, sizeof(*loads), compare_loads);
 }
 
-static void balance(const struct hm_graph *g, uint32_t n, double *loads)
+static void balance_vertices(const struct hm_graph *g, uint32_t n, double *loads)
 {
     for (uint32_t i = 0; i < n; i++)
         loads[i] = 0;
     for (size_t k = g->degree_count; k-- > 0 && g->degrees[k].degree > 0;)
-        fill_up(g->degrees[k].degree, g->degrees[k].count, n, loads);
+        fill_least_loaded(g->degrees[k].degree, g->degrees[k].count, n, loads);
 }
 
-static double largest(const double *loads, uint32_t n)
+static double largest_load(const double *loads, uint32_t n)
 {
     double most = 0;
 
@@ -131,7 +139,7 @@ static double largest(const double *loads, uint32_t n)
     return most;
 }
 
-static double counted_twice(const struct hm_graph *g, double n)
+static double edges_counted_twice(const struct hm_graph *g, double n)
 {
     double v = g->vertices;
 
@@ -147,24 +155,24 @@ static double expected_replicas(const struct hm_graph *g, double n)
     return sum / g->vertices;
 }
 
-/* One trial from the degrees: edges of the fullest worker. */
+/* One trial from the degrees: returns the edges of the most loaded worker. */
 static double try_degrees(const struct hm_graph *g, enum hm_split split, double seed,
                           uint32_t trial, uint32_t n, double *loads)
 {
     struct hm_random random;
 
     if (split == HM_SPLIT_DEALT) {
-        deal(g, n, loads, loads + n);
+        deal_vertices(g, n, loads, loads + n);
     } else if (split == HM_SPLIT_GREEDY) {
-        balance(g, n, loads);
+        balance_vertices(g, n, loads);
     } else {
         hm__random_init(&random, (uint64_t)seed, (uint64_t)trial << 32 | n);
-        scatter(g, n, &random, loads);
+        scatter_vertices(g, n, &random, loads);
     }
-    return largest(loads, n) - counted_twice(g, n);
+    return largest_load(loads, n) - edges_counted_twice(g, n);
 }
 
-/* One trial where the edges are known; *parts gets its figures. */
+/* One trial with known edges; *parts gets its figures. */
 static int try_edges(const struct hm_graph *g, const struct hm_adjacency *rows, enum hm_split split,
                      double seed, uint32_t trial, uint32_t n, uint32_t *owner,
                      struct hm_parts *parts, struct hm_err *err)
@@ -175,8 +183,8 @@ static int try_edges(const struct hm_graph *g, const struct hm_adjacency *rows, 
     return rc ? rc : hm__measure_vertices(g, rows, owner, n, parts, err);
 }
 
-/* The value below which a share of the sorted trials lies, between neighbours in proportion. */
-static double percentile(const double *sorted, size_t count, double share)
+/* Percentile of sorted values with linear interpolation; share is in 0..1. */
+static double sorted_percentile(const double *sorted, size_t count, double share)
 {
     double at = share * (double)(count - 1);
     size_t low = (size_t)at, high = low + 1 < count ? low + 1 : low;
@@ -184,15 +192,16 @@ static double percentile(const double *sorted, size_t count, double share)
     return sorted[low] + (at - (double)low) * (sorted[high] - sorted[low]);
 }
 
-/* Room for the trials of one n after another. */
-struct space {
-    double *found, *loads;    /* of the trials; of the workers, twice */
-    uint32_t *owner;          /* of the vertices, where the edges are known */
-    struct hm_adjacency rows; /* likewise */
+/* Buffers for the trials, reused for every n. */
+struct split_space {
+    double *found,
+        *loads;      /* Results of the trials; loads of the workers and their difference array. */
+    uint32_t *owner; /* Worker of each vertex, where the edges are known. */
+    struct hm_adjacency rows; /* Neighbours of each vertex, where the edges are known. */
 };
 
 static int split_one(const struct hm_graph *g, enum hm_split split, size_t trials, double seed,
-                     uint32_t n, const struct space *space, struct hm_parts *parts,
+                     uint32_t n, const struct split_space *space, struct hm_parts *parts,
                      struct hm_err *err)
 {
     double *found = space->found, sum = 0, mean = 0, cut = 0, replicas = 0;
@@ -206,7 +215,7 @@ static int split_one(const struct hm_graph *g, enum hm_split split, size_t trial
                 return rc;
         } else {
             one.edges_max = try_degrees(g, split, seed, (uint32_t)t, n, space->loads);
-            one.edges_mean = 2 * g->edges / n - counted_twice(g, n);
+            one.edges_mean = 2 * g->edges / n - edges_counted_twice(g, n);
             one.replicas = expected_replicas(g, n);
         }
         found[t] = one.edges_max;
@@ -220,8 +229,8 @@ static int split_one(const struct hm_graph *g, enum hm_split split, size_t trial
         .n = n,
         .edges_max = sum / (double)trials,
         .edges_mean = mean / (double)trials,
-        .low = percentile(found, trials, 0.05),
-        .high = percentile(found, trials, 0.95),
+        .low = sorted_percentile(found, trials, 0.05),
+        .high = sorted_percentile(found, trials, 0.95),
         .worst = found[trials - 1],
         .cut = cut / (double)trials,
         .replicas = replicas / (double)trials,
@@ -243,7 +252,8 @@ static int check_split(const struct hm_graph *g, enum hm_split split, double tri
         return hm__fail(err, HM_E_RANGE, "trials: %g is not a whole number from 1 to 1e6", trials);
     for (size_t i = 0; i < count; i++) {
         if (!(n[i] >= 1 && n[i] <= 1e6) || n[i] != floor(n[i]))
-            return hm__fail(err, HM_E_RANGE, "%g is not a number of parts from 1 to 1e6", n[i]);
+            return hm__fail(err, HM_E_RANGE, "n: %g is not a whole number of parts from 1 to 1e6",
+                            n[i]);
         if (n[i] > g->vertices) {
             hm__fail(err, HM_E_RANGE, "%.0f parts, but only %.0f vertices", n[i], g->vertices);
             hm__err_hint(err, "every part needs at least one vertex");
@@ -267,8 +277,8 @@ int hm_graph_split(const struct hm_graph *g, enum hm_split split, double trials,
         return rc;
     for (size_t i = 0; i < count; i++)
         most = fmax(most, n[i]);
-    struct space space = {.found = hm__calloc(rounds, sizeof(double)),
-                          .loads = hm__calloc(2 * (size_t)most + 1, sizeof(double))};
+    struct split_space space = {.found = hm__calloc(rounds, sizeof(double)),
+                                .loads = hm__calloc(2 * (size_t)most + 1, sizeof(double))};
     if (!space.found || !space.loads)
         rc = hm__fail_nomem(err);
     if (rc == 0 && g->ends && !hm_split_cuts_vertices(split)) {
@@ -276,7 +286,7 @@ int hm_graph_split(const struct hm_graph *g, enum hm_split split, double trials,
         rc = space.owner ? hm__adjacency_init(&space.rows, g, err) : hm__fail_nomem(err);
     }
     for (size_t i = 0; rc == 0 && i < count; i++) {
-        if (n[i] == 1) /* alone: every edge once, nothing cut, nothing copied */
+        if (n[i] == 1) /* One worker has every edge once, cuts none and copies none. */
             ret_parts[i] =
                 (struct hm_parts){1, g->edges, g->edges, 1, g->edges, g->edges, g->edges, 0, 1};
         else

@@ -1,10 +1,11 @@
 /*
- * Splitting a graph whose edges are known: vertices to workers (dealt, random, greedy, hash, METIS)
+ * Splits a graph whose edges are known: vertices to workers (dealt, random, greedy, hash, METIS)
  * with exact counts, and edges to workers, which cuts vertices instead (edge-random, HDRF).
  *
  * HDRF (Petroni, Querzoni, Daudjee, Kamali, Iacoboni: HDRF: stream-based partitioning for power-law
- * graphs, CIKM 2015): an edge goes to the worker with the best score, which prefers workers that
- * hold its ends already, above all the end of lower degree so far, and workers with fewer edges.
+ * graphs, CIKM 2015): an edge goes to the worker with the best score. The score prefers workers
+ * that already hold its ends, above all the end of lower degree so far, and workers with fewer
+ * edges. Limit: vertices times workers / 64 must not exceed 1e9.
  */
 #include <math.h>
 
@@ -23,7 +24,10 @@ int hm__adjacency_init(struct hm_adjacency *r, const struct hm_graph *g, struct 
         hm__adjacency_release(r);
         return hm__fail_nomem(err);
     }
-    /* Counted two places on, filled one place on: after that every start stands where it should. */
+    /*
+     * Degrees are counted two places ahead and rows filled one place ahead, so that starts is right
+     * at the end.
+     */
     for (size_t i = 0; i < 2 * edges; i++)
         r->starts[g->ends[i] + 2]++;
     for (size_t v = 0; v < vertices; v++)
@@ -43,12 +47,12 @@ void hm__adjacency_release(struct hm_adjacency *r)
     *r = (struct hm_adjacency){0};
 }
 
-static uint32_t degree_of(const struct hm_adjacency *r, size_t v)
+static uint32_t vertex_degree(const struct hm_adjacency *r, size_t v)
 {
     return (uint32_t)(r->starts[v + 1] - r->starts[v]);
 }
 
-/* Vertices in rising order of degree, by counting. */
+/* Sorts the vertices by rising degree, by counting. */
 static uint32_t *order_by_degree(const struct hm_graph *g, const struct hm_adjacency *r)
 {
     size_t vertices = (size_t)g->vertices, most = (size_t)g->max_degree;
@@ -61,17 +65,17 @@ static uint32_t *order_by_degree(const struct hm_graph *g, const struct hm_adjac
         return NULL;
     }
     for (size_t v = 0; v < vertices; v++)
-        places[degree_of(r, v) + 1]++;
+        places[vertex_degree(r, v) + 1]++;
     for (size_t d = 0; d <= most; d++)
         places[d + 1] += places[d];
     for (size_t v = 0; v < vertices; v++)
-        order[places[degree_of(r, v)]++] = (uint32_t)v;
+        order[places[vertex_degree(r, v)]++] = (uint32_t)v;
     hm__free(places);
     return order;
 }
 
-/* Let the least loaded worker sink to its place: loads[heap[0]] has grown. */
-static void sink(uint32_t *heap, const double *loads, uint32_t n)
+/* Restores the heap of workers by load after loads[heap[0]] has grown. */
+static void heap_sink(uint32_t *heap, const double *loads, uint32_t n)
 {
     for (uint32_t i = 0;;) {
         uint32_t child = 2 * i + 1;
@@ -103,8 +107,8 @@ static int assign_in_order(const struct hm_graph *g, const struct hm_adjacency *
         uint32_t v = greedy ? order[vertices - 1 - i] : order[i];
         owner[v] = greedy ? heap[0] : (uint32_t)(i % n);
         if (greedy) {
-            loads[heap[0]] += degree_of(r, v);
-            sink(heap, loads, n);
+            loads[heap[0]] += vertex_degree(r, v);
+            heap_sink(heap, loads, n);
         }
     }
     hm__free(order);
@@ -113,8 +117,8 @@ static int assign_in_order(const struct hm_graph *g, const struct hm_adjacency *
     return rc;
 }
 
-/* A mixing of all bits (the finaliser of SplitMix64, Steele, Lea, Flood 2014). */
-static uint64_t mix(uint64_t x)
+/* Mixes all bits of x (the finaliser of SplitMix64, Steele, Lea, Flood 2014). */
+static uint64_t mix_bits(uint64_t x)
 {
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
     x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
@@ -135,7 +139,7 @@ int hm__assign_vertices(const struct hm_graph *g, const struct hm_adjacency *row
         return hm__metis(g, rows, n, seed, owner, err);
     case HM_SPLIT_HASH:
         for (size_t v = 0; v < (size_t)g->vertices; v++)
-            owner[v] = (uint32_t)(mix(v + 0x9e3779b97f4a7c15u) % n);
+            owner[v] = (uint32_t)(mix_bits(v + 0x9e3779b97f4a7c15u) % n);
         return 0;
     default:
         hm__random_init(&random, (uint64_t)seed, (uint64_t)trial << 32 | n);
@@ -145,18 +149,18 @@ int hm__assign_vertices(const struct hm_graph *g, const struct hm_adjacency *row
     }
 }
 
-/* Which workers hold a copy of each vertex: a row of bits for each. */
+/* Set of workers that hold a copy of each vertex, one row of bits per vertex. */
 struct holders {
     uint64_t *bits;
-    size_t words; /* of a row */
+    size_t words; /* Number of 64-bit words in a row. */
 };
 
-static bool holds(const struct holders *h, uint32_t v, uint32_t worker)
+static bool holders_has(const struct holders *h, uint32_t v, uint32_t worker)
 {
     return h->bits[v * h->words + worker / 64] >> (worker % 64) & 1;
 }
 
-static void hold(struct holders *h, uint32_t v, uint32_t worker)
+static void holders_add(struct holders *h, uint32_t v, uint32_t worker)
 {
     h->bits[v * h->words + worker / 64] |= (uint64_t)1 << (worker % 64);
 }
@@ -165,7 +169,7 @@ static int holders_init(struct holders *h, const struct hm_graph *g, uint32_t n,
 {
     h->words = ((size_t)n + 63) / 64;
     if (g->vertices * (double)h->words > 1e9) {
-        hm__fail(err, HM_E_LIMIT, "%.0f vertices on %u workers are too many to follow their copies",
+        hm__fail(err, HM_E_LIMIT, "the copies of %.0f vertices on %u workers do not fit in memory",
                  g->vertices, n);
         hm__err_hint(err,
                      "split edges among fewer workers, or split vertices: greedy, hash, metis");
@@ -175,7 +179,7 @@ static int holders_init(struct holders *h, const struct hm_graph *g, uint32_t n,
     return h->bits ? 0 : hm__fail_nomem(err);
 }
 
-/* Copies of a vertex on average; a vertex without edges has one. */
+/* Mean number of copies of a vertex; a vertex without edges has one. */
 static double count_replicas(const struct holders *h, const struct hm_graph *g)
 {
     double sum = 0;
@@ -189,7 +193,7 @@ static double count_replicas(const struct holders *h, const struct hm_graph *g)
     return sum / g->vertices;
 }
 
-static void summarise(const double *edges, uint32_t n, struct hm_parts *parts)
+static void summarise_edges(const double *edges, uint32_t n, struct hm_parts *parts)
 {
     double sum = 0;
 
@@ -206,7 +210,9 @@ int hm__measure_vertices(const struct hm_graph *g, const struct hm_adjacency *r,
                          struct hm_err *err)
 {
     double *edges = hm__calloc(n, sizeof(*edges)), copies = 0, cut_ends = 0;
-    uint32_t *seen = hm__calloc(n, sizeof(*seen)); /* vertex + 1 that a worker was last seen for */
+    uint32_t *seen = hm__calloc(
+        n,
+        sizeof(*seen)); /* seen[w] is vertex + 1 for the vertex at which worker w was last seen. */
     int rc = edges && seen ? 0 : hm__fail_nomem(err);
 
     for (size_t v = 0; rc == 0 && v < (size_t)g->vertices; v++) {
@@ -215,7 +221,10 @@ int hm__measure_vertices(const struct hm_graph *g, const struct hm_adjacency *r,
         copies++;
         for (uint64_t i = r->starts[v]; i < r->starts[v + 1]; i++) {
             uint32_t other = owner[r->rows[i]];
-            /* inside a worker an edge is met from both ends and counts once; between two, twice */
+            /*
+             * An edge inside a worker is visited from both ends and counts once; an edge between
+             * two workers counts once for each.
+             */
             edges[owner[v]] += other == owner[v] ? 0.5 : 1;
             cut_ends += other != owner[v];
             copies += seen[other] != mark;
@@ -223,7 +232,7 @@ int hm__measure_vertices(const struct hm_graph *g, const struct hm_adjacency *r,
         }
     }
     if (rc == 0) {
-        summarise(edges, n, parts);
+        summarise_edges(edges, n, parts);
         parts->cut = cut_ends / 2;
         parts->replicas = copies / g->vertices;
     }
@@ -234,12 +243,12 @@ int hm__measure_vertices(const struct hm_graph *g, const struct hm_adjacency *r,
 
 struct hdrf {
     struct holders holders;
-    uint32_t *seen; /* degree of each vertex so far */
-    double *sizes;  /* edges of each worker */
+    uint32_t *seen; /* Degree of each vertex so far. */
+    double *sizes;  /* Number of edges of each worker. */
     double most;
 };
 
-/* Worker for an edge: replication score plus balance, as in the paper, with lambda 1. */
+/* Chooses the worker of an edge: replication score plus balance, as in the paper, with lambda 1. */
 static uint32_t hdrf_choose(const struct hdrf *s, uint32_t n, uint32_t u, uint32_t v)
 {
     double share = (double)s->seen[u] / (double)(s->seen[u] + s->seen[v]), best = -1,
@@ -250,8 +259,8 @@ static uint32_t hdrf_choose(const struct hdrf *s, uint32_t n, uint32_t u, uint32
         least = fmin(least, s->sizes[p]);
     for (uint32_t p = 0; p < n; p++) {
         double score = (s->most - s->sizes[p]) / (1 + s->most - least);
-        score += holds(&s->holders, u, p) ? 1 + (1 - share) : 0;
-        score += holds(&s->holders, v, p) ? 1 + share : 0;
+        score += holders_has(&s->holders, u, p) ? 1 + (1 - share) : 0;
+        score += holders_has(&s->holders, v, p) ? 1 + share : 0;
         if (score > best) {
             best = score;
             chosen = p;
@@ -261,8 +270,9 @@ static uint32_t hdrf_choose(const struct hdrf *s, uint32_t n, uint32_t u, uint32
 }
 
 /*
- * A step that visits every edge once, far apart: ours are in order, and a stream that grows out of
- * one vertex would all go where that vertex is. The paper's streams are in random order.
+ * Returns a stride that visits every edge once, in a scattered order. The stored edges are sorted,
+ * and a sorted stream would send all edges of a vertex to one worker. The paper's streams are in
+ * random order.
  */
 static size_t far_stride(size_t edges)
 {
@@ -296,12 +306,12 @@ int hm__split_edges(const struct hm_graph *g, enum hm_split split, double seed, 
         s.seen[v]++;
         p = split == HM_SPLIT_HDRF ? hdrf_choose(&s, n, u, v) : hm__random_below(&random, n);
         s.most = fmax(s.most, ++s.sizes[p]);
-        hold(&s.holders, u, p);
-        hold(&s.holders, v, p);
+        holders_add(&s.holders, u, p);
+        holders_add(&s.holders, v, p);
     }
     parts->cut = -1;
     if (rc == 0) {
-        summarise(s.sizes, n, parts);
+        summarise_edges(s.sizes, n, parts);
         parts->replicas = count_replicas(&s.holders, g);
     }
     hm__free(s.holders.bits);

@@ -1,28 +1,31 @@
 /*
- * Collective operations in the latency-bandwidth model: a message of M bytes takes a + M*b on a
- * link of latency a and 1/b bytes per second.
+ * Collective operations in the latency-bandwidth model: a message of M bytes takes a + M*b seconds
+ * on a link of latency a and 1/b bytes per second.
  *
- *     linear              (n-1)(a + Mb)                  one master, a worker itself
- *     tree                ceil(log2 n)(a + Mb)           binomial, one way
- *     tree-smooth         log2 n (a + Mb)                as papers draw it
+ *     linear              (n-1)(a + Mb)                  one master, which is also a worker
+ *     tree                ceil(log2 n)(a + Mb)           binomial tree, one direction
+ *     tree-smooth         log2 n (a + Mb)                continuous in n, as in papers
  *     torrent             log2 n Mb
- *     two-wave            2 ceil(sqrt n) Mb              Spark's treeAggregate; its driver is a
- *                                                        machine of its own, so n = 1 costs too
+ *     two-wave            2 ceil(sqrt n) Mb              Spark's treeAggregate; the driver is a
+ *                                                        separate machine: n = 1 costs too
  *     recursive-doubling  ceil(log2 n)(a + Mb)
  *     rabenseifner        2 ceil(log2 n) a + 2(n-1)/n Mb
  *     ring                2(n-1) a + 2(n-1)/n Mb
  *     parameter-server    2(a + max(Mb, n Mb/s))         s servers with one link each
  *     shuffle             (n-1) a + (n-1)/n Mb
- *     serial              a + Mb, for n > 1              everything once over one link
+ *     serial              a + Mb, for n > 1              all bytes once over one link
  *     hierarchical        ring reduce-scatter and all-gather inside the node, ring all-reduce of
  *                         M/g between nodes, all g workers at once through the node's one port
  *
- * With several workers in a node, up to one node everything runs on the inner link. Beyond it, the
- * flat schemes run on the network, and those in which all workers of a node send at once share its
- * port: Mb counts g times. A ring crosses each port once, a master is one machine: they count once.
+ * With g > 1 workers in a node, one node uses only its inner link. Several nodes use the network.
+ * Where all workers of a node send at once they share its port, so Mb is multiplied by g. A ring
+ * crosses each port once and a master is one machine, so for these Mb is not multiplied.
  *
  * Servers on the nodes of the workers: a worker sends (s-1)/s of a message through its port, and a
- * server takes those of all workers but its own node's, (n-g) Mb/s; ports do both at once.
+ * server receives the messages of all workers except those of its own node, (n-g) Mb/s; a port
+ * sends and receives at the same time.
+ *
+ * Limits: no congestion inside the network, and no cost of the arithmetic of a reduction.
  *
  * Sources: Thakur, Rabenseifner, Gropp 2005; Patarasuk and Yuan 2009; Ulanov et al. 2016.
  */
@@ -30,26 +33,26 @@
 
 #include <math.h>
 
-/* ceil(log2 n) of a whole number from 1 on. */
+/* ceil(log2 n) of a whole number n >= 1. */
 static double ceil_log2(double n)
 {
     unsigned long long below = (unsigned long long)n - 1;
     return below == 0 ? 0 : 64 - __builtin_clzll(below);
 }
 
-static struct hm_wire_time ring(double n, double bytes, const struct hm_link *on)
+static struct hm_wire_time ring_time(double n, double bytes, const struct hm_link *on)
 {
-    if (n == 1) /* nobody to talk to, perhaps over a network nobody has described */
+    if (n == 1) /* A single worker sends nothing, and the cluster may have no network. */
         return (struct hm_wire_time){0, 0};
     return (struct hm_wire_time){2 * (n - 1) * on->latency_s,
                                  2 * (n - 1) / n * bytes / on->bandwidth_bytes_per_s};
 }
 
-static struct hm_wire_time hierarchical(double n, double bytes, const struct hm_wires *w)
+static struct hm_wire_time hierarchical_time(double n, double bytes, const struct hm_wires *w)
 {
     double inside = n < w->per_node ? n : w->per_node;
-    struct hm_wire_time in = ring(inside, bytes, inside > 1 ? &w->link : &w->network);
-    struct hm_wire_time out = ring(ceil(n / w->per_node), bytes, &w->network);
+    struct hm_wire_time in = ring_time(inside, bytes, inside > 1 ? &w->link : &w->network);
+    struct hm_wire_time out = ring_time(ceil(n / w->per_node), bytes, &w->network);
 
     return (struct hm_wire_time){in.latency_s + out.latency_s, in.bandwidth_s + out.bandwidth_s};
 }
@@ -59,14 +62,16 @@ struct hm_server_load hm__collective_server(double n, double bytes, const struct
     bool inside = !w->outside && w->per_node > 1 && n <= w->per_node;
     const struct hm_link *on = inside ? &w->link : &w->network;
     double mb = bytes / on->bandwidth_bytes_per_s;
-    double here = inside ? 1 : fmin(n, w->per_node); /* workers at one port */
+    double here = inside ? 1 : fmin(n, w->per_node); /* Number of workers that share one port. */
     struct hm_server_load load = {on->latency_s, here * mb, n * mb / w->servers};
 
     if (!w->colocated)
         return load;
-    if (n <= w->per_node) /* all in one node, whose shards are at hand */
+    if (n <= w->per_node) /* All workers are in one node, which also holds the shards. */
         return (struct hm_server_load){0, 0, 0};
-    /* A worker's node has one of the shards itself, and a server needs nothing of its own node. */
+    /*
+     * A worker's node holds one shard itself, and a server receives no message from its own node.
+     */
     load.worker_s *= (w->servers - 1) / w->servers;
     load.server_s *= (n - here) / n;
     return load;
@@ -83,14 +88,14 @@ struct hm_wire_time hm__collective_eval(enum hm_scheme scheme, double n, double 
 
     switch (scheme) {
     case HM_SCHEME_RING:
-        return ring(n, bytes, on);
+        return ring_time(n, bytes, on);
     case HM_SCHEME_RABENSEIFNER:
         return (struct hm_wire_time){2 * ceil_log2(n) * a, 2 * (n - 1) / n * shared};
     case HM_SCHEME_RECURSIVE_DOUBLING:
     case HM_SCHEME_TREE:
         return (struct hm_wire_time){ceil_log2(n) * a, ceil_log2(n) * shared};
     case HM_SCHEME_HIERARCHICAL:
-        return hierarchical(n, bytes, w);
+        return hierarchical_time(n, bytes, w);
     case HM_SCHEME_PARAMETER_SERVER:
         load = hm__collective_server(n, bytes, w);
         return (struct hm_wire_time){2 * load.latency_s, 2 * fmax(load.worker_s, load.server_s)};

@@ -1,14 +1,18 @@
 /*
- * Counting a network, layer by layer, for one sample.
+ * Counts parameters, multiply-adds and values of a network, layer by layer, for one sample.
  *
  * Fully connected: in*out weights (+ out biases) and as many multiply-adds as weights, at every
- * step of a sequence. Convolution: c = (l - k + b) div s + 1 positions a side, b the total border;
- * maps*(kh*kw*d + bias) weights and maps*kh*kw*d*c*c multiply-adds, d the input maps a filter sees.
- * Attention on t steps of width w: four w*w projections, and 2*t*t*w for scores and mixture (whole,
- * without halving for causality). Recurrent: g gates of h*(x + h) weights, at every step.
- * Normalisation, activation, pooling, joining move values but count no multiply-adds: that is how
- * published figures count. Source: Ulanov et al. 2016, Section V-A; checked against torchvision's
- * and GPT-2's parameter counts in tests/unit/test_counts.c.
+ * step of a sequence. Convolution: c = (l - k + b) div s + 1 positions on a side of length l, where
+ * k is the kernel, s the stride and b the total border; maps*(kh*kw*d + bias) weights and
+ * maps*kh*kw*d*c*c multiply-adds, where d is the number of input maps that a filter reads.
+ * Attention on t steps of width w: four w*w projections, and 2*t*t*w multiply-adds for scores and
+ * mixture (all positions, not halved for causal attention). Recurrent: g gates of h*(x + h)
+ * weights, at every step.
+ *
+ * Normalisation, activation, pooling and joining move values but have no multiply-adds; published
+ * figures count the same way. Limits: at most 10000 unrolled layers, and attention kernels that
+ * recompute scores are not modelled. Source: Ulanov et al. 2016, Section V-A; checked against the
+ * parameter counts of torchvision and GPT-2 in tests/unit/test_counts.c.
  */
 #include "howmany.h"
 
@@ -24,13 +28,14 @@ enum { ROWS_MAX = 10000, VISITS_MAX = 1000000 };
 struct counter {
     struct hm_counts *counts;
     size_t room;
-    size_t visits; /* layers walked over, those without a row too: repeats of repeats must end */
+    size_t
+        visits; /* Layers visited so far, including those without a row; limits nested repeats. */
     const char *source;
     struct hm_err *err;
 };
 
 HM_PRINTF(3, 4)
-static int fail(struct counter *c, const struct hm_layer *layer, const char *format, ...)
+static int fail_layer(struct counter *c, const struct hm_layer *layer, const char *format, ...)
 {
     char what[200];
     va_list args;
@@ -44,17 +49,18 @@ static int fail(struct counter *c, const struct hm_layer *layer, const char *for
     return HM_E_RANGE;
 }
 
-static double size_of(const struct hm_shape *s)
+static double shape_size(const struct hm_shape *s)
 {
     return s->height * s->width * s->channels;
 }
 
-static int add_row(struct counter *c, const struct hm_layer *layer, const struct hm_count *row)
+static int counter_add_row(struct counter *c, const struct hm_layer *layer,
+                           const struct hm_count *row)
 {
     struct hm_counts *counts = c->counts;
 
     if (counts->layer_count == ROWS_MAX)
-        return fail(c, layer, "the network unrolls to more than 10000 layers");
+        return fail_layer(c, layer, "the network unrolls to more than 10000 layers");
     if (counts->layer_count == c->room) {
         size_t room = c->room ? c->room * 2 : 64;
         struct hm_count *layers = hm__realloc(counts->layers, room, sizeof(*layers));
@@ -64,9 +70,9 @@ static int add_row(struct counter *c, const struct hm_layer *layer, const struct
         c->room = room;
     }
     if (!(row->parameters <= 1e18))
-        return fail(c, layer, "more than 1e18 parameters");
+        return fail_layer(c, layer, "more than 1e18 parameters");
     if (!(row->multiply_adds <= 1e24) || !(row->outputs <= 1e24))
-        return fail(c, layer, "more than 1e24 multiply-adds or values a sample");
+        return fail_layer(c, layer, "more than 1e24 multiply-adds or values a sample");
     counts->layers[counts->layer_count++] = *row;
     counts->parameters += row->parameters;
     counts->multiply_adds += row->multiply_adds;
@@ -74,23 +80,25 @@ static int add_row(struct counter *c, const struct hm_layer *layer, const struct
     return 0;
 }
 
-/* (l - k + b) div s + 1, or rounded up with ceil mode. */
-static double positions(double side, double kernel, double border, double stride, bool up)
+/* Number of window positions along one side: (l - k + b) div s + 1, rounded up in ceil mode. */
+static double window_positions(double side, double kernel, double border, double stride, bool up)
 {
     double steps = (side - kernel + border) / stride;
     return (up ? ceil(steps) : floor(steps)) + 1;
 }
 
-static int slide(struct counter *c, const struct hm_layer *l, struct hm_shape *shape)
+static int slide_window(struct counter *c, const struct hm_layer *l, struct hm_shape *shape)
 {
     if (shape->kind != HM_SHAPE_IMAGE)
-        return fail(c, l, "needs an image, [height, width, channels]");
+        return fail_layer(c, l, "the input must be an image, [height, width, channels]");
     if (l->kernel_h > shape->height + l->border_h || l->kernel_w > shape->width + l->border_w)
-        return fail(c, l, "a window of %gx%g is larger than the image of %gx%g with its border",
-                    l->kernel_h, l->kernel_w, shape->height + l->border_h,
-                    shape->width + l->border_w);
-    shape->height = positions(shape->height, l->kernel_h, l->border_h, l->stride, l->ceil_mode);
-    shape->width = positions(shape->width, l->kernel_w, l->border_w, l->stride, l->ceil_mode);
+        return fail_layer(
+            c, l, "a window of %gx%g is larger than the image of %gx%g with its border",
+            l->kernel_h, l->kernel_w, shape->height + l->border_h, shape->width + l->border_w);
+    shape->height =
+        window_positions(shape->height, l->kernel_h, l->border_h, l->stride, l->ceil_mode);
+    shape->width =
+        window_positions(shape->width, l->kernel_w, l->border_w, l->stride, l->ceil_mode);
     return 0;
 }
 
@@ -99,15 +107,15 @@ static int count_conv(struct counter *c, const struct hm_layer *l, struct hm_sha
 {
     double maps = shape->channels;
     double depth = l->depth > 0 ? l->depth : maps / l->groups;
-    int rc = slide(c, l, shape);
+    int rc = slide_window(c, l, shape);
 
     if (rc)
         return rc;
     if (depth > maps)
-        return fail(c, l, "depth %g is more than the %g maps there are", depth, maps);
+        return fail_layer(c, l, "depth %g is more than the %g input maps", depth, maps);
     if (l->depth == 0 && (fmod(maps, l->groups) != 0 || fmod(l->units, l->groups) != 0))
-        return fail(c, l, "%g groups do not divide the maps before (%g) and after (%g)", l->groups,
-                    maps, l->units);
+        return fail_layer(c, l, "%g groups do not divide the maps before (%g) and after (%g)",
+                          l->groups, maps, l->units);
     double window = l->kernel_h * l->kernel_w * depth, places = shape->height * shape->width;
     double bias = l->bias == HM_BIAS_NONE ? 0 : l->bias == HM_BIAS_SHARED ? 1 : places;
     row->parameters = l->units * (window + bias);
@@ -119,7 +127,7 @@ static int count_conv(struct counter *c, const struct hm_layer *l, struct hm_sha
 static void count_dense(const struct hm_layer *l, struct hm_shape *shape, struct hm_count *row)
 {
     bool sequence = shape->kind == HM_SHAPE_SEQUENCE;
-    double in = sequence ? shape->channels : size_of(shape);
+    double in = sequence ? shape->channels : shape_size(shape);
     double steps = sequence ? shape->height : 1;
 
     row->parameters = l->tied ? 0 : l->units * (in + (l->bias == HM_BIAS_NONE ? 0 : 1));
@@ -136,9 +144,9 @@ static int count_attention(struct counter *c, const struct hm_layer *l, struct h
     double w = shape->channels, t = shape->height;
 
     if (shape->kind != HM_SHAPE_SEQUENCE)
-        return fail(c, l, "needs a sequence");
+        return fail_layer(c, l, "the input must be a sequence");
     if (fmod(w, l->heads) != 0)
-        return fail(c, l, "%g heads do not divide the width of %g", l->heads, w);
+        return fail_layer(c, l, "%g heads do not divide the width of %g", l->heads, w);
     row->parameters = 4 * w * (w + (l->bias == HM_BIAS_NONE ? 0 : 1));
     row->multiply_adds = 4 * t * w * w + 2 * t * t * w;
     row->outputs = 4 * t * w + l->heads * t * t;
@@ -152,7 +160,7 @@ static int count_recurrent(struct counter *c, const struct hm_layer *l, struct h
     double x = shape->channels, h = l->units;
 
     if (shape->kind != HM_SHAPE_SEQUENCE)
-        return fail(c, l, "needs a sequence");
+        return fail_layer(c, l, "the input must be a sequence");
     row->parameters = gates * (h * (x + h) + l->biases * h);
     row->multiply_adds = shape->height * gates * h * (x + h);
     row->outputs = shape->height * h * (gates + 1);
@@ -164,19 +172,19 @@ static int count_embedding(struct counter *c, const struct hm_layer *l, struct h
                            struct hm_count *row)
 {
     if (shape->kind != HM_SHAPE_SEQUENCE || shape->channels != 1)
-        return fail(c, l, "needs a sequence of tokens, {sequence: length}");
+        return fail_layer(c, l, "the input must be a sequence of tokens, {sequence: length}");
     if (l->positions > 0 && l->positions < shape->height)
-        return fail(c, l, "a sequence of %g is longer than the position table of %g", shape->height,
-                    l->positions);
+        return fail_layer(c, l, "a sequence of %g is longer than the position table of %g",
+                          shape->height, l->positions);
     row->parameters = (l->vocabulary + l->positions) * l->units;
     shape->channels = l->units;
     return 0;
 }
 
-/* A layer without children: what it holds, does, and hands on. */
+/* Counts a layer without children and changes *shape from its input to its output. */
 static int count_simple(struct counter *c, const struct hm_layer *l, struct hm_shape *shape)
 {
-    struct hm_count row = {.name = l->name, .inputs = size_of(shape), .outputs = -1};
+    struct hm_count row = {.name = l->name, .inputs = shape_size(shape), .outputs = -1};
     int rc = 0;
 
     switch (l->kind) {
@@ -190,7 +198,7 @@ static int count_simple(struct counter *c, const struct hm_layer *l, struct hm_s
         if (l->global && shape->kind == HM_SHAPE_IMAGE)
             *shape = (struct hm_shape){HM_SHAPE_VECTOR, 1, 1, shape->channels};
         else
-            rc = slide(c, l, shape);
+            rc = slide_window(c, l, shape);
         break;
     case HM_LAYER_NORM:
         row.parameters = l->affine ? 2 * shape->channels : 0;
@@ -205,17 +213,17 @@ static int count_simple(struct counter *c, const struct hm_layer *l, struct hm_s
         rc = count_recurrent(c, l, shape, &row);
         break;
     case HM_LAYER_FLATTEN:
-        *shape = (struct hm_shape){HM_SHAPE_VECTOR, 1, 1, size_of(shape)};
-        return 0; /* nothing moves */
+        *shape = (struct hm_shape){HM_SHAPE_VECTOR, 1, 1, shape_size(shape)};
+        return 0; /* Flattening moves no values, so it gets no row. */
     default:
         break;
     }
     if (rc)
         return rc;
     if (row.outputs < 0)
-        row.outputs = size_of(shape);
+        row.outputs = shape_size(shape);
     row.out = *shape;
-    return add_row(c, l, &row);
+    return counter_add_row(c, l, &row);
 }
 
 static int count_layers(struct counter *c, const struct hm_layer *layers, size_t count,
@@ -227,7 +235,7 @@ static bool same_shape(const struct hm_shape *a, const struct hm_shape *b)
            a->channels == b->channels;
 }
 
-/* Both ways start from the same input; the sum is one more pass over the values. */
+/* Both branches start from the same input; their sum is one more pass over the values. */
 static int count_residual(struct counter *c, const struct hm_layer *l, struct hm_shape *shape)
 {
     struct hm_shape side = *shape;
@@ -238,10 +246,12 @@ static int count_residual(struct counter *c, const struct hm_layer *l, struct hm
     if (rc)
         return rc;
     if (!same_shape(shape, &side))
-        return fail(c, l, "the two ways have different shapes");
-    struct hm_count row = {
-        .name = "add", .inputs = 2 * size_of(shape), .outputs = size_of(shape), .out = *shape};
-    return add_row(c, l, &row);
+        return fail_layer(c, l, "the two branches have different output shapes");
+    struct hm_count row = {.name = "add",
+                           .inputs = 2 * shape_size(shape),
+                           .outputs = shape_size(shape),
+                           .out = *shape};
+    return counter_add_row(c, l, &row);
 }
 
 static int count_concat(struct counter *c, const struct hm_layer *l, struct hm_shape *shape)
@@ -255,7 +265,7 @@ static int count_concat(struct counter *c, const struct hm_layer *l, struct hm_s
             return rc;
         if (i > 0 && (branch.kind != joined.kind || branch.height != joined.height ||
                       branch.width != joined.width))
-            return fail(c, l, "the branches have different sizes");
+            return fail_layer(c, l, "the branches have different sizes");
         branch.channels += joined.channels;
         joined = branch;
     }
@@ -268,7 +278,7 @@ static int count_layer(struct counter *c, const struct hm_layer *l, struct hm_sh
     int rc = 0;
 
     if (++c->visits > VISITS_MAX)
-        return fail(c, l, "repeats of repeats without end");
+        return fail_layer(c, l, "nested repeats visit more than 1000000 layers");
     switch (l->kind) {
     case HM_LAYER_RESIDUAL:
         return count_residual(c, l, shape);
@@ -291,7 +301,8 @@ static int count_layers(struct counter *c, const struct hm_layer *layers, size_t
     int rc = 0;
 
     if (count == 0)
-        c->visits++; /* so that repeats of nothing end as well */
+        c->visits++; /* An empty list counts as a visit, so that repeating it reaches the limit too.
+                      */
 
     for (size_t i = 0; rc == 0 && i < count; i++)
         rc = count_layer(c, &layers[i], shape);

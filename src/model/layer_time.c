@@ -1,10 +1,13 @@
 /*
  * Time to compute a network on one worker.
  *
- * Without memory bandwidth a layer takes flop / F. With it, a pass over b samples takes the longer
- * of its products and its memory traffic, plus the start of a kernel (the roofline model of
- * Williams, Waterman, Patterson 2009). Training passes over a layer with weights three times
- * (forward, gradient of the input, gradient of the weights), over one without weights twice.
+ * Without a memory bandwidth, a layer takes flop / F seconds on a worker that reaches F flop per
+ * second. With it, one pass over b samples takes the longer of its matrix products and its memory
+ * traffic, plus the launch of a kernel: max(flop * b / F, (values * b + weights) / bandwidth) +
+ * overhead (the roofline model of Williams, Waterman, Patterson 2009). Training passes three times
+ * over a layer with weights (forward, gradient of the input, gradient of the weights) and twice
+ * over a layer without weights. Limits: every layer reaches the same F, and caches and fused
+ * kernels are not modelled.
  */
 #include "layer_time.h"
 
@@ -16,18 +19,18 @@
 
 enum { LOOK_BACK = 256 };
 
-static bool same_cost(const struct hm_layer_cost *a, const struct hm_layer_cost *b)
+static bool layer_cost_equal(const struct hm_layer_cost *a, const struct hm_layer_cost *b)
 {
     return a->flop_s == b->flop_s && a->moved_s == b->moved_s && a->weight_s == b->weight_s &&
            a->start_s == b->start_s && a->backward == b->backward && a->bytes == b->bytes;
 }
 
-static void add_cost(struct hm_layer_costs *costs, const struct hm_layer_cost *cost)
+static void layer_costs_add(struct hm_layer_costs *costs, const struct hm_layer_cost *cost)
 {
-    /* Repeated blocks are short: looking back a little finds what there is to find. */
+    /* Repeated blocks are short, so equal layers are found among the most recent ones. */
     for (size_t i = costs->count > LOOK_BACK ? costs->count - LOOK_BACK : 0; i < costs->count;
          i++) {
-        if (same_cost(&costs->layers[i], cost)) {
+        if (layer_cost_equal(&costs->layers[i], cost)) {
             costs->layers[i].times++;
             return;
         }
@@ -35,9 +38,10 @@ static void add_cost(struct hm_layer_costs *costs, const struct hm_layer_cost *c
     costs->layers[costs->count++] = *cost;
 }
 
-/* What one layer costs; all zero when it costs nothing. */
-static struct hm_layer_cost cost_of(const struct hm_count *l, double flops, double memory_bandwidth,
-                                    double kernel_overhead_s, double weight_bytes)
+/* Cost of one layer; all fields are zero for a layer that takes no time and has no gradient. */
+static struct hm_layer_cost layer_cost_of(const struct hm_count *l, double flops,
+                                          double memory_bandwidth, double kernel_overhead_s,
+                                          double weight_bytes)
 {
     struct hm_layer_cost cost = {.flop_s = 2 * l->multiply_adds / flops, .times = 1};
 
@@ -51,11 +55,11 @@ static struct hm_layer_cost cost_of(const struct hm_count *l, double flops, doub
     return cost;
 }
 
-/* Add a layer to the stage that is being filled; true when it ends the stage. */
-static bool fill_stage(struct hm_stage *stage, const struct hm_layer_cost *l)
+/* Adds a layer to the stage that is being filled; returns true when the layer ends the stage. */
+static bool stage_add_layer(struct hm_stage *stage, const struct hm_layer_cost *l)
 {
     stage->constant_s += l->backward * l->start_s;
-    if (l->bytes == 0) { /* without weights there are no products: only traffic, linear in b */
+    if (l->bytes == 0) { /* A layer without weights has no products; its traffic is linear in b. */
         stage->linear_s += l->backward * fmax(l->flop_s, l->moved_s);
         return false;
     }
@@ -78,12 +82,12 @@ int hm__layer_costs_init(struct hm_layer_costs *costs, const struct hm_counts *c
         return hm__fail_nomem(err);
     }
     for (size_t i = counts->layer_count; i-- > 0;) {
-        struct hm_layer_cost cost =
-            cost_of(&counts->layers[i], flops, memory_bandwidth, kernel_overhead_s, weight_bytes);
+        struct hm_layer_cost cost = layer_cost_of(&counts->layers[i], flops, memory_bandwidth,
+                                                  kernel_overhead_s, weight_bytes);
         if (cost.flop_s == 0 && cost.moved_s == 0 && cost.start_s == 0 && cost.bytes == 0)
             continue;
-        add_cost(costs, &cost);
-        if (fill_stage(&costs->stages[costs->messages], &cost))
+        layer_costs_add(costs, &cost);
+        if (stage_add_layer(&costs->stages[costs->messages], &cost))
             costs->messages++;
     }
     costs->stage_count = costs->messages + 1;
@@ -99,9 +103,9 @@ void hm__layer_costs_release(struct hm_layer_costs *costs)
 
 enum { BLOCK = 64 };
 
-/* One layer for a block of cases; plain loops over arrays, which the compiler can vectorise. */
-static void run_layer(const struct hm_layer_cost *l, const double *restrict b,
-                      double *restrict forward, double *restrict both)
+/* Adds one layer to a block of cases. Plain loops over arrays let the compiler vectorise. */
+static void layer_cost_eval_block(const struct hm_layer_cost *l, const double *restrict b,
+                                  double *restrict forward, double *restrict both)
 {
     const double times = l->times, twice = l->times * (1 + l->backward);
 
@@ -121,20 +125,21 @@ void hm__layer_costs_eval(const struct hm_layer_costs *costs, const double *b, s
         double cases[BLOCK] = {0}, forward[BLOCK] = {0}, both[BLOCK] = {0};
         memcpy(cases, b + start, length * sizeof(*b));
         for (size_t k = 0; k < costs->count; k++)
-            run_layer(&costs->layers[k], cases, forward, both);
+            layer_cost_eval_block(&costs->layers[k], cases, forward, both);
         memcpy(ret_forward_s + start, forward, length * sizeof(*b));
         memcpy(ret_both_s + start, both, length * sizeof(*b));
     }
 }
 
-/* One stage for a block of cases. */
-static void run_stage(const struct hm_stage *s, const double *restrict b,
-                      const double *restrict latency_s, const double *restrict per_byte_s,
-                      double *restrict ready, double *restrict sent)
+/* Adds one stage of the backward pass to a block of cases. */
+static void stage_eval_block(const struct hm_stage *s, const double *restrict b,
+                             const double *restrict latency_s, const double *restrict per_byte_s,
+                             double *restrict ready, double *restrict sent)
 {
-    const struct hm_stage stage = *s; /* in registers: the arrays cannot change it */
+    const struct hm_stage stage =
+        *s; /* A local copy stays in registers, because the arrays cannot alias it. */
 
-    if (stage.flop_s == 0) { /* a layer without products: all of it is linear in b */
+    if (stage.flop_s == 0) { /* Without products the time of the layer is linear in b. */
         const double per_sample = stage.moved_s + stage.linear_s;
         const double fixed = stage.weight_s + stage.constant_s;
         for (size_t i = 0; i < BLOCK; i++) {
@@ -166,7 +171,7 @@ void hm__layer_costs_overlap(const struct hm_layer_costs *costs, const double *b
         memcpy(cases[1], latency_s + start, length * sizeof(*b));
         memcpy(cases[2], per_byte_s + start, length * sizeof(*b));
         for (size_t k = 0; k < costs->messages; k++)
-            run_stage(&costs->stages[k], cases[0], cases[1], cases[2], ready, sent);
+            stage_eval_block(&costs->stages[k], cases[0], cases[1], cases[2], ready, sent);
         const struct hm_stage *last = &costs->stages[costs->messages];
         for (size_t i = 0; i < length; i++) {
             ready[i] += last->linear_s * cases[0][i] + last->constant_s;

@@ -4,54 +4,55 @@
 
 #include "howmany.h"
 
-/* What one layer costs, in the units of the worker it runs on. */
+/* Cost of one layer on one worker. */
 struct hm_layer_cost {
-    double flop_s;   /* seconds of products for one sample, one pass */
-    double moved_s;  /* seconds of moving values for one sample, one pass; 0 without a roofline */
-    double weight_s; /* seconds of reading the weights once; 0 without a roofline */
-    double start_s;  /* kernel overhead of a pass */
-    double backward; /* passes on the way back: 2 with weights, 1 without */
-    double bytes;    /* gradient it sends */
-    double times;    /* equal layers are counted once */
+    double flop_s; /* Seconds of matrix products for one sample and one pass. */
+    double
+        moved_s; /* Seconds of moving values for one sample and one pass; 0 without a roofline. */
+    double weight_s; /* Seconds of reading the weights once; 0 without a roofline. */
+    double start_s;  /* Seconds of kernel overhead for one pass. */
+    double backward; /* Number of backward passes: 2 with matrix products, 1 without. */
+    double bytes;    /* Bytes of the gradient that the layer sends. */
+    double times;    /* Number of equal layers that this entry represents. */
 };
 
 /*
- * What happens on the way back up to and including the next gradient: layers without one only add
- * to the time until it is ready. Over b samples that is the longer of flop_s * b and moved_s * b +
- * weight_s, plus linear_s * b + constant_s.
+ * A stage is the part of the backward pass up to and including the next layer that has a gradient.
+ * Layers without a gradient only delay it. A stage over b samples takes max(flop_s * b, moved_s * b
+ * + weight_s) + linear_s * b + constant_s seconds.
  */
 struct hm_stage {
-    double flop_s, moved_s, weight_s; /* all passes of the layer that has the gradient */
+    double flop_s, moved_s, weight_s; /* Both backward passes of the layer that has the gradient. */
     double linear_s, constant_s;
-    double bytes; /* of the gradient; 0 in the last stage, which has none */
+    double bytes; /* Bytes of the gradient; 0 in the last stage, which sends none. */
 };
 
 struct hm_layer_costs {
-    struct hm_layer_cost *layers; /* equal ones merged */
+    struct hm_layer_cost *layers; /* Equal layers are merged into one entry. */
     size_t count;
-    struct hm_stage *stages; /* in the order of the way back */
+    struct hm_stage *stages; /* Stages in the order of the backward pass. */
     size_t stage_count;
-    size_t messages; /* layers that have a gradient to send */
+    size_t messages; /* Number of layers that have a gradient to send. */
 };
 
 /*
- * Costs of the layers of a network on a worker of `flops` reached, with a roofline when
- * memory_bandwidth is positive.
+ * Computes the costs of a network's layers on a worker that reaches `flops`. The roofline is used
+ * when memory_bandwidth is positive.
  */
 int hm__layer_costs_init(struct hm_layer_costs *costs, const struct hm_counts *counts, double flops,
                          double memory_bandwidth, double kernel_overhead_s, double weight_bytes,
                          struct hm_err *err);
 void hm__layer_costs_release(struct hm_layer_costs *costs);
 
-/* Seconds of the way forward and of both ways, for count cases: b[i] samples. */
+/* Seconds of the forward pass and of forward plus backward, for `count` cases with b[i] samples. */
 void hm__layer_costs_eval(const struct hm_layer_costs *costs, const double *b, size_t count,
                           double *ret_forward_s, double *ret_both_s);
 
 /*
- * Seconds from the start of the backward pass until the last gradient has been reduced, when each
- * layer's all-reduce starts as soon as its gradient is ready and they follow one another; for
- * `count` cases at once: b[i] samples, and a message of M bytes takes latency_s[i] +
- * M * per_byte_s[i].
+ * Seconds from the start of the backward pass until the last gradient has been reduced. Each
+ * layer's all-reduce starts when its gradient is ready and the previous all-reduce has ended.
+ * `count` cases are evaluated at once: case i has b[i] samples, and a message of M bytes takes
+ * latency_s[i] + M * per_byte_s[i].
  */
 void hm__layer_costs_overlap(const struct hm_layer_costs *costs, const double *b,
                              const double *latency_s, const double *per_byte_s, size_t count,

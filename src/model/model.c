@@ -1,10 +1,13 @@
 /*
  * One superstep: t(n) = compute(n) + communicate(n), or less where the two overlap.
  *
- * compute: the job's formula, or flop of the local batch over what a worker reaches (with a
- * roofline where memory bandwidth is known). communicate: the sum of the job's steps. Overlap:
- * none; the p-norm (a^p + b^p)^(1/p) of Pollux (OSDI 2021); or layer by layer.
- * Strong scaling divides the batch among the workers, weak scaling gives each the whole of it.
+ * compute is the job's formula, or the flop of the local batch divided by the rate that a worker
+ * reaches (with a roofline where memory bandwidth is known), or the edges of the fullest worker of
+ * a graph. communicate is the sum of the communication steps. Overlap is one of: none; the p-norm
+ * (a^p + b^p)^(1/p) of Pollux (OSDI 2021); layer by layer. Strong scaling divides the batch among
+ * the workers, weak scaling gives each worker the whole batch.
+ *
+ * Limits: one kind of machine, no contention between jobs, and one batch per iteration.
  */
 #include "model.h"
 
@@ -25,26 +28,28 @@ enum { NOTES_MAX = 6, NOTE_TEXT = 160 };
 
 struct hm_model {
     const struct hm_job *job;
-    const struct hm_cluster *cluster; /* NULL when the job is formulas alone */
+    const struct hm_cluster *cluster; /* NULL when the job consists of formulas only. */
     struct hm_variant variant;
-    struct hm_counts *counts;    /* NULL without a network */
-    struct hm_layer_costs costs; /* empty when only totals are known */
+    struct hm_counts *counts;    /* NULL when the job has no network. */
+    struct hm_layer_costs costs; /* Empty when only the totals of the network are known. */
     struct hm_wires wires;
     struct hm_transfer platform_steps[HM_WAY_STEPS];
-    const struct hm_transfer *steps; /* the job's, or those of the platform */
+    const struct hm_transfer *steps; /* Points to the steps of the job or to platform_steps. */
     size_t step_count;
-    struct hm_crew *crew, *own_crew; /* NULL where workers are even and steady; where shared */
+    struct hm_stragglers *stragglers,
+        *own_stragglers; /* stragglers is NULL when all workers are equal and steady; own_stragglers
+          is NULL when stragglers is shared. */
     double symbols[HM_SYMBOL_COUNT];
-    double flops;        /* reached by one worker */
-    double batch;        /* samples as given, with the work factor */
-    double compute_work; /* factor on a compute formula that does not read the batch */
+    double flops;        /* Flop per second that one worker reaches. */
+    double batch;        /* Samples of an iteration, with the work factor applied. */
+    double compute_work; /* Factor on a compute formula that does not use the batch. */
     double gradient_bytes;
-    double memory_fixed, memory_per_sample; /* bytes; negative unknown */
+    double memory_fixed, memory_per_sample; /* Bytes; negative when unknown. */
     char notes[NOTES_MAX][NOTE_TEXT];
     size_t note_count;
 };
 
-static void note(struct hm_model *m, const char *text)
+static void model_note(struct hm_model *m, const char *text)
 {
     if (m->note_count < NOTES_MAX)
         snprintf(m->notes[m->note_count++], NOTE_TEXT, "%s", text);
@@ -60,8 +65,8 @@ static int fail_missing(const struct hm_model *m, const char *field, const char 
     return HM_E_MISSING;
 }
 
-/* Peak at the job's precision times the fraction reached. */
-static int reach_flops(struct hm_model *m, struct hm_err *err)
+/* The rate reached is the peak at the job's precision times the efficiency. */
+static int set_flops(struct hm_model *m, struct hm_err *err)
 {
     const struct hm_node *node = &m->cluster->node;
     double bits = m->job->precision;
@@ -69,7 +74,7 @@ static int reach_flops(struct hm_model *m, struct hm_err *err)
 
     if (peak == 0 && bits == 16 && node->flops_32 > 0) {
         peak = node->flops_32;
-        note(m, "the machine has no 16-bit speed; its 32-bit one is used");
+        model_note(m, "the machine has no 16-bit flops; its 32-bit flops are used");
     }
     if (peak == 0) {
         char message[128];
@@ -79,23 +84,25 @@ static int reach_flops(struct hm_model *m, struct hm_err *err)
                             "give flops: a speed such as 105.6 Gflop/s", err);
     }
     if (node->efficiency == 0)
-        note(m, "no efficiency is given: flops are taken as what is really reached");
+        model_note(m, "no efficiency is given: flops are taken as the rate that is reached");
     m->flops = peak * (node->efficiency > 0 ? node->efficiency : 1) * m->variant.flops;
     return 0;
 }
 
-static bool reads_flops(const struct hm_formula *f)
+static bool formula_uses_flops(const struct hm_formula *f)
 {
     return f && hm__formula_uses(f, HM_SYMBOL_FLOPS);
 }
 
-static bool needs_flops(const struct hm_model *m)
+static bool model_needs_flops(const struct hm_model *m)
 {
     const struct hm_job *job = m->job;
-    bool needs = !job->compute || reads_flops(job->compute) || reads_flops(job->memory_needed);
+    bool needs =
+        !job->compute || formula_uses_flops(job->compute) || formula_uses_flops(job->memory_needed);
 
     for (size_t i = 0; i < m->step_count; i++)
-        needs = needs || reads_flops(m->steps[i].time) || reads_flops(m->steps[i].bytes);
+        needs =
+            needs || formula_uses_flops(m->steps[i].time) || formula_uses_flops(m->steps[i].bytes);
     return needs;
 }
 
@@ -105,8 +112,8 @@ static int set_hardware(struct hm_model *m, struct hm_err *err)
 
     if (!c)
         return 0;
-    if (needs_flops(m)) {
-        int rc = reach_flops(m, err);
+    if (model_needs_flops(m)) {
+        int rc = set_flops(m, err);
         if (rc)
             return rc;
     }
@@ -121,7 +128,10 @@ static int set_hardware(struct hm_model *m, struct hm_err *err)
     return 0;
 }
 
-/* States the optimiser keeps for each parameter, besides the value and its gradient. */
+/*
+ * Number of values that the optimizer keeps for each parameter, besides the parameter and its
+ * gradient.
+ */
 static double optimizer_states(enum hm_optimizer optimizer)
 {
     return optimizer == HM_OPTIMIZER_ADAM ? 2 : optimizer == HM_OPTIMIZER_MOMENTUM ? 1 : 0;
@@ -142,7 +152,7 @@ static int set_network(struct hm_model *m, struct hm_err *err)
     if (m->variant.way.servers > m->counts->parameters) {
         hm__fail(err, HM_E_RANGE, "%g servers for a model of %g parameters", m->variant.way.servers,
                  m->counts->parameters);
-        hm__err_hint(err, "every server needs one at least");
+        hm__err_hint(err, "each server holds at least one parameter");
         hm__err_field(err, "servers");
         return HM_E_RANGE;
     }
@@ -174,7 +184,7 @@ static void set_symbols(struct hm_model *m)
     }
 }
 
-/* A quantity a formula uses must have a value; latency may be 0, the others not. */
+/* Each quantity that a formula uses must have a value above 0; only the latency may be 0. */
 static int check_formula(const struct hm_model *m, const struct hm_formula *f, const char *field,
                          int line, struct hm_err *err)
 {
@@ -185,7 +195,7 @@ static int check_formula(const struct hm_model *m, const struct hm_formula *f, c
             continue;
         hm__fail(err, HM_E_MISSING, "the formula uses '%s', which has no value here",
                  hm__job_symbols[k].name);
-        hm__err_hint(err, "give it in where:, or give the %s that it comes from",
+        hm__err_hint(err, "give it in where:, or give the %s that defines it",
                      k == HM_SYMBOL_BATCH      ? "batch"
                      : k <= HM_SYMBOL_TRAINING ? "network"
                                                : "cluster");
@@ -205,7 +215,7 @@ static int check_wires(const struct hm_model *m, struct hm_err *err)
             m->cluster && m->wires.per_node > 1 && m->cluster->max_nodes == 1 && !m->wires.outside;
         if (!m->cluster || (m->wires.network.bandwidth_bytes_per_s == 0 && !one_node))
             return fail_missing(m, "cluster.network", "the cluster has no network",
-                                "name one with --network 10gbe, or give cluster.network", err);
+                                "give cluster.network, e.g. 10gbe", err);
         if (m->wires.per_node > 1 && m->wires.link.bandwidth_bytes_per_s == 0)
             return fail_missing(m, "cluster.link", "several accelerators need a link between them",
                                 "give link: {bandwidth: 300 GB/s, latency: 3 us}", err);
@@ -213,7 +223,7 @@ static int check_wires(const struct hm_model *m, struct hm_err *err)
     return 0;
 }
 
-static int check_parts(const struct hm_model *m, struct hm_err *err)
+static int check_formulas(const struct hm_model *m, struct hm_err *err)
 {
     const struct hm_job *job = m->job;
     int rc = check_formula(m, job->compute, "compute", job->compute_line, err);
@@ -231,7 +241,7 @@ static int check_parts(const struct hm_model *m, struct hm_err *err)
     return rc ? rc : check_wires(m, err);
 }
 
-/* The steps of the communication: the platform's own take the place of the job's. */
+/* The steps of a platform replace the communication steps of the job. */
 static int set_steps(struct hm_model *m, struct hm_err *err)
 {
     m->steps = m->job->communicate;
@@ -242,25 +252,28 @@ static int set_steps(struct hm_model *m, struct hm_err *err)
     return hm__way_steps(&m->variant.way, m->job, m->platform_steps, &m->step_count, err);
 }
 
-static int set_crew(struct hm_model *m, struct hm_err *err)
+static int set_stragglers(struct hm_model *m, struct hm_err *err)
 {
     const struct hm_slowness *slowness = m->cluster ? &m->cluster->slowness : NULL;
 
     if (hm__way_stale(&m->variant.way) && m->job->overlap != HM_OVERLAP_NONE)
-        note(m, "where workers may be apart, a worker computes and communicates in turn: the "
-                "overlap of the job does not count");
+        model_note(
+            m, "with stale gradients a worker computes and communicates in turn: the overlap of "
+               "the job is ignored");
     if (!slowness || m->variant.steady || !hm__slowness_any(slowness))
         return 0;
     if (hm__way_stale(&m->variant.way))
-        note(m, "workers are uneven or unsteady: see stragglers of the cluster");
+        model_note(
+            m, "workers differ in speed or vary between iterations: see stragglers of the cluster");
     else
-        note(m, "computing takes as long as the slowest worker of a step is expected to take: see "
-                "stragglers of the cluster");
-    m->crew = m->variant.by_speed ? NULL : m->variant.crew;
-    if (m->crew)
+        model_note(m,
+                   "the computing time is the expected time of the slowest worker of a step: see "
+                   "stragglers of the cluster");
+    m->stragglers = m->variant.by_speed ? NULL : m->variant.stragglers;
+    if (m->stragglers)
         return 0;
-    int rc = hm__crew_new(slowness, m->variant.by_speed, &m->own_crew, err);
-    m->crew = m->own_crew;
+    int rc = hm__stragglers_new(slowness, m->variant.by_speed, &m->own_stragglers, err);
+    m->stragglers = m->own_stragglers;
     return rc;
 }
 
@@ -283,18 +296,18 @@ int hm__model_new(const struct hm_job *job, const struct hm_cluster *cluster,
     if (rc)
         ;
     else if (!cluster && !job->compute)
-        rc = fail_missing(m, "cluster", "no machine is named",
-                          "name one with --on m5.4xlarge, or give cluster:", err);
+        rc = fail_missing(m, "cluster", "no machine is named", "give a cluster, e.g. m5.4xlarge",
+                          err);
     else
         rc = set_hardware(m, err);
     if (rc == 0)
         rc = set_network(m, err);
     if (rc == 0) {
         set_symbols(m);
-        rc = check_parts(m, err);
+        rc = check_formulas(m, err);
     }
     if (rc == 0)
-        rc = set_crew(m, err);
+        rc = set_stragglers(m, err);
     if (rc == 0)
         *ret_model = m;
     else
@@ -308,26 +321,27 @@ void hm__model_free(struct hm_model *m)
         return;
     hm__layer_costs_release(&m->costs);
     hm_counts_free(m->counts);
-    hm__crew_free(m->own_crew);
+    hm__stragglers_free(m->own_stragglers);
     hm__free(m);
 }
 
-/* Rows of `count` values that an evaluation works in. */
-struct space {
-    double *n, *batch;           /* of each point: workers, and samples one of them has */
-    double *scratch;             /* of formulas */
-    double *forward;             /* seconds of the way forward, where layers are known */
-    double *latency, *bandwidth; /* of the messages that are sent beside the way back */
-    double *used;                /* workers whose gradients count */
-    double *worker, *server;     /* with servers: a message at the port of each, one way */
+/* Work arrays of one evaluation; each has `count` values, one for each point. */
+struct eval_space {
+    double *n, *batch;           /* Number of workers, and samples of one worker. */
+    double *scratch;             /* Values of a formula. */
+    double *forward;             /* Seconds of the forward pass, where layers are known. */
+    double *latency, *bandwidth; /* Seconds of the messages that overlap with the backward pass. */
+    double *used;                /* Number of workers whose gradients are used. */
+    double *worker, *server; /* With servers: seconds of one message in one direction at the port of
+                                a worker and of a server. */
     size_t count;
 };
 
 enum { SPACE_ROWS = 9 };
 
-/* Evaluate a formula over the points and check that it gives a size or a time everywhere. */
+/* Evaluates a formula at all points and checks that each value is finite and not negative. */
 static int eval_formula(const struct hm_model *m, const struct hm_formula *f, const char *field,
-                        int line, const struct space *space, struct hm_err *err)
+                        int line, const struct eval_space *space, struct hm_err *err)
 {
     double *values = space->scratch;
     int rc =
@@ -337,24 +351,25 @@ static int eval_formula(const struct hm_model *m, const struct hm_formula *f, co
         if (values[i] >= 0 && isfinite(values[i]))
             continue;
         rc = hm__fail(err, HM_E_FORMULA, "the formula gives %g at n = %g", values[i], space->n[i]);
-        hm__err_hint(err,
-                     "it must be 0 or more for every n; --max-n or cluster.max_nodes limit them");
+        hm__err_hint(
+            err,
+            "it must be finite and not negative for every n; max_n or cluster.max_nodes limit n");
         hm__err_field(err, field);
         hm__err_at(err, m->job->source, line);
     }
     return rc;
 }
 
-/* How the graph lies on n workers; the table holds every n that can be asked for. */
-static const struct hm_parts *parts_at(const struct hm_model *m, double n)
+/* The split of the graph among n workers; the table has an entry for every n that is evaluated. */
+static const struct hm_parts *model_parts_at(const struct hm_model *m, double n)
 {
     assert(n >= 1 && n <= (double)m->variant.part_count);
     return &m->variant.parts[(size_t)n - 1];
 }
 
-/* The fullest worker decides: its edges, times the flop of one, over what it reaches. */
-static int eval_graph(const struct hm_model *m, const struct space *space, struct hm_point *points,
-                      struct hm_err *err)
+/* The worker with most edges decides: its edges times the flop per edge, divided by the rate. */
+static int eval_graph(const struct hm_model *m, const struct eval_space *space,
+                      struct hm_point *points, struct hm_err *err)
 {
     double states = m->job->states, flop = states + 2 * (states + states * states);
 
@@ -364,7 +379,7 @@ static int eval_graph(const struct hm_model *m, const struct space *space, struc
             return rc;
     }
     for (size_t i = 0; i < space->count; i++) {
-        const struct hm_parts *p = parts_at(m, points[i].n);
+        const struct hm_parts *p = model_parts_at(m, points[i].n);
         double edges = m->variant.balanced ? p->edges_mean : p->edges_max;
         points[i].imbalance = p->imbalance;
         points[i].compute_s =
@@ -373,7 +388,7 @@ static int eval_graph(const struct hm_model *m, const struct space *space, struc
     return 0;
 }
 
-static int eval_compute(const struct hm_model *m, const struct space *space,
+static int eval_compute(const struct hm_model *m, const struct eval_space *space,
                         struct hm_point *points, struct hm_err *err)
 {
     if (m->job->compute) {
@@ -392,23 +407,23 @@ static int eval_compute(const struct hm_model *m, const struct space *space,
     return 0;
 }
 
-/* The scheme of a step: the one asked for takes the place of all-reduce schemes. */
-static enum hm_scheme scheme_of(const struct hm_model *m, const struct hm_transfer *t)
+/* The scheme of a step: a scheme given in the variant replaces all-reduce schemes only. */
+static enum hm_scheme step_scheme(const struct hm_model *m, const struct hm_transfer *t)
 {
     if (m->variant.scheme >= 0 && hm_scheme_is_allreduce(t->scheme))
         return (enum hm_scheme)m->variant.scheme;
     return t->scheme;
 }
 
-/* Whether a step is sent layer by layer, beside the backward pass. */
-static bool by_layers(const struct hm_model *m, const struct hm_transfer *t)
+/* Whether a step is sent layer by layer, overlapping with the backward pass. */
+static bool step_is_by_layers(const struct hm_model *m, const struct hm_transfer *t)
 {
     return m->job->overlap == HM_OVERLAP_LAYERS && m->costs.messages > 0 && !t->time &&
-           t->what == HM_PAYLOAD_GRADIENTS && hm_scheme_is_allreduce(scheme_of(m, t));
+           t->what == HM_PAYLOAD_GRADIENTS && hm_scheme_is_allreduce(step_scheme(m, t));
 }
 
-/* The wires with the servers of a step; on the nodes of n workers there is one on each at most. */
-static struct hm_wires wires_of(const struct hm_model *m, const struct hm_transfer *t, double n)
+/* The wires with the servers of a step; colocated servers are at most one per node. */
+static struct hm_wires step_wires(const struct hm_model *m, const struct hm_transfer *t, double n)
 {
     struct hm_wires wires = m->wires;
 
@@ -417,15 +432,15 @@ static struct hm_wires wires_of(const struct hm_model *m, const struct hm_transf
 }
 
 /*
- * Time of a step's messages, and the scheme they took: one message, or one for each layer, which
- * waits for the latency each time.
+ * Seconds of a step and the scheme used. The step is one message, or one message per layer, in
+ * which case the latency is paid for each of them.
  */
-static struct hm_wire_time message_time(const struct hm_model *m, const struct hm_transfer *t,
-                                        double n, double bytes, enum hm_scheme *ret_scheme)
+static struct hm_wire_time step_message_time(const struct hm_model *m, const struct hm_transfer *t,
+                                             double n, double bytes, enum hm_scheme *ret_scheme)
 {
-    double messages = by_layers(m, t) ? (double)m->costs.messages : 1;
-    enum hm_scheme scheme = scheme_of(m, t);
-    struct hm_wires wires = wires_of(m, t, n);
+    double messages = step_is_by_layers(m, t) ? (double)m->costs.messages : 1;
+    enum hm_scheme scheme = step_scheme(m, t);
+    struct hm_wires wires = step_wires(m, t, n);
 
     if (scheme == HM_SCHEME_BEST)
         scheme = hm__collective_best(n, bytes / messages, &wires);
@@ -436,19 +451,19 @@ static struct hm_wire_time message_time(const struct hm_model *m, const struct h
     return time;
 }
 
-/* The states of every copy of every vertex. */
+/* Bytes of the states of all copies of all vertices. */
 static double vertex_bytes(const struct hm_model *m, double n)
 {
-    return parts_at(m, n)->replicas * m->job->graph->vertices * m->job->states * m->job->precision /
-           8;
+    return model_parts_at(m, n)->replicas * m->job->graph->vertices * m->job->states *
+           m->job->precision / 8;
 }
 
 static int eval_step(const struct hm_model *m, const struct hm_transfer *t,
-                     const struct space *space, struct hm_point *points, struct hm_err *err)
+                     const struct eval_space *space, struct hm_point *points, struct hm_err *err)
 {
     const struct hm_formula *f = t->time ? t->time : t->bytes;
     int rc = f ? eval_formula(m, f, "communicate", t->line, space, err) : 0;
-    bool beside = by_layers(m, t);
+    bool beside = step_is_by_layers(m, t);
 
     for (size_t i = 0; rc == 0 && i < space->count; i++) {
         struct hm_point *p = &points[i];
@@ -459,13 +474,13 @@ static int eval_step(const struct hm_model *m, const struct hm_transfer *t,
         double bytes = f                                ? space->scratch[i]
                        : t->what == HM_PAYLOAD_VERTICES ? vertex_bytes(m, p->n)
                                                         : m->gradient_bytes;
-        struct hm_wire_time time = message_time(m, t, p->n, bytes, &p->scheme);
+        struct hm_wire_time time = step_message_time(m, t, p->n, bytes, &p->scheme);
         p->latency_s += time.latency_s;
         p->bandwidth_s += time.bandwidth_s;
         space->latency[i] += beside ? time.latency_s : 0;
         space->bandwidth[i] += beside ? time.bandwidth_s : 0;
         if (m->variant.way.platform == HM_PLATFORM_SERVER) {
-            struct hm_wires wires = wires_of(m, t, p->n);
+            struct hm_wires wires = step_wires(m, t, p->n);
             struct hm_server_load load = hm__collective_server(p->n, bytes, &wires);
             space->worker[i] = load.worker_s;
             space->server[i] = load.server_s;
@@ -474,13 +489,14 @@ static int eval_step(const struct hm_model *m, const struct hm_transfer *t,
     return rc;
 }
 
-/* With layers overlapping, the all-reduce of the gradients runs beside the way back. */
-static void overlap_layers(const struct hm_model *m, const struct space *space,
-                           struct hm_point *points)
+/* With overlap by layers, the all-reduce of the gradients overlaps with the backward pass. */
+static void eval_layer_overlap(const struct hm_model *m, const struct eval_space *space,
+                               struct hm_point *points)
 {
     double messages = (double)m->costs.messages;
 
-    for (size_t i = 0; i < space->count; i++) { /* the rest of the communication comes after */
+    for (size_t i = 0; i < space->count;
+         i++) { /* The rest of the communication follows after the backward pass. */
         points[i].time_s =
             space->forward[i] + points[i].communicate_s - space->latency[i] - space->bandwidth[i];
         space->latency[i] /= messages;
@@ -492,24 +508,24 @@ static void overlap_layers(const struct hm_model *m, const struct space *space,
         points[i].time_s += space->scratch[i] + points[i].wait_s;
 }
 
-static void combine(const struct hm_model *m, struct hm_point *p)
+static void combine_overlap(const struct hm_model *m, struct hm_point *p)
 {
     double a = p->compute_s, b = p->communicate_s, e = m->job->overlap_p;
     double most = a > b ? a : b;
 
     switch (m->job->overlap) {
     case HM_OVERLAP_NONE:
-    case HM_OVERLAP_LAYERS: /* where there is nothing to send layer by layer */
+    case HM_OVERLAP_LAYERS: /* Here no message is sent layer by layer. */
         p->time_s = a + b;
         break;
-    case HM_OVERLAP_NORM: /* scaled by the larger part, so that large p cannot overflow */
+    case HM_OVERLAP_NORM: /* Scaling by the larger part avoids an overflow for large p. */
         p->time_s = most > 0 ? most * pow(pow(a / most, e) + pow(b / most, e), 1 / e) : 0;
         break;
     }
 }
 
-static int eval_memory(const struct hm_model *m, const struct space *space, struct hm_point *points,
-                       struct hm_err *err)
+static int eval_memory(const struct hm_model *m, const struct eval_space *space,
+                       struct hm_point *points, struct hm_err *err)
 {
     const double have = m->cluster ? m->cluster->node.memory_bytes : 0;
     const bool formula = m->job->memory_needed != NULL;
@@ -529,25 +545,27 @@ static int eval_memory(const struct hm_model *m, const struct space *space, stru
     return rc;
 }
 
-/* Lay the rows out and clear the points; space->n is what to free. */
-static int start(const struct hm_model *m, struct hm_point *points, size_t count,
-                 struct space *space, struct hm_err *err)
+/*
+ * Allocates the work arrays and clears the points. The caller frees space->n, which owns them all.
+ */
+static int eval_space_init(const struct hm_model *m, struct hm_point *points, size_t count,
+                           struct eval_space *space, struct hm_err *err)
 {
     double *rows = hm__calloc(SPACE_ROWS * count, sizeof(*rows));
     double per_node = m->cluster ? m->cluster->node.accelerators : 1;
 
     if (!rows)
         return hm__fail_nomem(err);
-    *space = (struct space){rows,
-                            rows + count,
-                            rows + 2 * count,
-                            rows + 3 * count,
-                            rows + 4 * count,
-                            rows + 5 * count,
-                            rows + 6 * count,
-                            rows + 7 * count,
-                            rows + 8 * count,
-                            count};
+    *space = (struct eval_space){rows,
+                                 rows + count,
+                                 rows + 2 * count,
+                                 rows + 3 * count,
+                                 rows + 4 * count,
+                                 rows + 5 * count,
+                                 rows + 6 * count,
+                                 rows + 7 * count,
+                                 rows + 8 * count,
+                                 count};
     for (size_t i = 0; i < count; i++) {
         double n = points[i].n;
         space->n[i] = n;
@@ -565,21 +583,21 @@ static int start(const struct hm_model *m, struct hm_point *points, size_t count
     return 0;
 }
 
-/* What workers compute by themselves, and, where they begin together, until enough are done. */
-static int eval_workers(const struct hm_model *m, const struct space *space,
+/* Computing time of the workers, and, with BSP, the time until enough workers have finished. */
+static int eval_workers(const struct hm_model *m, const struct eval_space *space,
                         struct hm_point *points, struct hm_err *err)
 {
-    struct space shares = *space;
+    struct eval_space shares = *space;
 
-    shares.n = space->used; /* the work is shared among those that count */
+    shares.n = space->used; /* The work is divided among the workers whose gradients are used. */
     int rc = eval_compute(m, &shares, points, err);
-    if (rc == 0 && m->crew && !hm__way_stale(&m->variant.way))
-        rc = hm__crew_together(m->crew, &m->variant.way, points, space->count, err);
+    if (rc == 0 && m->stragglers && !hm__way_stale(&m->variant.way))
+        rc = hm__stragglers_wait(m->stragglers, &m->variant.way, points, space->count, err);
     return rc;
 }
 
-/* With servers: workers that may be apart, and how busy the servers' links are. */
-static int eval_servers(const struct hm_model *m, const struct space *space,
+/* With servers: the pace of workers with stale gradients, and how busy the servers' links are. */
+static int eval_servers(const struct hm_model *m, const struct eval_space *space,
                         struct hm_point *points, struct hm_err *err)
 {
     const struct hm_way *way = &m->variant.way;
@@ -589,7 +607,7 @@ static int eval_servers(const struct hm_model *m, const struct space *space,
     if (way->platform != HM_PLATFORM_SERVER)
         return 0;
     if (hm__way_stale(way))
-        rc = hm__crew_apart(m->crew, way, &ports, points, space->count, err);
+        rc = hm__stragglers_apart(m->stragglers, way, &ports, points, space->count, err);
     for (size_t i = 0; rc == 0 && i < space->count; i++)
         points[i].server_share = hm__way_server_share(way, &ports, i, points[i].time_s);
     return rc;
@@ -599,8 +617,8 @@ int hm__model_eval(const struct hm_model *m, struct hm_point *points, size_t cou
                    struct hm_err *err)
 {
     bool split = hm__model_split(m);
-    struct space space;
-    int rc = start(m, points, count, &space, err);
+    struct eval_space space;
+    int rc = eval_space_init(m, points, count, &space, err);
 
     if (rc)
         return rc;
@@ -611,10 +629,10 @@ int hm__model_eval(const struct hm_model *m, struct hm_point *points, size_t cou
         rc = eval_memory(m, &space, points, err);
     for (size_t i = 0; rc == 0 && i < count; i++) {
         points[i].communicate_s += points[i].latency_s + points[i].bandwidth_s;
-        combine(m, &points[i]);
+        combine_overlap(m, &points[i]);
     }
     if (rc == 0 && m->job->overlap == HM_OVERLAP_LAYERS && m->costs.messages > 0)
-        overlap_layers(m, &space, points);
+        eval_layer_overlap(m, &space, points);
     if (rc == 0)
         rc = eval_servers(m, &space, points, err);
     for (size_t i = 0; !split && i < count; i++)
@@ -631,12 +649,12 @@ bool hm__model_split(const struct hm_model *m)
     return true;
 }
 
-/* One step of the communication by itself: only communicate_s and scheme of the points are set. */
-static int eval_alone(const struct hm_model *m, const struct hm_transfer *t,
-                      struct hm_point *points, size_t count, struct hm_err *err)
+/* Evaluates one communication step alone; sets only communicate_s and scheme of the points. */
+static int eval_one_step(const struct hm_model *m, const struct hm_transfer *t,
+                         struct hm_point *points, size_t count, struct hm_err *err)
 {
-    struct space space;
-    int rc = start(m, points, count, &space, err);
+    struct eval_space space;
+    int rc = eval_space_init(m, points, count, &space, err);
 
     if (rc)
         return rc;
@@ -654,7 +672,7 @@ int hm__model_dominant(const struct hm_model *m, double n, enum hm_scheme *ret_s
 
     for (size_t i = 0; i < m->step_count; i++) {
         struct hm_point p = {.n = n};
-        if (eval_alone(m, &m->steps[i], &p, 1, NULL) == 0 && p.communicate_s > most) {
+        if (eval_one_step(m, &m->steps[i], &p, 1, NULL) == 0 && p.communicate_s > most) {
             most = p.communicate_s;
             dominant = (int)i;
             *ret_scheme = p.scheme;
@@ -688,7 +706,7 @@ void hm__model_part_name(const struct hm_model *m, size_t part, char *text, size
                  : t->what == HM_PAYLOAD_GRADIENTS ? "gradients"
                  : t->what == HM_PAYLOAD_VERTICES  ? "vertices"
                                                    : "bytes",
-                 hm_scheme_name(scheme_of(m, t)));
+                 hm_scheme_name(step_scheme(m, t)));
 }
 
 int hm__model_parts(const struct hm_model *m, const double *n, size_t count, double *parts,
@@ -704,11 +722,12 @@ int hm__model_parts(const struct hm_model *m, const double *n, size_t count, dou
     int rc = hm__model_eval(m, points, count, err);
     for (size_t i = 0; rc == 0 && i < count; i++) {
         parts[i] = points[i].compute_s;
-        if (part_count > 1) /* of an overlap; otherwise the steps follow */
+        if (part_count >
+            1) /* This value is for overlap; without overlap the loop below replaces it. */
             parts[count + i] = points[i].time_s - points[i].compute_s;
     }
     for (size_t k = 1; rc == 0 && m->job->overlap == HM_OVERLAP_NONE && k < part_count; k++) {
-        rc = eval_alone(m, &m->steps[k - 1], points, count, err);
+        rc = eval_one_step(m, &m->steps[k - 1], points, count, err);
         for (size_t i = 0; i < count; i++)
             parts[k * count + i] = points[i].communicate_s;
     }
@@ -731,7 +750,7 @@ const char *hm__model_note(const struct hm_model *m, size_t i)
     return i < m->note_count ? m->notes[i] : NULL;
 }
 
-/* Sum of the relative slopes of the formulas; the built-in parts do not depend on quantities. */
+/* Adds the derivative of a formula. The built-in parts do not depend on the job's quantities. */
 static int add_slope(const struct hm_model *m, const struct hm_formula *f, double times, double n,
                      const char *quantity, double *slope, struct hm_err *err)
 {
@@ -754,8 +773,9 @@ int hm__model_elasticity(const struct hm_model *m, double n, const char *quantit
     if (rc == 0)
         rc = add_slope(m, m->job->compute, m->compute_work * slower, n, quantity, &slope, err);
     if (rc == 0 && m->job->per_edge)
-        rc = add_slope(m, m->job->per_edge, parts_at(m, n)->edges_max / m->flops * m->variant.work,
-                       n, quantity, &slope, err);
+        rc = add_slope(m, m->job->per_edge,
+                       model_parts_at(m, n)->edges_max / m->flops * m->variant.work, n, quantity,
+                       &slope, err);
     for (size_t i = 0; rc == 0 && i < m->step_count; i++)
         rc = add_slope(m, m->steps[i].time, m->steps[i].times, n, quantity, &slope, err);
     if (rc == 0)

@@ -1,6 +1,7 @@
 /*
  * f(n) from a specification sheet: seconds of one iteration on n workers, split into computing and
- * communicating. Pure: no input or output, no state between calls.
+ * communicating. The functions are pure: they do no input or output and keep no state between
+ * calls.
  */
 #ifndef HM_MODEL_H
 #define HM_MODEL_H
@@ -8,34 +9,34 @@
 #include "formula.h"
 #include "howmany.h"
 
-/* What is asked of the model besides the job and the cluster; factors are 1 when nothing changes.
- */
+/* Changes to the job and the cluster for one evaluation; a factor of 1 changes nothing. */
 struct hm_variant {
-    int scheme; /* for all all-reduce steps, enum hm_scheme; -1: as the job says */
+    int scheme; /* enum hm_scheme for all all-reduce steps; -1 keeps the schemes of the job. */
     bool weak;
-    double bandwidth, latency, flops; /* factors on the hardware */
-    double work;                      /* factor on the samples of an iteration */
-    struct hm_scaled quantity;        /* factor on a quantity of `where:` */
-    const struct hm_parts *parts;     /* of a graph, for n = 1..part_count; borrowed */
+    double bandwidth, latency, flops; /* Factors on the hardware's rates. */
+    double work;                      /* Factor on the samples of an iteration. */
+    struct hm_scaled quantity;        /* Factor on one quantity of `where:`. */
+    const struct hm_parts *parts;     /* Splits of a graph for n = 1..part_count; borrowed. */
     size_t part_count;
-    bool balanced;        /* as if every worker had the mean number of edges */
-    struct hm_way way;    /* the platform */
-    struct hm_crew *crew; /* of the cluster's slowness, borrowed; NULL: the model makes its own */
-    bool steady;          /* as if no worker were ever slow */
-    bool by_speed;        /* as if every worker had a share of the batch by its speed */
+    bool balanced;     /* Give each worker the mean number of edges. */
+    struct hm_way way; /* Platform and consistency. */
+    struct hm_stragglers
+        *stragglers; /* Pace of the cluster's workers; borrowed. NULL: the model makes its own. */
+    bool steady;     /* Ignore the cluster's stragglers. */
+    bool by_speed;   /* Give each worker a share of the batch in proportion to its speed. */
 };
 
-/* The slowness of a cluster, ready to be evaluated; it remembers, and serves one thread. */
-struct hm_crew;
+/* Expected times of a cluster's uneven workers. It caches results and is not thread-safe. */
+struct hm_stragglers;
 
-/* slowness is borrowed; by_speed: every worker has a share of the work by its speed. */
-int hm__crew_new(const struct hm_slowness *slowness, bool by_speed, struct hm_crew **ret_crew,
-                 struct hm_err *err);
-void hm__crew_free(struct hm_crew *crew);
+/* slowness is borrowed. With by_speed each worker gets work in proportion to its speed. */
+int hm__stragglers_new(const struct hm_slowness *slowness, bool by_speed,
+                       struct hm_stragglers **ret_stragglers, struct hm_err *err);
+void hm__stragglers_free(struct hm_stragglers *stragglers);
 
-/* Nodes that a way needs besides those of the workers. */
+/* Number of nodes that a platform needs besides those of the workers. */
 double hm__way_nodes(const struct hm_way *way);
-/* Workers whose gradients count, of n. */
+/* Number of workers out of n whose gradients are used. */
 double hm__way_used(const struct hm_way *way, double n);
 
 /* clang-format off */
@@ -44,42 +45,48 @@ double hm__way_used(const struct hm_way *way, double n);
 
 struct hm_model;
 
-/* job and cluster are borrowed and must outlive the model; cluster may be NULL for formulas. */
+/*
+ * job and cluster are borrowed and must outlive the model; cluster may be NULL when the job has
+ * only formulas.
+ */
 int hm__model_new(const struct hm_job *job, const struct hm_cluster *cluster,
                   const struct hm_variant *variant, struct hm_model **ret_model,
                   struct hm_err *err);
 void hm__model_free(struct hm_model *model);
 
 /*
- * Fill points[i] for n = points[i].n: nodes, time_s, compute_s, wait_s, communicate_s, latency_s,
- * bandwidth_s, server_share, memory_bytes, scheme, fits. Fails where a formula gives no time.
+ * Fills points[i] for n = points[i].n: nodes, time_s, compute_s, wait_s, communicate_s, latency_s,
+ * bandwidth_s, server_share, memory_bytes, scheme, fits. Fails where a formula gives no valid time.
  */
 int hm__model_eval(const struct hm_model *model, struct hm_point *points, size_t count,
                    struct hm_err *err);
 
 /*
- * The parts that add up to the time: compute and each step of the communication; or, where the two
- * overlap, compute and what of the communication is not hidden behind it.
+ * Number of parts that add up to the time: compute and each communication step; or, with overlap,
+ * compute and the communication that is not hidden.
  */
 size_t hm__model_part_count(const struct hm_model *model);
-/* "compute", "parameters by torrent", "communicate"; into text. */
+/* Writes the name of a part into text: "compute", "parameters by torrent", "communicate". */
 void hm__model_part_name(const struct hm_model *model, size_t part, char *text, size_t room);
 /* parts[k * count + i] = seconds of part k at n[i]. */
 int hm__model_parts(const struct hm_model *model, const double *n, size_t count, double *parts,
                     struct hm_err *err);
 
-/* The factor on the samples that it was made with. */
+/* The work factor of the variant that the model was made with. */
 double hm__model_work(const struct hm_model *model);
 
-/* The step of the communication that takes longest at n, or -1, and the scheme it takes there. */
+/* Index of the communication step that takes longest at n, or -1; *ret_scheme gets its scheme. */
 int hm__model_dominant(const struct hm_model *model, double n, enum hm_scheme *ret_scheme);
-/* A step of the communication: the job's, or the platform's. */
+/* A communication step of the job or of the platform. */
 const struct hm_transfer *hm__model_step(const struct hm_model *model, size_t step);
-/* Whether latency and bandwidth parts are known (no step is a formula of time). */
+/* Whether latency and bandwidth are known separately: no step is a formula of time. */
 bool hm__model_split(const struct hm_model *model);
-/* What the model assumed; the i-th note, NULL after the last. Borrowed. */
+/* The i-th note about the model's assumptions, or NULL after the last one. Borrowed. */
 const char *hm__model_note(const struct hm_model *model, size_t i);
-/* Relative change of the time at n for a relative change of a quantity: d ln t / d ln q. */
+/*
+ * Elasticity of the time at n: relative change of the time per relative change of a quantity, d ln
+ * t / d ln q.
+ */
 int hm__model_elasticity(const struct hm_model *model, double n, const char *quantity,
                          double *ret_elasticity, struct hm_err *err);
 

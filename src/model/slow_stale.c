@@ -1,7 +1,12 @@
 /*
- * Workers that need not wait for each other at every step: on their own, or at most so many
- * iterations apart. The latter has no closed form; the recursion is run on a bank of draws made
- * once. Its size is a prime, so that no worker meets the same draws again and again.
+ * Mean time of an iteration when workers need not wait for each other at every step.
+ *
+ * Async: each worker runs on its own, so n workers finish n iterations in n / sum_i(1 / t_i)
+ * seconds, where t_i is the mean time of worker i. SSP (Ho et al. 2013): the fastest worker is at
+ * most `staleness` iterations ahead of the slowest; this has no closed form, so the recursion
+ * x_i(c) = max(x_i(c-1), max_j x_j(c-1-staleness)) + d_i(c) is run on a stored array of random
+ * draws. The length of that array is prime, so that a worker does not meet the same draws
+ * periodically. Limits: draws are independent, and more than 2048 workers are extrapolated.
  */
 #include <math.h>
 #include <string.h>
@@ -15,10 +20,11 @@
 
 enum {
     BANK = 65521,
-    WORKERS = 2048,     /* the most that are run; beyond, the time goes on as it grew to there */
-    FEWEST = 400,       /* iterations */
-    DRAWS = 200000,     /* of all workers, where that gives more iterations */
-    PER_STALENESS = 16, /* iterations for each of staleness */
+    WORKERS = 2048, /* Largest number of workers that is simulated; beyond, the time is extrapolated
+                       over log2(n). */
+    FEWEST = 400,   /* Fewest iterations of a simulation. */
+    DRAWS = 200000, /* Draws of all workers together, if that gives more iterations. */
+    PER_STALENESS = 16, /* Iterations for each unit of staleness. */
 };
 
 double hm__slow_mean(const struct hm_slow *w, double worker, double n, double seconds)
@@ -29,11 +35,14 @@ double hm__slow_mean(const struct hm_slow *w, double worker, double n, double se
     return seconds * factor * (1 + w->chance * (w->slow - 1)) + w->chance * s->pause_s;
 }
 
-/* Workers differ in nothing but their place: those beyond the list and before the slow are alike.
+/*
+ * Sums value() over n workers. The workers between the listed nodes and the slow nodes are equal,
+ * so their value is computed once.
  */
-static double sum_over(const struct hm_slow *w, double n,
-                       double (*value)(const struct hm_slow *, double, double, double, double),
-                       double seconds, double extra)
+static double sum_over_workers(const struct hm_slow *w, double n,
+                               double (*value)(const struct hm_slow *, double, double, double,
+                                               double),
+                               double seconds, double extra)
 {
     const struct hm_slowness *s = w->slowness;
     double per_node = s->per_node > 1 ? s->per_node : 1, sum = 0;
@@ -50,17 +59,19 @@ static double sum_over(const struct hm_slow *w, double n,
     return sum;
 }
 
-static double rate(const struct hm_slow *w, double worker, double n, double seconds, double extra)
+static double worker_rate(const struct hm_slow *w, double worker, double n, double seconds,
+                          double extra)
 {
     return 1 / (hm__slow_mean(w, worker, n, seconds) + extra);
 }
 
 double hm__slow_async(const struct hm_slow *w, double n, double seconds, double extra)
 {
-    return n / sum_over(w, n, rate, seconds, extra);
+    return n / sum_over_workers(w, n, worker_rate, seconds, extra);
 }
 
-static double speed(const struct hm_slow *w, double worker, double n, double seconds, double extra)
+static double worker_speed(const struct hm_slow *w, double worker, double n, double seconds,
+                           double extra)
 {
     (void)seconds;
     (void)extra;
@@ -69,10 +80,10 @@ static double speed(const struct hm_slow *w, double worker, double n, double sec
 
 double hm__slow_even(const struct hm_slow *w, double n)
 {
-    return n / sum_over(w, n, speed, 0, 0);
+    return n / sum_over_workers(w, n, worker_speed, 0, 0);
 }
 
-static int fill_bank(struct hm_slow *w, struct hm_err *err)
+static int draw_bank_fill(struct hm_slow *w, struct hm_err *err)
 {
     const struct hm_slowness *s = w->slowness;
     struct hm_random random;
@@ -98,11 +109,15 @@ static int fill_bank(struct hm_slow *w, struct hm_err *err)
     return 0;
 }
 
-/* The recursion, n at most WORKERS: the mean time of an iteration after a first fifth. */
-static double recur(struct hm_slow *w, size_t n, size_t staleness, double seconds, double extra)
+/*
+ * Runs the recursion for n <= WORKERS and returns the mean time of an iteration, without the first
+ * fifth.
+ */
+static double ssp_recursion(struct hm_slow *w, size_t n, size_t staleness, double seconds,
+                            double extra)
 {
     double front[HM_SLOW_STALENESS + 1] = {
-        0}; /* of the last iterations, when all have ended them */
+        0}; /* When all workers had ended each of the last iterations. */
     size_t rounds = DRAWS / n > FEWEST ? DRAWS / n : FEWEST, at = 0;
     double began = 0, ended = 0, pause = w->slowness->pause_s;
 
@@ -113,7 +128,8 @@ static double recur(struct hm_slow *w, size_t n, size_t staleness, double second
         w->factors[i] = seconds * hm__slowness_factor(w->slowness, (double)i, (double)n);
     }
     for (size_t c = 0; c < rounds; c++) {
-        double gate = front[c % (staleness + 1)]; /* of the iteration staleness + 1 before */
+        double gate = front[c % (staleness + 1)]; /* When all workers ended the iteration staleness
+                                                     + 1 before this one. */
         ended = 0;
         for (size_t i = 0; i < n; i++, at = at + 1 == BANK ? 0 : at + 1) {
             double begins = w->ends[i] > gate ? w->ends[i] : gate;
@@ -133,20 +149,22 @@ int hm__slow_stale(struct hm_slow *w, double n, double staleness, double seconds
     size_t apart = (size_t)fmin(staleness, HM_SLOW_STALENESS);
 
     if (apart == 0 || n == 1 || !hm__slowness_drawn(w->slowness)) {
-        /* One alone waits for nobody; where nothing is drawn, all keep pace with the slowest. */
+        /*
+         * A single worker waits for no other; without random draws all keep pace with the slowest.
+         */
         *ret_seconds =
             (n == 1 ? hm__slow_mean(w, 0, 1, seconds) : hm__slow_order(w, n, 0, seconds)) + extra;
         return 0;
     }
-    int rc = fill_bank(w, err);
+    int rc = draw_bank_fill(w, err);
     if (rc)
         return rc;
     if (n <= WORKERS) {
-        *ret_seconds = recur(w, (size_t)n, apart, seconds, extra);
+        *ret_seconds = ssp_recursion(w, (size_t)n, apart, seconds, extra);
         return 0;
     }
-    double half = recur(w, WORKERS / 2, apart, seconds, extra);
-    double full = recur(w, WORKERS, apart, seconds, extra);
+    double half = ssp_recursion(w, WORKERS / 2, apart, seconds, extra);
+    double full = ssp_recursion(w, WORKERS, apart, seconds, extra);
     *ret_seconds = fmin(full + fmax(full - half, 0) * log2(n / WORKERS),
                         hm__slow_order(w, n, 0, seconds) + extra);
     return 0;

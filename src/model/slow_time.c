@@ -1,19 +1,20 @@
 /*
  * Order statistics of slowed iterations by quadrature.
  *
- * An iteration of one second takes T = F e^(s Z) on a worker, or F f e^(s Z) + pause with a chance
- * p (slowness.h). Workers with the same F are a class. With q_g(t) = P(T > t) in class g,
+ * An iteration of one second takes T = F e^(s Z) on a worker, or F f e^(s Z) + pause with
+ * probability p (slowness.h). Workers with the same F form a class. With q_g(t) = P(T > t) in class
+ * g,
+ *     E X_(n-k) = integral over t of P(more than k workers are unfinished at t),
+ * where the number of unfinished workers is a sum of binomials, one for each class; for k = 0 the
+ * integrand is 1 - prod_g (1 - q_g)^(n_g). The integrand falls from 1 to 0 in steps around F and F
+ * f + pause. The range is cut at multiples of the spread around each of them, and each piece is
+ * integrated over ln t by 8-point Gauss-Legendre quadrature. Without spread the integrand is
+ * constant between the steps and the sum is exact. The tables of q are the same for every n, unless
+ * a pause makes them depend on the seconds.
  *
- *     E X_(n-k) = integral over t of P(more than k are not done at t),
- *
- * where the number not done is a sum of binomials, one for each class; for k = 0 the integrand is
- * 1 - prod_g (1 - q_g)^(n_g). It falls from 1 to 0 in steps around F and F f + pause; the range is
- * cut at multiples of the spread around each of them, and each piece is integrated over ln t by
- * Gauss and Legendre. Without spread it is constant between the steps, and the sum is exact. The
- * tables of q serve every n, unless a pause makes them depend on the seconds.
- *
- * Where draws are involved, more than MANY_SPEEDS different speeds are rounded to so many, evenly
- * spaced in the logarithm.
+ * Limits: iterations and workers are independent. With random draws, more than MANY_SPEEDS distinct
+ * speeds are rounded to that many, evenly spaced in the logarithm. Reference: David and Nagaraja,
+ * Order Statistics, 2003, chapter 5.
  */
 #include "slow_time.h"
 
@@ -28,20 +29,19 @@
 
 enum { MANY_SPEEDS = 8, ORDER = 8 };
 
-/* Where pieces begin and end around a step, in multiples of the spread. */
+/* Ends of the pieces around a step, in multiples of the spread. */
 static const double cuts[] = {-9, -6, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7.5, 9};
 enum { CUTS = sizeof(cuts) / sizeof(cuts[0]) };
 
-static int compare(const void *a, const void *b)
+static int compare_doubles(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
     return x < y ? -1 : x > y;
 }
 
-/* ---- classes ----------------------------------------------------------------------------------
- */
+/* ---- classes --------------------------------------------------------------------------------- */
 
-/* Speeds as they count: rounded, where there are many and draws make a table of each. */
+/* Copies the speeds; rounds them when there are many and random draws need a table for each. */
 static void round_speeds(struct hm_slow *w)
 {
     const struct hm_slowness *s = w->slowness;
@@ -59,34 +59,34 @@ static void round_speeds(struct hm_slow *w)
         w->speeds[i] = low * exp(step * round(log(s->speeds[i] / low) / step));
 }
 
-/* Different speeds in rising order, and 1, the speed of nodes beyond the list. */
-static void gather(struct hm_slow *w)
+/* Collects the distinct speeds in rising order, including 1, the speed of unlisted nodes. */
+static void gather_speeds(struct hm_slow *w)
 {
     size_t count = w->slowness->speed_count, distinct = 0;
     double *all = w->distinct;
 
     memcpy(all, w->speeds, count * sizeof(*all));
     all[count++] = 1;
-    qsort(all, count, sizeof(*all), compare);
+    qsort(all, count, sizeof(*all), compare_doubles);
     for (size_t i = 0; i < count; i++)
         if (distinct == 0 || all[i] != all[distinct - 1])
             all[distinct++] = all[i];
     w->class_count = 2 * distinct;
 }
 
-static size_t class_of(const struct hm_slow *w, double speed)
+static size_t speed_class(const struct hm_slow *w, double speed)
 {
     const double *at =
-        bsearch(&speed, w->distinct, w->class_count / 2, sizeof(*w->distinct), compare);
+        bsearch(&speed, w->distinct, w->class_count / 2, sizeof(*w->distinct), compare_doubles);
     return 2 * (size_t)(at - w->distinct);
 }
 
-static double factor_of(const struct hm_slow *w, size_t class)
+static double class_factor(const struct hm_slow *w, size_t class)
 {
     return (class % 2 ? w->slowness->slow_factor : 1) / w->distinct[class / 2];
 }
 
-/* How many of n workers are in each class; an odd class is that of slow nodes. */
+/* Counts the workers of each class for n workers; odd classes belong to slow nodes. */
 static void count_classes(struct hm_slow *w, double n)
 {
     const struct hm_slowness *s = w->slowness;
@@ -105,11 +105,10 @@ static void count_classes(struct hm_slow *w, double n)
     w->counts[w->ordinary + 1] += slow > 0 ? slow * per_node - (per_node - last) : 0;
 }
 
-/* ---- tables ------------------------------------------------------------------------------------
- */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
-/* P(Z > z) of the standard normal; without spread, a step at 0. */
-static double above(double ratio, double spread)
+/* P(e^(spread Z) > ratio) for a standard normal Z; without spread, a step at ratio 1. */
+static double lognormal_above(double ratio, double spread)
 {
     if (ratio <= 0)
         return 1;
@@ -119,17 +118,17 @@ static double above(double ratio, double spread)
 }
 
 /* P(T > t) of a class, where an iteration takes 1 and the pause is relative to that. */
-static double not_done(const struct hm_slow *w, size_t class, double t)
+static double class_not_done(const struct hm_slow *w, size_t class, double t)
 {
     const struct hm_slowness *s = w->slowness;
-    double f = factor_of(w, class), q = (1 - w->chance) * above(t / f, s->spread);
+    double f = class_factor(w, class), q = (1 - w->chance) * lognormal_above(t / f, s->spread);
 
     if (w->chance > 0)
-        q += w->chance * above((t - w->pause) / (f * w->slow), s->spread);
+        q += w->chance * lognormal_above((t - w->pause) / (f * w->slow), s->spread);
     return q;
 }
 
-static void add_cuts(struct hm_slow *w, double shift, double at, size_t *count)
+static void quadrature_add_cuts(struct hm_slow *w, double shift, double at, size_t *count)
 {
     const double spread = w->slowness->spread;
 
@@ -137,7 +136,7 @@ static void add_cuts(struct hm_slow *w, double shift, double at, size_t *count)
         w->edges[(*count)++] = shift + at * (spread > 0 ? exp(spread * cuts[k]) : 1);
 }
 
-static void add_node(struct hm_slow *w, double t, double weight)
+static void quadrature_add_node(struct hm_slow *w, double t, double weight)
 {
     size_t at = w->node_count++;
 
@@ -145,14 +144,14 @@ static void add_node(struct hm_slow *w, double t, double weight)
     for (size_t g = 0; g < w->class_count; g++) {
         if (g % 2 && w->slowness->slow_nodes == 0)
             continue;
-        double q = not_done(w, g, t);
+        double q = class_not_done(w, g, t);
         w->q[at * w->class_count + g] = q;
         w->log_done[at * w->class_count + g] = log1p(-fmin(q, 1));
     }
 }
 
-/* A piece from a to b, over ln t. */
-static void add_piece(struct hm_slow *w, double a, double b)
+/* Adds the quadrature nodes of the piece from a to b, integrated over ln t. */
+static void quadrature_add_piece(struct hm_slow *w, double a, double b)
 {
     static const double at[ORDER / 2] = {0.1834346424956498, 0.5255324099163290, 0.7966664774136267,
                                          0.9602898564975363};
@@ -160,18 +159,18 @@ static void add_piece(struct hm_slow *w, double a, double b)
                                              0.2223810344533745, 0.1012285362903763};
     double middle = log(a * b) / 2, half = log(b / a) / 2;
 
-    if (w->slowness->spread == 0) { /* nothing changes in between */
-        add_node(w, (a + b) / 2, b - a);
+    if (w->slowness->spread == 0) { /* The integrand is constant in this piece. */
+        quadrature_add_node(w, (a + b) / 2, b - a);
         return;
     }
     for (int i = 0; i < ORDER; i++) {
         double x = i % 2 ? at[i / 2] : -at[i / 2], t = exp(middle + half * x);
-        add_node(w, t, weight[i / 2] * half * t);
+        quadrature_add_node(w, t, weight[i / 2] * half * t);
     }
 }
 
-/* The tables for a pause relative to the seconds of an iteration. */
-static void tabulate(struct hm_slow *w, double pause)
+/* Fills the tables for a pause that is given relative to the seconds of an iteration. */
+static void quadrature_fill(struct hm_slow *w, double pause)
 {
     size_t count = 0;
 
@@ -183,22 +182,21 @@ static void tabulate(struct hm_slow *w, double pause)
     for (size_t g = 0; g < w->class_count; g++) {
         if (g % 2 && w->slowness->slow_nodes == 0)
             continue;
-        add_cuts(w, 0, factor_of(w, g), &count);
+        quadrature_add_cuts(w, 0, class_factor(w, g), &count);
         if (w->chance > 0)
-            add_cuts(w, pause, factor_of(w, g) * w->slow, &count);
+            quadrature_add_cuts(w, pause, class_factor(w, g) * w->slow, &count);
     }
-    qsort(w->edges, count, sizeof(*w->edges), compare);
-    w->certain = w->edges[0]; /* nobody is done before */
+    qsort(w->edges, count, sizeof(*w->edges), compare_doubles);
+    w->certain = w->edges[0]; /* No worker is finished before this time. */
     for (size_t i = 1; i < count; i++)
         if (w->edges[i] > w->edges[i - 1] * (1 + 1e-12))
-            add_piece(w, w->edges[i - 1], w->edges[i]);
+            quadrature_add_piece(w, w->edges[i - 1], w->edges[i]);
 }
 
-/* ---- how many are not done ---------------------------------------------------------------------
- */
+/* ---- number of unfinished workers ------------------------------------------------------------ */
 
-/* P(j of count are not done), j = 0..most, into mass. */
-static void binomial(double count, double q, double log_done, size_t most, double *mass)
+/* Writes P(j of count workers are unfinished) into mass[j], j = 0..most. */
+static void binomial_mass(double count, double q, double log_done, size_t most, double *mass)
 {
     double first = exp(count * log_done);
 
@@ -216,11 +214,13 @@ static void binomial(double count, double q, double log_done, size_t most, doubl
     }
 }
 
-/* P(at most `late` are not done) at a node: the classes one after the other. */
-static double few_late(struct hm_slow *w, size_t node, size_t late)
+/*
+ * P(at most `late` workers are unfinished) at a quadrature node, by adding one class after another.
+ */
+static double prob_few_late(struct hm_slow *w, size_t node, size_t late)
 {
     double *sum = w->mass, *next = w->mass + (late + 1), *one = w->mass + 2 * (late + 1), all = 0;
-    size_t reach = 0; /* more than so many of the classes before cannot be late */
+    size_t reach = 0; /* Largest number of unfinished workers among the classes added so far. */
 
     sum[0] = 1;
     for (size_t g = 0; g < w->class_count; g++) {
@@ -228,7 +228,7 @@ static double few_late(struct hm_slow *w, size_t node, size_t late)
         size_t most = (size_t)fmin(w->counts[g], (double)late);
         if (w->counts[g] == 0)
             continue;
-        binomial(w->counts[g], w->q[at], w->log_done[at], most, one);
+        binomial_mass(w->counts[g], w->q[at], w->log_done[at], most, one);
         size_t further = reach + most < late ? reach + most : late;
         for (size_t j = 0; j <= further; j++) {
             next[j] = 0;
@@ -245,17 +245,17 @@ static double few_late(struct hm_slow *w, size_t node, size_t late)
     return all;
 }
 
-/* Without draws: the slowest that is not left out. */
+/* Without random draws: the factor of the slowest worker that is waited for. */
 static double steady_order(struct hm_slow *w, double late)
 {
     double slowest = 0, passed = 0;
 
-    for (;;) { /* the classes, slowest first */
+    for (;;) { /* Visits the classes from the slowest to the fastest. */
         size_t at = HM_NONE;
         for (size_t g = 0; g < w->class_count; g++)
-            if (w->counts[g] > 0 && (at == HM_NONE || factor_of(w, g) > factor_of(w, at)))
+            if (w->counts[g] > 0 && (at == HM_NONE || class_factor(w, g) > class_factor(w, at)))
                 at = g;
-        slowest = factor_of(w, at);
+        slowest = class_factor(w, at);
         passed += w->counts[at];
         if (passed > late)
             return slowest;
@@ -270,19 +270,18 @@ double hm__slow_order(struct hm_slow *w, double n, double late, double seconds)
     count_classes(w, n);
     if (!hm__slowness_drawn(w->slowness) || seconds == 0)
         return steady_order(w, late) * seconds;
-    tabulate(w, w->slowness->pause_s / seconds);
+    quadrature_fill(w, w->slowness->pause_s / seconds);
     for (size_t i = 0; i < w->node_count; i++) {
         double done = 0;
         for (size_t g = 0; late == 0 && g < w->class_count; g++)
             if (w->counts[g] > 0)
                 done += w->counts[g] * w->log_done[i * w->class_count + g];
-        sum += w->weights[i] * (late == 0 ? -expm1(done) : 1 - few_late(w, i, (size_t)late));
+        sum += w->weights[i] * (late == 0 ? -expm1(done) : 1 - prob_few_late(w, i, (size_t)late));
     }
     return (w->certain + sum) * seconds;
 }
 
-/* ---- life ---------------------------------------------------------------------------------------
- */
+/* ---- construction ---------------------------------------------------------------------------- */
 
 static int allocate_classes(struct hm_slow *w, struct hm_err *err)
 {
@@ -320,13 +319,13 @@ int hm__slow_new(const struct hm_slowness *s, struct hm_slow **ret_slow, struct 
     w->chance = s->factor > 0 || s->pause_s > 0 ? s->chance : 0;
     int rc = allocate_classes(w, err);
     if (rc == 0) {
-        round_speeds(w); /* as they are, */
-        gather(w);
-        round_speeds(w); /* and, if there are many, fewer */
-        gather(w);
+        round_speeds(w); /* The first pass counts the distinct speeds, */
+        gather_speeds(w);
+        round_speeds(w); /* and the second pass rounds them if there are too many. */
+        gather_speeds(w);
         for (size_t i = 0; i < s->speed_count; i++)
-            w->classes[i] = class_of(w, w->speeds[i]);
-        w->ordinary = class_of(w, 1);
+            w->classes[i] = speed_class(w, w->speeds[i]);
+        w->ordinary = speed_class(w, 1);
         if (hm__slowness_drawn(s))
             rc = allocate_tables(w, err);
     }

@@ -1,4 +1,13 @@
-/* Platforms: their steps, whom they wait for, and what the links of their servers let through. */
+/*
+ * Platforms: their communication steps, their synchronisation, and the limits of the servers'
+ * links.
+ *
+ * BSP waits for all workers but the backups (Chen et al. 2016); SSP and async let workers run apart
+ * (Ho et al. 2013, Recht et al. 2011). An iteration of stale workers takes max(what the workers
+ * reach, what the servers' links carry) seconds. Limits: the pace between two evaluated n is
+ * interpolated linearly over ln n, and messages of different workers do not collide at a worker's
+ * port.
+ */
 #include "way_time.h"
 
 #include <math.h>
@@ -9,19 +18,21 @@
 #include "slow_time.h"
 #include "slowness.h"
 
-enum { REMEMBERED = 4093 };
+enum { CACHE_SIZE = 4093 };
 
-/* What was evaluated: many variants of a plan ask for the same. */
-struct remembered {
+/* One cached result; many variants of a plan evaluate the same point. */
+struct pace_cached {
     bool together;
     double n, apart, seconds, extra, value;
 };
 
-struct hm_crew {
-    struct remembered remembered[REMEMBERED];
-    struct hm_slowness slowness; /* as it counts */
-    struct hm_slow *slow;        /* of it */
-    struct hm_slow *dealt;       /* of the cluster's, where work is dealt by speed; else NULL */
+struct hm_stragglers {
+    struct pace_cached cache[CACHE_SIZE];
+    struct hm_slowness slowness; /* The slowness in effect: without permanent differences when work
+                                    is distributed by speed. */
+    struct hm_slow *slow;        /* Tables for `slowness`. */
+    struct hm_slow *dealt; /* Tables for the cluster's own slowness when work is distributed by
+                              speed; else NULL. */
 };
 
 bool hm__way_stale(const struct hm_way *way)
@@ -49,11 +60,10 @@ double hm__way_used(const struct hm_way *way, double n)
     return fmax(n - way->backups, 1);
 }
 
-/* ---- what it sends ------------------------------------------------------------------------------
- */
+/* ---- communication steps --------------------------------------------------------------------- */
 
-/* What stands for the model: that of the network, or the first message the job gives in bytes. */
-static const struct hm_transfer *message_of(const struct hm_job *job)
+/* The message that carries the model: the network's gradients, or the first step given in bytes. */
+static const struct hm_transfer *model_message(const struct hm_job *job)
 {
     static const struct hm_transfer gradients = {
         .what = HM_PAYLOAD_GRADIENTS, .servers = 1, .times = 1};
@@ -74,13 +84,13 @@ int hm__way_steps(const struct hm_way *way, const struct hm_job *job, struct hm_
         [HM_PLATFORM_DRIVER] = {HM_SCHEME_TORRENT, HM_SCHEME_TWO_WAVE},
         [HM_PLATFORM_SERVER] = {HM_SCHEME_PARAMETER_SERVER},
     };
-    const struct hm_transfer *message = job->graph ? NULL : message_of(job);
+    const struct hm_transfer *message = job->graph ? NULL : model_message(job);
 
     if (!message) {
         hm__fail(err, job->graph ? HM_E_CONFLICT : HM_E_MISSING,
                  job->graph
-                     ? "platforms are of models that are trained, not of graphs"
-                     : "a platform needs the size of the model, and the job does not say it");
+                     ? "a platform applies to a trained model, not to a graph"
+                     : "a platform needs the size of the model, which the job does not give");
         hm__err_hint(err, job->graph ? "leave out the platform"
                                      : "give network:, or a step of communicate such as "
                                        "{bytes: 4 MB, scheme: ring}");
@@ -100,13 +110,12 @@ int hm__way_steps(const struct hm_way *way, const struct hm_job *job, struct hm_
     return 0;
 }
 
-/* ---- whom it waits for --------------------------------------------------------------------------
- */
+/* ---- synchronisation ------------------------------------------------------------------------- */
 
-int hm__crew_new(const struct hm_slowness *slowness, bool by_speed, struct hm_crew **ret_crew,
-                 struct hm_err *err)
+int hm__stragglers_new(const struct hm_slowness *slowness, bool by_speed,
+                       struct hm_stragglers **ret_stragglers, struct hm_err *err)
 {
-    struct hm_crew *p = hm__calloc(1, sizeof(*p));
+    struct hm_stragglers *p = hm__calloc(1, sizeof(*p));
     int rc = p ? 0 : hm__fail_nomem(err);
 
     if (rc)
@@ -120,14 +129,14 @@ int hm__crew_new(const struct hm_slowness *slowness, bool by_speed, struct hm_cr
     if (rc == 0)
         rc = hm__slow_new(&p->slowness, &p->slow, err);
     if (rc) {
-        hm__crew_free(p);
+        hm__stragglers_free(p);
         return rc;
     }
-    *ret_crew = p;
+    *ret_stragglers = p;
     return 0;
 }
 
-void hm__crew_free(struct hm_crew *p)
+void hm__stragglers_free(struct hm_stragglers *p)
 {
     if (!p)
         return;
@@ -136,52 +145,54 @@ void hm__crew_free(struct hm_crew *p)
     hm__free(p);
 }
 
-/* What a worker has to do, in seconds of one as the cluster says. */
-static double share_s(const struct hm_crew *p, const struct hm_point *point)
+/* Computing seconds of a worker at the cluster's nominal speed. */
+static double worker_share_s(const struct hm_stragglers *p, const struct hm_point *point)
 {
     return point->compute_s * (p->dealt ? hm__slow_even(p->dealt, point->n) : 1);
 }
 
-/* What the pace is asked for: steps together, without `late`, or apart by `staleness`. */
-struct asked {
+/* A request for a pace: synchronous steps with backups, or stale workers with a staleness bound. */
+struct pace_request {
     bool together;
-    double apart; /* late, or staleness */
+    double apart; /* Number of backups, or the staleness bound. */
     const struct hm_ports *ports;
 };
 
-/* What a worker does besides computing, on its own: sending and receiving. */
-static double extra_s(const struct hm_ports *ports, const struct hm_point *points, size_t i)
+/* Seconds in which a worker sends and receives, in addition to computing. */
+static double worker_extra_s(const struct hm_ports *ports, const struct hm_point *points, size_t i)
 {
     return points[i].latency_s + 2 * ports->worker[i];
 }
 
-/* The iteration of a worker on its own, which the pace of SSP is relative to. */
-static double alone_s(const struct hm_crew *p, const struct hm_ports *ports,
-                      const struct hm_point *points, size_t i)
+/* Seconds of an iteration of an unsynchronised worker; the pace of SSP is relative to this. */
+static double worker_alone_s(const struct hm_stragglers *p, const struct hm_ports *ports,
+                             const struct hm_point *points, size_t i)
 {
-    return hm__slow_async(p->slow, points[i].n, share_s(p, &points[i]), extra_s(ports, points, i));
+    return hm__slow_async(p->slow, points[i].n, worker_share_s(p, &points[i]),
+                          worker_extra_s(ports, points, i));
 }
 
-/* Seconds at a point, from memory where they were asked for before. */
-static int seconds_at(struct hm_crew *p, const struct asked *asked, const struct hm_point *points,
-                      size_t i, double *ret_s, struct hm_err *err)
+/* Seconds at a point, from the cache if this point was evaluated before. */
+static int pace_seconds_at(struct hm_stragglers *p, const struct pace_request *request,
+                           const struct hm_point *points, size_t i, double *ret_s,
+                           struct hm_err *err)
 {
-    struct remembered now = {asked->together,        points[i].n, asked->apart,
-                             share_s(p, &points[i]), 0,           0};
+    struct pace_cached now = {
+        request->together, points[i].n, request->apart, worker_share_s(p, &points[i]), 0, 0};
     size_t place =
-        ((size_t)now.n * 2654435761u + (size_t)now.apart * 40503u + now.together) % REMEMBERED;
-    struct remembered *old = &p->remembered[place];
+        ((size_t)now.n * 2654435761u + (size_t)now.apart * 40503u + now.together) % CACHE_SIZE;
+    struct pace_cached *old = &p->cache[place];
 
-    if (asked->together)
+    if (request->together)
         now.apart = fmin(now.apart, now.n - 1);
     else
-        now.extra = extra_s(asked->ports, points, i);
+        now.extra = worker_extra_s(request->ports, points, i);
     if (old->n == now.n && old->together == now.together && old->apart == now.apart &&
         old->seconds == now.seconds && old->extra == now.extra) {
         *ret_s = old->value;
         return 0;
     }
-    if (asked->together)
+    if (request->together)
         now.value = hm__slow_order(p->slow, now.n, now.apart, now.seconds);
     else {
         int rc = hm__slow_stale(p->slow, now.n, now.apart, now.seconds, now.extra, &now.value, err);
@@ -193,8 +204,8 @@ static int seconds_at(struct hm_crew *p, const struct asked *asked, const struct
     return 0;
 }
 
-/* Up to here every n is evaluated; beyond, n that are a few percent apart. */
-static double exact_to(const struct hm_crew *p, bool together)
+/* Up to this n every point is evaluated; beyond it, only n that differ by a few per cent. */
+static double pace_exact_limit(const struct hm_stragglers *p, bool together)
 {
     const struct hm_slowness *s = &p->slowness;
     double listed = ((double)s->speed_count + s->slow_nodes + 1) * fmax(s->per_node, 1);
@@ -205,24 +216,25 @@ static double exact_to(const struct hm_crew *p, bool together)
 }
 
 /*
- * The pace at every point, relative to `alone`: steady workers that begin together, or workers on
- * their own. Between the n that are evaluated it is a line over ln n.
+ * The pace at every point, relative to steady synchronous workers or to unsynchronised workers.
+ * Between the n that are evaluated, it is interpolated linearly over ln n.
  */
-static int find_paces(struct hm_crew *p, const struct asked *asked, const struct hm_point *points,
-                      size_t count, double *paces, struct hm_err *err)
+static int pace_eval(struct hm_stragglers *p, const struct pace_request *request,
+                     const struct hm_point *points, size_t count, double *paces, struct hm_err *err)
 {
-    const double exact = exact_to(p, asked->together), step = asked->together ? 1.05 : 1.2;
+    const double exact = pace_exact_limit(p, request->together),
+                 step = request->together ? 1.05 : 1.2;
     size_t before = 0;
 
     for (size_t i = 0; i < count; i++) {
         double n = points[i].n, seconds;
         if (i > 0 && i + 1 < count && n > exact && n < step * points[before].n)
             continue;
-        int rc = seconds_at(p, asked, points, i, &seconds, err);
+        int rc = pace_seconds_at(p, request, points, i, &seconds, err);
         if (rc)
             return rc;
-        double alone =
-            asked->together ? share_s(p, &points[i]) : alone_s(p, asked->ports, points, i);
+        double alone = request->together ? worker_share_s(p, &points[i])
+                                         : worker_alone_s(p, request->ports, points, i);
         paces[i] = alone > 0 ? seconds / alone : 1;
         for (size_t k = before + 1; k < i; k++)
             paces[k] = paces[before] + (paces[i] - paces[before]) *
@@ -233,44 +245,48 @@ static int find_paces(struct hm_crew *p, const struct asked *asked, const struct
     return 0;
 }
 
-int hm__crew_together(struct hm_crew *p, const struct hm_way *way, struct hm_point *points,
-                      size_t count, struct hm_err *err)
+int hm__stragglers_wait(struct hm_stragglers *p, const struct hm_way *way, struct hm_point *points,
+                        size_t count, struct hm_err *err)
 {
-    const struct asked asked = {.together = true, .apart = way->backups};
+    const struct pace_request request = {.together = true, .apart = way->backups};
     double *paces = hm__calloc(count, sizeof(*paces));
-    int rc = paces ? find_paces(p, &asked, points, count, paces, err) : hm__fail_nomem(err);
+    int rc = paces ? pace_eval(p, &request, points, count, paces, err) : hm__fail_nomem(err);
 
     for (size_t i = 0; rc == 0 && i < count; i++) {
         double even = points[i].compute_s;
-        points[i].compute_s = share_s(p, &points[i]) * paces[i];
+        points[i].compute_s = worker_share_s(p, &points[i]) * paces[i];
         points[i].wait_s = fmax(points[i].compute_s - even, 0);
     }
     hm__free(paces);
     return rc;
 }
 
-/* What the servers' links need for the gradients of an iteration; a node's port serves both. */
-static double links_s(const struct hm_way *way, const struct hm_ports *ports, size_t i)
+/*
+ * Seconds that a server's link needs for the gradients of an iteration. The port of a colocated
+ * server also carries its worker's messages.
+ */
+static double server_links_s(const struct hm_way *way, const struct hm_ports *ports, size_t i)
 {
     return ports->server[i] + (way->colocated ? ports->worker[i] : 0);
 }
 
-int hm__crew_apart(struct hm_crew *p, const struct hm_way *way, const struct hm_ports *ports,
-                   struct hm_point *points, size_t count, struct hm_err *err)
+int hm__stragglers_apart(struct hm_stragglers *p, const struct hm_way *way,
+                         const struct hm_ports *ports, struct hm_point *points, size_t count,
+                         struct hm_err *err)
 {
-    const struct asked asked = {.apart = way->staleness, .ports = ports};
+    const struct pace_request request = {.apart = way->staleness, .ports = ports};
     double *paces = hm__calloc(count, sizeof(*paces));
     int rc = paces ? 0 : hm__fail_nomem(err);
 
     if (rc == 0 && p && way->consistency == HM_CONSISTENCY_SSP)
-        rc = find_paces(p, &asked, points, count, paces, err);
+        rc = pace_eval(p, &request, points, count, paces, err);
     for (size_t i = 0; rc == 0 && i < count; i++) {
         struct hm_point *at = &points[i];
-        double extra = extra_s(ports, points, i), even = at->compute_s;
-        double reached = !p ? even + extra : alone_s(p, ports, points, i);
+        double extra = worker_extra_s(ports, points, i), even = at->compute_s;
+        double reached = !p ? even + extra : worker_alone_s(p, ports, points, i);
         if (p && way->consistency == HM_CONSISTENCY_SSP)
             reached *= paces[i];
-        at->time_s = fmax(reached, links_s(way, ports, i));
+        at->time_s = fmax(reached, server_links_s(way, ports, i));
         at->compute_s = reached - extra;
         at->wait_s = fmax(at->compute_s - even, 0);
         at->communicate_s = at->time_s - at->compute_s;
@@ -283,7 +299,7 @@ int hm__crew_apart(struct hm_crew *p, const struct hm_way *way, const struct hm_
 double hm__way_server_share(const struct hm_way *way, const struct hm_ports *ports, size_t i,
                             double time_s)
 {
-    double busy = hm__way_stale(way) ? links_s(way, ports, i) : 2 * ports->server[i];
+    double busy = hm__way_stale(way) ? server_links_s(way, ports, i) : 2 * ports->server[i];
 
     return time_s > 0 ? fmin(busy / time_s, 1) : 0;
 }

@@ -1,6 +1,6 @@
 /*
- * How a platform paces its workers: what it sends in an iteration, whom it waits for, and what
- * uneven and unsteady workers make of that.
+ * The pace of a platform: which messages it sends in an iteration, which workers it waits for, and
+ * how uneven and unsteady workers change the time.
  */
 #ifndef HM_WAY_TIME_H
 #define HM_WAY_TIME_H
@@ -9,38 +9,43 @@
 
 enum { HM_WAY_STEPS = 2 };
 
-struct hm_crew; /* model.h */
+struct hm_stragglers; /* Defined in way_time.c; see model.h. */
 
-/* Whether workers may be apart: async, or SSP with a staleness above 0. */
+/* Whether workers may be in different iterations: async, or SSP with a staleness above 0. */
 bool hm__way_stale(const struct hm_way *way);
-/* How many times the iterations of fresh gradients n workers need; at least 1. */
+/* Factor on the iterations because of stale gradients with n workers; at least 1. */
 double hm__way_stale_cost(const struct hm_way *way, double n);
-/* The steps of the platform's communication, for the model of the job; steps[HM_WAY_STEPS]. */
+/* Writes the platform's communication steps into steps[HM_WAY_STEPS]. */
 int hm__way_steps(const struct hm_way *way, const struct hm_job *job, struct hm_transfer *steps,
                   size_t *ret_count, struct hm_err *err);
 
 /*
- * Workers that begin together: compute_s, which is that of an even and steady worker, becomes the
- * expected time until all but the backups are done; wait_s is what it grew by.
+ * Synchronous workers: compute_s, given for an even and steady worker, becomes the expected time
+ * until all but the backups have finished; wait_s is the increase.
  */
-int hm__crew_together(struct hm_crew *crew, const struct hm_way *way, struct hm_point *points,
-                      size_t count, struct hm_err *err);
+int hm__stragglers_wait(struct hm_stragglers *stragglers, const struct hm_way *way,
+                        struct hm_point *points, size_t count, struct hm_err *err);
 
-/* Seconds of a message one way through the port of a worker's node, and of a server for all. */
+/*
+ * Seconds of a message in one direction, at the port of a worker's node and at the port of a server
+ * for all workers; one value for each point.
+ */
 struct hm_ports {
     const double *worker, *server;
 };
 
 /*
- * Workers that may be apart. An iteration is the time in which n gradients are taken: what the
- * workers reach, or what the servers' links let through, whichever is longer. Each worker computes,
- * sends and receives in turn; messages of different workers overlap, and a link moves both ways at
- * once. Sets all times of the points but totals; crew may be NULL: even and steady.
+ * Stale workers. An iteration is the time in which n gradients are applied: the time that the
+ * workers need or the time that the servers' links need, whichever is longer. Each worker computes,
+ * sends and receives in turn; messages of different workers overlap, and a link carries both
+ * directions at once. Sets all times of the points except totals. stragglers may be NULL when all
+ * workers are even and steady.
  */
-int hm__crew_apart(struct hm_crew *crew, const struct hm_way *way, const struct hm_ports *ports,
-                   struct hm_point *points, size_t count, struct hm_err *err);
+int hm__stragglers_apart(struct hm_stragglers *stragglers, const struct hm_way *way,
+                         const struct hm_ports *ports, struct hm_point *points, size_t count,
+                         struct hm_err *err);
 
-/* The share of an iteration in which a server's link is busy, in the direction with more. */
+/* The share of an iteration in which a server's link is busy, in the busier direction. */
 double hm__way_server_share(const struct hm_way *way, const struct hm_ports *ports, size_t i,
                             double time_s);
 

@@ -142,7 +142,7 @@ expect "runs that are never a number" 2 "before the run diverged" sh -c "awk -F,
 # bad traces
 up=$work/up.csv
 { cat "$known"; for i in 1 2 3 4 5 6 7 8; do echo "worse,4,$i,0.01,0.$((30 + i))"; done; } >"$up"
-expect "a trace that does not get better is named" 0 "worse on 4 workers does not get better" howmany converge "$up" --best 0.2
+expect "a trace that does not get better is named" 0 "worse on 4 workers does not improve" howmany converge "$up" --best 0.2
 json "and not recommended" '[.candidates[] | select(.algorithm == "worse")][0] | .reaches == 0 and .why == "never"' \
   howmany advise "$up" --best 0.2 --loss 1e-2 --json
 expect "a loss below P* is named" 2 "below P* = 0.3" howmany converge "$known" --best 0.3
@@ -165,7 +165,7 @@ check "names cannot command a terminal" sh -c "printf 'algorithm,m,iteration,sec
 expect "a picture that cannot be written" 2 "cannot be written" howmany converge "$known" --best 0.2 --plot "$work/no/x.svg"
 expect "held-out results are not for csv" 2 "has the points" howmany converge "$known" --best 0.2 --leave-out each --csv
 expect "a seed below 0" 2 "is not a whole number" howmany converge "$known" --best 0.2 --seed -1
-json "times of some algorithms only are said so" '.notes | any(contains("steady are those of its traces"))' \
+json "times of some algorithms only are said so" '.notes | any(contains("steady come from its traces"))' \
   howmany advise "$known" --best 0.2 --loss 1e-2 --times "quick=$work/slow.csv" --json
 expect "an empty file" 2 "howmany: " howmany converge /dev/null
 expect "a column that is missing" 2 "loss" sh -c "cut -d, -f1-4 $known | howmany converge - --best 0.2"
@@ -177,9 +177,9 @@ expect "a file that is not there" 2 "nothere.csv" howmany advise nothere.csv --l
 expect "nothing asked" 2 "what is wanted?" howmany advise "$known"
 expect "a budget without a price" 2 "what does a worker cost?" howmany advise "$known" --best 0.2 --budget 5
 expect "near misses are suggested" 2 "did you mean quick?" howmany advise "$known" --best 0.2 --loss 1e-2 -a quik
-expect "a schedule is of the least time" 2 "not of the least cost" howmany advise "$known" --best 0.2 --loss 1e-2 --goal cost --price '$1/h' --adaptive
-expect "a schedule needs a loss" 2 "schedule leads to a loss" howmany advise "$known" --best 0.2 --within 1s --adaptive
-expect "a term over what is not there" 2 "terms are over i" howmany converge "$known" --best 0.2 --terms 'i,size'
+expect "a schedule is of the least time" 2 "adaptive finds the least time" howmany advise "$known" --best 0.2 --loss 1e-2 --goal cost --price '$1/h' --adaptive
+expect "a schedule needs a loss" 2 "adaptive needs a loss" howmany advise "$known" --best 0.2 --within 1s --adaptive
+expect "a term over what is not there" 2 "terms are formulas over i" howmany converge "$known" --best 0.2 --terms 'i,size'
 expect "P* that is no number" 2 "is not a number" howmany converge "$known" --best x
 expect "a window without ahead" 2 "goes with --ahead" howmany converge "$known" --best 0.2 --window 30
 

@@ -69,10 +69,10 @@ printf 'n,seconds\n1,10\n2,6\n4,4\n8,3.1\n1,10.1\n2,6.1\n4,3.9\n8,3.0\n16,9.5\n1
 expect "outliers are shown, not dropped" 0 "is an outlier" howmany fit "$work/outlier.csv" --terms '1,1/n'
 json "outliers stay in the fit" '.run_count == 11 and ([.residuals[] | select(.outlier)] | length) == 1' howmany fit "$work/outlier.csv" --terms '1,1/n' --json
 printf 'n,seconds\n1,10\n2,6\n3,4.7\n2,6.1\n1,10.2\n3,4.8\n' >"$work/small.csv"
-expect "terms that cannot be told apart" 0 "tell" howmany fit "$work/small.csv" --terms '1/n,ln(n),sqrt(n)'
-expect "and the run that would tell" 0 "add one at n >= " howmany fit "$work/small.csv" --terms '1/n,ln(n),sqrt(n)'
+expect "terms that cannot be told apart" 0 "can hardly distinguish" howmany fit "$work/small.csv" --terms '1/n,ln(n),sqrt(n)'
+expect "and the run that would tell" 0 "add a run at n >= " howmany fit "$work/small.csv" --terms '1/n,ln(n),sqrt(n)'
 printf 'n,seconds\n1,11.2\n2,6.746573590\n4,4.993147181\n8,4.889720771\n' >"$work/exact.csv" # 1 + 10/n + 0.5 ln n + 0.2 n
-expect "no runs to spare, no interval" 0 "leave nothing to tell how sure" howmany fit "$work/exact.csv" --terms '1,1/n,ln(n),n'
+expect "no runs to spare, no interval" 0 "are too few for an interval" howmany fit "$work/exact.csv" --terms '1,1/n,ln(n),n'
 
 # refusals: exit 2, with the row and the column
 refuse() { # NAME TEXT PATTERN [OPTION…]
@@ -83,7 +83,7 @@ refuse() { # NAME TEXT PATTERN [OPTION…]
 }
 refuse "an empty file" '' 'no header line'
 refuse "no runs" 'n,seconds\n' 'no runs'
-refuse "one run" 'n,seconds\n1,2\n' 'one run cannot tell'
+refuse "one run" 'n,seconds\n1,2\n' 'one run cannot show'
 refuse "NaN" 'n,seconds\n1,2\n2,NaN\n' "bad.csv:3: seconds: 'NaN' is not a number"
 refuse "a negative time" 'n,seconds\n1,2\n2,-3\n' "bad.csv:3: seconds: '-3' must be more than 0"
 refuse "a time of zero" 'n,seconds\n1,0\n' "bad.csv:2: seconds: '0' must be more than 0"
@@ -92,14 +92,14 @@ refuse "a column twice by another name" 'n,seconds,workers\n1,2,3\n' "column 'wo
 refuse "units that disagree" 'n,seconds\n1,2 s\n2,300\n' "bad.csv:3: seconds: '300' has no unit, but line 2 has one"
 refuse "more terms than runs" 'n,seconds\n1,2\n2,1\n' '3 terms need as many different runs; there are 2' --terms '1,1/n,n'
 refuse "an unknown name in a term" 'n,seconds\n1,2\n2,1\n' "'m'" --terms '1,m'
-refuse "a term twice" 'n,seconds\n1,2\n2,1\n' 'stands twice' --terms 'n,n'
+refuse "a term twice" 'n,seconds\n1,2\n2,1\n' 'appears twice' --terms 'n,n'
 refuse "a term that is infinite" 'n,seconds\n1,2\n2,1\n4,1\n' 'bad.csv:2: ' --terms '1,1/(n-1)'
-refuse "a run without what a term needs" 'n,size,seconds\n1,1,2\n2,,1\n4,1,1\n' 'bad.csv:3: size: the run has no size' --terms '1,size/n'
-refuse "a target that is not there" 'n,seconds\n1,2\n2,1\n4,1\n' "no 'sise'" --target n=4,sise=3
+refuse "a run without what a term needs" 'n,size,seconds\n1,1,2\n2,,1\n4,1,1\n' 'bad.csv:3: size: the run has no value of size' --terms '1,size/n'
+refuse "a target that is not there" 'n,seconds\n1,2\n2,1\n4,1\n' "no quantity 'sise'" --target n=4,sise=3
 refuse "a level of everything" 'n,seconds\n1,2\n2,1\n' 'not between 0 and 1' --level 1
 expect "a missing file" 2 "cannot open" howmany fit "$work/nothing.csv"
 [ "${HM_SQLITE:-1}" = 0 ] || expect "no file at all: one's own store" 2 "the store has no such runs" howmany fit
-expect "--terms and --job" 2 "a job that brings its own" howmany fit "$runs" --job examples/fig1.yaml --terms 1
+expect "--terms and --job" 2 "a job has its own terms" howmany fit "$runs" --job examples/fig1.yaml --terms 1
 expect "--on without --job" 2 "go with --job" howmany fit "$runs" --on m5.4xlarge
 
 # a specification sheet as the start
@@ -263,7 +263,7 @@ printf 'n,seconds,commit\n1,4,12e45678\n2,2.2,aa\n4,1.4,7\n' >"$work/commit.csv"
 json "a label that looks like a number" '.run_count == 3' howmany fit "$work/commit.csv" --json
 printf 'n,seconds,status\n1,4,OK\n2,2.2,success\n4,1.4,Completed\n' >"$work/status.csv"
 json "other words for ok" '.run_count == 3 and .failed_count == 0' howmany fit "$work/status.csv" --json
-expect "a size below nothing" 2 "must be more than 0" howmany fit "$runs" --target n=64,size=-1
+expect "a size below nothing" 2 "must be finite and more than 0" howmany fit "$runs" --target n=64,size=-1
 expect "a target twice" 2 "given twice" howmany fit "$runs" --target n=64,n=32
 expect "--predict and n in --target" 2 "leave n out" howmany fit "$runs" --target 64 --predict 3
 expect "plan needs seconds" 2 "tells speedups only" howmany plan --runs "$work/speedup.csv"

@@ -53,15 +53,15 @@ json "the same seed gives the same bytes" '.[0] == .[1]' \
 json "another seed the same answer" '.candidates[0].n == 3' r $anwar --batch 12800 --latency 30ms --seed 77 --json
 expect "how sure" 0 "the best with " r $anwar --batch 12800 --latency 30ms
 expect "an n that the place has not seen" 0 "1 worker cannot be compared: its runs have latency 0 ms only" r $anwar --batch 12800 --latency 30ms
-expect "beyond the runs" 0 "batch 128000 is beyond the runs, which end at batch 64000" r $anwar --batch 128000 --latency 0
+expect "beyond the runs" 0 "batch 128000 is outside the runs, which end at batch 64000" r $anwar --batch 128000 --latency 0
 json "failures reach up" '[.candidates[] | select(.failed).why] == ["out of memory with a batch of 64000 (line 3)"]' r $anwar --batch 128000 --latency 0 --json
 json "some n only" '[.candidates[].n] == [2, 4]' r $anwar --batch 12800 --latency 30ms --n 2,4 --json
 json "n that were never run" '.provenance == "fit" and ([.candidates[].n] | length) == 29' \
   r examples/runs.csv --at size=0.3 --n 12..40 --json
-expect "far beyond the runs" 0 "20 workers are 1.25 times as many as any run had" r examples/runs.csv --at size=1 --n 1..20
+expect "far beyond the runs" 0 "20 workers are 1.25 times as many as in any run" r examples/runs.csv --at size=1 --n 1..20
 json "json lines" '.provenance == "rows" and .candidates[0].n == 8' r examples/runs.jsonl --machine m5.large --json
-expect "failed and fine" 0 "4 workers: 1 run failed, though others went well: exit 137 (line 5)" r examples/runs.jsonl --machine m5.large
-expect "machines that differ are noted" 0 "runs of different machines are taken together: --machine names one" r examples/runs.jsonl
+expect "failed and fine" 0 "4 workers: 1 run failed, although others succeeded: exit 137 (line 5)" r examples/runs.jsonl --machine m5.large
+expect "machines that differ are noted" 0 "runs of different machines are combined: machine selects one" r examples/runs.jsonl
 check "standard input" sh -c "howmany recommend - --batch 192 --latency 0 <$anwar | grep -q 'Use 1 worker: 4.00 s'"
 check "gzip" sh -c "[ $HM_ZLIB = 0 ] || { gzip -c $anwar >$work/a.csv.gz && howmany recommend $work/a.csv.gz --batch 192 --latency 0 | grep -q 'Use 1 worker'; }"
 json "--where keeps some runs" '.candidates[0].n == 3' r $anwar --where latency=0.06 --batch 64000 --json
@@ -81,7 +81,7 @@ json "a column cost" '.candidates[0] | .n == 1 and .cost == 0.1 and .value == 0.
 json "a price wins" '.candidates[0] | .n == 1 and .cost == 10' r "$two" --algorithm gd --goal cost --price '$1/s' --json
 json "balance" '.goal == "balance" and .candidates[0].n == 2 and ((.candidates[0].value - 18) | fabs) < 1e-9' \
   r "$two" --algorithm gd --alpha 1 --beta 100 --json
-expect "weights are told" 0 "so that the least time and the least cost count" r "$two" --algorithm gd --goal balance
+expect "weights are told" 0 "so that the least time and the least cost have equal" r "$two" --algorithm gd --goal balance
 json "a deadline asks for the cheapest" '.goal == "cost" and .candidates[0].n == 2' r "$two" --algorithm gd --deadline 7s --json
 json "a budget" '.goal == "time" and .candidates[0].n == 2 and (.candidates[-1].feasible | not)' r "$two" --algorithm gd --budget 0.15 --json
 expect "over the limit" 0 "(over the limit)" r "$two" --algorithm gd --budget 0.15
@@ -100,19 +100,19 @@ printf 'n,batch,seconds\n4,10,3\n' >"$work/one.csv"
 json "the model, when runs do not tell" '.provenance == "model" and (.reason | test("so the model of"))' r "$work/one.csv" --batch 20 --job examples/fig2-spark-ann.yaml --json
 json "rows come before the model" '.provenance == "rows" and .candidates[0].n == 4' r "$work/one.csv" --batch 10 --job examples/fig2-spark-ann.yaml --json
 json "a machine for the model" '.candidates[0].cost > 0' r --job examples/resnet50.yaml --on p4d.24xlarge --set iterations=1 --set epochs=null --json
-expect "what the model does not know" 0 "the job's model knows no latency" r --job examples/generic-linear.yaml --latency 5ms
+expect "what the model does not know" 0 "the job's model has no latency" r --job examples/generic-linear.yaml --latency 5ms
 json "graphs" '.provenance == "model"' r --job examples/fig4-bp-1k.yaml --n 1..4 --json
 
 # nothing
 exactly "cannot tell yet" 1 "Cannot tell yet.
-  from         no run has batch 20, and the others do not tell: all runs have batch 10 only
-  would help   a run of 8 workers with batch 20: nothing tells yet how the time depends on n" r "$work/one.csv" --batch 20
+  from         no run has batch 20, and the others are not sufficient: all runs have batch 10 only
+  would help   a run of 8 workers with batch 20: no run shows yet how the time depends on n" r "$work/one.csv" --batch 20
 json "in JSON" '.status == "unknown" and .provenance == "none" and .best == null and .candidates == [] and .next == {n: 8, batch: 20}' r "$work/one.csv" --batch 20 --json
 exactly "no such algorithm" 1 "Cannot tell yet.
   from         no run is of gd" r "$work/one.csv" --algorithm gd
-expect "what no run tells" 1 "no run tells its bandwidth" r $anwar --batch 64000 --latency 0 --at 'bandwidth=1 Gbit/s'
+expect "what no run tells" 1 "no run has a value of bandwidth" r $anwar --batch 64000 --latency 0 --at 'bandwidth=1 Gbit/s'
 json "a run that fails is not asked for" '.next.n == 2' r $anwar --batch 64000 --latency 0 --at 'bandwidth=1 Gbit/s' --json
-expect "an n that is known to fail" 1 "the one n that could be is known to fail" r $anwar --batch 64000 --latency 0 --n 1
+expect "an n that is known to fail" 1 "the only candidate is known to fail" r $anwar --batch 64000 --latency 0 --n 1
 json "an n that nothing tells of" '.provenance == "none" and .next.n == 8' r $anwar --batch 64000 --latency 0 --n 8 --json
 
 # formats
@@ -132,23 +132,23 @@ expect "a near miss" 2 "did you mean recommend?" howmany recomend
 
 # wrong words
 [ "${HM_SQLITE:-1}" = 0 ] || exactly "no runs" 2 "howmany: the store has no such runs; \`howmany runs import\` adds tables of them" r --batch 3
-exactly "a quantity that differs" 2 "howmany: $anwar: the runs differ in latency: for which?
-  say which, as in --latency 60ms" r $anwar --batch 192
+exactly "a quantity that differs" 2 "howmany: $anwar: the runs differ in latency, so the question must give it
+  give it, as in latency 60ms" r $anwar --batch 192
 exactly "a latency without a unit" 2 "howmany: --latency: '20' has no unit
   write a time such as 20 ms, 90 s or 6 h" r $anwar --batch 192 --latency 20
-exactly "no such quantity" 2 "howmany: the runs have no 'latncy'
+exactly "no such quantity" 2 "howmany: the runs have no quantity 'latncy'
   did you mean latency?" r $anwar --batch 192 --at latncy=3
 exactly "a label is no quantity" 2 "howmany: machine is a label, not a quantity
-  keep the runs that have one with --where machine=…" r "$two" --at machine=3
-exactly "n is what is looked for" 2 "howmany: n is what is looked for; it cannot be asked for" r $anwar --at n=3
+  select runs with where machine=…" r "$two" --at machine=3
+exactly "n is what is looked for" 2 "howmany: n is the result; it cannot be given in the question" r $anwar --at n=3
 exactly "twice" 2 "howmany: --at: batch is given twice" r $anwar --batch 3 --at batch=4
 exactly "no value" 2 "howmany: --at: 'batch' is not NAME=VALUE" r $anwar --at batch
 exactly "no name" 2 "howmany: --at: '' is not a name" r $anwar --at =3
-exactly "a batch of nothing" 2 "howmany: a batch of 0; it must be more than 0" r $anwar --batch 0 --latency 0
+exactly "a batch of nothing" 2 "howmany: batch: 0 is out of range; it must be more than 0" r $anwar --batch 0 --latency 0
 exactly "half a worker" 2 "howmany: --n: whole numbers from 1 on, not 0.5" r $anwar --n 0.5
 exactly "a goal nobody has" 2 "howmany: --goal: 'fun' is not time, cost or balance" r $anwar --goal fun
-exactly "a budget without a price" 2 "howmany: budget: a budget needs a price, and there is none
-  give that of a worker, such as --price '\$1/h', or a column cost" r $anwar --batch 192 --latency 0 --budget 3
+exactly "a budget without a price" 2 "howmany: budget: a budget needs a price, but no price is known
+  give the price of a worker, such as \$1/h, or a column cost" r $anwar --batch 192 --latency 0 --budget 3
 exactly "a budget of nothing" 2 "howmany: --budget: '0' is not more than 0" r $anwar --budget 0
 exactly "a deadline of nothing" 2 "howmany: --deadline: '0' is not more than 0" r $anwar --deadline 0
 exactly "a level of all" 2 "howmany: --level: '1' is not between 0 and 1; write 0.9 or 90%" r $anwar --level 1
@@ -158,7 +158,7 @@ exactly "--on without a job" 2 "howmany: recommend: --on, --network and --set go
 exactly "--where without runs" 2 "howmany: recommend: --where needs runs" r --job examples/fig1.yaml --where a=b
 exactly "two machines" 2 "howmany: recommend: one machine at a time: name one with --on" r --job examples/resnet50.yaml --on p4d.24xlarge,p5.48xlarge
 printf 'n,speedup\n1,1\n2,1.9\n' >"$work/speedup.csv"
-exactly "speedups" 2 "howmany: $work/speedup.csv: the runs tell speedups only
+exactly "speedups" 2 "howmany: $work/speedup.csv: the runs have speedups only
   a recommendation needs seconds" r "$work/speedup.csv"
 expect "a missing file" 2 "cannot open" r "$work/nothing.csv"
 expect "too many n" 2 "at most 4096 can be compared" r $anwar --batch 192 --latency 0 --n 1..5000

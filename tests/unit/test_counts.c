@@ -106,18 +106,18 @@ static void impossible_layers_are_named(void **state)
          "    - conv: {filters: 4, kernel: 1, groups: 2}\n",
          "layer 'conv': 2 groups do not divide the maps before (3) and after (4)", 5},
         {"batch: 1\nnetwork:\n  input: 10\n  layers:\n    - pool: {kernel: 2}\n",
-         "layer 'pool': needs an image, [height, width, channels]", 5},
+         "layer 'pool': the input must be an image, [height, width, channels]", 5},
         {"batch: 1\nnetwork:\n  input: 10\n  layers:\n    - attention: {heads: 2}\n",
-         "layer 'attention': needs a sequence", 5},
+         "layer 'attention': the input must be a sequence", 5},
         {"batch: 1\nnetwork:\n  input: 10\n  layers:\n    - residual: [dense: 3]\n",
-         "layer 'residual': the two ways have different shapes", 5},
+         "layer 'residual': the two branches have different output shapes", 5},
         {"batch: 1\nnetwork:\n  input: 10\n  layers:\n    - repeat: {times: 1000, layers: [repeat: "
          "{times: 1000, layers: [relu]}]}\n",
          "layer 'relu': the network unrolls to more than 10000 layers", 5},
         {"batch: 1\nnetwork:\n  input: 5\n  layers:\n    - repeat: {times: 1000, layers: [repeat: "
          "{times: 1000, layers: [repeat: {times: 1000, layers: [repeat: {times: 1000, layers: "
          "[flatten]}]}]}]}\n",
-         "layer 'flatten': repeats of repeats without end", 5},
+         "layer 'flatten': nested repeats visit more than 1000000 layers", 5},
         {"batch: 1\nnetwork:\n  input: {sequence: 4, width: 10}\n  layers:\n"
          "    - attention: {heads: 3}\n",
          "layer 'attention': 3 heads do not divide the width of 10", 5},

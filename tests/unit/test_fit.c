@@ -536,7 +536,7 @@ static void test_sheet_off_as_a_whole(void **state)
     assert_int_equal(hm_fit_predict(fit, NULL, 0, &n, 1, &p, NULL), 0);
     assert_near(p.time_s, 62.5 + 200, 0.1);
     assert_true(p.mean_low < 262.5 && 262.5 < p.mean_high);
-    assert_true(has_note(fit, "times as long as the sheet says"));
+    assert_true(has_note(fit, "times as long as the sheet predicts"));
     hm_fit_free(fit);
     hm_runs_free(runs);
     hm_job_free(job);
@@ -614,12 +614,12 @@ static void expect_refusal(const char *table, const char *term, const char *mess
 static void test_refusals(void **state)
 {
     (void)state;
-    expect_refusal("n,seconds\n1,2\n", NULL, "one run cannot tell");
+    expect_refusal("n,seconds\n1,2\n", NULL, "one run cannot show");
     expect_refusal("n,seconds\n1,2\n1,3\n", NULL, "runs of one configuration");
     expect_refusal("n,size,seconds\n4,1,2\n4,2,3\n", NULL, "every run has n = 4");
     expect_refusal("n,seconds\n1,2\n2,3\n", "-n", "the term -n is -1 at n = 1");
     expect_refusal("n,seconds\n1,2\n2,3\n", "1/(n-1)", "is inf at n = 1");
-    expect_refusal("n,seconds,status\n1,,exit 1\n2,,timeout\n", NULL, "every run has failed");
+    expect_refusal("n,seconds,status\n1,,exit 1\n2,,timeout\n", NULL, "every run failed");
 }
 
 /* A term that is given and not there: the interval must not sit above the truth. */

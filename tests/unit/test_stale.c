@@ -157,7 +157,7 @@ static void async_has_a_cost_of_its_own(void **state)
     make(&made, &truth, ms + 1, 1, kinds, 2, 0.01, 7);
     c = made_fit(&made, 0);
     assert_int_equal(hm_convergence_stale(c, 0, INFINITY, 4, &cost, &err), HM_E_MISSING);
-    assert_string_equal(err.message, "there are no asynchronous traces of sgd beside fresh ones");
+    assert_string_equal(err.message, "there are no asynchronous traces of sgd to compare with fresh ones");
     assert_int_equal(hm_convergence_stale(c, 0, -1, 4, &cost, NULL), HM_E_RANGE);
     assert_int_equal(hm_convergence_stale(c, 0, NAN, 4, &cost, NULL), HM_E_RANGE);
     assert_int_equal(hm_convergence_stale(c, 0, 1, 0, &cost, NULL), HM_E_RANGE);
@@ -217,7 +217,7 @@ static void what_cannot_be_told_is_said(void **state)
     hm__random_init(&random, 1, 1);
     make(&made, &truth, ms, 1, stale + 1, 2, 0.01, 9);
     struct hm_convergence *c = made_fit(&made, 0); /* nothing is fresh */
-    assert_true(has_note(c, "no trace of sgd is fresh: what staleness costs cannot be told"));
+    assert_true(has_note(c, "no trace of sgd is fresh: the cost of staleness is unknown"));
     assert_int_equal(c->algorithms[0].curve_count, 2 * SEEDS);
     assert_int_equal(c->algorithms[0].ssp.traces, 0);
     hm_convergence_free(c);

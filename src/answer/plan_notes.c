@@ -1,0 +1,153 @@
+/*
+ * The notes of an answer: what the fit, the platform, the model and the question assume. Each note
+ * is one sentence that a user should read before relying on the figures. Limit: of a fit, only the
+ * first FIT_NOTES notes are repeated.
+ */
+#include "err.h"
+#include "notes.h"
+#include "search.h"
+#include "way_time.h"
+
+enum { FIT_NOTES = 8 };
+
+static struct hm_notes answer_notes(struct hm_answer *a)
+{
+    return (struct hm_notes){a->memory, &a->notes, &a->note_count};
+}
+
+/* Adds a fixed text if the condition holds and nothing has failed before. */
+static int note_if(int rc, bool condition, struct hm_answer *a, const char *text,
+                   struct hm_err *err)
+{
+    return rc || !condition ? rc : hm__notes_add(answer_notes(a), err, "%s", text);
+}
+
+/* Notes of the fit, and how far the choice lies beyond its runs. */
+static int note_fit(struct hm_answer *a, const struct hm_fit *fit, struct hm_err *err)
+{
+    double n = a->best != HM_NONE ? a->points[a->best].n : 0;
+    int rc = 0;
+
+    if (!fit)
+        return 0;
+    if (fit->run_count > 0 && n > fit->n_max)
+        rc = hm__notes_add(answer_notes(a), err,
+                           "%g workers are %.3g times as many as in any run: a run there would "
+                           "help",
+                           n, n / fit->n_max);
+    if (rc == 0 && a->sure >= 0 && a->likely != a->best)
+        rc = hm__notes_add(answer_notes(a), err,
+                           "%g workers lose least on average over all curves that are consistent "
+                           "with the runs; on the most likely curve %g are best",
+                           n, a->points[a->likely].n);
+    for (size_t i = 0; i < fit->note_count && i < FIT_NOTES; i++)
+        rc = note_if(rc, true, a, fit->notes[i], err);
+    return rc;
+}
+
+/* Notes on the assumptions of a platform. */
+static int note_way(struct hm_answer *a, const struct hm_way *way, struct hm_err *err)
+{
+    bool one = way->servers == 1;
+    int rc = note_if(0, way->platform == HM_PLATFORM_DRIVER, a,
+                     "the driver is an additional node, which is included", err);
+
+    if (rc == 0 && hm__way_nodes(way) > 0 && way->platform == HM_PLATFORM_SERVER)
+        rc = hm__notes_add(answer_notes(a), err, "%g additional node%s for servers %s included",
+                           way->servers, one ? "" : "s", one ? "is" : "are");
+    rc = note_if(rc, hm__way_stale(way) && !(way->stale_cost > 0), a,
+                 "stale gradients are assumed to cost no iterations: stale_cost gives a factor",
+                 err);
+    return note_if(rc, way->backups > 0, a,
+                   "a late worker drops its gradient and begins the next step with the others; the "
+                   "batch is divided among the workers that are waited for",
+                   err);
+}
+
+/* Notes on the assumptions of the model. */
+static int note_model(struct hm_answer *a, const struct hm_search *s, const struct hm_model *model,
+                      struct hm_err *err)
+{
+    const char *text;
+    int rc = note_if(
+        0, s->job->communicate_assumed && s->scheme < 0 && s->way.platform == HM_PLATFORM_JOB, a,
+        "the job does not give its communication: at each n the fastest all-reduce of "
+        "the gradients is assumed",
+        err);
+
+    for (size_t i = 0; rc == 0 && (text = hm__model_note(model, i)); i++)
+        rc = note_if(rc, true, a, text, err);
+    return rc;
+}
+
+/* Notes on the units of deadline, budget and cost. */
+static int note_question(struct hm_answer *a, const struct hm_search *s, struct hm_err *err)
+{
+    const struct hm_question *q = s->question;
+    int rc = note_if(0, !a->whole_job && (q->deadline_s > 0 || q->budget >= 0), a,
+                     s->weak ? "deadline and budget are for the samples of one iteration at the "
+                               "reference: the job gives no iterations or epochs"
+                             : "deadline and budget are for one iteration: the job gives no "
+                               "iterations or epochs",
+                     err);
+
+    rc = note_if(rc, (q->deadline_s > 0 || s->goal != HM_GOAL_TIME) && !a->priced, a,
+                 "no price is known: the cheapest is the one with the fewest node-hours", err);
+    return note_if(rc,
+                   q->weak && s->job->scaling == HM_SCALING_STRONG && s->job->compute &&
+                       !hm__search_by_runs(s),
+                   a,
+                   "weak scaling uses the compute formula unchanged: it must be the time of one "
+                   "worker's whole batch",
+                   err);
+}
+
+/* Notes on the limits of n and of memory. */
+static int note_limits(struct hm_answer *a, const struct hm_search *s, bool reference_fits,
+                       struct hm_err *err)
+{
+    const struct hm_job *job = s->job;
+    bool all =
+        job->graph && a->point_count && a->points[a->point_count - 1].n == job->graph->vertices;
+    int rc =
+        note_if(0, all, a,
+                "every worker needs a vertex: more workers than vertices are not considered", err);
+
+    rc = note_if(rc, !reference_fits && s->reference > s->way.backups, a,
+                 "the reference itself does not fit in memory: speedups are relative to a time "
+                 "that cannot be reached",
+                 err);
+    return note_if(
+        rc,
+        job->network && job->network->layer_count == 0 && !job->memory_needed && s->cluster &&
+            s->cluster->node.memory_bytes > 0,
+        a, "only totals of the network are known: the memory does not include activations", err);
+}
+
+static int note_balance(struct hm_answer *a, const struct hm_search *s, struct hm_err *err)
+{
+    bool chosen = s->question->alpha < 0 && s->question->beta < 0;
+
+    if (s->goal != HM_GOAL_BALANCE)
+        return 0;
+    return hm__notes_add(answer_notes(a), err, "balance: %.3g a second, %.3g a %s%s", s->alpha,
+                         s->beta, a->priced ? "dollar" : "node-second",
+                         chosen ? ", so that the least time and the least cost have equal weight"
+                                : "");
+}
+
+int hm__answer_notes(struct hm_answer *a, const struct hm_search *s, const struct hm_model *model,
+                     bool reference_fits, struct hm_err *err)
+{
+    int rc = note_fit(a, s->question->fit, err);
+
+    if (rc == 0)
+        rc = note_way(a, &s->way, err);
+    if (rc == 0)
+        rc = note_model(a, s, model, err);
+    if (rc == 0)
+        rc = note_question(a, s, err);
+    if (rc == 0)
+        rc = note_limits(a, s, reference_fits, err);
+    return rc ? rc : note_balance(a, s, err);
+}

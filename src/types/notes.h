@@ -1,0 +1,27 @@
+/*
+ * The list of notes of a result: sentences that a user should read beside the figures.
+ *
+ * A result has the two fields `const char **notes` and `size_t note_count`. A struct hm_notes
+ * refers to them and to the arena that owns the result, and is passed by value:
+ *
+ *     rc = hm__notes_add((struct hm_notes){arena, &out->notes, &out->note_count}, err,
+ *                        "%g workers are too many", n);
+ */
+#ifndef HM_NOTES_H
+#define HM_NOTES_H
+
+#include "memory.h"
+
+enum { HM_NOTES_MAX = 64 }; /* Further notes are dropped. */
+
+struct hm_notes {
+    struct hm_arena *arena; /* Owns the list and its texts. */
+    const char ***list;     /* The field of the result; *list is NULL before the first note. */
+    size_t *count;
+};
+
+/* Appends a note made by printf; returns 0, or HM_E_NOMEM. */
+int hm__notes_add(struct hm_notes notes, struct hm_err *err, const char *format, ...)
+    HM_PRINTF(3, 4);
+
+#endif

@@ -1,0 +1,639 @@
+/*
+ * Boundaries of the model, the fit and the answer: values that are exactly at a limit, one step
+ * beyond it, ties, first and last elements, one run and one worker. All figures are computed by
+ * hand from the formulas in the file headers.
+ */
+#include "testing.h"
+
+#include "choose.h"
+#include "collective.h"
+#include "fit.h"
+#include "howmany_fit.h"
+#include "model.h"
+#include "notes.h"
+#include "search.h"
+#include "student.h"
+#include "ways.h"
+
+static struct hm_point model_at(const char *text, double n)
+{
+    struct hm_job *job = parse_job(text);
+    struct hm_variant variant = HM_VARIANT_INIT;
+    struct hm_model *model = NULL;
+    struct hm_point p = {.n = n};
+    struct hm_err err = {0};
+
+    if (hm__model_new(job, job->has_cluster ? &job->cluster : NULL, &variant, &model, &err) ||
+        hm__model_eval(model, &p, 1, &err))
+        fail_msg("%s: %s", err.field, err.message);
+    hm__model_free(model);
+    hm_job_free(job);
+    return p;
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+/* 100 * 10 weights in 32 bits are 4000 bytes; a sample keeps 10 outputs of 4 bytes. */
+static struct hm_point dense_at(const char *optimizer, double memory, double n)
+{
+    char text[400];
+
+    snprintf(text, sizeof(text),
+             "batch: 8\nprecision: 32\n%s"
+             "network: {input: 100, layers: [dense: {units: 10, bias: false}]}\n"
+             "communicate: [{what: gradients, scheme: ring}]\n"
+             "cluster: {flops: 1 Gflop/s, efficiency: 1, memory: %.0f B, network: 10gbe}\n",
+             optimizer, memory);
+    return model_at(text, n);
+}
+
+/* Weights and gradients are two copies; momentum adds one state and Adam two moments. */
+static void optimizer_states_are_counted(void **state)
+{
+    (void)state;
+    assert_near(dense_at("", 1e9, 1).memory_bytes, 2 * 4000 + 8 * 40, 0);
+    assert_near(dense_at("optimizer: sgd\n", 1e9, 1).memory_bytes, 2 * 4000 + 8 * 40, 0);
+    assert_near(dense_at("optimizer: momentum\n", 1e9, 1).memory_bytes, 3 * 4000 + 8 * 40, 0);
+    assert_near(dense_at("optimizer: adam\n", 1e9, 1).memory_bytes, 4 * 4000 + 8 * 40, 0);
+    assert_near(dense_at("optimizer: adam\n", 1e9, 4).memory_bytes, 4 * 4000 + 2 * 40, 0);
+}
+
+static void a_full_memory_fits(void **state)
+{
+    (void)state;
+    assert_true(dense_at("optimizer: adam\n", 16320, 1).fits);
+    assert_false(dense_at("optimizer: adam\n", 16319, 1).fits);
+    assert_true(dense_at("optimizer: adam\n", 16321, 1).fits);
+    assert_false(dense_at("", 8319, 1).fits);
+    assert_true(dense_at("", 8320, 1).fits);
+    assert_true(dense_at("", 8160, 2).fits);
+    assert_false(dense_at("", 8159, 2).fits);
+}
+
+/* With n equal to the batch each worker has one sample; with one worker more, one has none. */
+static void each_worker_needs_a_sample(void **state)
+{
+    (void)state;
+    assert_true(dense_at("", 1e9, 8).fits);
+    assert_false(dense_at("", 1e9, 9).fits);
+    assert_near(dense_at("", 1e9, 8).compute_s, 3 * 2 * 1000 / 1e9, 1e-14);
+}
+
+static void a_memory_formula_is_exact(void **state)
+{
+    static const char text[] = "compute: 1 / n\nmemory: 1000 B / n\n"
+                               "communicate: 0\n"
+                               "cluster: {flops: 1 Gflop/s, memory: 500 B, network: 10gbe}\n";
+
+    (void)state;
+    assert_false(model_at(text, 1).fits);
+    assert_true(model_at(text, 2).fits);
+    assert_near(model_at(text, 2).memory_bytes, 500, 0);
+}
+
+/* ---- nodes and collectives ------------------------------------------------------------------- */
+
+static void nodes_are_filled_before_another_is_used(void **state)
+{
+    static const char text[] = "compute: 1 / n\ncommunicate: 0\n"
+                               "cluster: {flops: 1 Gflop/s, accelerators: 4, network: 10gbe, "
+                               "link: {bandwidth: 300 GB/s, latency: 3 us}}\n";
+
+    (void)state;
+    assert_near(model_at(text, 1).nodes, 1, 0);
+    assert_near(model_at(text, 4).nodes, 1, 0);
+    assert_near(model_at(text, 5).nodes, 2, 0);
+    assert_near(model_at(text, 8).nodes, 2, 0);
+    assert_near(model_at(text, 9).nodes, 3, 0);
+}
+
+static double collective_s(enum hm_scheme scheme, double n, double per_node)
+{
+    const struct hm_wires wires = {.network = {.bandwidth_bytes_per_s = 1, .latency_s = 100},
+                                   .link = {.bandwidth_bytes_per_s = 10, .latency_s = 1},
+                                   .per_node = per_node,
+                                   .servers = 1};
+    struct hm_wire_time t = hm__collective_eval(scheme, n, 10, &wires);
+
+    return t.latency_s + t.bandwidth_s;
+}
+
+/* One worker sends nothing, two are the first that do; a full node still uses its link. */
+static void collectives_begin_at_two_workers(void **state)
+{
+    (void)state;
+    assert_near(collective_s(HM_SCHEME_RING, 1, 1), 0, 0);
+    assert_near(collective_s(HM_SCHEME_RING, 2, 1), 2 * 100 + 10, 1e-14);
+    assert_near(collective_s(HM_SCHEME_TREE, 1, 1), 0, 0);
+    assert_near(collective_s(HM_SCHEME_TREE, 2, 1), 110, 1e-14);
+    assert_near(collective_s(HM_SCHEME_TREE, 4, 1), 220, 1e-14);
+    assert_near(collective_s(HM_SCHEME_TREE, 5, 1), 330, 1e-14);
+    assert_near(collective_s(HM_SCHEME_SERIAL, 1, 1), 0, 0);
+    assert_near(collective_s(HM_SCHEME_SERIAL, 2, 1), 110, 1e-14);
+    assert_near(collective_s(HM_SCHEME_LINEAR, 1, 1), 0, 0);
+    assert_near(collective_s(HM_SCHEME_LINEAR, 2, 1), 110, 1e-14);
+    assert_near(collective_s(HM_SCHEME_TWO_WAVE, 1, 1), 20, 1e-14);
+    assert_near(collective_s(HM_SCHEME_TWO_WAVE, 4, 1), 40, 1e-14);
+    assert_near(collective_s(HM_SCHEME_TWO_WAVE, 5, 1), 60, 1e-14);
+    assert_near(collective_s(HM_SCHEME_RING, 4, 4), 2 * 3 * 1 + 2 * 0.75 * 1, 1e-14);
+    assert_near(collective_s(HM_SCHEME_RING, 5, 4), 2 * 4 * 100 + 2 * 0.8 * 10, 1e-14);
+    assert_near(collective_s(HM_SCHEME_TREE, 5, 4), 3 * 100 + 3 * 40, 1e-14);
+}
+
+/* ---- fits ------------------------------------------------------------------------------------ */
+
+static struct hm_fit *fit_text(const char *text, const char *const *terms, size_t count)
+{
+    struct hm_fit_settings settings = {.terms = terms, .term_count = count};
+    struct hm_runs *runs = NULL;
+    struct hm_fit *fit = NULL;
+    struct hm_err err = {0};
+
+    if (hm_runs_parse(text, strlen(text), "runs.csv", &runs, &err) ||
+        hm_fit_new(runs, &settings, &fit, &err))
+        fail_msg("%s", err.message);
+    hm_runs_free(runs);
+    return fit;
+}
+
+/* `beyond` is 1 from the smallest to the largest run, and a factor above 1 on both sides. */
+static void beyond_is_a_factor_on_both_sides(void **state)
+{
+    static const char *const terms[] = {"1", "1/n"};
+    const double n[] = {1, 2, 4, 8, 16, 17, 64};
+    const double wanted[] = {4, 2, 1, 1, 1, 17.0 / 16, 4};
+    struct hm_fit *fit = fit_text("n,seconds\n4,3.1\n8,2\n16,1.6\n4,3\n", terms, 2);
+    struct hm_prediction p[7];
+
+    (void)state;
+    assert_int_equal(hm_fit_predict(fit, NULL, 0, n, 7, p, NULL), 0);
+    for (size_t i = 0; i < 7; i++)
+        hm_assert_near(p[i].beyond, wanted[i], 1e-14, "beyond", (int)n[i]);
+    hm_fit_free(fit);
+}
+
+static void predictions_need_a_worker(void **state)
+{
+    static const char *const terms[] = {"1", "1/n"};
+    struct hm_fit *fit = fit_text("n,seconds\n1,5\n2,3\n4,2\n", terms, 2);
+    struct hm_prediction p;
+
+    (void)state;
+    assert_int_equal(hm_fit_predict(fit, NULL, 0, (double[]){1}, 1, &p, NULL), 0);
+    assert_near(p.speedup, 1, 1e-14);
+    assert_int_equal(hm_fit_predict(fit, NULL, 0, (double[]){0.999}, 1, &p, NULL), HM_E_RANGE);
+    assert_int_equal(hm_fit_predict(fit, NULL, 0, (double[]){INFINITY}, 1, &p, NULL), HM_E_RANGE);
+    assert_int_equal(hm_fit_predict(fit, NULL, 0, (double[]){NAN}, 1, &p, NULL), HM_E_RANGE);
+    hm_fit_free(fit);
+}
+
+/* Deviation of the i-th run from 5 + 10 n: -d and d in turn for each n, and x for the last run. */
+static double deviation(size_t i, size_t runs, double d, double x)
+{
+    return i + 1 == runs ? x : i / 2 % 2 ? d : -d;
+}
+
+/* Runs at n = 1 and n = 2 in turn, fitted by 1 and n with equal errors. */
+static size_t count_outliers(size_t runs, double d, double x)
+{
+    static const char *const terms[] = {"1", "n"};
+    struct hm_fit_settings settings = {.terms = terms, .term_count = 2, .errors = HM_ERRORS_EQUAL};
+    char text[20000] = "n,seconds\n";
+    struct hm_runs *table = NULL;
+    struct hm_fit *fit = NULL;
+    size_t outliers = 0;
+
+    for (size_t i = 0; i < runs; i++) {
+        size_t used = strlen(text);
+        double n = (double)(i % 2) + 1;
+        snprintf(text + used, sizeof(text) - used, "%g,%.17g\n", n,
+                 5 + 10 * n + deviation(i, runs, d, x));
+    }
+    assert_int_equal(hm_runs_parse(text, strlen(text), "r", &table, NULL), 0);
+    assert_int_equal(hm_fit_new(table, &settings, &fit, NULL), 0);
+    for (size_t i = 0; i < fit->residual_count; i++)
+        outliers += fit->residuals[i].outlier;
+    hm_fit_free(fit);
+    hm_runs_free(table);
+    return outliers;
+}
+
+/*
+ * The studentised residual must pass a test at 5 % divided by the number of runs. With 200 runs the
+ * limit is the two-sided quantile at 0.05 / 200 (about 3.7), not that at 0.05 (about 2.0): a run at
+ * 3 standard deviations is no outlier among many, and a run at 5 is.
+ */
+static void outliers_are_corrected_for_many_runs(void **state)
+{
+    (void)state;
+    assert_int_equal(count_outliers(200, 1, 3), 0);
+    assert_int_equal(count_outliers(200, 1, 5), 1);
+    assert_int_equal(count_outliers(20, 0.1, 0.1), 0);
+    assert_int_equal(count_outliers(20, 0.1, 0.8), 1);
+}
+
+/* Studentised residual of the last run: each n has its own mean, so the leverage is 2 / runs. */
+static double studentised(size_t runs, double d, double x)
+{
+    double mean[2] = {0}, sum = 0, h = 2 / (double)runs;
+
+    for (size_t i = 0; i < runs; i++)
+        mean[i % 2] += deviation(i, runs, d, x) * h;
+    for (size_t i = 0; i < runs; i++)
+        sum += pow(deviation(i, runs, d, x) - mean[i % 2], 2);
+    double off = x - mean[(runs - 1) % 2], rest = sum - off * off / (1 - h);
+    return off / sqrt(rest / ((double)runs - 3) * (1 - h));
+}
+
+/* One per cent below the corrected limit a run is no outlier, one per cent above it is. */
+static void the_outlier_limit_follows_students_t(void **state)
+{
+    (void)state;
+    for (size_t runs = 40; runs <= 160; runs *= 2) {
+        double limit = hm__student_quantile((double)runs - 3, 1 - 0.05 / 2 / (double)runs);
+        for (int side = -1; side <= 1; side += 2) {
+            double low = 1, high = 30;
+            for (int i = 0; i < 60; i++) {
+                double middle = (low + high) / 2;
+                *(studentised(runs, 1, middle) > limit * (1 + 0.01 * side) ? &high : &low) = middle;
+            }
+            assert_near(studentised(runs, 1, low), limit * (1 + 0.01 * side), 1e-9);
+            assert_int_equal(count_outliers(runs, 1, low), side > 0);
+        }
+    }
+}
+
+static void one_run_is_not_enough(void **state)
+{
+    struct hm_fit_settings settings = {0};
+    struct hm_runs *runs = NULL;
+    struct hm_fit *fit = NULL;
+
+    (void)state;
+    assert_int_equal(hm_runs_parse("n,seconds\n3,2\n", 14, "r", &runs, NULL), 0);
+    assert_int_equal(hm_fit_new(runs, &settings, &fit, NULL), HM_E_MISSING);
+    hm_runs_free(runs);
+    assert_int_equal(hm_runs_parse("n,seconds\n3,2\n4,1.5\n", 20, "r", &runs, NULL), 0);
+    assert_int_equal(hm_fit_new(runs, &settings, &fit, NULL), 0);
+    assert_near(fit->n_min, 3, 0);
+    assert_near(fit->n_max, 4, 0);
+    hm_fit_free(fit);
+    hm_runs_free(runs);
+}
+
+static void settings_are_checked_at_their_limits(void **state)
+{
+    struct hm_fit_settings s = {.level = 0};
+
+    (void)state;
+    assert_int_equal(hm_fit_settings_check(&s, NULL), 0);
+    s.level = 0.999;
+    assert_int_equal(hm_fit_settings_check(&s, NULL), 0);
+    s.level = 1;
+    assert_int_equal(hm_fit_settings_check(&s, NULL), HM_E_RANGE);
+    s.level = -0.001;
+    assert_int_equal(hm_fit_settings_check(&s, NULL), HM_E_RANGE);
+    s = (struct hm_fit_settings){.seed = -1};
+    assert_int_equal(hm_fit_settings_check(&s, NULL), HM_E_RANGE);
+    s = (struct hm_fit_settings){.width = -1};
+    assert_int_equal(hm_fit_settings_check(&s, NULL), HM_E_RANGE);
+    s = (struct hm_fit_settings){.noise = INFINITY};
+    assert_int_equal(hm_fit_settings_check(&s, NULL), HM_E_RANGE);
+}
+
+static void quantiles_of_few_values(void **state)
+{
+    (void)state;
+    assert_near(hm__quantile((double[]){7}, 1, 0), 7, 0);
+    assert_near(hm__quantile((double[]){7}, 1, 1), 7, 0);
+    assert_near(hm__quantile((double[]){3, 1, 2}, 3, 0), 1, 0);
+    assert_near(hm__quantile((double[]){3, 1, 2}, 3, 0.5), 2, 0);
+    assert_near(hm__quantile((double[]){3, 1, 2}, 3, 1), 3, 0);
+    assert_near(hm__quantile((double[]){4, 1, 3, 2}, 4, 0.24), 2, 0);
+    assert_near(hm__quantile((double[]){4, 1, 3, 2}, 4, 0.16), 1, 0);
+    assert_near(hm__student_tail(5, 0), 0.5, 1e-14);
+    assert_near(hm__fisher_tail(3, 4, 0), 1, 0);
+    assert_near(hm__fisher_tail(1, 7, 9), 2 * hm__student_tail(7, 3), 1e-12);
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+/* n workers take 60/n + n seconds and cost $1 per hour each: 61 s at n = 1, least at n = 8. */
+static const char parabola[] =
+    "compute: 60 / n\ncommunicate: n\niterations: 60\n"
+    "cluster: {flops: 1 Gflop/s, price: $1/h, network: 10gbe, max_nodes: 12}\n";
+
+static struct hm_question question(void)
+{
+    return (struct hm_question)HM_QUESTION_INIT;
+}
+
+static void a_deadline_is_met_at_its_last_second(void **state)
+{
+    struct hm_job *job = parse_job(parabola);
+    struct hm_question q = question();
+    struct hm_answer *a;
+
+    (void)state;
+    q.deadline_s = 60 * (60.0 / 3 + 3); /* exactly the time of n = 3 */
+    a = ask(job, &q);
+    assert_near(a->points[a->best].n, 3, 0);
+    assert_int_equal(a->best, a->in_deadline);
+    hm_answer_free(a);
+    q.deadline_s = nextafter(q.deadline_s, 0);
+    a = ask(job, &q);
+    assert_near(a->points[a->best].n, 4, 0);
+    hm_answer_free(a);
+    hm_job_free(job);
+}
+
+static void a_budget_is_met_at_its_last_cent(void **state)
+{
+    struct hm_job *job = parse_job(parabola);
+    struct hm_question q = question();
+    struct hm_answer *a = ask(job, &q);
+    double cost = a->points[2].cost;
+
+    (void)state;
+    assert_near(cost, 3 * 60 * (60.0 / 3 + 3) / 3600, 1e-14);
+    hm_answer_free(a);
+    q.budget = cost;
+    a = ask(job, &q);
+    assert_near(a->points[a->best].n, 3, 0);
+    hm_answer_free(a);
+    q.budget = nextafter(cost, 0);
+    a = ask(job, &q);
+    assert_near(a->points[a->best].n, 2, 0);
+    hm_answer_free(a);
+    hm_job_free(job);
+}
+
+static void a_limit_that_nothing_meets_is_named(void **state)
+{
+    struct hm_job *job = parse_job(parabola);
+    struct hm_question q = question();
+    struct hm_answer *a;
+
+    (void)state;
+    q.deadline_s = 60 * (60.0 / 8 + 8); /* the least time, of n = 8 */
+    a = ask(job, &q);
+    assert_int_equal(a->status, HM_STATUS_OK);
+    assert_near(a->points[a->best].n, 8, 0);
+    hm_answer_free(a);
+    q.deadline_s = nextafter(q.deadline_s, 0);
+    a = ask(job, &q);
+    assert_int_equal(a->status, HM_STATUS_UNREACHED);
+    assert_string_equal(a->missed, "deadline");
+    assert_near(a->points[a->nearest].n, 8, 0);
+    assert_near(a->nearest_gap, 1, 1e-12);
+    hm_answer_free(a);
+    hm_job_free(job);
+}
+
+/* 60/n + n is 17 both for n = 5 and n = 12: fewer workers win the tie. */
+static void fewer_workers_win_a_tie(void **state)
+{
+    struct hm_job *job = parse_job("compute: 60 / n\ncommunicate: n\nmemory: (n-8)^2 * 1 B + 1 B\n"
+                                   "cluster: {flops: 1 Gflop/s, network: 10gbe, max_nodes: 12, "
+                                   "memory: 1 TB}\n");
+    struct hm_question q = question();
+    struct hm_answer *a = ask(job, &q);
+
+    (void)state;
+    assert_near(a->points[4].time_s, 17, 1e-14);
+    assert_near(a->points[11].time_s, 17, 1e-14);
+    assert_near(a->points[a->best].n, 8, 0);
+    hm_answer_free(a);
+    q.deadline_s = 17;
+    a = ask(job, &q);
+    assert_near(a->points[a->best].n, 1 + 4, 0); /* fewest node-seconds within 17 s */
+    hm_answer_free(a);
+    hm_job_free(job);
+}
+
+/* The plateau ends where the value exceeds 1.05 times the best: 15.5 * 1.05 = 16.275. */
+static void the_plateau_ends_at_five_per_cent(void **state)
+{
+    struct hm_job *job = parse_job(parabola);
+    struct hm_question q = question();
+    struct hm_answer *a = ask(job, &q);
+
+    (void)state;
+    assert_near(a->plateau_from, 6, 0); /* 16 s; n = 5 takes 17 s */
+    assert_near(a->plateau_to, 10, 0);  /* 16 s; n = 11 takes 16.45 s */
+    /* s^2/n is proportional to 1 / (t^2 n): least t^2 n at n = 4, 19^2 * 4. */
+    assert_near(a->points[a->knee].n, 4, 0);
+    assert_int_equal(a->pareto_count, 8); /* n = 1..8, each faster and dearer */
+    assert_near(a->points[a->pareto[0]].n, 8, 0);
+    assert_near(a->points[a->pareto[7]].n, 1, 0);
+    hm_answer_free(a);
+    hm_job_free(job);
+}
+
+/* A machine without a price is faster, but must not win where money counts. */
+static void an_unpriced_machine_never_wins_under_a_budget(void **state)
+{
+    static const char job_text[] = "batch: 4096\nnetwork: 1000-1000-10\niterations: 1000\n"
+                                   "communicate: [{what: gradients, scheme: ring}]\n";
+    struct hm_job *job = parse_job(job_text);
+    struct hm_cluster *clusters[2] = {NULL, NULL};
+    struct hm_question q = question();
+    struct hm_answer *a = NULL;
+    struct hm_err err = {0};
+    const char *specs[2] = {"{flops: 900 Gflop/s, network: 10gbe, max_nodes: 8}",
+                            "{flops: 9 Gflop/s, network: 1gbe, price: $1/h, "
+                            "max_nodes: 8}"};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++)
+        if (hm_cluster_parse(NULL, specs[i], strlen(specs[i]), "c", NULL, 0, &clusters[i], &err))
+            fail_msg("%s", err.message);
+    clusters[0]->name = "unpriced";
+    clusters[1]->name = "priced";
+    const struct hm_cluster *const both[2] = {clusters[0], clusters[1]};
+    assert_int_equal(hm_plan(job, both, 2, NULL, 0, &q, &a, &err), 0);
+    assert_string_equal(a->machine, "unpriced"); /* without a budget it is the fastest */
+    hm_answer_free(a);
+    q.budget = 1000;
+    assert_int_equal(hm_plan(job, both, 2, NULL, 0, &q, &a, &err), 0);
+    assert_string_equal(a->machine, "priced");
+    assert_true(a->ranking[0].feasible);
+    assert_false(a->ranking[1].feasible);
+    assert_string_equal(a->ranking[1].machine, "unpriced");
+    assert_string_equal(a->ranking[1].why, "its price is not known");
+    hm_answer_free(a);
+    q.budget = -1;
+    q.goal = HM_GOAL_COST;
+    assert_int_equal(hm_plan(job, both, 2, NULL, 0, &q, &a, &err), 0);
+    assert_string_equal(a->machine, "priced");
+    hm_answer_free(a);
+    /* Even a budget that the priced machine misses does not make the other one win. */
+    q = question();
+    q.budget = 1e-9;
+    assert_int_equal(hm_plan(job, both, 2, NULL, 0, &q, &a, &err), 0);
+    assert_string_equal(a->machine, "priced");
+    assert_int_equal(a->best, HM_NONE);
+    hm_answer_free(a);
+    hm_cluster_free(clusters[0]);
+    hm_cluster_free(clusters[1]);
+    hm_job_free(job);
+}
+
+static void one_worker_only(void **state)
+{
+    struct hm_job *job = parse_job("compute: 60 / n\ncommunicate: n\n"
+                                   "cluster: {flops: 1 Gflop/s, network: 10gbe, max_nodes: 1}\n");
+    struct hm_question q = question();
+    struct hm_answer *a = ask(job, &q);
+
+    (void)state;
+    assert_int_equal(a->point_count, 1);
+    assert_int_equal(a->best, 0);
+    assert_int_equal(a->knee, 0);
+    assert_int_equal(a->status, HM_STATUS_OK);
+    assert_near(a->plateau_from, 1, 0);
+    assert_near(a->plateau_to, 1, 0);
+    assert_false(a->at_ceiling);
+    hm_answer_free(a);
+    hm_job_free(job);
+}
+
+/* The scenario "faster": exactly at the limit counts. */
+static void faster_is_met_exactly(void **state)
+{
+    struct hm_job *job = parse_job(parabola);
+    struct hm_question q = question();
+    struct hm_answer *a;
+
+    (void)state;
+    q.faster = 61 / (60.0 / 3 + 3);
+    a = ask(job, &q);
+    assert_near(a->points[a->faster].n, 3, 0);
+    hm_answer_free(a);
+    q.faster *= 1 + 1e-9;
+    a = ask(job, &q);
+    assert_near(a->points[a->faster].n, 4, 0);
+    hm_answer_free(a);
+    q.faster = 61 / (60.0 / 8 + 8) * (1 + 1e-9);
+    a = ask(job, &q);
+    assert_int_equal(a->faster, HM_NONE);
+    assert_string_equal(a->missed, "faster");
+    hm_answer_free(a);
+    hm_job_free(job);
+}
+
+/* ---- recommendations ------------------------------------------------------------------------- */
+
+static struct hm_recommendation *recommend_from(const char *text,
+                                                const struct hm_recommend_question *q)
+{
+    struct hm_runs *runs = NULL;
+    struct hm_recommendation *r = NULL;
+    struct hm_err err = {0};
+
+    if (hm_runs_parse(text, strlen(text), "t.csv", &runs, &err) || hm_recommend(runs, q, &r, &err))
+        fail_msg("%s", err.message);
+    hm_runs_free(runs);
+    return r;
+}
+
+static void a_recommendation_meets_its_limits_exactly(void **state)
+{
+    static const char runs[] = "n,seconds\n1,100\n2,60\n4,40\n";
+    struct hm_recommend_question q = {.deadline_s = 60};
+    struct hm_recommendation *r = recommend_from(runs, &q);
+
+    (void)state;
+    assert_near(r->candidates[r->best].n, 2, 0); /* cheapest within the deadline */
+    assert_true(r->candidates[r->best].fits);
+    hm_recommendation_free(r);
+    q.deadline_s = nextafter(60, 0);
+    r = recommend_from(runs, &q);
+    assert_near(r->candidates[r->best].n, 4, 0);
+    hm_recommendation_free(r);
+    q.deadline_s = nextafter(40, 0);
+    r = recommend_from(runs, &q);
+    assert_int_equal(r->best, HM_NONE);
+    assert_string_equal(r->missed, "deadline");
+    hm_recommendation_free(r);
+    q = (struct hm_recommend_question){.budget = 120, .price_per_s = 1};
+    r = recommend_from(runs, &q);
+    assert_near(r->candidates[r->best].n, 2, 0); /* 2 workers for 60 s cost 120 */
+    hm_recommendation_free(r);
+    q.budget = nextafter(120, 0);
+    r = recommend_from(runs, &q);
+    assert_near(r->candidates[r->best].n, 1, 0);
+    hm_recommendation_free(r);
+}
+
+static void equal_times_prefer_fewer_workers(void **state)
+{
+    struct hm_recommend_question q = {0};
+    struct hm_recommendation *r = recommend_from("n,seconds\n8,50\n4,50\n2,60\n", &q);
+
+    (void)state;
+    assert_near(r->candidates[0].n, 4, 0);
+    assert_near(r->candidates[1].n, 8, 0);
+    assert_near(r->candidates[2].n, 2, 0);
+    hm_recommendation_free(r);
+    r = recommend_from("n,seconds\n4,50\n", &q); /* exactly one run */
+    assert_near(r->candidates[r->best].n, 4, 0);
+    assert_true(isnan(r->sure));
+    hm_recommendation_free(r);
+    r = recommend_from("n,seconds\n4,50\n4,54\n4,70\n4,53\n", &q); /* median of an even count */
+    assert_near(r->candidates[0].time_s, 53.5, 1e-14);
+    hm_recommendation_free(r);
+}
+
+/* ---- notes ----------------------------------------------------------------------------------- */
+
+static void notes_grow_and_end(void **state)
+{
+    struct hm_arena *arena = hm__arena_new();
+    const char **list = NULL;
+    size_t count = 0;
+    struct hm_notes notes = {arena, &list, &count};
+
+    (void)state;
+    for (int i = 0; i < HM_NOTES_MAX + 3; i++)
+        assert_int_equal(hm__notes_add(notes, NULL, "note %d", i), 0);
+    assert_int_equal(count, HM_NOTES_MAX);
+    assert_string_equal(list[0], "note 0");
+    assert_string_equal(list[3], "note 3");
+    assert_string_equal(list[4], "note 4");
+    assert_string_equal(list[7], "note 7");
+    assert_string_equal(list[8], "note 8");
+    assert_string_equal(list[HM_NOTES_MAX - 1], "note 63");
+    hm__arena_free(arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(optimizer_states_are_counted),
+        cmocka_unit_test(a_full_memory_fits),
+        cmocka_unit_test(each_worker_needs_a_sample),
+        cmocka_unit_test(a_memory_formula_is_exact),
+        cmocka_unit_test(nodes_are_filled_before_another_is_used),
+        cmocka_unit_test(collectives_begin_at_two_workers),
+        cmocka_unit_test(beyond_is_a_factor_on_both_sides),
+        cmocka_unit_test(predictions_need_a_worker),
+        cmocka_unit_test(outliers_are_corrected_for_many_runs),
+        cmocka_unit_test(the_outlier_limit_follows_students_t),
+        cmocka_unit_test(one_run_is_not_enough),
+        cmocka_unit_test(settings_are_checked_at_their_limits),
+        cmocka_unit_test(quantiles_of_few_values),
+        cmocka_unit_test(a_deadline_is_met_at_its_last_second),
+        cmocka_unit_test(a_budget_is_met_at_its_last_cent),
+        cmocka_unit_test(a_limit_that_nothing_meets_is_named),
+        cmocka_unit_test(fewer_workers_win_a_tie),
+        cmocka_unit_test(the_plateau_ends_at_five_per_cent),
+        cmocka_unit_test(an_unpriced_machine_never_wins_under_a_budget),
+        cmocka_unit_test(one_worker_only),
+        cmocka_unit_test(faster_is_met_exactly),
+        cmocka_unit_test(a_recommendation_meets_its_limits_exactly),
+        cmocka_unit_test(equal_times_prefer_fewer_workers),
+        cmocka_unit_test(notes_grow_and_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
