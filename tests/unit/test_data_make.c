@@ -1,6 +1,7 @@
 /* Training data that is made: balance, density, separability, and rows that depend on nothing. */
 #include "data_files.h"
 
+#include "data_reader.h"
 #include "random.h"
 
 static const char *const recipes[] = {"dense:300x7", "sparse:300x50:0.1", "digits:60"};
@@ -55,7 +56,7 @@ static void any_row_at_any_time(void **state)
             hm__rows_clear(&jump);
             hm__data_seek(data, (double)row);
             assert_int_equal(hm__data_next(data, 1, &jump, NULL), 1);
-            assert_int_equal(hm__data_line(data), row + 1);
+            assert_int_equal(data->line, row + 1);
             assert_near(jump.labels[0], whole.labels[row], 0);
             for (size_t j = 0; j < features; j++)
                 assert_near(value_at(&jump, 0, j), value_at(&whole, row, j), 0);

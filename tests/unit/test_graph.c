@@ -157,17 +157,17 @@ static void broken_files_are_named(void **state)
         {".degrees", "1 3\n", "the degrees add up to an odd number", 0},
         {".degrees", "1 2\n2\n", "one number where two are expected", 2},
         {".degrees", "0 5\n", "the graph has no edge", 0},
-        {".degrees", "5 2\n", "a vertex with as many neighbours as there are vertices, or more", 0},
+        {".degrees", "5 2\n", "a degree is not below the number of vertices", 0},
         {".degrees", "0 9007199254740993000\n1 2\n", "more than 2^52 vertices or edges", 0},
         {".graph", "", "no METIS header", 1},
         {".graph", "2 1\n2\n", "the file ends before its last vertex", 3},
-        {".graph", "2 1\n3\n1\n", "a neighbour that is not a vertex", 2},
+        {".graph", "2 1\n3\n1\n", "a neighbour is not a vertex", 2},
         {".graph", "2 1\n2\n1\n1\n", "more lines than vertices", 4},
-        {".graph", "3 2\n2 3\n\n\n", "not as many edges as the first line says", 5},
-        {".graph", "2 1 7\n2\n1\n", "a format that METIS does not have", 1},
-        {".graph", "2 1 1\n2\n1\n", "weights that the first line promises are missing", 2},
+        {".graph", "3 2\n2 3\n\n\n", "the number of edges differs from the first line", 5},
+        {".graph", "2 1 7\n2\n1\n", "an unknown METIS format", 1},
+        {".graph", "2 1 1\n2\n1\n", "weights are missing", 2},
         {".graph", "3 1\n2\n1\n% end", "the file ends before its last vertex", 4},
-        {".graph", "2 5\n2\n1\n", "not as many edges as the first line says", 4},
+        {".graph", "2 5\n2\n1\n", "the number of edges differs from the first line", 4},
     };
 
     (void)state;

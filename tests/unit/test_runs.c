@@ -192,8 +192,8 @@ static const struct refusal refusals[] = {
     {"n,seconds\n0,2\n", HM_E_RANGE, 2, "n", "'0' must be at least 1"},
     {"n,seconds\n,2\n", HM_E_MISSING, 2, "n", "the run has no n"},
     {"n,seconds\n1,2\n2,\n", HM_E_MISSING, 3, "seconds", "no time, and no status"},
-    {"n,seconds,n\n1,2,3\n", HM_E_CONFLICT, 1, "", "column 'n' stands twice"},
-    {"n,seconds,cores\n1,2,3\n", HM_E_CONFLICT, 1, "n", "column 'cores' stands twice"},
+    {"n,seconds,n\n1,2,3\n", HM_E_CONFLICT, 1, "", "column 'n' appears twice"},
+    {"n,seconds,cores\n1,2,3\n", HM_E_CONFLICT, 1, "n", "column 'cores' appears twice"},
     {"n,seconds\n1,2\n2,3,4\n", HM_E_SYNTAX, 3, "", "3 fields where the header has 2"},
     {"n,seconds\n1,20 ms\n2,3\n", HM_E_UNIT, 3, "seconds", "'3' has no unit, but line 2 has one"},
     {"n,seconds\n1,3\n2,20 ms\n", HM_E_UNIT, 3, "seconds", "has a unit, but line 2 has none"},
@@ -205,7 +205,7 @@ static const struct refusal refusals[] = {
     {"{\"n\":1,\"seconds\":2}\n{\"n\":2,\n", HM_E_SYNTAX, 2, "", "not JSON"},
     {"{\"n\":1,\"seconds\":2}\n[3]\n", HM_E_TYPE, 2, "", "must be an object, not a list"},
     {"{\"n\":1,\"seconds\":[2]}\n", HM_E_TYPE, 1, "seconds", "is a list"},
-    {"{\"n\":1,\"cores\":2,\"seconds\":2}\n", HM_E_CONFLICT, 1, "n", "n stands twice"},
+    {"{\"n\":1,\"cores\":2,\"seconds\":2}\n", HM_E_CONFLICT, 1, "n", "n appears twice"},
 };
 
 static void test_refusals(void **state)

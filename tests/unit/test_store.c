@@ -229,7 +229,7 @@ static void checks_name_what_is_wrong(void **state)
         assert_string_equal(e.field, wanted_field);                                                \
         assert_string_equal(e.message, said);                                                      \
     } while (0)
-    REFUSED(run.n = NAN, HM_E_MISSING, "n", "the run does not say how many workers it had");
+    REFUSED(run.n = NAN, HM_E_MISSING, "n", "the number of workers is missing");
     REFUSED(run.n = 0, HM_E_RANGE, "n", "0 must be a whole number, at least 1");
     REFUSED(run.n = 1.5, HM_E_RANGE, "n", "1.5 must be a whole number, at least 1");
     REFUSED(run.seconds = 0, HM_E_RANGE, "seconds", "0 must be more than 0");
@@ -251,17 +251,17 @@ static void checks_name_what_is_wrong(void **state)
     REFUSED((run.samples = &sample, run.sample_count = 1), HM_E_RANGE, "samples[0].seconds",
             "-1 must be at least 0");
     REFUSED((run.samples = &sample, run.sample_count = 1000001), HM_E_LIMIT, "samples",
-            "1000001 of them; at most 1000000 can be kept");
+            "1000001 samples; at most 1000000 are allowed");
     REFUSED(run.more = "[1]", HM_E_TYPE, "more", "'[1]' is not a JSON object");
     REFUSED(run.more = "{\"a\": [1]}", HM_E_TYPE, "more.a",
-            "is a list, where a number or a text belongs");
+            "a list where a number or a text is expected");
     REFUSED(run.more = "{\"a\": true}", HM_E_TYPE, "more.a",
-            "is true, where a number or a text belongs");
-    REFUSED(run.more = "{\"a\": 1, \"a\": 2}", HM_E_SYNTAX, "more", "key 'a' stands twice");
+            "true where a number or a text is expected");
+    REFUSED(run.more = "{\"a\": 1, \"a\": 2}", HM_E_SYNTAX, "more", "key 'a' appears twice");
     REFUSED(run.more = "{\"gpus\": 1}", HM_E_CONFLICT, "more.gpus",
-            "'gpus' has a column of its own, n");
+            "'gpus' is stored in the column n");
     REFUSED(run.more = "{\"host\": \"b\"}", HM_E_CONFLICT, "more.host",
-            "'host' has a column of its own, host");
+            "'host' is stored in the column host");
     REFUSED(run.more = "{\"wait (ms)\": 1}", HM_E_RANGE, "more.wait (ms)",
             "'wait (ms)' cannot be the name of a column");
     REFUSED(run.more = "{\"nodes\": 0.5}", HM_E_RANGE, "more.nodes", "0.5 must be at least 1");
@@ -382,7 +382,7 @@ static void wrong_filters_are_refused(void **state)
         {"n=four", HM_E_TYPE, "'four' is not a number"},
         {"n==4", HM_E_TYPE, "'=4' is not a number"},
         {"n=4;DROP", HM_E_TYPE, "is not a number"},
-        {"latency<20 MB", HM_E_UNIT, "'20 MB' is not in a unit of its kind"},
+        {"latency<20 MB", HM_E_UNIT, "the unit of '20 MB' does not fit the column"},
         {"machine<m", HM_E_TYPE, "machine is a text, which is = or !="},
         {"machine=\xff", HM_E_RANGE, "is not UTF-8"},
     };

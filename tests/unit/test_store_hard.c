@@ -367,7 +367,7 @@ static void a_later_store_is_refused(void **state)
     hm_store_close(store);
     store_behind(where, "UPDATE meta SET version = 7");
     assert_refused(hm_store_open(where, &store, err), HM_E_UNSUPPORTED,
-                   "the store has version 7, and this program knows 1");
+                   "the store has version 7, but this program supports only 1");
 }
 
 static void tables_of_others_are_left_alone(void **state)
@@ -401,8 +401,8 @@ static void wrong_files_are_refused(void **state)
     char path[200];
 
     (void)state;
-    assert_refused(hm_store_open("", &store, err), HM_E_MISSING, "no store is named");
-    assert_refused(hm_store_open(NULL, &store, err), HM_E_MISSING, "no store is named");
+    assert_refused(hm_store_open("", &store, err), HM_E_MISSING, "no store is given");
+    assert_refused(hm_store_open(NULL, &store, err), HM_E_MISSING, "no store is given");
     snprintf(path, sizeof(path), "%s/missing/runs.db", store_folder);
     assert_int_equal(hm_store_open(path, &store, &failed), HM_E_IO);
     assert_string_equal(failed.message, "cannot use the store: No such file or directory");
@@ -430,7 +430,7 @@ static void a_file_that_may_not_be_written(void **state)
         if (getuid() == 0 && setuid(65534))
             _exit(2);
         int rc = hm_store_open(where, &store, &failed);
-        _exit(rc == HM_E_IO && strstr(failed.message, "it may not be written") ? 0 : 1);
+        _exit(rc == HM_E_IO && strstr(failed.message, "no permission to write") ? 0 : 1);
     }
     waitpid(child, &status, 0);
     assert_int_equal(status, 0);

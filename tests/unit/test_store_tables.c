@@ -98,7 +98,8 @@ static void runs_without_a_time_are_left_out(void **state)
     struct hm_runs *table;
 
     (void)state;
-    assert_refused(hm_store_runs(store, NULL, &table, err), HM_E_MISSING, "no such run has a time");
+    assert_refused(hm_store_runs(store, NULL, &table, err), HM_E_MISSING,
+                   "no selected run has a time");
     runs[1].total = 5;
     runs[1].more = "\n{ \"note\"\n:\r\"a\\nb\" }\n";
     runs[2].status = "exit 3";

@@ -167,7 +167,7 @@ static void overrides_follow_paths(void **state)
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct hm_err err = {0};
         assert_true(hm__value_override(t.arena, t.root, bad[i], &err) < 0);
-        assert_string_equal(err.source, "--set");
+        assert_string_equal(err.source, "set");
     }
     hm__arena_free(t.arena);
 }

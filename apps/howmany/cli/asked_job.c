@@ -66,7 +66,7 @@ static int load_job(struct cli_job *j)
         snprintf(network, sizeof(network), "cluster.network=%s", j->network);
         overrides[count++].text = network;
     }
-    const char *source = j->text ? "--set" : j->path;
+    const char *source = j->text ? "set" : j->path;
     int rc = err.code;
 
     if (text)
@@ -112,7 +112,7 @@ int cli_cluster_load(struct cli_job *j, const char *name, struct hm_cluster **cl
         length = entry.length;
     }
     int rc =
-        text ? hm_cluster_parse(j->catalog, text, length, cli_cluster_is_file(name) ? name : "--on",
+        text ? hm_cluster_parse(j->catalog, text, length, cli_cluster_is_file(name) ? name : "on",
                                 overrides, count, cluster, &err)
              : err.code;
     hm_text_free(file);
