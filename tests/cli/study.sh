@@ -39,7 +39,7 @@ refused "no loss" "howmany: wrong.yaml:4: loss: '0' is out of range
 refused "a budget without a unit" "howmany: wrong.yaml:5: budget: '60' has no unit
   write a time such as 20 ms, 90 s or 6 h" < <(small | sed 's/^budget.*/budget: 60/')
 refused "missing data" "howmany: missing.svm: cannot open: No such file or directory
-  a file, a folder with MNIST's files, or a recipe: dense:1000x20, sparse:10000x1000, digits:5000
+  a file, a folder with the files of MNIST, or a recipe: dense:1000x20, sparse:10000x1000, digits:5000
   in runs of lbfgs, wrong.yaml:2" < <(small | sed 's/digits:400/missing.svm/')
 refused "a key of the study's own" "howmany: wrong.yaml:1: train.seed: is set by the study
   seeds: says how many runs there are of each" < <(small | sed 's/lambda: 1e-3/lambda: 1e-3, seed: 3/')

@@ -181,7 +181,7 @@ struct refusal {
 static const struct refusal refusals[] = {
     {"", HM_E_SYNTAX, 1, "", "no header line"},
     {"n,seconds\n", HM_E_MISSING, 0, "", "no runs"},
-    {"1,2\n3,4\n", HM_E_MISSING, 1, "", "numbers where the names of columns belong"},
+    {"1,2\n3,4\n", HM_E_MISSING, 1, "", "numbers instead of the names of columns"},
     {"size,seconds\n1,2\n", HM_E_MISSING, 2, "", "no column 'n'"},
     {"n,size\n1,2\n", HM_E_MISSING, 2, "", "no column 'seconds'"},
     {"n,seconds\n1,2\n2,nan\n", HM_E_TYPE, 3, "seconds", "'nan' is not a number"},
@@ -199,12 +199,14 @@ static const struct refusal refusals[] = {
     {"n,seconds\n1,3\n2,20 ms\n", HM_E_UNIT, 3, "seconds", "has a unit, but line 2 has none"},
     {"n,seconds\n1,20 MB\n", HM_E_UNIT, 2, "seconds", "'20 MB' is in byte"},
     {"n,seconds,x\n1,1,2 ms\n2,1,2 MB\n", HM_E_UNIT, 3, "x", "is in byte, but line 2 is in s"},
-    {"n,time (ms)\n1,2 s\n", HM_E_UNIT, 2, "seconds", "and so has the name of the column"},
-    {"n,latency (MB),seconds\n1,2,3\n", HM_E_UNIT, 1, "latency", "not in a unit of its kind"},
+    {"n,time (ms)\n1,2 s\n", HM_E_UNIT, 2, "seconds",
+     "has a unit, but the name of the column has one too"},
+    {"n,latency (MB),seconds\n1,2,3\n", HM_E_UNIT, 1, "latency", "does not fit the column"},
     {"n,seconds,\n1,2,3\n", HM_E_SYNTAX, 1, "", "column 3 has no name"},
     {"{\"n\":1,\"seconds\":2}\n{\"n\":2,\n", HM_E_SYNTAX, 2, "", "not JSON"},
     {"{\"n\":1,\"seconds\":2}\n[3]\n", HM_E_TYPE, 2, "", "must be an object, not a list"},
-    {"{\"n\":1,\"seconds\":[2]}\n", HM_E_TYPE, 1, "seconds", "is a list"},
+    {"{\"n\":1,\"seconds\":[2]}\n", HM_E_TYPE, 1, "seconds",
+     "a list where a number or a text is expected"},
     {"{\"n\":1,\"cores\":2,\"seconds\":2}\n", HM_E_CONFLICT, 1, "n", "n appears twice"},
 };
 

@@ -378,7 +378,7 @@ static void tables_of_others_are_left_alone(void **state)
     (void)state;
     store_behind(where, "CREATE TABLE runs (mine text); INSERT INTO runs VALUES ('x')");
     assert_refused(hm_store_open(where, &store, err), HM_E_IO,
-                   "cannot bring the store to version 0");
+                   "cannot migrate the store to version 0");
     store_behind(where, "UPDATE runs SET mine = 'y'; CREATE TABLE meta (mine text)");
     assert_refused(hm_store_open(where, &store, err), HM_E_IO, "version");
 }

@@ -160,7 +160,7 @@ static void what_is_wrong_is_told(void **state)
         {"algorithms: [gd]\nm: 1\nloss: 1\nbudget: 1 s\ngoal: cost\n", "goal", "cost needs a price",
          5},
         {"algorithms: [gd]\nm: 1\nloss: 1\nbudget: 1 s\nsimulate: a\nlauncher: b {n}\n", "launcher",
-         "started by SimGrid", 6},
+         "launcher and simulate are both given", 6},
         {"algorithms: [gd]\nm: 1\nloss: 1\nbudget: 1 s\ntrain: {data: [a]}\n", "train.data",
          "is not allowed here", 5},
         {"algorithms: [gd]\nm: 1\nloss: 1\nbudget: 1 s\ntrain: digits\n", "train",

@@ -392,7 +392,7 @@ static void a_time_can_mean_anything(void **state)
     (void)state;
     assert_values(traces->traces[0].seconds, 2, VALUES(NAN, NAN));
     assert_int_equal(traces->note_count, 1);
-    assert_string_equal(traces->notes[0], "'time' is passed over: call it seconds (of one "
+    assert_string_equal(traces->notes[0], "column 'time' is not used: name it seconds (of one "
                                           "iteration) or elapsed_s (since the start)");
     hm_traces_free(traces);
 }
@@ -421,7 +421,7 @@ static void epochs_are_counted(void **state)
     assert_values(traces->traces[0].elapsed_s, 2, VALUES(3, 7));
     hm_traces_free(traces);
     assert_error_as("m,iteration,loss\n1,1,2\n", &settings, HM_E_MISSING, 1, "",
-                    "no column 'epoch'", "how many are done at this row");
+                    "no column 'epoch'", "epoch: the number that is done at this row");
     assert_error_as("{\"m\":1,\"iteration\":1,\"loss\":2}\n", &settings, HM_E_MISSING, 1, "epoch",
                     "the row has no epoch", "");
     assert_error_as("m,iteration,epoch,loss\n1,1,2,1\n1,2,1,1\n", &settings, HM_E_RANGE, 3, "epoch",
@@ -572,8 +572,8 @@ static void notes_are_few(void **state)
     assert_string_equal(traces->notes[11], "98 more traces have gaps");
     assert_string_equal(traces->notes[14], "98 more traces have rows that are left out");
     assert_string_equal(traces->notes[17], "98 more traces contain different values of best");
-    assert_string_equal(traces->notes[18], "not all traces are of the same data: what is learned "
-                                           "from them together means little");
+    assert_string_equal(traces->notes[18], "the traces are of different data: a common model of "
+                                           "them means little");
     assert_int_equal(traces->note_count, 19);
     hm_traces_free(traces);
     free(b);
@@ -601,7 +601,7 @@ static void mistakes_are_named(void **state)
     assert_error("iteration,loss\n1,2\n", HM_E_MISSING, 1, "", "no column 'm'",
                  "m: the number of workers of a run; n and workers mean the same");
     assert_error("m,loss\n1,2\n", HM_E_MISSING, 1, "", "no column 'iteration'",
-                 "how many are done at this row");
+                 "iteration: the number that is done at this row");
     assert_error("m,n,iteration,loss\n1,1,1,2\n", HM_E_CONFLICT, 1, "m", "column 'n' appears twice",
                  "it means m, which another column has already");
     assert_error("m,iteration,loss\n1.5,1,2\n", HM_E_RANGE, 2, "m",
@@ -716,7 +716,7 @@ static void files_are_joined(void **state)
     assert_string_equal(err.message, "no line has 'objective'");
     assert_string_equal(
         err.hint,
-        "other files have it, and all files need the same measure; this one has there are loss");
+        "other files have it, and all files need the same measure; this one has loss");
     assert_string_equal(err.source, two);
     assert_int_equal(err.line, 1);
 

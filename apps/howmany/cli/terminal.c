@@ -22,11 +22,17 @@
 
 extern char **environ;
 
+/* Whether an error comes from an option: the library names --set and --on as "set" and "on". */
+static bool is_option(const char *source)
+{
+    return strncmp(source, "--", 2) == 0 || strcmp(source, "set") == 0 || strcmp(source, "on") == 0;
+}
+
 /* For a guest: the first error is kept, and options are fields without dashes. */
 static int keep(struct cli_guest *guest, const struct hm_err *err)
 {
     const char *field = err->field[0] ? err->field : err->source;
-    bool option = strncmp(field, "--", 2) == 0;
+    bool option = is_option(field);
 
     if (guest->err.code != 0)
         return EXIT_USAGE;
@@ -34,8 +40,8 @@ static int keep(struct cli_guest *guest, const struct hm_err *err)
     if (guest->err.code == 0)
         guest->err.code = HM_E_RANGE;
     if (option)
-        snprintf(guest->err.field, sizeof(guest->err.field), "%s", field + 2);
-    if (strncmp(err->source, "--", 2) == 0)
+        snprintf(guest->err.field, sizeof(guest->err.field), "%s", field + 2 * (field[0] == '-'));
+    if (is_option(err->source))
         guest->err.source[0] = '\0';
     return EXIT_USAGE;
 }
@@ -63,7 +69,9 @@ int cli_report(const struct hm_err *err)
     if (cli_guest())
         return keep(cli_guest(), err);
     fputs("howmany: ", stderr);
-    if (err->source[0] && err->line > 0 && strncmp(err->source, "--", 2) != 0) /* not an option */
+    if (is_option(err->source))
+        fprintf(stderr, "%s%s: ", err->source[0] == '-' ? "" : "--", err->source);
+    else if (err->source[0] && err->line > 0)
         fprintf(stderr, "%s:%d: ", err->source, err->line);
     else if (err->source[0])
         fprintf(stderr, "%s: ", err->source);

@@ -492,7 +492,7 @@ static int check_job(struct job_reader *r, const struct hm_value *root)
                             "use overlap: {norm: 2} where only totals are known");
     if (job->overlap == HM_OVERLAP_LAYERS && job->compute)
         return fail_conflict(r, root, "overlap", HM_E_CONFLICT,
-                             "overlap: layers needs the times of layers, but compute is a formula",
+                             "layers needs the times of layers, but compute is a formula",
                              "use overlap: {norm: 2}, or leave compute out");
     for (size_t i = 0; i < job->communicate_count; i++) {
         const struct hm_transfer *t = &job->communicate[i];
