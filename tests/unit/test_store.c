@@ -440,7 +440,7 @@ static void nothing_can_be_smuggled_in(void **state)
         assert_int_equal(count_where(store, evil[i]), 0);
     for (size_t i = 0; i < sizeof(sorts) / sizeof(sorts[0]); i++) {
         struct hm_store_filter filter = {.sort = sorts[i]};
-        assert_refused(hm_store_list(store, &filter, &page, err), HM_E_NAME, "no column");
+        assert_refused(hm_store_list(store, &filter, &page, err), HM_E_NAME, "not a column");
     }
     for (size_t i = 0; i < sizeof(afters) / sizeof(afters[0]); i++) {
         struct hm_store_filter filter = {.after = afters[i], .limit = 1};
