@@ -1,4 +1,4 @@
-/* A stored convergence: written, read, written again; and what is refused, with its message. */
+/* Stored convergence models: writing, reading and writing again; and messages for invalid files. */
 #include "advise_samples.h"
 
 #include "memory.h"
@@ -105,13 +105,14 @@ static void staleness_reads_back(void **state)
     assert_true(isnan(ssp->costs[1].low));
     assert_int_equal(async->draw_count, 0);
     assert_true(isinf(async->costs[0].staleness) && isnan(async->held_out));
-    assert_int_equal(b->algorithms[1].ssp.traces, 0); /* as one that was stored without it */
+    assert_int_equal(b->algorithms[1].ssp.traces,
+                     0); /* As in a file that was stored without the key. */
     hm_text_free(again);
     hm_text_free(text);
     hm_convergence_free(b);
 }
 
-/* Any bits of a double, not only tidy ones: the reader must give them all back. */
+/* Random doubles keep all their bits. */
 static void every_number_reads_back(void **state)
 {
     static struct sample s;
@@ -133,7 +134,7 @@ static void every_number_reads_back(void **state)
     }
 }
 
-/* The stored text with one piece replaced, and the message that it gets. */
+/* Replaces one part of the stored text and checks the field and message of the error. */
 static void refuse_of(const struct hm_convergence *stored, const char *piece, const char *by,
                       const char *field, const char *message)
 {
@@ -230,7 +231,7 @@ static void what_is_wrong_is_named(void **state)
     refuse("\"theta\":[0.0005,", "\"theta\":[", "paces.1.theta", "the list has 1 entries, not 2");
 }
 
-/* A list as long as is asked for; its numbers rise. */
+/* Returns a list of increasing numbers. */
 static double *rising(size_t count)
 {
     double *numbers = malloc((count + 1) * sizeof(*numbers));
@@ -240,7 +241,7 @@ static double *rising(size_t count)
     return numbers;
 }
 
-/* What a convergence gets that was stored by something else than we. */
+/* Checks the message for a model that another program could have stored. */
 static void refuse_stored(const struct hm_convergence *stored, const char *message)
 {
     char *text = store(stored);
@@ -252,7 +253,7 @@ static void refuse_stored(const struct hm_convergence *stored, const char *messa
     hm_text_free(text);
 }
 
-/* Later code has so much room, and takes for granted that every m has a curve. */
+/* Later code has fixed limits and relies on a curve for every m. */
 static void lengths_have_limits(void **state)
 {
     static struct sample s;
@@ -284,7 +285,7 @@ static void lengths_have_limits(void **state)
     free(many);
 }
 
-/* Without curves and draws it is for reading only. */
+/* A model without curves and draws cannot be loaded. */
 static void part_of_it_is_not_enough(void **state)
 {
     static struct sample s;

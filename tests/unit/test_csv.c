@@ -105,12 +105,12 @@ static void prices_are_imported(void **state)
     assert_int_equal(hm_catalog_add(catalog, report.text, strlen(report.text), "i.yaml", &err), 0);
 
     assert_int_equal(hm_catalog_machine(catalog, "p4d.24xlarge", &c, &err), 0);
-    assert_near(c->node.price_per_s * 3600, 1.5, 1e-12); /* the cheapest region */
-    assert_near(c->node.flops_16, 312e12, 0);            /* hardware from the catalog */
+    assert_near(c->node.price_per_s * 3600, 1.5, 1e-12); /* The price of the cheapest region. */
+    assert_near(c->node.flops_16, 312e12, 0);            /* The hardware comes from the catalog. */
     assert_near(c->node.accelerators, 8, 0);
     hm_cluster_free(c);
     assert_int_equal(hm_catalog_machine(catalog, "new.large", &c, &err), 0);
-    assert_true(c->node.price_per_s < 0); /* unknown is not $0 */
+    assert_true(c->node.price_per_s < 0); /* An unknown price is not $0. */
     assert_near(c->node.flops_32, 0, 0);
     hm_cluster_free(c);
     assert_int_equal(hm_catalog_machine(catalog, "free.small", &c, &err), 0);

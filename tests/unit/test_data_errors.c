@@ -1,11 +1,11 @@
-/* Training data that is wrong: each mistake is named with its place and what would be right. */
+/* Invalid training data: each error names the file, the line and what would be right. */
 #include "data_files.h"
 
 #include <sys/stat.h>
 
 #include "memory.h"
 
-/* Read all of it; the code. */
+/* Reads all rows and returns the code. */
 static int scan(const struct hm_data_spec *spec, struct hm_err *err)
 {
     static struct hm_data_shape shape;
@@ -239,7 +239,7 @@ static void data_wider_than_the_block(void **state)
         struct hm_err err = {0};
         write_bytes(path, ".svm", BYTES("1 3:1\n1 1:1 5:1\n"));
         expect(&err, read_into(path, sparse, 3, &count, &err), HM_E_RANGE, wanted, 2);
-        assert_int_equal(count, 1); /* the row before it is there */
+        assert_int_equal(count, 1); /* The row before the wrong one was appended. */
         unlink(path);
         write_bytes(path, ".csv", BYTES("l,a,b,c,d,e\n1,2,3,4,5,6\n"));
         err = (struct hm_err){0};
@@ -362,7 +362,7 @@ static void folders_and_their_files(void **state)
 
 /* ---- memory --------------------------------------------------------------------------------- */
 
-/* With the Nth allocation failing, for every N, the scan and the reading say so. */
+/* For every N, the Nth allocation fails: scanning and reading report it. */
 static void fail_everywhere(const char *text, bool sparse, size_t features, long least)
 {
     struct hm_data_spec spec = parse_data(text, false);

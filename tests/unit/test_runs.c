@@ -1,4 +1,4 @@
-/* Reading tables of runs: what is taken, and what is refused with its row and column. */
+/* Reading tables of runs, and errors that name row and column. */
 #include "howmany_fit.h"
 #include "testing.h"
 
@@ -47,7 +47,8 @@ static void test_ernest(void **state)
     assert_near(at(runs, "size", 1), 0.0156, 0);
     assert_near(at(runs, "seconds", 1), 4.72, 0);
     hm_runs_free(runs);
-    runs = parse("# made on Monday\nworkers,time\n2,3\n"); /* a comment without columns is none */
+    runs = parse("# made on Monday\nworkers,time\n2,3\n"); /* A comment that names no column is not
+                                                              a header. */
     assert_near(at(runs, "seconds", 0), 3, 0);
     hm_runs_free(runs);
 }
@@ -98,12 +99,12 @@ static void test_other_times(void **state)
     hm_runs_free(runs);
     runs = parse("n,seconds,status\n1,3,ok\n2,,exit 1\n4,2,timeout\n8,1,\n");
     assert_int_equal(runs->failed, 2);
-    assert_true(isnan(at(runs, "seconds", 2))); /* the time it took to fail is none */
+    assert_true(isnan(at(runs, "seconds", 2))); /* The time of a failed run is not used. */
     assert_near(at(runs, "seconds", 3), 1, 0);
     hm_runs_free(runs);
 }
 
-/* A column of numbers in which a word turns up is a column of labels, from its beginning. */
+/* A column of numbers that contains a word becomes a column of labels, from its first row. */
 static void test_numbers_become_labels(void **state)
 {
     struct hm_runs *runs = parse("n,seconds,config\n1,1,7\n2,1,2.5\n4,1,x2\n");

@@ -1,4 +1,4 @@
-/* A store of runs: what goes in comes out, in the order and the part that was asked for. */
+/* A store of runs: adding, listing with filters and orders, and deleting. */
 #include "store_testing.h"
 
 #include "memory.h"
@@ -175,7 +175,7 @@ static void a_key_is_added_once(void **state)
     assert_int_equal(added, 3);
     assert_int_equal(ids[2], ids[0]);
     assert_done(hm_store_add(store, runs, 4, again, &added, err));
-    assert_int_equal(added, 1); /* the one without a key */
+    assert_int_equal(added, 1); /* The run without a key. */
     assert_int_equal(again[0], ids[0]);
     assert_int_equal(again[1], ids[1]);
     assert_int_not_equal(again[3], ids[3]);
@@ -200,7 +200,7 @@ static void batches_are_told_of_apart(void **state)
     assert_int_equal(two[0], one[1]);
     assert_int_equal(count_where(store, NULL), 2);
     second[0].key = NULL;
-    second[0].n = 0.5; /* one that is wrong keeps all out, and nothing is told */
+    second[0].n = 0.5; /* One invalid run prevents all others, and no result is returned. */
     batches[0].added = batches[1].added = 9;
     assert_refused(hm_store_add_batches(store, batches, 2, err), HM_E_RANGE, "0.5");
     assert_int_equal(batches[0].added + batches[1].added, 18);
@@ -444,14 +444,14 @@ static void nothing_can_be_smuggled_in(void **state)
     }
     for (size_t i = 0; i < sizeof(afters) / sizeof(afters[0]); i++) {
         struct hm_store_filter filter = {.after = afters[i], .limit = 1};
-        assert_refused(hm_store_list(store, &filter, &page, err), HM_E_RANGE, "is not where");
+        assert_refused(hm_store_list(store, &filter, &page, err), HM_E_RANGE, "is not the end of a page");
     }
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
         struct hm_store_filter filter = {.after = keys[i], .sort = "machine"};
-        assert_refused(hm_store_list(store, &filter, &page, err), HM_E_RANGE, "is not where");
+        assert_refused(hm_store_list(store, &filter, &page, err), HM_E_RANGE, "is not the end of a page");
     }
     struct hm_store_filter nan = {.after = "n.x7ff8000000000000.1", .sort = "n"};
-    assert_refused(hm_store_list(store, &nan, &page, err), HM_E_RANGE, "is not where");
+    assert_refused(hm_store_list(store, &nan, &page, err), HM_E_RANGE, "is not the end of a page");
     assert_int_equal(count_where(store, NULL), 4);
     hm_store_close(store);
 }
@@ -472,7 +472,7 @@ static void deleting_takes_what_is_asked(void **state)
     assert_int_equal(count_where(store, NULL), 3);
     assert_done(hm_store_delete(store, NULL, NULL, err));
     assert_int_equal(count_where(store, NULL), 0);
-    /* Samples are gone too: the key can come again, and ids do not. */
+    /* Samples are deleted too: the key can be used again, and ids are never reused. */
     assert_done(hm_store_add(store, &run, 1, &ids[1], NULL, err));
     assert_true(ids[1] > ids[0]);
     hm_store_close(store);

@@ -1,5 +1,4 @@
-/* The file of a study: what is read is what was written, and what is wrong is told with its place.
- */
+/* Reading study files, and errors that name field and line. */
 #include "testing.h"
 
 #include "memory.h"
@@ -196,7 +195,7 @@ static void too_many_are_refused(void **state)
     assert_string_equal(err.message, "more than 64 numbers of workers");
 }
 
-/* Every allocation fails in turn: nothing is left behind, and the last try succeeds. */
+/* Every allocation fails in turn: no memory leaks, and the last attempt succeeds. */
 static void memory_may_run_out(void **state)
 {
     struct hm_study_spec *spec = NULL;

@@ -1,5 +1,5 @@
-/* Traces: both forms, whose rows are whose, restarts, times, losses that run away, notes, errors.
- */
+/* Traces in CSV and JSON lines: which trace a row belongs to, restarts, times, divergence, notes,
+ * errors. */
 #include "testing.h"
 
 #include <unistd.h>
@@ -64,7 +64,7 @@ static void assert_values(const double *values, size_t count, const double *want
 
 /* ---- the two forms -------------------------------------------------------------------------- */
 
-/* What `howmany train --data digits:500 --look-every 2` and the like print. */
+/* The output of training with --data digits:500 --look-every 2, and similar ones. */
 static const char printed[] =
     "{\"run\":\"train\",\"version\":\"0.1.0\",\"problem\":\"svm\",\"algorithm\":\"cocoa+\","
     "\"data\":\"digits:500\",\"rows\":500,\"features\":784,\"classes\":10,\"positive\":5,"
@@ -117,7 +117,7 @@ static void printed_traces_are_read(void **state)
     hm_traces_free(traces);
 }
 
-/* What --record FILE.csv writes: there is no best, and what is no number is empty. */
+/* The form of recorded CSV: there is no best, and a loss that is not a number is empty. */
 static const char recorded[] =
     "algorithm,problem,data,n,seed,scheme,simulated,iteration,epoch,seconds,compute_s,"
     "communicate_s,elapsed_s,objective,suboptimality,gap,change,accuracy,test_error,"
@@ -209,7 +209,7 @@ static void rows_belong_together_by_their_key(void **state)
     hm_traces_free(traces);
 }
 
-/* Tables that are sorted by something else: by the text of the iteration, or backwards. */
+/* Tables in another order: sorted by the iteration as a text, or in reverse. */
 static void rows_may_come_in_any_order(void **state)
 {
     const char *const tables[] = {"m,iteration,loss\n2,1,9\n2,10,5\n2,11,4\n2,2,8\n2,3,7\n",
@@ -262,7 +262,7 @@ static void what_a_restart_repeats_is_once(void **state)
 
 static void restart_lines_go_on_with_the_trace(void **state)
 {
-    /* Back to the beginning, then to a checkpoint, then on without having lost a point. */
+    /* Restarts at the beginning, then at a checkpoint, then without a lost point. */
     struct hm_traces *traces = parse(
         HEAD("") POINT(1, 9) POINT(2, 8) "{\"restart\":1,\"rank\":0}\n" HEAD("") POINT(1, 7)
             POINT(2, 6) POINT(3, 5) "{\"restart\":2,\"rank\":null}\n" HEAD(",\"resumed_at\":2")
@@ -288,14 +288,14 @@ static void heads_begin_traces(void **state)
     assert_int_equal(traces->count, 2);
     assert_points(&traces->traces[1], 2, VALUES(3, 4), VALUES(7, 6));
     hm_traces_free(traces);
-    /* One that was resumed goes on with what is there. */
+    /* A resumed run continues the existing trace. */
     traces = parse(HEAD("") POINT(1, 9) POINT(2, 8) POINT(3, 7) "{\"summary\":true}\n" HEAD(
         ",\"resumed_at\":2") POINT(3, 6) POINT(4, 5));
     assert_int_equal(traces->count, 1);
     assert_points(&traces->traces[0], 4, VALUES(1, 2, 3, 4), VALUES(9, 8, 6, 5));
     assert_int_equal(traces->traces[0].restarts, 1);
     hm_traces_free(traces);
-    /* What was resumed may be elsewhere. */
+    /* The run that is resumed may be missing from the files. */
     traces = parse(HEAD(",\"resumed_at\":5") POINT(6, 6) POINT(7, 5));
     assert_points(&traces->traces[0], 2, VALUES(6, 7), VALUES(6, 5));
     assert_int_equal(traces->note_count, 1);
@@ -336,11 +336,12 @@ static void times_follow_from_one_another(void **state)
     assert_values(traces->traces[0].seconds, 4, VALUES(1.5, 0.5, 0, NAN));
     assert_values(traces->traces[0].elapsed_s, 4, VALUES(3, 4, 4, NAN));
     hm_traces_free(traces);
-    /* Seconds of a whole stretch are brought to one iteration. */
+    /* Seconds of several iterations are divided by their number. */
     traces = parse("m,iteration,seconds,elapsed_s,loss\n1,5,10,10,9\n1,10,5,15,8\n");
     assert_values(traces->traces[0].seconds, 2, VALUES(2, 1));
     hm_traces_free(traces);
-    /* Of points that are not apart, what is told holds: elapsed may hold more than iterations. */
+    /* Between consecutive iterations the given seconds are used, because elapsed may include other
+     * work. */
     traces = parse("m,iteration,seconds,elapsed_s,loss\n1,1,1,10,9\n1,2,2,15,8\n");
     assert_values(traces->traces[0].seconds, 2, VALUES(1, 2));
     hm_traces_free(traces);
@@ -409,7 +410,8 @@ static void epochs_are_counted(void **state)
     assert_values(traces->traces[0].elapsed_s, 3, VALUES(10, 20, 30));
     assert_values(traces->traces[0].seconds, 3, VALUES(20, 20, 10));
     hm_traces_free(traces);
-    /* Several looks in one epoch: the last. Without iterations seconds are of epochs. */
+    /* Of several points in one epoch the last is used. Without iterations, seconds are those of an
+     * epoch. */
     traces = parse_as(
         "m,iteration,epoch,seconds,loss\n1,1,1,3,9\n1,2,1,3,8\n1,3,2,3,7\n1,4,2,3,6\n", &settings);
     assert_points(&traces->traces[0], 2, VALUES(1, 2), VALUES(8, 6));
@@ -455,7 +457,7 @@ static void losses_run_away(void **state)
                             "a on 2 workers: diverged after iteration 2 (t.csv:3)");
         hm_traces_free(traces);
     }
-    /* Going back before it is a new chance. */
+    /* A restart before the divergence removes it. */
     struct hm_traces *traces = parse("m,iteration,loss\n1,1,9\n1,2,8\n1,3,nan\n1,2,7\n1,3,6\n");
     assert_points(&traces->traces[0], 3, VALUES(1, 2, 3), VALUES(9, 7, 6));
     assert_false(traces->traces[0].diverged);
@@ -540,7 +542,7 @@ static void gaps_are_noted(void **state)
                         "cocoa on 4 workers: no points between iterations 3 and 50 "
                         "(t.csv:5), and 1 more gap");
     hm_traces_free(traces);
-    /* Looks that become ever fewer are no gaps. */
+    /* A trace that is recorded less and less often has no gaps. */
     traces = parse("m,iteration,loss\n1,1,9\n1,2,9\n1,4,9\n1,8,9\n1,16,9\n1,32,9\n1,64,9\n");
     assert_int_equal(traces->note_count, 0);
     hm_traces_free(traces);
@@ -555,7 +557,7 @@ static void notes_are_few(void **state)
 
     (void)state;
     b->length += (size_t)snprintf(b->text, 100, "m,iteration,objective,best,data\n");
-    for (int m = 1; m <= 100; m++) /* each has all that can be noted */
+    for (int m = 1; m <= 100; m++) /* Each trace causes all kinds of notes. */
         b->length += (size_t)snprintf(b->text + b->length, 400,
                                       "%d,1,9,1,d\n%d,2,9,2,d\n%d,3,9,2,d\n%d,3,9,2,d\n%d,4,,2,d\n"
                                       "%d,9,9,2,d\n%d,10,9,2,d\n%d,11,nan,2,d\n%d,1,nan,,e\n",
@@ -715,8 +717,7 @@ static void files_are_joined(void **state)
     assert_int_equal(hm_traces_load(paths, 2, NULL, &traces, &err), HM_E_MISSING);
     assert_string_equal(err.message, "no line has 'objective'");
     assert_string_equal(
-        err.hint,
-        "other files have it, and all files need the same measure; this one has loss");
+        err.hint, "other files have it, and all files need the same measure; this one has loss");
     assert_string_equal(err.source, two);
     assert_int_equal(err.line, 1);
 

@@ -1,4 +1,4 @@
-/* UAI files: what is read, what is refused and with which words, and memory that runs out. */
+/* Reading UAI files, messages for invalid files, and failing allocations. */
 #include "testing.h"
 
 #include <unistd.h>
@@ -65,8 +65,7 @@ static void broken_files_are_named(void **state)
         {"", "the file begins with \"\", not with MARKOV", HM_E_SYNTAX, 1},
         {"\n\nBAYES\n1\n", "the file begins with \"BAYES\", not with MARKOV", HM_E_SYNTAX, 3},
         {"MARKOV\n", "the file ends where the number of variables is expected", HM_E_MISSING, 2},
-        {"MARKOV\n0\n",
-         "the number of variables: 0 is not a whole number from 1 to 4294967295",
+        {"MARKOV\n0\n", "the number of variables: 0 is not a whole number from 1 to 4294967295",
          HM_E_RANGE, 2},
         {"MARKOV\nx\n", "\"x\" where the number of variables is expected", HM_E_SYNTAX, 2},
         {"MARKOV\n2\n2\n\n", "the file ends where the number of states of a variable is expected",

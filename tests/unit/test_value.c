@@ -1,4 +1,4 @@
-/* YAML and JSON into one tree, overrides by path, and what is refused. */
+/* Parsing YAML and JSON into one tree, overrides by path, and invalid texts. */
 #include "testing.h"
 
 #include "value.h"
