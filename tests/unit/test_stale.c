@@ -355,9 +355,9 @@ static void other_ways_to_run_are_noted(void **state)
     assert_string_equal(t->notes[0],
                         "the traces are of different platforms: iterations of one algorithm are "
                         "assumed to make equal progress and to take equal time");
-    assert_string_equal(t->notes[1],
-                        "the traces have different numbers of backups: iterations that drop gradients "
-                        "are assumed to make as much progress as the others");
+    assert_string_equal(
+        t->notes[1], "the traces have different numbers of backups: iterations that drop gradients "
+                     "are assumed to make as much progress as the others");
     hm_traces_free(t);
 
     t = parse("{\"run\":\"a\",\"consistency\":\"ssp\",\"staleness\":2,\"pull\":\"late\",\"n\":8}\n"

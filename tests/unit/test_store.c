@@ -444,11 +444,13 @@ static void nothing_can_be_smuggled_in(void **state)
     }
     for (size_t i = 0; i < sizeof(afters) / sizeof(afters[0]); i++) {
         struct hm_store_filter filter = {.after = afters[i], .limit = 1};
-        assert_refused(hm_store_list(store, &filter, &page, err), HM_E_RANGE, "is not the end of a page");
+        assert_refused(hm_store_list(store, &filter, &page, err), HM_E_RANGE,
+                       "is not the end of a page");
     }
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
         struct hm_store_filter filter = {.after = keys[i], .sort = "machine"};
-        assert_refused(hm_store_list(store, &filter, &page, err), HM_E_RANGE, "is not the end of a page");
+        assert_refused(hm_store_list(store, &filter, &page, err), HM_E_RANGE,
+                       "is not the end of a page");
     }
     struct hm_store_filter nan = {.after = "n.x7ff8000000000000.1", .sort = "n"};
     assert_refused(hm_store_list(store, &nan, &page, err), HM_E_RANGE, "is not the end of a page");
