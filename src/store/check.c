@@ -1,6 +1,6 @@
 /*
- * What may be kept. Whatever passes can be read back as a table of runs and as traces: a run that
- * only fails there would make all others in the store useless too.
+ * Checks runs before they are stored. Every run that passes can be read back as a row of a table of
+ * runs and as a trace. Otherwise one wrong run would make all others in the store unreadable.
  */
 #include "check.h"
 
@@ -19,7 +19,7 @@
 
 enum { TEXT_MOST = 4095, KEY_MOST = 200, SAMPLES_MOST = 1000000 };
 
-static int at_field(struct hm_err *err, const char *field, int code)
+static int fail_field(struct hm_err *err, const char *field, int code)
 {
     hm__err_field(err, field);
     return code;
@@ -32,19 +32,20 @@ int hm__store_check_text(const char *field, const char *text, size_t most, struc
     size_t length = strlen(text), step;
 
     if (length > most) {
-        hm__fail(err, HM_E_LIMIT, "'%.40s…' has %zu bytes; at most %zu can be kept", text, length,
+        hm__fail(err, HM_E_LIMIT, "'%.40s…' has %zu bytes; at most %zu are allowed", text, length,
                  most);
-        return at_field(err, field, HM_E_LIMIT);
+        return fail_field(err, field, HM_E_LIMIT);
     }
     for (size_t i = 0; i < length; i += step)
         if ((step = hm__utf8_length(text + i, length - i)) == 0) {
             hm__fail(err, HM_E_RANGE, "is not UTF-8 at byte %zu", i + 1);
-            return at_field(err, field, HM_E_RANGE);
+            return fail_field(err, field, HM_E_RANGE);
         }
     return 0;
 }
 
-static bool reads(const char *text, const char *form)
+/* Whether a text has the form; 0 in the form is any digit. */
+static bool matches_form(const char *text, const char *form)
 {
     for (; *form; form++, text++)
         if (*form == '0' ? *text < '0' || *text > '9' : *text != *form)
@@ -52,36 +53,37 @@ static bool reads(const char *text, const char *form)
     return *text == '\0';
 }
 
-static int two(const char *digits)
+static int two_digits(const char *digits)
 {
     return 10 * (digits[0] - '0') + digits[1] - '0';
 }
 
-/* "2026-11-15T10:13:48Z", in the form already. */
-static bool exists(const char *t)
+/* Whether a text that has the form of a time is a date and time that exist. */
+static bool is_valid_time(const char *t)
 {
     static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    int year = 100 * two(t) + two(t + 2), month = two(t + 5), day = two(t + 8);
+    int year = 100 * two_digits(t) + two_digits(t + 2), month = two_digits(t + 5),
+        day = two_digits(t + 8);
     bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
 
     return month >= 1 && month <= 12 && day >= 1 && day <= days[month - 1] + (leap && month == 2) &&
-           two(t + 11) < 24 && two(t + 14) < 60 && two(t + 17) <= 60;
+           two_digits(t + 11) < 24 && two_digits(t + 14) < 60 && two_digits(t + 17) <= 60;
 }
 
 int hm__store_check_time(const char *field, const char *text, const char *day,
                          char ret_time[HM_STORE_TIME], struct hm_err *err)
 {
     char whole[HM_STORE_TIME];
-    bool date = day && reads(text, "0000-00-00");
+    bool date = day && matches_form(text, "0000-00-00");
 
     snprintf(whole, sizeof(whole), "%.20s%s", text, date ? day : "");
-    if ((date || reads(text, "0000-00-00T00:00:00Z")) && exists(whole)) {
+    if ((date || matches_form(text, "0000-00-00T00:00:00Z")) && is_valid_time(whole)) {
         memcpy(ret_time, whole, sizeof(whole));
         return 0;
     }
     hm__fail(err, HM_E_RANGE, "'%.60s' is not a time", text);
-    hm__err_hint(err, "write it as 2026-11-15T10:13:48Z%s", day ? ", or the day alone" : "");
-    return at_field(err, field, HM_E_RANGE);
+    hm__err_hint(err, "write it as 2026-11-15T10:13:48Z%s", day ? ", or only the date" : "");
+    return fail_field(err, field, HM_E_RANGE);
 }
 
 void hm__store_now(char ret_time[HM_STORE_TIME])
@@ -106,7 +108,7 @@ static int check_texts(const struct hm_stored *run, struct hm_err *err)
     }
     if (rc == 0 && run->key && !*run->key) {
         hm__fail(err, HM_E_RANGE, "is empty");
-        rc = at_field(err, "key", HM_E_RANGE);
+        rc = fail_field(err, "key", HM_E_RANGE);
     }
     if (rc == 0 && run->made_at)
         rc = hm__store_check_time("made_at", run->made_at, NULL, unused, err);
@@ -123,7 +125,7 @@ static int fail_number(const char *field, double value, double min, bool above, 
     else
         hm__fail(err, HM_E_RANGE, "%.15g must be %s%s %g", value, whole ? "a whole number, " : "",
                  above ? "more than" : "at least", min);
-    return at_field(err, field, HM_E_RANGE);
+    return fail_field(err, field, HM_E_RANGE);
 }
 
 static int check_number(const struct hm_store_column *c, double value, bool ok, struct hm_err *err)
@@ -133,8 +135,8 @@ static int check_number(const struct hm_store_column *c, double value, bool ok, 
     if (isnan(value) && !c->whole)
         return 0;
     if (isnan(value)) {
-        hm__fail(err, HM_E_MISSING, "the run does not say how many workers it had");
-        return at_field(err, c->name, HM_E_MISSING);
+        hm__fail(err, HM_E_MISSING, "the number of workers is missing");
+        return fail_field(err, c->name, HM_E_MISSING);
     }
     if (isfinite(value) && (above ? value > c->min : value >= c->min) &&
         (!c->whole || floor(value) == value))
@@ -145,9 +147,9 @@ static int check_number(const struct hm_store_column *c, double value, bool ok, 
 static int check_samples(const struct hm_stored *run, struct hm_err *err)
 {
     if (run->sample_count > SAMPLES_MOST) {
-        hm__fail(err, HM_E_LIMIT, "%zu of them; at most %d can be kept", run->sample_count,
+        hm__fail(err, HM_E_LIMIT, "%zu samples; at most %d are allowed", run->sample_count,
                  SAMPLES_MOST);
-        return at_field(err, "samples", HM_E_LIMIT);
+        return fail_field(err, "samples", HM_E_LIMIT);
     }
     for (size_t i = 0; i < run->sample_count; i++) {
         const struct hm_stored_sample *s = &run->samples[i];
@@ -172,39 +174,40 @@ static int fail_more(const char *key, int code, struct hm_err *err)
     char field[HM_RUN_NAME + 8];
 
     snprintf(field, sizeof(field), "more.%.100s", key);
-    return at_field(err, field, code);
+    return fail_field(err, field, code);
 }
 
-/* Tables of runs know many names for one thing; here each thing has its place. */
+/* Fails unless a key of `more` can be the name of a column. Synonyms of known columns are refused:
+ * their values have columns of their own. */
 static int check_more_name(const char *key, struct hm_err *err)
 {
     struct hm_run_name name = hm__run_name_resolve(key);
 
     if (!*key) {
         hm__fail(err, HM_E_SYNTAX, "a column has no name");
-        return at_field(err, "more", HM_E_SYNTAX);
+        return fail_field(err, "more", HM_E_SYNTAX);
     }
     if (hm__store_column_find(name.name) || strcmp(name.name, "more") == 0 ||
         strcmp(name.name, "samples") == 0) {
-        hm__fail(err, HM_E_CONFLICT, "'%.60s' has a column of its own, %s", key, name.name);
+        hm__fail(err, HM_E_CONFLICT, "'%.60s' is stored in the column %s", key, name.name);
         return fail_more(key, HM_E_CONFLICT, err);
     }
     if (strcmp(name.name, key) == 0)
         return 0;
     hm__fail(err, HM_E_RANGE, "'%.60s' cannot be the name of a column", key);
-    hm__err_hint(err, "tables of runs would call it '%.60s'", name.name);
+    hm__err_hint(err, "a table of runs would name it '%.60s'", name.name);
     return fail_more(key, HM_E_RANGE, err);
 }
 
 static int check_more_value(const char *key, const struct hm_value *item, struct hm_err *err)
 {
-    const struct hm_known *known = hm__run_name_resolve(key).known;
+    const struct hm_known_column *known = hm__run_name_resolve(key).known;
     double number = NAN;
     bool is_number =
         item->kind == HM_VALUE_SCALAR && !item->quoted && hm__run_bare_number(item->text, &number);
 
     if (item->kind != HM_VALUE_SCALAR || (!is_number && !item->quoted) || (known && !is_number)) {
-        hm__fail(err, HM_E_TYPE, "is %s, where a number%s belongs",
+        hm__fail(err, HM_E_TYPE, "%s where a number%s is expected",
                  item->kind != HM_VALUE_SCALAR ? hm__value_kind_name(item) : item->text,
                  known ? "" : " or a text");
         return fail_more(key, HM_E_TYPE, err);
@@ -225,7 +228,7 @@ static int check_more(const char *more, struct hm_err *err)
 
     if (rc == 0 && object->kind != HM_VALUE_MAP) {
         rc = hm__fail(err, HM_E_TYPE, "'%.60s' is not a JSON object", more);
-        hm__err_hint(err, "write it as {\"gpu\": \"a100\", \"rate\": 0.1}");
+        hm__err_hint(err, "write a JSON object of numbers and texts");
     }
     if (rc)
         hm__err_field(err, "more");

@@ -1,17 +1,18 @@
-/* What a run may have, and the form of its times. */
+/* Checks the texts, times and numbers of runs before they are stored. */
 #ifndef HM_STORE_CHECK_H
 #define HM_STORE_CHECK_H
 
 #include "howmany_store.h"
 
-enum { HM_STORE_TIME = 21 }; /* room for "2026-11-15T10:13:48Z" */
+enum { HM_STORE_TIME = 21 }; /* Room for "2026-11-15T10:13:48Z" and its NUL. */
 
-/* A text that can be kept: UTF-8, not longer than `most` bytes. */
+/* Fails unless a text is UTF-8 of at most `most` bytes. */
 int hm__store_check_text(const char *field, const char *text, size_t most, struct hm_err *err);
-/* A moment; or, if `day` is not NULL, a date too, to which it is added. */
+/* Checks a time such as 2026-11-15T10:13:48Z. If `day` is not NULL, a date without a time is
+ * allowed too, and `day` is appended to it. */
 int hm__store_check_time(const char *field, const char *text, const char *day,
                          char ret_time[HM_STORE_TIME], struct hm_err *err);
-/* Now, in that form. */
+/* Writes the current time in UTC in the same form. */
 void hm__store_now(char ret_time[HM_STORE_TIME]);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * Conditions. A column of the table is named by our own text, found by comparing what was written
- * with the list; any other name is that of a key in `more`, and is bound as a value. A run that
- * does not tell what is asked for does not match, whatever the operator.
+ * Conditions such as "n>=4". The name is looked up in the list of columns, and the SQL contains the
+ * name from that list; any other name is a key of `more` and is bound as a parameter. A run without
+ * a value does not match, whatever the operator is.
  */
 #include "filter.h"
 
@@ -15,9 +15,9 @@
 static const char *const operators[] = {"!=", "<=", ">=", "=", "<", ">"};
 
 struct condition {
-    const char *written;
-    char *name, *value; /* in the arena */
-    const char *op;     /* one of the above */
+    const char *written; /* Borrowed from the filter. */
+    char *name, *value;  /* In the arena. */
+    const char *op;      /* One of `operators`. */
 };
 
 size_t hm__statement_bind(struct hm_statement *s, struct hm_sql_value value)
@@ -37,8 +37,8 @@ void hm__statement_release(struct hm_statement *s)
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-static int split(struct hm_arena *arena, const char *text, struct condition *ret_condition,
-                 struct hm_err *err)
+static int split_condition(struct hm_arena *arena, const char *text,
+                           struct condition *ret_condition, struct hm_err *err)
 {
     size_t length = strcspn(text, "=!<>");
     struct condition c = {.written = text};
@@ -73,7 +73,7 @@ static int fail_condition(const struct condition *c, int code, struct hm_err *er
     return code;
 }
 
-/* The number of a condition on a column that has numbers of a dimension. */
+/* Reads the number of a condition on a column whose values have the dimension `dim`. */
 static int read_number(const struct condition *c, struct hm_dim dim, double *ret_number,
                        struct hm_err *err)
 {
@@ -85,7 +85,7 @@ static int read_number(const struct condition *c, struct hm_dim dim, double *ret
         return fail_condition(c, HM_E_TYPE, err);
     }
     if (has_unit && !hm__dim_equal(own, dim)) {
-        hm__fail(err, HM_E_UNIT, "'%.60s' is not in a unit of its kind", c->value);
+        hm__fail(err, HM_E_UNIT, "the unit of '%.60s' does not fit the column", c->value);
         hm__err_hint(err, "write %s", hm__dim_example(dim));
         return fail_condition(c, HM_E_UNIT, err);
     }
@@ -94,49 +94,54 @@ static int read_number(const struct condition *c, struct hm_dim dim, double *ret
 
 /* ---- writing -------------------------------------------------------------------------------- */
 
-/* What a condition on a column is to be made into. */
-struct place {
+/* State while the conditions of a filter are written. */
+struct where_state {
     const struct hm_sql *sql;
     enum hm_where how;
     const struct hm_store_column *sort;
-    size_t count; /* conditions so far */
+    size_t count; /* Conditions that were written. */
 };
 
-/* Whether an index other than that of the sort column can find what an operator asks for. */
-static bool is_indexed(const struct place *p, const struct hm_store_column *column, const char *op)
+/* Whether an index, other than that of the sort column, can find the runs of a condition. */
+static bool is_indexed(const struct where_state *p, const struct hm_store_column *column,
+                       const char *op)
 {
     return column && column != p->sort && op[0] != '!';
 }
 
-/* "+" before a column whose index is not to be used. */
-static const char *prefix(const struct place *p, const struct hm_store_column *column,
-                          const char *op)
+/* Returns the prefix of a column that keeps the database from using its index, or "". */
+static const char *index_prefix(const struct where_state *p, const struct hm_store_column *column,
+                                const char *op)
 {
-    /* An index of equal values has the order of ids too. */
+    /* Among equal values, an index is ordered by id as well. */
     bool both = op[0] == '=' && p->sort && p->sort->kind == HM_STORE_ID;
 
     return p->how == HM_WHERE_WALK && is_indexed(p, column, op) && !both ? p->sql->plain : "";
 }
 
-static int add_column(struct hm_statement *s, const struct place *p, const struct condition *c,
-                      const struct hm_store_column *column, struct hm_err *err)
+static int add_column(struct hm_statement *s, const struct where_state *p,
+                      const struct condition *c, const struct hm_store_column *column,
+                      struct hm_err *err)
 {
     bool text = column->kind == HM_STORE_TEXT;
     double number = NAN;
 
     if (text && c->op[0] != '=' && c->op[0] != '!') {
-        hm__fail(err, HM_E_TYPE, "'%.80s': %s is a text, which is = or !=", c->written, c->name);
+        hm__fail(err, HM_E_TYPE,
+                 "'%.80s': %s is a text, which can be compared only with = and !=", c->written,
+                 c->name);
         return fail_condition(c, HM_E_TYPE, err);
     }
     int rc = text ? 0 : read_number(c, column->dim, &number, err);
     if (rc == 0)
-        hm__text_addf(&s->sql, " AND %s\"%s\" %s $%zu", prefix(p, column, c->op), column->name,
-                      c->op,
+        hm__text_addf(&s->sql, " AND %s\"%s\" %s $%zu", index_prefix(p, column, c->op),
+                      column->name, c->op,
                       hm__statement_bind(s, text ? hm__sql_text(c->value) : hm__sql_real(number)));
     return rc;
 }
 
-/* Replace {word} by $NUMBER or the operator. */
+/* Writes a condition on a key of `more`: replaces {key}, {text}, {number} and {op} in the template
+ * of the database. */
 static void add_more(struct hm_statement *s, const struct hm_sql *sql, const struct condition *c)
 {
     double number;
@@ -162,7 +167,7 @@ static void add_more(struct hm_statement *s, const struct hm_sql *sql, const str
     }
 }
 
-static int add_time(struct hm_statement *s, const struct place *p, const char *field,
+static int add_time(struct hm_statement *s, const struct where_state *p, const char *field,
                     const char *text, bool since, struct hm_err *err)
 {
     static const char made_at[] = "made_at";
@@ -171,16 +176,17 @@ static int add_time(struct hm_statement *s, const struct place *p, const char *f
     int rc = hm__store_check_time(field, text, since ? "T00:00:00Z" : "T23:59:59Z", to, err);
 
     if (rc == 0)
-        hm__text_addf(&s->sql, " AND %s%s %s $%zu", prefix(p, hm__store_column_find(made_at), op),
-                      made_at, op, hm__statement_bind(s, hm__sql_text(to)));
+        hm__text_addf(&s->sql, " AND %s%s %s $%zu",
+                      index_prefix(p, hm__store_column_find(made_at), op), made_at, op,
+                      hm__statement_bind(s, hm__sql_text(to)));
     return rc;
 }
 
-static int add_condition(struct hm_statement *s, struct place *p, struct hm_arena *arena,
+static int add_condition(struct hm_statement *s, struct where_state *p, struct hm_arena *arena,
                          const char *written, struct hm_err *err)
 {
     struct condition c = {0};
-    int rc = split(arena, written, &c, err);
+    int rc = split_condition(arena, written, &c, err);
 
     if (rc)
         return rc;
@@ -195,8 +201,8 @@ static int add_condition(struct hm_statement *s, struct place *p, struct hm_aren
     return 0;
 }
 
-static int add_times(struct hm_statement *s, struct place *p, const struct hm_store_filter *filter,
-                     struct hm_err *err)
+static int add_times(struct hm_statement *s, struct where_state *p,
+                     const struct hm_store_filter *filter, struct hm_err *err)
 {
     int rc = 0;
 
@@ -214,12 +220,12 @@ int hm__statement_where(struct hm_statement *s, struct hm_arena *arena, const st
                         const struct hm_store_filter *filter, enum hm_where how,
                         const struct hm_store_column *sort, size_t *ret_count, struct hm_err *err)
 {
-    struct place p = {sql, how, sort, 0};
+    struct where_state p = {sql, how, sort, 0};
     int rc = 0;
 
     hm__text_add(&s->sql, " WHERE 1 = 1");
     if (filter && filter->where_count > HM_STORE_WHERE)
-        return hm__fail(err, HM_E_LIMIT, "%zu conditions; at most %d can be asked for",
+        return hm__fail(err, HM_E_LIMIT, "%zu conditions; at most %d are allowed",
                         filter->where_count, HM_STORE_WHERE);
     for (size_t i = 0; rc == 0 && filter && i < filter->where_count; i++)
         rc = add_condition(s, &p, arena, filter->where[i], err);

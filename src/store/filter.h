@@ -1,4 +1,5 @@
-/* From a filter to a condition of SQL. Whatever a caller wrote is bound, never part of the text. */
+/* Turns a filter into a condition of SQL. Texts of the caller are bound as parameters and are never
+ * part of the SQL. */
 #ifndef HM_STORE_FILTER_H
 #define HM_STORE_FILTER_H
 
@@ -9,29 +10,29 @@
 
 enum { HM_STORE_WHERE = 64, HM_STORE_PARAMETERS = 3 * HM_STORE_WHERE + 8 };
 
-/* A statement that is being made. Zero-initialise. */
+/* A statement while it is written. Zero-initialise. */
 struct hm_statement {
     struct hm_text sql;
     struct hm_sql_value parameters[HM_STORE_PARAMETERS];
     size_t count;
-    char since[24], until[24]; /* behind parameters */
+    char since[24], until[24]; /* Storage of the parameters of since and until. */
 };
 
-/* Add a parameter, and return its number. */
+/* Adds a parameter and returns its number, from 1. */
 size_t hm__statement_bind(struct hm_statement *s, struct hm_sql_value value);
 void hm__statement_release(struct hm_statement *s);
 
-/* How a condition is to be looked up. */
+/* How the database should find the runs of a condition. */
 enum hm_where {
-    HM_WHERE_ANY,   /* as the database likes */
-    HM_WHERE_WALK,  /* along the index of the sort column, looking at each run */
-    HM_WHERE_PROBE, /* only the conditions that an index other than that of the sort column knows */
+    HM_WHERE_ANY,   /* The database chooses. */
+    HM_WHERE_WALK,  /* In the order of the index of the sort column, testing each run. */
+    HM_WHERE_PROBE, /* Only the conditions that another index than the sort column's can find. */
 };
 
 /*
- * Add " WHERE …" with the conditions of where, since and until; filter may be NULL. The arena keeps
- * what parameters point to. sort: the column that has the order; NULL where there is none.
- * *ret_count, the number of conditions, may be NULL.
+ * Adds " WHERE …" with the conditions of where, since and until; filter may be NULL. The arena owns
+ * the texts of the parameters. `sort` is the column that the runs are ordered by, or NULL.
+ * *ret_count is the number of conditions; ret_count may be NULL.
  */
 int hm__statement_where(struct hm_statement *s, struct hm_arena *arena, const struct hm_sql *sql,
                         const struct hm_store_filter *filter, enum hm_where how,

@@ -1,4 +1,4 @@
-/* Loading libpq. */
+/* Loads libpq at run time. */
 #include "libpq.h"
 
 #include "library.h"

@@ -1,6 +1,6 @@
 /*
- * libpq, loaded when a store on a server is opened and not before: it brings twenty libraries along
- * (TLS, Kerberos, LDAP), which would make every start of the program several times as long.
+ * libpq is loaded when a store on a server is opened, not at the start of the program. It depends
+ * on twenty other libraries (TLS, Kerberos, LDAP) that would make every start several times slower.
  */
 #ifndef HM_LIBPQ_H
 #define HM_LIBPQ_H
@@ -30,14 +30,14 @@
     X(PQsetSingleRowMode)                                                                          \
     X(PQstatus)
 
-/* Its functions, under their own names. */
+/* The functions of libpq, under their own names. */
 struct hm_libpq {
 #define HM_LIBPQ_MEMBER(name) __typeof__(name) *name;
     HM_LIBPQ_MAP(HM_LIBPQ_MEMBER)
 #undef HM_LIBPQ_MEMBER
 };
 
-/* Find them; the library stays loaded. */
+/* Loads libpq and finds its functions; the library stays loaded. */
 int hm__libpq_load(struct hm_libpq *ret_pq, struct hm_err *err);
 
 #endif

@@ -1,4 +1,5 @@
-/* A build without PostgreSQL: what to say. The address may have a password, and is not shown. */
+/* Replaces postgres.c in a build without PostgreSQL. The error does not show the address, which may
+ * contain a password. */
 #include "err.h"
 #include "sql.h"
 
@@ -8,7 +9,7 @@ static int open_none(const char *where, void **ret_connection, char **ret_label,
     (void)ret_connection;
     (void)ret_label;
     hm__fail(err, HM_E_UNSUPPORTED,
-             "this build cannot keep runs on a server: it has no PostgreSQL");
+             "this build has no PostgreSQL, so it cannot use a store on a server");
     hm__err_hint(err, "install libpq-dev, and build again");
     return HM_E_UNSUPPORTED;
 }

@@ -1,4 +1,4 @@
-/* A build without SQLite: what to say. */
+/* Replaces sqlite.c in a build without SQLite. */
 #include "err.h"
 #include "sql.h"
 
@@ -6,7 +6,7 @@ static int open_none(const char *where, void **ret_connection, char **ret_label,
 {
     (void)ret_connection;
     (void)ret_label;
-    hm__fail(err, HM_E_UNSUPPORTED, "this build cannot keep runs in a file: it has no SQLite");
+    hm__fail(err, HM_E_UNSUPPORTED, "this build has no SQLite, so it cannot use a store in a file");
     hm__err_hint(err, "install libsqlite3-dev, and build again");
     hm__err_at(err, where, 0);
     return HM_E_UNSUPPORTED;

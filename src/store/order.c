@@ -1,12 +1,14 @@
 /*
- * Runs in an order, page by page. A page goes on from the sort value and the id of the last run
- * (a key, not a count), so that runs that are added meanwhile neither repeat nor hide others, and
- * the last page is as soon there as the first. Runs that do not tell the value come last in either
- * direction. Up to three queries make a page, each a walk along the index (column, id):
+ * Lists runs in an order, page by page. A page begins after the sort value and the id of the last
+ * run of the page before, not after a number of runs. So runs that are added between two requests
+ * are neither repeated nor hide others, and the last page is as fast as the first. Runs without a
+ * value come last in both directions. A page needs up to three queries, each along the index
+ * (column, id):
  *
- *     column = value and id beyond;   column beyond value;   column not told
+ *     column = value and a later id;   a later value of column;   column IS NULL
  *
- * `after` is "SORT.KIND VALUE.ID": the value in hexadecimal, so that every bit of it comes back.
+ * `after` has the form SORT.KINDVALUE.ID, where KIND is x for a number, t for a text and u for no
+ * value, and VALUE is hexadecimal, so that every bit of it is preserved.
  */
 #include "order.h"
 
@@ -17,9 +19,9 @@
 
 #include "err.h"
 
-/* ---- where a page goes on -------------------------------------------------------------------- */
+/* ---- the position of a page ------------------------------------------------------------------ */
 
-static bool is_id(const struct hm_store_column *c)
+static bool sorts_by_id(const struct hm_store_column *c)
 {
     return c->kind == HM_STORE_ID;
 }
@@ -28,7 +30,7 @@ char *hm__cursor_write(struct hm_arena *arena, const struct hm_order *order,
                        const struct hm_stored *run)
 {
     static const char digits[] = "0123456789abcdef";
-    const char *minus = order->down ? "-" : "", *name = order->column->name;
+    const char *minus = order->descending ? "-" : "", *name = order->column->name;
     const char *text =
         order->column->kind == HM_STORE_TEXT ? hm__stored_get_text(order->column, run) : NULL;
     double number =
@@ -71,7 +73,7 @@ static bool read_id(const char *text, int64_t *ret_id)
     return true;
 }
 
-static bool read_number(const char *hex, size_t length, double *ret_number)
+static bool read_hex_number(const char *hex, size_t length, double *ret_number)
 {
     uint64_t bits = 0;
 
@@ -86,7 +88,7 @@ static bool read_number(const char *hex, size_t length, double *ret_number)
     return isfinite(*ret_number);
 }
 
-static bool read_text(const char *hex, size_t length, char *text)
+static bool read_hex_text(const char *hex, size_t length, char *text)
 {
     if (length % 2)
         return false;
@@ -99,14 +101,14 @@ static bool read_text(const char *hex, size_t length, char *text)
     return hm__store_check_text("after", text, length, NULL) == 0;
 }
 
-/* Take "SORT." off the beginning; NULL if it is of another order. */
+/* Returns `after` without its first part "SORT."; NULL if that is another order. */
 static const char *skip_sort(const struct hm_order *order, const char *after)
 {
     size_t length = strlen(order->column->name);
 
-    if (order->down != (*after == '-'))
+    if (order->descending != (*after == '-'))
         return NULL;
-    after += order->down;
+    after += order->descending;
     return strncmp(after, order->column->name, length) == 0 && after[length] == '.'
                ? after + length + 1
                : NULL;
@@ -120,15 +122,15 @@ static bool read_cursor(struct hm_order *order, const char *at, char *text)
     if (!dot || !read_id(dot + 1, &order->id))
         return false;
     size_t length = (size_t)(dot - at) - 1;
-    order->told = *at != 'u';
+    order->known = *at != 'u';
     if (*at == 'u')
         return length == 0;
     if (*at == 'x' && kind == HM_STORE_NUMBER) {
         order->value = hm__sql_real(0);
-        return read_number(at + 1, length, &order->value.real);
+        return read_hex_number(at + 1, length, &order->value.real);
     }
     order->value = hm__sql_text(text);
-    return *at == 't' && kind == HM_STORE_TEXT && read_text(at + 1, length, text);
+    return *at == 't' && kind == HM_STORE_TEXT && read_hex_text(at + 1, length, text);
 }
 
 /* ---- the order ------------------------------------------------------------------------------ */
@@ -136,12 +138,12 @@ static bool read_cursor(struct hm_order *order, const char *at, char *text)
 static int find_sort(const char *sort, struct hm_order *ret_order, struct hm_err *err)
 {
     sort = sort ? sort : "-id";
-    ret_order->down = *sort == '-';
-    ret_order->column = hm__store_column_find(sort + ret_order->down);
+    ret_order->descending = *sort == '-';
+    ret_order->column = hm__store_column_find(sort + ret_order->descending);
     if (ret_order->column)
         return 0;
-    const char *near = hm__suggest(sort + ret_order->down, hm__store_column_name, NULL);
-    hm__fail(err, HM_E_NAME, "'%.60s' is no column to sort by", sort + ret_order->down);
+    const char *near = hm__suggest(sort + ret_order->descending, hm__store_column_name, NULL);
+    hm__fail(err, HM_E_NAME, "'%.60s' is not a column to sort by", sort + ret_order->descending);
     if (near)
         hm__err_hint(err, "did you mean %s?", near);
     hm__err_field(err, "sort");
@@ -160,9 +162,9 @@ int hm__order_read(struct hm_arena *arena, const struct hm_store_filter *filter,
             return hm__fail_nomem(err);
         order.after = true;
         if (!read_cursor(&order, skip_sort(&order, filter->after), text)) {
-            hm__fail(err, HM_E_RANGE, "'%.60s' is not where a page in this order ended",
+            hm__fail(err, HM_E_RANGE, "'%.60s' is not the end of a page in this order",
                      filter->after);
-            hm__err_hint(err, "take it from the page before, with the same sort");
+            hm__err_hint(err, "copy it from the previous page, with the same sort");
             hm__err_field(err, "after");
             return HM_E_RANGE;
         }
@@ -174,13 +176,12 @@ int hm__order_read(struct hm_arena *arena, const struct hm_store_filter *filter,
 
 /* ---- parts ---------------------------------------------------------------------------------- */
 
-/* Condition and order of a part; false if there is no such part. */
 bool hm__order_part(struct hm_statement *s, const struct hm_order *order, enum hm_part part,
                     const char *plain)
 {
-    const char *name = order->column->name, *way = order->down ? " DESC" : "";
-    char beyond = order->down ? '<' : '>';
-    bool id = is_id(order->column), told = order->after && order->told;
+    const char *name = order->column->name, *way = order->descending ? " DESC" : "";
+    char beyond = order->descending ? '<' : '>';
+    bool id = sorts_by_id(order->column), known = order->after && order->known;
 
     if (id) {
         if (part != HM_PART_BEYOND)
@@ -193,25 +194,25 @@ bool hm__order_part(struct hm_statement *s, const struct hm_order *order, enum h
     }
     switch (part) {
     case HM_PART_EQUAL:
-        if (!told)
+        if (!known)
             return false;
         hm__text_addf(&s->sql, " AND \"%s\" = $%zu AND id %c $%zu ORDER BY %sid%s", name,
                       hm__statement_bind(s, order->value), beyond,
                       hm__statement_bind(s, hm__sql_integer(order->id)), plain, way);
         return true;
     case HM_PART_BEYOND:
-        if (order->after && !order->told)
+        if (order->after && !order->known)
             return false;
-        if (told)
+        if (known)
             hm__text_addf(&s->sql, " AND \"%s\" %c $%zu", name, beyond,
                           hm__statement_bind(s, order->value));
         else
             hm__text_addf(&s->sql, " AND \"%s\" IS NOT NULL", name);
         hm__text_addf(&s->sql, " ORDER BY %s\"%s\"%s, %sid%s", plain, name, way, plain, way);
         return true;
-    case HM_PART_UNTOLD:
+    case HM_PART_NULL:
         hm__text_addf(&s->sql, " AND \"%s\" IS NULL", name);
-        if (order->after && !order->told)
+        if (order->after && !order->known)
             hm__text_addf(&s->sql, " AND id %c $%zu", beyond,
                           hm__statement_bind(s, hm__sql_integer(order->id)));
         hm__text_addf(&s->sql, " ORDER BY %sid%s", plain, way);

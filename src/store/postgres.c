@@ -1,12 +1,12 @@
 /*
- * PostgreSQL: a server, for a team. Values go both ways in binary, so that a double is eight bytes
- * and no text is quoted. Rows are taken one by one as they come. A connection that breaks is an
- * error: whether the last transaction was kept is then unknown, and the caller's keys make it safe
- * to add the runs again.
+ * A store on a PostgreSQL server. Values are sent and received in binary, so a double keeps its
+ * bits and texts need no quotes. Rows are received one by one. A broken connection is an error: it
+ * is then unknown whether the last transaction was committed, and the keys of runs make it safe to
+ * add them again.
  *
- * Writers follow one another (an advisory lock): ids are then in the order in which runs became
- * visible, so that nothing appears behind a page that was read; and no two wait for each other's
- * keys.
+ * Writers exclude each other with an advisory lock. So the order of ids is the order in which runs
+ * become visible, and no run appears in a page that was read before; and two writers cannot
+ * deadlock on each other's keys.
  */
 #include <endian.h>
 #include <math.h>
@@ -20,16 +20,16 @@
 #include "sql.h"
 #include "text.h"
 
-/* Types by their number in the catalog, which never changes. */
+/* OIDs of types, which are the same in all versions of PostgreSQL. */
 enum { TYPE_BOOL = 16, TYPE_INT8 = 20, TYPE_INT4 = 23, TYPE_TEXT = 25, TYPE_FLOAT8 = 701 };
 
-struct connection {
+struct postgres {
     struct hm_libpq pq;
     PGconn *link;
-    char *password; /* not to be shown; NULL: none */
+    char *password; /* Must not appear in messages; owned; NULL: none. */
 };
 
-static void be_quiet(void *context, const char *message)
+static void ignore_notice(void *context, const char *message)
 {
     (void)context;
     (void)message;
@@ -37,8 +37,8 @@ static void be_quiet(void *context, const char *message)
 
 /* ---- errors --------------------------------------------------------------------------------- */
 
-/* The first line of a message, without the password. */
-static void tell(const struct connection *c, const char *message, char *text, size_t room)
+/* Copies the first line of a message, with *** instead of the password. */
+static void copy_message(const struct postgres *c, const char *message, char *text, size_t room)
 {
     size_t length = strcspn(message, "\n"), used = 0;
     size_t secret = c->password ? strlen(c->password) : 0;
@@ -54,31 +54,31 @@ static void tell(const struct connection *c, const char *message, char *text, si
     text[used] = '\0';
 }
 
-static int fail(struct connection *c, const PGresult *result, struct hm_err *err)
+static int postgres_fail(struct postgres *c, const PGresult *result, struct hm_err *err)
 {
     char text[300];
     const char *message = result ? c->pq.PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY) : NULL;
 
     if (c->pq.PQstatus(c->link) == CONNECTION_BAD) {
         hm__fail(err, HM_E_IO, "the connection to PostgreSQL is broken");
-        hm__err_hint(err, "whether the last change was kept is not known; open the store again");
+        hm__err_hint(err, "it is unknown whether the last change was stored; open the store again");
         return HM_E_IO;
     }
-    tell(c, message ? message : c->pq.PQerrorMessage(c->link), text, sizeof(text));
+    copy_message(c, message ? message : c->pq.PQerrorMessage(c->link), text, sizeof(text));
     return hm__fail(err, HM_E_IO, "PostgreSQL: %s", text);
 }
 
 /* ---- statements ----------------------------------------------------------------------------- */
 
-/* Parameters as libpq wants them. */
+/* Parameters in the form of libpq. */
 struct bound {
     Oid *types;
     const char **values;
     int *lengths, *formats;
-    uint64_t *numbers; /* in the order of the network */
+    uint64_t *numbers; /* Storage of numbers, big-endian. */
 };
 
-static void release(struct bound *b)
+static void release_bound(struct bound *b)
 {
     hm__free(b->types);
     hm__free((void *)b->values);
@@ -87,7 +87,7 @@ static void release(struct bound *b)
     hm__free(b->numbers);
 }
 
-static int bind_all(struct bound *b, const struct hm_sql_value *parameters, size_t count)
+static int bind_parameters(struct bound *b, const struct hm_sql_value *parameters, size_t count)
 {
     *b = (struct bound){
         .types = hm__calloc(count + 1, sizeof(*b->types)),
@@ -115,7 +115,7 @@ static int bind_all(struct bound *b, const struct hm_sql_value *parameters, size
 
 enum { CELLS = 64 };
 
-static struct hm_sql_value cell(const struct connection *c, const PGresult *result, int at)
+static struct hm_sql_value read_cell(const struct postgres *c, const PGresult *result, int at)
 {
     struct hm_sql_value value = {.null = c->pq.PQgetisnull(result, 0, at) != 0, .real = NAN};
     const char *bytes = c->pq.PQgetvalue(result, 0, at);
@@ -151,20 +151,20 @@ static struct hm_sql_value cell(const struct connection *c, const PGresult *resu
     return value;
 }
 
-static int take(const struct connection *c, const PGresult *result, hm_sql_row *row, void *context,
-                struct hm_err *err)
+static int deliver_row(const struct postgres *c, const PGresult *result, hm_sql_row *row,
+                       void *context, struct hm_err *err)
 {
     struct hm_sql_value cells[CELLS];
     int count = c->pq.PQnfields(result) < CELLS ? c->pq.PQnfields(result) : CELLS;
 
     for (int i = 0; i < count; i++)
-        cells[i] = cell(c, result, i);
+        cells[i] = read_cell(c, result, i);
     return row ? row(context, cells, (size_t)count, err) : 0;
 }
 
-/* All results of a statement must be fetched, also after an error. */
-static int fetch(struct connection *c, hm_sql_row *row, void *context, int64_t *ret_changed,
-                 struct hm_err *err)
+/* Receives all rows of a statement. libpq requires this even after an error. */
+static int fetch_rows(struct postgres *c, hm_sql_row *row, void *context, int64_t *ret_changed,
+                      struct hm_err *err)
 {
     PGresult *result;
     int rc = 0;
@@ -172,7 +172,7 @@ static int fetch(struct connection *c, hm_sql_row *row, void *context, int64_t *
     while ((result = c->pq.PQgetResult(c->link))) {
         switch (c->pq.PQresultStatus(result)) {
         case PGRES_SINGLE_TUPLE:
-            rc = rc ? rc : take(c, result, row, context, err);
+            rc = rc ? rc : deliver_row(c, result, row, context, err);
             break;
         case PGRES_TUPLES_OK:
         case PGRES_COMMAND_OK:
@@ -180,39 +180,40 @@ static int fetch(struct connection *c, hm_sql_row *row, void *context, int64_t *
                 *ret_changed = strtoll(c->pq.PQcmdTuples(result), NULL, 10);
             break;
         default:
-            rc = rc ? rc : fail(c, result, err);
+            rc = rc ? rc : postgres_fail(c, result, err);
         }
         c->pq.PQclear(result);
     }
     if (rc == 0 && c->pq.PQstatus(c->link) == CONNECTION_BAD)
-        rc = fail(c, NULL, err);
+        rc = postgres_fail(c, NULL, err);
     return rc;
 }
 
-static int query(void *connection, const char *sql, const struct hm_sql_value *parameters,
-                 size_t count, hm_sql_row *row, void *context, int64_t *ret_changed,
-                 struct hm_err *err)
+static int postgres_query(void *connection, const char *sql, const struct hm_sql_value *parameters,
+                          size_t count, hm_sql_row *row, void *context, int64_t *ret_changed,
+                          struct hm_err *err)
 {
-    struct connection *c = connection;
+    struct postgres *c = connection;
     struct bound b;
-    int rc = bind_all(&b, parameters, count) ? hm__fail_nomem(err) : 0;
+    int rc = bind_parameters(&b, parameters, count) ? hm__fail_nomem(err) : 0;
 
     if (rc == 0 && (!c->pq.PQsendQueryParams(c->link, sql, (int)count, b.types, b.values, b.lengths,
                                              b.formats, 1) ||
                     !c->pq.PQsetSingleRowMode(c->link)))
-        rc = fail(c, NULL, err);
+        rc = postgres_fail(c, NULL, err);
     if (rc == 0)
-        rc = fetch(c, row, context, ret_changed, err);
-    release(&b);
+        rc = fetch_rows(c, row, context, ret_changed, err);
+    release_bound(&b);
     return rc;
 }
 
-static int exec(void *connection, const char *sql, struct hm_err *err)
+static int postgres_exec(void *connection, const char *sql, struct hm_err *err)
 {
-    struct connection *c = connection;
+    struct postgres *c = connection;
     PGresult *result = c->pq.PQexec(c->link, sql);
     ExecStatusType status = c->pq.PQresultStatus(result);
-    int rc = status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK ? 0 : fail(c, result, err);
+    int rc =
+        status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK ? 0 : postgres_fail(c, result, err);
 
     c->pq.PQclear(result);
     return rc;
@@ -222,7 +223,7 @@ static int exec(void *connection, const char *sql, struct hm_err *err)
 
 static void close_link(void *connection)
 {
-    struct connection *c = connection;
+    struct postgres *c = connection;
 
     if (!c)
         return;
@@ -232,7 +233,7 @@ static void close_link(void *connection)
     hm__free(c);
 }
 
-static const char *option(const PQconninfoOption *options, const char *name)
+static const char *find_option(const PQconninfoOption *options, const char *name)
 {
     for (; options && options->keyword; options++)
         if (strcmp(options->keyword, name) == 0)
@@ -241,23 +242,23 @@ static const char *option(const PQconninfoOption *options, const char *name)
 }
 
 /*
- * Whether an address can be shown in parts. A password with an unescaped @ or / would be taken for
- * a host or a port, and stand in messages.
+ * Whether the parts of an address are unambiguous. A password with an unescaped @ or / would be
+ * parsed as a host or a port, which messages show.
  */
-static bool is_clear(const char *where, const PQconninfoOption *options)
+static bool is_unambiguous(const char *where, const PQconninfoOption *options)
 {
     const char *rest = strstr(where, "://") + 3, *at = strchr(rest, '@');
-    const char *port = option(options, "port");
+    const char *port = find_option(options, "port");
 
     return (!at || (!strchr(at + 1, '@') && rest + strcspn(rest, "/?") > at)) &&
            (!port || port[strspn(port, "0123456789,")] == '\0');
 }
 
-/* "postgresql://user@host/name": the address without its password and options. */
+/* Writes the address without password and options: postgresql://user@host/name. */
 static int write_label(const PQconninfoOption *options, char **ret_label, struct hm_err *err)
 {
-    const char *user = option(options, "user"), *host = option(options, "host");
-    const char *port = option(options, "port"), *name = option(options, "dbname");
+    const char *user = find_option(options, "user"), *host = find_option(options, "host");
+    const char *port = find_option(options, "port"), *name = find_option(options, "dbname");
     struct hm_text label = {0};
 
     hm__text_add(&label, "postgresql://");
@@ -267,9 +268,9 @@ static int write_label(const PQconninfoOption *options, char **ret_label, struct
     return hm__text_take(&label, ret_label, err);
 }
 
-static int keep_password(struct connection *c, const PQconninfoOption *options, struct hm_err *err)
+static int keep_password(struct postgres *c, const PQconninfoOption *options, struct hm_err *err)
 {
-    const char *password = option(options, "password");
+    const char *password = find_option(options, "password");
     size_t length = password ? strlen(password) : 0;
 
     if (length == 0)
@@ -281,35 +282,35 @@ static int keep_password(struct connection *c, const PQconninfoOption *options, 
     return 0;
 }
 
-static int connect_to(struct connection *c, const char *where, struct hm_err *err)
+static int connect_to(struct postgres *c, const char *where, struct hm_err *err)
 {
     char text[300];
 
     c->link = c->pq.PQconnectdb(where);
     if (!c->link)
         return hm__fail_nomem(err);
-    c->pq.PQsetNoticeProcessor(c->link, be_quiet, NULL);
+    c->pq.PQsetNoticeProcessor(c->link, ignore_notice, NULL);
     if (c->pq.PQstatus(c->link) != CONNECTION_OK) {
-        tell(c, c->pq.PQerrorMessage(c->link), text, sizeof(text));
+        copy_message(c, c->pq.PQerrorMessage(c->link), text, sizeof(text));
         return hm__fail(err, HM_E_IO, "cannot reach PostgreSQL: %s", text);
     }
-    /* What is told to be kept is on the disk, whatever the server's own setting. */
-    return exec(c,
-                "SET client_encoding TO 'UTF8';"
-                "SELECT set_config('synchronous_commit', 'on', false) "
-                "WHERE current_setting('synchronous_commit') = 'off'",
-                err);
+    /* A committed transaction must be on the disk, whatever the default of the server is. */
+    return postgres_exec(c,
+                         "SET client_encoding TO 'UTF8';"
+                         "SELECT set_config('synchronous_commit', 'on', false) "
+                         "WHERE current_setting('synchronous_commit') = 'off'",
+                         err);
 }
 
-/* What an address says, and whether it is one. */
-static int read_address(struct connection *c, const char *where, char **ret_label,
-                        struct hm_err *err)
+/* Parses an address; keeps its password and writes its label. */
+static int read_address(struct postgres *c, const char *where, char **ret_label, struct hm_err *err)
 {
     PQconninfoOption *options = c->pq.PQconninfoParse(where, NULL);
     int rc = 0;
 
-    if (!options || !is_clear(where, options)) {
-        rc = hm__fail(err, HM_E_SYNTAX, "the address of the store is not one of PostgreSQL");
+    if (!options || !is_unambiguous(where, options)) {
+        rc = hm__fail(err, HM_E_SYNTAX,
+                      "the address of the store is not a valid PostgreSQL address");
         hm__err_hint(err,
                      "write postgresql://user@host/name, and in a password %%40 for @, %%2F for "
                      "/, %%3F for ?, %%25 for %%");
@@ -324,7 +325,7 @@ static int read_address(struct connection *c, const char *where, char **ret_labe
 
 static int open_link(const char *where, void **ret_connection, char **ret_label, struct hm_err *err)
 {
-    struct connection *c = hm__calloc(1, sizeof(*c));
+    struct postgres *c = hm__calloc(1, sizeof(*c));
     char *label = NULL;
 
     if (!c)
@@ -348,12 +349,13 @@ static int open_link(const char *where, void **ret_connection, char **ret_label,
 const struct hm_sql hm__postgres = {
     .open = open_link,
     .close = close_link,
-    .exec = exec,
-    .query = query,
-    .begin_write = "BEGIN; SELECT pg_advisory_xact_lock(1752135534,"
-                   " hashtext(coalesce(current_schema(), '')))", /* "hown", the store's schema */
+    .exec = postgres_exec,
+    .query = postgres_query,
+    .begin_write =
+        "BEGIN; SELECT pg_advisory_xact_lock(1752135534,"
+        " hashtext(coalesce(current_schema(), '')))", /* "hown" in ASCII, and the schema. */
     .begin_read = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
-    /* Not to_regclass, which may remember what was so before the lock was waited for. */
+    /* to_regclass may return a cached result from before the lock, so it is not used. */
     .has_meta = "SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
                 "WHERE c.relname = 'meta' AND c.relkind IN ('r', 'p') AND "
                 "n.nspname = ANY (current_schemas(false))",

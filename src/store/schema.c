@@ -1,9 +1,10 @@
 /*
- * The tables, version by version. A step is never changed once it has been released: a new version
- * is a new row of the table of steps. Of several programs that open an old store at once one makes
- * the steps, and the others wait for it.
+ * The tables of a store, and the steps that migrate an older store to the current version.
  *
- * Pages of runs are found by indexes in the order (column, id), whichever column they are sorted
+ * A released step is never changed; a new version adds a step to the table. If several programs
+ * open an old store at once, one of them migrates it while the others wait.
+ *
+ * Pages of runs are found by indexes on (column, id), one for each column that runs can be sorted
  * by; see order.c.
  */
 #include <string.h>
@@ -12,54 +13,106 @@
 #include "store.h"
 #include "text.h"
 
-/* {id}, {text}, {packed}, {,id}: as the database spells it. */
-#define REAL(name) name " double precision"
-#define TEXT(name) name " {text}"
-#define INDEX(name) "CREATE INDEX runs_" name " ON runs (" name "{,id});"
+/*
+ * In the SQL below, {id}, {text}, {packed} and {,id} are replaced by the spelling of the database:
+ * id_type, text_type, packed and index_id of struct hm_sql.
+ */
+/* clang-format off */
+
+/* Version 0: one row for each run, with what identifies it and what a fit needs. */
+static const char CREATE_RUNS[] =
+    "CREATE TABLE meta (version bigint NOT NULL);"
+    "INSERT INTO meta (version) VALUES (0);"
+    "CREATE TABLE runs ("
+    "    id         {id},"
+    "    \"key\"      {text},"
+    "    made_at    {text} NOT NULL,"
+    "    status     {text} NOT NULL,"
+    "    algorithm  {text},"
+    "    problem    {text},"
+    "    data       {text},"
+    "    job        {text},"
+    "    machine    {text},"
+    "    scheme     {text},"
+    "    host       {text},"
+    "    version    {text},"
+    "    n          double precision NOT NULL,"
+    "    batch      double precision,"
+    "    latency    double precision,"
+    "    bandwidth  double precision,"
+    "    size       double precision,"
+    "    seconds    double precision,"
+    "    total      double precision,"
+    "    iterations double precision,"
+    "    loss       double precision,"
+    "    best       double precision,"
+    "    seed       double precision"
+    ");";
+
+/*
+ * Version 1: costs, other columns and samples of runs, so that a store holds traces too; documents;
+ * unique keys, so that a run can be sent twice; an index for each column that runs can be sorted by.
+ */
+static const char ADD_SAMPLES_AND_DOCUMENTS[] =
+    "ALTER TABLE runs ADD COLUMN cost double precision;"
+    "ALTER TABLE runs ADD COLUMN more {text};"
+    "ALTER TABLE runs ADD COLUMN sample_count bigint NOT NULL DEFAULT 0;"
+    "CREATE UNIQUE INDEX runs_key ON runs (\"key\");"
+    "CREATE TABLE samples ("
+    "    run_id    bigint NOT NULL REFERENCES runs (id) ON DELETE CASCADE,"
+    "    position  bigint NOT NULL,"
+    "    iteration double precision,"
+    "    seconds   double precision,"
+    "    elapsed_s double precision,"
+    "    loss      double precision,"
+    "    PRIMARY KEY (run_id, position)"
+    ") {packed};"
+    "CREATE TABLE documents ("
+    "    kind    {text} NOT NULL,"
+    "    name    {text} NOT NULL,"
+    "    made_at {text} NOT NULL,"
+    "    body    {text} NOT NULL,"
+    "    PRIMARY KEY (kind, name)"
+    ");"
+    "CREATE INDEX runs_made_at    ON runs (made_at{,id});"
+    "CREATE INDEX runs_status     ON runs (status{,id});"
+    "CREATE INDEX runs_algorithm  ON runs (algorithm{,id});"
+    "CREATE INDEX runs_problem    ON runs (problem{,id});"
+    "CREATE INDEX runs_data       ON runs (data{,id});"
+    "CREATE INDEX runs_job        ON runs (job{,id});"
+    "CREATE INDEX runs_machine    ON runs (machine{,id});"
+    "CREATE INDEX runs_scheme     ON runs (scheme{,id});"
+    "CREATE INDEX runs_host       ON runs (host{,id});"
+    "CREATE INDEX runs_version    ON runs (version{,id});"
+    "CREATE INDEX runs_n          ON runs (n{,id});"
+    "CREATE INDEX runs_batch      ON runs (batch{,id});"
+    "CREATE INDEX runs_latency    ON runs (latency{,id});"
+    "CREATE INDEX runs_bandwidth  ON runs (bandwidth{,id});"
+    "CREATE INDEX runs_size       ON runs (size{,id});"
+    "CREATE INDEX runs_seconds    ON runs (seconds{,id});"
+    "CREATE INDEX runs_total      ON runs (total{,id});"
+    "CREATE INDEX runs_iterations ON runs (iterations{,id});"
+    "CREATE INDEX runs_loss       ON runs (loss{,id});"
+    "CREATE INDEX runs_best       ON runs (best{,id});"
+    "CREATE INDEX runs_cost       ON runs (cost{,id});"
+    "CREATE INDEX runs_seed       ON runs (seed{,id});";
+/* clang-format on */
 
 static const struct step {
-    int version; /* that it leads to, from the one before */
+    int version; /* The version of the store after this step. */
     const char *sql;
 } steps[] = {
-    {0,
-     "CREATE TABLE meta (version bigint NOT NULL);"
-     "INSERT INTO meta (version) VALUES (0);"
-     "CREATE TABLE runs (id {id}, \"key\" {text}, made_at {text} NOT NULL,"
-     "status {text} NOT NULL," TEXT("algorithm") "," TEXT("problem") "," TEXT("data") "," TEXT(
-         "jo"
-         "b") "," TEXT("machine") "," TEXT("scheme") "," TEXT("host") "," TEXT("version") ","
-                                                                                          "n "
-                                                                                          "double "
-                                                                                          "precisio"
-                                                                                          "n NOT "
-                                                                                          "NULL"
-                                                                                          "," REAL("batch") "," REAL("latency") "," REAL(
-                                                                                              "band"
-                                                                                              "widt"
-                                                                                              "h") "," REAL("size") "," REAL("seconds") "," REAL("total") "," REAL("iterations") "," REAL("loss") "," REAL("best") "," REAL("seed") ");"},
-    {1,
-     "ALTER TABLE runs ADD COLUMN cost double precision;"
-     "ALTER TABLE runs ADD COLUMN more {text};"
-     "ALTER TABLE runs ADD COLUMN sample_count bigint NOT NULL DEFAULT 0;"
-     "CREATE UNIQUE INDEX runs_key ON runs (\"key\");"
-     "CREATE TABLE samples (run_id bigint NOT NULL REFERENCES runs (id) ON DELETE CASCADE,"
-     "position bigint NOT NULL," REAL("iteration") "," REAL("seconds") "," REAL(
-         "elapsed_s") "," REAL("loss") ", PRIMARY KEY (run_id, position)) {packed};"
-                                       "CREATE TABLE documents (kind {text} NOT NULL, name {text} "
-                                       "NOT NULL,"
-                                       "made_at {text} NOT NULL, body {text} NOT NULL, PRIMARY KEY "
-                                       "(kind, name));" INDEX("made_at") INDEX("status") INDEX(
-                                           "algorithm") INDEX("problem") INDEX("data") INDEX("job")
-                                           INDEX("machine") INDEX("scheme") INDEX("host") INDEX(
-                                               "version") INDEX("n") INDEX("batch") INDEX("latency")
-                                               INDEX("bandwidth") INDEX("size") INDEX("seconds")
-                                                   INDEX("total") INDEX("iterations") INDEX("loss")
-                                                       INDEX("best") INDEX("cost") INDEX("seed")},
+    {0, CREATE_RUNS},
+    {1, ADD_SAMPLES_AND_DOCUMENTS},
 };
 
-enum { STEPS = sizeof(steps) / sizeof(steps[0]), NOTHING = -1 };
+enum {
+    STEPS = sizeof(steps) / sizeof(steps[0]),
+    NO_VERSION = -1 /* The store is empty. */
+};
 
-static void spell(struct hm_text *out, const struct hm_sql *sql, const char *text)
+/* Writes a text with its placeholders replaced. */
+static void expand_placeholders(struct hm_text *out, const struct hm_sql *sql, const char *text)
 {
     const struct {
         const char *name, *spelling;
@@ -86,26 +139,26 @@ static int read_version(struct hm_store *store, int64_t *ret_version, struct hm_
     int64_t there = 0;
     int rc = hm__store_number(store, store->sql->has_meta, NULL, 0, &there, err);
 
-    *ret_version = NOTHING;
+    *ret_version = NO_VERSION;
     if (rc == 0 && there)
         rc = hm__store_number(store, "SELECT max(version) FROM meta", NULL, 0, ret_version, err);
     if (rc == 0 && *ret_version > HM_STORE_VERSION) {
-        rc =
-            hm__fail(err, HM_E_UNSUPPORTED, "the store has version %lld, and this program knows %d",
-                     (long long)*ret_version, HM_STORE_VERSION);
-        hm__err_hint(err, "a later version of howmany has written it; use that one");
+        rc = hm__fail(err, HM_E_UNSUPPORTED,
+                      "the store has version %lld, but this program supports only %d",
+                      (long long)*ret_version, HM_STORE_VERSION);
+        hm__err_hint(err, "a newer version of howmany has written it; use that version");
         hm__err_at(err, store->label, 0);
     }
     return rc;
 }
 
-static int make_step(struct hm_store *store, const struct step *step, struct hm_err *err)
+static int apply_step(struct hm_store *store, const struct step *step, struct hm_err *err)
 {
     struct hm_sql_value version = hm__sql_integer(step->version);
     struct hm_text sql = {0};
-    struct hm_err why = {0};
+    struct hm_err why = {0}; /* The error of the database. */
 
-    spell(&sql, store->sql, step->sql);
+    expand_placeholders(&sql, store->sql, step->sql);
     int rc =
         sql.failed ? hm__fail_nomem(&why) : store->sql->exec(store->connection, sql.data, &why);
     if (rc == 0)
@@ -115,7 +168,7 @@ static int make_step(struct hm_store *store, const struct step *step, struct hm_
     if (rc == HM_E_NOMEM)
         return hm__fail_nomem(err);
     if (rc) {
-        hm__fail(err, rc, "cannot bring the store to version %d: %.250s", step->version,
+        hm__fail(err, rc, "cannot migrate the store to version %d: %.250s", step->version,
                  why.message);
         hm__err_at(err, store->label, 0);
     }
@@ -132,9 +185,9 @@ int hm__store_migrate(struct hm_store *store, struct hm_err *err)
     rc = hm__store_exec(store, store->sql->begin_write, err);
     if (rc)
         return rc;
-    rc = read_version(store, &version, err); /* another may have been here first */
+    rc = read_version(store, &version, err); /* Another program may have migrated it meanwhile. */
     for (size_t i = 0; rc == 0 && i < STEPS; i++)
         if (steps[i].version > version)
-            rc = make_step(store, &steps[i], err);
+            rc = apply_step(store, &steps[i], err);
     return hm__store_end(store, rc, err);
 }

@@ -1,6 +1,7 @@
 /*
- * SQLite: a file, its write-ahead log beside it. A transaction is synced before it is told to be
- * kept (synchronous=FULL). Statements are kept compiled, as the same few come again and again.
+ * A store in a SQLite file, with a write-ahead log beside it. A commit returns after the
+ * transaction was synced to the disk (synchronous=FULL). Compiled statements are cached, because
+ * the same few are used again and again.
  */
 #include <errno.h>
 #include <math.h>
@@ -15,26 +16,31 @@
 #include "sql.h"
 #include "text.h"
 
-enum { WAIT_MS = 5000, STATEMENTS = 24, LOG_PAGES = 4096, PAGE_BYTES = 4096 };
-
-struct statement {
-    char *sql; /* owned */
-    sqlite3_stmt *compiled;
-    int *numbers; /* which parameter its i-th is */
-    int count;
-    unsigned long used;
+enum {
+    WAIT_MS = 5000,   /* How long to wait for a lock. */
+    STATEMENTS = 24,  /* Compiled statements in the cache. */
+    LOG_PAGES = 4096, /* The log is checkpointed when it has this many pages. */
+    PAGE_BYTES = 4096,
 };
 
-struct connection {
+struct statement {
+    char *sql; /* Owned; NULL: the entry is empty. */
+    sqlite3_stmt *compiled;
+    int *numbers;       /* The number N of each parameter $N, in order of appearance; owned. */
+    int count;          /* Number of parameters. */
+    unsigned long used; /* Value of `clock` at the last use. */
+};
+
+struct sqlite {
     sqlite3 *db;
     struct statement statements[STATEMENTS];
-    unsigned long clock;
-    bool failed_before; /* it could not be opened: there is nothing to tidy */
+    unsigned long clock; /* Counts uses of statements. */
+    bool failed_before;  /* The file could not be opened. */
 };
 
 /* ---- errors --------------------------------------------------------------------------------- */
 
-static const char *what_is_wrong(int code)
+static const char *error_reason(int code)
 {
     switch (code & 0xff) {
     case SQLITE_NOTADB:
@@ -44,7 +50,7 @@ static const char *what_is_wrong(int code)
     case SQLITE_READONLY:
     case SQLITE_PERM:
     case SQLITE_AUTH:
-        return "it may not be written";
+        return "no permission to write";
     case SQLITE_FULL:
         return "the disk is full";
     case SQLITE_BUSY:
@@ -55,9 +61,9 @@ static const char *what_is_wrong(int code)
     }
 }
 
-static int fail(struct connection *c, int code, struct hm_err *err)
+static int sqlite_fail(struct sqlite *c, int code, struct hm_err *err)
 {
-    const char *known = what_is_wrong(code);
+    const char *known = error_reason(code);
     int number = c->db ? sqlite3_system_errno(c->db) : 0;
 
     if ((code & 0xff) == SQLITE_NOMEM)
@@ -74,7 +80,7 @@ static int fail(struct connection *c, int code, struct hm_err *err)
 
 /* ---- statements ----------------------------------------------------------------------------- */
 
-static void drop(struct statement *s)
+static void drop_statement(struct statement *s)
 {
     sqlite3_finalize(s->compiled);
     hm__free(s->sql);
@@ -82,7 +88,7 @@ static void drop(struct statement *s)
     *s = (struct statement){0};
 }
 
-/* Parameters are $NUMBER; SQLite numbers them as they come. */
+/* Finds the number N of each parameter $N; SQLite counts parameters in order of appearance. */
 static int number_parameters(struct statement *s)
 {
     s->count = sqlite3_bind_parameter_count(s->compiled);
@@ -94,27 +100,28 @@ static int number_parameters(struct statement *s)
     return s->numbers ? 0 : HM_E_NOMEM;
 }
 
-static int compile(struct connection *c, struct statement *s, const char *sql, struct hm_err *err)
+static int compile_statement(struct sqlite *c, struct statement *s, const char *sql,
+                             struct hm_err *err)
 {
     size_t length = strlen(sql);
 
-    drop(s);
+    drop_statement(s);
     s->sql = hm__calloc(length + 1, 1);
     if (!s->sql)
         return hm__fail_nomem(err);
     memcpy(s->sql, sql, length);
     int code = sqlite3_prepare_v2(c->db, sql, (int)length + 1, &s->compiled, NULL);
-    int rc = code ? fail(c, code, err) : 0;
+    int rc = code ? sqlite_fail(c, code, err) : 0;
     if (rc == 0 && number_parameters(s))
         rc = hm__fail_nomem(err);
     if (rc)
-        drop(s);
+        drop_statement(s);
     return rc;
 }
 
-/* The statement of that text, compiled now or before. */
-static int find(struct connection *c, const char *sql, struct statement **ret_statement,
-                struct hm_err *err)
+/* Finds a statement in the cache, or compiles it in place of the least recently used one. */
+static int find_statement(struct sqlite *c, const char *sql, struct statement **ret_statement,
+                          struct hm_err *err)
 {
     struct statement *oldest = &c->statements[0];
     int rc = 0;
@@ -129,13 +136,13 @@ static int find(struct connection *c, const char *sql, struct statement **ret_st
             oldest = s;
     }
     if (!oldest->sql || strcmp(oldest->sql, sql) != 0)
-        rc = compile(c, oldest, sql, err);
+        rc = compile_statement(c, oldest, sql, err);
     oldest->used = ++c->clock;
     *ret_statement = oldest;
     return rc;
 }
 
-static int bind_one(sqlite3_stmt *s, int at, const struct hm_sql_value *value)
+static int bind_parameter(sqlite3_stmt *s, int at, const struct hm_sql_value *value)
 {
     if (value->null)
         return sqlite3_bind_null(s, at);
@@ -152,23 +159,23 @@ static int bind_one(sqlite3_stmt *s, int at, const struct hm_sql_value *value)
     return sqlite3_bind_null(s, at);
 }
 
-static int bind_all(struct connection *c, struct statement *s,
-                    const struct hm_sql_value *parameters, size_t count, struct hm_err *err)
+static int bind_parameters(struct sqlite *c, struct statement *s,
+                           const struct hm_sql_value *parameters, size_t count, struct hm_err *err)
 {
     for (int i = 0; i < s->count; i++) {
         int number = s->numbers[i];
         int code = number < 1 || (size_t)number > count
                        ? SQLITE_RANGE
-                       : bind_one(s->compiled, i + 1, &parameters[number - 1]);
+                       : bind_parameter(s->compiled, i + 1, &parameters[number - 1]);
         if (code)
-            return fail(c, code, err);
+            return sqlite_fail(c, code, err);
     }
     return 0;
 }
 
 enum { CELLS = 64 };
 
-static struct hm_sql_value cell(sqlite3_stmt *s, int at)
+static struct hm_sql_value read_cell(sqlite3_stmt *s, int at)
 {
     switch (sqlite3_column_type(s, at)) {
     case SQLITE_INTEGER:
@@ -184,33 +191,33 @@ static struct hm_sql_value cell(sqlite3_stmt *s, int at)
     }
 }
 
-static int step_all(struct connection *c, struct statement *s, hm_sql_row *row, void *context,
-                    struct hm_err *err)
+static int step_rows(struct sqlite *c, struct statement *s, hm_sql_row *row, void *context,
+                     struct hm_err *err)
 {
     struct hm_sql_value cells[CELLS];
     int code, rc = 0, count = sqlite3_column_count(s->compiled);
 
     while (rc == 0 && (code = sqlite3_step(s->compiled)) == SQLITE_ROW) {
         for (int i = 0; i < count && i < CELLS; i++)
-            cells[i] = cell(s->compiled, i);
+            cells[i] = read_cell(s->compiled, i);
         rc = row ? row(context, cells, (size_t)count, err) : 0;
     }
-    return rc ? rc : code == SQLITE_DONE ? 0 : fail(c, code, err);
+    return rc ? rc : code == SQLITE_DONE ? 0 : sqlite_fail(c, code, err);
 }
 
-static int query(void *connection, const char *sql, const struct hm_sql_value *parameters,
-                 size_t count, hm_sql_row *row, void *context, int64_t *ret_changed,
-                 struct hm_err *err)
+static int sqlite_query(void *connection, const char *sql, const struct hm_sql_value *parameters,
+                        size_t count, hm_sql_row *row, void *context, int64_t *ret_changed,
+                        struct hm_err *err)
 {
-    struct connection *c = connection;
+    struct sqlite *c = connection;
     struct statement *s;
-    int rc = find(c, sql, &s, err);
+    int rc = find_statement(c, sql, &s, err);
 
     if (rc)
         return rc;
-    rc = bind_all(c, s, parameters, count, err);
+    rc = bind_parameters(c, s, parameters, count, err);
     if (rc == 0)
-        rc = step_all(c, s, row, context, err);
+        rc = step_rows(c, s, row, context, err);
     if (rc == 0 && ret_changed)
         *ret_changed = sqlite3_changes64(c->db);
     sqlite3_reset(s->compiled);
@@ -218,33 +225,34 @@ static int query(void *connection, const char *sql, const struct hm_sql_value *p
     return rc;
 }
 
-static int exec(void *connection, const char *sql, struct hm_err *err)
+static int sqlite_exec(void *connection, const char *sql, struct hm_err *err)
 {
-    struct connection *c = connection;
+    struct sqlite *c = connection;
     int code = sqlite3_exec(c->db, sql, NULL, NULL, NULL);
 
-    return code ? fail(c, code, err) : 0;
+    return code ? sqlite_fail(c, code, err) : 0;
 }
 
 /* ---- opening -------------------------------------------------------------------------------- */
 
-static void close_all(void *connection)
+static void close_file(void *connection)
 {
-    struct connection *c = connection;
+    struct sqlite *c = connection;
 
     if (!c)
         return;
     for (size_t i = 0; i < STATEMENTS; i++)
-        drop(&c->statements[i]);
-    /* What the planner should know of tables that have changed much; a failure changes nothing. */
+        drop_statement(&c->statements[i]);
+    /* Update the statistics of the query planner; a failure does not matter. */
     if (c->db && !c->failed_before)
         sqlite3_exec(c->db, "PRAGMA analysis_limit=1000; PRAGMA optimize", NULL, NULL, NULL);
     sqlite3_close(c->db);
     hm__free(c);
 }
 
-/* Two that change to the log at once are told to be busy without waiting. */
-static int use_log(struct connection *c, struct hm_err *err)
+/* Switches to a write-ahead log. If two connections do so at once, SQLite returns SQLITE_BUSY
+ * without waiting, so the switch is retried here. */
+static int enable_wal(struct sqlite *c, struct hm_err *err)
 {
     int code = SQLITE_BUSY;
 
@@ -253,15 +261,15 @@ static int use_log(struct connection *c, struct hm_err *err)
         if (code == SQLITE_BUSY)
             sqlite3_sleep(10);
     }
-    return code ? fail(c, code, err) : 0;
+    return code ? sqlite_fail(c, code, err) : 0;
 }
 
 /*
- * Whoever opens a file after a crash reads all of its log. One that has grown too long, because
- * those who wrote it were killed before they could empty it, is emptied first, so that the next to
- * open it need not read it again. Where others use the file, it is theirs to do.
+ * Empties a long write-ahead log. After a crash, the first connection reads the whole log. A log is
+ * long if its writers were killed before they could checkpoint it; without this, every start would
+ * read it again. If other connections use the file, nothing is done.
  */
-static void empty_long_log(struct connection *c)
+static void checkpoint_long_log(struct sqlite *c)
 {
     const char *file = sqlite3_db_filename(c->db, "main");
     struct stat log;
@@ -274,30 +282,30 @@ static void empty_long_log(struct connection *c)
     sqlite3_busy_timeout(c->db, WAIT_MS);
 }
 
-static int settle(struct connection *c, struct hm_err *err)
+static int configure_file(struct sqlite *c, struct hm_err *err)
 {
     char pragmas[256];
 
     sqlite3_extended_result_codes(c->db, 0);
     sqlite3_busy_timeout(c->db, WAIT_MS);
-    /* Look at the file, which opening does not. */
-    int rc = exec(c, "SELECT count(*) FROM sqlite_master", err);
+    /* Opening a database does not read the file; this query does. */
+    int rc = sqlite_exec(c, "SELECT count(*) FROM sqlite_master", err);
     if (rc == 0 && sqlite3_db_readonly(c->db, "main") == 1)
-        rc = fail(c, SQLITE_READONLY, err);
+        rc = sqlite_fail(c, SQLITE_READONLY, err);
     if (rc == 0)
-        rc = use_log(c, err);
+        rc = enable_wal(c, err);
     snprintf(pragmas, sizeof(pragmas),
              "PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON; PRAGMA trusted_schema=OFF;"
              "PRAGMA cache_size=-65536; PRAGMA wal_autocheckpoint=%d",
              LOG_PAGES);
     if (rc == 0)
-        rc = exec(c, pragmas, err);
+        rc = sqlite_exec(c, pragmas, err);
     if (rc == 0)
-        empty_long_log(c);
+        checkpoint_long_log(c);
     return rc;
 }
 
-static char *copy(const char *text)
+static char *copy_text(const char *text)
 {
     size_t length = strlen(text);
     char *to = hm__calloc(length + 1, 1);
@@ -307,21 +315,21 @@ static char *copy(const char *text)
 
 static int open_file(const char *where, void **ret_connection, char **ret_label, struct hm_err *err)
 {
-    struct connection *c = hm__calloc(1, sizeof(*c));
-    char *label = copy(where);
+    struct sqlite *c = hm__calloc(1, sizeof(*c));
+    char *label = copy_text(where);
     int rc = 0;
 
     if (!c || !label)
         rc = hm__fail_nomem(err);
     if (rc == 0) {
         int code = sqlite3_open_v2(where, &c->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
-        rc = code ? fail(c, code, err) : settle(c, err);
+        rc = code ? sqlite_fail(c, code, err) : configure_file(c, err);
     }
     if (rc) {
         hm__err_at(err, where, 0);
         if (c)
             c->failed_before = true;
-        close_all(c);
+        close_file(c);
         hm__free(label);
         return rc;
     }
@@ -332,16 +340,16 @@ static int open_file(const char *where, void **ret_connection, char **ret_label,
 
 const struct hm_sql hm__sqlite = {
     .open = open_file,
-    .close = close_all,
-    .exec = exec,
-    .query = query,
+    .close = close_file,
+    .exec = sqlite_exec,
+    .query = sqlite_query,
     .begin_write = "BEGIN IMMEDIATE",
     .begin_read = "BEGIN",
     .has_meta = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'meta'",
     .id_type = "INTEGER PRIMARY KEY AUTOINCREMENT",
     .text_type = "text",
     .packed = "WITHOUT ROWID",
-    .index_id = "", /* every index ends in it */
+    .index_id = "", /* Every index of SQLite ends with the id already. */
     .plain = "+",
     .more_number = "EXISTS (SELECT 1 FROM json_each(runs.more) AS j WHERE j.key = {key} AND CASE "
                    "WHEN j.type IN ('integer', 'real') THEN j.value {op} {number} "

@@ -1,4 +1,4 @@
-/* Opening a store, and running statements on it. */
+/* Opens a store and runs statements on it. */
 #include "store.h"
 
 #include <string.h>
@@ -17,8 +17,8 @@ int hm_store_open(const char *where, struct hm_store **ret_store, struct hm_err 
     int rc = store ? 0 : hm__fail_nomem(err);
 
     if (rc == 0 && (!where || !*where)) {
-        rc = hm__fail(err, HM_E_MISSING, "no store is named");
-        hm__err_hint(err, "a file, or postgresql://…");
+        rc = hm__fail(err, HM_E_MISSING, "no store is given");
+        hm__err_hint(err, "name a file, or postgresql://user@host/name");
     }
     if (rc == 0) {
         store->sql = is_address(where) ? &hm__postgres : &hm__sqlite;

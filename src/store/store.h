@@ -1,4 +1,4 @@
-/* A store while it is open. */
+/* An open store, and functions that its parts share. */
 #ifndef HM_STORE_H
 #define HM_STORE_H
 
@@ -7,35 +7,35 @@
 struct hm_store {
     const struct hm_sql *sql;
     void *connection;
-    char *label; /* of messages; owned */
+    char *label; /* Name in messages; owned. */
 };
 
-/* The version that this program writes; the steps that lead there are in schema.c. */
+/* The version of the schema; schema.c has the steps of the migration. */
 enum { HM_STORE_VERSION = 1 };
 
-/* Bring the schema up to date. */
+/* Migrates the schema to HM_STORE_VERSION. */
 int hm__store_migrate(struct hm_store *store, struct hm_err *err);
 
-/* Run a statement; errors name the store. */
+/* Run statements, as in sql.h; errors name the store. */
 int hm__store_exec(struct hm_store *store, const char *sql, struct hm_err *err);
 int hm__store_query(struct hm_store *store, const char *sql, const struct hm_sql_value *parameters,
                     size_t count, hm_sql_row *row, void *context, int64_t *ret_changed,
                     struct hm_err *err);
-/* The number in the only row of a query. */
+/* Returns the number in the only row of a query; without a row, *ret_number is unchanged. */
 int hm__store_number(struct hm_store *store, const char *sql, const struct hm_sql_value *parameters,
                      size_t count, int64_t *ret_number, struct hm_err *err);
 
-/* End a transaction: it is kept if rc is 0, else undone. Returns rc, or why it could not be kept.
- */
+/* Commits the transaction if rc is 0, and rolls it back otherwise. Returns rc or the error of the
+ * commit. */
 int hm__store_end(struct hm_store *store, int rc, struct hm_err *err);
 
-/* Called with each run; its texts live as long as the call. Not 0: no more, and that is the code.
- */
-typedef int hm_store_take(void *context, const struct hm_stored *run, struct hm_err *err);
+/* Called with each run, whose texts are valid during the call. A result other than 0 stops the
+ * query, which returns that code. */
+typedef int hm_store_visit(void *context, const struct hm_stored *run, struct hm_err *err);
 
-/* Go through the runs of a filter, within a transaction of the caller's; `samples` is not looked
- * at. */
+/* Visits the runs of a filter, inside a transaction of the caller; filter->samples is ignored. With
+ * `with_samples`, only runs that have samples are visited. */
 int hm__store_each(struct hm_store *store, const struct hm_store_filter *filter, bool with_samples,
-                   hm_store_take *take, void *context, struct hm_err *err);
+                   hm_store_visit *visit, void *context, struct hm_err *err);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Adding runs: one transaction for all of them. A key that is there already is no error: whoever
- * did not hear that a run was kept can send it again.
+ * Adds runs, all in one transaction. A run whose key exists already is not an error and is not
+ * added again, so a client that received no answer can send its runs again.
  */
 #include <string.h>
 
@@ -11,17 +11,21 @@
 #include "stored.h"
 #include "text.h"
 
-enum { CELLS = HM_STORE_COLUMNS - 1 + 1, SAMPLE_CELLS = 6, AT_ONCE = 64 };
+enum {
+    CELLS = HM_STORE_COLUMNS, /* All columns except id, and sample_count. */
+    SAMPLE_CELLS = 6,
+    AT_ONCE = 64, /* Samples in one statement. */
+};
 
 struct adding {
     struct hm_store *store;
-    struct hm_text insert;  /* a run */
-    struct hm_text samples; /* AT_ONCE of them */
+    struct hm_text insert;  /* Statement that inserts a run. */
+    struct hm_text samples; /* Statement that inserts AT_ONCE samples. */
     char now[HM_STORE_TIME];
-    size_t added;
+    size_t added; /* New runs of the current batch. */
 };
 
-/* "INSERT INTO runs (…) VALUES ($1, …)": all columns but id, and sample_count. */
+/* Writes "INSERT INTO runs (…) VALUES ($1, …)" with all columns except id. */
 static void write_insert(struct hm_text *sql)
 {
     hm__text_add(sql, "INSERT INTO runs (");
@@ -45,8 +49,9 @@ static void write_samples(struct hm_text *sql, size_t count)
     }
 }
 
-static int add_some(struct adding *a, const char *sql, int64_t id, const struct hm_stored *run,
-                    size_t from, size_t count, struct hm_err *err)
+static int insert_samples(struct adding *a, const char *sql, int64_t id,
+                          const struct hm_stored *run, size_t from, size_t count,
+                          struct hm_err *err)
 {
     struct hm_sql_value cells[AT_ONCE * SAMPLE_CELLS];
 
@@ -74,12 +79,12 @@ static int add_samples(struct adding *a, int64_t id, const struct hm_stored *run
     if (a->samples.failed)
         return hm__fail_nomem(err);
     for (; rc == 0 && run->sample_count - at >= AT_ONCE; at += AT_ONCE)
-        rc = add_some(a, a->samples.data, id, run, at, AT_ONCE, err);
+        rc = insert_samples(a, a->samples.data, id, run, at, AT_ONCE, err);
     if (rc == 0 && at < run->sample_count) {
         struct hm_text rest = {0};
         write_samples(&rest, run->sample_count - at);
         rc = rest.failed ? hm__fail_nomem(err)
-                         : add_some(a, rest.data, id, run, at, run->sample_count - at, err);
+                         : insert_samples(a, rest.data, id, run, at, run->sample_count - at, err);
         hm__text_release(&rest);
     }
     return rc;
@@ -114,7 +119,7 @@ static int add_run(struct adding *a, const struct hm_stored *run, int64_t *ret_i
     return rc;
 }
 
-static int check_all(const struct hm_store_batch *batch, struct hm_err *err)
+static int check_batch(const struct hm_store_batch *batch, struct hm_err *err)
 {
     for (size_t i = 0; i < batch->count; i++) {
         int rc = hm_stored_check(&batch->runs[i], err);
@@ -126,9 +131,10 @@ static int check_all(const struct hm_store_batch *batch, struct hm_err *err)
     return 0;
 }
 
-/* Into ids, of all batches one after the other, and added, of each. */
-static int add_all(struct adding *a, const struct hm_store_batch *batches, size_t count,
-                   int64_t *ids, size_t *added, struct hm_err *err)
+/* Adds all batches in one transaction. ids receives the ids of all runs in order, added the number
+ * of new runs of each batch. */
+static int add_batches(struct adding *a, const struct hm_store_batch *batches, size_t count,
+                       int64_t *ids, size_t *added, struct hm_err *err)
 {
     write_insert(&a->insert);
     hm__store_now(a->now);
@@ -146,9 +152,9 @@ static int add_all(struct adding *a, const struct hm_store_batch *batches, size_
     return hm__store_end(a->store, rc, err);
 }
 
-/* What came of it, once it is kept. */
-static void tell(struct hm_store_batch *batches, size_t count, const int64_t *ids,
-                 const size_t *added)
+/* Copies the results into the batches, after the transaction was committed. */
+static void report_batches(struct hm_store_batch *batches, size_t count, const int64_t *ids,
+                           const size_t *added)
 {
     for (size_t b = 0; b < count; b++) {
         if (batches[b].ids && batches[b].count > 0)
@@ -166,16 +172,16 @@ int hm_store_add_batches(struct hm_store *store, struct hm_store_batch *batches,
     int rc = added ? 0 : hm__fail_nomem(err);
 
     for (size_t b = 0; rc == 0 && b < count; b++) {
-        rc = check_all(&batches[b], err);
+        rc = check_batch(&batches[b], err);
         runs += batches[b].count;
     }
     int64_t *ids = rc ? NULL : hm__calloc(runs + 1, sizeof(*ids));
     if (rc == 0 && !ids)
         rc = hm__fail_nomem(err);
     if (rc == 0 && runs > 0)
-        rc = add_all(&a, batches, count, ids, added, err);
+        rc = add_batches(&a, batches, count, ids, added, err);
     if (rc == 0)
-        tell(batches, count, ids, added);
+        report_batches(batches, count, ids, added);
     hm__text_release(&a.insert);
     hm__text_release(&a.samples);
     hm__free(ids);

@@ -1,4 +1,4 @@
-/* Named texts: fits, clusters, jobs, price lists. */
+/* Stores and lists documents: texts with a kind and a name, such as fits, clusters and jobs. */
 #include <string.h>
 
 #include "check.h"
@@ -72,14 +72,15 @@ int hm_store_get(struct hm_store *store, const char *kind, const char *name, cha
     return rc;
 }
 
-struct telling {
+struct document_visit {
     hm_store_document *take;
     void *context;
 };
 
-static int tell(void *context, const struct hm_sql_value *cells, size_t count, struct hm_err *err)
+static int report_document(void *context, const struct hm_sql_value *cells, size_t count,
+                           struct hm_err *err)
 {
-    const struct telling *t = context;
+    const struct document_visit *t = context;
 
     (void)count;
     (void)err;
@@ -89,7 +90,7 @@ static int tell(void *context, const struct hm_sql_value *cells, size_t count, s
 int hm_store_documents(struct hm_store *store, const char *kind, hm_store_document *take,
                        void *context, struct hm_err *err)
 {
-    struct telling t = {take, context};
+    struct document_visit t = {take, context};
     struct hm_sql_value cell = hm__sql_text(kind);
     int rc = kind ? check_name("kind", kind, err) : 0;
 
@@ -99,5 +100,5 @@ int hm_store_documents(struct hm_store *store, const char *kind, hm_store_docume
                            kind ? "SELECT kind, name, made_at FROM documents WHERE kind = $1 "
                                   "ORDER BY kind, name"
                                 : "SELECT kind, name, made_at FROM documents ORDER BY kind, name",
-                           &cell, kind ? 1 : 0, tell, &t, NULL, err);
+                           &cell, kind ? 1 : 0, report_document, &t, NULL, err);
 }

@@ -1,4 +1,4 @@
-/* Listing, counting and deleting runs. */
+/* Lists, counts and deletes runs. */
 #include <string.h>
 
 #include "err.h"
@@ -6,22 +6,22 @@
 #include "order.h"
 #include "store.h"
 
-/* ---- one by one ----------------------------------------------------------------------------- */
+/* ---- visiting runs -------------------------------------------------------------------------- */
 
-struct each {
-    hm_store_take *take;
+struct run_visit {
+    hm_store_visit *visit;
     void *context;
-    size_t taken;
+    size_t count; /* Runs that were visited. */
     struct hm_arena *arena;
     struct hm_order order;
     bool with_samples;
-    bool few; /* runs match: to be looked up, and then sorted */
+    bool few; /* Few runs match: find them by other indexes, then sort them. */
 };
 
-static int take_row(void *context, const struct hm_sql_value *cells, size_t count,
-                    struct hm_err *err)
+static int visit_row(void *context, const struct hm_sql_value *cells, size_t count,
+                     struct hm_err *err)
 {
-    struct each *e = context;
+    struct run_visit *e = context;
     struct hm_stored run = {.id = cells[0].integer};
 
     (void)count;
@@ -33,8 +33,8 @@ static int take_row(void *context, const struct hm_sql_value *cells, size_t coun
             *hm__stored_number(c, &run) = cells[i].null ? __builtin_nan("") : cells[i].real;
     }
     run.sample_count = (size_t)cells[HM_STORE_COLUMNS].integer;
-    e->taken++;
-    return e->take(e->context, &run, err);
+    e->count++;
+    return e->visit(e->context, &run, err);
 }
 
 static void write_select(struct hm_text *sql)
@@ -46,12 +46,12 @@ static void write_select(struct hm_text *sql)
 }
 
 /*
- * A page can be had by walking along the order and looking at each run, or by looking up the runs
- * that match and sorting them. The first is slow where few match, the second where many do; SQLite
- * does not know which. So count them first, up to some.
+ * A page can be found by reading runs in order and testing each, which is slow if few runs match;
+ * or by finding all matching runs with other indexes and sorting them, which is slow if many match.
+ * SQLite does not estimate this well, so the matching runs are counted first, up to a limit.
  */
-static int probe(struct hm_store *store, const struct hm_store_filter *filter, struct each *e,
-                 struct hm_err *err)
+static int estimate_matches(struct hm_store *store, const struct hm_store_filter *filter,
+                            struct run_visit *e, struct hm_err *err)
 {
     enum { MANY = 5000 };
     struct hm_statement s = {0};
@@ -59,7 +59,7 @@ static int probe(struct hm_store *store, const struct hm_store_filter *filter, s
     int64_t found = MANY;
 
     if (!*store->sql->plain)
-        return 0; /* this one knows */
+        return 0; /* PostgreSQL estimates it by itself. */
     hm__text_add(&s.sql, "SELECT count(*) FROM (SELECT 1 FROM runs");
     int rc = hm__statement_where(&s, e->arena, store->sql, filter, HM_WHERE_PROBE, e->order.column,
                                  &conditions, err);
@@ -72,8 +72,8 @@ static int probe(struct hm_store *store, const struct hm_store_filter *filter, s
     return rc;
 }
 
-static int each_part(struct hm_store *store, const struct hm_store_filter *filter,
-                     enum hm_part part, struct each *e, struct hm_err *err)
+static int list_part(struct hm_store *store, const struct hm_store_filter *filter,
+                     enum hm_part part, struct run_visit *e, struct hm_err *err)
 {
     struct hm_statement s = {0};
 
@@ -86,9 +86,9 @@ static int each_part(struct hm_store *store, const struct hm_store_filter *filte
         if (filter && filter->limit)
             hm__text_addf(
                 &s.sql, " LIMIT $%zu",
-                hm__statement_bind(&s, hm__sql_integer((int64_t)(filter->limit - e->taken))));
+                hm__statement_bind(&s, hm__sql_integer((int64_t)(filter->limit - e->count))));
         rc = s.sql.failed ? hm__fail_nomem(err)
-                          : hm__store_query(store, s.sql.data, s.parameters, s.count, take_row, e,
+                          : hm__store_query(store, s.sql.data, s.parameters, s.count, visit_row, e,
                                             NULL, err);
     }
     hm__statement_release(&s);
@@ -96,32 +96,32 @@ static int each_part(struct hm_store *store, const struct hm_store_filter *filte
 }
 
 int hm__store_each(struct hm_store *store, const struct hm_store_filter *filter, bool with_samples,
-                   hm_store_take *take, void *context, struct hm_err *err)
+                   hm_store_visit *visit, void *context, struct hm_err *err)
 {
-    struct each e = {
-        .take = take, .context = context, .arena = hm__arena_new(), .with_samples = with_samples};
+    struct run_visit e = {
+        .visit = visit, .context = context, .arena = hm__arena_new(), .with_samples = with_samples};
     int rc = e.arena ? hm__order_read(e.arena, filter, &e.order, err) : hm__fail_nomem(err);
 
     if (rc == 0 && filter && filter->limit)
-        rc = probe(store, filter, &e, err);
+        rc = estimate_matches(store, filter, &e, err);
     for (int part = 0; rc == 0 && part < HM_PARTS; part++)
-        if (!filter || !filter->limit || e.taken < filter->limit)
-            rc = each_part(store, filter, (enum hm_part)part, &e, err);
+        if (!filter || !filter->limit || e.count < filter->limit)
+            rc = list_part(store, filter, (enum hm_part)part, &e, err);
     hm__arena_free(e.arena);
     return rc;
 }
 
 /* ---- pages ---------------------------------------------------------------------------------- */
 
-struct list {
+struct run_list {
     struct hm_arena *arena;
-    struct hm_stored *runs; /* owned, until the arena does */
+    struct hm_stored *runs; /* Owned, until it is given to the arena. */
     size_t count, room;
 };
 
-static int take_run(void *context, const struct hm_stored *run, struct hm_err *err)
+static int copy_run(void *context, const struct hm_stored *run, struct hm_err *err)
 {
-    struct list *l = context;
+    struct run_list *l = context;
 
     if (l->count == l->room) {
         size_t room = l->room ? 2 * l->room : 64;
@@ -145,15 +145,15 @@ static int take_run(void *context, const struct hm_stored *run, struct hm_err *e
     return 0;
 }
 
-struct samples {
+struct sample_list {
     struct hm_stored_sample *samples;
     size_t count, room;
 };
 
-static int take_sample(void *context, const struct hm_sql_value *cells, size_t count,
+static int copy_sample(void *context, const struct hm_sql_value *cells, size_t count,
                        struct hm_err *err)
 {
-    struct samples *s = context;
+    struct sample_list *s = context;
     double values[4];
 
     (void)count;
@@ -170,7 +170,7 @@ static int read_samples(struct hm_store *store, struct hm_arena *arena, struct h
                         struct hm_err *err)
 {
     struct hm_sql_value id = hm__sql_integer(run->id);
-    struct samples s = {.room = run->sample_count};
+    struct sample_list s = {.room = run->sample_count};
 
     s.samples = hm__arena_alloc(arena, s.room, sizeof(*s.samples));
     if (!s.samples)
@@ -178,14 +178,14 @@ static int read_samples(struct hm_store *store, struct hm_arena *arena, struct h
     int rc = hm__store_query(store,
                              "SELECT iteration, seconds, elapsed_s, loss FROM samples "
                              "WHERE run_id = $1 ORDER BY position",
-                             &id, 1, take_sample, &s, NULL, err);
+                             &id, 1, copy_sample, &s, NULL, err);
     run->samples = s.samples;
     run->sample_count = s.count;
     return rc;
 }
 
-/* One run more than the page has tells whether there are more. */
-static int end_page(struct list *l, const struct hm_store_filter *filter,
+/* Ends a page. One more run than the page holds was read; if it exists, page->next is set. */
+static int end_page(struct run_list *l, const struct hm_store_filter *filter,
                     struct hm_store_page *page, struct hm_err *err)
 {
     size_t limit = filter ? filter->limit : 0;
@@ -201,8 +201,8 @@ static int end_page(struct list *l, const struct hm_store_filter *filter,
     return page->next ? 0 : hm__fail_nomem(err);
 }
 
-static int fill_page(struct hm_store *store, const struct hm_store_filter *filter, struct list *l,
-                     struct hm_store_page *page, struct hm_err *err)
+static int fill_page(struct hm_store *store, const struct hm_store_filter *filter,
+                     struct run_list *l, struct hm_store_page *page, struct hm_err *err)
 {
     struct hm_store_filter more = filter ? *filter : (struct hm_store_filter){0};
     int rc = hm__store_exec(store, store->sql->begin_read, err);
@@ -210,7 +210,7 @@ static int fill_page(struct hm_store *store, const struct hm_store_filter *filte
     if (rc)
         return rc;
     more.limit += more.limit && more.limit < SIZE_MAX / 2 ? 1 : 0;
-    rc = hm__store_each(store, &more, false, take_run, l, err);
+    rc = hm__store_each(store, &more, false, copy_run, l, err);
     if (rc == 0)
         rc = end_page(l, filter, page, err);
     for (size_t i = 0; i < l->count; i++) {
@@ -225,7 +225,7 @@ static int fill_page(struct hm_store *store, const struct hm_store_filter *filte
 int hm_store_list(struct hm_store *store, const struct hm_store_filter *filter,
                   struct hm_store_page **ret_page, struct hm_err *err)
 {
-    struct list l = {.arena = hm__arena_new()};
+    struct run_list l = {.arena = hm__arena_new()};
     struct hm_store_page *page = l.arena ? hm__arena_alloc(l.arena, 1, sizeof(*page)) : NULL;
     int rc = page ? fill_page(store, filter, &l, page, err) : hm__fail_nomem(err);
 
@@ -251,11 +251,12 @@ void hm_store_page_free(struct hm_store_page *page)
         hm__arena_free(page->memory);
 }
 
-/* ---- all of them ---------------------------------------------------------------------------- */
+/* ---- counting and deleting ------------------------------------------------------------------ */
 
-/* Run a statement over all runs of a filter. */
-static int over_all(struct hm_store *store, const char *sql, const struct hm_store_filter *filter,
-                    struct hm_statement *s, struct hm_arena **arena, struct hm_err *err)
+/* Writes a statement with the conditions of a filter; the arena owns its parameters. */
+static int write_filtered(struct hm_store *store, const char *sql,
+                          const struct hm_store_filter *filter, struct hm_statement *s,
+                          struct hm_arena **arena, struct hm_err *err)
 {
     hm__text_add(&s->sql, sql);
     *arena = hm__arena_new();
@@ -271,7 +272,7 @@ int hm_store_count(struct hm_store *store, const struct hm_store_filter *filter,
     struct hm_statement s = {0};
     struct hm_arena *arena;
     int64_t count = 0;
-    int rc = over_all(store, "SELECT count(*) FROM runs", filter, &s, &arena, err);
+    int rc = write_filtered(store, "SELECT count(*) FROM runs", filter, &s, &arena, err);
 
     if (rc == 0)
         rc = hm__store_number(store, s.sql.data, s.parameters, s.count, &count, err);
@@ -288,7 +289,7 @@ int hm_store_delete(struct hm_store *store, const struct hm_store_filter *filter
     struct hm_statement s = {0};
     struct hm_arena *arena;
     int64_t count = 0;
-    int rc = over_all(store, "DELETE FROM runs", filter, &s, &arena, err);
+    int rc = write_filtered(store, "DELETE FROM runs", filter, &s, &arena, err);
 
     if (rc == 0 && (rc = hm__store_exec(store, store->sql->begin_write, err)) == 0) {
         rc = hm__store_query(store, s.sql.data, s.parameters, s.count, NULL, NULL, &count, err);

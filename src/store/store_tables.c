@@ -1,7 +1,7 @@
 /*
- * Runs of a store as tables of runs and as traces. They are written as the JSON lines that anybody
- * could have recorded, and read by the readers of files: so a store means what a file means, to the
- * last rule. Numbers are written such that they come back bit for bit.
+ * Reads the runs of a store as a table of runs and as traces. They are written as JSON lines, in
+ * the form that any program could record, and parsed by the readers of files. So a store and a file
+ * with the same contents give exactly the same result. Numbers keep every bit (see json.h).
  */
 #include <math.h>
 #include <stdio.h>
@@ -9,101 +9,77 @@
 
 #include "err.h"
 #include "howmany_store.h"
+#include "json.h"
 #include "memory.h"
 #include "store.h"
 #include "stored.h"
 #include "text.h"
 #include "value.h"
 
-/* ---- JSON ----------------------------------------------------------------------------------- */
-
-static void add_quoted(struct hm_text *out, const char *text)
+/* Adds a number to an object; NaN is left out. */
+static void put_known_number(struct hm_json *json, const char *key, double value)
 {
-    hm__text_add(out, "\"");
-    for (; *text; text++) {
-        size_t plain = strcspn(text, "\"\\\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e"
-                                     "\x0f\x10\x11\x12\x13\x14\x15\x16\x17\x18\x19\x1a\x1b\x1c\x1d"
-                                     "\x1e\x1f");
-        hm__text_add_n(out, text, plain);
-        text += plain;
-        if (!*text)
-            break;
-        if ((unsigned char)*text < 0x20)
-            hm__text_addf(out, "\\u%04x", (unsigned)(unsigned char)*text);
-        else
-            hm__text_addf(out, "\\%c", *text);
+    if (!isnan(value))
+        hm__json_put_number(json, key, value);
+}
+
+/* Adds a text to an object; NULL is left out. */
+static void put_known_text(struct hm_json *json, const char *key, const char *text)
+{
+    if (text)
+        hm__json_put_text(json, key, text);
+}
+
+/* Adds the members of `more`, a JSON object of numbers and texts, to an object. */
+static int put_more(struct hm_json *json, const char *more, struct hm_err *err)
+{
+    struct hm_arena *arena = hm__arena_new();
+    struct hm_value *object = NULL;
+    int rc = arena ? hm__json_parse(arena, more, strlen(more), "more", &object, err)
+                   : hm__fail_nomem(err);
+
+    for (size_t i = 0; rc == 0 && i < object->count; i++) {
+        const struct hm_value *item = &object->items[i];
+        if (item->kind == HM_VALUE_SCALAR && item->quoted)
+            hm__json_put_text(json, object->keys[i], item->text);
+        else if (item->kind == HM_VALUE_SCALAR)
+            hm__json_put_raw(json, object->keys[i], item->text);
     }
-    hm__text_add(out, "\"");
-}
-
-/* With 19 digits hm__number_read is exact: what it loses is far from where rounding turns. */
-static void add_number(struct hm_text *out, const char *name, double value)
-{
-    char text[40];
-    double back = NAN;
-
-    if (isnan(value) || out->failed)
-        return;
-    snprintf(text, sizeof(text), "%.15g", value);
-    if (hm__signed_read(text, &back) == 0 || back != value)
-        snprintf(text, sizeof(text), "%.19g", value);
-    char *comma = strchr(text, ','); /* a program may have set a locale */
-    if (comma)
-        *comma = '.';
-    hm__text_addf(out, "%s\"%s\":%s", out->data[out->length - 1] == '{' ? "" : ",", name, text);
-}
-
-static void add_label(struct hm_text *out, const char *name, const char *value)
-{
-    if (!value || out->failed)
-        return;
-    hm__text_addf(out, "%s\"%s\":", out->data[out->length - 1] == '{' ? "" : ",", name);
-    add_quoted(out, value);
-}
-
-/* What stands between the braces of an object that is known to be one; line breaks are blanks. */
-static void add_members(struct hm_text *out, const char *object)
-{
-    const char *from = strchr(object, '{'), *to = strrchr(object, '}');
-
-    for (from++; from < to && strchr(" \t\r\n", *from); from++)
-        ;
-    if (from == to)
-        return;
-    hm__text_add(out, ",");
-    for (; from < to; from++)
-        hm__text_add_n(out, *from == '\n' || *from == '\r' ? " " : from, 1);
+    hm__arena_free(arena);
+    return rc;
 }
 
 /* ---- tables of runs ------------------------------------------------------------------------- */
 
-/* A run without a time tells a fit nothing, unless it says why there is none. */
+/* Whether a fit can use a run: it has a time, or a status that explains why there is none. */
 static bool has_time(const struct hm_stored *run)
 {
     return run->seconds > 0 || run->total > 0 || !hm__stored_is_ok(run->status);
 }
 
-static int add_run(void *context, const struct hm_stored *run, struct hm_err *err)
+/* Writes a run as one JSON line. */
+static int write_run(void *context, const struct hm_stored *run, struct hm_err *err)
 {
     struct hm_text *out = context;
+    struct hm_json json = {.out = out};
 
     if (!has_time(run))
         return 0;
-    hm__text_add(out, "{");
-    add_number(out, "n", run->n);
-    for (size_t i = 1; !out->failed && i < HM_STORE_COLUMNS; i++) {
+    hm__json_open(&json, NULL, HM_JSON_OBJECT);
+    put_known_number(&json, "n", run->n);
+    for (size_t i = 1; i < HM_STORE_COLUMNS; i++) {
         const struct hm_store_column *c = &hm__store_columns[i];
         if (!c->label || c->whole)
             continue;
         if (c->kind == HM_STORE_TEXT)
-            add_label(out, c->name, hm__stored_get_text(c, run));
+            put_known_text(&json, c->name, hm__stored_get_text(c, run));
         else if (!c->above || hm__stored_get_number(c, run) > c->min)
-            add_number(out, c->name, hm__stored_get_number(c, run));
+            put_known_number(&json, c->name, hm__stored_get_number(c, run));
     }
-    if (run->more && !out->failed)
-        add_members(out, run->more);
-    hm__text_add(out, "}\n");
-    return out->failed ? hm__fail_nomem(err) : 0;
+    int rc = run->more ? put_more(&json, run->more, err) : 0;
+    hm__json_close(&json);
+    hm__text_add(out, "\n");
+    return rc == 0 && out->failed ? hm__fail_nomem(err) : rc;
 }
 
 int hm_store_runs(struct hm_store *store, const struct hm_store_filter *filter,
@@ -113,9 +89,10 @@ int hm_store_runs(struct hm_store *store, const struct hm_store_filter *filter,
     int rc = hm__store_exec(store, store->sql->begin_read, err);
 
     if (rc == 0)
-        rc = hm__store_end(store, hm__store_each(store, filter, false, add_run, &lines, err), err);
+        rc =
+            hm__store_end(store, hm__store_each(store, filter, false, write_run, &lines, err), err);
     if (rc == 0 && !lines.data) {
-        rc = hm__fail(err, HM_E_MISSING, "no such run has a time");
+        rc = hm__fail(err, HM_E_MISSING, "no selected run has a time");
         hm__err_at(err, store->label, 0);
     }
     if (rc == 0)
@@ -126,6 +103,7 @@ int hm_store_runs(struct hm_store *store, const struct hm_store_filter *filter,
 
 /* ---- traces --------------------------------------------------------------------------------- */
 
+/* Whether a run has a sample with a loss after the start. */
 static bool is_trace(const struct hm_stored *run)
 {
     for (size_t i = 0; i < run->sample_count; i++)
@@ -137,15 +115,15 @@ static bool is_trace(const struct hm_stored *run)
 int hm_stored_staleness(const struct hm_stored *run, double *ret_staleness, struct hm_err *err)
 {
     struct hm_arena *arena = run->more ? hm__arena_new() : NULL;
-    struct hm_value *told = NULL;
+    struct hm_value *more = NULL;
     double staleness = 0;
 
     if (run->more && !arena)
         return hm__fail_nomem(err);
-    int rc = arena ? hm__json_parse(arena, run->more, strlen(run->more), "more", &told, NULL) : 0;
-    if (rc == 0 && told) {
-        const struct hm_value *consistency = hm__value_get(told, "consistency");
-        double bound = hm__value_number(told, "staleness");
+    int rc = arena ? hm__json_parse(arena, run->more, strlen(run->more), "more", &more, NULL) : 0;
+    if (rc == 0 && more) {
+        const struct hm_value *consistency = hm__value_get(more, "consistency");
+        double bound = hm__value_number(more, "staleness");
         if (bound >= 0 && bound <= HM_M_MOST)
             staleness = bound;
         else if (consistency && consistency->kind == HM_VALUE_SCALAR &&
@@ -159,40 +137,62 @@ int hm_stored_staleness(const struct hm_stored *run, double *ret_staleness, stru
     return 0;
 }
 
-static void add_trace(struct hm_text *out, const struct hm_stored *run)
+/* Writes the head line of a trace: the labels of the run. */
+static void write_trace_head(struct hm_text *out, const struct hm_stored *run)
 {
-    bool diverged = run->status && strcmp(run->status, "diverged") == 0;
+    struct hm_json json = {.out = out};
+    char id[24];
     double staleness;
 
-    hm__text_addf(out, "{\"run\":\"%lld\"", (long long)run->id);
-    if (out->failed)
-        return;
-    add_number(out, "n", run->n);
-    add_label(out, "algorithm", run->algorithm);
-    add_label(out, "problem", run->problem);
-    add_label(out, "data", run->data);
-    add_label(out, "scheme", run->scheme);
-    add_number(out, "seed", run->seed);
-    add_number(out, "best", run->best);
+    snprintf(id, sizeof(id), "%lld", (long long)run->id);
+    hm__json_open(&json, NULL, HM_JSON_OBJECT);
+    hm__json_put_text(&json, "run", id);
+    put_known_number(&json, "n", run->n);
+    put_known_text(&json, "algorithm", run->algorithm);
+    put_known_text(&json, "problem", run->problem);
+    put_known_text(&json, "data", run->data);
+    put_known_text(&json, "scheme", run->scheme);
+    put_known_number(&json, "seed", run->seed);
+    put_known_number(&json, "best", run->best);
     if (hm_stored_staleness(run, &staleness, NULL))
         out->failed = true;
     else if (isinf(staleness))
-        add_label(out, "staleness", "async");
+        hm__json_put_text(&json, "staleness", "async");
     else if (staleness > 0)
-        add_number(out, "staleness", staleness);
-    hm__text_add(out, "}\n");
-    for (size_t i = 0; i < run->sample_count && !out->failed; i++) {
-        const struct hm_stored_sample *s = &run->samples[i];
-        if (!(s->iteration > 0))
-            continue;
-        hm__text_add(out, "{");
-        add_number(out, "iteration", s->iteration);
-        add_number(out, "seconds", s->seconds);
-        add_number(out, "elapsed_s", s->elapsed_s);
-        add_number(out, "loss", s->loss);
-        hm__text_add(out, "}\n");
-    }
-    hm__text_addf(out, "{\"summary\":true,\"stopped_by\":\"%s\"}\n", diverged ? "diverged" : "");
+        hm__json_put_number(&json, "staleness", staleness);
+    hm__json_close(&json);
+    hm__text_add(out, "\n");
+}
+
+/* Writes one point of a trace. */
+static void write_trace_point(struct hm_text *out, const struct hm_stored_sample *sample)
+{
+    struct hm_json json = {.out = out};
+
+    hm__json_open(&json, NULL, HM_JSON_OBJECT);
+    put_known_number(&json, "iteration", sample->iteration);
+    put_known_number(&json, "seconds", sample->seconds);
+    put_known_number(&json, "elapsed_s", sample->elapsed_s);
+    put_known_number(&json, "loss", sample->loss);
+    hm__json_close(&json);
+    hm__text_add(out, "\n");
+}
+
+/* Writes a run as a trace: head line, points after the start, and summary. */
+static void write_trace(struct hm_text *out, const struct hm_stored *run)
+{
+    bool diverged = run->status && strcmp(run->status, "diverged") == 0;
+    struct hm_json summary = {.out = out};
+
+    write_trace_head(out, run);
+    for (size_t i = 0; i < run->sample_count && !out->failed; i++)
+        if (run->samples[i].iteration > 0)
+            write_trace_point(out, &run->samples[i]);
+    hm__json_open(&summary, NULL, HM_JSON_OBJECT);
+    hm__json_put_bool(&summary, "summary", true);
+    hm__json_put_text(&summary, "stopped_by", diverged ? "diverged" : "");
+    hm__json_close(&summary);
+    hm__text_add(out, "\n");
 }
 
 int hm_store_traces(struct hm_store *store, const struct hm_store_filter *filter,
@@ -206,12 +206,12 @@ int hm_store_traces(struct hm_store *store, const struct hm_store_filter *filter
     int rc = hm_store_list(store, &with, &page, err);
     for (size_t i = 0; rc == 0 && i < page->count; i++)
         if (is_trace(&page->runs[i]))
-            add_trace(&lines, &page->runs[i]);
+            write_trace(&lines, &page->runs[i]);
     hm_store_page_free(page);
     if (rc == 0 && lines.failed)
         rc = hm__fail_nomem(err);
     if (rc == 0 && !lines.data) {
-        rc = hm__fail(err, HM_E_MISSING, "no such run has samples with a loss");
+        rc = hm__fail(err, HM_E_MISSING, "no selected run has samples with a loss");
         hm__err_at(err, store->label, 0);
     }
     if (rc == 0)

@@ -152,7 +152,7 @@ json "one m only is all that is recommended" '[.candidates[].n] | unique == [4]'
 make_traces 4 16 >"$work/two.csv"
 expect "two m only are said" 0 "on two numbers of workers only" howmany converge "$work/two.csv" --best 0.2
 awk -F, 'NR == 1 || $3 < 20 || $3 > 40' "$known" >"$work/gap.csv"
-expect "gaps are named" 0 "nothing between" howmany converge "$work/gap.csv" --best 0.2
+expect "gaps are named" 0 "no points between" howmany converge "$work/gap.csv" --best 0.2
 json "and do not matter much" '.algorithms | all(.error < 0.05)' howmany converge "$work/gap.csv" --best 0.2 --json
 awk -F, -v OFS=, 'NR == 1 {print; next} {line[NR] = $0; print} $1 == "quick" && $2 == 4 && $3 == 30 {for (k = NR - 9; k <= NR; k++) print line[k]}' \
   "$known" >"$work/again.csv"

@@ -87,8 +87,8 @@ refuse "one run" 'n,seconds\n1,2\n' 'one run cannot show'
 refuse "NaN" 'n,seconds\n1,2\n2,NaN\n' "bad.csv:3: seconds: 'NaN' is not a number"
 refuse "a negative time" 'n,seconds\n1,2\n2,-3\n' "bad.csv:3: seconds: '-3' must be more than 0"
 refuse "a time of zero" 'n,seconds\n1,0\n' "bad.csv:2: seconds: '0' must be more than 0"
-refuse "a column twice" 'n,seconds,n\n1,2,3\n' "column 'n' stands twice"
-refuse "a column twice by another name" 'n,seconds,workers\n1,2,3\n' "column 'workers' stands twice"
+refuse "a column twice" 'n,seconds,n\n1,2,3\n' "column 'n' appears twice"
+refuse "a column twice by another name" 'n,seconds,workers\n1,2,3\n' "column 'workers' appears twice"
 refuse "units that disagree" 'n,seconds\n1,2 s\n2,300\n' "bad.csv:3: seconds: '300' has no unit, but line 2 has one"
 refuse "more terms than runs" 'n,seconds\n1,2\n2,1\n' '3 terms need as many different runs; there are 2' --terms '1,1/n,n'
 refuse "an unknown name in a term" 'n,seconds\n1,2\n2,1\n' "'m'" --terms '1,m'

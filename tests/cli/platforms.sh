@@ -57,7 +57,7 @@ json "leaves async at none beside ssp" '[.ranking[] | select(.consistency == "as
 awk -F, 'NR == 1 || $3 == 0' "$work/stale.csv" >"$work/fresh.csv"
 howmany converge "$work/fresh.csv" --best 0 --save "$work/fresh.json" >/dev/null
 expect "a fit of fresh traces" 2 "does not tell what staleness costs" howmany plan $servers --platform server --staleness 4 --stale-cost "$work/fresh.json"
-expect "a fit that is none" 2 "not a stored convergence" bash -c "echo '{}' >$work/no.json; howmany plan $servers --platform server --staleness 4 --stale-cost $work/no.json"
+expect "a fit that is none" 2 "not a stored convergence model" bash -c "echo '{}' >$work/no.json; howmany plan $servers --platform server --staleness 4 --stale-cost $work/no.json"
 expect "a fit that is not there" 2 "cannot open" howmany plan $servers --platform server --staleness 4 --stale-cost "$work/gone.json"
 sed 's/^sgd/adam/' "$work/stale.csv" | tail -n +2 | cat "$work/stale.csv" - >"$work/two.csv"
 howmany converge "$work/two.csv" --best 0 --save "$work/two.json" >/dev/null

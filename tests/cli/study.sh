@@ -26,11 +26,11 @@ refused "an unknown key" "howmany: wrong.yaml:6: buget: unknown key 'buget'
   did you mean budget?" < <(small 'buget: 3 s')
 refused "no algorithms" "howmany: wrong.yaml:1: 'algorithms' is missing
   algorithms: a list such as [cocoa, cocoa+, {name: lbfgs, memory: 5}]" < <(small | grep -v algorithms)
-refused "a list of none" "howmany: wrong.yaml:2: algorithms: there is no algorithm to choose from
+refused "a list of none" "howmany: wrong.yaml:2: algorithms: the list of algorithms is empty
   write a list such as [cocoa, cocoa+]" < <(small | sed 's/^algorithms.*/algorithms: []/')
 refused "no such algorithm" "howmany: --algorithm: there is no 'lbfsg'; did you mean lbfgs?
   in runs of lbfsg, wrong.yaml:2" < <(small | sed 's/cocoa, lbfgs/cocoa, lbfsg/')
-refused "one twice" "howmany: wrong.yaml:2: algorithms.1: cocoa is there already" < <(small | sed 's/cocoa, lbfgs/cocoa, cocoa/')
+refused "one twice" "howmany: wrong.yaml:2: algorithms.1: cocoa is listed twice" < <(small | sed 's/cocoa, lbfgs/cocoa, cocoa/')
 refused "less than one worker" "howmany: wrong.yaml:3: m.0: '0' is out of range
   it must be at least 1 and at most 100000" < <(small | sed 's/1\.\.4/[0, 4]/')
 refused "a range that falls" "howmany: wrong.yaml:3: m: '4..1' ends before it begins" < <(small | sed 's/1\.\.4/4..1/')
@@ -39,7 +39,7 @@ refused "no loss" "howmany: wrong.yaml:4: loss: '0' is out of range
 refused "a budget without a unit" "howmany: wrong.yaml:5: budget: '60' has no unit
   write a time such as 20 ms, 90 s or 6 h" < <(small | sed 's/^budget.*/budget: 60/')
 refused "missing data" "howmany: missing.svm: cannot open: No such file or directory
-  a file, a folder with MNIST's files, or a recipe: dense:1000x20, sparse:10000x1000, digits:5000
+  a file, a folder with the files of MNIST, or a recipe: dense:1000x20, sparse:10000x1000, digits:5000
   in runs of lbfgs, wrong.yaml:2" < <(small | sed 's/digits:400/missing.svm/')
 refused "a key of the study's own" "howmany: wrong.yaml:1: train.seed: is set by the study
   seeds: says how many runs there are of each" < <(small | sed 's/lambda: 1e-3/lambda: 1e-3, seed: 3/')
@@ -56,8 +56,8 @@ refused "another's option" "howmany: --passes: is of local-sgd, splash, cocoa an
 refused "an option of all" "howmany: wrong.yaml:2: algorithms.lambda: is not an algorithm's own
   it goes under train:" < <(small | sed 's/lbfgs/{name: lbfgs, lambda: 2}/')
 refused "nothing to reach" "howmany: wrong.yaml:1: train.problem: belief propagation has no loss to reach" < <(small | sed 's/lambda: 1e-3/problem: bp/')
-refused "cost without a price" "howmany: wrong.yaml:6: goal: nothing has a price
-  price: of one worker, as \$1/h" < <(small 'goal: cost')
+refused "cost without a price" "howmany: wrong.yaml:6: goal: cost needs a price
+  price: of one worker, such as \$1/h" < <(small 'goal: cost')
 refused "no such cluster" "howmany: nowhere.yaml: cannot open: No such file or directory" < <(small 'simulate: nowhere.yaml')
 refused "an empty file" "howmany: wrong.yaml: the file is empty" < <(:)
 expect "no file" 2 "which file?" howmany study

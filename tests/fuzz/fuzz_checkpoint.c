@@ -1,7 +1,5 @@
-/*
- * The reader of checkpoints. The bytes get the checksum they need, so that the head and the parts
- * are reached; what is taken must be something to go on from.
- */
+/* The reader of checkpoints. The bytes get a valid checksum, so that the parser reaches the head
+ * and the parts; an accepted checkpoint must be one that a run can continue from. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -31,7 +29,7 @@ static uint64_t checksum(const uint8_t *data, size_t size)
     return sum;
 }
 
-/* The algorithm that the bytes name; CoCoA if none. */
+/* Returns the algorithm that the bytes name, or CoCoA. */
 static const struct hm_algorithm *algorithm_in(const uint8_t *data, size_t size)
 {
     static const char line[] = "\nalgorithm ";

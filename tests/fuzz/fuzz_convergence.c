@@ -1,4 +1,4 @@
-/* A stored convergence; what is let through can be asked, is written, and must then read back. */
+/* Stored convergence models. A valid one is queried, written, and must be readable again. */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Answers may be errors; they are not looked at. */
+/* Queries the model; errors are allowed, and answers are ignored. */
 static void ask(const struct hm_convergence *c)
 {
     static const double iterations[] = {1, 2, 30, 1000}, ms[] = {1, 2, 3, 8, 100};

@@ -1,7 +1,5 @@
-/*
- * Training data: the first byte chooses LIBSVM, CSV, images (with as many labels as they say),
- * labels (of two images), or what a person writes as data; the rest is the file or the text.
- */
+/* Training data. The first byte selects LIBSVM, CSV, IDX images (with labels that fit), IDX labels
+ * (of two images), or the name of data; the rest is the file or the name. */
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const uint8_t two_images[] = {0, 0, 8, 2, 0, 0, 0, 2, 0, 0, 0, 1, 7, 9};
 
-/* A file in memory; its descriptor, with the name it can be opened by. */
+/* Makes a file in memory; returns its descriptor, and the path that opens it. */
 static int make_file(const uint8_t *bytes, size_t length, char path[HM_DATA_PATH])
 {
     int file = memfd_create("fuzz", 0);
@@ -27,7 +25,7 @@ static int make_file(const uint8_t *bytes, size_t length, char path[HM_DATA_PATH
     return file;
 }
 
-/* Labels for images: as many as the header says, if that is not many. */
+/* Makes labels for images: as many as the header says, if these are few. */
 static int make_labels(const uint8_t *images, size_t length, char path[HM_DATA_PATH])
 {
     uint8_t labels[8 + 255] = {0, 0, 8, 1};

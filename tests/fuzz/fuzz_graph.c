@@ -1,4 +1,4 @@
-/* The graph readers: the first byte chooses the format; small graphs are then split. */
+/* The graph readers. The first byte selects the format; small graphs are then split. */
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -15,7 +15,7 @@ static void split(const struct hm_graph *graph)
     struct hm_err err = {0};
 
     for (int split = 0; split < HM_SPLIT_COUNT && graph->vertices < 1000; split++)
-        if ((enum hm_split)split != HM_SPLIT_METIS) /* its own errors are not ours to find */
+        if ((enum hm_split)split != HM_SPLIT_METIS) /* METIS itself is not tested here. */
             hm_graph_split(graph, (enum hm_split)split, 2, 1, n, 3, parts, &err);
 }
 

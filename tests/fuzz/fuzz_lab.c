@@ -1,4 +1,4 @@
-/* Any bytes as the settings of a laboratory: they are an error or a lab that can be planned. */
+/* Settings of a laboratory: any bytes give an error or a lab that can be planned. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

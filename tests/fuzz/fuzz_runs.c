@@ -1,4 +1,4 @@
-/* Tables of runs, CSV or JSON lines, and the fit of what can be read. */
+/* Tables of runs in CSV or JSON lines; valid ones are fitted. */
 #include <stdint.h>
 
 #include "howmany_fit.h"

@@ -1,4 +1,4 @@
-/* The readers of jobs and studies, YAML and JSON, and the plan of whatever they let through. */
+/* The readers of jobs and studies in YAML and JSON; valid jobs are planned. */
 #include <stdint.h>
 #include <string.h>
 
@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (size == 0)
         return 0;
-    /* The first byte chooses the format, so that one corpus serves both. */
+    /* The first byte selects the format, so that one corpus serves both. */
     const char *source = sources[data[0] == '{' || data[0] == '['];
     struct hm_job *job = NULL;
     struct hm_err err = {0};

@@ -1,4 +1,4 @@
-/* Traces, CSV or JSON lines, in every way of reading them; what comes out must be in order. */
+/* Traces in CSV or JSON lines, with several settings. Iterations of a valid trace must increase. */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* The reader of UAI files; small fields then go through belief propagation on one rank. */
+/* The reader of UAI files; small fields are then solved by belief propagation on one rank. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>

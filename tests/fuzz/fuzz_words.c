@@ -1,5 +1,4 @@
-/* Command lines: what can be split can be filled in, quoted, and split into the same words again.
- */
+/* Command lines: after splitting, filling in and quoting, the same words must result again. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Run a fuzz target over every file of a folder, as one TAP test each. */
+/* Runs a fuzz target on every file of a folder, as one TAP test for each file. */
 #include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -34,5 +34,5 @@ int main(int argc, char **argv)
     }
     free(names);
     printf("1..%d\n", done);
-    return done == 0; /* an empty corpus is a mistake */
+    return done == 0; /* An empty corpus is an error. */
 }

@@ -1,4 +1,4 @@
-/* For the tests of training data: files made for a moment, and rows read from them. */
+/* Helpers for tests of training data: temporary files, and rows that are read from them. */
 #ifndef HM_DATA_FILES_H
 #define HM_DATA_FILES_H
 
@@ -9,7 +9,7 @@
 
 enum { TEST_PATH = 128 };
 
-/* A file of these bytes: /tmp/hm-data-XXXXXX and the ending. Unlink it. */
+/* Writes a temporary file, /tmp/hm-data-XXXXXX and the ending; the caller unlinks it. */
 static inline void write_bytes(char path[TEST_PATH], const char *ending, const void *bytes,
                                size_t length)
 {
@@ -20,7 +20,7 @@ static inline void write_bytes(char path[TEST_PATH], const char *ending, const v
     close(file);
 }
 
-/* What the text stands for, which must be right. */
+/* Parses the name of data, which must be valid. */
 static inline struct hm_data_spec parse_data(const char *text, bool test)
 {
     struct hm_data_spec spec;
@@ -31,7 +31,7 @@ static inline struct hm_data_spec parse_data(const char *text, bool test)
     return spec;
 }
 
-/* All rows, so many at a time. */
+/* Reads all rows, `most` at a time. */
 static inline struct hm_rows read_rows(const struct hm_data_spec *spec, bool sparse,
                                        size_t features, size_t most)
 {
@@ -44,12 +44,13 @@ static inline struct hm_rows read_rows(const struct hm_data_spec *spec, bool spa
         assert_true((size_t)got <= most);
     if (got < 0)
         fail_msg("%s:%d: %s", err.source, err.line, err.message);
-    assert_int_equal(hm__data_next(data, most, &rows, &err), 0); /* the end stays the end */
+    assert_int_equal(hm__data_next(data, most, &rows, &err),
+                     0); /* After the end, every call returns 0. */
     hm__data_close(data);
     return rows;
 }
 
-/* One value of a row, dense or sparse. */
+/* Returns one value of a row, dense or sparse. */
 static inline double value_at(const struct hm_rows *rows, size_t row, size_t column)
 {
     if (!rows->sparse)

@@ -1,7 +1,5 @@
-/*
- * Fresh stores for tests: files in a folder that goes away, or schemas of the server whose address
- * HM_STORE_SERVER has. Every test of a store is run on both.
- */
+/* Empty stores for tests: files in a temporary folder, or schemas on the server at HM_STORE_SERVER.
+ * Every test of a store runs on both. */
 #ifndef HM_STORE_TESTING_H
 #define HM_STORE_TESTING_H
 
@@ -46,7 +44,7 @@ static inline const struct hm_sql *store_sql(void)
                      refused_err.message);                                                         \
     } while (0)
 
-/* Run statements behind the store's back. */
+/* Runs statements on the database directly. */
 static inline void store_behind(const char *where, const char *sql)
 {
     void *connection;
@@ -58,7 +56,7 @@ static inline void store_behind(const char *where, const char *sql)
     hm_text_free(label);
 }
 
-/* Where there is nothing yet. */
+/* Returns the address of a store that does not exist yet. */
 static inline const char *fresh_where(void)
 {
     static char where[1024];

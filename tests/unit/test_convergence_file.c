@@ -178,9 +178,9 @@ static void what_is_wrong_with_staleness_is_named(void **state)
     refuse_stale("\"staleness\":3", "\"staleness\":\"much\"", "algorithms.0.ssp.costs.1.staleness",
                  "'much' is not a number");
     refuse_stale("\"staleness\":3", "\"staleness\":\"async\"", "algorithms.0.ssp",
-                 "this belongs to async");
+                 "this cost belongs to async");
     refuse_stale("\"staleness\":\"async\"", "\"staleness\":1", "algorithms.0.async",
-                 "this belongs to ssp");
+                 "this cost belongs to ssp");
     refuse_stale("\"factor\":1.25", "\"factor\":0", "algorithms.0.ssp.costs.0",
                  "the factor 0 is not above 0");
     refuse_stale("\"exponent\":2", "\"exponent\":3", "algorithms.0.ssp",
@@ -188,7 +188,7 @@ static void what_is_wrong_with_staleness_is_named(void **state)
     refuse_stale("\"traces\":4", "\"traces\":0.5", "algorithms.0.ssp.traces",
                  "'0.5' is out of range");
     refuse_stale("\"growth\":0.02", "\"growth\":null", "algorithms.0.ssp.growth",
-                 "nothing stands here");
+                 "an empty value is not allowed here");
     refuse_stale("\"power\":0.3,", "", "algorithms.0.ssp", "'power' is missing");
 }
 
@@ -200,14 +200,15 @@ static void what_is_wrong_is_named(void **state)
     refuse("\"level\":0.9", "\"level\":1", "level", "1 is not between 0 and 1");
     refuse("\"best_loss\":0.2", "\"best_loss\":0.3", "best_loss",
            "0.3 is not between best_loss_low and best_loss_high");
-    refuse("\"best_loss\":0.2", "\"best_loss\":null", "best_loss", "nothing stands here");
+    refuse("\"best_loss\":0.2", "\"best_loss\":null", "best_loss",
+           "an empty value is not allowed here");
     refuse("\"best_loss\":0.2", "\"best_loss\":1e999", "best_loss", "'1e999' is too large");
     refuse("\"best_loss\":0.2", "\"best_loss\":\"0.2\"", "best_loss", "'0.2' is not a number");
     refuse("\"unit\"", "\"units\"", "units", "unknown key 'units'");
     refuse("\"form\":\"rate\",\"t", "\"form\":\"rat\",\"t", "algorithms.1.form",
            "'rat' is not one of terms, rate, inverse, power");
     refuse("\"form\":\"rate\",\"t", "\"form\":\"inverse\",\"t", "algorithms.1.parameters",
-           "its length is 4, not 5");
+           "the list has 4 entries, not 5");
     refuse("\"text\":\"1\"", "\"text\":\"i\"", "algorithms.0.parameters",
            "the first term is 'i', not 1");
     refuse("\"i/m\"", "\"i/k\"", "algorithms.0.parameters.1", "unknown name 'k' in 'i/k'");
@@ -215,19 +216,21 @@ static void what_is_wrong_is_named(void **state)
     refuse("\"n\":[1,4,16]", "\"n\":[1,4.5,16]", "algorithms.0.n.1", "'4.5' is out of range");
     refuse("\"n\":[1,4,16]", "\"n\":[1,4,\"16\"]", "algorithms.0.n.2", "'16' is not a number");
     refuse("\"n\":[1,4,16]", "\"n\":[]", "algorithms.0", "n is empty");
-    refuse("\"spread\":[0.01,", "\"spread\":[", "algorithms.0.spread", "its length is 2, not 3");
+    refuse("\"spread\":[0.01,", "\"spread\":[", "algorithms.0.spread",
+           "the list has 2 entries, not 3");
     refuse("\"spread\":[0.01,", "\"spread\":[-1,", "algorithms.0.spread.0", "'-1' is out of range");
     refuse("\"iteration\":[1,2,", "\"iteration\":[2,2,", "algorithms.0.curves.0.iteration.1",
            "'2' is out of range");
-    refuse("\"loss\":[", "\"loss\":[1,", "algorithms.0.curves.0.loss", "its length is 13, not 12");
+    refuse("\"loss\":[", "\"loss\":[1,", "algorithms.0.curves.0.loss",
+           "the list has 13 entries, not 12");
     refuse("\"draws\":[\n  [", "\"draws\":[\n  [1,", "algorithms.0.draws.0",
-           "its length is 4, not 3");
+           "the list has 4 entries, not 3");
     refuse("\"algorithm\":\"cocoa+\"", "\"algorithm\":\"<b>&\\\"x\"", "algorithms",
-           "'<b>&\"x' stands twice");
+           "'<b>&\"x' appears twice");
     refuse("\"1/n\"", "\"1/m\"", "paces.1.terms.1", "unknown name 'm' in '1/m'");
-    refuse("\"seconds\":[", "\"seconds\":[0,", "paces.0.seconds", "its length is 4, not 3");
+    refuse("\"seconds\":[", "\"seconds\":[0,", "paces.0.seconds", "the list has 4 entries, not 3");
     refuse("\"seconds\":[0.017,", "\"seconds\":[0,", "paces.0.seconds.0", "'0' is out of range");
-    refuse("\"theta\":[0.0005,", "\"theta\":[", "paces.1.theta", "its length is 1, not 2");
+    refuse("\"theta\":[0.0005,", "\"theta\":[", "paces.1.theta", "the list has 1 entries, not 2");
 }
 
 /* The numbers 1, 2, …, count. */
@@ -265,19 +268,19 @@ static void lengths_have_limits(void **state)
     curve = &s.algorithms[0].curves[0];
     curve->iteration = curve->loss = many;
     curve->count = HM_G_CURVE + 1;
-    refuse_stored(&s.convergence, "its length is 62, not 1 to 61");
+    refuse_stored(&s.convergence, "the list has 62 entries, not 1 to 61");
     curve->count = 0;
-    refuse_stored(&s.convergence, "its length is 0, not 1 to 61");
+    refuse_stored(&s.convergence, "the list has 0 entries, not 1 to 61");
     sample_convergence(&s);
     s.algorithms[0].draws = many;
     s.algorithms[0].draw_count = HM_G_DRAWS + 1;
-    refuse_stored(&s.convergence, "there are 129 draws, more than 128");
+    refuse_stored(&s.convergence, "129 draws; at most 128 are allowed");
     sample_convergence(&s);
     s.algorithms[0].curves[0].m = 3;
-    refuse_stored(&s.convergence, "a curve of m = 3, which is not listed");
+    refuse_stored(&s.convergence, "a curve of m = 3, which is not in the list m");
     sample_convergence(&s);
     s.algorithms[0].curve_count = 2;
-    refuse_stored(&s.convergence, "there is no curve of m = 16");
+    refuse_stored(&s.convergence, "there is no curve for m = 16");
     sample_convergence(&s);
     s.algorithms[0].last = 0;
     refuse_stored(&s.convergence, "last must be more than 0");

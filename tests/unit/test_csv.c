@@ -10,7 +10,7 @@ static struct hm_csv *open_text(const char *text)
     struct hm_csv *csv = NULL;
     struct hm_err err = {0};
 
-    if (hm__csv_parse(text, strlen(text), "t.csv", &csv, &err))
+    if (hm__csv_parse(text, strlen(text), "t.csv", 0, &csv, &err))
         fail_msg("%s", err.message);
     return csv;
 }
@@ -46,7 +46,7 @@ static void broken_files_are_named(void **state)
         int line;
     } rows[] = {
         {"", "no header line", 0, 1},
-        {"a,a\n", "column 'a' stands twice", 4, 1},
+        {"a,a\n", "column 'a' appears twice", 4, 1},
         {"a,b\n1\n", "1 fields where the header has 2", 6, 2},
         {"a,b\n1,2\n1,\"2\n", "a quote is opened and never closed", 12, 3},
         {"a,b\n1,\0\n", "a NUL byte: this is not a text file", 8, 2},
@@ -57,7 +57,7 @@ static void broken_files_are_named(void **state)
         struct hm_csv *csv = NULL;
         struct hm_err err = {0};
         char **f;
-        int rc = hm__csv_parse(rows[i].text, rows[i].length, "t.csv", &csv, &err);
+        int rc = hm__csv_parse(rows[i].text, rows[i].length, "t.csv", 0, &csv, &err);
         while (rc >= 0 && (rc = hm__csv_next(csv, &f, &err)) == 1)
             ;
         assert_true(rc < 0);
@@ -105,12 +105,12 @@ static void prices_are_imported(void **state)
     assert_int_equal(hm_catalog_add(catalog, report.text, strlen(report.text), "i.yaml", &err), 0);
 
     assert_int_equal(hm_catalog_machine(catalog, "p4d.24xlarge", &c, &err), 0);
-    assert_near(c->node.price_per_s * 3600, 1.5, 1e-12); /* the cheapest region */
-    assert_near(c->node.flops_16, 312e12, 0);            /* hardware from the catalog */
+    assert_near(c->node.price_per_s * 3600, 1.5, 1e-12); /* The price of the cheapest region. */
+    assert_near(c->node.flops_16, 312e12, 0);            /* The hardware comes from the catalog. */
     assert_near(c->node.accelerators, 8, 0);
     hm_cluster_free(c);
     assert_int_equal(hm_catalog_machine(catalog, "new.large", &c, &err), 0);
-    assert_true(c->node.price_per_s < 0); /* unknown is not $0 */
+    assert_true(c->node.price_per_s < 0); /* An unknown price is not $0. */
     assert_near(c->node.flops_32, 0, 0);
     hm_cluster_free(c);
     assert_int_equal(hm_catalog_machine(catalog, "free.small", &c, &err), 0);

@@ -1,4 +1,4 @@
-/* Training data: what is read is what an independent program finds, however it is read. */
+/* Reading training data: sums over all rows are compared with those of an independent program. */
 #include "data_files.h"
 
 #include "memory.h"
@@ -9,7 +9,7 @@ static void rows_are_kept(void **state)
 
     (void)state;
     assert_int_equal(hm__rows_entries(&rows), 0);
-    for (int round = 0; round < 2; round++) { /* the second time in the memory of the first */
+    for (int round = 0; round < 2; round++) { /* The second pass reuses the memory of the first. */
         for (size_t i = 0; i < 500; i++) {
             uint32_t *columns = NULL;
             double *values = hm__rows_add(&rows, (double)i, i % 4, &columns);
@@ -35,7 +35,7 @@ static void rows_are_kept(void **state)
     for (int round = 0; round < 2; round++) {
         for (size_t i = 0; i < 100; i++) {
             double *values = hm__rows_add(&rows, -1, 0, NULL);
-            assert_near(values[2], 0, 0); /* zeroed, even where something was */
+            assert_near(values[2], 0, 0); /* The memory is zeroed, even if it was used before. */
             values[2] = 5;
         }
         assert_int_equal(hm__rows_entries(&rows), 300);
@@ -44,7 +44,7 @@ static void rows_are_kept(void **state)
     hm__rows_release(&rows);
 }
 
-/* A failed allocation leaves the rows as they were; the next attempt goes on. */
+/* A failed allocation leaves the rows unchanged, and the next attempt succeeds. */
 static void rows_survive_a_full_memory(void **state)
 {
     (void)state;
@@ -179,7 +179,7 @@ static void files_hold_what_the_oracle_finds(void **state)
 
 enum { IMAGES = 11, SIDE = 3, IMAGE_BYTES = 16 + IMAGES * SIDE * SIDE, LABEL_BYTES = 8 + IMAGES };
 
-/* Images and labels as two IDX files; each ending may be .gz, later. */
+/* Writes images and labels as two IDX files, which may be compressed later. */
 static void write_idx(char images[TEST_PATH], char labels[TEST_PATH])
 {
     unsigned char i[IMAGE_BYTES] = {0, 0, 8, 3, 0, 0, 0, IMAGES, 0, 0, 0, SIDE, 0, 0, 0, SIDE};
@@ -198,7 +198,7 @@ static void write_idx(char images[TEST_PATH], char labels[TEST_PATH])
     fclose(file);
 }
 
-/* All ways of reading give the same rows: dense, sparse, in blocks of any size. */
+/* Checks that all ways of reading give the same rows: dense, sparse, in blocks of any size. */
 static void check_ways(const struct hm_data_spec *spec, size_t features)
 {
     static const size_t sizes[] = {1, 2, 3, 7, 1000};
@@ -211,7 +211,7 @@ static void check_ways(const struct hm_data_spec *spec, size_t features)
             struct hm_rows rows = read_rows(spec, sparse, features, sizes[i]);
             assert_same_rows(&rows, &whole, features);
             hm__rows_release(&rows);
-            rows = read_rows(spec, sparse, features + 2, sizes[i]); /* more are zero */
+            rows = read_rows(spec, sparse, features + 2, sizes[i]); /* Further features are zero. */
             assert_same_rows(&rows, &whole, features);
             assert_near(value_at(&rows, 0, features + 1), 0, 0);
             hm__rows_release(&rows);
@@ -252,14 +252,14 @@ static void images_are_read_in_any_way(void **state)
     write_idx(images, labels);
     struct hm_data_spec spec = parse_data(images, false);
     assert_int_equal(spec.format, HM_DATA_IDX);
-    assert_string_equal(hm__data_format_name(spec.format), "IDX");
     assert_string_equal(spec.labels, labels);
     check_ways(&spec, SIDE * SIDE);
-    struct hm_rows rows = read_rows(&spec, false, 0, 4); /* images tell their width */
+    struct hm_rows rows = read_rows(
+        &spec, false, 0, 4); /* The number of features comes from the header of the images. */
     assert_int_equal(rows.features, SIDE * SIDE);
     assert_near(value_at(&rows, 1, 3), 84, 0);
     assert_near(rows.labels[3], 253, 0);
-    /* images compressed and labels not; then both */
+    /* First only the images are compressed, then both. */
     compress(images, "");
     snprintf(compressed, sizeof(compressed), "%s.gz", images);
     check_compressed(compressed, &rows, SIDE * SIDE);
@@ -316,7 +316,8 @@ static void the_label_of_a_table_may_be_any_column(void **state)
         hm__rows_release(&rows);
     }
     unlink(path);
-    write_bytes(path, ".csv", "y,b\n7,2\n", 8); /* nothing is named label: the first */
+    write_bytes(path, ".csv", "y,b\n7,2\n",
+                8); /* Without a column `label`, the first column is the label. */
     spec = parse_data(path, false);
     struct hm_rows rows = read_rows(&spec, false, 0, 1);
     assert_near(rows.labels[0], 7, 0);
@@ -324,7 +325,8 @@ static void the_label_of_a_table_may_be_any_column(void **state)
     unlink(path);
 }
 
-/* Lines far longer than the buffer, the last without an end, and more labels than are listed. */
+/* Lines much longer than the buffer, a last line without a newline, and more labels than are kept.
+ */
 static void long_lines_and_many_labels(void **state)
 {
     enum { ROWS = 3, ENTRIES = 150000, LABELS = HM_DATA_CLASSES + 1 };

@@ -1,11 +1,11 @@
-/* Training data that is wrong: each mistake is named with its place and what would be right. */
+/* Invalid training data: each error names the file, the line and what would be right. */
 #include "data_files.h"
 
 #include <sys/stat.h>
 
 #include "memory.h"
 
-/* Read all of it; the code. */
+/* Reads all rows and returns the code. */
 static int scan(const struct hm_data_spec *spec, struct hm_err *err)
 {
     static struct hm_data_shape shape;
@@ -32,7 +32,7 @@ static void mistakes_in_libsvm_files(void **state)
         int code, line;
     } rows[] = {
         {"1 2:1 1:1\n", "feature index 1 after 2", HM_E_SYNTAX, 1},
-        {"1 1:1\n-1 3:1 3:2\n", "feature index 3 stands twice", HM_E_CONFLICT, 2},
+        {"1 1:1\n-1 3:1 3:2\n", "feature index 3 appears twice", HM_E_CONFLICT, 2},
         {"# c\n\n1 0:1\n", "feature index 0", HM_E_RANGE, 3},
         {"1 2147483648:1\n", "feature index 2147483648 is too large", HM_E_RANGE, 1},
         {"1 99999999999999999999999:1", "feature index 99999999999999999999999 is too large",
@@ -87,7 +87,7 @@ static void mistakes_in_tables(void **state)
         {"label,x\n", "", "no rows in the CSV file", "", HM_E_MISSING, 0},
         {"a,b\n1,2\n", "y", "no column 'y'", "", HM_E_MISSING, 1},
         {"label\n1\n", "", "the only column is 'label'", "", HM_E_MISSING, 1},
-        {"1,2\n3,4\n", "", "the first line has numbers where the names of columns belong", "",
+        {"1,2\n3,4\n", "", "the first line has numbers instead of the names of columns", "",
          HM_E_MISSING, 1},
         {"", "", "no header line", "", HM_E_SYNTAX, 1},
     };
@@ -121,20 +121,21 @@ static void mistakes_in_images(void **state)
         int code, line;
         bool of_labels;
     } rows[] = {
-        {BYTES("\0\0\x08\x03\0\0\0\2\0\0\0\1\0\0\0\2abc"), LABELS, "the file ends in image 2 of 2",
-         HM_E_SYNTAX, 2, false},
+        {BYTES("\0\0\x08\x03\0\0\0\2\0\0\0\1\0\0\0\2abc"), LABELS,
+         "the file ends inside image 2 of 2", HM_E_SYNTAX, 2, false},
         {BYTES("\0\0\x08\x03\0\0\0\2\0\0\0\1\0\0\0\2abcde"), LABELS,
-         "the file goes on after the last of its 2 images", HM_E_SYNTAX, 2, false},
-        {BYTES("\0\0\x08\x02\0\0\0\2\0\0"), LABELS, "the file ends in its header", HM_E_SYNTAX, 0,
-         false},
+         "the file continues after the last of its 2 images", HM_E_SYNTAX, 2, false},
+        {BYTES("\0\0\x08\x02\0\0\0\2\0\0"), LABELS, "the file ends inside its header", HM_E_SYNTAX,
+         0, false},
         {BYTES("\0\0\x08"), LABELS, "not an IDX file", HM_E_SYNTAX, 0, false},
         {BYTES("\0\0\x0d\x03\0\0\0\2"), LABELS,
          "IDX values of type 0x0d, which are not unsigned bytes", HM_E_TYPE, 0, false},
-        {BYTES("\0\0\x08\x01\0\0\0\2ab"), LABELS, "an IDX file of labels where images are expected",
+        {BYTES("\0\0\x08\x01\0\0\0\2ab"), LABELS, "an IDX file of labels, but images are expected",
          HM_E_TYPE, 0, false},
         {BYTES("\0\0\x08\x00\0\0\0\2ab"), LABELS, "an IDX file of 0 sizes", HM_E_RANGE, 0, false},
         {BYTES("\0\0\x08\x99\0\0\0\2ab"), LABELS, "an IDX file of 153 sizes", HM_E_RANGE, 0, false},
-        {BYTES("\0\0\x08\x02\0\0\0\2\0\0\0\0"), LABELS, "images of size 0", HM_E_RANGE, 0, false},
+        {BYTES("\0\0\x08\x02\0\0\0\2\0\0\0\0"), LABELS, "an image has the size 0", HM_E_RANGE, 0,
+         false},
         {BYTES("\0\0\x08\x03\0\0\0\2\xff\xff\xff\xff\xff\xff\xff\xff"), LABELS,
          "images of more than 16777216 values", HM_E_LIMIT, 0, false},
         {BYTES("\0\0\x08\x02\0\0\0\0\0\0\0\1"), BYTES("\0\0\x08\x01\0\0\0\0"),
@@ -142,7 +143,7 @@ static void mistakes_in_images(void **state)
         {BYTES("\0\0\x08\x02\0\0\0\2\0\0\0\1ab"), BYTES("\0\0\x08\x01\0\0\0\2\4"),
          "the file ends before its last label", HM_E_SYNTAX, 0, true},
         {BYTES("\0\0\x08\x02\0\0\0\2\0\0\0\1ab"), BYTES("\0\0\x08\x01\0\0\0\2\4\5\6"),
-         "the file goes on after its last label", HM_E_SYNTAX, 0, true},
+         "the file continues after its last label", HM_E_SYNTAX, 0, true},
         {BYTES("\0\0\x08\x02\0\0\0\2\0\0\0\1ab"), BYTES("\0\0\x08\x03\0\0\0\2\4\5"),
          "not an IDX file of labels", HM_E_SYNTAX, 0, true},
         {BYTES("\0\0\x08\x02\0\0\0\2\0\0\0\1ab"), BYTES(""), "not an IDX file of labels",
@@ -229,7 +230,7 @@ static int read_into(const char *path, bool sparse, size_t features, size_t *ret
 
 static void data_wider_than_the_block(void **state)
 {
-    const char *wanted = "feature 5, where there are 3 features";
+    const char *wanted = "feature 5 in a row, but the model has 3 features";
     char path[TEST_PATH];
     size_t count;
 
@@ -238,7 +239,7 @@ static void data_wider_than_the_block(void **state)
         struct hm_err err = {0};
         write_bytes(path, ".svm", BYTES("1 3:1\n1 1:1 5:1\n"));
         expect(&err, read_into(path, sparse, 3, &count, &err), HM_E_RANGE, wanted, 2);
-        assert_int_equal(count, 1); /* the row before it is there */
+        assert_int_equal(count, 1); /* The row before the wrong one was appended. */
         unlink(path);
         write_bytes(path, ".csv", BYTES("l,a,b,c,d,e\n1,2,3,4,5,6\n"));
         err = (struct hm_err){0};
@@ -250,7 +251,7 @@ static void data_wider_than_the_block(void **state)
     struct hm_err err = {0};
     write_bytes(path, ".svm", BYTES("1 3:1\n"));
     expect(&err, read_into(path, false, 0, &count, &err), HM_E_MISSING,
-           "a LIBSVM file does not tell how many features it has", 0);
+           "a LIBSVM file does not contain its number of features", 0);
     unlink(path);
 }
 
@@ -265,7 +266,7 @@ static void mistakes_in_recipes(void **state)
         {"dense:10x", "the number of features is missing", HM_E_SYNTAX},
         {"dense:10", "the number of features is missing", HM_E_SYNTAX},
         {"dense:", "the number of rows is missing", HM_E_SYNTAX},
-        {"dense:x5", "'x5' where the number of rows belongs", HM_E_SYNTAX},
+        {"dense:x5", "'x5' instead of the number of rows", HM_E_SYNTAX},
         {"dense:0x5", "the number of rows is 0, not a whole number from 1 to 1000000000000",
          HM_E_RANGE},
         {"dense:5x0", "the number of features is 0, not a whole number from 1 to 100000000",
@@ -274,12 +275,12 @@ static void mistakes_in_recipes(void **state)
          HM_E_RANGE},
         {"dense:5x1e9", "the number of features is 1e9, not a whole number from 1 to 100000000",
          HM_E_RANGE},
-        {"dense:-5x1", "'-5x1' where the number of rows belongs", HM_E_SYNTAX},
-        {"dense:5x5:0.1", "':0.1' is too much", HM_E_SYNTAX},
+        {"dense:-5x1", "'-5x1' instead of the number of rows", HM_E_SYNTAX},
+        {"dense:5x5:0.1", "':0.1' after the end of the recipe", HM_E_SYNTAX},
         {"sparse:10x10:2", "the density is 2, not above 0 and at most 1", HM_E_RANGE},
         {"sparse:10x10:0", "the density is 0, not above 0 and at most 1", HM_E_RANGE},
         {"sparse:10x10:", "the density is missing", HM_E_SYNTAX},
-        {"digits:5x5", "'x5' is too much", HM_E_SYNTAX},
+        {"digits:5x5", "'x5' after the end of the recipe", HM_E_SYNTAX},
         {"digits:0", "the number of rows is 0, not a whole number from 1 to 1000000000000",
          HM_E_RANGE},
     };
@@ -332,7 +333,7 @@ static void folders_and_their_files(void **state)
     (void)state;
     assert_non_null(mkdtemp(folder));
     expect(&err, hm__data_parse(folder, false, 1, &spec, &err), HM_E_MISSING,
-           "a folder without MNIST's files", 0);
+           "the folder does not contain the files of MNIST", 0);
     assert_string_equal(err.hint, "it has neither train-images-idx3-ubyte nor the same with .gz");
     for (size_t i = 0; i < 4; i++) {
         snprintf(path[i], TEST_PATH, "%s/%s", folder, names[i]);
@@ -346,14 +347,14 @@ static void folders_and_their_files(void **state)
     assert_int_equal(scan(&spec, NULL), 0);
     err = (struct hm_err){0};
     expect(&err, hm__data_parse(folder, true, 1, &spec, &err), HM_E_MISSING,
-           "a folder without MNIST's files", 0);
+           "the folder does not contain the files of MNIST", 0);
     assert_non_null(strstr(err.hint, "t10k"));
     err = (struct hm_err){0};
     expect(&err, hm__data_parse(path[2], false, 1, &spec, &err), HM_E_MISSING,
-           "no 'images' in the name, so it does not tell the file of the labels", 0);
+           "the name does not contain 'images', so the file of the labels cannot be found", 0);
     err = (struct hm_err){0};
     expect(&err, hm__data_parse(path[3], false, 1, &spec, &err), HM_E_MISSING,
-           "no such file, and the images need labels", 0);
+           "the file of the labels does not exist", 0);
     for (size_t i = 0; i < 4; i++)
         unlink(path[i]);
     rmdir(folder);
@@ -361,7 +362,7 @@ static void folders_and_their_files(void **state)
 
 /* ---- memory --------------------------------------------------------------------------------- */
 
-/* With the Nth allocation failing, for every N, the scan and the reading say so. */
+/* For every N, the Nth allocation fails: scanning and reading report it. */
 static void fail_everywhere(const char *text, bool sparse, size_t features, long least)
 {
     struct hm_data_spec spec = parse_data(text, false);

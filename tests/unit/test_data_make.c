@@ -1,6 +1,8 @@
-/* Training data that is made: balance, density, separability, and rows that depend on nothing. */
+/* Generated training data: balance, density, separability, and rows that depend only on seed and
+ * number. */
 #include "data_files.h"
 
+#include "data_reader.h"
 #include "random.h"
 
 static const char *const recipes[] = {"dense:300x7", "sparse:300x50:0.1", "digits:60"};
@@ -35,7 +37,7 @@ static void recipes_are_understood(void **state)
     }
 }
 
-/* Read on, in blocks, after a jump, dense or sparse: the same rows. */
+/* The same rows are generated in order, in blocks, after a seek, dense or sparse. */
 static void any_row_at_any_time(void **state)
 {
     (void)state;
@@ -51,11 +53,11 @@ static void any_row_at_any_time(void **state)
         assert_int_equal(whole.features, features);
         assert_same_rows(&whole, &odd, features);
         assert_int_equal(hm__data_open(&spec, &data, NULL), 0);
-        for (size_t row = whole.count; row-- > 0;) { /* backwards */
+        for (size_t row = whole.count; row-- > 0;) { /* Read in reverse order. */
             hm__rows_clear(&jump);
             hm__data_seek(data, (double)row);
             assert_int_equal(hm__data_next(data, 1, &jump, NULL), 1);
-            assert_int_equal(hm__data_line(data), row + 1);
+            assert_int_equal(data->line, row + 1);
             assert_near(jump.labels[0], whole.labels[row], 0);
             for (size_t j = 0; j < features; j++)
                 assert_near(value_at(&jump, 0, j), value_at(&whole, row, j), 0);
@@ -69,7 +71,7 @@ static void any_row_at_any_time(void **state)
     }
 }
 
-/* A longer recipe begins with the shorter one's rows; another seed and the test rows differ. */
+/* A longer recipe begins with the rows of a shorter one; another seed and the test rows differ. */
 static void rows_depend_on_seed_and_number(void **state)
 {
     struct hm_data_spec few = parse_data("dense:10x4", false), many = parse_data("dense:20x4", 0);
@@ -94,7 +96,7 @@ static void rows_depend_on_seed_and_number(void **state)
 
 static double score(const struct hm_rows *rows, size_t row, const double *w)
 {
-    double sum = w[rows->features]; /* and a constant */
+    double sum = w[rows->features]; /* One weight more is the constant. */
 
     for (size_t k = rows->starts[row]; k < rows->starts[row + 1]; k++)
         sum += rows->values[k] * w[rows->columns[k]];
@@ -108,7 +110,7 @@ static void step(const struct hm_rows *rows, size_t row, double by, double *w)
         w[rows->columns[k]] += by * rows->values[k];
 }
 
-/* The class whose weights (features + 1 each) give the largest score. */
+/* Returns the class whose weights (features + 1 for each) give the largest score. */
 static size_t guess(const struct hm_rows *rows, size_t row, const double *w, size_t classes)
 {
     size_t best = 0;
@@ -184,7 +186,7 @@ static void dense_rows_are_normal_and_separable(void **state)
     assert_near(count_label(&rows, 1) + count_label(&rows, -1), 20000, 0);
     hm__rows_release(&rows);
     double right = learn("dense:5000x10", "dense:5000x10", 2, -1, 2, 5);
-    assert_true(right > 0.92 && right < 0.97); /* one in twenty is turned */
+    assert_true(right > 0.92 && right < 0.97); /* One label in twenty is wrong. */
 }
 
 static void sparse_rows_are_like_texts(void **state)
@@ -204,16 +206,16 @@ static void sparse_rows_are_like_texts(void **state)
             assert_true(rows.columns[k - 1] < rows.columns[k]);
     }
     assert_true(fabs(entries - 1e5) < 5 * sqrt(1e5));
-    /* a draw gives column 0 with probability ln(1 + 1/q) / ln(1 + 1000/q), q = 5 */
+    /* A draw gives column 0 with the probability ln(1 + 1/q) / ln(1 + 1000/q), with q = 5. */
     double once = log(1 + 1 / 5.0) / log(1 + 1000 / 5.0),
            rows_with = 1 - pow(1 - 0.01 * once, 1000);
     assert_true(fabs(often[0] - 10000 * rows_with) < 5 * sqrt(10000 * rows_with * (1 - rows_with)));
-    assert_true(often[99] > 100 && often[99] < often[9]);  /* a tail, but not a short one: */
-    assert_true(often[900] > 5 && often[900] < often[99]); /* about 1 / (k + 5) */
+    assert_true(often[99] > 100 && often[99] < often[9]);  /* The tail is long: */
+    assert_true(often[900] > 5 && often[900] < often[99]); /* The frequency is about 1 / (k + 5). */
     assert_true(count_label(&rows, 1) > 2500 && count_label(&rows, 1) < 7500);
     hm__rows_release(&rows);
     assert_true(learn("sparse", "sparse:3000x1000", 2, -1, 2, 5) > 0.85);
-    /* all columns, and hardly any */
+    /* Densities that fill all columns, and almost none. */
     spec = parse_data("sparse:3x4:1", false);
     rows = read_rows(&spec, true, 0, 1);
     assert_int_equal(hm__rows_entries(&rows), 12);
@@ -238,7 +240,7 @@ static void digits_are_like_mnist(void **state)
         largest = fmax(largest, v);
     }
     zeros = 1 - (double)hm__rows_entries(&rows) / (3000.0 * 784);
-    assert_true(zeros > 0.76 && zeros < 0.86); /* MNIST: 0.81 */
+    assert_true(zeros > 0.76 && zeros < 0.86); /* In MNIST the fraction is 0.81. */
     assert_near(largest, 255, 0);
     for (int class = 0; class < 10; class ++)
         assert_true(fabs(count_label(&rows, class) - 300) < 5 * sqrt(300 * 0.9));
@@ -248,7 +250,7 @@ static void digits_are_like_mnist(void **state)
     assert_true(right > 0.85 && right < 0.96);
 }
 
-/* Turned labels are other classes, as many as asked for. */
+/* The fraction of wrong labels is as asked, and wrong labels are other classes. */
 static void noise_turns_labels(void **state)
 {
     (void)state;

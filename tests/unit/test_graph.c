@@ -48,7 +48,8 @@ static double count_of(const struct hm_graph *g, double degree)
 
 static void edge_lists_are_read(void **state)
 {
-    /* sparse unordered ids, comments, a self-loop, an edge again and again the other way round */
+    /* Sparse unordered ids, comments, a self-loop, and an edge that is repeated in both directions.
+     */
     const char *text = "# comment\n9000000000 5\n5 7\r\n\n7 5\n5\t7\n3 3\n7 9000000000";
     struct hm_graph *g = load(".txt", text, false);
 
@@ -58,8 +59,8 @@ static void edge_lists_are_read(void **state)
     assert_near(g->edges, 3, 0);
     assert_near(g->self_loops, 1, 0);
     assert_near(g->repeated, 2, 0);
-    assert_near(count_of(g, 2), 3, 0); /* a triangle of 5, 7 and 9e9, */
-    assert_near(count_of(g, 0), 1, 0); /* and 3 by itself */
+    assert_near(count_of(g, 2), 3, 0); /* A triangle of 5, 7 and 9e9. */
+    assert_near(count_of(g, 0), 1, 0); /* Vertex 3 has no neighbour. */
     assert_non_null(g->ends);
     hm_graph_free(g);
     g = load(".txt", "1 2\n2 3\n3 3\n", true);
@@ -70,7 +71,7 @@ static void edge_lists_are_read(void **state)
     hm_graph_free(g);
 }
 
-/* Dense, scattered, and scattered far: the counts are right, in less than 16 bytes an id. */
+/* Counts are right for dense and for sparse ids, with less than 16 bytes for each id. */
 static void degrees_are_counted_in_little_memory(void **state)
 {
     enum { IDS = 2200000 };
@@ -83,8 +84,9 @@ static void degrees_are_counted_in_little_memory(void **state)
         size_t length;
         for (int round = 0; round < 3; round++) {
             for (uint64_t i = 0; i < IDS; i++) {
-                uint64_t id = i * 7919 % IDS;  /* in no order */
-                if (id % 4 >= (uint64_t)round) /* 0: once, 1: twice, 2 and 3: three times */
+                uint64_t id = i * 7919 % IDS; /* The ids are not ordered. */
+                if (id % 4 >=
+                    (uint64_t)round) /* Id 0 occurs once, id 1 twice, ids 2 and 3 three times. */
                     assert_int_equal(hm__degree_count_add(counts, id * strides[s], NULL), 0);
             }
             if (hm__degree_count_bytes(counts) > 16 * IDS)
@@ -116,7 +118,7 @@ static void degree_files_are_read(void **state)
 
 static void metis_files_are_read(void **state)
 {
-    /* the graph of the METIS manual, 7 vertices and 11 edges; then with all weights */
+    /* The graph of the METIS manual, with 7 vertices and 11 edges; then with all weights. */
     struct hm_graph *g = load(".graph",
                               "% comment\n7 11\n5 3 2\n1 3 4\n5 4 2 1\n2 3 6 7\n1 3 6\n"
                               "5 4 7\n6 4\n",
@@ -131,7 +133,7 @@ static void metis_files_are_read(void **state)
     g = load(".graph", "3 2 011\n4 2 1\n2 1 1 3 5\n5 2 5\n", false);
     assert_near(g->edges, 2, 0);
     hm_graph_free(g);
-    g = load(".graph", "3 1\n2\n1\n\n", false); /* an empty line: a vertex without neighbours */
+    g = load(".graph", "3 1\n2\n1\n\n", false); /* An empty line is a vertex without neighbours. */
     assert_near(g->vertices, 3, 0);
     hm_graph_free(g);
 }
@@ -157,17 +159,17 @@ static void broken_files_are_named(void **state)
         {".degrees", "1 3\n", "the degrees add up to an odd number", 0},
         {".degrees", "1 2\n2\n", "one number where two are expected", 2},
         {".degrees", "0 5\n", "the graph has no edge", 0},
-        {".degrees", "5 2\n", "a vertex with as many neighbours as there are vertices, or more", 0},
+        {".degrees", "5 2\n", "a degree is not below the number of vertices", 0},
         {".degrees", "0 9007199254740993000\n1 2\n", "more than 2^52 vertices or edges", 0},
         {".graph", "", "no METIS header", 1},
         {".graph", "2 1\n2\n", "the file ends before its last vertex", 3},
-        {".graph", "2 1\n3\n1\n", "a neighbour that is not a vertex", 2},
+        {".graph", "2 1\n3\n1\n", "a neighbour is not a vertex", 2},
         {".graph", "2 1\n2\n1\n1\n", "more lines than vertices", 4},
-        {".graph", "3 2\n2 3\n\n\n", "not as many edges as the first line says", 5},
-        {".graph", "2 1 7\n2\n1\n", "a format that METIS does not have", 1},
-        {".graph", "2 1 1\n2\n1\n", "weights that the first line promises are missing", 2},
+        {".graph", "3 2\n2 3\n\n\n", "the number of edges differs from the first line", 5},
+        {".graph", "2 1 7\n2\n1\n", "an unknown METIS format", 1},
+        {".graph", "2 1 1\n2\n1\n", "weights are missing", 2},
         {".graph", "3 1\n2\n1\n% end", "the file ends before its last vertex", 4},
-        {".graph", "2 5\n2\n1\n", "not as many edges as the first line says", 4},
+        {".graph", "2 5\n2\n1\n", "the number of edges differs from the first line", 4},
     };
 
     (void)state;
@@ -211,7 +213,8 @@ static void recipes_give_what_they_say(void **state)
     hm_graph_free(g);
     g = make(HM_RECIPE_POWER_LAW, 10000, 40000, 900);
     assert_near(g->vertices, 10000, 0);
-    assert_near(g->edges, 40000, 0); /* as asked: repeats and self-loops are mended */
+    assert_near(g->edges, 40000,
+                0); /* The number of edges is exact: repeated edges and self-loops are replaced. */
     assert_near(g->max_degree, 900, 0);
     assert_near(g->repeated + g->self_loops, 0, 0);
     assert_true(count_of(g, 1) > count_of(g, 2) && count_of(g, 2) > count_of(g, 4));
@@ -389,8 +392,8 @@ static void metis_cuts_few_edges(void **state)
         assert_true(parts.cut < 0.2 * split(g, HM_SPLIT_HASH, 1, n).cut);
         assert_true(parts.imbalance < 1.15);
     }
-    struct hm_graph large = *g; /* one that METIS's numbers cannot hold */
-    large.edges = 1.5e9;        /* refused before they are looked at */
+    struct hm_graph large = *g; /* A graph that is too large for the 32-bit indices of METIS. */
+    large.edges = 1.5e9;        /* The graph is refused before its edges are read. */
     if (rc == 0) {
         err = (struct hm_err){0};
         assert_int_equal(hm_graph_split(&large, HM_SPLIT_METIS, 1, 1, &n, 1, &parts, &err),

@@ -1,4 +1,4 @@
-/* Jobs, clusters and the catalog: what is read is what was written. */
+/* Reading jobs, clusters and the catalog. */
 #include "testing.h"
 
 static void a_job_is_read_whole(void **state)
@@ -112,7 +112,7 @@ static void part_of_a_network_can_be_changed(void **state)
 
     (void)state;
     assert_near(job->cluster.network.bandwidth_bytes_per_s, 7e9 / 8, 0);
-    assert_true(job->cluster.network.latency_s > 0); /* of the machine's own network */
+    assert_true(job->cluster.network.latency_s > 0); /* The network of the machine is kept. */
     hm_job_free(job);
     assert_int_equal(hm_job_parse(text, strlen(text), "t", sets, 1, &other, NULL), 0);
     assert_near(other->cluster.network.bandwidth_bytes_per_s, 1.25e9, 0);
@@ -221,7 +221,7 @@ static void the_examples_load(void **state)
         struct hm_err err = {0};
         struct hm_job *job;
         int rc = hm_job_parse(text, length, example_source(name), NULL, 0, &job, &err);
-        if (rc == HM_E_IO) { /* its data are not here: see HOWMANY_DATA */
+        if (rc == HM_E_IO) { /* Its data file is not in the repository; see HOWMANY_DATA. */
             print_message("# skipped %s: %s\n", name, err.source);
             continue;
         }

@@ -84,7 +84,7 @@ static void csv_has_a_row_a_point(void **state)
     size_t rows = 0;
 
     (void)state;
-    assert_int_equal(hm__csv_parse(text, strlen(text), "c", &csv, NULL), 0);
+    assert_int_equal(hm__csv_parse(text, strlen(text), "c", 0, &csv, NULL), 0);
     int time = hm__csv_column(csv, "time_s");
     while (hm__csv_next(csv, &f, NULL) == 1) {
         assert_near(atof(f[time]), a->points[rows].time_s, 0);

@@ -1,4 +1,4 @@
-/* Reading tables of runs: what is taken, and what is refused with its row and column. */
+/* Reading tables of runs, and errors that name row and column. */
 #include "howmany_fit.h"
 #include "testing.h"
 
@@ -47,7 +47,8 @@ static void test_ernest(void **state)
     assert_near(at(runs, "size", 1), 0.0156, 0);
     assert_near(at(runs, "seconds", 1), 4.72, 0);
     hm_runs_free(runs);
-    runs = parse("# made on Monday\nworkers,time\n2,3\n"); /* a comment without columns is none */
+    runs = parse("# made on Monday\nworkers,time\n2,3\n"); /* A comment that names no column is not
+                                                              a header. */
     assert_near(at(runs, "seconds", 0), 3, 0);
     hm_runs_free(runs);
 }
@@ -98,12 +99,12 @@ static void test_other_times(void **state)
     hm_runs_free(runs);
     runs = parse("n,seconds,status\n1,3,ok\n2,,exit 1\n4,2,timeout\n8,1,\n");
     assert_int_equal(runs->failed, 2);
-    assert_true(isnan(at(runs, "seconds", 2))); /* the time it took to fail is none */
+    assert_true(isnan(at(runs, "seconds", 2))); /* The time of a failed run is not used. */
     assert_near(at(runs, "seconds", 3), 1, 0);
     hm_runs_free(runs);
 }
 
-/* A column of numbers in which a word turns up is a column of labels, from its beginning. */
+/* A column of numbers that contains a word becomes a column of labels, from its first row. */
 static void test_numbers_become_labels(void **state)
 {
     struct hm_runs *runs = parse("n,seconds,config\n1,1,7\n2,1,2.5\n4,1,x2\n");
@@ -181,7 +182,7 @@ struct refusal {
 static const struct refusal refusals[] = {
     {"", HM_E_SYNTAX, 1, "", "no header line"},
     {"n,seconds\n", HM_E_MISSING, 0, "", "no runs"},
-    {"1,2\n3,4\n", HM_E_MISSING, 1, "", "numbers where the names of columns belong"},
+    {"1,2\n3,4\n", HM_E_MISSING, 1, "", "numbers instead of the names of columns"},
     {"size,seconds\n1,2\n", HM_E_MISSING, 2, "", "no column 'n'"},
     {"n,size\n1,2\n", HM_E_MISSING, 2, "", "no column 'seconds'"},
     {"n,seconds\n1,2\n2,nan\n", HM_E_TYPE, 3, "seconds", "'nan' is not a number"},
@@ -192,20 +193,22 @@ static const struct refusal refusals[] = {
     {"n,seconds\n0,2\n", HM_E_RANGE, 2, "n", "'0' must be at least 1"},
     {"n,seconds\n,2\n", HM_E_MISSING, 2, "n", "the run has no n"},
     {"n,seconds\n1,2\n2,\n", HM_E_MISSING, 3, "seconds", "no time, and no status"},
-    {"n,seconds,n\n1,2,3\n", HM_E_CONFLICT, 1, "", "column 'n' stands twice"},
-    {"n,seconds,cores\n1,2,3\n", HM_E_CONFLICT, 1, "n", "column 'cores' stands twice"},
+    {"n,seconds,n\n1,2,3\n", HM_E_CONFLICT, 1, "", "column 'n' appears twice"},
+    {"n,seconds,cores\n1,2,3\n", HM_E_CONFLICT, 1, "n", "column 'cores' appears twice"},
     {"n,seconds\n1,2\n2,3,4\n", HM_E_SYNTAX, 3, "", "3 fields where the header has 2"},
     {"n,seconds\n1,20 ms\n2,3\n", HM_E_UNIT, 3, "seconds", "'3' has no unit, but line 2 has one"},
     {"n,seconds\n1,3\n2,20 ms\n", HM_E_UNIT, 3, "seconds", "has a unit, but line 2 has none"},
     {"n,seconds\n1,20 MB\n", HM_E_UNIT, 2, "seconds", "'20 MB' is in byte"},
     {"n,seconds,x\n1,1,2 ms\n2,1,2 MB\n", HM_E_UNIT, 3, "x", "is in byte, but line 2 is in s"},
-    {"n,time (ms)\n1,2 s\n", HM_E_UNIT, 2, "seconds", "and so has the name of the column"},
-    {"n,latency (MB),seconds\n1,2,3\n", HM_E_UNIT, 1, "latency", "not in a unit of its kind"},
+    {"n,time (ms)\n1,2 s\n", HM_E_UNIT, 2, "seconds",
+     "has a unit, but the name of the column has one too"},
+    {"n,latency (MB),seconds\n1,2,3\n", HM_E_UNIT, 1, "latency", "does not fit the column"},
     {"n,seconds,\n1,2,3\n", HM_E_SYNTAX, 1, "", "column 3 has no name"},
     {"{\"n\":1,\"seconds\":2}\n{\"n\":2,\n", HM_E_SYNTAX, 2, "", "not JSON"},
     {"{\"n\":1,\"seconds\":2}\n[3]\n", HM_E_TYPE, 2, "", "must be an object, not a list"},
-    {"{\"n\":1,\"seconds\":[2]}\n", HM_E_TYPE, 1, "seconds", "is a list"},
-    {"{\"n\":1,\"cores\":2,\"seconds\":2}\n", HM_E_CONFLICT, 1, "n", "n stands twice"},
+    {"{\"n\":1,\"seconds\":[2]}\n", HM_E_TYPE, 1, "seconds",
+     "a list where a number or a text is expected"},
+    {"{\"n\":1,\"cores\":2,\"seconds\":2}\n", HM_E_CONFLICT, 1, "n", "n appears twice"},
 };
 
 static void test_refusals(void **state)

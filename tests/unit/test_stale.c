@@ -353,11 +353,11 @@ static void other_ways_to_run_are_noted(void **state)
     (void)state;
     assert_int_equal(t->note_count, 2);
     assert_string_equal(t->notes[0],
-                        "not all traces are of the same platform: iterations of one algorithm are "
-                        "taken to be worth the same, and to take as long");
-    assert_string_equal(t->notes[1],
-                        "not all traces have as many backups: iterations without some "
-                        "of the gradients are taken to be worth as much as the others");
+                        "the traces are of different platforms: iterations of one algorithm are "
+                        "assumed to make equal progress and to take equal time");
+    assert_string_equal(
+        t->notes[1], "the traces have different numbers of backups: iterations that drop gradients "
+                     "are assumed to make as much progress as the others");
     hm_traces_free(t);
 
     t = parse("{\"run\":\"a\",\"consistency\":\"ssp\",\"staleness\":2,\"pull\":\"late\",\"n\":8}\n"
@@ -368,7 +368,7 @@ static void other_ways_to_run_are_noted(void **state)
               "{\"iteration\":1,\"objective\":5}\n{\"summary\":true}\n");
     assert_int_equal(t->note_count, 1);
     assert_string_equal(t->notes[0], "some stale traces read the model late, others always anew: "
-                                     "what staleness costs is a mean of both");
+                                     "the cost of staleness is a mean of both");
     hm_traces_free(t);
 }
 

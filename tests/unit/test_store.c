@@ -1,4 +1,4 @@
-/* A store of runs: what goes in comes out, in the order and the part that was asked for. */
+/* A store of runs: adding, listing with filters and orders, and deleting. */
 #include "store_testing.h"
 
 #include "memory.h"
@@ -175,7 +175,7 @@ static void a_key_is_added_once(void **state)
     assert_int_equal(added, 3);
     assert_int_equal(ids[2], ids[0]);
     assert_done(hm_store_add(store, runs, 4, again, &added, err));
-    assert_int_equal(added, 1); /* the one without a key */
+    assert_int_equal(added, 1); /* The run without a key. */
     assert_int_equal(again[0], ids[0]);
     assert_int_equal(again[1], ids[1]);
     assert_int_not_equal(again[3], ids[3]);
@@ -200,7 +200,7 @@ static void batches_are_told_of_apart(void **state)
     assert_int_equal(two[0], one[1]);
     assert_int_equal(count_where(store, NULL), 2);
     second[0].key = NULL;
-    second[0].n = 0.5; /* one that is wrong keeps all out, and nothing is told */
+    second[0].n = 0.5; /* One invalid run prevents all others, and no result is returned. */
     batches[0].added = batches[1].added = 9;
     assert_refused(hm_store_add_batches(store, batches, 2, err), HM_E_RANGE, "0.5");
     assert_int_equal(batches[0].added + batches[1].added, 18);
@@ -229,7 +229,7 @@ static void checks_name_what_is_wrong(void **state)
         assert_string_equal(e.field, wanted_field);                                                \
         assert_string_equal(e.message, said);                                                      \
     } while (0)
-    REFUSED(run.n = NAN, HM_E_MISSING, "n", "the run does not say how many workers it had");
+    REFUSED(run.n = NAN, HM_E_MISSING, "n", "the number of workers is missing");
     REFUSED(run.n = 0, HM_E_RANGE, "n", "0 must be a whole number, at least 1");
     REFUSED(run.n = 1.5, HM_E_RANGE, "n", "1.5 must be a whole number, at least 1");
     REFUSED(run.seconds = 0, HM_E_RANGE, "seconds", "0 must be more than 0");
@@ -239,11 +239,11 @@ static void checks_name_what_is_wrong(void **state)
     REFUSED(run.cost = -2, HM_E_RANGE, "cost", "-2 must be at least 0");
     REFUSED(run.key = "", HM_E_RANGE, "key", "is empty");
     REFUSED(run.key = key, HM_E_LIMIT, "key",
-            "'kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk\xe2\x80\xa6' has 201 bytes; at most 200 can "
-            "be kept");
+            "'kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk\xe2\x80\xa6' has 201 bytes; at most 200 "
+            "are allowed");
     REFUSED(run.machine = text, HM_E_LIMIT, "machine",
             "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\xe2\x80\xa6' has 4999 bytes; at most 4095 "
-            "can be kept");
+            "are allowed");
     REFUSED(run.host = "a\xff", HM_E_RANGE, "host", "is not UTF-8 at byte 2");
     REFUSED(run.made_at = "2023-02-29T00:00:00Z", HM_E_RANGE, "made_at",
             "'2023-02-29T00:00:00Z' is not a time");
@@ -251,17 +251,17 @@ static void checks_name_what_is_wrong(void **state)
     REFUSED((run.samples = &sample, run.sample_count = 1), HM_E_RANGE, "samples[0].seconds",
             "-1 must be at least 0");
     REFUSED((run.samples = &sample, run.sample_count = 1000001), HM_E_LIMIT, "samples",
-            "1000001 of them; at most 1000000 can be kept");
+            "1000001 samples; at most 1000000 are allowed");
     REFUSED(run.more = "[1]", HM_E_TYPE, "more", "'[1]' is not a JSON object");
     REFUSED(run.more = "{\"a\": [1]}", HM_E_TYPE, "more.a",
-            "is a list, where a number or a text belongs");
+            "a list where a number or a text is expected");
     REFUSED(run.more = "{\"a\": true}", HM_E_TYPE, "more.a",
-            "is true, where a number or a text belongs");
-    REFUSED(run.more = "{\"a\": 1, \"a\": 2}", HM_E_SYNTAX, "more", "key 'a' stands twice");
+            "true where a number or a text is expected");
+    REFUSED(run.more = "{\"a\": 1, \"a\": 2}", HM_E_SYNTAX, "more", "key 'a' appears twice");
     REFUSED(run.more = "{\"gpus\": 1}", HM_E_CONFLICT, "more.gpus",
-            "'gpus' has a column of its own, n");
+            "'gpus' is stored in the column n");
     REFUSED(run.more = "{\"host\": \"b\"}", HM_E_CONFLICT, "more.host",
-            "'host' has a column of its own, host");
+            "'host' is stored in the column host");
     REFUSED(run.more = "{\"wait (ms)\": 1}", HM_E_RANGE, "more.wait (ms)",
             "'wait (ms)' cannot be the name of a column");
     REFUSED(run.more = "{\"nodes\": 0.5}", HM_E_RANGE, "more.nodes", "0.5 must be at least 1");
@@ -382,8 +382,8 @@ static void wrong_filters_are_refused(void **state)
         {"n=four", HM_E_TYPE, "'four' is not a number"},
         {"n==4", HM_E_TYPE, "'=4' is not a number"},
         {"n=4;DROP", HM_E_TYPE, "is not a number"},
-        {"latency<20 MB", HM_E_UNIT, "'20 MB' is not in a unit of its kind"},
-        {"machine<m", HM_E_TYPE, "machine is a text, which is = or !="},
+        {"latency<20 MB", HM_E_UNIT, "the unit of '20 MB' does not fit the column"},
+        {"machine<m", HM_E_TYPE, "machine is a text, which can be compared only with = and !="},
         {"machine=\xff", HM_E_RANGE, "is not UTF-8"},
     };
 
@@ -440,18 +440,20 @@ static void nothing_can_be_smuggled_in(void **state)
         assert_int_equal(count_where(store, evil[i]), 0);
     for (size_t i = 0; i < sizeof(sorts) / sizeof(sorts[0]); i++) {
         struct hm_store_filter filter = {.sort = sorts[i]};
-        assert_refused(hm_store_list(store, &filter, &page, err), HM_E_NAME, "no column");
+        assert_refused(hm_store_list(store, &filter, &page, err), HM_E_NAME, "not a column");
     }
     for (size_t i = 0; i < sizeof(afters) / sizeof(afters[0]); i++) {
         struct hm_store_filter filter = {.after = afters[i], .limit = 1};
-        assert_refused(hm_store_list(store, &filter, &page, err), HM_E_RANGE, "is not where");
+        assert_refused(hm_store_list(store, &filter, &page, err), HM_E_RANGE,
+                       "is not the end of a page");
     }
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
         struct hm_store_filter filter = {.after = keys[i], .sort = "machine"};
-        assert_refused(hm_store_list(store, &filter, &page, err), HM_E_RANGE, "is not where");
+        assert_refused(hm_store_list(store, &filter, &page, err), HM_E_RANGE,
+                       "is not the end of a page");
     }
     struct hm_store_filter nan = {.after = "n.x7ff8000000000000.1", .sort = "n"};
-    assert_refused(hm_store_list(store, &nan, &page, err), HM_E_RANGE, "is not where");
+    assert_refused(hm_store_list(store, &nan, &page, err), HM_E_RANGE, "is not the end of a page");
     assert_int_equal(count_where(store, NULL), 4);
     hm_store_close(store);
 }
@@ -472,7 +474,7 @@ static void deleting_takes_what_is_asked(void **state)
     assert_int_equal(count_where(store, NULL), 3);
     assert_done(hm_store_delete(store, NULL, NULL, err));
     assert_int_equal(count_where(store, NULL), 0);
-    /* Samples are gone too: the key can come again, and ids do not. */
+    /* Samples are deleted too: the key can be used again, and ids are never reused. */
     assert_done(hm_store_add(store, &run, 1, &ids[1], NULL, err));
     assert_true(ids[1] > ids[0]);
     hm_store_close(store);

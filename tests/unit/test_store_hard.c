@@ -1,7 +1,5 @@
-/*
- * A store under load: pages while runs are added, many programs at once, programs that are killed,
- * versions before and after this one, and files that are none.
- */
+/* A store under load: pages while runs are added, concurrent writers, writers that are killed,
+ * older and newer versions, and files that are not stores. */
 #include "store_testing.h"
 
 #include <poll.h>
@@ -54,7 +52,7 @@ static int compare_runs(const struct hm_store_column *c, const struct hm_stored 
         const char *x = hm__stored_get_text(c, a), *y = hm__stored_get_text(c, b);
         order = x && y ? strcmp(x, y) : 0;
         if (!x != !y)
-            return x ? -2 : 2; /* those that do not tell come last, whatever the direction */
+            return x ? -2 : 2; /* Runs without a value come last in both directions. */
     } else if (c->kind == HM_STORE_NUMBER) {
         double x = hm__stored_get_number(c, a), y = hm__stored_get_number(c, b);
         order = (x > y) - (x < y);
@@ -64,7 +62,7 @@ static int compare_runs(const struct hm_store_column *c, const struct hm_stored 
     return order ? (order > 0) - (order < 0) : (a->id > b->id) - (a->id < b->id);
 }
 
-/* Go through all pages; each run that was there at first must come once, and in order. */
+/* Reads all pages; each run that existed at first must appear once, and in order. */
 static void page_through(struct hm_store *store, struct hm_store *writer,
                          const struct hm_store_column *c, bool down, int64_t last, size_t *added)
 {
@@ -91,7 +89,7 @@ static void page_through(struct hm_store *store, struct hm_store *writer,
         total += page->count;
         snprintf(after, sizeof(after), "%s", page->next ? page->next : "");
         hm_store_page_free(kept);
-        kept = page; /* `before` has its texts */
+        kept = page; /* Copies are needed because `before` owns the texts. */
         if (pages % 10 == 3)
             add_many(writer, MANY + (*added)++, 1);
     }
@@ -129,7 +127,7 @@ static void pages_have_no_gaps(void **state)
 
 enum { WRITERS = 8, KEYS = 200 };
 
-/* Add all keys, each writer in its own order; returns how many were new. */
+/* Adds all keys, each writer in another order; returns how many were new. */
 static size_t write_keys(const char *where, int writer)
 {
     struct hm_store *store;
@@ -160,7 +158,7 @@ static size_t write_keys(const char *where, int writer)
     return sum;
 }
 
-/* All open a store that is not there yet, so that they also meet in making it. */
+/* All writers open a store that does not exist yet, so they also compete to create it. */
 static void eight_writers_add_a_key_once(void **state)
 {
     const char *where = fresh_where();
@@ -193,7 +191,7 @@ static void eight_writers_add_a_key_once(void **state)
 
 /* ---- programs that are killed --------------------------------------------------------------- */
 
-/* Add runs of one or several until killed; tell each key once it is kept. */
+/* Adds one or several runs at a time until killed; reports each key after its commit. */
 static void write_until_killed(const char *where, int round, int out)
 {
     struct hm_store *store;
@@ -226,7 +224,7 @@ static void wait_ms(long ms)
     nanosleep(&t, NULL);
 }
 
-/* Each key that was told is there, once; returns how many there are. */
+/* Checks that each reported key is stored once; returns the number of runs. */
 static size_t check_told(struct hm_store *store, FILE *told)
 {
     char line[64], condition[80];
@@ -234,7 +232,7 @@ static size_t check_told(struct hm_store *store, FILE *told)
 
     while (fgets(line, sizeof(line), told)) {
         if (!strchr(line, '\n'))
-            break; /* cut off: it was being told */
+            break; /* The last key was cut off by the kill. */
         line[strcspn(line, "\n")] = '\0';
         snprintf(condition, sizeof(condition), "key=%s", line);
         if (count_where(store, condition) != 1)
@@ -290,7 +288,7 @@ static void what_was_told_outlives_a_kill(void **state)
         if (child == 0)
             write_until_killed(where, round, ends[1]);
         close(ends[1]);
-        /* Also before it has told anything; but on a busy machine not only then. */
+        /* Some kills come before the first report; on a busy machine others must come later. */
         struct pollfd first = {.fd = ends[0], .events = POLLIN};
         if (round % 4)
             poll(&first, 1, 5000);
@@ -301,12 +299,12 @@ static void what_was_told_outlives_a_kill(void **state)
         store = open_store(where);
         size_t here = check_told(store, in);
         int64_t now = count_where(store, NULL);
-        /* At most the last addition, of up to four runs, was kept and not told. A server may still
-         * be about to keep that of the round before. */
+        /* At most the last addition, of up to four runs, was stored and not reported. A server may
+         * still be committing the addition of the round before. */
         assert_in_range(now - before, here, here + (store_server() ? 8 : 4));
         before = now;
         told += here;
-        for (int k = 1; k <= 4; k++) { /* additions are whole */
+        for (int k = 1; k <= 4; k++) { /* Additions are stored completely or not at all. */
             char condition[16];
             snprintf(condition, sizeof(condition), "n=%d", k);
             assert_int_equal(count_where(store, condition) % k, 0);
@@ -316,7 +314,7 @@ static void what_was_told_outlives_a_kill(void **state)
         if (!store_server())
             check_file(where);
     }
-    assert_true(told > 0); /* how many is a matter of speed */
+    assert_true(told > 0); /* Their number depends on the speed of the machine. */
 }
 
 /* ---- versions ------------------------------------------------------------------------------- */
@@ -353,7 +351,7 @@ static void an_old_store_is_brought_up_to_date(void **state)
     assert_near(page->runs[0].cost, 3, 0);
     hm_store_page_free(page);
     hm_store_close(store);
-    store = open_store(where); /* and stays so */
+    store = open_store(where); /* The version stays the same. */
     assert_int_equal(count_where(store, "cost=3"), 1);
     hm_store_close(store);
 }
@@ -367,7 +365,7 @@ static void a_later_store_is_refused(void **state)
     hm_store_close(store);
     store_behind(where, "UPDATE meta SET version = 7");
     assert_refused(hm_store_open(where, &store, err), HM_E_UNSUPPORTED,
-                   "the store has version 7, and this program knows 1");
+                   "the store has version 7, but this program supports only 1");
 }
 
 static void tables_of_others_are_left_alone(void **state)
@@ -378,7 +376,7 @@ static void tables_of_others_are_left_alone(void **state)
     (void)state;
     store_behind(where, "CREATE TABLE runs (mine text); INSERT INTO runs VALUES ('x')");
     assert_refused(hm_store_open(where, &store, err), HM_E_IO,
-                   "cannot bring the store to version 0");
+                   "cannot migrate the store to version 0");
     store_behind(where, "UPDATE runs SET mine = 'y'; CREATE TABLE meta (mine text)");
     assert_refused(hm_store_open(where, &store, err), HM_E_IO, "version");
 }
@@ -401,8 +399,8 @@ static void wrong_files_are_refused(void **state)
     char path[200];
 
     (void)state;
-    assert_refused(hm_store_open("", &store, err), HM_E_MISSING, "no store is named");
-    assert_refused(hm_store_open(NULL, &store, err), HM_E_MISSING, "no store is named");
+    assert_refused(hm_store_open("", &store, err), HM_E_MISSING, "no store is given");
+    assert_refused(hm_store_open(NULL, &store, err), HM_E_MISSING, "no store is given");
     snprintf(path, sizeof(path), "%s/missing/runs.db", store_folder);
     assert_int_equal(hm_store_open(path, &store, &failed), HM_E_IO);
     assert_string_equal(failed.message, "cannot use the store: No such file or directory");
@@ -413,7 +411,7 @@ static void wrong_files_are_refused(void **state)
     assert_refused(hm_store_open(path, &store, err), HM_E_IO, "it is not a database");
 }
 
-/* As a user who may read and not write. */
+/* Runs as a user without permission to write. */
 static void a_file_that_may_not_be_written(void **state)
 {
     const char *where = fresh_where();
@@ -430,13 +428,13 @@ static void a_file_that_may_not_be_written(void **state)
         if (getuid() == 0 && setuid(65534))
             _exit(2);
         int rc = hm_store_open(where, &store, &failed);
-        _exit(rc == HM_E_IO && strstr(failed.message, "it may not be written") ? 0 : 1);
+        _exit(rc == HM_E_IO && strstr(failed.message, "no permission to write") ? 0 : 1);
     }
     waitpid(child, &status, 0);
     assert_int_equal(status, 0);
 }
 
-/* A lock that nobody gives back is an error, not a wait for ever. */
+/* A lock that is never released is an error, not an endless wait. */
 static void a_lock_is_waited_for(void **state)
 {
     const char *where = fresh_where();
@@ -450,7 +448,7 @@ static void a_lock_is_waited_for(void **state)
     assert_done(hm__sqlite.exec(other, "BEGIN IMMEDIATE", err));
     assert_refused(hm_store_add(store, &run, 1, NULL, NULL, err), HM_E_IO,
                    "another program has kept it locked");
-    assert_int_equal(count_where(store, NULL), 0); /* reading goes on */
+    assert_int_equal(count_where(store, NULL), 0); /* Readers are not blocked. */
     assert_done(hm__sqlite.exec(other, "ROLLBACK", err));
     assert_done(hm_store_add(store, &run, 1, NULL, NULL, err));
     hm__sqlite.close(other);
@@ -458,7 +456,7 @@ static void a_lock_is_waited_for(void **state)
     hm_store_close(store);
 }
 
-/* Somebody who is killed before the log could be emptied. */
+/* A writer that is killed before its log was checkpointed. */
 static void leave_long_log(const char *path)
 {
     void *connection;
@@ -505,7 +503,7 @@ int main(void)
         cmocka_unit_test(an_old_store_is_brought_up_to_date),
         cmocka_unit_test(a_later_store_is_refused),
         cmocka_unit_test(tables_of_others_are_left_alone),
-        /* Of files only: */
+        /* For SQLite only. */
         cmocka_unit_test(wrong_files_are_refused),
         cmocka_unit_test(a_file_that_may_not_be_written),
         cmocka_unit_test(a_lock_is_waited_for),

@@ -1,4 +1,4 @@
-/* Opening what cannot be opened: what is said, and that no password is ever in it. */
+/* Errors of opening a store, which never contain a password. */
 #include "store_testing.h"
 
 static bool has(const char *name)
@@ -62,7 +62,7 @@ static void a_part_that_is_missing_is_named(void **state)
     hm_store_page_free(NULL);
 }
 
-/* On a server: it ends the connection. */
+/* On a server, this ends the connection. */
 static void a_broken_connection_is_told(void **state)
 {
     const char *where = fresh_where();
@@ -89,7 +89,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(passwords_are_not_shown),
         cmocka_unit_test(a_part_that_is_missing_is_named),
-        /* Of servers only: */
+        /* For PostgreSQL only. */
         cmocka_unit_test(a_broken_connection_is_told),
     };
     return _cmocka_run_group_tests("open", tests, store_server() ? 3 : 2, make_folder,

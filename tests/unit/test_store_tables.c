@@ -1,9 +1,9 @@
-/* Runs of a store are the runs of a file: the same table, the same fit, the same traces. */
+/* A store and a file with the same runs give the same table, fit and traces. */
 #include "store_testing.h"
 
 #include "memory.h"
 
-/* Runs as a file has them, and as a store is given them. */
+/* The same runs, in a file and as the store receives them. */
 static void make_runs(char *csv, size_t room, struct hm_stored *runs, size_t count)
 {
     size_t used = (size_t)snprintf(
@@ -72,7 +72,7 @@ static void a_fit_is_the_same_as_from_a_file(void **state)
                                        "machine", "algorithm", "status",  "rate"};
     for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++)
         assert_same_column(table, file, same[i]);
-    assert_string_equal(hm_runs_column(table, "gpu")->labels[1], "17"); /* a text stays one */
+    assert_string_equal(hm_runs_column(table, "gpu")->labels[1], "17"); /* A text stays a text. */
     assert_null(hm_runs_column(table, "latency"));
     assert_done(hm_fit_new(table, &settings, &one, err));
     assert_done(hm_fit_new(file, &settings, &other, err));
@@ -98,7 +98,8 @@ static void runs_without_a_time_are_left_out(void **state)
     struct hm_runs *table;
 
     (void)state;
-    assert_refused(hm_store_runs(store, NULL, &table, err), HM_E_MISSING, "no such run has a time");
+    assert_refused(hm_store_runs(store, NULL, &table, err), HM_E_MISSING,
+                   "no selected run has a time");
     runs[1].total = 5;
     runs[1].more = "\n{ \"note\"\n:\r\"a\\nb\" }\n";
     runs[2].status = "exit 3";
@@ -115,7 +116,7 @@ static void runs_without_a_time_are_left_out(void **state)
     hm_store_close(store);
 }
 
-/* Whatever passes the check can be read back as a table. */
+/* Every run that passes the check can be read back as a table. */
 static void odd_runs_do_no_harm(void **state)
 {
     struct hm_store *store = fresh_store();
@@ -155,7 +156,7 @@ static void assert_same_trace(const struct hm_trace *a, const struct hm_trace *b
     }
 }
 
-/* Staleness stands in `more`; what stands there otherwise makes no trace useless. */
+/* Staleness is a key of `more`; an invalid value there does not make the trace unusable. */
 static void traces_keep_their_staleness(void **state)
 {
     static const char *const more[] = {NULL,
@@ -241,7 +242,7 @@ static void traces_are_the_same_as_from_a_file(void **state)
     hm_store_close(store);
 }
 
-/* Runs that differ in nothing are traces of their own; one that ran away says so. */
+/* Identical runs are separate traces; a run that diverged is marked. */
 static void each_run_is_a_trace(void **state)
 {
     static const struct hm_stored_sample samples[] = {{0, 1, 0, 9}, {1, 1, 1, 8}, {2, 1, 2, 7}};
@@ -259,7 +260,7 @@ static void each_run_is_a_trace(void **state)
     assert_done(hm_store_traces(store, NULL, &traces, err));
     assert_int_equal(traces->count, 2);
     assert_int_equal(traces->traces[0].count, 2);
-    assert_true(traces->traces[0].diverged); /* newest first */
+    assert_true(traces->traces[0].diverged); /* The newest run comes first. */
     assert_false(traces->traces[1].diverged);
     assert_string_equal(traces->traces[0].algorithm, "");
     hm_traces_free(traces);
@@ -287,7 +288,9 @@ static int whole_way(const char *where, struct hm_err *err)
     int64_t count;
 
     for (size_t i = 0; i < 3; i++) {
-        runs[i].key = i == 0 ? "a" : i == 1 ? "b" : "c"; /* kept by an earlier try, perhaps */
+        runs[i].key = i == 0   ? "a"
+                      : i == 1 ? "b"
+                               : "c"; /* An earlier attempt may have stored it. */
         runs[i].machine = "m";
         runs[i].more = "{\"rate\": 0.5}";
     }

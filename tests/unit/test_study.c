@@ -1,5 +1,4 @@
-/* The file of a study: what is read is what was written, and what is wrong is told with its place.
- */
+/* Reading study files, and errors that name field and line. */
 #include "testing.h"
 
 #include "memory.h"
@@ -130,15 +129,16 @@ static void what_is_wrong_is_told(void **state)
          5},
         {"m: 1\nloss: 1\nbudget: 1 s\n", "", "'algorithms' is missing", 1},
         {"algorithms: []\nm: 1\nloss: 1\nbudget: 1 s\n", "algorithms",
-         "there is no algorithm to choose from", 1},
-        {"algorithms: gd\nm: 1\nloss: 1\nbudget: 1 s\n", "algorithms", "stands here", 1},
-        {"algorithms: [gd, [sgd]]\nm: 1\nloss: 1\nbudget: 1 s\n", "algorithms.1", "stands here", 1},
+         "the list of algorithms is empty", 1},
+        {"algorithms: gd\nm: 1\nloss: 1\nbudget: 1 s\n", "algorithms", "is not allowed here", 1},
+        {"algorithms: [gd, [sgd]]\nm: 1\nloss: 1\nbudget: 1 s\n", "algorithms.1",
+         "is not allowed here", 1},
         {"algorithms: [gd, sgd, gd]\nm: 1\nloss: 1\nbudget: 1 s\n", "algorithms.2",
-         "gd is there already", 1},
+         "gd is listed twice", 1},
         {"algorithms: [{passes: 2}]\nm: 1\nloss: 1\nbudget: 1 s\n", "algorithms.0",
          "'name' is missing", 1},
         {"algorithms: [{name: cocoa, passes: [2]}]\nm: 1\nloss: 1\nbudget: 1 s\n",
-         "algorithms.0.passes", "stands here", 1},
+         "algorithms.0.passes", "is not allowed here", 1},
         {"algorithms: [gd]\nloss: 1\nbudget: 1 s\n", "", "'m' is missing", 1},
         {"algorithms: [gd]\nm: 0\nloss: 1\nbudget: 1 s\n", "m", "'0' is out of range", 2},
         {"algorithms: [gd]\nm: [4, 0]\nloss: 1\nbudget: 1 s\n", "m.1", "'0' is out of range", 2},
@@ -147,9 +147,8 @@ static void what_is_wrong_is_told(void **state)
         {"algorithms: [gd]\nm: 0..8\nloss: 1\nbudget: 1 s\n", "m", "'0' is out of range", 2},
         {"algorithms: [gd]\nm: 1..\nloss: 1\nbudget: 1 s\n", "m", "", 2},
         {"algorithms: [gd]\nm: 1..x\nloss: 1\nbudget: 1 s\n", "m", "", 2},
-        {"algorithms: [gd]\nm: []\nloss: 1\nbudget: 1 s\n", "m", "there is no number of workers",
-         2},
-        {"algorithms: [gd]\nm: {a: 1}\nloss: 1\nbudget: 1 s\n", "m", "stands here", 2},
+        {"algorithms: [gd]\nm: []\nloss: 1\nbudget: 1 s\n", "m", "the list of workers is empty", 2},
+        {"algorithms: [gd]\nm: {a: 1}\nloss: 1\nbudget: 1 s\n", "m", "is not allowed here", 2},
         {"algorithms: [gd]\nm: 1\nloss: 0\nbudget: 1 s\n", "loss", "'0' is out of range", 3},
         {"algorithms: [gd]\nm: 1\nloss: -1\nbudget: 1 s\n", "loss", "", 3},
         {"algorithms: [gd]\nm: 1\nbudget: 1 s\n", "", "'loss' is missing", 1},
@@ -157,14 +156,14 @@ static void what_is_wrong_is_told(void **state)
         {"algorithms: [gd]\nm: 1\nloss: 1\nbudget: 1 s\nseeds: 0\n", "seeds", "out of range", 5},
         {"algorithms: [gd]\nm: 1\nloss: 1\nbudget: 1 s\ngoal: speed\n", "goal",
          "'speed' is not one of time, cost", 5},
-        {"algorithms: [gd]\nm: 1\nloss: 1\nbudget: 1 s\ngoal: cost\n", "goal",
-         "nothing has a price", 5},
-        {"algorithms: [gd]\nm: 1\nloss: 1\nbudget: 1 s\nsimulate: a\nlauncher: b {n}\n", "launcher",
-         "started by SimGrid", 6},
-        {"algorithms: [gd]\nm: 1\nloss: 1\nbudget: 1 s\ntrain: {data: [a]}\n", "train.data",
-         "stands here", 5},
-        {"algorithms: [gd]\nm: 1\nloss: 1\nbudget: 1 s\ntrain: digits\n", "train", "stands here",
+        {"algorithms: [gd]\nm: 1\nloss: 1\nbudget: 1 s\ngoal: cost\n", "goal", "cost needs a price",
          5},
+        {"algorithms: [gd]\nm: 1\nloss: 1\nbudget: 1 s\nsimulate: a\nlauncher: b {n}\n", "launcher",
+         "launcher and simulate are both given", 6},
+        {"algorithms: [gd]\nm: 1\nloss: 1\nbudget: 1 s\ntrain: {data: [a]}\n", "train.data",
+         "is not allowed here", 5},
+        {"algorithms: [gd]\nm: 1\nloss: 1\nbudget: 1 s\ntrain: digits\n", "train",
+         "is not allowed here", 5},
     };
 
     (void)state;
@@ -196,7 +195,7 @@ static void too_many_are_refused(void **state)
     assert_string_equal(err.message, "more than 64 numbers of workers");
 }
 
-/* Every allocation fails in turn: nothing is left behind, and the last try succeeds. */
+/* Every allocation fails in turn: no memory leaks, and the last attempt succeeds. */
 static void memory_may_run_out(void **state)
 {
     struct hm_study_spec *spec = NULL;

@@ -1,5 +1,5 @@
-/* Traces: both forms, whose rows are whose, restarts, times, losses that run away, notes, errors.
- */
+/* Traces in CSV and JSON lines: which trace a row belongs to, restarts, times, divergence, notes,
+ * errors. */
 #include "testing.h"
 
 #include <unistd.h>
@@ -64,7 +64,7 @@ static void assert_values(const double *values, size_t count, const double *want
 
 /* ---- the two forms -------------------------------------------------------------------------- */
 
-/* What `howmany train --data digits:500 --look-every 2` and the like print. */
+/* The output of training with --data digits:500 --look-every 2, and similar ones. */
 static const char printed[] =
     "{\"run\":\"train\",\"version\":\"0.1.0\",\"problem\":\"svm\",\"algorithm\":\"cocoa+\","
     "\"data\":\"digits:500\",\"rows\":500,\"features\":784,\"classes\":10,\"positive\":5,"
@@ -117,7 +117,7 @@ static void printed_traces_are_read(void **state)
     hm_traces_free(traces);
 }
 
-/* What --record FILE.csv writes: there is no best, and what is no number is empty. */
+/* The form of recorded CSV: there is no best, and a loss that is not a number is empty. */
 static const char recorded[] =
     "algorithm,problem,data,n,seed,scheme,simulated,iteration,epoch,seconds,compute_s,"
     "communicate_s,elapsed_s,objective,suboptimality,gap,change,accuracy,test_error,"
@@ -187,7 +187,7 @@ static void lines_of_anyone_are_read(void **state)
     assert_int_equal(traces->note_count, 1);
     assert_string_equal(
         traces->notes[0],
-        "adam on 4 workers: left out, as it diverged before there was any loss (t.csv:5)");
+        "adam on 4 workers: left out, because it diverged before the first loss (t.csv:5)");
     hm_traces_free(traces);
 }
 
@@ -209,7 +209,7 @@ static void rows_belong_together_by_their_key(void **state)
     hm_traces_free(traces);
 }
 
-/* Tables that are sorted by something else: by the text of the iteration, or backwards. */
+/* Tables in another order: sorted by the iteration as a text, or in reverse. */
 static void rows_may_come_in_any_order(void **state)
 {
     const char *const tables[] = {"m,iteration,loss\n2,1,9\n2,10,5\n2,11,4\n2,2,8\n2,3,7\n",
@@ -253,7 +253,7 @@ static void what_a_restart_repeats_is_once(void **state)
     assert_int_equal(one->restarts, 2);
     assert_int_equal(traces->note_count, 1);
     assert_string_equal(traces->notes[0],
-                        "a on 4 workers: went back 2 times, last to iteration 4 (t.csv:8)");
+                        "a on 4 workers: restarted 2 times, last at iteration 4 (t.csv:8)");
     hm_traces_free(traces);
 }
 
@@ -262,7 +262,7 @@ static void what_a_restart_repeats_is_once(void **state)
 
 static void restart_lines_go_on_with_the_trace(void **state)
 {
-    /* Back to the beginning, then to a checkpoint, then on without having lost a point. */
+    /* Restarts at the beginning, then at a checkpoint, then without a lost point. */
     struct hm_traces *traces = parse(
         HEAD("") POINT(1, 9) POINT(2, 8) "{\"restart\":1,\"rank\":0}\n" HEAD("") POINT(1, 7)
             POINT(2, 6) POINT(3, 5) "{\"restart\":2,\"rank\":null}\n" HEAD(",\"resumed_at\":2")
@@ -275,7 +275,7 @@ static void restart_lines_go_on_with_the_trace(void **state)
     assert_points(one, 4, VALUES(1, 2, 3, 4), VALUES(7, 6, 4, 3));
     assert_int_equal(one->restarts, 3);
     assert_string_equal(traces->notes[0],
-                        "gd on 2 workers: went back 3 times, last to iteration 4 (t.csv:14)");
+                        "gd on 2 workers: restarted 3 times, last at iteration 4 (t.csv:14)");
     hm_traces_free(traces);
 }
 
@@ -288,20 +288,20 @@ static void heads_begin_traces(void **state)
     assert_int_equal(traces->count, 2);
     assert_points(&traces->traces[1], 2, VALUES(3, 4), VALUES(7, 6));
     hm_traces_free(traces);
-    /* One that was resumed goes on with what is there. */
+    /* A resumed run continues the existing trace. */
     traces = parse(HEAD("") POINT(1, 9) POINT(2, 8) POINT(3, 7) "{\"summary\":true}\n" HEAD(
         ",\"resumed_at\":2") POINT(3, 6) POINT(4, 5));
     assert_int_equal(traces->count, 1);
     assert_points(&traces->traces[0], 4, VALUES(1, 2, 3, 4), VALUES(9, 8, 6, 5));
     assert_int_equal(traces->traces[0].restarts, 1);
     hm_traces_free(traces);
-    /* What was resumed may be elsewhere. */
+    /* The run that is resumed may be missing from the files. */
     traces = parse(HEAD(",\"resumed_at\":5") POINT(6, 6) POINT(7, 5));
     assert_points(&traces->traces[0], 2, VALUES(6, 7), VALUES(6, 5));
     assert_int_equal(traces->note_count, 1);
     assert_string_equal(
         traces->notes[0],
-        "gd on 2 workers: goes on after iteration 5 of a run that is not here (t.csv:2)");
+        "gd on 2 workers: continues after iteration 5 of a run that is not in the files (t.csv:2)");
     hm_traces_free(traces);
 }
 
@@ -336,11 +336,12 @@ static void times_follow_from_one_another(void **state)
     assert_values(traces->traces[0].seconds, 4, VALUES(1.5, 0.5, 0, NAN));
     assert_values(traces->traces[0].elapsed_s, 4, VALUES(3, 4, 4, NAN));
     hm_traces_free(traces);
-    /* Seconds of a whole stretch are brought to one iteration. */
+    /* Seconds of several iterations are divided by their number. */
     traces = parse("m,iteration,seconds,elapsed_s,loss\n1,5,10,10,9\n1,10,5,15,8\n");
     assert_values(traces->traces[0].seconds, 2, VALUES(2, 1));
     hm_traces_free(traces);
-    /* Of points that are not apart, what is told holds: elapsed may hold more than iterations. */
+    /* Between consecutive iterations the given seconds are used, because elapsed may include other
+     * work. */
     traces = parse("m,iteration,seconds,elapsed_s,loss\n1,1,1,10,9\n1,2,2,15,8\n");
     assert_values(traces->traces[0].seconds, 2, VALUES(1, 2));
     hm_traces_free(traces);
@@ -373,12 +374,14 @@ static void times_alone_are_enough(void **state)
     assert_points(&traces->traces[0], 2, VALUES(1, 3), VALUES(NAN, NAN));
     assert_values(traces->traces[0].seconds, 2, VALUES(0.5, 0.25));
     assert_int_equal(traces->note_count, 2);
-    assert_string_equal(traces->notes[0], "2 workers: left out, as no row has any time (t.csv:5)");
+    assert_string_equal(traces->notes[0],
+                        "2 workers: left out, because no row has a time (t.csv:5)");
     assert_string_equal(traces->notes[1],
                         "1 worker: 1 row without time left out, the first at t.csv:3");
     hm_traces_free(traces);
     assert_error_as("m,iteration,loss\n1,1,2\n", &settings, HM_E_MISSING, 1, "",
-                    "no column 'seconds'", "of one iteration; or elapsed_s, since the start");
+                    "no column 'seconds'",
+                    "give seconds of one iteration, or elapsed_s since the start");
     assert_error_as("m,iteration,seconds\n1,1,\n", &settings, HM_E_MISSING, 1, "",
                     "no row has a time", "");
 }
@@ -390,7 +393,7 @@ static void a_time_can_mean_anything(void **state)
     (void)state;
     assert_values(traces->traces[0].seconds, 2, VALUES(NAN, NAN));
     assert_int_equal(traces->note_count, 1);
-    assert_string_equal(traces->notes[0], "'time' is passed over: call it seconds (of one "
+    assert_string_equal(traces->notes[0], "column 'time' is not used: name it seconds (of one "
                                           "iteration) or elapsed_s (since the start)");
     hm_traces_free(traces);
 }
@@ -407,7 +410,8 @@ static void epochs_are_counted(void **state)
     assert_values(traces->traces[0].elapsed_s, 3, VALUES(10, 20, 30));
     assert_values(traces->traces[0].seconds, 3, VALUES(20, 20, 10));
     hm_traces_free(traces);
-    /* Several looks in one epoch: the last. Without iterations seconds are of epochs. */
+    /* Of several points in one epoch the last is used. Without iterations, seconds are those of an
+     * epoch. */
     traces = parse_as(
         "m,iteration,epoch,seconds,loss\n1,1,1,3,9\n1,2,1,3,8\n1,3,2,3,7\n1,4,2,3,6\n", &settings);
     assert_points(&traces->traces[0], 2, VALUES(1, 2), VALUES(8, 6));
@@ -419,13 +423,14 @@ static void epochs_are_counted(void **state)
     assert_values(traces->traces[0].elapsed_s, 2, VALUES(3, 7));
     hm_traces_free(traces);
     assert_error_as("m,iteration,loss\n1,1,2\n", &settings, HM_E_MISSING, 1, "",
-                    "no column 'epoch'", "how many are done at this row");
+                    "no column 'epoch'", "epoch: the number that is done at this row");
     assert_error_as("{\"m\":1,\"iteration\":1,\"loss\":2}\n", &settings, HM_E_MISSING, 1, "epoch",
                     "the row has no epoch", "");
     assert_error_as("m,iteration,epoch,loss\n1,1,2,1\n1,2,1,1\n", &settings, HM_E_RANGE, 3, "epoch",
-                    "goes down, from 2 to 1", "");
-    assert_error("m,epoch,loss\n1,1,2\n", HM_E_MISSING, 1, "", "no column 'iteration'",
-                 "how many are done at this row; --epochs counts epochs instead");
+                    "decreases from 2 to 1", "");
+    assert_error(
+        "m,epoch,loss\n1,1,2\n", HM_E_MISSING, 1, "", "no column 'iteration'",
+        "iteration: the number that is done at this row; set `epochs` to count epochs instead");
 }
 
 /* ---- losses --------------------------------------------------------------------------------- */
@@ -447,12 +452,12 @@ static void losses_run_away(void **state)
         assert_int_equal(traces->note_count, 2);
         assert_string_equal(
             traces->notes[0],
-            "b on 2 workers: left out, as it diverged before there was any loss (t.csv:6)");
+            "b on 2 workers: left out, because it diverged before the first loss (t.csv:6)");
         assert_string_equal(traces->notes[1],
                             "a on 2 workers: diverged after iteration 2 (t.csv:3)");
         hm_traces_free(traces);
     }
-    /* Going back before it is a new chance. */
+    /* A restart before the divergence removes it. */
     struct hm_traces *traces = parse("m,iteration,loss\n1,1,9\n1,2,8\n1,3,nan\n1,2,7\n1,3,6\n");
     assert_points(&traces->traces[0], 3, VALUES(1, 2, 3), VALUES(9, 7, 6));
     assert_false(traces->traces[0].diverged);
@@ -491,20 +496,20 @@ static void measures_are_chosen(void **state)
     hm_traces_free(traces);
     settings.measure = "rmse";
     assert_error_as(text, &settings, HM_E_MISSING, 1, "", "no column 'rmse'",
-                    "--measure says which; there are loss, objective, accuracy, test_error, "
+                    "set `measure` to one of loss, objective, accuracy, test_error, "
                     "gap");
     assert_error_as("{\"m\":1,\"iteration\":1,\"error\":2}\n", &settings, HM_E_MISSING, 1, "",
-                    "no line has 'rmse'", "--measure says which; there are error");
+                    "no line has 'rmse'", "set `measure` to one of error");
     assert_error("m,iteration,error\n1,1,2\n", HM_E_MISSING, 1, "",
-                 "no column 'objective' or 'loss'", "--measure says which; there are error");
+                 "no column 'objective' or 'loss'", "set `measure` to one of error");
     assert_error("{\"m\":1,\"iteration\":1}\n", HM_E_MISSING, 1, "",
                  "no line has 'objective' or 'loss'",
-                 "what a run makes smaller, after each iteration");
+                 "it is the value that training makes smaller, after each iteration");
     settings.measure = "accuracy";
     assert_error_as("m,iteration,accuracy\n1,1,\n", &settings, HM_E_MISSING, 1, "",
                     "no row has a number in 'accuracy'", "");
     assert_error_as("m,iteration,accuracy\n1,1,97\n", &settings, HM_E_RANGE, 2, "accuracy",
-                    "'97' must be between 0 and 1", "a share, or with a % sign");
+                    "'97' must be between 0 and 1", "write a fraction such as 0.93, or 93 %");
 }
 
 static void bests_must_agree(void **state)
@@ -520,7 +525,7 @@ static void bests_must_agree(void **state)
     assert_near(traces->traces[0].best, NAN, 0);
     assert_int_equal(traces->note_count, 1);
     assert_string_equal(traces->notes[0],
-                        "1 worker: names more than one best, so none is believed (t.csv:2)");
+                        "1 worker: contains different values of best, so none is used (t.csv:2)");
     hm_traces_free(traces);
 }
 
@@ -533,10 +538,11 @@ static void gaps_are_noted(void **state)
 
     (void)state;
     assert_int_equal(traces->note_count, 1);
-    assert_string_equal(traces->notes[0], "cocoa on 4 workers: nothing between iterations 3 and 50 "
-                                          "(t.csv:5), and 1 more such");
+    assert_string_equal(traces->notes[0],
+                        "cocoa on 4 workers: no points between iterations 3 and 50 "
+                        "(t.csv:5), and 1 more gap");
     hm_traces_free(traces);
-    /* Looks that become ever fewer are no gaps. */
+    /* A trace that is recorded less and less often has no gaps. */
     traces = parse("m,iteration,loss\n1,1,9\n1,2,9\n1,4,9\n1,8,9\n1,16,9\n1,32,9\n1,64,9\n");
     assert_int_equal(traces->note_count, 0);
     hm_traces_free(traces);
@@ -551,7 +557,7 @@ static void notes_are_few(void **state)
 
     (void)state;
     b->length += (size_t)snprintf(b->text, 100, "m,iteration,objective,best,data\n");
-    for (int m = 1; m <= 100; m++) /* each has all that can be noted */
+    for (int m = 1; m <= 100; m++) /* Each trace causes all kinds of notes. */
         b->length += (size_t)snprintf(b->text + b->length, 400,
                                       "%d,1,9,1,d\n%d,2,9,2,d\n%d,3,9,2,d\n%d,3,9,2,d\n%d,4,,2,d\n"
                                       "%d,9,9,2,d\n%d,10,9,2,d\n%d,11,nan,2,d\n%d,1,nan,,e\n",
@@ -561,15 +567,15 @@ static void notes_are_few(void **state)
     assert_true(traces->note_count <= 20);
     assert_string_equal(
         traces->notes[0],
-        "1 worker: left out, as it diverged before there was any objective (t.csv:10)");
+        "1 worker: left out, because it diverged before the first objective (t.csv:10)");
     assert_string_equal(traces->notes[2], "98 more traces left out");
     assert_string_equal(traces->notes[5], "98 more traces diverged");
-    assert_string_equal(traces->notes[8], "98 more traces went back");
+    assert_string_equal(traces->notes[8], "98 more traces restarted");
     assert_string_equal(traces->notes[11], "98 more traces have gaps");
     assert_string_equal(traces->notes[14], "98 more traces have rows that are left out");
-    assert_string_equal(traces->notes[17], "98 more traces name more than one best");
-    assert_string_equal(traces->notes[18], "not all traces are of the same data: what is learned "
-                                           "from them together means little");
+    assert_string_equal(traces->notes[17], "98 more traces contain different values of best");
+    assert_string_equal(traces->notes[18], "the traces are of different data: a common model of "
+                                           "them means little");
     assert_int_equal(traces->note_count, 19);
     hm_traces_free(traces);
     free(b);
@@ -579,27 +585,27 @@ static void notes_are_few(void **state)
 
 static void mistakes_are_named(void **state)
 {
-    const char *example =
-        "one line an iteration, below a line such as algorithm,m,iteration,elapsed_s,loss";
+    const char *example = "write one line for each iteration, below a header such as "
+                          "algorithm,m,iteration,elapsed_s,loss";
     const char *above_0 =
-        "how many are done when the loss is measured; leave out the loss before the first";
+        "it counts what is done when the loss is measured; leave out the loss before the first";
 
     (void)state;
     assert_error("", HM_E_MISSING, 0, "", "no rows", example);
     assert_error(" \n\n", HM_E_MISSING, 0, "", "no rows", example);
     assert_error("m,iteration,loss\n", HM_E_MISSING, 0, "", "no rows", example);
     assert_error(HEAD(""), HM_E_MISSING, 0, "", "no rows", example);
-    assert_error("[1]", HM_E_SYNTAX, 1, "", "a list, where one JSON object a line is wanted",
-                 "jq -c '.[]' turns it into lines");
+    assert_error("[1]", HM_E_SYNTAX, 1, "", "a JSON list; one JSON object in each line is expected",
+                 "jq -c '.[]' turns a list into lines");
     assert_error("1,2,3\n4,5,6\n", HM_E_MISSING, 1, "",
-                 "the first line has numbers where the names of columns belong",
-                 "begin the file with a line such as algorithm,m,iteration,elapsed_s,loss");
+                 "the first line has numbers instead of the names of columns",
+                 "begin the file with a header such as algorithm,m,iteration,elapsed_s,loss");
     assert_error("iteration,loss\n1,2\n", HM_E_MISSING, 1, "", "no column 'm'",
-                 "how many workers a run had; n and workers will do");
+                 "m: the number of workers of a run; n and workers mean the same");
     assert_error("m,loss\n1,2\n", HM_E_MISSING, 1, "", "no column 'iteration'",
-                 "how many are done at this row");
-    assert_error("m,n,iteration,loss\n1,1,1,2\n", HM_E_CONFLICT, 1, "m", "column 'n' stands twice",
-                 "it means m, and there is one already");
+                 "iteration: the number that is done at this row");
+    assert_error("m,n,iteration,loss\n1,1,1,2\n", HM_E_CONFLICT, 1, "m", "column 'n' appears twice",
+                 "it means m, which another column has already");
     assert_error("m,iteration,loss\n1.5,1,2\n", HM_E_RANGE, 2, "m",
                  "'1.5' must be a whole number, at least 1", "");
     assert_error("m,iteration,loss\n0,1,2\n", HM_E_RANGE, 2, "m",
@@ -618,17 +624,17 @@ static void mistakes_are_named(void **state)
     assert_error("m,iteration,seconds,loss\n1,1,-1,2\n", HM_E_RANGE, 2, "seconds",
                  "'-1' must be at least 0", "");
     assert_error("m,iteration,elapsed_s,loss\n1,1,2,2\n1,2,1.5,2\n", HM_E_RANGE, 3, "elapsed_s",
-                 "goes down, from 2 to 1.5", "it counts from the start of the run");
+                 "decreases from 2 to 1.5", "it counts from the start of the run");
     assert_error("m,iteration,loss\n1,1,low\n", HM_E_TYPE, 2, "loss", "'low' is not a number", "");
     assert_error("m,iteration,loss,staleness\n1,1,2,-1\n", HM_E_RANGE, 2, "staleness",
                  "'-1' must be at least 0",
-                 "clocks that a worker may be ahead of the slowest; async: any number");
+                 "the clocks that a worker may be ahead of the slowest; async: no limit");
     assert_error("m,iteration,loss,staleness\n1,1,2,much\n", HM_E_TYPE, 2, "staleness",
                  "'much' is not a number",
-                 "clocks that a worker may be ahead of the slowest, or async");
+                 "the clocks that a worker may be ahead of the slowest, or async");
     assert_error("m,iteration,loss,staleness\n1,1,2,nan\n", HM_E_TYPE, 2, "staleness",
                  "'nan' is not a number",
-                 "clocks that a worker may be ahead of the slowest, or async");
+                 "the clocks that a worker may be ahead of the slowest, or async");
     assert_error("m,iteration,loss,staleness\n1,1,2,1e300\n", HM_E_RANGE, 2, "staleness",
                  "'1e300' is too large", "");
     assert_error("m,iteration,loss,staleness\n1,1,2,3 s\n", HM_E_UNIT, 2, "staleness",
@@ -641,14 +647,15 @@ static void mistakes_of_units_are_named(void **state)
 {
     (void)state;
     assert_error("m,iteration,elapsed (MB),loss\n1,1,2,2\n", HM_E_UNIT, 1, "elapsed_s",
-                 "'elapsed (MB)' is not in a unit of its kind",
+                 "the unit in 'elapsed (MB)' does not fit the column",
                  "write a time such as 20 ms, 90 s or 6 h");
     assert_error("m,iteration,seconds,loss\n1,1,2 MB,2\n", HM_E_UNIT, 2, "seconds",
                  "'2 MB' is in byte", "write a time such as 20 ms, 90 s or 6 h");
     assert_error("m,iteration,seconds,loss\n1,1,2 ms,2\n1,2,2,2\n", HM_E_UNIT, 3, "seconds",
-                 "'2' has no unit, but line 2 has one", "give all of a column a unit, or none");
+                 "'2' has no unit, but line 2 has one",
+                 "give every value of a column a unit, or none");
     assert_error("m,iteration,elapsed_ms,loss\n1,1,2 ms,2\n", HM_E_UNIT, 2, "elapsed_s",
-                 "'2 ms' has a unit, and so has the name of the column", "");
+                 "'2 ms' has a unit, but the name of the column has one too", "");
 }
 
 static void mistakes_in_lines_are_named(void **state)
@@ -659,13 +666,14 @@ static void mistakes_in_lines_are_named(void **state)
     assert_error("{\"m\":1,\"iteration\":1,\"loss\":2}\n[3]\n", HM_E_TYPE, 2, "",
                  "each line must be an object, not a list", "");
     assert_error("{\"m\":1,\"iteration\":1,\"loss\":2}\n{\"iteration\":2,\"loss\":2}\n",
-                 HM_E_MISSING, 2, "m", "the line has no m, and no head above it says it", "");
+                 HM_E_MISSING, 2, "m", "the line has no m, and neither has a head line above it",
+                 "");
     assert_error(HEAD("") POINT(1, 2) "{\"summary\":true}\n" POINT(2, 1), HM_E_MISSING, 4, "m",
-                 "the line has no m, and no head above it says it", "");
+                 "the line has no m, and neither has a head line above it", "");
     assert_error("{\"m\":1,\"n\":1,\"iteration\":1,\"loss\":2}\n", HM_E_CONFLICT, 1, "m",
-                 "m stands twice", "'n' means the same");
+                 "m appears twice", "'n' means the same");
     assert_error("{\"m\":1,\"iteration\":1,\"loss\":[2]}\n", HM_E_TYPE, 1, "loss",
-                 "is a list, where a number or a text belongs", "");
+                 "a list where a number or a text is expected", "");
     assert_error("{\"m\":1,\"iteration\":null,\"loss\":2}\n", HM_E_MISSING, 1, "iteration",
                  "the row has no iteration", "");
     assert_error("{\"run\":\"x\",\"m\":0}\n", HM_E_RANGE, 1, "m",
@@ -708,8 +716,8 @@ static void files_are_joined(void **state)
     write_file(two, "{\"m\":1,\"iteration\":3,\"loss\":6}\n");
     assert_int_equal(hm_traces_load(paths, 2, NULL, &traces, &err), HM_E_MISSING);
     assert_string_equal(err.message, "no line has 'objective'");
-    assert_string_equal(err.hint,
-                        "other files have it, and all must be of one measure; here there are loss");
+    assert_string_equal(
+        err.hint, "other files have it, and all files need the same measure; this one has loss");
     assert_string_equal(err.source, two);
     assert_int_equal(err.line, 1);
 
@@ -719,7 +727,7 @@ static void files_are_joined(void **state)
     assert_string_equal(err.message, "cannot open: No such file or directory");
     err = (struct hm_err){0};
     assert_int_equal(hm_traces_load(paths, 0, NULL, &traces, &err), HM_E_MISSING);
-    assert_string_equal(err.message, "no file of traces");
+    assert_string_equal(err.message, "no file of traces is given");
     assert_null(traces);
     assert_int_equal(unlink(one), 0);
     assert_int_equal(rmdir(folder), 0);

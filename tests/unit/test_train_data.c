@@ -41,7 +41,7 @@ static struct hm_rows signed_rows(const struct known *known)
     return rows;
 }
 
-/* Train on one rank, without looking before the end. */
+/* Trains on one rank and evaluates only at the end. */
 static struct hm_trace_point train_alone(const struct known *known, const struct hm_rows *rows,
                                          const char *algorithm,
                                          const struct hm_train_settings *settings,
@@ -98,7 +98,7 @@ static void lbfgs_finds_logistic_optima(void **state)
     }
 }
 
-/* The gap must show it; the other programs agree. */
+/* The duality gap must be small, and the other programs agree. */
 static void check_svm(const struct known *known, double rounds, double relative)
 {
     struct hm_train_limits limits = {

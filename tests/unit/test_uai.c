@@ -1,4 +1,4 @@
-/* UAI files: what is read, what is refused and with which words, and memory that runs out. */
+/* Reading UAI files, messages for invalid files, and failing allocations. */
 #include "testing.h"
 
 #include <unistd.h>
@@ -87,8 +87,8 @@ static void broken_files_are_named(void **state)
         {"MARKOV\n2\n2 2\n1\n2 0 2\n",
          "a variable of a factor: 2 is not a whole number from 0 to 1", HM_E_RANGE, 5},
         {"MARKOV\n2\n2 2\n1\n2 1 1\n", "factor 0 has variable 1 twice", HM_E_CONFLICT, 5},
-        {"MARKOV\n2\n2 2\n1\n2 0 1\n3\n1 2 3\n",
-         "factor 0 has 3 values, where its variables need 4", HM_E_CONFLICT, 6},
+        {"MARKOV\n2\n2 2\n1\n2 0 1\n3\n1 2 3\n", "factor 0 has 3 values, but its variables need 4",
+         HM_E_CONFLICT, 6},
         {"MARKOV\n2\n2 2\n1\n2 0 1\n4\n1 2 3\n",
          "the file ends where a value of a factor is expected", HM_E_MISSING, 8},
         {"MARKOV\n2\n2 2\n1\n2 0 1\n4\n1 2\n3 -4\n",
@@ -97,9 +97,10 @@ static void broken_files_are_named(void **state)
          "a value of a factor: 1e999 is not a finite number of at least 0", HM_E_RANGE, 8},
         {"MARKOV\n2\n2 2\n1\n2 0 1\n4\n1 2\n3 nan\n",
          "\"nan\" where a value of a factor is expected", HM_E_SYNTAX, 8},
-        {"MARKOV\n2\n2 2\n1\n1 0\n2 0 0\n", "factor 0 is zero throughout", HM_E_RANGE, 6},
+        {"MARKOV\n2\n2 2\n1\n1 0\n2 0 0\n", "all values of factor 0 are zero", HM_E_RANGE, 6},
         {"MARKOV\n2\n2 2\n2\n1 0\n1 0\n2 0 1\n2 1 0\n",
-         "factor 1 times those before it on the same is zero", HM_E_CONFLICT, 8},
+         "factor 1 multiplied by the factors of the same variables before it is zero",
+         HM_E_CONFLICT, 8},
         {"MARKOV\n2\n2 2\n1\n1 0\n2 1 1\n7\n", "\"7\" after the last factor", HM_E_SYNTAX, 7},
         {"MARKOV\n11111111111111111111111111111111111111111111111111111111111111111111\n",
          "\"11111111111111111111...\" is too long for a number", HM_E_SYNTAX, 2},

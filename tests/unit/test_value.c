@@ -1,4 +1,4 @@
-/* YAML and JSON into one tree, overrides by path, and what is refused. */
+/* Parsing YAML and JSON into one tree, overrides by path, and invalid texts. */
 #include "testing.h"
 
 #include "value.h"
@@ -167,7 +167,7 @@ static void overrides_follow_paths(void **state)
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct hm_err err = {0};
         assert_true(hm__value_override(t.arena, t.root, bad[i], &err) < 0);
-        assert_string_equal(err.source, "--set");
+        assert_string_equal(err.source, "set");
     }
     hm__arena_free(t.arena);
 }

@@ -1,5 +1,6 @@
 /*
- * Training data: opening a format by its table of functions, rows into blocks, and the first pass.
+ * Training data: opens a format by its table of functions, stores rows in blocks, and scans all
+ * rows.
  */
 #include "data.h"
 
@@ -18,11 +19,6 @@ static const struct hm_data_reader *const readers[HM_DATA_FORMATS] = {
     [HM_DATA_CSV] = &hm__data_csv,       [HM_DATA_DENSE] = &hm__data_dense,
     [HM_DATA_SPARSE] = &hm__data_sparse, [HM_DATA_DIGITS] = &hm__data_digits,
 };
-
-const char *hm__data_format_name(enum hm_data_format format)
-{
-    return readers[format]->name;
-}
 
 bool hm__data_is_made(const struct hm_data_spec *spec)
 {
@@ -62,11 +58,6 @@ void hm__data_seek(struct hm_data *data, double row)
     data->row = row;
 }
 
-int hm__data_line(const struct hm_data *data)
-{
-    return data->line;
-}
-
 void hm__data_close(struct hm_data *data)
 {
     if (!data)
@@ -93,14 +84,15 @@ int hm__data_fail(const struct hm_data *data, struct hm_err *err, int code, cons
 
 /* ---- rows into blocks ----------------------------------------------------------------------- */
 
-static int too_wide(const struct hm_data *data, const struct hm_rows *block, size_t feature,
-                    struct hm_err *err)
+static int fail_too_wide(const struct hm_data *data, const struct hm_rows *block, size_t feature,
+                         struct hm_err *err)
 {
-    return hm__data_fail(data, err, HM_E_RANGE, "a model takes data of as many features only",
-                         "feature %zu, where there are %zu features", feature, block->features);
+    return hm__data_fail(
+        data, err, HM_E_RANGE, "all rows must have the features that the model was made for",
+        "feature %zu in a row, but the model has %zu features", feature, block->features);
 }
 
-/* The values that are not zero, as entries. */
+/* Appends the values that are not zero as entries of a sparse row. */
 static bool put_nonzero(struct hm_rows *block, double label, const double *values, size_t count)
 {
     size_t entries = 0, at = 0;
@@ -121,7 +113,7 @@ int hm__data_put_dense(struct hm_data *data, struct hm_rows *block, double label
                        const double *values, struct hm_err *err)
 {
     if (block->features > 0 && data->features > block->features)
-        return too_wide(data, block, data->features, err);
+        return fail_too_wide(data, block, data->features, err);
     if (block->sparse)
         return put_nonzero(block, label, values, data->features) ? 0 : hm__fail_nomem(err);
     if (block->features == 0)
@@ -141,7 +133,7 @@ int hm__data_put_sparse(struct hm_data *data, struct hm_rows *block, double labe
     uint32_t *to_columns = NULL;
 
     if (block->features > 0 && width > block->features)
-        return too_wide(data, block, width, err);
+        return fail_too_wide(data, block, width, err);
     for (size_t i = 0; i < count; i++)
         entries += values[i] != 0;
     double *places = hm__rows_add(block, label, entries, &to_columns);
@@ -160,7 +152,7 @@ int hm__data_put_sparse(struct hm_data *data, struct hm_rows *block, double labe
 
 /* ---- the first pass ------------------------------------------------------------------------- */
 
-/* Take note of a label; when there are too many, of none any more. */
+/* Records a label. After more than HM_DATA_CLASSES labels, *few is false and none is kept. */
 static void note_label(struct hm_data_shape *shape, bool *few, double label, int line)
 {
     size_t low = 0, high = shape->classes;
@@ -216,11 +208,12 @@ int hm__data_scan(const struct hm_data_spec *spec, struct hm_data_shape *ret_sha
         rc = scan_rows(data, &shape, err);
     if (rc == 0 && shape.rows == 0) {
         data->line = 0;
-        rc = hm__data_fail(data, err, HM_E_MISSING, "there is nothing to learn from",
+        rc = hm__data_fail(data, err, HM_E_MISSING, "the file must contain at least one row",
                            "no rows in the %s file", data->reader->name);
     } else if (rc == 0 && data->features == 0) {
         data->line = 0;
-        rc = hm__data_fail(data, err, HM_E_MISSING, "a line is: label index:value index:value ...",
+        rc = hm__data_fail(data, err, HM_E_MISSING,
+                           "a line has the form: label index:value index:value ...",
                            "no features, only labels");
     }
     if (rc == 0) {

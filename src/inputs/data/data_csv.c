@@ -1,6 +1,6 @@
 /*
- * Training data in a table: one column is the label, every other one a feature, and all are
- * numbers.
+ * Reads training data in CSV (tables/csv.h): one column is the label, every other column is a
+ * feature, and all cells are finite numbers.
  */
 #include <math.h>
 
@@ -10,10 +10,10 @@
 #include "memory.h"
 #include "text.h"
 
-struct table {
+struct csv_table {
     struct hm_csv *csv;
-    size_t label;   /* its column */
-    double *values; /* of the features of a row */
+    size_t label;   /* Column of the label. */
+    double *values; /* Features of one row; owned. */
 };
 
 static bool is_number(const char *text, double *ret_value)
@@ -27,8 +27,8 @@ static bool is_number(const char *text, double *ret_value)
     return used > 0 && *rest == '\0' && isfinite(*ret_value);
 }
 
-/* Which column is the label, and how many others there are; names that are numbers are no names. */
-static int read_names(struct hm_data *data, struct table *t, struct hm_err *err)
+/* Finds the column of the label and counts the features. A header of numbers only is an error. */
+static int read_names(struct hm_data *data, struct csv_table *t, struct hm_err *err)
 {
     const char *wanted = data->spec.column, *name;
     bool named = false;
@@ -41,10 +41,10 @@ static int read_names(struct hm_data *data, struct table *t, struct hm_err *err)
         named |= !is_number(name, &ignored);
     if (!named)
         return hm__data_fail(data, err, HM_E_MISSING,
-                             "begin the file with a line such as label,x1,x2",
-                             "the first line has numbers where the names of columns belong");
+                             "begin the file with a header such as label,x1,x2",
+                             "the first line has numbers instead of the names of columns");
     if (columns < 2)
-        return hm__data_fail(data, err, HM_E_MISSING, "a label and at least one feature",
+        return hm__data_fail(data, err, HM_E_MISSING, "a label and at least one feature are needed",
                              "the only column is '%.60s'", hm__csv_name(t->csv, 0));
     if (wanted[0]) {
         int rc = hm__csv_need(t->csv, wanted, &label, err);
@@ -62,7 +62,7 @@ static int read_names(struct hm_data *data, struct table *t, struct hm_err *err)
 
 static int open_csv(struct hm_data *data, struct hm_err *err)
 {
-    struct table *t = data->state = hm__calloc(1, sizeof(*t));
+    struct csv_table *t = data->state = hm__calloc(1, sizeof(*t));
 
     if (!t)
         return hm__fail_nomem(err);
@@ -76,7 +76,7 @@ static int open_csv(struct hm_data *data, struct hm_err *err)
 
 static int next_csv(struct hm_data *data, struct hm_rows *block, struct hm_err *err)
 {
-    struct table *t = data->state;
+    struct csv_table *t = data->state;
     double label = 0;
     char **fields;
     int rc = hm__csv_next(t->csv, &fields, err);
@@ -87,8 +87,7 @@ static int next_csv(struct hm_data *data, struct hm_rows *block, struct hm_err *
     for (size_t i = 0; i <= data->features; i++) {
         double *place = i == t->label ? &label : &t->values[i - (i > t->label)];
         if (!is_number(fields[i], place)) {
-            hm__data_fail(data, err, HM_E_TYPE,
-                          "labels and features are finite numbers, none may be left out",
+            hm__data_fail(data, err, HM_E_TYPE, "every cell must be a finite number",
                           "'%.60s' is not a finite number", fields[i]);
             hm__err_field(err, hm__csv_name(t->csv, i));
             return HM_E_TYPE;
@@ -102,7 +101,7 @@ static int next_csv(struct hm_data *data, struct hm_rows *block, struct hm_err *
 
 static void close_csv(struct hm_data *data)
 {
-    struct table *t = data->state;
+    struct csv_table *t = data->state;
 
     hm__csv_close(t->csv);
     hm__free(t->values);

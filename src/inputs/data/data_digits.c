@@ -1,11 +1,11 @@
 /*
- * Images like MNIST's without MNIST: 28 x 28 pixels of 0 to 255 in ten classes.
+ * Generates images similar to MNIST: 28 x 28 pixels of 0 to 255 in ten classes.
  *
- * Each class is written in a few ways, drawn from the seed: a way is a smooth path of a pen through
- * six points (a Catmull-Rom spline). Each row takes one of them and writes it with an unsteady
- * hand: moved, slanted, larger or smaller, every point a little off, the pen thicker or thinner,
- * the ink uneven. The constants are chosen so that about 80 % of the pixels are zero, as MNIST's
- * are, and a linear classifier gets about nine rows in ten right.
+ * The seed determines two shapes for each class; a shape is a smooth pen stroke through six points
+ * (a Catmull-Rom spline). Each row draws one of the shapes with random variations: position, slant,
+ * size, each of the points, the width of the pen and the brightness of each pixel. The constants
+ * are chosen so that about 80 % of the pixels are zero, as in MNIST, and a linear classifier is
+ * right for about nine of ten rows.
  */
 #include <math.h>
 
@@ -17,35 +17,36 @@ enum {
     SIDE = 28,
     PIXELS = SIDE * SIDE,
     CLASSES = 10,
-    WAYS = 2,   /* of writing each */
-    POINTS = 6, /* of a path */
-    STEPS = 14, /* between two points */
+    SHAPES = 2, /* Shapes of each class. */
+    POINTS = 6, /* Points of a path. */
+    STEPS = 14, /* Steps of the pen between two points. */
 };
 
-struct point {
+struct pen_point {
     double x, y;
 };
 
 struct digits {
-    struct point paths[CLASSES][WAYS][POINTS]; /* around 0, in pixels */
-    double near[PIXELS];                       /* square of the distance to the pen's path */
+    struct pen_point paths[CLASSES][SHAPES][POINTS]; /* In pixels, centred at 0. */
+    double near[PIXELS]; /* Square of the distance of each pixel to the path. */
     double values[PIXELS];
 };
 
-static double between(struct hm_random *random, double low, double high)
+static double random_between(struct hm_random *random, double low, double high)
 {
     return low + (high - low) * hm__random_uniform(random);
 }
 
-/* A path whose points are not too near the ones before them. */
-static void draw_path(struct hm_random *random, struct point path[POINTS])
+/* Draws a path whose consecutive points are not too close. */
+static void draw_path(struct hm_random *random, struct pen_point path[POINTS])
 {
     const double half = 8, nearest = 6;
     enum { TRIES = 20 };
 
     for (size_t i = 0; i < POINTS; i++)
         for (int try = 0; try < TRIES; try++) {
-            path[i] = (struct point){between(random, -half, half), between(random, -half, half)};
+            path[i] = (struct pen_point){random_between(random, -half, half),
+                                         random_between(random, -half, half)};
             if (i == 0 || hypot(path[i].x - path[i - 1].x, path[i].y - path[i - 1].y) >= nearest)
                 break;
         }
@@ -61,34 +62,36 @@ static int open_digits(struct hm_data *data, struct hm_err *err)
     for (size_t class = 0; class < CLASSES; class ++) {
         struct hm_random random;
         hm__data_planted(data, class, &random);
-        for (size_t way = 0; way < WAYS; way++)
-            draw_path(&random, made->paths[class][way]);
+        for (size_t shape = 0; shape < SHAPES; shape++)
+            draw_path(&random, made->paths[class][shape]);
     }
     return 0;
 }
 
-/* The path as this row's hand goes through it. */
-static void vary_path(struct hm_random *random, const struct point *path, struct point *hand)
+/* Varies a path at random, for one row. */
+static void vary_path(struct hm_random *random, const struct pen_point *path,
+                      struct pen_point *stroke)
 {
-    const double centre = SIDE / 2.0 - 0.5, unsteady = 0.8;
-    double size = between(random, 0.85, 1.1), slant = 0.15 * hm__random_normal(random);
-    double x = centre + between(random, -1.5, 1.5), y = centre + between(random, -1.5, 1.5);
+    const double centre = SIDE / 2.0 - 0.5, jitter = 0.8;
+    double size = random_between(random, 0.85, 1.1), slant = 0.15 * hm__random_normal(random);
+    double x = centre + random_between(random, -1.5, 1.5),
+           y = centre + random_between(random, -1.5, 1.5);
 
     for (size_t i = 0; i < POINTS; i++) {
-        hand[i].x =
-            x + size * (path[i].x + slant * path[i].y) + unsteady * hm__random_normal(random);
-        hand[i].y = y + size * path[i].y + unsteady * hm__random_normal(random);
+        stroke[i].x =
+            x + size * (path[i].x + slant * path[i].y) + jitter * hm__random_normal(random);
+        stroke[i].y = y + size * path[i].y + jitter * hm__random_normal(random);
     }
 }
 
-/* One coordinate of a Catmull-Rom spline between b and c, t in [0, 1]. */
-static double spline(double a, double b, double c, double d, double t)
+/* Returns one coordinate of a Catmull-Rom spline between b and c, with t in [0, 1]. */
+static double spline_at(double a, double b, double c, double d, double t)
 {
     return b + t / 2 * (c - a + t * (2 * a - 5 * b + 4 * c - d + t * (3 * (b - c) + d - a)));
 }
 
-/* Note how near each pixel around a point is to it. */
-static void touch(double near[PIXELS], struct point p, double reach)
+/* Updates the squared distance of each pixel within `reach` of a point of the path. */
+static void update_distances(double near[PIXELS], struct pen_point p, double reach)
 {
     int left = (int)fmax(0, ceil(p.x - reach)), right = (int)fmin(SIDE - 1, floor(p.x + reach));
     int top = (int)fmax(0, ceil(p.y - reach)), bottom = (int)fmin(SIDE - 1, floor(p.y + reach));
@@ -101,8 +104,8 @@ static void touch(double near[PIXELS], struct point p, double reach)
         }
 }
 
-/* Ink falls off over one pixel at the edge of the pen. */
-static void write_path(struct digits *made, const struct point hand[POINTS], double pen,
+/* Fills the pixels along a path. Brightness falls to 0 over one pixel at the edge of the pen. */
+static void write_path(struct digits *made, const struct pen_point stroke[POINTS], double pen,
                        struct hm_random *random)
 {
     const double far = 1e6, reach = pen + 0.5;
@@ -110,19 +113,21 @@ static void write_path(struct digits *made, const struct point hand[POINTS], dou
     for (size_t k = 0; k < PIXELS; k++)
         made->near[k] = far;
     for (size_t i = 0; i + 1 < POINTS; i++) {
-        struct point a = hand[i > 0 ? i - 1 : 0], b = hand[i], c = hand[i + 1];
-        struct point d = hand[i + 2 < POINTS ? i + 2 : POINTS - 1];
+        struct pen_point a = stroke[i > 0 ? i - 1 : 0], b = stroke[i], c = stroke[i + 1];
+        struct pen_point d = stroke[i + 2 < POINTS ? i + 2 : POINTS - 1];
         for (int step = 0; step < STEPS; step++) {
             double t = (double)step / STEPS;
-            struct point p = {spline(a.x, b.x, c.x, d.x, t), spline(a.y, b.y, c.y, d.y, t)};
-            touch(made->near, p, reach);
+            struct pen_point p = {spline_at(a.x, b.x, c.x, d.x, t),
+                                  spline_at(a.y, b.y, c.y, d.y, t)};
+            update_distances(made->near, p, reach);
         }
     }
     for (size_t k = 0; k < PIXELS; k++) {
         made->values[k] = 0;
         if (made->near[k] < far) {
-            double ink = fmin(1, reach - sqrt(made->near[k])) * between(random, 0.75, 1.05);
-            made->values[k] = fmax(0, fmin(255, floor(256 * ink)));
+            double brightness =
+                fmin(1, reach - sqrt(made->near[k])) * random_between(random, 0.75, 1.05);
+            made->values[k] = fmax(0, fmin(255, floor(256 * brightness)));
         }
     }
 }
@@ -130,15 +135,16 @@ static void write_path(struct digits *made, const struct point hand[POINTS], dou
 static int next_digits(struct hm_data *data, struct hm_rows *block, struct hm_err *err)
 {
     struct digits *made = data->state;
-    struct point hand[POINTS];
+    struct pen_point stroke[POINTS];
     struct hm_random random;
 
     if (!hm__data_made_row(data, &random))
         return 0;
     uint32_t class = hm__random_below(&random, CLASSES);
-    vary_path(&random, made->paths[class][hm__random_below(&random, WAYS)], hand);
-    write_path(made, hand, between(&random, 1.0, 1.7), &random);
-    if (hm__random_uniform(&random) < data->spec.noise) /* any of the other classes */
+    vary_path(&random, made->paths[class][hm__random_below(&random, SHAPES)], stroke);
+    write_path(made, stroke, random_between(&random, 1.0, 1.7), &random);
+    if (hm__random_uniform(&random) <
+        data->spec.noise) /* A wrong label: any of the other classes. */
         class = (class + 1 + hm__random_below(&random, CLASSES - 1)) % CLASSES;
     int rc = hm__data_put_dense(data, block, class, made->values, err);
     return rc ? rc : 1;

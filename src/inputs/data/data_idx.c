@@ -1,7 +1,10 @@
 /*
- * IDX files, as MNIST has them: a magic number 00 00 08 D, D sizes as big-endian 32-bit numbers,
- * then unsigned bytes. Images have D >= 2, the first size counts them and the others make the
- * features; labels have D = 1 and are read whole when the images are opened.
+ * Reads IDX files, the format of MNIST (http://yann.lecun.com/exdb/mnist): the magic number
+ * 00 00 08 D, D sizes as big-endian 32-bit numbers, then unsigned bytes. Images have D >= 2; the
+ * first size is their number, and the product of the others is the number of features. Labels have
+ * D = 1 and are read completely when the images are opened.
+ *
+ * Limits: 16 sizes, 2^24 values in one image.
  */
 #include <string.h>
 
@@ -12,26 +15,26 @@
 
 enum {
     SIZES_MAX = 16,
-    UBYTE = 0x08,         /* the type of values that are read */
-    VALUES_MAX = 1 << 24, /* of one image: what a header that lies may make us allocate */
+    UBYTE = 0x08,         /* The only type of values that is supported. */
+    VALUES_MAX = 1 << 24, /* Values of one image; limits what a wrong header can allocate. */
 };
 
 struct idx {
-    struct hm_source *source; /* of the images */
-    unsigned char *bytes;     /* of one image */
-    double *values;           /* the same */
-    char *labels;             /* the whole file */
-    size_t count;             /* images */
+    struct hm_source *source; /* File of the images; owned. */
+    unsigned char *bytes;     /* One image; owned. */
+    double *values;           /* The same image as numbers; owned. */
+    char *labels;             /* One byte for each image; owned. */
+    size_t count;             /* Number of images. */
 };
 
-static size_t big_endian(const void *bytes)
+static size_t read_big_endian(const void *bytes)
 {
     const unsigned char *b = bytes;
 
     return (size_t)b[0] << 24 | (size_t)b[1] << 16 | (size_t)b[2] << 8 | b[3];
 }
 
-/* Speak of the file of the labels. */
+/* Reports an error in the file of the labels. */
 static int fail_labels(const struct hm_data *data, struct hm_err *err, int code, const char *hint,
                        const char *message)
 {
@@ -52,15 +55,18 @@ static int check_magic(struct hm_data *data, const unsigned char magic[4], size_
         return hm__data_fail(data, err, HM_E_TYPE, hint,
                              "IDX values of type 0x%02x, which are not unsigned bytes", magic[2]);
     if (magic[3] == 1)
-        return hm__data_fail(data, err, HM_E_TYPE, "give the file of the images; the labels follow",
-                             "an IDX file of labels where images are expected");
+        return hm__data_fail(
+            data, err, HM_E_TYPE,
+            "name the file of the images; the file of the labels is found by its name",
+            "an IDX file of labels, but images are expected");
     if (magic[3] < 2 || magic[3] > SIZES_MAX)
-        return hm__data_fail(data, err, HM_E_RANGE, "MNIST has 3: images, rows, columns",
+        return hm__data_fail(data, err, HM_E_RANGE,
+                             "2 to 16 are allowed; MNIST has 3: images, rows, columns",
                              "an IDX file of %d sizes", magic[3]);
     return 0;
 }
 
-/* The header of the images: how many, and of how many values. */
+/* Reads the header of the images: their number and size. */
 static int read_header(struct hm_data *data, struct idx *idx, struct hm_err *err)
 {
     unsigned char magic[4] = {0}, sizes[4 * SIZES_MAX];
@@ -75,23 +81,24 @@ static int read_header(struct hm_data *data, struct idx *idx, struct hm_err *err
     if ((rc = hm__source_fill(idx->source, (char *)sizes, room, &length, err)))
         return rc;
     if (length < room)
-        return hm__data_fail(data, err, HM_E_SYNTAX, "is it whole?", "the file ends in its header");
-    idx->count = big_endian(sizes);
+        return hm__data_fail(data, err, HM_E_SYNTAX, "is the file complete?",
+                             "the file ends inside its header");
+    idx->count = read_big_endian(sizes);
     data->features = 1;
     for (size_t i = 4; i < room; i += 4) {
-        size_t size = big_endian(sizes + i);
+        size_t size = read_big_endian(sizes + i);
         if (size == 0)
             return hm__data_fail(data, err, HM_E_RANGE, "MNIST has 28 rows and 28 columns",
-                                 "images of size 0");
+                                 "an image has the size 0");
         if (size > VALUES_MAX / data->features)
-            return hm__data_fail(data, err, HM_E_LIMIT, "at most 16777216",
+            return hm__data_fail(data, err, HM_E_LIMIT, "at most 16777216 are allowed",
                                  "images of more than 16777216 values");
         data->features *= size;
     }
     return 0;
 }
 
-/* All labels, one for each image. */
+/* Reads all labels; there must be one for each image. */
 static int read_labels(struct hm_data *data, struct idx *idx, struct hm_err *err)
 {
     enum { HEADER = 8 };
@@ -105,17 +112,17 @@ static int read_labels(struct hm_data *data, struct idx *idx, struct hm_err *err
         return fail_labels(data, err, HM_E_SYNTAX,
                            "labels of unsigned bytes begin with 00 00 08 01",
                            "not an IDX file of labels");
-    size_t count = big_endian(idx->labels + 4);
+    size_t count = read_big_endian(idx->labels + 4);
     if (count != idx->count)
-        return hm__data_fail(data, err, HM_E_CONFLICT, "images and labels belong together in order",
-                             "%zu images, but %zu labels in %.120s", idx->count, count,
-                             data->spec.labels);
+        return hm__data_fail(
+            data, err, HM_E_CONFLICT, "both files must have the same number of entries",
+            "%zu images, but %zu labels in %.120s", idx->count, count, data->spec.labels);
     if (length < HEADER + count)
-        return fail_labels(data, err, HM_E_SYNTAX, "is it whole?",
+        return fail_labels(data, err, HM_E_SYNTAX, "is the file complete?",
                            "the file ends before its last label");
     if (length > HEADER + count)
-        return fail_labels(data, err, HM_E_SYNTAX, "is it damaged?",
-                           "the file goes on after its last label");
+        return fail_labels(data, err, HM_E_SYNTAX, "is the file damaged?",
+                           "the file continues after its last label");
     memmove(idx->labels, idx->labels + HEADER, count);
     return 0;
 }
@@ -138,15 +145,15 @@ static int open_idx(struct hm_data *data, struct hm_err *err)
     return idx->bytes && idx->values ? 0 : hm__fail_nomem(err);
 }
 
-/* After the last image: nothing may follow. */
+/* Fails if anything follows the last image. */
 static int check_end(struct hm_data *data, struct idx *idx, struct hm_err *err)
 {
     size_t length;
     int rc = hm__source_fill(idx->source, (char *)idx->bytes, 1, &length, err);
 
     if (rc == 0 && length > 0)
-        rc = hm__data_fail(data, err, HM_E_SYNTAX, "is it damaged?",
-                           "the file goes on after the last of its %zu images", idx->count);
+        rc = hm__data_fail(data, err, HM_E_SYNTAX, "is the file damaged?",
+                           "the file continues after the last of its %zu images", idx->count);
     return rc;
 }
 
@@ -162,8 +169,8 @@ static int next_idx(struct hm_data *data, struct hm_rows *block, struct hm_err *
     if (rc)
         return rc;
     if (length < data->features)
-        return hm__data_fail(data, err, HM_E_SYNTAX, "is it whole?",
-                             "the file ends in image %zu of %zu", at + 1, idx->count);
+        return hm__data_fail(data, err, HM_E_SYNTAX, "is the file complete?",
+                             "the file ends inside image %zu of %zu", at + 1, idx->count);
     for (size_t j = 0; j < data->features; j++)
         idx->values[j] = idx->bytes[j];
     double label = (unsigned char)idx->labels[at];

@@ -1,7 +1,9 @@
 /*
- * LIBSVM files: a line for each row, `label index:value index:value ...`, indices from 1 ascending,
- * what is not written is zero. # begins a comment; empty lines are passed over. Lines are found in
- * a buffer that grows to the longest, and numbers are read where they stand.
+ * Reads LIBSVM files (https://www.csie.ntu.edu.tw/~cjlin/libsvm): one line for each row, of the
+ * form `label index:value index:value ...`, with indices from 1 in increasing order. Values that
+ * are not written are zero. # begins a comment; empty lines are skipped.
+ *
+ * The buffer grows to the longest line, of at most 256 MiB; numbers are parsed inside it.
  */
 #include <math.h>
 #include <string.h>
@@ -13,23 +15,23 @@
 #include "text.h"
 
 static const size_t BUFFER = 256 * 1024, LINE_MAX_BYTES = (size_t)256 * 1024 * 1024;
-static const char LINE_HINT[] = "a line is: label index:value index:value ...";
+static const char LINE_HINT[] = "a line has the form: label index:value index:value ...";
 
 struct libsvm {
     struct hm_source *source;
-    char *buffer; /* room + 1 bytes: one to spare, to end a last line that has no end */
+    char *buffer; /* room + 1 bytes: the last one can hold a newline that the file lacks. Owned. */
     size_t room, length, at;
-    bool ended; /* the file, not the buffer */
-    int lines;  /* read so far */
+    bool ended; /* The end of the file was reached; the buffer may still have lines. */
+    int lines;  /* Lines that were read. */
     uint32_t *columns;
     double *values;
-    size_t count, entry_room; /* of columns and values */
+    size_t count, entry_room; /* Length and room of columns and values. */
 };
 
 /* ---- lines ---------------------------------------------------------------------------------- */
 
-/* Move what is not used to the front and read on behind it; a full buffer grows. */
-static int refill(struct hm_data *data, struct libsvm *in, struct hm_err *err)
+/* Moves the unread bytes to the front of the buffer, which grows if it is full, and reads more. */
+static int refill_buffer(struct hm_data *data, struct libsvm *in, struct hm_err *err)
 {
     size_t got;
 
@@ -53,8 +55,8 @@ static int refill(struct hm_data *data, struct libsvm *in, struct hm_err *err)
     return rc;
 }
 
-/* The next line, which ends in a newline in any case: 1, 0 at the end, or a code. */
-static int next_line(struct hm_data *data, struct libsvm *in, const char **ret_line,
+/* Finds the next line, which always ends with a newline. Returns 1, 0 at the end, or a code. */
+static int read_line(struct hm_data *data, struct libsvm *in, const char **ret_line,
                      struct hm_err *err)
 {
     size_t searched = 0;
@@ -79,7 +81,7 @@ static int next_line(struct hm_data *data, struct libsvm *in, const char **ret_l
         if (in->ended)
             return 0;
         searched = left;
-        if ((rc = refill(data, in, err)))
+        if ((rc = refill_buffer(data, in, err)))
             return rc;
     }
 }
@@ -103,7 +105,7 @@ static const char *skip_blanks(const char *at)
     return at;
 }
 
-/* What stands at a place up to the next blank, for a message: not all of it if it is long. */
+/* Returns the length of a word, at most 60, for messages. */
 static int word_length(const char *at)
 {
     int length = 0;
@@ -113,7 +115,8 @@ static int word_length(const char *at)
     return length;
 }
 
-/* A finite number and then a blank or the end; its length, or 0. */
+/* Reads a finite number that is followed by a blank or the end of the line; returns its length, or
+ * 0 if there is none. */
 static inline size_t read_number(const char *at, double *ret_value)
 {
     size_t used = hm__signed_read(at, ret_value);
@@ -121,7 +124,7 @@ static inline size_t read_number(const char *at, double *ret_value)
     return used > 0 && (is_blank(at[used]) || is_end(at[used])) && isfinite(*ret_value) ? used : 0;
 }
 
-/* Say what is wrong with an index; `last` is the one before it, 0 if there is none. */
+/* Reports what is wrong with an index; `last` is the index before it, or 0. */
 static int fail_index(const struct hm_data *data, const char *at, uint64_t index, uint64_t last,
                       struct hm_err *err)
 {
@@ -133,9 +136,9 @@ static int fail_index(const struct hm_data *data, const char *at, uint64_t index
         return hm__data_fail(data, err, HM_E_RANGE, "indices run from 1 to 2147483647",
                              "feature index %.*s is too large", digits < 60 ? digits : 60, at);
     if (index == last)
-        return hm__data_fail(data, err, HM_E_CONFLICT, "indices must ascend in a line",
-                             "feature index %llu stands twice", (unsigned long long)index);
-    return hm__data_fail(data, err, HM_E_SYNTAX, "indices must ascend in a line",
+        return hm__data_fail(data, err, HM_E_CONFLICT, "indices must increase within a line",
+                             "feature index %llu appears twice", (unsigned long long)index);
+    return hm__data_fail(data, err, HM_E_SYNTAX, "indices must increase within a line",
                          "feature index %llu after %llu", (unsigned long long)index,
                          (unsigned long long)last);
 }
@@ -157,7 +160,7 @@ static int reserve_entry(struct libsvm *in, struct hm_err *err)
     return 0;
 }
 
-/* index:value at *text, which moves behind it; *last is the index before it. */
+/* Reads index:value at *text and moves *text behind it; *last is the index before it. */
 static int read_entry(struct hm_data *data, struct libsvm *in, const char **text, uint64_t *last,
                       struct hm_err *err)
 {
@@ -231,9 +234,9 @@ static int next_libsvm(struct hm_data *data, struct hm_rows *block, struct hm_er
 
     if (!block->sparse && block->features == 0)
         return hm__data_fail(data, err, HM_E_MISSING, "scan the file first",
-                             "a LIBSVM file does not tell how many features it has");
+                             "a LIBSVM file does not contain its number of features");
     do {
-        if ((rc = next_line(data, in, &line, err)) <= 0) {
+        if ((rc = read_line(data, in, &line, err)) <= 0) {
             data->line = rc == 0 ? last : data->line;
             return rc;
         }

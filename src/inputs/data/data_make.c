@@ -1,12 +1,13 @@
 /*
- * Data made for a linear classifier: a separator w* is planted, the label of x is the sign of x.w*,
- * and a fraction of the labels is turned.
+ * Generates data for a linear classifier: there is a separator w*, the label of x is the sign of
+ * x.w*, and a fraction of the labels is reversed.
  *
- * Dense: features are standard normal, w* is uniform on the unit sphere. Sparse, like words in
- * texts: a row has Binomial(features, density) entries of value 1, at least one; its columns follow
- * the law of Zipf and Mandelbrot, P(column k) ~ 1/(k + q), with q half the usual number of entries,
- * so that the commonest column stands in about three rows in ten. Columns drawn twice move on to
- * the next that is free. The weight of a column in w* is standard normal.
+ * Dense: features are standard normal, and w* is uniform on the unit sphere. Sparse, similar to
+ * words in texts: a row has Binomial(features, density) entries of value 1, at least one; its
+ * columns follow the law of Zipf and Mandelbrot, P(column k) ~ 1/(k + q), where q is half the mean
+ * number of entries, so that the most frequent column appears in about three of ten rows. A column
+ * that is drawn twice is replaced by the next free one. The weight of a column in w* is standard
+ * normal.
  */
 #include "data_made.h"
 
@@ -18,7 +19,7 @@
 
 /* ---- streams -------------------------------------------------------------------------------- */
 
-/* High words that no other part of the program uses with a user's seed. */
+/* High bits of the streams. No other part of the program uses these with the seed of a user. */
 static const uint64_t ROW_STREAMS = (uint64_t)0xda7a << 48,
                       PLANTED_STREAMS = (uint64_t)0xda7b << 48, TEST_STREAMS = (uint64_t)1 << 47;
 
@@ -38,7 +39,7 @@ bool hm__data_made_row(struct hm_data *data, struct hm_random *ret_random)
     return true;
 }
 
-/* The side of the separator, or now and then the other. */
+/* Returns the label for a side of the separator, reversed with the probability `noise`. */
 static double draw_label(const struct hm_data *data, double side, struct hm_random *random)
 {
     double label = side < 0 ? -1 : 1;
@@ -49,8 +50,8 @@ static double draw_label(const struct hm_data *data, double side, struct hm_rand
 /* ---- dense ---------------------------------------------------------------------------------- */
 
 struct dense {
-    double *weights; /* w* */
-    double *values;  /* of a row */
+    double *weights; /* w*; owned. */
+    double *values;  /* Features of one row; owned. */
 };
 
 static int open_dense(struct hm_data *data, struct hm_err *err)
@@ -103,9 +104,9 @@ const struct hm_data_reader hm__data_dense = {"dense", false, open_dense, next_d
 /* ---- sparse --------------------------------------------------------------------------------- */
 
 struct sparse {
-    uint32_t *columns; /* of a row, */
-    double *values;    /* all 1 */
-    size_t room;       /* of both */
+    uint32_t *columns; /* Columns of one row; owned. */
+    double *values;    /* All 1; owned. */
+    size_t room;       /* Room of both arrays. */
 };
 
 static int open_sparse(struct hm_data *data, struct hm_err *err)
@@ -134,14 +135,15 @@ static int reserve_entries(struct sparse *made, size_t count, struct hm_err *err
     return 0;
 }
 
-static int by_column(const void *a, const void *b)
+static int compare_columns(const void *a, const void *b)
 {
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
     return (x > y) - (x < y);
 }
 
-/* So many different columns in ascending order: those drawn twice move up, or down at the end. */
+/* Draws `count` different columns in increasing order. A column that is drawn twice moves up to the
+ * next free one, or down if there is none. */
 static void draw_columns(const struct hm_data *data, uint32_t *columns, size_t count,
                          struct hm_random *random)
 {
@@ -152,7 +154,7 @@ static void draw_columns(const struct hm_data *data, uint32_t *columns, size_t c
         double column = floor(q * expm1(span * hm__random_uniform(random)));
         columns[i] = (uint32_t)fmin(column, features - 1);
     }
-    qsort(columns, count, sizeof(*columns), by_column);
+    qsort(columns, count, sizeof(*columns), compare_columns);
     for (size_t i = 1; i < count; i++)
         if (columns[i] <= columns[i - 1])
             columns[i] = columns[i - 1] + 1;

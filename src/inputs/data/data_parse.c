@@ -1,6 +1,7 @@
 /*
- * What a person writes as data: a file, a folder with MNIST's files, or a recipe. The labels of an
- * IDX file are found by its name: train-images-idx3-ubyte.gz has train-labels-idx1-ubyte.gz.
+ * Parses the name of data: a file, a folder with the files of MNIST, or a recipe for generated
+ * data. The file of the labels of an IDX file is found by its name: train-labels-idx1-ubyte.gz
+ * belongs to train-images-idx3-ubyte.gz.
  */
 #include <errno.h>
 #include <math.h>
@@ -13,8 +14,8 @@
 #include "source.h"
 #include "text.h"
 
-static int fail_at(struct hm_err *err, int code, const char *source, const char *message,
-                   const char *hint)
+static int fail_source(struct hm_err *err, int code, const char *source, const char *message,
+                       const char *hint)
 {
     hm__fail(err, code, "%s", message);
     hm__err_hint(err, "%s", hint);
@@ -22,7 +23,7 @@ static int fail_at(struct hm_err *err, int code, const char *source, const char 
     return code;
 }
 
-static bool exists(const char *path)
+static bool file_exists(const char *path)
 {
     struct stat info;
 
@@ -31,8 +32,8 @@ static bool exists(const char *path)
 
 /* ---- files ---------------------------------------------------------------------------------- */
 
-/* Put `with` where `part` last stands in the name of the file; false if it does not or is too long.
- */
+/* Replaces the last occurrence of `part` in the name of the file by `with`. Returns false if there
+ * is none or the path becomes too long. */
 static bool replace_last(char path[HM_DATA_PATH], const char *part, const char *with)
 {
     char *slash = strrchr(path, '/'), *found = NULL, rest[HM_DATA_PATH];
@@ -46,7 +47,7 @@ static bool replace_last(char path[HM_DATA_PATH], const char *part, const char *
     return true;
 }
 
-/* A file that is compressed where its companion is not, or the other way round, will do. */
+/* Adds .gz to a path, or removes it, if only that file exists. */
 static void find_compressed(char path[HM_DATA_PATH])
 {
     char other[HM_DATA_PATH + 3];
@@ -54,25 +55,26 @@ static void find_compressed(char path[HM_DATA_PATH])
     snprintf(other, sizeof(other), "%s.gz", path);
     if (hm__text_ends(path, ".gz"))
         other[strlen(path) - 3] = '\0';
-    if (!exists(path) && exists(other) && strlen(other) < HM_DATA_PATH)
+    if (!file_exists(path) && file_exists(other) && strlen(other) < HM_DATA_PATH)
         snprintf(path, HM_DATA_PATH, "%.*s", HM_DATA_PATH - 1, other);
 }
 
-/* The file of the labels that belong to the images. */
+/* Finds the file of the labels that belong to the images. */
 static int find_labels(struct hm_data_spec *spec, struct hm_err *err)
 {
     const char *hint =
-        "images and labels are named alike: a-images-idx3-ubyte, a-labels-idx1-ubyte";
+        "images and labels have similar names: a-images-idx3-ubyte, a-labels-idx1-ubyte";
 
     memcpy(spec->labels, spec->path, sizeof(spec->labels));
     if (!replace_last(spec->labels, "images", "labels"))
-        return fail_at(err, HM_E_MISSING, spec->path,
-                       "no 'images' in the name, so it does not tell the file of the labels", hint);
+        return fail_source(
+            err, HM_E_MISSING, spec->path,
+            "the name does not contain 'images', so the file of the labels cannot be found", hint);
     replace_last(spec->labels, "idx3", "idx1");
     find_compressed(spec->labels);
-    if (!exists(spec->labels))
-        return fail_at(err, HM_E_MISSING, spec->labels, "no such file, and the images need labels",
-                       hint);
+    if (!file_exists(spec->labels))
+        return fail_source(err, HM_E_MISSING, spec->labels, "the file of the labels does not exist",
+                           hint);
     return 0;
 }
 
@@ -96,7 +98,7 @@ static int parse_file(struct hm_data_spec *spec, struct hm_err *err)
     return spec->format == HM_DATA_IDX ? find_labels(spec, err) : 0;
 }
 
-/* MNIST's images in a folder, under the names they go by. */
+/* Finds the images of MNIST in a folder. The files have two common names. */
 static int parse_folder(const char *folder, bool test, struct hm_data_spec *spec,
                         struct hm_err *err)
 {
@@ -107,13 +109,14 @@ static int parse_folder(const char *folder, bool test, struct hm_data_spec *spec
     for (size_t i = 0; i < 2; i++) {
         int length = snprintf(spec->path, HM_DATA_PATH, "%s/%s-%s", folder, set, names[i]);
         if (length >= HM_DATA_PATH)
-            return fail_at(err, HM_E_LIMIT, folder, "the name of the folder is too long", "");
+            return fail_source(err, HM_E_LIMIT, folder, "the name of the folder is too long", "");
         find_compressed(spec->path);
-        if (exists(spec->path))
+        if (file_exists(spec->path))
             return parse_file(spec, err);
     }
     snprintf(hint, sizeof(hint), "it has neither %s-%s nor the same with .gz", set, names[0]);
-    return fail_at(err, HM_E_MISSING, folder, "a folder without MNIST's files", hint);
+    return fail_source(err, HM_E_MISSING, folder, "the folder does not contain the files of MNIST",
+                       hint);
 }
 
 /* ---- recipes -------------------------------------------------------------------------------- */
@@ -121,7 +124,7 @@ static int parse_folder(const char *folder, bool test, struct hm_data_spec *spec
 static const struct recipe {
     const char *name, *example;
     enum hm_data_format format;
-    double rows, features, density, noise; /* where nothing else is said */
+    double rows, features, density, noise; /* Defaults. */
 } recipes[] = {
     {"dense", "rows x features, such as dense:1000x20", HM_DATA_DENSE, 1000, 20, 0, 0.05},
     {"sparse", "rows x features : density, such as sparse:10000x1000:0.01", HM_DATA_SPARSE, 10000,
@@ -147,7 +150,7 @@ static const char *recipe_name(const void *unused, size_t i)
     return i < RECIPES ? recipes[i].name : NULL;
 }
 
-/* A number in (0, most] at *at, which moves behind it; whole: as the counts are. */
+/* Reads a number in (0, most] at *at and moves *at behind it; `whole` asks for an integer. */
 static int read_size(const char **at, const char *what, double most, bool whole, const char *text,
                      const struct recipe *recipe, double *ret_size, struct hm_err *err)
 {
@@ -159,14 +162,14 @@ static int read_size(const char **at, const char *what, double most, bool whole,
         if (**at == '\0')
             snprintf(message, sizeof(message), "the %s is missing", what);
         else
-            snprintf(message, sizeof(message), "'%.40s' where the %s belongs", *at, what);
-        return fail_at(err, HM_E_SYNTAX, text, message, recipe->example);
+            snprintf(message, sizeof(message), "'%.40s' instead of the %s", *at, what);
+        return fail_source(err, HM_E_SYNTAX, text, message, recipe->example);
     }
     if (!(size > 0 && size <= most) || (whole && size != floor(size))) {
         snprintf(message, sizeof(message), "the %s is %.*s, not %s %.15g", what,
                  used < 40 ? (int)used : 40, *at,
                  whole ? "a whole number from 1 to" : "above 0 and at most", most);
-        return fail_at(err, HM_E_RANGE, text, message, recipe->example);
+        return fail_source(err, HM_E_RANGE, text, message, recipe->example);
     }
     *ret_size = size;
     *at += used;
@@ -200,13 +203,13 @@ static int parse_recipe(const struct recipe *recipe, const char *text, struct hm
     }
     if (rc == 0 && *at != '\0') {
         char message[128];
-        snprintf(message, sizeof(message), "'%.40s' is too much", at);
-        rc = fail_at(err, HM_E_SYNTAX, text, message, recipe->example);
+        snprintf(message, sizeof(message), "'%.40s' after the end of the recipe", at);
+        rc = fail_source(err, HM_E_SYNTAX, text, message, recipe->example);
     }
     return rc;
 }
 
-/* Neither a file nor a recipe: perhaps nearly one. */
+/* Reports a name that is neither a file nor a recipe, and suggests a similar recipe. */
 static int fail_unknown(const char *text, int reason, struct hm_err *err)
 {
     char word[32] = "";
@@ -218,7 +221,7 @@ static int fail_unknown(const char *text, int reason, struct hm_err *err)
     near = strchr(text, '/') ? NULL : hm__suggest(word, recipe_name, NULL);
     if (near)
         hm__err_hint(err, "did you mean the recipe %s?", near);
-    hm__err_hint(err, "a file, a folder with MNIST's files, or a recipe: dense:1000x20, "
+    hm__err_hint(err, "a file, a folder with the files of MNIST, or a recipe: dense:1000x20, "
                       "sparse:10000x1000, digits:5000");
     hm__err_at(err, text, 0);
     return HM_E_IO;
@@ -237,10 +240,10 @@ int hm__data_parse(const char *text, bool test, uint64_t seed, struct hm_data_sp
     else if (S_ISDIR(info.st_mode))
         rc = parse_folder(text, test, &spec, err);
     else if (!S_ISREG(info.st_mode))
-        rc = fail_at(err, HM_E_IO, text, "not a regular file",
-                     "the data is read more than once: keep it in a file");
+        rc = fail_source(err, HM_E_IO, text, "not a regular file",
+                         "the data is read more than once: store it in a file");
     else if (snprintf(spec.path, sizeof(spec.path), "%s", text) >= HM_DATA_PATH)
-        rc = fail_at(err, HM_E_LIMIT, text, "the name of the file is too long", "");
+        rc = fail_source(err, HM_E_LIMIT, text, "the name of the file is too long", "");
     else
         rc = parse_file(&spec, err);
     if (rc == 0)

@@ -1,10 +1,11 @@
 /*
- * Counting degrees without keeping edges.
+ * Counts degrees without storing edges.
  *
- * While ids are dense, counts stand in pages by id: 4 bytes an id, and no search. When the pages
- * hold more air than counts, or ids are too large for a table of pages, everything moves into two
- * sorted arrays, id and count, 12 bytes an id; new ids wait in a buffer of a sixth of their number,
- * are sorted by their bytes and merged in from the back, in place: no second copy is ever needed.
+ * As long as ids are dense, the counts are stored in pages indexed by id: 4 bytes for each id, and
+ * no search. When the pages are mostly empty, or an id is too large for the table of pages, all
+ * counts move into two sorted arrays, ids and counts, with 12 bytes for each id. New ids are then
+ * collected in a buffer of a sixth of that length, radix-sorted, and merged into the arrays from
+ * the back, in place, so that no second copy is needed.
  */
 #include "degree_count.h"
 
@@ -16,21 +17,21 @@
 enum {
     PAGE_BITS = 10,
     PAGE = 1 << PAGE_BITS,
-    PAGES_MAX = 1 << 22, /* a table of 32 MiB, for ids below 2^32 */
+    PAGES_MAX = 1 << 22, /* A table of 32 MiB, for ids below 2^32. */
     BUFFER_MIN = 1 << 16,
-    ENOUGH = 32 << 20 /* bytes below which nobody minds air */
+    SMALL = 32 << 20 /* Below this many bytes, empty pages do not matter. */
 };
 
 struct hm_degree_count {
     uint32_t **pages;
-    size_t page_room, page_count; /* entries of the table; pages there are */
-    size_t distinct;              /* ids in pages */
-    bool sorted;                  /* the second form */
+    size_t page_room, page_count; /* Entries of the table, and pages that exist. */
+    size_t distinct;              /* Ids in the pages. */
+    bool sorted;                  /* The counts are in the sorted arrays, not in pages. */
     uint64_t *ids;
     uint32_t *counts;
-    size_t used; /* of ids and counts */
+    size_t used; /* Length of ids and counts. */
     uint64_t *buffer, *scratch;
-    size_t buffered, buffer_room; /* of both */
+    size_t buffered, buffer_room; /* Ids in the buffer; room of buffer and of scratch. */
 };
 
 struct hm_degree_count *hm__degree_count_new(void)
@@ -66,8 +67,8 @@ size_t hm__degree_count_bytes(const struct hm_degree_count *c)
            2 * c->buffer_room * sizeof(*c->buffer);
 }
 
-/* Make the arrays longer; they grow as the pages go. */
-static int lengthen(struct hm_degree_count *c, size_t length, struct hm_err *err)
+/* Makes the arrays longer. */
+static int resize_arrays(struct hm_degree_count *c, size_t length, struct hm_err *err)
 {
     uint64_t *ids = hm__realloc(c->ids, length, sizeof(*ids));
 
@@ -79,8 +80,9 @@ static int lengthen(struct hm_degree_count *c, size_t length, struct hm_err *err
     return counts ? 0 : hm__fail_nomem(err);
 }
 
-/* From pages to arrays, a batch of pages at a time: in their order, ids are sorted already. */
-static int leave_pages(struct hm_degree_count *c, struct hm_err *err)
+/* Moves the counts from pages to arrays and frees the pages on the way. Pages are in order of ids,
+ * so the arrays are sorted. */
+static int convert_pages(struct hm_degree_count *c, struct hm_err *err)
 {
     enum { BATCH = 1024 };
     size_t gone = 0;
@@ -88,7 +90,7 @@ static int leave_pages(struct hm_degree_count *c, struct hm_err *err)
     for (size_t i = 0; i < c->page_room; i++) {
         if (!c->pages[i])
             continue;
-        int rc = lengthen(c, c->used + PAGE, err);
+        int rc = resize_arrays(c, c->used + PAGE, err);
         if (rc)
             return rc;
         for (size_t k = 0; k < PAGE; k++) {
@@ -109,7 +111,7 @@ static int leave_pages(struct hm_degree_count *c, struct hm_err *err)
     return 0;
 }
 
-/* Sort the buffer by bytes, lowest first; bytes that are all alike need no pass. */
+/* Radix-sorts the buffer, lowest byte first; a byte that is the same in all ids is skipped. */
 static void sort_buffer(struct hm_degree_count *c)
 {
     for (int shift = 0; shift < 64; shift += 8) {
@@ -128,8 +130,8 @@ static void sort_buffer(struct hm_degree_count *c)
     }
 }
 
-/* How many of the sorted buffer's ids are not in the arrays yet. */
-static size_t count_new(const struct hm_degree_count *c)
+/* Returns the number of distinct ids in the sorted buffer that are not in the arrays yet. */
+static size_t count_new_ids(const struct hm_degree_count *c)
 {
     size_t fresh = 0, at = 0;
 
@@ -143,7 +145,8 @@ static size_t count_new(const struct hm_degree_count *c)
     return fresh;
 }
 
-/* Merge from the back: the arrays have been made long enough, and nothing is overwritten unread. */
+/* Merges the buffer into the arrays, which have room for `total` ids. Going from the back, nothing
+ * is overwritten before it was read. */
 static void merge_back(struct hm_degree_count *c, size_t total)
 {
     size_t from = c->used, to = total, left = c->buffered;
@@ -167,11 +170,11 @@ static void merge_back(struct hm_degree_count *c, size_t total)
     c->buffered = 0;
 }
 
-static int merge(struct hm_degree_count *c, struct hm_err *err)
+static int merge_buffer(struct hm_degree_count *c, struct hm_err *err)
 {
     sort_buffer(c);
-    size_t total = c->used + count_new(c);
-    int rc = lengthen(c, total, err);
+    size_t total = c->used + count_new_ids(c);
+    int rc = resize_arrays(c, total, err);
     if (rc == 0)
         merge_back(c, total);
     return rc;
@@ -181,7 +184,7 @@ static int add_sorted(struct hm_degree_count *c, uint64_t id, struct hm_err *err
 {
     if (c->buffered == c->buffer_room) {
         if (c->buffered > 0) {
-            int rc = merge(c, err);
+            int rc = merge_buffer(c, err);
             if (rc)
                 return rc;
         }
@@ -199,8 +202,8 @@ static int add_sorted(struct hm_degree_count *c, uint64_t id, struct hm_err *err
     return 0;
 }
 
-/* The table long enough for a page; false when there is no memory. */
-static bool reach_page(struct hm_degree_count *c, uint64_t page)
+/* Makes the table long enough for a page; returns false if out of memory. */
+static bool reserve_page(struct hm_degree_count *c, uint64_t page)
 {
     size_t room = c->page_room ? c->page_room : 64;
 
@@ -217,37 +220,37 @@ static bool reach_page(struct hm_degree_count *c, uint64_t page)
     return true;
 }
 
-static bool too_airy(const struct hm_degree_count *c)
+static bool pages_are_sparse(const struct hm_degree_count *c)
 {
     size_t bytes = hm__degree_count_bytes(c);
-    return bytes > ENOUGH && bytes > 14 * c->distinct;
+    return bytes > SMALL && bytes > 14 * c->distinct;
 }
 
 int hm__degree_count_add(struct hm_degree_count *c, uint64_t id, struct hm_err *err)
 {
     uint64_t page = id >> PAGE_BITS;
 
-    if (!c->sorted && page < c->page_room && c->pages[page]) { /* the common case first */
+    if (!c->sorted && page < c->page_room && c->pages[page]) { /* The common case. */
         uint32_t *count = &c->pages[page][id & (PAGE - 1)];
         c->distinct += *count == 0;
         *count += *count < UINT32_MAX;
         return 0;
     }
-    if (!c->sorted && (page >= PAGES_MAX || too_airy(c))) {
-        int rc = leave_pages(c, err);
+    if (!c->sorted && (page >= PAGES_MAX || pages_are_sparse(c))) {
+        int rc = convert_pages(c, err);
         if (rc)
             return rc;
     }
     if (c->sorted)
         return add_sorted(c, id, err);
-    if (!reach_page(c, page) || !(c->pages[page] = hm__calloc(PAGE, sizeof(uint32_t))))
+    if (!reserve_page(c, page) || !(c->pages[page] = hm__calloc(PAGE, sizeof(uint32_t))))
         return hm__fail_nomem(err);
     c->page_count++;
     return hm__degree_count_add(c, id, err);
 }
 
-/* Call with each count in turn; NULL as the histogram only looks for the largest. */
-static uint32_t visit(const struct hm_degree_count *c, double *histogram)
+/* Returns the largest count; adds all counts to the histogram, unless it is NULL. */
+static uint32_t fill_histogram(const struct hm_degree_count *c, double *histogram)
 {
     uint32_t most = 0;
 
@@ -269,15 +272,15 @@ static uint32_t visit(const struct hm_degree_count *c, double *histogram)
 int hm__degree_count_take(struct hm_degree_count *c, struct hm_degree **ret_degrees,
                           size_t *ret_length, struct hm_err *err)
 {
-    int rc = c->buffered > 0 ? merge(c, err) : 0;
+    int rc = c->buffered > 0 ? merge_buffer(c, err) : 0;
 
     if (rc)
         return rc;
-    uint32_t most = visit(c, NULL);
+    uint32_t most = fill_histogram(c, NULL);
     double *histogram = hm__calloc((size_t)most + 1, sizeof(*histogram));
     if (!histogram)
         return hm__fail_nomem(err);
-    visit(c, histogram);
+    fill_histogram(c, histogram);
     size_t length = 0;
     for (uint32_t d = 1; d <= most; d++)
         length += histogram[d] > 0;

@@ -1,4 +1,4 @@
-/* Counting how often each id occurs, in less than 16 bytes an id. */
+/* Counts how often each id occurs, with less than 16 bytes of memory for each id. */
 #ifndef HM_DEGREE_COUNT_H
 #define HM_DEGREE_COUNT_H
 
@@ -8,11 +8,13 @@ struct hm_degree_count;
 
 struct hm_degree_count *hm__degree_count_new(void);
 void hm__degree_count_free(struct hm_degree_count *count);
+/* Counts one occurrence of an id. */
 int hm__degree_count_add(struct hm_degree_count *count, uint64_t id, struct hm_err *err);
-/* The distribution of the counts, in rising order; *ret_degrees is freed with hm__free. */
+/* Returns how many ids have each count, in increasing order of the count. *ret_degrees is freed
+ * with hm__free. */
 int hm__degree_count_take(struct hm_degree_count *count, struct hm_degree **ret_degrees,
                           size_t *ret_length, struct hm_err *err);
-/* Bytes in use now, for tests. */
+/* Returns the bytes that are in use now. */
 size_t hm__degree_count_bytes(const struct hm_degree_count *count);
 
 #endif

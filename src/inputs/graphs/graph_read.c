@@ -1,6 +1,13 @@
 /*
- * Graph files: degree distributions, edge lists and METIS graphs, plain or gzip, in one streaming
- * pass. Numbers are read by hand from a buffer; that keeps up with gunzip.
+ * Reads graph files, plain or gzip, in one streaming pass:
+ *
+ *     degrees   lines "degree count", as in the files of the SNAP collection
+ *     edges     lines "vertex vertex", with ids below 2^63; # and % begin comments
+ *     metis     the format of METIS (manual of METIS 5.1, section 4.1): a line "vertices edges
+ *               [format [weights]]", then one line of neighbours for each vertex; weights are
+ * skipped
+ *
+ * Numbers are parsed directly from the buffer, which is as fast as decompression.
  */
 #include <stdio.h>
 #include <string.h>
@@ -13,17 +20,15 @@
 
 enum { BUFFER = 256 * 1024 };
 
-struct lines {
-    struct hm_source *source;
+struct graph_lines {
+    struct hm_bytes bytes;
     const char *path;
-    char *buffer;
-    size_t length, at;
-    int line;     /* being read */
-    int row_line; /* of the numbers read last */
+    int line;     /* Line of the next byte, from 1. */
+    int row_line; /* Line of the numbers that were read last. */
     struct hm_err *err;
 };
 
-static int fail(const struct lines *in, int code, const char *message, const char *hint)
+static int graph_fail(const struct graph_lines *in, int code, const char *message, const char *hint)
 {
     hm__fail(in->err, code, "%s", message);
     hm__err_hint(in->err, "%s", hint);
@@ -31,44 +36,29 @@ static int fail(const struct lines *in, int code, const char *message, const cha
     return code;
 }
 
-/* The next byte, -1 at the end, or a code below -1. */
-static inline int next(struct lines *in)
-{
-    if (in->at == in->length) {
-        int rc = hm__source_read(in->source, in->buffer, BUFFER, &in->length, in->err);
-        in->at = 0;
-        if (rc) {
-            in->length = 0;
-            return rc - 1;
-        }
-        if (in->length == 0)
-            return -1;
-    }
-    return (unsigned char)in->buffer[in->at++];
-}
-
-static int skip_line(struct lines *in)
+/* Skips the rest of the line; returns its last byte as hm__bytes_next does. */
+static int skip_line(struct graph_lines *in)
 {
     int c;
 
     do
-        c = next(in);
+        c = hm__bytes_next(&in->bytes);
     while (c >= 0 && c != '\n');
     in->line += c == '\n';
     return c;
 }
 
 /*
- * The whole numbers of the next line that has any, up to `room` of them; *count 0 at the end.
- * Lines that begin with # or % are comments.
+ * Reads the whole numbers of the next line that has any, at most `room`; *count is 0 at the end of
+ * the file. Lines that begin with # or % are comments.
  */
-static int read_numbers(struct lines *in, uint64_t *numbers, size_t room, size_t *count)
+static int read_numbers(struct graph_lines *in, uint64_t *numbers, size_t room, size_t *count)
 {
     int c;
 
     *count = 0;
     for (;;) {
-        c = next(in);
+        c = hm__bytes_next(&in->bytes);
         if (*count == 0 && (c == '#' || c == '%'))
             c = skip_line(in);
         else if (c >= '0' && c <= '9') {
@@ -77,16 +67,16 @@ static int read_numbers(struct lines *in, uint64_t *numbers, size_t room, size_t
             do {
                 uint64_t digit = (uint64_t)(c - '0');
                 if (value > ((UINT64_MAX >> 1) - digit) / 10)
-                    return fail(in, HM_E_RANGE, "a number of 2^63 or more",
-                                "ids must be below 2^63");
+                    return graph_fail(in, HM_E_RANGE, "a number of 2^63 or more",
+                                      "ids must be below 2^63");
                 value = value * 10 + digit;
-                c = next(in);
+                c = hm__bytes_next(&in->bytes);
             } while (c >= '0' && c <= '9');
             if (*count == room)
-                return fail(in, HM_E_SYNTAX, "too many numbers in a line",
-                            "two are expected: is the format right?");
+                return graph_fail(in, HM_E_SYNTAX, "too many numbers in a line",
+                                  "two are expected: is the format correct?");
             numbers[(*count)++] = value;
-            in->at -= c >= 0;
+            in->bytes.at -= c >= 0;
             continue;
         } else if (c == '\n')
             in->line++;
@@ -95,18 +85,19 @@ static int read_numbers(struct lines *in, uint64_t *numbers, size_t room, size_t
         if (c == -1 || (c == '\n' && *count > 0))
             return 0;
         if (c != ' ' && c != '\t' && c != '\r' && c != '\n' && c != ',')
-            return fail(in, HM_E_SYNTAX, "a character that is not part of a number",
-                        "a line holds whole numbers; comments begin with #");
+            return graph_fail(in, HM_E_SYNTAX, "a character that is not part of a number",
+                              "a line holds whole numbers; comments begin with #");
     }
 }
 
-/* A number of up to 18 digits at *at, which moves behind it; false if there is none. */
-static inline bool plain_number(const char **at, uint64_t *value)
+/* Reads a number of 1 to 18 digits at *at and moves *at behind it; returns false otherwise. It
+ * never reads more than 20 bytes, on which read_plain_pair relies. */
+static inline bool read_plain_number(const char **at, uint64_t *value)
 {
     const char *p = *at;
     uint64_t v = 0;
 
-    while (*p >= '0' && *p <= '9' && p - *at < 19) /* 19 at most: the caller counts on it */
+    while (*p >= '0' && *p <= '9' && p - *at < 19)
         v = v * 10 + (uint64_t)(*p++ - '0');
     bool plain = p > *at && p - *at <= 18;
     *at = p;
@@ -115,26 +106,27 @@ static inline bool plain_number(const char **at, uint64_t *value)
 }
 
 /*
- * The common case, "number blank number newline", straight from the buffer; anything else is left
- * to read_numbers, which knows comments, ends of files and mistakes.
+ * Reads the common case, "number blank number newline", directly from the buffer. Returns false for
+ * anything else, which read_numbers then handles: comments, the end of the file, errors.
  */
-static inline bool read_plain_pair(struct lines *in, uint64_t ids[2])
+static inline bool read_plain_pair(struct graph_lines *in, uint64_t ids[2])
 {
-    enum { LONGEST = 48 }; /* so that the buffer cannot end inside */
-    const char *at = in->buffer + in->at;
+    enum { LONGEST = 48 }; /* A pair is shorter, so the buffer cannot end inside it. */
+    const char *start = in->bytes.buffer + in->bytes.at, *at = start;
 
-    if (in->length - in->at < LONGEST || !plain_number(&at, &ids[0]) || (*at != '\t' && *at != ' '))
+    if (in->bytes.length - in->bytes.at < LONGEST || !read_plain_number(&at, &ids[0]) ||
+        (*at != '\t' && *at != ' '))
         return false;
     at++;
-    if (!plain_number(&at, &ids[1]) || *at != '\n')
+    if (!read_plain_number(&at, &ids[1]) || *at != '\n')
         return false;
-    in->at = (size_t)(at + 1 - in->buffer);
+    in->bytes.at += (size_t)(at + 1 - start);
     in->row_line = in->line++;
     return true;
 }
 
-/* The next edge; *count is 2, or 1 for half of one, or 0 at the end. */
-static inline int read_edge(struct lines *in, uint64_t ids[2], size_t *count)
+/* Reads the next edge; *count is 2, 1 for an incomplete edge, or 0 at the end of the file. */
+static inline int read_edge(struct graph_lines *in, uint64_t ids[2], size_t *count)
 {
     if (read_plain_pair(in, ids)) {
         *count = 2;
@@ -143,13 +135,13 @@ static inline int read_edge(struct lines *in, uint64_t ids[2], size_t *count)
     return read_numbers(in, ids, 2, count);
 }
 
-/* Speak of the line the numbers just read stood on. */
-static void at_last_line(struct lines *in)
+/* Makes errors name the line of the numbers that were read last. */
+static void use_row_line(struct graph_lines *in)
 {
     in->line = in->row_line;
 }
 
-static int read_degrees(struct lines *in, struct hm_graph **ret_graph)
+static int read_degrees(struct graph_lines *in, struct hm_graph **ret_graph)
 {
     struct hm_degree *degrees = NULL;
     size_t used = 0, room = 0, count;
@@ -159,9 +151,9 @@ static int read_degrees(struct lines *in, struct hm_graph **ret_graph)
 
     while ((rc = read_numbers(in, numbers, 2, &count)) == 0 && count > 0) {
         if (count != 2) {
-            at_last_line(in);
-            rc = fail(in, HM_E_SYNTAX, "one number where two are expected",
-                      "a line is: degree count");
+            use_row_line(in);
+            rc = graph_fail(in, HM_E_SYNTAX, "one number where two are expected",
+                            "a line has the form: degree count");
             break;
         }
         if (used == room) {
@@ -181,24 +173,25 @@ static int read_degrees(struct lines *in, struct hm_graph **ret_graph)
     if (rc == 0)
         in->line = 0;
     if (rc == 0 && (vertices == 0 || sum == 0))
-        rc = fail(in, HM_E_MISSING, "the graph has no edge", "a line is: degree count");
+        rc = graph_fail(in, HM_E_MISSING, "the graph has no edge",
+                        "a line has the form: degree count");
     if (rc == 0 && (sum >= 9007199254740992.0 || vertices >= 9007199254740992.0))
-        rc = fail(in, HM_E_LIMIT, "more than 2^52 vertices or edges",
-                  "is this a degree distribution?");
+        rc = graph_fail(in, HM_E_LIMIT, "more than 2^52 vertices or edges",
+                        "is this a degree distribution?");
     if (rc == 0 && (sum / 2) * 2 == sum && ((uint64_t)sum & 1))
-        rc = fail(in, HM_E_RANGE, "the degrees add up to an odd number",
-                  "every edge has two ends: a line is missing or wrong");
+        rc = graph_fail(in, HM_E_RANGE, "the degrees add up to an odd number",
+                        "every edge has two ends: a line is missing or wrong");
     if (rc == 0 && most >= vertices)
-        rc = fail(in, HM_E_RANGE, "a vertex with as many neighbours as there are vertices, or more",
-                  "a line is: degree count");
+        rc = graph_fail(in, HM_E_RANGE, "a degree is not below the number of vertices",
+                        "a line has the form: degree count");
     if (rc == 0)
         rc = hm__graph_from_degrees(degrees, used, in->path, ret_graph, in->err);
     hm__free(degrees);
     return rc;
 }
 
-/* The graph of the degrees that were counted. */
-static int graph_from_counts(struct lines *in, struct hm_degree_count *counts,
+/* Makes a graph of the degrees that were counted. */
+static int graph_from_counts(struct graph_lines *in, struct hm_degree_count *counts,
                              struct hm_graph **ret_graph)
 {
     struct hm_degree *degrees;
@@ -207,13 +200,14 @@ static int graph_from_counts(struct lines *in, struct hm_degree_count *counts,
 
     if (rc)
         return rc;
-    rc = length == 0 ? fail(in, HM_E_MISSING, "the graph has no edge", "a line is: vertex vertex")
+    rc = length == 0 ? graph_fail(in, HM_E_MISSING, "the graph has no edge",
+                                  "a line has the form: vertex vertex")
                      : hm__graph_from_degrees(degrees, length, in->path, ret_graph, in->err);
     hm__free(degrees);
     return rc;
 }
 
-static int read_edge_degrees(struct lines *in, struct hm_graph **ret_graph)
+static int read_edge_degrees(struct graph_lines *in, struct hm_graph **ret_graph)
 {
     struct hm_degree_count *counts = hm__degree_count_new();
     uint64_t ids[2];
@@ -231,8 +225,9 @@ static int read_edge_degrees(struct lines *in, struct hm_graph **ret_graph)
             rc = hm__degree_count_add(counts, ids[1], in->err);
     }
     if (rc == 0 && count == 1) {
-        at_last_line(in);
-        rc = fail(in, HM_E_SYNTAX, "one id where two are expected", "a line is: vertex vertex");
+        use_row_line(in);
+        rc = graph_fail(in, HM_E_SYNTAX, "one id where two are expected",
+                        "a line has the form: vertex vertex");
     }
     if (rc == 0) {
         in->line = 0;
@@ -246,7 +241,7 @@ static int read_edge_degrees(struct lines *in, struct hm_graph **ret_graph)
     return rc;
 }
 
-static int read_edges(struct lines *in, struct hm_graph **ret_graph)
+static int read_edges(struct graph_lines *in, struct hm_graph **ret_graph)
 {
     struct hm_edge_list list = {0};
     uint64_t ids[2];
@@ -257,8 +252,9 @@ static int read_edges(struct lines *in, struct hm_graph **ret_graph)
         if ((rc = hm__edge_list_add(&list, ids[0], ids[1], in->err)))
             break;
     if (rc == 0 && count == 1) {
-        at_last_line(in);
-        rc = fail(in, HM_E_SYNTAX, "one id where two are expected", "a line is: vertex vertex");
+        use_row_line(in);
+        rc = graph_fail(in, HM_E_SYNTAX, "one id where two are expected",
+                        "a line has the form: vertex vertex");
     }
     if (rc == 0) {
         rc = hm__graph_from_edges(&list, 0, in->path, ret_graph, in->err);
@@ -268,13 +264,13 @@ static int read_edges(struct lines *in, struct hm_graph **ret_graph)
     return rc;
 }
 
-/* Numbers of one line, as many as there are. */
+/* The numbers of one line. */
 struct numbers {
     uint64_t *values;
     size_t count, room;
 };
 
-static int add_number(struct lines *in, struct numbers *n, uint64_t value)
+static int add_number(struct graph_lines *in, struct numbers *n, uint64_t value)
 {
     if (n->count == n->room) {
         size_t room = n->room ? n->room * 2 : 256;
@@ -289,32 +285,33 @@ static int add_number(struct lines *in, struct numbers *n, uint64_t value)
 }
 
 /*
- * One line of a METIS file for each vertex; an empty line is a vertex without neighbours, a line
- * that begins with % a comment. 0, or 1 at the end of the file.
+ * Reads the next line of a METIS file that is not a comment (a line that begins with %). An empty
+ * line is a vertex without neighbours. Returns 0, 1 at the end of the file, or a negative code.
  */
-static int read_metis_line(struct lines *in, struct numbers *n)
+static int read_metis_line(struct graph_lines *in, struct numbers *n)
 {
-    int c = next(in), rc;
+    int c = hm__bytes_next(&in->bytes), rc;
 
     n->count = 0;
     while (c == '%')
         if ((c = skip_line(in)) >= 0)
-            c = next(in);
+            c = hm__bytes_next(&in->bytes);
     if (c == -1)
         return 1;
     in->row_line = in->line;
     while (c >= 0 && c != '\n') {
         if (c == ' ' || c == '\t' || c == '\r') {
-            c = next(in);
+            c = hm__bytes_next(&in->bytes);
             continue;
         }
         uint64_t value = 0;
         if (c < '0' || c > '9')
-            return fail(in, HM_E_SYNTAX, "a character that is not part of a number",
-                        "a line of a METIS file holds the neighbours of one vertex");
-        for (; c >= '0' && c <= '9'; c = next(in)) {
+            return graph_fail(in, HM_E_SYNTAX, "a character that is not part of a number",
+                              "a line of a METIS file holds the neighbours of one vertex");
+        for (; c >= '0' && c <= '9'; c = hm__bytes_next(&in->bytes)) {
             if (value > UINT32_MAX)
-                return fail(in, HM_E_RANGE, "a number above 2^32", "METIS numbers vertices from 1");
+                return graph_fail(in, HM_E_RANGE, "a number above 2^32",
+                                  "METIS numbers vertices from 1");
             value = value * 10 + (uint64_t)(c - '0');
         }
         if ((rc = add_number(in, n, value)))
@@ -324,14 +321,14 @@ static int read_metis_line(struct lines *in, struct numbers *n)
     return c < -1 ? c + 1 : 0;
 }
 
-/* What the first line says: vertices edges [format [weights of a vertex]]. */
+/* The first line: vertices edges [format [weights of a vertex]]. */
 struct metis_header {
     uint64_t vertices, edges;
-    size_t skip;       /* numbers before the neighbours: size and weights of the vertex */
-    bool edge_weights; /* each neighbour is followed by one */
+    size_t skip;       /* Numbers before the neighbours: size and weights of the vertex. */
+    bool edge_weights; /* Each neighbour is followed by a weight. */
 };
 
-static int read_metis_header(struct lines *in, struct numbers *n, struct metis_header *h)
+static int read_metis_header(struct graph_lines *in, struct numbers *n, struct metis_header *h)
 {
     int rc;
 
@@ -341,13 +338,15 @@ static int read_metis_header(struct lines *in, struct numbers *n, struct metis_h
     if (rc < 0)
         return rc;
     if (rc > 0 || n->count < 2 || n->count > 4)
-        return fail(in, HM_E_SYNTAX, "no METIS header", "the first line is: vertices edges");
+        return graph_fail(in, HM_E_SYNTAX, "no METIS header", "the first line is: vertices edges");
     uint64_t format = n->count > 2 ? n->values[2] : 0, weights = n->count > 3 ? n->values[3] : 1;
-    at_last_line(in);
+    use_row_line(in);
     if (format % 10 > 1 || format / 10 % 10 > 1 || format / 100 > 1 || weights > 1000)
-        return fail(in, HM_E_RANGE, "a format that METIS does not have", "three digits of 0 and 1");
+        return graph_fail(in, HM_E_RANGE, "an unknown METIS format",
+                          "the format has up to three digits, each 0 or 1");
     if (n->values[0] == 0 || n->values[0] > UINT32_MAX)
-        return fail(in, HM_E_RANGE, "a number of vertices that cannot be", "1 to 4294967295");
+        return graph_fail(in, HM_E_RANGE, "the number of vertices is out of range",
+                          "it must be 1 to 4294967295");
     in->line++;
     h->vertices = n->values[0];
     h->edges = n->values[1];
@@ -356,32 +355,34 @@ static int read_metis_header(struct lines *in, struct numbers *n, struct metis_h
     return 0;
 }
 
-static int read_metis_vertex(struct lines *in, struct hm_edge_list *list, uint64_t v,
+static int read_metis_vertex(struct graph_lines *in, struct hm_edge_list *list, uint64_t v,
                              const struct metis_header *h, const struct numbers *n, uint64_t *ends)
 {
     size_t step = h->edge_weights ? 2 : 1;
     int rc = 0;
 
     if (n->count < h->skip || (n->count - h->skip) % step != 0) {
-        at_last_line(in);
-        return fail(in, HM_E_SYNTAX, "weights that the first line promises are missing", "");
+        use_row_line(in);
+        return graph_fail(in, HM_E_SYNTAX, "weights are missing",
+                          "the format in the first line says that they follow");
     }
     for (size_t i = h->skip; rc == 0 && i < n->count; i += step) {
         if (n->values[i] < 1 || n->values[i] > h->vertices) {
-            at_last_line(in);
-            return fail(in, HM_E_RANGE, "a neighbour that is not a vertex",
-                        "vertices are numbered from 1");
+            use_row_line(in);
+            return graph_fail(in, HM_E_RANGE, "a neighbour is not a vertex",
+                              "vertices are numbered from 1");
         }
         ++*ends;
-        /* every edge stands at both ends: take it once, and self-loops as they come */
+        /* Every edge is listed at both ends; it is added once, at the smaller vertex. */
         if (n->values[i] - 1 >= v)
             rc = hm__edge_list_add(list, v, n->values[i] - 1, in->err);
     }
     return rc;
 }
 
-/* All vertices, and nothing but comments after them; every edge must stand at both its ends. */
-static int read_metis_body(struct lines *in, struct hm_edge_list *list, struct numbers *n,
+/* Reads the lines of all vertices; only comments and empty lines may follow. Every edge must be
+ * listed at both of its ends. */
+static int read_metis_body(struct graph_lines *in, struct hm_edge_list *list, struct numbers *n,
                            const struct metis_header *h)
 {
     uint64_t ends = 0;
@@ -390,26 +391,28 @@ static int read_metis_body(struct lines *in, struct hm_edge_list *list, struct n
     for (uint64_t v = 0; rc == 0 && v < h->vertices; v++) {
         rc = read_metis_line(in, n);
         if (rc > 0)
-            return fail(in, HM_E_SYNTAX, "the file ends before its last vertex", "is it whole?");
+            return graph_fail(in, HM_E_SYNTAX, "the file ends before its last vertex",
+                              "is it complete?");
         if (rc == 0)
             rc = read_metis_vertex(in, list, v, h, n, &ends);
     }
     while (rc == 0 && (rc = read_metis_line(in, n)) == 0) {
         if (n->count > 0) {
-            at_last_line(in);
-            return fail(in, HM_E_SYNTAX, "more lines than vertices",
-                        "the first number of the file counts them");
+            use_row_line(in);
+            return graph_fail(in, HM_E_SYNTAX, "more lines than vertices",
+                              "the first number of the file is the number of vertices");
         }
     }
     if (rc < 0)
         return rc;
     if (list->count != h->edges || ends != 2 * h->edges)
-        return fail(in, HM_E_CONFLICT, "not as many edges as the first line says",
-                    "the second number counts every edge once, and every edge stands at both ends");
+        return graph_fail(
+            in, HM_E_CONFLICT, "the number of edges differs from the first line",
+            "the second number counts every edge once, and every edge is listed at both ends");
     return 0;
 }
 
-static int read_metis(struct lines *in, bool degrees_only, struct hm_graph **ret_graph)
+static int read_metis(struct graph_lines *in, bool degrees_only, struct hm_graph **ret_graph)
 {
     struct hm_edge_list list = {0};
     struct numbers n = {0};
@@ -429,7 +432,8 @@ static int read_metis(struct lines *in, bool degrees_only, struct hm_graph **ret
     return rc;
 }
 
-static bool named_like(const char *path, const char *end)
+/* Whether a path ends so, apart from .gz. */
+static bool has_suffix(const char *path, const char *end)
 {
     size_t length = strlen(path), ending = strlen(end);
 
@@ -438,11 +442,11 @@ static bool named_like(const char *path, const char *end)
     return length > ending && strncmp(path + length - ending, end, ending) == 0;
 }
 
-static enum hm_graph_format guess(const char *path)
+static enum hm_graph_format guess_format(const char *path)
 {
-    if (named_like(path, ".graph") || named_like(path, ".metis"))
+    if (has_suffix(path, ".graph") || has_suffix(path, ".metis"))
         return HM_GRAPH_METIS;
-    if (named_like(path, ".degree_dist") || named_like(path, ".degrees"))
+    if (has_suffix(path, ".degree_dist") || has_suffix(path, ".degrees"))
         return HM_GRAPH_DEGREES;
     return HM_GRAPH_EDGES;
 }
@@ -450,23 +454,19 @@ static enum hm_graph_format guess(const char *path)
 int hm_graph_load(const char *path, enum hm_graph_format format, bool degrees_only,
                   struct hm_graph **ret_graph, struct hm_err *err)
 {
-    struct lines in = {.path = path, .line = 1, .err = err};
-    int rc = hm__source_open(path, &in.source, err);
+    struct graph_lines in = {.path = path, .line = 1, .err = err};
+    int rc = hm__bytes_open(&in.bytes, path, BUFFER, err);
 
     if (rc)
         return rc;
-    in.buffer = hm__calloc(BUFFER, 1);
     if (format == HM_GRAPH_AUTO)
-        format = guess(path);
-    if (!in.buffer)
-        rc = hm__fail_nomem(err);
-    else if (format == HM_GRAPH_DEGREES)
+        format = guess_format(path);
+    if (format == HM_GRAPH_DEGREES)
         rc = read_degrees(&in, ret_graph);
     else if (format == HM_GRAPH_METIS)
         rc = read_metis(&in, degrees_only, ret_graph);
     else
         rc = degrees_only ? read_edge_degrees(&in, ret_graph) : read_edges(&in, ret_graph);
-    hm__free(in.buffer);
-    hm__source_close(in.source);
+    hm__bytes_close(&in.bytes);
     return rc;
 }

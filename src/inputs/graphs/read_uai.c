@@ -1,11 +1,14 @@
 /*
- * UAI files: words and numbers with any white space between them,
- *     MARKOV  variables  states of each  factors
- *     for each factor: how many variables, and which (0, 1, ...)
- *     for each factor: how many values, and the values; the last variable runs fastest
+ * Reads UAI files: words and numbers separated by white space,
+ *     MARKOV, the number of variables, the states of each variable, the number of factors;
+ *     for each factor, the number of its variables, and their indices from 0;
+ *     for each factor, the number of its values, and the values; the last variable changes fastest
  * (http://www.cs.huji.ac.il/project/PASCAL/fileFormat.php). Factors of the same variables are
- * multiplied into one. Whatever a file says, memory grows with what it holds, not with what it
- * announces, but for the potentials of variables that have no factor.
+ * multiplied into one.
+ *
+ * Limits: factors of one or two variables, 2^27 states of all variables together. Memory grows with
+ * the contents of the file, not with the sizes that it announces, except for one potential for each
+ * state of a variable.
  */
 #include <math.h>
 #include <stdio.h>
@@ -19,53 +22,35 @@
 #include "uai.h"
 
 enum { BUFFER = 64 * 1024, WORD = 64 };
-static const size_t MOST_STATES = (size_t)1 << 27; /* of all variables together: 1 GiB */
+static const size_t MOST_STATES = (size_t)1 << 27; /* Of all variables together: 1 GiB. */
 
 struct factor {
-    uint32_t a, b; /* variables as written; of one, a is b */
-    size_t place;  /* of its values */
-    int line;      /* of its values */
-    size_t number; /* as written, from 0 */
+    uint32_t a, b; /* Its variables in the order of the file; a == b for a factor of one. */
+    size_t place;  /* Index of its first value in `values`. */
+    int line;      /* Line of its values. */
+    size_t number; /* Position in the file, from 0. */
 };
 
-/* The file on its way in. */
-struct reader {
-    struct hm_source *source;
+struct uai_reader {
+    struct hm_bytes bytes;
     const char *path;
     struct hm_err *err;
-    char *buffer;
-    size_t length, at;
-    int line;        /* of the next byte */
-    char word[WORD]; /* read last */
-    int word_line;
-    uint32_t *states; /* owned, like what follows */
+    int line;         /* Line of the next byte, from 1. */
+    char word[WORD];  /* The word that was read last; "" at the end of the file. */
+    int word_line;    /* Line of that word. */
+    uint32_t *states; /* States of each variable; owned. */
     size_t variables, states_room;
-    struct factor *factors;
+    struct factor *factors; /* Owned. */
     size_t factor_count, factor_room;
-    double *values;
+    double *values; /* Values of all factors; owned. */
     size_t value_count, value_room;
 };
 
-static int place(struct reader *in, int code, int line)
+/* Adds the file and a line to an error; returns code. */
+static int place_error(struct uai_reader *in, int code, int line)
 {
     hm__err_at(in->err, in->path, line);
     return code;
-}
-
-/* The next byte, -1 at the end, or a code below -1. */
-static int next(struct reader *in)
-{
-    if (in->at == in->length) {
-        int rc = hm__source_read(in->source, in->buffer, BUFFER, &in->length, in->err);
-        in->at = 0;
-        if (rc) {
-            in->length = 0;
-            return rc - 1;
-        }
-        if (in->length == 0)
-            return -1;
-    }
-    return (unsigned char)in->buffer[in->at++];
 }
 
 static bool is_blank(int c)
@@ -73,20 +58,20 @@ static bool is_blank(int c)
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-/* The next word; empty at the end of the file. */
-static int read_word(struct reader *in)
+/* Reads the next word, which is empty at the end of the file. */
+static int read_word(struct uai_reader *in)
 {
     size_t used = 0;
     int c;
 
-    while (is_blank(c = next(in)))
+    while (is_blank(c = hm__bytes_next(&in->bytes)))
         in->line += c == '\n';
     in->word_line = in->line;
-    for (; c >= 0 && !is_blank(c); c = next(in)) {
+    for (; c >= 0 && !is_blank(c); c = hm__bytes_next(&in->bytes)) {
         if (used == WORD - 1) {
             in->word[20] = '\0';
             hm__fail(in->err, HM_E_SYNTAX, "\"%s...\" is too long for a number", in->word);
-            return place(in, HM_E_SYNTAX, in->word_line);
+            return place_error(in, HM_E_SYNTAX, in->word_line);
         }
         in->word[used++] = (char)c;
     }
@@ -95,8 +80,8 @@ static int read_word(struct reader *in)
     return c < -1 ? c + 1 : 0;
 }
 
-/* The next word as a number that is not negative. */
-static int read_number(struct reader *in, const char *what, double *ret_value)
+/* Reads a finite number of at least 0; `what` describes it in errors. */
+static int read_number(struct uai_reader *in, const char *what, double *ret_value)
 {
     int rc = read_word(in);
 
@@ -104,23 +89,24 @@ static int read_number(struct reader *in, const char *what, double *ret_value)
         return rc;
     if (in->word[0] == '\0') {
         hm__fail(in->err, HM_E_MISSING, "the file ends where %s is expected", what);
-        return place(in, HM_E_MISSING, in->word_line);
+        return place_error(in, HM_E_MISSING, in->word_line);
     }
     const char *digits = in->word + (in->word[0] == '-' || in->word[0] == '+');
     size_t used = hm__number_read(digits, ret_value);
     if (used == 0 || digits[used]) {
         hm__fail(in->err, HM_E_SYNTAX, "\"%s\" where %s is expected", in->word, what);
-        return place(in, HM_E_SYNTAX, in->word_line);
+        return place_error(in, HM_E_SYNTAX, in->word_line);
     }
     if ((in->word[0] == '-' && *ret_value != 0) || !isfinite(*ret_value)) {
         hm__fail(in->err, HM_E_RANGE, "%s: %s is not a finite number of at least 0", what,
                  in->word);
-        return place(in, HM_E_RANGE, in->word_line);
+        return place_error(in, HM_E_RANGE, in->word_line);
     }
     return 0;
 }
 
-static int read_whole(struct reader *in, const char *what, double least, double most,
+/* Reads a whole number from `least` to `most`, both included. */
+static int read_whole(struct uai_reader *in, const char *what, double least, double most,
                       double *ret_value)
 {
     int rc = read_number(in, what, ret_value);
@@ -131,11 +117,11 @@ static int read_whole(struct reader *in, const char *what, double least, double 
         return 0;
     hm__fail(in->err, HM_E_RANGE, "%s: %s is not a whole number from %.0f to %.0f", what, in->word,
              least, most);
-    return place(in, HM_E_RANGE, in->word_line);
+    return place_error(in, HM_E_RANGE, in->word_line);
 }
 
-/* An array with room for one more, grown by doubling; NULL when out of memory. */
-static void *grown(void *array, size_t count, size_t *room, size_t size)
+/* Returns an array with room for one more entry, doubled if it was full; NULL if out of memory. */
+static void *grow_array(void *array, size_t count, size_t *room, size_t size)
 {
     if (count < *room)
         return array;
@@ -146,9 +132,9 @@ static void *grown(void *array, size_t count, size_t *room, size_t size)
     return larger;
 }
 
-static int add_states(struct reader *in, uint32_t states)
+static int add_states(struct uai_reader *in, uint32_t states)
 {
-    uint32_t *list = grown(in->states, in->variables, &in->states_room, sizeof(*list));
+    uint32_t *list = grow_array(in->states, in->variables, &in->states_room, sizeof(*list));
 
     if (!list)
         return hm__fail_nomem(in->err);
@@ -157,9 +143,10 @@ static int add_states(struct reader *in, uint32_t states)
     return 0;
 }
 
-static int add_factor(struct reader *in, uint32_t a, uint32_t b)
+static int add_factor(struct uai_reader *in, uint32_t a, uint32_t b)
 {
-    struct factor *list = grown(in->factors, in->factor_count, &in->factor_room, sizeof(*list));
+    struct factor *list =
+        grow_array(in->factors, in->factor_count, &in->factor_room, sizeof(*list));
 
     if (!list)
         return hm__fail_nomem(in->err);
@@ -169,9 +156,9 @@ static int add_factor(struct reader *in, uint32_t a, uint32_t b)
     return 0;
 }
 
-static int add_value(struct reader *in, double value)
+static int add_value(struct uai_reader *in, double value)
 {
-    double *list = grown(in->values, in->value_count, &in->value_room, sizeof(*list));
+    double *list = grow_array(in->values, in->value_count, &in->value_room, sizeof(*list));
 
     if (!list)
         return hm__fail_nomem(in->err);
@@ -180,7 +167,7 @@ static int add_value(struct reader *in, double value)
     return 0;
 }
 
-static int read_opening(struct reader *in)
+static int read_opening(struct uai_reader *in)
 {
     int rc = read_word(in);
 
@@ -189,12 +176,12 @@ static int read_opening(struct reader *in)
     hm__fail(in->err, HM_E_SYNTAX, "the file begins with \"%s\", not with MARKOV", in->word);
     hm__err_hint(in->err, "%s",
                  strcmp(in->word, "BAYES") == 0
-                     ? "the same numbers as factors are a MARKOV file"
-                     : "a UAI file begins: MARKOV, variables, states of each");
-    return place(in, HM_E_SYNTAX, in->word_line);
+                     ? "convert the Bayesian network to a MARKOV file: its tables become factors"
+                     : "a UAI file begins with MARKOV, the number of variables and their states");
+    return place_error(in, HM_E_SYNTAX, in->word_line);
 }
 
-static int read_states(struct reader *in)
+static int read_states(struct uai_reader *in)
 {
     double count, states, sum = 0;
     int rc = read_whole(in, "the number of variables", 1, UINT32_MAX, &count);
@@ -208,13 +195,13 @@ static int read_states(struct reader *in)
         sum += states;
         if (sum > (double)MOST_STATES) {
             hm__fail(in->err, HM_E_LIMIT, "more than %zu states in all", MOST_STATES);
-            return place(in, HM_E_LIMIT, in->word_line);
+            return place_error(in, HM_E_LIMIT, in->word_line);
         }
     }
     return rc;
 }
 
-static int read_scope(struct reader *in)
+static int read_scope(struct uai_reader *in)
 {
     double size, a = 0, b;
     int rc = read_whole(in, "the number of variables of a factor", 0, 1e9, &size);
@@ -222,8 +209,8 @@ static int read_scope(struct reader *in)
     if (rc == 0 && (size < 1 || size > 2)) {
         hm__fail(in->err, HM_E_UNSUPPORTED, "factor %zu has %.0f variables", in->factor_count,
                  size);
-        hm__err_hint(in->err, "factors of one or two variables can be used");
-        return place(in, HM_E_UNSUPPORTED, in->word_line);
+        hm__err_hint(in->err, "only factors of one or two variables are supported");
+        return place_error(in, HM_E_UNSUPPORTED, in->word_line);
     }
     if (rc == 0)
         rc = read_whole(in, "a variable of a factor", 0, (double)in->variables - 1, &a);
@@ -232,29 +219,29 @@ static int read_scope(struct reader *in)
         rc = read_whole(in, "a variable of a factor", 0, (double)in->variables - 1, &b);
     if (rc == 0 && size > 1 && a == b) {
         hm__fail(in->err, HM_E_CONFLICT, "factor %zu has variable %.0f twice", in->factor_count, a);
-        return place(in, HM_E_CONFLICT, in->word_line);
+        return place_error(in, HM_E_CONFLICT, in->word_line);
     }
     return rc ? rc : add_factor(in, (uint32_t)a, (uint32_t)b);
 }
 
-static size_t length_of(const struct reader *in, const struct factor *f)
+static size_t factor_length(const struct uai_reader *in, const struct factor *f)
 {
     size_t a = in->states[f->a];
 
     return f->a == f->b ? a : a * in->states[f->b];
 }
 
-/* Values of a factor, divided by the largest. */
-static int read_values(struct reader *in, struct factor *f, double *log_scale)
+/* Reads the values of a factor and divides them by the largest, which is added to *log_scale. */
+static int read_values(struct uai_reader *in, struct factor *f, double *log_scale)
 {
     double announced, most = 0;
-    size_t length = length_of(in, f);
+    size_t length = factor_length(in, f);
     int rc = read_whole(in, "the number of values of a factor", 0, 1e15, &announced);
 
     if (rc == 0 && announced != (double)length) {
-        hm__fail(in->err, HM_E_CONFLICT, "factor %zu has %.0f values, where its variables need %zu",
+        hm__fail(in->err, HM_E_CONFLICT, "factor %zu has %.0f values, but its variables need %zu",
                  f->number, announced, length);
-        return place(in, HM_E_CONFLICT, in->word_line);
+        return place_error(in, HM_E_CONFLICT, in->word_line);
     }
     f->place = in->value_count;
     f->line = in->word_line;
@@ -267,8 +254,8 @@ static int read_values(struct reader *in, struct factor *f, double *log_scale)
             most = value;
     }
     if (rc == 0 && most == 0) {
-        hm__fail(in->err, HM_E_RANGE, "factor %zu is zero throughout", f->number);
-        return place(in, HM_E_RANGE, f->line);
+        hm__fail(in->err, HM_E_RANGE, "all values of factor %zu are zero", f->number);
+        return place_error(in, HM_E_RANGE, f->line);
     }
     for (size_t i = 0; rc == 0 && i < length; i++)
         in->values[f->place + i] /= most;
@@ -277,7 +264,7 @@ static int read_values(struct reader *in, struct factor *f, double *log_scale)
     return rc;
 }
 
-static int read_all(struct reader *in, double *log_scale)
+static int read_factors(struct uai_reader *in, double *log_scale)
 {
     double factors;
     int rc = read_opening(in);
@@ -294,13 +281,12 @@ static int read_all(struct reader *in, double *log_scale)
         rc = read_word(in);
     if (rc == 0 && in->word[0]) {
         hm__fail(in->err, HM_E_SYNTAX, "\"%s\" after the last factor", in->word);
-        return place(in, HM_E_SYNTAX, in->word_line);
+        return place_error(in, HM_E_SYNTAX, in->word_line);
     }
     return rc;
 }
 
-/* ---- putting together -------------------------------------------------------------------------
- */
+/* ---- the Markov random field ---------------------------------------------------------------- */
 
 static uint32_t low_end(const struct factor *f)
 {
@@ -312,7 +298,7 @@ static uint32_t high_end(const struct factor *f)
     return f->a < f->b ? f->b : f->a;
 }
 
-/* By their variables, and those of the same as they came. */
+/* Orders factors by their variables, and those of the same variables by position in the file. */
 static int compare_factors(const void *left, const void *right)
 {
     const struct factor *x = left, *y = right;
@@ -329,34 +315,36 @@ static bool same_ends(const struct factor *x, const struct factor *y)
     return low_end(x) == low_end(y) && high_end(x) == high_end(y);
 }
 
-static void ones(double *values, size_t count)
+static void fill_ones(double *values, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         values[i] = 1;
 }
 
-/* Times a factor, which may have its variables the other way round. */
-static void multiply(const struct reader *in, const struct factor *f, double *table)
+/* Multiplies a table by a factor, whose variables may be in the opposite order. */
+static void multiply_factor(const struct uai_reader *in, const struct factor *f, double *table)
 {
-    size_t length = length_of(in, f), rows = in->states[f->a], columns = length / rows;
+    size_t length = factor_length(in, f), rows = in->states[f->a], columns = length / rows;
     const double *values = in->values + f->place;
 
     for (size_t i = 0; i < length; i++)
         table[f->a > f->b ? i % columns * rows + i / columns : i] *= values[i];
 }
 
-/* The largest to 1 again, after a product. */
-static int rescale(struct reader *in, const struct factor *f, double *table, double *log_scale)
+/* Divides a table by its largest value, which is added to *log_scale. */
+static int rescale_table(struct uai_reader *in, const struct factor *f, double *table,
+                         double *log_scale)
 {
-    size_t length = length_of(in, f);
+    size_t length = factor_length(in, f);
     double most = 0;
 
     for (size_t i = 0; i < length; i++)
         most = fmax(most, table[i]);
     if (most == 0) {
-        hm__fail(in->err, HM_E_CONFLICT, "factor %zu times those before it on the same is zero",
+        hm__fail(in->err, HM_E_CONFLICT,
+                 "factor %zu multiplied by the factors of the same variables before it is zero",
                  f->number);
-        return place(in, HM_E_CONFLICT, f->line);
+        return place_error(in, HM_E_CONFLICT, f->line);
     }
     for (size_t i = 0; i < length; i++)
         table[i] /= most;
@@ -364,8 +352,8 @@ static int rescale(struct reader *in, const struct factor *f, double *table, dou
     return 0;
 }
 
-/* Where things go: unary by variable, tables by edge. */
-static int lay_out(struct reader *in, struct hm_markov *m)
+/* Allocates the tables, one for each variable and one for each pair, and fills them with 1. */
+static int lay_out_tables(struct uai_reader *in, struct hm_markov *m)
 {
     size_t tables = 0, unary = 0, pairs = 0;
 
@@ -388,33 +376,33 @@ static int lay_out(struct reader *in, struct hm_markov *m)
             continue;
         m->ends[2 * m->edges] = low_end(f);
         m->ends[2 * m->edges + 1] = high_end(f);
-        m->table_places[++m->edges] = tables += length_of(in, f);
+        m->table_places[++m->edges] = tables += factor_length(in, f);
     }
     m->unary = hm__arena_alloc(m->memory, unary, sizeof(*m->unary));
     m->tables = hm__arena_alloc(m->memory, tables, sizeof(*m->tables));
     if (!m->unary || !m->tables)
         return hm__fail_nomem(in->err);
-    ones(m->unary, unary);
-    ones(m->tables, tables);
+    fill_ones(m->unary, unary);
+    fill_ones(m->tables, tables);
     return 0;
 }
 
-static int put_together(struct reader *in, struct hm_markov *m)
+static int assemble_markov(struct uai_reader *in, struct hm_markov *m)
 {
     size_t edge = 0;
 
     if (in->factor_count > 0)
         qsort(in->factors, in->factor_count, sizeof(*in->factors), compare_factors);
-    int rc = lay_out(in, m);
+    int rc = lay_out_tables(in, m);
     for (size_t i = 0; rc == 0 && i < in->factor_count; i++) {
         const struct factor *f = &in->factors[i];
         bool single = f->a == f->b, again = i > 0 && same_ends(f - 1, f);
         edge += !single && !again;
         double *table =
             single ? m->unary + m->unary_places[f->a] : m->tables + m->table_places[edge - 1];
-        multiply(in, f, table);
+        multiply_factor(in, f, table);
         if (again)
-            rc = rescale(in, f, table, &m->log_scale);
+            rc = rescale_table(in, f, table, &m->log_scale);
     }
     return rc;
 }
@@ -436,19 +424,17 @@ static struct hm_markov *new_markov(const char *name)
 
 int hm__markov_load(const char *path, struct hm_markov **ret_markov, struct hm_err *err)
 {
-    struct reader in = {.path = path, .line = 1, .err = err};
+    struct uai_reader in = {.path = path, .line = 1, .err = err};
     struct hm_markov *m = NULL;
-    int rc = hm__source_open(path, &in.source, err);
+    int rc = hm__bytes_open(&in.bytes, path, BUFFER, err);
 
     if (rc)
         return rc;
     m = new_markov(path);
-    in.buffer = hm__calloc(BUFFER, 1);
-    rc = m && in.buffer ? read_all(&in, &m->log_scale) : hm__fail_nomem(err);
+    rc = m ? read_factors(&in, &m->log_scale) : hm__fail_nomem(err);
     if (rc == 0)
-        rc = put_together(&in, m);
-    hm__source_close(in.source);
-    hm__free(in.buffer);
+        rc = assemble_markov(&in, m);
+    hm__bytes_close(&in.bytes);
     hm__free(in.states);
     hm__free(in.factors);
     hm__free(in.values);

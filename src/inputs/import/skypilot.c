@@ -1,10 +1,13 @@
 /*
- * Importing a SkyPilot catalog (vms.csv): columns by name, InstanceType, AcceleratorName,
- * AcceleratorCount, vCPUs, MemoryGiB, Price, SpotPrice, Region, in any order, others passed over.
+ * Imports a price list of SkyPilot (vms.csv, https://github.com/skypilot-org/skypilot-catalog) and
+ * writes a catalog file. The columns InstanceType, AcceleratorName, AcceleratorCount, vCPUs,
+ * MemoryGiB, Price, SpotPrice and Region are found by name, in any order; others are ignored.
  *
- * A price list says what a machine costs, not what it can do. Machines the catalog knows keep their
- * hardware and get the price; others take the figures of their accelerator where that is known; the
- * rest have no speed, and a plan on them says so. An empty price is unknown, which is not $0.
+ * A price list contains prices, but no speeds. A machine that the catalog has keeps its hardware
+ * and gets the price. Another machine gets the figures of its accelerator, if the catalog has that.
+ * Otherwise its speed is unknown, and a plan on it says so. An empty price is unknown, not $0.
+ *
+ * Limits: 10000 machines.
  */
 #include <math.h>
 #include <stdio.h>
@@ -16,17 +19,18 @@
 #include "text.h"
 
 struct machine {
-    const char *name, *accelerator, *region; /* owned by the arena; region of the price */
-    double accelerators, vcpus, memory_gib;
-    double price; /* per hour; negative unknown */
+    const char *name, *accelerator; /* In the arena; accelerator is NULL if there is none. */
+    const char *region;             /* Region of the price, in the arena. */
+    double accelerators, vcpus, memory_gib; /* -1: not given. */
+    double price;                           /* Dollars per hour; negative: unknown. */
 };
 
 struct importer {
     struct hm_csv *csv;
-    int instance, accelerator, accelerator_count, vcpus, memory, price, region;
+    int instance, accelerator, accelerator_count, vcpus, memory, price, region; /* Columns or -1. */
     struct hm_arena *arena;
     struct machine *machines;
-    size_t count, room, last;
+    size_t count, room, last; /* `last` is the machine of the row before. */
     const char *wanted_region, *price_name;
     struct hm_err *err;
 };
@@ -47,7 +51,7 @@ static int find_columns(struct importer *im, bool spot)
     return rc;
 }
 
-/* A number of a row; missing is -1, anything else that is not a number an error. */
+/* Reads a number of a row. An empty cell or "nan" is -1; any other text is an error. */
 static int read_number(struct importer *im, char **fields, int column, const char *name,
                        double *ret_value)
 {
@@ -63,7 +67,8 @@ static int read_number(struct importer *im, char **fields, int column, const cha
     return HM_E_TYPE;
 }
 
-/* Rows of one machine mostly follow one another: look at the last one first. */
+/* Returns the machine of that name, which is added if it is new; NULL after an error. Rows of one
+ * machine are mostly consecutive, so the last one is tried first. */
 static struct machine *find_machine(struct importer *im, const char *name)
 {
     if (im->count && strcmp(im->machines[im->last].name, name) == 0)
@@ -73,7 +78,7 @@ static struct machine *find_machine(struct importer *im, const char *name)
             return &im->machines[im->last];
     if (im->count == HM_VALUE_ENTRIES) {
         hm__fail(im->err, HM_E_LIMIT, "more than %d machines", HM_VALUE_ENTRIES);
-        hm__err_hint(im->err, "choose some of them with --region");
+        hm__err_hint(im->err, "set `region` to import the machines of one region only");
         hm__err_at(im->err, hm__csv_source(im->csv), hm__csv_line(im->csv));
         return NULL;
     }
@@ -104,7 +109,7 @@ static int read_row(struct importer *im, char **fields)
     if (rc)
         return rc;
     if (fields[im->instance][0] == '\0') {
-        hm__fail(im->err, HM_E_MISSING, "a row without an InstanceType");
+        hm__fail(im->err, HM_E_MISSING, "the row has no InstanceType");
         hm__err_at(im->err, hm__csv_source(im->csv), hm__csv_line(im->csv));
         return HM_E_MISSING;
     }
@@ -145,7 +150,8 @@ static int read_rows(struct importer *im, size_t *ret_rows)
     return rc;
 }
 
-/* Text in double quotes, which YAML reads as JSON does; what is not ASCII is shown as '?'. */
+/* Writes a text in double quotes for YAML. Characters outside ASCII become '?', and control
+ * characters are left out. */
 static void put_text(struct hm_text *out, const char *text)
 {
     hm__text_add(out, "\"");
@@ -186,7 +192,7 @@ static bool in_list(const char *key, const char *const *list)
     return false;
 }
 
-/* The keys of a catalog entry but for those the price list replaces. */
+/* Writes the keys of a catalog entry, except those in `without`. */
 static void put_entry(struct hm_text *out, const struct hm_value *entry, const char *const *without)
 {
     for (size_t i = 0; i < entry->count; i++) {
@@ -198,6 +204,7 @@ static void put_entry(struct hm_text *out, const struct hm_value *entry, const c
     }
 }
 
+/* Writes a machine that the catalog does not have; accelerator may be NULL. */
 static void put_unknown(struct hm_text *out, const struct machine *m,
                         const struct hm_value *accelerator)
 {
@@ -222,7 +229,7 @@ static void put_unknown(struct hm_text *out, const struct machine *m,
         hm__text_addf(out, "    memory: %.17g GiB\n", m->memory_gib);
     if (whole && m->accelerator)
         hm__text_addf(out, "    accelerators: %g\n", m->accelerators);
-    if (whole && m->accelerators > 1) /* a price list does not say: assume PCIe 4.0 x16 */
+    if (whole && m->accelerators > 1) /* The link is not in the price list: assume PCIe 4.0 x16. */
         hm__text_add(out, "    link: {bandwidth: 25 GB/s, latency: 10 us}\n");
 }
 
@@ -272,8 +279,7 @@ int hm_catalog_import(const struct hm_catalog *catalog, const char *path, const 
     if (rc == 0)
         rc = read_rows(&im, &report.rows);
     if (rc == 0) {
-        hm__text_add(&out,
-                     "# Made by howmany catalog import from a SkyPilot catalog.\nmachines:\n");
+        hm__text_add(&out, "# Imported by howmany from a SkyPilot catalog.\nmachines:\n");
         for (size_t i = 0; i < im.count; i++)
             put_machine(&out, catalog, &im.machines[i], spot, &report);
         rc = hm__text_take(&out, &report.text, err);

@@ -1,7 +1,8 @@
 /*
- * The catalog: machines, fabrics and networks by name. A catalog file is YAML with the top-level
- * keys machines, fabrics, networks; three such files are built in, and a person may add more,
- * whose entries then hide built-in ones of the same name.
+ * The catalog: machines, fabrics, networks and accelerators by name. A catalog file is YAML or JSON
+ * with the top-level keys machines, fabrics, networks and accelerators; docs/catalog.md describes
+ * them. Four files are built in. Entries of a file that is added later replace entries of the same
+ * name.
  */
 #include <string.h>
 
@@ -10,14 +11,15 @@
 #include "readers.h"
 #include "text.h"
 
-struct entry {
+struct catalog_entry {
     const char *name;
     const struct hm_value *value;
 };
 
 struct hm_catalog {
     struct hm_arena *arena;
-    struct entry *entries[HM_CATALOG_KINDS]; /* in force, newest document first; in the arena */
+    struct catalog_entry
+        *entries[HM_CATALOG_KINDS]; /* In the arena; the newest file comes first. */
     size_t counts[HM_CATALOG_KINDS];
 };
 
@@ -44,17 +46,17 @@ static int check_document(struct hm_value *root, struct hm_err *err)
     return rc;
 }
 
-/* Put the entries of a new document before those there are, dropping what it hides. */
+/* Puts the entries of a new file before the others, and drops those that it replaces. */
 static int list_entries(struct hm_catalog *catalog, enum hm_catalog_kind kind,
                         const struct hm_value *section, struct hm_err *err)
 {
     size_t count = section ? section->count : 0, old = catalog->counts[kind], used = count;
-    struct entry *entries = hm__arena_alloc(catalog->arena, count + old, sizeof(*entries));
+    struct catalog_entry *entries = hm__arena_alloc(catalog->arena, count + old, sizeof(*entries));
 
     if (!entries)
         return hm__fail_nomem(err);
     for (size_t i = 0; i < count; i++)
-        entries[i] = (struct entry){section->keys[i], &section->items[i]};
+        entries[i] = (struct catalog_entry){section->keys[i], &section->items[i]};
     for (size_t i = 0; i < old; i++)
         if (!hm__value_get(section, catalog->entries[kind][i].name))
             entries[used++] = catalog->entries[kind][i];
@@ -127,7 +129,7 @@ struct name_list {
     enum hm_catalog_kind kind;
 };
 
-static const char *nth_name(const void *context, size_t i)
+static const char *entry_name(const void *context, size_t i)
 {
     const struct name_list *list = context;
     return hm_catalog_name(list->catalog, list->kind, i);
@@ -139,11 +141,11 @@ int hm__catalog_unknown(const struct hm_catalog *catalog, enum hm_catalog_kind k
     const struct name_list list = {catalog, kind};
 
     hm__fail(err, HM_E_NAME, "no %s '%.80s' in the catalog", singular[kind], name);
-    const char *near = hm__suggest(name, nth_name, &list);
+    const char *near = hm__suggest(name, entry_name, &list);
     if (near)
-        hm__err_hint(err, "did you mean %s? 'howmany catalog list' shows all", near);
-    else
-        hm__err_hint(err, "'howmany catalog list' shows all");
+        hm__err_hint(err, "did you mean %s?", near);
+    else if (catalog->counts[kind] > 0)
+        hm__err_hint(err, "the catalog has, for example, %s", hm_catalog_name(catalog, kind, 0));
     return HM_E_NAME;
 }
 

@@ -1,4 +1,4 @@
-/* Reading whole files of a bounded size. */
+/* Reads whole specification files of at most 4 MiB. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

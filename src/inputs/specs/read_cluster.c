@@ -1,7 +1,7 @@
 /*
- * Reading a cluster: one flat map that is a machine of the catalog, plus the network between the
- * machines and how many there are. A job's cluster may start from a catalog machine and change
- * single keys of it.
+ * Reads a cluster: a map with the keys of a machine of the catalog, the network between the
+ * machines and the number of machines. It may start from a machine of the catalog (`machine: NAME`)
+ * and change some of its keys. docs/job.md describes the keys.
  */
 #include <stddef.h>
 #include <string.h>
@@ -14,10 +14,7 @@
 static const struct hm_field cluster_fields[] = {
     {.name = "machine", .kind = HM_FIELD_OTHER, .doc = "a machine of the catalog to start from"},
     {.name = "title", .kind = HM_FIELD_TEXT, .offset = AT(title), .doc = "what it is"},
-    {.name = "source",
-     .kind = HM_FIELD_TEXT,
-     .offset = AT(source),
-     .doc = "where figures are from"},
+    {.name = "source", .kind = HM_FIELD_TEXT, .offset = AT(source), .doc = "source of the figures"},
     {.name = "date", .kind = HM_FIELD_TEXT, .offset = AT(date), .doc = "when they were valid"},
     {.name = "flops",
      .kind = HM_FIELD_OTHER,
@@ -136,11 +133,11 @@ static int read_flops(struct hm_reader *reader, const struct hm_value *value, st
     if (value->kind == HM_VALUE_MAP)
         return hm__read_map(reader, value, fields, 3, node);
     int rc = hm__read_field(reader, value, &fields[0], node);
-    node->flops_32 = node->flops_64 = node->flops_16; /* one figure stands for all precisions */
+    node->flops_32 = node->flops_64 = node->flops_16; /* One figure is used for all precisions. */
     return rc;
 }
 
-/* The name of a fabric, or keys that change the network there is (the machine's, a named one). */
+/* Reads the name of a fabric, or keys that change the network of the machine or of a fabric. */
 static int read_fabric(struct hm_reader *reader, const struct hm_value *value,
                        struct hm_cluster *cluster)
 {
@@ -164,7 +161,7 @@ static int read_fabric(struct hm_reader *reader, const struct hm_value *value,
     return name == value ? 0 : hm__read_link(reader, value, &cluster->network);
 }
 
-/* Keys that are not single values. */
+/* Reads the keys whose values are not single quantities. */
 static int read_parts(struct hm_reader *reader, const struct hm_value *map,
                       struct hm_cluster *cluster)
 {
@@ -186,7 +183,7 @@ static int read_parts(struct hm_reader *reader, const struct hm_value *map,
     return rc;
 }
 
-/* Start from a machine of the catalog. */
+/* Fills the cluster with a machine of the catalog. */
 static int read_base(struct hm_reader *reader, const struct hm_value *value,
                      struct hm_cluster *cluster)
 {
@@ -219,7 +216,7 @@ int hm__read_machine(struct hm_reader *reader, const struct hm_value *value, con
     cluster->name = hm__arena_strdup(reader->arena, name);
     if (!cluster->name)
         return hm__fail_nomem(reader->err);
-    /* All but the first key: a machine of the catalog does not start from another. */
+    /* The first field, `machine`, is left out: a machine cannot start from another. */
     int rc = hm__read_map(reader, value, cluster_fields + 1, CLUSTER_FIELDS - 1, cluster);
     return rc ? rc : read_parts(reader, value, cluster);
 }

@@ -1,7 +1,7 @@
 /*
- * A stored convergence: the JSON that present/converge_json.c writes, read back. Whatever later
- * code takes for granted is checked here: lengths that must agree and have their limits, m in
- * ascending order with curves of each, draws that are rectangles, terms that are formulas.
+ * Reads a stored convergence model: the JSON that present/converge_json.c writes. Everything that
+ * later code relies on is checked here: lengths that must agree and their limits, m in increasing
+ * order with a curve for each, rectangular draws, and terms that are valid formulas.
  */
 #include <math.h>
 #include <stddef.h>
@@ -68,7 +68,7 @@ static const struct hm_field root_fields[] = {
     BEST_LOSS("best_loss_estimated", HM_FIELD_BOOL, best_estimated, false, "P* was estimated"),
     REAL(struct hm_convergence, level, "of the intervals"),
     OTHER("algorithms", "a list, one entry for each"),
-    OTHER("paces", "a list; it is there only when the whole is stored"),
+    OTHER("paces", "a list; only a complete stored model has it"),
     {.name = "holdout", .kind = HM_FIELD_OTHER, .doc = "not read"},
     OTHER("notes", "a list of sentences"),
 };
@@ -81,11 +81,11 @@ static const struct hm_field algorithm_fields[] = {
     OTHER("spread", "a list, one for each m"),
     OTHER("apart", "a list, one for each m"),
     REAL(struct hm_g, last, "most iterations of a trace"),
-    UNKNOWN(struct hm_g, error, "for the m that are held out"),
-    REAL(struct hm_g, penalty, "of the Lasso"),
+    UNKNOWN(struct hm_g, error, "error for values of m that were held out"),
+    REAL(struct hm_g, penalty, "penalty of the Lasso"),
     OTHER("alternatives", "a list of form, error"),
-    OTHER("curves", "a list; it is there only when the whole is stored"),
-    OTHER("draws", "a list; it is there only when the whole is stored"),
+    OTHER("curves", "a list; only a complete stored model has it"),
+    OTHER("draws", "a list; only a complete stored model has it"),
     {.name = "ssp", .kind = HM_FIELD_OTHER, .doc = "what a bounded staleness costs"},
     {.name = "async", .kind = HM_FIELD_OTHER, .doc = "what asynchronous runs cost"},
     {.name = "traces", .kind = HM_FIELD_OTHER, .doc = "not read"},
@@ -112,14 +112,14 @@ static const struct hm_field curve_fields[] = {
 };
 
 static const struct hm_field stale_fields[] = {
-    REAL(struct hm_g_stale, level, "of ln c"),
-    REAL(struct hm_g_stale, growth, "of ln c, with clocks to the exponent"),
-    REAL(struct hm_g_stale, power, "of ln c, with ln m"),
+    REAL(struct hm_g_stale, level, "constant term of ln c"),
+    REAL(struct hm_g_stale, growth, "coefficient of clocks^exponent in ln c"),
+    REAL(struct hm_g_stale, power, "coefficient of ln m in ln c"),
     REAL(struct hm_g_stale, exponent, "1 or 2"),
-    REAL(struct hm_g_stale, error, "of log10(P - P*), of stale traces"),
+    REAL(struct hm_g_stale, error, "error of log10(P - P*) for stale traces"),
     REAL(struct hm_g_stale, without, "the same if staleness cost nothing"),
     UNKNOWN(struct hm_g_stale, held_out, "the same for a staleness that is held out"),
-    OTHER("traces", "how many tell it"),
+    OTHER("traces", "number of stale traces"),
     OTHER("costs", "a list of staleness, m, factor, low, high"),
     OTHER("draws", "a list of lists: level, growth, power"),
 };
@@ -127,7 +127,7 @@ static const struct hm_field stale_fields[] = {
 static const struct hm_field cost_fields[] = {
     OTHER("staleness", "above 0, or async"),
     WORKERS(struct hm_stale_cost),
-    REAL(struct hm_stale_cost, factor, "of the iterations"),
+    REAL(struct hm_stale_cost, factor, "factor on the number of iterations"),
     UNKNOWN(struct hm_stale_cost, low, "a number"),
     UNKNOWN(struct hm_stale_cost, high, "a number"),
 };
@@ -143,7 +143,7 @@ static const struct hm_field pace_fields[] = {
     UNKNOWN(struct hm_pace, noise, "a number"),
 };
 
-/* A term must be a formula over these symbols. */
+/* Fails unless a term is a formula over these symbols. */
 static int check_formula(struct hm_reader *r, const struct hm_value *at, const char *text,
                          const struct hm_symbol *symbols, size_t count)
 {
@@ -166,10 +166,10 @@ static int read_curve(struct hm_reader *r, const struct hm_value *map, void *obj
 
     if (rc == 0 && (curve->count == 0 || curve->count > HM_G_CURVE))
         rc = hm__reader_fail(r, hm__value_get(map, "iteration"), HM_E_RANGE,
-                             "its length is %zu, not 1 to %d", curve->count, HM_G_CURVE);
+                             "the list has %zu entries, not 1 to %d", curve->count, HM_G_CURVE);
     if (rc == 0 && !(curve->iteration[0] > 0))
         rc = hm__reader_fail(r, hm__value_get(map, "iteration"), HM_E_RANGE,
-                             "iterations begin at %g, not above 0", curve->iteration[0]);
+                             "the first iteration is %g, not above 0", curve->iteration[0]);
     if (rc == 0)
         rc = hm__read_numbers(r, map, "loss", HM_LIST_ANY, curve->count, &curve->loss, NULL);
     return rc;
@@ -183,7 +183,7 @@ static int check_parameters(struct hm_reader *r, const struct hm_value *map, con
     int rc = hm__check_length(r, list, wanted ? wanted : HM_NONE);
 
     if (rc == 0 && g->parameter_count == 0)
-        rc = hm__reader_fail(r, list, HM_E_MISSING, "there is none");
+        rc = hm__reader_fail(r, list, HM_E_MISSING, "the list is empty");
     if (rc == 0 && wanted == 0 && strcmp(g->parameters[0].text, "1") != 0)
         rc = hm__reader_fail(r, &list->items[0], HM_E_RANGE, "the first term is '%.80s', not 1",
                              g->parameters[0].text);
@@ -210,7 +210,7 @@ static int read_fitted(struct hm_reader *r, const struct hm_value *map, struct h
         rc = hm__read_rectangle(r, map, "draws", g->parameter_count, &g->draws, &g->draw_count);
     if (rc == 0 && g->draw_count > HM_G_DRAWS)
         rc = hm__reader_fail(r, hm__value_get(map, "draws"), HM_E_RANGE,
-                             "there are %zu draws, more than %d", g->draw_count, HM_G_DRAWS);
+                             "%zu draws; at most %d are allowed", g->draw_count, HM_G_DRAWS);
     if (rc == 0)
         rc = hm__read_objects(r, map, "alternatives", alternative_fields, COUNT(alternative_fields),
                               NULL, sizeof(g->alternatives[0]), HM_G_FORMS, &objects,
@@ -220,7 +220,7 @@ static int read_fitted(struct hm_reader *r, const struct hm_value *map, struct h
     return rc;
 }
 
-/* Every m has a curve, and every curve is of one of them. */
+/* Fails unless every m has a curve, and every curve belongs to an m of the list. */
 static int check_curves(struct hm_reader *r, const struct hm_value *map, const struct hm_g *g)
 {
     for (size_t c = 0; c < g->curve_count; c++) {
@@ -229,7 +229,8 @@ static int check_curves(struct hm_reader *r, const struct hm_value *map, const s
             k++;
         if (k == g->m_count)
             return hm__reader_fail(r, &hm__value_get(map, "curves")->items[c], HM_E_CONFLICT,
-                                   "a curve of m = %.10g, which is not listed", g->curves[c].m);
+                                   "a curve of m = %.10g, which is not in the list m",
+                                   g->curves[c].m);
     }
     for (size_t k = 0; k < g->m_count; k++) {
         size_t c = 0;
@@ -237,7 +238,7 @@ static int check_curves(struct hm_reader *r, const struct hm_value *map, const s
             c++;
         if (c == g->curve_count)
             return hm__reader_fail(r, hm__value_get(map, "curves"), HM_E_MISSING,
-                                   "there is no curve of m = %.10g", g->m[k]);
+                                   "there is no curve for m = %.10g", g->m[k]);
     }
     return 0;
 }
@@ -275,7 +276,7 @@ static int read_stale_traces(struct hm_reader *r, const struct hm_value *map, si
     int rc = hm__read_field(r, value, &field, &count);
 
     if (rc == 0 && count > 1e9)
-        rc = hm__reader_fail(r, value, HM_E_RANGE, "%g are too many", count);
+        rc = hm__reader_fail(r, value, HM_E_RANGE, "%g is more than 1e9", count);
     if (rc)
         return rc;
     hm__reader_leave(r, mark);
@@ -283,24 +284,24 @@ static int read_stale_traces(struct hm_reader *r, const struct hm_value *map, si
     return 0;
 }
 
-/* All costs are of staleness with a bound, or without. */
+/* Checks the costs of staleness: finite for ssp, infinite for async. */
 static int check_costs(struct hm_reader *r, const struct hm_value *map,
                        const struct hm_g_stale *stale, bool async)
 {
     for (size_t k = 0; k < stale->cost_count; k++)
         if ((isinf(stale->costs[k].staleness) != 0) != async)
             return hm__reader_fail(r, &hm__value_get(map, "costs")->items[k], HM_E_CONFLICT,
-                                   "this belongs to %s", async ? "ssp" : "async");
+                                   "this cost belongs to %s", async ? "ssp" : "async");
     if (stale->exponent != 1 && stale->exponent != 2)
         return hm__reader_fail(r, hm__value_get(map, "exponent"), HM_E_RANGE,
                                "the exponent %g is not 1 or 2", stale->exponent);
     if (stale->draw_count > HM_G_DRAWS)
         return hm__reader_fail(r, hm__value_get(map, "draws"), HM_E_RANGE,
-                               "there are %zu draws, more than %d", stale->draw_count, HM_G_DRAWS);
+                               "%zu draws; at most %d are allowed", stale->draw_count, HM_G_DRAWS);
     return 0;
 }
 
-/* What staleness costs; without the key nobody knows. */
+/* Reads the cost of staleness, ssp or async; without the key it is unknown. */
 static int read_stale(struct hm_reader *r, const struct hm_value *map, const char *key, bool async,
                       struct hm_g_stale *stale)
 {
@@ -397,10 +398,9 @@ static int read_pace(struct hm_reader *r, const struct hm_value *map, void *obje
     return rc;
 }
 
-/* ---- the whole --------------------------------------------------------------------------------
- */
+/* ---- the file ------------------------------------------------------------------------------- */
 
-/* Before anything else: whether it is what it should be. */
+/* Fails unless the file is a stored convergence model of version 2. */
 static int check_head(struct hm_reader *r, const struct hm_value *root)
 {
     const struct hm_value *kind = hm__value_get(root, "kind");
@@ -435,11 +435,11 @@ static int check_whole(struct hm_reader *r, const struct hm_value *root,
     }
     hm__reader_enter(r, "algorithms");
     if (c->count == 0)
-        return hm__reader_fail(r, list, HM_E_MISSING, "there is none");
+        return hm__reader_fail(r, list, HM_E_MISSING, "the list is empty");
     for (size_t i = 0; i < c->count; i++)
         for (size_t k = 0; k < i; k++)
             if (strcmp(c->algorithms[i].algorithm, c->algorithms[k].algorithm) == 0)
-                return hm__reader_fail(r, &list->items[i], HM_E_CONFLICT, "'%.80s' stands twice",
+                return hm__reader_fail(r, &list->items[i], HM_E_CONFLICT, "'%.80s' appears twice",
                                        c->algorithms[i].algorithm);
     return 0;
 }

@@ -1,6 +1,6 @@
 /*
- * Reading the graph of a job: a file, looked for beside the job, or a recipe, with the way it is
- * split among the workers.
+ * Reads `graph` of a job: a file (formats in graphs/graph_read.c) or a recipe of a generated graph,
+ * and how the graph is split among the workers. docs/graph.md describes the keys.
  */
 #include <stddef.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* What the section says, before the graph is read or made. */
+/* The values of the section, before the graph is read or generated. */
 struct section {
     const char *file;
     int format, generate;
@@ -36,7 +36,7 @@ static const char *const splits[] = {
         NULL};
 
 static const struct hm_field fields[] = {
-    {.name = "file", .kind = HM_FIELD_TEXT, .offset = AT(file), .doc = "the file of the graph"},
+    {.name = "file", .kind = HM_FIELD_TEXT, .offset = AT(file), .doc = "path of the graph file"},
     {.name = "format", .kind = HM_FIELD_CHOICE, .offset = AT(format), .choices = formats},
     {.name = "degrees_only", .kind = HM_FIELD_BOOL, .offset = AT(degrees_only)},
     {.name = "generate", .kind = HM_FIELD_CHOICE, .offset = AT(generate), .choices = recipes},
@@ -50,12 +50,14 @@ static const struct hm_field fields[] = {
     {.name = "per_edge", .kind = HM_FIELD_OTHER, .doc = "flop of one edge, a formula"},
 };
 
-/* A relative name is looked for beside the job; one given by --set, where the person stands. */
-static const char *beside(struct hm_reader *reader, const struct hm_value *value, const char *file)
+/* Returns the path of the graph file. A relative path in a job is relative to the folder of the
+ * job; in an override, to the working directory. */
+static const char *graph_path(struct hm_reader *reader, const struct hm_value *value,
+                              const char *file)
 {
     const char *source = hm__value_get(value, "file")->source, *slash = strrchr(source, '/');
 
-    if (file[0] == '/' || !slash || strcmp(source, "--set") == 0)
+    if (file[0] == '/' || !slash || strcmp(source, "set") == 0)
         return hm__arena_strdup(reader->arena, file);
     return hm__arena_printf(reader->arena, "%.*s/%s", (int)(slash - source), source, file);
 }
@@ -65,13 +67,13 @@ static void release_graph(void *graph)
     hm_graph_free(graph);
 }
 
-static int make_or_load(struct hm_reader *reader, const struct hm_value *value,
-                        const struct section *s, struct hm_graph **graph)
+static int load_or_make_graph(struct hm_reader *reader, const struct hm_value *value,
+                              const struct section *s, struct hm_graph **graph)
 {
     struct hm_recipe recipe = s->recipe;
 
     if (s->file) {
-        const char *path = beside(reader, value, s->file);
+        const char *path = graph_path(reader, value, s->file);
         if (!path)
             return hm__fail_nomem(reader->err);
         return hm_graph_load(path, (enum hm_graph_format)s->format, s->degrees_only, graph,
@@ -82,14 +84,14 @@ static int make_or_load(struct hm_reader *reader, const struct hm_value *value,
     return hm_graph_make(&recipe, graph, reader->err);
 }
 
-/* What a stranger may not ask for. */
+/* Fails if a job from an untrusted source names a file or asks for a large graph. */
 static int check_closed(struct hm_reader *reader, const struct hm_value *value,
                         const struct section *s)
 {
     if (s->file) {
         hm__reader_enter(reader, "file");
         hm__reader_fail(reader, hm__value_get(value, "file"), HM_E_NAME,
-                        "'%.80s': no file can be named in a request", s->file);
+                        "'%.80s': a request cannot name files", s->file);
         hm__err_hint(reader->err, "describe the graph by generate, vertices and edges");
         return HM_E_NAME;
     }
@@ -98,7 +100,7 @@ static int check_closed(struct hm_reader *reader, const struct hm_value *value,
         hm__reader_fail(reader, value, HM_E_LIMIT,
                         "more than %d vertices or edges, or %d trials, in a request",
                         HM_CLOSED_GRAPH, HM_CLOSED_TRIALS);
-        hm__err_hint(reader->err, "use the command line for larger graphs");
+        hm__err_hint(reader->err, "larger graphs are allowed only in local files");
         return HM_E_LIMIT;
     }
     return 0;
@@ -117,15 +119,16 @@ int hm__read_graph(struct hm_reader *reader, const struct hm_value *value, struc
         return HM_E_CONFLICT;
     }
     if (s.file && (s.recipe.vertices > 0 || s.recipe.edges > 0 || s.recipe.max_degree > 0)) {
-        hm__reader_fail(reader, value, HM_E_CONFLICT, "a size beside a file, which has its own");
+        hm__reader_fail(reader, value, HM_E_CONFLICT,
+                        "the size of a graph is given together with a file");
         hm__err_hint(reader->err, "vertices, edges and max_degree go with generate");
         return HM_E_CONFLICT;
     }
     rc = reader->closed ? check_closed(reader, value, &s) : 0;
     if (rc)
         return rc;
-    rc = make_or_load(reader, value, &s, &job->graph);
-    if (rc == HM_E_IO && reader->err) { /* speak of the job, which names the file */
+    rc = load_or_make_graph(reader, value, &s, &job->graph);
+    if (rc == HM_E_IO && reader->err) { /* Report the line of the job that names the file. */
         struct hm_err inner = *reader->err;
         *reader->err = (struct hm_err){0};
         hm__reader_enter(reader, "file");

@@ -1,6 +1,6 @@
 /*
- * Reading a job: what one iteration is (formulas, a network, or a mixture), how it scales, how
- * often it happens, and on what it runs. docs/job.md describes the keys for people.
+ * Reads a job: the work of one iteration (formulas, a network, a graph or a mixture), how it
+ * scales, the number of iterations, and the cluster. docs/job.md describes the keys.
  */
 #include <stddef.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static const char *const optimizers[] = {"sgd", "momentum", "adam", NULL};
 static const char *const overlaps[] = {"none", "norm", "layers", NULL};
 
 static const struct hm_field job_fields[] = {
-    {.name = "name", .kind = HM_FIELD_TEXT, .offset = AT(name), .doc = "what it is called"},
+    {.name = "name", .kind = HM_FIELD_TEXT, .offset = AT(name), .doc = "name of the job"},
     {.name = "description", .kind = HM_FIELD_TEXT, .offset = AT(description)},
     {.name = "where", .kind = HM_FIELD_OTHER, .doc = "named quantities for the formulas"},
     {.name = "compute", .kind = HM_FIELD_OTHER, .doc = "seconds of computing, a formula over n"},
@@ -106,13 +106,14 @@ static int read_formula(struct job_reader *r, const struct hm_value *value, stru
     return 0;
 }
 
-/* For messages that come later and name the job's file: what --set gave has no line there. */
+/* Returns the line of a value in the file of the job, for later messages; 0 if an override set it.
+ */
 static int line_in_file(const struct hm_value *value)
 {
-    return strcmp(value->source, "--set") == 0 ? 0 : value->line;
+    return strcmp(value->source, "set") == 0 ? 0 : value->line;
 }
 
-/* `where:` becomes the scope of all formulas; a definition nobody uses is checked too. */
+/* Reads `where`, the definitions that all formulas can use. Unused definitions are checked too. */
 static int read_where(struct job_reader *r, const struct hm_value *where)
 {
     int rc = hm__expect_kind(&r->base, where, HM_VALUE_MAP, "names and their values");
@@ -128,7 +129,8 @@ static int read_where(struct job_reader *r, const struct hm_value *where)
         size_t mark = hm__reader_enter(&r->base, where->keys[i]);
         if (!hm__formula_is_name(where->keys[i]) || strcmp(where->keys[i], "n") == 0) {
             hm__reader_fail(&r->base, value, HM_E_NAME, "'%.60s' cannot be a name", where->keys[i]);
-            hm__err_hint(r->base.err, "names are letters, digits and _, and n is the workers");
+            hm__err_hint(r->base.err,
+                         "a name has letters, digits and _; n is the number of workers");
             return HM_E_NAME;
         }
         if ((rc = hm__expect_kind(&r->base, value, HM_VALUE_SCALAR, "a number or a formula")))
@@ -208,7 +210,7 @@ static int read_step_map(struct job_reader *r, const struct hm_value *value,
     return rc;
 }
 
-/* A formula, "none", one step, or a list of steps. */
+/* Reads a formula, "none", one step, or a list of steps. */
 static int read_communicate(struct job_reader *r, const struct hm_value *value)
 {
     struct hm_job *job = r->job;
@@ -236,7 +238,7 @@ static int read_communicate(struct job_reader *r, const struct hm_value *value)
     return rc;
 }
 
-/* A word, or {norm: p}. */
+/* Reads a word, or {norm: p}. */
 static int read_overlap(struct job_reader *r, const struct hm_value *value)
 {
     static const struct hm_field word = {
@@ -394,7 +396,7 @@ static int read_job_cluster(struct job_reader *r, const struct hm_value *value)
     return hm__read_cluster(&r->base, value, &r->job->cluster);
 }
 
-/* `where` comes first: the formulas after it need its names. */
+/* Reads the keys that are not single values. `where` comes first: formulas need its names. */
 static int read_parts(struct job_reader *r, const struct hm_value *root)
 {
     static const struct {
@@ -418,8 +420,8 @@ static int read_parts(struct job_reader *r, const struct hm_value *root)
     return rc;
 }
 
-static int missing(struct job_reader *r, const struct hm_value *root, const char *field,
-                   const char *message, const char *hint)
+static int fail_missing(struct job_reader *r, const struct hm_value *root, const char *field,
+                        const char *message, const char *hint)
 {
     hm__reader_enter(&r->base, field);
     hm__reader_fail(&r->base, root, HM_E_MISSING, "%s", message);
@@ -428,9 +430,9 @@ static int missing(struct job_reader *r, const struct hm_value *root, const char
     return HM_E_MISSING;
 }
 
-/* As above, at the value of the field, which is there. */
-static int conflict(struct job_reader *r, const struct hm_value *root, const char *field, int code,
-                    const char *message, const char *hint)
+/* As fail_missing, at the line of the field, which exists. */
+static int fail_conflict(struct job_reader *r, const struct hm_value *root, const char *field,
+                         int code, const char *message, const char *hint)
 {
     hm__reader_enter(&r->base, field);
     hm__reader_fail(&r->base, hm__value_get(root, field), code, "%s", message);
@@ -439,7 +441,7 @@ static int conflict(struct job_reader *r, const struct hm_value *root, const cha
     return code;
 }
 
-/* Where the job leaves the communication of a network open: the best all-reduce of gradients. */
+/* The default communication of a network: an all-reduce of gradients with the best scheme. */
 static int assume_allreduce(struct job_reader *r)
 {
     struct hm_job *job = r->job;
@@ -454,60 +456,60 @@ static int assume_allreduce(struct job_reader *r)
     return 0;
 }
 
-/* What single fields cannot show: parts that need each other. */
+/* Checks that keys fit together. */
 static int check_job(struct job_reader *r, const struct hm_value *root)
 {
     struct hm_job *job = r->job;
 
     if (!job->compute && !job->network && !job->graph)
-        return missing(r, root, "compute", "the job does not say what an iteration computes",
-                       "give compute: a formula over n, network: a name or layers, or graph:");
+        return fail_missing(r, root, "compute", "the work of an iteration is not given",
+                            "give compute: a formula over n, network: a name or layers, or graph:");
     if (job->graph && job->batch > 0)
-        return conflict(r, root, "batch", HM_E_CONFLICT, "a batch beside a graph",
-                        "an iteration passes over all edges: leave batch out");
+        return fail_conflict(r, root, "batch", HM_E_CONFLICT, "batch and graph are both given",
+                             "an iteration processes all edges of a graph: leave batch out");
     if (job->graph && (job->network || job->compute))
-        return conflict(r, root, "graph", HM_E_CONFLICT,
-                        "a graph beside a network or a compute formula",
-                        "keep one of them: the graph gives the compute time");
+        return fail_conflict(r, root, "graph", HM_E_CONFLICT,
+                             "graph is given together with network or compute",
+                             "keep one of them: a graph determines the compute time");
     if (job->network && !job->compute && job->batch == 0)
-        return missing(r, root, "batch", "'batch' is missing",
-                       "batch: the samples of one iteration, such as 256");
+        return fail_missing(r, root, "batch", "'batch' is missing",
+                            "batch: the samples of one iteration, such as 256");
     if (job->network && !job->compute && job->network->layer_count == 0 &&
         job->network->forward_flop == 0)
-        return missing(r, root, "network.forward", "'forward' is missing",
-                       "forward: flop of one sample forward, such as 24 Mflop");
+        return fail_missing(r, root, "network.forward", "'forward' is missing",
+                            "forward: flop of one sample forward, such as 24 Mflop");
     if (job->epochs > 0 && (job->dataset == 0 || job->batch == 0))
-        return missing(r, root, job->dataset == 0 ? "dataset" : "batch",
-                       "epochs need dataset and batch", "dataset: samples in the data set");
+        return fail_missing(r, root, job->dataset == 0 ? "dataset" : "batch",
+                            "epochs need dataset and batch", "dataset: samples in the data set");
     if (job->epochs > 0 && job->iterations > 0)
-        return conflict(r, root, "epochs", HM_E_CONFLICT, "both epochs and iterations are given",
-                        "keep one of them");
+        return fail_conflict(r, root, "epochs", HM_E_CONFLICT,
+                             "both epochs and iterations are given", "keep one of them");
     if (job->precision != 16 && job->precision != 32 && job->precision != 64)
-        return conflict(r, root, "precision", HM_E_RANGE, "it is not a precision we know",
-                        "write 16, 32 or 64");
+        return fail_conflict(r, root, "precision", HM_E_RANGE, "the precision is not supported",
+                             "write 16, 32 or 64");
     if (job->overlap == HM_OVERLAP_LAYERS && (!job->network || job->network->layer_count == 0))
-        return missing(r, root, "network", "overlap: layers needs a network with layers",
-                       "use overlap: {norm: 2} where only totals are known");
+        return fail_missing(r, root, "network", "overlap: layers needs a network with layers",
+                            "use overlap: {norm: 2} where only totals are known");
     if (job->overlap == HM_OVERLAP_LAYERS && job->compute)
-        return conflict(r, root, "overlap", HM_E_CONFLICT,
-                        "overlap: layers needs the layers' times, and compute is a formula",
-                        "use overlap: {norm: 2}, or leave compute to the network");
+        return fail_conflict(r, root, "overlap", HM_E_CONFLICT,
+                             "layers needs the times of layers, but compute is a formula",
+                             "use overlap: {norm: 2}, or leave compute out");
     for (size_t i = 0; i < job->communicate_count; i++) {
         const struct hm_transfer *t = &job->communicate[i];
         if (t->time || t->bytes)
             continue;
         if (t->what == HM_PAYLOAD_VERTICES && !job->graph)
-            return missing(r, root, "graph", "vertices need a graph",
-                           "give bytes: a formula, or graph:");
+            return fail_missing(r, root, "graph", "vertices need a graph",
+                                "give bytes: a formula, or graph:");
         if (t->what != HM_PAYLOAD_VERTICES && !job->network)
-            return missing(r, root, "network", "parameters and gradients need a network",
-                           "give bytes: a formula, or network:");
+            return fail_missing(r, root, "network", "parameters and gradients need a network",
+                                "give bytes: a formula, or network:");
     }
     if (hm__value_get(root, "communicate"))
         return 0;
     if (!job->network)
-        return missing(r, root, "communicate", "'communicate' is missing",
-                       "a formula over n in seconds, or none");
+        return fail_missing(r, root, "communicate", "'communicate' is missing",
+                            "a formula over n in seconds, or none");
     return assume_allreduce(r);
 }
 
@@ -524,7 +526,7 @@ int hm__read_tree(struct hm_arena *arena, const struct hm_spec *spec, struct hm_
         return HM_E_MISSING;
     }
     if (rc == 0 && root->kind == HM_VALUE_LIST) {
-        hm__fail(err, HM_E_TYPE, "a list stands here");
+        hm__fail(err, HM_E_TYPE, "a list is not allowed here");
         hm__err_hint(err, "write keys and values");
         hm__err_at(err, source, root->line);
         return HM_E_TYPE;

@@ -1,8 +1,9 @@
 /*
- * Reading a network: a catalog name, sizes joined by dashes ("784-2500-10"), totals, or layers.
+ * Reads a neural network: a name of the catalog, sizes joined by dashes ("784-2500-10"), totals, or
+ * layers. docs/job.md describes the keys.
  *
  * A layer is a word ("relu") or a map with one key ("conv: {filters: 64, kernel: 3}"). Layers that
- * hold layers (residual, concat, repeat) make a tree; the model walks it and counts.
+ * contain layers (residual, concat, repeat) form a tree; src/model counts its parameters and flop.
  */
 #include <stddef.h>
 #include <string.h>
@@ -35,7 +36,7 @@
 static int read_layers(struct hm_reader *reader, const struct hm_value *list,
                        struct hm_layer **ret_layers, size_t *ret_count);
 
-/* A number for both directions, or [vertical, horizontal]. */
+/* Reads one number for both directions, or [vertical, horizontal]. */
 static int read_pair(struct hm_reader *reader, const struct hm_value *map, const char *key,
                      double min, double *ret_h, double *ret_w)
 {
@@ -61,7 +62,8 @@ static int read_pair(struct hm_reader *reader, const struct hm_value *map, const
     return rc;
 }
 
-/* `padding` is per side, `border` both sides together, `padding: same` keeps the size. */
+/* Reads the padding of a layer: `padding` on each side, `border` of both sides together, or
+ * `padding: same`, which keeps the size. */
 static int read_border(struct hm_reader *reader, const struct hm_value *map, struct hm_layer *layer)
 {
     const struct hm_value *padding = hm__value_get(map, "padding");
@@ -143,7 +145,7 @@ static int read_pool(struct hm_reader *reader, const struct hm_value *value, str
         rc = read_border(reader, value, layer);
     if (rc == 0 && layer->kernel_h == 0 && !layer->global)
         return hm__reader_fail(reader, value, HM_E_MISSING, "'kernel' is missing");
-    if (layer->stride == 0) /* windows side by side unless it says otherwise */
+    if (layer->stride == 0) /* By default, windows do not overlap. */
         layer->stride = layer->kernel_h > 0 ? layer->kernel_h : 1;
     return rc;
 }
@@ -202,7 +204,7 @@ static int read_recurrent(struct hm_reader *reader, const struct hm_value *value
     return hm__read_map(reader, value, fields, COUNT(fields), layer);
 }
 
-/* Branches of a concat: a list of lists of layers. */
+/* Reads the branches of a concat: a list of lists of layers. */
 static int read_concat(struct hm_reader *reader, const struct hm_value *value,
                        struct hm_layer *layer)
 {
@@ -211,7 +213,7 @@ static int read_concat(struct hm_reader *reader, const struct hm_value *value,
     if (rc)
         return rc;
     if (value->count == 0)
-        return hm__reader_fail(reader, value, HM_E_MISSING, "no branch");
+        return hm__reader_fail(reader, value, HM_E_MISSING, "the list of branches is empty");
     layer->children = hm__arena_alloc(reader->arena, value->count, sizeof(*layer->children));
     if (!layer->children)
         return hm__fail_nomem(reader->err);
@@ -273,7 +275,7 @@ struct layer_kind {
     int (*read)(struct hm_reader *, const struct hm_value *, struct hm_layer *);
 };
 
-/* A kind without a reader is a word that stands alone. */
+/* A kind without a reader is a single word. */
 static const struct layer_kind kinds[] = {
     {"dense", HM_LAYER_DENSE, read_dense},
     {"conv", HM_LAYER_CONV, read_conv},
@@ -362,7 +364,7 @@ static int read_layers(struct hm_reader *reader, const struct hm_value *list,
     return rc;
 }
 
-/* 784, [height, width, channels], or {sequence: 1024}. */
+/* Reads 784, [height, width, channels], or {sequence: 1024}. */
 static int read_input(struct hm_reader *reader, const struct hm_value *value,
                       struct hm_shape *shape)
 {
@@ -394,7 +396,7 @@ static int read_input(struct hm_reader *reader, const struct hm_value *value,
         return hm__read_map(reader, value, fields, COUNT(fields), shape);
     }
     if (value->kind != HM_VALUE_LIST || value->count != 3) {
-        hm__reader_fail(reader, value, HM_E_TYPE, "an input of this form is not known");
+        hm__reader_fail(reader, value, HM_E_TYPE, "the input has an unknown form");
         hm__err_hint(reader->err, "write 784, [224, 224, 3] or {sequence: 1024}");
         return HM_E_TYPE;
     }
@@ -404,7 +406,8 @@ static int read_input(struct hm_reader *reader, const struct hm_value *value,
     return rc;
 }
 
-/* "784-2500-10": a fully connected network with sigmoids between. */
+/* Whether a text gives sizes such as "784-2500-10": a fully connected network with sigmoids between
+ * its layers. */
 static bool is_sizes(const char *text)
 {
     size_t digits = strspn(text, "0123456789-");
@@ -427,7 +430,8 @@ static int read_sizes(struct hm_reader *reader, const struct hm_value *value,
     for (size_t i = 0; i <= count; i++) {
         p += hm__number_read(p, &size) + 1;
         if (size < 1 || size > 1e9)
-            return hm__reader_fail(reader, value, HM_E_RANGE, "a layer of %g units", size);
+            return hm__reader_fail(reader, value, HM_E_RANGE,
+                                   "a layer of %g units; 1 to 1e9 are allowed", size);
         if (i == 0)
             network->input = (struct hm_shape){HM_SHAPE_VECTOR, 1, 1, size};
         else
@@ -478,8 +482,8 @@ static const struct hm_field published_fields[] = {
      .offset = offsetof(struct hm_network, published_forward_flop)},
 };
 
-static int read_map(struct hm_reader *reader, const struct hm_value *value,
-                    struct hm_network *network)
+static int read_network_map(struct hm_reader *reader, const struct hm_value *value,
+                            struct hm_network *network)
 {
     int rc = hm__read_map(reader, value, network_fields, COUNT(network_fields), network);
     const struct hm_value *input = hm__value_get(value, "input");
@@ -508,8 +512,8 @@ static int read_map(struct hm_reader *reader, const struct hm_value *value,
     return rc;
 }
 
-static int read_named(struct hm_reader *reader, const struct hm_value *name,
-                      struct hm_network *network)
+static int read_named_network(struct hm_reader *reader, const struct hm_value *name,
+                              struct hm_network *network)
 {
     const struct hm_catalog *catalog;
     int rc = hm__expect_kind(reader, name, HM_VALUE_SCALAR, "the name of a network");
@@ -528,15 +532,15 @@ static int read_named(struct hm_reader *reader, const struct hm_value *name,
         return hm__reader_place(
             reader, name,
             hm__catalog_unknown(catalog, HM_CATALOG_NETWORK, name->text, reader->err));
-    return read_map(reader, entry, network);
+    return read_network_map(reader, entry, network);
 }
 
-/* Either layers with an input, or totals. */
+/* Fails unless the network has layers and an input, or totals. */
 static int check_network(struct hm_reader *reader, const struct hm_value *value,
                          const struct hm_network *network)
 {
     if (network->layer_count == 0 && network->parameters == 0) {
-        hm__reader_fail(reader, value, HM_E_MISSING, "no layers and no totals");
+        hm__reader_fail(reader, value, HM_E_MISSING, "neither layers nor totals are given");
         hm__err_hint(reader->err, "give layers, or both parameters and forward");
         return HM_E_MISSING;
     }
@@ -556,12 +560,12 @@ int hm__read_network(struct hm_reader *reader, const struct hm_value *value,
 
     *network = (struct hm_network){0};
     if (value->kind == HM_VALUE_SCALAR) {
-        rc = read_named(reader, value, network);
+        rc = read_named_network(reader, value, network);
     } else {
         if (name)
-            rc = read_named(reader, name, network);
+            rc = read_named_network(reader, name, network);
         if (rc == 0)
-            rc = read_map(reader, value, network);
+            rc = read_network_map(reader, value, network);
     }
     return rc ? rc : check_network(reader, value, network);
 }

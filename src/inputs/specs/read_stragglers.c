@@ -1,4 +1,5 @@
-/* Reading how uneven and unsteady the workers of a cluster are: the section `stragglers`. */
+/* Reads `stragglers` of a cluster: how the speeds of workers differ and vary. docs/job.md describes
+ * the keys. */
 #include <stddef.h>
 
 #include "err.h"
@@ -57,7 +58,7 @@ const struct hm_field *hm__straggler_fields(size_t *count)
     return straggler_fields;
 }
 
-/* One key makes no sense without another. */
+/* Fails if `key` is given without `needs` or `other`; other may be NULL. */
 static int check_together(struct hm_reader *reader, const struct hm_value *map, const char *key,
                           const char *needs, const char *other, const char *hint)
 {
@@ -92,18 +93,18 @@ int hm__read_stragglers(struct hm_reader *reader, const struct hm_value *value,
     int rc = hm__read_map(reader, value, straggler_fields, STRAGGLER_FIELDS, slowness);
     if (rc == 0)
         rc = check_together(reader, value, "chance", "factor", "pause",
-                            "say what a slow iteration is like: factor: 4, pause: 100 ms");
+                            "give the length of a slow iteration: factor: 4, or pause: 100 ms");
     if (rc == 0)
         rc = check_together(reader, value, "factor", "chance", NULL,
-                            "say how often it happens: chance: 5%");
+                            "give the probability of a slow iteration: chance: 5%");
     if (rc == 0)
         rc = check_together(reader, value, "pause", "chance", NULL,
-                            "say how often it happens: chance: 5%");
+                            "give the probability of a slow iteration: chance: 5%");
     if (rc == 0)
         rc = check_together(reader, value, "slow", "slow_factor", NULL,
-                            "say by how much the slow nodes are slower: slow_factor: 4");
+                            "give the slowdown of these nodes: slow_factor: 4");
     if (rc == 0)
         rc = check_together(reader, value, "slow_factor", "slow", NULL,
-                            "say how many nodes are slow: slow: 1");
+                            "give the number of slow nodes: slow: 1");
     return rc ? rc : read_speeds(reader, value, slowness);
 }

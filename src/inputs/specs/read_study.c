@@ -1,6 +1,7 @@
 /*
- * Reading a study: which runs may be made, and what is asked of them. Options of training runs are
- * handed on as they stand; the program that has their table checks them.
+ * Reads a study: which training runs are allowed, and what they must find out. docs/study.md
+ * describes the keys. Options of training runs are copied unchecked; the program that starts the
+ * runs checks them.
  */
 #include <math.h>
 #include <stddef.h>
@@ -15,8 +16,8 @@
 static const char *const goals[] = {"time", "cost", NULL};
 
 static const struct hm_field study_fields[] = {
-    {.name = "title", .kind = HM_FIELD_TEXT, .offset = AT(title), .doc = "what it is about"},
-    {.name = "train", .kind = HM_FIELD_OTHER, .doc = "options of howmany train, for every run"},
+    {.name = "title", .kind = HM_FIELD_TEXT, .offset = AT(title), .doc = "title of the study"},
+    {.name = "train", .kind = HM_FIELD_OTHER, .doc = "options of training, for every run"},
     {.name = "algorithms",
      .kind = HM_FIELD_OTHER,
      .required = true,
@@ -24,7 +25,7 @@ static const struct hm_field study_fields[] = {
     {.name = "m",
      .kind = HM_FIELD_OTHER,
      .required = true,
-     .doc = "workers to choose from, such as 1..64 (doubling) or [1, 2, 4, 8]"},
+     .doc = "numbers of workers to choose from, such as 1..64 (doubling) or [1, 2, 4, 8]"},
     {.name = "simulate",
      .kind = HM_FIELD_TEXT,
      .offset = AT(simulate),
@@ -32,25 +33,25 @@ static const struct hm_field study_fields[] = {
     {.name = "launcher",
      .kind = HM_FIELD_TEXT,
      .offset = AT(launcher),
-     .doc = "what starts real ranks, such as srun -n {n}"},
+     .doc = "command that starts real ranks, such as srun -n {n}"},
     {.name = "loss",
      .kind = HM_FIELD_QUANTITY,
      .offset = AT(loss),
      .above = true,
      .required = true,
-     .doc = "how near to the least objective, such as 1e-3"},
+     .doc = "distance to the least objective that is good enough, such as 1e-3"},
     {.name = "best",
      .kind = HM_FIELD_QUANTITY,
      .offset = AT(best),
      .min = -1e300,
-     .doc = "the least objective there is"},
+     .doc = "the least objective that exists, if it is known"},
     {.name = "iterations",
      .kind = HM_FIELD_QUANTITY,
      .offset = AT(iterations),
      .min = 1,
      .max = 1e9,
      .whole = true,
-     .doc = "the most a run may take"},
+     .doc = "most iterations of one run"},
     {.name = "budget",
      .kind = HM_FIELD_QUANTITY,
      .offset = AT(budget_s),
@@ -70,7 +71,7 @@ static const struct hm_field study_fields[] = {
      .offset = AT(price_per_s),
      .dim = {-1, 0, 0, 1},
      .above = true,
-     .doc = "of one worker"},
+     .doc = "price of one worker"},
     {.name = "goal",
      .kind = HM_FIELD_CHOICE,
      .offset = AT(goal),
@@ -82,12 +83,13 @@ enum { STUDY_FIELDS = sizeof(study_fields) / sizeof(study_fields[0]) };
 
 /* ---- options of runs ------------------------------------------------------------------------ */
 
-/* true is a switch, false is as if it were not there; anything else is a value. */
+/* Reads one option: true is a switch that is on, false leaves the option out, anything else is its
+ * value. */
 static int read_option(struct hm_reader *r, const char *key, const struct hm_value *value,
                        struct hm_study_options *options)
 {
     size_t mark = hm__reader_enter(r, key);
-    int rc = hm__expect_kind(r, value, HM_VALUE_SCALAR, "a single value, as after the option");
+    int rc = hm__expect_kind(r, value, HM_VALUE_SCALAR, "a single value");
     struct hm_study_option *option = &options->all[options->count];
 
     hm__reader_leave(r, mark);
@@ -104,7 +106,7 @@ static int read_option(struct hm_reader *r, const char *key, const struct hm_val
     return 0;
 }
 
-/* All entries but the one named `but`, which may be NULL. */
+/* Reads all entries of a map except the key `but`, which may be NULL. */
 static int read_options(struct hm_reader *r, const struct hm_value *map, const char *but,
                         struct hm_study_options *options)
 {
@@ -151,15 +153,15 @@ static int read_algorithm(struct hm_reader *r, const struct hm_value *value,
     return rc ? rc : read_options(r, value, "name", &algorithm->options);
 }
 
-/* Traces tell algorithms apart by name. */
-static int refuse_twice(struct hm_reader *r, const struct hm_value *value,
+/* Fails if an algorithm is listed twice, because traces distinguish algorithms by name. */
+static int check_unique(struct hm_reader *r, const struct hm_value *value,
                         const struct hm_study_spec *spec)
 {
     const char *name = spec->algorithms[spec->algorithm_count].name;
 
     for (size_t i = 0; i < spec->algorithm_count; i++)
         if (strcmp(spec->algorithms[i].name, name) == 0)
-            return hm__reader_fail(r, value, HM_E_CONFLICT, "%.60s is there already", name);
+            return hm__reader_fail(r, value, HM_E_CONFLICT, "%.60s is listed twice", name);
     return 0;
 }
 
@@ -171,7 +173,7 @@ static int read_algorithms(struct hm_reader *r, const struct hm_value *list,
     if (rc)
         return rc;
     if (list->count == 0) {
-        hm__reader_fail(r, list, HM_E_MISSING, "there is no algorithm to choose from");
+        hm__reader_fail(r, list, HM_E_MISSING, "the list of algorithms is empty");
         hm__err_hint(r->err, "write a list such as [cocoa, cocoa+]");
         return HM_E_MISSING;
     }
@@ -184,7 +186,7 @@ static int read_algorithms(struct hm_reader *r, const struct hm_value *list,
         size_t mark = hm__reader_enter_index(r, i);
         rc = read_algorithm(r, &list->items[i], &spec->algorithms[i]);
         if (rc == 0)
-            rc = refuse_twice(r, &list->items[i], spec);
+            rc = check_unique(r, &list->items[i], spec);
         hm__reader_leave(r, mark);
         spec->algorithm_count++;
     }
@@ -193,8 +195,8 @@ static int read_algorithms(struct hm_reader *r, const struct hm_value *list,
 
 /* ---- workers -------------------------------------------------------------------------------- */
 
-static int add_m(struct hm_reader *r, const struct hm_value *at, struct hm_study_spec *spec,
-                 double m)
+static int add_worker_count(struct hm_reader *r, const struct hm_value *at,
+                            struct hm_study_spec *spec, double m)
 {
     size_t place = 0;
 
@@ -210,14 +212,14 @@ static int add_m(struct hm_reader *r, const struct hm_value *at, struct hm_study
     return 0;
 }
 
-static int read_number(struct hm_reader *r, const struct hm_value *value, double *ret_m)
+static int read_worker_count(struct hm_reader *r, const struct hm_value *value, double *ret_m)
 {
     static const struct hm_field field = {
         .kind = HM_FIELD_QUANTITY, .min = 1, .max = HM_STUDY_M_MOST, .whole = true};
     return hm__read_field(r, value, &field, ret_m);
 }
 
-/* "3..20": 3, 6, 12 and 20. */
+/* Reads a range that doubles: "3..20" is 3, 6, 12 and 20. */
 static int read_doubling(struct hm_reader *r, const struct hm_value *value, const char *dots,
                          struct hm_study_spec *spec)
 {
@@ -229,13 +231,13 @@ static int read_doubling(struct hm_reader *r, const struct hm_value *value, cons
     to.text = dots + 2;
     if (!from.text)
         return hm__fail_nomem(r->err);
-    rc = read_number(r, &from, &first);
-    rc = rc ? rc : read_number(r, &to, &last);
+    rc = read_worker_count(r, &from, &first);
+    rc = rc ? rc : read_worker_count(r, &to, &last);
     if (rc == 0 && last < first)
         rc = hm__reader_fail(r, value, HM_E_RANGE, "'%.60s' ends before it begins", value->text);
     for (double m = first; rc == 0 && m < last; m *= 2)
-        rc = add_m(r, value, spec, m);
-    return rc ? rc : add_m(r, value, spec, last);
+        rc = add_worker_count(r, value, spec, m);
+    return rc ? rc : add_worker_count(r, value, spec, last);
 }
 
 static int read_workers(struct hm_reader *r, const struct hm_value *value,
@@ -252,23 +254,23 @@ static int read_workers(struct hm_reader *r, const struct hm_value *value,
         return read_doubling(r, value, dots, spec);
     if (value->kind != HM_VALUE_LIST) {
         rc = hm__expect_kind(r, value, HM_VALUE_SCALAR, "1..64 or a list such as [1, 2, 4]");
-        rc = rc ? rc : read_number(r, value, &m);
-        return rc ? rc : add_m(r, value, spec, m);
+        rc = rc ? rc : read_worker_count(r, value, &m);
+        return rc ? rc : add_worker_count(r, value, spec, m);
     }
     for (size_t i = 0; rc == 0 && i < value->count; i++) {
         size_t mark = hm__reader_enter_index(r, i);
-        rc = read_number(r, &value->items[i], &m);
-        rc = rc ? rc : add_m(r, &value->items[i], spec, m);
+        rc = read_worker_count(r, &value->items[i], &m);
+        rc = rc ? rc : add_worker_count(r, &value->items[i], spec, m);
         hm__reader_leave(r, mark);
     }
     if (rc == 0 && spec->m_count == 0) {
-        rc = hm__reader_fail(r, value, HM_E_MISSING, "there is no number of workers");
+        rc = hm__reader_fail(r, value, HM_E_MISSING, "the list of workers is empty");
         hm__err_hint(r->err, "write 1..64 or a list such as [1, 2, 4]");
     }
     return rc;
 }
 
-/* ---- the whole ------------------------------------------------------------------------------ */
+/* ---- the file ------------------------------------------------------------------------------- */
 
 static int read_parts(struct hm_reader *r, const struct hm_value *root, struct hm_study_spec *spec)
 {
@@ -288,8 +290,8 @@ static int read_parts(struct hm_reader *r, const struct hm_value *root, struct h
     return rc;
 }
 
-static int conflict(struct hm_reader *r, const struct hm_value *root, const char *key,
-                    const char *message, const char *hint)
+static int fail_conflict(struct hm_reader *r, const struct hm_value *root, const char *key,
+                         const char *message, const char *hint)
 {
     size_t mark = hm__reader_enter(r, key);
 
@@ -299,13 +301,15 @@ static int conflict(struct hm_reader *r, const struct hm_value *root, const char
     return HM_E_CONFLICT;
 }
 
-static int check(struct hm_reader *r, const struct hm_value *root, const struct hm_study_spec *spec)
+static int check_study(struct hm_reader *r, const struct hm_value *root,
+                       const struct hm_study_spec *spec)
 {
     if (spec->goal == HM_ADVISE_COST && spec->price_per_s < 0)
-        return conflict(r, root, "goal", "nothing has a price", "price: of one worker, as $1/h");
+        return fail_conflict(r, root, "goal", "cost needs a price",
+                             "price: of one worker, such as $1/h");
     if (spec->simulate && spec->launcher)
-        return conflict(r, root, "launcher", "simulated ranks are started by SimGrid",
-                        "keep either simulate or launcher");
+        return fail_conflict(r, root, "launcher", "launcher and simulate are both given",
+                             "SimGrid starts simulated ranks: keep one of the two");
     return 0;
 }
 
@@ -334,7 +338,7 @@ int hm__study_spec_parse(const char *text, size_t length, const char *source,
     if (rc == 0)
         rc = read_parts(&r, root, spec);
     if (rc == 0)
-        rc = check(&r, root, spec);
+        rc = check_study(&r, root, spec);
     if (rc == 0 && !(spec->source = hm__arena_strdup(arena, source ? source : "")))
         rc = hm__fail_nomem(err);
     if (rc == 0)

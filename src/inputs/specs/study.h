@@ -1,4 +1,4 @@
-/* What `howmany study` is to find out: the problem, the algorithms, the workers and the limits. */
+/* A study file: the training problem, the algorithms, the numbers of workers and the limits. */
 #ifndef HM_STUDY_SPEC_H
 #define HM_STUDY_SPEC_H
 
@@ -6,12 +6,12 @@
 
 enum { HM_STUDY_ALGORITHMS = 16, HM_STUDY_M = 64, HM_STUDY_M_MOST = 100000 };
 
-/* An option of `howmany train`, as the file has it. Whether there is such a one is not known here.
+/* An option of training runs, as written in the file. It is checked by the program that runs them.
  */
 struct hm_study_option {
-    const char *key;    /* the long name, without the dashes */
-    const char *value;  /* NULL: a switch */
-    const char *source; /* where it stands */
+    const char *key;    /* Name of the option. */
+    const char *value;  /* NULL: a switch that is on. */
+    const char *source; /* File and line, for errors. */
     int line;
 };
 
@@ -22,29 +22,29 @@ struct hm_study_options {
 
 struct hm_study_algorithm {
     const char *name;
-    struct hm_study_options options; /* of this algorithm alone */
+    struct hm_study_options options; /* For this algorithm only. */
     const char *source;
     int line;
 };
 
 struct hm_study_spec {
-    const char *source;            /* the file */
-    const char *title;             /* NULL: none */
-    struct hm_study_options train; /* of every run */
+    const char *source;            /* Name of the file. */
+    const char *title;             /* NULL: none. */
+    struct hm_study_options train; /* For every run. */
     struct hm_study_algorithm *algorithms;
     size_t algorithm_count;
-    double *m; /* workers to choose from, ascending, each once */
+    double *m; /* Numbers of workers to choose from, strictly increasing. */
     size_t m_count;
-    const char *simulate; /* a cluster file or a machine; NULL: real ranks */
-    const char *launcher; /* of real ranks; NULL: our choice */
-    double loss;          /* P - P* to reach */
-    double best;          /* P*; NaN: to be found */
-    double iterations;    /* that a run may take */
-    double budget_s;      /* of all runs together, as their traces count it */
-    double seeds;         /* runs of each configuration */
-    double price_per_s;   /* of one worker; negative: unknown */
+    const char *simulate; /* A cluster file or a machine; NULL: real ranks. */
+    const char *launcher; /* Command that starts real ranks; NULL: the default. */
+    double loss;          /* P - P* to reach, above 0. */
+    double best;          /* P*; NaN: the study finds it. */
+    double iterations;    /* Most iterations of one run. */
+    double budget_s;      /* Seconds of all runs together, by the clock of their traces. */
+    double seeds;         /* Runs of each configuration. */
+    double price_per_s;   /* Of one worker; negative: unknown. */
     enum hm_advise_goal goal;
-    void *memory; /* owns everything above */
+    void *memory; /* Owns everything above. */
 };
 
 int hm__study_spec_parse(const char *text, size_t length, const char *source,

@@ -1,6 +1,7 @@
 /*
- * A CSV reader that streams: one row in memory at a time. Quoted fields may hold commas, doubled
- * quotes and line ends. A NUL byte, a quote that never closes and ragged rows are errors.
+ * A streaming CSV reader: one row is in memory at a time. Quoted fields may contain commas, doubled
+ * quotes and line ends. A NUL byte, a quote that is never closed, and a row with another number of
+ * fields than the header are errors.
  */
 #include "csv.h"
 
@@ -15,28 +16,29 @@
 enum { BUFFER = 64 * 1024 };
 
 struct hm_csv {
-    struct hm_source *source; /* NULL when reading from memory */
+    struct hm_source *source; /* Owned; NULL when reading from memory. */
     char name[256];
-    char *buffer;     /* BUFFER bytes, owned; NULL when reading from memory */
-    const char *data; /* what is read but not used: the buffer, or the caller's memory */
-    size_t length, at;
-    int line, row_line;
-    struct hm_text row;               /* fields of the row, each ended by NUL */
-    size_t starts[HM_CSV_COLUMNS];    /* of the fields in the row */
-    char *fields[HM_CSV_COLUMNS + 1]; /* pointers into row */
-    size_t count;
-    struct hm_text header;
+    char *buffer;                     /* BUFFER bytes, owned; NULL when reading from memory. */
+    const char *data;                 /* The buffer, or the text of the caller. */
+    size_t length, at;                /* Bytes in `data`, and the next one to read. */
+    int line;                         /* Line of the next byte, from 1. */
+    int row_line;                     /* Line on which the current row began. */
+    struct hm_text row;               /* The fields of the row, each followed by NUL. */
+    size_t starts[HM_CSV_COLUMNS];    /* Offset of each field in `row`. */
+    char *fields[HM_CSV_COLUMNS + 1]; /* Pointers into `row`. */
+    size_t count;                     /* Number of fields in the row. */
+    struct hm_text header;            /* The names of the columns, each followed by NUL. */
     size_t header_starts[HM_CSV_COLUMNS], columns;
 };
 
-static int fail(const struct hm_csv *csv, struct hm_err *err, int code, const char *what)
+static int csv_fail(const struct hm_csv *csv, struct hm_err *err, int code, const char *what)
 {
     hm__fail(err, code, "%s", what);
     hm__err_at(err, csv->name, csv->row_line);
     return code;
 }
 
-/* The next byte, -1 at the end, or a code below -1. */
+/* Returns the next byte, -1 at the end, or an error code minus 1 (below -1). */
 static int next_byte(struct hm_csv *csv, struct hm_err *err)
 {
     if (csv->at == csv->length) {
@@ -55,6 +57,7 @@ static int next_byte(struct hm_csv *csv, struct hm_err *err)
     return (unsigned char)csv->data[csv->at++];
 }
 
+/* As next_byte, but the byte is read again by the next call. */
 static int peek_byte(struct hm_csv *csv, struct hm_err *err)
 {
     int c = next_byte(csv, err);
@@ -66,12 +69,12 @@ static int peek_byte(struct hm_csv *csv, struct hm_err *err)
 static int start_field(struct hm_csv *csv, struct hm_err *err)
 {
     if (csv->count == HM_CSV_COLUMNS)
-        return fail(csv, err, HM_E_LIMIT, "more than 4096 columns");
+        return csv_fail(csv, err, HM_E_LIMIT, "more than 4096 columns");
     csv->starts[csv->count++] = csv->row.length;
     return 0;
 }
 
-/* The rest of a quoted field, up to its closing quote. */
+/* Reads the rest of a quoted field, up to its closing quote. */
 static int read_quoted(struct hm_csv *csv, struct hm_err *err)
 {
     for (;;) {
@@ -79,7 +82,7 @@ static int read_quoted(struct hm_csv *csv, struct hm_err *err)
         if (c < -1)
             return c + 1;
         if (c == -1)
-            return fail(csv, err, HM_E_SYNTAX, "a quote is opened and never closed");
+            return csv_fail(csv, err, HM_E_SYNTAX, "a quote is opened and never closed");
         if (c == '"') {
             if (peek_byte(csv, err) != '"')
                 return 0;
@@ -88,15 +91,16 @@ static int read_quoted(struct hm_csv *csv, struct hm_err *err)
         csv->line += c == '\n';
         char byte = (char)c;
         if (c == 0)
-            return fail(csv, err, HM_E_SYNTAX, "a NUL byte: this is not a text file");
+            return csv_fail(csv, err, HM_E_SYNTAX, "a NUL byte: this is not a text file");
         if (csv->row.length > HM_CSV_ROW_BYTES)
-            return fail(csv, err, HM_E_LIMIT, "a row of more than 1 MiB (a quote left open?)");
+            return csv_fail(csv, err, HM_E_LIMIT, "a row of more than 1 MiB (a quote left open?)");
         hm__text_add_n(&csv->row, &byte, 1);
     }
 }
 
-/* The characters up to the next one that means something, as many as have been read. */
-static void take_plain(struct hm_csv *csv)
+/* Copies the characters up to the next comma, line end, quote or NUL, as far as they are in the
+ * buffer already. */
+static void read_plain(struct hm_csv *csv)
 {
     const char *data = csv->data + csv->at;
     size_t left = csv->length - csv->at, count = 0;
@@ -109,7 +113,7 @@ static void take_plain(struct hm_csv *csv)
     csv->at += count;
 }
 
-/* One record into csv->row; 1, or 0 at the end of the file. */
+/* Reads one record into csv->row. Returns 1, 0 at the end of the file, or a negative code. */
 static int read_record(struct hm_csv *csv, struct hm_err *err)
 {
     int rc = 0, c;
@@ -123,7 +127,7 @@ static int read_record(struct hm_csv *csv, struct hm_err *err)
     if ((rc = start_field(csv, err)))
         return rc;
     for (;;) {
-        take_plain(csv);
+        read_plain(csv);
         c = next_byte(csv, err);
         if (c < -1)
             return c + 1;
@@ -135,7 +139,7 @@ static int read_record(struct hm_csv *csv, struct hm_err *err)
         }
         char byte = (char)c;
         if (c == 0)
-            rc = fail(csv, err, HM_E_SYNTAX, "a NUL byte: this is not a text file");
+            rc = csv_fail(csv, err, HM_E_SYNTAX, "a NUL byte: this is not a text file");
         else if (c == '"' && csv->row.length == csv->starts[csv->count - 1])
             rc = read_quoted(csv, err);
         else if (c == ',') {
@@ -144,7 +148,7 @@ static int read_record(struct hm_csv *csv, struct hm_err *err)
         } else
             hm__text_add_n(&csv->row, &byte, 1);
         if (rc == 0 && csv->row.length > HM_CSV_ROW_BYTES)
-            rc = fail(csv, err, HM_E_LIMIT, "a row of more than 1 MiB");
+            rc = csv_fail(csv, err, HM_E_LIMIT, "a row of more than 1 MiB");
         if (rc)
             return rc;
     }
@@ -162,9 +166,9 @@ static int read_header(struct hm_csv *csv, struct hm_err *err)
     if (rc < 0)
         return rc;
     if (rc == 1 && strncmp(csv->row.data, "\xef\xbb\xbf", 3) == 0)
-        csv->starts[0] = 3; /* a byte order mark, which spreadsheets leave */
+        csv->starts[0] = 3; /* Skip a byte order mark, which spreadsheets write. */
     if (rc == 0 || (csv->count == 1 && csv->row.data[0] == '\0'))
-        return fail(csv, err, HM_E_SYNTAX, "no header line");
+        return csv_fail(csv, err, HM_E_SYNTAX, "no header line");
     csv->columns = csv->count;
     memcpy(csv->header_starts, csv->starts, csv->count * sizeof(*csv->starts));
     hm__text_add_n(&csv->header, csv->row.data, csv->row.length);
@@ -173,7 +177,7 @@ static int read_header(struct hm_csv *csv, struct hm_err *err)
     for (size_t i = 0; i < csv->columns; i++) {
         const char *name = csv->header.data + csv->header_starts[i];
         if (hm__csv_column(csv, name) != (int)i) {
-            hm__fail(err, HM_E_CONFLICT, "column '%.60s' stands twice", name);
+            hm__fail(err, HM_E_CONFLICT, "column '%.60s' appears twice", name);
             hm__err_at(err, csv->name, csv->row_line);
             return HM_E_CONFLICT;
         }
@@ -181,7 +185,7 @@ static int read_header(struct hm_csv *csv, struct hm_err *err)
     return 0;
 }
 
-static int open_any(struct hm_csv *csv, const char *path, struct hm_err *err)
+static int open_input(struct hm_csv *csv, const char *path, struct hm_err *err)
 {
     int rc = 0;
 
@@ -200,7 +204,7 @@ int hm__csv_open(const char *path, struct hm_csv **ret_csv, struct hm_err *err)
     if (!csv)
         return hm__fail_nomem(err);
     snprintf(csv->name, sizeof(csv->name), "%s", path);
-    int rc = open_any(csv, path, err);
+    int rc = open_input(csv, path, err);
     if (rc)
         hm__csv_close(csv);
     else
@@ -208,14 +212,8 @@ int hm__csv_open(const char *path, struct hm_csv **ret_csv, struct hm_err *err)
     return rc;
 }
 
-int hm__csv_parse(const char *text, size_t length, const char *source, struct hm_csv **ret_csv,
-                  struct hm_err *err)
-{
-    return hm__csv_parse_from(text, length, source, 0, ret_csv, err);
-}
-
-int hm__csv_parse_from(const char *text, size_t length, const char *source, int lines,
-                       struct hm_csv **ret_csv, struct hm_err *err)
+int hm__csv_parse(const char *text, size_t length, const char *source, int lines,
+                  struct hm_csv **ret_csv, struct hm_err *err)
 {
     struct hm_csv *csv = hm__calloc(1, sizeof(*csv));
 
@@ -225,7 +223,7 @@ int hm__csv_parse_from(const char *text, size_t length, const char *source, int 
     csv->data = text;
     csv->length = length;
     csv->line = lines;
-    int rc = open_any(csv, NULL, err);
+    int rc = open_input(csv, NULL, err);
     if (rc)
         hm__csv_close(csv);
     else

@@ -1,10 +1,10 @@
 /*
- * Runs from CSV or JSON lines.
+ * Reads runs from CSV (csv.h) or JSON lines, one run per line; docs/fit.md describes the columns.
  *
- * A table is gathered column by column: numbers while every cell is one, labels otherwise. Columns
- * that everybody has go by many names, which are brought to one; their cells are checked against a
- * range. Within a column all cells have a unit of one dimension, or none does: a number whose unit
- * is guessed is worse than none. Memory is 8 bytes a cell.
+ * The table is stored by column. A column holds numbers as long as every cell is a number, and
+ * labels otherwise. Synonyms of known columns are resolved (run_names.h), and their cells must lie
+ * in a range. In one column either all cells have a unit of the same dimension or none has one,
+ * because a guessed unit is worse than an error. A cell takes 8 bytes of memory.
  */
 #include <math.h>
 #include <stdio.h>
@@ -23,31 +23,31 @@
 #include "unit.h"
 #include "value.h"
 
-enum kind { KIND_OPEN, KIND_NUMBER, KIND_LABEL };
+enum column_kind { KIND_OPEN, KIND_NUMBER, KIND_LABEL };
 
-struct column {
+struct run_column {
     char name[HM_RUN_NAME];
-    const struct hm_known *known; /* NULL: nobody we know */
-    double factor;                /* of the unit in the header; 0 if it has none */
-    enum kind kind;
-    double *values;      /* room for table.room rows, or NULL */
-    const char **labels; /* likewise; texts in the arena */
-    bool has_unit;       /* of the first cell that is a number */
-    struct hm_dim dim;
-    int unit_line; /* of that cell; 0 while there is none */
+    const struct hm_known_column *known; /* NULL: a column without a known meaning. */
+    double factor;                       /* Factor of the unit in the header to SI; 0: no unit. */
+    enum column_kind kind;
+    double *values;      /* Owned; room for table.room rows, NaN if empty; NULL: no numbers. */
+    const char **labels; /* Owned, of the same length; the texts are in the arena. */
+    bool has_unit;       /* Whether the first number of the column has a unit. */
+    struct hm_dim dim;   /* Dimension of that unit. */
+    int unit_line;       /* Line of the first number; 0: there is none yet. */
 };
 
-struct table {
+struct run_table {
     struct hm_arena *arena;
     const char *source;
-    struct column *columns;
+    struct run_column *columns;
     size_t column_count, column_room;
     int *lines;
     size_t count, room;
     struct hm_err *err;
 };
 
-static int fail_cell(struct table *t, const struct column *c, int line, int code)
+static int fail_cell(struct run_table *t, const struct run_column *c, int line, int code)
 {
     hm__err_field(t->err, c->name);
     hm__err_at(t->err, t->source, line);
@@ -56,14 +56,14 @@ static int fail_cell(struct table *t, const struct column *c, int line, int code
 
 /* ---- headers -------------------------------------------------------------------------------- */
 
-static int check_twice(struct table *t, const char *written, const char *name, int line)
+static int check_unique_column(struct run_table *t, const char *written, const char *name, int line)
 {
     for (size_t i = 0; i < t->column_count; i++) {
         if (strcmp(t->columns[i].name, name) != 0)
             continue;
-        hm__fail(t->err, HM_E_CONFLICT, "column '%.60s' stands twice", written);
+        hm__fail(t->err, HM_E_CONFLICT, "column '%.60s' appears twice", written);
         if (strcmp(written, name) != 0)
-            hm__err_hint(t->err, "it means %s, and there is one already", name);
+            hm__err_hint(t->err, "it means %s, which another column has already", name);
         hm__err_field(t->err, name);
         hm__err_at(t->err, t->source, line);
         return HM_E_CONFLICT;
@@ -71,11 +71,11 @@ static int check_twice(struct table *t, const char *written, const char *name, i
     return 0;
 }
 
-/* A new column; rows that are there already have empty cells. */
-static int add_column(struct table *t, const char *written, int line)
+/* Adds a column; the rows read before it have empty cells. */
+static int add_column(struct run_table *t, const char *written, int line)
 {
     struct hm_run_name name = hm__run_name_resolve(written);
-    struct column c = {
+    struct run_column c = {
         .known = name.known, .factor = name.factor, .dim = name.dim, .kind = KIND_OPEN};
 
     memcpy(c.name, name.name, sizeof(c.name));
@@ -86,20 +86,20 @@ static int add_column(struct table *t, const char *written, int line)
         return HM_E_SYNTAX;
     }
     if (c.factor > 0 && c.known && !hm__dim_equal(c.dim, c.known->dim)) {
-        hm__fail(t->err, HM_E_UNIT, "'%.60s' is not in a unit of its kind", written);
+        hm__fail(t->err, HM_E_UNIT, "the unit in '%.60s' does not fit the column", written);
         hm__err_hint(t->err, "write %s", hm__dim_example(c.known->dim));
         return fail_cell(t, &c, line, HM_E_UNIT);
     }
     if (c.known && c.known->label)
         c.kind = KIND_LABEL;
-    int rc = check_twice(t, written, c.name, line);
+    int rc = check_unique_column(t, written, c.name, line);
     if (rc)
         return rc;
     if (t->column_count == HM_CSV_COLUMNS)
         return hm__fail(t->err, HM_E_LIMIT, "more than %d columns", HM_CSV_COLUMNS);
     if (t->column_count == t->column_room) {
         size_t room = t->column_room ? 2 * t->column_room : 16;
-        struct column *columns = hm__realloc(t->columns, room, sizeof(*columns));
+        struct run_column *columns = hm__realloc(t->columns, room, sizeof(*columns));
         if (!columns)
             return hm__fail_nomem(t->err);
         t->columns = columns;
@@ -111,7 +111,7 @@ static int add_column(struct table *t, const char *written, int line)
 
 /* ---- cells ---------------------------------------------------------------------------------- */
 
-static int need_values(struct table *t, struct column *c)
+static int ensure_values(struct run_table *t, struct run_column *c)
 {
     if (!c->values) {
         c->values = hm__calloc(t->room, sizeof(*c->values));
@@ -121,8 +121,8 @@ static int need_values(struct table *t, struct column *c)
     return c->values ? 0 : hm__fail_nomem(t->err);
 }
 
-/* Labels from here on; numbers that were read become texts again. */
-static int become_labels(struct table *t, struct column *c)
+/* Turns a column of numbers into labels: the numbers read so far become texts again. */
+static int convert_to_labels(struct run_table *t, struct run_column *c)
 {
     if (!c->labels && !(c->labels = hm__calloc(t->room, sizeof(*c->labels))))
         return hm__fail_nomem(t->err);
@@ -139,27 +139,29 @@ static int become_labels(struct table *t, struct column *c)
     return 0;
 }
 
-static int put_label(struct table *t, struct column *c, size_t row, const char *text)
+static int put_label(struct run_table *t, struct run_column *c, size_t row, const char *text)
 {
-    int rc = c->kind != KIND_LABEL || !c->labels ? become_labels(t, c) : 0;
+    int rc = c->kind != KIND_LABEL || !c->labels ? convert_to_labels(t, c) : 0;
 
     if (rc)
         return rc;
     if (row > 0 && c->labels[row - 1] && strcmp(c->labels[row - 1], text) == 0)
-        c->labels[row] = c->labels[row - 1]; /* runs of one kind follow one another */
+        c->labels[row] = c->labels[row - 1]; /* Consecutive runs often share labels. */
     else
         c->labels[row] = hm__arena_strdup(t->arena, text);
     return c->labels[row] ? 0 : hm__fail_nomem(t->err);
 }
 
-/* Either all cells of a column have a unit, of one dimension, or none has. */
-static int check_unit(struct table *t, struct column *c, const char *text, bool has_unit,
+/* Fails if a cell has a unit of another dimension than the cells above it, or only one of them has
+ * a unit. */
+static int check_unit(struct run_table *t, struct run_column *c, const char *text, bool has_unit,
                       struct hm_dim dim, int line)
 {
     char one[HM_DIM_TEXT], other[HM_DIM_TEXT];
 
     if (c->factor > 0 && has_unit) {
-        hm__fail(t->err, HM_E_UNIT, "'%.60s' has a unit, and so has the name of the column", text);
+        hm__fail(t->err, HM_E_UNIT, "'%.60s' has a unit, but the name of the column has one too",
+                 text);
         return fail_cell(t, c, line, HM_E_UNIT);
     }
     if (c->known && has_unit && !hm__dim_equal(dim, c->known->dim)) {
@@ -181,14 +183,14 @@ static int check_unit(struct table *t, struct column *c, const char *text, bool 
     else
         hm__fail(t->err, HM_E_UNIT, "'%.60s' has %s unit, but line %d has %s", text,
                  has_unit ? "a" : "no", c->unit_line, has_unit ? "none" : "one");
-    hm__err_hint(t->err, "give all of a column a unit, or none");
+    hm__err_hint(t->err, "give every value of a column a unit, or none");
     return fail_cell(t, c, line, HM_E_UNIT);
 }
 
-static int check_range(struct table *t, const struct column *c, double value, const char *text,
-                       int line)
+static int check_range(struct run_table *t, const struct run_column *c, double value,
+                       const char *text, int line)
 {
-    const struct hm_known *k = c->known;
+    const struct hm_known_column *k = c->known;
 
     if (isfinite(value) && (!k || (k->above ? value > k->min : value >= k->min)))
         return 0;
@@ -200,7 +202,8 @@ static int check_range(struct table *t, const struct column *c, double value, co
     return fail_cell(t, c, line, HM_E_RANGE);
 }
 
-static int put_number(struct table *t, struct column *c, size_t row, const char *text, int line)
+static int put_number(struct run_table *t, struct run_column *c, size_t row, const char *text,
+                      int line)
 {
     bool has_unit;
     struct hm_dim dim;
@@ -212,7 +215,7 @@ static int put_number(struct table *t, struct column *c, size_t row, const char 
         hm__fail(t->err, HM_E_TYPE, "'%.60s' is not a number", text);
         return fail_cell(t, c, line, HM_E_TYPE);
     }
-    if (!c->known && !isfinite(value)) /* a name that looks like a number: 12e45678 */
+    if (!c->known && !isfinite(value)) /* A label that looks like a number, such as 12e45678. */
         return put_label(t, c, row, text);
     int rc = check_unit(t, c, text, has_unit, dim, line);
     if (rc)
@@ -220,20 +223,21 @@ static int put_number(struct table *t, struct column *c, size_t row, const char 
     value *= c->factor > 0 ? c->factor : 1;
     rc = check_range(t, c, value, text, line);
     if (rc == 0)
-        rc = need_values(t, c);
+        rc = ensure_values(t, c);
     if (rc == 0)
         c->values[row] = value;
     c->kind = KIND_NUMBER;
     return rc;
 }
 
-/* Put a text into a cell; its blanks are trimmed in place. quoted: never a number. */
-static int put_cell(struct table *t, size_t column, char *text, bool quoted, int line)
+/* Stores a text in a cell of the current row, without its blanks. A quoted text is a label unless
+ * the column is known to hold numbers. */
+static int put_cell(struct run_table *t, size_t column, char *text, bool quoted, int line)
 {
-    struct column *c = &t->columns[column];
+    struct run_column *c = &t->columns[column];
 
     text = hm__run_trim(text);
-    /* A loss that has run away is not a number; it tells nothing of the time. */
+    /* A loss that diverged is left empty; the time of the run still counts. */
     if (!*text || (c->known && strcmp(c->name, "loss") == 0 && hm__run_word(text)))
         return 0;
     if (c->kind == KIND_LABEL || (quoted && !c->known))
@@ -241,7 +245,7 @@ static int put_cell(struct table *t, size_t column, char *text, bool quoted, int
     return put_number(t, c, t->count, text, line);
 }
 
-static int grow(struct table *t)
+static int grow_table(struct run_table *t)
 {
     size_t room = t->room ? 2 * t->room : 256;
     int *lines = hm__realloc(t->lines, room, sizeof(*lines));
@@ -250,7 +254,7 @@ static int grow(struct table *t)
         return hm__fail_nomem(t->err);
     t->lines = lines;
     for (size_t i = 0; i < t->column_count; i++) {
-        struct column *c = &t->columns[i];
+        struct run_column *c = &t->columns[i];
         double *values = c->values ? hm__realloc(c->values, room, sizeof(*values)) : NULL;
         const char **labels = c->labels ? hm__realloc(c->labels, room, sizeof(*labels)) : NULL;
         if (values)
@@ -268,15 +272,15 @@ static int grow(struct table *t)
     return 0;
 }
 
-/* ---- the two forms -------------------------------------------------------------------------- */
+/* ---- CSV and JSON lines --------------------------------------------------------------------- */
 
-static int read_csv(struct table *t, const char *text, size_t length)
+static int read_csv(struct run_table *t, const char *text, size_t length)
 {
     struct hm_csv *csv = NULL;
     char **fields;
     int skipped, got = 0;
     size_t start = hm__run_skip_comments(text, length, &skipped);
-    int rc = hm__csv_parse_from(text + start, length - start, t->source, skipped, &csv, t->err);
+    int rc = hm__csv_parse(text + start, length - start, t->source, skipped, &csv, t->err);
 
     if (rc)
         return rc;
@@ -285,7 +289,7 @@ static int read_csv(struct table *t, const char *text, size_t length)
         rc = add_column(t, hm__csv_name(csv, i), hm__csv_line(csv));
     while (rc == 0 && (got = hm__csv_next(csv, &fields, t->err)) == 1) {
         int line = hm__csv_line(csv);
-        rc = t->count == t->room ? grow(t) : 0;
+        rc = t->count == t->room ? grow_table(t) : 0;
         for (size_t i = 0; rc == 0 && i < t->column_count; i++)
             rc = put_cell(t, i, fields[i], false, line);
         if (rc == 0)
@@ -295,16 +299,16 @@ static int read_csv(struct table *t, const char *text, size_t length)
     return rc ? rc : got;
 }
 
-static int find_column(struct table *t, const char *key, int line, size_t *ret_column)
+static int find_column(struct run_table *t, const char *key, int line, size_t *ret_column)
 {
     struct hm_run_name wanted = hm__run_name_resolve(key);
 
     for (size_t i = 0; i < t->column_count; i++) {
-        struct column *c = &t->columns[i];
+        struct run_column *c = &t->columns[i];
         if (strcmp(c->name, wanted.name) != 0)
             continue;
         if (c->factor != wanted.factor) {
-            hm__fail(t->err, HM_E_UNIT, "'%.60s' is in another unit than in the lines above", key);
+            hm__fail(t->err, HM_E_UNIT, "'%.60s' has another unit than in the lines above", key);
             return fail_cell(t, c, line, HM_E_UNIT);
         }
         *ret_column = i;
@@ -314,16 +318,16 @@ static int find_column(struct table *t, const char *key, int line, size_t *ret_c
     return add_column(t, key, line);
 }
 
-static bool is_filled(const struct column *c, size_t row)
+static bool is_filled(const struct run_column *c, size_t row)
 {
     return (c->values && !isnan(c->values[row])) || (c->labels && c->labels[row]);
 }
 
 static int put_object(void *table, struct hm_arena *arena, const struct hm_value *object, int line)
 {
-    struct table *t = table;
+    struct run_table *t = table;
 
-    if (t->count == t->room && grow(t))
+    if (t->count == t->room && grow_table(t))
         return HM_E_NOMEM;
     for (size_t i = 0; i < object->count; i++) {
         const struct hm_value *item = &object->items[i];
@@ -334,12 +338,12 @@ static int put_object(void *table, struct hm_arena *arena, const struct hm_value
         if (item->kind == HM_VALUE_NULL)
             continue;
         if (is_filled(&t->columns[column], t->count)) {
-            hm__fail(t->err, HM_E_CONFLICT, "%s stands twice", t->columns[column].name);
+            hm__fail(t->err, HM_E_CONFLICT, "%s appears twice", t->columns[column].name);
             hm__err_hint(t->err, "'%.60s' means the same", object->keys[i]);
             return fail_cell(t, &t->columns[column], line, HM_E_CONFLICT);
         }
         if (item->kind != HM_VALUE_SCALAR) {
-            hm__fail(t->err, HM_E_TYPE, "is %s, where a number or a text belongs",
+            hm__fail(t->err, HM_E_TYPE, "%s where a number or a text is expected",
                      hm__value_kind_name(item));
             return fail_cell(t, &t->columns[column], line, HM_E_TYPE);
         }
@@ -354,9 +358,9 @@ static int put_object(void *table, struct hm_arena *arena, const struct hm_value
     return 0;
 }
 
-/* ---- the whole ------------------------------------------------------------------------------ */
+/* ---- the result ----------------------------------------------------------------------------- */
 
-static void release(struct table *t)
+static void release_table(struct run_table *t)
 {
     for (size_t i = 0; i < t->column_count; i++) {
         hm__free(t->columns[i].values);
@@ -366,30 +370,30 @@ static void release(struct table *t)
     hm__free(t->lines);
 }
 
-/* Hand memory over to the arena: it is freed with the runs. */
-static int hand_over(struct table *t, void *pointer)
+/* Gives the ownership of memory to the arena, which is freed with the runs. */
+static int give_to_arena(struct run_table *t, void *pointer)
 {
     int rc = hm__arena_own(t->arena, pointer, hm__free);
 
     return rc ? hm__fail_nomem(t->err) : 0;
 }
 
-static int seal_columns(struct table *t, struct hm_runs *runs)
+static int seal_columns(struct run_table *t, struct hm_runs *runs)
 {
-    /* One more than there are, for seconds where they have to be worked out. */
+    /* One more than was read: `seconds` may have to be derived. */
     runs->columns = hm__arena_alloc(t->arena, t->column_count + 1, sizeof(*runs->columns));
     if (!runs->columns)
         return hm__fail_nomem(t->err);
     for (size_t i = 0; i < t->column_count; i++) {
-        struct column *c = &t->columns[i];
+        struct run_column *c = &t->columns[i];
         struct hm_column *to = &runs->columns[i];
         int rc = 0;
         to->name = hm__arena_strdup(t->arena, c->name);
-        if (!to->name || (!c->values && !c->labels && become_labels(t, c)))
+        if (!to->name || (!c->values && !c->labels && convert_to_labels(t, c)))
             return hm__fail_nomem(t->err);
-        if (c->values && (rc = hand_over(t, c->values)) == 0)
+        if (c->values && (rc = give_to_arena(t, c->values)) == 0)
             to->values = c->values;
-        if (rc == 0 && c->labels && (rc = hand_over(t, (void *)c->labels)) == 0)
+        if (rc == 0 && c->labels && (rc = give_to_arena(t, (void *)c->labels)) == 0)
             to->labels = c->labels;
         if (rc)
             return rc;
@@ -397,7 +401,7 @@ static int seal_columns(struct table *t, struct hm_runs *runs)
         c->labels = NULL;
         runs->column_count++;
     }
-    int rc = hand_over(t, t->lines);
+    int rc = give_to_arena(t, t->lines);
     if (rc == 0) {
         runs->lines = t->lines;
         t->lines = NULL;
@@ -405,7 +409,7 @@ static int seal_columns(struct table *t, struct hm_runs *runs)
     return rc;
 }
 
-static double value_of(const struct hm_column *column, size_t row)
+static double column_value(const struct hm_column *column, size_t row)
 {
     return column && column->values ? column->values[row] : NAN;
 }
@@ -418,7 +422,7 @@ static bool has_failed(const struct hm_column *status, size_t row)
            strcasecmp(text, "success") != 0 && strcasecmp(text, "completed") != 0;
 }
 
-static int fail_row(const struct table *t, const struct hm_runs *runs, size_t row,
+static int fail_row(const struct run_table *t, const struct hm_runs *runs, size_t row,
                     const char *field, const char *message)
 {
     hm__fail(t->err, HM_E_MISSING, "%s", message);
@@ -427,8 +431,8 @@ static int fail_row(const struct table *t, const struct hm_runs *runs, size_t ro
     return HM_E_MISSING;
 }
 
-/* Seconds of each run: given, or total over iterations, or one over the speedup. */
-static int work_out_seconds(struct table *t, struct hm_runs *runs, double *seconds)
+/* Seconds of one iteration of each run: as given, or total / iterations, or 1 / speedup. */
+static int derive_seconds(struct run_table *t, struct hm_runs *runs, double *seconds)
 {
     const struct hm_column *given = hm_runs_column(runs, "seconds");
     const struct hm_column *total = hm_runs_column(runs, "total");
@@ -439,32 +443,32 @@ static int work_out_seconds(struct table *t, struct hm_runs *runs, double *secon
 
     runs->relative = !given && !total;
     for (size_t i = 0; i < runs->count; i++) {
-        double of = value_of(iterations, i);
-        seconds[i] = value_of(given, i);
+        double of = column_value(iterations, i);
+        seconds[i] = column_value(given, i);
         if (isnan(seconds[i]))
-            seconds[i] = value_of(total, i) / (isnan(of) ? 1 : of);
+            seconds[i] = column_value(total, i) / (isnan(of) ? 1 : of);
         if (isnan(seconds[i]) && runs->relative)
-            seconds[i] = 1 / value_of(speedup, i);
+            seconds[i] = 1 / column_value(speedup, i);
         if (has_failed(status, i))
             seconds[i] = NAN;
-        if (isnan(value_of(n, i)))
+        if (isnan(column_value(n, i)))
             return fail_row(t, runs, i, "n", "the run has no n");
         if (isnan(seconds[i]) && !has_failed(status, i))
             return fail_row(t, runs, i, "seconds",
-                            "the run has no time, and no status that says why");
+                            "the run has no time, and no status that explains it");
         runs->failed += isnan(seconds[i]) ? 1 : 0;
     }
     return 0;
 }
 
-static int finish(struct table *t, struct hm_runs *runs)
+static int finish_runs(struct run_table *t, struct hm_runs *runs)
 {
     const struct hm_column *have = hm_runs_column(runs, "seconds");
     double *seconds;
 
     if (runs->count == 0) {
         hm__fail(t->err, HM_E_MISSING, "no runs");
-        hm__err_hint(t->err, "one line a run, below a line such as n,size,seconds");
+        hm__err_hint(t->err, "write one line for each run, below a header such as n,size,seconds");
         hm__err_at(t->err, t->source, 0);
         return HM_E_MISSING;
     }
@@ -475,16 +479,17 @@ static int finish(struct table *t, struct hm_runs *runs)
     if (lacks) {
         hm__fail(t->err, HM_E_MISSING, "no column '%s'", lacks);
         bool one = runs->column_count == 1 && *lacks == 'n';
-        hm__err_hint(t->err, one ? "commas separate columns, and n is how many workers a run had"
-                             : *lacks == 'n'
-                                 ? "how many workers a run had"
-                                 : "of an iteration; or total and iterations, or speedup");
+        hm__err_hint(t->err,
+                     one ? "columns are separated by commas; n is the number of workers of a run"
+                     : *lacks == 'n'
+                         ? "n: the number of workers of a run"
+                         : "give seconds of one iteration, or total and iterations, or speedup");
         hm__err_at(t->err, t->source, runs->lines[0]);
         return HM_E_MISSING;
     }
     if (!(seconds = hm__arena_alloc(t->arena, runs->count, sizeof(*seconds))))
         return hm__fail_nomem(t->err);
-    int rc = work_out_seconds(t, runs, seconds);
+    int rc = derive_seconds(t, runs, seconds);
     if (!have)
         runs->columns[runs->column_count++].name = "seconds";
     for (size_t i = 0; i < runs->column_count; i++)
@@ -499,7 +504,7 @@ static int finish(struct table *t, struct hm_runs *runs)
 static int read_table(const char *text, size_t length, const struct hm_value *rows,
                       const char *source, struct hm_runs **ret_runs, struct hm_err *err)
 {
-    struct table t = {.arena = hm__arena_new(), .err = err};
+    struct run_table t = {.arena = hm__arena_new(), .err = err};
     struct hm_runs *runs = NULL;
     size_t at = 0;
     int rc = 0;
@@ -511,8 +516,8 @@ static int read_table(const char *text, size_t length, const struct hm_value *ro
     while (at < length && strchr(" \t\r\n", text[at]) && text[at])
         at++;
     if (rc == 0 && at < length && text[at] == '[') {
-        rc = hm__fail(err, HM_E_SYNTAX, "a list, where one JSON object a line is wanted");
-        hm__err_hint(err, "jq -c '.[]' turns it into lines");
+        rc = hm__fail(err, HM_E_SYNTAX, "a JSON list; one JSON object in each line is expected");
+        hm__err_hint(err, "jq -c '.[]' turns a list into lines");
         hm__err_at(err, t.source, 1);
     }
     if (rc == 0)
@@ -525,8 +530,8 @@ static int read_table(const char *text, size_t length, const struct hm_value *ro
         rc = seal_columns(&t, runs);
     }
     if (rc == 0)
-        rc = finish(&t, runs);
-    release(&t);
+        rc = finish_runs(&t, runs);
+    release_table(&t);
     if (rc)
         hm__arena_free(t.arena);
     else

@@ -1,9 +1,10 @@
 /*
- * Traces of training runs from CSV or JSON lines.
+ * Reads traces of training runs from CSV (csv.h) or JSON lines; docs/converge.md describes the
+ * columns.
  *
- * In CSV each row says whose it is. In JSON lines a head says it for the points that follow, up to
- * a summary or another head; a point may say it by itself, and then it counts more. Lines that are
- * none of these, and keys that nobody knows, are passed over.
+ * In CSV each row contains the labels of its trace. In JSON lines a head line (with "run") gives
+ * the labels of the points that follow, up to a summary or another head; a label in a point
+ * overrides that of the head. Other lines and unknown keys are ignored.
  */
 #include <math.h>
 #include <string.h>
@@ -17,19 +18,23 @@
 #include "trace_cells.h"
 #include "trace_table.h"
 
-enum { NAMES = 64, LISTED = 12 };
-
-struct reader {
-    struct hm_trace_table *t;
-    struct hm_trace_units units;
-    struct hm_trace_name names[NAMES]; /* by their place in a line: most lines are alike */
-    struct hm_trace_cells head;
-    struct hm_arena *head_arena; /* owns its texts; NULL: there is none */
-    bool again;                  /* a line said that the run went back */
-    size_t rows, listed;
+enum {
+    NAMES = 64,  /* Keys of a line whose meaning is cached. */
+    LISTED = 12, /* Measures that a hint lists. */
 };
 
-static int fail_missing(struct reader *r, enum hm_trace_role role, int line, const char *message)
+struct trace_reader {
+    struct hm_trace_table *t;
+    struct hm_trace_units units;
+    struct hm_trace_name names[NAMES]; /* Cache, by the position of a key in its line. */
+    struct hm_trace_cells head;        /* The last head line. */
+    struct hm_arena *head_arena;       /* Owns the texts of the head; NULL: there is no head. */
+    bool again;                        /* A line says that the run restarted. */
+    size_t rows, listed;               /* Points of the file, and measures listed in file->have. */
+};
+
+static int fail_missing(struct trace_reader *r, enum hm_trace_role role, int line,
+                        const char *message)
 {
     hm__fail(r->t->err, HM_E_MISSING, "%s", message);
     hm__err_field(r->t->err, hm__trace_role_name(role));
@@ -39,9 +44,9 @@ static int fail_missing(struct reader *r, enum hm_trace_role role, int line, con
 
 /* ---- rows ----------------------------------------------------------------------------------- */
 
-/* What a row says, and where it says nothing, the head. */
-static struct hm_trace_key key_of(const struct hm_trace_cells *cells,
-                                  const struct hm_trace_cells *head)
+/* Returns the key of a row; what the row does not give comes from the head, which may be NULL. */
+static struct hm_trace_key trace_key(const struct hm_trace_cells *cells,
+                                     const struct hm_trace_cells *head)
 {
     struct hm_trace_key key;
 
@@ -60,12 +65,12 @@ static struct hm_trace_key key_of(const struct hm_trace_cells *cells,
         key.staleness = head->numbers[HM_ROLE_STALENESS];
     if (isnan(key.staleness))
         key.staleness = strcasecmp(key.labels[HM_LABEL_CONSISTENCY], "async") == 0 ? INFINITY : 0;
-    key.staleness = key.staleness > 0 ? key.staleness : 0; /* -0 would hash apart */
+    key.staleness = key.staleness > 0 ? key.staleness : 0; /* -0 has another hash than 0. */
     return key;
 }
 
-/* The measure that was asked for, or the loss. */
-static double other_of(const struct hm_trace_table *t, const struct hm_trace_cells *cells)
+/* Returns the measure that the settings ask for (1 - accuracy for accuracy), or the loss. */
+static double row_measure(const struct hm_trace_table *t, const struct hm_trace_cells *cells)
 {
     const char *measure = t->settings.measure;
 
@@ -85,19 +90,20 @@ static void note_columns(struct hm_trace_table *t, const struct hm_trace_cells *
     file->has_times = file->has_times || cells->has[HM_ROLE_SECONDS] || cells->has[HM_ROLE_ELAPSED];
 }
 
-static int add_row(struct reader *r, const struct hm_trace_cells *cells,
+static int add_row(struct trace_reader *r, const struct hm_trace_cells *cells,
                    const struct hm_trace_cells *head, int line)
 {
     struct hm_trace_table *t = r->t;
-    struct hm_trace_key key = key_of(cells, head);
+    struct hm_trace_key key = trace_key(cells, head);
     const double *numbers = cells->numbers;
     double at = numbers[t->settings.epochs ? HM_ROLE_EPOCH : HM_ROLE_ITERATION];
     double iteration = numbers[HM_ROLE_ITERATION];
 
     if (isnan(key.m))
         return fail_missing(r, HM_ROLE_M, line,
-                            t->file->json ? "the line has no m, and no head above it says it"
-                                          : "the row has no m");
+                            t->file->json
+                                ? "the line has no m, and neither has a head line above it"
+                                : "the row has no m");
     if (isnan(at))
         return t->settings.epochs
                    ? fail_missing(r, HM_ROLE_EPOCH, line, "the row has no epoch")
@@ -108,7 +114,7 @@ static int add_row(struct reader *r, const struct hm_trace_cells *cells,
         .seconds = numbers[HM_ROLE_SECONDS],
         .elapsed_s = numbers[HM_ROLE_ELAPSED],
         .objective = numbers[HM_ROLE_OBJECTIVE],
-        .other = other_of(t, cells),
+        .other = row_measure(t, cells),
         .line = line,
     };
     struct hm_trace_bests bests = {numbers[HM_ROLE_BEST], numbers[HM_ROLE_SUBOPTIMALITY],
@@ -123,8 +129,8 @@ static int add_row(struct reader *r, const struct hm_trace_cells *cells,
     return rc;
 }
 
-/* Remember a name that could be a loss, for messages. */
-static int list_name(struct reader *r, const struct hm_trace_name *name, const char *text)
+/* Records a column that could be a measure, for hints. */
+static int list_measure(struct trace_reader *r, const struct hm_trace_name *name, const char *text)
 {
     struct hm_text *have = &r->t->file->have;
     enum hm_trace_role role = name->role;
@@ -146,7 +152,7 @@ static int list_name(struct reader *r, const struct hm_trace_name *name, const c
 
 /* ---- CSV ------------------------------------------------------------------------------------ */
 
-static int check_columns(struct reader *r, const char *header, const bool *has, int line)
+static int check_columns(struct trace_reader *r, const char *header, const bool *has, int line)
 {
     bool epochs = r->t->settings.epochs;
     enum hm_trace_role lacks = epochs ? HM_ROLE_EPOCH : HM_ROLE_ITERATION;
@@ -156,20 +162,21 @@ static int check_columns(struct reader *r, const char *header, const bool *has, 
     lacks = has[HM_ROLE_M] ? lacks : HM_ROLE_M;
     hm__fail(r->t->err, HM_E_MISSING, "no column '%s'", hm__trace_role_name(lacks));
     if (strpbrk(header, ";\t"))
-        hm__err_hint(r->t->err, "columns are separated by commas, and this header has %s",
+        hm__err_hint(r->t->err, "columns are separated by commas, but this header has %s",
                      strchr(header, ';') ? "semicolons" : "tabs");
     else if (lacks == HM_ROLE_M)
-        hm__err_hint(r->t->err, "how many workers a run had; n and workers will do");
+        hm__err_hint(r->t->err, "m: the number of workers of a run; n and workers mean the same");
     else
-        hm__err_hint(r->t->err, "how many are done at this row%s",
-                     !epochs && has[HM_ROLE_EPOCH] ? "; --epochs counts epochs instead" : "");
+        hm__err_hint(r->t->err, "%s: the number that is done at this row%s",
+                     hm__trace_role_name(lacks),
+                     !epochs && has[HM_ROLE_EPOCH] ? "; set `epochs` to count epochs instead" : "");
     hm__err_at(r->t->err, r->t->file->source, line);
     return HM_E_MISSING;
 }
 
-/* What the columns mean. */
-static int read_header(struct reader *r, const struct hm_csv *csv, struct hm_trace_name *names,
-                       struct hm_trace_cells *cells)
+/* Resolves the names of the columns. */
+static int read_header(struct trace_reader *r, const struct hm_csv *csv,
+                       struct hm_trace_name *names, struct hm_trace_cells *cells)
 {
     struct hm_trace_table *t = r->t;
     int line = hm__csv_line(csv), rc = 0;
@@ -182,8 +189,8 @@ static int read_header(struct reader *r, const struct hm_csv *csv, struct hm_tra
             name->role = HM_ROLE_NONE;
         rc = hm__trace_name_check(name, t->file->source, line, t->err);
         if (rc == 0 && name->role != HM_ROLE_NONE && cells->has[name->role]) {
-            rc = hm__fail(t->err, HM_E_CONFLICT, "column '%.60s' stands twice", name->written);
-            hm__err_hint(t->err, "it means %s, and there is one already",
+            rc = hm__fail(t->err, HM_E_CONFLICT, "column '%.60s' appears twice", name->written);
+            hm__err_hint(t->err, "it means %s, which another column has already",
                          hm__trace_role_name(name->role));
             hm__err_field(t->err, hm__trace_role_name(name->role));
             hm__err_at(t->err, t->file->source, line);
@@ -192,12 +199,13 @@ static int read_header(struct reader *r, const struct hm_csv *csv, struct hm_tra
         cells->has_measure = cells->has_measure || name->measure;
         t->file->bare_time = t->file->bare_time || name->time;
     }
-    /* A table that `howmany train` recorded: an objective that is no number is left empty. */
+    /* In tables that were recorded by training runs, which have both columns, an objective that is
+     * not a number is left empty. */
     t->file->empty_ends = cells->has[HM_ROLE_OBJECTIVE] && cells->has[HM_LABEL_SIMULATED];
     return rc ? rc : check_columns(r, hm__csv_name(csv, 0), cells->has, line);
 }
 
-static int read_rows(struct reader *r, struct hm_csv *csv, const struct hm_trace_name *names,
+static int read_rows(struct trace_reader *r, struct hm_csv *csv, const struct hm_trace_name *names,
                      struct hm_trace_cells *cells)
 {
     char **fields;
@@ -207,7 +215,7 @@ static int read_rows(struct reader *r, struct hm_csv *csv, const struct hm_trace
         int line = hm__csv_line(csv);
         for (size_t i = 0; rc == 0 && hm__csv_name(csv, i); i++) {
             if (r->rows == 0)
-                rc = list_name(r, &names[i], fields[i]);
+                rc = list_measure(r, &names[i], fields[i]);
             if (rc == 0 && (names[i].role != HM_ROLE_NONE || names[i].measure))
                 rc = hm__trace_cells_put(r->t, &r->units, cells, &names[i], fields[i], line);
         }
@@ -217,7 +225,7 @@ static int read_rows(struct reader *r, struct hm_csv *csv, const struct hm_trace
     return rc ? rc : got;
 }
 
-static int read_csv(struct reader *r, const char *text, size_t length)
+static int read_csv(struct trace_reader *r, const char *text, size_t length)
 {
     struct hm_trace_table *t = r->t;
     struct hm_trace_cells cells;
@@ -226,8 +234,7 @@ static int read_csv(struct reader *r, const char *text, size_t length)
     size_t columns = 0;
     int skipped;
     size_t start = hm__run_skip_comments(text, length, &skipped);
-    int rc =
-        hm__csv_parse_from(text + start, length - start, t->file->source, skipped, &csv, t->err);
+    int rc = hm__csv_parse(text + start, length - start, t->file->source, skipped, &csv, t->err);
 
     if (rc)
         return rc;
@@ -248,8 +255,9 @@ static int read_csv(struct reader *r, const char *text, size_t length)
 
 /* ---- JSON lines ----------------------------------------------------------------------------- */
 
-/* What a key means; the same key mostly stands at the same place. */
-static const struct hm_trace_name *name_of(struct reader *r, const char *key, size_t place)
+/* Resolves a key. The result is cached by position, because most lines have the same keys. */
+static const struct hm_trace_name *resolve_key(struct trace_reader *r, const char *key,
+                                               size_t place)
 {
     struct hm_trace_name *name = &r->names[place % NAMES];
 
@@ -258,14 +266,14 @@ static const struct hm_trace_name *name_of(struct reader *r, const char *key, si
     return name;
 }
 
-enum what { LINE_OTHER, LINE_HEAD, LINE_POINT, LINE_RESTART, LINE_SUMMARY };
+enum line_kind { LINE_OTHER, LINE_HEAD, LINE_POINT, LINE_RESTART, LINE_SUMMARY };
 
-static enum what what_is(struct reader *r, const struct hm_value *object)
+static enum line_kind classify_line(struct trace_reader *r, const struct hm_value *object)
 {
     bool has[HM_TRACE_ROLES] = {false};
 
     for (size_t i = 0; i < object->count; i++)
-        has[name_of(r, object->keys[i], i)->role] = true;
+        has[resolve_key(r, object->keys[i], i)->role] = true;
     return has[HM_ROLE_SUMMARY]                          ? LINE_SUMMARY
            : has[HM_ROLE_ITERATION]                      ? LINE_POINT
            : has[HM_ROLE_EPOCH] && r->t->settings.epochs ? LINE_POINT
@@ -274,7 +282,7 @@ static enum what what_is(struct reader *r, const struct hm_value *object)
                                                          : LINE_OTHER;
 }
 
-static int take_item(struct reader *r, struct hm_arena *arena, struct hm_trace_cells *cells,
+static int read_item(struct trace_reader *r, struct hm_arena *arena, struct hm_trace_cells *cells,
                      const struct hm_trace_name *name, const struct hm_value *item, int line)
 {
     struct hm_trace_table *t = r->t;
@@ -283,7 +291,7 @@ static int take_item(struct reader *r, struct hm_arena *arena, struct hm_trace_c
     if (rc)
         return rc;
     if (name->role != HM_ROLE_NONE && cells->has[name->role]) {
-        hm__fail(t->err, HM_E_CONFLICT, "%s stands twice", hm__trace_role_name(name->role));
+        hm__fail(t->err, HM_E_CONFLICT, "%s appears twice", hm__trace_role_name(name->role));
         hm__err_hint(t->err, "'%.60s' means the same", name->written);
         hm__err_field(t->err, hm__trace_role_name(name->role));
         hm__err_at(t->err, t->file->source, line);
@@ -294,7 +302,7 @@ static int take_item(struct reader *r, struct hm_arena *arena, struct hm_trace_c
     if (item->kind == HM_VALUE_NULL)
         return 0;
     if (item->kind != HM_VALUE_SCALAR) {
-        hm__fail(t->err, HM_E_TYPE, "is %s, where a number or a text belongs",
+        hm__fail(t->err, HM_E_TYPE, "%s where a number or a text is expected",
                  hm__value_kind_name(item));
         hm__err_field(t->err, name->written);
         hm__err_at(t->err, t->file->source, line);
@@ -305,53 +313,53 @@ static int take_item(struct reader *r, struct hm_arena *arena, struct hm_trace_c
                 : hm__fail_nomem(t->err);
 }
 
-/* The cells of a head, a point or a summary. */
-static int take_items(struct reader *r, struct hm_arena *arena, struct hm_trace_cells *cells,
-                      enum what what, const struct hm_value *object, int line)
+/* Reads the cells of a head, a point or a summary. */
+static int read_items(struct trace_reader *r, struct hm_arena *arena, struct hm_trace_cells *cells,
+                      enum line_kind what, const struct hm_value *object, int line)
 {
     int rc = 0;
 
     hm__trace_cells_clear(cells);
     for (size_t i = 0; rc == 0 && i < object->count; i++) {
-        const struct hm_trace_name *name = name_of(r, object->keys[i], i);
+        const struct hm_trace_name *name = resolve_key(r, object->keys[i], i);
         const struct hm_value *item = &object->items[i];
         enum hm_trace_role role = name->role;
         bool of_head = role <= HM_ROLE_SEED || role == HM_ROLE_BEST || role == HM_ROLE_RESUMED_AT;
         bool of_point = role < HM_ROLE_SUMMARY || name->measure;
         if (what == LINE_POINT && r->rows == 0) {
             r->t->file->bare_time = r->t->file->bare_time || name->time;
-            rc = list_name(r, name, item->kind == HM_VALUE_SCALAR ? item->text : "");
+            rc = list_measure(r, name, item->kind == HM_VALUE_SCALAR ? item->text : "");
         }
         if (rc == 0 && (what == LINE_HEAD    ? of_head
                         : what == LINE_POINT ? of_point
                                              : role == HM_ROLE_STOPPED_BY))
-            rc = take_item(r, arena, cells, name, item, line);
+            rc = read_item(r, arena, cells, name, item, line);
     }
     return rc;
 }
 
-static int take_head(struct reader *r, const struct hm_value *object, int line)
+static int read_head(struct trace_reader *r, const struct hm_value *object, int line)
 {
     hm__arena_free(r->head_arena);
     r->head_arena = hm__arena_new();
     if (!r->head_arena)
         return hm__fail_nomem(r->t->err);
-    int rc = take_items(r, r->head_arena, &r->head, LINE_HEAD, object, line);
+    int rc = read_items(r, r->head_arena, &r->head, LINE_HEAD, object, line);
     if (rc)
         return rc;
-    const struct hm_trace_key key = key_of(&r->head, NULL);
+    const struct hm_trace_key key = trace_key(&r->head, NULL);
     double resumed = r->head.numbers[HM_ROLE_RESUMED_AT];
     return hm__trace_table_head(r->t, &key, r->again, isfinite(resumed) ? resumed : 0);
 }
 
-static int take_summary(struct reader *r, struct hm_arena *arena, const struct hm_value *object,
-                        int line)
+static int read_summary(struct trace_reader *r, struct hm_arena *arena,
+                        const struct hm_value *object, int line)
 {
     struct hm_trace_cells cells;
-    int rc = take_items(r, arena, &cells, LINE_SUMMARY, object, line);
+    int rc = read_items(r, arena, &cells, LINE_SUMMARY, object, line);
 
     if (rc == 0 && r->head_arena) {
-        const struct hm_trace_key key = key_of(&r->head, NULL);
+        const struct hm_trace_key key = trace_key(&r->head, NULL);
         bool diverged = cells.stopped_by && strcmp(cells.stopped_by, "diverged") == 0;
         rc = hm__trace_table_end(r->t, &key, diverged);
     }
@@ -361,39 +369,39 @@ static int take_summary(struct reader *r, struct hm_arena *arena, const struct h
     return rc;
 }
 
-static int take_object(void *reader, struct hm_arena *arena, const struct hm_value *object,
+static int read_object(void *reader, struct hm_arena *arena, const struct hm_value *object,
                        int line)
 {
-    struct reader *r = reader;
+    struct trace_reader *r = reader;
     struct hm_trace_cells cells;
-    enum what what = what_is(r, object);
+    enum line_kind what = classify_line(r, object);
 
     if (what == LINE_HEAD)
-        return take_head(r, object, line);
+        return read_head(r, object, line);
     if (what == LINE_SUMMARY)
-        return take_summary(r, arena, object, line);
+        return read_summary(r, arena, object, line);
     if (what == LINE_RESTART)
         r->again = true;
     if (what != LINE_POINT)
         return 0;
-    int rc = take_items(r, arena, &cells, LINE_POINT, object, line);
+    int rc = read_items(r, arena, &cells, LINE_POINT, object, line);
     return rc ? rc : add_row(r, &cells, r->head_arena ? &r->head : NULL, line);
 }
 
-/* ---- the whole ------------------------------------------------------------------------------ */
+/* ---- files ---------------------------------------------------------------------------------- */
 
 static int fail_empty(struct hm_trace_table *t)
 {
     hm__fail(t->err, HM_E_MISSING, "no rows");
-    hm__err_hint(
-        t->err, "one line an iteration, below a line such as algorithm,m,iteration,elapsed_s,loss");
+    hm__err_hint(t->err, "write one line for each iteration, below a header such as "
+                         "algorithm,m,iteration,elapsed_s,loss");
     hm__err_at(t->err, t->file->source, 0);
     return HM_E_MISSING;
 }
 
 static int read_text(struct hm_trace_table *t, const char *text, size_t length, const char *source)
 {
-    struct reader r = {.t = t};
+    struct trace_reader r = {.t = t};
     size_t at = 0;
 
     if (length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
@@ -403,11 +411,11 @@ static int read_text(struct hm_trace_table *t, const char *text, size_t length, 
     char first = at < length ? text[at] : '\n';
     int rc = hm__trace_table_file(t, source, first == '{');
     if (rc == 0 && first == '[') {
-        rc = hm__fail(t->err, HM_E_SYNTAX, "a list, where one JSON object a line is wanted");
-        hm__err_hint(t->err, "jq -c '.[]' turns it into lines");
+        rc = hm__fail(t->err, HM_E_SYNTAX, "a JSON list; one JSON object in each line is expected");
+        hm__err_hint(t->err, "jq -c '.[]' turns a list into lines");
         hm__err_at(t->err, t->file->source, 1);
     } else if (rc == 0 && first == '{')
-        rc = hm__run_json_lines(text, length, t->file->source, take_object, &r, t->err);
+        rc = hm__run_json_lines(text, length, t->file->source, read_object, &r, t->err);
     else if (rc == 0 && first != '\n')
         rc = read_csv(&r, text, length);
     if (rc == 0 && r.rows == 0)
@@ -419,19 +427,19 @@ static int read_text(struct hm_trace_table *t, const char *text, size_t length, 
 static int read_rows_of_tree(struct hm_trace_table *t, const struct hm_value *rows,
                              const char *source)
 {
-    struct reader r = {.t = t};
+    struct trace_reader r = {.t = t};
     int rc = hm__trace_table_file(t, source, true);
 
     if (rc == 0)
-        rc = hm__run_objects(rows, take_object, &r, t->err);
+        rc = hm__run_objects(rows, read_object, &r, t->err);
     if (rc == 0 && r.rows == 0)
         rc = fail_empty(t);
     hm__arena_free(r.head_arena);
     return rc;
 }
 
-static int begin(struct hm_trace_table *t, const struct hm_traces_settings *settings,
-                 struct hm_err *err)
+static int begin_table(struct hm_trace_table *t, const struct hm_traces_settings *settings,
+                       struct hm_err *err)
 {
     static const char *const known[] = {"objective", "loss", "accuracy"};
 
@@ -444,7 +452,7 @@ static int begin(struct hm_trace_table *t, const struct hm_traces_settings *sett
     return t->arena ? 0 : hm__fail_nomem(err);
 }
 
-static int end(struct hm_trace_table *t, int rc, struct hm_traces **ret_traces)
+static int end_table(struct hm_trace_table *t, int rc, struct hm_traces **ret_traces)
 {
     if (rc == 0)
         rc = hm__trace_table_finish(t, ret_traces);
@@ -459,11 +467,11 @@ int hm_traces_parse(const char *text, size_t length, const char *source,
                     struct hm_err *err)
 {
     struct hm_trace_table t;
-    int rc = begin(&t, settings, err);
+    int rc = begin_table(&t, settings, err);
 
     if (rc == 0)
         rc = read_text(&t, text, length, source ? source : "traces");
-    return end(&t, rc, ret_traces);
+    return end_table(&t, rc, ret_traces);
 }
 
 int hm__traces_read(const struct hm_value *rows, const char *source,
@@ -471,11 +479,11 @@ int hm__traces_read(const struct hm_value *rows, const char *source,
                     struct hm_err *err)
 {
     struct hm_trace_table t;
-    int rc = begin(&t, settings, err);
+    int rc = begin_table(&t, settings, err);
 
     if (rc == 0)
         rc = read_rows_of_tree(&t, rows, source ? source : "traces");
-    return end(&t, rc, ret_traces);
+    return end_table(&t, rc, ret_traces);
 }
 
 int hm_traces_load(const char *const *paths, size_t count,
@@ -483,10 +491,10 @@ int hm_traces_load(const char *const *paths, size_t count,
                    struct hm_err *err)
 {
     struct hm_trace_table t;
-    int rc = begin(&t, settings, err);
+    int rc = begin_table(&t, settings, err);
 
     if (rc == 0 && count == 0)
-        rc = hm__fail(err, HM_E_MISSING, "no file of traces");
+        rc = hm__fail(err, HM_E_MISSING, "no file of traces is given");
     for (size_t i = 0; rc == 0 && i < count; i++) {
         char *text;
         size_t length;
@@ -496,5 +504,5 @@ int hm_traces_load(const char *const *paths, size_t count,
         rc = read_text(&t, text, length, paths[i]);
         hm__free(text);
     }
-    return end(&t, rc, ret_traces);
+    return end_table(&t, rc, ret_traces);
 }

@@ -1,6 +1,7 @@
 /*
- * Names of columns as people write them: many words for one thing, a unit in parentheses or behind
- * a bar, a # before the first of them.
+ * Names of columns as people write them: with synonyms (workers, cores), with a unit in
+ * parentheses, brackets or after an underscore ("time (ms)", "latency_ms"), and with # before the
+ * first one.
  */
 #include "run_names.h"
 
@@ -11,8 +12,8 @@
 
 /* clang-format off */
 static const struct entry {
-    const char *aliases; /* words between bars, in lower case, without a unit */
-    struct hm_known known;
+    const char *aliases; /* Synonyms between bars, in lower case, without a unit. */
+    struct hm_known_column known;
 } entries[] = {
     {"|cores|workers|machines|m|ranks|gpus|processes|", {"n", {0}, 1, false, false}},
     {"|n_nodes|", {"nodes", {0}, 1, false, false}},
@@ -32,7 +33,7 @@ static const struct entry {
 
 enum { ENTRY_COUNT = sizeof(entries) / sizeof(entries[0]) };
 
-/* Take "(ms)" or "[ms]" off the end of a name; the factor to SI, 0 if there is none. */
+/* Removes "(ms)" or "[ms]" from the end of a name and returns its factor to SI, or 0 if none. */
 static double take_unit(char *name, struct hm_dim *ret_dim)
 {
     size_t length = strlen(name);
@@ -49,7 +50,7 @@ static double take_unit(char *name, struct hm_dim *ret_dim)
     return factor;
 }
 
-static const struct hm_known *find_known(const char *name)
+static const struct hm_known_column *find_known(const char *name)
 {
     char lower[HM_RUN_NAME + 2];
     size_t i;
@@ -68,15 +69,15 @@ static const struct hm_known *find_known(const char *name)
     return NULL;
 }
 
-/* "latency_ms" is latency in ms, if it is a latency at all. */
-static const struct hm_known *find_suffixed(char *name, double *factor, struct hm_dim *dim)
+/* Resolves "latency_ms" to the column latency, if the unit has the dimension of that column. */
+static const struct hm_known_column *find_suffixed(char *name, double *factor, struct hm_dim *dim)
 {
     char *bar = strrchr(name, '_');
 
     if (!bar || bar == name || !hm__unit_find(bar + 1, strlen(bar + 1), factor, dim))
         return NULL;
     *bar = '\0';
-    const struct hm_known *known = find_known(name);
+    const struct hm_known_column *known = find_known(name);
     if (!known || !hm__dim_equal(known->dim, *dim) || hm__dim_plain(known->dim)) {
         *bar = '_';
         *factor = 0;

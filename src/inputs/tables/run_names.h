@@ -1,26 +1,26 @@
-/* Names of the columns of runs, brought to one. */
+/* Names of the columns of runs: synonyms and units in a name are resolved to one known column. */
 #ifndef HM_RUN_NAMES_H
 #define HM_RUN_NAMES_H
 
 #include "unit.h"
 
-enum { HM_RUN_NAME = 128 };
+enum { HM_RUN_NAME = 128 }; /* Room for the name of a column, with its NUL. */
 
-/* A column that everybody has. */
-struct hm_known {
+/* A column with a known meaning. */
+struct hm_known_column {
     const char *name;
-    struct hm_dim dim;
+    struct hm_dim dim; /* Dimension of its values. */
     double min;
-    bool above; /* values must be greater than min */
-    bool label;
+    bool above; /* Values must be greater than min; otherwise min is allowed. */
+    bool label; /* Values are texts, not numbers. */
 };
 
-/* What a written name means: the column, and the unit that stands in it. */
+/* The meaning of a name as written in a file: the column, and the unit in the name. */
 struct hm_run_name {
     char name[HM_RUN_NAME];
-    const struct hm_known *known; /* NULL: nobody we know */
-    double factor;                /* of the unit to SI; 0 if there is none */
-    struct hm_dim dim;            /* of it */
+    const struct hm_known_column *known; /* NULL: a column without a known meaning. */
+    double factor;                       /* Factor from the unit in the name to SI; 0: no unit. */
+    struct hm_dim dim;                   /* Dimension of that unit. */
 };
 
 struct hm_run_name hm__run_name_resolve(const char *written);

@@ -1,4 +1,4 @@
-/* Cells, comments and JSON lines, for whatever reads tables of runs. */
+/* Cells, comments and JSON lines, for the readers of runs and of traces. */
 #include "run_text.h"
 
 #include <stdio.h>
@@ -53,7 +53,7 @@ enum hm_run_word hm__run_word(const char *text)
 
     for (size_t i = 0; i < sizeof(away) / sizeof(away[0]); i++)
         if (strcasecmp(text, away[i]) == 0)
-            return HM_RUN_WORD_AWAY;
+            return HM_RUN_WORD_DIVERGED;
     return strcasecmp(text, "na") == 0 || strcasecmp(text, "none") == 0 ? HM_RUN_WORD_MISSING
                                                                         : HM_RUN_WORD_NO;
 }
@@ -91,22 +91,22 @@ int hm__run_check_header(const struct hm_csv *csv, const char *example, struct h
     for (size_t i = 0; (name = hm__csv_name(csv, i)); i++)
         if (!hm__run_bare_number(name, &value))
             return 0;
-    hm__fail(err, HM_E_MISSING, "the first line has numbers where the names of columns belong");
-    hm__err_hint(err, "begin the file with a line such as %s", example);
+    hm__fail(err, HM_E_MISSING, "the first line has numbers instead of the names of columns");
+    hm__err_hint(err, "begin the file with a header such as %s", example);
     hm__err_at(err, hm__csv_source(csv), hm__csv_line(csv));
     return HM_E_MISSING;
 }
 
 /* ---- JSON lines ----------------------------------------------------------------------------- */
 
-struct lines {
+struct json_lines {
     const char *source;
     hm_run_take *take;
     void *context;
     struct hm_err *err;
 };
 
-static int read_line(const struct lines *l, const char *text, size_t length, int line)
+static int read_line(const struct json_lines *l, const char *text, size_t length, int line)
 {
     struct hm_arena *arena = hm__arena_new();
     struct hm_err own = {0};
@@ -133,7 +133,7 @@ static int read_line(const struct lines *l, const char *text, size_t length, int
 int hm__run_json_lines(const char *text, size_t length, const char *source, hm_run_take *take,
                        void *context, struct hm_err *err)
 {
-    const struct lines l = {source, take, context, err};
+    const struct json_lines l = {source, take, context, err};
     int line = 1, rc = 0;
 
     for (size_t at = 0; rc == 0 && at < length; line++) {

@@ -1,4 +1,4 @@
-/* What tables of runs and of traces have in common: cells, comments, JSON lines. */
+/* What the readers of runs and of traces share: numbers in cells, comments, JSON lines. */
 #ifndef HM_RUN_TEXT_H
 #define HM_RUN_TEXT_H
 
@@ -6,28 +6,29 @@
 #include "unit.h"
 #include "value.h"
 
-/* A number without a unit, which may be below 0; false if the text is more than that. */
+/* Reads a number without a unit, of any sign; returns false if anything else is in the text. */
 bool hm__run_bare_number(const char *text, double *ret_value);
-/* A number with or without a unit; *ret_dim tells what it was written in. */
+/* Reads a number with or without a unit, in SI; *ret_dim is the dimension of the unit. */
 bool hm__run_number(const char *text, double *ret_value, bool *ret_has_unit,
                     struct hm_dim *ret_dim);
-/* Take blanks off both ends, in place. */
+/* Removes blanks from both ends, in place. */
 char *hm__run_trim(char *text);
 
-/* What a number that is none is written as. */
+/* Words that appear in place of a number. */
 enum hm_run_word {
-    HM_RUN_WORD_NO,      /* it is something else */
-    HM_RUN_WORD_MISSING, /* na, none */
-    HM_RUN_WORD_AWAY,    /* nan, inf: it has run away */
+    HM_RUN_WORD_NO,       /* Any other text. */
+    HM_RUN_WORD_MISSING,  /* na or none: there is no value. */
+    HM_RUN_WORD_DIVERGED, /* nan or inf: the loss has diverged. */
 };
 enum hm_run_word hm__run_word(const char *text);
 
-/* How many bytes at the beginning are comments: a # line is a header only if it names an n. */
+/* Returns the length of the comments at the beginning, and how many lines they are. A line that
+ * begins with # is a header instead if one of its columns means n. */
 size_t hm__run_skip_comments(const char *text, size_t length, int *ret_lines);
-/* Fail if the header has nothing but numbers; example: a header as it should be. */
+/* Fails if every name in the header is a number; the hint shows `example`, a correct header. */
 int hm__run_check_header(const struct hm_csv *csv, const char *example, struct hm_err *err);
 
-/* Called with each object; the arena is emptied before the next. */
+/* Called with each object; the object and the arena are freed after the call. */
 typedef int hm_run_take(void *context, struct hm_arena *arena, const struct hm_value *object,
                         int line);
 

@@ -1,4 +1,4 @@
-/* Names of the columns of traces, and their cells. */
+/* Roles of the columns of traces, and numbers in their cells. */
 #include "trace_cells.h"
 
 #include <math.h>
@@ -51,7 +51,7 @@ static bool is_time(enum hm_trace_role role)
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
-/* "elapsed" and "elapsed_ms" are elapsed_s. */
+/* Whether a name is "elapsed", or "elapsed_" and a unit of time. */
 static bool is_elapsed(const struct hm_run_name *name, double *factor, struct hm_dim *dim)
 {
     if (strncasecmp(name->name, "elapsed", 7) != 0)
@@ -94,7 +94,7 @@ int hm__trace_name_check(const struct hm_trace_name *name, const char *source, i
     if (name->factor == 0 || (name->role == HM_ROLE_NONE && !name->measure) ||
         hm__dim_equal(name->dim, wanted))
         return 0;
-    hm__fail(err, HM_E_UNIT, "'%.60s' is not in a unit of its kind", name->written);
+    hm__fail(err, HM_E_UNIT, "the unit in '%.60s' does not fit the column", name->written);
     hm__err_hint(err, "write %s", hm__dim_example(wanted));
     hm__err_field(err, role_names[name->role]);
     hm__err_at(err, source, line);
@@ -110,14 +110,14 @@ void hm__trace_cells_clear(struct hm_trace_cells *cells)
         cells->numbers[i] = NAN;
 }
 
-struct place {
+struct cell_place {
     struct hm_trace_table *t;
     const struct hm_trace_name *name;
     const char *text;
     int line;
 };
 
-static int fail_at(const struct place *p, int code)
+static int fail_cell(const struct cell_place *p, int code)
 {
     bool known = p->name->role != HM_ROLE_NONE;
 
@@ -126,8 +126,9 @@ static int fail_at(const struct place *p, int code)
     return code;
 }
 
-/* Cells of a column have units, or none has: a number whose unit is guessed is worse than none. */
-static int check_unit(const struct place *p, struct hm_trace_units *units, bool has_unit,
+/* Fails if only some cells of a column of times have a unit, because a guessed unit is worse than
+ * an error; or if the unit has another dimension than the role. */
+static int check_unit(const struct cell_place *p, struct hm_trace_units *units, bool has_unit,
                       struct hm_dim dim)
 {
     enum hm_trace_role role = p->name->role;
@@ -138,25 +139,25 @@ static int check_unit(const struct place *p, struct hm_trace_units *units, bool 
 
     *own = *own ? *own : p->line;
     if (has_unit && p->name->factor > 0) {
-        hm__fail(p->t->err, HM_E_UNIT, "'%.60s' has a unit, and so has the name of the column",
+        hm__fail(p->t->err, HM_E_UNIT, "'%.60s' has a unit, but the name of the column has one too",
                  p->text);
-        return fail_at(p, HM_E_UNIT);
+        return fail_cell(p, HM_E_UNIT);
     }
     if (has_unit && !hm__dim_equal(dim, wanted)) {
         hm__fail(p->t->err, HM_E_UNIT, "'%.60s' is in %s", p->text, hm__dim_name(dim, one));
         hm__err_hint(p->t->err, "write %s", hm__dim_example(wanted));
-        return fail_at(p, HM_E_UNIT);
+        return fail_cell(p, HM_E_UNIT);
     }
     if (other && is_time(role)) {
         hm__fail(p->t->err, HM_E_UNIT, "'%.60s' has %s unit, but line %d has %s", p->text,
                  has_unit ? "a" : "no", other, has_unit ? "none" : "one");
-        hm__err_hint(p->t->err, "give all of a column a unit, or none");
-        return fail_at(p, HM_E_UNIT);
+        hm__err_hint(p->t->err, "give every value of a column a unit, or none");
+        return fail_cell(p, HM_E_UNIT);
     }
     return 0;
 }
 
-static int check_range(const struct place *p, double value)
+static int check_range(const struct cell_place *p, double value)
 {
     enum hm_trace_role role = p->name->role;
     struct hm_err *err = p->t->err;
@@ -166,23 +167,23 @@ static int check_range(const struct place *p, double value)
         hm__fail(err, HM_E_RANGE, "'%.60s' must be a whole number, at least 1", p->text);
     else if ((role == HM_ROLE_ITERATION || role == HM_ROLE_EPOCH) && !(value > 0)) {
         hm__fail(err, HM_E_RANGE, "'%.60s' must be more than 0", p->text);
-        hm__err_hint(err, "how many are done when the loss is measured; leave out the loss before "
-                          "the first");
+        hm__err_hint(err, "it counts what is done when the loss is measured; leave out the loss "
+                          "before the first");
     } else if (role == HM_ROLE_STALENESS && !(value >= 0)) {
         hm__fail(err, HM_E_RANGE, "'%.60s' must be at least 0", p->text);
-        hm__err_hint(err, "clocks that a worker may be ahead of the slowest; async: any number");
+        hm__err_hint(err, "the clocks that a worker may be ahead of the slowest; async: no limit");
     } else if ((is_time(role) || role == HM_ROLE_RESUMED_AT) && !(value >= 0))
         hm__fail(err, HM_E_RANGE, "'%.60s' must be at least 0", p->text);
     else if (accuracy && !(value >= 0 && value <= 1)) {
         hm__fail(err, HM_E_RANGE, "'%.60s' must be between 0 and 1", p->text);
-        hm__err_hint(err, "a share, or with a %% sign");
+        hm__err_hint(err, "write a fraction such as 0.93, or 93 %%");
     } else
         return 0;
-    return fail_at(p, HM_E_RANGE);
+    return fail_cell(p, HM_E_RANGE);
 }
 
-/* A number of a cell that is not empty. */
-static int read_number(const struct place *p, struct hm_trace_units *units, double *ret_value)
+/* Reads the number of a cell that is not empty. */
+static int read_number(const struct cell_place *p, struct hm_trace_units *units, double *ret_value)
 {
     enum hm_trace_role role = p->name->role;
     bool counts = role == HM_ROLE_M || role == HM_ROLE_ITERATION || role == HM_ROLE_EPOCH;
@@ -196,14 +197,15 @@ static int read_number(const struct place *p, struct hm_trace_units *units, doub
     }
     if (!hm__run_number(p->text, &value, &has_unit, &dim)) {
         enum hm_run_word word = counts ? HM_RUN_WORD_NO : hm__run_word(p->text);
-        if (word && !(stale && word == HM_RUN_WORD_AWAY)) {
-            *ret_value = word == HM_RUN_WORD_AWAY && !is_time(role) ? INFINITY : NAN;
+        if (word && !(stale && word == HM_RUN_WORD_DIVERGED)) {
+            *ret_value = word == HM_RUN_WORD_DIVERGED && !is_time(role) ? INFINITY : NAN;
             return 0;
         }
         hm__fail(p->t->err, HM_E_TYPE, "'%.60s' is not a number", p->text);
         if (stale)
-            hm__err_hint(p->t->err, "clocks that a worker may be ahead of the slowest, or async");
-        return fail_at(p, HM_E_TYPE);
+            hm__err_hint(p->t->err,
+                         "the clocks that a worker may be ahead of the slowest, or async");
+        return fail_cell(p, HM_E_TYPE);
     }
     int rc = check_unit(p, units, has_unit, dim);
     if (rc)
@@ -212,7 +214,7 @@ static int read_number(const struct place *p, struct hm_trace_units *units, doub
     if ((!isfinite(value) && (counts || is_time(role))) ||
         ((role == HM_ROLE_M || stale) && value > HM_M_MOST)) {
         hm__fail(p->t->err, HM_E_RANGE, "'%.60s' is too large", p->text);
-        return fail_at(p, HM_E_RANGE);
+        return fail_cell(p, HM_E_RANGE);
     }
     if ((rc = check_range(p, value)))
         return rc;
@@ -229,7 +231,7 @@ int hm__trace_cells_put(struct hm_trace_table *t, struct hm_trace_units *units,
     int rc = 0;
 
     text = hm__run_trim(text);
-    struct place p = {t, name, text, line};
+    struct cell_place p = {t, name, text, line};
     if (role < HM_ROLE_M) {
         cells->labels[role] = text;
     } else if (role == HM_ROLE_STOPPED_BY) {

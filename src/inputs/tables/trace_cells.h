@@ -1,11 +1,11 @@
-/* The cells of a row of a trace: what columns mean, and numbers that are checked. */
+/* The cells of one row of a trace: the roles of columns, and numbers that are checked. */
 #ifndef HM_TRACE_CELLS_H
 #define HM_TRACE_CELLS_H
 
 #include "run_names.h"
 #include "trace_table.h"
 
-/* What a column means. The first are the labels, in their order. */
+/* The role of a column. The labels of enum hm_trace_label come first. */
 enum hm_trace_role {
     HM_ROLE_M = HM_TRACE_LABELS,
     HM_ROLE_STALENESS,
@@ -19,7 +19,7 @@ enum hm_trace_role {
     HM_ROLE_SUBOPTIMALITY,
     HM_ROLE_GAP,
     HM_ROLE_BEST,
-    /* Of JSON lines only. */
+    /* The following occur in JSON lines only. */
     HM_ROLE_SUMMARY,
     HM_ROLE_STOPPED_BY,
     HM_ROLE_RESTART,
@@ -31,35 +31,38 @@ enum hm_trace_role {
 struct hm_trace_name {
     char written[HM_RUN_NAME];
     enum hm_trace_role role;
-    double factor; /* of a unit that stands in it; 0: none */
-    struct hm_dim dim;
-    bool measure; /* it is what was asked for */
-    bool time;    /* it is called time, which can mean anything */
+    double factor;     /* Factor of the unit in the name to SI; 0: no unit. */
+    struct hm_dim dim; /* Dimension of that unit. */
+    bool measure;      /* It is the measure that the settings ask for. */
+    bool time;         /* It is named `time`, which is ambiguous and is not used. */
 };
 
 struct hm_trace_cells {
-    const char *labels[HM_TRACE_LABELS]; /* NULL: nobody says */
-    const char *stopped_by;
+    const char *labels[HM_TRACE_LABELS]; /* Borrowed; NULL: not given. */
+    const char *stopped_by;              /* Borrowed; NULL: not given. */
     double numbers[HM_TRACE_ROLES];
-    bool has[HM_TRACE_ROLES]; /* there is such a column */
+    bool has[HM_TRACE_ROLES]; /* Whether a column of that role exists. */
     double measure;
     bool has_measure;
 };
 
-/* Which columns of a file have units in their cells: line of the first that has, or has not. */
+/* For each role, the line of the first cell with a unit and of the first without; 0: none. */
 struct hm_trace_units {
     int with[HM_TRACE_ROLES], without[HM_TRACE_ROLES];
 };
 
-/* "m", "elapsed_s", …: as messages name it. */
+/* Returns "m", "elapsed_s" and so on, as messages name the role. */
 const char *hm__trace_role_name(enum hm_trace_role role);
+/* Resolves the name of a column; `measure` may be NULL. */
 struct hm_trace_name hm__trace_name_resolve(const char *written, const char *measure);
-/* Fail if the unit in a name is not one of its kind. */
+/* Fails if the unit in a name does not fit the role. */
 int hm__trace_name_check(const struct hm_trace_name *name, const char *source, int line,
                          struct hm_err *err);
 
+/* Sets all cells to not given. */
 void hm__trace_cells_clear(struct hm_trace_cells *cells);
-/* Put a text, whose blanks are taken off in place; it must outlive the cells. */
+/* Stores the text of a cell, without its blanks. Labels point into the text, which must outlive
+ * the cells. */
 int hm__trace_cells_put(struct hm_trace_table *t, struct hm_trace_units *units,
                         struct hm_trace_cells *cells, const struct hm_trace_name *name, char *text,
                         int line);

@@ -1,12 +1,12 @@
 /*
- * Rows to traces. Times are told as seconds of an iteration, as seconds since the start, or as
- * both; the other follows:
+ * Turns rows into traces. A file gives times as seconds of one iteration, as seconds since the
+ * start, or both. The missing one is derived:
  *
  *     seconds_k = (elapsed_k - elapsed_{k-1}) / (i_k - i_{k-1}),
  *     elapsed_k = elapsed_{k-1} + seconds_k (i_k - i_{k-1}).
  *
- * Where both are told, the first holds between points that are apart, and what is told between
- * points that are not.
+ * If both are given, the first formula is used between points that are more than one iteration
+ * apart, and the given seconds are used otherwise.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -21,20 +21,21 @@ struct finish {
     struct hm_trace_table *table;
     struct hm_traces *traces;
     struct hm_trace_notes notes;
-    bool objective; /* the measure */
-    bool bests;     /* bests are of the measure */
-    bool diverged;  /* some trace has */
+    bool objective; /* The measure is the objective; otherwise hm_trace_row.other. */
+    bool bests;     /* The values of best in the files belong to the measure. */
+    bool diverged;  /* At least one trace diverged. */
 };
 
-static double loss_of(const struct finish *f, const struct hm_trace_row *row)
+static double row_loss(const struct finish *f, const struct hm_trace_row *row)
 {
     return f->objective ? row->objective : row->other;
 }
 
-static int fail_row(const struct finish *f, const struct hm_trace_raw *raw,
-                    const struct hm_trace_row *row, const char *field, double now, double before)
+static int fail_decrease(const struct finish *f, const struct hm_trace_raw *raw,
+                         const struct hm_trace_row *row, const char *field, double now,
+                         double before)
 {
-    hm__fail(f->table->err, HM_E_RANGE, "goes down, from %.10g to %.10g", before, now);
+    hm__fail(f->table->err, HM_E_RANGE, "decreases from %.10g to %.10g", before, now);
     hm__err_field(f->table->err, field);
     hm__err_at(f->table->err, raw->source, row->line);
     return HM_E_RANGE;
@@ -42,35 +43,36 @@ static int fail_row(const struct finish *f, const struct hm_trace_raw *raw,
 
 /* ---- times ---------------------------------------------------------------------------------- */
 
-/* What is told may not go down; epochs neither. */
-static int check_order(const struct finish *f, const struct hm_trace_raw *raw, bool *ret_told)
+/* Fails if elapsed times or epochs decrease; *ret_has_elapsed: some row has an elapsed time. */
+static int check_order(const struct finish *f, const struct hm_trace_raw *raw,
+                       bool *ret_has_elapsed)
 {
     double elapsed = 0, at = 0;
 
-    *ret_told = false;
+    *ret_has_elapsed = false;
     for (size_t i = 0; i < raw->count; i++) {
         const struct hm_trace_row *row = &raw->rows[i];
         if (row->at < at)
-            return fail_row(f, raw, row, "epoch", row->at, at);
+            return fail_decrease(f, raw, row, "epoch", row->at, at);
         at = row->at;
         if (isnan(row->elapsed_s))
             continue;
         if (row->elapsed_s < elapsed) {
-            int rc = fail_row(f, raw, row, "elapsed_s", row->elapsed_s, elapsed);
+            int rc = fail_decrease(f, raw, row, "elapsed_s", row->elapsed_s, elapsed);
             hm__err_hint(f->table->err, "it counts from the start of the run");
             return rc;
         }
         elapsed = row->elapsed_s;
-        *ret_told = true;
+        *ret_has_elapsed = true;
     }
     return 0;
 }
 
 /*
- * Add up the seconds where nobody says what has passed. Where epochs are counted and seconds are of
- * iterations, those of an epoch follow from what has passed.
+ * Sums the seconds of iterations to elapsed times, if the file has none. If epochs are counted, the
+ * seconds of iterations are then dropped, so that derive_seconds computes those of an epoch.
  */
-static void derive_elapsed(struct hm_trace_raw *raw, bool told)
+static void derive_elapsed(struct hm_trace_raw *raw, bool has_elapsed)
 {
     double iteration = raw->resumed_at, elapsed = raw->resumed_at > 0 ? NAN : 0;
     bool differ = false;
@@ -78,7 +80,7 @@ static void derive_elapsed(struct hm_trace_raw *raw, bool told)
     for (size_t i = 0; i < raw->count; i++) {
         struct hm_trace_row *row = &raw->rows[i];
         elapsed += row->seconds * (row->iteration - iteration);
-        if (!told)
+        if (!has_elapsed)
             row->elapsed_s = elapsed;
         iteration = row->iteration;
         differ = differ || row->at != row->iteration;
@@ -87,31 +89,32 @@ static void derive_elapsed(struct hm_trace_raw *raw, bool told)
         raw->rows[i].seconds = NAN;
 }
 
-/* Seconds at the first point. */
+/* Returns the seconds of one iteration at the first point. */
 static double first_seconds(const struct hm_trace_raw *raw, const struct hm_trace_row *rows,
-                            size_t count, bool told)
+                            size_t count, bool has_elapsed)
 {
     double seconds = rows[0].seconds, elapsed = rows[0].elapsed_s;
     double apart = count > 1 ? fmin(rows[0].at, rows[1].at - rows[0].at) : rows[0].at;
 
     if (isnan(seconds))
         return raw->resumed_at > 0 ? NAN : elapsed / rows[0].at;
-    /* What was told is all of the first stretch. */
-    if (told && apart > 1 && raw->resumed_at == 0 && fabs(seconds - elapsed) <= 1e-9 * elapsed)
+    /* The given seconds are the time of all iterations up to the first point. */
+    if (has_elapsed && apart > 1 && raw->resumed_at == 0 &&
+        fabs(seconds - elapsed) <= 1e-9 * elapsed)
         return elapsed / apart;
     return seconds;
 }
 
 static void derive_seconds(const struct hm_trace_raw *raw, struct hm_trace_row *rows, size_t count,
-                           bool told)
+                           bool has_elapsed)
 {
     bool dropped = count < raw->count;
-    double first = count > 0 ? first_seconds(raw, rows, count, told) : NAN;
+    double first = count > 0 ? first_seconds(raw, rows, count, has_elapsed) : NAN;
 
     for (size_t i = count; i-- > 1;) {
         double step = rows[i].at - rows[i - 1].at;
         double each = (rows[i].elapsed_s - rows[i - 1].elapsed_s) / step;
-        if (!isnan(each) && (isnan(rows[i].seconds) || (step > 1 && (told || dropped))))
+        if (!isnan(each) && (isnan(rows[i].seconds) || (step > 1 && (has_elapsed || dropped))))
             rows[i].seconds = each;
     }
     if (count > 0)
@@ -120,7 +123,7 @@ static void derive_seconds(const struct hm_trace_raw *raw, struct hm_trace_row *
 
 /* ---- points --------------------------------------------------------------------------------- */
 
-/* Cut the rows where the loss runs away; whether it does. */
+/* Drops the rows from the first diverged loss on; returns whether the trace diverged. */
 static bool cut_diverged(const struct finish *f, struct hm_trace_raw *raw)
 {
     const struct hm_trace_file *file = &f->table->files[raw->file];
@@ -128,11 +131,11 @@ static bool cut_diverged(const struct finish *f, struct hm_trace_raw *raw)
     if (f->table->settings.times_only)
         return false;
     for (size_t i = 0; i < raw->count; i++)
-        if (isinf(loss_of(f, &raw->rows[i]))) {
+        if (isinf(row_loss(f, &raw->rows[i]))) {
             raw->count = i;
             return true;
         }
-    bool empty = raw->count > 0 && isnan(loss_of(f, &raw->rows[raw->count - 1]));
+    bool empty = raw->count > 0 && isnan(row_loss(f, &raw->rows[raw->count - 1]));
     if (empty && (raw->diverged || (file->empty_ends && f->objective))) {
         raw->count--;
         return true;
@@ -140,7 +143,9 @@ static bool cut_diverged(const struct finish *f, struct hm_trace_raw *raw)
     return raw->diverged;
 }
 
-/* Keep the rows that say something, one for each place; how many, and how many are empty. */
+/* Keeps the rows with a loss (or a time, if only times are read), the last one for each iteration.
+ * Returns their number; *ret_empty counts the others, *ret_line is the line of the first of them.
+ */
 static size_t keep_rows(const struct finish *f, struct hm_trace_raw *raw, size_t *ret_empty,
                         int *ret_line)
 {
@@ -150,7 +155,7 @@ static size_t keep_rows(const struct finish *f, struct hm_trace_raw *raw, size_t
     *ret_empty = 0;
     for (size_t i = 0; i < raw->count; i++) {
         struct hm_trace_row row = raw->rows[i];
-        if (times ? isnan(row.seconds) && isnan(row.elapsed_s) : isnan(loss_of(f, &row))) {
+        if (times ? isnan(row.seconds) && isnan(row.elapsed_s) : isnan(row_loss(f, &row))) {
             if ((*ret_empty)++ == 0)
                 *ret_line = row.line;
             continue;
@@ -177,7 +182,7 @@ static int fill_points(const struct finish *f, const struct hm_trace_raw *raw, s
         const struct hm_trace_row *row = &raw->rows[i];
         if (f->table->settings.times_only && isnan(row->seconds))
             continue;
-        double loss = loss_of(f, row);
+        double loss = row_loss(f, row);
         trace->iteration[kept] = row->at;
         trace->loss[kept] = isfinite(loss) ? loss : NAN;
         trace->seconds[kept] = row->seconds;
@@ -195,8 +200,8 @@ static void note_points(struct finish *f, const struct hm_trace_raw *raw, size_t
     if (count == 0) {
         int line = empty ? empty_line : raw->rows[0].line;
         hm__trace_note(&f->notes, HM_NOTE_LEFT_OUT, raw,
-                       diverged ? "left out, as it diverged before there was any %.60s (%.200s:%d)"
-                                : "left out, as no row has any %.60s (%.200s:%d)",
+                       diverged ? "left out, because it diverged before the first %.60s (%.200s:%d)"
+                                : "left out, because no row has a %.60s (%.200s:%d)",
                        what, raw->source, line);
         return;
     }
@@ -217,16 +222,16 @@ static int finish_trace(struct finish *f, struct hm_trace_raw *raw)
     struct hm_trace *trace = &f->traces->traces[f->traces->count];
     size_t empty;
     int empty_line = 0;
-    bool told;
-    int rc = check_order(f, raw, &told);
+    bool has_elapsed;
+    int rc = check_order(f, raw, &has_elapsed);
 
     if (rc)
         return rc;
     bool diverged = cut_diverged(f, raw);
     f->diverged = f->diverged || diverged;
-    derive_elapsed(raw, told);
+    derive_elapsed(raw, has_elapsed);
     size_t count = keep_rows(f, raw, &empty, &empty_line);
-    derive_seconds(raw, raw->rows, count, told);
+    derive_seconds(raw, raw->rows, count, has_elapsed);
     *trace = (struct hm_trace){
         .algorithm = raw->algorithm,
         .m = raw->m,
@@ -263,12 +268,13 @@ static int fail_measure(const struct hm_trace_table *t, const struct hm_trace_fi
                  file->json ? "no line has 'objective' or 'loss'"
                             : "no column 'objective' or 'loss'");
     if (elsewhere)
-        hm__err_hint(t->err, "other files have it, and all must be of one measure; here %s%s",
-                     *have ? "there are " : "is none", have);
+        hm__err_hint(t->err,
+                     "other files have it, and all files need the same measure; this one has %s%s",
+                     *have ? "" : "none", have);
     else if (*have)
-        hm__err_hint(t->err, "--measure says which; there are %s", have);
+        hm__err_hint(t->err, "set `measure` to one of %s", have);
     else
-        hm__err_hint(t->err, "what a run makes smaller, after each iteration");
+        hm__err_hint(t->err, "it is the value that training makes smaller, after each iteration");
     hm__err_at(t->err, file->source, file->line);
     return HM_E_MISSING;
 }
@@ -299,27 +305,27 @@ static int choose_measure(struct finish *f)
     return 0;
 }
 
-/* ---- the whole ------------------------------------------------------------------------------ */
+/* ---- the result ----------------------------------------------------------------------------- */
 
-/* Iterations of one algorithm that are not worth the same, or do not take as long. */
+/* Adds notes if iterations of one algorithm may not be comparable, in progress or in time. */
 static void note_platforms(struct finish *f)
 {
     const struct hm_trace_table *t = f->table;
 
     if (t->mixed[HM_LABEL_PLATFORM])
         hm__trace_note(&f->notes, HM_NOTE_PLATFORM, NULL,
-                       "not all traces are of the same platform: %ss of one algorithm are taken to "
-                       "be worth the same, and to take as long",
+                       "the traces are of different platforms: %ss of one algorithm are assumed to "
+                       "make equal progress and to take equal time",
                        f->notes.unit);
     if (t->mixed[HM_LABEL_BACKUPS])
         hm__trace_note(&f->notes, HM_NOTE_PLATFORM, NULL,
-                       "not all traces have as many backups: %ss without some of the gradients are "
-                       "taken to be worth as much as the others",
+                       "the traces have different numbers of backups: %ss that drop gradients are "
+                       "assumed to make as much progress as the others",
                        f->notes.unit);
-    if (t->late && t->anew)
+    if (t->pulls_late && t->pulls_fresh)
         hm__trace_note(&f->notes, HM_NOTE_PLATFORM, NULL,
-                       "some stale traces read the model late, others always anew: what staleness "
-                       "costs is a mean of both");
+                       "some stale traces read the model late, others always anew: the cost of "
+                       "staleness is a mean of both");
 }
 
 static void note_all(struct finish *f)
@@ -333,19 +339,17 @@ static void note_all(struct finish *f)
     }
     if (bare && !times)
         hm__trace_note(&f->notes, HM_NOTE_ALL, NULL,
-                       "'time' is passed over: call it seconds (of one %s) or elapsed_s (since the "
-                       "start)",
+                       "column 'time' is not used: name it seconds (of one %s) or elapsed_s (since "
+                       "the start)",
                        f->notes.unit);
     if (t->mixed[HM_LABEL_DATA] || t->mixed[HM_LABEL_PROBLEM])
-        hm__trace_note(
-            &f->notes, HM_NOTE_ALL, NULL,
-            "not all traces are of the same %s: what is learned from them together means "
-            "little",
-            t->mixed[HM_LABEL_PROBLEM] ? "problem" : "data");
+        hm__trace_note(&f->notes, HM_NOTE_ALL, NULL,
+                       "the traces are of different %s: a common model of them means little",
+                       t->mixed[HM_LABEL_PROBLEM] ? "problems" : "data");
     note_platforms(f);
 }
 
-static int fail_none(const struct finish *f)
+static int fail_no_points(const struct finish *f)
 {
     const struct hm_trace_table *t = f->table;
     const char *measure = t->settings.measure ? t->settings.measure : f->traces->measure;
@@ -361,7 +365,7 @@ static int fail_none(const struct finish *f)
     return HM_E_MISSING;
 }
 
-/* Times are wanted: some file must have them. */
+/* If only times are read, every file must have them. */
 static int check_times(const struct hm_trace_table *t)
 {
     for (size_t i = 0; i < t->file_count; i++) {
@@ -370,14 +374,14 @@ static int check_times(const struct hm_trace_table *t)
             continue;
         hm__fail(t->err, HM_E_MISSING,
                  file->json ? "no line has 'seconds'" : "no column 'seconds'");
-        hm__err_hint(t->err, "of one iteration; or elapsed_s, since the start");
+        hm__err_hint(t->err, "give seconds of one iteration, or elapsed_s since the start");
         hm__err_at(t->err, file->source, file->line);
         return HM_E_MISSING;
     }
     return 0;
 }
 
-static int by_iteration(const void *a, const void *b)
+static int compare_iterations(const void *a, const void *b)
 {
     const struct hm_trace_row *x = a, *y = b;
 
@@ -386,14 +390,15 @@ static int by_iteration(const void *a, const void *b)
     return x->line < y->line ? -1 : x->line > y->line;
 }
 
-/* Rows in no order become a trace; of several with one iteration the last in the file counts. */
-static void put_in_order(struct hm_trace_raw *raw)
+/* Sorts the rows of a trace that was not in order. Of several rows with one iteration the last one
+ * in the file is kept. */
+static void sort_rows(struct hm_trace_raw *raw)
 {
     size_t kept = 0;
 
     if (!raw->unsorted)
         return;
-    qsort(raw->rows, raw->count, sizeof(*raw->rows), by_iteration);
+    qsort(raw->rows, raw->count, sizeof(*raw->rows), compare_iterations);
     for (size_t i = 0; i < raw->count; i++) {
         if (kept > 0 && raw->rows[kept - 1].iteration == raw->rows[i].iteration)
             kept--;
@@ -418,7 +423,7 @@ int hm__trace_table_finish(struct hm_trace_table *t, struct hm_traces **ret_trac
     if (!f.traces->traces)
         return hm__fail_nomem(t->err);
     for (size_t i = 0; i < t->count; i++)
-        put_in_order(&t->traces[i]);
+        sort_rows(&t->traces[i]);
     rc = choose_measure(&f);
     note_all(&f);
     for (size_t i = 0; rc == 0 && i < t->count; i++)
@@ -426,7 +431,7 @@ int hm__trace_table_finish(struct hm_trace_table *t, struct hm_traces **ret_trac
     if (rc == 0)
         rc = hm__trace_notes_seal(&f.notes, f.traces, t->err);
     if (rc == 0 && f.traces->count == 0)
-        rc = fail_none(&f);
+        rc = fail_no_points(&f);
     if (rc == 0)
         *ret_traces = f.traces;
     return rc;

@@ -1,6 +1,7 @@
 /*
- * What a person should know of traces. A gap is a step of more than twice the usual one, the
- * median, after which steps are usual again: traces that are looked at ever less often have none.
+ * Notes that warn a person about traces. A gap is a step of more than twice the median step that is
+ * followed by steps of at most the median; so a trace that is recorded less and less often has no
+ * gaps.
  */
 #include "trace_notes.h"
 
@@ -33,13 +34,13 @@ void hm__trace_note(struct hm_trace_notes *notes, enum hm_trace_note kind,
     hm__text_release(&text);
 }
 
-static int compare(const void *a, const void *b)
+static int compare_doubles(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
     return x < y ? -1 : x > y;
 }
 
-/* The median of the steps between rows; NaN where there are none. */
+/* Returns the median of the steps between rows; NaN if there are fewer than two rows. */
 static double usual_step(struct hm_trace_notes *notes, const struct hm_trace_row *rows,
                          size_t count)
 {
@@ -57,7 +58,7 @@ static double usual_step(struct hm_trace_notes *notes, const struct hm_trace_row
     }
     for (size_t i = 1; i < count; i++)
         steps[i - 1] = rows[i].at - rows[i - 1].at;
-    qsort(steps, count - 1, sizeof(*steps), compare);
+    qsort(steps, count - 1, sizeof(*steps), compare_doubles);
     double median = steps[(count - 2) / 2];
     hm__free(steps);
     return median;
@@ -82,8 +83,8 @@ void hm__trace_note_gaps(struct hm_trace_notes *notes, const struct hm_trace_raw
     if (gaps == 0)
         return;
     if (gaps > 1)
-        snprintf(more, sizeof(more), ", and %zu more such", gaps - 1);
-    hm__trace_note(notes, HM_NOTE_GAP, raw, "nothing between %ss %.10g and %.10g (%.200s:%d)%s",
+        snprintf(more, sizeof(more), ", and %zu more gap%s", gaps - 1, gaps == 2 ? "" : "s");
+    hm__trace_note(notes, HM_NOTE_GAP, raw, "no points between %ss %.10g and %.10g (%.200s:%d)%s",
                    notes->unit, rows[at - 1].at, rows[at].at, raw->source, rows[at].line, more);
 }
 
@@ -94,16 +95,17 @@ void hm__trace_note_history(struct hm_trace_notes *notes, const struct hm_trace_
     if (raw->restarts > 1)
         snprintf(times, sizeof(times), " %zu times, last", raw->restarts);
     if (raw->restarts)
-        hm__trace_note(notes, HM_NOTE_RESTART, raw, "went back%s to %s %.10g (%.200s:%d)", times,
+        hm__trace_note(notes, HM_NOTE_RESTART, raw, "restarted%s at %s %.10g (%.200s:%d)", times,
                        notes->unit, raw->restart_at, raw->source, raw->restart_line);
     if (raw->resumed_at > 0)
-        hm__trace_note(notes, HM_NOTE_RESUMED, raw,
-                       "goes on after iteration %.10g of a run that is not here (%.200s:%d)",
-                       raw->resumed_at, raw->source, raw->rows[0].line);
+        hm__trace_note(
+            notes, HM_NOTE_RESUMED, raw,
+            "continues after iteration %.10g of a run that is not in the files (%.200s:%d)",
+            raw->resumed_at, raw->source, raw->rows[0].line);
     if (raw->best_differs)
         hm__trace_note(notes, HM_NOTE_BEST, raw,
-                       "names more than one best, so none is believed (%.200s:%d)", raw->source,
-                       raw->rows[0].line);
+                       "contains different values of best, so none is used (%.200s:%d)",
+                       raw->source, raw->rows[0].line);
 }
 
 int hm__trace_notes_seal(struct hm_trace_notes *notes, struct hm_traces *traces, struct hm_err *err)
@@ -111,11 +113,11 @@ int hm__trace_notes_seal(struct hm_trace_notes *notes, struct hm_traces *traces,
     static const char *const tails[HM_TRACE_NOTES] = {
         [HM_NOTE_LEFT_OUT] = "left out",
         [HM_NOTE_DIVERGED] = "diverged",
-        [HM_NOTE_RESTART] = "went back",
-        [HM_NOTE_RESUMED] = "go on after runs that are not here",
+        [HM_NOTE_RESTART] = "restarted",
+        [HM_NOTE_RESUMED] = "continue runs that are not in the files",
         [HM_NOTE_GAP] = "have gaps",
         [HM_NOTE_EMPTY] = "have rows that are left out",
-        [HM_NOTE_BEST] = "name more than one best",
+        [HM_NOTE_BEST] = "contain different values of best",
         [HM_NOTE_ALL] = "",
         [HM_NOTE_PLATFORM] = "differ in how they were run",
     };

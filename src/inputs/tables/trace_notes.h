@@ -1,4 +1,4 @@
-/* Notes on traces: the first few of each kind, and how many more there are. */
+/* Notes about traces: the first few of each kind, and the number of the others. */
 #ifndef HM_TRACE_NOTES_H
 #define HM_TRACE_NOTES_H
 
@@ -12,8 +12,8 @@ enum hm_trace_note {
     HM_NOTE_GAP,
     HM_NOTE_EMPTY,
     HM_NOTE_BEST,
-    HM_NOTE_ALL,      /* of all traces */
-    HM_NOTE_PLATFORM, /* of how they were run */
+    HM_NOTE_ALL,      /* About all traces together. */
+    HM_NOTE_PLATFORM, /* About platforms that differ. */
     HM_TRACE_NOTES
 };
 
@@ -23,17 +23,19 @@ struct hm_trace_notes {
     struct hm_arena *arena;
     const char *texts[HM_TRACE_NOTES][HM_TRACE_NOTES_SHOWN];
     size_t counts[HM_TRACE_NOTES];
-    const char *unit;
-    bool failed; /* out of memory */
+    const char *unit; /* "iteration" or "epoch". */
+    bool failed;      /* Out of memory; hm__trace_notes_seal reports it. */
 };
 
-/* "cocoa on 4 workers: " and the rest; raw NULL: the rest alone. */
+/* Adds a note, after "cocoa on 4 workers: " unless raw is NULL. */
 void hm__trace_note(struct hm_trace_notes *notes, enum hm_trace_note kind,
                     const struct hm_trace_raw *raw, const char *format, ...) HM_PRINTF(4, 5);
-/* Where points are missing, or the trace went back, or names bests that differ. */
+/* Adds a note if points are missing inside a trace. */
 void hm__trace_note_gaps(struct hm_trace_notes *notes, const struct hm_trace_raw *raw,
                          const struct hm_trace_row *rows, size_t count);
+/* Adds notes if a trace restarted, was resumed, or contains contradicting best values. */
 void hm__trace_note_history(struct hm_trace_notes *notes, const struct hm_trace_raw *raw);
+/* Moves the notes into the traces, with a count of those that are not shown. */
 int hm__trace_notes_seal(struct hm_trace_notes *notes, struct hm_traces *traces,
                          struct hm_err *err);
 

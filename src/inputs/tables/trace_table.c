@@ -1,9 +1,14 @@
 /*
- * Rows to the traces they belong to, by a hash of what is the same in all rows of a trace. A row
- * that goes back to one that was there is a restart, and replaces what follows it; one that goes
- * back to the beginning is the first of another run; one that goes back to where no row was says
- * that the table is in another order, and its rows are put into theirs at the end. All of it is
- * linear in the rows, but for that sorting.
+ * Assigns rows to traces, with a hash of the labels, m, seed and staleness that all rows of a trace
+ * share. Within a trace iterations increase; a row with a smaller iteration means one of these:
+ *
+ *   - the iteration was recorded before: the run restarted from a checkpoint, and the rows from
+ *     that iteration on are replaced;
+ *   - it is the first iteration: another run with the same labels begins;
+ *   - the iteration was not recorded before: the table is not sorted, and the rows are sorted at
+ *     the end.
+ *
+ * Apart from that sorting, the time is linear in the number of rows.
  */
 #include "trace_table.h"
 
@@ -14,14 +19,14 @@
 #include "err.h"
 
 struct hm_trace_group {
-    struct hm_trace_key key; /* texts in the arena of the groups */
+    struct hm_trace_key key; /* Its texts are in the arena of the groups. */
     uint64_t hash;
-    struct hm_trace_group *next;
-    const char *algorithm; /* in the arena of the traces */
-    size_t trace;          /* index of the latest; SIZE_MAX: none */
-    bool fresh;            /* a head says that a new one begins */
-    double resumed_at;     /* of it */
-    bool again;            /* going back to the beginning is a restart */
+    struct hm_trace_group *next; /* In the same bucket. */
+    const char *algorithm;       /* In the arena of the traces. */
+    size_t trace;                /* Index of the latest trace of the key; SIZE_MAX: none. */
+    bool fresh;                  /* The next row begins a new trace. */
+    double resumed_at; /* Iterations that the new trace skips, because another run did them. */
+    bool again;        /* A return to the first iteration is a restart, not another run. */
 };
 
 int hm__trace_table_file(struct hm_trace_table *t, const char *source, bool json)
@@ -58,7 +63,7 @@ void hm__trace_table_release(struct hm_trace_table *t)
 
 /* ---- groups --------------------------------------------------------------------------------- */
 
-static uint64_t mix(uint64_t hash, const void *bytes, size_t length)
+static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t length)
 {
     const unsigned char *p = bytes;
 
@@ -70,12 +75,12 @@ static uint64_t mix(uint64_t hash, const void *bytes, size_t length)
 static uint64_t hash_key(const struct hm_trace_key *key)
 {
     double m = isnan(key->m) ? -1 : key->m, seed = isnan(key->seed) ? -1.5 : key->seed + 0.0;
-    uint64_t hash = mix(14695981039346656037u, &m, sizeof(m));
+    uint64_t hash = hash_bytes(14695981039346656037u, &m, sizeof(m));
 
-    hash = mix(hash, &seed, sizeof(seed));
-    hash = mix(hash, &key->staleness, sizeof(key->staleness));
+    hash = hash_bytes(hash, &seed, sizeof(seed));
+    hash = hash_bytes(hash, &key->staleness, sizeof(key->staleness));
     for (size_t i = 0; i < HM_TRACE_LABELS; i++)
-        hash = mix(hash, key->labels[i], strlen(key->labels[i]) + 1);
+        hash = hash_bytes(hash, key->labels[i], strlen(key->labels[i]) + 1);
     return hash ^ hash >> 32;
 }
 
@@ -94,7 +99,7 @@ static bool same_key(const struct hm_trace_key *a, const struct hm_trace_key *b)
     return true;
 }
 
-static int widen(struct hm_trace_table *t)
+static int grow_buckets(struct hm_trace_table *t)
 {
     size_t count = t->bucket_count ? 2 * t->bucket_count : 64;
     struct hm_trace_group **buckets = hm__calloc(count, sizeof(*buckets));
@@ -116,7 +121,7 @@ static int widen(struct hm_trace_table *t)
 static int add_group(struct hm_trace_table *t, const struct hm_trace_key *key, uint64_t hash,
                      struct hm_trace_group **ret_group)
 {
-    if (t->group_count >= t->bucket_count && widen(t))
+    if (t->group_count >= t->bucket_count && grow_buckets(t))
         return HM_E_NOMEM;
     struct hm_trace_group *g = hm__arena_alloc(t->groups, 1, sizeof(*g));
     if (!g)
@@ -128,7 +133,7 @@ static int add_group(struct hm_trace_table *t, const struct hm_trace_key *key, u
     char *name = hm__arena_strdup(t->arena, key->labels[HM_LABEL_ALGORITHM]);
     if (!name)
         return hm__fail_nomem(t->err);
-    for (char *c = name; *c; c++) /* a terminal would obey them */
+    for (char *c = name; *c; c++) /* A terminal would interpret control characters. */
         *c = (unsigned char)*c < ' ' || *c == 0x7f ? '?' : *c;
     g->algorithm = name;
     g->next = t->buckets[hash % t->bucket_count];
@@ -144,7 +149,7 @@ static int find_group(struct hm_trace_table *t, const struct hm_trace_key *key,
     struct hm_trace_group *g = t->last;
     int rc = 0;
 
-    if (!g || !same_key(&g->key, key)) { /* rows of one trace mostly follow one another */
+    if (!g || !same_key(&g->key, key)) { /* Rows of one trace are mostly consecutive. */
         uint64_t hash = hash_key(key);
         g = t->bucket_count ? t->buckets[hash % t->bucket_count] : NULL;
         while (g && (g->hash != hash || !same_key(&g->key, key)))
@@ -159,7 +164,7 @@ static int find_group(struct hm_trace_table *t, const struct hm_trace_key *key,
 
 /* ---- traces --------------------------------------------------------------------------------- */
 
-/* Note that traces are of different things, which a person should know. */
+/* Records which labels differ between traces; the notes mention them. */
 static int compare_labels(struct hm_trace_table *t, const struct hm_trace_key *key)
 {
     for (size_t i = 0; i < HM_TRACE_LABELS; i++) {
@@ -171,8 +176,8 @@ static int compare_labels(struct hm_trace_table *t, const struct hm_trace_key *k
         t->mixed[i] = t->mixed[i] || strcmp(t->first[i], label) != 0;
     }
     bool late = strcmp(key->labels[HM_LABEL_PULL], "late") == 0;
-    t->late = t->late || late;
-    t->anew = t->anew || (!late && key->staleness > 0 && isfinite(key->staleness));
+    t->pulls_late = t->pulls_late || late;
+    t->pulls_fresh = t->pulls_fresh || (!late && key->staleness > 0 && isfinite(key->staleness));
     return 0;
 }
 
@@ -208,8 +213,8 @@ static int new_trace(struct hm_trace_table *t, struct hm_trace_group *g)
     return 0;
 }
 
-/* Index of the first row that is not before the iteration. */
-static size_t first_from(const struct hm_trace_raw *raw, double iteration)
+/* Returns the index of the first row whose iteration is not below the given one. */
+static size_t find_row(const struct hm_trace_raw *raw, double iteration)
 {
     size_t low = 0, high = raw->count;
 
@@ -231,9 +236,10 @@ static void note_restart(struct hm_trace_raw *raw, const struct hm_trace_row *ro
     raw->diverged = false;
 }
 
-/* Best and bound hold for the problem, also where the row is replaced later. */
-static void take_bests(struct hm_trace_raw *raw, const struct hm_trace_row *row,
-                       const struct hm_trace_bests *bests)
+/* Updates P* and its bound. They are properties of the problem, so they stay valid if the row is
+ * replaced later. */
+static void update_bests(struct hm_trace_raw *raw, const struct hm_trace_row *row,
+                         const struct hm_trace_bests *bests)
 {
     double loss = isnan(row->objective) ? row->other : row->objective;
     double best = bests->best, slack = 1e-6 * fabs(best);
@@ -252,8 +258,8 @@ static void take_bests(struct hm_trace_raw *raw, const struct hm_trace_row *row,
         raw->bound = fmax(raw->bound, row->objective - bests->gap);
 }
 
-static int append(struct hm_trace_table *t, struct hm_trace_raw *raw,
-                  const struct hm_trace_row *row)
+static int append_row(struct hm_trace_table *t, struct hm_trace_raw *raw,
+                      const struct hm_trace_row *row)
 {
     if (raw->count == raw->room) {
         size_t room = raw->room ? 2 * raw->room : 4;
@@ -275,18 +281,18 @@ int hm__trace_table_head(struct hm_trace_table *t, const struct hm_trace_key *ke
 
     if (rc)
         return rc;
-    /* Going on: with the trace that is there, if there is one. */
+    /* A run continues the existing trace of its key, if there is one. */
     g->again = g->trace != SIZE_MAX && (again || resumed_at > 0);
     g->fresh = !g->again;
     g->resumed_at = g->fresh ? resumed_at : 0;
     return 0;
 }
 
-/* A row that goes back to where no row was is none that was repeated: the table is not sorted. Only
- * the first iteration can be that of another run. */
+/* Whether a row shows that the table is not sorted: its iteration is smaller than the last one and
+ * was not recorded before. Iteration 1 is excluded, because it can begin another run. */
 static bool is_out_of_order(const struct hm_trace_raw *raw, double iteration)
 {
-    size_t at = first_from(raw, iteration);
+    size_t at = find_row(raw, iteration);
 
     return iteration != 1 && at < raw->count && raw->rows[at].iteration != iteration;
 }
@@ -310,12 +316,12 @@ int hm__trace_table_add(struct hm_trace_table *t, const struct hm_trace_key *key
             return rc;
         raw = &t->traces[g->trace];
     } else if (back || again) {
-        raw->count = back ? first_from(raw, row->iteration) : raw->count;
+        raw->count = back ? find_row(raw, row->iteration) : raw->count;
         note_restart(raw, row);
     }
     g->again = false;
-    take_bests(raw, row, bests);
-    return append(t, raw, row);
+    update_bests(raw, row, bests);
+    return append_row(t, raw, row);
 }
 
 int hm__trace_table_end(struct hm_trace_table *t, const struct hm_trace_key *key, bool diverged)

@@ -1,6 +1,6 @@
 /*
- * Traces while they are read: rows are put to the trace they belong to, in whatever order files
- * have them, and become struct hm_traces at the end.
+ * Traces while they are read. Each row is added to the trace that it belongs to, in the order of
+ * the files; at the end the rows become struct hm_traces.
  */
 #ifndef HM_TRACE_TABLE_H
 #define HM_TRACE_TABLE_H
@@ -9,7 +9,7 @@
 #include "memory.h"
 #include "text.h"
 
-/* What must be the same in all rows of a trace. Texts are "" where nobody says. */
+/* The labels that are the same in all rows of one trace. */
 enum hm_trace_label {
     HM_LABEL_ALGORITHM,
     HM_LABEL_RUN,
@@ -25,23 +25,23 @@ enum hm_trace_label {
 };
 
 struct hm_trace_key {
-    const char *labels[HM_TRACE_LABELS];
-    double m, seed;   /* NaN where nobody says */
-    double staleness; /* 0: fresh, or nobody says; INFINITY: async */
+    const char *labels[HM_TRACE_LABELS]; /* Borrowed; "" if not given. */
+    double m, seed;                      /* NaN if not given. */
+    double staleness;                    /* 0: synchronous or not given; INFINITY: async. */
 };
 
-/* A row as it was read; NaN where nobody says. A loss that has run away is INFINITY. */
+/* A row as it was read. A number that is not given is NaN; a loss that diverged is INFINITY. */
 struct hm_trace_row {
-    double at;        /* iterations or epochs, as asked */
-    double iteration; /* the order of rows; equal to `at` where nobody says */
-    double seconds;   /* of one iteration; of one epoch if there are no iterations */
-    double elapsed_s;
+    double at;        /* Iterations or epochs, as the settings ask. */
+    double iteration; /* Orders the rows; equal to `at` if not given. */
+    double seconds;   /* Of one iteration, or of one epoch if there are no iterations. */
+    double elapsed_s; /* Since the start of the run. */
     double objective;
-    double other; /* the measure that was asked for; loss if none was */
+    double other; /* The measure that the settings ask for; otherwise the loss. */
     int line;
 };
 
-/* What a row says of the best there is. */
+/* The values in a row from which the optimum P* or a bound on it follows; NaN if not given. */
 struct hm_trace_bests {
     double best, suboptimality, gap;
 };
@@ -49,65 +49,67 @@ struct hm_trace_bests {
 struct hm_trace_raw {
     const char *algorithm, *source;
     double m, seed, staleness;
-    size_t file;
-    struct hm_trace_row *rows; /* owned */
+    size_t file;               /* Index in hm_trace_table.files. */
+    struct hm_trace_row *rows; /* Owned. */
     size_t count, room;
-    double best, best_slack; /* NaN: none; it may differ so much by rounding */
-    bool best_differs;
-    double bound;
+    double best;       /* P*; NaN: not given. */
+    double best_slack; /* Rounding error of `best`: smaller differences are ignored. */
+    bool best_differs; /* The rows contradict each other about P*. */
+    double bound;      /* Largest lower bound on P*, from duality gaps; -INFINITY: none. */
     size_t restarts;
-    double restart_at; /* where the last one went on */
-    int restart_line;
-    double resumed_at; /* iterations that another run did; 0: none */
-    bool diverged;     /* its summary says so */
-    bool unsorted;     /* rows are in no order, and will be put into one */
+    double restart_at; /* Iteration or epoch of the first row after the last restart. */
+    int restart_line;  /* Line of that row. */
+    double resumed_at; /* Iterations done by the run that this one resumes; 0: none. */
+    bool diverged;     /* The summary of the run says that it diverged. */
+    bool unsorted;     /* The rows are not in order of iterations, and are sorted at the end. */
 };
 
-struct hm_trace_group;
+struct hm_trace_group; /* The traces of one key in one file. */
 
-/* What a file turned out to have. */
+/* What was found in one file. */
 struct hm_trace_file {
     const char *source;
     bool json;
     bool has_objective, has_other, has_times;
-    bool empty_ends;     /* an empty loss in the last row says that it has run away */
-    int line;            /* of the header, or of the first point */
-    struct hm_text have; /* names of columns that could be a loss */
-    bool bare_time;      /* a column that is called time, and nothing more */
+    bool empty_ends;     /* An empty loss in the last row of a trace means that it diverged. */
+    int line;            /* Line of the header, or of the first point in JSON lines. */
+    struct hm_text have; /* Names of columns that could be a measure, for hints. */
+    bool bare_time;      /* It has a column named `time`, which is ambiguous. */
 };
 
 struct hm_trace_table {
     struct hm_traces_settings settings;
-    struct hm_arena *arena;  /* of the traces */
-    struct hm_arena *groups; /* of one file */
-    struct hm_trace_file *files;
+    struct hm_arena *arena;      /* Owns the texts of the traces, and later all of them. */
+    struct hm_arena *groups;     /* Owns the groups of the current file. */
+    struct hm_trace_file *files; /* Owned. */
     size_t file_count;
-    struct hm_trace_file *file; /* that is read now */
-    struct hm_trace_group **buckets;
+    struct hm_trace_file *file;      /* The file that is being read. */
+    struct hm_trace_group **buckets; /* Hash table of the groups; owned. */
     size_t bucket_count, group_count;
-    struct hm_trace_group *last;
-    struct hm_trace_raw *traces;
+    struct hm_trace_group *last; /* The group of the row before. */
+    struct hm_trace_raw *traces; /* Owned. */
     size_t count, room;
-    const char *first[HM_TRACE_LABELS]; /* of the first trace that says it */
-    bool mixed[HM_TRACE_LABELS];        /* another trace says something else */
-    bool anew, late;                    /* stale traces read w so */
+    const char *first[HM_TRACE_LABELS]; /* Label of the first trace that has one. */
+    bool mixed[HM_TRACE_LABELS];        /* Another trace has a different label. */
+    bool pulls_fresh, pulls_late;       /* How stale traces read the model: always anew, or late. */
     struct hm_err *err;
 };
 
-/* Begin a file; rows of others are of other traces. */
+/* Begins a file. Rows of different files belong to different traces. */
 int hm__trace_table_file(struct hm_trace_table *t, const char *source, bool json);
 void hm__trace_table_release(struct hm_trace_table *t);
 
-/* A head: the next row of the key begins a trace, or goes on with one that is there. */
+/* Handles the head line of a run: the next row of the key begins a new trace, or continues the
+ * existing one if `again` or resumed_at > 0. */
 int hm__trace_table_head(struct hm_trace_table *t, const struct hm_trace_key *key, bool again,
                          double resumed_at);
-/* `again`: a line above says that the run went back. */
+/* Adds a row. `again`: a line before it says that the run restarted. */
 int hm__trace_table_add(struct hm_trace_table *t, const struct hm_trace_key *key, bool again,
                         const struct hm_trace_row *row, const struct hm_trace_bests *bests);
-/* A summary: the trace of the key ends, and has diverged or not. */
+/* Handles the summary line of a run. */
 int hm__trace_table_end(struct hm_trace_table *t, const struct hm_trace_key *key, bool diverged);
 
-/* Rows to traces: trace_finish.c. */
+/* Turns the rows into traces; see trace_finish.c. */
 int hm__trace_table_finish(struct hm_trace_table *t, struct hm_traces **ret_traces);
 
 #endif

@@ -1,9 +1,10 @@
 /*
- * JSON (RFC 8259) to the value tree.
+ * Parses JSON (RFC 8259) into the value tree.
  *
- * Our own small reader rather than a library's, because every value keeps its line: a message
- * about a JSON job names file, line and field just as one about YAML does. Numbers stay text and
- * are converted by the same code as YAML's. Input must be UTF-8.
+ * This is not a library's parser because every value keeps its line: an error in a JSON job names
+ * file, line and field, as an error in a YAML job does. Numbers stay text and are converted by the
+ * same code as those of YAML. The text must be UTF-8, without NUL, of at most 4 MiB; a byte order
+ * mark is skipped, and a key that appears twice in an object is an error.
  */
 #include <string.h>
 
@@ -11,7 +12,7 @@
 #include "text.h"
 #include "value.h"
 
-struct reader {
+struct json_reader {
     const char *at, *end;
     int line;
     struct hm_arena *arena;
@@ -19,14 +20,14 @@ struct reader {
     struct hm_err *err;
 };
 
-static int fail(struct reader *r, const char *what)
+static int json_fail(struct json_reader *r, const char *what)
 {
     hm__fail(r->err, HM_E_SYNTAX, "not JSON: %s", what);
     hm__err_at(r->err, r->source, r->line);
     return HM_E_SYNTAX;
 }
 
-static void skip(struct reader *r)
+static void skip_blanks(struct json_reader *r)
 {
     for (; r->at < r->end; r->at++) {
         char c = *r->at;
@@ -36,21 +37,21 @@ static void skip(struct reader *r)
     }
 }
 
-static bool accept(struct reader *r, char c)
+static bool accept_char(struct json_reader *r, char c)
 {
-    skip(r);
+    skip_blanks(r);
     if (r->at == r->end || *r->at != c)
         return false;
     r->at++;
     return true;
 }
 
-static int hex4(struct reader *r, unsigned *ret_code)
+static int read_hex4(struct json_reader *r, unsigned *ret_code)
 {
     unsigned code = 0;
 
     if (r->end - r->at < 4)
-        return fail(r, "\\u needs four hexadecimal digits");
+        return json_fail(r, "\\u needs four hexadecimal digits");
     for (int i = 0; i < 4; i++) {
         char c = *r->at++;
         unsigned digit = c >= '0' && c <= '9'   ? (unsigned)(c - '0')
@@ -58,7 +59,7 @@ static int hex4(struct reader *r, unsigned *ret_code)
                          : c >= 'A' && c <= 'F' ? (unsigned)(c - 'A' + 10)
                                                 : 16;
         if (digit == 16)
-            return fail(r, "\\u needs four hexadecimal digits");
+            return json_fail(r, "\\u needs four hexadecimal digits");
         code = code * 16 + digit;
     }
     *ret_code = code;
@@ -77,49 +78,50 @@ static void add_utf8(struct hm_text *out, unsigned code)
     hm__text_add_n(out, bytes, length);
 }
 
-static int read_unicode(struct reader *r, struct hm_text *out)
+static int read_unicode(struct json_reader *r, struct hm_text *out)
 {
     unsigned code, low;
-    int rc = hex4(r, &code);
+    int rc = read_hex4(r, &code);
 
     if (rc)
         return rc;
     if (code >= 0xd800 && code < 0xdc00) {
         if (r->end - r->at < 2 || r->at[0] != '\\' || r->at[1] != 'u')
-            return fail(r, "half of a surrogate pair");
+            return json_fail(r, "half of a surrogate pair");
         r->at += 2;
-        if ((rc = hex4(r, &low)))
+        if ((rc = read_hex4(r, &low)))
             return rc;
         if (low < 0xdc00 || low > 0xdfff)
-            return fail(r, "half of a surrogate pair");
+            return json_fail(r, "half of a surrogate pair");
         code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
     } else if (code >= 0xdc00 && code < 0xe000) {
-        return fail(r, "half of a surrogate pair");
+        return json_fail(r, "half of a surrogate pair");
     }
     if (code == 0)
-        return fail(r, "a NUL character inside a value");
+        return json_fail(r, "a NUL character inside a value");
     add_utf8(out, code);
     return 0;
 }
 
-static int read_escape(struct reader *r, struct hm_text *out)
+static int read_escape(struct json_reader *r, struct hm_text *out)
 {
     static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
 
     if (r->at == r->end)
-        return fail(r, "the text ends inside a string");
+        return json_fail(r, "the text ends inside a string");
     char c = *r->at++;
     if (c == 'u')
         return read_unicode(r, out);
     const char *found = c ? strchr(from, c) : NULL;
     if (!found)
-        return fail(r, "unknown escape in a string");
+        return json_fail(r, "unknown escape in a string");
     hm__text_add_n(out, &to[found - from], 1);
     return 0;
 }
 
-/* Most strings are keys and names: nothing in them needs a second look. */
-static size_t plain_length(const struct reader *r)
+/* Length of the ASCII characters from here on that need neither unescaping nor UTF-8 checks; most
+ * keys and names consist of them alone. */
+static size_t plain_string_length(const struct json_reader *r)
 {
     const char *p = r->at;
 
@@ -129,10 +131,10 @@ static size_t plain_length(const struct reader *r)
     return (size_t)(p - r->at);
 }
 
-static int read_string(struct reader *r, const char **ret_text)
+static int read_string(struct json_reader *r, const char **ret_text)
 {
     struct hm_text out = {0};
-    size_t plain = plain_length(r);
+    size_t plain = plain_string_length(r);
     int rc = 0;
 
     if (r->at + plain < r->end && r->at[plain] == '"') {
@@ -142,18 +144,18 @@ static int read_string(struct reader *r, const char **ret_text)
     }
     while (rc == 0) {
         if (r->at == r->end) {
-            rc = fail(r, "the text ends inside a string");
+            rc = json_fail(r, "the text ends inside a string");
         } else if (*r->at == '"') {
             break;
         } else if (*r->at == '\\') {
             r->at++;
             rc = read_escape(r, &out);
         } else if ((unsigned char)*r->at < 0x20) {
-            rc = fail(r, "a control character in a string");
+            rc = json_fail(r, "a control character in a string");
         } else {
             size_t length = hm__utf8_length(r->at, (size_t)(r->end - r->at));
             if (length == 0) {
-                rc = fail(r, "not UTF-8");
+                rc = json_fail(r, "not UTF-8");
                 break;
             }
             hm__text_add_n(&out, r->at, length);
@@ -170,23 +172,23 @@ static int read_string(struct reader *r, const char **ret_text)
     return rc;
 }
 
-static const char *digits(const char *p)
+static const char *skip_digits(const char *p)
 {
     while (*p >= '0' && *p <= '9')
         p++;
     return p;
 }
 
-/* -?(0|[1-9][0-9]*)(.[0-9]+)?([eE][+-]?[0-9]+)? */
+/* Whether a text matches -?(0|[1-9][0-9]*)(.[0-9]+)?([eE][+-]?[0-9]+)? */
 static bool is_number(const char *p)
 {
     p += *p == '-';
-    const char *end = digits(p);
+    const char *end = skip_digits(p);
     if (end == p || (end > p + 1 && *p == '0'))
         return false;
     p = end;
     if (*p == '.') {
-        end = digits(++p);
+        end = skip_digits(++p);
         if (end == p)
             return false;
         p = end;
@@ -194,7 +196,7 @@ static bool is_number(const char *p)
     if (*p == 'e' || *p == 'E') {
         p++;
         p += *p == '+' || *p == '-';
-        end = digits(p);
+        end = skip_digits(p);
         if (end == p)
             return false;
         p = end;
@@ -202,8 +204,8 @@ static bool is_number(const char *p)
     return *p == '\0';
 }
 
-/* What cannot be part of a number or a word. */
-static bool delimits(char c)
+/* Whether a character ends a number or a word. */
+static bool is_delimiter(char c)
 {
     switch (c) {
     case '\0':
@@ -224,12 +226,12 @@ static bool delimits(char c)
     }
 }
 
-/* A number, true, false or null: everything up to a delimiter. */
-static int read_word(struct reader *r, struct hm_value *value)
+/* Reads a number, true, false or null, up to the next delimiter. */
+static int read_word(struct json_reader *r, struct hm_value *value)
 {
     const char *start = r->at;
 
-    while (r->at < r->end && !delimits(*r->at))
+    while (r->at < r->end && !is_delimiter(*r->at))
         r->at++;
     char *text = hm__arena_strndup(r->arena, start, (size_t)(r->at - start));
     if (!text)
@@ -239,30 +241,30 @@ static int read_word(struct reader *r, struct hm_value *value)
     if (strcmp(text, "null") == 0)
         value->kind = HM_VALUE_NULL;
     else if (!is_number(text) && strcmp(text, "true") != 0 && strcmp(text, "false") != 0)
-        return fail(r,
-                    r->at == r->end && !*text ? "the text ends too early" : "a value was expected");
+        return json_fail(r, r->at == r->end && !*text ? "the text ends too early"
+                                                      : "a value was expected");
     return 0;
 }
 
-static int read_value(struct reader *r, int depth, struct hm_value *value);
+static int read_value(struct json_reader *r, int depth, struct hm_value *value);
 
-static int read_entries(struct reader *r, bool map, int depth, struct hm_value_builder *b)
+static int read_entries(struct json_reader *r, bool map, int depth, struct hm_value_builder *b)
 {
     const char close = map ? '}' : ']';
     int rc;
 
-    if (accept(r, close))
+    if (accept_char(r, close))
         return 0;
     do {
         const char *key = NULL;
         struct hm_value item;
         if (map) {
-            if (!accept(r, '"'))
-                return fail(r, "a key in quotes was expected");
+            if (!accept_char(r, '"'))
+                return json_fail(r, "a key in quotes was expected");
             if ((rc = read_string(r, &key)))
                 return rc;
-            if (!accept(r, ':'))
-                return fail(r, "':' was expected after a key");
+            if (!accept_char(r, ':'))
+                return json_fail(r, "':' was expected after a key");
         }
         int line = r->line;
         if ((rc = read_value(r, depth + 1, &item)))
@@ -271,29 +273,30 @@ static int read_entries(struct reader *r, bool map, int depth, struct hm_value_b
             hm__err_at(r->err, r->source, line);
             return rc;
         }
-    } while (accept(r, ','));
-    return accept(r, close) ? 0
-                            : fail(r, map ? "',' or '}' was expected" : "',' or ']' was expected");
+    } while (accept_char(r, ','));
+    return accept_char(r, close)
+               ? 0
+               : json_fail(r, map ? "',' or '}' was expected" : "',' or ']' was expected");
 }
 
-static int read_value(struct reader *r, int depth, struct hm_value *value)
+static int read_value(struct json_reader *r, int depth, struct hm_value *value)
 {
     struct hm_value_builder b = {0};
 
-    skip(r);
+    skip_blanks(r);
     *value = (struct hm_value){.line = r->line, .source = r->source};
     if (depth > HM_VALUE_DEPTH) {
         hm__fail(r->err, HM_E_LIMIT, "nested too deeply");
         hm__err_at(r->err, r->source, r->line);
         return HM_E_LIMIT;
     }
-    if (accept(r, '"')) {
+    if (accept_char(r, '"')) {
         value->kind = HM_VALUE_SCALAR;
         value->quoted = true;
         return read_string(r, &value->text);
     }
-    bool map = accept(r, '{');
-    if (!map && !accept(r, '['))
+    bool map = accept_char(r, '{');
+    if (!map && !accept_char(r, '['))
         return read_word(r, value);
     value->kind = map ? HM_VALUE_MAP : HM_VALUE_LIST;
     int rc = read_entries(r, map, depth, &b);
@@ -306,7 +309,8 @@ static int read_value(struct reader *r, int depth, struct hm_value *value)
 int hm__json_parse(struct hm_arena *arena, const char *text, size_t length, const char *source,
                    struct hm_value **ret_value, struct hm_err *err)
 {
-    struct reader r = {.at = text, .end = text + length, .line = 1, .arena = arena, .err = err};
+    struct json_reader r = {
+        .at = text, .end = text + length, .line = 1, .arena = arena, .err = err};
     struct hm_value *root = hm__arena_alloc(arena, 1, sizeof(*root));
 
     r.source = source ? hm__arena_strdup(arena, source) : "";
@@ -318,11 +322,11 @@ int hm__json_parse(struct hm_arena *arena, const char *text, size_t length, cons
         return HM_E_LIMIT;
     }
     if (length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
-        r.at += 3; /* a byte order mark, which some editors leave */
+        r.at += 3; /* Skip a byte order mark, which some editors write. */
     int rc = read_value(&r, 1, root);
-    skip(&r);
+    skip_blanks(&r);
     if (rc == 0 && r.at < r.end)
-        rc = fail(&r, "something follows the end of the value");
+        rc = json_fail(&r, "there is more text after the end of the value");
     if (rc == 0)
         *ret_value = root;
     return rc;

@@ -1,4 +1,4 @@
-/* Lists of numbers, texts and maps, read from the value tree into arrays of the reader's arena. */
+/* Reads lists of numbers, texts and maps from the value tree into arrays of the reader's arena. */
 #include "read_list.h"
 
 #include <math.h>
@@ -6,7 +6,7 @@
 #include "err.h"
 #include "howmany_advise.h"
 
-static bool fits(enum hm_list_kind kind, const double *x, size_t i)
+static bool number_fits(enum hm_list_kind kind, const double *x, size_t i)
 {
     switch (kind) {
     case HM_LIST_ANY:
@@ -26,14 +26,14 @@ static bool fits(enum hm_list_kind kind, const double *x, size_t i)
     return false;
 }
 
-static int misfit(struct hm_reader *r, const struct hm_value *at, enum hm_list_kind kind)
+static int fail_number(struct hm_reader *r, const struct hm_value *at, enum hm_list_kind kind)
 {
     static const char *const wanted[] = {
         [HM_LIST_NOT_BELOW_0] = "it must be at least 0",
         [HM_LIST_ABOVE_0] = "it must be more than 0",
-        [HM_LIST_RISING] = "each must be more than the one before it, and more than 0",
+        [HM_LIST_RISING] = "the numbers must be above 0 and strictly increasing",
         [HM_LIST_SPEEDS] = "it must be at least 0.001 and at most 1000",
-        [HM_LIST_WORKERS] = "they must be whole numbers from 1 to 1e15 that rise",
+        [HM_LIST_WORKERS] = "the numbers must be whole, from 1 to 1e15, and strictly increasing",
     };
 
     hm__reader_fail(r, at, HM_E_RANGE, "'%.80s' is out of range", at->text);
@@ -41,9 +41,10 @@ static int misfit(struct hm_reader *r, const struct hm_value *at, enum hm_list_k
     return HM_E_RANGE;
 }
 
-/* Fill out[] from a list of so many numbers. The path is extended only where one is wrong. */
-static int fill(struct hm_reader *r, const struct hm_value *list, enum hm_list_kind kind,
-                double *out)
+/* Reads all numbers of a list into out[]. The path is extended by the index only after an error, as
+ * building it for every number is slow. */
+static int read_items(struct hm_reader *r, const struct hm_value *list, enum hm_list_kind kind,
+                      double *out)
 {
     struct hm_err *err = r->err;
 
@@ -51,18 +52,18 @@ static int fill(struct hm_reader *r, const struct hm_value *list, enum hm_list_k
         r->err = NULL;
         int rc = hm__read_real(r, &list->items[i], kind == HM_LIST_UNKNOWN, &out[i]);
         r->err = err;
-        if (rc == 0 && fits(kind, out, i))
+        if (rc == 0 && number_fits(kind, out, i))
             continue;
         hm__reader_enter_index(r, i);
         return rc ? hm__read_real(r, &list->items[i], kind == HM_LIST_UNKNOWN, &out[i])
-                  : misfit(r, &list->items[i], kind);
+                  : fail_number(r, &list->items[i], kind);
     }
     return 0;
 }
 
-/* The list under a key; its path is entered and left by the caller's mark. */
-static int open_list(struct hm_reader *r, const struct hm_value *map, const char *key,
-                     const struct hm_value **ret_list, size_t *ret_mark)
+/* Finds the list under a key and enters its path; the caller leaves it with *ret_mark. */
+static int enter_list(struct hm_reader *r, const struct hm_value *map, const char *key,
+                      const struct hm_value **ret_list, size_t *ret_mark)
 {
     *ret_list = hm__value_get(map, key);
     *ret_mark = hm__reader_enter(r, key);
@@ -73,7 +74,8 @@ int hm__check_length(struct hm_reader *r, const struct hm_value *list, size_t wa
 {
     if (wanted == HM_NONE || list->count == wanted)
         return 0;
-    return hm__reader_fail(r, list, HM_E_RANGE, "its length is %zu, not %zu", list->count, wanted);
+    return hm__reader_fail(r, list, HM_E_RANGE, "the list has %zu entries, not %zu", list->count,
+                           wanted);
 }
 
 int hm__read_numbers(struct hm_reader *r, const struct hm_value *map, const char *key,
@@ -81,7 +83,7 @@ int hm__read_numbers(struct hm_reader *r, const struct hm_value *map, const char
 {
     const struct hm_value *list;
     size_t mark;
-    int rc = open_list(r, map, key, &list, &mark);
+    int rc = enter_list(r, map, key, &list, &mark);
 
     if (rc == 0)
         rc = hm__check_length(r, list, wanted);
@@ -90,7 +92,7 @@ int hm__read_numbers(struct hm_reader *r, const struct hm_value *map, const char
     double *numbers = hm__arena_alloc(r->arena, list->count, sizeof(*numbers));
     if (!numbers)
         return hm__fail_nomem(r->err);
-    if ((rc = fill(r, list, kind, numbers)))
+    if ((rc = read_items(r, list, kind, numbers)))
         return rc;
     *ret_numbers = numbers;
     if (ret_count)
@@ -104,7 +106,7 @@ int hm__read_rectangle(struct hm_reader *r, const struct hm_value *map, const ch
 {
     const struct hm_value *list;
     size_t mark;
-    int rc = open_list(r, map, key, &list, &mark);
+    int rc = enter_list(r, map, key, &list, &mark);
 
     if (rc)
         return rc;
@@ -117,7 +119,7 @@ int hm__read_rectangle(struct hm_reader *r, const struct hm_value *map, const ch
         if (rc == 0)
             rc = hm__check_length(r, &list->items[d], columns);
         if (rc == 0)
-            rc = fill(r, &list->items[d], HM_LIST_ANY, rows + d * columns);
+            rc = read_items(r, &list->items[d], HM_LIST_ANY, rows + d * columns);
         if (rc)
             return rc;
         hm__reader_leave(r, inner);
@@ -136,7 +138,7 @@ int hm__read_texts(struct hm_reader *r, const struct hm_value *map, const char *
     static const struct hm_field text = {.kind = HM_FIELD_TEXT};
     const struct hm_value *list;
     size_t mark;
-    int rc = open_list(r, map, key, &list, &mark);
+    int rc = enter_list(r, map, key, &list, &mark);
 
     if (rc)
         return rc;
@@ -161,13 +163,13 @@ int hm__read_objects(struct hm_reader *r, const struct hm_value *map, const char
 {
     const struct hm_value *list;
     size_t mark;
-    int rc = open_list(r, map, key, &list, &mark);
+    int rc = enter_list(r, map, key, &list, &mark);
 
     if (rc)
         return rc;
     if (list->count > most)
-        return hm__reader_fail(r, list, HM_E_LIMIT, "%zu entries; there can be %zu", list->count,
-                               most);
+        return hm__reader_fail(r, list, HM_E_LIMIT, "%zu entries; at most %zu are allowed",
+                               list->count, most);
     char *objects = hm__arena_alloc(r->arena, list->count, size);
     if (!objects)
         return hm__fail_nomem(r->err);

@@ -1,4 +1,4 @@
-/* Table-driven reading of maps, with messages that name file, line, field, value and remedy. */
+/* Reads maps by a table of fields. Errors name file, line, field, value and what would be right. */
 #include "schema.h"
 
 #include <math.h>
@@ -54,7 +54,7 @@ int hm__expect_kind(struct hm_reader *reader, const struct hm_value *value, enum
 {
     if (value->kind == kind)
         return 0;
-    hm__reader_fail(reader, value, HM_E_TYPE, "%s stands here", hm__value_kind_name(value));
+    hm__reader_fail(reader, value, HM_E_TYPE, "%s is not allowed here", hm__value_kind_name(value));
     hm__err_hint(reader->err, "write %s", name);
     return HM_E_TYPE;
 }
@@ -71,8 +71,8 @@ static int fail_range(struct hm_reader *reader, const struct hm_value *value,
     return HM_E_RANGE;
 }
 
-static int not_finite(struct hm_reader *reader, const struct hm_value *value,
-                      const struct hm_field *f)
+static int fail_not_finite(struct hm_reader *reader, const struct hm_value *value,
+                           const struct hm_field *f)
 {
     hm__reader_fail(reader, value, HM_E_RANGE, "'%s' is not a finite number", value->text);
     hm__err_hint(reader->err, "write %s", hm__dim_example(f->dim));
@@ -89,7 +89,7 @@ static int read_quantity(struct hm_reader *reader, const struct hm_value *value,
         return rc;
     if (strcmp(value->text, ".nan") == 0 || strcmp(value->text, ".inf") == 0 ||
         strcmp(value->text, "-.inf") == 0)
-        return not_finite(reader, value, f);
+        return fail_not_finite(reader, value, f);
     if ((rc = hm__quantity_parse(value->text, f->dim, &x, reader->err)))
         return hm__reader_place(reader, value, rc);
     if (!isfinite(x) || x < f->min || (f->above && x == f->min) || (f->max > 0 && x > f->max))
@@ -206,8 +206,8 @@ static const char *field_name(const void *context, size_t i)
     return i < list->count ? list->fields[i].name : NULL;
 }
 
-static int unknown_key(struct hm_reader *reader, const struct hm_value *map, size_t at,
-                       const struct field_list *list)
+static int fail_unknown_key(struct hm_reader *reader, const struct hm_value *map, size_t at,
+                            const struct field_list *list)
 {
     size_t mark = hm__reader_enter(reader, map->keys[at]);
 
@@ -237,7 +237,7 @@ static int read_entry(struct hm_reader *reader, const struct hm_value *map, size
         hm__reader_leave(reader, mark);
         return rc;
     }
-    return unknown_key(reader, map, at, list);
+    return fail_unknown_key(reader, map, at, list);
 }
 
 int hm__read_map(struct hm_reader *reader, const struct hm_value *map,

@@ -1,6 +1,6 @@
 /*
- * Reading a map of the value tree into a struct, by a table of fields. The table is the one place
- * that knows a key's name, kind, unit, range and meaning.
+ * Reads a map of the value tree into a struct, described by a table of fields. The table is the one
+ * place that defines a key's name, kind, unit, range and meaning.
  */
 #ifndef HM_SCHEMA_H
 #define HM_SCHEMA_H
@@ -9,62 +9,62 @@
 #include "value.h"
 
 enum hm_field_kind {
-    HM_FIELD_QUANTITY, /* double, in SI units of `dim` */
-    HM_FIELD_REAL,     /* double, a plain number of any sign */
-    HM_FIELD_CHOICE,   /* int-sized enum: index in `choices` */
+    HM_FIELD_QUANTITY, /* A double in the SI unit of `dim`. */
+    HM_FIELD_REAL,     /* A double without a unit, of any sign. */
+    HM_FIELD_CHOICE,   /* An enum of the size of an int: the index in `choices`. */
     HM_FIELD_BOOL,
-    HM_FIELD_TEXT, /* const char *, copied into the reader's arena */
-    HM_FIELD_OTHER /* the key is known; its reader is written by hand */
+    HM_FIELD_TEXT, /* A const char *, copied into the reader's arena. */
+    HM_FIELD_OTHER /* The key is accepted here and read by a function of its own. */
 };
 
 struct hm_field {
     const char *name;
     enum hm_field_kind kind;
-    size_t offset; /* of the member in the struct; unused with HM_FIELD_OTHER */
-    const char *doc;
+    size_t offset;   /* Offset of the member in the struct; unused with HM_FIELD_OTHER. */
+    const char *doc; /* What the key means; hints of errors show it. */
     struct hm_dim dim;
-    double min, max; /* allowed range, both included; max 0 means no upper end */
-    bool above;      /* the value must be greater than min, not equal */
-    bool whole;      /* an integer */
-    bool required;
-    bool unknown;               /* real: it may be null, which is NaN */
-    const char *const *choices; /* NULL-terminated */
+    double min, max; /* The allowed range, both ends included; max 0 means no upper limit. */
+    bool above;      /* The value must be greater than min; equal is not allowed. */
+    bool whole;      /* The value must be an integer. */
+    bool required;   /* A map without the key is an error. */
+    bool unknown;    /* HM_FIELD_REAL only: null is allowed and read as NaN. */
+    const char *const *choices; /* The allowed words, ending with NULL. */
 };
 
 enum { HM_PATH_MAX = 128 };
 
-/* What every reading function needs. Lives on the caller's stack while a file is read. */
+/* The state that every reading function needs; it lives on the stack while one file is read. */
 struct hm_reader {
-    struct hm_arena *arena;           /* where results go */
-    const struct hm_catalog *catalog; /* for names; NULL: built-in, made when first needed */
-    struct hm_catalog *made;          /* the one made; owned */
-    bool closed; /* a stranger asks: no file may be named, and nothing large be made */
+    struct hm_arena *arena;           /* Borrowed; results are allocated here. */
+    const struct hm_catalog *catalog; /* Borrowed, to look names up; NULL: the built-in one. */
+    struct hm_catalog *made;          /* The built-in catalog, once it was needed; owned. */
+    bool closed; /* The input is not trusted: it may not name files or ask for large graphs. */
     struct hm_err *err;
-    char path[HM_PATH_MAX]; /* dotted path of where we are */
+    char path[HM_PATH_MAX]; /* Dotted path of the value that is being read, for errors. */
 };
 
-/* Extend the path by a key for the time of a call: size_t mark = enter(…); …; leave(…, mark). */
+/* Extend the path by a key, and shorten it again: size_t mark = enter(…); …; leave(…, mark). */
 size_t hm__reader_enter(struct hm_reader *reader, const char *key);
 size_t hm__reader_enter_index(struct hm_reader *reader, size_t index);
 void hm__reader_leave(struct hm_reader *reader, size_t mark);
 
-/* Fail at a value: message, path, source and line. Returns code. */
+/* Reports an error at a value, with message, path, source and line. Returns code. */
 int hm__reader_fail(struct hm_reader *reader, const struct hm_value *at, int code,
                     const char *format, ...) HM_PRINTF(4, 5);
-/* Complete an error set by a deeper function with path, source and line. Returns code. */
+/* Adds path, source and line to an error that a deeper function reported. Returns code. */
 int hm__reader_place(struct hm_reader *reader, const struct hm_value *at, int code);
 
-/* Read a map: refuses unknown keys, reports missing ones, checks ranges. Absent keys leave the
- * struct as it is, which is how defaults are given. */
+/* Reads a map. Unknown keys, missing required keys and values out of range are errors. An absent
+ * key leaves its member unchanged, so the caller sets the defaults before the call. */
 int hm__read_map(struct hm_reader *reader, const struct hm_value *map,
                  const struct hm_field *fields, size_t count, void *object);
-/* Read one value as a field says. */
+/* Reads one value as its field describes. */
 int hm__read_field(struct hm_reader *reader, const struct hm_value *value,
                    const struct hm_field *field, void *object);
-/* A finite number of any sign; null is NaN where it may be unknown. */
+/* Reads a finite number of any sign; if `unknown`, null is allowed and read as NaN. */
 int hm__read_real(struct hm_reader *reader, const struct hm_value *value, bool unknown,
                   double *out);
-/* Expect a kind of value; name is what it should be, for the message ("a map of …"). */
+/* Fails unless the value has that kind; `name` says in the hint what to write instead. */
 int hm__expect_kind(struct hm_reader *reader, const struct hm_value *value, enum hm_value_kind kind,
                     const char *name);
 

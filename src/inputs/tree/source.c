@@ -1,4 +1,7 @@
-/* Plain or gzip files as one stream of bytes. The only file that knows zlib. */
+/*
+ * Plain and gzip files (RFC 1952) as one stream of bytes. This is the only file that uses zlib; a
+ * build without it reads plain files and refuses gzip files with a hint.
+ */
 #include "source.h"
 
 #include <errno.h>
@@ -18,13 +21,13 @@ struct hm_source {
     int file;
     char path[256];
 #ifdef HM_HAVE_ZLIB
-    gzFile gz; /* reads plain files too */
+    gzFile gz; /* zlib reads plain files through the same functions. */
 #else
-    bool first;
+    bool first; /* Nothing was read yet, so the gzip magic has not been looked for. */
 #endif
 };
 
-static int fail(const struct hm_source *s, struct hm_err *err, const char *what)
+static int source_fail(const struct hm_source *s, struct hm_err *err, const char *what)
 {
     hm__fail(err, HM_E_IO, "%s", what);
     hm__err_at(err, s->path, 0);
@@ -68,11 +71,11 @@ int hm__source_read(struct hm_source *s, char *buffer, size_t room, size_t *ret_
     const char *text = gzerror(s->gz, &code), *colon = strrchr(text, ':');
 
     if (got < 0 || (got == 0 && code == Z_BUF_ERROR))
-        return fail(s, err,
-                    code == Z_BUF_ERROR ? "the compressed file is cut short"
-                    : code == Z_ERRNO   ? strerror(errno)
-                    : colon             ? colon + 2 /* before it, a name of zlib's own */
-                                        : text);
+        return source_fail(s, err,
+                           code == Z_BUF_ERROR ? "the compressed file is cut short"
+                           : code == Z_ERRNO   ? strerror(errno)
+                           : colon ? colon + 2 /* zlib puts a file name and a colon first. */
+                                   : text);
     *ret_length = (size_t)got;
     return 0;
 }
@@ -94,7 +97,7 @@ int hm__source_read(struct hm_source *s, char *buffer, size_t room, size_t *ret_
         got = read(s->file, buffer, room);
     while (got < 0 && errno == EINTR);
     if (got < 0)
-        return fail(s, err, strerror(errno));
+        return source_fail(s, err, strerror(errno));
     if (s->first && got >= 2 && (unsigned char)buffer[0] == 0x1f &&
         (unsigned char)buffer[1] == 0x8b) {
         hm__fail(err, HM_E_UNSUPPORTED, "gzip files need zlib, which this build leaves out");
@@ -131,9 +134,10 @@ int hm__source_fill(struct hm_source *s, char *buffer, size_t room, size_t *ret_
     return 0;
 }
 
+/* Most bytes that hm__source_read_all reads: 2 GiB. */
 static const size_t WHOLE_MAX = (size_t)1 << 31;
 
-/* Append what is left of the source to a growing buffer. */
+/* Appends the rest of the source to a growing buffer. */
 static int read_rest(struct hm_source *s, char **text, size_t *length, struct hm_err *err)
 {
     size_t room = 0, got = 1;
@@ -177,4 +181,41 @@ int hm__source_read_all(const char *path, char **ret_text, size_t *ret_length, s
     *ret_text = text;
     *ret_length = length;
     return 0;
+}
+
+/* ---- a buffered stream ---------------------------------------------------------------------- */
+
+int hm__bytes_open(struct hm_bytes *bytes, const char *path, size_t room, struct hm_err *err)
+{
+    struct hm_bytes opened = {.room = room, .err = err};
+    int rc = hm__source_open(path, &opened.source, err);
+
+    if (rc)
+        return rc;
+    opened.buffer = hm__calloc(room, 1);
+    if (!opened.buffer) {
+        hm__source_close(opened.source);
+        return hm__fail_nomem(err);
+    }
+    *bytes = opened;
+    return 0;
+}
+
+int hm__bytes_refill(struct hm_bytes *bytes)
+{
+    int rc = hm__source_read(bytes->source, bytes->buffer, bytes->room, &bytes->length, bytes->err);
+
+    bytes->at = 0;
+    if (rc) {
+        bytes->length = 0;
+        return rc - 1;
+    }
+    return bytes->length == 0 ? -1 : (unsigned char)bytes->buffer[bytes->at++];
+}
+
+void hm__bytes_close(struct hm_bytes *bytes)
+{
+    hm__source_close(bytes->source);
+    hm__free(bytes->buffer);
+    *bytes = (struct hm_bytes){0};
 }

@@ -1,4 +1,4 @@
-/* Reading bytes from a file that may be compressed. */
+/* Reads bytes from a file that may be compressed with gzip. */
 #ifndef HM_SOURCE_H
 #define HM_SOURCE_H
 
@@ -6,16 +6,39 @@
 
 struct hm_source;
 
-/* Open a plain file or, when it begins like one, a gzip file ("-" is standard input). */
+/* Opens a file; "-" is standard input. A file that begins with the gzip magic is decompressed. */
 int hm__source_open(const char *path, struct hm_source **ret_source, struct hm_err *err);
-/* Read up to room bytes; *ret_length 0 at the end. A compressed file cut short is an error. */
+/* Reads up to `room` bytes; *ret_length is 0 at the end. A truncated gzip file is an error. */
 int hm__source_read(struct hm_source *source, char *buffer, size_t room, size_t *ret_length,
                     struct hm_err *err);
-/* As above, going on until the room is full or the file ends. */
+/* Reads until the buffer is full or the file ends. */
 int hm__source_fill(struct hm_source *source, char *buffer, size_t room, size_t *ret_length,
                     struct hm_err *err);
-/* The whole of it, at most 2 GiB, freed with hm__free. */
+/* Reads a whole file of at most 2 GiB; *ret_text is freed with hm__free and has no final NUL. */
 int hm__source_read_all(const char *path, char **ret_text, size_t *ret_length, struct hm_err *err);
 void hm__source_close(struct hm_source *source);
+
+/* A buffered stream that is read byte by byte. Set up with hm__bytes_open; fields are private but
+ * for `at`, which a caller may step back by one after a successful read. */
+struct hm_bytes {
+    struct hm_source *source; /* Owned. */
+    char *buffer;             /* Owned. */
+    size_t room, length, at;  /* Size of the buffer, bytes in it, and the next byte to read. */
+    struct hm_err *err;       /* Borrowed; errors of reading go here. */
+};
+
+/* Opens a file with a buffer of `room` bytes. After a failure there is nothing to close. */
+int hm__bytes_open(struct hm_bytes *bytes, const char *path, size_t room, struct hm_err *err);
+/* Reads the next part of the file into the empty buffer; returns as hm__bytes_next does. */
+int hm__bytes_refill(struct hm_bytes *bytes);
+void hm__bytes_close(struct hm_bytes *bytes);
+
+/* Returns the next byte, -1 at the end of the file, or an error code minus 1 (below -1). */
+static inline int hm__bytes_next(struct hm_bytes *bytes)
+{
+    if (bytes->at == bytes->length)
+        return hm__bytes_refill(bytes);
+    return (unsigned char)bytes->buffer[bytes->at++];
+}
 
 #endif

@@ -1,4 +1,5 @@
-/* The value tree: building it, looking things up, and overriding entries by path. */
+/* The value tree: building it, finding entries, and overriding entries by path. */
+
 #include "value.h"
 
 #include <math.h>
@@ -31,7 +32,7 @@ const char *hm__value_kind_name(const struct hm_value *value)
 {
     switch (value->kind) {
     case HM_VALUE_NULL:
-        return "nothing";
+        return "an empty value";
     case HM_VALUE_SCALAR:
         return "a single value";
     case HM_VALUE_LIST:
@@ -46,7 +47,8 @@ int hm__value_append(struct hm_value_builder *b, const char *key, const struct h
                      struct hm_err *err)
 {
     if (b->count == HM_VALUE_ENTRIES)
-        return hm__fail(err, HM_E_LIMIT, "more than %d entries in one place", HM_VALUE_ENTRIES);
+        return hm__fail(err, HM_E_LIMIT, "more than %d entries in one map or list",
+                        HM_VALUE_ENTRIES);
     if (b->count == b->room) {
         size_t room = b->room ? b->room * 2 : 8;
         struct hm_value *items = hm__realloc(b->items, room, sizeof(*items));
@@ -64,36 +66,36 @@ int hm__value_append(struct hm_value_builder *b, const char *key, const struct h
     return 0;
 }
 
-struct keyed {
+struct key_index {
     const char *key;
     size_t index;
 };
 
 static int compare_keyed(const void *a, const void *b)
 {
-    const struct keyed *x = a, *y = b;
+    const struct key_index *x = a, *y = b;
     int order = strcmp(x->key, y->key);
 
     return order ? order : x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* Whether a key stands twice, by sorting: a file may hold thousands of them. */
+/* Fails if a key appears twice. Keys are sorted first, because a map may have thousands. */
 static int check_keys(const struct hm_value_builder *b, struct hm_err *err)
 {
-    struct keyed *order = hm__calloc(b->count, sizeof(*order));
+    struct key_index *order = hm__calloc(b->count, sizeof(*order));
     int rc = 0;
 
     if (!order)
         return hm__fail_nomem(err);
     for (size_t i = 0; i < b->count; i++)
-        order[i] = (struct keyed){b->keys[i], i};
+        order[i] = (struct key_index){b->keys[i], i};
     qsort(order, b->count, sizeof(*order), compare_keyed);
     for (size_t i = 1; rc == 0 && i < b->count; i++) {
         if (strcmp(order[i].key, order[i - 1].key) != 0)
             continue;
         const struct hm_value *second = &b->items[order[i].index];
-        rc = hm__fail(err, HM_E_SYNTAX, "key '%.80s' stands twice", order[i].key);
-        hm__err_hint(err, "it first stands on line %d", b->items[order[i - 1].index].line);
+        rc = hm__fail(err, HM_E_SYNTAX, "key '%.80s' appears twice", order[i].key);
+        hm__err_hint(err, "it appears first on line %d", b->items[order[i - 1].index].line);
         hm__err_at(err, second->source, second->line);
     }
     hm__free(order);
@@ -138,12 +140,12 @@ int hm__value_parse(struct hm_arena *arena, const char *text, size_t length, con
                 : hm__yaml_parse(arena, text, length, source, ret_value, err);
 }
 
-/* Add an empty entry to a map that is already in the arena. */
+/* Adds an empty entry to a map that is already in the arena. */
 static struct hm_value *add_entry(struct hm_arena *arena, struct hm_value *map, const char *key,
                                   struct hm_err *err)
 {
     struct hm_value_builder b = {0};
-    struct hm_value empty = {.kind = HM_VALUE_NULL, .source = "--set"};
+    struct hm_value empty = {.kind = HM_VALUE_NULL, .source = "set"};
 
     for (size_t i = 0; i < map->count; i++)
         if (hm__value_append(&b, map->keys[i], &map->items[i], err))
@@ -156,15 +158,17 @@ fail:
     return NULL;
 }
 
-/* A name that is about to get keys of its own: `cluster: x` is short for {machine: x}. */
-static int widen(struct hm_arena *arena, struct hm_value *here, const char *key, struct hm_err *err)
+/* Replaces a scalar by a map, because an override sets a key inside it. `cluster: x` is short for
+ * {machine: x} and `network: x` for {name: x}; other scalars are dropped. */
+static int convert_to_map(struct hm_arena *arena, struct hm_value *here, const char *key,
+                          struct hm_err *err)
 {
     struct hm_value name = *here;
     const char *inner = strcmp(key, "cluster") == 0   ? "machine"
                         : strcmp(key, "network") == 0 ? "name"
                                                       : NULL;
 
-    *here = (struct hm_value){.kind = HM_VALUE_MAP, .line = name.line, .source = "--set"};
+    *here = (struct hm_value){.kind = HM_VALUE_MAP, .line = name.line, .source = "set"};
     if (name.kind != HM_VALUE_SCALAR || !inner)
         return 0;
     struct hm_value *entry = add_entry(arena, here, inner, err);
@@ -175,8 +179,8 @@ static int widen(struct hm_arena *arena, struct hm_value *here, const char *key,
 }
 
 /*
- * One step of a path: a key of a map, or the number of an entry of a list (from 0). *last is the
- * key that led here, and becomes the new one.
+ * Follows one part of a path: a key of a map, or the index of a list entry, from 0. *last is the
+ * key before it, and is replaced by this one.
  */
 static int step_into(struct hm_arena *arena, struct hm_value **at, const char *part, size_t length,
                      const char **last, struct hm_err *err)
@@ -197,7 +201,7 @@ static int step_into(struct hm_arena *arena, struct hm_value **at, const char *p
         *at = &here->items[index];
         return 0;
     }
-    int rc = here->kind == HM_VALUE_MAP ? 0 : widen(arena, here, *last, err);
+    int rc = here->kind == HM_VALUE_MAP ? 0 : convert_to_map(arena, here, *last, err);
     if (rc)
         return rc;
     *last = key;
@@ -216,7 +220,7 @@ int hm__value_override(struct hm_arena *arena, struct hm_value *root, const char
 
     if (!equals || equals == assignment) {
         hm__fail(err, HM_E_SYNTAX, "'%.80s' is not of the form key=value", assignment);
-        hm__err_hint(err, "write --set batch=256 or --set cluster.price='$1/h'");
+        hm__err_hint(err, "write batch=256 or cluster.price=$1/h");
         rc = HM_E_SYNTAX;
     }
     while (rc == 0 && part < equals) {
@@ -230,9 +234,9 @@ int hm__value_override(struct hm_arena *arena, struct hm_value *root, const char
             rc = hm__fail(err, HM_E_SYNTAX, "'%.80s' is not a path of keys", assignment);
     }
     if (rc == 0)
-        rc = hm__yaml_parse(arena, equals + 1, strlen(equals + 1), "--set", &value, err);
+        rc = hm__yaml_parse(arena, equals + 1, strlen(equals + 1), "set", &value, err);
     if (rc == 0)
         *at = *value;
-    hm__err_at(rc ? err : NULL, "--set", 0);
+    hm__err_at(rc ? err : NULL, "set", 0);
     return rc;
 }

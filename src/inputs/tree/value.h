@@ -1,6 +1,8 @@
 /*
- * The value tree: what a specification says, before anyone asks whether it makes sense. YAML and
- * JSON both end here, so that one reader and one set of messages serve both.
+ * The value tree: the maps, lists and scalars of a specification, before their meaning is checked.
+ * YAML and JSON are both parsed into it, so that one reader and one set of messages serve both.
+ *
+ * Limits: 64 levels of nesting, 10000 entries in one map or list, 4 MiB of text.
  */
 #ifndef HM_VALUE_H
 #define HM_VALUE_H
@@ -12,47 +14,50 @@ enum hm_value_kind { HM_VALUE_NULL, HM_VALUE_SCALAR, HM_VALUE_LIST, HM_VALUE_MAP
 
 struct hm_value {
     enum hm_value_kind kind;
-    int line;               /* 1-based; 0 when it was not read from a file */
-    const char *source;     /* where it was read; borrowed from the tree's arena */
-    const char *text;       /* scalar; never holds a NUL inside */
-    bool quoted;            /* scalar: written in quotes, so never a number or true/false */
-    struct hm_value *items; /* list, map */
-    const char **keys;      /* map */
-    size_t count;
+    int line;               /* Line in the source, from 1; 0 if it was not read from a text. */
+    const char *source;     /* Name of the file, or "set"; borrowed from the tree's arena. */
+    const char *text;       /* Text of a scalar. */
+    bool quoted;            /* The scalar was in quotes, so it is a text and not a number. */
+    struct hm_value *items; /* Entries of a list or map. */
+    const char **keys;      /* Keys of a map; of a list, all NULL. */
+    size_t count;           /* Number of entries. */
 };
 
 enum { HM_VALUE_DEPTH = 64, HM_VALUE_ENTRIES = 10000, HM_VALUE_BYTES = 4 * 1024 * 1024 };
 
-/* Parse into the arena. The text need not end in NUL. */
+/* Parse a text into the arena; the text need not end with NUL. *ret_value lives in the arena. */
 int hm__yaml_parse(struct hm_arena *arena, const char *text, size_t length, const char *source,
                    struct hm_value **ret_value, struct hm_err *err);
 int hm__json_parse(struct hm_arena *arena, const char *text, size_t length, const char *source,
                    struct hm_value **ret_value, struct hm_err *err);
-/* By the name of the source: JSON when it ends in .json, YAML otherwise. */
+/* Parses JSON if the name of the source ends in .json, and YAML otherwise. */
 int hm__value_parse(struct hm_arena *arena, const char *text, size_t length, const char *source,
                     struct hm_value **ret_value, struct hm_err *err);
 
-/* The entry of a map, or NULL. */
+/* Returns the entry of a map, or NULL if the value is not a map or has no such key. */
 struct hm_value *hm__value_get(const struct hm_value *map, const char *key);
-/* The number of an entry, which may have a sign; NAN where there is none, or more than one. */
+/* Returns the number of an entry, which may have a sign; NaN if there is none. */
 double hm__value_number(const struct hm_value *map, const char *key);
-/* "a map", "a list", … for messages. */
+/* Returns "a map", "a list" and so on, for messages. */
 const char *hm__value_kind_name(const struct hm_value *value);
 
-/* Apply "path.to.key=value"; maps on the way are made where they are missing. */
+/* Applies "path.to.key=value", where value is YAML. Missing maps along the path are created.
+ * Values and errors that come from an override have the source "set". */
 int hm__value_override(struct hm_arena *arena, struct hm_value *root, const char *assignment,
                        struct hm_err *err);
 
-/* Used by the parsers: append to a map or list under construction (heap arrays, then sealed). */
+/* A map or list while a parser builds it, in heap arrays. Zero-initialise. */
 struct hm_value_builder {
     struct hm_value *items;
     const char **keys;
     size_t count, room;
 };
 
+/* Appends an entry; key is NULL in a list. */
 int hm__value_append(struct hm_value_builder *builder, const char *key, const struct hm_value *item,
                      struct hm_err *err);
-/* Copy what was gathered into the arena as the contents of *value, and release the builder. */
+/* Copies the entries into the arena as the contents of *value, and releases the builder. A key that
+ * appears twice in a map is an error. */
 int hm__value_seal(struct hm_value_builder *builder, struct hm_arena *arena, struct hm_value *value,
                    struct hm_err *err);
 void hm__value_builder_release(struct hm_value_builder *builder);

@@ -1,8 +1,9 @@
 /*
- * YAML to the value tree, by libyaml's events.
+ * Parses YAML 1.1 into the value tree, with the events of libyaml.
  *
- * A specification is data from anywhere, so what YAML offers beyond plain data is refused: aliases
- * (they make bombs), tags, several documents, keys that are not plain text, the same key twice.
+ * A specification may come from an untrusted source, so everything beyond plain data is refused:
+ * aliases (a few lines of them expand to gigabytes), tags, more than one document, keys that are
+ * not scalars, and a key that appears twice. The text has at most 4 MiB.
  */
 #include <string.h>
 #include <yaml.h>
@@ -10,7 +11,7 @@
 #include "err.h"
 #include "value.h"
 
-struct reader {
+struct yaml_reader {
     yaml_parser_t parser;
     struct hm_arena *arena;
     const char *source, *text;
@@ -18,27 +19,27 @@ struct reader {
     struct hm_err *err;
 };
 
-static int fail_at(struct reader *r, int code, int line, const char *what)
+static int yaml_fail(struct yaml_reader *r, int code, int line, const char *what)
 {
     hm__fail(r->err, code, "%s", what);
     hm__err_at(r->err, r->source, line);
     return code;
 }
 
-/* A part of YAML that is not plain data. */
-static int refuse(struct reader *r, int line, const char *what)
+/* Reports a feature of YAML that is not plain data. */
+static int refuse_feature(struct yaml_reader *r, int line, const char *what)
 {
-    fail_at(r, HM_E_SYNTAX, line, what);
+    yaml_fail(r, HM_E_SYNTAX, line, what);
     hm__err_hint(r->err, "write the value out where it is needed");
     return HM_E_SYNTAX;
 }
 
-static int line_of(const yaml_event_t *event)
+static int event_line(const yaml_event_t *event)
 {
     return (int)event->start_mark.line + 1;
 }
 
-static size_t lines_before(const struct reader *r, size_t offset)
+static size_t count_lines(const struct yaml_reader *r, size_t offset)
 {
     size_t lines = 0;
 
@@ -47,7 +48,7 @@ static size_t lines_before(const struct reader *r, size_t offset)
     return lines;
 }
 
-static int next_event(struct reader *r, yaml_event_t *event)
+static int next_event(struct yaml_reader *r, yaml_event_t *event)
 {
     char what[200];
 
@@ -59,33 +60,34 @@ static int next_event(struct reader *r, yaml_event_t *event)
     const char *context = r->parser.context ? r->parser.context : "";
     snprintf(what, sizeof(what), "not YAML: %s%s%s", problem, *context ? " " : "", context);
     size_t line = r->parser.problem_mark.line ? r->parser.problem_mark.line : r->parser.mark.line;
-    if (r->parser.error == YAML_READER_ERROR) /* these come with an offset instead */
-        line = lines_before(r, r->parser.problem_offset);
-    fail_at(r, HM_E_SYNTAX, (int)line + 1, what);
+    if (r->parser.error ==
+        YAML_READER_ERROR) /* This kind of error has an offset instead of a line. */
+        line = count_lines(r, r->parser.problem_offset);
+    yaml_fail(r, HM_E_SYNTAX, (int)line + 1, what);
     if (strstr(problem, "mapping values"))
         hm__err_hint(r->err, "a text with ': ' in it, such as a formula with ?:, needs quotes");
     return HM_E_SYNTAX;
 }
 
-static int read_node(struct reader *r, const yaml_event_t *event, int depth,
+static int read_node(struct yaml_reader *r, const yaml_event_t *event, int depth,
                      struct hm_value *value);
 
-/* Text of a scalar, copied; a NUL inside would cut it short unseen. */
-static int read_text(struct reader *r, const yaml_event_t *event, const char **ret_text)
+/* Copies the text of a scalar. A NUL inside is refused, because it would end the text early. */
+static int read_text(struct yaml_reader *r, const yaml_event_t *event, const char **ret_text)
 {
     const char *text = (const char *)event->data.scalar.value;
     size_t length = event->data.scalar.length;
 
     if (event->data.scalar.tag)
-        return refuse(r, line_of(event), "tags are not supported");
+        return refuse_feature(r, event_line(event), "tags are not supported");
 
     if (memchr(text, '\0', length))
-        return fail_at(r, HM_E_SYNTAX, line_of(event), "a NUL character inside a value");
+        return yaml_fail(r, HM_E_SYNTAX, event_line(event), "a NUL character inside a value");
     *ret_text = hm__arena_strndup(r->arena, text, length);
     return *ret_text ? 0 : hm__fail_nomem(r->err);
 }
 
-static int read_scalar(struct reader *r, const yaml_event_t *event, struct hm_value *value)
+static int read_scalar(struct yaml_reader *r, const yaml_event_t *event, struct hm_value *value)
 {
     const yaml_scalar_style_t style = event->data.scalar.style;
 
@@ -99,8 +101,8 @@ static int read_scalar(struct reader *r, const yaml_event_t *event, struct hm_va
     return 0;
 }
 
-/* The entries of a list or map, up to its end event. */
-static int read_entries(struct reader *r, bool map, int depth, struct hm_value_builder *b)
+/* Reads the entries of a list or map, up to its end event. */
+static int read_entries(struct yaml_reader *r, bool map, int depth, struct hm_value_builder *b)
 {
     yaml_event_t event;
     int rc = 0;
@@ -111,12 +113,12 @@ static int read_entries(struct reader *r, bool map, int depth, struct hm_value_b
         if ((rc = next_event(r, &event)))
             return rc;
         bool end = event.type == YAML_SEQUENCE_END_EVENT || event.type == YAML_MAPPING_END_EVENT;
-        int line = line_of(&event);
+        int line = event_line(&event);
         if (map && !end) {
             if (event.type != YAML_SCALAR_EVENT)
-                rc = fail_at(r, HM_E_SYNTAX, line,
-                             event.type == YAML_ALIAS_EVENT ? "aliases are not supported"
-                                                            : "a key must be plain text");
+                rc = yaml_fail(r, HM_E_SYNTAX, line,
+                               event.type == YAML_ALIAS_EVENT ? "aliases are not supported"
+                                                              : "a key must be plain text");
             else
                 rc = read_text(r, &event, &key);
             yaml_event_delete(&event);
@@ -134,23 +136,24 @@ static int read_entries(struct reader *r, bool map, int depth, struct hm_value_b
     return rc;
 }
 
-static int read_node(struct reader *r, const yaml_event_t *event, int depth, struct hm_value *value)
+static int read_node(struct yaml_reader *r, const yaml_event_t *event, int depth,
+                     struct hm_value *value)
 {
     struct hm_value_builder b = {0};
 
-    *value = (struct hm_value){.line = line_of(event), .source = r->source};
+    *value = (struct hm_value){.line = event_line(event), .source = r->source};
     if (depth > HM_VALUE_DEPTH)
-        return fail_at(r, HM_E_LIMIT, value->line, "nested too deeply");
+        return yaml_fail(r, HM_E_LIMIT, value->line, "nested too deeply");
     if (event->type == YAML_ALIAS_EVENT)
-        return refuse(r, value->line, "aliases are not supported");
+        return refuse_feature(r, value->line, "aliases are not supported");
     if (event->type == YAML_SCALAR_EVENT)
         return read_scalar(r, event, value);
     bool map = event->type == YAML_MAPPING_START_EVENT;
     bool list = event->type == YAML_SEQUENCE_START_EVENT;
     if ((map && event->data.mapping_start.tag) || (list && event->data.sequence_start.tag))
-        return refuse(r, value->line, "tags are not supported");
+        return refuse_feature(r, value->line, "tags are not supported");
     if (!map && event->type != YAML_SEQUENCE_START_EVENT)
-        return fail_at(r, HM_E_SYNTAX, value->line, "nothing to read");
+        return yaml_fail(r, HM_E_SYNTAX, value->line, "a value is missing");
     value->kind = map ? HM_VALUE_MAP : HM_VALUE_LIST;
     int rc = read_entries(r, map, depth, &b);
     if (rc == 0)
@@ -159,8 +162,9 @@ static int read_node(struct reader *r, const yaml_event_t *event, int depth, str
     return rc;
 }
 
-/* STREAM-START, DOCUMENT-START, the root, DOCUMENT-END, STREAM-END: nothing else. */
-static int read_document(struct reader *r, struct hm_value *root)
+/* Reads the events STREAM-START, DOCUMENT-START, the root, DOCUMENT-END and STREAM-END; a second
+ * document is an error, and an empty stream leaves the root null. */
+static int read_document(struct yaml_reader *r, struct hm_value *root)
 {
     yaml_event_t event;
     int rc;
@@ -181,7 +185,7 @@ static int read_document(struct reader *r, struct hm_value *root)
         if ((rc = next_event(r, &event)))
             return rc;
         if (event.type == YAML_DOCUMENT_START_EVENT)
-            rc = fail_at(r, HM_E_SYNTAX, line_of(&event), "a second document in the file");
+            rc = yaml_fail(r, HM_E_SYNTAX, event_line(&event), "a second document in the file");
         yaml_event_delete(&event);
     }
     return rc;
@@ -190,14 +194,14 @@ static int read_document(struct reader *r, struct hm_value *root)
 int hm__yaml_parse(struct hm_arena *arena, const char *text, size_t length, const char *source,
                    struct hm_value **ret_value, struct hm_err *err)
 {
-    struct reader r = {.arena = arena, .text = text, .length = length, .err = err};
+    struct yaml_reader r = {.arena = arena, .text = text, .length = length, .err = err};
     struct hm_value *root = hm__arena_alloc(arena, 1, sizeof(*root));
 
     r.source = source ? hm__arena_strdup(arena, source) : "";
     if (!root || !r.source)
         return hm__fail_nomem(err);
     if (length > HM_VALUE_BYTES)
-        return fail_at(&r, HM_E_LIMIT, 0, "larger than 4 MiB");
+        return yaml_fail(&r, HM_E_LIMIT, 0, "larger than 4 MiB");
     root->source = r.source;
     if (!yaml_parser_initialize(&r.parser))
         return hm__fail_nomem(err);
