@@ -184,7 +184,7 @@ static void mpi_work(struct hm_comm *comm, double flop)
     smpi_execute_flops(flop);
 }
 
-static void mpi_align(struct hm_comm *comm)
+static void mpi_barrier(struct hm_comm *comm)
 {
     sg_barrier_wait(((struct state *)comm->state)->barrier);
 }
@@ -205,9 +205,9 @@ static void open_state(struct hm_comm *comm, bool member)
     /* Not MPI_Bcast: a first collective of SMPI sends messages from each rank to each. */
     hm__comm_broadcast(comm, 0, &barrier, sizeof(barrier));
     state->barrier = barrier;
-    mpi_align(comm);
-    comm->bytes = comm->talking_s = 0;
-    comm->one_clock = true;
+    mpi_barrier(comm);
+    comm->bytes = comm->communicate_s = 0;
+    comm->shared_clock = true;
 }
 
 /* Exactly one of those who wait is told so; it tidies up once the others have left. */
@@ -248,7 +248,7 @@ static void mpi_work(struct hm_comm *comm, double flop)
     (void)flop;
 }
 
-static void mpi_align(struct hm_comm *comm)
+static void mpi_barrier(struct hm_comm *comm)
 {
     MPI_Barrier(((struct state *)comm->state)->ranks);
 }
@@ -277,7 +277,7 @@ static void close_state(struct hm_comm *comm)
 
     if (state->ranks == MPI_COMM_NULL)
         return;
-    mpi_align(comm);
+    mpi_barrier(comm);
     if (state->ranks != MPI_COMM_WORLD)
         MPI_Comm_free(&state->ranks);
 }
@@ -331,7 +331,7 @@ int hm_mpi_begin(struct hm_comm *comm)
         .sum = mpi_sum,
         .now = mpi_now,
         .work = mpi_work,
-        .align = mpi_align,
+        .barrier = mpi_barrier,
         .start_send = mpi_start_send,
         .start_receive = mpi_start_receive,
         .wait_any = mpi_wait_any,

@@ -59,9 +59,9 @@ static int deal_file(struct session *s, const struct hm_data_spec *spec, double 
 
     rc = hm__agree(s->comm, rc, err);
     if (rc == 0) {
-        struct hm_dealing dealing = {next_rows, data, total, s->options->order,
+        struct hm_row_source dealing = {next_rows, data, total, s->options->order,
                                      s->options->settings.seed};
-        rc = hm__shard_deal(s->comm, &dealing, rows, err);
+        rc = hm__shard_distribute(s->comm, &dealing, rows, err);
         if (rc)
             hm__err_at(err, spec->path, 0);
     }

@@ -120,22 +120,22 @@ static int begin_platform(struct session *s, int rc, struct hm_err *err)
     enum hm_platform platform = s->options->platform;
 
     if (rc && platform == HM_PLATFORM_SERVER)
-        hm__served_cancel(s->world, &s->serving);
+        hm__server_worker_cancel(s->world, &s->serving);
     if (rc && platform == HM_PLATFORM_DRIVER)
-        hm__driven_cancel(s->world);
+        hm__driver_worker_cancel(s->world);
     if (rc || platform == HM_PLATFORM_ALLREDUCE)
         return rc;
     return platform == HM_PLATFORM_SERVER
-               ? hm__served_begin(&s->run, s->world, &s->serving, err)
-               : hm__driven_begin(&s->run, s->world, s->options->checkpoint != NULL, err);
+               ? hm__server_worker_begin(&s->run, s->world, &s->serving, err)
+               : hm__driver_worker_begin(&s->run, s->world, s->options->checkpoint != NULL, err);
 }
 
 static void end_platform(struct session *s)
 {
     if (s->options->platform == HM_PLATFORM_SERVER)
-        hm__served_end(&s->run);
+        hm__server_worker_end(&s->run);
     else if (s->options->platform == HM_PLATFORM_DRIVER)
-        hm__driven_end(&s->run);
+        hm__driver_worker_end(&s->run);
 }
 
 static int serve(struct session *s, struct hm_err *err)
@@ -143,9 +143,9 @@ static int serve(struct session *s, struct hm_err *err)
     const struct train_options *o = s->options;
 
     return o->platform == HM_PLATFORM_SERVER
-               ? hm__serve(s->world, &s->serving, o->algorithm, &o->settings, err)
-               : hm__drive(s->world, o->algorithm, &o->settings, train_problem_loss(o->problem),
-                           err);
+               ? hm__server_run(s->world, &s->serving, o->algorithm, &o->settings, err)
+               : hm__driver_run(s->world, o->algorithm, &o->settings,
+                                train_problem_loss(o->problem), err);
 }
 
 /* ---- workers that differ -------------------------------------------------------------------- */
@@ -189,13 +189,13 @@ static struct hm_train_plan make_plan(const struct session *s)
     double epoch = batches ? hm__batches_in_epoch(&s->run) : 1;
     struct hm_train_plan plan = {
         .limits = o->limits,
-        .look_every = o->look_every > 0 ? o->look_every : epoch,
+        .eval_every = o->eval_every > 0 ? o->eval_every : epoch,
         .save_every = o->save_every,
         .checkpoint = o->checkpoint,
         .identity = s->identity,
         .test = o->has_test ? &s->test : NULL,
         .test_rows = s->test_rows,
-        .told = trace_point,
+        .report = trace_point,
     };
 
     if (o->epochs > 0) {
@@ -250,8 +250,9 @@ static int go(struct session *s, enum hm_stop *ret_stop, struct hm_err *err)
     if (s->comm->rank == 0)
         tell_head(s, plan.limits.iterations);
     rc = hm__train(&s->run, &plan, &s->totals, &last, ret_stop, err);
-    const struct hm_served_stats *stats =
-        rc == 0 && s->options->platform == HM_PLATFORM_SERVER ? hm__served_stats(&s->run) : NULL;
+    const struct hm_server_stats *stats = rc == 0 && s->options->platform == HM_PLATFORM_SERVER
+                                              ? hm__server_worker_stats(&s->run)
+                                              : NULL;
     end_platform(s);
     if (rc == 0 && s->options->beliefs && field)
         rc = session_write_beliefs(s, err);

@@ -247,7 +247,7 @@ static void list(struct hm_text *line, const char *key, const double *values, si
 }
 
 static void server_fields(struct hm_text *line, const struct hm_serving *serving,
-                          const struct hm_served_stats *stats)
+                          const struct hm_server_stats *stats)
 {
     size_t bins = HM_STALENESS_BINS;
 

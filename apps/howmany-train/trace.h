@@ -25,7 +25,7 @@ struct trace_end {
     int ranks;
     bool simulated;
     const struct hm_serving *serving;
-    const struct hm_served_stats *stats; /* NULL: there were no servers */
+    const struct hm_server_stats *stats; /* NULL: there were no servers */
 };
 
 void trace_summary(const struct trace_end *end);

@@ -112,13 +112,13 @@ static bool measure(struct hm_comm *comm, size_t count, double flop, double repe
 
     for (size_t i = 0; i < count; i++)
         values[i] = start_value(comm->rank, i, repeat);
-    hm__comm_align(comm);
+    hm__comm_barrier(comm);
     before = *comm;
     double began = comm->ops->now(comm);
     hm__comm_work(comm, flop);
     hm__comm_sum(comm, values, count, scratch);
     times[0] = comm->ops->now(comm) - began;
-    times[1] = comm->talking_s - before.talking_s;
+    times[1] = comm->communicate_s - before.communicate_s;
     times[2] = began;
     times[3] = -began;
     double bytes = comm->bytes - before.bytes;
@@ -126,11 +126,12 @@ static bool measure(struct hm_comm *comm, size_t count, double flop, double repe
     uint64_t h = hash(values, count);
     bool same = all_have(comm, h);
     if (comm->rank == 0)
-        printf("{\"scheme\":\"%s\",\"n\":%d,\"bytes\":%zu,\"repeat\":%g,\"seconds\":%.17g,"
-               "\"talking_s\":%.17g,\"apart_s\":%.17g,\"sent_bytes\":%.17g,\"hash\":\"%016" PRIx64
-               "\",\"same\":%s}\n",
-               hm__reduce_scheme_name(comm->scheme), comm->size, count * sizeof(double), repeat,
-               times[0], times[1], times[2] + times[3], bytes, h, same ? "true" : "false");
+        printf(
+            "{\"scheme\":\"%s\",\"n\":%d,\"bytes\":%zu,\"repeat\":%g,\"seconds\":%.17g,"
+            "\"communicate_s\":%.17g,\"apart_s\":%.17g,\"sent_bytes\":%.17g,\"hash\":\"%016" PRIx64
+            "\",\"same\":%s}\n",
+            hm__reduce_scheme_name(comm->scheme), comm->size, count * sizeof(double), repeat,
+            times[0], times[1], times[2] + times[3], bytes, h, same ? "true" : "false");
     return same;
 }
 

@@ -151,7 +151,7 @@ static void fake_work(struct hm_comm *comm, double flop)
     ((struct rank *)comm->state)->clock_s += flop * FAKE_FLOP_S;
 }
 
-static void fake_align(struct hm_comm *comm)
+static void fake_barrier(struct hm_comm *comm)
 {
     struct rank *r = comm->state;
 
@@ -190,7 +190,7 @@ static void close_slots(struct slot *slots, int count)
 void fake_comm_run(int size, void (*body)(struct hm_comm *comm, void *context), void *context)
 {
     static const struct hm_comm_ops ops = {fake_send, fake_receive, fake_exchange, fake_sum,
-                                           fake_now,  fake_work,    fake_align};
+                                           fake_now,  fake_work,    fake_barrier};
     struct world world = {.body = body, .context = context};
     struct rank *ranks = calloc((size_t)size, sizeof(*ranks));
 

@@ -68,7 +68,7 @@ static struct training training_of(const char *algorithm, const struct problem *
                              .sparse = p->keep < 1,
                              .algorithm = algorithm,
                              .settings = {.batch = 10},
-                             .plan = {.look_every = 5,
+                             .plan = {.eval_every = 5,
                                       .limits = {.iterations = iterations, .best = NAN},
                                       .identity = "a test"}};
 }
@@ -183,7 +183,7 @@ static void saving_comes_when_asked_for(void **state)
 
     (void)state;
     t = training_of("sgd", &problems[0], 1, 7);
-    t.plan.look_every = 100;
+    t.plan.eval_every = 100;
     t.plan.save_every = 2;
     t.plan.checkpoint = in_folder(path, "now and then");
     train_on(&t, 2);

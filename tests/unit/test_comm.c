@@ -214,7 +214,7 @@ static void check_times(const struct shared *s, int n)
     for (int rank = 0; rank < n; rank++) {
         const struct hm_comm *after = &s->after[rank];
         longest = fmax(longest, s->seconds[rank]);
-        assert_near(after->talking_s + after->flop * FAKE_FLOP_S, s->seconds[rank], 1e-12);
+        assert_near(after->communicate_s + after->flop * FAKE_FLOP_S, s->seconds[rank], 1e-12);
     }
     if (s->count > 0 && wanted >= 0)
         assert_near(longest, wanted, 1e-12);
@@ -356,7 +356,7 @@ static void align_body(struct hm_comm *comm, void *context)
     struct shared *s = context;
 
     hm__comm_work(comm, 1000.0 * comm->rank);
-    hm__comm_align(comm);
+    hm__comm_barrier(comm);
     s->seconds[comm->rank] = comm->ops->now(comm);
     s->after[comm->rank] = *comm;
 }
@@ -370,7 +370,7 @@ static void test_align_brings_clocks_together(void **state)
     fake_comm_run(7, align_body, s);
     for (int i = 0; i < 7; i++) {
         assert_near(s->seconds[i], 6000 * FAKE_FLOP_S, 0);
-        assert_near(s->after[i].talking_s, 1000 * (6 - i) * FAKE_FLOP_S, 0);
+        assert_near(s->after[i].communicate_s, 1000 * (6 - i) * FAKE_FLOP_S, 0);
     }
     free(s);
 }
@@ -389,7 +389,7 @@ static void test_alone(void **state)
     hm__comm_sum_few(&comm, values, 2);
     hm__comm_max_few(&comm, values, 2);
     hm__comm_broadcast(&comm, 0, values, sizeof(values));
-    hm__comm_align(&comm);
+    hm__comm_barrier(&comm);
     hm__comm_work(&comm, 12);
     assert_near(values[0], 1.5, 0);
     assert_near(comm.flop, 12, 0);

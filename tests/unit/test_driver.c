@@ -45,16 +45,16 @@ static void work(struct driven_run *r, struct hm_comm *world, struct hm_comm *co
     problem_init(&o, r->problem, r->loss, false, comm->rank, comm->size);
     run.arena = o.arena;
     comm->scheme = HM_REDUCE_TWO_WAVE;
-    plan.look_every = plan.look_every > 0 ? plan.look_every : INFINITY;
+    plan.eval_every = plan.eval_every > 0 ? plan.eval_every : INFINITY;
     plan.identity = "a test";
     CHECK(o.unknowns <= UNKNOWNS && hm__run_begin(&run, NULL) == 0);
     if (r->resume)
         CHECK(hm__checkpoint_load(r->resume, &run, plan.identity, &totals, NULL) == 0);
     if (r->driver)
-        CHECK(hm__driven_begin(&run, world, plan.checkpoint != NULL, NULL) == 0);
+        CHECK(hm__driver_worker_begin(&run, world, plan.checkpoint != NULL, NULL) == 0);
     CHECK(hm__train(&run, &plan, &totals, &last, &stop, NULL) == 0);
     if (r->driver)
-        hm__driven_end(&run);
+        hm__driver_worker_end(&run);
     if (comm->rank == 0) {
         memcpy(r->w, run.w, o.unknowns * sizeof(double));
         r->iteration = run.iteration;
@@ -80,8 +80,8 @@ static void body(struct hm_comm *world, void *context)
     if (world->rank < r->workers)
         work(r, world, &workers);
     else
-        CHECK(hm__drive(world, hm__algorithm_find(r->algorithm), &settings, losses[r->loss],
-                        NULL) == 0);
+        CHECK(hm__driver_run(world, hm__algorithm_find(r->algorithm), &settings, losses[r->loss],
+                             NULL) == 0);
 }
 
 static struct driven_run run_one(const char *algorithm, size_t loss, int n, bool driver)

@@ -37,7 +37,7 @@ struct served_run {
     struct hm_trace_point points[POINTS], last;
     size_t point_count;
     struct hm_train_totals totals;
-    struct hm_served_stats stats;
+    struct hm_server_stats stats;
     double wait_s[RANKS], server_bytes[RANKS];
     int rc[RANKS];
     struct hm_err err[RANKS];
@@ -56,7 +56,7 @@ static void told(void *context, const struct hm_trace_point *point)
 static void keep(struct served_run *r, struct hm_run *run, const struct hm_trace_point *last,
                  const struct hm_train_totals *totals)
 {
-    const struct hm_served_stats *stats = run->division ? hm__served_stats(run) : NULL;
+    const struct hm_server_stats *stats = run->platform ? hm__server_worker_stats(run) : NULL;
 
     if (run->comm->rank > 0)
         return;
@@ -99,20 +99,20 @@ static void work(struct served_run *r, struct hm_comm *world, struct hm_comm *co
     run.arena = o.arena;
     comm->scheme = HM_REDUCE_MASTER;
     comm->straggling = hm__slowness_any(&r->slowness) ? &straggling : NULL;
-    plan.told = told;
+    plan.report = told;
     plan.context = r;
-    plan.look_every = plan.look_every > 0 ? plan.look_every : INFINITY;
+    plan.eval_every = plan.eval_every > 0 ? plan.eval_every : INFINITY;
     plan.identity = "a test";
     int rc = hm__run_begin(&run, err);
     if (rc == 0 && r->resume)
         rc = hm__checkpoint_load(r->resume, &run, plan.identity, &totals, err);
     if (rc == 0 && r->serving.servers > 0)
-        rc = hm__served_begin(&run, world, &serving, err);
+        rc = hm__server_worker_begin(&run, world, &serving, err);
     if (rc == 0) {
         rc = hm__train(&run, &plan, &totals, &last, &stop, err);
         keep(r, &run, &last, &totals);
-        if (run.division)
-            hm__served_end(&run);
+        if (run.platform)
+            hm__server_worker_end(&run);
     }
     r->rc[comm->rank] = rc;
     problem_release(&o);
@@ -131,8 +131,8 @@ static void body(struct hm_comm *world, void *context)
     if (world->rank < r->serving.workers)
         work(r, world, &workers);
     else
-        r->rc[world->rank] = hm__serve(world, &r->serving, hm__algorithm_find(r->algorithm),
-                                       &r->settings, &r->err[world->rank]);
+        r->rc[world->rank] = hm__server_run(world, &r->serving, hm__algorithm_find(r->algorithm),
+                                            &r->settings, &r->err[world->rank]);
 }
 
 static void run_it(struct served_run *r)
@@ -225,7 +225,7 @@ static void test_looks_are_free(void **state)
         seldom->serving.consistency = often->serving.consistency = (enum hm_consistency)c;
         seldom->serving.staleness = often->serving.staleness = 2;
         seldom->slowness = often->slowness = delays();
-        often->plan.look_every = 1;
+        often->plan.eval_every = 1;
         run_it(seldom);
         run_it(often);
         assert_int_equal(often->point_count, 25);
@@ -264,7 +264,7 @@ static void test_ssp_holds(void **state)
         r->slowness.spread = 2 * hm__random_uniform(&random);
         r->cluster.flop_s = ldexp(1, -10 - (int)hm__random_below(&random, 10));
         r->plan.limits.iterations = 8;
-        r->plan.look_every = 1 + hm__random_below(&random, 8);
+        r->plan.eval_every = 1 + hm__random_below(&random, 8);
         run_it(r);
         assert_true(r->stats.lead <= s);
         double reads = 0;
@@ -462,34 +462,34 @@ struct added {
     double w[5];
 };
 
-/* Letters that hm__served_begin would write. */
+/* Letters that hm__server_worker_begin would write. */
 static void start_servers(struct hm_comm *world, const struct hm_serving *serving)
 {
-    struct hm_letter letter = {.kind = HM_LETTER_START};
-    struct hm_serving_start start = {.unknowns = 5, .step = 1, .rows = 1};
+    struct hm_message letter = {.kind = HM_MESSAGE_START};
+    struct hm_server_start start = {.unknowns = 5, .step = 1, .rows = 1};
     double zeros[5] = {0};
 
     for (int k = 0; world->rank == 0 && k < serving->servers; k++) {
-        hm__comm_send(world, serving->workers + k, &letter, HM_LETTER_HEAD);
+        hm__comm_send(world, serving->workers + k, &letter, HM_MESSAGE_HEADER);
         hm__comm_send(world, serving->workers + k, &start, sizeof(start));
     }
     CHECK(hm__agree(world, 0, NULL) == 0);
     for (int k = 0; world->rank == 0 && k < serving->servers; k++) {
-        struct hm_shard piece = hm__serving_piece(serving, 5, k);
+        struct hm_shard piece = hm__serving_shard(serving, 5, k);
         hm__comm_send(world, serving->workers + k, zeros, (size_t)piece.count * sizeof(double));
     }
 }
 
 static void resume_servers(struct hm_comm *world, const struct hm_serving *serving, double target)
 {
-    struct hm_letter letter = {.kind = HM_LETTER_RESUME, .target = target, .stood_s = -1};
+    struct hm_message letter = {.kind = HM_MESSAGE_RESUME, .target = target, .paused_s = -1};
     void *request;
 
     for (int k = 0; world->rank == 0 && k < serving->servers; k++) {
-        hm__comm_start_send(world, serving->workers + k, &letter, HM_LETTER_HEAD, &request);
+        hm__comm_start_send(world, serving->workers + k, &letter, HM_MESSAGE_HEADER, &request);
         hm__comm_wait_all(world, &request, 1);
     }
-    hm__comm_align(world);
+    hm__comm_barrier(world);
 }
 
 /* Two workers add to w what their rank and the clock say; a step of size 1 takes it away. */
@@ -503,7 +503,7 @@ static void add_to_w(struct hm_comm *world, void *context)
     const double *w = NULL, run_of[3] = {1, 2, 4};
 
     if (world->rank >= serving->workers) {
-        CHECK(hm__serve(world, serving, hm__algorithm_find("sgd"), &settings, NULL) == 0);
+        CHECK(hm__server_run(world, serving, hm__algorithm_find("sgd"), &settings, NULL) == 0);
         return;
     }
     arena = hm__arena_new();
@@ -522,7 +522,7 @@ static void add_to_w(struct hm_comm *world, void *context)
     }
     if (world->rank == 0)
         memcpy(a->w, w, sizeof(a->w));
-    hm__client_leave(client);
+    hm__client_disconnect(client);
     hm__arena_free(arena);
 }
 
@@ -555,7 +555,7 @@ static void straggle(struct hm_comm *comm, void *context)
     comm->straggling = &s;
     for (double i = 0; i < 50; i++) {
         double began = comm->ops->now(comm);
-        hm__comm_iteration(comm, i);
+        hm__comm_set_iteration(comm, i);
         for (int part = 1; part <= 4; part++)
             hm__comm_work(comm, part * 0x1p18);
         double took = comm->ops->now(comm) - began;

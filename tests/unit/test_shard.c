@@ -55,12 +55,12 @@ struct dealt {
 static void deal_body(struct hm_comm *comm, void *context)
 {
     struct dealt *d = context;
-    struct hm_dealing dealing = {read_source, &d->source, d->total, d->order, d->seed};
+    struct hm_row_source dealing = {read_source, &d->source, d->total, d->order, d->seed};
     struct hm_rows rows = {.sparse = d->sparse, .features = d->source.problem->features};
 
     if (comm->rank == d->starving)
         hm__alloc_fail_after(d->after);
-    d->rc[comm->rank] = hm__shard_deal(comm, &dealing, &rows, &d->err[comm->rank]);
+    d->rc[comm->rank] = hm__shard_distribute(comm, &dealing, &rows, &d->err[comm->rank]);
     hm__alloc_fail_after(-1);
     d->rows[comm->rank] = rows;
 }

@@ -57,7 +57,7 @@ static void check_optimum(const struct hm_algorithm *algorithm, const struct pro
         .sparse = (ranks + (int)loss) % 2,
         .algorithm = algorithm->name,
         .settings = {.step = promise->step},
-        .plan = {.look_every = 10, .limits = {.iterations = promise->iterations, .best = best}}};
+        .plan = {.eval_every = 10, .limits = {.iterations = promise->iterations, .best = best}}};
     if (algorithm->dual) /* the gap must show it by itself */
         t.plan.limits.gap = enough;
     else
@@ -161,7 +161,7 @@ static void shrinking_ends_at_the_same_optimum(void **state)
             .sparse = true,
             .algorithm = algorithms[at / 2 % 2],
             .settings = {.shrink = true, .passes = 5},
-            .plan = {.look_every = 10,
+            .plan = {.eval_every = 10,
                      .limits = {.iterations = 1000, .gap = 1e-9, .best = optimum_of(p, loss)}}};
         train_on(&t, 3);
         check_certificate(&t);
@@ -273,7 +273,7 @@ static struct training plain_run(const char *algorithm, size_t loss)
     return (struct training){.problem = &problems[0],
                              .loss = loss,
                              .algorithm = algorithm,
-                             .plan = {.look_every = 1, .limits = {.best = NAN}}};
+                             .plan = {.eval_every = 1, .limits = {.best = NAN}}};
 }
 
 static void looks_come_when_asked_for(void **state)
@@ -283,7 +283,7 @@ static void looks_come_when_asked_for(void **state)
 
     (void)state;
     t = plain_run("cocoa", 0);
-    t.plan.look_every = 7;
+    t.plan.eval_every = 7;
     t.plan.limits.iterations = 20;
     train_on(&t, 2);
     assert_int_equal(t.stop, HM_STOP_ITERATIONS);
@@ -311,7 +311,7 @@ static void time_is_up(void **state)
         double each = t.totals.elapsed_s / 10; /* all take the same: no row is sparse */
         t = plain_run("sgd", 1);
         t.plan.limits.within_s = 5.5 * each;
-        t.plan.look_every = every;
+        t.plan.eval_every = every;
         train_on(&t, 2);
         assert_int_equal(t.stop, HM_STOP_WITHIN);
         assert_string_equal(hm__stop_name(t.stop), "within");
@@ -355,7 +355,7 @@ static void good_enough_is_enough(void **state)
 
     t.plan.limits.iterations = 1000; /* nothing better is to be found, however seldom one looks */
     for (double every = 1; every < 3000; every += 1001) {
-        t.plan.look_every = every;
+        t.plan.eval_every = every;
         train_on(&t, 3);
         assert_int_equal(t.stop, HM_STOP_SETTLED);
         assert_true(t.iteration < 50 && t.last.epoch < 300);
@@ -432,7 +432,7 @@ static void points_tell_what_was_done(void **state)
         t = random_run(hm__algorithms[i], 1);
         t.sparse = false;
         t.test = true;
-        t.plan.look_every = 1;
+        t.plan.eval_every = 1;
         train_on(&t, 3);
         assert_int_equal(t.point_count, 7);
         for (size_t k = 0; k < 7; k++) {

@@ -45,7 +45,7 @@ static struct hm_rows signed_rows(const struct known *known)
 static struct hm_trace_point train_alone(const struct known *known, const struct hm_rows *rows,
                                          const char *algorithm,
                                          const struct hm_train_settings *settings,
-                                         const struct hm_train_limits *limits, double look_every)
+                                         const struct hm_train_limits *limits, double eval_every)
 {
     struct hm_objective o = {
         .rows = *rows, .total_rows = (double)rows->count, .lambda = 1e-4, .arena = hm__arena_new()};
@@ -55,7 +55,7 @@ static struct hm_trace_point train_alone(const struct known *known, const struct
                          .objective = &o,
                          .settings = *settings,
                          .arena = o.arena};
-    struct hm_train_plan plan = {.limits = *limits, .look_every = look_every};
+    struct hm_train_plan plan = {.limits = *limits, .eval_every = eval_every};
     struct hm_train_totals totals = {0};
     struct hm_trace_point last;
     enum hm_stop stop;

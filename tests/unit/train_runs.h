@@ -18,7 +18,7 @@ struct training {
     const char *algorithm;
     struct hm_train_settings settings; /* seed 0: 7, the oracle's */
     enum hm_reduce_scheme scheme;
-    struct hm_train_plan plan; /* look_every 0: at the end only; best: of the oracle */
+    struct hm_train_plan plan; /* eval_every 0: at the end only; best: of the oracle */
     const char *resume;        /* a checkpoint to go on from, or NULL */
     bool test;                 /* the rows are test rows too */
     /* What came out. */
@@ -57,7 +57,7 @@ static inline void keep_state(struct training *t, struct hm_run *run)
             memcpy(t->state + t->state_count, parts[i].values, parts[i].count * sizeof(double));
             t->state_count += parts[i].count;
         }
-        hm__comm_align(run->comm);
+        hm__comm_barrier(run->comm);
     }
 }
 
@@ -80,9 +80,9 @@ static inline void training_body(struct hm_comm *comm, void *context)
     run.arena = o.arena;
     run.settings.seed = run.settings.seed ? run.settings.seed : 7;
     run.settings.momentum = run.settings.momentum > 0 ? run.settings.momentum : -1;
-    plan.told = training_told;
+    plan.report = training_told;
     plan.context = t;
-    plan.look_every = plan.look_every > 0 ? plan.look_every : INFINITY;
+    plan.eval_every = plan.eval_every > 0 ? plan.eval_every : INFINITY;
     plan.test = t->test ? &o.rows : NULL;
     plan.test_rows = o.total_rows;
     CHECK(run.algorithm && o.unknowns <= UNKNOWNS && comm->size <= RANKS);

@@ -259,7 +259,7 @@ static void virtual_fail(struct hm_comm *comm, const char *why)
     _Exit(3);
 }
 
-static void virtual_align(struct hm_comm *comm)
+static void virtual_barrier(struct hm_comm *comm)
 {
     struct rank *r = rank_of(comm);
     struct world *w = r->world;
@@ -316,7 +316,7 @@ void virtual_comm_run(int size, const struct virtual_cluster *cluster,
         .exchange = virtual_exchange,
         .now = virtual_now,
         .work = virtual_work,
-        .align = virtual_align,
+        .barrier = virtual_barrier,
         .start_send = virtual_start_send,
         .start_receive = virtual_start_receive,
         .wait_any = virtual_wait_any,
@@ -337,8 +337,8 @@ void virtual_comm_run(int size, const struct virtual_cluster *cluster,
     for (int i = 0; i < size; i++) {
         struct rank *r = &w.ranks[i];
         r->world = &w;
-        r->comm =
-            (struct hm_comm){.ops = &ops, .state = r, .rank = i, .size = size, .one_clock = true};
+        r->comm = (struct hm_comm){
+            .ops = &ops, .state = r, .rank = i, .size = size, .shared_clock = true};
         pthread_cond_init(&r->turn, NULL);
         if (pthread_create(&r->thread, NULL, live, r))
             give_up("no thread to be had");

@@ -395,7 +395,7 @@ static int accept_number(struct train_options *o, int option, const char *value)
     case BEST:
         return read_number(option, value, -INFINITY, &o->limits.best);
     case LOOK_EVERY:
-        return read_whole(option, value, 1, &o->look_every);
+        return read_whole(option, value, 1, &o->eval_every);
     default:
         return read_whole(option, value, 1, &o->save_every);
     }

@@ -72,7 +72,7 @@ struct train_options {
     const char *slowness;      /* of the simulated cluster, as train_slowness_write has it */
     struct hm_train_limits limits;
     double epochs; /* limit in passes over the data; 0: none */
-    double look_every, save_every;
+    double eval_every, save_every;
     bool usage; /* tell what each rank uses at each look */
     bool resume;
     /* Belief propagation. */

@@ -1,4 +1,4 @@
-/* What ranks use: a meter in each, and rank 0's book of them all. */
+/* Resource usage: a meter on each rank, and the collection of all meters on rank 0. */
 #include "usage.h"
 
 #include <math.h>
@@ -6,7 +6,7 @@
 #include "err.h"
 #include "train.h"
 
-static double cpu_now(struct hm_comm *comm)
+static double usage_cpu_now(struct hm_comm *comm)
 {
     double cpu_s = NAN, bytes;
 
@@ -19,7 +19,7 @@ void hm__meter_start(struct hm_meter *m, struct hm_comm *comm)
 {
     m->mark.sent = comm->bytes;
     m->mark.received = comm->received;
-    m->mark.cpu_s = cpu_now(comm);
+    m->mark.cpu_s = usage_cpu_now(comm);
 }
 
 void hm__meter_stop(struct hm_meter *m, struct hm_comm *comm, double compute_s)
@@ -27,7 +27,7 @@ void hm__meter_stop(struct hm_meter *m, struct hm_comm *comm, double compute_s)
     m->sum.compute_s += compute_s;
     m->sum.sent += comm->bytes - m->mark.sent;
     m->sum.received += comm->received - m->mark.received;
-    m->sum.cpu_s += cpu_now(comm) - m->mark.cpu_s;
+    m->sum.cpu_s += usage_cpu_now(comm) - m->mark.cpu_s;
 }
 
 struct hm_usage hm__usage_now(const struct hm_run *run, struct hm_comm *comm)
@@ -45,7 +45,7 @@ struct hm_usage hm__usage_now(const struct hm_run *run, struct hm_comm *comm)
 int hm__usages_new(struct hm_run *run, struct hm_usages **ret_usages, struct hm_err *err)
 {
     struct hm_usages *u = hm__arena_alloc(run->arena, 1, sizeof(*u));
-    size_t count = (size_t)run->comm->size + run->other_count;
+    size_t count = (size_t)run->comm->size + run->extra_count;
 
     if (!u)
         return hm__fail_nomem(err);
@@ -58,7 +58,7 @@ int hm__usages_new(struct hm_run *run, struct hm_usages **ret_usages, struct hm_
     return 0;
 }
 
-static struct hm_usage difference(const struct hm_usage *now, const struct hm_usage *last)
+static struct hm_usage usage_difference(const struct hm_usage *now, const struct hm_usage *last)
 {
     return (struct hm_usage){.compute_s = now->compute_s - last->compute_s,
                              .cpu_s = now->cpu_s - last->cpu_s,
@@ -80,10 +80,10 @@ void hm__usage_gather(struct hm_run *run, struct hm_usages *u, double seconds,
     for (size_t i = 0; i < u->count; i++) {
         struct hm_usage now = own;
         if (i >= (size_t)comm->size)
-            now = run->others[i - (size_t)comm->size];
+            now = run->extra_usage[i - (size_t)comm->size];
         else if (i > 0)
             hm__comm_receive(comm, (int)i, &now, sizeof(now));
-        u->since[i] = difference(&now, &u->last[i]);
+        u->since[i] = usage_difference(&now, &u->last[i]);
         u->last[i] = now;
     }
     point->usage = u->since;
