@@ -1,4 +1,7 @@
-/* Beliefs as CSV, vertex by vertex in their order: rank 0 writes, the others hand theirs over. */
+/*
+ * Write the beliefs as CSV in the order of the vertices: rank 0 writes, the other ranks send
+ * theirs.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +12,7 @@
 #include "memory.h"
 #include "session.h"
 
-/* One rank's beliefs on their way: places of the vertices' states, and the beliefs. */
+/* Beliefs of one rank: offsets of the vertices' states, and the values. */
 struct bundle {
     double vertices, numbers;
     size_t *places;
@@ -37,7 +40,7 @@ static void write_bundle(FILE *file, const struct bundle *bundle, size_t first)
             fprintf(file, "%zu,%zu,%.9g\n", first + v, e - bundle->places[v], bundle->beliefs[e]);
 }
 
-/* Rank 0: take every other rank's in turn; nothing is dropped on the way even if writing fails. */
+/* Rank 0: receive from every other rank in turn, even if writing fails. */
 static int receive_bundles(const struct session *s, FILE *file, struct hm_err *err)
 {
     int rc = 0;

@@ -1,6 +1,6 @@
 /*
  * howmany-train: one rank of a training run. Started by `howmany train`, or by hand under mpirun or
- * srun with the same options. All ranks read the same words; rank 0 speaks.
+ * srun with the same options. All ranks read the same options; only rank 0 prints.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,10 @@
 #include "mpi_comm.h"
 #include "session.h"
 
-/* Of a real rank that keeps quiet; -1: it does not. Set once, before anything else happens. */
+/*
+ * Copy of standard error on ranks other than 0, whose output is discarded; -1 on rank 0. Set once
+ * at the start of main.
+ */
 static int quiet_stderr = -1;
 
 static void *begin(void)
@@ -47,14 +50,15 @@ static int run(void *state)
     session = calloc(1, sizeof(*session));
     if (!session || hm_mpi_begin(&comm)) {
         free(session);
-        return cli_complain("MPI does not start");
+        return cli_complain("MPI cannot be started");
     }
     hm__blas_start();
     int others = train_other_ranks(options);
     if (others > 0)
         hm_mpi_part(&comm, comm.size > others ? comm.size - others : comm.size, &workers);
     if (others > 0 && comm.rank >= workers.size && quiet_stderr >= 0)
-        dup2(quiet_stderr, STDERR_FILENO); /* a server finds faults that nobody else sees */
+        /* A server may detect errors that rank 0 does not see, so it keeps its standard error. */
+        dup2(quiet_stderr, STDERR_FILENO);
     session->world = &comm;
     session->comm = others > 0 ? &workers : &comm;
     session->options = options;
@@ -82,7 +86,7 @@ static const struct cli_command cli_rank = {
 
 const struct cli_command *const cli_commands[] = {&cli_rank, NULL};
 
-/* Started by hand with wrong options, one rank is enough to say so. */
+/* Whether this is rank 0, by the launcher's environment; errors in the options are printed once. */
 static bool is_first(void)
 {
     static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",

@@ -1,12 +1,12 @@
 /*
- * How ranks talk by MPI (3.1). Messages longer than 1 GiB go in pieces, since MPI counts in ints.
+ * Communication over MPI (3.1). Messages longer than 1 GiB are split, since MPI counts are ints.
  *
- * Under SimGrid all ranks are contexts of one process, and time is virtual. Work takes flop over
- * the speed of the host. To align them, a barrier of the simulator itself is used: it costs no
- * virtual time and lets all go on at the very moment the last one came, which no exchange of
- * messages does. The ranks share the pointer to it.
+ * Under SimGrid all ranks are contexts of one process, and time is virtual. Work takes flop divided
+ * by the speed of the host. The barrier is SimGrid's own: it takes no virtual time, and all ranks
+ * leave it at exactly the time the last one enters, which no exchange of messages achieves. The
+ * ranks share a pointer to it.
  *
- * A part of the ranks is the first of them, so that they have the same numbers in it.
+ * A sub-communicator contains the first ranks, so that they have the same rank numbers in it.
  */
 #include "mpi_comm.h"
 
@@ -34,15 +34,15 @@ enum {
 };
 
 struct state {
-    MPI_Comm ranks; /* whom a barrier of real ranks is of */
+    MPI_Comm ranks; /* Members of the barrier of real ranks. */
 #ifdef HM_SIMGRID
     sg_bar_t barrier;
 #endif
-    MPI_Request *requests; /* room for those of wait_any */
+    MPI_Request *requests; /* Array for the requests of wait_any. */
     size_t room;
 };
 
-/* Length of the next piece of what is left. */
+/* Length of the next chunk. */
 static int piece(size_t left, size_t most)
 {
     return (int)(left < most ? left : most);
@@ -99,7 +99,7 @@ static int world_size(void)
     return size;
 }
 
-/* ---- while something else is done ----------------------------------------------------------- */
+/* ---- non-blocking messages ------------------------------------------------------------------ */
 
 _Static_assert(sizeof(MPI_Request) <= sizeof(void *), "a request fits into a pointer");
 
@@ -132,7 +132,7 @@ static void *mpi_start_receive(struct hm_comm *comm, int from, void *into, size_
     return keep(request);
 }
 
-/* MPI wants them in an array of its own kind. */
+/* Copy the requests into an array of MPI_Request. */
 static MPI_Request *as_requests(struct state *state, void *const *requests, size_t count)
 {
     if (count > state->room) {
@@ -171,7 +171,7 @@ static bool mpi_test(struct hm_comm *comm, void *request)
 
 #ifdef HM_SIMGRID
 
-/* Not MPI_Wtime, which may be told to take time itself (smpi/wtime). */
+/* Not MPI_Wtime, which may itself take virtual time (smpi/wtime). */
 static double mpi_now(struct hm_comm *comm)
 {
     (void)comm;
@@ -202,7 +202,7 @@ static void open_state(struct hm_comm *comm, bool member)
 
     if (!member)
         return;
-    /* Not MPI_Bcast: a first collective of SMPI sends messages from each rank to each. */
+    /* Not MPI_Bcast: the first collective of SMPI exchanges messages between all pairs of ranks. */
     hm__comm_broadcast(comm, 0, &barrier, sizeof(barrier));
     state->barrier = barrier;
     mpi_barrier(comm);
@@ -210,7 +210,9 @@ static void open_state(struct hm_comm *comm, bool member)
     comm->shared_clock = true;
 }
 
-/* Exactly one of those who wait is told so; it tidies up once the others have left. */
+/*
+ * Exactly one rank gets SG_BARRIER_SERIAL_THREAD; it frees the barrier after the others have left.
+ */
 static void close_state(struct hm_comm *comm)
 {
     sg_bar_t barrier = ((struct state *)comm->state)->barrier;
@@ -287,7 +289,7 @@ bool hm_mpi_is_simulated(void)
     return false;
 }
 
-/* Up to the first comma: what follows is who built it. */
+/* Up to the first comma; build information follows. */
 void hm_mpi_version(char *text, size_t room)
 {
     char version[MPI_MAX_LIBRARY_VERSION_STRING];
@@ -306,7 +308,7 @@ static void mpi_fail(struct hm_comm *comm, const char *why)
     hm_mpi_abort(2);
 }
 
-/* A rank that has no memory for this has none for anything. */
+/* Abort without memory, since the rank cannot continue. */
 static void make_state(struct hm_comm *comm, bool member)
 {
     comm->state = calloc(1, sizeof(struct state));

@@ -1,4 +1,6 @@
-/* Processor time by getrusage, resident memory by /proc; where there is none, the most there was.
+/*
+ * CPU time by getrusage; resident memory by /proc, or the peak of getrusage where there is no
+ * /proc.
  */
 #include "process.h"
 
@@ -7,7 +9,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* The second number of statm: resident pages. NAN where there is no such file. */
+/* Resident pages are the second number of statm. NAN if the file does not exist. */
 static double resident_bytes(void)
 {
     FILE *file = fopen("/proc/self/statm", "r");

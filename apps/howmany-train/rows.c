@@ -1,6 +1,7 @@
 /*
- * Data to the ranks. Files are read by rank 0 and passed on; made data is made where it is needed.
- * Test rows are dealt out in the same way, so that they are looked at by all ranks together.
+ * Data of the ranks. Rank 0 reads files and distributes the rows; generated data are generated on
+ * the rank that needs them. Test rows are distributed in the same way, so that all ranks evaluate
+ * them.
  */
 #include <math.h>
 #include <string.h>
@@ -9,7 +10,10 @@
 #include "err.h"
 #include "session.h"
 
-/* Rank 0 looks at all rows once, unless howmany train has; all learn what it found. */
+/*
+ * Rank 0 scans all rows once, unless howmany train has done so (`scanned`); then broadcast the
+ * result.
+ */
 static int find_shape(struct session *s, const struct hm_data_spec *spec, const char *scanned,
                       struct hm_data_shape *shape, struct hm_err *err)
 {
@@ -17,7 +21,7 @@ static int find_shape(struct session *s, const struct hm_data_spec *spec, const 
 
     if (s->comm->rank == 0) {
         if (scanned && !train_shape_read(scanned, shape))
-            rc = hm__fail(err, HM_E_SYNTAX, "--scanned: this is not what a scan found");
+            rc = hm__fail(err, HM_E_SYNTAX, "--scanned: not a value that howmany train writes");
         else if (!scanned)
             rc = hm__data_scan(spec, shape, err);
     }
@@ -32,7 +36,7 @@ static int next_rows(void *context, size_t most, struct hm_rows *block, struct h
     return hm__data_next(context, most, block, err);
 }
 
-/* Made data: every rank makes its own block, in the order it is made. */
+/* Generated data: every rank generates its own block. */
 static int make_block(struct session *s, const struct hm_data_spec *spec, double total,
                       struct hm_rows *rows, struct hm_err *err)
 {
@@ -60,7 +64,7 @@ static int deal_file(struct session *s, const struct hm_data_spec *spec, double 
     rc = hm__agree(s->comm, rc, err);
     if (rc == 0) {
         struct hm_row_source dealing = {next_rows, data, total, s->options->order,
-                                     s->options->settings.seed};
+                                        s->options->settings.seed};
         rc = hm__shard_distribute(s->comm, &dealing, rows, err);
         if (rc)
             hm__err_at(err, spec->path, 0);
@@ -76,15 +80,16 @@ static int fill_rows(struct session *s, const struct hm_data_spec *spec, double 
                                   : deal_file(s, spec, total, rows, err);
 }
 
-/* Columns beyond those of the training rows have no weight: they cannot be used. */
+/* Test rows must not have more columns than the training rows, since w has no weights for them. */
 static int read_test(struct session *s, struct hm_err *err)
 {
     struct hm_data_shape shape;
     int rc = find_shape(s, &s->options->test, NULL, &shape, err);
 
     if (rc == 0 && shape.features > s->shape.features)
-        rc = hm__fail(err, HM_E_CONFLICT, "the test rows have %.0f features, the others %.0f",
-                      shape.features, s->shape.features);
+        rc =
+            hm__fail(err, HM_E_CONFLICT, "the test rows have %.0f features, the training rows %.0f",
+                     shape.features, s->shape.features);
     if (rc) {
         hm__err_at(err, s->options->test_name, 0);
         return rc;
@@ -109,7 +114,7 @@ static int scale_rows(struct session *s, struct hm_err *err)
     return 0;
 }
 
-/* A label that the scan has not seen is no class; w has no place for it. */
+/* A label that the scan did not find is not a class, and w has no weights for it. */
 static int check_classes(const struct session *s, struct hm_err *err)
 {
     const struct hm_rows *rows = &s->objective.rows;

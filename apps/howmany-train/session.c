@@ -1,4 +1,7 @@
-/* A rank's run: rows or field, objective, algorithm, checkpoint, loop, trace. */
+/*
+ * The training run of one rank: rows or field, objective, algorithm, checkpoint, training loop,
+ * trace.
+ */
 #include "session.h"
 
 #include <math.h>
@@ -13,7 +16,7 @@
 #include "linear_problem.h"
 #include "trace.h"
 
-/* ---- what is minimised ---------------------------------------------------------------------- */
+/* ---- objective ------------------------------------------------------------------------------ */
 
 static int make_objective(struct session *s, struct hm_err *err)
 {
@@ -34,7 +37,7 @@ static int make_objective(struct session *s, struct hm_err *err)
     return hm__perceptron_init(o, &spec, err);
 }
 
-/* What a checkpoint must agree with: it tells data apart, not the files they came from. */
+/* The text that a checkpoint must match. It identifies the data by content, not by file name. */
 static void identify_rows(struct session *s)
 {
     const struct train_options *o = s->options;
@@ -112,9 +115,9 @@ static int begin_run(struct session *s, struct hm_err *err)
     return rc;
 }
 
-/* ---- ranks that are no workers -------------------------------------------------------------- */
+/* ---- drivers and servers -------------------------------------------------------------------- */
 
-/* Hand w to whoever is to have it. A failure before this must let them go. */
+/* Send w to the driver or the servers. After a failure (rc != 0) shut them down instead. */
 static int begin_platform(struct session *s, int rc, struct hm_err *err)
 {
     enum hm_platform platform = s->options->platform;
@@ -148,7 +151,7 @@ static int serve(struct session *s, struct hm_err *err)
                                 train_problem_loss(o->problem), err);
 }
 
-/* ---- workers that differ -------------------------------------------------------------------- */
+/* ---- stragglers and shares ------------------------------------------------------------------ */
 
 static int set_shares(struct session *s, const struct hm_slowness *slowness, struct hm_err *err)
 {
@@ -157,12 +160,12 @@ static int set_shares(struct session *s, const struct hm_slowness *slowness, str
     if (!before)
         return hm__fail_nomem(err);
     if (train_shares_read(s->options->shares, slowness, (size_t)s->comm->size, before))
-        return hm__fail(err, HM_E_CONFLICT, "--shares does not fit these workers");
+        return hm__fail(err, HM_E_CONFLICT, "--shares does not match the workers");
     s->comm->shares = before;
     return 0;
 }
 
-/* Stragglers, and shares that make up for them. */
+/* Set up simulated stragglers, and the shares of the rows that compensate for them. */
 static int set_workers(struct session *s, struct hm_err *err)
 {
     struct hm_straggling *straggling = &s->straggling;
@@ -174,13 +177,13 @@ static int set_workers(struct session *s, struct hm_err *err)
                                          .iteration = -1};
     if (slowness &&
         !train_slowness_read(slowness, s->arena, &straggling->slowness, &straggling->flops))
-        return hm__fail(err, HM_E_SYNTAX, "--slowness: this is not what howmany train writes");
+        return hm__fail(err, HM_E_SYNTAX, "--slowness: not a value that howmany train writes");
     if (slowness && s->simulated)
         s->comm->straggling = straggling;
     return s->options->shares ? set_shares(s, slowness ? &straggling->slowness : NULL, err) : 0;
 }
 
-/* ---- the run, of a worker ------------------------------------------------------------------- */
+/* ---- workers -------------------------------------------------------------------------------- */
 
 static struct hm_train_plan make_plan(const struct session *s)
 {

@@ -250,7 +250,7 @@ static int checkpoint_refuse(struct hm_err *err, const char *path, int line, con
     int rc = hm__fail(err, HM_E_SYNTAX, "%s", why);
 
     hm__err_at(err, path, line);
-    hm__err_hint(err, "remove it, or go on from an older copy");
+    hm__err_hint(err, "remove it, or resume from an older copy");
     return rc;
 }
 
@@ -276,7 +276,7 @@ static int checkpoint_verify(FILE *file, const char *path, struct hm_err *err)
     }
     if (fread(&kept, 1, sizeof(kept), file) != sizeof(kept) || kept != sum)
         return checkpoint_refuse(err, path, 0,
-                                 "the checkpoint is damaged: its checksum does not fit");
+                                 "the checkpoint is damaged: its checksum does not match");
     rewind(file);
     return 0;
 }
@@ -301,7 +301,7 @@ static const char *reader_next_value(struct checkpoint_reader *reader, const cha
         reader->text[strcspn(reader->text, "\n")] = '\0';
         return reader->text + length + 1;
     }
-    snprintf(why, sizeof(why), "the checkpoint does not say '%s' where it should", name);
+    snprintf(why, sizeof(why), "the checkpoint has no '%s' where it is expected", name);
     checkpoint_refuse(err, reader->path, reader->line, why);
     return NULL;
 }
@@ -316,7 +316,7 @@ static int reader_next_number(struct checkpoint_reader *reader, const char *name
     size_t used = hm__number_read(text, ret_value);
     if (used == 0 || text[used] != '\0' || !(*ret_value >= 0))
         return checkpoint_refuse(err, reader->path, reader->line,
-                                 "the checkpoint has a bad number");
+                                 "the checkpoint contains an invalid number");
     return 0;
 }
 
@@ -354,7 +354,9 @@ static int reader_expect_array(struct checkpoint_reader *reader, const char *our
         return 0;
     int rc = hm__fail(err, HM_E_CONFLICT, "the checkpoint is of a run with other settings");
     hm__err_at(err, reader->path, reader->line);
-    hm__err_hint(err, "--memory and --shrink must be as they were: it has '%.60s', not '%.60s'",
+    hm__err_hint(err,
+                 "memory and shrink must have the values of that run: the checkpoint has '%.60s', "
+                 "this run '%.60s'",
                  text + strspn(text, " "), ours);
     return rc;
 }
@@ -371,7 +373,8 @@ static int header_read(struct checkpoint_reader *reader, const struct hm_run *ru
     rc = rc ? rc : reader_next_number(reader, "ranks", &head->ranks, err);
     rc = rc ? rc : reader_next_number(reader, "iteration", &head->iteration, err);
     if (rc == 0 && !(head->iteration < ITERATIONS && floor(head->iteration) == head->iteration))
-        rc = checkpoint_refuse(err, reader->path, reader->line, "the checkpoint has a bad number");
+        rc = checkpoint_refuse(err, reader->path, reader->line,
+                               "the checkpoint contains an invalid number");
     rc = rc ? rc : reader_next_number(reader, "samples", &head->samples, err);
     rc = rc ? rc : reader_next_number(reader, "elapsed_s", &head->totals.elapsed_s, err);
     rc = rc ? rc : reader_next_number(reader, "compute_s", &head->totals.compute_s, err);
@@ -403,7 +406,8 @@ static int reader_check_end(struct checkpoint_reader *reader, struct hm_err *err
     if (here >= 0 && fseek(reader->file, 0, SEEK_END) == 0 &&
         ftell(reader->file) == here + (long)sizeof(uint64_t))
         return 0;
-    return checkpoint_refuse(err, reader->path, 0, "the checkpoint is not as long as it says");
+    return checkpoint_refuse(err, reader->path, 0,
+                             "the checkpoint does not have the length that its header states");
 }
 
 /* Rank 0: read our own values of an array, then read and send those of the other ranks. */

@@ -198,15 +198,15 @@ expect "of another algorithm" 2 "its algorithm is 'cocoa+'" howmany train -d spa
 expect "of other data" 2 "of another run: its identity" howmany train -d sparse:200x31 -a cocoa+ -i 50 --checkpoint ck --resume
 expect "of another lambda" 2 "of another run: its identity" howmany train -d sparse:200x30 -a cocoa+ --lambda 1 -i 50 --checkpoint ck --resume
 howmany train -a lbfgs -d sparse:200x30 -i 3 --checkpoint memory.ck >/dev/null
-expect "of another memory" 2 "--memory and --shrink must be as they were" howmany train -a lbfgs --memory 3 -d sparse:200x30 -i 5 --checkpoint memory.ck --resume
-expect "shrinking, of a run without" 2 "--memory and --shrink must be as they were" howmany train -d sparse:200x30 --shrink -i 50 --checkpoint ck --resume
+expect "of another memory" 2 "memory and shrink must have the values of that run" howmany train -a lbfgs --memory 3 -d sparse:200x30 -i 5 --checkpoint memory.ck --resume
+expect "shrinking, of a run without" 2 "memory and shrink must have the values of that run" howmany train -d sparse:200x30 --shrink -i 50 --checkpoint ck --resume
 howmany train --shrink -d sparse:200x30 -i 3 --checkpoint shrink.ck >/dev/null
-expect "and the other way round" 2 "--memory and --shrink must be as they were" howmany train -d sparse:200x30 -i 50 --checkpoint shrink.ck --resume
+expect "and the other way round" 2 "memory and shrink must have the values of that run" howmany train -d sparse:200x30 -i 50 --checkpoint shrink.ck --resume
 damage() { cp ck bad && printf '\001' | dd of=bad bs=1 seek="$1" conv=notrunc status=none; }
 damage 900
-expect "damaged: refused" 2 "bad: the checkpoint is damaged: its checksum does not fit" howmany train -d sparse:200x30 -i 50 --checkpoint bad --resume
+expect "damaged: refused" 2 "bad: the checkpoint is damaged: its checksum does not match" howmany train -d sparse:200x30 -i 50 --checkpoint bad --resume
 head -c 500 ck >bad
-expect "cut short: refused" 2 "checksum does not fit" howmany train -d sparse:200x30 -i 50 --checkpoint bad --resume
+expect "cut short: refused" 2 "checksum does not match" howmany train -d sparse:200x30 -i 50 --checkpoint bad --resume
 : >bad
 expect "empty: refused" 2 "not a checkpoint" howmany train -d sparse:200x30 -i 50 --checkpoint bad --resume
 expect "cannot be written: said" 2 "cannot be written" howmany train -d sparse:200x30 -i 50 --checkpoint no/such/folder/ck
@@ -215,7 +215,7 @@ linked() { # a link to a checkpoint stays a link
     howmany train -d sparse:200x30 -i 4 --checkpoint link.ck --resume >/dev/null && test -L link.ck && test ! -e link.ck.new
 }
 check "a link to a checkpoint stays one" linked
-expect "every without a file" 2 "into which file" howmany train -i 2 --every 3
+expect "every without a file" 2 "needs a file" howmany train -i 2 --every 3
 expect "restarts without a file" 2 "from where" howmany train -i 2 --restarts 3
 
 # ---- death -----------------------------------------------------------------------------------

@@ -75,8 +75,8 @@ check "more rows than were checked" changed "more rows" 3,1,4,1,1,1,2,3 svm
 check "fewer rows than were checked" changed "fewer rows" 5,1,4,1,1,1,2,3 svm
 printf '1 1:1\n2 1:2\n3 1:3\n' >changed.svm
 check "other classes than were checked" bash -c '! howmany-train --scanned=3,1,3,1,1,1,2 --data=changed.svm --problem=softmax --iterations=1 2>&1 | tee out | grep -q iteration && grep -F "changed.svm: the data has other labels" out'
-refused "one label only" "nothing to tell apart" -d one.svm
-refused "one class only" "nothing to tell apart" -d one.svm -p softmax
+refused "one label only" "at least two labels are needed" -d one.svm
+refused "one class only" "at least two labels are needed" -d one.svm -p softmax
 refused "positive of all classes" "learns all classes" -d three.svm -p softmax --positive 1
 printf '1 1:1 2:1 9:1\n' >wide.svm
 refused "test rows with more features" "wide.svm" -d three.svm --positive 1 --test wide.svm
@@ -97,7 +97,7 @@ refused "no such scheme" "there is no 'star'" --scheme star
 refused "no such scaling" "there is no 'twice'" --scale twice
 refused "a division by nothing" "not more than 0" --scale divide:0
 refused "an algorithm for other problems" "not for softmax" -p softmax -a cocoa
-refused "a dual without a regulariser" "needs more than 0" --lambda 0
+refused "a dual without a regulariser" "must be above 0" --lambda 0
 refused "a negative lambda" "less than 0" --lambda -1
 refused "a gap without a dual" "duality gap" -a gd --gap 1e-3
 refused "suboptimality of what" "--best" --suboptimality 1e-3
@@ -113,30 +113,30 @@ refused "no such activation" "there is no 'tanh'" -p perceptron --activation tan
 refused "an operand" "given by --data" digits
 refused "no such option" "did you mean --passes?" --pases 2
 refused "two of a kind: a simulated launcher" "none" --set cluster.network.latency=1ms
-refused "belief propagation by another" "is its own" -p bp -a cocoa
+refused "belief propagation by another" "no other algorithm than bp" -p bp -a cocoa
 unused() { # OPTION VALUE WHOSE OPTIONS…
   local option=$1 value=$2 whose=$3
   shift 3
-  refused "$option changes nothing: $*" "$option: is of $whose" "$@" $option $value
+  refused "$option changes nothing: $*" "$option: applies only to $whose" "$@" $option $value
 }
 unused --batch 5 "sgd, momentum" -a cocoa
 unused --batch 5 "sgd, momentum" -a local-sgd
 unused --passes 5 "local-sgd, splash" -a sgd
 unused --momentum 0.5 "momentum and adam" -a sgd
-unused --memory 5 "lbfgs; this is gd" -a gd
+unused --memory 5 "lbfgs; this run uses gd" -a gd
 unused --step 5 "gd, sgd" -a lbfgs
 unused --shrink "" "cocoa and cocoa+" -a mini-sdca
 unused --hidden 5 "--problem perceptron" -p softmax
 unused --activation relu "--problem perceptron" -p svm
 unused --beliefs b.csv "belief propagation" -p svm
 unused --damping 0.5 "belief propagation" -p squares
-unused --test dense:5x5 "learning from rows" -p bp
-unused --lambda 5 "learning from rows" -p bp
+unused --test dense:5x5 "problems with rows" -p bp
+unused --lambda 5 "problems with rows" -p bp
 unused --batch 5 "sgd, momentum" -p bp
 unused --labels some "IDX images" -d dense:50x3
 unused --label-column some "CSV files" -d three.svm --positive 1
 unused --order as-is "rows from files" -d dense:50x3
-unused --data-seed 3 "rows that are made" -d three.svm --positive 1
+unused --data-seed 3 "generated rows" -d three.svm --positive 1
 refused "a precision of nothing" "of the cluster of --simulate" --precision 32
 refused "no such field" "grid:ROWSxCOLUMNS" -p bp -d grid:3
 refused "one state" "from 2 on" -p bp --states 1

@@ -15,31 +15,31 @@ server="--platform server"
 four="howmany train -n 4 -p logistic -d digits:100"
 expect "a platform that is none" 2 "--platform: there is no 'serve'; there are allreduce driver server" $four --platform serve
 expect "no servers" 2 "--servers: '0' is not a whole number from 1" $four $server --servers 0
-expect "servers of nobody" 2 "--servers: is of --platform server" $four --servers 2
-expect "consistency of nobody" 2 "--consistency: is of --platform server" $four --consistency ssp
-expect "colocated with nobody" 2 "--colocated: is of --platform server" $four --colocated
+expect "servers of nobody" 2 "--servers: applies only to --platform server" $four --servers 2
+expect "consistency of nobody" 2 "--consistency: applies only to --platform server" $four --consistency ssp
+expect "colocated with nobody" 2 "--colocated: applies only to --platform server" $four --colocated
 expect "staleness below 0" 2 "--staleness: '-1' is not a whole number from 0 on" $four $server --consistency ssp --staleness -1
 expect "half a clock" 2 "--staleness: '1.5' is not a whole number" $four $server --consistency ssp --staleness 1.5
-expect "staleness of bsp" 2 "--staleness: is of --consistency ssp" $four $server --staleness 2
-expect "as many backups as workers" 2 "--backups: 4 of 4 workers would leave none; 3 at most" $four $server --backups 4
-expect "backups of async" 2 "--backups: is of --platform server with --consistency bsp" $four $server --consistency async --backups 1
-expect "backups of nobody" 2 "--backups: is of --platform server" $four --backups 1
-expect "reading late when nothing may be old" 2 "--pull: is of --consistency ssp with a --staleness above 0" $four $server --consistency ssp --staleness 0 --pull late
+expect "staleness of bsp" 2 "--staleness: applies only to --consistency ssp" $four $server --staleness 2
+expect "as many backups as workers" 2 "--backups: 4 of 4 workers leave none for a step; use at most 3" $four $server --backups 4
+expect "backups of async" 2 "--backups: applies only to --platform server with --consistency bsp" $four $server --consistency async --backups 1
+expect "backups of nobody" 2 "--backups: applies only to --platform server" $four --backups 1
+expect "reading late when nothing may be old" 2 "--pull: applies only to --consistency ssp with a --staleness above 0" $four $server --consistency ssp --staleness 0 --pull late
 expect "a consistency that is none" 2 "there are bsp ssp async" $four $server --consistency eventual
-expect "an algorithm without mini-batches" 2 "which sgd, momentum and adam do; cocoa does not" $four $server -a cocoa
-expect "an algorithm with mini-batches" 2 "as gd and lbfgs do; sgd does not" $four --platform driver -a sgd
-expect "a scheme without all-reduce" 2 "--scheme: is of --platform allreduce" $four $server --scheme ring
-expect "belief propagation on servers" 2 "it is of --platform allreduce" howmany train -p bp $server -n 2
-expect "shares for others" 2 "--shares: there are 2 for 4 workers" $four --shares 1,2
+expect "an algorithm without mini-batches" 2 "cocoa does not run on parameter servers; use sgd, momentum or adam" $four $server -a cocoa
+expect "an algorithm with mini-batches" 2 "sgd does not run with a driver; use gd or lbfgs" $four --platform driver -a sgd
+expect "a scheme without all-reduce" 2 "--scheme: applies only to --platform allreduce" $four $server --scheme ring
+expect "belief propagation on servers" 2 "runs only with --platform allreduce" howmany train -p bp $server -n 2
+expect "shares for others" 2 "--shares: 2 values for 4 workers" $four --shares 1,2
 expect "a share of nothing" 2 "--shares: '0' is not more than 0" $four --shares 1,1,0,1
 expect "shares that are no numbers" 2 "--shares" $four --shares 1,a,2,3
-expect "speeds that nobody knows" 2 "--shares: speeds are told by stragglers" $four --shares speed
-expect "shares of belief propagation" 2 "--shares: is of learning from rows" howmany train -p bp -n 2 --shares 1,2
+expect "speeds that nobody knows" 2 "--shares: speed needs --simulate" $four --shares speed
+expect "shares of belief propagation" 2 "--shares: applies only to problems with rows" howmany train -p bp -n 2 --shares 1,2
 
 expect "more servers than parameters" 2 "--servers: 5 are too many for a model of 3 parameters" howmany train -n 2 -p squares -d dense:50x3 $server --servers 5
 expect "than those of classes" 2 "--servers: 7841 are too many for a model of 7840 parameters" $four -p softmax $server --servers 7841
 expect "than those of layers" 2 "--servers: 3196 are too many for a model of 3195 parameters" $four -p perceptron --hidden 4,3 $server --servers 3196
-expect "by hand, what only howmany train writes" 2 "--slowness: this is not what howmany train writes" howmany-train --slowness 3 -d dense:50x3
+expect "by hand, what only howmany train writes" 2 "--slowness: not a value that howmany train writes" howmany-train --slowness 3 -d dense:50x3
 
 # ---- real ranks ------------------------------------------------------------------------------
 ranks_left() { pgrep -f "howmany-train.*$1"; }
@@ -63,7 +63,7 @@ if [ "$mpi" ]; then
   check "asynchronous workers learn" bash -c "howmany train -n 3 $rows $server --consistency async --servers 2 | jq -se '.[-1].gradients == 36 and .[-1].objective < .[1].objective'"
   check "backups are left out" bash -c "howmany train -n 3 $rows $server --backups 1 | jq -se '.[-1] | .gradients == 24 and .dropped <= 12 and .lead == 0'"
   by_hand() {
-    OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun --oversubscribe -n 2 howmany-train $server --servers 2 -d dense:50x3 2>&1 | grep -q "2 ranks are too few for 2 besides the workers"
+    OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun --oversubscribe -n 2 howmany-train $server --servers 2 -d dense:50x3 2>&1 | grep -q "2 ranks are too few: 2 are servers or the driver"
   }
   check "by hand, with too few ranks" by_hand
   dies() { # RANK WHO PLATFORM…: the run ends, says who, and leaves nobody

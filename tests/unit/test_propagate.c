@@ -94,6 +94,29 @@ static struct hm_mrf *part_of(const struct run *run, int rank, int size)
     return mrf;
 }
 
+/* Offset of this rank's messages in those of the whole field, and their total number of values. */
+static void locate_messages(const struct hm_propagate *p, struct hm_comm *comm, size_t *ret_first,
+                            size_t *ret_total)
+{
+    size_t size = (size_t)comm->size;
+    double *counts = calloc(2 * size, sizeof(*counts));
+
+    counts[comm->rank] = (double)hm__propagate_message_count(p);
+    hm__comm_sum(comm, counts, size, counts + size);
+    *ret_first = *ret_total = 0;
+    for (int r = 0; r < comm->size; r++) {
+        *ret_first += r < comm->rank ? (size_t)counts[r] : 0;
+        *ret_total += (size_t)counts[r];
+    }
+    free(counts);
+}
+
+/* The kernel for two states stores one value per message, the general kernel one per state. */
+static bool is_binary(const struct hm_mrf *mrf, size_t total)
+{
+    return total == 2 * mrf->edges;
+}
+
 static void body(struct hm_comm *comm, void *context)
 {
     struct run *run = context;
@@ -102,7 +125,8 @@ static void body(struct hm_comm *comm, void *context)
     double change = 0, log_z, score;
 
     CHECK(hm__propagate_new(mrf, &run->settings, comm, &p, NULL) == 0);
-    size_t first = hm__propagate_message_first(p);
+    size_t first, total;
+    locate_messages(p, comm, &first, &total);
     size_t place = run->model ? run->model->unary_places[mrf->first]
                               : (size_t)run->recipe->states * mrf->first;
     if (run->start)
@@ -118,8 +142,8 @@ static void body(struct hm_comm *comm, void *context)
         run->change = change;
         run->log_z = log_z;
         run->score = score;
-        run->total = hm__propagate_message_total(p);
-        run->binary = hm__propagate_is_binary(p);
+        run->total = total;
+        run->binary = is_binary(mrf, total);
         run->bytes = comm->bytes;
         run->flop = comm->flop;
     }
@@ -534,7 +558,7 @@ static void a_star_neither_overflows_nor_cancels(void **state)
         struct hm_comm comm;
         hm__comm_alone(&comm);
         assert_int_equal(hm__propagate_new(mrf, &settings, &comm, &p, NULL), 0);
-        assert_int_equal(hm__propagate_is_binary(p), !general);
+        assert_int_equal(is_binary(mrf, hm__propagate_message_count(p)), !general);
         hm__propagate_step(p, &comm);
         hm__propagate_step(p, &comm);
         hm__propagate_beliefs(p, beliefs);
@@ -553,7 +577,8 @@ static void a_star_neither_overflows_nor_cancels(void **state)
         struct hm_comm comm;
         hm__comm_alone(&comm);
         assert_int_equal(hm__propagate_new(mrf, &settings, &comm, &p, NULL), 0);
-        hm__propagate_solve(p, &comm, 3, 0, NULL);
+        for (int iteration = 0; iteration < 3; iteration++)
+            hm__propagate_step(p, &comm);
         hm__propagate_beliefs(p, beliefs);
         assert_true(beliefs[1] == 1 && beliefs[0] < 1e-100);
         assert_near(beliefs[3] / beliefs[2], 3 * mrf->weights[0], 1e-14);

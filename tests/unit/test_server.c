@@ -317,7 +317,7 @@ static void test_violation(void **state)
     close(pipes[0]);
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 3);
-    assert_non_null(strstr(said, "3 ahead of the slowest, and 2 are allowed"));
+    assert_non_null(strstr(said, "3 ahead of the slowest; at most 2 are allowed"));
 }
 
 /* ---- backups -------------------------------------------------------------------------------- */
@@ -580,7 +580,7 @@ static void test_too_many_servers(void **state)
     (void)state;
     virtual_comm_run(4, &r->cluster, body, r);
     assert_true(r->rc[0] == HM_E_RANGE && r->rc[1] == HM_E_RANGE && r->rc[2] == 0);
-    assert_string_equal(r->err[1].message, "there are 2 servers for 1 parameters");
+    assert_string_equal(r->err[1].message, "2 servers are too many for 1 parameters");
 }
 
 int main(void)

@@ -1,4 +1,4 @@
-/* Whether what a training run is told fits together, and fits its data. */
+/* Checks of the options of a training run, with each other and with the data. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -44,7 +44,7 @@ static const char *algorithm_at(const void *unused, size_t i)
     return hm__algorithms[i] ? hm__algorithms[i]->name : NULL;
 }
 
-/* "--problem: there is no 'svn'; did you mean svm?" */
+/* Complain about an unknown name, with a suggestion if one is similar. */
 static int unknown(const char *option, const char *name,
                    const char *(*next)(const void *unused, size_t i))
 {
@@ -80,7 +80,8 @@ static int find_algorithm(struct train_options *o)
     o->algorithm_name = name;
     if (o->problem == TRAIN_BP)
         return strcmp(name, "bp") == 0 ? 0
-                                       : cli_complain("--algorithm: belief propagation is its own");
+                                       : cli_complain("--algorithm: belief propagation (--problem "
+                                                      "bp) has no other algorithm than bp");
     if (!found)
         return unknown("algorithm", name, algorithm_at);
     if ((found->traits & (HM_TRAIT_LINEAR | HM_TRAIT_DUAL)) && !train_problem_loss(o->problem))
@@ -95,7 +96,7 @@ static int check_lambda(struct train_options *o)
     if (o->lambda < 0)
         o->lambda = o->problem == TRAIN_PERCEPTRON ? 0 : 1e-4;
     if (o->lambda == 0 && (o->algorithm->traits & HM_TRAIT_DUAL))
-        return cli_complain("--lambda: %s works on the dual, which needs more than 0",
+        return cli_complain("--lambda: must be above 0 for %s, which works on the dual",
                             o->algorithm->name);
     return 0;
 }
@@ -106,10 +107,11 @@ static int check_limits(struct train_options *o)
     bool any = limits->iterations > 0 || o->epochs > 0 || limits->within_s > 0;
 
     if (limits->suboptimality > 0 && isnan(limits->best))
-        return cli_complain("--suboptimality: of what? --best tells the least objective there is");
+        return cli_complain(
+            "--suboptimality: needs the minimum of the objective; give it with --best");
     if (limits->gap > 0 && !(o->algorithm && o->algorithm->dual))
         return cli_complain("--gap: only cocoa, cocoa+ and mini-sdca have a duality gap");
-    if (!any) /* as in the study of CoCoA's convergence that the docs repeat */
+    if (!any) /* As in the study of CoCoA's convergence that the docs repeat. */
         o->epochs = o->problem == TRAIN_BP ? 0 : 500;
     if (!any && limits->suboptimality == 0 && limits->gap == 0 && o->problem != TRAIN_BP)
         o->epochs = 20;
@@ -118,9 +120,9 @@ static int check_limits(struct train_options *o)
     if (o->problem == TRAIN_BP)
         limits->change = o->tolerance;
     if (o->save_every > 0 && !o->checkpoint)
-        return cli_complain("--every: into which file? --checkpoint tells");
+        return cli_complain("--every: needs a file; give it with --checkpoint");
     if (o->resume && !o->checkpoint)
-        return cli_complain("--resume: from which file? --checkpoint tells");
+        return cli_complain("--resume: needs a file; give it with --checkpoint");
     if (o->checkpoint && o->save_every == 0)
         o->save_every = 10;
     return 0;
@@ -144,7 +146,7 @@ static int parse_data(const struct train_options *o, const char *name, bool test
     return 0;
 }
 
-/* Made digits are learnt as the study of CoCoA's convergence did MNIST's: 5 against the rest. */
+/* Generated digits use the setting of that study with MNIST: digit 5 against the rest. */
 static void default_digits(struct train_options *o)
 {
     if (train_problem_loss(o->problem) && isnan(o->positive))
@@ -158,7 +160,8 @@ static int check_data(struct train_options *o)
     if (!o->data_name)
         o->data_name = "digits";
     if (!isnan(o->positive) && !train_problem_loss(o->problem))
-        return cli_complain("--positive: %s learns all classes", problem_names[o->problem]);
+        return cli_complain("--positive: not for %s, which learns all classes",
+                            problem_names[o->problem]);
     o->has_test = o->test_name != NULL;
     int rc = parse_data(o, o->data_name, false, &o->data);
     if (rc == 0 && o->data.format == HM_DATA_DIGITS)
@@ -217,11 +220,11 @@ static bool has_label(const struct hm_data_shape *shape, double label)
     return false;
 }
 
-static const char one_label[] = "all rows have the same label, so there is nothing to tell apart";
+static const char one_label[] = "all rows have the same label; at least two labels are needed";
 static const char against_rest[] =
-    "--positive LABEL learns one label against the rest; softmax learns all";
+    "use --positive LABEL to learn one label against the rest, or --problem softmax to learn all";
 
-/* The label that was seen first after two others. */
+/* The label that appears first in the data after two other labels. */
 static size_t third_label(const struct hm_data_shape *shape)
 {
     for (size_t i = 0; i < shape->classes; i++) {
@@ -249,11 +252,11 @@ static int check_two_classes(const struct train_options *o, const struct hm_data
     if (shape->classes == 1)
         return refuse_labels(o, 0, err, "", "%s", one_label);
     if (shape->classes == 0)
-        return refuse_labels(o, 0, err, against_rest, "there are more than %d different labels",
+        return refuse_labels(o, 0, err, against_rest, "the data has more than %d different labels",
                              HM_DATA_CLASSES);
     size_t third = third_label(shape);
     return refuse_labels(o, shape->lines[third], err, against_rest,
-                         "%.15g is a third label, and %s tells two apart", shape->labels[third],
+                         "%.15g is a third label, and %s needs exactly two", shape->labels[third],
                          problem_names[o->problem]);
 }
 
@@ -265,8 +268,8 @@ int train_labels_check(const struct train_options *o, const struct hm_data_shape
     if (loss)
         return loss->classes || !isnan(o->positive) ? check_two_classes(o, shape, err) : 0;
     if (shape->classes == 0)
-        return refuse_labels(o, 0, err, "squares learns numbers",
-                             "there are more than %d different labels", HM_DATA_CLASSES);
+        return refuse_labels(o, 0, err, "use --problem squares for labels that are numbers",
+                             "the data has more than %d different labels", HM_DATA_CLASSES);
     return shape->classes == 1 ? refuse_labels(o, 0, err, "", "%s", one_label) : 0;
 }
 
@@ -280,13 +283,13 @@ struct hm_labels train_labels(const struct train_options *o, const struct hm_dat
     return (struct hm_labels){kind, shape->labels, shape->classes, o->positive};
 }
 
-/* A sparse entry costs some three times a dense one, in memory and time. */
+/* A sparse entry costs about three times as much memory and time as a dense one. */
 bool train_keeps_sparse(const struct train_options *o, const struct hm_data_shape *shape)
 {
     if (o->keep != TRAIN_KEEP_AUTO)
         return o->keep == TRAIN_KEEP_SPARSE;
     if (o->scale.kind == HM_SCALE_STANDARDISE && !shape->sparse)
-        return false; /* centred columns have no zeros */
+        return false; /* Centred columns contain no zeros. */
     return shape->entries < 0.3 * shape->rows * shape->features;
 }
 
@@ -300,7 +303,7 @@ const char *train_scale_text(const struct hm_scale *scale, char text[TRAIN_SCALE
     return text;
 }
 
-/* ---- the shape as a word -------------------------------------------------------------------- */
+/* ---- encoding of the shape ------------------------------------------------------------------ */
 
 void train_shape_write(struct hm_text *out, const struct hm_data_shape *shape)
 {

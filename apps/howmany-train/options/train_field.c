@@ -1,4 +1,4 @@
-/* Which Markov random field belief propagation runs on: a recipe, a UAI file or a list of edges. */
+/* The Markov random field of belief propagation: a recipe, a UAI file or a list of edges. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "train_options.h"
 #include "uai.h"
 
-/* Two whole numbers with `between` in between, or one when it is 0. */
+/* Read two positive integers separated by `between`, or one if `between` is 0. */
 static bool read_sizes(const char *text, char between, double *first, double *second)
 {
     size_t used = hm__number_read(text, first);

@@ -1,4 +1,4 @@
-/* The options of a training run: their table, and what each means. */
+/* The options of a training run: the table, and the interpretation of each value. */
 #include "train_options.h"
 
 #include <math.h>
@@ -62,11 +62,12 @@ enum option {
     RANK_OPTIONS
 };
 
-_Static_assert((int)RANK_OPTIONS == (int)TRAIN_RANKS, "what is of the ranks comes first");
+_Static_assert((int)RANK_OPTIONS == (int)TRAIN_RANKS, "the options of the ranks come first");
 
 const struct cli_option train_table[TRAIN_OPTIONS] = {
-    [SCANNED] = {"scanned", 0, "SHAPE", "what howmany train found in the data", NULL},
-    [SLOWNESS] = {"slowness", 0, "NUMBERS", "of the stragglers of the simulated cluster", NULL},
+    [SCANNED] = {"scanned", 0, "SHAPE", "result of the scan of the data by howmany train", NULL},
+    [SLOWNESS] = {"slowness", 0, "NUMBERS",
+                  "stragglers of the simulated cluster, as howmany train encodes them", NULL},
     [PROBLEM] = {"problem", 'p', "NAME",
                  "svm (default), logistic, squares, softmax, perceptron or bp",
                  "svm logistic squares softmax perceptron bp"},
@@ -78,93 +79,108 @@ const struct cli_option train_table[TRAIN_OPTIONS] = {
               "dense:1000x20, sparse:10000x1000; bp: grid:30x30, tree:100, random:100,300 or a "
               "UAI file",
               "@file"},
-    [LABELS] = {"labels", 0, "FILE", "of IDX images (default: by their name)", "@file"},
-    [LABEL_COLUMN] = {"label-column", 0, "NAME", "of a CSV (default: label, else the first)", NULL},
-    [TEST] = {"test", 0, "DATA", "rows to count what is predicted right on", "@file"},
-    [POSITIVE] = {"positive", 0, "LABEL", "this label against the rest", NULL},
+    [LABELS] = {"labels", 0, "FILE",
+                "labels of IDX images (default: the file that matches their name)", "@file"},
+    [LABEL_COLUMN] = {"label-column", 0, "NAME",
+                      "label column of a CSV file (default: label, else the first)", NULL},
+    [TEST] = {"test", 0, "DATA", "test rows, to measure the accuracy", "@file"},
+    [POSITIVE] = {"positive", 0, "LABEL", "learn this label against the rest", NULL},
     [SCALE] = {"scale", 0, "HOW",
-               "none (default), divide:255, unit (rows to norm 1) or standardise (columns)",
+               "scaling of the features: none (default), divide:255, unit (rows to norm 1) or "
+               "standardise (columns)",
                "none unit standardise"},
-    [KEEP] = {"keep", 0, "HOW", "rows as auto (default), dense or sparse", "auto dense sparse"},
-    [ORDER] = {"order", 0, "HOW", "rows to ranks: shuffled (default) or as-is", "shuffled as-is"},
-    [LAMBDA] = {"lambda", 0, "X", "of the regulariser (default 1e-4; perceptron 0)", NULL},
-    [STEP] = {"step", 0, "X", "size of the first step (default: chosen)", NULL},
-    [BATCH] = {"batch", 'b', "ROWS", "of all ranks in a mini-batch (default 128)", NULL},
-    [PASSES] = {"passes", 0, "K", "over its own rows by a rank in an iteration (default 1)", NULL},
-    [MOMENTUM] = {"momentum", 0, "X", "default 0.9", NULL},
-    [MEMORY] = {"memory", 0, "K", "pairs that L-BFGS keeps (default 10)", NULL},
-    [SHRINK] = {"shrink", 0, NULL, "let cocoa and cocoa+ pass over rows at rest", NULL},
-    [HIDDEN] = {"hidden", 0, "WIDTHS", "of the perceptron's layers, such as 128 or 256,64", NULL},
-    [ACTIVATION] = {"activation", 0, "NAME", "relu (default) or sigmoid", "relu sigmoid"},
-    [STATES] = {"states", 0, "K", "bp: of a vertex (default 2)", NULL},
+    [KEEP] = {"keep", 0, "HOW", "storage of the rows: auto (default), dense or sparse",
+              "auto dense sparse"},
+    [ORDER] = {"order", 0, "HOW", "order in which rows go to ranks: shuffled (default) or as-is",
+               "shuffled as-is"},
+    [LAMBDA] = {"lambda", 0, "X", "strength of the regulariser (default 1e-4; perceptron 0)", NULL},
+    [STEP] = {"step", 0, "X", "initial step size (default: chosen by the algorithm)", NULL},
+    [BATCH] = {"batch", 'b', "ROWS", "rows in a mini-batch over all ranks (default 128)", NULL},
+    [PASSES] = {"passes", 0, "K", "passes of a rank over its own rows in an iteration (default 1)",
+                NULL},
+    [MOMENTUM] = {"momentum", 0, "X", "momentum of momentum and adam (default 0.9)", NULL},
+    [MEMORY] = {"memory", 0, "K", "pairs that L-BFGS stores (default 10)", NULL},
+    [SHRINK] = {"shrink", 0, NULL,
+                "let cocoa and cocoa+ skip rows whose dual variable has stopped changing", NULL},
+    [HIDDEN] = {"hidden", 0, "WIDTHS",
+                "widths of the perceptron's hidden layers, such as 128 or 256,64", NULL},
+    [ACTIVATION] = {"activation", 0, "NAME",
+                    "activation of the hidden layers: relu (default) or sigmoid", "relu sigmoid"},
+    [STATES] = {"states", 0, "K", "bp: states of a vertex (default 2)", NULL},
     [COUPLING] = {"coupling", 0, "X", "bp: spread of the edges' couplings (default 0.5)", NULL},
     [FIELD] = {"field", 0, "X", "bp: spread of the vertices' fields (default 1)", NULL},
     [MAX_PRODUCT] = {"max-product", 0, NULL, "bp: the most likely states, not marginals", NULL},
-    [DAMPING] = {"damping", 0, "X", "bp: share of the old message (default 0)", NULL},
+    [DAMPING] = {"damping", 0, "X", "bp: weight of the old message (default 0)", NULL},
     [TOLERANCE] = {"tolerance", 0, "X", "bp: stop when no message changes by more (default 1e-6)",
                    NULL},
-    [BELIEFS] = {"beliefs", 0, "FILE", "bp: write the beliefs here, as CSV", "@file"},
-    [PLATFORM] =
-        {"platform", 0, "NAME",
-         "allreduce (default): all ranks are workers; driver: w on a rank of its own, full "
-         "gradients; server: w on servers, mini-batches",
-         "allreduce driver server"},
+    [BELIEFS] = {"beliefs", 0, "FILE", "bp: write the beliefs to this CSV file", "@file"},
+    [PLATFORM] = {"platform", 0, "NAME",
+                  "allreduce (default): all ranks are workers; driver: w on a separate rank, full "
+                  "gradients; server: w on parameter servers, mini-batches",
+                  "allreduce driver server"},
     [SERVERS] = {"servers", 0, "S", "ranks that hold w, besides the workers (default 1)", NULL},
     [COLOCATED] = {"colocated", 0, NULL, "servers are on the nodes of the first workers", NULL},
-    [CONSISTENCY] = {"consistency", 0, "NAME",
-                     "of servers: bsp (default), ssp (with --staleness) or async", "bsp ssp async"},
+    [CONSISTENCY] =
+        {"consistency", 0, "NAME",
+         "consistency of parameter servers: bsp (default), ssp (with --staleness) or async",
+         "bsp ssp async"},
     [STALENESS] = {"staleness", 0, "S",
                    "ssp: clocks that a worker may be ahead of the slowest (default 3)", NULL},
-    [BACKUPS] = {"backups", 0, "K", "bsp: a step does without the K slowest workers (default 0)",
-                 NULL},
-    [PULL] = {"pull", 0, "WHEN", "ssp: read w again always (default) or late, when it is too old",
-              "always late"},
+    [BACKUPS] = {"backups", 0, "K",
+                 "bsp: a step does not wait for the K slowest workers (default 0)", NULL},
+    [PULL] = {"pull", 0, "WHEN",
+              "ssp: pull w always (default), or late, when the copy is too stale", "always late"},
     [SCHEME] = {"scheme", 0, "NAME",
-                "of the all-reduce: auto (default), library, tree, ring, doubling, two-wave, "
-                "master",
+                "algorithm of the all-reduce: auto (default), library, tree, ring, doubling, "
+                "two-wave, master",
                 "auto library tree ring doubling two-wave master"},
     [SHARES] = {"shares", 0, "LIST",
-                "of the rows for each worker, such as 2,1,1, or speed (default: equal)", "speed"},
-    [SEED] = {"seed", 0, "K", "of everything random (default 1)", NULL},
-    [DATA_SEED] = {"data-seed", 0, "K", "of rows that are made (default: as --seed)", NULL},
-    [ITERATIONS] = {"iterations", 'i', "K", "stop after so many", NULL},
-    [EPOCHS] = {"epochs", 0, "K", "stop after so many passes over the data", NULL},
-    [WITHIN] = {"within", 0, "TIME", "stop after so much time in iterations, such as 60s", NULL},
-    [SUBOPTIMALITY] = {"suboptimality", 0, "X", "stop when so near to --best", NULL},
-    [GAP] = {"gap", 0, "X", "stop when the duality gap is so small", NULL},
-    [BEST] = {"best", 0, "P", "the least objective there is, if it is known", NULL},
-    [LOOK_EVERY] = {"look-every", 0, "K",
-                    "iterations between looks at the objective (default 1; with mini-batches, an "
-                    "epoch)",
-                    NULL},
-    [USAGE] = {"usage", 0, NULL, "tell processor, network and memory of each rank at each look",
+                "shares of the rows for each worker, such as 2,1,1, or speed (default: equal)",
+                "speed"},
+    [SEED] = {"seed", 0, "K", "seed of all random numbers (default 1)", NULL},
+    [DATA_SEED] = {"data-seed", 0, "K", "seed of generated rows (default: --seed)", NULL},
+    [ITERATIONS] = {"iterations", 'i', "K", "stop after K iterations", NULL},
+    [EPOCHS] = {"epochs", 0, "K", "stop after K passes over the data", NULL},
+    [WITHIN] = {"within", 0, "TIME", "stop after this time in iterations, such as 60s", NULL},
+    [SUBOPTIMALITY] = {"suboptimality", 0, "X", "stop when the objective is within X of --best",
+                       NULL},
+    [GAP] = {"gap", 0, "X", "stop when the duality gap is at most X", NULL},
+    [BEST] = {"best", 0, "P", "the minimum of the objective, if known", NULL},
+    [LOOK_EVERY] =
+        {"look-every", 0, "K",
+         "iterations between evaluations of the objective (default 1; with mini-batches, an epoch)",
+         NULL},
+    [USAGE] = {"usage", 0, NULL, "report CPU, network and memory of each rank at each evaluation",
                NULL},
-    [CHECKPOINT] = {"checkpoint", 0, "FILE", "save the state here", "@file"},
+    [CHECKPOINT] = {"checkpoint", 0, "FILE", "save the state to this file", "@file"},
     [EVERY] = {"every", 0, "K", "iterations between checkpoints (default 10)", NULL},
-    [RESUME] = {"resume", 0, NULL, "go on from the checkpoint", NULL},
-    [TRAIN_N] = {"n", 'n', "K", "how many workers (default 1)", NULL},
+    [RESUME] = {"resume", 0, NULL, "resume from the checkpoint", NULL},
+    [TRAIN_N] = {"n", 'n', "K", "number of workers (default 1)", NULL},
     [TRAIN_SIMULATE] = {"simulate", 0, "CLUSTER",
-                        "on a machine of the catalog or a cluster file, by SimGrid", "@machine"},
-    [TRAIN_PRECISION] = {"precision", 0, "BITS",
-                         "of the simulated machines' speed: 64 (default), 32 or 16", "64 32 16"},
+                        "simulate a machine of the catalog or a cluster file, with SimGrid",
+                        "@machine"},
+    [TRAIN_PRECISION] =
+        {"precision", 0, "BITS",
+         "precision that the speed of the simulated machines is for: 64 (default), 32 or 16",
+         "64 32 16"},
     [TRAIN_SET] = {"set", 0, "KEY=VALUE",
                    "change a key of the cluster, such as network.latency=1ms", NULL},
     [TRAIN_SIMGRID_FILES] = {"simgrid-files", 0, "FOLDER",
-                             "leave SimGrid's description of the cluster there", "@file"},
-    [TRAIN_LAUNCHER] = {"launcher", 0, "COMMAND",
-                        "what starts the ranks, such as 'srun -n {n}' (default: mpirun -n {n})",
-                        NULL},
+                             "keep SimGrid's description of the cluster in this folder", "@file"},
+    [TRAIN_LAUNCHER] =
+        {"launcher", 0, "COMMAND",
+         "command that starts the ranks, such as 'srun -n {n}' (default: mpirun -n {n})", NULL},
     [TRAIN_RESTARTS] = {"restarts", 0, "R",
-                        "when a rank dies, go on from the checkpoint, so many times (default 0)",
+                        "when a rank fails, restart from the checkpoint, up to R times (default 0)",
                         NULL},
     [TRAIN_RECORD] =
         {"record", 0, "FILE",
          "append the trace to this table, .csv or .jsonl, or to a store, .db or postgresql://…",
          "@file"},
-    [TRAIN_JSON] = {"json", 'j', NULL, "JSON lines, also on a terminal", NULL},
-    [TRAIN_TEXT] = {"text", 0, NULL, "a table, also where there is no terminal", NULL},
-    [TRAIN_DRY_RUN] = {"dry-run", 0, NULL, "print the command that starts the ranks, and do not",
-                       NULL},
+    [TRAIN_JSON] = {"json", 'j', NULL, "print JSON lines, also on a terminal", NULL},
+    [TRAIN_TEXT] = {"text", 0, NULL, "print a table, also without a terminal", NULL},
+    [TRAIN_DRY_RUN] = {"dry-run", 0, NULL,
+                       "print the command that starts the ranks without running it", NULL},
 };
 
 void train_options_init(struct train_options *options)
@@ -185,7 +201,7 @@ void train_options_init(struct train_options *options)
     };
 }
 
-/* ---- one option ----------------------------------------------------------------------------- */
+/* ---- values --------------------------------------------------------------------------------- */
 
 static int read_whole(int option, const char *text, double least, double *value)
 {
@@ -212,7 +228,7 @@ static int read_number(int option, const char *text, double least, double *value
     return rc;
 }
 
-/* One of the words in the table, by its place; -1 with a message. */
+/* Returns the index of `text` in `words`, or -1 with a message. */
 static int read_word(int option, const char *text, const char *const *words)
 {
     for (int i = 0; words[i]; i++)
@@ -300,7 +316,7 @@ static int accept_words(struct train_options *o, int option, const char *value)
     return 0;
 }
 
-/* Options that are a text, and are looked at later. */
+/* Options whose value is stored as text and interpreted later. */
 static const char **text_of(struct train_options *o, int option)
 {
     switch (option) {
@@ -443,9 +459,9 @@ int train_options_accept(struct train_options *options, int option, const char *
     }
 }
 
-/* ---- what would change nothing -------------------------------------------------------------- */
+/* ---- options without effect ----------------------------------------------------------------- */
 
-/* Whose option it is, where it is not this run's; NULL when it is, or is everybody's. */
+/* The runs that an option applies to, if this run is not one of them; otherwise NULL. */
 static const char *owner_of(const struct train_options *o, int option)
 {
     static const char field[] = "belief propagation (--problem bp)";
@@ -456,7 +472,7 @@ static const char *owner_of(const struct train_options *o, int option)
     case COUPLING:
     case FIELD:
         return !bp                                  ? field
-               : o->field_source == TRAIN_FIELD_UAI ? "fields that are made, not of a UAI file"
+               : o->field_source == TRAIN_FIELD_UAI ? "generated fields, not to a UAI file"
                                                     : NULL;
     case MAX_PRODUCT:
     case DAMPING:
@@ -473,7 +489,7 @@ static const char *owner_of(const struct train_options *o, int option)
     case LAMBDA:
     case SUBOPTIMALITY:
     case BEST:
-        return bp ? "learning from rows, not of belief propagation" : NULL;
+        return bp ? "problems with rows, not to belief propagation" : NULL;
     case LABELS:
         return !bp && o->data.format == HM_DATA_IDX ? NULL : "IDX images";
     case LABEL_COLUMN:
@@ -495,11 +511,11 @@ static const char *owner_of(const struct train_options *o, int option)
     case SCHEME:
         return o->platform == HM_PLATFORM_ALLREDUCE ? NULL : "--platform allreduce";
     case SHARES:
-        return bp ? "learning from rows, not of belief propagation" : NULL;
+        return bp ? "problems with rows, not to belief propagation" : NULL;
     case ORDER:
         return !bp && !hm__data_is_made(&o->data) ? NULL : "rows from files";
     case DATA_SEED:
-        return !bp && hm__data_is_made(&o->data) ? NULL : "rows that are made";
+        return !bp && hm__data_is_made(&o->data) ? NULL : "generated rows";
     default:
         return NULL;
     }
@@ -508,20 +524,22 @@ static const char *owner_of(const struct train_options *o, int option)
 /* The same for the options of algorithms. */
 static const char *algorithms_of(const struct train_options *o, int option)
 {
-    static const struct hm_algorithm none; /* belief propagation has none of these */
+    /* Stands for belief propagation, which accepts none of these options. */
+    static const struct hm_algorithm none;
     const struct hm_algorithm *a = o->algorithm ? o->algorithm : &none;
     bool dual = a->traits & HM_TRAIT_DUAL, batches = a->traits & HM_TRAIT_BATCHES;
     bool local = a->defaults.passes > 0;
 
     switch (option) {
-    case STEP: /* the others find theirs */
+    case STEP: /* The other algorithms choose their step size themselves. */
         return a->name && !dual && a->defaults.memory == 0
                    ? NULL
                    : "gd, sgd, momentum, adam, local-sgd and splash";
     case BATCH:
         return batches || (local && !train_problem_loss(o->problem) && a->name)
                    ? NULL
-                   : "sgd, momentum, adam and mini-sdca, and of local-sgd with classes or layers";
+                   : "sgd, momentum, adam and mini-sdca, and to local-sgd with softmax or "
+                     "perceptron";
     case PASSES:
         return local ? NULL : "local-sgd, splash, cocoa and cocoa+";
     case MOMENTUM:
@@ -540,10 +558,10 @@ int train_options_refuse_unused(const struct train_options *o)
     for (int i = 0; i < RANK_OPTIONS; i++) {
         const char *of = owner_of(o, i), *algorithms = algorithms_of(o, i);
         if (o->given[i] && of)
-            return cli_complain("--%s: is of %s", train_table[i].name, of);
+            return cli_complain("--%s: applies only to %s", train_table[i].name, of);
         if (o->given[i] && algorithms)
-            return cli_complain("--%s: is of %s; this is %s", train_table[i].name, algorithms,
-                                o->algorithm_name);
+            return cli_complain("--%s: applies only to %s; this run uses %s", train_table[i].name,
+                                algorithms, o->algorithm_name);
     }
     return 0;
 }

@@ -208,7 +208,7 @@ static void server_check_lead(struct parameter_server *s, const struct server_bu
     if (lead <= most)
         return;
     snprintf(why, sizeof(why),
-             "worker %d is at clock %.0f, %.0f ahead of the slowest, and %.0f are allowed",
+             "worker %d is at clock %.0f, %.0f ahead of the slowest; at most %.0f are allowed",
              buffer->from, buffer->message.clock, lead, most);
     s->world->ops->fail(s->world, why);
 }
@@ -405,7 +405,7 @@ static void server_handle(struct parameter_server *s, struct server_buffer *buff
         server_resume(s, &buffer->message);
         break;
     default:
-        s->world->ops->fail(s->world, "a message that no server reads");
+        s->world->ops->fail(s->world, "a message of an unknown kind");
     }
     server_release_buffer(s, buffer);
 }

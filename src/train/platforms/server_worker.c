@@ -201,9 +201,9 @@ static int server_worker_init(struct hm_run *run, struct server_worker *s, struc
     size_t n = (size_t)s->serving->workers, servers = (size_t)s->serving->servers;
 
     if ((double)s->serving->servers > (double)run->objective->unknowns) {
-        int rc = hm__fail(err, HM_E_RANGE, "there are %zu servers for %zu parameters", servers,
+        int rc = hm__fail(err, HM_E_RANGE, "%zu servers are too many for %zu parameters", servers,
                           run->objective->unknowns);
-        hm__err_hint(err, "--servers %zu at most", run->objective->unknowns);
+        hm__err_hint(err, "use at most %zu servers", run->objective->unknowns);
         return rc;
     }
     s->stats.wait_s = hm__arena_alloc(run->arena, n, sizeof(double));

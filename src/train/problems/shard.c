@@ -156,7 +156,7 @@ static int distributor_send(struct distributor *distributor, int to, struct hm_e
         return 0;
     if (batch_send(distributor->comm, to, &distributor->batches[to])) {
         distributor->missing[to] = 0; /* That rank has already failed and must not receive STOP. */
-        return hm__fail(err, HM_E_NOMEM, "rank %d has not enough memory for its rows", to);
+        return hm__fail(err, HM_E_NOMEM, "rank %d does not have enough memory for its rows", to);
     }
     distributor->missing[to] -= count;
     return 0;
@@ -276,7 +276,7 @@ int hm__shard_distribute(struct hm_comm *comm, const struct hm_row_source *sourc
 
     if (!hm__rows_reserve(&own.rows, (size_t)block.count, 0) ||
         !batch_reserve(&own, (size_t)block.count))
-        rc = hm__fail(err, HM_E_NOMEM, "rank %d has not enough memory for its %.0f rows",
+        rc = hm__fail(err, HM_E_NOMEM, "rank %d does not have enough memory for its %.0f rows",
                       comm->rank, block.count);
     rc = hm__agree(comm, rc, err);
     if (rc == 0 && comm->rank == 0)
