@@ -1,6 +1,6 @@
 /*
- * A driver and its workers in virtual time: what it learns against all-reduce in the same order of
- * adding, its times against the closed form, going on from a checkpoint.
+ * A driver and its workers in virtual time: results against an all-reduce with the same order of
+ * addition, times against the closed form, resuming from a checkpoint.
  */
 #include "train_problems.h"
 
@@ -18,7 +18,7 @@ struct driven_run {
     size_t loss;
     const char *algorithm, *resume;
     int workers;
-    bool driver; /* otherwise all-reduce */
+    bool driver; /* False: all-reduce. */
     struct virtual_cluster cluster;
     struct hm_train_plan plan;
 
@@ -98,7 +98,9 @@ static struct driven_run run_one(const char *algorithm, size_t loss, int n, bool
     return r;
 }
 
-/* Groups are the same, and so is the order in a group: up to a square the sums have the same bits.
+/*
+ * The groups and the order in a group are the same, so that up to a square number of workers the
+ * sums have the same bits.
  */
 static void test_is_allreduce(void **state)
 {
@@ -125,7 +127,7 @@ static double rounds(int n)
     return rounds;
 }
 
-/* All but the messages costs nothing here. */
+/* Only messages take time here. */
 static void test_times(void **state)
 {
     const double d = 7;
@@ -143,7 +145,7 @@ static void test_times(void **state)
         double group = ceil(sqrt(n)), out = 0x1p-10 + (8 * d + 64) * 0x1p-20;
         double in = 0x1p-10 + 8 * (d + 1) * 0x1p-20, times = r.samples / 61;
         double wanted = times * (rounds(n + 1) * out + (group - 1 + ceil(n / group)) * in);
-        /* A group that is not full is there earlier. */
+        /* An incomplete group finishes earlier. */
         assert_true(r.totals.elapsed_s <= wanted * (1 + 1e-12));
         if (n == (int)(group * group))
             assert_near(r.totals.elapsed_s, wanted, 1e-12);

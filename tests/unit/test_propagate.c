@@ -9,10 +9,10 @@
 #include "propagate.h"
 #include "random.h"
 
-/* In threads, where cmocka cannot fail. */
-#define CHECK(condition) (condition) ? (void)0 : give_up(#condition, __LINE__)
+/* An assertion for threads, where cmocka's cannot be used. */
+#define CHECK(condition) (condition) ? (void)0 : check_failed(#condition, __LINE__)
 
-static void give_up(const char *what, int line)
+static void check_failed(const char *what, int line)
 {
     fprintf(stderr, "line %d: %s\n", line, what);
     abort();
@@ -52,7 +52,7 @@ static void add_vertex(struct model *model, size_t states, const double *phi)
     memcpy(model->unary + at, phi, states * sizeof(*phi));
 }
 
-/* Edges come in rising order. */
+/* Edges must be added in ascending order. */
 static void add_edge(struct model *model, uint32_t a, uint32_t b, const double *psi)
 {
     size_t e = model->m.edges++, at = model->table_places[e];
@@ -65,20 +65,20 @@ static void add_edge(struct model *model, uint32_t a, uint32_t b, const double *
     memcpy(model->tables + at, psi, length * sizeof(*psi));
 }
 
-/* What to run and what came out, of the whole field. */
+/* Input and output of a run on the whole field; the source is a model, a recipe, or a graph. */
 struct run {
-    const struct model *model;          /* or */
-    const struct hm_mrf_recipe *recipe; /* or */
-    const struct hm_graph *graph;       /* with the potentials of recipe */
+    const struct model *model;
+    const struct hm_mrf_recipe *recipe;
+    const struct hm_graph *graph; /* With the potentials of `recipe`. */
     struct hm_propagate_settings settings;
     size_t iterations;
-    const double *start; /* messages to go on from, or NULL */
+    const double *start; /* Messages to continue from, or NULL. */
     double *beliefs, *messages;
     uint32_t *states;
-    size_t total; /* of messages */
+    size_t total; /* Number of values of all messages. */
     double log_z, score, change;
-    double bytes, flop;               /* of rank 0, in all */
-    double reduce_bytes, reduce_flop; /* of one hm__comm_max_few */
+    double bytes, flop;               /* Totals of rank 0. */
+    double reduce_bytes, reduce_flop; /* Of one hm__comm_max_few. */
     bool binary;
 };
 
@@ -156,7 +156,7 @@ static void body(struct hm_comm *comm, void *context)
     hm__mrf_free(mrf);
 }
 
-/* Room for results; the sizes are those of the model or more. */
+/* Run on `ranks` ranks, with arrays that are large enough for every test. */
 static void run_on(struct run *run, int ranks)
 {
     enum { ROOM = 1 << 16 };
@@ -192,7 +192,7 @@ static double weight_of(const struct hm_markov *m, const uint32_t *x)
     return weight;
 }
 
-/* Marginals, or max-marginals, of all states of all vertices, scaled to sum 1 each; returns Z. */
+/* Marginals, or max-marginals, of all states of all vertices, each normalised; returns Z. */
 static double enumerate(const struct hm_markov *m, bool max, double *marginals, uint32_t *best)
 {
     uint32_t x[VERTICES] = {0};
@@ -224,7 +224,10 @@ static double enumerate(const struct hm_markov *m, bool max, double *marginals, 
     return sum;
 }
 
-/* A random tree; kind 0: weights, 1: two states with tables, 2: states that differ, 3: zeros. */
+/*
+ * A random tree; kind 0: weights, 1: two states with tables, 2: different numbers of states, 3:
+ * zeros.
+ */
 static void random_tree(struct model *model, size_t vertices, int kind, uint64_t seed)
 {
     struct hm_random random;
@@ -305,8 +308,7 @@ static void chains_have_their_closed_form(void **state)
         }
 }
 
-/* ---- the oracle's tables ----------------------------------------------------------------------
- */
+/* ---- tables of the oracle ------------------------------------------------------------------- */
 
 static size_t read_row(char *line, double *values, size_t room)
 {
@@ -317,7 +319,10 @@ static size_t read_row(char *line, double *values, size_t room)
     return count;
 }
 
-/* One run of the table in every way; beliefs to 1e-10, though messages may still oscillate. */
+/*
+ * Compare one run of the table with all kernels and numbers of ranks; beliefs to 1e-10, though
+ * messages may still oscillate.
+ */
 static void compare_run(const struct model *model, bool max, double damping, size_t iterations,
                         const double *beliefs, double change, double log_z)
 {
@@ -422,7 +427,10 @@ static void a_thousand_ranks_are_not_too_many(void **state)
     run_release(&many);
 }
 
-/* Stored after 5 iterations on some ranks, read on others: the bits of 12 iterations at once. */
+/*
+ * Store after 5 iterations on some ranks, continue on another number of ranks: the same bits as 12
+ * iterations without interruption.
+ */
 static void stored_messages_go_on(void **state)
 {
     (void)state;
@@ -442,7 +450,7 @@ static void stored_messages_go_on(void **state)
     }
 }
 
-/* What ten iterations more add. Rank 0 holds 10 edges inside and 4 that are cut. */
+/* Work and bytes of ten more iterations. Rank 0 holds 10 inner edges and 4 cut edges. */
 static void work_and_bytes_are_counted(void **state)
 {
     struct hm_mrf_recipe recipe = made[0];
@@ -502,7 +510,7 @@ static void lone_vertices_keep_their_potential(void **state)
         assert_near(run.beliefs[2], 0.5, 1e-15);
         assert_near(run.log_z, log(3 * 4 * 1.25), 1e-14);
         run_release(&run);
-        model.m.edges = 0; /* and without any edge */
+        model.m.edges = 0; /* A field without edges. */
         run = (struct run){.model = &model, .iterations = 1, .settings.general = general};
         run_on(&run, 3);
         assert_near(run.change, 0, 0);
@@ -513,8 +521,7 @@ static void lone_vertices_keep_their_potential(void **state)
 
 enum { LEAVES = 100000 };
 
-/* A star by hand: vertex 0 is the hub; leaves pull it up first and then down, e^+-40000 and more.
- */
+/* A star: vertex 0 is the hub; its leaves contribute factors up to e^+-40000 with both signs. */
 static struct hm_mrf *star(double *ret_log_ratio)
 {
     struct hm_mrf *mrf = hm__mrf_new(LEAVES + 1, LEAVES, 0, 1);
@@ -562,14 +569,16 @@ static void a_star_neither_overflows_nor_cancels(void **state)
         hm__propagate_step(p, &comm);
         hm__propagate_step(p, &comm);
         hm__propagate_beliefs(p, beliefs);
-        assert_near(log(beliefs[1] / beliefs[0]), log_ratio, 1e-7); /* 1e5 roundings of 40000 */
+        /* 1e5 rounding errors of values up to 40000. */
+        assert_near(log(beliefs[1] / beliefs[0]), log_ratio, 1e-7);
         double w = mrf->weights[0], hub = exp(log_ratio) / ((1 + 3 * w) / (w + 3));
         double leaf = 3 * (1 + w * hub) / (w + hub);
         assert_near(beliefs[3] / beliefs[2], leaf, 1e-7);
         assert_true(hm__propagate_step(p, &comm) < 1e-12);
         hm__propagate_free(p);
     }
-    for (size_t leaf = 1; leaf <= LEAVES; leaf++) /* all up: the hub is cut off */
+    /* All leaves pull in one direction: the product of the hub is clamped. */
+    for (size_t leaf = 1; leaf <= LEAVES; leaf++)
         mrf->unary[2 * leaf] = 1 / 3.0, mrf->unary[2 * leaf + 1] = 1;
     for (int general = 0; general < 2; general++) {
         struct hm_propagate_settings settings = {.general = general};
@@ -587,7 +596,7 @@ static void a_star_neither_overflows_nor_cancels(void **state)
     hm__mrf_free(mrf);
 }
 
-/* Independent sets of a cycle of 5: hard constraints and a loop; and then one that cannot be. */
+/* Independent sets of a cycle of 5: hard constraints and a loop; then a contradiction. */
 static void zeros_give_no_nan(void **state)
 {
     static struct model model;
@@ -611,7 +620,7 @@ static void zeros_give_no_nan(void **state)
         assert_true(isfinite(run.log_z));
         run_release(&run);
 
-        model_init(&model); /* 0 is 0, 2 is 1, and all are equal */
+        model_init(&model); /* Vertex 0 is 0, vertex 2 is 1, and all must be equal. */
         add_vertex(&model, 2, (double[]){1, 0});
         add_vertex(&model, 2, (double[]){1, 1});
         add_vertex(&model, 2, (double[]){0, 1});
@@ -625,7 +634,7 @@ static void zeros_give_no_nan(void **state)
     }
 }
 
-/* Evidence: a state that is impossible by its own potential. */
+/* Evidence: a state whose own potential is 0. */
 static void evidence_is_exact(void **state)
 {
     static struct model model;
@@ -661,7 +670,8 @@ static void kernels_agree_on_strong_couplings(void **state)
         for (size_t i = 0; i < 120; i++)
             assert_true(fabs(fast.beliefs[i] - slow.beliefs[i]) <= 1e-9);
         assert_true(fabs(fast.change - slow.change) <= 1e-9);
-        recipe.coupling = 30; /* beyond the range of ratios: the general kernel */
+        /* Beyond the range of the binary kernel: the general kernel is used. */
+        recipe.coupling = 30;
         run_on(&fast, 1);
         assert_false(fast.binary);
         run_release(&fast);
@@ -678,7 +688,7 @@ static void random_graphs_have_as_many_edges_as_asked(void **state)
     struct hm_mrf *mrf;
 
     (void)state;
-    assert_int_equal(hm__mrf_make(&recipe, 0, 1, &mrf, NULL), 0); /* all pairs: each once */
+    assert_int_equal(hm__mrf_make(&recipe, 0, 1, &mrf, NULL), 0); /* All pairs, each once. */
     assert_int_equal(mrf->edge_count, 19900);
     for (size_t e = 0, a = 0, b = 1; e < 19900; e++) {
         assert_int_equal(mrf->ends[2 * e], a);
@@ -688,7 +698,7 @@ static void random_graphs_have_as_many_edges_as_asked(void **state)
     }
     hm__mrf_free(mrf);
     recipe.vertices = 1000, recipe.edges = 20000;
-    double square = 0; /* degrees: mean 40, variance 40 (1 - 40/999) */
+    double square = 0; /* Degrees: mean 40, variance 40 (1 - 40/999). */
     for (int rank = 0; rank < 4; rank++) {
         size_t degrees[250] = {0};
         assert_int_equal(hm__mrf_make(&recipe, rank, 4, &mrf, NULL), 0);
@@ -699,7 +709,7 @@ static void random_graphs_have_as_many_edges_as_asked(void **state)
             square += ((double)degrees[v] - 40) * ((double)degrees[v] - 40);
         hm__mrf_free(mrf);
     }
-    assert_true(fabs(square / 1000 - 38.4) < 7); /* four standard errors */
+    assert_true(fabs(square / 1000 - 38.4) < 7); /* Four standard errors. */
 }
 
 static void impossible_recipes_are_refused(void **state)

@@ -26,7 +26,7 @@ static bool is_here(const char *file)
     return false;
 }
 
-/* The rows as -1 and 1: of digits, 5 against the rest. */
+/* The rows with labels -1 and 1; digits: 5 against the rest. */
 static struct hm_rows signed_rows(const struct known *known)
 {
     struct hm_data_spec spec = parse_data(example_source(known->file), false);
@@ -41,7 +41,7 @@ static struct hm_rows signed_rows(const struct known *known)
     return rows;
 }
 
-/* Train on one rank, without looking before the end. */
+/* Train on one rank, with one evaluation at the end. */
 static struct hm_trace_point train_alone(const struct known *known, const struct hm_rows *rows,
                                          const char *algorithm,
                                          const struct hm_train_settings *settings,
@@ -98,7 +98,7 @@ static void lbfgs_finds_logistic_optima(void **state)
     }
 }
 
-/* The gap must show it; the other programs agree. */
+/* The gap must prove it, and the other programs agree. */
 static void check_svm(const struct known *known, double rounds, double relative)
 {
     struct hm_train_limits limits = {
