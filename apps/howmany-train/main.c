@@ -17,7 +17,7 @@
  */
 static int quiet_stderr = -1;
 
-static void *begin(void)
+static void *rank_begin(void)
 {
     struct train_options *options = calloc(1, sizeof(*options));
 
@@ -26,19 +26,19 @@ static void *begin(void)
     return options;
 }
 
-static void end(void *state)
+static void rank_end(void *state)
 {
     free(state);
 }
 
-static int accept(void *state, int option, const char *value)
+static int rank_accept(void *state, int option, const char *value)
 {
     if (option < 0)
         return cli_complain("train: '%s' is not an option", value);
     return train_options_accept(state, option, value);
 }
 
-static int run(void *state)
+static int rank_run(void *state)
 {
     struct train_options *options = state;
     struct session *session;
@@ -78,16 +78,16 @@ static const struct cli_command cli_rank = {
     .summary = "one rank of a training run",
     .options = train_table,
     .option_count = TRAIN_RANKS,
-    .accept = accept,
-    .run = run,
-    .begin = begin,
-    .end = end,
+    .accept = rank_accept,
+    .run = rank_run,
+    .begin = rank_begin,
+    .end = rank_end,
 };
 
 const struct cli_command *const cli_commands[] = {&cli_rank, NULL};
 
 /* Whether this is rank 0, by the launcher's environment; errors in the options are printed once. */
-static bool is_first(void)
+static bool is_rank_0(void)
 {
     static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
                                         "SLURM_PROCID"};
@@ -102,7 +102,7 @@ static bool is_first(void)
 
 int main(int argc, char **argv)
 {
-    if (!is_first()) {
+    if (!is_rank_0()) {
         quiet_stderr = dup(STDERR_FILENO);
         if (!freopen("/dev/null", "w", stdout) || !freopen("/dev/null", "w", stderr))
             return EXIT_USAGE;

@@ -27,13 +27,13 @@
 #endif
 
 enum {
-    PIECE_BYTES = 1 << 30,
-    PIECE_DOUBLES = PIECE_BYTES / sizeof(double),
+    CHUNK_BYTES = 1 << 30,
+    CHUNK_DOUBLES = CHUNK_BYTES / sizeof(double),
     TAG = 0,
     TAG_STARTED = 1
 };
 
-struct state {
+struct mpi_state {
     MPI_Comm ranks; /* Members of the barrier of real ranks. */
 #ifdef HM_SIMGRID
     sg_bar_t barrier;
@@ -43,7 +43,7 @@ struct state {
 };
 
 /* Length of the next chunk. */
-static int piece(size_t left, size_t most)
+static int chunk_length(size_t left, size_t most)
 {
     return (int)(left < most ? left : most);
 }
@@ -53,8 +53,9 @@ static void mpi_send(struct hm_comm *comm, int to, const void *data, size_t byte
     const char *at = data;
 
     (void)comm;
-    for (size_t done = 0; done < bytes; done += PIECE_BYTES)
-        MPI_Send(at + done, piece(bytes - done, PIECE_BYTES), MPI_BYTE, to, TAG, MPI_COMM_WORLD);
+    for (size_t done = 0; done < bytes; done += CHUNK_BYTES)
+        MPI_Send(at + done, chunk_length(bytes - done, CHUNK_BYTES), MPI_BYTE, to, TAG,
+                 MPI_COMM_WORLD);
 }
 
 static void mpi_receive(struct hm_comm *comm, int from, void *data, size_t bytes)
@@ -62,9 +63,9 @@ static void mpi_receive(struct hm_comm *comm, int from, void *data, size_t bytes
     char *at = data;
 
     (void)comm;
-    for (size_t done = 0; done < bytes; done += PIECE_BYTES)
-        MPI_Recv(at + done, piece(bytes - done, PIECE_BYTES), MPI_BYTE, from, TAG, MPI_COMM_WORLD,
-                 MPI_STATUS_IGNORE);
+    for (size_t done = 0; done < bytes; done += CHUNK_BYTES)
+        MPI_Recv(at + done, chunk_length(bytes - done, CHUNK_BYTES), MPI_BYTE, from, TAG,
+                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
 static void mpi_exchange(struct hm_comm *comm, int to, const void *data, size_t bytes, int from,
@@ -74,11 +75,11 @@ static void mpi_exchange(struct hm_comm *comm, int to, const void *data, size_t 
     char *in = into;
 
     (void)comm;
-    for (size_t done = 0; done < bytes || done < into_bytes; done += PIECE_BYTES) {
+    for (size_t done = 0; done < bytes || done < into_bytes; done += CHUNK_BYTES) {
         bool sends = done < bytes, receives = done < into_bytes;
-        MPI_Sendrecv(sends ? out + done : out, sends ? piece(bytes - done, PIECE_BYTES) : 0,
+        MPI_Sendrecv(sends ? out + done : out, sends ? chunk_length(bytes - done, CHUNK_BYTES) : 0,
                      MPI_BYTE, sends ? to : MPI_PROC_NULL, TAG, receives ? in + done : in,
-                     receives ? piece(into_bytes - done, PIECE_BYTES) : 0, MPI_BYTE,
+                     receives ? chunk_length(into_bytes - done, CHUNK_BYTES) : 0, MPI_BYTE,
                      receives ? from : MPI_PROC_NULL, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
 }
@@ -86,12 +87,12 @@ static void mpi_exchange(struct hm_comm *comm, int to, const void *data, size_t 
 static void mpi_sum(struct hm_comm *comm, double *values, size_t count)
 {
     (void)comm;
-    for (size_t done = 0; done < count; done += PIECE_DOUBLES)
-        MPI_Allreduce(MPI_IN_PLACE, values + done, piece(count - done, PIECE_DOUBLES), MPI_DOUBLE,
-                      MPI_SUM, MPI_COMM_WORLD);
+    for (size_t done = 0; done < count; done += CHUNK_DOUBLES)
+        MPI_Allreduce(MPI_IN_PLACE, values + done, chunk_length(count - done, CHUNK_DOUBLES),
+                      MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 }
 
-static int world_size(void)
+static int mpi_world_size(void)
 {
     int size;
 
@@ -103,7 +104,7 @@ static int world_size(void)
 
 _Static_assert(sizeof(MPI_Request) <= sizeof(void *), "a request fits into a pointer");
 
-static void *keep(MPI_Request request)
+static void *mpi_request_pointer(MPI_Request request)
 {
     void *kept = NULL;
 
@@ -116,10 +117,10 @@ static void *mpi_start_send(struct hm_comm *comm, int to, const void *data, size
     MPI_Request request;
 
     (void)comm;
-    if (bytes > PIECE_BYTES)
+    if (bytes > CHUNK_BYTES)
         hm_mpi_abort(2);
     MPI_Isend(data, (int)bytes, MPI_BYTE, to, TAG_STARTED, MPI_COMM_WORLD, &request);
-    return keep(request);
+    return mpi_request_pointer(request);
 }
 
 static void *mpi_start_receive(struct hm_comm *comm, int from, void *into, size_t room)
@@ -127,13 +128,13 @@ static void *mpi_start_receive(struct hm_comm *comm, int from, void *into, size_
     MPI_Request request;
 
     (void)comm;
-    MPI_Irecv(into, piece(room, PIECE_BYTES), MPI_BYTE, from, TAG_STARTED, MPI_COMM_WORLD,
+    MPI_Irecv(into, chunk_length(room, CHUNK_BYTES), MPI_BYTE, from, TAG_STARTED, MPI_COMM_WORLD,
               &request);
-    return keep(request);
+    return mpi_request_pointer(request);
 }
 
 /* Copy the requests into an array of MPI_Request. */
-static MPI_Request *as_requests(struct state *state, void *const *requests, size_t count)
+static MPI_Request *mpi_request_array(struct mpi_state *state, void *const *requests, size_t count)
 {
     if (count > state->room) {
         MPI_Request *more = realloc(state->requests, count * sizeof(*more));
@@ -155,7 +156,7 @@ static size_t mpi_wait_any(struct hm_comm *comm, void **requests, size_t count, 
     MPI_Status status;
     int place = 0, bytes = 0;
 
-    MPI_Waitany((int)count, as_requests(comm->state, requests, count), &place, &status);
+    MPI_Waitany((int)count, mpi_request_array(comm->state, requests, count), &place, &status);
     MPI_Get_count(&status, MPI_BYTE, &bytes);
     *ret_bytes = bytes > 0 ? (size_t)bytes : 0;
     return (size_t)place;
@@ -165,7 +166,7 @@ static bool mpi_test(struct hm_comm *comm, void *request)
 {
     int done = 0;
 
-    MPI_Test(as_requests(comm->state, &request, 1), &done, MPI_STATUS_IGNORE);
+    MPI_Test(mpi_request_array(comm->state, &request, 1), &done, MPI_STATUS_IGNORE);
     return done;
 }
 
@@ -186,7 +187,7 @@ static void mpi_work(struct hm_comm *comm, double flop)
 
 static void mpi_barrier(struct hm_comm *comm)
 {
-    sg_barrier_wait(((struct state *)comm->state)->barrier);
+    sg_barrier_wait(((struct mpi_state *)comm->state)->barrier);
 }
 
 static void mpi_pause(struct hm_comm *comm, double seconds)
@@ -195,9 +196,9 @@ static void mpi_pause(struct hm_comm *comm, double seconds)
     sg_actor_sleep_for(seconds);
 }
 
-static void open_state(struct hm_comm *comm, bool member)
+static void mpi_state_open(struct hm_comm *comm, bool member)
 {
-    struct state *state = comm->state;
+    struct mpi_state *state = comm->state;
     sg_bar_t barrier = comm->rank == 0 ? sg_barrier_init((unsigned)comm->size) : NULL;
 
     if (!member)
@@ -213,9 +214,9 @@ static void open_state(struct hm_comm *comm, bool member)
 /*
  * Exactly one rank gets SG_BARRIER_SERIAL_THREAD; it frees the barrier after the others have left.
  */
-static void close_state(struct hm_comm *comm)
+static void mpi_state_close(struct hm_comm *comm)
 {
-    sg_bar_t barrier = ((struct state *)comm->state)->barrier;
+    sg_bar_t barrier = ((struct mpi_state *)comm->state)->barrier;
 
     if (barrier && sg_barrier_wait(barrier) == SG_BARRIER_SERIAL_THREAD) {
         sg_actor_sleep_for(1e-9);
@@ -252,7 +253,7 @@ static void mpi_work(struct hm_comm *comm, double flop)
 
 static void mpi_barrier(struct hm_comm *comm)
 {
-    MPI_Barrier(((struct state *)comm->state)->ranks);
+    MPI_Barrier(((struct mpi_state *)comm->state)->ranks);
 }
 
 static void mpi_pause(struct hm_comm *comm, double seconds)
@@ -264,18 +265,18 @@ static void mpi_pause(struct hm_comm *comm, double seconds)
         ;
 }
 
-static void open_state(struct hm_comm *comm, bool member)
+static void mpi_state_open(struct hm_comm *comm, bool member)
 {
-    struct state *state = comm->state;
+    struct mpi_state *state = comm->state;
 
     state->ranks = MPI_COMM_WORLD;
-    if (comm->size < world_size())
+    if (comm->size < mpi_world_size())
         MPI_Comm_split(MPI_COMM_WORLD, member ? 0 : MPI_UNDEFINED, comm->rank, &state->ranks);
 }
 
-static void close_state(struct hm_comm *comm)
+static void mpi_state_close(struct hm_comm *comm)
 {
-    struct state *state = comm->state;
+    struct mpi_state *state = comm->state;
 
     if (state->ranks == MPI_COMM_NULL)
         return;
@@ -309,18 +310,18 @@ static void mpi_fail(struct hm_comm *comm, const char *why)
 }
 
 /* Abort without memory, since the rank cannot continue. */
-static void make_state(struct hm_comm *comm, bool member)
+static void mpi_state_new(struct hm_comm *comm, bool member)
 {
-    comm->state = calloc(1, sizeof(struct state));
+    comm->state = calloc(1, sizeof(struct mpi_state));
     if (!comm->state)
         hm_mpi_abort(2);
-    open_state(comm, member);
+    mpi_state_open(comm, member);
 }
 
-static void drop_state(struct hm_comm *comm)
+static void mpi_state_free(struct hm_comm *comm)
 {
-    close_state(comm);
-    free(((struct state *)comm->state)->requests);
+    mpi_state_close(comm);
+    free(((struct mpi_state *)comm->state)->requests);
     free(comm->state);
 }
 
@@ -349,26 +350,26 @@ int hm_mpi_begin(struct hm_comm *comm)
     if (MPI_Init(NULL, NULL) != MPI_SUCCESS)
         return -1;
     MPI_Comm_rank(MPI_COMM_WORLD, &comm->rank);
-    comm->size = world_size();
-    make_state(comm, true);
+    comm->size = mpi_world_size();
+    mpi_state_new(comm, true);
     return 0;
 }
 
 void hm_mpi_part(struct hm_comm *comm, int count, struct hm_comm *ret_part)
 {
     *ret_part = (struct hm_comm){.ops = comm->ops, .rank = comm->rank, .size = count};
-    make_state(ret_part, comm->rank < count);
+    mpi_state_new(ret_part, comm->rank < count);
 }
 
 void hm_mpi_part_end(struct hm_comm *part)
 {
-    drop_state(part);
+    mpi_state_free(part);
     *part = (struct hm_comm){0};
 }
 
 void hm_mpi_end(struct hm_comm *comm)
 {
-    drop_state(comm);
+    mpi_state_free(comm);
     MPI_Finalize();
     *comm = (struct hm_comm){0};
 }

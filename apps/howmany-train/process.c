@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 /* Resident pages are the second number of statm. NAN if the file does not exist. */
-static double resident_bytes(void)
+static double process_resident_bytes(void)
 {
     FILE *file = fopen("/proc/self/statm", "r");
     long pages = 0;
@@ -29,7 +29,7 @@ void process_usage(struct hm_comm *comm, double *ret_cpu_s, double *ret_bytes)
     getrusage(RUSAGE_SELF, &usage);
     *ret_cpu_s = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
                  1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
-    *ret_bytes = resident_bytes();
+    *ret_bytes = process_resident_bytes();
     if (isnan(*ret_bytes))
         *ret_bytes = 1024 * (double)usage.ru_maxrss;
 }

@@ -6,7 +6,7 @@
 #ifndef HM_CHECKPOINT_H
 #define HM_CHECKPOINT_H
 
-#include "train.h"
+#include "run.h"
 
 /* Collective. Rank 0 writes the file, which is on disk when this returns. */
 int hm__checkpoint_save(const char *path, struct hm_run *run, const char *identity,

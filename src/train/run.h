@@ -34,7 +34,7 @@ struct hm_part {
 
 enum { HM_PARTS = 8 };
 
-struct hm_trace_point;
+struct hm_trace_point; /* See train.h. */
 
 struct hm_run {
     const struct hm_algorithm *algorithm;
@@ -126,6 +126,11 @@ struct hm_platform_ops {
      * rows of the gradients, and then of the losses.
      */
     void (*sum)(struct hm_run *run, const double *w);
+};
+
+/* Totals of the whole run, including the part before a checkpoint was loaded. */
+struct hm_train_totals {
+    double elapsed_s, compute_s, bytes, flop;
 };
 
 /* All algorithms for rows of data; ends with NULL. */

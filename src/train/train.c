@@ -211,6 +211,17 @@ static struct hm_trace_point train_describe(const struct hm_run *run,
     };
 }
 
+static void train_gather_usage(struct hm_run *run, struct hm_usages *usages, double seconds,
+                               struct hm_trace_point *point)
+{
+    hm__usages_gather(run, usages);
+    if (run->comm->rank > 0)
+        return;
+    point->usage = usages->since;
+    point->usage_count = usages->count;
+    point->usage_s = seconds;
+}
+
 int hm__train(struct hm_run *run, const struct hm_train_plan *plan, struct hm_train_totals *totals,
               struct hm_trace_point *ret_last, enum hm_stop *ret_stop, struct hm_err *err)
 {
@@ -239,7 +250,7 @@ int hm__train(struct hm_run *run, const struct hm_train_plan *plan, struct hm_tr
             point = train_describe(run, &since, totals);
             train_eval(run, plan, &point);
             if (plan->usage)
-                hm__usage_gather(run, plan->usage, since.seconds, &point);
+                train_gather_usage(run, plan->usage, since.seconds, &point);
             stop = train_check_stop(&plan->limits, &point);
             if (stop == HM_STOP_NOT && run->settled)
                 stop = HM_STOP_SETTLED;

@@ -7,6 +7,7 @@
 #define HM_TRAIN_H
 
 #include "run.h"
+#include "usages.h"
 
 /* Stopping criteria; 0 (NAN for best): not set. */
 struct hm_train_limits {
@@ -55,11 +56,6 @@ struct hm_trace_point {
     const struct hm_usage *usage;
     size_t usage_count;
     double usage_s; /* Seconds covered by `usage`. */
-};
-
-/* Totals of the whole run, including the part before a checkpoint was loaded. */
-struct hm_train_totals {
-    double elapsed_s, compute_s, bytes, flop;
 };
 
 struct hm_train_plan {

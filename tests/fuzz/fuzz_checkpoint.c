@@ -12,6 +12,7 @@
 
 #include "checkpoint.h"
 #include "linear_problem.h"
+#include "train.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

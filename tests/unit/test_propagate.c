@@ -66,7 +66,7 @@ static void add_edge(struct model *model, uint32_t a, uint32_t b, const double *
 }
 
 /* Input and output of a run on the whole field; the source is a model, a recipe, or a graph. */
-struct run {
+struct propagate_run {
     const struct model *model;
     const struct hm_mrf_recipe *recipe;
     const struct hm_graph *graph; /* With the potentials of `recipe`. */
@@ -82,7 +82,7 @@ struct run {
     bool binary;
 };
 
-static struct hm_mrf *part_of(const struct run *run, int rank, int size)
+static struct hm_mrf *part_of(const struct propagate_run *run, int rank, int size)
 {
     struct hm_err err = {0};
     struct hm_mrf *mrf = NULL;
@@ -119,7 +119,7 @@ static bool is_binary(const struct hm_mrf *mrf, size_t total)
 
 static void body(struct hm_comm *comm, void *context)
 {
-    struct run *run = context;
+    struct propagate_run *run = context;
     struct hm_mrf *mrf = part_of(run, comm->rank, comm->size);
     struct hm_propagate *p = NULL;
     double change = 0, log_z, score;
@@ -157,7 +157,7 @@ static void body(struct hm_comm *comm, void *context)
 }
 
 /* Run on `ranks` ranks, with arrays that are large enough for every test. */
-static void run_on(struct run *run, int ranks)
+static void run_on(struct propagate_run *run, int ranks)
 {
     enum { ROOM = 1 << 16 };
 
@@ -169,7 +169,7 @@ static void run_on(struct run *run, int ranks)
     fake_comm_run(ranks, body, run);
 }
 
-static void run_release(struct run *run)
+static void run_release(struct propagate_run *run)
 {
     free(run->beliefs);
     free(run->messages);
@@ -266,7 +266,7 @@ static void trees_are_exact(void **state)
     for (int i = 0; i < 96; i++) {
         int kind = i % 4, general = i / 4 % 2, ranks = 1 + i / 8 % 3;
         bool max = i >= 48;
-        struct run run = {.model = &model, .iterations = 9};
+        struct propagate_run run = {.model = &model, .iterations = 9};
         run.settings = (struct hm_propagate_settings){.max_product = max, .general = general};
         random_tree(&model, 8, kind, (uint64_t)i);
         double z = enumerate(&model.m, max, marginals, best);
@@ -298,7 +298,7 @@ static void chains_have_their_closed_form(void **state)
                                            .states = states,
                                            .coupling = -0.8,
                                            .fixed = true};
-            struct run run = {.recipe = &recipe, .iterations = 50};
+            struct propagate_run run = {.recipe = &recipe, .iterations = 50};
             run_on(&run, ranks);
             double link = exp(-0.8) + (states - 1) * exp(0.8);
             assert_near(run.log_z, log(states) + 49 * log(link), 1e-13);
@@ -327,7 +327,7 @@ static void compare_run(const struct model *model, bool max, double damping, siz
                         const double *beliefs, double change, double log_z)
 {
     for (int way = 0; way < 4; way++) {
-        struct run run = {.model = model, .iterations = iterations};
+        struct propagate_run run = {.model = model, .iterations = iterations};
         run.settings = (struct hm_propagate_settings){max, way % 2, damping};
         run_on(&run, way < 2 ? 1 : 3);
         for (size_t i = 0; i < model->unary_places[model->m.variables]; i++)
@@ -397,7 +397,7 @@ static void any_number_of_ranks_gives_the_same_bits(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(made) / sizeof(made[0]); i++)
         for (int way = 0; way < 4; way++) {
-            struct run one = {.recipe = &made[i], .iterations = 12}, many = one;
+            struct propagate_run one = {.recipe = &made[i], .iterations = 12}, many = one;
             one.settings = (struct hm_propagate_settings){way % 2, false, way < 2 ? 0 : 0.25};
             many.settings = one.settings;
             run_on(&one, 1);
@@ -417,7 +417,7 @@ static void any_number_of_ranks_gives_the_same_bits(void **state)
 
 static void a_thousand_ranks_are_not_too_many(void **state)
 {
-    struct run one = {.recipe = &made[0], .iterations = 2}, many = one;
+    struct propagate_run one = {.recipe = &made[0], .iterations = 2}, many = one;
 
     (void)state;
     run_on(&one, 1);
@@ -435,7 +435,8 @@ static void stored_messages_go_on(void **state)
 {
     (void)state;
     for (size_t i = 0; i < 5; i++) {
-        struct run whole = {.recipe = &made[i], .iterations = 12}, before = whole, after = whole;
+        struct propagate_run whole = {.recipe = &made[i], .iterations = 12}, before = whole,
+                             after = whole;
         before.iterations = 5;
         after.iterations = 7;
         run_on(&whole, 1);
@@ -454,7 +455,7 @@ static void stored_messages_go_on(void **state)
 static void work_and_bytes_are_counted(void **state)
 {
     struct hm_mrf_recipe recipe = made[0];
-    struct run ten = {.recipe = &recipe, .iterations = 10}, twenty = ten;
+    struct propagate_run ten = {.recipe = &recipe, .iterations = 10}, twenty = ten;
 
     (void)state;
     recipe.rows = 4, recipe.columns = 4;
@@ -471,7 +472,7 @@ static void graphs_get_the_potentials_of_recipes(void **state)
 {
     struct hm_recipe recipe = {.kind = HM_RECIPE_GRID, .vertices = 12, .seed = 1};
     struct hm_mrf_recipe potentials = made[0];
-    struct run a = {.recipe = &potentials, .iterations = 8}, b = a;
+    struct propagate_run a = {.recipe = &potentials, .iterations = 8}, b = a;
     struct hm_graph *graph = NULL;
     struct hm_mrf *mrf = NULL;
     struct hm_err err = {0};
@@ -500,7 +501,7 @@ static void lone_vertices_keep_their_potential(void **state)
 
     (void)state;
     for (int general = 0; general < 2; general++) {
-        struct run run = {.model = &model, .iterations = 3, .settings.general = general};
+        struct propagate_run run = {.model = &model, .iterations = 3, .settings.general = general};
         model_init(&model);
         for (int v = 0; v < 5; v++)
             add_vertex(&model, 2, (double[]){1, v == 2 ? 0.25 : 1});
@@ -511,7 +512,7 @@ static void lone_vertices_keep_their_potential(void **state)
         assert_near(run.log_z, log(3 * 4 * 1.25), 1e-14);
         run_release(&run);
         model.m.edges = 0; /* A field without edges. */
-        run = (struct run){.model = &model, .iterations = 1, .settings.general = general};
+        run = (struct propagate_run){.model = &model, .iterations = 1, .settings.general = general};
         run_on(&run, 3);
         assert_near(run.change, 0, 0);
         assert_near(run.log_z, log(16 * 1.25), 1e-14);
@@ -604,7 +605,7 @@ static void zeros_give_no_nan(void **state)
 
     (void)state;
     for (int max = 0; max < 2; max++) {
-        struct run run = {.model = &model, .iterations = 60, .settings.max_product = max};
+        struct propagate_run run = {.model = &model, .iterations = 60, .settings.max_product = max};
         model_init(&model);
         for (int v = 0; v < 5; v++)
             add_vertex(&model, 2, (double[]){0.8, 1});
@@ -626,7 +627,7 @@ static void zeros_give_no_nan(void **state)
         add_vertex(&model, 2, (double[]){0, 1});
         add_edge(&model, 0, 1, equal);
         add_edge(&model, 1, 2, equal);
-        run = (struct run){.model = &model, .iterations = 5, .settings.max_product = max};
+        run = (struct propagate_run){.model = &model, .iterations = 5, .settings.max_product = max};
         run_on(&run, 1);
         assert_near(run.beliefs[2], 0.5, 0);
         assert_false(isnan(run.beliefs[0]) || isnan(run.beliefs[4]) || isnan(run.change));
@@ -638,7 +639,7 @@ static void zeros_give_no_nan(void **state)
 static void evidence_is_exact(void **state)
 {
     static struct model model;
-    struct run run = {.model = &model, .iterations = 4};
+    struct propagate_run run = {.model = &model, .iterations = 4};
 
     (void)state;
     model_init(&model);
@@ -658,7 +659,7 @@ static void kernels_agree_on_strong_couplings(void **state)
     (void)state;
     for (int way = 0; way < 4; way++) {
         struct hm_mrf_recipe recipe = made[2];
-        struct run fast = {.recipe = &recipe, .iterations = 6}, slow = fast;
+        struct propagate_run fast = {.recipe = &recipe, .iterations = 6}, slow = fast;
         recipe.coupling = 12;
         recipe.field = 20;
         fast.settings = slow.settings =

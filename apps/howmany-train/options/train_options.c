@@ -8,7 +8,7 @@
 #include "linear_problem.h"
 #include "text.h"
 
-enum option {
+enum rank_option {
     SCANNED,
     SLOWNESS,
     PROBLEM,
@@ -203,12 +203,12 @@ void train_options_init(struct train_options *options)
 
 /* ---- values --------------------------------------------------------------------------------- */
 
-static int read_whole(int option, const char *text, double least, double *value)
+static int option_read_integer(int option, const char *text, double least, double *value)
 {
     return cli_whole(train_table[option].name, text, least, 1e15, value);
 }
 
-static int read_share(int option, const char *text, double *value)
+static int option_read_fraction(int option, const char *text, double *value)
 {
     const char *name = train_table[option].name;
     int rc = cli_quantity(name, text, HM_DIM_NONE, value);
@@ -218,7 +218,7 @@ static int read_share(int option, const char *text, double *value)
     return rc;
 }
 
-static int read_number(int option, const char *text, double least, double *value)
+static int option_read_number(int option, const char *text, double least, double *value)
 {
     const char *name = train_table[option].name;
     int rc = cli_quantity(name, text, HM_DIM_NONE, value);
@@ -229,7 +229,7 @@ static int read_number(int option, const char *text, double least, double *value
 }
 
 /* Returns the index of `text` in `words`, or -1 with a message. */
-static int read_word(int option, const char *text, const char *const *words)
+static int option_read_choice(int option, const char *text, const char *const *words)
 {
     for (int i = 0; words[i]; i++)
         if (strcmp(words[i], text) == 0)
@@ -239,7 +239,7 @@ static int read_word(int option, const char *text, const char *const *words)
     return -1;
 }
 
-static int read_scale(struct train_options *o, const char *value)
+static int option_read_scale(struct train_options *o, const char *value)
 {
     static const char divide[] = "divide:";
     static const char *const words[] = {"none", "unit", "standardise", NULL};
@@ -259,7 +259,7 @@ static int read_scale(struct train_options *o, const char *value)
                         value);
 }
 
-static int take_width(void *context, const char *piece)
+static int hidden_add_width(void *context, const char *piece)
 {
     struct hm_perceptron_spec *layers = context;
     double width = 0;
@@ -273,13 +273,13 @@ static int take_width(void *context, const char *piece)
     return 0;
 }
 
-static int read_hidden(struct train_options *o, const char *value)
+static int option_read_hidden(struct train_options *o, const char *value)
 {
     o->layers.hidden_count = 0;
-    return cli_each(value, take_width, &o->layers);
+    return cli_each(value, hidden_add_width, &o->layers);
 }
 
-static int accept_words(struct train_options *o, int option, const char *value)
+static int option_accept_choice(struct train_options *o, int option, const char *value)
 {
     static const char *const keeps[] = {"auto", "dense", "sparse", NULL};
     static const char *const orders[] = {"shuffled", "as-is", NULL};
@@ -287,12 +287,12 @@ static int accept_words(struct train_options *o, int option, const char *value)
     static const char *const platforms[] = {"allreduce", "driver", "server", NULL};
     static const char *const consistencies[] = {"bsp", "ssp", "async", NULL};
     static const char *const pulls[] = {"always", "late", NULL};
-    int word = option == KEEP          ? read_word(option, value, keeps)
-               : option == ORDER       ? read_word(option, value, orders)
-               : option == ACTIVATION  ? read_word(option, value, activations)
-               : option == PLATFORM    ? read_word(option, value, platforms)
-               : option == CONSISTENCY ? read_word(option, value, consistencies)
-               : option == PULL        ? read_word(option, value, pulls)
+    int word = option == KEEP          ? option_read_choice(option, value, keeps)
+               : option == ORDER       ? option_read_choice(option, value, orders)
+               : option == ACTIVATION  ? option_read_choice(option, value, activations)
+               : option == PLATFORM    ? option_read_choice(option, value, platforms)
+               : option == CONSISTENCY ? option_read_choice(option, value, consistencies)
+               : option == PULL        ? option_read_choice(option, value, pulls)
                                        : hm__reduce_scheme_find(value);
 
     if (word < 0 && option == SCHEME)
@@ -317,7 +317,7 @@ static int accept_words(struct train_options *o, int option, const char *value)
 }
 
 /* Options whose value is stored as text and interpreted later. */
-static const char **text_of(struct train_options *o, int option)
+static const char **option_text(struct train_options *o, int option)
 {
     switch (option) {
     case PROBLEM:
@@ -347,7 +347,8 @@ static const char **text_of(struct train_options *o, int option)
     }
 }
 
-static int accept_count(int option, const char *value, double least, double most, int *ret_count)
+static int option_read_count(int option, const char *value, double least, double most,
+                             int *ret_count)
 {
     double count = 0;
     int rc = cli_whole(train_table[option].name, value, least, most, &count);
@@ -356,52 +357,52 @@ static int accept_count(int option, const char *value, double least, double most
     return rc;
 }
 
-static int accept_number(struct train_options *o, int option, const char *value)
+static int option_accept_number(struct train_options *o, int option, const char *value)
 {
     double seed;
 
     switch (option) {
     case POSITIVE:
-        return read_number(option, value, -INFINITY, &o->positive);
+        return option_read_number(option, value, -INFINITY, &o->positive);
     case LAMBDA:
-        return read_number(option, value, 0, &o->lambda);
+        return option_read_number(option, value, 0, &o->lambda);
     case STEP:
         return cli_positive("step", value, HM_DIM_NONE, &o->settings.step);
     case BATCH:
-        return read_whole(option, value, 1, &o->settings.batch);
+        return option_read_integer(option, value, 1, &o->settings.batch);
     case PASSES:
-        return read_whole(option, value, 1, &o->settings.passes);
+        return option_read_integer(option, value, 1, &o->settings.passes);
     case MOMENTUM:
-        return read_share(option, value, &o->settings.momentum);
+        return option_read_fraction(option, value, &o->settings.momentum);
     case MEMORY:
-        return read_whole(option, value, 1, &o->settings.memory);
+        return option_read_integer(option, value, 1, &o->settings.memory);
     case STATES:
-        return read_whole(option, value, 2, &o->states);
+        return option_read_integer(option, value, 2, &o->states);
     case COUPLING:
-        return read_number(option, value, -30, &o->coupling);
+        return option_read_number(option, value, -30, &o->coupling);
     case FIELD:
-        return read_number(option, value, 0, &o->field);
+        return option_read_number(option, value, 0, &o->field);
     case DAMPING:
-        return read_share(option, value, &o->damping);
+        return option_read_fraction(option, value, &o->damping);
     case TOLERANCE:
-        return read_number(option, value, 0, &o->tolerance);
+        return option_read_number(option, value, 0, &o->tolerance);
     case SEED:
-        if (read_whole(option, value, 0, &seed))
+        if (option_read_integer(option, value, 0, &seed))
             return EXIT_USAGE;
         o->settings.seed = (uint64_t)seed;
         return 0;
     case DATA_SEED:
-        return read_whole(option, value, 0, &o->data_seed);
+        return option_read_integer(option, value, 0, &o->data_seed);
     case SERVERS:
-        return accept_count(option, value, 1, 10000, &o->serving.servers);
+        return option_read_count(option, value, 1, 10000, &o->serving.servers);
     case BACKUPS:
-        return accept_count(option, value, 0, 100000, &o->serving.backups);
+        return option_read_count(option, value, 0, 100000, &o->serving.backups);
     case STALENESS:
-        return read_whole(option, value, 0, &o->serving.staleness);
+        return option_read_integer(option, value, 0, &o->serving.staleness);
     case ITERATIONS:
-        return read_whole(option, value, 1, &o->limits.iterations);
+        return option_read_integer(option, value, 1, &o->limits.iterations);
     case EPOCHS:
-        return read_whole(option, value, 1, &o->epochs);
+        return option_read_integer(option, value, 1, &o->epochs);
     case WITHIN:
         return cli_positive("within", value, HM_DIM_TIME, &o->limits.within_s);
     case SUBOPTIMALITY:
@@ -409,17 +410,17 @@ static int accept_number(struct train_options *o, int option, const char *value)
     case GAP:
         return cli_positive("gap", value, HM_DIM_NONE, &o->limits.gap);
     case BEST:
-        return read_number(option, value, -INFINITY, &o->limits.best);
+        return option_read_number(option, value, -INFINITY, &o->limits.best);
     case LOOK_EVERY:
-        return read_whole(option, value, 1, &o->eval_every);
+        return option_read_integer(option, value, 1, &o->eval_every);
     default:
-        return read_whole(option, value, 1, &o->save_every);
+        return option_read_integer(option, value, 1, &o->save_every);
     }
 }
 
 int train_options_accept(struct train_options *options, int option, const char *value)
 {
-    const char **text = text_of(options, option);
+    const char **text = option_text(options, option);
 
     options->given[option] = true;
     if (text) {
@@ -443,9 +444,9 @@ int train_options_accept(struct train_options *options, int option, const char *
         options->usage = true;
         return 0;
     case SCALE:
-        return read_scale(options, value);
+        return option_read_scale(options, value);
     case HIDDEN:
-        return read_hidden(options, value);
+        return option_read_hidden(options, value);
     case KEEP:
     case ORDER:
     case ACTIVATION:
@@ -453,16 +454,16 @@ int train_options_accept(struct train_options *options, int option, const char *
     case CONSISTENCY:
     case PULL:
     case SCHEME:
-        return accept_words(options, option, value);
+        return option_accept_choice(options, option, value);
     default:
-        return accept_number(options, option, value);
+        return option_accept_number(options, option, value);
     }
 }
 
 /* ---- options without effect ----------------------------------------------------------------- */
 
 /* The runs that an option applies to, if this run is not one of them; otherwise NULL. */
-static const char *owner_of(const struct train_options *o, int option)
+static const char *option_applies_to(const struct train_options *o, int option)
 {
     static const char field[] = "belief propagation (--problem bp)";
     bool bp = o->problem == TRAIN_BP;
@@ -522,7 +523,7 @@ static const char *owner_of(const struct train_options *o, int option)
 }
 
 /* The same for the options of algorithms. */
-static const char *algorithms_of(const struct train_options *o, int option)
+static const char *option_algorithms(const struct train_options *o, int option)
 {
     /* Stands for belief propagation, which accepts none of these options. */
     static const struct hm_algorithm none;
@@ -556,7 +557,7 @@ static const char *algorithms_of(const struct train_options *o, int option)
 int train_options_refuse_unused(const struct train_options *o)
 {
     for (int i = 0; i < RANK_OPTIONS; i++) {
-        const char *of = owner_of(o, i), *algorithms = algorithms_of(o, i);
+        const char *of = option_applies_to(o, i), *algorithms = option_algorithms(o, i);
         if (o->given[i] && of)
             return cli_complain("--%s: applies only to %s", train_table[i].name, of);
         if (o->given[i] && algorithms)

@@ -46,7 +46,7 @@ int train_workers_check(const struct train_options *o, double workers)
 }
 
 /* Length of w. */
-static double unknowns_of(const struct train_options *o, const struct hm_data_shape *shape)
+static double train_unknowns(const struct train_options *o, const struct hm_data_shape *shape)
 {
     double classes = (double)shape->classes, in = shape->features, all = 0;
 
@@ -62,7 +62,7 @@ static double unknowns_of(const struct train_options *o, const struct hm_data_sh
 
 int train_servers_check(const struct train_options *o, const struct hm_data_shape *shape)
 {
-    double unknowns = unknowns_of(o, shape);
+    double unknowns = train_unknowns(o, shape);
 
     if (o->platform != HM_PLATFORM_SERVER || o->serving.servers <= unknowns)
         return 0;
@@ -114,14 +114,14 @@ bool train_slowness_read(const char *text, struct hm_arena *arena, struct hm_slo
 
 /* ---- shares --------------------------------------------------------------------------------- */
 
-struct shares {
+struct share_list {
     double *before;
     size_t workers, count;
 };
 
-static int take_share(void *context, const char *piece)
+static int shares_add(void *context, const char *piece)
 {
-    struct shares *s = context;
+    struct share_list *s = context;
     double share = 0;
     int rc = cli_positive("shares", piece, HM_DIM_NONE, &share);
 
@@ -133,7 +133,7 @@ static int take_share(void *context, const char *piece)
 int train_shares_read(const char *text, const struct hm_slowness *slowness, size_t workers,
                       double *ret_before)
 {
-    struct shares s = {ret_before, workers, 0};
+    struct share_list s = {ret_before, workers, 0};
 
     if (strcmp(text, "speed") == 0) {
         if (!slowness)
@@ -142,7 +142,7 @@ int train_shares_read(const char *text, const struct hm_slowness *slowness, size
         for (; s.count < workers; s.count++)
             ret_before[s.count + 1] =
                 1 / hm__slowness_factor(slowness, (double)s.count, (double)workers);
-    } else if (cli_each(text, take_share, &s)) {
+    } else if (cli_each(text, shares_add, &s)) {
         return EXIT_USAGE;
     }
     if (s.count != workers)

@@ -111,6 +111,9 @@ void hm__comm_alone(struct hm_comm *comm);
 /* Send or receive one message and count its bytes; a message of 0 bytes is not sent. */
 void hm__comm_send(struct hm_comm *comm, int to, const void *data, size_t bytes);
 void hm__comm_receive(struct hm_comm *comm, int from, void *data, size_t bytes);
+/* Send and receive at the same time; bytes are counted, and messages of 0 bytes are not sent. */
+void hm__comm_exchange(struct hm_comm *comm, int to, const void *data, size_t bytes, int from,
+                       void *into, size_t into_bytes);
 /*
  * Non-blocking variants. wait_any returns the index of a completed request and sets it to NULL; at
  * least one request must not be NULL. ret_bytes (may be NULL) is the size of a received message.
@@ -128,6 +131,10 @@ void hm__comm_wait_all(struct hm_comm *comm, void **requests, size_t count);
 void hm__comm_work(struct hm_comm *comm, double flop);
 /* Assign the work that follows to this iteration (used by the simulation of stragglers). */
 void hm__comm_set_iteration(struct hm_comm *comm, double iteration);
+/* Combine values of another rank with our own: into[i] = into[i] op from[i]. */
+typedef void hm_combine_fn(struct hm_comm *comm, double *into, const double *from, size_t count);
+/* Sum. It is counted as work, and its time does not count as communication. */
+hm_combine_fn hm__comm_add;
 /*
  * All-reduce (sum) in place; all ranks get the same bits. `scratch` holds `count` doubles (may be
  * NULL when size is 1). The additions are counted as work.

@@ -7,15 +7,7 @@
 
 #include "comm.h"
 
-/* Send and receive at the same time; bytes are counted, and messages of 0 bytes are not sent. */
-void hm__comm_exchange(struct hm_comm *comm, int to, const void *data, size_t bytes, int from,
-                       void *into, size_t into_bytes);
 void hm__tree_broadcast(struct hm_comm *comm, int root, void *data, size_t bytes);
-
-/* Combine values of another rank with our own: into[i] = into[i] op from[i]. */
-typedef void hm_combine_fn(struct hm_comm *comm, double *into, const double *from, size_t count);
-/* Sum. It is counted as work, and its time does not count as communication. */
-hm_combine_fn hm__comm_add;
 
 /* All-reduce in place; scratch holds count values. Requires comm->size > 1 and count > 0. */
 typedef void hm_reduce_fn(struct hm_comm *comm, double *values, size_t count, double *scratch);
