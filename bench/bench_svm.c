@@ -205,8 +205,8 @@ static double train_peer(struct liblinear *peer, double e)
 {
     char tolerance[32], weight[40], name[] = "liblinear-train", s[] = "-s", three[] = "3";
     char b[] = "-B", none[] = "-1", c[] = "-c", eps[] = "-e", quiet[] = "-q";
-    char *words[] = {name, s,         three, b,          none,        c,   weight,
-                     eps,  tolerance, quiet, peer->rows, peer->model, NULL};
+    char *arguments[] = {name, s,         three, b,          none,        c,   weight,
+                         eps,  tolerance, quiet, peer->rows, peer->model, NULL};
     posix_spawn_file_actions_t actions;
     struct rusage usage;
     pid_t child;
@@ -217,7 +217,7 @@ static double train_peer(struct liblinear *peer, double e)
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
     posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    int failed = posix_spawnp(&child, name, &actions, NULL, words, environ);
+    int failed = posix_spawnp(&child, name, &actions, NULL, arguments, environ);
     posix_spawn_file_actions_destroy(&actions);
     if (failed || wait4(child, &status, 0, &usage) < 0 || status != 0)
         return -1;

@@ -27,38 +27,38 @@ struct reduce_options {
 };
 
 /* Read the next item of a list. Returns false at its end, or when the item is too long. */
-static bool next_word(const char **at, char *word, size_t room)
+static bool next_item(const char **at, char *item, size_t room)
 {
     size_t length = strcspn(*at, ",");
 
     if (length == 0 || length >= room)
         return false;
-    memcpy(word, *at, length);
-    word[length] = '\0';
+    memcpy(item, *at, length);
+    item[length] = '\0';
     *at += length + ((*at)[length] == ',');
     return true;
 }
 
-static bool read_number(const char *word, double *number)
+static bool read_number(const char *item, double *number)
 {
-    size_t length = strlen(word);
+    size_t length = strlen(item);
 
-    return length > 0 && hm__number_read(word, number) == length && *number >= 0 && *number < 1e15;
+    return length > 0 && hm__number_read(item, number) == length && *number >= 0 && *number < 1e15;
 }
 
 static bool read_lists(const char *schemes, const char *bytes, struct reduce_options *options)
 {
-    char word[32];
+    char item[32];
     double number;
 
-    while (options->scheme_count < MOST && next_word(&schemes, word, sizeof(word))) {
-        int scheme = hm__reduce_scheme_find(word);
+    while (options->scheme_count < MOST && next_item(&schemes, item, sizeof(item))) {
+        int scheme = hm__reduce_scheme_find(item);
         if (scheme < 0)
             return false;
         options->schemes[options->scheme_count++] = (enum hm_reduce_scheme)scheme;
     }
-    while (options->count_count < MOST && next_word(&bytes, word, sizeof(word))) {
-        if (!read_number(word, &number))
+    while (options->count_count < MOST && next_item(&bytes, item, sizeof(item))) {
+        if (!read_number(item, &number))
             return false;
         size_t count = (size_t)(number / sizeof(double));
         options->counts[options->count_count++] = count;

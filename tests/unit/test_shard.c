@@ -55,12 +55,12 @@ struct distributed {
 static void deal_body(struct hm_comm *comm, void *context)
 {
     struct distributed *d = context;
-    struct hm_row_source dealing = {read_source, &d->source, d->total, d->order, d->seed};
+    struct hm_row_source source = {read_source, &d->source, d->total, d->order, d->seed};
     struct hm_rows rows = {.sparse = d->sparse, .features = d->source.problem->features};
 
     if (comm->rank == d->starving)
         hm__alloc_fail_after(d->after);
-    d->rc[comm->rank] = hm__shard_distribute(comm, &dealing, &rows, &d->err[comm->rank]);
+    d->rc[comm->rank] = hm__shard_distribute(comm, &source, &rows, &d->err[comm->rank]);
     hm__alloc_fail_after(-1);
     d->rows[comm->rank] = rows;
 }
@@ -280,13 +280,13 @@ static void too_few_and_too_many_are_noticed(void **state)
     (void)state;
     for (int ranks = 1; ranks <= RANKS; ranks = 4 * ranks + 1)
         for (int way = 0; way < 8; way++) {
-            const char *word = way & 1 ? "fewer" : "more";
+            const char *expected = way & 1 ? "fewer" : "more";
             d = distributed_of(&problems[0], way & 4, way & 2 ? HM_ORDER_AS_IS : HM_ORDER_SHUFFLED);
             d.total += way & 1 ? 1 : -1;
             d.source.at_once = 7;
             distribute(&d, ranks);
             assert_int_equal(d.rc[ranks - 1], HM_E_CONFLICT);
-            assert_non_null(strstr(d.err[ranks - 1].message, word));
+            assert_non_null(strstr(d.err[ranks - 1].message, expected));
             release(&d, ranks);
         }
 }

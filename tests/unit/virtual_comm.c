@@ -1,6 +1,6 @@
 /*
  * Ranks in virtual time. A rank is ready at a known time, or waits for a message or a barrier. A
- * rank that stops running selects the next one to run: the one that is ready rank_earliest_done. No
+ * rank that stops running selects the next one to run: the one that is ready earliest. No
  * later event can make a message arrive earlier, since a transfer takes time after both sides are
  * ready.
  */
@@ -75,7 +75,7 @@ static double rank_earliest_done(const struct virtual_rank *r)
     return first;
 }
 
-/* Let the rank_earliest_done rank run; the caller holds the lock. */
+/* Let the earliest rank run; the caller holds the lock. */
 static void schedule_next(struct virtual_world *w)
 {
     int best = -1;

@@ -228,11 +228,11 @@ static int option_read_number(int option, const char *text, double least, double
     return rc;
 }
 
-/* Returns the index of `text` in `words`, or -1 with a message. */
-static int option_read_choice(int option, const char *text, const char *const *words)
+/* Returns the index of `text` in `choices`, or -1 with a message. */
+static int option_read_choice(int option, const char *text, const char *const *choices)
 {
-    for (int i = 0; words[i]; i++)
-        if (strcmp(words[i], text) == 0)
+    for (int i = 0; choices[i]; i++)
+        if (strcmp(choices[i], text) == 0)
             return i;
     cli_complain("--%s: there is no '%s'; there are %s", train_table[option].name, text,
                  train_table[option].values);
@@ -242,15 +242,15 @@ static int option_read_choice(int option, const char *text, const char *const *w
 static int option_read_scale(struct train_options *o, const char *value)
 {
     static const char divide[] = "divide:";
-    static const char *const words[] = {"none", "unit", "standardise", NULL};
+    static const char *const choices[] = {"none", "unit", "standardise", NULL};
 
     o->has_scale = true;
     if (strncmp(value, divide, sizeof(divide) - 1) == 0) {
         o->scale.kind = HM_SCALE_DIVIDE;
         return cli_positive("scale", value + sizeof(divide) - 1, HM_DIM_NONE, &o->scale.divisor);
     }
-    for (int i = 0; words[i]; i++)
-        if (strcmp(words[i], value) == 0) {
+    for (int i = 0; choices[i]; i++)
+        if (strcmp(choices[i], value) == 0) {
             o->scale.kind = i == 0 ? HM_SCALE_NONE : i == 1 ? HM_SCALE_UNIT : HM_SCALE_STANDARDISE;
             return 0;
         }
@@ -287,32 +287,32 @@ static int option_accept_choice(struct train_options *o, int option, const char 
     static const char *const platforms[] = {"allreduce", "driver", "server", NULL};
     static const char *const consistencies[] = {"bsp", "ssp", "async", NULL};
     static const char *const pulls[] = {"always", "late", NULL};
-    int word = option == KEEP          ? option_read_choice(option, value, keeps)
-               : option == ORDER       ? option_read_choice(option, value, orders)
-               : option == ACTIVATION  ? option_read_choice(option, value, activations)
-               : option == PLATFORM    ? option_read_choice(option, value, platforms)
-               : option == CONSISTENCY ? option_read_choice(option, value, consistencies)
-               : option == PULL        ? option_read_choice(option, value, pulls)
-                                       : hm__reduce_scheme_find(value);
+    int choice = option == KEEP          ? option_read_choice(option, value, keeps)
+                 : option == ORDER       ? option_read_choice(option, value, orders)
+                 : option == ACTIVATION  ? option_read_choice(option, value, activations)
+                 : option == PLATFORM    ? option_read_choice(option, value, platforms)
+                 : option == CONSISTENCY ? option_read_choice(option, value, consistencies)
+                 : option == PULL        ? option_read_choice(option, value, pulls)
+                                         : hm__reduce_scheme_find(value);
 
-    if (word < 0 && option == SCHEME)
+    if (choice < 0 && option == SCHEME)
         cli_complain("--scheme: there is no '%s'; there are %s", value, train_table[SCHEME].values);
-    if (word < 0)
+    if (choice < 0)
         return EXIT_USAGE;
     if (option == KEEP)
-        o->keep = (enum train_keep)word;
+        o->keep = (enum train_keep)choice;
     else if (option == ORDER)
-        o->order = (enum hm_order)word;
+        o->order = (enum hm_order)choice;
     else if (option == ACTIVATION)
-        o->layers.activation = (enum hm_activation)word;
+        o->layers.activation = (enum hm_activation)choice;
     else if (option == PLATFORM)
-        o->platform = (enum hm_platform)(HM_PLATFORM_ALLREDUCE + word);
+        o->platform = (enum hm_platform)(HM_PLATFORM_ALLREDUCE + choice);
     else if (option == CONSISTENCY)
-        o->serving.consistency = (enum hm_consistency)word;
+        o->serving.consistency = (enum hm_consistency)choice;
     else if (option == PULL)
-        o->serving.pull_late = word == 1;
+        o->serving.pull_late = choice == 1;
     else
-        o->scheme = word;
+        o->scheme = choice;
     return 0;
 }
 
@@ -525,7 +525,7 @@ static const char *option_applies_to(const struct train_options *o, int option)
 /* The same for the options of algorithms. */
 static const char *option_algorithms(const struct train_options *o, int option)
 {
-    /* Stands for belief propagation, which accepts none of these options. */
+    /* Represents belief propagation, which accepts none of these options. */
     static const struct hm_algorithm none;
     const struct hm_algorithm *a = o->algorithm ? o->algorithm : &none;
     bool dual = a->traits & HM_TRAIT_DUAL, batches = a->traits & HM_TRAIT_BATCHES;

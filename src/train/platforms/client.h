@@ -15,7 +15,7 @@ int hm__client_new(struct hm_comm *world, const struct hm_serving *serving, size
                    struct hm_err *err);
 
 /*
- * Get w for the current clock; blocks until it is drop_late enough. Returns true, without w, when
+ * Get w for the current clock; blocks until it is fresh enough. Returns true, without w, when
  * the servers are paused; call it again after hm__client_resume.
  */
 bool hm__client_get(struct hm_client *client, const double **ret_w);

@@ -1,6 +1,6 @@
 /*
  * A parameter server rank: holds a shard of w and processes messages of the workers until all have
- * disconnected. It has one thread, which waiting for the next message with a receive open to each
+ * disconnected. It has one thread, which waits for the next message with a receive open to each
  * worker; replies are sent without blocking.
  */
 #include "server.h"
@@ -141,7 +141,7 @@ static void server_send_parameters(struct parameter_server *s, int to)
 }
 
 /*
- * Send a message without w. The previous one has arrived: the worker waiting for it, or keeps a
+ * Send a message without w. The previous one has arrived: the worker waits for it, or keeps a
  * receive open at all times.
  */
 static void server_send_notice(struct parameter_server *s, int to, enum hm_message_kind kind)
@@ -303,7 +303,7 @@ static void server_take_gradient(struct parameter_server *s, struct server_buffe
         server_send_replies(s);
 }
 
-/* During a pause: reject the message if the worker waiting for a reply, otherwise queue it. */
+/* During a pause: reject the message if the worker waits for a reply, otherwise queue it. */
 static void server_reject(struct parameter_server *s, struct server_buffer *buffer)
 {
     struct worker_state *w = &s->workers[buffer->from];

@@ -35,7 +35,7 @@ static void server_worker_notify(const struct server_worker *s, const struct hm_
 
 /* ---- segments ------------------------------------------------------------------------------- */
 
-/* Rank 0: server_worker_fetch w, the state, and the servers' reports. */
+/* Rank 0: fetch w, the state, and the servers' reports. */
 static void server_worker_fetch(struct hm_run *run, struct hm_server_report *all)
 {
     struct server_worker *s = run->platform_state;
