@@ -15,8 +15,7 @@ static void point_of(const struct problem *p, double *w, size_t unknowns)
         w[k] = made_value(p->seed + 9, k, 0);
 }
 
-/* ---- vectors ---------------------------------------------------------------------------------
- */
+/* ---- vectors -------------------------------------------------------------------------------- */
 
 static void vectors_of_all_lengths(void **state)
 {
@@ -87,8 +86,7 @@ static void rows_as_vectors(void **state)
     }
 }
 
-/* ---- objectives ------------------------------------------------------------------------------
- */
+/* ---- objectives ----------------------------------------------------------------------------- */
 
 static void check_against_oracle(const struct problem *p, size_t loss, bool sparse)
 {

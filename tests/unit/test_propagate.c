@@ -2,182 +2,9 @@
  * Belief propagation: against enumeration on trees, against the tables of tools/oracle/propagate.py
  * on grids, against closed forms on chains and stars, and against itself on other numbers of ranks.
  */
-#include "testing.h"
+#include "propagate_runs.h"
 
-#include "fake_comm.h"
-#include "memory.h"
-#include "propagate.h"
-#include "random.h"
-
-/* An assertion for threads, where cmocka's cannot be used. */
-#define CHECK(condition) (condition) ? (void)0 : check_failed(#condition, __LINE__)
-
-static void check_failed(const char *what, int line)
-{
-    fprintf(stderr, "line %d: %s\n", line, what);
-    abort();
-}
-
-/* ---- models and runs --------------------------------------------------------------------------
- */
-
-enum { VERTICES = 100, EDGES = 200, STATES = 4 };
-
-/* A whole field with its arrays. */
-struct model {
-    struct hm_markov m;
-    uint32_t states[VERTICES], ends[2 * EDGES];
-    size_t unary_places[VERTICES + 1], table_places[EDGES + 1];
-    double unary[VERTICES * STATES], tables[EDGES * STATES * STATES];
-};
-
-static void model_init(struct model *model)
-{
-    memset(model, 0, sizeof(*model));
-    model->m = (struct hm_markov){.states = model->states,
-                                  .ends = model->ends,
-                                  .unary_places = model->unary_places,
-                                  .table_places = model->table_places,
-                                  .unary = model->unary,
-                                  .tables = model->tables};
-}
-
-static void add_vertex(struct model *model, size_t states, const double *phi)
-{
-    size_t v = model->m.variables++, at = model->unary_places[v];
-
-    assert_true(v < VERTICES && states <= STATES);
-    model->states[v] = (uint32_t)states;
-    model->unary_places[v + 1] = at + states;
-    memcpy(model->unary + at, phi, states * sizeof(*phi));
-}
-
-/* Edges must be added in ascending order. */
-static void add_edge(struct model *model, uint32_t a, uint32_t b, const double *psi)
-{
-    size_t e = model->m.edges++, at = model->table_places[e];
-    size_t length = (size_t)model->states[a] * model->states[b];
-
-    assert_true(e < EDGES && a < b);
-    model->ends[2 * e] = a;
-    model->ends[2 * e + 1] = b;
-    model->table_places[e + 1] = at + length;
-    memcpy(model->tables + at, psi, length * sizeof(*psi));
-}
-
-/* Input and output of a run on the whole field; the source is a model, a recipe, or a graph. */
-struct propagate_run {
-    const struct model *model;
-    const struct hm_mrf_recipe *recipe;
-    const struct hm_graph *graph; /* With the potentials of `recipe`. */
-    struct hm_propagate_settings settings;
-    size_t iterations;
-    const double *start; /* Messages to continue from, or NULL. */
-    double *beliefs, *messages;
-    uint32_t *states;
-    size_t total; /* Number of values of all messages. */
-    double log_z, score, change;
-    double bytes, flop;               /* Totals of rank 0. */
-    double reduce_bytes, reduce_flop; /* Of one hm__comm_max_few. */
-    bool binary;
-};
-
-static struct hm_mrf *part_of(const struct propagate_run *run, int rank, int size)
-{
-    struct hm_err err = {0};
-    struct hm_mrf *mrf = NULL;
-    int rc = run->model   ? hm__mrf_from_markov(&run->model->m, rank, size, &mrf, &err)
-             : run->graph ? hm__mrf_from_graph(run->graph, run->recipe, rank, size, &mrf, &err)
-                          : hm__mrf_make(run->recipe, rank, size, &mrf, &err);
-
-    CHECK(rc == 0);
-    return mrf;
-}
-
-/* Offset of this rank's messages in those of the whole field, and their total number of values. */
-static void locate_messages(const struct hm_propagate *p, struct hm_comm *comm, size_t *ret_first,
-                            size_t *ret_total)
-{
-    size_t size = (size_t)comm->size;
-    double *counts = calloc(2 * size, sizeof(*counts));
-
-    counts[comm->rank] = (double)hm__propagate_message_count(p);
-    hm__comm_sum(comm, counts, size, counts + size);
-    *ret_first = *ret_total = 0;
-    for (int r = 0; r < comm->size; r++) {
-        *ret_first += r < comm->rank ? (size_t)counts[r] : 0;
-        *ret_total += (size_t)counts[r];
-    }
-    free(counts);
-}
-
-/* The kernel for two states stores one value per message, the general kernel one per state. */
-static bool is_binary(const struct hm_mrf *mrf, size_t total)
-{
-    return total == 2 * mrf->edges;
-}
-
-static void body(struct hm_comm *comm, void *context)
-{
-    struct propagate_run *run = context;
-    struct hm_mrf *mrf = part_of(run, comm->rank, comm->size);
-    struct hm_propagate *p = NULL;
-    double change = 0, log_z, score;
-
-    CHECK(hm__propagate_new(mrf, &run->settings, comm, &p, NULL) == 0);
-    size_t first, total;
-    locate_messages(p, comm, &first, &total);
-    size_t place = run->model ? run->model->unary_places[mrf->first]
-                              : (size_t)run->recipe->states * mrf->first;
-    if (run->start)
-        CHECK(hm__propagate_put(p, run->start + first, comm, NULL) == 0);
-    for (size_t i = 0; i < run->iterations; i++)
-        change = hm__propagate_step(p, comm);
-    hm__propagate_beliefs(p, run->beliefs + place);
-    hm__propagate_decode(p, run->states + mrf->first);
-    hm__propagate_get(p, run->messages + first);
-    log_z = hm__propagate_log_z(p, comm);
-    score = hm__propagate_score(p, run->states + mrf->first, comm);
-    if (comm->rank == 0) {
-        run->change = change;
-        run->log_z = log_z;
-        run->score = score;
-        run->total = total;
-        run->binary = is_binary(mrf, total);
-        run->bytes = comm->bytes;
-        run->flop = comm->flop;
-    }
-    hm__comm_max_few(comm, &change, 1);
-    if (comm->rank == 0) {
-        run->reduce_bytes = comm->bytes - run->bytes;
-        run->reduce_flop = comm->flop - run->flop;
-    }
-    hm__propagate_free(p);
-    hm__mrf_free(mrf);
-}
-
-/* Run on `ranks` ranks, with arrays that are large enough for every test. */
-static void run_on(struct propagate_run *run, int ranks)
-{
-    enum { ROOM = 1 << 16 };
-
-    if (!run->beliefs) {
-        run->beliefs = calloc(ROOM, sizeof(double));
-        run->messages = calloc(ROOM, sizeof(double));
-        run->states = calloc(ROOM, sizeof(uint32_t));
-    }
-    fake_comm_run(ranks, body, run);
-}
-
-static void run_release(struct propagate_run *run)
-{
-    free(run->beliefs);
-    free(run->messages);
-    free(run->states);
-}
-
-/* ---- enumeration ------------------------------------------------------------------------------
- */
+/* ---- enumeration ---------------------------------------------------------------------------- */
 
 static double weight_of(const struct hm_markov *m, const uint32_t *x)
 {
@@ -377,8 +204,7 @@ static void grids_agree_with_an_independent_program(void **state)
     assert_int_equal(runs, 20);
 }
 
-/* ---- ranks ------------------------------------------------------------------------------------
- */
+/* ---- ranks ---------------------------------------------------------------------------------- */
 
 static const struct hm_mrf_recipe made[] = {
     {HM_MRF_GRID, .rows = 9, .columns = 11, .states = 2, .coupling = 1, .field = 0.5, .seed = 1},
@@ -492,8 +318,7 @@ static void graphs_get_the_potentials_of_recipes(void **state)
     hm_graph_free(graph);
 }
 
-/* ---- hard cases -------------------------------------------------------------------------------
- */
+/* ---- hard cases ----------------------------------------------------------------------------- */
 
 static void lone_vertices_keep_their_potential(void **state)
 {
@@ -680,8 +505,7 @@ static void kernels_agree_on_strong_couplings(void **state)
     }
 }
 
-/* ---- recipes ----------------------------------------------------------------------------------
- */
+/* ---- recipes -------------------------------------------------------------------------------- */
 
 static void random_graphs_have_as_many_edges_as_asked(void **state)
 {
@@ -756,8 +580,7 @@ static void impossible_recipes_are_refused(void **state)
     hm__mrf_free(mrf);
 }
 
-/* ---- memory -----------------------------------------------------------------------------------
- */
+/* ---- memory --------------------------------------------------------------------------------- */
 
 static int whole_way(const struct hm_mrf_recipe *recipe, const struct model *model,
                      struct hm_err *err)

@@ -516,10 +516,11 @@ static void add_to_w(struct hm_comm *world, void *context)
         double clock = hm__client_clock_now(client);
         /* All increments of earlier clocks, and no others. */
         CHECK(w[4] == -8 * clock * (serving->workers == 1 ? 1 : 1.5));
-        hm__client_inc(client, 0, 1);
-        hm__client_inc(client, 0, clock);
-        hm__client_batch_inc(client, 2, 3, run_of);
-        hm__client_inc(client, 4, world->rank == 0 ? 4 : 12);
+        const double one = 1, last = world->rank == 0 ? 4 : 12;
+        hm__client_add(client, 0, 1, &one);
+        hm__client_add(client, 0, 1, &clock);
+        hm__client_add(client, 2, 3, run_of);
+        hm__client_add(client, 4, 1, &last);
         hm__client_clock(client, 1);
     }
     if (world->rank == 0)

@@ -168,12 +168,7 @@ bool hm__client_get(struct hm_client *c, const double **ret_w)
 
 /* ---- push ----------------------------------------------------------------------------------- */
 
-void hm__client_inc(struct hm_client *c, size_t place, double by)
-{
-    c->sum[place] += by;
-}
-
-void hm__client_batch_inc(struct hm_client *c, size_t first, size_t count, const double *by)
+void hm__client_add(struct hm_client *c, size_t first, size_t count, const double *by)
 {
     for (size_t j = 0; j < count; j++)
         c->sum[first + j] += by[j];

@@ -22,9 +22,8 @@ bool hm__client_get(struct hm_client *client, const double **ret_w);
 /* The clock that w is for. */
 double hm__client_clock_now(const struct hm_client *client);
 
-/* Add to one unknown, or to consecutive ones; pushed at the end of the clock. */
-void hm__client_inc(struct hm_client *client, size_t place, double by);
-void hm__client_batch_inc(struct hm_client *client, size_t first, size_t count, const double *by);
+/* Add to `count` consecutive unknowns; pushed at the end of the clock. */
+void hm__client_add(struct hm_client *client, size_t first, size_t count, const double *by);
 /* Finish this clock and push the increments, which are the sum over `rows` rows. */
 void hm__client_clock(struct hm_client *client, double rows);
 

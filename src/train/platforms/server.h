@@ -2,21 +2,22 @@
  * Parameter servers: w is split into shards on separate ranks, which the workers read and update.
  *
  * The first `workers` ranks have the rows; the other ranks have one shard of w each: shard k, the
- * k-th of equal blocks, is on rank workers + k. A worker reads w (get), adds to it (inc,
- * batch_inc), and finishes a clock (clock; see client.h); one message to each server pushes all its
- * increments, and the reply contains w at that time. The increments are gradients: the server
- * applies the second half of the algorithm's step (hm_algorithm.update).
+ * k-th of equal blocks, is on rank workers + k. A worker reads w (get), adds to it (add), and
+ * finishes a clock (clock; see client.h); one message to each server pushes all its increments, and
+ * the reply contains w at that time. The increments are gradients: the server applies the second
+ * half of the algorithm's step (hm_algorithm.update).
  *
  * Clocks are counted from 0. A worker that computes clock c has finished c clocks.
  *
  *     BSP     When the gradients of a clock from all workers have arrived, they are added in the
- * order of the workers and make one step; then all workers continue. With b backup workers the
- *             first n - b gradients make the step, again added in the order of the workers; a
- * gradient that arrives later is dropped, and its worker gets the newest w. SSP(s)  Each gradient
- * is applied on arrival, as a fraction of a step. No worker computes clock c before all have
- * finished clock c - s (Ho et al.: More effective distributed ML via a stale synchronous parallel
- * parameter server, NIPS 2013). SSP(0) equals BSP bit for bit. async   Like SSP, but without a
- * staleness bound.
+ *             order of the workers and make one step; then all workers continue. With b backup
+ *             workers the first n - b gradients make the step, again added in the order of the
+ *             workers; a gradient that arrives later is dropped, and its worker gets the newest w.
+ *     SSP(s)  Each gradient is applied on arrival, as a fraction of a step. No worker computes
+ *             clock c before all have finished clock c - s (Ho et al.: More effective distributed
+ *             ML via a stale synchronous parallel parameter server, NIPS 2013). SSP(0) equals BSP
+ *             bit for bit.
+ *     async   Like SSP, but without a staleness bound.
  *
  * An iteration is one step of BSP; otherwise it is n gradients, from any workers.
  *

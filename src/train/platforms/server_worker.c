@@ -132,7 +132,7 @@ static struct worker_effort server_worker_compute(struct hm_run *run)
             hm__client_abandon(s->client);
             continue;
         }
-        hm__client_batch_inc(s->client, 0, run->objective->unknowns, run->gradient);
+        hm__client_add(s->client, 0, run->objective->unknowns, run->gradient);
         hm__client_clock(s->client, rows);
     }
     server_worker_count_reads(s->client, &effort.reads, &effort.staleness);

@@ -3,9 +3,10 @@
  * or max(0, z); the last layer has softmax instead of f, and the loss of a row with label y is
  *     -ln softmax(z)_y = ln sum_j exp(z_j - z_max) + z_max - z_y.
  * The gradient is computed by backpropagation (Rumelhart, Hinton, Williams 1986):
- *     D_L = softmax(z) - e_y,  D_{l-1} = (D_l W_l') f'(a_{l-1}),  dW_l = a_{l-1}' D_l,  db_l = 1'
- * D_l. Rows are processed in blocks, so that all of these are matrix products. w contains, layer
- * after layer, W_l (in x out, row-major) and b_l.
+ *     D_L = softmax(z) - e_y,  D_{l-1} = (D_l W_l') f'(a_{l-1}),
+ *     dW_l = a_{l-1}' D_l,  db_l = 1' D_l.
+ * Rows are processed in blocks, so that all of these are matrix products. w contains, layer after
+ * layer, W_l (in x out, row-major) and b_l.
  *
  * Matrix products are in single precision, as is common in training; sums over blocks, and the
  * loss, are in double precision. Sparse rows are stored dense, since the gradient of the first

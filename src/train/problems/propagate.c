@@ -427,8 +427,7 @@ double hm__propagate_score(struct hm_propagate *p, const uint32_t *states, struc
     return sum;
 }
 
-/* ---- stored messages --------------------------------------------------------------------------
- */
+/* ---- stored messages ------------------------------------------------------------------------ */
 
 size_t hm__propagate_message_count(const struct hm_propagate *p)
 {
