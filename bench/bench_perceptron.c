@@ -1,8 +1,8 @@
 /*
- * What a training step of a perceptron (784 features, 128 hidden, 10 classes) costs beside its
- * matrix products: steps of eval and a plain update of the double weights, on batches of rows in
- * random order, in flop/s; and the very same products alone, in turn with the steps. The ratio is
- * of the medians; flop are those of the products on both sides.
+ * Cost of a training step of a perceptron (784 features, 128 hidden, 10 classes) compared with its
+ * matrix products: steps of eval and a plain update of the weights in double precision, on batches
+ * of rows in random order, in flop/s; and the same products alone, alternating with the steps. The
+ * ratio is that of the medians; both count only the flop of the products.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,14 +15,14 @@
 
 enum { ROWS = 20000, FEATURES = 784, HIDDEN = 128, CLASSES = 10, ROUNDS = 41 };
 
-static double now(void)
+static double wall_seconds(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static void *room(size_t count, size_t size)
+static void *alloc_or_exit(size_t count, size_t size)
 {
     void *p = calloc(count, size);
 
@@ -39,9 +39,10 @@ static void rows_make(struct hm_rows *rows)
 
     hm__random_init(&random, 1, 1);
     *rows = (struct hm_rows){.count = ROWS, .features = FEATURES};
-    rows->values = room((size_t)ROWS * FEATURES, sizeof(double));
-    rows->labels = room(ROWS, sizeof(double));
-    for (size_t i = 0; i < (size_t)ROWS * FEATURES; i++) /* a fifth is not 0, as in MNIST */
+    rows->values = alloc_or_exit((size_t)ROWS * FEATURES, sizeof(double));
+    rows->labels = alloc_or_exit(ROWS, sizeof(double));
+    /* A fifth of the values is not 0, as in MNIST. */
+    for (size_t i = 0; i < (size_t)ROWS * FEATURES; i++)
         rows->values[i] = hm__random_u32(&random) % 5 ? 0 : hm__random_uniform(&random);
     for (size_t i = 0; i < ROWS; i++)
         rows->labels[i] = hm__random_below(&random, CLASSES);
@@ -61,7 +62,7 @@ static void list_make(uint32_t *list)
     }
 }
 
-static int compare(const void *a, const void *b)
+static int compare_seconds(const void *a, const void *b)
 {
     const double x = *(const double *)a, y = *(const double *)b;
 
@@ -70,7 +71,7 @@ static int compare(const void *a, const void *b)
 
 static double median(double *values, size_t count)
 {
-    qsort(values, count, sizeof(*values), compare);
+    qsort(values, count, sizeof(*values), compare_seconds);
     return values[count / 2];
 }
 
@@ -78,8 +79,8 @@ struct matrices {
     float *x, *hidden, *z, *w1, *w2, *g1, *g2;
 };
 
-/* The products of one step. */
-static void products(const struct matrices *f, size_t m)
+/* The matrix products of one step. */
+static void run_products(const struct matrices *f, size_t m)
 {
     hm__gemm_best(false, false, m, HIDDEN, FEATURES, 1, f->x, FEATURES, f->w1, HIDDEN, 0, f->hidden,
                   HIDDEN);
@@ -93,7 +94,7 @@ static void products(const struct matrices *f, size_t m)
                   HIDDEN);
 }
 
-static void step(struct hm_objective *o, double *w, double *g, const uint32_t *list, size_t m)
+static void run_step(struct hm_objective *o, double *w, double *g, const uint32_t *list, size_t m)
 {
     const double rate = 0.01 / (double)m;
 
@@ -107,11 +108,11 @@ static void measure(struct hm_objective *o, const uint32_t *list, size_t m, cons
 {
     const double flop = 2 * (double)m * (2. * FEATURES * HIDDEN + 3. * HIDDEN * CLASSES);
     const size_t steps = (size_t)(1e9 / flop) + 1;
-    struct matrices f = {room(m * FEATURES, 4), room(m * HIDDEN, 4),
-                         room(m * CLASSES, 4),  room(FEATURES * HIDDEN, 4),
-                         room(HIDDEN, 40),      room(FEATURES * HIDDEN, 4),
-                         room(HIDDEN, 40)};
-    double *w = room(o->unknowns, sizeof(*w)), *g = room(o->unknowns, sizeof(*g));
+    struct matrices f = {alloc_or_exit(m * FEATURES, 4), alloc_or_exit(m * HIDDEN, 4),
+                         alloc_or_exit(m * CLASSES, 4),  alloc_or_exit(FEATURES * HIDDEN, 4),
+                         alloc_or_exit(HIDDEN, 40),      alloc_or_exit(FEATURES * HIDDEN, 4),
+                         alloc_or_exit(HIDDEN, 40)};
+    double *w = alloc_or_exit(o->unknowns, sizeof(*w)), *g = alloc_or_exit(o->unknowns, sizeof(*g));
     double alone[ROUNDS], whole[ROUNDS];
     size_t at = 0;
 
@@ -121,14 +122,14 @@ static void measure(struct hm_objective *o, const uint32_t *list, size_t m, cons
     for (size_t i = 0; i < m * FEATURES; i++)
         f.x[i] = (float)(i % 7) / 7;
     for (int round = 0; round < ROUNDS; round++) {
-        double start = now();
+        double start = wall_seconds();
         for (size_t i = 0; i < steps; i++)
-            products(&f, m);
-        alone[round] = (now() - start) / (double)steps;
-        start = now();
+            run_products(&f, m);
+        alone[round] = (wall_seconds() - start) / (double)steps;
+        start = wall_seconds();
         for (size_t i = 0; i<steps; i++, at = at + 2 * m> ROWS ? 0 : at + m)
-            step(o, w, g, list + at, m);
-        whole[round] = (now() - start) / (double)steps;
+            run_step(o, w, g, list + at, m);
+        whole[round] = (wall_seconds() - start) / (double)steps;
     }
     double a = median(alone, ROUNDS), b = median(whole, ROUNDS);
     printf("%-8s batch %4zu: step %8.1f us %7.2f Gflop/s, products %8.1f us %7.2f Gflop/s, "

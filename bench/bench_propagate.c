@@ -1,9 +1,9 @@
 /*
- * What belief propagation costs: directed messages a second on one core, beside what the memory of
- * the same machine gives in the same run. The limit is the time it takes to add up, and write
- * back, arrays as long as the ones a step walks through: an edge's ends (8 bytes), weight (8) and
- * messages (16, written too), and the products of a vertex (16, written too) with its potential
- * (8); each byte once, in order.
+ * Cost of belief propagation: directed messages per second on one core, compared with the memory
+ * bandwidth of the machine in the same run. The limit is the time to add up, and write back, arrays
+ * as long as those that a step reads: the ends of an edge (8 bytes), its weight (8) and messages
+ * (16, also written), and the products of a vertex (16, also written) with its potential (8); each
+ * byte once, in order.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,20 +13,20 @@
 
 enum { REPEATS = 100 };
 
-static double now(void)
+static double wall_seconds(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static void stop(const struct hm_err *err)
+static void exit_with(const struct hm_err *err)
 {
     fprintf(stderr, "%s\n", err->message);
     exit(1);
 }
 
-/* Four sums at once, so that adding is not what takes the time. */
+/* Four partial sums, so that the additions are not the limit. */
 static double read_only(const double *values, size_t count)
 {
     double sum[4] = {0};
@@ -43,19 +43,19 @@ static void read_and_write(double *values, size_t count)
         values[i] += 1;
 }
 
-/* Seconds of one walk over all that a step touches, the best of many. */
-static double limit(double edges, double vertices)
+/* Seconds to read everything that a step touches, the best of many. */
+static double memory_limit(double edges, double vertices)
 {
     size_t reads = (size_t)(2 * edges + vertices), writes = (size_t)(2 * edges + 2 * vertices);
     double *a = calloc(reads, sizeof(*a)), *b = calloc(writes, sizeof(*b));
     double best = 1e9;
-    volatile double kept = 0; /* so that the sum is made */
+    volatile double kept = 0; /* Keeps the compiler from removing the sum. */
 
     for (int i = 0; i < REPEATS; i++) {
-        double start = now();
+        double start = wall_seconds();
         kept = kept + read_only(a, reads);
         read_and_write(b, writes);
-        double time = now() - start;
+        double time = wall_seconds() - start;
         best = time < best ? time : best;
     }
     free(a);
@@ -69,9 +69,9 @@ static double time_steps(struct hm_propagate *p, struct hm_comm *comm)
     double best = 1e9;
 
     for (int i = 0; i < REPEATS; i++) {
-        double start = now();
+        double start = wall_seconds();
         hm__propagate_step(p, comm);
-        double time = now() - start;
+        double time = wall_seconds() - start;
         best = time < best ? time : best;
     }
     return best;
@@ -88,11 +88,11 @@ static void measure(const struct hm_mrf_recipe *recipe, struct hm_propagate_sett
     hm__comm_alone(&comm);
     if (hm__mrf_make(recipe, 0, 1, &mrf, &err) ||
         hm__propagate_new(mrf, &settings, &comm, &p, &err))
-        stop(&err);
+        exit_with(&err);
     double edges = (double)mrf->edges, step = time_steps(p, &comm);
     printf("%-52s %10.1f million messages/s", what, 2e-6 * edges / step);
     if (aim > 0) {
-        double least = limit(edges, (double)mrf->vertices);
+        double least = memory_limit(edges, (double)mrf->vertices);
         printf("   (aim: %g; memory alone: %.0f, %.2f of it)", aim, 2e-6 * edges / least,
                least / step);
     }

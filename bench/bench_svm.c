@@ -1,16 +1,17 @@
 /*
- * How long a linear support vector machine takes on one core, beside liblinear (-s 3: dual
+ * Time to train a linear support vector machine on one core, compared with liblinear (-s 3: dual
  * coordinate descent with shrinking) on the same rows and the same objective
  *
  *     P(w) = lambda/2 |w|^2 + the mean of the hinge losses, lambda = 1e-4:
  *
- * CPU seconds until P(w) is within 1e-3 and 1e-4 of its least value, in relation to that value.
- * Ours: making the state and the passes; looking at P after each pass is not counted. The median of
- * several seeds, each the best of several runs. liblinear's: of the runs of ever smaller -e the
- * first that is near enough, less a run with -e so large that it stops after one pass, each the
- * best of several. So reading the file is not counted, and one pass is given to liblinear.
+ * CPU seconds until P(w) is within a relative 1e-3 and 1e-4 of its minimum. Ours: allocating the
+ * state and the passes; evaluating P after each pass is not counted. The result is the median over
+ * several seeds, each the best of several runs. liblinear's: of runs with decreasing -e the first
+ * one that is accurate enough, minus a run with -e so large that it stops after one pass, each the
+ * best of several. Reading the file is therefore not counted, and liblinear is credited with one
+ * pass.
  *
- * bench_svm DATA writes a table; DATA is the folder that holds libsvm/ and mnist/.
+ * bench_svm DATA prints a table; DATA is the folder that contains libsvm/ and mnist/.
  */
 #include <fcntl.h>
 #include <math.h>
@@ -35,36 +36,36 @@ enum { TARGETS = 2, SEEDS = 5, REPEATS = 5, PASSES = 1000, PATH = 1200 };
 static const double targets[TARGETS] = {1e-3, 1e-4};
 static const double lambda = 1e-4;
 
-struct problem {
+struct svm_problem {
     const char *name;
     const char *file;
-    double positive; /* label against the rest; NAN: the larger of two */
-    double divisor;  /* of the features */
-    double optimum;  /* of P, by running for long */
+    double positive; /* The label to learn against the rest; NAN: the larger of two. */
+    double divisor;  /* Divisor of the features. */
+    double optimum;  /* Minimum of P, from a long run. */
 };
 
-static const struct problem problems[] = {
+static const struct svm_problem problems[] = {
     {"MNIST, 5 against the rest", "mnist", 5, 255, 0.0698803240532},
     {"a9a", "libsvm/a9a.gz", NAN, 1, 0.351761800467},
     {"w8a", "libsvm/w8a.gz", NAN, 1, 0.144325891647},
 };
 
-static _Noreturn void stop(const char *what)
+static _Noreturn void svm_stop(const char *what)
 {
     fprintf(stderr, "bench_svm: %s\n", what);
     exit(1);
 }
 
-static double cpu(void)
+static double cpu_seconds(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* ---- the rows ------------------------------------------------------------------------------- */
+/* ---- rows ----------------------------------------------------------------------------------- */
 
-static void load_rows(const struct problem *problem, const char *path, struct hm_rows *rows)
+static void load_rows(const struct svm_problem *problem, const char *path, struct hm_rows *rows)
 {
     static struct hm_data_shape shape;
     struct hm_data_spec spec;
@@ -74,12 +75,12 @@ static void load_rows(const struct problem *problem, const char *path, struct hm
 
     if (hm__data_parse(path, false, 1, &spec, &err) || hm__data_scan(&spec, &shape, &err) ||
         hm__data_open(&spec, &data, &err))
-        stop(err.message);
+        svm_stop(err.message);
     *rows = (struct hm_rows){.sparse = true, .features = (size_t)shape.features};
     while ((got = hm__data_next(data, 4096, rows, &err)) > 0)
         ;
     if (got < 0)
-        stop(err.message);
+        svm_stop(err.message);
     hm__data_close(data);
     struct hm_labels labels = {HM_LABEL_SIGN, shape.labels, shape.classes, problem->positive};
     struct hm_scale scale = {.kind = HM_SCALE_DIVIDE, .divisor = problem->divisor};
@@ -92,7 +93,7 @@ static void write_rows(const struct hm_rows *rows, const char *path)
     FILE *file = fopen(path, "w");
 
     if (!file)
-        stop("cannot write to the temporary folder");
+        svm_stop("cannot write to the temporary folder");
     for (size_t i = 0; i < rows->count; i++) {
         fprintf(file, "%+g", rows->labels[i]);
         for (size_t e = rows->starts[i]; e < rows->starts[i + 1]; e++)
@@ -100,10 +101,10 @@ static void write_rows(const struct hm_rows *rows, const char *path)
         fputc('\n', file);
     }
     if (fclose(file))
-        stop("cannot write to the temporary folder");
+        svm_stop("cannot write to the temporary folder");
 }
 
-/* P(w) less the optimum, over the optimum. */
+/* (P(w) - optimum) / optimum. */
 static double suboptimality(struct hm_objective *o, const double *w, double optimum)
 {
     double flop, norm2 = 0;
@@ -114,16 +115,16 @@ static double suboptimality(struct hm_objective *o, const double *w, double opti
     return (0.5 * o->lambda * norm2 + sum / o->total_rows) / optimum - 1;
 }
 
-/* ---- ours ----------------------------------------------------------------------------------- */
+/* ---- howmany -------------------------------------------------------------------------------- */
 
-/* CPU seconds to each target, and passes. */
-struct effort {
+/* CPU seconds to each target, and the number of passes. */
+struct svm_effort {
     double seconds[TARGETS], passes[TARGETS];
 };
 
-static struct effort run_once(struct hm_objective *o, double optimum, uint64_t seed)
+static struct svm_effort run_once(struct hm_objective *o, double optimum, uint64_t seed)
 {
-    struct effort effort = {0};
+    struct svm_effort effort = {0};
     struct hm_comm comm;
     struct hm_err err = {0};
     struct hm_run run = {.algorithm = hm__algorithm_find("cocoa"),
@@ -132,17 +133,17 @@ static struct effort run_once(struct hm_objective *o, double optimum, uint64_t s
                          .settings = {.passes = 1, .shrink = true, .seed = seed},
                          .arena = hm__arena_new()};
     size_t target = 0;
-    double start = cpu(), spent;
+    double start = cpu_seconds(), spent;
 
     hm__comm_alone(&comm);
     if (!run.arena || hm__run_begin(&run, &err))
-        stop("out of memory");
-    spent = cpu() - start;
+        svm_stop("out of memory");
+    spent = cpu_seconds() - start;
     while (target < TARGETS && run.iteration < PASSES) {
-        start = cpu();
+        start = cpu_seconds();
         run.algorithm->step(&run);
         run.iteration++;
-        spent += cpu() - start;
+        spent += cpu_seconds() - start;
         double off = suboptimality(o, run.w, optimum);
         for (; target < TARGETS && off <= targets[target]; target++) {
             effort.seconds[target] = spent;
@@ -150,26 +151,26 @@ static struct effort run_once(struct hm_objective *o, double optimum, uint64_t s
         }
     }
     if (target < TARGETS)
-        stop("not near enough after many passes");
+        svm_stop("not near enough after many passes");
     hm__arena_free(run.arena);
     return effort;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_seconds(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
 
 /* The median over seeds of the best of several runs. */
-static struct effort run_ours(struct hm_objective *o, double optimum)
+static struct svm_effort run_ours(struct hm_objective *o, double optimum)
 {
-    struct effort all[SEEDS], median;
+    struct svm_effort all[SEEDS], median;
 
     for (uint64_t s = 0; s < SEEDS; s++) {
         all[s] = run_once(o, optimum, s + 1);
         for (int repeat = 1; repeat < REPEATS; repeat++) {
-            struct effort one = run_once(o, optimum, s + 1);
+            struct svm_effort one = run_once(o, optimum, s + 1);
             for (size_t t = 0; t < TARGETS; t++)
                 all[s].seconds[t] = fmin(all[s].seconds[t], one.seconds[t]);
         }
@@ -180,29 +181,32 @@ static struct effort run_ours(struct hm_objective *o, double optimum)
             seconds[s] = all[s].seconds[t];
             passes[s] = all[s].passes[t];
         }
-        qsort(seconds, SEEDS, sizeof(double), compare);
-        qsort(passes, SEEDS, sizeof(double), compare);
+        qsort(seconds, SEEDS, sizeof(double), compare_seconds);
+        qsort(passes, SEEDS, sizeof(double), compare_seconds);
         median.seconds[t] = seconds[SEEDS / 2];
         median.passes[t] = passes[SEEDS / 2];
     }
     return median;
 }
 
-/* ---- liblinear's ---------------------------------------------------------------------------- */
+/* ---- liblinear ------------------------------------------------------------------------------ */
 
-struct peer {
-    char rows[PATH], model[PATH]; /* files */
-    double c;                     /* weight of the losses: 1 / (lambda N) */
-    double *w;                    /* what the last run has found */
+struct liblinear {
+    char rows[PATH], model[PATH]; /* File names. */
+    double c;                     /* Weight of the losses: 1 / (lambda N). */
+    double *w;                    /* Result of the last run. */
 };
 
-/* One run; CPU seconds of the process, or a negative number when there is no such program. */
-static double train_peer(struct peer *peer, double e)
+/*
+ * One run; returns CPU seconds of the process, or a negative number when the program does not
+ * exist.
+ */
+static double train_peer(struct liblinear *peer, double e)
 {
     char tolerance[32], weight[40], name[] = "liblinear-train", s[] = "-s", three[] = "3";
     char b[] = "-B", none[] = "-1", c[] = "-c", eps[] = "-e", quiet[] = "-q";
-    char *words[] = {name, s,         three, b,          none,        c,   weight,
-                     eps,  tolerance, quiet, peer->rows, peer->model, NULL};
+    char *arguments[] = {name, s,         three, b,          none,        c,   weight,
+                         eps,  tolerance, quiet, peer->rows, peer->model, NULL};
     posix_spawn_file_actions_t actions;
     struct rusage usage;
     pid_t child;
@@ -213,7 +217,7 @@ static double train_peer(struct peer *peer, double e)
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
     posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    int failed = posix_spawnp(&child, name, &actions, NULL, words, environ);
+    int failed = posix_spawnp(&child, name, &actions, NULL, arguments, environ);
     posix_spawn_file_actions_destroy(&actions);
     if (failed || wait4(child, &status, 0, &usage) < 0 || status != 0)
         return -1;
@@ -221,8 +225,8 @@ static double train_peer(struct peer *peer, double e)
            (double)usage.ru_stime.tv_sec + 1e-6 * (double)usage.ru_stime.tv_usec;
 }
 
-/* w of the model file, turned so that it speaks for label 1; features it leaves out are 0. */
-static void read_model(struct peer *peer, size_t features)
+/* Read w of the model file, with the sign for label 1; features that it omits are 0. */
+static void read_model(struct liblinear *peer, size_t features)
 {
     FILE *file = fopen(peer->model, "r");
     char line[200];
@@ -238,7 +242,7 @@ static void read_model(struct peer *peer, size_t features)
         fclose(file);
 }
 
-static double best_of_peer(struct peer *peer, double e)
+static double best_of_peer(struct liblinear *peer, double e)
 {
     double best = INFINITY;
 
@@ -247,19 +251,19 @@ static double best_of_peer(struct peer *peer, double e)
     return best;
 }
 
-/* CPU seconds of training to each target; returns whether there is a liblinear. */
+/* CPU seconds of training to each target; returns false when liblinear is not installed. */
 static bool run_peer(struct hm_objective *o, double optimum, const char *folder,
                      double seconds[TARGETS], double tolerances[TARGETS])
 {
     const double nothing = 1e9, step = 1.2;
-    struct peer peer = {.c = 1 / (o->lambda * o->total_rows)};
+    struct liblinear peer = {.c = 1 / (o->lambda * o->total_rows)};
     size_t target = 0;
 
     snprintf(peer.rows, sizeof(peer.rows), "%s/rows", folder);
     snprintf(peer.model, sizeof(peer.model), "%s/model", folder);
     peer.w = calloc(o->unknowns, sizeof(*peer.w));
     if (!peer.w)
-        stop("out of memory");
+        svm_stop("out of memory");
     write_rows(&o->rows, peer.rows);
     for (double e = 4; target < TARGETS; e /= step) {
         if (e < 1e-9 || train_peer(&peer, e) < 0)
@@ -280,9 +284,9 @@ static bool run_peer(struct hm_objective *o, double optimum, const char *folder,
     return target == TARGETS;
 }
 
-/* --------------------------------------------------------------------------------------------- */
+/* ---- comparison ----------------------------------------------------------------------------- */
 
-static void measure(const struct problem *problem, const char *path, const char *folder)
+static void svm_measure(const struct svm_problem *problem, const char *path, const char *folder)
 {
     struct hm_objective o = {.lambda = lambda};
     double theirs[TARGETS], tolerances[TARGETS];
@@ -290,7 +294,7 @@ static void measure(const struct problem *problem, const char *path, const char 
     load_rows(problem, path, &o.rows);
     o.total_rows = (double)o.rows.count;
     hm__linear_init(&o, &hm__loss_hinge);
-    struct effort ours = run_ours(&o, problem->optimum);
+    struct svm_effort ours = run_ours(&o, problem->optimum);
     bool compared = run_peer(&o, problem->optimum, folder, theirs, tolerances);
     for (size_t t = 0; t < TARGETS; t++) {
         printf("%-40s %7.0e    %10.1f ms   %4.0f passes", problem->name, targets[t],
@@ -314,12 +318,12 @@ int main(int argc, char **argv)
         return 2;
     }
     if (!mkdtemp(folder))
-        stop("cannot make a temporary folder");
+        svm_stop("cannot make a temporary folder");
     printf("\nsupport vector machine, CPU time to a relative suboptimality\n");
     for (size_t i = 0; i < sizeof(problems) / sizeof(problems[0]); i++) {
         snprintf(path, sizeof(path), "%s/%s", argv[1], problems[i].file);
         if (access(path, R_OK) == 0)
-            measure(&problems[i], path, folder);
+            svm_measure(&problems[i], path, folder);
         else
             printf("%-40s skipped: no %s\n", problems[i].name, path);
         fflush(stdout);

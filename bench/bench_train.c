@@ -1,12 +1,12 @@
 /*
- * What training on one core costs beside what the machine gives in the same run:
+ * Cost of training on one core, compared with what the machine reaches in the same run:
  *
- *   the gradient of logistic regression on 10,000 x 10,000 doubles, beside adding up the same
- *   doubles in order, in turn, the best of several: memory is the limit of both;
- *   a scan of training data, beside what unpacks it and counts its bytes: zcat FILE | wc -c.
+ *     the gradient of logistic regression on 10,000 x 10,000 doubles, against adding the same
+ *     doubles in order, alternating, the best of several: both are limited by memory bandwidth;
+ *     a scan of training data, against decompressing and counting its bytes: zcat FILE | wc -c.
  *
- * CPU seconds throughout. bench_train DATA writes a table; DATA is the folder that holds libsvm/
- * and mnist/.
+ * All times are CPU seconds. bench_train DATA prints a table; DATA is the folder that contains
+ * libsvm/ and mnist/.
  */
 #include <math.h>
 #include <stdio.h>
@@ -21,14 +21,14 @@
 
 enum { SIDE = 10000, REPEATS = 9, SCANS = 5, PATH = HM_DATA_PATH + 64 };
 
-static double cpu(void)
+static double cpu_seconds(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static double now(void)
+static double wall_seconds(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -37,7 +37,7 @@ static double now(void)
 
 /* ---- gradient ------------------------------------------------------------------------------- */
 
-/* Eight sums at once, so that adding is not what takes the time. */
+/* Eight partial sums, so that the additions are not the limit. */
 static double add_up(const double *values, size_t count)
 {
     double sum[8] = {0}, all = 0;
@@ -64,12 +64,12 @@ static bool make_rows(struct hm_rows *rows)
     return true;
 }
 
-static void gradient(void)
+static void measure_gradient(void)
 {
     struct hm_objective o = {0};
     double *w = calloc(SIDE, sizeof(*w)), *g = calloc(SIDE, sizeof(*g));
     double whole = INFINITY, value = INFINITY, reading = INFINITY, flop;
-    volatile double kept = 0; /* so that the sums are made */
+    volatile double kept = 0; /* Keeps the compiler from removing the sums. */
 
     if (!w || !g || !make_rows(&o.rows)) {
         printf("%-52s skipped: less than 2 GB of memory free\n", "gradient, 10,000 x 10,000");
@@ -79,16 +79,16 @@ static void gradient(void)
     for (size_t j = 0; j < SIDE; j++)
         w[j] = 1e-3 * (double)(j % 17);
     for (int i = 0; i < REPEATS; i++) {
-        double start = cpu();
+        double start = cpu_seconds();
         kept = kept + add_up(o.rows.values, (size_t)SIDE * SIDE);
-        double then = cpu();
+        double then = cpu_seconds();
         memset(g, 0, SIDE * sizeof(*g));
         kept = kept + o.ops->eval(&o, w, NULL, SIDE, g, &flop);
-        double last = cpu();
+        double last = cpu_seconds();
         kept = kept + o.ops->eval(&o, w, NULL, SIDE, NULL, &flop);
         reading = fmin(reading, then - start);
         whole = fmin(whole, last - then);
-        value = fmin(value, cpu() - last);
+        value = fmin(value, cpu_seconds() - last);
     }
     printf("%-52s %10.1f ms   (reading: %.1f ms, %.1f GB/s; %.2f of it; aim: 1.3)\n",
            "gradient, 10,000 x 10,000", 1e3 * whole, 1e3 * reading, 8e-9 * SIDE * SIDE / reading,
@@ -112,7 +112,7 @@ static double cpu_of_children(void)
 }
 
 /* The best of several scans and of several zcat FILES | wc -c: CPU and wall-clock seconds. */
-static void scan(const char *name, const char *folder, const char *data, const char *files)
+static void measure_scan(const char *name, const char *folder, const char *data, const char *files)
 {
     static struct hm_data_shape shape;
     struct hm_data_spec spec;
@@ -127,18 +127,18 @@ static void scan(const char *name, const char *folder, const char *data, const c
         return;
     }
     for (int i = 0; i < SCANS; i++) {
-        double start = cpu(), wall = now();
+        double start = cpu_seconds(), wall = wall_seconds();
         if (hm__data_parse(path, false, 1, &spec, &err) || hm__data_scan(&spec, &shape, &err)) {
             fprintf(stderr, "%s: %s\n", path, err.message);
             exit(1);
         }
-        ours = fmin(ours, cpu() - start);
-        ours_wall = fmin(ours_wall, now() - wall);
-        start = cpu_of_children(), wall = now();
+        ours = fmin(ours, cpu_seconds() - start);
+        ours_wall = fmin(ours_wall, wall_seconds() - wall);
+        start = cpu_of_children(), wall = wall_seconds();
         if (system(command) != 0)
             exit(1);
         theirs = fmin(theirs, cpu_of_children() - start);
-        theirs_wall = fmin(theirs_wall, now() - wall);
+        theirs_wall = fmin(theirs_wall, wall_seconds() - wall);
     }
     printf("%-52s %10.1f ms   (zcat | wc -c: %.1f ms of CPU; %.2f of it; wall clock %.2f of it)\n",
            name, 1e3 * ours, 1e3 * theirs, ours / theirs, ours_wall / theirs_wall);
@@ -151,10 +151,10 @@ int main(int argc, char **argv)
         return 2;
     }
     printf("\ntraining, one core\n");
-    gradient();
-    scan("scan of MNIST, 60,000 images, gzip", argv[1], "mnist",
-         "mnist/train-images-idx3-ubyte.gz mnist/train-labels-idx1-ubyte.gz");
-    scan("scan of a9a, LIBSVM, gzip", argv[1], "libsvm/a9a.gz", "libsvm/a9a.gz");
-    scan("scan of w8a, LIBSVM, gzip", argv[1], "libsvm/w8a.gz", "libsvm/w8a.gz");
+    measure_gradient();
+    measure_scan("scan of MNIST, 60,000 images, gzip", argv[1], "mnist",
+                 "mnist/train-images-idx3-ubyte.gz mnist/train-labels-idx1-ubyte.gz");
+    measure_scan("scan of a9a, LIBSVM, gzip", argv[1], "libsvm/a9a.gz", "libsvm/a9a.gz");
+    measure_scan("scan of w8a, LIBSVM, gzip", argv[1], "libsvm/w8a.gz", "libsvm/w8a.gz");
     return 0;
 }

@@ -1,4 +1,4 @@
-/* In place of mpi_comm.c where there is no MPI: one rank, by itself. */
+/* Replaces mpi_comm.c in builds without MPI: one rank. */
 #include <stdio.h>
 #include <stdlib.h>
 

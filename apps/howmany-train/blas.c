@@ -1,9 +1,10 @@
 /*
- * The one place that knows of OpenBLAS. Sizes are below 2^20 (HM_WIDTH_MAX, blocks of rows), so
- * they fit its int.
+ * The only file that uses OpenBLAS. Sizes are below 2^20 (HM_WIDTH_MAX, blocks of rows), so that
+ * they fit into an int.
  *
- * It is called by its Fortran name, columns first, where C = A B is C' = B' A'. SimGrid brings
- * another cblas_sgemm with it (GSL's), which would be found first: slower, and other bits.
+ * It calls the Fortran symbol, which is column-major: C = A B is computed as C' = B' A'. The symbol
+ * cblas_sgemm would resolve to GSL's version, which SimGrid loads first and which is slower and
+ * gives other bits.
  */
 #include "blas.h"
 

@@ -1,4 +1,4 @@
-/* Matrix products by OpenBLAS where it was built in, else by plain loops. */
+/* Matrix products by OpenBLAS if the program was built with it, else by plain loops. */
 #ifndef HM_BLAS_H
 #define HM_BLAS_H
 
@@ -6,9 +6,9 @@
 
 hm_gemm_fn hm__gemm_best;
 
-/* One thread, whichever OpenBLAS is loaded: a rank is a worker, and workers are what is counted. */
+/* Restrict OpenBLAS to one thread, since each rank counts as one worker. */
 void hm__blas_start(void);
-/* What hm__gemm_best is, for the record: OpenBLAS's version and kernels, or "plain loops". */
+/* Description of hm__gemm_best for the trace: OpenBLAS's version and kernels, or "plain loops". */
 const char *hm__blas_name(void);
 
 #endif

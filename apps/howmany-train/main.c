@@ -1,6 +1,6 @@
 /*
  * howmany-train: one rank of a training run. Started by `howmany train`, or by hand under mpirun or
- * srun with the same options. All ranks read the same words; rank 0 speaks.
+ * srun with the same options. All ranks read the same options; only rank 0 prints.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,10 +11,13 @@
 #include "mpi_comm.h"
 #include "session.h"
 
-/* Of a real rank that keeps quiet; -1: it does not. Set once, before anything else happens. */
+/*
+ * Copy of standard error on ranks other than 0, whose output is discarded; -1 on rank 0. Set once
+ * at the start of main.
+ */
 static int quiet_stderr = -1;
 
-static void *begin(void)
+static void *rank_begin(void)
 {
     struct train_options *options = calloc(1, sizeof(*options));
 
@@ -23,19 +26,19 @@ static void *begin(void)
     return options;
 }
 
-static void end(void *state)
+static void rank_end(void *state)
 {
     free(state);
 }
 
-static int accept(void *state, int option, const char *value)
+static int rank_accept(void *state, int option, const char *value)
 {
     if (option < 0)
         return cli_complain("train: '%s' is not an option", value);
     return train_options_accept(state, option, value);
 }
 
-static int run(void *state)
+static int rank_run(void *state)
 {
     struct train_options *options = state;
     struct session *session;
@@ -47,14 +50,15 @@ static int run(void *state)
     session = calloc(1, sizeof(*session));
     if (!session || hm_mpi_begin(&comm)) {
         free(session);
-        return cli_complain("MPI does not start");
+        return cli_complain("MPI cannot be started");
     }
     hm__blas_start();
     int others = train_other_ranks(options);
     if (others > 0)
         hm_mpi_part(&comm, comm.size > others ? comm.size - others : comm.size, &workers);
     if (others > 0 && comm.rank >= workers.size && quiet_stderr >= 0)
-        dup2(quiet_stderr, STDERR_FILENO); /* a server finds faults that nobody else sees */
+        /* A server may detect errors that rank 0 does not see, so it keeps its standard error. */
+        dup2(quiet_stderr, STDERR_FILENO);
     session->world = &comm;
     session->comm = others > 0 ? &workers : &comm;
     session->options = options;
@@ -74,16 +78,16 @@ static const struct cli_command cli_rank = {
     .summary = "one rank of a training run",
     .options = train_table,
     .option_count = TRAIN_RANKS,
-    .accept = accept,
-    .run = run,
-    .begin = begin,
-    .end = end,
+    .accept = rank_accept,
+    .run = rank_run,
+    .begin = rank_begin,
+    .end = rank_end,
 };
 
 const struct cli_command *const cli_commands[] = {&cli_rank, NULL};
 
-/* Started by hand with wrong options, one rank is enough to say so. */
-static bool is_first(void)
+/* Whether this is rank 0, by the launcher's environment; errors in the options are printed once. */
+static bool is_rank_0(void)
 {
     static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
                                         "SLURM_PROCID"};
@@ -98,7 +102,7 @@ static bool is_first(void)
 
 int main(int argc, char **argv)
 {
-    if (!is_first()) {
+    if (!is_rank_0()) {
         quiet_stderr = dup(STDERR_FILENO);
         if (!freopen("/dev/null", "w", stdout) || !freopen("/dev/null", "w", stderr))
             return EXIT_USAGE;

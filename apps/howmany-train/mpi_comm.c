@@ -1,12 +1,12 @@
 /*
- * How ranks talk by MPI (3.1). Messages longer than 1 GiB go in pieces, since MPI counts in ints.
+ * Communication over MPI (3.1). Messages longer than 1 GiB are split, since MPI counts are ints.
  *
- * Under SimGrid all ranks are contexts of one process, and time is virtual. Work takes flop over
- * the speed of the host. To align them, a barrier of the simulator itself is used: it costs no
- * virtual time and lets all go on at the very moment the last one came, which no exchange of
- * messages does. The ranks share the pointer to it.
+ * Under SimGrid all ranks are contexts of one process, and time is virtual. Work takes flop divided
+ * by the speed of the host. The barrier is SimGrid's own: it takes no virtual time, and all ranks
+ * leave it at exactly the time the last one enters, which no exchange of messages achieves. The
+ * ranks share a pointer to it.
  *
- * A part of the ranks is the first of them, so that they have the same numbers in it.
+ * A sub-communicator contains the first ranks, so that they have the same rank numbers in it.
  */
 #include "mpi_comm.h"
 
@@ -27,23 +27,23 @@
 #endif
 
 enum {
-    PIECE_BYTES = 1 << 30,
-    PIECE_DOUBLES = PIECE_BYTES / sizeof(double),
+    CHUNK_BYTES = 1 << 30,
+    CHUNK_DOUBLES = CHUNK_BYTES / sizeof(double),
     TAG = 0,
     TAG_STARTED = 1
 };
 
-struct state {
-    MPI_Comm ranks; /* whom a barrier of real ranks is of */
+struct mpi_state {
+    MPI_Comm ranks; /* Members of the barrier of real ranks. */
 #ifdef HM_SIMGRID
     sg_bar_t barrier;
 #endif
-    MPI_Request *requests; /* room for those of wait_any */
+    MPI_Request *requests; /* Array for the requests of wait_any. */
     size_t room;
 };
 
-/* Length of the next piece of what is left. */
-static int piece(size_t left, size_t most)
+/* Length of the next chunk. */
+static int chunk_length(size_t left, size_t most)
 {
     return (int)(left < most ? left : most);
 }
@@ -53,8 +53,9 @@ static void mpi_send(struct hm_comm *comm, int to, const void *data, size_t byte
     const char *at = data;
 
     (void)comm;
-    for (size_t done = 0; done < bytes; done += PIECE_BYTES)
-        MPI_Send(at + done, piece(bytes - done, PIECE_BYTES), MPI_BYTE, to, TAG, MPI_COMM_WORLD);
+    for (size_t done = 0; done < bytes; done += CHUNK_BYTES)
+        MPI_Send(at + done, chunk_length(bytes - done, CHUNK_BYTES), MPI_BYTE, to, TAG,
+                 MPI_COMM_WORLD);
 }
 
 static void mpi_receive(struct hm_comm *comm, int from, void *data, size_t bytes)
@@ -62,9 +63,9 @@ static void mpi_receive(struct hm_comm *comm, int from, void *data, size_t bytes
     char *at = data;
 
     (void)comm;
-    for (size_t done = 0; done < bytes; done += PIECE_BYTES)
-        MPI_Recv(at + done, piece(bytes - done, PIECE_BYTES), MPI_BYTE, from, TAG, MPI_COMM_WORLD,
-                 MPI_STATUS_IGNORE);
+    for (size_t done = 0; done < bytes; done += CHUNK_BYTES)
+        MPI_Recv(at + done, chunk_length(bytes - done, CHUNK_BYTES), MPI_BYTE, from, TAG,
+                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
 static void mpi_exchange(struct hm_comm *comm, int to, const void *data, size_t bytes, int from,
@@ -74,11 +75,11 @@ static void mpi_exchange(struct hm_comm *comm, int to, const void *data, size_t 
     char *in = into;
 
     (void)comm;
-    for (size_t done = 0; done < bytes || done < into_bytes; done += PIECE_BYTES) {
+    for (size_t done = 0; done < bytes || done < into_bytes; done += CHUNK_BYTES) {
         bool sends = done < bytes, receives = done < into_bytes;
-        MPI_Sendrecv(sends ? out + done : out, sends ? piece(bytes - done, PIECE_BYTES) : 0,
+        MPI_Sendrecv(sends ? out + done : out, sends ? chunk_length(bytes - done, CHUNK_BYTES) : 0,
                      MPI_BYTE, sends ? to : MPI_PROC_NULL, TAG, receives ? in + done : in,
-                     receives ? piece(into_bytes - done, PIECE_BYTES) : 0, MPI_BYTE,
+                     receives ? chunk_length(into_bytes - done, CHUNK_BYTES) : 0, MPI_BYTE,
                      receives ? from : MPI_PROC_NULL, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
 }
@@ -86,12 +87,12 @@ static void mpi_exchange(struct hm_comm *comm, int to, const void *data, size_t 
 static void mpi_sum(struct hm_comm *comm, double *values, size_t count)
 {
     (void)comm;
-    for (size_t done = 0; done < count; done += PIECE_DOUBLES)
-        MPI_Allreduce(MPI_IN_PLACE, values + done, piece(count - done, PIECE_DOUBLES), MPI_DOUBLE,
-                      MPI_SUM, MPI_COMM_WORLD);
+    for (size_t done = 0; done < count; done += CHUNK_DOUBLES)
+        MPI_Allreduce(MPI_IN_PLACE, values + done, chunk_length(count - done, CHUNK_DOUBLES),
+                      MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 }
 
-static int world_size(void)
+static int mpi_world_size(void)
 {
     int size;
 
@@ -99,11 +100,11 @@ static int world_size(void)
     return size;
 }
 
-/* ---- while something else is done ----------------------------------------------------------- */
+/* ---- non-blocking messages ------------------------------------------------------------------ */
 
 _Static_assert(sizeof(MPI_Request) <= sizeof(void *), "a request fits into a pointer");
 
-static void *keep(MPI_Request request)
+static void *mpi_request_pointer(MPI_Request request)
 {
     void *kept = NULL;
 
@@ -116,10 +117,10 @@ static void *mpi_start_send(struct hm_comm *comm, int to, const void *data, size
     MPI_Request request;
 
     (void)comm;
-    if (bytes > PIECE_BYTES)
+    if (bytes > CHUNK_BYTES)
         hm_mpi_abort(2);
     MPI_Isend(data, (int)bytes, MPI_BYTE, to, TAG_STARTED, MPI_COMM_WORLD, &request);
-    return keep(request);
+    return mpi_request_pointer(request);
 }
 
 static void *mpi_start_receive(struct hm_comm *comm, int from, void *into, size_t room)
@@ -127,13 +128,13 @@ static void *mpi_start_receive(struct hm_comm *comm, int from, void *into, size_
     MPI_Request request;
 
     (void)comm;
-    MPI_Irecv(into, piece(room, PIECE_BYTES), MPI_BYTE, from, TAG_STARTED, MPI_COMM_WORLD,
+    MPI_Irecv(into, chunk_length(room, CHUNK_BYTES), MPI_BYTE, from, TAG_STARTED, MPI_COMM_WORLD,
               &request);
-    return keep(request);
+    return mpi_request_pointer(request);
 }
 
-/* MPI wants them in an array of its own kind. */
-static MPI_Request *as_requests(struct state *state, void *const *requests, size_t count)
+/* Copy the requests into an array of MPI_Request. */
+static MPI_Request *mpi_request_array(struct mpi_state *state, void *const *requests, size_t count)
 {
     if (count > state->room) {
         MPI_Request *more = realloc(state->requests, count * sizeof(*more));
@@ -155,7 +156,7 @@ static size_t mpi_wait_any(struct hm_comm *comm, void **requests, size_t count, 
     MPI_Status status;
     int place = 0, bytes = 0;
 
-    MPI_Waitany((int)count, as_requests(comm->state, requests, count), &place, &status);
+    MPI_Waitany((int)count, mpi_request_array(comm->state, requests, count), &place, &status);
     MPI_Get_count(&status, MPI_BYTE, &bytes);
     *ret_bytes = bytes > 0 ? (size_t)bytes : 0;
     return (size_t)place;
@@ -165,13 +166,13 @@ static bool mpi_test(struct hm_comm *comm, void *request)
 {
     int done = 0;
 
-    MPI_Test(as_requests(comm->state, &request, 1), &done, MPI_STATUS_IGNORE);
+    MPI_Test(mpi_request_array(comm->state, &request, 1), &done, MPI_STATUS_IGNORE);
     return done;
 }
 
 #ifdef HM_SIMGRID
 
-/* Not MPI_Wtime, which may be told to take time itself (smpi/wtime). */
+/* Not MPI_Wtime, which may itself take virtual time (smpi/wtime). */
 static double mpi_now(struct hm_comm *comm)
 {
     (void)comm;
@@ -184,9 +185,9 @@ static void mpi_work(struct hm_comm *comm, double flop)
     smpi_execute_flops(flop);
 }
 
-static void mpi_align(struct hm_comm *comm)
+static void mpi_barrier(struct hm_comm *comm)
 {
-    sg_barrier_wait(((struct state *)comm->state)->barrier);
+    sg_barrier_wait(((struct mpi_state *)comm->state)->barrier);
 }
 
 static void mpi_pause(struct hm_comm *comm, double seconds)
@@ -195,25 +196,27 @@ static void mpi_pause(struct hm_comm *comm, double seconds)
     sg_actor_sleep_for(seconds);
 }
 
-static void open_state(struct hm_comm *comm, bool member)
+static void mpi_state_open(struct hm_comm *comm, bool member)
 {
-    struct state *state = comm->state;
+    struct mpi_state *state = comm->state;
     sg_bar_t barrier = comm->rank == 0 ? sg_barrier_init((unsigned)comm->size) : NULL;
 
     if (!member)
         return;
-    /* Not MPI_Bcast: a first collective of SMPI sends messages from each rank to each. */
+    /* Not MPI_Bcast: the first collective of SMPI exchanges messages between all pairs of ranks. */
     hm__comm_broadcast(comm, 0, &barrier, sizeof(barrier));
     state->barrier = barrier;
-    mpi_align(comm);
-    comm->bytes = comm->talking_s = 0;
-    comm->one_clock = true;
+    mpi_barrier(comm);
+    comm->bytes = comm->communicate_s = 0;
+    comm->shared_clock = true;
 }
 
-/* Exactly one of those who wait is told so; it tidies up once the others have left. */
-static void close_state(struct hm_comm *comm)
+/*
+ * Exactly one rank gets SG_BARRIER_SERIAL_THREAD; it frees the barrier after the others have left.
+ */
+static void mpi_state_close(struct hm_comm *comm)
 {
-    sg_bar_t barrier = ((struct state *)comm->state)->barrier;
+    sg_bar_t barrier = ((struct mpi_state *)comm->state)->barrier;
 
     if (barrier && sg_barrier_wait(barrier) == SG_BARRIER_SERIAL_THREAD) {
         sg_actor_sleep_for(1e-9);
@@ -248,9 +251,9 @@ static void mpi_work(struct hm_comm *comm, double flop)
     (void)flop;
 }
 
-static void mpi_align(struct hm_comm *comm)
+static void mpi_barrier(struct hm_comm *comm)
 {
-    MPI_Barrier(((struct state *)comm->state)->ranks);
+    MPI_Barrier(((struct mpi_state *)comm->state)->ranks);
 }
 
 static void mpi_pause(struct hm_comm *comm, double seconds)
@@ -262,22 +265,22 @@ static void mpi_pause(struct hm_comm *comm, double seconds)
         ;
 }
 
-static void open_state(struct hm_comm *comm, bool member)
+static void mpi_state_open(struct hm_comm *comm, bool member)
 {
-    struct state *state = comm->state;
+    struct mpi_state *state = comm->state;
 
     state->ranks = MPI_COMM_WORLD;
-    if (comm->size < world_size())
+    if (comm->size < mpi_world_size())
         MPI_Comm_split(MPI_COMM_WORLD, member ? 0 : MPI_UNDEFINED, comm->rank, &state->ranks);
 }
 
-static void close_state(struct hm_comm *comm)
+static void mpi_state_close(struct hm_comm *comm)
 {
-    struct state *state = comm->state;
+    struct mpi_state *state = comm->state;
 
     if (state->ranks == MPI_COMM_NULL)
         return;
-    mpi_align(comm);
+    mpi_barrier(comm);
     if (state->ranks != MPI_COMM_WORLD)
         MPI_Comm_free(&state->ranks);
 }
@@ -287,7 +290,7 @@ bool hm_mpi_is_simulated(void)
     return false;
 }
 
-/* Up to the first comma: what follows is who built it. */
+/* Up to the first comma; build information follows. */
 void hm_mpi_version(char *text, size_t room)
 {
     char version[MPI_MAX_LIBRARY_VERSION_STRING];
@@ -306,19 +309,19 @@ static void mpi_fail(struct hm_comm *comm, const char *why)
     hm_mpi_abort(2);
 }
 
-/* A rank that has no memory for this has none for anything. */
-static void make_state(struct hm_comm *comm, bool member)
+/* Abort without memory, since the rank cannot continue. */
+static void mpi_state_new(struct hm_comm *comm, bool member)
 {
-    comm->state = calloc(1, sizeof(struct state));
+    comm->state = calloc(1, sizeof(struct mpi_state));
     if (!comm->state)
         hm_mpi_abort(2);
-    open_state(comm, member);
+    mpi_state_open(comm, member);
 }
 
-static void drop_state(struct hm_comm *comm)
+static void mpi_state_free(struct hm_comm *comm)
 {
-    close_state(comm);
-    free(((struct state *)comm->state)->requests);
+    mpi_state_close(comm);
+    free(((struct mpi_state *)comm->state)->requests);
     free(comm->state);
 }
 
@@ -331,7 +334,7 @@ int hm_mpi_begin(struct hm_comm *comm)
         .sum = mpi_sum,
         .now = mpi_now,
         .work = mpi_work,
-        .align = mpi_align,
+        .barrier = mpi_barrier,
         .start_send = mpi_start_send,
         .start_receive = mpi_start_receive,
         .wait_any = mpi_wait_any,
@@ -347,26 +350,26 @@ int hm_mpi_begin(struct hm_comm *comm)
     if (MPI_Init(NULL, NULL) != MPI_SUCCESS)
         return -1;
     MPI_Comm_rank(MPI_COMM_WORLD, &comm->rank);
-    comm->size = world_size();
-    make_state(comm, true);
+    comm->size = mpi_world_size();
+    mpi_state_new(comm, true);
     return 0;
 }
 
 void hm_mpi_part(struct hm_comm *comm, int count, struct hm_comm *ret_part)
 {
     *ret_part = (struct hm_comm){.ops = comm->ops, .rank = comm->rank, .size = count};
-    make_state(ret_part, comm->rank < count);
+    mpi_state_new(ret_part, comm->rank < count);
 }
 
 void hm_mpi_part_end(struct hm_comm *part)
 {
-    drop_state(part);
+    mpi_state_free(part);
     *part = (struct hm_comm){0};
 }
 
 void hm_mpi_end(struct hm_comm *comm)
 {
-    drop_state(comm);
+    mpi_state_free(comm);
     MPI_Finalize();
     *comm = (struct hm_comm){0};
 }

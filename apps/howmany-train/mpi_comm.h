@@ -1,6 +1,6 @@
 /*
- * Ranks that are processes of MPI, or of SimGrid's MPI on a cluster that nobody has: the same
- * source, compiled against either.
+ * Communicator over MPI, or over SimGrid's MPI on a simulated cluster: the same source, compiled
+ * against either.
  */
 #ifndef HM_MPI_COMM_H
 #define HM_MPI_COMM_H
@@ -8,21 +8,22 @@
 #include "comm.h"
 
 /*
- * Start MPI and fill in comm, with HM_REDUCE_AUTO. 0, or -1 when MPI cannot be started. Unless time
- * is virtual, each rank has a clock of its own: compare moments of one rank only.
+ * Start MPI and initialise comm with HM_REDUCE_AUTO. Returns 0, or -1 when MPI cannot be started.
+ * Unless time is virtual each rank has its own clock: compare only times of the same rank.
  */
 int hm_mpi_begin(struct hm_comm *comm);
 /*
- * A comm of the first `count` ranks, without the library's sum; all ranks call it, and those
- * beyond get one that they must not use. Closed by hm_mpi_part_end, before hm_mpi_end.
+ * Create a communicator of the first `count` ranks, without the MPI library's all-reduce.
+ * Collective over all ranks; the ranks beyond `count` must not use theirs. Close it with
+ * hm_mpi_part_end before hm_mpi_end.
  */
 void hm_mpi_part(struct hm_comm *comm, int count, struct hm_comm *ret_part);
 void hm_mpi_part_end(struct hm_comm *part);
-/* Wait for all ranks and end MPI. After it no rank can talk. */
+/* Wait for all ranks and shut MPI down. */
 void hm_mpi_end(struct hm_comm *comm);
-/* A rank that cannot go on takes the whole job with it; `code` becomes the exit status. */
+/* End all ranks; `code` becomes the exit status. */
 _Noreturn void hm_mpi_abort(int code);
-/* What MPI it is, for the record: "Open MPI v4.1.4". */
+/* Name and version of the MPI library, for the trace: "Open MPI v4.1.4". */
 void hm_mpi_version(char *text, size_t room);
 /* Whether time is virtual. */
 bool hm_mpi_is_simulated(void);

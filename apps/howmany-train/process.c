@@ -1,4 +1,6 @@
-/* Processor time by getrusage, resident memory by /proc; where there is none, the most there was.
+/*
+ * CPU time by getrusage; resident memory by /proc, or the peak of getrusage where there is no
+ * /proc.
  */
 #include "process.h"
 
@@ -7,8 +9,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* The second number of statm: resident pages. NAN where there is no such file. */
-static double resident_bytes(void)
+/* Resident pages are the second number of statm. NAN if the file does not exist. */
+static double process_resident_bytes(void)
 {
     FILE *file = fopen("/proc/self/statm", "r");
     long pages = 0;
@@ -27,7 +29,7 @@ void process_usage(struct hm_comm *comm, double *ret_cpu_s, double *ret_bytes)
     getrusage(RUSAGE_SELF, &usage);
     *ret_cpu_s = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
                  1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
-    *ret_bytes = resident_bytes();
+    *ret_bytes = process_resident_bytes();
     if (isnan(*ret_bytes))
         *ret_bytes = 1024 * (double)usage.ru_maxrss;
 }

@@ -1,10 +1,10 @@
-/* What a real rank's process uses. */
+/* CPU time and memory of a rank's process. */
 #ifndef HM_PROCESS_H
 #define HM_PROCESS_H
 
 #include "comm.h"
 
-/* For hm_comm_ops.usage. */
+/* Implements hm_comm_ops.usage. */
 void process_usage(struct hm_comm *comm, double *ret_cpu_s, double *ret_bytes);
 
 #endif

@@ -1,4 +1,7 @@
-/* A rank's run: rows or field, objective, algorithm, checkpoint, loop, trace. */
+/*
+ * The training run of one rank: rows or field, objective, algorithm, checkpoint, training loop,
+ * trace.
+ */
 #include "session.h"
 
 #include <math.h>
@@ -13,9 +16,9 @@
 #include "linear_problem.h"
 #include "trace.h"
 
-/* ---- what is minimised ---------------------------------------------------------------------- */
+/* ---- objective ------------------------------------------------------------------------------ */
 
-static int make_objective(struct session *s, struct hm_err *err)
+static int session_make_objective(struct session *s, struct hm_err *err)
 {
     struct hm_objective *o = &s->objective;
     const struct hm_loss *loss = train_problem_loss(s->options->problem);
@@ -34,8 +37,8 @@ static int make_objective(struct session *s, struct hm_err *err)
     return hm__perceptron_init(o, &spec, err);
 }
 
-/* What a checkpoint must agree with: it tells data apart, not the files they came from. */
-static void identify_rows(struct session *s)
+/* The text that a checkpoint must match. It identifies the data by content, not by file name. */
+static void session_identify_rows(struct session *s)
 {
     const struct train_options *o = s->options;
     char scale[TRAIN_SCALE_TEXT];
@@ -54,29 +57,29 @@ static void identify_rows(struct session *s)
                  o->layers.activation == HM_ACTIVATION_RELU ? "relu" : "sigmoid");
 }
 
-static int make_rows(struct session *s, struct hm_err *err)
+static int session_make_rows(struct session *s, struct hm_err *err)
 {
     int rc = session_read_rows(s, err);
 
     if (rc)
         return rc;
-    identify_rows(s);
-    return hm__agree(s->comm, make_objective(s, err), err);
+    session_identify_rows(s);
+    return hm__agree(s->comm, session_make_objective(s, err), err);
 }
 
-static void free_mrf(void *mrf)
+static void session_free_mrf(void *mrf)
 {
     hm__mrf_free(mrf);
 }
 
-static int make_field(struct session *s, struct hm_err *err)
+static int session_make_field(struct session *s, struct hm_err *err)
 {
     const struct train_options *o = s->options;
     struct hm_propagate_settings settings = {.max_product = o->max_product, .damping = o->damping};
     struct hm_mrf *mrf = NULL;
     int rc = train_field_load(o, s->comm->rank, s->comm->size, &mrf, err);
 
-    if (rc == 0 && hm__arena_own(s->arena, mrf, free_mrf)) {
+    if (rc == 0 && hm__arena_own(s->arena, mrf, session_free_mrf)) {
         hm__mrf_free(mrf);
         rc = hm__fail_nomem(err);
     }
@@ -93,7 +96,7 @@ static int make_field(struct session *s, struct hm_err *err)
     return 0;
 }
 
-static int begin_run(struct session *s, struct hm_err *err)
+static int session_begin_run(struct session *s, struct hm_err *err)
 {
     const struct train_options *o = s->options;
     bool bp = o->problem == TRAIN_BP;
@@ -112,58 +115,59 @@ static int begin_run(struct session *s, struct hm_err *err)
     return rc;
 }
 
-/* ---- ranks that are no workers -------------------------------------------------------------- */
+/* ---- drivers and servers -------------------------------------------------------------------- */
 
-/* Hand w to whoever is to have it. A failure before this must let them go. */
-static int begin_platform(struct session *s, int rc, struct hm_err *err)
+/* Send w to the driver or the servers. After a failure (rc != 0) shut them down instead. */
+static int session_begin_platform(struct session *s, int rc, struct hm_err *err)
 {
     enum hm_platform platform = s->options->platform;
 
     if (rc && platform == HM_PLATFORM_SERVER)
-        hm__served_cancel(s->world, &s->serving);
+        hm__server_worker_cancel(s->world, &s->serving);
     if (rc && platform == HM_PLATFORM_DRIVER)
-        hm__driven_cancel(s->world);
+        hm__driver_worker_cancel(s->world);
     if (rc || platform == HM_PLATFORM_ALLREDUCE)
         return rc;
     return platform == HM_PLATFORM_SERVER
-               ? hm__served_begin(&s->run, s->world, &s->serving, err)
-               : hm__driven_begin(&s->run, s->world, s->options->checkpoint != NULL, err);
+               ? hm__server_worker_begin(&s->run, s->world, &s->serving, err)
+               : hm__driver_worker_begin(&s->run, s->world, s->options->checkpoint != NULL, err);
 }
 
-static void end_platform(struct session *s)
+static void session_end_platform(struct session *s)
 {
     if (s->options->platform == HM_PLATFORM_SERVER)
-        hm__served_end(&s->run);
+        hm__server_worker_end(&s->run);
     else if (s->options->platform == HM_PLATFORM_DRIVER)
-        hm__driven_end(&s->run);
+        hm__driver_worker_end(&s->run);
 }
 
-static int serve(struct session *s, struct hm_err *err)
+static int session_serve(struct session *s, struct hm_err *err)
 {
     const struct train_options *o = s->options;
 
     return o->platform == HM_PLATFORM_SERVER
-               ? hm__serve(s->world, &s->serving, o->algorithm, &o->settings, err)
-               : hm__drive(s->world, o->algorithm, &o->settings, train_problem_loss(o->problem),
-                           err);
+               ? hm__server_run(s->world, &s->serving, o->algorithm, &o->settings, err)
+               : hm__driver_run(s->world, o->algorithm, &o->settings,
+                                train_problem_loss(o->problem), err);
 }
 
-/* ---- workers that differ -------------------------------------------------------------------- */
+/* ---- stragglers and shares ------------------------------------------------------------------ */
 
-static int set_shares(struct session *s, const struct hm_slowness *slowness, struct hm_err *err)
+static int session_set_shares(struct session *s, const struct hm_slowness *slowness,
+                              struct hm_err *err)
 {
     double *before = hm__arena_alloc(s->arena, (size_t)s->comm->size + 1, sizeof(*before));
 
     if (!before)
         return hm__fail_nomem(err);
     if (train_shares_read(s->options->shares, slowness, (size_t)s->comm->size, before))
-        return hm__fail(err, HM_E_CONFLICT, "--shares does not fit these workers");
+        return hm__fail(err, HM_E_CONFLICT, "--shares does not match the workers");
     s->comm->shares = before;
     return 0;
 }
 
-/* Stragglers, and shares that make up for them. */
-static int set_workers(struct session *s, struct hm_err *err)
+/* Set up simulated stragglers, and the shares of the rows that compensate for them. */
+static int session_set_stragglers(struct session *s, struct hm_err *err)
 {
     struct hm_straggling *straggling = &s->straggling;
     const char *slowness = s->options->slowness;
@@ -174,28 +178,29 @@ static int set_workers(struct session *s, struct hm_err *err)
                                          .iteration = -1};
     if (slowness &&
         !train_slowness_read(slowness, s->arena, &straggling->slowness, &straggling->flops))
-        return hm__fail(err, HM_E_SYNTAX, "--slowness: this is not what howmany train writes");
+        return hm__fail(err, HM_E_SYNTAX, "--slowness: not a value that howmany train writes");
     if (slowness && s->simulated)
         s->comm->straggling = straggling;
-    return s->options->shares ? set_shares(s, slowness ? &straggling->slowness : NULL, err) : 0;
+    return s->options->shares ? session_set_shares(s, slowness ? &straggling->slowness : NULL, err)
+                              : 0;
 }
 
-/* ---- the run, of a worker ------------------------------------------------------------------- */
+/* ---- workers -------------------------------------------------------------------------------- */
 
-static struct hm_train_plan make_plan(const struct session *s)
+static struct hm_train_plan session_make_plan(const struct session *s)
 {
     const struct train_options *o = s->options;
     bool batches = s->run.algorithm->traits & HM_TRAIT_BATCHES;
     double epoch = batches ? hm__batches_in_epoch(&s->run) : 1;
     struct hm_train_plan plan = {
         .limits = o->limits,
-        .look_every = o->look_every > 0 ? o->look_every : epoch,
+        .eval_every = o->eval_every > 0 ? o->eval_every : epoch,
         .save_every = o->save_every,
         .checkpoint = o->checkpoint,
         .identity = s->identity,
         .test = o->has_test ? &s->test : NULL,
         .test_rows = s->test_rows,
-        .told = trace_point,
+        .report = trace_point,
     };
 
     if (o->epochs > 0) {
@@ -207,7 +212,7 @@ static struct hm_train_plan make_plan(const struct session *s)
     return plan;
 }
 
-static void tell_head(const struct session *s, double limit)
+static void session_print_header(const struct session *s, double limit)
 {
     bool rows = s->options->problem != TRAIN_BP;
     struct trace_head head = {
@@ -228,31 +233,32 @@ static void tell_head(const struct session *s, double limit)
     trace_head(&head);
 }
 
-static int go(struct session *s, enum hm_stop *ret_stop, struct hm_err *err)
+static int session_train(struct session *s, enum hm_stop *ret_stop, struct hm_err *err)
 {
     bool field = s->options->problem == TRAIN_BP;
     struct hm_trace_point last;
-    int rc = hm__agree(s->comm, set_workers(s, err), err);
+    int rc = hm__agree(s->comm, session_set_stragglers(s, err), err);
 
     if (rc == 0)
-        rc = field ? make_field(s, err) : make_rows(s, err);
-    rc = rc ? rc : begin_run(s, err);
-    rc = begin_platform(s, rc, err);
+        rc = field ? session_make_field(s, err) : session_make_rows(s, err);
+    rc = rc ? rc : session_begin_run(s, err);
+    rc = session_begin_platform(s, rc, err);
     if (rc)
         return rc;
-    struct hm_train_plan plan = make_plan(s);
+    struct hm_train_plan plan = session_make_plan(s);
     if (s->options->usage)
         rc = hm__agree(s->comm, hm__usages_new(&s->run, &plan.usage, err), err);
     if (rc) {
-        end_platform(s);
+        session_end_platform(s);
         return rc;
     }
     if (s->comm->rank == 0)
-        tell_head(s, plan.limits.iterations);
+        session_print_header(s, plan.limits.iterations);
     rc = hm__train(&s->run, &plan, &s->totals, &last, ret_stop, err);
-    const struct hm_served_stats *stats =
-        rc == 0 && s->options->platform == HM_PLATFORM_SERVER ? hm__served_stats(&s->run) : NULL;
-    end_platform(s);
+    const struct hm_server_stats *stats = rc == 0 && s->options->platform == HM_PLATFORM_SERVER
+                                              ? hm__server_worker_stats(&s->run)
+                                              : NULL;
+    session_end_platform(s);
     if (rc == 0 && s->options->beliefs && field)
         rc = session_write_beliefs(s, err);
     if (rc == 0 && s->comm->rank == 0)
@@ -280,11 +286,11 @@ int session_run(struct session *s)
     s->serving = s->options->serving;
     s->serving.workers = workers;
     if (s->world->rank >= workers)
-        return serve(s, &err) ? EXIT_USAGE : EXIT_ANSWERED;
+        return session_serve(s, &err) ? EXIT_USAGE : EXIT_ANSWERED;
     s->arena = hm__arena_new();
     s->objective.arena = s->arena;
     rc = hm__agree(s->comm, s->arena ? 0 : hm__fail_nomem(&err), &err);
-    rc = rc ? begin_platform(s, rc, &err) : go(s, &stop, &err);
+    rc = rc ? session_begin_platform(s, rc, &err) : session_train(s, &stop, &err);
     hm__rows_release(&s->objective.rows);
     hm__rows_release(&s->test);
     hm__arena_free(s->arena);

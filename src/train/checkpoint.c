@@ -1,6 +1,7 @@
 /*
- * The file: a head of text lines, one "name value" each, a line of blanks and an empty one, the
- * parts as doubles of this machine (w first), and 8 bytes of checksum over everything before them.
+ * Format of the file: a header of text lines "name value", a line of blanks and an empty one, the
+ * arrays as doubles in this machine's representation (w first), and a checksum of 8 bytes over
+ * everything before it.
  *
  *     howmany checkpoint 1
  *     identity svm a9a rows 32561 ...
@@ -11,8 +12,9 @@
  *     part w 123
  *     part alpha 32561
  *
- * A part that is dealt out over the ranks is written in the order of the ranks, which is the order
- * of the rows. Rank 0 passes pieces on, so that it never holds more than its own and one piece.
+ * An array that is distributed over the ranks is written in the order of the ranks, which is the
+ * order of the rows. Rank 0 forwards it in chunks, so that it never holds more than its own values
+ * and one chunk.
  */
 #include "checkpoint.h"
 
@@ -29,15 +31,20 @@
 #include "err.h"
 #include "text.h"
 
-enum { PIECE = 1024, LINE = 2048, PATH = 4096 }; /* small: simulated ranks have small stacks */
+/* Small, since simulated ranks have small stacks. */
+enum { CHUNK = 1024, LINE_MAX_BYTES = 2048, PATH_MAX_BYTES = 4096 };
 
-#define ITERATIONS 0x1p40 /* more than there can be: what hm__run_random has room for */
+/* Limit of the iteration number, from the bits that hm__run_random reserves for it. */
+#define ITERATIONS 0x1p40
 
 static const char magic[] = "howmany checkpoint 1";
 
 /* ---- checksum ------------------------------------------------------------------------------- */
 
-/* FNV-1a over words of 8 bytes, with the bits moved down after each; a rest is filled with 0. */
+/*
+ * FNV-1a over words of 8 bytes, with a shift of the high bits after each; the last word is padded
+ * with 0.
+ */
 static uint64_t checksum_add(uint64_t sum, const void *data, size_t bytes)
 {
     const char *at = data;
@@ -51,17 +58,17 @@ static uint64_t checksum_add(uint64_t sum, const void *data, size_t bytes)
     return sum;
 }
 
-/* ---- what there is to save ------------------------------------------------------------------ */
+/* ---- contents ------------------------------------------------------------------------------- */
 
-struct contents {
+struct checkpoint_contents {
     struct hm_part parts[HM_PARTS + 1];
     size_t count;
-    double totals[HM_PARTS + 1]; /* lengths over all ranks */
+    double totals[HM_PARTS + 1]; /* Lengths summed over all ranks. */
 };
 
-static struct contents contents_of(struct hm_run *run)
+static struct checkpoint_contents checkpoint_contents_of(struct hm_run *run)
 {
-    struct contents c = {.count = 1};
+    struct checkpoint_contents c = {.count = 1};
 
     c.parts[0] = (struct hm_part){"w", run->w, run->objective->unknowns, false};
     if (run->algorithm->parts)
@@ -77,8 +84,8 @@ static struct contents contents_of(struct hm_run *run)
     return c;
 }
 
-static void write_head(struct hm_text *head, const struct hm_run *run, const char *identity,
-                       const struct hm_train_totals *totals, const struct contents *c)
+static void header_write(struct hm_text *head, const struct hm_run *run, const char *identity,
+                         const struct hm_train_totals *totals, const struct checkpoint_contents *c)
 {
     hm__text_addf(head, "%s\nidentity %s\nalgorithm %s\nranks %d\n", magic, identity,
                   run->algorithm->name, run->comm->size);
@@ -87,20 +94,22 @@ static void write_head(struct hm_text *head, const struct hm_run *run, const cha
     hm__text_addf(head, "bytes %.17g\nflop %.17g\n", totals->bytes, totals->flop);
     for (size_t i = 0; i < c->count; i++)
         hm__text_addf(head, "part %s %.0f\n", c->parts[i].name, c->totals[i]);
-    /* To a whole number of words, so that the checksum does not depend on how the file is read. */
+    /*
+     * Pad to a multiple of 8 bytes, so that the checksum does not depend on the sizes of the reads.
+     */
     hm__text_repeat(head, " ", (16 - (head->length + 2) % 8) % 8);
     hm__text_add(head, "\n\n");
 }
 
 /* ---- writing -------------------------------------------------------------------------------- */
 
-struct writer {
-    FILE *file; /* NULL after a failure: what comes is dropped */
+struct checkpoint_writer {
+    FILE *file; /* NULL after a failure; later writes are ignored. */
     uint64_t sum;
-    char path[PATH], beside[PATH];
+    char path[PATH_MAX_BYTES], temporary[PATH_MAX_BYTES];
 };
 
-static int write_failed(struct writer *writer, struct hm_err *err)
+static int writer_fail(struct checkpoint_writer *writer, struct hm_err *err)
 {
     int why = errno;
 
@@ -111,28 +120,29 @@ static int write_failed(struct writer *writer, struct hm_err *err)
     return hm__fail(err, HM_E_IO, "the checkpoint cannot be written: %s", strerror(why));
 }
 
-static int put(struct writer *writer, const void *data, size_t bytes, struct hm_err *err)
+static int writer_put(struct checkpoint_writer *writer, const void *data, size_t bytes,
+                      struct hm_err *err)
 {
     if (!writer->file || bytes == 0)
         return 0;
     writer->sum = checksum_add(writer->sum, data, bytes);
-    return fwrite(data, 1, bytes, writer->file) == bytes ? 0 : write_failed(writer, err);
+    return fwrite(data, 1, bytes, writer->file) == bytes ? 0 : writer_fail(writer, err);
 }
 
-/* Rank 0: our own piece of a part, then the others' in their order. */
-static int put_part(struct writer *writer, struct hm_comm *comm, const struct hm_part *part,
-                    struct hm_err *err)
+/* Rank 0: write our own values of an array, then those of the other ranks in their order. */
+static int writer_put_array(struct checkpoint_writer *writer, struct hm_comm *comm,
+                            const struct hm_part *part, struct hm_err *err)
 {
-    double piece[PIECE];
-    int rc = put(writer, part->values, part->count * sizeof(double), err);
+    double chunk[CHUNK];
+    int rc = writer_put(writer, part->values, part->count * sizeof(double), err);
 
     for (int from = 1; part->of_rows && from < comm->size; from++) {
         double left;
         hm__comm_receive(comm, from, &left, sizeof(left));
         while (left > 0) {
-            size_t count = (size_t)fmin(left, PIECE);
-            hm__comm_receive(comm, from, piece, count * sizeof(double));
-            int put_rc = put(writer, piece, count * sizeof(double), err);
+            size_t count = (size_t)fmin(left, CHUNK);
+            hm__comm_receive(comm, from, chunk, count * sizeof(double));
+            int put_rc = writer_put(writer, chunk, count * sizeof(double), err);
             rc = rc ? rc : put_rc;
             left -= (double)count;
         }
@@ -140,21 +150,21 @@ static int put_part(struct writer *writer, struct hm_comm *comm, const struct hm
     return rc;
 }
 
-/* Other ranks: our piece of a part, to rank 0. */
-static void give_part(struct hm_comm *comm, const struct hm_part *part)
+/* Other ranks: send our values of an array to rank 0. */
+static void checkpoint_send_array(struct hm_comm *comm, const struct hm_part *part)
 {
     double left = (double)part->count;
 
     hm__comm_send(comm, 0, &left, sizeof(left));
-    for (size_t at = 0; at < part->count; at += PIECE) {
-        size_t count = part->count - at < PIECE ? part->count - at : PIECE;
+    for (size_t at = 0; at < part->count; at += CHUNK) {
+        size_t count = part->count - at < CHUNK ? part->count - at : CHUNK;
         hm__comm_send(comm, 0, part->values + at, count * sizeof(double));
     }
 }
 
-static int sync_folder(const char *path)
+static int writer_sync_folder(const char *path)
 {
-    char copy[PATH];
+    char copy[PATH_MAX_BYTES];
 
     snprintf(copy, sizeof(copy), "%s", path);
     int folder = open(dirname(copy), O_RDONLY | O_DIRECTORY);
@@ -165,118 +175,122 @@ static int sync_folder(const char *path)
     return rc;
 }
 
-/* Everything is on the disk under the other name: put it in its place. */
-static int finish(struct writer *writer, struct hm_err *err)
+/* Sync the temporary file to disk and rename it to its final name. */
+static int writer_finish(struct checkpoint_writer *writer, struct hm_err *err)
 {
     if (!writer->file)
         return err ? err->code : HM_E_IO;
     if (fwrite(&writer->sum, 1, sizeof(writer->sum), writer->file) != sizeof(writer->sum) ||
         fflush(writer->file) != 0 || fsync(fileno(writer->file)) != 0)
-        return write_failed(writer, err);
+        return writer_fail(writer, err);
     FILE *file = writer->file;
     writer->file = NULL;
-    if (fclose(file) != 0 || rename(writer->beside, writer->path) != 0 ||
-        sync_folder(writer->path) != 0)
-        return write_failed(writer, err);
+    if (fclose(file) != 0 || rename(writer->temporary, writer->path) != 0 ||
+        writer_sync_folder(writer->path) != 0)
+        return writer_fail(writer, err);
     return 0;
 }
 
-static int save_rank_0(const char *path, struct hm_run *run, const struct hm_text *head,
-                       const struct contents *c, struct hm_err *err)
+static int checkpoint_write(const char *path, struct hm_run *run, const struct hm_text *head,
+                            const struct checkpoint_contents *c, struct hm_err *err)
 {
-    struct writer writer = {0};
+    struct checkpoint_writer writer = {0};
     int rc = 0;
 
-    if (!realpath(path, writer.path)) /* a link stays one; a new file has no real path yet */
+    if (!realpath(path, writer.path)) /* Follow a symbolic link; a new file has no real path yet. */
         snprintf(writer.path, sizeof(writer.path), "%s", path);
-    snprintf(writer.beside, sizeof(writer.beside), "%.*s.new", PATH - 8, writer.path);
-    writer.file = fopen(writer.beside, "wb");
+    snprintf(writer.temporary, sizeof(writer.temporary), "%.*s.new", PATH_MAX_BYTES - 8,
+             writer.path);
+    writer.file = fopen(writer.temporary, "wb");
     if (!writer.file)
-        rc = write_failed(&writer, err);
+        rc = writer_fail(&writer, err);
     else
-        rc = put(&writer, head->data, head->length, err);
+        rc = writer_put(&writer, head->data, head->length, err);
     for (size_t i = 0; i < c->count; i++) {
-        int part_rc = put_part(&writer, run->comm, &c->parts[i], err);
+        int part_rc = writer_put_array(&writer, run->comm, &c->parts[i], err);
         rc = rc ? rc : part_rc;
     }
-    rc = rc ? rc : finish(&writer, err);
+    rc = rc ? rc : writer_finish(&writer, err);
     if (rc)
-        unlink(writer.beside);
+        unlink(writer.temporary);
     return rc;
 }
 
 int hm__checkpoint_save(const char *path, struct hm_run *run, const char *identity,
                         const struct hm_train_totals *totals, struct hm_err *err)
 {
-    struct contents c = contents_of(run);
+    struct checkpoint_contents c = checkpoint_contents_of(run);
     struct hm_text head = {0};
     int rc = 0;
 
     if (run->comm->rank == 0) {
-        write_head(&head, run, identity, totals, &c);
+        header_write(&head, run, identity, totals, &c);
         rc = head.failed ? hm__fail_nomem(err) : 0;
     }
     rc = hm__agree(run->comm, rc, err);
     if (rc == 0 && run->comm->rank == 0)
-        rc = save_rank_0(path, run, &head, &c, err);
+        rc = checkpoint_write(path, run, &head, &c, err);
     for (size_t i = 0; rc == 0 && run->comm->rank > 0 && i < c.count; i++)
         if (c.parts[i].of_rows)
-            give_part(run->comm, &c.parts[i]);
+            checkpoint_send_array(run->comm, &c.parts[i]);
     hm__text_release(&head);
     return hm__agree(run->comm, rc, err);
 }
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-/* The head of a file, as far as it is numbers. */
-struct head {
+/* The numbers of the header. */
+struct checkpoint_header {
     double ranks, iteration, samples;
     struct hm_train_totals totals;
 };
 
-static int refuse(struct hm_err *err, const char *path, int line, const char *why)
+static int checkpoint_refuse(struct hm_err *err, const char *path, int line, const char *why)
 {
     int rc = hm__fail(err, HM_E_SYNTAX, "%s", why);
 
     hm__err_at(err, path, line);
-    hm__err_hint(err, "remove it, or go on from an older copy");
+    hm__err_hint(err, "remove it, or resume from an older copy");
     return rc;
 }
 
-/* Whether the file is whole: all of it is read once before anything is believed. */
-static int check_sum(FILE *file, const char *path, struct hm_err *err)
+/* Verify the checksum of the whole file before any of its values is used. */
+static int checkpoint_verify(FILE *file, const char *path, struct hm_err *err)
 {
-    char piece[PIECE * 8];
+    char chunk[CHUNK * 8];
     uint64_t sum = 0, kept = 0;
-    size_t got = fread(piece, 1, sizeof(magic) - 1, file);
+    size_t got = fread(chunk, 1, sizeof(magic) - 1, file);
 
-    if (got != sizeof(magic) - 1 || memcmp(piece, magic, got) != 0)
-        return refuse(err, path, 1, "this is not a checkpoint of this version of howmany");
+    if (got != sizeof(magic) - 1 || memcmp(chunk, magic, got) != 0)
+        return checkpoint_refuse(err, path, 1,
+                                 "this is not a checkpoint of this version of howmany");
     if (fseek(file, 0, SEEK_END) != 0)
-        return refuse(err, path, 0, "the checkpoint cannot be read");
+        return checkpoint_refuse(err, path, 0, "the checkpoint cannot be read");
     long left = ftell(file) - (long)sizeof(sum);
     rewind(file);
-    for (; left > 0; left -= (long)sizeof(piece)) {
-        size_t want = left < (long)sizeof(piece) ? (size_t)left : sizeof(piece);
-        if (fread(piece, 1, want, file) != want)
-            return refuse(err, path, 0, "the checkpoint cannot be read to its end");
-        sum = checksum_add(sum, piece, want);
+    for (; left > 0; left -= (long)sizeof(chunk)) {
+        size_t want = left < (long)sizeof(chunk) ? (size_t)left : sizeof(chunk);
+        if (fread(chunk, 1, want, file) != want)
+            return checkpoint_refuse(err, path, 0, "the checkpoint cannot be read to its end");
+        sum = checksum_add(sum, chunk, want);
     }
     if (fread(&kept, 1, sizeof(kept), file) != sizeof(kept) || kept != sum)
-        return refuse(err, path, 0, "the checkpoint is damaged: its checksum does not fit");
+        return checkpoint_refuse(err, path, 0,
+                                 "the checkpoint is damaged: its checksum does not match");
     rewind(file);
     return 0;
 }
 
-struct reader {
+struct checkpoint_reader {
     FILE *file;
     const char *path;
     int line;
-    char text[LINE];
+    char text[LINE_MAX_BYTES];
 };
 
-/* The next line, which must be "name value"; the value, or NULL with an error. */
-static const char *next_value(struct reader *reader, const char *name, struct hm_err *err)
+/* Read the next line, which must be "name value". Returns the value, or NULL with an error. */
+static const char *reader_next_value(struct checkpoint_reader *reader, const char *name,
+                                     struct hm_err *err)
 {
     char why[160];
     size_t length = strlen(name);
@@ -287,28 +301,30 @@ static const char *next_value(struct reader *reader, const char *name, struct hm
         reader->text[strcspn(reader->text, "\n")] = '\0';
         return reader->text + length + 1;
     }
-    snprintf(why, sizeof(why), "the checkpoint does not say '%s' where it should", name);
-    refuse(err, reader->path, reader->line, why);
+    snprintf(why, sizeof(why), "the checkpoint has no '%s' where it is expected", name);
+    checkpoint_refuse(err, reader->path, reader->line, why);
     return NULL;
 }
 
-static int next_number(struct reader *reader, const char *name, double *ret_value,
-                       struct hm_err *err)
+static int reader_next_number(struct checkpoint_reader *reader, const char *name, double *ret_value,
+                              struct hm_err *err)
 {
-    const char *text = next_value(reader, name, err);
+    const char *text = reader_next_value(reader, name, err);
 
     if (!text)
         return HM_E_SYNTAX;
     size_t used = hm__number_read(text, ret_value);
     if (used == 0 || text[used] != '\0' || !(*ret_value >= 0))
-        return refuse(err, reader->path, reader->line, "the checkpoint has a bad number");
+        return checkpoint_refuse(err, reader->path, reader->line,
+                                 "the checkpoint contains an invalid number");
     return 0;
 }
 
-/* A line that must say what this run is too. */
-static int expect(struct reader *reader, const char *name, const char *ours, struct hm_err *err)
+/* Read a line whose value must equal that of this run. */
+static int reader_expect(struct checkpoint_reader *reader, const char *name, const char *ours,
+                         struct hm_err *err)
 {
-    const char *text = next_value(reader, name, err);
+    const char *text = reader_next_value(reader, name, err);
 
     if (!text)
         return HM_E_SYNTAX;
@@ -321,8 +337,12 @@ static int expect(struct reader *reader, const char *name, const char *ours, str
     return rc;
 }
 
-/* The list of parts, up to the line of blanks. The file is whole: what differs was told so. */
-static int expect_part(struct reader *reader, const char *ours, struct hm_err *err)
+/*
+ * Read one line of the list of arrays. The checksum is correct, so a difference means other
+ * settings.
+ */
+static int reader_expect_array(struct checkpoint_reader *reader, const char *ours,
+                               struct hm_err *err)
 {
     char *text = reader->text;
 
@@ -334,91 +354,98 @@ static int expect_part(struct reader *reader, const char *ours, struct hm_err *e
         return 0;
     int rc = hm__fail(err, HM_E_CONFLICT, "the checkpoint is of a run with other settings");
     hm__err_at(err, reader->path, reader->line);
-    hm__err_hint(err, "--memory and --shrink must be as they were: it has '%.60s', not '%.60s'",
+    hm__err_hint(err,
+                 "memory and shrink must have the values of that run: the checkpoint has '%.60s', "
+                 "this run '%.60s'",
                  text + strspn(text, " "), ours);
     return rc;
 }
 
-static int read_head(struct reader *reader, const struct hm_run *run, const char *identity,
-                     const struct contents *c, struct head *head, struct hm_err *err)
+static int header_read(struct checkpoint_reader *reader, const struct hm_run *run,
+                       const char *identity, const struct checkpoint_contents *c,
+                       struct checkpoint_header *head, struct hm_err *err)
 {
     char part[128];
-    int rc = next_value(reader, "howmany", err) ? 0 : HM_E_SYNTAX;
+    int rc = reader_next_value(reader, "howmany", err) ? 0 : HM_E_SYNTAX;
 
-    rc = rc ? rc : expect(reader, "identity", identity, err);
-    rc = rc ? rc : expect(reader, "algorithm", run->algorithm->name, err);
-    rc = rc ? rc : next_number(reader, "ranks", &head->ranks, err);
-    rc = rc ? rc : next_number(reader, "iteration", &head->iteration, err);
+    rc = rc ? rc : reader_expect(reader, "identity", identity, err);
+    rc = rc ? rc : reader_expect(reader, "algorithm", run->algorithm->name, err);
+    rc = rc ? rc : reader_next_number(reader, "ranks", &head->ranks, err);
+    rc = rc ? rc : reader_next_number(reader, "iteration", &head->iteration, err);
     if (rc == 0 && !(head->iteration < ITERATIONS && floor(head->iteration) == head->iteration))
-        rc = refuse(err, reader->path, reader->line, "the checkpoint has a bad number");
-    rc = rc ? rc : next_number(reader, "samples", &head->samples, err);
-    rc = rc ? rc : next_number(reader, "elapsed_s", &head->totals.elapsed_s, err);
-    rc = rc ? rc : next_number(reader, "compute_s", &head->totals.compute_s, err);
-    rc = rc ? rc : next_number(reader, "bytes", &head->totals.bytes, err);
-    rc = rc ? rc : next_number(reader, "flop", &head->totals.flop, err);
+        rc = checkpoint_refuse(err, reader->path, reader->line,
+                               "the checkpoint contains an invalid number");
+    rc = rc ? rc : reader_next_number(reader, "samples", &head->samples, err);
+    rc = rc ? rc : reader_next_number(reader, "elapsed_s", &head->totals.elapsed_s, err);
+    rc = rc ? rc : reader_next_number(reader, "compute_s", &head->totals.compute_s, err);
+    rc = rc ? rc : reader_next_number(reader, "bytes", &head->totals.bytes, err);
+    rc = rc ? rc : reader_next_number(reader, "flop", &head->totals.flop, err);
     for (size_t i = 0; rc == 0 && i < c->count; i++) {
         snprintf(part, sizeof(part), "part %s %.0f", c->parts[i].name, c->totals[i]);
-        rc = expect_part(reader, part, err);
+        rc = reader_expect_array(reader, part, err);
     }
-    /* The line of blanks, and the empty one. */
+    /* The line of blanks, and the empty line. */
     for (int line = 0; rc == 0 && line < 2; line++)
-        rc = expect_part(reader, "", err);
+        rc = reader_expect_array(reader, "", err);
     return rc;
 }
 
-static int get(struct reader *reader, double *values, size_t count, struct hm_err *err)
+static int reader_get(struct checkpoint_reader *reader, double *values, size_t count,
+                      struct hm_err *err)
 {
     if (fread(values, sizeof(double), count, reader->file) == count)
         return 0;
-    return refuse(err, reader->path, 0, "the checkpoint cannot be read to its end");
+    return checkpoint_refuse(err, reader->path, 0, "the checkpoint cannot be read to its end");
 }
 
-/* Nothing but the checksum may be left. */
-static int check_end(struct reader *reader, struct hm_err *err)
+/* After the arrays, only the checksum may follow. */
+static int reader_check_end(struct checkpoint_reader *reader, struct hm_err *err)
 {
     long here = ftell(reader->file);
 
     if (here >= 0 && fseek(reader->file, 0, SEEK_END) == 0 &&
         ftell(reader->file) == here + (long)sizeof(uint64_t))
         return 0;
-    return refuse(err, reader->path, 0, "the checkpoint is not as long as it says");
+    return checkpoint_refuse(err, reader->path, 0,
+                             "the checkpoint does not have the length that its header states");
 }
 
-/* Rank 0: our own piece of a part, then pass the others theirs. */
-static int get_part(struct reader *reader, struct hm_comm *comm, const struct hm_part *part,
-                    struct hm_err *err)
+/* Rank 0: read our own values of an array, then read and send those of the other ranks. */
+static int reader_get_array(struct checkpoint_reader *reader, struct hm_comm *comm,
+                            const struct hm_part *part, struct hm_err *err)
 {
-    double piece[PIECE];
-    int rc = get(reader, part->values, part->count, err);
+    double chunk[CHUNK];
+    int rc = reader_get(reader, part->values, part->count, err);
 
     for (int to = 1; part->of_rows && to < comm->size; to++) {
         double left;
         hm__comm_receive(comm, to, &left, sizeof(left));
         while (left > 0) {
-            size_t count = (size_t)fmin(left, PIECE);
-            memset(piece, 0, sizeof(piece));
-            int get_rc = rc ? rc : get(reader, piece, count, err);
+            size_t count = (size_t)fmin(left, CHUNK);
+            memset(chunk, 0, sizeof(chunk));
+            int get_rc = rc ? rc : reader_get(reader, chunk, count, err);
             rc = rc ? rc : get_rc;
-            hm__comm_send(comm, to, piece, count * sizeof(double));
+            hm__comm_send(comm, to, chunk, count * sizeof(double));
             left -= (double)count;
         }
     }
     return rc;
 }
 
-static void take_part(struct hm_comm *comm, const struct hm_part *part)
+static void checkpoint_receive_array(struct hm_comm *comm, const struct hm_part *part)
 {
     double left = (double)part->count;
 
     hm__comm_send(comm, 0, &left, sizeof(left));
-    for (size_t at = 0; at < part->count; at += PIECE) {
-        size_t count = part->count - at < PIECE ? part->count - at : PIECE;
+    for (size_t at = 0; at < part->count; at += CHUNK) {
+        size_t count = part->count - at < CHUNK ? part->count - at : CHUNK;
         hm__comm_receive(comm, 0, part->values + at, count * sizeof(double));
     }
 }
 
-static int open_rank_0(struct reader *reader, const struct hm_run *run, const char *identity,
-                       const struct contents *c, struct head *head, struct hm_err *err)
+static int checkpoint_open(struct checkpoint_reader *reader, const struct hm_run *run,
+                           const char *identity, const struct checkpoint_contents *c,
+                           struct checkpoint_header *head, struct hm_err *err)
 {
     reader->file = fopen(reader->path, "rb");
     if (!reader->file) {
@@ -426,33 +453,33 @@ static int open_rank_0(struct reader *reader, const struct hm_run *run, const ch
         hm__err_at(err, reader->path, 0);
         return rc;
     }
-    int rc = check_sum(reader->file, reader->path, err);
-    return rc ? rc : read_head(reader, run, identity, c, head, err);
+    int rc = checkpoint_verify(reader->file, reader->path, err);
+    return rc ? rc : header_read(reader, run, identity, c, head, err);
 }
 
 int hm__checkpoint_load(const char *path, struct hm_run *run, const char *identity,
                         struct hm_train_totals *ret_totals, struct hm_err *err)
 {
-    struct contents c = contents_of(run);
-    struct reader reader = {.path = path};
-    struct head head = {0};
+    struct checkpoint_contents c = checkpoint_contents_of(run);
+    struct checkpoint_reader reader = {.path = path};
+    struct checkpoint_header head = {0};
     struct hm_comm *comm = run->comm;
     int rc = 0;
 
     if (comm->rank == 0)
-        rc = open_rank_0(&reader, run, identity, &c, &head, err);
+        rc = checkpoint_open(&reader, run, identity, &c, &head, err);
     rc = hm__agree(comm, rc, err);
     for (size_t i = 0; rc == 0 && i < c.count; i++) {
         if (comm->rank == 0)
-            rc = get_part(&reader, comm, &c.parts[i], err);
+            rc = reader_get_array(&reader, comm, &c.parts[i], err);
         else if (c.parts[i].of_rows)
-            take_part(comm, &c.parts[i]);
+            checkpoint_receive_array(comm, &c.parts[i]);
         rc = hm__agree(comm, rc, err);
         if (rc == 0 && !c.parts[i].of_rows)
             hm__comm_broadcast(comm, 0, c.parts[i].values, c.parts[i].count * sizeof(double));
     }
     if (rc == 0)
-        rc = hm__agree(comm, comm->rank == 0 ? check_end(&reader, err) : 0, err);
+        rc = hm__agree(comm, comm->rank == 0 ? reader_check_end(&reader, err) : 0, err);
     if (reader.file)
         fclose(reader.file);
     if (rc)

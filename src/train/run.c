@@ -1,4 +1,4 @@
-/* What the algorithms share: full gradients, mini-batches, random orders, sizes of steps. */
+/* Functions shared by the algorithms: full gradients, mini-batches, random orders, step sizes. */
 #include "run.h"
 
 #include <math.h>
@@ -45,8 +45,8 @@ double hm__run_full(struct hm_run *run, const double *w)
     size_t d = o->unknowns;
     double *g = run->gradient;
 
-    if (run->division && run->division->sum) {
-        run->division->sum(run, w);
+    if (run->platform && run->platform->sum) {
+        run->platform->sum(run, w);
     } else {
         g[d] = hm__run_part(run, w, NULL, o->rows.count);
         hm__comm_sum(run->comm, g, d + 1, run->scratch);
@@ -58,7 +58,7 @@ double hm__run_full(struct hm_run *run, const double *w)
     return g[d] / o->total_rows + 0.5 * o->lambda * hm__dot(w, w, d);
 }
 
-void hm__count_up(uint32_t *order, size_t count)
+void hm__fill_range(uint32_t *order, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         order[i] = (uint32_t)i;
@@ -77,9 +77,9 @@ void hm__shuffle(struct hm_random *random, uint32_t *order, size_t count)
 /* ---- mini-batches --------------------------------------------------------------------------- */
 
 struct hm_batches {
-    uint32_t *order;  /* this rank's rows, as this epoch deals them */
-    double epoch;     /* that `order` is for; -1: none yet */
-    double per_epoch; /* mini-batches */
+    uint32_t *order;  /* This rank's rows in the order of this epoch. */
+    double epoch;     /* Epoch that `order` belongs to; -1: none yet. */
+    double per_epoch; /* Mini-batches per epoch. */
 };
 
 double hm__batches_in_epoch(const struct hm_run *run)
@@ -113,11 +113,13 @@ const uint32_t *hm__batches_next(struct hm_run *run, struct hm_batches *batches,
         struct hm_random random;
         uint64_t stream = ((uint64_t)epoch << 24) ^ ((uint64_t)run->comm->rank << 4) ^ 15;
         hm__random_init(&random, run->settings.seed, stream);
-        hm__count_up(batches->order, run->objective->rows.count);
+        hm__fill_range(batches->order, run->objective->rows.count);
         hm__shuffle(&random, batches->order, run->objective->rows.count);
         batches->epoch = epoch;
     }
-    /* Ranks round at different places, so that all together have the same number every time. */
+    /*
+     * Ranks round with different offsets, so that all mini-batches have nearly the same total size.
+     */
     double phase = (double)run->comm->rank / run->comm->size;
     size_t first = (size_t)floor(rows * place / batches->per_epoch + phase);
     size_t last = (size_t)floor(rows * (place + 1) / batches->per_epoch + phase);
@@ -149,10 +151,10 @@ void hm__run_mean(struct hm_run *run, double rows)
     hm__comm_work(run->comm, 3 * (double)o->unknowns);
 }
 
-/* ---- sizes ---------------------------------------------------------------------------------- */
+/* ---- step sizes ----------------------------------------------------------------------------- */
 
 /* Mean |x|^2 over all rows of all ranks. */
-static double mean_norm2(struct hm_run *run)
+static double run_mean_norm2(struct hm_run *run)
 {
     const struct hm_rows *rows = &run->objective->rows;
     double sum = 0;
@@ -171,6 +173,6 @@ double hm__run_step_size(struct hm_run *run, double otherwise)
         return run->settings.step;
     if (curvature == 0)
         return otherwise;
-    double mean = mean_norm2(run);
+    double mean = run_mean_norm2(run);
     return mean > 0 ? 1 / (curvature * mean) : 1;
 }

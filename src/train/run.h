@@ -1,9 +1,9 @@
 /*
- * One run of an algorithm, as one rank sees it, and what an algorithm is: a table of functions in a
+ * One run of an algorithm on one rank, and the interface of an algorithm: a table of functions in a
  * file of its own, listed in algorithms.c.
  *
- * All ranks hold the same w; each holds its own rows. An iteration begins and ends with all ranks
- * having the same w, so that it can be looked at, and saved, in between.
+ * All ranks hold the same w; each holds its own rows. At the start and at the end of each iteration
+ * all ranks have the same w, so that it can be evaluated and saved in between.
  */
 #ifndef HM_RUN_H
 #define HM_RUN_H
@@ -13,57 +13,58 @@
 #include "random.h"
 #include "usage.h"
 
-/* What the algorithms can be told; 0 (momentum: below 0) means: the algorithm's own choice. */
+/* Settings of the algorithms; 0 (momentum: negative) selects the algorithm's default. */
 struct hm_train_settings {
-    double step;     /* size of the first step */
-    double batch;    /* rows of all ranks together in a mini-batch; local SGD: of one rank */
-    double passes;   /* over its own rows that a rank makes in an iteration */
+    double step;     /* Initial step size. */
+    double batch;    /* Rows of a mini-batch over all ranks; local SGD: rows per rank. */
+    double passes;   /* Passes over its own rows that a rank makes in an iteration. */
     double momentum; /* [0, 1) */
-    double memory;   /* pairs that L-BFGS keeps */
-    bool shrink;     /* pass over rows whose dual variable has come to rest */
+    double memory;   /* Number of pairs that L-BFGS stores. */
+    bool shrink;     /* Skip rows whose dual variable has stopped changing. */
     uint64_t seed;
 };
 
-/* A piece of an algorithm's state, for checkpoints. */
+/* One array of an algorithm's state, for checkpoints. */
 struct hm_part {
     const char *name;
-    double *values; /* borrowed */
+    double *values; /* Borrowed. */
     size_t count;
-    bool of_rows; /* a number for each of the rank's rows; otherwise the same on all ranks */
+    bool of_rows; /* True: one number per row of this rank. False: the same values on all ranks. */
 };
 
 enum { HM_PARTS = 8 };
 
-struct hm_trace_point;
+struct hm_trace_point; /* See train.h. */
 
 struct hm_run {
     const struct hm_algorithm *algorithm;
     struct hm_comm *comm;
     struct hm_objective *objective;
     struct hm_train_settings settings;
-    double *w;        /* unknowns */
-    double *gradient; /* unknowns + HM_RUN_EXTRA, for the algorithm to use */
-    double *scratch;  /* as long, for sums over ranks */
-    double iteration; /* finished ones */
-    double samples;   /* rows of all ranks that went into them, with repetition */
-    bool settled;     /* the algorithm finds nothing better: the same on all ranks */
-    double step;      /* size of the first step, where `update` takes one */
-    void *state;      /* the algorithm's */
-    const struct hm_division *division; /* how ranks share the work; NULL: all are alike */
-    void *place;                        /* the platform's */
-    struct hm_meter meter;              /* of this rank */
-    /* Rank 0, after each stretch: of the ranks that are no workers. */
-    struct hm_usage *others;
-    size_t other_count;
+    double *w;        /* [unknowns] */
+    double *gradient; /* [unknowns + HM_RUN_EXTRA], used by the algorithm. */
+    double *scratch;  /* [unknowns + HM_RUN_EXTRA], used by sums over ranks. */
+    double iteration; /* Number of iterations finished. */
+    double samples;   /* Rows processed so far by all ranks, with repetition. */
+    bool settled;     /* The algorithm finds no further improvement; the same on all ranks. */
+    double step;      /* Initial step size, for algorithms with `update`. */
+    void *state;      /* State of the algorithm. */
+    /* How iterations are executed; NULL: all ranks are workers. */
+    const struct hm_platform_ops *platform;
+    void *platform_state;  /* State of the platform. */
+    struct hm_meter meter; /* Resource usage of this rank. */
+    /* Rank 0, after each segment: usage of the ranks that are not workers (servers or driver). */
+    struct hm_usage *extra_usage;
+    size_t extra_count;
     struct hm_arena *arena;
 };
 
 enum { HM_RUN_EXTRA = 2 };
 
 enum hm_trait {
-    HM_TRAIT_DUAL = 1,    /* needs a loss with a dual */
-    HM_TRAIT_BATCHES = 2, /* an iteration is a mini-batch, and an epoch many of them */
-    HM_TRAIT_LINEAR = 4,  /* needs one linear output */
+    HM_TRAIT_DUAL = 1,    /* Needs a loss with a dual. */
+    HM_TRAIT_BATCHES = 2, /* An iteration is one mini-batch, and an epoch has many of them. */
+    HM_TRAIT_LINEAR = 4,  /* Needs one linear output. */
 };
 
 struct hm_algorithm {
@@ -71,97 +72,117 @@ struct hm_algorithm {
     const char *title;
     unsigned traits;
     struct hm_train_settings defaults;
-    /* Make the state. w is at its start. A rank that fails is alone: no talking here
-     * without agreeing first. */
+    /*
+     * Allocate the state; w holds the starting point. A failing rank returns alone, so this
+     * function must not communicate unless all ranks agree first (hm__agree).
+     */
     int (*begin)(struct hm_run *run, struct hm_err *err);
-    /* What has to be found out together before the first iteration; NULL: nothing. */
+    /* Collective computations before the first iteration; NULL: none. */
     void (*prepare)(struct hm_run *run);
-    /* One iteration, of all ranks together. */
+    /* One iteration; collective. */
     void (*step)(struct hm_run *run);
-    /* This rank's sum of the rows' parts in the dual objective; NULL: there is none. */
+    /*
+     * Sum over this rank's rows of their terms in the dual objective; NULL: the algorithm has no
+     * dual.
+     */
     double (*dual)(const struct hm_run *run);
     /*
-     * Of mini-batches, the second half of a step: w by the mean gradient in run->gradient, as one
-     * of several parts of a step that weighs `weight`; 1: it is the whole. `done`: such updates
-     * before it. Each unknown is by itself, so that pieces of w may be in several places. NULL: w
-     * cannot be elsewhere than with the rows.
+     * Mini-batch algorithms: the second half of `step`, which changes w by the mean gradient in
+     * run->gradient. `weight`: fraction of a step that this gradient is (1: a whole step). `done`:
+     * number of updates before this one. Each unknown is updated independently, so that parts of w
+     * may be on different ranks. NULL: w must be on the workers.
      */
     void (*update)(struct hm_run *run, double weight, double done);
-    /* The state besides w; NULL: none. Returns how many parts. */
+    /* Lists the arrays of the state besides w and returns their number; NULL: none. */
     size_t (*parts)(struct hm_run *run, struct hm_part parts[HM_PARTS]);
-    /* After parts have been filled in from a checkpoint, on all ranks; may be NULL. */
+    /* Called on all ranks after the arrays have been loaded from a checkpoint; may be NULL. */
     int (*resumed)(struct hm_run *run, struct hm_err *err);
-    /* Objective and what else there is to tell, where it is not P(w); NULL: it is. */
-    void (*look)(struct hm_run *run, struct hm_trace_point *point);
+    /*
+     * Compute objective and other members of the trace point where the objective is not P(w); NULL:
+     * it is P(w).
+     */
+    void (*eval)(struct hm_run *run, struct hm_trace_point *point);
 };
 
-/* Iterations of all ranks together, as one rank saw them and as all did. */
-struct hm_stretch {
+/* A segment: consecutive iterations without an evaluation or checkpoint in between. */
+struct hm_segment {
     double iterations, samples;
-    double seconds, compute_s; /* the largest of any rank */
-    double bytes, flop;        /* of all ranks */
-    /* With servers, otherwise 0. */
-    double wait_s;      /* for w, of a worker in the mean */
-    double reads, ages; /* of w, by all workers, and the sum of the clocks it was behind */
-    double dropped;     /* gradients */
+    double seconds, compute_s; /* Maximum over the ranks. */
+    double bytes, flop;        /* Sum over all ranks. */
+    /* Parameter servers only; otherwise 0. */
+    double wait_s; /* Seconds waiting for w, mean over the workers. */
+    /* Number of reads of w by all workers, and the sum of their staleness in clocks. */
+    double reads, staleness;
+    double dropped; /* Number of dropped gradients. */
 };
 
-/*
- * How iterations are done where not every rank is a worker with a w of its own. `stretch` goes on
- * for so many iterations, and ends with all workers having the same w and rank 0 the algorithm's
- * state; called by all workers together, as `end` is, after which nobody serves them.
- */
-struct hm_division {
+/* How iterations are executed where some ranks are not workers (driver, parameter servers). */
+struct hm_platform_ops {
     const char *name;
-    int (*stretch)(struct hm_run *run, double iterations, struct hm_stretch *ret_stretch,
-                   struct hm_err *err);
-    /* In place of stretch, on a rank that has no rows: in run->gradient the sums over all rows, of
-     * the gradients and then of the losses. */
+    int (*run_segment)(struct hm_run *run, double iterations, struct hm_segment *ret_segment,
+                       struct hm_err *err);
+    /*
+     * On a rank without rows, instead of run_segment: compute in run->gradient the sums over all
+     * rows of the gradients, and then of the losses.
+     */
     void (*sum)(struct hm_run *run, const double *w);
 };
 
-/* All algorithms for rows of data, NULL at the end. */
+/* Totals of the whole run, including the part before a checkpoint was loaded. */
+struct hm_train_totals {
+    double elapsed_s, compute_s, bytes, flop;
+};
+
+/* All algorithms for rows of data; ends with NULL. */
 extern const struct hm_algorithm *const hm__algorithms[];
 const struct hm_algorithm *hm__algorithm_find(const char *name);
 
 /* ---- for algorithms ------------------------------------------------------------------------- */
 
-/* Random numbers of this rank in this iteration; `use` (0..15) tells streams apart. */
+/*
+ * Random generator of this rank for this iteration; `use` (0..15) selects one of several streams.
+ */
 struct hm_random hm__run_random(const struct hm_run *run, unsigned use);
 
 /*
- * P and, in run->gradient, its gradient at w, over all rows of all ranks. Counts the work and the
- * rows.
+ * Returns P(w); its gradient is in run->gradient. Sums over all rows of all ranks. Counts the work
+ * and the rows.
  */
 double hm__run_full(struct hm_run *run, const double *w);
 
 /*
- * This rank's part of a gradient: the sum of the losses of rows list[0..count), NULL: 0..count, and
- * in run->gradient the sum of their gradients. Counts the work.
+ * This rank's part of a gradient: returns the sum of the losses of rows list[0..count) (list NULL:
+ * rows 0..count); the sum of their gradients is in run->gradient. Counts the work.
  */
 double hm__run_part(struct hm_run *run, const double *w, const uint32_t *list, size_t count);
-/* The same, added to what is in run->gradient. */
+/* The same, but adds to run->gradient. */
 double hm__run_add(struct hm_run *run, const double *w, const uint32_t *list, size_t count);
-/* From a sum over so many rows to the gradient: divided, and the regulariser's added. */
+/*
+ * Turn a sum over `rows` rows into the gradient: divide by `rows` and add the regulariser's
+ * gradient.
+ */
 void hm__run_mean(struct hm_run *run, double rows);
 
 /* |w|^2 */
 double hm__run_norm2(const struct hm_run *run);
 
-/* The next mini-batch's mean gradient, regulariser included, in run->gradient. */
+/* The mean gradient of the next mini-batch, with the regulariser, in run->gradient. */
 struct hm_batches;
 int hm__batches_new(struct hm_run *run, struct hm_batches **ret_batches, struct hm_err *err);
 void hm__batches_gradient(struct hm_run *run, struct hm_batches *batches);
-/* This rank's rows of the next mini-batch: an epoch deals each row once, in an order of its own. */
+/* This rank's rows of the next mini-batch. In each epoch every row is used once, in a new order. */
 const uint32_t *hm__batches_next(struct hm_run *run, struct hm_batches *batches, size_t *ret_count);
-/* Mini-batches in an epoch. */
+/* Number of mini-batches in an epoch. */
 double hm__batches_in_epoch(const struct hm_run *run);
 
-/* Fill with 0..count-1; put what is there into a random order. */
-void hm__count_up(uint32_t *order, size_t count);
+/* Fill with 0..count-1; shuffle. */
+void hm__fill_range(uint32_t *order, size_t count);
 void hm__shuffle(struct hm_random *random, uint32_t *order, size_t count);
 
-/* A step size that suits the loss: 1 / (curvature x mean |x|^2); other objectives: `otherwise`. */
+/*
+ * settings.step, or else a step size that suits the loss: 1 / (curvature x mean |x|^2); `otherwise`
+ * for objectives of unknown curvature.
+ */
 double hm__run_step_size(struct hm_run *run, double otherwise);
 
 #endif

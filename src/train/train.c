@@ -1,7 +1,7 @@
 /*
- * The loop. A stretch is the iterations up to the next look, checkpoint or limit. All ranks start a
- * stretch together; its time is the slowest rank's, its computing the largest of any rank's, and
- * what remains is communicating, waiting for others included.
+ * The training loop. A segment is the iterations up to the next evaluation, checkpoint or limit.
+ * All ranks start a segment together. Its time is that of the slowest rank, its computation time
+ * the maximum over ranks; the rest is communication, which includes waiting for other ranks.
  */
 #include "train.h"
 
@@ -29,7 +29,7 @@ const char *hm__stop_name(enum hm_stop stop)
     return stop_names[stop];
 }
 
-static void take_default(double *value, double otherwise)
+static void setting_default(double *value, double otherwise)
 {
     if (*value == 0)
         *value = otherwise;
@@ -40,12 +40,12 @@ int hm__run_begin(struct hm_run *run, struct hm_err *err)
     const struct hm_train_settings *defaults = &run->algorithm->defaults;
     size_t d = run->objective->unknowns;
 
-    take_default(&run->settings.step, defaults->step);
-    take_default(&run->settings.batch, defaults->batch);
-    take_default(&run->settings.passes, defaults->passes);
-    if (run->settings.momentum < 0) /* 0 is a choice */
+    setting_default(&run->settings.step, defaults->step);
+    setting_default(&run->settings.batch, defaults->batch);
+    setting_default(&run->settings.passes, defaults->passes);
+    if (run->settings.momentum < 0) /* 0 is a valid momentum. */
         run->settings.momentum = defaults->momentum;
-    take_default(&run->settings.memory, defaults->memory);
+    setting_default(&run->settings.memory, defaults->memory);
     run->w = hm__arena_alloc(run->arena, d, sizeof(double));
     run->gradient = hm__arena_alloc(run->arena, d + HM_RUN_EXTRA, sizeof(double));
     run->scratch = hm__arena_alloc(run->arena, d + HM_RUN_EXTRA, sizeof(double));
@@ -58,24 +58,28 @@ int hm__run_begin(struct hm_run *run, struct hm_err *err)
     return rc;
 }
 
-/* ---- a stretch ------------------------------------------------------------------------------ */
+/* ---- segments ------------------------------------------------------------------------------- */
 
-static double next_multiple(double after, double every)
+static double train_next_multiple(double after, double every)
 {
     return every > 0 ? every * (floor(after / every) + 1) : INFINITY;
 }
 
-/* How many iterations until there is something else to do. */
-static double stretch_length(const struct hm_run *run, const struct hm_train_plan *plan,
-                             const struct hm_train_totals *totals)
+/* Number of iterations until the next evaluation, checkpoint or limit. */
+static double train_segment_length(const struct hm_run *run, const struct hm_train_plan *plan,
+                                   const struct hm_train_totals *totals)
 {
-    double until = next_multiple(run->iteration, plan->look_every);
+    double until = train_next_multiple(run->iteration, plan->eval_every);
 
-    until = fmin(until, next_multiple(run->iteration, plan->save_every));
+    until = fmin(until, train_next_multiple(run->iteration, plan->save_every));
     if (plan->limits.iterations > 0)
         until = fmin(until, plan->limits.iterations);
     double length = until - run->iteration;
-    if (plan->limits.within_s > 0) { /* nothing is known of the first, and little of few */
+    /*
+     * Estimate the time per iteration from the iterations so far; double the number of iterations
+     * at most.
+     */
+    if (plan->limits.within_s > 0) {
         double left = plan->limits.within_s - totals->elapsed_s;
         length = fmin(length, run->iteration);
         length = fmin(length, ceil(left * run->iteration / fmax(totals->elapsed_s, 1e-300)));
@@ -83,55 +87,56 @@ static double stretch_length(const struct hm_run *run, const struct hm_train_pla
     return fmax(1, length);
 }
 
-/* Whether there is no iteration, or no time, left. */
-static bool used_up(const struct hm_run *run, const struct hm_train_limits *limits,
-                    const struct hm_train_totals *totals)
+/* Whether the limit of iterations or of time is reached. */
+static bool train_limit_reached(const struct hm_run *run, const struct hm_train_limits *limits,
+                                const struct hm_train_totals *totals)
 {
     return (limits->iterations > 0 && run->iteration >= limits->iterations) ||
            (limits->within_s > 0 && totals->elapsed_s >= limits->within_s);
 }
 
-static int run_stretch(struct hm_run *run, double iterations, struct hm_stretch *ret_stretch,
-                       struct hm_err *err)
+static int train_run_segment(struct hm_run *run, double iterations, struct hm_segment *ret_segment,
+                             struct hm_err *err)
 {
     struct hm_comm *comm = run->comm;
     double samples = run->samples;
 
-    if (run->division)
-        return run->division->stretch(run, iterations, ret_stretch, err);
-    hm__comm_align(comm);
-    double began = comm->ops->now(comm), talking = comm->talking_s, flop = comm->flop;
+    if (run->platform)
+        return run->platform->run_segment(run, iterations, ret_segment, err);
+    hm__comm_barrier(comm);
+    double began = comm->ops->now(comm), communicate = comm->communicate_s, flop = comm->flop;
     double bytes = comm->bytes;
     double done = 0;
     hm__meter_start(&run->meter, comm);
     for (; done < iterations && !run->settled; done++) {
-        hm__comm_iteration(comm, run->iteration);
+        hm__comm_set_iteration(comm, run->iteration);
         run->algorithm->step(run);
         run->iteration++;
     }
     double seconds = comm->ops->now(comm) - began;
-    double most[2] = {seconds, seconds - (comm->talking_s - talking)};
+    double most[2] = {seconds, seconds - (comm->communicate_s - communicate)};
     double sums[2] = {comm->bytes - bytes, comm->flop - flop};
     hm__meter_stop(&run->meter, comm, most[1]);
     hm__comm_max_few(comm, most, 2);
     hm__comm_sum_few(comm, sums, 2);
-    *ret_stretch =
-        (struct hm_stretch){done, run->samples - samples, most[0], most[1], sums[0], sums[1]};
+    *ret_segment =
+        (struct hm_segment){done, run->samples - samples, most[0], most[1], sums[0], sums[1]};
     return 0;
 }
 
-/* ---- looking -------------------------------------------------------------------------------- */
+/* ---- evaluation ----------------------------------------------------------------------------- */
 
 /* Objective, gap and accuracy at w, over all ranks. */
-static void look(struct hm_run *run, const struct hm_train_plan *plan, struct hm_trace_point *point)
+static void train_eval(struct hm_run *run, const struct hm_train_plan *plan,
+                       struct hm_trace_point *point)
 {
     struct hm_objective *o = run->objective;
     double flop, sums[3] = {0, 0, 0};
 
     point->suboptimality = point->gap = point->change = NAN;
     point->accuracy = point->test_error = NAN;
-    if (run->algorithm->look) {
-        run->algorithm->look(run, point);
+    if (run->algorithm->eval) {
+        run->algorithm->eval(run, point);
         return;
     }
     sums[0] = o->ops->eval(o, run->w, NULL, o->rows.count, NULL, &flop);
@@ -151,8 +156,8 @@ static void look(struct hm_run *run, const struct hm_train_plan *plan, struct hm
         point->accuracy = sums[2] / plan->test_rows;
 }
 
-static enum hm_stop whether_to_stop(const struct hm_train_limits *limits,
-                                    const struct hm_trace_point *point)
+static enum hm_stop train_check_stop(const struct hm_train_limits *limits,
+                                     const struct hm_trace_point *point)
 {
     if (!isfinite(point->objective))
         return HM_STOP_DIVERGED;
@@ -169,7 +174,7 @@ static enum hm_stop whether_to_stop(const struct hm_train_limits *limits,
     return HM_STOP_NOT;
 }
 
-static void add_stretch(struct hm_stretch *sum, const struct hm_stretch *one)
+static void segment_add(struct hm_segment *sum, const struct hm_segment *one)
 {
     sum->iterations += one->iterations;
     sum->samples += one->samples;
@@ -179,14 +184,16 @@ static void add_stretch(struct hm_stretch *sum, const struct hm_stretch *one)
     sum->flop += one->flop;
     sum->wait_s += one->wait_s;
     sum->reads += one->reads;
-    sum->ages += one->ages;
+    sum->staleness += one->staleness;
     sum->dropped += one->dropped;
 }
 
-static struct hm_trace_point describe(const struct hm_run *run, const struct hm_stretch *since,
-                                      const struct hm_train_totals *totals)
+static struct hm_trace_point train_describe(const struct hm_run *run,
+                                            const struct hm_segment *since,
+                                            const struct hm_train_totals *totals)
 {
-    double count = fmax(1, since->iterations); /* none: of a run that goes on from a checkpoint */
+    /* A resumed run is evaluated before its first iteration. */
+    double count = fmax(1, since->iterations);
 
     return (struct hm_trace_point){
         .iteration = run->iteration,
@@ -199,46 +206,57 @@ static struct hm_trace_point describe(const struct hm_run *run, const struct hm_
         .bytes = since->bytes / count,
         .flop = since->flop / count,
         .wait_s = since->reads > 0 ? since->wait_s / count : NAN,
-        .staleness = since->ages / since->reads, /* 0 by 0 is NAN */
+        .staleness = since->staleness / since->reads, /* 0 / 0 is NAN. */
         .dropped = since->reads > 0 ? since->dropped : NAN,
     };
+}
+
+static void train_gather_usage(struct hm_run *run, struct hm_usages *usages, double seconds,
+                               struct hm_trace_point *point)
+{
+    hm__usages_gather(run, usages);
+    if (run->comm->rank > 0)
+        return;
+    point->usage = usages->since;
+    point->usage_count = usages->count;
+    point->usage_s = seconds;
 }
 
 int hm__train(struct hm_run *run, const struct hm_train_plan *plan, struct hm_train_totals *totals,
               struct hm_trace_point *ret_last, enum hm_stop *ret_stop, struct hm_err *err)
 {
-    struct hm_stretch since = {0}, one;
+    struct hm_segment since = {0}, one;
     struct hm_trace_point point = {0};
     enum hm_stop stop = HM_STOP_NOT;
     int rc = 0;
 
-    if (run->iteration > 0) { /* what a checkpoint holds may be enough */
-        point = describe(run, &since, totals);
-        look(run, plan, &point);
-        stop = whether_to_stop(&plan->limits, &point);
+    if (run->iteration > 0) { /* A resumed run may already meet a stopping criterion. */
+        point = train_describe(run, &since, totals);
+        train_eval(run, plan, &point);
+        stop = train_check_stop(&plan->limits, &point);
     }
     while (rc == 0 && stop == HM_STOP_NOT) {
-        rc = run_stretch(run, stretch_length(run, plan, totals), &one, err);
+        rc = train_run_segment(run, train_segment_length(run, plan, totals), &one, err);
         if (rc)
             break;
-        add_stretch(&since, &one);
+        segment_add(&since, &one);
         totals->elapsed_s += one.seconds;
         totals->compute_s += one.compute_s;
         totals->bytes += one.bytes;
         totals->flop += one.flop;
         bool save = plan->save_every > 0 && fmod(run->iteration, plan->save_every) == 0;
-        bool last = run->settled || used_up(run, &plan->limits, totals);
-        if (last || fmod(run->iteration, plan->look_every) == 0) {
-            point = describe(run, &since, totals);
-            look(run, plan, &point);
+        bool last = run->settled || train_limit_reached(run, &plan->limits, totals);
+        if (last || fmod(run->iteration, plan->eval_every) == 0) {
+            point = train_describe(run, &since, totals);
+            train_eval(run, plan, &point);
             if (plan->usage)
-                hm__usage_gather(run, plan->usage, since.seconds, &point);
-            stop = whether_to_stop(&plan->limits, &point);
+                train_gather_usage(run, plan->usage, since.seconds, &point);
+            stop = train_check_stop(&plan->limits, &point);
             if (stop == HM_STOP_NOT && run->settled)
                 stop = HM_STOP_SETTLED;
-            since = (struct hm_stretch){0};
-            if (run->comm->rank == 0 && plan->told)
-                plan->told(plan->context, &point);
+            since = (struct hm_segment){0};
+            if (run->comm->rank == 0 && plan->report)
+                plan->report(plan->context, &point);
         }
         if (plan->checkpoint && (save || stop != HM_STOP_NOT))
             rc = hm__checkpoint_save(plan->checkpoint, run, plan->identity, totals, err);

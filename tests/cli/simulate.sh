@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Simulated clusters. Adding up over the ranks takes on SimGrid what the closed forms of `plan` say,
-# the same on every run, and gives the bits that real ranks give.
+# Simulated clusters. Sums over ranks take on SimGrid the time of plan's closed forms, the same in every
+# run, and give the same bits as on real ranks.
 . "$(dirname "$0")/lib.sh"
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
-export OMPI_MCA_mpi_yield_when_idle=1 # more ranks than cores: waiting must not keep the others off
-export ASAN_OPTIONS=detect_leaks=0 # Open MPI leaves memory behind
+export OMPI_MCA_mpi_yield_when_idle=1 # more ranks than cores: waiting ranks must yield
+export ASAN_OPTIONS=detect_leaks=0 # Open MPI leaks memory
 ours=tree,ring,doubling,two-wave,master,auto
 sizes=80000,800000,8000000
-flop=1e8 # of each rank before the sum: 1 ms
+flop=1e8 # computation of each rank before the sum: 1 ms
 
 real() { mpirun -n "$1" "$HM_REDUCE" "${@:2}"; }
 simulated() { # CLUSTER N REDUCE'S ARGUMENTS…
@@ -34,8 +34,8 @@ simulate_all() {
   [ "$(wc -l <"$work/simulated")" -eq 126 ]
 }
 
-# The job of a sum, for plan. A master is two transfers, in and out. Doubling folds the ranks beyond
-# a power of two first and tells them at the end: two messages that its closed form does not have.
+# The job of a sum, for plan. A master makes two transfers, in and out. Doubling with ranks beyond a power
+# of two needs one message before and one after, which its closed form does not include.
 job() { # NETWORK SCHEME BYTES N
   echo "compute: $flop flop / flops"
   case "$2 $4" in
@@ -48,7 +48,7 @@ job() { # NETWORK SCHEME BYTES N
   sed 's/^/  /' "$work/$1.yaml"
 }
 
-# agree SCHEME: within 5 % everywhere, of the whole time and of the communication alone.
+# agree SCHEME: within 5 % at every point, for the total time and for the communication alone.
 agree() {
   local net scheme bytes n seconds
   grep " $1 " "$work/simulated" | while read -r net scheme bytes n seconds; do
@@ -58,11 +58,11 @@ agree() {
         "\($what) \($n) \(map(if . < 0 then -100 * . else 100 * . end) | join(" "))"'
   done >"$work/off"
   [ "$(wc -l <"$work/off")" -eq 42 ] || return 1
-  awk '{if ($5 > whole) whole = $5; if ($6 > talk) talk = $6; if ($5 > 5 || $6 > 5) {print; bad = 1}}
-    END {printf "%d points; largest deviation: %.3f %% of the whole, %.3f %% of the communication\n", NR, whole, talk; exit bad}' "$work/off"
+  awk '{if ($5 > whole) whole = $5; if ($6 > comm) comm = $6; if ($5 > 5 || $6 > 5) {print; bad = 1}}
+    END {printf "%d points; largest deviation: %.3f %% of the whole, %.3f %% of the communication\n", NR, whole, comm; exit bad}' "$work/off"
 }
 
-# The same bits on real and on simulated ranks, for lengths that are special to some scheme.
+# The same bits on real and on simulated ranks, for lengths that are special cases of some scheme.
 same_bits() { # N
   local shape='[.scheme, .n, .bytes, .repeat, .hash, .same, .sent_bytes]'
   real "$1" $ours 0,8,16,24,1000,80008,800000 0 2 >"$work/real" &&
@@ -72,7 +72,7 @@ same_bits() { # N
 
 all_same() { real "$1" $ours,library 8,80008 0 2 | jq -s -e 'length == 28 and all(.same)'; }
 
-twice() { # to the last digit of the virtual times
+twice() { # the same virtual times to the last digit
   local i
   for i in 1 2; do
     simulated "$work/slow.yaml" 13 $ours,library 80008 1e6 3 >"$work/run$i" || return 1
@@ -80,13 +80,13 @@ twice() { # to the last digit of the virtual times
   cmp "$work/run1" "$work/run2" && [ "$(wc -l <"$work/run1")" -eq 21 ]
 }
 
-steady() { # nothing is left over from one sum to the next: its time does not depend on the past
+steady() { # the time of a sum does not depend on earlier sums
   jq -s -e 'group_by(.scheme) | all(map(.seconds) | (max - min) / max < 1e-9)' "$work/run1"
 }
 
 aligned() { jq -s -e 'all(.apart_s == 0)' "$work/run1"; }
 
-several_in_a_node() { # within a node the link counts, between nodes the network
+several_in_a_node() { # the link is used within a node, the network between nodes
   printf '%s\n' "flops: 100 Gflop/s" "accelerators: 4" "link: {bandwidth: 10 GB/s, latency: 5 us}" \
     "network: {bandwidth: 1 GB/s, latency: 50 us}" >"$work/node.yaml"
   simulated "$work/node.yaml" 4 doubling 1000000 0 1 | jq -e '.seconds / (2 * (5e-6 + 1e-4)) | . > 0.95 and . < 1.05' &&
@@ -107,13 +107,13 @@ if [ -n "${HM_REDUCE_SIM:-}" ]; then
     sed 's/^/# /' "$work/check.log"
   done
   check "two simulations are the same" twice
-  check "a sum takes as long as the one before" steady
-  check "aligned ranks go on at the very same moment" aligned
+  check "every sum takes the same time" steady
+  check "ranks leave a barrier at exactly the same time" aligned
   check "several workers in a node" several_in_a_node
-  expect "an error of a simulated program is its own" 2 "usage: reduce" simulated "$work/slow.yaml" 2 rung 8 0 1
+  expect "a simulated program prints its own error" 2 "usage: reduce" simulated "$work/slow.yaml" 2 rung 8 0 1
   expect "a cluster without a network" 2 "cluster.network" simulated <(echo "flops: 1 Gflop/s") 2 ring 8 0 1
 else
-  skip "simulated ranks" "built without SimGrid, or with a sanitizer that it does not survive"
+  skip "simulated ranks" "built without SimGrid, or with sanitizers"
 fi
 if [ -n "${HM_REDUCE:-}" ] && [ -n "${HM_REDUCE_SIM:-}" ]; then
   for n in 1 2 3 4; do

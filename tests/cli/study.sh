@@ -50,8 +50,8 @@ refused "a value that is none" "howmany: --lambda: '-1' is less than 0
 refused "a switch with a value" "howmany: wrong.yaml:1: train.shrink: is a switch
   write true or false" < <(small | sed 's/lambda: 1e-3/shrink: 3/')
 refused "a value left out" "howmany: wrong.yaml:1: train.lambda: needs a value
-  of the regulariser (default 1e-4; perceptron 0)" < <(small | sed 's/lambda: 1e-3/lambda: true/')
-refused "another's option" "howmany: --passes: is of local-sgd, splash, cocoa and cocoa+; this is lbfgs
+  strength of the regulariser (default 1e-4; perceptron 0)" < <(small | sed 's/lambda: 1e-3/lambda: true/')
+refused "another's option" "howmany: --passes: applies only to local-sgd, splash, cocoa and cocoa+; this run uses lbfgs
   in runs of lbfgs, wrong.yaml:2" < <(small | sed 's/lbfgs/{name: lbfgs, passes: 2}/')
 refused "an option of all" "howmany: wrong.yaml:2: algorithms.lambda: is not an algorithm's own
   it goes under train:" < <(small | sed 's/lbfgs/{name: lbfgs, lambda: 2}/')

@@ -1,30 +1,30 @@
 #!/usr/bin/env bash
-# howmany train as its user meets it: what it prints, real and simulated ranks, stopping, going on
-# after a death, and everything that can be wrong with what it is given.
+# howmany train on the command line: its output, algorithms, data, stopping criteria, records, checkpoints,
+# failures of ranks, and launchers.
 . "$(dirname "$0")/lib.sh"
-export ASAN_OPTIONS=detect_leaks=0 # Open MPI leaves memory behind
-unset OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM # howmany sees to that
+export ASAN_OPTIONS=detect_leaks=0 # Open MPI leaks memory
+unset OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM # howmany sets them
 mpi=${HM_REDUCE:+1} sim=${HM_SMPIMAIN:+1}
 study=examples/cluster-study.yaml
 two=1
 [ "$mpi" ] && two=2
 cd "$work" && ln -s "$HM_SOURCE/examples" examples
 
-lines() { jq -c "$1" <"$work/out"; } # of the last run
+lines() { jq -c "$1" <"$work/out"; } # The output of the last run.
 is() { [ "$1" = "$2" ] || { echo "is '$1', should be '$2'"; return 1; }; }
-# What an algorithm learns, without times.
+# The results of a run, without times.
 learnt() { jq -c 'select(.iteration) | [.iteration, .epoch, .objective, .gap, .change, .accuracy, .bytes, .flop]'; }
 
-# ---- what it prints --------------------------------------------------------------------------
+# ---- output ----------------------------------------------------------------------------------
 run howmany train -n $two -i 3
 check "a run without any file" test "$code" -eq 0
-check "a head, a line for each iteration, a summary" is "$(lines 'keys_unsorted[0]' | tr -d '\n')" '"run""iteration""iteration""iteration""summary"'
+check "a header, a line for each iteration, a summary" is "$(lines 'keys_unsorted[0]' | tr -d '\n')" '"run""iteration""iteration""iteration""summary"'
 head_says() {
   lines 'select(.run)' | jq -e '.algorithm == "cocoa+" and .problem == "svm" and .data == "digits" and .n == '$two' and
     .seed == 1 and .scheme == "auto" and (.host | length) > 0 and (.version | length) > 0 and (.mpi | length) > 0 and
     .rows == 10000 and .features == 784 and .simulated == false'
 }
-check "the head says what runs, on what, where" head_says
+check "the header describes the run" head_says
 line_says() {
   lines 'select(.iteration == 3)' | jq -e '.epoch == 3 and .seconds > 0 and (.compute_s + .communicate_s - .seconds | fabs) < 1e-9 and
     .elapsed_s > .seconds and .objective < 1 and .gap > 0 and .samples_per_s > 0 and .flop > 1e5 and
@@ -32,27 +32,27 @@ line_says() {
 }
 check "an iteration has its times, objective, gap, speed, bytes and flop" line_says
 check "the summary adds up" is "$(lines 'select(.iteration) | .flop' | jq -s add)" "$(lines 'select(.summary) | .flop')"
-rank_of_another() { # as where srun or mpirun has started us
+rank_of_another() { # in the environment of a rank of srun or mpirun
   for name in SLURM_PROCID PMI_RANK OMPI_COMM_WORLD_RANK; do
     env $name=1 howmany train -i 1 -d dense:50x3 | jq -se '.[-1].summary' || return 1
   done
 }
-check "speaks where it is itself a rank of something" rank_of_another
-expect "a table for a person" 0 "all iterations done" howmany train -i 2 --text
-expect "JSON is for jq" 0 "" bash -c 'howmany train -i 2 --json | jq -e .'
-expect "the command can be shown" 0 "howmany-train --iterations=2" howmany train -i 2 --dry-run
-check "a reader that goes away ends it quietly" bash -c 'howmany train --epochs 100000 2>left | head -n 1 >/dev/null; test ! -s left'
+check "prints although it is itself a rank of another job" rank_of_another
+expect "a table with --text" 0 "all iterations done" howmany train -i 2 --text
+expect "jq can read the JSON" 0 "" bash -c 'howmany train -i 2 --json | jq -e .'
+expect "--dry-run prints the command" 0 "howmany-train --iterations=2" howmany train -i 2 --dry-run
+check "a closed pipe ends it without a message" bash -c 'howmany train --epochs 100000 2>left | head -n 1 >/dev/null; test ! -s left'
 
-# -b for those that have mini-batches
+# Option -b for algorithms with mini-batches.
 batch() { case $1 in sgd | momentum | adam | mini-sdca) echo "-b $2" ;; esac; }
 
-progress() { # on a terminal, where the lines go elsewhere
+progress() { # on a terminal, with the lines redirected
   script -qec "howmany train -d dense:2000x50 --iterations 10000000 --within 3s >/dev/null" /dev/null | tr '\r' '\n' | grep -q "iteration: [0-9]* of 10000000, about .* left"
 }
 if command -v script >/dev/null; then check "progress on a terminal" progress; else skip "progress on a terminal" "no script(1)"; fi
 
 # ---- problems and algorithms -----------------------------------------------------------------
-falls() { # COMMAND…: the objective ends below where it was after the first line
+falls() { # COMMAND…: the last objective is below the first
   "$@" >"$work/out" || return 1
   jq -se '[.[] | select(.iteration) | .objective] | length > 1 and .[-1] < .[0] and .[-1] == .[-1]' "$work/out"
 }
@@ -65,7 +65,7 @@ for algorithm in gd lbfgs sgd momentum adam local-sgd; do
   check "softmax by $algorithm" falls howmany train -p softmax -a $algorithm -d digits:300 --scale divide:255 -i 30 -n $two
   check "perceptron by $algorithm" falls howmany train -p perceptron --hidden 16,8 --activation sigmoid -a $algorithm -d digits:300 --scale divide:255 -i 30 -n $two
 done
-check "belief propagation settles" bash -c 'howmany train -p bp -d grid:20x20 -n '$two' | jq -e "select(.summary) | .stopped_by == \"tolerance\" and .change <= 1e-6"'
+check "belief propagation converges" bash -c 'howmany train -p bp -d grid:20x20 -n '$two' | jq -e "select(.summary) | .stopped_by == \"tolerance\" and .change <= 1e-6"'
 check "max-product finds the states" bash -c 'howmany train -p bp -d tree:50 --max-product --states 3 --beliefs b.csv | jq -e "select(.summary).stopped_by == \"tolerance\"" && test $(wc -l <b.csv) -eq 151'
 printf 'MARKOV\n2\n2 2\n3\n1 0\n1 1\n2 0 1\n\n2\n 1 3\n2\n 2 2\n4\n 5 1 1 5\n' >two.uai
 beliefs() { # p(x0) of the two variables: 1*(2*5+2*1) : 3*(2*1+2*5)
@@ -79,36 +79,36 @@ benched() {
 }
 check "bench can measure it: iterations and loss" benched
 
-no_momentum() { # learns what plain mini-batches do
+no_momentum() { # gives the results of sgd
   howmany train -d sparse:400x50 -a momentum --momentum 0 --step 0.5 -i 9 >one &&
     howmany train -d sparse:400x50 -a sgd --step 0.5 -i 9 >other && jq -se '.[0].momentum == 0' one &&
     is "$(jq -c 'select(.iteration).objective' one)" "$(jq -c 'select(.iteration).objective' other)"
 }
-check "a momentum of 0 is none" no_momentum
+check "a momentum of 0 is sgd" no_momentum
 
 # ---- data ------------------------------------------------------------------------------------
-same_rows() { # gd is not random: what it learns depends on the rows alone
+same_rows() { # gd is not random: its results depend on the rows only
   howmany train -a gd -d dense:60x4 -i 3 --seed 7 --data-seed 1 | jq -c 'select(.iteration).objective' >other &&
     howmany train -a gd -d dense:60x4 -i 3 | jq -c 'select(.iteration).objective' >one && test -s one && cmp one other &&
     ! howmany train -a gd -d dense:60x4 -i 3 --seed 7 | jq -c 'select(.iteration).objective' | cmp -s - one
 }
-check "made rows of another seed" same_rows
+check "generated rows with their own seed" same_rows
 printf '+1 1:1 3:2\n-1 2:1\n+1 1:0.5\n-1 3:-1 4:1\n' >tiny.svm
 gzip -k tiny.svm
 printf 'a,label,b\n1,5,2\n-1,7,0\n2,5,1\n0,9,-3\n' >tiny.csv
-same_learning() { # two runs' arguments, by --
+same_learning() { # OPTIONS OPTIONS: two runs have the same results
   howmany train -i 5 ${1} | learnt >one && howmany train -i 5 ${2} | learnt >other && test -s one && cmp one other
 }
-[ "$HM_ZLIB" = 1 ] && check "gz is the same as plain" same_learning "-d tiny.svm" "-d tiny.svm.gz"
-check "dense and sparse rows learn the same" bash -c '
+[ "$HM_ZLIB" = 1 ] && check "gz gives the same results as plain" same_learning "-d tiny.svm" "-d tiny.svm.gz"
+check "dense and sparse rows give the same results" bash -c '
   for keep in dense sparse; do howmany train -d tiny.svm --keep $keep -i 9 | jq -r "select(.summary) | .objective * 1e9 | round"; done | uniq | wc -l | grep -qx 1'
 expect "one label against the rest, of a CSV" 0 '"positive":7' howmany train -d tiny.csv --positive 7 -i 2
 expect "a CSV's other column as label" 0 '"classes":4' howmany train -d tiny.csv --label-column b -p squares -i 2
-expect "test rows are counted" 0 '"accuracy":1' howmany train -d tiny.svm --test tiny.svm -i 20
-expect "of numbers, how far off they are" 0 '"test_error":0.' howmany train -p squares -d dense:200x5 --test dense:50x5 -i 9
-expect "and so in the table" 0 'mean of the squared errors' howmany train -p squares -d dense:200x5 --test dense:50x5 -i 9 --text
+expect "accuracy on test rows" 0 '"accuracy":1' howmany train -d tiny.svm --test tiny.svm -i 20
+expect "squares: mean squared error on test rows" 0 '"test_error":0.' howmany train -p squares -d dense:200x5 --test dense:50x5 -i 9
+expect "the same in the table" 0 'mean of the squared errors' howmany train -p squares -d dense:200x5 --test dense:50x5 -i 9 --text
 sized() { printf '1 1:3%s 2:4%s\n0 1:-1%s\n1 2:2%s\n0\n' $1 $1 $1 $1 >"sized$1.svm"; }
-any_size() { # rows of norm 1 are the same whatever they were before
+any_size() { # rows scaled to norm 1 do not depend on their size before
   sized e0 && sized e300 && sized e-300 || return 1
   for size in e0 e300 e-300; do howmany train -d sized$size.svm --scale unit -i 9 | jq 'select(.summary).objective * 1e9 | round'; done >sizes
   is "$(uniq sizes | wc -l)" 1
@@ -122,11 +122,11 @@ expect "more ranks than rows" 0 '"rows":4' howmany train -d tiny.svm -i 3 ${mpi:
 expect "stops at a gap" 0 '"stopped_by":"gap"' howmany train -d sparse:400x50 --gap 1e-3
 expect "stops near a known optimum" 0 '"stopped_by":"suboptimality"' howmany train -d sparse:400x50 --best 0.1 --suboptimality 0.5
 expect "stops when the time is up" 0 '"stopped_by":"within"' howmany train -d sparse:400x50 --within 1ms
-expect "even before the first look" 0 '"stopped_by":"within"' timeout 20 howmany train -d sparse:400x50 --within 10ms --look-every 1000000000
-expect "stops when nothing better is found" 0 '"stopped_by":"settled"' howmany train -d dense:50x3 -p squares -a lbfgs --epochs 1000
-expect "a step far too large diverges, and says so" 1 '"stopped_by":"diverged"' howmany train -d dense:50x3 -p squares -a sgd --step 1e200 -b 10
-check "looks now and then" bash -c 'howmany train -d sparse:400x50 -i 10 --look-every 4 | jq -r "select(.iteration).iteration" | tr "\n" " " | grep -qx "4 8 10 "'
-check "an epoch of mini-batches is a look" bash -c 'howmany train -d sparse:400x50 -a sgd -b 100 --epochs 3 | jq -r "select(.iteration) | \"\(.iteration) \(.epoch)\"" | tr "\n" " " | grep -qx "4 1 8 2 12 3 "'
+expect "also before the first evaluation" 0 '"stopped_by":"within"' timeout 20 howmany train -d sparse:400x50 --within 10ms --look-every 1000000000
+expect "stops when the algorithm has converged" 0 '"stopped_by":"settled"' howmany train -d dense:50x3 -p squares -a lbfgs --epochs 1000
+expect "a step size that is too large diverges" 1 '"stopped_by":"diverged"' howmany train -d dense:50x3 -p squares -a sgd --step 1e200 -b 10
+check "--look-every sets the evaluations" bash -c 'howmany train -d sparse:400x50 -i 10 --look-every 4 | jq -r "select(.iteration).iteration" | tr "\n" " " | grep -qx "4 8 10 "'
+check "with mini-batches, one evaluation per epoch" bash -c 'howmany train -d sparse:400x50 -a sgd -b 100 --epochs 3 | jq -r "select(.iteration) | \"\(.iteration) \(.epoch)\"" | tr "\n" " " | grep -qx "4 1 8 2 12 3 "'
 
 # ---- recording -------------------------------------------------------------------------------
 recorded() {
@@ -134,7 +134,7 @@ recorded() {
     is "$(wc -l <r.csv)" 6 && head -n 1 r.csv | grep -q '^algorithm,problem,data,n,seed,scheme,simulated,iteration,' &&
     howmany train -i 2 -d tiny.svm --record r.jsonl >/dev/null && is "$(jq -s length r.jsonl)" 4
 }
-check "traces are recorded, and added to" recorded
+check "traces are recorded and appended" recorded
 any_bytes() { # a name that is not UTF-8, with a comma and quotes
   local name=$(printf 'b\xff,"ä.svm')
   cp tiny.svm "$name" && howmany train -i 2 -d "$name" --record bytes.csv | jq -se 'length == 4 and (.[0].data | test("ä.svm$"))' &&
@@ -143,15 +143,15 @@ any_bytes() { # a name that is not UTF-8, with a comma and quotes
 check "a file's name may be of any bytes" any_bytes
 expect "a record must be a table" 2 "must end in .csv or .jsonl" howmany train -i 2 --record r.txt
 printf 'a,b\n1,2\n' >other.csv
-full_in_background() { # started there, Ctrl-C is ignored
+full_in_background() { # where SIGINT is ignored
   (trap '' INT; howmany train --epochs 100000000 >/dev/full 2>full.err)
   is "$?$(wc -l <full.err)" 21 && grep -q "cannot write" full.err
 }
-check "a full disk ends it, in the background too" full_in_background
-expect "a record of something else is left alone" 2 "has other columns" howmany train -i 2 --record other.csv
+check "a full disk ends it, also in the background" full_in_background
+expect "a file with other columns is not overwritten" 2 "has other columns" howmany train -i 2 --record other.csv
 
 # ---- checkpoints -----------------------------------------------------------------------------
-goes_on() { # ALGORITHM N: 12 at once, and 5 + 7
+resumes() { # ALGORITHM N: 12 iterations at once, and 5 + 7
   local common="-d sparse:200x30 -a $1 -n $2 $(batch $1 20) --look-every 1 ${3:-}"
   rm -f ck
   howmany train $common -i 12 | learnt | tail -n 7 >whole
@@ -159,31 +159,31 @@ goes_on() { # ALGORITHM N: 12 at once, and 5 + 7
     howmany train $common -i 12 --checkpoint ck --resume | learnt >rest && test -s rest && cmp whole rest
 }
 for algorithm in gd lbfgs sgd momentum adam local-sgd splash cocoa cocoa+ mini-sdca; do
-  check "$algorithm goes on bit for bit" goes_on $algorithm $two
+  check "$algorithm resumes bit for bit" resumes $algorithm $two
 done
-check "shrinking goes on bit for bit" goes_on cocoa $two "--shrink --passes 5"
-bp_goes_on() {
+check "shrinking resumes bit for bit" resumes cocoa $two "--shrink --passes 5"
+bp_resumes() {
   howmany train -p bp -d grid:9x9 --tolerance 0 -i 10 | learnt | tail -n 6 >whole
   howmany train -p bp -d grid:9x9 --tolerance 0 -i 4 --checkpoint bp.ck >/dev/null &&
     howmany train -p bp -d grid:9x9 --tolerance 0 -i 10 --checkpoint bp.ck --resume -n $two | jq -c 'select(.iteration) | [.iteration, .change]' >rest &&
     jq -c '[.[0], .[4]]' whole >want && cmp want rest
 }
-check "belief propagation goes on, on other ranks" bp_goes_on
+check "belief propagation resumes with another number of ranks" bp_resumes
 other_n() {
-  goes_on cocoa+ 1 && howmany train -d sparse:200x30 -a cocoa+ -n $two -i 40 --look-every 1 --checkpoint ck --resume |
+  resumes cocoa+ 1 && howmany train -d sparse:200x30 -a cocoa+ -n $two -i 40 --look-every 1 --checkpoint ck --resume |
     jq -se '[.[] | select(.iteration)] | .[0].iteration == 13 and .[0].gap < 1 and .[-1].objective <= .[0].objective'
 }
-check "goes on with other ranks from the same model" other_n
-scaled_other_n() { # means and deviations of other ranks differ in their last bits
+check "resumes from the same model with another number of ranks" other_n
+scaled_other_n() { # means and deviations depend on the number of ranks in their last bits
   rm -f std.ck
   howmany train -d dense:200x7 --scale standardise -i 5 --checkpoint std.ck >/dev/null &&
     howmany train -d dense:200x7 --scale standardise -i 9 -n $two --checkpoint std.ck --resume | jq -se '.[0].resumed_at == 5 and .[-1].iterations == 9'
 }
-check "so does one of standardised columns" scaled_other_n
-expect "but not one that is scaled otherwise" 2 "of another run: its identity" howmany train -d dense:200x7 -i 50 --checkpoint std.ck --resume
+check "also with standardised columns" scaled_other_n
+expect "but not with another scaling" 2 "of another run: its identity" howmany train -d dense:200x7 -i 50 --checkpoint std.ck --resume
 howmany train -p perceptron --hidden 4 -d digits:50 -i 3 --checkpoint layers.ck >/dev/null
-expect "nor with another activation" 2 "of another run: its identity" howmany train -p perceptron --hidden 4 --activation sigmoid -d digits:50 -i 5 --checkpoint layers.ck --resume
-at_its_end() { # the same again, whether all iterations are done or more than all
+expect "and not with another activation" 2 "of another run: its identity" howmany train -p perceptron --hidden 4 --activation sigmoid -d digits:50 -i 5 --checkpoint layers.ck --resume
+at_its_end() { # the same summary again, with the limit reached or exceeded
   rm -f end.ck
   howmany train -d sparse:200x30 -i 7 --checkpoint end.ck | jq -c 'select(.summary) | [.iterations, .epochs, .objective, .gap, .stopped_by]' >whole
   for i in 7 3; do
@@ -191,36 +191,36 @@ at_its_end() { # the same again, whether all iterations are done or more than al
     jq -c 'select(.summary) | [.iterations, .epochs, .objective, .gap, .stopped_by]' again | cmp - whole && is "$(learnt <again)" "" || return 1
   done
 }
-check "nothing is done beyond the end" at_its_end
+check "a finished run does no further iteration" at_its_end
 expect "a checkpoint is not overwritten" 2 "is there already" howmany train -d sparse:200x30 -i 2 --checkpoint ck
-expect "none to go on from" 2 "there is no nowhere" howmany train -i 2 --checkpoint nowhere --resume
+expect "no checkpoint to resume from" 2 "there is no nowhere" howmany train -i 2 --checkpoint nowhere --resume
 expect "of another algorithm" 2 "its algorithm is 'cocoa+'" howmany train -d sparse:200x30 -a cocoa -i 50 --checkpoint ck --resume
 expect "of other data" 2 "of another run: its identity" howmany train -d sparse:200x31 -a cocoa+ -i 50 --checkpoint ck --resume
 expect "of another lambda" 2 "of another run: its identity" howmany train -d sparse:200x30 -a cocoa+ --lambda 1 -i 50 --checkpoint ck --resume
 howmany train -a lbfgs -d sparse:200x30 -i 3 --checkpoint memory.ck >/dev/null
-expect "of another memory" 2 "--memory and --shrink must be as they were" howmany train -a lbfgs --memory 3 -d sparse:200x30 -i 5 --checkpoint memory.ck --resume
-expect "shrinking, of a run without" 2 "--memory and --shrink must be as they were" howmany train -d sparse:200x30 --shrink -i 50 --checkpoint ck --resume
+expect "of another memory" 2 "memory and shrink must have the values of that run" howmany train -a lbfgs --memory 3 -d sparse:200x30 -i 5 --checkpoint memory.ck --resume
+expect "shrinking, of a run without" 2 "memory and shrink must have the values of that run" howmany train -d sparse:200x30 --shrink -i 50 --checkpoint ck --resume
 howmany train --shrink -d sparse:200x30 -i 3 --checkpoint shrink.ck >/dev/null
-expect "and the other way round" 2 "--memory and --shrink must be as they were" howmany train -d sparse:200x30 -i 50 --checkpoint shrink.ck --resume
+expect "and the other way round" 2 "memory and shrink must have the values of that run" howmany train -d sparse:200x30 -i 50 --checkpoint shrink.ck --resume
 damage() { cp ck bad && printf '\001' | dd of=bad bs=1 seek="$1" conv=notrunc status=none; }
 damage 900
-expect "damaged: refused" 2 "bad: the checkpoint is damaged: its checksum does not fit" howmany train -d sparse:200x30 -i 50 --checkpoint bad --resume
+expect "damaged: refused" 2 "bad: the checkpoint is damaged: its checksum does not match" howmany train -d sparse:200x30 -i 50 --checkpoint bad --resume
 head -c 500 ck >bad
-expect "cut short: refused" 2 "checksum does not fit" howmany train -d sparse:200x30 -i 50 --checkpoint bad --resume
+expect "cut short: refused" 2 "checksum does not match" howmany train -d sparse:200x30 -i 50 --checkpoint bad --resume
 : >bad
 expect "empty: refused" 2 "not a checkpoint" howmany train -d sparse:200x30 -i 50 --checkpoint bad --resume
-expect "cannot be written: said" 2 "cannot be written" howmany train -d sparse:200x30 -i 50 --checkpoint no/such/folder/ck
+expect "a checkpoint that cannot be written" 2 "cannot be written" howmany train -d sparse:200x30 -i 50 --checkpoint no/such/folder/ck
 linked() { # a link to a checkpoint stays a link
   rm -f real.ck link.ck && ln -s real.ck link.ck && : >real.ck && rm real.ck && howmany train -d sparse:200x30 -i 2 --checkpoint real.ck >/dev/null &&
     howmany train -d sparse:200x30 -i 4 --checkpoint link.ck --resume >/dev/null && test -L link.ck && test ! -e link.ck.new
 }
 check "a link to a checkpoint stays one" linked
-expect "every without a file" 2 "into which file" howmany train -i 2 --every 3
+expect "every without a file" 2 "needs a file" howmany train -i 2 --every 3
 expect "restarts without a file" 2 "from where" howmany train -i 2 --restarts 3
 
-# ---- death -----------------------------------------------------------------------------------
+# ---- failures of ranks -----------------------------------------------------------------------------------
 ranks_left() { pgrep -f "howmany-train.*$1"; }
-# A run of many rounds, whose rank number $1 is killed when there is a checkpoint.
+# A long run; rank $1 is killed as soon as there is a checkpoint.
 killed() { # RANK RESTARTS
   rm -f die.ck
   howmany train -d sparse:3000x100:0.2 --seed 77 -n 2 -i 1500 --checkpoint die.ck --every 20 --restarts "$2" --json >died.out 2>died.err &
@@ -235,29 +235,29 @@ if [ "$mpi" ]; then
   started=$(date +%s)
   killed 1 0
   code=$?
-  check "a dead rank ends the run" test $code -eq 1
+  check "a killed rank ends the run" test $code -eq 1
   check "within seconds" test $(($(date +%s) - started)) -lt 30
-  check "and is named" grep -q "rank 1 has died" died.err
-  nobody() { ! ranks_left seed=77; }
-  check "nobody is left behind" nobody
+  check "and the message names it" grep -q "rank 1 has died" died.err
+  none_left() { ! ranks_left seed=77; }
+  check "no rank is left running" none_left
   howmany train -d sparse:3000x100:0.2 --seed 77 -n 2 -i 1500 --json | learnt | tail -n 1 >whole
   killed 0 2
-  check "restarted, it ends where it would have" bash -c "jq -c 'select(.iteration) | [.iteration, .epoch, .objective, .gap, .change, .accuracy, .bytes, .flop]' died.out | tail -n 1 | cmp - whole"
-  check "the death is in the trace" grep -qx '{"restart":1,"rank":0}' died.out
+  check "restarted, it ends with the same result" bash -c "jq -c 'select(.iteration) | [.iteration, .epoch, .objective, .gap, .change, .accuracy, .bytes, .flop]' died.out | tail -n 1 | cmp - whole"
+  check "the restart is in the trace" grep -qx '{"restart":1,"rank":0}' died.out
   lost() { # iterations done twice
     jq -s '[.[] | select(.iteration).iteration] | [range(1; length) as $i | .[$i - 1] - .[$i] + 1 | select(. > 0)] | max // 0' died.out
   }
-  check "at most what came after the checkpoint is done again" test "$(lost)" -le 20
+  check "only iterations after the checkpoint are repeated" test "$(lost)" -le 20
   interrupted() {
     howmany train -d sparse:3000x100 --seed 78 -n 2 --within 60s >int.out 2>&1 &
     local pid=$!
     sleep 2
-    kill -TERM $pid # an INT would be ignored: this is started in the background
+    kill -TERM $pid # SIGINT is ignored in the background
     wait $pid
     test $? -eq 130 && sleep 0.5 && ! ranks_left seed=78
   }
   check "a signal ends all ranks" interrupted
-  killed_outright() { # ranks that say nothing do not notice by themselves
+  killed_outright() { # ranks that print nothing get no SIGPIPE
     howmany train -d sparse:3000x100 --seed 79 -n 2 -i 1000000000 --look-every 1000000000 >/dev/null 2>&1 &
     local pid=$!
     sleep 2
@@ -266,19 +266,19 @@ if [ "$mpi" ]; then
     for _ in $(seq 50); do ranks_left seed=79 || return 0; sleep 0.1; done
     return 1
   }
-  check "killed itself, it leaves no ranks behind" killed_outright
-  expect "a launcher of one's own" 0 '"n":2' howmany train -i 1 --launcher "mpirun --allow-run-as-root --oversubscribe -n {n}" -n 2
-  expect "a launcher of any number" 2 "where the number of ranks goes" howmany train -i 1 --launcher "mpirun -n 3" -n 2
+  check "killed with SIGKILL, it leaves no ranks running" killed_outright
+  expect "a given launcher" 0 '"n":2' howmany train -i 1 --launcher "mpirun --allow-run-as-root --oversubscribe -n {n}" -n 2
+  expect "a launcher without {n}" 2 "where the number of ranks goes" howmany train -i 1 --launcher "mpirun -n 3" -n 2
   printf '#!/bin/sh\nshift\n"$@" &\nrank=$!\nsleep 1\nkill -9 $rank\nexec sleep 100\n' >hanging
   chmod +x hanging
-  expect "a launcher that does not notice a death" 1 "its launcher did not notice" timeout 40 howmany train --within 60s --launcher "./hanging {n}"
-  expect "a launcher that is not there" 2 "does not start" howmany train -i 1 --launcher "no-such-launcher {n}" -n 2
+  expect "a launcher that does not notice the end of a rank" 1 "its launcher did not notice" timeout 40 howmany train --within 60s --launcher "./hanging {n}"
+  expect "a launcher that does not exist" 2 "does not start" howmany train -i 1 --launcher "no-such-launcher {n}" -n 2
   wrong_by_hand() {
     OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun -n 2 howmany-train --data missing.svm 2>&1 | grep -c '^howmany: missing.svm' | grep -qx 1
   }
-  check "started by hand, ranks complain once" wrong_by_hand
+  check "started by hand, the ranks print one message" wrong_by_hand
 else
-  skip "deaths and launchers" "built without MPI"
-  expect "no MPI: said" 2 "has no MPI" howmany train -n 2 -i 1
+  skip "failures and launchers" "built without MPI"
+  expect "built without MPI: a message" 2 "has no MPI" howmany train -n 2 -i 1
 fi
 finish

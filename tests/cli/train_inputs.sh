@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What can be wrong with what howmany train is given: exit 2 with file and line, before any rank
-# starts, and nothing on standard output.
+# Invalid input of howmany train: exit 2 with a message that names file and line, before any rank starts,
+# and no output.
 . "$(dirname "$0")/lib.sh"
 export ASAN_OPTIONS=detect_leaks=0
 cd "$work" || exit 1
@@ -26,11 +26,11 @@ idx() { # NAME HEX…
 printf '+1 1:1 2:1\n-1 3:1 2:5\n' >order.svm
 refused "a feature index out of order" "order.svm:2: " -d order.svm
 printf '+1 1:1\nmaybe 3:1\n' >label.svm
-refused "a label that is not one" "label.svm:2: " -d label.svm
+refused "an invalid label" "label.svm:2: " -d label.svm
 printf '+1 1:1\n-1 0:1\n' >zero.svm
 refused "an index of 0" "zero.svm:2: " -d zero.svm
 printf '+1 1:1\n-1 1:nan\n' >nan.svm
-refused "a value that is no number" "nan.svm:2: " -d nan.svm
+refused "a value that is not a number" "nan.svm:2: " -d nan.svm
 printf '+1 1:1\n-1 1:\n' >empty.svm
 refused "an entry without a value" "empty.svm:2: " -d empty.svm
 : >none.svm
@@ -67,7 +67,7 @@ printf '1 1:1\n2 1:2\n3 1:3\n1 1:1\n' >three.svm
 refused "a third label for two classes" "three.svm:3: 3 is a third label" -d three.svm
 refused "a positive label that is not there" "no row has the label 9" -d three.svm --positive 9
 printf '1 1:1\n1 1:2\n' >one.svm
-changed() { # MESSAGE SHAPE PROBLEM: what the ranks find is not what was scanned
+changed() { # MESSAGE SHAPE PROBLEM: the data differ from the scan
   ! howmany-train --scanned="$2" --data=three.svm --problem="$3" --positive=1 --iterations=1 >out 2>&1 || return 1
   grep -F "three.svm: the data has $1 than when it was checked" out
 }
@@ -75,21 +75,21 @@ check "more rows than were checked" changed "more rows" 3,1,4,1,1,1,2,3 svm
 check "fewer rows than were checked" changed "fewer rows" 5,1,4,1,1,1,2,3 svm
 printf '1 1:1\n2 1:2\n3 1:3\n' >changed.svm
 check "other classes than were checked" bash -c '! howmany-train --scanned=3,1,3,1,1,1,2 --data=changed.svm --problem=softmax --iterations=1 2>&1 | tee out | grep -q iteration && grep -F "changed.svm: the data has other labels" out'
-refused "one label only" "nothing to tell apart" -d one.svm
-refused "one class only" "nothing to tell apart" -d one.svm -p softmax
+refused "one label only" "at least two labels are needed" -d one.svm
+refused "one class only" "at least two labels are needed" -d one.svm -p softmax
 refused "positive of all classes" "learns all classes" -d three.svm -p softmax --positive 1
 printf '1 1:1 2:1 9:1\n' >wide.svm
 refused "test rows with more features" "wide.svm" -d three.svm --positive 1 --test wide.svm
 printf '1 1:1 2000000000:1\n2 1:1\n' >huge.svm
 refused "not enough memory for dense rows" "of memory" -d huge.svm --keep dense
-refused "nor for w on many ranks" "of memory" -d huge.svm -n 100
-refused "a checkpoint in no folder, before any iteration" "--checkpoint: no/ck cannot be written" --checkpoint no/ck
+refused "and not for w on many ranks" "of memory" -d huge.svm -n 100
+refused "a checkpoint in a missing folder, before any iteration" "--checkpoint: no/ck cannot be written" --checkpoint no/ck
 refused "a checkpoint without a name" "not the name of a file" --checkpoint ""
-refused "beliefs in no folder" "--beliefs: no/b.csv cannot be written" -p bp --beliefs no/b.csv
+refused "beliefs in a missing folder" "--beliefs: no/b.csv cannot be written" -p bp --beliefs no/b.csv
 printf '0 1\n1 2\n' >edges.txt
 refused "beliefs over the data" "edges.txt is the data" -p bp -d edges.txt --beliefs ./edges.txt
-refused "a recipe that is none" "dense:10" -d dense:10x
-refused "a recipe of nothing" "dense:0x5" -d dense:0x5
+refused "an invalid recipe" "dense:10" -d dense:10x
+refused "a recipe with 0 rows" "dense:0x5" -d dense:0x5
 
 refused "no such problem" "did you mean svm?" -p svn
 refused "no such algorithm" "did you mean lbfgs?" -a lbgfs
@@ -97,10 +97,10 @@ refused "no such scheme" "there is no 'star'" --scheme star
 refused "no such scaling" "there is no 'twice'" --scale twice
 refused "a division by nothing" "not more than 0" --scale divide:0
 refused "an algorithm for other problems" "not for softmax" -p softmax -a cocoa
-refused "a dual without a regulariser" "needs more than 0" --lambda 0
+refused "a dual without a regulariser" "must be above 0" --lambda 0
 refused "a negative lambda" "less than 0" --lambda -1
 refused "a gap without a dual" "duality gap" -a gd --gap 1e-3
-refused "suboptimality of what" "--best" --suboptimality 1e-3
+refused "suboptimality without --best" "--best" --suboptimality 1e-3
 refused "no ranks" "not a whole number from 1" -n 0
 refused "half a rank" "not a whole number" -n 1.5
 refused "more than a seed can be" "is more than 1e+15" --seed 18446744073709551615
@@ -112,37 +112,37 @@ refused "too many layers" "at most 8" -p perceptron --hidden 1,2,3,4,5,6,7,8,9
 refused "no such activation" "there is no 'tanh'" -p perceptron --activation tanh
 refused "an operand" "given by --data" digits
 refused "no such option" "did you mean --passes?" --pases 2
-refused "two of a kind: a simulated launcher" "none" --set cluster.network.latency=1ms
-refused "belief propagation by another" "is its own" -p bp -a cocoa
-unused() { # OPTION VALUE WHOSE OPTIONS…
-  local option=$1 value=$2 whose=$3
+refused "--set without --simulate" "none" --set cluster.network.latency=1ms
+refused "belief propagation with another algorithm" "no other algorithm than bp" -p bp -a cocoa
+unused() { # OPTION VALUE APPLIES-TO OPTIONS…
+  local option=$1 value=$2 applies=$3
   shift 3
-  refused "$option changes nothing: $*" "$option: is of $whose" "$@" $option $value
+  refused "$option has no effect: $*" "$option: applies only to $applies" "$@" $option $value
 }
 unused --batch 5 "sgd, momentum" -a cocoa
 unused --batch 5 "sgd, momentum" -a local-sgd
 unused --passes 5 "local-sgd, splash" -a sgd
 unused --momentum 0.5 "momentum and adam" -a sgd
-unused --memory 5 "lbfgs; this is gd" -a gd
+unused --memory 5 "lbfgs; this run uses gd" -a gd
 unused --step 5 "gd, sgd" -a lbfgs
 unused --shrink "" "cocoa and cocoa+" -a mini-sdca
 unused --hidden 5 "--problem perceptron" -p softmax
 unused --activation relu "--problem perceptron" -p svm
 unused --beliefs b.csv "belief propagation" -p svm
 unused --damping 0.5 "belief propagation" -p squares
-unused --test dense:5x5 "learning from rows" -p bp
-unused --lambda 5 "learning from rows" -p bp
+unused --test dense:5x5 "problems with rows" -p bp
+unused --lambda 5 "problems with rows" -p bp
 unused --batch 5 "sgd, momentum" -p bp
 unused --labels some "IDX images" -d dense:50x3
 unused --label-column some "CSV files" -d three.svm --positive 1
 unused --order as-is "rows from files" -d dense:50x3
-unused --data-seed 3 "rows that are made" -d three.svm --positive 1
-refused "a precision of nothing" "of the cluster of --simulate" --precision 32
+unused --data-seed 3 "generated rows" -d three.svm --positive 1
+refused "a precision without --simulate" "of the cluster of --simulate" --precision 32
 refused "no such field" "grid:ROWSxCOLUMNS" -p bp -d grid:3
 refused "one state" "from 2 on" -p bp --states 1
 printf 'MARKOV\n1\n2\n1\n1 0\n\n2\n 1\n' >short.uai
 refused "a UAI file cut short" "short.uai" -p bp -d short.uai
 printf 'BAYES\n1\n2\n' >bayes.uai
 refused "a UAI file of another kind" "bayes.uai:1: " -p bp -d bayes.uai
-expect "more iterations of nothing wrong" 0 '"iterations":1' howmany train -i 1 -d three.svm --positive 3
+expect "a valid run" 0 '"iterations":1' howmany train -i 1 -d three.svm --positive 3
 finish

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The convergence that is known of MNIST: rounds of CoCoA and CoCoA+ on 1, 16 and 128 workers as an
-# independent implementation needs them, accuracies of softmax and a perceptron, certified optima.
+# Convergence on MNIST against known results: rounds of CoCoA and CoCoA+ on 1, 16 and 128 workers by an
+# independent implementation, accuracies of softmax and a perceptron, certified optima.
 . "$(dirname "$0")/lib.sh"
 export ASAN_OPTIONS=detect_leaks=0
 data=$(realpath -m "${HOWMANY_DATA:-../shared/data}")
@@ -20,7 +20,7 @@ mnist="--data $data/mnist"
 five="$mnist --positive 5 --lambda 1e-4"
 summary() { jq -e "select(.summary) | $1"; }
 
-# Absolute suboptimality 1e-4 on unit-norm rows, one local pass a round; within 30 %.
+# Rounds to an absolute suboptimality of 1e-4 on unit-norm rows, one local pass per round; within 30 %.
 rounds() { # ALGORITHM M ROUNDS
   howmany train $five --scale unit --best 0.1054226612893 --suboptimality 1e-4 --iterations 500 -a "$1" -n "$2" \
     --simulate examples/cluster-study.yaml --scheme tree |
@@ -50,8 +50,8 @@ accuracy() { # LEAST OPTIONS…
   shift
   howmany train $mnist --test "$data/mnist" --scale divide:255 "$@" | summary ".accuracy > $least, .accuracy"
 }
-check "softmax: over 92 % right" accuracy 0.92 -p softmax -a lbfgs -i 60
-check "a 784-128-10 perceptron: over 97.5 % right" accuracy 0.975 -p perceptron --hidden 128 --step 0.1 --epochs 8
-check "asynchronous softmax on a server, with stragglers: over 91 % right" accuracy 0.91 -p softmax --step 0.2 --epochs 4 --look-every 1000 \
+check "softmax: over 92 % accuracy" accuracy 0.92 -p softmax -a lbfgs -i 60
+check "a 784-128-10 perceptron: over 97.5 % accuracy" accuracy 0.975 -p perceptron --hidden 128 --step 0.1 --epochs 8
+check "asynchronous softmax on a server, with stragglers: over 91 % accuracy" accuracy 0.91 -p softmax --step 0.2 --epochs 4 --look-every 1000 \
   -n 8 --platform server --consistency async --simulate examples/cluster-study.yaml --set 'stragglers={spread: 0.5, chance: 5 %, factor: 4}'
 finish

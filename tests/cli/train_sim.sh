@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Training on simulated ranks: the bits of real ranks, the same virtual times on every run, the times
-# that plan's closed forms give, from 1 to 1024 ranks.
+# Training on simulated ranks, 1 to 1024: the same bits as on real ranks, the same virtual times in every
+# run, and times that agree with plan's closed forms.
 . "$(dirname "$0")/lib.sh"
-export ASAN_OPTIONS=detect_leaks=0 # Open MPI leaves memory behind
+export ASAN_OPTIONS=detect_leaks=0 # Open MPI leaks memory
 mpi=${HM_REDUCE:+1}
 if [ -z "${HM_SMPIMAIN:-}" ]; then
-  expect "no SimGrid: said" 2 "has no SimGrid" howmany train --simulate m5.4xlarge -i 1
+  expect "built without SimGrid: a message" 2 "has no SimGrid" howmany train --simulate m5.4xlarge -i 1
   skip "simulated training" "built without SimGrid, or with sanitizers"
   finish
 fi
@@ -35,10 +35,10 @@ fi
 
 run howmany train -n 16 -i 3 --simulate "$study" -d digits:500
 cp "$work/out" once
-check "simulated, and says so" jq -se '.[0].simulated and (.[0].mpi | startswith("SimGrid"))' once
+check "the header says that it is simulated" jq -se '.[0].simulated and (.[0].mpi | startswith("SimGrid"))' once
 howmany train -n 16 -i 3 --simulate "$study" -d digits:500 >twice
-check "times are the same every time" cmp <(jq -c 'del(.time, .memory_bytes)' once) <(jq -c 'del(.time, .memory_bytes)' twice)
-check "so are those of a checkpointed run" bash -c "
+check "times are the same in every run" cmp <(jq -c 'del(.time, .memory_bytes)' once) <(jq -c 'del(.time, .memory_bytes)' twice)
+check "also those of a resumed run" bash -c "
   howmany train -n 4 -i 6 --simulate $study -d digits:100 | jq -c 'select(.iteration > 3) | del(.elapsed_s, .samples_per_s) | map_values(. * 1e9 | round)' >whole
   howmany train -n 4 -i 3 --simulate $study -d digits:100 --checkpoint c >/dev/null
   howmany train -n 4 -i 6 --simulate $study -d digits:100 --checkpoint c --resume | jq -c 'select(.iteration) | del(.elapsed_s, .samples_per_s) | map_values(. * 1e9 | round)' | cmp - whole"
@@ -47,9 +47,9 @@ for n in 1 5 64 1024; do
 done
 check "1024 ranks of belief propagation, most without a vertex" bash -c "howmany train -p bp -n 1024 -d grid:12x12 --simulate $study | jq -e 'select(.summary).stopped_by == \"tolerance\"'"
 
-# Full gradients: an iteration computes flop and sums up 8 (features + 1) bytes once or more; with one
-# step that always holds, twice. plan is told the same and must say the same time within 5 %.
-agrees() { # SCHEME PLAN'S TRANSFER N
+# sgd with all rows in one batch: an iteration computes `flop` and sums 8 (features + 1) bytes once. plan
+# gets the same job and must predict the same time within 5 %.
+agrees() { # SCHEME TRANSFER-OF-PLAN N
   local seconds flop
   howmany train -p squares -a sgd -d dense:640x20000 -b 640 -i 2 --look-every 1 -n "$3" --scheme "$1" --simulate "$study" >trace || return 1
   read -r seconds flop < <(jq -r 'select(.iteration == 2) | "\(.seconds) \(.flop)"' trace)
@@ -58,9 +58,9 @@ agrees() { # SCHEME PLAN'S TRANSFER N
     .curve[] | select(.n == $n) | $is / .time_s | . > 0.95 and . < 1.05'
 }
 for n in 2 4 8 16 32 64; do
-  check "ring on $n hosts takes what plan says" agrees ring "scheme: ring" $n
-  check "doubling on $n hosts takes what plan says" agrees doubling "scheme: recursive-doubling" $n
-  check "one master of $n hosts takes what plan says" agrees master "scheme: linear, times: 2" $n
+  check "ring on $n hosts takes the time of plan" agrees ring "scheme: ring" $n
+  check "doubling on $n hosts takes the time of plan" agrees doubling "scheme: recursive-doubling" $n
+  check "one master of $n hosts takes the time of plan" agrees master "scheme: linear, times: 2" $n
 done
 
 expect "a machine of the catalog" 0 '"simulated":true' howmany train -n 4 -i 1 -d digits:50 --simulate m5.4xlarge
@@ -74,24 +74,24 @@ check "--set changes the cluster" slower
 mkdir kept
 check "SimGrid's files can be kept" bash -c "howmany train -n 4 -i 1 -d digits:50 --simulate $study --simgrid-files kept >/dev/null && grep -q '<platform' kept/platform.xml && test \$(wc -l <kept/hosts.txt) -eq 4"
 mkdir passing
-in_tmpdir() { # a folder that cannot be written to says which it was
+in_tmpdir() { # a folder that cannot be written to is named
   TMPDIR=$work/nowhere howmany train -n 2 -i 1 -d digits:50 --simulate "$study" 2>&1 | grep -q "temporary folder" &&
     TMPDIR=$work/passing howmany train -n 2 -i 1 -d digits:50 --simulate "$study" >/dev/null && is "$(ls passing)" ""
 }
-check "are in TMPDIR otherwise, for a while" in_tmpdir
-check "and gone when it ends" bash -c "TMPDIR=$work/passing howmany train -n 2 -i 1 -d digits:50 --simulate $study >/dev/null; test -z \"\$(ls passing)\""
-check "a rank of something simulates as well" bash -c "SLURM_PROCID=1 howmany train -n 2 -i 1 -d digits:50 --simulate $study | jq -se '.[-1].summary'"
+check "otherwise they are temporary files in TMPDIR" in_tmpdir
+check "which are removed at the end" bash -c "TMPDIR=$work/passing howmany train -n 2 -i 1 -d digits:50 --simulate $study >/dev/null; test -z \"\$(ls passing)\""
+check "a simulation inside a rank of another job" bash -c "SLURM_PROCID=1 howmany train -n 2 -i 1 -d digits:50 --simulate $study | jq -se '.[-1].summary'"
 printf 'flops: 1 Gflop/s\nefficiency: 1\n' >alone.yaml
 expect "a cluster without a network" 2 "alone.yaml" howmany train -n 2 -i 1 --simulate ./alone.yaml
-expect "but one worker needs none" 0 '"n":1' howmany train -n 1 -i 1 -d digits:50 --simulate ./alone.yaml
+expect "one worker needs no network" 0 '"n":1' howmany train -n 1 -i 1 -d digits:50 --simulate ./alone.yaml
 printf 'network: {bandwidth: 1 Gbit/s, latency: 1 ms}\n' >slow.yaml
 expect "a cluster without a speed" 2 "flops" howmany train -n 2 -i 1 --simulate ./slow.yaml
 printf 'flops: 1 Gflop/s\nbandwith: 3\n' >wrong.yaml
 expect "a cluster with a wrong key" 2 "wrong.yaml:2" howmany train -n 2 -i 1 --simulate ./wrong.yaml
 expect "no such cluster" 2 "" howmany train -n 2 -i 1 --simulate ./nowhere.yaml
-expect "a key that the cluster has not" 2 "wire" howmany train -n 2 -i 1 --simulate "$study" --set wire=1
-expect "a command with files that are gone" 2 "--simgrid-files" howmany train -n 2 -i 1 --simulate "$study" --dry-run
-expect "a command with files that stay" 0 "smpimain" howmany train -n 2 -i 1 --simulate "$study" --dry-run --simgrid-files kept
+expect "a key that the cluster does not have" 2 "wire" howmany train -n 2 -i 1 --simulate "$study" --set wire=1
+expect "--dry-run without --simgrid-files" 2 "--simgrid-files" howmany train -n 2 -i 1 --simulate "$study" --dry-run
+expect "--dry-run with --simgrid-files" 0 "smpimain" howmany train -n 2 -i 1 --simulate "$study" --dry-run --simgrid-files kept
 expect "a launcher and a simulation" 2 "started by SimGrid" howmany train -n 2 -i 1 --simulate "$study" --launcher 'mpirun -n {n}'
-expect "a precision that is none" 2 "not 64, 32 or 16" howmany train -n 2 -i 1 --simulate "$study" --precision 8
+expect "an invalid precision" 2 "not 64, 32 or 16" howmany train -n 2 -i 1 --simulate "$study" --precision 8
 finish

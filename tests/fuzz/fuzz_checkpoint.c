@@ -10,6 +10,7 @@
 
 #include "checkpoint.h"
 #include "linear_problem.h"
+#include "train.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -47,7 +48,7 @@ static const struct hm_algorithm *algorithm_in(const uint8_t *data, size_t size)
 
 static void go_on(struct hm_run *run, struct hm_train_totals *totals)
 {
-    struct hm_train_plan plan = {.look_every = 1,
+    struct hm_train_plan plan = {.eval_every = 1,
                                  .limits = {.iterations = run->iteration + 2, .best = NAN}};
     struct hm_trace_point last;
     enum hm_stop stop;

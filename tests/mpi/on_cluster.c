@@ -1,10 +1,10 @@
 /*
- * Become a simulated run:
+ * Start a simulated run:
  *
  *     on_cluster CLUSTER.yaml N FOLDER SMPIMAIN PROGRAM ARGUMENTS…
  *
- * writes the platform of N workers of the cluster at 64 bits into the folder and runs PROGRAM on
- * it.
+ * writes the SimGrid platform of N workers of the cluster, with its speed at 64 bits, into the
+ * folder and replaces itself by PROGRAM on that platform.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,11 +1,11 @@
 /*
- * Compute, add up over the ranks, and say how long it took:
+ * Compute, sum over the ranks, and report the time:
  *
  *     reduce SCHEMES BYTES FLOP REPEATS
  *
- * prints for each scheme and length (lists, apart by commas) and each repeat one line of JSON with
- * the seconds until the last rank has its sum, how far apart the ranks started, and a hash of the
- * sum's bits. Runs on MPI and on SimGrid. Exit 1: ranks have different bits.
+ * prints for each scheme and length (comma-separated lists) and each repeat one line of JSON with
+ * the seconds until the last rank has its sum, the difference between the start times of the ranks,
+ * and a hash of the bits of the sum. Runs on MPI and on SimGrid. Exit 1: ranks have different bits.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -16,65 +16,65 @@
 #include "mpi_comm.h"
 #include "text.h"
 
-enum { MOST = 16 }; /* of a list */
+enum { MOST = 16 }; /* Maximum length of a list. */
 
-struct asked {
+struct reduce_options {
     enum hm_reduce_scheme schemes[MOST];
     size_t scheme_count;
-    size_t counts[MOST]; /* values */
+    size_t counts[MOST]; /* Numbers of values. */
     size_t count_count, longest;
     double flop, repeats;
 };
 
-/* The next word of a list; false at its end, or where it is too long to be a word of ours. */
-static bool next_word(const char **at, char *word, size_t room)
+/* Read the next item of a list. Returns false at its end, or when the item is too long. */
+static bool next_item(const char **at, char *item, size_t room)
 {
     size_t length = strcspn(*at, ",");
 
     if (length == 0 || length >= room)
         return false;
-    memcpy(word, *at, length);
-    word[length] = '\0';
+    memcpy(item, *at, length);
+    item[length] = '\0';
     *at += length + ((*at)[length] == ',');
     return true;
 }
 
-static bool read_number(const char *word, double *number)
+static bool read_number(const char *item, double *number)
 {
-    size_t length = strlen(word);
+    size_t length = strlen(item);
 
-    return length > 0 && hm__number_read(word, number) == length && *number >= 0 && *number < 1e15;
+    return length > 0 && hm__number_read(item, number) == length && *number >= 0 && *number < 1e15;
 }
 
-static bool read_lists(const char *schemes, const char *bytes, struct asked *asked)
+static bool read_lists(const char *schemes, const char *bytes, struct reduce_options *options)
 {
-    char word[32];
+    char item[32];
     double number;
 
-    while (asked->scheme_count < MOST && next_word(&schemes, word, sizeof(word))) {
-        int scheme = hm__reduce_scheme_find(word);
+    while (options->scheme_count < MOST && next_item(&schemes, item, sizeof(item))) {
+        int scheme = hm__reduce_scheme_find(item);
         if (scheme < 0)
             return false;
-        asked->schemes[asked->scheme_count++] = (enum hm_reduce_scheme)scheme;
+        options->schemes[options->scheme_count++] = (enum hm_reduce_scheme)scheme;
     }
-    while (asked->count_count < MOST && next_word(&bytes, word, sizeof(word))) {
-        if (!read_number(word, &number))
+    while (options->count_count < MOST && next_item(&bytes, item, sizeof(item))) {
+        if (!read_number(item, &number))
             return false;
         size_t count = (size_t)(number / sizeof(double));
-        asked->counts[asked->count_count++] = count;
-        asked->longest = count > asked->longest ? count : asked->longest;
+        options->counts[options->count_count++] = count;
+        options->longest = count > options->longest ? count : options->longest;
     }
     return *schemes == '\0' && *bytes == '\0';
 }
 
-static bool read_asked(int argc, char **argv, struct asked *asked)
+static bool options_read(int argc, char **argv, struct reduce_options *options)
 {
-    *asked = (struct asked){0};
-    return argc == 5 && read_lists(argv[1], argv[2], asked) && read_number(argv[3], &asked->flop) &&
-           read_number(argv[4], &asked->repeats);
+    *options = (struct reduce_options){0};
+    return argc == 5 && read_lists(argv[1], argv[2], options) &&
+           read_number(argv[3], &options->flop) && read_number(argv[4], &options->repeats);
 }
 
-/* Of many magnitudes, so that every order of adding gives other bits. */
+/* Values of many magnitudes, so that every order of addition gives other bits. */
 static double start_value(int rank, size_t i, double repeat)
 {
     return ldexp(1 + 0.37 * (double)(((size_t)rank * 31 + i * 7) % 101) + repeat,
@@ -94,7 +94,9 @@ static uint64_t hash(const double *values, size_t count)
     return h;
 }
 
-/* Whether all ranks have the same; the halves of it as numbers that doubles hold exactly. */
+/*
+ * Whether all ranks have the same hash; its halves are sent as numbers that doubles hold exactly.
+ */
 static bool all_have(struct hm_comm *comm, uint64_t h)
 {
     double low = (double)(uint32_t)h, high = (double)(h >> 32);
@@ -112,13 +114,13 @@ static bool measure(struct hm_comm *comm, size_t count, double flop, double repe
 
     for (size_t i = 0; i < count; i++)
         values[i] = start_value(comm->rank, i, repeat);
-    hm__comm_align(comm);
+    hm__comm_barrier(comm);
     before = *comm;
     double began = comm->ops->now(comm);
     hm__comm_work(comm, flop);
     hm__comm_sum(comm, values, count, scratch);
     times[0] = comm->ops->now(comm) - began;
-    times[1] = comm->talking_s - before.talking_s;
+    times[1] = comm->communicate_s - before.communicate_s;
     times[2] = began;
     times[3] = -began;
     double bytes = comm->bytes - before.bytes;
@@ -126,28 +128,29 @@ static bool measure(struct hm_comm *comm, size_t count, double flop, double repe
     uint64_t h = hash(values, count);
     bool same = all_have(comm, h);
     if (comm->rank == 0)
-        printf("{\"scheme\":\"%s\",\"n\":%d,\"bytes\":%zu,\"repeat\":%g,\"seconds\":%.17g,"
-               "\"talking_s\":%.17g,\"apart_s\":%.17g,\"sent_bytes\":%.17g,\"hash\":\"%016" PRIx64
-               "\",\"same\":%s}\n",
-               hm__reduce_scheme_name(comm->scheme), comm->size, count * sizeof(double), repeat,
-               times[0], times[1], times[2] + times[3], bytes, h, same ? "true" : "false");
+        printf(
+            "{\"scheme\":\"%s\",\"n\":%d,\"bytes\":%zu,\"repeat\":%g,\"seconds\":%.17g,"
+            "\"communicate_s\":%.17g,\"apart_s\":%.17g,\"sent_bytes\":%.17g,\"hash\":\"%016" PRIx64
+            "\",\"same\":%s}\n",
+            hm__reduce_scheme_name(comm->scheme), comm->size, count * sizeof(double), repeat,
+            times[0], times[1], times[2] + times[3], bytes, h, same ? "true" : "false");
     return same;
 }
 
-static bool measure_all(struct hm_comm *comm, const struct asked *asked)
+static bool measure_all(struct hm_comm *comm, const struct reduce_options *options)
 {
-    double *values = malloc((asked->longest + 1) * sizeof(*values));
-    double *scratch = malloc((asked->longest + 1) * sizeof(*scratch));
+    double *values = malloc((options->longest + 1) * sizeof(*values));
+    double *scratch = malloc((options->longest + 1) * sizeof(*scratch));
     bool same = true;
 
     if (!values || !scratch)
         hm_mpi_abort(2);
-    for (size_t s = 0; s < asked->scheme_count; s++)
-        for (size_t c = 0; c < asked->count_count; c++)
-            for (double repeat = 0; repeat < asked->repeats; repeat++) {
-                comm->scheme = asked->schemes[s];
-                same =
-                    measure(comm, asked->counts[c], asked->flop, repeat, values, scratch) && same;
+    for (size_t s = 0; s < options->scheme_count; s++)
+        for (size_t c = 0; c < options->count_count; c++)
+            for (double repeat = 0; repeat < options->repeats; repeat++) {
+                comm->scheme = options->schemes[s];
+                same = measure(comm, options->counts[c], options->flop, repeat, values, scratch) &&
+                       same;
             }
     free(scratch);
     free(values);
@@ -157,13 +160,13 @@ static bool measure_all(struct hm_comm *comm, const struct asked *asked)
 int main(int argc, char **argv)
 {
     struct hm_comm comm;
-    struct asked asked;
+    struct reduce_options options;
 
     if (hm_mpi_begin(&comm))
         return 2;
     int code = 2;
-    if (read_asked(argc, argv, &asked))
-        code = measure_all(&comm, &asked) ? 0 : 1;
+    if (options_read(argc, argv, &options))
+        code = measure_all(&comm, &options) ? 0 : 1;
     else if (comm.rank == 0)
         fprintf(stderr, "usage: reduce SCHEMES BYTES FLOP REPEATS\n");
     fflush(stdout);

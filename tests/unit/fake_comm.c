@@ -1,4 +1,4 @@
-/* Ranks as threads: a slot for each pair of ranks, through which messages pass one at a time. */
+/* Ranks as threads: one slot for each pair of ranks, which transfers one message at a time. */
 #include "fake_comm.h"
 
 #include <math.h>
@@ -9,64 +9,64 @@
 
 enum slot_state { SLOT_EMPTY, SLOT_OFFERED, SLOT_TAKEN };
 
-/* From one rank to another. */
+/* Channel from one rank to another. */
 struct slot {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     enum slot_state state;
-    const void *data; /* the sender's */
+    const void *data; /* Buffer of the sender. */
     size_t bytes;
-    double ready_s; /* the sender's clock; once taken, when the message has arrived */
+    double ready_s; /* Clock of the sender; after the transfer, time of arrival. */
 };
 
-struct world {
+struct fake_world {
     struct slot *slots; /* [from * size + to] */
-    double *clocks;     /* at the last meeting */
-    pthread_barrier_t meeting;
+    double *clocks;     /* Clocks at the last barrier. */
+    pthread_barrier_t barrier;
     void (*body)(struct hm_comm *comm, void *context);
     void *context;
 };
 
-struct rank {
+struct fake_rank {
     struct hm_comm comm;
-    struct world *world;
+    struct fake_world *world;
     double clock_s;
     pthread_t thread;
 };
 
-/* A fault of the test or of what it tests; threads cannot fail as cmocka wants it. */
-static void give_up(const char *why)
+/* An error in the test or in the tested code; cmocka's assertions do not work in threads. */
+static void fake_abort(const char *why)
 {
     fprintf(stderr, "fake_comm: %s\n", why);
     abort();
 }
 
-static struct slot *slot_of(struct hm_comm *comm, int from, int to)
+static struct slot *slot_find(struct hm_comm *comm, int from, int to)
 {
-    struct rank *r = comm->state;
+    struct fake_rank *r = comm->state;
 
     if (from < 0 || from >= comm->size || to < 0 || to >= comm->size || from == to)
-        give_up("a message from or to nobody");
+        fake_abort("a message from or to a rank that does not exist");
     return &r->world->slots[from * comm->size + to];
 }
 
-static void offer(struct hm_comm *comm, int to, const void *data, size_t bytes)
+static void slot_offer(struct hm_comm *comm, int to, const void *data, size_t bytes)
 {
-    struct slot *s = slot_of(comm, comm->rank, to);
+    struct slot *s = slot_find(comm, comm->rank, to);
 
     pthread_mutex_lock(&s->lock);
     s->state = SLOT_OFFERED;
     s->data = data;
     s->bytes = bytes;
-    s->ready_s = ((struct rank *)comm->state)->clock_s;
+    s->ready_s = ((struct fake_rank *)comm->state)->clock_s;
     pthread_cond_broadcast(&s->changed);
     pthread_mutex_unlock(&s->lock);
 }
 
-/* Wait until it has been taken; when that was. */
-static double await(struct hm_comm *comm, int to)
+/* Wait until the message has been received; returns the time of arrival. */
+static double slot_wait_taken(struct hm_comm *comm, int to)
 {
-    struct slot *s = slot_of(comm, comm->rank, to);
+    struct slot *s = slot_find(comm, comm->rank, to);
 
     pthread_mutex_lock(&s->lock);
     while (s->state != SLOT_TAKEN)
@@ -77,17 +77,17 @@ static double await(struct hm_comm *comm, int to)
     return arrived_s;
 }
 
-static double take(struct hm_comm *comm, int from, void *into, size_t bytes)
+static double slot_take(struct hm_comm *comm, int from, void *into, size_t bytes)
 {
-    struct slot *s = slot_of(comm, from, comm->rank);
+    struct slot *s = slot_find(comm, from, comm->rank);
 
     pthread_mutex_lock(&s->lock);
     while (s->state != SLOT_OFFERED)
         pthread_cond_wait(&s->changed, &s->lock);
     if (s->bytes != bytes)
-        give_up("a message is not as long as it was expected to be");
+        fake_abort("a message does not have the expected length");
     memcpy(into, s->data, bytes);
-    s->ready_s = fmax(s->ready_s, ((struct rank *)comm->state)->clock_s) + FAKE_LATENCY_S +
+    s->ready_s = fmax(s->ready_s, ((struct fake_rank *)comm->state)->clock_s) + FAKE_LATENCY_S +
                  (double)bytes * FAKE_BYTE_S;
     s->state = SLOT_TAKEN;
     double arrived_s = s->ready_s;
@@ -98,27 +98,27 @@ static double take(struct hm_comm *comm, int from, void *into, size_t bytes)
 
 static void fake_send(struct hm_comm *comm, int to, const void *data, size_t bytes)
 {
-    offer(comm, to, data, bytes);
-    ((struct rank *)comm->state)->clock_s = await(comm, to);
+    slot_offer(comm, to, data, bytes);
+    ((struct fake_rank *)comm->state)->clock_s = slot_wait_taken(comm, to);
 }
 
 static void fake_receive(struct hm_comm *comm, int from, void *data, size_t bytes)
 {
-    ((struct rank *)comm->state)->clock_s = take(comm, from, data, bytes);
+    ((struct fake_rank *)comm->state)->clock_s = slot_take(comm, from, data, bytes);
 }
 
 static void fake_exchange(struct hm_comm *comm, int to, const void *data, size_t bytes, int from,
                           void *into, size_t into_bytes)
 {
-    struct rank *r = comm->state;
+    struct fake_rank *r = comm->state;
 
-    offer(comm, to, data, bytes);
-    double received_s = take(comm, from, into, into_bytes);
-    double sent_s = await(comm, to);
+    slot_offer(comm, to, data, bytes);
+    double received_s = slot_take(comm, from, into, into_bytes);
+    double sent_s = slot_wait_taken(comm, to);
     r->clock_s = fmax(received_s, sent_s);
 }
 
-/* "The library": all to the last rank and back, unlike any scheme of ours. */
+/* The all-reduce of the library: all to the last rank and back, unlike any of our schemes. */
 static void fake_sum(struct hm_comm *comm, double *values, size_t count)
 {
     size_t bytes = count * sizeof(*values);
@@ -126,7 +126,7 @@ static void fake_sum(struct hm_comm *comm, double *values, size_t count)
     double *theirs = malloc(bytes);
 
     if (!theirs)
-        give_up("out of memory");
+        fake_abort("out of memory");
     for (int rank = 0; rank < last && comm->rank == last; rank++) {
         fake_receive(comm, rank, theirs, bytes);
         for (size_t i = 0; i < count; i++)
@@ -143,34 +143,34 @@ static void fake_sum(struct hm_comm *comm, double *values, size_t count)
 
 static double fake_now(struct hm_comm *comm)
 {
-    return ((struct rank *)comm->state)->clock_s;
+    return ((struct fake_rank *)comm->state)->clock_s;
 }
 
 static void fake_work(struct hm_comm *comm, double flop)
 {
-    ((struct rank *)comm->state)->clock_s += flop * FAKE_FLOP_S;
+    ((struct fake_rank *)comm->state)->clock_s += flop * FAKE_FLOP_S;
 }
 
-static void fake_align(struct hm_comm *comm)
+static void fake_barrier(struct hm_comm *comm)
 {
-    struct rank *r = comm->state;
+    struct fake_rank *r = comm->state;
 
     r->world->clocks[comm->rank] = r->clock_s;
-    pthread_barrier_wait(&r->world->meeting);
+    pthread_barrier_wait(&r->world->barrier);
     for (int i = 0; i < comm->size; i++)
         r->clock_s = fmax(r->clock_s, r->world->clocks[i]);
-    pthread_barrier_wait(&r->world->meeting);
+    pthread_barrier_wait(&r->world->barrier);
 }
 
-static void *live(void *argument)
+static void *fake_thread(void *argument)
 {
-    struct rank *r = argument;
+    struct fake_rank *r = argument;
 
     r->world->body(&r->comm, r->world->context);
     return NULL;
 }
 
-static void open_slots(struct slot *slots, int count)
+static void slots_init(struct slot *slots, int count)
 {
     for (int i = 0; i < count; i++) {
         pthread_mutex_init(&slots[i].lock, NULL);
@@ -178,7 +178,7 @@ static void open_slots(struct slot *slots, int count)
     }
 }
 
-static void close_slots(struct slot *slots, int count)
+static void slots_free(struct slot *slots, int count)
 {
     for (int i = 0; i < count; i++) {
         pthread_cond_destroy(&slots[i].changed);
@@ -190,26 +190,26 @@ static void close_slots(struct slot *slots, int count)
 void fake_comm_run(int size, void (*body)(struct hm_comm *comm, void *context), void *context)
 {
     static const struct hm_comm_ops ops = {fake_send, fake_receive, fake_exchange, fake_sum,
-                                           fake_now,  fake_work,    fake_align};
-    struct world world = {.body = body, .context = context};
-    struct rank *ranks = calloc((size_t)size, sizeof(*ranks));
+                                           fake_now,  fake_work,    fake_barrier};
+    struct fake_world world = {.body = body, .context = context};
+    struct fake_rank *ranks = calloc((size_t)size, sizeof(*ranks));
 
     world.slots = calloc((size_t)size * (size_t)size, sizeof(*world.slots));
     world.clocks = calloc((size_t)size, sizeof(*world.clocks));
     if (!ranks || !world.slots || !world.clocks)
-        give_up("out of memory");
-    open_slots(world.slots, size * size);
-    pthread_barrier_init(&world.meeting, NULL, (unsigned)size);
+        fake_abort("out of memory");
+    slots_init(world.slots, size * size);
+    pthread_barrier_init(&world.barrier, NULL, (unsigned)size);
     for (int i = 0; i < size; i++) {
         ranks[i].world = &world;
         ranks[i].comm = (struct hm_comm){.ops = &ops, .state = &ranks[i], .rank = i, .size = size};
-        if (pthread_create(&ranks[i].thread, NULL, live, &ranks[i]))
-            give_up("no thread to be had");
+        if (pthread_create(&ranks[i].thread, NULL, fake_thread, &ranks[i]))
+            fake_abort("cannot create a thread");
     }
     for (int i = 0; i < size; i++)
         pthread_join(ranks[i].thread, NULL);
-    pthread_barrier_destroy(&world.meeting);
-    close_slots(world.slots, size * size);
+    pthread_barrier_destroy(&world.barrier);
+    slots_free(world.slots, size * size);
     free(world.clocks);
     free(ranks);
 }

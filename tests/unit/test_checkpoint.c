@@ -1,6 +1,6 @@
 /*
- * Checkpoints: what goes on from one is what would have gone on without it, bit for bit on the same
- * number of ranks, and the same model on any other; and no damaged or foreign file is taken.
+ * Checkpoints: a resumed run equals an uninterrupted one, bit for bit on the same number of ranks,
+ * and has the same model on any other number; damaged files and files of other runs are refused.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,14 +19,14 @@ static int make_folder(void **state)
 {
     (void)state;
     snprintf(folder, sizeof(folder), "/tmp/hm-checkpoint-XXXXXX");
-    alarm(120); /* whoever waits for ever is a failure */
+    alarm(120); /* A deadlock is a failure. */
     return mkdtemp(folder) ? 0 : -1;
 }
 
 static int remove_folder(void **state)
 {
     (void)state;
-    return rmdir(folder); /* nothing may be left behind */
+    return rmdir(folder); /* No file may be left. */
 }
 
 static const char *in_folder(char path[PATH], const char *name)
@@ -68,13 +68,12 @@ static struct training training_of(const char *algorithm, const struct problem *
                              .sparse = p->keep < 1,
                              .algorithm = algorithm,
                              .settings = {.batch = 10},
-                             .plan = {.look_every = 5,
+                             .plan = {.eval_every = 5,
                                       .limits = {.iterations = iterations, .best = NAN},
                                       .identity = "a test"}};
 }
 
-/* ---- going on --------------------------------------------------------------------------------
- */
+/* ---- resuming ------------------------------------------------------------------------------- */
 
 static void check_same(const struct training *a, const struct training *b)
 {
@@ -134,7 +133,7 @@ static void other_ranks_go_on_with_the_same_model(void **state)
             t = saved;
             saved.plan.checkpoint = path;
             train_on(&saved, 3);
-            t.resume = path; /* the limit is reached already: as it is */
+            t.resume = path; /* The limit is already reached, so nothing changes. */
             train_on(&t, ranks);
             assert_int_equal(t.stop, HM_STOP_ITERATIONS);
             assert_int_equal(t.point_count, 0);
@@ -183,24 +182,24 @@ static void saving_comes_when_asked_for(void **state)
 
     (void)state;
     t = training_of("sgd", &problems[0], 1, 7);
-    t.plan.look_every = 100;
+    t.plan.eval_every = 100;
     t.plan.save_every = 2;
     t.plan.checkpoint = in_folder(path, "now and then");
     train_on(&t, 2);
-    assert_int_equal(t.point_count, 1); /* saving is not looking */
+    assert_int_equal(t.point_count, 1); /* Saving is not an evaluation. */
     t.resume = path;
     train_on(&t, 2);
-    assert_near(t.iteration, 7, 0); /* the end is saved too */
+    assert_near(t.iteration, 7, 0); /* The end of a run is saved too. */
     t.plan.limits = (struct hm_train_limits){.iterations = 3, .best = NAN};
     train_on(&t, 2);
-    assert_near(t.iteration, 7, 0); /* beyond the limit: as it is */
+    assert_near(t.iteration, 7, 0); /* Beyond the limit, nothing changes. */
     assert_int_equal(t.stop, HM_STOP_ITERATIONS);
     assert_int_equal(unlink(path), 0);
 }
 
-/* ---- files that are not to be taken ---------------------------------------------------------- */
+/* ---- files that are refused ----------------------------------------------------------------- */
 
-/* Loading this file on so many ranks must fail; nothing else happens. */
+/* Loading this file on `ranks` ranks must fail, without any iteration. */
 static void check_refused(const char *path, int ranks, int code)
 {
     static struct training t;
@@ -264,7 +263,7 @@ static void every_cut_is_noticed(void **state)
     assert_int_equal(rmdir(path), 0);
 }
 
-/* As in checkpoint.c: a file that someone has changed, checksum and all. */
+/* As in checkpoint.c: forge a correct checksum for changed contents. */
 static size_t seal(unsigned char *bytes, size_t length)
 {
     uint64_t sum = 0;
@@ -301,7 +300,7 @@ static void a_seal_is_not_enough(void **state)
     static struct training t;
     t = training_of("cocoa", &problems[2], 0, 3);
     t.resume = path;
-    train_on(&t, 2); /* what is sealed as before is as good as before */
+    train_on(&t, 2); /* An unchanged file with a recomputed checksum is accepted. */
     for (size_t i = 0; i < sizeof(edits) / sizeof(edits[0]); i++) {
         size_t size = strlen(edits[i].old);
         memcpy(copy, bytes, length);
@@ -309,11 +308,11 @@ static void a_seal_is_not_enough(void **state)
         assert_non_null(at);
         memcpy(at, edits[i].new, strlen(edits[i].new));
         write_all(path, copy, seal(copy, length));
-        /* From the list of parts on, what does not fit is another run's. */
+        /* From the list of arrays on, a difference means another run. */
         bool parts = strncmp(edits[i].old, "part", 4) == 0 || edits[i].old[0] == '\n';
         check_refused(path, 2, parts ? HM_E_CONFLICT : HM_E_SYNTAX);
     }
-    for (size_t off = 8; off <= 24; off += 8) { /* numbers missing, or too many */
+    for (size_t off = 8; off <= 24; off += 8) { /* Values missing, or too many. */
         memcpy(copy, bytes, length);
         write_all(path, copy, seal(copy, length - off));
         check_refused(path, 2, HM_E_SYNTAX);
@@ -324,7 +323,7 @@ static void a_seal_is_not_enough(void **state)
     unlink(path);
 }
 
-/* L-BFGS keeps places of its pairs among its numbers; none may lead outside. */
+/* L-BFGS stores indices among its values; indices out of range must not be used. */
 static void places_out_of_range_are_not_gone_to(void **state)
 {
     static const double wrong[] = {-1, 11, 1e300, NAN, INFINITY};
@@ -338,7 +337,7 @@ static void places_out_of_range_are_not_gone_to(void **state)
         t.plan.checkpoint = in_folder(path, "places");
         train_on(&t, 1);
         size_t length = read_bytes(path, bytes) - 8;
-        size_t place = length - (t.state_count - i / 5) * sizeof(double); /* after w */
+        size_t place = length - (t.state_count - i / 5) * sizeof(double); /* After w. */
         memcpy(bytes + place, &wrong[i % 5], sizeof(double));
         write_all(path, bytes, seal(bytes, length));
         t = training_of("lbfgs", &problems[0], 1, 50);
@@ -377,13 +376,13 @@ static void of_another_run(void **state)
     assert_string_equal(t.err[2].message,
                         "the checkpoint is of another run: its identity is 'a test'");
 
-    t.plan.identity = "a test"; /* of data of another size */
+    t.plan.identity = "a test"; /* Data of another size. */
     t.problem = &problems[1];
     run_training(&t, 3);
     assert_int_equal(t.rc[0], HM_E_CONFLICT);
     assert_string_equal(t.err[2].message, "the checkpoint is of a run with other settings");
 
-    t.problem = &problems[0]; /* with more to know, and with less */
+    t.problem = &problems[0]; /* Runs with more state, and with less. */
     t.settings.shrink = true;
     run_training(&t, 3);
     assert_int_equal(t.rc[0], HM_E_CONFLICT);
@@ -398,9 +397,9 @@ static void of_another_run(void **state)
     unlink(path);
 }
 
-/* ---- failing to save ------------------------------------------------------------------------- */
+/* ---- failures to save ----------------------------------------------------------------------- */
 
-/* A save that fails: an error on all ranks, the old file as it was, and no other. */
+/* A failed save is an error on all ranks; the old file is unchanged, and no other file is left. */
 static void check_failing_save(const char *path, int code, const char *why)
 {
     static unsigned char before[BYTES], after[BYTES];
@@ -429,11 +428,11 @@ static void what_cannot_be_written_is_told(void **state)
     check_failing_save("/no/such/folder/file", HM_E_IO, "No such file or directory");
     small_file(path, bytes);
     snprintf(beside, sizeof(beside), "%s.new", path);
-    assert_int_equal(mkdir(beside, 0700), 0); /* in the way */
+    assert_int_equal(mkdir(beside, 0700), 0); /* Occupies the temporary name. */
     check_failing_save(path, HM_E_IO, "Is a directory");
     assert_int_equal(rmdir(beside), 0);
 
-    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0); /* a disk that is full */
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0); /* Simulates a full disk. */
     signal(SIGXFSZ, SIG_IGN);
     for (rlim_t room = 0; room < 700; room += 100) {
         small = (struct rlimit){room, limit.rlim_max};
@@ -443,7 +442,7 @@ static void what_cannot_be_written_is_told(void **state)
         assert_false(exists(beside));
     }
     assert_int_equal(unlink(path), 0);
-    assert_int_equal(mkdir(path, 0700), 0); /* where the file should go is a folder */
+    assert_int_equal(mkdir(path, 0700), 0); /* The path is a folder. */
     static struct training t;
     t = training_of("cocoa", &problems[0], 0, 4);
     t.plan.checkpoint = path;
@@ -453,7 +452,7 @@ static void what_cannot_be_written_is_told(void **state)
     assert_int_equal(rmdir(path), 0);
 }
 
-/* One rank has no memory left when it is time to save. */
+/* One rank runs out of memory during the save. */
 struct starving {
     int rank;
     long after;
@@ -501,7 +500,7 @@ static void no_memory_to_save(void **state)
             assert_string_equal(s.err[2].message, "out of memory");
             assert_false(exists(path));
         }
-        assert_int_equal(after > 0, rank == 0); /* only rank 0 needs any */
+        assert_int_equal(after > 0, rank == 0); /* Only rank 0 allocates. */
         assert_int_equal(unlink(path), 0);
     }
 }

@@ -1,6 +1,7 @@
 /*
  * Sums over ranks: every scheme, for many numbers of ranks and lengths, on threads. Checked against
- * sums made here, byte counts and times in closed form, and against each other, bit by bit.
+ * sums computed here, against byte counts and times in closed form, and for equal bits on all
+ * ranks.
  */
 #include "testing.h"
 
@@ -11,7 +12,7 @@ enum { MOST_RANKS = 32, MOST_VALUES = 1000 };
 
 static const int sizes[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 32};
 
-/* What each rank is to do, and what it found. */
+/* Input and output of each rank. */
 struct shared {
     enum hm_reduce_scheme scheme;
     size_t count;
@@ -43,13 +44,13 @@ static double whole(int rank, size_t i)
     return (double)(rank + 1) * (double)(i % 97 + 1);
 }
 
-/* Of many magnitudes, so that every order of adding gives other bits. */
+/* Values of many magnitudes, so that every order of addition gives other bits. */
 static double rough(int rank, size_t i)
 {
     return ldexp(1.0 + 0.37 * (double)((rank * 31 + (int)i * 7) % 101), (rank * 13 + (int)i) % 40);
 }
 
-/* Lengths worth trying on n ranks; how many. */
+/* Lengths to test on n ranks; returns their number. */
 static size_t lengths(int n, size_t *counts)
 {
     size_t m = (size_t)n, all[] = {0, 1, 2, m - 1, m, m + 1, MOST_VALUES};
@@ -58,7 +59,7 @@ static size_t lengths(int n, size_t *counts)
     return sizeof(all) / sizeof(all[0]);
 }
 
-/* Call `check` after a sum by every scheme, on every number of ranks, of every length. */
+/* Call `check` after a sum with every scheme, number of ranks and length. */
 static void for_all(double (*value)(int, size_t), void (*check)(const struct shared *s, int n))
 {
     struct shared *s = calloc(1, sizeof(*s));
@@ -125,7 +126,7 @@ static int ceil_root(int n)
     return (int)ceil(sqrt(n));
 }
 
-/* Whole messages that all ranks together send, and whole messages that they add up. */
+/* Number of full-length messages that all ranks send, and of full-length additions. */
 static double messages(enum hm_reduce_scheme scheme, int n)
 {
     int power = 1 << (ceil_log2(n + 1) - 1);
@@ -164,7 +165,7 @@ static void test_bytes_and_flop_are_counted(void **state)
     for_all(whole, check_counts);
 }
 
-/* Of single ranks: a ring is even, a master is not. */
+/* Bytes of single ranks: equal on a ring, unequal with a master. */
 static void test_bytes_of_a_rank(void **state)
 {
     struct shared *s = calloc(1, sizeof(*s));
@@ -184,7 +185,10 @@ static void test_bytes_of_a_rank(void **state)
 
 /* ---- times ---------------------------------------------------------------------------------- */
 
-/* As in schemes.c: when the last rank has its sum. Negative: no closed form at this length. */
+/*
+ * Closed forms of schemes.c: the time at which the last rank has its sum. Negative: no closed form
+ * for this case.
+ */
 static double closed_form(enum hm_reduce_scheme scheme, int n, double count)
 {
     double a = FAKE_LATENCY_S, mb = count * 8 * FAKE_BYTE_S, c = count * FAKE_FLOP_S;
@@ -214,7 +218,7 @@ static void check_times(const struct shared *s, int n)
     for (int rank = 0; rank < n; rank++) {
         const struct hm_comm *after = &s->after[rank];
         longest = fmax(longest, s->seconds[rank]);
-        assert_near(after->talking_s + after->flop * FAKE_FLOP_S, s->seconds[rank], 1e-12);
+        assert_near(after->communicate_s + after->flop * FAKE_FLOP_S, s->seconds[rank], 1e-12);
     }
     if (s->count > 0 && wanted >= 0)
         assert_near(longest, wanted, 1e-12);
@@ -226,7 +230,7 @@ static void test_times_follow_the_closed_forms(void **state)
     for_all(whole, check_times);
 }
 
-/* Auto is the better of the two it chooses from, as the fake network has it more or less. */
+/* Automatic choice: the faster of doubling and ring, approximately as on the fake network. */
 static void test_auto_chooses_by_size(void **state)
 {
     struct shared *s = calloc(1, sizeof(*s));
@@ -265,14 +269,14 @@ static void test_auto_takes_the_ring_for_much(void **state)
         assert_near(bytes[rank], 2 * 7.0 / 8 * 960000, 0);
 }
 
-/* ---- the rest ------------------------------------------------------------------------------- */
+/* ---- other operations ----------------------------------------------------------------------- */
 
 static void few_body(struct hm_comm *comm, void *context)
 {
     struct shared *s = context;
     double *mine = s->results[comm->rank];
 
-    comm->scheme = HM_REDUCE_MASTER; /* makes no difference */
+    comm->scheme = HM_REDUCE_MASTER; /* The scheme must not matter. */
     for (size_t i = 0; i < HM_COMM_FEW; i++) {
         mine[i] = whole(comm->rank, i);
         mine[HM_COMM_FEW + i] = rough(comm->rank, i);
@@ -351,26 +355,26 @@ static void test_broadcast_from_every_root(void **state)
     free(s);
 }
 
-static void align_body(struct hm_comm *comm, void *context)
+static void barrier_body(struct hm_comm *comm, void *context)
 {
     struct shared *s = context;
 
     hm__comm_work(comm, 1000.0 * comm->rank);
-    hm__comm_align(comm);
+    hm__comm_barrier(comm);
     s->seconds[comm->rank] = comm->ops->now(comm);
     s->after[comm->rank] = *comm;
 }
 
-static void test_align_brings_clocks_together(void **state)
+static void test_barrier_aligns_clocks(void **state)
 {
     struct shared *s = calloc(1, sizeof(*s));
 
     (void)state;
     assert_non_null(s);
-    fake_comm_run(7, align_body, s);
+    fake_comm_run(7, barrier_body, s);
     for (int i = 0; i < 7; i++) {
         assert_near(s->seconds[i], 6000 * FAKE_FLOP_S, 0);
-        assert_near(s->after[i].talking_s, 1000 * (6 - i) * FAKE_FLOP_S, 0);
+        assert_near(s->after[i].communicate_s, 1000 * (6 - i) * FAKE_FLOP_S, 0);
     }
     free(s);
 }
@@ -389,7 +393,7 @@ static void test_alone(void **state)
     hm__comm_sum_few(&comm, values, 2);
     hm__comm_max_few(&comm, values, 2);
     hm__comm_broadcast(&comm, 0, values, sizeof(values));
-    hm__comm_align(&comm);
+    hm__comm_barrier(&comm);
     hm__comm_work(&comm, 12);
     assert_near(values[0], 1.5, 0);
     assert_near(comm.flop, 12, 0);
@@ -418,7 +422,7 @@ int main(void)
         cmocka_unit_test(test_auto_takes_the_ring_for_much),
         cmocka_unit_test(test_a_few_numbers),
         cmocka_unit_test(test_broadcast_from_every_root),
-        cmocka_unit_test(test_align_brings_clocks_together),
+        cmocka_unit_test(test_barrier_aligns_clocks),
         cmocka_unit_test(test_alone),
         cmocka_unit_test(test_names),
     };

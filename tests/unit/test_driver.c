@@ -1,6 +1,6 @@
 /*
- * A driver and its workers in virtual time: what it learns against all-reduce in the same order of
- * adding, its times against the closed form, going on from a checkpoint.
+ * A driver and its workers in virtual time: results against an all-reduce with the same order of
+ * addition, times against the closed form, resuming from a checkpoint.
  */
 #include "train_problems.h"
 
@@ -18,7 +18,7 @@ struct driven_run {
     size_t loss;
     const char *algorithm, *resume;
     int workers;
-    bool driver; /* otherwise all-reduce */
+    bool driver; /* False: all-reduce. */
     struct virtual_cluster cluster;
     struct hm_train_plan plan;
 
@@ -45,16 +45,16 @@ static void work(struct driven_run *r, struct hm_comm *world, struct hm_comm *co
     problem_init(&o, r->problem, r->loss, false, comm->rank, comm->size);
     run.arena = o.arena;
     comm->scheme = HM_REDUCE_TWO_WAVE;
-    plan.look_every = plan.look_every > 0 ? plan.look_every : INFINITY;
+    plan.eval_every = plan.eval_every > 0 ? plan.eval_every : INFINITY;
     plan.identity = "a test";
     CHECK(o.unknowns <= UNKNOWNS && hm__run_begin(&run, NULL) == 0);
     if (r->resume)
         CHECK(hm__checkpoint_load(r->resume, &run, plan.identity, &totals, NULL) == 0);
     if (r->driver)
-        CHECK(hm__driven_begin(&run, world, plan.checkpoint != NULL, NULL) == 0);
+        CHECK(hm__driver_worker_begin(&run, world, plan.checkpoint != NULL, NULL) == 0);
     CHECK(hm__train(&run, &plan, &totals, &last, &stop, NULL) == 0);
     if (r->driver)
-        hm__driven_end(&run);
+        hm__driver_worker_end(&run);
     if (comm->rank == 0) {
         memcpy(r->w, run.w, o.unknowns * sizeof(double));
         r->iteration = run.iteration;
@@ -80,8 +80,8 @@ static void body(struct hm_comm *world, void *context)
     if (world->rank < r->workers)
         work(r, world, &workers);
     else
-        CHECK(hm__drive(world, hm__algorithm_find(r->algorithm), &settings, losses[r->loss],
-                        NULL) == 0);
+        CHECK(hm__driver_run(world, hm__algorithm_find(r->algorithm), &settings, losses[r->loss],
+                             NULL) == 0);
 }
 
 static struct driven_run run_one(const char *algorithm, size_t loss, int n, bool driver)
@@ -98,7 +98,9 @@ static struct driven_run run_one(const char *algorithm, size_t loss, int n, bool
     return r;
 }
 
-/* Groups are the same, and so is the order in a group: up to a square the sums have the same bits.
+/*
+ * The groups and the order in a group are the same, so that up to a square number of workers the
+ * sums have the same bits.
  */
 static void test_is_allreduce(void **state)
 {
@@ -125,7 +127,7 @@ static double rounds(int n)
     return rounds;
 }
 
-/* All but the messages costs nothing here. */
+/* Only messages take time here. */
 static void test_times(void **state)
 {
     const double d = 7;
@@ -143,7 +145,7 @@ static void test_times(void **state)
         double group = ceil(sqrt(n)), out = 0x1p-10 + (8 * d + 64) * 0x1p-20;
         double in = 0x1p-10 + 8 * (d + 1) * 0x1p-20, times = r.samples / 61;
         double wanted = times * (rounds(n + 1) * out + (group - 1 + ceil(n / group)) * in);
-        /* A group that is not full is there earlier. */
+        /* An incomplete group finishes earlier. */
         assert_true(r.totals.elapsed_s <= wanted * (1 + 1e-12));
         if (n == (int)(group * group))
             assert_near(r.totals.elapsed_s, wanted, 1e-12);

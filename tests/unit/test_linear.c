@@ -1,6 +1,6 @@
 /*
- * Sums of losses and gradients: against the oracle, against differences, kept dense or sparse, of
- * all rows or of lists, in all the sizes that loops by fours, eights and pairs could get wrong.
+ * Sums of losses and gradients: against the oracle, against finite differences, dense and sparse,
+ * for all rows and for lists, in all sizes around the blocks of two, four and eight.
  */
 #include "train_problems.h"
 
@@ -15,8 +15,7 @@ static void point_of(const struct problem *p, double *w, size_t unknowns)
         w[k] = made_value(p->seed + 9, k, 0);
 }
 
-/* ---- vectors ---------------------------------------------------------------------------------
- */
+/* ---- vectors -------------------------------------------------------------------------------- */
 
 static void vectors_of_all_lengths(void **state)
 {
@@ -26,7 +25,7 @@ static void vectors_of_all_lengths(void **state)
     for (size_t count = 0; count < 40; count++) {
         double dot = 0, dots[4], factors[4] = {2, -3, 0, 0.5};
         const double *x[4] = {c[0], c[1], c[2], c[3]};
-        for (size_t i = 0; i < 40; i++) { /* small whole numbers: every sum is exact */
+        for (size_t i = 0; i < 40; i++) { /* Small integers, so that every sum is exact. */
             a[i] = (double)(i % 7) - 3;
             b[i] = (double)(i % 5) + 1;
             for (size_t k = 0; k < 4; k++)
@@ -87,15 +86,14 @@ static void rows_as_vectors(void **state)
     }
 }
 
-/* ---- objectives ------------------------------------------------------------------------------
- */
+/* ---- objectives ----------------------------------------------------------------------------- */
 
 static void check_against_oracle(const struct problem *p, size_t loss, bool sparse)
 {
     double wanted[3] = {0}, w[ROOM], g[ROOM] = {0}, flop, norm2 = 0, along = 0;
     struct hm_objective o;
 
-    look_up("point", p->name, loss_names[loss], wanted, 3);
+    oracle_read("point", p->name, loss_names[loss], wanted, 3);
     problem_init(&o, p, loss, sparse, 0, 1);
     assert_int_equal(o.unknowns, p->features * o.outputs);
     point_of(p, w, o.unknowns);
@@ -112,7 +110,7 @@ static void check_against_oracle(const struct problem *p, size_t loss, bool spar
     assert_near(sqrt(norm2), wanted[1], 1e-12);
     assert_true(fabs(along - wanted[2]) < 1e-13 * (1 + wanted[1]));
     double alone = o.ops->eval(&o, w, NULL, o.rows.count, NULL, &flop);
-    assert_true(alone == sum); /* whether or not the gradient is wanted */
+    assert_true(alone == sum); /* The value is the same without the gradient. */
     assert_near(flop, 2 * entries, 0);
     problem_release(&o);
 }
@@ -126,7 +124,7 @@ static void objectives_are_the_oracles(void **state)
                 check_against_oracle(&problems[at], loss, sparse);
 }
 
-/* Whether some row is at the kink of the hinge. */
+/* Whether some row is near the kink of the hinge loss. */
 static bool near_kink(const struct hm_objective *o, const double *w)
 {
     for (size_t i = 0; i < o->rows.count; i++)
@@ -163,7 +161,7 @@ static void gradients_are_differences(void **state)
     }
 }
 
-/* Any list, of any length: the rows one by one, added to what is there already. */
+/* A list of any length equals its rows one by one, added to the existing gradient. */
 static void lists_are_rows_one_by_one(void **state)
 {
     double w[ROOM], flop;
@@ -180,7 +178,7 @@ static void lists_are_rows_one_by_one(void **state)
             uint32_t list[9];
             for (size_t k = 0; k < o.unknowns; k++)
                 g[k] = one_by_one[k] = (double)k;
-            for (size_t k = 0; k < count; k++) { /* one twice */
+            for (size_t k = 0; k < count; k++) { /* One row appears twice. */
                 list[k] = (uint32_t)((7 * k + 3) % (o.rows.count - 1));
                 sum += o.ops->eval(&o, w, list + k, 1, one_by_one, &flop);
                 flops += flop;
@@ -192,7 +190,7 @@ static void lists_are_rows_one_by_one(void **state)
                 assert_true(fabs(g[k] - one_by_one[k]) <= 1e-12 * (1 + fabs(g[k])));
             for (size_t k = 0; k < count; k++)
                 list[k] = (uint32_t)k;
-            if (count <= o.rows.count) /* no list: the first ones */
+            if (count <= o.rows.count) /* Without a list: the first rows. */
                 assert_true(o.ops->eval(&o, w, list, count, NULL, &flop) ==
                             o.ops->eval(&o, w, NULL, count, NULL, &flop));
         }
@@ -232,7 +230,7 @@ static void rows_predicted_right_are_counted(void **state)
         point_of(p, w, o.unknowns);
         for (uint32_t i = 0; i < p->rows; i++) {
             double value = o.ops->eval(&o, w, &i, 1, NULL, &flop), z = hm__row_dot(&o.rows, i, w);
-            if (loss == SOFTMAX) { /* right: no other label would have a smaller loss */
+            if (loss == SOFTMAX) { /* Correct: no other label has a smaller loss. */
                 double label = o.rows.labels[i], best = 1;
                 for (size_t c = 0; c < p->classes; c++) {
                     o.rows.labels[i] = (double)c;
@@ -255,7 +253,7 @@ static void rows_predicted_right_are_counted(void **state)
     }
 }
 
-/* Scores in the thousands neither overflow nor lose the loss. */
+/* Scores in the thousands neither overflow nor lose digits of the loss. */
 static void steep_softmax_keeps_its_digits(void **state)
 {
     double w[ROOM], g[ROOM] = {0}, flop;
@@ -267,7 +265,8 @@ static void steep_softmax_keeps_its_digits(void **state)
     for (size_t k = 0; k < o.unknowns; k++)
         w[k] *= 1e5;
     double sum = o.ops->eval(&o, w, NULL, o.rows.count, g, &flop), wanted = 0;
-    for (size_t i = 0; i < o.rows.count; i++) { /* far out it is the largest score less the right */
+    /* For large scores the loss is the largest score minus that of the correct class. */
+    for (size_t i = 0; i < o.rows.count; i++) {
         double top = -INFINITY, right = 0;
         for (size_t c = 0; c < o.outputs; c++) {
             double z = 0;

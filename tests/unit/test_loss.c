@@ -1,6 +1,6 @@
 /*
- * Losses against what defines them: slopes are derivatives, ascend is the largest value that a
- * search finds, dual is the conjugate (Fenchel and Young), and nothing breaks far out.
+ * Losses against their definitions: slopes are derivatives, ascend finds the maximum that a search
+ * finds, dual is the conjugate (Fenchel-Young), and extreme values cause no overflow.
  */
 #include "testing.h"
 
@@ -18,7 +18,7 @@ static double label_of(const struct hm_loss *loss, size_t i)
     return loss->classes ? labels[i % 2] : numbers[i % 3];
 }
 
-/* A dual variable inside where the conjugate is finite: b of [0, 1] or any number. */
+/* A dual variable where the conjugate is finite: b in [0, 1], or any number. */
 static double alpha_of(const struct hm_loss *loss, double y, double b)
 {
     return loss->classes ? y * b : 6 * b - 3;
@@ -62,7 +62,7 @@ static void slopes_are_derivatives(void **state)
         }
 }
 
-/* What ascend maximises. */
+/* The function that ascend maximises. */
 static double gain(const struct hm_loss *loss, double z, double y, double old, double q, double a)
 {
     return loss->dual(a, y) - z * (a - old) - q / 2 * (a - old) * (a - old);
@@ -110,12 +110,12 @@ static void ascend_finds_the_maximum(void **state)
             double y = label_of(losses[l], i / (8 * 6 * 12)), at = z[i % 12];
             double old = alpha_of(losses[l], y, b[i / 12 % 6]), curve = q[i / 72 % 8];
             if (losses[l] == &hm__loss_hinge && curve <= 1e-12 && fabs(y * at - 1) < 1e-9)
-                continue; /* any alpha is as good as another */
+                continue; /* All alpha have the same value. */
             check_ascend(losses[l], at, y, old, curve);
         }
 }
 
-/* At the maximum, the maximum is where it is: nothing moves that has come to rest. */
+/* At the maximum, ascend does not move alpha. */
 static void ascend_stays_at_the_maximum(void **state)
 {
     (void)state;
@@ -139,7 +139,7 @@ static void an_empty_row_is_decided_at_once(void **state)
     assert_near(hm__loss_hinge.ascend(0, 1, 0, 0), 1, 0);
     assert_near(hm__loss_hinge.ascend(0, -1, 0, 0), -1, 0);
     assert_near(hm__loss_hinge.ascend(2, 1, 0.5, 0), 0, 0);
-    assert_near(hm__loss_hinge.ascend(1, 1, 0.5, 0), 0.5, 0); /* all are as good */
+    assert_near(hm__loss_hinge.ascend(1, 1, 0.5, 0), 0.5, 0); /* All alpha have the same value. */
     assert_near(hm__loss_logistic.ascend(0, 1, 0, 0), 0.5, 1e-15);
     assert_near(hm__loss_logistic.ascend(2, -1, -0.1, 0), -1 / (1 + exp(-2)), 1e-15);
     assert_near(hm__loss_squares.ascend(0, 3, 1, 0), 3, 0);
@@ -152,14 +152,15 @@ static void dual_is_the_conjugate(void **state)
         for (int i = -40; i <= 40; i++) {
             double z = 0.15 * i, y = label_of(losses[l], (size_t)(i + 40));
             double value = losses[l]->value(z, y);
-            for (int k = 0; k <= 20; k++) { /* l(z) + l*(-alpha) >= -z alpha, wherever */
+            /* Fenchel-Young: l(z) + l*(-alpha) >= -z alpha for all z and alpha. */
+            for (int k = 0; k <= 20; k++) {
                 double alpha = alpha_of(losses[l], y, 0.05 * k);
                 assert_true(value - losses[l]->dual(alpha, y) >= -z * alpha - 1e-14);
             }
             double touch = -losses[l]->slope(z, y);
             assert_true(fabs(value - losses[l]->dual(touch, y) + z * touch) < 3e-15 * (1 + value));
         }
-    for (int k = 0; k < 2; k++) { /* at the ends of where it is finite */
+    for (int k = 0; k < 2; k++) { /* At the boundary of the domain. */
         assert_near(hm__loss_logistic.dual(labels[k] * 0.0, labels[k]), 0, 0);
         assert_near(hm__loss_logistic.dual(labels[k], labels[k]), 0, 0);
         assert_near(hm__loss_hinge.dual(labels[k], labels[k]), 1, 0);
@@ -179,14 +180,15 @@ static void nothing_breaks_far_out(void **state)
                 double value = losses[l]->value(z, y);
                 assert_near(value, wrong * (fabs(z) + (l == 0)), 1e-15);
                 assert_near(losses[l]->slope(z, y), -y * wrong, 0);
-                for (double q = 0; q < fmin(1e6, fabs(z) / 2); q = 10 * q + 1) /* too weak a pull */
+                /* The quadratic term is too weak to matter. */
+                for (double q = 0; q < fmin(1e6, fabs(z) / 2); q = 10 * q + 1)
                     assert_near(y * losses[l]->ascend(z, y, 0.5 * y, q), wrong, 1e-15);
                 assert_near(losses[l]->dual(y * wrong, y), l == 0 ? wrong : 0, 0);
             }
             assert_near(hm__loss_squares.slope(z, y), z - y, 0);
             assert_near(hm__loss_squares.ascend(z, y, 0, 1), (y - z) / 2, 1e-15);
         }
-    /* A huge step that a strong pull allows only a part of. */
+    /* A large step that a strong quadratic term limits. */
     assert_near(hm__loss_hinge.ascend(-1e3, 1, 0, 1e6), 1001e-6, 1e-15);
     double b = hm__loss_logistic.ascend(-1e3, 1, 0, 1e6);
     assert_near(log((1 - b) / b) + 1e3, 1e6 * b, 1e-12);

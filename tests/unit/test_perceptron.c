@@ -1,9 +1,9 @@
 /*
  * Perceptrons against references: losses and gradients by complex steps
- * (tools/oracle/perceptron.py); a second implementation here, in double, row by row, which is
- * itself checked by differences; and products against three plain loops. Single precision has 6e-8
- * of rounding: what is compared in it may differ by 3e-6 of its size, the steep cases by more
- * (their z are in the hundreds).
+ * (tools/oracle/perceptron.py); a second implementation here, in double precision, row by row,
+ * which is itself checked by finite differences; and matrix products against three plain loops.
+ * Single precision has a rounding error of 6e-8: compared values may differ by 3e-6 of their size,
+ * in the steep cases by more (their z are in the hundreds).
  */
 #include <float.h>
 
@@ -33,7 +33,7 @@ static void check_product(hm_gemm_fn *gemm, const size_t size[3], int transposes
     fill(&random, a, 140 * 140);
     fill(&random, b, 140 * 140);
     fill(&random, c, 140 * 140);
-    for (size_t i = 0; beta == 0 && i < m; i++) /* C is not read then, whatever is in it */
+    for (size_t i = 0; beta == 0 && i < m; i++) /* With beta = 0, C must not be read. */
         for (size_t j = 0; j < n; j++)
             c[i * ldc + j] = NAN;
     memcpy(before, c, sizeof(c));
@@ -52,7 +52,7 @@ static void check_product(hm_gemm_fn *gemm, const size_t size[3], int transposes
                 fail_msg("%zu x %zu x %zu, %d: (%zu, %zu) is %g, not %g", m, n, k, transposes, i, j,
                          (double)c[i * ldc + j], wanted);
         }
-        assert_true(c[i * ldc + n] == before[i * ldc + n]); /* beside C */
+        assert_true(c[i * ldc + n] == before[i * ldc + n]); /* Values beside C are unchanged. */
     }
 }
 
@@ -73,19 +73,19 @@ static void test_products(void **state)
         }
 }
 
-/* ---- a second implementation, in double ----------------------------------------------------- */
+/* ---- a second implementation, in double precision ------------------------------------------- */
 
 enum { WIDE = 16, DEEP = HM_HIDDEN_MAX + 1 };
 
-/* A network and its rows; the rows here stay when the objective's are gone. */
+/* A network and its rows; these rows stay after the objective has freed its own. */
 struct net {
     struct hm_perceptron_spec spec;
     size_t features, outputs, rows, unknowns;
-    double *x, *labels, *w; /* rows x features; rows; unknowns */
+    double *x, *labels, *w; /* rows x features; rows; unknowns. */
     struct hm_objective objective;
 };
 
-static size_t width_of(const struct net *net, size_t layer) /* 0: the rows */
+static size_t width_of(const struct net *net, size_t layer) /* Layer 0 is the input. */
 {
     if (layer == 0)
         return net->features;
@@ -125,7 +125,7 @@ static double ref_forward(const struct net *net, const double *w, size_t row,
     for (size_t j = 0; j < net->outputs; j++)
         sum += exp(a[layers][j] - top);
     double loss = log(sum) + top - a[layers][(size_t)net->labels[row]];
-    for (size_t j = 0; j < net->outputs; j++) /* the first delta */
+    for (size_t j = 0; j < net->outputs; j++) /* The delta of the last layer. */
         a[layers][j] = exp(a[layers][j] - top) / sum - (j == (size_t)net->labels[row]);
     return loss;
 }
@@ -172,7 +172,7 @@ static double norm_of(const double *values, size_t count)
     return sqrt(sum);
 }
 
-/* ---- making networks ------------------------------------------------------------------------ */
+/* ---- construction of networks --------------------------------------------------------------- */
 
 static struct hm_rows rows_of(const struct net *net, bool sparse)
 {
@@ -231,7 +231,7 @@ static void net_start(struct net *net, bool sparse)
     assert_null(o->rows.values);
 }
 
-/* Random rows, two thirds of the values not 0, and weights with biases that are not 0 either. */
+/* Random rows, two thirds of their values not 0, and weights with biases that are not 0. */
 static void net_make(struct net *net, bool sparse, uint64_t seed)
 {
     struct hm_random random;
@@ -287,7 +287,7 @@ static void check_differences(const struct net *net, const double *gradient)
     }
 }
 
-/* Loss and gradient of some rows in both; what is in the gradient before must stay in it. */
+/* Compare loss and gradient of some rows in both; the gradient is added to existing values. */
 static void check_rows(struct net *net, const uint32_t *list, size_t count)
 {
     double *wanted = calloc(net->unknowns, sizeof(double));
@@ -336,7 +336,7 @@ static void test_gradients(void **state)
                                                    .hidden_count = depth,
                                                    .gemm = kind & 4 ? hm__gemm_best : NULL};
             net.spec.activation = kind & 1 ? HM_ACTIVATION_RELU : HM_ACTIVATION_SIGMOID;
-            if (depth == 4) /* one neuron after others may be dead for all rows */
+            if (depth == 4) /* In deep ReLU networks a neuron may be inactive for all rows. */
                 net.spec.activation = HM_ACTIVATION_SIGMOID;
             check_gradients(&net, kind & 2, 10 * depth + (uint64_t)kind % 4);
         }
@@ -376,12 +376,13 @@ static void test_sparse_is_dense(void **state)
         net_make(&net[i], i, 4);
         eval(&net[i], NULL, 60, gradient[i]);
     }
-    assert_memory_equal(gradient[0], gradient[1], sizeof(gradient[0])); /* and twice the same */
+    /* A repetition gives the same bits. */
+    assert_memory_equal(gradient[0], gradient[1], sizeof(gradient[0]));
     for (int i = 0; i < 2; i++)
         net_release(&net[i]);
 }
 
-/* ---- the oracle's cases --------------------------------------------------------------------- */
+/* ---- cases of the oracle -------------------------------------------------------------------- */
 
 static void oracle_make(struct net *net, const char *line, double *ret_scale)
 {
@@ -428,7 +429,8 @@ static void oracle_check(struct net *net, double scale, FILE *file, const char *
         assert_true(next_line(file, line, sizeof(line)));
         assert_memory_equal(line, what[i], strlen(what[i]));
         wanted[i] = strtod(line + strlen(what[i]), NULL);
-        double size = i == 2 ? wanted[1] : wanted[i]; /* along: of the norm */
+        /* "along" is compared relative to the norm. */
+        double size = i == 2 ? wanted[1] : wanted[i];
         double allowed = i == 3 ? 0 : 3e-6 * fmax(1, scale) * size;
         if (fabs(got[i] - wanted[i]) > allowed)
             fail_msg("%s: %s is %.9g, not %.9g", name, what[i], got[i], wanted[i]);
@@ -454,7 +456,7 @@ static void test_oracle(void **state)
     assert_int_equal(cases, 12);
 }
 
-/* ---- the edges ------------------------------------------------------------------------------ */
+/* ---- edge cases ----------------------------------------------------------------------------- */
 
 static void test_no_rows(void **state)
 {
@@ -471,7 +473,7 @@ static void test_no_rows(void **state)
     }
 }
 
-/* One feature, two classes, of which one is not there. */
+/* One feature, two classes, one of them without rows. */
 static void test_small(void **state)
 {
     struct net net = {.features = 1, .outputs = 2, .rows = 6};
@@ -486,7 +488,7 @@ static void test_small(void **state)
     net_release(&net);
 }
 
-/* Weights of any size give numbers; what is no number is not hidden. */
+/* Weights of any size give finite values; NaN is not hidden. */
 static void test_extremes(void **state)
 {
     (void)state;
@@ -508,7 +510,7 @@ static void test_extremes(void **state)
     }
 }
 
-/* Rows of others: dense or sparse, with fewer columns or more. */
+/* Rows that are not the objective's own: dense or sparse, with fewer or more columns. */
 static void test_right(void **state)
 {
     struct net net = {.features = 5, .outputs = 3, .rows = 700}, more;
@@ -531,7 +533,7 @@ static void test_right(void **state)
         rows_release(&rows);
         rows_release(&wider);
     }
-    more.features = 3; /* columns that are not there are 0 */
+    more.features = 3; /* Missing columns are 0. */
     for (size_t i = 0; i < more.rows; i++)
         for (size_t j = 0; j < 3; j++)
             more.x[i * 3 + j] = net.x[i * 5 + j];
@@ -555,7 +557,8 @@ static void test_start(void **state)
         double variance = pow(norm_of(net.w, 30000), 2) / 30000, first = net.w[0];
         assert_near(variance, kind == HM_ACTIVATION_RELU ? 2. / 300 : 2. / 400, 0.03);
         assert_true(norm_of(net.w + 30000, 100) == 0 && norm_of(net.w + 30300, 2) == 0);
-        assert_true(net.w[0] / net.w[30100] != net.w[1] / net.w[30101]); /* not the same numbers */
+        /* The layers use different random numbers. */
+        assert_true(net.w[0] / net.w[30100] != net.w[1] / net.w[30101]);
         hm__perceptron_start(&net.objective, net.w, 8);
         assert_true(net.w[0] != first);
         hm__perceptron_start(&net.objective, net.w, 7);
@@ -564,7 +567,9 @@ static void test_start(void **state)
     }
 }
 
-/* 2 m n k for each product, the first layer's input gradient not among them; little more. */
+/*
+ * 2 m n k for each product, except the input gradient of the first layer, plus a small remainder.
+ */
 static void test_flop(void **state)
 {
     struct net net = {.features = 200, .outputs = 10, .rows = 100};
@@ -582,7 +587,7 @@ static void test_flop(void **state)
     net_release(&net);
 }
 
-/* Exclusive or, which no linear function tells. */
+/* Exclusive or, which no linear function can represent. */
 static void test_learns(void **state)
 {
     (void)state;

@@ -1,7 +1,6 @@
 /*
  * Labels, scales and fingerprints, on any number of ranks; means and deviations against numpy
- * (tools/oracle/train.py). Also what all algorithms do before their first iteration when one rank
- * has no memory.
+ * (tools/oracle/train.py). Also the start of all algorithms when one rank runs out of memory.
  */
 #include <unistd.h>
 
@@ -26,7 +25,7 @@ static void labels_become_classes(void **state)
         {HM_LABEL_NUMBER, 3, NAN, {7.5, -1, 3, 4, -1}},
         {HM_LABEL_CLASS, 3, NAN, {2, 0, 1, -1, 0}},
         {HM_LABEL_SIGN, 3, 3, {-1, -1, 1, -1, -1}},
-        {HM_LABEL_SIGN, 2, NAN, {-1, -1, 1, -1, -1}}, /* the larger of two */
+        {HM_LABEL_SIGN, 2, NAN, {-1, -1, 1, -1, -1}}, /* The larger of two labels. */
         {HM_LABEL_NUMBER, 3, -1, {-1, 1, -1, -1, 1}},
     };
 
@@ -62,7 +61,7 @@ static void rows_are_divided_and_made_units(void **state)
         size_t empty = 0;
         for (size_t i = 0; i < rows.count; i++) {
             double norm2 = hm__row_norm2(&rows, i);
-            empty += norm2 == 0; /* stays what it is */
+            empty += norm2 == 0; /* A row of zeros is unchanged. */
             assert_true(norm2 == 0 || fabs(norm2 - 1) < 1e-15 * 4);
         }
         assert_true(empty >= 3);
@@ -75,10 +74,10 @@ static void rows_are_divided_and_made_units(void **state)
 struct scaling {
     const struct problem *problem; /* NULL: constant columns */
     bool sparse;
-    int starving; /* a rank without memory after so many allocations; -1: none */
+    int starving; /* The rank whose allocations fail after `after` successful ones; -1: none. */
     long after;
     double mean[UNKNOWNS], deviation[UNKNOWNS];
-    double sums[UNKNOWNS], squares[UNKNOWNS]; /* of the scaled columns, over all ranks */
+    double sums[UNKNOWNS], squares[UNKNOWNS]; /* Of the scaled columns, over all ranks. */
     int rc[RANKS];
 };
 
@@ -152,11 +151,12 @@ static void columns_are_standardised(void **state)
             double wanted[2] = {0}, mean = 0, deviation = 0, rows = (double)p->rows;
             s = (struct scaling){.problem = p, .sparse = at % 2, .starving = -1};
             fake_comm_run(ranks, scaling_body, &s);
-            look_up("columns", p->name, NULL, wanted, 2);
+            oracle_read("columns", p->name, NULL, wanted, 2);
             for (size_t j = 0; j < p->features; j++) {
                 mean += s.mean[j] * made_value(p->seed + 10, j, 0);
                 deviation += s.deviation[j] * made_value(p->seed + 10, j, 0);
-                double now = s.sums[j] / rows; /* sparse columns keep their zeros, and a mean */
+                /* Sparse columns keep their zeros and have a mean. */
+                double now = s.sums[j] / rows;
                 assert_true(fabs(now - (at % 2 ? s.mean[j] / s.deviation[j] : 0)) < 1e-14);
                 assert_true(fabs(s.squares[j] / rows - now * now - 1) < 1e-13);
             }
@@ -165,7 +165,7 @@ static void columns_are_standardised(void **state)
         }
 }
 
-/* Their means are rounded, and still they have no deviation to divide by. */
+/* Their means have rounding errors, but their deviation must be treated as 0. */
 static void constant_columns_have_no_deviation(void **state)
 {
     static struct scaling s;
@@ -248,7 +248,8 @@ static void any_change_changes_the_fingerprint(void **state)
     for (int sparse = 0; sparse < 2; sparse++) {
         struct hm_rows rows = problem_rows(&problems[1], 0, sparse, 0, 1);
         double print = print_of(&rows);
-        for (size_t e = 0; e < hm__rows_entries(&rows); e++) { /* the last digit, the sign, none */
+        /* Change the last digit, the sign, or to 0. */
+        for (size_t e = 0; e < hm__rows_entries(&rows); e++) {
             double kept = rows.values[e];
             const double changed[] = {nextafter(kept, 9), kept == 0 ? 1 : -kept, kept == 0 ? 1 : 0};
             for (size_t k = 0; k < 3; k++) {
@@ -267,7 +268,7 @@ static void any_change_changes_the_fingerprint(void **state)
             assert_true(print_of(&rows) != print);
             rows.columns[e]--;
         }
-        uint32_t place[53]; /* two rows that have changed places */
+        uint32_t place[53]; /* Two rows exchanged. */
         for (uint32_t i = 0; i < 53; i++)
             place[i] = i == 7 ? 9 : i == 9 ? 7 : i;
         assert_near(print_of(&rows), print, 0);
@@ -280,7 +281,7 @@ static void any_change_changes_the_fingerprint(void **state)
     }
 }
 
-/* ---- beginning without memory ---------------------------------------------------------------- */
+/* ---- start without memory ------------------------------------------------------------------- */
 
 struct beginning {
     const struct hm_algorithm *algorithm;
@@ -292,7 +293,7 @@ struct beginning {
 
 static void beginning_body(struct hm_comm *comm, void *context)
 {
-    /* So wide that every allocation from the arena is one from the system. */
+    /* So wide that every allocation from the arena needs one from the system. */
     static const struct problem wide = {"wide", 3, 5, 1200, 1, 2, 0.1};
     struct beginning *b = context;
     struct hm_objective o;
@@ -330,7 +331,7 @@ static void beginning_without_memory_ends_everywhere(void **state)
 static int be_quick(void **state)
 {
     (void)state;
-    alarm(120); /* whoever waits for ever is a failure */
+    alarm(120); /* A deadlock is a failure. */
     return 0;
 }
 

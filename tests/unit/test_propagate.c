@@ -2,158 +2,9 @@
  * Belief propagation: against enumeration on trees, against the tables of tools/oracle/propagate.py
  * on grids, against closed forms on chains and stars, and against itself on other numbers of ranks.
  */
-#include "testing.h"
+#include "propagate_runs.h"
 
-#include "fake_comm.h"
-#include "memory.h"
-#include "propagate.h"
-#include "random.h"
-
-/* In threads, where cmocka cannot fail. */
-#define CHECK(condition) (condition) ? (void)0 : give_up(#condition, __LINE__)
-
-static void give_up(const char *what, int line)
-{
-    fprintf(stderr, "line %d: %s\n", line, what);
-    abort();
-}
-
-/* ---- models and runs --------------------------------------------------------------------------
- */
-
-enum { VERTICES = 100, EDGES = 200, STATES = 4 };
-
-/* A whole field with its arrays. */
-struct model {
-    struct hm_markov m;
-    uint32_t states[VERTICES], ends[2 * EDGES];
-    size_t unary_places[VERTICES + 1], table_places[EDGES + 1];
-    double unary[VERTICES * STATES], tables[EDGES * STATES * STATES];
-};
-
-static void model_init(struct model *model)
-{
-    memset(model, 0, sizeof(*model));
-    model->m = (struct hm_markov){.states = model->states,
-                                  .ends = model->ends,
-                                  .unary_places = model->unary_places,
-                                  .table_places = model->table_places,
-                                  .unary = model->unary,
-                                  .tables = model->tables};
-}
-
-static void add_vertex(struct model *model, size_t states, const double *phi)
-{
-    size_t v = model->m.variables++, at = model->unary_places[v];
-
-    assert_true(v < VERTICES && states <= STATES);
-    model->states[v] = (uint32_t)states;
-    model->unary_places[v + 1] = at + states;
-    memcpy(model->unary + at, phi, states * sizeof(*phi));
-}
-
-/* Edges come in rising order. */
-static void add_edge(struct model *model, uint32_t a, uint32_t b, const double *psi)
-{
-    size_t e = model->m.edges++, at = model->table_places[e];
-    size_t length = (size_t)model->states[a] * model->states[b];
-
-    assert_true(e < EDGES && a < b);
-    model->ends[2 * e] = a;
-    model->ends[2 * e + 1] = b;
-    model->table_places[e + 1] = at + length;
-    memcpy(model->tables + at, psi, length * sizeof(*psi));
-}
-
-/* What to run and what came out, of the whole field. */
-struct run {
-    const struct model *model;          /* or */
-    const struct hm_mrf_recipe *recipe; /* or */
-    const struct hm_graph *graph;       /* with the potentials of recipe */
-    struct hm_propagate_settings settings;
-    size_t iterations;
-    const double *start; /* messages to go on from, or NULL */
-    double *beliefs, *messages;
-    uint32_t *states;
-    size_t total; /* of messages */
-    double log_z, score, change;
-    double bytes, flop;               /* of rank 0, in all */
-    double reduce_bytes, reduce_flop; /* of one hm__comm_max_few */
-    bool binary;
-};
-
-static struct hm_mrf *part_of(const struct run *run, int rank, int size)
-{
-    struct hm_err err = {0};
-    struct hm_mrf *mrf = NULL;
-    int rc = run->model   ? hm__mrf_from_markov(&run->model->m, rank, size, &mrf, &err)
-             : run->graph ? hm__mrf_from_graph(run->graph, run->recipe, rank, size, &mrf, &err)
-                          : hm__mrf_make(run->recipe, rank, size, &mrf, &err);
-
-    CHECK(rc == 0);
-    return mrf;
-}
-
-static void body(struct hm_comm *comm, void *context)
-{
-    struct run *run = context;
-    struct hm_mrf *mrf = part_of(run, comm->rank, comm->size);
-    struct hm_propagate *p = NULL;
-    double change = 0, log_z, score;
-
-    CHECK(hm__propagate_new(mrf, &run->settings, comm, &p, NULL) == 0);
-    size_t first = hm__propagate_message_first(p);
-    size_t place = run->model ? run->model->unary_places[mrf->first]
-                              : (size_t)run->recipe->states * mrf->first;
-    if (run->start)
-        CHECK(hm__propagate_put(p, run->start + first, comm, NULL) == 0);
-    for (size_t i = 0; i < run->iterations; i++)
-        change = hm__propagate_step(p, comm);
-    hm__propagate_beliefs(p, run->beliefs + place);
-    hm__propagate_decode(p, run->states + mrf->first);
-    hm__propagate_get(p, run->messages + first);
-    log_z = hm__propagate_log_z(p, comm);
-    score = hm__propagate_score(p, run->states + mrf->first, comm);
-    if (comm->rank == 0) {
-        run->change = change;
-        run->log_z = log_z;
-        run->score = score;
-        run->total = hm__propagate_message_total(p);
-        run->binary = hm__propagate_is_binary(p);
-        run->bytes = comm->bytes;
-        run->flop = comm->flop;
-    }
-    hm__comm_max_few(comm, &change, 1);
-    if (comm->rank == 0) {
-        run->reduce_bytes = comm->bytes - run->bytes;
-        run->reduce_flop = comm->flop - run->flop;
-    }
-    hm__propagate_free(p);
-    hm__mrf_free(mrf);
-}
-
-/* Room for results; the sizes are those of the model or more. */
-static void run_on(struct run *run, int ranks)
-{
-    enum { ROOM = 1 << 16 };
-
-    if (!run->beliefs) {
-        run->beliefs = calloc(ROOM, sizeof(double));
-        run->messages = calloc(ROOM, sizeof(double));
-        run->states = calloc(ROOM, sizeof(uint32_t));
-    }
-    fake_comm_run(ranks, body, run);
-}
-
-static void run_release(struct run *run)
-{
-    free(run->beliefs);
-    free(run->messages);
-    free(run->states);
-}
-
-/* ---- enumeration ------------------------------------------------------------------------------
- */
+/* ---- enumeration ---------------------------------------------------------------------------- */
 
 static double weight_of(const struct hm_markov *m, const uint32_t *x)
 {
@@ -168,7 +19,7 @@ static double weight_of(const struct hm_markov *m, const uint32_t *x)
     return weight;
 }
 
-/* Marginals, or max-marginals, of all states of all vertices, scaled to sum 1 each; returns Z. */
+/* Marginals, or max-marginals, of all states of all vertices, each normalised; returns Z. */
 static double enumerate(const struct hm_markov *m, bool max, double *marginals, uint32_t *best)
 {
     uint32_t x[VERTICES] = {0};
@@ -200,7 +51,10 @@ static double enumerate(const struct hm_markov *m, bool max, double *marginals, 
     return sum;
 }
 
-/* A random tree; kind 0: weights, 1: two states with tables, 2: states that differ, 3: zeros. */
+/*
+ * A random tree; kind 0: weights, 1: two states with tables, 2: different numbers of states, 3:
+ * zeros.
+ */
 static void random_tree(struct model *model, size_t vertices, int kind, uint64_t seed)
 {
     struct hm_random random;
@@ -239,7 +93,7 @@ static void trees_are_exact(void **state)
     for (int i = 0; i < 96; i++) {
         int kind = i % 4, general = i / 4 % 2, ranks = 1 + i / 8 % 3;
         bool max = i >= 48;
-        struct run run = {.model = &model, .iterations = 9};
+        struct propagate_run run = {.model = &model, .iterations = 9};
         run.settings = (struct hm_propagate_settings){.max_product = max, .general = general};
         random_tree(&model, 8, kind, (uint64_t)i);
         double z = enumerate(&model.m, max, marginals, best);
@@ -271,7 +125,7 @@ static void chains_have_their_closed_form(void **state)
                                            .states = states,
                                            .coupling = -0.8,
                                            .fixed = true};
-            struct run run = {.recipe = &recipe, .iterations = 50};
+            struct propagate_run run = {.recipe = &recipe, .iterations = 50};
             run_on(&run, ranks);
             double link = exp(-0.8) + (states - 1) * exp(0.8);
             assert_near(run.log_z, log(states) + 49 * log(link), 1e-13);
@@ -281,8 +135,7 @@ static void chains_have_their_closed_form(void **state)
         }
 }
 
-/* ---- the oracle's tables ----------------------------------------------------------------------
- */
+/* ---- tables of the oracle ------------------------------------------------------------------- */
 
 static size_t read_row(char *line, double *values, size_t room)
 {
@@ -293,12 +146,15 @@ static size_t read_row(char *line, double *values, size_t room)
     return count;
 }
 
-/* One run of the table in every way; beliefs to 1e-10, though messages may still oscillate. */
+/*
+ * Compare one run of the table with all kernels and numbers of ranks; beliefs to 1e-10, though
+ * messages may still oscillate.
+ */
 static void compare_run(const struct model *model, bool max, double damping, size_t iterations,
                         const double *beliefs, double change, double log_z)
 {
     for (int way = 0; way < 4; way++) {
-        struct run run = {.model = model, .iterations = iterations};
+        struct propagate_run run = {.model = model, .iterations = iterations};
         run.settings = (struct hm_propagate_settings){max, way % 2, damping};
         run_on(&run, way < 2 ? 1 : 3);
         for (size_t i = 0; i < model->unary_places[model->m.variables]; i++)
@@ -348,8 +204,7 @@ static void grids_agree_with_an_independent_program(void **state)
     assert_int_equal(runs, 20);
 }
 
-/* ---- ranks ------------------------------------------------------------------------------------
- */
+/* ---- ranks ---------------------------------------------------------------------------------- */
 
 static const struct hm_mrf_recipe made[] = {
     {HM_MRF_GRID, .rows = 9, .columns = 11, .states = 2, .coupling = 1, .field = 0.5, .seed = 1},
@@ -368,7 +223,7 @@ static void any_number_of_ranks_gives_the_same_bits(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(made) / sizeof(made[0]); i++)
         for (int way = 0; way < 4; way++) {
-            struct run one = {.recipe = &made[i], .iterations = 12}, many = one;
+            struct propagate_run one = {.recipe = &made[i], .iterations = 12}, many = one;
             one.settings = (struct hm_propagate_settings){way % 2, false, way < 2 ? 0 : 0.25};
             many.settings = one.settings;
             run_on(&one, 1);
@@ -388,7 +243,7 @@ static void any_number_of_ranks_gives_the_same_bits(void **state)
 
 static void a_thousand_ranks_are_not_too_many(void **state)
 {
-    struct run one = {.recipe = &made[0], .iterations = 2}, many = one;
+    struct propagate_run one = {.recipe = &made[0], .iterations = 2}, many = one;
 
     (void)state;
     run_on(&one, 1);
@@ -398,12 +253,16 @@ static void a_thousand_ranks_are_not_too_many(void **state)
     run_release(&many);
 }
 
-/* Stored after 5 iterations on some ranks, read on others: the bits of 12 iterations at once. */
+/*
+ * Store after 5 iterations on some ranks, continue on another number of ranks: the same bits as 12
+ * iterations without interruption.
+ */
 static void stored_messages_go_on(void **state)
 {
     (void)state;
     for (size_t i = 0; i < 5; i++) {
-        struct run whole = {.recipe = &made[i], .iterations = 12}, before = whole, after = whole;
+        struct propagate_run whole = {.recipe = &made[i], .iterations = 12}, before = whole,
+                             after = whole;
         before.iterations = 5;
         after.iterations = 7;
         run_on(&whole, 1);
@@ -418,11 +277,11 @@ static void stored_messages_go_on(void **state)
     }
 }
 
-/* What ten iterations more add. Rank 0 holds 10 edges inside and 4 that are cut. */
+/* Work and bytes of ten more iterations. Rank 0 holds 10 inner edges and 4 cut edges. */
 static void work_and_bytes_are_counted(void **state)
 {
     struct hm_mrf_recipe recipe = made[0];
-    struct run ten = {.recipe = &recipe, .iterations = 10}, twenty = ten;
+    struct propagate_run ten = {.recipe = &recipe, .iterations = 10}, twenty = ten;
 
     (void)state;
     recipe.rows = 4, recipe.columns = 4;
@@ -439,7 +298,7 @@ static void graphs_get_the_potentials_of_recipes(void **state)
 {
     struct hm_recipe recipe = {.kind = HM_RECIPE_GRID, .vertices = 12, .seed = 1};
     struct hm_mrf_recipe potentials = made[0];
-    struct run a = {.recipe = &potentials, .iterations = 8}, b = a;
+    struct propagate_run a = {.recipe = &potentials, .iterations = 8}, b = a;
     struct hm_graph *graph = NULL;
     struct hm_mrf *mrf = NULL;
     struct hm_err err = {0};
@@ -459,8 +318,7 @@ static void graphs_get_the_potentials_of_recipes(void **state)
     hm_graph_free(graph);
 }
 
-/* ---- hard cases -------------------------------------------------------------------------------
- */
+/* ---- hard cases ----------------------------------------------------------------------------- */
 
 static void lone_vertices_keep_their_potential(void **state)
 {
@@ -468,7 +326,7 @@ static void lone_vertices_keep_their_potential(void **state)
 
     (void)state;
     for (int general = 0; general < 2; general++) {
-        struct run run = {.model = &model, .iterations = 3, .settings.general = general};
+        struct propagate_run run = {.model = &model, .iterations = 3, .settings.general = general};
         model_init(&model);
         for (int v = 0; v < 5; v++)
             add_vertex(&model, 2, (double[]){1, v == 2 ? 0.25 : 1});
@@ -478,8 +336,8 @@ static void lone_vertices_keep_their_potential(void **state)
         assert_near(run.beliefs[2], 0.5, 1e-15);
         assert_near(run.log_z, log(3 * 4 * 1.25), 1e-14);
         run_release(&run);
-        model.m.edges = 0; /* and without any edge */
-        run = (struct run){.model = &model, .iterations = 1, .settings.general = general};
+        model.m.edges = 0; /* A field without edges. */
+        run = (struct propagate_run){.model = &model, .iterations = 1, .settings.general = general};
         run_on(&run, 3);
         assert_near(run.change, 0, 0);
         assert_near(run.log_z, log(16 * 1.25), 1e-14);
@@ -489,8 +347,7 @@ static void lone_vertices_keep_their_potential(void **state)
 
 enum { LEAVES = 100000 };
 
-/* A star by hand: vertex 0 is the hub; leaves pull it up first and then down, e^+-40000 and more.
- */
+/* A star: vertex 0 is the hub; its leaves contribute factors up to e^+-40000 with both signs. */
 static struct hm_mrf *star(double *ret_log_ratio)
 {
     struct hm_mrf *mrf = hm__mrf_new(LEAVES + 1, LEAVES, 0, 1);
@@ -534,18 +391,20 @@ static void a_star_neither_overflows_nor_cancels(void **state)
         struct hm_comm comm;
         hm__comm_alone(&comm);
         assert_int_equal(hm__propagate_new(mrf, &settings, &comm, &p, NULL), 0);
-        assert_int_equal(hm__propagate_is_binary(p), !general);
+        assert_int_equal(is_binary(mrf, hm__propagate_message_count(p)), !general);
         hm__propagate_step(p, &comm);
         hm__propagate_step(p, &comm);
         hm__propagate_beliefs(p, beliefs);
-        assert_near(log(beliefs[1] / beliefs[0]), log_ratio, 1e-7); /* 1e5 roundings of 40000 */
+        /* 1e5 rounding errors of values up to 40000. */
+        assert_near(log(beliefs[1] / beliefs[0]), log_ratio, 1e-7);
         double w = mrf->weights[0], hub = exp(log_ratio) / ((1 + 3 * w) / (w + 3));
         double leaf = 3 * (1 + w * hub) / (w + hub);
         assert_near(beliefs[3] / beliefs[2], leaf, 1e-7);
         assert_true(hm__propagate_step(p, &comm) < 1e-12);
         hm__propagate_free(p);
     }
-    for (size_t leaf = 1; leaf <= LEAVES; leaf++) /* all up: the hub is cut off */
+    /* All leaves pull in one direction: the product of the hub is clamped. */
+    for (size_t leaf = 1; leaf <= LEAVES; leaf++)
         mrf->unary[2 * leaf] = 1 / 3.0, mrf->unary[2 * leaf + 1] = 1;
     for (int general = 0; general < 2; general++) {
         struct hm_propagate_settings settings = {.general = general};
@@ -553,7 +412,8 @@ static void a_star_neither_overflows_nor_cancels(void **state)
         struct hm_comm comm;
         hm__comm_alone(&comm);
         assert_int_equal(hm__propagate_new(mrf, &settings, &comm, &p, NULL), 0);
-        hm__propagate_solve(p, &comm, 3, 0, NULL);
+        for (int iteration = 0; iteration < 3; iteration++)
+            hm__propagate_step(p, &comm);
         hm__propagate_beliefs(p, beliefs);
         assert_true(beliefs[1] == 1 && beliefs[0] < 1e-100);
         assert_near(beliefs[3] / beliefs[2], 3 * mrf->weights[0], 1e-14);
@@ -562,7 +422,7 @@ static void a_star_neither_overflows_nor_cancels(void **state)
     hm__mrf_free(mrf);
 }
 
-/* Independent sets of a cycle of 5: hard constraints and a loop; and then one that cannot be. */
+/* Independent sets of a cycle of 5: hard constraints and a loop; then a contradiction. */
 static void zeros_give_no_nan(void **state)
 {
     static struct model model;
@@ -570,7 +430,7 @@ static void zeros_give_no_nan(void **state)
 
     (void)state;
     for (int max = 0; max < 2; max++) {
-        struct run run = {.model = &model, .iterations = 60, .settings.max_product = max};
+        struct propagate_run run = {.model = &model, .iterations = 60, .settings.max_product = max};
         model_init(&model);
         for (int v = 0; v < 5; v++)
             add_vertex(&model, 2, (double[]){0.8, 1});
@@ -586,13 +446,13 @@ static void zeros_give_no_nan(void **state)
         assert_true(isfinite(run.log_z));
         run_release(&run);
 
-        model_init(&model); /* 0 is 0, 2 is 1, and all are equal */
+        model_init(&model); /* Vertex 0 is 0, vertex 2 is 1, and all must be equal. */
         add_vertex(&model, 2, (double[]){1, 0});
         add_vertex(&model, 2, (double[]){1, 1});
         add_vertex(&model, 2, (double[]){0, 1});
         add_edge(&model, 0, 1, equal);
         add_edge(&model, 1, 2, equal);
-        run = (struct run){.model = &model, .iterations = 5, .settings.max_product = max};
+        run = (struct propagate_run){.model = &model, .iterations = 5, .settings.max_product = max};
         run_on(&run, 1);
         assert_near(run.beliefs[2], 0.5, 0);
         assert_false(isnan(run.beliefs[0]) || isnan(run.beliefs[4]) || isnan(run.change));
@@ -600,11 +460,11 @@ static void zeros_give_no_nan(void **state)
     }
 }
 
-/* Evidence: a state that is impossible by its own potential. */
+/* Evidence: a state whose own potential is 0. */
 static void evidence_is_exact(void **state)
 {
     static struct model model;
-    struct run run = {.model = &model, .iterations = 4};
+    struct propagate_run run = {.model = &model, .iterations = 4};
 
     (void)state;
     model_init(&model);
@@ -624,7 +484,7 @@ static void kernels_agree_on_strong_couplings(void **state)
     (void)state;
     for (int way = 0; way < 4; way++) {
         struct hm_mrf_recipe recipe = made[2];
-        struct run fast = {.recipe = &recipe, .iterations = 6}, slow = fast;
+        struct propagate_run fast = {.recipe = &recipe, .iterations = 6}, slow = fast;
         recipe.coupling = 12;
         recipe.field = 20;
         fast.settings = slow.settings =
@@ -636,7 +496,8 @@ static void kernels_agree_on_strong_couplings(void **state)
         for (size_t i = 0; i < 120; i++)
             assert_true(fabs(fast.beliefs[i] - slow.beliefs[i]) <= 1e-9);
         assert_true(fabs(fast.change - slow.change) <= 1e-9);
-        recipe.coupling = 30; /* beyond the range of ratios: the general kernel */
+        /* Beyond the range of the binary kernel: the general kernel is used. */
+        recipe.coupling = 30;
         run_on(&fast, 1);
         assert_false(fast.binary);
         run_release(&fast);
@@ -644,8 +505,7 @@ static void kernels_agree_on_strong_couplings(void **state)
     }
 }
 
-/* ---- recipes ----------------------------------------------------------------------------------
- */
+/* ---- recipes -------------------------------------------------------------------------------- */
 
 static void random_graphs_have_as_many_edges_as_asked(void **state)
 {
@@ -653,7 +513,7 @@ static void random_graphs_have_as_many_edges_as_asked(void **state)
     struct hm_mrf *mrf;
 
     (void)state;
-    assert_int_equal(hm__mrf_make(&recipe, 0, 1, &mrf, NULL), 0); /* all pairs: each once */
+    assert_int_equal(hm__mrf_make(&recipe, 0, 1, &mrf, NULL), 0); /* All pairs, each once. */
     assert_int_equal(mrf->edge_count, 19900);
     for (size_t e = 0, a = 0, b = 1; e < 19900; e++) {
         assert_int_equal(mrf->ends[2 * e], a);
@@ -663,7 +523,7 @@ static void random_graphs_have_as_many_edges_as_asked(void **state)
     }
     hm__mrf_free(mrf);
     recipe.vertices = 1000, recipe.edges = 20000;
-    double square = 0; /* degrees: mean 40, variance 40 (1 - 40/999) */
+    double square = 0; /* Degrees: mean 40, variance 40 (1 - 40/999). */
     for (int rank = 0; rank < 4; rank++) {
         size_t degrees[250] = {0};
         assert_int_equal(hm__mrf_make(&recipe, rank, 4, &mrf, NULL), 0);
@@ -674,7 +534,7 @@ static void random_graphs_have_as_many_edges_as_asked(void **state)
             square += ((double)degrees[v] - 40) * ((double)degrees[v] - 40);
         hm__mrf_free(mrf);
     }
-    assert_true(fabs(square / 1000 - 38.4) < 7); /* four standard errors */
+    assert_true(fabs(square / 1000 - 38.4) < 7); /* Four standard errors. */
 }
 
 static void impossible_recipes_are_refused(void **state)
@@ -720,8 +580,7 @@ static void impossible_recipes_are_refused(void **state)
     hm__mrf_free(mrf);
 }
 
-/* ---- memory -----------------------------------------------------------------------------------
- */
+/* ---- memory --------------------------------------------------------------------------------- */
 
 static int whole_way(const struct hm_mrf_recipe *recipe, const struct model *model,
                      struct hm_err *err)

@@ -1,6 +1,6 @@
 /*
- * The parameter server in virtual time: what it learns against the same steps on one rank, its
- * bounds under random delays, its times against closed forms.
+ * The parameter server in virtual time: results against the same steps on one rank, the staleness
+ * bound under random delays, times against closed forms.
  */
 #include "train_problems.h"
 
@@ -18,8 +18,8 @@
 
 enum { UNKNOWNS = 256, POINTS = 64, RANKS = 80 };
 
-struct served_run {
-    /* What to run. */
+struct server_run {
+    /* Input. */
     const struct problem *problem;
     size_t loss;
     const char *algorithm;
@@ -29,15 +29,16 @@ struct served_run {
     struct virtual_cluster cluster;
     struct hm_train_plan plan;
     const char *resume;
-    double lie; /* what the workers take the staleness for, more than it is */
-    /* What came out. */
+    double extra_staleness; /* Added to the staleness bound that the workers use, to provoke a
+                               violation. */
+    /* Output. */
     double w[UNKNOWNS];
     size_t unknowns;
     double iteration, samples;
     struct hm_trace_point points[POINTS], last;
     size_t point_count;
     struct hm_train_totals totals;
-    struct hm_served_stats stats;
+    struct hm_server_stats stats;
     double wait_s[RANKS], server_bytes[RANKS];
     int rc[RANKS];
     struct hm_err err[RANKS];
@@ -45,18 +46,18 @@ struct served_run {
 
 static const struct virtual_cluster quick = {0x1p-10, 0x1p-24, 0x1p-20};
 
-static void told(void *context, const struct hm_trace_point *point)
+static void record_point(void *context, const struct hm_trace_point *point)
 {
-    struct served_run *r = context;
+    struct server_run *r = context;
 
     if (r->point_count < POINTS)
         r->points[r->point_count++] = *point;
 }
 
-static void keep(struct served_run *r, struct hm_run *run, const struct hm_trace_point *last,
-                 const struct hm_train_totals *totals)
+static void keep_result(struct server_run *r, struct hm_run *run, const struct hm_trace_point *last,
+                        const struct hm_train_totals *totals)
 {
-    const struct hm_served_stats *stats = run->division ? hm__served_stats(run) : NULL;
+    const struct hm_server_stats *stats = run->platform ? hm__server_worker_stats(run) : NULL;
 
     if (run->comm->rank > 0)
         return;
@@ -73,7 +74,7 @@ static void keep(struct served_run *r, struct hm_run *run, const struct hm_trace
     memcpy(r->server_bytes, stats->server_bytes, (size_t)r->serving.servers * sizeof(double));
 }
 
-static void work(struct served_run *r, struct hm_comm *world, struct hm_comm *comm)
+static void run_worker(struct server_run *r, struct hm_comm *world, struct hm_comm *comm)
 {
     struct hm_objective o;
     struct hm_err *err = &r->err[comm->rank];
@@ -93,69 +94,69 @@ static void work(struct served_run *r, struct hm_comm *world, struct hm_comm *co
                          .objective = &o,
                          .settings = r->settings};
 
-    serving.staleness += r->lie;
+    serving.staleness += r->extra_staleness;
     problem_init(&o, r->problem, r->loss, false, comm->rank, comm->size);
     CHECK(o.unknowns <= UNKNOWNS);
     run.arena = o.arena;
     comm->scheme = HM_REDUCE_MASTER;
     comm->straggling = hm__slowness_any(&r->slowness) ? &straggling : NULL;
-    plan.told = told;
+    plan.report = record_point;
     plan.context = r;
-    plan.look_every = plan.look_every > 0 ? plan.look_every : INFINITY;
+    plan.eval_every = plan.eval_every > 0 ? plan.eval_every : INFINITY;
     plan.identity = "a test";
     int rc = hm__run_begin(&run, err);
     if (rc == 0 && r->resume)
         rc = hm__checkpoint_load(r->resume, &run, plan.identity, &totals, err);
     if (rc == 0 && r->serving.servers > 0)
-        rc = hm__served_begin(&run, world, &serving, err);
+        rc = hm__server_worker_begin(&run, world, &serving, err);
     if (rc == 0) {
         rc = hm__train(&run, &plan, &totals, &last, &stop, err);
-        keep(r, &run, &last, &totals);
-        if (run.division)
-            hm__served_end(&run);
+        keep_result(r, &run, &last, &totals);
+        if (run.platform)
+            hm__server_worker_end(&run);
     }
     r->rc[comm->rank] = rc;
     problem_release(&o);
 }
 
-static void body(struct hm_comm *world, void *context)
+static void rank_body(struct hm_comm *world, void *context)
 {
-    struct served_run *r = context;
+    struct server_run *r = context;
     struct hm_comm workers;
 
     if (r->serving.servers == 0) {
-        work(r, world, world);
+        run_worker(r, world, world);
         return;
     }
     virtual_comm_part(world, r->serving.workers, &workers);
     if (world->rank < r->serving.workers)
-        work(r, world, &workers);
+        run_worker(r, world, &workers);
     else
-        r->rc[world->rank] = hm__serve(world, &r->serving, hm__algorithm_find(r->algorithm),
-                                       &r->settings, &r->err[world->rank]);
+        r->rc[world->rank] = hm__server_run(world, &r->serving, hm__algorithm_find(r->algorithm),
+                                            &r->settings, &r->err[world->rank]);
 }
 
-static void run_it(struct served_run *r)
+static void run_checked(struct server_run *r)
 {
     int ranks = r->serving.workers + r->serving.servers;
 
     r->point_count = 0;
     memset(r->err, 0, sizeof(r->err));
     CHECK(ranks <= RANKS);
-    virtual_comm_run(ranks, &r->cluster, body, r);
+    virtual_comm_run(ranks, &r->cluster, rank_body, r);
     for (int i = 0; i < ranks; i++)
         if (r->rc[i])
             fail_msg("rank %d: %s", i, r->err[i].message);
 }
 
-static struct served_run *new_run(const char *problem, const char *loss, const char *algorithm,
+static struct server_run *new_run(const char *problem, const char *loss, const char *algorithm,
                                   int workers, int servers)
 {
-    static struct served_run runs[4];
+    static struct server_run runs[4];
     static size_t used;
-    struct served_run *r = &runs[used++ % 4];
+    struct server_run *r = &runs[used++ % 4];
 
-    *r = (struct served_run){.problem = problem_named(problem),
+    *r = (struct server_run){.problem = problem_named(problem),
                              .loss = loss_named(loss),
                              .algorithm = algorithm,
                              .settings = {.batch = 12, .momentum = -1, .seed = 5},
@@ -165,7 +166,7 @@ static struct served_run *new_run(const char *problem, const char *loss, const c
     return r;
 }
 
-static void same_bits(const struct served_run *a, const struct served_run *b)
+static void same_bits(const struct server_run *a, const struct server_run *b)
 {
     assert_int_equal(a->unknowns, b->unknowns);
     assert_memory_equal(a->w, b->w, a->unknowns * sizeof(double));
@@ -177,7 +178,7 @@ static struct hm_slowness delays(void)
     return (struct hm_slowness){.spread = 0.8, .chance = 0.2, .factor = 5};
 }
 
-/* ---- what is learnt ------------------------------------------------------------------------- */
+/* ---- results -------------------------------------------------------------------------------- */
 
 static void test_bsp_is_allreduce(void **state)
 {
@@ -188,12 +189,12 @@ static void test_bsp_is_allreduce(void **state)
         for (size_t loss = 0; loss < LOSSES; loss++)
             for (int n = 1; n <= 5; n += 2)
                 for (int servers = 1; servers <= 3; servers++) {
-                    struct served_run *one =
+                    struct server_run *one =
                         new_run("dense", loss_names[loss], algorithms[a], n, 0);
-                    struct served_run *other =
+                    struct server_run *other =
                         new_run("dense", loss_names[loss], algorithms[a], n, servers);
-                    run_it(one);
-                    run_it(other);
+                    run_checked(one);
+                    run_checked(other);
                     same_bits(one, other);
                 }
 }
@@ -202,37 +203,37 @@ static void test_ssp0_is_bsp(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 10; seed++) {
-        struct served_run *bsp = new_run("sparse", "softmax", "sgd", 4, 2);
-        struct served_run *ssp = new_run("sparse", "softmax", "sgd", 4, 2);
+        struct server_run *bsp = new_run("sparse", "softmax", "sgd", 4, 2);
+        struct server_run *ssp = new_run("sparse", "softmax", "sgd", 4, 2);
         bsp->settings.seed = ssp->settings.seed = seed;
         bsp->slowness = ssp->slowness = delays();
         ssp->serving.consistency = HM_CONSISTENCY_SSP;
-        run_it(bsp);
-        run_it(ssp);
+        run_checked(bsp);
+        run_checked(ssp);
         same_bits(bsp, ssp);
         assert_true(ssp->stats.lead == 0 && ssp->stats.staleness[0] == 4 * 25);
         assert_true(ssp->stats.used == 4 * 25 && ssp->stats.dropped == 0);
     }
 }
 
-/* Looking costs nothing and changes nothing. */
-static void test_looks_are_free(void **state)
+/* Evaluations take no time and do not change the result. */
+static void test_evaluations_are_free(void **state)
 {
     (void)state;
     for (int c = 0; c <= HM_CONSISTENCY_ASYNC; c++) {
-        struct served_run *seldom = new_run("dense", "logistic", "sgd", 4, 2);
-        struct served_run *often = new_run("dense", "logistic", "sgd", 4, 2);
+        struct server_run *seldom = new_run("dense", "logistic", "sgd", 4, 2);
+        struct server_run *often = new_run("dense", "logistic", "sgd", 4, 2);
         seldom->serving.consistency = often->serving.consistency = (enum hm_consistency)c;
         seldom->serving.staleness = often->serving.staleness = 2;
         seldom->slowness = often->slowness = delays();
-        often->plan.look_every = 1;
-        run_it(seldom);
-        run_it(often);
+        often->plan.eval_every = 1;
+        run_checked(seldom);
+        run_checked(often);
         assert_int_equal(often->point_count, 25);
         if (c == HM_CONSISTENCY_BSP) {
             same_bits(seldom, often);
             assert_near(seldom->totals.elapsed_s, often->totals.elapsed_s, 1e-12);
-        } else { /* what is under way when they stand still is sent again */
+        } else { /* Gradients on their way at a pause are sent again. */
             assert_true(fabs(seldom->totals.elapsed_s / often->totals.elapsed_s - 1) < 0.05);
         }
         assert_true(often->last.objective < often->points[0].objective);
@@ -240,9 +241,9 @@ static void test_looks_are_free(void **state)
     }
 }
 
-/* ---- bounds --------------------------------------------------------------------------------- */
+/* ---- staleness bound ------------------------------------------------------------------------ */
 
-/* A thousand runs: each is stopped by its server if a worker gets too far ahead. */
+/* A thousand runs; the server ends a run if a worker gets too far ahead. */
 static void test_ssp_holds(void **state)
 {
     double largest[8] = {0};
@@ -254,7 +255,7 @@ static void test_ssp_holds(void **state)
         int n = 2 + (int)hm__random_below(&random, 4),
             servers = 1 + (int)hm__random_below(&random, 2);
         double s = 1 + hm__random_below(&random, 4);
-        struct served_run *r = new_run("wide", "squares", "sgd", n, servers);
+        struct server_run *r = new_run("wide", "squares", "sgd", n, servers);
         r->serving.consistency = HM_CONSISTENCY_SSP;
         r->serving.staleness = s;
         r->serving.pull_late = hm__random_below(&random, 2) == 1;
@@ -264,8 +265,8 @@ static void test_ssp_holds(void **state)
         r->slowness.spread = 2 * hm__random_uniform(&random);
         r->cluster.flop_s = ldexp(1, -10 - (int)hm__random_below(&random, 10));
         r->plan.limits.iterations = 8;
-        r->plan.look_every = 1 + hm__random_below(&random, 8);
-        run_it(r);
+        r->plan.eval_every = 1 + hm__random_below(&random, 8);
+        run_checked(r);
         assert_true(r->stats.lead <= s);
         double reads = 0;
         for (size_t age = 0; age < HM_STALENESS_BINS; age++) {
@@ -275,24 +276,24 @@ static void test_ssp_holds(void **state)
         assert_true(r->stats.used == 8 * n && reads >= 8 * n && r->stats.dropped == 0);
         largest[(int)s] = fmax(largest[(int)s], r->stats.lead);
     }
-    for (int s = 1; s <= 4; s++) /* and they do get there */
+    for (int s = 1; s <= 4; s++) /* The bound is also reached. */
         assert_true(largest[s] == s);
 }
 
 static void test_async_leads(void **state)
 {
-    struct served_run *r = new_run("dense", "logistic", "sgd", 4, 1);
+    struct server_run *r = new_run("dense", "logistic", "sgd", 4, 1);
 
     (void)state;
     r->serving.consistency = HM_CONSISTENCY_ASYNC;
     r->slowness = (struct hm_slowness){.slow_nodes = 1, .slow_factor = 10};
-    r->cluster.flop_s = 0x1p-12; /* mostly computing */
-    run_it(r);
+    r->cluster.flop_s = 0x1p-12; /* Mostly computation. */
+    run_checked(r);
     assert_true(r->stats.used == 100 && r->iteration == 25);
-    assert_true(r->stats.lead > 20); /* three do almost all of it */
+    assert_true(r->stats.lead > 20); /* Three workers do almost all of the work. */
 }
 
-/* A server that is lied to about staleness ends everything, and says who. */
+/* A server whose workers use a wrong staleness bound ends the run and names the worker. */
 static void test_violation(void **state)
 {
     char said[512] = "";
@@ -302,14 +303,14 @@ static void test_violation(void **state)
     assert_int_equal(pipe(pipes), 0);
     pid_t child = fork();
     if (child == 0) {
-        struct served_run *r = new_run("dense", "logistic", "sgd", 3, 1);
+        struct server_run *r = new_run("dense", "logistic", "sgd", 3, 1);
         dup2(pipes[1], STDERR_FILENO);
         r->serving.consistency = HM_CONSISTENCY_SSP;
         r->serving.staleness = 2;
         r->serving.pull_late = true;
         r->slowness = (struct hm_slowness){.slow_nodes = 1, .slow_factor = 100};
-        r->lie = 5;
-        run_it(r);
+        r->extra_staleness = 5;
+        run_checked(r);
         _exit(0);
     }
     close(pipes[1]);
@@ -317,13 +318,13 @@ static void test_violation(void **state)
     close(pipes[0]);
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 3);
-    assert_non_null(strstr(said, "3 ahead of the slowest, and 2 are allowed"));
+    assert_non_null(strstr(said, "3 ahead of the slowest; at most 2 are allowed"));
 }
 
-/* ---- backups -------------------------------------------------------------------------------- */
+/* ---- backup workers ------------------------------------------------------------------------- */
 
-/* Steps of the first `used` of n workers, one after another on one rank. */
-static void steps_by_hand(struct served_run *r, int used, double *w)
+/* The same steps with the first `used` of n workers, computed one after another on one rank. */
+static void steps_by_hand(struct server_run *r, int used, double *w)
 {
     int n = r->serving.workers;
     double gradient[UNKNOWNS], flop;
@@ -362,25 +363,25 @@ static void test_backups(void **state)
 {
     (void)state;
     for (int servers = 1; servers <= 2; servers++) {
-        struct served_run *r = new_run("dense", "logistic", "sgd", 4, servers);
+        struct server_run *r = new_run("dense", "logistic", "sgd", 4, servers);
         double w[UNKNOWNS];
         r->serving.backups = 1;
         r->settings.step = 0.3;
         r->slowness = (struct hm_slowness){.slow_nodes = 1, .slow_factor = 100};
         r->cluster.flop_s = 0x1p-12;
-        run_it(r);
+        run_checked(r);
         steps_by_hand(r, 3, w);
         for (size_t j = 0; j < r->unknowns; j++)
             assert_near(r->w[j], w[j], 1e-10);
         assert_true(r->stats.used == 3 * 25 && r->stats.lead == 0);
-        assert_true(r->samples < 25 * 12 * 0.8); /* only what was used counts */
+        assert_true(r->samples < 25 * 12 * 0.8); /* Only gradients that were used count. */
     }
 }
 
 static void test_dropped(void **state)
 {
-    struct served_run *r = new_run("dense", "logistic", "sgd", 4, 1);
-    struct served_run *bsp = new_run("dense", "logistic", "sgd", 4, 1);
+    struct server_run *r = new_run("dense", "logistic", "sgd", 4, 1);
+    struct server_run *bsp = new_run("dense", "logistic", "sgd", 4, 1);
     double reads = 0;
 
     (void)state;
@@ -388,12 +389,12 @@ static void test_dropped(void **state)
     r->slowness = bsp->slowness = (struct hm_slowness){.chance = 0.3, .factor = 6};
     r->plan.limits.iterations = bsp->plan.limits.iterations = 200;
     r->cluster.flop_s = bsp->cluster.flop_s = 0x1p-12;
-    run_it(r);
-    run_it(bsp);
+    run_checked(r);
+    run_checked(bsp);
     for (size_t age = 0; age < HM_STALENESS_BINS; age++)
         reads += r->stats.staleness[age];
     assert_true(r->stats.used == 600 && r->stats.staleness[0] == reads);
-    /* Every read is used, dropped, or under way at the end. */
+    /* Every read is used, dropped, or not finished at the end. */
     assert_true(r->stats.dropped > 60 && reads - 600 - r->stats.dropped >= 0 &&
                 reads - 600 - r->stats.dropped <= 4);
     assert_true(r->totals.elapsed_s < 0.8 * bsp->totals.elapsed_s);
@@ -401,21 +402,21 @@ static void test_dropped(void **state)
 
 /* ---- times ---------------------------------------------------------------------------------- */
 
-/* A step: work, a message there, adding and stepping, a message back. */
+/* A step: computation, a push, addition and update on the server, a reply. */
 static void test_times(void **state)
 {
     const double d = 7, head = 64;
 
     (void)state;
     for (int n = 1; n <= 4; n++) {
-        struct served_run *r = new_run("dense", "squares", "sgd", n, 1);
-        r->settings.batch = 61; /* all of them */
-        run_it(r);
+        struct server_run *r = new_run("dense", "squares", "sgd", n, 1);
+        r->settings.batch = 61; /* All rows. */
+        run_checked(r);
         double message = quick.latency_s + (8 * d + head) * quick.byte_s;
         double server = ((n - 1) * d + 3 * d + 2 * d) * quick.flop_s;
         double flop = r->last.flop - (n - 1 + 5) * d;
         assert_true(flop > 0 && r->last.bytes == 2 * n * (8 * d + head));
-        /* The first w is on its way before the first step, and none after the last. */
+        /* The first w is sent before the first step, and none after the last. */
         double step = r->totals.compute_s / 25 + server + 2 * message;
         assert_near(r->totals.elapsed_s, 25 * step, 1e-9);
         assert_true(r->server_bytes[0] == 25 * 2 * n * (8 * d + head));
@@ -425,14 +426,14 @@ static void test_times(void **state)
 
 /* ---- checkpoints ---------------------------------------------------------------------------- */
 
-static void test_goes_on(void **state)
+static void test_resumes(void **state)
 {
     static const char path[] = "test_server.ck";
 
     (void)state;
     for (int c = 0; c <= HM_CONSISTENCY_ASYNC; c++)
         for (int variant = 0; variant < 2; variant++) {
-            struct served_run *runs[3];
+            struct server_run *runs[3];
             for (int i = 0; i < 3; i++) {
                 runs[i] = new_run("dense", "softmax", variant ? "adam" : "momentum", 4, 2);
                 runs[i]->serving.consistency = (enum hm_consistency)c;
@@ -447,7 +448,7 @@ static void test_goes_on(void **state)
             }
             runs[2]->resume = path;
             for (int i = 0; i < 3; i++)
-                run_it(runs[i]);
+                run_checked(runs[i]);
             same_bits(runs[0], runs[2]);
             assert_near(runs[0]->totals.elapsed_s, runs[2]->totals.elapsed_s, 1e-9);
             unlink(path);
@@ -455,44 +456,44 @@ static void test_goes_on(void **state)
         }
 }
 
-/* ---- the client by itself -------------------------------------------------------------------- */
+/* ---- the client alone ----------------------------------------------------------------------- */
 
 struct added {
     struct hm_serving serving;
     double w[5];
 };
 
-/* Letters that hm__served_begin would write. */
+/* Send the messages that hm__server_worker_begin would send. */
 static void start_servers(struct hm_comm *world, const struct hm_serving *serving)
 {
-    struct hm_letter letter = {.kind = HM_LETTER_START};
-    struct hm_serving_start start = {.unknowns = 5, .step = 1, .rows = 1};
+    struct hm_message message = {.kind = HM_MESSAGE_START};
+    struct hm_server_start start = {.unknowns = 5, .step = 1, .rows = 1};
     double zeros[5] = {0};
 
     for (int k = 0; world->rank == 0 && k < serving->servers; k++) {
-        hm__comm_send(world, serving->workers + k, &letter, HM_LETTER_HEAD);
+        hm__comm_send(world, serving->workers + k, &message, HM_MESSAGE_HEADER);
         hm__comm_send(world, serving->workers + k, &start, sizeof(start));
     }
     CHECK(hm__agree(world, 0, NULL) == 0);
     for (int k = 0; world->rank == 0 && k < serving->servers; k++) {
-        struct hm_shard piece = hm__serving_piece(serving, 5, k);
+        struct hm_shard piece = hm__serving_shard(serving, 5, k);
         hm__comm_send(world, serving->workers + k, zeros, (size_t)piece.count * sizeof(double));
     }
 }
 
 static void resume_servers(struct hm_comm *world, const struct hm_serving *serving, double target)
 {
-    struct hm_letter letter = {.kind = HM_LETTER_RESUME, .target = target, .stood_s = -1};
+    struct hm_message message = {.kind = HM_MESSAGE_RESUME, .target = target, .paused_s = -1};
     void *request;
 
     for (int k = 0; world->rank == 0 && k < serving->servers; k++) {
-        hm__comm_start_send(world, serving->workers + k, &letter, HM_LETTER_HEAD, &request);
+        hm__comm_start_send(world, serving->workers + k, &message, HM_MESSAGE_HEADER, &request);
         hm__comm_wait_all(world, &request, 1);
     }
-    hm__comm_align(world);
+    hm__comm_barrier(world);
 }
 
-/* Two workers add to w what their rank and the clock say; a step of size 1 takes it away. */
+/* Two workers add known increments to w; a step of size 1 subtracts their mean. */
 static void add_to_w(struct hm_comm *world, void *context)
 {
     struct added *a = context;
@@ -503,7 +504,7 @@ static void add_to_w(struct hm_comm *world, void *context)
     const double *w = NULL, run_of[3] = {1, 2, 4};
 
     if (world->rank >= serving->workers) {
-        CHECK(hm__serve(world, serving, hm__algorithm_find("sgd"), &settings, NULL) == 0);
+        CHECK(hm__server_run(world, serving, hm__algorithm_find("sgd"), &settings, NULL) == 0);
         return;
     }
     arena = hm__arena_new();
@@ -513,16 +514,18 @@ static void add_to_w(struct hm_comm *world, void *context)
     hm__client_resume(client, 3, -1, false);
     while (!hm__client_get(client, &w)) {
         double clock = hm__client_clock_now(client);
-        CHECK(w[4] == -8 * clock * (serving->workers == 1 ? 1 : 1.5)); /* all of it, and no more */
-        hm__client_inc(client, 0, 1);
-        hm__client_inc(client, 0, clock);
-        hm__client_batch_inc(client, 2, 3, run_of);
-        hm__client_inc(client, 4, world->rank == 0 ? 4 : 12);
+        /* All increments of earlier clocks, and no others. */
+        CHECK(w[4] == -8 * clock * (serving->workers == 1 ? 1 : 1.5));
+        const double one = 1, last = world->rank == 0 ? 4 : 12;
+        hm__client_add(client, 0, 1, &one);
+        hm__client_add(client, 0, 1, &clock);
+        hm__client_add(client, 2, 3, run_of);
+        hm__client_add(client, 4, 1, &last);
         hm__client_clock(client, 1);
     }
     if (world->rank == 0)
         memcpy(a->w, w, sizeof(a->w));
-    hm__client_leave(client);
+    hm__client_disconnect(client);
     hm__arena_free(arena);
 }
 
@@ -533,14 +536,14 @@ static void test_client(void **state)
         for (int servers = 1; servers <= 5; servers++) {
             struct added a = {.serving = {.workers = workers, .servers = servers}};
             virtual_comm_run(workers + servers, &quick, add_to_w, &a);
-            /* The last w that was read is of two steps, each the mean of the workers'. */
+            /* The last w that was read includes two steps, each the mean over the workers. */
             assert_true(a.w[0] == -3 && a.w[1] == 0 && a.w[2] == -2 && a.w[3] == -4);
         }
 }
 
 /* ---- stragglers ------------------------------------------------------------------------------ */
 
-/* However its work is cut, an iteration takes what is drawn for it. */
+/* An iteration takes the time drawn for it, however its work is split. */
 static void straggle(struct hm_comm *comm, void *context)
 {
     struct hm_straggling s = {
@@ -555,7 +558,7 @@ static void straggle(struct hm_comm *comm, void *context)
     comm->straggling = &s;
     for (double i = 0; i < 50; i++) {
         double began = comm->ops->now(comm);
-        hm__comm_iteration(comm, i);
+        hm__comm_set_iteration(comm, i);
         for (int part = 1; part <= 4; part++)
             hm__comm_work(comm, part * 0x1p18);
         double took = comm->ops->now(comm) - began;
@@ -571,16 +574,16 @@ static void test_stragglers(void **state)
     virtual_comm_run(1, &quick, straggle, NULL);
 }
 
-/* ---- what cannot be ------------------------------------------------------------------------- */
+/* ---- errors --------------------------------------------------------------------------------- */
 
 static void test_too_many_servers(void **state)
 {
-    struct served_run *r = new_run("single", "squares", "sgd", 2, 2);
+    struct server_run *r = new_run("single", "squares", "sgd", 2, 2);
 
     (void)state;
-    virtual_comm_run(4, &r->cluster, body, r);
+    virtual_comm_run(4, &r->cluster, rank_body, r);
     assert_true(r->rc[0] == HM_E_RANGE && r->rc[1] == HM_E_RANGE && r->rc[2] == 0);
-    assert_string_equal(r->err[1].message, "there are 2 servers for 1 parameters");
+    assert_string_equal(r->err[1].message, "2 servers are too many for 1 parameters");
 }
 
 int main(void)
@@ -588,14 +591,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bsp_is_allreduce),
         cmocka_unit_test(test_ssp0_is_bsp),
-        cmocka_unit_test(test_looks_are_free),
+        cmocka_unit_test(test_evaluations_are_free),
         cmocka_unit_test(test_ssp_holds),
         cmocka_unit_test(test_async_leads),
         cmocka_unit_test(test_violation),
         cmocka_unit_test(test_backups),
         cmocka_unit_test(test_dropped),
         cmocka_unit_test(test_times),
-        cmocka_unit_test(test_goes_on),
+        cmocka_unit_test(test_resumes),
         cmocka_unit_test(test_client),
         cmocka_unit_test(test_stragglers),
         cmocka_unit_test(test_too_many_servers),

@@ -1,6 +1,6 @@
 /*
- * Rows to ranks: whatever their number, the blocks one after another are the same rows in the same
- * order; and whatever goes wrong, wherever, all ranks end with the same error.
+ * Distribution of rows: for any number of ranks, the blocks in sequence are the same rows in the
+ * same order; after any failure on any rank, all ranks return the same error.
  */
 #include <unistd.h>
 
@@ -12,12 +12,12 @@
 
 enum { RANKS = 70 };
 
-/* Rows are made, not read: row i of the problem, with its number as label. */
+/* Rows are generated, not read: row i of the problem, with its index as label. */
 struct source {
     const struct problem *problem;
     size_t next, count;
-    size_t wrong;   /* this row cannot be read; SIZE_MAX: all can */
-    size_t at_once; /* never more than this; 0: as many as asked for */
+    size_t wrong;   /* Reading this row fails; SIZE_MAX: none fails. */
+    size_t at_once; /* Maximum number of rows per call; 0: as many as requested. */
 };
 
 static int read_source(void *context, size_t most, struct hm_rows *block, struct hm_err *err)
@@ -39,14 +39,14 @@ static int read_source(void *context, size_t most, struct hm_rows *block, struct
     return got;
 }
 
-struct dealt {
+struct distributed {
     struct source source;
     double total;
     bool sparse;
     enum hm_order order;
     uint64_t seed;
-    int starving; /* this rank has no memory after so many allocations */
-    long after;   /* -1: all have */
+    int starving; /* The rank whose allocations fail after `after` successful ones. */
+    long after;   /* -1: none fails. */
     struct hm_rows rows[RANKS];
     int rc[RANKS];
     struct hm_err err[RANKS];
@@ -54,18 +54,18 @@ struct dealt {
 
 static void deal_body(struct hm_comm *comm, void *context)
 {
-    struct dealt *d = context;
-    struct hm_dealing dealing = {read_source, &d->source, d->total, d->order, d->seed};
+    struct distributed *d = context;
+    struct hm_row_source source = {read_source, &d->source, d->total, d->order, d->seed};
     struct hm_rows rows = {.sparse = d->sparse, .features = d->source.problem->features};
 
     if (comm->rank == d->starving)
         hm__alloc_fail_after(d->after);
-    d->rc[comm->rank] = hm__shard_deal(comm, &dealing, &rows, &d->err[comm->rank]);
+    d->rc[comm->rank] = hm__shard_distribute(comm, &source, &rows, &d->err[comm->rank]);
     hm__alloc_fail_after(-1);
     d->rows[comm->rank] = rows;
 }
 
-static void deal(struct dealt *d, int ranks)
+static void distribute(struct distributed *d, int ranks)
 {
     d->source.next = 0;
     memset(d->err, 0, sizeof(d->err));
@@ -76,20 +76,20 @@ static void deal(struct dealt *d, int ranks)
     }
 }
 
-static void release(struct dealt *d, int ranks)
+static void release(struct distributed *d, int ranks)
 {
     for (int rank = 0; rank < ranks; rank++)
         hm__rows_release(&d->rows[rank]);
 }
 
-static struct dealt dealt_of(const struct problem *p, bool sparse, enum hm_order order)
+static struct distributed distributed_of(const struct problem *p, bool sparse, enum hm_order order)
 {
-    return (struct dealt){.source = {.problem = p, .count = p->rows, .wrong = SIZE_MAX},
-                          .total = (double)p->rows,
-                          .sparse = sparse,
-                          .order = order,
-                          .seed = 5,
-                          .after = -1};
+    return (struct distributed){.source = {.problem = p, .count = p->rows, .wrong = SIZE_MAX},
+                                .total = (double)p->rows,
+                                .sparse = sparse,
+                                .order = order,
+                                .seed = 5,
+                                .after = -1};
 }
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
@@ -112,8 +112,8 @@ static void blocks_are_even_and_whole(void **state)
         }
 }
 
-/* Row i of what all ranks have together. */
-static const struct hm_rows *row_of(const struct dealt *d, size_t i, size_t *ret_at)
+/* Row i of the rows of all ranks. */
+static const struct hm_rows *row_of(const struct distributed *d, size_t i, size_t *ret_at)
 {
     const struct hm_rows *rows = d->rows;
 
@@ -139,8 +139,8 @@ static void check_same_row(const struct hm_rows *a, size_t i, const struct hm_ro
         assert_memory_equal(a->values + first, b->values + other, entries * sizeof(double));
 }
 
-/* On one rank: the rows themselves, each once, in order or not. */
-static void check_alone(const struct dealt *d)
+/* On one rank: all rows, each once, in the given order. */
+static void check_alone(const struct distributed *d)
 {
     const struct problem *p = d->source.problem;
     struct hm_rows rows = problem_rows(p, 0, d->sparse, 0, 1);
@@ -163,19 +163,19 @@ static void check_alone(const struct dealt *d)
 
 static void any_number_of_ranks_has_the_same_rows(void **state)
 {
-    static struct dealt one, d;
+    static struct distributed one, d;
 
     (void)state;
     for (size_t way = 0; way < 4 * PROBLEMS; way++) {
         const struct problem *p = &problems[way / 4];
-        one = dealt_of(p, way & 1, way & 2 ? HM_ORDER_SHUFFLED : HM_ORDER_AS_IS);
-        one.source.at_once = way % 5; /* readers may give less than asked for */
+        one = distributed_of(p, way & 1, way & 2 ? HM_ORDER_SHUFFLED : HM_ORDER_AS_IS);
+        one.source.at_once = way % 5; /* A reader may return fewer rows than requested. */
         d = one;
-        deal(&one, 1);
+        distribute(&one, 1);
         assert_int_equal(one.rc[0], 0);
         check_alone(&one);
         for (int ranks = 2; ranks <= RANKS; ranks += ranks < 17 ? 1 : 53) {
-            deal(&d, ranks);
+            distribute(&d, ranks);
             assert_int_equal(d.rc[0], 0);
             for (int rank = 0; rank < ranks; rank++)
                 assert_near((double)d.rows[rank].count, hm__shard_of(d.total, rank, ranks).count,
@@ -192,14 +192,14 @@ static void any_number_of_ranks_has_the_same_rows(void **state)
 
 static void another_seed_is_another_order(void **state)
 {
-    static struct dealt a, b;
+    static struct distributed a, b;
     size_t same = 0;
 
     (void)state;
-    a = b = dealt_of(&problems[0], false, HM_ORDER_SHUFFLED);
+    a = b = distributed_of(&problems[0], false, HM_ORDER_SHUFFLED);
     b.seed = 6;
-    deal(&a, 1);
-    deal(&b, 1);
+    distribute(&a, 1);
+    distribute(&b, 1);
     for (size_t i = 0; i < problems[0].rows; i++)
         same += a.rows[0].labels[i] == b.rows[0].labels[i];
     assert_true(same < problems[0].rows / 4);
@@ -207,16 +207,16 @@ static void another_seed_is_another_order(void **state)
     release(&b, 1);
 }
 
-/* More than fits into one message. */
+/* More rows than fit into one message. */
 static void large_blocks_come_in_pieces(void **state)
 {
     static const struct problem large = {"large", 1, 400, 20000, 1, 2, 1};
-    static struct dealt d;
+    static struct distributed d;
 
     (void)state;
     for (int sparse = 0; sparse < 2; sparse++) {
-        d = dealt_of(&large, sparse, HM_ORDER_SHUFFLED);
-        deal(&d, 3);
+        d = distributed_of(&large, sparse, HM_ORDER_SHUFFLED);
+        distribute(&d, 3);
         assert_int_equal(d.rc[0], 0);
         bool seen[400] = {0};
         for (size_t i = 0, at; i < large.rows; i++) {
@@ -234,37 +234,36 @@ static void large_blocks_come_in_pieces(void **state)
 
 static void no_rows_at_all(void **state)
 {
-    static struct dealt d;
+    static struct distributed d;
 
     (void)state;
     for (int way = 0; way < 4; way++) {
-        d = dealt_of(&problems[0], way & 1, way & 2 ? HM_ORDER_SHUFFLED : HM_ORDER_AS_IS);
+        d = distributed_of(&problems[0], way & 1, way & 2 ? HM_ORDER_SHUFFLED : HM_ORDER_AS_IS);
         d.source.count = 0;
         d.total = 0;
-        deal(&d, 3);
+        distribute(&d, 3);
         assert_int_equal(d.rc[0], 0);
         assert_int_equal(d.rows[0].count + d.rows[1].count + d.rows[2].count, 0);
         release(&d, 3);
     }
 }
 
-/* ---- what goes wrong -------------------------------------------------------------------------
- */
+/* ---- failures ------------------------------------------------------------------------------- */
 
 static void a_wrong_row_reaches_all(void **state)
 {
-    static struct dealt d;
+    static struct distributed d;
 
     (void)state;
     for (size_t wrong = 0; wrong < problems[0].rows; wrong += 5)
         for (int ranks = 1; ranks <= RANKS; ranks = 4 * ranks + 1)
             for (size_t at_once = 0; at_once < 4; at_once += 3) {
                 char message[64];
-                d = dealt_of(&problems[0], wrong % 2,
-                             ranks % 2 ? HM_ORDER_AS_IS : HM_ORDER_SHUFFLED);
+                d = distributed_of(&problems[0], wrong % 2,
+                                   ranks % 2 ? HM_ORDER_AS_IS : HM_ORDER_SHUFFLED);
                 d.source.wrong = wrong;
                 d.source.at_once = at_once;
-                deal(&d, ranks);
+                distribute(&d, ranks);
                 assert_int_equal(d.rc[ranks - 1], HM_E_SYNTAX);
                 snprintf(message, sizeof(message), "row %zu is wrong", wrong);
                 assert_string_equal(d.err[ranks - 1].message, message);
@@ -276,27 +275,27 @@ static void a_wrong_row_reaches_all(void **state)
 
 static void too_few_and_too_many_are_noticed(void **state)
 {
-    static struct dealt d;
+    static struct distributed d;
 
     (void)state;
     for (int ranks = 1; ranks <= RANKS; ranks = 4 * ranks + 1)
         for (int way = 0; way < 8; way++) {
-            const char *word = way & 1 ? "fewer" : "more";
-            d = dealt_of(&problems[0], way & 4, way & 2 ? HM_ORDER_AS_IS : HM_ORDER_SHUFFLED);
+            const char *expected = way & 1 ? "fewer" : "more";
+            d = distributed_of(&problems[0], way & 4, way & 2 ? HM_ORDER_AS_IS : HM_ORDER_SHUFFLED);
             d.total += way & 1 ? 1 : -1;
             d.source.at_once = 7;
-            deal(&d, ranks);
+            distribute(&d, ranks);
             assert_int_equal(d.rc[ranks - 1], HM_E_CONFLICT);
-            assert_non_null(strstr(d.err[ranks - 1].message, word));
+            assert_non_null(strstr(d.err[ranks - 1].message, expected));
             release(&d, ranks);
         }
 }
 
-/* Any allocation of any rank may fail, and nobody waits for ever. */
+/* Any allocation of any rank may fail without a deadlock. */
 static void no_memory_anywhere_ends_everywhere(void **state)
 {
-    static const struct problem heavy = {"heavy", 3, 40, 60, 0.9, 2, 1}; /* many entries a row */
-    static struct dealt d;
+    static const struct problem heavy = {"heavy", 3, 40, 60, 0.9, 2, 1}; /* Many entries per row. */
+    static struct distributed d;
 
     (void)state;
     for (int way = 0; way < 4; way++)
@@ -304,24 +303,26 @@ static void no_memory_anywhere_ends_everywhere(void **state)
             for (int rank = 0; rank < ranks; rank++) {
                 long after = 0;
                 for (;; after++) {
-                    d = dealt_of(&heavy, way & 1, way & 2 ? HM_ORDER_SHUFFLED : HM_ORDER_AS_IS);
+                    d = distributed_of(&heavy, way & 1,
+                                       way & 2 ? HM_ORDER_SHUFFLED : HM_ORDER_AS_IS);
                     d.starving = rank;
                     d.after = after;
-                    deal(&d, ranks);
+                    distribute(&d, ranks);
                     release(&d, ranks);
                     if (d.rc[0] == 0)
                         break;
                     assert_int_equal(d.rc[ranks - 1], HM_E_NOMEM);
                     assert_non_null(strstr(d.err[0].message, "memory"));
                 }
-                assert_true(after >= (way & 1 ? 5 : 3)); /* sparse: and when rows arrive */
+                /* Sparse rows also allocate when they arrive. */
+                assert_true(after >= (way & 1 ? 5 : 3));
             }
 }
 
 static int be_quick(void **state)
 {
     (void)state;
-    alarm(120); /* whoever waits for ever is a failure */
+    alarm(120); /* A deadlock is a failure. */
     return 0;
 }
 

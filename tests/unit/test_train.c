@@ -1,18 +1,21 @@
 /*
- * Training: every algorithm on every problem it can do reaches the oracle's optimum on any number
- * of ranks, makes the oracle's steps on the way there, stops when it was told to, and tells what it
- * did. Real data is in test_train_data.c.
+ * Training: every algorithm reaches the oracle's optimum on every problem it supports, on any
+ * number of ranks, makes the oracle's steps, stops at its limits, and reports correct trace points.
+ * Tests with real data are in test_train_data.c.
  */
 #include "train_runs.h"
 
 /* ---- optima --------------------------------------------------------------------------------- */
 
-/* How near to P*, which is 0.02 to 1.3, and in how many iterations. */
+/*
+ * Distance from P*, which is 0.02 to 1.3, that each algorithm must reach, and the iterations for
+ * it.
+ */
 struct promise {
     const char *algorithm;
-    double smooth, kinks; /* losses without and with kinks */
+    double smooth, kinks; /* For smooth and for non-smooth losses. */
     double iterations;
-    double step; /* 0: its own */
+    double step; /* 0: the algorithm's default. */
 };
 
 static const struct promise promises[] = {
@@ -32,7 +35,7 @@ static const struct promise *promise_of(const char *name)
     return NULL;
 }
 
-/* The gap is never below what is missing, and nothing is ever below the optimum. */
+/* The gap is at least the suboptimality, and no objective is below the optimum. */
 static void check_certificate(const struct training *t)
 {
     for (size_t i = 0; i < t->point_count; i++) {
@@ -57,8 +60,8 @@ static void check_optimum(const struct hm_algorithm *algorithm, const struct pro
         .sparse = (ranks + (int)loss) % 2,
         .algorithm = algorithm->name,
         .settings = {.step = promise->step},
-        .plan = {.look_every = 10, .limits = {.iterations = promise->iterations, .best = best}}};
-    if (algorithm->dual) /* the gap must show it by itself */
+        .plan = {.eval_every = 10, .limits = {.iterations = promise->iterations, .best = best}}};
+    if (algorithm->dual) /* The gap alone must prove it. */
         t.plan.limits.gap = enough;
     else
         t.plan.limits.suboptimality = enough;
@@ -70,7 +73,7 @@ static void check_optimum(const struct hm_algorithm *algorithm, const struct pro
                  loss_names[loss], ranks, t.last.suboptimality, best, t.last.gap, t.iteration);
 }
 
-/* Each on one rank and on some more; of the smallest problems, on more than they have rows. */
+/* Each on one rank and on more; the smallest problems on more ranks than they have rows. */
 static void all_reach_the_optimum(void **state)
 {
     static const int more[] = {2, 3, 5};
@@ -119,7 +122,9 @@ static void gradient_descent_gets_past_kinks(void **state)
     }
 }
 
-/* At (w^2 + (w - 1)^2)/2's very optimum, w = 1/2, no pair is lost and nothing is searched for. */
+/*
+ * At the exact optimum of (w^2 + (w - 1)^2)/2, w = 1/2, no pair is lost and no line search is made.
+ */
 static void lbfgs_rests_at_an_exact_optimum(void **state)
 {
     double x = 1, y = 1;
@@ -145,7 +150,7 @@ static void lbfgs_rests_at_an_exact_optimum(void **state)
     hm__arena_free(o.arena);
 }
 
-/* Leaving rows out for a while changes the way, not the end. */
+/* Skipping rows changes the iterates, not the optimum. */
 static void shrinking_ends_at_the_same_optimum(void **state)
 {
     static const char *const algorithms[] = {"cocoa", "cocoa+"};
@@ -161,7 +166,7 @@ static void shrinking_ends_at_the_same_optimum(void **state)
             .sparse = true,
             .algorithm = algorithms[at / 2 % 2],
             .settings = {.shrink = true, .passes = 5},
-            .plan = {.look_every = 10,
+            .plan = {.eval_every = 10,
                      .limits = {.iterations = 1000, .gap = 1e-9, .best = optimum_of(p, loss)}}};
         train_on(&t, 3);
         check_certificate(&t);
@@ -169,7 +174,7 @@ static void shrinking_ends_at_the_same_optimum(void **state)
     }
 }
 
-/* ---- the way there --------------------------------------------------------------------------- */
+/* ---- iterates ------------------------------------------------------------------------------- */
 
 static void check_steps(const char *line)
 {
@@ -217,7 +222,7 @@ static void the_first_steps_are_the_oracles(void **state)
     assert_true(count > 100);
 }
 
-/* Settings under which each algorithm has something to be random about. */
+/* Settings with which each algorithm except gd and lbfgs uses random numbers. */
 static struct training random_run(const struct hm_algorithm *algorithm, uint64_t seed)
 {
     return (struct training){.problem = &problems[1],
@@ -248,7 +253,7 @@ static void the_same_seed_gives_the_same_bits(void **state)
     }
 }
 
-/* In whatever way sums are made, all ranks have the same w, and nearly that of the others. */
+/* With every all-reduce scheme, all ranks have the same w, close to that of the other schemes. */
 static void every_scheme_will_do(void **state)
 {
     static struct training t, first;
@@ -258,7 +263,7 @@ static void every_scheme_will_do(void **state)
         for (int scheme = 0; scheme < HM_REDUCE_SCHEMES; scheme++) {
             t = random_run(hm__algorithms[i], 3);
             t.scheme = (enum hm_reduce_scheme)scheme;
-            train_on(&t, 5); /* looks at the ranks */
+            train_on(&t, 5); /* Also compares the ranks. */
             if (scheme == 0)
                 first = t;
             for (size_t k = 0; k < t.unknowns; k++)
@@ -273,17 +278,17 @@ static struct training plain_run(const char *algorithm, size_t loss)
     return (struct training){.problem = &problems[0],
                              .loss = loss,
                              .algorithm = algorithm,
-                             .plan = {.look_every = 1, .limits = {.best = NAN}}};
+                             .plan = {.eval_every = 1, .limits = {.best = NAN}}};
 }
 
-static void looks_come_when_asked_for(void **state)
+static void evaluations_come_at_their_iterations(void **state)
 {
     static struct training t;
     static const double wanted[] = {7, 14, 20};
 
     (void)state;
     t = plain_run("cocoa", 0);
-    t.plan.look_every = 7;
+    t.plan.eval_every = 7;
     t.plan.limits.iterations = 20;
     train_on(&t, 2);
     assert_int_equal(t.stop, HM_STOP_ITERATIONS);
@@ -304,25 +309,27 @@ static void time_is_up(void **state)
     static struct training t;
 
     (void)state;
-    for (double every = 1; every < 1e9; every *= 40) { /* the last: never by itself */
+    /* In the last round, no evaluation before the end. */
+    for (double every = 1; every < 1e9; every *= 40) {
         t = plain_run("sgd", 1);
         t.plan.limits.iterations = 10;
         train_on(&t, 2);
-        double each = t.totals.elapsed_s / 10; /* all take the same: no row is sparse */
+        /* All iterations take the same time, since no row is sparse. */
+        double each = t.totals.elapsed_s / 10;
         t = plain_run("sgd", 1);
         t.plan.limits.within_s = 5.5 * each;
-        t.plan.look_every = every;
+        t.plan.eval_every = every;
         train_on(&t, 2);
         assert_int_equal(t.stop, HM_STOP_WITHIN);
         assert_string_equal(hm__stop_name(t.stop), "within");
         assert_near(t.iteration, 6, 0);
         assert_near(t.totals.elapsed_s, 6 * each, 1e-12);
     }
-    t.plan.limits.iterations = 3; /* whichever comes first */
+    t.plan.limits.iterations = 3; /* The first limit reached counts. */
     train_on(&t, 2);
     assert_int_equal(t.stop, HM_STOP_ITERATIONS);
     assert_near(t.iteration, 3, 0);
-    t.plan.limits.within_s = 1e-9; /* at least one */
+    t.plan.limits.within_s = 1e-9; /* At least one iteration. */
     train_on(&t, 2);
     assert_int_equal(t.stop, HM_STOP_WITHIN);
     assert_near(t.iteration, 1, 0);
@@ -347,15 +354,15 @@ static void good_enough_is_enough(void **state)
     assert_near(t.last.suboptimality, t.last.objective - t.plan.limits.best, 0);
     assert_true(t.last.suboptimality <= 1e-6 && t.points[t.point_count - 2].suboptimality > 1e-6);
 
-    t.plan.limits.best = NAN; /* not known: cannot stop for it */
-    t.plan.limits.gap = 1;    /* nor has it a gap */
+    t.plan.limits.best = NAN; /* Without a known optimum it cannot stop for suboptimality. */
+    t.plan.limits.gap = 1;    /* lbfgs has no gap. */
     t.plan.limits.iterations = 10;
     train_on(&t, 3);
     assert_int_equal(t.stop, HM_STOP_ITERATIONS);
 
-    t.plan.limits.iterations = 1000; /* nothing better is to be found, however seldom one looks */
+    t.plan.limits.iterations = 1000; /* It converges, however rare the evaluations. */
     for (double every = 1; every < 3000; every += 1001) {
-        t.plan.look_every = every;
+        t.plan.eval_every = every;
         train_on(&t, 3);
         assert_int_equal(t.stop, HM_STOP_SETTLED);
         assert_true(t.iteration < 50 && t.last.epoch < 300);
@@ -379,7 +386,7 @@ static void what_is_no_number_has_diverged(void **state)
         assert_true(!isfinite(t.last.objective));
         assert_true(t.iteration < 200);
     }
-    t = plain_run("local-sgd", 2); /* its implicit steps go nowhere too far */
+    t = plain_run("local-sgd", 2); /* Implicit steps never overshoot. */
     t.settings.step = 1e6;
     t.plan.limits.iterations = 100;
     train_on(&t, 2);
@@ -387,23 +394,23 @@ static void what_is_no_number_has_diverged(void **state)
     assert_true(t.last.objective < 10);
 }
 
-/* ---- what is told ---------------------------------------------------------------------------- */
+/* ---- trace points --------------------------------------------------------------------------- */
 
-/* Bytes that all ranks together send in one all-reduce. */
+/* Bytes that all ranks send in one all-reduce. */
 static double bytes_of(enum hm_reduce_scheme scheme, double n, double count)
 {
     double bytes = count * sizeof(double), power = exp2(floor(log2(n)));
 
     if (scheme == HM_REDUCE_DOUBLING)
         return bytes * (power * log2(power) + 2 * (n - power));
-    return 2 * (n - 1) * bytes; /* of the ring, all parts together */
+    return 2 * (n - 1) * bytes; /* For the ring, the sum over all chunks. */
 }
 
 static void bytes_are_those_of_the_scheme(void **state)
 {
     static const struct {
         const char *algorithm;
-        double more; /* doubles besides w's */
+        double more; /* Doubles besides those of w. */
     } sums[] = {{"cocoa", 0}, {"cocoa+", 0}, {"local-sgd", 0}, {"splash", 0},
                 {"sgd", 1},   {"adam", 1},   {"momentum", 1},  {"mini-sdca", 1}};
     static struct training t;
@@ -432,7 +439,7 @@ static void points_tell_what_was_done(void **state)
         t = random_run(hm__algorithms[i], 1);
         t.sparse = false;
         t.test = true;
-        t.plan.look_every = 1;
+        t.plan.eval_every = 1;
         train_on(&t, 3);
         assert_int_equal(t.point_count, 7);
         for (size_t k = 0; k < 7; k++) {
@@ -455,14 +462,14 @@ static void points_tell_what_was_done(void **state)
     t = plain_run("gd", 2);
     t.plan.limits.iterations = 5;
     t.test = true;
-    train_on(&t, 3); /* least squares: minus the mean squared error, twice the loss */
+    train_on(&t, 3); /* Least squares: minus the mean squared error, which is twice the loss. */
     double norm2 = 0;
     for (size_t k = 0; k < t.unknowns; k++)
         norm2 += t.w[0][k] * t.w[0][k];
     assert_near(t.last.test_error / 2 + t.problem->lambda / 2 * norm2, t.last.objective, 1e-13);
 }
 
-/* All ranks together: as many rows as asked for, all rows once in an epoch. */
+/* Over all ranks: the requested number of rows, and each row once in an epoch. */
 static void batches_have_their_size(void **state)
 {
     static struct training t;
@@ -499,7 +506,7 @@ int main(void)
         cmocka_unit_test(the_first_steps_are_the_oracles),
         cmocka_unit_test(the_same_seed_gives_the_same_bits),
         cmocka_unit_test(every_scheme_will_do),
-        cmocka_unit_test(looks_come_when_asked_for),
+        cmocka_unit_test(evaluations_come_at_their_iterations),
         cmocka_unit_test(time_is_up),
         cmocka_unit_test(good_enough_is_enough),
         cmocka_unit_test(what_is_no_number_has_diverged),

@@ -9,7 +9,7 @@
 #include "prepare.h"
 #include "train.h"
 
-struct known {
+struct known_optimum {
     const char *file;
     double features;
     const struct hm_loss *loss;
@@ -26,8 +26,8 @@ static bool is_here(const char *file)
     return false;
 }
 
-/* The rows as -1 and 1: of digits, 5 against the rest. */
-static struct hm_rows signed_rows(const struct known *known)
+/* The rows with labels -1 and 1; digits: 5 against the rest. */
+static struct hm_rows signed_rows(const struct known_optimum *known)
 {
     struct hm_data_spec spec = parse_data(example_source(known->file), false);
     struct hm_rows rows = read_rows(&spec, true, (size_t)known->features, 1000);
@@ -41,11 +41,11 @@ static struct hm_rows signed_rows(const struct known *known)
     return rows;
 }
 
-/* Trains on one rank and evaluates only at the end. */
-static struct hm_trace_point train_alone(const struct known *known, const struct hm_rows *rows,
-                                         const char *algorithm,
+/* Train on one rank, with one evaluation at the end. */
+static struct hm_trace_point train_alone(const struct known_optimum *known,
+                                         const struct hm_rows *rows, const char *algorithm,
                                          const struct hm_train_settings *settings,
-                                         const struct hm_train_limits *limits, double look_every)
+                                         const struct hm_train_limits *limits, double eval_every)
 {
     struct hm_objective o = {
         .rows = *rows, .total_rows = (double)rows->count, .lambda = 1e-4, .arena = hm__arena_new()};
@@ -55,7 +55,7 @@ static struct hm_trace_point train_alone(const struct known *known, const struct
                          .objective = &o,
                          .settings = *settings,
                          .arena = o.arena};
-    struct hm_train_plan plan = {.limits = *limits, .look_every = look_every};
+    struct hm_train_plan plan = {.limits = *limits, .eval_every = eval_every};
     struct hm_train_totals totals = {0};
     struct hm_trace_point last;
     enum hm_stop stop;
@@ -71,8 +71,8 @@ static struct hm_trace_point train_alone(const struct known *known, const struct
 
 static void lbfgs_finds_logistic_optima(void **state)
 {
-    static const struct known files[] = {{"libsvm/a9a.gz", 123, &hm__loss_logistic, 0},
-                                         {"libsvm/w8a.gz", 300, &hm__loss_logistic, 0}};
+    static const struct known_optimum files[] = {{"libsvm/a9a.gz", 123, &hm__loss_logistic, 0},
+                                                 {"libsvm/w8a.gz", 300, &hm__loss_logistic, 0}};
 
     (void)state;
     for (size_t i = 0; i < 2; i++) {
@@ -99,7 +99,7 @@ static void lbfgs_finds_logistic_optima(void **state)
 }
 
 /* The duality gap must be small, and the other programs agree. */
-static void check_svm(const struct known *known, double rounds, double relative)
+static void check_svm(const struct known_optimum *known, double rounds, double relative)
 {
     struct hm_train_limits limits = {
         .iterations = rounds, .gap = relative * known->best, .best = known->best};
@@ -118,8 +118,9 @@ static void check_svm(const struct known *known, double rounds, double relative)
 
 static void dual_ascent_finds_svm_optima(void **state)
 {
-    static const struct known files[] = {{"libsvm/a9a.gz", 123, &hm__loss_hinge, 0.351761800467},
-                                         {"libsvm/w8a.gz", 300, &hm__loss_hinge, 0.144325891647}};
+    static const struct known_optimum files[] = {
+        {"libsvm/a9a.gz", 123, &hm__loss_hinge, 0.351761800467},
+        {"libsvm/w8a.gz", 300, &hm__loss_hinge, 0.144325891647}};
 
     (void)state;
     check_svm(&files[0], 1000, 1e-6);
@@ -128,7 +129,7 @@ static void dual_ascent_finds_svm_optima(void **state)
 
 static void dual_ascent_finds_the_optimum_of_mnist(void **state)
 {
-    static const struct known mnist = {"mnist", 784, &hm__loss_hinge, 0.0698803240532};
+    static const struct known_optimum mnist = {"mnist", 784, &hm__loss_hinge, 0.0698803240532};
 
     (void)state;
     if (SANITIZED)

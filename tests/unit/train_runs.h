@@ -1,4 +1,4 @@
-/* Training runs on ranks that are threads, and what came out of them. */
+/* Training runs on ranks that are threads, and their results. */
 #ifndef HM_TRAIN_RUNS_H
 #define HM_TRAIN_RUNS_H
 
@@ -11,22 +11,24 @@
 enum { UNKNOWNS = 512, RANKS = 24, POINTS = 256, STATE = 1 << 14 };
 
 struct training {
-    /* What to run. */
+    /* Input. */
     const struct problem *problem;
     size_t loss;
     bool sparse;
     const char *algorithm;
-    struct hm_train_settings settings; /* seed 0: 7, the oracle's */
+    struct hm_train_settings settings; /* Seed 0: 7, the seed of the oracle. */
     enum hm_reduce_scheme scheme;
-    struct hm_train_plan plan; /* look_every 0: at the end only; best: of the oracle */
-    const char *resume;        /* a checkpoint to go on from, or NULL */
-    bool test;                 /* the rows are test rows too */
-    /* What came out. */
+    /* eval_every 0: evaluate at the end only; limits.best: from the oracle. */
+    struct hm_train_plan plan;
+    const char *resume; /* A checkpoint to resume from, or NULL. */
+    bool test;          /* Use the training rows as test rows. */
+    /* Output. */
     int rc[RANKS];
     struct hm_err err[RANKS];
     double w[RANKS][UNKNOWNS];
     size_t unknowns;
-    double state[STATE]; /* parts of rank 0's and the rows' state, in the order of the ranks */
+    /* Arrays of rank 0's state, and those that belong to rows, in the order of the ranks. */
+    double state[STATE];
     size_t state_count;
     double iteration, samples;
     struct hm_trace_point points[POINTS], last;
@@ -35,7 +37,7 @@ struct training {
     enum hm_stop stop;
 };
 
-static inline void training_told(void *context, const struct hm_trace_point *point)
+static inline void training_record(void *context, const struct hm_trace_point *point)
 {
     struct training *t = context;
 
@@ -43,7 +45,7 @@ static inline void training_told(void *context, const struct hm_trace_point *poi
         t->points[t->point_count++] = *point;
 }
 
-/* All parts of all ranks, one rank after another. */
+/* Collect the state of all ranks, one rank after another. */
 static inline void keep_state(struct training *t, struct hm_run *run)
 {
     struct hm_part parts[HM_PARTS];
@@ -57,7 +59,7 @@ static inline void keep_state(struct training *t, struct hm_run *run)
             memcpy(t->state + t->state_count, parts[i].values, parts[i].count * sizeof(double));
             t->state_count += parts[i].count;
         }
-        hm__comm_align(run->comm);
+        hm__comm_barrier(run->comm);
     }
 }
 
@@ -80,9 +82,9 @@ static inline void training_body(struct hm_comm *comm, void *context)
     run.arena = o.arena;
     run.settings.seed = run.settings.seed ? run.settings.seed : 7;
     run.settings.momentum = run.settings.momentum > 0 ? run.settings.momentum : -1;
-    plan.told = training_told;
+    plan.report = training_record;
     plan.context = t;
-    plan.look_every = plan.look_every > 0 ? plan.look_every : INFINITY;
+    plan.eval_every = plan.eval_every > 0 ? plan.eval_every : INFINITY;
     plan.test = t->test ? &o.rows : NULL;
     plan.test_rows = o.total_rows;
     CHECK(run.algorithm && o.unknowns <= UNKNOWNS && comm->size <= RANKS);
@@ -107,16 +109,16 @@ static inline void training_body(struct hm_comm *comm, void *context)
     problem_release(&o);
 }
 
-/* P* of the oracle. */
+/* Minimum of the objective by the oracle. */
 static inline double optimum_of(const struct problem *p, size_t loss)
 {
     double best = NAN;
 
-    look_up("optimum", p->name, loss_names[loss], &best, 1);
+    oracle_read("optimum", p->name, loss_names[loss], &best, 1);
     return best;
 }
 
-/* Run it; all ranks must end alike, with the same w. */
+/* Run the training; all ranks must return the same code and the same w. */
 static inline void run_training(struct training *t, int ranks)
 {
     t->point_count = t->state_count = 0;
@@ -130,7 +132,7 @@ static inline void run_training(struct training *t, int ranks)
     }
 }
 
-/* As above; it must succeed. */
+/* The same; it must succeed. */
 static inline void train_on(struct training *t, int ranks)
 {
     run_training(t, ranks);
@@ -138,7 +140,7 @@ static inline void train_on(struct training *t, int ranks)
         fail_msg("%s: %s", t->err[0].source, t->err[0].message);
 }
 
-/* Whether the algorithm can do this problem. */
+/* Whether the algorithm supports this loss. */
 static inline bool supports(const struct hm_algorithm *algorithm, size_t loss)
 {
     return loss != SOFTMAX || !(algorithm->traits & (HM_TRAIT_DUAL | HM_TRAIT_LINEAR));

@@ -1,7 +1,8 @@
 /*
- * Ranks in virtual time. A rank is ready at a moment, or waits for a message or a meeting. Whoever
- * stops running chooses the next: the one that is ready earliest. Nothing that happens later can
- * bring it a message earlier, since messages take time from when both sides are there.
+ * Ranks in virtual time. A rank is ready at a known time, or waits for a message or a barrier. A
+ * rank that stops running selects the next one to run: the one that is ready earliest. No
+ * later event can make a message arrive earlier, since a transfer takes time after both sides are
+ * ready.
  */
 #include "virtual_comm.h"
 
@@ -11,59 +12,60 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PARTS = 2 }; /* all ranks, and the first few */
+enum { PARTS = 2 }; /* All ranks, and the first ranks. */
 
 /* One side of a message. */
-struct side {
-    struct side *next; /* in the order they were posted, between the same two ranks */
-    const void *data;  /* of a send */
-    void *into;        /* of a receive */
+struct message_side {
+    struct message_side *next; /* List in the order of posting, between the same two ranks. */
+    const void *data;          /* Send buffer. */
+    void *into;                /* Receive buffer. */
     size_t bytes;
-    double posted_s, done_s; /* done: INFINITY until the other side is there */
+    double posted_s, done_s; /* done_s: INFINITY until the other side is posted. */
 };
 
-struct meeting {
-    int size, here;
+struct virtual_barrier {
+    int size, arrived;
     double latest_s;
-    unsigned long count; /* meetings that are over */
+    unsigned long count; /* Number of completed barriers. */
 };
 
-struct rank {
+struct virtual_rank {
     struct hm_comm comm;
-    struct world *world;
+    struct virtual_world *world;
     pthread_t thread;
     pthread_cond_t turn;
-    double clock_s, ready_s; /* INFINITY: not known when */
-    struct side **awaited;   /* what it waits for, and how many */
+    double clock_s, ready_s;       /* ready_s: INFINITY when unknown. */
+    struct message_side **awaited; /* Requests that the rank waits for. */
     size_t awaited_count;
     bool over;
 };
 
-struct world {
+struct virtual_world {
     pthread_mutex_t lock;
     struct virtual_cluster cluster;
-    struct rank *ranks;
-    struct side **sends, **receives; /* [2 (from * size + to) + started]: not matched yet */
-    struct meeting meetings[PARTS];
+    struct virtual_rank *ranks;
+    struct message_side **sends,
+        **receives; /* [2 (from * size + to) + non-blocking]: not matched yet. */
+    struct virtual_barrier barriers[PARTS];
     int size, running;
     void (*body)(struct hm_comm *comm, void *context);
     void *context;
 };
 
-static void give_up(const char *why)
+static void virtual_abort(const char *why)
 {
     fprintf(stderr, "virtual_comm: %s\n", why);
     abort();
 }
 
-static struct rank *rank_of(struct hm_comm *comm)
+static struct virtual_rank *rank_of(struct hm_comm *comm)
 {
     return comm->state;
 }
 
-/* ---- turns ---------------------------------------------------------------------------------- */
+/* ---- scheduling ----------------------------------------------------------------------------- */
 
-static double earliest(const struct rank *r)
+static double rank_earliest_done(const struct virtual_rank *r)
 {
     double first = INFINITY;
 
@@ -73,8 +75,8 @@ static double earliest(const struct rank *r)
     return first;
 }
 
-/* Let the earliest rank run; called with the lock. */
-static void choose(struct world *w)
+/* Let the earliest rank run; the caller holds the lock. */
+static void schedule_next(struct virtual_world *w)
 {
     int best = -1;
 
@@ -86,75 +88,75 @@ static void choose(struct world *w)
     for (int i = 0; i < w->size; i++)
         all_over = all_over && w->ranks[i].over;
     if (best < 0 && !all_over)
-        give_up("everyone waits for someone");
+        virtual_abort("deadlock: every rank waits");
     w->running = best;
     if (best >= 0)
         pthread_cond_signal(&w->ranks[best].turn);
 }
 
-/* Until it is our turn at ready_s, which others may set. */
-static void yield(struct rank *r)
+/* Wait for our turn at ready_s, which other ranks may set. */
+static void schedule_wait(struct virtual_rank *r)
 {
-    struct world *w = r->world;
+    struct virtual_world *w = r->world;
     int self = (int)(r - w->ranks);
 
-    choose(w);
+    schedule_next(w);
     while (w->running != self)
         pthread_cond_wait(&r->turn, &w->lock);
     r->clock_s = fmax(r->clock_s, r->ready_s);
 }
 
-static void advance(struct rank *r, double seconds)
+static void rank_advance(struct virtual_rank *r, double seconds)
 {
     pthread_mutex_lock(&r->world->lock);
     r->ready_s = r->clock_s + seconds;
-    yield(r);
+    schedule_wait(r);
     pthread_mutex_unlock(&r->world->lock);
 }
 
 /* ---- messages ------------------------------------------------------------------------------- */
 
-static void append(struct side **list, struct side *side)
+static void side_append(struct message_side **list, struct message_side *side)
 {
     while (*list)
         list = &(*list)->next;
     *list = side;
 }
 
-static void wake(struct rank *r)
+static void rank_wake(struct virtual_rank *r)
 {
     if (r->awaited)
-        r->ready_s = fmax(r->clock_s, earliest(r));
+        r->ready_s = fmax(r->clock_s, rank_earliest_done(r));
 }
 
-static struct side *post(struct hm_comm *comm, int peer, bool started, const void *data, void *into,
-                         size_t bytes)
+static struct message_side *side_post(struct hm_comm *comm, int peer, bool non_blocking,
+                                      const void *data, void *into, size_t bytes)
 {
-    struct rank *r = rank_of(comm);
-    struct world *w = r->world;
+    struct virtual_rank *r = rank_of(comm);
+    struct virtual_world *w = r->world;
     int self = (int)(r - w->ranks), from = data ? self : peer, to = data ? peer : self;
-    size_t pair = (size_t)(2 * (from * w->size + to) + started);
-    struct side *side = calloc(1, sizeof(*side));
+    size_t pair = (size_t)(2 * (from * w->size + to) + non_blocking);
+    struct message_side *side = calloc(1, sizeof(*side));
 
     if (!side || peer < 0 || peer >= w->size || peer == self)
-        give_up("a message from or to nobody");
-    *side = (struct side){NULL, data, into, bytes, r->clock_s, INFINITY};
+        virtual_abort("a message from or to a rank that does not exist");
+    *side = (struct message_side){NULL, data, into, bytes, r->clock_s, INFINITY};
     pthread_mutex_lock(&w->lock);
-    struct side **others = data ? &w->receives[pair] : &w->sends[pair];
-    struct side *other = *others;
+    struct message_side **others = data ? &w->receives[pair] : &w->sends[pair];
+    struct message_side *other = *others;
     if (!other) {
-        append(data ? &w->sends[pair] : &w->receives[pair], side);
+        side_append(data ? &w->sends[pair] : &w->receives[pair], side);
     } else {
         *others = other->next;
-        struct side *send = data ? side : other, *receive = data ? other : side;
+        struct message_side *send = data ? side : other, *receive = data ? other : side;
         if (send->bytes > receive->bytes)
-            give_up("a message is longer than the room for it");
+            virtual_abort("a message is longer than the receive buffer");
         memcpy(receive->into, send->data, send->bytes);
         receive->bytes = send->bytes;
         side->done_s = other->done_s = fmax(side->posted_s, other->posted_s) +
                                        w->cluster.latency_s +
                                        (double)send->bytes * w->cluster.byte_s;
-        wake(&w->ranks[peer]);
+        rank_wake(&w->ranks[peer]);
     }
     pthread_mutex_unlock(&w->lock);
     return side;
@@ -162,31 +164,31 @@ static struct side *post(struct hm_comm *comm, int peer, bool started, const voi
 
 static void *virtual_start_send(struct hm_comm *comm, int to, const void *data, size_t bytes)
 {
-    return post(comm, to, true, data, NULL, bytes);
+    return side_post(comm, to, true, data, NULL, bytes);
 }
 
 static void *virtual_start_receive(struct hm_comm *comm, int from, void *into, size_t room)
 {
-    return post(comm, from, true, NULL, into, room);
+    return side_post(comm, from, true, NULL, into, room);
 }
 
 static size_t virtual_wait_any(struct hm_comm *comm, void **requests, size_t count,
                                size_t *ret_bytes)
 {
-    struct rank *r = rank_of(comm);
+    struct virtual_rank *r = rank_of(comm);
     size_t place = count;
 
     pthread_mutex_lock(&r->world->lock);
-    r->awaited = (struct side **)requests;
+    r->awaited = (struct message_side **)requests;
     r->awaited_count = count;
-    r->ready_s = fmax(r->clock_s, earliest(r));
-    yield(r);
+    r->ready_s = fmax(r->clock_s, rank_earliest_done(r));
+    schedule_wait(r);
     for (size_t i = 0; i < count; i++)
         if (r->awaited[i] && r->awaited[i]->done_s <= r->clock_s &&
             (place == count || r->awaited[i]->done_s < r->awaited[place]->done_s))
             place = i;
     if (place == count)
-        give_up("nothing to wait for");
+        virtual_abort("nothing to wait for");
     *ret_bytes = r->awaited[place]->bytes;
     free(r->awaited[place]);
     r->awaited = NULL;
@@ -197,8 +199,8 @@ static size_t virtual_wait_any(struct hm_comm *comm, void **requests, size_t cou
 
 static bool virtual_test(struct hm_comm *comm, void *request)
 {
-    struct side *side = request;
-    struct rank *r = rank_of(comm);
+    struct message_side *side = request;
+    struct virtual_rank *r = rank_of(comm);
 
     pthread_mutex_lock(&r->world->lock);
     bool done = side->done_s <= r->clock_s;
@@ -208,7 +210,7 @@ static bool virtual_test(struct hm_comm *comm, void *request)
     return done;
 }
 
-static size_t finish(struct hm_comm *comm, void *request)
+static size_t side_finish(struct hm_comm *comm, void *request)
 {
     size_t bytes;
 
@@ -218,25 +220,25 @@ static size_t finish(struct hm_comm *comm, void *request)
 
 static void virtual_send(struct hm_comm *comm, int to, const void *data, size_t bytes)
 {
-    finish(comm, post(comm, to, false, data, NULL, bytes));
+    side_finish(comm, side_post(comm, to, false, data, NULL, bytes));
 }
 
 static void virtual_receive(struct hm_comm *comm, int from, void *data, size_t bytes)
 {
-    if (finish(comm, post(comm, from, false, NULL, data, bytes)) != bytes)
-        give_up("a message is not as long as it was expected to be");
+    if (side_finish(comm, side_post(comm, from, false, NULL, data, bytes)) != bytes)
+        virtual_abort("a message does not have the expected length");
 }
 
 static void virtual_exchange(struct hm_comm *comm, int to, const void *data, size_t bytes, int from,
                              void *into, size_t into_bytes)
 {
-    void *send = post(comm, to, false, data, NULL, bytes);
+    void *send = side_post(comm, to, false, data, NULL, bytes);
 
     virtual_receive(comm, from, into, into_bytes);
-    finish(comm, send);
+    side_finish(comm, send);
 }
 
-/* ---- the rest ------------------------------------------------------------------------------- */
+/* ---- other operations ----------------------------------------------------------------------- */
 
 static double virtual_now(struct hm_comm *comm)
 {
@@ -245,12 +247,12 @@ static double virtual_now(struct hm_comm *comm)
 
 static void virtual_work(struct hm_comm *comm, double flop)
 {
-    advance(rank_of(comm), flop * rank_of(comm)->world->cluster.flop_s);
+    rank_advance(rank_of(comm), flop * rank_of(comm)->world->cluster.flop_s);
 }
 
 static void virtual_pause(struct hm_comm *comm, double seconds)
 {
-    advance(rank_of(comm), seconds);
+    rank_advance(rank_of(comm), seconds);
 }
 
 static void virtual_fail(struct hm_comm *comm, const char *why)
@@ -259,30 +261,30 @@ static void virtual_fail(struct hm_comm *comm, const char *why)
     _Exit(3);
 }
 
-static void virtual_align(struct hm_comm *comm)
+static void virtual_barrier(struct hm_comm *comm)
 {
-    struct rank *r = rank_of(comm);
-    struct world *w = r->world;
-    struct meeting *m = &w->meetings[comm->size < w->size];
+    struct virtual_rank *r = rank_of(comm);
+    struct virtual_world *w = r->world;
+    struct virtual_barrier *m = &w->barriers[comm->size < w->size];
 
     pthread_mutex_lock(&w->lock);
     m->latest_s = fmax(m->latest_s, r->clock_s);
-    if (++m->here == m->size) {
+    if (++m->arrived == m->size) {
         for (int i = 0; i < m->size; i++)
             w->ranks[i].ready_s = m->latest_s;
-        m->here = 0;
+        m->arrived = 0;
         m->count++;
     } else {
         r->ready_s = INFINITY;
     }
-    yield(r);
+    schedule_wait(r);
     pthread_mutex_unlock(&w->lock);
 }
 
-static void *live(void *argument)
+static void *virtual_thread(void *argument)
 {
-    struct rank *r = argument;
-    struct world *w = r->world;
+    struct virtual_rank *r = argument;
+    struct virtual_world *w = r->world;
     int self = (int)(r - w->ranks);
 
     pthread_mutex_lock(&w->lock);
@@ -293,18 +295,18 @@ static void *live(void *argument)
     pthread_mutex_lock(&w->lock);
     r->over = true;
     r->ready_s = INFINITY;
-    choose(w);
+    schedule_next(w);
     pthread_mutex_unlock(&w->lock);
     return NULL;
 }
 
 void virtual_comm_part(struct hm_comm *comm, int count, struct hm_comm *ret_part)
 {
-    struct rank *r = rank_of(comm);
+    struct virtual_rank *r = rank_of(comm);
 
     *ret_part = r->comm;
     ret_part->size = count;
-    r->world->meetings[1].size = count;
+    r->world->barriers[1].size = count;
 }
 
 void virtual_comm_run(int size, const struct virtual_cluster *cluster,
@@ -316,7 +318,7 @@ void virtual_comm_run(int size, const struct virtual_cluster *cluster,
         .exchange = virtual_exchange,
         .now = virtual_now,
         .work = virtual_work,
-        .align = virtual_align,
+        .barrier = virtual_barrier,
         .start_send = virtual_start_send,
         .start_receive = virtual_start_receive,
         .wait_any = virtual_wait_any,
@@ -325,29 +327,29 @@ void virtual_comm_run(int size, const struct virtual_cluster *cluster,
         .fail = virtual_fail,
     };
     size_t pairs = 2 * (size_t)size * (size_t)size;
-    struct world w = {.cluster = *cluster, .size = size, .body = body, .context = context};
+    struct virtual_world w = {.cluster = *cluster, .size = size, .body = body, .context = context};
 
     pthread_mutex_init(&w.lock, NULL);
-    w.meetings[0].size = size;
+    w.barriers[0].size = size;
     w.ranks = calloc((size_t)size, sizeof(*w.ranks));
-    w.sends = calloc(pairs, sizeof(struct side *));
-    w.receives = calloc(pairs, sizeof(struct side *));
+    w.sends = calloc(pairs, sizeof(struct message_side *));
+    w.receives = calloc(pairs, sizeof(struct message_side *));
     if (!w.ranks || !w.sends || !w.receives)
-        give_up("out of memory");
+        virtual_abort("out of memory");
     for (int i = 0; i < size; i++) {
-        struct rank *r = &w.ranks[i];
+        struct virtual_rank *r = &w.ranks[i];
         r->world = &w;
-        r->comm =
-            (struct hm_comm){.ops = &ops, .state = r, .rank = i, .size = size, .one_clock = true};
+        r->comm = (struct hm_comm){
+            .ops = &ops, .state = r, .rank = i, .size = size, .shared_clock = true};
         pthread_cond_init(&r->turn, NULL);
-        if (pthread_create(&r->thread, NULL, live, r))
-            give_up("no thread to be had");
+        if (pthread_create(&r->thread, NULL, virtual_thread, r))
+            virtual_abort("cannot create a thread");
     }
     for (int i = 0; i < size; i++)
         pthread_join(w.ranks[i].thread, NULL);
     for (size_t i = 0; i < pairs; i++)
         if (w.sends[i] || w.receives[i])
-            give_up("a message has not been taken");
+            virtual_abort("a message was not received");
     for (int i = 0; i < size; i++)
         pthread_cond_destroy(&w.ranks[i].turn);
     pthread_mutex_destroy(&w.lock);

@@ -1,4 +1,4 @@
-/* Whether what a training run is told fits together, and fits its data. */
+/* Checks of the options of a training run, with each other and with the data. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -32,21 +32,21 @@ const struct hm_loss *train_problem_loss(enum train_problem problem)
                                        : NULL;
 }
 
-static const char *problem_at(const void *unused, size_t i)
+static const char *problem_name_at(const void *unused, size_t i)
 {
     (void)unused;
     return i < TRAIN_PROBLEMS ? problem_names[i] : NULL;
 }
 
-static const char *algorithm_at(const void *unused, size_t i)
+static const char *algorithm_name_at(const void *unused, size_t i)
 {
     (void)unused;
     return hm__algorithms[i] ? hm__algorithms[i]->name : NULL;
 }
 
-/* "--problem: there is no 'svn'; did you mean svm?" */
-static int unknown(const char *option, const char *name,
-                   const char *(*next)(const void *unused, size_t i))
+/* Complain about an unknown name, with a suggestion if one is similar. */
+static int complain_unknown(const char *option, const char *name,
+                            const char *(*next)(const void *unused, size_t i))
 {
     const char *near = hm__suggest(name, next, NULL);
 
@@ -55,7 +55,7 @@ static int unknown(const char *option, const char *name,
     return cli_complain("--%s: there is no '%s'; see 'howmany help train'", option, name);
 }
 
-static int find_problem(struct train_options *o)
+static int train_find_problem(struct train_options *o)
 {
     const char *name = o->problem_name ? o->problem_name : "svm";
 
@@ -64,10 +64,10 @@ static int find_problem(struct train_options *o)
             o->problem = (enum train_problem)i;
             return 0;
         }
-    return unknown("problem", name, problem_at);
+    return complain_unknown("problem", name, problem_name_at);
 }
 
-static int find_algorithm(struct train_options *o)
+static int train_find_algorithm(struct train_options *o)
 {
     const char *name = o->algorithm_name                   ? o->algorithm_name
                        : o->problem == TRAIN_BP            ? "bp"
@@ -80,9 +80,10 @@ static int find_algorithm(struct train_options *o)
     o->algorithm_name = name;
     if (o->problem == TRAIN_BP)
         return strcmp(name, "bp") == 0 ? 0
-                                       : cli_complain("--algorithm: belief propagation is its own");
+                                       : cli_complain("--algorithm: belief propagation (--problem "
+                                                      "bp) has no other algorithm than bp");
     if (!found)
-        return unknown("algorithm", name, algorithm_at);
+        return complain_unknown("algorithm", name, algorithm_name_at);
     if ((found->traits & (HM_TRAIT_LINEAR | HM_TRAIT_DUAL)) && !train_problem_loss(o->problem))
         return cli_complain("--algorithm: %s is for svm, logistic and squares, not for %s", name,
                             problem_names[o->problem]);
@@ -90,26 +91,27 @@ static int find_algorithm(struct train_options *o)
     return 0;
 }
 
-static int check_lambda(struct train_options *o)
+static int train_check_lambda(struct train_options *o)
 {
     if (o->lambda < 0)
         o->lambda = o->problem == TRAIN_PERCEPTRON ? 0 : 1e-4;
     if (o->lambda == 0 && (o->algorithm->traits & HM_TRAIT_DUAL))
-        return cli_complain("--lambda: %s works on the dual, which needs more than 0",
+        return cli_complain("--lambda: must be above 0 for %s, which works on the dual",
                             o->algorithm->name);
     return 0;
 }
 
-static int check_limits(struct train_options *o)
+static int train_check_limits(struct train_options *o)
 {
     struct hm_train_limits *limits = &o->limits;
     bool any = limits->iterations > 0 || o->epochs > 0 || limits->within_s > 0;
 
     if (limits->suboptimality > 0 && isnan(limits->best))
-        return cli_complain("--suboptimality: of what? --best tells the least objective there is");
+        return cli_complain(
+            "--suboptimality: needs the minimum of the objective; give it with --best");
     if (limits->gap > 0 && !(o->algorithm && o->algorithm->dual))
         return cli_complain("--gap: only cocoa, cocoa+ and mini-sdca have a duality gap");
-    if (!any) /* as in the study of CoCoA's convergence that the docs repeat */
+    if (!any) /* As in the study of CoCoA's convergence that the docs repeat. */
         o->epochs = o->problem == TRAIN_BP ? 0 : 500;
     if (!any && limits->suboptimality == 0 && limits->gap == 0 && o->problem != TRAIN_BP)
         o->epochs = 20;
@@ -118,16 +120,16 @@ static int check_limits(struct train_options *o)
     if (o->problem == TRAIN_BP)
         limits->change = o->tolerance;
     if (o->save_every > 0 && !o->checkpoint)
-        return cli_complain("--every: into which file? --checkpoint tells");
+        return cli_complain("--every: needs a file; give it with --checkpoint");
     if (o->resume && !o->checkpoint)
-        return cli_complain("--resume: from which file? --checkpoint tells");
+        return cli_complain("--resume: needs a file; give it with --checkpoint");
     if (o->checkpoint && o->save_every == 0)
         o->save_every = 10;
     return 0;
 }
 
-static int parse_data(const struct train_options *o, const char *name, bool test,
-                      struct hm_data_spec *spec)
+static int train_parse_data(const struct train_options *o, const char *name, bool test,
+                            struct hm_data_spec *spec)
 {
     uint64_t seed = o->data_seed >= 0 ? (uint64_t)o->data_seed : o->settings.seed;
     struct hm_err err = {0};
@@ -144,8 +146,8 @@ static int parse_data(const struct train_options *o, const char *name, bool test
     return 0;
 }
 
-/* Made digits are learnt as the study of CoCoA's convergence did MNIST's: 5 against the rest. */
-static void default_digits(struct train_options *o)
+/* Generated digits use the setting of that study with MNIST: digit 5 against the rest. */
+static void train_default_digits(struct train_options *o)
 {
     if (train_problem_loss(o->problem) && isnan(o->positive))
         o->positive = 5;
@@ -153,43 +155,44 @@ static void default_digits(struct train_options *o)
         o->scale.kind = HM_SCALE_UNIT;
 }
 
-static int check_data(struct train_options *o)
+static int train_check_data(struct train_options *o)
 {
     if (!o->data_name)
         o->data_name = "digits";
     if (!isnan(o->positive) && !train_problem_loss(o->problem))
-        return cli_complain("--positive: %s learns all classes", problem_names[o->problem]);
+        return cli_complain("--positive: not for %s, which learns all classes",
+                            problem_names[o->problem]);
     o->has_test = o->test_name != NULL;
-    int rc = parse_data(o, o->data_name, false, &o->data);
+    int rc = train_parse_data(o, o->data_name, false, &o->data);
     if (rc == 0 && o->data.format == HM_DATA_DIGITS)
-        default_digits(o);
+        train_default_digits(o);
     if (rc == 0 && o->has_test)
-        rc = parse_data(o, o->test_name, true, &o->test);
+        rc = train_parse_data(o, o->test_name, true, &o->test);
     return rc;
 }
 
 int train_options_check(struct train_options *options)
 {
-    int rc = find_problem(options);
+    int rc = train_find_problem(options);
 
-    rc = rc ? rc : find_algorithm(options);
+    rc = rc ? rc : train_find_algorithm(options);
     rc = rc ? rc : train_platform_check(options);
-    rc = rc ? rc : check_limits(options);
+    rc = rc ? rc : train_check_limits(options);
     if (rc == 0 && options->problem == TRAIN_BP)
         rc = train_field_check(options);
     else {
-        rc = rc ? rc : check_lambda(options);
-        rc = rc ? rc : check_data(options);
+        rc = rc ? rc : train_check_lambda(options);
+        rc = rc ? rc : train_check_data(options);
     }
     return rc ? rc : train_options_refuse_unused(options);
 }
 
 /* ---- labels --------------------------------------------------------------------------------- */
 
-static int refuse_labels(const struct train_options *o, int line, struct hm_err *err,
+static int labels_refuse(const struct train_options *o, int line, struct hm_err *err,
                          const char *hint, const char *format, ...) HM_PRINTF(5, 6);
 
-static int refuse_labels(const struct train_options *o, int line, struct hm_err *err,
+static int labels_refuse(const struct train_options *o, int line, struct hm_err *err,
                          const char *hint, const char *format, ...)
 {
     char message[200];
@@ -209,7 +212,7 @@ static int refuse_labels(const struct train_options *o, int line, struct hm_err 
     return rc;
 }
 
-static bool has_label(const struct hm_data_shape *shape, double label)
+static bool shape_has_label(const struct hm_data_shape *shape, double label)
 {
     for (size_t i = 0; i < shape->classes; i++)
         if (shape->labels[i] == label)
@@ -217,12 +220,12 @@ static bool has_label(const struct hm_data_shape *shape, double label)
     return false;
 }
 
-static const char one_label[] = "all rows have the same label, so there is nothing to tell apart";
+static const char one_label[] = "all rows have the same label; at least two labels are needed";
 static const char against_rest[] =
-    "--positive LABEL learns one label against the rest; softmax learns all";
+    "use --positive LABEL to learn one label against the rest, or --problem softmax to learn all";
 
-/* The label that was seen first after two others. */
-static size_t third_label(const struct hm_data_shape *shape)
+/* The label that appears first in the data after two other labels. */
+static size_t shape_third_label(const struct hm_data_shape *shape)
 {
     for (size_t i = 0; i < shape->classes; i++) {
         size_t earlier = 0;
@@ -235,25 +238,25 @@ static size_t third_label(const struct hm_data_shape *shape)
     return 0;
 }
 
-static int check_two_classes(const struct train_options *o, const struct hm_data_shape *shape,
-                             struct hm_err *err)
+static int labels_check_two(const struct train_options *o, const struct hm_data_shape *shape,
+                            struct hm_err *err)
 {
     if (!isnan(o->positive)) {
-        if (shape->classes > 0 && !has_label(shape, o->positive))
-            return refuse_labels(o, 0, err, "", "no row has the label %.15g of --positive",
+        if (shape->classes > 0 && !shape_has_label(shape, o->positive))
+            return labels_refuse(o, 0, err, "", "no row has the label %.15g of --positive",
                                  o->positive);
-        return shape->classes == 1 ? refuse_labels(o, 0, err, "", "%s", one_label) : 0;
+        return shape->classes == 1 ? labels_refuse(o, 0, err, "", "%s", one_label) : 0;
     }
     if (shape->classes == 2)
         return 0;
     if (shape->classes == 1)
-        return refuse_labels(o, 0, err, "", "%s", one_label);
+        return labels_refuse(o, 0, err, "", "%s", one_label);
     if (shape->classes == 0)
-        return refuse_labels(o, 0, err, against_rest, "there are more than %d different labels",
+        return labels_refuse(o, 0, err, against_rest, "the data has more than %d different labels",
                              HM_DATA_CLASSES);
-    size_t third = third_label(shape);
-    return refuse_labels(o, shape->lines[third], err, against_rest,
-                         "%.15g is a third label, and %s tells two apart", shape->labels[third],
+    size_t third = shape_third_label(shape);
+    return labels_refuse(o, shape->lines[third], err, against_rest,
+                         "%.15g is a third label, and %s needs exactly two", shape->labels[third],
                          problem_names[o->problem]);
 }
 
@@ -263,11 +266,11 @@ int train_labels_check(const struct train_options *o, const struct hm_data_shape
     const struct hm_loss *loss = train_problem_loss(o->problem);
 
     if (loss)
-        return loss->classes || !isnan(o->positive) ? check_two_classes(o, shape, err) : 0;
+        return loss->classes || !isnan(o->positive) ? labels_check_two(o, shape, err) : 0;
     if (shape->classes == 0)
-        return refuse_labels(o, 0, err, "squares learns numbers",
-                             "there are more than %d different labels", HM_DATA_CLASSES);
-    return shape->classes == 1 ? refuse_labels(o, 0, err, "", "%s", one_label) : 0;
+        return labels_refuse(o, 0, err, "use --problem squares for labels that are numbers",
+                             "the data has more than %d different labels", HM_DATA_CLASSES);
+    return shape->classes == 1 ? labels_refuse(o, 0, err, "", "%s", one_label) : 0;
 }
 
 struct hm_labels train_labels(const struct train_options *o, const struct hm_data_shape *shape)
@@ -280,13 +283,13 @@ struct hm_labels train_labels(const struct train_options *o, const struct hm_dat
     return (struct hm_labels){kind, shape->labels, shape->classes, o->positive};
 }
 
-/* A sparse entry costs some three times a dense one, in memory and time. */
+/* A sparse entry costs about three times as much memory and time as a dense one. */
 bool train_keeps_sparse(const struct train_options *o, const struct hm_data_shape *shape)
 {
     if (o->keep != TRAIN_KEEP_AUTO)
         return o->keep == TRAIN_KEEP_SPARSE;
     if (o->scale.kind == HM_SCALE_STANDARDISE && !shape->sparse)
-        return false; /* centred columns have no zeros */
+        return false; /* Centred columns contain no zeros. */
     return shape->entries < 0.3 * shape->rows * shape->features;
 }
 
@@ -300,7 +303,7 @@ const char *train_scale_text(const struct hm_scale *scale, char text[TRAIN_SCALE
     return text;
 }
 
-/* ---- the shape as a word -------------------------------------------------------------------- */
+/* ---- encoding of the shape ------------------------------------------------------------------ */
 
 void train_shape_write(struct hm_text *out, const struct hm_data_shape *shape)
 {

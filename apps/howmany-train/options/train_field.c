@@ -1,4 +1,4 @@
-/* Which Markov random field belief propagation runs on: a recipe, a UAI file or a list of edges. */
+/* The Markov random field of belief propagation: a recipe, a UAI file or a list of edges. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,8 +9,8 @@
 #include "train_options.h"
 #include "uai.h"
 
-/* Two whole numbers with `between` in between, or one when it is 0. */
-static bool read_sizes(const char *text, char between, double *first, double *second)
+/* Read two positive integers separated by `between`, or one if `between` is 0. */
+static bool recipe_read_sizes(const char *text, char between, double *first, double *second)
 {
     size_t used = hm__number_read(text, first);
 
@@ -25,25 +25,26 @@ static bool read_sizes(const char *text, char between, double *first, double *se
     return used > 0 && text[used] == '\0' && *second >= 1 && *second == floor(*second);
 }
 
-static bool starts(const char *text, const char *start)
+static bool text_starts(const char *text, const char *start)
 {
     return strncmp(text, start, strlen(start)) == 0;
 }
 
-static bool read_recipe(const char *name, struct hm_mrf_recipe *recipe)
+static bool recipe_read(const char *name, struct hm_mrf_recipe *recipe)
 {
     double unused;
 
-    if (starts(name, "grid:")) {
+    if (text_starts(name, "grid:")) {
         recipe->shape = HM_MRF_GRID;
-        return read_sizes(name + 5, 'x', &recipe->rows, &recipe->columns);
+        return recipe_read_sizes(name + 5, 'x', &recipe->rows, &recipe->columns);
     }
-    if (starts(name, "tree:")) {
+    if (text_starts(name, "tree:")) {
         recipe->shape = HM_MRF_TREE;
-        return read_sizes(name + 5, 0, &recipe->vertices, &unused);
+        return recipe_read_sizes(name + 5, 0, &recipe->vertices, &unused);
     }
     recipe->shape = HM_MRF_RANDOM;
-    return starts(name, "random:") && read_sizes(name + 7, ',', &recipe->vertices, &recipe->edges);
+    return text_starts(name, "random:") &&
+           recipe_read_sizes(name + 7, ',', &recipe->vertices, &recipe->edges);
 }
 
 int train_field_check(struct train_options *o)
@@ -64,7 +65,7 @@ int train_field_check(struct train_options *o)
         return 0;
     }
     o->field_source = TRAIN_FIELD_MADE;
-    if (read_recipe(o->data_name, &o->recipe))
+    if (recipe_read(o->data_name, &o->recipe))
         return 0;
     return cli_complain("--data: '%s' is neither a file nor grid:ROWSxCOLUMNS, tree:VERTICES or "
                         "random:VERTICES,EDGES",

@@ -1,4 +1,4 @@
-/* The options of a training run: their table, and what each means. */
+/* The options of a training run: the table, and the interpretation of each value. */
 #include "train_options.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 #include "linear_problem.h"
 #include "text.h"
 
-enum option {
+enum rank_option {
     SCANNED,
     SLOWNESS,
     PROBLEM,
@@ -62,11 +62,12 @@ enum option {
     RANK_OPTIONS
 };
 
-_Static_assert((int)RANK_OPTIONS == (int)TRAIN_RANKS, "what is of the ranks comes first");
+_Static_assert((int)RANK_OPTIONS == (int)TRAIN_RANKS, "the options of the ranks come first");
 
 const struct cli_option train_table[TRAIN_OPTIONS] = {
-    [SCANNED] = {"scanned", 0, "SHAPE", "what howmany train found in the data", NULL},
-    [SLOWNESS] = {"slowness", 0, "NUMBERS", "of the stragglers of the simulated cluster", NULL},
+    [SCANNED] = {"scanned", 0, "SHAPE", "result of the scan of the data by howmany train", NULL},
+    [SLOWNESS] = {"slowness", 0, "NUMBERS",
+                  "stragglers of the simulated cluster, as howmany train encodes them", NULL},
     [PROBLEM] = {"problem", 'p', "NAME",
                  "svm (default), logistic, squares, softmax, perceptron or bp",
                  "svm logistic squares softmax perceptron bp"},
@@ -78,93 +79,108 @@ const struct cli_option train_table[TRAIN_OPTIONS] = {
               "dense:1000x20, sparse:10000x1000; bp: grid:30x30, tree:100, random:100,300 or a "
               "UAI file",
               "@file"},
-    [LABELS] = {"labels", 0, "FILE", "of IDX images (default: by their name)", "@file"},
-    [LABEL_COLUMN] = {"label-column", 0, "NAME", "of a CSV (default: label, else the first)", NULL},
-    [TEST] = {"test", 0, "DATA", "rows to count what is predicted right on", "@file"},
-    [POSITIVE] = {"positive", 0, "LABEL", "this label against the rest", NULL},
+    [LABELS] = {"labels", 0, "FILE",
+                "labels of IDX images (default: the file that matches their name)", "@file"},
+    [LABEL_COLUMN] = {"label-column", 0, "NAME",
+                      "label column of a CSV file (default: label, else the first)", NULL},
+    [TEST] = {"test", 0, "DATA", "test rows, to measure the accuracy", "@file"},
+    [POSITIVE] = {"positive", 0, "LABEL", "learn this label against the rest", NULL},
     [SCALE] = {"scale", 0, "HOW",
-               "none (default), divide:255, unit (rows to norm 1) or standardise (columns)",
+               "scaling of the features: none (default), divide:255, unit (rows to norm 1) or "
+               "standardise (columns)",
                "none unit standardise"},
-    [KEEP] = {"keep", 0, "HOW", "rows as auto (default), dense or sparse", "auto dense sparse"},
-    [ORDER] = {"order", 0, "HOW", "rows to ranks: shuffled (default) or as-is", "shuffled as-is"},
-    [LAMBDA] = {"lambda", 0, "X", "of the regulariser (default 1e-4; perceptron 0)", NULL},
-    [STEP] = {"step", 0, "X", "size of the first step (default: chosen)", NULL},
-    [BATCH] = {"batch", 'b', "ROWS", "of all ranks in a mini-batch (default 128)", NULL},
-    [PASSES] = {"passes", 0, "K", "over its own rows by a rank in an iteration (default 1)", NULL},
-    [MOMENTUM] = {"momentum", 0, "X", "default 0.9", NULL},
-    [MEMORY] = {"memory", 0, "K", "pairs that L-BFGS keeps (default 10)", NULL},
-    [SHRINK] = {"shrink", 0, NULL, "let cocoa and cocoa+ pass over rows at rest", NULL},
-    [HIDDEN] = {"hidden", 0, "WIDTHS", "of the perceptron's layers, such as 128 or 256,64", NULL},
-    [ACTIVATION] = {"activation", 0, "NAME", "relu (default) or sigmoid", "relu sigmoid"},
-    [STATES] = {"states", 0, "K", "bp: of a vertex (default 2)", NULL},
+    [KEEP] = {"keep", 0, "HOW", "storage of the rows: auto (default), dense or sparse",
+              "auto dense sparse"},
+    [ORDER] = {"order", 0, "HOW", "order in which rows go to ranks: shuffled (default) or as-is",
+               "shuffled as-is"},
+    [LAMBDA] = {"lambda", 0, "X", "strength of the regulariser (default 1e-4; perceptron 0)", NULL},
+    [STEP] = {"step", 0, "X", "initial step size (default: chosen by the algorithm)", NULL},
+    [BATCH] = {"batch", 'b', "ROWS", "rows in a mini-batch over all ranks (default 128)", NULL},
+    [PASSES] = {"passes", 0, "K", "passes of a rank over its own rows in an iteration (default 1)",
+                NULL},
+    [MOMENTUM] = {"momentum", 0, "X", "momentum of momentum and adam (default 0.9)", NULL},
+    [MEMORY] = {"memory", 0, "K", "pairs that L-BFGS stores (default 10)", NULL},
+    [SHRINK] = {"shrink", 0, NULL,
+                "let cocoa and cocoa+ skip rows whose dual variable has stopped changing", NULL},
+    [HIDDEN] = {"hidden", 0, "WIDTHS",
+                "widths of the perceptron's hidden layers, such as 128 or 256,64", NULL},
+    [ACTIVATION] = {"activation", 0, "NAME",
+                    "activation of the hidden layers: relu (default) or sigmoid", "relu sigmoid"},
+    [STATES] = {"states", 0, "K", "bp: states of a vertex (default 2)", NULL},
     [COUPLING] = {"coupling", 0, "X", "bp: spread of the edges' couplings (default 0.5)", NULL},
     [FIELD] = {"field", 0, "X", "bp: spread of the vertices' fields (default 1)", NULL},
     [MAX_PRODUCT] = {"max-product", 0, NULL, "bp: the most likely states, not marginals", NULL},
-    [DAMPING] = {"damping", 0, "X", "bp: share of the old message (default 0)", NULL},
+    [DAMPING] = {"damping", 0, "X", "bp: weight of the old message (default 0)", NULL},
     [TOLERANCE] = {"tolerance", 0, "X", "bp: stop when no message changes by more (default 1e-6)",
                    NULL},
-    [BELIEFS] = {"beliefs", 0, "FILE", "bp: write the beliefs here, as CSV", "@file"},
-    [PLATFORM] =
-        {"platform", 0, "NAME",
-         "allreduce (default): all ranks are workers; driver: w on a rank of its own, full "
-         "gradients; server: w on servers, mini-batches",
-         "allreduce driver server"},
+    [BELIEFS] = {"beliefs", 0, "FILE", "bp: write the beliefs to this CSV file", "@file"},
+    [PLATFORM] = {"platform", 0, "NAME",
+                  "allreduce (default): all ranks are workers; driver: w on a separate rank, full "
+                  "gradients; server: w on parameter servers, mini-batches",
+                  "allreduce driver server"},
     [SERVERS] = {"servers", 0, "S", "ranks that hold w, besides the workers (default 1)", NULL},
     [COLOCATED] = {"colocated", 0, NULL, "servers are on the nodes of the first workers", NULL},
-    [CONSISTENCY] = {"consistency", 0, "NAME",
-                     "of servers: bsp (default), ssp (with --staleness) or async", "bsp ssp async"},
+    [CONSISTENCY] =
+        {"consistency", 0, "NAME",
+         "consistency of parameter servers: bsp (default), ssp (with --staleness) or async",
+         "bsp ssp async"},
     [STALENESS] = {"staleness", 0, "S",
                    "ssp: clocks that a worker may be ahead of the slowest (default 3)", NULL},
-    [BACKUPS] = {"backups", 0, "K", "bsp: a step does without the K slowest workers (default 0)",
-                 NULL},
-    [PULL] = {"pull", 0, "WHEN", "ssp: read w again always (default) or late, when it is too old",
-              "always late"},
+    [BACKUPS] = {"backups", 0, "K",
+                 "bsp: a step does not wait for the K slowest workers (default 0)", NULL},
+    [PULL] = {"pull", 0, "WHEN",
+              "ssp: pull w always (default), or late, when the copy is too stale", "always late"},
     [SCHEME] = {"scheme", 0, "NAME",
-                "of the all-reduce: auto (default), library, tree, ring, doubling, two-wave, "
-                "master",
+                "algorithm of the all-reduce: auto (default), library, tree, ring, doubling, "
+                "two-wave, master",
                 "auto library tree ring doubling two-wave master"},
     [SHARES] = {"shares", 0, "LIST",
-                "of the rows for each worker, such as 2,1,1, or speed (default: equal)", "speed"},
-    [SEED] = {"seed", 0, "K", "of everything random (default 1)", NULL},
-    [DATA_SEED] = {"data-seed", 0, "K", "of rows that are made (default: as --seed)", NULL},
-    [ITERATIONS] = {"iterations", 'i', "K", "stop after so many", NULL},
-    [EPOCHS] = {"epochs", 0, "K", "stop after so many passes over the data", NULL},
-    [WITHIN] = {"within", 0, "TIME", "stop after so much time in iterations, such as 60s", NULL},
-    [SUBOPTIMALITY] = {"suboptimality", 0, "X", "stop when so near to --best", NULL},
-    [GAP] = {"gap", 0, "X", "stop when the duality gap is so small", NULL},
-    [BEST] = {"best", 0, "P", "the least objective there is, if it is known", NULL},
-    [LOOK_EVERY] = {"look-every", 0, "K",
-                    "iterations between looks at the objective (default 1; with mini-batches, an "
-                    "epoch)",
-                    NULL},
-    [USAGE] = {"usage", 0, NULL, "tell processor, network and memory of each rank at each look",
+                "shares of the rows for each worker, such as 2,1,1, or speed (default: equal)",
+                "speed"},
+    [SEED] = {"seed", 0, "K", "seed of all random numbers (default 1)", NULL},
+    [DATA_SEED] = {"data-seed", 0, "K", "seed of generated rows (default: --seed)", NULL},
+    [ITERATIONS] = {"iterations", 'i', "K", "stop after K iterations", NULL},
+    [EPOCHS] = {"epochs", 0, "K", "stop after K passes over the data", NULL},
+    [WITHIN] = {"within", 0, "TIME", "stop after this time in iterations, such as 60s", NULL},
+    [SUBOPTIMALITY] = {"suboptimality", 0, "X", "stop when the objective is within X of --best",
+                       NULL},
+    [GAP] = {"gap", 0, "X", "stop when the duality gap is at most X", NULL},
+    [BEST] = {"best", 0, "P", "the minimum of the objective, if known", NULL},
+    [LOOK_EVERY] =
+        {"look-every", 0, "K",
+         "iterations between evaluations of the objective (default 1; with mini-batches, an epoch)",
+         NULL},
+    [USAGE] = {"usage", 0, NULL, "report CPU, network and memory of each rank at each evaluation",
                NULL},
-    [CHECKPOINT] = {"checkpoint", 0, "FILE", "save the state here", "@file"},
+    [CHECKPOINT] = {"checkpoint", 0, "FILE", "save the state to this file", "@file"},
     [EVERY] = {"every", 0, "K", "iterations between checkpoints (default 10)", NULL},
-    [RESUME] = {"resume", 0, NULL, "go on from the checkpoint", NULL},
-    [TRAIN_N] = {"n", 'n', "K", "how many workers (default 1)", NULL},
+    [RESUME] = {"resume", 0, NULL, "resume from the checkpoint", NULL},
+    [TRAIN_N] = {"n", 'n', "K", "number of workers (default 1)", NULL},
     [TRAIN_SIMULATE] = {"simulate", 0, "CLUSTER",
-                        "on a machine of the catalog or a cluster file, by SimGrid", "@machine"},
-    [TRAIN_PRECISION] = {"precision", 0, "BITS",
-                         "of the simulated machines' speed: 64 (default), 32 or 16", "64 32 16"},
+                        "simulate a machine of the catalog or a cluster file, with SimGrid",
+                        "@machine"},
+    [TRAIN_PRECISION] =
+        {"precision", 0, "BITS",
+         "precision that the speed of the simulated machines is for: 64 (default), 32 or 16",
+         "64 32 16"},
     [TRAIN_SET] = {"set", 0, "KEY=VALUE",
                    "change a key of the cluster, such as network.latency=1ms", NULL},
     [TRAIN_SIMGRID_FILES] = {"simgrid-files", 0, "FOLDER",
-                             "leave SimGrid's description of the cluster there", "@file"},
-    [TRAIN_LAUNCHER] = {"launcher", 0, "COMMAND",
-                        "what starts the ranks, such as 'srun -n {n}' (default: mpirun -n {n})",
-                        NULL},
+                             "keep SimGrid's description of the cluster in this folder", "@file"},
+    [TRAIN_LAUNCHER] =
+        {"launcher", 0, "COMMAND",
+         "command that starts the ranks, such as 'srun -n {n}' (default: mpirun -n {n})", NULL},
     [TRAIN_RESTARTS] = {"restarts", 0, "R",
-                        "when a rank dies, go on from the checkpoint, so many times (default 0)",
+                        "when a rank fails, restart from the checkpoint, up to R times (default 0)",
                         NULL},
     [TRAIN_RECORD] =
         {"record", 0, "FILE",
          "append the trace to this table, .csv or .jsonl, or to a store, .db or postgresql://…",
          "@file"},
-    [TRAIN_JSON] = {"json", 'j', NULL, "JSON lines, also on a terminal", NULL},
-    [TRAIN_TEXT] = {"text", 0, NULL, "a table, also where there is no terminal", NULL},
-    [TRAIN_DRY_RUN] = {"dry-run", 0, NULL, "print the command that starts the ranks, and do not",
-                       NULL},
+    [TRAIN_JSON] = {"json", 'j', NULL, "print JSON lines, also on a terminal", NULL},
+    [TRAIN_TEXT] = {"text", 0, NULL, "print a table, also without a terminal", NULL},
+    [TRAIN_DRY_RUN] = {"dry-run", 0, NULL,
+                       "print the command that starts the ranks without running it", NULL},
 };
 
 void train_options_init(struct train_options *options)
@@ -185,14 +201,14 @@ void train_options_init(struct train_options *options)
     };
 }
 
-/* ---- one option ----------------------------------------------------------------------------- */
+/* ---- values --------------------------------------------------------------------------------- */
 
-static int read_whole(int option, const char *text, double least, double *value)
+static int option_read_integer(int option, const char *text, double least, double *value)
 {
     return cli_whole(train_table[option].name, text, least, 1e15, value);
 }
 
-static int read_share(int option, const char *text, double *value)
+static int option_read_fraction(int option, const char *text, double *value)
 {
     const char *name = train_table[option].name;
     int rc = cli_quantity(name, text, HM_DIM_NONE, value);
@@ -202,7 +218,7 @@ static int read_share(int option, const char *text, double *value)
     return rc;
 }
 
-static int read_number(int option, const char *text, double least, double *value)
+static int option_read_number(int option, const char *text, double least, double *value)
 {
     const char *name = train_table[option].name;
     int rc = cli_quantity(name, text, HM_DIM_NONE, value);
@@ -212,29 +228,29 @@ static int read_number(int option, const char *text, double least, double *value
     return rc;
 }
 
-/* One of the words in the table, by its place; -1 with a message. */
-static int read_word(int option, const char *text, const char *const *words)
+/* Returns the index of `text` in `choices`, or -1 with a message. */
+static int option_read_choice(int option, const char *text, const char *const *choices)
 {
-    for (int i = 0; words[i]; i++)
-        if (strcmp(words[i], text) == 0)
+    for (int i = 0; choices[i]; i++)
+        if (strcmp(choices[i], text) == 0)
             return i;
     cli_complain("--%s: there is no '%s'; there are %s", train_table[option].name, text,
                  train_table[option].values);
     return -1;
 }
 
-static int read_scale(struct train_options *o, const char *value)
+static int option_read_scale(struct train_options *o, const char *value)
 {
     static const char divide[] = "divide:";
-    static const char *const words[] = {"none", "unit", "standardise", NULL};
+    static const char *const choices[] = {"none", "unit", "standardise", NULL};
 
     o->has_scale = true;
     if (strncmp(value, divide, sizeof(divide) - 1) == 0) {
         o->scale.kind = HM_SCALE_DIVIDE;
         return cli_positive("scale", value + sizeof(divide) - 1, HM_DIM_NONE, &o->scale.divisor);
     }
-    for (int i = 0; words[i]; i++)
-        if (strcmp(words[i], value) == 0) {
+    for (int i = 0; choices[i]; i++)
+        if (strcmp(choices[i], value) == 0) {
             o->scale.kind = i == 0 ? HM_SCALE_NONE : i == 1 ? HM_SCALE_UNIT : HM_SCALE_STANDARDISE;
             return 0;
         }
@@ -243,7 +259,7 @@ static int read_scale(struct train_options *o, const char *value)
                         value);
 }
 
-static int take_width(void *context, const char *piece)
+static int hidden_add_width(void *context, const char *piece)
 {
     struct hm_perceptron_spec *layers = context;
     double width = 0;
@@ -257,13 +273,13 @@ static int take_width(void *context, const char *piece)
     return 0;
 }
 
-static int read_hidden(struct train_options *o, const char *value)
+static int option_read_hidden(struct train_options *o, const char *value)
 {
     o->layers.hidden_count = 0;
-    return cli_each(value, take_width, &o->layers);
+    return cli_each(value, hidden_add_width, &o->layers);
 }
 
-static int accept_words(struct train_options *o, int option, const char *value)
+static int option_accept_choice(struct train_options *o, int option, const char *value)
 {
     static const char *const keeps[] = {"auto", "dense", "sparse", NULL};
     static const char *const orders[] = {"shuffled", "as-is", NULL};
@@ -271,37 +287,37 @@ static int accept_words(struct train_options *o, int option, const char *value)
     static const char *const platforms[] = {"allreduce", "driver", "server", NULL};
     static const char *const consistencies[] = {"bsp", "ssp", "async", NULL};
     static const char *const pulls[] = {"always", "late", NULL};
-    int word = option == KEEP          ? read_word(option, value, keeps)
-               : option == ORDER       ? read_word(option, value, orders)
-               : option == ACTIVATION  ? read_word(option, value, activations)
-               : option == PLATFORM    ? read_word(option, value, platforms)
-               : option == CONSISTENCY ? read_word(option, value, consistencies)
-               : option == PULL        ? read_word(option, value, pulls)
-                                       : hm__reduce_scheme_find(value);
+    int choice = option == KEEP          ? option_read_choice(option, value, keeps)
+                 : option == ORDER       ? option_read_choice(option, value, orders)
+                 : option == ACTIVATION  ? option_read_choice(option, value, activations)
+                 : option == PLATFORM    ? option_read_choice(option, value, platforms)
+                 : option == CONSISTENCY ? option_read_choice(option, value, consistencies)
+                 : option == PULL        ? option_read_choice(option, value, pulls)
+                                         : hm__reduce_scheme_find(value);
 
-    if (word < 0 && option == SCHEME)
+    if (choice < 0 && option == SCHEME)
         cli_complain("--scheme: there is no '%s'; there are %s", value, train_table[SCHEME].values);
-    if (word < 0)
+    if (choice < 0)
         return EXIT_USAGE;
     if (option == KEEP)
-        o->keep = (enum train_keep)word;
+        o->keep = (enum train_keep)choice;
     else if (option == ORDER)
-        o->order = (enum hm_order)word;
+        o->order = (enum hm_order)choice;
     else if (option == ACTIVATION)
-        o->layers.activation = (enum hm_activation)word;
+        o->layers.activation = (enum hm_activation)choice;
     else if (option == PLATFORM)
-        o->platform = (enum hm_platform)(HM_PLATFORM_ALLREDUCE + word);
+        o->platform = (enum hm_platform)(HM_PLATFORM_ALLREDUCE + choice);
     else if (option == CONSISTENCY)
-        o->serving.consistency = (enum hm_consistency)word;
+        o->serving.consistency = (enum hm_consistency)choice;
     else if (option == PULL)
-        o->serving.pull_late = word == 1;
+        o->serving.pull_late = choice == 1;
     else
-        o->scheme = word;
+        o->scheme = choice;
     return 0;
 }
 
-/* Options that are a text, and are looked at later. */
-static const char **text_of(struct train_options *o, int option)
+/* Options whose value is stored as text and interpreted later. */
+static const char **option_text(struct train_options *o, int option)
 {
     switch (option) {
     case PROBLEM:
@@ -331,7 +347,8 @@ static const char **text_of(struct train_options *o, int option)
     }
 }
 
-static int accept_count(int option, const char *value, double least, double most, int *ret_count)
+static int option_read_count(int option, const char *value, double least, double most,
+                             int *ret_count)
 {
     double count = 0;
     int rc = cli_whole(train_table[option].name, value, least, most, &count);
@@ -340,52 +357,52 @@ static int accept_count(int option, const char *value, double least, double most
     return rc;
 }
 
-static int accept_number(struct train_options *o, int option, const char *value)
+static int option_accept_number(struct train_options *o, int option, const char *value)
 {
     double seed;
 
     switch (option) {
     case POSITIVE:
-        return read_number(option, value, -INFINITY, &o->positive);
+        return option_read_number(option, value, -INFINITY, &o->positive);
     case LAMBDA:
-        return read_number(option, value, 0, &o->lambda);
+        return option_read_number(option, value, 0, &o->lambda);
     case STEP:
         return cli_positive("step", value, HM_DIM_NONE, &o->settings.step);
     case BATCH:
-        return read_whole(option, value, 1, &o->settings.batch);
+        return option_read_integer(option, value, 1, &o->settings.batch);
     case PASSES:
-        return read_whole(option, value, 1, &o->settings.passes);
+        return option_read_integer(option, value, 1, &o->settings.passes);
     case MOMENTUM:
-        return read_share(option, value, &o->settings.momentum);
+        return option_read_fraction(option, value, &o->settings.momentum);
     case MEMORY:
-        return read_whole(option, value, 1, &o->settings.memory);
+        return option_read_integer(option, value, 1, &o->settings.memory);
     case STATES:
-        return read_whole(option, value, 2, &o->states);
+        return option_read_integer(option, value, 2, &o->states);
     case COUPLING:
-        return read_number(option, value, -30, &o->coupling);
+        return option_read_number(option, value, -30, &o->coupling);
     case FIELD:
-        return read_number(option, value, 0, &o->field);
+        return option_read_number(option, value, 0, &o->field);
     case DAMPING:
-        return read_share(option, value, &o->damping);
+        return option_read_fraction(option, value, &o->damping);
     case TOLERANCE:
-        return read_number(option, value, 0, &o->tolerance);
+        return option_read_number(option, value, 0, &o->tolerance);
     case SEED:
-        if (read_whole(option, value, 0, &seed))
+        if (option_read_integer(option, value, 0, &seed))
             return EXIT_USAGE;
         o->settings.seed = (uint64_t)seed;
         return 0;
     case DATA_SEED:
-        return read_whole(option, value, 0, &o->data_seed);
+        return option_read_integer(option, value, 0, &o->data_seed);
     case SERVERS:
-        return accept_count(option, value, 1, 10000, &o->serving.servers);
+        return option_read_count(option, value, 1, 10000, &o->serving.servers);
     case BACKUPS:
-        return accept_count(option, value, 0, 100000, &o->serving.backups);
+        return option_read_count(option, value, 0, 100000, &o->serving.backups);
     case STALENESS:
-        return read_whole(option, value, 0, &o->serving.staleness);
+        return option_read_integer(option, value, 0, &o->serving.staleness);
     case ITERATIONS:
-        return read_whole(option, value, 1, &o->limits.iterations);
+        return option_read_integer(option, value, 1, &o->limits.iterations);
     case EPOCHS:
-        return read_whole(option, value, 1, &o->epochs);
+        return option_read_integer(option, value, 1, &o->epochs);
     case WITHIN:
         return cli_positive("within", value, HM_DIM_TIME, &o->limits.within_s);
     case SUBOPTIMALITY:
@@ -393,17 +410,17 @@ static int accept_number(struct train_options *o, int option, const char *value)
     case GAP:
         return cli_positive("gap", value, HM_DIM_NONE, &o->limits.gap);
     case BEST:
-        return read_number(option, value, -INFINITY, &o->limits.best);
+        return option_read_number(option, value, -INFINITY, &o->limits.best);
     case LOOK_EVERY:
-        return read_whole(option, value, 1, &o->look_every);
+        return option_read_integer(option, value, 1, &o->eval_every);
     default:
-        return read_whole(option, value, 1, &o->save_every);
+        return option_read_integer(option, value, 1, &o->save_every);
     }
 }
 
 int train_options_accept(struct train_options *options, int option, const char *value)
 {
-    const char **text = text_of(options, option);
+    const char **text = option_text(options, option);
 
     options->given[option] = true;
     if (text) {
@@ -427,9 +444,9 @@ int train_options_accept(struct train_options *options, int option, const char *
         options->usage = true;
         return 0;
     case SCALE:
-        return read_scale(options, value);
+        return option_read_scale(options, value);
     case HIDDEN:
-        return read_hidden(options, value);
+        return option_read_hidden(options, value);
     case KEEP:
     case ORDER:
     case ACTIVATION:
@@ -437,16 +454,16 @@ int train_options_accept(struct train_options *options, int option, const char *
     case CONSISTENCY:
     case PULL:
     case SCHEME:
-        return accept_words(options, option, value);
+        return option_accept_choice(options, option, value);
     default:
-        return accept_number(options, option, value);
+        return option_accept_number(options, option, value);
     }
 }
 
-/* ---- what would change nothing -------------------------------------------------------------- */
+/* ---- options without effect ----------------------------------------------------------------- */
 
-/* Whose option it is, where it is not this run's; NULL when it is, or is everybody's. */
-static const char *owner_of(const struct train_options *o, int option)
+/* The runs that an option applies to, if this run is not one of them; otherwise NULL. */
+static const char *option_applies_to(const struct train_options *o, int option)
 {
     static const char field[] = "belief propagation (--problem bp)";
     bool bp = o->problem == TRAIN_BP;
@@ -456,7 +473,7 @@ static const char *owner_of(const struct train_options *o, int option)
     case COUPLING:
     case FIELD:
         return !bp                                  ? field
-               : o->field_source == TRAIN_FIELD_UAI ? "fields that are made, not of a UAI file"
+               : o->field_source == TRAIN_FIELD_UAI ? "generated fields, not to a UAI file"
                                                     : NULL;
     case MAX_PRODUCT:
     case DAMPING:
@@ -473,7 +490,7 @@ static const char *owner_of(const struct train_options *o, int option)
     case LAMBDA:
     case SUBOPTIMALITY:
     case BEST:
-        return bp ? "learning from rows, not of belief propagation" : NULL;
+        return bp ? "problems with rows, not to belief propagation" : NULL;
     case LABELS:
         return !bp && o->data.format == HM_DATA_IDX ? NULL : "IDX images";
     case LABEL_COLUMN:
@@ -495,33 +512,35 @@ static const char *owner_of(const struct train_options *o, int option)
     case SCHEME:
         return o->platform == HM_PLATFORM_ALLREDUCE ? NULL : "--platform allreduce";
     case SHARES:
-        return bp ? "learning from rows, not of belief propagation" : NULL;
+        return bp ? "problems with rows, not to belief propagation" : NULL;
     case ORDER:
         return !bp && !hm__data_is_made(&o->data) ? NULL : "rows from files";
     case DATA_SEED:
-        return !bp && hm__data_is_made(&o->data) ? NULL : "rows that are made";
+        return !bp && hm__data_is_made(&o->data) ? NULL : "generated rows";
     default:
         return NULL;
     }
 }
 
 /* The same for the options of algorithms. */
-static const char *algorithms_of(const struct train_options *o, int option)
+static const char *option_algorithms(const struct train_options *o, int option)
 {
-    static const struct hm_algorithm none; /* belief propagation has none of these */
+    /* Represents belief propagation, which accepts none of these options. */
+    static const struct hm_algorithm none;
     const struct hm_algorithm *a = o->algorithm ? o->algorithm : &none;
     bool dual = a->traits & HM_TRAIT_DUAL, batches = a->traits & HM_TRAIT_BATCHES;
     bool local = a->defaults.passes > 0;
 
     switch (option) {
-    case STEP: /* the others find theirs */
+    case STEP: /* The other algorithms choose their step size themselves. */
         return a->name && !dual && a->defaults.memory == 0
                    ? NULL
                    : "gd, sgd, momentum, adam, local-sgd and splash";
     case BATCH:
         return batches || (local && !train_problem_loss(o->problem) && a->name)
                    ? NULL
-                   : "sgd, momentum, adam and mini-sdca, and of local-sgd with classes or layers";
+                   : "sgd, momentum, adam and mini-sdca, and to local-sgd with softmax or "
+                     "perceptron";
     case PASSES:
         return local ? NULL : "local-sgd, splash, cocoa and cocoa+";
     case MOMENTUM:
@@ -538,12 +557,12 @@ static const char *algorithms_of(const struct train_options *o, int option)
 int train_options_refuse_unused(const struct train_options *o)
 {
     for (int i = 0; i < RANK_OPTIONS; i++) {
-        const char *of = owner_of(o, i), *algorithms = algorithms_of(o, i);
+        const char *of = option_applies_to(o, i), *algorithms = option_algorithms(o, i);
         if (o->given[i] && of)
-            return cli_complain("--%s: is of %s", train_table[i].name, of);
+            return cli_complain("--%s: applies only to %s", train_table[i].name, of);
         if (o->given[i] && algorithms)
-            return cli_complain("--%s: is of %s; this is %s", train_table[i].name, algorithms,
-                                o->algorithm_name);
+            return cli_complain("--%s: applies only to %s; this run uses %s", train_table[i].name,
+                                algorithms, o->algorithm_name);
     }
     return 0;
 }

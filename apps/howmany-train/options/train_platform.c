@@ -1,6 +1,6 @@
 /*
- * Platforms of a training run: who is needed besides the workers, what goes together, stragglers
- * and shares on their way to the ranks.
+ * Platforms of a training run: the ranks besides the workers, valid combinations of options, and
+ * the encoding of stragglers and shares for the ranks.
  */
 #include <math.h>
 #include <string.h>
@@ -22,16 +22,13 @@ int train_platform_check(struct train_options *o)
     if (o->platform == HM_PLATFORM_ALLREDUCE)
         return 0;
     if (o->problem == TRAIN_BP)
-        return cli_complain("--platform: belief propagation has no w that could be elsewhere; "
-                            "it is of --platform allreduce");
+        return cli_complain("--platform: belief propagation runs only with --platform allreduce");
     if (o->platform == HM_PLATFORM_SERVER && !a->update)
-        return cli_complain("--algorithm: servers step by mini-batches, which sgd, momentum and "
-                            "adam do; %s does not",
-                            a->name);
+        return cli_complain(
+            "--algorithm: %s does not run on parameter servers; use sgd, momentum or adam",
+            a->name);
     if (o->platform == HM_PLATFORM_DRIVER && (a->update || a->traits || a->defaults.passes > 0))
-        return cli_complain("--algorithm: a driver takes the gradient of all rows, as gd and lbfgs "
-                            "do; %s does not",
-                            a->name);
+        return cli_complain("--algorithm: %s does not run with a driver; use gd or lbfgs", a->name);
     o->serving.together = o->checkpoint != NULL;
     return 0;
 }
@@ -39,16 +36,17 @@ int train_platform_check(struct train_options *o)
 int train_workers_check(const struct train_options *o, double workers)
 {
     if (workers < 1)
-        return cli_complain("train: %.0f ranks are too few for %d besides the workers",
+        return cli_complain("train: %.0f ranks are too few: %d are servers or the driver, and at "
+                            "least one must be a worker",
                             workers + train_other_ranks(o), train_other_ranks(o));
     if (o->platform == HM_PLATFORM_SERVER && o->serving.backups >= workers)
-        return cli_complain("--backups: %d of %.0f workers would leave none; %.0f at most",
+        return cli_complain("--backups: %d of %.0f workers leave none for a step; use at most %.0f",
                             o->serving.backups, workers, workers - 1);
     return 0;
 }
 
 /* Length of w. */
-static double unknowns_of(const struct train_options *o, const struct hm_data_shape *shape)
+static double train_unknowns(const struct train_options *o, const struct hm_data_shape *shape)
 {
     double classes = (double)shape->classes, in = shape->features, all = 0;
 
@@ -64,7 +62,7 @@ static double unknowns_of(const struct train_options *o, const struct hm_data_sh
 
 int train_servers_check(const struct train_options *o, const struct hm_data_shape *shape)
 {
-    double unknowns = unknowns_of(o, shape);
+    double unknowns = train_unknowns(o, shape);
 
     if (o->platform != HM_PLATFORM_SERVER || o->serving.servers <= unknowns)
         return 0;
@@ -116,14 +114,14 @@ bool train_slowness_read(const char *text, struct hm_arena *arena, struct hm_slo
 
 /* ---- shares --------------------------------------------------------------------------------- */
 
-struct shares {
+struct share_list {
     double *before;
     size_t workers, count;
 };
 
-static int take_share(void *context, const char *piece)
+static int shares_add(void *context, const char *piece)
 {
-    struct shares *s = context;
+    struct share_list *s = context;
     double share = 0;
     int rc = cli_positive("shares", piece, HM_DIM_NONE, &share);
 
@@ -135,27 +133,27 @@ static int take_share(void *context, const char *piece)
 int train_shares_read(const char *text, const struct hm_slowness *slowness, size_t workers,
                       double *ret_before)
 {
-    struct shares s = {ret_before, workers, 0};
+    struct share_list s = {ret_before, workers, 0};
 
     if (strcmp(text, "speed") == 0) {
         if (!slowness)
-            return cli_complain(
-                "--shares: speeds are told by stragglers: of a cluster to "
-                "--simulate, and there are none; a list such as 2,1,1 does without");
+            return cli_complain("--shares: speed needs --simulate with a cluster that has "
+                                "stragglers; otherwise use a list such as 2,1,1");
         for (; s.count < workers; s.count++)
             ret_before[s.count + 1] =
                 1 / hm__slowness_factor(slowness, (double)s.count, (double)workers);
-    } else if (cli_each(text, take_share, &s)) {
+    } else if (cli_each(text, shares_add, &s)) {
         return EXIT_USAGE;
     }
     if (s.count != workers)
-        return cli_complain("--shares: there are %zu for %zu workers", s.count, workers);
+        return cli_complain("--shares: %zu values for %zu workers; there must be one for each",
+                            s.count, workers);
     ret_before[0] = 0;
     for (size_t i = 1; i <= workers; i++)
         ret_before[i] += ret_before[i - 1];
     for (size_t i = 1; i <= workers; i++)
         ret_before[i] /= ret_before[workers];
     if (!isfinite(ret_before[1]))
-        return cli_complain("--shares: '%s' are too large", text);
+        return cli_complain("--shares: '%s' is too large", text);
     return 0;
 }

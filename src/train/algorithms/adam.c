@@ -1,6 +1,11 @@
 /*
- * Adam: steps scaled by running means of the gradient and of its square, corrected for their start
- * at 0 (Kingma and Ba: Adam: a method for stochastic optimization, ICLR 2015).
+ * Adam: steps scaled by running means m of the gradient and v of its square, corrected for their
+ * start at 0,
+ *
+ *     m = b1 m + (1 - b1) g,   v = b2 v + (1 - b2) g^2,
+ *     w -= s sqrt(1 - b2^t) / (1 - b1^t) m / (sqrt(v) + 1e-8).
+ *
+ * Kingma and Ba: Adam: a method for stochastic optimization, ICLR 2015.
  */
 #include <math.h>
 
@@ -12,7 +17,7 @@ struct adam {
     double *mean, *square;
 };
 
-static int begin(struct hm_run *run, struct hm_err *err)
+static int adam_begin(struct hm_run *run, struct hm_err *err)
 {
     struct adam *s = hm__arena_alloc(run->arena, 1, sizeof(*s));
 
@@ -27,7 +32,7 @@ static int begin(struct hm_run *run, struct hm_err *err)
     return hm__batches_new(run, &s->batches, err);
 }
 
-static void update(struct hm_run *run, double weight, double done)
+static void adam_update(struct hm_run *run, double weight, double done)
 {
     struct adam *s = run->state;
     size_t d = run->objective->unknowns;
@@ -43,15 +48,15 @@ static void update(struct hm_run *run, double weight, double done)
     hm__comm_work(run->comm, 12 * (double)d);
 }
 
-static void step(struct hm_run *run)
+static void adam_step(struct hm_run *run)
 {
     struct adam *s = run->state;
 
     hm__batches_gradient(run, s->batches);
-    update(run, 1, run->iteration);
+    adam_update(run, 1, run->iteration);
 }
 
-static size_t parts(struct hm_run *run, struct hm_part parts[HM_PARTS])
+static size_t adam_parts(struct hm_run *run, struct hm_part parts[HM_PARTS])
 {
     struct adam *s = run->state;
 
@@ -65,8 +70,8 @@ const struct hm_algorithm hm__algorithm_adam = {
     .title = "Adam on mini-batches",
     .traits = HM_TRAIT_BATCHES,
     .defaults = {.batch = 128, .momentum = 0.9},
-    .begin = begin,
-    .step = step,
-    .update = update,
-    .parts = parts,
+    .begin = adam_begin,
+    .step = adam_step,
+    .update = adam_update,
+    .parts = adam_parts,
 };

@@ -1,4 +1,4 @@
-/* The list of algorithms. A new one is a file of its own, and a line in each place here. */
+/* The list of algorithms. To add one, write its file and name it in both lists here. */
 #include <string.h>
 
 #include "run.h"

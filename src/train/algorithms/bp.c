@@ -1,4 +1,4 @@
-/* Belief propagation between the run's loop and propagate.h, which does the work. */
+/* Belief propagation as an algorithm; the computation is in propagate.h. */
 #include "bp.h"
 
 #include <math.h>
@@ -6,14 +6,14 @@
 #include "err.h"
 #include "train.h"
 
-/* objective->state: what to do; run->state is the same, with what is being done. */
+/* State of the objective and of the run. */
 struct bp {
     const struct hm_mrf *mrf;
     struct hm_propagate_settings settings;
-    struct hm_propagate *propagate; /* owned by the run's arena */
-    double *messages;               /* for checkpoints */
-    uint32_t *states;               /* decoded */
-    double change;                  /* of the last iteration */
+    struct hm_propagate *propagate; /* Owned by the run's arena. */
+    double *messages;               /* Copy of the messages, for checkpoints. */
+    uint32_t *states;               /* Decoded states. */
+    double change;                  /* Largest change of a message in the last iteration. */
 };
 
 int hm__bp_init(struct hm_objective *objective, const struct hm_mrf *mrf,
@@ -26,7 +26,7 @@ int hm__bp_init(struct hm_objective *objective, const struct hm_mrf *mrf,
     *bp = (struct bp){.mrf = mrf, .settings = *settings, .change = NAN};
     objective->state = bp;
     objective->total_rows = fmax(1, 2 * (double)mrf->edges);
-    objective->unknowns = 1; /* there is no w */
+    objective->unknowns = 1; /* There is no w. */
     return 0;
 }
 
@@ -36,19 +36,19 @@ const struct hm_propagate *hm__bp_propagate(const struct hm_run *run)
     return bp->propagate;
 }
 
-static void free_propagate(void *propagate)
+static void bp_free_propagate(void *propagate)
 {
     hm__propagate_free(propagate);
 }
 
-static int begin(struct hm_run *run, struct hm_err *err)
+static int bp_begin(struct hm_run *run, struct hm_err *err)
 {
     struct bp *bp = run->objective->state;
     int rc = hm__propagate_new(bp->mrf, &bp->settings, run->comm, &bp->propagate, err);
 
     if (rc)
         return rc;
-    if (hm__arena_own(run->arena, bp->propagate, free_propagate)) {
+    if (hm__arena_own(run->arena, bp->propagate, bp_free_propagate)) {
         hm__propagate_free(bp->propagate);
         return hm__fail_nomem(err);
     }
@@ -59,7 +59,7 @@ static int begin(struct hm_run *run, struct hm_err *err)
     return bp->messages && bp->states ? 0 : hm__fail_nomem(err);
 }
 
-static void step(struct hm_run *run)
+static void bp_step(struct hm_run *run)
 {
     struct bp *bp = run->state;
 
@@ -67,7 +67,7 @@ static void step(struct hm_run *run)
     run->samples += run->objective->total_rows;
 }
 
-static void look(struct hm_run *run, struct hm_trace_point *point)
+static void bp_eval(struct hm_run *run, struct hm_trace_point *point)
 {
     struct bp *bp = run->state;
 
@@ -79,7 +79,7 @@ static void look(struct hm_run *run, struct hm_trace_point *point)
     point->change = bp->change;
 }
 
-static size_t parts(struct hm_run *run, struct hm_part parts[HM_PARTS])
+static size_t bp_parts(struct hm_run *run, struct hm_part parts[HM_PARTS])
 {
     struct bp *bp = run->state;
 
@@ -89,7 +89,7 @@ static size_t parts(struct hm_run *run, struct hm_part parts[HM_PARTS])
     return 1;
 }
 
-static int resumed(struct hm_run *run, struct hm_err *err)
+static int bp_resumed(struct hm_run *run, struct hm_err *err)
 {
     struct bp *bp = run->state;
     return hm__propagate_put(bp->propagate, bp->messages, run->comm, err);
@@ -98,9 +98,9 @@ static int resumed(struct hm_run *run, struct hm_err *err)
 const struct hm_algorithm hm__algorithm_bp = {
     .name = "bp",
     .title = "loopy belief propagation",
-    .begin = begin,
-    .step = step,
-    .look = look,
-    .parts = parts,
-    .resumed = resumed,
+    .begin = bp_begin,
+    .step = bp_step,
+    .eval = bp_eval,
+    .parts = bp_parts,
+    .resumed = bp_resumed,
 };

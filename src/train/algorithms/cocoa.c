@@ -1,6 +1,7 @@
 /*
- * CoCoA and CoCoA+. In a round each of the K ranks improves the dual on its own rows, as if sigma
- * times its change of w happened, and the changes are joined with weight gamma:
+ * CoCoA and CoCoA+. In a round each of the K ranks improves the dual on its own rows, in a
+ * subproblem in which its change of w is multiplied by sigma, and the changes are combined with
+ * weight gamma:
  *
  *     CoCoA   gamma = 1/K, sigma = 1: average;      CoCoA+  gamma = 1, sigma = K: add.
  *
@@ -11,7 +12,7 @@
 
 #include "err.h"
 
-static int begin(struct hm_run *run, struct hm_err *err)
+static int cocoa_begin(struct hm_run *run, struct hm_err *err)
 {
     struct hm_local_sdca *local = hm__arena_alloc(run->arena, 1, sizeof(*local));
 
@@ -22,7 +23,7 @@ static int begin(struct hm_run *run, struct hm_err *err)
 }
 
 /* One round; gamma is the weight of each rank's change. */
-static void round_of(struct hm_run *run, double gamma, double sigma)
+static void cocoa_round(struct hm_run *run, double gamma, double sigma)
 {
     struct hm_local_sdca *local = run->state;
     size_t d = run->objective->unknowns;
@@ -33,7 +34,7 @@ static void round_of(struct hm_run *run, double gamma, double sigma)
         change[j] = (local->w[j] - run->w[j]) / sigma;
     change[d] = local->visited;
     hm__comm_work(run->comm, 2 * (double)d);
-    /* How many rows were visited need only be asked where some are passed over. */
+    /* The number of visited rows is unknown, and summed over ranks, only with shrinking. */
     hm__comm_sum(run->comm, change, run->settings.shrink ? d + 1 : d, run->scratch);
     run->samples +=
         run->settings.shrink ? change[d] : run->settings.passes * run->objective->total_rows;
@@ -44,22 +45,22 @@ static void round_of(struct hm_run *run, double gamma, double sigma)
     hm__comm_work(run->comm, 2 * (double)d + 2 * (double)run->objective->rows.count);
 }
 
-static void average(struct hm_run *run)
+static void cocoa_average(struct hm_run *run)
 {
-    round_of(run, 1.0 / run->comm->size, 1);
+    cocoa_round(run, 1.0 / run->comm->size, 1);
 }
 
-static void add(struct hm_run *run)
+static void cocoa_add(struct hm_run *run)
 {
-    round_of(run, 1, run->comm->size);
+    cocoa_round(run, 1, run->comm->size);
 }
 
-static double dual(const struct hm_run *run)
+static double cocoa_dual(const struct hm_run *run)
 {
     return hm__local_sdca_dual(run->state, run);
 }
 
-static size_t parts(struct hm_run *run, struct hm_part parts[HM_PARTS])
+static size_t cocoa_parts(struct hm_run *run, struct hm_part parts[HM_PARTS])
 {
     struct hm_local_sdca *local = run->state;
 
@@ -76,10 +77,10 @@ const struct hm_algorithm hm__algorithm_cocoa = {
     .title = "CoCoA: local dual ascent, averaged",
     .traits = HM_TRAIT_DUAL | HM_TRAIT_LINEAR,
     .defaults = {.passes = 1},
-    .begin = begin,
-    .step = average,
-    .dual = dual,
-    .parts = parts,
+    .begin = cocoa_begin,
+    .step = cocoa_average,
+    .dual = cocoa_dual,
+    .parts = cocoa_parts,
 };
 
 const struct hm_algorithm hm__algorithm_cocoa_plus = {
@@ -87,8 +88,8 @@ const struct hm_algorithm hm__algorithm_cocoa_plus = {
     .title = "CoCoA+: local dual ascent, added",
     .traits = HM_TRAIT_DUAL | HM_TRAIT_LINEAR,
     .defaults = {.passes = 1},
-    .begin = begin,
-    .step = add,
-    .dual = dual,
-    .parts = parts,
+    .begin = cocoa_begin,
+    .step = cocoa_add,
+    .dual = cocoa_dual,
+    .parts = cocoa_parts,
 };

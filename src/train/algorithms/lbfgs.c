@@ -1,7 +1,8 @@
 /*
- * L-BFGS: the direction from the last few changes of w and of the gradient (Nocedal's two loops), a
- * step with the weak Wolfe conditions found by doubling and halving, which also works at the kinks
- * of the hinge (Lewis and Overton: Nonsmooth optimization via quasi-Newton methods, 2013).
+ * L-BFGS: the search direction comes from the last changes of w and of the gradient (Nocedal's
+ * two-loop recursion), the step from bisection and doubling until the weak Wolfe conditions hold,
+ * which also works at the kinks of the hinge loss (Lewis and Overton: Nonsmooth optimization via
+ * quasi-Newton methods, 2013).
  */
 #include <math.h>
 #include <string.h>
@@ -13,15 +14,15 @@
 enum { TRIALS = 40 };
 
 struct lbfgs {
-    size_t pairs;    /* room */
-    double *numbers; /* [0] pairs kept, [1] place of the next, [2] objective at w */
-    double *changes; /* pairs x unknowns: of w */
-    double *slopes;  /* pairs x unknowns: of the gradient */
-    double *here;    /* gradient at w */
+    size_t pairs;    /* Capacity. */
+    double *numbers; /* [0] pairs stored, [1] index of the next pair, [2] objective at w. */
+    double *changes; /* pairs x unknowns: changes of w. */
+    double *slopes;  /* pairs x unknowns: changes of the gradient. */
+    double *here;    /* Gradient at w. */
     double *direction, *trial, *factors;
 };
 
-static int begin(struct hm_run *run, struct hm_err *err)
+static int lbfgs_begin(struct hm_run *run, struct hm_err *err)
 {
     struct lbfgs *s = hm__arena_alloc(run->arena, 1, sizeof(*s));
     size_t d = run->objective->unknowns;
@@ -43,8 +44,8 @@ static int begin(struct hm_run *run, struct hm_err *err)
     return 0;
 }
 
-/* direction = -H g by the two loops; H starts as a multiple of the identity. */
-static void find_direction(struct hm_run *run)
+/* direction = -H g by the two-loop recursion; H starts as a multiple of the identity. */
+static void lbfgs_find_direction(struct hm_run *run)
 {
     struct lbfgs *s = run->state;
     size_t d = run->objective->unknowns, kept = (size_t)s->numbers[0];
@@ -73,8 +74,8 @@ static void find_direction(struct hm_run *run)
     hm__comm_work(run->comm, (double)(12 * kept + 2) * (double)d);
 }
 
-/* Keep the last change of w and of the gradient, unless it tells nothing of the curvature. */
-static void keep_pair(struct hm_run *run)
+/* Store the last change of w and of the gradient, if its curvature is positive. */
+static void lbfgs_keep_pair(struct hm_run *run)
 {
     struct lbfgs *s = run->state;
     size_t d = run->objective->unknowns, at = (size_t)s->numbers[1];
@@ -82,7 +83,7 @@ static void keep_pair(struct hm_run *run)
 
     for (size_t j = 0; j < d; j++)
         curvature += (s->trial[j] - run->w[j]) * (run->gradient[j] - s->here[j]);
-    if (!(curvature > 1e-300)) /* and the pair that would be overwritten stays */
+    if (!(curvature > 1e-300)) /* Skip the pair; the oldest stored pair stays. */
         return;
     for (size_t j = 0; j < d; j++) {
         change[j] = s->trial[j] - run->w[j];
@@ -93,10 +94,10 @@ static void keep_pair(struct hm_run *run)
 }
 
 /*
- * A step from w along the direction; the point is in trial, its gradient in run->gradient. NAN if
- * there is none; otherwise the objective there.
+ * Line search from w along the direction. Returns the objective at the point found, which is in
+ * trial, with its gradient in run->gradient; NAN if no point meets the conditions.
  */
-static double search(struct hm_run *run, double size)
+static double lbfgs_search(struct hm_run *run, double size)
 {
     struct lbfgs *s = run->state;
     size_t d = run->objective->unknowns;
@@ -119,7 +120,7 @@ static double search(struct hm_run *run, double size)
     return NAN;
 }
 
-static void step(struct hm_run *run)
+static void lbfgs_step(struct hm_run *run)
 {
     struct lbfgs *s = run->state;
     size_t d = run->objective->unknowns;
@@ -128,26 +129,27 @@ static void step(struct hm_run *run)
         s->numbers[2] = hm__run_full(run, run->w);
         memcpy(s->here, run->gradient, d * sizeof(double));
     }
-    find_direction(run);
+    lbfgs_find_direction(run);
     double first = s->numbers[0] > 0 ? 1 : fmin(1, 1 / sqrt(hm__dot(s->here, s->here, d) + 1e-300));
-    double value = search(run, first);
-    if (isnan(value) && s->numbers[0] > 0) { /* what was kept misleads: forget it */
+    double value = lbfgs_search(run, first);
+    /* The stored pairs give a bad direction; discard them and use the gradient. */
+    if (isnan(value) && s->numbers[0] > 0) {
         s->numbers[0] = 0;
-        find_direction(run);
-        value = search(run, fmin(1, 1 / sqrt(hm__dot(s->here, s->here, d) + 1e-300)));
+        lbfgs_find_direction(run);
+        value = lbfgs_search(run, fmin(1, 1 / sqrt(hm__dot(s->here, s->here, d) + 1e-300)));
     }
-    if (isnan(value)) { /* nothing better along the gradient: as good as it gets */
+    if (isnan(value)) { /* No improvement along the gradient: converged. */
         run->settled = true;
         return;
     }
-    keep_pair(run);
+    lbfgs_keep_pair(run);
     memcpy(run->w, s->trial, d * sizeof(double));
     memcpy(s->here, run->gradient, d * sizeof(double));
-    run->settled = !(value < s->numbers[2]); /* what there was to gain is less than rounding */
+    run->settled = !(value < s->numbers[2]); /* The improvement is below rounding. */
     s->numbers[2] = value;
 }
 
-static size_t parts(struct hm_run *run, struct hm_part parts[HM_PARTS])
+static size_t lbfgs_parts(struct hm_run *run, struct hm_part parts[HM_PARTS])
 {
     struct lbfgs *s = run->state;
     size_t d = run->objective->unknowns;
@@ -159,8 +161,8 @@ static size_t parts(struct hm_run *run, struct hm_part parts[HM_PARTS])
     return 4;
 }
 
-/* Places out of range, which no run of ours writes, must not be gone to. */
-static int resumed(struct hm_run *run, struct hm_err *err)
+/* Discard a stored index that is out of range, which only a forged checkpoint can contain. */
+static int lbfgs_resumed(struct hm_run *run, struct hm_err *err)
 {
     struct lbfgs *s = run->state;
     double kept = s->numbers[0], next = s->numbers[1], room = (double)s->pairs;
@@ -175,8 +177,8 @@ const struct hm_algorithm hm__algorithm_lbfgs = {
     .name = "lbfgs",
     .title = "L-BFGS on all rows",
     .defaults = {.memory = 10},
-    .begin = begin,
-    .step = step,
-    .parts = parts,
-    .resumed = resumed,
+    .begin = lbfgs_begin,
+    .step = lbfgs_step,
+    .parts = lbfgs_parts,
+    .resumed = lbfgs_resumed,
 };

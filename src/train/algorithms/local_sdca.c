@@ -1,16 +1,17 @@
 /*
- * LocalSDCA: for rows in a random order, the alpha_i that is best with all else fixed,
+ * LocalSDCA: for rows in a random order, the alpha_i that is optimal with all other variables
+ * fixed,
  *
  *     max over alpha_i of  -l*(-alpha_i) - x_i.w (alpha_i - old) - sigma |x_i|^2 (alpha_i - old)^2
  *                                                                  / (2 lambda N),
  *     w += sigma (alpha_i - old) x_i / (lambda N).
  *
- * Shrinking: a row whose alpha has stayed as it was on k visits in turn is left out of the next
- * 2^k - 2 passes, k at most REST. No threshold decides, and every row is looked at again, so that
- * what converges is the same problem; a row that has to move is found late by no more than the time
- * it has rested, and 126 passes.
+ * Shrinking: a row whose alpha did not change on k consecutive visits skips the next 2^k - 2
+ * passes, with k at most REST. There is no threshold, and every row is visited again, so that the
+ * method still converges to the same solution; a row whose alpha must change again is visited after
+ * at most 126 passes.
  *
- * Rows come from memory in no order, so they are asked for AHEAD visits before they are needed.
+ * Rows are visited in random order, so each is prefetched AHEAD visits before its use.
  *
  * Jaggi et al.: Communication-efficient distributed dual coordinate ascent, NIPS 2014; Ma et al.:
  * Adding vs. averaging, ICML 2015; Hsieh et al.: A dual coordinate descent method for large-scale
@@ -30,7 +31,7 @@ enum { REST = 7, AHEAD = 2 };
 int hm__local_sdca_init(struct hm_local_sdca *local, struct hm_run *run, struct hm_err *err)
 {
     const struct hm_rows *rows = &run->objective->rows;
-    size_t count = rows->count + 1; /* room even when there are no rows */
+    size_t count = rows->count + 1; /* At least one element, even without rows. */
 
     local->alpha = hm__arena_alloc(run->arena, count, sizeof(double));
     local->before = hm__arena_alloc(run->arena, count, sizeof(double));
@@ -47,18 +48,18 @@ int hm__local_sdca_init(struct hm_local_sdca *local, struct hm_run *run, struct 
     return 0;
 }
 
-/* The rows to visit in this pass, in a random order; how many. */
-static size_t choose_rows(struct hm_local_sdca *local, const struct hm_run *run,
-                          struct hm_random *random)
+/* Choose the rows of this pass, in random order; returns their number. */
+static size_t local_sdca_choose_rows(struct hm_local_sdca *local, const struct hm_run *run,
+                                     struct hm_random *random)
 {
     size_t rows = run->objective->rows.count, count = 0;
 
     if (!run->settings.shrink) {
-        hm__count_up(local->order, rows);
+        hm__fill_range(local->order, rows);
         count = rows;
     }
     for (size_t i = 0; run->settings.shrink && i < rows; i++) {
-        bool visit = local->away[i] == 0; /* no branch: it could not be foreseen */
+        bool visit = local->away[i] == 0; /* Without a branch, since it would be unpredictable. */
         local->order[count] = (uint32_t)i;
         count += visit;
         local->away[i] -= !visit;
@@ -67,7 +68,7 @@ static size_t choose_rows(struct hm_local_sdca *local, const struct hm_run *run,
     return count;
 }
 
-static void note_visit(struct hm_local_sdca *local, size_t i, bool moved)
+static void local_sdca_note_visit(struct hm_local_sdca *local, size_t i, bool moved)
 {
     if (moved) {
         local->resting[i] = 0;
@@ -77,8 +78,9 @@ static void note_visit(struct hm_local_sdca *local, size_t i, bool moved)
     local->away[i] = (1 << (int)local->resting[i]) - 2;
 }
 
-/* One pass; returns the entries of rows it has read or added. */
-static double make_pass(struct hm_local_sdca *local, struct hm_run *run, size_t count, double sigma)
+/* One pass; returns the number of row entries read or added. */
+static double local_sdca_make_pass(struct hm_local_sdca *local, struct hm_run *run, size_t count,
+                                   double sigma)
 {
     const struct hm_objective *o = run->objective;
     const struct hm_rows *rows = &o->rows;
@@ -88,12 +90,12 @@ static double make_pass(struct hm_local_sdca *local, struct hm_run *run, size_t 
     for (size_t k = 0; k < count; k++) {
         size_t i = local->order[k];
         if (k + AHEAD < count)
-            hm__row_fetch(rows, local->order[k + AHEAD]);
+            hm__row_prefetch(rows, local->order[k + AHEAD]);
         double z = hm__row_dot(rows, i, local->w), old = local->alpha[i];
         double alpha = loss->ascend(z, rows->labels[i], old, sigma * scale * local->norms[i]);
         touched += (double)hm__row_entries(rows, i);
         if (run->settings.shrink)
-            note_visit(local, i, alpha != old);
+            local_sdca_note_visit(local, i, alpha != old);
         if (alpha == old)
             continue;
         local->alpha[i] = alpha;
@@ -113,8 +115,8 @@ void hm__local_sdca_solve(struct hm_local_sdca *local, struct hm_run *run, doubl
     memcpy(local->w, run->w, run->objective->unknowns * sizeof(*run->w));
     memcpy(local->before, local->alpha, count * sizeof(*local->alpha));
     for (double pass = 0; pass < run->settings.passes; pass++) {
-        size_t visit = choose_rows(local, run, &random);
-        touched += make_pass(local, run, visit, sigma);
+        size_t visit = local_sdca_choose_rows(local, run, &random);
+        touched += local_sdca_make_pass(local, run, visit, sigma);
         local->visited += (double)visit;
     }
     hm__comm_work(run->comm, 2 * touched);

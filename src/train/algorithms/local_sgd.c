@@ -1,12 +1,14 @@
 /*
- * Local SGD: every rank goes through its own rows by itself, then all take the mean (Zinkevich et
- * al.: Parallelized stochastic gradient descent, 2010; Stich: Local SGD converges fast, 2019).
+ * Local SGD: every rank makes passes over its own rows, then w is averaged over the ranks
+ * (Zinkevich et al.: Parallelized stochastic gradient descent, 2010; Stich: Local SGD converges
+ * fast, 2019).
  *
- * A row's step is implicit, w' = argmin of weight l(w'.x, y) + |w' - w|^2 / (2 s): it never goes
- * past the row's own optimum however large weight and step are (Kulis and Bartlett 2010;
- * Karampatziakis and Langford 2011), and is the dual ascent of loss.h from alpha = 0. The step
- * falls as s / (1 + lambda s t). The regulariser's shrinking of w is kept as a factor on the side,
- * so that a sparse row costs its entries only. Networks step along mini-batches instead.
+ * The step of a row is implicit, w' = argmin of weight l(w'.x, y) + |w' - w|^2 / (2 s). It never
+ * overshoots the row's own optimum, however large weight and step are (Kulis and Bartlett 2010;
+ * Karampatziakis and Langford 2011), and equals the dual ascent of loss.h from alpha = 0. The step
+ * size decreases as s / (1 + lambda s t). The regulariser's scaling of w is kept as a separate
+ * factor, so that the cost of a sparse row is proportional to its number of entries. Networks use
+ * explicit steps on mini-batches instead.
  */
 #include "local_sgd.h"
 
@@ -17,7 +19,7 @@
 #include "loss.h"
 #include "vector.h"
 
-static int init(struct hm_local_sgd *local, struct hm_run *run, struct hm_err *err)
+static int local_sgd_init(struct hm_local_sgd *local, struct hm_run *run, struct hm_err *err)
 {
     size_t d = run->objective->unknowns;
 
@@ -29,20 +31,20 @@ static int init(struct hm_local_sgd *local, struct hm_run *run, struct hm_err *e
     return 0;
 }
 
-/* Put the factor kept on the side into w. */
-static void settle(double *w, size_t d, double *factor)
+/* Multiply w by the separate factor and reset the factor to 1. */
+static void local_sgd_apply_factor(double *w, size_t d, double *factor)
 {
     for (size_t j = 0; j < d; j++)
         w[j] *= *factor;
     *factor = 1;
 }
 
-/* One pass over linear rows; returns the entries touched. */
-static double pass_rows(struct hm_local_sgd *local, struct hm_run *run, double weight)
+/* One pass over the rows of a linear problem; returns the number of entries read or added. */
+static double local_sgd_pass_rows(struct hm_local_sgd *local, struct hm_run *run, double weight)
 {
     const struct hm_objective *o = run->objective;
     const struct hm_rows *rows = &o->rows;
-    double factor = 1, touched = 0; /* w is factor times what is in local->w */
+    double factor = 1, touched = 0; /* w is factor times local->w. */
 
     for (size_t k = 0; k < rows->count; k++) {
         size_t i = local->order[k];
@@ -54,16 +56,16 @@ static double pass_rows(struct hm_local_sgd *local, struct hm_run *run, double w
         if (alpha != 0)
             hm__row_axpy(rows, i, pull * alpha / factor, local->w);
         if (factor < 1e-100)
-            settle(local->w, o->unknowns, &factor);
+            local_sgd_apply_factor(local->w, o->unknowns, &factor);
         touched += (double)hm__row_entries(rows, i) * (alpha != 0 ? 3 : 2);
-        local->seen += run->comm->size; /* the others go on as well */
+        local->seen += run->comm->size; /* The other ranks process rows at the same time. */
     }
-    settle(local->w, o->unknowns, &factor);
+    local_sgd_apply_factor(local->w, o->unknowns, &factor);
     return touched;
 }
 
-/* One pass in mini-batches; returns the arithmetic done. */
-static double pass_batches(struct hm_local_sgd *local, struct hm_run *run, double weight)
+/* One pass in mini-batches; returns the floating-point operations. */
+static double local_sgd_pass_batches(struct hm_local_sgd *local, struct hm_run *run, double weight)
 {
     struct hm_objective *o = run->objective;
     size_t batch = (size_t)fmax(1, run->settings.batch), d = o->unknowns;
@@ -93,10 +95,10 @@ void hm__local_sgd_round(struct hm_run *run, double weight)
 
     memcpy(local->w, run->w, d * sizeof(double));
     for (double pass = 0; pass < run->settings.passes; pass++) {
-        hm__count_up(local->order, o->rows.count);
+        hm__fill_range(local->order, o->rows.count);
         hm__shuffle(&random, local->order, o->rows.count);
-        hm__comm_work(run->comm, o->loss ? 2 * pass_rows(local, run, weight)
-                                         : pass_batches(local, run, weight));
+        hm__comm_work(run->comm, o->loss ? 2 * local_sgd_pass_rows(local, run, weight)
+                                         : local_sgd_pass_batches(local, run, weight));
     }
     for (size_t j = 0; j < d; j++)
         run->gradient[j] = share * (local->w[j] - run->w[j]);
@@ -113,7 +115,7 @@ int hm__local_sgd_begin(struct hm_run *run, struct hm_err *err)
     if (!local)
         return hm__fail_nomem(err);
     run->state = local;
-    return init(local, run, err);
+    return local_sgd_init(local, run, err);
 }
 
 void hm__local_sgd_prepare(struct hm_run *run)
@@ -123,7 +125,7 @@ void hm__local_sgd_prepare(struct hm_run *run)
     local->step = hm__run_step_size(run, 0.1);
 }
 
-static void step(struct hm_run *run)
+static void local_sgd_step(struct hm_run *run)
 {
     hm__local_sgd_round(run, 1);
 }
@@ -134,5 +136,5 @@ const struct hm_algorithm hm__algorithm_local_sgd = {
     .defaults = {.passes = 1, .batch = 32},
     .begin = hm__local_sgd_begin,
     .prepare = hm__local_sgd_prepare,
-    .step = step,
+    .step = local_sgd_step,
 };

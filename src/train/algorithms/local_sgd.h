@@ -1,23 +1,26 @@
-/* Stochastic gradient descent on a rank's own rows: what local SGD and Splash do between sums. */
+/*
+ * Stochastic gradient descent on a rank's own rows: the part of local SGD and Splash between two
+ * sums over ranks.
+ */
 #ifndef HM_LOCAL_SGD_H
 #define HM_LOCAL_SGD_H
 
 #include "run.h"
 
 struct hm_local_sgd {
-    double *w; /* this rank's */
+    double *w; /* Local copy of w. */
     uint32_t *order;
-    double *part; /* gradient of a mini-batch; not of linear problems */
-    double step;  /* the first one */
-    double seen;  /* rows learnt from so far, by all ranks: the steps fall with it */
+    double *part; /* Gradient of a mini-batch; unused for linear problems. */
+    double step;  /* Initial step size. */
+    double seen;  /* Rows processed so far by all ranks; the step size decreases with it. */
 };
 
-/* As an algorithm's begin and prepare: make run->state, and the size of its first step. */
+/* `begin` and `prepare` of an algorithm: allocate run->state, choose the initial step size. */
 int hm__local_sgd_begin(struct hm_run *run, struct hm_err *err);
 void hm__local_sgd_prepare(struct hm_run *run);
 /*
- * settings.passes passes from run->w, each row counting `weight` times; then all ranks take the
- * mean of their w, by their numbers of rows.
+ * Make settings.passes passes from run->w, with each row weighted by `weight`; then average w over
+ * the ranks, weighted by their numbers of rows.
  */
 void hm__local_sgd_round(struct hm_run *run, double weight);
 

@@ -1,12 +1,12 @@
 /*
- * Mini-batch SDCA: all rows of a batch of b step on the same w, each as if its curvature were beta
- * times as large, which makes adding their steps safe:
+ * Mini-batch SDCA: all rows of a batch of b rows compute their step from the same w, with their
+ * curvature multiplied by beta, which makes it safe to add the steps:
  *
  *     beta = 1 + (b - 1)(omega - 1)/(N - 1),  omega = the largest eigenvalue of the Gram matrix of
  *     the rows, each scaled to norm 1.
  *
  * Takac, Bijral, Richtarik and Srebro: Mini-batch primal and dual methods for SVMs, ICML 2013.
- * omega comes from the power method at the start, whose time is not counted.
+ * omega is computed by the power method before the first iteration; its time is not measured.
  */
 #include <math.h>
 #include <string.h>
@@ -24,8 +24,8 @@ struct mini_sdca {
     double beta;
 };
 
-/* v = sum_i x_i (x_i.v) / |x_i|^2 over all ranks, in run->gradient; returns its norm. */
-static double multiply(struct hm_run *run, const double *v)
+/* Compute sum_i x_i (x_i.v) / |x_i|^2 over all ranks in run->gradient; returns its norm. */
+static double mini_sdca_multiply(struct hm_run *run, const double *v)
 {
     struct mini_sdca *s = run->state;
     const struct hm_rows *rows = &run->objective->rows;
@@ -39,29 +39,29 @@ static double multiply(struct hm_run *run, const double *v)
     return sqrt(hm__dot(run->gradient, run->gradient, d));
 }
 
-/* Power steps give omega from below; 5 % on top are for safety. */
-static double largest_eigenvalue(struct hm_run *run)
+/* The power method converges to omega from below; add a safety margin of 5 %. */
+static double mini_sdca_largest_eigenvalue(struct hm_run *run)
 {
     struct mini_sdca *s = run->state;
     size_t d = run->objective->unknowns;
     struct hm_random random;
     double norm = 0;
 
-    hm__random_init(&random, run->settings.seed, UINT64_MAX); /* the same on all ranks */
+    hm__random_init(&random, run->settings.seed, UINT64_MAX); /* The same numbers on all ranks. */
     for (size_t j = 0; j < d; j++)
         s->change[j] = hm__random_uniform(&random);
     double start = sqrt(hm__dot(s->change, s->change, d));
     for (size_t j = 0; j < d; j++)
         s->change[j] /= start;
     for (int k = 0; k < POWER_STEPS; k++) {
-        norm = multiply(run, s->change);
+        norm = mini_sdca_multiply(run, s->change);
         for (size_t j = 0; j < d && norm > 0; j++)
             s->change[j] = run->gradient[j] / norm;
     }
     return fmax(1, 1.05 * norm);
 }
 
-static int begin(struct hm_run *run, struct hm_err *err)
+static int mini_sdca_begin(struct hm_run *run, struct hm_err *err)
 {
     struct mini_sdca *s = hm__arena_alloc(run->arena, 1, sizeof(*s));
     const struct hm_objective *o = run->objective;
@@ -80,15 +80,15 @@ static int begin(struct hm_run *run, struct hm_err *err)
     return hm__batches_new(run, &s->batches, err);
 }
 
-static void prepare(struct hm_run *run)
+static void mini_sdca_prepare(struct hm_run *run)
 {
     struct mini_sdca *s = run->state;
     double rows = run->objective->total_rows, batch = fmin(run->settings.batch, rows);
 
-    s->beta = 1 + (batch - 1) * (largest_eigenvalue(run) - 1) / fmax(1, rows - 1);
+    s->beta = 1 + (batch - 1) * (mini_sdca_largest_eigenvalue(run) - 1) / fmax(1, rows - 1);
 }
 
-static void step(struct hm_run *run)
+static void mini_sdca_step(struct hm_run *run)
 {
     struct mini_sdca *s = run->state;
     const struct hm_objective *o = run->objective;
@@ -113,7 +113,7 @@ static void step(struct hm_run *run)
     run->samples += run->gradient[d];
 }
 
-static double dual(const struct hm_run *run)
+static double mini_sdca_dual(const struct hm_run *run)
 {
     const struct mini_sdca *s = run->state;
     const struct hm_objective *o = run->objective;
@@ -124,7 +124,7 @@ static double dual(const struct hm_run *run)
     return sum;
 }
 
-static size_t parts(struct hm_run *run, struct hm_part parts[HM_PARTS])
+static size_t mini_sdca_parts(struct hm_run *run, struct hm_part parts[HM_PARTS])
 {
     struct mini_sdca *s = run->state;
 
@@ -137,9 +137,9 @@ const struct hm_algorithm hm__algorithm_mini_sdca = {
     .title = "mini-batch stochastic dual coordinate ascent",
     .traits = HM_TRAIT_BATCHES | HM_TRAIT_DUAL | HM_TRAIT_LINEAR,
     .defaults = {.batch = 128},
-    .begin = begin,
-    .prepare = prepare,
-    .step = step,
-    .dual = dual,
-    .parts = parts,
+    .begin = mini_sdca_begin,
+    .prepare = mini_sdca_prepare,
+    .step = mini_sdca_step,
+    .dual = mini_sdca_dual,
+    .parts = mini_sdca_parts,
 };

@@ -1,6 +1,6 @@
 /*
  * Mini-batch gradient descent with momentum: v = m v + g, w -= s v (Polyak 1964, in the form of
- * Sutskever et al. 2013 without look-ahead).
+ * Sutskever et al. 2013 without Nesterov's look-ahead).
  */
 #include "err.h"
 #include "run.h"
@@ -10,7 +10,7 @@ struct momentum {
     double *velocity;
 };
 
-static int begin(struct hm_run *run, struct hm_err *err)
+static int momentum_begin(struct hm_run *run, struct hm_err *err)
 {
     struct momentum *s = hm__arena_alloc(run->arena, 1, sizeof(*s));
 
@@ -23,16 +23,17 @@ static int begin(struct hm_run *run, struct hm_err *err)
     return hm__batches_new(run, &s->batches, err);
 }
 
-static void prepare(struct hm_run *run)
+static void momentum_prepare(struct hm_run *run)
 {
     run->step = run->settings.step;
-    if (run->step == 0) /* of a linear problem, the same way in the long run as without momentum */
+    /* With this default, linear problems make the same long-run progress as without momentum. */
+    if (run->step == 0)
         run->step = run->objective->curvature > 0
                         ? (1 - run->settings.momentum) * hm__run_step_size(run, 1)
                         : 0.05;
 }
 
-static void update(struct hm_run *run, double weight, double done)
+static void momentum_update(struct hm_run *run, double weight, double done)
 {
     struct momentum *s = run->state;
     size_t d = run->objective->unknowns;
@@ -48,15 +49,15 @@ static void update(struct hm_run *run, double weight, double done)
     hm__comm_work(run->comm, 4 * (double)d);
 }
 
-static void step(struct hm_run *run)
+static void momentum_step(struct hm_run *run)
 {
     struct momentum *s = run->state;
 
     hm__batches_gradient(run, s->batches);
-    update(run, 1, run->iteration);
+    momentum_update(run, 1, run->iteration);
 }
 
-static size_t parts(struct hm_run *run, struct hm_part parts[HM_PARTS])
+static size_t momentum_parts(struct hm_run *run, struct hm_part parts[HM_PARTS])
 {
     struct momentum *s = run->state;
 
@@ -69,9 +70,9 @@ const struct hm_algorithm hm__algorithm_momentum = {
     .title = "mini-batch gradient descent with momentum",
     .traits = HM_TRAIT_BATCHES,
     .defaults = {.batch = 128, .momentum = 0.9},
-    .begin = begin,
-    .prepare = prepare,
-    .step = step,
-    .update = update,
-    .parts = parts,
+    .begin = momentum_begin,
+    .prepare = momentum_prepare,
+    .step = momentum_step,
+    .update = momentum_update,
+    .parts = momentum_parts,
 };

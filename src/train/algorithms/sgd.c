@@ -1,7 +1,7 @@
 /*
- * Mini-batch stochastic gradient descent: w -= s_t g_t. Of a linear problem the step falls as
- * s_t = s / (1 + lambda s t), which converges; of a network it stays (Bottou: Stochastic gradient
- * descent tricks, 2012).
+ * Mini-batch stochastic gradient descent: w -= s_t g_t. For linear problems the step size decreases
+ * as s_t = s / (1 + lambda s t), which converges; for networks it is constant (Bottou: Stochastic
+ * gradient descent tricks, 2012).
  */
 #include "err.h"
 #include "run.h"
@@ -10,7 +10,7 @@ struct sgd {
     struct hm_batches *batches;
 };
 
-static int begin(struct hm_run *run, struct hm_err *err)
+static int sgd_begin(struct hm_run *run, struct hm_err *err)
 {
     struct sgd *s = hm__arena_alloc(run->arena, 1, sizeof(*s));
 
@@ -20,12 +20,12 @@ static int begin(struct hm_run *run, struct hm_err *err)
     return hm__batches_new(run, &s->batches, err);
 }
 
-static void prepare(struct hm_run *run)
+static void sgd_prepare(struct hm_run *run)
 {
     run->step = hm__run_step_size(run, 0.1);
 }
 
-static void update(struct hm_run *run, double weight, double done)
+static void sgd_update(struct hm_run *run, double weight, double done)
 {
     size_t d = run->objective->unknowns;
     double size = run->step;
@@ -39,12 +39,12 @@ static void update(struct hm_run *run, double weight, double done)
     hm__comm_work(run->comm, 2 * (double)d);
 }
 
-static void step(struct hm_run *run)
+static void sgd_step(struct hm_run *run)
 {
     struct sgd *s = run->state;
 
     hm__batches_gradient(run, s->batches);
-    update(run, 1, run->iteration);
+    sgd_update(run, 1, run->iteration);
 }
 
 const struct hm_algorithm hm__algorithm_sgd = {
@@ -52,8 +52,8 @@ const struct hm_algorithm hm__algorithm_sgd = {
     .title = "mini-batch stochastic gradient descent",
     .traits = HM_TRAIT_BATCHES,
     .defaults = {.batch = 128},
-    .begin = begin,
-    .prepare = prepare,
-    .step = step,
-    .update = update,
+    .begin = sgd_begin,
+    .prepare = sgd_prepare,
+    .step = sgd_step,
+    .update = sgd_update,
 };

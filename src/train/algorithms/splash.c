@@ -1,11 +1,11 @@
 /*
- * Splash: local SGD in which each of K ranks lets every row count K times, so that it works as if
- * it had all the rows, and the mean of the ranks' w takes the noise away again (Zhang and Jordan:
- * Splash: user-friendly programming interface for parallelizing stochastic algorithms, 2015).
+ * Splash: local SGD in which each of K ranks weights every row by K, as if it had all the rows;
+ * averaging w over the ranks reduces the variance (Zhang and Jordan: Splash: user-friendly
+ * programming interface for parallelizing stochastic algorithms, 2015).
  */
 #include "local_sgd.h"
 
-static void step(struct hm_run *run)
+static void splash_step(struct hm_run *run)
 {
     hm__local_sgd_round(run, run->comm->size);
 }
@@ -17,5 +17,5 @@ const struct hm_algorithm hm__algorithm_splash = {
     .defaults = {.passes = 1, .batch = 32},
     .begin = hm__local_sgd_begin,
     .prepare = hm__local_sgd_prepare,
-    .step = step,
+    .step = splash_step,
 };

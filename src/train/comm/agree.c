@@ -1,11 +1,11 @@
-/* The first failed rank's error goes to all. */
+/* Broadcast the error of the first failed rank to all ranks. */
 #include "agree.h"
 
 #include <string.h>
 
 int hm__agree(struct hm_comm *comm, int rc, struct hm_err *err)
 {
-    /* The larger, the earlier the rank; 0: no failure. */
+    /* Larger for lower failed ranks; 0: no failure on this rank. */
     double first = rc ? comm->size - comm->rank : 0;
     struct hm_err own = {0};
 

@@ -1,12 +1,15 @@
-/* Going wrong together: a rank that fails must not leave the others waiting. */
+/*
+ * Collective error handling: if one rank fails, all ranks must return an error instead of waiting
+ * for it.
+ */
 #ifndef HM_AGREE_H
 #define HM_AGREE_H
 
 #include "comm.h"
 
 /*
- * Called by all ranks with their own rc. 0 when all have 0; otherwise all return the code of the
- * first rank that failed, with its error in err.
+ * Collective call; each rank passes its own rc. Returns 0 when all ranks passed 0; otherwise all
+ * ranks return the code of the first failed rank, with its error in err.
  */
 int hm__agree(struct hm_comm *comm, int rc, struct hm_err *err);
 

@@ -1,39 +1,16 @@
 /*
- * How ranks talk: counting, timing, and the choice of a scheme. The schemes are in schemes.c.
+ * Point-to-point communication of ranks, counting and timing. The collective operations are in
+ * collectives.c.
  *
- * Talking is the time from entering a function of comm.h to leaving it, waiting for others
- * included, less the adding.
+ * Communication time is the time from entering a function of comm.h to leaving it, including
+ * waiting for other ranks, without the time of the additions.
  */
 #include "comm.h"
 
-#include <assert.h>
 #include <math.h>
-#include <string.h>
 #include <time.h>
 
-#include "schemes.h"
-
-static const char *const scheme_names[HM_REDUCE_SCHEMES] = {
-    [HM_REDUCE_AUTO] = "auto",         [HM_REDUCE_LIBRARY] = "library",
-    [HM_REDUCE_TREE] = "tree",         [HM_REDUCE_RING] = "ring",
-    [HM_REDUCE_DOUBLING] = "doubling", [HM_REDUCE_TWO_WAVE] = "two-wave",
-    [HM_REDUCE_MASTER] = "master",
-};
-
-const char *hm__reduce_scheme_name(enum hm_reduce_scheme scheme)
-{
-    return scheme_names[scheme];
-}
-
-int hm__reduce_scheme_find(const char *name)
-{
-    for (int i = 0; i < HM_REDUCE_SCHEMES; i++)
-        if (strcmp(name, scheme_names[i]) == 0)
-            return i;
-    return -1;
-}
-
-/* ---- alone ---------------------------------------------------------------------------------- */
+/* ---- one rank ------------------------------------------------------------------------------- */
 
 static double alone_now(struct hm_comm *comm)
 {
@@ -50,16 +27,16 @@ static void alone_work(struct hm_comm *comm, double flop)
     (void)flop;
 }
 
-static void alone_align(struct hm_comm *comm)
+static void alone_barrier(struct hm_comm *comm)
 {
     (void)comm;
 }
 
 void hm__comm_alone(struct hm_comm *comm)
 {
-    /* There is nobody to send to: the rest stays empty. */
+    /* With one rank no message is ever sent, so the other functions stay NULL. */
     static const struct hm_comm_ops ops = {
-        .now = alone_now, .work = alone_work, .align = alone_align};
+        .now = alone_now, .work = alone_work, .barrier = alone_barrier};
 
     *comm = (struct hm_comm){.ops = &ops, .size = 1};
 }
@@ -115,7 +92,7 @@ size_t hm__comm_wait_any(struct hm_comm *comm, void **requests, size_t count, si
     size_t bytes, place = comm->ops->wait_any(comm, requests, count, &bytes);
 
     requests[place] = NULL;
-    comm->talking_s += comm->ops->now(comm) - began;
+    comm->communicate_s += comm->ops->now(comm) - began;
     if (ret_bytes)
         *ret_bytes = bytes;
     return place;
@@ -142,8 +119,10 @@ void hm__comm_wait_all(struct hm_comm *comm, void **requests, size_t count)
 
 /* ---- work ----------------------------------------------------------------------------------- */
 
-/* The flop that take as long as these do here: what they add to the iteration so far. */
-static double straggled(struct hm_straggling *s, double flop)
+/*
+ * Simulated stragglers: the flop that take, at nominal speed, as long as these take on this worker.
+ */
+static double straggling_flop(struct hm_straggling *s, double flop)
 {
     double before = s->real_s;
 
@@ -157,10 +136,10 @@ void hm__comm_work(struct hm_comm *comm, double flop)
 {
     comm->flop += flop;
     if (flop > 0)
-        comm->ops->work(comm, comm->straggling ? straggled(comm->straggling, flop) : flop);
+        comm->ops->work(comm, comm->straggling ? straggling_flop(comm->straggling, flop) : flop);
 }
 
-void hm__comm_iteration(struct hm_comm *comm, double iteration)
+void hm__comm_set_iteration(struct hm_comm *comm, double iteration)
 {
     struct hm_straggling *s = comm->straggling;
 
@@ -177,98 +156,13 @@ void hm__comm_add(struct hm_comm *comm, double *into, const double *from, size_t
     for (size_t i = 0; i < count; i++)
         into[i] += from[i];
     hm__comm_work(comm, (double)count);
-    comm->talking_s -= comm->ops->now(comm) - began;
+    comm->communicate_s -= comm->ops->now(comm) - began;
 }
 
-/* The larger; the same bits whichever comes first, and what is not a number wins. */
-static double larger(double a, double b)
-{
-    if (isnan(a) || isnan(b))
-        return NAN;
-    if (a == b)
-        return signbit(a) ? b : a;
-    return a > b ? a : b;
-}
-
-static void take_larger(struct hm_comm *comm, double *into, const double *from, size_t count)
-{
-    (void)comm;
-    for (size_t i = 0; i < count; i++)
-        into[i] = larger(into[i], from[i]);
-}
-
-/* ---- together ------------------------------------------------------------------------------- */
-
-/*
- * What the library sends and adds is its own affair; counted is the least that an all-reduce can
- * do, which is what the ring does too.
- */
-static void reduce_library(struct hm_comm *comm, double *values, size_t count, double *scratch)
-{
-    double share = (double)(comm->size - 1) / comm->size * (double)count;
-    double began;
-
-    (void)scratch;
-    comm->ops->sum(comm, values, count);
-    comm->bytes += 2 * share * sizeof(*values);
-    comm->received += 2 * share * sizeof(*values);
-    began = comm->ops->now(comm);
-    hm__comm_work(comm, share);
-    comm->talking_s -= comm->ops->now(comm) - began;
-}
-
-static hm_reduce_fn *const schemes[HM_REDUCE_SCHEMES] = {
-    [HM_REDUCE_AUTO] = hm__reduce_auto,         [HM_REDUCE_LIBRARY] = reduce_library,
-    [HM_REDUCE_TREE] = hm__reduce_tree,         [HM_REDUCE_RING] = hm__reduce_ring,
-    [HM_REDUCE_DOUBLING] = hm__reduce_doubling, [HM_REDUCE_TWO_WAVE] = hm__reduce_two_wave,
-    [HM_REDUCE_MASTER] = hm__reduce_master,
-};
-
-void hm__comm_sum(struct hm_comm *comm, double *values, size_t count, double *scratch)
-{
-    double began;
-
-    if (comm->size == 1 || count == 0)
-        return;
-    began = comm->ops->now(comm);
-    schemes[comm->scheme](comm, values, count, scratch);
-    comm->talking_s += comm->ops->now(comm) - began;
-}
-
-static void few(struct hm_comm *comm, double *values, size_t count, hm_combine_fn *combine)
-{
-    double scratch[HM_COMM_FEW], began;
-
-    assert(count <= HM_COMM_FEW);
-    if (comm->size == 1 || count == 0)
-        return;
-    began = comm->ops->now(comm);
-    hm__combine_doubling(comm, values, count, scratch, combine);
-    comm->talking_s += comm->ops->now(comm) - began;
-}
-
-void hm__comm_sum_few(struct hm_comm *comm, double *values, size_t count)
-{
-    few(comm, values, count, hm__comm_add);
-}
-
-void hm__comm_max_few(struct hm_comm *comm, double *values, size_t count)
-{
-    few(comm, values, count, take_larger);
-}
-
-void hm__comm_broadcast(struct hm_comm *comm, int root, void *data, size_t bytes)
+void hm__comm_barrier(struct hm_comm *comm)
 {
     double began = comm->ops->now(comm);
 
-    hm__tree_broadcast(comm, root, data, bytes);
-    comm->talking_s += comm->ops->now(comm) - began;
-}
-
-void hm__comm_align(struct hm_comm *comm)
-{
-    double began = comm->ops->now(comm);
-
-    comm->ops->align(comm);
-    comm->talking_s += comm->ops->now(comm) - began;
+    comm->ops->barrier(comm);
+    comm->communicate_s += comm->ops->now(comm) - began;
 }

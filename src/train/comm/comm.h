@@ -1,7 +1,8 @@
 /*
- * How ranks talk: a table of functions, so that the algorithms are written once and run on MPI, on
- * SimGrid's MPI, alone, or on threads in a test. What moves is doubles or bytes; nothing returns an
- * error, for a rank that cannot talk cannot go on (MPI ends the job).
+ * The communication interface of the training code: a table of functions, so that the algorithms
+ * are written once and run on MPI, on SimGrid's MPI, on one rank without MPI, or on threads in a
+ * test. Data are doubles or bytes. The functions return no error codes: a rank that cannot
+ * communicate cannot continue, and MPI ends the job.
  */
 #ifndef HM_COMM_H
 #define HM_COMM_H
@@ -9,15 +10,20 @@
 #include "howmany.h"
 #include "slowness.h"
 
-/* How an all-reduce is done: by the library, or by ourselves in a named way (schemes.c). */
+/*
+ * Algorithm of an all-reduce: MPI's own, or one of ours made of point-to-point messages
+ * (schemes.c).
+ */
 enum hm_reduce_scheme {
-    HM_REDUCE_AUTO,     /* doubling when small, ring when large: the same bits everywhere */
-    HM_REDUCE_LIBRARY,  /* MPI_Allreduce; its order of adding is its own */
-    HM_REDUCE_TREE,     /* binomial tree to rank 0, and back */
-    HM_REDUCE_RING,     /* reduce-scatter and all-gather around a ring */
-    HM_REDUCE_DOUBLING, /* recursive doubling */
-    HM_REDUCE_TWO_WAVE, /* groups of ceil(sqrt n) to their first, those to rank 0; tree back */
-    HM_REDUCE_MASTER,   /* all to rank 0, one after another, and back */
+    /* Doubling for short vectors, ring for long ones; the same bits on every cluster. */
+    HM_REDUCE_AUTO,
+    HM_REDUCE_LIBRARY,  /* MPI_Allreduce, whose order of summation is unspecified. */
+    HM_REDUCE_TREE,     /* Binomial tree to rank 0, then a broadcast. */
+    HM_REDUCE_RING,     /* Reduce-scatter and all-gather around a ring. */
+    HM_REDUCE_DOUBLING, /* Recursive doubling. */
+    /* Groups of ceil(sqrt n) ranks to their first rank, then to rank 0; then a tree broadcast. */
+    HM_REDUCE_TWO_WAVE,
+    HM_REDUCE_MASTER, /* All ranks to rank 0, one after another; then rank 0 sends to each. */
     HM_REDUCE_SCHEMES
 };
 
@@ -26,103 +32,124 @@ struct hm_comm;
 struct hm_comm_ops {
     void (*send)(struct hm_comm *comm, int to, const void *data, size_t bytes);
     void (*receive)(struct hm_comm *comm, int from, void *data, size_t bytes);
-    /* Send to one and receive from another at once. */
+    /* Send to one rank and receive from another at the same time. */
     void (*exchange)(struct hm_comm *comm, int to, const void *data, size_t bytes, int from,
                      void *into, size_t into_bytes);
-    /* The library's all-reduce, in place. */
+    /* All-reduce (sum) of the MPI library, in place. */
     void (*sum)(struct hm_comm *comm, double *values, size_t count);
-    double (*now)(struct hm_comm *comm); /* seconds, virtual when simulated */
-    /* So much arithmetic has been done; takes time only when simulated. */
+    double (*now)(struct hm_comm *comm); /* Current time in seconds; virtual in a simulation. */
+    /* Account for `flop` floating-point operations; takes time only in a simulation. */
     void (*work)(struct hm_comm *comm, double flop);
-    /* Wait for all; when simulated, all go on at the very same moment. */
-    void (*align)(struct hm_comm *comm);
+    /* Barrier; in a simulation all ranks leave it at exactly the same virtual time. */
+    void (*barrier)(struct hm_comm *comm);
     /*
-     * Messages that take their time while we do something else; they do not meet those above. A
-     * request is the back end's until it was found done; the data must stay where it is until then.
+     * Non-blocking messages. They use a separate channel and never match the blocking ones above.
+     * The back end owns a request until it has completed; the buffer must stay valid until then.
      */
     void *(*start_send)(struct hm_comm *comm, int to, const void *data, size_t bytes);
     void *(*start_receive)(struct hm_comm *comm, int from, void *into, size_t room);
-    /* Wait until one of the requests that are not NULL is done: its place, and what it brought. */
+    /*
+     * Wait until one of the requests that are not NULL has completed. Returns its index; *ret_bytes
+     * is the size of the message if it was a receive.
+     */
     size_t (*wait_any)(struct hm_comm *comm, void **requests, size_t count, size_t *ret_bytes);
-    /* Whether it is done. */
+    /* Whether a request has completed; does not block. */
     bool (*test)(struct hm_comm *comm, void *request);
-    /* Do nothing for a while. */
+    /* Sleep for `seconds`. */
     void (*pause)(struct hm_comm *comm, double seconds);
-    /* A fault that no rank may live on with: say why, and end them all. Does not return. */
+    /* Report an internal error and end all ranks. Does not return. */
     void (*fail)(struct hm_comm *comm, const char *why);
-    /* Of this rank's process: seconds of processors so far, and bytes it has. NULL where ranks
-     * share a process or time is virtual. */
+    /*
+     * CPU seconds used so far by this rank's process, and its resident memory in bytes. NULL where
+     * ranks share one process or time is virtual.
+     */
     void (*usage)(struct hm_comm *comm, double *ret_cpu_s, double *ret_bytes);
 };
 
 /*
- * Work that takes another time than its flop say, in virtual time: all of an iteration together
- * takes what hm__slowness_draw makes of it.
+ * Slow workers in virtual time: the work of one iteration takes the time that hm__slowness_draw
+ * returns for it instead of flop / flops.
  */
 struct hm_straggling {
     struct hm_slowness slowness;
     uint64_t seed;
-    double flops;             /* of a worker that is as the cluster says, flop/s */
-    double worker, n;         /* who we are */
-    double iteration;         /* that is worked on */
-    double nominal_s, real_s; /* of its work so far */
+    double flops;     /* Nominal speed of a worker in flop/s. */
+    double worker, n; /* Index of this worker and number of workers. */
+    double iteration; /* Iteration that the current work belongs to. */
+    /* Nominal and simulated seconds of the work done so far in this iteration. */
+    double nominal_s, real_s;
 };
 
 struct hm_comm {
     const struct hm_comm_ops *ops;
-    void *state; /* of the back end */
+    void *state; /* State of the back end. */
     int rank, size;
     enum hm_reduce_scheme scheme;
-    bool one_clock; /* time is virtual: moments of different ranks can be compared */
+    bool shared_clock; /* Time is virtual, so that times of different ranks can be compared. */
     const double
-        *shares; /* of rows: [size + 1], what goes to ranks before each; NULL: equal ones */
-    struct hm_straggling *straggling; /* NULL: none; borrowed */
-    /* Of this rank, since the start; whoever wants them for a while takes differences. */
-    double flop;      /* arithmetic done */
-    double bytes;     /* sent; by the library: the least an all-reduce can send */
-    double received;  /* bytes; messages of start_receive are counted by whoever reads them */
-    double talking_s; /* spent in the functions below, less the work */
+        /*
+         * Row shares, [size + 1]: fraction of the rows on ranks before each rank. NULL: equal
+         * shares.
+         */
+        *shares;
+    struct hm_straggling *straggling; /* Slow workers in a simulation; borrowed; NULL: none. */
+    /* Counters of this rank since its start. Take differences to measure an interval. */
+    double flop; /* Floating-point operations done. */
+    /* Bytes sent; for HM_REDUCE_LIBRARY the minimum that an all-reduce must send. */
+    double bytes;
+    double received;      /* Bytes received; the caller counts messages of start_receive. */
+    double communicate_s; /* Seconds spent in the functions below, without computation. */
 };
 
 const char *hm__reduce_scheme_name(enum hm_reduce_scheme scheme);
-/* The scheme of that name, or -1. */
+/* Returns the scheme with that name, or -1. */
 int hm__reduce_scheme_find(const char *name);
 
-/* A comm of one rank, with real time. */
+/* Initialise a communicator of one rank with real time. */
 void hm__comm_alone(struct hm_comm *comm);
 
-/* One message; the bytes sent are counted, and without any nothing moves. */
+/* Send or receive one message and count its bytes; a message of 0 bytes is not sent. */
 void hm__comm_send(struct hm_comm *comm, int to, const void *data, size_t bytes);
 void hm__comm_receive(struct hm_comm *comm, int from, void *data, size_t bytes);
+/* Send and receive at the same time; bytes are counted, and messages of 0 bytes are not sent. */
+void hm__comm_exchange(struct hm_comm *comm, int to, const void *data, size_t bytes, int from,
+                       void *into, size_t into_bytes);
 /*
- * The same while something else is done. wait_any returns the place of one that is done, and makes
- * it NULL; at least one is not. ret_bytes (may be NULL): what a receive has brought.
+ * Non-blocking variants. wait_any returns the index of a completed request and sets it to NULL; at
+ * least one request must not be NULL. ret_bytes (may be NULL) is the size of a received message.
  */
 void hm__comm_start_send(struct hm_comm *comm, int to, const void *data, size_t bytes,
                          void **ret_request);
 void hm__comm_start_receive(struct hm_comm *comm, int from, void *into, size_t room,
                             void **ret_request);
 size_t hm__comm_wait_any(struct hm_comm *comm, void **requests, size_t count, size_t *ret_bytes);
-/* Whether it is done; then it is NULL. Takes no time. */
+/* Whether the request has completed; if so it is set to NULL. Does not block. */
 bool hm__comm_test(struct hm_comm *comm, void **request);
-/* Wait until all that are not NULL are done. */
+/* Wait until all requests that are not NULL have completed. */
 void hm__comm_wait_all(struct hm_comm *comm, void **requests, size_t count);
-/* Count arithmetic, and let it take its time when simulated. */
+/* Count floating-point operations; in a simulation they take time. */
 void hm__comm_work(struct hm_comm *comm, double flop);
-/* What is worked on from now on is of this iteration. */
-void hm__comm_iteration(struct hm_comm *comm, double iteration);
+/* Assign the work that follows to this iteration (used by the simulation of stragglers). */
+void hm__comm_set_iteration(struct hm_comm *comm, double iteration);
+/* Combine values of another rank with our own: into[i] = into[i] op from[i]. */
+typedef void hm_combine_fn(struct hm_comm *comm, double *into, const double *from, size_t count);
+/* Sum. It is counted as work, and its time does not count as communication. */
+hm_combine_fn hm__comm_add;
 /*
- * Add up over the ranks; all get the same bits. `scratch` holds `count` doubles of the caller's
- * (NULL: not needed when size is 1). The adding is counted as work.
+ * All-reduce (sum) in place; all ranks get the same bits. `scratch` holds `count` doubles (may be
+ * NULL when size is 1). The additions are counted as work.
  */
 void hm__comm_sum(struct hm_comm *comm, double *values, size_t count, double *scratch);
-/* As above for a few numbers: always by doubling, so that decisions do not depend on the scheme. */
+/*
+ * The same for a few numbers: always by recursive doubling, so that results do not depend on the
+ * scheme.
+ */
 enum { HM_COMM_FEW = 16 };
 void hm__comm_sum_few(struct hm_comm *comm, double *values, size_t count);
 void hm__comm_max_few(struct hm_comm *comm, double *values, size_t count);
-/* From rank `root` to all, by a binomial tree. */
+/* Broadcast from rank `root` along a binomial tree. */
 void hm__comm_broadcast(struct hm_comm *comm, int root, void *data, size_t bytes);
-/* Wait for all; when simulated, all go on at the very same moment. */
-void hm__comm_align(struct hm_comm *comm);
+/* Barrier; in a simulation all ranks leave it at exactly the same virtual time. */
+void hm__comm_barrier(struct hm_comm *comm);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * All-reduces over n ranks, made of single messages. With a message of M bytes taking a + Mb, and
- * c the time to add M bytes up, they take
+ * All-reduces over n ranks, made of point-to-point messages. If a message of M bytes takes a + Mb
+ * and adding M bytes takes c, they take
  *
  *     tree       2 L (a + Mb) + L c                        L = ceil(log2 n)
  *     ring       2(n-1) a + 2(n-1)/n Mb + (n-1)/n c        exact when n divides the count
@@ -9,16 +9,16 @@
  *     two-wave   (g-1 + ceil(n/g)-1)(a + Mb + c) + L (a + Mb)     g = ceil(sqrt n), at most
  *     master     2(n-1)(a + Mb) + (n-1) c
  *
- * provided that a message starts when both sides are ready for it, and that the two ways of a wire
- * do not disturb each other. In each, a sum is made once and handed on, or made by both sides from
- * the same two operands, and a + b has the bits of b + a: so all ranks end with the same bits.
+ * provided that a message starts when both sides are ready for it, and that links are full duplex.
+ * In each scheme a sum is either computed once and forwarded, or computed on both sides from the
+ * same two operands; a + b and b + a have the same bits, so all ranks end with the same bits.
  *
  * Sources: Thakur, Rabenseifner, Gropp 2005; Patarasuk and Yuan 2009; Ulanov et al. 2016.
  */
 #include "schemes.h"
 
-/* The largest power of two up to n >= 1. */
-static int power_below(int n)
+/* The largest power of two that is at most n; n >= 1. */
+static int largest_power_of_two(int n)
 {
     int power = 1;
 
@@ -27,8 +27,11 @@ static int power_below(int n)
     return power;
 }
 
-/* Binomial: in round k, ranks 2^k apart; whoever has handed its sum on is done. */
-static void tree_to_first(struct hm_comm *comm, double *values, size_t count, double *scratch)
+/*
+ * Binomial reduction to rank 0: in round k, pairs of ranks 2^k apart; a rank that has sent its sum
+ * is done.
+ */
+static void tree_reduce(struct hm_comm *comm, double *values, size_t count, double *scratch)
 {
     size_t bytes = count * sizeof(*values);
 
@@ -46,7 +49,7 @@ static void tree_to_first(struct hm_comm *comm, double *values, size_t count, do
 
 void hm__tree_broadcast(struct hm_comm *comm, int root, void *data, size_t bytes)
 {
-    int n = comm->size, place = (comm->rank - root + n) % n; /* as if the root were rank 0 */
+    int n = comm->size, place = (comm->rank - root + n) % n; /* Rank relative to the root. */
     int step = 1;
 
     while (step < n && !(place & step))
@@ -60,24 +63,27 @@ void hm__tree_broadcast(struct hm_comm *comm, int root, void *data, size_t bytes
 
 void hm__reduce_tree(struct hm_comm *comm, double *values, size_t count, double *scratch)
 {
-    tree_to_first(comm, values, count, scratch);
+    tree_reduce(comm, values, count, scratch);
     hm__tree_broadcast(comm, 0, values, count * sizeof(*values));
 }
 
 /* ---- ring ----------------------------------------------------------------------------------- */
 
-/* Part `i` (any integer, taken around the ring) of `count` values in n parts as even as can be. */
-struct part {
+/*
+ * Chunk `i` (any integer, modulo n) of `count` values split into n chunks of nearly equal length.
+ */
+struct ring_chunk {
     size_t first, count;
 };
 
-static struct part part_of(size_t count, int n, int i)
+static struct ring_chunk ring_chunk(size_t count, int n, int i)
 {
     size_t parts = (size_t)n, part = (size_t)(((i % n) + n) % n);
-    size_t each = count / parts, longer = count % parts; /* the first ones have one more */
+    /* The first `longer` chunks have one value more. */
+    size_t each = count / parts, longer = count % parts;
 
-    return (struct part){part * each + (part < longer ? part : longer),
-                         each + (part < longer ? 1 : 0)};
+    return (struct ring_chunk){part * each + (part < longer ? part : longer),
+                               each + (part < longer ? 1 : 0)};
 }
 
 void hm__reduce_ring(struct hm_comm *comm, double *values, size_t count, double *scratch)
@@ -85,14 +91,17 @@ void hm__reduce_ring(struct hm_comm *comm, double *values, size_t count, double 
     int n = comm->size, rank = comm->rank, next = (rank + 1) % n, last = (rank + n - 1) % n;
     const size_t size = sizeof(*values);
 
-    for (int step = 0; step < n - 1; step++) { /* part i ends whole on rank i-1 */
-        struct part out = part_of(count, n, rank - step), in = part_of(count, n, rank - step - 1);
+    /* Reduce-scatter: chunk i ends complete on rank i-1. */
+    for (int step = 0; step < n - 1; step++) {
+        struct ring_chunk out = ring_chunk(count, n, rank - step),
+                          in = ring_chunk(count, n, rank - step - 1);
         hm__comm_exchange(comm, next, values + out.first, out.count * size, last, scratch,
                           in.count * size);
         hm__comm_add(comm, values + in.first, scratch, in.count);
     }
     for (int step = 0; step < n - 1; step++) {
-        struct part out = part_of(count, n, rank + 1 - step), in = part_of(count, n, rank - step);
+        struct ring_chunk out = ring_chunk(count, n, rank + 1 - step),
+                          in = ring_chunk(count, n, rank - step);
         hm__comm_exchange(comm, next, values + out.first, out.count * size, last, values + in.first,
                           in.count * size);
     }
@@ -100,11 +109,14 @@ void hm__reduce_ring(struct hm_comm *comm, double *values, size_t count, double 
 
 /* ---- doubling ------------------------------------------------------------------------------- */
 
-/* Ranks beyond the largest power of two are folded into the first ones, and told at the end. */
+/*
+ * Ranks beyond the largest power of two first send their values to a rank below it, and receive the
+ * result at the end.
+ */
 void hm__combine_doubling(struct hm_comm *comm, double *values, size_t count, double *scratch,
                           hm_combine_fn *combine)
 {
-    int rank = comm->rank, power = power_below(comm->size);
+    int rank = comm->rank, power = largest_power_of_two(comm->size);
     size_t bytes = count * sizeof(*values);
 
     if (rank >= power) {
@@ -131,9 +143,9 @@ void hm__reduce_doubling(struct hm_comm *comm, double *values, size_t count, dou
 
 /* ---- through one rank ----------------------------------------------------------------------- */
 
-/* Ranks first + step, first + 2 step, … below `end` send to `first`, which takes them in order. */
-static void gather(struct hm_comm *comm, int first, int step, int end, double *values, size_t count,
-                   double *scratch)
+/* Ranks first + step, first + 2 step, … below `end` send to `first`, which adds them in order. */
+static void reduce_gather(struct hm_comm *comm, int first, int step, int end, double *values,
+                          size_t count, double *scratch)
 {
     size_t bytes = count * sizeof(*values);
 
@@ -147,8 +159,12 @@ static void gather(struct hm_comm *comm, int first, int step, int end, double *v
     }
 }
 
-/* The first wave among ranks below n: to the first of each ceil(sqrt n). Returns that number. */
-static int first_wave(struct hm_comm *comm, int n, double *values, size_t count, double *scratch)
+/*
+ * First wave among ranks below n: each group of ceil(sqrt n) ranks to its first rank. Returns the
+ * size of a group.
+ */
+static int two_wave_first(struct hm_comm *comm, int n, double *values, size_t count,
+                          double *scratch)
 {
     int group = 1;
 
@@ -156,13 +172,14 @@ static int first_wave(struct hm_comm *comm, int n, double *values, size_t count,
         group++;
     int leader = comm->rank - comm->rank % group, end = leader + group < n ? leader + group : n;
     if (comm->rank < n)
-        gather(comm, leader, 1, end, values, count, scratch);
+        reduce_gather(comm, leader, 1, end, values, count, scratch);
     return group;
 }
 
-void hm__two_waves_to(struct hm_comm *comm, int root, double *values, size_t count, double *scratch)
+void hm__reduce_two_wave_to(struct hm_comm *comm, int root, double *values, size_t count,
+                            double *scratch)
 {
-    int group = first_wave(comm, root, values, count, scratch);
+    int group = two_wave_first(comm, root, values, count, scratch);
     size_t bytes = count * sizeof(*values);
 
     if (comm->rank < root && comm->rank % group == 0)
@@ -176,10 +193,10 @@ void hm__two_waves_to(struct hm_comm *comm, int root, double *values, size_t cou
 
 void hm__reduce_two_wave(struct hm_comm *comm, double *values, size_t count, double *scratch)
 {
-    int n = comm->size, group = first_wave(comm, n, values, count, scratch);
+    int n = comm->size, group = two_wave_first(comm, n, values, count, scratch);
 
     if (comm->rank % group == 0)
-        gather(comm, 0, group, n, values, count, scratch);
+        reduce_gather(comm, 0, group, n, values, count, scratch);
     hm__tree_broadcast(comm, 0, values, count * sizeof(*values));
 }
 
@@ -187,7 +204,7 @@ void hm__reduce_master(struct hm_comm *comm, double *values, size_t count, doubl
 {
     size_t bytes = count * sizeof(*values);
 
-    gather(comm, 0, 1, comm->size, values, count, scratch);
+    reduce_gather(comm, 0, 1, comm->size, values, count, scratch);
     if (comm->rank != 0) {
         hm__comm_receive(comm, 0, values, bytes);
         return;
@@ -199,15 +216,15 @@ void hm__reduce_master(struct hm_comm *comm, double *values, size_t count, doubl
 /* ---- by size -------------------------------------------------------------------------------- */
 
 /*
- * Whichever of doubling and ring is faster where latency times bandwidth is 16 KiB, as it is, more
- * or less, on 1 Gbit/s and 130 us or on 10 Gbit/s and 13 us. A rule in count and n alone: the same
- * sums on every cluster.
+ * Chooses the faster of doubling and ring for latency x bandwidth = 16 KiB, which is typical of 1
+ * Gbit/s with 130 us and of 10 Gbit/s with 13 us. The rule depends on count and n only, so that the
+ * sums have the same bits on every cluster.
  */
 void hm__reduce_auto(struct hm_comm *comm, double *values, size_t count, double *scratch)
 {
     const double message = 16 * 1024;
     double n = comm->size, bytes = (double)count * sizeof(*values);
-    int power = power_below(comm->size);
+    int power = largest_power_of_two(comm->size);
     double rounds = power == comm->size ? 0 : 2;
 
     for (int i = power; i > 1; i /= 2)

@@ -1,6 +1,6 @@
 /*
- * A worker's side. With `pull_late` w is asked for only when the copy would be more than s clocks
- * old for the next clock, else with each.
+ * A worker's connection to the parameter servers. With `pull_late` the worker pulls w only when its
+ * copy would be more than s clocks old at the next clock; otherwise it pulls with each push.
  */
 #include "client.h"
 
@@ -10,38 +10,38 @@
 #include "err.h"
 #include "messages.h"
 
-enum reply {
-    REPLY_THERE, /* or not asked for */
-    REPLY_DUE,   /* the server has our letter */
-    REPLY_NONE,  /* it has not: it stands still */
+enum client_reply {
+    REPLY_RECEIVED, /* The reply has arrived, or none was requested. */
+    REPLY_PENDING,  /* The server has our message and will reply. */
+    REPLY_REJECTED, /* The server is paused and did not accept our message. */
 };
 
-/* What we have to do with one server. */
-struct desk {
-    size_t first, count; /* its piece of w */
-    enum reply reply;
-    double version; /* of our copy of its piece */
-    bool late;      /* it has made the step after that */
-    struct hm_letter *out, *in;
+/* Connection to one server. */
+struct client_link {
+    size_t first, count; /* Its shard of w. */
+    enum client_reply reply;
+    double version; /* Clock of our copy of the shard. */
+    bool late;      /* The server has made the next step without our gradient. */
+    struct hm_message *out, *in;
 };
 
 struct hm_client {
     struct hm_comm *world;
     const struct hm_serving *serving;
-    struct desk *desks; /* [servers] */
-    void **requests;    /* [2 servers]: of letters from them, and to them */
-    double *w, *sum;    /* our copy, and what was added to it */
+    struct client_link *links; /* [servers] */
+    void **requests;           /* [2 servers]: receives from the servers, then sends to them. */
+    double *w, *sum; /* Our copy of w, and the sum of the increments since the last push. */
     size_t unknowns;
-    double clock;  /* that we work on */
-    double target; /* where all meet */
-    double sent_s; /* when the last letters were sent */
+    double clock;  /* Clock that this worker computes. */
+    double target; /* Iteration after which the servers pause. */
+    double sent_s; /* Time of the last push or pull. */
     double wait_s;
-    double ages[HM_STALENESS_BINS];
+    double staleness[HM_STALENESS_BINS];
 };
 
-static struct hm_letter *new_letter(struct hm_arena *arena, size_t count)
+static struct hm_message *client_new_message(struct hm_arena *arena, size_t count)
 {
-    return hm__arena_alloc(arena, 1, HM_LETTER_HEAD + count * sizeof(double));
+    return hm__arena_alloc(arena, 1, HM_MESSAGE_HEADER + count * sizeof(double));
 }
 
 int hm__client_new(struct hm_comm *world, const struct hm_serving *serving, size_t unknowns,
@@ -55,19 +55,19 @@ int hm__client_new(struct hm_comm *world, const struct hm_serving *serving, size
         return hm__fail_nomem(err);
     *c = (struct hm_client){
         .world = world, .serving = serving, .unknowns = unknowns, .clock = clock};
-    c->desks = hm__arena_alloc(arena, servers, sizeof(*c->desks));
+    c->links = hm__arena_alloc(arena, servers, sizeof(*c->links));
     c->requests = hm__arena_alloc(arena, 2 * servers, sizeof(*c->requests));
     c->w = hm__arena_alloc(arena, unknowns, sizeof(double));
     c->sum = hm__arena_alloc(arena, unknowns, sizeof(double));
-    bool whole = c->desks && c->requests && c->w && c->sum;
+    bool whole = c->links && c->requests && c->w && c->sum;
     for (size_t k = 0; whole && k < servers; k++) {
-        struct hm_shard piece = hm__serving_piece(serving, (double)unknowns, (int)k);
-        struct desk *desk = &c->desks[k];
-        *desk = (struct desk){
-            .first = (size_t)piece.first, .count = (size_t)piece.count, .reply = REPLY_DUE};
-        desk->out = new_letter(arena, desk->count);
-        desk->in = new_letter(arena, desk->count);
-        whole = desk->out && desk->in;
+        struct hm_shard piece = hm__serving_shard(serving, (double)unknowns, (int)k);
+        struct client_link *link = &c->links[k];
+        *link = (struct client_link){
+            .first = (size_t)piece.first, .count = (size_t)piece.count, .reply = REPLY_PENDING};
+        link->out = client_new_message(arena, link->count);
+        link->in = client_new_message(arena, link->count);
+        whole = link->out && link->in;
     }
     if (!whole)
         return hm__fail_nomem(err);
@@ -85,45 +85,45 @@ double hm__client_wait_s(const struct hm_client *c)
     return c->wait_s;
 }
 
-const double *hm__client_ages(const struct hm_client *c)
+const double *hm__client_staleness(const struct hm_client *c)
 {
-    return c->ages;
+    return c->staleness;
 }
 
-/* ---- reading -------------------------------------------------------------------------------- */
+/* ---- pull ----------------------------------------------------------------------------------- */
 
-/* A receive is open to a server whenever it may write to us: with backups, always. */
-static void listen(struct hm_client *c, size_t k)
+/* Keep a receive open to a server whenever it may send to us: with backups, always. */
+static void client_open_receive(struct hm_client *c, size_t k)
 {
-    struct desk *desk = &c->desks[k];
+    struct client_link *link = &c->links[k];
 
     if (!c->requests[k])
-        hm__comm_start_receive(c->world, c->serving->workers + (int)k, desk->in,
-                               HM_LETTER_HEAD + desk->count * sizeof(double), &c->requests[k]);
+        hm__comm_start_receive(c->world, c->serving->workers + (int)k, link->in,
+                               HM_MESSAGE_HEADER + link->count * sizeof(double), &c->requests[k]);
 }
 
-/* True: to look. */
-static bool take_reply(struct hm_client *c, struct desk *desk)
+/* Process a reply; returns true when the server is paused. */
+static bool client_handle_reply(struct hm_client *c, struct client_link *link)
 {
-    if (desk->in->kind == HM_LETTER_LOOK) {
-        desk->reply = desk->in->wants > 0 ? REPLY_NONE : REPLY_DUE;
+    if (link->in->kind == HM_MESSAGE_PAUSED) {
+        link->reply = link->in->wants > 0 ? REPLY_REJECTED : REPLY_PENDING;
         return true;
     }
-    desk->late = false;
-    c->world->received += (double)(HM_LETTER_HEAD + desk->count * sizeof(double));
-    memcpy(c->w + desk->first, desk->in->values, desk->count * sizeof(double));
-    desk->version = desk->in->clock;
-    desk->reply = REPLY_THERE;
+    link->late = false;
+    c->world->received += (double)(HM_MESSAGE_HEADER + link->count * sizeof(double));
+    memcpy(c->w + link->first, link->in->values, link->count * sizeof(double));
+    link->version = link->in->clock;
+    link->reply = REPLY_RECEIVED;
     return false;
 }
 
-/* The oldest piece's; a step made together has a number, which is the clock to work on. */
-static double version(const struct hm_client *c)
+/* The oldest clock of all shards; with synchronous steps it is the clock to compute. */
+static double client_oldest_version(const struct hm_client *c)
 {
     double oldest = INFINITY;
 
     for (int k = 0; k < c->serving->servers; k++)
-        oldest = fmin(oldest, c->desks[k].version);
+        oldest = fmin(oldest, c->links[k].version);
     return oldest;
 }
 
@@ -131,86 +131,83 @@ bool hm__client_get(struct hm_client *c, const double **ret_w)
 {
     size_t servers = (size_t)c->serving->servers, left = 0;
     double began = c->world->ops->now(c->world);
-    bool look = false;
+    bool paused = false;
 
     for (size_t k = 0; k < servers; k++) {
-        if (c->desks[k].reply != REPLY_DUE)
+        if (c->links[k].reply != REPLY_PENDING)
             continue;
-        listen(c, k);
+        client_open_receive(c, k);
         left++;
     }
     while (left > 0) {
         size_t place = hm__comm_wait_any(c->world, c->requests, 2 * servers, NULL);
         if (place >= servers)
             continue;
-        struct desk *desk = &c->desks[place];
-        if (desk->in->kind == HM_LETTER_LATE) {
-            c->world->received += (double)HM_LETTER_HEAD;
-            desk->late = true;
-            listen(c, place);
+        struct client_link *link = &c->links[place];
+        if (link->in->kind == HM_MESSAGE_LATE) {
+            c->world->received += (double)HM_MESSAGE_HEADER;
+            link->late = true;
+            client_open_receive(c, place);
             continue;
         }
-        look = take_reply(c, desk) || look;
+        paused = client_handle_reply(c, link) || paused;
         left--;
     }
     c->wait_s += c->world->ops->now(c->world) - began;
     for (size_t k = 0; c->serving->backups > 0 && k < servers; k++)
-        listen(c, k);
-    if (look)
+        client_open_receive(c, k);
+    if (paused)
         return true;
-    if (hm__serving_staged(c->serving))
-        c->clock = c->desks[0].version;
-    c->ages[(size_t)fmin(fmax(0, c->clock - version(c)), HM_STALENESS_BINS - 1)]++;
+    if (hm__serving_is_synchronous(c->serving))
+        c->clock = c->links[0].version;
+    c->staleness[(size_t)fmin(fmax(0, c->clock - client_oldest_version(c)),
+                              HM_STALENESS_BINS - 1)]++;
     *ret_w = c->w;
     return false;
 }
 
-/* ---- adding --------------------------------------------------------------------------------- */
+/* ---- push ----------------------------------------------------------------------------------- */
 
-void hm__client_inc(struct hm_client *c, size_t place, double by)
-{
-    c->sum[place] += by;
-}
-
-void hm__client_batch_inc(struct hm_client *c, size_t first, size_t count, const double *by)
+void hm__client_add(struct hm_client *c, size_t first, size_t count, const double *by)
 {
     for (size_t j = 0; j < count; j++)
         c->sum[first + j] += by[j];
 }
 
-static void send_letter(struct hm_client *c, size_t k)
+static void client_send(struct hm_client *c, size_t k)
 {
-    struct desk *desk = &c->desks[k];
-    size_t values = desk->out->kind == HM_LETTER_PUSH ? desk->count : 0;
+    struct client_link *link = &c->links[k];
+    size_t values = link->out->kind == HM_MESSAGE_PUSH ? link->count : 0;
 
-    desk->reply = desk->out->wants > 0 ? REPLY_DUE : REPLY_THERE;
-    hm__comm_start_send(c->world, c->serving->workers + (int)k, desk->out,
-                        HM_LETTER_HEAD + values * sizeof(double),
+    link->reply = link->out->wants > 0 ? REPLY_PENDING : REPLY_RECEIVED;
+    hm__comm_start_send(c->world, c->serving->workers + (int)k, link->out,
+                        HM_MESSAGE_HEADER + values * sizeof(double),
                         &c->requests[(size_t)c->serving->servers + k]);
 }
 
-/* The letters of the last clock have long arrived, unless nobody waited for an answer. */
-static void finish_sending(struct hm_client *c)
+/* Sends of the last clock have already completed, unless the worker did not wait for a reply. */
+static void client_wait_sends(struct hm_client *c)
 {
     hm__comm_wait_all(c->world, c->requests + c->serving->servers, (size_t)c->serving->servers);
 }
 
 void hm__client_clock(struct hm_client *c, double rows)
 {
-    bool staged = hm__serving_staged(c->serving);
-    bool wants = !c->serving->pull_late || version(c) < c->clock + 1 - c->serving->staleness ||
+    bool staged = hm__serving_is_synchronous(c->serving);
+    bool wants = !c->serving->pull_late ||
+                 client_oldest_version(c) < c->clock + 1 - c->serving->staleness ||
                  (c->serving->together && c->clock + 1 >= c->target);
     double began = c->world->ops->now(c->world);
 
-    finish_sending(c);
+    client_wait_sends(c);
     for (size_t k = 0; k < (size_t)c->serving->servers; k++) {
-        struct desk *desk = &c->desks[k];
-        *desk->out = (struct hm_letter){.kind = HM_LETTER_PUSH,
-                                        .clock = staged ? desk->version : c->clock,
-                                        .rows = rows,
-                                        .wants = wants};
-        memcpy(desk->out->values, c->sum + desk->first, desk->count * sizeof(double));
-        send_letter(c, k);
+        struct client_link *link = &c->links[k];
+        *link->out = (struct hm_message){.kind = HM_MESSAGE_PUSH,
+                                         .clock = staged ? link->version : c->clock,
+                                         .rows = rows,
+                                         .wants = wants};
+        memcpy(link->out->values, c->sum + link->first, link->count * sizeof(double));
+        client_send(c, k);
     }
     memset(c->sum, 0, c->unknowns * sizeof(double));
     c->sent_s = c->world->ops->now(c->world);
@@ -218,68 +215,69 @@ void hm__client_clock(struct hm_client *c, double rows)
     c->clock++;
 }
 
-/* ---- backups -------------------------------------------------------------------------------- */
+/* ---- backup workers ------------------------------------------------------------------------- */
 
 bool hm__client_is_late(struct hm_client *c)
 {
     bool all = true;
 
     for (size_t k = 0; k < (size_t)c->serving->servers; k++) {
-        struct desk *desk = &c->desks[k];
-        if (hm__comm_test(c->world, &c->requests[k])) { /* nothing else comes unasked */
-            c->world->received += (double)HM_LETTER_HEAD;
-            desk->late = true;
-            listen(c, k);
+        struct client_link *link = &c->links[k];
+        /* Without a request the server sends only LATE. */
+        if (hm__comm_test(c->world, &c->requests[k])) {
+            c->world->received += (double)HM_MESSAGE_HEADER;
+            link->late = true;
+            client_open_receive(c, k);
         }
-        all = all && desk->late;
+        all = all && link->late;
     }
     return all;
 }
 
-void hm__client_give_up(struct hm_client *c)
+void hm__client_abandon(struct hm_client *c)
 {
-    finish_sending(c);
+    client_wait_sends(c);
     for (size_t k = 0; k < (size_t)c->serving->servers; k++) {
-        *c->desks[k].out =
-            (struct hm_letter){.kind = HM_LETTER_ASK, .clock = c->desks[k].version, .wants = 1};
-        send_letter(c, k);
+        *c->links[k].out =
+            (struct hm_message){.kind = HM_MESSAGE_PULL, .clock = c->links[k].version, .wants = 1};
+        client_send(c, k);
     }
     memset(c->sum, 0, c->unknowns * sizeof(double));
     c->sent_s = c->world->ops->now(c->world);
 }
 
-void hm__client_leave(struct hm_client *c)
+void hm__client_disconnect(struct hm_client *c)
 {
-    finish_sending(c);
+    client_wait_sends(c);
     for (size_t k = 0; k < (size_t)c->serving->servers; k++) {
-        *c->desks[k].out = (struct hm_letter){.kind = HM_LETTER_BYE, .wants = 1};
-        send_letter(c, k);
+        *c->links[k].out = (struct hm_message){.kind = HM_MESSAGE_SHUTDOWN, .wants = 1};
+        client_send(c, k);
         do {
-            listen(c, k);
+            client_open_receive(c, k);
             hm__comm_wait_all(c->world, &c->requests[k], 1);
-        } while (c->desks[k].in->kind != HM_LETTER_BYE);
+        } while (c->links[k].in->kind != HM_MESSAGE_SHUTDOWN);
     }
-    finish_sending(c);
+    client_wait_sends(c);
 }
 
-/* ---- after a look --------------------------------------------------------------------------- */
+/* ---- after an evaluation -------------------------------------------------------------------- */
 
-void hm__client_resume(struct hm_client *c, double target, double stood_s, bool fresh)
+void hm__client_resume(struct hm_client *c, double target, double paused_s, bool drop_late)
 {
     bool waited = false;
 
     c->target = target;
-    finish_sending(c);
+    client_wait_sends(c);
     for (size_t k = 0; k < (size_t)c->serving->servers; k++) {
-        struct desk *desk = &c->desks[k];
-        if (desk->reply == REPLY_NONE && fresh)
-            desk->reply = REPLY_DUE;
-        if (desk->reply != REPLY_NONE)
+        struct client_link *link = &c->links[k];
+        if (link->reply == REPLY_REJECTED && drop_late)
+            link->reply = REPLY_PENDING;
+        if (link->reply != REPLY_REJECTED)
             continue;
-        if (!waited && c->world->one_clock && stood_s >= 0 && c->sent_s > stood_s)
-            c->world->ops->pause(c->world, c->sent_s - stood_s);
+        if (!waited && c->world->shared_clock && paused_s >= 0 && c->sent_s > paused_s)
+            c->world->ops->pause(c->world, c->sent_s - paused_s);
         waited = true;
-        send_letter(c, k);
+        client_send(c, k);
     }
     if (waited)
         c->sent_s = c->world->ops->now(c->world);

@@ -1,6 +1,6 @@
 /*
- * A worker's side of a parameter server: a copy of w that may be old, and what is to be added to
- * the servers' own. See server.h.
+ * A worker's connection to the parameter servers: a copy of w that may be stale, and increments to
+ * be pushed. See server.h.
  */
 #ifndef HM_CLIENT_H
 #define HM_CLIENT_H
@@ -9,40 +9,39 @@
 
 struct hm_client;
 
-/* A client of this rank for w of so many unknowns; the servers begin by sending w. */
+/* Create the client of this rank for a w of `unknowns` values. The servers send w first. */
 int hm__client_new(struct hm_comm *world, const struct hm_serving *serving, size_t unknowns,
                    double clock, struct hm_arena *arena, struct hm_client **ret_client,
                    struct hm_err *err);
 
 /*
- * w for the clock to work on: waits until it is new enough. True, and no w, when the servers stand
- * still; call it again after hm__client_resume.
+ * Get w for the current clock; blocks until it is fresh enough. Returns true, without w, when
+ * the servers are paused; call it again after hm__client_resume.
  */
 bool hm__client_get(struct hm_client *client, const double **ret_w);
 /* The clock that w is for. */
 double hm__client_clock_now(const struct hm_client *client);
 
-/* Add to one unknown, or to several in a row; sent with the next clock. */
-void hm__client_inc(struct hm_client *client, size_t place, double by);
-void hm__client_batch_inc(struct hm_client *client, size_t first, size_t count, const double *by);
-/* This clock is done; what was added is of so many rows. */
+/* Add to `count` consecutive unknowns; pushed at the end of the clock. */
+void hm__client_add(struct hm_client *client, size_t first, size_t count, const double *by);
+/* Finish this clock and push the increments, which are the sum over `rows` rows. */
 void hm__client_clock(struct hm_client *client, double rows);
 
 /*
- * With backups: whether all servers have made the step without us. Then what was added may be given
- * up, and the next get is of the newest w.
+ * With backup workers: whether all servers have made the step without this worker. Then its
+ * increments can be abandoned, and the next get returns the newest w.
  */
 bool hm__client_is_late(struct hm_client *client);
-void hm__client_give_up(struct hm_client *client);
+void hm__client_abandon(struct hm_client *client);
 
-/* Say goodbye; the servers stand still. */
-void hm__client_leave(struct hm_client *client);
+/* Disconnect; the servers are paused. */
+void hm__client_disconnect(struct hm_client *client);
 
-/* The servers go on; target, stood_s and fresh as in their letter, to all of them. */
-void hm__client_resume(struct hm_client *client, double target, double stood_s, bool fresh);
+/* The servers resume; the arguments are those of the RESUME message to the servers. */
+void hm__client_resume(struct hm_client *client, double target, double paused_s, bool drop_late);
 
-/* Seconds in get so far, and reads by age. */
+/* Seconds spent in get and push so far, and the number of reads by staleness. */
 double hm__client_wait_s(const struct hm_client *client);
-const double *hm__client_ages(const struct hm_client *client);
+const double *hm__client_staleness(const struct hm_client *client);
 
 #endif

@@ -1,65 +1,71 @@
-/* What workers and servers write to each other: a head of doubles, and often a piece of w. */
-#ifndef HM_LETTERS_H
-#define HM_LETTERS_H
+/* Messages between workers and parameter servers: a header of doubles, and often a shard of w. */
+#ifndef HM_MESSAGES_H
+#define HM_MESSAGES_H
 
 #include "server.h"
 #include "shard.h"
 
-enum hm_letter_kind {
+enum hm_message_kind {
     /* From a worker. */
-    HM_LETTER_PUSH, /* a gradient */
-    HM_LETTER_ASK,  /* for w, without one: it was given up */
-    HM_LETTER_BYE,  /* answered by the same */
+    HM_MESSAGE_PUSH,     /* A gradient. */
+    HM_MESSAGE_PULL,     /* Request w without a gradient, which the worker abandoned. */
+    HM_MESSAGE_SHUTDOWN, /* The server replies with the same kind. */
     /* From worker 0. */
-    HM_LETTER_START,
-    HM_LETTER_SHOW, /* w and the rest, which follow the answer's head */
-    HM_LETTER_RESUME,
+    HM_MESSAGE_START,
+    /* Request the statistics, w and the state, which follow as separate messages. */
+    HM_MESSAGE_REPORT,
+    HM_MESSAGE_RESUME,
     /* From a server. */
-    HM_LETTER_W,
-    HM_LETTER_LATE, /* the step that it works on was made without it */
-    HM_LETTER_LOOK,
+    HM_MESSAGE_PARAMETERS,
+    HM_MESSAGE_LATE, /* The step that the worker computes a gradient for was made without it. */
+    HM_MESSAGE_PAUSED,
 };
 
-struct hm_letter {
+struct hm_message {
     double kind;
-    double clock;    /* PUSH: worked on; W: all gradients of clocks before it are in */
-    double rows;     /* PUSH: of the mini-batch */
-    double wants;    /* PUSH: w; LOOK: bring it again */
-    double target;   /* RESUME: iteration to stand still after */
-    double stood_s;  /* RESUME: when the first server stood still; below 0: not known */
-    double fresh;    /* RESUME: what came too late is dropped */
-    double reserved; /* 64 bytes */
-    double values[]; /* PUSH: sum of the rows' gradients; W: w */
+    /* PUSH: clock of the gradient; PARAMETERS: all gradients of earlier clocks are included. */
+    double clock;
+    double rows; /* PUSH: rows in the mini-batch. */
+    /* PUSH, PULL: the worker waits for w; PAUSED: the worker must send its last message again. */
+    double wants;
+    double target;    /* RESUME: iteration after which the servers pause. */
+    double paused_s;  /* RESUME: time at which the first server paused; negative: unknown. */
+    double drop_late; /* RESUME: drop the messages that arrived after the pause. */
+    double reserved;  /* Pads the header to 64 bytes. */
+    double values[];  /* PUSH: sum of the gradients of the rows; PARAMETERS: w. */
 };
 
-#define HM_LETTER_HEAD (offsetof(struct hm_letter, values))
+#define HM_MESSAGE_HEADER (offsetof(struct hm_message, values))
 
-/* What servers are told at the start. */
-struct hm_serving_start {
+/* Sent to each server at the start. */
+struct hm_server_start {
     double unknowns, lambda, curvature, step;
-    double rows; /* of an iteration */
+    double rows; /* Rows per iteration. */
     double iteration, samples;
 };
 
-/* What a server tells when it stands still; sums are of everything since the start. */
-struct hm_serving_shown {
-    double stood_s, elapsed_s;
+/* Sent by a paused server; counters are totals since the start. */
+struct hm_server_report {
+    double paused_s, elapsed_s;
     double iteration, samples;
-    double bytes, flop;   /* sent, and done */
-    double through_bytes; /* both ways */
+    double bytes, flop;   /* Bytes sent, and floating-point operations done. */
+    double traffic_bytes; /* Bytes sent and received. */
     double used, dropped, lead;
-    struct hm_usage usage; /* of this server's rank */
+    struct hm_usage usage; /* Usage of this server's rank. */
 };
 
-/* Whether gradients of a clock make one step together. */
-bool hm__serving_staged(const struct hm_serving *serving);
-/* The piece of w of server k. */
-struct hm_shard hm__serving_piece(const struct hm_serving *serving, double unknowns, int k);
+/* Whether the gradients of one clock are combined into one step. */
+bool hm__serving_is_synchronous(const struct hm_serving *serving);
+/* The shard of w on server k. */
+struct hm_shard hm__serving_shard(const struct hm_serving *serving, double unknowns, int k);
 
-/* Send or receive a piece of w and of each part of the state; `first`: where it begins here. */
-void hm__pieces_send(struct hm_run *run, struct hm_comm *world, int to, size_t first, size_t count,
-                     bool parts);
-void hm__pieces_receive(struct hm_run *run, struct hm_comm *world, int from, size_t first,
-                        size_t count, bool parts);
+/*
+ * Send or receive a part of w and, if `parts`, of each array of the state; `first`: its offset in
+ * run->w.
+ */
+void hm__parameters_send(struct hm_run *run, struct hm_comm *world, int to, size_t first,
+                         size_t count, bool parts);
+void hm__parameters_receive(struct hm_run *run, struct hm_comm *world, int from, size_t first,
+                            size_t count, bool parts);
 
 #endif

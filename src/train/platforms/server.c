@@ -1,7 +1,7 @@
 /*
- * A server rank: a piece of w, and letters from workers until all have said goodbye. One thread:
- * it waits for whichever letter comes next, with a receive open to each worker, and its answers go
- * out while it reads on.
+ * A parameter server rank: holds a shard of w and processes messages of the workers until all have
+ * disconnected. It has one thread, which waits for the next message with a receive open to each
+ * worker; replies are sent without blocking.
  */
 #include "server.h"
 
@@ -14,93 +14,100 @@
 #include "messages.h"
 #include "schemes.h"
 
-/* A letter in our hands; its room is used again. */
-struct paper {
-    struct paper *next;
+/* A message buffer; buffers are reused. */
+struct server_buffer {
+    struct server_buffer *next;
     int from;
-    struct hm_letter letter; /* its values follow */
+    struct hm_message message; /* Followed by its values. */
 };
 
-struct worker {
-    double clock;          /* clocks it has finished */
-    bool waits;            /* for w */
-    bool told;             /* to look, since we stood still */
-    bool sent_back;        /* its letter, since we stood still: it came too late */
-    bool late;             /* and told so: its step was made without it */
-    struct paper *ink;     /* the letter that a receive is open for */
-    struct paper *out;     /* the one that is on its way to it */
-    struct paper *due;     /* its gradient for the step that is being made */
-    struct hm_letter word; /* to look, late, or goodbye */
+struct worker_state {
+    double clock;  /* Clocks that the worker has finished. */
+    bool waiting;  /* The worker waits for w. */
+    bool notified; /* The worker has been notified of the current pause. */
+    /* Its message arrived during the current pause and must be sent again. */
+    bool rejected;
+    /* The current step was made without its gradient, and the worker was notified. */
+    bool late;
+    struct server_buffer *incoming; /* Buffer of the open receive. */
+    struct server_buffer *outgoing; /* Buffer of the last PARAMETERS message to the worker. */
+    struct server_buffer *gradient; /* Its gradient for the current step. */
+    struct hm_message notice;       /* PAUSED, LATE or SHUTDOWN message to the worker. */
 };
 
-struct server {
+struct parameter_server {
     struct hm_comm *world;
     const struct hm_serving *serving;
-    struct hm_objective objective; /* no rows; as many unknowns as our piece has */
-    struct hm_comm own;            /* alone, with the world's clock */
+    struct hm_objective objective; /* Without rows; its unknowns are our shard. */
+    /* A communicator of this rank alone, with the clock of `world`. */
+    struct hm_comm own;
     struct hm_run run;
     struct hm_arena *arena;
-    struct worker *workers;
-    void **requests;                /* [3 workers]: letters from them, w to them, word to look */
-    struct paper *blank;            /* free ones */
-    struct paper *late, **late_end; /* gradients that nobody waits for, while we stand still */
-    double rows;                    /* of an iteration */
-    double here;                    /* workers whose gradient for this step is here */
-    double parts;                   /* of steps: gradients that were used one by one */
-    double target;                  /* iteration to stand still after */
-    bool still;
-    int gone;
-    double began_s, stood_s, idle_s; /* idle: stood still so far */
+    struct worker_state *workers;
+    /* [3 workers]: receives, sends of PARAMETERS, sends of notices. */
+    void **requests;
+    struct server_buffer *unused; /* List of unused buffers. */
+    /* Queue of gradients that arrived during a pause from workers that do not wait for a reply. */
+    struct server_buffer *deferred, **deferred_end;
+    double rows;    /* Rows per iteration. */
+    double arrived; /* Number of gradients received for the current step. */
+    double parts;   /* Number of gradients applied one by one. */
+    double target;  /* Iteration after which this server pauses. */
+    bool paused;
+    int disconnected;
+    double began_s, paused_s, idle_s; /* idle_s: total time in pauses. */
     struct {
-        double bytes, flop, through, talking_s; /* when we last went on */
+        double bytes, flop, traffic, communicate_s; /* Counters when the server last resumed. */
     } mark;
-    double went_s;
-    double through; /* bytes both ways */
-    struct hm_serving_shown sums;
+    double resumed_s;
+    double traffic; /* Bytes sent and received. */
+    struct hm_server_report sums;
 };
 
-static bool staged(const struct server *s)
+static bool server_is_synchronous(const struct parameter_server *s)
 {
-    return hm__serving_staged(s->serving);
+    return hm__serving_is_synchronous(s->serving);
 }
 
-static size_t letter_bytes(const struct server *s)
+static size_t server_message_bytes(const struct parameter_server *s)
 {
-    return HM_LETTER_HEAD + s->objective.unknowns * sizeof(double);
+    return HM_MESSAGE_HEADER + s->objective.unknowns * sizeof(double);
 }
 
-static struct paper *new_paper(struct server *s)
+static struct server_buffer *server_new_buffer(struct parameter_server *s)
 {
-    struct paper *paper = s->blank;
+    struct server_buffer *buffer = s->unused;
 
-    if (paper) {
-        s->blank = paper->next;
-        return paper;
+    if (buffer) {
+        s->unused = buffer->next;
+        return buffer;
     }
-    paper = hm__arena_alloc(s->arena, 1, offsetof(struct paper, letter) + letter_bytes(s));
-    if (!paper)
+    buffer = hm__arena_alloc(s->arena, 1,
+                             offsetof(struct server_buffer, message) + server_message_bytes(s));
+    if (!buffer)
         s->world->ops->fail(s->world, "a server is out of memory");
-    return paper;
+    return buffer;
 }
 
-static void put_back(struct server *s, struct paper *paper)
+static void server_release_buffer(struct parameter_server *s, struct server_buffer *buffer)
 {
-    paper->next = s->blank;
-    s->blank = paper;
+    buffer->next = s->unused;
+    s->unused = buffer;
 }
 
-/* ---- letters -------------------------------------------------------------------------------- */
+/* ---- messages ------------------------------------------------------------------------------- */
 
-static void open_receive(struct server *s, int from)
+static void server_open_receive(struct parameter_server *s, int from)
 {
-    struct worker *w = &s->workers[from];
+    struct worker_state *w = &s->workers[from];
 
-    w->ink = new_paper(s);
-    w->ink->from = from;
-    hm__comm_start_receive(s->world, from, &w->ink->letter, letter_bytes(s), &s->requests[from]);
+    w->incoming = server_new_buffer(s);
+    w->incoming->from = from;
+    hm__comm_start_receive(s->world, from, &w->incoming->message, server_message_bytes(s),
+                           &s->requests[from]);
 }
 
-static double slowest(const struct server *s)
+static double server_slowest_clock(const struct parameter_server *s)
 {
     double least = INFINITY;
 
@@ -109,317 +116,329 @@ static double slowest(const struct server *s)
     return least;
 }
 
-/* w as it is now, on a paper of its own: w may change while it is on its way. */
-static void send_w(struct server *s, int to)
+/* Send w in a buffer of its own, since w may change before the send completes. */
+static void server_send_parameters(struct parameter_server *s, int to)
 {
-    struct worker *w = &s->workers[to];
+    struct worker_state *w = &s->workers[to];
     size_t place = (size_t)(s->serving->workers + to);
 
-    if (s->requests[place]) /* it has arrived, else there would be no new letter */
+    /* The last message has arrived, else the worker would not have sent a new one. */
+    if (s->requests[place])
         hm__comm_wait_all(s->world, &s->requests[place], 1);
-    if (w->out)
-        put_back(s, w->out);
-    w->out = new_paper(s);
-    w->out->letter =
-        (struct hm_letter){.kind = HM_LETTER_W, .clock = staged(s) ? s->run.iteration : slowest(s)};
-    memcpy(w->out->letter.values, s->run.w, s->objective.unknowns * sizeof(double));
-    w->waits = w->late = false;
-    if (!staged(s))
-        s->sums.lead = fmax(s->sums.lead, w->clock - slowest(s));
-    s->through += (double)letter_bytes(s);
-    hm__comm_start_send(s->world, to, &w->out->letter, letter_bytes(s), &s->requests[place]);
+    if (w->outgoing)
+        server_release_buffer(s, w->outgoing);
+    w->outgoing = server_new_buffer(s);
+    w->outgoing->message = (struct hm_message){
+        .kind = HM_MESSAGE_PARAMETERS,
+        .clock = server_is_synchronous(s) ? s->run.iteration : server_slowest_clock(s)};
+    memcpy(w->outgoing->message.values, s->run.w, s->objective.unknowns * sizeof(double));
+    w->waiting = w->late = false;
+    if (!server_is_synchronous(s))
+        s->sums.lead = fmax(s->sums.lead, w->clock - server_slowest_clock(s));
+    s->traffic += (double)server_message_bytes(s);
+    hm__comm_start_send(s->world, to, &w->outgoing->message, server_message_bytes(s),
+                        &s->requests[place]);
 }
 
-/* A letter without w. The last one has arrived: its reader waits for it, or listens all the time.
+/*
+ * Send a message without w. The previous one has arrived: the worker waits for it, or keeps a
+ * receive open at all times.
  */
-static void send_word(struct server *s, int to, enum hm_letter_kind kind)
+static void server_send_notice(struct parameter_server *s, int to, enum hm_message_kind kind)
 {
-    struct worker *w = &s->workers[to];
+    struct worker_state *w = &s->workers[to];
     size_t place = (size_t)(2 * s->serving->workers + to);
 
     if (s->requests[place])
         hm__comm_wait_all(s->world, &s->requests[place], 1);
-    w->word = (struct hm_letter){.kind = kind, .wants = w->sent_back};
-    hm__comm_start_send(s->world, to, &w->word, HM_LETTER_HEAD, &s->requests[place]);
+    w->notice = (struct hm_message){.kind = kind, .wants = w->rejected};
+    hm__comm_start_send(s->world, to, &w->notice, HM_MESSAGE_HEADER, &s->requests[place]);
 }
 
-static void tell_to_look(struct server *s, int to)
+static void server_notify_pause(struct parameter_server *s, int to)
 {
-    if (!s->workers[to].told)
-        send_word(s, to, HM_LETTER_LOOK);
-    s->workers[to].told = true;
+    if (!s->workers[to].notified)
+        server_send_notice(s, to, HM_MESSAGE_PAUSED);
+    s->workers[to].notified = true;
 }
 
-static bool may_go_on(const struct server *s, const struct worker *w)
+static bool server_may_proceed(const struct parameter_server *s, const struct worker_state *w)
 {
-    if (staged(s))
+    if (server_is_synchronous(s))
         return true;
     if (s->serving->together && w->clock >= s->target)
         return false;
     return s->serving->consistency == HM_CONSISTENCY_ASYNC ||
-           w->clock - slowest(s) <= s->serving->staleness;
+           w->clock - server_slowest_clock(s) <= s->serving->staleness;
 }
 
-static void answer(struct server *s)
+static void server_send_replies(struct parameter_server *s)
 {
     for (int i = 0; i < s->serving->workers; i++)
-        if (s->workers[i].waits && may_go_on(s, &s->workers[i]))
-            send_w(s, i);
+        if (s->workers[i].waiting && server_may_proceed(s, &s->workers[i]))
+            server_send_parameters(s, i);
 }
 
-static void stand_still(struct server *s)
+static void server_pause(struct parameter_server *s)
 {
-    s->still = true;
-    s->stood_s = s->world->ops->now(s->world);
+    s->paused = true;
+    s->paused_s = s->world->ops->now(s->world);
     s->sums.bytes += s->world->bytes - s->mark.bytes;
     s->sums.flop += s->own.flop - s->mark.flop;
-    s->sums.through_bytes += s->through - s->mark.through;
+    s->sums.traffic_bytes += s->traffic - s->mark.traffic;
     hm__meter_stop(&s->run.meter, s->world,
-                   s->stood_s - s->went_s - (s->world->talking_s - s->mark.talking_s));
+                   s->paused_s - s->resumed_s - (s->world->communicate_s - s->mark.communicate_s));
     for (int i = 0; i < s->serving->workers; i++)
-        if (s->workers[i].waits)
-            tell_to_look(s, i);
+        if (s->workers[i].waiting)
+            server_notify_pause(s, i);
 }
 
 /* ---- gradients ------------------------------------------------------------------------------ */
 
-/* The fastest worker is never more than s clocks ahead of the slowest: else we are at fault. */
-static void check_lead(struct server *s, const struct paper *paper, double finished, double most)
+/*
+ * The lead of a worker over the slowest one must not exceed `most`; otherwise the server has a bug.
+ */
+static void server_check_lead(struct parameter_server *s, const struct server_buffer *buffer,
+                              double finished, double most)
 {
-    double lead = paper->letter.clock - finished;
+    double lead = buffer->message.clock - finished;
     char why[160];
 
     s->sums.lead = fmax(s->sums.lead, lead);
     if (lead <= most)
         return;
     snprintf(why, sizeof(why),
-             "worker %d is at clock %.0f, %.0f ahead of the slowest, and %.0f are allowed",
-             paper->from, paper->letter.clock, lead, most);
+             "worker %d is at clock %.0f, %.0f ahead of the slowest; at most %.0f are allowed",
+             buffer->from, buffer->message.clock, lead, most);
     s->world->ops->fail(s->world, why);
 }
 
-/* All that are here, in the order of the workers, are a step. */
-static void make_step(struct server *s)
+/* Make a step from all gradients received, summed in the order of the workers. */
+static void server_make_step(struct parameter_server *s)
 {
     size_t count = s->objective.unknowns;
     double rows = 0;
     bool first = true;
 
     for (int i = 0; i < s->serving->workers; i++) {
-        struct paper *due = s->workers[i].due;
-        if (!due)
+        struct server_buffer *gradient = s->workers[i].gradient;
+        if (!gradient)
             continue;
         if (first)
-            memcpy(s->run.gradient, due->letter.values, count * sizeof(double));
+            memcpy(s->run.gradient, gradient->message.values, count * sizeof(double));
         else
-            hm__comm_add(&s->own, s->run.gradient, due->letter.values, count);
+            hm__comm_add(&s->own, s->run.gradient, gradient->message.values, count);
         first = false;
-        rows += due->letter.rows;
-        s->workers[i].waits = true;
-        s->workers[i].due = NULL;
+        rows += gradient->message.rows;
+        s->workers[i].waiting = true;
+        s->workers[i].gradient = NULL;
         s->sums.used++;
-        put_back(s, due);
+        server_release_buffer(s, gradient);
     }
     hm__run_mean(&s->run, rows);
     s->run.algorithm->update(&s->run, 1, s->run.iteration);
     s->run.iteration++;
     s->run.samples += rows;
-    s->here = 0;
+    s->arrived = 0;
     for (int i = 0; i < s->serving->workers; i++) {
-        struct worker *w = &s->workers[i];
-        if (!w->waits && !w->late) /* it works on what nobody needs any more */
-            send_word(s, i, HM_LETTER_LATE);
-        w->late = !w->waits;
+        struct worker_state *w = &s->workers[i];
+        if (!w->waiting && !w->late) /* The worker computes a gradient that is no longer needed. */
+            server_send_notice(s, i, HM_MESSAGE_LATE);
+        w->late = !w->waiting;
     }
 }
 
-static void take_for_step(struct server *s, struct paper *paper)
+static void server_collect_gradient(struct parameter_server *s, struct server_buffer *buffer)
 {
-    struct worker *w = &s->workers[paper->from];
+    struct worker_state *w = &s->workers[buffer->from];
 
-    check_lead(s, paper, s->run.iteration, 0);
-    if (paper->letter.kind == HM_LETTER_ASK ||
-        paper->letter.clock < s->run.iteration) { /* the step was made without it */
+    server_check_lead(s, buffer, s->run.iteration, 0);
+    if (buffer->message.kind == HM_MESSAGE_PULL ||
+        buffer->message.clock < s->run.iteration) { /* The step was made without it. */
         s->sums.dropped++;
-        w->waits = true;
-        put_back(s, paper);
+        w->waiting = true;
+        server_release_buffer(s, buffer);
     } else {
-        w->due = paper;
-        s->here++;
-        if (s->here == s->serving->workers - s->serving->backups)
-            make_step(s);
+        w->gradient = buffer;
+        s->arrived++;
+        if (s->arrived == s->serving->workers - s->serving->backups)
+            server_make_step(s);
     }
 }
 
-/* By itself, as a part of a step. */
-static void take_alone(struct server *s, struct paper *paper)
+/* Apply one gradient by itself, as a fraction of a step. */
+static void server_apply_gradient(struct parameter_server *s, struct server_buffer *buffer)
 {
-    struct worker *w = &s->workers[paper->from];
-    const struct hm_letter *letter = &paper->letter;
+    struct worker_state *w = &s->workers[buffer->from];
+    const struct hm_message *message = &buffer->message;
     bool bounded = s->serving->consistency == HM_CONSISTENCY_SSP;
 
-    check_lead(s, paper, slowest(s), bounded ? s->serving->staleness : INFINITY);
-    if (letter->rows > 0) {
-        memcpy(s->run.gradient, letter->values, s->objective.unknowns * sizeof(double));
-        hm__run_mean(&s->run, letter->rows);
-        s->run.algorithm->update(&s->run, letter->rows / s->rows, s->parts);
+    server_check_lead(s, buffer, server_slowest_clock(s),
+                      bounded ? s->serving->staleness : INFINITY);
+    if (message->rows > 0) {
+        memcpy(s->run.gradient, message->values, s->objective.unknowns * sizeof(double));
+        hm__run_mean(&s->run, message->rows);
+        s->run.algorithm->update(&s->run, message->rows / s->rows, s->parts);
     }
     s->parts++;
     s->run.iteration = floor(s->parts / s->serving->workers);
-    s->run.samples += letter->rows;
+    s->run.samples += message->rows;
     s->sums.used++;
-    w->clock = letter->clock + 1;
-    w->waits = letter->wants > 0;
-    put_back(s, paper);
+    w->clock = message->clock + 1;
+    w->waiting = message->wants > 0;
+    server_release_buffer(s, buffer);
 }
 
-static void take_gradient(struct server *s, struct paper *paper)
+static void server_take_gradient(struct parameter_server *s, struct server_buffer *buffer)
 {
     double before = s->run.iteration;
 
-    if (staged(s))
-        take_for_step(s, paper);
+    if (server_is_synchronous(s))
+        server_collect_gradient(s, buffer);
     else
-        take_alone(s, paper);
+        server_apply_gradient(s, buffer);
     if (s->run.iteration > before && s->run.iteration >= s->target)
-        stand_still(s);
+        server_pause(s);
     else
-        answer(s);
+        server_send_replies(s);
 }
 
-/* While we stand still: back to who waits for an answer, and kept for later otherwise. */
-static void turn_away(struct server *s, struct paper *paper)
+/* During a pause: reject the message if the worker waits for a reply, otherwise queue it. */
+static void server_reject(struct parameter_server *s, struct server_buffer *buffer)
 {
-    struct worker *w = &s->workers[paper->from];
+    struct worker_state *w = &s->workers[buffer->from];
 
-    if (paper->letter.wants > 0) {
-        w->sent_back = true;
-        put_back(s, paper);
-        tell_to_look(s, paper->from);
+    if (buffer->message.wants > 0) {
+        w->rejected = true;
+        server_release_buffer(s, buffer);
+        server_notify_pause(s, buffer->from);
     } else {
-        paper->next = NULL;
-        *s->late_end = paper;
-        s->late_end = &paper->next;
+        buffer->next = NULL;
+        *s->deferred_end = buffer;
+        s->deferred_end = &buffer->next;
     }
 }
 
-/* ---- standing still ------------------------------------------------------------------------- */
+/* ---- pause and resume ----------------------------------------------------------------------- */
 
-static void show(struct server *s)
+static void server_send_report(struct parameter_server *s)
 {
-    if (!s->still)
-        stand_still(s);
-    struct hm_serving_shown shown = s->sums;
-    shown.stood_s = s->stood_s;
-    shown.elapsed_s = s->stood_s - s->began_s - s->idle_s;
+    if (!s->paused)
+        server_pause(s);
+    struct hm_server_report shown = s->sums;
+    shown.paused_s = s->paused_s;
+    shown.elapsed_s = s->paused_s - s->began_s - s->idle_s;
     shown.iteration = s->run.iteration;
     shown.samples = s->run.samples;
     shown.usage = hm__usage_now(&s->run, s->world);
     hm__comm_send(s->world, 0, &shown, sizeof(shown));
-    hm__pieces_send(&s->run, s->world, 0, 0, s->objective.unknowns, s->serving->together);
+    hm__parameters_send(&s->run, s->world, 0, 0, s->objective.unknowns, s->serving->together);
 }
 
-static void go_on(struct server *s, const struct hm_letter *letter)
+static void server_resume(struct parameter_server *s, const struct hm_message *message)
 {
-    bool shared = s->world->one_clock && letter->stood_s >= 0;
+    bool shared = s->world->shared_clock && message->paused_s >= 0;
 
-    s->target = letter->target;
-    hm__comm_align(s->world);
-    if (shared && s->stood_s > letter->stood_s) /* as far behind the first as we were */
-        s->world->ops->pause(s->world, s->stood_s - letter->stood_s);
-    s->idle_s += s->world->ops->now(s->world) - s->stood_s;
-    s->still = false;
+    s->target = message->target;
+    hm__comm_barrier(s->world);
+    /* Keep the delay between the pause of the first server and ours. */
+    if (shared && s->paused_s > message->paused_s)
+        s->world->ops->pause(s->world, s->paused_s - message->paused_s);
+    s->idle_s += s->world->ops->now(s->world) - s->paused_s;
+    s->paused = false;
     s->mark.bytes = s->world->bytes;
     s->mark.flop = s->own.flop;
-    s->mark.through = s->through;
-    s->mark.talking_s = s->world->talking_s;
-    s->went_s = s->world->ops->now(s->world);
+    s->mark.traffic = s->traffic;
+    s->mark.communicate_s = s->world->communicate_s;
+    s->resumed_s = s->world->ops->now(s->world);
     hm__meter_start(&s->run.meter, s->world);
     for (int i = 0; i < s->serving->workers; i++) {
-        struct worker *w = &s->workers[i];
-        if (w->sent_back && letter->fresh > 0) {
+        struct worker_state *w = &s->workers[i];
+        if (w->rejected && message->drop_late > 0) {
             s->sums.dropped++;
-            w->waits = true;
+            w->waiting = true;
         }
-        w->told = w->sent_back = false;
+        w->notified = w->rejected = false;
     }
-    struct paper *late = s->late;
-    s->late = NULL;
-    s->late_end = &s->late;
-    answer(s);
-    while (late) {
-        struct paper *next = late->next;
-        if (s->still)
-            turn_away(s, late);
+    struct server_buffer *deferred = s->deferred;
+    s->deferred = NULL;
+    s->deferred_end = &s->deferred;
+    server_send_replies(s);
+    while (deferred) {
+        struct server_buffer *next = deferred->next;
+        if (s->paused)
+            server_reject(s, deferred);
         else
-            take_gradient(s, late);
-        late = next;
+            server_take_gradient(s, deferred);
+        deferred = next;
     }
 }
 
-static void count_letter(struct server *s, const struct paper *paper)
+static void server_count_message(struct parameter_server *s, const struct server_buffer *buffer)
 {
-    size_t bytes = paper->letter.kind == HM_LETTER_PUSH ? letter_bytes(s) : HM_LETTER_HEAD;
+    size_t bytes =
+        buffer->message.kind == HM_MESSAGE_PUSH ? server_message_bytes(s) : HM_MESSAGE_HEADER;
 
-    s->through += (double)bytes;
+    s->traffic += (double)bytes;
     s->world->received += (double)bytes;
 }
 
-static void read_letter(struct server *s, struct paper *paper)
+static void server_handle(struct parameter_server *s, struct server_buffer *buffer)
 {
-    switch ((enum hm_letter_kind)paper->letter.kind) {
-    case HM_LETTER_PUSH:
-    case HM_LETTER_ASK:
-        count_letter(s, paper);
-        if (s->still)
-            turn_away(s, paper);
+    switch ((enum hm_message_kind)buffer->message.kind) {
+    case HM_MESSAGE_PUSH:
+    case HM_MESSAGE_PULL:
+        server_count_message(s, buffer);
+        if (s->paused)
+            server_reject(s, buffer);
         else
-            take_gradient(s, paper);
+            server_take_gradient(s, buffer);
         return;
-    case HM_LETTER_BYE:
-        send_word(s, paper->from, HM_LETTER_BYE);
-        s->gone++;
+    case HM_MESSAGE_SHUTDOWN:
+        server_send_notice(s, buffer->from, HM_MESSAGE_SHUTDOWN);
+        s->disconnected++;
         break;
-    case HM_LETTER_SHOW:
-        show(s);
+    case HM_MESSAGE_REPORT:
+        server_send_report(s);
         break;
-    case HM_LETTER_RESUME:
-        go_on(s, &paper->letter);
+    case HM_MESSAGE_RESUME:
+        server_resume(s, &buffer->message);
         break;
     default:
-        s->world->ops->fail(s->world, "a letter that no server reads");
+        s->world->ops->fail(s->world, "a message of an unknown kind");
     }
-    put_back(s, paper);
+    server_release_buffer(s, buffer);
 }
 
-static void serve(struct server *s)
+static void server_loop(struct parameter_server *s)
 {
     size_t n = (size_t)s->serving->workers;
 
     for (size_t i = 0; i < n; i++)
-        open_receive(s, (int)i);
-    while (s->gone < s->serving->workers) {
+        server_open_receive(s, (int)i);
+    while (s->disconnected < s->serving->workers) {
         size_t place = hm__comm_wait_any(s->world, s->requests, 3 * n, NULL);
         if (place >= n)
             continue;
-        struct paper *paper = s->workers[place].ink;
-        s->workers[place].ink = NULL;
-        if (paper->letter.kind != HM_LETTER_BYE)
-            open_receive(s, (int)place);
-        read_letter(s, paper);
+        struct server_buffer *buffer = s->workers[place].incoming;
+        s->workers[place].incoming = NULL;
+        if (buffer->message.kind != HM_MESSAGE_SHUTDOWN)
+            server_open_receive(s, (int)place);
+        server_handle(s, buffer);
     }
     hm__comm_wait_all(s->world, s->requests, 3 * n);
 }
 
-/* ---- beginning ------------------------------------------------------------------------------ */
+/* ---- start ---------------------------------------------------------------------------------- */
 
-static int make_server(struct server *s, const struct hm_serving_start *start, struct hm_err *err)
+static int server_init(struct parameter_server *s, const struct hm_server_start *start,
+                       struct hm_err *err)
 {
     int index = s->world->rank - s->serving->workers;
     size_t n = (size_t)s->serving->workers;
 
     s->objective = (struct hm_objective){
-        .unknowns = (size_t)hm__serving_piece(s->serving, start->unknowns, index).count,
+        .unknowns = (size_t)hm__serving_shard(s->serving, start->unknowns, index).count,
         .lambda = start->lambda,
         .curvature = start->curvature,
         .arena = s->arena,
@@ -430,14 +449,14 @@ static int make_server(struct server *s, const struct hm_serving_start *start, s
     s->run.arena = s->arena;
     s->run.settings.step = start->step;
     s->rows = start->rows;
-    s->late_end = &s->late;
-    s->still = true;
+    s->deferred_end = &s->deferred;
+    s->paused = true;
     s->workers = hm__arena_alloc(s->arena, n, sizeof(*s->workers));
     s->requests = hm__arena_alloc(s->arena, 3 * n, sizeof(*s->requests));
     if (!s->workers || !s->requests)
         return hm__fail_nomem(err);
     for (size_t i = 0; i < n; i++)
-        s->workers[i] = (struct worker){.clock = start->iteration, .waits = true};
+        s->workers[i] = (struct worker_state){.clock = start->iteration, .waiting = true};
     int rc = hm__run_begin(&s->run, err);
     s->run.iteration = start->iteration;
     s->run.samples = start->samples;
@@ -445,26 +464,26 @@ static int make_server(struct server *s, const struct hm_serving_start *start, s
     return rc;
 }
 
-int hm__serve(struct hm_comm *world, const struct hm_serving *serving,
-              const struct hm_algorithm *algorithm, const struct hm_train_settings *settings,
-              struct hm_err *err)
+int hm__server_run(struct hm_comm *world, const struct hm_serving *serving,
+                   const struct hm_algorithm *algorithm, const struct hm_train_settings *settings,
+                   struct hm_err *err)
 {
-    struct server s = {.world = world, .serving = serving, .arena = hm__arena_new()};
-    struct hm_letter letter;
-    struct hm_serving_start start;
+    struct parameter_server s = {.world = world, .serving = serving, .arena = hm__arena_new()};
+    struct hm_message message;
+    struct hm_server_start start;
     int rc = s.arena ? 0 : hm__fail_nomem(err);
 
     s.run = (struct hm_run){.algorithm = algorithm, .settings = *settings};
-    hm__comm_receive(world, 0, &letter, HM_LETTER_HEAD);
-    if (letter.kind == HM_LETTER_START) {
+    hm__comm_receive(world, 0, &message, HM_MESSAGE_HEADER);
+    if (message.kind == HM_MESSAGE_START) {
         hm__comm_receive(world, 0, &start, sizeof(start));
-        rc = rc ? rc : make_server(&s, &start, err);
+        rc = rc ? rc : server_init(&s, &start, err);
         rc = hm__agree(world, rc, err);
         if (rc == 0) {
-            hm__pieces_receive(&s.run, world, 0, 0, s.objective.unknowns, true);
-            s.began_s = s.stood_s = world->ops->now(world);
+            hm__parameters_receive(&s.run, world, 0, 0, s.objective.unknowns, true);
+            s.began_s = s.paused_s = world->ops->now(world);
             s.own.flop = 0;
-            serve(&s);
+            server_loop(&s);
         }
     }
     hm__arena_free(s.arena);

@@ -1,28 +1,30 @@
 /*
- * A parameter server: w in pieces on ranks of their own, which workers read and add to.
+ * Parameter servers: w is split into shards on separate ranks, which the workers read and update.
  *
- * The first `workers` ranks have rows, the others have a piece of w each: piece k, the k-th of as
- * many equal blocks, is on rank workers + k. A worker reads w (get), adds to it (inc, batch_inc),
- * and says that it is done with a clock (clock, client.h); one message to each server brings all
- * that it added, and the answer w as it is then. What is added is gradients: the server has the
- * second half of the algorithm's step (hm_algorithm.update).
+ * The first `workers` ranks have the rows; the other ranks have one shard of w each: shard k, the
+ * k-th of equal blocks, is on rank workers + k. A worker reads w (get), adds to it (add), and
+ * finishes a clock (clock; see client.h); one message to each server pushes all its increments, and
+ * the reply contains w at that time. The increments are gradients: the server applies the second
+ * half of the algorithm's step (hm_algorithm.update).
  *
- * Clocks are counted from 0. A worker that works on clock c has finished c of them.
+ * Clocks are counted from 0. A worker that computes clock c has finished c clocks.
  *
- *     BSP     The gradients of a clock are added up in the order of the workers when the last one
- *             is there, and make one step; then all go on. With b backups the first n - b that
- *             come make the step, again in the order of the workers; whoever comes later is told
- *             the newest w, and what it brought is dropped.
- *     SSP(s)  A gradient is a part of a step, which is made when it comes. Nobody works on clock c
- *             before all have finished c - s (Ho et al.: More effective distributed ML via a stale
- *             synchronous parallel parameter server, NIPS 2013). SSP(0) is BSP, bit for bit.
- *     async   The same, and nobody waits.
+ *     BSP     When the gradients of a clock from all workers have arrived, they are added in the
+ *             order of the workers and make one step; then all workers continue. With b backup
+ *             workers the first n - b gradients make the step, again added in the order of the
+ *             workers; a gradient that arrives later is dropped, and its worker gets the newest w.
+ *     SSP(s)  Each gradient is applied on arrival, as a fraction of a step. No worker computes
+ *             clock c before all have finished clock c - s (Ho et al.: More effective distributed
+ *             ML via a stale synchronous parallel parameter server, NIPS 2013). SSP(0) equals BSP
+ *             bit for bit.
+ *     async   Like SSP, but without a staleness bound.
  *
- * An iteration is a step of BSP; otherwise it is n parts of steps, whoever has brought them.
+ * An iteration is one step of BSP; otherwise it is n gradients, from any workers.
  *
- * To look at w the servers stand still after so many iterations: whoever asks is told so, until
- * all workers are there. What came too late is brought again afterwards, where time is virtual at
- * the same distance from the moment at which they stood still; the time in between is not counted.
+ * To evaluate w, the servers pause after a given number of iterations. They notify each worker that
+ * sends a message, until all workers have stopped. Gradients that arrived during the pause are sent
+ * again afterwards; in virtual time with the same delay after the start of the pause. The duration
+ * of a pause is not measured.
  */
 #ifndef HM_SERVER_H
 #define HM_SERVER_H
@@ -32,41 +34,45 @@
 
 struct hm_serving {
     enum hm_consistency consistency;
-    double staleness; /* of SSP, >= 0 */
-    int workers;      /* the first ranks */
-    int servers;      /* the ranks after them */
-    int backups;      /* of BSP, < workers */
-    bool pull_late;   /* of SSP: read w again only when the copy that is there is too old */
-    bool together;    /* wait for each other before each look, so that it can be saved */
+    double staleness; /* Staleness bound of SSP in clocks, >= 0. */
+    int workers;      /* Number of workers, the first ranks. */
+    int servers;      /* Number of servers, the ranks after the workers. */
+    int backups;      /* Number of backup workers of BSP, < workers. */
+    bool pull_late;   /* SSP: pull w only when the local copy exceeds the staleness bound. */
+    /* Wait for all workers before each evaluation, so that a checkpoint can be saved. */
+    bool together;
 };
 
-/* Reads of the same age are counted together; the last also counts older ones. */
+/* Number of bins of the staleness histogram; the last bin also counts larger values. */
 enum { HM_STALENESS_BINS = 64 };
 
-/* What a run with servers has to tell, from its start (or from where it went on). */
-struct hm_served_stats {
-    double staleness[HM_STALENESS_BINS]; /* reads whose w lacked gradients of k finished clocks */
-    double *wait_s;                      /* [workers]: in get, messages included */
-    double *server_bytes;                /* [servers]: through its port, both ways */
-    double used, dropped; /* gradients of workers; a piece of one counts as its share */
-    double lead;          /* largest: clock worked on, less the clocks finished by the slowest */
+/* Statistics of a run with servers, since its start or since it was resumed. */
+struct hm_server_stats {
+    double staleness[HM_STALENESS_BINS]; /* Number of reads by staleness in clocks. */
+    /* [workers]: seconds in get and push, including the messages. */
+    double *wait_s;
+    double *server_bytes; /* [servers]: bytes sent and received. */
+    /* Numbers of gradients applied and dropped; a shard of a gradient counts as its fraction. */
+    double used, dropped;
+    /* Largest difference between the clock of a worker and the clocks finished by the slowest. */
+    double lead;
 };
 
-/* A server rank's life, until all workers have said goodbye. */
-int hm__serve(struct hm_comm *world, const struct hm_serving *serving,
-              const struct hm_algorithm *algorithm, const struct hm_train_settings *settings,
-              struct hm_err *err);
+/* Main loop of a server rank, until all workers have disconnected. */
+int hm__server_run(struct hm_comm *world, const struct hm_serving *serving,
+                   const struct hm_algorithm *algorithm, const struct hm_train_settings *settings,
+                   struct hm_err *err);
 
 /*
- * Worker ranks, all together: after hm__run_begin, with w at its start, hand w and the algorithm's
- * state to the servers; run->comm is of the workers alone. Then hm__train, then end.
+ * Collective over the workers, after hm__run_begin with the initial w: send w and the algorithm's
+ * state to the servers. run->comm contains the workers only. Then call hm__train, then end.
  */
-int hm__served_begin(struct hm_run *run, struct hm_comm *world, const struct hm_serving *serving,
-                     struct hm_err *err);
-void hm__served_end(struct hm_run *run);
-/* In place of both, by rank 0, where workers cannot begin: let the servers go. */
-void hm__served_cancel(struct hm_comm *world, const struct hm_serving *serving);
-/* Called by all workers; whole on rank 0. */
-const struct hm_served_stats *hm__served_stats(struct hm_run *run);
+int hm__server_worker_begin(struct hm_run *run, struct hm_comm *world,
+                            const struct hm_serving *serving, struct hm_err *err);
+void hm__server_worker_end(struct hm_run *run);
+/* Instead of begin and end, when the workers cannot start: rank 0 shuts the servers down. */
+void hm__server_worker_cancel(struct hm_comm *world, const struct hm_serving *serving);
+/* Collective over the workers; complete on rank 0. */
+const struct hm_server_stats *hm__server_worker_stats(struct hm_run *run);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * One rank's part of a Markov random field: its block, its edges, its ghosts; and fields read from
- * files. See field.h for what is kept.
+ * One rank's part of a Markov random field: its block, its edges, its ghosts; and fields from
+ * files. See field.h for the data structure.
  */
 #include "field.h"
 
@@ -18,11 +18,11 @@ size_t hm__mrf_block(size_t vertices, int rank, int size)
 
 int hm__mrf_owner(size_t vertices, size_t vertex, int size)
 {
-    /* the largest r with floor(V r/n) <= v, that is with V r/n < v + 1 */
+    /* The largest r with floor(V r/n) <= v, that is with V r/n < v + 1. */
     return (int)((((uint64_t)vertex + 1) * (uint64_t)size - 1) / (uint64_t)vertices);
 }
 
-static size_t global_of(const struct hm_mrf *mrf, size_t local)
+static size_t mrf_global_index(const struct hm_mrf *mrf, size_t local)
 {
     return local < mrf->count ? mrf->first + local : mrf->ghost_ids[local - mrf->count];
 }
@@ -56,7 +56,7 @@ void hm__mrf_free(struct hm_mrf *mrf)
     hm__free(mrf);
 }
 
-static bool is_own(const struct hm_mrf *mrf, uint32_t vertex)
+static bool mrf_is_own(const struct hm_mrf *mrf, uint32_t vertex)
 {
     return vertex >= mrf->first && vertex - mrf->first < mrf->count;
 }
@@ -64,7 +64,7 @@ static bool is_own(const struct hm_mrf *mrf, uint32_t vertex)
 int hm__mrf_add(const struct hm_mrf *mrf, struct hm_mrf_edges *edges, uint32_t a, uint32_t b,
                 uint64_t number, struct hm_err *err)
 {
-    if (!is_own(mrf, a) && !is_own(mrf, b))
+    if (!mrf_is_own(mrf, a) && !mrf_is_own(mrf, b))
         return 0;
     if (edges->count == edges->room) {
         size_t room = edges->room ? 2 * edges->room : 1024;
@@ -78,7 +78,7 @@ int hm__mrf_add(const struct hm_mrf *mrf, struct hm_mrf_edges *edges, uint32_t a
     return 0;
 }
 
-static int compare_edges(const void *left, const void *right)
+static int mrf_compare_edges(const void *left, const void *right)
 {
     const struct hm_mrf_edge *x = left, *y = right;
 
@@ -89,41 +89,41 @@ static int compare_edges(const void *left, const void *right)
     return x->number < y->number ? -1 : x->number > y->number;
 }
 
-static void sort_edges(struct hm_mrf_edges *edges)
+static void mrf_sort_edges(struct hm_mrf_edges *edges)
 {
     for (size_t i = 1; i < edges->count; i++)
-        if (compare_edges(&edges->list[i - 1], &edges->list[i]) > 0) {
-            qsort(edges->list, edges->count, sizeof(*edges->list), compare_edges);
+        if (mrf_compare_edges(&edges->list[i - 1], &edges->list[i]) > 0) {
+            qsort(edges->list, edges->count, sizeof(*edges->list), mrf_compare_edges);
             return;
         }
 }
 
-static int compare_ids(const void *left, const void *right)
+static int mrf_compare_ids(const void *left, const void *right)
 {
     uint32_t x = *(const uint32_t *)left, y = *(const uint32_t *)right;
 
     return x < y ? -1 : x > y;
 }
 
-/* The ends that others own, each once, rising. */
-static int find_ghosts(struct hm_mrf *mrf, const struct hm_mrf_edges *edges, struct hm_err *err)
+/* Collect the ends that other ranks own, each once, ascending. */
+static int mrf_find_ghosts(struct hm_mrf *mrf, const struct hm_mrf_edges *edges, struct hm_err *err)
 {
     size_t found = 0, kept = 0;
 
     for (size_t i = 0; i < edges->count; i++)
-        found += !is_own(mrf, edges->list[i].a) || !is_own(mrf, edges->list[i].b);
+        found += !mrf_is_own(mrf, edges->list[i].a) || !mrf_is_own(mrf, edges->list[i].b);
     mrf->ghost_ids = hm__calloc(found, sizeof(*mrf->ghost_ids));
     if (!mrf->ghost_ids)
         return hm__fail_nomem(err);
     found = 0;
     for (size_t i = 0; i < edges->count; i++) {
         const struct hm_mrf_edge *e = &edges->list[i];
-        if (!is_own(mrf, e->a))
+        if (!mrf_is_own(mrf, e->a))
             mrf->ghost_ids[found++] = e->a;
-        else if (!is_own(mrf, e->b))
+        else if (!mrf_is_own(mrf, e->b))
             mrf->ghost_ids[found++] = e->b;
     }
-    qsort(mrf->ghost_ids, found, sizeof(*mrf->ghost_ids), compare_ids);
+    qsort(mrf->ghost_ids, found, sizeof(*mrf->ghost_ids), mrf_compare_ids);
     for (size_t i = 0; i < found; i++)
         if (kept == 0 || mrf->ghost_ids[kept - 1] != mrf->ghost_ids[i])
             mrf->ghost_ids[kept++] = mrf->ghost_ids[i];
@@ -131,19 +131,19 @@ static int find_ghosts(struct hm_mrf *mrf, const struct hm_mrf_edges *edges, str
     return 0;
 }
 
-static uint32_t local_number(const struct hm_mrf *mrf, uint32_t vertex)
+static uint32_t mrf_local_index(const struct hm_mrf *mrf, uint32_t vertex)
 {
-    if (is_own(mrf, vertex))
+    if (mrf_is_own(mrf, vertex))
         return (uint32_t)(vertex - mrf->first);
     const uint32_t *found =
-        bsearch(&vertex, mrf->ghost_ids, mrf->ghosts, sizeof(vertex), compare_ids);
+        bsearch(&vertex, mrf->ghost_ids, mrf->ghosts, sizeof(vertex), mrf_compare_ids);
     return (uint32_t)(mrf->count + (size_t)(found - mrf->ghost_ids));
 }
 
 int hm__mrf_connect(struct hm_mrf *mrf, struct hm_mrf_edges *edges, struct hm_err *err)
 {
-    sort_edges(edges);
-    int rc = find_ghosts(mrf, edges, err);
+    mrf_sort_edges(edges);
+    int rc = mrf_find_ghosts(mrf, edges, err);
     if (rc)
         return rc;
     mrf->edge_count = edges->count;
@@ -152,22 +152,21 @@ int hm__mrf_connect(struct hm_mrf *mrf, struct hm_mrf_edges *edges, struct hm_er
     if (!mrf->ends || !mrf->places)
         return hm__fail_nomem(err);
     for (size_t i = 0; i < edges->count; i++) {
-        mrf->ends[2 * i] = local_number(mrf, edges->list[i].a);
-        mrf->ends[2 * i + 1] = local_number(mrf, edges->list[i].b);
+        mrf->ends[2 * i] = mrf_local_index(mrf, edges->list[i].a);
+        mrf->ends[2 * i + 1] = mrf_local_index(mrf, edges->list[i].b);
     }
     return 0;
 }
 
-/* ---- from a file ------------------------------------------------------------------------------
- */
+/* ---- from a file ---------------------------------------------------------------------------- */
 
-static size_t table_length(const struct hm_markov *m, size_t edge)
+static size_t markov_table_length(const struct hm_markov *m, size_t edge)
 {
     return m->table_places[edge + 1] - m->table_places[edge];
 }
 
-/* Whether a table has one value on its diagonal and another, not zero, beside it. */
-static bool is_weight(const struct hm_markov *m, size_t edge)
+/* Whether a table has one value on its diagonal and one other value, not zero, elsewhere. */
+static bool markov_is_weight(const struct hm_markov *m, size_t edge)
 {
     const double *table = m->tables + m->table_places[edge];
     uint32_t rows = m->states[m->ends[2 * edge]], columns = m->states[m->ends[2 * edge + 1]];
@@ -181,18 +180,18 @@ static bool is_weight(const struct hm_markov *m, size_t edge)
     return isfinite(table[0] / table[1]) && table[0] / table[1] > 0;
 }
 
-static bool all_weights(const struct hm_markov *m)
+static bool markov_has_weights(const struct hm_markov *m)
 {
     for (size_t e = 0; e < m->edges; e++)
-        if (!is_weight(m, e))
+        if (!markov_is_weight(m, e))
             return false;
     return true;
 }
 
-static int copy_vertices(struct hm_mrf *mrf, const struct hm_markov *m, struct hm_err *err)
+static int mrf_copy_vertices(struct hm_mrf *mrf, const struct hm_markov *m, struct hm_err *err)
 {
     for (size_t v = 0; v < mrf->count + mrf->ghosts; v++)
-        mrf->places[v + 1] = mrf->places[v] + m->states[global_of(mrf, v)];
+        mrf->places[v + 1] = mrf->places[v] + m->states[mrf_global_index(mrf, v)];
     mrf->unary = hm__calloc(mrf->places[mrf->count], sizeof(*mrf->unary));
     if (!mrf->unary)
         return hm__fail_nomem(err);
@@ -201,8 +200,8 @@ static int copy_vertices(struct hm_mrf *mrf, const struct hm_markov *m, struct h
     return 0;
 }
 
-static int copy_weights(struct hm_mrf *mrf, const struct hm_markov *m,
-                        const struct hm_mrf_edges *edges, struct hm_err *err)
+static int mrf_copy_weights(struct hm_mrf *mrf, const struct hm_markov *m,
+                            const struct hm_mrf_edges *edges, struct hm_err *err)
 {
     mrf->weights = hm__calloc(edges->count, sizeof(*mrf->weights));
     if (!mrf->weights)
@@ -210,27 +209,28 @@ static int copy_weights(struct hm_mrf *mrf, const struct hm_markov *m,
     for (size_t i = 0; i < edges->count; i++) {
         const double *table = m->tables + m->table_places[edges->list[i].number];
         mrf->weights[i] = table[0] / table[1];
-        if (is_own(mrf, edges->list[i].a))
+        if (mrf_is_own(mrf, edges->list[i].a))
             mrf->log_scale += log(table[1]);
     }
     return 0;
 }
 
-static int copy_tables(struct hm_mrf *mrf, const struct hm_markov *m,
-                       const struct hm_mrf_edges *edges, struct hm_err *err)
+static int mrf_copy_tables(struct hm_mrf *mrf, const struct hm_markov *m,
+                           const struct hm_mrf_edges *edges, struct hm_err *err)
 {
     mrf->table_places = hm__calloc(edges->count + 1, sizeof(*mrf->table_places));
     if (!mrf->table_places)
         return hm__fail_nomem(err);
     for (size_t i = 0; i < edges->count; i++)
-        mrf->table_places[i + 1] = mrf->table_places[i] + table_length(m, edges->list[i].number);
+        mrf->table_places[i + 1] =
+            mrf->table_places[i] + markov_table_length(m, edges->list[i].number);
     mrf->tables = hm__calloc(mrf->table_places[edges->count], sizeof(*mrf->tables));
     if (!mrf->tables)
         return hm__fail_nomem(err);
     for (size_t i = 0; i < edges->count; i++)
         memcpy(mrf->tables + mrf->table_places[i],
                m->tables + m->table_places[edges->list[i].number],
-               table_length(m, edges->list[i].number) * sizeof(*mrf->tables));
+               markov_table_length(m, edges->list[i].number) * sizeof(*mrf->tables));
     return 0;
 }
 
@@ -246,9 +246,10 @@ int hm__mrf_from_markov(const struct hm_markov *m, int rank, int size, struct hm
     if (rc == 0)
         rc = hm__mrf_connect(mrf, &edges, err);
     if (rc == 0)
-        rc = copy_vertices(mrf, m, err);
+        rc = mrf_copy_vertices(mrf, m, err);
     if (rc == 0)
-        rc = all_weights(m) ? copy_weights(mrf, m, &edges, err) : copy_tables(mrf, m, &edges, err);
+        rc = markov_has_weights(m) ? mrf_copy_weights(mrf, m, &edges, err)
+                                   : mrf_copy_tables(mrf, m, &edges, err);
     hm__free(edges.list);
     if (rc) {
         hm__mrf_free(mrf);

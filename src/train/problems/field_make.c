@@ -1,13 +1,13 @@
 /*
- * Fields made from a recipe, by every rank for itself: each draws what touches its own block, from
- * random numbers that depend on the seed and on the number of the vertex or edge alone.
+ * Generated fields. Every rank generates what touches its own block, from random numbers that
+ * depend only on the seed and on the index of the vertex or edge.
  *
- * A random graph needs `edges` pairs that all differ, without any rank knowing them all. Edge
- * number e takes the pair with the number pi(e), where pi is a permutation of the V (V-1)/2 pairs:
- * a Feistel network of six rounds on the smallest even number of bits that holds them, applied
- * again while the number it gives is too large (walking the cycle; Black and Rogaway: Ciphers with
- * arbitrary finite domains, CT-RSA 2002). Ranks go through all edges of a tree or a random graph
- * and keep their own: time grows with the whole, memory does not.
+ * A random graph needs `edges` distinct pairs, without any rank storing them all. Edge e is pair
+ * number pi(e), where pi is a permutation of the V (V-1)/2 pairs: a Feistel network of six rounds
+ * on the smallest sufficient even number of bits, applied again while the result is too large
+ * (cycle walking; Black and Rogaway: Ciphers with arbitrary finite domains, CT-RSA 2002). Ranks
+ * enumerate all edges of a tree or a random graph and keep their own: time grows with the size of
+ * the whole graph, memory with the size of the part.
  */
 #include "field.h"
 
@@ -18,18 +18,18 @@
 #include "memory.h"
 #include "random.h"
 
-/* Streams of random numbers: even for vertices, odd for edges, and some for the shape. */
+/* Random streams: even for vertices, odd for edges, and with this bit set for the shape. */
 static const uint64_t SHAPE = (uint64_t)1 << 63;
 #define MOST_VERTICES 4294967295.0
 
-static bool whole_in(double value, double low, double high)
+static bool is_integer_in(double value, double low, double high)
 {
     return value >= low && value <= high && value == floor(value);
 }
 
-static int check_potentials(const struct hm_mrf_recipe *r, struct hm_err *err)
+static int recipe_check_potentials(const struct hm_mrf_recipe *r, struct hm_err *err)
 {
-    if (!whole_in(r->states, 2, HM_MARKOV_STATES))
+    if (!is_integer_in(r->states, 2, HM_MARKOV_STATES))
         return hm__fail(err, HM_E_RANGE, "states: %g is not a whole number from 2 to %d", r->states,
                         HM_MARKOV_STATES);
     if (!(r->coupling >= -30 && r->coupling <= 30))
@@ -39,11 +39,11 @@ static int check_potentials(const struct hm_mrf_recipe *r, struct hm_err *err)
     return 0;
 }
 
-static int check_shape(const struct hm_mrf_recipe *r, struct hm_err *err)
+static int recipe_check_shape(const struct hm_mrf_recipe *r, struct hm_err *err)
 {
     if (r->shape == HM_MRF_GRID) {
-        if (!whole_in(r->rows, 1, MOST_VERTICES) || !whole_in(r->columns, 1, MOST_VERTICES) ||
-            r->rows * r->columns > MOST_VERTICES)
+        if (!is_integer_in(r->rows, 1, MOST_VERTICES) ||
+            !is_integer_in(r->columns, 1, MOST_VERTICES) || r->rows * r->columns > MOST_VERTICES)
             return hm__fail(err, HM_E_RANGE,
                             "a grid of %g x %g: both must be whole numbers, with at most 2^32 - 1 "
                             "vertices in all",
@@ -51,22 +51,21 @@ static int check_shape(const struct hm_mrf_recipe *r, struct hm_err *err)
         return 0;
     }
     double least = r->shape == HM_MRF_TREE ? 1 : 2;
-    if (!whole_in(r->vertices, least, MOST_VERTICES))
+    if (!is_integer_in(r->vertices, least, MOST_VERTICES))
         return hm__fail(err, HM_E_RANGE, "vertices: %g is not a whole number from %g to 2^32 - 1",
                         r->vertices, least);
     double pairs = r->vertices * (r->vertices - 1) / 2;
-    if (r->shape == HM_MRF_RANDOM && !whole_in(r->edges, 1, fmin(pairs, 9007199254740992.0)))
+    if (r->shape == HM_MRF_RANDOM && !is_integer_in(r->edges, 1, fmin(pairs, 9007199254740992.0)))
         return hm__fail(err, HM_E_RANGE, "edges: %g is not a whole number from 1 to %g", r->edges,
                         pairs);
     return 0;
 }
 
-/* ---- shapes -----------------------------------------------------------------------------------
- */
+/* ---- shapes --------------------------------------------------------------------------------- */
 
 /* A grid: row after row, each vertex with its right and its lower neighbour. */
-static int grid_edges(const struct hm_mrf_recipe *r, const struct hm_mrf *mrf,
-                      struct hm_mrf_edges *edges, struct hm_err *err)
+static int recipe_grid_edges(const struct hm_mrf_recipe *r, const struct hm_mrf *mrf,
+                             struct hm_mrf_edges *edges, struct hm_err *err)
 {
     uint64_t rows = (uint64_t)r->rows, columns = (uint64_t)r->columns;
     uint64_t from = mrf->first > columns ? mrf->first - columns : 0, to = mrf->first + mrf->count;
@@ -84,8 +83,8 @@ static int grid_edges(const struct hm_mrf_recipe *r, const struct hm_mrf *mrf,
     return rc;
 }
 
-static int tree_edges(const struct hm_mrf_recipe *r, const struct hm_mrf *mrf,
-                      struct hm_mrf_edges *edges, struct hm_err *err)
+static int recipe_tree_edges(const struct hm_mrf_recipe *r, const struct hm_mrf *mrf,
+                             struct hm_mrf_edges *edges, struct hm_err *err)
 {
     int rc = 0;
 
@@ -101,8 +100,8 @@ enum { ROUNDS = 6 };
 
 struct permutation {
     uint64_t keys[ROUNDS];
-    uint64_t length; /* of 0..length-1 */
-    unsigned half;   /* bits of half a number */
+    uint64_t length; /* Permutes 0..length-1. */
+    unsigned half;   /* Number of bits of half a number. */
 };
 
 static void permutation_init(struct permutation *p, uint64_t seed, uint64_t length)
@@ -120,22 +119,22 @@ static void permutation_init(struct permutation *p, uint64_t seed, uint64_t leng
         p->half++;
 }
 
-/* The finaliser of MurmurHash3: every bit of the input moves every bit of the output. */
-static uint64_t mix(uint64_t x)
+/* The finaliser of MurmurHash3: every bit of the input affects every bit of the output. */
+static uint64_t murmur_mix(uint64_t x)
 {
     x = (x ^ x >> 33) * 0xff51afd7ed558ccdu;
     x = (x ^ x >> 33) * 0xc4ceb9fe1a85ec53u;
     return x ^ x >> 33;
 }
 
-static uint64_t permute(const struct permutation *p, uint64_t x)
+static uint64_t permutation_apply(const struct permutation *p, uint64_t x)
 {
     const uint64_t mask = ((uint64_t)1 << p->half) - 1;
 
     do {
         uint64_t left = x >> p->half, right = x & mask;
         for (int i = 0; i < ROUNDS; i++) {
-            uint64_t next = left ^ (mix(right ^ p->keys[i]) & mask);
+            uint64_t next = left ^ (murmur_mix(right ^ p->keys[i]) & mask);
             left = right;
             right = next;
         }
@@ -145,11 +144,11 @@ static uint64_t permute(const struct permutation *p, uint64_t x)
 }
 
 /* Pair number k is (a, b) with k = b (b-1)/2 + a, a < b. */
-static void pair_of(uint64_t k, uint32_t *a, uint32_t *b)
+static void pair_from_index(uint64_t k, uint32_t *a, uint32_t *b)
 {
     uint64_t larger = (uint64_t)((1 + sqrt(1 + 8 * (double)k)) / 2);
 
-    while (larger * (larger - 1) / 2 > k) /* the root is rounded */
+    while (larger * (larger - 1) / 2 > k) /* Correct the rounding of the square root. */
         larger--;
     while ((larger + 1) * larger / 2 <= k)
         larger++;
@@ -157,8 +156,8 @@ static void pair_of(uint64_t k, uint32_t *a, uint32_t *b)
     *a = (uint32_t)(k - larger * (larger - 1) / 2);
 }
 
-static int random_edges(const struct hm_mrf_recipe *r, const struct hm_mrf *mrf,
-                        struct hm_mrf_edges *edges, struct hm_err *err)
+static int recipe_random_edges(const struct hm_mrf_recipe *r, const struct hm_mrf *mrf,
+                               struct hm_mrf_edges *edges, struct hm_err *err)
 {
     struct permutation p;
     uint64_t v = mrf->vertices;
@@ -167,16 +166,16 @@ static int random_edges(const struct hm_mrf_recipe *r, const struct hm_mrf *mrf,
     permutation_init(&p, r->seed, v * (v - 1) / 2);
     for (uint64_t e = 0; rc == 0 && e < mrf->edges; e++) {
         uint32_t a, b;
-        pair_of(permute(&p, e), &a, &b);
+        pair_from_index(permutation_apply(&p, e), &a, &b);
         rc = hm__mrf_add(mrf, edges, a, b, e, err);
     }
     return rc;
 }
 
-/* ---- potentials -------------------------------------------------------------------------------
- */
+/* ---- potentials ----------------------------------------------------------------------------- */
 
-static void draw_vertex(const struct hm_mrf_recipe *r, size_t vertex, double *phi, double *scale)
+static void recipe_draw_vertex(const struct hm_mrf_recipe *r, size_t vertex, double *phi,
+                               double *scale)
 {
     size_t states = (size_t)r->states;
     struct hm_random random;
@@ -192,7 +191,7 @@ static void draw_vertex(const struct hm_mrf_recipe *r, size_t vertex, double *ph
     *scale += most;
 }
 
-static double draw_coupling(const struct hm_mrf_recipe *r, uint64_t number)
+static double recipe_draw_coupling(const struct hm_mrf_recipe *r, uint64_t number)
 {
     struct hm_random random;
 
@@ -202,8 +201,8 @@ static double draw_coupling(const struct hm_mrf_recipe *r, uint64_t number)
     return r->coupling * hm__random_normal(&random);
 }
 
-static int draw_potentials(struct hm_mrf *mrf, const struct hm_mrf_recipe *r,
-                           const struct hm_mrf_edges *edges, struct hm_err *err)
+static int mrf_draw_potentials(struct hm_mrf *mrf, const struct hm_mrf_recipe *r,
+                               const struct hm_mrf_edges *edges, struct hm_err *err)
 {
     size_t states = (size_t)r->states;
 
@@ -214,9 +213,9 @@ static int draw_potentials(struct hm_mrf *mrf, const struct hm_mrf_recipe *r,
     for (size_t v = 0; v < mrf->count + mrf->ghosts; v++)
         mrf->places[v + 1] = mrf->places[v] + states;
     for (size_t v = 0; v < mrf->count; v++)
-        draw_vertex(r, mrf->first + v, mrf->unary + states * v, &mrf->log_scale);
+        recipe_draw_vertex(r, mrf->first + v, mrf->unary + states * v, &mrf->log_scale);
     for (size_t i = 0; i < edges->count; i++) {
-        double j = draw_coupling(r, edges->list[i].number);
+        double j = recipe_draw_coupling(r, edges->list[i].number);
         mrf->weights[i] = exp(2 * j);
         if (mrf->ends[2 * i] < mrf->count)
             mrf->log_scale -= j;
@@ -224,13 +223,13 @@ static int draw_potentials(struct hm_mrf *mrf, const struct hm_mrf_recipe *r,
     return 0;
 }
 
-static int finish(struct hm_mrf *mrf, const struct hm_mrf_recipe *r, struct hm_mrf_edges *edges,
-                  int rc, struct hm_mrf **ret_mrf, struct hm_err *err)
+static int mrf_finish(struct hm_mrf *mrf, const struct hm_mrf_recipe *r, struct hm_mrf_edges *edges,
+                      int rc, struct hm_mrf **ret_mrf, struct hm_err *err)
 {
     if (rc == 0)
         rc = hm__mrf_connect(mrf, edges, err);
     if (rc == 0)
-        rc = draw_potentials(mrf, r, edges, err);
+        rc = mrf_draw_potentials(mrf, r, edges, err);
     hm__free(edges->list);
     if (rc == 0)
         *ret_mrf = mrf;
@@ -239,7 +238,7 @@ static int finish(struct hm_mrf *mrf, const struct hm_mrf_recipe *r, struct hm_m
     return rc;
 }
 
-static void count_whole(const struct hm_mrf_recipe *r, size_t *vertices, size_t *edges)
+static void recipe_sizes(const struct hm_mrf_recipe *r, size_t *vertices, size_t *edges)
 {
     double v = r->vertices, e = r->edges;
 
@@ -258,27 +257,27 @@ int hm__mrf_make(const struct hm_mrf_recipe *r, int rank, int size, struct hm_mr
 {
     struct hm_mrf_edges found = {0};
     size_t vertices, edges;
-    int rc = check_shape(r, err);
+    int rc = recipe_check_shape(r, err);
 
     if (rc == 0)
-        rc = check_potentials(r, err);
+        rc = recipe_check_potentials(r, err);
     if (rc)
         return rc;
-    count_whole(r, &vertices, &edges);
+    recipe_sizes(r, &vertices, &edges);
     struct hm_mrf *mrf = hm__mrf_new(vertices, edges, rank, size);
     if (!mrf)
         return hm__fail_nomem(err);
-    rc = r->shape == HM_MRF_GRID   ? grid_edges(r, mrf, &found, err)
-         : r->shape == HM_MRF_TREE ? tree_edges(r, mrf, &found, err)
-                                   : random_edges(r, mrf, &found, err);
-    return finish(mrf, r, &found, rc, ret_mrf, err);
+    rc = r->shape == HM_MRF_GRID   ? recipe_grid_edges(r, mrf, &found, err)
+         : r->shape == HM_MRF_TREE ? recipe_tree_edges(r, mrf, &found, err)
+                                   : recipe_random_edges(r, mrf, &found, err);
+    return mrf_finish(mrf, r, &found, rc, ret_mrf, err);
 }
 
 int hm__mrf_from_graph(const struct hm_graph *graph, const struct hm_mrf_recipe *r, int rank,
                        int size, struct hm_mrf **ret_mrf, struct hm_err *err)
 {
     struct hm_mrf_edges found = {0};
-    int rc = check_potentials(r, err);
+    int rc = recipe_check_potentials(r, err);
 
     if (rc == 0 && !graph->ends)
         rc = hm__fail(err, HM_E_MISSING, "only the degrees of the graph are known, not its edges");
@@ -289,5 +288,5 @@ int hm__mrf_from_graph(const struct hm_graph *graph, const struct hm_mrf_recipe 
         return hm__fail_nomem(err);
     for (size_t e = 0; rc == 0 && e < mrf->edges; e++)
         rc = hm__mrf_add(mrf, &found, graph->ends[2 * e], graph->ends[2 * e + 1], e, err);
-    return finish(mrf, r, &found, rc, ret_mrf, err);
+    return mrf_finish(mrf, r, &found, rc, ret_mrf, err);
 }

@@ -1,25 +1,25 @@
 /*
- * Matrix products in single precision by plain loops: what the perceptrons use where there is no
- * BLAS. Row-major; C = alpha op(A) op(B) + beta C. A tile of op(B) is copied to where the cache
- * keeps it and the inner loop runs along its rows, whichever of A and B is transposed; four of
- * its rows at a time, so that C is read and written a quarter as often.
+ * Matrix products in single precision by plain loops, used by the perceptrons without BLAS.
+ * Row-major; C = alpha op(A) op(B) + beta C. A tile of op(B) is copied into the cache, and the
+ * inner loop runs along its rows whether or not A and B are transposed; it takes four rows at a
+ * time, so that C is read and written a quarter as often.
  */
 #include "objective.h"
 
-enum { DEEP = 64, WIDE = 64 }; /* of a tile; DEEP is a multiple of 4 */
+enum { DEEP = 64, WIDE = 64 }; /* Size of a tile; DEEP is a multiple of 4. */
 
-/* tile[p][j] = op(B)[p][j], filled up with zeros. */
-static void copy_tile(bool transpose, size_t depth, size_t width, const float *b, size_t ldb,
-                      float tile[DEEP][WIDE])
+/* tile[p][j] = op(B)[p][j], padded with zeros. */
+static void gemm_copy_tile(bool transpose, size_t depth, size_t width, const float *b, size_t ldb,
+                           float tile[DEEP][WIDE])
 {
     for (size_t p = 0; p < DEEP; p++)
         for (size_t j = 0; j < WIDE; j++)
             tile[p][j] = p < depth && j < width ? b[transpose ? j * ldb + p : p * ldb + j] : 0;
 }
 
-/* row[0..width) += factor[0..depth) tile, depth rounded up to whole fours. */
-static void add_rows(size_t depth, size_t width, const float *restrict factor,
-                     float tile[restrict DEEP][WIDE], float *restrict row)
+/* row[0..width) += factor[0..depth) tile, with depth rounded up to a multiple of 4. */
+static void gemm_add_rows(size_t depth, size_t width, const float *restrict factor,
+                          float tile[restrict DEEP][WIDE], float *restrict row)
 {
     for (size_t p = 0; p < depth; p += 4)
         for (size_t j = 0; j < width; j++)
@@ -39,14 +39,14 @@ void hm__gemm_plain(bool transpose_a, bool transpose_b, size_t m, size_t n, size
     for (size_t p = 0; p < k; p += DEEP)
         for (size_t j = 0; j < n; j += WIDE) {
             size_t depth = k - p < DEEP ? k - p : DEEP, width = n - j < WIDE ? n - j : WIDE;
-            copy_tile(transpose_b, depth, width, b + (transpose_b ? j * ldb + p : p * ldb + j), ldb,
-                      tile);
+            gemm_copy_tile(transpose_b, depth, width, b + (transpose_b ? j * ldb + p : p * ldb + j),
+                           ldb, tile);
             for (size_t i = 0; i < m; i++) {
                 for (size_t q = 0; q < DEEP; q++)
                     factor[q] = q < depth
                                     ? alpha * a[transpose_a ? (p + q) * lda + i : i * lda + p + q]
                                     : 0;
-                add_rows(depth, width, factor, tile, c + i * ldc + j);
+                gemm_add_rows(depth, width, factor, tile, c + i * ldc + j);
             }
         }
 }

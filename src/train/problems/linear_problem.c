@@ -1,7 +1,7 @@
 /*
  * Sums of losses and gradients over rows: z_i = w.x_i, gradient sum_i l'(z_i, y_i) x_i; softmax:
- * z_ic = w_c.x_i, gradient (p_ic - [c = y_i]) x_i. Dense rows go eight at a time, so that
- * each is read from memory once and w seldom.
+ * z_ic = w_c.x_i, gradient (p_ic - [c = y_i]) x_i. Dense rows are processed eight at a time, so
+ * that each is read from memory once and w is read less often.
  */
 #include "linear_problem.h"
 
@@ -10,14 +10,16 @@
 #include "err.h"
 #include "vector.h"
 
-static size_t row_at(const uint32_t *list, size_t k)
+static size_t list_row(const uint32_t *list, size_t k)
 {
     return list ? list[k] : k;
 }
 
-/* Four dense rows with their predictions z: the losses; gradients are added unless it is NULL. */
-static double finish_four(const struct hm_objective *o, const size_t row[4],
-                          const double *const x[4], const double z[4], double *gradient)
+/*
+ * Returns the losses of four dense rows with predictions z; adds their gradients unless it is NULL.
+ */
+static double linear_eval_four(const struct hm_objective *o, const size_t row[4],
+                               const double *const x[4], const double z[4], double *gradient)
 {
     const struct hm_rows *rows = &o->rows;
     double slopes[4], sum = 0;
@@ -31,9 +33,9 @@ static double finish_four(const struct hm_objective *o, const size_t row[4],
     return sum;
 }
 
-/* Rows k.. of the list, `count` of them, which is 4 or 8: their losses are added to *sum. */
-static void eval_block(const struct hm_objective *o, const double *w, const uint32_t *list,
-                       size_t k, size_t count, double *gradient, double *sum)
+/* Rows k..k + count - 1 of the list, with count 4 or 8; adds their losses to *sum. */
+static void linear_eval_block(const struct hm_objective *o, const double *w, const uint32_t *list,
+                              size_t k, size_t count, double *gradient, double *sum)
 {
     const struct hm_rows *rows = &o->rows;
     const double *x[8];
@@ -41,7 +43,7 @@ static void eval_block(const struct hm_objective *o, const double *w, const uint
     size_t row[8];
 
     for (size_t i = 0; i < count; i++) {
-        row[i] = row_at(list, k + i);
+        row[i] = list_row(list, k + i);
         x[i] = rows->values + row[i] * rows->features;
     }
     if (count == 8)
@@ -49,10 +51,11 @@ static void eval_block(const struct hm_objective *o, const double *w, const uint
     else
         hm__dot4(x, w, rows->features, z);
     for (size_t i = 0; i < count; i += 4)
-        *sum += finish_four(o, row + i, x + i, z + i, gradient);
+        *sum += linear_eval_four(o, row + i, x + i, z + i, gradient);
 }
 
-static double eval_one(const struct hm_objective *o, const double *w, size_t row, double *gradient)
+static double linear_eval_row(const struct hm_objective *o, const double *w, size_t row,
+                              double *gradient)
 {
     double y = o->rows.labels[row], z = hm__row_dot(&o->rows, row, w);
 
@@ -73,13 +76,13 @@ static double linear_eval(struct hm_objective *o, const double *w, const uint32_
 
     while (!rows->sparse && k + 4 <= count) {
         size_t block = k + 8 <= count ? 8 : 4;
-        eval_block(o, w, list, k, block, gradient, &sum);
+        linear_eval_block(o, w, list, k, block, gradient, &sum);
         entries += (double)block * (double)rows->features;
         k += block;
     }
     for (; k < count; k++) {
-        size_t row = row_at(list, k);
-        sum += eval_one(o, w, row, gradient);
+        size_t row = list_row(list, k);
+        sum += linear_eval_row(o, w, row, gradient);
         entries += (double)hm__row_entries(rows, row);
     }
     *ret_flop = (gradient ? 4 : 2) * entries;
@@ -111,9 +114,9 @@ void hm__linear_init(struct hm_objective *objective, const struct hm_loss *loss)
 
 /* ---- softmax -------------------------------------------------------------------------------- */
 
-/* z_c = w_c.x for every class. */
-static void class_scores(const struct hm_rows *rows, size_t i, const double *w, size_t classes,
-                         double *z)
+/* z_c = w_c.x for each class c. */
+static void softmax_scores(const struct hm_rows *rows, size_t i, const double *w, size_t classes,
+                           double *z)
 {
     size_t at = rows->sparse ? rows->starts[i] : i * rows->features;
 
@@ -125,8 +128,8 @@ static void class_scores(const struct hm_rows *rows, size_t i, const double *w, 
     }
 }
 
-/* Scores to probabilities in place; returns the loss of the class y. */
-static double normalise(double *z, size_t classes, size_t y)
+/* Replace scores by probabilities; returns the loss for class y. */
+static double softmax_normalise(double *z, size_t classes, size_t y)
 {
     double most = z[0], sum = 0, right = z[y];
 
@@ -147,9 +150,9 @@ static double softmax_eval(struct hm_objective *o, const double *w, const uint32
     double *z = o->state, sum = 0, entries = 0;
 
     for (size_t k = 0; k < count; k++) {
-        size_t i = row_at(list, k), y = (size_t)rows->labels[i];
-        class_scores(rows, i, w, classes, z);
-        sum += normalise(z, classes, y);
+        size_t i = list_row(list, k), y = (size_t)rows->labels[i];
+        softmax_scores(rows, i, w, classes, z);
+        sum += softmax_normalise(z, classes, y);
         entries += (double)hm__row_entries(rows, i);
         if (!gradient)
             continue;
@@ -170,7 +173,7 @@ static double softmax_right(struct hm_objective *o, const double *w, const struc
 
     for (size_t i = 0; i < rows->count; i++) {
         size_t best = 0;
-        class_scores(rows, i, w, o->outputs, z);
+        softmax_scores(rows, i, w, o->outputs, z);
         for (size_t c = 1; c < o->outputs; c++)
             if (z[c] > z[best])
                 best = c;
@@ -185,7 +188,7 @@ static const struct hm_objective_ops softmax_ops = {
 int hm__softmax_init(struct hm_objective *objective, struct hm_err *err)
 {
     objective->ops = &softmax_ops;
-    objective->curvature = 0.5; /* Boehning: Multinomial logistic regression, 1992 */
+    objective->curvature = 0.5; /* Boehning: Multinomial logistic regression algorithm, 1992. */
     objective->unknowns = objective->rows.features * objective->outputs;
     objective->state = hm__arena_alloc(objective->arena, objective->outputs, sizeof(double));
     return objective->state ? 0 : hm__fail_nomem(err);

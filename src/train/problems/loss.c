@@ -23,7 +23,7 @@ static double hinge_ascend(double z, double y, double old, double q)
 {
     double slack = 1 - y * z, b = y * old;
 
-    /* An empty row has q = 0: the objective is linear in b. */
+    /* An empty row has q = 0; the objective is then linear in b. */
     b = q > 0 ? b + slack / q : slack > 0 ? 1 : slack < 0 ? 0 : b;
     return y * fmin(1, fmax(0, b));
 }
@@ -46,14 +46,14 @@ static double logistic_slope(double z, double y)
 }
 
 /*
- * The root b in (0, 1) of ln((1-b)/b) - yz - q (b - old), which falls in b: Newton's method in
- * t = ln(b/(1-b)), where the function is nearly linear, kept inside a bracket.
+ * The root b in (0, 1) of the decreasing function ln((1-b)/b) - yz - q (b - old), by Newton's
+ * method in t = ln(b/(1-b)), where the function is nearly linear, safeguarded by a bracket.
  */
 static double logistic_ascend(double z, double y, double old, double q)
 {
     enum { STEPS = 60 };
     double m = y * z, start = y * old;
-    /* The root lies where the quadratic term, at most q, cannot change the sign. */
+    /* Outside this bracket the quadratic term, at most q, cannot change the sign. */
     double low = -m - q, high = -m + q, t = -m;
 
     for (int k = 0; k < STEPS; k++) {
@@ -75,7 +75,7 @@ static double logistic_ascend(double z, double y, double old, double q)
     return y * (t > 0 ? 1 / (1 + exp(-t)) : exp(t) / (1 + exp(t)));
 }
 
-static double entropy(double b)
+static double logistic_entropy(double b)
 {
     return b > 0 ? -b * log(b) : 0;
 }
@@ -83,7 +83,7 @@ static double entropy(double b)
 static double logistic_dual(double alpha, double y)
 {
     double b = y * alpha;
-    return entropy(b) + entropy(1 - b);
+    return logistic_entropy(b) + logistic_entropy(1 - b);
 }
 
 static double squares_value(double z, double y)

@@ -1,14 +1,16 @@
 /*
- * Perceptrons: layers a_l = f(a_{l-1} W_l + b_l), a_0 a row, f the sigmoid or max(0, z); the last
- * layer has no f but softmax, and the loss of a row with label y is
+ * Multilayer perceptrons: layers a_l = f(a_{l-1} W_l + b_l), where a_0 is a row and f the sigmoid
+ * or max(0, z); the last layer has softmax instead of f, and the loss of a row with label y is
  *     -ln softmax(z)_y = ln sum_j exp(z_j - z_max) + z_max - z_y.
- * Its gradient goes backwards through the layers (Rumelhart, Hinton, Williams 1986):
- *     D_L = softmax(z) - e_y,  D_{l-1} = (D_l W_l') f'(a_{l-1}),  dW_l = a_{l-1}' D_l,  db_l = 1'
- * D_l. Rows go through in blocks, so that all of this is products of matrices. w is, layer after
+ * The gradient is computed by backpropagation (Rumelhart, Hinton, Williams 1986):
+ *     D_L = softmax(z) - e_y,  D_{l-1} = (D_l W_l') f'(a_{l-1}),
+ *     dW_l = a_{l-1}' D_l,  db_l = 1' D_l.
+ * Rows are processed in blocks, so that all of these are matrix products. w contains, layer after
  * layer, W_l (in x out, row-major) and b_l.
  *
- * Products are in single precision, as everyone trains; sums over blocks, and the loss from the
- * last layer on, in double. Sparse rows are kept dense: the first layer's gradient is anyway.
+ * Matrix products are in single precision, as is common in training; sums over blocks, and the
+ * loss, are in double precision. Sparse rows are stored dense, since the gradient of the first
+ * layer is dense.
  */
 #include "perceptron.h"
 
@@ -18,14 +20,14 @@
 #include "err.h"
 #include "random.h"
 
-/* A block has at most so many rows, and so many values of its widest layer (16 MB). */
+/* Limits of a block: rows, and values of its widest layer (16 MB). */
 enum { BLOCK_ROWS = 512, BLOCK_ROWS_MIN = 16, BLOCK_VALUES = 1 << 22 };
-/* Arithmetic per value, roughly: bias and activation, softmax, derivative of the activation. */
+/* Approximate operations per value: bias and activation, softmax, derivative of the activation. */
 enum { FLOP_RELU = 2, FLOP_SIGMOID = 12, FLOP_SOFTMAX = 14, FLOP_BACK = 2 };
 
 struct layer {
     size_t in, out;
-    size_t at; /* of its weights in w; its biases follow */
+    size_t at; /* Offset of its weights in w; its biases follow. */
 };
 
 struct perceptron {
@@ -33,35 +35,36 @@ struct perceptron {
     size_t layers;
     enum hm_activation activation;
     hm_gemm_fn *gemm;
-    size_t block;                     /* rows */
-    float *x;                         /* count x features: the rows */
-    float *batch;                     /* block x features: rows brought together */
-    float *weights;                   /* w of this call */
-    float *gradient;                  /* of a block */
-    float *values[HM_HIDDEN_MAX + 1]; /* block x out of each layer: a_l, going back D_l */
-    float *spare;                     /* block x widest hidden layer */
+    size_t block;    /* Rows per block. */
+    float *x;        /* count x features: the rows. */
+    float *batch;    /* block x features: gathered rows. */
+    float *weights;  /* w in single precision. */
+    float *gradient; /* Gradient of a block. */
+    /* block x out of each layer: a_l in the forward pass, D_l in the backward pass. */
+    float *values[HM_HIDDEN_MAX + 1];
+    float *spare; /* block x widest hidden layer. */
 };
 
-static size_t smaller(size_t a, size_t b)
+static size_t smaller_size(size_t a, size_t b)
 {
     return a < b ? a : b;
 }
 
-/* ---- forwards ------------------------------------------------------------------------------- */
+/* ---- forward pass --------------------------------------------------------------------------- */
 
-static void weights_set(struct perceptron *p, const double *w, size_t count)
+static void perceptron_set_weights(struct perceptron *p, const double *w, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         p->weights[i] = (float)w[i];
 }
 
-/* Rows first..first+count as floats; columns that the perceptron does not know are left out. */
+/* Convert rows first..first+count to floats; columns beyond `features` are ignored. */
 static void rows_convert(const struct hm_rows *rows, size_t first, size_t count, size_t features,
                          float *restrict into)
 {
     for (size_t i = first; i < first + count; i++, into += features) {
         if (!rows->sparse) {
-            size_t known = smaller(rows->features, features);
+            size_t known = smaller_size(rows->features, features);
             for (size_t j = 0; j < known; j++)
                 into[j] = (float)rows->values[i * rows->features + j];
             memset(into + known, 0, (features - known) * sizeof(*into));
@@ -74,7 +77,7 @@ static void rows_convert(const struct hm_rows *rows, size_t first, size_t count,
     }
 }
 
-/* The rows list[0..count), or first..first+count without a list; in place where they adjoin. */
+/* The rows list[0..count), or first..first+count if list is NULL; without a copy if contiguous. */
 static const float *rows_gather(struct perceptron *p, const uint32_t *list, size_t first,
                                 size_t count)
 {
@@ -93,14 +96,13 @@ static const float *rows_gather(struct perceptron *p, const uint32_t *list, size
 }
 
 /*
- * exp(x) for x <= 0, to 1 unit in the last place; below exp(-87) it stays there. x = n ln 2 + r,
- * and a polynomial in r (Moshier's Cephes). Ours, since loops with it are done four and more values
- * at a time, and since it has the same bits everywhere.
+ * exp(x) for x <= 0, to 1 unit in the last place; constant below exp(-87). x = n ln 2 + r, and a
+ * polynomial in r (Moshier's Cephes). Unlike expf, loops with it are vectorised, and it has the
+ * same bits on every machine.
  */
 static inline float exp_below(float x)
 {
-    const float round =
-        12582912; /* 1.5 2^23: adding it leaves the whole number n in the low bits */
+    const float round = 12582912; /* 1.5 2^23: adding it leaves the integer n in the low bits. */
     float low = x < -87 ? -87 : x, shifted = low * 1.44269504f + round, n = shifted - round;
     float r = low - n * 0.693359375f + n * 2.12194440e-4f, scale;
     float sum = 1.9875691500e-4f * r + 1.3981999507e-3f;
@@ -114,23 +116,25 @@ static inline float exp_below(float x)
     return (sum * r * r + r + 1) * scale;
 }
 
-static void add_bias(float *restrict z, const float *restrict bias, size_t rows, size_t out)
+static void layer_add_bias(float *restrict z, const float *restrict bias, size_t rows, size_t out)
 {
     for (size_t i = 0; i < rows; i++, z += out)
         for (size_t j = 0; j < out; j++)
             z[j] += bias[j];
 }
 
-static void add_bias_relu(float *restrict z, const float *restrict bias, size_t rows, size_t out)
+static void layer_add_bias_relu(float *restrict z, const float *restrict bias, size_t rows,
+                                size_t out)
 {
     for (size_t i = 0; i < rows; i++, z += out)
         for (size_t j = 0; j < out; j++) {
             float v = z[j] + bias[j];
-            z[j] = 0 > v ? 0 : v; /* what is not a number stays so, and is seen */
+            z[j] = 0 > v ? 0 : v; /* NaN stays NaN, so that divergence is detected. */
         }
 }
 
-static void add_bias_sigmoid(float *restrict z, const float *restrict bias, size_t rows, size_t out)
+static void layer_add_bias_sigmoid(float *restrict z, const float *restrict bias, size_t rows,
+                                   size_t out)
 {
     for (size_t i = 0; i < rows; i++, z += out)
         for (size_t j = 0; j < out; j++) {
@@ -139,8 +143,8 @@ static void add_bias_sigmoid(float *restrict z, const float *restrict bias, size
         }
 }
 
-/* From rows to the last layer's z, in values[layers - 1]; returns the flop. */
-static double forward(struct perceptron *p, const float *x, size_t rows)
+/* From rows to z of the last layer, in values[layers - 1]; returns the flop. */
+static double perceptron_forward(struct perceptron *p, const float *x, size_t rows)
 {
     double flop = 0;
 
@@ -151,7 +155,9 @@ static double forward(struct perceptron *p, const float *x, size_t rows)
         float *z = p->values[l];
         p->gemm(false, false, rows, y->out, y->in, 1, l ? p->values[l - 1] : x, y->in, weights,
                 y->out, 0, z, y->out);
-        (last ? add_bias : relu ? add_bias_relu : add_bias_sigmoid)(z, bias, rows, y->out);
+        (last   ? layer_add_bias
+         : relu ? layer_add_bias_relu
+                : layer_add_bias_sigmoid)(z, bias, rows, y->out);
         flop += (double)(rows * y->out) * (2 * (double)y->in + (last   ? 1
                                                                 : relu ? FLOP_RELU
                                                                        : FLOP_SIGMOID));
@@ -159,9 +165,9 @@ static double forward(struct perceptron *p, const float *x, size_t rows)
     return flop;
 }
 
-/* ---- backwards ------------------------------------------------------------------------------ */
+/* ---- backward pass -------------------------------------------------------------------------- */
 
-static size_t largest(const float *z, size_t count)
+static size_t index_of_largest(const float *z, size_t count)
 {
     size_t best = 0;
 
@@ -171,10 +177,10 @@ static size_t largest(const float *z, size_t count)
     return best;
 }
 
-/* The loss of one row; its z becomes softmax(z) - e_y. */
-static double softmax_loss(float *z, size_t outputs, size_t label)
+/* Returns the loss of one row; its z becomes softmax(z) - e_y. */
+static double layer_softmax_loss(float *z, size_t outputs, size_t label)
 {
-    const size_t top = largest(z, outputs);
+    const size_t top = index_of_largest(z, outputs);
     const float z_top = z[top];
     const double behind = (double)z_top - z[label];
     double others = 0;
@@ -188,7 +194,8 @@ static double softmax_loss(float *z, size_t outputs, size_t label)
     return log1p(others) + behind;
 }
 
-static void bias_gradient(const float *restrict d, size_t rows, size_t out, float *restrict sum)
+static void layer_bias_gradient(const float *restrict d, size_t rows, size_t out,
+                                float *restrict sum)
 {
     memset(sum, 0, out * sizeof(*sum));
     for (size_t i = 0; i < rows; i++, d += out)
@@ -196,9 +203,9 @@ static void bias_gradient(const float *restrict d, size_t rows, size_t out, floa
             sum[j] += d[j];
 }
 
-/* a = d f'(a), where f' is a (1 - a), or 1 above 0. */
-static void through_activation(enum hm_activation activation, float *restrict a,
-                               const float *restrict d, size_t count)
+/* a = d f'(a), where f' is a (1 - a) for the sigmoid, and 1 for a > 0, else 0, for ReLU. */
+static void layer_activation_backward(enum hm_activation activation, float *restrict a,
+                                      const float *restrict d, size_t count)
 {
     if (activation == HM_ACTIVATION_RELU)
         for (size_t i = 0; i < count; i++) {
@@ -211,7 +218,7 @@ static void through_activation(enum hm_activation activation, float *restrict a,
 }
 
 /* From D_L in values[layers - 1] to the gradient of a block; returns the flop. */
-static double backward(struct perceptron *p, const float *x, size_t rows)
+static double perceptron_backward(struct perceptron *p, const float *x, size_t rows)
 {
     double flop = 0;
 
@@ -220,19 +227,19 @@ static double backward(struct perceptron *p, const float *x, size_t rows)
         float *below = l ? p->values[l - 1] : NULL, *d = p->values[l], *sum = p->gradient + y->at;
         p->gemm(true, false, y->in, y->out, rows, 1, l ? below : x, y->in, d, y->out, 0, sum,
                 y->out);
-        bias_gradient(d, rows, y->out, sum + y->in * y->out);
+        layer_bias_gradient(d, rows, y->out, sum + y->in * y->out);
         flop += (double)(rows * y->out) * (2 * (double)y->in + 1);
         if (l == 0)
             break;
         p->gemm(false, true, rows, y->in, y->out, 1, d, y->out, p->weights + y->at, y->out, 0,
                 p->spare, y->in);
-        through_activation(p->activation, below, p->spare, rows * y->in);
+        layer_activation_backward(p->activation, below, p->spare, rows * y->in);
         flop += (double)(rows * y->in) * (2 * (double)y->out + FLOP_BACK);
     }
     return flop;
 }
 
-static void add_to(double *restrict sum, const float *restrict more, size_t count)
+static void gradient_add(double *restrict sum, const float *restrict more, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         sum[i] += (double)more[i];
@@ -246,20 +253,20 @@ static double perceptron_eval(struct hm_objective *objective, const double *w, c
     double loss = 0, flop = (double)(count * outputs) * FLOP_SOFTMAX;
 
     if (count > 0)
-        weights_set(p, w, objective->unknowns);
+        perceptron_set_weights(p, w, objective->unknowns);
     for (size_t first = 0, rows; first < count; first += rows) {
         const uint32_t *part = list ? list + first : NULL;
-        rows = smaller(count - first, p->block);
+        rows = smaller_size(count - first, p->block);
         const float *x = rows_gather(p, part, first, rows);
         float *z = p->values[p->layers - 1];
-        flop += forward(p, x, rows);
+        flop += perceptron_forward(p, x, rows);
         for (size_t i = 0; i < rows; i++)
-            loss += softmax_loss(z + i * outputs, outputs,
-                                 (size_t)objective->rows.labels[part ? part[i] : first + i]);
+            loss += layer_softmax_loss(z + i * outputs, outputs,
+                                       (size_t)objective->rows.labels[part ? part[i] : first + i]);
         if (!gradient)
             continue;
-        flop += backward(p, x, rows) + (double)objective->unknowns;
-        add_to(gradient, p->gradient, objective->unknowns);
+        flop += perceptron_backward(p, x, rows) + (double)objective->unknowns;
+        gradient_add(gradient, p->gradient, objective->unknowns);
     }
     if (ret_flop)
         *ret_flop = flop;
@@ -270,19 +277,20 @@ static double perceptron_right(struct hm_objective *objective, const double *w,
                                const struct hm_rows *rows)
 {
     struct perceptron *p = objective->state;
-    const bool own = rows->labels == objective->rows.labels; /* whose values are in x alone */
+    /* The values of the objective's own rows are only in p->x. */
+    const bool own = rows->labels == objective->rows.labels;
     const size_t outputs = objective->outputs, features = p->layer[0].in;
     double right = 0;
 
     if (rows->count > 0)
-        weights_set(p, w, objective->unknowns);
+        perceptron_set_weights(p, w, objective->unknowns);
     for (size_t first = 0, count; first < rows->count; first += count) {
-        count = smaller(rows->count - first, p->block);
+        count = smaller_size(rows->count - first, p->block);
         if (!own)
             rows_convert(rows, first, count, features, p->batch);
-        forward(p, own ? p->x + first * features : p->batch, count);
+        perceptron_forward(p, own ? p->x + first * features : p->batch, count);
         for (size_t i = 0; i < count; i++)
-            right += (double)largest(p->values[p->layers - 1] + i * outputs, outputs) ==
+            right += (double)index_of_largest(p->values[p->layers - 1] + i * outputs, outputs) ==
                      rows->labels[first + i];
     }
     return right;
@@ -294,9 +302,9 @@ static const struct hm_objective_ops perceptron_ops = {
     .right = perceptron_right,
 };
 
-/* ---- making one ----------------------------------------------------------------------------- */
+/* ---- construction --------------------------------------------------------------------------- */
 
-static int check_width(size_t width, const char *field, struct hm_err *err)
+static int perceptron_check_width(size_t width, const char *field, struct hm_err *err)
 {
     if (width >= 1 && width <= HM_WIDTH_MAX)
         return 0;
@@ -305,7 +313,7 @@ static int check_width(size_t width, const char *field, struct hm_err *err)
     return HM_E_RANGE;
 }
 
-static int check_labels(const struct hm_rows *rows, size_t outputs, struct hm_err *err)
+static int perceptron_check_labels(const struct hm_rows *rows, size_t outputs, struct hm_err *err)
 {
     for (size_t i = 0; i < rows->count; i++) {
         double label = rows->labels[i];
@@ -319,10 +327,10 @@ static int check_labels(const struct hm_rows *rows, size_t outputs, struct hm_er
     return 0;
 }
 
-static int check(const struct hm_objective *o, const struct hm_perceptron_spec *spec,
-                 struct hm_err *err)
+static int perceptron_check(const struct hm_objective *o, const struct hm_perceptron_spec *spec,
+                            struct hm_err *err)
 {
-    int rc = check_width(o->rows.features, "features", err);
+    int rc = perceptron_check_width(o->rows.features, "features", err);
 
     if (rc == 0 && spec->hidden_count > HM_HIDDEN_MAX) {
         rc = hm__fail(err, HM_E_LIMIT, "%zu hidden layers are more than %d", spec->hidden_count,
@@ -330,19 +338,19 @@ static int check(const struct hm_objective *o, const struct hm_perceptron_spec *
         hm__err_field(err, "hidden");
     }
     for (size_t l = 0; rc == 0 && l < spec->hidden_count; l++)
-        rc = check_width(spec->hidden[l], "hidden", err);
+        rc = perceptron_check_width(spec->hidden[l], "hidden", err);
     if (rc == 0 && o->outputs < 2) {
         rc = hm__fail(err, HM_E_RANGE, "%zu classes are fewer than 2", o->outputs);
         hm__err_field(err, "outputs");
     }
     if (rc == 0)
-        rc = check_width(o->outputs, "outputs", err);
-    return rc ? rc : check_labels(&o->rows, o->outputs, err);
+        rc = perceptron_check_width(o->outputs, "outputs", err);
+    return rc ? rc : perceptron_check_labels(&o->rows, o->outputs, err);
 }
 
-/* Shapes of the layers; returns the unknowns. */
-static size_t lay_out(struct perceptron *p, const struct hm_perceptron_spec *spec, size_t features,
-                      size_t outputs)
+/* Set the shapes of the layers; returns the number of unknowns. */
+static size_t perceptron_set_layers(struct perceptron *p, const struct hm_perceptron_spec *spec,
+                                    size_t features, size_t outputs)
 {
     size_t at = 0, in = features;
 
@@ -356,7 +364,8 @@ static size_t lay_out(struct perceptron *p, const struct hm_perceptron_spec *spe
     return at;
 }
 
-static int make_room(struct perceptron *p, struct hm_arena *arena, size_t rows, size_t unknowns)
+static int perceptron_alloc(struct perceptron *p, struct hm_arena *arena, size_t rows,
+                            size_t unknowns)
 {
     size_t widest = p->layer[0].in, hidden = 1;
     bool ok = true;
@@ -365,7 +374,7 @@ static int make_room(struct perceptron *p, struct hm_arena *arena, size_t rows, 
         widest = p->layer[l].out > widest ? p->layer[l].out : widest;
         hidden = l && p->layer[l].in > hidden ? p->layer[l].in : hidden;
     }
-    p->block = smaller(BLOCK_ROWS, BLOCK_VALUES / widest);
+    p->block = smaller_size(BLOCK_ROWS, BLOCK_VALUES / widest);
     p->block = p->block < BLOCK_ROWS_MIN ? BLOCK_ROWS_MIN : p->block;
     p->x = hm__arena_alloc(arena, rows, p->layer[0].in * sizeof(float));
     p->batch = hm__arena_alloc(arena, p->block, p->layer[0].in * sizeof(float));
@@ -379,8 +388,8 @@ static int make_room(struct perceptron *p, struct hm_arena *arena, size_t rows, 
     return ok && p->x && p->batch && p->weights && p->gradient && p->spare ? 0 : HM_E_NOMEM;
 }
 
-/* What x now has; count, features and labels stay. */
-static void release_values(struct hm_rows *rows)
+/* Free the values, which are now in p->x; count, features and labels stay. */
+static void rows_release_values(struct hm_rows *rows)
 {
     hm__free(rows->values);
     hm__free(rows->starts);
@@ -396,20 +405,20 @@ int hm__perceptron_init(struct hm_objective *objective, const struct hm_perceptr
                         struct hm_err *err)
 {
     struct hm_rows *rows = &objective->rows;
-    int rc = check(objective, spec, err);
+    int rc = perceptron_check(objective, spec, err);
 
     if (rc)
         return rc;
     struct perceptron *p = hm__arena_alloc(objective->arena, 1, sizeof(*p));
     if (!p)
         return hm__fail_nomem(err);
-    size_t unknowns = lay_out(p, spec, rows->features, objective->outputs);
-    if (make_room(p, objective->arena, rows->count, unknowns))
+    size_t unknowns = perceptron_set_layers(p, spec, rows->features, objective->outputs);
+    if (perceptron_alloc(p, objective->arena, rows->count, unknowns))
         return hm__fail_nomem(err);
     p->activation = spec->activation;
     p->gemm = spec->gemm ? spec->gemm : hm__gemm_plain;
     rows_convert(rows, 0, rows->count, rows->features, p->x);
-    release_values(rows);
+    rows_release_values(rows);
     objective->ops = &perceptron_ops;
     objective->loss = NULL;
     objective->unknowns = unknowns;

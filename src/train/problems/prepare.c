@@ -1,6 +1,6 @@
 /*
- * Labels, scaling, fingerprint. Means and deviations are of the whole data, by sums over the ranks;
- * they depend in the last bits on how many there are.
+ * Labels, scaling, fingerprint. Means and deviations are computed over the whole data by sums over
+ * the ranks; their last bits depend on the number of ranks.
  */
 #include "prepare.h"
 
@@ -12,7 +12,7 @@
 #include "err.h"
 #include "vector.h"
 
-static double class_of(const struct hm_labels *labels, double label)
+static double label_class(const struct hm_labels *labels, double label)
 {
     for (size_t c = 0; c < labels->count; c++)
         if (labels->known[c] == label)
@@ -29,14 +29,14 @@ void hm__labels_apply(const struct hm_labels *labels, struct hm_rows *rows)
     for (size_t i = 0; i < rows->count; i++) {
         double label = rows->labels[i];
         if (labels->kind == HM_LABEL_CLASS)
-            rows->labels[i] = class_of(labels, label);
+            rows->labels[i] = label_class(labels, label);
         else if (labels->kind == HM_LABEL_SIGN || !isnan(positive))
             rows->labels[i] = label == positive ? 1 : -1;
     }
 }
 
-/* Column of entry e of the values; dense rows count on through all rows. */
-static size_t column_of(const struct hm_rows *rows, size_t e)
+/* Column of entry e of the values; in dense rows e counts through all rows. */
+static size_t entry_column(const struct hm_rows *rows, size_t e)
 {
     return rows->sparse ? rows->columns[e] : e % rows->features;
 }
@@ -45,28 +45,29 @@ int hm__scale_learn(struct hm_scale *scale, struct hm_comm *comm, const struct h
                     double total, struct hm_arena *arena, struct hm_err *err)
 {
     size_t d = rows->features;
-    double *sums = hm__arena_alloc(arena, 3 * d, sizeof(double)); /* means, squares, entries */
+    /* Sums, squared deviations, and numbers of entries. */
+    double *sums = hm__arena_alloc(arena, 3 * d, sizeof(double));
     double *scratch = hm__arena_alloc(arena, 2 * d, sizeof(double));
     int rc = hm__agree(comm, sums && scratch ? 0 : hm__fail_nomem(err), err);
 
     if (rc)
         return rc;
     for (size_t e = 0; e < hm__rows_entries(rows); e++)
-        sums[column_of(rows, e)] += rows->values[e];
+        sums[entry_column(rows, e)] += rows->values[e];
     hm__comm_sum(comm, sums, d, scratch);
     for (size_t j = 0; j < d; j++)
         sums[j] /= total;
     for (size_t e = 0; e < hm__rows_entries(rows); e++) {
-        size_t j = column_of(rows, e);
+        size_t j = entry_column(rows, e);
         double off = rows->values[e] - sums[j];
         sums[d + j] += off * off;
         sums[2 * d + j]++;
     }
     hm__comm_sum(comm, sums + d, 2 * d, scratch);
     for (size_t j = 0; j < d; j++) {
-        /* Entries that sparse rows leave out are as far from the mean as 0 is. */
+        /* Entries that sparse rows omit are 0, and their deviation is that of 0 from the mean. */
         double square = (sums[d + j] + (total - sums[2 * d + j]) * sums[j] * sums[j]) / total;
-        /* A constant column has no deviation, but its mean has been rounded. */
+        /* A constant column has no deviation, but its mean has a rounding error. */
         double rounding = total * DBL_EPSILON * fabs(sums[j]);
         sums[d + j] = square > rounding * rounding ? sqrt(square) : 1;
     }
@@ -75,8 +76,11 @@ int hm__scale_learn(struct hm_scale *scale, struct hm_comm *comm, const struct h
     return 0;
 }
 
-/* To a largest value of 1 first, where squares are too large or too small to be added up. */
-static double safe_norm(struct hm_rows *rows, size_t i, size_t at)
+/*
+ * Norm of row i. If its squares would overflow or underflow, the row is first scaled to a largest
+ * value of 1.
+ */
+static double row_safe_norm(struct hm_rows *rows, size_t i, size_t at)
 {
     double norm2 = hm__row_norm2(rows, i), largest = 0;
 
@@ -89,11 +93,11 @@ static double safe_norm(struct hm_rows *rows, size_t i, size_t at)
     return sqrt(hm__row_norm2(rows, i));
 }
 
-static void to_unit(struct hm_rows *rows)
+static void rows_scale_unit(struct hm_rows *rows)
 {
     for (size_t i = 0; i < rows->count; i++) {
         size_t at = rows->sparse ? rows->starts[i] : i * rows->features;
-        double norm = safe_norm(rows, i, at);
+        double norm = row_safe_norm(rows, i, at);
         for (size_t e = 0; e < hm__row_entries(rows, i) && norm > 0; e++)
             rows->values[at + e] /= norm;
     }
@@ -111,11 +115,11 @@ void hm__scale_apply(const struct hm_scale *scale, struct hm_rows *rows)
             rows->values[e] /= scale->divisor;
         break;
     case HM_SCALE_UNIT:
-        to_unit(rows);
+        rows_scale_unit(rows);
         break;
     case HM_SCALE_STANDARDISE:
         for (size_t e = 0; e < entries; e++) {
-            size_t j = column_of(rows, e);
+            size_t j = entry_column(rows, e);
             double mean = rows->sparse ? 0 : scale->mean[j];
             rows->values[e] = (rows->values[e] - mean) / scale->deviation[j];
         }
@@ -123,7 +127,7 @@ void hm__scale_apply(const struct hm_scale *scale, struct hm_rows *rows)
     }
 }
 
-static uint64_t mix(uint64_t hash, double value)
+static uint64_t hash_mix(uint64_t hash, double value)
 {
     uint64_t bits;
 
@@ -137,12 +141,14 @@ double hm__rows_fingerprint(struct hm_comm *comm, const struct hm_rows *rows, do
     double sum = 0;
 
     for (size_t i = 0; i < rows->count; i++) {
-        uint64_t hash = mix(mix(1, first + (double)i), rows->labels[i]);
+        uint64_t hash = hash_mix(hash_mix(1, first + (double)i), rows->labels[i]);
         size_t at = rows->sparse ? rows->starts[i] : i * rows->features;
         for (size_t e = 0; e < hm__row_entries(rows, i); e++)
             if (rows->values[at + e] != 0)
-                hash = mix(mix(hash, (double)column_of(rows, at + e)), rows->values[at + e]);
-        sum += (double)(hash >> 40); /* 24 bits: sums of 2^29 rows are exact in any order */
+                hash = hash_mix(hash_mix(hash, (double)entry_column(rows, at + e)),
+                                rows->values[at + e]);
+        /* 24 bits, so that sums over 2^29 rows are exact in any order. */
+        sum += (double)(hash >> 40);
     }
     hm__comm_sum_few(comm, &sum, 1);
     return sum;

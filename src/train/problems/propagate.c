@@ -1,15 +1,16 @@
 /*
- * Belief propagation among ranks: who needs what of whom, the exchange, and what is made of the
- * messages in the end. The arithmetic is in the kernels.
+ * Belief propagation over ranks: the neighbours of a rank, the exchange of products, and the
+ * results. The arithmetic of messages is in the kernels.
  *
- * Who needs what follows from the edges a rank holds: a neighbour is a rank that owns one of its
- * ghosts, and it needs the products of those own vertices that a shared edge touches. Both sides
- * list them in rising order, so nothing has to be told.
+ * The exchanges follow from the edges that a rank holds: a neighbour is a rank that owns one of its
+ * ghosts, and it needs the products of the own vertices on shared edges. Both sides list them in
+ * ascending order, so that no lists have to be exchanged.
  *
- * Rank a meets its neighbours b in rising order of a xor b. Of all pairs that have yet to meet, one
- * with the smallest a xor b has both sides waiting for it: there is no deadlock.
+ * Rank a exchanges with its neighbours b in ascending order of a xor b. Of all pairs that have not
+ * exchanged yet, both sides of the pair with the smallest a xor b wait for each other, so there is
+ * no deadlock.
  *
- * Bethe's log Z of the beliefs (H their entropies, d_i the degrees) is
+ * The Bethe approximation of log Z from the beliefs (H entropies, d_i degrees) is
  *     sum_i [sum_x b_i log phi_i + (1 - d_i) H(b_i)] + sum_ab [sum_xy b_ab log psi_ab + H(b_ab)].
  */
 #include "propagate.h"
@@ -24,24 +25,24 @@
 
 struct neighbour {
     int rank;
-    size_t ghost, ghost_count;     /* local numbers of its vertices that are ghosts here */
-    size_t shared, shared_count;   /* places in `shared`: own vertices that are ghosts there */
-    size_t out_bytes, ghost_bytes; /* of a vertex exchange */
+    size_t ghost, ghost_count; /* Local indices of its vertices that are ghosts here. */
+    /* Range in `shared`: own vertices that are ghosts on that rank. */
+    size_t shared, shared_count;
+    size_t out_bytes, ghost_bytes; /* Sizes of the two messages of an exchange of products. */
 };
 
 struct hm_propagate {
-    const struct hm_mrf *mrf; /* borrowed */
+    const struct hm_mrf *mrf; /* Borrowed. */
     const struct hm_kernel_ops *ops;
     void *kernel;
-    struct neighbour *neighbours; /* in the order of meeting */
+    struct neighbour *neighbours; /* In the order of the exchanges. */
     size_t neighbour_count;
-    uint32_t *shared;            /* own vertices, for each neighbour rising */
-    char *out, *in;              /* as long as the largest exchange */
-    size_t *message_places;      /* count + 1: where messages into an own vertex begin */
-    size_t *cursors;             /* scratch, one for each own vertex */
-    double *table;               /* scratch, the largest table */
-    uint32_t *states;            /* scratch, of local vertices */
-    size_t message_first, total; /* in the whole field */
+    uint32_t *shared;       /* Own vertices on shared edges, ascending for each neighbour. */
+    char *out, *in;         /* Buffers for the largest exchange. */
+    size_t *message_places; /* [count + 1]: offsets of the messages into each own vertex. */
+    size_t *cursors;        /* Scratch, one per own vertex. */
+    double *table;          /* Scratch for the largest table. */
+    uint32_t *states;       /* Scratch, one per local vertex. */
 };
 
 double hm__mrf_psi(const struct hm_mrf *mrf, size_t edge, size_t x, size_t y)
@@ -52,11 +53,10 @@ double hm__mrf_psi(const struct hm_mrf *mrf, size_t edge, size_t x, size_t y)
     return mrf->tables[mrf->table_places[edge] + x * (mrf->places[b + 1] - mrf->places[b]) + y];
 }
 
-/* ---- neighbours -------------------------------------------------------------------------------
- */
+/* ---- neighbours ----------------------------------------------------------------------------- */
 
-/* One for each owner of ghosts; as ghosts are sorted, so are the owners. */
-static bool find_neighbours(struct hm_propagate *p)
+/* One neighbour per owner of ghosts; ghosts are sorted, and so are their owners. */
+static bool propagate_find_neighbours(struct hm_propagate *p)
 {
     const struct hm_mrf *mrf = p->mrf;
 
@@ -75,22 +75,24 @@ static bool find_neighbours(struct hm_propagate *p)
     return true;
 }
 
-/* (neighbour, own vertex) of a cut edge, to be sorted and made unique. */
-struct share {
+/* (neighbour, own vertex) of a cut edge, before sorting and removal of duplicates. */
+struct cut_vertex {
     uint32_t neighbour, vertex;
 };
 
-static int compare_shares(const void *left, const void *right)
+static int cut_vertex_compare(const void *left, const void *right)
 {
-    const struct share *x = left, *y = right;
+    const struct cut_vertex *x = left, *y = right;
 
     if (x->neighbour != y->neighbour)
         return x->neighbour < y->neighbour ? -1 : 1;
     return x->vertex < y->vertex ? -1 : x->vertex > y->vertex;
 }
 
-/* Which neighbour owns a ghost. Only before neighbours are put in the order of meeting. */
-static uint32_t neighbour_of(const struct hm_propagate *p, size_t ghost)
+/*
+ * The neighbour that owns a ghost. Valid only before the neighbours are sorted for the exchanges.
+ */
+static uint32_t propagate_owner_of_ghost(const struct hm_propagate *p, size_t ghost)
 {
     size_t low = 0, high = p->neighbour_count;
 
@@ -104,7 +106,7 @@ static uint32_t neighbour_of(const struct hm_propagate *p, size_t ghost)
     return (uint32_t)low;
 }
 
-static size_t collect_shares(const struct hm_propagate *p, struct share *shares)
+static size_t propagate_cut_vertices(const struct hm_propagate *p, struct cut_vertex *shares)
 {
     const struct hm_mrf *mrf = p->mrf;
     size_t found = 0;
@@ -112,25 +114,26 @@ static size_t collect_shares(const struct hm_propagate *p, struct share *shares)
     for (size_t e = 0; e < mrf->edge_count; e++) {
         uint32_t a = mrf->ends[2 * e], b = mrf->ends[2 * e + 1];
         if (a >= mrf->count || b >= mrf->count)
-            shares[found++] =
-                (struct share){neighbour_of(p, a >= mrf->count ? a : b), a >= mrf->count ? b : a};
+            shares[found++] = (struct cut_vertex){
+                propagate_owner_of_ghost(p, a >= mrf->count ? a : b), a >= mrf->count ? b : a};
     }
     return found;
 }
 
-static bool find_shared(struct hm_propagate *p)
+static bool propagate_find_shared(struct hm_propagate *p)
 {
-    struct share *shares = hm__calloc(p->mrf->ghosts ? p->mrf->edge_count : 0, sizeof(*shares));
-    size_t found = shares ? collect_shares(p, shares) : 0, kept = 0;
+    struct cut_vertex *shares =
+        hm__calloc(p->mrf->ghosts ? p->mrf->edge_count : 0, sizeof(*shares));
+    size_t found = shares ? propagate_cut_vertices(p, shares) : 0, kept = 0;
 
     p->shared = shares ? hm__calloc(found, sizeof(*p->shared)) : NULL;
     if (!p->shared) {
         hm__free(shares);
         return false;
     }
-    qsort(shares, found, sizeof(*shares), compare_shares);
+    qsort(shares, found, sizeof(*shares), cut_vertex_compare);
     for (size_t i = 0; i < found; i++) {
-        if (i > 0 && compare_shares(&shares[i - 1], &shares[i]) == 0)
+        if (i > 0 && cut_vertex_compare(&shares[i - 1], &shares[i]) == 0)
             continue;
         struct neighbour *n = &p->neighbours[shares[i].neighbour];
         if (n->shared_count++ == 0)
@@ -141,35 +144,35 @@ static bool find_shared(struct hm_propagate *p)
     return true;
 }
 
-/* A neighbour with our rank xor its own, by which qsort puts them in order. */
-struct meeting {
+/* Sort key of a neighbour: our rank xor its rank. */
+struct exchange_key {
     int key;
     struct neighbour neighbour;
 };
 
-static int compare_meetings(const void *left, const void *right)
+static int exchange_key_compare(const void *left, const void *right)
 {
-    const struct meeting *x = left, *y = right;
+    const struct exchange_key *x = left, *y = right;
 
     return x->key < y->key ? -1 : x->key > y->key;
 }
 
-static bool order_meetings(struct hm_propagate *p)
+static bool propagate_sort_neighbours(struct hm_propagate *p)
 {
-    struct meeting *meetings = hm__calloc(p->neighbour_count, sizeof(*meetings));
+    struct exchange_key *keys = hm__calloc(p->neighbour_count, sizeof(*keys));
 
-    if (!meetings)
+    if (!keys)
         return false;
     for (size_t i = 0; i < p->neighbour_count; i++)
-        meetings[i] = (struct meeting){p->mrf->rank ^ p->neighbours[i].rank, p->neighbours[i]};
-    qsort(meetings, p->neighbour_count, sizeof(*meetings), compare_meetings);
+        keys[i] = (struct exchange_key){p->mrf->rank ^ p->neighbours[i].rank, p->neighbours[i]};
+    qsort(keys, p->neighbour_count, sizeof(*keys), exchange_key_compare);
     for (size_t i = 0; i < p->neighbour_count; i++)
-        p->neighbours[i] = meetings[i].neighbour;
-    hm__free(meetings);
+        p->neighbours[i] = keys[i].neighbour;
+    hm__free(keys);
     return true;
 }
 
-static bool make_buffers(struct hm_propagate *p)
+static bool propagate_alloc_buffers(struct hm_propagate *p)
 {
     size_t out = 0, in = 0;
 
@@ -187,21 +190,20 @@ static bool make_buffers(struct hm_propagate *p)
     return p->out && p->in;
 }
 
-/* ---- exchange ---------------------------------------------------------------------------------
- */
+/* ---- exchange ------------------------------------------------------------------------------- */
 
-static void meet(struct hm_comm *comm, int other, const void *out, size_t out_bytes, void *in,
-                 size_t in_bytes)
+static void neighbour_exchange(struct hm_comm *comm, int other, const void *out, size_t out_bytes,
+                               void *in, size_t in_bytes)
 {
     double began = comm->ops->now(comm);
 
     comm->ops->exchange(comm, other, out, out_bytes, other, in, in_bytes);
     comm->bytes += (double)out_bytes;
-    comm->talking_s += comm->ops->now(comm) - began;
+    comm->communicate_s += comm->ops->now(comm) - began;
 }
 
-/* The products of own vertices to those who need them, and those of ghosts from their owners. */
-static void exchange_products(struct hm_propagate *p, struct hm_comm *comm)
+/* Send the products of own vertices to the neighbours that need them; receive those of ghosts. */
+static void propagate_exchange_products(struct hm_propagate *p, struct hm_comm *comm)
 {
     for (size_t i = 0; i < p->neighbour_count; i++) {
         const struct neighbour *n = &p->neighbours[i];
@@ -210,7 +212,7 @@ static void exchange_products(struct hm_propagate *p, struct hm_comm *comm)
             p->ops->pack(p->kernel, p->shared[n->shared + k], out);
             out += p->ops->bytes(p->kernel, p->shared[n->shared + k]);
         }
-        meet(comm, n->rank, p->out, n->out_bytes, p->in, n->ghost_bytes);
+        neighbour_exchange(comm, n->rank, p->out, n->out_bytes, p->in, n->ghost_bytes);
         for (size_t k = 0; k < n->ghost_count; k++) {
             p->ops->unpack(p->kernel, n->ghost + k, in);
             in += p->ops->bytes(p->kernel, n->ghost + k);
@@ -218,21 +220,21 @@ static void exchange_products(struct hm_propagate *p, struct hm_comm *comm)
     }
 }
 
-static void exchange_states(struct hm_propagate *p, struct hm_comm *comm)
+static void propagate_exchange_states(struct hm_propagate *p, struct hm_comm *comm)
 {
     for (size_t i = 0; i < p->neighbour_count; i++) {
         const struct neighbour *n = &p->neighbours[i];
-        for (size_t k = 0; k < n->shared_count; k++) /* a product is longer than a state */
+        /* A state is not longer than a product, so the buffers are large enough. */
+        for (size_t k = 0; k < n->shared_count; k++)
             memcpy(p->out + k * sizeof(*p->states), &p->states[p->shared[n->shared + k]],
                    sizeof(*p->states));
-        meet(comm, n->rank, p->out, n->shared_count * sizeof(*p->states), p->in,
-             n->ghost_count * sizeof(*p->states));
+        neighbour_exchange(comm, n->rank, p->out, n->shared_count * sizeof(*p->states), p->in,
+                           n->ghost_count * sizeof(*p->states));
         memcpy(p->states + n->ghost, p->in, n->ghost_count * sizeof(*p->states));
     }
 }
 
-/* ---- life -------------------------------------------------------------------------------------
- */
+/* ---- construction --------------------------------------------------------------------------- */
 
 void hm__propagate_free(struct hm_propagate *p)
 {
@@ -251,7 +253,7 @@ void hm__propagate_free(struct hm_propagate *p)
     hm__free(p);
 }
 
-static bool make_scratch(struct hm_propagate *p)
+static bool propagate_alloc_scratch(struct hm_propagate *p)
 {
     const struct hm_mrf *mrf = p->mrf;
     size_t most = 1;
@@ -272,7 +274,7 @@ static bool make_scratch(struct hm_propagate *p)
     return p->table && p->cursors && p->states && p->message_places;
 }
 
-static void place_messages(struct hm_propagate *p)
+static void propagate_place_messages(struct hm_propagate *p)
 {
     const struct hm_mrf *mrf = p->mrf;
 
@@ -286,18 +288,18 @@ static void place_messages(struct hm_propagate *p)
         p->message_places[v + 1] += p->message_places[v];
 }
 
-static bool build(struct hm_propagate *p, const struct hm_propagate_settings *settings)
+static bool propagate_build(struct hm_propagate *p, const struct hm_propagate_settings *settings)
 {
     p->kernel = p->ops->create(p->mrf, settings);
-    if (!p->kernel || !find_neighbours(p) || !find_shared(p) || !order_meetings(p) ||
-        !make_buffers(p) || !make_scratch(p))
+    if (!p->kernel || !propagate_find_neighbours(p) || !propagate_find_shared(p) ||
+        !propagate_sort_neighbours(p) || !propagate_alloc_buffers(p) || !propagate_alloc_scratch(p))
         return false;
-    place_messages(p);
+    propagate_place_messages(p);
     return true;
 }
 
-/* Fail together: true if any rank says so. */
-static bool any(struct hm_comm *comm, bool here)
+/* Collective: true if `here` is true on any rank. */
+static bool propagate_any_rank(struct hm_comm *comm, bool here)
 {
     double flag = here;
 
@@ -305,82 +307,40 @@ static bool any(struct hm_comm *comm, bool here)
     return flag > 0;
 }
 
-/* Where our messages begin: a sum of vectors that have each rank's count at its own place. */
-static bool number_messages(struct hm_propagate *p, struct hm_comm *comm)
-{
-    size_t size = (size_t)comm->size;
-    double *counts = hm__calloc(2 * size, sizeof(*counts));
-
-    if (any(comm, !counts)) {
-        hm__free(counts);
-        return false;
-    }
-    counts[comm->rank] = (double)hm__propagate_message_count(p);
-    hm__comm_sum(comm, counts, size, counts + size);
-    for (int r = 0; r < comm->size; r++) {
-        p->message_first += r < comm->rank ? (size_t)counts[r] : 0;
-        p->total += (size_t)counts[r];
-    }
-    hm__free(counts);
-    return true;
-}
-
 int hm__propagate_new(const struct hm_mrf *mrf, const struct hm_propagate_settings *settings,
                       struct hm_comm *comm, struct hm_propagate **ret_propagate, struct hm_err *err)
 {
-    if (!(settings->damping >= 0 && settings->damping < 1)) /* the same on all ranks */
+    if (!(settings->damping >= 0 && settings->damping < 1)) /* The same on all ranks. */
         return hm__fail(err, HM_E_RANGE, "damping: %g is not from 0 to below 1", settings->damping);
-    bool general = any(comm, settings->general || !hm__propagate_binary_fits(mrf));
+    bool general = propagate_any_rank(comm, settings->general || !hm__propagate_binary_fits(mrf));
     struct hm_propagate *p = hm__calloc(1, sizeof(*p));
     if (p) {
         p->mrf = mrf;
         p->ops = general ? &hm__propagate_general : &hm__propagate_binary;
     }
-    if (any(comm, !p || !build(p, settings)) || !number_messages(p, comm)) {
+    if (propagate_any_rank(comm, !p || !propagate_build(p, settings))) {
         hm__propagate_free(p);
         return hm__fail_nomem(err);
     }
     p->ops->collect(p->kernel);
-    exchange_products(p, comm);
+    propagate_exchange_products(p, comm);
     *ret_propagate = p;
     return 0;
 }
 
-bool hm__propagate_is_binary(const struct hm_propagate *p)
-{
-    return p->ops == &hm__propagate_binary;
-}
-
-/* ---- iterations -------------------------------------------------------------------------------
- */
+/* ---- iterations ----------------------------------------------------------------------------- */
 
 double hm__propagate_step(struct hm_propagate *p, struct hm_comm *comm)
 {
     double change = p->ops->step(p->kernel);
 
     hm__comm_work(comm, p->ops->flop(p->kernel));
-    exchange_products(p, comm);
+    propagate_exchange_products(p, comm);
     hm__comm_max_few(comm, &change, 1);
     return change;
 }
 
-size_t hm__propagate_solve(struct hm_propagate *p, struct hm_comm *comm, size_t most,
-                           double tolerance, double *ret_change)
-{
-    double change = INFINITY;
-    size_t iteration = 0;
-
-    while (iteration < most && !(change <= tolerance)) {
-        change = hm__propagate_step(p, comm);
-        iteration++;
-    }
-    if (ret_change)
-        *ret_change = change;
-    return iteration;
-}
-
-/* ---- results ----------------------------------------------------------------------------------
- */
+/* ---- results -------------------------------------------------------------------------------- */
 
 void hm__propagate_beliefs(const struct hm_propagate *p, double *beliefs)
 {
@@ -401,24 +361,24 @@ void hm__propagate_decode(const struct hm_propagate *p, uint32_t *states)
     }
 }
 
-/* sum b log(potential/b^entropy), over what is possible. */
-static double expected(double belief, double potential, double entropy)
+/* b log(potential) - entropy b log(b); 0 for b = 0. */
+static double bethe_term(double belief, double potential, double entropy)
 {
     return belief > 0 ? belief * (log(potential) - entropy * log(belief)) : 0;
 }
 
-static double vertex_part(const struct hm_propagate *p, size_t v)
+static double propagate_vertex_term(const struct hm_propagate *p, size_t v)
 {
     const struct hm_mrf *mrf = p->mrf;
     double sum = 0, degree = (double)p->cursors[v];
 
     p->ops->belief(p->kernel, v, p->table);
     for (size_t i = mrf->places[v]; i < mrf->places[v + 1]; i++)
-        sum += expected(p->table[i - mrf->places[v]], mrf->unary[i], 1 - degree);
+        sum += bethe_term(p->table[i - mrf->places[v]], mrf->unary[i], 1 - degree);
     return sum;
 }
 
-static double edge_part(const struct hm_propagate *p, size_t e)
+static double propagate_edge_term(const struct hm_propagate *p, size_t e)
 {
     const struct hm_mrf *mrf = p->mrf;
     uint32_t a = mrf->ends[2 * e], b = mrf->ends[2 * e + 1];
@@ -428,7 +388,7 @@ static double edge_part(const struct hm_propagate *p, size_t e)
 
     p->ops->edge_belief(p->kernel, e, p->table);
     for (size_t i = 0; i < rows * columns; i++)
-        sum += expected(p->table[i], hm__mrf_psi(mrf, e, i / columns, i % columns), 1);
+        sum += bethe_term(p->table[i], hm__mrf_psi(mrf, e, i / columns, i % columns), 1);
     return sum;
 }
 
@@ -442,10 +402,10 @@ double hm__propagate_log_z(const struct hm_propagate *p, struct hm_comm *comm)
         if (mrf->ends[i] < mrf->count)
             p->cursors[mrf->ends[i]]++; /* degrees */
     for (size_t v = 0; v < mrf->count; v++)
-        sum += vertex_part(p, v);
+        sum += propagate_vertex_term(p, v);
     for (size_t e = 0; e < mrf->edge_count; e++)
         if (mrf->ends[2 * e] < mrf->count)
-            sum += edge_part(p, e);
+            sum += propagate_edge_term(p, e);
     hm__comm_sum_few(comm, &sum, 1);
     return sum;
 }
@@ -456,7 +416,7 @@ double hm__propagate_score(struct hm_propagate *p, const uint32_t *states, struc
     double sum = mrf->log_scale;
 
     memcpy(p->states, states, mrf->count * sizeof(*states));
-    exchange_states(p, comm);
+    propagate_exchange_states(p, comm);
     for (size_t v = 0; v < mrf->count; v++)
         sum += log(mrf->unary[mrf->places[v] + states[v]]);
     for (size_t e = 0; e < mrf->edge_count; e++)
@@ -467,26 +427,15 @@ double hm__propagate_score(struct hm_propagate *p, const uint32_t *states, struc
     return sum;
 }
 
-/* ---- stored messages --------------------------------------------------------------------------
- */
+/* ---- stored messages ------------------------------------------------------------------------ */
 
 size_t hm__propagate_message_count(const struct hm_propagate *p)
 {
     return p->message_places[p->mrf->count];
 }
 
-size_t hm__propagate_message_first(const struct hm_propagate *p)
-{
-    return p->message_first;
-}
-
-size_t hm__propagate_message_total(const struct hm_propagate *p)
-{
-    return p->total;
-}
-
-/* Copy all messages into own vertices from the kernel (get) or to it. */
-static void copy_messages(const struct hm_propagate *p, double *get, const double *put)
+/* Copy all messages into own vertices from the kernel to `get`, or from `put` to the kernel. */
+static void propagate_copy_messages(const struct hm_propagate *p, double *get, const double *put)
 {
     const struct hm_mrf *mrf = p->mrf;
 
@@ -507,13 +456,15 @@ static void copy_messages(const struct hm_propagate *p, double *get, const doubl
 
 void hm__propagate_get(const struct hm_propagate *p, double *messages)
 {
-    copy_messages(p, messages, NULL);
+    propagate_copy_messages(p, messages, NULL);
 }
 
-/* Messages of edges shared with a neighbour: copy to `out` those into own, or from `in` the rest.
+/*
+ * Messages on edges shared with a neighbour: copy those into own vertices to `out`, or the others
+ * from `in`. Returns their total length in doubles.
  */
-static size_t copy_cut(const struct hm_propagate *p, const struct neighbour *n, double *out,
-                       const double *in)
+static size_t propagate_copy_cut(const struct hm_propagate *p, const struct neighbour *n,
+                                 double *out, const double *in)
 {
     const struct hm_mrf *mrf = p->mrf;
     size_t used = 0;
@@ -533,8 +484,8 @@ static size_t copy_cut(const struct hm_propagate *p, const struct neighbour *n, 
     return used;
 }
 
-/* How many doubles the messages into a neighbour's vertices over shared edges have. */
-static size_t count_in(const struct hm_propagate *p, const struct neighbour *n)
+/* Length in doubles of the messages into a neighbour's vertices over shared edges. */
+static size_t propagate_count_cut(const struct hm_propagate *p, const struct neighbour *n)
 {
     size_t used = 0, length;
 
@@ -546,14 +497,16 @@ static size_t count_in(const struct hm_propagate *p, const struct neighbour *n)
     return used;
 }
 
-/* A pass over the edges for each neighbour: this is done once in a run. */
-static void exchange_cut(struct hm_propagate *p, struct hm_comm *comm, double *out, double *in)
+/* One pass over the edges for each neighbour; done only once, when a run is resumed. */
+static void propagate_exchange_cut(struct hm_propagate *p, struct hm_comm *comm, double *out,
+                                   double *in)
 {
     for (size_t i = 0; i < p->neighbour_count; i++) {
         const struct neighbour *n = &p->neighbours[i];
-        size_t length = copy_cut(p, n, out, NULL);
-        meet(comm, n->rank, out, length * sizeof(*out), in, count_in(p, n) * sizeof(*in));
-        copy_cut(p, n, NULL, in);
+        size_t length = propagate_copy_cut(p, n, out, NULL);
+        neighbour_exchange(comm, n->rank, out, length * sizeof(*out), in,
+                           propagate_count_cut(p, n) * sizeof(*in));
+        propagate_copy_cut(p, n, NULL, in);
     }
 }
 
@@ -563,18 +516,18 @@ int hm__propagate_put(struct hm_propagate *p, const double *messages, struct hm_
     size_t out_room = 0, in_room = 0;
 
     for (size_t i = 0; i < p->neighbour_count; i++) {
-        size_t out_length = copy_cut(p, &p->neighbours[i], NULL, NULL);
-        size_t in_length = count_in(p, &p->neighbours[i]);
+        size_t out_length = propagate_copy_cut(p, &p->neighbours[i], NULL, NULL);
+        size_t in_length = propagate_count_cut(p, &p->neighbours[i]);
         out_room = out_length > out_room ? out_length : out_room;
         in_room = in_length > in_room ? in_length : in_room;
     }
     double *out = hm__calloc(out_room, sizeof(*out)), *in = hm__calloc(in_room, sizeof(*in));
-    bool failed = any(comm, !out || !in);
+    bool failed = propagate_any_rank(comm, !out || !in);
     if (!failed) {
-        copy_messages(p, NULL, messages);
-        exchange_cut(p, comm, out, in);
+        propagate_copy_messages(p, NULL, messages);
+        propagate_exchange_cut(p, comm, out, in);
         p->ops->collect(p->kernel);
-        exchange_products(p, comm);
+        propagate_exchange_products(p, comm);
     }
     hm__free(out);
     hm__free(in);

@@ -1,69 +1,71 @@
 /*
- * Belief propagation with two states, one number a message: the ratio r = m(1)/m(0).
+ * Belief propagation with two states; a message is one number, the ratio r = m(1)/m(0).
  *
- * With T_i = phi_i(1)/phi_i(0) prod_k r_ki, the product over all others is T_i/r_ji, and the rule
+ * With T_i = phi_i(1)/phi_i(0) prod_k r_ki, the product over all messages but one is T_i/r_ji, and
+ * the update
  *     r_ij = (psi01 + psi11 T_i/r_ji)/(psi00 + psi10 T_i/r_ji) = N/D,
  *     N = psi01 r_ji + psi11 T_i,  D = psi00 r_ji + psi10 T_i
- * needs one division and no subtraction: every step loses no more than a rounding. For a weight w
- * (psi = w if equal, else 1) N = r_ji + w T_i and D = w r_ji + T_i. Max-product has max in place of
- * the sums. Damping is of m scaled to sum 1, which as a ratio is, without cancelling either,
+ * needs one division and no subtraction, so that each operation adds only a rounding error. For a
+ * weight w (psi = w if equal, else 1) N = r_ji + w T_i and D = w r_ji + T_i. Max-product has max in
+ * place of the sums. Damping applies to m normalised to sum 1; as a ratio it is, also without
+ * cancellation,
  *     ((1-d) N (1 + r) + d r (N + D))/((1-d) D (1 + r) + d (N + D)),
- * and the change of such a message from r to r' is |r' - r|/((1 + r)(1 + r')).
+ * and the change of a normalised message from r to r' is |r' - r|/((1 + r)(1 + r')).
  *
- * One pass over the edges does it all, in place: it reads and writes the pair of messages of an
+ * One pass over the edges updates everything in place: it reads and writes the two messages of each
  * edge in order, reads T of both ends and multiplies the new messages into the next T. An edge
  * touches 8 bytes of ends, 8 of weight, 16 + 16 of messages, and 16 of each end, of which the first
- * is in cache since edges are sorted by it. The pair is one vector of two doubles, which any 64-bit
- * processor has. Single precision throughout was measured to be at most 1.2 times as fast on a grid
- * and a graph of 1,000,000 edges and 200,000 vertices: the division takes the time, not the memory.
- * It would not let changes fall below 1e-7 and has an eighth of the range.
+ * is in the cache since edges are sorted by it. The two messages are one vector of two doubles,
+ * which any 64-bit processor has. Single precision was measured to be at most 1.2 times as fast on
+ * a grid and a graph of 1,000,000 edges and 200,000 vertices, since the time is spent in the
+ * division, not in memory access. It would not resolve changes below 1e-7 and has an eighth of the
+ * exponent range.
  *
- * Range. The kernel is used if all entries of every table are within 2^-200..2^200 of each other;
- * then every r, being a mean of ratios of them, is in that range, and stays there when damped. A
- * vertex is tame if the largest |log2| that its ratios can have add up to at most 490: its T is in
- * 2^-490..2^490, and so is every partial product. T of other vertices (stars) is multiplied again
- * as a mantissa and an exponent, and cut off at 2^-500 and 2^500. That changes no message by more
- * than a relative 2^-99: T/r is then beyond 2^300, where the rule has come to psi11/psi10 or
- * psi01/psi00. N and D are in 2^-700..2^700, times 1 + r < 2^201 no overflow.
+ * Value ranges. The kernel is used if all entries of every table are within 2^-200..2^200 of each
+ * other; then every r, a mean of ratios of them, is in that range, also when damped. A vertex is
+ * tame if the largest |log2| that its ratios can have add up to at most 490: its T, and every
+ * partial product, is in 2^-490..2^490. T of the other vertices (of very high degree) is recomputed
+ * as a mantissa and an exponent, and clamped to 2^-500..2^500. That changes no message by more than
+ * a relative 2^-99, since T/r is then beyond 2^300, where the update has converged to psi11/psi10
+ * or psi01/psi00. N and D are in 2^-700..2^700, and times 1 + r < 2^201 they do not overflow.
  */
 #include <math.h>
 
 #include "memory.h"
 #include "propagate_kernel.h"
 
-/* [0] is of the first end of an edge, [1] of the second. */
+/* [0] belongs to the first end of an edge, [1] to the second. */
 typedef double pair __attribute__((vector_size(16)));
 typedef long long mask __attribute__((vector_size(16)));
 
 static const double RATIO_LOG2 = 200, TAME_LOG2 = 490, CUT = 0x1p500;
 
 struct vertex {
-    double product[2]; /* T now and next, in turn */
+    double product[2]; /* T of this and of the next iteration; `now` selects. */
 };
 
 struct wild {
     uint32_t vertex;
-    size_t from, to; /* its places in slots */
+    size_t from, to; /* Range in `slots`. */
 };
 
-struct binary {
-    const struct hm_mrf *mrf; /* borrowed */
+struct binary_kernel {
+    const struct hm_mrf *mrf; /* Borrowed. */
     struct hm_propagate_settings settings;
-    pair *messages;          /* ratios, into the first end and into the second */
-    struct vertex *vertices; /* own and ghosts */
-    double *unary;           /* phi(1)/phi(0) of own vertices */
-    double *ratios;          /* with tables: psi01, psi10, psi11 over psi00, of each edge */
-    struct wild *wilds;      /* own vertices that are not tame */
+    pair *messages;          /* Ratios of the messages into the first and into the second end. */
+    struct vertex *vertices; /* Own vertices and ghosts. */
+    double *unary;           /* phi(1)/phi(0) of own vertices. */
+    double *ratios;          /* With tables: psi01, psi10, psi11 divided by psi00, for each edge. */
+    struct wild *wilds;      /* Own vertices that are not tame. */
     size_t wild_count;
-    size_t *slots; /* of the wild: 2 * edge + end, in the order of edges */
-    int now;       /* which product is now's */
+    size_t *slots; /* For the wild vertices: 2 * edge + end, in the order of the edges. */
+    int now;       /* Index of the current product. */
 };
 
-/* ---- bounds -----------------------------------------------------------------------------------
- */
+/* ---- bounds --------------------------------------------------------------------------------- */
 
 /* The largest |log2| of a message of an edge, in either direction. */
-static double edge_bound(const struct hm_mrf *mrf, size_t edge)
+static double binary_edge_bound(const struct hm_mrf *mrf, size_t edge)
 {
     if (mrf->weights)
         return fabs(log2(mrf->weights[edge]));
@@ -72,7 +74,7 @@ static double edge_bound(const struct hm_mrf *mrf, size_t edge)
                 fmax(fabs(log2(t[2] / t[0])), fabs(log2(t[3] / t[1]))));
 }
 
-static bool near_each_other(const double *values, size_t count)
+static bool within_ratio_range(const double *values, size_t count)
 {
     double low = INFINITY, high = 0;
 
@@ -89,21 +91,20 @@ bool hm__propagate_binary_fits(const struct hm_mrf *mrf)
         if (mrf->places[v + 1] - mrf->places[v] != 2)
             return false;
     for (size_t v = 0; v < mrf->count; v++)
-        if (!near_each_other(mrf->unary + 2 * v, 2))
+        if (!within_ratio_range(mrf->unary + 2 * v, 2))
             return false;
     for (size_t e = 0; e < mrf->edge_count; e++)
         if (mrf->weights ? !(fabs(log2(mrf->weights[e])) <= RATIO_LOG2)
-                         : !near_each_other(mrf->tables + mrf->table_places[e], 4))
+                         : !within_ratio_range(mrf->tables + mrf->table_places[e], 4))
             return false;
     return true;
 }
 
-/* ---- making -----------------------------------------------------------------------------------
- */
+/* ---- construction --------------------------------------------------------------------------- */
 
-static void destroy(void *kernel)
+static void binary_destroy(void *kernel)
 {
-    struct binary *k = kernel;
+    struct binary_kernel *k = kernel;
 
     if (!k)
         return;
@@ -116,8 +117,10 @@ static void destroy(void *kernel)
     hm__free(k);
 }
 
-/* Fill wilds and slots from bounds and degrees; `bounds` then holds where the next slot goes. */
-static bool list_wilds(struct binary *k, const double *bounds, size_t *next)
+/*
+ * Fill wilds and slots from bounds and degrees; `next` holds the degrees, and then the next slot.
+ */
+static bool binary_list_wilds(struct binary_kernel *k, const double *bounds, size_t *next)
 {
     const struct hm_mrf *mrf = k->mrf;
     size_t used = 0;
@@ -146,7 +149,7 @@ static bool list_wilds(struct binary *k, const double *bounds, size_t *next)
     return true;
 }
 
-static bool find_wilds(struct binary *k)
+static bool binary_find_wilds(struct binary_kernel *k)
 {
     const struct hm_mrf *mrf = k->mrf;
     double *bounds = hm__calloc(mrf->count, sizeof(*bounds));
@@ -159,17 +162,17 @@ static bool find_wilds(struct binary *k)
         for (int end = 0; end < 2; end++) {
             uint32_t v = mrf->ends[2 * e + (size_t)end];
             if (v < mrf->count) {
-                bounds[v] += edge_bound(mrf, e);
+                bounds[v] += binary_edge_bound(mrf, e);
                 degrees[v]++;
             }
         }
-    done = done && list_wilds(k, bounds, degrees);
+    done = done && binary_list_wilds(k, bounds, degrees);
     hm__free(bounds);
     hm__free(degrees);
     return done;
 }
 
-static bool take_tables(struct binary *k)
+static bool binary_copy_tables(struct binary_kernel *k)
 {
     if (k->mrf->weights)
         return true;
@@ -182,9 +185,9 @@ static bool take_tables(struct binary *k)
     return k->ratios != NULL;
 }
 
-static void *create(const struct hm_mrf *mrf, const struct hm_propagate_settings *settings)
+static void *binary_create(const struct hm_mrf *mrf, const struct hm_propagate_settings *settings)
 {
-    struct binary *k = hm__calloc(1, sizeof(*k));
+    struct binary_kernel *k = hm__calloc(1, sizeof(*k));
 
     if (!k)
         return NULL;
@@ -193,30 +196,31 @@ static void *create(const struct hm_mrf *mrf, const struct hm_propagate_settings
     k->messages = hm__calloc(mrf->edge_count, sizeof(*k->messages));
     k->vertices = hm__calloc(mrf->count + mrf->ghosts, sizeof(*k->vertices));
     k->unary = hm__calloc(mrf->count, sizeof(*k->unary));
-    if (!k->messages || !k->vertices || !k->unary || !take_tables(k))
+    if (!k->messages || !k->vertices || !k->unary || !binary_copy_tables(k))
         goto fail;
     for (size_t e = 0; e < mrf->edge_count; e++)
         k->messages[e] = (pair){1, 1};
     for (size_t v = 0; v < mrf->count; v++)
         k->unary[v] = mrf->unary[2 * v + 1] / mrf->unary[2 * v];
-    if (!find_wilds(k))
+    if (!binary_find_wilds(k))
         goto fail;
     return k;
 fail:
-    destroy(k);
+    binary_destroy(k);
     return NULL;
 }
 
-/* ---- products ---------------------------------------------------------------------------------
- */
+/* ---- products ------------------------------------------------------------------------------- */
 
-static double ratio_at(const struct binary *k, size_t slot)
+static double binary_ratio(const struct binary_kernel *k, size_t slot)
 {
     return k->messages[slot / 2][slot % 2];
 }
 
-/* T of a vertex that is not tame: mantissa in [0.5, 1), exponent apart, cut off at the end. */
-static double product_of(const struct binary *k, const struct wild *wild)
+/*
+ * T of a vertex that is not tame: mantissa in [0.5, 1) and separate exponent, clamped at the end.
+ */
+static double binary_wild_product(const struct binary_kernel *k, const struct wild *wild)
 {
     int exponent;
     long long sum;
@@ -224,7 +228,7 @@ static double product_of(const struct binary *k, const struct wild *wild)
 
     sum = exponent;
     for (size_t i = wild->from; i < wild->to; i++) {
-        mantissa = frexp(mantissa * ratio_at(k, k->slots[i]), &exponent);
+        mantissa = frexp(mantissa * binary_ratio(k, k->slots[i]), &exponent);
         sum += exponent;
     }
     if (sum > 500)
@@ -232,70 +236,70 @@ static double product_of(const struct binary *k, const struct wild *wild)
     return sum < -499 ? 1 / CUT : ldexp(mantissa, (int)sum);
 }
 
-static void begin_products(struct binary *k)
+static void binary_begin_products(struct binary_kernel *k)
 {
     const struct hm_mrf *mrf = k->mrf;
 
     for (size_t v = 0; v < mrf->count; v++)
         k->vertices[v].product[!k->now] = k->unary[v];
     for (size_t v = mrf->count; v < mrf->count + mrf->ghosts; v++)
-        k->vertices[v].product[!k->now] = 1; /* its owner will tell */
+        k->vertices[v].product[!k->now] = 1; /* The owner of the ghost sends its product. */
 }
 
-static void end_products(struct binary *k)
+static void binary_end_products(struct binary_kernel *k)
 {
     for (size_t i = 0; i < k->wild_count; i++)
-        k->vertices[k->wilds[i].vertex].product[!k->now] = product_of(k, &k->wilds[i]);
+        k->vertices[k->wilds[i].vertex].product[!k->now] = binary_wild_product(k, &k->wilds[i]);
     k->now = !k->now;
 }
 
-static void collect(void *kernel)
+static void binary_collect(void *kernel)
 {
-    struct binary *k = kernel;
+    struct binary_kernel *k = kernel;
 
-    begin_products(k);
+    binary_begin_products(k);
     for (size_t e = 0; e < k->mrf->edge_count; e++)
         for (int end = 0; end < 2; end++)
             k->vertices[k->mrf->ends[2 * e + (size_t)end]].product[!k->now] *= k->messages[e][end];
-    end_products(k);
+    binary_end_products(k);
 }
 
-/* ---- a step -----------------------------------------------------------------------------------
- */
+/* ---- one iteration -------------------------------------------------------------------------- */
 
 #define INLINE static inline __attribute__((always_inline))
 
-INLINE pair larger(pair x, pair y)
+INLINE pair pair_max(pair x, pair y)
 {
     mask first = x > y;
     return (pair)(((mask)x & first) | ((mask)y & ~first));
 }
 
-INLINE pair join(pair x, pair y, bool max_product)
+INLINE pair pair_combine(pair x, pair y, bool max_product)
 {
-    return max_product ? larger(x, y) : x + y;
+    return max_product ? pair_max(x, y) : x + y;
 }
 
-INLINE pair swap(pair x)
+INLINE pair pair_swap(pair x)
 {
     return (pair){x[1], x[0]};
 }
 
-INLINE pair size_of(pair x)
+INLINE pair pair_abs(pair x)
 {
     const long long bits = 0x7fffffffffffffff;
     return (pair)((mask)x & (mask){bits, bits});
 }
 
-/* The largest change so far, found with a division only where it may grow. */
+/* The largest change so far; the division is done only where the maximum may grow. */
 struct change {
     double most;
-    double bar; /* just below most, so that the largest quotient is found whatever the order */
+    /* Slightly below `most`, so that the result does not depend on the order of the edges. */
+    double bar;
 };
 
-INLINE void watch(struct change *change, pair old, pair new)
+INLINE void change_update(struct change *change, pair old, pair new)
 {
-    pair difference = size_of(new - old), scale = (1 + new) * (1 + old);
+    pair difference = pair_abs(new - old), scale = (1 + new) * (1 + old);
     mask above = difference > change->bar * scale;
 
     if (__builtin_expect((above[0] | above[1]) != 0, 0)) {
@@ -306,22 +310,22 @@ INLINE void watch(struct change *change, pair old, pair new)
     }
 }
 
-/* What both ends send: lane 0 from the first end to the second, lane 1 back. */
-INLINE void apply_rule(const struct binary *k, size_t e, pair r, pair t, bool tables, bool max,
-                       pair *n, pair *d)
+/* The update in both directions: lane 0 from the first end to the second, lane 1 back. */
+INLINE void binary_update_pair(const struct binary_kernel *k, size_t e, pair r, pair t, bool tables,
+                               bool max, pair *n, pair *d)
 {
     if (tables) {
         double p01 = k->ratios[3 * e], p10 = k->ratios[3 * e + 1], p11 = k->ratios[3 * e + 2];
-        *n = join((pair){p01, p10} * r, p11 * t, max);
-        *d = join(r, (pair){p10, p01} * t, max);
+        *n = pair_combine((pair){p01, p10} * r, p11 * t, max);
+        *d = pair_combine(r, (pair){p10, p01} * t, max);
     } else {
         double w = k->mrf->weights[e];
-        *n = join(r, w * t, max);
-        *d = join(w * r, t, max);
+        *n = pair_combine(r, w * t, max);
+        *d = pair_combine(w * r, t, max);
     }
 }
 
-INLINE double pass(struct binary *k, bool tables, bool max, bool damped)
+INLINE double binary_pass(struct binary_kernel *k, bool tables, bool max, bool damped)
 {
     const uint32_t *ends = k->mrf->ends;
     const double old_part = k->settings.damping, new_part = 1 - old_part;
@@ -335,16 +339,16 @@ INLINE double pass(struct binary *k, bool tables, bool max, bool damped)
         struct vertex *a = &vertices[ends[2 * e]], *b = &vertices[ends[2 * e + 1]];
         __builtin_prefetch(&vertices[ends[2 * (e + HM_MRF_AHEAD) + 1]], 1);
         pair t = {a->product[now], b->product[now]}, old = messages[e], n, d, new;
-        apply_rule(k, e, old, t, tables, max, &n, &d);
+        binary_update_pair(k, e, old, t, tables, max, &n, &d);
         if (damped) {
             pair grown = new_part * (1 + old);
-            n = swap(n), d = swap(d);
+            n = pair_swap(n), d = pair_swap(d);
             pair kept = old_part * (n + d);
             new = (n * grown + old * kept) / (d * grown + kept);
         } else {
-            new = swap(n / d);
+            new = pair_swap(n / d);
         }
-        watch(&change, old, new);
+        change_update(&change, old, new);
         messages[e] = new;
         a->product[next] *= new[0];
         b->product[next] *= new[1];
@@ -352,87 +356,87 @@ INLINE double pass(struct binary *k, bool tables, bool max, bool damped)
     return change.most;
 }
 
-static double step(void *kernel)
+static double binary_step(void *kernel)
 {
-    struct binary *k = kernel;
+    struct binary_kernel *k = kernel;
     bool max = k->settings.max_product, damped = k->settings.damping > 0;
     double change;
 
-    begin_products(k);
+    binary_begin_products(k);
     if (k->mrf->weights)
-        change = max      ? damped ? pass(k, false, true, true) : pass(k, false, true, false)
-                      : damped ? pass(k, false, false, true)
-                          : pass(k, false, false, false);
+        change =
+            max ? damped ? binary_pass(k, false, true, true) : binary_pass(k, false, true, false)
+            : damped ? binary_pass(k, false, false, true)
+                     : binary_pass(k, false, false, false);
     else
-        change = max      ? damped ? pass(k, true, true, true) : pass(k, true, true, false)
-                      : damped ? pass(k, true, false, true)
-                          : pass(k, true, false, false);
-    end_products(k);
+        change = max ? damped ? binary_pass(k, true, true, true) : binary_pass(k, true, true, false)
+                 : damped ? binary_pass(k, true, false, true)
+                          : binary_pass(k, true, false, false);
+    binary_end_products(k);
     return change;
 }
 
-static double flop(const void *kernel)
+static double binary_flop(const void *kernel)
 {
-    const struct binary *k = kernel;
+    const struct binary_kernel *k = kernel;
     double message = 11 + (k->mrf->weights ? 0 : 2) + (k->settings.damping > 0 ? 9 : 0);
 
     return 2 * message * (double)k->mrf->edge_count;
 }
 
-/* ---- talking and results ----------------------------------------------------------------------
- */
+/* ---- exchange and results ------------------------------------------------------------------- */
 
-static size_t bytes(const void *kernel, size_t vertex)
+static size_t binary_bytes(const void *kernel, size_t vertex)
 {
     (void)kernel;
     (void)vertex;
     return sizeof(double);
 }
 
-static void pack(const void *kernel, size_t vertex, void *into)
+static void binary_pack(const void *kernel, size_t vertex, void *into)
 {
-    const struct binary *k = kernel;
+    const struct binary_kernel *k = kernel;
 
     *(double *)into = k->vertices[vertex].product[k->now];
 }
 
-static void unpack(void *kernel, size_t vertex, const void *from)
+static void binary_unpack(void *kernel, size_t vertex, const void *from)
 {
-    struct binary *k = kernel;
+    struct binary_kernel *k = kernel;
 
     k->vertices[vertex].product[k->now] = *(const double *)from;
 }
 
-static double *message(void *kernel, size_t edge, int end, size_t *ret_length)
+static double *binary_message(void *kernel, size_t edge, int end, size_t *ret_length)
 {
-    struct binary *k = kernel;
+    struct binary_kernel *k = kernel;
 
     *ret_length = 1;
     return (double *)&k->messages[edge] + end;
 }
 
-static void shares(double ratio, double *share)
+static void ratio_to_belief(double ratio, double *share)
 {
     share[0] = 1 / (1 + ratio);
     share[1] = ratio / (1 + ratio);
 }
 
-static void belief(const void *kernel, size_t vertex, double *belief)
+static void binary_belief(const void *kernel, size_t vertex, double *belief)
 {
-    const struct binary *k = kernel;
+    const struct binary_kernel *k = kernel;
 
-    shares(k->vertices[vertex].product[k->now], belief);
+    ratio_to_belief(k->vertices[vertex].product[k->now], belief);
 }
 
-/* psi times the products of both ends without each other's message. */
-static void edge_belief(const void *kernel, size_t edge, double *belief)
+/* psi times the products of both ends, each without the message over this edge. */
+static void binary_edge_belief(const void *kernel, size_t edge, double *belief)
 {
-    const struct binary *k = kernel;
+    const struct binary_kernel *k = kernel;
     const uint32_t *ends = k->mrf->ends + 2 * edge;
     double a[2], b[2], sum = 0;
 
-    shares(k->vertices[ends[0]].product[k->now] / k->messages[edge][0], a);
-    shares(k->vertices[ends[1]].product[k->now] / k->messages[edge][1], b);
+    ratio_to_belief(k->vertices[ends[0]].product[k->now] / k->messages[edge][0], a);
+    ratio_to_belief(k->vertices[ends[1]].product[k->now] / k->messages[edge][1], b);
     for (size_t i = 0; i < 4; i++) {
         belief[i] = a[i / 2] * b[i % 2] * hm__mrf_psi(k->mrf, edge, i / 2, i % 2);
         sum += belief[i];
@@ -442,15 +446,15 @@ static void edge_belief(const void *kernel, size_t edge, double *belief)
 }
 
 const struct hm_kernel_ops hm__propagate_binary = {
-    .create = create,
-    .destroy = destroy,
-    .step = step,
-    .collect = collect,
-    .bytes = bytes,
-    .pack = pack,
-    .unpack = unpack,
-    .message = message,
-    .belief = belief,
-    .edge_belief = edge_belief,
-    .flop = flop,
+    .create = binary_create,
+    .destroy = binary_destroy,
+    .step = binary_step,
+    .collect = binary_collect,
+    .bytes = binary_bytes,
+    .pack = binary_pack,
+    .unpack = binary_unpack,
+    .message = binary_message,
+    .belief = binary_belief,
+    .edge_belief = binary_edge_belief,
+    .flop = binary_flop,
 };

@@ -1,16 +1,16 @@
 /*
  * Belief propagation with any number of states, and potentials that may be zero.
  *
- * A message is its entries, scaled to sum 1. T_i(x) = phi_i(x) prod_k m_ki(x) is kept for each
- * state as a mantissa, an exponent, and how many factors were zero, so that a vertex of any degree
- * neither overflows nor underflows and one factor, zero or not, can be taken out again:
- *     c_ij(x) = T_i(x)/m_ji(x), or 0 if a zero is left;  m_ij(y) ~ sum_x c_ij(x) psi_ij(x, y).
- * c is scaled so that its largest entry is 1. Entries of c or m that are not zero but below 2^-700
- * become 2^-700, so that only a potential of zero makes a zero (or a product of a potential and an
- * entry that is below the smallest double).
+ * A message is an array of entries with sum 1. T_i(x) = phi_i(x) prod_k m_ki(x) is kept for each
+ * state as a mantissa, an exponent, and the number of factors that are zero, so that a vertex of
+ * any degree neither overflows nor underflows and one factor, zero or not, can be removed again:
+ *     c_ij(x) = T_i(x)/m_ji(x), or 0 if a zero remains;  m_ij(y) ~ sum_x c_ij(x) psi_ij(x, y).
+ * c is scaled so that its largest entry is 1. Non-zero entries of c or m below 2^-700 become
+ * 2^-700, so that only a zero potential makes a zero (or a product of a potential and an entry that
+ * underflows).
  *
- * With weights (psi = w if x = y, else 1) a message costs 4 S instead of 2 S^2: what is beside the
- * diagonal is a sum from the front and one from the back, without subtracting.
+ * With weights (psi = w if x = y, else 1) a message costs 4 S instead of 2 S^2 operations: the
+ * off-diagonal part is a prefix sum plus a suffix sum, without subtraction.
  */
 #include <math.h>
 #include <string.h>
@@ -20,37 +20,37 @@
 
 static const double LEAST = 0x1p-700, UNIT = 0x1p256;
 
-/* mantissa * 2^(256 exponent), mantissa in (2^-256, 1], unless zeros > 0: then 0. */
+/* mantissa * 2^(256 exponent) with mantissa in (2^-256, 1] if zeros == 0; otherwise 0. */
 struct wide {
     double mantissa;
     int32_t exponent;
     int32_t zeros;
 };
 
-struct general {
-    const struct hm_mrf *mrf; /* borrowed */
+struct general_kernel {
+    const struct hm_mrf *mrf; /* Borrowed. */
     struct hm_propagate_settings settings;
-    size_t *places;       /* edge_count + 1: messages of an edge, into its first end, then second */
-    double *messages;     /* each sums to 1 */
-    struct wide *now;     /* T of own vertices and ghosts, at mrf->places */
-    struct wide *next;    /* likewise */
-    double *cavity[2];    /* c of both ends of an edge; as long as a vertex may have states */
-    double *sent;         /* a message, likewise */
-    struct wide *rest;    /* T of a vertex without one message, likewise */
-    double flop_per_step; /* see propagate.h */
+    /* [edge_count + 1]: offsets of the messages of an edge, into its first end, then its second. */
+    size_t *places;
+    double *messages;     /* Each message sums to 1. */
+    struct wide *now;     /* Current T of own vertices and ghosts, at mrf->places. */
+    struct wide *next;    /* Next T, with the same layout. */
+    double *cavity[2];    /* c of both ends of an edge; [largest number of states]. */
+    double *sent;         /* A new message; [largest number of states]. */
+    struct wide *rest;    /* T of a vertex without one message; [largest number of states]. */
+    double flop_per_step; /* Operations of one step; see propagate.h. */
 };
 
-static size_t states_of(const struct hm_mrf *mrf, size_t vertex)
+static size_t mrf_state_count(const struct hm_mrf *mrf, size_t vertex)
 {
     return mrf->places[vertex + 1] - mrf->places[vertex];
 }
 
-/* ---- making -----------------------------------------------------------------------------------
- */
+/* ---- construction --------------------------------------------------------------------------- */
 
-static void destroy(void *kernel)
+static void general_destroy(void *kernel)
 {
-    struct general *k = kernel;
+    struct general_kernel *k = kernel;
 
     if (!k)
         return;
@@ -65,36 +65,37 @@ static void destroy(void *kernel)
     hm__free(k);
 }
 
-static void begin_messages(struct general *k)
+static void general_init_messages(struct general_kernel *k)
 {
     const struct hm_mrf *mrf = k->mrf;
 
     for (size_t e = 0; e < mrf->edge_count; e++) {
         double *m = k->messages + k->places[e];
         for (int end = 0; end < 2; end++) {
-            size_t states = states_of(mrf, mrf->ends[2 * e + (size_t)end]);
+            size_t states = mrf_state_count(mrf, mrf->ends[2 * e + (size_t)end]);
             for (size_t x = 0; x < states; x++)
                 *m++ = 1 / (double)states;
         }
     }
 }
 
-/* Room for messages and the arithmetic of a step. */
-static void measure(struct general *k)
+/* Compute the offsets of the messages and the operations of a step. */
+static void general_set_offsets(struct general_kernel *k)
 {
     const struct hm_mrf *mrf = k->mrf;
 
     for (size_t e = 0; e < mrf->edge_count; e++) {
-        size_t a = states_of(mrf, mrf->ends[2 * e]), b = states_of(mrf, mrf->ends[2 * e + 1]);
+        size_t a = mrf_state_count(mrf, mrf->ends[2 * e]),
+               b = mrf_state_count(mrf, mrf->ends[2 * e + 1]);
         k->places[e + 1] = k->places[e] + a + b;
         k->flop_per_step += mrf->weights ? 8 * (double)a : 4 * (double)a * (double)b;
         k->flop_per_step += 8 * (double)(a + b);
     }
 }
 
-static void *create(const struct hm_mrf *mrf, const struct hm_propagate_settings *settings)
+static void *general_create(const struct hm_mrf *mrf, const struct hm_propagate_settings *settings)
 {
-    struct general *k = hm__calloc(1, sizeof(*k));
+    struct general_kernel *k = hm__calloc(1, sizeof(*k));
     size_t most = 1, locals = mrf->count + mrf->ghosts;
 
     if (!k)
@@ -102,7 +103,7 @@ static void *create(const struct hm_mrf *mrf, const struct hm_propagate_settings
     k->mrf = mrf;
     k->settings = *settings;
     for (size_t v = 0; v < locals; v++)
-        most = states_of(mrf, v) > most ? states_of(mrf, v) : most;
+        most = mrf_state_count(mrf, v) > most ? mrf_state_count(mrf, v) : most;
     k->places = hm__calloc(mrf->edge_count + 1, sizeof(*k->places));
     k->now = hm__calloc(mrf->places[locals], sizeof(*k->now));
     k->next = hm__calloc(mrf->places[locals], sizeof(*k->next));
@@ -112,22 +113,21 @@ static void *create(const struct hm_mrf *mrf, const struct hm_propagate_settings
     k->rest = hm__calloc(most, sizeof(*k->rest));
     if (!k->places || !k->now || !k->next || !k->cavity[0] || !k->cavity[1] || !k->sent || !k->rest)
         goto fail;
-    measure(k);
+    general_set_offsets(k);
     k->messages = hm__calloc(k->places[mrf->edge_count], sizeof(*k->messages));
     if (!k->messages)
         goto fail;
-    begin_messages(k);
+    general_init_messages(k);
     return k;
 fail:
-    destroy(k);
+    general_destroy(k);
     return NULL;
 }
 
-/* ---- products ---------------------------------------------------------------------------------
- */
+/* ---- products ------------------------------------------------------------------------------- */
 
-/* Times a number of at most 1. */
-static inline void times(struct wide *w, double value)
+/* Multiply by a number of at most 1. */
+static inline void wide_multiply(struct wide *w, double value)
 {
     if (value == 0) {
         w->zeros++;
@@ -140,8 +140,8 @@ static inline void times(struct wide *w, double value)
     }
 }
 
-/* Over a number of at most 1 that it was multiplied with. */
-static inline struct wide without(struct wide w, double value)
+/* Divide by a number of at most 1 that was multiplied in before. */
+static inline struct wide wide_divide(struct wide w, double value)
 {
     if (value == 0) {
         w.zeros--;
@@ -155,8 +155,8 @@ static inline struct wide without(struct wide w, double value)
     return w;
 }
 
-/* Values scaled so that the largest is 1; all 0 if all are. */
-static void scale(const struct wide *wides, size_t count, double *values)
+/* Convert to doubles scaled so that the largest is 1; all 0 if all are 0. */
+static void wide_to_doubles(const struct wide *wides, size_t count, double *values)
 {
     int32_t highest = INT32_MIN;
     double most = 0;
@@ -168,7 +168,7 @@ static void scale(const struct wide *wides, size_t count, double *values)
         int64_t below = (int64_t)highest - wides[x].exponent;
         values[x] = wides[x].zeros > 0 ? 0 : wides[x].mantissa;
         for (int64_t i = 0; i < below && i < 4; i++)
-            values[x] /= UNIT; /* four are more than enough */
+            values[x] /= UNIT; /* Four divisions already underflow. */
         most = values[x] > most ? values[x] : most;
     }
     for (size_t x = 0; x < count; x++)
@@ -178,18 +178,18 @@ static void scale(const struct wide *wides, size_t count, double *values)
         }
 }
 
-static void begin_products(struct general *k)
+static void general_begin_products(struct general_kernel *k)
 {
     const struct hm_mrf *mrf = k->mrf;
 
     for (size_t i = 0; i < mrf->places[mrf->count + mrf->ghosts]; i++) {
         k->next[i] = (struct wide){1, 0, 0};
         if (i < mrf->places[mrf->count])
-            times(&k->next[i], mrf->unary[i]);
+            wide_multiply(&k->next[i], mrf->unary[i]);
     }
 }
 
-static void end_products(struct general *k)
+static void general_end_products(struct general_kernel *k)
 {
     struct wide *made = k->next;
 
@@ -197,87 +197,89 @@ static void end_products(struct general *k)
     k->now = made;
 }
 
-static void multiply_in(struct general *k, size_t vertex, const double *message)
+static void general_multiply_in(struct general_kernel *k, size_t vertex, const double *message)
 {
     struct wide *product = k->next + k->mrf->places[vertex];
-    size_t states = states_of(k->mrf, vertex);
+    size_t states = mrf_state_count(k->mrf, vertex);
 
     for (size_t x = 0; x < states; x++)
-        times(&product[x], message[x]);
+        wide_multiply(&product[x], message[x]);
 }
 
-static void collect(void *kernel)
+static void general_collect(void *kernel)
 {
-    struct general *k = kernel;
+    struct general_kernel *k = kernel;
     const struct hm_mrf *mrf = k->mrf;
 
-    begin_products(k);
+    general_begin_products(k);
     for (size_t e = 0; e < mrf->edge_count; e++) {
         const uint32_t *ends = mrf->ends + 2 * e;
         const double *into_first = k->messages + k->places[e];
-        multiply_in(k, ends[0], into_first);
-        multiply_in(k, ends[1], into_first + states_of(mrf, ends[0]));
+        general_multiply_in(k, ends[0], into_first);
+        general_multiply_in(k, ends[1], into_first + mrf_state_count(mrf, ends[0]));
     }
-    end_products(k);
+    general_end_products(k);
 }
 
-/* ---- a step -----------------------------------------------------------------------------------
- */
+/* ---- one iteration -------------------------------------------------------------------------- */
 
-/* c: the product of a vertex without the message it got over one edge. */
-static void take_out(const struct general *k, size_t vertex, const double *message, double *cavity)
+/* c: the product of a vertex without the message over one edge. */
+static void general_cavity(const struct general_kernel *k, size_t vertex, const double *message,
+                           double *cavity)
 {
     const struct wide *product = k->now + k->mrf->places[vertex];
-    size_t states = states_of(k->mrf, vertex);
+    size_t states = mrf_state_count(k->mrf, vertex);
 
     for (size_t x = 0; x < states; x++)
-        k->rest[x] = without(product[x], message[x]);
-    scale(k->rest, states, cavity);
+        k->rest[x] = wide_divide(product[x], message[x]);
+    wide_to_doubles(k->rest, states, cavity);
 }
 
-static inline double join(const struct general *k, double x, double y)
+static inline double general_combine(const struct general_kernel *k, double x, double y)
 {
     if (k->settings.max_product)
         return x > y ? x : y;
     return x + y;
 }
 
-/* All but one, from the front and from the back, and that one times the weight. */
-static void send_by_weight(const struct general *k, size_t edge, const double *cavity,
-                           size_t states, double *sent)
+/* Prefix and suffix sums of the other entries, plus the weight times the entry itself. */
+static void general_message_by_weight(const struct general_kernel *k, size_t edge,
+                                      const double *cavity, size_t states, double *sent)
 {
     double sum = 0;
 
     for (size_t y = 0; y < states; y++) {
         sent[y] = sum;
-        sum = join(k, sum, cavity[y]);
+        sum = general_combine(k, sum, cavity[y]);
     }
     sum = 0;
     for (size_t y = states; y-- > 0;) {
-        sent[y] = join(k, join(k, sent[y], sum), k->mrf->weights[edge] * cavity[y]);
-        sum = join(k, sum, cavity[y]);
+        sent[y] =
+            general_combine(k, general_combine(k, sent[y], sum), k->mrf->weights[edge] * cavity[y]);
+        sum = general_combine(k, sum, cavity[y]);
     }
 }
 
-static void send_by_table(const struct general *k, size_t edge, bool forward, const double *cavity,
-                          double *sent)
+static void general_message_by_table(const struct general_kernel *k, size_t edge, bool forward,
+                                     const double *cavity, double *sent)
 {
     const struct hm_mrf *mrf = k->mrf;
     const double *psi = mrf->tables + mrf->table_places[edge];
-    size_t rows = states_of(mrf, mrf->ends[2 * edge]);
-    size_t columns = states_of(mrf, mrf->ends[2 * edge + 1]);
+    size_t rows = mrf_state_count(mrf, mrf->ends[2 * edge]);
+    size_t columns = mrf_state_count(mrf, mrf->ends[2 * edge + 1]);
 
     for (size_t y = 0; y < (forward ? columns : rows); y++)
         sent[y] = 0;
     for (size_t x = 0; x < rows; x++)
         for (size_t y = 0; y < columns; y++) {
             double *into = forward ? &sent[y] : &sent[x];
-            *into = join(k, *into, cavity[forward ? x : y] * psi[x * columns + y]);
+            *into = general_combine(k, *into, cavity[forward ? x : y] * psi[x * columns + y]);
         }
 }
 
-/* Scale what was sent, damp it, and put it in place of the message; returns the change. */
-static double replace(const struct general *k, const double *sent, size_t states, double *message)
+/* Normalise and damp a new message and store it; returns the change. */
+static double general_replace_message(const struct general_kernel *k, const double *sent,
+                                      size_t states, double *message)
 {
     double sum = 0, change = 0, old_part = k->settings.damping;
 
@@ -295,81 +297,80 @@ static double replace(const struct general *k, const double *sent, size_t states
     return change;
 }
 
-static double update_edge(struct general *k, size_t edge)
+static double general_update_edge(struct general_kernel *k, size_t edge)
 {
     const struct hm_mrf *mrf = k->mrf;
     const uint32_t *ends = mrf->ends + 2 * edge;
-    size_t states[2] = {states_of(mrf, ends[0]), states_of(mrf, ends[1])};
+    size_t states[2] = {mrf_state_count(mrf, ends[0]), mrf_state_count(mrf, ends[1])};
     double *into[2] = {k->messages + k->places[edge], k->messages + k->places[edge] + states[0]};
     double change = 0;
 
     for (int end = 0; end < 2; end++)
-        take_out(k, ends[end], into[end], k->cavity[end]);
-    for (int end = 0; end < 2; end++) { /* the message into `end` comes from the other */
+        general_cavity(k, ends[end], into[end], k->cavity[end]);
+    for (int end = 0; end < 2; end++) { /* The message into `end` comes from the other end. */
         if (mrf->weights)
-            send_by_weight(k, edge, k->cavity[!end], states[end], k->sent);
+            general_message_by_weight(k, edge, k->cavity[!end], states[end], k->sent);
         else
-            send_by_table(k, edge, end == 1, k->cavity[!end], k->sent);
-        change = fmax(change, replace(k, k->sent, states[end], into[end]));
-        multiply_in(k, ends[end], into[end]);
+            general_message_by_table(k, edge, end == 1, k->cavity[!end], k->sent);
+        change = fmax(change, general_replace_message(k, k->sent, states[end], into[end]));
+        general_multiply_in(k, ends[end], into[end]);
     }
     return change;
 }
 
-static double step(void *kernel)
+static double general_step(void *kernel)
 {
-    struct general *k = kernel;
+    struct general_kernel *k = kernel;
     double change = 0;
 
-    begin_products(k);
+    general_begin_products(k);
     for (size_t e = 0; e < k->mrf->edge_count; e++)
-        change = fmax(change, update_edge(k, e));
-    end_products(k);
+        change = fmax(change, general_update_edge(k, e));
+    general_end_products(k);
     return change;
 }
 
-static double flop(const void *kernel)
+static double general_flop(const void *kernel)
 {
-    const struct general *k = kernel;
+    const struct general_kernel *k = kernel;
 
     return k->flop_per_step;
 }
 
-/* ---- talking and results ----------------------------------------------------------------------
- */
+/* ---- exchange and results ------------------------------------------------------------------- */
 
-static size_t bytes(const void *kernel, size_t vertex)
+static size_t general_bytes(const void *kernel, size_t vertex)
 {
-    const struct general *k = kernel;
+    const struct general_kernel *k = kernel;
 
-    return states_of(k->mrf, vertex) * sizeof(struct wide);
+    return mrf_state_count(k->mrf, vertex) * sizeof(struct wide);
 }
 
-static void pack(const void *kernel, size_t vertex, void *into)
+static void general_pack(const void *kernel, size_t vertex, void *into)
 {
-    const struct general *k = kernel;
+    const struct general_kernel *k = kernel;
 
-    memcpy(into, k->now + k->mrf->places[vertex], bytes(k, vertex));
+    memcpy(into, k->now + k->mrf->places[vertex], general_bytes(k, vertex));
 }
 
-static void unpack(void *kernel, size_t vertex, const void *from)
+static void general_unpack(void *kernel, size_t vertex, const void *from)
 {
-    struct general *k = kernel;
+    struct general_kernel *k = kernel;
 
-    memcpy(k->now + k->mrf->places[vertex], from, bytes(k, vertex));
+    memcpy(k->now + k->mrf->places[vertex], from, general_bytes(k, vertex));
 }
 
-static double *message(void *kernel, size_t edge, int end, size_t *ret_length)
+static double *general_message(void *kernel, size_t edge, int end, size_t *ret_length)
 {
-    struct general *k = kernel;
+    struct general_kernel *k = kernel;
     const uint32_t *ends = k->mrf->ends + 2 * edge;
 
-    *ret_length = states_of(k->mrf, ends[end]);
-    return k->messages + k->places[edge] + (end ? states_of(k->mrf, ends[0]) : 0);
+    *ret_length = mrf_state_count(k->mrf, ends[end]);
+    return k->messages + k->places[edge] + (end ? mrf_state_count(k->mrf, ends[0]) : 0);
 }
 
-/* To sum 1; uniform if nothing is there. */
-static void share_out(double *values, size_t count)
+/* Normalise to sum 1; uniform if the sum is 0. */
+static void normalise_sum(double *values, size_t count)
 {
     double sum = 0;
 
@@ -379,40 +380,40 @@ static void share_out(double *values, size_t count)
         values[x] = sum > 0 ? values[x] / sum : 1 / (double)count;
 }
 
-static void belief(const void *kernel, size_t vertex, double *belief)
+static void general_belief(const void *kernel, size_t vertex, double *belief)
 {
-    const struct general *k = kernel;
-    size_t states = states_of(k->mrf, vertex);
+    const struct general_kernel *k = kernel;
+    size_t states = mrf_state_count(k->mrf, vertex);
 
-    scale(k->now + k->mrf->places[vertex], states, belief);
-    share_out(belief, states);
+    wide_to_doubles(k->now + k->mrf->places[vertex], states, belief);
+    normalise_sum(belief, states);
 }
 
-static void edge_belief(const void *kernel, size_t edge, double *belief)
+static void general_edge_belief(const void *kernel, size_t edge, double *belief)
 {
-    const struct general *k = kernel;
+    const struct general_kernel *k = kernel;
     const uint32_t *ends = k->mrf->ends + 2 * edge;
-    size_t rows = states_of(k->mrf, ends[0]), columns = states_of(k->mrf, ends[1]);
+    size_t rows = mrf_state_count(k->mrf, ends[0]), columns = mrf_state_count(k->mrf, ends[1]);
 
-    take_out(k, ends[0], k->messages + k->places[edge], k->cavity[0]);
-    take_out(k, ends[1], k->messages + k->places[edge] + rows, k->cavity[1]);
+    general_cavity(k, ends[0], k->messages + k->places[edge], k->cavity[0]);
+    general_cavity(k, ends[1], k->messages + k->places[edge] + rows, k->cavity[1]);
     for (size_t x = 0; x < rows; x++)
         for (size_t y = 0; y < columns; y++)
             belief[x * columns + y] =
                 k->cavity[0][x] * k->cavity[1][y] * hm__mrf_psi(k->mrf, edge, x, y);
-    share_out(belief, rows * columns);
+    normalise_sum(belief, rows * columns);
 }
 
 const struct hm_kernel_ops hm__propagate_general = {
-    .create = create,
-    .destroy = destroy,
-    .step = step,
-    .collect = collect,
-    .bytes = bytes,
-    .pack = pack,
-    .unpack = unpack,
-    .message = message,
-    .belief = belief,
-    .edge_belief = edge_belief,
-    .flop = flop,
+    .create = general_create,
+    .destroy = general_destroy,
+    .step = general_step,
+    .collect = general_collect,
+    .bytes = general_bytes,
+    .pack = general_pack,
+    .unpack = general_unpack,
+    .message = general_message,
+    .belief = general_belief,
+    .edge_belief = general_edge_belief,
+    .flop = general_flop,
 };

@@ -1,6 +1,7 @@
 /*
- * Dealing out rows. A message is a head (rows, entries), which the receiver answers with whether it
- * has the memory, and then the arrays of struct hm_rows with the rows' places in the block.
+ * Distribution of rows. A message is a header (rows, entries), which the receiver answers with
+ * whether it has enough memory, and then the arrays of struct hm_rows and the positions of the rows
+ * in the receiver's block.
  */
 #include "shard.h"
 
@@ -14,8 +15,8 @@
 
 enum { READ_ROWS = 256, STOP = -1 };
 
-struct head {
-    double rows; /* STOP: something went wrong, no more will come */
+struct shard_header {
+    double rows; /* STOP: rank 0 failed, no more rows follow. */
     double entries;
 };
 
@@ -35,12 +36,13 @@ struct hm_shard hm__shard_in(const struct hm_comm *comm, double rows, int rank)
     return (struct hm_shard){first, next - first};
 }
 
-/* Whose place is it: the rank with first <= place < first + count. */
-static int owner_of(const struct hm_comm *comm, double place, double total)
+/* The rank with first <= position < first + count. */
+static int shard_owner(const struct hm_comm *comm, double place, double total)
 {
     int low = 0, high = comm->size - 1;
 
-    while (low < high) { /* the last one that begins at or before it */
+    /* Binary search for the last rank that begins at or before the position. */
+    while (low < high) {
         int middle = (low + high + 1) / 2;
         if (hm__shard_in(comm, total, middle).first <= place)
             low = middle;
@@ -50,38 +52,40 @@ static int owner_of(const struct hm_comm *comm, double place, double total)
     return low;
 }
 
-/* Rows on their way to a rank, or of our own, with their places in that rank's block. */
-struct parcel {
+/*
+ * A batch of rows for one rank (or rank 0's own block), with their positions in that rank's block.
+ */
+struct row_batch {
     struct hm_rows rows;
     uint32_t *places;
     size_t room;
 };
 
-static bool reserve_places(struct parcel *parcel, size_t more)
+static bool batch_reserve(struct row_batch *batch, size_t more)
 {
-    if (parcel->rows.count + more <= parcel->room)
+    if (batch->rows.count + more <= batch->room)
         return true;
-    size_t room = 2 * (parcel->rows.count + more);
-    uint32_t *places = hm__realloc(parcel->places, room, sizeof(*places));
+    size_t room = 2 * (batch->rows.count + more);
+    uint32_t *places = hm__realloc(batch->places, room, sizeof(*places));
     if (!places)
         return false;
-    parcel->places = places;
-    parcel->room = room;
+    batch->places = places;
+    batch->room = room;
     return true;
 }
 
-static void release_parcel(struct parcel *parcel)
+static void batch_release(struct row_batch *batch)
 {
-    hm__rows_release(&parcel->rows);
-    hm__free(parcel->places);
+    hm__rows_release(&batch->rows);
+    hm__free(batch->places);
 }
 
-/* Send what is in the parcel and empty it; HM_E_NOMEM when the receiver has no room for it. */
-static int send_parcel(struct hm_comm *comm, int to, struct parcel *parcel)
+/* Send the batch and empty it; HM_E_NOMEM when the receiver has not enough memory. */
+static int batch_send(struct hm_comm *comm, int to, struct row_batch *batch)
 {
-    const struct hm_rows *rows = &parcel->rows;
+    const struct hm_rows *rows = &batch->rows;
     size_t entries = hm__rows_entries(rows);
-    struct head head = {(double)rows->count, (double)entries};
+    struct shard_header head = {(double)rows->count, (double)entries};
     double has_room;
 
     hm__comm_send(comm, to, &head, sizeof(head));
@@ -89,28 +93,28 @@ static int send_parcel(struct hm_comm *comm, int to, struct parcel *parcel)
     if (has_room == 0)
         return HM_E_NOMEM;
     hm__comm_send(comm, to, rows->labels, rows->count * sizeof(double));
-    hm__comm_send(comm, to, parcel->places, rows->count * sizeof(uint32_t));
+    hm__comm_send(comm, to, batch->places, rows->count * sizeof(uint32_t));
     hm__comm_send(comm, to, rows->values, entries * sizeof(double));
     if (rows->sparse) {
         hm__comm_send(comm, to, rows->columns, entries * sizeof(uint32_t));
         hm__comm_send(comm, to, rows->starts, (rows->count + 1) * sizeof(size_t));
     }
-    hm__rows_clear(&parcel->rows);
+    hm__rows_clear(&batch->rows);
     return 0;
 }
 
-/* Receive the next rows at the end of ours. 0, STOP, or HM_E_NOMEM. */
-static int receive_parcel(struct hm_comm *comm, struct parcel *own)
+/* Receive the next batch at the end of our rows. Returns 0, STOP, or HM_E_NOMEM. */
+static int batch_receive(struct hm_comm *comm, struct row_batch *own)
 {
     struct hm_rows *rows = &own->rows;
-    struct head head;
+    struct shard_header head;
     size_t old = rows->count, used = hm__rows_entries(rows);
 
     hm__comm_receive(comm, 0, &head, sizeof(head));
     if (head.rows < 0)
         return STOP;
     size_t count = (size_t)head.rows, entries = (size_t)head.entries;
-    double has_room = hm__rows_reserve(rows, count, entries) && reserve_places(own, count);
+    double has_room = hm__rows_reserve(rows, count, entries) && batch_reserve(own, count);
     hm__comm_send(comm, 0, &has_room, sizeof(has_room));
     if (has_room == 0)
         return HM_E_NOMEM;
@@ -129,152 +133,159 @@ static int receive_parcel(struct hm_comm *comm, struct parcel *own)
 
 /* ---- rank 0 --------------------------------------------------------------------------------- */
 
-struct dealer {
+struct distributor {
     struct hm_comm *comm;
-    const struct hm_dealing *dealing;
-    uint32_t *order;        /* place of each row; NULL: as is */
-    struct parcel *parcels; /* one for each rank; our own grows to our block */
-    double *missing;        /* rows that each rank still waits for */
-    struct hm_rows block;   /* just read */
+    const struct hm_row_source *source;
+    uint32_t *order;           /* Position of each row; NULL: the order of the data. */
+    struct row_batch *batches; /* One batch per rank; batches[0] grows to rank 0's own block. */
+    double *missing;           /* Rows that each rank has not received yet. */
+    struct hm_rows block;      /* Rows just read. */
 };
 
-static size_t parcel_bytes(const struct parcel *parcel)
+static size_t batch_bytes(const struct row_batch *batch)
 {
-    return hm__rows_entries(&parcel->rows) * (sizeof(double) + sizeof(uint32_t)) +
-           parcel->rows.count * (sizeof(double) + sizeof(size_t));
+    return hm__rows_entries(&batch->rows) * (sizeof(double) + sizeof(uint32_t)) +
+           batch->rows.count * (sizeof(double) + sizeof(size_t));
 }
 
-static int send_to(struct dealer *dealer, int to, struct hm_err *err)
+static int distributor_send(struct distributor *distributor, int to, struct hm_err *err)
 {
-    double count = (double)dealer->parcels[to].rows.count;
+    double count = (double)distributor->batches[to].rows.count;
 
     if (count == 0)
         return 0;
-    if (send_parcel(dealer->comm, to, &dealer->parcels[to])) {
-        dealer->missing[to] = 0; /* it has given up, and must not be told to stop */
-        return hm__fail(err, HM_E_NOMEM, "rank %d has not enough memory for its rows", to);
+    if (batch_send(distributor->comm, to, &distributor->batches[to])) {
+        distributor->missing[to] = 0; /* That rank has already failed and must not receive STOP. */
+        return hm__fail(err, HM_E_NOMEM, "rank %d does not have enough memory for its rows", to);
     }
-    dealer->missing[to] -= count;
+    distributor->missing[to] -= count;
     return 0;
 }
 
-/* Put a row that was read where it belongs; full parcels go out. */
-static int place_row(struct dealer *dealer, size_t i, double number, struct hm_err *err)
+/* Add a row to the batch of its rank; send the batch when it is full. */
+static int distributor_add_row(struct distributor *distributor, size_t i, double number,
+                               struct hm_err *err)
 {
-    double total = dealer->dealing->total;
-    double place = dealer->order ? dealer->order[(size_t)number] : number;
-    int size = dealer->comm->size, to = owner_of(dealer->comm, place, total);
-    struct parcel *parcel = &dealer->parcels[to];
+    double total = distributor->source->total;
+    double place = distributor->order ? distributor->order[(size_t)number] : number;
+    int size = distributor->comm->size, to = shard_owner(distributor->comm, place, total);
+    struct row_batch *batch = &distributor->batches[to];
 
-    if (!reserve_places(parcel, 1))
+    if (!batch_reserve(batch, 1))
         return hm__fail_nomem(err);
-    parcel->places[parcel->rows.count] =
-        (uint32_t)(place - hm__shard_in(dealer->comm, total, to).first);
-    if (!hm__rows_copy(&parcel->rows, &dealer->block, i))
+    batch->places[batch->rows.count] =
+        (uint32_t)(place - hm__shard_in(distributor->comm, total, to).first);
+    if (!hm__rows_copy(&batch->rows, &distributor->block, i))
         return hm__fail_nomem(err);
-    if (to > 0 && parcel_bytes(parcel) >= HM_DEAL_BYTES / (size_t)size)
-        return send_to(dealer, to, err);
+    if (to > 0 && batch_bytes(batch) >= HM_SHARD_BUFFER_BYTES / (size_t)size)
+        return distributor_send(distributor, to, err);
     return 0;
 }
 
-static int deal_rows(struct dealer *dealer, struct hm_err *err)
+static int distributor_read(struct distributor *distributor, struct hm_err *err)
 {
-    const struct hm_dealing *dealing = dealer->dealing;
+    const struct hm_row_source *source = distributor->source;
     double number = 0;
     int got = 0, rc = 0;
 
     while (rc == 0) {
-        hm__rows_clear(&dealer->block);
-        got = dealing->reader(dealing->context, READ_ROWS, &dealer->block, err);
+        hm__rows_clear(&distributor->block);
+        got = source->reader(source->context, READ_ROWS, &distributor->block, err);
         if (got <= 0)
             break;
-        if (number + got > dealing->total)
+        if (number + got > source->total)
             return hm__fail(err, HM_E_CONFLICT, "the data has more rows than when it was checked");
         for (int i = 0; rc == 0 && i < got; i++)
-            rc = place_row(dealer, (size_t)i, number++, err);
+            rc = distributor_add_row(distributor, (size_t)i, number++, err);
     }
     if (rc == 0 && got < 0)
         rc = got;
-    if (rc == 0 && number < dealing->total)
+    if (rc == 0 && number < source->total)
         rc = hm__fail(err, HM_E_CONFLICT, "the data has fewer rows than when it was checked");
-    for (int to = 1; rc == 0 && to < dealer->comm->size; to++)
-        rc = send_to(dealer, to, err);
+    for (int to = 1; rc == 0 && to < distributor->comm->size; to++)
+        rc = distributor_send(distributor, to, err);
     return rc;
 }
 
-static int dealer_init(struct dealer *dealer, const struct hm_rows *rows, struct hm_err *err)
+static int distributor_init(struct distributor *distributor, const struct hm_rows *rows,
+                            struct hm_err *err)
 {
-    const struct hm_dealing *dealing = dealer->dealing;
-    size_t size = (size_t)dealer->comm->size;
+    const struct hm_row_source *source = distributor->source;
+    size_t size = (size_t)distributor->comm->size;
 
-    dealer->block.sparse = rows->sparse;
-    dealer->block.features = rows->features;
-    dealer->parcels = hm__calloc(size, sizeof(*dealer->parcels));
-    dealer->missing = hm__calloc(size, sizeof(*dealer->missing));
-    if (!dealer->parcels || !dealer->missing)
+    distributor->block.sparse = rows->sparse;
+    distributor->block.features = rows->features;
+    distributor->batches = hm__calloc(size, sizeof(*distributor->batches));
+    distributor->missing = hm__calloc(size, sizeof(*distributor->missing));
+    if (!distributor->batches || !distributor->missing)
         return hm__fail_nomem(err);
     for (size_t k = 0; k < size; k++) {
-        dealer->parcels[k].rows = dealer->block;
-        dealer->missing[k] = hm__shard_in(dealer->comm, dealing->total, (int)k).count;
+        distributor->batches[k].rows = distributor->block;
+        distributor->missing[k] = hm__shard_in(distributor->comm, source->total, (int)k).count;
     }
-    if (dealing->order == HM_ORDER_AS_IS)
+    if (source->order == HM_ORDER_AS_IS)
         return 0;
-    if (dealing->total > UINT32_MAX)
-        return hm__fail(err, HM_E_LIMIT, "%.0f rows are too many to shuffle", dealing->total);
+    if (source->total > UINT32_MAX)
+        return hm__fail(err, HM_E_LIMIT, "%.0f rows are too many to shuffle", source->total);
     struct hm_random random;
-    hm__random_init(&random, dealing->seed, UINT64_MAX - 1);
-    dealer->order = hm__calloc((size_t)dealing->total + 1, sizeof(*dealer->order));
-    if (!dealer->order)
+    hm__random_init(&random, source->seed, UINT64_MAX - 1);
+    distributor->order = hm__calloc((size_t)source->total + 1, sizeof(*distributor->order));
+    if (!distributor->order)
         return hm__fail_nomem(err);
-    hm__count_up(dealer->order, (size_t)dealing->total);
-    hm__shuffle(&random, dealer->order, (size_t)dealing->total);
+    hm__fill_range(distributor->order, (size_t)source->total);
+    hm__shuffle(&random, distributor->order, (size_t)source->total);
     return 0;
 }
 
-/* All of rank 0's part; on failure whoever still waits is told to stop. Our own block in *own. */
-static int deal_all(struct dealer *dealer, struct parcel *own, struct hm_err *err)
+/*
+ * Read and distribute all rows on rank 0; its own block is in *own. On failure, ranks that still
+ * wait receive STOP.
+ */
+static int distributor_run(struct distributor *distributor, struct row_batch *own,
+                           struct hm_err *err)
 {
-    static const struct head stop = {STOP, 0};
-    int size = dealer->comm->size, rc = dealer_init(dealer, &own->rows, err);
+    static const struct shard_header stop = {STOP, 0};
+    int size = distributor->comm->size, rc = distributor_init(distributor, &own->rows, err);
 
-    if (dealer->parcels && dealer->missing) {
-        dealer->parcels[0] = *own; /* it has room already */
-        rc = rc ? rc : deal_rows(dealer, err);
-        *own = dealer->parcels[0];
+    if (distributor->batches && distributor->missing) {
+        distributor->batches[0] = *own; /* It already has memory for the block. */
+        rc = rc ? rc : distributor_read(distributor, err);
+        *own = distributor->batches[0];
     }
     for (int to = 1; rc && to < size; to++)
-        if (dealer->missing ? dealer->missing[to] > 0
-                            : hm__shard_in(dealer->comm, dealer->dealing->total, to).count > 0)
-            hm__comm_send(dealer->comm, to, &stop, sizeof(stop));
-    for (int k = 1; dealer->parcels && k < size; k++)
-        release_parcel(&dealer->parcels[k]);
-    hm__rows_release(&dealer->block);
-    hm__free(dealer->parcels);
-    hm__free(dealer->missing);
-    hm__free(dealer->order);
+        if (distributor->missing
+                ? distributor->missing[to] > 0
+                : hm__shard_in(distributor->comm, distributor->source->total, to).count > 0)
+            hm__comm_send(distributor->comm, to, &stop, sizeof(stop));
+    for (int k = 1; distributor->batches && k < size; k++)
+        batch_release(&distributor->batches[k]);
+    hm__rows_release(&distributor->block);
+    hm__free(distributor->batches);
+    hm__free(distributor->missing);
+    hm__free(distributor->order);
     return rc;
 }
 
-int hm__shard_deal(struct hm_comm *comm, const struct hm_dealing *dealing, struct hm_rows *rows,
-                   struct hm_err *err)
+int hm__shard_distribute(struct hm_comm *comm, const struct hm_row_source *source,
+                         struct hm_rows *rows, struct hm_err *err)
 {
-    struct hm_shard block = hm__shard_in(comm, dealing->total, comm->rank);
-    struct dealer dealer = {.comm = comm, .dealing = dealing};
-    struct parcel own = {.rows = *rows};
+    struct hm_shard block = hm__shard_in(comm, source->total, comm->rank);
+    struct distributor distributor = {.comm = comm, .source = source};
+    struct row_batch own = {.rows = *rows};
     int rc = 0;
 
     if (!hm__rows_reserve(&own.rows, (size_t)block.count, 0) ||
-        !reserve_places(&own, (size_t)block.count))
-        rc = hm__fail(err, HM_E_NOMEM, "rank %d has not enough memory for its %.0f rows",
+        !batch_reserve(&own, (size_t)block.count))
+        rc = hm__fail(err, HM_E_NOMEM, "rank %d does not have enough memory for its %.0f rows",
                       comm->rank, block.count);
     rc = hm__agree(comm, rc, err);
     if (rc == 0 && comm->rank == 0)
-        rc = deal_all(&dealer, &own, err);
+        rc = distributor_run(&distributor, &own, err);
     while (comm->rank > 0 && rc == 0 && (double)own.rows.count < block.count)
-        rc = receive_parcel(comm, &own);
-    /* Only rank 0 knows what went wrong. */
+        rc = batch_receive(comm, &own);
+    /* Only rank 0 knows the error. */
     rc = hm__agree(comm, comm->rank == 0 ? rc : 0, err);
-    if (rc == 0 && dealing->order == HM_ORDER_SHUFFLED) {
+    if (rc == 0 && source->order == HM_ORDER_SHUFFLED) {
         bool sorted = hm__rows_reorder(&own.rows, own.places);
         rc = hm__agree(comm, sorted ? 0 : hm__fail_nomem(err), err);
     }

@@ -1,7 +1,7 @@
 /*
- * Rows to ranks: the rows are put into an order, and rank k of n holds the k-th of n blocks of it,
- * which are equal unless the ranks have shares. The order does not depend on n: what belongs to
- * rows can be dealt out anew to other ranks.
+ * Distribution of rows over ranks: the rows are put into an order, and rank k of n holds the k-th
+ * of n blocks. Blocks are equal unless the ranks have shares. The order does not depend on n, so
+ * that values that belong to rows can be redistributed to another number of ranks.
  */
 #ifndef HM_SHARD_H
 #define HM_SHARD_H
@@ -9,37 +9,39 @@
 #include "comm.h"
 #include "rows.h"
 
-/* The block of one rank: places first .. first + count. */
+/* The block of one rank: positions first .. first + count - 1. */
 struct hm_shard {
     double first, count;
 };
 
 struct hm_shard hm__shard_of(double rows, int rank, int size);
-/* The same of a comm whose ranks may have shares. */
+/* The same for a communicator whose ranks may have shares. */
 struct hm_shard hm__shard_in(const struct hm_comm *comm, double rows, int rank);
 
-/* Appends up to `most` rows to block; returns how many, 0 at the end, or a negative code. */
+/* Append up to `most` rows to block. Returns their number, 0 at the end, or a negative code. */
 typedef int hm_rows_reader(void *context, size_t most, struct hm_rows *block, struct hm_err *err);
 
 enum hm_order {
-    HM_ORDER_SHUFFLED, /* at random, by a seed: blocks are alike, however the file is sorted */
+    /* Random order given by a seed, so that blocks are similar even if the file is sorted. */
+    HM_ORDER_SHUFFLED,
     HM_ORDER_AS_IS,
 };
 
-struct hm_dealing {
-    hm_rows_reader *reader; /* called on rank 0 only */
+struct hm_row_source {
+    hm_rows_reader *reader; /* Called on rank 0 only. */
     void *context;
-    double total; /* rows there are; a reader with fewer or more is an error */
+    double total; /* Total number of rows; it is an error if the reader returns fewer or more. */
     enum hm_order order;
     uint64_t seed;
 };
 
 /*
- * Rank 0 reads and passes on what is not its own, some at a time: it holds its block, HM_DEAL_BYTES
- * on the way to others, and the order. `rows` has sparse and features set, on all ranks.
+ * Collective. Rank 0 reads the rows and sends those of other ranks in batches: it holds its own
+ * block, at most HM_SHARD_BUFFER_BYTES for the other ranks, and the order. `rows` has sparse and
+ * features set, on all ranks.
  */
-enum { HM_DEAL_BYTES = 16 * 1024 * 1024 };
-int hm__shard_deal(struct hm_comm *comm, const struct hm_dealing *dealing, struct hm_rows *rows,
-                   struct hm_err *err);
+enum { HM_SHARD_BUFFER_BYTES = 16 * 1024 * 1024 };
+int hm__shard_distribute(struct hm_comm *comm, const struct hm_row_source *source,
+                         struct hm_rows *rows, struct hm_err *err);
 
 #endif

@@ -1,12 +1,12 @@
 /*
- * Loops over vectors. Sums run in interleaved parts, two to a vector register, whose order of
- * adding is written down here: it does not depend on what the compiler or the machine make of it.
+ * Loops over vectors. Sums are computed in interleaved partial sums, two per vector register, whose
+ * order of addition is written out here, so that it does not depend on compiler or machine.
  */
 #include "vector.h"
 
 typedef double pair __attribute__((vector_size(16), aligned(8), may_alias));
 
-static pair load(const double *p)
+static pair pair_load(const double *p)
 {
     return *(const pair *)(const void *)p;
 }
@@ -18,10 +18,10 @@ double hm__dot(const double *a, const double *b, size_t count)
     double rest = 0;
 
     for (; i + 8 <= count; i += 8) {
-        s += load(a + i) * load(b + i);
-        t += load(a + i + 2) * load(b + i + 2);
-        u += load(a + i + 4) * load(b + i + 4);
-        v += load(a + i + 6) * load(b + i + 6);
+        s += pair_load(a + i) * pair_load(b + i);
+        t += pair_load(a + i + 2) * pair_load(b + i + 2);
+        u += pair_load(a + i + 4) * pair_load(b + i + 4);
+        v += pair_load(a + i + 6) * pair_load(b + i + 6);
     }
     for (; i < count; i++)
         rest += a[i] * b[i];
@@ -35,30 +35,30 @@ void hm__axpy(double factor, const double *a, double *b, size_t count)
         b[i] += factor * a[i];
 }
 
-/* Sums of four rows on the way, in two parts of two each. */
-struct four {
+/* Partial sums of four rows, in two registers each. */
+struct four_sums {
     pair s[4], t[4];
 };
 
-/* Columns from..to, both multiples of 4. */
-static void add_products(struct four *sums, const double *const x[4], const double *w, size_t from,
-                         size_t to)
+/* Add the columns from..to, both multiples of 4. */
+static void four_add_products(struct four_sums *sums, const double *const x[4], const double *w,
+                              size_t from, size_t to)
 {
-    struct four f = *sums; /* in registers */
+    struct four_sums f = *sums; /* A local copy stays in registers. */
 
     for (size_t i = from; i < to; i += 4) {
-        pair v = load(w + i), u = load(w + i + 2);
+        pair v = pair_load(w + i), u = pair_load(w + i + 2);
         for (size_t k = 0; k < 4; k++) {
-            f.s[k] += load(x[k] + i) * v;
-            f.t[k] += load(x[k] + i + 2) * u;
+            f.s[k] += pair_load(x[k] + i) * v;
+            f.t[k] += pair_load(x[k] + i + 2) * u;
         }
     }
     *sums = f;
 }
 
-/* The last columns from..count, and all parts together. */
-static void join(const struct four *sums, const double *const x[4], const double *w, size_t from,
-                 size_t count, double dots[4])
+/* Add the last columns from..count and combine the partial sums. */
+static void four_finish(const struct four_sums *sums, const double *const x[4], const double *w,
+                        size_t from, size_t count, double dots[4])
 {
     for (size_t k = 0; k < 4; k++) {
         double rest = 0;
@@ -71,28 +71,28 @@ static void join(const struct four *sums, const double *const x[4], const double
 
 void hm__dot4(const double *const x[4], const double *w, size_t count, double dots[4])
 {
-    struct four sums = {0};
+    struct four_sums sums = {0};
     size_t whole = count - count % 4;
 
-    add_products(&sums, x, w, 0, whole);
-    join(&sums, x, w, whole, count, dots);
+    four_add_products(&sums, x, w, 0, whole);
+    four_finish(&sums, x, w, whole, count, dots);
 }
 
 void hm__dot8(const double *const x[8], const double *w, size_t count, double dots[8])
 {
     enum {
-        STRETCH = 96
-    }; /* columns: while four rows are added up, the other four are on the way */
-    struct four first = {0}, second = {0};
+        BLOCK = 96
+    }; /* Columns per block: while four rows are summed, the other four are loaded. */
+    struct four_sums first = {0}, second = {0};
     size_t whole = count - count % 4;
 
-    for (size_t from = 0; from < whole; from += STRETCH) {
-        size_t to = whole - from > STRETCH ? from + STRETCH : whole;
-        add_products(&first, x, w, from, to);
-        add_products(&second, x + 4, w, from, to);
+    for (size_t from = 0; from < whole; from += BLOCK) {
+        size_t to = whole - from > BLOCK ? from + BLOCK : whole;
+        four_add_products(&first, x, w, from, to);
+        four_add_products(&second, x + 4, w, from, to);
     }
-    join(&first, x, w, whole, count, dots);
-    join(&second, x + 4, w, whole, count, dots + 4);
+    four_finish(&first, x, w, whole, count, dots);
+    four_finish(&second, x + 4, w, whole, count, dots + 4);
 }
 
 void hm__axpy4(const double factors[4], const double *const x[4], double *w, size_t count)
@@ -137,7 +137,7 @@ void hm__row_axpy(const struct hm_rows *rows, size_t i, double factor, double *w
         w[rows->columns[e]] += factor * rows->values[e];
 }
 
-void hm__row_fetch(const struct hm_rows *rows, size_t i)
+void hm__row_prefetch(const struct hm_rows *rows, size_t i)
 {
     enum { LINE = 64 };
     size_t at = rows->sparse ? rows->starts[i] : i * rows->features;

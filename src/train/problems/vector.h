@@ -1,6 +1,6 @@
 /*
- * Inner products and updates of dense and sparse vectors. The order of adding is fixed here, so the
- * same numbers come out on every machine, whatever its vector unit.
+ * Inner products and updates of dense and sparse vectors. The order of summation is fixed, so that
+ * results have the same bits on every machine, with any vector unit.
  */
 #ifndef HM_VECTOR_H
 #define HM_VECTOR_H
@@ -8,23 +8,23 @@
 #include "rows.h"
 
 double hm__dot(const double *a, const double *b, size_t count);
-/* b += factor a */
+/* b += factor a. */
 void hm__axpy(double factor, const double *a, double *b, size_t count);
 
-/* Row i of the rows times w, and w += factor times row i. */
+/* Dot product of row i with w, and w += factor times row i. */
 double hm__row_dot(const struct hm_rows *rows, size_t i, const double *w);
 void hm__row_axpy(const struct hm_rows *rows, size_t i, double factor, double *w);
-/* Ask for row i ahead of its use. */
-void hm__row_fetch(const struct hm_rows *rows, size_t i);
+/* Prefetch row i into the cache. */
+void hm__row_prefetch(const struct hm_rows *rows, size_t i);
 /* |x_i|^2 */
 double hm__row_norm2(const struct hm_rows *rows, size_t i);
-/* Entries that are kept of row i: of a dense row, all. */
+/* Number of stored entries of row i; for a dense row, all. */
 size_t hm__row_entries(const struct hm_rows *rows, size_t i);
 
 /*
- * Four dense rows at once: a quarter of the traffic on w. dots[k] = x_k.w, and w += sum_k
- * factors[k] x_k. Eight products at once, each with the bits that hm__dot4 gives it: w is read
- * less, and memory is kept busy.
+ * Four dense rows at a time, which reads w a quarter as often: dots[k] = x_k.w, and w += sum_k
+ * factors[k] x_k. hm__dot8 computes eight products with the same bits as hm__dot4; it reads w less
+ * often and uses the memory bandwidth better.
  */
 void hm__dot4(const double *const x[4], const double *w, size_t count, double dots[4]);
 void hm__dot8(const double *const x[8], const double *w, size_t count, double dots[8]);

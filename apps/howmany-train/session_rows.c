@@ -1,6 +1,7 @@
 /*
- * Data to the ranks. Files are read by rank 0 and passed on; made data is made where it is needed.
- * Test rows are dealt out in the same way, so that they are looked at by all ranks together.
+ * Data of the ranks. Rank 0 reads files and distributes the rows; generated data are generated on
+ * the rank that needs them. Test rows are distributed in the same way, so that all ranks evaluate
+ * them.
  */
 #include <math.h>
 #include <string.h>
@@ -9,15 +10,18 @@
 #include "err.h"
 #include "session.h"
 
-/* Rank 0 looks at all rows once, unless howmany train has; all learn what it found. */
-static int find_shape(struct session *s, const struct hm_data_spec *spec, const char *scanned,
-                      struct hm_data_shape *shape, struct hm_err *err)
+/*
+ * Rank 0 scans all rows once, unless howmany train has done so (`scanned`); then broadcast the
+ * result.
+ */
+static int rows_find_shape(struct session *s, const struct hm_data_spec *spec, const char *scanned,
+                           struct hm_data_shape *shape, struct hm_err *err)
 {
     int rc = 0;
 
     if (s->comm->rank == 0) {
         if (scanned && !train_shape_read(scanned, shape))
-            rc = hm__fail(err, HM_E_SYNTAX, "--scanned: this is not what a scan found");
+            rc = hm__fail(err, HM_E_SYNTAX, "--scanned: not a value that howmany train writes");
         else if (!scanned)
             rc = hm__data_scan(spec, shape, err);
     }
@@ -27,14 +31,14 @@ static int find_shape(struct session *s, const struct hm_data_spec *spec, const 
     return rc;
 }
 
-static int next_rows(void *context, size_t most, struct hm_rows *block, struct hm_err *err)
+static int rows_next(void *context, size_t most, struct hm_rows *block, struct hm_err *err)
 {
     return hm__data_next(context, most, block, err);
 }
 
-/* Made data: every rank makes its own block, in the order it is made. */
-static int make_block(struct session *s, const struct hm_data_spec *spec, double total,
-                      struct hm_rows *rows, struct hm_err *err)
+/* Generated data: every rank generates its own block. */
+static int rows_generate(struct session *s, const struct hm_data_spec *spec, double total,
+                         struct hm_rows *rows, struct hm_err *err)
 {
     struct hm_shard shard = hm__shard_in(s->comm, total, s->comm->rank);
     struct hm_data *data = NULL;
@@ -51,17 +55,17 @@ static int make_block(struct session *s, const struct hm_data_spec *spec, double
     return hm__agree(s->comm, rc, err);
 }
 
-static int deal_file(struct session *s, const struct hm_data_spec *spec, double total,
-                     struct hm_rows *rows, struct hm_err *err)
+static int rows_from_file(struct session *s, const struct hm_data_spec *spec, double total,
+                          struct hm_rows *rows, struct hm_err *err)
 {
     struct hm_data *data = NULL;
     int rc = s->comm->rank == 0 ? hm__data_open(spec, &data, err) : 0;
 
     rc = hm__agree(s->comm, rc, err);
     if (rc == 0) {
-        struct hm_dealing dealing = {next_rows, data, total, s->options->order,
-                                     s->options->settings.seed};
-        rc = hm__shard_deal(s->comm, &dealing, rows, err);
+        struct hm_row_source source = {rows_next, data, total, s->options->order,
+                                       s->options->settings.seed};
+        rc = hm__shard_distribute(s->comm, &source, rows, err);
         if (rc)
             hm__err_at(err, spec->path, 0);
     }
@@ -69,22 +73,23 @@ static int deal_file(struct session *s, const struct hm_data_spec *spec, double 
     return rc;
 }
 
-static int fill_rows(struct session *s, const struct hm_data_spec *spec, double total,
+static int rows_fill(struct session *s, const struct hm_data_spec *spec, double total,
                      struct hm_rows *rows, struct hm_err *err)
 {
-    return hm__data_is_made(spec) ? make_block(s, spec, total, rows, err)
-                                  : deal_file(s, spec, total, rows, err);
+    return hm__data_is_made(spec) ? rows_generate(s, spec, total, rows, err)
+                                  : rows_from_file(s, spec, total, rows, err);
 }
 
-/* Columns beyond those of the training rows have no weight: they cannot be used. */
-static int read_test(struct session *s, struct hm_err *err)
+/* Test rows must not have more columns than the training rows, since w has no weights for them. */
+static int rows_read_test(struct session *s, struct hm_err *err)
 {
     struct hm_data_shape shape;
-    int rc = find_shape(s, &s->options->test, NULL, &shape, err);
+    int rc = rows_find_shape(s, &s->options->test, NULL, &shape, err);
 
     if (rc == 0 && shape.features > s->shape.features)
-        rc = hm__fail(err, HM_E_CONFLICT, "the test rows have %.0f features, the others %.0f",
-                      shape.features, s->shape.features);
+        rc =
+            hm__fail(err, HM_E_CONFLICT, "the test rows have %.0f features, the training rows %.0f",
+                     shape.features, s->shape.features);
     if (rc) {
         hm__err_at(err, s->options->test_name, 0);
         return rc;
@@ -92,10 +97,10 @@ static int read_test(struct session *s, struct hm_err *err)
     s->test_rows = shape.rows;
     s->test.sparse = s->objective.rows.sparse;
     s->test.features = s->objective.rows.features;
-    return fill_rows(s, &s->options->test, shape.rows, &s->test, err);
+    return rows_fill(s, &s->options->test, shape.rows, &s->test, err);
 }
 
-static int scale_rows(struct session *s, struct hm_err *err)
+static int rows_scale(struct session *s, struct hm_err *err)
 {
     struct hm_scale *scale = &s->options->scale;
     int rc = 0;
@@ -109,8 +114,8 @@ static int scale_rows(struct session *s, struct hm_err *err)
     return 0;
 }
 
-/* A label that the scan has not seen is no class; w has no place for it. */
-static int check_classes(const struct session *s, struct hm_err *err)
+/* A label that the scan did not find is not a class, and w has no weights for it. */
+static int rows_check_classes(const struct session *s, struct hm_err *err)
 {
     const struct hm_rows *rows = &s->objective.rows;
     int rc = 0;
@@ -127,7 +132,7 @@ int session_read_rows(struct session *s, struct hm_err *err)
 {
     const struct train_options *o = s->options;
     struct hm_rows *rows = &s->objective.rows;
-    int rc = find_shape(s, &o->data, o->scanned, &s->shape, err);
+    int rc = rows_find_shape(s, &o->data, o->scanned, &s->shape, err);
 
     if (rc == 0 && s->comm->rank == 0 && train_labels_check(o, &s->shape, err))
         rc = err->code;
@@ -136,18 +141,18 @@ int session_read_rows(struct session *s, struct hm_err *err)
         return rc;
     rows->sparse = train_keeps_sparse(o, &s->shape);
     rows->features = (size_t)s->shape.features;
-    rc = fill_rows(s, &o->data, s->shape.rows, rows, err);
+    rc = rows_fill(s, &o->data, s->shape.rows, rows, err);
     if (rc == 0 && o->has_test)
-        rc = read_test(s, err);
+        rc = rows_read_test(s, err);
     if (rc)
         return rc;
     struct hm_labels labels = train_labels(o, &s->shape);
     hm__labels_apply(&labels, rows);
     hm__labels_apply(&labels, &s->test);
-    rc = check_classes(s, err);
+    rc = rows_check_classes(s, err);
     if (rc)
         return rc;
     s->fingerprint = hm__rows_fingerprint(
         s->comm, rows, hm__shard_in(s->comm, s->shape.rows, s->comm->rank).first);
-    return scale_rows(s, err);
+    return rows_scale(s, err);
 }

@@ -1,4 +1,7 @@
-/* Beliefs as CSV, vertex by vertex in their order: rank 0 writes, the others hand theirs over. */
+/*
+ * Write the beliefs as CSV in the order of the vertices: rank 0 writes, the other ranks send
+ * theirs.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,14 +12,14 @@
 #include "memory.h"
 #include "session.h"
 
-/* One rank's beliefs on their way: places of the vertices' states, and the beliefs. */
-struct bundle {
+/* Beliefs of one rank: offsets of the vertices' states, and the values. */
+struct belief_bundle {
     double vertices, numbers;
     size_t *places;
     double *beliefs;
 };
 
-static int make_bundle(const struct session *s, struct bundle *own, struct hm_err *err)
+static int bundle_init(const struct session *s, struct belief_bundle *own, struct hm_err *err)
 {
     const struct hm_mrf *mrf = s->mrf;
 
@@ -30,20 +33,20 @@ static int make_bundle(const struct session *s, struct bundle *own, struct hm_er
     return 0;
 }
 
-static void write_bundle(FILE *file, const struct bundle *bundle, size_t first)
+static void bundle_write(FILE *file, const struct belief_bundle *bundle, size_t first)
 {
     for (size_t v = 0; v < (size_t)bundle->vertices; v++)
         for (size_t e = bundle->places[v]; e < bundle->places[v + 1]; e++)
             fprintf(file, "%zu,%zu,%.9g\n", first + v, e - bundle->places[v], bundle->beliefs[e]);
 }
 
-/* Rank 0: take every other rank's in turn; nothing is dropped on the way even if writing fails. */
-static int receive_bundles(const struct session *s, FILE *file, struct hm_err *err)
+/* Rank 0: receive from every other rank in turn, even if writing fails. */
+static int bundle_receive_all(const struct session *s, FILE *file, struct hm_err *err)
 {
     int rc = 0;
 
     for (int from = 1; from < s->comm->size; from++) {
-        struct bundle bundle;
+        struct belief_bundle bundle;
         double ready;
         hm__comm_receive(s->comm, from, &bundle.vertices, sizeof(double));
         hm__comm_receive(s->comm, from, &bundle.numbers, sizeof(double));
@@ -56,7 +59,7 @@ static int receive_bundles(const struct session *s, FILE *file, struct hm_err *e
                              ((size_t)bundle.vertices + 1) * sizeof(size_t));
             hm__comm_receive(s->comm, from, bundle.beliefs,
                              ((size_t)bundle.numbers + 1) * sizeof(double));
-            write_bundle(file, &bundle, hm__mrf_block(s->mrf->vertices, from, s->comm->size));
+            bundle_write(file, &bundle, hm__mrf_block(s->mrf->vertices, from, s->comm->size));
         } else if (rc == 0 && file)
             rc = hm__fail_nomem(err);
         hm__free(bundle.places);
@@ -65,7 +68,7 @@ static int receive_bundles(const struct session *s, FILE *file, struct hm_err *e
     return rc;
 }
 
-static void send_bundle(const struct session *s, const struct bundle *own)
+static void bundle_send(const struct session *s, const struct belief_bundle *own)
 {
     double ready;
 
@@ -78,7 +81,7 @@ static void send_bundle(const struct session *s, const struct bundle *own)
     }
 }
 
-static int write_failed(const struct session *s, struct hm_err *err)
+static int beliefs_write_failed(const struct session *s, struct hm_err *err)
 {
     int why = errno, rc = hm__fail(err, HM_E_IO, "cannot be written: %s", strerror(why));
 
@@ -88,23 +91,23 @@ static int write_failed(const struct session *s, struct hm_err *err)
 
 int session_write_beliefs(const struct session *s, struct hm_err *err)
 {
-    struct bundle own = {0};
-    int rc = hm__agree(s->comm, make_bundle(s, &own, err), err);
+    struct belief_bundle own = {0};
+    int rc = hm__agree(s->comm, bundle_init(s, &own, err), err);
 
     if (rc == 0 && s->comm->rank == 0) {
         FILE *file = fopen(s->options->beliefs, "w");
-        rc = file ? 0 : write_failed(s, err);
+        rc = file ? 0 : beliefs_write_failed(s, err);
         if (file) {
             fputs("vertex,state,belief\n", file);
-            write_bundle(file, &own, 0);
+            bundle_write(file, &own, 0);
         }
-        int got = receive_bundles(s, file, err);
+        int got = bundle_receive_all(s, file, err);
         rc = rc ? rc : got;
         bool bad = file && ferror(file);
         if (file && (fclose(file) != 0 || bad) && rc == 0)
-            rc = write_failed(s, err);
+            rc = beliefs_write_failed(s, err);
     } else if (rc == 0)
-        send_bundle(s, &own);
+        bundle_send(s, &own);
     hm__free(own.beliefs);
     return hm__agree(s->comm, rc, err);
 }
