@@ -61,6 +61,8 @@ int hm__recommend_rows(struct hm_recommending *w, struct hm_err *err);
 
 /* A column of numbers, or NULL. */
 const double *hm__recommend_values(const struct hm_runs *runs, const char *name);
+/* Whether a quantity is one of those that fits and models use: size, batch, latency, bandwidth. */
+bool hm__recommend_is_known(const char *name);
 /* Equal up to rounding. */
 bool hm__recommend_same(double a, double b);
 

@@ -76,17 +76,11 @@ struct recommend_fits {
     size_t own;           /* Number of candidates with a fit of their own. */
 };
 
-static bool is_fit_term(const char *name)
-{
-    return strcmp(name, "size") == 0 || strcmp(name, "batch") == 0 ||
-           strcmp(name, "latency") == 0 || strcmp(name, "bandwidth") == 0;
-}
-
 static bool row_is_usable(const struct hm_recommending *w, size_t row)
 {
     for (size_t c = 0; c < w->runs->column_count; c++) {
         const struct hm_column *column = &w->runs->columns[c];
-        if (column->values && is_fit_term(column->name) && isnan(column->values[row]))
+        if (column->values && hm__recommend_is_known(column->name) && isnan(column->values[row]))
             return false;
     }
     for (size_t i = 0; i < w->at_count; i++)
@@ -135,7 +129,7 @@ static size_t fits_rows_for_all(struct recommend_fits *f)
         bool same = true;
         for (size_t k = 0; k < w->at_count; k++)
             same = same &&
-                   (is_fit_term(w->at[k].name) ||
+                   (hm__recommend_is_known(w->at[k].name) ||
                     hm__recommend_same(hm__recommend_values(w->runs, w->at[k].name)[f->rows[i]],
                                        w->at[k].value));
         if (same)
@@ -216,7 +210,7 @@ static int fits_fit_all(struct recommend_fits *f, struct hm_err *err)
     if (rc == HM_E_NOMEM)
         return hm__fail_nomem(err);
     for (size_t k = 0; k < w->at_count; k++)
-        if (is_fit_term(w->at[k].name))
+        if (hm__recommend_is_known(w->at[k].name))
             f->at[f->at_count++] = w->at[k];
     if (rc) {
         f->against = hm__arena_strdup(w->arena, own.message);
@@ -243,7 +237,7 @@ static bool is_more_demanding(const char *name, double value, double than)
 {
     if (strcmp(name, "bandwidth") == 0)
         return value < than;
-    return is_fit_term(name) && value > than;
+    return hm__recommend_is_known(name) && value > than;
 }
 
 /* The terms for the runs with one n: a constant, and the quantities that vary among them. */

@@ -80,7 +80,7 @@ int hm__recommend_pick(struct hm_recommending *w, struct hm_err *err)
 static const char *const known_quantities[] = {"size", "batch", "latency", "bandwidth"};
 enum { KNOWN = sizeof(known_quantities) / sizeof(known_quantities[0]) };
 
-static bool is_known_quantity(const char *name)
+bool hm__recommend_is_known(const char *name)
 {
     for (size_t i = 0; i < KNOWN; i++)
         if (strcmp(known_quantities[i], name) == 0)
@@ -113,7 +113,7 @@ static int place_check_name(const struct hm_recommending *w, const char *name, s
         hm__err_hint(err, "select runs with where %s=…", name);
         return HM_E_TYPE;
     }
-    if (column || is_known_quantity(name))
+    if (column || hm__recommend_is_known(name))
         return 0;
     const char *near = hm__suggest(name, quantity_name, w->runs);
     hm__fail(err, HM_E_NAME, "the runs have no quantity '%s'", name);
@@ -124,7 +124,7 @@ static int place_check_name(const struct hm_recommending *w, const char *name, s
 
 static int place_add(struct hm_recommending *w, const struct hm_at *at, struct hm_err *err)
 {
-    bool positive = is_known_quantity(at->name) && strcmp(at->name, "latency") != 0;
+    bool positive = hm__recommend_is_known(at->name) && strcmp(at->name, "latency") != 0;
     int rc = place_check_name(w, at->name, err);
 
     if (rc)

@@ -16,6 +16,7 @@
 #include "err.h"
 #include "graph_build.h"
 #include "memory.h"
+#include "names.h"
 #include "random.h"
 
 /* Mean degree of the law d^-g on 1..most; logs[d] is ln d. */
@@ -301,7 +302,6 @@ static int recipe_check(const struct hm_recipe *r, struct hm_err *err)
 
 int hm_graph_make(const struct hm_recipe *r, struct hm_graph **ret_graph, struct hm_err *err)
 {
-    static const char *const names[] = {"power-law", "random", "grid"};
     struct hm_edge_list list = {0};
     struct hm_random random;
     char name[120];
@@ -313,7 +313,7 @@ int hm_graph_make(const struct hm_recipe *r, struct hm_graph **ret_graph, struct
     rc = r->kind == HM_RECIPE_POWER_LAW ? make_power_law(r, &random, &list, err)
          : r->kind == HM_RECIPE_RANDOM  ? make_random(r, &random, &list, err)
                                         : make_grid(r, &list, err);
-    snprintf(name, sizeof(name), "%s, %.0f vertices", names[r->kind], r->vertices);
+    snprintf(name, sizeof(name), "%s, %.0f vertices", hm__recipe_names[r->kind], r->vertices);
     if (rc == 0)
         rc = hm__graph_from_edges(&list, r->vertices, name, ret_graph, err);
     hm__edge_list_release(&list);

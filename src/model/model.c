@@ -20,6 +20,7 @@
 #include "err.h"
 #include "layer_time.h"
 #include "memory.h"
+#include "names.h"
 #include "slowness.h"
 #include "symbols.h"
 #include "way_time.h"
@@ -701,11 +702,7 @@ void hm__model_part_name(const struct hm_model *m, size_t part, char *text, size
     else if (t->time)
         snprintf(text, room, "communicate %zu", part);
     else
-        snprintf(text, room, "%s by %s",
-                 t->what == HM_PAYLOAD_PARAMETERS  ? "parameters"
-                 : t->what == HM_PAYLOAD_GRADIENTS ? "gradients"
-                 : t->what == HM_PAYLOAD_VERTICES  ? "vertices"
-                                                   : "bytes",
+        snprintf(text, room, "%s by %s", hm__payload_name(t->what),
                  hm_scheme_name(step_scheme(m, t)));
 }
 

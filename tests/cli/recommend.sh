@@ -81,7 +81,7 @@ json "a column cost" '.candidates[0] | .n == 1 and .cost == 0.1 and .value == 0.
 json "a price wins" '.candidates[0] | .n == 1 and .cost == 10' r "$two" --algorithm gd --goal cost --price '$1/s' --json
 json "balance" '.goal == "balance" and .candidates[0].n == 2 and ((.candidates[0].value - 18) | fabs) < 1e-9' \
   r "$two" --algorithm gd --alpha 1 --beta 100 --json
-expect "weights are told" 0 "so that the least time and the least cost have equal" r "$two" --algorithm gd --goal balance
+expect "weights are told" 0 "so that the least time and the least cost have" r "$two" --algorithm gd --goal balance
 json "a deadline asks for the cheapest" '.goal == "cost" and .candidates[0].n == 2' r "$two" --algorithm gd --deadline 7s --json
 json "a budget" '.goal == "time" and .candidates[0].n == 2 and (.candidates[-1].feasible | not)' r "$two" --algorithm gd --budget 0.15 --json
 expect "over the limit" 0 "(over the limit)" r "$two" --algorithm gd --budget 0.15

@@ -41,12 +41,12 @@ static const struct exact problem[ALGORITHMS] = {{"rate", rate, rate_pace},
                                                  {"power", power, power_pace}};
 
 /* Traces of everything, and what is fitted to them. P* is 1. */
-struct world {
+struct advise_world {
     struct made made;
     struct hm_convergence *convergence;
 };
 
-static void make_world(struct world *w, double noise)
+static void make_world(struct advise_world *w, double noise)
 {
     struct hm_random random;
 
@@ -60,7 +60,7 @@ static void make_world(struct world *w, double noise)
     w->convergence = made_fit(&w->made, 1);
 }
 
-static void free_world(struct world *w)
+static void free_world(struct advise_world *w)
 {
     hm_convergence_free(w->convergence);
     made_release(&w->made);
@@ -77,25 +77,25 @@ static struct hm_advice *advise(const struct hm_convergence *c, const struct hm_
 }
 
 /* What the truth says of an algorithm on m. */
-struct truth {
+struct advise_truth {
     const struct exact *algorithm;
     double m, iterations, time_s, loss;
 };
 
-static struct truth to_loss(const struct exact *e, double m, double loss)
+static struct advise_truth to_loss(const struct exact *e, double m, double loss)
 {
     double i = 1;
 
     while (e->g(i, m) > loss)
         i++;
-    return (struct truth){e, m, i, i * e->f(m), loss};
+    return (struct advise_truth){e, m, i, i * e->f(m), loss};
 }
 
-static struct truth in_time(const struct exact *e, double m, double time_s)
+static struct advise_truth in_time(const struct exact *e, double m, double time_s)
 {
     double i = floor(time_s / e->f(m) + 1e-9);
 
-    return (struct truth){e, m, i, i * e->f(m), i > 0 ? e->g(i, m) : INFINITY};
+    return (struct advise_truth){e, m, i, i * e->f(m), i > 0 ? e->g(i, m) : INFINITY};
 }
 
 static const struct exact *find_exact(const char *name)
@@ -137,7 +137,7 @@ static void assert_candidates(const struct hm_advice *advice, double loss)
 
     for (size_t k = 0; k < advice->candidate_count; k++) {
         const struct hm_candidate *c = &advice->candidates[k];
-        struct truth t = to_loss(find_exact(c->algorithm), c->m, loss);
+        struct advise_truth t = to_loss(find_exact(c->algorithm), c->m, loss);
         double slack = t.iterations <= 24 ? 0 : 1 + 2e-3 * t.iterations;
         if (isnan(c->iterations)) { /* the grid ends at 8 times the longest trace */
             assert_true(t.iterations > 0.99 * 8 * POINTS);
@@ -151,7 +151,7 @@ static void assert_candidates(const struct hm_advice *advice, double loss)
         best = fmin(best, t.time_s);
     }
     const struct hm_candidate *first = &advice->candidates[0];
-    struct truth t = to_loss(find_exact(first->algorithm), first->m, loss);
+    struct advise_truth t = to_loss(find_exact(first->algorithm), first->m, loss);
     assert_near(t.time_s, best, 0.01);
     assert_int_equal(first->why, HM_WHY_BEST);
 }
@@ -159,7 +159,7 @@ static void assert_candidates(const struct hm_advice *advice, double loss)
 static void the_first_is_the_best_of_all(void **state)
 {
     const double losses[] = {0.09, 0.033, 0.01, 3e-3, 1e-3, 3e-4, 1e-4};
-    struct world w;
+    struct advise_world w;
 
     (void)state;
     make_world(&w, 0);
@@ -180,7 +180,7 @@ static void the_first_is_the_best_of_all(void **state)
 static void a_loss_is_its_distance_and_the_least(void **state)
 {
     struct hm_advise_question q = HM_ADVISE_QUESTION_INIT;
-    struct world w;
+    struct advise_world w;
 
     (void)state;
     make_world(&w, 0);
@@ -203,7 +203,7 @@ static void other_m_are_predicted(void **state)
 {
     const double ms[] = {3, 6, 12, 24, 48, 100};
     struct hm_advise_question q = HM_ADVISE_QUESTION_INIT;
-    struct world w;
+    struct advise_world w;
 
     (void)state;
     make_world(&w, 0);
@@ -214,7 +214,7 @@ static void other_m_are_predicted(void **state)
     assert_int_equal(advice->candidate_count, ALGORITHMS * 6);
     for (size_t k = 0; k < advice->candidate_count; k++) {
         const struct hm_candidate *c = &advice->candidates[k];
-        struct truth t = to_loss(find_exact(c->algorithm), c->m, 0.01);
+        struct advise_truth t = to_loss(find_exact(c->algorithm), c->m, 0.01);
         assert_false(c->measured);
         assert_near(c->iterations, t.iterations, 0.05);
         assert_near(c->iteration_s, t.algorithm->f(c->m), 0.02);
@@ -231,7 +231,7 @@ static void the_cheapest_is_the_best_of_all(void **state)
 {
     struct hm_advise_question q = HM_ADVISE_QUESTION_INIT;
     double best = INFINITY;
-    struct world w;
+    struct advise_world w;
 
     (void)state;
     make_world(&w, 0);
@@ -257,7 +257,7 @@ static void the_cheapest_is_the_best_of_all(void **state)
 }
 
 /* Least loss in a time, in a budget, and in both: by trying all. */
-static void assert_spent(const struct world *w, double within_s, double budget)
+static void assert_spent(const struct advise_world *w, double within_s, double budget)
 {
     struct hm_advise_question q = HM_ADVISE_QUESTION_INIT;
     double best = INFINITY;
@@ -271,7 +271,7 @@ static void assert_spent(const struct world *w, double within_s, double budget)
         double time = within_s > 0 ? within_s : INFINITY;
         if (budget > 0)
             time = fmin(time, budget / (c->m * 0.5));
-        struct truth t = in_time(find_exact(c->algorithm), c->m, time);
+        struct advise_truth t = in_time(find_exact(c->algorithm), c->m, time);
         best = fmin(best, t.loss);
         if (t.iterations == 0 || t.iterations > 8 * POINTS)
             continue;
@@ -290,7 +290,7 @@ static void assert_spent(const struct world *w, double within_s, double budget)
 
 static void the_least_loss_within_limits(void **state)
 {
-    struct world w;
+    struct advise_world w;
 
     (void)state;
     make_world(&w, 0);
@@ -307,7 +307,7 @@ static void limits_put_candidates_back(void **state)
     struct hm_advise_question q = HM_ADVISE_QUESTION_INIT;
     const double loss = 3e-3;
     bool late = false;
-    struct world w;
+    struct advise_world w;
 
     (void)state;
     make_world(&w, 0);
@@ -316,7 +316,7 @@ static void limits_put_candidates_back(void **state)
     struct hm_advice *advice = advise(w.convergence, &q);
     for (size_t k = 0; k < advice->candidate_count; k++) {
         const struct hm_candidate *c = &advice->candidates[k];
-        struct truth t = to_loss(find_exact(c->algorithm), c->m, loss);
+        struct advise_truth t = to_loss(find_exact(c->algorithm), c->m, loss);
         if (fabs(t.time_s - 0.9) < 0.03)
             continue; /* by an iteration more or less */
         assert_near(c->reaches, t.time_s <= 0.9, 1e-12);
@@ -338,17 +338,17 @@ static void limits_put_candidates_back(void **state)
 static void reasons_are_those_of_the_truth(void **state)
 {
     struct hm_advise_question q = HM_ADVISE_QUESTION_INIT;
-    struct world w;
+    struct advise_world w;
 
     (void)state;
     make_world(&w, 0);
     q.loss = 0.01;
     struct hm_advice *advice = advise(w.convergence, &q);
     const struct hm_candidate *first = &advice->candidates[0];
-    struct truth best = to_loss(find_exact(first->algorithm), first->m, 0.01);
+    struct advise_truth best = to_loss(find_exact(first->algorithm), first->m, 0.01);
     for (size_t k = 1; k < advice->candidate_count; k++) {
         const struct hm_candidate *c = &advice->candidates[k];
-        struct truth t = to_loss(find_exact(c->algorithm), c->m, 0.01);
+        struct advise_truth t = to_loss(find_exact(c->algorithm), c->m, 0.01);
         bool slow = t.algorithm->f(c->m) > 1.05 * best.algorithm->f(first->m);
         bool many = t.iterations > 1.05 * best.iterations;
         if (c->reaches < 0.5)
@@ -384,7 +384,7 @@ static void leads_change_where_the_curves_cross(void **state)
 {
     struct hm_advise_question q = HM_ADVISE_QUESTION_INIT;
     double above = INFINITY;
-    struct world w;
+    struct advise_world w;
 
     (void)state;
     make_world(&w, 0);
@@ -416,7 +416,7 @@ static void leads_change_where_the_curves_cross(void **state)
 static void no_run_helps_where_all_is_certain(void **state)
 {
     struct hm_advise_question q = HM_ADVISE_QUESTION_INIT;
-    struct world w;
+    struct advise_world w;
 
     (void)state;
     make_world(&w, 0);
@@ -435,7 +435,7 @@ static void the_next_run_is_a_contender(void **state)
     const double ms[] = {1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 128, 256};
     struct hm_advise_question q = HM_ADVISE_QUESTION_INIT;
     bool found = false;
-    struct world w;
+    struct advise_world w;
 
     (void)state;
     make_world(&w, 0.25);

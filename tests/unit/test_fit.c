@@ -343,7 +343,7 @@ static void test_sheet_ends(void **state)
 
 /* ---- coverage ------------------------------------------------------------------------------- */
 
-struct truth {
+struct fit_truth {
     const char *terms; /* of the fit; NULL: chosen */
     double theta[4];   /* 1, size/n, ln(n), n */
     double noise;      /* relative, or in seconds */
@@ -352,12 +352,12 @@ struct truth {
     size_t runs; /* at one size; 0: sixteen at two sizes */
 };
 
-static double true_seconds(const struct truth *t, double n, double size)
+static double true_seconds(const struct fit_truth *t, double n, double size)
 {
     return t->theta[0] + t->theta[1] * size / n + t->theta[2] * log(n) + t->theta[3] * n;
 }
 
-static struct hm_runs *make_runs(const struct truth *t, struct hm_random *random)
+static struct hm_runs *make_runs(const struct fit_truth *t, struct hm_random *random)
 {
     static const double n[] = {1, 2, 3, 4, 6, 8, 12, 16}, size[] = {0.25, 1};
     char text[16384] = "n,size,seconds\n";
@@ -379,7 +379,7 @@ struct coverage {
     int mean, run;
 };
 
-static struct coverage cover(const struct truth *t, int sets)
+static struct coverage cover(const struct fit_truth *t, int sets)
 {
     struct coverage hit = {0, 0};
     struct hm_random random;
@@ -410,7 +410,7 @@ static struct coverage cover(const struct truth *t, int sets)
     return hit;
 }
 
-static void check_cover(const struct truth *t, int least, int most)
+static void check_cover(const struct fit_truth *t, int least, int most)
 {
     int sets = SANITIZED ? 100 : 1000, slack = SANITIZED ? 100 : 0; /* three deviations */
     struct coverage hit = cover(t, sets);
@@ -427,11 +427,11 @@ static void check_cover(const struct truth *t, int least, int most)
 /* The right terms are given: between 87 % and 93 % of a thousand sets. */
 static void test_coverage_given(void **state)
 {
-    const struct truth inside = {"1,size/n,ln(n)", {2, 100, 1.5, 0}, 0.3, false, false, 10};
-    const struct truth beyond = {"1,size/n,ln(n)", {2, 100, 1.5, 0}, 0.3, false, false, 64};
-    const struct truth relative = {"1,size/n,ln(n)", {5, 100, 3, 0}, 0.05, true, false, 64};
-    const struct truth repeats = {"1,size/n,ln(n)", {5, 100, 3, 0}, 0.05, true, true, 64};
-    const struct truth four = {"1,size/n,ln(n),n", {5, 100, 3, 0.5}, 0.02, true, true, 64};
+    const struct fit_truth inside = {"1,size/n,ln(n)", {2, 100, 1.5, 0}, 0.3, false, false, 10};
+    const struct fit_truth beyond = {"1,size/n,ln(n)", {2, 100, 1.5, 0}, 0.3, false, false, 64};
+    const struct fit_truth relative = {"1,size/n,ln(n)", {5, 100, 3, 0}, 0.05, true, false, 64};
+    const struct fit_truth repeats = {"1,size/n,ln(n)", {5, 100, 3, 0}, 0.05, true, true, 64};
+    const struct fit_truth four = {"1,size/n,ln(n),n", {5, 100, 3, 0.5}, 0.02, true, true, 64};
 
     (void)state;
     check_cover(&inside, 870, 930);
@@ -444,8 +444,8 @@ static void test_coverage_given(void **state)
 /* Coefficients that the runs hardly show, many runs or few: the same must hold. */
 static void test_coverage_weak_terms(void **state)
 {
-    const struct truth many = {"1,1/n,ln(n)", {5, 100, 3, 0}, 0.05, true, false, 64, 30};
-    const struct truth few = {"1,1/n,ln(n)", {5, 100, 3, 0}, 0.05, true, false, 64, 6};
+    const struct fit_truth many = {"1,1/n,ln(n)", {5, 100, 3, 0}, 0.05, true, false, 64, 30};
+    const struct fit_truth few = {"1,1/n,ln(n)", {5, 100, 3, 0}, 0.05, true, false, 64, 6};
 
     (void)state;
     check_cover(&many, 870, 930);
@@ -454,10 +454,10 @@ static void test_coverage_weak_terms(void **state)
 
 static void test_coverage_auto(void **state)
 {
-    const struct truth inside = {NULL, {2, 100, 1.5, 0}, 0.05, true, false, 10};
-    const struct truth beyond = {NULL, {2, 100, 1.5, 0}, 0.05, true, false, 64};
-    const struct truth steep = {NULL, {2, 100, 0, 0.5}, 0.05, true, false, 32};
-    const struct truth equal = {NULL, {2, 100, 1.5, 0}, 0.3, false, false, 32};
+    const struct fit_truth inside = {NULL, {2, 100, 1.5, 0}, 0.05, true, false, 10};
+    const struct fit_truth beyond = {NULL, {2, 100, 1.5, 0}, 0.05, true, false, 64};
+    const struct fit_truth steep = {NULL, {2, 100, 0, 0.5}, 0.05, true, false, 32};
+    const struct fit_truth equal = {NULL, {2, 100, 1.5, 0}, 0.3, false, false, 32};
 
     (void)state;
     check_cover(&inside, 800, 1000);
@@ -469,8 +469,8 @@ static void test_coverage_auto(void **state)
 /* Few runs, and a truth that is steep: where choosing terms is hardest. */
 static void test_coverage_auto_few(void **state)
 {
-    const struct truth eight = {NULL, {20, 100, 0, 0.5}, 0.05, true, false, 32, 8};
-    const struct truth five = {NULL, {0, 100, 3, 0}, 0.05, true, false, 32, 5};
+    const struct fit_truth eight = {NULL, {20, 100, 0, 0.5}, 0.05, true, false, 32, 8};
+    const struct fit_truth five = {NULL, {0, 100, 3, 0}, 0.05, true, false, 32, 5};
 
     (void)state;
     check_cover(&eight, 800, 1000);
@@ -625,7 +625,7 @@ static void test_refusals(void **state)
 /* A term that is given and not there: the interval must not sit above the truth. */
 static void test_coverage_idle_term(void **state)
 {
-    const struct truth idle = {"1,size/n,ln(n),n", {5, 100, 3, 0}, 0.05, true, false, 32};
+    const struct fit_truth idle = {"1,size/n,ln(n),n", {5, 100, 3, 0}, 0.05, true, false, 32};
 
     (void)state;
     check_cover(&idle, 800, 1000);

@@ -412,13 +412,13 @@ static double normal(unsigned *seed)
 }
 
 /* Seconds of a made job: work that is shared out, latency times a function of n, and more. */
-struct made {
+struct made_runs {
     double fixed, work, wait, tree;
     int shape; /* of the waiting: each for himself, a ring, a tree, a number for each n */
     double own[9];
 };
 
-static double made_seconds(const struct made *m, double n, double batch, double latency)
+static double made_seconds(const struct made_runs *m, double n, double batch, double latency)
 {
     double shape = m->shape == 0   ? 1
                    : m->shape == 1 ? n - 1
@@ -428,13 +428,13 @@ static double made_seconds(const struct made *m, double n, double batch, double 
     return m->fixed + m->work * batch / n + m->wait * latency * shape + m->tree * log(n);
 }
 
-static struct made make(unsigned *seed)
+static struct made_runs make(unsigned *seed)
 {
-    struct made m = {.fixed = 0.3 * exp(normal(seed)),
-                     .work = 0.01 * exp(normal(seed)),
-                     .wait = 100 * exp(normal(seed)),
-                     .tree = 0.2 * exp(normal(seed)),
-                     .shape = (int)pick(seed, 0, 4)};
+    struct made_runs m = {.fixed = 0.3 * exp(normal(seed)),
+                          .work = 0.01 * exp(normal(seed)),
+                          .wait = 100 * exp(normal(seed)),
+                          .tree = 0.2 * exp(normal(seed)),
+                          .shape = (int)pick(seed, 0, 4)};
 
     for (size_t n = 2; n < 9; n++)
         m.own[n] = -log(pick(seed, 0.01, 1));
@@ -445,7 +445,7 @@ static const double made_n[] = {1, 2, 4, 8}, made_batch[] = {100, 300, 1000, 300
                     made_latency[] = {0, 0.01, 0.03, 0.06};
 
 /* Runs of a share of all places but one, each off by 3 %. */
-static struct hm_runs *make_runs(const struct made *m, double share, size_t b0, size_t l0,
+static struct hm_runs *make_runs(const struct made_runs *m, double share, size_t b0, size_t l0,
                                  unsigned *seed)
 {
     char text[8192] = "n,batch,latency,seconds\n";
@@ -473,7 +473,7 @@ static void made_tables(double share, size_t *covered, size_t *intervals, size_t
     *covered = *intervals = *near = 0;
     *sure = 0;
     for (int round = 0; round < 100; round++) {
-        struct made m = make(&seed);
+        struct made_runs m = make(&seed);
         size_t b = 1 + (size_t)pick(&seed, 0, 3), l = 1 + (size_t)pick(&seed, 0, 2);
         struct hm_runs *runs = make_runs(&m, share, b, l, &seed);
         struct hm_recommendation *r = ask_at(runs, made_batch[b], made_latency[l], NULL);

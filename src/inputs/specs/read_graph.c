@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "err.h"
+#include "names.h"
 #include "readers.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -28,7 +29,6 @@ struct section {
     }
 
 static const char *const formats[] = {"auto", "degrees", "edges", "metis", NULL};
-static const char *const recipes[] = {"power-law", "random", "grid", NULL};
 static const char *const splits[] = {
 #define HM_SPLIT_CHOICE(name, text, needs_edges, cuts_vertices, random) text,
     HM_SPLIT_MAP(HM_SPLIT_CHOICE)
@@ -39,7 +39,10 @@ static const struct hm_field fields[] = {
     {.name = "file", .kind = HM_FIELD_TEXT, .offset = AT(file), .doc = "path of the graph file"},
     {.name = "format", .kind = HM_FIELD_CHOICE, .offset = AT(format), .choices = formats},
     {.name = "degrees_only", .kind = HM_FIELD_BOOL, .offset = AT(degrees_only)},
-    {.name = "generate", .kind = HM_FIELD_CHOICE, .offset = AT(generate), .choices = recipes},
+    {.name = "generate",
+     .kind = HM_FIELD_CHOICE,
+     .offset = AT(generate),
+     .choices = hm__recipe_names},
     WHOLE("vertices", recipe.vertices, 2),
     WHOLE("edges", recipe.edges, 1),
     WHOLE("max_degree", recipe.max_degree, 1),

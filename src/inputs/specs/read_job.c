@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "err.h"
+#include "names.h"
 #include "readers.h"
 #include "symbols.h"
 #include "text.h"
@@ -147,7 +148,6 @@ static int read_where(struct job_reader *r, const struct hm_value *where)
 static int read_step_map(struct job_reader *r, const struct hm_value *value,
                          struct hm_transfer *transfer)
 {
-    static const char *const payloads[] = {"parameters", "gradients", "vertices", NULL};
     static const char *const schemes[] = {
 #define HM_SCHEME_CHOICE(name, text, allreduce) text,
         HM_SCHEME_MAP(HM_SCHEME_CHOICE)
@@ -158,7 +158,7 @@ static int read_step_map(struct job_reader *r, const struct hm_value *value,
         {.name = "what",
          .kind = HM_FIELD_CHOICE,
          .offset = offsetof(struct hm_transfer, what),
-         .choices = payloads,
+         .choices = hm__payload_names,
          .doc = "parameters, gradients or vertices"},
         {.name = "bytes", .kind = HM_FIELD_OTHER, .doc = "size of the message, a formula"},
         {.name = "scheme",
