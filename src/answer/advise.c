@@ -41,11 +41,11 @@ static int check(const struct hm_advise_question *q, const struct hm_convergence
     if (isfinite(q->reach) && q->reach <= c->best)
         return hm__fail(err, HM_E_RANGE, "%s %g cannot be reached: the least there is is %s%.10g",
                         c->measure, q->reach, c->best_estimated ? "about " : "", c->best);
-    if ((q->budget > 0 || q->goal == HM_ADVISE_COST) && !(q->price_per_s > 0))
+    if ((q->budget > 0 || q->goal == HM_GOAL_COST) && !(q->price_per_s > 0))
         return hm__fail(err, HM_E_MISSING, "what does a worker cost? A budget needs a price");
     if (q->adaptive && !loss)
         return hm__fail(err, HM_E_CONFLICT, "a schedule leads to a loss, and none is asked for");
-    if (q->adaptive && q->goal == HM_ADVISE_COST)
+    if (q->adaptive && q->goal == HM_GOAL_COST)
         return hm__fail(err, HM_E_CONFLICT,
                         "a schedule is of the least time, not of the least cost");
     for (size_t k = 0; k < q->m_count; k++)
@@ -219,7 +219,7 @@ double hm__advising_price(const struct hm_advising *a, const struct hm_runner *r
 /* A loss is asked for: the iterations, and time or money. */
 static void aim(const struct hm_advising *a, struct hm_runner *r)
 {
-    bool cost = a->question->goal == HM_ADVISE_COST;
+    bool cost = a->question->goal == HM_GOAL_COST;
 
     r->expected = hm__runner_times(r, a->level, 1, r->value, NULL);
     r->expected = cost ? hm__advising_price(a, r, r->expected) : r->expected;
@@ -370,7 +370,7 @@ static enum hm_advise_why why(const struct hm_advising *a, const struct hm_candi
         return isfinite(c->time_s) ? HM_WHY_LIMIT : HM_WHY_NEVER;
     if (!isfinite(c->time_s))
         return HM_WHY_NEVER;
-    if (a->question->goal == HM_ADVISE_COST && c->time_s <= first->time_s)
+    if (a->question->goal == HM_GOAL_COST && c->time_s <= first->time_s)
         return HM_WHY_PRICE;
     return slow && many ? HM_WHY_BOTH : many ? HM_WHY_ITERATIONS : HM_WHY_ITERATION;
 }
@@ -500,9 +500,9 @@ static struct hm_advice *begin(const struct hm_convergence *c, const struct hm_a
                               .loss = q->loss > 0          ? q->loss
                                       : isfinite(q->reach) ? q->reach - c->best
                                                            : NAN,
-                              .within_s = q->within_s,
-                              .budget = q->budget,
-                              .goal = q->goal,
+                              .within_s = q->within_s > 0 ? q->within_s : NAN,
+                              .budget = q->budget > 0 ? q->budget : NAN,
+                              .goal = q->goal == HM_GOAL_COST ? HM_GOAL_COST : HM_GOAL_TIME,
                               .level = q->level > 0 ? q->level : c->level};
     return out;
 }

@@ -52,7 +52,7 @@ static double expected_to(const struct hm_advising *a, const struct hm_runner *r
 
     if (2 * there < LEAD_DRAWS)
         return INFINITY;
-    return a->question->goal == HM_ADVISE_COST ? hm__advising_price(a, r, expected) : expected;
+    return a->question->goal == HM_GOAL_COST ? hm__advising_price(a, r, expected) : expected;
 }
 
 /* The best to a level; who led before keeps the lead while nobody is clearly better. */

@@ -16,7 +16,7 @@ bool hm__search_allows(const struct hm_search *s, const struct hm_point *p)
     const struct hm_question *q = s->question;
 
     return p->fits && (q->deadline_s == 0 || p->total_s <= q->deadline_s) &&
-           (q->budget < 0 || p->cost <= q->budget);
+           (isnan(q->budget) || p->cost <= q->budget);
 }
 
 double hm__search_value(const struct hm_search *s, const struct hm_point *p)
@@ -66,7 +66,7 @@ static double total(const struct hm_search *s, const struct hm_point *p)
 static double memory(const struct hm_search *s, const struct hm_point *p)
 {
     (void)s;
-    return p->memory_bytes;
+    return isnan(p->memory_bytes) ? 0 : p->memory_bytes; /* Unknown memory limits nothing. */
 }
 
 static bool fits(const struct hm_search *s, const struct hm_point *p)
@@ -126,7 +126,7 @@ static size_t cheapest_in_time(const struct hm_search *s, const struct hm_curve 
 
     if (q.deadline_s == 0)
         return HM_NONE;
-    q.budget = -1;
+    q.budget = NAN;
     only.question = &q;
     return least(&only, c, hm__search_expense, hm__search_allows);
 }
@@ -136,7 +136,7 @@ static size_t fastest_for_money(const struct hm_search *s, const struct hm_curve
     struct hm_question q = *s->question;
     struct hm_search only = *s;
 
-    if (q.budget < 0)
+    if (isnan(q.budget))
         return HM_NONE;
     q.deadline_s = 0;
     only.question = &q;

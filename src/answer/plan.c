@@ -143,9 +143,9 @@ static int choose_weights(struct plan *p, struct hm_err *err)
     }
     for (size_t i = 0; i < p->count; i++) {
         struct hm_search *s = &p->candidates[i].search;
-        if (s->alpha < 0)
+        if (isnan(s->alpha))
             s->alpha = 1 / fmax(time_s, 1e-300);
-        if (s->beta < 0)
+        if (isnan(s->beta))
             s->beta = 1 / fmax(expense, 1e-300);
     }
     return 0;
@@ -340,7 +340,7 @@ static int rank_candidates(struct plan *p, struct hm_err *err)
     const struct hm_search *first = &p->candidates[0].search;
     int rc = 0;
 
-    if (first->goal == HM_GOAL_BALANCE && (first->alpha < 0 || first->beta < 0))
+    if (first->goal == HM_GOAL_BALANCE && (isnan(first->alpha) || isnan(first->beta)))
         rc = choose_weights(p, err);
     for (size_t i = 0; rc == 0 && i < p->count; i++) {
         struct candidate *c = &p->candidates[i];
@@ -522,7 +522,7 @@ static int fill_notes(struct hm_answer *a, const struct hm_search *s, const stru
     if (s->goal == HM_GOAL_BALANCE) {
         note = hm__arena_printf(a->memory, "balance: %.3g a second, %.3g a %s%s", s->alpha, s->beta,
                                 a->priced ? "dollar" : "node-second",
-                                s->question->alpha < 0 && s->question->beta < 0
+                                isnan(s->question->alpha) && isnan(s->question->beta)
                                     ? ", so that the least time and the least cost count alike"
                                     : "");
         if (!note)
@@ -556,7 +556,10 @@ static int fill_curve(struct hm_answer *a, const struct hm_search *s, const stru
                       struct hm_err *err)
 {
     a->provenance = !s->question->fit ? "model" : hm__search_by_runs(s) ? "fit" : "model and runs";
-    a->sure = a->sure_near = -1;
+    a->iterations = a->nearest_gap = a->plateau_from = a->plateau_to = NAN;
+    a->level = a->sure = a->sure_near = a->n_low = a->n_high = NAN;
+    a->beyond_n = a->beyond_speedup = NAN;
+    a->samples_per_s = a->saturates_n = a->servers_enough = NAN;
     a->goal = s->goal;
     a->scaling = s->weak ? HM_SCALING_WEAK : HM_SCALING_STRONG;
     a->question = *s->question;
@@ -564,10 +567,11 @@ static int fill_curve(struct hm_answer *a, const struct hm_search *s, const stru
     a->question.beta = s->beta;
     a->reference = s->reference;
     a->whole_job = s->job->iterations > 0 || s->job->epochs > 0;
-    a->price_per_s = s->cluster ? s->cluster->node.price_per_s : -1;
+    a->price_per_s = s->cluster ? s->cluster->node.price_per_s : NAN;
     a->priced = a->price_per_s >= 0;
     a->accelerators = s->cluster ? s->cluster->node.accelerators : 1;
-    a->memory_bytes = s->cluster ? s->cluster->node.memory_bytes : 0;
+    a->memory_bytes =
+        s->cluster && s->cluster->node.memory_bytes > 0 ? s->cluster->node.memory_bytes : NAN;
     a->points = hm__arena_alloc(a->memory, c->count, sizeof(*a->points));
     if (!a->points)
         return hm__fail_nomem(err);

@@ -20,7 +20,7 @@ struct hm_search {
     struct hm_crew *crew; /* of the cluster, shared by all that look at it; NULL: even */
     bool weak;
     double reference;
-    double alpha, beta;           /* of the balance; negative until they are chosen */
+    double alpha, beta;           /* Weights of the balance; NaN until they are chosen. */
     const struct hm_parts *parts; /* of the job's graph, for n = 1..part_count; NULL without one */
     size_t part_count;
 };

@@ -99,10 +99,10 @@ static void add_check(struct hm_validation *v, const char *what, double n, doubl
     bool near = within > 0 ? fabs(value - published) <= within : agrees(value, published, digits);
 
     v->checks[v->count++] = (struct hm_check){.what = what,
-                                              .n = n,
+                                              .n = n > 0 ? n : NAN,
                                               .value = value,
                                               .published = published,
-                                              .within = within,
+                                              .within = within > 0 ? within : NAN,
                                               .digits = digits,
                                               .agrees = near};
 }
@@ -113,15 +113,16 @@ static int check_network(struct hm_validation *v, const struct hm_job *job, stru
     const struct hm_network *network = job->network;
     struct hm_counts *counts;
 
-    if (!network || (network->published_parameters == 0 && network->published_forward_flop == 0))
+    if (!network ||
+        (!(network->published_parameters > 0) && !(network->published_forward_flop > 0)))
         return 0;
     int rc = hm_counts_new(network, job->source, &counts, err);
     if (rc)
         return rc;
     if (network->published_parameters > 0)
-        add_check(v, "parameters", 0, counts->parameters, network->published_parameters, 12, 0);
+        add_check(v, "parameters", NAN, counts->parameters, network->published_parameters, 12, 0);
     if (network->published_forward_flop > 0)
-        add_check(v, "forward flop", 0, counts->forward_flop, network->published_forward_flop, 4,
+        add_check(v, "forward flop", NAN, counts->forward_flop, network->published_forward_flop, 4,
                   0);
     hm_counts_free(counts);
     return 0;

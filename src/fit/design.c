@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check.h"
 #include "err.h"
 #include "fit.h"
 #include "programme.h"
@@ -251,7 +252,7 @@ static int check_have(const struct work *w, struct hm_err *err)
             hm__fail(err, HM_E_CONFLICT, "a run of size %g, but the candidates have no size",
                      size[i]);
             hm__err_hint(err, "give them one, such as --size 1");
-            hm__err_at(err, w->settings->have->source, w->settings->have->lines[i]);
+            hm__err_at(err, w->settings->have->source, hm__runs_line(w->settings->have, i));
             return HM_E_CONFLICT;
         }
     return 0;
@@ -530,13 +531,13 @@ static void sum_up(struct work *w)
                                  : job && job->has_cluster ? &job->cluster
                                                            : NULL;
 
-    d->money = d->seconds = w->fit ? 0 : -1;
+    d->money = d->seconds = w->fit ? 0 : NAN;
     for (size_t i = 0; i < d->made_count; i++) {
         d->spent += d->chosen[i].cost;
         if (w->fit)
             d->seconds += node_seconds(w, d->chosen[i].n, d->chosen[i].time_s);
     }
-    d->money = w->fit && c && c->node.price_per_s >= 0 ? d->seconds * c->node.price_per_s : -1;
+    d->money = w->fit && c && c->node.price_per_s >= 0 ? d->seconds * c->node.price_per_s : NAN;
 }
 
 static int choose_runs(struct work *w, struct hm_err *err)

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "check.h"
 #include "err.h"
 #include "fit.h"
 #include "student.h"
@@ -78,7 +79,7 @@ static void judge(const struct hm_fit *fit, const struct active *a, double sum, 
     const double h = leverage(f, a, group);
 
     *r = (struct hm_residual){.row = f->data.rows[i],
-                              .line = f->data.runs->lines[f->data.rows[i]],
+                              .line = hm__runs_line(f->data.runs, f->data.rows[i]),
                               .n = f->data.places[0][group],
                               .seconds = f->data.seconds[i]};
     r->elsewhere = is_elsewhere(f, group);

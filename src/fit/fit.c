@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "check.h"
 #include "err.h"
 #include "student.h"
 
@@ -73,7 +74,7 @@ static int fail_at_row(struct hm__fit *f, size_t row, const char *field, int cod
                        struct hm_err *err)
 {
     hm__err_field(err, field);
-    hm__err_at(err, f->data.runs->source, f->data.runs->lines[row]);
+    hm__err_at(err, f->data.runs->source, hm__runs_line(f->data.runs, row));
     return code;
 }
 
@@ -175,7 +176,7 @@ static int eval_terms(struct hm_fit *fit, struct hm_err *err)
     if (rc == 0)
         return 0;
     if (!own.source[0]) { /* not an error of the job's: a term that is no number at some run */
-        int line = own.line > 0 ? f->data.runs->lines[f->data.groups[own.line - 1].row] : 0;
+        int line = own.line > 0 ? hm__runs_line(f->data.runs, f->data.groups[own.line - 1].row) : 0;
         own.line = 0;
         hm__err_at(&own, f->data.runs->source, line);
     }
@@ -629,6 +630,8 @@ static struct hm_fit *allocate(const struct hm_fit_settings *s, struct hm_err *e
 
     if (fit) {
         *fit = (struct hm_fit){.memory = arena,
+                               .n_min = NAN,
+                               .n_max = NAN,
                                .from_sheet = s->job != NULL,
                                .chosen = !s->job && s->term_count == 0,
                                .weak = s->job && s->job->scaling == HM_SCALING_WEAK,

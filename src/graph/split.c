@@ -198,7 +198,7 @@ static int split_one(const struct hm_graph *g, enum hm_split split, size_t trial
     double *found = space->found, sum = 0, mean = 0, cut = 0, replicas = 0;
 
     for (size_t t = 0; t < trials; t++) {
-        struct hm_parts one = {.cut = -1};
+        struct hm_parts one = {.cut = NAN};
         if (g->ends) {
             int rc =
                 try_edges(g, &space->rows, split, seed, (uint32_t)t, n, space->owner, &one, err);

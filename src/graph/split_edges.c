@@ -299,7 +299,7 @@ int hm__split_edges(const struct hm_graph *g, enum hm_split split, double seed, 
         hold(&s.holders, u, p);
         hold(&s.holders, v, p);
     }
-    parts->cut = -1;
+    parts->cut = NAN;
     if (rc == 0) {
         summarise(s.sizes, n, parts);
         parts->replicas = count_replicas(&s.holders, g);

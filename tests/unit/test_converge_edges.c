@@ -480,7 +480,7 @@ static void impossible_questions_are_refused(void **state)
         {{.reach = 1, .price_per_s = -1}, HM_E_RANGE},
         {{.reach = 0.5, .price_per_s = -1}, HM_E_RANGE},
         {{.budget = 3, .reach = NAN, .price_per_s = -1}, HM_E_MISSING},
-        {{.loss = 0.1, .goal = HM_ADVISE_COST, .reach = NAN, .price_per_s = -1}, HM_E_MISSING},
+        {{.loss = 0.1, .goal = HM_GOAL_COST, .reach = NAN, .price_per_s = -1}, HM_E_MISSING},
         {{.within_s = 1, .adaptive = true, .reach = NAN, .price_per_s = -1}, HM_E_CONFLICT},
         {{.loss = 0.1, .within_s = -1, .reach = NAN, .price_per_s = -1}, HM_E_RANGE},
         {{.loss = 0.1, .switch_s = -1, .reach = NAN, .price_per_s = -1}, HM_E_RANGE},

@@ -137,7 +137,7 @@ static int read_goal(struct advise_state *s, const char *value)
 {
     if (strcmp(value, "time") != 0 && strcmp(value, "cost") != 0)
         return cli_complain("--goal: '%s' is not time or cost", value);
-    s->question.goal = strcmp(value, "cost") == 0 ? HM_ADVISE_COST : HM_ADVISE_TIME;
+    s->question.goal = strcmp(value, "cost") == 0 ? HM_GOAL_COST : HM_GOAL_TIME;
     return 0;
 }
 
@@ -334,7 +334,7 @@ static int times_of_job(struct advise_state *s, const char *file, const char *al
     if (rc == 0 && hm_paces_from_answer(answer, algorithm, &s->paces[s->pace_count], &err))
         rc = cli_report(&err);
     s->pace_count += rc == 0;
-    if (rc == 0 && answer->priced && s->question.price_per_s < 0)
+    if (rc == 0 && answer->priced && isnan(s->question.price_per_s))
         s->question.price_per_s = answer->price_per_s / answer->accelerators;
     hm_answer_free(answer);
     cli_job_release(&job);
@@ -422,7 +422,7 @@ static int run(void *state)
     s->question.seed = s->traces.converge.seed;
     s->question.algorithms = s->traces.algorithms;
     s->question.algorithm_count = s->traces.algorithm_count;
-    if ((s->question.budget > 0 || s->question.goal == HM_ADVISE_COST) &&
+    if ((s->question.budget > 0 || s->question.goal == HM_GOAL_COST) &&
         !(s->question.price_per_s > 0))
         return cli_complain("advise: what does a worker cost? Give --price '$0.5/h', or a machine "
                             "with --on");

@@ -127,7 +127,7 @@ static void json_machine(struct hm_text *out, const struct hm_cluster *c)
     json_field(out, "bandwidth_bytes_per_s", c->network.bandwidth_bytes_per_s);
     json_field(out, "latency_s", c->network.latency_s);
     hm__text_add(out, ",\"price_per_h\":");
-    hm__json_known(out, n->price_per_s < 0 ? -1 : n->price_per_s * 3600);
+    hm__json_known(out, n->price_per_s >= 0 ? n->price_per_s * 3600 : -1);
 }
 
 /* A network of the catalog as a job, which is how networks are read. */
@@ -332,8 +332,8 @@ static int show_machine(struct hm_text *out, const struct hm_catalog *catalog, c
         if (rows[i].value > 0)
             hm__text_addf(out, "%-16s %s\n", rows[i].key, rows[i].show(rows[i].value, shown));
     hm__text_addf(out, "%-16s %s\n", "price an hour",
-                  c->node.price_per_s < 0 ? "not known"
-                                          : hm__show_money(c->node.price_per_s * 3600, shown));
+                  c->node.price_per_s >= 0 ? hm__show_money(c->node.price_per_s * 3600, shown)
+                                           : "not known");
     hm_cluster_free(c);
     return 0;
 }

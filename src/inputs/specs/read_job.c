@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "check.h"
 #include "err.h"
 #include "readers.h"
 #include "symbols.h"
@@ -439,21 +440,6 @@ static int conflict(struct job_reader *r, const struct hm_value *root, const cha
     return code;
 }
 
-/* Where the job leaves the communication of a network open: the best all-reduce of gradients. */
-static int assume_allreduce(struct job_reader *r)
-{
-    struct hm_job *job = r->job;
-
-    job->communicate = hm__arena_alloc(r->base.arena, 1, sizeof(*job->communicate));
-    if (!job->communicate)
-        return hm__fail_nomem(r->base.err);
-    job->communicate[0] = (struct hm_transfer){
-        .what = HM_PAYLOAD_GRADIENTS, .scheme = HM_SCHEME_BEST, .servers = 1, .times = 1};
-    job->communicate_count = 1;
-    job->communicate_assumed = true;
-    return 0;
-}
-
 /* What single fields cannot show: parts that need each other. */
 static int check_job(struct job_reader *r, const struct hm_value *root)
 {
@@ -469,15 +455,15 @@ static int check_job(struct job_reader *r, const struct hm_value *root)
         return conflict(r, root, "graph", HM_E_CONFLICT,
                         "a graph beside a network or a compute formula",
                         "keep one of them: the graph gives the compute time");
-    if (job->network && !job->compute && job->batch == 0)
+    if (job->network && !job->compute && !(job->batch > 0))
         return missing(r, root, "batch", "'batch' is missing",
                        "batch: the samples of one iteration, such as 256");
     if (job->network && !job->compute && job->network->layer_count == 0 &&
-        job->network->forward_flop == 0)
+        !(job->network->forward_flop > 0))
         return missing(r, root, "network.forward", "'forward' is missing",
                        "forward: flop of one sample forward, such as 24 Mflop");
-    if (job->epochs > 0 && (job->dataset == 0 || job->batch == 0))
-        return missing(r, root, job->dataset == 0 ? "dataset" : "batch",
+    if (job->epochs > 0 && (!(job->dataset > 0) || !(job->batch > 0)))
+        return missing(r, root, !(job->dataset > 0) ? "dataset" : "batch",
                        "epochs need dataset and batch", "dataset: samples in the data set");
     if (job->epochs > 0 && job->iterations > 0)
         return conflict(r, root, "epochs", HM_E_CONFLICT, "both epochs and iterations are given",
@@ -508,7 +494,7 @@ static int check_job(struct job_reader *r, const struct hm_value *root)
     if (!job->network)
         return missing(r, root, "communicate", "'communicate' is missing",
                        "a formula over n in seconds, or none");
-    return assume_allreduce(r);
+    return hm__job_assume_allreduce(job, r->base.err);
 }
 
 int hm__read_tree(struct hm_arena *arena, const char *text, size_t length, const char *source,
@@ -556,14 +542,7 @@ static int parse_job(struct hm_reader base, const char *text, size_t length, con
         hm__arena_free(arena);
         return hm__fail_nomem(err);
     }
-    *r.job = (struct hm_job){.reference = 1,
-                             .precision = 32,
-                             .overlap_p = 1,
-                             .states = 2,
-                             .trials = 20,
-                             .seed = 1,
-                             .memory = arena};
-    r.job->cluster.node.price_per_s = -1;
+    hm__job_init(r.job, arena);
     r.scope = (struct hm_scope){.symbols = hm__job_symbols, .symbol_count = HM_SYMBOL_COUNT};
     rc = hm__read_tree(arena, text, length, source, overrides, count, &root, err);
     if (rc == 0)

@@ -301,7 +301,7 @@ static int conflict(struct hm_reader *r, const struct hm_value *root, const char
 
 static int check(struct hm_reader *r, const struct hm_value *root, const struct hm_study_spec *spec)
 {
-    if (spec->goal == HM_ADVISE_COST && spec->price_per_s < 0)
+    if (spec->goal == HM_GOAL_COST && isnan(spec->price_per_s))
         return conflict(r, root, "goal", "nothing has a price", "price: of one worker, as $1/h");
     if (spec->simulate && spec->launcher)
         return conflict(r, root, "launcher", "simulated ranks are started by SimGrid",
@@ -321,11 +321,13 @@ int hm__study_spec_parse(const char *text, size_t length, const char *source,
 
     if (rc == 0)
         *spec = (struct hm_study_spec){
-            .best = NAN, .iterations = 500, .seeds = 1, .price_per_s = -1, .memory = arena};
+            .best = NAN, .iterations = 500, .seeds = 1, .price_per_s = NAN, .memory = arena};
     if (rc == 0)
         rc = hm__read_tree(arena, text, length, source, overrides, count, &root, err);
     if (rc == 0)
         rc = hm__read_map(&r, root, study_fields, STUDY_FIELDS, spec);
+    if (rc == 0) /* The reader stores the index of the choice, and enum hm_goal begins with AUTO. */
+        spec->goal = spec->goal == 0 ? HM_GOAL_TIME : HM_GOAL_COST;
     if (rc == 0)
         rc = read_parts(&r, root, spec);
     if (rc == 0)
