@@ -1,19 +1,28 @@
-/* An advice in one of the formats; here JSON and CSV, with the names of the fields as keys. */
+/* An advice in one of the formats; here JSON, and CSV of the candidates. */
 #include "advice_render.h"
 
-#include "err.h"
+#include <math.h>
+#include <string.h>
 
-struct column {
+#include "err.h"
+#include "names.h"
+
+/* A named quantity of a candidate; NaN: unknown. */
+struct candidate_column {
     const char *name;
     double value;
 };
 
-enum { COLUMNS = 20 };
+enum { CANDIDATE_COLUMNS = 19 };
 
-/* The quantities of a candidate, in the order of the struct. */
-static void list_columns(const struct hm_candidate *c, struct column columns[COLUMNS])
+/*
+ * The quantities of a candidate in the order of JSON keys and CSV columns. As in every answer, the
+ * interval of time_s is low_s to high_s, and the interval of another value has its name.
+ */
+static void candidate_list_columns(const struct hm_candidate *c,
+                                   struct candidate_column columns[CANDIDATE_COLUMNS])
 {
-    const struct column all[COLUMNS] = {
+    const struct candidate_column all[CANDIDATE_COLUMNS] = {
         {"iterations", c->iterations},
         {"iterations_low", c->iterations_low},
         {"iterations_high", c->iterations_high},
@@ -21,8 +30,8 @@ static void list_columns(const struct hm_candidate *c, struct column columns[COL
         {"iteration_low_s", c->iteration_low_s},
         {"iteration_high_s", c->iteration_high_s},
         {"time_s", c->time_s},
-        {"time_low_s", c->time_low_s},
-        {"time_high_s", c->time_high_s},
+        {"low_s", c->time_low_s},
+        {"high_s", c->time_high_s},
         {"cost", c->cost},
         {"cost_low", c->cost_low},
         {"cost_high", c->cost_high},
@@ -31,129 +40,136 @@ static void list_columns(const struct hm_candidate *c, struct column columns[COL
         {"loss_high", c->loss_high},
         {"reaches", c->reaches},
         {"probability", c->probability},
-        {"beyond_m", c->beyond_m},
+        {"beyond_n", c->beyond_m},
         {"beyond_i", c->beyond_i},
-        {NULL, 0},
     };
 
-    for (size_t k = 0; k < COLUMNS; k++)
-        columns[k] = all[k];
+    memcpy(columns, all, sizeof(all));
 }
 
-static void json_candidate(struct hm_text *out, const struct hm_candidate *c)
+static void json_candidate(struct hm_json *json, const char *key, const struct hm_candidate *c)
 {
-    struct column columns[COLUMNS];
+    struct candidate_column columns[CANDIDATE_COLUMNS];
 
-    hm__text_add(out, "{\"algorithm\":");
-    hm__json_text(out, c->algorithm);
-    hm__json_field(out, "m", c->m);
-    hm__json_flag(out, "measured", c->measured);
-    list_columns(c, columns);
-    for (size_t k = 0; columns[k].name; k++)
-        hm__json_field(out, columns[k].name, columns[k].value);
-    hm__json_named(out, "why", hm__advise_why_name(c->why));
-    hm__text_add(out, "}");
+    candidate_list_columns(c, columns);
+    hm__json_open(json, key, HM_JSON_OBJECT);
+    hm__json_put_text(json, "algorithm", c->algorithm);
+    hm__json_put_number(json, "n", c->m);
+    hm__json_put_bool(json, "measured", c->measured);
+    for (size_t k = 0; k < CANDIDATE_COLUMNS; k++)
+        hm__json_put_number(json, columns[k].name, columns[k].value);
+    hm__json_put_text(json, "why", hm__advise_why_name(c->why));
+    hm__json_close(json);
 }
 
-static void json_leads(struct hm_text *out, const struct hm_advice *a)
+static void json_leads(struct hm_json *json, const struct hm_advice *a)
 {
-    hm__text_add(out, ",\n\"leads\":[");
+    hm__json_open(json, "leads", HM_JSON_LIST | HM_JSON_LINES);
     for (size_t i = 0; i < a->lead_count; i++) {
-        hm__text_add(out, i ? ",\n  {\"algorithm\":" : "\n  {\"algorithm\":");
-        hm__json_text(out, a->leads[i].algorithm);
-        hm__json_field(out, "m", a->leads[i].m);
-        hm__json_field(out, "from", a->leads[i].from);
-        hm__json_field(out, "to", a->leads[i].to);
-        hm__text_add(out, "}");
+        hm__json_open(json, NULL, HM_JSON_OBJECT);
+        hm__json_put_text(json, "algorithm", a->leads[i].algorithm);
+        hm__json_put_number(json, "n", a->leads[i].m);
+        hm__json_put_number(json, "from", a->leads[i].from);
+        hm__json_put_number(json, "to", a->leads[i].to);
+        hm__json_close(json);
     }
-    hm__text_add(out, "]");
+    hm__json_close(json);
 }
 
-static void json_next(struct hm_text *out, const struct hm_next_run *n)
+static void json_next(struct hm_json *json, const struct hm_next_run *next)
 {
-    if (!n->algorithm) {
-        hm__text_add(out, ",\n\"next\":null");
+    if (!next->algorithm) {
+        hm__json_put_null(json, "next");
         return;
     }
-    hm__text_add(out, ",\n\"next\":{\"algorithm\":");
-    hm__json_text(out, n->algorithm);
-    hm__json_field(out, "m", n->m);
-    hm__json_field(out, "iterations", n->iterations);
-    hm__json_field(out, "time_s", n->time_s);
-    hm__json_field(out, "saves", n->saves);
-    hm__text_add(out, "}");
+    hm__json_open(json, "next", HM_JSON_OBJECT);
+    hm__json_put_text(json, "algorithm", next->algorithm);
+    hm__json_put_number(json, "n", next->m);
+    hm__json_put_number(json, "iterations", next->iterations);
+    hm__json_put_number(json, "time_s", next->time_s);
+    hm__json_put_number(json, "saves", next->saves);
+    hm__json_close(json);
 }
 
-static void json_schedule(struct hm_text *out, const struct hm_schedule *s)
+static void json_phases(struct hm_json *json, const struct hm_schedule *s)
+{
+    hm__json_open(json, "phases", HM_JSON_LIST | HM_JSON_LINES);
+    for (size_t i = 0; i < s->phase_count; i++) {
+        hm__json_open(json, NULL, HM_JSON_OBJECT);
+        hm__json_put_number(json, "n", s->phases[i].m);
+        hm__json_put_number(json, "from", s->phases[i].from);
+        hm__json_put_number(json, "to", s->phases[i].to);
+        hm__json_put_number(json, "iterations", s->phases[i].iterations);
+        hm__json_put_number(json, "time_s", s->phases[i].time_s);
+        hm__json_close(json);
+    }
+    hm__json_close(json);
+}
+
+static void json_schedule(struct hm_json *json, const struct hm_schedule *s)
 {
     if (!s) {
-        hm__text_add(out, ",\n\"schedule\":null");
+        hm__json_put_null(json, "schedule");
         return;
     }
-    hm__text_add(out, ",\n\"schedule\":{\"algorithm\":");
-    hm__json_text(out, s->algorithm);
-    hm__json_field(out, "time_s", s->time_s);
-    hm__json_field(out, "fixed_s", s->fixed_s);
-    hm__json_field(out, "gain", s->gain);
-    hm__json_field(out, "gain_low", s->gain_low);
-    hm__json_field(out, "gain_high", s->gain_high);
-    hm__text_add(out, ",\"phases\":[");
-    for (size_t i = 0; i < s->phase_count; i++) {
-        hm__text_add(out, i ? ",\n  {\"m\":" : "\n  {\"m\":");
-        hm__json_number(out, s->phases[i].m);
-        hm__json_field(out, "from", s->phases[i].from);
-        hm__json_field(out, "to", s->phases[i].to);
-        hm__json_field(out, "iterations", s->phases[i].iterations);
-        hm__json_field(out, "time_s", s->phases[i].time_s);
-        hm__text_add(out, "}");
-    }
-    hm__text_add(out, "]}");
+    hm__json_open(json, "schedule", HM_JSON_OBJECT);
+    hm__json_put_text(json, "algorithm", s->algorithm);
+    hm__json_put_number(json, "time_s", s->time_s);
+    hm__json_put_number(json, "fixed_s", s->fixed_s);
+    hm__json_put_number(json, "gain", s->gain);
+    hm__json_put_number(json, "gain_low", s->gain_low);
+    hm__json_put_number(json, "gain_high", s->gain_high);
+    json_phases(json, s);
+    hm__json_close(json);
 }
 
-static void json_head(struct hm_text *out, const struct hm_advice *a)
+/* What was asked, and whether a candidate meets it. */
+static void json_question(struct hm_json *json, const struct hm_advice *a)
 {
-    hm__text_add(out, "{\"howmany\":");
-    hm__json_text(out, HM_VERSION);
-    hm__json_named(out, "measure", a->measure);
-    hm__json_named(out, "unit", a->unit);
-    hm__json_field(out, "best", a->best);
-    hm__json_field(out, "loss", a->loss);
-    hm__text_add(out, ",\"within_s\":");
-    hm__json_known(out, a->within_s > 0 ? a->within_s : -1);
-    hm__text_add(out, ",\"budget\":");
-    hm__json_known(out, a->budget > 0 ? a->budget : -1);
-    hm__json_named(out, "goal", a->goal == HM_ADVISE_COST ? "cost" : "time");
-    hm__json_field(out, "level", a->level);
-    hm__json_flag(out, "feasible", a->feasible);
-    hm__json_field(out, "right", a->right);
-    hm__json_field(out, "near", a->near);
-    hm__json_field(out, "right_algorithm", a->right_algorithm);
+    hm__json_put_text(json, "status",
+                      hm__status_name(a->feasible ? HM_STATUS_OK : HM_STATUS_UNREACHED));
+    hm__json_put_text(json, "measure", a->measure);
+    hm__json_put_text(json, "unit", a->unit);
+    hm__json_put_number(json, "best_loss", a->best);
+    hm__json_put_number(json, "loss", a->loss);
+    hm__json_put_number(json, "within_s", a->within_s > 0 ? a->within_s : NAN);
+    hm__json_put_number(json, "budget", a->budget > 0 ? a->budget : NAN);
+    hm__json_put_text(json, "goal", hm__goal_name(a->goal));
+    hm__json_put_number(json, "level", a->level);
 }
 
-static void render_json(struct hm_text *out, const struct hm_advice *a)
+static void advice_json(struct hm_text *out, const struct hm_advice *a)
 {
-    json_head(out, a);
-    hm__text_add(out, ",\n\"candidates\":[");
-    for (size_t i = 0; i < a->candidate_count; i++) {
-        hm__text_add(out, i ? ",\n  " : "\n  ");
-        json_candidate(out, &a->candidates[i]);
-    }
-    hm__text_add(out, "]");
-    json_leads(out, a);
-    json_next(out, &a->next);
-    json_schedule(out, a->schedule);
-    hm__json_texts(out, "notes", a->notes, a->note_count);
-    hm__text_add(out, "}\n");
+    struct hm_json json = {.out = out};
+
+    hm__json_open_answer(&json);
+    json_question(&json, a);
+    if (a->feasible && a->candidate_count > 0)
+        json_candidate(&json, "best", &a->candidates[0]);
+    else
+        hm__json_put_null(&json, "best");
+    hm__json_put_number(&json, "sure", a->right);
+    hm__json_put_number(&json, "sure_near", a->near);
+    hm__json_put_number(&json, "sure_algorithm", a->right_algorithm);
+    hm__json_open(&json, "candidates", HM_JSON_LIST | HM_JSON_LINES);
+    for (size_t i = 0; i < a->candidate_count; i++)
+        json_candidate(&json, NULL, &a->candidates[i]);
+    hm__json_close(&json);
+    json_leads(&json, a);
+    json_next(&json, &a->next);
+    json_schedule(&json, a->schedule);
+    hm__json_put_texts(&json, "notes", a->notes, a->note_count);
+    hm__json_close_answer(&json);
 }
 
-static void render_csv(struct hm_text *out, const struct hm_advice *a)
+static void advice_csv(struct hm_text *out, const struct hm_advice *a)
 {
     static const struct hm_candidate none;
-    struct column columns[COLUMNS];
+    struct candidate_column columns[CANDIDATE_COLUMNS];
 
-    list_columns(&none, columns);
-    hm__text_add(out, "algorithm,m,measured");
-    for (size_t k = 0; columns[k].name; k++)
+    candidate_list_columns(&none, columns);
+    hm__text_add(out, "algorithm,n,measured");
+    for (size_t k = 0; k < CANDIDATE_COLUMNS; k++)
         hm__text_addf(out, ",%s", columns[k].name);
     hm__text_add(out, ",why\n");
     for (size_t i = 0; i < a->candidate_count; i++) {
@@ -161,8 +177,8 @@ static void render_csv(struct hm_text *out, const struct hm_advice *a)
         hm__csv_text(out, c->algorithm);
         hm__csv_number(out, c->m);
         hm__text_add(out, c->measured ? ",true" : ",false");
-        list_columns(c, columns);
-        for (size_t k = 0; columns[k].name; k++)
+        candidate_list_columns(c, columns);
+        for (size_t k = 0; k < CANDIDATE_COLUMNS; k++)
             hm__csv_number(out, columns[k].value);
         hm__text_addf(out, ",%s\n", hm__advise_why_name(c->why));
     }
@@ -171,22 +187,23 @@ static void render_csv(struct hm_text *out, const struct hm_advice *a)
 int hm_advice_render(const struct hm_advice *advice, enum hm_format format,
                      const struct hm_style *style, char **ret_text, struct hm_err *err)
 {
+    const struct hm_style own = hm__style_or_default(style);
     struct hm_text out = {0};
 
     switch (format) {
     case HM_FORMAT_TEXT:
-        hm__render_advice_text(&out, advice, style);
-        if (style->table)
-            hm__render_advice_table(&out, advice, style);
+        hm__render_advice_text(&out, advice, &own);
+        if (own.table)
+            hm__render_advice_table(&out, advice, &own);
         break;
     case HM_FORMAT_JSON:
-        render_json(&out, advice);
+        advice_json(&out, advice);
         break;
     case HM_FORMAT_CSV:
-        render_csv(&out, advice);
+        advice_csv(&out, advice);
         break;
     case HM_FORMAT_GNUPLOT:
-        return hm__fail(err, HM_E_UNSUPPORTED, "an advice has no plot");
+        return hm__fail(err, HM_E_UNSUPPORTED, "an advice cannot be plotted");
     }
     return hm__text_take(&out, ret_text, err);
 }

@@ -1,15 +1,18 @@
-/* An advice in words: what to use, how sure that is, why not the others, what would tell more. */
+/*
+ * An advice as text for people: the algorithm and the number of workers, how sure that is, why the
+ * other candidates lose, and the run that would help most.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "advice_render.h"
 
-typedef void (*say)(struct hm_text *out, const struct hm_advice *advice);
+typedef void (*advice_phrase)(struct hm_text *out, const struct hm_advice *advice);
 
-/* "label   phrase", where the phrase says anything. */
-static void add_line(struct hm_text *out, const struct hm_advice *a, const struct hm_style *style,
-                     const char *label, say phrase)
+/* "label   phrase", when the phrase is not empty. */
+static void advice_add_line(struct hm_text *out, const struct hm_advice *a,
+                            const struct hm_style *style, const char *label, advice_phrase phrase)
 {
     struct hm_text line = {0};
 
@@ -18,7 +21,7 @@ static void add_line(struct hm_text *out, const struct hm_advice *a, const struc
         hm__render_taken_line(out, style, label, &line);
 }
 
-static void say_cost(struct hm_text *out, const struct hm_advice *a)
+static void advice_say_cost(struct hm_text *out, const struct hm_advice *a)
 {
     const struct hm_candidate *c = a->candidates;
     char money[HM_SHOWN], range[HM_SHOWN_RANGE];
@@ -30,7 +33,7 @@ static void say_cost(struct hm_text *out, const struct hm_advice *a)
         hm__text_addf(out, " (%s)", range);
 }
 
-static void say_nearest(struct hm_text *out, const struct hm_advice *a)
+static void advice_say_nearest(struct hm_text *out, const struct hm_advice *a)
 {
     const struct hm_candidate *c = a->candidates;
 
@@ -40,11 +43,12 @@ static void say_nearest(struct hm_text *out, const struct hm_advice *a)
     hm__text_add(out, ": ");
     hm__say_outcome(out, a, c);
     if (isfinite(c->reaches))
-        hm__text_addf(out, "; it gets there with %.0f %%", 100 * c->reaches);
+        hm__text_addf(out, "; probability to reach it: %.0f %%", 100 * c->reaches);
 }
 
 /* "cocoa on 4 workers, 34.9 ms: needs 1.80x the iterations" */
-static void say_rival(struct hm_text *out, const struct hm_advice *a, const struct hm_candidate *c)
+static void advice_say_rival(struct hm_text *out, const struct hm_advice *a,
+                             const struct hm_candidate *c)
 {
     hm__say_candidate(out, c);
     if (c->why != HM_WHY_NEVER) {
@@ -55,27 +59,28 @@ static void say_rival(struct hm_text *out, const struct hm_advice *a, const stru
     hm__say_why(out, a, c);
 }
 
-/* The second of all, and the best of each other algorithm. */
-static void add_rivals(struct hm_text *out, const struct hm_advice *a, const struct hm_style *style)
+/* The second-best candidate, and the best candidate of each other algorithm. */
+static void advice_add_rivals(struct hm_text *out, const struct hm_advice *a,
+                              const struct hm_style *style)
 {
     const char *label = "others";
     struct hm_text line = {0};
 
     if (a->candidate_count > 1 && a->candidates[1].why != HM_WHY_NEVER) {
-        say_rival(&line, a, &a->candidates[1]);
+        advice_say_rival(&line, a, &a->candidates[1]);
         hm__render_taken_line(out, style, "next", &line);
     }
     for (size_t i = 1; i < a->candidate_count; i++) {
         if (!hm__advice_is_first(a, i) || (i == 1 && a->candidates[1].why != HM_WHY_NEVER))
             continue;
-        say_rival(&line, a, &a->candidates[i]);
+        advice_say_rival(&line, a, &a->candidates[i]);
         hm__render_taken_line(out, style, label, &line);
         label = "";
     }
 }
 
-/* The least m above `above` that an algorithm does not get there on; INFINITY: none. */
-static double next_never(const struct hm_advice *a, const char *algorithm, double above)
+/* The least m above `above` on which the algorithm never reaches the loss; INFINITY: none. */
+static double advice_next_never(const struct hm_advice *a, const char *algorithm, double above)
 {
     double least = INFINITY;
 
@@ -87,21 +92,21 @@ static double next_never(const struct hm_advice *a, const char *algorithm, doubl
     return least;
 }
 
-/* "cocoa on 32, 64; gd on 16": those that do not get there, by algorithm. */
-static void say_never(struct hm_text *out, const struct hm_advice *a)
+/* "cocoa on 32, 64; gd on 16": the candidates that never reach the loss, by algorithm. */
+static void advice_say_never(struct hm_text *out, const struct hm_advice *a)
 {
     for (size_t i = 0; i < a->candidate_count; i++) {
         const char *name = a->candidates[i].algorithm;
-        double m = next_never(a, name, 0);
+        double m = advice_next_never(a, name, 0);
         if (!hm__advice_is_first(a, i) || isinf(m))
             continue;
         hm__text_addf(out, "%s%s%s%.0f", out->length ? "; " : "", name, *name ? " on " : "", m);
-        while (isfinite(m = next_never(a, name, m)))
+        while (isfinite(m = advice_next_never(a, name, m)))
             hm__text_addf(out, ", %.0f", m);
     }
 }
 
-static void say_several_leads(struct hm_text *out, const struct hm_advice *a)
+static void advice_say_several_leads(struct hm_text *out, const struct hm_advice *a)
 {
     if (a->lead_count > 1)
         hm__say_leads(out, a);
@@ -113,32 +118,27 @@ void hm__render_advice_text(struct hm_text *out, const struct hm_advice *a,
     struct hm_text line = {0};
 
     hm__say_headline(&line, a);
-    hm__text_add(out, hm__render_bold(style, true));
-    hm__render_wrapped(out, style, line.data ? line.data : "", 0);
-    hm__text_addf(out, "%s\n", hm__render_bold(style, false));
-    out->failed = out->failed || line.failed;
-    hm__text_release(&line);
+    hm__render_headline(out, style, &line);
     if (!a->feasible)
-        add_line(out, a, style, "nearest miss", say_nearest);
+        advice_add_line(out, a, style, "nearest miss", advice_say_nearest);
     if (a->feasible)
-        add_line(out, a, style, "how sure", hm__say_sure);
-    if (a->goal == HM_ADVISE_TIME || !hm__advice_asks_loss(a))
-        add_line(out, a, style, "cost", say_cost);
-    add_line(out, a, style, "beyond", hm__say_beyond);
-    add_rivals(out, a, style);
-    add_line(out, a, style, "never", say_never);
-    add_line(out, a, style, "ahead", say_several_leads);
-    add_line(out, a, style, "schedule", hm__say_schedule);
-    add_line(out, a, style, "would help", hm__say_next_run);
-    for (size_t i = 0; i < a->note_count; i++)
-        hm__render_line(out, style, i ? "" : "note", a->notes[i]);
+        advice_add_line(out, a, style, "how sure", hm__say_sure);
+    if (a->goal != HM_GOAL_COST || !hm__advice_asks_loss(a))
+        advice_add_line(out, a, style, "cost", advice_say_cost);
+    advice_add_line(out, a, style, "beyond", hm__say_beyond);
+    advice_add_rivals(out, a, style);
+    advice_add_line(out, a, style, "never", advice_say_never);
+    advice_add_line(out, a, style, "ahead", advice_say_several_leads);
+    advice_add_line(out, a, style, "schedule", hm__say_schedule);
+    advice_add_line(out, a, style, "would help", hm__say_next_run);
+    hm__render_notes(out, a->notes, a->note_count, style);
 }
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
 enum { NAME_MAX_SHOWN = 16 };
 
-static int widest_name(const struct hm_advice *a)
+static int advice_name_width(const struct hm_advice *a)
 {
     size_t widest = 9;
 
@@ -148,9 +148,9 @@ static int widest_name(const struct hm_advice *a)
     return widest < NAME_MAX_SHOWN ? (int)widest : NAME_MAX_SHOWN;
 }
 
-/* The value that decides, and its interval. */
-static void add_decisive(struct hm_text *out, const struct hm_advice *a,
-                         const struct hm_candidate *c)
+/* The quantity that candidates are ranked by (time or loss), and its interval. */
+static void advice_add_ranked(struct hm_text *out, const struct hm_advice *a,
+                              const struct hm_candidate *c)
 {
     char shown[HM_SHOWN], range[HM_SHOWN_RANGE];
 
@@ -164,8 +164,8 @@ static void add_decisive(struct hm_text *out, const struct hm_advice *a,
         hm__text_addf(out, " %9s  %-18s", "never", "");
 }
 
-static void add_row(struct hm_text *out, const struct hm_advice *a, const struct hm_candidate *c,
-                    int width, bool priced)
+static void advice_add_row(struct hm_text *out, const struct hm_advice *a,
+                           const struct hm_candidate *c, int width, bool priced)
 {
     char shown[HM_SHOWN];
 
@@ -176,7 +176,7 @@ static void add_row(struct hm_text *out, const struct hm_advice *a, const struct
     if (!priced)
         hm__text_addf(out, " %9s",
                       isfinite(c->iteration_s) ? hm__show_time(c->iteration_s, shown) : "");
-    add_decisive(out, a, c);
+    advice_add_ranked(out, a, c);
     if (priced)
         hm__text_addf(out, " %8s", isfinite(c->cost) ? hm__show_money(c->cost, shown) : "");
     if (isfinite(c->probability))
@@ -188,7 +188,7 @@ void hm__render_advice_table(struct hm_text *out, const struct hm_advice *a,
                              const struct hm_style *style)
 {
     bool priced = hm__advice_priced(a), measured = false;
-    int width = widest_name(a);
+    int width = advice_name_width(a);
     char interval[32], each[32], several[32];
 
     snprintf(interval, sizeof(interval), "%g %% interval", 100 * a->level);
@@ -203,7 +203,7 @@ void hm__render_advice_table(struct hm_text *out, const struct hm_advice *a,
         hm__text_addf(out, " %8s", "cost");
     hm__text_addf(out, "  best%s\n", hm__render_dim(style, false));
     for (size_t i = 0; i < a->candidate_count; i++) {
-        add_row(out, a, &a->candidates[i], width, priced);
+        advice_add_row(out, a, &a->candidates[i], width, priced);
         measured = measured || a->candidates[i].measured;
     }
     if (measured)

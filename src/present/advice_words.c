@@ -1,4 +1,4 @@
-/* Phrases about an advice. All times, losses and costs are of one candidate or of its rival. */
+/* Phrases about an advice, which its text and the report of a study share. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,35 +26,15 @@ bool hm__advice_is_first(const struct hm_advice *a, size_t i)
     return true;
 }
 
-const char *hm__advise_why_name(enum hm_advise_why why)
-{
-    static const char *const names[] = {
-        [HM_WHY_BEST] = "best",
-        [HM_WHY_ITERATION] = "iteration",
-        [HM_WHY_ITERATIONS] = "iterations",
-        [HM_WHY_BOTH] = "both",
-        [HM_WHY_PRICE] = "price",
-        [HM_WHY_NEVER] = "never",
-        [HM_WHY_LOSS] = "loss",
-        [HM_WHY_LIMIT] = "limit",
-    };
-    return (size_t)why < sizeof(names) / sizeof(names[0]) ? names[why] : "?";
-}
-
-static const char *plural(double count)
-{
-    return count == 1 ? "" : "s";
-}
-
 void hm__say_candidate(struct hm_text *out, const struct hm_candidate *c)
 {
     if (*c->algorithm)
         hm__text_addf(out, "%s on ", c->algorithm);
-    hm__text_addf(out, "%.0f worker%s", c->m, plural(c->m));
+    hm__text_addf(out, "%.0f worker%s", c->m, hm__plural(c->m));
 }
 
-static void add_range(struct hm_text *out, const char *(*show)(double, char *), double low,
-                      double high)
+static void advice_add_range(struct hm_text *out, const char *(*show)(double, char *), double low,
+                             double high)
 {
     char range[HM_SHOWN_RANGE];
 
@@ -63,21 +43,21 @@ static void add_range(struct hm_text *out, const char *(*show)(double, char *), 
 }
 
 /* "9.4 iterations of 2.58 ms" */
-static void add_iterations(struct hm_text *out, const struct hm_advice *a,
-                           const struct hm_candidate *c)
+static void advice_add_iterations(struct hm_text *out, const struct hm_advice *a,
+                                  const struct hm_candidate *c)
 {
     char count[HM_SHOWN], time[HM_SHOWN];
 
     if (!isfinite(c->iterations))
         return;
     hm__text_addf(out, ", %s %s%s", hm__show_count(c->iterations, count), a->unit,
-                  plural(c->iterations));
+                  hm__plural(c->iterations));
     if (isfinite(c->iteration_s))
         hm__text_addf(out, " of %s", hm__show_time(c->iteration_s, time));
 }
 
 /* "after 60 s", "for $5.00", or both */
-static void add_limits(struct hm_text *out, const struct hm_advice *a, const char *time_word)
+static void advice_add_limits(struct hm_text *out, const struct hm_advice *a, const char *time_word)
 {
     char time[HM_SHOWN], money[HM_SHOWN];
 
@@ -87,9 +67,9 @@ static void add_limits(struct hm_text *out, const struct hm_advice *a, const cha
         hm__text_addf(out, " for %s", hm__show_money(a->budget, money));
 }
 
-static bool by_cost(const struct hm_advice *a, const struct hm_candidate *c)
+static bool advice_ranks_by_cost(const struct hm_advice *a, const struct hm_candidate *c)
 {
-    return a->goal == HM_ADVISE_COST && isfinite(c->cost);
+    return a->goal == HM_GOAL_COST && isfinite(c->cost);
 }
 
 void hm__say_outcome(struct hm_text *out, const struct hm_advice *a, const struct hm_candidate *c)
@@ -97,26 +77,26 @@ void hm__say_outcome(struct hm_text *out, const struct hm_advice *a, const struc
     char shown[HM_SHOWN], loss[HM_SHOWN];
 
     if (!hm__advice_asks_loss(a) && !isfinite(c->loss)) {
-        hm__text_add(out, c->iterations < 1 ? "it does not finish a first step"
-                                            : "it is not known how far it gets");
-        add_limits(out, a, "within");
+        hm__text_add(out, c->iterations < 1 ? "it does not finish one iteration"
+                                            : "its loss is not known");
+        advice_add_limits(out, a, "within");
     } else if (!hm__advice_asks_loss(a)) {
         hm__text_addf(out, "%s above the best", hm__show_loss(c->loss, loss));
-        add_limits(out, a, "after");
-        add_range(out, hm__show_loss, c->loss_low, c->loss_high);
-    } else if (by_cost(a, c)) {
+        advice_add_limits(out, a, "after");
+        advice_add_range(out, hm__show_loss, c->loss_low, c->loss_high);
+    } else if (advice_ranks_by_cost(a, c)) {
         hm__text_addf(out, "%s to %s", hm__show_money(c->cost, shown),
                       hm__show_loss(a->loss, loss));
-        add_range(out, hm__show_money, c->cost_low, c->cost_high);
+        advice_add_range(out, hm__show_money, c->cost_low, c->cost_high);
         if (isfinite(c->time_s))
             hm__text_addf(out, ", %s", hm__show_time(c->time_s, shown));
     } else if (isfinite(c->time_s)) {
         hm__text_addf(out, "%s to %s", hm__show_time(c->time_s, shown),
                       hm__show_loss(a->loss, loss));
-        add_range(out, hm__show_time, c->time_low_s, c->time_high_s);
+        advice_add_range(out, hm__show_time, c->time_low_s, c->time_high_s);
     } else
-        hm__text_addf(out, "it does not get to %s", hm__show_loss(a->loss, loss));
-    add_iterations(out, a, c);
+        hm__text_addf(out, "it does not reach %s", hm__show_loss(a->loss, loss));
+    advice_add_iterations(out, a, c);
 }
 
 void hm__say_value(struct hm_text *out, const struct hm_advice *a, const struct hm_candidate *c)
@@ -125,30 +105,31 @@ void hm__say_value(struct hm_text *out, const struct hm_advice *a, const struct 
 
     if (!hm__advice_asks_loss(a))
         hm__text_add(out, isfinite(c->loss) ? hm__show_loss(c->loss, shown) : "nothing");
-    else if (by_cost(a, c))
+    else if (advice_ranks_by_cost(a, c))
         hm__text_add(out, hm__show_money(c->cost, shown));
     else
         hm__text_add(out, isfinite(c->time_s) ? hm__show_time(c->time_s, shown) : "never");
 }
 
 /* 1.72, 0.60, 12.5 */
-static const char *show_ratio(double ratio, char *text)
+static const char *advice_show_ratio(double ratio, char *text)
 {
     snprintf(text, HM_SHOWN, ratio < 9.995 ? "%.2f" : "%.3g", ratio);
     return text;
 }
 
-/* ", though each takes 0.80x as long": the other factor, where it speaks for the loser. */
-static void add_though(struct hm_text *out, double ratio, const char *before, const char *after)
+/* ", although each takes 0.80x as long": added when the other factor favours the candidate. */
+static void advice_add_although(struct hm_text *out, double ratio, const char *before,
+                                const char *after)
 {
     char number[HM_SHOWN];
 
     if (ratio < 0.995)
-        hm__text_addf(out, ", though %s %sx %s", before, show_ratio(ratio, number), after);
+        hm__text_addf(out, ", although %s %sx %s", before, advice_show_ratio(ratio, number), after);
 }
 
-static void say_factors(struct hm_text *out, const struct hm_advice *a,
-                        const struct hm_candidate *c)
+static void advice_say_factors(struct hm_text *out, const struct hm_advice *a,
+                               const struct hm_candidate *c)
 {
     const struct hm_candidate *first = &a->candidates[0];
     double more = c->iterations / first->iterations, longer = c->iteration_s / first->iteration_s;
@@ -157,24 +138,25 @@ static void say_factors(struct hm_text *out, const struct hm_advice *a,
     if (!isfinite(more) || !isfinite(longer))
         hm__text_add(out, "takes longer");
     else if (c->why == HM_WHY_ITERATION) {
-        hm__text_addf(out, "its %ss take %sx as long", a->unit, show_ratio(longer, number));
-        add_though(out, more, "it needs", "as many");
+        hm__text_addf(out, "its %ss take %sx as long", a->unit, advice_show_ratio(longer, number));
+        advice_add_although(out, more, "it needs", "as many");
     } else if (c->why == HM_WHY_ITERATIONS) {
-        hm__text_addf(out, "needs %sx the %ss", show_ratio(more, number), a->unit);
-        add_though(out, longer, "each takes", "as long");
+        hm__text_addf(out, "needs %sx the %ss", advice_show_ratio(more, number), a->unit);
+        advice_add_although(out, longer, "each takes", "as long");
     } else
         hm__text_addf(out, "needs %sx the %ss, and each takes %sx as long",
-                      show_ratio(more, number), a->unit, show_ratio(longer, other));
+                      advice_show_ratio(more, number), a->unit, advice_show_ratio(longer, other));
 }
 
-static void say_limit(struct hm_text *out, const struct hm_advice *a, const struct hm_candidate *c)
+static void advice_say_limit(struct hm_text *out, const struct hm_advice *a,
+                             const struct hm_candidate *c)
 {
     if (a->within_s > 0 && c->time_s > a->within_s)
-        hm__text_add(out, "gets there too late");
+        hm__text_add(out, "takes too long");
     else if (a->budget > 0 && c->cost > a->budget)
-        hm__text_add(out, "is too dear");
+        hm__text_add(out, "costs too much");
     else
-        hm__text_add(out, "may not get there within the limits");
+        hm__text_add(out, "may not reach it within the limits");
 }
 
 void hm__say_why(struct hm_text *out, const struct hm_advice *a, const struct hm_candidate *c)
@@ -188,20 +170,21 @@ void hm__say_why(struct hm_text *out, const struct hm_advice *a, const struct hm
     case HM_WHY_ITERATION:
     case HM_WHY_ITERATIONS:
     case HM_WHY_BOTH:
-        say_factors(out, a, c);
+        advice_say_factors(out, a, c);
         break;
     case HM_WHY_PRICE:
         hm__text_addf(out, "costs %sx as much",
-                      show_ratio(c->cost / a->candidates[0].cost, number));
+                      advice_show_ratio(c->cost / a->candidates[0].cost, number));
         break;
     case HM_WHY_NEVER:
-        hm__text_add(out, "does not get there, as far as can be told");
+        hm__text_add(out, "does not reach it, as far as the traces show");
         break;
     case HM_WHY_LOSS:
-        hm__text_add(out, isfinite(c->loss) ? "gets less far" : "does not finish a first step");
+        hm__text_add(out,
+                     isfinite(c->loss) ? "reaches a higher loss" : "does not finish one iteration");
         break;
     case HM_WHY_LIMIT:
-        say_limit(out, a, c);
+        advice_say_limit(out, a, c);
         break;
     }
 }
@@ -218,12 +201,12 @@ void hm__say_headline(struct hm_text *out, const struct hm_advice *a)
     } else {
         hm__text_add(out, "Nothing ");
         if (hm__advice_asks_loss(a))
-            hm__text_addf(out, "gets to %s", hm__show_loss(a->loss, loss));
+            hm__text_addf(out, "reaches %s", hm__show_loss(a->loss, loss));
         else
-            hm__text_add(out, "gets anywhere");
-        add_limits(out, a, "within");
+            hm__text_add(out, "finishes one iteration");
+        advice_add_limits(out, a, "within");
         if (!(a->within_s > 0) && !(a->budget > 0))
-            hm__text_add(out, ", as far as can be told");
+            hm__text_add(out, ", as far as the traces show");
     }
     hm__text_add(out, ".");
 }
@@ -262,11 +245,11 @@ void hm__say_schedule(struct hm_text *out, const struct hm_advice *a)
     if (!s)
         return;
     if (s->phase_count <= 1) {
-        hm__text_add(out, "changing the number of workers on the way gains nothing");
+        hm__text_add(out, "changing the number of workers during the run gains nothing");
         return;
     }
     hm__text_addf(out, "%s%s%.0f worker%s", s->algorithm, *s->algorithm ? " on " : "",
-                  s->phases[0].m, plural(s->phases[0].m));
+                  s->phases[0].m, hm__plural(s->phases[0].m));
     for (size_t i = 1; i < s->phase_count; i++)
         hm__text_addf(out, ", %.0f from %s on", s->phases[i].m,
                       hm__show_loss(s->phases[i].from, loss));
@@ -286,7 +269,7 @@ void hm__say_next_run(struct hm_text *out, const struct hm_advice *a)
         return;
     }
     hm__text_addf(out, "a run of %s%s%.0f worker%s (", n->algorithm, *n->algorithm ? " on " : "",
-                  n->m, plural(n->m));
+                  n->m, hm__plural(n->m));
     if (isfinite(n->time_s))
         hm__text_add(out, hm__show_time(n->time_s, shown));
     else
@@ -296,7 +279,7 @@ void hm__say_next_run(struct hm_text *out, const struct hm_advice *a)
         hm__text_addf(out, "lower the loss by %.2g %%", 100 * -expm1(-n->saves));
     else
         hm__text_addf(out, "save %s",
-                      a->goal == HM_ADVISE_COST && hm__advice_priced(a)
+                      a->goal == HM_GOAL_COST && hm__advice_priced(a)
                           ? hm__show_money(n->saves, shown)
                           : hm__show_time(n->saves, shown));
 }
@@ -309,11 +292,11 @@ void hm__say_beyond(struct hm_text *out, const struct hm_advice *a)
     if (a->candidate_count == 0)
         return;
     if (c->beyond_m > 1)
-        hm__text_addf(out, "%.0f worker%s: %s times outside what was measured", c->m, plural(c->m),
-                      hm__show_count(c->beyond_m, number));
+        hm__text_addf(out, "%.0f worker%s: %s times outside what was measured", c->m,
+                      hm__plural(c->m), hm__show_count(c->beyond_m, number));
     else if (!c->measured)
-        hm__text_addf(out, "no trace of %.0f worker%s: it is told from fewer and from more", c->m,
-                      plural(c->m));
+        hm__text_addf(out, "no trace of %.0f worker%s: predicted from traces of fewer and more",
+                      c->m, hm__plural(c->m));
     if (c->beyond_i > 1)
         hm__text_addf(out, "%s%s times the %ss of the longest trace", out->length ? "; " : "",
                       hm__show_count(c->beyond_i, number), a->unit);

@@ -1,12 +1,16 @@
-/* An answer in words: the number first, then why, then what would change it. */
+/*
+ * An answer as text for people: first the number of workers, then what limits it, then what would
+ * change it. Also the parts that all text renderers share: wrapped lines, labels, notes.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "format.h"
+#include "names.h"
 #include "render.h"
 
-enum { LABEL = 15 };
+enum { LABEL_COLUMNS = 15, NARROWEST = 40 };
 
 void hm__render_cell(struct hm_text *out, const char *text, size_t width)
 {
@@ -26,7 +30,7 @@ const char *hm__render_dim(const struct hm_style *style, bool on)
 void hm__render_wrapped(struct hm_text *out, const struct hm_style *style, const char *text,
                         size_t indent)
 {
-    size_t width = style->width > 40 ? style->width : 40, column = indent;
+    size_t width = style->width > NARROWEST ? style->width : NARROWEST, column = indent;
     bool first = true;
 
     while (*text) {
@@ -53,12 +57,14 @@ void hm__render_wrapped(struct hm_text *out, const struct hm_style *style, const
 void hm__render_line(struct hm_text *out, const struct hm_style *style, const char *label,
                      const char *text)
 {
-    size_t pad = hm__text_columns(label) + 2 < LABEL ? LABEL - 2 - hm__text_columns(label) : 1;
+    size_t pad = hm__text_columns(label) + 2 < LABEL_COLUMNS
+                     ? LABEL_COLUMNS - 2 - hm__text_columns(label)
+                     : 1;
 
     hm__text_addf(out, "  %s%s%s", *label ? hm__render_dim(style, true) : "", label,
                   *label ? hm__render_dim(style, false) : "");
     hm__text_repeat(out, " ", pad);
-    hm__render_wrapped(out, style, text, LABEL);
+    hm__render_wrapped(out, style, text, LABEL_COLUMNS);
     hm__text_add(out, "\n");
 }
 
@@ -79,12 +85,24 @@ void hm__render_taken_line(struct hm_text *out, const struct hm_style *style, co
     hm__text_release(text);
 }
 
-static const char *plural(double n)
+void hm__render_headline(struct hm_text *out, const struct hm_style *style, struct hm_text *text)
 {
-    return n == 1 ? "" : "s";
+    hm__text_add(out, hm__render_bold(style, true));
+    hm__render_wrapped(out, style, text->data ? text->data : "", 0);
+    hm__text_addf(out, "%s\n", hm__render_bold(style, false));
+    out->failed = out->failed || text->failed;
+    hm__text_release(text);
 }
 
-static void add_speedup(struct hm_text *out, const struct hm_answer *a, const struct hm_point *p)
+void hm__render_notes(struct hm_text *out, const char *const *notes, size_t count,
+                      const struct hm_style *style)
+{
+    for (size_t i = 0; i < count; i++)
+        hm__render_line(out, style, i ? "" : "note", notes[i]);
+}
+
+static void answer_say_speedup(struct hm_text *out, const struct hm_answer *a,
+                               const struct hm_point *p)
 {
     char number[HM_SHOWN], reference[HM_SHOWN] = "one";
 
@@ -100,24 +118,26 @@ static void add_speedup(struct hm_text *out, const struct hm_answer *a, const st
 }
 
 /* "9 workers: 12.7 s an iteration, 4.14x faster than one" */
-static void add_point(struct hm_text *out, const struct hm_answer *a, const struct hm_point *p)
+static void answer_say_point_time(struct hm_text *out, const struct hm_answer *a,
+                                  const struct hm_point *p)
 {
     char time[HM_SHOWN], low[HM_SHOWN], high[HM_SHOWN];
 
-    hm__text_addf(out, "%.0f worker%s", p->n, plural(p->n));
+    hm__text_addf(out, "%.0f worker%s", p->n, hm__plural(p->n));
     if (a->accelerators > 1)
         hm__text_addf(out, " (%.0f node%s of %.0f)", ceil(p->n / a->accelerators),
-                      plural(ceil(p->n / a->accelerators)), a->accelerators);
+                      hm__plural(ceil(p->n / a->accelerators)), a->accelerators);
     if (a->way.platform == HM_PLATFORM_SERVER && !a->way.colocated)
-        hm__text_addf(out, " and %.0f server%s", a->way.servers, plural(a->way.servers));
+        hm__text_addf(out, " and %.0f server%s", a->way.servers, hm__plural(a->way.servers));
     hm__text_addf(out, ": %s an iteration", hm__show_time(p->time_s, time));
     if (p->low_s >= 0)
         hm__text_addf(out, " (%s to %s)", hm__show_time(p->low_s, low),
                       hm__show_time(p->high_s, high));
-    add_speedup(out, a, p);
+    answer_say_speedup(out, a, p);
 }
 
-static void say_whole(struct hm_text *out, const struct hm_answer *a, const struct hm_style *style)
+static void answer_say_whole(struct hm_text *out, const struct hm_answer *a,
+                             const struct hm_style *style)
 {
     const struct hm_point *p = &a->points[a->best];
     struct hm_text line = {0};
@@ -128,22 +148,23 @@ static void say_whole(struct hm_text *out, const struct hm_answer *a, const stru
                       hm__show_time(p->total_s, time));
         if (a->priced)
             hm__text_addf(&line, " for %s", hm__show_money(p->cost, money));
-        hm__render_line(out, style, "whole job", line.data ? line.data : "");
+        hm__render_taken_line(out, style, "whole job", &line);
     } else if (a->priced) {
         hm__text_addf(&line, "%s an iteration", hm__show_money(p->cost, money));
         if (a->scaling == HM_SCALING_WEAK)
             hm__text_addf(&line, "'s samples at %.0f", a->reference);
-        hm__render_line(out, style, "cost", line.data ? line.data : "");
+        hm__render_taken_line(out, style, "cost", &line);
     }
     hm__text_release(&line);
 }
 
-/* How often, by what the runs leave open, this n is the best. */
-static void say_sure(struct hm_text *out, const struct hm_answer *a, const struct hm_style *style)
+/* The probability that this n is the best, given how well the runs determine the curve. */
+static void answer_say_sure(struct hm_text *out, const struct hm_answer *a,
+                            const struct hm_style *style)
 {
     struct hm_text line = {0};
 
-    if (a->sure < 0)
+    if (!(a->sure >= 0))
         return;
     hm__text_addf(&line, "the best with %.0f %%, within 5 %% of the best with %.0f %%; ",
                   100 * a->sure, 100 * a->sure_near);
@@ -151,12 +172,12 @@ static void say_sure(struct hm_text *out, const struct hm_answer *a, const struc
         hm__text_addf(&line, "the best lies between %.0f and %.0f (%g %%)", a->n_low, a->n_high,
                       100 * a->level);
     else
-        hm__text_addf(&line, "no other is likely (%g %%)", 100 * a->level);
-    hm__render_line(out, style, "how sure", line.data ? line.data : "");
-    hm__text_release(&line);
+        hm__text_addf(&line, "no other number is likely (%g %%)", 100 * a->level);
+    hm__render_taken_line(out, style, "how sure", &line);
 }
 
-static void say_limit(struct hm_text *out, const struct hm_answer *a, const struct hm_style *style)
+static void answer_say_limit(struct hm_text *out, const struct hm_answer *a,
+                             const struct hm_style *style)
 {
     struct hm_text line = {0};
 
@@ -166,11 +187,11 @@ static void say_limit(struct hm_text *out, const struct hm_answer *a, const stru
         hm__text_addf(&line, "%s (%.0f %% of the step)%s%s", hm_limit_name(a->limit),
                       100 * a->limit_share, a->limit == HM_LIMIT_COMPUTE ? "" : ": ",
                       a->limit == HM_LIMIT_COMPUTE ? "" : a->why);
-    hm__render_line(out, style, "limited by", line.data ? line.data : "");
-    hm__text_release(&line);
+    hm__render_taken_line(out, style, "limited by", &line);
 }
 
-static void say_knee(struct hm_text *out, const struct hm_answer *a, const struct hm_style *style)
+static void answer_say_knee(struct hm_text *out, const struct hm_answer *a,
+                            const struct hm_style *style)
 {
     struct hm_text line = {0};
     char number[HM_SHOWN];
@@ -182,41 +203,40 @@ static void say_knee(struct hm_text *out, const struct hm_answer *a, const struc
     double speed = b->total_s / k->total_s;
     if (speed <= 1)
         hm__text_addf(&line, "%.0f worker%s reach%s %.0f %% of that speed at %.0f %% of the cost",
-                      k->n, plural(k->n), k->n == 1 ? "es" : "", 100 * speed, 100 * cost);
+                      k->n, hm__plural(k->n), k->n == 1 ? "es" : "", 100 * speed, 100 * cost);
     else
         hm__text_addf(&line, "%.0f workers are %sx as fast at %.0f %% of the cost", k->n,
                       hm__show_number(speed, number), 100 * cost);
-    hm__render_line(out, style, "knee", line.data ? line.data : "");
-    hm__text_release(&line);
+    hm__render_taken_line(out, style, "knee", &line);
 }
 
-static void say_range(struct hm_text *out, const struct hm_answer *a, const struct hm_style *style)
+static void answer_say_range(struct hm_text *out, const struct hm_answer *a,
+                             const struct hm_style *style)
 {
-    static const char *const goals[] = {"", "time", "cost", "balance"};
     struct hm_text line = {0};
     char number[HM_SHOWN];
 
     if (a->plateau_to > a->plateau_from) {
         hm__text_addf(&line, "%.0f to %.0f workers are within 5 %% of the best %s", a->plateau_from,
-                      a->plateau_to, goals[a->goal]);
-        hm__render_line(out, style, "as good", line.data ? line.data : "");
-        hm__text_release(&line);
+                      a->plateau_to, hm__goal_name(a->goal));
+        hm__render_taken_line(out, style, "as good", &line);
     }
     if (a->beyond_n > 0) {
         hm__text_addf(&line, "%.0f workers would reach %sx", a->beyond_n,
                       hm__show_number(a->beyond_speedup, number));
-        hm__render_line(out, style, "no ceiling", line.data ? line.data : "");
+        hm__render_taken_line(out, style, "beyond", &line);
     } else if (a->at_ceiling) {
         hm__text_addf(&line,
-                      "%.0f workers are the most that were looked at, and more may be faster: "
-                      "raise --max-n",
+                      "%.0f workers are the most that were considered; more may be faster: raise "
+                      "max_n",
                       a->points[a->best].n);
-        hm__render_line(out, style, "ceiling", line.data ? line.data : "");
+        hm__render_taken_line(out, style, "ceiling", &line);
     }
     hm__text_release(&line);
 }
 
-static void say_help(struct hm_text *out, const struct hm_answer *a, const struct hm_style *style)
+static void answer_say_help(struct hm_text *out, const struct hm_answer *a,
+                            const struct hm_style *style)
 {
     const char *label = "would help";
 
@@ -227,52 +247,53 @@ static void say_help(struct hm_text *out, const struct hm_answer *a, const struc
         if (h->gain < 1.02)
             continue;
         hm__text_addf(&line, "%s %s %.0f worker%s, %s an iteration: %sx the speed", h->what,
-                      style->unicode ? "\xe2\x86\x92" : "->", h->n, plural(h->n),
+                      style->unicode ? "\xe2\x86\x92" : "->", h->n, hm__plural(h->n),
                       hm__show_time(h->time_s, time), hm__show_number(h->gain, gain));
-        hm__render_line(out, style, label, line.data ? line.data : "");
-        hm__text_release(&line);
+        hm__render_taken_line(out, style, label, &line);
         label = "";
     }
 }
 
-static void say_point(struct hm_text *out, const struct hm_answer *a, const struct hm_style *style,
-                      const char *label, const struct hm_point *p, const char *lead)
+static void answer_say_point(struct hm_text *out, const struct hm_answer *a,
+                             const struct hm_style *style, const char *label,
+                             const struct hm_point *p, const char *lead)
 {
     struct hm_text line = {0};
     char time[HM_SHOWN], money[HM_SHOWN];
 
     hm__text_add(&line, lead);
-    add_point(&line, a, p);
+    answer_say_point_time(&line, a, p);
     if (a->whole_job)
         hm__text_addf(&line, "; %s in all", hm__show_time(p->total_s, time));
     if (p->cost >= 0)
         hm__text_addf(&line, ", %s", hm__show_money(p->cost, money));
-    hm__render_line(out, style, label, line.data ? line.data : "");
-    hm__text_release(&line);
+    hm__render_taken_line(out, style, label, &line);
 }
 
-/* Deadline, budget and the two scenarios, where they were asked and are met. */
-static void say_asked(struct hm_text *out, const struct hm_answer *a, const struct hm_style *style)
+/* The points that meet the deadline, the budget, `faster` and `work`, if the question has them. */
+static void answer_say_asked(struct hm_text *out, const struct hm_answer *a,
+                             const struct hm_style *style)
 {
     char lead[64], number[HM_SHOWN];
 
     if (a->in_deadline != HM_NONE && a->in_deadline != a->best)
-        say_point(out, a, style, "in time", &a->points[a->in_deadline], "cheapest: ");
+        answer_say_point(out, a, style, "in time", &a->points[a->in_deadline], "cheapest: ");
     if (a->in_budget != HM_NONE && a->in_budget != a->best)
-        say_point(out, a, style, "in budget", &a->points[a->in_budget], "fastest: ");
+        answer_say_point(out, a, style, "in budget", &a->points[a->in_budget], "fastest: ");
     if (a->faster != HM_NONE) {
         snprintf(lead, sizeof(lead),
                  "to be %sx faster: ", hm__show_number(a->question.faster, number));
-        say_point(out, a, style, "faster", &a->points[a->faster], lead);
+        answer_say_point(out, a, style, "faster", &a->points[a->faster], lead);
     }
     if (a->work != HM_NONE) {
         snprintf(lead, sizeof(lead), "for %sx the work in the time of %.0f: ",
                  hm__show_number(a->question.work, number), a->reference);
-        say_point(out, a, style, "more work", &a->work_points[a->work], lead);
+        answer_say_point(out, a, style, "more work", &a->work_points[a->work], lead);
     }
 }
 
-static void say_miss(struct hm_text *out, const struct hm_answer *a, const struct hm_style *style)
+static void answer_say_miss(struct hm_text *out, const struct hm_answer *a,
+                            const struct hm_style *style)
 {
     bool work = strcmp(a->missed, "work") == 0;
     struct hm_text line = {0};
@@ -284,14 +305,13 @@ static void say_miss(struct hm_text *out, const struct hm_answer *a, const struc
     hm__show_number(a->nearest_gap, number);
     if (a->nearest_gap > 1 && isfinite(a->nearest_gap) && a->status == HM_STATUS_UNREACHED)
         hm__text_addf(&line, "%sx over: ", number);
-    say_point(out, a, style, "nearest miss", p, line.data ? line.data : "");
+    answer_say_point(out, a, style, "nearest miss", p, line.data ? line.data : "");
     hm__text_release(&line);
     if (strcmp(a->missed, "memory") == 0 && a->memory_bytes > 0) {
         char need[HM_SHOWN], have[HM_SHOWN];
         hm__text_addf(&line, "a worker there needs %s and has %s",
                       hm__show_bytes(p->memory_bytes, need), hm__show_bytes(a->memory_bytes, have));
-        hm__render_line(out, style, "memory", line.data ? line.data : "");
-        hm__text_release(&line);
+        hm__render_taken_line(out, style, "memory", &line);
     }
 }
 
@@ -311,11 +331,11 @@ static const char *miss_sentence(const struct hm_answer *a)
     for (size_t i = 0; i < sizeof(sentences) / sizeof(sentences[0]); i++)
         if (strcmp(sentences[i].missed, a->missed) == 0)
             return sentences[i].sentence;
-    return "No number of workers will do.";
+    return "No number of workers meets the question.";
 }
 
-static void say_headline(struct hm_text *out, const struct hm_answer *a,
-                         const struct hm_style *style)
+static void answer_say_headline(struct hm_text *out, const struct hm_answer *a,
+                                const struct hm_style *style)
 {
     struct hm_text line = {0};
 
@@ -323,17 +343,14 @@ static void say_headline(struct hm_text *out, const struct hm_answer *a,
         hm__text_add(&line, miss_sentence(a));
     } else {
         hm__text_add(&line, "Use ");
-        add_point(&line, a, &a->points[a->best]);
+        answer_say_point_time(&line, a, &a->points[a->best]);
         hm__text_add(&line, ".");
     }
-    hm__text_add(out, hm__render_bold(style, true));
-    hm__render_wrapped(out, style, line.data ? line.data : "", 0);
-    hm__text_addf(out, "%s\n", hm__render_bold(style, false));
-    hm__text_release(&line);
+    hm__render_headline(out, style, &line);
 }
 
-static void say_subject(struct hm_text *out, const struct hm_answer *a,
-                        const struct hm_style *style)
+static void answer_say_subject(struct hm_text *out, const struct hm_answer *a,
+                               const struct hm_style *style)
 {
     struct hm_text line = {0};
 
@@ -343,22 +360,21 @@ static void say_subject(struct hm_text *out, const struct hm_answer *a,
         hm__text_add(&line, a->machine);
     if (a->fabric)
         hm__text_addf(&line, "%s%s network", a->machine ? ", " : "", a->fabric);
-    hm__render_line(out, style, "on", line.data ? line.data : "");
-    hm__text_release(&line);
+    hm__render_taken_line(out, style, "on", &line);
 }
 
-/* "ssp 3", "bsp, 1 backup"; platforms without servers have but one. */
-static void add_consistency(struct hm_text *out, const struct hm_way *way)
+/* "ssp 3", "bsp, 1 backup" */
+static void answer_say_consistency(struct hm_text *out, const struct hm_way *way)
 {
     hm__text_add(out, hm_consistency_name(way->consistency));
     if (way->consistency == HM_CONSISTENCY_SSP)
         hm__text_addf(out, " %.0f", way->staleness);
     if (way->backups > 0)
-        hm__text_addf(out, ", %.0f backup%s", way->backups, plural(way->backups));
+        hm__text_addf(out, ", %.0f backup%s", way->backups, hm__plural(way->backups));
 }
 
-static void say_platform(struct hm_text *out, const struct hm_answer *a,
-                         const struct hm_style *style)
+static void answer_say_platform(struct hm_text *out, const struct hm_answer *a,
+                                const struct hm_style *style)
 {
     struct hm_text line = {0};
     char number[HM_SHOWN];
@@ -366,18 +382,18 @@ static void say_platform(struct hm_text *out, const struct hm_answer *a,
     if (a->way.platform == HM_PLATFORM_JOB)
         return;
     hm__text_addf(&line, "%s, ", hm_platform_name(a->way.platform));
-    add_consistency(&line, &a->way);
+    answer_say_consistency(&line, &a->way);
     if (a->way.colocated)
         hm__text_addf(&line, ", %.0f server%s on the nodes of the workers", a->way.servers,
-                      plural(a->way.servers));
+                      hm__plural(a->way.servers));
     if (a->samples_per_s >= 0)
         hm__text_addf(&line, ": %s samples/s", hm__show_number(a->samples_per_s, number));
     hm__render_taken_line(out, style, "platform", &line);
 }
 
-/* When the links of the servers limit, and how many servers would not. */
-static void say_servers(struct hm_text *out, const struct hm_answer *a,
-                        const struct hm_style *style)
+/* How busy the links of the servers are, and how many servers would no longer limit the job. */
+static void answer_say_servers(struct hm_text *out, const struct hm_answer *a,
+                               const struct hm_style *style)
 {
     size_t at = a->best != HM_NONE ? a->best : a->nearest;
     struct hm_text line = {0};
@@ -389,16 +405,16 @@ static void say_servers(struct hm_text *out, const struct hm_answer *a,
                   a->way.servers == 1 ? "its link is" : "their links are", 100 * p->server_share);
     if (a->saturates_n > 0)
         hm__text_addf(&line, ", and limit%s from %.0f worker%s on", a->way.servers == 1 ? "s" : "",
-                      a->saturates_n, plural(a->saturates_n));
+                      a->saturates_n, hm__plural(a->saturates_n));
     if (a->servers_enough > a->way.servers)
         hm__text_addf(&line, "; %.0f servers would be enough for %.0f workers", a->servers_enough,
                       p->n);
     hm__render_taken_line(out, style, a->way.servers == 1 ? "server" : "servers", &line);
 }
 
-/* The candidates where platforms were asked for. */
-static void say_ways(struct hm_text *out, const struct hm_answer *a, const struct hm_style *style,
-                     size_t widest)
+/* The ranking of platforms; `widest` is the width of the column of machines, 0 without one. */
+static void answer_say_platforms(struct hm_text *out, const struct hm_answer *a,
+                                 const struct hm_style *style, size_t widest)
 {
     char time[HM_SHOWN], money[HM_SHOWN], number[HM_SHOWN];
 
@@ -409,7 +425,7 @@ static void say_ways(struct hm_text *out, const struct hm_answer *a, const struc
     for (size_t i = 0; i < a->rank_count; i++) {
         const struct hm_rank *r = &a->ranking[i];
         struct hm_text how = {0};
-        add_consistency(&how, &r->way);
+        answer_say_consistency(&how, &r->way);
         hm__text_addf(out, "  %-*s%s%-9s  %-14s", (int)widest, r->machine ? r->machine : "",
                       widest ? "  " : "", hm_platform_name(r->way.platform),
                       how.data ? how.data : "");
@@ -420,20 +436,20 @@ static void say_ways(struct hm_text *out, const struct hm_answer *a, const struc
             hm__text_addf(out, " %7s %7.0f", "", r->n);
         hm__text_addf(out, " %10s", hm__show_time(r->time_s, time));
         hm__text_addf(out, " %10s",
-                      r->samples_per_s < 0 ? "" : hm__show_number(r->samples_per_s, number));
+                      r->samples_per_s >= 0 ? hm__show_number(r->samples_per_s, number) : "");
         hm__text_addf(out, " %10s", hm__show_time(r->total_s, time));
-        hm__text_addf(out, " %10s", r->cost < 0 ? "" : hm__show_money(r->cost, money));
+        hm__text_addf(out, " %10s", r->cost >= 0 ? hm__show_money(r->cost, money) : "");
         hm__text_addf(out, "%s%s", r->why ? "  " : "", r->why ? r->why : "");
         if (r->saturates_n > 0 && r->n >= r->saturates_n)
-            hm__text_addf(out, "%s full links", r->why ? "," : " ");
+            hm__text_addf(out, "%s links saturated", r->why ? "," : " ");
         if (r->saturates_n > 0 && r->n >= r->saturates_n && r->servers_enough > r->way.servers)
-            hm__text_addf(out, ": %.0f servers would do", r->servers_enough);
+            hm__text_addf(out, ": %.0f servers would be enough", r->servers_enough);
         hm__text_end_line(out);
     }
 }
 
-static void say_ranking(struct hm_text *out, const struct hm_answer *a,
-                        const struct hm_style *style)
+static void answer_say_ranking(struct hm_text *out, const struct hm_answer *a,
+                               const struct hm_style *style)
 {
     char time[HM_SHOWN], money[HM_SHOWN];
     size_t widest = 7;
@@ -444,7 +460,7 @@ static void say_ranking(struct hm_text *out, const struct hm_answer *a,
     if (a->rank_count == 0)
         return;
     if (a->ranking[0].way.platform != HM_PLATFORM_JOB) {
-        say_ways(out, a, style, a->ranking[0].machine ? widest : 0);
+        answer_say_platforms(out, a, style, a->ranking[0].machine ? widest : 0);
         return;
     }
     hm__text_addf(out, "\n  %s%-*s  %-18s %7s %10s %10s %10s%s\n", hm__render_dim(style, true),
@@ -456,7 +472,7 @@ static void say_ranking(struct hm_text *out, const struct hm_answer *a,
                       r->scheme ? r->scheme : "", r->n);
         hm__text_addf(out, " %10s", hm__show_time(r->time_s, time));
         hm__text_addf(out, " %10s", hm__show_time(r->total_s, time));
-        hm__text_addf(out, " %10s", r->cost < 0 ? "" : hm__show_money(r->cost, money));
+        hm__text_addf(out, " %10s", r->cost >= 0 ? hm__show_money(r->cost, money) : "");
         hm__text_addf(out, "%s%s", r->why ? "  " : "", r->why ? r->why : "");
         hm__text_end_line(out);
     }
@@ -464,26 +480,25 @@ static void say_ranking(struct hm_text *out, const struct hm_answer *a,
 
 void hm__render_text(struct hm_text *out, const struct hm_answer *a, const struct hm_style *style)
 {
-    say_headline(out, a, style);
-    say_subject(out, a, style);
-    say_platform(out, a, style);
+    answer_say_headline(out, a, style);
+    answer_say_subject(out, a, style);
+    answer_say_platform(out, a, style);
     if (a->status == HM_STATUS_NO_SPEEDUP)
-        say_point(out, a, style, "one worker", &a->points[a->best], "");
+        answer_say_point(out, a, style, "one worker", &a->points[a->best], "");
     if (a->status != HM_STATUS_OK)
-        say_miss(out, a, style);
+        answer_say_miss(out, a, style);
     if (a->best != HM_NONE && a->status == HM_STATUS_OK)
-        say_whole(out, a, style);
+        answer_say_whole(out, a, style);
     if (a->best != HM_NONE && a->status == HM_STATUS_OK)
-        say_sure(out, a, style);
-    say_asked(out, a, style);
-    say_limit(out, a, style);
-    say_servers(out, a, style);
+        answer_say_sure(out, a, style);
+    answer_say_asked(out, a, style);
+    answer_say_limit(out, a, style);
+    answer_say_servers(out, a, style);
     if (a->best != HM_NONE && a->status == HM_STATUS_OK) {
-        say_knee(out, a, style);
-        say_range(out, a, style);
+        answer_say_knee(out, a, style);
+        answer_say_range(out, a, style);
     }
-    say_help(out, a, style);
-    for (size_t i = 0; i < a->note_count; i++)
-        hm__render_line(out, style, i ? "" : "note", a->notes[i]);
-    say_ranking(out, a, style);
+    answer_say_help(out, a, style);
+    hm__render_notes(out, a->notes, a->note_count, style);
+    answer_say_ranking(out, a, style);
 }

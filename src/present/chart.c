@@ -1,7 +1,7 @@
 /*
- * The curve as a table, and drawn with characters: speedup against n with the best and the knee
- * marked, and the step split into computing and communicating. Braille cells give two by four dots
- * a character; without Unicode a character is one dot.
+ * The curve of an answer as a table, and drawn with characters: speedup against n with the best and
+ * the knee marked, and the time of an iteration split into computing and communicating. A Braille
+ * character has two by four dots; without Unicode, a character is one dot.
  */
 #include <math.h>
 #include <stdio.h>
@@ -11,8 +11,9 @@
 #include "memory.h"
 #include "render.h"
 
-/* Of a long curve the table shows the first rows, then ever larger steps, and what matters. */
-static bool in_table(const struct hm_answer *a, size_t i, double last)
+/* Of a long curve, the table shows the first rows, then rows at growing steps, the best, the knee,
+ * the reference and the last row. */
+static bool point_in_table(const struct hm_answer *a, size_t i, double last)
 {
     double n = a->points[i].n;
 
@@ -20,7 +21,7 @@ static bool in_table(const struct hm_answer *a, size_t i, double last)
            i + 1 == a->point_count || n == a->reference || n >= last * 1.25;
 }
 
-static const char *mark(const struct hm_answer *a, size_t i)
+static const char *point_mark(const struct hm_answer *a, size_t i)
 {
     if (i == a->best)
         return "best";
@@ -34,42 +35,42 @@ void hm__render_table(struct hm_text *out, const struct hm_answer *a, const stru
     char time[HM_SHOWN], compute[HM_SHOWN], talk[HM_SHOWN], speedup[HM_SHOWN], cost[HM_SHOWN];
     double last = 0;
 
-    hm__text_addf(out, "\n%s%7s %10s %10s %11s %8s %10s %9s%s\n", style->colour ? "\033[2m" : "",
-                  "n", "iteration", "compute", "communicate", "speedup", "efficiency", "cost",
-                  style->colour ? "\033[0m" : "");
+    hm__text_addf(out, "\n%s%7s %10s %10s %11s %8s %10s %9s%s\n", hm__render_dim(style, true), "n",
+                  "iteration", "compute", "communicate", "speedup", "efficiency", "cost",
+                  hm__render_dim(style, false));
     for (size_t i = 0; i < a->point_count; i++) {
         const struct hm_point *p = &a->points[i];
-        if (!in_table(a, i, last))
+        if (!point_in_table(a, i, last))
             continue;
         last = p->n;
         hm__text_addf(out, "%7.0f %10s %10s %11s %8s %8.0f %% %9s%s%s", p->n,
                       hm__show_time(p->time_s, time), hm__show_time(p->compute_s, compute),
                       hm__show_time(p->communicate_s, talk), hm__show_number(p->speedup, speedup),
-                      100 * p->efficiency, p->cost < 0 ? "" : hm__show_money(p->cost, cost),
-                      *mark(a, i) ? "  " : "", mark(a, i));
+                      100 * p->efficiency, p->cost >= 0 ? hm__show_money(p->cost, cost) : "",
+                      *point_mark(a, i) ? "  " : "", point_mark(a, i));
         hm__text_end_line(out);
     }
 }
 
-enum { ROWS = 11, MARGIN = 8, COLUMNS_MAX = 72, BARS = 6 };
+enum { ROWS = 11, MARGIN = 8, COLUMNS_MAX = 72, BARS = 6, NARROWEST = 40 };
 
-/* A raster of dots and, on top of it, markers. */
+/* A raster of dots, and markers that are drawn over it. */
 struct canvas {
-    size_t columns; /* characters */
+    size_t columns; /* Width in characters. */
     unsigned char dots[ROWS][COLUMNS_MAX];
     const char *markers[ROWS][COLUMNS_MAX];
     bool unicode, log_x;
     double max_n, max_y;
 };
 
-static double fraction_x(const struct canvas *c, double n)
+static double canvas_fraction_x(const struct canvas *c, double n)
 {
     if (c->max_n <= 1)
         return 0;
     return c->log_x ? log2(n) / log2(c->max_n) : (n - 1) / (c->max_n - 1);
 }
 
-static void set_dot(struct canvas *c, double fx, double fy)
+static void canvas_set_dot(struct canvas *c, double fx, double fy)
 {
     static const unsigned char bits[4][2] = {
         {0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}};
@@ -80,29 +81,29 @@ static void set_dot(struct canvas *c, double fx, double fy)
         c->dots[y / 4][x / 2] |= bits[y % 4][x % 2];
 }
 
-static void set_marker(struct canvas *c, double n, double y, const char *marker)
+static void canvas_set_marker(struct canvas *c, double n, double y, const char *marker)
 {
-    size_t x = (size_t)lround(fraction_x(c, n) * (double)(2 * c->columns - 1)) / 2;
+    size_t x = (size_t)lround(canvas_fraction_x(c, n) * (double)(2 * c->columns - 1)) / 2;
     size_t row = (size_t)lround((1 - y / c->max_y) * (4 * ROWS - 1)) / 4;
 
     if (x < c->columns && row < ROWS)
         c->markers[row][x] = marker;
 }
 
-/* The curve between neighbouring points is drawn as a straight line, dot by dot. */
-static void draw_curve(struct canvas *c, const struct hm_answer *a)
+/* Draw straight lines between neighbouring points, dot by dot. */
+static void canvas_draw_curve(struct canvas *c, const struct hm_answer *a)
 {
     for (size_t i = 0; i < a->point_count; i++) {
         const struct hm_point *p = &a->points[i], *q = i ? &a->points[i - 1] : p;
-        double x0 = fraction_x(c, q->n), x1 = fraction_x(c, p->n);
+        double x0 = canvas_fraction_x(c, q->n), x1 = canvas_fraction_x(c, p->n);
         double y0 = q->speedup / c->max_y, y1 = p->speedup / c->max_y;
         double steps = ceil(fmax((x1 - x0) * 2 * (double)c->columns, fabs(y1 - y0) * 4 * ROWS)) + 1;
         for (double k = 0; k <= steps; k++)
-            set_dot(c, x0 + (x1 - x0) * k / steps, y0 + (y1 - y0) * k / steps);
+            canvas_set_dot(c, x0 + (x1 - x0) * k / steps, y0 + (y1 - y0) * k / steps);
     }
 }
 
-static void put_cell(struct hm_text *out, const struct canvas *c, size_t row, size_t column)
+static void canvas_put_cell(struct hm_text *out, const struct canvas *c, size_t row, size_t column)
 {
     unsigned char dots = c->dots[row][column];
 
@@ -118,7 +119,7 @@ static void put_cell(struct hm_text *out, const struct canvas *c, size_t row, si
     }
 }
 
-static void put_canvas(struct hm_text *out, const struct canvas *c)
+static void canvas_put(struct hm_text *out, const struct canvas *c)
 {
     char number[HM_SHOWN];
 
@@ -128,7 +129,7 @@ static void put_canvas(struct hm_text *out, const struct canvas *c)
         hm__text_addf(out, "%*s %s", MARGIN - 2, label ? hm__show_number(y, number) : "",
                       c->unicode ? "\xe2\x94\x82" : "|");
         for (size_t column = 0; column < c->columns; column++)
-            put_cell(out, c, row, column);
+            canvas_put_cell(out, c, row, column);
         hm__text_end_line(out);
     }
     hm__text_repeat(out, " ", MARGIN - 1);
@@ -139,8 +140,8 @@ static void put_canvas(struct hm_text *out, const struct canvas *c)
     hm__text_addf(out, "%*s\n", (int)c->columns - 1, number);
 }
 
-static void draw_speedup(struct hm_text *out, const struct hm_answer *a,
-                         const struct hm_style *style, struct canvas *c)
+static void chart_draw_speedup(struct hm_text *out, const struct hm_answer *a,
+                               const struct hm_style *style, struct canvas *c)
 {
     bool u = style->unicode;
 
@@ -151,14 +152,16 @@ static void draw_speedup(struct hm_text *out, const struct hm_answer *a,
         if (a->measured[i].n <= c->max_n)
             c->max_y = fmax(c->max_y, a->measured[i].speedup);
     c->log_x = c->max_n > 100;
-    draw_curve(c, a);
+    canvas_draw_curve(c, a);
     for (size_t i = 0; i < a->measured_count; i++)
         if (a->measured[i].n <= c->max_n)
-            set_marker(c, a->measured[i].n, a->measured[i].speedup, u ? "\xc3\x97" : "x");
+            canvas_set_marker(c, a->measured[i].n, a->measured[i].speedup, u ? "\xc3\x97" : "x");
     if (a->knee != HM_NONE)
-        set_marker(c, a->points[a->knee].n, a->points[a->knee].speedup, u ? "\xe2\x97\x87" : "k");
+        canvas_set_marker(c, a->points[a->knee].n, a->points[a->knee].speedup,
+                          u ? "\xe2\x97\x87" : "k");
     if (a->best != HM_NONE)
-        set_marker(c, a->points[a->best].n, a->points[a->best].speedup, u ? "\xe2\x97\x86" : "B");
+        canvas_set_marker(c, a->points[a->best].n, a->points[a->best].speedup,
+                          u ? "\xe2\x97\x86" : "B");
     char title[160];
     snprintf(title, sizeof(title), "speedup against workers%s: %s best, %s knee%s",
              c->log_x ? " (log scale)" : "", u ? "\xe2\x97\x86" : "B", u ? "\xe2\x97\x87" : "k",
@@ -168,11 +171,11 @@ static void draw_speedup(struct hm_text *out, const struct hm_answer *a,
     hm__text_add(out, "\n  ");
     hm__render_wrapped(out, style, title, 2);
     hm__text_add(out, "\n");
-    put_canvas(out, c);
+    canvas_put(out, c);
 }
 
-/* Which points get a bar: the ends, the knee, the best, and the middle between. */
-static size_t choose_bars(const struct hm_answer *a, size_t *chosen)
+/* Choose the points that get a bar: both ends, the knee, the best, and points between them. */
+static size_t chart_choose_bars(const struct hm_answer *a, size_t *chosen)
 {
     size_t wanted[BARS] = {0, a->knee, a->best, a->best, a->point_count - 1, a->point_count - 1};
     size_t count = 0;
@@ -188,12 +191,12 @@ static size_t choose_bars(const struct hm_answer *a, size_t *chosen)
     return count;
 }
 
-static void draw_split(struct hm_text *out, const struct hm_answer *a, const struct hm_style *style,
-                       size_t columns)
+static void chart_draw_split(struct hm_text *out, const struct hm_answer *a,
+                             const struct hm_style *style, size_t columns)
 {
     const char *full = style->unicode ? "\xe2\x96\x88" : "#";
     const char *light = style->unicode ? "\xe2\x96\x91" : "-";
-    size_t chosen[BARS], count = choose_bars(a, chosen);
+    size_t chosen[BARS], count = chart_choose_bars(a, chosen);
     double longest = 0;
     char time[HM_SHOWN];
 
@@ -216,7 +219,7 @@ static void draw_split(struct hm_text *out, const struct hm_answer *a, const str
 
 void hm__render_chart(struct hm_text *out, const struct hm_answer *a, const struct hm_style *style)
 {
-    size_t width = style->width > 40 ? style->width : 40;
+    size_t width = style->width > NARROWEST ? style->width : NARROWEST;
     struct canvas *c = hm__calloc(1, sizeof(*c));
 
     if (!c) {
@@ -225,7 +228,7 @@ void hm__render_chart(struct hm_text *out, const struct hm_answer *a, const stru
     }
     c->columns = width - MARGIN < COLUMNS_MAX ? width - MARGIN : COLUMNS_MAX;
     c->unicode = style->unicode;
-    draw_speedup(out, a, style, c);
-    draw_split(out, a, style, c->columns);
+    chart_draw_speedup(out, a, style, c);
+    chart_draw_split(out, a, style, c->columns);
     hm__free(c);
 }

@@ -1,15 +1,15 @@
 /*
- * g(i, m) as a gnuplot script: P - P* against iterations on a logarithmic axis. What was measured
- * are points joined by thin lines; fitted curves, where the caller has some, are thick, with bands.
+ * g(i, m) as a gnuplot script: P - P* against iterations on a logarithmic axis. Measured points are
+ * joined by thin lines; fitted curves, if the caller passes some, are thick and have bands.
  */
 #include <math.h>
 
 #include "converge_render.h"
 #include "palette.h"
 
-/* How many different m are smaller: what chooses a colour. */
-static size_t rank_of(const struct hm_g *g, const struct hm_plot_curve *curves, size_t count,
-                      size_t algorithm, double m)
+/* The number of different m that are smaller; it selects the colour. */
+static size_t plot_rank(const struct hm_g *g, const struct hm_plot_curve *curves, size_t count,
+                        size_t algorithm, double m)
 {
     size_t rank = 0;
 
@@ -28,8 +28,9 @@ static size_t rank_of(const struct hm_g *g, const struct hm_plot_curve *curves, 
     return rank;
 }
 
-/* Only what a logarithmic axis can show; how many points that is. */
-static size_t add_measured(struct hm_text *out, const struct hm_convergence *c, size_t algorithm)
+/* Data blocks of the points above P*, which a logarithmic axis can show; returns their number. */
+static size_t plot_measured_data(struct hm_text *out, const struct hm_convergence *c,
+                                 size_t algorithm)
 {
     const struct hm_g *g = &c->algorithms[algorithm];
     size_t shown = 0;
@@ -48,8 +49,8 @@ static size_t add_measured(struct hm_text *out, const struct hm_convergence *c, 
     return shown;
 }
 
-static void add_fitted(struct hm_text *out, const struct hm_plot_curve *curves, size_t count,
-                       size_t algorithm)
+static void plot_fitted_data(struct hm_text *out, const struct hm_plot_curve *curves, size_t count,
+                             size_t algorithm)
 {
     for (size_t k = 0; k < count; k++) {
         const struct hm_plot_curve *p = &curves[k];
@@ -63,7 +64,7 @@ static void add_fitted(struct hm_text *out, const struct hm_plot_curve *curves, 
     }
 }
 
-static bool measured(const struct hm_g *g, double m, size_t before)
+static bool plot_is_measured(const struct hm_g *g, double m, size_t before)
 {
     for (size_t k = 0; k < before; k++)
         if (g->curves[k].m == m)
@@ -71,7 +72,7 @@ static bool measured(const struct hm_g *g, double m, size_t before)
     return false;
 }
 
-/* The pieces of one plot command; how many there are. */
+/* Pieces of a plot command for the fitted curves, or for their bands; returns their number. */
 static size_t plot_fitted(struct hm_text *out, const struct hm_g *g,
                           const struct hm_plot_curve *curves, size_t count, size_t algorithm,
                           bool bands)
@@ -82,7 +83,7 @@ static size_t plot_fitted(struct hm_text *out, const struct hm_g *g,
         const struct hm_plot_curve *p = &curves[k];
         if (p->algorithm != algorithm || p->count == 0 || (bands && (!p->low || !p->high)))
             continue;
-        const char *colour = hm__palette(rank_of(g, curves, count, algorithm, p->m));
+        const char *colour = hm__palette(plot_rank(g, curves, count, algorithm, p->m));
         if (bands)
             hm__text_addf(out,
                           "%s$f%zu using 1:3:4 with filledcurves fs transparent solid 0.15 "
@@ -91,7 +92,7 @@ static size_t plot_fitted(struct hm_text *out, const struct hm_g *g,
         else {
             hm__text_addf(out, "%s$f%zu using 1:2 with lines lw 2 lc rgb '%s' ",
                           pieces ? ", \\\n  " : "", k, colour);
-            if (measured(g, p->m, g->curve_count))
+            if (plot_is_measured(g, p->m, g->curve_count))
                 hm__text_add(out, "notitle");
             else
                 hm__text_addf(out, "title 'm = %.0f, fit'", p->m);
@@ -109,26 +110,26 @@ static void plot_measured(struct hm_text *out, const struct hm_g *g,
 
     for (size_t k = 0; k < g->curve_count; k++) {
         double m = g->curves[k].m;
-        size_t rank = rank_of(g, curves, count, algorithm, m);
+        size_t rank = plot_rank(g, curves, count, algorithm, m);
         hm__text_addf(out,
                       "%s$g%zu_%zu using 1:2 with linespoints lw 0.7 pt %d ps 0.5 lc rgb '%s' ",
                       pieces++ ? ", \\\n  " : "", algorithm, k,
                       marks[rank % (sizeof(marks) / sizeof(marks[0]))], hm__palette(rank));
-        if (measured(g, m, k))
+        if (plot_is_measured(g, m, k))
             hm__text_add(out, "notitle");
         else
             hm__text_addf(out, "title 'm = %.0f'", m);
     }
 }
 
-static void add_panel(struct hm_text *out, const struct hm_convergence *c, size_t algorithm,
-                      const struct hm_plot_curve *curves, size_t count)
+static void plot_panel(struct hm_text *out, const struct hm_convergence *c, size_t algorithm,
+                       const struct hm_plot_curve *curves, size_t count)
 {
     const struct hm_g *g = &c->algorithms[algorithm];
-    size_t points = add_measured(out, c, algorithm), pieces = 0, bands = 0;
+    size_t points = plot_measured_data(out, c, algorithm), pieces = 0, bands = 0;
     struct hm_text lines = {0};
 
-    add_fitted(out, curves, count, algorithm);
+    plot_fitted_data(out, curves, count, algorithm);
     hm__text_add(out, "set title ");
     hm__gnuplot_quote(out, *g->algorithm ? g->algorithm : "P - P*");
     hm__text_add(out, " noenhanced\n");
@@ -168,7 +169,7 @@ int hm__convergence_plot(const struct hm_convergence *c, const struct hm_plot_cu
     hm__text_addf(&out, "set xlabel '%ss'\nset ylabel 'P - P*' noenhanced\n", c->unit);
     hm__text_addf(&out, "set multiplot layout %zu,%zu\n", rows, columns);
     for (size_t i = 0; i < c->count; i++)
-        add_panel(&out, c, i, curves, count);
+        plot_panel(&out, c, i, curves, count);
     hm__text_add(&out, "unset multiplot\nunset output\n");
     return hm__text_take(&out, ret_script, err);
 }

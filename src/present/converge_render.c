@@ -1,4 +1,4 @@
-/* g(i, m) in one of the formats; here the points as CSV. */
+/* g(i, m) in one of the formats; here the measured points as CSV. */
 #include "converge_render.h"
 
 size_t hm__g_points(const struct hm_g *g)
@@ -21,9 +21,9 @@ static void csv_curve(struct hm_text *out, const struct hm_g *g, const struct hm
     }
 }
 
-static void render_csv(struct hm_text *out, const struct hm_convergence *c)
+static void convergence_csv(struct hm_text *out, const struct hm_convergence *c)
 {
-    hm__text_add(out, "algorithm,m,iteration,loss\n");
+    hm__text_add(out, "algorithm,n,iteration,loss\n");
     for (size_t i = 0; i < c->count; i++)
         for (size_t k = 0; k < c->algorithms[i].curve_count; k++)
             csv_curve(out, &c->algorithms[i], &c->algorithms[i].curves[k]);
@@ -33,19 +33,20 @@ int hm_convergence_render(const struct hm_convergence *convergence,
                           const struct hm_holdout *holdout, enum hm_format format,
                           const struct hm_style *style, char **ret_text, struct hm_err *err)
 {
+    const struct hm_style own = hm__style_or_default(style);
     struct hm_text out = {0};
 
     switch (format) {
     case HM_FORMAT_GNUPLOT:
-        return hm__convergence_plot(convergence, NULL, 0, style->file, ret_text, err);
+        return hm__convergence_plot(convergence, NULL, 0, own.file, ret_text, err);
     case HM_FORMAT_JSON:
-        hm__render_convergence_json(&out, convergence, holdout, style->table);
+        hm__render_convergence_json(&out, convergence, holdout, own.table);
         break;
     case HM_FORMAT_CSV:
-        render_csv(&out, convergence);
+        convergence_csv(&out, convergence);
         break;
     case HM_FORMAT_TEXT:
-        hm__render_convergence_text(&out, convergence, holdout, style);
+        hm__render_convergence_text(&out, convergence, holdout, &own);
         break;
     }
     return hm__text_take(&out, ret_text, err);

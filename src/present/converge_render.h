@@ -1,4 +1,5 @@
-/* Renderers of g(i, m); all but the plot append to a text. */
+/* Renderers of g(i, m), the loss after i iterations on m workers. All but the plot append to a
+ * text. */
 #ifndef HM_CONVERGE_RENDER_H
 #define HM_CONVERGE_RENDER_H
 
@@ -8,20 +9,20 @@
 
 void hm__render_convergence_text(struct hm_text *out, const struct hm_convergence *convergence,
                                  const struct hm_holdout *holdout, const struct hm_style *style);
-/* whole: also curves, draws and paces, so that hm_convergence_parse can read it. */
+/* With `whole`, curves, draws and paces are included, so that hm_convergence_parse can read it. */
 void hm__render_convergence_json(struct hm_text *out, const struct hm_convergence *convergence,
                                  const struct hm_holdout *holdout, bool whole);
 
-/* Points of all traces of an algorithm. */
+/* The number of points in all traces of an algorithm. */
 size_t hm__g_points(const struct hm_g *g);
 
-/* A curve that somebody fitted, to be drawn with what was measured. */
+/* A fitted curve, which is drawn over the measured points. Its arrays are borrowed. */
 struct hm_plot_curve {
-    size_t algorithm; /* its index in the convergence */
+    size_t algorithm; /* Index of the algorithm in the convergence. */
     double m;
-    const double *x, *y;      /* iterations, P - P*; borrowed, like the band */
-    const double *low, *high; /* NULL: no band */
-    size_t count;
+    const double *x, *y;      /* Iterations, and P - P*. */
+    const double *low, *high; /* The interval of y, drawn as a band; NULL: no band. */
+    size_t count;             /* Length of each array. */
 };
 
 /* A gnuplot script: P - P* against iterations, a panel for each algorithm, a colour for each m. */

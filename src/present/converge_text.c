@@ -1,4 +1,7 @@
-/* g(i, m) in words: P*, then for each algorithm its form and how far that is off, then notes. */
+/*
+ * g(i, m) as text for people: P*, the least loss; for each algorithm the form of g, its error and
+ * its parameters; the errors for m that were held out; notes.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,7 +10,7 @@
 
 enum { NAME_SHOWN = 24 };
 
-static const char *form_text(enum hm_g_form form)
+static const char *g_form_text(enum hm_g_form form)
 {
     switch (form) {
     case HM_G_TERMS:
@@ -24,13 +27,13 @@ static const char *form_text(enum hm_g_form form)
     return "?";
 }
 
-static const char *name_of(const char *algorithm)
+static const char *g_name(const char *algorithm)
 {
     return *algorithm ? algorithm : "the algorithm";
 }
 
-static void add_best(struct hm_text *out, const struct hm_convergence *c,
-                     const struct hm_style *style)
+static void convergence_add_best_loss(struct hm_text *out, const struct hm_convergence *c,
+                                      const struct hm_style *style)
 {
     struct hm_text line = {0};
 
@@ -43,11 +46,11 @@ static void add_best(struct hm_text *out, const struct hm_convergence *c,
     hm__render_taken(out, style, &line, 2);
 }
 
-static void add_title(struct hm_text *out, const struct hm_g *g, const struct hm_style *style)
+static void g_add_title(struct hm_text *out, const struct hm_g *g, const struct hm_style *style)
 {
     struct hm_text line = {0};
 
-    hm__text_addf(&line, "%s: %s", name_of(g->algorithm), form_text(g->form));
+    hm__text_addf(&line, "%s: %s", g_name(g->algorithm), g_form_text(g->form));
     hm__text_addf(out, "\n%s", hm__render_bold(style, true));
     hm__render_wrapped(out, style, line.data ? line.data : "", 2);
     hm__text_addf(out, "%s\n", hm__render_bold(style, false));
@@ -55,7 +58,7 @@ static void add_title(struct hm_text *out, const struct hm_g *g, const struct hm
     hm__text_release(&line);
 }
 
-static void add_error(struct hm_text *out, const struct hm_g *g, const struct hm_style *style)
+static void g_add_error(struct hm_text *out, const struct hm_g *g, const struct hm_style *style)
 {
     struct hm_text line = {0};
 
@@ -66,8 +69,8 @@ static void add_error(struct hm_text *out, const struct hm_g *g, const struct hm
     hm__render_taken_line(out, style, "off by", &line);
 }
 
-static void add_origin(struct hm_text *out, const struct hm_convergence *c, const struct hm_g *g,
-                       const struct hm_style *style)
+static void g_add_origin(struct hm_text *out, const struct hm_convergence *c, const struct hm_g *g,
+                         const struct hm_style *style)
 {
     struct hm_text line = {0};
     char last[HM_SHOWN];
@@ -80,8 +83,8 @@ static void add_origin(struct hm_text *out, const struct hm_convergence *c, cons
     hm__render_taken_line(out, style, "from", &line);
 }
 
-static void add_alternatives(struct hm_text *out, const struct hm_g *g,
-                             const struct hm_style *style)
+static void g_add_alternatives(struct hm_text *out, const struct hm_g *g,
+                               const struct hm_style *style)
 {
     struct hm_text line = {0};
 
@@ -97,8 +100,8 @@ static void add_alternatives(struct hm_text *out, const struct hm_g *g,
         hm__render_taken_line(out, style, "considered", &line);
 }
 
-static void add_parameters(struct hm_text *out, const struct hm_convergence *c,
-                           const struct hm_g *g, const struct hm_style *style)
+static void g_add_parameters(struct hm_text *out, const struct hm_convergence *c,
+                             const struct hm_g *g, const struct hm_style *style)
 {
     size_t width = 9;
     char interval[40];
@@ -114,7 +117,7 @@ static void add_parameters(struct hm_text *out, const struct hm_convergence *c,
                   hm__render_dim(style, false));
     for (size_t k = 0; k < g->parameter_count; k++) {
         const struct hm_g_parameter *p = &g->parameters[k];
-        if (g->form == HM_G_TERMS && p->value == 0) /* only some draws have it */
+        if (g->form == HM_G_TERMS && p->value == 0) /* The term occurs only in some draws. */
             continue;
         hm__text_add(out, "  ");
         hm__render_cell(out, p->text, width);
@@ -127,9 +130,11 @@ static void add_parameters(struct hm_text *out, const struct hm_convergence *c,
 
 enum { COSTS_SHOWN = 12 };
 
-/* Whether the k-th was told already: where staleness does not grow, once for each m; of many, those
- * on the most workers. */
-static bool is_told(const struct hm_g_stale *stale, size_t k)
+/*
+ * Whether the text leaves out cost k. When the cost does not depend on the staleness, one line for
+ * each m is enough; a long list is cut to the costs on the most workers.
+ */
+static bool cost_is_left_out(const struct hm_g_stale *stale, size_t k)
 {
     double most = 0;
 
@@ -142,7 +147,7 @@ static bool is_told(const struct hm_g_stale *stale, size_t k)
 }
 
 /* "3", "1 to 8", "async" */
-static void add_bounds(struct hm_text *line, const struct hm_g_stale *stale, size_t k)
+static void cost_add_bounds(struct hm_text *line, const struct hm_g_stale *stale, size_t k)
 {
     double last = stale->costs[k].staleness;
 
@@ -158,15 +163,15 @@ static void add_bounds(struct hm_text *line, const struct hm_g_stale *stale, siz
         hm__text_addf(line, " to %.10g", last);
 }
 
-static void add_costs(struct hm_text *out, const struct hm_g_stale *stale, size_t *lines,
-                      const struct hm_style *style)
+static void stale_add_costs(struct hm_text *out, const struct hm_g_stale *stale, size_t *lines,
+                            const struct hm_style *style)
 {
     for (size_t i = 0; i < stale->cost_count; i++) {
         const struct hm_stale_cost *c = &stale->costs[i];
         struct hm_text line = {0};
-        if (is_told(stale, i))
+        if (cost_is_left_out(stale, i))
             continue;
-        add_bounds(&line, stale, i);
+        cost_add_bounds(&line, stale, i);
         hm__text_addf(&line, " on %.0f worker%s costs %#.3g times the iterations", c->m,
                       c->m == 1 ? "" : "s", c->factor);
         if (isfinite(c->low) && isfinite(c->high))
@@ -175,7 +180,7 @@ static void add_costs(struct hm_text *out, const struct hm_g_stale *stale, size_
     }
 }
 
-static void add_staleness(struct hm_text *out, const struct hm_g *g, const struct hm_style *style)
+static void g_add_staleness(struct hm_text *out, const struct hm_g *g, const struct hm_style *style)
 {
     const struct hm_g_stale *const parts[] = {&g->ssp, &g->async};
     size_t lines = 0;
@@ -185,8 +190,8 @@ static void add_staleness(struct hm_text *out, const struct hm_g *g, const struc
         struct hm_text line = {0};
         if (stale->traces == 0)
             continue;
-        add_costs(out, stale, &lines, style);
-        hm__text_addf(&line, "%s off by %.2g with that, by %.2g without",
+        stale_add_costs(out, stale, &lines, style);
+        hm__text_addf(&line, "%s off by %.2g with these costs, by %.2g without them",
                       k ? "asynchronous traces are" : "stale traces are", stale->error,
                       stale->without);
         if (isfinite(stale->held_out))
@@ -195,10 +200,10 @@ static void add_staleness(struct hm_text *out, const struct hm_g *g, const struc
     }
 }
 
-/* ---- how good it is ---------------------------------------------------------------------------
+/* ---- errors for m that were held out ----------------------------------------------------------
  */
 
-static size_t widest_held_out(const struct hm_holdout *h)
+static size_t holdout_name_width(const struct hm_holdout *h)
 {
     size_t width = 9;
 
@@ -208,10 +213,10 @@ static size_t widest_held_out(const struct hm_holdout *h)
     return width < NAME_SHOWN ? width : NAME_SHOWN;
 }
 
-static void add_left_out(struct hm_text *out, const struct hm_holdout *h,
-                         const struct hm_style *style)
+static void holdout_add_left_out(struct hm_text *out, const struct hm_holdout *h,
+                                 const struct hm_style *style)
 {
-    size_t width = widest_held_out(h);
+    size_t width = holdout_name_width(h);
 
     hm__text_addf(out, "\n%s", hm__render_dim(style, true));
     hm__render_cell(out, "held out", width);
@@ -230,13 +235,13 @@ static void add_left_out(struct hm_text *out, const struct hm_holdout *h,
 }
 
 /* "cocoa+: inside 0.11, 128 from 1..64 0.07" */
-static void add_summary(struct hm_text *out, const struct hm_g_holdout *h,
-                        const struct hm_style *style)
+static void holdout_add_summary(struct hm_text *out, const struct hm_g_holdout *h,
+                                const struct hm_style *style)
 {
     size_t last = h->left_out_count;
     struct hm_text line = {0};
 
-    hm__text_addf(&line, "%s: ", name_of(h->algorithm));
+    hm__text_addf(&line, "%s: ", g_name(h->algorithm));
     if (isfinite(h->inside))
         hm__text_addf(&line, "inside %.2g", h->inside);
     if (isfinite(h->outside) && last >= 2)
@@ -248,10 +253,10 @@ static void add_summary(struct hm_text *out, const struct hm_g_holdout *h,
     hm__render_taken(out, style, &line, 2);
 }
 
-static void add_ahead(struct hm_text *out, const struct hm_convergence *c,
-                      const struct hm_holdout *h, const struct hm_style *style)
+static void holdout_add_ahead(struct hm_text *out, const struct hm_convergence *c,
+                              const struct hm_holdout *h, const struct hm_style *style)
 {
-    size_t width = widest_held_out(h);
+    size_t width = holdout_name_width(h);
     struct hm_text line = {0};
     char shown[HM_SHOWN], window[HM_SHOWN];
 
@@ -282,49 +287,49 @@ static void add_ahead(struct hm_text *out, const struct hm_convergence *c,
     }
 }
 
-/* Of both, in one block. */
-static void add_notes(struct hm_text *out, const struct hm_convergence *c,
-                      const struct hm_holdout *h, const struct hm_style *style)
+/* The notes of the fit and those of the holdout in one block. */
+static void convergence_add_notes(struct hm_text *out, const struct hm_convergence *c,
+                                  const struct hm_holdout *h, const struct hm_style *style)
 {
     size_t more = h ? h->note_count : 0;
 
     hm__text_add(out, c->note_count + more ? "\n" : "");
-    for (size_t i = 0; i < c->note_count + more; i++)
-        hm__render_line(out, style, i ? "" : "note",
-                        i < c->note_count ? c->notes[i] : h->notes[i - c->note_count]);
+    hm__render_notes(out, c->notes, c->note_count, style);
+    if (more)
+        hm__render_notes(out, h->notes, more, style);
 }
 
-static void add_holdout(struct hm_text *out, const struct hm_convergence *c,
-                        const struct hm_holdout *h, const struct hm_style *style)
+static void convergence_add_holdout(struct hm_text *out, const struct hm_convergence *c,
+                                    const struct hm_holdout *h, const struct hm_style *style)
 {
     size_t rows = 0;
 
     for (size_t i = 0; i < h->count; i++)
         rows += h->algorithms[i].left_out_count;
     if (rows > 0) {
-        add_left_out(out, h, style);
-        hm__text_add(out, "errors are of log10(P - P*)\n");
+        holdout_add_left_out(out, h, style);
+        hm__text_add(out, "errors are those of log10(P - P*)\n");
     }
     for (size_t i = 0; i < h->count; i++)
         if (h->left_out)
-            add_summary(out, &h->algorithms[i], style);
-    add_ahead(out, c, h, style);
+            holdout_add_summary(out, &h->algorithms[i], style);
+    holdout_add_ahead(out, c, h, style);
 }
 
 void hm__render_convergence_text(struct hm_text *out, const struct hm_convergence *c,
                                  const struct hm_holdout *holdout, const struct hm_style *style)
 {
-    add_best(out, c, style);
+    convergence_add_best_loss(out, c, style);
     for (size_t i = 0; i < c->count; i++) {
         const struct hm_g *g = &c->algorithms[i];
-        add_title(out, g, style);
-        add_error(out, g, style);
-        add_origin(out, c, g, style);
-        add_alternatives(out, g, style);
-        add_staleness(out, g, style);
-        add_parameters(out, c, g, style);
+        g_add_title(out, g, style);
+        g_add_error(out, g, style);
+        g_add_origin(out, c, g, style);
+        g_add_alternatives(out, g, style);
+        g_add_staleness(out, g, style);
+        g_add_parameters(out, c, g, style);
     }
     if (holdout)
-        add_holdout(out, c, holdout, style);
-    add_notes(out, c, holdout, style);
+        convergence_add_holdout(out, c, holdout, style);
+    convergence_add_notes(out, c, holdout, style);
 }

@@ -1,10 +1,11 @@
-/* A design as a list of runs to make, for a person or for a program. */
+/* A design, which is a list of runs to make, as text or JSON. */
 #include <math.h>
 
 #include "fit_render.h"
 
-static void text_run(struct hm_text *out, const struct hm_chosen *c, size_t number,
-                     const struct hm_style *style)
+/* One row of the table; number 0: the run is considered but not made. */
+static void design_run(struct hm_text *out, const struct hm_chosen *c, size_t number,
+                       const struct hm_style *style)
 {
     char time[HM_SHOWN];
 
@@ -26,7 +27,7 @@ static void text_run(struct hm_text *out, const struct hm_chosen *c, size_t numb
     hm__text_end_line(out);
 }
 
-static void text_sum(struct hm_text *out, const struct hm_design *d)
+static void design_summary(struct hm_text *out, const struct hm_design *d)
 {
     char time[HM_SHOWN], money[HM_SHOWN];
 
@@ -44,13 +45,13 @@ static void text_sum(struct hm_text *out, const struct hm_design *d)
     hm__text_add(out, "\n");
 }
 
-static void render_text(struct hm_text *out, const struct hm_design *d,
+static void design_text(struct hm_text *out, const struct hm_design *d,
                         const struct hm_style *style)
 {
     bool sizes = d->chosen_count > 0 && !isnan(d->chosen[0].size);
     bool times = d->chosen_count > 0 && !isnan(d->chosen[0].time_s);
 
-    text_sum(out, d);
+    design_summary(out, d);
     hm__text_addf(out, "\n%4s %6s", "run", "n");
     if (sizes)
         hm__text_addf(out, " %10s", "size");
@@ -61,55 +62,54 @@ static void render_text(struct hm_text *out, const struct hm_design *d,
         hm__text_addf(out, " %12s", "criterion");
     hm__text_add(out, "\n");
     for (size_t i = 0; i < (style->table ? d->chosen_count : d->made_count); i++)
-        text_run(out, &d->chosen[i], d->chosen[i].made ? i + 1 : 0, style);
-    for (size_t i = 0; i < d->note_count; i++)
-        hm__render_line(out, style, "note", d->notes[i]);
+        design_run(out, &d->chosen[i], d->chosen[i].made ? i + 1 : 0, style);
+    hm__render_notes(out, d->notes, d->note_count, style);
 }
 
-static void json_known_or_null(struct hm_text *out, const char *key, double value)
+static void json_chosen(struct hm_json *json, const struct hm_chosen *c)
 {
-    hm__json_field(out, key, value < 0 ? NAN : value);
+    hm__json_open(json, NULL, HM_JSON_OBJECT);
+    hm__json_put_number(json, "n", c->n);
+    hm__json_put_number(json, "size", c->size);
+    hm__json_put_text(json, "where", c->where);
+    hm__json_put_number(json, "cost", c->cost);
+    hm__json_put_number(json, "share", c->share);
+    hm__json_put_number(json, "time_s", c->time_s);
+    hm__json_put_number(json, "after", c->after);
+    hm__json_put_bool(json, "made", c->made);
+    hm__json_close(json);
 }
 
-static void render_json(struct hm_text *out, const struct hm_design *d)
+static void design_json(struct hm_text *out, const struct hm_design *d)
 {
-    hm__text_add(out, "{\"howmany\":");
-    hm__json_text(out, HM_VERSION);
-    hm__json_field(out, "objective", d->objective);
-    hm__json_field(out, "gap", d->gap);
-    hm__json_field(out, "rounded", d->rounded);
-    hm__json_field(out, "before", d->before);
-    hm__json_field(out, "cost", d->spent);
-    json_known_or_null(out, "machine_s", d->seconds);
-    json_known_or_null(out, "money", d->money);
-    hm__text_addf(out, ",\"candidates\":%zu,\n\"runs\":[", d->candidates);
-    for (size_t i = 0; i < d->chosen_count; i++) {
-        const struct hm_chosen *c = &d->chosen[i];
-        hm__text_add(out, i ? ",\n  {\"n\":" : "\n  {\"n\":");
-        hm__json_number(out, c->n);
-        hm__json_field(out, "size", c->size);
-        hm__json_named(out, "where", c->where);
-        hm__json_field(out, "cost", c->cost);
-        hm__json_field(out, "share", c->share);
-        hm__json_field(out, "time_s", c->time_s);
-        hm__json_field(out, "after", c->after);
-        hm__text_addf(out, ",\"made\":%s}", c->made ? "true" : "false");
-    }
-    hm__text_add(out, "]");
-    hm__json_texts(out, "notes", d->notes, d->note_count);
-    hm__text_add(out, "}\n");
+    struct hm_json json = {.out = out};
+
+    hm__json_open_answer(&json);
+    hm__json_put_number(&json, "objective", d->objective);
+    hm__json_put_number(&json, "gap", d->gap);
+    hm__json_put_number(&json, "rounded", d->rounded);
+    hm__json_put_number(&json, "before", d->before);
+    hm__json_put_number(&json, "cost", d->spent);
+    hm__json_put_known(&json, "machine_s", d->seconds);
+    hm__json_put_known(&json, "money", d->money);
+    hm__json_put_number(&json, "candidate_count", (double)d->candidates);
+    hm__json_open(&json, "runs", HM_JSON_LIST | HM_JSON_LINES);
+    for (size_t i = 0; i < d->chosen_count; i++)
+        json_chosen(&json, &d->chosen[i]);
+    hm__json_close(&json);
+    hm__json_put_texts(&json, "notes", d->notes, d->note_count);
+    hm__json_close_answer(&json);
 }
 
 int hm_design_render(const struct hm_design *design, enum hm_format format,
                      const struct hm_style *style, char **ret_text, struct hm_err *err)
 {
+    const struct hm_style own = hm__style_or_default(style);
     struct hm_text out = {0};
 
     if (format == HM_FORMAT_JSON)
-        render_json(&out, design);
+        design_json(&out, design);
     else
-        render_text(&out, design, style);
-    int rc = hm__text_take(&out, ret_text, err);
-    hm__text_release(&out);
-    return rc;
+        design_text(&out, design, &own);
+    return hm__text_take(&out, ret_text, err);
 }

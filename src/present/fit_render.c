@@ -1,95 +1,116 @@
-/* Fits for machines: JSON, CSV and plots. */
+/* Fits for programs: JSON, CSV and plots. */
 #include "fit_render.h"
 
 #include "err.h"
+#include "names.h"
 
-static void json_terms(struct hm_text *out, const struct hm_fit *fit)
+static void json_terms(struct hm_json *json, const struct hm_fit *fit)
 {
-    hm__text_add(out, ",\n\"terms\":[");
+    hm__json_open(json, "terms", HM_JSON_LIST | HM_JSON_LINES);
     for (size_t k = 0; k < fit->term_count; k++) {
         const struct hm_term *t = &fit->terms[k];
-        hm__text_add(out, k ? ",\n  {\"term\":" : "\n  {\"term\":");
-        hm__json_text(out, t->text);
-        hm__json_field(out, "value", t->value);
-        hm__json_field(out, "low", t->low);
-        hm__json_field(out, "high", t->high);
-        hm__text_addf(out, ",\"part\":%s,\"falls\":%s}", t->part ? "true" : "false",
-                      t->falls ? "true" : "false");
+        hm__json_open(json, NULL, HM_JSON_OBJECT);
+        hm__json_put_text(json, "term", t->text);
+        hm__json_put_number(json, "value", t->value);
+        hm__json_put_number(json, "low", t->low);
+        hm__json_put_number(json, "high", t->high);
+        hm__json_put_bool(json, "part", t->part);
+        hm__json_put_bool(json, "falls", t->falls);
+        hm__json_close(json);
     }
-    hm__text_add(out, "]");
+    hm__json_close(json);
 }
 
-static void json_predictions(struct hm_text *out, const struct hm_prediction *p, size_t count)
+static void json_predictions(struct hm_json *json, const struct hm_prediction *p, size_t count)
 {
-    hm__text_add(out, ",\n\"predictions\":[");
+    hm__json_open(json, "predictions", HM_JSON_LIST | HM_JSON_LINES);
     for (size_t i = 0; i < count; i++) {
-        hm__text_add(out, i ? ",\n  {\"n\":" : "\n  {\"n\":");
-        hm__json_number(out, p[i].n);
-        hm__json_field(out, "time_s", p[i].time_s);
-        hm__json_field(out, "low_s", p[i].low_s);
-        hm__json_field(out, "high_s", p[i].high_s);
-        hm__json_field(out, "mean_low_s", p[i].mean_low);
-        hm__json_field(out, "mean_high_s", p[i].mean_high);
-        hm__json_field(out, "speedup", p[i].speedup);
-        hm__json_field(out, "speedup_low", p[i].speedup_low);
-        hm__json_field(out, "speedup_high", p[i].speedup_high);
-        hm__json_field(out, "beyond", p[i].beyond);
-        hm__text_add(out, "}");
+        hm__json_open(json, NULL, HM_JSON_OBJECT);
+        hm__json_put_number(json, "n", p[i].n);
+        hm__json_put_number(json, "time_s", p[i].time_s);
+        hm__json_put_number(json, "low_s", p[i].low_s);
+        hm__json_put_number(json, "high_s", p[i].high_s);
+        hm__json_put_number(json, "mean_low_s", p[i].mean_low);
+        hm__json_put_number(json, "mean_high_s", p[i].mean_high);
+        hm__json_put_number(json, "speedup", p[i].speedup);
+        hm__json_put_number(json, "speedup_low", p[i].speedup_low);
+        hm__json_put_number(json, "speedup_high", p[i].speedup_high);
+        hm__json_put_number(json, "beyond", p[i].beyond);
+        hm__json_close(json);
     }
-    hm__text_add(out, "]");
+    hm__json_close(json);
 }
 
-static void json_residuals(struct hm_text *out, const struct hm_fit *fit)
+static void json_residuals(struct hm_json *json, const struct hm_fit *fit)
 {
-    hm__text_add(out, ",\n\"residuals\":[");
+    hm__json_open(json, "residuals", HM_JSON_LIST | HM_JSON_LINES);
     for (size_t i = 0; i < fit->residual_count; i++) {
         const struct hm_residual *r = &fit->residuals[i];
-        hm__text_addf(out, "%s\n  {\"line\":%d", i ? "," : "", r->line);
-        hm__json_field(out, "n", r->n);
-        hm__json_field(out, "seconds", r->seconds);
-        hm__json_field(out, "fitted_s", r->fitted_s);
-        hm__json_field(out, "left_out_s", r->left_out_s);
-        hm__json_field(out, "leverage", r->leverage);
-        hm__json_field(out, "influence", r->influence);
-        hm__text_addf(out, ",\"outlier\":%s}", r->outlier ? "true" : "false");
+        hm__json_open(json, NULL, HM_JSON_OBJECT);
+        hm__json_put_number(json, "line", r->line);
+        hm__json_put_number(json, "n", r->n);
+        hm__json_put_number(json, "seconds", r->seconds);
+        hm__json_put_number(json, "fitted_s", r->fitted_s);
+        hm__json_put_number(json, "left_out_s", r->left_out_s);
+        hm__json_put_number(json, "leverage", r->leverage);
+        hm__json_put_number(json, "influence", r->influence);
+        hm__json_put_bool(json, "outlier", r->outlier);
+        hm__json_close(json);
     }
-    hm__text_add(out, "],\n\"alternatives\":[");
-    for (size_t i = 0; i < fit->alternative_count; i++) {
-        hm__text_add(out, i ? ",\n  {\"terms\":" : "\n  {\"terms\":");
-        hm__json_text(out, fit->alternatives[i].text);
-        hm__json_field(out, "left_out_error", fit->alternatives[i].left_out_error);
-        hm__json_field(out, "weight", fit->alternatives[i].weight);
-        hm__text_add(out, "}");
-    }
-    hm__text_add(out, "]");
+    hm__json_close(json);
 }
 
-static void render_json(struct hm_text *out, const struct hm_fit *fit,
-                        const struct hm_prediction *predictions, size_t count)
+static void json_alternatives(struct hm_json *json, const struct hm_fit *fit)
 {
-    hm__text_add(out, "{\"howmany\":");
-    hm__json_text(out, HM_VERSION);
-    hm__json_named(out, "source", fit->source);
-    hm__json_named(out, "provenance", fit->from_sheet ? "sheet" : "fit");
-    hm__json_named(out, "errors", fit->errors == HM_ERRORS_RELATIVE ? "relative" : "equal");
-    hm__text_addf(out, ",\"chosen\":%s,\"weak\":%s,\"relative\":%s,\"runs\":%zu,\"failed\":%zu",
-                  fit->chosen ? "true" : "false", fit->weak ? "true" : "false",
-                  fit->relative ? "true" : "false", fit->run_count, fit->failed);
-    hm__text_addf(out, ",\"configurations\":%zu", fit->configurations);
-    hm__json_field(out, "n_min", fit->n_min);
-    hm__json_field(out, "n_max", fit->n_max);
-    hm__json_field(out, "level", fit->level);
-    hm__json_field(out, "noise", fit->noise);
-    hm__json_field(out, "error", fit->error);
-    hm__json_field(out, "left_out_error", fit->left_out_error);
-    json_terms(out, fit);
-    json_predictions(out, predictions, count);
-    json_residuals(out, fit);
-    hm__json_texts(out, "notes", fit->notes, fit->note_count);
-    hm__text_add(out, "}\n");
+    hm__json_open(json, "alternatives", HM_JSON_LIST | HM_JSON_LINES);
+    for (size_t i = 0; i < fit->alternative_count; i++) {
+        hm__json_open(json, NULL, HM_JSON_OBJECT);
+        hm__json_put_text(json, "terms", fit->alternatives[i].text);
+        hm__json_put_number(json, "left_out_error", fit->alternatives[i].left_out_error);
+        hm__json_put_number(json, "weight", fit->alternatives[i].weight);
+        hm__json_close(json);
+    }
+    hm__json_close(json);
 }
 
-static void render_csv(struct hm_text *out, const struct hm_prediction *p, size_t count)
+/* The same names as the provenance of an answer of plan. */
+static const char *fit_provenance(const struct hm_fit *fit)
+{
+    if (!fit->from_sheet)
+        return "fit";
+    return fit->run_count == 0 ? "model" : "model and runs";
+}
+
+static void fit_json(struct hm_text *out, const struct hm_fit *fit,
+                     const struct hm_prediction *predictions, size_t count)
+{
+    struct hm_json json = {.out = out};
+
+    hm__json_open_answer(&json);
+    hm__json_put_text(&json, "provenance", fit_provenance(fit));
+    hm__json_put_text(&json, "source", fit->source);
+    hm__json_put_text(&json, "errors", hm__errors_name(fit->errors));
+    hm__json_put_bool(&json, "chosen", fit->chosen);
+    hm__json_put_bool(&json, "weak", fit->weak);
+    hm__json_put_bool(&json, "relative", fit->relative);
+    hm__json_put_number(&json, "run_count", (double)fit->run_count);
+    hm__json_put_number(&json, "failed_count", (double)fit->failed);
+    hm__json_put_number(&json, "configuration_count", (double)fit->configurations);
+    hm__json_put_number(&json, "n_min", fit->n_min);
+    hm__json_put_number(&json, "n_max", fit->n_max);
+    hm__json_put_number(&json, "level", fit->level);
+    hm__json_put_number(&json, "noise", fit->noise);
+    hm__json_put_number(&json, "error", fit->error);
+    hm__json_put_number(&json, "left_out_error", fit->left_out_error);
+    json_terms(&json, fit);
+    json_predictions(&json, predictions, count);
+    json_residuals(&json, fit);
+    json_alternatives(&json, fit);
+    hm__json_put_texts(&json, "notes", fit->notes, fit->note_count);
+    hm__json_close_answer(&json);
+}
+
+static void fit_csv(struct hm_text *out, const struct hm_prediction *p, size_t count)
 {
     hm__text_add(out, "n,time_s,low_s,high_s,mean_low_s,mean_high_s,speedup,speedup_low,"
                       "speedup_high,beyond\n");
@@ -104,9 +125,10 @@ static void render_csv(struct hm_text *out, const struct hm_prediction *p, size_
     }
 }
 
-/* The runs at the place of the predictions, or those elsewhere; how many. */
-static size_t add_runs(struct hm_text *out, const struct hm_fit *fit, const char *name,
-                       bool elsewhere)
+/* A data block of the runs of the predicted configuration, or of all others; returns their number.
+ */
+static size_t plot_runs(struct hm_text *out, const struct hm_fit *fit, const char *name,
+                        bool elsewhere)
 {
     size_t count = 0;
 
@@ -122,9 +144,9 @@ static size_t add_runs(struct hm_text *out, const struct hm_fit *fit, const char
     return count;
 }
 
-/* The predictions with their band, and the measured runs. */
-static int render_plot(struct hm_text *out, const struct hm_fit *fit, const struct hm_prediction *p,
-                       size_t count, const char *file, struct hm_err *err)
+/* A gnuplot script: the predictions with their intervals as bands, and the measured runs. */
+static int fit_plot(struct hm_text *out, const struct hm_fit *fit, const struct hm_prediction *p,
+                    size_t count, const char *file, struct hm_err *err)
 {
     int rc = hm__gnuplot_output(out, file, 800, 480, err);
 
@@ -135,7 +157,7 @@ static int render_plot(struct hm_text *out, const struct hm_fit *fit, const stru
         hm__text_addf(out, "%.17g %.17g %.17g %.17g %.17g %.17g\n", p[i].n, p[i].time_s, p[i].low_s,
                       p[i].high_s, p[i].mean_low, p[i].mean_high);
     hm__text_add(out, "EOD\n");
-    size_t here = add_runs(out, fit, "runs", false), others = add_runs(out, fit, "others", true);
+    size_t here = plot_runs(out, fit, "runs", false), others = plot_runs(out, fit, "others", true);
     hm__text_add(out, "set border 3\nset tics nomirror out\nset grid lc rgb '#dddddd' lt 1\n"
                       "set key right top\nset xlabel 'workers'\nset logscale x 2\n"
                       "set yrange [0:*]\nset title ");
@@ -164,21 +186,22 @@ int hm_fit_render(const struct hm_fit *fit, const struct hm_prediction *predicti
                   enum hm_format format, const struct hm_style *style, char **ret_text,
                   struct hm_err *err)
 {
+    const struct hm_style own = hm__style_or_default(style);
     struct hm_text out = {0};
     int rc = 0;
 
     switch (format) {
     case HM_FORMAT_JSON:
-        render_json(&out, fit, predictions, count);
+        fit_json(&out, fit, predictions, count);
         break;
     case HM_FORMAT_CSV:
-        render_csv(&out, predictions, count);
+        fit_csv(&out, predictions, count);
         break;
     case HM_FORMAT_GNUPLOT:
-        rc = render_plot(&out, fit, predictions, count, style->file, err);
+        rc = fit_plot(&out, fit, predictions, count, own.file, err);
         break;
-    default:
-        hm__render_fit_text(&out, fit, predictions, count, style);
+    case HM_FORMAT_TEXT:
+        hm__render_fit_text(&out, fit, predictions, count, &own);
         break;
     }
     if (rc == 0)

@@ -1,31 +1,29 @@
-/* A fit in words: what it predicts first, then the terms, then what a person should know. */
+/* A fit as text for people: the predictions, the terms, the residuals and the notes. */
 #include <math.h>
 #include <stdio.h>
 
 #include "fit_render.h"
 
-enum { RANGE_SHOWN = 2 * HM_SHOWN + 8 };
-
-/* A time, or a multiple of the reference's where only speedups are known. */
-static const char *show_time(const struct hm_fit *fit, double seconds, char *text)
+/* A time; when the runs give only speedups, a multiple of the time of the reference. */
+static const char *fit_show_time(const struct hm_fit *fit, double seconds, char *text)
 {
     if (!fit->relative)
         return hm__show_time(seconds, text);
-    hm__show_number(seconds, text);
-    return text;
+    return hm__show_number(seconds, text);
 }
 
-static const char *show_range(const struct hm_fit *fit, double low, double high, char *text)
+static const char *fit_show_range(const struct hm_fit *fit, double low, double high, char *text)
 {
     char from[HM_SHOWN], to[HM_SHOWN];
 
     if (isnan(low))
         return "";
-    snprintf(text, RANGE_SHOWN, "%s to %s", show_time(fit, low, from), show_time(fit, high, to));
+    snprintf(text, HM_SHOWN_RANGE, "%s to %s", fit_show_time(fit, low, from),
+             fit_show_time(fit, high, to));
     return text;
 }
 
-static void add_formula(struct hm_text *out, const struct hm_fit *fit)
+static void fit_add_formula(struct hm_text *out, const struct hm_fit *fit)
 {
     char number[HM_SHOWN];
     bool first = true;
@@ -43,7 +41,8 @@ static void add_formula(struct hm_text *out, const struct hm_fit *fit)
     hm__text_add(out, first ? "0" : "");
 }
 
-static void add_head(struct hm_text *out, const struct hm_fit *fit, const struct hm_style *style)
+static void fit_add_head(struct hm_text *out, const struct hm_fit *fit,
+                         const struct hm_style *style)
 {
     struct hm_text line = {0};
 
@@ -54,7 +53,7 @@ static void add_head(struct hm_text *out, const struct hm_fit *fit, const struct
                       fit->run_count, fit->run_count == 1 ? "" : "s");
     else {
         hm__text_addf(&line, "%s = ", fit->relative ? "time / reference" : "seconds");
-        add_formula(&line, fit);
+        fit_add_formula(&line, fit);
     }
     hm__render_taken(out, style, &line, 2);
     if (fit->run_count == 0)
@@ -67,7 +66,7 @@ static void add_head(struct hm_text *out, const struct hm_fit *fit, const struct
     hm__render_taken(out, style, &line, 2);
 }
 
-static size_t widest_term(const struct hm_fit *fit)
+static size_t fit_term_width(const struct hm_fit *fit)
 {
     size_t width = 4;
 
@@ -77,9 +76,9 @@ static size_t widest_term(const struct hm_fit *fit)
     return width;
 }
 
-static void add_terms(struct hm_text *out, const struct hm_fit *fit)
+static void fit_add_terms(struct hm_text *out, const struct hm_fit *fit)
 {
-    int width = (int)widest_term(fit);
+    int width = (int)fit_term_width(fit);
     char interval[40] = "";
 
     if (fit->intervals)
@@ -95,14 +94,15 @@ static void add_terms(struct hm_text *out, const struct hm_fit *fit)
         hm__text_end_line(out);
     }
     if (fit->from_sheet)
-        hm__text_add(out, "t1 is the sheet's time of one worker; a factor of 1 is as the sheet "
-                          "says\n");
+        hm__text_add(out, "t1 is the time of one worker by the specification sheet; a factor of 1 "
+                          "agrees with the sheet\n");
 }
 
-static void add_predictions(struct hm_text *out, const struct hm_fit *fit,
-                            const struct hm_prediction *p, size_t count)
+static void fit_add_predictions(struct hm_text *out, const struct hm_fit *fit,
+                                const struct hm_prediction *p, size_t count)
 {
-    char time[HM_SHOWN], run[RANGE_SHOWN], mean[RANGE_SHOWN], head[60] = "", head_mean[60] = "";
+    char time[HM_SHOWN], run[HM_SHOWN_RANGE], mean[HM_SHOWN_RANGE], head[60] = "",
+                                                                    head_mean[60] = "";
 
     if (count == 0)
         return;
@@ -113,9 +113,10 @@ static void add_predictions(struct hm_text *out, const struct hm_fit *fit,
     hm__text_addf(out, "\n%6s %9s  %-22s %-22s %8s", "n", "time", head, head_mean, "speedup");
     hm__text_end_line(out);
     for (size_t i = 0; i < count; i++) {
-        hm__text_addf(out, "%6g %9s  %-22s %-22s %8.4g", p[i].n, show_time(fit, p[i].time_s, time),
-                      show_range(fit, p[i].low_s, p[i].high_s, run),
-                      show_range(fit, p[i].mean_low, p[i].mean_high, mean),
+        hm__text_addf(out, "%6g %9s  %-22s %-22s %8.4g", p[i].n,
+                      fit_show_time(fit, p[i].time_s, time),
+                      fit_show_range(fit, p[i].low_s, p[i].high_s, run),
+                      fit_show_range(fit, p[i].mean_low, p[i].mean_high, mean),
                       isfinite(p[i].speedup) ? p[i].speedup : 0);
         if (p[i].beyond > 1)
             hm__text_addf(out, "  %.3gx %s the runs", p[i].beyond,
@@ -124,7 +125,7 @@ static void add_predictions(struct hm_text *out, const struct hm_fit *fit,
     }
 }
 
-static void add_residuals(struct hm_text *out, const struct hm_fit *fit)
+static void fit_add_residuals(struct hm_text *out, const struct hm_fit *fit)
 {
     char seconds[HM_SHOWN], fitted[HM_SHOWN], left_out[HM_SHOWN];
 
@@ -133,16 +134,16 @@ static void add_residuals(struct hm_text *out, const struct hm_fit *fit)
     for (size_t i = 0; i < fit->residual_count; i++) {
         const struct hm_residual *r = &fit->residuals[i];
         hm__text_addf(out, "%6d %6g %10s %10s %+7.1f%% %10s %8.2f %9.2g%s\n", r->line, r->n,
-                      show_time(fit, r->seconds, seconds), show_time(fit, r->fitted_s, fitted),
-                      100 * (r->fitted_s / r->seconds - 1),
-                      isnan(r->left_out_s) ? "" : show_time(fit, r->left_out_s, left_out),
+                      fit_show_time(fit, r->seconds, seconds),
+                      fit_show_time(fit, r->fitted_s, fitted), 100 * (r->fitted_s / r->seconds - 1),
+                      isnan(r->left_out_s) ? "" : fit_show_time(fit, r->left_out_s, left_out),
                       r->leverage, r->influence, r->outlier ? "  outlier" : "");
     }
     if (fit->residual_count < fit->run_count)
         hm__text_addf(out, "and %zu more\n", fit->run_count - fit->residual_count);
 }
 
-static void add_alternatives(struct hm_text *out, const struct hm_fit *fit)
+static void fit_add_alternatives(struct hm_text *out, const struct hm_fit *fit)
 {
     hm__text_addf(out, "\n%-40s %10s %8s\n", "terms considered", "left out", "weight");
     for (size_t i = 0; i < fit->alternative_count; i++)
@@ -150,18 +151,18 @@ static void add_alternatives(struct hm_text *out, const struct hm_fit *fit)
                       100 * fit->alternatives[i].left_out_error, fit->alternatives[i].weight);
 }
 
-/* The one number that was asked for, in a sentence. */
-static void add_answer(struct hm_text *out, const struct hm_fit *fit, const struct hm_prediction *p,
-                       const struct hm_style *style)
+/* A sentence about the only prediction. */
+static void fit_add_answer(struct hm_text *out, const struct hm_fit *fit,
+                           const struct hm_prediction *p, const struct hm_style *style)
 {
     struct hm_text line = {0};
-    char time[HM_SHOWN], range[RANGE_SHOWN];
+    char time[HM_SHOWN], range[HM_SHOWN_RANGE];
 
     hm__text_addf(&line, "%g worker%s: %s%s", p->n, p->n == 1 ? "" : "s",
-                  show_time(fit, p->time_s, time),
+                  fit_show_time(fit, p->time_s, time),
                   fit->relative ? " of the reference's time" : " an iteration");
     if (fit->intervals)
-        hm__text_addf(&line, ", %s (%g %%)", show_range(fit, p->low_s, p->high_s, range),
+        hm__text_addf(&line, ", %s (%g %%)", fit_show_range(fit, p->low_s, p->high_s, range),
                       100 * fit->level);
     if (p->beyond > 1)
         hm__text_addf(&line, ", %.3g times %s the runs", p->beyond,
@@ -175,16 +176,14 @@ void hm__render_fit_text(struct hm_text *out, const struct hm_fit *fit,
                          const struct hm_style *style)
 {
     if (count == 1)
-        add_answer(out, fit, predictions, style);
-    add_head(out, fit, style);
-    add_terms(out, fit);
-    add_predictions(out, fit, predictions, count > 1 ? count : 0);
+        fit_add_answer(out, fit, predictions, style);
+    fit_add_head(out, fit, style);
+    fit_add_terms(out, fit);
+    fit_add_predictions(out, fit, predictions, count > 1 ? count : 0);
     if (style->table && fit->residual_count)
-        add_residuals(out, fit);
+        fit_add_residuals(out, fit);
     if (style->table && fit->alternative_count)
-        add_alternatives(out, fit);
-    if (fit->note_count)
-        hm__text_add(out, "\n");
-    for (size_t i = 0; i < fit->note_count; i++)
-        hm__render_line(out, style, "note", fit->notes[i]);
+        fit_add_alternatives(out, fit);
+    hm__text_add(out, fit->note_count ? "\n" : "");
+    hm__render_notes(out, fit->notes, fit->note_count, style);
 }

@@ -1,11 +1,11 @@
 /* Formatting of quantities for people and for programs. */
 #include "format.h"
-#include "shortest.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "howmany.h"
 
 const char *hm__show_number(double value, char *text)
 {
@@ -25,7 +25,7 @@ const char *hm__show_count(double value, char *text)
     return text;
 }
 
-/* Three digits, and powers of ten without the zeros that printf gives them. */
+/* Three digits; an exponent is written without a plus sign and leading zeros, as in 3.1e-4. */
 const char *hm__show_loss(double value, char *text)
 {
     double size = fabs(value);
@@ -54,12 +54,13 @@ const char *hm__show_range(const char *(*show)(double value, char *text), double
     return text;
 }
 
+/* A unit for values of at least `from`, with the size of the unit and its name. */
 struct scale {
     double from, unit;
     const char *name;
 };
 
-/* The first row whose `from` is not above the value gives the unit. */
+/* Use the unit of the first row whose `from` is at most the value. */
 static const char *show_scaled(double value, const struct scale *scales, char *text)
 {
     char number[HM_SHOWN];
@@ -135,12 +136,31 @@ const char *hm__show_money(double amount, char *text)
     return text;
 }
 
+const char *hm__plural(double count)
+{
+    return count == 1 ? "" : "s";
+}
+
+void hm__json_open_answer(struct hm_json *json)
+{
+    hm__json_open(json, NULL, HM_JSON_OBJECT | HM_JSON_LINES);
+    hm__json_put_text(json, "howmany", HM_VERSION);
+}
+
+void hm__json_close_answer(struct hm_json *json)
+{
+    hm__json_close(json);
+    hm__text_add(json->out, "\n");
+}
+
+void hm__json_put_known(struct hm_json *json, const char *key, double value)
+{
+    hm__json_put_number(json, key, value >= 0 ? value : NAN);
+}
+
 void hm__json_known(struct hm_text *out, double value)
 {
-    if (value < 0)
-        hm__text_add(out, "null");
-    else
-        hm__json_number(out, value);
+    hm__json_number(out, value >= 0 ? value : NAN);
 }
 
 void hm__json_field(struct hm_text *out, const char *key, double value)
@@ -172,7 +192,7 @@ void hm__json_texts(struct hm_text *out, const char *key, const char *const *tex
     hm__text_add(out, "]");
 }
 
-/* Control characters cannot stand in XML at all; they and what is not UTF-8 become U+FFFD. */
+/* XML forbids most control characters; they and bytes that are not UTF-8 become U+FFFD. */
 void hm__xml_text(struct hm_text *out, const char *text)
 {
     for (size_t length; text && *text; text += length ? length : 1) {

@@ -1,6 +1,6 @@
 /*
- * Plots as gnuplot scripts: the library writes the text, a program feeds it to gnuplot. Data stand
- * inside the script, so that it can be kept and changed.
+ * Plots as gnuplot scripts: the library writes the script, a program passes it to gnuplot. The data
+ * are part of the script, so that it can be kept and edited.
  */
 #include <string.h>
 
@@ -23,7 +23,7 @@ void hm__gnuplot_quote(struct hm_text *out, const char *text)
 int hm__gnuplot_output(struct hm_text *out, const char *file, double width, double height,
                        struct hm_err *err)
 {
-    if (file && file[0] == '|') { /* gnuplot would start a program */
+    if (file && file[0] == '|') { /* gnuplot would run the rest as a command. */
         hm__fail(err, HM_E_UNSUPPORTED, "'%.80s' is not the name of a file", file);
         return HM_E_UNSUPPORTED;
     }
@@ -36,7 +36,7 @@ int hm__gnuplot_output(struct hm_text *out, const char *file, double width, doub
         hm__text_addf(out, "set terminal pdfcairo size %gcm,%gcm font 'sans,11'\n", width / 40,
                       height / 40);
     else {
-        hm__fail(err, HM_E_UNSUPPORTED, "'%.80s' is not a kind of plot", file ? file : "");
+        hm__fail(err, HM_E_UNSUPPORTED, "'%.80s' is not the name of a plot file", file ? file : "");
         hm__err_hint(err, "the name must end in .svg, .png or .pdf");
         return HM_E_UNSUPPORTED;
     }
@@ -46,7 +46,7 @@ int hm__gnuplot_output(struct hm_text *out, const char *file, double width, doub
     return 0;
 }
 
-static void add_curve(struct hm_text *out, const struct hm_answer *a)
+static void plot_curve_data(struct hm_text *out, const struct hm_answer *a)
 {
     hm__text_add(out, "$curve << EOD\n");
     for (size_t i = 0; i < a->point_count; i++) {
@@ -57,7 +57,7 @@ static void add_curve(struct hm_text *out, const struct hm_answer *a)
     hm__text_add(out, "EOD\n");
 }
 
-static void add_marks(struct hm_text *out, const struct hm_answer *a)
+static void plot_marks_data(struct hm_text *out, const struct hm_answer *a)
 {
     if (a->best != HM_NONE)
         hm__text_addf(out, "$best << EOD\n%.17g %.17g\nEOD\n", a->points[a->best].n,
@@ -98,7 +98,7 @@ static void plot_speedup(struct hm_text *out, const struct hm_answer *a)
     hm__text_add(out, "\n");
 }
 
-/* Seconds of the two parts; over a wide range of n their shares, which remain visible. */
+/* Seconds of computing and communicating; over a wide range of n, their shares of the iteration. */
 static void plot_step(struct hm_text *out, bool wide)
 {
     if (wide)
@@ -121,8 +121,8 @@ int hm__render_gnuplot(struct hm_text *out, const struct hm_answer *a, const cha
 
     if (rc)
         return rc;
-    add_curve(out, a);
-    add_marks(out, a);
+    plot_curve_data(out, a);
+    plot_marks_data(out, a);
     hm__text_add(out, "set border 3\nset tics nomirror out\nset grid lc rgb '#dddddd' lt 1\n");
     hm__text_add(out, "set yrange [0:*]\n");
     hm__text_addf(out, "set xrange [1:%.17g]\n",

@@ -1,10 +1,10 @@
-/* A network as a table of layers, for one sample. */
+/* A network as a table of its layers. All quantities are for one sample. */
 #include <stdio.h>
 
 #include "format.h"
 #include "render.h"
 
-static const char *show_shape(const struct hm_shape *s, char *text)
+static const char *layer_show_shape(const struct hm_shape *s, char *text)
 {
     if (s->kind == HM_SHAPE_IMAGE)
         snprintf(text, HM_SHOWN, "%gx%gx%g", s->height, s->width, s->channels);
@@ -15,8 +15,8 @@ static const char *show_shape(const struct hm_shape *s, char *text)
     return text;
 }
 
-static void add_row(struct hm_text *out, const char *name, const char *shape, double parameters,
-                    double flop, double bytes)
+static void layer_add_row(struct hm_text *out, const char *name, const char *shape,
+                          double parameters, double flop, double bytes)
 {
     hm__text_addf(out, "%-12s %14s %14.0f %16.0f %16.0f %14.0f\n", name, shape, parameters, flop,
                   HM_TRAINING_PASSES * flop, bytes);
@@ -33,8 +33,8 @@ void hm__render_layers(struct hm_text *out, const struct hm_counts *counts, doub
         const struct hm_count *l = &counts->layers[i];
         double moved = (l->inputs + l->outputs + l->parameters) * weight_bytes;
         bytes += moved;
-        add_row(out, l->name, show_shape(&l->out, shape), l->parameters, 2 * l->multiply_adds,
-                moved);
+        layer_add_row(out, l->name, layer_show_shape(&l->out, shape), l->parameters,
+                      2 * l->multiply_adds, moved);
     }
-    add_row(out, "total", "", counts->parameters, counts->forward_flop, bytes);
+    layer_add_row(out, "total", "", counts->parameters, counts->forward_flop, bytes);
 }

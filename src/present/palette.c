@@ -1,7 +1,7 @@
 /*
- * Colours after Okabe and Ito and two more, made darker where they stand on white, so that lines
- * have a contrast of at least 3 to 1. Shapes of points differ as well: colour is never all that
- * tells.
+ * The colours of Okabe and Ito and two more, darkened for a white background so that lines have a
+ * contrast of at least 3 to 1. Charts use different shapes of points as well, so that no
+ * information is in the colour alone.
  */
 #include "palette.h"
 

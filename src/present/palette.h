@@ -1,4 +1,4 @@
-/* Colours that people who see fewer of them can tell apart, on white and on black. */
+/* Colours that colour-blind people can distinguish, on white and on black. */
 #ifndef HM_PALETTE_H
 #define HM_PALETTE_H
 
@@ -6,9 +6,9 @@
 
 enum { HM_PALETTE_SIZE = 8 };
 
-/* The i-th on white, "#0072b2"; they repeat. */
+/* Colour i on a white background, such as "#0072b2"; the list repeats. */
 const char *hm__palette(size_t i);
-/* The same on black. */
+/* Colour i on a black background. */
 const char *hm__palette_dark(size_t i);
 
 #endif

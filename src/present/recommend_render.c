@@ -1,87 +1,90 @@
-/* Recommendations for machines: JSON with the names of the struct, and CSV of the candidates. */
+/* Recommendations for programs: JSON, and CSV of the candidates. */
 #include "recommend_render.h"
 
 #include "err.h"
+#include "names.h"
 
-static const char *way_name(enum hm_recommend_way way)
+static void json_candidate(struct hm_json *json, const char *key, const struct hm_recommended *c)
 {
-    static const char *const names[] = {[HM_RECOMMEND_ROWS] = "rows",
-                                        [HM_RECOMMEND_FIT] = "fit",
-                                        [HM_RECOMMEND_MODEL] = "model",
-                                        [HM_RECOMMEND_NONE] = "none"};
-    return names[way];
+    hm__json_open(json, key, HM_JSON_OBJECT);
+    hm__json_put_number(json, "n", c->n);
+    hm__json_put_number(json, "time_s", c->time_s);
+    hm__json_put_number(json, "low_s", c->low_s);
+    hm__json_put_number(json, "high_s", c->high_s);
+    hm__json_put_number(json, "cost", c->cost);
+    hm__json_put_number(json, "value", c->value);
+    hm__json_put_number(json, "row_count", (double)c->rows);
+    hm__json_put_bool(json, "feasible", c->fits);
+    hm__json_put_bool(json, "failed", c->failed);
+    hm__json_put_text(json, "why", c->why);
+    hm__json_close(json);
 }
 
-static const char *goal_name(enum hm_goal goal)
+static void json_candidates(struct hm_json *json, const struct hm_recommendation *r)
 {
-    return goal == HM_GOAL_COST ? "cost" : goal == HM_GOAL_BALANCE ? "balance" : "time";
+    hm__json_open(json, "candidates", HM_JSON_LIST | HM_JSON_LINES);
+    for (size_t i = 0; i < r->candidate_count; i++)
+        json_candidate(json, NULL, &r->candidates[i]);
+    hm__json_close(json);
 }
 
-static void json_candidates(struct hm_text *out, const struct hm_recommendation *r)
+static void json_rows(struct hm_json *json, const struct hm_recommendation *r)
 {
-    hm__text_add(out, ",\n\"candidates\":[");
-    for (size_t i = 0; i < r->candidate_count; i++) {
-        const struct hm_recommended *c = &r->candidates[i];
-        hm__text_add(out, i ? ",\n  {\"n\":" : "\n  {\"n\":");
-        hm__json_number(out, c->n);
-        hm__json_field(out, "time_s", c->time_s);
-        hm__json_field(out, "low_s", c->low_s);
-        hm__json_field(out, "high_s", c->high_s);
-        hm__json_field(out, "cost", c->cost);
-        hm__json_field(out, "value", c->value);
-        hm__text_addf(out, ",\"rows\":%zu", c->rows);
-        hm__json_flag(out, "fits", c->fits);
-        hm__json_flag(out, "failed", c->failed);
-        hm__json_named(out, "why", c->why);
-        hm__text_add(out, "}");
-    }
-    hm__text_add(out, "]");
-}
-
-/* {"n":3,"batch":6400,…}, or null. */
-static void json_next(struct hm_text *out, const struct hm_recommendation *r)
-{
-    hm__text_add(out, ",\n\"next\":");
-    if (r->next_count == 0)
-        hm__text_add(out, "null");
-    for (size_t i = 0; i < r->next_count; i++) {
-        hm__text_add(out, i ? "," : "{");
-        hm__json_text(out, r->next[i].name);
-        hm__text_add(out, ":");
-        hm__json_number(out, r->next[i].value);
-    }
-    hm__text_add(out, r->next_count ? "}" : "");
-    hm__json_named(out, "next_why", r->next_why);
-}
-
-static void render_json(struct hm_text *out, const struct hm_recommendation *r)
-{
-    hm__text_add(out, "{\"howmany\":");
-    hm__json_text(out, HM_VERSION);
-    hm__json_named(out, "way", way_name(r->way));
-    hm__json_named(out, "source", r->source);
-    hm__json_named(out, "reason", r->reason);
-    hm__json_named(out, "goal", goal_name(r->goal));
-    hm__json_field(out, "level", r->level);
-    if (r->best == HM_NONE)
-        hm__text_add(out, ",\"best\":null");
-    else
-        hm__text_addf(out, ",\"best\":%zu", r->best);
-    hm__json_field(out, "sure", r->sure);
-    hm__json_named(out, "missed", r->missed);
-    json_candidates(out, r);
-    hm__text_add(out, ",\n\"rows\":[");
+    hm__json_open(json, "rows", HM_JSON_LIST);
     for (size_t i = 0; i < r->row_count; i++)
-        hm__text_addf(out, "%s%zu", i ? "," : "", r->rows[i]);
-    hm__text_add(out, "]");
-    json_next(out, r);
-    hm__json_texts(out, "notes", r->notes, r->note_count);
-    hm__text_add(out, "}\n");
+        hm__json_put_number(json, NULL, (double)r->rows[i]);
+    hm__json_close(json);
 }
 
-static void render_csv(struct hm_text *out, const struct hm_recommendation *r)
+/* The run that would help most, {"n":3,"batch":6400,…}, or null. */
+static void json_next(struct hm_json *json, const struct hm_recommendation *r)
 {
-    hm__text_add(out, "n,time_s,low_s,high_s,cost,value,rows,fits,failed,why\n");
+    if (r->next_count == 0)
+        hm__json_put_null(json, "next");
+    else {
+        hm__json_open(json, "next", HM_JSON_OBJECT);
+        for (size_t i = 0; i < r->next_count; i++)
+            hm__json_put_number(json, r->next[i].name, r->next[i].value);
+        hm__json_close(json);
+    }
+    hm__json_put_text(json, "next_why", r->next_why);
+}
+
+/* "unreached" when no candidate will do; "unknown" when there is nothing to judge them by. */
+static const char *recommendation_status(const struct hm_recommendation *r)
+{
+    if (r->best != HM_NONE)
+        return hm__status_name(HM_STATUS_OK);
+    return r->way == HM_RECOMMEND_NONE ? "unknown" : hm__status_name(HM_STATUS_UNREACHED);
+}
+
+static void recommendation_json(struct hm_text *out, const struct hm_recommendation *r)
+{
+    struct hm_json json = {.out = out};
+
+    hm__json_open_answer(&json);
+    hm__json_put_text(&json, "status", recommendation_status(r));
+    hm__json_put_text(&json, "provenance", hm__recommend_way_name(r->way));
+    hm__json_put_text(&json, "source", r->source);
+    hm__json_put_text(&json, "reason", r->reason);
+    hm__json_put_text(&json, "goal", hm__goal_name(r->goal));
+    hm__json_put_number(&json, "level", r->level);
+    if (r->best == HM_NONE)
+        hm__json_put_null(&json, "best");
+    else
+        json_candidate(&json, "best", &r->candidates[r->best]);
+    hm__json_put_number(&json, "sure", r->sure);
+    hm__json_put_text(&json, "missed", r->missed);
+    json_candidates(&json, r);
+    json_rows(&json, r);
+    json_next(&json, r);
+    hm__json_put_texts(&json, "notes", r->notes, r->note_count);
+    hm__json_close_answer(&json);
+}
+
+static void recommendation_csv(struct hm_text *out, const struct hm_recommendation *r)
+{
+    hm__text_add(out, "n,time_s,low_s,high_s,cost,value,row_count,feasible,failed,why\n");
     for (size_t i = 0; i < r->candidate_count; i++) {
         const struct hm_recommended *c = &r->candidates[i];
         hm__json_number(out, c->n);
@@ -100,25 +103,21 @@ static void render_csv(struct hm_text *out, const struct hm_recommendation *r)
 int hm_recommendation_render(const struct hm_recommendation *r, enum hm_format format,
                              const struct hm_style *style, char **ret_text, struct hm_err *err)
 {
+    const struct hm_style own = hm__style_or_default(style);
     struct hm_text out = {0};
-    int rc = 0;
 
     switch (format) {
     case HM_FORMAT_JSON:
-        render_json(&out, r);
+        recommendation_json(&out, r);
         break;
     case HM_FORMAT_CSV:
-        render_csv(&out, r);
+        recommendation_csv(&out, r);
         break;
     case HM_FORMAT_GNUPLOT:
-        rc = hm__fail(err, HM_E_CONFLICT, "a recommendation has no picture");
-        break;
-    default:
-        hm__render_recommendation_text(&out, r, style);
+        return hm__fail(err, HM_E_UNSUPPORTED, "a recommendation cannot be plotted");
+    case HM_FORMAT_TEXT:
+        hm__render_recommendation_text(&out, r, &own);
         break;
     }
-    if (rc == 0)
-        rc = hm__text_take(&out, ret_text, err);
-    hm__text_release(&out);
-    return rc;
+    return hm__text_take(&out, ret_text, err);
 }

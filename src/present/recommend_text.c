@@ -1,17 +1,20 @@
-/* A recommendation in words: what to use, where that comes from, how sure, the others. */
+/*
+ * A recommendation as text for people: the number of workers, what it is based on, how sure it is,
+ * the other candidates, and the run that would help most.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "recommend_render.h"
 
-static void say_workers(struct hm_text *out, double n)
+static void recommendation_say_workers(struct hm_text *out, double n)
 {
-    hm__text_addf(out, "%g worker%s", n, n == 1 ? "" : "s");
+    hm__text_addf(out, "%g worker%s", n, hm__plural(n));
 }
 
 /* "2.18 min, $0.12" */
-static void say_outcome(struct hm_text *out, const struct hm_recommended *c)
+static void recommendation_say_outcome(struct hm_text *out, const struct hm_recommended *c)
 {
     char shown[HM_SHOWN];
 
@@ -20,7 +23,7 @@ static void say_outcome(struct hm_text *out, const struct hm_recommended *c)
         hm__text_addf(out, ", %s", hm__show_money(c->cost, shown));
 }
 
-static void say_headline(struct hm_text *out, const struct hm_recommendation *r)
+static void recommendation_say_headline(struct hm_text *out, const struct hm_recommendation *r)
 {
     const struct hm_recommended *c = r->candidates;
     char shown[HM_SHOWN_RANGE], level[32];
@@ -34,7 +37,7 @@ static void say_headline(struct hm_text *out, const struct hm_recommendation *r)
         return;
     c = &r->candidates[r->best];
     hm__text_add(out, "Use ");
-    say_workers(out, c->n);
+    recommendation_say_workers(out, c->n);
     hm__text_addf(out, ": %s", hm__show_time(c->time_s, shown));
     if (*hm__show_range(hm__show_time, c->low_s, c->high_s, shown)) {
         snprintf(level, sizeof(level), "%g %%", 100 * r->level);
@@ -47,8 +50,8 @@ static void say_headline(struct hm_text *out, const struct hm_recommendation *r)
 
 enum { OTHERS_SHOWN = 5 };
 
-/* "3 workers 8.38 min; 2 workers 12.8 min", without those that fail. */
-static void say_others(struct hm_text *out, const struct hm_recommendation *r)
+/* "3 workers 8.38 min; 2 workers 12.8 min": the candidates after the best that do not fail. */
+static void recommendation_say_others(struct hm_text *out, const struct hm_recommendation *r)
 {
     size_t said = 0, more = 0;
 
@@ -61,9 +64,9 @@ static void say_others(struct hm_text *out, const struct hm_recommendation *r)
             continue;
         }
         hm__text_add(out, said++ ? "; " : "");
-        say_workers(out, c->n);
+        recommendation_say_workers(out, c->n);
         hm__text_add(out, " ");
-        say_outcome(out, c);
+        recommendation_say_outcome(out, c);
         if (!c->fits && !r->missed)
             hm__text_add(out, " (over the limit)");
     }
@@ -71,7 +74,7 @@ static void say_others(struct hm_text *out, const struct hm_recommendation *r)
         hm__text_addf(out, "; %zu more", more);
 }
 
-static void say_failed(struct hm_text *out, const struct hm_recommendation *r)
+static void recommendation_say_failed(struct hm_text *out, const struct hm_recommendation *r)
 {
     size_t said = 0, more = 0;
 
@@ -84,7 +87,7 @@ static void say_failed(struct hm_text *out, const struct hm_recommendation *r)
             continue;
         }
         hm__text_add(out, said++ ? "; " : "");
-        say_workers(out, c->n);
+        recommendation_say_workers(out, c->n);
         hm__text_addf(out, ": %s", c->why ? c->why : "failed");
     }
     if (more)
@@ -92,14 +95,14 @@ static void say_failed(struct hm_text *out, const struct hm_recommendation *r)
 }
 
 /* "a run of 3 workers with batch 6400, latency 20.0 ms: why" */
-static void say_next(struct hm_text *out, const struct hm_recommendation *r)
+static void recommendation_say_next(struct hm_text *out, const struct hm_recommendation *r)
 {
     char shown[HM_SHOWN];
 
     if (r->next_count == 0)
         return;
     hm__text_add(out, "a run of ");
-    say_workers(out, r->next[0].value);
+    recommendation_say_workers(out, r->next[0].value);
     for (size_t i = 1; i < r->next_count; i++) {
         const struct hm_at *at = &r->next[i];
         hm__text_addf(out, "%s%s ", i == 1 ? " with " : ", ", at->name);
@@ -114,7 +117,7 @@ static void say_next(struct hm_text *out, const struct hm_recommendation *r)
         hm__text_addf(out, ": %s", r->next_why);
 }
 
-static void say_sure(struct hm_text *out, const struct hm_recommendation *r)
+static void recommendation_say_sure(struct hm_text *out, const struct hm_recommendation *r)
 {
     if (r->sure > 0.99)
         hm__text_add(out, "the best with more than 99 %");
@@ -122,10 +125,12 @@ static void say_sure(struct hm_text *out, const struct hm_recommendation *r)
         hm__text_addf(out, "the best with %.0f %%", 100 * r->sure);
 }
 
-typedef void (*say)(struct hm_text *out, const struct hm_recommendation *r);
+typedef void (*recommendation_phrase)(struct hm_text *out, const struct hm_recommendation *r);
 
-static void add_line(struct hm_text *out, const struct hm_recommendation *r,
-                     const struct hm_style *style, const char *label, say phrase)
+/* "label   phrase", when the phrase is not empty. */
+static void recommendation_add_line(struct hm_text *out, const struct hm_recommendation *r,
+                                    const struct hm_style *style, const char *label,
+                                    recommendation_phrase phrase)
 {
     struct hm_text line = {0};
 
@@ -134,7 +139,7 @@ static void add_line(struct hm_text *out, const struct hm_recommendation *r,
         hm__render_taken_line(out, style, label, &line);
 }
 
-static bool any_cost(const struct hm_recommendation *r)
+static bool recommendation_has_cost(const struct hm_recommendation *r)
 {
     for (size_t i = 0; i < r->candidate_count; i++)
         if (isfinite(r->candidates[i].cost))
@@ -142,11 +147,11 @@ static bool any_cost(const struct hm_recommendation *r)
     return false;
 }
 
-static void add_table(struct hm_text *out, const struct hm_recommendation *r,
-                      const struct hm_style *style)
+static void recommendation_add_table(struct hm_text *out, const struct hm_recommendation *r,
+                                     const struct hm_style *style)
 {
     char shown[HM_SHOWN], range[HM_SHOWN_RANGE], interval[40];
-    bool cost = any_cost(r);
+    bool cost = recommendation_has_cost(r);
 
     snprintf(interval, sizeof(interval), "%g %% interval", 100 * r->level);
     hm__text_addf(out, "\n%s%6s %10s  %-24s%s %5s", hm__render_dim(style, true), "n", "time",
@@ -173,20 +178,16 @@ void hm__render_recommendation_text(struct hm_text *out, const struct hm_recomme
 {
     struct hm_text line = {0};
 
-    say_headline(&line, r);
-    hm__text_add(out, hm__render_bold(style, true));
-    hm__render_wrapped(out, style, line.data ? line.data : "", 0);
-    hm__text_addf(out, "%s\n", hm__render_bold(style, false));
-    out->failed = out->failed || line.failed;
-    hm__text_release(&line);
+    recommendation_say_headline(&line, r);
+    hm__render_headline(out, style, &line);
     if (r->reason)
         hm__render_line(out, style, "from", r->reason);
-    add_line(out, r, style, "how sure", say_sure);
-    add_line(out, r, style, r->missed ? "nearest" : "others", say_others);
-    add_line(out, r, style, "fails", say_failed);
-    add_line(out, r, style, "would help", say_next);
-    for (size_t i = 0; i < r->note_count; i++)
-        hm__render_line(out, style, i ? "" : "note", r->notes[i]);
+    recommendation_add_line(out, r, style, "how sure", recommendation_say_sure);
+    recommendation_add_line(out, r, style, r->missed ? "nearest" : "others",
+                            recommendation_say_others);
+    recommendation_add_line(out, r, style, "fails", recommendation_say_failed);
+    recommendation_add_line(out, r, style, "would help", recommendation_say_next);
+    hm__render_notes(out, r->notes, r->note_count, style);
     if (style->table && r->candidate_count > 0)
-        add_table(out, r, style);
+        recommendation_add_table(out, r, style);
 }

@@ -1,237 +1,264 @@
-/* Choosing a renderer, and the machine-readable formats: JSON and CSV. */
+/* An answer in one of the formats; here the machine-readable ones, JSON and CSV. */
 #include "render.h"
+
+#include <math.h>
+#include <string.h>
 
 #include "err.h"
 #include "format.h"
+#include "names.h"
 
-/* Fields that only some answers have: of stragglers, and of servers. */
-struct more_field {
+enum { DEFAULT_WIDTH = 80 };
+
+struct hm_style hm__style_or_default(const struct hm_style *style)
+{
+    struct hm_style own = style ? *style : (struct hm_style){0};
+
+    if (own.width == 0)
+        own.width = DEFAULT_WIDTH;
+    return own;
+}
+
+/* A named quantity of a point; negative or NaN: unknown. */
+struct point_field {
     const char *name;
-    bool there;
     double value;
 };
 
-enum { MORE_FIELDS = 2 };
+/* POINT_FIELDS are of every answer; the others only of some: see point_extra_fields. */
+enum { POINT_FIELDS = 15, POINT_EXTRA_FIELDS = 2 };
 
-static void more_fields(const struct hm_answer *a, const struct hm_point *p,
-                        struct more_field fields[MORE_FIELDS])
+/* The quantities of a point in the order of JSON keys and CSV columns. */
+static void point_list_fields(const struct hm_point *p, struct point_field fields[POINT_FIELDS])
 {
-    fields[0] = (struct more_field){"wait_s", a->uneven, p->wait_s};
-    fields[1] =
-        (struct more_field){"server_share", a->way.platform == HM_PLATFORM_SERVER, p->server_share};
+    const struct point_field all[POINT_FIELDS] = {{"n", p->n},
+                                                  {"nodes", p->nodes},
+                                                  {"time_s", p->time_s},
+                                                  {"low_s", p->low_s},
+                                                  {"high_s", p->high_s},
+                                                  {"compute_s", p->compute_s},
+                                                  {"communicate_s", p->communicate_s},
+                                                  {"latency_s", p->latency_s},
+                                                  {"bandwidth_s", p->bandwidth_s},
+                                                  {"speedup", p->speedup},
+                                                  {"efficiency", p->efficiency},
+                                                  {"total_s", p->total_s},
+                                                  {"cost", p->cost},
+                                                  {"memory_bytes", p->memory_bytes},
+                                                  {"imbalance", p->imbalance}};
+
+    memcpy(fields, all, sizeof(all));
 }
 
-static void json_point_fields(struct hm_text *out, const struct hm_answer *a,
-                              const struct hm_point *p)
+/* The quantities that exist only with stragglers or only with servers; returns their number. */
+static size_t point_extra_fields(const struct hm_answer *a, const struct hm_point *p,
+                                 struct point_field fields[POINT_EXTRA_FIELDS])
 {
-    struct more_field more[MORE_FIELDS];
-    const struct {
-        const char *name;
-        double value;
-    } fields[] = {{"n", p->n},
-                  {"nodes", p->nodes},
-                  {"time_s", p->time_s},
-                  {"low_s", p->low_s},
-                  {"high_s", p->high_s},
-                  {"compute_s", p->compute_s},
-                  {"communicate_s", p->communicate_s},
-                  {"latency_s", p->latency_s},
-                  {"bandwidth_s", p->bandwidth_s},
-                  {"speedup", p->speedup},
-                  {"efficiency", p->efficiency},
-                  {"total_s", p->total_s},
-                  {"cost", p->cost},
-                  {"memory_bytes", p->memory_bytes},
-                  {"imbalance", p->imbalance}};
+    size_t count = 0;
 
-    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
-        hm__text_add(out, i ? ",\"" : "\"");
-        hm__text_add(out, fields[i].name);
-        hm__text_add(out, "\":");
-        hm__json_known(out, fields[i].value);
-    }
-    hm__text_add(out, ",\"scheme\":");
-    hm__json_text(out, p->scheme == HM_SCHEME_BEST ? NULL : hm_scheme_name(p->scheme));
-    hm__text_add(out, p->fits ? ",\"fits\":true" : ",\"fits\":false");
-    more_fields(a, p, more);
-    for (size_t i = 0; i < MORE_FIELDS; i++) {
-        if (!more[i].there)
-            continue;
-        hm__text_addf(out, ",\"%s\":", more[i].name);
-        hm__json_known(out, more[i].value);
-    }
+    if (a->uneven)
+        fields[count++] = (struct point_field){"wait_s", p->wait_s};
+    if (a->way.platform == HM_PLATFORM_SERVER)
+        fields[count++] = (struct point_field){"server_share", p->server_share};
+    return count;
 }
 
-static void json_point(struct hm_text *out, const struct hm_answer *a, const char *key,
-                       const struct hm_point *points, size_t index)
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+static void json_point(struct hm_json *json, const char *key, const struct hm_answer *a,
+                       const struct hm_point *p)
 {
-    hm__text_addf(out, ",\n\"%s\":", key);
-    if (index == HM_NONE) {
-        hm__text_add(out, "null");
-        return;
-    }
-    hm__text_add(out, "{");
-    json_point_fields(out, a, &points[index]);
-    hm__text_add(out, "}");
+    struct point_field fields[POINT_FIELDS], extra[POINT_EXTRA_FIELDS];
+    size_t extra_count = point_extra_fields(a, p, extra);
+
+    point_list_fields(p, fields);
+    hm__json_open(json, key, HM_JSON_OBJECT);
+    for (size_t i = 0; i < POINT_FIELDS; i++)
+        hm__json_put_known(json, fields[i].name, fields[i].value);
+    hm__json_put_text(json, "scheme",
+                      p->scheme == HM_SCHEME_BEST ? NULL : hm_scheme_name(p->scheme));
+    hm__json_put_bool(json, "fits", p->fits);
+    for (size_t i = 0; i < extra_count; i++)
+        hm__json_put_known(json, extra[i].name, extra[i].value);
+    hm__json_close(json);
 }
 
-static void json_named(struct hm_text *out, const char *key, const char *text)
+/* The point at an index, or null where the answer has none. */
+static void json_point_at(struct hm_json *json, const char *key, const struct hm_answer *a,
+                          const struct hm_point *points, size_t index)
 {
-    hm__text_addf(out, ",\n\"%s\":", key);
-    hm__json_text(out, text);
+    if (index == HM_NONE)
+        hm__json_put_null(json, key);
+    else
+        json_point(json, key, a, &points[index]);
 }
 
-/* ,"key":value — so that it never stands first in an object */
-static void json_valued(struct hm_text *out, const char *key, double value)
+/* Null for a quantity that is 0 when it is unknown or not asked for. */
+static void json_positive(struct hm_json *json, const char *key, double value)
 {
-    hm__text_addf(out, ",\"%s\":", key);
-    hm__json_known(out, value);
+    hm__json_put_number(json, key, value > 0 ? value : NAN);
 }
 
-/* The keys of a way, where a platform was asked for. */
-static void json_way(struct hm_text *out, const struct hm_way *way, double samples_per_s,
+/* The keys of a platform; they are left out when the question names none. */
+static void json_way(struct hm_json *json, const struct hm_way *way, double samples_per_s,
                      double saturates_n, double servers_enough)
 {
     bool server = way->platform == HM_PLATFORM_SERVER;
 
-    hm__text_add(out, ",\"platform\":");
-    hm__json_text(out, hm_platform_name(way->platform));
-    hm__text_add(out, ",\"consistency\":");
-    hm__json_text(out, hm_consistency_name(way->consistency));
-    json_valued(out, "staleness", way->consistency == HM_CONSISTENCY_SSP ? way->staleness : -1);
-    json_valued(out, "servers", server ? way->servers : -1);
-    hm__text_addf(out, ",\"colocated\":%s", way->colocated ? "true" : "false");
-    json_valued(out, "backups", way->backups);
-    json_valued(out, "stale_cost", way->stale_cost > 0 ? way->stale_cost : -1);
-    json_valued(out, "samples_per_s", samples_per_s);
-    json_valued(out, "saturates_n", saturates_n > 0 ? saturates_n : -1);
-    json_valued(out, "servers_enough", servers_enough > 0 ? servers_enough : -1);
+    if (way->platform == HM_PLATFORM_JOB)
+        return;
+    hm__json_put_text(json, "platform", hm_platform_name(way->platform));
+    hm__json_put_text(json, "consistency", hm_consistency_name(way->consistency));
+    hm__json_put_known(json, "staleness",
+                       way->consistency == HM_CONSISTENCY_SSP ? way->staleness : NAN);
+    hm__json_put_known(json, "servers", server ? way->servers : NAN);
+    hm__json_put_bool(json, "colocated", way->colocated);
+    hm__json_put_known(json, "backups", way->backups);
+    json_positive(json, "stale_cost", way->stale_cost);
+    hm__json_put_known(json, "samples_per_s", samples_per_s);
+    json_positive(json, "saturates_n", saturates_n);
+    json_positive(json, "servers_enough", servers_enough);
 }
 
-static void json_head(struct hm_text *out, const struct hm_answer *a)
+static const char *total_of_name(const struct hm_answer *a)
 {
-    static const char *const statuses[] = {"ok", "no-speedup", "unreached"};
-    static const char *const goals[] = {"auto", "time", "cost", "balance"};
+    if (a->whole_job)
+        return "job";
+    return a->scaling == HM_SCALING_WEAK ? "reference-iteration" : "iteration";
+}
 
-    hm__text_add(out, "{\"howmany\":");
-    hm__json_text(out, HM_VERSION);
-    json_named(out, "status", statuses[a->status]);
-    json_named(out, "job", a->job);
-    json_named(out, "machine", a->machine);
-    json_named(out, "network", a->fabric);
-    json_named(out, "provenance", a->provenance);
-    json_named(out, "goal", goals[a->goal]);
-    json_named(out, "scaling", a->scaling == HM_SCALING_WEAK ? "weak" : "strong");
-    json_named(out, "total_of",
-               a->whole_job                    ? "job"
-               : a->scaling == HM_SCALING_WEAK ? "reference-iteration"
-                                               : "iteration");
-    json_valued(out, "reference", a->reference);
-    json_valued(out, "iterations", a->iterations > 0 ? a->iterations : -1);
+static void json_head(struct hm_json *json, const struct hm_answer *a)
+{
     bool balance = a->goal == HM_GOAL_BALANCE;
-    json_valued(out, "alpha", balance ? a->question.alpha : -1);
-    json_valued(out, "beta", balance ? a->question.beta : -1);
-    if (a->way.platform != HM_PLATFORM_JOB)
-        json_way(out, &a->way, a->samples_per_s, a->saturates_n, a->servers_enough);
+
+    hm__json_put_text(json, "status", hm__status_name(a->status));
+    hm__json_put_text(json, "job", a->job);
+    hm__json_put_text(json, "machine", a->machine);
+    hm__json_put_text(json, "network", a->fabric);
+    hm__json_put_text(json, "provenance", a->provenance);
+    hm__json_put_text(json, "goal", hm__goal_name(a->goal));
+    hm__json_put_text(json, "scaling", hm__scaling_name(a->scaling));
+    hm__json_put_text(json, "total_of", total_of_name(a));
+    hm__json_put_known(json, "reference", a->reference);
+    json_positive(json, "iterations", a->iterations);
+    hm__json_put_known(json, "alpha", balance ? a->question.alpha : NAN);
+    hm__json_put_known(json, "beta", balance ? a->question.beta : NAN);
+    json_way(json, &a->way, a->samples_per_s, a->saturates_n, a->servers_enough);
 }
 
-static void json_reasons(struct hm_text *out, const struct hm_answer *a)
+/* The points that the question asks for, and the nearest miss when nothing meets it. */
+static void json_chosen(struct hm_json *json, const struct hm_answer *a)
 {
-    hm__text_add(out, ",\n\"limit\":{\"kind\":");
-    hm__json_text(out, hm_limit_name(a->limit));
-    json_valued(out, "share", a->limit_share);
-    hm__text_add(out, ",\"why\":");
-    hm__json_text(out, a->why);
-    hm__text_add(out, "},\n\"help\":[");
+    bool work = a->missed && strcmp(a->missed, "work") == 0;
+
+    json_point_at(json, "best", a, a->points, a->best);
+    json_point_at(json, "knee", a, a->points, a->knee);
+    json_point_at(json, "in_deadline", a, a->points, a->in_deadline);
+    json_point_at(json, "in_budget", a, a->points, a->in_budget);
+    json_point_at(json, "faster", a, a->points, a->faster);
+    json_point_at(json, "work", a, a->work_points, a->work);
+    hm__json_put_text(json, "missed", a->missed);
+    json_point_at(json, "nearest", a, work ? a->work_points : a->points, a->nearest);
+    hm__json_put_known(json, "nearest_gap", a->missed ? a->nearest_gap : NAN);
+}
+
+/* What surrounds the best n: the plateau, the ceiling of the search, and how sure the answer is. */
+static void json_around_best(struct hm_json *json, const struct hm_answer *a)
+{
+    bool fitted = a->level > 0, best = a->best != HM_NONE;
+
+    hm__json_open(json, "plateau", HM_JSON_OBJECT);
+    hm__json_put_known(json, "from", best ? a->plateau_from : NAN);
+    hm__json_put_known(json, "to", best ? a->plateau_to : NAN);
+    hm__json_close(json);
+    hm__json_put_bool(json, "at_ceiling", a->at_ceiling);
+    hm__json_open(json, "beyond", HM_JSON_OBJECT);
+    json_positive(json, "n", a->beyond_n);
+    hm__json_put_known(json, "speedup", a->beyond_n > 0 ? a->beyond_speedup : NAN);
+    hm__json_close(json);
+    hm__json_put_known(json, "sure", a->sure);
+    hm__json_put_known(json, "sure_near", a->sure_near);
+    json_positive(json, "level", a->level);
+    hm__json_put_known(json, "n_low", fitted ? a->n_low : NAN);
+    hm__json_put_known(json, "n_high", fitted ? a->n_high : NAN);
+}
+
+static void json_limit(struct hm_json *json, const struct hm_answer *a)
+{
+    hm__json_open(json, "limit", HM_JSON_OBJECT);
+    hm__json_put_text(json, "kind", hm_limit_name(a->limit));
+    hm__json_put_known(json, "share", a->limit_share);
+    hm__json_put_text(json, "why", a->why);
+    hm__json_close(json);
+}
+
+static void json_help(struct hm_json *json, const struct hm_answer *a)
+{
+    hm__json_open(json, "help", HM_JSON_LIST | HM_JSON_LINES);
     for (size_t i = 0; i < a->help_count; i++) {
         const struct hm_help *h = &a->help[i];
-        hm__text_addf(out, "%s{\"what\":", i ? ",\n  " : "");
-        hm__json_text(out, h->what);
-        json_valued(out, "n", h->n);
-        json_valued(out, "time_s", h->time_s);
-        json_valued(out, "speedup", h->speedup);
-        json_valued(out, "gain", h->gain);
-        hm__text_add(out, "}");
+        hm__json_open(json, NULL, HM_JSON_OBJECT);
+        hm__json_put_text(json, "what", h->what);
+        hm__json_put_known(json, "n", h->n);
+        hm__json_put_known(json, "time_s", h->time_s);
+        hm__json_put_known(json, "speedup", h->speedup);
+        hm__json_put_known(json, "gain", h->gain);
+        hm__json_close(json);
     }
-    hm__text_add(out, "]");
+    hm__json_close(json);
 }
 
-static void json_ranking(struct hm_text *out, const struct hm_answer *a)
+static void json_ranking(struct hm_json *json, const struct hm_answer *a)
 {
-    hm__text_add(out, ",\n\"ranking\":[");
+    hm__json_open(json, "ranking", HM_JSON_LIST | HM_JSON_LINES);
     for (size_t i = 0; i < a->rank_count; i++) {
         const struct hm_rank *r = &a->ranking[i];
-        hm__text_addf(out, "%s{\"machine\":", i ? ",\n  " : "");
-        hm__json_text(out, r->machine);
-        hm__text_add(out, ",\"scheme\":");
-        hm__json_text(out, r->scheme);
-        hm__text_addf(out, ",\"feasible\":%s", r->feasible ? "true" : "false");
-        json_valued(out, "n", r->n);
-        json_valued(out, "time_s", r->time_s);
-        json_valued(out, "speedup", r->speedup);
-        json_valued(out, "total_s", r->total_s);
-        json_valued(out, "cost", r->cost);
-        if (r->way.platform != HM_PLATFORM_JOB)
-            json_way(out, &r->way, r->samples_per_s, r->saturates_n, r->servers_enough);
-        hm__text_add(out, ",\"why\":");
-        hm__json_text(out, r->why);
-        hm__text_add(out, "}");
+        hm__json_open(json, NULL, HM_JSON_OBJECT);
+        hm__json_put_text(json, "machine", r->machine);
+        hm__json_put_text(json, "scheme", r->scheme);
+        hm__json_put_bool(json, "feasible", r->feasible);
+        hm__json_put_known(json, "n", r->n);
+        hm__json_put_known(json, "time_s", r->time_s);
+        hm__json_put_known(json, "speedup", r->speedup);
+        hm__json_put_known(json, "total_s", r->total_s);
+        hm__json_put_known(json, "cost", r->cost);
+        json_way(json, &r->way, r->samples_per_s, r->saturates_n, r->servers_enough);
+        hm__json_put_text(json, "why", r->why);
+        hm__json_close(json);
     }
-    hm__text_add(out, "]");
+    hm__json_close(json);
 }
 
-static void json_points(struct hm_text *out, const char *key, const struct hm_answer *a,
+/* Points by their indices; without indices, the first `count` points. */
+static void json_points(struct hm_json *json, const char *key, const struct hm_answer *a,
                         const size_t *indices, size_t count)
 {
-    hm__text_addf(out, ",\n\"%s\":[", key);
-    for (size_t i = 0; i < count; i++) {
-        hm__text_add(out, i ? ",\n  {" : "\n  {");
-        json_point_fields(out, a, &a->points[indices ? indices[i] : i]);
-        hm__text_add(out, "}");
-    }
-    hm__text_add(out, "]");
-}
-
-static void json_miss(struct hm_text *out, const struct hm_answer *a)
-{
-    bool work = a->missed && a->missed[0] == 'w';
-
-    json_named(out, "missed", a->missed);
-    json_point(out, a, "nearest", work ? a->work_points : a->points, a->nearest);
-    json_valued(out, "nearest_gap", a->missed ? a->nearest_gap : -1);
+    hm__json_open(json, key, HM_JSON_LIST | HM_JSON_LINES);
+    for (size_t i = 0; i < count; i++)
+        json_point(json, NULL, a, &a->points[indices ? indices[i] : i]);
+    hm__json_close(json);
 }
 
 void hm__render_json(struct hm_text *out, const struct hm_answer *a)
 {
-    json_head(out, a);
-    json_point(out, a, "best", a->points, a->best);
-    json_point(out, a, "knee", a->points, a->knee);
-    json_point(out, a, "in_deadline", a->points, a->in_deadline);
-    json_point(out, a, "in_budget", a->points, a->in_budget);
-    json_point(out, a, "faster", a->points, a->faster);
-    json_point(out, a, "work", a->work_points, a->work);
-    json_miss(out, a);
-    hm__text_add(out, ",\n\"plateau\":{\"from\":");
-    hm__json_known(out, a->best == HM_NONE ? -1 : a->plateau_from);
-    json_valued(out, "to", a->best == HM_NONE ? -1 : a->plateau_to);
-    hm__text_addf(out,
-                  "},\n\"at_ceiling\":%s,\n\"beyond\":{\"n\":", a->at_ceiling ? "true" : "false");
-    hm__json_known(out, a->beyond_n > 0 ? a->beyond_n : -1);
-    json_valued(out, "speedup", a->beyond_n > 0 ? a->beyond_speedup : -1);
-    hm__text_add(out, "},\n\"sure\":");
-    hm__json_known(out, a->sure);
-    json_valued(out, "sure_near", a->sure_near);
-    json_valued(out, "level", a->level > 0 ? a->level : -1);
-    json_valued(out, "n_low", a->level > 0 ? a->n_low : -1);
-    json_valued(out, "n_high", a->level > 0 ? a->n_high : -1);
-    json_reasons(out, a);
-    json_ranking(out, a);
-    hm__json_texts(out, "notes", a->notes, a->note_count);
-    json_points(out, "pareto", a, a->pareto, a->pareto_count);
-    json_points(out, "curve", a, NULL, a->point_count);
-    hm__text_add(out, "}\n");
+    struct hm_json json = {.out = out};
+
+    hm__json_open_answer(&json);
+    json_head(&json, a);
+    json_chosen(&json, a);
+    json_around_best(&json, a);
+    json_limit(&json, a);
+    json_help(&json, a);
+    json_ranking(&json, a);
+    hm__json_put_texts(&json, "notes", a->notes, a->note_count);
+    json_points(&json, "pareto", a, a->pareto, a->pareto_count);
+    json_points(&json, "curve", a, NULL, a->point_count);
+    hm__json_close_answer(&json);
 }
 
+/* ---- CSV ------------------------------------------------------------------------------------- */
+
+/* An unknown quantity (NaN or negative) is an empty field. */
 static void csv_known(struct hm_text *out, double value, const char *end)
 {
     if (value >= 0)
@@ -239,45 +266,50 @@ static void csv_known(struct hm_text *out, double value, const char *end)
     hm__text_add(out, end);
 }
 
-/* The way of the answer, the same on every line. */
+/* The columns of the platform, which are the same in every row. */
 static void csv_way(struct hm_text *out, const struct hm_way *way)
 {
     hm__text_addf(out, ",%s,%s,", hm_platform_name(way->platform),
                   hm_consistency_name(way->consistency));
-    csv_known(out, way->consistency == HM_CONSISTENCY_SSP ? way->staleness : -1, ",");
-    csv_known(out, way->platform == HM_PLATFORM_SERVER ? way->servers : -1, ",");
+    csv_known(out, way->consistency == HM_CONSISTENCY_SSP ? way->staleness : NAN, ",");
+    csv_known(out, way->platform == HM_PLATFORM_SERVER ? way->servers : NAN, ",");
     csv_known(out, way->backups, "");
+}
+
+static void csv_header(struct hm_text *out, const struct hm_answer *a)
+{
+    static const struct hm_point none;
+    struct point_field fields[POINT_FIELDS], extra[POINT_EXTRA_FIELDS];
+    size_t extra_count = point_extra_fields(a, &none, extra);
+
+    point_list_fields(&none, fields);
+    for (size_t k = 0; k < POINT_FIELDS; k++)
+        hm__text_addf(out, "%s,", fields[k].name);
+    hm__text_add(out, "scheme,fits");
+    for (size_t k = 0; k < extra_count; k++)
+        hm__text_addf(out, ",%s", extra[k].name);
+    if (a->way.platform != HM_PLATFORM_JOB)
+        hm__text_add(out, ",platform,consistency,staleness,servers,backups");
+    hm__text_add(out, "\n");
 }
 
 void hm__render_csv(struct hm_text *out, const struct hm_answer *a)
 {
-    const bool way = a->way.platform != HM_PLATFORM_JOB;
-    struct more_field more[MORE_FIELDS];
-
-    hm__text_add(
-        out, "n,nodes,time_s,low_s,high_s,compute_s,communicate_s,latency_s,bandwidth_s,speedup,"
-             "efficiency,total_s,cost,memory_bytes,imbalance,scheme,fits");
-    more_fields(a, a->points, more);
-    for (size_t k = 0; k < MORE_FIELDS; k++)
-        hm__text_addf(out, "%s%s", more[k].there ? "," : "", more[k].there ? more[k].name : "");
-    hm__text_addf(out, "%s\n", way ? ",platform,consistency,staleness,servers,backups" : "");
+    csv_header(out, a);
     for (size_t i = 0; i < a->point_count; i++) {
         const struct hm_point *p = &a->points[i];
-        const double values[] = {p->n,           p->nodes,        p->time_s,        p->low_s,
-                                 p->high_s,      p->compute_s,    p->communicate_s, p->latency_s,
-                                 p->bandwidth_s, p->speedup,      p->efficiency,    p->total_s,
-                                 p->cost,        p->memory_bytes, p->imbalance};
-        for (size_t k = 0; k < sizeof(values) / sizeof(values[0]); k++)
-            csv_known(out, values[k], ",");
+        struct point_field fields[POINT_FIELDS], extra[POINT_EXTRA_FIELDS];
+        size_t extra_count = point_extra_fields(a, p, extra);
+        point_list_fields(p, fields);
+        for (size_t k = 0; k < POINT_FIELDS; k++)
+            csv_known(out, fields[k].value, ",");
         hm__text_addf(out, "%s,%s", p->scheme == HM_SCHEME_BEST ? "" : hm_scheme_name(p->scheme),
                       p->fits ? "true" : "false");
-        more_fields(a, p, more);
-        for (size_t k = 0; k < MORE_FIELDS; k++)
-            if (more[k].there) {
-                hm__text_add(out, ",");
-                csv_known(out, more[k].value, "");
-            }
-        if (way)
+        for (size_t k = 0; k < extra_count; k++) {
+            hm__text_add(out, ",");
+            csv_known(out, extra[k].value, "");
+        }
+        if (a->way.platform != HM_PLATFORM_JOB)
             csv_way(out, &a->way);
         hm__text_add(out, "\n");
     }
@@ -286,16 +318,17 @@ void hm__render_csv(struct hm_text *out, const struct hm_answer *a)
 int hm_answer_render(const struct hm_answer *answer, enum hm_format format,
                      const struct hm_style *style, char **ret_text, struct hm_err *err)
 {
+    const struct hm_style own = hm__style_or_default(style);
     struct hm_text out = {0};
     int rc = 0;
 
     switch (format) {
     case HM_FORMAT_TEXT:
-        hm__render_text(&out, answer, style);
-        if (style->table)
-            hm__render_table(&out, answer, style);
-        if (style->chart)
-            hm__render_chart(&out, answer, style);
+        hm__render_text(&out, answer, &own);
+        if (own.table)
+            hm__render_table(&out, answer, &own);
+        if (own.chart)
+            hm__render_chart(&out, answer, &own);
         break;
     case HM_FORMAT_JSON:
         hm__render_json(&out, answer);
@@ -304,7 +337,7 @@ int hm_answer_render(const struct hm_answer *answer, enum hm_format format,
         hm__render_csv(&out, answer);
         break;
     case HM_FORMAT_GNUPLOT:
-        rc = hm__render_gnuplot(&out, answer, style->file, err);
+        rc = hm__render_gnuplot(&out, answer, own.file, err);
         break;
     }
     if (rc) {

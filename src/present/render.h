@@ -1,8 +1,15 @@
-/* Renderers of an answer, one for each format; all append to a text. */
+/* Renderers of an answer, one for each format, and parts of texts; all append to a text. */
 #ifndef HM_RENDER_H
 #define HM_RENDER_H
 
+#include "howmany.h"
 #include "text.h"
+
+/*
+ * The style of a public render function: a copy of the caller's. NULL means no colour, ASCII, no
+ * table, no chart and 80 columns; a width of 0 means 80 columns.
+ */
+struct hm_style hm__style_or_default(const struct hm_style *style);
 
 void hm__render_text(struct hm_text *out, const struct hm_answer *answer,
                      const struct hm_style *style);
@@ -18,27 +25,35 @@ int hm__render_gnuplot(struct hm_text *out, const struct hm_answer *answer, cons
 /* A network layer by layer: shape, parameters, flop and bytes, forward and for training. */
 void hm__render_layers(struct hm_text *out, const struct hm_counts *counts, double weight_bytes);
 
-/* Words of a text from a column on, continued at `indent` where the width is reached. */
+/* Add the words of a text; lines after the first begin at column `indent`. */
 void hm__render_wrapped(struct hm_text *out, const struct hm_style *style, const char *text,
                         size_t indent);
 /* "label   text", wrapped to the width with the text kept in its column. */
 void hm__render_line(struct hm_text *out, const struct hm_style *style, const char *label,
                      const char *text);
+/* Notes of an answer, one after another; only the first line has the label "note". */
+void hm__render_notes(struct hm_text *out, const char *const *notes, size_t count,
+                      const struct hm_style *style);
 
-/* As the two above, with a text that is then emptied; a failure of its memory is passed on. */
+/*
+ * As hm__render_wrapped (with the end of the line) and hm__render_line, for a text that was built
+ * piece by piece. They release `text` and pass on whether its memory ran out.
+ */
 void hm__render_taken(struct hm_text *out, const struct hm_style *style, struct hm_text *text,
                       size_t indent);
 void hm__render_taken_line(struct hm_text *out, const struct hm_style *style, const char *label,
                            struct hm_text *text);
-/* A text in so many columns of a table: filled up, or cut. */
+/* The first sentence of an answer, in bold; releases `text` as hm__render_taken does. */
+void hm__render_headline(struct hm_text *out, const struct hm_style *style, struct hm_text *text);
+/* One cell of a table, `width` columns wide: a short text is padded, a long one is cut. */
 void hm__render_cell(struct hm_text *out, const char *text, size_t width);
-/* What switches bold or faint letters on and off; nothing without colour. */
+/* Escape sequences that switch bold or dim type on and off; empty without colour. */
 const char *hm__render_bold(const struct hm_style *style, bool on);
 const char *hm__render_dim(const struct hm_style *style, bool on);
 
-/* A text inside single quotes of gnuplot's; a quote is written twice, lines are left out. */
+/* A text inside single quotes for gnuplot: a quote is doubled, control characters are dropped. */
 void hm__gnuplot_quote(struct hm_text *out, const char *text);
-/* The gnuplot lines that choose terminal and output by the ending of a file name. */
+/* The gnuplot commands that choose terminal and output by the ending of the file name. */
 int hm__gnuplot_output(struct hm_text *out, const char *file, double width, double height,
                        struct hm_err *err);
 

@@ -1,6 +1,7 @@
 /*
- * Stored runs as text, JSON lines and CSV. A run has the same names everywhere: a member of struct
- * hm_stored, a column, a key. What is in `more` is written beside the members in JSON.
+ * Stored runs as text, JSON and CSV. A member of struct hm_stored has the same name as its column
+ * and its JSON key. `more` is a flat JSON object of further columns; its members are written beside
+ * the others.
  */
 #include "stored_render.h"
 
@@ -10,58 +11,58 @@
 #include <string.h>
 
 #include "format.h"
+#include "render.h"
 #include "stored.h"
 
-enum { CELL = 64, WIDEST = 24 };
+enum { CELL_SIZE = 64, CELL_WIDEST = 24 };
 
-/* Columns that are written: all but the id, which stands first, and `more`, which is last. */
-enum { FIRST = 1, LAST = HM_STORE_COLUMNS - 1 };
+/* Columns between the id, which is written first, and `more`, which is written last. */
+enum { COLUMN_FIRST = 1, COLUMN_END = HM_STORE_COLUMNS - 1 };
 
-static bool is_text(size_t k)
+static bool column_is_text(size_t k)
 {
     return hm__store_columns[k].kind == HM_STORE_TEXT;
 }
 
-static const char *text_of(const struct hm_stored *run, size_t k)
+static const char *stored_text(const struct hm_stored *run, size_t k)
 {
-    return is_text(k) ? hm__stored_get_text(&hm__store_columns[k], run) : NULL;
+    return column_is_text(k) ? hm__stored_get_text(&hm__store_columns[k], run) : NULL;
 }
 
-static double number_of(const struct hm_stored *run, size_t k)
+static double stored_number(const struct hm_stored *run, size_t k)
 {
-    return is_text(k) ? NAN : hm__stored_get_number(&hm__store_columns[k], run);
+    return column_is_text(k) ? NAN : hm__stored_get_number(&hm__store_columns[k], run);
 }
 
-static bool is_told(const struct hm_stored *run, size_t k)
+static bool stored_has(const struct hm_stored *run, size_t k)
 {
-    return is_text(k) ? text_of(run, k) != NULL : isfinite(number_of(run, k));
+    return column_is_text(k) ? stored_text(run, k) != NULL : isfinite(stored_number(run, k));
 }
 
-static bool any_told(const struct hm_stored *runs, size_t count, size_t k)
+static bool stored_any_has(const struct hm_stored *runs, size_t count, size_t k)
 {
     for (size_t i = 0; i < count; i++)
-        if (is_told(&runs[i], k))
+        if (stored_has(&runs[i], k))
             return true;
     return false;
 }
 
-/* ---- text --------------------------------------------------------------------------------------
- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
-/* A cell of the table; long texts are cut. */
-static const char *cell(const struct hm_stored *run, size_t k, char text[CELL])
+/* A cell of the table, empty when the value is unknown; long texts are cut. */
+static const char *stored_cell(const struct hm_stored *run, size_t k, char text[CELL_SIZE])
 {
-    if (!is_told(run, k))
+    if (!stored_has(run, k))
         return "";
-    if (is_text(k))
-        snprintf(text, CELL, "%.*s", WIDEST, text_of(run, k));
+    if (column_is_text(k))
+        snprintf(text, CELL_SIZE, "%.*s", CELL_WIDEST, stored_text(run, k));
     else
-        snprintf(text, CELL, "%.6g", number_of(run, k));
+        snprintf(text, CELL_SIZE, "%.6g", stored_number(run, k));
     return text;
 }
 
-/* Keys and versions tell a person little; `show` has them. */
-static bool in_table(size_t k)
+/* The table leaves out columns of little interest; hm__render_stored writes them. */
+static bool column_in_table(size_t k)
 {
     return strcmp(hm__store_columns[k].name, "key") != 0 &&
            strcmp(hm__store_columns[k].name, "version") != 0 &&
@@ -71,36 +72,37 @@ static bool in_table(size_t k)
 void hm__render_stored_table(struct hm_text *out, const struct hm_stored *runs, size_t count,
                              const struct hm_style *style)
 {
+    const struct hm_style own = hm__style_or_default(style);
     size_t widths[HM_STORE_COLUMNS] = {0};
-    char text[CELL];
+    char text[CELL_SIZE];
 
-    for (size_t k = FIRST; k < LAST; k++) {
-        if (!in_table(k) || !any_told(runs, count, k))
+    for (size_t k = COLUMN_FIRST; k < COLUMN_END; k++) {
+        if (!column_in_table(k) || !stored_any_has(runs, count, k))
             continue;
         widths[k] = strlen(hm__store_columns[k].name);
         for (size_t i = 0; i < count; i++) {
-            size_t width = hm__text_columns(cell(&runs[i], k, text));
+            size_t width = hm__text_columns(stored_cell(&runs[i], k, text));
             widths[k] = width > widths[k] ? width : widths[k];
         }
     }
-    hm__text_addf(out, "%s%8s", style->colour ? "\033[2m" : "", "id");
-    for (size_t k = FIRST; k < LAST; k++)
+    hm__text_addf(out, "%s%8s", hm__render_dim(&own, true), "id");
+    for (size_t k = COLUMN_FIRST; k < COLUMN_END; k++)
         if (widths[k])
-            hm__text_addf(out, is_text(k) ? "  %-*s" : "  %*s", (int)widths[k],
+            hm__text_addf(out, column_is_text(k) ? "  %-*s" : "  %*s", (int)widths[k],
                           hm__store_columns[k].name);
-    hm__text_add(out, style->colour ? "\033[0m" : "");
+    hm__text_add(out, hm__render_dim(&own, false));
     hm__text_end_line(out);
     for (size_t i = 0; i < count; i++) {
         hm__text_addf(out, "%8lld", (long long)runs[i].id);
-        for (size_t k = FIRST; k < LAST; k++) {
+        for (size_t k = COLUMN_FIRST; k < COLUMN_END; k++) {
             if (!widths[k])
                 continue;
-            const char *shown = cell(&runs[i], k, text);
+            const char *shown = stored_cell(&runs[i], k, text);
             size_t pad = widths[k] - hm__text_columns(shown);
             hm__text_add(out, "  ");
-            hm__text_repeat(out, " ", is_text(k) ? 0 : pad);
+            hm__text_repeat(out, " ", column_is_text(k) ? 0 : pad);
             hm__text_add(out, shown);
-            hm__text_repeat(out, " ", is_text(k) ? pad : 0);
+            hm__text_repeat(out, " ", column_is_text(k) ? pad : 0);
         }
         hm__text_end_line(out);
     }
@@ -109,14 +111,14 @@ void hm__render_stored_table(struct hm_text *out, const struct hm_stored *runs, 
 void hm__render_stored(struct hm_text *out, const struct hm_stored *run)
 {
     hm__text_addf(out, "%-12s %lld\n", "id", (long long)run->id);
-    for (size_t k = FIRST; k < LAST; k++) {
-        if (!is_told(run, k))
+    for (size_t k = COLUMN_FIRST; k < COLUMN_END; k++) {
+        if (!stored_has(run, k))
             continue;
         hm__text_addf(out, "%-12s ", hm__store_columns[k].name);
-        if (is_text(k))
-            hm__text_add(out, text_of(run, k));
+        if (column_is_text(k))
+            hm__text_add(out, stored_text(run, k));
         else
-            hm__text_addf(out, "%.15g", number_of(run, k));
+            hm__text_addf(out, "%.15g", stored_number(run, k));
         hm__text_end_line(out);
     }
     if (run->more)
@@ -130,49 +132,59 @@ void hm__render_stored(struct hm_text *out, const struct hm_stored *run)
     }
 }
 
-/* ---- JSON --------------------------------------------------------------------------------------
- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
-static void json_samples(struct hm_text *out, const struct hm_stored *run)
+static void json_samples(struct hm_json *json, const struct hm_stored *run)
 {
-    hm__text_add(out, ",\"samples\":[");
+    hm__json_open(json, "samples", HM_JSON_LIST);
     for (size_t p = 0; p < run->sample_count; p++) {
         const struct hm_stored_sample *s = &run->samples[p];
-        hm__text_add(out, p ? ",{\"iteration\":" : "{\"iteration\":");
-        hm__json_number(out, s->iteration);
-        hm__json_field(out, "seconds", s->seconds);
-        hm__json_field(out, "elapsed_s", s->elapsed_s);
-        hm__json_field(out, "loss", s->loss);
-        hm__text_add(out, "}");
+        hm__json_open(json, NULL, HM_JSON_OBJECT);
+        hm__json_put_number(json, "iteration", s->iteration);
+        hm__json_put_number(json, "seconds", s->seconds);
+        hm__json_put_number(json, "elapsed_s", s->elapsed_s);
+        hm__json_put_number(json, "loss", s->loss);
+        hm__json_close(json);
     }
-    hm__text_add(out, "]");
+    hm__json_close(json);
+}
+
+/* Copy the members of `more`, which is a JSON object such as {"a":1}, into the open object. */
+static void json_more(struct hm_json *json, const char *more)
+{
+    struct hm_text members = {0};
+
+    hm__text_add_n(&members, more + 1, strlen(more) - 2);
+    json->out->failed = json->out->failed || members.failed;
+    hm__json_put_raw(json, NULL, members.data ? members.data : "");
+    hm__text_release(&members);
 }
 
 void hm__render_stored_json(struct hm_text *out, const struct hm_stored *run)
 {
-    hm__text_addf(out, "{\"id\":%lld", (long long)run->id);
-    for (size_t k = FIRST; k < LAST; k++) {
-        if (!is_told(run, k))
+    struct hm_json json = {.out = out};
+
+    hm__json_open(&json, NULL, HM_JSON_OBJECT);
+    hm__json_put_number(&json, "id", (double)run->id);
+    for (size_t k = COLUMN_FIRST; k < COLUMN_END; k++) {
+        if (!stored_has(run, k))
             continue;
-        if (is_text(k))
-            hm__json_named(out, hm__store_columns[k].name, text_of(run, k));
+        if (column_is_text(k))
+            hm__json_put_text(&json, hm__store_columns[k].name, stored_text(run, k));
         else
-            hm__json_field(out, hm__store_columns[k].name, number_of(run, k));
+            hm__json_put_number(&json, hm__store_columns[k].name, stored_number(run, k));
     }
-    if (run->more && strlen(run->more) > 2) { /* {"a":1} goes in as ,"a":1 */
-        hm__text_add(out, ",");
-        hm__text_add_n(out, run->more + 1, strlen(run->more) - 2);
-    }
+    if (run->more && strlen(run->more) > 2) /* {} has no members. */
+        json_more(&json, run->more);
     if (run->sample_count)
-        json_samples(out, run);
-    hm__text_add(out, "}");
+        json_samples(&json, run);
+    hm__json_close(&json);
 }
 
-/* ---- CSV ---------------------------------------------------------------------------------------
- */
+/* ---- CSV ------------------------------------------------------------------------------------- */
 
-/* Flat JSON objects are walked by hand: names and values of `more`, which the store has checked. */
-static const char *skip_text(const char *at)
+/* The functions below scan `more`, a flat JSON object that the store has checked already. */
+static const char *json_skip_text(const char *at)
 {
     for (at++; *at && *at != '"'; at++)
         if (*at == '\\' && at[1])
@@ -180,39 +192,39 @@ static const char *skip_text(const char *at)
     return *at ? at + 1 : at;
 }
 
-static const char *skip_value(const char *at)
+static const char *json_skip_value(const char *at)
 {
     if (*at == '"')
-        return skip_text(at);
+        return json_skip_text(at);
     return at + strcspn(at, ",}");
 }
 
-/* The next pair from `at` on, which begins at { or ,; NULL after the last. */
-static const char *next_pair(const char *at, const char **name, size_t *name_length,
-                             const char **value, size_t *value_length)
+/* Find the next member; `at` points at "{" or ",". Returns where it ends, NULL after the last. */
+static const char *json_next_member(const char *at, const char **name, size_t *name_length,
+                                    const char **value, size_t *value_length)
 {
     at += strspn(at, "{, ");
     if (*at != '"')
         return NULL;
-    const char *end = skip_text(at);
+    const char *end = json_skip_text(at);
     *name = at + 1;
     *name_length = (size_t)(end - at) - 2;
     at = end + strspn(end, ": ");
-    end = skip_value(at);
+    end = json_skip_value(at);
     *value = at;
     *value_length = (size_t)(end - at);
     return end;
 }
 
-enum { MORE_MAX = 256 };
+enum { MORE_MAX = 256 }; /* Further members are left out of the CSV. */
 
-struct names {
+struct member_names {
     const char *names[MORE_MAX];
     size_t lengths[MORE_MAX];
     size_t count;
 };
 
-static size_t find_name(const struct names *names, const char *name, size_t length)
+static size_t member_find(const struct member_names *names, const char *name, size_t length)
 {
     size_t k = 0;
 
@@ -222,13 +234,13 @@ static size_t find_name(const struct names *names, const char *name, size_t leng
     return k;
 }
 
-static void gather_names(struct names *names, const struct hm_stored *runs, size_t count)
+static void member_gather(struct member_names *names, const struct hm_stored *runs, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         const char *at = runs[i].more ? runs[i].more : "", *name, *value;
         size_t length, ignored;
-        while ((at = next_pair(at, &name, &length, &value, &ignored)) != NULL) {
-            size_t k = find_name(names, name, length);
+        while ((at = json_next_member(at, &name, &length, &value, &ignored)) != NULL) {
+            size_t k = member_find(names, name, length);
             if (k < names->count || k == MORE_MAX)
                 continue;
             names->names[k] = name;
@@ -238,8 +250,8 @@ static void gather_names(struct names *names, const struct hm_stored *runs, size
     }
 }
 
-/* A JSON value as a field: texts lose their quotes and escapes of quotes and backslashes. */
-static void add_value(struct hm_text *out, const char *value, size_t length)
+/* A JSON value as a field of CSV: a text loses its quotes and its escapes. */
+static void csv_add_value(struct hm_text *out, const char *value, size_t length)
 {
     struct hm_text plain = {0};
 
@@ -257,15 +269,16 @@ static void add_value(struct hm_text *out, const char *value, size_t length)
     hm__text_release(&plain);
 }
 
-static void add_more(struct hm_text *out, const struct names *names, const struct hm_stored *run)
+static void csv_add_more(struct hm_text *out, const struct member_names *names,
+                         const struct hm_stored *run)
 {
     for (size_t k = 0; k < names->count; k++) {
         const char *at = run->more ? run->more : "", *name, *value;
         size_t length, value_length;
         hm__text_add(out, ",");
-        while ((at = next_pair(at, &name, &length, &value, &value_length)) != NULL)
+        while ((at = json_next_member(at, &name, &length, &value, &value_length)) != NULL)
             if (length == names->lengths[k] && memcmp(name, names->names[k], length) == 0) {
-                add_value(out, value, value_length);
+                csv_add_value(out, value, value_length);
                 break;
             }
     }
@@ -273,29 +286,29 @@ static void add_more(struct hm_text *out, const struct names *names, const struc
 
 void hm__render_stored_csv(struct hm_text *out, const struct hm_stored *runs, size_t count)
 {
-    struct names names = {.count = 0};
+    struct member_names names = {.count = 0};
     bool in[HM_STORE_COLUMNS];
 
-    gather_names(&names, runs, count);
+    member_gather(&names, runs, count);
     hm__text_add(out, "id");
-    for (size_t k = FIRST; k < LAST; k++)
-        if ((in[k] = any_told(runs, count, k)))
+    for (size_t k = COLUMN_FIRST; k < COLUMN_END; k++)
+        if ((in[k] = stored_any_has(runs, count, k)))
             hm__text_addf(out, ",%s", hm__store_columns[k].name);
     for (size_t k = 0; k < names.count; k++)
         hm__text_addf(out, ",%.*s", (int)names.lengths[k], names.names[k]);
     hm__text_add(out, "\n");
     for (size_t i = 0; i < count; i++) {
         hm__text_addf(out, "%lld", (long long)runs[i].id);
-        for (size_t k = FIRST; k < LAST; k++) {
+        for (size_t k = COLUMN_FIRST; k < COLUMN_END; k++) {
             if (!in[k])
                 continue;
             hm__text_add(out, ",");
-            if (is_told(&runs[i], k) && is_text(k))
-                hm__csv_text(out, text_of(&runs[i], k));
-            else if (is_told(&runs[i], k))
-                hm__json_number(out, number_of(&runs[i], k));
+            if (stored_has(&runs[i], k) && column_is_text(k))
+                hm__csv_text(out, stored_text(&runs[i], k));
+            else if (stored_has(&runs[i], k))
+                hm__json_number(out, stored_number(&runs[i], k));
         }
-        add_more(out, &names, &runs[i]);
+        csv_add_more(out, &names, &runs[i]);
         hm__text_add(out, "\n");
     }
 }

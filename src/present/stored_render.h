@@ -1,18 +1,18 @@
-/* Stored runs as text, JSON lines and CSV; all append to a text. */
+/* Stored runs as text, JSON and CSV; all functions append to a text. */
 #ifndef HM_STORED_RENDER_H
 #define HM_STORED_RENDER_H
 
 #include "howmany_store.h"
 #include "text.h"
 
-/* A table of the columns that the runs of a page have. */
+/* A table with the columns that at least one of the runs has. style NULL: the defaults. */
 void hm__render_stored_table(struct hm_text *out, const struct hm_stored *runs, size_t count,
                              const struct hm_style *style);
-/* One run, a line for each thing that is known of it, and its samples. */
+/* One run: a line for each known column, then its samples. */
 void hm__render_stored(struct hm_text *out, const struct hm_stored *run);
-/* One run as a JSON object in one line, without the end of the line; samples if it has them. */
+/* One run as a JSON object on one line, without the line break; with its samples, if it has any. */
 void hm__render_stored_json(struct hm_text *out, const struct hm_stored *run);
-/* The CSV of runs; the header has the columns that some run has, of `more` as well. */
+/* CSV of runs; its columns are those that at least one run has, including members of `more`. */
 void hm__render_stored_csv(struct hm_text *out, const struct hm_stored *runs, size_t count);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * The charts of a study. Times are iterations times the seconds of one that were measured on as
- * many workers: no model is evaluated here.
+ * The charts of a study. The time of a point is its iteration times the measured seconds of one
+ * iteration on the same number of workers; no model is evaluated here.
  */
 #include <math.h>
 #include <stdio.h>
@@ -9,9 +9,9 @@
 #include "study_render.h"
 #include "svg.h"
 
-enum { ROWS_SHOWN = 12, LABEL = 160 };
+enum { ROWS_SHOWN = 12, LABEL_SIZE = 160 };
 
-static void *take(struct hm_page *page, size_t count, size_t size)
+static void *page_alloc(struct hm_page *page, size_t count, size_t size)
 {
     void *memory = hm__arena_alloc(page->arena, count, size);
 
@@ -19,8 +19,8 @@ static void *take(struct hm_page *page, size_t count, size_t size)
     return memory;
 }
 
-/* "name, m = 8" in the page's memory; NULL when there is none. */
-static const char *label(struct hm_page *page, const char *algorithm, double m)
+/* "name, m = 8" in the arena of the page; NULL when memory ran out. */
+static const char *page_curve_label(struct hm_page *page, const char *algorithm, double m)
 {
     const char *text =
         hm__arena_printf(page->arena, "%.100s%sm = %.0f", algorithm, *algorithm ? ", " : "", m);
@@ -29,12 +29,12 @@ static const char *label(struct hm_page *page, const char *algorithm, double m)
     return text;
 }
 
-static const char *name_of(const char *algorithm)
+static const char *algorithm_label(const char *algorithm)
 {
     return *algorithm ? algorithm : "all runs";
 }
 
-static void begin_figure(struct hm_page *page, struct hm_svg_chart *chart)
+static void page_begin_figure(struct hm_page *page, struct hm_svg_chart *chart)
 {
     chart->number = ++page->charts;
     hm__text_add(page->out, "<figure>\n<figcaption>");
@@ -43,9 +43,9 @@ static void begin_figure(struct hm_page *page, struct hm_svg_chart *chart)
     hm__svg_add(page->out, chart);
 }
 
-/* Some of the points, the last among them, as a table that can be opened. */
-static void add_points(struct hm_text *out, const struct hm_svg_chart *chart, const char *x_name,
-                       const char *const *labels)
+/* A collapsed table of at most about ROWS_SHOWN points of each curve, including its last. */
+static void page_add_points(struct hm_text *out, const struct hm_svg_chart *chart,
+                            const char *x_name, const char *const *labels)
 {
     const char *const columns[] = {"curve", x_name, "*P - P*", NULL};
     char x[HM_SHOWN], y[HM_SHOWN];
@@ -68,24 +68,24 @@ static void add_points(struct hm_text *out, const struct hm_svg_chart *chart, co
     hm__text_add(out, "</details>\n");
 }
 
-static void end_figure(struct hm_page *page)
+static void page_end_figure(struct hm_page *page)
 {
     hm__text_add(page->out, "</figure>\n");
 }
 
-/* P - P* of a curve, in the page's memory. */
-static double *losses(struct hm_page *page, const struct hm_convergence *c,
-                      const struct hm_g_curve *curve)
+/* P - P* of a curve, in the arena of the page. */
+static double *curve_losses(struct hm_page *page, const struct hm_convergence *c,
+                            const struct hm_g_curve *curve)
 {
-    double *y = take(page, curve->count, sizeof(*y));
+    double *y = page_alloc(page, curve->count, sizeof(*y));
 
     for (size_t i = 0; y && i < curve->count; i++)
         y[i] = curve->loss[i] - c->best;
     return y;
 }
 
-/* How many different m of an algorithm's curves are smaller. */
-static size_t rank_of(const struct hm_g *g, double m)
+/* The number of different m of the algorithm that are smaller; it selects colour and shape. */
+static size_t curve_rank(const struct hm_g *g, double m)
 {
     size_t rank = 0;
 
@@ -94,7 +94,7 @@ static size_t rank_of(const struct hm_g *g, double m)
     return rank;
 }
 
-static bool named_before(const struct hm_g *g, size_t k)
+static bool curve_is_named(const struct hm_g *g, size_t k)
 {
     for (size_t j = 0; j < k; j++)
         if (g->curves[j].m == g->curves[k].m)
@@ -105,18 +105,18 @@ static bool named_before(const struct hm_g *g, size_t k)
 void hm__chart_iterations(struct hm_page *page, const struct hm_convergence *c, size_t algorithm)
 {
     const struct hm_g *g = &c->algorithms[algorithm];
-    struct hm_svg_series *series = take(page, g->curve_count, sizeof(*series));
-    const char **labels = take(page, g->curve_count, sizeof(*labels));
-    char title[LABEL], x_label[LABEL], x_name[LABEL];
+    struct hm_svg_series *series = page_alloc(page, g->curve_count, sizeof(*series));
+    const char **labels = page_alloc(page, g->curve_count, sizeof(*labels));
+    char title[LABEL_SIZE], x_label[LABEL_SIZE], x_name[LABEL_SIZE];
 
     for (size_t k = 0; series && labels && k < g->curve_count; k++) {
         const struct hm_g_curve *curve = &g->curves[k];
-        double *y = losses(page, c, curve);
-        labels[k] = label(page, "", curve->m);
+        double *y = curve_losses(page, c, curve);
+        labels[k] = page_curve_label(page, "", curve->m);
         if (!y || !labels[k])
             return;
-        series[k] = (struct hm_svg_series){.name = named_before(g, k) ? NULL : labels[k],
-                                           .look = rank_of(g, curve->m),
+        series[k] = (struct hm_svg_series){.name = curve_is_named(g, k) ? NULL : labels[k],
+                                           .look = curve_rank(g, curve->m),
                                            .x = curve->iteration,
                                            .y = y,
                                            .count = curve->count,
@@ -124,7 +124,7 @@ void hm__chart_iterations(struct hm_page *page, const struct hm_convergence *c, 
     }
     if (page->failed)
         return;
-    snprintf(title, sizeof(title), "%.100s: loss by %.20s", name_of(g->algorithm), c->unit);
+    snprintf(title, sizeof(title), "%.100s: loss by %.20s", algorithm_label(g->algorithm), c->unit);
     snprintf(x_label, sizeof(x_label), "%.20ss", c->unit);
     snprintf(x_name, sizeof(x_name), "*%.20s", c->unit);
     struct hm_svg_chart chart = {
@@ -140,16 +140,15 @@ void hm__chart_iterations(struct hm_page *page, const struct hm_convergence *c, 
         .count = g->curve_count};
     if (!hm__svg_has_points(&chart))
         return;
-    begin_figure(page, &chart);
-    add_points(page->out, &chart, x_name, labels);
-    end_figure(page);
+    page_begin_figure(page, &chart);
+    page_add_points(page->out, &chart, x_name, labels);
+    page_end_figure(page);
 }
 
-/* ---- loss against time --------------------------------------------------------------------------
- */
+/* ---- loss against time ----------------------------------------------------------------------- */
 
-/* Measured seconds of an iteration; NaN where there are none. */
-static double seconds_of(const struct hm_paces *paces, const char *algorithm, double m)
+/* Measured seconds of one iteration; NaN when there is no measurement. */
+static double pace_seconds(const struct hm_paces *paces, const char *algorithm, double m)
 {
     double found = NAN;
 
@@ -164,7 +163,7 @@ static double seconds_of(const struct hm_paces *paces, const char *algorithm, do
     return found;
 }
 
-static const struct hm_g_curve *curve_of(const struct hm_g *g, double m)
+static const struct hm_g_curve *curve_find(const struct hm_g *g, double m)
 {
     for (size_t k = 0; k < g->curve_count; k++)
         if (g->curves[k].m == m && g->curves[k].count)
@@ -172,28 +171,29 @@ static const struct hm_g_curve *curve_of(const struct hm_g *g, double m)
     return NULL;
 }
 
-/* The trace of the best m that has one, and its pace; NULL: there is none. */
-static const struct hm_g_curve *best_curve(const struct hm_convergence *c,
-                                           const struct hm_advice *a, const struct hm_g *g,
-                                           double *ret_seconds)
+/* The trace of the best-ranked m that has a trace and a measured time; NULL: there is none. */
+static const struct hm_g_curve *curve_find_best(const struct hm_convergence *c,
+                                                const struct hm_advice *a, const struct hm_g *g,
+                                                double *ret_seconds)
 {
     for (size_t i = 0; i < a->candidate_count; i++) {
         const struct hm_candidate *candidate = &a->candidates[i];
         if (strcmp(candidate->algorithm, g->algorithm) != 0)
             continue;
-        const struct hm_g_curve *curve = curve_of(g, candidate->m);
-        *ret_seconds = seconds_of(c->paces, g->algorithm, candidate->m);
+        const struct hm_g_curve *curve = curve_find(g, candidate->m);
+        *ret_seconds = pace_seconds(c->paces, g->algorithm, candidate->m);
         if (curve && isfinite(*ret_seconds))
             return curve;
     }
     return NULL;
 }
 
-static bool add_timed(struct hm_page *page, const struct hm_convergence *c, const struct hm_g *g,
-                      const struct hm_g_curve *curve, double seconds, struct hm_svg_series *series)
+static bool series_add_times(struct hm_page *page, const struct hm_convergence *c,
+                             const struct hm_g *g, const struct hm_g_curve *curve, double seconds,
+                             struct hm_svg_series *series)
 {
-    double *x = take(page, curve->count, sizeof(*x)), *y = losses(page, c, curve);
-    const char *name = label(page, g->algorithm, curve->m);
+    double *x = page_alloc(page, curve->count, sizeof(*x)), *y = curve_losses(page, c, curve);
+    const char *name = page_curve_label(page, g->algorithm, curve->m);
 
     if (!x || !y || !name)
         return false;
@@ -207,8 +207,8 @@ static bool add_timed(struct hm_page *page, const struct hm_convergence *c, cons
     return true;
 }
 
-/* The look an algorithm has among the candidates, so that it has one in all charts. */
-static size_t look_of(const struct hm_advice *a, const char *algorithm)
+/* Colour and shape of an algorithm: its rank among the algorithms, so that all charts agree. */
+static size_t algorithm_look(const struct hm_advice *a, const char *algorithm)
 {
     size_t look = 0;
 
@@ -223,18 +223,18 @@ static size_t look_of(const struct hm_advice *a, const char *algorithm)
 void hm__chart_times(struct hm_page *page, const struct hm_convergence *c,
                      const struct hm_advice *advice)
 {
-    struct hm_svg_series *series = take(page, c->count, sizeof(*series));
-    const char **labels = take(page, c->count, sizeof(*labels));
+    struct hm_svg_series *series = page_alloc(page, c->count, sizeof(*series));
+    const char **labels = page_alloc(page, c->count, sizeof(*labels));
     size_t count = 0;
 
     for (size_t i = 0; series && labels && i < c->count; i++) {
         double seconds;
-        const struct hm_g_curve *curve = best_curve(c, advice, &c->algorithms[i], &seconds);
+        const struct hm_g_curve *curve = curve_find_best(c, advice, &c->algorithms[i], &seconds);
         if (!curve)
             continue;
-        if (!add_timed(page, c, &c->algorithms[i], curve, seconds, &series[count]))
+        if (!series_add_times(page, c, &c->algorithms[i], curve, seconds, &series[count]))
             return;
-        series[count].look = look_of(advice, c->algorithms[i].algorithm);
+        series[count].look = algorithm_look(advice, c->algorithms[i].algorithm);
         labels[count] = series[count].name;
         count++;
     }
@@ -249,17 +249,16 @@ void hm__chart_times(struct hm_page *page, const struct hm_convergence *c,
                                  .count = count};
     if (page->failed || !hm__svg_has_points(&chart))
         return;
-    begin_figure(page, &chart);
-    add_points(page->out, &chart, "*seconds", labels);
-    end_figure(page);
+    page_begin_figure(page, &chart);
+    page_add_points(page->out, &chart, "*seconds", labels);
+    page_end_figure(page);
 }
 
-/* ---- candidates
- * ---------------------------------------------------------------------------------- */
+/* ---- candidates ------------------------------------------------------------------------------ */
 
-/* The next larger m of an algorithm after `above`; NULL after the last. */
-static const struct hm_candidate *next_m(const struct hm_advice *a, const char *algorithm,
-                                         double above)
+/* The candidate of an algorithm with the least m above `above`; NULL after the last. */
+static const struct hm_candidate *candidate_next(const struct hm_advice *a, const char *algorithm,
+                                                 double above)
 {
     const struct hm_candidate *found = NULL;
 
@@ -271,10 +270,10 @@ static const struct hm_candidate *next_m(const struct hm_advice *a, const char *
     return found;
 }
 
-static bool add_candidates(struct hm_page *page, const struct hm_advice *a, const char *algorithm,
-                           struct hm_svg_series *series)
+static bool series_add_candidates(struct hm_page *page, const struct hm_advice *a,
+                                  const char *algorithm, struct hm_svg_series *series)
 {
-    double *values = take(page, 4 * a->candidate_count, sizeof(*values));
+    double *values = page_alloc(page, 4 * a->candidate_count, sizeof(*values));
     double *x = values, *y = x + a->candidate_count, *low = y + a->candidate_count,
            *high = low + a->candidate_count;
     bool times = hm__advice_asks_loss(a);
@@ -282,13 +281,13 @@ static bool add_candidates(struct hm_page *page, const struct hm_advice *a, cons
 
     if (!values)
         return false;
-    while ((c = next_m(a, algorithm, c ? c->m : 0))) {
+    while ((c = candidate_next(a, algorithm, c ? c->m : 0))) {
         x[series->count] = c->m;
         y[series->count] = times ? c->time_s : c->loss;
         low[series->count] = times ? c->time_low_s : c->loss_low;
         high[series->count++] = times ? c->time_high_s : c->loss_high;
     }
-    series->name = name_of(algorithm);
+    series->name = algorithm_label(algorithm);
     series->x = x;
     series->y = y;
     series->low = low;
@@ -297,19 +296,19 @@ static bool add_candidates(struct hm_page *page, const struct hm_advice *a, cons
     return true;
 }
 
-/* Its table is that of all candidates, which follows it. */
+/* This chart has no table of its own: the table of all candidates follows it. */
 void hm__chart_candidates(struct hm_page *page, const struct hm_advice *a)
 {
-    struct hm_svg_series *series = take(page, a->candidate_count, sizeof(*series));
+    struct hm_svg_series *series = page_alloc(page, a->candidate_count, sizeof(*series));
     bool times = hm__advice_asks_loss(a);
-    char title[LABEL], loss[HM_SHOWN];
+    char title[LABEL_SIZE], loss[HM_SHOWN];
     size_t count = 0;
 
     for (size_t i = 0; series && i < a->candidate_count; i++) {
         if (!hm__advice_is_first(a, i))
             continue;
         series[count].look = count;
-        if (!add_candidates(page, a, a->candidates[i].algorithm, &series[count]))
+        if (!series_add_candidates(page, a, a->candidates[i].algorithm, &series[count]))
             return;
         count++;
     }
@@ -317,7 +316,7 @@ void hm__chart_candidates(struct hm_page *page, const struct hm_advice *a)
         snprintf(title, sizeof(title), "Time to %s by number of workers",
                  hm__show_loss(a->loss, loss));
     else
-        snprintf(title, sizeof(title), "Loss that is reached, by number of workers");
+        snprintf(title, sizeof(title), "Loss reached, by number of workers");
     struct hm_svg_chart chart = {.title = title,
                                  .description = "One line for each algorithm; bars are intervals. "
                                                 "The table of candidates has the same numbers.",
@@ -330,14 +329,14 @@ void hm__chart_candidates(struct hm_page *page, const struct hm_advice *a)
                                  .count = count};
     if (page->failed || !hm__svg_has_points(&chart))
         return;
-    begin_figure(page, &chart);
-    end_figure(page);
+    page_begin_figure(page, &chart);
+    page_end_figure(page);
 }
 
-/* Its table is that of the checks. */
+/* This chart has no table of its own: the table of checks precedes it. */
 void hm__chart_checks(struct hm_page *page, const struct hm_study *s)
 {
-    struct hm_svg_series *series = take(page, s->check_count, sizeof(*series));
+    struct hm_svg_series *series = page_alloc(page, s->check_count, sizeof(*series));
 
     for (size_t i = 0; series && i < s->check_count; i++) {
         const struct hm_study_check *k = &s->checks[i];
@@ -353,8 +352,8 @@ void hm__chart_checks(struct hm_page *page, const struct hm_study *s)
                                            .count = 1};
     }
     struct hm_svg_chart chart = {.title = "Predicted and achieved seconds",
-                                 .description = "Where the prediction is right, a point lies on "
-                                                "the dashed line. Bars are intervals.",
+                                 .description = "A point on the dashed line was predicted exactly. "
+                                                "Bars are intervals.",
                                  .x_label = "achieved, seconds",
                                  .y_label = "predicted, seconds",
                                  .x_scale = HM_SCALE_LOG,
@@ -364,6 +363,6 @@ void hm__chart_checks(struct hm_page *page, const struct hm_study *s)
                                  .count = s->check_count};
     if (page->failed || !hm__svg_has_points(&chart))
         return;
-    begin_figure(page, &chart);
-    end_figure(page);
+    page_begin_figure(page, &chart);
+    page_end_figure(page);
 }

@@ -1,6 +1,7 @@
 /*
- * The report of a study: one HTML file that needs no other. The answer first, then what it rests
- * on. Nothing in it depends on when or where it was written.
+ * The report of a study: one HTML file that loads no other. The advice comes first, then the runs
+ * and fits that it is based on. The same study gives the same bytes, whenever and wherever it is
+ * rendered.
  */
 #include "study_render.h"
 
@@ -39,23 +40,23 @@ static const char page_style[] =
     "summary{cursor:pointer}\n"
     "pre{white-space:pre-wrap;overflow-wrap:anywhere;background:var(--soft);padding:.8rem 1rem}\n";
 
-static const char *time_or_not(double seconds, char *text)
+static const char *show_known_time(double seconds, char *text)
 {
     return isfinite(seconds) ? hm__show_time(seconds, text) : "";
 }
 
-static const char *count_or_not(double count, char *text)
+static const char *show_known_count(double count, char *text)
 {
     return isfinite(count) ? hm__show_count(count, text) : "";
 }
 
-static const char *loss_or_not(double loss, char *text)
+static const char *show_known_loss(double loss, char *text)
 {
     return isfinite(loss) ? hm__show_loss(loss, text) : "";
 }
 
-/* Escaped, with 1e-4 kept on one line by a word joiner after its sign. */
-static void add_sentence(struct hm_text *out, const char *text)
+/* Escaped text; a word joiner after the minus sign of 1e-4 keeps the number on one line. */
+static void study_add_sentence(struct hm_text *out, const char *text)
 {
     struct hm_text joined = {0};
 
@@ -69,45 +70,45 @@ static void add_sentence(struct hm_text *out, const char *text)
     hm__text_release(&joined);
 }
 
-/* ---- the answer ---------------------------------------------------------------------------------
- */
+/* ---- the advice ------------------------------------------------------------------------------ */
 
-static void add_said(struct hm_text *out, const struct hm_advice *a, const char *label,
-                     void (*say)(struct hm_text *out, const struct hm_advice *advice))
+static void study_add_phrase(struct hm_text *out, const struct hm_advice *a, const char *label,
+                             void (*say)(struct hm_text *out, const struct hm_advice *advice))
 {
     struct hm_text line = {0};
 
     say(&line, a);
     if (line.length) {
         hm__text_addf(out, "<dt>%s</dt><dd>", label);
-        add_sentence(out, line.data);
+        study_add_sentence(out, line.data);
         hm__text_add(out, "</dd>\n");
     }
     out->failed = out->failed || line.failed;
     hm__text_release(&line);
 }
 
-static void add_answer(struct hm_text *out, const struct hm_advice *a)
+static void study_add_advice(struct hm_text *out, const struct hm_advice *a)
 {
     struct hm_text line = {0};
 
     hm__say_headline(&line, a);
     hm__text_add(out, "<p class=\"answer\"><strong>");
-    add_sentence(out, line.data);
+    study_add_sentence(out, line.data);
     hm__text_add(out, "</strong></p>\n<dl>\n");
     out->failed = out->failed || line.failed;
     hm__text_release(&line);
     if (a->feasible)
-        add_said(out, a, "how sure", hm__say_sure);
-    add_said(out, a, "beyond", hm__say_beyond);
+        study_add_phrase(out, a, "how sure", hm__say_sure);
+    study_add_phrase(out, a, "beyond", hm__say_beyond);
     if (a->lead_count > 1)
-        add_said(out, a, "ahead", hm__say_leads);
-    add_said(out, a, "schedule", hm__say_schedule);
-    add_said(out, a, "would help", hm__say_next_run);
+        study_add_phrase(out, a, "ahead", hm__say_leads);
+    study_add_phrase(out, a, "schedule", hm__say_schedule);
+    study_add_phrase(out, a, "would help", hm__say_next_run);
     hm__text_add(out, "</dl>\n");
 }
 
-static void add_why(struct hm_text *out, const struct hm_advice *a, const struct hm_candidate *c)
+static void study_add_why(struct hm_text *out, const struct hm_advice *a,
+                          const struct hm_candidate *c)
 {
     struct hm_text why = {0};
 
@@ -119,9 +120,9 @@ static void add_why(struct hm_text *out, const struct hm_advice *a, const struct
     hm__text_release(&why);
 }
 
-/* What decides: the time or the loss, and its interval. */
-static void add_decisive(struct hm_text *out, const struct hm_advice *a,
-                         const struct hm_candidate *c, bool priced)
+/* The quantity that candidates are ranked by (time or loss), its interval, cost and probability. */
+static void study_add_ranked(struct hm_text *out, const struct hm_advice *a,
+                             const struct hm_candidate *c, bool priced)
 {
     char shown[HM_SHOWN], range[HM_SHOWN_RANGE];
 
@@ -129,7 +130,7 @@ static void add_decisive(struct hm_text *out, const struct hm_advice *a,
         hm__table_number(out, isfinite(c->time_s) ? hm__show_time(c->time_s, shown) : "never");
         hm__table_number(out, hm__show_range(hm__show_time, c->time_low_s, c->time_high_s, range));
     } else {
-        hm__table_number(out, loss_or_not(c->loss, shown));
+        hm__table_number(out, show_known_loss(c->loss, shown));
         hm__table_number(out, hm__show_range(hm__show_loss, c->loss_low, c->loss_high, range));
     }
     if (priced)
@@ -138,8 +139,8 @@ static void add_decisive(struct hm_text *out, const struct hm_advice *a,
     hm__table_number(out, isfinite(c->probability) ? shown : "");
 }
 
-static void add_candidate(struct hm_text *out, const struct hm_advice *a,
-                          const struct hm_candidate *c, bool priced, bool all)
+static void study_add_candidate(struct hm_text *out, const struct hm_advice *a,
+                                const struct hm_candidate *c, bool priced, bool all)
 {
     char shown[HM_SHOWN];
 
@@ -147,17 +148,17 @@ static void add_candidate(struct hm_text *out, const struct hm_advice *a,
     hm__table_number(out, hm__show_count(c->m, shown));
     if (all) {
         hm__table_text(out, c->measured ? "yes" : "no");
-        hm__table_number(out, count_or_not(c->iterations, shown));
-        hm__table_number(out, time_or_not(c->iteration_s, shown));
+        hm__table_number(out, show_known_count(c->iterations, shown));
+        hm__table_number(out, show_known_time(c->iteration_s, shown));
     }
-    add_decisive(out, a, c, priced);
+    study_add_ranked(out, a, c, priced);
     if (!all)
-        add_why(out, a, c);
+        study_add_why(out, a, c);
     hm__table_row_end(out);
 }
 
-/* All candidates, or the best of each algorithm and why the others lose. */
-static void add_candidates(struct hm_text *out, const struct hm_advice *a, bool all)
+/* A table of all candidates, or of the best of each algorithm with the reason why it loses. */
+static void study_add_candidates(struct hm_text *out, const struct hm_advice *a, bool all)
 {
     bool priced = hm__advice_priced(a);
     char interval[48], several[48];
@@ -182,26 +183,25 @@ static void add_candidates(struct hm_text *out, const struct hm_advice *a, bool 
                     columns);
     for (size_t i = 0; i < a->candidate_count; i++)
         if (all || hm__advice_is_first(a, i))
-            add_candidate(out, a, &a->candidates[i], priced, all);
+            study_add_candidate(out, a, &a->candidates[i], priced, all);
     hm__table_end(out);
 }
 
-static void add_ranking(struct hm_page *page, const struct hm_advice *a)
+static void study_add_ranking(struct hm_page *page, const struct hm_advice *a)
 {
     if (a->candidate_count == 0)
         return;
     hm__text_add(page->out, "<h2>Candidates</h2>\n");
-    add_candidates(page->out, a, false);
+    study_add_candidates(page->out, a, false);
     hm__chart_candidates(page, a);
     hm__text_add(page->out, "<details><summary>all candidates as a table</summary>\n");
-    add_candidates(page->out, a, true);
+    study_add_candidates(page->out, a, true);
     hm__text_add(page->out, "</details>\n");
 }
 
-/* ---- what was done
- * ------------------------------------------------------------------------------- */
+/* ---- checks, runs and notes ------------------------------------------------------------------ */
 
-static void add_facts(struct hm_text *out, const struct hm_study *s)
+static void study_add_facts(struct hm_text *out, const struct hm_study *s)
 {
     if (s->fact_count == 0)
         return;
@@ -216,27 +216,27 @@ static void add_facts(struct hm_text *out, const struct hm_study *s)
     hm__text_add(out, "</dl>\n");
 }
 
-static void add_check(struct hm_text *out, const struct hm_study_check *c)
+static void study_add_check(struct hm_text *out, const struct hm_study_check *c)
 {
     char shown[HM_SHOWN], range[HM_SHOWN_RANGE];
 
     hm__table_row(out, c->algorithm);
     hm__table_number(out, hm__show_count(c->m, shown));
     hm__table_text(out, c->role);
-    hm__table_number(out, time_or_not(c->predicted_s, shown));
+    hm__table_number(out, show_known_time(c->predicted_s, shown));
     hm__table_number(out,
                      hm__show_range(hm__show_time, c->predicted_low_s, c->predicted_high_s, range));
     hm__table_number(out,
-                     isfinite(c->achieved_s) ? hm__show_time(c->achieved_s, shown) : "not there");
+                     isfinite(c->achieved_s) ? hm__show_time(c->achieved_s, shown) : "not reached");
     snprintf(shown, sizeof(shown), "%+.0f %%", 100 * (c->predicted_s / c->achieved_s - 1));
     hm__table_number(out, isfinite(c->predicted_s / c->achieved_s) ? shown : "");
-    hm__table_number(out, count_or_not(c->predicted_iterations, shown));
-    hm__table_number(out, count_or_not(c->achieved_iterations, shown));
-    hm__table_number(out, loss_or_not(c->loss, shown));
+    hm__table_number(out, show_known_count(c->predicted_iterations, shown));
+    hm__table_number(out, show_known_count(c->achieved_iterations, shown));
+    hm__table_number(out, show_known_loss(c->loss, shown));
     hm__table_row_end(out);
 }
 
-static void add_checks(struct hm_page *page, const struct hm_study *s)
+static void study_add_checks(struct hm_page *page, const struct hm_study *s)
 {
     static const char *const columns[] = {"algorithm", "*workers",  "role",    "*predicted",
                                           "*interval", "*achieved", "*off by", "*iterations",
@@ -245,14 +245,14 @@ static void add_checks(struct hm_page *page, const struct hm_study *s)
     if (s->check_count == 0)
         return;
     hm__text_add(page->out, "<h2>Does the advice hold?</h2>\n");
-    hm__table_begin(page->out, "Runs made to see, times and iterations", columns);
+    hm__table_begin(page->out, "Runs made to check the advice: times and iterations", columns);
     for (size_t i = 0; i < s->check_count; i++)
-        add_check(page->out, &s->checks[i]);
+        study_add_check(page->out, &s->checks[i]);
     hm__table_end(page->out);
     hm__chart_checks(page, s);
 }
 
-static void add_runs(struct hm_text *out, const struct hm_study *s)
+static void study_add_runs(struct hm_text *out, const struct hm_study *s)
 {
     static const char *const columns[] = {"algorithm", "*workers",           "*seed", "*iterations",
                                           "*time",     "*P - P* at the end", "why",   NULL};
@@ -266,17 +266,17 @@ static void add_runs(struct hm_text *out, const struct hm_study *s)
         const struct hm_study_run *r = &s->runs[i];
         hm__table_row(out, r->algorithm);
         hm__table_number(out, hm__show_count(r->m, shown));
-        hm__table_number(out, count_or_not(r->seed, shown));
-        hm__table_number(out, count_or_not(r->iterations, shown));
-        hm__table_number(out, time_or_not(r->time_s, shown));
-        hm__table_number(out, loss_or_not(r->loss, shown));
+        hm__table_number(out, show_known_count(r->seed, shown));
+        hm__table_number(out, show_known_count(r->iterations, shown));
+        hm__table_number(out, show_known_time(r->time_s, shown));
+        hm__table_number(out, show_known_loss(r->loss, shown));
         hm__table_text(out, r->reason);
         hm__table_row_end(out);
     }
     hm__table_end(out);
 }
 
-static void add_held_out(struct hm_text *out, const struct hm_holdout *h)
+static void study_add_held_out(struct hm_text *out, const struct hm_holdout *h)
 {
     static const char *const columns[] = {"algorithm", "*workers left out", "*points",
                                           "*median",   "*root mean square", "*inside the interval",
@@ -288,16 +288,16 @@ static void add_held_out(struct hm_text *out, const struct hm_holdout *h)
         rows += h->algorithms[i].left_out_count;
     if (rows == 0)
         return;
-    hm__text_add(out, "<h2>How well other m are told</h2>\n");
-    hm__table_begin(out, "Errors of log10(P - P*) for each m, told from the others", columns);
+    hm__text_add(out, "<h2>How well other m are predicted</h2>\n");
+    hm__table_begin(out, "Errors of log10(P - P*) for each m, predicted from the others", columns);
     for (size_t i = 0; i < h->count; i++)
         for (size_t k = 0; k < h->algorithms[i].left_out_count; k++) {
             const struct hm_g_error *e = &h->algorithms[i].left_out[k];
             hm__table_row(out, h->algorithms[i].algorithm);
             hm__table_number(out, hm__show_count(e->m, shown));
             hm__table_number(out, hm__show_count((double)e->points, shown));
-            hm__table_number(out, loss_or_not(e->median, shown));
-            hm__table_number(out, loss_or_not(e->rms, shown));
+            hm__table_number(out, show_known_loss(e->median, shown));
+            hm__table_number(out, show_known_loss(e->rms, shown));
             snprintf(shown, sizeof(shown), "%.0f %%", 100 * e->covered);
             hm__table_number(out, isfinite(e->covered) ? shown : "");
             hm__table_row_end(out);
@@ -305,7 +305,7 @@ static void add_held_out(struct hm_text *out, const struct hm_holdout *h)
     hm__table_end(out);
 }
 
-static void add_list(struct hm_text *out, const char *const *notes, size_t count)
+static void study_add_list(struct hm_text *out, const char *const *notes, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         hm__text_add(out, "<li>");
@@ -314,28 +314,28 @@ static void add_list(struct hm_text *out, const char *const *notes, size_t count
     }
 }
 
-static void add_notes(struct hm_text *out, const struct hm_study *s)
+static void study_add_notes(struct hm_text *out, const struct hm_study *s)
 {
     size_t advised = s->advice ? s->advice->note_count : 0;
     size_t learned = s->convergence ? s->convergence->note_count : 0;
 
     if (s->note_count + advised + learned > 0) {
         hm__text_add(out, "<h2>Notes</h2>\n<ul>\n");
-        add_list(out, s->notes, s->note_count);
+        study_add_list(out, s->notes, s->note_count);
         if (advised)
-            add_list(out, s->advice->notes, advised);
+            study_add_list(out, s->advice->notes, advised);
         if (learned)
-            add_list(out, s->convergence->notes, learned);
+            study_add_list(out, s->convergence->notes, learned);
         hm__text_add(out, "</ul>\n");
     }
     if (s->command) {
-        hm__text_add(out, "<h2>To repeat it</h2>\n<pre><code>");
+        hm__text_add(out, "<h2>To repeat the study</h2>\n<pre><code>");
         hm__xml_text(out, s->command);
         hm__text_add(out, "</code></pre>\n");
     }
 }
 
-static void add_curves(struct hm_page *page, const struct hm_study *s)
+static void study_add_curves(struct hm_page *page, const struct hm_study *s)
 {
     if (!s->convergence)
         return;
@@ -347,7 +347,7 @@ static void add_curves(struct hm_page *page, const struct hm_study *s)
     hm__text_add(page->out, "</div>\n");
 }
 
-static void add_head(struct hm_text *out, const struct hm_study *s)
+static void study_add_head(struct hm_text *out, const struct hm_study *s)
 {
     const char *title = s->title && *s->title ? s->title : "A study";
 
@@ -370,17 +370,17 @@ int hm_study_render(const struct hm_study *study, char **ret_html, struct hm_err
 
     if (!page.arena)
         return hm__fail_nomem(err);
-    add_head(&out, study);
+    study_add_head(&out, study);
     if (study->advice)
-        add_answer(&out, study->advice);
-    add_facts(&out, study);
+        study_add_advice(&out, study->advice);
+    study_add_facts(&out, study);
     if (study->advice)
-        add_ranking(&page, study->advice);
-    add_checks(&page, study);
-    add_curves(&page, study);
-    add_held_out(&out, study->holdout);
-    add_runs(&out, study);
-    add_notes(&out, study);
+        study_add_ranking(&page, study->advice);
+    study_add_checks(&page, study);
+    study_add_curves(&page, study);
+    study_add_held_out(&out, study->holdout);
+    study_add_runs(&out, study);
+    study_add_notes(&out, study);
     hm__text_add(&out, "</main>\n</body>\n</html>\n");
     out.failed = out.failed || page.failed;
     hm__arena_free(page.arena);

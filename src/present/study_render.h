@@ -1,30 +1,30 @@
-/* The parts of a study's page. */
+/* The parts of the HTML report of a study. */
 #ifndef HM_STUDY_RENDER_H
 #define HM_STUDY_RENDER_H
 
 #include "advice_render.h"
 #include "memory.h"
 
-/* A page on its way. The arena is for what charts need while they are drawn. */
+/* A report that is being written. */
 struct hm_page {
     struct hm_text *out;
-    struct hm_arena *arena;
-    size_t charts; /* drawn so far */
-    bool failed;   /* out of memory */
+    struct hm_arena *arena; /* Owns the arrays that charts need while they are drawn. */
+    size_t charts;          /* Number of charts so far. */
+    bool failed;            /* Memory ran out. */
 };
 
-/* <div><table><caption>…</caption><thead>…: columns "*name" hold numbers. Ends the list with NULL.
- */
+/* Begin a table. `columns` ends with NULL; a name that begins with "*" is a column of numbers. */
 void hm__table_begin(struct hm_text *out, const char *caption, const char *const *columns);
-/* A new row, whose first cell is a heading. */
+/* Begin a row; its first cell is a heading. */
 void hm__table_row(struct hm_text *out, const char *head);
 void hm__table_text(struct hm_text *out, const char *text);
-/* A cell on the right; empty where the text is. */
+/* A cell that is aligned to the right. */
 void hm__table_number(struct hm_text *out, const char *text);
 void hm__table_row_end(struct hm_text *out);
 void hm__table_end(struct hm_text *out);
 
-/* Figures, each with its table unless that stands beside it; nothing where nothing can be drawn. */
+/* Figures with a table of their points. Each function adds nothing when there is no point to draw.
+ */
 void hm__chart_candidates(struct hm_page *page, const struct hm_advice *advice);
 void hm__chart_iterations(struct hm_page *page, const struct hm_convergence *convergence,
                           size_t algorithm);

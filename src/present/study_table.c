@@ -1,5 +1,4 @@
-/* Tables of HTML: a caption, headings with their scope, and a frame that scrolls on small screens.
- */
+/* HTML tables: a caption, headings with a scope, and a frame that scrolls on small screens. */
 #include "study_render.h"
 
 void hm__table_begin(struct hm_text *out, const char *caption, const char *const *columns)

@@ -1,6 +1,6 @@
 /*
- * Charts as SVG. A drawing of 480 by about 340 units is scaled to the width there is; letters of 14
- * units remain legible on a phone. Labels that would touch the one before them are left out.
+ * Charts as SVG. A drawing of 480 by about 340 units is scaled to the available width; type of 14
+ * units remains legible on a phone. Labels that would touch the previous label are left out.
  */
 #include "svg.h"
 
@@ -15,16 +15,16 @@ enum { TICKS = 64, LETTER = 8, LEGEND_ROW = 22, NAME_SHOWN = 48 };
 
 struct axis {
     enum hm_scale scale;
-    double low, high; /* of the values */
-    double from, to;  /* in units of the drawing */
+    double low, high; /* Range of the values. */
+    double from, to;  /* Range in units of the drawing. */
 };
 
-static bool shows(const struct axis *a, double value)
+static bool axis_shows(const struct axis *a, double value)
 {
     return isfinite(value) && (a->scale == HM_SCALE_LINEAR || value > 0);
 }
 
-static double place(const struct axis *a, double value)
+static double axis_place(const struct axis *a, double value)
 {
     double low = a->low, high = a->high;
 
@@ -36,19 +36,18 @@ static double place(const struct axis *a, double value)
     return a->from + (value - low) / (high - low) * (a->to - a->from);
 }
 
-/* ---- ranges -----------------------------------------------------------------------------------
- */
+/* ---- ranges ---------------------------------------------------------------------------------- */
 
-static void widen(struct axis *a, double value)
+static void axis_widen(struct axis *a, double value)
 {
-    if (!shows(a, value))
+    if (!axis_shows(a, value))
         return;
     a->low = fmin(a->low, value);
     a->high = fmax(a->high, value);
 }
 
-/* A little room around the points; from 0 where that is near. */
-static void pad(struct axis *a)
+/* Add a margin around the points; a linear axis starts at 0 when 0 is near. */
+static void axis_pad(struct axis *a)
 {
     if (a->scale != HM_SCALE_LINEAR) {
         double factor = a->high > a->low ? exp(0.04 * (log(a->high) - log(a->low))) : 2;
@@ -61,27 +60,27 @@ static void pad(struct axis *a)
     a->high += room;
 }
 
-static bool drawn(const struct axis *x, const struct axis *y, const struct hm_svg_series *s,
-                  size_t i)
+static bool point_is_drawn(const struct axis *x, const struct axis *y,
+                           const struct hm_svg_series *s, size_t i)
 {
-    return shows(x, s->x[i]) && shows(y, s->y[i]);
+    return axis_shows(x, s->x[i]) && axis_shows(y, s->y[i]);
 }
 
-/* The axes that hold all points and bars; false when there is none. */
-static bool find_axes(const struct hm_svg_chart *c, struct axis *x, struct axis *y)
+/* The axes that contain all points and error bars; false when there is no point. */
+static bool chart_find_axes(const struct hm_svg_chart *c, struct axis *x, struct axis *y)
 {
     *x = (struct axis){c->x_scale, INFINITY, -INFINITY, LEFT, WIDTH - RIGHT};
     *y = (struct axis){c->y_scale, INFINITY, -INFINITY, HEIGHT - BOTTOM, TOP};
     for (size_t k = 0; k < c->count; k++)
         for (size_t i = 0; i < c->series[k].count; i++) {
             const struct hm_svg_series *s = &c->series[k];
-            if (!drawn(x, y, s, i))
+            if (!point_is_drawn(x, y, s, i))
                 continue;
-            widen(x, s->x[i]);
-            widen(y, s->y[i]);
+            axis_widen(x, s->x[i]);
+            axis_widen(y, s->y[i]);
             if (s->low && s->high) {
-                widen(y, s->low[i]);
-                widen(y, s->high[i]);
+                axis_widen(y, s->low[i]);
+                axis_widen(y, s->high[i]);
             }
         }
     if (x->low > x->high)
@@ -90,8 +89,8 @@ static bool find_axes(const struct hm_svg_chart *c, struct axis *x, struct axis 
         x->low = y->low = fmin(x->low, y->low);
         x->high = y->high = fmax(x->high, y->high);
     }
-    pad(x);
-    pad(y);
+    axis_pad(x);
+    axis_pad(y);
     return true;
 }
 
@@ -99,13 +98,12 @@ bool hm__svg_has_points(const struct hm_svg_chart *c)
 {
     struct axis x, y;
 
-    return find_axes(c, &x, &y);
+    return chart_find_axes(c, &x, &y);
 }
 
-/* ---- ticks -------------------------------------------------------------------------------------
- */
+/* ---- ticks ----------------------------------------------------------------------------------- */
 
-static size_t linear_ticks(const struct axis *a, double *ticks)
+static size_t axis_linear_ticks(const struct axis *a, double *ticks)
 {
     double rough = (a->high - a->low) / 5, power = pow(10, floor(log10(rough)));
     double step = power * (rough < 1.5 * power   ? 1
@@ -119,8 +117,8 @@ static size_t linear_ticks(const struct axis *a, double *ticks)
     return count;
 }
 
-/* Powers of a base, every so many of them. */
-static size_t power_ticks(const struct axis *a, double base, double most, double *ticks)
+/* Powers of a base; with more than `most` of them, only every second, third, … one. */
+static size_t axis_power_ticks(const struct axis *a, double base, double most, double *ticks)
 {
     double first = ceil(log(a->low) / log(base) - 1e-9),
            last = floor(log(a->high) / log(base) + 1e-9);
@@ -133,8 +131,8 @@ static size_t power_ticks(const struct axis *a, double base, double most, double
     return count;
 }
 
-/* 1, 2 and 5 times powers of ten. */
-static size_t fine_ticks(const struct axis *a, double *ticks)
+/* 1, 2 and 5 times the powers of ten. */
+static size_t axis_fine_ticks(const struct axis *a, double *ticks)
 {
     size_t count = 0;
 
@@ -147,31 +145,30 @@ static size_t fine_ticks(const struct axis *a, double *ticks)
     return count;
 }
 
-static size_t find_ticks(const struct axis *a, double *ticks)
+static size_t axis_find_ticks(const struct axis *a, double *ticks)
 {
     size_t count = 0;
 
     if (a->scale == HM_SCALE_LOG2)
-        count = power_ticks(a, 2, 8, ticks);
+        count = axis_power_ticks(a, 2, 8, ticks);
     else if (a->scale == HM_SCALE_LOG && a->high / a->low >= 500)
-        count = power_ticks(a, 10, 6, ticks);
+        count = axis_power_ticks(a, 10, 6, ticks);
     else if (a->scale == HM_SCALE_LOG)
-        count = fine_ticks(a, ticks);
-    return count >= 2 ? count : linear_ticks(a, ticks);
+        count = axis_fine_ticks(a, ticks);
+    return count >= 2 ? count : axis_linear_ticks(a, ticks);
 }
 
-/* ---- drawing -----------------------------------------------------------------------------------
- */
+/* ---- drawing --------------------------------------------------------------------------------- */
 
-static void add_x_axis(struct hm_text *out, const struct hm_svg_chart *c, const struct axis *x,
-                       const struct axis *y)
+static void svg_add_x_axis(struct hm_text *out, const struct hm_svg_chart *c, const struct axis *x,
+                           const struct axis *y)
 {
     double ticks[TICKS], free_from = 0;
-    size_t count = find_ticks(x, ticks);
+    size_t count = axis_find_ticks(x, ticks);
 
     for (size_t i = 0; i < count; i++) {
         char shown[HM_SHOWN];
-        double at = place(x, ticks[i]);
+        double at = axis_place(x, ticks[i]);
         double half = LETTER * (double)hm__text_columns(hm__show_loss(ticks[i], shown)) / 2;
         hm__text_addf(out, "<path class=\"grid\" d=\"M%.1f %.1fV%.1f\"/>\n", at, y->to, y->from);
         if (at - half < free_from || at + half > WIDTH)
@@ -186,15 +183,15 @@ static void add_x_axis(struct hm_text *out, const struct hm_svg_chart *c, const 
     hm__text_add(out, "</text>\n");
 }
 
-static void add_y_axis(struct hm_text *out, const struct hm_svg_chart *c, const struct axis *x,
-                       const struct axis *y)
+static void svg_add_y_axis(struct hm_text *out, const struct hm_svg_chart *c, const struct axis *x,
+                           const struct axis *y)
 {
     double ticks[TICKS], free_from = HEIGHT;
-    size_t count = find_ticks(y, ticks);
+    size_t count = axis_find_ticks(y, ticks);
 
     for (size_t i = 0; i < count; i++) {
         char shown[HM_SHOWN];
-        double at = place(y, ticks[i]);
+        double at = axis_place(y, ticks[i]);
         hm__text_addf(out, "<path class=\"grid\" d=\"M%.1f %.1fH%.1f\"/>\n", x->from, at, x->to);
         if (at > free_from)
             continue;
@@ -209,8 +206,8 @@ static void add_y_axis(struct hm_text *out, const struct hm_svg_chart *c, const 
                   y->from, x->to);
 }
 
-/* One of six shapes around a place. */
-static void add_mark(struct hm_text *out, size_t look, double x, double y)
+/* One of six shapes around a point. */
+static void svg_add_mark(struct hm_text *out, size_t look, double x, double y)
 {
     static const char *const shapes[] = {
         "m-3.5 0a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0z",                /* circle */
@@ -220,72 +217,71 @@ static void add_mark(struct hm_text *out, size_t look, double x, double y)
         "m0 4.5l4.2 -7.2h-8.4z",                                        /* triangle, upside down */
         "m-4.5 -1.2h3.3v-3.3h2.4v3.3h3.3v2.4h-3.3v3.3h-2.4v-3.3h-3.3z", /* cross */
     };
-    /* Once all colours are used, shapes move on, so that looks differ for longer. */
+    /* Shift the shapes after each round of colours, so that combinations repeat later. */
     size_t shape = (look + look / HM_PALETTE_SIZE) % (sizeof(shapes) / sizeof(shapes[0]));
 
     hm__text_addf(out, "M%.1f %.1f%s", x, y, shapes[shape]);
 }
 
-static void add_line(struct hm_text *out, const struct hm_svg_series *s, const struct axis *x,
-                     const struct axis *y, double aside)
+static void svg_add_line(struct hm_text *out, const struct hm_svg_series *s, const struct axis *x,
+                         const struct axis *y, double aside)
 {
     bool pen = false;
 
     hm__text_add(out, "<path class=\"line\" d=\"");
     for (size_t i = 0; i < s->count; i++) {
-        if (!drawn(x, y, s, i)) {
+        if (!point_is_drawn(x, y, s, i)) {
             pen = false;
             continue;
         }
-        hm__text_addf(out, "%c%.1f %.1f", pen ? 'L' : 'M', place(x, s->x[i]) + aside,
-                      place(y, s->y[i]));
+        hm__text_addf(out, "%c%.1f %.1f", pen ? 'L' : 'M', axis_place(x, s->x[i]) + aside,
+                      axis_place(y, s->y[i]));
         pen = true;
     }
     hm__text_add(out, "\"/>\n");
 }
 
-static void add_bars(struct hm_text *out, const struct hm_svg_series *s, const struct axis *x,
-                     const struct axis *y, double aside)
+static void svg_add_bars(struct hm_text *out, const struct hm_svg_series *s, const struct axis *x,
+                         const struct axis *y, double aside)
 {
     hm__text_add(out, "<path class=\"bar\" d=\"");
     for (size_t i = 0; i < s->count; i++) {
-        if (!drawn(x, y, s, i) || !isfinite(s->low[i]) || !isfinite(s->high[i]))
+        if (!point_is_drawn(x, y, s, i) || !isfinite(s->low[i]) || !isfinite(s->high[i]))
             continue;
-        double at = place(x, s->x[i]) + aside;
-        double low = shows(y, s->low[i]) ? place(y, s->low[i]) : y->from;
-        double high = shows(y, s->high[i]) ? place(y, s->high[i]) : y->from;
+        double at = axis_place(x, s->x[i]) + aside;
+        double low = axis_shows(y, s->low[i]) ? axis_place(y, s->low[i]) : y->from;
+        double high = axis_shows(y, s->high[i]) ? axis_place(y, s->high[i]) : y->from;
         hm__text_addf(out, "M%.1f %.1fh6m-3 0V%.1fm-3 0h6", at - 3, low, high);
     }
     hm__text_add(out, "\"/>\n");
 }
 
-static void add_series(struct hm_text *out, const struct hm_svg_series *s, const struct axis *x,
-                       const struct axis *y, double aside)
+static void svg_add_series(struct hm_text *out, const struct hm_svg_series *s, const struct axis *x,
+                           const struct axis *y, double aside)
 {
     hm__text_addf(out, "<g class=\"c%zu\">\n", s->look % HM_PALETTE_SIZE);
     if (s->line)
-        add_line(out, s, x, y, aside);
+        svg_add_line(out, s, x, y, aside);
     if (s->low && s->high)
-        add_bars(out, s, x, y, aside);
+        svg_add_bars(out, s, x, y, aside);
     hm__text_add(out, "<path class=\"mark\" d=\"");
     for (size_t i = 0; i < s->count; i++)
-        if (drawn(x, y, s, i))
-            add_mark(out, s->look, place(x, s->x[i]) + aside, place(y, s->y[i]));
+        if (point_is_drawn(x, y, s, i))
+            svg_add_mark(out, s->look, axis_place(x, s->x[i]) + aside, axis_place(y, s->y[i]));
     hm__text_add(out, "\"/>\n</g>\n");
 }
 
-/* ---- the legend ---------------------------------------------------------------------------------
- */
+/* ---- the legend ------------------------------------------------------------------------------ */
 
-static double legend_width(const char *name)
+static double svg_legend_width(const char *name)
 {
     size_t columns = hm__text_columns(name);
 
     return 34 + LETTER * (double)(columns < NAME_SHOWN ? columns : NAME_SHOWN);
 }
 
-/* Names in rows below the drawing; returns how many rows. out NULL: only count. */
-static size_t add_legend(struct hm_text *out, const struct hm_svg_chart *c)
+/* Names in rows below the drawing; returns the number of rows. With out NULL it only counts. */
+static size_t svg_add_legend(struct hm_text *out, const struct hm_svg_chart *c)
 {
     double x = 8;
     size_t row = 0;
@@ -294,7 +290,7 @@ static size_t add_legend(struct hm_text *out, const struct hm_svg_chart *c)
         const struct hm_svg_series *s = &c->series[k];
         if (!s->name)
             continue;
-        if (x > 8 && x + legend_width(s->name) > WIDTH) {
+        if (x > 8 && x + svg_legend_width(s->name) > WIDTH) {
             x = 8;
             row++;
         }
@@ -302,7 +298,7 @@ static size_t add_legend(struct hm_text *out, const struct hm_svg_chart *c)
         if (out) {
             hm__text_addf(out, "<g class=\"c%zu\"><path class=\"mark\" d=\"",
                           s->look % HM_PALETTE_SIZE);
-            add_mark(out, s->look, x + 6, y - 5);
+            svg_add_mark(out, s->look, x + 6, y - 5);
             hm__text_addf(out, "\"/></g><text x=\"%.1f\" y=\"%.1f\">", x + 16, y);
             struct hm_text name = {0};
             hm__text_cut(&name, s->name, NAME_SHOWN);
@@ -311,12 +307,12 @@ static size_t add_legend(struct hm_text *out, const struct hm_svg_chart *c)
             hm__text_release(&name);
             hm__text_add(out, "</text>\n");
         }
-        x += legend_width(s->name);
+        x += svg_legend_width(s->name);
     }
     return x > 8 ? row + 1 : row;
 }
 
-static void add_head(struct hm_text *out, const struct hm_svg_chart *c, size_t rows)
+static void svg_add_head(struct hm_text *out, const struct hm_svg_chart *c, size_t rows)
 {
     hm__text_addf(out,
                   "<svg viewBox=\"0 0 %d %zu\" role=\"img\" aria-labelledby=\"t%zu d%zu\">\n"
@@ -332,18 +328,18 @@ void hm__svg_add(struct hm_text *out, const struct hm_svg_chart *c)
 {
     struct axis x, y;
 
-    if (!find_axes(c, &x, &y))
+    if (!chart_find_axes(c, &x, &y))
         return;
-    add_head(out, c, add_legend(NULL, c));
-    add_x_axis(out, c, &x, &y);
-    add_y_axis(out, c, &x, &y);
+    svg_add_head(out, c, svg_add_legend(NULL, c));
+    svg_add_x_axis(out, c, &x, &y);
+    svg_add_y_axis(out, c, &x, &y);
     if (c->diagonal)
         hm__text_addf(out, "<path class=\"same\" d=\"M%.1f %.1fL%.1f %.1f\"/>\n", x.from, y.from,
                       x.to, y.to);
     for (size_t k = 0; k < c->count; k++)
-        add_series(out, &c->series[k], &x, &y,
-                   c->apart ? 4 * ((double)k - (double)(c->count - 1) / 2) : 0);
-    add_legend(out, c);
+        svg_add_series(out, &c->series[k], &x, &y,
+                       c->apart ? 4 * ((double)k - (double)(c->count - 1) / 2) : 0);
+    svg_add_legend(out, c);
     hm__text_add(out, "</svg>\n");
 }
 

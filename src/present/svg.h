@@ -6,32 +6,33 @@
 
 enum hm_scale { HM_SCALE_LINEAR, HM_SCALE_LOG, HM_SCALE_LOG2 };
 
-/* Arrays are borrowed. Points that a scale cannot show (NaN, or not above 0) are left out. */
+/* Arrays are borrowed. Points that a scale cannot show (NaN; on a logarithmic scale, 0 or less) are
+ * left out. */
 struct hm_svg_series {
-    const char *name; /* in the legend; NULL: not there */
-    size_t look;      /* which colour and shape */
+    const char *name; /* Entry of the legend; NULL: no entry. */
+    size_t look;      /* Selects colour and shape. */
     const double *x, *y;
-    const double *low, *high; /* error bars; NULL: none */
+    const double *low, *high; /* Ends of the error bars; NULL: no bars. */
     size_t count;
-    bool line; /* join the points */
+    bool line; /* Join the points by lines. */
 };
 
 struct hm_svg_chart {
-    size_t number; /* of the chart in its page: makes names that are used once */
+    size_t number; /* Number of the chart in its page, which makes element ids unique. */
     const char *title, *description;
     const char *x_label, *y_label;
     enum hm_scale x_scale, y_scale;
-    bool diagonal; /* both axes alike, and the line where x is y */
-    bool apart;    /* move series aside by a little, so that error bars do not hide each other */
+    bool diagonal; /* Use the same range for both axes, and draw the line x = y. */
+    bool apart;    /* Shift each series sideways a little, so that error bars do not overlap. */
     const struct hm_svg_series *series;
     size_t count;
 };
 
-/* Whether there is a point to draw. */
+/* Whether the chart has a point that its scales can show. */
 bool hm__svg_has_points(const struct hm_svg_chart *chart);
-/* <svg>…</svg>; colours are the page's: see hm__svg_style. */
+/* Add <svg>…</svg>. The page must contain the rules of hm__svg_style. */
 void hm__svg_add(struct hm_text *out, const struct hm_svg_chart *chart);
-/* The rules of CSS that the charts need, for light and dark. */
+/* The CSS rules that the charts need, for light and dark colour schemes. */
 void hm__svg_style(struct hm_text *out);
 
 #endif

@@ -4,6 +4,9 @@
 
 #include "howmany_advise.h"
 
+/* The version of the file format of a stored convergence. */
+enum { HM_CONVERGENCE_VERSION = 2 };
+
 /* Their names in the order of enum hm_g_form; NULL after the last. */
 extern const char *const hm__g_form_names[HM_G_FORMS + 1];
 

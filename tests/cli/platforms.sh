@@ -30,7 +30,7 @@ json "and is not there where workers are even" '.curve[0] | has("wait_s") or has
 json "nor are platforms where none is asked for" 'has("platform") or has("servers_enough") | not' howmany plan $servers --json
 expect "csv has the columns" 0 ",fits,wait_s,server_share,platform,consistency,staleness,servers,backups" howmany plan $straggle --platform server --csv
 check "csv has as many cells in each line" bash -c "howmany plan $straggle --platform server --csv | awk -F, 'NR == 1 { n = NF } NF != n { exit 1 }'"
-expect "the ranking says whose links are full" 0 "full links: 2 servers would do" howmany plan $servers --platform all --servers 1
+expect "the ranking says whose links are full" 0 "links saturated: 2 servers would be enough" howmany plan $servers --platform all --servers 1
 expect "help knows them" 0 "--stale-cost" howmany plan --help
 
 # What staleness costs, by a stored fit: 1.5 m^0.25 with a bound, twice that without.

@@ -45,13 +45,14 @@ static void a_loss_is_asked_for(void **state)
         "  how sure     the best of all with 72 %, within a tenth of the best with 94 %; cocoa+ is "
         "the right\n"
         "               algorithm with 99 %\n"
-        "  beyond       no trace of 8 workers: it is told from fewer and from more\n"
-        "  next         cocoa+ on 4 workers, 24.9 ms: its iterations take 1.72x as long, though it "
+        "  beyond       no trace of 8 workers: predicted from traces of fewer and more\n"
+        "  next         cocoa+ on 4 workers, 24.9 ms: its iterations take 1.72x as long, although "
+        "it "
         "needs\n"
         "               0.60x as many\n"
-        "  others       <b>&\"x on 4 workers, 34.8 ms: needs 1.50x the iterations, though each "
-        "takes 0.96x as\n"
-        "               long\n"
+        "  others       <b>&\"x on 4 workers, 34.8 ms: needs 1.50x the iterations, although each "
+        "takes 0.96x\n"
+        "               as long\n"
         "  never        <b>&\"x on 16\n"
         "  ahead        cocoa+ on 16 until 4e-3, then cocoa+ on 8\n"
         "  would help   a run of cocoa+ on 4 workers (25.0 ms): it is expected to save 400 us\n"
@@ -83,7 +84,7 @@ static void a_time_is_given(void **state)
     }
     assert_has(a,
                "Use cocoa+ on 8 workers: 3.1e-4 above the best after 60.0 s (2e-4 to 5e-3), 9.4");
-    assert_has(a, "\n  next         cocoa+ on 4 workers, 6.2e-4: gets less far\n");
+    assert_has(a, "\n  next         cocoa+ on 4 workers, 6.2e-4: reaches a higher loss\n");
     assert_has(a, "it is expected to lower the loss by 2 %\n");
     assert_has(a, "iteration      loss  90 % interval");
     a->within_s = 0;
@@ -111,7 +112,7 @@ static void a_price_is_known(void **state)
     assert_has(a, "30.6 ms to 42.1 ms   $0.036   1 %\n");
 }
 
-static void nothing_gets_there(void **state)
+static void nothing_reaches_the_loss(void **state)
 {
     static struct sample_advice s;
     struct hm_advice *a = sample_advice(&s);
@@ -122,17 +123,17 @@ static void nothing_gets_there(void **state)
     s.candidates[0].reaches = 0.2;
     s.candidates[1].why = HM_WHY_LIMIT;
     assert_has(a,
-               "Nothing gets to 1e-4 within 20.0 ms.\n  nearest miss cocoa+ on 8 workers: 24.3 ms");
-    assert_has(a, "it gets there with 20 %\n");
-    assert_has(a, "cocoa+ on 4 workers, 24.9 ms: gets there too late\n");
+               "Nothing reaches 1e-4 within 20.0 ms.\n  nearest miss cocoa+ on 8 workers: 24.3 ms");
+    assert_has(a, "probability to reach it: 20 %\n");
+    assert_has(a, "cocoa+ on 4 workers, 24.9 ms: takes too long\n");
     a->within_s = 0;
-    assert_has(a, "Nothing gets to 1e-4, as far as can be told.\n");
+    assert_has(a, "Nothing reaches 1e-4, as far as the traces show.\n");
     a->candidate_count = 0;
     a->lead_count = 0;
     a->next.algorithm = NULL;
     a->note_count = 0;
     assert_text(a, 80, false,
-                "Nothing gets to 1e-4, as far as can be told.\n"
+                "Nothing reaches 1e-4, as far as the traces show.\n"
                 "  would help   no further run is expected to change this\n");
 }
 
@@ -147,7 +148,7 @@ static void a_schedule_is_asked_for(void **state)
         a, "\n  schedule     cocoa+ on 16 workers, 8 from 4e-3 on: 19.8 ms, 18 % less than with "
            "the best fixed\n               number (5 % to 22 %)\n");
     s.schedule.phase_count = 1;
-    assert_has(a, "changing the number of workers on the way gains nothing\n");
+    assert_has(a, "changing the number of workers during the run gains nothing\n");
     s.candidates[0].beyond_m = 2;
     s.candidates[0].beyond_i = 1.5;
     assert_has(a, "8 workers: 2 times outside what was measured; 1.5 times the iterations of the "
@@ -198,8 +199,21 @@ static void json_reads_back(void **state)
                      HM_VALUE_NULL);
     assert_near(hm__value_number(hm__value_get(root, "schedule"), "gain"), 0.185, 0);
     assert_near(hm__value_number(hm__value_get(root, "next"), "saves"), 4e-4, 0);
-    assert_near(hm__value_number(root, "right_algorithm"), 0.99, 0);
+    assert_near(hm__value_number(root, "sure_algorithm"), 0.99, 0);
+    assert_string_equal(hm__value_get(root, "howmany")->text, HM_VERSION);
+    assert_string_equal(hm__value_get(root, "status")->text, "ok");
+    const struct hm_value *best = hm__value_get(root, "best");
+    assert_int_equal(best->count, list->items[0].count);
+    assert_near(hm__value_number(best, "n"), s.candidates[0].m, 0);
+    assert_near(hm__value_number(best, "low_s"), s.candidates[0].time_low_s, 0);
+    assert_near(hm__value_number(root, "best_loss"), a->best, 0);
     assert_int_equal(hm__value_get(root, "budget")->kind, HM_VALUE_NULL);
+    hm_text_free(text);
+    a->feasible = false;
+    text = render(a, HM_FORMAT_JSON, 80, false);
+    assert_int_equal(hm__json_parse(arena, text, strlen(text), "a.json", &root, &err), 0);
+    assert_string_equal(hm__value_get(root, "status")->text, "unreached");
+    assert_int_equal(hm__value_get(root, "best")->kind, HM_VALUE_NULL);
     hm_text_free(text);
     hm__arena_free(arena);
 }
@@ -261,7 +275,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_loss_is_asked_for),       cmocka_unit_test(a_time_is_given),
-        cmocka_unit_test(a_price_is_known),          cmocka_unit_test(nothing_gets_there),
+        cmocka_unit_test(a_price_is_known),          cmocka_unit_test(nothing_reaches_the_loss),
         cmocka_unit_test(a_schedule_is_asked_for),   cmocka_unit_test(no_line_is_too_long),
         cmocka_unit_test(json_reads_back),           cmocka_unit_test(csv_has_a_row_for_each),
         cmocka_unit_test(every_allocation_may_fail), cmocka_unit_test(losses_are_short),

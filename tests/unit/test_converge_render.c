@@ -50,7 +50,7 @@ static void text_has_a_block_for_each(void **state)
               "cocoa+         1     120    0.11    0.15     88 %  at the edge\n"
               "cocoa+         4     120    0.08    0.09     91 %\n"
               "cocoa+        16     120     0.2     0.3     70 %  at the edge\n"
-              "errors are of log10(P - P*)\n"
+              "errors are those of log10(P - P*)\n"
               "<b>&\"x: no m could be held out\n"
               "cocoa+: inside 0.08, 16 from 1..4 0.2\n"
               "\n"
@@ -61,7 +61,7 @@ static void text_has_a_block_for_each(void **state)
               "cocoa+       all           0.012\n"
               "\n"
               "  note         the trace of 16 workers ends where its loss is not a number\n"
-              "               few traces\n");
+              "  note         few traces\n");
     hm_text_free(text);
 }
 
@@ -88,7 +88,7 @@ static void csv_has_a_row_a_point(void **state)
     for (const char *p = text; *p; p++)
         lines += *p == '\n';
     assert_int_equal(lines, 1 + 6 * SAMPLE_POINTS);
-    assert_non_null(strstr(text, "algorithm,m,iteration,loss\n\"<b>&\"\"x\",1,1,0.6"));
+    assert_non_null(strstr(text, "algorithm,n,iteration,loss\n\"<b>&\"\"x\",1,1,0.6"));
     hm_text_free(text);
 }
 
@@ -104,9 +104,12 @@ static void json_has_what_was_held_out(void **state)
     (void)state;
     if (hm__json_parse(arena, text, strlen(text), "g.json", &root, &err))
         fail_msg("line %d: %s", err.line, err.message);
+    assert_string_equal(hm__value_get(root, "howmany")->text, HM_VERSION);
+    assert_near(hm__value_number(root, "best_loss"), s.convergence.best, 0);
     const struct hm_value *all = hm__value_get(hm__value_get(root, "holdout"), "algorithms");
     const struct hm_value *left = hm__value_get(&all->items[1], "left_out");
     assert_near(hm__value_number(&left->items[2], "rms"), 0.3, 0);
+    assert_near(hm__value_number(&left->items[2], "n"), 16, 0);
     assert_int_equal(hm__value_get(&all->items[0], "inside")->kind, HM_VALUE_NULL);
     assert_near(hm__value_number(&all->items[1], "ahead_median"), 0.012, 0);
     assert_near(hm__value_number(&hm__value_get(root, "algorithms")->items[0], "points"), 36, 0);

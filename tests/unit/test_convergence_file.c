@@ -195,12 +195,13 @@ static void what_is_wrong_is_named(void **state)
 {
     (void)state;
     refuse("\"convergence\"", "\"plan\"", "", "not a stored convergence");
-    refuse("\"version\":1", "\"version\":2", "version", "only version 1 can be read");
+    refuse("\"version\":2", "\"version\":1", "version", "only version 2 can be read");
     refuse("\"level\":0.9", "\"level\":1", "level", "1 is not between 0 and 1");
-    refuse("\"best\":0.2", "\"best\":0.3", "best", "0.3 is not between best_low and best_high");
-    refuse("\"best\":0.2", "\"best\":null", "best", "nothing stands here");
-    refuse("\"best\":0.2", "\"best\":1e999", "best", "'1e999' is too large");
-    refuse("\"best\":0.2", "\"best\":\"0.2\"", "best", "'0.2' is not a number");
+    refuse("\"best_loss\":0.2", "\"best_loss\":0.3", "best_loss",
+           "0.3 is not between best_loss_low and best_loss_high");
+    refuse("\"best_loss\":0.2", "\"best_loss\":null", "best_loss", "nothing stands here");
+    refuse("\"best_loss\":0.2", "\"best_loss\":1e999", "best_loss", "'1e999' is too large");
+    refuse("\"best_loss\":0.2", "\"best_loss\":\"0.2\"", "best_loss", "'0.2' is not a number");
     refuse("\"unit\"", "\"units\"", "units", "unknown key 'units'");
     refuse("\"form\":\"rate\",\"t", "\"form\":\"rat\",\"t", "algorithms.1.form",
            "'rat' is not one of terms, rate, inverse, power");
@@ -209,10 +210,10 @@ static void what_is_wrong_is_named(void **state)
     refuse("\"text\":\"1\"", "\"text\":\"i\"", "algorithms.0.parameters",
            "the first term is 'i', not 1");
     refuse("\"i/m\"", "\"i/k\"", "algorithms.0.parameters.1", "unknown name 'k' in 'i/k'");
-    refuse("\"m\":[1,4,16]", "\"m\":[1,4,4]", "algorithms.0.m.2", "'4' is out of range");
-    refuse("\"m\":[1,4,16]", "\"m\":[1,4.5,16]", "algorithms.0.m.1", "'4.5' is out of range");
-    refuse("\"m\":[1,4,16]", "\"m\":[1,4,\"16\"]", "algorithms.0.m.2", "'16' is not a number");
-    refuse("\"m\":[1,4,16]", "\"m\":[]", "algorithms.0", "m is empty");
+    refuse("\"n\":[1,4,16]", "\"n\":[1,4,4]", "algorithms.0.n.2", "'4' is out of range");
+    refuse("\"n\":[1,4,16]", "\"n\":[1,4.5,16]", "algorithms.0.n.1", "'4.5' is out of range");
+    refuse("\"n\":[1,4,16]", "\"n\":[1,4,\"16\"]", "algorithms.0.n.2", "'16' is not a number");
+    refuse("\"n\":[1,4,16]", "\"n\":[]", "algorithms.0", "n is empty");
     refuse("\"spread\":[0.01,", "\"spread\":[", "algorithms.0.spread", "its length is 2, not 3");
     refuse("\"spread\":[0.01,", "\"spread\":[-1,", "algorithms.0.spread.0", "'-1' is out of range");
     refuse("\"iteration\":[1,2,", "\"iteration\":[2,2,", "algorithms.0.curves.0.iteration.1",
@@ -278,7 +279,7 @@ static void lengths_have_limits(void **state)
     sample_convergence(&s);
     s.algorithms[0].last = 0;
     refuse_stored(&s.convergence, "last must be more than 0");
-    refuse("\"m\":[1,4,16]", "\"m\":[1,4,1e16]", "algorithms.0.m.2", "'1e16' is out of range");
+    refuse("\"n\":[1,4,16]", "\"n\":[1,4,1e16]", "algorithms.0.n.2", "'1e16' is out of range");
     free(many);
 }
 

@@ -201,7 +201,9 @@ static void json_texts_are_escaped(void **state)
     hm__json_number(&out, 0.1);
     hm__text_add(&out, " ");
     hm__json_known(&out, -1);
-    assert_string_equal(out.data, "\"a\\\"b\\\\c\\u000a\\u0001\" null null 0.1 null");
+    hm__text_add(&out, " ");
+    hm__json_known(&out, NAN);
+    assert_string_equal(out.data, "\"a\\\"b\\\\c\\u000a\\u0001\" null null 0.1 null null");
     hm__text_release(&out);
 }
 

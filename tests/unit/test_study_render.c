@@ -100,7 +100,7 @@ static void a_page_is_whole(void **state)
     assert_has(html, "needs 1.50x the iterations");
     assert_has(html, "howmany study --data &#39;a&amp;b&#39;");
     assert_has(html, "<li>a &quot;note&quot; of the study</li>");
-    assert_has(html, "<td class=\"n\">not there</td>");
+    assert_has(html, "<td class=\"n\">not reached</td>");
     assert_has(html, "prefers-color-scheme:dark");
     assert_null(strstr(html, "<script"));
     assert_null(strstr(html, "http"));
@@ -143,7 +143,7 @@ static void little_is_enough(void **state)
     s.convergence.convergence.best = 5; /* no point lies above it */
     html = render(&s.study);
     check_tags(html);
-    assert_has(html, "Nothing gets to 1e-");
+    assert_has(html, "Nothing reaches 1e-");
     assert_int_equal(count_of(html, "<svg "), 1);
     hm_text_free(html);
 }
@@ -162,7 +162,7 @@ static void losses_in_a_time(void **state)
     }
     char *html = render(&s.study);
     check_tags(html);
-    assert_has(html, "Loss that is reached, by number of workers");
+    assert_has(html, "Loss reached, by number of workers");
     assert_has(html, "<th scope=\"col\" class=\"n\">cost</th>");
     hm_text_free(html);
 }

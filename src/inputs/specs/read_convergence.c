@@ -46,19 +46,26 @@
     }
 #define WORKERS(type)                                                                              \
     {                                                                                              \
-        .name = "m", .kind = HM_FIELD_QUANTITY, .offset = offsetof(type, m), .required = true,     \
+        .name = "n", .kind = HM_FIELD_QUANTITY, .offset = offsetof(type, m), .required = true,     \
         .min = 1, .whole = true, .doc = "workers"                                                  \
     }
 
+#define BEST_LOSS(key, type, member, may_be_null, what)                                            \
+    {                                                                                              \
+        .name = (key), .kind = (type), .offset = offsetof(struct hm_convergence, member),          \
+        .required = true, .unknown = (may_be_null), .doc = (what)                                  \
+    }
+
 static const struct hm_field root_fields[] = {
-    OTHER("howmany", "\"convergence\""),
-    OTHER("version", "1"),
+    OTHER("howmany", "the version of the program"),
+    OTHER("kind", "\"convergence\""),
+    OTHER("version", "2"),
     TEXT(struct hm_convergence, measure, "what the loss is"),
     TEXT(struct hm_convergence, unit, "iteration or epoch"),
-    REAL(struct hm_convergence, best, "P*"),
-    UNKNOWN(struct hm_convergence, best_low, "of the interval of P*"),
-    UNKNOWN(struct hm_convergence, best_high, "of the interval of P*"),
-    BOOL(struct hm_convergence, best_estimated, "whether P* was estimated"),
+    BEST_LOSS("best_loss", HM_FIELD_REAL, best, false, "P*, the least loss that can be reached"),
+    BEST_LOSS("best_loss_low", HM_FIELD_REAL, best_low, true, "low end of the interval of P*"),
+    BEST_LOSS("best_loss_high", HM_FIELD_REAL, best_high, true, "high end of the interval of P*"),
+    BEST_LOSS("best_loss_estimated", HM_FIELD_BOOL, best_estimated, false, "P* was estimated"),
     REAL(struct hm_convergence, level, "of the intervals"),
     OTHER("algorithms", "a list, one entry for each"),
     OTHER("paces", "a list; it is there only when the whole is stored"),
@@ -70,7 +77,7 @@ static const struct hm_field algorithm_fields[] = {
     TEXT(struct hm_g, algorithm, "its name"),
     FORM(struct hm_g),
     OTHER("parameters", "a list of text, value, low, high"),
-    OTHER("m", "a list of workers"),
+    OTHER("n", "a list of workers"),
     OTHER("spread", "a list, one for each m"),
     OTHER("apart", "a list, one for each m"),
     REAL(struct hm_g, last, "most iterations of a trace"),
@@ -128,7 +135,7 @@ static const struct hm_field cost_fields[] = {
 static const struct hm_field pace_fields[] = {
     OTHER("algorithm", "its name, or null for all"),
     TEXT(struct hm_pace, source, "where it is from"),
-    OTHER("m", "a list of workers"),
+    OTHER("n", "a list of workers"),
     OTHER("seconds", "a list, one for each m"),
     OTHER("terms", "a list of formulas over n"),
     OTHER("theta", "a list, one for each term"),
@@ -330,9 +337,9 @@ static int read_algorithm(struct hm_reader *r, const struct hm_value *map, void 
     int rc = read_fitted(r, map, g);
 
     if (rc == 0)
-        rc = hm__read_numbers(r, map, "m", HM_LIST_WORKERS, HM_NONE, &g->m, &g->m_count);
+        rc = hm__read_numbers(r, map, "n", HM_LIST_WORKERS, HM_NONE, &g->m, &g->m_count);
     if (rc == 0 && g->m_count == 0)
-        rc = hm__reader_fail(r, hm__value_get(map, "m"), HM_E_MISSING, "m is empty");
+        rc = hm__reader_fail(r, hm__value_get(map, "n"), HM_E_MISSING, "n is empty");
     if (rc == 0)
         rc = hm__read_numbers(r, map, "spread", HM_LIST_NOT_BELOW_0, g->m_count, &g->spread, NULL);
     if (rc == 0)
@@ -381,7 +388,7 @@ static int read_pace(struct hm_reader *r, const struct hm_value *map, void *obje
         hm__reader_leave(r, mark);
     }
     if (rc == 0)
-        rc = hm__read_numbers(r, map, "m", HM_LIST_WORKERS, HM_NONE, &pace->m, &pace->count);
+        rc = hm__read_numbers(r, map, "n", HM_LIST_WORKERS, HM_NONE, &pace->m, &pace->count);
     if (rc == 0)
         rc =
             hm__read_numbers(r, map, "seconds", HM_LIST_ABOVE_0, pace->count, &pace->seconds, NULL);
@@ -396,17 +403,17 @@ static int read_pace(struct hm_reader *r, const struct hm_value *map, void *obje
 /* Before anything else: whether it is what it should be. */
 static int check_head(struct hm_reader *r, const struct hm_value *root)
 {
-    const struct hm_value *kind = hm__value_get(root, "howmany");
+    const struct hm_value *kind = hm__value_get(root, "kind");
     const struct hm_value *version = hm__value_get(root, "version");
 
     if (!kind || kind->kind != HM_VALUE_SCALAR || strcmp(kind->text, "convergence") != 0) {
         hm__reader_fail(r, root, HM_E_TYPE, "not a stored convergence");
-        hm__err_hint(r->err, "it begins with {\"howmany\":\"convergence\",\"version\":1");
+        hm__err_hint(r->err, "a stored convergence has \"kind\":\"convergence\"");
         return HM_E_TYPE;
     }
-    if (version && (version->kind != HM_VALUE_SCALAR || strcmp(version->text, "1") != 0)) {
+    if (version && (version->kind != HM_VALUE_SCALAR || strcmp(version->text, "2") != 0)) {
         hm__reader_enter(r, "version");
-        return hm__reader_fail(r, version, HM_E_UNSUPPORTED, "only version 1 can be read");
+        return hm__reader_fail(r, version, HM_E_UNSUPPORTED, "only version 2 can be read");
     }
     return 0;
 }
@@ -422,9 +429,9 @@ static int check_whole(struct hm_reader *r, const struct hm_value *root,
                                "%g is not between 0 and 1", c->level);
     }
     if (c->best_low > c->best || c->best_high < c->best) {
-        hm__reader_enter(r, "best");
-        return hm__reader_fail(r, hm__value_get(root, "best"), HM_E_RANGE,
-                               "%g is not between best_low and best_high", c->best);
+        hm__reader_enter(r, "best_loss");
+        return hm__reader_fail(r, hm__value_get(root, "best_loss"), HM_E_RANGE,
+                               "%g is not between best_loss_low and best_loss_high", c->best);
     }
     hm__reader_enter(r, "algorithms");
     if (c->count == 0)

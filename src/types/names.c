@@ -1,0 +1,90 @@
+/* Tables of the names of public enumerations, and the search in them. */
+#include "names.h"
+
+#include <string.h>
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static const char *const status_names[] = {[HM_STATUS_OK] = "ok",
+                                           [HM_STATUS_NO_SPEEDUP] = "no-speedup",
+                                           [HM_STATUS_UNREACHED] = "unreached"};
+
+static const char *const goal_names[] = {[HM_GOAL_AUTO] = "auto",
+                                         [HM_GOAL_TIME] = "time",
+                                         [HM_GOAL_COST] = "cost",
+                                         [HM_GOAL_BALANCE] = "balance"};
+
+static const char *const scaling_names[] = {
+    [HM_SCALING_STRONG] = "strong", [HM_SCALING_WEAK] = "weak"};
+
+static const char *const errors_names[] = {
+    [HM_ERRORS_AUTO] = "auto", [HM_ERRORS_EQUAL] = "equal", [HM_ERRORS_RELATIVE] = "relative"};
+
+static const char *const recommend_way_names[] = {[HM_RECOMMEND_ROWS] = "rows",
+                                                  [HM_RECOMMEND_FIT] = "fit",
+                                                  [HM_RECOMMEND_MODEL] = "model",
+                                                  [HM_RECOMMEND_NONE] = "none"};
+
+static const char *const advise_why_names[] = {
+    [HM_WHY_BEST] = "best", [HM_WHY_ITERATION] = "iteration", [HM_WHY_ITERATIONS] = "iterations",
+    [HM_WHY_BOTH] = "both", [HM_WHY_PRICE] = "price",         [HM_WHY_NEVER] = "never",
+    [HM_WHY_LOSS] = "loss", [HM_WHY_LIMIT] = "limit",
+};
+
+static const char *name_at(const char *const *names, size_t count, size_t value)
+{
+    return value < count ? names[value] : "?";
+}
+
+static int name_find(const char *const *names, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(names[i], name) == 0)
+            return (int)i;
+    return -1;
+}
+
+const char *hm__status_name(enum hm_status status)
+{
+    return name_at(status_names, COUNT(status_names), (size_t)status);
+}
+
+const char *hm__goal_name(enum hm_goal goal)
+{
+    return name_at(goal_names, COUNT(goal_names), (size_t)goal);
+}
+
+int hm__goal_find(const char *name)
+{
+    return name_find(goal_names, COUNT(goal_names), name);
+}
+
+const char *hm__scaling_name(enum hm_scaling scaling)
+{
+    return name_at(scaling_names, COUNT(scaling_names), (size_t)scaling);
+}
+
+int hm__scaling_find(const char *name)
+{
+    return name_find(scaling_names, COUNT(scaling_names), name);
+}
+
+const char *hm__errors_name(enum hm_errors errors)
+{
+    return name_at(errors_names, COUNT(errors_names), (size_t)errors);
+}
+
+int hm__errors_find(const char *name)
+{
+    return name_find(errors_names, COUNT(errors_names), name);
+}
+
+const char *hm__recommend_way_name(enum hm_recommend_way way)
+{
+    return name_at(recommend_way_names, COUNT(recommend_way_names), (size_t)way);
+}
+
+const char *hm__advise_why_name(enum hm_advise_why why)
+{
+    return name_at(advise_why_names, COUNT(advise_why_names), (size_t)why);
+}
