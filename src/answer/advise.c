@@ -11,6 +11,7 @@
 
 #include "advise.h"
 #include "advise_parts.h"
+#include "checks.h"
 #include "err.h"
 #include "student.h"
 #include "text.h"
@@ -511,6 +512,19 @@ int hm_advise(const struct hm_convergence *convergence, const struct hm_paces *c
               size_t pace_count, const struct hm_advise_question *question,
               struct hm_advice **ret_advice, struct hm_err *err)
 {
+    int bad = hm__check_pointers(err, "question", question, "ret_advice", ret_advice, NULL);
+    if (bad == 0)
+        bad = hm__convergence_check(convergence, err);
+    if (bad == 0)
+        bad = hm__check_array(paces, pace_count, "paces", err);
+    if (bad == 0)
+        bad = hm__check_enum("goal", (int)question->goal, HM_GOAL_COST + 1, err);
+    if (bad == 0)
+        bad = hm__check_array(question->m, question->m_count, "m", err);
+    if (bad == 0)
+        bad = hm__check_array(question->algorithms, question->algorithm_count, "algorithms", err);
+    if (bad)
+        return bad;
     struct hm_advice *out = begin(convergence, question);
 
     if (!out)

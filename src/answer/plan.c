@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "checks.h"
 #include "err.h"
 #include "search.h"
 #include "slowness.h"
@@ -619,10 +620,23 @@ int hm_plan(const struct hm_job *job, const struct hm_cluster *const *clusters,
             size_t cluster_count, const enum hm_scheme *schemes, size_t scheme_count,
             const struct hm_question *question, struct hm_answer **ret_answer, struct hm_err *err)
 {
+    int bad = hm__check_pointers(err, "ret_answer", ret_answer, NULL);
+    if (bad == 0)
+        bad = hm_job_check(job, err);
+    if (bad == 0)
+        bad = hm__check_array(clusters, cluster_count, "clusters", err);
+    if (bad == 0)
+        bad = hm__check_array(schemes, scheme_count, "schemes", err);
+    if (bad)
+        return bad;
     struct plan p = {.job = job, .question = question};
     struct hm_arena *arena = NULL;
     int rc = hm_question_check(question, err);
 
+    for (size_t i = 0; rc == 0 && i < cluster_count; i++)
+        rc = hm_cluster_check(clusters[i], err);
+    for (size_t i = 0; rc == 0 && i < scheme_count; i++)
+        rc = hm__check_enum("schemes", (int)schemes[i], HM_SCHEME_BEST + 1, err);
     if (rc == 0 && !(arena = hm__arena_new()))
         rc = hm__fail_nomem(err);
     if (rc == 0 && !(p.answer = hm__arena_alloc(arena, 1, sizeof(*p.answer))))

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "checks.h"
 #include "err.h"
 
 int hm__recommend_note(struct hm_recommending *w, struct hm_err *err, const char *format, ...)
@@ -211,6 +212,22 @@ static int fill(struct hm_recommending *w, struct hm_err *err)
 int hm_recommend(const struct hm_runs *runs, const struct hm_recommend_question *question,
                  struct hm_recommendation **ret_recommendation, struct hm_err *err)
 {
+    int bad = hm__check_pointers(err, "question", question, "ret_recommendation",
+                                 ret_recommendation, NULL);
+    if (bad == 0)
+        bad = (runs ? hm_runs_check(runs, err) : 0);
+    if (bad == 0)
+        bad = (question->job ? hm_job_check(question->job, err) : 0);
+    if (bad == 0)
+        bad = (question->cluster ? hm_cluster_check(question->cluster, err) : 0);
+    if (bad == 0)
+        bad = hm__check_enum("goal", (int)question->goal, HM_GOAL_BALANCE + 1, err);
+    if (bad == 0)
+        bad = hm__check_array(question->at, question->at_count, "at", err);
+    if (bad == 0)
+        bad = hm__check_array(question->n, question->n_count, "n", err);
+    if (bad)
+        return bad;
     struct hm_arena *arena = NULL;
     struct hm_recommendation *out = NULL;
     int rc = check(runs, question, err);
@@ -231,7 +248,7 @@ int hm_recommend(const struct hm_runs *runs, const struct hm_recommend_question 
                                           .best = HM_NONE,
                                           .sure = NAN,
                                           .memory = arena};
-        if (runs && !(out->source = hm__arena_strdup(arena, runs->source)))
+        if (runs && !(out->source = hm__arena_strdup(arena, runs->source ? runs->source : "runs")))
             rc = hm__fail_nomem(err);
         if (rc == 0)
             rc = fill(&w, err);

@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "check.h"
+#include "checks.h"
 #include "err.h"
 #include "random.h"
 #include "recommend.h"

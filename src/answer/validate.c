@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "checks.h"
 #include "err.h"
 #include "howmany.h"
 #include "memory.h"
@@ -185,6 +186,11 @@ static int check_figures(struct hm_validation *v, const struct hm_job *job, stru
 
 int hm_validate(const struct hm_job *job, struct hm_validation **ret_validation, struct hm_err *err)
 {
+    int bad = hm__check_pointers(err, "ret_validation", ret_validation, NULL);
+    if (bad == 0)
+        bad = hm_job_check(job, err);
+    if (bad)
+        return bad;
     struct hm_arena *arena = hm__arena_new();
     struct hm_validation *v = arena ? hm__arena_alloc(arena, 1, sizeof(*v)) : NULL;
     int rc = v ? 0 : hm__fail_nomem(err);

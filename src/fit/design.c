@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check.h"
+#include "checks.h"
 #include "err.h"
 #include "fit.h"
 #include "programme.h"
@@ -622,6 +622,23 @@ static int prepare(struct work *w, struct hm_err *err)
 int hm_design_new(const struct hm_runs *candidates, const struct hm_design_settings *settings,
                   struct hm_design **ret_design, struct hm_err *err)
 {
+    int bad = hm__check_pointers(err, "settings", settings, "ret_design", ret_design, NULL);
+    if (bad == 0)
+        bad = hm_runs_check(candidates, err);
+    if (bad == 0)
+        bad = (settings->have ? hm_runs_check(settings->have, err) : 0);
+    if (bad == 0)
+        bad = (settings->job ? hm_job_check(settings->job, err) : 0);
+    if (bad == 0)
+        bad = (settings->cluster ? hm_cluster_check(settings->cluster, err) : 0);
+    if (bad == 0)
+        bad = hm__check_enum("criterion", (int)settings->criterion, HM_CRITERION_I + 1, err);
+    if (bad == 0)
+        bad = hm__check_array(settings->terms, settings->term_count, "terms", err);
+    if (bad == 0)
+        bad = hm__check_array(settings->target, settings->target_count, "target", err);
+    if (bad)
+        return bad;
     struct work w = {.candidates = candidates, .settings = settings};
     int rc = check_settings(settings, err);
 

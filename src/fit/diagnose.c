@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "check.h"
+#include "checks.h"
 #include "err.h"
 #include "fit.h"
 #include "student.h"

@@ -13,12 +13,23 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "check.h"
+#include "checks.h"
 #include "err.h"
 #include "student.h"
 
 int hm_fit_settings_check(const struct hm_fit_settings *s, struct hm_err *err)
 {
+    int bad = hm__check_pointers(err, "settings", s, NULL);
+    if (bad == 0)
+        bad = hm__check_array(s->terms, s->term_count, "terms", err);
+    if (bad == 0)
+        bad = hm__check_enum("errors", (int)s->errors, HM_ERRORS_RELATIVE + 1, err);
+    if (bad == 0)
+        bad = (s->job ? hm_job_check(s->job, err) : 0);
+    if (bad == 0)
+        bad = (s->cluster ? hm_cluster_check(s->cluster, err) : 0);
+    if (bad)
+        return bad;
     if (!(s->level >= 0 && s->level < 1)) {
         hm__fail(err, HM_E_RANGE, "a level of %g; it must be between 0 and 1", s->level);
         hm__err_field(err, "level");
@@ -649,9 +660,16 @@ static struct hm_fit *allocate(const struct hm_fit_settings *s, struct hm_err *e
     return fit;
 }
 
-int hm_fit_new(const struct hm_runs *runs, const struct hm_fit_settings *s, struct hm_fit **ret_fit,
-               struct hm_err *err)
+int hm_fit_new(const struct hm_runs *runs, const struct hm_fit_settings *settings,
+               struct hm_fit **ret_fit, struct hm_err *err)
 {
+    static const struct hm_fit_settings none = {0};
+    const struct hm_fit_settings *s = settings ? settings : &none;
+    int bad = hm__check_pointers(err, "ret_fit", ret_fit, NULL);
+    if (bad == 0 && runs)
+        bad = hm_runs_check(runs, err);
+    if (bad)
+        return bad;
     struct hm_choice *choices = NULL;
     size_t choice_count = 0;
     int rc = hm_fit_settings_check(s, err);

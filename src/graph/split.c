@@ -20,6 +20,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "checks.h"
 #include "err.h"
 #include "memory.h"
 #include "random.h"
@@ -259,6 +260,17 @@ static int check_split(const struct hm_graph *g, enum hm_split split, double tri
 int hm_graph_split(const struct hm_graph *g, enum hm_split split, double trials, double seed,
                    const double *n, size_t count, struct hm_parts *ret_parts, struct hm_err *err)
 {
+    int bad = hm__check_pointers(err, "ret_parts", ret_parts, NULL);
+    if (bad == 0)
+        bad = hm__graph_check(g, err);
+    if (bad == 0)
+        bad = hm__check_enum("split", (int)split, HM_SPLIT_COUNT, err);
+    if (bad == 0)
+        bad = hm__check_range("seed", seed, 0, 1e15, err);
+    if (bad == 0)
+        bad = hm__check_array(n, count, "n", err);
+    if (bad)
+        return bad;
     int rc = check_split(g, split, trials, n, count, err);
     size_t rounds = hm_split_is_random(split) ? (size_t)trials : 1;
     double most = 1;

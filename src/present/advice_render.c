@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "checks.h"
 #include "err.h"
 #include "names.h"
 
@@ -187,6 +188,11 @@ static void advice_csv(struct hm_text *out, const struct hm_advice *a)
 int hm_advice_render(const struct hm_advice *advice, enum hm_format format,
                      const struct hm_style *style, char **ret_text, struct hm_err *err)
 {
+    int bad = hm__check_pointers(err, "advice", advice, "ret_text", ret_text, NULL);
+    if (bad == 0)
+        bad = hm__check_format(format, err);
+    if (bad)
+        return bad;
     const struct hm_style own = hm__style_or_default(style);
     struct hm_text out = {0};
 

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "check.h"
+#include "checks.h"
 #include "err.h"
 #include "memory.h"
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "check.h"
+#include "checks.h"
 #include "err.h"
 #include "memory.h"
 #include "symbols.h"
@@ -415,6 +415,8 @@ int hm_job_check(const struct hm_job *j, struct hm_err *err)
         rc = hm__check_array(j->measured, j->measured_count, "measured", err);
     if (rc == 0)
         rc = hm__check_array(j->expect, j->expect_count, "expect", err);
+    for (size_t i = 0; rc == 0 && i < j->expect_count; i++)
+        rc = hm__check_pointer(j->expect[i].what, "expect.what", err);
     hm__err_at(rc ? err : NULL, j->source, 0);
     return rc;
 }

@@ -1,7 +1,7 @@
 /* The check of a question. */
 #include <math.h>
 
-#include "check.h"
+#include "checks.h"
 #include "err.h"
 #include "slowness.h"
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "check.h"
+#include "checks.h"
 #include "err.h"
 #include "howmany_fit.h"
 #include "memory.h"

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "checks.h"
 #include "csv.h"
 #include "err.h"
 #include "readers.h"
@@ -259,6 +260,10 @@ static void put_machine(struct hm_text *out, const struct hm_catalog *catalog,
 int hm_catalog_import(const struct hm_catalog *catalog, const char *path, const char *region,
                       bool spot, struct hm_import *ret_import, struct hm_err *err)
 {
+    int bad =
+        hm__check_pointers(err, "catalog", catalog, "path", path, "ret_import", ret_import, NULL);
+    if (bad)
+        return bad;
     struct importer im = {.wanted_region = region, .err = err};
     struct hm_import report = {0};
     struct hm_text out = {0};

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "check.h"
+#include "checks.h"
 #include "err.h"
 #include "readers.h"
 
@@ -241,6 +241,13 @@ int hm_cluster_parse(const struct hm_catalog *catalog, const char *text, size_t 
                      const char *source, const struct hm_override *overrides, size_t count,
                      struct hm_cluster **ret_cluster, struct hm_err *err)
 {
+    int bad = hm__check_pointers(err, "ret_cluster", ret_cluster, NULL);
+    if (bad == 0)
+        bad = hm__check_array(text, length, "text", err);
+    if (bad == 0)
+        bad = hm__check_array(overrides, count, "overrides", err);
+    if (bad)
+        return bad;
     struct hm_arena *arena = hm__arena_new();
     struct hm_cluster *cluster = arena ? hm__arena_alloc(arena, 1, sizeof(*cluster)) : NULL;
     struct hm_reader reader = {.arena = arena, .catalog = catalog, .err = err};

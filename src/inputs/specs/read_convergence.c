@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "checks.h"
 #include "convergence.h"
 #include "err.h"
 #include "formula.h"
@@ -473,6 +474,11 @@ static int read_convergence(struct hm_reader *r, const struct hm_value *root,
 int hm_convergence_parse(const char *text, size_t length, const char *source,
                          struct hm_convergence **ret_convergence, struct hm_err *err)
 {
+    int bad = hm__check_pointers(err, "ret_convergence", ret_convergence, NULL);
+    if (bad == 0)
+        bad = hm__check_array(text, length, "text", err);
+    if (bad)
+        return bad;
     struct hm_arena *arena = hm__arena_new(), *tree = hm__arena_new();
     struct hm_convergence *c = arena ? hm__arena_alloc(arena, 1, sizeof(*c)) : NULL;
     struct hm_reader reader = {.arena = arena, .err = err};
@@ -500,6 +506,9 @@ int hm_convergence_parse(const char *text, size_t length, const char *source,
 int hm_convergence_load(const char *path, struct hm_convergence **ret_convergence,
                         struct hm_err *err)
 {
+    int bad = hm__check_pointers(err, "path", path, "ret_convergence", ret_convergence, NULL);
+    if (bad)
+        return bad;
     char *text;
     size_t length;
     int rc = hm__source_read_all(path, &text, &length, err);

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "check.h"
+#include "checks.h"
 #include "err.h"
 #include "readers.h"
 #include "symbols.h"
@@ -565,6 +565,13 @@ int hm_job_parse_with(const struct hm_catalog *catalog, const char *text, size_t
                       const char *source, const struct hm_override *overrides, size_t count,
                       struct hm_job **ret_job, struct hm_err *err)
 {
+    int bad = hm__check_pointers(err, "ret_job", ret_job, NULL);
+    if (bad == 0)
+        bad = hm__check_array(text, length, "text", err);
+    if (bad == 0)
+        bad = hm__check_array(overrides, count, "overrides", err);
+    if (bad)
+        return bad;
     struct hm_reader base = {.catalog = catalog, .err = err};
 
     return parse_job(base, text, length, source, overrides, count, ret_job);
@@ -589,6 +596,11 @@ int hm_job_parse(const char *text, size_t length, const char *source,
 int hm_job_load(const char *path, const struct hm_override *overrides, size_t count,
                 struct hm_job **ret_job, struct hm_err *err)
 {
+    int bad = hm__check_pointers(err, "path", path, "ret_job", ret_job, NULL);
+    if (bad == 0)
+        bad = hm__check_array(overrides, count, "overrides", err);
+    if (bad)
+        return bad;
     char *text;
     size_t length;
     int rc = hm__read_file(path, &text, &length, err);

@@ -43,8 +43,8 @@ struct hm_study_spec {
     double budget_s;      /* of all runs together, as their traces count it */
     double seeds;         /* runs of each configuration */
     double price_per_s;   /* of one worker; negative: unknown */
-    enum hm_goal goal; /* HM_GOAL_TIME or HM_GOAL_COST. */
-    void *memory; /* owns everything above */
+    enum hm_goal goal;    /* HM_GOAL_TIME or HM_GOAL_COST. */
+    void *memory;         /* owns everything above */
 };
 
 int hm__study_spec_parse(const char *text, size_t length, const char *source,

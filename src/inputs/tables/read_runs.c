@@ -11,6 +11,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "checks.h"
 #include "csv.h"
 #include "err.h"
 #include "howmany_fit.h"
@@ -497,6 +498,11 @@ static int finish(struct table *t, struct hm_runs *runs)
 int hm_runs_parse(const char *text, size_t length, const char *source, struct hm_runs **ret_runs,
                   struct hm_err *err)
 {
+    int bad = hm__check_pointers(err, "ret_runs", ret_runs, NULL);
+    if (bad == 0)
+        bad = hm__check_array(text, length, "text", err);
+    if (bad)
+        return bad;
     struct table t = {.arena = hm__arena_new(), .err = err};
     struct hm_runs *runs = NULL;
     size_t at = 0;
@@ -533,6 +539,9 @@ int hm_runs_parse(const char *text, size_t length, const char *source, struct hm
 
 int hm_runs_load(const char *path, struct hm_runs **ret_runs, struct hm_err *err)
 {
+    int bad = hm__check_pointers(err, "path", path, "ret_runs", ret_runs, NULL);
+    if (bad)
+        return bad;
     char *text;
     size_t length;
     int rc = hm__source_read_all(path, &text, &length, err);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "checks.h"
 #include "csv.h"
 #include "err.h"
 #include "run_text.h"
@@ -443,6 +444,11 @@ int hm_traces_parse(const char *text, size_t length, const char *source,
                     const struct hm_traces_settings *settings, struct hm_traces **ret_traces,
                     struct hm_err *err)
 {
+    int bad = hm__check_pointers(err, "ret_traces", ret_traces, NULL);
+    if (bad == 0)
+        bad = hm__check_array(text, length, "text", err);
+    if (bad)
+        return bad;
     struct hm_trace_table t;
     int rc = begin(&t, settings, err);
 
@@ -455,6 +461,11 @@ int hm_traces_load(const char *const *paths, size_t count,
                    const struct hm_traces_settings *settings, struct hm_traces **ret_traces,
                    struct hm_err *err)
 {
+    int bad = hm__check_pointers(err, "ret_traces", ret_traces, NULL);
+    if (bad == 0)
+        bad = hm__check_array(paths, count, "paths", err);
+    if (bad)
+        return bad;
     struct hm_trace_table t;
     int rc = begin(&t, settings, err);
 

@@ -1,7 +1,8 @@
-/* Checks that several public structs share; see check.h. */
-#include "check.h"
+/* Checks that several public structs share; see checks.h. */
+#include "checks.h"
 
 #include <math.h>
+#include <stdarg.h>
 
 #include "err.h"
 
@@ -17,6 +18,19 @@ int hm__check_pointer(const void *pointer, const char *name, struct hm_err *err)
     hm__fail(err, HM_E_MISSING, "'%s' is NULL", name);
     hm__err_field(err, name);
     return HM_E_MISSING;
+}
+
+int hm__check_pointers(struct hm_err *err, ...)
+{
+    const char *name;
+    va_list pairs;
+    int rc = 0;
+
+    va_start(pairs, err);
+    while (rc == 0 && (name = va_arg(pairs, const char *)))
+        rc = hm__check_pointer(va_arg(pairs, const void *), name, err);
+    va_end(pairs);
+    return rc;
 }
 
 int hm__check_array(const void *array, size_t count, const char *name, struct hm_err *err)

@@ -2,8 +2,8 @@
  * Checks of public structs. Each check names the field, the value and the allowed range, and
  * returns 0 or the code of the error.
  */
-#ifndef HM_CHECK_H
-#define HM_CHECK_H
+#ifndef HM_CHECKS_H
+#define HM_CHECKS_H
 
 #include "howmany_advise.h"
 
@@ -12,6 +12,11 @@ bool hm__is_given(double value);
 
 /* A pointer that the caller must pass; name is the name of the parameter. */
 int hm__check_pointer(const void *pointer, const char *name, struct hm_err *err);
+/*
+ * Pointers that the caller must pass: pairs of a name and a pointer, then NULL. A NULL pointer is
+ * the error that names it.
+ */
+int hm__check_pointers(struct hm_err *err, ...) __attribute__((sentinel));
 /* An array of `count` elements: NULL is allowed only if count is 0. */
 int hm__check_array(const void *array, size_t count, const char *name, struct hm_err *err);
 /* A finite number from min to max, both included. */
