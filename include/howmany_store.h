@@ -1,9 +1,9 @@
 /*
- * howmany: remembering runs.
+ * howmany: a store of measured runs.
  *
- * The fourth part of the public interface: a store of runs with their raw samples, and of named
- * documents (fits, clusters, jobs, price lists); in a file (SQLite) or on a server for a team
- * (PostgreSQL). Conventions are those of howmany.h.
+ * A store keeps runs with their samples, and named documents (fits, clusters, jobs, price lists),
+ * in a file (SQLite) or on a server (PostgreSQL). This header includes howmany_advise.h;
+ * conventions are described in howmany.h.
  *
  *     struct hm_stored run = HM_STORED_INIT;
  *
@@ -11,7 +11,7 @@
  *     run.seconds = 12.5;
  *     if (hm_store_open("runs.db", &store, &err) == 0 &&
  *         hm_store_add(store, &run, 1, NULL, NULL, &err) == 0)
- *             puts("kept");
+ *             puts("stored");
  */
 #ifndef HOWMANY_STORE_H
 #define HOWMANY_STORE_H
@@ -22,122 +22,133 @@
 extern "C" {
 #endif
 
-struct hm_store; /* one connection; not to be shared by threads */
+struct hm_store; /* One connection. Only one thread at a time may use it. */
 
 /*
- * Open, and bring the schema up to date. where is a file, which is made if it is not there, or
- * postgresql://…; a store of a later version than this program's is refused.
+ * Open a store and bring its schema up to date. `where` is a file, which is created if it does not
+ * exist, or postgresql://... A store that a later version has written is refused.
  */
 HM_API int hm_store_open(const char *where, struct hm_store **ret_store, struct hm_err *err);
 HM_API void hm_store_close(struct hm_store *store);
 
-/* ---- runs ----------------------------------------------------------------------------------- */
+/* ---- runs ------------------------------------------------------------------------------------ */
 
-/* One iteration of a run that told of them. */
+/* One iteration of a run. Unknown values are NaN. */
 struct hm_stored_sample {
-    double iteration, seconds, elapsed_s, loss; /* NaN: not told */
+    double iteration, seconds, elapsed_s, loss;
 };
 
-/* A run. Texts NULL and numbers NaN: not told. */
+/* A run. Unknown texts are NULL and unknown numbers NaN; start from HM_STORED_INIT. */
 struct hm_stored {
-    int64_t id;          /* given by the store */
-    const char *key;     /* a second run with the same key is not added; at most 200 bytes */
-    const char *made_at; /* "2026-11-15T10:13:48Z"; NULL when adding: now */
-    const char *status;  /* "ok", "out of memory", "exit 3", "timeout", …; NULL: ok */
+    int64_t id;          /* Assigned by the store. */
+    const char *key;     /* A second run with the same key is not added; at most 200 bytes. */
+    const char *made_at; /* UTC time, "2026-11-15T10:13:48Z"; NULL when adding: now. */
+    const char *status;  /* "ok", "out of memory", "exit 3", "timeout", ...; NULL: ok. */
     const char *algorithm, *problem, *data, *job, *machine, *scheme, *host, *version;
-    double n;                               /* workers, a whole number from 1 on; needed */
-    double batch, latency, bandwidth, size; /* what runs differ in, SI */
-    double seconds;                         /* of an iteration */
-    double total, iterations, loss, best, cost, seed;
-    const char *more; /* other columns: a JSON object of numbers and texts */
+    double n;          /* Workers: a whole number, >= 1. Required. */
+    double batch;      /* Samples of one iteration, > 0. */
+    double latency;    /* Of the network, in seconds, >= 0. */
+    double bandwidth;  /* Of the network, in bytes per second, > 0. */
+    double size;       /* Size of the problem, > 0. */
+    double seconds;    /* Of one iteration, > 0. */
+    double total;      /* Seconds of the whole run, > 0. */
+    double iterations; /* Of the whole run, > 0. */
+    double loss;       /* At the end. */
+    double best;       /* P*, the least loss that can be reached. */
+    double cost;       /* Money for the whole run, >= 0. */
+    double seed;
+    const char *more; /* Other columns: a JSON object of numbers and texts. */
     const struct hm_stored_sample *samples;
     size_t sample_count;
 };
 
 #define HM_STORED_INIT                                                                             \
     {                                                                                              \
-        .batch = __builtin_nan(""), .latency = __builtin_nan(""), .bandwidth = __builtin_nan(""),  \
-        .size = __builtin_nan(""), .seconds = __builtin_nan(""), .total = __builtin_nan(""),       \
-        .iterations = __builtin_nan(""), .loss = __builtin_nan(""), .best = __builtin_nan(""),     \
-        .cost = __builtin_nan(""), .seed = __builtin_nan("")                                       \
+        0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, HM_UNKNOWN,           \
+            HM_UNKNOWN, HM_UNKNOWN, HM_UNKNOWN, HM_UNKNOWN, HM_UNKNOWN, HM_UNKNOWN, HM_UNKNOWN,    \
+            HM_UNKNOWN, HM_UNKNOWN, HM_UNKNOWN, HM_UNKNOWN, NULL, NULL, 0                          \
     }
 
+/* Check every field. The error names the field, its value and what would be right. */
 HM_API int hm_stored_check(const struct hm_stored *run, struct hm_err *err);
 /*
- * The staleness of a trace, which stands in `more`: a number as `staleness`, or async as
- * `consistency`, which is INFINITY; 0 where neither does.
+ * The staleness of a run, which is part of `more`: the number `staleness`, or INFINITY if
+ * `consistency` is async, or 0 if neither is given.
  */
 HM_API int hm_stored_staleness(const struct hm_stored *run, double *ret_staleness,
                                struct hm_err *err);
 
 /*
- * Add runs, all or none; when this returns 0 they are kept, whatever happens then. ret_ids, of
- * `count`, may be NULL; a run whose key is there already gets the id of that one, and is not added.
- * *ret_added, the number of new ones, may be NULL.
+ * Add runs, all or none. When this returns 0, they are on disk. A run whose key exists already is
+ * not added. ret_ids has `count` elements and gets the id of each run, new or existing; *ret_added
+ * gets the number of new runs. Both may be NULL.
  */
 HM_API int hm_store_add(struct hm_store *store, const struct hm_stored *runs, size_t count,
                         int64_t *ret_ids, size_t *ret_added, struct hm_err *err);
 
-/* Runs that are added together with others, and told of by themselves. */
+/* Runs that are added in one transaction with other batches. */
 struct hm_store_batch {
     const struct hm_stored *runs;
     size_t count;
-    int64_t *ids; /* of `count`, to be filled in; may be NULL */
-    size_t added; /* to be filled in: the number of new ones */
+    int64_t *ids; /* Filled in: the id of each run. May be NULL. */
+    size_t added; /* Filled in: the number of new runs. */
 };
 
-/* As hm_store_add, for all batches at once: the disk is waited for only once. All or none. */
+/* As hm_store_add, for several batches in one transaction: all or none. */
 HM_API int hm_store_add_batches(struct hm_store *store, struct hm_store_batch *batches,
                                 size_t count, struct hm_err *err);
 
-/* Which runs, in which order. Zero-initialise. */
+/* Which runs, in which order. {0} selects all runs, the newest first. */
 struct hm_store_filter {
-    const char *const *where; /* "machine=m5.large", "n=4", "n>=2", "batch<1000"; all must hold */
+    const char *const *where; /* Conditions that must all hold: "machine=m5.large", "n>=2". */
     size_t where_count;
-    const char *since, *until; /* of made_at, both included; may be NULL */
-    const char *sort;          /* a column, - before it for descending; NULL: -id, newest first */
-    size_t limit;              /* 0: all */
-    const char *after;         /* where the page before ended; NULL: from the start */
-    bool samples;              /* with them */
+    const char *since, *until; /* First and last made_at; NULL: no limit. */
+    const char *sort;          /* A column, with - before it to sort descending; NULL: -id. */
+    size_t limit;              /* Most runs of a page; 0: all. */
+    const char *after;         /* `next` of the previous page; NULL: the first page. */
+    bool samples;              /* Read the samples too. */
 };
 
 /* A page of runs. */
 struct hm_store_page {
     struct hm_stored *runs;
     size_t count;
-    const char *next; /* for `after`; NULL: there are no more */
-    void *memory;     /* owns everything above */
+    const char *next; /* Set `after` to this for the next page; NULL: this is the last page. */
+    void *memory;     /* Owns everything above. */
 };
 
 HM_API int hm_store_list(struct hm_store *store, const struct hm_store_filter *filter,
                          struct hm_store_page **ret_page, struct hm_err *err);
 HM_API void hm_store_page_free(struct hm_store_page *page);
-/* How many there are; filter's limit and after do not count. */
+/* The number of runs; limit and after of the filter are ignored. */
 HM_API int hm_store_count(struct hm_store *store, const struct hm_store_filter *filter,
                           int64_t *ret_count, struct hm_err *err);
-/* Delete them, samples too; limit and after do not count. *ret_count may be NULL. */
+/* Delete runs and their samples; limit and after are ignored. ret_count may be NULL. */
 HM_API int hm_store_delete(struct hm_store *store, const struct hm_store_filter *filter,
                            int64_t *ret_count, struct hm_err *err);
 
-/* The runs as a table, for fits; and those with samples as traces, for advice. */
+/* The runs as a table, for fits. */
 HM_API int hm_store_runs(struct hm_store *store, const struct hm_store_filter *filter,
                          struct hm_runs **ret_runs, struct hm_err *err);
+/* The runs that have samples, as traces, for advice. */
 HM_API int hm_store_traces(struct hm_store *store, const struct hm_store_filter *filter,
                            struct hm_traces **ret_traces, struct hm_err *err);
 
-/* ---- documents ------------------------------------------------------------------------------ */
+/* ---- documents ------------------------------------------------------------------------------- */
 
-/* A text under a kind ("fit", "cluster", "job", "prices") and a name; the last one counts. */
+/* Keep a text under a kind ("fit", "cluster", "job", "prices") and a name; it replaces another. */
 HM_API int hm_store_put(struct hm_store *store, const char *kind, const char *name,
                         const char *text, struct hm_err *err);
-/* Called with each document; its texts live as long as the call. Not 0: no more, and that is the
- * code. */
+/*
+ * Called with each document; the texts are valid during the call. A return value other than 0 ends
+ * the listing and becomes the result of hm_store_documents.
+ */
 typedef int hm_store_document(void *context, const char *kind, const char *name,
                               const char *made_at);
-/* All documents of a kind (NULL: of every kind), by kind and name. */
+/* List the documents of a kind (NULL: of every kind), sorted by kind and name. */
 HM_API int hm_store_documents(struct hm_store *store, const char *kind, hm_store_document *take,
                               void *context, struct hm_err *err);
-/* *ret_text is NULL where there is none; freed with hm_text_free. */
+/* Read a document. *ret_text is freed with hm_text_free; it is NULL if there is none. */
 HM_API int hm_store_get(struct hm_store *store, const char *kind, const char *name, char **ret_text,
                         struct hm_err *err);
 

@@ -10,6 +10,7 @@
 
 #include "advise.h"
 #include "advise_parts.h"
+#include "checks.h"
 #include "err.h"
 #include "student.h"
 #include "text.h"
@@ -41,11 +42,11 @@ static int advise_question_check(const struct hm_advise_question *q, const struc
     if (isfinite(q->reach) && q->reach <= c->best)
         return hm__fail(err, HM_E_RANGE, "%s %g cannot be reached: the minimum is %s%.10g",
                         c->measure, q->reach, c->best_estimated ? "about " : "", c->best);
-    if ((q->budget > 0 || q->goal == HM_ADVISE_COST) && !(q->price_per_s > 0))
+    if ((q->budget > 0 || q->goal == HM_GOAL_COST) && !(q->price_per_s > 0))
         return hm__fail(err, HM_E_MISSING, "a budget or the goal cost needs the price of a worker");
     if (q->adaptive && !loss)
         return hm__fail(err, HM_E_CONFLICT, "adaptive needs a loss to reach");
-    if (q->adaptive && q->goal == HM_ADVISE_COST)
+    if (q->adaptive && q->goal == HM_GOAL_COST)
         return hm__fail(err, HM_E_CONFLICT,
                         "adaptive finds the least time; it cannot be used with the goal cost");
     for (size_t k = 0; k < q->m_count; k++)
@@ -222,7 +223,7 @@ double hm__advising_price(const struct hm_advising *a, const struct hm_runner *r
 /* For a target loss: the iterations, and the time or cost. */
 static void runner_eval_loss(const struct hm_advising *a, struct hm_runner *r)
 {
-    bool cost = a->question->goal == HM_ADVISE_COST;
+    bool cost = a->question->goal == HM_GOAL_COST;
 
     r->expected = hm__runner_times(r, a->level, 1, r->value, NULL);
     r->expected = cost ? hm__advising_price(a, r, r->expected) : r->expected;
@@ -375,7 +376,7 @@ static enum hm_advise_why candidate_why(const struct hm_advising *a, const struc
         return isfinite(c->time_s) ? HM_WHY_LIMIT : HM_WHY_NEVER;
     if (!isfinite(c->time_s))
         return HM_WHY_NEVER;
-    if (a->question->goal == HM_ADVISE_COST && c->time_s <= first->time_s)
+    if (a->question->goal == HM_GOAL_COST && c->time_s <= first->time_s)
         return HM_WHY_PRICE;
     return slow && many ? HM_WHY_BOTH : many ? HM_WHY_ITERATIONS : HM_WHY_ITERATION;
 }
@@ -511,9 +512,9 @@ static struct hm_advice *advice_begin(const struct hm_convergence *c,
                               .loss = q->loss > 0          ? q->loss
                                       : isfinite(q->reach) ? q->reach - c->best
                                                            : NAN,
-                              .within_s = q->within_s,
-                              .budget = q->budget,
-                              .goal = q->goal,
+                              .within_s = q->within_s > 0 ? q->within_s : NAN,
+                              .budget = q->budget > 0 ? q->budget : NAN,
+                              .goal = q->goal == HM_GOAL_COST ? HM_GOAL_COST : HM_GOAL_TIME,
                               .level = q->level > 0 ? q->level : c->level};
     return out;
 }
@@ -522,6 +523,19 @@ int hm_advise(const struct hm_convergence *convergence, const struct hm_paces *c
               size_t pace_count, const struct hm_advise_question *question,
               struct hm_advice **ret_advice, struct hm_err *err)
 {
+    int bad = hm__check_pointers(err, "question", question, "ret_advice", ret_advice, NULL);
+    if (bad == 0)
+        bad = hm__convergence_check(convergence, err);
+    if (bad == 0)
+        bad = hm__check_array(paces, pace_count, "paces", err);
+    if (bad == 0)
+        bad = hm__check_enum("goal", (int)question->goal, HM_GOAL_COST + 1, err);
+    if (bad == 0)
+        bad = hm__check_array(question->m, question->m_count, "m", err);
+    if (bad == 0)
+        bad = hm__check_array(question->algorithms, question->algorithm_count, "algorithms", err);
+    if (bad)
+        return bad;
     struct hm_advice *out = advice_begin(convergence, question);
 
     if (!out)

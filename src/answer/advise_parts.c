@@ -32,7 +32,7 @@ static double runner_expected_to(const struct hm_advising *a, const struct hm_ru
 
     if (2 * there < LEAD_DRAWS)
         return INFINITY;
-    return a->question->goal == HM_ADVISE_COST ? hm__advising_price(a, r, expected) : expected;
+    return a->question->goal == HM_GOAL_COST ? hm__advising_price(a, r, expected) : expected;
 }
 
 /* The best runner to a level; the previous leader stays unless another is clearly better. */

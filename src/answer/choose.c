@@ -17,7 +17,7 @@ bool hm__search_allows(const struct hm_search *s, const struct hm_point *p)
     const struct hm_question *q = s->question;
 
     return p->fits && (q->deadline_s == 0 || p->total_s <= q->deadline_s) &&
-           (q->budget < 0 || p->cost <= q->budget);
+           (isnan(q->budget) || p->cost <= q->budget);
 }
 
 double hm__search_value(const struct hm_search *s, const struct hm_point *p)
@@ -67,7 +67,7 @@ static double point_total(const struct hm_search *s, const struct hm_point *p)
 static double point_memory(const struct hm_search *s, const struct hm_point *p)
 {
     (void)s;
-    return p->memory_bytes;
+    return isnan(p->memory_bytes) ? 0 : p->memory_bytes; /* Unknown memory limits nothing. */
 }
 
 static bool point_fits(const struct hm_search *s, const struct hm_point *p)
@@ -127,7 +127,7 @@ static size_t curve_cheapest_in_time(const struct hm_search *s, const struct hm_
 
     if (q.deadline_s == 0)
         return HM_NONE;
-    q.budget = -1;
+    q.budget = NAN;
     only.question = &q;
     return curve_least_index(&only, c, hm__search_expense, hm__search_allows);
 }
@@ -137,7 +137,7 @@ static size_t curve_fastest_in_budget(const struct hm_search *s, const struct hm
     struct hm_question q = *s->question;
     struct hm_search only = *s;
 
-    if (q.budget < 0)
+    if (isnan(q.budget))
         return HM_NONE;
     q.deadline_s = 0;
     only.question = &q;

@@ -76,8 +76,8 @@ double hm__search_iterations(const struct hm_search *s, double work, double n)
 
 double hm__search_expense(const struct hm_search *s, const struct hm_point *p)
 {
-    double price = s->cluster ? s->cluster->node.price_per_s : -1;
-    return p->nodes * p->total_s * (price < 0 ? 1 : price);
+    double price = s->cluster ? s->cluster->node.price_per_s : NAN;
+    return p->nodes * p->total_s * (isnan(price) ? 1 : price);
 }
 
 /* Seconds per unit of work: of a step (strong scaling) or of one worker's share (weak scaling). */
@@ -94,7 +94,7 @@ static void point_finish(const struct hm_search *s, const struct hm_point *refer
     p->speedup = point_seconds_per_work(s, reference) / point_seconds_per_work(s, p);
     p->efficiency = p->speedup * reference->n / p->n;
     p->total_s = p->time_s * hm__search_iterations(s, work, p->n);
-    p->cost = priced ? hm__search_expense(s, p) : -1;
+    p->cost = priced ? hm__search_expense(s, p) : NAN;
 }
 
 void hm__curve_finish(struct hm_curve *curve, const struct hm_search *s, double work)
@@ -109,7 +109,7 @@ static int point_check(const struct hm_search *s, const struct hm_point *p, stru
 {
     bool time = isfinite(p->time_s) && p->time_s > 0;
 
-    if (time && isfinite(p->total_s) && isfinite(p->cost) && isfinite(p->speedup))
+    if (time && isfinite(p->total_s) && !isinf(p->cost) && isfinite(p->speedup))
         return 0;
     if (p->time_s == 0)
         hm__fail(err, HM_E_RANGE, "an iteration takes no time at all at n = %.0f", p->n);

@@ -111,7 +111,7 @@ static int explain_limit(struct hm_answer *a, const struct hm_search *s,
         return 0;
     }
     a->limit_share = exposed / p->time_s;
-    a->limit = p->latency_s < 0                ? HM_LIMIT_COMMUNICATION
+    a->limit = isnan(p->latency_s)             ? HM_LIMIT_COMMUNICATION
                : p->latency_s > p->bandwidth_s ? HM_LIMIT_LATENCY
                                                : HM_LIMIT_BANDWIDTH;
     const struct hm_transfer *t = hm__model_step(model, (size_t)step);
@@ -382,7 +382,7 @@ static size_t fewest_within(struct hm_answer *a, const struct hm_point *points, 
         a->status = HM_STATUS_UNREACHED;
         a->missed = what;
         a->nearest = near;
-        a->nearest_gap = near == HM_NONE ? 0 : points[near].total_s / limit;
+        a->nearest_gap = near == HM_NONE ? NAN : points[near].total_s / limit;
     }
     return HM_NONE;
 }

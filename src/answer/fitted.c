@@ -55,7 +55,7 @@ int hm__search_eval(const struct hm_search *s, const struct hm_model *model,
         p->communicate_s =
             fmax(whole - shared, 0); /* The difference is negative only by rounding. */
         p->time_s = p->compute_s + p->communicate_s;
-        p->latency_s = p->bandwidth_s = -1;
+        p->latency_s = p->bandwidth_s = NAN;
     }
     hm__free(x);
     return 0;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "checks.h"
 #include "err.h"
 #include "search.h"
 #include "slowness.h"
@@ -143,9 +144,9 @@ static int plan_choose_weights(struct plan_work *p, struct hm_err *err)
     }
     for (size_t i = 0; i < p->count; i++) {
         struct hm_search *s = &p->candidates[i].search;
-        if (s->alpha < 0)
+        if (isnan(s->alpha))
             s->alpha = 1 / fmax(time_s, 1e-300);
-        if (s->beta < 0)
+        if (isnan(s->beta))
             s->beta = 1 / fmax(expense, 1e-300);
     }
     return 0;
@@ -343,7 +344,7 @@ static int plan_rank_candidates(struct plan_work *p, struct hm_err *err)
     const struct hm_search *first = &p->candidates[0].search;
     int rc = 0;
 
-    if (first->goal == HM_GOAL_BALANCE && (first->alpha < 0 || first->beta < 0))
+    if (first->goal == HM_GOAL_BALANCE && (isnan(first->alpha) || isnan(first->beta)))
         rc = plan_choose_weights(p, err);
     for (size_t i = 0; rc == 0 && i < p->count; i++) {
         struct candidate *c = &p->candidates[i];
@@ -444,7 +445,10 @@ static int fill_curve(struct hm_answer *a, const struct hm_search *s, const stru
                       struct hm_err *err)
 {
     a->provenance = !s->question->fit ? "model" : hm__search_by_runs(s) ? "fit" : "model and runs";
-    a->sure = a->sure_near = -1;
+    a->iterations = a->nearest_gap = a->plateau_from = a->plateau_to = NAN;
+    a->level = a->sure = a->sure_near = a->n_low = a->n_high = NAN;
+    a->beyond_n = a->beyond_speedup = NAN;
+    a->samples_per_s = a->saturates_n = a->servers_enough = NAN;
     a->goal = s->goal;
     a->scaling = s->weak ? HM_SCALING_WEAK : HM_SCALING_STRONG;
     a->question = *s->question;
@@ -452,10 +456,11 @@ static int fill_curve(struct hm_answer *a, const struct hm_search *s, const stru
     a->question.beta = s->beta;
     a->reference = s->reference;
     a->whole_job = s->job->iterations > 0 || s->job->epochs > 0;
-    a->price_per_s = s->cluster ? s->cluster->node.price_per_s : -1;
+    a->price_per_s = s->cluster ? s->cluster->node.price_per_s : NAN;
     a->priced = a->price_per_s >= 0;
     a->accelerators = s->cluster ? s->cluster->node.accelerators : 1;
-    a->memory_bytes = s->cluster ? s->cluster->node.memory_bytes : 0;
+    a->memory_bytes =
+        s->cluster && s->cluster->node.memory_bytes > 0 ? s->cluster->node.memory_bytes : NAN;
     a->points = hm__arena_alloc(a->memory, c->count, sizeof(*a->points));
     if (!a->points)
         return hm__fail_nomem(err);
@@ -503,10 +508,23 @@ int hm_plan(const struct hm_job *job, const struct hm_cluster *const *clusters,
             size_t cluster_count, const enum hm_scheme *schemes, size_t scheme_count,
             const struct hm_question *question, struct hm_answer **ret_answer, struct hm_err *err)
 {
+    int bad = hm__check_pointers(err, "ret_answer", ret_answer, NULL);
+    if (bad == 0)
+        bad = hm_job_check(job, err);
+    if (bad == 0)
+        bad = hm__check_array(clusters, cluster_count, "clusters", err);
+    if (bad == 0)
+        bad = hm__check_array(schemes, scheme_count, "schemes", err);
+    if (bad)
+        return bad;
     struct plan_work p = {.job = job, .question = question};
     struct hm_arena *arena = NULL;
     int rc = hm_question_check(question, err);
 
+    for (size_t i = 0; rc == 0 && i < cluster_count; i++)
+        rc = hm_cluster_check(clusters[i], err);
+    for (size_t i = 0; rc == 0 && i < scheme_count; i++)
+        rc = hm__check_enum("schemes", (int)schemes[i], HM_SCHEME_BEST + 1, err);
     if (rc == 0 && !(arena = hm__arena_new()))
         rc = hm__fail_nomem(err);
     if (rc == 0 && !(p.answer = hm__arena_alloc(arena, 1, sizeof(*p.answer))))

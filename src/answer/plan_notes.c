@@ -126,7 +126,7 @@ static int note_limits(struct hm_answer *a, const struct hm_search *s, bool refe
 
 static int note_balance(struct hm_answer *a, const struct hm_search *s, struct hm_err *err)
 {
-    bool chosen = s->question->alpha < 0 && s->question->beta < 0;
+    bool chosen = isnan(s->question->alpha) && isnan(s->question->beta);
 
     if (s->goal != HM_GOAL_BALANCE)
         return 0;

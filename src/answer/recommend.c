@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "checks.h"
 #include "err.h"
 
 static int check_number(const char *name, double value, struct hm_err *err)
@@ -193,6 +194,22 @@ static int recommend_fill(struct hm_recommending *w, struct hm_err *err)
 int hm_recommend(const struct hm_runs *runs, const struct hm_recommend_question *question,
                  struct hm_recommendation **ret_recommendation, struct hm_err *err)
 {
+    int bad = hm__check_pointers(err, "question", question, "ret_recommendation",
+                                 ret_recommendation, NULL);
+    if (bad == 0)
+        bad = (runs ? hm_runs_check(runs, err) : 0);
+    if (bad == 0)
+        bad = (question->job ? hm_job_check(question->job, err) : 0);
+    if (bad == 0)
+        bad = (question->cluster ? hm_cluster_check(question->cluster, err) : 0);
+    if (bad == 0)
+        bad = hm__check_enum("goal", (int)question->goal, HM_GOAL_BALANCE + 1, err);
+    if (bad == 0)
+        bad = hm__check_array(question->at, question->at_count, "at", err);
+    if (bad == 0)
+        bad = hm__check_array(question->n, question->n_count, "n", err);
+    if (bad)
+        return bad;
     struct hm_arena *arena = NULL;
     struct hm_recommendation *out = NULL;
     int rc = recommend_question_check(runs, question, err);
@@ -213,7 +230,7 @@ int hm_recommend(const struct hm_runs *runs, const struct hm_recommend_question 
                                           .best = HM_NONE,
                                           .sure = NAN,
                                           .memory = arena};
-        if (runs && !(out->source = hm__arena_strdup(arena, runs->source)))
+        if (runs && !(out->source = hm__arena_strdup(arena, runs->source ? runs->source : "runs")))
             rc = hm__fail_nomem(err);
         if (rc == 0)
             rc = recommend_fill(&w, err);

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "checks.h"
 #include "err.h"
 #include "random.h"
 #include "recommend.h"
@@ -39,7 +40,7 @@ static struct hm_runs *runs_copy_rows(const struct hm_runs *from, const size_t *
         ok = runs->columns && runs->lines;
     }
     for (size_t i = 0; ok && i < count; i++)
-        runs->lines[i] = from->lines[rows[i]];
+        runs->lines[i] = hm__runs_line(from, rows[i]);
     for (size_t c = 0; ok && c < from->column_count; c++) {
         const struct hm_column *source = &from->columns[c];
         struct hm_column *to = &runs->columns[runs->column_count++];

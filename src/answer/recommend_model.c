@@ -78,7 +78,7 @@ static bool is_candidate(const struct hm_recommend_question *q, double n)
 static int recommend_take_points(struct hm_recommending *w, const struct hm_search *s,
                                  const struct hm_curve *curve, struct hm_err *err)
 {
-    double price = s->cluster ? s->cluster->node.price_per_s : -1;
+    double price = s->cluster ? s->cluster->node.price_per_s : NAN;
 
     w->candidates = hm__arena_alloc(w->arena, curve->count, sizeof(*w->candidates));
     if (!w->candidates)

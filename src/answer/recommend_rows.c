@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "checks.h"
 #include "err.h"
 #include "random.h"
 #include "recommend.h"
@@ -256,8 +257,10 @@ static const char *failure_text(struct hm_recommending *w, size_t row)
         if (strcmp(w->at[i].name, "batch") == 0 &&
             !hm__recommend_same(batch[row], w->at[i].value) && !isnan(batch[row]))
             snprintf(with, sizeof(with), " with a batch of %.6g", batch[row]);
-    return hm__arena_printf(w->arena, "%s%s (line %d)", text ? text : "failed", with,
-                            w->runs->lines[row]);
+    const int line = hm__runs_line(w->runs, row);
+    if (line == 0)
+        return hm__arena_printf(w->arena, "%s%s", text ? text : "failed", with);
+    return hm__arena_printf(w->arena, "%s%s (line %d)", text ? text : "failed", with, line);
 }
 
 static int candidate_find_failure(struct hm_recommending *w, struct hm_recommended *r,

@@ -21,7 +21,7 @@ struct hm_search {
                                          it; NULL: all workers are even. */
     bool weak;
     double reference;
-    double alpha, beta; /* Weights of the balance; negative until they are chosen. */
+    double alpha, beta; /* Weights of the balance; NaN until they are chosen. */
     const struct hm_parts
         *parts; /* Splits of the job's graph for n = 1..part_count; NULL without a graph. */
     size_t part_count;

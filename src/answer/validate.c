@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "checks.h"
 #include "err.h"
 #include "howmany.h"
 #include "memory.h"
@@ -101,10 +102,10 @@ static void validation_add_check(struct hm_validation *v, const char *what, doub
         within > 0 ? fabs(value - published) <= within : figure_agrees(value, published, digits);
 
     v->checks[v->count++] = (struct hm_check){.what = what,
-                                              .n = n,
+                                              .n = n > 0 ? n : NAN,
                                               .value = value,
                                               .published = published,
-                                              .within = within,
+                                              .within = within > 0 ? within : NAN,
                                               .digits = digits,
                                               .agrees = near};
 }
@@ -115,16 +116,17 @@ static int check_network(struct hm_validation *v, const struct hm_job *job, stru
     const struct hm_network *network = job->network;
     struct hm_counts *counts;
 
-    if (!network || (network->published_parameters == 0 && network->published_forward_flop == 0))
+    if (!network ||
+        (!(network->published_parameters > 0) && !(network->published_forward_flop > 0)))
         return 0;
     int rc = hm_counts_new(network, job->source, &counts, err);
     if (rc)
         return rc;
     if (network->published_parameters > 0)
-        validation_add_check(v, "parameters", 0, counts->parameters, network->published_parameters,
-                             12, 0);
+        validation_add_check(v, "parameters", NAN, counts->parameters,
+                             network->published_parameters, 12, 0);
     if (network->published_forward_flop > 0)
-        validation_add_check(v, "forward flop", 0, counts->forward_flop,
+        validation_add_check(v, "forward flop", NAN, counts->forward_flop,
                              network->published_forward_flop, 4, 0);
     hm_counts_free(counts);
     return 0;
@@ -187,6 +189,11 @@ static int check_figures(struct hm_validation *v, const struct hm_job *job, stru
 
 int hm_validate(const struct hm_job *job, struct hm_validation **ret_validation, struct hm_err *err)
 {
+    int bad = hm__check_pointers(err, "ret_validation", ret_validation, NULL);
+    if (bad == 0)
+        bad = hm_job_check(job, err);
+    if (bad)
+        return bad;
     struct hm_arena *arena = hm__arena_new();
     struct hm_validation *v = arena ? hm__arena_alloc(arena, 1, sizeof(*v)) : NULL;
     int rc = v ? 0 : hm__fail_nomem(err);

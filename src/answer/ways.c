@@ -74,8 +74,8 @@ struct hm_way hm__way_at(const struct hm_way *way, const struct hm_point *point)
 
 double hm__search_samples_per_s(const struct hm_search *s, const struct hm_point *p)
 {
-    if (s->job->batch <= 0 || p->time_s <= 0)
-        return -1;
+    if (!(s->job->batch > 0) || !(p->time_s > 0))
+        return NAN;
     return s->job->batch * (s->weak ? hm__way_used(&s->way, p->n) : 1) / p->time_s;
 }
 
@@ -89,7 +89,7 @@ double hm__way_saturates(const struct hm_search *s, const struct hm_curve *c)
     for (size_t i = 0; i < c->count; i++)
         if (c->points[i].server_share >= full)
             return c->points[i].n;
-    return 0;
+    return NAN;
 }
 
 static int way_time_with(const struct hm_search *s, double n, double servers, double *ret_s,
@@ -114,7 +114,7 @@ int hm__way_enough(const struct hm_search *s, double n, double *ret_servers, str
     double low = 1, high = n, least = 0, now = 0;
     struct hm_err ignored = {0}; /* For example, more servers than the model has parameters. */
 
-    *ret_servers = 0;
+    *ret_servers = NAN;
     if (s->way.platform != HM_PLATFORM_SERVER)
         return 0;
     int rc = way_time_with(s, n, high, &least, &ignored);
@@ -129,7 +129,7 @@ int hm__way_enough(const struct hm_search *s, double n, double *ret_servers, str
     }
     if (rc == HM_E_NOMEM)
         return hm__fail_nomem(err);
-    *ret_servers = rc ? 0 : high;
+    *ret_servers = rc ? NAN : high;
     return 0;
 }
 
@@ -139,7 +139,6 @@ int hm__answer_ways(struct hm_answer *a, const struct hm_search *s, const struct
     size_t at = a->best != HM_NONE ? a->best : a->nearest;
 
     a->uneven = s->cluster && hm__slowness_any(&s->cluster->slowness) && !hm__search_by_runs(s);
-    a->samples_per_s = -1;
     if (at == HM_NONE || s->way.platform == HM_PLATFORM_JOB)
         return 0;
     a->way = hm__way_at(&s->way, &c->points[at]);

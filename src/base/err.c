@@ -10,6 +10,11 @@ const char *hm_version(void)
     return HM_VERSION;
 }
 
+int hm_version_hex(void)
+{
+    return HM_VERSION_HEX;
+}
+
 const char *hm_strerror(int code)
 {
     switch (code) {

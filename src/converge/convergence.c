@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "checks.h"
 #include "converge.h"
 #include "err.h"
 #include "notes.h"
@@ -400,6 +401,14 @@ static int convergence_begin(struct hm_convergence **ret, const struct hm_traces
 int hm_convergence_new(const struct hm_traces *traces, const struct hm_converge_settings *settings,
                        struct hm_convergence **ret_convergence, struct hm_err *err)
 {
+    int bad = hm__check_pointers(err, "ret_convergence", ret_convergence, NULL);
+    if (bad == 0)
+        bad = hm_traces_check(traces, err);
+    if (bad == 0)
+        bad = hm__check_array(settings ? settings->terms : NULL,
+                              settings ? settings->term_count : 0, "terms", err);
+    if (bad)
+        return bad;
     static const struct hm_converge_settings none = {0};
     const struct hm_converge_settings *s = settings ? settings : &none;
     struct hm_convergence *c = NULL;
@@ -466,6 +475,16 @@ int hm_convergence_predict(const struct hm_convergence *c, size_t algorithm, dou
                            const double *iterations, size_t count,
                            struct hm_g_prediction *ret_predictions, struct hm_err *err)
 {
+    int bad =
+        hm__check_pointers(err, "ret_predictions", ret_predictions, "iterations", iterations, NULL);
+    if (bad == 0)
+        bad = hm__convergence_check(c, err);
+    if (bad == 0)
+        bad = hm__check_range("algorithm", (double)algorithm, 0, (double)c->count - 1, err);
+    if (bad == 0)
+        bad = hm__check_range("m", m, 1, HM_M_MOST, err);
+    if (bad)
+        return bad;
     const struct hm_g *g = &c->algorithms[algorithm];
     struct hm_g_path path;
     struct hm_g_bend bend;

@@ -11,6 +11,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "checks.h"
 #include "converge.h"
 #include "err.h"
 #include "linear.h"
@@ -417,6 +418,15 @@ int hm_convergence_hold_out(const struct hm_traces *traces,
                             const struct hm_holdout_settings *settings,
                             struct hm_holdout **ret_holdout, struct hm_err *err)
 {
+    int bad = hm__check_pointers(err, "settings", settings, "ret_holdout", ret_holdout, NULL);
+    if (bad == 0)
+        bad = hm__check_range("ahead", settings->ahead, 0, HM_M_MOST, err);
+    if (bad == 0)
+        bad = hm__check_range("ahead_s", settings->ahead_s, 0, HM_M_MOST, err);
+    if (bad == 0)
+        bad = hm__check_range("window", settings->window, 0, HM_M_MOST, err);
+    if (bad)
+        return bad;
     struct hm_converge_settings all = settings->converge;
     struct hm_convergence *c = NULL;
     struct hm_holdout *h = NULL;

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "checks.h"
 #include "converge.h"
 #include "err.h"
 #include "fit.h"
@@ -133,6 +134,11 @@ static int pace_label(struct hm_pace *pace, struct hm_arena *arena, const char *
 int hm_paces_from_fit(const struct hm_fit *fit, const char *algorithm, struct hm_paces **ret_paces,
                       struct hm_err *err)
 {
+    int bad = hm__check_pointers(err, "ret_paces", ret_paces, NULL);
+    if (bad == 0)
+        bad = hm__fit_check(fit, err);
+    if (bad)
+        return bad;
     struct hm_paces *paces = paces_begin(1);
 
     if (!paces)
@@ -152,6 +158,11 @@ int hm_paces_from_fit(const struct hm_fit *fit, const char *algorithm, struct hm
 int hm_paces_from_answer(const struct hm_answer *answer, const char *algorithm,
                          struct hm_paces **ret_paces, struct hm_err *err)
 {
+    int bad = hm__check_pointers(err, "ret_paces", ret_paces, NULL);
+    if (bad == 0)
+        bad = hm__answer_check(answer, err);
+    if (bad)
+        return bad;
     struct hm_paces *paces = paces_begin(1);
 
     if (!paces)
@@ -272,6 +283,11 @@ static bool algorithm_seen_before(const struct hm_traces *traces, size_t k)
 int hm_paces_from_traces(const struct hm_traces *traces, struct hm_paces **ret_paces,
                          struct hm_err *err)
 {
+    int bad = hm__check_pointers(err, "ret_paces", ret_paces, NULL);
+    if (bad == 0)
+        bad = hm__traces_check(traces, false, err);
+    if (bad)
+        return bad;
     struct hm_paces *paces = paces_begin(traces->count);
     double *n = paces ? hm__arena_alloc(paces->memory, traces->count + 1, sizeof(*n)) : NULL;
     double *s = paces ? hm__arena_alloc(paces->memory, traces->count + 1, sizeof(*s)) : NULL;

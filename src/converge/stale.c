@@ -22,6 +22,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "checks.h"
 #include "converge.h"
 #include "err.h"
 #include "student.h"
@@ -611,6 +612,13 @@ int hm__g_fit_stale(struct hm_g *g, struct hm_arena *arena, const struct hm_trac
 int hm_convergence_stale(const struct hm_convergence *c, size_t algorithm, double staleness,
                          double m, struct hm_stale_cost *ret_cost, struct hm_err *err)
 {
+    int bad = hm__check_pointers(err, "ret_cost", ret_cost, NULL);
+    if (bad == 0)
+        bad = hm__convergence_check(c, err);
+    if (bad == 0)
+        bad = hm__check_range("algorithm", (double)algorithm, 0, (double)c->count - 1, err);
+    if (bad)
+        return bad;
     const struct hm_g *g = &c->algorithms[algorithm];
     bool async = isinf(staleness);
     const struct hm_g_stale *stale = async ? &g->async : &g->ssp;

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "checks.h"
 #include "err.h"
 #include "fit.h"
 #include "programme.h"
@@ -251,7 +252,7 @@ static int check_measured(const struct design_work *w, struct hm_err *err)
             hm__fail(err, HM_E_CONFLICT, "a run of size %g, but the candidates have no size",
                      size[i]);
             hm__err_hint(err, "give the candidates a size, such as size 1");
-            hm__err_at(err, w->settings->have->source, w->settings->have->lines[i]);
+            hm__err_at(err, w->settings->have->source, hm__runs_line(w->settings->have, i));
             return HM_E_CONFLICT;
         }
     return 0;
@@ -537,13 +538,13 @@ static void design_sum_up(struct design_work *w)
                                  : job && job->has_cluster ? &job->cluster
                                                            : NULL;
 
-    d->money = d->seconds = w->fit ? 0 : -1;
+    d->money = d->seconds = w->fit ? 0 : NAN;
     for (size_t i = 0; i < d->made_count; i++) {
         d->spent += d->chosen[i].cost;
         if (w->fit)
             d->seconds += node_seconds(w, d->chosen[i].n, d->chosen[i].time_s);
     }
-    d->money = w->fit && c && c->node.price_per_s >= 0 ? d->seconds * c->node.price_per_s : -1;
+    d->money = w->fit && c && c->node.price_per_s >= 0 ? d->seconds * c->node.price_per_s : NAN;
 }
 
 static int choose_runs(struct design_work *w, struct hm_err *err)
@@ -635,6 +636,23 @@ static int design_prepare(struct design_work *w, struct hm_err *err)
 int hm_design_new(const struct hm_runs *candidates, const struct hm_design_settings *settings,
                   struct hm_design **ret_design, struct hm_err *err)
 {
+    int bad = hm__check_pointers(err, "settings", settings, "ret_design", ret_design, NULL);
+    if (bad == 0)
+        bad = hm_runs_check(candidates, err);
+    if (bad == 0)
+        bad = (settings->have ? hm_runs_check(settings->have, err) : 0);
+    if (bad == 0)
+        bad = (settings->job ? hm_job_check(settings->job, err) : 0);
+    if (bad == 0)
+        bad = (settings->cluster ? hm_cluster_check(settings->cluster, err) : 0);
+    if (bad == 0)
+        bad = hm__check_enum("criterion", (int)settings->criterion, HM_CRITERION_I + 1, err);
+    if (bad == 0)
+        bad = hm__check_array(settings->terms, settings->term_count, "terms", err);
+    if (bad == 0)
+        bad = hm__check_array(settings->target, settings->target_count, "target", err);
+    if (bad)
+        return bad;
     struct design_work w = {.candidates = candidates, .settings = settings};
     int rc = check_settings(settings, err);
 

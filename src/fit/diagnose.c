@@ -10,6 +10,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "checks.h"
 #include "err.h"
 #include "fit.h"
 #include "student.h"
@@ -81,7 +82,7 @@ static void residual_init(const struct hm_fit *fit, const struct active_terms *a
     const double h = run_leverage(f, a, group);
 
     *r = (struct hm_residual){.row = f->data.rows[i],
-                              .line = f->data.runs->lines[f->data.rows[i]],
+                              .line = hm__runs_line(f->data.runs, f->data.rows[i]),
                               .n = f->data.places[0][group],
                               .seconds = f->data.seconds[i]};
     r->elsewhere = run_is_elsewhere(f, group);

@@ -14,11 +14,23 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "checks.h"
 #include "err.h"
 #include "student.h"
 
 int hm_fit_settings_check(const struct hm_fit_settings *s, struct hm_err *err)
 {
+    int bad = hm__check_pointers(err, "settings", s, NULL);
+    if (bad == 0)
+        bad = hm__check_array(s->terms, s->term_count, "terms", err);
+    if (bad == 0)
+        bad = hm__check_enum("errors", (int)s->errors, HM_ERRORS_RELATIVE + 1, err);
+    if (bad == 0)
+        bad = (s->job ? hm_job_check(s->job, err) : 0);
+    if (bad == 0)
+        bad = (s->cluster ? hm_cluster_check(s->cluster, err) : 0);
+    if (bad)
+        return bad;
     if (!(s->level >= 0 && s->level < 1)) {
         hm__fail(err, HM_E_RANGE, "level: %g is not from 0 to below 1", s->level);
         hm__err_field(err, "level");
@@ -57,7 +69,7 @@ static int fail_at_row(struct hm__fit *f, size_t row, const char *field, int cod
                        struct hm_err *err)
 {
     hm__err_field(err, field);
-    hm__err_at(err, f->data.runs->source, f->data.runs->lines[row]);
+    hm__err_at(err, f->data.runs->source, hm__runs_line(f->data.runs, row));
     return code;
 }
 
@@ -160,7 +172,7 @@ static int fit_eval_terms(struct hm_fit *fit, struct hm_err *err)
     if (rc == 0)
         return 0;
     if (!own.source[0]) { /* The error is not one of the job: a term is not finite at some run. */
-        int line = own.line > 0 ? f->data.runs->lines[f->data.groups[own.line - 1].row] : 0;
+        int line = own.line > 0 ? hm__runs_line(f->data.runs, f->data.groups[own.line - 1].row) : 0;
         own.line = 0;
         hm__err_at(&own, f->data.runs->source, line);
     }
@@ -624,6 +636,8 @@ static struct hm_fit *fit_allocate(const struct hm_fit_settings *s, struct hm_er
 
     if (fit) {
         *fit = (struct hm_fit){.memory = arena,
+                               .n_min = NAN,
+                               .n_max = NAN,
                                .from_sheet = s->job != NULL,
                                .chosen = !s->job && s->term_count == 0,
                                .weak = s->job && s->job->scaling == HM_SCALING_WEAK,
@@ -640,9 +654,16 @@ static struct hm_fit *fit_allocate(const struct hm_fit_settings *s, struct hm_er
     return fit;
 }
 
-int hm_fit_new(const struct hm_runs *runs, const struct hm_fit_settings *s, struct hm_fit **ret_fit,
-               struct hm_err *err)
+int hm_fit_new(const struct hm_runs *runs, const struct hm_fit_settings *settings,
+               struct hm_fit **ret_fit, struct hm_err *err)
 {
+    static const struct hm_fit_settings none = {0};
+    const struct hm_fit_settings *s = settings ? settings : &none;
+    int bad = hm__check_pointers(err, "ret_fit", ret_fit, NULL);
+    if (bad == 0 && runs)
+        bad = hm_runs_check(runs, err);
+    if (bad)
+        return bad;
     struct hm_choice *choices = NULL;
     size_t choice_count = 0;
     int rc = hm_fit_settings_check(s, err);

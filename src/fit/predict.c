@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "checks.h"
 #include "err.h"
 #include "fit.h"
 #include "student.h"
@@ -13,7 +14,7 @@
 
 double hm_fit_reference_s(const struct hm_fit *fit)
 {
-    const struct hm_sheet *sheet = fit->inside->basis.sheet;
+    const struct hm_sheet *sheet = fit && fit->inside ? fit->inside->basis.sheet : NULL;
 
     return sheet ? hm__sheet_reference_s(sheet) : 1;
 }
@@ -219,6 +220,15 @@ int hm_fit_predict(const struct hm_fit *fit, const struct hm_at *at, size_t at_c
                    const double *n, size_t count, struct hm_prediction *predictions,
                    struct hm_err *err)
 {
+    int bad = hm__check_pointers(err, "ret_predictions", predictions, NULL);
+    if (bad == 0)
+        bad = hm__fit_check(fit, err);
+    if (bad == 0)
+        bad = hm__check_array(at, at_count, "at", err);
+    if (bad == 0)
+        bad = hm__check_array(n, count, "n", err);
+    if (bad)
+        return bad;
     double values[HM_QUANTITIES_MAX], *x = NULL;
     double *all = hm__calloc(count + 1, sizeof(*all));
     double *space = hm__calloc((size_t)3 * HM_FIT_DRAWS, sizeof(*space));

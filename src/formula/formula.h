@@ -39,6 +39,9 @@ struct hm_scope {
 int hm__formula_new(const char *text, const struct hm_scope *scope, struct hm_dim wanted,
                     struct hm_formula **ret_formula, struct hm_err *err);
 void hm__formula_free(struct hm_formula *formula);
+/* Whether the formula was compiled by hm__formula_new for these symbols, of which only n varies. */
+bool hm__formula_is_over(const struct hm_formula *formula, const struct hm_symbol *symbols,
+                         size_t count);
 /* Compile every definition of a scope, used or not. */
 int hm__scope_check(const struct hm_scope *scope, struct hm_err *err);
 /* Whether a text can be the name of a quantity. */

@@ -390,6 +390,7 @@ static int copy_names(struct hm_formula *f, const struct hm_scope *scope, struct
         return hm__fail_nomem(err);
     f->name_count = scope->definition_count;
     f->symbol_count = scope->symbol_count;
+    f->columns = scope->columns;
     for (size_t i = 0; i < f->name_count; i++)
         if (!(f->names[i] = copy_name(scope->definitions[i].name)))
             return hm__fail_nomem(err);
@@ -488,6 +489,16 @@ bool hm__formula_is_name(const char *text)
 {
     size_t length = name_length(text);
     return length > 0 && text[length] == '\0';
+}
+
+bool hm__formula_is_over(const struct hm_formula *f, const struct hm_symbol *symbols, size_t count)
+{
+    if (f->columns || f->symbol_count != count)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(f->symbols[i], symbols[i].name) != 0)
+            return false;
+    return true;
 }
 
 void hm__formula_free(struct hm_formula *f)

@@ -58,6 +58,7 @@ struct hm_formula {
     size_t name_count;
     char **symbols; /* names of the scope's symbols; owned */
     size_t symbol_count;
+    bool columns; /* Every symbol varies, not n alone. */
 };
 
 /* Append a node, folding constants and checking dimensions; its index, or a negative code. */

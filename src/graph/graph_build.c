@@ -267,7 +267,7 @@ int hm__graph_from_degrees(const struct hm_degree *degrees, size_t count, const 
             g->degrees[g->degree_count++] = d;
     }
     g->edges = sum / 2;
-    g->repeated = -1;
+    g->repeated = NAN;
     g->max_degree = g->degree_count ? g->degrees[g->degree_count - 1].degree : 0;
     *ret_graph = g;
     return 0;

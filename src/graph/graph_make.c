@@ -13,6 +13,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "checks.h"
 #include "err.h"
 #include "graph_build.h"
 #include "memory.h"
@@ -302,6 +303,14 @@ static int recipe_check(const struct hm_recipe *r, struct hm_err *err)
 
 int hm_graph_make(const struct hm_recipe *r, struct hm_graph **ret_graph, struct hm_err *err)
 {
+    int bad = hm__check_pointers(err, "recipe", r, "ret_graph", ret_graph, NULL);
+    if (bad == 0)
+        bad = hm__check_enum("kind", (int)r->kind, HM_RECIPE_GRID + 1, err);
+    if (bad == 0)
+        bad = hm__check_range("seed", r->seed, 0, 1e15, err);
+    if (bad)
+        return bad;
+
     struct hm_edge_list list = {0};
     struct hm_random random;
     char name[120];

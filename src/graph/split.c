@@ -23,6 +23,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "checks.h"
 #include "err.h"
 #include "memory.h"
 #include "random.h"
@@ -207,7 +208,7 @@ static int split_one(const struct hm_graph *g, enum hm_split split, size_t trial
     double *found = space->found, sum = 0, mean = 0, cut = 0, replicas = 0;
 
     for (size_t t = 0; t < trials; t++) {
-        struct hm_parts one = {.cut = -1};
+        struct hm_parts one = {.cut = NAN};
         if (g->ends) {
             int rc =
                 try_edges(g, &space->rows, split, seed, (uint32_t)t, n, space->owner, &one, err);
@@ -269,6 +270,17 @@ static int check_split(const struct hm_graph *g, enum hm_split split, double tri
 int hm_graph_split(const struct hm_graph *g, enum hm_split split, double trials, double seed,
                    const double *n, size_t count, struct hm_parts *ret_parts, struct hm_err *err)
 {
+    int bad = hm__check_pointers(err, "ret_parts", ret_parts, NULL);
+    if (bad == 0)
+        bad = hm__graph_check(g, err);
+    if (bad == 0)
+        bad = hm__check_enum("split", (int)split, HM_SPLIT_COUNT, err);
+    if (bad == 0)
+        bad = hm__check_range("seed", seed, 0, 1e15, err);
+    if (bad == 0)
+        bad = hm__check_array(n, count, "n", err);
+    if (bad)
+        return bad;
     int rc = check_split(g, split, trials, n, count, err);
     size_t rounds = hm_split_is_random(split) ? (size_t)trials : 1;
     double most = 1;

@@ -309,7 +309,7 @@ int hm__split_edges(const struct hm_graph *g, enum hm_split split, double seed, 
         holders_add(&s.holders, u, p);
         holders_add(&s.holders, v, p);
     }
-    parts->cut = -1;
+    parts->cut = NAN;
     if (rc == 0) {
         summarise_edges(s.sizes, n, parts);
         parts->replicas = count_replicas(&s.holders, g);

@@ -20,6 +20,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "checks.h"
 #include "err.h"
 #include "memory.h"
 
@@ -312,6 +313,11 @@ static int count_layers(struct counter *c, const struct hm_layer *layers, size_t
 int hm_counts_new(const struct hm_network *network, const char *source,
                   struct hm_counts **ret_counts, struct hm_err *err)
 {
+    int bad = hm__check_pointers(err, "ret_counts", ret_counts, NULL);
+    if (bad == 0)
+        bad = hm__network_check(network, source, err);
+    if (bad)
+        return bad;
     struct counter c = {.source = source, .err = err};
     struct hm_shape shape = network->input;
 

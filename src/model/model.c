@@ -45,7 +45,7 @@ struct hm_model {
     double batch;        /* Samples of an iteration, with the work factor applied. */
     double compute_work; /* Factor on a compute formula that does not use the batch. */
     double gradient_bytes;
-    double memory_fixed, memory_per_sample; /* Bytes; negative when unknown. */
+    double memory_fixed, memory_per_sample; /* Bytes; NaN when unknown. */
     char notes[NOTES_MAX][NOTE_TEXT];
     size_t note_count;
 };
@@ -73,18 +73,18 @@ static int set_flops(struct hm_model *m, struct hm_err *err)
     double bits = m->job->precision;
     double peak = bits == 16 ? node->flops_16 : bits == 32 ? node->flops_32 : node->flops_64;
 
-    if (peak == 0 && bits == 16 && node->flops_32 > 0) {
+    if (!(peak > 0) && bits == 16 && node->flops_32 > 0) {
         peak = node->flops_32;
         model_note(m, "the machine has no 16-bit flops; its 32-bit flops are used");
     }
-    if (peak == 0) {
+    if (!(peak > 0)) {
         char message[128];
         snprintf(message, sizeof(message), "the machine%s%s has no flops for %g bit",
                  m->cluster->name ? " " : "", m->cluster->name ? m->cluster->name : "", bits);
         return fail_missing(m, "cluster.flops", message,
                             "give flops: a speed such as 105.6 Gflop/s", err);
     }
-    if (node->efficiency == 0)
+    if (!(node->efficiency > 0))
         model_note(m, "no efficiency is given: flops are taken as the rate that is reached");
     m->flops = peak * (node->efficiency > 0 ? node->efficiency : 1) * m->variant.flops;
     return 0;
@@ -144,7 +144,7 @@ static int set_network(struct hm_model *m, struct hm_err *err)
     const struct hm_cluster *c = m->cluster;
     double weight = job->precision / 8;
 
-    m->memory_fixed = -1;
+    m->memory_fixed = NAN;
     if (!job->network)
         return 0;
     int rc = hm_counts_new(job->network, job->source, &m->counts, err);
@@ -214,10 +214,10 @@ static int check_wires(const struct hm_model *m, struct hm_err *err)
             continue;
         bool one_node =
             m->cluster && m->wires.per_node > 1 && m->cluster->max_nodes == 1 && !m->wires.outside;
-        if (!m->cluster || (m->wires.network.bandwidth_bytes_per_s == 0 && !one_node))
+        if (!m->cluster || (!(m->wires.network.bandwidth_bytes_per_s > 0) && !one_node))
             return fail_missing(m, "cluster.network", "the cluster has no network",
                                 "give cluster.network, e.g. 10gbe", err);
-        if (m->wires.per_node > 1 && m->wires.link.bandwidth_bytes_per_s == 0)
+        if (m->wires.per_node > 1 && !(m->wires.link.bandwidth_bytes_per_s > 0))
             return fail_missing(m, "cluster.link", "several accelerators need a link between them",
                                 "give link: {bandwidth: 300 GB/s, latency: 3 us}", err);
     }
@@ -290,7 +290,7 @@ int hm__model_new(const struct hm_job *job, const struct hm_cluster *cluster,
     m->cluster = cluster;
     m->variant = *variant;
     assert(!job->graph || variant->parts);
-    m->batch = job->batch * variant->work;
+    m->batch = job->batch > 0 ? job->batch * variant->work : 0;
     bool reads_batch = job->compute && hm__formula_uses(job->compute, HM_SYMBOL_BATCH);
     m->compute_work = reads_batch ? 1 : variant->work;
     rc = set_steps(m, err);
@@ -528,7 +528,7 @@ static void combine_overlap(const struct hm_model *m, struct hm_point *p)
 static int eval_memory(const struct hm_model *m, const struct eval_space *space,
                        struct hm_point *points, struct hm_err *err)
 {
-    const double have = m->cluster ? m->cluster->node.memory_bytes : 0;
+    const double have = m->cluster ? m->cluster->node.memory_bytes : NAN;
     const bool formula = m->job->memory_needed != NULL;
     int rc = 0;
 
@@ -537,11 +537,11 @@ static int eval_memory(const struct hm_model *m, const struct eval_space *space,
     for (size_t i = 0; rc == 0 && i < space->count; i++) {
         struct hm_point *p = &points[i];
         p->memory_bytes = formula ? space->scratch[i] : m->memory_fixed;
-        if (!formula && m->memory_fixed >= 0)
+        if (!formula && !isnan(m->memory_fixed))
             p->memory_bytes += m->memory_per_sample * space->batch[i];
         bool sample =
             !m->job->network || m->job->compute || m->variant.weak || space->used[i] <= m->batch;
-        p->fits = sample && p->n > m->variant.way.backups && (have == 0 || p->memory_bytes <= have);
+        p->fits = sample && p->n > m->variant.way.backups && !(have > 0 && p->memory_bytes > have);
     }
     return rc;
 }
@@ -574,11 +574,11 @@ static int eval_space_init(const struct hm_model *m, struct hm_point *points, si
         space->batch[i] = m->variant.weak ? m->batch : m->batch / space->used[i];
         points[i] = (struct hm_point){.n = n,
                                       .nodes = ceil(n / per_node) + hm__way_nodes(&m->variant.way),
-                                      .low_s = -1,
-                                      .high_s = -1,
-                                      .cost = -1,
-                                      .server_share = -1,
-                                      .imbalance = -1,
+                                      .low_s = NAN,
+                                      .high_s = NAN,
+                                      .cost = NAN,
+                                      .server_share = NAN,
+                                      .imbalance = NAN,
                                       .scheme = HM_SCHEME_BEST};
     }
     return 0;
@@ -637,7 +637,7 @@ int hm__model_eval(const struct hm_model *m, struct hm_point *points, size_t cou
     if (rc == 0)
         rc = eval_servers(m, &space, points, err);
     for (size_t i = 0; !split && i < count; i++)
-        points[i].latency_s = points[i].bandwidth_s = -1;
+        points[i].latency_s = points[i].bandwidth_s = NAN;
     hm__free(space.n);
     return rc;
 }

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "checks.h"
 #include "err.h"
 #include "names.h"
 
@@ -134,8 +135,7 @@ static void json_question(struct hm_json *json, const struct hm_advice *a)
     hm__json_put_number(json, "loss", a->loss);
     hm__json_put_number(json, "within_s", a->within_s > 0 ? a->within_s : NAN);
     hm__json_put_number(json, "budget", a->budget > 0 ? a->budget : NAN);
-    hm__json_put_text(json, "goal",
-                      hm__goal_name(a->goal == HM_ADVISE_COST ? HM_GOAL_COST : HM_GOAL_TIME));
+    hm__json_put_text(json, "goal", hm__goal_name(a->goal));
     hm__json_put_number(json, "level", a->level);
 }
 
@@ -188,6 +188,11 @@ static void advice_csv(struct hm_text *out, const struct hm_advice *a)
 int hm_advice_render(const struct hm_advice *advice, enum hm_format format,
                      const struct hm_style *style, char **ret_text, struct hm_err *err)
 {
+    int bad = hm__check_pointers(err, "advice", advice, "ret_text", ret_text, NULL);
+    if (bad == 0)
+        bad = hm__check_format(format, err);
+    if (bad)
+        return bad;
     const struct hm_style own = hm__style_or_default(style);
     struct hm_text out = {0};
 

@@ -123,7 +123,7 @@ void hm__render_advice_text(struct hm_text *out, const struct hm_advice *a,
         advice_add_line(out, a, style, "nearest miss", advice_say_nearest);
     if (a->feasible)
         advice_add_line(out, a, style, "how sure", hm__say_sure);
-    if (a->goal == HM_ADVISE_TIME || !hm__advice_asks_loss(a))
+    if (a->goal != HM_GOAL_COST || !hm__advice_asks_loss(a))
         advice_add_line(out, a, style, "cost", advice_say_cost);
     advice_add_line(out, a, style, "beyond", hm__say_beyond);
     advice_add_rivals(out, a, style);

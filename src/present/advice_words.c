@@ -69,7 +69,7 @@ static void advice_add_limits(struct hm_text *out, const struct hm_advice *a, co
 
 static bool advice_ranks_by_cost(const struct hm_advice *a, const struct hm_candidate *c)
 {
-    return a->goal == HM_ADVISE_COST && isfinite(c->cost);
+    return a->goal == HM_GOAL_COST && isfinite(c->cost);
 }
 
 void hm__say_outcome(struct hm_text *out, const struct hm_advice *a, const struct hm_candidate *c)
@@ -279,7 +279,7 @@ void hm__say_next_run(struct hm_text *out, const struct hm_advice *a)
         hm__text_addf(out, "lower the loss by %.2g %%", 100 * -expm1(-n->saves));
     else
         hm__text_addf(out, "save %s",
-                      a->goal == HM_ADVISE_COST && hm__advice_priced(a)
+                      a->goal == HM_GOAL_COST && hm__advice_priced(a)
                           ? hm__show_money(n->saves, shown)
                           : hm__show_time(n->saves, shown));
 }

@@ -1,5 +1,6 @@
 /* g(i, m) in one of the formats; here the measured points as CSV. */
 #include "converge_render.h"
+#include "checks.h"
 
 size_t hm__g_points(const struct hm_g *g)
 {
@@ -33,6 +34,13 @@ int hm_convergence_render(const struct hm_convergence *convergence,
                           const struct hm_holdout *holdout, enum hm_format format,
                           const struct hm_style *style, char **ret_text, struct hm_err *err)
 {
+    int bad = hm__check_pointers(err, "ret_text", ret_text, NULL);
+    if (bad == 0)
+        bad = hm__convergence_check(convergence, err);
+    if (bad == 0)
+        bad = hm__check_format(format, err);
+    if (bad)
+        return bad;
     const struct hm_style own = hm__style_or_default(style);
     struct hm_text out = {0};
 

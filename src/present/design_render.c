@@ -1,6 +1,7 @@
 /* A design, which is a list of runs to make, as text or JSON. */
 #include <math.h>
 
+#include "checks.h"
 #include "fit_render.h"
 
 /* One row of the table; number 0: the run is considered but not made. */
@@ -105,6 +106,11 @@ static void design_json(struct hm_text *out, const struct hm_design *d)
 int hm_design_render(const struct hm_design *design, enum hm_format format,
                      const struct hm_style *style, char **ret_text, struct hm_err *err)
 {
+    int bad = hm__check_pointers(err, "design", design, "ret_text", ret_text, NULL);
+    if (bad == 0)
+        bad = hm__check_format(format, err);
+    if (bad)
+        return bad;
     const struct hm_style own = hm__style_or_default(style);
     struct hm_text out = {0};
 

@@ -1,6 +1,7 @@
 /* Fits for programs: JSON, CSV and plots. */
 #include "fit_render.h"
 
+#include "checks.h"
 #include "err.h"
 #include "names.h"
 
@@ -186,6 +187,13 @@ int hm_fit_render(const struct hm_fit *fit, const struct hm_prediction *predicti
                   enum hm_format format, const struct hm_style *style, char **ret_text,
                   struct hm_err *err)
 {
+    int bad = hm__check_pointers(err, "fit", fit, "ret_text", ret_text, NULL);
+    if (bad == 0)
+        bad = hm__check_format(format, err);
+    if (bad == 0)
+        bad = hm__check_array(predictions, count, "predictions", err);
+    if (bad)
+        return bad;
     const struct hm_style own = hm__style_or_default(style);
     struct hm_text out = {0};
     int rc = 0;

@@ -1,6 +1,7 @@
 /* Recommendations for programs: JSON, and CSV of the candidates. */
 #include "recommend_render.h"
 
+#include "checks.h"
 #include "err.h"
 #include "names.h"
 
@@ -103,6 +104,11 @@ static void recommendation_csv(struct hm_text *out, const struct hm_recommendati
 int hm_recommendation_render(const struct hm_recommendation *r, enum hm_format format,
                              const struct hm_style *style, char **ret_text, struct hm_err *err)
 {
+    int bad = hm__check_pointers(err, "recommendation", r, "ret_text", ret_text, NULL);
+    if (bad == 0)
+        bad = hm__check_format(format, err);
+    if (bad)
+        return bad;
     const struct hm_style own = hm__style_or_default(style);
     struct hm_text out = {0};
 

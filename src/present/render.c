@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "checks.h"
 #include "err.h"
 #include "format.h"
 #include "names.h"
@@ -318,6 +319,13 @@ void hm__render_csv(struct hm_text *out, const struct hm_answer *a)
 int hm_answer_render(const struct hm_answer *answer, enum hm_format format,
                      const struct hm_style *style, char **ret_text, struct hm_err *err)
 {
+    int bad = hm__check_pointers(err, "ret_text", ret_text, NULL);
+    if (bad == 0)
+        bad = hm__answer_check(answer, err);
+    if (bad == 0)
+        bad = hm__check_format(format, err);
+    if (bad)
+        return bad;
     const struct hm_style own = hm__style_or_default(style);
     struct hm_text out = {0};
     int rc = 0;

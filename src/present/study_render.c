@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "checks.h"
 #include "err.h"
 #include "svg.h"
 
@@ -365,6 +366,11 @@ static void study_add_head(struct hm_text *out, const struct hm_study *s)
 
 int hm_study_render(const struct hm_study *study, char **ret_html, struct hm_err *err)
 {
+    int bad = hm__check_pointers(err, "study", study, "ret_html", ret_html, NULL);
+    if (bad == 0)
+        bad = hm__convergence_check(study->convergence, err);
+    if (bad)
+        return bad;
     struct hm_text out = {0};
     struct hm_page page = {.out = &out, .arena = hm__arena_new()};
 

@@ -280,7 +280,7 @@ static int advise_solve(const struct hm_advise_request *r, struct advice_parts *
     q.reach = r->reach;
     q.within_s = isnan(r->within) ? q.within_s : r->within;
     q.budget = isnan(r->budget) ? q.budget : r->budget;
-    q.goal = cost ? HM_ADVISE_COST : HM_ADVISE_TIME;
+    q.goal = cost ? HM_GOAL_COST : HM_GOAL_TIME;
     q.m = r->m.values;
     q.m_count = r->m.count;
     q.algorithms = r->traces.algorithms.items;

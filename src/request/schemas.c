@@ -261,19 +261,19 @@ static int check_member(const struct hm_value *v, const struct hm_member *m, con
                    ? 0
                    : fail_member(err, schema, m->name, "is not a text");
     case HM_MEMBER_OBJECT:
-        return hm__answer_check(v, m->of, err);
+        return hm__schema_check(v, m->of, err);
     case HM_MEMBER_ANY:
         return 0;
     default:
         if (v->kind != HM_VALUE_LIST)
             return fail_member(err, schema, m->name, "is not a list");
         for (size_t i = 0; rc == 0 && m->kind == HM_MEMBER_LIST && i < v->count; i++)
-            rc = hm__answer_check(&v->items[i], m->of, err);
+            rc = hm__schema_check(&v->items[i], m->of, err);
         return rc;
     }
 }
 
-int hm__answer_check(const struct hm_value *value, const char *name, struct hm_err *err)
+int hm__schema_check(const struct hm_value *value, const char *name, struct hm_err *err)
 {
     const struct hm_answer_schema *s = hm__answer_schema(name);
     int rc = 0;

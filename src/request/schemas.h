@@ -50,6 +50,6 @@ void hm__answer_schemas_json(struct hm_json *json);
 void hm__field_schema_json(struct hm_json *json, const struct hm_request_field *field);
 
 /* Check a JSON value against a schema of answers; an error names the member. */
-int hm__answer_check(const struct hm_value *value, const char *schema, struct hm_err *err);
+int hm__schema_check(const struct hm_value *value, const char *schema, struct hm_err *err);
 
 #endif

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "checks.h"
 #include "err.h"
 #include "memory.h"
 #include "run_names.h"
@@ -243,6 +244,11 @@ static int check_more(const char *more, struct hm_err *err)
 
 int hm_stored_check(const struct hm_stored *run, struct hm_err *err)
 {
+    int bad = hm__check_pointers(err, "run", run, NULL);
+    if (bad == 0)
+        bad = hm__check_array(run->samples, run->sample_count, "samples", err);
+    if (bad)
+        return bad;
     int rc = check_texts(run, err);
     bool ok = hm__stored_is_ok(run->status);
 

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "checks.h"
 #include "err.h"
 #include "memory.h"
 
@@ -13,6 +14,9 @@ static bool is_address(const char *where)
 
 int hm_store_open(const char *where, struct hm_store **ret_store, struct hm_err *err)
 {
+    int bad = hm__check_pointers(err, "ret_store", ret_store, NULL);
+    if (bad)
+        return bad;
     struct hm_store *store = hm__calloc(1, sizeof(*store));
     int rc = store ? 0 : hm__fail_nomem(err);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "checks.h"
 #include "err.h"
 #include "memory.h"
 #include "store.h"
@@ -167,6 +168,11 @@ static void report_batches(struct hm_store_batch *batches, size_t count, const i
 int hm_store_add_batches(struct hm_store *store, struct hm_store_batch *batches, size_t count,
                          struct hm_err *err)
 {
+    int bad = hm__check_pointers(err, "store", store, NULL);
+    if (bad == 0)
+        bad = hm__check_array(batches, count, "batches", err);
+    if (bad)
+        return bad;
     struct adding a = {.store = store};
     size_t runs = 0, *added = hm__calloc(count + 1, sizeof(*added));
     int rc = added ? 0 : hm__fail_nomem(err);
@@ -192,6 +198,11 @@ int hm_store_add_batches(struct hm_store *store, struct hm_store_batch *batches,
 int hm_store_add(struct hm_store *store, const struct hm_stored *runs, size_t count,
                  int64_t *ret_ids, size_t *ret_added, struct hm_err *err)
 {
+    int bad = hm__check_pointers(err, "store", store, NULL);
+    if (bad == 0)
+        bad = hm__check_array(runs, count, "runs", err);
+    if (bad)
+        return bad;
     struct hm_store_batch batch = {.runs = runs, .count = count, .ids = ret_ids};
     int rc = hm_store_add_batches(store, &batch, 1, err);
 

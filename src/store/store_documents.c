@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "checks.h"
 #include "err.h"
 #include "memory.h"
 #include "store.h"
@@ -20,6 +21,9 @@ static int check_name(const char *field, const char *text, struct hm_err *err)
 int hm_store_put(struct hm_store *store, const char *kind, const char *name, const char *text,
                  struct hm_err *err)
 {
+    int bad = hm__check_pointers(err, "store", store, "text", text, NULL);
+    if (bad)
+        return bad;
     char now[HM_STORE_TIME];
     int rc = check_name("kind", kind, err);
 
@@ -55,6 +59,9 @@ static int take_body(void *context, const struct hm_sql_value *cells, size_t cou
 int hm_store_get(struct hm_store *store, const char *kind, const char *name, char **ret_text,
                  struct hm_err *err)
 {
+    int bad = hm__check_pointers(err, "store", store, "ret_text", ret_text, NULL);
+    if (bad)
+        return bad;
     char *text = NULL;
     int rc = check_name("kind", kind, err);
 
@@ -90,6 +97,9 @@ static int report_document(void *context, const struct hm_sql_value *cells, size
 int hm_store_documents(struct hm_store *store, const char *kind, hm_store_document *take,
                        void *context, struct hm_err *err)
 {
+    int bad = hm__check_pointers(err, "store", store, NULL);
+    if (bad)
+        return bad;
     struct document_visit t = {take, context};
     struct hm_sql_value cell = hm__sql_text(kind);
     int rc = kind ? check_name("kind", kind, err) : 0;

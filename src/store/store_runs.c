@@ -1,6 +1,7 @@
 /* Lists, counts and deletes runs. */
 #include <string.h>
 
+#include "checks.h"
 #include "err.h"
 #include "memory.h"
 #include "order.h"
@@ -225,6 +226,9 @@ static int fill_page(struct hm_store *store, const struct hm_store_filter *filte
 int hm_store_list(struct hm_store *store, const struct hm_store_filter *filter,
                   struct hm_store_page **ret_page, struct hm_err *err)
 {
+    int bad = hm__check_pointers(err, "store", store, "ret_page", ret_page, NULL);
+    if (bad)
+        return bad;
     struct run_list l = {.arena = hm__arena_new()};
     struct hm_store_page *page = l.arena ? hm__arena_alloc(l.arena, 1, sizeof(*page)) : NULL;
     int rc = page ? fill_page(store, filter, &l, page, err) : hm__fail_nomem(err);
@@ -269,6 +273,9 @@ static int write_filtered(struct hm_store *store, const char *sql,
 int hm_store_count(struct hm_store *store, const struct hm_store_filter *filter, int64_t *ret_count,
                    struct hm_err *err)
 {
+    int bad = hm__check_pointers(err, "store", store, "ret_count", ret_count, NULL);
+    if (bad)
+        return bad;
     struct hm_statement s = {0};
     struct hm_arena *arena;
     int64_t count = 0;
@@ -286,6 +293,9 @@ int hm_store_count(struct hm_store *store, const struct hm_store_filter *filter,
 int hm_store_delete(struct hm_store *store, const struct hm_store_filter *filter,
                     int64_t *ret_count, struct hm_err *err)
 {
+    int bad = hm__check_pointers(err, "store", store, NULL);
+    if (bad)
+        return bad;
     struct hm_statement s = {0};
     struct hm_arena *arena;
     int64_t count = 0;

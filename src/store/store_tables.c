@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "checks.h"
 #include "err.h"
 #include "howmany_store.h"
 #include "json.h"
@@ -85,6 +86,9 @@ static int write_run(void *context, const struct hm_stored *run, struct hm_err *
 int hm_store_runs(struct hm_store *store, const struct hm_store_filter *filter,
                   struct hm_runs **ret_runs, struct hm_err *err)
 {
+    int bad = hm__check_pointers(err, "store", store, "ret_runs", ret_runs, NULL);
+    if (bad)
+        return bad;
     struct hm_text lines = {0};
     int rc = hm__store_exec(store, store->sql->begin_read, err);
 
@@ -114,6 +118,9 @@ static bool is_trace(const struct hm_stored *run)
 
 int hm_stored_staleness(const struct hm_stored *run, double *ret_staleness, struct hm_err *err)
 {
+    int bad = hm__check_pointers(err, "run", run, "ret_staleness", ret_staleness, NULL);
+    if (bad)
+        return bad;
     struct hm_arena *arena = run->more ? hm__arena_new() : NULL;
     struct hm_value *more = NULL;
     double staleness = 0;
@@ -198,6 +205,9 @@ static void write_trace(struct hm_text *out, const struct hm_stored *run)
 int hm_store_traces(struct hm_store *store, const struct hm_store_filter *filter,
                     struct hm_traces **ret_traces, struct hm_err *err)
 {
+    int bad = hm__check_pointers(err, "store", store, "ret_traces", ret_traces, NULL);
+    if (bad)
+        return bad;
     struct hm_store_filter with = filter ? *filter : (struct hm_store_filter){0};
     struct hm_store_page *page = NULL;
     struct hm_text lines = {0};

@@ -1,7 +1,10 @@
-/* Tables of runs: finding columns, keeping some rows, and every combination of some values. */
+/* Tables of runs: from arrays, checks, finding columns, keeping rows, and combinations of values.
+ */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "checks.h"
 #include "err.h"
 #include "howmany_fit.h"
 #include "memory.h"
@@ -13,13 +16,184 @@ void hm_runs_free(struct hm_runs *runs)
         hm__arena_free(runs->memory);
 }
 
+int hm__runs_line(const struct hm_runs *runs, size_t row)
+{
+    return runs->lines ? runs->lines[row] : 0;
+}
+
 const struct hm_column *hm_runs_column(const struct hm_runs *runs, const char *name)
 {
+    if (!runs || !name || !runs->columns)
+        return NULL;
     for (size_t i = 0; i < runs->column_count; i++)
-        if (strcmp(runs->columns[i].name, name) == 0)
+        if (runs->columns[i].name && strcmp(runs->columns[i].name, name) == 0)
             return &runs->columns[i];
     return NULL;
 }
+
+/* ---- checks ---------------------------------------------------------------------------------- */
+
+/* The values that a column of numbers may have. Others may have any finite value. */
+struct column_range {
+    const char *name;
+    double min;
+    bool above; /* The minimum itself is not allowed. */
+};
+
+static const struct column_range ranges[] = {
+    {"n", 1, false},    {"seconds", 0, true},  {"size", 0, true},
+    {"batch", 0, true}, {"latency", 0, false}, {"bandwidth", 0, true},
+};
+
+static int fail_cell(const struct hm_runs *runs, size_t row, const struct hm_column *column,
+                     const struct column_range *range, struct hm_err *err)
+{
+    char field[128];
+
+    snprintf(field, sizeof(field), "%.80s[%zu]", column->name, row);
+    hm__fail(err, HM_E_RANGE, "%g is out of range", column->values[row]);
+    if (range)
+        hm__err_hint(err, "%s must be %s %g, and finite", column->name,
+                     range->above ? "above" : "at least", range->min);
+    else
+        hm__err_hint(err, "it must be finite, or NaN where it is unknown");
+    hm__err_field(err, field);
+    hm__err_at(err, runs->source, hm__runs_line(runs, row));
+    return HM_E_RANGE;
+}
+
+static int check_values(const struct hm_runs *runs, const struct hm_column *column,
+                        struct hm_err *err)
+{
+    const struct column_range *range = NULL;
+    const bool is_n = strcmp(column->name, "n") == 0;
+
+    for (size_t k = 0; k < sizeof(ranges) / sizeof(ranges[0]); k++)
+        if (strcmp(ranges[k].name, column->name) == 0)
+            range = &ranges[k];
+    for (size_t i = 0; i < runs->count; i++) {
+        double x = column->values[i];
+        bool known = !isnan(x);
+        bool good = !range || (range->above ? x > range->min : x >= range->min);
+        if (known ? !good || isinf(x) : is_n)
+            return fail_cell(runs, i, column, range, err);
+    }
+    return 0;
+}
+
+static int check_column(const struct hm_runs *runs, size_t at, struct hm_err *err)
+{
+    const struct hm_column *column = &runs->columns[at];
+
+    if (!column->name || !*column->name)
+        return hm__fail(err, HM_E_MISSING, "column %zu has no name", at);
+    bool numbers = strcmp(column->name, "n") == 0 || strcmp(column->name, "seconds") == 0;
+    if (numbers ? !column->values : !column->values == !column->labels) {
+        hm__fail(err, HM_E_MISSING,
+                 numbers          ? "the column '%.60s' has no values"
+                 : column->values ? "the column '%.60s' has both values and labels"
+                                  : "the column '%.60s' has neither values nor labels",
+                 column->name);
+        hm__err_field(err, column->name);
+        return HM_E_MISSING;
+    }
+    for (size_t k = 0; k < at; k++)
+        if (strcmp(runs->columns[k].name, column->name) == 0) {
+            hm__fail(err, HM_E_CONFLICT, "the column '%.60s' appears twice", column->name);
+            hm__err_field(err, column->name);
+            return HM_E_CONFLICT;
+        }
+    return column->values ? check_values(runs, column, err) : 0;
+}
+
+int hm_runs_check(const struct hm_runs *runs, struct hm_err *err)
+{
+    int rc = hm__check_pointer(runs, "runs", err);
+
+    if (rc == 0)
+        rc = hm__check_array(runs->columns, runs->column_count, "columns", err);
+    if (rc == 0 && runs->count == 0)
+        rc = hm__fail(err, HM_E_MISSING, "the table has no runs");
+    for (size_t i = 0; rc == 0 && i < runs->column_count; i++)
+        rc = check_column(runs, i, err);
+    if (rc == 0 && !hm_runs_column(runs, "n")) {
+        rc = hm__fail(err, HM_E_MISSING, "the table has no column n");
+        hm__err_field(err, "n");
+    }
+    if (rc && runs)
+        hm__err_at(err, runs->source, 0);
+    return rc;
+}
+
+/* ---- from arrays ----------------------------------------------------------------------------- */
+
+static int copy_column(struct hm_runs *runs, const char *name, const double *values,
+                       const char *const *labels)
+{
+    struct hm_column *to = &runs->columns[runs->column_count];
+    bool ok = (to->name = hm__arena_strdup(runs->memory, name)) != NULL;
+
+    if (values && (to->values = hm__arena_alloc(runs->memory, runs->count, sizeof(*values))))
+        memcpy(to->values, values, runs->count * sizeof(*values));
+    if (labels)
+        to->labels = hm__arena_alloc(runs->memory, runs->count, sizeof(*to->labels));
+    ok = ok && (!values || to->values) && (!labels || to->labels);
+    for (size_t i = 0; ok && labels && i < runs->count; i++)
+        if (labels[i] && !(to->labels[i] = hm__arena_strdup(runs->memory, labels[i])))
+            ok = false;
+    runs->column_count++;
+    return ok ? 0 : HM_E_NOMEM;
+}
+
+static int fill_runs(struct hm_runs *runs, const double *n, const double *seconds,
+                     const struct hm_column *columns, size_t column_count)
+{
+    int rc = copy_column(runs, "n", n, NULL);
+
+    if (rc == 0 && seconds)
+        rc = copy_column(runs, "seconds", seconds, NULL);
+    for (size_t i = 0; rc == 0 && i < column_count; i++)
+        rc = copy_column(runs, columns[i].name ? columns[i].name : "", columns[i].values,
+                         columns[i].labels);
+    for (size_t i = 0; rc == 0 && i < runs->count; i++) {
+        runs->lines[i] = (int)i + 1;
+        runs->failed += seconds && isnan(seconds[i]) ? 1 : 0;
+    }
+    return rc;
+}
+
+int hm_runs_new(const double *n, const double *seconds, size_t count,
+                const struct hm_column *columns, size_t column_count, struct hm_runs **ret_runs,
+                struct hm_err *err)
+{
+    int rc = hm__check_pointer(n, "n", err);
+
+    if (rc == 0)
+        rc = hm__check_pointer(ret_runs, "ret_runs", err);
+    if (rc == 0)
+        rc = hm__check_array(columns, column_count, "columns", err);
+    if (rc)
+        return rc;
+    struct hm_arena *arena = hm__arena_new();
+    struct hm_runs *runs = arena ? hm__arena_alloc(arena, 1, sizeof(*runs)) : NULL;
+    if (runs) {
+        *runs = (struct hm_runs){.source = "arrays", .count = count, .memory = arena};
+        runs->columns = hm__arena_alloc(arena, column_count + 2, sizeof(*runs->columns));
+        runs->lines = hm__arena_alloc(arena, count, sizeof(*runs->lines));
+    }
+    if (!runs || !runs->columns || !runs->lines ||
+        fill_runs(runs, n, seconds, columns, column_count))
+        rc = hm__fail_nomem(err);
+    if (rc == 0)
+        rc = hm_runs_check(runs, err);
+    if (rc)
+        hm__arena_free(arena);
+    else
+        *ret_runs = runs;
+    return rc;
+}
+
+/* ---- keeping rows ---------------------------------------------------------------------------- */
 
 static const char *column_name(const void *context, size_t i)
 {
@@ -44,7 +218,8 @@ static void move_row(struct hm_runs *runs, size_t from, size_t to)
         else
             c->labels[to] = c->labels[from];
     }
-    runs->lines[to] = runs->lines[from];
+    if (runs->lines)
+        runs->lines[to] = runs->lines[from];
 }
 
 static int read_condition(const struct hm_runs *runs, const char *condition,
@@ -79,8 +254,12 @@ int hm_runs_where(struct hm_runs *runs, const char *condition, struct hm_err *er
     const struct hm_column *column = NULL, *seconds = hm_runs_column(runs, "seconds");
     double number = 0;
     size_t kept = 0;
-    int rc = read_condition(runs, condition, &column, &number, err);
+    int rc = hm__check_pointer(condition, "condition", err);
 
+    if (rc == 0)
+        rc = hm_runs_check(runs, err);
+    if (rc == 0)
+        rc = read_condition(runs, condition, &column, &number, err);
     if (rc)
         return rc;
     const char *text = strchr(condition, '=') + 1;
@@ -99,6 +278,8 @@ int hm_runs_where(struct hm_runs *runs, const char *condition, struct hm_err *er
     return 0;
 }
 
+/* ---- combinations ---------------------------------------------------------------------------- */
+
 enum { CROSS_MAX = 1000000 };
 
 static int cross_size(const struct hm_axis *axes, size_t count, size_t *ret_rows,
@@ -108,19 +289,24 @@ static int cross_size(const struct hm_axis *axes, size_t count, size_t *ret_rows
     bool has_n = false;
 
     for (size_t i = 0; i < count; i++) {
+        int rc = hm__check_pointer(axes[i].name, "axes.name", err);
+        if (rc == 0)
+            rc = hm__check_array(axes[i].values, axes[i].count, axes[i].name, err);
+        if (rc)
+            return rc;
         rows *= (double)axes[i].count;
         has_n = has_n || strcmp(axes[i].name, "n") == 0;
     }
     if (!has_n)
         return hm__fail(err, HM_E_MISSING, "n has no values");
     if (rows < 1 || rows > CROSS_MAX)
-        return hm__fail(err, HM_E_LIMIT, "%.0f combinations; at most %d can be looked at", rows,
+        return hm__fail(err, HM_E_LIMIT, "%.0f combinations; at most %d are possible", rows,
                         CROSS_MAX);
     *ret_rows = (size_t)rows;
     return 0;
 }
 
-/* Fill the columns; the first axis turns slowest. */
+/* Fill the columns; the values of the first axis change slowest. */
 static int cross_fill(struct hm_runs *runs, const struct hm_axis *axes, struct hm_err *err)
 {
     size_t repeat = runs->count;
@@ -142,8 +328,12 @@ int hm_runs_cross(const struct hm_axis *axes, size_t count, struct hm_runs **ret
                   struct hm_err *err)
 {
     size_t rows = 0;
-    int rc = cross_size(axes, count, &rows, err);
+    int rc = hm__check_array(axes, count, "axes", err);
 
+    if (rc == 0)
+        rc = hm__check_pointer(ret_runs, "ret_runs", err);
+    if (rc == 0)
+        rc = cross_size(axes, count, &rows, err);
     if (rc)
         return rc;
     struct hm_arena *arena = hm__arena_new();

@@ -236,7 +236,7 @@ static void the_cheapest_is_the_best_of_all(void **state)
     (void)state;
     make_world(&w, 0);
     q.loss = 3e-3;
-    q.goal = HM_ADVISE_COST;
+    q.goal = HM_GOAL_COST;
     q.price_per_s = 0.25;
     struct hm_advice *advice = advise(w.convergence, &q);
     for (size_t a = 0; a < ALGORITHMS; a++)

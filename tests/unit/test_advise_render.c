@@ -104,7 +104,7 @@ static void a_price_is_known(void **state)
         s.candidates[i].cost_high = 0.02;
     }
     assert_has(a, "\n  cost         $0.012 ($0.01 to $0.02)\n");
-    a->goal = HM_ADVISE_COST;
+    a->goal = HM_GOAL_COST;
     s.candidates[1].why = HM_WHY_PRICE;
     assert_has(a, "Use cocoa+ on 8 workers: $0.012 to 1e-4 ($0.01 to $0.02), 24.3 ms, 9.4 iter");
     assert_has(a, "cocoa+ on 4 workers, $0.024: costs 2.00x as much\n");

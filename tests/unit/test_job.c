@@ -40,7 +40,7 @@ static void a_job_is_read_whole(void **state)
     assert_near(job->communicate[1].times, 2, 0);
     assert_non_null(job->communicate[2].time);
     assert_near(job->cluster.node.flops_16, 2e12, 0);
-    assert_near(job->cluster.node.flops_64, 0, 0);
+    assert_true(isnan(job->cluster.node.flops_64));
     assert_near(job->cluster.node.link.bandwidth_bytes_per_s, 50e9, 0);
     assert_near(job->cluster.network.bandwidth_bytes_per_s, 1.25e9, 0);
     assert_near(job->cluster.node.price_per_s, 0.001, 1e-15);
@@ -169,7 +169,7 @@ static void own_entries_hide_built_in_ones(void **state)
     assert_int_equal(hm_catalog_count(catalog, HM_CATALOG_MACHINE), before + 1);
     assert_int_equal(hm_catalog_machine(catalog, "m5.4xlarge", &c, &err), 0);
     assert_near(c->node.flops_32, 7e9, 0);
-    assert_true(c->node.price_per_s < 0);
+    assert_true(isnan(c->node.price_per_s));
     hm_cluster_free(c);
     assert_int_equal(hm_catalog_machine(catalog, "m5.4xlarg", &c, &err), HM_E_NAME);
     assert_non_null(strstr(err.hint, "m5.4xlarge"));

@@ -560,7 +560,7 @@ static void conforms(const struct hm_verb *verb, const struct hm_reply *reply)
 
     assert_string_equal(reply->type, "application/json");
     if (hm__json_parse(arena, reply->text, reply->length, "answer.json", &root, &err) ||
-        hm__answer_check(root, verb->answer, &err))
+        hm__schema_check(root, verb->answer, &err))
         fail_msg("%s: %s", verb->name, err.message);
     hm__arena_free(arena);
 }
@@ -619,11 +619,11 @@ static void wrong_answers_are_found(void **state)
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         assert_int_equal(hm__json_parse(arena, wrong[i], strlen(wrong[i]), "x.json", &root, &err),
                          0);
-        assert_true(hm__answer_check(root, "range_of_n", NULL) < 0);
+        assert_true(hm__schema_check(root, "range_of_n", NULL) < 0);
     }
     assert_int_equal(
         hm__json_parse(arena, "{\"from\": 1, \"to\": null}", 23, "x.json", &root, &err), 0);
-    assert_int_equal(hm__answer_check(root, "range_of_n", &err), 0);
+    assert_int_equal(hm__schema_check(root, "range_of_n", &err), 0);
     hm__arena_free(arena);
 }
 

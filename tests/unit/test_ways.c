@@ -262,7 +262,7 @@ static void what_cannot_be_is_refused(void **state)
     assert_refused(weak, way, HM_E_RANGE, "staleness", "-1 is out of range");
     way = ssp3;
     way.backups = 1;
-    assert_refused(weak, way, HM_E_CONFLICT, "", "backups are of bsp");
+    assert_refused(weak, way, HM_E_CONFLICT, "", "backups apply only to the consistency bsp");
     assert_refused(weak, driver, HM_E_CONFLICT, "", "has no servers");
     assert_refused("compute: 10/n\ncommunicate: 1 s\ncluster: {" LINK "}\n", bsp, HM_E_MISSING,
                    "communicate", "needs the size of the model");

@@ -69,9 +69,9 @@ static int reach_flops(const struct hm_cluster *cluster, int precision, double *
         hm__err_hint(err, "16, 32 or 64");
         return HM_E_RANGE;
     }
-    if (peak == 0 && precision == 16)
+    if (!(peak > 0) && precision == 16)
         peak = node->flops_32; /* as in plan */
-    if (peak == 0) {
+    if (!(peak > 0)) {
         snprintf(message, sizeof(message), "the machine%s%.64s has no flops for %d bit",
                  cluster->name ? " " : "", cluster->name ? cluster->name : "", precision);
         return fail_missing(err, "cluster.flops", message,
@@ -101,10 +101,10 @@ static int check_size(const struct hm_cluster *cluster, double n, double nodes, 
 static int check_wires(const struct hm_cluster *cluster, double n, double filled, double nodes,
                        struct hm_err *err)
 {
-    if (nodes > 1 && cluster->network.bandwidth_bytes_per_s == 0)
+    if (nodes > 1 && !(cluster->network.bandwidth_bytes_per_s > 0))
         return fail_missing(err, "cluster.network", "the cluster has no network",
                             "name one with --network 10gbe, or give cluster.network");
-    if (n > filled && cluster->node.link.bandwidth_bytes_per_s == 0)
+    if (n > filled && !(cluster->node.link.bandwidth_bytes_per_s > 0))
         return fail_missing(err, "cluster.link", "several accelerators need a link between them",
                             "give link: {bandwidth: 300 GB/s, latency: 3 us}");
     return 0;
@@ -128,7 +128,7 @@ static void add_cluster(struct hm_text *out, const struct hm_cluster *cluster,
     const struct hm_node *node = &cluster->node;
     struct hm_link port = cluster->network;
 
-    if (port.bandwidth_bytes_per_s == 0) /* one node; nothing leaves it */
+    if (!(port.bandwidth_bytes_per_s > 0)) /* one node; nothing leaves it */
         port = (struct hm_link){1e9, 0};
     hm__text_add(out, "<?xml version='1.0'?>\n"
                       "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
@@ -139,7 +139,7 @@ static void add_cluster(struct hm_text *out, const struct hm_cluster *cluster,
     hm__text_addf(out, "\n    bw=\"%.17gBps\" lat=\"%.17gs\" sharing_policy=\"SPLITDUPLEX\"",
                   port.bandwidth_bytes_per_s, port.latency_s / 2);
     struct hm_link within = node->link;
-    if (within.bandwidth_bytes_per_s == 0) /* through memory */
+    if (!(within.bandwidth_bytes_per_s > 0)) /* through memory */
         within = (struct hm_link){10e9, 0};
     if (platform->ranks > platform->nodes)
         hm__text_addf(out, "\n    loopback_bw=\"%.17gBps\" loopback_lat=\"%.17gs\"",

@@ -32,7 +32,7 @@ int study_tell_inside(const struct hm_study_check *check)
 /* What a check took: seconds, or workers times seconds where cost is what counts. */
 static double taken(const struct hm_study_spec *spec, const struct hm_study_check *check)
 {
-    return check->achieved_s * (spec->goal == HM_ADVISE_COST ? check->m : 1);
+    return check->achieved_s * (spec->goal == HM_GOAL_COST ? check->m : 1);
 }
 
 /* Whether the chosen one took less than the runner-up; -1: there is no saying. */
@@ -297,7 +297,7 @@ static void check_lines(struct hm_text *out, const struct hm_style *style,
     for (size_t i = 0; i < r->check_count; i++)
         check_line(out, style, &r->checks[i]);
     hm__text_addf(&better, "The %s was the %s of the two.", chosen ? "chosen one" : "runner-up",
-                  spec->goal == HM_ADVISE_COST ? "cheaper" : "faster");
+                  spec->goal == HM_GOAL_COST ? "cheaper" : "faster");
     if (chosen >= 0)
         line(out, style, "", &better);
     hm__text_release(&better);

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "checks.h"
 #include "degree_count.h"
 #include "err.h"
 #include "graph_build.h"
@@ -454,6 +455,11 @@ static enum hm_graph_format guess_format(const char *path)
 int hm_graph_load(const char *path, enum hm_graph_format format, bool degrees_only,
                   struct hm_graph **ret_graph, struct hm_err *err)
 {
+    int bad = hm__check_pointers(err, "path", path, "ret_graph", ret_graph, NULL);
+    if (bad == 0)
+        bad = hm__check_enum("format", (int)format, HM_GRAPH_METIS + 1, err);
+    if (bad)
+        return bad;
     struct graph_lines in = {.path = path, .line = 1, .err = err};
     int rc = hm__bytes_open(&in.bytes, path, BUFFER, err);
 

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "checks.h"
 #include "csv.h"
 #include "err.h"
 #include "readers.h"
@@ -55,7 +56,7 @@ static int find_columns(struct importer *im, bool spot)
 static int read_number(struct importer *im, char **fields, int column, const char *name,
                        double *ret_value)
 {
-    *ret_value = -1;
+    *ret_value = NAN;
     if (column < 0 || fields[column][0] == '\0' || strcmp(fields[column], "nan") == 0)
         return 0;
     size_t used = hm__number_read(fields[column], ret_value);
@@ -91,7 +92,7 @@ static struct machine *find_machine(struct importer *im, const char *name)
         im->room = room;
     }
     struct machine *m = &im->machines[im->count++];
-    *m = (struct machine){.name = hm__arena_strdup(im->arena, name), .price = -1};
+    *m = (struct machine){.name = hm__arena_strdup(im->arena, name), .price = NAN};
     return m->name ? m : NULL;
 }
 
@@ -121,7 +122,7 @@ static int read_row(struct importer *im, char **fields)
     m->memory_gib = memory;
     if (im->accelerator >= 0 && fields[im->accelerator][0] && !m->accelerator)
         m->accelerator = hm__arena_strdup(im->arena, fields[im->accelerator]);
-    if (price >= 0 && (m->price < 0 || price < m->price)) {
+    if (price >= 0 && (isnan(m->price) || price < m->price)) {
         m->price = price;
         m->region = hm__arena_strdup(im->arena, fields[im->region]);
     }
@@ -260,12 +261,16 @@ static void put_machine(struct hm_text *out, const struct hm_catalog *catalog,
     report->machines++;
     report->known += known != NULL;
     report->accelerated += !known && card;
-    report->unpriced += m->price < 0;
+    report->unpriced += isnan(m->price) ? 1 : 0;
 }
 
 int hm_catalog_import(const struct hm_catalog *catalog, const char *path, const char *region,
                       bool spot, struct hm_import *ret_import, struct hm_err *err)
 {
+    int bad =
+        hm__check_pointers(err, "catalog", catalog, "path", path, "ret_import", ret_import, NULL);
+    if (bad)
+        return bad;
     struct importer im = {.wanted_region = region, .err = err};
     struct hm_import report = {0};
     struct hm_text out = {0};

@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "checks.h"
 #include "embedded.h"
 #include "err.h"
 #include "readers.h"
@@ -68,6 +69,11 @@ static int list_entries(struct hm_catalog *catalog, enum hm_catalog_kind kind,
 int hm_catalog_add(struct hm_catalog *catalog, const char *text, size_t length, const char *source,
                    struct hm_err *err)
 {
+    int bad = hm__check_pointers(err, "catalog", catalog, NULL);
+    if (bad == 0)
+        bad = hm__check_array(text, length, "text", err);
+    if (bad)
+        return bad;
     struct hm_value *root;
     int rc = hm__value_parse(catalog->arena, text, length, source, &root, err);
     if (rc == 0)
@@ -80,6 +86,9 @@ int hm_catalog_add(struct hm_catalog *catalog, const char *text, size_t length, 
 
 int hm_catalog_new(struct hm_catalog **ret_catalog, struct hm_err *err)
 {
+    int bad = hm__check_pointers(err, "ret_catalog", ret_catalog, NULL);
+    if (bad)
+        return bad;
     struct hm_catalog *catalog = hm__calloc(1, sizeof(*catalog));
     int rc = 0;
 
@@ -116,12 +125,12 @@ const struct hm_value *hm__catalog_find(const struct hm_catalog *catalog, enum h
 const char *hm_catalog_name(const struct hm_catalog *catalog, enum hm_catalog_kind kind,
                             size_t index)
 {
-    return index < catalog->counts[kind] ? catalog->entries[kind][index].name : NULL;
+    return index < hm_catalog_count(catalog, kind) ? catalog->entries[kind][index].name : NULL;
 }
 
 size_t hm_catalog_count(const struct hm_catalog *catalog, enum hm_catalog_kind kind)
 {
-    return catalog->counts[kind];
+    return catalog && (unsigned)kind < HM_CATALOG_KINDS ? catalog->counts[kind] : 0;
 }
 
 struct name_list {
@@ -152,6 +161,10 @@ int hm__catalog_unknown(const struct hm_catalog *catalog, enum hm_catalog_kind k
 int hm_catalog_machine(const struct hm_catalog *catalog, const char *name,
                        struct hm_cluster **ret_cluster, struct hm_err *err)
 {
+    int bad =
+        hm__check_pointers(err, "catalog", catalog, "name", name, "ret_cluster", ret_cluster, NULL);
+    if (bad)
+        return bad;
     const struct hm_value *entry = hm__catalog_find(catalog, HM_CATALOG_MACHINE, name);
     if (!entry)
         entry = hm__catalog_find(catalog, HM_CATALOG_ACCELERATOR, name);
@@ -175,6 +188,9 @@ int hm_catalog_machine(const struct hm_catalog *catalog, const char *name,
 int hm_catalog_fabric(const struct hm_catalog *catalog, const char *name, struct hm_link *ret_link,
                       struct hm_err *err)
 {
+    int bad = hm__check_pointers(err, "catalog", catalog, "name", name, "ret_link", ret_link, NULL);
+    if (bad)
+        return bad;
     const struct hm_value *entry = hm__catalog_find(catalog, HM_CATALOG_FABRIC, name);
     struct hm_reader reader = {.err = err};
     struct hm_link link = {0};
@@ -191,12 +207,16 @@ int hm_catalog_fabric(const struct hm_catalog *catalog, const char *name, struct
 const char *hm_catalog_text(const struct hm_catalog *catalog, enum hm_catalog_kind kind,
                             const char *name, const char *key)
 {
+    if (!catalog || !name || !key || (unsigned)kind >= HM_CATALOG_KINDS)
+        return NULL;
     const struct hm_value *value = hm__value_get(hm__catalog_find(catalog, kind, name), key);
     return value && value->kind == HM_VALUE_SCALAR ? value->text : NULL;
 }
 
 bool hm_example(size_t i, const char **ret_name, const char **ret_text, size_t *ret_length)
 {
+    if (!ret_name || !ret_text || !ret_length)
+        return false;
     for (size_t k = 0; k <= i; k++)
         if (!hm__example_files[k].name)
             return false;

@@ -3,9 +3,11 @@
  * machines and the number of machines. It may start from a machine of the catalog (`machine: NAME`)
  * and change some of its keys. docs/job.md describes the keys.
  */
+#include <math.h>
 #include <stddef.h>
 #include <string.h>
 
+#include "checks.h"
 #include "err.h"
 #include "readers.h"
 
@@ -103,7 +105,7 @@ int hm__read_link(struct hm_reader *reader, const struct hm_value *value, struct
     int rc = hm__read_map(reader, value, link_fields, sizeof(link_fields) / sizeof(link_fields[0]),
                           link);
 
-    if (rc == 0 && link->bandwidth_bytes_per_s == 0) {
+    if (rc == 0 && !(link->bandwidth_bytes_per_s > 0)) {
         rc = hm__reader_fail(reader, value, HM_E_MISSING, "'bandwidth' is missing");
         hm__err_hint(reader->err, "bandwidth: a rate such as 10 Gbit/s");
     }
@@ -129,7 +131,7 @@ static int read_flops(struct hm_reader *reader, const struct hm_value *value, st
          .dim = {-1, 0, 1, 0},
          .above = true},
     };
-    node->flops_16 = node->flops_32 = node->flops_64 = 0;
+    node->flops_16 = node->flops_32 = node->flops_64 = NAN;
     if (value->kind == HM_VALUE_MAP)
         return hm__read_map(reader, value, fields, 3, node);
     int rc = hm__read_field(reader, value, &fields[0], node);
@@ -202,17 +204,10 @@ static int read_base(struct hm_reader *reader, const struct hm_value *value,
     return hm__read_machine(reader, entry, value->text, cluster);
 }
 
-static void set_defaults(struct hm_cluster *cluster)
-{
-    *cluster = (struct hm_cluster){.roofline = true};
-    cluster->node.accelerators = 1;
-    cluster->node.price_per_s = -1;
-}
-
 int hm__read_machine(struct hm_reader *reader, const struct hm_value *value, const char *name,
                      struct hm_cluster *cluster)
 {
-    set_defaults(cluster);
+    hm__cluster_init(cluster);
     cluster->name = hm__arena_strdup(reader->arena, name);
     if (!cluster->name)
         return hm__fail_nomem(reader->err);
@@ -224,7 +219,7 @@ int hm__read_machine(struct hm_reader *reader, const struct hm_value *value, con
 int hm__read_cluster(struct hm_reader *reader, const struct hm_value *value,
                      struct hm_cluster *cluster)
 {
-    set_defaults(cluster);
+    hm__cluster_init(cluster);
     if (value->kind == HM_VALUE_SCALAR)
         return read_base(reader, value, cluster);
     int rc = hm__expect_kind(reader, value, HM_VALUE_MAP, "the name of a machine or its keys");
@@ -267,6 +262,13 @@ int hm_cluster_parse(const struct hm_catalog *catalog, const char *text, size_t 
                      const char *source, const struct hm_override *overrides, size_t count,
                      struct hm_cluster **ret_cluster, struct hm_err *err)
 {
+    int bad = hm__check_pointers(err, "ret_cluster", ret_cluster, NULL);
+    if (bad == 0)
+        bad = hm__check_array(text, length, "text", err);
+    if (bad == 0)
+        bad = hm__check_array(overrides, count, "overrides", err);
+    if (bad)
+        return bad;
     const struct hm_spec spec = {.text = text,
                                  .length = length,
                                  .source = source,

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "checks.h"
 #include "convergence.h"
 #include "err.h"
 #include "formula.h"
@@ -492,6 +493,11 @@ int hm__convergence_read(const struct hm_value *root, struct hm_convergence **re
 int hm_convergence_parse(const char *text, size_t length, const char *source,
                          struct hm_convergence **ret_convergence, struct hm_err *err)
 {
+    int bad = hm__check_pointers(err, "ret_convergence", ret_convergence, NULL);
+    if (bad == 0)
+        bad = hm__check_array(text, length, "text", err);
+    if (bad)
+        return bad;
     struct hm_arena *tree = hm__arena_new();
     struct hm_value *root;
     int rc = tree ? hm__json_parse(tree, text, length, source, &root, err) : hm__fail_nomem(err);
@@ -505,6 +511,9 @@ int hm_convergence_parse(const char *text, size_t length, const char *source,
 int hm_convergence_load(const char *path, struct hm_convergence **ret_convergence,
                         struct hm_err *err)
 {
+    int bad = hm__check_pointers(err, "path", path, "ret_convergence", ret_convergence, NULL);
+    if (bad)
+        return bad;
     char *text;
     size_t length;
     int rc = hm__source_read_all(path, &text, &length, err);

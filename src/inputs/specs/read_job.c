@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "checks.h"
 #include "err.h"
 #include "names.h"
 #include "readers.h"
@@ -441,21 +442,6 @@ static int fail_conflict(struct job_reader *r, const struct hm_value *root, cons
     return code;
 }
 
-/* The default communication of a network: an all-reduce of gradients with the best scheme. */
-static int assume_allreduce(struct job_reader *r)
-{
-    struct hm_job *job = r->job;
-
-    job->communicate = hm__arena_alloc(r->base.arena, 1, sizeof(*job->communicate));
-    if (!job->communicate)
-        return hm__fail_nomem(r->base.err);
-    job->communicate[0] = (struct hm_transfer){
-        .what = HM_PAYLOAD_GRADIENTS, .scheme = HM_SCHEME_BEST, .servers = 1, .times = 1};
-    job->communicate_count = 1;
-    job->communicate_assumed = true;
-    return 0;
-}
-
 /* Checks that keys fit together. */
 static int check_job(struct job_reader *r, const struct hm_value *root)
 {
@@ -471,15 +457,15 @@ static int check_job(struct job_reader *r, const struct hm_value *root)
         return fail_conflict(r, root, "graph", HM_E_CONFLICT,
                              "graph is given together with network or compute",
                              "keep one of them: a graph determines the compute time");
-    if (job->network && !job->compute && job->batch == 0)
+    if (job->network && !job->compute && !(job->batch > 0))
         return fail_missing(r, root, "batch", "'batch' is missing",
                             "batch: the samples of one iteration, such as 256");
     if (job->network && !job->compute && job->network->layer_count == 0 &&
-        job->network->forward_flop == 0)
+        !(job->network->forward_flop > 0))
         return fail_missing(r, root, "network.forward", "'forward' is missing",
                             "forward: flop of one sample forward, such as 24 Mflop");
-    if (job->epochs > 0 && (job->dataset == 0 || job->batch == 0))
-        return fail_missing(r, root, job->dataset == 0 ? "dataset" : "batch",
+    if (job->epochs > 0 && (!(job->dataset > 0) || !(job->batch > 0)))
+        return fail_missing(r, root, !(job->dataset > 0) ? "dataset" : "batch",
                             "epochs need dataset and batch", "dataset: samples in the data set");
     if (job->epochs > 0 && job->iterations > 0)
         return fail_conflict(r, root, "epochs", HM_E_CONFLICT,
@@ -510,7 +496,7 @@ static int check_job(struct job_reader *r, const struct hm_value *root)
     if (!job->network)
         return fail_missing(r, root, "communicate", "'communicate' is missing",
                             "a formula over n in seconds, or none");
-    return assume_allreduce(r);
+    return hm__job_assume_allreduce(job, r->base.err);
 }
 
 int hm__read_tree(struct hm_arena *arena, const struct hm_spec *spec, struct hm_value **ret_root,
@@ -572,14 +558,7 @@ int hm__job_read(const struct hm_catalog *catalog, const struct hm_spec *spec,
         hm__arena_free(arena);
         return hm__fail_nomem(err);
     }
-    *r.job = (struct hm_job){.reference = 1,
-                             .precision = 32,
-                             .overlap_p = 1,
-                             .states = 2,
-                             .trials = 20,
-                             .seed = 1,
-                             .memory = arena};
-    r.job->cluster.node.price_per_s = -1;
+    hm__job_init(r.job, arena);
     r.scope = (struct hm_scope){.symbols = hm__job_symbols, .symbol_count = HM_SYMBOL_COUNT};
     rc = hm__read_tree(arena, spec, &root, err);
     if (rc == 0 && spec->timed)
@@ -604,6 +583,13 @@ int hm_job_parse_with(const struct hm_catalog *catalog, const char *text, size_t
                       const char *source, const struct hm_override *overrides, size_t count,
                       struct hm_job **ret_job, struct hm_err *err)
 {
+    int bad = hm__check_pointers(err, "ret_job", ret_job, NULL);
+    if (bad == 0)
+        bad = hm__check_array(text, length, "text", err);
+    if (bad == 0)
+        bad = hm__check_array(overrides, count, "overrides", err);
+    if (bad)
+        return bad;
     const struct hm_spec spec = {.text = text,
                                  .length = length,
                                  .source = source,
@@ -623,6 +609,11 @@ int hm_job_parse(const char *text, size_t length, const char *source,
 int hm_job_load(const char *path, const struct hm_override *overrides, size_t count,
                 struct hm_job **ret_job, struct hm_err *err)
 {
+    int bad = hm__check_pointers(err, "path", path, "ret_job", ret_job, NULL);
+    if (bad == 0)
+        bad = hm__check_array(overrides, count, "overrides", err);
+    if (bad)
+        return bad;
     char *text;
     size_t length;
     int rc = hm__read_file(path, &text, &length, err);

@@ -539,7 +539,7 @@ static int read_named_network(struct hm_reader *reader, const struct hm_value *n
 static int check_network(struct hm_reader *reader, const struct hm_value *value,
                          const struct hm_network *network)
 {
-    if (network->layer_count == 0 && network->parameters == 0) {
+    if (network->layer_count == 0 && !(network->parameters > 0)) {
         hm__reader_fail(reader, value, HM_E_MISSING, "neither layers nor totals are given");
         hm__err_hint(reader->err, "give layers, or both parameters and forward");
         return HM_E_MISSING;
@@ -558,7 +558,10 @@ int hm__read_network(struct hm_reader *reader, const struct hm_value *value,
     const struct hm_value *name = hm__value_get(value, "name");
     int rc = 0;
 
-    *network = (struct hm_network){0};
+    *network = (struct hm_network){.parameters = NAN,
+                                   .forward_flop = NAN,
+                                   .published_parameters = NAN,
+                                   .published_forward_flop = NAN};
     if (value->kind == HM_VALUE_SCALAR) {
         rc = read_named_network(reader, value, network);
     } else {

@@ -304,7 +304,7 @@ static int fail_conflict(struct hm_reader *r, const struct hm_value *root, const
 static int check_study(struct hm_reader *r, const struct hm_value *root,
                        const struct hm_study_spec *spec)
 {
-    if (spec->goal == HM_ADVISE_COST && spec->price_per_s < 0)
+    if (spec->goal == HM_GOAL_COST && isnan(spec->price_per_s))
         return fail_conflict(r, root, "goal", "cost needs a price",
                              "price: of one worker, such as $1/h");
     if (spec->simulate && spec->launcher)
@@ -330,11 +330,13 @@ int hm__study_spec_parse(const char *text, size_t length, const char *source,
 
     if (rc == 0)
         *spec = (struct hm_study_spec){
-            .best = NAN, .iterations = 500, .seeds = 1, .price_per_s = -1, .memory = arena};
+            .best = NAN, .iterations = 500, .seeds = 1, .price_per_s = NAN, .memory = arena};
     if (rc == 0)
         rc = hm__read_tree(arena, &file, &root, err);
     if (rc == 0)
         rc = hm__read_map(&r, root, study_fields, STUDY_FIELDS, spec);
+    if (rc == 0) /* The reader stores the index of the choice, and enum hm_goal begins with AUTO. */
+        spec->goal = spec->goal == 0 ? HM_GOAL_TIME : HM_GOAL_COST;
     if (rc == 0)
         rc = read_parts(&r, root, spec);
     if (rc == 0)

@@ -42,8 +42,8 @@ struct hm_study_spec {
     double iterations;    /* Most iterations of one run. */
     double budget_s;      /* Seconds of all runs together, by the clock of their traces. */
     double seeds;         /* Runs of each configuration. */
-    double price_per_s;   /* Of one worker; negative: unknown. */
-    enum hm_advise_goal goal;
+    double price_per_s;   /* Of one worker; NaN: unknown. */
+    enum hm_goal goal;    /* HM_GOAL_TIME or HM_GOAL_COST. */
     void *memory; /* Owns everything above. */
 };
 

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "checks.h"
 #include "csv.h"
 #include "err.h"
 #include "howmany_fit.h"
@@ -504,6 +505,11 @@ static int finish_runs(struct run_table *t, struct hm_runs *runs)
 static int read_table(const char *text, size_t length, const struct hm_value *rows,
                       const char *source, struct hm_runs **ret_runs, struct hm_err *err)
 {
+    int bad = hm__check_pointers(err, "ret_runs", ret_runs, NULL);
+    if (bad == 0)
+        bad = hm__check_array(text, length, "text", err);
+    if (bad)
+        return bad;
     struct run_table t = {.arena = hm__arena_new(), .err = err};
     struct hm_runs *runs = NULL;
     size_t at = 0;
@@ -553,6 +559,9 @@ int hm__runs_read(const struct hm_value *rows, const char *source, struct hm_run
 
 int hm_runs_load(const char *path, struct hm_runs **ret_runs, struct hm_err *err)
 {
+    int bad = hm__check_pointers(err, "path", path, "ret_runs", ret_runs, NULL);
+    if (bad)
+        return bad;
     char *text;
     size_t length;
     int rc = hm__source_read_all(path, &text, &length, err);

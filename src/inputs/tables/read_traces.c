@@ -10,6 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "checks.h"
 #include "csv.h"
 #include "err.h"
 #include "row_values.h"
@@ -466,6 +467,11 @@ int hm_traces_parse(const char *text, size_t length, const char *source,
                     const struct hm_traces_settings *settings, struct hm_traces **ret_traces,
                     struct hm_err *err)
 {
+    int bad = hm__check_pointers(err, "ret_traces", ret_traces, NULL);
+    if (bad == 0)
+        bad = hm__check_array(text, length, "text", err);
+    if (bad)
+        return bad;
     struct hm_trace_table t;
     int rc = begin_table(&t, settings, err);
 
@@ -490,6 +496,11 @@ int hm_traces_load(const char *const *paths, size_t count,
                    const struct hm_traces_settings *settings, struct hm_traces **ret_traces,
                    struct hm_err *err)
 {
+    int bad = hm__check_pointers(err, "ret_traces", ret_traces, NULL);
+    if (bad == 0)
+        bad = hm__check_array(paths, count, "paths", err);
+    if (bad)
+        return bad;
     struct hm_trace_table t;
     int rc = begin_table(&t, settings, err);
 

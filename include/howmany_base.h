@@ -1,0 +1,104 @@
+/*
+ * howmany: version, unknown values and errors. The other headers of libhowmany include this one;
+ * a program includes howmany.h, where the conventions are described.
+ */
+#ifndef HOWMANY_BASE_H
+#define HOWMANY_BASE_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define HM_API __attribute__((visibility("default")))
+#define HM_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+#else
+#define HM_API
+#define HM_PRINTF(fmt, args)
+#endif
+
+/* ---- version ------------------------------------------------------------------------------- */
+
+/* The version of these headers. The build and the programs read it from these three lines. */
+#define HM_VERSION_MAJOR 0
+#define HM_VERSION_MINOR 2
+#define HM_VERSION_PATCH 0
+
+/* The version as one number that grows from release to release: 0x000200 is 0.2.0. */
+#define HM_VERSION_HEX ((HM_VERSION_MAJOR << 16) | (HM_VERSION_MINOR << 8) | HM_VERSION_PATCH)
+
+#define HM_VERSION_QUOTE(x) #x
+#define HM_VERSION_TEXT(x) HM_VERSION_QUOTE(x)
+/* The version as text: "0.2.0". */
+#define HM_VERSION                                                                                 \
+    HM_VERSION_TEXT(HM_VERSION_MAJOR)                                                              \
+    "." HM_VERSION_TEXT(HM_VERSION_MINOR) "." HM_VERSION_TEXT(HM_VERSION_PATCH)
+
+/* The version of the linked library, which may differ from that of the headers. */
+HM_API const char *hm_version(void);
+HM_API int hm_version_hex(void);
+
+/* ---- unknown values -------------------------------------------------------------------------- */
+
+/* An unknown quantity is NaN. Test for it with isnan(), never with ==. */
+#define HM_UNKNOWN ((double)NAN)
+
+/* The index of an element that does not exist. */
+#define HM_NONE ((size_t)-1)
+
+/* ---- errors ---------------------------------------------------------------------------------- */
+
+/* Each error has a name, a number, and a fixed phrase that hm_strerror returns. */
+#define HM_ERR_MAP(X)                                                                              \
+    X(NOMEM, -1, "out of memory")                                                                  \
+    X(IO, -2, "cannot read or write")                                                              \
+    X(SYNTAX, -3, "not well-formed")                                                               \
+    X(KEY, -4, "unknown key")                                                                      \
+    X(MISSING, -5, "something is missing")                                                         \
+    X(TYPE, -6, "wrong kind of value")                                                             \
+    X(UNIT, -7, "wrong unit")                                                                      \
+    X(RANGE, -8, "out of range")                                                                   \
+    X(FORMULA, -9, "formula cannot be used")                                                       \
+    X(NAME, -10, "unknown name")                                                                   \
+    X(LIMIT, -11, "too large")                                                                     \
+    X(CONFLICT, -12, "contradiction")                                                              \
+    X(UNSUPPORTED, -13, "not available in this build")
+
+/* Every function that can fail returns one of these: HM_OK, or HM_E_ and a name of the list. */
+enum hm_code {
+    HM_OK = 0,
+#define HM_ERR_ENUM(name, value, text) HM_E_##name = value,
+    HM_ERR_MAP(HM_ERR_ENUM)
+#undef HM_ERR_ENUM
+};
+
+/*
+ * The details of an error: what is wrong, where, and what would be right. The caller owns it and
+ * sets it to zero before the first call. A call that fails fills it in; while `code` is not 0,
+ * later calls leave it unchanged, so that the first error remains.
+ */
+struct hm_err {
+    int code;          /* One of enum hm_code; 0 while there is no error. */
+    int line;          /* Line of `source`, counted from 1; 0 if the error has no line. */
+    char source[256];  /* Name of the file, or another name of the input; empty if unknown. */
+    char field[128];   /* Path of the field, such as cluster.network.bandwidth; may be empty. */
+    char message[384]; /* One sentence without a full stop. It names the wrong value. */
+    char hint[256];    /* What would be right; may be empty. */
+};
+
+/* The fixed phrase of a code, such as "out of memory"; "unknown error" for any other number. */
+HM_API const char *hm_strerror(int code);
+
+/* Free a text that a function of this library returned through a char ** parameter. */
+HM_API void hm_text_free(char *text);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

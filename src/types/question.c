@@ -1,0 +1,86 @@
+/* The check of a question. */
+#include <math.h>
+
+#include "checks.h"
+#include "err.h"
+#include "slowness.h"
+
+static const double MOST = 1e15;
+
+/* The settings of one platform: their ranges, and what contradicts each other. */
+static int check_way(const struct hm_way *way, struct hm_err *err)
+{
+    bool server = way->platform == HM_PLATFORM_SERVER;
+    int rc = hm__check_enum("platform", (int)way->platform, HM_PLATFORM_SERVER + 1, err);
+
+    if (rc == 0)
+        rc = hm__check_enum("consistency", (int)way->consistency, HM_CONSISTENCY_ASYNC + 1, err);
+    if (rc == 0)
+        rc = hm__check_whole("staleness", way->staleness, 0, 1e6, err);
+    if (rc == 0)
+        rc = hm__check_whole("servers", way->servers, 0, 1e6, err);
+    if (rc == 0)
+        rc = hm__check_whole("backups", way->backups, 0, HM_BACKUPS_MOST, err);
+    if (rc == 0 && way->stale_cost != 0)
+        rc = hm__check_range("stale_cost", way->stale_cost, 1e-6, 1e6, err);
+    if (rc == 0)
+        rc = hm__check_range("stale_power", way->stale_power, -10, 10, err);
+    if (rc)
+        return rc;
+    if (!server && (way->consistency != HM_CONSISTENCY_BSP || way->servers > 0 ||
+                    way->backups > 0 || way->colocated)) {
+        hm__fail(err, HM_E_CONFLICT, "the platform %s has no servers, so its steps are always bsp",
+                 hm_platform_name(way->platform));
+        hm__err_hint(err, "consistency, servers, colocated and backups need the platform server");
+        return HM_E_CONFLICT;
+    }
+    if (way->backups > 0 && way->consistency != HM_CONSISTENCY_BSP)
+        return hm__fail(err, HM_E_CONFLICT, "backups apply only to the consistency bsp, not to %s",
+                        hm_consistency_name(way->consistency));
+    return 0;
+}
+
+/* Weights of 0 give every n the same value; this is how a question set to all zeros is found. */
+static int check_weights(const struct hm_question *q, struct hm_err *err)
+{
+    bool balance = q->goal == HM_GOAL_BALANCE || q->goal == HM_GOAL_AUTO;
+    int rc = isnan(q->alpha) ? 0 : hm__check_range("alpha", q->alpha, 0, MOST, err);
+
+    if (rc == 0 && !isnan(q->beta))
+        rc = hm__check_range("beta", q->beta, 0, MOST, err);
+    if (rc || !balance || q->alpha != 0 || q->beta != 0)
+        return rc;
+    hm__fail(err, HM_E_RANGE, "alpha and beta are both 0, which gives every n the same value");
+    hm__err_hint(err, "set one of them above 0, or both to NaN, as HM_QUESTION_INIT does");
+    hm__err_field(err, "alpha");
+    return HM_E_RANGE;
+}
+
+int hm_question_check(const struct hm_question *q, struct hm_err *err)
+{
+    int rc = hm__check_pointer(q, "question", err);
+
+    if (rc == 0)
+        rc = hm__check_enum("goal", (int)q->goal, HM_GOAL_BALANCE + 1, err);
+    if (rc == 0)
+        rc = hm__check_whole("max_n", q->max_n, 0, 1e6, err);
+    if (rc == 0)
+        rc = hm__check_whole("reference", q->reference, 0, 1e6, err);
+    if (rc == 0)
+        rc = hm__check_range("deadline", q->deadline_s, 0, MOST, err);
+    if (rc == 0 && !isnan(q->budget))
+        rc = hm__check_range("budget", q->budget, 0, MOST, err);
+    if (rc == 0 && q->faster != 0)
+        rc = hm__check_range("faster", q->faster, 1e-6, 1e9, err);
+    if (rc == 0 && q->work != 0)
+        rc = hm__check_range("work", q->work, 1e-6, 1e9, err);
+    if (rc == 0)
+        rc = check_weights(q, err);
+    if (rc == 0 && q->fit)
+        rc = hm__fit_check(q->fit, err);
+    if (rc == 0)
+        rc = hm__check_array(q->ways, q->way_count, "ways", err);
+    for (size_t i = 0; rc == 0 && i < q->way_count; i++)
+        rc = check_way(&q->ways[i], err);
+    return rc;
+}
