@@ -182,7 +182,7 @@ expect "a regular expression needs a group" 2 "needs a group" howmany bench 'tru
 expect "without iterations the whole run counts" 0 "no fit yet" howmany bench 'true {n}' --n 1 --repeat 1
 expect "a dry run runs nothing" 0 "mpirun -n 4 ./train --fraction 0.2" howmany bench 'mpirun -n {n} ./train --fraction {size}' --n 1,2,4 --size 0.1,0.2 --dry-run
 check "a dry run quotes" sh -c "howmany bench 'printf \"%s b\" {n}' --n 1 --dry-run | grep -q \"'%s b'\""
-expect "a pipe needs a shell" 2 "--shell runs it through sh" howmany bench 'cat {n} | wc' --n 1,2
+expect "a pipe needs a shell" 2 "--shell' runs the command through sh" howmany bench 'cat {n} | wc' --n 1,2
 expect "--shell gives one" 0 "runs" howmany bench 'true {n} | cat' --n 1,2 --repeat 1 --shell
 expect "an unknown place" 2 "{m}" howmany bench 'true {m} {n}' --n 1,2
 expect "a place that is not used" 2 "does not say {size}" howmany bench 'true {n}' --n 1,2 --size 1,2

@@ -14,33 +14,33 @@ remove_all() {
 trap remove_all EXIT
 
 # ---- what it refuses -------------------------------------------------------------------------
-expect "no verb" 2 "lab: up, run, status or down?" howmany lab
-expect "an unknown verb" 2 "there is no 'stats'; did you mean status?" howmany lab stats
-expect "a verb like no other" 2 "lab: there is no 'frobnicate': up, run, status or down" howmany lab frobnicate
-expect "a word too many" 2 "lab down: what is 'now'?" howmany lab down now
+expect "no verb" 2 "lab: name an action, up, run, status or down" howmany lab
+expect "an unknown verb" 2 "there is no action 'stats'; did you mean status?" howmany lab stats
+expect "a verb like no other" 2 "lab: there is no action 'frobnicate': use up, run, status or down" howmany lab frobnicate
+expect "a word too many" 2 "lab down: it takes no argument 'now'" howmany lab down now
 expect "an unknown option" 2 "there is no option '--latencyy'; did you mean --latency?" howmany lab up --latencyy 1ms
-expect "an option of another verb" 2 "lab down: --latency does not go with it" howmany lab down --latency 1ms
-expect "no number of nodes" 2 "lab up: how many nodes?" howmany lab up --latency 20ms
+expect "an option of another verb" 2 "lab down: it takes no --latency" howmany lab down --latency 1ms
+expect "no number of nodes" 2 "lab up: the number of nodes is missing" howmany lab up --latency 20ms
 for n in 0 65 2.5 -1 x; do
   expect "$n nodes" 2 "--n" howmany lab up -n $n --dry-run
 done
 expect "a negative latency" 2 "--latency" howmany lab up -n 2 --latency -20ms --way netem --dry-run
-expect "a latency of minutes" 2 "--latency: it is not from 0 to 10 s" howmany lab up -n 2 --latency 2min --way netem --dry-run
+expect "a latency of minutes" 2 "--latency: must be from 0 to 10 s" howmany lab up -n 2 --latency 2min --way netem --dry-run
 expect "a latency without a unit" 2 "--latency" howmany lab up -n 2 --latency 20 --way netem --dry-run
 expect "half a millisecond by vde" 2 "--latency: 0.5 ms is not a whole number of milliseconds" howmany lab up -n 2 --latency 0.5ms --way vde --dry-run
 expect "which it could be" 2 "0 ms or 1 ms" howmany lab up -n 2 --latency 0.5ms --way vde --dry-run
 expect "bandwidth 0" 2 "--bandwidth: '0' is not more than 0" howmany lab up -n 2 --bandwidth 0 --dry-run
-expect "a bandwidth that nothing has" 2 "--bandwidth: it is not from 10 kbit/s to 1 Tbit/s" howmany lab up -n 2 --bandwidth 1bit/s --dry-run
-expect "all packets lost" 2 "--loss: it is not from 0 to below 100 %" howmany lab up -n 2 --loss 100% --way netem --dry-run
+expect "a bandwidth that nothing has" 2 "--bandwidth: must be from 10 kbit/s to 1 Tbit/s" howmany lab up -n 2 --bandwidth 1bit/s --dry-run
+expect "all packets lost" 2 "--loss: must be from 0 to below 100 %" howmany lab up -n 2 --loss 100% --way netem --dry-run
 expect "less than none lost" 2 "--loss" howmany lab up -n 2 --loss -1% --way netem --dry-run
 expect "an unknown way" 2 "--way: 'magic' is not netem, vde or plain" howmany lab up -n 2 --way magic
-expect "plain wires have no latency" 2 "--way: plain wires have no latency and lose nothing" howmany lab up -n 2 --latency 1ms --way plain --dry-run
+expect "plain wires have no latency" 2 "--way: 'plain' has neither latency nor loss" howmany lab up -n 2 --latency 1ms --way plain --dry-run
 for bad in Lab 1lab 'my lab' ../etc lab- ''; do
   expect "a lab cannot be called '$bad'" 2 "--name: '$bad' cannot be the name of a lab" howmany lab up -n 2 --name "$bad" --dry-run
 done
-expect "run: no command" 2 "lab run: which command?" howmany lab run --name "$lab"
+expect "run: no command" 2 "lab run: the command is missing" howmany lab run --name "$lab"
 expect "run: no --" 2 "lab run: put -- before the command: howmany lab run -- mpirun" howmany lab run --name "$lab" mpirun -n 2 hostname
-expect "agent: no command" 2 "lab agent: a node and a command" howmany lab agent --name "$lab" -- "$lab-1"
+expect "agent: no command" 2 "lab agent: it takes a node and a command" howmany lab agent --name "$lab" -- "$lab-1"
 
 # ---- the commands it would run ---------------------------------------------------------------
 run howmany lab up -n 2 --latency 20ms --bandwidth 1Gbit/s --loss 0.1% --way netem --dry-run

@@ -1,6 +1,7 @@
 /* The commands of a laboratory: each way, its numbers, names, checks and texts. */
 #include "testing.h"
 
+#include "json.h"
 #include "lab_plan.h"
 #include "text.h"
 
@@ -14,8 +15,8 @@ static char *plan_text(const struct lab_spec *spec)
     if (lab_plan_make(spec, &plan, &err))
         fail_msg("%s", err.message);
     for (size_t i = 0; i < plan.count; i++) {
-        assert_int_equal(cli_words_quote(&out, &plan.steps[i].words), 0);
-        hm__text_addf(&out, "%s%s\n", plan.steps[i].stays ? " & " : "", plan.steps[i].ready);
+        assert_int_equal(launch_command_quote(&out, &plan.steps[i].command), 0);
+        hm__text_addf(&out, "%s%s\n", plan.steps[i].background ? " & " : "", plan.steps[i].ready);
     }
     lab_plan_release(&plan);
     assert_false(out.failed);
@@ -138,7 +139,7 @@ static void names(void **state)
     (void)state;
     assert_string_equal(lab_node("a-b", 12, text), "a-b-12");
     assert_string_equal(lab_net("a-b", text), "a-b-net");
-    assert_string_equal(lab_place("a", NULL, text), "/run/howmany/a");
+    assert_string_equal(lab_path("a", NULL, text), "/run/howmany/a");
     assert_string_equal(lab_hostfile("a", 3, text), "/run/howmany/a/hostfile-3");
     assert_string_equal(lab_namespace("a-1", text), "/run/netns/a-1");
 }
@@ -282,8 +283,10 @@ static void settings_come_back(void **state)
             spec.latency_s = spec.loss = 0;
         else
             spec.latency_s = 0.02;
-        lab_spec_json(&spec, &text);
-        hm__text_add(&text, "}");
+        struct hm_json json = {.out = &text};
+        hm__json_open(&json, NULL, HM_JSON_OBJECT);
+        lab_spec_put(&spec, &json);
+        hm__json_close(&json);
         assert_int_equal(lab_spec_read(text.data, text.length, "x", &read, &err), 0);
         assert_string_equal(read.name, "t-2");
         assert_int_equal(read.n, 64);
@@ -327,11 +330,11 @@ static void told(void **state)
     struct hm_text text = {0};
 
     (void)state;
-    lab_spec_tell(&spec, &text);
+    lab_spec_describe(&spec, &text);
     assert_string_equal(text.data, "4 nodes, 20.0 ms one way, 1.00 Gbit/s, 0.1 % lost, by vde");
     hm__text_release(&text);
     spec = (struct lab_spec){.name = "t", .n = 1};
-    lab_spec_tell(&spec, &text);
+    lab_spec_describe(&spec, &text);
     assert_string_equal(text.data, "1 node, no latency");
     hm__text_release(&text);
 }

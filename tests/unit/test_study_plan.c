@@ -1,4 +1,4 @@
-/* What a study does next: the first look, the advice, the budget, failures, and the check. */
+/* What a study does next: the initial runs, the advice, the budget, failures, and the check. */
 #include "testing.h"
 
 #include "memory.h"
@@ -26,7 +26,7 @@ static void begin(struct study_table *table, const struct hm_study_spec *spec)
 static void made(const struct study_table *table, const struct study_run *run, double time_s)
 {
     *study_table_at(table, run) =
-        (struct study_entry){.state = STUDY_WHOLE, .iterations = 5, .time_s = time_s};
+        (struct study_entry){.state = STUDY_COMPLETE, .iterations = 5, .time_s = time_s};
 }
 
 static void failed(const struct study_table *table, const struct study_run *run)
@@ -54,7 +54,7 @@ static void the_first_look_is_middle_most_and_least(void **state)
     for (size_t i = 0; i < 6; i++) {
         assert_int_equal(study_plan_first(&table, &run), STUDY_GO);
         assert_run(&spec, &run, i % 2 ? "lbfgs" : "cocoa", order[i], 1);
-        assert_true(study_is_first(&spec, &run));
+        assert_true(study_is_initial(&spec, &run));
         made(&table, &run, 1);
     }
     assert_int_equal(study_plan_first(&table, &run), STUDY_FITS);
