@@ -10,21 +10,21 @@ cd "$work" || exit 1
 is() { [ "$1" = "$2" ] || { echo "is '$1', should be '$2'"; return 1; }; }
 
 # ---- wrong input -----------------------------------------------------------------------------
-expect "a task that is none" 2 "--tasks: there is no 'svm'; there are logistic, softmax, one-layer and two-layers" howmany compare --tasks softmax,svm
-expect "a platform that is none" 2 "--platforms: there is no 'spark'; there are driver, server (bsp, ssp and async, or one of them) and allreduce" howmany compare --platforms spark
-expect "no workers" 2 "--n: '0,3' has what is not a whole number from 1 to 1000" howmany compare -n 0,3
-expect "half a worker" 2 "--n: '1.5' has what is not a whole number" howmany compare -n 1.5
+expect "a task that is none" 2 "--tasks: there is no task 'svm'; use logistic, softmax, one-layer or two-layers" howmany compare --tasks softmax,svm
+expect "a platform that is none" 2 "--platforms: there is no platform 'spark'; use driver, server (which is bsp, ssp and async), bsp, ssp, async or allreduce" howmany compare --platforms spark
+expect "no workers" 2 "--n: '0,3' has the value 0; it must be a whole number from 1 to 1000" howmany compare -n 0,3
+expect "half a worker" 2 "--n: '1.5' has the value 1.5; it must be a whole number" howmany compare -n 1.5
 expect "no servers" 2 "--servers: '0' is not a whole number from 1" howmany compare --servers 0
 expect "staleness below 0" 2 "--staleness: '-1' is not a whole number from 0" howmany compare --staleness -1
 expect "no iterations" 2 "--iterations: '0' is not a whole number from 1" howmany compare -i 0
 expect "no batch" 2 "--batch: '0' is not a whole number from 1" howmany compare -b 0
-expect "rows that are fewer than a mini-batch" 2 "compare: softmax has 300 rows, and a mini-batch of 5 workers has 5 x 500; give --rows 2500 or a smaller --batch" howmany compare -t softmax --rows 300
-expect "real ranks on a cluster" 2 "--real: then there is no cluster for --simulate and --set" howmany compare --real --simulate m4.xlarge
+expect "rows that are fewer than a mini-batch" 2 "compare: softmax has 300 rows, but a mini-batch of 5 workers needs 5 x 500; give --rows 2500 or a smaller --batch" howmany compare -t softmax --rows 300
+expect "real ranks on a cluster" 2 "--real: it cannot be combined with --simulate or --set" howmany compare --real --simulate m4.xlarge
 expect "no such machine" 2 "m5.xlarg" howmany compare --simulate m5.xlarg
 expect "no such key of the cluster" 2 "unknown key 'speed'" howmany compare --set speed=3
 expect "no such picture" 2 "--plot: 'x.gif' is not a kind of plot" howmany compare --plot x.gif
 expect "two forms" 2 "--json or --csv, not both" howmany compare --json --csv
-expect "an operand" 2 "compare: 'softmax' is not an option" howmany compare softmax
+expect "an operand" 2 "compare: it takes no argument 'softmax'" howmany compare softmax
 
 # ---- what it would do ------------------------------------------------------------------------
 check "all of it is 4 tasks, 5 platforms and 3 numbers of workers" bash -c '[ "$(howmany compare --dry-run | wc -l)" = 60 ]'
@@ -141,7 +141,7 @@ same_again() { $small -t softmax --json | jq -c 'del(.tasks[].runs[].command)' >
 check "a second time is the same" same_again
 text() {
   $small -n 3 >text && is "$(grep -c '^  fastest  ' text)" 2 && is "$(grep -c '^  driver .* Spark' text)" 2 && grep -q '^  server    bsp .*TensorFlow 403, 443 (batch 500), MXNet 19277' text &&
-    grep -q 'digits made like MNIST' text && grep -q "a driver's samples/s depend on rows: with 10000" text && ! grep -q "nan" text
+    grep -q 'generated digits, like MNIST' text && grep -q "a driver's samples/s depend on rows: with 10000" text && ! grep -q "nan" text
 }
 check "for a person" text
 ahead() { # of all-reduce when it has all rows, and not with few

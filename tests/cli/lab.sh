@@ -194,7 +194,7 @@ fi
 # ---- several ---------------------------------------------------------------------------------
 howmany lab up -n 2 --latency 1ms --way vde --name "${lab}a" >/dev/null
 howmany lab up -n 2 --name "${lab}b" >/dev/null
-expect "others are named" 1 "there is " howmany lab status --name "${lab}c"
+expect "others are named" 1 "existing labs: " howmany lab status --name "${lab}c"
 check "each has nodes of its own" same "$(howmany lab run --name "${lab}a" -- hostname) $(howmany lab run --name "${lab}b" -- hostname)" "${lab}a-1 ${lab}b-1"
 howmany lab run --name "${lab}a" -- sleep 1000 &
 sleeper=$!
@@ -207,8 +207,8 @@ howmany lab down --name "${lab}b"
 
 # ---- what is there already -------------------------------------------------------------------
 ip netns add "${lab}c-2"
-expect "a namespace that exists already" 2 "network namespace ${lab}c-2 exists already, and is not of a lab" howmany lab up -n 2 --name "${lab}c"
-expect "is not removed either" 2 "network namespace ${lab}c-2 is not of a lab, and stays" howmany lab down --name "${lab}c"
+expect "a namespace that exists already" 2 "network namespace ${lab}c-2 exists already and does not belong to a lab" howmany lab up -n 2 --name "${lab}c"
+expect "is not removed either" 2 "network namespace ${lab}c-2 does not belong to a lab and is kept" howmany lab down --name "${lab}c"
 check "and nothing else was made" same "$(left "${lab}c")" "/run/netns/${lab}c-2"
 ip netns delete "${lab}c-2"
 
@@ -216,7 +216,7 @@ ip netns delete "${lab}c-2"
 howmany lab up -n 2 --latency 1ms --way vde --name "${lab}d" >/dev/null
 kill -9 $(ip netns pids "${lab}d-net" | head -n 2)
 expect "killed switches are noticed" 1 " of the 5 processes of its network have ended" howmany lab status --name "${lab}d"
-expect "and nothing runs on such a network" 1 "is not whole" howmany lab run --name "${lab}d" -- true
+expect "and nothing runs on such a network" 1 "is incomplete" howmany lab run --name "${lab}d" -- true
 kill -9 $(ip netns pids "${lab}d-net")
 check "down after kill -9 of switches and wires" howmany lab down --name "${lab}d"
 check "leaves nothing" is_gone "${lab}d"
@@ -229,7 +229,7 @@ check "finds its processes by their words" is_gone "${lab}d"
 
 howmany lab up -n 2 --latency 1ms --way vde --name "${lab}d" >/dev/null
 rm -rf "/run/howmany/${lab}d"
-expect "a folder that was deleted is noticed" 2 "something is left of a lab '${lab}d'" howmany lab up -n 2 --name "${lab}d"
+expect "a folder that was deleted is noticed" 2 "parts of an earlier lab '${lab}d' exist" howmany lab up -n 2 --name "${lab}d"
 check "down without its folder" howmany lab down --name "${lab}d"
 check "finds its namespaces by their interfaces" is_gone "${lab}d"
 
@@ -244,12 +244,12 @@ killed_half_way() { # signal; what lab down says meanwhile goes to down.log
 }
 killed_half_way KILL
 check "lab up was killed half-way" sh -c "test -e /run/howmany/${lab}e/wire1 && test ! -e /run/howmany/${lab}e/lab.json"
-expect "what is left is not a lab" 1 "is not whole: 'lab up' did not finish" howmany lab run --name "${lab}e" -- true
-expect "and in the way of another" 2 "something is left of a lab '${lab}e'" howmany lab up -n 2 --name "${lab}e"
+expect "what is left is not a lab" 1 "is incomplete: 'lab up' did not finish" howmany lab run --name "${lab}e" -- true
+expect "and in the way of another" 2 "parts of an earlier lab '${lab}e' exist" howmany lab up -n 2 --name "${lab}e"
 check "down after kill -9 of lab up" howmany lab down --name "${lab}e"
 check "leaves nothing either" is_gone "${lab}e"
 killed_half_way TERM
-check "lab down does not work against lab up" grep -q "another 'howmany lab' is at work on lab '${lab}e'" "$work/down.log"
+check "lab down does not work against lab up" grep -q "another 'howmany lab' is changing lab '${lab}e'" "$work/down.log"
 check "lab up that is asked to end undoes what it did" test "$code" -eq 130
 check "all of it" is_gone "${lab}e"
 

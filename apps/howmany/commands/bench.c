@@ -9,7 +9,7 @@ struct bench_state {
     struct bench_session session;
 };
 
-enum option {
+enum bench_option {
     N,
     SIZE,
     VARY,

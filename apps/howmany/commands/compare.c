@@ -23,7 +23,7 @@ struct compare_state {
     bool json, csv, dry_run;
 };
 
-enum option {
+enum compare_option {
     TASKS,
     PLATFORMS,
     N,

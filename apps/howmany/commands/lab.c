@@ -10,11 +10,11 @@
 #include "lab_actions.h"
 #include "text.h"
 
-enum verb { UP, RUN, STATUS, DOWN, AGENT, VERBS };
+enum lab_verb { UP, RUN, STATUS, DOWN, AGENT, VERBS };
 
 static const char *const verbs[VERBS + 1] = {"up", "run", "status", "down", "agent"};
 
-enum option { NAME, N, LATENCY, BANDWIDTH, LOSS, WAY, ON, DRY_RUN, JSON };
+enum lab_option { NAME, N, LATENCY, BANDWIDTH, LOSS, WAY, ON, DRY_RUN, JSON };
 
 /* The set of verbs that take each option, one bit per verb. */
 static const unsigned verbs_of_option[] = {
@@ -42,8 +42,8 @@ static const struct cli_option options[] = {
 };
 
 struct lab_state {
-    enum verb verb; /* VERBS: none was read yet. */
-    unsigned given; /* Options that were given, one bit each. */
+    enum lab_verb verb; /* VERBS: none was read yet. */
+    unsigned given;     /* Options that were given, one bit each. */
     struct lab_request request;
 };
 

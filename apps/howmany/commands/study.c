@@ -23,7 +23,7 @@ struct study_state {
     struct study_session session;
 };
 
-enum option { FOLDER, REPORT, SET, BUDGET, LOSS, JSON, DRY_RUN, OPTIONS };
+enum study_option { FOLDER, REPORT, SET, BUDGET, LOSS, JSON, DRY_RUN, OPTIONS };
 
 static const struct cli_option options[OPTIONS] = {
     [FOLDER] = {"folder", 0, "DIR", "where the runs are kept (default: FILE with .study)", "@file"},

@@ -25,7 +25,7 @@ struct validate_state {
     size_t case_count;
 };
 
-enum option { JSON, PLOT, DATA, FITS };
+enum validate_option { JSON, PLOT, DATA, FITS };
 
 static const struct cli_option options[] = {
     [JSON] = {"json", 'j', NULL, "as JSON", NULL},

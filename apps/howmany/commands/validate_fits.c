@@ -53,7 +53,7 @@ struct curve_fits {
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-enum field { WORKLOAD, METRIC, VALUE, N, SCALING, BATCH, FIELDS };
+enum fit_column { WORKLOAD, METRIC, VALUE, N, SCALING, BATCH, FIELDS };
 
 static bool text_begins(const char *text, const char *with)
 {

@@ -11,14 +11,14 @@
 #include "own_program.h"
 
 /* A run in progress. */
-struct child_run {
+struct compare_child {
     struct compare_run *run;
     int rc; /* EXIT_USAGE after a failure. */
 };
 
 static void read_output_line(void *context, const char *line, double seconds)
 {
-    struct child_run *c = context;
+    struct compare_child *c = context;
 
     (void)seconds;
     if (c->rc == 0 && compare_run_read_line(c->run, line))
@@ -57,7 +57,7 @@ static int quote_command(const struct launch_command *arguments, char **ret_comm
 static int make_run(const struct compare_request *request, struct compare_run *run, bool dry_run)
 {
     struct launch_command arguments = {0};
-    struct child_run context = {.run = run};
+    struct compare_child context = {.run = run};
     struct launch_child child = {.line = read_output_line, .context = &context};
     struct hm_err err = {0};
     int rc = compare_run_command(request, run->task, run->way, run->n, &arguments);

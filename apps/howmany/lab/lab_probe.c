@@ -43,7 +43,7 @@ static int probe_connect(size_t node)
 
     inet_pton(AF_INET, lab_address(node, address), &to.sin_addr);
     if (fd >= 0)
-        connect(fd, (struct sockaddr *)&to, sizeof(to)); /* SO_ERROR tells the result later. */
+        connect(fd, (struct sockaddr *)&to, sizeof(to)); /* SO_ERROR has the result later. */
     return fd;
 }
 

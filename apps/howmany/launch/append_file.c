@@ -67,8 +67,7 @@ int launch_append_open(const char *path, const char *header, int *ret_file)
     int rc = 0;
 
     if (exists && header && !launch_append_continues(path, header))
-        return cli_complain("--record: the columns of %s differ from those of these runs; give "
-                            "another file",
+        return cli_complain("--record: %s has other columns than these runs; give another file",
                             path);
     int file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     if (file < 0)
@@ -97,7 +96,7 @@ int cli_write_file(const char *path, const char *text, size_t length)
         written = false;
     if (written && rename(partial, path) == 0)
         return 0;
-    int rc = cli_complain("cannot write %s: %s", path, strerror(errno));
+    int rc = cli_complain("%s cannot be written: %s", path, strerror(errno));
     if (file)
         unlink(partial);
     return rc;

@@ -273,7 +273,7 @@ static bool piece_is_name(const struct piece *piece, const char *name)
 }
 
 struct placeholders {
-    const struct launch_placeholder *placeholders; /* borrowed */
+    const struct launch_placeholder *placeholders; /* Borrowed. */
     size_t count;
 };
 

@@ -16,7 +16,7 @@
 /* The iterations that the command reported. */
 struct report {
     const struct launch_measure_settings *settings;
-    double *seconds; /* owned */
+    double *seconds; /* Owned. */
     size_t count, room;
     double loss;
     bool failed; /* Memory ran out. */

@@ -57,7 +57,7 @@ static bool run_file(const struct study_folder *f, const struct study_run *run, 
 /* ---- a run as a child process --------------------------------------------------------------- */
 
 /* One run in progress. */
-struct child_run {
+struct study_child {
     struct study_folder *folder;
     const char *what; /* Description such as "cocoa+ on 16 workers". */
     struct hm_text lines;
@@ -65,7 +65,7 @@ struct child_run {
     bool summary, diverged;
 };
 
-static void read_point(struct child_run *m, double iteration)
+static void read_point(struct study_child *m, double iteration)
 {
     char progress[160];
 
@@ -77,7 +77,7 @@ static void read_point(struct child_run *m, double iteration)
 
 static void read_output_line(void *context, const char *line, double seconds)
 {
-    struct child_run *m = context;
+    struct study_child *m = context;
     struct hm_arena *arena = hm__arena_new();
     struct hm_value *object = NULL;
 
@@ -98,7 +98,7 @@ static void read_output_line(void *context, const char *line, double seconds)
     hm__arena_free(arena);
 }
 
-static int mark_failed_run(const struct child_run *m, const struct launch_child *child,
+static int mark_failed_run(const struct study_child *m, const struct launch_child *child,
                            const char *mark)
 {
     struct hm_text why = {0};
@@ -119,8 +119,8 @@ static int mark_failed_run(const struct child_run *m, const struct launch_child 
 }
 
 /* Write the trace of a run that ended, or the reason of its failure; 0 or an exit code. */
-static int finish_run(const struct child_run *m, const struct launch_child *child, const char *path,
-                      const char *mark)
+static int finish_run(const struct study_child *m, const struct launch_child *child,
+                      const char *path, const char *mark)
 {
     bool exited = child->end == LAUNCH_CHILD_EXITED;
     int rc = 0;
@@ -145,7 +145,7 @@ static int finish_run(const struct child_run *m, const struct launch_child *chil
 static int run_child(struct study_folder *f, const struct launch_command *arguments,
                      const char *what, const char *path, const char *mark)
 {
-    struct child_run m = {.folder = f, .what = what};
+    struct study_child m = {.folder = f, .what = what};
     struct launch_child child = {.line = read_output_line, .context = &m};
     struct hm_err err = {0};
     char progress[160];
@@ -396,7 +396,7 @@ int study_folder_open(struct study_folder *f, bool make)
     if (study_table_init(&f->table, spec, &err))
         return cli_report(&err);
     if (make && mkdir(f->path, 0777) != 0 && errno != EEXIST)
-        return cli_complain("--folder: cannot make %s: %s", f->path, strerror(errno));
+        return cli_complain("--folder: %s cannot be made: %s", f->path, strerror(errno));
     rc = check_identity(f, make);
     rc = rc ? rc : find_reference(f);
     for (size_t i = 0; rc == 0 && study_table_each(&f->table, i, &run); i++)

@@ -141,7 +141,7 @@ static void record_point(struct train_output *o, const struct hm_value *point)
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
-/* " and 2 servers by ssp 3" */
+/* Add a description such as " and 2 servers by ssp 3". */
 static void add_platform_text(struct hm_text *text, const struct hm_value *head)
 {
     double servers = hm__value_number(head, "servers"), bound = hm__value_number(head, "staleness");

@@ -132,7 +132,7 @@ static int check_writable(const struct train_session *s, const char *option, con
         return cli_complain("--%s: '%s' is not the name of a file", option, path);
     if (s->launch.launcher || access(dirname(folder), W_OK | X_OK) == 0)
         return 0;
-    return cli_complain("--%s: cannot write %s: %s", option, path, strerror(errno));
+    return cli_complain("--%s: %s cannot be written: %s", option, path, strerror(errno));
 }
 
 /* The beliefs must not overwrite the data. */
@@ -145,7 +145,7 @@ static int check_beliefs(const struct train_session *s)
         return 0;
     if (stat(o->data_name, &data) == 0 && stat(o->beliefs, &beliefs) == 0 &&
         data.st_dev == beliefs.st_dev && data.st_ino == beliefs.st_ino)
-        return cli_complain("--beliefs: %s is the file of --data", o->beliefs);
+        return cli_complain("--beliefs: %s is the data file of --data", o->beliefs);
     return check_writable(s, "beliefs", o->beliefs);
 }
 

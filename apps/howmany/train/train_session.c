@@ -93,7 +93,7 @@ static int run_ranks_once(struct train_session *s, bool resume, int *ret_rank)
                                  .context = &s->output};
     rc = launch_child_run(&child, &err);
     if (rc == 0 && child.end == LAUNCH_CHILD_NOT_STARTED)
-        snprintf(err.message, sizeof(err.message), "train: cannot start %s: %s", command.argv[0],
+        snprintf(err.message, sizeof(err.message), "train: %s does not start: %s", command.argv[0],
                  strerror(child.code));
     launch_command_release(&command);
     if (rc || err.message[0])
