@@ -185,7 +185,7 @@ check "a dry run quotes" sh -c "howmany bench 'printf \"%s b\" {n}' --n 1 --dry-
 expect "a pipe needs a shell" 2 "--shell' runs the command through sh" howmany bench 'cat {n} | wc' --n 1,2
 expect "--shell gives one" 0 "runs" howmany bench 'true {n} | cat' --n 1,2 --repeat 1 --shell
 expect "an unknown place" 2 "{m}" howmany bench 'true {m} {n}' --n 1,2
-expect "a place that is not used" 2 "does not say {size}" howmany bench 'true {n}' --n 1,2 --size 1,2
+expect "a place that is not used" 2 "does not contain {size}, which has several values" howmany bench 'true {n}' --n 1,2 --size 1,2
 expect "no n for bench" 2 "--n 1,2,4" howmany bench 'true'
 expect "no command" 2 "the command is missing" howmany bench --n 1,2
 expect "--warmup is not measured" 0 "" howmany bench "$work/job {n} 1" --n 1,2 --repeat 1 --warmup 2 --record "$work/w.csv"

@@ -11,8 +11,8 @@
 #include "compare_explain.h"
 #include "format.h"
 
-void compare_add_way_name(struct hm_text *out, const struct compare_request *request,
-                          const struct compare_way *way)
+static void add_way_name(struct hm_text *out, const struct compare_request *request,
+                         const struct compare_way *way)
 {
     hm__text_add(out, way->platform);
     if (way->consistency)
@@ -121,13 +121,13 @@ void compare_add_sentence(struct hm_text *out, const struct compare_result *r,
 
     if (!best)
         return;
-    compare_add_way_name(out, r->request, best->way);
+    add_way_name(out, r->request, best->way);
     hm__text_addf(out, " on %.0f worker%s, %.0f samples/s: ", best->n, best->n == 1 ? "" : "s",
                   best->samples_per_s);
     add_reason(out, r, best);
     if (worst != best) {
         hm__text_add(out, ". Slowest is ");
-        compare_add_way_name(out, r->request, worst->way);
+        add_way_name(out, r->request, worst->way);
         hm__text_addf(out, ", %.2g times that: ", worst->samples_per_s / best->samples_per_s);
         add_reason(out, r, worst);
     }

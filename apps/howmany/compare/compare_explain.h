@@ -4,9 +4,6 @@
 
 #include "compare_result.h"
 
-/* Add the name of a way: "server ssp 3". */
-void compare_add_way_name(struct hm_text *out, const struct compare_request *request,
-                          const struct compare_way *way);
 /* Add published figures such as "TensorFlow 403, 443 (batch 500), MXNet 19277", if there are any.
  */
 void compare_add_published(struct hm_text *out, const struct compare_task *task,

@@ -109,7 +109,8 @@ int compare_select_platforms(struct compare_request *request, const char *list)
 
 /* ---- sizes ---------------------------------------------------------------------------------- */
 
-double compare_rows(const struct compare_request *request, const struct compare_task *task)
+/* Rows of a task; -1: all rows of the files. */
+static double task_rows(const struct compare_request *request, const struct compare_task *task)
 {
     if (task->images && request->images)
         return -1;
@@ -124,7 +125,7 @@ double compare_batch(const struct compare_request *request, const struct compare
 
 /* An iteration with a full batch takes long, and all of them take the same time, so a tenth of the
  * iterations is enough. */
-double compare_iterations(const struct compare_request *request, const struct compare_way *way)
+static double run_iterations(const struct compare_request *request, const struct compare_way *way)
 {
     return way->full ? ceil(request->iterations / 10) : request->iterations;
 }
@@ -136,7 +137,7 @@ double compare_iterations(const struct compare_request *request, const struct co
  */
 static double evaluate_every(const struct compare_request *request, const struct compare_way *way)
 {
-    double iterations = compare_iterations(request, way);
+    double iterations = run_iterations(request, way);
     bool apart = way->consistency && strcmp(way->consistency, "bsp") != 0;
 
     return apart && !request->real ? iterations : fmax(1, ceil(iterations / 5));
@@ -150,7 +151,7 @@ int compare_check(const struct compare_request *request)
         most = fmax(most, request->n.values[i]);
     for (size_t t = 0; t < COMPARE_TASKS; t++) {
         const struct compare_task *task = &compare_tasks[t];
-        double rows = compare_rows(request, task), batch = compare_batch(request, task, most);
+        double rows = task_rows(request, task), batch = compare_batch(request, task, most);
         if (request->tasks[t] && rows >= 0 && rows < batch)
             return cli_complain("compare: %s has %.0f rows, but a mini-batch of %.0f workers needs "
                                 "%.0f x %.0f; give --rows %.0f or a smaller --batch",
@@ -188,7 +189,7 @@ static void builder_add(struct command_builder *b, const char *format, ...)
 static double generated_rows(const struct compare_request *request, const struct compare_task *task,
                              const struct compare_way *way, double n)
 {
-    double rows = compare_rows(request, task), batch = compare_batch(request, task, n);
+    double rows = task_rows(request, task), batch = compare_batch(request, task, n);
 
     return way->full ? rows : batch * floor(rows / batch);
 }
@@ -239,7 +240,7 @@ int compare_run_command(const struct compare_request *request, const struct comp
                         const struct compare_way *way, double n, struct launch_command *ret_command)
 {
     struct command_builder b = {0};
-    double iterations = compare_iterations(request, way);
+    double iterations = run_iterations(request, way);
 
     builder_add(&b, "train");
     builder_add(&b, "-n%.0f", n);

@@ -58,13 +58,9 @@ struct compare_request {
 int compare_select_tasks(struct compare_request *request, const char *list);
 int compare_select_platforms(struct compare_request *request, const char *list);
 
-/* Rows of a task; -1: all rows of the files. */
-double compare_rows(const struct compare_request *request, const struct compare_task *task);
 /* Rows of a mini-batch of all n workers together. */
 double compare_batch(const struct compare_request *request, const struct compare_task *task,
                      double n);
-/* Number of iterations of a run. */
-double compare_iterations(const struct compare_request *request, const struct compare_way *way);
 /* Check that each task has enough rows for a mini-batch; 0, or EXIT_USAGE with a message. */
 int compare_check(const struct compare_request *request);
 /* The arguments after `howmany` of one run; 0, or EXIT_USAGE with a message. */

@@ -157,7 +157,8 @@ static int check_vde_latency(const struct lab_spec *s, struct hm_err *err)
     return HM_E_RANGE;
 }
 
-int lab_spec_check(const struct lab_spec *s, struct hm_err *err)
+/* Check all ranges, and whether the mechanism can produce that latency and loss. */
+static int check_spec(const struct lab_spec *s, struct hm_err *err)
 {
     int rc = lab_name_check(s->name, err);
 
@@ -346,7 +347,7 @@ static void connect_by_vde(struct plan_maker *m)
 
 int lab_plan_make(const struct lab_spec *spec, struct lab_plan *ret_plan, struct hm_err *err)
 {
-    struct plan_maker m = {.spec = spec, .err = err, .rc = lab_spec_check(spec, err)};
+    struct plan_maker m = {.spec = spec, .err = err, .rc = check_spec(spec, err)};
 
     if (m.rc)
         return m.rc;
@@ -422,7 +423,7 @@ int lab_spec_read(const char *text, size_t length, const char *source, struct la
         s.loss = hm__value_number(root, "loss");
         while (s.way < LAB_VDE && (!way || !way->text || strcmp(way->text, way_names[s.way]) != 0))
             s.way++;
-        rc = lab_spec_check(&s, err);
+        rc = check_spec(&s, err);
     }
     hm__arena_free(arena);
     if (rc == 0)

@@ -72,8 +72,6 @@ size_t lab_find_node(const char *name, size_t n, const char *text);
 /* ---- checks and the plan --------------------------------------------------------------------- */
 
 int lab_name_check(const char *name, struct hm_err *err);
-/* Check all ranges, and whether the mechanism can produce that latency and loss. */
-int lab_spec_check(const struct lab_spec *spec, struct hm_err *err);
 
 /* The commands that make a lab, in order; released by the caller. */
 int lab_plan_make(const struct lab_spec *spec, struct lab_plan *ret_plan, struct hm_err *err);

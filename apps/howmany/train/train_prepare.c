@@ -18,7 +18,7 @@ static int load_train_cluster(struct train_session *s)
 {
     if (!s->simulate) {
         if (s->cluster_job.set_count > 0)
-            return cli_complain("--set: it changes the cluster of --simulate, which is not given");
+            return cli_complain("--set: it applies only with --simulate");
         if (s->precision_given)
             return cli_complain("--precision: it applies only with --simulate");
         return s->launch.platform_folder
