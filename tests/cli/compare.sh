@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Comparing platforms: figures against runs made by hand, closed forms and plan; what ranks use; wrong
-# input; and that nothing is left behind.
+# Comparing platforms: figures against separate runs, closed forms and plan; usage of ranks; wrong
+# input; and that no process is left.
 . "$(dirname "$0")/lib.sh"
-export ASAN_OPTIONS=detect_leaks=0 # Open MPI leaves memory behind
+export ASAN_OPTIONS=detect_leaks=0 # Open MPI does not free all its memory.
 mpi=${HM_REDUCE:+1} sim=${HM_SMPIMAIN:+1}
 data=$(realpath -m "${HOWMANY_DATA:-../shared/data}")
 m4=$HM_SOURCE/examples/cluster-m4.yaml
@@ -26,7 +26,7 @@ expect "no such picture" 2 "--plot: 'x.gif' is not a kind of plot" howmany compa
 expect "two forms" 2 "--json or --csv, not both" howmany compare --json --csv
 expect "an operand" 2 "compare: it takes no argument 'softmax'" howmany compare softmax
 
-# ---- what it would do ------------------------------------------------------------------------
+# ---- --dry-run -------------------------------------------------------------------------------
 check "all of it is 4 tasks, 5 platforms and 3 numbers of workers" bash -c '[ "$(howmany compare --dry-run | wc -l)" = 60 ]'
 check "servers are three" bash -c '[ "$(howmany compare --dry-run --platforms server -t softmax -n 2 | grep -c -- --platform=server)" = 3 ]'
 whole_batches() { # rows beyond whole mini-batches would make each smaller
@@ -63,10 +63,10 @@ if [ -z "$sim" ]; then
   finish
 fi
 
-# ---- what ranks use, against closed forms ----------------------------------------------------
+# ---- usage of ranks against closed forms -----------------------------------------------------
 usage="howmany train -n 3 -p squares -d dense:600x2000 -i 4 --look-every 2 --usage --simulate $m4"
 near='def near($a; $b; $e): ($a / $b - 1 | fabs) <= $e;'
-served() { # letters of 64 bytes and a gradient or w
+served() { # messages of 64 bytes plus a gradient or w
   $usage --platform server --servers 2 -b 60 >served && jq -se "$near"' [.[] | select(.iteration) |
     ([.rank_sent[:3][], .rank_received[:3][] | near(. * $s; 16128; 1e-9)] | all) as $workers | ([.rank_sent[3:][], .rank_received[3:][] | near(. * $s; 24192; 1e-9)] | all) as $servers | $workers and $servers] | all' --argjson s "$(jq -s 'map(select(.iteration))[0].seconds' served)" served
 }
@@ -86,7 +86,7 @@ check "telling it changes nothing else" unchanged
 small="howmany compare -t logistic,softmax --rows 300 -b 50 -i 10"
 $small --json >all.json
 check "all runs are there" jq -e '[.tasks[].runs | length] == [15, 15]' all.json
-by_hand() { # rows that went into all iterations, by the time of them all
+by_hand() { # rows of all iterations divided by their time
   jq -r '.tasks[].runs[] | select(.n == 3) | [.samples_per_s, .rows, .command] | @tsv' all.json >runs && is "$(wc -l <runs)" 10 || return 1
   while IFS=$'\t' read -r speed rows command; do
     eval "$command" | jq -se "$near"'.[-1] | near($speed; .epochs * $rows / .elapsed_s; 1e-9)' --argjson speed "$speed" --argjson rows "$rows" >/dev/null || { echo "$command"; return 1; }
@@ -97,8 +97,8 @@ check "a worker's speed is the n-th part" jq -e "$near"'[.tasks[].runs[] | near(
 file_too() { $small -t softmax --csv >a && $small -t softmax --csv --simulate "$m4" >b && cmp a b && is "$(wc -l <a)" 16; }
 check "the cluster is that of the example" file_too
 
-# Against plan: servers within 2 %; all-reduce, where plan knows a scheme of fewer messages, within 8 %;
-# the driver, of which plan has Spark's own form, within 15 %; async between bsp and the model, whose
+# Against plan: servers within 2 %; all-reduce within 8 %, since plan has a scheme with fewer messages;
+# the driver within 15 %, since plan models Spark's torrent; async between bsp and the model, whose
 # workers are spread evenly.
 plan() { # PLATFORM CONSISTENCY ROWS-OF-A-WORKER n: samples a second
   cat >job.yaml <<END
@@ -124,7 +124,7 @@ rows_do_not_matter() { # for mini-batches
   for rows in 300 900; do howmany compare -t softmax --rows $rows -b 50 -i 10 -n 3 --platforms bsp,allreduce --json | jq -c '[.tasks[].runs[].samples_per_s * 1e6 | round]'; done | uniq | wc -l | grep -qx 1
 }
 check "samples/s of mini-batches do not depend on rows" rows_do_not_matter
-rows_of_driver() { # the estimate for all rows, from few, against a run with all
+rows_of_driver() { # the estimate for all rows from few rows, against a run with all rows
   howmany compare -t softmax --rows 1200 -b 50 -n 3 -i 10 --platforms driver --json | jq '.tasks[0].runs[0].samples_per_s_all_rows' >few
   howmany compare -t softmax -n 3 -i 10 --platforms driver --json | jq '.tasks[0].runs[0] | .samples_per_s, .samples_per_s_all_rows' >many
   within "$(cat few)" "$(head -n 1 many)" 0.01 && is "$(tail -n 1 many | cut -c1-12)" "$(head -n 1 many | cut -c1-12)"
@@ -144,13 +144,13 @@ text() {
     grep -q 'generated digits, like MNIST' text && grep -q "a driver's samples/s depend on rows: with 10000" text && ! grep -q "nan" text
 }
 check "for a person" text
-ahead() { # of all-reduce when it has all rows, and not with few
+ahead() { # the driver is faster than all-reduce with all rows, and slower with few
   howmany compare -t softmax --rows 300 -b 100 -n 3 -i 5 --platforms driver,allreduce >text && grep -q '^  fastest .*allreduce on 3' text && tr -s '\n ' ' ' <text | grep -q 'and be the fastest'
 }
 check "few rows that put the driver behind are told" ahead
 over_time() { jq -e '[.tasks[].runs[] | select(.consistency == "bsp" and .platform != "driver") | .over_time | length == 5 and .[-1].elapsed_s > .[0].elapsed_s and ([.[].worker.compute] | min > 0)] | all' all.json; }
 check "over time" over_time
-limits() { # a slow network is the server's, a fast one leaves computing
+limits() { # with a slow network the server's link limits, with a fast one computation
   is "$(howmany compare -t softmax --rows 250 -b 50 -n 5 -i 5 --platforms bsp --set network.bandwidth=10Mbit/s --json | jq -r '.tasks[0].runs[0].limited_by')" "server link" &&
     is "$(howmany compare -t softmax --rows 250 -b 50 -n 5 -i 5 --platforms bsp --set network.bandwidth=100Gbit/s --set network.latency=1us --json | jq -r '.tasks[0].runs[0].limited_by')" compute
 }

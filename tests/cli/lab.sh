@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# howmany lab: what it refuses, the commands it would run, and the real thing: round trips, bandwidth,
-# MPI across nodes, and that nothing is left behind, whatever was killed. The real thing needs root.
+# howmany lab: usage errors, printed commands, and real labs: round trips, bandwidth,
+# MPI across nodes, and complete removal after anything was killed. Real labs need root.
 . "$(dirname "$0")/lib.sh"
-export ASAN_OPTIONS=detect_leaks=0 # Open MPI leaves memory behind
-unset OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM # howmany sees to that
-lab=t$$ # of all labs here, with a letter behind it
+export ASAN_OPTIONS=detect_leaks=0 # Open MPI does not free all its memory.
+unset OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM # howmany sets them itself.
+lab=t$$ # Prefix of the names of all labs of this test.
 
 remove_all() {
   for letter in '' a b c d e f g h; do howmany lab down --name "$lab$letter"; done
@@ -13,7 +13,7 @@ remove_all() {
 } >/dev/null 2>&1
 trap remove_all EXIT
 
-# ---- what it refuses -------------------------------------------------------------------------
+# ---- usage errors ----------------------------------------------------------------------------
 expect "no verb" 2 "lab: name an action, up, run, status or down" howmany lab
 expect "an unknown verb" 2 "there is no action 'stats'; did you mean status?" howmany lab stats
 expect "a verb like no other" 2 "lab: there is no action 'frobnicate': use up, run, status or down" howmany lab frobnicate
@@ -42,7 +42,7 @@ expect "run: no command" 2 "lab run: the command is missing" howmany lab run --n
 expect "run: no --" 2 "lab run: put -- before the command: howmany lab run -- mpirun" howmany lab run --name "$lab" mpirun -n 2 hostname
 expect "agent: no command" 2 "lab agent: it takes a node and a command" howmany lab agent --name "$lab" -- "$lab-1"
 
-# ---- the commands it would run ---------------------------------------------------------------
+# ---- printed commands ------------------------------------------------------------------------
 run howmany lab up -n 2 --latency 20ms --bandwidth 1Gbit/s --loss 0.1% --way netem --dry-run
 check "netem's commands are printed" grep -qx "tc -n howmany-net qdisc add dev lab2 root handle 1: netem limit 3303 delay 20ms loss 0.1%" "$work/out"
 run howmany lab up -n 2 --latency 5ms --way vde --dry-run
@@ -64,7 +64,7 @@ expect "run without root" 2 "lab run: it needs root" as_nobody lab run --name "$
 expect "status without root" 2 "lab status: it needs root" as_nobody lab status --name "$lab"
 expect "a dry run needs no root" 0 "ip netns add howmany-net" as_nobody lab up -n 2 --latency 20ms --dry-run
 
-# ---- the real thing --------------------------------------------------------------------------
+# ---- real labs -------------------------------------------------------------------------------
 missing=
 [ "$(id -u)" = 0 ] || missing="it needs root"
 for program in ip tc ping vde_switch wirefilter; do
@@ -79,7 +79,7 @@ fi
 PATH=$PATH:/usr/sbin:/sbin
 mpi=${HM_REDUCE:+1}
 
-# Processes by the lab's folder in their words; the pattern must not be among grep's own.
+# Find processes by the lab's folder in their arguments; grep reads the pattern from a file so as not to find itself.
 left() {
   echo "/run/howmany/$1/" >"$work/pattern"
   ls -d /run/netns/"$1"-* "/run/howmany/$1" 2>/dev/null
@@ -170,14 +170,14 @@ else
 fi
 
 howmany lab up -n 2 --loss 50% --way vde --name "$lab" >/dev/null
-# Asking for the address of the other may be lost too, and is done again only after a second.
+# A lost ARP request is repeated only after a second, so resolve the address first.
 in_lab -- sh -c "for k in \$(seq 40); do ping -n -c 1 -W 1 $lab-2 >/dev/null 2>&1 && break; done"
 lost=$(in_lab -- ping -n -c 100 -i 0.005 -W 1 "$lab-2" | sed -n 's/.* \([0-9.]*\)% packet loss.*/\1/p')
 check "of packets that must come and go with 50 % lost, three in four are" within "$lost" 55 93
 howmany lab down --name "$lab"
 
 if [ "$mpi" ]; then
-  rate() { # bytes a second of one node's sends, of sums of 1.6 MB around a ring of two
+  rate() { # bytes per second that one node sends in a ring all-reduce of 1.6 MB on two nodes
     howmany lab run --name "$lab" -- howmany train -n 2 -p squares -a sgd -d dense:64x200000 -b 64 --scheme ring -i 4 |
       jq -s 'map(select(.summary))[0] | .bytes / 2 / .communicate_s'
   }
@@ -191,7 +191,7 @@ else
   skip "bandwidth" "this build has no MPI"
 fi
 
-# ---- several ---------------------------------------------------------------------------------
+# ---- several labs ----------------------------------------------------------------------------
 howmany lab up -n 2 --latency 1ms --way vde --name "${lab}a" >/dev/null
 howmany lab up -n 2 --name "${lab}b" >/dev/null
 expect "others are named" 1 "existing labs: " howmany lab status --name "${lab}c"
@@ -205,14 +205,14 @@ check "and it is gone" is_gone "${lab}a"
 check "the other stays" howmany lab status --name "${lab}b"
 howmany lab down --name "${lab}b"
 
-# ---- what is there already -------------------------------------------------------------------
+# ---- existing namespaces ---------------------------------------------------------------------
 ip netns add "${lab}c-2"
 expect "a namespace that exists already" 2 "network namespace ${lab}c-2 exists already and does not belong to a lab" howmany lab up -n 2 --name "${lab}c"
 expect "is not removed either" 2 "network namespace ${lab}c-2 does not belong to a lab and is kept" howmany lab down --name "${lab}c"
 check "and nothing else was made" same "$(left "${lab}c")" "/run/netns/${lab}c-2"
 ip netns delete "${lab}c-2"
 
-# ---- what is killed --------------------------------------------------------------------------
+# ---- killed processes ------------------------------------------------------------------------
 howmany lab up -n 2 --latency 1ms --way vde --name "${lab}d" >/dev/null
 kill -9 $(ip netns pids "${lab}d-net" | head -n 2)
 expect "killed switches are noticed" 1 " of the 5 processes of its network have ended" howmany lab status --name "${lab}d"
@@ -233,7 +233,7 @@ expect "a folder that was deleted is noticed" 2 "parts of an earlier lab '${lab}
 check "down without its folder" howmany lab down --name "${lab}d"
 check "finds its namespaces by their interfaces" is_gone "${lab}d"
 
-killed_half_way() { # signal; what lab down says meanwhile goes to down.log
+killed_half_way() { # signal; the output of a concurrent lab down goes to down.log
   howmany lab up -n 48 --latency 1ms --way vde --name "${lab}e" >"$work/up.log" 2>&1 &
   local pid=$!
   for i in $(seq 2000); do [ -e "/run/howmany/${lab}e/wire1" ] && break; sleep 0.005; done
@@ -253,13 +253,13 @@ check "lab down does not work against lab up" grep -q "another 'howmany lab' is 
 check "lab up that is asked to end undoes what it did" test "$code" -eq 130
 check "all of it" is_gone "${lab}e"
 
-# ---- what fails half-way ---------------------------------------------------------------------
+# ---- failures of lab up ----------------------------------------------------------------------
 mkdir "$work/bin"
 printf '#!/bin/sh\necho out of wire >&2\nexit 3\n' >"$work/bin/wirefilter"
 chmod 755 "$work/bin/wirefilter"
 PATH=$work/bin:$PATH expect "a wire that does not start" 2 "failed: out of wire" howmany lab up -n 3 --latency 1ms --way vde --name "${lab}f"
 check "is undone" is_gone "${lab}f"
-mkdir "$work/few" # all programs but vde's
+mkdir "$work/few" # All programs except those of vde2.
 for program in ip tc unshare; do ln -s "$(command -v $program)" "$work/few/$program"; done
 few() { env PATH="$work/few" "$HM_PROGRAM" "$@"; }
 if [ ! -e /usr/sbin/vde_switch ] && [ ! -e /sbin/vde_switch ]; then

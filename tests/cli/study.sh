@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Studies: the whole loop on a simulated cluster, going on after an interruption, and wrong files with
+# Studies: a whole study on a simulated cluster, continuing after an interruption, and wrong files with
 # their messages.
 . "$(dirname "$0")/lib.sh"
-export ASAN_OPTIONS=detect_leaks=0 # Open MPI leaves memory behind
+export ASAN_OPTIONS=detect_leaks=0 # Open MPI does not free all its memory.
 is() { [ "$1" = "$2" ] || { echo "is '$1', should be '$2'"; return 1; }; }
 example=$HM_SOURCE/examples/study.yaml cluster=$HM_SOURCE/examples/cluster-study.yaml
 cd "$work" || exit 1
@@ -69,7 +69,7 @@ expect "a wrong --loss" 2 "--set: loss: '0' is out of range" howmany study small
 expect "a wrong --budget" 2 "has no unit" howmany study small.yaml --budget 7
 expect "a wrong --set" 2 "unknown key 'los'" howmany study small.yaml --set los=3
 
-# ---- what it would do ------------------------------------------------------------------------
+# ---- --dry-run -------------------------------------------------------------------------------
 small "simulate: $cluster" >small.yaml
 dry() {
   howmany study small.yaml --dry-run >dry && test ! -e small.study && is "$(wc -l <dry)" 7 &&
@@ -129,7 +129,7 @@ interrupted() { # in the middle of its runs
     test ! -e other/study.study/report.html && test "$(ls other/study.study/*.jsonl | wc -l)" -lt "$(ls one/study.study/*.jsonl | wc -l)"
 }
 check "a signal ends it, and the runs stay" interrupted
-killed() { # outright
+killed() { # by SIGKILL
   (cd other && exec howmany study study.yaml >out 2>err) &
   local pid=$! before=$(ls other/study.study/*.jsonl | wc -l)
   for _ in $(seq 400); do [ "$(ls other/study.study/*.jsonl | wc -l)" -gt "$before" ] && break; sleep 0.05; done
@@ -140,7 +140,7 @@ killed() { # outright
 check "so does one that nobody can answer" killed
 check "it goes on, and answers the same" bash -c '(cd other && howmany study study.yaml) >resumed && cmp answer resumed'
 check "and reports the same bytes" cmp report.before other/study.study/report.html
-same_learning() { # times and all; only the host, the hour and the memory may differ
+same_learning() { # including times; only host, start time and memory may differ
   for file in one/study.study/*.jsonl; do
     cmp <(jq -c 'del(.time, .host, .memory_bytes)' "$file") <(jq -c 'del(.time, .host, .memory_bytes)' "other/study.study/$(basename "$file")") || return 1
   done
@@ -155,7 +155,7 @@ mkdir strange && echo '{}' >strange/x.jsonl
 expect "files of something else are left alone" 2 "strange has files that no study made" howmany study small.yaml --folder strange
 expect "a folder that cannot be made" 2 "no/such/folder cannot be made" howmany study small.yaml --folder no/such/folder
 expect "more algorithms and workers go on from there" 0 "" howmany study small.yaml --set 'algorithms=[cocoa, lbfgs, cocoa+]' --set m=1..8
-options_apart() { # runs with options of their own have names of their own
+options_apart() { # runs with different options have different names
   howmany study small.yaml --set 'algorithms=[{name: cocoa, passes: 2, shrink: true}, lbfgs]' >/dev/null && test -s small.study/cocoa,passes=2,shrink-2-1.jsonl
 }
 check "options of an algorithm" options_apart
@@ -174,7 +174,7 @@ no_reference() { # the run that finds P* has failed: the others take all their i
   test "$code" -le 1 && jq -e '[.runs[] | select(.reason == "reference")] | length == 0' "$work/out" && jq -e '.runs | length >= 4' "$work/out"
 }
 check "without the run that finds P* it is estimated" no_reference
-torn() { # a trace that somebody has cut off
+torn() { # a truncated trace
   run howmany study small.yaml --folder torn --json && head -c 300 torn/cocoa-2-1.jsonl >torn/cut && mv torn/cut torn/cocoa-2-1.jsonl
   run howmany study small.yaml --folder torn
   test "$code" -eq 2 && grep -q "torn/cocoa-2-1.jsonl:" "$work/err" && grep -q "remove the file to make the run again" "$work/err"

@@ -111,7 +111,7 @@ static int check_links(const struct hm_cluster *cluster, double n, double filled
     return 0;
 }
 
-/* SimGrid takes several settings in one word, apart by these. */
+/* SimGrid splits an argument at these characters, so a path must not contain them. */
 static int check_folder(const char *folder, struct hm_err *err)
 {
     if (!strpbrk(folder, " \t\n,"))
