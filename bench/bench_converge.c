@@ -1,7 +1,7 @@
 /*
- * What convergence and advice cost: bench_converge HOWMANY writes a table. Traces are of eight
- * algorithms on eight numbers of workers with 500 iterations each; times are beside the limits they
- * are to stay under.
+ * The time of fitting convergence and of advice. bench_converge HOWMANY writes a table with each
+ * time as a share of its limit. The traces are of eight algorithms on eight numbers of workers with
+ * 500 iterations each.
  */
 #include <math.h>
 #include <stdio.h>
@@ -13,20 +13,21 @@
 #include "random.h"
 #include "text.h"
 
-static double now(void)
+static double now_s(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static void stop(const struct hm_err *err)
+static void stop_with_error(const struct hm_err *err)
 {
     fprintf(stderr, "%s:%d: %s\n", err->source, err->line, err->message);
     exit(1);
 }
 
-/* Linear rates and powers in turn, slower with m, with noise. */
+/* Algorithms with linear and with power-law convergence alternate; both are slower with larger m,
+ * and noise is added. */
 static struct hm_traces *make_traces(void)
 {
     struct hm_text text = {0};
@@ -46,20 +47,20 @@ static struct hm_traces *make_traces(void)
                               0.1 + exp(y + 0.1 * hm__random_normal(&random)));
             }
     if (hm_traces_parse(text.data, text.length, "made", NULL, &traces, &err))
-        stop(&err);
+        stop_with_error(&err);
     hm__text_release(&text);
     return traces;
 }
 
-/* The least of several: what it takes when nothing else runs. */
-static double least(int times, void (*work)(void *context), void *context)
+/* The least time of several calls, which is nearest to that of an idle machine. */
+static double least_seconds(int times, void (*work)(void *context), void *context)
 {
     double best = INFINITY;
 
     for (int k = 0; k < times; k++) {
-        double start = now();
+        double start = now_s();
         work(context);
-        best = fmin(best, now() - start);
+        best = fmin(best, now_s() - start);
     }
     return best;
 }
@@ -71,28 +72,28 @@ struct bench {
     struct hm_convergence *convergence;
 };
 
-static void fit(void *context)
+static void fit_traces(void *context)
 {
     struct bench *b = context;
     struct hm_err err = {0};
 
     hm_convergence_free(b->convergence);
     if (hm_convergence_new(b->traces, &b->settings, &b->convergence, &err))
-        stop(&err);
+        stop_with_error(&err);
 }
 
-static void read_back(void *context)
+static void read_stored_fit(void *context)
 {
     struct bench *b = context;
     struct hm_convergence *convergence;
     struct hm_err err = {0};
 
     if (hm_convergence_parse(b->stored, strlen(b->stored), "stored", &convergence, &err))
-        stop(&err);
+        stop_with_error(&err);
     hm_convergence_free(convergence);
 }
 
-static void advise(void *context)
+static void advise_from_fit(void *context)
 {
     struct bench *b = context;
     struct hm_advise_question question = HM_ADVISE_QUESTION_INIT;
@@ -101,7 +102,7 @@ static void advise(void *context)
 
     question.loss = 1e-3;
     if (hm_advise(b->convergence, NULL, 0, &question, &advice, &err))
-        stop(&err);
+        stop_with_error(&err);
     hm_advice_free(advice);
 }
 
@@ -120,14 +121,15 @@ int main(int argc, char **argv)
 
     if (argc != 2)
         return 1;
-    double seconds = least(3, fit, &b);
+    double seconds = least_seconds(3, fit_traces, &b);
     printf("converge: 8 algorithms x 8 m x 500 iterations, cross-validated: %.3f s, %.2f of 2 s\n",
            seconds, seconds / 2);
     b.settings.best_given = false;
-    printf("          the same with P* estimated: %.3f s\n", least(2, fit, &b));
+    printf("          the same with P* estimated: %.3f s\n", least_seconds(2, fit_traces, &b));
     if (hm_convergence_render(b.convergence, NULL, HM_FORMAT_JSON, &style, &b.stored, &err))
-        stop(&err);
-    double reading = least(20, read_back, &b), asking = least(20, advise, &b);
+        stop_with_error(&err);
+    double reading = least_seconds(20, read_stored_fit, &b),
+           asking = least_seconds(20, advise_from_fit, &b);
     printf("advise:   from a stored fit of %zu kB: reading %.2f ms, advising %.2f ms, together "
            "%.2f of 10 ms\n",
            strlen(b.stored) / 1000, 1e3 * reading, 1e3 * asking, (reading + asking) / 0.01);
@@ -136,8 +138,8 @@ int main(int argc, char **argv)
         return 1;
     snprintf(command, sizeof(command), "%s advise build-bench/stored.json --loss 1e-3 >/dev/null",
              argv[1]);
-    double whole = least(20, run_command, command),
-           nothing = least(20, run_command, (char[]){"/bin/true"});
+    double whole = least_seconds(20, run_command, command),
+           nothing = least_seconds(20, run_command, (char[]){"/bin/true"});
     printf("          the whole program %.1f ms, /bin/true %.1f ms\n", 1e3 * whole, 1e3 * nothing);
     hm_text_free(b.stored);
     hm_convergence_free(b.convergence);

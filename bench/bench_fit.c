@@ -1,6 +1,6 @@
 /*
- * What fits and designs cost. bench_fit HOWMANY RUNS writes a table; RUNS is a file of a million
- * runs, which awk sums up in the same run for comparison.
+ * The time of fits and designs. bench_fit HOWMANY RUNS writes a table. RUNS is a file of a million
+ * runs; for comparison, awk sums one of its columns.
  */
 #include <math.h>
 #include <stdio.h>
@@ -11,20 +11,20 @@
 #include "howmany_fit.h"
 #include "random.h"
 
-static double now(void)
+static double now_s(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static void stop(const struct hm_err *err)
+static void stop_with_error(const struct hm_err *err)
 {
     fprintf(stderr, "%s:%d: %s\n", err->source, err->line, err->message);
     exit(1);
 }
 
-static struct hm_runs *twenty_runs(void)
+static struct hm_runs *make_twenty_runs(void)
 {
     static char text[4096];
     struct hm_random random;
@@ -41,32 +41,32 @@ static struct hm_runs *twenty_runs(void)
             (size_t)snprintf(text + used, sizeof(text) - used, "%g,%g,%.9g\n", n, size, seconds);
     }
     if (hm_runs_parse(text, used, "twenty runs", &runs, &err))
-        stop(&err);
+        stop_with_error(&err);
     return runs;
 }
 
-/* The fit and the interval of one prediction, the mean of many. */
-static void fit_often(const char *const *terms, size_t count, const char *what)
+/* The mean time of a fit with the interval of one prediction. */
+static void time_fit(const char *const *terms, size_t count, const char *what)
 {
     struct hm_fit_settings settings = {.terms = terms, .term_count = count};
-    struct hm_runs *runs = twenty_runs();
+    struct hm_runs *runs = make_twenty_runs();
     struct hm_err err = {0};
     const int times = 50;
-    double n = 64, start = now();
+    double n = 64, start = now_s();
 
     for (int i = 0; i < times; i++) {
         struct hm_fit *fit;
         struct hm_prediction p;
         if (hm_fit_new(runs, &settings, &fit, &err) ||
             hm_fit_predict(fit, NULL, 0, &n, 1, &p, &err))
-            stop(&err);
+            stop_with_error(&err);
         hm_fit_free(fit);
     }
-    printf("%-52s %10.2f ms   (aim: under 5)\n", what, 1e3 * (now() - start) / times);
+    printf("%-52s %10.2f ms   (aim: under 5)\n", what, 1e3 * (now_s() - start) / times);
     hm_runs_free(runs);
 }
 
-static void design_once(size_t n_count, size_t size_count, double budget, const char *what,
+static void time_design(size_t n_count, size_t size_count, double budget, const char *what,
                         double aim)
 {
     double *n = calloc(n_count, sizeof(*n)), *size = calloc(size_count, sizeof(*size));
@@ -82,40 +82,40 @@ static void design_once(size_t n_count, size_t size_count, double budget, const 
     for (size_t i = 0; i < size_count; i++)
         size[i] = (4 + 28 * (double)i / (double)(size_count - 1)) / 256;
     if (hm_runs_cross(axes, 2, &candidates, &err))
-        stop(&err);
-    double start = now();
+        stop_with_error(&err);
+    double start = now_s();
     if (hm_design_new(candidates, &settings, &design, &err))
-        stop(&err);
+        stop_with_error(&err);
     printf("%-52s %10.2f ms   (aim: under %g; within %.0e of the optimum)\n", what,
-           1e3 * (now() - start), aim, design->gap / fabs(design->objective));
+           1e3 * (now_s() - start), aim, design->gap / fabs(design->objective));
     hm_design_free(design);
     hm_runs_free(candidates);
     free(n);
     free(size);
 }
 
-static double timed(const char *command)
+static double time_command(const char *command)
 {
-    double start = now();
+    double start = now_s();
 
     if (system(command) != 0)
         exit(1);
-    return now() - start;
+    return now_s() - start;
 }
 
-static void million(const char *howmany, const char *file)
+static void time_million_runs(const char *howmany, const char *file)
 {
     char command[1200];
 
     snprintf(command, sizeof(command), "awk -F, '{s += $3} END {print s}' '%s' >/dev/null", file);
-    double awk = timed(command);
+    double awk = time_command(command);
     snprintf(command, sizeof(command), "'%s' fit '%s' --target 64 >/dev/null", howmany, file);
-    double fit = timed(command);
+    double fit = time_command(command);
     printf("%-52s %10.2f s    (aim: under 1; awk sums its column in %.2f s: %.1fx)\n",
            "a million runs, 32 configurations: the process", fit, awk, fit / awk);
     snprintf(command, sizeof(command),
              "'%s' fit '%s' --terms '1,size/n,ln(n),n' --target 64 >/dev/null", howmany, file);
-    printf("%-52s %10.2f s\n", "the same with four terms given", timed(command));
+    printf("%-52s %10.2f s\n", "the same with four terms given", time_command(command));
 }
 
 int main(int argc, char **argv)
@@ -125,10 +125,10 @@ int main(int argc, char **argv)
     if (argc != 3)
         return 2;
     printf("\nfits and designs\n");
-    fit_often(ernest, 4, "20 runs, four terms given, one interval");
-    fit_often(NULL, 0, "20 runs, terms chosen, one interval");
-    design_once(8, 20, 10, "design of Ernest's 83 candidates", 50);
-    design_once(100, 100, 10, "design of 10,000 candidates", 2000);
-    million(argv[1], argv[2]);
+    time_fit(ernest, 4, "20 runs, four terms given, one interval");
+    time_fit(NULL, 0, "20 runs, terms chosen, one interval");
+    time_design(8, 20, 10, "design of Ernest's 83 candidates", 50);
+    time_design(100, 100, 10, "design of 10,000 candidates", 2000);
+    time_million_runs(argv[1], argv[2]);
     return 0;
 }

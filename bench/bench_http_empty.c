@@ -1,14 +1,14 @@
 /*
- * An empty libmicrohttpd handler: what the library itself can do, to compare `howmany serve` with.
- * Prints its address; ends with standard input.
+ * A server with an empty libmicrohttpd handler, as the upper limit for `howmany serve`. It prints
+ * its address and ends at the end of standard input.
  */
 #include <microhttpd.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-static enum MHD_Result handle(void *context, struct MHD_Connection *connection, const char *url,
-                              const char *method, const char *version, const char *data,
-                              size_t *size, void **own)
+static enum MHD_Result empty_handler(void *context, struct MHD_Connection *connection,
+                                     const char *url, const char *method, const char *version,
+                                     const char *data, size_t *size, void **own)
 {
     static int seen;
 
@@ -16,7 +16,7 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
     (void)method;
     (void)version;
     (void)data;
-    if (!*own) { /* the first call has the head alone */
+    if (!*own) { /* The first call has only the headers of the request. */
         *own = &seen;
         return MHD_YES;
     }
@@ -24,7 +24,7 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
     return MHD_queue_response(connection, MHD_HTTP_OK, context);
 }
 
-/* BYTES of the body, and THREADS. */
+/* Arguments: the BYTES of the body, and the number of THREADS. */
 int main(int argc, char **argv)
 {
     size_t bytes = argc > 1 ? strtoul(argv[1], NULL, 10) : 3;
@@ -38,7 +38,7 @@ int main(int argc, char **argv)
     struct MHD_Response *response =
         MHD_create_response_from_buffer(bytes, body, MHD_RESPMEM_MUST_FREE);
     struct MHD_Daemon *daemon =
-        MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD, 0, NULL, NULL, handle, response,
+        MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD, 0, NULL, NULL, empty_handler, response,
                          MHD_OPTION_THREAD_POOL_SIZE, threads, MHD_OPTION_END);
     if (!daemon)
         return 1;

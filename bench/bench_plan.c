@@ -1,5 +1,5 @@
 /*
- * What planning costs: a whole run of the program, points of curves a second, and a large search.
+ * The time of planning: of a whole run of the program, of points on a curve, and of a large search.
  * bench_plan PROGRAM writes a table; the limit beside each figure is measured in the same run.
  */
 #include <errno.h>
@@ -18,21 +18,21 @@ extern char **environ;
 
 enum { RUNS = 300, POINTS = 1 << 16 };
 
-static double now(void)
+static double now_s(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_doubles(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
     return x < y ? -1 : x > y;
 }
 
-/* Median seconds of starting a program, its output thrown away. */
-static double spawn_median(char *const *words)
+/* Median seconds of running a program with its output discarded. */
+static double spawn_median(char *const *argv)
 {
     double times[RUNS];
     posix_spawn_file_actions_t actions;
@@ -40,18 +40,18 @@ static double spawn_median(char *const *words)
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
     for (int i = 0; i < RUNS; i++) {
-        double start = now();
+        double start = now_s();
         pid_t child;
         int status;
-        if (posix_spawnp(&child, words[0], &actions, NULL, words, environ) != 0 ||
+        if (posix_spawnp(&child, argv[0], &actions, NULL, argv, environ) != 0 ||
             waitpid(child, &status, 0) < 0 || status != 0) {
-            fprintf(stderr, "cannot run %s\n", words[0]);
+            fprintf(stderr, "cannot run %s\n", argv[0]);
             exit(1);
         }
-        times[i] = now() - start;
+        times[i] = now_s() - start;
     }
     posix_spawn_file_actions_destroy(&actions);
-    qsort(times, RUNS, sizeof(times[0]), compare);
+    qsort(times, RUNS, sizeof(times[0]), compare_doubles);
     return times[RUNS / 2];
 }
 
@@ -69,7 +69,7 @@ static void bench_process(char *program)
     printf("%-52s %10.2f ms   (reads the catalog)\n", "howmany plan resnet50.yaml --json", catalog);
 }
 
-static struct hm_job *load(const char *text)
+static struct hm_job *load_job(const char *text)
 {
     struct hm_err err = {0};
     struct hm_job *job;
@@ -83,7 +83,7 @@ static struct hm_job *load(const char *text)
 
 static void bench_curve(const char *name, const char *text)
 {
-    struct hm_job *job = load(text);
+    struct hm_job *job = load_job(text);
     struct hm_variant variant = HM_VARIANT_INIT;
     struct hm_point *points = calloc(POINTS, sizeof(*points));
     struct hm_model *model;
@@ -99,9 +99,9 @@ static void bench_curve(const char *name, const char *text)
     for (int repeat = 0; repeat < 10; repeat++) {
         for (int i = 0; i < POINTS; i++)
             points[i].n = i + 1;
-        double start = now();
+        double start = now_s();
         hm__model_eval(model, points, POINTS, &err);
-        double rate = POINTS / (now() - start);
+        double rate = POINTS / (now_s() - start);
         best = rate > best ? rate : best;
     }
     printf("%-52s %10.1f million points/s\n", name, best / 1e6);
@@ -110,7 +110,7 @@ static void bench_curve(const char *name, const char *text)
     hm_job_free(job);
 }
 
-/* Machines of the catalog times all-reduce schemes times n: a million combinations. */
+/* Search machines of the catalog x all-reduce schemes x n, a million combinations. */
 static void bench_search(const char *name, const char *network)
 {
     enum { MACHINES = 40 };
@@ -124,7 +124,7 @@ static void bench_search(const char *name, const char *network)
     char text[200];
 
     snprintf(text, sizeof(text), "network: %s\nbatch: 1000000\nprecision: 32\n", network);
-    struct hm_job *job = load(text);
+    struct hm_job *job = load_job(text);
     hm_catalog_new(&catalog, &err);
     for (size_t i = 0; machines < MACHINES; i++) {
         const char *machine = hm_catalog_name(catalog, HM_CATALOG_MACHINE, i);
@@ -140,14 +140,14 @@ static void bench_search(const char *name, const char *network)
             schemes[scheme_count++] = (enum hm_scheme)s;
     question.max_n = (double)(1000000 / (machines * scheme_count));
     combinations = machines * scheme_count * (size_t)question.max_n;
-    double start = now();
+    double start = now_s();
     if (hm_plan(job, (const struct hm_cluster *const *)clusters, machines, schemes, scheme_count,
                 &question, &answer, &err)) {
         fprintf(stderr, "search: %s\n", err.message);
         exit(1);
     }
     printf("%-52s %10.3f s    (%zu combinations: %zu machines x %zu schemes x %g)\n", name,
-           now() - start, combinations, machines, scheme_count, question.max_n);
+           now_s() - start, combinations, machines, scheme_count, question.max_n);
     hm_answer_free(answer);
     for (size_t i = 0; i < machines; i++)
         hm_cluster_free(clusters[i]);

@@ -1,6 +1,6 @@
 /*
- * What remembering runs costs. bench_store WHERE FOLDER [RUNS] fills a fresh store with a million
- * runs, or so many, and asks for pages of it; FOLDER is on the disk that a sync is timed on.
+ * The time of adding runs to a store and of reading pages. bench_store WHERE FOLDER [RUNS] fills an
+ * empty store with a million runs, or RUNS; FOLDER is on the disk whose fsync is timed.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,32 +14,32 @@
 
 enum { BATCH = 1000, PAGE = 100, TIMES = 7 };
 
-static double now(void)
+static double now_s(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static void stop(const struct hm_err *err)
+static void stop_with_error(const struct hm_err *err)
 {
     fprintf(stderr, "%s: %s\n", err->source, err->message);
     exit(1);
 }
 
-/* Syncs a second of a file that grows by a page. */
-static double syncs(const char *folder)
+/* Calls of fsync per second on a file that grows by a page each time. */
+static double syncs_per_s(const char *folder)
 {
     char path[1024], page[4096] = {0};
     const int times = 300;
 
     snprintf(path, sizeof(path), "%s/sync", folder);
     int file = open(path, O_CREAT | O_TRUNC | O_WRONLY, 0600);
-    double start = now();
+    double start = now_s();
     for (int i = 0; i < times; i++)
         if (file < 0 || write(file, page, sizeof(page)) != sizeof(page) || fsync(file))
             exit(1);
-    double rate = times / (now() - start);
+    double rate = times / (now_s() - start);
     close(file);
     unlink(path);
     return rate;
@@ -69,8 +69,8 @@ static struct hm_stored make_run(struct hm_random *random, size_t i, char key[40
     return run;
 }
 
-static void add(struct hm_store *store, struct hm_random *random, size_t from, size_t count,
-                size_t batch, const char *what, double sync)
+static void time_adding(struct hm_store *store, struct hm_random *random, size_t from, size_t count,
+                        size_t batch, const char *what, double sync)
 {
     static struct hm_stored runs[BATCH];
     static char keys[BATCH][40];
@@ -80,10 +80,10 @@ static void add(struct hm_store *store, struct hm_random *random, size_t from, s
     for (size_t i = 0; i < count; i += batch) {
         for (size_t k = 0; k < batch; k++)
             runs[k] = make_run(random, from + i + k, keys[k]);
-        double start = now();
+        double start = now_s();
         if (hm_store_add(store, runs, batch, NULL, NULL, &err))
-            stop(&err);
-        spent += now() - start;
+            stop_with_error(&err);
+        spent += now_s() - start;
     }
     printf("%-60s %10.0f runs/s", what, (double)count / spent);
     if (sync > 0)
@@ -92,13 +92,13 @@ static void add(struct hm_store *store, struct hm_random *random, size_t from, s
     fflush(stdout);
 }
 
-static int by_size(const void *a, const void *b)
+static int compare_doubles(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
 
-/* The median time of a page, in ms; *ret_count: runs it has. */
+/* The median time of reading a page, in ms; *ret_count is the number of its runs. */
 static double page_ms(struct hm_store *store, const struct hm_store_filter *filter,
                       size_t *ret_count)
 {
@@ -107,19 +107,20 @@ static double page_ms(struct hm_store *store, const struct hm_store_filter *filt
 
     for (int i = 0; i < TIMES; i++) {
         struct hm_store_page *page;
-        double start = now();
+        double start = now_s();
         if (hm_store_list(store, filter, &page, &err))
-            stop(&err);
-        times[i] = 1e3 * (now() - start);
+            stop_with_error(&err);
+        times[i] = 1e3 * (now_s() - start);
         *ret_count = page->count;
         hm_store_page_free(page);
     }
-    qsort(times, TIMES, sizeof(times[0]), by_size);
+    qsort(times, TIMES, sizeof(times[0]), compare_doubles);
     return times[TIMES / 2];
 }
 
-/* `after` of the place that lies 500 runs before the end: the same place, seen from there. */
-static char *far_end(struct hm_store *store, struct hm_store_filter filter)
+/* The cursor (`after`) of the position 500 runs before the end, found by reading in the opposite
+ * order; NULL when there are fewer runs. */
+static char *cursor_near_end(struct hm_store *store, struct hm_store_filter filter)
 {
     static char after[9000];
     char sort[40];
@@ -131,7 +132,7 @@ static char *far_end(struct hm_store *store, struct hm_store_filter filter)
     filter.sort = sort;
     filter.limit = 500;
     if (hm_store_list(store, &filter, &page, &err))
-        stop(&err);
+        stop_with_error(&err);
     if (page->next)
         snprintf(after, sizeof(after), "%s%s", *own == '-' ? "-" : "",
                  page->next + (*page->next == '-'));
@@ -140,7 +141,8 @@ static char *far_end(struct hm_store *store, struct hm_store_filter filter)
     return there ? after : NULL;
 }
 
-static void ask(struct hm_store *store, const char *first, const char *second, const char *sort)
+static void time_page(struct hm_store *store, const char *first, const char *second,
+                      const char *sort)
 {
     const char *const where[] = {first, second};
     struct hm_store_filter filter = {.where = where,
@@ -155,7 +157,7 @@ static void ask(struct hm_store *store, const char *first, const char *second, c
     snprintf(what, sizeof(what), "page: %s%s%s, by %s", first ? first : "all", second ? " " : "",
              second ? second : "", sort ? sort : "-id");
     double front = page_ms(store, &filter, &count), end = -1;
-    filter.after = far_end(store, filter);
+    filter.after = cursor_near_end(store, filter);
     if (filter.after)
         end = page_ms(store, &filter, &last);
     printf("%-60s %10.2f ms (%zu)", what, front, count);
@@ -165,41 +167,41 @@ static void ask(struct hm_store *store, const char *first, const char *second, c
     fflush(stdout);
 }
 
-static void count_all(struct hm_store *store, const char *where)
+static void time_count(struct hm_store *store, const char *where)
 {
     struct hm_store_filter filter = {.where = &where, .where_count = where ? 1 : 0};
     struct hm_err err = {0};
     int64_t count;
-    double start = now();
+    double start = now_s();
 
     if (hm_store_count(store, &filter, &count, &err))
-        stop(&err);
-    printf("count: %-53s %10.2f ms (%lld)\n", where ? where : "all", 1e3 * (now() - start),
+        stop_with_error(&err);
+    printf("count: %-53s %10.2f ms (%lld)\n", where ? where : "all", 1e3 * (now_s() - start),
            (long long)count);
 }
 
-static void ask_all(struct hm_store *store)
+static void time_all_pages(struct hm_store *store)
 {
     static const char *const sorts[] = {NULL, "seconds", "-seconds", "-made_at", "loss",
                                         "n",  "machine", "key",      "-cost"};
 
     for (size_t i = 0; i < sizeof(sorts) / sizeof(sorts[0]); i++)
-        ask(store, NULL, NULL, sorts[i]);
-    ask(store, "machine=m5.large", NULL, NULL);
-    ask(store, "machine=m5.large", NULL, "seconds");
-    ask(store, "machine=rare", NULL, NULL);
-    ask(store, "machine=rare", NULL, "-seconds");
-    ask(store, "n=64", "algorithm=cocoa", "seconds");
-    ask(store, "n>=8", "latency<20ms", "-seconds");
-    ask(store, "batch<1000", NULL, NULL);
-    ask(store, "seconds<0.01", NULL, NULL);
-    ask(store, "seconds<0.01", NULL, "seconds");
-    ask(store, "status!=ok", NULL, "loss");
-    ask(store, "rate<0.5", NULL, NULL);
-    count_all(store, NULL);
-    count_all(store, "machine=m5.large");
-    count_all(store, "latency<20ms");
-    count_all(store, "rate<0.5");
+        time_page(store, NULL, NULL, sorts[i]);
+    time_page(store, "machine=m5.large", NULL, NULL);
+    time_page(store, "machine=m5.large", NULL, "seconds");
+    time_page(store, "machine=rare", NULL, NULL);
+    time_page(store, "machine=rare", NULL, "-seconds");
+    time_page(store, "n=64", "algorithm=cocoa", "seconds");
+    time_page(store, "n>=8", "latency<20ms", "-seconds");
+    time_page(store, "batch<1000", NULL, NULL);
+    time_page(store, "seconds<0.01", NULL, NULL);
+    time_page(store, "seconds<0.01", NULL, "seconds");
+    time_page(store, "status!=ok", NULL, "loss");
+    time_page(store, "rate<0.5", NULL, NULL);
+    time_count(store, NULL);
+    time_count(store, "machine=m5.large");
+    time_count(store, "latency<20ms");
+    time_count(store, "rate<0.5");
 }
 
 int main(int argc, char **argv)
@@ -215,14 +217,15 @@ int main(int argc, char **argv)
     }
     hm__random_init(&random, 1, 1);
     if (hm_store_open(argv[1], &store, &err))
-        stop(&err);
-    add(store, &random, 0, 300, 1, "add one by one, to an empty store", syncs(argv[2]));
-    add(store, &random, 0, count, BATCH, "add in batches of 1000", 0);
-    add(store, &random, 0, 300, 1, "add one by one, to a full store", syncs(argv[2]));
+        stop_with_error(&err);
+    time_adding(store, &random, 0, 300, 1, "add one by one, to an empty store",
+                syncs_per_s(argv[2]));
+    time_adding(store, &random, 0, count, BATCH, "add in batches of 1000", 0);
+    time_adding(store, &random, 0, 300, 1, "add one by one, to a full store", syncs_per_s(argv[2]));
     hm_store_close(store);
     if (hm_store_open(argv[1], &store, &err))
-        stop(&err);
-    ask_all(store);
+        stop_with_error(&err);
+    time_all_pages(store);
     hm_store_close(store);
     return 0;
 }

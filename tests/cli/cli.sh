@@ -217,7 +217,7 @@ if [ -f "$data/graph/ulanov/synthetic_10M.degree_dist" ]; then
 else
   skip "Fig. 4 and its smaller graphs" "no $data/graph/ulanov (set HOWMANY_DATA)"
 fi
-expect "without its data a case is left out, and says so" 0 "fig4-bp-16m.yaml is left out" howmany validate
+expect "without its data a case is skipped, and this is reported" 0 "fig4-bp-16m.yaml is skipped" howmany validate
 
 # validate
 expect "validate agrees" 0 "35 figures, 0 differ" howmany validate

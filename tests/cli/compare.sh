@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Comparing platforms: figures against runs made by hand, closed forms and plan; what ranks use; wrong
-# input; and that nothing is left behind.
+# Comparing platforms: figures against separate runs, closed forms and plan; usage of ranks; wrong
+# input; and that no process is left.
 . "$(dirname "$0")/lib.sh"
-export ASAN_OPTIONS=detect_leaks=0 # Open MPI leaves memory behind
+export ASAN_OPTIONS=detect_leaks=0 # Open MPI does not free all its memory.
 mpi=${HM_REDUCE:+1} sim=${HM_SMPIMAIN:+1}
 data=$(realpath -m "${HOWMANY_DATA:-../shared/data}")
 m4=$HM_SOURCE/examples/cluster-m4.yaml
@@ -10,23 +10,23 @@ cd "$work" || exit 1
 is() { [ "$1" = "$2" ] || { echo "is '$1', should be '$2'"; return 1; }; }
 
 # ---- wrong input -----------------------------------------------------------------------------
-expect "a task that is none" 2 "--tasks: there is no 'svm'; there are logistic, softmax, one-layer and two-layers" howmany compare --tasks softmax,svm
-expect "a platform that is none" 2 "--platforms: there is no 'spark'; there are driver, server (bsp, ssp and async, or one of them) and allreduce" howmany compare --platforms spark
-expect "no workers" 2 "--n: '0,3' has what is not a whole number from 1 to 1000" howmany compare -n 0,3
-expect "half a worker" 2 "--n: '1.5' has what is not a whole number" howmany compare -n 1.5
+expect "a task that is none" 2 "--tasks: there is no task 'svm'; use logistic, softmax, one-layer or two-layers" howmany compare --tasks softmax,svm
+expect "a platform that is none" 2 "--platforms: there is no platform 'spark'; use driver, server (which is bsp, ssp and async), bsp, ssp, async or allreduce" howmany compare --platforms spark
+expect "no workers" 2 "--n: '0,3' has the value 0; it must be a whole number from 1 to 1000" howmany compare -n 0,3
+expect "half a worker" 2 "--n: '1.5' has the value 1.5; it must be a whole number" howmany compare -n 1.5
 expect "no servers" 2 "--servers: '0' is not a whole number from 1" howmany compare --servers 0
 expect "staleness below 0" 2 "--staleness: '-1' is not a whole number from 0" howmany compare --staleness -1
 expect "no iterations" 2 "--iterations: '0' is not a whole number from 1" howmany compare -i 0
 expect "no batch" 2 "--batch: '0' is not a whole number from 1" howmany compare -b 0
-expect "rows that are fewer than a mini-batch" 2 "compare: softmax has 300 rows, and a mini-batch of 5 workers has 5 x 500; give --rows 2500 or a smaller --batch" howmany compare -t softmax --rows 300
-expect "real ranks on a cluster" 2 "--real: then there is no cluster for --simulate and --set" howmany compare --real --simulate m4.xlarge
+expect "rows that are fewer than a mini-batch" 2 "compare: softmax has 300 rows, but a mini-batch of 5 workers needs 5 x 500; give --rows 2500 or a smaller --batch" howmany compare -t softmax --rows 300
+expect "real ranks on a cluster" 2 "--real: it cannot be combined with --simulate or --set" howmany compare --real --simulate m4.xlarge
 expect "no such machine" 2 "m5.xlarg" howmany compare --simulate m5.xlarg
 expect "no such key of the cluster" 2 "unknown key 'speed'" howmany compare --set speed=3
 expect "no such picture" 2 "--plot: 'x.gif' is not a kind of plot" howmany compare --plot x.gif
 expect "two forms" 2 "--json or --csv, not both" howmany compare --json --csv
-expect "an operand" 2 "compare: 'softmax' is not an option" howmany compare softmax
+expect "an operand" 2 "compare: it takes no argument 'softmax'" howmany compare softmax
 
-# ---- what it would do ------------------------------------------------------------------------
+# ---- --dry-run -------------------------------------------------------------------------------
 check "all of it is 4 tasks, 5 platforms and 3 numbers of workers" bash -c '[ "$(howmany compare --dry-run | wc -l)" = 60 ]'
 check "servers are three" bash -c '[ "$(howmany compare --dry-run --platforms server -t softmax -n 2 | grep -c -- --platform=server)" = 3 ]'
 whole_batches() { # rows beyond whole mini-batches would make each smaller
@@ -63,10 +63,10 @@ if [ -z "$sim" ]; then
   finish
 fi
 
-# ---- what ranks use, against closed forms ----------------------------------------------------
+# ---- usage of ranks against closed forms -----------------------------------------------------
 usage="howmany train -n 3 -p squares -d dense:600x2000 -i 4 --look-every 2 --usage --simulate $m4"
 near='def near($a; $b; $e): ($a / $b - 1 | fabs) <= $e;'
-served() { # letters of 64 bytes and a gradient or w
+served() { # messages of 64 bytes plus a gradient or w
   $usage --platform server --servers 2 -b 60 >served && jq -se "$near"' [.[] | select(.iteration) |
     ([.rank_sent[:3][], .rank_received[:3][] | near(. * $s; 16128; 1e-9)] | all) as $workers | ([.rank_sent[3:][], .rank_received[3:][] | near(. * $s; 24192; 1e-9)] | all) as $servers | $workers and $servers] | all' --argjson s "$(jq -s 'map(select(.iteration))[0].seconds' served)" served
 }
@@ -86,7 +86,7 @@ check "telling it changes nothing else" unchanged
 small="howmany compare -t logistic,softmax --rows 300 -b 50 -i 10"
 $small --json >all.json
 check "all runs are there" jq -e '[.tasks[].runs | length] == [15, 15]' all.json
-by_hand() { # rows that went into all iterations, by the time of them all
+by_hand() { # rows of all iterations divided by their time
   jq -r '.tasks[].runs[] | select(.n == 3) | [.samples_per_s, .rows, .command] | @tsv' all.json >runs && is "$(wc -l <runs)" 10 || return 1
   while IFS=$'\t' read -r speed rows command; do
     eval "$command" | jq -se "$near"'.[-1] | near($speed; .epochs * $rows / .elapsed_s; 1e-9)' --argjson speed "$speed" --argjson rows "$rows" >/dev/null || { echo "$command"; return 1; }
@@ -97,8 +97,8 @@ check "a worker's speed is the n-th part" jq -e "$near"'[.tasks[].runs[] | near(
 file_too() { $small -t softmax --csv >a && $small -t softmax --csv --simulate "$m4" >b && cmp a b && is "$(wc -l <a)" 16; }
 check "the cluster is that of the example" file_too
 
-# Against plan: servers within 2 %; all-reduce, where plan knows a scheme of fewer messages, within 8 %;
-# the driver, of which plan has Spark's own form, within 15 %; async between bsp and the model, whose
+# Against plan: servers within 2 %; all-reduce within 8 %, since plan has a scheme with fewer messages;
+# the driver within 15 %, since plan models Spark's torrent; async between bsp and the model, whose
 # workers are spread evenly.
 plan() { # PLATFORM CONSISTENCY ROWS-OF-A-WORKER n: samples a second
   cat >job.yaml <<END
@@ -124,7 +124,7 @@ rows_do_not_matter() { # for mini-batches
   for rows in 300 900; do howmany compare -t softmax --rows $rows -b 50 -i 10 -n 3 --platforms bsp,allreduce --json | jq -c '[.tasks[].runs[].samples_per_s * 1e6 | round]'; done | uniq | wc -l | grep -qx 1
 }
 check "samples/s of mini-batches do not depend on rows" rows_do_not_matter
-rows_of_driver() { # the estimate for all rows, from few, against a run with all
+rows_of_driver() { # the estimate for all rows from few rows, against a run with all rows
   howmany compare -t softmax --rows 1200 -b 50 -n 3 -i 10 --platforms driver --json | jq '.tasks[0].runs[0].samples_per_s_all_rows' >few
   howmany compare -t softmax -n 3 -i 10 --platforms driver --json | jq '.tasks[0].runs[0] | .samples_per_s, .samples_per_s_all_rows' >many
   within "$(cat few)" "$(head -n 1 many)" 0.01 && is "$(tail -n 1 many | cut -c1-12)" "$(head -n 1 many | cut -c1-12)"
@@ -141,16 +141,16 @@ same_again() { $small -t softmax --json | jq -c 'del(.tasks[].runs[].command)' >
 check "a second time is the same" same_again
 text() {
   $small -n 3 >text && is "$(grep -c '^  fastest  ' text)" 2 && is "$(grep -c '^  driver .* Spark' text)" 2 && grep -q '^  server    bsp .*TensorFlow 403, 443 (batch 500), MXNet 19277' text &&
-    grep -q 'digits made like MNIST' text && grep -q "a driver's samples/s depend on rows: with 10000" text && ! grep -q "nan" text
+    grep -q 'generated digits, like MNIST' text && grep -q "a driver's samples/s depend on rows: with 10000" text && ! grep -q "nan" text
 }
 check "for a person" text
-ahead() { # of all-reduce when it has all rows, and not with few
+ahead() { # the driver is faster than all-reduce with all rows, and slower with few
   howmany compare -t softmax --rows 300 -b 100 -n 3 -i 5 --platforms driver,allreduce >text && grep -q '^  fastest .*allreduce on 3' text && tr -s '\n ' ' ' <text | grep -q 'and be the fastest'
 }
 check "few rows that put the driver behind are told" ahead
 over_time() { jq -e '[.tasks[].runs[] | select(.consistency == "bsp" and .platform != "driver") | .over_time | length == 5 and .[-1].elapsed_s > .[0].elapsed_s and ([.[].worker.compute] | min > 0)] | all' all.json; }
 check "over time" over_time
-limits() { # a slow network is the server's, a fast one leaves computing
+limits() { # with a slow network the server's link limits, with a fast one computation
   is "$(howmany compare -t softmax --rows 250 -b 50 -n 5 -i 5 --platforms bsp --set network.bandwidth=10Mbit/s --json | jq -r '.tasks[0].runs[0].limited_by')" "server link" &&
     is "$(howmany compare -t softmax --rows 250 -b 50 -n 5 -i 5 --platforms bsp --set network.bandwidth=100Gbit/s --set network.latency=1us --json | jq -r '.tasks[0].runs[0].limited_by')" compute
 }

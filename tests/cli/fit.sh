@@ -174,20 +174,20 @@ expect "a failure is recorded and the rest go on" 0 "n = 3: exit 7" howmany benc
 check "failed in the table" sh -c "grep -q '^3,1,,.*exit 7' $work/c.csv && grep -q '^4,.*ok' $work/c.csv"
 expect "its last words are shown" 0 "no memory left" howmany bench "$work/job {n} 1" --n 2,3,4 --repeat 1
 expect "a timeout is a failure" 0 "timeout" howmany bench "$work/job {n} 1" --n 1,2,5 --repeat 1 --timeout 300ms
-expect "only failures exit 1" 1 "every run failed" howmany bench "$work/job {n} 1" --n 3 --repeat 1
+expect "only failures exit 1" 1 "all runs failed" howmany bench "$work/job {n} 1" --n 3 --repeat 1
 expect "a command that is not there" 2 "cannot start 'no-such-command'" howmany bench 'no-such-command {n}' --n 1,2
 expect "a regular expression tells iterations" 0 "2 runs of 2 configurations" \
   howmany bench "printf 'step took 25%s ms\\n' {n}" --n 1,2 --repeat 1 --iteration-regex 'took ([0-9.]+ ms)'
-expect "a regular expression needs a group" 2 "needs a group" howmany bench 'true {n}' --n 1,2 --iteration-regex 'took'
+expect "a regular expression needs a group" 2 "has no group for the seconds" howmany bench 'true {n}' --n 1,2 --iteration-regex 'took'
 expect "without iterations the whole run counts" 0 "no fit yet" howmany bench 'true {n}' --n 1 --repeat 1
 expect "a dry run runs nothing" 0 "mpirun -n 4 ./train --fraction 0.2" howmany bench 'mpirun -n {n} ./train --fraction {size}' --n 1,2,4 --size 0.1,0.2 --dry-run
 check "a dry run quotes" sh -c "howmany bench 'printf \"%s b\" {n}' --n 1 --dry-run | grep -q \"'%s b'\""
-expect "a pipe needs a shell" 2 "--shell runs it through sh" howmany bench 'cat {n} | wc' --n 1,2
+expect "a pipe needs a shell" 2 "--shell' runs the command through sh" howmany bench 'cat {n} | wc' --n 1,2
 expect "--shell gives one" 0 "runs" howmany bench 'true {n} | cat' --n 1,2 --repeat 1 --shell
 expect "an unknown place" 2 "{m}" howmany bench 'true {m} {n}' --n 1,2
-expect "a place that is not used" 2 "does not say {size}" howmany bench 'true {n}' --n 1,2 --size 1,2
+expect "a place that is not used" 2 "does not contain {size}, which has several values" howmany bench 'true {n}' --n 1,2 --size 1,2
 expect "no n for bench" 2 "--n 1,2,4" howmany bench 'true'
-expect "no command" 2 "which command?" howmany bench --n 1,2
+expect "no command" 2 "the command is missing" howmany bench --n 1,2
 expect "--warmup is not measured" 0 "" howmany bench "$work/job {n} 1" --n 1,2 --repeat 1 --warmup 2 --record "$work/w.csv"
 check "only the repeats are rows" sh -c "[ \$(wc -l <$work/w.csv) = 3 ]"
 json "--within repeats until it is narrow" '.run_count == 4' howmany bench "$work/job {n} 1" --n 1,2 --repeat 2 --within 1% --json
@@ -210,9 +210,9 @@ expect "a record of other quantities" 2 "have no size" howmany bench 'true {n} {
 expect "a name that clashes is told before anything runs" 2 "stands twice" howmany bench 'false {n} {cores}' --n 1,2 --vary cores=1,2
 expect "a size of nothing too" 2 "must be more than 0" howmany bench 'false {n} {size}' --n 1,2 --size 0,1
 expect "and terms that cannot be" 2 "'foo'" howmany bench 'false {n}' --n 1,2,4 --terms 1,foo
-expect "and a target nobody has" 2 "which no run has" howmany bench 'false {n}' --n 1,2 --design --target n=8,foo=3
-expect "a design with one place that fails ends" 0 "sure within" timeout 60 howmany bench "$work/job {n} 1" --n 1,2,3,4 --repeat 1 --design --target 4
-expect "a design of failures exits 1" 1 "every run failed" howmany bench 'false {n}' --n 1,2,4 --repeat 1 --design --target 8
+expect "and a target nobody has" 2 "which is not an axis of the runs" howmany bench 'false {n}' --n 1,2 --design --target n=8,foo=3
+expect "a design with one place that fails ends" 0 "% at the target, after" timeout 60 howmany bench "$work/job {n} 1" --n 1,2,3,4 --repeat 1 --design --target 4
+expect "a design of failures exits 1" 1 "all runs failed" howmany bench 'false {n}' --n 1,2,4 --repeat 1 --design --target 8
 cat >"$work/nan" <<'END'
 #!/bin/sh
 echo '{"iteration":0,"seconds":0.5,"loss":NaN}'
@@ -220,7 +220,7 @@ echo '{"iteration":1,"seconds":0.5,"loss":-Infinity}'
 END
 chmod +x "$work/nan"
 expect "a loss that ran away is no reason to lose the time" 0 "500 ms" howmany bench "$work/nan {n}" --n 1,2 --repeat 1
-expect "a regular expression that matches nothing is told" 0 "no line gave a time" howmany bench 'true {n}' --n 1,2 --repeat 1 --iteration-regex 'took ([0-9]+)'
+expect "a regular expression that matches nothing is told" 0 "no line matched --iteration-regex" howmany bench 'true {n}' --n 1,2 --repeat 1 --iteration-regex 'took ([0-9]+)'
 timeout 60 howmany bench "$work/job {n} 1" --n 1,2,4 --repeat 1 --design --target 4096 --tight 0.0001% >/dev/null 2>"$work/d.err"
 check "a design ends when runs no longer help" grep -q "do not help" "$work/d.err"
 
@@ -239,7 +239,7 @@ ctrl_c() {
   wait $bench
   local code=$?
   [ $code -eq 130 ] || { echo "exit $code"; return 1; }
-  grep -q "what was measured is kept" "$work/i.err" || return 1
+  grep -q "the finished runs are kept" "$work/i.err" || return 1
   [ "$(wc -l <"$work/i.csv")" = 2 ] || { cat "$work/i.csv"; return 1; }
   ! kill -0 "$(cat "$work/pid")" 2>/dev/null
 }

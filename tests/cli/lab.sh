@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# howmany lab: what it refuses, the commands it would run, and the real thing: round trips, bandwidth,
-# MPI across nodes, and that nothing is left behind, whatever was killed. The real thing needs root.
+# howmany lab: usage errors, printed commands, and real labs: round trips, bandwidth,
+# MPI across nodes, and complete removal after anything was killed. Real labs need root.
 . "$(dirname "$0")/lib.sh"
-export ASAN_OPTIONS=detect_leaks=0 # Open MPI leaves memory behind
-unset OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM # howmany sees to that
-lab=t$$ # of all labs here, with a letter behind it
+export ASAN_OPTIONS=detect_leaks=0 # Open MPI does not free all its memory.
+unset OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM # howmany sets them itself.
+lab=t$$ # Prefix of the names of all labs of this test.
 
 remove_all() {
   for letter in '' a b c d e f g h; do howmany lab down --name "$lab$letter"; done
@@ -13,36 +13,36 @@ remove_all() {
 } >/dev/null 2>&1
 trap remove_all EXIT
 
-# ---- what it refuses -------------------------------------------------------------------------
-expect "no verb" 2 "lab: up, run, status or down?" howmany lab
-expect "an unknown verb" 2 "there is no 'stats'; did you mean status?" howmany lab stats
-expect "a verb like no other" 2 "lab: there is no 'frobnicate': up, run, status or down" howmany lab frobnicate
-expect "a word too many" 2 "lab down: what is 'now'?" howmany lab down now
+# ---- usage errors ----------------------------------------------------------------------------
+expect "no verb" 2 "lab: name an action, up, run, status or down" howmany lab
+expect "an unknown verb" 2 "there is no action 'stats'; did you mean status?" howmany lab stats
+expect "a verb like no other" 2 "lab: there is no action 'frobnicate': use up, run, status or down" howmany lab frobnicate
+expect "a word too many" 2 "lab down: it takes no argument 'now'" howmany lab down now
 expect "an unknown option" 2 "there is no option '--latencyy'; did you mean --latency?" howmany lab up --latencyy 1ms
-expect "an option of another verb" 2 "lab down: --latency does not go with it" howmany lab down --latency 1ms
-expect "no number of nodes" 2 "lab up: how many nodes?" howmany lab up --latency 20ms
+expect "an option of another verb" 2 "lab down: it takes no --latency" howmany lab down --latency 1ms
+expect "no number of nodes" 2 "lab up: the number of nodes is missing" howmany lab up --latency 20ms
 for n in 0 65 2.5 -1 x; do
   expect "$n nodes" 2 "--n" howmany lab up -n $n --dry-run
 done
 expect "a negative latency" 2 "--latency" howmany lab up -n 2 --latency -20ms --way netem --dry-run
-expect "a latency of minutes" 2 "--latency: it is not from 0 to 10 s" howmany lab up -n 2 --latency 2min --way netem --dry-run
+expect "a latency of minutes" 2 "--latency: must be from 0 to 10 s" howmany lab up -n 2 --latency 2min --way netem --dry-run
 expect "a latency without a unit" 2 "--latency" howmany lab up -n 2 --latency 20 --way netem --dry-run
 expect "half a millisecond by vde" 2 "--latency: 0.5 ms is not a whole number of milliseconds" howmany lab up -n 2 --latency 0.5ms --way vde --dry-run
 expect "which it could be" 2 "0 ms or 1 ms" howmany lab up -n 2 --latency 0.5ms --way vde --dry-run
 expect "bandwidth 0" 2 "--bandwidth: '0' is not more than 0" howmany lab up -n 2 --bandwidth 0 --dry-run
-expect "a bandwidth that nothing has" 2 "--bandwidth: it is not from 10 kbit/s to 1 Tbit/s" howmany lab up -n 2 --bandwidth 1bit/s --dry-run
-expect "all packets lost" 2 "--loss: it is not from 0 to below 100 %" howmany lab up -n 2 --loss 100% --way netem --dry-run
+expect "a bandwidth that nothing has" 2 "--bandwidth: must be from 10 kbit/s to 1 Tbit/s" howmany lab up -n 2 --bandwidth 1bit/s --dry-run
+expect "all packets lost" 2 "--loss: must be from 0 to below 100 %" howmany lab up -n 2 --loss 100% --way netem --dry-run
 expect "less than none lost" 2 "--loss" howmany lab up -n 2 --loss -1% --way netem --dry-run
 expect "an unknown way" 2 "--way: 'magic' is not netem, vde or plain" howmany lab up -n 2 --way magic
-expect "plain wires have no latency" 2 "--way: plain wires have no latency and lose nothing" howmany lab up -n 2 --latency 1ms --way plain --dry-run
+expect "plain wires have no latency" 2 "--way: 'plain' has neither latency nor loss" howmany lab up -n 2 --latency 1ms --way plain --dry-run
 for bad in Lab 1lab 'my lab' ../etc lab- ''; do
   expect "a lab cannot be called '$bad'" 2 "--name: '$bad' cannot be the name of a lab" howmany lab up -n 2 --name "$bad" --dry-run
 done
-expect "run: no command" 2 "lab run: which command?" howmany lab run --name "$lab"
+expect "run: no command" 2 "lab run: the command is missing" howmany lab run --name "$lab"
 expect "run: no --" 2 "lab run: put -- before the command: howmany lab run -- mpirun" howmany lab run --name "$lab" mpirun -n 2 hostname
-expect "agent: no command" 2 "lab agent: a node and a command" howmany lab agent --name "$lab" -- "$lab-1"
+expect "agent: no command" 2 "lab agent: it takes a node and a command" howmany lab agent --name "$lab" -- "$lab-1"
 
-# ---- the commands it would run ---------------------------------------------------------------
+# ---- printed commands ------------------------------------------------------------------------
 run howmany lab up -n 2 --latency 20ms --bandwidth 1Gbit/s --loss 0.1% --way netem --dry-run
 check "netem's commands are printed" grep -qx "tc -n howmany-net qdisc add dev lab2 root handle 1: netem limit 3303 delay 20ms loss 0.1%" "$work/out"
 run howmany lab up -n 2 --latency 5ms --way vde --dry-run
@@ -64,7 +64,7 @@ expect "run without root" 2 "lab run: it needs root" as_nobody lab run --name "$
 expect "status without root" 2 "lab status: it needs root" as_nobody lab status --name "$lab"
 expect "a dry run needs no root" 0 "ip netns add howmany-net" as_nobody lab up -n 2 --latency 20ms --dry-run
 
-# ---- the real thing --------------------------------------------------------------------------
+# ---- real labs -------------------------------------------------------------------------------
 missing=
 [ "$(id -u)" = 0 ] || missing="it needs root"
 for program in ip tc ping vde_switch wirefilter; do
@@ -79,7 +79,7 @@ fi
 PATH=$PATH:/usr/sbin:/sbin
 mpi=${HM_REDUCE:+1}
 
-# Processes by the lab's folder in their words; the pattern must not be among grep's own.
+# Find processes by the lab's folder in their arguments; grep reads the pattern from a file so as not to find itself.
 left() {
   echo "/run/howmany/$1/" >"$work/pattern"
   ls -d /run/netns/"$1"-* "/run/howmany/$1" 2>/dev/null
@@ -170,14 +170,14 @@ else
 fi
 
 howmany lab up -n 2 --loss 50% --way vde --name "$lab" >/dev/null
-# Asking for the address of the other may be lost too, and is done again only after a second.
+# A lost ARP request is repeated only after a second, so resolve the address first.
 in_lab -- sh -c "for k in \$(seq 40); do ping -n -c 1 -W 1 $lab-2 >/dev/null 2>&1 && break; done"
 lost=$(in_lab -- ping -n -c 100 -i 0.005 -W 1 "$lab-2" | sed -n 's/.* \([0-9.]*\)% packet loss.*/\1/p')
 check "of packets that must come and go with 50 % lost, three in four are" within "$lost" 55 93
 howmany lab down --name "$lab"
 
 if [ "$mpi" ]; then
-  rate() { # bytes a second of one node's sends, of sums of 1.6 MB around a ring of two
+  rate() { # bytes per second that one node sends in a ring all-reduce of 1.6 MB on two nodes
     howmany lab run --name "$lab" -- howmany train -n 2 -p squares -a sgd -d dense:64x200000 -b 64 --scheme ring -i 4 |
       jq -s 'map(select(.summary))[0] | .bytes / 2 / .communicate_s'
   }
@@ -191,10 +191,10 @@ else
   skip "bandwidth" "this build has no MPI"
 fi
 
-# ---- several ---------------------------------------------------------------------------------
+# ---- several labs ----------------------------------------------------------------------------
 howmany lab up -n 2 --latency 1ms --way vde --name "${lab}a" >/dev/null
 howmany lab up -n 2 --name "${lab}b" >/dev/null
-expect "others are named" 1 "there is " howmany lab status --name "${lab}c"
+expect "others are named" 1 "existing labs: " howmany lab status --name "${lab}c"
 check "each has nodes of its own" same "$(howmany lab run --name "${lab}a" -- hostname) $(howmany lab run --name "${lab}b" -- hostname)" "${lab}a-1 ${lab}b-1"
 howmany lab run --name "${lab}a" -- sleep 1000 &
 sleeper=$!
@@ -205,18 +205,18 @@ check "and it is gone" is_gone "${lab}a"
 check "the other stays" howmany lab status --name "${lab}b"
 howmany lab down --name "${lab}b"
 
-# ---- what is there already -------------------------------------------------------------------
+# ---- existing namespaces ---------------------------------------------------------------------
 ip netns add "${lab}c-2"
-expect "a namespace that exists already" 2 "network namespace ${lab}c-2 exists already, and is not of a lab" howmany lab up -n 2 --name "${lab}c"
-expect "is not removed either" 2 "network namespace ${lab}c-2 is not of a lab, and stays" howmany lab down --name "${lab}c"
+expect "a namespace that exists already" 2 "network namespace ${lab}c-2 exists already and does not belong to a lab" howmany lab up -n 2 --name "${lab}c"
+expect "is not removed either" 2 "network namespace ${lab}c-2 does not belong to a lab and is kept" howmany lab down --name "${lab}c"
 check "and nothing else was made" same "$(left "${lab}c")" "/run/netns/${lab}c-2"
 ip netns delete "${lab}c-2"
 
-# ---- what is killed --------------------------------------------------------------------------
+# ---- killed processes ------------------------------------------------------------------------
 howmany lab up -n 2 --latency 1ms --way vde --name "${lab}d" >/dev/null
 kill -9 $(ip netns pids "${lab}d-net" | head -n 2)
 expect "killed switches are noticed" 1 " of the 5 processes of its network have ended" howmany lab status --name "${lab}d"
-expect "and nothing runs on such a network" 1 "is not whole" howmany lab run --name "${lab}d" -- true
+expect "and nothing runs on such a network" 1 "is incomplete" howmany lab run --name "${lab}d" -- true
 kill -9 $(ip netns pids "${lab}d-net")
 check "down after kill -9 of switches and wires" howmany lab down --name "${lab}d"
 check "leaves nothing" is_gone "${lab}d"
@@ -229,11 +229,11 @@ check "finds its processes by their words" is_gone "${lab}d"
 
 howmany lab up -n 2 --latency 1ms --way vde --name "${lab}d" >/dev/null
 rm -rf "/run/howmany/${lab}d"
-expect "a folder that was deleted is noticed" 2 "something is left of a lab '${lab}d'" howmany lab up -n 2 --name "${lab}d"
+expect "a folder that was deleted is noticed" 2 "parts of an earlier lab '${lab}d' exist" howmany lab up -n 2 --name "${lab}d"
 check "down without its folder" howmany lab down --name "${lab}d"
 check "finds its namespaces by their interfaces" is_gone "${lab}d"
 
-killed_half_way() { # signal; what lab down says meanwhile goes to down.log
+killed_half_way() { # signal; the output of a concurrent lab down goes to down.log
   howmany lab up -n 48 --latency 1ms --way vde --name "${lab}e" >"$work/up.log" 2>&1 &
   local pid=$!
   for i in $(seq 2000); do [ -e "/run/howmany/${lab}e/wire1" ] && break; sleep 0.005; done
@@ -244,22 +244,22 @@ killed_half_way() { # signal; what lab down says meanwhile goes to down.log
 }
 killed_half_way KILL
 check "lab up was killed half-way" sh -c "test -e /run/howmany/${lab}e/wire1 && test ! -e /run/howmany/${lab}e/lab.json"
-expect "what is left is not a lab" 1 "is not whole: 'lab up' did not finish" howmany lab run --name "${lab}e" -- true
-expect "and in the way of another" 2 "something is left of a lab '${lab}e'" howmany lab up -n 2 --name "${lab}e"
+expect "what is left is not a lab" 1 "is incomplete: 'lab up' did not finish" howmany lab run --name "${lab}e" -- true
+expect "and in the way of another" 2 "parts of an earlier lab '${lab}e' exist" howmany lab up -n 2 --name "${lab}e"
 check "down after kill -9 of lab up" howmany lab down --name "${lab}e"
 check "leaves nothing either" is_gone "${lab}e"
 killed_half_way TERM
-check "lab down does not work against lab up" grep -q "another 'howmany lab' is at work on lab '${lab}e'" "$work/down.log"
+check "lab down does not work against lab up" grep -q "another 'howmany lab' is changing lab '${lab}e'" "$work/down.log"
 check "lab up that is asked to end undoes what it did" test "$code" -eq 130
 check "all of it" is_gone "${lab}e"
 
-# ---- what fails half-way ---------------------------------------------------------------------
+# ---- failures of lab up ----------------------------------------------------------------------
 mkdir "$work/bin"
 printf '#!/bin/sh\necho out of wire >&2\nexit 3\n' >"$work/bin/wirefilter"
 chmod 755 "$work/bin/wirefilter"
 PATH=$work/bin:$PATH expect "a wire that does not start" 2 "failed: out of wire" howmany lab up -n 3 --latency 1ms --way vde --name "${lab}f"
 check "is undone" is_gone "${lab}f"
-mkdir "$work/few" # all programs but vde's
+mkdir "$work/few" # All programs except those of vde2.
 for program in ip tc unshare; do ln -s "$(command -v $program)" "$work/few/$program"; done
 few() { env PATH="$work/few" "$HM_PROGRAM" "$@"; }
 if [ ! -e /usr/sbin/vde_switch ] && [ ! -e /sbin/vde_switch ]; then

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Platforms and stragglers in a plan: options, what they answer, and what is refused.
+# Platforms and stragglers in a plan: options, answers, and errors.
 . "$(dirname "$0")/lib.sh"
 servers=examples/servers.yaml
 straggle=examples/stragglers.yaml
@@ -33,7 +33,7 @@ check "csv has as many cells in each line" bash -c "howmany plan $straggle --pla
 expect "the ranking says whose links are full" 0 "links saturated: 2 servers would be enough" howmany plan $servers --platform all --servers 1
 expect "help knows them" 0 "--stale-cost" howmany plan --help
 
-# What staleness costs, by a stored fit: 1.5 m^0.25 with a bound, twice that without.
+# The cost of staleness from a stored fit: 1.5 m^0.25 with a bound, twice that without.
 awk 'BEGIN {print "algorithm,m,staleness,iteration,loss"; split("2 4 8", ms, " "); split("0 1 4 async", ss, " ")
   for (a = 1; a <= 3; a++) for (b = 1; b <= 4; b++) for (i = 1; i <= 60; i++) {
     c = ss[b] == "0" ? 1 : 1.5 * ms[a] ^ 0.25 * (ss[b] == "async" ? 2 : 1)

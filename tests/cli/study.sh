@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Studies: the whole loop on a simulated cluster, going on after an interruption, and wrong files with
+# Studies: a whole study on a simulated cluster, continuing after an interruption, and wrong files with
 # their messages.
 . "$(dirname "$0")/lib.sh"
-export ASAN_OPTIONS=detect_leaks=0 # Open MPI leaves memory behind
+export ASAN_OPTIONS=detect_leaks=0 # Open MPI does not free all its memory.
 is() { [ "$1" = "$2" ] || { echo "is '$1', should be '$2'"; return 1; }; }
 example=$HM_SOURCE/examples/study.yaml cluster=$HM_SOURCE/examples/cluster-study.yaml
 cd "$work" || exit 1
@@ -42,7 +42,7 @@ refused "missing data" "howmany: missing.svm: cannot open: No such file or direc
   a file, a folder with the files of MNIST, or a recipe: dense:1000x20, sparse:10000x1000, digits:5000
   in runs of lbfgs, wrong.yaml:2" < <(small | sed 's/digits:400/missing.svm/')
 refused "a key of the study's own" "howmany: wrong.yaml:1: train.seed: is set by the study
-  seeds: says how many runs there are of each" < <(small | sed 's/lambda: 1e-3/lambda: 1e-3, seed: 3/')
+  seeds: gives the number of runs of each configuration" < <(small | sed 's/lambda: 1e-3/lambda: 1e-3, seed: 3/')
 refused "no such option" "howmany: wrong.yaml:1: train.lamda: there is no such option of howmany train
   did you mean lambda?" < <(small | sed 's/lambda: 1e-3/lamda: 1e-3/')
 refused "a value that is none" "howmany: --lambda: '-1' is less than 0
@@ -53,23 +53,23 @@ refused "a value left out" "howmany: wrong.yaml:1: train.lambda: needs a value
   strength of the regulariser (default 1e-4; perceptron 0)" < <(small | sed 's/lambda: 1e-3/lambda: true/')
 refused "another's option" "howmany: --passes: applies only to local-sgd, splash, cocoa and cocoa+; this run uses lbfgs
   in runs of lbfgs, wrong.yaml:2" < <(small | sed 's/lbfgs/{name: lbfgs, passes: 2}/')
-refused "an option of all" "howmany: wrong.yaml:2: algorithms.lambda: is not an algorithm's own
-  it goes under train:" < <(small | sed 's/lbfgs/{name: lbfgs, lambda: 2}/')
+refused "an option of all" "howmany: wrong.yaml:2: algorithms.lambda: is not an option of a single algorithm
+  write it under train:" < <(small | sed 's/lbfgs/{name: lbfgs, lambda: 2}/')
 refused "nothing to reach" "howmany: wrong.yaml:1: train.problem: belief propagation has no loss to reach" < <(small | sed 's/lambda: 1e-3/problem: bp/')
 refused "cost without a price" "howmany: wrong.yaml:6: goal: cost needs a price
   price: of one worker, such as \$1/h" < <(small 'goal: cost')
 refused "no such cluster" "howmany: nowhere.yaml: cannot open: No such file or directory" < <(small 'simulate: nowhere.yaml')
 refused "an empty file" "howmany: wrong.yaml: the file is empty" < <(:)
-expect "no file" 2 "which file?" howmany study
+expect "no file" 2 "the file is missing" howmany study
 expect "a file that is not there" 2 "nowhere.yaml: cannot open" howmany study nowhere.yaml
-expect "two files" 2 "one file, not also 'b'" howmany study a b
-expect "no folder for standard input" 2 "--folder must say" howmany study -
+expect "two files" 2 "it takes one file; 'b' is a second one" howmany study a b
+expect "no folder for standard input" 2 "from standard input needs --folder" howmany study -
 small >small.yaml
 expect "a wrong --loss" 2 "--set: loss: '0' is out of range" howmany study small.yaml --loss 0
 expect "a wrong --budget" 2 "has no unit" howmany study small.yaml --budget 7
 expect "a wrong --set" 2 "unknown key 'los'" howmany study small.yaml --set los=3
 
-# ---- what it would do ------------------------------------------------------------------------
+# ---- --dry-run -------------------------------------------------------------------------------
 small "simulate: $cluster" >small.yaml
 dry() {
   howmany study small.yaml --dry-run >dry && test ! -e small.study && is "$(wc -l <dry)" 7 &&
@@ -97,8 +97,8 @@ check "and says nothing else" test ! -s said
 check "the answer has its parts" bash -c 'for part in "Fives among" "Runs  " "P\*" "of 3.00 s" "Check" "chosen" "runner-up" "predicted" "achieved" "study.study/report.html"; do grep -q "$part" answer || { echo "no $part"; exit 1; }; done'
 check "the report is HTML" grep -qi '<html' one/study.study/report.html
 check "that needs nothing else" bash -c '! grep -oiE "(src|href)=.?https?:" one/study.study/report.html'
-whole_traces() { for file in one/study.study/*.jsonl; do tail -n 1 "$file" | grep -q '^{"summary":true' || return 1; done; }
-check "every trace is whole" whole_traces
+complete_traces() { for file in one/study.study/*.jsonl; do tail -n 1 "$file" | grep -q '^{"summary":true' || return 1; done; }
+check "every trace is complete" complete_traces
 check "nothing else is left" bash -c '! ls one/study.study | grep -vE "\.jsonl$|^(problem.txt|report.html)$"'
 again() {
   ls -l --time-style=full-iso one/study.study/*.jsonl >before && cp one/study.study/report.html report.before &&
@@ -125,11 +125,11 @@ interrupted() { # in the middle of its runs
   for _ in $(seq 400); do [ "$(ls other/study.study/*.jsonl 2>/dev/null | wc -l)" -ge 4 ] && break; sleep 0.05; done
   kill -TERM $pid
   wait $pid
-  is $? 130 && grep -q "interrupted; study.study keeps the runs that are whole" other/err && test ! -s other/out &&
+  is $? 130 && grep -q "interrupted; study.study keeps the complete runs" other/err && test ! -s other/out &&
     test ! -e other/study.study/report.html && test "$(ls other/study.study/*.jsonl | wc -l)" -lt "$(ls one/study.study/*.jsonl | wc -l)"
 }
 check "a signal ends it, and the runs stay" interrupted
-killed() { # outright
+killed() { # by SIGKILL
   (cd other && exec howmany study study.yaml >out 2>err) &
   local pid=$! before=$(ls other/study.study/*.jsonl | wc -l)
   for _ in $(seq 400); do [ "$(ls other/study.study/*.jsonl | wc -l)" -gt "$before" ] && break; sleep 0.05; done
@@ -140,7 +140,7 @@ killed() { # outright
 check "so does one that nobody can answer" killed
 check "it goes on, and answers the same" bash -c '(cd other && howmany study study.yaml) >resumed && cmp answer resumed'
 check "and reports the same bytes" cmp report.before other/study.study/report.html
-same_learning() { # times and all; only the host, the hour and the memory may differ
+same_learning() { # including times; only host, start time and memory may differ
   for file in one/study.study/*.jsonl; do
     cmp <(jq -c 'del(.time, .host, .memory_bytes)' "$file") <(jq -c 'del(.time, .host, .memory_bytes)' "other/study.study/$(basename "$file")") || return 1
   done
@@ -152,35 +152,35 @@ check "a small one" bash -c 'howmany study small.yaml >/dev/null'
 expect "runs of another problem are left alone" 2 "small.study has runs of another problem; give another --folder, or remove it" howmany study small.yaml --set train.lambda=1e-2
 expect "unless they go elsewhere" 0 "else/report.html" howmany study small.yaml --set train.lambda=1e-2 --folder else
 mkdir strange && echo '{}' >strange/x.jsonl
-expect "files of something else are left alone" 2 "strange has files that are not of a study" howmany study small.yaml --folder strange
+expect "files of something else are left alone" 2 "strange has files that no study made" howmany study small.yaml --folder strange
 expect "a folder that cannot be made" 2 "no/such/folder cannot be made" howmany study small.yaml --folder no/such/folder
 expect "more algorithms and workers go on from there" 0 "" howmany study small.yaml --set 'algorithms=[cocoa, lbfgs, cocoa+]' --set m=1..8
-options_apart() { # runs with options of their own have names of their own
+options_apart() { # runs with different options have different names
   howmany study small.yaml --set 'algorithms=[{name: cocoa, passes: 2, shrink: true}, lbfgs]' >/dev/null && test -s small.study/cocoa,passes=2,shrink-2-1.jsonl
 }
 check "options of an algorithm" options_apart
-seeds() { howmany study small.yaml --folder seeds --set seeds=2 --json | jq -e '[.runs[] | select(.reason == "first look")] | length == 12'; }
+seeds() { howmany study small.yaml --folder seeds --set seeds=2 --json | jq -e '[.runs[] | select(.reason == "initial run")] | length == 12'; }
 check "repeats of each" seeds
 small "simulate: $cluster" | sed 's/lbfgs/{name: sgd, step: 1e200, batch: 10}/; s/lambda: 1e-3/problem: squares/; s/digits:400/dense:200x5/' >diverges.yaml
 diverges() {
   run howmany study diverges.yaml
-  test "$code" -eq 0 && grep -q "sgd on 2 workers failed, and is passed over: it diverged" "$work/err" && grep -q "chosen .*cocoa" "$work/out" &&
+  test "$code" -eq 0 && grep -q "sgd on 2 workers failed and is skipped: it diverged" "$work/err" && grep -q "chosen .*cocoa" "$work/out" &&
     test -s diverges.study/sgd,step=1e200,batch=10-2-1.failed && run howmany study diverges.yaml && test "$code" -eq 0 && is "$err" ""
 }
-check "one that diverges is passed over, and not tried again" diverges
+check "one that diverges is skipped, and not tried again" diverges
 no_reference() { # the run that finds P* has failed: the others take all their iterations
   rm -rf lost && howmany study small.yaml --folder lost --json >/dev/null && rm lost/*.jsonl && echo "it died" >lost/reference.failed
   run howmany study small.yaml --folder lost --json
   test "$code" -le 1 && jq -e '[.runs[] | select(.reason == "reference")] | length == 0' "$work/out" && jq -e '.runs | length >= 4' "$work/out"
 }
 check "without the run that finds P* it is estimated" no_reference
-torn() { # a trace that somebody has cut off
+torn() { # a truncated trace
   run howmany study small.yaml --folder torn --json && head -c 300 torn/cocoa-2-1.jsonl >torn/cut && mv torn/cut torn/cocoa-2-1.jsonl
   run howmany study small.yaml --folder torn
-  test "$code" -eq 2 && grep -q "torn/cocoa-2-1.jsonl:" "$work/err" && grep -q "remove the file, and the run is made again" "$work/err"
+  test "$code" -eq 2 && grep -q "torn/cocoa-2-1.jsonl:" "$work/err" && grep -q "remove the file to make the run again" "$work/err"
 }
 check "a trace that is cut off says what to do" torn
-expect "a budget that is spent at once" 1 "the budget was spent before any run was whole" howmany study small.yaml --folder spent --budget 1e-9s
+expect "a budget that is spent at once" 1 "the budget was spent before any run was complete" howmany study small.yaml --folder spent --budget 1e-9s
 expect "a price of nothing" 2 "price: '\$0/h' is out of range" howmany study small.yaml --folder free --set goal=cost --set 'price=$0/h'
 expect "a loss that is out of reach" 1 "" howmany study small.yaml --folder far --set iterations=2 --set best=0.01 --loss 1e-9
 other_problems() {

@@ -192,7 +192,7 @@ at_its_end() { # the same summary again, with the limit reached or exceeded
   done
 }
 check "a finished run does no further iteration" at_its_end
-expect "a checkpoint is not overwritten" 2 "is there already" howmany train -d sparse:200x30 -i 2 --checkpoint ck
+expect "a checkpoint is not overwritten" 2 "ck exists already; continue from it with --resume" howmany train -d sparse:200x30 -i 2 --checkpoint ck
 expect "no checkpoint to resume from" 2 "there is no nowhere" howmany train -i 2 --checkpoint nowhere --resume
 expect "of another algorithm" 2 "its algorithm is 'cocoa+'" howmany train -d sparse:200x30 -a cocoa -i 50 --checkpoint ck --resume
 expect "of other data" 2 "of another run: its identity" howmany train -d sparse:200x31 -a cocoa+ -i 50 --checkpoint ck --resume
@@ -216,7 +216,7 @@ linked() { # a link to a checkpoint stays a link
 }
 check "a link to a checkpoint stays one" linked
 expect "every without a file" 2 "needs a file" howmany train -i 2 --every 3
-expect "restarts without a file" 2 "from where" howmany train -i 2 --restarts 3
+expect "restarts without a file" 2 "--restarts: it needs --checkpoint FILE" howmany train -i 2 --restarts 3
 
 # ---- failures of ranks -----------------------------------------------------------------------------------
 ranks_left() { pgrep -f "howmany-train.*$1"; }

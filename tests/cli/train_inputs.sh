@@ -112,7 +112,7 @@ refused "too many layers" "at most 8" -p perceptron --hidden 1,2,3,4,5,6,7,8,9
 refused "no such activation" "there is no 'tanh'" -p perceptron --activation tanh
 refused "an operand" "given by --data" digits
 refused "no such option" "did you mean --passes?" --pases 2
-refused "--set without --simulate" "none" --set cluster.network.latency=1ms
+refused "--set without --simulate" "--set: it applies only with --simulate" --set cluster.network.latency=1ms
 refused "belief propagation with another algorithm" "no other algorithm than bp" -p bp -a cocoa
 unused() { # OPTION VALUE APPLIES-TO OPTIONS…
   local option=$1 value=$2 applies=$3
@@ -137,7 +137,7 @@ unused --labels some "IDX images" -d dense:50x3
 unused --label-column some "CSV files" -d three.svm --positive 1
 unused --order as-is "rows from files" -d dense:50x3
 unused --data-seed 3 "generated rows" -d three.svm --positive 1
-refused "a precision without --simulate" "of the cluster of --simulate" --precision 32
+refused "a precision without --simulate" "--precision: it applies only with --simulate" --precision 32
 refused "no such field" "grid:ROWSxCOLUMNS" -p bp -d grid:3
 refused "one state" "from 2 on" -p bp --states 1
 printf 'MARKOV\n1\n2\n1\n1 0\n\n2\n 1\n' >short.uai

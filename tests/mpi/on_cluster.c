@@ -11,13 +11,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "platform.h"
 #include "readers.h"
+#include "simgrid_platform.h"
 #include "text.h"
 
-static int prepare(int argc, char **argv, struct cli_words *words, struct hm_err *err)
+static int prepare(int argc, char **argv, struct launch_command *command, struct hm_err *err)
 {
-    struct cli_platform platform = {0};
+    struct simgrid_platform platform = {0};
     struct hm_cluster *cluster = NULL;
     char *text = NULL;
     size_t length;
@@ -28,12 +28,12 @@ static int prepare(int argc, char **argv, struct cli_words *words, struct hm_err
     if (rc == 0)
         rc = hm_cluster_parse(NULL, text, length, argv[1], NULL, 0, &cluster, err);
     if (rc == 0)
-        rc = cli_platform_write(argv[3], cluster, &(struct cli_ranks){.workers = n}, 64, &platform,
-                                err);
+        rc = simgrid_platform_write(argv[3], cluster, &(struct launch_ranks){.workers = n}, 64,
+                                    &platform, err);
     if (rc == 0)
-        rc = cli_platform_command(&platform, argv[4], argv[5], argv + 6, (size_t)argc - 6, words,
-                                  err);
-    cli_platform_release(&platform);
+        rc = simgrid_platform_command(&platform, argv[4], argv[5], argv + 6, (size_t)argc - 6,
+                                      command, err);
+    simgrid_platform_release(&platform);
     hm_cluster_free(cluster);
     hm_text_free(text);
     return rc;
@@ -41,14 +41,14 @@ static int prepare(int argc, char **argv, struct cli_words *words, struct hm_err
 
 int main(int argc, char **argv)
 {
-    struct cli_words words = {0};
+    struct launch_command command = {0};
     struct hm_err err = {0};
 
-    if (argc < 6 || prepare(argc, argv, &words, &err)) {
+    if (argc < 6 || prepare(argc, argv, &command, &err)) {
         fprintf(stderr, "on_cluster: %s: %s\n  %s\n", err.field, err.message, err.hint);
         return 2;
     }
-    execv(words.words[0], words.words);
-    perror(words.words[0]);
+    execv(command.argv[0], command.argv);
+    perror(command.argv[0]);
     return 2;
 }

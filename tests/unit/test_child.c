@@ -1,4 +1,4 @@
-/* Running commands: how they end, what they say, and that nothing outlives them. */
+/* Running commands as child processes: results, output, and that no process outlives them. */
 #include "testing.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include "child.h"
 #include "memory.h"
 
-enum { HANG_S = 30 }; /* what would have been waited for, had it not been ended */
+enum { HANG_S = 30 }; /* Seconds that a command sleeps which the test expects to be ended. */
 
 struct heard {
     size_t lines, bytes, longest;
@@ -36,29 +36,29 @@ static void hear(void *context, const char *line, double seconds)
     h->longest = length > h->longest ? length : h->longest;
 }
 
-static struct cli_child run_words(char *const *argv, double timeout_s, struct heard *heard)
+static struct launch_child run_words(char *const *argv, double timeout_s, struct heard *heard)
 {
-    struct cli_child child = {.argv = argv,
-                              .timeout_s = timeout_s,
-                              .line = heard ? hear : NULL,
-                              .context = heard,
-                              .end = CLI_CHILD_INTERRUPTED,
-                              .tail = "of before"};
+    struct launch_child child = {.argv = argv,
+                                 .timeout_s = timeout_s,
+                                 .line = heard ? hear : NULL,
+                                 .context = heard,
+                                 .end = LAUNCH_CHILD_INTERRUPTED,
+                                 .tail = "of before"};
     struct hm_err err = {0};
 
-    if (cli_child_run(&child, &err))
+    if (launch_child_run(&child, &err))
         fail_msg("%s", err.message);
     assert_true(child.seconds < HANG_S);
     return child;
 }
 
-static struct cli_child run_sh(const char *script, double timeout_s, struct heard *heard)
+static struct launch_child run_sh(const char *script, double timeout_s, struct heard *heard)
 {
     char *copy = strdup(script);
     char *const argv[] = {(char[]){"sh"}, (char[]){"-c"}, copy, NULL};
 
     assert_non_null(copy);
-    struct cli_child child = run_words(argv, timeout_s, heard);
+    struct launch_child child = run_words(argv, timeout_s, heard);
     free(copy);
     child.argv = NULL;
     return child;
@@ -70,7 +70,7 @@ static void pause_s(double seconds)
     nanosleep(&t, NULL);
 }
 
-/* ---- a file where a command says which processes it started ---------------------------------- */
+/* ---- a file in which a command writes the ids of its processes ------------------------------- */
 
 static char pid_file[64];
 
@@ -91,7 +91,7 @@ static int remove_pid_file(void **state)
     return unlink(pid_file);
 }
 
-/* A zombie counts as gone: who reaps it, if not its parent, is up to the machine. */
+/* A zombie counts as ended: when it is reaped depends on the machine's process 1. */
 static bool is_gone(long pid)
 {
     char path[64], line[256] = "";
@@ -106,7 +106,7 @@ static bool is_gone(long pid)
     return !read || !state || state[2] == 'Z' || state[2] == 'X';
 }
 
-/* Every process that was named is gone, or will be in a moment: SIGKILL is not waited for. */
+/* Wait shortly until every process in the file has ended, since SIGKILL takes effect later. */
 static void assert_all_gone(size_t wanted)
 {
     char line[32];
@@ -134,24 +134,24 @@ static void exit_codes(void **state)
     for (int code = 0; code < 256; code += 51) {
         char script[32];
         snprintf(script, sizeof(script), "exit %d", code);
-        struct cli_child child = run_sh(script, 0, NULL);
-        assert_int_equal(child.end, CLI_CHILD_EXITED);
+        struct launch_child child = run_sh(script, 0, NULL);
+        assert_int_equal(child.end, LAUNCH_CHILD_EXITED);
         assert_int_equal(child.code, code);
         assert_true(child.seconds > 0);
         assert_string_equal(child.tail, "");
     }
-    assert_int_equal(run_sh("exit 127", 0, NULL).end, CLI_CHILD_EXITED);
+    assert_int_equal(run_sh("exit 127", 0, NULL).end, LAUNCH_CHILD_EXITED);
 }
 
 static void signals_are_told_from_codes(void **state)
 {
-    struct cli_child child = run_sh("kill -9 $$", 0, NULL);
+    struct launch_child child = run_sh("kill -9 $$", 0, NULL);
 
     (void)state;
-    assert_int_equal(child.end, CLI_CHILD_SIGNALLED);
+    assert_int_equal(child.end, LAUNCH_CHILD_SIGNALLED);
     assert_int_equal(child.code, SIGKILL);
     child = run_sh("kill -USR1 $$", 0, NULL);
-    assert_int_equal(child.end, CLI_CHILD_SIGNALLED);
+    assert_int_equal(child.end, LAUNCH_CHILD_SIGNALLED);
     assert_int_equal(child.code, SIGUSR1);
 }
 
@@ -161,35 +161,37 @@ static void what_cannot_run_is_not_started(void **state)
     char *const folder[] = {(char[]){"/"}, NULL};
     char *const empty[] = {(char[]){""}, NULL};
     struct heard heard = {0};
-    struct cli_child child = run_words(missing, 5, &heard);
+    struct launch_child child = run_words(missing, 5, &heard);
 
     (void)state;
-    assert_int_equal(child.end, CLI_CHILD_NOT_STARTED);
+    assert_int_equal(child.end, LAUNCH_CHILD_NOT_STARTED);
     assert_int_equal(child.code, ENOENT);
     assert_int_equal(heard.lines, 0);
     assert_string_equal(child.tail, "");
     child = run_words(folder, 0, NULL);
-    assert_int_equal(child.end, CLI_CHILD_NOT_STARTED);
+    assert_int_equal(child.end, LAUNCH_CHILD_NOT_STARTED);
     assert_int_equal(child.code, EACCES);
     child = run_words(empty, 0, NULL);
-    assert_int_equal(child.end, CLI_CHILD_NOT_STARTED);
+    assert_int_equal(child.end, LAUNCH_CHILD_NOT_STARTED);
     assert_int_equal(child.code, ENOENT);
-    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* nothing is left to be waited for */
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* There is no unreaped child. */
 }
 
 static void time_and_memory_are_counted(void **state)
 {
-    struct cli_child child = run_sh("i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done", 0, NULL);
+    struct launch_child child =
+        run_sh("i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done", 0, NULL);
 
     (void)state;
     assert_true(child.cpu_s > 0);
-    assert_true(child.cpu_s <= child.seconds + 0.1); /* it has one thread; clocks are coarse */
+    assert_true(child.cpu_s <=
+                child.seconds + 0.1); /* It has one thread; the tolerance covers coarse clocks. */
     assert_true(child.peak_bytes > 100e3);
     child = run_sh("sleep 0.2", 0, NULL);
     assert_true(child.seconds >= 0.2);
 }
 
-/* ---- what it says ---------------------------------------------------------------------------- */
+/* ---- output ---------------------------------------------------------------------------------- */
 
 static void lines_come_one_by_one(void **state)
 {
@@ -200,10 +202,10 @@ static void lines_come_one_by_one(void **state)
     assert_int_equal(heard.lines, 4);
     assert_int_equal(heard.bytes, 3);
     assert_string_equal(heard.first, "a");
-    assert_string_equal(heard.last, "c"); /* without an end of line */
+    assert_string_equal(heard.last, "c"); /* The last line has no newline. */
     heard = (struct heard){0};
     run_sh("printf 'a\\nb\\n'", 0, &heard);
-    assert_int_equal(heard.lines, 2); /* no empty line after the last */
+    assert_int_equal(heard.lines, 2); /* No empty line follows the last one. */
     heard = (struct heard){0};
     run_sh(":", 0, &heard);
     assert_int_equal(heard.lines, 0);
@@ -215,7 +217,7 @@ static void lines_come_one_by_one(void **state)
 static void lines_come_with_their_time(void **state)
 {
     struct heard heard = {0};
-    struct cli_child child = run_sh("echo a; sleep 0.3; echo b", 0, &heard);
+    struct launch_child child = run_sh("echo a; sleep 0.3; echo b", 0, &heard);
 
     (void)state;
     assert_int_equal(heard.lines, 2);
@@ -232,54 +234,55 @@ static void long_lines_are_cut(void **state)
     (void)state;
     run_sh("head -c 300000 /dev/zero | tr '\\0' x; echo; echo short", 0, &heard);
     assert_int_equal(heard.lines, 2);
-    assert_int_equal(heard.longest, CLI_CHILD_LINE);
+    assert_int_equal(heard.longest, LAUNCH_CHILD_LINE);
     assert_string_equal(heard.last, "short");
     heard = (struct heard){0};
-    run_sh("head -c 65536 /dev/zero", 0, &heard); /* NULs, just as long, without an end */
+    run_sh("head -c 65536 /dev/zero", 0,
+           &heard); /* NUL bytes, exactly as long as a line may be, without a newline. */
     assert_int_equal(heard.lines, 1);
-    assert_int_equal(heard.longest, CLI_CHILD_LINE);
+    assert_int_equal(heard.longest, LAUNCH_CHILD_LINE);
 }
 
 static void much_output_on_both_pipes(void **state)
 {
     struct heard heard = {0};
-    struct cli_child child =
+    struct launch_child child =
         run_sh("yes 123456789 | head -c 10000000 & yes error | head -c 10000000 >&2; wait; exit 3",
                0, &heard);
 
     (void)state;
-    assert_int_equal(child.end, CLI_CHILD_EXITED);
+    assert_int_equal(child.end, LAUNCH_CHILD_EXITED);
     assert_int_equal(child.code, 3);
     assert_int_equal(heard.lines, 1000000);
     assert_int_equal(heard.bytes, 9000000);
-    assert_int_equal(strlen(child.tail), CLI_CHILD_TAIL - 1);
-    /* Nobody listens: it is read all the same. */
+    assert_int_equal(strlen(child.tail), LAUNCH_CHILD_TAIL - 1);
+    /* Output is read even without a callback. */
     assert_int_equal(run_sh("yes | head -c 10000000", 0, NULL).code, 0);
 }
 
 static void the_last_of_standard_error_is_kept(void **state)
 {
-    struct cli_child child = run_sh("echo one >&2; sleep 0.05; printf 'two\\0x' >&2", 0, NULL);
+    struct launch_child child = run_sh("echo one >&2; sleep 0.05; printf 'two\\0x' >&2", 0, NULL);
 
     (void)state;
     assert_string_equal(child.tail, "one\ntwo?x");
     child = run_sh("for i in $(seq 2000); do echo $i >&2; done", 0, NULL);
-    assert_int_equal(strlen(child.tail), CLI_CHILD_TAIL - 1);
-    assert_string_equal(child.tail + CLI_CHILD_TAIL - 1 - 10, "1999\n2000\n");
+    assert_int_equal(strlen(child.tail), LAUNCH_CHILD_TAIL - 1);
+    assert_string_equal(child.tail + LAUNCH_CHILD_TAIL - 1 - 10, "1999\n2000\n");
 }
 
-/* Run a script with our standard error in a pipe; what came, into said. */
+/* Run a script while the standard error of this process is a pipe; copy what arrives into said. */
 static void run_shown(const char *script, bool show, char *said, size_t room)
 {
     char *copy = strdup(script);
     char *const argv[] = {(char[]){"sh"}, (char[]){"-c"}, copy, NULL};
-    struct cli_child child = {.argv = argv, .show = show};
+    struct launch_child child = {.argv = argv, .show = show};
     int ends[2], kept = dup(STDERR_FILENO);
 
     assert_int_equal(pipe(ends), 0);
     dup2(ends[1], STDERR_FILENO);
     close(ends[1]);
-    int rc = cli_child_run(&child, NULL);
+    int rc = launch_child_run(&child, NULL);
     dup2(kept, STDERR_FILENO);
     close(kept);
     ssize_t got = read(ends[0], said, room - 1);
@@ -300,20 +303,20 @@ static void output_is_shown_if_asked_for(void **state)
     assert_string_equal(said, "");
 }
 
-/* ---- what it is given ------------------------------------------------------------------------ */
+/* ---- environment of the command -------------------------------------------------------------- */
 
 static void standard_input_is_empty(void **state)
 {
     struct heard heard = {0};
-    struct cli_child child = run_sh("cat; readlink /proc/self/fd/0", 0, &heard);
+    struct launch_child child = run_sh("cat; readlink /proc/self/fd/0", 0, &heard);
 
     (void)state;
-    assert_int_equal(child.end, CLI_CHILD_EXITED);
+    assert_int_equal(child.end, LAUNCH_CHILD_EXITED);
     assert_string_equal(heard.last, "/dev/null");
 }
 
-/* How many files are open that any command gets, beside the three streams: whoever runs the tests
- * may have left some. */
+/* The number of open files that every command inherits besides the three streams; the environment
+ * of the tests may leave some open. */
 static size_t inherited(void)
 {
     size_t count = 0;
@@ -332,7 +335,7 @@ static void nothing_else_is_open(void **state)
 
     (void)state;
     run_words(argv, 0, &heard);
-    assert_int_equal(heard.lines, 4 + inherited()); /* the streams, and the folder itself */
+    assert_int_equal(heard.lines, 4 + inherited()); /* The three streams, and the opened folder. */
 }
 
 static void it_leads_its_own_group(void **state)
@@ -344,7 +347,7 @@ static void it_leads_its_own_group(void **state)
     run_sh("echo $$; cut -d' ' -f5 /proc/$$/stat", 0, &heard);
     assert_string_equal(heard.first, heard.last);
     heard = (struct heard){0};
-    run_sh("echo $$; cut -d' ' -f6 /proc/$$/stat", 0, &heard); /* and its own session */
+    run_sh("echo $$; cut -d' ' -f6 /proc/$$/stat", 0, &heard); /* It leads its own session. */
     assert_string_equal(heard.first, heard.last);
     snprintf(own, sizeof(own), "%ld", (long)getpgrp());
     assert_string_not_equal(heard.first, own);
@@ -365,16 +368,16 @@ static void signals_are_as_by_default(void **state)
     signal(SIGPIPE, SIG_DFL);
     signal(SIGUSR2, SIG_DFL);
     assert_string_equal(heard.first, "SigBlk:\t0000000000000000");
-    /* 32 and 33 are the C library's own: nobody can change them, and some ignore them. */
+    /* Signals 32 and 33 are reserved by the C library, and some programs ignore them. */
     unsigned long long ignored = strtoull(heard.last + strlen("SigIgn:"), NULL, 16);
     assert_int_equal(ignored & ~(3ull << 31), 0);
-    sigprocmask(SIG_SETMASK, &before, &set); /* and ours are as they were */
+    sigprocmask(SIG_SETMASK, &before, &set); /* The mask of this process is unchanged. */
     assert_true(sigismember(&set, SIGUSR1));
     assert_false(sigismember(&set, SIGINT));
     assert_false(sigismember(&set, SIGCHLD));
 }
 
-/* Without standard streams, our pipes get the numbers 0, 1 and 2 at first. */
+/* Without standard streams, the pipes would get the descriptors 0, 1 and 2. */
 static void works_without_our_own_streams(void **state)
 {
     int status = 0;
@@ -385,28 +388,28 @@ static void works_without_our_own_streams(void **state)
         struct heard heard = {0};
         char *const argv[] = {(char[]){"sh"}, (char[]){"-c"}, (char[]){"cat; echo a; echo b >&2"},
                               NULL};
-        struct cli_child child = {.argv = argv, .line = hear, .context = &heard};
+        struct launch_child child = {.argv = argv, .line = hear, .context = &heard};
         close(0);
         close(1);
         close(2);
-        int rc = cli_child_run(&child, NULL);
+        int rc = launch_child_run(&child, NULL);
         _exit(rc == 0 && strcmp(heard.first, "a") == 0 && strcmp(child.tail, "b\n") == 0 ? 0 : 1);
     }
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_int_equal(status, 0);
 }
 
-/* ---- time ------------------------------------------------------------------------------------ */
+/* ---- timeouts -------------------------------------------------------------------------------- */
 
 static void a_timeout_ends_it_and_its_children(void **state)
 {
     struct heard heard = {0};
-    struct cli_child child = run_sh("sleep 300 & echo $! >>$PID_FILE; echo $$ >>$PID_FILE;"
-                                    "(sleep 300 & echo $! >>$PID_FILE; wait) & echo begun; wait",
-                                    1, &heard);
+    struct launch_child child = run_sh("sleep 300 & echo $! >>$PID_FILE; echo $$ >>$PID_FILE;"
+                                       "(sleep 300 & echo $! >>$PID_FILE; wait) & echo begun; wait",
+                                       1, &heard);
 
     (void)state;
-    assert_int_equal(child.end, CLI_CHILD_TIMED_OUT);
+    assert_int_equal(child.end, LAUNCH_CHILD_TIMED_OUT);
     assert_int_equal(child.code, SIGTERM);
     assert_string_equal(heard.first, "begun");
     assert_all_gone(3);
@@ -415,16 +418,16 @@ static void a_timeout_ends_it_and_its_children(void **state)
 static void a_timeout_leaves_time_to_tidy_up(void **state)
 {
     struct heard heard = {0};
-    struct cli_child child =
+    struct launch_child child =
         run_sh("trap 'echo tidy; exit 5' TERM; while :; do sleep 0.05; done", 0.5, &heard);
 
     (void)state;
-    assert_int_equal(child.end, CLI_CHILD_TIMED_OUT);
+    assert_int_equal(child.end, LAUNCH_CHILD_TIMED_OUT);
     assert_int_equal(child.code, 5);
     assert_string_equal(heard.last, "tidy");
 }
 
-/* A shell that becomes another program leaves that one a child it knows nothing of. */
+/* A shell that executes another program leaves that program a child that it never reaps. */
 static void one_that_does_not_notice_a_death_is_ended(void **state)
 {
     static const char *const scripts[] = {"sleep 0.1 & exec sleep 30", "sleep 30 & exec sleep 4",
@@ -434,22 +437,22 @@ static void one_that_does_not_notice_a_death_is_ended(void **state)
     for (size_t i = 0; i < 3; i++) {
         char *copy = strdup(scripts[i]);
         char *const argv[] = {(char[]){"sh"}, (char[]){"-c"}, copy, NULL};
-        struct cli_child child = {.argv = argv, .stuck_s = 2, .timeout_s = 20};
+        struct launch_child child = {.argv = argv, .stuck_s = 2, .timeout_s = 20};
         assert_non_null(copy);
-        assert_int_equal(cli_child_run(&child, NULL), 0);
-        assert_int_equal(child.end, i == 0 ? CLI_CHILD_STUCK : CLI_CHILD_EXITED);
+        assert_int_equal(launch_child_run(&child, NULL), 0);
+        assert_int_equal(child.end, i == 0 ? LAUNCH_CHILD_STUCK : LAUNCH_CHILD_EXITED);
         free(copy);
     }
 }
 
 static void one_that_ignores_the_request_is_killed(void **state)
 {
-    struct cli_child child =
+    struct launch_child child =
         run_sh("trap '' TERM; sleep 300 & echo $! >>$PID_FILE; echo $$ >>$PID_FILE; wait; wait",
                0.3, NULL);
 
     (void)state;
-    assert_int_equal(child.end, CLI_CHILD_TIMED_OUT);
+    assert_int_equal(child.end, LAUNCH_CHILD_TIMED_OUT);
     assert_int_equal(child.code, SIGKILL);
     assert_true(child.seconds >= 2);
     assert_all_gone(2);
@@ -457,10 +460,10 @@ static void one_that_ignores_the_request_is_killed(void **state)
 
 static void one_that_says_nothing_more_is_waited_for(void **state)
 {
-    struct cli_child child = run_sh("exec >&- 2>&-; sleep 0.3; exit 4", 10, NULL);
+    struct launch_child child = run_sh("exec >&- 2>&-; sleep 0.3; exit 4", 10, NULL);
 
     (void)state;
-    assert_int_equal(child.end, CLI_CHILD_EXITED);
+    assert_int_equal(child.end, LAUNCH_CHILD_EXITED);
     assert_int_equal(child.code, 4);
     assert_true(child.seconds >= 0.3);
 }
@@ -468,11 +471,11 @@ static void one_that_says_nothing_more_is_waited_for(void **state)
 static void what_it_leaves_behind_is_ended(void **state)
 {
     struct heard heard = {0};
-    struct cli_child child =
+    struct launch_child child =
         run_sh("sleep 300 & echo $! >>$PID_FILE; printf done; exit 2", 0, &heard);
 
     (void)state;
-    assert_int_equal(child.end, CLI_CHILD_EXITED); /* though a pipe was still held */
+    assert_int_equal(child.end, LAUNCH_CHILD_EXITED); /* Another process still holds the pipe. */
     assert_int_equal(child.code, 2);
     assert_string_equal(heard.first, "done");
     assert_all_gone(1);
@@ -480,15 +483,15 @@ static void what_it_leaves_behind_is_ended(void **state)
 
 static void one_in_a_group_of_its_own_is_ended(void **state)
 {
-    struct cli_child child =
+    struct launch_child child =
         run_sh("set -m; sleep 300 >/dev/null 2>&1 & echo $! >>$PID_FILE", 0, NULL);
 
     (void)state;
-    assert_int_equal(child.end, CLI_CHILD_EXITED);
+    assert_int_equal(child.end, LAUNCH_CHILD_EXITED);
     assert_all_gone(1);
 }
 
-/* We are killed ourselves, as it were: a process between us and it. */
+/* Simulate the death of the parent with a process between the test and the command. */
 static void it_does_not_outlive_us(void **state)
 {
     (void)state;
@@ -506,20 +509,20 @@ static void it_does_not_outlive_us(void **state)
 
 static void quiet_ones_left_behind_are_ended(void **state)
 {
-    struct cli_child child = run_sh("sleep 300 >&- 2>&- & echo $! >>$PID_FILE", 0, NULL);
+    struct launch_child child = run_sh("sleep 300 >&- 2>&- & echo $! >>$PID_FILE", 0, NULL);
 
     (void)state;
-    assert_int_equal(child.end, CLI_CHILD_EXITED);
+    assert_int_equal(child.end, LAUNCH_CHILD_EXITED);
     assert_all_gone(1);
 }
 
-/* A process that leaves the group cannot be ended, but neither can it hold us up. */
+/* A process that leaves the session cannot be ended, but it must not block the call. */
 static void one_that_got_away_does_not_hold_us(void **state)
 {
-    struct cli_child child = run_sh("setsid sleep 3 & yes | head -c 100000", 0, NULL);
+    struct launch_child child = run_sh("setsid sleep 3 & yes | head -c 100000", 0, NULL);
 
     (void)state;
-    assert_int_equal(child.end, CLI_CHILD_EXITED);
+    assert_int_equal(child.end, LAUNCH_CHILD_EXITED);
 }
 
 /* ---- interruption ---------------------------------------------------------------------------- */
@@ -539,14 +542,14 @@ static pid_t signal_us_after(double seconds, int signal_number)
 
 static void assert_interrupted(const char *script, double after_s, int signal_number)
 {
-    cli_interrupt_begin();
-    assert_false(cli_interrupted());
+    launch_interrupt_begin();
+    assert_false(launch_interrupted());
     pid_t helper = signal_us_after(after_s, signal_number);
-    struct cli_child child = run_sh(script, 0, NULL);
-    assert_int_equal(child.end, CLI_CHILD_INTERRUPTED);
-    assert_true(cli_interrupted());
+    struct launch_child child = run_sh(script, 0, NULL);
+    assert_int_equal(child.end, LAUNCH_CHILD_INTERRUPTED);
+    assert_true(launch_interrupted());
     assert_int_equal(waitpid(helper, NULL, 0), helper);
-    cli_interrupt_end();
+    launch_interrupt_end();
 }
 
 static void an_interruption_ends_it(void **state)
@@ -567,21 +570,21 @@ static void hear_slowly(void *context, const char *line, double seconds)
     pause_s(0.005);
 }
 
-/* It writes faster than we listen: the pipe is ready at all times. */
+/* The command writes faster than the output is read, so the pipe is always ready. */
 static void an_interruption_ends_one_that_never_pauses(void **state)
 {
     char *const argv[] = {(char[]){"sh"}, (char[]){"-c"},
                           (char[]){"exec yes $(head -c 30000 /dev/zero | tr '\\0' x)"}, NULL};
     size_t lines = 0;
-    struct cli_child child = {.argv = argv, .line = hear_slowly, .context = &lines};
+    struct launch_child child = {.argv = argv, .line = hear_slowly, .context = &lines};
 
     (void)state;
-    cli_interrupt_begin();
+    launch_interrupt_begin();
     pid_t helper = signal_us_after(0.5, SIGINT);
-    assert_int_equal(cli_child_run(&child, NULL), 0);
+    assert_int_equal(launch_child_run(&child, NULL), 0);
     assert_int_equal(waitpid(helper, NULL, 0), helper);
-    cli_interrupt_end();
-    assert_int_equal(child.end, CLI_CHILD_INTERRUPTED);
+    launch_interrupt_end();
+    assert_int_equal(child.end, LAUNCH_CHILD_INTERRUPTED);
     assert_true(lines > 0);
     assert_true(child.seconds < HANG_S);
 }
@@ -596,14 +599,14 @@ static void an_interruption_may_come_at_any_moment(void **state)
 static void after_an_interruption_nothing_starts(void **state)
 {
     (void)state;
-    cli_interrupt_begin();
+    launch_interrupt_begin();
     raise(SIGINT);
-    assert_true(cli_interrupted());
-    struct cli_child child = run_sh("echo x >>$PID_FILE", 0, NULL);
-    assert_int_equal(child.end, CLI_CHILD_INTERRUPTED);
+    assert_true(launch_interrupted());
+    struct launch_child child = run_sh("echo x >>$PID_FILE", 0, NULL);
+    assert_int_equal(child.end, LAUNCH_CHILD_INTERRUPTED);
     assert_all_gone(0);
-    cli_interrupt_end();
-    assert_false(cli_interrupted());
+    launch_interrupt_end();
+    assert_false(launch_interrupted());
     assert_int_equal(run_sh("exit 6", 0, NULL).code, 6);
 }
 
@@ -613,12 +616,12 @@ static void own_signals_are_as_before(void **state)
 
     (void)state;
     signal(SIGTERM, SIG_IGN);
-    cli_interrupt_begin();
-    cli_interrupt_begin(); /* once is as good as twice */
-    raise(SIGTERM);        /* ignored before, ignored now */
-    assert_false(cli_interrupted());
-    cli_interrupt_end();
-    cli_interrupt_end();
+    launch_interrupt_begin();
+    launch_interrupt_begin(); /* A second call changes nothing. */
+    raise(SIGTERM);           /* It was ignored before and must stay ignored. */
+    assert_false(launch_interrupted());
+    launch_interrupt_end();
+    launch_interrupt_end();
     sigaction(SIGTERM, NULL, &now);
     assert_true(now.sa_handler == SIG_IGN);
     signal(SIGTERM, SIG_DFL);
@@ -629,23 +632,23 @@ static void own_signals_are_as_before(void **state)
     assert_true(now.sa_handler == SIG_DFL);
 }
 
-/* ---- our own troubles ------------------------------------------------------------------------ */
+/* ---- failures of this process ---------------------------------------------------------------- */
 
-/* With room for `more` open files, run a command; whether it was refused for that. */
+/* Run a command when only `more` further files can be opened; whether it failed because of that. */
 static bool refused_with_room(rlim_t more)
 {
     char *const argv[] = {(char[]){"true"}, NULL};
-    struct cli_child child = {.argv = argv};
+    struct launch_child child = {.argv = argv};
     struct hm_err err = {0};
     struct rlimit before, few;
-    int next = dup(STDERR_FILENO); /* the lowest number that is free */
+    int next = dup(STDERR_FILENO); /* The lowest free descriptor. */
 
     close(next);
     getrlimit(RLIMIT_NOFILE, &before);
     few = before;
     few.rlim_cur = (rlim_t)next + more;
     setrlimit(RLIMIT_NOFILE, &few);
-    int rc = cli_child_run(&child, &err);
+    int rc = launch_child_run(&child, &err);
     setrlimit(RLIMIT_NOFILE, &before);
     if (rc == 0)
         return false;
@@ -656,22 +659,23 @@ static bool refused_with_room(rlim_t more)
 
 static void troubles_of_our_own_are_errors(void **state)
 {
-    struct cli_child child = {.end = CLI_CHILD_EXITED};
+    struct launch_child child = {.end = LAUNCH_CHILD_EXITED};
     struct hm_err err = {0};
 
     (void)state;
     hm__alloc_fail_after(0);
-    assert_int_equal(cli_child_run(&child, &err), HM_E_NOMEM);
+    assert_int_equal(launch_child_run(&child, &err), HM_E_NOMEM);
     hm__alloc_fail_after(-1);
-    assert_int_equal(child.end, CLI_CHILD_NOT_STARTED);
+    assert_int_equal(child.end, LAUNCH_CHILD_NOT_STARTED);
     for (rlim_t more = 0; more < 6; more++)
         assert_true(refused_with_room(more));
-    assert_false(refused_with_room(10)); /* and none of them kept a pipe open */
+    assert_false(refused_with_room(10)); /* The failed calls left no pipe open. */
 }
 
 int main(void)
 {
-    signal(SIGINT, SIG_DFL); /* a shell lets its background jobs ignore it, and we interrupt */
+    signal(SIGINT,
+           SIG_DFL); /* A shell makes background jobs ignore SIGINT, which the tests send. */
 #define WITH_PIDS(test) cmocka_unit_test_setup_teardown(test, make_pid_file, remove_pid_file)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exit_codes),

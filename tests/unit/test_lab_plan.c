@@ -1,10 +1,11 @@
-/* The commands of a laboratory: each way, its numbers, names, checks and texts. */
+/* The plan of a laboratory: commands for each mechanism, numbers, names, checks and texts. */
 #include "testing.h"
 
+#include "json.h"
 #include "lab_plan.h"
 #include "text.h"
 
-/* All commands, a line each; those that stay end in " & FILE". */
+/* All commands, one per line; background commands end in " & FILE". */
 static char *plan_text(const struct lab_spec *spec)
 {
     struct lab_plan plan = {0};
@@ -14,8 +15,8 @@ static char *plan_text(const struct lab_spec *spec)
     if (lab_plan_make(spec, &plan, &err))
         fail_msg("%s", err.message);
     for (size_t i = 0; i < plan.count; i++) {
-        assert_int_equal(cli_words_quote(&out, &plan.steps[i].words), 0);
-        hm__text_addf(&out, "%s%s\n", plan.steps[i].stays ? " & " : "", plan.steps[i].ready);
+        assert_int_equal(launch_command_quote(&out, &plan.steps[i].command), 0);
+        hm__text_addf(&out, "%s%s\n", plan.steps[i].background ? " & " : "", plan.steps[i].ready);
     }
     lab_plan_release(&plan);
     assert_false(out.failed);
@@ -30,7 +31,7 @@ static void assert_has(const char *text, const char *line)
 
 static const struct lab_spec two = {.name = "t", .n = 2};
 
-/* One node has a wire, an address, and a port of the bridge. */
+/* One node has a veth pair, an address and a port of the bridge. */
 static void plain(void **state)
 {
     struct lab_spec spec = two;
@@ -57,7 +58,8 @@ static void plain(void **state)
     free(text);
 }
 
-/* A bucket at both ends of a wire: a millisecond of the rate, ten packets at least; 50 ms wait. */
+/* There is a token bucket at both ends of a veth pair: it holds a millisecond of the rate, at least
+ * ten packets, and its queue 50 ms. */
 static void bandwidth(void **state)
 {
     struct lab_spec spec = two;
@@ -76,7 +78,7 @@ static void bandwidth(void **state)
     free(text);
 }
 
-/* The whole delay is on the way to a node; the limit is twice what is on its way in packets. */
+/* The whole delay is applied towards a node; the limit is twice the number of packets in flight. */
 static void netem(void **state)
 {
     struct lab_spec spec = {.name = "t", .n = 2, .latency_s = 0.0205, .way = LAB_NETEM};
@@ -102,7 +104,7 @@ static void netem(void **state)
     free(text);
 }
 
-/* Switches before the wires that join them; the delay from the hub to the node alone. */
+/* Switches start before the wires that connect them; the delay is only from the hub to the node. */
 static void vde(void **state)
 {
     struct lab_spec spec = {.name = "t", .n = 2, .latency_s = 0.02, .loss = 0.005, .way = LAB_VDE};
@@ -138,12 +140,12 @@ static void names(void **state)
     (void)state;
     assert_string_equal(lab_node("a-b", 12, text), "a-b-12");
     assert_string_equal(lab_net("a-b", text), "a-b-net");
-    assert_string_equal(lab_place("a", NULL, text), "/run/howmany/a");
+    assert_string_equal(lab_path("a", NULL, text), "/run/howmany/a");
     assert_string_equal(lab_hostfile("a", 3, text), "/run/howmany/a/hostfile-3");
     assert_string_equal(lab_namespace("a-1", text), "/run/netns/a-1");
 }
 
-/* A lab must not take another one's namespaces for its own. */
+/* A lab must not claim the namespaces of another lab. */
 static void names_of_namespaces(void **state)
 {
     static const struct {
@@ -232,7 +234,7 @@ static void refused_specs(void **state)
     }
 }
 
-/* 29 ms is not a whole number of them in binary, and is meant to be one. */
+/* 0.029 * 1000 is not exactly 29 in binary and must be accepted. */
 static void whole_milliseconds(void **state)
 {
     struct lab_spec spec = {.name = "t", .n = 1, .way = LAB_VDE};
@@ -282,8 +284,10 @@ static void settings_come_back(void **state)
             spec.latency_s = spec.loss = 0;
         else
             spec.latency_s = 0.02;
-        lab_spec_json(&spec, &text);
-        hm__text_add(&text, "}");
+        struct hm_json json = {.out = &text};
+        hm__json_open(&json, NULL, HM_JSON_OBJECT);
+        lab_spec_put(&spec, &json);
+        hm__json_close(&json);
         assert_int_equal(lab_spec_read(text.data, text.length, "x", &read, &err), 0);
         assert_string_equal(read.name, "t-2");
         assert_int_equal(read.n, 64);
@@ -293,7 +297,7 @@ static void settings_come_back(void **state)
     }
 }
 
-/* Whatever stands in the file, it is a lab or an error. */
+/* Any content of the file is a valid lab or an error. */
 static void damaged_settings(void **state)
 {
     static const char *const texts[] = {
@@ -327,11 +331,11 @@ static void told(void **state)
     struct hm_text text = {0};
 
     (void)state;
-    lab_spec_tell(&spec, &text);
+    lab_spec_describe(&spec, &text);
     assert_string_equal(text.data, "4 nodes, 20.0 ms one way, 1.00 Gbit/s, 0.1 % lost, by vde");
     hm__text_release(&text);
     spec = (struct lab_spec){.name = "t", .n = 1};
-    lab_spec_tell(&spec, &text);
+    lab_spec_describe(&spec, &text);
     assert_string_equal(text.data, "1 node, no latency");
     hm__text_release(&text);
 }

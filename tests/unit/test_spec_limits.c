@@ -209,7 +209,9 @@ static void layers_have_ranges(void **state)
 static int try_closed_job(const char *text, struct hm_err *err)
 {
     struct hm_job *job = NULL;
-    int rc = hm__job_parse_closed(NULL, text, strlen(text), "j.yaml", NULL, 0, &job, err);
+    const struct hm_spec spec = {
+        .text = text, .length = strlen(text), .source = "j.yaml", .closed = true};
+    int rc = hm__job_read(NULL, &spec, &job, err);
 
     hm_job_free(job);
     return rc;

@@ -1,4 +1,4 @@
-/* What a study does next: the first look, the advice, the budget, failures, and the check. */
+/* The next run of a study: initial runs, advice, budget, failures, and the check. */
 #include "testing.h"
 
 #include "memory.h"
@@ -26,7 +26,7 @@ static void begin(struct study_table *table, const struct hm_study_spec *spec)
 static void made(const struct study_table *table, const struct study_run *run, double time_s)
 {
     *study_table_at(table, run) =
-        (struct study_entry){.state = STUDY_WHOLE, .iterations = 5, .time_s = time_s};
+        (struct study_entry){.state = STUDY_COMPLETE, .iterations = 5, .time_s = time_s};
 }
 
 static void failed(const struct study_table *table, const struct study_run *run)
@@ -54,7 +54,7 @@ static void the_first_look_is_middle_most_and_least(void **state)
     for (size_t i = 0; i < 6; i++) {
         assert_int_equal(study_plan_first(&table, &run), STUDY_GO);
         assert_run(&spec, &run, i % 2 ? "lbfgs" : "cocoa", order[i], 1);
-        assert_true(study_is_first(&spec, &run));
+        assert_true(study_is_initial(&spec, &run));
         made(&table, &run, 1);
     }
     assert_int_equal(study_plan_first(&table, &run), STUDY_FITS);
@@ -113,7 +113,7 @@ static void a_small_budget_ends_the_first_look(void **state)
     begin(&table, &spec);
     table.reference_s = 4;
     assert_int_equal(study_plan_first(&table, &run), STUDY_GO);
-    made(&table, &run, 7); /* one run may go beyond it */
+    made(&table, &run, 7); /* One run may exceed the budget. */
     assert_int_equal(study_plan_first(&table, &run), STUDY_BUDGET);
     study_table_release(&table);
 }
@@ -146,7 +146,7 @@ static void the_advice_is_followed(void **state)
     assert_int_equal(study_plan_more(&table, &advice, &run), STUDY_GO);
     assert_run(&spec, &run, "lbfgs", 32, 1);
     made(&table, &run, 1);
-    /* Already there: the best candidates that are not. */
+    /* The advised run exists already: the best candidate with a missing run is chosen. */
     assert_int_equal(study_plan_more(&table, &advice, &run), STUDY_GO);
     assert_run(&spec, &run, "cocoa", 4, 1);
     failed(&table, &run);
@@ -156,7 +156,7 @@ static void the_advice_is_followed(void **state)
     assert_int_equal(study_plan_more(&table, &advice, &run), STUDY_GO);
     assert_run(&spec, &run, "lbfgs", 64, 1);
     made(&table, &run, 1);
-    /* What is left cannot be the best; and then nothing is left. */
+    /* The missing runs cannot be the best; then no run is missing. */
     assert_int_equal(study_plan_more(&table, &advice, &run), STUDY_REPEATS);
     for (size_t i = 3; i < 5; i++) {
         assert_true(study_plan_find(&spec, candidates[i].algorithm, candidates[i].m, &run));
@@ -219,7 +219,7 @@ static void decisions_depend_on_the_runs_alone(void **state)
     (void)state;
     begin(&whole, &spec);
     while (study_plan_first(&whole, &run) == STUDY_GO) {
-        begin(&resumed, &spec); /* as a second start would find it */
+        begin(&resumed, &spec); /* The state that a second start finds. */
         for (size_t i = 0; study_table_each(&whole, i, &again); i++)
             *study_table_at(&resumed, &again) = *study_table_at(&whole, &again);
         assert_int_equal(study_plan_first(&resumed, &again), STUDY_GO);
@@ -246,7 +246,7 @@ static void what_failed_is_not_checked(void **state)
     assert_ptr_equal(study_plan_check(&table, &advice, 0), &candidates[1]);
     assert_ptr_equal(study_plan_check(&table, &advice, 1), &candidates[2]);
     assert_ptr_equal(study_plan_check(&table, &advice, 2), &candidates[3]);
-    assert_null(study_plan_check(&table, &advice, 3)); /* one that never gets there */
+    assert_null(study_plan_check(&table, &advice, 3)); /* The candidate never reaches the loss. */
     assert_false(study_plan_find(&spec, "cocoa", 3, &run));
     study_table_release(&table);
 }

@@ -1,5 +1,6 @@
 /* The options of a training run: the table, and the interpretation of each value. */
 #include "train_options.h"
+#include "lists.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "lists.h"
 #include "text.h"
 #include "train_options.h"
 

@@ -9,11 +9,11 @@
 #include <unistd.h>
 
 #include "api.h"
-#include "own_store.h"
 #include "cli.h"
 #include "err.h"
 #include "format.h"
 #include "http_address.h"
+#include "own_store.h"
 #include "readers.h"
 
 enum { DRAIN_S = 10, CACHE_BYTES = 32 << 20, WAITERS = 32 };
@@ -243,9 +243,9 @@ static int open_store(struct serve_state *s)
 
     if (s->record && strcmp(s->record, "none") == 0)
         return 0;
-    const char *where = cli_store_find(s->record, path);
+    const char *where = cli_store_find(s->record, path, &err);
     if (!where)
-        return EXIT_USAGE;
+        return cli_report(&err);
     if (api_store_new(where, (size_t)s->workers, &s->store, &err) == 0)
         return 0;
     if (err.code != HM_E_UNSUPPORTED || s->record)

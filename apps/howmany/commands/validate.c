@@ -1,4 +1,4 @@
-/* howmany validate: reproduce the figures of the literature, with the differences. */
+/* The command howmany validate: reproduce figures of the literature and show the differences. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,6 +6,7 @@
 
 #include "cli.h"
 #include "format.h"
+#include "json.h"
 #include "readers.h"
 #include "render.h"
 #include "text.h"
@@ -18,13 +19,13 @@ struct validate_state {
     size_t file_count;
     bool json, fits;
     const char *plot, *data;
-    struct hm_catalog *catalog;             /* owned */
-    struct hm_validation *cases[CASES_MAX]; /* owned */
+    struct hm_catalog *catalog;             /* Owned. */
+    struct hm_validation *cases[CASES_MAX]; /* Owned. */
     char names[CASES_MAX][64];
     size_t case_count;
 };
 
-enum option { JSON, PLOT, DATA, FITS };
+enum validate_option { JSON, PLOT, DATA, FITS };
 
 static const struct cli_option options[] = {
     [JSON] = {"json", 'j', NULL, "as JSON", NULL},
@@ -33,17 +34,17 @@ static const struct cli_option options[] = {
     [DATA] = {"data", 0, "DIR", "folder with the files that built-in cases name, such as graphs",
               "@file"},
     [FITS] = {"fits", 0, NULL,
-              "instead: fit the smaller half of every published curve in DIR/scaling and predict "
+              "fit the smaller half of every published curve in DIR/scaling instead, and predict "
               "its largest size",
               NULL},
 };
 
-static void *begin(void)
+static void *validate_begin(void)
 {
     return calloc(1, sizeof(struct validate_state));
 }
 
-static void end(void *state)
+static void validate_end(void *state)
 {
     struct validate_state *s = state;
 
@@ -53,7 +54,7 @@ static void end(void *state)
     free(s);
 }
 
-static int accept(void *state, int option, const char *value)
+static int validate_accept(void *state, int option, const char *value)
 {
     struct validate_state *s = state;
 
@@ -72,9 +73,9 @@ static int accept(void *state, int option, const char *value)
     return 0;
 }
 
-/* `lacks` is the code of an error that only means that something is not here; 0: none. */
+/* `tolerated` is the code of an error that only skips the case, such as a missing file; 0: none. */
 static int add_case(struct validate_state *s, const char *name, const char *text, size_t length,
-                    int lacks)
+                    int tolerated)
 {
     struct hm_err err = {0};
     struct hm_job *job;
@@ -82,11 +83,11 @@ static int add_case(struct validate_state *s, const char *name, const char *text
     if (s->case_count == CASES_MAX)
         return cli_complain("validate: more than %d cases", CASES_MAX);
     int rc = hm_job_parse_with(s->catalog, text, length, name, NULL, 0, &job, &err);
-    if (rc && rc == lacks && rc == HM_E_IO)
-        fprintf(stderr, "howmany: %s is left out: %s (give its folder with --data DIR)\n", name,
+    if (rc && rc == tolerated && rc == HM_E_IO)
+        fprintf(stderr, "howmany: %s is skipped: %s (give its folder with --data DIR)\n", name,
                 err.message);
     if (rc)
-        return rc == lacks ? 0 : cli_report(&err);
+        return rc == tolerated ? 0 : cli_report(&err);
     rc = hm_validate(job, &s->cases[s->case_count], &err);
     hm_job_free(job);
     if (rc)
@@ -111,7 +112,7 @@ static int add_file(struct validate_state *s, const char *path)
     return rc;
 }
 
-/* Networks of the catalog that have published counts. */
+/* Add the networks of the catalog that have published counts of parameters or operations. */
 static int add_networks(struct validate_state *s)
 {
     size_t count = hm_catalog_count(s->catalog, HM_CATALOG_NETWORK);
@@ -119,17 +120,24 @@ static int add_networks(struct validate_state *s)
 
     for (size_t i = 0; rc == 0 && i < count; i++) {
         const char *name = hm_catalog_name(s->catalog, HM_CATALOG_NETWORK, i);
-        char text[200];
-        snprintf(text, sizeof(text), "{\"network\": \"%.100s\", \"batch\": 1}", name);
+        struct hm_text job = {0};
+        struct hm_json json = {.out = &job};
         size_t before = s->case_count;
-        rc = add_case(s, name, text, strlen(text), HM_E_MISSING); /* of its input, perhaps */
+        hm__json_open(&json, NULL, HM_JSON_OBJECT);
+        hm__json_put_text(&json, "network", name);
+        hm__json_put_number(&json, "batch", 1);
+        hm__json_close(&json);
+        /* HM_E_MISSING: some networks need further keys, such as the size of the input. */
+        rc = job.failed ? cli_complain("out of memory")
+                        : add_case(s, name, job.data, job.length, HM_E_MISSING);
+        hm__text_release(&job);
         if (s->case_count > before && s->cases[before]->count == 0)
             hm_validation_free(s->cases[--s->case_count]);
     }
     return rc;
 }
 
-/* A built-in case; its files, if it names any, are looked for in the folder of --data. */
+/* Add a built-in case; files that it names are searched in the folder of --data. */
 static int add_example(struct validate_state *s, const char *name, const char *text, size_t length)
 {
     char source[1024];
@@ -138,7 +146,7 @@ static int add_example(struct validate_state *s, const char *name, const char *t
     return add_case(s, source, text, length, HM_E_IO);
 }
 
-static int gather(struct validate_state *s)
+static int add_cases(struct validate_state *s)
 {
     const char *name, *text;
     size_t length;
@@ -153,8 +161,8 @@ static int gather(struct validate_state *s)
     return rc ? rc : add_networks(s);
 }
 
-/* As many digits as are compared. */
-static const char *show_figure(double value, double digits, char *text)
+/* Show as many digits as are compared. */
+static const char *figure_text(double value, double digits, char *text)
 {
     if (fabs(value - round(value)) <= 1e-9 * fabs(value) && fabs(value) < 1e15)
         snprintf(text, HM_SHOWN, "%.0f", value);
@@ -163,7 +171,7 @@ static const char *show_figure(double value, double digits, char *text)
     return text;
 }
 
-static void text_check(struct hm_text *out, const char *name, const struct hm_check *c)
+static void add_check_row(struct hm_text *out, const char *name, const struct hm_check *c)
 {
     char what[64], ours[HM_SHOWN], theirs[HM_SHOWN];
 
@@ -172,59 +180,79 @@ static void text_check(struct hm_text *out, const char *name, const struct hm_ch
     else
         snprintf(what, sizeof(what), "%s", c->what);
     hm__text_addf(out, "%-20s %-24s %14s %14s %10.4f %%  %s\n", name, what,
-                  show_figure(c->value, c->digits, ours),
-                  show_figure(c->published, c->digits, theirs), 100 * (c->value / c->published - 1),
+                  figure_text(c->value, c->digits, ours),
+                  figure_text(c->published, c->digits, theirs), 100 * (c->value / c->published - 1),
                   c->agrees ? "ok" : "DIFFERS");
 }
 
-static void json_check(struct hm_text *out, const char *name, const struct hm_check *c)
+static void put_check(struct hm_json *json, const char *name, const struct hm_check *c)
 {
-    hm__text_add(out, "{\"case\":");
-    hm__json_text(out, name);
-    hm__text_add(out, ",\"what\":");
-    hm__json_text(out, c->what);
-    hm__text_add(out, ",\"n\":");
-    hm__json_known(out, c->n > 0 ? c->n : -1);
-    hm__text_add(out, ",\"value\":");
-    hm__json_number(out, c->value);
-    hm__text_add(out, ",\"published\":");
-    hm__json_number(out, c->published);
-    hm__text_add(out, ",\"difference\":");
-    hm__json_number(out, c->value / c->published - 1);
-    hm__text_addf(out, ",\"agrees\":%s}", c->agrees ? "true" : "false");
+    hm__json_open(json, NULL, HM_JSON_OBJECT);
+    hm__json_put_text(json, "case", name);
+    hm__json_put_text(json, "what", c->what);
+    hm__json_put_number(json, "n", c->n > 0 ? c->n : (double)NAN);
+    hm__json_put_number(json, "value", c->value);
+    hm__json_put_number(json, "published", c->published);
+    hm__json_put_number(json, "difference", c->value / c->published - 1);
+    hm__json_put_bool(json, "agrees", c->agrees);
+    hm__json_close(json);
 }
 
-static int show(const struct validate_state *s, size_t *differ)
+static size_t count_checks(const struct validate_state *s, size_t *ret_differ)
+{
+    size_t count = 0;
+
+    *ret_differ = 0;
+    for (size_t i = 0; i < s->case_count; i++) {
+        count += s->cases[i]->count;
+        for (size_t k = 0; k < s->cases[i]->count; k++)
+            *ret_differ += !s->cases[i]->checks[k].agrees;
+    }
+    return count;
+}
+
+static void add_checks_json(struct hm_text *out, const struct validate_state *s)
+{
+    struct hm_json json = {.out = out};
+    size_t differ, count = count_checks(s, &differ);
+
+    hm__json_open(&json, NULL, HM_JSON_OBJECT | HM_JSON_LINES);
+    hm__json_open(&json, "checks", HM_JSON_LIST | HM_JSON_LINES);
+    for (size_t i = 0; i < s->case_count; i++)
+        for (size_t k = 0; k < s->cases[i]->count; k++)
+            put_check(&json, s->names[i], &s->cases[i]->checks[k]);
+    hm__json_close(&json);
+    hm__json_put_number(&json, "count", (double)count);
+    hm__json_put_number(&json, "differ", (double)differ);
+    hm__json_close(&json);
+    hm__text_add(out, "\n");
+}
+
+static void add_checks_text(struct hm_text *out, const struct validate_state *s)
+{
+    size_t differ, count = count_checks(s, &differ);
+
+    hm__text_addf(out, "%-20s %-24s %14s %14s %12s\n", "case", "figure", "ours", "published",
+                  "difference");
+    for (size_t i = 0; i < s->case_count; i++)
+        for (size_t k = 0; k < s->cases[i]->count; k++)
+            add_check_row(out, s->names[i], &s->cases[i]->checks[k]);
+    hm__text_addf(out, "\n%zu figures, %zu differ\n", count, differ);
+}
+
+static int print_checks(const struct validate_state *s)
 {
     struct hm_text out = {0};
-    size_t rows = 0;
 
     if (s->json)
-        hm__text_add(&out, "{\"checks\":[\n");
+        add_checks_json(&out, s);
     else
-        hm__text_addf(&out, "%-20s %-24s %14s %14s %12s\n", "case", "figure", "ours", "published",
-                      "difference");
-    for (size_t i = 0; i < s->case_count; i++) {
-        for (size_t k = 0; k < s->cases[i]->count; k++) {
-            const struct hm_check *c = &s->cases[i]->checks[k];
-            *differ += !c->agrees;
-            if (s->json) {
-                hm__text_add(&out, rows ? ",\n" : "");
-                json_check(&out, s->names[i], c);
-            } else {
-                text_check(&out, s->names[i], c);
-            }
-            rows++;
-        }
-    }
-    if (s->json)
-        hm__text_addf(&out, "],\n\"count\":%zu,\"differ\":%zu}\n", rows, *differ);
-    else
-        hm__text_addf(&out, "\n%zu figures, %zu differ\n", rows, *differ);
+        add_checks_text(&out, s);
     return cli_put_text(&out);
 }
 
-static void plot_case(struct hm_text *out, const struct hm_answer *a, const char *name, size_t i)
+static void add_case_plot(struct hm_text *out, const struct hm_answer *a, const char *name,
+                          size_t i)
 {
     hm__text_addf(out, "$curve%zu << EOD\n", i);
     for (size_t k = 0; k < a->point_count; k++)
@@ -242,8 +270,8 @@ static void plot_case(struct hm_text *out, const struct hm_answer *a, const char
                   a->reference, i, i);
 }
 
-/* One panel for each case that has measurements. */
-static int plot(const struct validate_state *s)
+/* Write a picture with one panel for each case that has measurements. */
+static int write_plot(const struct validate_state *s)
 {
     struct hm_text out = {0}, panels = {0};
     struct hm_err err = {0};
@@ -252,11 +280,10 @@ static int plot(const struct validate_state *s)
     for (size_t i = 0; i < s->case_count; i++) {
         const struct hm_answer *a = s->cases[i]->answer;
         if (a && a->measured_count)
-            plot_case(&panels, a, s->names[i], count++);
+            add_case_plot(&panels, a, s->names[i], count++);
     }
     if (count == 0)
-        return cli_complain(
-            "validate: nothing here has been measured, so there is nothing to plot");
+        return cli_complain("validate: --plot needs a case with measured times, and there is none");
     if (hm__gnuplot_output(&out, s->plot, 500 * (double)count, 440, &err)) {
         hm__text_release(&panels);
         return cli_report(&err);
@@ -275,7 +302,7 @@ static int plot(const struct validate_state *s)
     return rc;
 }
 
-static int run(void *state)
+static int validate_run(void *state)
 {
     struct validate_state *s = state;
     size_t differ = 0;
@@ -286,29 +313,31 @@ static int run(void *state)
     if (s->fits && (s->file_count || s->plot))
         return cli_complain("validate: --fits takes neither files nor --plot");
     if (s->fits)
-        return cli_validate_fits(s->data, s->json, s->catalog);
-    rc = gather(s);
+        return validate_fits(s->data, s->json, s->catalog);
+    rc = add_cases(s);
     if (rc == 0)
-        rc = show(s, &differ);
+        rc = print_checks(s);
     if (rc == 0 && s->plot)
-        rc = plot(s);
+        rc = write_plot(s);
+    count_checks(s, &differ);
     return rc == 0 && differ ? EXIT_NO_ANSWER : rc;
 }
 
 const struct cli_command cli_validate = {
     .name = "validate",
     .arguments = "[JOB]…",
-    .summary = "reproduce the figures of the literature, with the differences",
+    .summary = "reproduce figures of the literature and show the differences",
     .description =
-        "Without a file, runs the published cases that are built in and counts the networks of the "
-        "catalog; with files, checks the figures under their expect key. MAPE is the mean absolute "
-        "percentage error against measured speedups, also without the reference point, which is "
-        "right by construction. Exits 1 when a figure differs.",
+        "Without a file, computes the published cases that are built in and the parameters and "
+        "operations of the networks in the catalog; with files, checks the figures under their key "
+        "expect. MAPE is the mean absolute percentage error against measured speedups, also "
+        "without the reference point, which is exact by construction. Exits 1 when a figure "
+        "differs.",
     .options = options,
     .option_count = sizeof(options) / sizeof(options[0]),
     .operands = "@file",
-    .accept = accept,
-    .run = run,
-    .begin = begin,
-    .end = end,
+    .accept = validate_accept,
+    .run = validate_run,
+    .begin = validate_begin,
+    .end = validate_end,
 };

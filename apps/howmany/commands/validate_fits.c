@@ -1,10 +1,10 @@
 /*
  * Published scaling curves: fit the smaller half of the sizes, predict the largest, compare.
  *
- * A curve is what one table calls by one workload_id and metric (with weak scaling also by one
- * batch of a worker), of five or more sizes. Rates, times and speedups all become seconds of a
- * step: with weak scaling of a worker's whole batch, with strong scaling of a fixed amount of work.
- * Ernest's terms are fitted to the time of a unit of work, as the paper does.
+ * A curve is the rows of one table with the same workload_id and metric (with weak scaling also the
+ * same batch per worker), with five or more sizes. Rates, times and speedups all become seconds of
+ * a step: with weak scaling a step is a whole batch of each worker, with strong scaling a fixed
+ * amount of work. Ernest's terms are fitted to the time of a unit of work, as in the paper.
  */
 #include "validate_fits.h"
 
@@ -17,59 +17,61 @@
 #include "csv.h"
 #include "format.h"
 #include "howmany_fit.h"
+#include "json.h"
 #include "text.h"
 
 enum { CURVES_MAX = 4096, POINTS_MAX = 512, SIZES_MIN = 5 };
 
-struct point {
+struct curve_point {
     double n, seconds;
 };
 
 struct curve {
     char workload[96], metric[48], batch[32];
     bool weak, speedup;
-    struct point *points; /* POINTS_MAX, owned */
+    struct curve_point *points; /* Room for POINTS_MAX; owned. */
     size_t count;
-    double largest, fitted_to; /* n */
-    double measured;           /* seconds at the largest: the median */
-    size_t sizes;
+    double largest, fitted_to; /* Largest n, and largest n that is fitted. */
+    double measured;           /* Median seconds at the largest n. */
+    size_t sizes;              /* Number of different n. */
 };
 
-/* What one way of predicting says; error NaN where it cannot be used. */
-struct verdict {
-    double error;  /* relative */
-    bool interval; /* there is one */
-    bool inside;   /* and it holds what was measured */
+/* The prediction of one method; error is NaN where the method cannot be used. */
+struct fit_result {
+    double error;  /* Relative error. */
+    bool interval; /* The prediction has an interval. */
+    bool inside;   /* The interval contains the measured value. */
 };
 
-enum way { ERNEST, AUTO, SHEET, WAYS };
+enum fit_method { ERNEST, AUTO, SHEET, METHODS };
 
-struct fits {
+struct curve_fits {
     struct curve *curves;
     size_t count;
-    struct verdict (*verdicts)[WAYS];
+    struct fit_result (*results)[METHODS];
 };
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-enum field { WORKLOAD, METRIC, VALUE, N, SCALING, BATCH, FIELDS };
+enum fit_column { WORKLOAD, METRIC, VALUE, N, SCALING, BATCH, FIELDS };
 
-static bool begins(const char *text, const char *with)
+static bool text_begins(const char *text, const char *with)
 {
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* Seconds of a step; NaN for metrics that are no time. */
+/* Seconds of a step; NaN for metrics that are neither times, rates nor speedups. */
 static double to_seconds(const char *metric, bool weak, double n, double batch, double value)
 {
     double work = weak ? n * batch : 1;
 
-    if (begins(metric, "step_time") || begins(metric, "time_to") || begins(metric, "epoch_time"))
+    if (text_begins(metric, "step_time") || text_begins(metric, "time_to") ||
+        text_begins(metric, "epoch_time"))
         return value;
-    if (begins(metric, "samples_per_s_per") || begins(metric, "tflops_per"))
+    if (text_begins(metric, "samples_per_s_per") || text_begins(metric, "tflops_per"))
         return work / (value * n);
-    if (begins(metric, "samples_per_s") || begins(metric, "tokens_per_s") ||
-        begins(metric, "speedup"))
+    if (text_begins(metric, "samples_per_s") || text_begins(metric, "tokens_per_s") ||
+        text_begins(metric, "speedup"))
         return work / value;
     return NAN;
 }
@@ -82,7 +84,7 @@ static double number_or(const char *text, double otherwise)
     return used > 0 && text[used] == '\0' && value > 0 ? value : otherwise;
 }
 
-static struct curve *find_curve(struct fits *f, char **fields, const int *columns, bool weak)
+static struct curve *find_curve(struct curve_fits *f, char **fields, const int *columns, bool weak)
 {
     const char *batch = weak ? fields[columns[BATCH]] : "";
 
@@ -99,13 +101,13 @@ static struct curve *find_curve(struct fits *f, char **fields, const int *column
     snprintf(c->metric, sizeof(c->metric), "%s", fields[columns[METRIC]]);
     snprintf(c->batch, sizeof(c->batch), "%s", batch);
     c->weak = weak;
-    c->speedup = begins(c->metric, "speedup");
+    c->speedup = text_begins(c->metric, "speedup");
     c->points = calloc(POINTS_MAX, sizeof(*c->points));
     f->count += c->points != NULL;
     return c->points ? c : NULL;
 }
 
-static bool add_row(struct fits *f, char **fields, const int *columns)
+static bool add_row(struct curve_fits *f, char **fields, const int *columns)
 {
     bool weak = strstr(fields[columns[SCALING]], "weak") != NULL;
     double n = number_or(fields[columns[N]], NAN), value = number_or(fields[columns[VALUE]], NAN);
@@ -116,12 +118,12 @@ static bool add_row(struct fits *f, char **fields, const int *columns)
         return true;
     struct curve *c = find_curve(f, fields, columns, weak);
     if (c && c->count < POINTS_MAX)
-        c->points[c->count++] = (struct point){n, seconds};
+        c->points[c->count++] = (struct curve_point){n, seconds};
     return c != NULL;
 }
 
-/* Tables without these columns are about something else. */
-static int read_table(struct fits *f, const char *path)
+/* Tables without these columns are skipped. */
+static int read_table(struct curve_fits *f, const char *path)
 {
     static const char *const names[FIELDS] = {"workload_id", "metric",  "value",
                                               "n",           "scaling", "batch_per_worker"};
@@ -144,7 +146,7 @@ static int read_table(struct fits *f, const char *path)
     return got < 0 ? cli_report(&err) : 0;
 }
 
-static int read_folder(struct fits *f, const char *data)
+static int read_folder(struct curve_fits *f, const char *data)
 {
     char pattern[1024];
     glob_t found;
@@ -165,15 +167,15 @@ static int read_folder(struct fits *f, const char *data)
 
 static int compare_points(const void *a, const void *b)
 {
-    const struct point *x = a, *y = b;
+    const struct curve_point *x = a, *y = b;
 
     if (x->n != y->n)
         return x->n < y->n ? -1 : 1;
     return x->seconds < y->seconds ? -1 : x->seconds > y->seconds;
 }
 
-/* Sizes, the end of their smaller half, and the median at the largest. */
-static void measure_curve(struct curve *c)
+/* Count the sizes, find the end of their smaller half, and the median at the largest. */
+static void finish_curve(struct curve *c)
 {
     size_t last = 0, seen = 0;
 
@@ -193,7 +195,8 @@ static void measure_curve(struct curve *c)
                            : (c->points[middle - 1].seconds + c->points[middle].seconds) / 2;
 }
 
-/* The runs of the smaller half; per_unit: seconds of a unit of work, for Ernest. */
+/* The runs of the smaller half; per_unit: seconds per unit of work, for Ernest; sheet: for a fit
+ * with a job as prior. */
 static struct hm_runs *small_runs(const struct curve *c, bool per_unit, bool sheet)
 {
     struct hm_text text = {0};
@@ -203,7 +206,7 @@ static struct hm_runs *small_runs(const struct curve *c, bool per_unit, bool she
     hm__text_addf(&text, "n%s,%s\n", sized ? ",size" : "",
                   sheet && c->speedup ? "speedup" : "seconds");
     for (size_t i = 0; i < c->count && c->points[i].n <= c->fitted_to; i++) {
-        const struct point *p = &c->points[i];
+        const struct curve_point *p = &c->points[i];
         double value = per_unit && c->weak   ? p->seconds / p->n
                        : sheet && c->speedup ? 1 / p->seconds
                                              : p->seconds;
@@ -218,52 +221,52 @@ static struct hm_runs *small_runs(const struct curve *c, bool per_unit, bool she
     return runs;
 }
 
-/* ---- the three ways ------------------------------------------------------------------------- */
+/* ---- the three methods ---------------------------------------------------------------------- */
 
-static struct verdict judge(const struct curve *c, const struct hm_fit *fit, const struct hm_at *at,
-                            size_t at_count, double measured)
+static struct fit_result predict_largest(const struct curve *c, const struct hm_fit *fit,
+                                         const struct hm_at *at, size_t at_count, double measured)
 {
     struct hm_prediction p;
 
     if (hm_fit_predict(fit, at, at_count, &c->largest, 1, &p, NULL))
-        return (struct verdict){.error = NAN};
-    return (struct verdict){fabs(p.time_s / measured - 1), !isnan(p.low_s),
-                            p.low_s <= measured && measured <= p.high_s};
+        return (struct fit_result){.error = NAN};
+    return (struct fit_result){fabs(p.time_s / measured - 1), !isnan(p.low_s),
+                               p.low_s <= measured && measured <= p.high_s};
 }
 
-static struct verdict try_ernest(const struct curve *c)
+static struct fit_result fit_ernest(const struct curve *c)
 {
     static const char *const terms[] = {"1", "1/n", "ln(n)", "n"};
     struct hm_fit_settings settings = {.terms = terms, .errors = HM_ERRORS_RELATIVE};
     struct hm_runs *runs = small_runs(c, true, false);
     struct hm_fit *fit = NULL;
-    struct verdict verdict = {.error = NAN};
+    struct fit_result result = {.error = NAN};
 
-    /* No more terms than runs: the last ones go first. */
+    /* There must not be more terms than runs, so the last terms are dropped. */
     settings.term_count = c->sizes >= 7 ? 4 : (c->sizes + 1) / 2;
     if (runs && hm_fit_new(runs, &settings, &fit, NULL) == 0)
-        verdict = judge(c, fit, NULL, 0, c->weak ? c->measured / c->largest : c->measured);
+        result = predict_largest(c, fit, NULL, 0, c->weak ? c->measured / c->largest : c->measured);
     hm_fit_free(fit);
     hm_runs_free(runs);
-    return verdict;
+    return result;
 }
 
-static struct verdict try_auto(const struct curve *c)
+static struct fit_result fit_auto(const struct curve *c)
 {
     struct hm_fit_settings settings = {0};
     struct hm_at size = {"size", c->weak ? c->largest : 1};
     struct hm_runs *runs = small_runs(c, false, false);
     struct hm_fit *fit = NULL;
-    struct verdict verdict = {.error = NAN};
+    struct fit_result result = {.error = NAN};
 
     if (runs && hm_fit_new(runs, &settings, &fit, NULL) == 0)
-        verdict = judge(c, fit, &size, 1, c->measured);
+        result = predict_largest(c, fit, &size, 1, c->measured);
     hm_fit_free(fit);
     hm_runs_free(runs);
-    return verdict;
+    return result;
 }
 
-/* Curves whose job can be written down: a built-in example, or a few words. */
+/* Curves whose job is known: as a built-in example, or as text. */
 static const struct {
     const char *workload, *batch, *example, *text;
 } sheets[] = {
@@ -302,7 +305,7 @@ static const char *example_text(const char *wanted, size_t *length)
     return NULL;
 }
 
-/* The job of a curve, or NULL. */
+/* The job of a curve; NULL: not known. */
 static struct hm_job *find_job(const struct curve *c, const char *data,
                                const struct hm_catalog *catalog)
 {
@@ -324,24 +327,24 @@ static struct hm_job *find_job(const struct curve *c, const char *data,
     return job;
 }
 
-static struct verdict try_sheet(const struct curve *c, const char *data,
-                                const struct hm_catalog *catalog)
+static struct fit_result fit_sheet(const struct curve *c, const char *data,
+                                   const struct hm_catalog *catalog)
 {
     struct hm_job *job = find_job(c, data, catalog);
     struct hm_fit_settings settings = {.job = job};
     struct hm_runs *runs = job ? small_runs(c, false, true) : NULL;
     struct hm_fit *fit = NULL;
-    struct verdict verdict = {.error = NAN};
+    struct fit_result result = {.error = NAN};
 
     if (runs && hm_fit_new(runs, &settings, &fit, NULL) == 0) {
-        /* Speedups are measured in units of the sheet's own reference. */
+        /* A measured speedup is relative to the reference time of the fit. */
         double unit = c->speedup ? hm_fit_reference_s(fit) : 1;
-        verdict = judge(c, fit, NULL, 0, c->measured * unit);
+        result = predict_largest(c, fit, NULL, 0, c->measured * unit);
     }
     hm_fit_free(fit);
     hm_runs_free(runs);
     hm_job_free(job);
-    return verdict;
+    return result;
 }
 
 /* ---- the table ------------------------------------------------------------------------------ */
@@ -352,22 +355,22 @@ static int compare_doubles(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-struct summary {
+struct fit_summary {
     size_t count, intervals, inside;
     double median, ninetieth;
 };
 
-static struct summary sum_up(const struct fits *f, enum way way)
+static struct fit_summary summarise_method(const struct curve_fits *f, enum fit_method method)
 {
     double *errors = calloc(f->count + 1, sizeof(*errors));
-    struct summary s = {.median = NAN, .ninetieth = NAN};
+    struct fit_summary s = {.median = NAN, .ninetieth = NAN};
 
     for (size_t i = 0; errors && i < f->count; i++) {
-        if (f->curves[i].sizes < SIZES_MIN || isnan(f->verdicts[i][way].error))
+        if (f->curves[i].sizes < SIZES_MIN || isnan(f->results[i][method].error))
             continue;
-        errors[s.count++] = f->verdicts[i][way].error;
-        s.intervals += f->verdicts[i][way].interval;
-        s.inside += f->verdicts[i][way].inside;
+        errors[s.count++] = f->results[i][method].error;
+        s.intervals += f->results[i][method].interval;
+        s.inside += f->results[i][method].inside;
     }
     if (s.count == 0) {
         free(errors);
@@ -381,9 +384,9 @@ static struct summary sum_up(const struct fits *f, enum way way)
     return s;
 }
 
-static const char *const way_names[WAYS] = {"ernest", "auto", "sheet"};
+static const char *const method_names[METHODS] = {"ernest", "auto", "sheet"};
 
-static void text_verdict(struct hm_text *out, const struct verdict *v)
+static void add_result_text(struct hm_text *out, const struct fit_result *v)
 {
     if (isnan(v->error))
         hm__text_addf(out, " %9s     ", "");
@@ -394,11 +397,11 @@ static void text_verdict(struct hm_text *out, const struct verdict *v)
                                    : "out");
 }
 
-static void render_text(struct hm_text *out, const struct fits *f)
+static void add_fits_text(struct hm_text *out, const struct curve_fits *f)
 {
     hm__text_addf(out, "%-52s %5s %9s %9s", "curve", "sizes", "fitted to", "predicts");
-    for (int w = 0; w < WAYS; w++)
-        hm__text_addf(out, " %9s     ", way_names[w]);
+    for (int w = 0; w < METHODS; w++)
+        hm__text_addf(out, " %9s     ", method_names[w]);
     hm__text_end_line(out);
     for (size_t i = 0; i < f->count; i++) {
         const struct curve *c = &f->curves[i];
@@ -407,77 +410,90 @@ static void render_text(struct hm_text *out, const struct fits *f)
             continue;
         snprintf(name, sizeof(name), "%s%s%s", c->workload, *c->batch ? " " : "", c->batch);
         hm__text_addf(out, "%-52.52s %5zu %9g %9g", name, c->sizes, c->fitted_to, c->largest);
-        for (int w = 0; w < WAYS; w++)
-            text_verdict(out, &f->verdicts[i][w]);
+        for (int w = 0; w < METHODS; w++)
+            add_result_text(out, &f->results[i][w]);
         hm__text_end_line(out);
     }
-    for (int w = 0; w < WAYS; w++) {
-        struct summary s = sum_up(f, (enum way)w);
+    for (int w = 0; w < METHODS; w++) {
+        struct fit_summary s = summarise_method(f, (enum fit_method)w);
         if (s.count)
             hm__text_addf(out,
                           "%s%-7s %zu curves: median error %.1f %%, 90th percentile %.0f %%, the "
                           "90 %% interval holds %.0f %% of %zu\n",
-                          w ? "" : "\n", way_names[w], s.count, 100 * s.median, 100 * s.ninetieth,
-                          100 * (double)s.inside / (double)s.intervals, s.intervals);
+                          w ? "" : "\n", method_names[w], s.count, 100 * s.median,
+                          100 * s.ninetieth, 100 * (double)s.inside / (double)s.intervals,
+                          s.intervals);
     }
 }
 
-static void render_json(struct hm_text *out, const struct fits *f)
+/* Members "ernest", "auto" and "sheet" of a curve. */
+static void put_results(struct hm_json *json, const struct fit_result *results)
 {
-    bool first = true;
-
-    hm__text_add(out, "{\"curves\":[");
-    for (size_t i = 0; i < f->count; i++) {
-        const struct curve *c = &f->curves[i];
-        if (c->sizes < SIZES_MIN)
-            continue;
-        hm__text_add(out, first ? "\n  {\"workload\":" : ",\n  {\"workload\":");
-        first = false;
-        hm__json_text(out, c->workload);
-        hm__json_named(out, "batch", *c->batch ? c->batch : NULL);
-        hm__json_named(out, "metric", c->metric);
-        hm__text_addf(out, ",\"weak\":%s,\"sizes\":%zu", c->weak ? "true" : "false", c->sizes);
-        hm__json_field(out, "fitted_to", c->fitted_to);
-        hm__json_field(out, "n", c->largest);
-        for (int w = 0; w < WAYS; w++) {
-            const struct verdict *v = &f->verdicts[i][w];
-            hm__text_addf(out, ",\"%s\":{\"error\":", way_names[w]);
-            hm__json_number(out, v->error);
-            hm__text_addf(out, ",\"inside\":%s}",
-                          isnan(v->error) ? "null"
-                          : v->inside     ? "true"
-                                          : "false");
-        }
-        hm__text_add(out, "}");
+    for (int m = 0; m < METHODS; m++) {
+        hm__json_open(json, method_names[m], HM_JSON_OBJECT);
+        hm__json_put_number(json, "error", results[m].error);
+        if (isnan(results[m].error))
+            hm__json_put_null(json, "inside");
+        else
+            hm__json_put_bool(json, "inside", results[m].inside);
+        hm__json_close(json);
     }
-    hm__text_add(out, "]");
-    for (int w = 0; w < WAYS; w++) {
-        struct summary s = sum_up(f, (enum way)w);
-        hm__text_addf(out, ",\n\"%s\":{\"curves\":%zu,\"intervals\":%zu,\"inside\":%zu",
-                      way_names[w], s.count, s.intervals, s.inside);
-        hm__json_field(out, "median", s.median);
-        hm__json_field(out, "ninetieth", s.ninetieth);
-        hm__text_add(out, "}");
-    }
-    hm__text_add(out, "}\n");
 }
 
-static int show(const struct fits *f, bool json)
+static void put_curve(struct hm_json *json, const struct curve *c, const struct fit_result *results)
+{
+    hm__json_open(json, NULL, HM_JSON_OBJECT);
+    hm__json_put_text(json, "workload", c->workload);
+    hm__json_put_text(json, "batch", *c->batch ? c->batch : NULL);
+    hm__json_put_text(json, "metric", c->metric);
+    hm__json_put_bool(json, "weak", c->weak);
+    hm__json_put_number(json, "sizes", (double)c->sizes);
+    hm__json_put_number(json, "fitted_to", c->fitted_to);
+    hm__json_put_number(json, "n", c->largest);
+    put_results(json, results);
+    hm__json_close(json);
+}
+
+static void add_fits_json(struct hm_text *out, const struct curve_fits *f)
+{
+    struct hm_json json = {.out = out};
+
+    hm__json_open(&json, NULL, HM_JSON_OBJECT | HM_JSON_LINES);
+    hm__json_open(&json, "curves", HM_JSON_LIST | HM_JSON_LINES);
+    for (size_t i = 0; i < f->count; i++)
+        if (f->curves[i].sizes >= SIZES_MIN)
+            put_curve(&json, &f->curves[i], f->results[i]);
+    hm__json_close(&json);
+    for (int m = 0; m < METHODS; m++) {
+        struct fit_summary s = summarise_method(f, (enum fit_method)m);
+        hm__json_open(&json, method_names[m], HM_JSON_OBJECT);
+        hm__json_put_number(&json, "curves", (double)s.count);
+        hm__json_put_number(&json, "intervals", (double)s.intervals);
+        hm__json_put_number(&json, "inside", (double)s.inside);
+        hm__json_put_number(&json, "median", s.median);
+        hm__json_put_number(&json, "ninetieth", s.ninetieth);
+        hm__json_close(&json);
+    }
+    hm__json_close(&json);
+    hm__text_add(out, "\n");
+}
+
+static int print_fits(const struct curve_fits *f, bool json)
 {
     struct hm_text out = {0};
 
     if (json)
-        render_json(&out, f);
+        add_fits_json(&out, f);
     else
-        render_text(&out, f);
+        add_fits_text(&out, f);
     return cli_put_text(&out);
 }
 
-int cli_validate_fits(const char *data, bool json, const struct hm_catalog *catalog)
+int validate_fits(const char *data, bool json, const struct hm_catalog *catalog)
 {
-    struct fits f = {.curves = calloc(CURVES_MAX, sizeof(*f.curves)),
-                     .verdicts = calloc(CURVES_MAX, sizeof(*f.verdicts))};
-    int rc = f.curves && f.verdicts ? 0 : cli_complain("out of memory");
+    struct curve_fits f = {.curves = calloc(CURVES_MAX, sizeof(*f.curves)),
+                           .results = calloc(CURVES_MAX, sizeof(*f.results))};
+    int rc = f.curves && f.results ? 0 : cli_complain("out of memory");
 
     if (rc == 0 && !data)
         rc = cli_complain("validate: --fits needs the folder of published curves: --data DIR, "
@@ -486,20 +502,20 @@ int cli_validate_fits(const char *data, bool json, const struct hm_catalog *cata
         rc = read_folder(&f, data);
     struct cli_progress progress = cli_progress_start("fits", f.count);
     for (size_t i = 0; rc == 0 && i < f.count; i++) {
-        measure_curve(&f.curves[i]);
+        finish_curve(&f.curves[i]);
         if (f.curves[i].sizes < SIZES_MIN)
             continue;
-        f.verdicts[i][ERNEST] = try_ernest(&f.curves[i]);
-        f.verdicts[i][AUTO] = try_auto(&f.curves[i]);
-        f.verdicts[i][SHEET] = try_sheet(&f.curves[i], data, catalog);
+        f.results[i][ERNEST] = fit_ernest(&f.curves[i]);
+        f.results[i][AUTO] = fit_auto(&f.curves[i]);
+        f.results[i][SHEET] = fit_sheet(&f.curves[i], data, catalog);
         cli_progress_step(&progress, i);
     }
     cli_progress_end(&progress);
     if (rc == 0)
-        rc = show(&f, json);
+        rc = print_fits(&f, json);
     for (size_t i = 0; f.curves && i < f.count; i++)
         free(f.curves[i].points);
     free(f.curves);
-    free(f.verdicts);
+    free(f.results);
     return rc;
 }

@@ -1,10 +1,10 @@
 /*
- * Tasks, platforms, and the words of their runs.
+ * Tasks, platforms, and the commands of their runs.
  *
- * The survey says neither how many neurons the hidden layers have nor whether a batch is of one
- * worker; the programs were the examples of the platforms. Taken here are the layers of MXNet's
- * example for MNIST (128, and 64 after it) and batches of each worker, as those examples have
- * them: 500 images, and 100 of the 100 and 500 rows of the logistic regression.
+ * The survey does not say how many neurons the hidden layers have, nor whether a batch belongs to
+ * one worker; its programs were the examples of the platforms. This file uses the layers of MXNet's
+ * example for MNIST (128, then 64) and batches per worker, as those examples do: 500 images, and
+ * for the logistic regression 100 rows, the smaller of the survey's 100 and 500.
  *
  * Source: Zhang, Alqahtani, Demirbas: A comparison of distributed machine learning platforms. ICCCN
  * 2017, Tables 1 and 3.
@@ -60,201 +60,205 @@ const struct compare_published compare_published[] = {
     {0},
 };
 
-/* examples/cluster-m4.yaml says where it comes from. */
+/* The source of these values is in examples/cluster-m4.yaml. */
 const char compare_cluster[] = "m4.xlarge";
 const char *const compare_cluster_sets[] = {"flops=5.7 Gflop/s", "efficiency=1", NULL};
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
-static int take_task(void *context, const char *piece)
+static int select_task(void *context, const char *piece)
 {
-    struct compare_asked *asked = context;
+    struct compare_request *request = context;
 
     for (size_t i = 0; i < COMPARE_TASKS; i++)
         if (strcmp(compare_tasks[i].name, piece) == 0) {
-            asked->tasks[i] = true;
+            request->tasks[i] = true;
             return 0;
         }
-    return cli_complain("--tasks: there is no '%s'; there are logistic, softmax, one-layer and "
+    return cli_complain("--tasks: there is no task '%s'; use logistic, softmax, one-layer or "
                         "two-layers",
                         piece);
 }
 
-static int take_platform(void *context, const char *piece)
+static int select_platform(void *context, const char *piece)
 {
-    struct compare_asked *asked = context;
+    struct compare_request *request = context;
     bool found = false;
 
     for (size_t i = 0; i < COMPARE_WAYS; i++)
         if (strcmp(compare_ways[i].name, piece) == 0 ||
             strcmp(compare_ways[i].platform, piece) == 0)
-            asked->ways[i] = found = true;
+            request->ways[i] = found = true;
     return found ? 0
-                 : cli_complain("--platforms: there is no '%s'; there are driver, server (bsp, ssp "
-                                "and async, or one of them) and allreduce",
+                 : cli_complain("--platforms: there is no platform '%s'; use driver, server (which "
+                                "is bsp, ssp and async), bsp, ssp, async or allreduce",
                                 piece);
 }
 
-int compare_take_tasks(struct compare_asked *asked, const char *list)
+int compare_select_tasks(struct compare_request *request, const char *list)
 {
-    memset(asked->tasks, 0, sizeof(asked->tasks));
-    return cli_each(list, take_task, asked);
+    memset(request->tasks, 0, sizeof(request->tasks));
+    return cli_each(list, select_task, request);
 }
 
-int compare_take_platforms(struct compare_asked *asked, const char *list)
+int compare_select_platforms(struct compare_request *request, const char *list)
 {
-    memset(asked->ways, 0, sizeof(asked->ways));
-    return cli_each(list, take_platform, asked);
+    memset(request->ways, 0, sizeof(request->ways));
+    return cli_each(list, select_platform, request);
 }
 
 /* ---- sizes ---------------------------------------------------------------------------------- */
 
-double compare_rows(const struct compare_asked *asked, const struct compare_task *task)
+/* Rows of a task; -1: all rows of the files. */
+static double task_rows(const struct compare_request *request, const struct compare_task *task)
 {
-    if (task->images && asked->images)
+    if (task->images && request->images)
         return -1;
-    return asked->rows > 0 ? asked->rows : task->rows;
+    return request->rows > 0 ? request->rows : task->rows;
 }
 
-double compare_batch(const struct compare_asked *asked, const struct compare_task *task, double n)
+double compare_batch(const struct compare_request *request, const struct compare_task *task,
+                     double n)
 {
-    return n * (asked->batch > 0 ? asked->batch : task->batch);
+    return n * (request->batch > 0 ? request->batch : task->batch);
 }
 
-/* One of full batches is many passes over the data, and all of them take the same time. */
-double compare_iterations(const struct compare_asked *asked, const struct compare_way *way)
+/* An iteration with a full batch takes long, and all of them take the same time, so a tenth of the
+ * iterations is enough. */
+static double run_iterations(const struct compare_request *request, const struct compare_way *way)
 {
-    return way->full ? ceil(asked->iterations / 10) : asked->iterations;
+    return way->full ? ceil(request->iterations / 10) : request->iterations;
 }
 
 /*
- * Five looks, where they change nothing. Workers of ssp and async who are in step stay so in
- * virtual time; a look would put some of them out of step, and what comes after it would be faster.
+ * Iterations between two evaluations of the objective: five evaluations, where they do not change
+ * the result. Workers of ssp and async that begin in step stay in step in virtual time. An
+ * evaluation would shift some of them, and the iterations after it would be faster.
  */
-static double look_every(const struct compare_asked *asked, const struct compare_way *way)
+static double evaluate_every(const struct compare_request *request, const struct compare_way *way)
 {
-    double iterations = compare_iterations(asked, way);
+    double iterations = run_iterations(request, way);
     bool apart = way->consistency && strcmp(way->consistency, "bsp") != 0;
 
-    return apart && !asked->real ? iterations : fmax(1, ceil(iterations / 5));
+    return apart && !request->real ? iterations : fmax(1, ceil(iterations / 5));
 }
 
-int compare_check(const struct compare_asked *asked)
+int compare_check(const struct compare_request *request)
 {
     double most = 0;
 
-    for (size_t i = 0; i < asked->n.count; i++)
-        most = fmax(most, asked->n.values[i]);
+    for (size_t i = 0; i < request->n.count; i++)
+        most = fmax(most, request->n.values[i]);
     for (size_t t = 0; t < COMPARE_TASKS; t++) {
         const struct compare_task *task = &compare_tasks[t];
-        double rows = compare_rows(asked, task), batch = compare_batch(asked, task, most);
-        if (asked->tasks[t] && rows >= 0 && rows < batch)
-            return cli_complain("compare: %s has %.0f rows, and a mini-batch of %.0f workers has "
+        double rows = task_rows(request, task), batch = compare_batch(request, task, most);
+        if (request->tasks[t] && rows >= 0 && rows < batch)
+            return cli_complain("compare: %s has %.0f rows, but a mini-batch of %.0f workers needs "
                                 "%.0f x %.0f; give --rows %.0f or a smaller --batch",
                                 task->name, rows, most, most, batch / most, batch);
     }
     return 0;
 }
 
-/* ---- words ---------------------------------------------------------------------------------- */
+/* ---- commands ------------------------------------------------------------------------------- */
 
-/* Words that are being gathered; `rc` sticks. */
-struct gathering {
-    struct cli_words words;
+/* A command under construction. After an error in rc, further calls do nothing. */
+struct command_builder {
+    struct launch_command command;
     int rc;
 };
 
-static void add(struct gathering *g, const char *format, ...) HM_PRINTF(2, 3);
+static void builder_add(struct command_builder *b, const char *format, ...) HM_PRINTF(2, 3);
 
-static void add(struct gathering *g, const char *format, ...)
+static void builder_add(struct command_builder *b, const char *format, ...)
 {
     struct hm_err err = {0};
-    char word[1200];
+    char argument[1200];
     va_list args;
 
     va_start(args, format);
-    int length = vsnprintf(word, sizeof(word), format, args);
+    int length = vsnprintf(argument, sizeof(argument), format, args);
     va_end(args);
-    if (g->rc == 0 && (length < 0 || (size_t)length >= sizeof(word)))
-        g->rc = cli_complain("compare: '%.60s…' is too long", word);
-    if (g->rc == 0 && cli_words_add(&g->words, word, &err))
-        g->rc = cli_report(&err);
+    if (b->rc == 0 && (length < 0 || (size_t)length >= sizeof(argument)))
+        b->rc = cli_complain("compare: '%.60s…' is too long", argument);
+    if (b->rc == 0 && launch_command_add(&b->command, argument, &err))
+        b->rc = cli_report(&err);
 }
 
-/* Rows beyond whole mini-batches would make each of them smaller. */
-static double rows_made(const struct compare_asked *asked, const struct compare_task *task,
-                        const struct compare_way *way, double n)
+/* Generate a whole number of mini-batches; with further rows, each batch would be smaller. */
+static double generated_rows(const struct compare_request *request, const struct compare_task *task,
+                             const struct compare_way *way, double n)
 {
-    double rows = compare_rows(asked, task), batch = compare_batch(asked, task, n);
+    double rows = task_rows(request, task), batch = compare_batch(request, task, n);
 
     return way->full ? rows : batch * floor(rows / batch);
 }
 
-static void add_task(struct gathering *g, const struct compare_asked *asked,
-                     const struct compare_task *task, double rows)
+static void builder_add_task(struct command_builder *b, const struct compare_request *request,
+                             const struct compare_task *task, double rows)
 {
-    add(g, "--problem=%s", task->problem);
-    if (task->images && asked->images)
-        add(g, "--data=%s", asked->images);
+    builder_add(b, "--problem=%s", task->problem);
+    if (task->images && request->images)
+        builder_add(b, "--data=%s", request->images);
     else if (task->images)
-        add(g, "--data=digits:%.0f", rows);
+        builder_add(b, "--data=digits:%.0f", rows);
     else
-        add(g, "--data=dense:%.0fx%.0f", rows, task->features);
+        builder_add(b, "--data=dense:%.0fx%.0f", rows, task->features);
     if (task->hidden)
-        add(g, "--hidden=%s", task->hidden);
+        builder_add(b, "--hidden=%s", task->hidden);
     if (task->images)
-        add(g, "--scale=unit");
+        builder_add(b, "--scale=unit");
     if (task->images && !task->hidden)
-        add(g, "--keep=dense");
+        builder_add(b, "--keep=dense");
 }
 
-static void add_way(struct gathering *g, const struct compare_asked *asked,
-                    const struct compare_way *way, double batch)
+static void builder_add_way(struct command_builder *b, const struct compare_request *request,
+                            const struct compare_way *way, double batch)
 {
-    add(g, "--platform=%s", way->platform);
+    builder_add(b, "--platform=%s", way->platform);
     if (way->consistency) {
-        add(g, "--consistency=%s", way->consistency);
-        add(g, "--servers=%.0f", asked->servers);
+        builder_add(b, "--consistency=%s", way->consistency);
+        builder_add(b, "--servers=%.0f", request->servers);
         if (strcmp(way->consistency, "ssp") == 0)
-            add(g, "--staleness=%.0f", asked->staleness);
+            builder_add(b, "--staleness=%.0f", request->staleness);
     }
-    add(g, "--algorithm=%s", way->algorithm);
+    builder_add(b, "--algorithm=%s", way->algorithm);
     if (!way->full)
-        add(g, "--batch=%.0f", batch);
+        builder_add(b, "--batch=%.0f", batch);
 }
 
-static void add_cluster(struct gathering *g, const struct compare_asked *asked)
+static void builder_add_cluster(struct command_builder *b, const struct compare_request *request)
 {
-    add(g, "--simulate=%s", asked->simulate ? asked->simulate : compare_cluster);
-    for (size_t i = 0; !asked->simulate && compare_cluster_sets[i]; i++)
-        add(g, "--set=%s", compare_cluster_sets[i]);
-    for (size_t i = 0; i < asked->set_count; i++)
-        add(g, "--set=%s", asked->sets[i]);
+    builder_add(b, "--simulate=%s", request->simulate ? request->simulate : compare_cluster);
+    for (size_t i = 0; !request->simulate && compare_cluster_sets[i]; i++)
+        builder_add(b, "--set=%s", compare_cluster_sets[i]);
+    for (size_t i = 0; i < request->set_count; i++)
+        builder_add(b, "--set=%s", request->sets[i]);
 }
 
-int compare_run_words(const struct compare_asked *asked, const struct compare_task *task,
-                      const struct compare_way *way, double n, struct cli_words *ret_words)
+int compare_run_command(const struct compare_request *request, const struct compare_task *task,
+                        const struct compare_way *way, double n, struct launch_command *ret_command)
 {
-    struct gathering g = {0};
-    double iterations = compare_iterations(asked, way);
+    struct command_builder b = {0};
+    double iterations = run_iterations(request, way);
 
-    add(&g, "train");
-    add(&g, "-n%.0f", n);
-    add_task(&g, asked, task, rows_made(asked, task, way, n));
-    add_way(&g, asked, way, compare_batch(asked, task, n));
-    add(&g, "--iterations=%.0f", iterations);
-    add(&g, "--look-every=%.0f", look_every(asked, way));
-    add(&g, "--seed=%.0f", asked->seed);
-    add(&g, "--usage");
-    if (!asked->real)
-        add_cluster(&g, asked);
-    if (asked->record)
-        add(&g, "--record=%s", asked->record);
-    add(&g, "--json");
-    if (g.rc) {
-        cli_words_release(&g.words);
-        return g.rc;
+    builder_add(&b, "train");
+    builder_add(&b, "-n%.0f", n);
+    builder_add_task(&b, request, task, generated_rows(request, task, way, n));
+    builder_add_way(&b, request, way, compare_batch(request, task, n));
+    builder_add(&b, "--iterations=%.0f", iterations);
+    builder_add(&b, "--look-every=%.0f", evaluate_every(request, way));
+    builder_add(&b, "--seed=%.0f", request->seed);
+    builder_add(&b, "--usage");
+    if (!request->real)
+        builder_add_cluster(&b, request);
+    if (request->record)
+        builder_add(&b, "--record=%s", request->record);
+    builder_add(&b, "--json");
+    if (b.rc) {
+        launch_command_release(&b.command);
+        return b.rc;
     }
-    *ret_words = g.words;
+    *ret_command = b.command;
     return 0;
 }

@@ -1,35 +1,37 @@
 /*
- * What `howmany compare` compares: the tasks of the survey by Zhang, Alqahtani and Demirbas, the
- * platforms, and the figures they published.
+ * The runs of `howmany compare`: the tasks of the survey by Zhang, Alqahtani and Demirbas, the
+ * platforms, and the figures that the survey published.
  */
 #ifndef HM_COMPARE_PLAN_H
 #define HM_COMPARE_PLAN_H
 
 #include "cli.h"
-#include "words.h"
+#include "command_line.h"
+#include "lists.h"
 
 struct compare_task {
     const char *name, *title;
-    const char *problem; /* of howmany train */
-    const char *hidden;  /* widths of the hidden layers; NULL: none */
-    bool images;         /* MNIST or made digits; otherwise dense rows */
-    double rows;         /* of the survey */
-    double features;     /* of dense rows */
-    double batch;        /* rows of a worker in a mini-batch */
+    const char *problem; /* Value of --problem of howmany train. */
+    const char *hidden;  /* Widths of the hidden layers; NULL: none. */
+    bool images;         /* The data is MNIST or digits that look like it; else dense rows. */
+    double rows;         /* Rows in the survey. */
+    double features;     /* Features of a row. */
+    double batch;        /* Rows of one worker's mini-batch. */
 };
 
+/* A platform with its consistency and algorithm. */
 struct compare_way {
-    const char *name; /* as --platforms has it */
+    const char *name; /* As in --platforms. */
     const char *platform, *consistency;
     const char *algorithm;
-    bool full; /* batches of all rows */
+    bool full; /* Each batch has all rows. */
 };
 
-/* A figure of the survey, always on 3 workers and one server or driver. */
+/* A figure of the survey, always for 3 workers and one server or driver. */
 struct compare_published {
-    const char *task, *way; /* names */
+    const char *task, *way; /* Names of the task and the way. */
     const char *system;
-    double batch; /* rows of a worker; 0: all of them */
+    double batch; /* Rows of one worker's mini-batch; 0: all rows. */
     double samples_per_s;
 };
 
@@ -37,40 +39,38 @@ enum { COMPARE_TASKS = 4, COMPARE_WAYS = 5, COMPARE_PUBLISHED_N = 3 };
 
 extern const struct compare_task compare_tasks[COMPARE_TASKS];
 extern const struct compare_way compare_ways[COMPARE_WAYS];
-extern const struct compare_published compare_published[]; /* system NULL at the end */
+extern const struct compare_published compare_published[]; /* system is NULL at the end. */
 extern const char compare_source[];
 
-/* What was asked for. Numbers that are 0 are the task's own. */
-struct compare_asked {
+/* The options of one comparison. Numbers that are 0 have the task's default. */
+struct compare_request {
     bool tasks[COMPARE_TASKS], ways[COMPARE_WAYS];
     struct cli_range n;
     double iterations, batch, rows, servers, staleness, seed;
-    const char *images;   /* folder with MNIST; NULL: digits are made */
-    const char *simulate; /* cluster; NULL: as the survey's */
+    const char *images;   /* Folder with MNIST; NULL: digits are generated. */
+    const char *simulate; /* Cluster; NULL: the survey's. */
     const char *const *sets;
     size_t set_count;
-    bool real;
+    bool real; /* Use real ranks instead of simulated ones. */
     const char *record;
 };
 
-/* Lists of names; 0, or EXIT_USAGE with a message. */
-int compare_take_tasks(struct compare_asked *asked, const char *list);
-int compare_take_platforms(struct compare_asked *asked, const char *list);
+/* Select tasks or platforms by a list of names; 0, or EXIT_USAGE with a message. */
+int compare_select_tasks(struct compare_request *request, const char *list);
+int compare_select_platforms(struct compare_request *request, const char *list);
 
-/* Rows of a task; negative: as many as the files have. */
-double compare_rows(const struct compare_asked *asked, const struct compare_task *task);
-/* Rows of all workers in a mini-batch. */
-double compare_batch(const struct compare_asked *asked, const struct compare_task *task, double n);
-/* How many iterations a run has. */
-double compare_iterations(const struct compare_asked *asked, const struct compare_way *way);
-/* Whether mini-batches fit into the rows; 0, or EXIT_USAGE with a message. */
-int compare_check(const struct compare_asked *asked);
-/* The words of one run, after `howmany`; 0, or EXIT_USAGE with a message. */
-int compare_run_words(const struct compare_asked *asked, const struct compare_task *task,
-                      const struct compare_way *way, double n, struct cli_words *ret_words);
+/* Rows of a mini-batch of all n workers together. */
+double compare_batch(const struct compare_request *request, const struct compare_task *task,
+                     double n);
+/* Check that each task has enough rows for a mini-batch; 0, or EXIT_USAGE with a message. */
+int compare_check(const struct compare_request *request);
+/* The arguments after `howmany` of one run; 0, or EXIT_USAGE with a message. */
+int compare_run_command(const struct compare_request *request, const struct compare_task *task,
+                        const struct compare_way *way, double n,
+                        struct launch_command *ret_command);
 
-/* The cluster of the survey, as words that --simulate and --set take. */
+/* The cluster of the survey, as values of --simulate and --set. */
 extern const char compare_cluster[];
-extern const char *const compare_cluster_sets[]; /* NULL at the end */
+extern const char *const compare_cluster_sets[]; /* NULL at the end. */
 
 #endif

@@ -1,31 +1,34 @@
 /*
- * A comparison as a gnuplot script: a row of panels for each task. Samples a second over workers,
- * with what was published as crosses; then, of the runs on most workers, computing, network and
- * memory of a worker and network of a server over time.
+ * A comparison as a gnuplot script with a row of panels for each task. The first panel shows
+ * samples per second over workers, with published figures as crosses. The others show the runs on
+ * the largest number of workers over time: computation, network and memory of a worker, and the
+ * network of a server.
  */
 #include <math.h>
 #include <string.h>
 
-#include "compare_tell.h"
+#include "compare_explain.h"
+#include "compare_output.h"
 #include "palette.h"
 #include "render.h"
 
 enum { PANELS = 5, PANEL_WIDTH = 380, PANEL_HEIGHT = 300 };
 
-static size_t way_number(const struct compare_way *way)
+static size_t way_index(const struct compare_way *way)
 {
     return (size_t)(way - compare_ways);
 }
 
-/* A line of numbers from one look to the next: they are means over that time. */
-static void add_look(struct hm_text *out, double elapsed_s, const struct compare_look *look)
+/* A line of numbers at the start or end of an interval; they are means over the interval. */
+static void add_interval_point(struct hm_text *out, double elapsed_s,
+                               const struct compare_interval *interval)
 {
     const double values[] = {
         elapsed_s,
-        100 * look->worker.compute,
-        8e-6 * fmax(look->worker.sent, look->worker.received),
-        8e-6 * fmax(look->other.sent, look->other.received),
-        look->worker.memory / 1048576,
+        100 * interval->worker.compute,
+        8e-6 * fmax(interval->worker.sent, interval->worker.received),
+        8e-6 * fmax(interval->other.sent, interval->other.received),
+        interval->worker.memory / 1048576,
     };
 
     for (size_t v = 0; v < sizeof(values) / sizeof(values[0]); v++)
@@ -33,18 +36,19 @@ static void add_look(struct hm_text *out, double elapsed_s, const struct compare
     hm__text_add(out, "\n");
 }
 
-static void add_looks(struct hm_text *out, const struct compare_run *run, size_t number)
+static void add_intervals(struct hm_text *out, const struct compare_run *run, size_t number)
 {
     hm__text_addf(out, "$r%zu << EOD\n", number);
-    for (size_t k = 0; k < run->look_count; k++) {
-        add_look(out, k ? run->looks[k - 1].elapsed_s : 0, &run->looks[k]);
-        add_look(out, run->looks[k].elapsed_s, &run->looks[k]);
+    for (size_t k = 0; k < run->interval_count; k++) {
+        add_interval_point(out, k ? run->intervals[k - 1].elapsed_s : 0, &run->intervals[k]);
+        add_interval_point(out, run->intervals[k].elapsed_s, &run->intervals[k]);
     }
     hm__text_add(out, "EOD\n");
 }
 
-/* $sT_W: workers and samples a second; $rR: a run over time. */
-static void add_data(struct hm_text *out, const struct compare_result *r, size_t t)
+/* Data blocks: $sT_W has workers and samples per second of task T and way W, $pT_W the published
+ * figures, $rR the intervals of run R. */
+static void add_task_data(struct hm_text *out, const struct compare_result *r, size_t t)
 {
     for (size_t w = 0; w < COMPARE_WAYS; w++) {
         hm__text_addf(out, "$s%zu_%zu << EOD\n", t, w);
@@ -62,7 +66,7 @@ static void add_data(struct hm_text *out, const struct compare_result *r, size_t
         const struct compare_run *run = &r->runs[i];
         if (run->task != &compare_tasks[t])
             continue;
-        add_looks(out, run, i);
+        add_intervals(out, run, i);
     }
 }
 
@@ -74,8 +78,8 @@ static void plot_speeds(struct hm_text *out, const struct compare_result *r, siz
                   "set title '%s'\nset xlabel 'workers'\nset ylabel 'samples/s'\nset logscale y\n"
                   "set format y '10^{%%T}'\nset key below horizontal samplen 1\nset xtics (",
                   compare_tasks[t].title);
-    for (size_t i = 0; i < r->asked->n.count; i++)
-        hm__text_addf(out, "%s%.0f", i ? "," : "", r->asked->n.values[i]);
+    for (size_t i = 0; i < r->request->n.count; i++)
+        hm__text_addf(out, "%s%.0f", i ? "," : "", r->request->n.values[i]);
     hm__text_add(out, ")\nset offsets 0.3,0.3,0,0\nplot ");
     for (size_t w = 0; w < COMPARE_WAYS; w++) {
         bool any = false, known = false;
@@ -99,7 +103,7 @@ static void plot_speeds(struct hm_text *out, const struct compare_result *r, siz
     hm__text_add(out, "\nunset logscale y\nset format y\nset nokey\nset xtics auto\nset offsets\n");
 }
 
-/* One quantity over time, of the runs on most workers. */
+/* One quantity over time, for the runs on the largest number of workers. */
 static void plot_over_time(struct hm_text *out, const struct compare_result *r, size_t t,
                            const char *title, const char *unit, int column)
 {
@@ -119,14 +123,14 @@ static void plot_over_time(struct hm_text *out, const struct compare_result *r, 
                       "%s$r%zu using ($1/%.9g):%d with lines lw 1.5 "
                       "lc rgb '%s' notitle",
                       pieces++ ? ", \\\n  " : "", i, run->elapsed_s, column,
-                      hm__palette(way_number(run->way)));
+                      hm__palette(way_index(run->way)));
     }
     hm__text_add(out, pieces ? "\n" : "NaN notitle\n");
     hm__text_add(out, "set autoscale y\n");
 }
 
-int compare_plot(const struct compare_result *r, const char *file, struct hm_text *out,
-                 struct hm_err *err)
+int compare_output_plot(const struct compare_result *r, const char *file, struct hm_text *out,
+                        struct hm_err *err)
 {
     size_t rows = 0;
 
@@ -136,7 +140,7 @@ int compare_plot(const struct compare_result *r, const char *file, struct hm_tex
     if (rc)
         return rc;
     for (size_t t = 0; t < COMPARE_TASKS; t++)
-        add_data(out, r, t);
+        add_task_data(out, r, t);
     hm__text_addf(out,
                   "set border 3\nset tics nomirror out\nset grid lc rgb '#dddddd' lt 1\n"
                   "set multiplot layout %zu,%d title 'crosses: published, 3 workers'\n",
@@ -146,8 +150,8 @@ int compare_plot(const struct compare_result *r, const char *file, struct hm_tex
             continue;
         plot_speeds(out, r, t);
         plot_over_time(out, r, t, "a worker computes", "% of the time", 2);
-        plot_over_time(out, r, t, "network of a worker", "Mbit/s, the busier way", 3);
-        plot_over_time(out, r, t, "network of a server", "Mbit/s, the busier way", 4);
+        plot_over_time(out, r, t, "network of a worker", "Mbit/s, busier direction", 3);
+        plot_over_time(out, r, t, "network of a server", "Mbit/s, busier direction", 4);
         plot_over_time(out, r, t, "memory of a worker", "MiB", 5);
     }
     hm__text_add(out, "unset multiplot\nunset output\n");

@@ -1,9 +1,9 @@
 /*
  * Entering a node of a laboratory.
  *
- * A node shares all of the machine but three things: the network, by the namespace that `lab up`
- * made; the host's name, as programs tell nodes apart by it; and /etc/hosts, in which the nodes
- * have names. The last two are namespaces of the process alone: they need no cleaning up.
+ * A node differs from the machine in three things: the network namespace, which `lab up` made; the
+ * host name, by which programs tell nodes apart; and /etc/hosts, which names the nodes. The last
+ * two need namespaces that belong to the process and vanish with it.
  */
 #include "lab_enter.h"
 
@@ -21,7 +21,7 @@
 #include "err.h"
 #include "text.h"
 
-static int fail_errno(struct hm_err *err, const char *what, const char *which)
+static int fail_enter(struct hm_err *err, const char *what, const char *which)
 {
     return hm__fail(err, HM_E_IO, "cannot %s %s: %s", what, which, strerror(errno));
 }
@@ -32,24 +32,24 @@ static int enter_network(const char *space, struct hm_err *err)
     int fd = open(lab_namespace(space, path), O_RDONLY | O_CLOEXEC);
 
     if (fd < 0)
-        return fail_errno(err, "open network namespace", space);
-    int rc = setns(fd, CLONE_NEWNET) == 0 ? 0 : fail_errno(err, "enter network namespace", space);
+        return fail_enter(err, "open network namespace", space);
+    int rc = setns(fd, CLONE_NEWNET) == 0 ? 0 : fail_enter(err, "enter network namespace", space);
     close(fd);
     return rc;
 }
 
-/* What is mounted here stays here, and what the machine unmounts is unmounted here too. */
-static int name_hosts(const char *name, struct hm_err *err)
+/* MS_SLAVE keeps mounts of this process private, while unmounts on the machine still reach it. */
+static int enter_host_names(const char *name, struct hm_err *err)
 {
     char hosts[LAB_TEXT];
 
     if (unshare(CLONE_NEWNS | CLONE_NEWUTS) != 0)
-        return fail_errno(err, "have namespaces of", "our own");
+        return fail_enter(err, "make", "mount and host name namespaces");
     if (mount("none", "/", NULL, MS_SLAVE | MS_REC, NULL) != 0)
-        return fail_errno(err, "keep mounts to", "ourselves");
-    if (mount(lab_place(name, "hosts", hosts), "/etc/hosts", NULL, MS_BIND, NULL) != 0 &&
+        return fail_enter(err, "make mounts private in", "the new namespace");
+    if (mount(lab_path(name, "hosts", hosts), "/etc/hosts", NULL, MS_BIND, NULL) != 0 &&
         access("/etc/hosts", F_OK) == 0)
-        return fail_errno(err, "put in place of /etc/hosts", hosts);
+        return fail_enter(err, "mount over /etc/hosts the file", hosts);
     return 0;
 }
 
@@ -58,13 +58,13 @@ int lab_enter(const char *name, size_t node, struct hm_err *err)
     char space[LAB_TEXT];
     int rc = enter_network(lab_node(name, node, space), err);
 
-    rc = rc ? rc : name_hosts(name, err);
+    rc = rc ? rc : enter_host_names(name, err);
     if (rc == 0 && sethostname(space, strlen(space)) != 0)
-        rc = fail_errno(err, "set the host's name to", space);
+        rc = fail_enter(err, "set the host name to", space);
     return rc;
 }
 
-int lab_inside(const char *space, int (*work)(void *context), void *context)
+int lab_call_inside(const char *space, int (*work)(void *context), void *context)
 {
     struct hm_err err = {0};
     int status = 0;
@@ -82,31 +82,33 @@ int lab_inside(const char *space, int (*work)(void *context), void *context)
 
 /* ---- Open MPI ------------------------------------------------------------------------------- */
 
-int lab_agent_words(const char *name, struct hm_text *out, struct hm_err *err)
+int lab_agent_command(const char *name, struct hm_text *out, struct hm_err *err)
 {
     char self[PATH_MAX];
     ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
 
     if (length <= 0)
-        return fail_errno(err, "find", "this program");
+        return fail_enter(err, "find", "this program");
     self[length] = '\0';
     if (strpbrk(self, " \t\n;:\"'\\"))
         return hm__fail(err, HM_E_RANGE,
-                        "'%.200s' cannot be a launch agent: mpirun splits its name", self);
+                        "'%.200s' cannot be a launch agent: mpirun splits a path with blanks, "
+                        "quotes, ; or :",
+                        self);
     hm__text_addf(out, "%s lab agent --name %s --", self, name);
     return out->failed ? hm__fail_nomem(err) : 0;
 }
 
 /*
- * Of Open MPI 4: nodes by name with a slot each; the agent in place of ssh; the lab's network and
- * no other way (ob1 is what goes by TCP). Each node takes itself for the whole machine, so that
- * ranks bound to cores would all be bound to the first.
+ * Settings of Open MPI 4: nodes by name with one slot each; the agent instead of ssh; only the
+ * lab's network (ob1 is the layer that uses TCP). Every node sees all cores of the machine, so
+ * binding ranks to cores would bind all of them to the first core.
  */
 int lab_environment(const char *name, size_t n, struct hm_err *err)
 {
     char hostfile[LAB_TEXT];
     struct hm_text agent = {0};
-    int rc = lab_agent_words(name, &agent, err);
+    int rc = lab_agent_command(name, &agent, err);
     const char *const variables[][2] = {
         {"OMPI_MCA_orte_default_hostfile", lab_hostfile(name, n, hostfile)},
         {"OMPI_MCA_plm_rsh_agent", agent.data},

@@ -1,4 +1,4 @@
-/* What there is of a laboratory, found from the system itself, and removing it. */
+/* Finding the parts of a laboratory that exist on this machine, and removing them. */
 #ifndef HM_LAB_FIND_H
 #define HM_LAB_FIND_H
 
@@ -8,33 +8,36 @@
 
 struct lab_process {
     pid_t pid;
-    size_t space; /* node, 0: the net, or a switch or wire that is in no namespace of the lab */
+    size_t space; /* Its node; 0: the namespace NAME-net, or a switch or wire outside of all
+                     namespaces of the lab. */
 };
 
-/* All there is of one lab. Zero-initialise; released by the caller. */
+/* The existing parts of one lab. Zero-initialise; release with lab_found_release. */
 struct lab_found {
-    bool place; /* its folder in /run/howmany */
-    bool known; /* which tells what it is: */
+    bool folder; /* Its folder in /run/howmany exists. */
+    bool known;  /* The folder has a valid lab.json, and `spec` is set from it. */
     struct lab_spec spec;
-    bool spaces[LAB_NODES_MAX + 1]; /* its namespaces: node i, and NAME-net at 0 */
+    bool spaces[LAB_NODES_MAX + 1]; /* Namespaces that exist: node i, and NAME-net at 0. */
     size_t space_count;
-    size_t highest; /* node that has a namespace; 0: none */
-    /* Of a lab without folder: a namespace that has one of its names and is not of a lab; or -1. */
-    int strange;
-    struct lab_process *all; /* owned: processes on its nodes and in its net; never our own */
+    size_t highest; /* Highest node with a namespace; 0: none. */
+    /* When the lab has no folder: index of a namespace that has a name of this lab but does not
+     * belong to a lab; -1: there is none. */
+    int foreign;
+    struct lab_process *all; /* Owned: processes in its namespaces, except this process. */
     size_t process_count;
-    size_t processes[LAB_NODES_MAX + 1]; /* how many of each space */
-    bool inside;                         /* we are in one of its namespaces ourselves */
+    size_t processes[LAB_NODES_MAX + 1]; /* Number of processes in each namespace. */
+    bool inside;                         /* This process is in one of its namespaces. */
 };
 
 int lab_find(const char *name, struct lab_found *found, struct hm_err *err);
 void lab_found_release(struct lab_found *found);
+/* Whether any part of the lab exists. */
 bool lab_found_any(const struct lab_found *found);
 
-/* End its processes, and remove its namespaces and its folder: whatever there is of them. */
+/* End the processes of a lab and remove its namespaces and folder, as far as they exist. */
 int lab_remove(const char *name, struct hm_err *err);
 
-/* Call take for the name of each lab that has a folder. */
-void lab_each(void (*take)(void *context, const char *name), void *context);
+/* Call visit with the name of each lab that has a folder. */
+void lab_each(void (*visit)(void *context, const char *name), void *context);
 
 #endif

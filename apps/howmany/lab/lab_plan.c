@@ -1,19 +1,20 @@
 /*
- * The commands that make a laboratory, as data: they are printed by --dry-run as they are run.
+ * The commands that make a laboratory, as data, so that --dry-run prints exactly what would run.
  *
- *     NAME-1: lab0 ---- lab1 :NAME-net                  a wire, a veth pair
+ *     NAME-1: lab0 ---- lab1 :NAME-net                  a veth pair
  *
  *     plain   lab1, lab2, … are ports of one bridge
- *     netem   the same; netem stands where a packet leaves for its node, on lab1, lab2, …
- *     vde     lab1 and tap1 are ports of a bridge, join1; tap1 is plugged into a vde_switch, which
- *             a wirefilter joins to another one, the hub of all
+ *     netem   the same, with a netem queue on lab1, lab2, …, where packets leave for their node
+ *     vde     lab1 and tap1 are ports of a bridge, join1; tap1 belongs to a vde_switch, which a
+ *             wirefilter connects to another vde_switch, the hub
  *
- * The whole latency stands on the way to the node, none on the way from it. So it is counted once
- * from any node to any other, and wirefilter, which counts whole milliseconds, can be exact.
+ * The whole latency is applied to packets that go to a node, and none to packets that come from it.
+ * So it is applied once between any two nodes, and wirefilter, which takes whole milliseconds, can
+ * produce it exactly.
  *
- * Bandwidth is a token bucket (tbf) at both ends of a wire, so that it holds each way: what leaves
- * the node, and what comes to it from all others together. A bucket holds what passes in a
- * millisecond; what does not pass at once waits in line, and is dropped when 50 ms are waiting.
+ * Bandwidth is limited by a token bucket (tbf) at both ends of a veth pair: for the packets that
+ * leave the node, and for those that arrive from all other nodes together. A bucket holds the bytes
+ * of one millisecond; further packets queue, and are dropped when the queue holds 50 ms.
  */
 #include "lab_plan.h"
 
@@ -24,14 +25,15 @@
 
 #include "err.h"
 #include "format.h"
+#include "json.h"
 #include "value.h"
 
-enum { PACKET = 1514 }; /* bytes of a whole one, with its Ethernet header */
+enum { PACKET = 1514 }; /* Bytes of a full packet with its Ethernet header. */
 
 static const double LATENCY_MAX_S = 10;
-static const double BANDWIDTH_MIN = 1250, BANDWIDTH_MAX = 125e9; /* 10 kbit/s to 1 Tbit/s */
+static const double BANDWIDTH_MIN = 1250, BANDWIDTH_MAX = 125e9; /* 10 kbit/s to 1 Tbit/s. */
 static const double BURST_S = 1e-3, QUEUE_S = 50e-3;
-static const double QUEUE_MIN = 256 * 1024; /* bytes */
+static const double QUEUE_MIN = 256 * 1024; /* Bytes. */
 
 static const char *const way_names[] = {
     [LAB_PLAIN] = "plain", [LAB_NETEM] = "netem", [LAB_VDE] = "vde"};
@@ -56,15 +58,15 @@ const char *lab_address(size_t node, char *text)
     return text;
 }
 
-const char *lab_place(const char *name, const char *file, char *text)
+const char *lab_path(const char *name, const char *file, char *text)
 {
-    snprintf(text, LAB_TEXT, LAB_PLACES "/%.32s%s%.40s", name, file ? "/" : "", file ? file : "");
+    snprintf(text, LAB_TEXT, LAB_FOLDER "/%.32s%s%.40s", name, file ? "/" : "", file ? file : "");
     return text;
 }
 
 const char *lab_hostfile(const char *name, size_t n, char *text)
 {
-    snprintf(text, LAB_TEXT, LAB_PLACES "/%s/hostfile-%zu", name, n);
+    snprintf(text, LAB_TEXT, LAB_FOLDER "/%s/hostfile-%zu", name, n);
     return text;
 }
 
@@ -79,8 +81,8 @@ const char *lab_way_name(enum lab_way way)
     return way_names[way];
 }
 
-/* A whole number from 1 to LAB_NODES_MAX and nothing else; 0 if it is none. */
-static size_t read_node(const char *text)
+/* A text that is a whole number from 1 to LAB_NODES_MAX; 0 if it is anything else. */
+static size_t read_node_number(const char *text)
 {
     double number;
     size_t used = hm__number_read(text, &number);
@@ -98,13 +100,13 @@ int lab_node_of(const char *name, const char *space)
         return -1;
     if (strcmp(space + length + 1, "net") == 0)
         return 0;
-    size_t node = read_node(space + length + 1);
+    size_t node = read_node_number(space + length + 1);
     return node ? (int)node : -1;
 }
 
 size_t lab_find_node(const char *name, size_t n, const char *text)
 {
-    size_t node = read_node(text);
+    size_t node = read_node_number(text);
     char address[LAB_TEXT];
 
     if (node == 0 && lab_node_of(name, text) > 0)
@@ -127,20 +129,22 @@ int lab_name_check(const char *name, struct hm_err *err)
         return 0;
     hm__fail(err, HM_E_RANGE, "'%.40s' cannot be the name of a lab", name);
     hm__err_field(err, "--name");
-    hm__err_hint(err, "up to %d small letters, digits and -, first a letter, such as slow-net",
+    hm__err_hint(err,
+                 "use up to %d lower-case letters, digits and -, beginning with a letter, such as "
+                 "slow-net",
                  LAB_NAME_MAX);
     return HM_E_RANGE;
 }
 
-static int out_of_range(struct hm_err *err, const char *field, const char *range)
+static int fail_range(struct hm_err *err, const char *field, const char *range)
 {
-    hm__fail(err, HM_E_RANGE, "it is not %s", range);
+    hm__fail(err, HM_E_RANGE, "must be %s", range);
     hm__err_field(err, field);
     return HM_E_RANGE;
 }
 
-/* wirefilter counts whole milliseconds: 2.5 ms would become 2. */
-static int check_vde(const struct lab_spec *s, struct hm_err *err)
+/* wirefilter takes whole milliseconds: 2.5 ms would become 2. */
+static int check_vde_latency(const struct lab_spec *s, struct hm_err *err)
 {
     double ms = s->latency_s * 1e3, whole = floor(ms + 1e-9);
 
@@ -148,38 +152,39 @@ static int check_vde(const struct lab_spec *s, struct hm_err *err)
         return 0;
     hm__fail(err, HM_E_RANGE, "%g ms is not a whole number of milliseconds", ms);
     hm__err_field(err, "--latency");
-    hm__err_hint(err, "the vde way counts them (netem would not, but is not used): %g ms or %g ms",
+    hm__err_hint(err, "vde takes whole milliseconds: %g ms or %g ms; netem would take any latency",
                  whole, whole + 1);
     return HM_E_RANGE;
 }
 
-int lab_spec_check(const struct lab_spec *s, struct hm_err *err)
+/* Check all ranges, and whether the mechanism can produce that latency and loss. */
+static int check_spec(const struct lab_spec *s, struct hm_err *err)
 {
     int rc = lab_name_check(s->name, err);
 
     if (rc)
         return rc;
     if (s->n < 1 || s->n > LAB_NODES_MAX)
-        return out_of_range(err, "--n", "a whole number from 1 to 64");
+        return fail_range(err, "--n", "a whole number from 1 to 64");
     if (!(s->latency_s >= 0 && s->latency_s <= LATENCY_MAX_S))
-        return out_of_range(err, "--latency", "from 0 to 10 s");
+        return fail_range(err, "--latency", "from 0 to 10 s");
     if (s->bandwidth != 0 && !(s->bandwidth >= BANDWIDTH_MIN && s->bandwidth <= BANDWIDTH_MAX))
-        return out_of_range(err, "--bandwidth", "from 10 kbit/s to 1 Tbit/s");
+        return fail_range(err, "--bandwidth", "from 10 kbit/s to 1 Tbit/s");
     if (!(s->loss >= 0 && s->loss < 1))
-        return out_of_range(err, "--loss", "from 0 to below 100 %, such as 0.1%");
+        return fail_range(err, "--loss", "from 0 to below 100 %, such as 0.1%");
     if (s->way == LAB_PLAIN && (s->latency_s > 0 || s->loss > 0)) {
-        hm__fail(err, HM_E_RANGE, "plain wires have no latency and lose nothing");
+        hm__fail(err, HM_E_RANGE, "'plain' has neither latency nor loss");
         hm__err_field(err, "--way");
-        hm__err_hint(err, "netem or vde");
+        hm__err_hint(err, "use netem or vde");
         return HM_E_RANGE;
     }
-    return check_vde(s, err);
+    return check_vde_latency(s, err);
 }
 
 /* ---- the plan ------------------------------------------------------------------------------- */
 
-/* A plan as it is made; an error sticks, so that only the end needs checking. */
-struct maker {
+/* A plan under construction. After an error in rc, further calls do nothing. */
+struct plan_maker {
     const struct lab_spec *spec;
     struct lab_plan plan;
     char net[LAB_TEXT];
@@ -187,7 +192,7 @@ struct maker {
     int rc;
 };
 
-static struct lab_step *new_step(struct maker *m)
+static struct lab_step *plan_new_step(struct plan_maker *m)
 {
     struct lab_plan *p = &m->plan;
 
@@ -205,156 +210,157 @@ static struct lab_step *new_step(struct maker *m)
     return &p->steps[p->count++];
 }
 
-/* One more command; no name in it has a blank or a character that means something to a shell. */
-HM_PRINTF(2, 3) static void step(struct maker *m, const char *format, ...)
+/* Add a command. The names in it contain no blanks and no characters that need quoting. */
+HM_PRINTF(2, 3) static void plan_step(struct plan_maker *m, const char *format, ...)
 {
     char line[512];
     va_list args;
-    struct lab_step *s = m->rc ? NULL : new_step(m);
+    struct lab_step *s = m->rc ? NULL : plan_new_step(m);
 
     if (!s)
         return;
     va_start(args, format);
     vsnprintf(line, sizeof(line), format, args);
     va_end(args);
-    m->rc = cli_words_split(&s->words, line, m->err);
+    m->rc = launch_command_split(&s->command, line, m->err);
 }
 
-/* The command just added goes on running, and works once it has made a file. */
-static void stays(struct maker *m, const char *file)
+/* Mark the last command as running in the background, ready once `file` exists. */
+static void plan_keep_running(struct plan_maker *m, const char *file)
 {
     if (m->rc)
         return;
     struct lab_step *s = &m->plan.steps[m->plan.count - 1];
-    s->stays = true;
-    lab_place(m->spec->name, file, s->ready);
+    s->background = true;
+    lab_path(m->spec->name, file, s->ready);
 }
 
-static void add_namespaces(struct maker *m)
+static void add_namespaces(struct plan_maker *m)
 {
     char node[LAB_TEXT];
 
-    step(m, "ip netns add %s", m->net);
+    plan_step(m, "ip netns add %s", m->net);
     for (size_t i = 1; i <= m->spec->n; i++)
-        step(m, "ip netns add %s", lab_node(m->spec->name, i, node));
+        plan_step(m, "ip netns add %s", lab_node(m->spec->name, i, node));
 }
 
-static void add_wire(struct maker *m, size_t i)
+static void add_veth_pair(struct plan_maker *m, size_t i)
 {
     char node[LAB_TEXT], address[LAB_TEXT];
 
     lab_node(m->spec->name, i, node);
-    step(m, "ip link add lab0 netns %s type veth peer name lab%zu netns %s", node, i, m->net);
-    step(m, "ip -n %s addr add %s/24 dev lab0", node, lab_address(i, address));
-    step(m, "ip -n %s link set lo up", node);
-    step(m, "ip -n %s link set lab0 up", node);
-    step(m, "ip -n %s link set lab%zu up", m->net, i);
+    plan_step(m, "ip link add lab0 netns %s type veth peer name lab%zu netns %s", node, i, m->net);
+    plan_step(m, "ip -n %s addr add %s/24 dev lab0", node, lab_address(i, address));
+    plan_step(m, "ip -n %s link set lo up", node);
+    plan_step(m, "ip -n %s link set lab0 up", node);
+    plan_step(m, "ip -n %s link set lab%zu up", m->net, i);
 }
 
-static void add_bucket(struct maker *m, const char *space, const char *device, const char *where)
+static void add_token_bucket(struct plan_maker *m, const char *space, const char *device,
+                             const char *where)
 {
     double rate = m->spec->bandwidth;
 
     if (rate > 0)
-        step(m, "tc -n %s qdisc add dev %s %s tbf rate %.0fbit burst %.0f limit %.0f", space,
-             device, where, 8 * rate, fmax(10 * PACKET, rate * BURST_S),
-             fmax(QUEUE_MIN, rate * QUEUE_S));
+        plan_step(m, "tc -n %s qdisc add dev %s %s tbf rate %.0fbit burst %.0f limit %.0f", space,
+                  device, where, 8 * rate, fmax(10 * PACKET, rate * BURST_S),
+                  fmax(QUEUE_MIN, rate * QUEUE_S));
 }
 
-static void add_netem(struct maker *m, const char *device)
+static void add_netem(struct plan_maker *m, const char *device)
 {
     const struct lab_spec *s = m->spec;
-    /* Packets on their way, and as many again that come in bursts. */
+    /* The packets in flight at full bandwidth, and as many again for bursts. */
     double packets = s->bandwidth > 0 ? ceil(2 * s->bandwidth * s->latency_s / PACKET) : 100e3;
     char loss[40] = "";
 
     if (s->loss > 0)
         snprintf(loss, sizeof(loss), " loss %.10g%%", 100 * s->loss);
-    step(m, "tc -n %s qdisc add dev %s root handle 1: netem limit %.0f delay %.10gms%s", m->net,
-         device, fmax(1000, packets), 1e3 * s->latency_s, loss);
+    plan_step(m, "tc -n %s qdisc add dev %s root handle 1: netem limit %.0f delay %.10gms%s",
+              m->net, device, fmax(1000, packets), 1e3 * s->latency_s, loss);
 }
 
-/* Bandwidth, and with netem also latency and loss, of node i. */
-static void add_shape(struct maker *m, size_t i)
+/* Limit the bandwidth of node i and, with netem, add latency and loss. */
+static void add_traffic_control(struct plan_maker *m, size_t i)
 {
     char node[LAB_TEXT], outer[LAB_TEXT];
     bool netem = m->spec->way == LAB_NETEM;
 
     snprintf(outer, sizeof(outer), "lab%zu", i);
-    add_bucket(m, lab_node(m->spec->name, i, node), "lab0", "root");
+    add_token_bucket(m, lab_node(m->spec->name, i, node), "lab0", "root");
     if (netem)
         add_netem(m, outer);
-    add_bucket(m, m->net, outer, netem ? "parent 1:1 handle 10:" : "root");
+    add_token_bucket(m, m->net, outer, netem ? "parent 1:1 handle 10:" : "root");
 }
 
-/* Without STP nobody needs to wait until a port forwards. */
-static void add_bridge(struct maker *m, const char *bridge)
+/* Without the spanning tree protocol, a port can forward packets at once. */
+static void add_bridge(struct plan_maker *m, const char *bridge)
 {
-    step(m, "ip -n %s link add %s type bridge forward_delay 0", m->net, bridge);
-    step(m, "ip -n %s link set %s up", m->net, bridge);
+    plan_step(m, "ip -n %s link add %s type bridge forward_delay 0", m->net, bridge);
+    plan_step(m, "ip -n %s link set %s up", m->net, bridge);
 }
 
-static void join_by_bridge(struct maker *m)
+static void connect_by_bridge(struct plan_maker *m)
 {
     add_bridge(m, "lab0");
     for (size_t i = 1; i <= m->spec->n; i++)
-        step(m, "ip -n %s link set lab%zu master lab0", m->net, i);
+        plan_step(m, "ip -n %s link set lab%zu master lab0", m->net, i);
 }
 
-/* A switch that listens in the folder `file` of the lab; our settings, not those of a file. */
-static void add_switch(struct maker *m, const char *file, const char *options)
+/* A switch with its sockets in the folder `file` of the lab; no configuration file is read. */
+static void add_vde_switch(struct plan_maker *m, const char *file, const char *options)
 {
     char place[LAB_TEXT], ready[LAB_TEXT];
 
-    step(m, "ip netns exec %s vde_switch --rcfile /dev/null --mode 0600 --sock %s %s", m->net,
-         lab_place(m->spec->name, file, place), options);
+    plan_step(m, "ip netns exec %s vde_switch --rcfile /dev/null --mode 0600 --sock %s %s", m->net,
+              lab_path(m->spec->name, file, place), options);
     snprintf(ready, sizeof(ready), "%.60s/ctl", file);
-    stays(m, ready);
+    plan_keep_running(m, ready);
 }
 
-static void join_by_vde(struct maker *m)
+static void connect_by_vde(struct plan_maker *m)
 {
     const struct lab_spec *s = m->spec;
     char bridge[24], file[24], options[24], near[LAB_TEXT], far[LAB_TEXT], control[LAB_TEXT];
 
     snprintf(options, sizeof(options), "--numports %zu", s->n + 1);
-    add_switch(m, "hub", options);
+    add_vde_switch(m, "hub", options);
     for (size_t i = 1; i <= s->n; i++) {
         snprintf(bridge, sizeof(bridge), "join%zu", i);
         snprintf(file, sizeof(file), "switch%zu", i);
         snprintf(options, sizeof(options), "--tap tap%zu", i);
-        add_switch(m, file, options);
+        add_vde_switch(m, file, options);
         add_bridge(m, bridge);
-        step(m, "ip -n %s link set lab%zu master %s", m->net, i, bridge);
-        step(m, "ip -n %s link set tap%zu master %s", m->net, i, bridge);
-        step(m, "ip -n %s link set tap%zu up", m->net, i);
-        lab_place(s->name, file, near);
+        plan_step(m, "ip -n %s link set lab%zu master %s", m->net, i, bridge);
+        plan_step(m, "ip -n %s link set tap%zu master %s", m->net, i, bridge);
+        plan_step(m, "ip -n %s link set tap%zu up", m->net, i);
+        lab_path(s->name, file, near);
         snprintf(file, sizeof(file), "wire%zu", i);
-        step(m,
-             "ip netns exec %s wirefilter --vde-plug %s:%s --mgmt %s --mgmtmode 0600 --delay "
-             "RL%.0f --loss RL%.10g",
-             m->net, near, lab_place(s->name, "hub", far), lab_place(s->name, file, control),
-             1e3 * s->latency_s, 100 * s->loss);
-        stays(m, file);
+        plan_step(m,
+                  "ip netns exec %s wirefilter --vde-plug %s:%s --mgmt %s --mgmtmode 0600 --delay "
+                  "RL%.0f --loss RL%.10g",
+                  m->net, near, lab_path(s->name, "hub", far), lab_path(s->name, file, control),
+                  1e3 * s->latency_s, 100 * s->loss);
+        plan_keep_running(m, file);
     }
 }
 
 int lab_plan_make(const struct lab_spec *spec, struct lab_plan *ret_plan, struct hm_err *err)
 {
-    struct maker m = {.spec = spec, .err = err, .rc = lab_spec_check(spec, err)};
+    struct plan_maker m = {.spec = spec, .err = err, .rc = check_spec(spec, err)};
 
     if (m.rc)
         return m.rc;
     lab_net(spec->name, m.net);
     add_namespaces(&m);
     for (size_t i = 1; i <= spec->n; i++) {
-        add_wire(&m, i);
-        add_shape(&m, i);
+        add_veth_pair(&m, i);
+        add_traffic_control(&m, i);
     }
     if (spec->way == LAB_VDE)
-        join_by_vde(&m);
+        connect_by_vde(&m);
     else
-        join_by_bridge(&m);
+        connect_by_bridge(&m);
     if (m.rc)
         lab_plan_release(&m.plan);
     else
@@ -365,7 +371,7 @@ int lab_plan_make(const struct lab_spec *spec, struct lab_plan *ret_plan, struct
 void lab_plan_release(struct lab_plan *plan)
 {
     for (size_t i = 0; i < plan->count; i++)
-        cli_words_release(&plan->steps[i].words);
+        launch_command_release(&plan->steps[i].command);
     hm__free(plan->steps);
     *plan = (struct lab_plan){0};
 }
@@ -389,15 +395,14 @@ void lab_hostfile_text(const struct lab_spec *spec, size_t n, struct hm_text *ou
         hm__text_addf(out, "%s slots=1\n", lab_node(spec->name, i, node));
 }
 
-void lab_spec_json(const struct lab_spec *spec, struct hm_text *out)
+void lab_spec_put(const struct lab_spec *spec, struct hm_json *json)
 {
-    hm__text_add(out, "{\"lab\":");
-    hm__json_text(out, spec->name);
-    hm__json_field(out, "n", (double)spec->n);
-    hm__json_field(out, "latency_s", spec->latency_s);
-    hm__json_field(out, "bandwidth", spec->bandwidth > 0 ? spec->bandwidth : NAN);
-    hm__json_field(out, "loss", spec->loss);
-    hm__json_named(out, "way", lab_way_name(spec->way));
+    hm__json_put_text(json, "lab", spec->name);
+    hm__json_put_number(json, "n", (double)spec->n);
+    hm__json_put_number(json, "latency_s", spec->latency_s);
+    hm__json_put_number(json, "bandwidth", spec->bandwidth > 0 ? spec->bandwidth : (double)NAN);
+    hm__json_put_number(json, "loss", spec->loss);
+    hm__json_put_text(json, "way", lab_way_name(spec->way));
 }
 
 int lab_spec_read(const char *text, size_t length, const char *source, struct lab_spec *ret_spec,
@@ -418,7 +423,7 @@ int lab_spec_read(const char *text, size_t length, const char *source, struct la
         s.loss = hm__value_number(root, "loss");
         while (s.way < LAB_VDE && (!way || !way->text || strcmp(way->text, way_names[s.way]) != 0))
             s.way++;
-        rc = lab_spec_check(&s, err);
+        rc = check_spec(&s, err);
     }
     hm__arena_free(arena);
     if (rc == 0)
@@ -426,7 +431,7 @@ int lab_spec_read(const char *text, size_t length, const char *source, struct la
     return rc;
 }
 
-void lab_spec_tell(const struct lab_spec *spec, struct hm_text *out)
+void lab_spec_describe(const struct lab_spec *spec, struct hm_text *out)
 {
     char shown[HM_SHOWN];
 

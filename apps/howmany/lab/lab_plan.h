@@ -1,82 +1,93 @@
 /*
- * A laboratory: what it is, and the commands that make it. Pure functions, which need no root.
+ * A laboratory: its description, and the commands that make it. These functions only compute texts
+ * and need no root.
  *
- * Node i of lab NAME is the network namespace NAME-i with one interface, lab0, at 10.87.0.i. The
- * other end of its wire, labi, is in the namespace NAME-net, where all wires are joined. So nothing
- * of a lab is in the machine's own namespace, and a lab is gone when its namespaces are.
+ * Node i of lab NAME is the network namespace NAME-i with one interface, lab0, with address
+ * 10.87.0.i. The other end of its veth pair, labi, is in the namespace NAME-net, where all pairs
+ * are connected. So a lab adds no interface to the machine's own namespace, and deleting its
+ * namespaces removes it.
  */
 #ifndef HM_LAB_PLAN_H
 #define HM_LAB_PLAN_H
 
-#include "words.h"
+#include "command_line.h"
+
+struct hm_json;
 
 #define LAB_SUBNET "10.87.0.0/24"
-#define LAB_PLACES "/run/howmany"   /* a folder for each lab, see lab_place */
-#define LAB_NAMESPACES "/run/netns" /* where `ip netns` keeps them */
+#define LAB_FOLDER "/run/howmany"   /* Has one folder for each lab, see lab_path. */
+#define LAB_NAMESPACES "/run/netns" /* Where `ip netns` keeps network namespaces. */
 
 enum { LAB_NODES_MAX = 64, LAB_NAME_MAX = 32, LAB_TEXT = 96 };
 
-/* What delays and loses packets. */
+/* The mechanism that delays and drops packets. */
 enum lab_way {
-    LAB_PLAIN, /* nothing: there is no latency and no loss */
-    LAB_NETEM, /* the kernel's netem */
-    LAB_VDE    /* wirefilter and vde_switch of VDE, processes that packets go through */
+    LAB_PLAIN, /* None: there is no latency and no loss. */
+    LAB_NETEM, /* The kernel's netem. */
+    LAB_VDE    /* wirefilter and vde_switch of VDE: processes that forward the packets. */
 };
 
 struct lab_spec {
     char name[LAB_NAME_MAX + 1];
-    size_t n;         /* nodes */
-    double latency_s; /* from a node to any other, one way */
-    double bandwidth; /* of a node, bytes/s each way; 0: as fast as it goes */
-    double loss;      /* share of packets that are lost on their way, below 1 */
+    size_t n;         /* Number of nodes. */
+    double latency_s; /* One-way latency from a node to any other. */
+    double bandwidth; /* Bytes/s of a node in each direction; 0: unlimited. */
+    double loss;      /* Share of packets that are dropped, 0 to below 1. */
     enum lab_way way;
 };
 
 /* One command of a plan. */
 struct lab_step {
-    struct cli_words words;
-    bool stays;           /* it goes on running, and is not waited for */
-    char ready[LAB_TEXT]; /* of one that stays: a file that is there once it works */
+    struct launch_command command;
+    bool background;      /* It keeps running. */
+    char ready[LAB_TEXT]; /* Background commands: a file that exists once the command works. */
 };
 
 struct lab_plan {
-    struct lab_step *steps; /* owned */
+    struct lab_step *steps; /* Owned. */
     size_t count, room;
 };
 
 /* ---- names: each writes into text[LAB_TEXT] and returns it ---------------------------------- */
 
-const char *lab_node(const char *name, size_t node, char *text);       /* howmany-1, from 1 on */
-const char *lab_net(const char *name, char *text);                     /* howmany-net */
-const char *lab_address(size_t node, char *text);                      /* 10.87.0.1 */
-const char *lab_place(const char *name, const char *file, char *text); /* /run/howmany/NAME/file */
-const char *lab_hostfile(const char *name, size_t n, char *text);      /* for the first n nodes */
-const char *lab_namespace(const char *space, char *text);              /* /run/netns/howmany-1 */
+/* The namespace and host name of a node: "howmany-1"; nodes count from 1. */
+const char *lab_node(const char *name, size_t node, char *text);
+/* The namespace that connects the nodes: "howmany-net". */
+const char *lab_net(const char *name, char *text);
+/* The address of a node: "10.87.0.1". */
+const char *lab_address(size_t node, char *text);
+/* A file in the lab's folder, "/run/howmany/NAME/FILE"; NULL: the folder. */
+const char *lab_path(const char *name, const char *file, char *text);
+/* The path of the hostfile with the first n nodes. */
+const char *lab_hostfile(const char *name, size_t n, char *text);
+/* The path of a namespace: "/run/netns/howmany-1". */
+const char *lab_namespace(const char *space, char *text);
 const char *lab_way_name(enum lab_way way);
 
-/* Whether a namespace has a name of that lab: its node, 0 for NAME-net, -1 if it has none. */
+/* The node that a namespace's name belongs to: 0 for NAME-net, -1 if it is no name of that lab. */
 int lab_node_of(const char *name, const char *space);
-/* Which of n nodes a text means: a number, a name or an address; 0 if none. */
+/* The node, of n, that a number, a name or an address denotes; 0: none. */
 size_t lab_find_node(const char *name, size_t n, const char *text);
 
-/* ---- what there is to do --------------------------------------------------------------------- */
+/* ---- checks and the plan --------------------------------------------------------------------- */
 
 int lab_name_check(const char *name, struct hm_err *err);
-/* Ranges, and what its way can do. */
-int lab_spec_check(const struct lab_spec *spec, struct hm_err *err);
 
 /* The commands that make a lab, in order; released by the caller. */
 int lab_plan_make(const struct lab_spec *spec, struct lab_plan *ret_plan, struct hm_err *err);
 void lab_plan_release(struct lab_plan *plan);
 
-/* ---- texts: released by the caller, complete unless ->failed --------------------------------- */
+/* ---- texts: released by the caller ----------------------------------------------------------- */
 
-void lab_hosts_text(const struct lab_spec *spec, struct hm_text *out); /* as /etc/hosts */
+/* The contents of /etc/hosts on the nodes. */
+void lab_hosts_text(const struct lab_spec *spec, struct hm_text *out);
+/* A hostfile of Open MPI with the first n nodes. */
 void lab_hostfile_text(const struct lab_spec *spec, size_t n, struct hm_text *out);
-void lab_spec_json(const struct lab_spec *spec, struct hm_text *out); /* {"lab":…, the members */
+/* Add the settings as members of an open object. */
+void lab_spec_put(const struct lab_spec *spec, struct hm_json *json);
 int lab_spec_read(const char *text, size_t length, const char *source, struct lab_spec *ret_spec,
                   struct hm_err *err);
-/* "4 nodes, 20.0 ms, 1.00 Gbit/s, 0.1 % lost, by vde" */
-void lab_spec_tell(const struct lab_spec *spec, struct hm_text *out);
+/* A description such as "4 nodes, 20.0 ms one way, 1.00 Gbit/s, 0.1 % lost, by vde". */
+void lab_spec_describe(const struct lab_spec *spec, struct hm_text *out);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * Round trips between nodes of a laboratory, measured without a program on the other side: a
- * connection to a port that nobody listens on is refused by the other node's kernel, and that
- * answer takes one round trip. The first one also asks for the node's Ethernet address, so that the
- * least of a few counts. Where one is lost, TCP asks again after a second; that is not waited for.
+ * Measuring round-trip times between the nodes of a laboratory without a program on the other side:
+ * the kernel of a node refuses a TCP connection to a closed port, and this answer takes one round
+ * trip. The first attempt also resolves the node's Ethernet address, so the minimum of several is
+ * taken. When a packet is lost, TCP retries after a second, which is not waited for.
  */
 #include "lab_probe.h"
 
@@ -21,19 +21,21 @@
 #include "err.h"
 #include "lab_enter.h"
 
-enum { PORT = 9, ROUNDS = 4 }; /* the port of discard */
+enum { PORT = 9, ROUNDS = 4 }; /* The port of the discard service, which is normally closed. */
 
-static const double PATIENCE_S = 0.5; /* for one round, beside four latencies */
-static const double ENOUGH_S = 2;     /* no third round after so long */
-static const double APART_S = 0.5e-3; /* knocks do not stand in each other's way */
+static const double ROUND_TIMEOUT_S = 0.5; /* Timeout of a round, in addition to 4 latencies. */
+static const double ROUNDS_LIMIT_S = 2;    /* After this time no third or fourth round begins. */
+static const double SPACING_S = 0.5e-3;    /* Time between connection attempts of a round, so that
+                                              they do not delay each other. */
 
 struct probe {
     size_t n;
-    double latency_s, *seconds; /* shared with whoever asked */
+    double latency_s;
+    double *seconds; /* Memory that is shared with the parent process. */
 };
 
-/* Begin to connect; the socket, or -1. */
-static int knock(size_t node)
+/* Start connecting to a node; returns the socket, or -1. */
+static int probe_connect(size_t node)
 {
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(PORT)};
     char address[LAB_TEXT];
@@ -41,12 +43,12 @@ static int knock(size_t node)
 
     inet_pton(AF_INET, lab_address(node, address), &to.sin_addr);
     if (fd >= 0)
-        connect(fd, (struct sockaddr *)&to, sizeof(to)); /* how it went is asked later */
+        connect(fd, (struct sockaddr *)&to, sizeof(to)); /* SO_ERROR has the result later. */
     return fd;
 }
 
-/* Whether the answer came from there: somebody listens, or nobody does. */
-static bool is_answer(int fd)
+/* Whether the node answered, by accepting or by refusing the connection. */
+static bool probe_was_answered(int fd)
 {
     int code = 0;
     socklen_t size = sizeof(code);
@@ -55,14 +57,15 @@ static bool is_answer(int fd)
            (code == 0 || code == ECONNREFUSED);
 }
 
-/* One knock at each node, and what has come back. */
-struct round {
+/* One connection attempt to each node. */
+struct probe_round {
     struct pollfd ends[LAB_NODES_MAX];
-    double begun[LAB_NODES_MAX];
-    size_t count, left; /* knocks, and those without an answer yet */
+    double begun[LAB_NODES_MAX]; /* Time of each attempt. */
+    size_t count;                /* Attempts so far. */
+    size_t left;                 /* Attempts without an answer. */
 };
 
-static void take_answers(const struct probe *p, struct round *r, double until)
+static void collect_answers(const struct probe *p, struct probe_round *r, double until)
 {
     for (double now = cli_now_s(); r->left > 0 && now < until; now = cli_now_s()) {
         struct timespec wait = {.tv_sec = (time_t)(until - now)};
@@ -72,8 +75,8 @@ static void take_answers(const struct probe *p, struct round *r, double until)
         for (size_t i = 0; ready > 0 && i < r->count; i++) {
             if (r->ends[i].fd < 0 || !r->ends[i].revents)
                 continue;
-            if (is_answer(r->ends[i].fd))
-                p->seconds[i] = fmin(p->seconds[i], now - r->begun[i]); /* a NAN gives way */
+            if (probe_was_answered(r->ends[i].fd))
+                p->seconds[i] = fmin(p->seconds[i], now - r->begun[i]); /* fmin ignores NAN. */
             close(r->ends[i].fd);
             r->ends[i].fd = -1;
             r->left--;
@@ -81,29 +84,29 @@ static void take_answers(const struct probe *p, struct round *r, double until)
     }
 }
 
-static void one_round(const struct probe *p)
+static void probe_one_round(const struct probe *p)
 {
-    struct round r = {0};
+    struct probe_round r = {0};
 
     while (r.count < p->n) {
         double now = r.begun[r.count] = cli_now_s();
-        int fd = knock(r.count + 1);
+        int fd = probe_connect(r.count + 1);
         r.ends[r.count++] = (struct pollfd){.fd = fd, .events = POLLOUT};
         r.left += fd >= 0;
-        take_answers(p, &r, now + APART_S);
+        collect_answers(p, &r, now + SPACING_S);
     }
-    take_answers(p, &r, cli_now_s() + PATIENCE_S + 4 * p->latency_s);
+    collect_answers(p, &r, cli_now_s() + ROUND_TIMEOUT_S + 4 * p->latency_s);
     for (size_t i = 0; i < r.count; i++)
         if (r.ends[i].fd >= 0)
             close(r.ends[i].fd);
 }
 
-static int all_rounds(void *context)
+static int probe_all_rounds(void *context)
 {
     double started = cli_now_s();
 
-    for (int i = 0; i < ROUNDS && (i < 2 || cli_now_s() < started + ENOUGH_S); i++)
-        one_round(context);
+    for (int i = 0; i < ROUNDS && (i < 2 || cli_now_s() < started + ROUNDS_LIMIT_S); i++)
+        probe_one_round(context);
     return 0;
 }
 
@@ -121,7 +124,7 @@ int lab_probe(const struct lab_spec *spec, double *ret_seconds, struct hm_err *e
     for (size_t i = 0; i < n; i++)
         p.seconds[i] = NAN;
     int rc = 0;
-    if (lab_inside(lab_node(spec->name, 1, node), all_rounds, &p) != 0)
+    if (lab_call_inside(lab_node(spec->name, 1, node), probe_all_rounds, &p) != 0)
         rc = hm__fail(err, HM_E_IO, "cannot measure on node %s", node);
     else
         memcpy(ret_seconds, p.seconds, n * sizeof(double));

@@ -1,10 +1,10 @@
-/* Round trips between nodes of a laboratory, measured. */
+/* Measuring round-trip times between the nodes of a laboratory. */
 #ifndef HM_LAB_PROBE_H
 #define HM_LAB_PROBE_H
 
 #include "lab_plan.h"
 
-/* Seconds from node 1 to each node and back, the least of a few; NAN where nothing comes back. */
+/* Round-trip seconds from node 1 to each node, the minimum of a few; NAN where no answer came. */
 int lab_probe(const struct lab_spec *spec, double *ret_seconds, struct hm_err *err);
 
 #endif

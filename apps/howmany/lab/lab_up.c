@@ -1,14 +1,14 @@
 /*
- * Making a laboratory. The folder comes first: it says that all that bears the lab's name is the
- * lab's, so that `lab down` may remove it even if nobody finished here. Then the commands of the
- * plan; most end at once, switches and wires stay. Last comes what says that it is complete,
- * lab.json.
+ * Making a laboratory. The folder is made first: it marks every namespace with the lab's name as
+ * part of the lab, so that `lab down` may remove it even if this process is killed. Then the
+ * commands of the plan run; switches and wires keep running in the background. lab.json is written
+ * last and marks the lab as complete.
  *
- * Processes that stay get real-time priority, since a network does not wait for processors. With a
- * dozen busy processes on two cores, round trips of 40 ms took 40.2 to 41.3 ms; with the highest
- * priority of ordinary processes 39.5 to 58. A wire whose switch is killed spins, so that there is
- * a limit: three seconds without a moment's rest, and it is killed as well. (20 s of as much
- * traffic as goes through did not reach a limit of one second.)
+ * Background processes get real-time priority, because a real network does not wait for processors.
+ * With a dozen busy processes on two cores, round trips of 40 ms took 40.2 to 41.3 ms; with the
+ * highest priority of ordinary processes, 39.5 to 58 ms. A wire whose switch was killed uses a
+ * whole core, so the kernel kills a process that runs for three seconds without sleeping. (20 s of
+ * the largest possible traffic did not reach a limit of one second.)
  */
 #include "lab_up.h"
 
@@ -29,13 +29,14 @@
 
 #include "child.h"
 #include "err.h"
+#include "json.h"
 #include "lab_find.h"
 #include "memory.h"
 #include "text.h"
 
-static const double START_S = 10; /* for a switch or a wire to be ready */
+static const double START_S = 10; /* Seconds for a switch or a wire to become ready. */
 
-/* Where Debian has the programs. */
+/* The Debian package of each program. */
 static const char *const packages[][2] = {
     {"ip", "iproute2"},     {"tc", "iproute2"},     {"unshare", "util-linux"},
     {"vde_switch", "vde2"}, {"wirefilter", "vde2"},
@@ -76,15 +77,15 @@ int lab_check_programs(const struct lab_plan *plan, struct hm_err *err)
     int rc = 0;
 
     for (size_t i = 0; rc == 0 && i < plan->count; i++)
-        for (size_t k = 0; rc == 0 && k < plan->steps[i].words.count; k++)
-            rc = check_program(plan->steps[i].words.words[k], err);
+        for (size_t k = 0; rc == 0 && k < plan->steps[i].command.count; k++)
+            rc = check_program(plan->steps[i].command.argv[k], err);
     return rc;
 }
 
-/* ---- commands that end ---------------------------------------------------------------------- */
+/* ---- foreground commands -------------------------------------------------------------------- */
 
-/* The last line of what it said, for a message. */
-static const char *last_words(char *tail)
+/* The last line of a program's standard error, for a message. */
+static const char *last_line(char *tail)
 {
     size_t length = strlen(tail);
 
@@ -94,34 +95,35 @@ static const char *last_words(char *tail)
     return newline ? newline + 1 : tail;
 }
 
-static int fail_command(struct cli_child *child, const struct cli_words *words, struct hm_err *err)
+static int fail_step(struct launch_child *child, const struct launch_command *command,
+                     struct hm_err *err)
 {
     struct hm_text line = {0};
-    const char *said = last_words(child->tail);
+    const char *said = last_line(child->tail);
 
-    if (child->end == CLI_CHILD_INTERRUPTED)
+    if (child->end == LAUNCH_CHILD_INTERRUPTED)
         return hm__fail(err, HM_E_IO, "interrupted");
-    cli_words_quote(&line, words);
+    launch_command_quote(&line, command);
     hm__fail(err, HM_E_IO, "'%.200s' failed: %.200s", line.data ? line.data : "",
-             child->end == CLI_CHILD_NOT_STARTED ? strerror(child->code)
-             : said[0]                           ? said
-                                                 : "it did not say why");
+             child->end == LAUNCH_CHILD_NOT_STARTED ? strerror(child->code)
+             : said[0]                              ? said
+                                                    : "it printed no error message");
     hm__text_release(&line);
     return HM_E_IO;
 }
 
 static int run_step(const struct lab_step *step, struct hm_err *err)
 {
-    struct cli_child *child = hm__calloc(1, sizeof(*child));
+    struct launch_child *child = hm__calloc(1, sizeof(*child));
     int rc = child ? 0 : hm__fail_nomem(err);
 
     if (rc == 0) {
-        child->argv = step->words.words;
+        child->argv = step->command.argv;
         child->timeout_s = 60;
-        rc = cli_child_run(child, err);
+        rc = launch_child_run(child, err);
     }
-    if (rc == 0 && (child->end != CLI_CHILD_EXITED || child->code != 0))
-        rc = fail_command(child, &step->words, err);
+    if (rc == 0 && (child->end != LAUNCH_CHILD_EXITED || child->code != 0))
+        rc = fail_step(child, &step->command, err);
     hm__free(child);
     return rc;
 }
@@ -134,20 +136,20 @@ int lab_has_netem(bool *ret_has, struct hm_err *err)
 
     rc = rc ? rc : check_program("tc", err);
     rc = rc ? rc
-            : cli_words_split(&step.words, "unshare --net tc qdisc add dev lo root netem delay 1ms",
-                              err);
+            : launch_command_split(&step.command,
+                                   "unshare --net tc qdisc add dev lo root netem delay 1ms", err);
     if (rc == 0)
         *ret_has = run_step(&step, &why) == 0;
-    cli_words_release(&step.words);
+    launch_command_release(&step.command);
     return rc;
 }
 
-/* ---- processes that stay -------------------------------------------------------------------- */
+/* ---- background commands -------------------------------------------------------------------- */
 
-/* Before all ordinary processes; where that is not allowed, before most of them. */
-static void go_first(void)
+/* Real-time priority where that is allowed, else the highest ordinary priority. */
+static void raise_priority(void)
 {
-    const struct rlimit busy = {.rlim_cur = 3000000, .rlim_max = 3000000}; /* microseconds */
+    const struct rlimit busy = {.rlim_cur = 3000000, .rlim_max = 3000000}; /* Microseconds. */
     const struct sched_param lowest = {.sched_priority = 1};
 
     if (setrlimit(RLIMIT_RTTIME, &busy) != 0 || sched_setscheduler(0, SCHED_RR, &lowest) != 0)
@@ -155,35 +157,35 @@ static void go_first(void)
 }
 
 /*
- * Input that never ends and never comes: a pipe whose other end it holds itself. (Switches take the
- * end of their input for the end of their work.) All they say goes to a file.
+ * Execute a background command. Its standard input is a pipe whose write end it holds itself, so
+ * that it never sees the end of the input, at which a switch would exit. Its output goes to a file.
  */
-_Noreturn static void become(const struct lab_step *step, const char *log)
+_Noreturn static void exec_step(const struct lab_step *step, const char *log)
 {
     sigset_t none;
     int ends[2];
 
     setsid();
-    go_first();
+    raise_priority();
     for (int i = 1; i < NSIG; i++)
         signal(i, SIG_DFL);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    close_range(STDERR_FILENO + 1, ~0U, 0); /* nobody shall wait for what it would keep open */
+    close_range(STDERR_FILENO + 1, ~0U, 0); /* An inherited pipe would never reach end of file. */
     int file = open(log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (file < 0 || pipe(ends) != 0 || chdir("/") != 0)
         _exit(126);
     dup2(ends[0], STDIN_FILENO);
     dup2(file, STDOUT_FILENO);
     dup2(file, STDERR_FILENO);
-    execvp(step->words.words[0], step->words.words);
+    execvp(step->command.argv[0], step->command.argv);
     _exit(127);
 }
 
-static int fail_start(const struct lab_step *step, const char *log, const char *what,
-                      struct hm_err *err)
+static int fail_background_step(const struct lab_step *step, const char *log, const char *what,
+                                struct hm_err *err)
 {
-    struct cli_child child = {.end = CLI_CHILD_EXITED};
+    struct launch_child child = {.end = LAUNCH_CHILD_EXITED};
     FILE *file = fopen(log, "r");
     size_t length = file ? fread(child.tail, 1, sizeof(child.tail) - 1, file) : 0;
 
@@ -192,12 +194,12 @@ static int fail_start(const struct lab_step *step, const char *log, const char *
     child.tail[length] = '\0';
     if (length == 0)
         snprintf(child.tail, sizeof(child.tail), "%s", what);
-    return fail_command(&child, &step->words, err);
+    return fail_step(&child, &step->command, err);
 }
 
-/* Start it, and wait until it works. */
-static int start_step(const struct lab_step *step, const char *log, pid_t *ret_pid,
-                      struct hm_err *err)
+/* Start a background command, and wait until it is ready. */
+static int start_background_step(const struct lab_step *step, const char *log, pid_t *ret_pid,
+                                 struct hm_err *err)
 {
     const struct timespec pause = {.tv_nsec = 2000000};
     pid_t pid = fork();
@@ -205,14 +207,14 @@ static int start_step(const struct lab_step *step, const char *log, pid_t *ret_p
     if (pid < 0)
         return hm__fail(err, HM_E_IO, "cannot start a process: %s", strerror(errno));
     if (pid == 0)
-        become(step, log);
+        exec_step(step, log);
     *ret_pid = pid;
     for (double waited = 0; access(step->ready, F_OK) != 0; waited += 2e-3) {
         if (waitpid(pid, NULL, WNOHANG) == pid)
-            return fail_start(step, log, "it ended at once", err);
+            return fail_background_step(step, log, "it ended while starting", err);
         if (waited > START_S)
-            return fail_start(step, log, "it is not ready after 10 s", err);
-        if (cli_interrupted())
+            return fail_background_step(step, log, "it is not ready after 10 s", err);
+        if (launch_interrupted())
             return hm__fail(err, HM_E_IO, "interrupted");
         nanosleep(&pause, NULL);
     }
@@ -221,13 +223,14 @@ static int start_step(const struct lab_step *step, const char *log, pid_t *ret_p
 
 /* ---- files ---------------------------------------------------------------------------------- */
 
-static int write_file(const char *name, const char *file, struct hm_text *text, struct hm_err *err)
+static int write_lab_file(const char *name, const char *file, struct hm_text *text,
+                          struct hm_err *err)
 {
     char path[LAB_TEXT];
     int rc = text->failed ? hm__fail_nomem(err) : 0;
-    FILE *out = rc ? NULL : fopen(lab_place(name, file, path), "we");
+    FILE *out = rc ? NULL : fopen(lab_path(name, file, path), "we");
 
-    /* Whoever is on a node reads them, also without root. */
+    /* Programs on a node read these files, also without root. */
     bool written = out && fchmod(fileno(out), 0644) == 0 &&
                    fwrite(text->data, 1, text->length, out) == text->length;
     if (out)
@@ -243,13 +246,13 @@ static int write_hosts(const struct lab_spec *spec, struct hm_err *err)
     struct hm_text hosts = {0};
 
     lab_hosts_text(spec, &hosts);
-    int rc = write_file(spec->name, "hosts", &hosts, err);
+    int rc = write_lab_file(spec->name, "hosts", &hosts, err);
     for (size_t n = 1; rc == 0 && n <= spec->n; n++) {
         struct hm_text text = {0};
         char path[LAB_TEXT];
         lab_hostfile_text(spec, n, &text);
-        rc =
-            write_file(spec->name, strrchr(lab_hostfile(spec->name, n, path), '/') + 1, &text, err);
+        rc = write_lab_file(spec->name, strrchr(lab_hostfile(spec->name, n, path), '/') + 1, &text,
+                            err);
     }
     return rc;
 }
@@ -257,16 +260,19 @@ static int write_hosts(const struct lab_spec *spec, struct hm_err *err)
 static int write_spec(const struct lab_spec *spec, struct hm_err *err)
 {
     struct hm_text text = {0};
+    struct hm_json json = {.out = &text};
 
-    lab_spec_json(spec, &text);
-    hm__text_add(&text, "}\n");
-    return write_file(spec->name, "lab.json", &text, err);
+    hm__json_open(&json, NULL, HM_JSON_OBJECT);
+    lab_spec_put(spec, &json);
+    hm__json_close(&json);
+    hm__text_add(&text, "\n");
+    return write_lab_file(spec->name, "lab.json", &text, err);
 }
 
 int lab_lock(const char *name)
 {
-    char place[LAB_TEXT];
-    int fd = open(lab_place(name, NULL, place), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    char path[LAB_TEXT];
+    int fd = open(lab_path(name, NULL, path), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
     if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0) {
         close(fd);
@@ -277,7 +283,7 @@ int lab_lock(const char *name)
 
 /* ---- the whole ------------------------------------------------------------------------------ */
 
-/* Steps in order; then those that stay must still be there. */
+/* Run all steps in order, then check that the background commands are still running. */
 static int run_steps(const struct lab_spec *spec, const struct lab_plan *plan, struct hm_err *err)
 {
     char file[32], log[LAB_TEXT];
@@ -286,34 +292,35 @@ static int run_steps(const struct lab_spec *spec, const struct lab_plan *plan, s
 
     for (size_t i = 0; rc == 0 && i < plan->count; i++) {
         snprintf(file, sizeof(file), "log-%zu", i + 1);
-        lab_place(spec->name, file, log);
-        rc = plan->steps[i].stays ? start_step(&plan->steps[i], log, &pids[i], err)
-                                  : run_step(&plan->steps[i], err);
+        lab_path(spec->name, file, log);
+        rc = plan->steps[i].background ? start_background_step(&plan->steps[i], log, &pids[i], err)
+                                       : run_step(&plan->steps[i], err);
     }
     for (size_t i = 0; rc == 0 && i < plan->count; i++) {
-        if (!plan->steps[i].stays || waitpid(pids[i], NULL, WNOHANG) == 0)
+        if (!plan->steps[i].background || waitpid(pids[i], NULL, WNOHANG) == 0)
             continue;
         snprintf(file, sizeof(file), "log-%zu", i + 1);
-        rc = fail_start(&plan->steps[i], lab_place(spec->name, file, log), "it has ended", err);
+        rc = fail_background_step(&plan->steps[i], lab_path(spec->name, file, log), "it has ended",
+                                  err);
     }
     hm__free(pids);
     return rc;
 }
 
-static int claim(const struct lab_spec *spec, struct hm_err *err)
+static int make_lab_folder(const struct lab_spec *spec, struct hm_err *err)
 {
-    char place[LAB_TEXT];
+    char path[LAB_TEXT];
 
-    mkdir(LAB_PLACES, 0755); /* there may be other labs */
-    if (mkdir(lab_place(spec->name, NULL, place), 0755) == 0)
+    mkdir(LAB_FOLDER, 0755); /* It exists already when there are other labs. */
+    if (mkdir(lab_path(spec->name, NULL, path), 0755) == 0)
         return 0;
-    return hm__fail(err, HM_E_IO, "cannot make %s: %s", place, strerror(errno));
+    return hm__fail(err, HM_E_IO, "cannot make %s: %s", path, strerror(errno));
 }
 
 int lab_up(const struct lab_spec *spec, const struct lab_plan *plan, struct hm_err *err)
 {
     struct hm_err undo = {0};
-    int rc = claim(spec, err);
+    int rc = make_lab_folder(spec, err);
 
     if (rc)
         return rc;
@@ -322,7 +329,7 @@ int lab_up(const struct lab_spec *spec, const struct lab_plan *plan, struct hm_e
     rc = rc ? rc : run_steps(spec, plan, err);
     rc = rc ? rc : write_spec(spec, err);
     if (rc && lab_remove(spec->name, &undo) != 0)
-        hm__err_hint(err, "and it could not be undone: %.200s", undo.message);
+        hm__err_hint(err, "removing what was made failed too: %.200s", undo.message);
     if (lock >= 0)
         close(lock);
     return rc;

@@ -1,17 +1,17 @@
 /*
- * Running one command and watching it.
+ * Running one command as a child process.
  *
- * The command leads a process group of its own, so that mpirun and all its ranks can be ended at
- * once. Its standard output and error come through two pipes, both always read, so that it never
- * waits for us; its standard input is empty.
+ * The command leads its own session and process group, so that mpirun and all its ranks can be
+ * ended together. Its standard output and error are two pipes that are read all the time, so that
+ * it never blocks on a full pipe; its standard input is empty.
  *
- * One loop waits for what comes first: output, the end of the process (SIGCHLD), an interruption,
- * or a time. These signals are blocked while the command runs, and let in where we wait: one that
- * comes a moment before the wait ends it at once instead of being missed.
+ * One loop waits for the first of these events: output, the end of the process (SIGCHLD), an
+ * interruption, or a deadline. The signals are blocked while the command runs and unblocked only
+ * inside ppoll, so that a signal that arrives just before the wait is not missed.
  *
- * The ended process is looked at (waitid, WNOWAIT) but not reaped until its session has been
- * killed: until then its number cannot become that of another one. mpirun gives each rank a group
- * of its own, but they are all of one session.
+ * The end of the process is detected with waitid and WNOWAIT; the process is reaped only after its
+ * session has been killed, because until then its process id cannot be reused. mpirun puts each
+ * rank into a process group of its own, but all of them are in one session.
  */
 #include "child.h"
 
@@ -32,28 +32,31 @@
 #include "memory.h"
 #include "processes.h"
 
-static const double GRACE_S = 2;   /* between asking a command to end and ending it */
-static const double LOOK_S = 1;    /* between looks for ended processes that nobody noticed */
-static const double DRAIN_S = 0.5; /* for pipes that others hold, once the command is gone */
+static const double GRACE_S = 2;   /* Seconds between SIGTERM and SIGKILL. */
+static const double LOOK_S = 1;    /* Seconds between searches for unreaped children. */
+static const double DRAIN_S = 0.5; /* Seconds to read pipes that other processes hold open after
+                                      the command has ended. */
 
-/* A run as it goes. Times are of the monotonic clock, INFINITY while the event is still to come. */
-struct run {
-    struct cli_child *child;
+/* The state of a running command. Times are of the monotonic clock, and INFINITY until the event
+ * has happened. */
+struct child_run {
+    struct launch_child *child;
     pid_t pid;
-    int out, err; /* reading ends of the pipes, -1 once at their end */
-    double started_s, asked_s, killed_s, gone_s;
-    double looked_s, dead_s;   /* last look for ended processes; since when there is one */
-    long dead;                 /* its number */
-    enum cli_child_end reason; /* why we ended it; EXITED while we did not */
-    sigset_t before, waiting;  /* signals blocked when we were called, and where we wait */
+    int out, err; /* Read ends of the pipes; -1 after end of file. */
+    double started_s, terminated_s, killed_s, ended_s;
+    double looked_s;   /* Time of the last search for an unreaped child of the command. */
+    double unreaped_s; /* Time at which the unreaped child was first seen. */
+    long unreaped;     /* Its process id; 0: there is none. */
+    enum launch_child_end reason; /* Why the command was ended from here; EXITED: it was not. */
+    sigset_t before, waiting;     /* Signal masks of the caller, and of ppoll. */
     struct sigaction before_chld;
-    size_t length; /* of the line so far */
-    bool partial;  /* there is a line without its end, though it may be empty or cut */
-    char line[CLI_CHILD_LINE + 1];
-    char chunk[64 * 1024]; /* as much as a pipe holds */
+    size_t length; /* Bytes of the current line so far. */
+    bool partial;  /* A line has begun and its newline has not arrived. */
+    char line[LAUNCH_CHILD_LINE + 1];
+    char chunk[64 * 1024]; /* The capacity of a pipe. */
 };
 
-static void close_end(int *fd)
+static void close_fd(int *fd)
 {
     if (*fd >= 0)
         close(*fd);
@@ -62,21 +65,21 @@ static void close_end(int *fd)
 
 /* ---- interruption --------------------------------------------------------------------------- */
 
-/* Signals belong to the process, and so does this: the only state here outside a run. */
+/* Signal handlers belong to the whole process, so this state is global. */
 static volatile sig_atomic_t interrupted;
 static struct sigaction before_int, before_term, before_hup;
-static bool begun;
+static bool interrupt_begun;
 
-static void note(int signal_number)
+static void interrupt_note(int signal_number)
 {
     (void)signal_number;
     interrupted = 1;
 }
 
-/* Started in the background, or by nohup: what is ignored is meant to be. */
-static void note_unless_ignored(int signal_number, struct sigaction *ret_before)
+/* A signal that is ignored stays ignored: nohup and background jobs rely on it. */
+static void interrupt_catch(int signal_number, struct sigaction *ret_before)
 {
-    struct sigaction action = {.sa_handler = note, .sa_flags = SA_RESTART};
+    struct sigaction action = {.sa_handler = interrupt_note, .sa_flags = SA_RESTART};
 
     sigemptyset(&action.sa_mask);
     sigaction(signal_number, NULL, ret_before);
@@ -84,43 +87,43 @@ static void note_unless_ignored(int signal_number, struct sigaction *ret_before)
         sigaction(signal_number, &action, NULL);
 }
 
-void cli_interrupt_begin(void)
+void launch_interrupt_begin(void)
 {
-    if (begun)
+    if (interrupt_begun)
         return;
-    begun = true;
+    interrupt_begun = true;
     interrupted = 0;
-    note_unless_ignored(SIGINT, &before_int);
-    note_unless_ignored(SIGTERM, &before_term);
-    note_unless_ignored(SIGHUP, &before_hup);
+    interrupt_catch(SIGINT, &before_int);
+    interrupt_catch(SIGTERM, &before_term);
+    interrupt_catch(SIGHUP, &before_hup);
 }
 
-void cli_interrupt(void)
+void launch_interrupt(void)
 {
     interrupted = 1;
 }
 
-bool cli_interrupted(void)
+bool launch_interrupted(void)
 {
     return interrupted;
 }
 
-void cli_interrupt_end(void)
+void launch_interrupt_end(void)
 {
-    if (!begun)
+    if (!interrupt_begun)
         return;
     sigaction(SIGINT, &before_int, NULL);
     sigaction(SIGTERM, &before_term, NULL);
     sigaction(SIGHUP, &before_hup, NULL);
     interrupted = 0;
-    begun = false;
+    interrupt_begun = false;
 }
 
 /* ---- signals during a run ------------------------------------------------------------------- */
 
-static void wake(int signal_number)
+static void signal_wake(int signal_number)
 {
-    (void)signal_number; /* that the wait ends is all there is to it */
+    (void)signal_number; /* The handler exists only so that ppoll returns. */
 }
 
 static void block_signals(void)
@@ -135,9 +138,9 @@ static void block_signals(void)
     sigprocmask(SIG_BLOCK, &held, NULL);
 }
 
-static void hold_signals(struct run *r)
+static void hold_signals(struct child_run *r)
 {
-    struct sigaction action = {.sa_handler = wake};
+    struct sigaction action = {.sa_handler = signal_wake};
 
     sigemptyset(&action.sa_mask);
     sigprocmask(SIG_SETMASK, NULL, &r->before);
@@ -147,15 +150,15 @@ static void hold_signals(struct run *r)
     sigdelset(&r->waiting, SIGCHLD);
 }
 
-static void restore_signals(struct run *r)
+static void restore_signals(struct child_run *r)
 {
     sigaction(SIGCHLD, &r->before_chld, NULL);
     sigprocmask(SIG_SETMASK, &r->before, NULL);
 }
 
-/* ppoll does not let a signal in when a pipe is ready; a command that never pauses would keep
- * Ctrl-C out for good. */
-static void let_signals_in(const struct run *r)
+/* ppoll delivers no signal when a pipe is ready, so a command that writes without pause would block
+ * Ctrl-C forever. */
+static void deliver_pending_signals(const struct child_run *r)
 {
     sigprocmask(SIG_SETMASK, &r->waiting, NULL);
     block_signals();
@@ -163,23 +166,23 @@ static void let_signals_in(const struct run *r)
 
 /* ---- starting ------------------------------------------------------------------------------- */
 
-struct pipes {
+struct child_pipes {
     int out[2], err[2];
-    int report[2]; /* closes when the command runs; else brings errno */
+    int report[2]; /* Closed by a successful exec; otherwise carries errno. */
 };
 
-static void close_pipes(struct pipes *p)
+static void close_pipes(struct child_pipes *p)
 {
     for (int i = 0; i < 2; i++) {
-        close_end(&p->out[i]);
-        close_end(&p->err[i]);
-        close_end(&p->report[i]);
+        close_fd(&p->out[i]);
+        close_fd(&p->err[i]);
+        close_fd(&p->report[i]);
     }
 }
 
-/* If we were started without standard streams, a pipe may get their numbers; the child's dup2 would
- * then overwrite one end with another. */
-static int move_up(int *fd)
+/* When this process was started without standard streams, a pipe may get descriptor 0, 1 or 2, and
+ * dup2 in the child would overwrite one end with another. */
+static int fd_move_up(int *fd)
 {
     if (*fd > STDERR_FILENO)
         return 0;
@@ -195,7 +198,7 @@ static int open_pipe(int ends[2])
 {
     if (pipe2(ends, O_CLOEXEC) != 0)
         return -1;
-    return move_up(&ends[0]) != 0 || move_up(&ends[1]) != 0 ? -1 : 0;
+    return fd_move_up(&ends[0]) != 0 || fd_move_up(&ends[1]) != 0 ? -1 : 0;
 }
 
 static void reset_signals(void)
@@ -203,12 +206,12 @@ static void reset_signals(void)
     sigset_t none;
 
     for (int i = 1; i < NSIG; i++)
-        signal(i, SIG_DFL); /* fails for those that cannot be changed, which is as well */
+        signal(i, SIG_DFL); /* Failures (SIGKILL, SIGSTOP) do not matter. */
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-static bool set_streams(const struct pipes *p)
+static bool set_streams(const struct child_pipes *p)
 {
     int null = open("/dev/null", O_RDONLY);
 
@@ -220,26 +223,26 @@ static bool set_streams(const struct pipes *p)
 }
 
 /*
- * In the new process: become the command, or report errno. A session of its own is a process group
- * of its own too; and without a terminal, a question for a password fails instead of waiting.
- * Should our parent be killed, so that it cannot end us, we are asked to end all the same.
+ * In the forked process: execute the command, or report errno. A new session is also a new process
+ * group, and it has no terminal, so a program that asks for a password fails instead of waiting.
+ * PR_SET_PDEATHSIG sends SIGTERM to the command when the parent is killed.
  */
-_Noreturn static void become(char *const *argv, const struct pipes *p, pid_t parent)
+_Noreturn static void child_exec(char *const *argv, const struct child_pipes *p, pid_t parent)
 {
     setsid();
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent)
-        _exit(127); /* it is gone already */
+        _exit(127); /* The parent has ended already. */
     reset_signals();
     if (set_streams(p))
         execvp(argv[0], argv);
     int code = errno;
     ssize_t ignored = write(p->report[1], &code, sizeof(code));
-    (void)ignored; /* nobody is left to tell */
+    (void)ignored; /* A failure to report cannot be reported. */
     _exit(127);
 }
 
-/* errno of the failure to run the command, or 0 if it runs. */
+/* The errno of a failed exec, or 0 if the command runs. */
 static int read_report(int report)
 {
     int code = 0;
@@ -256,7 +259,7 @@ static int fail_errno(struct hm_err *err, const char *what)
     return hm__fail(err, HM_E_IO, "cannot %s: %s", what, strerror(errno));
 }
 
-static int start(struct run *r, struct pipes *p, struct hm_err *err)
+static int child_start(struct child_run *r, struct child_pipes *p, struct hm_err *err)
 {
     if (open_pipe(p->out) != 0 || open_pipe(p->err) != 0 || open_pipe(p->report) != 0)
         return fail_errno(err, "make a pipe");
@@ -266,10 +269,10 @@ static int start(struct run *r, struct pipes *p, struct hm_err *err)
     if (r->pid < 0)
         return fail_errno(err, "start a process");
     if (r->pid == 0)
-        become(r->child->argv, p, parent);
-    close_end(&p->out[1]);
-    close_end(&p->err[1]);
-    close_end(&p->report[1]);
+        child_exec(r->child->argv, p, parent);
+    close_fd(&p->out[1]);
+    close_fd(&p->err[1]);
+    close_fd(&p->report[1]);
     r->out = p->out[0];
     r->err = p->err[0];
     p->out[0] = p->err[0] = -1;
@@ -278,11 +281,11 @@ static int start(struct run *r, struct pipes *p, struct hm_err *err)
         while (waitpid(r->pid, NULL, 0) < 0 && errno == EINTR)
             ;
     else
-        r->child->end = CLI_CHILD_EXITED;
+        r->child->end = LAUNCH_CHILD_EXITED;
     return 0;
 }
 
-/* ---- what it says --------------------------------------------------------------------------- */
+/* ---- output of the command ------------------------------------------------------------------ */
 
 static void copy_to_stderr(const char *bytes, size_t count)
 {
@@ -291,13 +294,13 @@ static void copy_to_stderr(const char *bytes, size_t count)
         if (done < 0 && errno == EINTR)
             continue;
         if (done <= 0)
-            return; /* whoever closed it does not want to see it */
+            return; /* Standard error is closed: nothing can be shown. */
         bytes += done;
         count -= (size_t)done;
     }
 }
 
-/* A C string ends at a NUL; the rest would be lost. */
+/* Lines are passed on as C strings, which end at the first NUL. */
 static void replace_nuls(char *bytes, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -305,7 +308,7 @@ static void replace_nuls(char *bytes, size_t count)
             bytes[i] = '?';
 }
 
-static void give_line(struct run *r, double seconds)
+static void deliver_line(struct child_run *r, double seconds)
 {
     if (r->length > 0 && r->line[r->length - 1] == '\r')
         r->length--;
@@ -315,9 +318,9 @@ static void give_line(struct run *r, double seconds)
     r->partial = false;
 }
 
-static void add_to_line(struct run *r, const char *bytes, size_t count)
+static void add_to_line(struct child_run *r, const char *bytes, size_t count)
 {
-    size_t room = CLI_CHILD_LINE - r->length;
+    size_t room = LAUNCH_CHILD_LINE - r->length;
 
     r->partial = true;
     if (count > room)
@@ -326,7 +329,7 @@ static void add_to_line(struct run *r, const char *bytes, size_t count)
     r->length += count;
 }
 
-static void take_output(struct run *r, const char *bytes, size_t count)
+static void split_output(struct child_run *r, const char *bytes, size_t count)
 {
     const char *end = bytes + count, *newline;
     double seconds = cli_now_s() - r->started_s;
@@ -335,14 +338,14 @@ static void take_output(struct run *r, const char *bytes, size_t count)
         return;
     while ((newline = memchr(bytes, '\n', (size_t)(end - bytes)))) {
         add_to_line(r, bytes, (size_t)(newline - bytes));
-        give_line(r, seconds);
+        deliver_line(r, seconds);
         bytes = newline + 1;
     }
     if (bytes < end)
         add_to_line(r, bytes, (size_t)(end - bytes));
 }
 
-static void take_error(struct run *r, const char *bytes, size_t count)
+static void keep_error_tail(struct child_run *r, const char *bytes, size_t count)
 {
     char *tail = r->child->tail;
     size_t room = sizeof(r->child->tail) - 1, kept = strlen(tail);
@@ -359,16 +362,16 @@ static void take_error(struct run *r, const char *bytes, size_t count)
     tail[kept + count] = '\0';
 }
 
-/* Read what a pipe has; to be called when it is ready, since it would wait otherwise. */
-static void read_pipe(struct run *r, int *fd,
-                      void (*take)(struct run *r, const char *bytes, size_t count))
+/* Read the available bytes of a pipe; call it only when ppoll says that the pipe is ready. */
+static void read_pipe(struct child_run *r, int *fd,
+                      void (*take)(struct child_run *r, const char *bytes, size_t count))
 {
     ssize_t got = read(*fd, r->chunk, sizeof(r->chunk));
 
     if (got < 0 && errno == EINTR)
         return;
     if (got <= 0) {
-        close_end(fd);
+        close_fd(fd);
         return;
     }
     if (r->child->show)
@@ -379,7 +382,7 @@ static void read_pipe(struct run *r, int *fd,
 
 /* ---- other processes ------------------------------------------------------------------------ */
 
-/* What /proc tells of a process: "pid (name) state parent group session ...". */
+/* Fields of /proc/PID/stat: "pid (name) state parent group session ...". */
 struct process {
     long parent, session;
     char state;
@@ -393,182 +396,182 @@ static bool read_process(long pid, struct process *process)
     FILE *file = fopen(path, "r");
     if (!file)
         return false;
-    const char *behind = fgets(line, sizeof(line), file) ? strrchr(line, ')') : NULL;
-    bool told = behind && sscanf(behind + 1, " %c %ld %*d %ld", &process->state, &process->parent,
-                                 &process->session) == 3;
+    const char *name_end = fgets(line, sizeof(line), file) ? strrchr(line, ')') : NULL;
+    bool complete = name_end && sscanf(name_end + 1, " %c %ld %*d %ld", &process->state,
+                                       &process->parent, &process->session) == 3;
     fclose(file);
-    return told;
+    return complete;
 }
 
-/* Whoever has left the group but not the session, as far as /proc tells. */
-static void kill_if_ours(void *run, long pid)
+/* Kill a process that has left the command's process group but not its session. */
+static void kill_if_in_session(void *run, long pid)
 {
-    const struct run *r = run;
+    const struct child_run *r = run;
     struct process process;
 
     if (read_process(pid, &process) && process.session == r->pid)
         kill((pid_t)pid, SIGKILL);
 }
 
-static void note_if_dead(void *run, long pid)
+static void note_if_unreaped(void *run, long pid)
 {
-    struct run *r = run;
+    struct child_run *r = run;
     struct process process;
 
     if (read_process(pid, &process) && process.parent == r->pid && process.state == 'Z')
-        r->dead = pid;
+        r->unreaped = pid;
 }
 
-/* Whether it has not noticed for too long that a process it started has ended. */
-static bool is_stuck(struct run *r, double now)
+/* Whether the command has left an ended child unreaped for too long. */
+static bool child_is_stuck(struct child_run *r, double now)
 {
-    long before = r->dead;
+    long before = r->unreaped;
 
     if (r->child->stuck_s <= 0 || now < r->looked_s + LOOK_S)
         return false;
     r->looked_s = now;
-    r->dead = 0; /* found again, if it is still there */
-    cli_each_process(note_if_dead, r);
-    if (r->dead == 0 || r->dead != before)
-        r->dead_s = now;
-    return r->dead != 0 && now - r->dead_s >= r->child->stuck_s;
+    r->unreaped = 0; /* The search finds it again if it still exists. */
+    launch_each_process(note_if_unreaped, r);
+    if (r->unreaped == 0 || r->unreaped != before)
+        r->unreaped_s = now;
+    return r->unreaped != 0 && now - r->unreaped_s >= r->child->stuck_s;
 }
 
 /* ---- watching ------------------------------------------------------------------------------- */
 
-/* See whether the process is gone, and leave it to be reaped later. */
-static void look_for_end(struct run *r)
+/* Find out whether the process has ended, without reaping it. */
+static void child_look_for_end(struct child_run *r)
 {
     siginfo_t info = {0};
 
-    if (isfinite(r->gone_s))
+    if (isfinite(r->ended_s))
         return;
     int rc = waitid(P_PID, (id_t)r->pid, &info, WEXITED | WNOHANG | WNOWAIT);
     if (rc == 0 ? info.si_pid != 0 : errno == ECHILD)
-        r->gone_s = cli_now_s();
+        r->ended_s = cli_now_s();
 }
 
-/* Ask it to end when it is time to, and end it when it does not. */
-static void push_along(struct run *r, double now)
+/* Send SIGTERM after an interruption, a timeout or a hang, and SIGKILL after the grace period. */
+static void child_end_when_due(struct child_run *r, double now)
 {
     bool late = r->child->timeout_s > 0 && now >= r->started_s + r->child->timeout_s;
 
-    if (isinf(r->asked_s) && (cli_interrupted() || late || is_stuck(r, now))) {
-        r->reason = cli_interrupted() ? CLI_CHILD_INTERRUPTED
-                    : late            ? CLI_CHILD_TIMED_OUT
-                                      : CLI_CHILD_STUCK;
-        r->asked_s = now;
+    if (isinf(r->terminated_s) && (launch_interrupted() || late || child_is_stuck(r, now))) {
+        r->reason = launch_interrupted() ? LAUNCH_CHILD_INTERRUPTED
+                    : late               ? LAUNCH_CHILD_TIMED_OUT
+                                         : LAUNCH_CHILD_STUCK;
+        r->terminated_s = now;
         kill(-r->pid, SIGTERM);
     }
-    if (isinf(r->killed_s) && now >= r->asked_s + GRACE_S) {
+    if (isinf(r->killed_s) && now >= r->terminated_s + GRACE_S) {
         r->killed_s = now;
         kill(-r->pid, SIGKILL);
     }
 }
 
-/* When something is to be done even if nothing happens. */
-static double next_time(const struct run *r)
+/* The next time at which the loop must act even without an event. */
+static double child_next_deadline(const struct child_run *r)
 {
-    if (isfinite(r->gone_s))
-        return r->gone_s + DRAIN_S;
+    if (isfinite(r->ended_s))
+        return r->ended_s + DRAIN_S;
     if (isfinite(r->killed_s))
         return INFINITY;
-    if (isfinite(r->asked_s))
-        return r->asked_s + GRACE_S;
+    if (isfinite(r->terminated_s))
+        return r->terminated_s + GRACE_S;
     double look = r->child->stuck_s > 0 ? r->looked_s + LOOK_S : INFINITY;
     return r->child->timeout_s > 0 ? fmin(look, r->started_s + r->child->timeout_s) : look;
 }
 
-static void wait_and_read(struct run *r)
+static void child_wait_and_read(struct child_run *r)
 {
     struct pollfd ends[2] = {{.fd = r->out, .events = POLLIN}, {.fd = r->err, .events = POLLIN}};
-    double left =
-        fmin(fmax(next_time(r) - cli_now_s(), 0), 1e6); /* a finite time_t; we come again */
+    double left = fmin(fmax(child_next_deadline(r) - cli_now_s(), 0),
+                       1e6); /* Fits time_t; the loop repeats. */
     struct timespec wait = {.tv_sec = (time_t)left};
 
     wait.tv_nsec = (long)((left - (double)wait.tv_sec) * 1e9);
     if (ppoll(ends, 2, &wait, &r->waiting) <= 0)
-        return; /* a signal or the time: the loop sees to both */
+        return; /* A signal or the deadline: the loop handles both. */
     if (ends[0].revents)
-        read_pipe(r, &r->out, take_output);
+        read_pipe(r, &r->out, split_output);
     if (ends[1].revents)
-        read_pipe(r, &r->err, take_error);
+        read_pipe(r, &r->err, keep_error_tail);
 }
 
-static void watch(struct run *r)
+static void child_watch(struct child_run *r)
 {
     for (;;) {
-        let_signals_in(r);
-        look_for_end(r);
+        deliver_pending_signals(r);
+        child_look_for_end(r);
         bool silent = r->out < 0 && r->err < 0;
-        if (isfinite(r->gone_s) && (silent || cli_now_s() >= r->gone_s + DRAIN_S))
+        if (isfinite(r->ended_s) && (silent || cli_now_s() >= r->ended_s + DRAIN_S))
             break;
-        if (isinf(r->gone_s))
-            push_along(r, cli_now_s());
-        wait_and_read(r);
+        if (isinf(r->ended_s))
+            child_end_when_due(r, cli_now_s());
+        child_wait_and_read(r);
     }
     if (r->partial)
-        give_line(r, cli_now_s() - r->started_s);
+        deliver_line(r, cli_now_s() - r->started_s);
 }
 
-static double seconds_of(struct timeval t)
+static double timeval_seconds(struct timeval t)
 {
     return (double)t.tv_sec + 1e-6 * (double)t.tv_usec;
 }
 
-/* End what it left behind, reap it, and say what became of it. */
-static void finish(struct run *r)
+/* Kill the remaining processes of the session, reap the command and fill in the results. */
+static void child_reap(struct child_run *r)
 {
-    struct cli_child *c = r->child;
+    struct launch_child *c = r->child;
     struct rusage usage = {0};
     int status = 0;
 
     kill(-r->pid, SIGKILL);
-    cli_each_process(kill_if_ours, r);
+    launch_each_process(kill_if_in_session, r);
     while (wait4(r->pid, &status, 0, &usage) < 0 && errno == EINTR)
         ;
-    c->end = WIFSIGNALED(status) ? CLI_CHILD_SIGNALLED : CLI_CHILD_EXITED;
+    c->end = WIFSIGNALED(status) ? LAUNCH_CHILD_SIGNALLED : LAUNCH_CHILD_EXITED;
     c->code = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
-    if (r->reason != CLI_CHILD_EXITED)
+    if (r->reason != LAUNCH_CHILD_EXITED)
         c->end = r->reason;
-    c->seconds = r->gone_s - r->started_s;
-    c->cpu_s = seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime);
+    c->seconds = r->ended_s - r->started_s;
+    c->cpu_s = timeval_seconds(usage.ru_utime) + timeval_seconds(usage.ru_stime);
     c->peak_bytes = 1024.0 * (double)usage.ru_maxrss;
 }
 
-static void clear_results(struct cli_child *child)
+static void child_clear_results(struct launch_child *child)
 {
-    child->end = CLI_CHILD_NOT_STARTED;
+    child->end = LAUNCH_CHILD_NOT_STARTED;
     child->code = 0;
     child->seconds = child->cpu_s = child->peak_bytes = 0;
     child->tail[0] = '\0';
 }
 
-int cli_child_run(struct cli_child *child, struct hm_err *err)
+int launch_child_run(struct launch_child *child, struct hm_err *err)
 {
-    struct pipes pipes = {{-1, -1}, {-1, -1}, {-1, -1}};
-    struct run *r = hm__calloc(1, sizeof(*r));
+    struct child_pipes pipes = {{-1, -1}, {-1, -1}, {-1, -1}};
+    struct child_run *r = hm__calloc(1, sizeof(*r));
     int rc = 0;
 
-    clear_results(child);
+    child_clear_results(child);
     if (!r)
         return hm__fail_nomem(err);
     r->child = child;
     r->out = r->err = -1;
-    r->asked_s = r->killed_s = r->gone_s = INFINITY;
+    r->terminated_s = r->killed_s = r->ended_s = INFINITY;
     hold_signals(r);
-    if (cli_interrupted())
-        child->end = CLI_CHILD_INTERRUPTED;
+    if (launch_interrupted())
+        child->end = LAUNCH_CHILD_INTERRUPTED;
     else
-        rc = start(r, &pipes, err);
-    if (rc == 0 && child->end == CLI_CHILD_EXITED) { /* it runs */
-        watch(r);
-        finish(r);
+        rc = child_start(r, &pipes, err);
+    if (rc == 0 && child->end == LAUNCH_CHILD_EXITED) { /* The command is running. */
+        child_watch(r);
+        child_reap(r);
     }
     restore_signals(r);
     close_pipes(&pipes);
-    close_end(&r->out);
-    close_end(&r->err);
+    close_fd(&r->out);
+    close_fd(&r->err);
     hm__free(r);
     return rc;
 }

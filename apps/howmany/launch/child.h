@@ -1,63 +1,66 @@
-/* Running one command and watching it: how it ends, how long it takes, what it says. */
+/* Running one command as a child process: its result, its time and its output. */
 #ifndef HM_CHILD_H
 #define HM_CHILD_H
 
 #include "howmany.h"
 
-enum { CLI_CHILD_TAIL = 8192, CLI_CHILD_LINE = 64 * 1024 }; /* bytes */
+/* Bytes that are kept of standard error, and of one line of standard output. */
+enum { LAUNCH_CHILD_TAIL = 8192, LAUNCH_CHILD_LINE = 64 * 1024 };
 
-enum cli_child_end {
-    CLI_CHILD_EXITED,
-    CLI_CHILD_SIGNALLED,
-    CLI_CHILD_TIMED_OUT,
-    CLI_CHILD_STUCK,
-    CLI_CHILD_INTERRUPTED,
-    CLI_CHILD_NOT_STARTED
+enum launch_child_end {
+    LAUNCH_CHILD_EXITED,
+    LAUNCH_CHILD_SIGNALLED,
+    LAUNCH_CHILD_TIMED_OUT,
+    LAUNCH_CHILD_STUCK,
+    LAUNCH_CHILD_INTERRUPTED,
+    LAUNCH_CHILD_NOT_STARTED
 };
 
-struct cli_child {
-    char *const *argv; /* borrowed, NULL at the end; argv[0] is looked up in PATH */
-    double timeout_s;  /* 0: none */
-    /* A process that it started has ended and it has not noticed for so long: it hangs, and is
-     * ended (STUCK). mpirun does so now and then when a rank is killed while it starts. 0: never
-     * mind. */
+struct launch_child {
+    char *const *argv; /* Borrowed, NULL at the end; argv[0] is looked up in PATH. */
+    double timeout_s;  /* 0: no timeout. */
+    /*
+     * When a process that the command started has ended and the command has not reaped it for this
+     * many seconds, the command is considered stuck and is ended. (mpirun sometimes hangs like this
+     * when a rank is killed while it starts.) 0: no such check.
+     */
     double stuck_s;
     /*
-     * Called for each line of standard output, without its end (\n or \r\n), with the seconds since
-     * the start; may be NULL. Lines are cut after CLI_CHILD_LINE bytes; NUL bytes come as '?'.
+     * Called for each line of standard output, without \n or \r\n, with the seconds since the
+     * start; may be NULL. Lines are cut after LAUNCH_CHILD_LINE bytes; NUL bytes become '?'.
      */
     void (*line)(void *context, const char *line, double seconds);
     void *context;
-    bool show; /* also copy all it writes to our standard error */
+    bool show; /* Also copy its standard output and error to the standard error of this process. */
 
-    /* What became of it; set by cli_child_run. */
-    enum cli_child_end end;
-    int code;       /* exit status; signal number if a signal ended it; errno if not started */
-    double seconds; /* wall time from just before the start until the process is gone */
-    double cpu_s;   /* processor time of it and of the children it waited for */
-    /* The largest resident set among those; never less than our own at the start, since Linux
-     * counts the copy of us that a process is before it becomes another program. */
+    /* Results, set by launch_child_run. */
+    enum launch_child_end end;
+    int code;       /* Exit status; signal number if a signal ended it; errno if not started. */
+    double seconds; /* Wall time from just before the start until the process has ended. */
+    double cpu_s;   /* Processor time of the command and of the children it waited for. */
+    /* The largest resident set among those processes. Linux counts the forked copy of this process
+     * before exec, so it is never less than the resident set of this process at the start. */
     double peak_bytes;
-    char tail[CLI_CHILD_TAIL]; /* the last of its standard error, NUL-terminated */
+    char tail[LAUNCH_CHILD_TAIL]; /* The end of its standard error, NUL-terminated. */
 };
 
 /*
- * Run the command and wait for it. 0 whenever it could be dealt with, whatever its end; negative
- * only for troubles of our own (pipes, processes, memory). Nothing it started outlives it, short of
- * a process that leaves its session. When we are killed, it gets SIGTERM.
+ * Run the command and wait for it. Returns 0 whatever the result of the command; negative only when
+ * pipes, a process or memory cannot be had. Every process of the command's session is killed before
+ * this returns. When this process is killed, the command gets SIGTERM.
  */
-int cli_child_run(struct cli_child *child, struct hm_err *err);
+int launch_child_run(struct launch_child *child, struct hm_err *err);
 
 /*
- * Ctrl-C. From begin to end, SIGINT, SIGTERM and SIGHUP are only noted: a running child is ended
- * (SIGTERM, and SIGKILL 2 s later) and cli_child_run returns INTERRUPTED, as do all later runs
- * without starting anything. A signal that was ignored before stays ignored. Without begin, a
- * signal that ends us ends the child too, but not gently.
+ * Handling of Ctrl-C. Between begin and end, SIGINT, SIGTERM and SIGHUP set a flag: a running child
+ * is ended (SIGTERM, and SIGKILL 2 s later) with the result INTERRUPTED, and later calls of
+ * launch_child_run return that result without starting anything. A signal that was ignored before
+ * stays ignored. Without begin, a signal that ends this process gives the child SIGTERM only.
  */
-void cli_interrupt_begin(void);
-/* As if there had been a signal: also where signals are ignored. */
-void cli_interrupt(void);
-bool cli_interrupted(void);
-void cli_interrupt_end(void);
+void launch_interrupt_begin(void);
+/* Set the flag as a signal would, also where the signals are ignored. */
+void launch_interrupt(void);
+bool launch_interrupted(void);
+void launch_interrupt_end(void);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * Measuring a command. Its own account of its iterations is better than the clock around it, which
- * counts starting up and reading data as well; where it gives none, the clock has to do.
+ * Measuring a command. The seconds of its iterations, as the command reports them, are better than
+ * its wall time, which includes starting up and reading data. The wall time is used only when no
+ * iterations are reported.
  */
 #include "measure.h"
 
@@ -12,16 +13,16 @@
 #include "text.h"
 #include "value.h"
 
-/* Seconds of the iterations, as they are told. */
-struct account {
-    const struct cli_watch *watch;
-    double *seconds; /* owned */
+/* The iterations that the command reported. */
+struct report {
+    const struct launch_measure_settings *settings;
+    double *seconds; /* Owned. */
     size_t count, room;
     double loss;
-    bool failed; /* out of memory */
+    bool failed; /* Memory ran out. */
 };
 
-static void note_iteration(struct account *a, double seconds)
+static void note_iteration(struct report *a, double seconds)
 {
     if (!(seconds > 0) || isinf(seconds))
         return;
@@ -38,8 +39,8 @@ static void note_iteration(struct account *a, double seconds)
     a->seconds[a->count++] = seconds;
 }
 
-/* Some write NaN and Infinity, which JSON has not: they become empty texts, in place. */
-static void without_nan(char *line)
+/* Some programs write NaN and Infinity, which are not JSON: replace them by empty strings. */
+static void replace_nan(char *line)
 {
     static const char *const words[] = {"-Infinity", "Infinity", "NaN"};
 
@@ -50,15 +51,15 @@ static void without_nan(char *line)
         }
 }
 
-static void read_json(struct account *a, const char *written)
+static void read_json_line(struct report *a, const char *written)
 {
     struct hm_arena *arena = hm__arena_new();
     char *line = arena ? hm__arena_strdup(arena, written) : NULL;
     struct hm_value *object;
 
     if (line)
-        without_nan(line);
-    /* Most lines are not ours: what cannot be read is none of our business. */
+        replace_nan(line);
+    /* Most lines are ordinary output of the command: skip what is not such an object. */
     if (line && hm__json_parse(arena, line, strlen(line), "output", &object, NULL) == 0 &&
         object->kind == HM_VALUE_MAP && hm__value_get(object, "iteration")) {
         double loss =
@@ -70,14 +71,14 @@ static void read_json(struct account *a, const char *written)
     hm__arena_free(arena);
 }
 
-/* The first group, as a number of seconds or as a time with its unit. */
-static void read_match(struct account *a, const char *line)
+/* The first group is a number of seconds or a time with a unit. */
+static void read_matching_line(struct report *a, const char *line)
 {
     regmatch_t match[2];
     char text[64];
     double seconds;
 
-    if (regexec(a->watch->iteration, line, 2, match, 0) != 0 || match[1].rm_so < 0)
+    if (regexec(a->settings->iteration, line, 2, match, 0) != 0 || match[1].rm_so < 0)
         return;
     snprintf(text, sizeof(text), "%.*s", (int)(match[1].rm_eo - match[1].rm_so),
              line + match[1].rm_so);
@@ -89,16 +90,16 @@ static void read_match(struct account *a, const char *line)
 
 static void read_line(void *context, const char *line, double seconds)
 {
-    struct account *a = context;
+    struct report *a = context;
 
     (void)seconds;
-    if (a->watch->iteration)
-        read_match(a, line);
+    if (a->settings->iteration)
+        read_matching_line(a, line);
     else if (line[strspn(line, " \t")] == '{')
-        read_json(a, line);
+        read_json_line(a, line);
 }
 
-static int compare(const void *a, const void *b)
+static int compare_doubles(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
     return x < y ? -1 : x > y;
@@ -106,11 +107,11 @@ static int compare(const void *a, const void *b)
 
 static double median(double *values, size_t count)
 {
-    qsort(values, count, sizeof(*values), compare);
+    qsort(values, count, sizeof(*values), compare_doubles);
     return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
-/* The last line of a text that is not empty. */
+/* Copy the last line of a text that is not blank. */
 static void last_line(const char *text, char *out, size_t room)
 {
     size_t end = strlen(text), start;
@@ -120,62 +121,63 @@ static void last_line(const char *text, char *out, size_t room)
     for (start = end; start > 0 && text[start - 1] != '\n'; start--)
         ;
     snprintf(out, room, "%.*s", (int)(end - start), text + start);
-    for (char *c = out; *c; c++) /* it goes to a terminal */
+    for (char *c = out; *c; c++) /* Control characters could change the terminal's state. */
         if ((unsigned char)*c < 0x20)
             *c = ' ';
 }
 
-static void say_end(const struct cli_child *child, struct cli_measure *m)
+static void measurement_set_status(const struct launch_child *child, struct launch_measurement *m)
 {
-    last_line(child->tail, m->words, sizeof(m->words));
+    last_line(child->tail, m->message, sizeof(m->message));
     switch (child->end) {
-    case CLI_CHILD_EXITED:
+    case LAUNCH_CHILD_EXITED:
         if (child->code == 0)
             snprintf(m->status, sizeof(m->status), "ok");
         else
             snprintf(m->status, sizeof(m->status), "exit %d", child->code);
         break;
-    case CLI_CHILD_SIGNALLED:
+    case LAUNCH_CHILD_SIGNALLED:
         snprintf(m->status, sizeof(m->status), "signal %d", child->code);
         break;
-    case CLI_CHILD_TIMED_OUT:
+    case LAUNCH_CHILD_TIMED_OUT:
         snprintf(m->status, sizeof(m->status), "timeout");
         break;
-    case CLI_CHILD_STUCK:
+    case LAUNCH_CHILD_STUCK:
         snprintf(m->status, sizeof(m->status), "stuck");
         break;
-    case CLI_CHILD_INTERRUPTED:
+    case LAUNCH_CHILD_INTERRUPTED:
         snprintf(m->status, sizeof(m->status), "interrupted");
         break;
-    case CLI_CHILD_NOT_STARTED:
+    case LAUNCH_CHILD_NOT_STARTED:
         snprintf(m->status, sizeof(m->status), "not started");
-        snprintf(m->words, sizeof(m->words), "%s", strerror(child->code));
+        snprintf(m->message, sizeof(m->message), "%s", strerror(child->code));
         break;
     }
 }
 
-int cli_measure(char *const *argv, const struct cli_watch *watch, struct cli_measure *m)
+int launch_measure(char *const *argv, const struct launch_measure_settings *settings,
+                   struct launch_measurement *m)
 {
-    struct account account = {.watch = watch, .loss = NAN};
-    struct cli_child child = {.argv = argv,
-                              .timeout_s = watch->timeout_s,
-                              .line = read_line,
-                              .context = &account,
-                              .show = watch->show};
+    struct report report = {.settings = settings, .loss = NAN};
+    struct launch_child child = {.argv = argv,
+                                 .timeout_s = settings->timeout_s,
+                                 .line = read_line,
+                                 .context = &report,
+                                 .show = settings->show};
     struct hm_err err = {0};
 
-    *m = (struct cli_measure){.seconds = NAN};
-    int rc = cli_child_run(&child, &err);
+    *m = (struct launch_measurement){.seconds = NAN};
+    int rc = launch_child_run(&child, &err);
     if (rc == 0) {
-        say_end(&child, m);
+        measurement_set_status(&child, m);
         m->total_s = child.seconds;
-        m->loss = account.loss;
-        m->iterations = (double)account.count;
+        m->loss = report.loss;
+        m->iterations = (double)report.count;
         if (strcmp(m->status, "ok") == 0)
-            m->seconds = account.count ? median(account.seconds, account.count) : child.seconds;
+            m->seconds = report.count ? median(report.seconds, report.count) : child.seconds;
     }
-    free(account.seconds);
+    free(report.seconds);
     if (rc)
         return cli_report(&err);
-    return account.failed ? cli_complain("out of memory") : 0;
+    return report.failed ? cli_complain("out of memory") : 0;
 }

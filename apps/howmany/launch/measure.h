@@ -1,4 +1,4 @@
-/* One measured run of a command: how long it took, by its own lines or by the clock. */
+/* One measured run of a command: seconds per iteration from its output, or its wall time. */
 #ifndef HM_MEASURE_H
 #define HM_MEASURE_H
 
@@ -7,25 +7,27 @@
 #include "child.h"
 #include "cli.h"
 
-/* How a run is watched. */
-struct cli_watch {
-    double timeout_s;         /* 0 none */
-    const regex_t *iteration; /* a line that matches is an iteration, its first group the seconds;
-                                 NULL: lines {"iteration":…,"seconds":…,"loss":…} are */
-    bool show;                /* the command's output, on standard error */
+struct launch_measure_settings {
+    double timeout_s; /* 0: no timeout. */
+    /* A line that matches is one iteration, and its first group is the seconds. NULL: lines of the
+     * form {"iteration":…,"seconds":…,"loss":…} are the iterations. */
+    const regex_t *iteration;
+    bool show; /* Copy the command's output to standard error. */
 };
 
-/* What came of it. Unknown values are NaN. */
-struct cli_measure {
-    char status[24]; /* "ok", "exit 3", "signal 9", "timeout", "interrupted", "not started" */
-    double seconds;  /* of an iteration: the median of those it told of; else the total */
-    double total_s;
-    double iterations; /* it told of; 0: none, and seconds is the total */
-    double loss;       /* the last it told of */
-    char words[160];   /* the last it said on standard error, or why it did not start */
+/* The result of one run. Unknown values are NaN. */
+struct launch_measurement {
+    char status[24];   /* "ok", "exit 3", "signal 9", "timeout", "interrupted", "not started". */
+    double seconds;    /* Median seconds of one iteration; total_s when none was reported. */
+    double total_s;    /* Wall time of the run. */
+    double iterations; /* Number of iterations that the command reported. */
+    double loss;       /* Last loss that the command reported. */
+    char message[160]; /* Last line of its standard error, or the reason it did not start. */
 };
 
-/* Run it once; 0, or EXIT_USAGE with a message for troubles of our own. */
-int cli_measure(char *const *argv, const struct cli_watch *watch, struct cli_measure *measure);
+/* Run the command once. Returns 0 whatever its result, or EXIT_USAGE with a message when it could
+ * not be watched. */
+int launch_measure(char *const *argv, const struct launch_measure_settings *settings,
+                   struct launch_measurement *ret_measurement);
 
 #endif

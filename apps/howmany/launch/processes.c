@@ -1,11 +1,11 @@
-/* The processes of this machine, as far as /proc tells. */
+/* Listing the processes of this machine from /proc. */
 #include "processes.h"
 
 #include <dirent.h>
 
 #include "text.h"
 
-void cli_each_process(void (*visit)(void *context, long pid), void *context)
+void launch_each_process(void (*visit)(void *context, long pid), void *context)
 {
     DIR *processes = opendir("/proc");
     const struct dirent *entry;

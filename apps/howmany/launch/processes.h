@@ -1,8 +1,8 @@
-/* The processes of this machine, as far as /proc tells. */
+/* Listing the processes of this machine from /proc. */
 #ifndef HM_PROCESSES_H
 #define HM_PROCESSES_H
 
-/* Call visit for every process there is, but for the first one. */
-void cli_each_process(void (*visit)(void *context, long pid), void *context);
+/* Call visit for every process except process 1. */
+void launch_each_process(void (*visit)(void *context, long pid), void *context);
 
 #endif

@@ -1,10 +1,10 @@
 /*
  * Choosing the runs of a study.
  *
- * First look: each algorithm on a middling number of workers (in ln m), on the most and on the
- * least. The middle comes first for all: it is seldom the dearest, and if the budget is small each
- * algorithm has been seen. Then whatever the advice says would help most, while the budget lasts.
- * A run is not begun when the budget is spent, so at most one goes beyond it.
+ * Initial runs: each algorithm on a middle number of workers (in ln m), on the largest and on the
+ * smallest. The middle comes first for all algorithms: it is seldom the most expensive, and with a
+ * small budget each algorithm has one run. Then the advice names the run that helps most, while the
+ * budget lasts. No run begins after the budget is spent, so at most one run exceeds it.
  */
 #include "study_plan.h"
 
@@ -14,7 +14,7 @@
 #include "err.h"
 #include "memory.h"
 
-enum { LOOKS = 3 };
+enum { INITIAL_M = 3 }; /* Numbers of workers of the initial runs. */
 
 int study_table_init(struct study_table *table, const struct hm_study_spec *spec,
                      struct hm_err *err)
@@ -38,10 +38,10 @@ struct study_entry *study_table_at(const struct study_table *table, const struct
     return &table->entries[place * (size_t)table->spec->seeds + (size_t)run->seed - 1];
 }
 
-/* ---- the first look ------------------------------------------------------------------------- */
+/* ---- the initial runs ----------------------------------------------------------------------- */
 
-/* Places in the list of m: the one nearest to the middle in ln m, the last, the first. */
-static size_t look_at(const struct hm_study_spec *spec, size_t places[LOOKS])
+/* Indices in the list of m: the one nearest to the middle in ln m, the last, the first. */
+static size_t initial_m(const struct hm_study_spec *spec, size_t places[INITIAL_M])
 {
     double middle = 0.5 * (log(spec->m[0]) + log(spec->m[spec->m_count - 1]));
     size_t nearest = 0, count = 0;
@@ -49,8 +49,8 @@ static size_t look_at(const struct hm_study_spec *spec, size_t places[LOOKS])
     for (size_t i = 1; i < spec->m_count; i++)
         if (fabs(log(spec->m[i]) - middle) < fabs(log(spec->m[nearest]) - middle))
             nearest = i;
-    const size_t wanted[LOOKS] = {nearest, spec->m_count - 1, 0};
-    for (size_t i = 0; i < LOOKS; i++) {
+    const size_t wanted[INITIAL_M] = {nearest, spec->m_count - 1, 0};
+    for (size_t i = 0; i < INITIAL_M; i++) {
         bool twice = false;
         for (size_t k = 0; k < count; k++)
             twice = twice || places[k] == wanted[i];
@@ -60,9 +60,9 @@ static size_t look_at(const struct hm_study_spec *spec, size_t places[LOOKS])
     return count;
 }
 
-bool study_is_first(const struct hm_study_spec *spec, const struct study_run *run)
+bool study_is_initial(const struct hm_study_spec *spec, const struct study_run *run)
 {
-    size_t places[LOOKS], count = look_at(spec, places);
+    size_t places[INITIAL_M], count = initial_m(spec, places);
 
     for (size_t i = 0; i < count; i++)
         if (places[i] == run->m)
@@ -70,9 +70,9 @@ bool study_is_first(const struct hm_study_spec *spec, const struct study_run *ru
     return false;
 }
 
-/* The number-th run of the places of m that are given; false after the last. */
-static bool run_of(const struct hm_study_spec *spec, const size_t *places, size_t count,
-                   size_t number, struct study_run *ret_run)
+/* The number-th run among those with the given indices of m; false after the last. */
+static bool run_by_number(const struct hm_study_spec *spec, const size_t *places, size_t count,
+                          size_t number, struct study_run *ret_run)
 {
     size_t seeds = (size_t)spec->seeds, row = spec->algorithm_count * seeds;
 
@@ -87,18 +87,18 @@ static bool run_of(const struct hm_study_spec *spec, const size_t *places, size_
 bool study_table_each(const struct study_table *table, size_t number, struct study_run *ret_run)
 {
     const struct hm_study_spec *spec = table->spec;
-    size_t places[LOOKS], others[HM_STUDY_M], count = look_at(spec, places), rest = 0;
+    size_t places[INITIAL_M], others[HM_STUDY_M], count = initial_m(spec, places), rest = 0;
 
     for (size_t i = 0; i < spec->m_count; i++)
-        if (!study_is_first(spec, &(struct study_run){.m = i}))
+        if (!study_is_initial(spec, &(struct study_run){.m = i}))
             others[rest++] = i;
     size_t first = count * spec->algorithm_count * (size_t)spec->seeds;
     if (number < first)
-        return run_of(spec, places, count, number, ret_run);
-    return run_of(spec, others, rest, number - first, ret_run);
+        return run_by_number(spec, places, count, number, ret_run);
+    return run_by_number(spec, others, rest, number - first, ret_run);
 }
 
-/* ---- what there is -------------------------------------------------------------------------- */
+/* ---- results -------------------------------------------------------------------------------- */
 
 double study_table_spent(const struct study_table *table)
 {
@@ -116,12 +116,12 @@ size_t study_table_count(const struct study_table *table)
     size_t count = 0;
 
     for (size_t i = 0; study_table_each(table, i, &run); i++)
-        count += study_table_at(table, &run)->state == STUDY_WHOLE;
+        count += study_table_at(table, &run)->state == STUDY_COMPLETE;
     return count;
 }
 
-/* Whether a run of the configuration has failed, whatever its seed. */
-static bool has_failed(const struct study_table *table, struct study_run run)
+/* Whether a run of the configuration has failed with any seed. */
+static bool configuration_failed(const struct study_table *table, struct study_run run)
 {
     for (run.seed = 1; run.seed <= table->spec->seeds; run.seed++)
         if (study_table_at(table, &run)->state == STUDY_FAILED)
@@ -129,10 +129,10 @@ static bool has_failed(const struct study_table *table, struct study_run run)
     return false;
 }
 
-/* The first seed of the configuration that is missing; false: there is none, or it has failed. */
-static bool find_missing(const struct study_table *table, struct study_run *run)
+/* Set the first missing seed of the configuration; false when none is missing or one has failed. */
+static bool find_missing_seed(const struct study_table *table, struct study_run *run)
 {
-    if (has_failed(table, *run))
+    if (configuration_failed(table, *run))
         return false;
     for (run->seed = 1; run->seed <= table->spec->seeds; run->seed++)
         if (study_table_at(table, run)->state == STUDY_MISSING)
@@ -152,7 +152,7 @@ bool study_plan_find(const struct hm_study_spec *spec, const char *algorithm, do
     return false;
 }
 
-/* ---- what next ------------------------------------------------------------------------------ */
+/* ---- the next run --------------------------------------------------------------------------- */
 
 const char *study_verdict_text(enum study_verdict verdict)
 {
@@ -164,7 +164,7 @@ const char *study_verdict_text(enum study_verdict verdict)
     case STUDY_REPEATS:
         return "only more seeds of runs that were made would help";
     case STUDY_ALL:
-        return "every run there is was made";
+        return "all runs of the study were made";
     case STUDY_GO:
     case STUDY_FITS:
         break;
@@ -172,21 +172,22 @@ const char *study_verdict_text(enum study_verdict verdict)
     return "";
 }
 
-static double left_s(const struct study_table *table)
+static double budget_left_s(const struct study_table *table)
 {
     return table->spec->budget_s - study_table_spent(table);
 }
 
-/* The first run that is missing: of the first look, or of all. */
-static bool first_missing(const struct study_table *table, bool first_look,
-                          struct study_run *ret_run)
+/* The first missing run: of the initial runs, or of all. */
+static bool find_missing_run(const struct study_table *table, bool only_initial,
+                             struct study_run *ret_run)
 {
     struct study_run run;
 
     for (size_t i = 0; study_table_each(table, i, &run); i++) {
-        if (first_look && !study_is_first(table->spec, &run))
+        if (only_initial && !study_is_initial(table->spec, &run))
             return false;
-        if (study_table_at(table, &run)->state == STUDY_MISSING && !has_failed(table, run)) {
+        if (study_table_at(table, &run)->state == STUDY_MISSING &&
+            !configuration_failed(table, run)) {
             *ret_run = run;
             return true;
         }
@@ -196,42 +197,42 @@ static bool first_missing(const struct study_table *table, bool first_look,
 
 enum study_verdict study_plan_first(const struct study_table *table, struct study_run *ret_run)
 {
-    if (!first_missing(table, true, ret_run))
+    if (!find_missing_run(table, true, ret_run))
         return STUDY_FITS;
-    return left_s(table) > 0 ? STUDY_GO : STUDY_BUDGET;
+    return budget_left_s(table) > 0 ? STUDY_GO : STUDY_BUDGET;
 }
 
 enum study_verdict study_plan_any(const struct study_table *table, struct study_run *ret_run)
 {
-    if (!first_missing(table, false, ret_run))
+    if (!find_missing_run(table, false, ret_run))
         return STUDY_ALL;
-    return left_s(table) > 0 ? STUDY_GO : STUDY_BUDGET;
+    return budget_left_s(table) > 0 ? STUDY_GO : STUDY_BUDGET;
 }
 
-/* A candidate that is not expected to arrive tells little for all its iterations. */
-static bool arrives(const struct hm_candidate *candidate)
+/* A candidate that is not expected to reach the loss would use its iterations for little. */
+static bool candidate_arrives(const struct hm_candidate *candidate)
 {
     return candidate->why != HM_WHY_NEVER && isfinite(candidate->time_s);
 }
 
 /*
- * The best candidate of which a run is missing, and its time. One that cannot be the best, as far
- * as can be told, is not worth a run. STUDY_ALL: none is missing; STUDY_REPEATS: none that could
- * be.
+ * The best candidate with a missing run, and its time. Candidates with probability 0 of being the
+ * best are skipped. STUDY_ALL: no candidate has a missing run; STUDY_REPEATS: only skipped ones
+ * have.
  */
-static enum study_verdict best_missing(const struct study_table *table,
-                                       const struct hm_advice *advice, struct study_run *ret_run,
-                                       double *ret_s)
+static enum study_verdict find_best_missing(const struct study_table *table,
+                                            const struct hm_advice *advice,
+                                            struct study_run *ret_run, double *ret_s)
 {
     enum study_verdict verdict = STUDY_ALL;
 
     for (size_t i = 0; i < advice->candidate_count; i++) {
         const struct hm_candidate *c = &advice->candidates[i];
         if (!study_plan_find(table->spec, c->algorithm, c->m, ret_run) ||
-            !find_missing(table, ret_run))
+            !find_missing_seed(table, ret_run))
             continue;
         verdict = STUDY_REPEATS;
-        if (arrives(c) && !(c->probability <= 0)) {
+        if (candidate_arrives(c) && !(c->probability <= 0)) {
             *ret_s = c->time_s;
             return STUDY_GO;
         }
@@ -243,19 +244,19 @@ enum study_verdict study_plan_more(const struct study_table *table, const struct
                                    struct study_run *ret_run)
 {
     const struct hm_next_run *next = &advice->next;
-    double left = left_s(table), takes = next->time_s;
+    double left = budget_left_s(table), takes = next->time_s;
 
     if (left <= 0)
         return STUDY_BUDGET;
     if (!next->algorithm)
         return STUDY_ENOUGH;
     if (!study_plan_find(table->spec, next->algorithm, next->m, ret_run) ||
-        !find_missing(table, ret_run)) {
-        enum study_verdict verdict = best_missing(table, advice, ret_run, &takes);
+        !find_missing_seed(table, ret_run)) {
+        enum study_verdict verdict = find_best_missing(table, advice, ret_run, &takes);
         if (verdict != STUDY_GO)
             return verdict;
     }
-    return takes > left ? STUDY_BUDGET : STUDY_GO; /* a time that is not known may be short */
+    return takes > left ? STUDY_BUDGET : STUDY_GO; /* An unknown time (NaN) is allowed. */
 }
 
 const struct hm_candidate *study_plan_check(const struct study_table *table,
@@ -265,8 +266,8 @@ const struct hm_candidate *study_plan_check(const struct study_table *table,
 
     for (size_t i = 0; i < advice->candidate_count; i++) {
         const struct hm_candidate *c = &advice->candidates[i];
-        if (arrives(c) && study_plan_find(table->spec, c->algorithm, c->m, &run) &&
-            !has_failed(table, run) && number-- == 0)
+        if (candidate_arrives(c) && study_plan_find(table->spec, c->algorithm, c->m, &run) &&
+            !configuration_failed(table, run) && number-- == 0)
             return c;
     }
     return NULL;

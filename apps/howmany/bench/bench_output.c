@@ -1,0 +1,108 @@
+/* The results of a benchmark: a table of the runs, and the fit. */
+#include <math.h>
+#include <stdio.h>
+
+#include "bench_session.h"
+#include "format.h"
+
+struct hm_fit *bench_fit(const struct bench_session *s, struct hm_err *err)
+{
+    struct hm_fit_settings settings = {.terms = s->terms.texts.items,
+                                       .term_count = s->terms.texts.count};
+    struct hm_runs *runs = launch_record_runs(&s->record, err);
+    struct hm_fit *fit = NULL;
+
+    if (runs && hm_fit_new(runs, &settings, &fit, err))
+        fit = NULL;
+    hm_runs_free(runs);
+    return fit;
+}
+
+static void add_table_row(struct hm_text *out, const struct bench_session *s,
+                          const struct hm_runs *runs, size_t configuration)
+{
+    const struct hm_column *column = hm_runs_column(runs, "seconds");
+    double mean = 0, squares = 0, ok = 0, failed = 0;
+    char time[HM_SHOWN], off[HM_SHOWN];
+
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i < runs->count; i++) {
+            bool here = bench_row_matches(s, runs, i, configuration);
+            double seconds = column->values[i];
+            if (here && pass == 0)
+                isnan(seconds) ? failed++ : (ok++, mean += (seconds - mean) / ok);
+            else if (here && !isnan(seconds))
+                squares += (seconds - mean) * (seconds - mean);
+        }
+    }
+    if (ok + failed == 0)
+        return;
+    for (size_t k = 0; k < s->axes.count; k++)
+        hm__text_addf(out, "%10.6g", bench_value(s, configuration, k));
+    hm__text_addf(out, " %6.0f", ok);
+    if (ok > 0)
+        hm__text_addf(out, " %10s", hm__show_time(mean, time));
+    if (ok > 1)
+        hm__text_addf(out, " +- %s", hm__show_time(sqrt(squares / (ok - 1)), off));
+    if (failed > 0)
+        hm__text_addf(out, "   %.0f failed", failed);
+    hm__text_end_line(out);
+}
+
+static int show_table(const struct bench_session *s, const struct hm_runs *runs)
+{
+    struct hm_text out = {0};
+
+    for (size_t k = 0; k < s->axes.count; k++)
+        hm__text_addf(&out, "%10s", s->axes.names[k]);
+    hm__text_addf(&out, " %6s %10s\n", "runs", "seconds");
+    for (size_t i = 0; i < s->configurations->count; i++)
+        add_table_row(&out, s, runs, i);
+    hm__text_add(&out, "\n");
+    return cli_put_text(&out);
+}
+
+static int show_fit(const struct bench_session *s, const struct hm_fit *fit)
+{
+    struct hm_prediction predictions[CLI_PLACES_MAX];
+    struct hm_style style = cli_style();
+    struct hm_err err = {0};
+    struct hm_at at[HM_PLACE_MAX];
+    double n[CLI_PLACES_MAX];
+    size_t at_count = cli_target_others(&s->target, at);
+    size_t count = cli_target_places(&s->target, fit->n_max, n);
+    char *text;
+
+    if (hm_fit_predict(fit, at, at_count, n, count, predictions, &err) ||
+        hm_fit_render(fit, predictions, count, s->json ? HM_FORMAT_JSON : HM_FORMAT_TEXT, &style,
+                      &text, &err))
+        return cli_report(&err);
+    int rc = cli_put(text) ? 0 : EXIT_USAGE;
+    hm_text_free(text);
+    return rc;
+}
+
+int bench_show(const struct bench_session *s)
+{
+    struct hm_err err = {0};
+    struct hm_runs *runs = launch_record_runs(&s->record, &err);
+    struct hm_fit *fit = NULL;
+    int rc = 0;
+
+    if (!runs)
+        return s->record.rows ? cli_report(&err) : cli_complain("bench: no run was measured");
+    if (!s->json)
+        rc = show_table(s, runs);
+    bool all_failed = runs->failed == runs->count;
+    hm_runs_free(runs);
+    if (rc)
+        return rc;
+    if (all_failed)
+        return cli_complain("bench: all runs failed") ? EXIT_NO_ANSWER : 0;
+    if ((fit = bench_fit(s, &err)))
+        rc = show_fit(s, fit);
+    else
+        fprintf(stderr, "howmany: no fit yet: %s\n", err.message);
+    hm_fit_free(fit);
+    return rc;
+}

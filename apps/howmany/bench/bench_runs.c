@@ -1,0 +1,301 @@
+/*
+ * Making the runs of a benchmark. A run that fails is recorded as failed and the others continue;
+ * Ctrl-C ends the running command and keeps what was measured.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench_session.h"
+#include "student.h"
+
+void bench_release(struct bench_session *s)
+{
+    cli_axes_release(&s->axes);
+    launch_command_release(&s->command);
+    cli_terms_release(&s->terms);
+    cli_target_release(&s->target);
+    launch_record_end(&s->record);
+    hm_runs_free(s->configurations);
+    if (s->has_regex)
+        regfree(&s->regex);
+}
+
+/* ---- commands ------------------------------------------------------------------------------- */
+
+double bench_value(const struct bench_session *s, size_t configuration, size_t axis)
+{
+    return hm_runs_column(s->configurations, s->axes.names[axis])->values[configuration];
+}
+
+bool bench_row_matches(const struct bench_session *s, const struct hm_runs *runs, size_t row,
+                       size_t configuration)
+{
+    for (size_t k = 0; k < s->axes.count; k++)
+        if (hm_runs_column(runs, s->axes.names[k])->values[row] != bench_value(s, configuration, k))
+            return false;
+    return true;
+}
+
+enum { VALUE_TEXT = 40 };
+
+/* The command of one configuration; released by the caller. */
+static int fill_command(const struct bench_session *s, size_t configuration,
+                        struct launch_command *filled)
+{
+    struct launch_placeholder placeholders[CLI_AXES_MAX];
+    char values[CLI_AXES_MAX][VALUE_TEXT];
+    struct hm_err err = {0};
+
+    for (size_t i = 0; i < s->axes.count; i++) {
+        snprintf(values[i], VALUE_TEXT, "%.15g", bench_value(s, configuration, i));
+        placeholders[i] = (struct launch_placeholder){s->axes.names[i], values[i]};
+    }
+    return launch_command_fill(&s->command, placeholders, s->axes.count, filled, &err)
+               ? cli_report(&err)
+               : 0;
+}
+
+int bench_print_commands(const struct bench_session *s)
+{
+    for (size_t configuration = 0; configuration < s->configurations->count; configuration++) {
+        struct launch_command filled = {0};
+        struct hm_text line = {0};
+        int rc = fill_command(s, configuration, &filled);
+        if (rc == 0 && (launch_command_quote(&line, &filled) || line.failed))
+            rc = cli_complain("out of memory");
+        if (rc == 0 && (!cli_put(line.data) || !cli_put("\n")))
+            rc = EXIT_USAGE;
+        hm__text_release(&line);
+        launch_command_release(&filled);
+        if (rc)
+            return rc;
+    }
+    return 0;
+}
+
+/* ---- runs ----------------------------------------------------------------------------------- */
+
+/* Half of the 90 % interval of the mean, relative to the mean; infinite for fewer than two values.
+ */
+static double relative_half_width(const double *seconds, size_t count)
+{
+    double mean = 0, squares = 0;
+
+    for (size_t i = 0; i < count; i++)
+        mean += seconds[i] / (double)count;
+    for (size_t i = 0; i < count; i++)
+        squares += (seconds[i] - mean) * (seconds[i] - mean);
+    if (count < 2)
+        return INFINITY;
+    double free = (double)count - 1;
+    return hm__student_quantile(free, 0.95) * sqrt(squares / free / (double)count) / mean;
+}
+
+static void describe_configuration(const struct bench_session *s, size_t configuration, char *text,
+                                   size_t room)
+{
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; i < s->axes.count && used < room; i++)
+        used += (size_t)snprintf(text + used, room - used, "%s%s = %g", i ? ", " : "",
+                                 s->axes.names[i], bench_value(s, configuration, i));
+}
+
+/* A command that cannot be started will not start the next time either, so stop. */
+static int check_started(const struct launch_measurement *m, const struct launch_command *command)
+{
+    if (strcmp(m->status, "not started") != 0)
+        return 0;
+    return cli_complain("bench: cannot start '%s': %s", command->argv[0], m->message);
+}
+
+static int run_once(struct bench_session *s, size_t configuration, char *const *argv, size_t repeat,
+                    struct launch_measurement *m)
+{
+    struct launch_measure_settings settings = {
+        .timeout_s = s->timeout_s, .iteration = s->has_regex ? &s->regex : NULL, .show = s->show};
+    double values[CLI_AXES_MAX];
+    int rc = launch_measure(argv, &settings, m);
+
+    if (rc || strcmp(m->status, "interrupted") == 0 || repeat == 0)
+        return rc;
+    for (size_t i = 0; i < s->axes.count; i++)
+        values[i] = bench_value(s, configuration, i);
+    s->spent_s += m->total_s * values[0];
+    return launch_record_add(&s->record, values, repeat, m);
+}
+
+static void report_failed_run(const struct bench_session *s, size_t configuration,
+                              const struct launch_measurement *m)
+{
+    char what[200];
+
+    describe_configuration(s, configuration, what, sizeof(what));
+    fprintf(stderr, "howmany: %s: %s after %.3g s%s%s\n", what, m->status, m->total_s,
+            m->message[0] ? ": " : "", m->message);
+}
+
+/* Whether another repeat is needed. */
+static bool needs_repeat(const struct bench_session *s, size_t repeats, size_t done,
+                         const double *seconds, size_t ok)
+{
+    if (done < repeats)
+        return true;
+    return s->within > 0 && ok > 0 && (double)done < s->max_repeat &&
+           relative_half_width(seconds, ok) > s->within;
+}
+
+int bench_run_configuration(struct bench_session *s, size_t configuration, size_t repeats)
+{
+    struct launch_command filled = {0};
+    double *seconds = calloc((size_t)s->max_repeat + repeats, sizeof(*seconds));
+    size_t ok = 0, done = 0;
+    int rc = seconds ? fill_command(s, configuration, &filled) : cli_complain("out of memory");
+    struct launch_measurement m;
+
+    for (double i = 0; rc == 0 && i < s->warmup; i++) {
+        rc = run_once(s, configuration, filled.argv, 0, &m);
+        rc = rc ? rc : check_started(&m, &filled);
+        if (launch_interrupted())
+            rc = EXIT_INTERRUPTED;
+    }
+    while (rc == 0 && needs_repeat(s, repeats, done, seconds, ok)) {
+        rc = run_once(s, configuration, filled.argv, ++done, &m);
+        rc = rc ? rc : check_started(&m, &filled);
+        if (rc == 0 && launch_interrupted())
+            rc = EXIT_INTERRUPTED;
+        else if (rc == 0 && strcmp(m.status, "ok") == 0) {
+            seconds[ok++] = m.seconds;
+            s->unmatched += s->has_regex && m.iterations == 0;
+        } else if (rc == 0)
+            report_failed_run(s, configuration, &m);
+    }
+    launch_command_release(&filled);
+    free(seconds);
+    return rc;
+}
+
+static int run_all_configurations(struct bench_session *s)
+{
+    struct cli_progress progress = cli_progress_start("bench", s->configurations->count);
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < s->configurations->count; i++) {
+        cli_progress_step(&progress, i);
+        rc = bench_run_configuration(s, i, (size_t)s->repeat);
+    }
+    cli_progress_end(&progress);
+    return rc;
+}
+
+/* ---- preparation ---------------------------------------------------------------------------- */
+
+/* Move n to the front, since machine time is counted by it; the other axes keep their order. */
+static bool put_n_first(struct cli_axes *axes)
+{
+    for (size_t i = 0; i < axes->count; i++) {
+        if (strcmp(axes->names[i], "n") != 0)
+            continue;
+        struct cli_range n = axes->ranges[i];
+        for (size_t k = i; k > 0; k--) {
+            memcpy(axes->names[k], axes->names[k - 1], sizeof(axes->names[0]));
+            axes->ranges[k] = axes->ranges[k - 1];
+        }
+        snprintf(axes->names[0], sizeof(axes->names[0]), "n");
+        axes->ranges[0] = n;
+        return true;
+    }
+    return false;
+}
+
+/* The target may name only quantities that vary. */
+static int check_target(const struct bench_session *s)
+{
+    for (size_t i = 0; i < s->target.place.count; i++) {
+        bool known = false;
+        for (size_t k = 0; k < s->axes.count; k++)
+            known = known || strcmp(s->axes.names[k], s->target.place.at[i].name) == 0;
+        if (!known)
+            return cli_complain("bench: --target names %s, which is not an axis of the runs",
+                                s->target.place.at[i].name);
+    }
+    return 0;
+}
+
+/*
+ * Report names that clash, values out of range and invalid terms before anything runs: a table of
+ * all configurations with an invented time must be readable, and the terms must compile.
+ */
+static int check_fit_terms(const struct bench_session *s)
+{
+    struct launch_record trial = {.file = -1, .axes = s->axes.count};
+    struct launch_measurement measure = {.status = "ok", .seconds = 1, .total_s = 1, .loss = NAN};
+    struct hm_fit_settings settings = {.terms = s->terms.texts.items,
+                                       .term_count = s->terms.texts.count};
+    struct hm_err err = {0};
+    struct hm_fit *fit = NULL;
+    int rc = 0;
+
+    for (size_t i = 0; i < s->axes.count; i++)
+        trial.names[i] = s->axes.names[i];
+    rc = launch_record_begin(&trial, NULL);
+    for (size_t i = 0; rc == 0 && i < s->configurations->count; i++) {
+        double values[CLI_AXES_MAX];
+        for (size_t k = 0; k < s->axes.count; k++)
+            values[k] = bench_value(s, i, k);
+        rc = launch_record_add(&trial, values, 1, &measure);
+    }
+    struct hm_runs *runs = rc == 0 ? launch_record_runs(&trial, &err) : NULL;
+    if (rc == 0 && !runs)
+        rc = cli_report(&err);
+    if (rc == 0 && hm_fit_new(runs, &settings, &fit, &err) && err.code != HM_E_MISSING)
+        rc = cli_report(&err);
+    hm_fit_free(fit);
+    hm_runs_free(runs);
+    launch_record_end(&trial);
+    return rc;
+}
+
+int bench_prepare(struct bench_session *s)
+{
+    struct launch_command first = {0};
+
+    if (!put_n_first(&s->axes))
+        return cli_complain("bench: give the numbers of workers: --n 1,2,4");
+    int rc = check_target(s);
+    for (size_t i = 0; rc == 0 && i < s->axes.count; i++)
+        if (s->axes.ranges[i].count > 1 && !launch_command_uses(&s->command, s->axes.names[i]))
+            rc = cli_complain("bench: the command does not contain {%s}, which has several values",
+                              s->axes.names[i]);
+    rc = rc ? rc : cli_axes_cross(&s->axes, &s->configurations);
+    rc = rc ? rc : fill_command(s, 0, &first); /* Report a {name} without a value now. */
+    launch_command_release(&first);
+    return rc ? rc : check_fit_terms(s);
+}
+
+int bench_run(struct bench_session *s, bool design)
+{
+    s->record.axes = s->axes.count;
+    for (size_t i = 0; i < s->axes.count; i++)
+        s->record.names[i] = s->axes.names[i];
+    int rc = launch_record_begin(&s->record, s->file);
+    if (rc)
+        return rc;
+    launch_interrupt_begin();
+    rc = design ? bench_run_design(s) : run_all_configurations(s);
+    launch_interrupt_end();
+    if (rc == EXIT_INTERRUPTED)
+        fprintf(stderr, "howmany: interrupted; the finished runs are kept\n");
+    else if (rc)
+        return rc;
+    if (s->unmatched)
+        fprintf(stderr,
+                "howmany: in %zu runs no line matched --iteration-regex; their whole wall time "
+                "counts as one iteration\n",
+                s->unmatched);
+    int shown = bench_show(s);
+    return rc ? rc : shown;
+}

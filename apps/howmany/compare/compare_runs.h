@@ -1,0 +1,13 @@
+/* Making the runs of a comparison. */
+#ifndef HM_COMPARE_RUNS_H
+#define HM_COMPARE_RUNS_H
+
+#include "compare_result.h"
+
+/*
+ * Make all runs of result->request and read their traces; with dry_run only set their commands.
+ * Returns 0, or an exit code with a message. Release the result on every path.
+ */
+int compare_make_runs(struct compare_result *result, bool dry_run);
+
+#endif

@@ -1,0 +1,14 @@
+/* The state of a laboratory: whether it is complete, and its description as text and JSON. */
+#ifndef HM_LAB_STATUS_H
+#define HM_LAB_STATUS_H
+
+#include "lab_find.h"
+
+/* Add the first missing part of a lab to `why`; false if the lab is complete. */
+bool lab_status_broken(const struct lab_found *found, struct hm_text *why);
+/* The nodes of a complete lab; round_trips[i] is in seconds from node 1 to node i + 1, NAN where no
+ * answer came. */
+void lab_status_text(const struct lab_found *found, const double *round_trips, struct hm_text *out);
+void lab_status_json(const struct lab_found *found, const double *round_trips, struct hm_text *out);
+
+#endif

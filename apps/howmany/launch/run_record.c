@@ -1,0 +1,202 @@
+/*
+ * Recording runs. A row is written and synced before the next run starts, so that no measurement is
+ * lost when this program is killed. Numbers are written so that they read back the same.
+ */
+#include "run_record.h"
+#include "load.h"
+#include "table_add.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "append_file.h"
+#include "cli.h"
+#include "format.h"
+#include "json.h"
+
+static const char *const result_columns[] = {"repeat", "seconds", "total", "iterations",
+                                             "loss",   "status",  "host",  "started"};
+
+enum { RESULTS = sizeof(result_columns) / sizeof(result_columns[0]) };
+
+static void add_csv_header(const struct launch_record *r, struct hm_text *out)
+{
+    for (size_t i = 0; i < r->axes; i++)
+        hm__text_addf(out, "%s%s", i ? "," : "", r->names[i]);
+    for (size_t i = 0; i < RESULTS; i++)
+        hm__text_addf(out, ",%s", result_columns[i]);
+    hm__text_add(out, "\n");
+}
+
+/* Copy the rows of an earlier session into the table. */
+static void copy_earlier_runs(struct launch_record *r, const struct hm_runs *before)
+{
+    for (size_t i = 0; i < before->count; i++) {
+        for (size_t k = 0; k < r->axes + RESULTS; k++) {
+            const char *name = k < r->axes ? r->names[k] : result_columns[k - r->axes];
+            const struct hm_column *column = hm_runs_column(before, name);
+            hm__text_add(&r->csv, k ? "," : "");
+            if (column && column->values && isfinite(column->values[i]))
+                hm__json_number(&r->csv, column->values[i]);
+            else if (column && column->labels && column->labels[i])
+                hm__csv_text(&r->csv, column->labels[i]);
+        }
+        hm__text_add(&r->csv, "\n");
+        r->rows++;
+    }
+}
+
+/* An existing file must have all columns of the new rows. */
+static int read_earlier_runs(struct launch_record *r, const char *path)
+{
+    struct hm_err err = {0};
+    struct hm_runs *before;
+
+    if (hm_runs_load(path, &before, &err)) /* A CSV with only a header is valid: it has no runs. */
+        return err.code == HM_E_MISSING && !r->json_lines ? 0 : cli_report(&err);
+    for (size_t i = 0; i < r->axes; i++)
+        if (!hm_runs_column(before, r->names[i])) {
+            hm_runs_free(before);
+            return cli_complain("--record: the runs in %s have no %s; give another file", path,
+                                r->names[i]);
+        }
+    copy_earlier_runs(r, before);
+    hm_runs_free(before);
+    return 0;
+}
+
+int launch_record_begin(struct launch_record *r, const char *path)
+{
+    struct stat info;
+    int rc = 0;
+
+    r->file = -1;
+    add_csv_header(r, &r->csv);
+    if (!path)
+        return r->csv.failed ? cli_complain("out of memory") : 0;
+    if (hm__is_store(path))
+        return cli_store_open(path, &r->store);
+    int format = launch_append_format(path);
+    if (format < 0)
+        return EXIT_USAGE;
+    r->json_lines = format == 1;
+    bool exists = stat(path, &info) == 0 && info.st_size > 0;
+    rc = launch_append_open(path, r->json_lines ? NULL : r->csv.data, &r->file);
+    if (rc == 0 && exists)
+        rc = read_earlier_runs(r, path);
+    return rc;
+}
+
+/* Add a number to a row in both formats; an unknown one is an empty field in CSV. */
+static void row_put_number(struct hm_text *csv, struct hm_json *json, const char *key, double value)
+{
+    hm__text_add(csv, csv->length ? "," : "");
+    if (isfinite(value))
+        hm__json_number(csv, value);
+    hm__json_put_number(json, key, value);
+}
+
+/* The text must contain no comma and no quote. */
+static void row_put_text(struct hm_text *csv, struct hm_json *json, const char *key,
+                         const char *text)
+{
+    hm__text_addf(csv, ",%s", text);
+    hm__json_put_text(json, key, text);
+}
+
+static void row_put_result(struct hm_text *csv, struct hm_json *json, size_t repeat,
+                           const struct launch_measurement *m)
+{
+    char host[65] = "", started[40] = "";
+    struct tm utc;
+    time_t now = time(NULL) - (time_t)m->total_s;
+
+    if (gethostname(host, sizeof(host) - 1))
+        host[0] = '\0';
+    for (char *c = host; *c; c++)
+        if (*c == ',' || *c == '"')
+            *c = '_';
+    if (gmtime_r(&now, &utc))
+        strftime(started, sizeof(started), "%Y-%m-%dT%H:%M:%SZ", &utc);
+    row_put_number(csv, json, "repeat", (double)repeat);
+    row_put_number(csv, json, "seconds", m->seconds);
+    row_put_number(csv, json, "total", m->total_s);
+    row_put_number(csv, json, "iterations", m->iterations > 0 ? m->iterations : NAN);
+    row_put_number(csv, json, "loss", m->loss);
+    row_put_text(csv, json, "status", m->status);
+    row_put_text(csv, json, "host", host);
+    row_put_text(csv, json, "started", started);
+}
+
+/* The store takes tables, so the row becomes a table of one run. */
+static int add_row_to_store(const struct launch_record *r, const struct hm_text *row)
+{
+    struct hm_text table = {0};
+    struct hm_runs *runs = NULL;
+    struct hm_err err = {0};
+    struct hm_added added = {0};
+
+    add_csv_header(r, &table);
+    hm__text_add_n(&table, row->data, row->length);
+    int rc = table.failed ? cli_complain("out of memory") : 0;
+    if (rc == 0 && hm_runs_parse(table.data, table.length, "this run", &runs, &err))
+        rc = cli_report(&err);
+    const struct hm_run_sink sink = hm__store_sink(r->store);
+    if (rc == 0 && hm__table_add_runs(&sink, runs, NULL, &added, &err))
+        rc = cli_report(&err);
+    hm__added_release(&added);
+    hm_runs_free(runs);
+    hm__text_release(&table);
+    return rc;
+}
+
+int launch_record_add(struct launch_record *r, const double *values, size_t repeat,
+                      const struct launch_measurement *m)
+{
+    struct hm_text csv = {0}, line = {0};
+    struct hm_json json = {.out = &line};
+
+    hm__json_open(&json, NULL, HM_JSON_OBJECT);
+    for (size_t i = 0; i < r->axes; i++)
+        row_put_number(&csv, &json, r->names[i], values[i]);
+    row_put_result(&csv, &json, repeat, m);
+    hm__json_close(&json);
+    hm__text_add(&csv, "\n");
+    hm__text_add(&line, "\n");
+    bool ok = !csv.failed && !line.failed;
+    if (ok)
+        hm__text_add_n(&r->csv, csv.data, csv.length);
+    r->rows++;
+    int rc = ok && !r->csv.failed ? 0 : cli_complain("out of memory");
+    if (rc == 0 && r->file >= 0)
+        rc = r->json_lines ? launch_append(r->file, line.data, line.length, true)
+                           : launch_append(r->file, csv.data, csv.length, true);
+    if (rc == 0 && r->store)
+        rc = add_row_to_store(r, &csv);
+    hm__text_release(&csv);
+    hm__text_release(&line);
+    return rc;
+}
+
+struct hm_runs *launch_record_runs(const struct launch_record *r, struct hm_err *err)
+{
+    struct hm_runs *runs = NULL;
+
+    if (r->rows == 0 || hm_runs_parse(r->csv.data, r->csv.length, "these runs", &runs, err))
+        return NULL;
+    return runs;
+}
+
+void launch_record_end(struct launch_record *r)
+{
+    hm__text_release(&r->csv);
+    hm_store_close(r->store);
+    r->store = NULL;
+    if (r->file >= 0)
+        close(r->file);
+    r->file = -1;
+}
