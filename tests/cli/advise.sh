@@ -171,7 +171,7 @@ expect "an empty file" 2 "howmany: " howmany converge /dev/null
 expect "a column that is missing" 2 "loss" sh -c "cut -d, -f1-4 $known | howmany converge - --best 0.2"
 expect "m that is no number" 2 "m" sh -c "sed 's/^quick,8,/quick,x,/' $known | howmany converge -"
 if [ "${HM_SQLITE:-1}" = 1 ]; then
-  expect "an empty store of one's own" 2 "no such run has samples" howmany converge
+  expect "an empty store of one's own" 2 "no selected run has samples" howmany converge
 fi
 expect "a file that is not there" 2 "nothere.csv" howmany advise nothere.csv --loss 1e-2
 expect "nothing asked" 2 "what is wanted?" howmany advise "$known"

@@ -207,7 +207,7 @@ check "keeps to itself" sh -c "[ \$(wc -l <$work/cut.csv) = 4 ] && howmany fit $
 printf 'garbage\n' >"$work/garbage.jsonl"
 expect "a record that is no table" 2 "" howmany bench 'true {n}' --n 1,2 --record "$work/garbage.jsonl"
 expect "a record of other quantities" 2 "have no size" howmany bench 'true {n} {size}' --n 1,2 --size 1 --record "$work/b.jsonl"
-expect "a name that clashes is told before anything runs" 2 "stands twice" howmany bench 'false {n} {cores}' --n 1,2 --vary cores=1,2
+expect "a name that clashes is told before anything runs" 2 "appears twice" howmany bench 'false {n} {cores}' --n 1,2 --vary cores=1,2
 expect "a size of nothing too" 2 "must be more than 0" howmany bench 'false {n} {size}' --n 1,2 --size 0,1
 expect "and terms that cannot be" 2 "'foo'" howmany bench 'false {n}' --n 1,2,4 --terms 1,foo
 expect "and a target nobody has" 2 "which is not an axis of the runs" howmany bench 'false {n}' --n 1,2 --design --target n=8,foo=3
@@ -254,9 +254,9 @@ expect "the columns are listed for a name that is not there" 2 "the columns are 
 printf '{"n":1,"latency_ms":2,"seconds":1}\n{"n":2,"latency_ms":3,"seconds":2}\n' >"$work/ms.jsonl"
 json "a unit in the keys of every line" '.run_count == 2' howmany fit "$work/ms.jsonl" --terms 1,n --json
 printf '{"n":1,"time_ms":8000}\n{"n":2,"seconds":4}\n' >"$work/mixed.jsonl"
-expect "units that differ between lines" 2 "mixed.jsonl:2: seconds: 'seconds' is in another unit" howmany fit "$work/mixed.jsonl"
+expect "units that differ between lines" 2 "mixed.jsonl:2: seconds: 'seconds' has another unit" howmany fit "$work/mixed.jsonl"
 printf '[{"n":1,"seconds":2}]' >"$work/list.json"
-expect "a JSON list" 2 "one JSON object a line" howmany fit "$work/list.json"
+expect "a JSON list" 2 "one JSON object in each line" howmany fit "$work/list.json"
 printf '# a, b, c\n# more, words\nn,seconds\n1,4\n2,2.2\n4,1.4\n' >"$work/comments.csv"
 json "comments with commas above the header" '.run_count == 3' howmany fit "$work/comments.csv" --json
 printf 'n,seconds,commit\n1,4,12e45678\n2,2.2,aa\n4,1.4,7\n' >"$work/commit.csv"

@@ -189,6 +189,10 @@ static void columns_of_runs_have_ranges(void **state)
         {"{\"n\":1,\"seconds\":\"2 ms\"}\n{\"n\":1,\"seconds\":2}\n", HM_E_UNIT, "seconds", 2},
         {" [{\"n\":1}]", HM_E_SYNTAX, "", 1},
         {"", HM_E_SYNTAX, "", 1},
+        {" n , seconds \n 1 , 2 \n 0 , 2 \n", HM_E_RANGE, "n", 3},
+        {"n,seconds,x\n1,2,1 ms\n1,2,2 ms\n", 0, "", 0},
+        {"n,seconds,x\n1,2,1 ms\n1,2,2\n", HM_E_UNIT, "x", 3},
+        {"n,seconds,x\n1,2,1\n1,2,word\n", 0, "", 0},
     };
 
     (void)state;
@@ -281,6 +285,10 @@ static void names_of_columns_are_resolved(void **state)
         assert_string_equal(name.name, rows[i].name);
         assert_near(name.factor, rows[i].factor, 1e-12);
     }
+    char blanks[] = " \ta b\t ", all_blank[] = "  ", plain[] = "x";
+    assert_string_equal(hm__run_trim(blanks), "a b");
+    assert_string_equal(hm__run_trim(all_blank), "");
+    assert_string_equal(hm__run_trim(plain), "x");
     assert_int_equal(hm__run_word("NaN"), HM_RUN_WORD_DIVERGED);
     assert_int_equal(hm__run_word("+inf"), HM_RUN_WORD_DIVERGED);
     assert_int_equal(hm__run_word("NA"), HM_RUN_WORD_MISSING);
@@ -570,6 +578,34 @@ static void labels_are_counted_up_to_1024(void **state)
     }
 }
 
+/* A gzip file that is cut short is an error of every reader, with its own code. */
+static void truncated_files_are_refused(void **state)
+{
+    /* The header of a gzip file and the first byte of its data, from which nothing is decoded. */
+    static const unsigned char cut[] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0x33};
+    const char *zlib = getenv("HM_ZLIB");
+    struct hm_graph *graph = NULL;
+    struct hm_markov *markov = NULL;
+    struct hm_csv *csv = NULL;
+    struct hm_runs *runs = NULL;
+    struct hm_err err = {0};
+    char path[64];
+
+    (void)state;
+    if (zlib && strcmp(zlib, "0") == 0)
+        skip();
+    write_file(path, (const char *)cut, sizeof(cut));
+    assert_int_equal(hm_graph_load(path, HM_GRAPH_EDGES, false, &graph, &err), HM_E_IO);
+    assert_string_equal(err.message, "the compressed file is cut short");
+    assert_int_equal(hm_graph_load(path, HM_GRAPH_EDGES, true, &graph, NULL), HM_E_IO);
+    assert_int_equal(hm_graph_load(path, HM_GRAPH_METIS, false, &graph, NULL), HM_E_IO);
+    assert_int_equal(hm_graph_load(path, HM_GRAPH_DEGREES, false, &graph, NULL), HM_E_IO);
+    assert_int_equal(hm__markov_load(path, &markov, NULL), HM_E_IO);
+    assert_int_equal(hm__csv_open(path, &csv, NULL), HM_E_IO);
+    assert_int_equal(hm_runs_load(path, &runs, NULL), HM_E_IO);
+    unlink(path);
+}
+
 /* The byte reader: every byte once, the end again and again, a byte that is given back. */
 static void bytes_are_read_in_order(void **state)
 {
@@ -616,6 +652,7 @@ int main(void)
         cmocka_unit_test(libsvm_files_have_ranges),
         cmocka_unit_test(recipes_have_ranges),
         cmocka_unit_test(labels_are_counted_up_to_1024),
+        cmocka_unit_test(truncated_files_are_refused),
         cmocka_unit_test(bytes_are_read_in_order),
     };
 

@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* clang-format off */
-static const struct entry {
+static const struct column_synonyms {
     const char *aliases; /* Synonyms between bars, in lower case, without a unit. */
     struct hm_known_column known;
 } entries[] = {
