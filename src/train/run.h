@@ -116,7 +116,11 @@ struct hm_segment {
     double dropped; /* Number of dropped gradients. */
 };
 
-/* How iterations are executed where some ranks are not workers (driver, parameter servers). */
+/*
+ * How iterations are executed where some ranks are not workers (driver, parameter servers).
+ * run_segment executes `iterations` iterations; collective over the workers. On return all workers
+ * have the same w, and rank 0 has the algorithm's state.
+ */
 struct hm_platform_ops {
     const char *name;
     int (*run_segment)(struct hm_run *run, double iterations, struct hm_segment *ret_segment,

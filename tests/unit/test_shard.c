@@ -52,7 +52,7 @@ struct distributed {
     struct hm_err err[RANKS];
 };
 
-static void deal_body(struct hm_comm *comm, void *context)
+static void distribute_body(struct hm_comm *comm, void *context)
 {
     struct distributed *d = context;
     struct hm_row_source source = {read_source, &d->source, d->total, d->order, d->seed};
@@ -69,7 +69,7 @@ static void distribute(struct distributed *d, int ranks)
 {
     d->source.next = 0;
     memset(d->err, 0, sizeof(d->err));
-    fake_comm_run(ranks, deal_body, d);
+    fake_comm_run(ranks, distribute_body, d);
     for (int rank = 1; rank < ranks; rank++) {
         assert_int_equal(d->rc[rank], d->rc[0]);
         assert_memory_equal(&d->err[rank], &d->err[0], sizeof(d->err[0]));

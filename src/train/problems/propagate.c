@@ -400,7 +400,7 @@ double hm__propagate_log_z(const struct hm_propagate *p, struct hm_comm *comm)
     memset(p->cursors, 0, mrf->count * sizeof(*p->cursors));
     for (size_t i = 0; i < 2 * mrf->edge_count; i++)
         if (mrf->ends[i] < mrf->count)
-            p->cursors[mrf->ends[i]]++; /* degrees */
+            p->cursors[mrf->ends[i]]++; /* The degree of each own vertex. */
     for (size_t v = 0; v < mrf->count; v++)
         sum += propagate_vertex_term(p, v);
     for (size_t e = 0; e < mrf->edge_count; e++)
