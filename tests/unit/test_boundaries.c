@@ -1,5 +1,5 @@
 /*
- * Boundaries of the model, the fit and the answer: values that are exactly at a limit, one step
+ * Boundaries of the model, the fit and graphs: values that are exactly at a limit, one step
  * beyond it, ties, first and last elements, one run and one worker. All figures are computed by
  * hand from the formulas in the file headers.
  */
@@ -10,10 +10,8 @@
 #include "fit.h"
 #include "howmany_fit.h"
 #include "model.h"
-#include "notes.h"
-#include "search.h"
 #include "student.h"
-#include "ways.h"
+#include "way_time.h"
 
 static struct hm_point model_at(const char *text, double n)
 {
@@ -316,295 +314,120 @@ static void quantiles_of_few_values(void **state)
     assert_near(hm__fisher_tail(1, 7, 9), 2 * hm__student_tail(7, 3), 1e-12);
 }
 
-/* ---- answers --------------------------------------------------------------------------------- */
+/* ---- platforms, layers and graphs ------------------------------------------------------------ */
 
-/* n workers take 60/n + n seconds and cost $1 per hour each: 61 s at n = 1, least at n = 8. */
-static const char parabola[] =
-    "compute: 60 / n\ncommunicate: n\niterations: 60\n"
-    "cluster: {flops: 1 Gflop/s, price: $1/h, network: 10gbe, max_nodes: 12}\n";
-
-static struct hm_question question(void)
+static void platforms_at_their_limits(void **state)
 {
-    return (struct hm_question)HM_QUESTION_INIT;
-}
-
-static void a_deadline_is_met_at_its_last_second(void **state)
-{
-    struct hm_job *job = parse_job(parabola);
-    struct hm_question q = question();
-    struct hm_answer *a;
+    struct hm_way way = {.platform = HM_PLATFORM_SERVER, .servers = 3};
 
     (void)state;
-    q.deadline_s = 60 * (60.0 / 3 + 3); /* exactly the time of n = 3 */
-    a = ask(job, &q);
-    assert_near(a->points[a->best].n, 3, 0);
-    assert_int_equal(a->best, a->in_deadline);
-    hm_answer_free(a);
-    q.deadline_s = nextafter(q.deadline_s, 0);
-    a = ask(job, &q);
-    assert_near(a->points[a->best].n, 4, 0);
-    hm_answer_free(a);
-    hm_job_free(job);
+    assert_near(hm__way_nodes(&way), 3, 0);
+    way.colocated = true;
+    assert_near(hm__way_nodes(&way), 0, 0);
+    way = (struct hm_way){.platform = HM_PLATFORM_DRIVER};
+    assert_near(hm__way_nodes(&way), 1, 0);
+    way = (struct hm_way){.platform = HM_PLATFORM_ALLREDUCE, .backups = 2};
+    assert_near(hm__way_nodes(&way), 0, 0);
+    assert_near(hm__way_used(&way, 2), 1, 0);
+    assert_near(hm__way_used(&way, 3), 1, 0);
+    assert_near(hm__way_used(&way, 4), 2, 0);
+    way = (struct hm_way){.consistency = HM_CONSISTENCY_SSP};
+    assert_false(hm__way_stale(&way));
+    way.stale_cost = 2;
+    assert_near(hm__way_stale_cost(&way, 8), 1, 0);
+    way.staleness = 1;
+    assert_true(hm__way_stale(&way));
+    assert_near(hm__way_stale_cost(&way, 8), 2, 0);
+    way.stale_cost = 0.5;
+    assert_near(hm__way_stale_cost(&way, 8), 1, 0);
+    way.stale_power = 1;
+    assert_near(hm__way_stale_cost(&way, 8), 4, 1e-14);
+    way.consistency = HM_CONSISTENCY_BSP;
+    assert_false(hm__way_stale(&way));
+    way.consistency = HM_CONSISTENCY_ASYNC;
+    assert_true(hm__way_stale(&way));
 }
 
-static void a_budget_is_met_at_its_last_cent(void **state)
+/* A window as large as the image has one position; one pixel more does not fit. */
+static void windows_fit_exactly(void **state)
 {
-    struct hm_job *job = parse_job(parabola);
-    struct hm_question q = question();
-    struct hm_answer *a = ask(job, &q);
-    double cost = a->points[2].cost;
+    struct hm_layer conv = {.kind = HM_LAYER_CONV,
+                            .name = "conv",
+                            .units = 2,
+                            .kernel_h = 5,
+                            .kernel_w = 5,
+                            .stride = 1,
+                            .groups = 1};
+    struct hm_network network = {
+        .input = {HM_SHAPE_IMAGE, 5, 5, 3}, .layers = &conv, .layer_count = 1};
+    struct hm_counts *counts = NULL;
 
     (void)state;
-    assert_near(cost, 3 * 60 * (60.0 / 3 + 3) / 3600, 1e-14);
-    hm_answer_free(a);
-    q.budget = cost;
-    a = ask(job, &q);
-    assert_near(a->points[a->best].n, 3, 0);
-    hm_answer_free(a);
-    q.budget = nextafter(cost, 0);
-    a = ask(job, &q);
-    assert_near(a->points[a->best].n, 2, 0);
-    hm_answer_free(a);
-    hm_job_free(job);
+    assert_int_equal(hm_counts_new(&network, NULL, &counts, NULL), 0);
+    assert_near(counts->layers[0].out.height, 1, 0);
+    assert_near(counts->multiply_adds, 2 * 25 * 3, 0);
+    hm_counts_free(counts);
+    conv.kernel_w = 6;
+    assert_int_equal(hm_counts_new(&network, NULL, &counts, NULL), HM_E_RANGE);
+    conv.border_w = 1;
+    assert_int_equal(hm_counts_new(&network, NULL, &counts, NULL), 0);
+    hm_counts_free(counts);
+    conv.kernel_w = 4;
+    conv.border_w = 0;
+    conv.stride = 2; /* (5 - 4) div 2 + 1 = 1, and (5 - 3) div 2 + 1 = 2 */
+    conv.kernel_h = 3;
+    assert_int_equal(hm_counts_new(&network, NULL, &counts, NULL), 0);
+    assert_near(counts->layers[0].out.width, 1, 0);
+    assert_near(counts->layers[0].out.height, 2, 0);
+    hm_counts_free(counts);
 }
 
-static void a_limit_that_nothing_meets_is_named(void **state)
+static void a_network_has_at_most_10000_layers(void **state)
 {
-    struct hm_job *job = parse_job(parabola);
-    struct hm_question q = question();
-    struct hm_answer *a;
+    struct hm_layer relu = {.kind = HM_LAYER_ACTIVATION, .name = "relu"};
+    struct hm_layer repeat = {.kind = HM_LAYER_REPEAT,
+                              .name = "repeat",
+                              .times = 10000,
+                              .children = &relu,
+                              .child_count = 1};
+    struct hm_network network = {
+        .input = {HM_SHAPE_VECTOR, 1, 1, 3}, .layers = &repeat, .layer_count = 1};
+    struct hm_counts *counts = NULL;
 
     (void)state;
-    q.deadline_s = 60 * (60.0 / 8 + 8); /* the least time, of n = 8 */
-    a = ask(job, &q);
-    assert_int_equal(a->status, HM_STATUS_OK);
-    assert_near(a->points[a->best].n, 8, 0);
-    hm_answer_free(a);
-    q.deadline_s = nextafter(q.deadline_s, 0);
-    a = ask(job, &q);
-    assert_int_equal(a->status, HM_STATUS_UNREACHED);
-    assert_string_equal(a->missed, "deadline");
-    assert_near(a->points[a->nearest].n, 8, 0);
-    assert_near(a->nearest_gap, 1, 1e-12);
-    hm_answer_free(a);
-    hm_job_free(job);
+    assert_int_equal(hm_counts_new(&network, NULL, &counts, NULL), 0);
+    assert_int_equal(counts->layer_count, 10000);
+    hm_counts_free(counts);
+    repeat.times = 10001;
+    assert_int_equal(hm_counts_new(&network, NULL, &counts, NULL), HM_E_RANGE);
 }
 
-/* 60/n + n is 17 both for n = 5 and n = 12: fewer workers win the tie. */
-static void fewer_workers_win_a_tie(void **state)
+/* Two vertices and one edge: as many parts as vertices are allowed, one more is not. */
+static void a_graph_has_as_many_parts_as_vertices(void **state)
 {
-    struct hm_job *job = parse_job("compute: 60 / n\ncommunicate: n\nmemory: (n-8)^2 * 1 B + 1 B\n"
-                                   "cluster: {flops: 1 Gflop/s, network: 10gbe, max_nodes: 12, "
-                                   "memory: 1 TB}\n");
-    struct hm_question q = question();
-    struct hm_answer *a = ask(job, &q);
+    struct hm_recipe recipe = {.kind = HM_RECIPE_GRID, .vertices = 2};
+    struct hm_graph *g = NULL;
+    struct hm_parts parts;
+    double n = 2;
 
     (void)state;
-    assert_near(a->points[4].time_s, 17, 1e-14);
-    assert_near(a->points[11].time_s, 17, 1e-14);
-    assert_near(a->points[a->best].n, 8, 0);
-    hm_answer_free(a);
-    q.deadline_s = 17;
-    a = ask(job, &q);
-    assert_near(a->points[a->best].n, 1 + 4, 0); /* fewest node-seconds within 17 s */
-    hm_answer_free(a);
-    hm_job_free(job);
-}
-
-/* The plateau ends where the value exceeds 1.05 times the best: 15.5 * 1.05 = 16.275. */
-static void the_plateau_ends_at_five_per_cent(void **state)
-{
-    struct hm_job *job = parse_job(parabola);
-    struct hm_question q = question();
-    struct hm_answer *a = ask(job, &q);
-
-    (void)state;
-    assert_near(a->plateau_from, 6, 0); /* 16 s; n = 5 takes 17 s */
-    assert_near(a->plateau_to, 10, 0);  /* 16 s; n = 11 takes 16.45 s */
-    /* s^2/n is proportional to 1 / (t^2 n): least t^2 n at n = 4, 19^2 * 4. */
-    assert_near(a->points[a->knee].n, 4, 0);
-    assert_int_equal(a->pareto_count, 8); /* n = 1..8, each faster and dearer */
-    assert_near(a->points[a->pareto[0]].n, 8, 0);
-    assert_near(a->points[a->pareto[7]].n, 1, 0);
-    hm_answer_free(a);
-    hm_job_free(job);
-}
-
-/* A machine without a price is faster, but must not win where money counts. */
-static void an_unpriced_machine_never_wins_under_a_budget(void **state)
-{
-    static const char job_text[] = "batch: 4096\nnetwork: 1000-1000-10\niterations: 1000\n"
-                                   "communicate: [{what: gradients, scheme: ring}]\n";
-    struct hm_job *job = parse_job(job_text);
-    struct hm_cluster *clusters[2] = {NULL, NULL};
-    struct hm_question q = question();
-    struct hm_answer *a = NULL;
-    struct hm_err err = {0};
-    const char *specs[2] = {"{flops: 900 Gflop/s, network: 10gbe, max_nodes: 8}",
-                            "{flops: 9 Gflop/s, network: 1gbe, price: $1/h, "
-                            "max_nodes: 8}"};
-
-    (void)state;
-    for (size_t i = 0; i < 2; i++)
-        if (hm_cluster_parse(NULL, specs[i], strlen(specs[i]), "c", NULL, 0, &clusters[i], &err))
-            fail_msg("%s", err.message);
-    clusters[0]->name = "unpriced";
-    clusters[1]->name = "priced";
-    const struct hm_cluster *const both[2] = {clusters[0], clusters[1]};
-    assert_int_equal(hm_plan(job, both, 2, NULL, 0, &q, &a, &err), 0);
-    assert_string_equal(a->machine, "unpriced"); /* without a budget it is the fastest */
-    hm_answer_free(a);
-    q.budget = 1000;
-    assert_int_equal(hm_plan(job, both, 2, NULL, 0, &q, &a, &err), 0);
-    assert_string_equal(a->machine, "priced");
-    assert_true(a->ranking[0].feasible);
-    assert_false(a->ranking[1].feasible);
-    assert_string_equal(a->ranking[1].machine, "unpriced");
-    assert_string_equal(a->ranking[1].why, "its price is not known");
-    hm_answer_free(a);
-    q.budget = -1;
-    q.goal = HM_GOAL_COST;
-    assert_int_equal(hm_plan(job, both, 2, NULL, 0, &q, &a, &err), 0);
-    assert_string_equal(a->machine, "priced");
-    hm_answer_free(a);
-    /* Even a budget that the priced machine misses does not make the other one win. */
-    q = question();
-    q.budget = 1e-9;
-    assert_int_equal(hm_plan(job, both, 2, NULL, 0, &q, &a, &err), 0);
-    assert_string_equal(a->machine, "priced");
-    assert_int_equal(a->best, HM_NONE);
-    hm_answer_free(a);
-    hm_cluster_free(clusters[0]);
-    hm_cluster_free(clusters[1]);
-    hm_job_free(job);
-}
-
-static void one_worker_only(void **state)
-{
-    struct hm_job *job = parse_job("compute: 60 / n\ncommunicate: n\n"
-                                   "cluster: {flops: 1 Gflop/s, network: 10gbe, max_nodes: 1}\n");
-    struct hm_question q = question();
-    struct hm_answer *a = ask(job, &q);
-
-    (void)state;
-    assert_int_equal(a->point_count, 1);
-    assert_int_equal(a->best, 0);
-    assert_int_equal(a->knee, 0);
-    assert_int_equal(a->status, HM_STATUS_OK);
-    assert_near(a->plateau_from, 1, 0);
-    assert_near(a->plateau_to, 1, 0);
-    assert_false(a->at_ceiling);
-    hm_answer_free(a);
-    hm_job_free(job);
-}
-
-/* The scenario "faster": exactly at the limit counts. */
-static void faster_is_met_exactly(void **state)
-{
-    struct hm_job *job = parse_job(parabola);
-    struct hm_question q = question();
-    struct hm_answer *a;
-
-    (void)state;
-    q.faster = 61 / (60.0 / 3 + 3);
-    a = ask(job, &q);
-    assert_near(a->points[a->faster].n, 3, 0);
-    hm_answer_free(a);
-    q.faster *= 1 + 1e-9;
-    a = ask(job, &q);
-    assert_near(a->points[a->faster].n, 4, 0);
-    hm_answer_free(a);
-    q.faster = 61 / (60.0 / 8 + 8) * (1 + 1e-9);
-    a = ask(job, &q);
-    assert_int_equal(a->faster, HM_NONE);
-    assert_string_equal(a->missed, "faster");
-    hm_answer_free(a);
-    hm_job_free(job);
-}
-
-/* ---- recommendations ------------------------------------------------------------------------- */
-
-static struct hm_recommendation *recommend_from(const char *text,
-                                                const struct hm_recommend_question *q)
-{
-    struct hm_runs *runs = NULL;
-    struct hm_recommendation *r = NULL;
-    struct hm_err err = {0};
-
-    if (hm_runs_parse(text, strlen(text), "t.csv", &runs, &err) || hm_recommend(runs, q, &r, &err))
-        fail_msg("%s", err.message);
-    hm_runs_free(runs);
-    return r;
-}
-
-static void a_recommendation_meets_its_limits_exactly(void **state)
-{
-    static const char runs[] = "n,seconds\n1,100\n2,60\n4,40\n";
-    struct hm_recommend_question q = {.deadline_s = 60};
-    struct hm_recommendation *r = recommend_from(runs, &q);
-
-    (void)state;
-    assert_near(r->candidates[r->best].n, 2, 0); /* cheapest within the deadline */
-    assert_true(r->candidates[r->best].fits);
-    hm_recommendation_free(r);
-    q.deadline_s = nextafter(60, 0);
-    r = recommend_from(runs, &q);
-    assert_near(r->candidates[r->best].n, 4, 0);
-    hm_recommendation_free(r);
-    q.deadline_s = nextafter(40, 0);
-    r = recommend_from(runs, &q);
-    assert_int_equal(r->best, HM_NONE);
-    assert_string_equal(r->missed, "deadline");
-    hm_recommendation_free(r);
-    q = (struct hm_recommend_question){.budget = 120, .price_per_s = 1};
-    r = recommend_from(runs, &q);
-    assert_near(r->candidates[r->best].n, 2, 0); /* 2 workers for 60 s cost 120 */
-    hm_recommendation_free(r);
-    q.budget = nextafter(120, 0);
-    r = recommend_from(runs, &q);
-    assert_near(r->candidates[r->best].n, 1, 0);
-    hm_recommendation_free(r);
-}
-
-static void equal_times_prefer_fewer_workers(void **state)
-{
-    struct hm_recommend_question q = {0};
-    struct hm_recommendation *r = recommend_from("n,seconds\n8,50\n4,50\n2,60\n", &q);
-
-    (void)state;
-    assert_near(r->candidates[0].n, 4, 0);
-    assert_near(r->candidates[1].n, 8, 0);
-    assert_near(r->candidates[2].n, 2, 0);
-    hm_recommendation_free(r);
-    r = recommend_from("n,seconds\n4,50\n", &q); /* exactly one run */
-    assert_near(r->candidates[r->best].n, 4, 0);
-    assert_true(isnan(r->sure));
-    hm_recommendation_free(r);
-    r = recommend_from("n,seconds\n4,50\n4,54\n4,70\n4,53\n", &q); /* median of an even count */
-    assert_near(r->candidates[0].time_s, 53.5, 1e-14);
-    hm_recommendation_free(r);
-}
-
-/* ---- notes ----------------------------------------------------------------------------------- */
-
-static void notes_grow_and_end(void **state)
-{
-    struct hm_arena *arena = hm__arena_new();
-    const char **list = NULL;
-    size_t count = 0;
-    struct hm_notes notes = {arena, &list, &count};
-
-    (void)state;
-    for (int i = 0; i < HM_NOTES_MAX + 3; i++)
-        assert_int_equal(hm__notes_add(notes, NULL, "note %d", i), 0);
-    assert_int_equal(count, HM_NOTES_MAX);
-    assert_string_equal(list[0], "note 0");
-    assert_string_equal(list[3], "note 3");
-    assert_string_equal(list[4], "note 4");
-    assert_string_equal(list[7], "note 7");
-    assert_string_equal(list[8], "note 8");
-    assert_string_equal(list[HM_NOTES_MAX - 1], "note 63");
-    hm__arena_free(arena);
+    assert_int_equal(hm_graph_make(&recipe, &g, NULL), 0);
+    assert_near(g->edges, 1, 0);
+    assert_int_equal(hm_graph_split(g, HM_SPLIT_GREEDY, 1, 0, &n, 1, &parts, NULL), 0);
+    assert_near(parts.cut, 1, 0);
+    assert_near(parts.replicas, 2, 0);
+    n = 3;
+    assert_int_equal(hm_graph_split(g, HM_SPLIT_GREEDY, 1, 0, &n, 1, &parts, NULL), HM_E_RANGE);
+    n = 0;
+    assert_int_equal(hm_graph_split(g, HM_SPLIT_GREEDY, 1, 0, &n, 1, &parts, NULL), HM_E_RANGE);
+    n = 1;
+    assert_int_equal(hm_graph_split(g, HM_SPLIT_GREEDY, 0, 0, &n, 1, &parts, NULL), HM_E_RANGE);
+    assert_int_equal(hm_graph_split(g, HM_SPLIT_GREEDY, 1, 0, &n, 1, &parts, NULL), 0);
+    assert_near(parts.edges_max, 1, 0);
+    assert_near(parts.cut, 0, 0);
+    hm_graph_free(g);
+    recipe.vertices = 1;
+    assert_int_equal(hm_graph_make(&recipe, &g, NULL), HM_E_RANGE);
 }
 
 int main(void)
@@ -623,17 +446,10 @@ int main(void)
         cmocka_unit_test(one_run_is_not_enough),
         cmocka_unit_test(settings_are_checked_at_their_limits),
         cmocka_unit_test(quantiles_of_few_values),
-        cmocka_unit_test(a_deadline_is_met_at_its_last_second),
-        cmocka_unit_test(a_budget_is_met_at_its_last_cent),
-        cmocka_unit_test(a_limit_that_nothing_meets_is_named),
-        cmocka_unit_test(fewer_workers_win_a_tie),
-        cmocka_unit_test(the_plateau_ends_at_five_per_cent),
-        cmocka_unit_test(an_unpriced_machine_never_wins_under_a_budget),
-        cmocka_unit_test(one_worker_only),
-        cmocka_unit_test(faster_is_met_exactly),
-        cmocka_unit_test(a_recommendation_meets_its_limits_exactly),
-        cmocka_unit_test(equal_times_prefer_fewer_workers),
-        cmocka_unit_test(notes_grow_and_end),
+        cmocka_unit_test(platforms_at_their_limits),
+        cmocka_unit_test(windows_fit_exactly),
+        cmocka_unit_test(a_network_has_at_most_10000_layers),
+        cmocka_unit_test(a_graph_has_as_many_parts_as_vertices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

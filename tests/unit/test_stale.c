@@ -157,7 +157,8 @@ static void async_has_a_cost_of_its_own(void **state)
     make(&made, &truth, ms + 1, 1, kinds, 2, 0.01, 7);
     c = made_fit(&made, 0);
     assert_int_equal(hm_convergence_stale(c, 0, INFINITY, 4, &cost, &err), HM_E_MISSING);
-    assert_string_equal(err.message, "there are no asynchronous traces of sgd to compare with fresh ones");
+    assert_string_equal(err.message,
+                        "there are no asynchronous traces of sgd to compare with fresh ones");
     assert_int_equal(hm_convergence_stale(c, 0, -1, 4, &cost, NULL), HM_E_RANGE);
     assert_int_equal(hm_convergence_stale(c, 0, NAN, 4, &cost, NULL), HM_E_RANGE);
     assert_int_equal(hm_convergence_stale(c, 0, 1, 0, &cost, NULL), HM_E_RANGE);

@@ -1,0 +1,383 @@
+/*
+ * Boundaries of answers and recommendations: a deadline and a budget that are met exactly, ties,
+ * one worker, one run, and machines without a price. All figures are computed by hand.
+ */
+#include "testing.h"
+
+#include "howmany_fit.h"
+#include "notes.h"
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+/* n workers take 60/n + n seconds and cost $1 per hour each: 61 s at n = 1, least at n = 8. */
+static const char parabola[] =
+    "compute: 60 / n\ncommunicate: n\niterations: 60\n"
+    "cluster: {flops: 1 Gflop/s, price: $1/h, network: 10gbe, max_nodes: 12}\n";
+
+static struct hm_question question(void)
+{
+    return (struct hm_question)HM_QUESTION_INIT;
+}
+
+static void a_deadline_is_met_at_its_last_second(void **state)
+{
+    struct hm_job *job = parse_job(parabola);
+    struct hm_question q = question();
+    struct hm_answer *a;
+
+    (void)state;
+    q.deadline_s = 60 * (60.0 / 3 + 3); /* exactly the time of n = 3 */
+    a = ask(job, &q);
+    assert_near(a->points[a->best].n, 3, 0);
+    assert_int_equal(a->best, a->in_deadline);
+    hm_answer_free(a);
+    q.deadline_s = nextafter(q.deadline_s, 0);
+    a = ask(job, &q);
+    assert_near(a->points[a->best].n, 4, 0);
+    hm_answer_free(a);
+    hm_job_free(job);
+}
+
+static void a_budget_is_met_at_its_last_cent(void **state)
+{
+    struct hm_job *job = parse_job(parabola);
+    struct hm_question q = question();
+    struct hm_answer *a = ask(job, &q);
+    double cost = a->points[2].cost;
+
+    (void)state;
+    assert_near(cost, 3 * 60 * (60.0 / 3 + 3) / 3600, 1e-14);
+    hm_answer_free(a);
+    q.budget = cost;
+    a = ask(job, &q);
+    assert_near(a->points[a->best].n, 3, 0);
+    hm_answer_free(a);
+    q.budget = nextafter(cost, 0);
+    a = ask(job, &q);
+    assert_near(a->points[a->best].n, 2, 0);
+    hm_answer_free(a);
+    hm_job_free(job);
+}
+
+static void a_limit_that_nothing_meets_is_named(void **state)
+{
+    struct hm_job *job = parse_job(parabola);
+    struct hm_question q = question();
+    struct hm_answer *a;
+
+    (void)state;
+    q.deadline_s = 60 * (60.0 / 8 + 8); /* the least time, of n = 8 */
+    a = ask(job, &q);
+    assert_int_equal(a->status, HM_STATUS_OK);
+    assert_near(a->points[a->best].n, 8, 0);
+    hm_answer_free(a);
+    q.deadline_s = nextafter(q.deadline_s, 0);
+    a = ask(job, &q);
+    assert_int_equal(a->status, HM_STATUS_UNREACHED);
+    assert_string_equal(a->missed, "deadline");
+    assert_near(a->points[a->nearest].n, 8, 0);
+    assert_near(a->nearest_gap, 1, 1e-12);
+    hm_answer_free(a);
+    hm_job_free(job);
+}
+
+/* 60/n + n is 17 both for n = 5 and n = 12: fewer workers win the tie. */
+static void fewer_workers_win_a_tie(void **state)
+{
+    struct hm_job *job = parse_job("compute: 60 / n\ncommunicate: n\nmemory: (n-8)^2 * 1 B + 1 B\n"
+                                   "cluster: {flops: 1 Gflop/s, network: 10gbe, max_nodes: 12, "
+                                   "memory: 1 TB}\n");
+    struct hm_question q = question();
+    struct hm_answer *a = ask(job, &q);
+
+    (void)state;
+    assert_near(a->points[4].time_s, 17, 1e-14);
+    assert_near(a->points[11].time_s, 17, 1e-14);
+    assert_near(a->points[a->best].n, 8, 0);
+    hm_answer_free(a);
+    q.deadline_s = 17;
+    a = ask(job, &q);
+    assert_near(a->points[a->best].n, 1 + 4, 0); /* fewest node-seconds within 17 s */
+    hm_answer_free(a);
+    hm_job_free(job);
+}
+
+/* The plateau ends where the value exceeds 1.05 times the best: 15.5 * 1.05 = 16.275. */
+static void the_plateau_ends_at_five_per_cent(void **state)
+{
+    struct hm_job *job = parse_job(parabola);
+    struct hm_question q = question();
+    struct hm_answer *a = ask(job, &q);
+
+    (void)state;
+    assert_near(a->plateau_from, 6, 0); /* 16 s; n = 5 takes 17 s */
+    assert_near(a->plateau_to, 10, 0);  /* 16 s; n = 11 takes 16.45 s */
+    /* s^2/n is proportional to 1 / (t^2 n): least t^2 n at n = 4, 19^2 * 4. */
+    assert_near(a->points[a->knee].n, 4, 0);
+    assert_int_equal(a->pareto_count, 8); /* n = 1..8, each faster and dearer */
+    assert_near(a->points[a->pareto[0]].n, 8, 0);
+    assert_near(a->points[a->pareto[7]].n, 1, 0);
+    hm_answer_free(a);
+    hm_job_free(job);
+}
+
+/* A machine without a price is faster, but must not win where money counts. */
+static void an_unpriced_machine_never_wins_under_a_budget(void **state)
+{
+    static const char job_text[] = "batch: 4096\nnetwork: 1000-1000-10\niterations: 1000\n"
+                                   "communicate: [{what: gradients, scheme: ring}]\n";
+    struct hm_job *job = parse_job(job_text);
+    struct hm_cluster *clusters[2] = {NULL, NULL};
+    struct hm_question q = question();
+    struct hm_answer *a = NULL;
+    struct hm_err err = {0};
+    const char *specs[2] = {"{flops: 900 Gflop/s, network: 10gbe, max_nodes: 8}",
+                            "{flops: 9 Gflop/s, network: 1gbe, price: $1/h, "
+                            "max_nodes: 8}"};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++)
+        if (hm_cluster_parse(NULL, specs[i], strlen(specs[i]), "c", NULL, 0, &clusters[i], &err))
+            fail_msg("%s", err.message);
+    clusters[0]->name = "unpriced";
+    clusters[1]->name = "priced";
+    const struct hm_cluster *const both[2] = {clusters[0], clusters[1]};
+    assert_int_equal(hm_plan(job, both, 2, NULL, 0, &q, &a, &err), 0);
+    assert_string_equal(a->machine, "unpriced"); /* without a budget it is the fastest */
+    hm_answer_free(a);
+    q.budget = 1000;
+    assert_int_equal(hm_plan(job, both, 2, NULL, 0, &q, &a, &err), 0);
+    assert_string_equal(a->machine, "priced");
+    assert_true(a->ranking[0].feasible);
+    assert_false(a->ranking[1].feasible);
+    assert_string_equal(a->ranking[1].machine, "unpriced");
+    assert_string_equal(a->ranking[1].why, "its price is not known");
+    hm_answer_free(a);
+    q.budget = -1;
+    q.goal = HM_GOAL_COST;
+    assert_int_equal(hm_plan(job, both, 2, NULL, 0, &q, &a, &err), 0);
+    assert_string_equal(a->machine, "priced");
+    hm_answer_free(a);
+    /* Even a budget that the priced machine misses does not make the other one win. */
+    q = question();
+    q.budget = 1e-9;
+    assert_int_equal(hm_plan(job, both, 2, NULL, 0, &q, &a, &err), 0);
+    assert_string_equal(a->machine, "priced");
+    assert_int_equal(a->best, HM_NONE);
+    hm_answer_free(a);
+    hm_cluster_free(clusters[0]);
+    hm_cluster_free(clusters[1]);
+    hm_job_free(job);
+}
+
+static void one_worker_only(void **state)
+{
+    struct hm_job *job = parse_job("compute: 60 / n\ncommunicate: n\n"
+                                   "cluster: {flops: 1 Gflop/s, network: 10gbe, max_nodes: 1}\n");
+    struct hm_question q = question();
+    struct hm_answer *a = ask(job, &q);
+
+    (void)state;
+    assert_int_equal(a->point_count, 1);
+    assert_int_equal(a->best, 0);
+    assert_int_equal(a->knee, 0);
+    assert_int_equal(a->status, HM_STATUS_OK);
+    assert_near(a->plateau_from, 1, 0);
+    assert_near(a->plateau_to, 1, 0);
+    assert_false(a->at_ceiling);
+    hm_answer_free(a);
+    hm_job_free(job);
+}
+
+/* The scenario "faster": exactly at the limit counts. */
+static void faster_is_met_exactly(void **state)
+{
+    struct hm_job *job = parse_job(parabola);
+    struct hm_question q = question();
+    struct hm_answer *a;
+
+    (void)state;
+    q.faster = 61 / (60.0 / 3 + 3);
+    a = ask(job, &q);
+    assert_near(a->points[a->faster].n, 3, 0);
+    hm_answer_free(a);
+    q.faster *= 1 + 1e-9;
+    a = ask(job, &q);
+    assert_near(a->points[a->faster].n, 4, 0);
+    hm_answer_free(a);
+    q.faster = 61 / (60.0 / 8 + 8) * (1 + 1e-9);
+    a = ask(job, &q);
+    assert_int_equal(a->faster, HM_NONE);
+    assert_string_equal(a->missed, "faster");
+    hm_answer_free(a);
+    hm_job_free(job);
+}
+
+/* ---- recommendations ------------------------------------------------------------------------- */
+
+static struct hm_recommendation *recommend_from(const char *text,
+                                                const struct hm_recommend_question *q)
+{
+    struct hm_runs *runs = NULL;
+    struct hm_recommendation *r = NULL;
+    struct hm_err err = {0};
+
+    if (hm_runs_parse(text, strlen(text), "t.csv", &runs, &err) || hm_recommend(runs, q, &r, &err))
+        fail_msg("%s", err.message);
+    hm_runs_free(runs);
+    return r;
+}
+
+static void a_recommendation_meets_its_limits_exactly(void **state)
+{
+    static const char runs[] = "n,seconds\n1,100\n2,60\n4,40\n";
+    struct hm_recommend_question q = {.deadline_s = 60};
+    struct hm_recommendation *r = recommend_from(runs, &q);
+
+    (void)state;
+    assert_near(r->candidates[r->best].n, 2, 0); /* cheapest within the deadline */
+    assert_true(r->candidates[r->best].fits);
+    hm_recommendation_free(r);
+    q.deadline_s = nextafter(60, 0);
+    r = recommend_from(runs, &q);
+    assert_near(r->candidates[r->best].n, 4, 0);
+    hm_recommendation_free(r);
+    q.deadline_s = nextafter(40, 0);
+    r = recommend_from(runs, &q);
+    assert_int_equal(r->best, HM_NONE);
+    assert_string_equal(r->missed, "deadline");
+    hm_recommendation_free(r);
+    q = (struct hm_recommend_question){.budget = 120, .price_per_s = 1};
+    r = recommend_from(runs, &q);
+    assert_near(r->candidates[r->best].n, 2, 0); /* 2 workers for 60 s cost 120 */
+    hm_recommendation_free(r);
+    q.budget = nextafter(120, 0);
+    r = recommend_from(runs, &q);
+    assert_near(r->candidates[r->best].n, 1, 0);
+    hm_recommendation_free(r);
+}
+
+static void equal_times_prefer_fewer_workers(void **state)
+{
+    struct hm_recommend_question q = {0};
+    struct hm_recommendation *r = recommend_from("n,seconds\n8,50\n4,50\n2,60\n", &q);
+
+    (void)state;
+    assert_near(r->candidates[0].n, 4, 0);
+    assert_near(r->candidates[1].n, 8, 0);
+    assert_near(r->candidates[2].n, 2, 0);
+    hm_recommendation_free(r);
+    r = recommend_from("n,seconds\n4,50\n", &q); /* exactly one run */
+    assert_near(r->candidates[r->best].n, 4, 0);
+    assert_true(isnan(r->sure));
+    hm_recommendation_free(r);
+    r = recommend_from("n,seconds\n4,50\n4,54\n4,70\n4,53\n", &q); /* median of an even count */
+    assert_near(r->candidates[0].time_s, 53.5, 1e-14);
+    hm_recommendation_free(r);
+}
+
+/* Perfect scaling: every n has the same node-seconds, so only the fastest is on the front. */
+static void equal_costs_prefer_less_time(void **state)
+{
+    struct hm_job *job = parse_job("compute: 60 / n\ncommunicate: 0\n"
+                                   "cluster: {flops: 1 Gflop/s, network: 10gbe, max_nodes: 4}\n");
+    struct hm_question q = question();
+    struct hm_answer *a = ask(job, &q);
+
+    (void)state;
+    assert_int_equal(a->pareto_count, 1);
+    assert_near(a->points[a->pareto[0]].n, 4, 0);
+    assert_near(a->points[a->knee].n, 4, 0);
+    hm_answer_free(a);
+    q.goal = HM_GOAL_COST;
+    a = ask(job, &q);
+    assert_near(a->points[a->best].n, 4, 0);
+    assert_near(a->plateau_from, 1, 0);
+    assert_near(a->plateau_to, 4, 0);
+    hm_answer_free(a);
+    hm_job_free(job);
+}
+
+/* More workers never help: two are the nearest, 3 / 2 times as slow. */
+static void no_speedup_is_said(void **state)
+{
+    struct hm_job *job = parse_job("compute: 1\ncommunicate: n\n"
+                                   "cluster: {flops: 1 Gflop/s, network: 10gbe, max_nodes: 3}\n");
+    struct hm_question q = question();
+    struct hm_answer *a = ask(job, &q);
+
+    (void)state;
+    assert_int_equal(a->status, HM_STATUS_NO_SPEEDUP);
+    assert_near(a->points[a->best].n, 1, 0);
+    assert_near(a->points[a->nearest].n, 2, 0);
+    assert_near(a->nearest_gap, 1.5, 1e-14);
+    hm_answer_free(a);
+    hm_job_free(job);
+}
+
+static void wrong_questions_of_a_recommendation(void **state)
+{
+    struct hm_runs *runs = NULL;
+    struct hm_recommendation *r = NULL;
+    struct hm_recommend_question q = {.level = 1};
+    double n = 0;
+
+    (void)state;
+    assert_int_equal(hm_runs_parse("n,seconds\n1,5\n2,3\n", 18, "r", &runs, NULL), 0);
+    assert_int_equal(hm_recommend(runs, &q, &r, NULL), HM_E_RANGE);
+    q = (struct hm_recommend_question){.n = &n, .n_count = 1};
+    assert_int_equal(hm_recommend(runs, &q, &r, NULL), HM_E_RANGE);
+    n = 1;
+    assert_int_equal(hm_recommend(runs, &q, &r, NULL), 0);
+    assert_near(r->candidates[0].n, 1, 0);
+    hm_recommendation_free(r);
+    q = (struct hm_recommend_question){.budget = -1};
+    assert_int_equal(hm_recommend(runs, &q, &r, NULL), HM_E_RANGE);
+    assert_int_equal(hm_recommend(NULL, &q, &r, NULL), HM_E_RANGE);
+    q.budget = 0;
+    assert_int_equal(hm_recommend(NULL, &q, &r, NULL), HM_E_MISSING);
+    hm_runs_free(runs);
+}
+
+/* ---- notes ----------------------------------------------------------------------------------- */
+
+static void notes_grow_and_end(void **state)
+{
+    struct hm_arena *arena = hm__arena_new();
+    const char **list = NULL;
+    size_t count = 0;
+    struct hm_notes notes = {arena, &list, &count};
+
+    (void)state;
+    for (int i = 0; i < HM_NOTES_MAX + 3; i++)
+        assert_int_equal(hm__notes_add(notes, NULL, "note %d", i), 0);
+    assert_int_equal(count, HM_NOTES_MAX);
+    assert_string_equal(list[0], "note 0");
+    assert_string_equal(list[3], "note 3");
+    assert_string_equal(list[4], "note 4");
+    assert_string_equal(list[7], "note 7");
+    assert_string_equal(list[8], "note 8");
+    assert_string_equal(list[HM_NOTES_MAX - 1], "note 63");
+    hm__arena_free(arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_deadline_is_met_at_its_last_second),
+        cmocka_unit_test(a_budget_is_met_at_its_last_cent),
+        cmocka_unit_test(a_limit_that_nothing_meets_is_named),
+        cmocka_unit_test(fewer_workers_win_a_tie),
+        cmocka_unit_test(the_plateau_ends_at_five_per_cent),
+        cmocka_unit_test(an_unpriced_machine_never_wins_under_a_budget),
+        cmocka_unit_test(one_worker_only),
+        cmocka_unit_test(faster_is_met_exactly),
+        cmocka_unit_test(a_recommendation_meets_its_limits_exactly),
+        cmocka_unit_test(equal_times_prefer_fewer_workers),
+        cmocka_unit_test(equal_costs_prefer_less_time),
+        cmocka_unit_test(no_speedup_is_said),
+        cmocka_unit_test(wrong_questions_of_a_recommendation),
+        cmocka_unit_test(notes_grow_and_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
