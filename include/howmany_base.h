@@ -34,7 +34,7 @@ extern "C" {
 
 #define HM_VERSION_QUOTE(x) #x
 #define HM_VERSION_TEXT(x) HM_VERSION_QUOTE(x)
-/* The version as text: "0.2.0". */
+/* The version as text: the three numbers with dots between them. */
 #define HM_VERSION                                                                                 \
     HM_VERSION_TEXT(HM_VERSION_MAJOR)                                                              \
     "." HM_VERSION_TEXT(HM_VERSION_MINOR) "." HM_VERSION_TEXT(HM_VERSION_PATCH)

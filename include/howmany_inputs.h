@@ -437,7 +437,7 @@ HM_API int hm_job_set_communicate(struct hm_job *job, const char *formula, struc
 HM_API int hm_job_add_transfer(struct hm_job *job, enum hm_payload what, enum hm_scheme scheme,
                                struct hm_err *err);
 /*
- * Train a network of the catalog ("resnet50"), or one given as sizes of dense layers
+ * Train a network of the catalog ("resnet-50"), or one given as sizes of dense layers
  * ("784-2500-10"). catalog may be NULL for the built-in one. If the job has no communication yet,
  * the best all-reduce of gradients is assumed.
  */

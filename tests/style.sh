@@ -40,7 +40,7 @@ layers() {
   for file in src/*/*.[ch]; do
     module=$(basename "$(dirname "$file")")
     for header in $(sed -n 's/^#include "\(.*\)"/\1/p' "$file"); do
-      case $header in howmany.h | howmany_fit.h | howmany_advise.h | howmany_store.h) continue ;; esac
+      case $header in howmany.h | howmany_*.h) continue ;; esac
       owner=$(basename "$(dirname "$(ls src/*/"$header" 2>/dev/null | head -n 1)")")
       case " $module ${below[$module]} " in
       *" $owner "*) ;;

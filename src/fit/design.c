@@ -59,7 +59,7 @@ static int eval_terms_table(const struct design_work *w, const struct hm_runs *t
     for (size_t q = 0; q < w->basis.quantity_count; q++)
         if (!(columns[q] = runs_values(table, w->basis.quantities[q])))
             return hm__fail(err, HM_E_MISSING, "%s has no column %s, and the candidates have one",
-                            table->source, w->basis.quantities[q]);
+                            table->source ? table->source : "the table", w->basis.quantities[q]);
     double *x = hm__calloc(w->basis.count * table->count, sizeof(*x));
     if (!x)
         return hm__fail_nomem(err);

@@ -677,7 +677,7 @@ int hm_fit_new(const struct hm_runs *runs, const struct hm_fit_settings *setting
         return HM_E_NOMEM;
     struct hm__fit *f = fit->inside;
     if (runs) {
-        fit->source = hm__arena_strdup(fit->memory, runs->source);
+        fit->source = hm__arena_strdup(fit->memory, runs->source ? runs->source : "runs");
         fit->relative = runs->relative && !s->job;
         rc = hm__basis_quantities(&f->basis, fit->memory, runs, err);
     }

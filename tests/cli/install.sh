@@ -6,7 +6,9 @@ check "meson install" meson install -C "$HM_BUILD" --no-rebuild --destdir "$root
 prefix=$root/usr/local
 library=$(dirname "$(find "$prefix" -name 'libhowmany.so' | head -n 1)")
 check "program" test -x "$prefix/bin/howmany"
-check "header" test -f "$prefix/include/howmany.h"
+for header in include/*.h; do
+  check "header $(basename "$header")" test -f "$prefix/$header"
+done
 check "static library" test -f "$library/libhowmany.a"
 check "pkg-config file" test -f "$library/pkgconfig/howmany.pc"
 check "catalog" test -f "$prefix/share/howmany/catalog/machines.yaml"
@@ -57,5 +59,19 @@ stranger() { # word: --static or nothing
 }
 check "a program against the shared library" stranger $(pkg-config --libs howmany)
 check "a program against the static library" stranger "$library/libhowmany.a" -lyaml -lm $([ "$HM_ZLIB" = 1 ] && echo -lz) $([ "$HM_METIS" = 1 ] && echo -lmetis) $([ "$HM_SQLITE" = 1 ] && echo -lsqlite3) $([ "$HM_POSTGRES" = 1 ] && echo -lpq)
-check "the header is C++ too" sh -c "command -v g++ >/dev/null || exit 0; echo '#include <howmany.h>' | g++ -x c++ -fsyntax-only -Wall -Werror -I$prefix/include -"
+examples() { # Build and run each program of examples/c with the installed headers and library.
+  local file
+  for file in "$prefix"/share/doc/howmany/examples/c/*.c; do
+    $HM_CC $flags -Wall -Wextra -Werror "$file" -o "$work/example" $(pkg-config --cflags --libs howmany) &&
+      LD_LIBRARY_PATH=$library "$work/example" >/dev/null || return 1
+  done
+}
+check "the examples against the installed library" examples
+if command -v g++ >/dev/null; then
+  for header in "$prefix"/include/howmany*.h; do
+    check "$(basename "$header") is C++ too" g++ -std=c++17 -x c++ -fsyntax-only -Wall -Werror "-I$prefix/include" "$header"
+  done
+else
+  skip "the headers are C++ too" "g++ is not installed"
+fi
 finish
