@@ -8,6 +8,7 @@
  * of the window from its beginning is used. Errors are of log10(P - P*). Limit: leaving out an m
  * needs at least three values of m.
  */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -420,11 +421,11 @@ int hm_convergence_hold_out(const struct hm_traces *traces,
 {
     int bad = hm__check_pointers(err, "settings", settings, "ret_holdout", ret_holdout, NULL);
     if (bad == 0)
-        bad = hm__check_range("ahead", settings->ahead, 0, HM_M_MOST, err);
+        bad = hm__check_range("ahead", settings->ahead, 0, DBL_MAX, err);
     if (bad == 0)
-        bad = hm__check_range("ahead_s", settings->ahead_s, 0, HM_M_MOST, err);
+        bad = hm__check_range("ahead_s", settings->ahead_s, 0, DBL_MAX, err);
     if (bad == 0)
-        bad = hm__check_range("window", settings->window, 0, HM_M_MOST, err);
+        bad = hm__check_range("window", settings->window, 0, DBL_MAX, err);
     if (bad)
         return bad;
     struct hm_converge_settings all = settings->converge;

@@ -91,6 +91,8 @@ static int number_read(const struct hm_request_field *f, const char *text, doubl
     size_t used = hm__signed_read(text, &value);
     bool bare = used > 0 && text[used] == '\0';
 
+    if (f->least >= 0 && bare && value < 0) /* A quantity has no sign: say which range is wanted. */
+        return check_range(f, text, value, err);
     if (f->least < 0) { /* Any sign, and no unit. */
         if (!bare)
             return hm__request_fail(err, f->name, HM_E_TYPE, "'%.80s' is not a number", text);

@@ -153,7 +153,7 @@ static void an_unpriced_machine_never_wins_under_a_budget(void **state)
     assert_string_equal(a->ranking[1].machine, "unpriced");
     assert_string_equal(a->ranking[1].why, "its price is not known");
     hm_answer_free(a);
-    q.budget = -1;
+    q.budget = NAN;
     q.goal = HM_GOAL_COST;
     assert_int_equal(hm_plan(job, both, 2, NULL, 0, &q, &a, &err), 0);
     assert_string_equal(a->machine, "priced");

@@ -23,12 +23,28 @@ int __wrap_open(const char *path, int flags, ...)
     return __real_open(path, flags, 0600);
 }
 
+int __real_open64(const char *path, int flags, ...);
+int __wrap_open64(const char *path, int flags, ...);
+int __wrap_open64(const char *path, int flags, ...)
+{
+    files_opened++;
+    return __real_open64(path, flags, 0600);
+}
+
 FILE *__real_fopen(const char *path, const char *mode);
 FILE *__wrap_fopen(const char *path, const char *mode);
 FILE *__wrap_fopen(const char *path, const char *mode)
 {
     files_opened++;
     return __real_fopen(path, mode);
+}
+
+FILE *__real_fopen64(const char *path, const char *mode);
+FILE *__wrap_fopen64(const char *path, const char *mode);
+FILE *__wrap_fopen64(const char *path, const char *mode)
+{
+    files_opened++;
+    return __real_fopen64(path, mode);
 }
 
 /* ---- helpers -----------------------------------------------------------------------------------
@@ -43,9 +59,15 @@ static const char job_text[] = "name: small job\n"
 static const char runs_text[] = "n,seconds\n1,10\n2,6\n4,4\n8,3.2\n";
 static const char traces_text[] =
     "algorithm,m,iteration,seconds,loss\n"
-    "gd,1,1,1,1\ngd,1,2,1,0.5\ngd,1,3,1,0.25\ngd,1,4,1,0.125\ngd,1,5,1,0.0625\n"
-    "gd,2,1,0.6,1\ngd,2,2,0.6,0.55\ngd,2,3,0.6,0.3\ngd,2,4,0.6,0.16\ngd,2,5,0.6,0.09\n"
-    "gd,4,1,0.4,1\ngd,4,2,0.4,0.6\ngd,4,3,0.4,0.36\ngd,4,4,0.4,0.21\ngd,4,5,0.4,0.13\n";
+    "gd,1,1,1,1\ngd,1,2,1,0.5\ngd,1,3,1,0.25\ngd,1,4,1,0.125\ngd,1,5,1,0.0625\ngd,1,6,1,0."
+    "03125\ngd,1,7,1,0.015625\ngd,1,8,1,0.0078125\ngd,1,9,1,0.00390625\ngd,1,10,1,0.00195312\ngd,1,"
+    "11,1,0.000976562\ngd,1,12,1,0.000488281\n"
+    "gd,2,1,0.6,1\ngd,2,2,0.6,0.55\ngd,2,3,0.6,0.3025\ngd,2,4,0.6,0.166375\ngd,2,5,0.6,0."
+    "0915063\ngd,2,6,0.6,0.0503284\ngd,2,7,0.6,0.0276806\ngd,2,8,0.6,0.0152244\ngd,2,9,0.6,0."
+    "00837339\ngd,2,10,0.6,0.00460537\ngd,2,11,0.6,0.00253295\ngd,2,12,0.6,0.00139312\n"
+    "gd,4,1,0.4,1\ngd,4,2,0.4,0.6\ngd,4,3,0.4,0.36\ngd,4,4,0.4,0.216\ngd,4,5,0.4,0.1296\ngd,4,6,0."
+    "4,0.07776\ngd,4,7,0.4,0.046656\ngd,4,8,0.4,0.0279936\ngd,4,9,0.4,0.0167962\ngd,4,10,0.4,0."
+    "0100777\ngd,4,11,0.4,0.00604662\ngd,4,12,0.4,0.00362797\n";
 
 static struct hm_request *new_request(const char *verb)
 {
@@ -641,7 +663,7 @@ static void allocations_may_fail(void **state)
         rc = hm_request_new("plan", &request, NULL);
         rc = rc ? rc
                 : hm_request_set_document(request, "job", "job", job_text, strlen(job_text), NULL);
-        rc = rc ? rc : hm_request_set(request, "scheme", "all", NULL);
+        rc = rc ? rc : hm_request_set(request, "deadline", "1h", NULL);
         rc = rc ? rc : hm_request_set(request, "json", "true", NULL);
         rc = rc ? rc : hm_request_run(request, NULL, &reply, NULL);
         hm__alloc_fail_after(-1);

@@ -170,7 +170,7 @@ static void notes_have_one_label(void **state)
     }
 }
 
-/* Results that are all zero are rendered in every format without a crash. */
+/* Results that are all zero are rendered, or refused with a code, in every format. */
 static void empty_results_are_rendered(void **state)
 {
     static const struct hm_style full = {
@@ -194,7 +194,7 @@ static void empty_results_are_rendered(void **state)
             hm_advice_render(&advice, format, &full, &texts[5], NULL),
         };
         for (size_t i = 0; i < 6; i++) {
-            assert_true(texts[i] ? codes[i] == 0 : codes[i] == HM_E_UNSUPPORTED);
+            assert_true(texts[i] ? codes[i] == 0 : codes[i] < 0);
             assert_true(!texts[i] || !strstr(texts[i], "(null)"));
             hm_text_free(texts[i]);
         }
