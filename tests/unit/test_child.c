@@ -427,14 +427,14 @@ static void a_timeout_leaves_time_to_tidy_up(void **state)
 /* A shell that becomes another program leaves that one a child it knows nothing of. */
 static void one_that_does_not_notice_a_death_is_ended(void **state)
 {
-    static const char *const scripts[] = {"sleep 0.1 & exec sleep 30", "sleep 30 & exec sleep 4",
-                                          "for i in 1 2 3; do sleep 1; done"};
+    static const char *const scripts[] = {"sleep 0.1 & exec sleep 30", "sleep 30 & exec sleep 1",
+                                          "for i in 1 2 3; do sleep 0.3; done"};
 
     (void)state;
     for (size_t i = 0; i < 3; i++) {
         char *copy = strdup(scripts[i]);
         char *const argv[] = {(char[]){"sh"}, (char[]){"-c"}, copy, NULL};
-        struct cli_child child = {.argv = argv, .stuck_s = 2, .timeout_s = 20};
+        struct cli_child child = {.argv = argv, .stuck_s = 0.6, .timeout_s = 20};
         assert_non_null(copy);
         assert_int_equal(cli_child_run(&child, NULL), 0);
         assert_int_equal(child.end, i == 0 ? CLI_CHILD_STUCK : CLI_CHILD_EXITED);
