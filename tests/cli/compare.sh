@@ -172,8 +172,7 @@ fi
 interrupted() {
   howmany compare -t logistic --rows 2000 -n 3 -b 77 >out 2>said &
   local pid=$!
-  for _ in $(seq 200); do pgrep -f 'smpimain.*--batch=231' >/dev/null && break; sleep 0.05; done
-  pgrep -f 'smpimain.*--batch=231' >/dev/null || pgrep -f 'smpimain.*dense:2000x10000' >/dev/null || { echo "it never ran"; return 1; }
+  wait_for 30 pgrep -f 'smpimain.*(--batch=231|dense:2000x10000)' || { echo "it never ran"; return 1; }
   kill -TERM $pid
   wait $pid
   is $? 130 && grep -q interrupted said && [ ! -s out ] && ! pgrep -f 'dense:2000x10000|--batch=231'

@@ -30,11 +30,9 @@ check "no file of it over 400 lines" long_sources
 
 serve() { # FILE OPTIONS…: a server that writes its address there
   howmany serve --listen 127.0.0.1:0 --quiet "${@:2}" >"$1" 2>"$work/serve.err" &
-  for _ in $(seq 100); do
-    [ -s "$1" ] && break
-    kill -0 $! 2>/dev/null || break
-    sleep 0.1
-  done
+  local process=$! file=$1
+  begun() { [ -s "$file" ] || ! kill -0 "$process" 2>/dev/null; }
+  wait_for 30 begun
 }
 serve "$work/address"
 server=$!

@@ -186,7 +186,8 @@ awk 'BEGIN {print "algorithm,m,iteration,seconds,loss"; for (a = 0; a < 3; a++) 
   printf "a%d,%d,%d,%g,%.6g\n", a, m, i, i * (2 / m + 0.1), exp(-i / (4 + a + m)) + 1e-5}' >"$work/slow"
 post '/v1/advise?loss=1e-3' text/csv "$work/slow" -w '%{http_code}' -o "$work/answer" >"$work/status" &
 asking=$!
-sleep 0.1
+working() { get "$url/metrics" | grep -q '^howmany_http_working [1-9]'; }
+wait_for 20 working
 stop
 wait $asking
 check "SIGTERM lets a running request end" test "$(cat "$work/status")" = 200
@@ -214,16 +215,16 @@ check "--quiet writes no log" test ! -s "$work/log"
 
 # ---- limits
 start --per-address 3 --quiet
+healthy() { [ "$(get "$url/healthz")" = ok ]; }
+unhealthy() { ! healthy; }
 exec 4<>"/dev/tcp/127.0.0.1/$port" 5<>"/dev/tcp/127.0.0.1/$port" 6<>"/dev/tcp/127.0.0.1/$port"
-sleep 0.3
-check "a fourth connection of an address is closed" sh -c "! curl -s -m 5 $url/healthz"
+check "a fourth connection of an address is closed" wait_for 5 unhealthy
 exec 4>&- 5>&- 6>&-
-sleep 0.6
-check "and served when others are gone" test "$(get "$url/healthz")" = ok
+check "and served after the others have closed" wait_for 5 healthy
 start --connections 2 --per-address 100 --quiet
 exec 4<>"/dev/tcp/127.0.0.1/$port" 5<>"/dev/tcp/127.0.0.1/$port"
-sleep 0.3
-problem "too many connections are told to come back" 503 '.hint | contains("second")' "$url/healthz"
+wait_for 5 unhealthy
+problem "a connection above the limit gets 503 and a time to retry" 503 '.hint | contains("second")' "$url/healthz"
 exec 4>&- 5>&-
 start --workers 1 --queue 0 --quiet
 for k in 1 2 3 4; do
@@ -237,7 +238,7 @@ check "with the time to come back" grep -qi '^retry-after: 1' "$work"/busy-*
 
 # ---- abuse
 start --quiet --per-address 2000
-run "$abuse" "$port" malformed "${HM_MALFORMED:-20000}"
+run "$abuse" "$port" malformed "${HM_MALFORMED:-5000}"
 echo "$out"
 say "$code" "malformed requests get a 4xx or a close"
 run "$abuse" "$port" drip "${HM_DRIP:-200}"

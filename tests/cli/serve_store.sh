@@ -108,14 +108,14 @@ if [ -n "${HM_STORE_SERVER:-}" ]; then # started by tests/postgres.sh
   first=$url
   howmany serve --listen 127.0.0.1:0 --record "$HM_STORE_SERVER" >"$work/second" 2>"$work/log2" &
   second=$!
-  for _ in $(seq 200); do [ -s "$work/second" ] && break || sleep 0.05; done
+  wait_for 30 test -s "$work/second"
   answers "postgres: what one server keeps" '.added == 1' -d '{"n":5,"seconds":7}' -H 'Content-Type: application/json' -H 'Idempotency-Key: two' "$first/v1/runs"
   answers "postgres: another shows at once" '.runs[0].key == "two-1"' "$(cat "$work/second")/v1/runs?limit=1"
   answers "postgres: and knows the key" '.added == 0' -d '{"n":5,"seconds":7}' -H 'Content-Type: application/json' -H 'Idempotency-Key: two' "$(cat "$work/second")/v1/runs"
   kill -TERM $second
   wait $second
   howmany runs delete --where 'id>0' --yes >/dev/null
-  kill_servers "$HM_STORE_SERVER" postgres 40 2
+  kill_servers "$HM_STORE_SERVER" postgres "${HM_KILLS:-20}" 2
   finish
 fi
 if [ "${HM_SQLITE:-1}" = 0 ]; then
@@ -166,5 +166,5 @@ get -o /dev/null -d '{"n":1,"seconds":2}' -H 'Content-Type: application/json' "$
 rmdir "$work/gone.db"
 check "the server lives on" test "$(get "$url/healthz")" = ok
 
-kill_servers "$work/killed.db" sqlite "${HM_KILLS:-200}"
+kill_servers "$work/killed.db" sqlite "${HM_KILLS:-40}"
 finish

@@ -71,7 +71,7 @@ if [ "$mpi" ]; then
     shift 2
     howmany train -p logistic -d sparse:3000x100:0.2 --seed 177 -n 2 -i 100000000 --look-every 1000 "$@" >died.out 2>died.err &
     pid=$!
-    for _ in $(seq 200); do grep -q '"iteration"' died.out && break; sleep 0.05; done
+    wait_for 30 grep -q '"iteration"' died.out
     for victim in $(pgrep -f 'howmany-train.*seed=177'); do
       grep -qz "^OMPI_COMM_WORLD_RANK=$rank$" /proc/"$victim"/environ 2>/dev/null && kill -9 "$victim"
     done
@@ -88,7 +88,7 @@ if [ "$mpi" ]; then
     howmany train -p logistic -d sparse:3000x100:0.2 --seed 178 -n 2 -i 3000 --look-every 3000 $server --json | learnt >whole
     howmany train -p logistic -d sparse:3000x100:0.2 --seed 178 -n 2 -i 3000 --look-every 3000 $server --checkpoint back.ck --every 50 --restarts 2 --json >back.out 2>back.err &
     local pid=$! victim
-    for _ in $(seq 400); do [ -s back.ck ] && break; sleep 0.02; done
+    wait_for 30 test -s back.ck
     for victim in $(pgrep -f 'howmany-train.*seed=178'); do
       grep -qz "^OMPI_COMM_WORLD_RANK=2$" /proc/"$victim"/environ 2>/dev/null && kill -9 "$victim"
     done
