@@ -66,6 +66,9 @@ wait_for() {
   done
 }
 
+# torture NAME COMMAND…: a check that takes long; only `make torture` makes it (HM_TORTURE=1).
+torture() { [ "${HM_TORTURE:-0}" != 1 ] || check "$@"; }
+
 finish() {
   echo "1..$number"
   exit $((failures > 0))
