@@ -34,9 +34,9 @@ post() { # PATH TYPE FILE|- [curl options]: print the body of the response
 same() { # NAME PATH TYPE FILE COMMAND…: the response's body equals what the command prints
   local name=$1 path=$2 type=$3 file=$4
   shift 4
-  "$@" >"$work/told" 2>"$work/err"
+  "$@" >"$work/expected" 2>"$work/err"
   post "$path" "$type" "$file" >"$work/answer"
-  check "$name" cmp "$work/told" "$work/answer"
+  check "$name" cmp "$work/expected" "$work/answer"
 }
 problem() { # NAME STATUS FILTER curl options…: the response is problem+json that makes the jq filter true
   local name=$1 status=$2 filter=$3
