@@ -1,21 +1,24 @@
-# The common commands by name; Meson and Ninja do the work. `make help` lists them.
+# Short names for the common commands; Meson and Ninja do the work. `make help` lists them.
 BUILD ?= build
 export PATH := $(CURDIR)/$(BUILD):$(PATH)
 
-.PHONY: help demo build test page fuzz tsan torture bench install clean format
+.PHONY: help demo build test page fuzz tsan torture coverage mutants bench dist install clean format
 
 help:
-	@echo "make demo     install what is missing, build, and answer a first question"
-	@echo "make test     install what is missing, build in several ways, run every test"
-	@echo "make build    leaves $(BUILD)/howmany"
-	@echo "make page     build the page of howmany serve anew: web/dist from web/src (Node)"
-	@echo "make fuzz     a minute of fuzzing for each reader (clang)"
-	@echo "make tsan     the server and what runs in threads under ThreadSanitizer"
-	@echo "make torture  abuse the server, kill ranks of training runs, and look what becomes of them"
-	@echo "make bench    measure, against peers and limits"
-	@echo "make install  PREFIX=/usr/local"
-	@echo "make format   lay out the C files"
-	@echo "make clean    remove what was built"
+	@echo "make demo      install missing packages, build, and answer some first questions"
+	@echo "make test      install missing packages, build in three ways, run the tests (docs/testing.md)"
+	@echo "make build     build $(BUILD)/howmany"
+	@echo "make page      rebuild the page of howmany serve: web/dist from web/src (needs Node)"
+	@echo "make fuzz      fuzz each reader for a minute (needs clang)"
+	@echo "make tsan      run the server and everything with threads under ThreadSanitizer"
+	@echo "make torture   run the long tests: all trials, abuse of the server, kills of servers and ranks"
+	@echo "make coverage  measure line and branch coverage, and write the table in docs/testing.md"
+	@echo "make mutants   change the code in 200 places, and count the changes that the tests notice"
+	@echo "make bench     measure against other programs and limits"
+	@echo "make dist      make howmany-VERSION.tar.gz; unpack, build and test it"
+	@echo "make install   install into PREFIX, /usr/local by default"
+	@echo "make format    format the C files"
+	@echo "make clean     remove all builds"
 
 build:
 	@tools/setup build
@@ -58,7 +61,19 @@ tsan:
 	@meson test -C build-tsan --no-rebuild --print-errorlogs serve serve_store serve_store_postgres 'fuzz corpus request'
 
 torture: build
+	@tools/setup test
 	@tools/run-torture
+
+coverage:
+	@tools/setup test
+	@tools/run-coverage
+
+mutants:
+	@tools/setup test
+	@tools/run-mutants --write
+
+dist:
+	@tools/make-dist
 
 bench:
 	@tools/setup bench

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Run a command with HM_STORE_SERVER set to a PostgreSQL of its own: postgres.sh COMMAND…
-# A fresh cluster in a temporary folder, reached by a socket in it and by nothing else; both go away
-# with the command. The machine's own clusters are not touched.
+# The cluster is in a temporary folder and listens on a socket in it alone; both are removed after the command. The
+# machine's own clusters are not touched. An argument '$HM_STORE_SERVER', in single quotes, is replaced by the address:
+# no shell would expand it here, and a program would take it for the name of a file.
 set -u
 bin=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -n 1)
 [ -x "$bin/initdb" ] || bin=$(dirname "$(command -v initdb 2>/dev/null || echo /nowhere/initdb)")
@@ -36,6 +37,10 @@ if ! (start); then
   exit 1
 fi
 export HM_STORE_SERVER="postgresql://howmany@/postgres?host=$folder"
-"$@" &
+command=("$@")
+for i in "${!command[@]}"; do
+  [ "${command[i]}" != '$HM_STORE_SERVER' ] || command[i]=$HM_STORE_SERVER
+done
+"${command[@]}" &
 child=$!
 wait "$child"

@@ -142,7 +142,7 @@ json "unknown stays unknown" '.price_per_h == null and .flops_32 == null' howman
 expect "a machine without a speed says so" 2 "has no flops for 32 bit" howmany plan examples/resnet50.yaml --set precision=32 --on q.small --network 10gbe
 expect "a second import says that it replaces" 0 "(replaced): 1 with hardware" howmany catalog import "$work/vms.csv"
 mkdir "$work/gcp" && cp "$work/vms.csv" "$work/gcp/vms.csv"
-expect "price lists are told apart by folder" 0 "/gcp.yaml" howmany catalog import "$work/gcp/vms.csv"
+expect "price lists of one name are distinguished by their folder" 0 "/gcp.yaml" howmany catalog import "$work/gcp/vms.csv"
 rm "$HOME/.local/share/howmany/catalog/gcp.yaml"
 expect "import to standard output" 0 "q.small" howmany catalog import "$work/vms.csv" --output -
 expect "import of no such region" 2 "no machine in region 'there'" howmany catalog import "$work/vms.csv" --region there

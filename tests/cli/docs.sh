@@ -33,7 +33,7 @@ run_command() {
   'howmany serve')
     howmany serve --listen 127.0.0.1:0 --quiet --record "$work/serve.db" >"$work/url" 2>&1 &
     echo $! >>"$work/server"
-    for _ in $(seq 100); do [ -s "$work/url" ] && break || sleep 0.05; done
+    wait_for 30 test -s "$work/url"
     command="echo $documented"
     ;;
   *"$documented"*) command=${command//"$documented"/$(cat "$work/url")} ;;

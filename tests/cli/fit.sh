@@ -234,7 +234,7 @@ chmod +x "$work/slow"
 ctrl_c() {
   howmany bench "$work/slow {n}" --n 1,2 --repeat 1 --record "$work/i.csv" >"$work/i.out" 2>"$work/i.err" &
   local bench=$! i
-  for i in $(seq 100); do [ -s "$work/pid" ] && break; sleep 0.1; done
+  wait_for 30 test -s "$work/pid"
   kill -TERM $bench # as Ctrl-C; a shell lets its background jobs ignore SIGINT itself
   wait $bench
   local code=$?

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# meson install, and a stranger's program against what it installed.
+# meson install, and a program of another project that is built against the installed library.
 . "$(dirname "$0")/lib.sh"
 root=$work/root
 check "meson install" meson install -C "$HM_BUILD" --no-rebuild --destdir "$root" --quiet
@@ -30,7 +30,7 @@ if [ -n "${HM_SMPIMAIN:-}" ]; then
   check "and its simulated ones" bash -c "'$prefix/bin/howmany' train -d digits:50 -i 1 -n 4 --simulate '$prefix/share/doc/howmany/examples/cluster-study.yaml' | grep -q summary"
 fi
 
-cat >"$work/stranger.c" <<'END'
+cat >"$work/client.c" <<'END'
 #include <howmany.h>
 #include <stdio.h>
 int main(int argc, char **argv)
@@ -52,13 +52,13 @@ flags=
 grep -q 'b_sanitize.*address' "$HM_BUILD/meson-info/intro-buildoptions.json" &&
   meson introspect "$HM_BUILD" --buildoptions | jq -e '.[] | select(.name == "b_sanitize") | .value != "none"' >/dev/null &&
   flags=-fsanitize=address,undefined
-stranger() { # word: --static or nothing
-  $HM_CC $flags -Wall -Wextra -Werror "$work/stranger.c" -o "$work/stranger" \
+client() { # LINK OPTIONS…
+  $HM_CC $flags -Wall -Wextra -Werror "$work/client.c" -o "$work/client" \
     $(pkg-config --cflags howmany) "$@" &&
-    [ "$(LD_LIBRARY_PATH=$library "$work/stranger" examples/fig1.yaml)" = "14 workers" ]
+    [ "$(LD_LIBRARY_PATH=$library "$work/client" examples/fig1.yaml)" = "14 workers" ]
 }
-check "a program against the shared library" stranger $(pkg-config --libs howmany)
-check "a program against the static library" stranger "$library/libhowmany.a" -lyaml -lm $([ "$HM_ZLIB" = 1 ] && echo -lz) $([ "$HM_METIS" = 1 ] && echo -lmetis) $([ "$HM_SQLITE" = 1 ] && echo -lsqlite3) $([ "$HM_POSTGRES" = 1 ] && echo -lpq)
+check "a program against the shared library" client $(pkg-config --libs howmany)
+check "a program against the static library" client "$library/libhowmany.a" -lyaml -lm $([ "$HM_ZLIB" = 1 ] && echo -lz) $([ "$HM_METIS" = 1 ] && echo -lmetis) $([ "$HM_SQLITE" = 1 ] && echo -lsqlite3) $([ "$HM_POSTGRES" = 1 ] && echo -lpq)
 examples() { # Build and run each program of examples/c with the installed headers and library.
   local file
   for file in "$prefix"/share/doc/howmany/examples/c/*.c; do

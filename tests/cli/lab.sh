@@ -134,7 +134,7 @@ expect "down from inside" 2 "this is a node of lab '$lab'; leave it first" in_la
 ctrl_c() {
   env --default-signal=INT howmany lab run --name "$lab" -- bash -c 'trap "exit 7" INT; echo >"$0"; while :; do sleep 0.02; done' "$work/ready" &
   local pid=$!
-  for i in $(seq 500); do [ -e "$work/ready" ] && break; sleep 0.02; done
+  wait_for 30 test -e "$work/ready"
   kill -INT $pid
   wait $pid
   [ $? -eq 7 ] && howmany lab status --name "$lab"
@@ -236,7 +236,7 @@ check "finds its namespaces by their interfaces" is_gone "${lab}d"
 killed_half_way() { # signal; the output of a concurrent lab down goes to down.log
   howmany lab up -n 48 --latency 1ms --way vde --name "${lab}e" >"$work/up.log" 2>&1 &
   local pid=$!
-  for i in $(seq 2000); do [ -e "/run/howmany/${lab}e/wire1" ] && break; sleep 0.005; done
+  wait_for 30 test -e "/run/howmany/${lab}e/wire1"
   howmany lab down --name "${lab}e" >"$work/down.log" 2>&1
   kill -"$1" $pid
   wait $pid 2>/dev/null

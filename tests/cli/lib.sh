@@ -1,4 +1,5 @@
-# Shell tests in TAP. Source it, call check for each behaviour, finish at the end.
+# Functions for shell tests that report in TAP. Source this file, call check or expect for each behaviour, and
+# finish at the end.
 set -u
 cd "$HM_SOURCE" || exit 1
 export PATH="$(dirname "$HM_PROGRAM"):$PATH" LC_ALL=C.UTF-8 COLUMNS=100 NO_COLOR=1
@@ -8,7 +9,7 @@ export HOME="$work/home" XDG_DATA_HOME=
 mkdir -p "$HOME"
 number=0 failures=0
 
-say() { # 0|1 name: report one test
+say() { # CODE NAME: report one test, passed when the code is 0
   number=$((number + 1))
   if [ "$1" -eq 0 ]; then
     echo "ok $number - $2"
@@ -18,7 +19,7 @@ say() { # 0|1 name: report one test
   fi
 }
 
-skip() { # name reason
+skip() { # NAME REASON: report one test as skipped
   number=$((number + 1))
   echo "ok $number - $1 # SKIP $2"
 }
@@ -53,6 +54,20 @@ expect() {
     say 1 "$name"
   fi
 }
+
+# wait_for SECONDS COMMAND…: returns 0 as soon as the command succeeds, and 1 when it has not within that time.
+# Tests wait for a condition with it; they never sleep for a fixed time.
+wait_for() {
+  local until=$((${EPOCHREALTIME/./} + $1 * 1000000))
+  shift
+  until "$@" >/dev/null 2>&1; do
+    [ "${EPOCHREALTIME/./}" -lt "$until" ] || return 1
+    sleep 0.02
+  done
+}
+
+# torture NAME COMMAND…: a check that takes long; only `make torture` makes it (HM_TORTURE=1).
+torture() { [ "${HM_TORTURE:-0}" != 1 ] || check "$@"; }
 
 finish() {
   echo "1..$number"

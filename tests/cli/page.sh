@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The page: what the server sends, its size, whether web/dist is what the sources give, the pure
-# functions, and the page in a browser. What needs Node, npm packages or Chromium is skipped without.
+# The page of howmany serve: its size, the responses of the server, whether web/dist is up to date, its unit tests, and
+# the page in a browser. Checks that need Node, npm packages or Chromium are skipped where these are missing.
 own_home=$HOME
 . "$(dirname "$0")/lib.sh"
 server= bare=
@@ -16,25 +16,23 @@ small() {
   echo "$total bytes"
   [ "$total" -lt 60000 ]
 }
-check "all of it is under 60 KB, gzipped" small
+check "the whole page is under 60 KB, gzipped" small
 alone() { ! grep -noE "(src|href|url)[=(] ?[\"']?(https?:)?//[^ ]*" -r web/dist | grep -v 'www.w3.org'; }
-check "nothing is loaded from elsewhere" alone
+check "nothing is loaded from other hosts" alone
 inline() { ! grep -nE '<style|style=|<script[^>]*>[^<]| on[a-z]+=' web/dist/index.html; }
-check "no script and no style stands in the page itself" inline
+check "the page has no inline script and no inline style" inline
 hosts() { ! grep -nE '"resolved"|registry' web/package-lock.json web/package.json; }
 check "the lock file names no registry" hosts
 long_sources() { wc -l web/src/*.ts* web/test/*.mjs | awk '$2 != "total" && $1 > 400 {print; bad = 1} END {exit bad}'; }
-check "no file of it over 400 lines" long_sources
+check "no file of the page is over 400 lines" long_sources
 
 # ---- what the server sends ------------------------------------------------------------------------
 
 serve() { # FILE OPTIONS…: a server that writes its address there
   howmany serve --listen 127.0.0.1:0 --quiet "${@:2}" >"$1" 2>"$work/serve.err" &
-  for _ in $(seq 100); do
-    [ -s "$1" ] && break
-    kill -0 $! 2>/dev/null || break
-    sleep 0.1
-  done
+  local process=$! file=$1
+  begun() { [ -s "$file" ] || ! kill -0 "$process" 2>/dev/null; }
+  wait_for 30 begun
 }
 serve "$work/address"
 server=$!
@@ -56,7 +54,7 @@ check "its script" served /assets/page.js 'text/javascript; charset=utf-8' asset
 check "its style" served /assets/page.css 'text/css; charset=utf-8' assets/page.css
 check "its icon" served /assets/icon.svg 'image/svg+xml' assets/icon.svg
 strict() { head_of "$address/" && ! grep -i '^Content-Security-Policy' "$work/head" | grep -E 'unsafe|\*|https?:|data:'; }
-check "the policy has no holes" strict
+check "the content security policy allows no exceptions" strict
 known() {
   head_of "$address/assets/page.js"
   local tag
@@ -64,7 +62,7 @@ known() {
   head_of -H "If-None-Match: W/\"x\", $tag" "$address/assets/page.js" && has '304 Not Modified' && has "$tag" && [ ! -s "$work/body" ] &&
     head_of -H 'If-None-Match: "0123456789abcdef"' "$address/assets/page.js" && has '200 OK'
 }
-check "a browser that has it gets 304" known
+check "a browser with a cached copy gets 304" known
 heads() { head_of -I "$address/" && has '200 OK' && has "Content-Length: $(wc -c <web/dist/index.html)"; }
 check "HEAD" heads
 missing() {
@@ -72,9 +70,9 @@ missing() {
     head_of "$address$path" && has '404 Not Found' && has 'application/problem+json' || { echo "$path"; return 1; }
   done
 }
-check "what is not there is 404, as a problem" missing
+check "an unknown path gets 404 as problem+json" missing
 posted() { head_of -X POST -H 'Content-Type: text/plain' -d x "$address/" && has '405 Method Not Allowed' && has 'Allow: GET, HEAD'; }
-check "nothing can be posted to it" posted
+check "POST is refused" posted
 
 # ---- Node -----------------------------------------------------------------------------------------
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# howmany serve as its clients see it: every endpoint against the command line, byte for byte; errors,
-# tokens, limits, abuse, and the end. Loopback only; the port is any that is free.
+# howmany serve over HTTP: every endpoint against the command line, byte for byte; errors, tokens, limits, abuse and
+# shutdown. The server listens on a free port of the loopback address.
 . "$(dirname "$0")/lib.sh"
 abuse=$HM_BUILD/tests/http/abuse
 . "$(dirname "$0")/serve_lib.sh"
 
-raw() { # TEXT: send it as it is; the first line of what comes back
+raw() { # TEXT: send it unchanged; print the first line of the response
   exec 3<>"/dev/tcp/127.0.0.1/$port" || return 1
   printf "$1" >&3
   timeout 15 head -n 1 <&3 | tr -d '\r'
@@ -21,39 +21,39 @@ first_line() { # NAME PATTERN TEXT
 }
 
 # ---- it starts, or says why not
-expect "a bad address is told" 2 "is not an address and a port" howmany serve --listen here
-expect "a port too large is told" 2 "is not an address and a port" howmany serve --listen 127.0.0.1:70000
-expect "names are not looked up" 2 "is not an address and a port" howmany serve --listen example.com:80
-expect "others may not listen in without tokens" 2 "--token-file" howmany serve --listen 0.0.0.0:0
-expect "an address of another machine is told" 2 "no address of this machine" howmany serve --listen 192.0.2.1:0 --token-file <(howmany serve --make-token read | tail -n 1)
+expect "an address without a port is refused" 2 "is not an address and a port" howmany serve --listen here
+expect "a port above 65535 is refused" 2 "is not an address and a port" howmany serve --listen 127.0.0.1:70000
+expect "host names are refused" 2 "is not an address and a port" howmany serve --listen example.com:80
+expect "listening on all addresses requires tokens" 2 "--token-file" howmany serve --listen 0.0.0.0:0
+expect "an address of another machine is refused" 2 "no address of this machine" howmany serve --listen 192.0.2.1:0 --token-file <(howmany serve --make-token read | tail -n 1)
 expect "a token file must be there" 2 "cannot open" howmany serve --token-file "$work/none"
-expect "words are not taken" 2 "options alone" howmany serve now
+expect "operands are refused" 2 "options alone" howmany serve now
 start --record none
-check "it prints where it listens" grep -qxE 'http://127\.0\.0\.1:[0-9]+' "$work/url"
-expect "a port in use is told" 2 "another program has that port" howmany serve --listen "127.0.0.1:$port"
+check "the server prints its address" grep -qxE 'http://127\.0\.0\.1:[0-9]+' "$work/url"
+expect "a port in use is reported" 2 "another program has that port" howmany serve --listen "127.0.0.1:$port"
 
 # ---- reading
 check "healthz" test "$(get "$url/healthz")" = ok
 check "readyz" test "$(get "$url/readyz")" = ok
-howmany catalog list --json >"$work/told"
-check "the catalog is that of the command" cmp "$work/told" <(get "$url/v1/catalog")
+howmany catalog list --json >"$work/expected"
+check "the catalog equals that of the command" cmp "$work/expected" <(get "$url/v1/catalog")
 for kind in machines fabrics networks accelerators; do
-  howmany catalog list $kind --json >"$work/told"
-  check "the $kind too" cmp "$work/told" <(get "$url/v1/catalog/$kind")
+  howmany catalog list $kind --json >"$work/expected"
+  check "the $kind too" cmp "$work/expected" <(get "$url/v1/catalog/$kind")
 done
-howmany catalog show m4.xlarge --json >"$work/told"
-check "one machine" cmp "$work/told" <(get "$url/v1/catalog/machines/m4.xlarge")
-check "again, from the cache" cmp "$work/told" <(get "$url/v1/catalog/machines/m4.xlarge")
-problem "a kind there is not" 404 '.detail | contains("planets")' "$url/v1/catalog/planets"
-problem "a machine there is not" 404 '.detail | contains("m5.huge")' "$url/v1/catalog/machines/m5.huge"
-problem "a path there is not" 404 '.hint == "see /openapi.json"' "$url/v1/nothing"
-problem "a POST where nothing takes one" 405 'true' -X POST -d '' "$url/healthz"
+howmany catalog show m4.xlarge --json >"$work/expected"
+check "one machine" cmp "$work/expected" <(get "$url/v1/catalog/machines/m4.xlarge")
+check "again, from the cache" cmp "$work/expected" <(get "$url/v1/catalog/machines/m4.xlarge")
+problem "an unknown kind" 404 '.detail | contains("planets")' "$url/v1/catalog/planets"
+problem "an unknown machine" 404 '.detail | contains("m5.huge")' "$url/v1/catalog/machines/m5.huge"
+problem "an unknown path" 404 '.hint == "see /openapi.json"' "$url/v1/nothing"
+problem "a POST to a path without one" 405 'true' -X POST -d '' "$url/healthz"
 problem "a GET where a body is needed" 405 '.hint == "use POST"' "$url/v1/plan"
 check "405 says what is allowed" grep -qi '^allow: POST' <(get -D - -o /dev/null "$url/v1/plan")
 get -I "$url/v1/catalog" >"$work/head"
 check "HEAD has the length and no body" test "$(sed -n 's/^Content-Length: \([0-9]*\).*/\1/p' "$work/head")" = "$(get "$url/v1/catalog" | wc -c)"
-check "answers have an id" grep -qiE '^x-request-id: [0-9a-f]+-[0-9a-f]+' "$work/head"
-check "connections are kept" grep -q 'Re-using existing connection' <(get -v -o /dev/null -o /dev/null "$url/healthz" "$url/v1/catalog" 2>&1)
+check "responses have an id" grep -qiE '^x-request-id: [0-9a-f]+-[0-9a-f]+' "$work/head"
+check "connections are kept alive" grep -q 'Re-using existing connection' <(get -v -o /dev/null -o /dev/null "$url/healthz" "$url/v1/catalog" 2>&1)
 
 # ---- the commands
 for job in fig1 fig2-spark-ann gpt2 resnet50 alexnet; do
@@ -74,7 +74,7 @@ same "plan: keys that are set" /v1/plan application/json "$work/ask.json" howman
 jq '{job: ., on: {flops: {"32": "1 Tflop/s"}, network: {bandwidth: "1 Gbit/s"}}}' "$work/job.json" >"$work/ask.json"
 check "plan: a cluster that is described" jq -e '.status == "ok"' <(post /v1/plan application/json "$work/ask.json")
 printf '{"compute": "1 s", "communicate": "0.1 s * n"}' >"$work/worse.json"
-check "plan: no answer is an answer" jq -e '.status != "ok"' <(post /v1/plan application/json "$work/worse.json")
+check "plan: a job without a best n is answered with 200" jq -e '.status != "ok"' <(post /v1/plan application/json "$work/worse.json")
 cp examples/runs.csv "$work/runs"
 cd "$work" || exit 1
 same "fit: CSV" '/v1/fit?target=64' text/csv runs howmany fit runs --target 64 --json
@@ -113,31 +113,31 @@ cd "$HM_SOURCE" || exit 1
 
 # ---- the description
 get "$url/openapi.json" >"$work/openapi.json"
-check "it describes itself" jq -e '.openapi == "3.1.0" and (.paths | has("/v1/plan") and has("/v1/advise"))' "$work/openapi.json"
-check "with every option but those of the terminal" jq -e '.components.schemas.plan.properties | has("deadline") and has("max-n") and has("job") and (has("plot") | not)' "$work/openapi.json"
-check "and every key of a job, with its range" jq -e '.components.schemas.job.properties.batch | .minimum == 1 and (.description | contains("samples"))' "$work/openapi.json"
-check "every reference leads somewhere" jq -e '. as $all | [.. | objects | select(has("$ref"))["$ref"] | ltrimstr("#/") | split("/") as $p | $all | getpath($p)] | all(. != null)' "$work/openapi.json"
+check "the OpenAPI document lists the paths" jq -e '.openapi == "3.1.0" and (.paths | has("/v1/plan") and has("/v1/advise"))' "$work/openapi.json"
+check "it has every option except those for the terminal" jq -e '.components.schemas.plan.properties | has("deadline") and has("max-n") and has("job") and (has("plot") | not)' "$work/openapi.json"
+check "it has every key of a job, with its range" jq -e '.components.schemas.job.properties.batch | .minimum == 1 and (.description | contains("samples"))' "$work/openapi.json"
+check "every reference can be resolved" jq -e '. as $all | [.. | objects | select(has("$ref"))["$ref"] | ltrimstr("#/") | split("/") as $p | $all | getpath($p)] | all(. != null)' "$work/openapi.json"
 
 # ---- mistakes
 wrong "JSON that ends early" 400 '.line == 2' /v1/plan $'{"job":\n{'
 wrong "a field out of range" 422 '.field == "batch" and .line == 2 and (.hint | contains("at least 1"))' /v1/plan $'{"job":\n{"batch": 0}}'
-wrong "a key that is misspelt" 422 '.field == "deadlin" and .hint == "did you mean deadline?"' /v1/plan '{"job":{},"deadlin":"6h"}'
-wrong "an option that makes no sense" 422 '.field == "goal" and (.detail | contains("fame"))' /v1/plan '{"job":{"compute":"1 s","communicate":"none"},"goal":"fame"}'
+wrong "a misspelt key" 422 '.field == "deadlin" and .hint == "did you mean deadline?"' /v1/plan '{"job":{},"deadlin":"6h"}'
+wrong "an unknown value of an option" 422 '.field == "goal" and (.detail | contains("fame"))' /v1/plan '{"job":{"compute":"1 s","communicate":"none"},"goal":"fame"}'
 wrong "a deadline without a unit" 422 '.field == "deadline"' /v1/plan '{"job":{"compute":"1 s","communicate":"none"},"deadline":"6"}'
-wrong "a machine nobody knows" 422 '.detail | contains("m5.huge")' /v1/plan '{"job":{"compute":"1 s","communicate":"none"},"on":"m5.huge"}'
-wrong "runs that are none" 422 '.source == "runs" and .line == 2' /v1/fit '{"runs":"n,seconds\n1,x\n"}'
-wrong "nothing to advise on" 501 '.field == "store"' /v1/advise '{"loss": 1}'
-wrong "a body that is no object" 422 '.detail | contains("object")' /v1/plan '[1]'
+wrong "a machine that is not in the catalog" 422 '.detail | contains("m5.huge")' /v1/plan '{"job":{"compute":"1 s","communicate":"none"},"on":"m5.huge"}'
+wrong "runs that cannot be read" 422 '.source == "runs" and .line == 2' /v1/fit '{"runs":"n,seconds\n1,x\n"}'
+wrong "advice without traces" 501 '.field == "store"' /v1/advise '{"loss": 1}'
+wrong "a body that is not an object" 422 '.detail | contains("object")' /v1/plan '[1]'
 wrong "JSON that is too deep" 422 '.detail | contains("deep")' /v1/plan "$(printf '[%.0s' $(seq 100))"
-problem "a body of no kind" 415 '.field == "Content-Type"' -d x -H 'Content-Type:' "$url/v1/plan"
-problem "a body of another kind" 415 '.field == "Content-Type"' -d x -H 'Content-Type: text/html' "$url/v1/plan"
+problem "a body without a content type" 415 '.field == "Content-Type"' -d x -H 'Content-Type:' "$url/v1/plan"
+problem "a body of an unsupported type" 415 '.field == "Content-Type"' -d x -H 'Content-Type: text/html' "$url/v1/plan"
 head -c 1100000 /dev/zero >"$work/large"
 problem "a body that is too large" 413 'true' --data-binary @"$work/large" -H 'Expect:' -H 'Content-Type: application/json' "$url/v1/plan"
-problem "also in chunks" 413 'true' --data-binary @"$work/large" -H 'Transfer-Encoding: chunked' -H 'Expect:' -H 'Content-Type: application/json' "$url/v1/plan"
-problem "another method" 405 'true' -X DELETE "$url/v1/plan"
+problem "a body that is too large, in chunks" 413 'true' --data-binary @"$work/large" -H 'Transfer-Encoding: chunked' -H 'Expect:' -H 'Content-Type: application/json' "$url/v1/plan"
+problem "an unsupported method" 405 'true' -X DELETE "$url/v1/plan"
 problem "a header that is too long" 431 'true' -H "X-Long: $(printf '0123456789%.0s' $(seq 1000))" "$url/healthz"
 problem "an address that is too long" 414 'true' "$url/$(printf '0123456789%.0s' $(seq 450))"
-problem "an encoding that is none" 400 '.field == "target"' "$url/%c0%80"
+problem "an invalid percent encoding" 400 '.field == "target"' "$url/%c0%80"
 
 # ---- no file, no program
 for body in '{"job":{"graph":{"file":"/etc/passwd"}}}' '{"job":"graph: {file: /etc/passwd}"}' \
@@ -179,51 +179,52 @@ for line in 'howmany_http_requests_total{path="/v1/plan",status="200"}' 'howmany
   check "metrics: $line" grep -qF "$line" "$work/metrics"
 done
 check "each line of the log is JSON with an id" jq -se 'length > 50 and all(.[]; has("time") and (has("id") or has("cut")))' "$work/log"
-check "the log tells status and time" jq -se 'any(.[]; .path == "/v1/plan" and .status == 422 and .seconds >= 0 and .received > 0)' "$work/log"
+check "the log has status and time" jq -se 'any(.[]; .path == "/v1/plan" and .status == 422 and .seconds >= 0 and .received > 0)' "$work/log"
 
 # ---- the end
 awk 'BEGIN {print "algorithm,m,iteration,seconds,loss"; for (a = 0; a < 3; a++) for (m = 1; m <= 64; m *= 2) for (i = 1; i <= 60; i++)
   printf "a%d,%d,%d,%g,%.6g\n", a, m, i, i * (2 / m + 0.1), exp(-i / (4 + a + m)) + 1e-5}' >"$work/slow"
 post '/v1/advise?loss=1e-3' text/csv "$work/slow" -w '%{http_code}' -o "$work/answer" >"$work/status" &
 asking=$!
-sleep 0.1
+working() { get "$url/metrics" | grep -q '^howmany_http_working [1-9]'; }
+wait_for 20 working
 stop
 wait $asking
-check "SIGTERM lets a running request end" test "$(cat "$work/status")" = 200
-check "and the exit code is 0" test "$code" -eq 0
-check "then nobody listens" sh -c "! curl -s -m 2 $url/healthz"
+check "after SIGTERM a running request is still answered" test "$(cat "$work/status")" = 200
+check "after SIGTERM the exit code is 0" test "$code" -eq 0
+check "after the end the port is closed" sh -c "! curl -s -m 2 $url/healthz"
 
 # ---- tokens
 howmany serve --make-token read >"$work/reader"
 howmany serve --make-token write >"$work/writer"
 check "a token is 64 hex digits" grep -qxE '[0-9a-f]{64}' <(head -n 1 "$work/reader")
 check "its line is its SHA-256 and the scope" test "$(tail -n 1 "$work/reader")" = "$(head -n 1 "$work/reader" | tr -d '\n' | sha256sum | cut -d ' ' -f 1) read"
-expect "a scope there is not" 2 "is not read, write" howmany serve --make-token all
+expect "an unknown scope" 2 "is not read, write" howmany serve --make-token all
 { echo "# who may ask"; tail -n 1 "$work/reader"; tail -n 1 "$work/writer"; } >"$work/tokens"
 echo "abc read" >"$work/bad-tokens"
-expect "a line that is none" 2 "bad-tokens:1" howmany serve --token-file "$work/bad-tokens"
+expect "an invalid line of a token file" 2 "bad-tokens:1" howmany serve --token-file "$work/bad-tokens"
 start --token-file "$work/tokens" --quiet
 reader=$(head -n 1 "$work/reader") writer=$(head -n 1 "$work/writer")
 problem "without a token" 401 '.detail == "a token is needed"' "$url/v1/catalog"
 check "401 says how" grep -qi '^www-authenticate: bearer' <(get -D - -o /dev/null "$url/v1/catalog")
-problem "with one nobody knows" 401 '.detail == "the token is not known"' -H "Authorization: Bearer ${reader%?}" "$url/v1/catalog"
-problem "with one of another scope" 403 '.hint == "it needs read"' -H "Authorization: Bearer $writer" "$url/v1/catalog"
-check "with the right one" cmp <(howmany catalog list --json) <(get -H "Authorization: Bearer $reader" "$url/v1/catalog")
-check "health needs none" test "$(get "$url/healthz")" = ok
+problem "with an unknown token" 401 '.detail == "the token is not known"' -H "Authorization: Bearer ${reader%?}" "$url/v1/catalog"
+problem "with a token of another scope" 403 '.hint == "it needs read"' -H "Authorization: Bearer $writer" "$url/v1/catalog"
+check "with a valid token" cmp <(howmany catalog list --json) <(get -H "Authorization: Bearer $reader" "$url/v1/catalog")
+check "the health check needs no token" test "$(get "$url/healthz")" = ok
 check "--quiet writes no log" test ! -s "$work/log"
 
 # ---- limits
 start --per-address 3 --quiet
+healthy() { [ "$(get "$url/healthz")" = ok ]; }
+unhealthy() { ! healthy; }
 exec 4<>"/dev/tcp/127.0.0.1/$port" 5<>"/dev/tcp/127.0.0.1/$port" 6<>"/dev/tcp/127.0.0.1/$port"
-sleep 0.3
-check "a fourth connection of an address is closed" sh -c "! curl -s -m 5 $url/healthz"
+check "a fourth connection of an address is closed" wait_for 5 unhealthy
 exec 4>&- 5>&- 6>&-
-sleep 0.6
-check "and served when others are gone" test "$(get "$url/healthz")" = ok
+check "and served after the others have closed" wait_for 5 healthy
 start --connections 2 --per-address 100 --quiet
 exec 4<>"/dev/tcp/127.0.0.1/$port" 5<>"/dev/tcp/127.0.0.1/$port"
-sleep 0.3
-problem "too many connections are told to come back" 503 '.hint | contains("second")' "$url/healthz"
+wait_for 5 unhealthy
+problem "a connection above the limit gets 503 and a time to retry" 503 '.hint | contains("second")' "$url/healthz"
 exec 4>&- 5>&-
 start --workers 1 --queue 0 --quiet
 for k in 1 2 3 4; do
@@ -231,19 +232,19 @@ for k in 1 2 3 4; do
   asked[k]=$!
 done
 wait "${asked[@]}"
-check "overload is told at once" grep -qx 503 "$work/busy"
-check "while somebody is answered" grep -qx 200 "$work/busy"
-check "with the time to come back" grep -qi '^retry-after: 1' "$work"/busy-*
+check "overload gets 503 at once" grep -qx 503 "$work/busy"
+check "other requests are answered meanwhile" grep -qx 200 "$work/busy"
+check "503 has a Retry-After header" grep -qi '^retry-after: 1' "$work"/busy-*
 
 # ---- abuse
 start --quiet --per-address 2000
-run "$abuse" "$port" malformed "${HM_MALFORMED:-20000}"
+run "$abuse" "$port" malformed "${HM_MALFORMED:-5000}"
 echo "$out"
 say "$code" "malformed requests get a 4xx or a close"
 run "$abuse" "$port" drip "${HM_DRIP:-200}"
 echo "$out"
-say "$code" "clients that drip are cut within 15 s, while others are served"
+say "$code" "clients that send one byte at a time are cut within 15 s, and others are served meanwhile"
 stop
-check "after all that it ends well" test "$code" -eq 0
-check "and has said nothing" test ! -s "$work/log"
+check "after the abuse the exit code is 0" test "$code" -eq 0
+check "the abuse leaves nothing in the log" test ! -s "$work/log"
 finish

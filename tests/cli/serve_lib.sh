@@ -1,7 +1,7 @@
-# Servers for shell tests, on loopback and any port that is free. Source it after lib.sh.
+# Functions that start a server on a free loopback port and send requests to it. Source this file after lib.sh.
 pid=
 
-stop() { # the server of now; code: its exit code
+stop() { # end the running server; sets code to its exit code
   [ -n "$pid" ] || return 0
   kill -TERM "$pid" 2>/dev/null
   wait "$pid"
@@ -10,38 +10,35 @@ stop() { # the server of now; code: its exit code
 }
 trap 'stop; rm -rf "$work"' EXIT
 
-start() { # OPTIONS…: a server; sets pid, url, port
+started() { [ -s "$work/url" ] || ! kill -0 "$pid" 2>/dev/null; }
+start() { # OPTIONS…: start a server; sets pid, url and port
   stop
   : >"$work/url"
   howmany serve --listen 127.0.0.1:0 "$@" >"$work/url" 2>"$work/log" &
   pid=$!
-  for _ in $(seq 200); do
-    [ -s "$work/url" ] && break
-    sleep 0.05
-  done
+  wait_for 30 started
   url=$(cat "$work/url") port=${url##*:}
 }
 
-if howmany serve --listen 127.0.0.1:x 2>&1 | grep -q 'leaves out' ||
-  { timeout 1 howmany serve --listen 127.0.0.1:0 >"$work/url" 2>"$work/err"; grep -q 'leaves out' "$work/err"; }; then
+if [ "${HM_HTTP:-1}" = 0 ]; then
   expect "without libmicrohttpd, serve names the package" 2 "libmicrohttpd-dev" howmany serve --listen 127.0.0.1:0
   finish
 fi
 
 get() { curl -s -m 20 "$@"; }
-post() { # PATH TYPE FILE|- [curl options]: the answer
+post() { # PATH TYPE FILE|- [curl options]: print the body of the response
   local path=$1 type=$2 file=$3
   shift 3
   get --data-binary @"$file" -H "Content-Type: $type" "$@" "$url$path"
 }
-same() { # NAME PATH TYPE FILE COMMAND…: the answer is what the command prints
+same() { # NAME PATH TYPE FILE COMMAND…: the response's body equals what the command prints
   local name=$1 path=$2 type=$3 file=$4
   shift 4
-  "$@" >"$work/told" 2>"$work/err"
+  "$@" >"$work/expected" 2>"$work/err"
   post "$path" "$type" "$file" >"$work/answer"
-  check "$name" cmp "$work/told" "$work/answer"
+  check "$name" cmp "$work/expected" "$work/answer"
 }
-problem() { # NAME STATUS FILTER curl words…: an error as problem+json that makes the filter true
+problem() { # NAME STATUS FILTER curl options…: the response is problem+json that makes the jq filter true
   local name=$1 status=$2 filter=$3
   shift 3
   get -o "$work/body" -w '%{http_code} %{content_type}' "$@" >"$work/head"
@@ -53,7 +50,7 @@ problem() { # NAME STATUS FILTER curl words…: an error as problem+json that ma
     say 1 "$name"
   fi
 }
-wrong() { # NAME STATUS FILTER PATH BODY: likewise, of a JSON body
+wrong() { # NAME STATUS FILTER PATH BODY: the same for a POST of a JSON body
   printf '%s' "$5" >"$work/wrong.json"
   problem "$1" "$2" "$3" --data-binary @"$work/wrong.json" -H 'Content-Type: application/json' "$url$4"
 }

@@ -31,8 +31,8 @@ answers() { # NAME FILTER curl words…: 200, and the JSON makes the filter true
 listed() { # NAME QUERY COMMAND…: a GET says what the command prints
   local name=$1 query=$2
   shift 2
-  "$@" >"$work/told" 2>"$work/err"
-  check "$name" cmp "$work/told" <(get "$url/v1/runs$query")
+  "$@" >"$work/expected" 2>"$work/err"
+  check "$name" cmp "$work/expected" <(get "$url/v1/runs$query")
 }
 
 suite() { # STORE KIND
@@ -64,7 +64,7 @@ suite() { # STORE KIND
   check "$kind: which is so called" grep -qi '^content-type: text/csv' <(get -D - -o /dev/null "$url/v1/runs?csv")
   id=$(howmany runs list --where algorithm=cocoa --where n=4 --json | jq .runs[0].id)
   listed "$kind: one run with its samples" "/$id" howmany runs show "$id" --json
-  check "$kind: which are there" jq -e '.samples | length == 3' "$work/told"
+  check "$kind: which are there" jq -e '.samples | length == 3' "$work/expected"
   problem "$kind: one that is not there" 404 '.detail | contains("no run 999")' "$url/v1/runs/999"
   problem "$kind: a number that is none" 404 'true' "$url/v1/runs/x"
   problem "$kind: a condition that is none" 400 '.field == "where"' "$url/v1/runs?where=n"
@@ -80,7 +80,7 @@ suite() { # STORE KIND
   listed_recommend=$(howmany recommend --batch 6400 --latency 0ms --json | jq -S 'del(.source)')
   check "$kind: a recommendation is that of the command" test "$listed_recommend" = "$(get "$url/v1/recommend?batch=6400&latency=0ms" | jq -S 'del(.source)')"
   check "$kind: posted too" test "$listed_recommend" = "$(printf '{"batch":6400,"latency":"0ms"}' | post /v1/recommend application/json - | jq -S 'del(.source)')"
-  check "$kind: where the store is, is not told" jq -e '.source == "the store"' <(get "$url/v1/recommend?batch=6400&latency=0ms")
+  check "$kind: the response does not contain the address of the store" jq -e '.source == "the store"' <(get "$url/v1/recommend?batch=6400&latency=0ms")
   same "$kind: from runs that are sent" '/v1/recommend?batch=64000&latency=20ms' text/csv examples/anwar.csv \
     sh -c 'cp examples/anwar.csv '"$work"'/runs && cd '"$work"' && howmany recommend runs --batch 64000 --latency 20ms --json'
   answers "$kind: a new run changes it at once" '.best.n == 32' -o /dev/null -d '{"n":32,"batch":6400,"latency":0,"seconds":1}' -H "$json" "$url/v1/runs" \
@@ -91,7 +91,7 @@ suite() { # STORE KIND
   check "$kind: traces of the store" jq -e '.answer or .candidates or .algorithms' <(printf '{"loss":0.1,"best":0}' | post /v1/advise application/json -)
   check "$kind: counted" grep -qE '^howmany_store_runs_total [1-9]' <(get "$url/metrics")
   stop
-  check "$kind: it ends well" test "$code" -eq 0
+  check "$kind: the exit code is 0" test "$code" -eq 0
   start --record "$store"
   listed "$kind: after a restart all is there" "?limit=100" howmany runs list --limit 100 --json
 }
@@ -108,20 +108,20 @@ if [ -n "${HM_STORE_SERVER:-}" ]; then # started by tests/postgres.sh
   first=$url
   howmany serve --listen 127.0.0.1:0 --record "$HM_STORE_SERVER" >"$work/second" 2>"$work/log2" &
   second=$!
-  for _ in $(seq 200); do [ -s "$work/second" ] && break || sleep 0.05; done
+  wait_for 30 test -s "$work/second"
   answers "postgres: what one server keeps" '.added == 1' -d '{"n":5,"seconds":7}' -H 'Content-Type: application/json' -H 'Idempotency-Key: two' "$first/v1/runs"
   answers "postgres: another shows at once" '.runs[0].key == "two-1"' "$(cat "$work/second")/v1/runs?limit=1"
   answers "postgres: and knows the key" '.added == 0' -d '{"n":5,"seconds":7}' -H 'Content-Type: application/json' -H 'Idempotency-Key: two' "$(cat "$work/second")/v1/runs"
   kill -TERM $second
   wait $second
   howmany runs delete --where 'id>0' --yes >/dev/null
-  kill_servers "$HM_STORE_SERVER" postgres 40 2
+  kill_servers "$HM_STORE_SERVER" postgres "${HM_KILLS:-20}" 2
   finish
 fi
 if [ "${HM_SQLITE:-1}" = 0 ]; then
   start --quiet
   problem "without SQLite there is no store of one's own" 501 '.field == "store"' "$url/v1/runs"
-  check "which is said" grep -q "runs are not kept" "$work/log"
+  check "the log says so" grep -q "runs are not kept" "$work/log"
   expect "a store that is named must be there" 2 "libsqlite3" howmany serve --listen 127.0.0.1:0 --record "$work/x.db"
   finish
 fi
@@ -130,13 +130,13 @@ suite "$work/runs.db" sqlite
 unset HOWMANY_DB
 start --record none
 problem "without a store, no runs" 501 '.field == "store" and (.hint | contains("--record"))' "$url/v1/runs"
-wrong "nor are any kept" 501 '.field == "store"' /v1/runs '{"n":1,"seconds":1}'
+wrong "without a store, none can be added" 501 '.field == "store"' /v1/runs '{"n":1,"seconds":1}'
 problem "no recommendation" 501 'true' "$url/v1/recommend?batch=1"
 start
 answers "without a name it is one's own" '.runs == []' "$url/v1/runs"
-check "in the home folder" test -f "$HOME/.local/share/howmany/howmany.db"
-expect "a store that cannot be opened is told" 2 "nothere" howmany serve --listen 127.0.0.1:0 --record "$work/nothere/x.db"
-expect "a file that is none, too" 2 "runs.csv" howmany serve --listen 127.0.0.1:0 --record "$work/runs.csv"
+check "the store is in the home folder" test -f "$HOME/.local/share/howmany/howmany.db"
+expect "a store that cannot be opened is reported" 2 "nothere" howmany serve --listen 127.0.0.1:0 --record "$work/nothere/x.db"
+expect "a file that is not a store is reported" 2 "runs.csv" howmany serve --listen 127.0.0.1:0 --record "$work/runs.csv"
 
 # ---- tokens
 howmany serve --make-token read >"$work/reader"
@@ -148,12 +148,12 @@ problem "a reader does not write" 403 '.hint == "it needs write"' -d '{"n":1,"se
 problem "a writer does not read" 403 '.hint == "it needs read"' -H "$writer" "$url/v1/runs"
 answers "a writer writes" '.added == 1' -d '{"n":1,"seconds":1.25}' -H 'Content-Type: application/json' -H "$writer" "$url/v1/runs"
 answers "a reader reads" '.runs[0].seconds == 1.25' -H "$reader" "$url/v1/runs"
-problem "nobody else does" 401 'true' "$url/v1/runs"
+problem "a request without a token does neither" 401 'true' "$url/v1/runs"
 
 # ---- many at once wait for the disk together
 start --record "$work/group.db" --quiet
 seq 200 | xargs -P 16 -I{} curl -s -m 20 -o /dev/null -d '{"n":1,"seconds":{}}' -H 'Content-Type: application/json' "$url/v1/runs"
-check "all are there" test "$(get "$url/v1/runs?limit=1000" | jq '.runs | length')" = 200
+check "all runs are stored" test "$(get "$url/v1/runs?limit=1000" | jq '.runs | length')" = 200
 get "$url/metrics" >"$work/metrics"
 check "in fewer transactions than runs" awk '$1 == "howmany_store_commits_total" {c = $2} $1 == "howmany_store_runs_total" {r = $2} END {print c, r; exit !(r == 200 && c < 200)}' "$work/metrics"
 
@@ -164,7 +164,7 @@ mkdir "$work/aside" && mv "$work"/gone.db* "$work/aside/"
 mkdir "$work/gone.db" # nothing can be opened there
 get -o /dev/null -d '{"n":1,"seconds":2}' -H 'Content-Type: application/json' "$url/v1/runs"
 rmdir "$work/gone.db"
-check "the server lives on" test "$(get "$url/healthz")" = ok
+check "the server keeps running" test "$(get "$url/healthz")" = ok
 
-kill_servers "$work/killed.db" sqlite "${HM_KILLS:-200}"
+kill_servers "$work/killed.db" sqlite "${HM_KILLS:-40}"
 finish

@@ -119,10 +119,11 @@ check "the check's seed is fresh" bash -c 'jq -e "[.runs[].seed] | max == 1" j &
 check "a report elsewhere" bash -c 'cd one && howmany study study.yaml --report ../r.html >/dev/null && test -s ../r.html'
 expect "a report that cannot be written" 2 "no/r.html cannot be written" bash -c 'cd one && howmany study study.yaml --report no/r.html'
 
+traces_at_least() { [ "$(ls other/study.study/*.jsonl 2>/dev/null | wc -l)" -ge "$1" ]; }
 interrupted() { # in the middle of its runs
   (cd other && exec howmany study study.yaml >out 2>err) &
   local pid=$!
-  for _ in $(seq 400); do [ "$(ls other/study.study/*.jsonl 2>/dev/null | wc -l)" -ge 4 ] && break; sleep 0.05; done
+  wait_for 60 traces_at_least 4
   kill -TERM $pid
   wait $pid
   is $? 130 && grep -q "interrupted; study.study keeps the complete runs" other/err && test ! -s other/out &&
@@ -132,7 +133,7 @@ check "a signal ends it, and the runs stay" interrupted
 killed() { # by SIGKILL
   (cd other && exec howmany study study.yaml >out 2>err) &
   local pid=$! before=$(ls other/study.study/*.jsonl | wc -l)
-  for _ in $(seq 400); do [ "$(ls other/study.study/*.jsonl | wc -l)" -gt "$before" ] && break; sleep 0.05; done
+  wait_for 60 traces_at_least $((before + 1))
   kill -9 $pid
   wait $pid 2>/dev/null
   test ! -e other/study.study/report.html

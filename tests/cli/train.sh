@@ -220,12 +220,14 @@ expect "restarts without a file" 2 "--restarts: it needs --checkpoint FILE" howm
 
 # ---- failures of ranks -----------------------------------------------------------------------------------
 ranks_left() { pgrep -f "howmany-train.*$1"; }
+no_ranks() { ! ranks_left "$1"; }
+two_ranks() { [ "$(pgrep -fc "^[^ ]*howmany-train .*$1")" -ge 2 ]; }
 # A long run; rank $1 is killed as soon as there is a checkpoint.
 killed() { # RANK RESTARTS
   rm -f die.ck
   howmany train -d sparse:3000x100:0.2 --seed 77 -n 2 -i 1500 --checkpoint die.ck --every 20 --restarts "$2" --json >died.out 2>died.err &
   local pid=$! victim
-  for _ in $(seq 200); do [ -s die.ck ] && break; sleep 0.05; done
+  wait_for 30 test -s die.ck
   for victim in $(pgrep -f 'howmany-train.*seed=77'); do
     grep -qz "^OMPI_COMM_WORLD_RANK=$1$" /proc/"$victim"/environ 2>/dev/null && kill -9 "$victim"
   done
@@ -249,22 +251,21 @@ if [ "$mpi" ]; then
   }
   check "only iterations after the checkpoint are repeated" test "$(lost)" -le 20
   interrupted() {
-    howmany train -d sparse:3000x100 --seed 78 -n 2 --within 60s >int.out 2>&1 &
+    howmany train -d sparse:3000x100 --seed 78 -n 2 --within 60s --json >int.out 2>&1 &
     local pid=$!
-    sleep 2
+    wait_for 30 grep -q '"iteration"' int.out
     kill -TERM $pid # SIGINT is ignored in the background
     wait $pid
-    test $? -eq 130 && sleep 0.5 && ! ranks_left seed=78
+    test $? -eq 130 && wait_for 5 no_ranks seed=78
   }
   check "a signal ends all ranks" interrupted
   killed_outright() { # ranks that print nothing get no SIGPIPE
     howmany train -d sparse:3000x100 --seed 79 -n 2 -i 1000000000 --look-every 1000000000 >/dev/null 2>&1 &
     local pid=$!
-    sleep 2
+    wait_for 30 two_ranks seed=79
     kill -9 $pid
     wait $pid
-    for _ in $(seq 50); do ranks_left seed=79 || return 0; sleep 0.1; done
-    return 1
+    wait_for 5 no_ranks seed=79
   }
   check "killed with SIGKILL, it leaves no ranks running" killed_outright
   expect "a given launcher" 0 '"n":2' howmany train -i 1 --launcher "mpirun --allow-run-as-root --oversubscribe -n {n}" -n 2

@@ -1,6 +1,6 @@
 /*
  * Requests that no proper client sends: each must get a 4xx or a clean close, never a 5xx, and
- * somebody healthy must be served all the while. Requests are made from a seed.
+ * a well-behaved client must be served all the while. Requests are made from a seed.
  *
  *     abuse PORT malformed [COUNT [SEED]]
  *     abuse PORT drip [CLIENTS]

@@ -1,13 +1,13 @@
 /*
- * Does the server keep what it says it keeps? Writers add runs over HTTP, each with a key; the
- * server is killed (SIGKILL) at random moments and started again; who did not hear the answer sends
- * the same again. In the end every run that was acknowledged must be there, once and as it was
- * sent, and nothing that was never sent.
+ * Check that a server loses no run that it acknowledged. Writers add runs over HTTP, each with a
+ * key; the server is killed (SIGKILL) at random moments and started again; a writer without a
+ * response sends its request again. In the end the store must hold every acknowledged run once,
+ * with the values that were sent, and no other run.
  *
  *     keep PROGRAM STORE KILLS [SERVERS [SEED]]
  *
- * With more than one server they share the store, and each time one of them is killed. STORE must
- * be empty. What it found is printed; the exit code is 0 if all is well.
+ * Several servers share the store, and each kill hits one of them. STORE must be empty at the
+ * start. The counts are printed; the exit code is 0 when no run is missing, doubled or wrong.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -77,11 +77,11 @@ static double start(struct server *s)
         _exit(127);
     }
     close(out[1]);
-    FILE *told = fdopen(out[0], "r");
-    if (told && fgets(line, sizeof(line), told))
+    FILE *output = fdopen(out[0], "r");
+    if (output && fgets(line, sizeof(line), output))
         port = atoi(strrchr(line, ':') + 1);
-    if (told)
-        fclose(told);
+    if (output)
+        fclose(output);
     if (port == 0)
         give_up("the server does not start");
     while (client_healthy(port) < 0)

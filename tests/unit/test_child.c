@@ -430,14 +430,14 @@ static void a_timeout_leaves_time_to_tidy_up(void **state)
 /* A shell that executes another program leaves that program a child that it never reaps. */
 static void one_that_does_not_notice_a_death_is_ended(void **state)
 {
-    static const char *const scripts[] = {"sleep 0.1 & exec sleep 30", "sleep 30 & exec sleep 4",
-                                          "for i in 1 2 3; do sleep 1; done"};
+    static const char *const scripts[] = {"sleep 0.1 & exec sleep 30", "sleep 30 & exec sleep 1",
+                                          "for i in 1 2 3; do sleep 0.3; done"};
 
     (void)state;
     for (size_t i = 0; i < 3; i++) {
         char *copy = strdup(scripts[i]);
         char *const argv[] = {(char[]){"sh"}, (char[]){"-c"}, copy, NULL};
-        struct launch_child child = {.argv = argv, .stuck_s = 2, .timeout_s = 20};
+        struct launch_child child = {.argv = argv, .stuck_s = 0.6, .timeout_s = 20};
         assert_non_null(copy);
         assert_int_equal(launch_child_run(&child, NULL), 0);
         assert_int_equal(child.end, i == 0 ? LAUNCH_CHILD_STUCK : LAUNCH_CHILD_EXITED);

@@ -178,7 +178,7 @@ static void mistakes_are_explained(void **state)
 static void definitions_are_shared_not_copied(void **state)
 {
     struct hm_definition where[60];
-    char names[60][8], texts[60][20];
+    char names[60][16], texts[60][32];
     const struct hm_scope scope = {
         .symbols = symbols, .symbol_count = 5, .definitions = where, .definition_count = 60};
     double values[5] = {0};

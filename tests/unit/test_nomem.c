@@ -352,10 +352,10 @@ static void fail_by_step(int (*way)(struct hm_err *err), long step, long least)
     assert_true(fails > least);
 }
 
-/* Every second one where addresses are checked, which takes long. */
+/* Let every allocation fail in turn; outside `make torture`, only some of them. */
 static void fail_everywhere(int (*way)(struct hm_err *err), long least)
 {
-    long step = SANITIZED ? 2 : 1;
+    long step = is_torture() ? 1 : 29;
 
     fail_by_step(way, step, least / step);
 }
@@ -381,13 +381,17 @@ static void allocations_of_traces_may_fail(void **state)
 static void allocations_of_convergences_may_fail(void **state)
 {
     (void)state;
-    fail_by_step(converge_way, 7, 100); /* each is some milliseconds */
+    long step = is_torture() ? 7 : 61; /* One trial takes some milliseconds. */
+
+    fail_by_step(converge_way, step, 700 / step);
 }
 
 static void allocations_of_holdouts_may_fail(void **state)
 {
     (void)state;
-    fail_by_step(holdout_way, 13, 60);
+    long step = is_torture() ? 13 : 97;
+
+    fail_by_step(holdout_way, step, 780 / step);
 }
 
 static void allocations_of_advice_may_fail(void **state)

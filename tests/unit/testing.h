@@ -1,10 +1,11 @@
-/* What every unit test needs. */
+/* Includes, assertions and switches that every unit test uses. */
 #ifndef HM_TESTING_H
 #define HM_TESTING_H
 
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,7 +16,7 @@
 
 #include "howmany.h"
 
-/* Whether addresses are checked, which makes everything some ten times slower. */
+/* Whether this is a build with AddressSanitizer, which is up to ten times slower. */
 #ifdef __SANITIZE_ADDRESS__
 enum { SANITIZED = 1 };
 #elif defined(__has_feature)
@@ -27,6 +28,17 @@ enum { SANITIZED = 0 };
 #else
 enum { SANITIZED = 0 };
 #endif
+
+/*
+ * Whether `make torture` runs the tests (HM_TORTURE=1). Then each test makes all its trials;
+ * otherwise the long ones make a smaller number, which finds gross errors within seconds.
+ */
+static inline bool is_torture(void)
+{
+    const char *value = getenv("HM_TORTURE");
+
+    return value && strcmp(value, "1") == 0;
+}
 
 /* Within a relative error, or both not a number. */
 #define assert_near(value, wanted, relative)                                                       \

@@ -1,0 +1,257 @@
+#!/usr/bin/env python3
+"""Checks of style that need more than grep: style_code.py CHECK; prints what is wrong and exits with 1.
+
+layers    each module uses what the table in ARCHITECTURE.md allows: its includes, and the dependencies in its
+          meson.build, which must be exactly those of the table
+files     tracked files have an allowed kind and size
+structs   no two structs have one name
+cycles    no files of one folder include each other in a cycle
+statics   the name of a static function in src has at least two parts
+keys      JSON keys are written by src/base/json.c alone
+internal  functions of src that are not public start with hm__
+words     comments do not contain the words that STYLE bans
+version   the version is in meson.build; the public header repeats it, and nothing else does
+"""
+import collections
+import os
+import re
+import subprocess
+import sys
+
+LARGEST = 300_000
+KINDS = set("c h yaml err build md sh csv py json tsx tsv ts mjs jsonl svg lua js html css conf".split())
+NAMES = {".clang-format", ".gitignore", "LICENSE", "Makefile", "meson_options.txt"}
+# Files of other kinds, and the folders in which every name is allowed.
+EXCEPTIONS = {
+    "examples/mnist-traces.csv.gz": "traces of an example; 150 kB as text",
+    "examples/stale-traces.csv.gz": "traces of an example",
+    "examples/howmany.service": "an example of a systemd unit",
+    "tests/data/data-small.libsvm": "rows in the format of LIBSVM",
+    "web/.npmrc": "settings of npm",
+}
+FREE_FOLDERS = ("tests/fuzz/corpus/", "tools/", ".ci/", ".github/")
+NEVER = re.compile(r"\$|\.(db|db-wal|db-shm|log|o|a|so|gcda|gcno|pyc)$|~$")
+# Pairs of files of one algorithm that may include each other.
+CYCLES_ALLOWED = set()
+BANNED = (r"told|stands?|whoever|nobody|somebody|so many|knocks?|goodbye|crew|guests?|letters?|ink|desk|lends?"
+          r"|theirs|ourselves")
+
+
+def tracked():
+    """Names of all files of the project: from git, or from the folder where the archive was unpacked."""
+    done = subprocess.run(["git", "ls-files", "-z"], capture_output=True, text=True, check=False)
+    if done.returncode == 0 and done.stdout:
+        return [name for name in done.stdout.split("\0") if name and os.path.exists(name)]
+    return [os.path.relpath(os.path.join(folder, name)) for folder, _, names in os.walk(".")
+            if not re.search(r"/(build[^/]*|node_modules|\.git)(/|$)", folder) for name in names]
+
+
+def read(path):
+    with open(path, encoding="utf-8", errors="replace") as stream:
+        return stream.read()
+
+
+def sources(*folders):
+    return [name for name in tracked() if name.endswith((".c", ".h")) and name.startswith(folders)]
+
+
+def without_comments(text):
+    """The text with comments and strings replaced by blanks, lines kept."""
+    blank = lambda match: re.sub(r"[^\n]", " ", match.group(0))
+    return re.sub(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', blank, text, flags=re.S)
+
+
+# ---- layers ---------------------------------------------------------------------------------------
+
+
+def table():
+    """{module: [modules it may use]} from the table in ARCHITECTURE.md."""
+    rows = {}
+    for line in read("ARCHITECTURE.md").splitlines():
+        match = re.match(r"\| `((?:src|apps)/[a-z/-]+)` \|.*\| ([^|]*) \|$", line)
+        if match:
+            rows[match.group(1)] = [] if match.group(2) in ("libc", "") else match.group(2).split(", ")
+    return rows
+
+
+def short(module):
+    """The name by which the table and this check call a module: src/base is base."""
+    return "howmany-train/options" if module.endswith("/options") else module.split("/")[-1]
+
+
+def variable(module):
+    """The name by which meson.build files call a module."""
+    return {"howmany-train/options": "train_options", "howmany-train": "rank"}.get(module, module)
+
+
+def module_of(path, modules):
+    found = [module for module in modules if path.startswith(module + "/")]
+    return max(found, key=len) if found else None
+
+
+def named_dependencies(module, variables):
+    text = read(module + "/meson.build")
+    lists = re.findall(r"dependencies: *(\[[^\]]*\]|\w+)", text)
+    words = {word for found in lists for word in re.findall(r"\w+", found)}
+    if module == "apps/howmany-train":  # its matrix products depend on train
+        words.discard("rank")
+    return words & variables - {variable(short(module))}
+
+
+def check_layers():
+    rows = table()
+    names = {short(module): module for module in rows}
+    wrong = []
+
+    def reach(module, seen):
+        for use in rows[module]:
+            if use not in names:
+                wrong.append(f"ARCHITECTURE.md: {module} may use {use}, which is not a module of the table")
+            elif use not in seen:
+                seen.add(use)
+                reach(names[use], seen)
+        return seen
+
+    variables = {variable(name) for name in names}
+    folders = {os.path.dirname(name) for name in tracked() if name.endswith("/meson.build")}
+    for folder in folders:
+        if folder.startswith(("src/", "apps/")) and folder not in rows and folder != "apps/howmany":
+            wrong.append(f"ARCHITECTURE.md: the table has no row for {folder}")
+    headers = collections.defaultdict(set)
+    for path in sources("src/", "apps/"):
+        headers[os.path.basename(path)].add(module_of(path, rows))
+    for module in rows:
+        allowed = reach(module, set()) | {short(module)}
+        named = named_dependencies(module, variables)
+        wanted = {variable(use) for use in rows[module]}
+        if named != wanted:
+            wrong.append(f"{module}/meson.build depends on {sorted(named)}, the table says {sorted(wanted)}")
+        for path in sources(module + "/"):
+            if module_of(path, rows) != module:
+                continue
+            for header in re.findall(r'^#include "(.*)"', read(path), re.M):
+                owners = {short(owner) for owner in headers.get(os.path.basename(header), set()) if owner}
+                if ".." in header or owners and not owners & allowed:
+                    wrong.append(f"{path} includes {header} of {', '.join(sorted(owners))}")
+    if len(rows) < 10:
+        wrong.append("ARCHITECTURE.md has no table of modules")
+    return wrong
+
+
+# ---- files ----------------------------------------------------------------------------------------
+
+
+def check_files():
+    wrong = []
+    for path in tracked():
+        name = os.path.basename(path)
+        kind = name.rsplit(".", 1)[-1] if "." in name[1:] else ""
+        if NEVER.search(path):
+            wrong.append(f"{path}: a file of this name does not belong into the repository")
+        elif path in EXCEPTIONS or path.startswith(FREE_FOLDERS) or name in NAMES or kind in KINDS:
+            pass
+        else:
+            wrong.append(f"{path}: its kind is not in the list of tests/style_code.py")
+        if os.path.getsize(path) > LARGEST and path not in EXCEPTIONS:
+            wrong.append(f"{path}: {os.path.getsize(path)} bytes; at most {LARGEST}")
+    return wrong
+
+
+# ---- code -----------------------------------------------------------------------------------------
+
+
+def check_structs():
+    places = collections.defaultdict(set)
+    for path in sources("src/", "apps/", "include/"):
+        for name in re.findall(r"^struct (\w+)\s*\{", without_comments(read(path)), re.M):
+            places[name].add(path)
+    return [f"struct {name}: {' '.join(sorted(found))}" for name, found in sorted(places.items()) if len(found) > 1]
+
+
+def check_cycles():
+    """Strongly connected sets of files (a .c and its .h are one) by includes within a folder."""
+    uses = collections.defaultdict(set)
+    stems = {os.path.splitext(path)[0] for path in sources("src/", "apps/")}
+    for path in sources("src/", "apps/"):
+        stem = os.path.splitext(path)[0]
+        for header in re.findall(r'^#include "(.*)\.h"', read(path), re.M):
+            other = os.path.join(os.path.dirname(path), header)
+            if other in stems and other != stem:
+                uses[stem].add(other)
+
+    def reach(start):
+        seen, stack = set(), list(uses[start])
+        while stack:
+            stem = stack.pop()
+            if stem not in seen:
+                seen.add(stem)
+                stack.extend(uses[stem])
+        return seen
+
+    reached = {stem: reach(stem) for stem in list(uses)}
+    cycles = {frozenset(other for other in reached[stem] if stem in reached.get(other, ())) for stem in reached
+              if stem in reached[stem]}
+    return [" ".join(sorted(cycle)) for cycle in cycles if cycle not in CYCLES_ALLOWED]
+
+
+def functions(path, pattern):
+    return re.findall(pattern + r"[\w\s]*?[\w*][\s*]+(\w+)\(", without_comments(read(path)), re.M)
+
+
+def check_statics():
+    return [f"{path}: {name}" for path in sources("src/") for name in functions(path, r"^static ") if "_" not in name]
+
+
+def check_internal():
+    """Functions that are defined at the start of a line without static."""
+    wrong = []
+    public = set(re.findall(r"\b(hm_[a-z0-9_]+)\(", "".join(read(path) for path in sources("include/"))))
+    for path in sources("src/"):
+        if not path.endswith(".c"):
+            continue
+        text = without_comments(read(path))
+        for name in re.findall(r"^(?!static|typedef|struct \w+ \{|#|return|else)[a-z][\w ]*?[ *]+(\w+)\([^;{]*\)\s*\{", text, re.M):
+            if not name.startswith("hm__") and name not in public:
+                wrong.append(f"{path}: {name}")
+    return wrong
+
+
+def check_keys():
+    return [f"{path}:{number}: {line.strip()}" for path in sources("src/", "apps/") if path != "src/base/json.c"
+            for number, line in enumerate(read(path).splitlines(), 1) if re.search(r'\\"[A-Za-z_]+\\":', line)]
+
+
+def check_words():
+    wrong = []
+    for path in sources("src/", "apps/", "include/"):
+        text = read(path)
+        for match in re.finditer(r"/\*.*?\*/|//[^\n]*", text, re.S):
+            for word in re.finditer(rf"\b({BANNED})\b", match.group(0)):
+                number = text.count("\n", 0, match.start() + word.start()) + 1
+                wrong.append(f"{path}:{number}: {word.group(0)}")
+    return wrong
+
+
+def check_version():
+    version = re.search(r"version: '([0-9.]+)'", read("meson.build")).group(1)
+    wrong = [] if re.search(rf"^## {re.escape(version)}", read("CHANGELOG.md"), re.M) else [f"CHANGELOG.md has no {version}"]
+    if not re.search(rf'HM_VERSION\w* "{re.escape(version)}"', read("include/howmany.h")):
+        wrong.append(f"include/howmany.h does not have the version of meson.build, {version}")
+    for path in sources("src/", "apps/"):
+        for number, line in enumerate(read(path).splitlines(), 1):
+            if f'"{version}"' in line:
+                wrong.append(f"{path}:{number}: use the version of the public header")
+    return wrong
+
+
+def main():
+    check = globals().get("check_" + sys.argv[1]) if len(sys.argv) == 2 else None
+    if not check:
+        sys.exit(__doc__)
+    wrong = check()
+    if wrong:
+        print("\n".join(wrong))
+        sys.exit(1)
+
+
+main()
