@@ -368,7 +368,7 @@ int hm_study_render(const struct hm_study *study, char **ret_html, struct hm_err
 {
     int bad = hm__check_pointers(err, "study", study, "ret_html", ret_html, NULL);
     if (bad == 0)
-        bad = hm__convergence_check(study->convergence, err);
+        bad = study->convergence ? hm__convergence_check(study->convergence, err) : 0;
     if (bad)
         return bad;
     struct hm_text out = {0};
