@@ -43,7 +43,7 @@ static void advice_say_nearest(struct hm_text *out, const struct hm_advice *a)
     hm__text_add(out, ": ");
     hm__say_outcome(out, a, c);
     if (isfinite(c->reaches))
-        hm__text_addf(out, "; probability to reach it: %.0f %%", 100 * c->reaches);
+        hm__text_addf(out, "; it succeeds with a probability of %.0f %%", 100 * c->reaches);
 }
 
 /* "cocoa on 4 workers, 34.9 ms: needs 1.80x the iterations" */
@@ -192,8 +192,8 @@ void hm__render_advice_table(struct hm_text *out, const struct hm_advice *a,
     char interval[32], each[32], several[32];
 
     snprintf(interval, sizeof(interval), "%g %% interval", 100 * a->level);
-    snprintf(each, sizeof(each), "%.9s", a->unit);
-    snprintf(several, sizeof(several), "%.9ss", a->unit);
+    snprintf(each, sizeof(each), "%.9s", a->unit ? a->unit : "iteration");
+    snprintf(several, sizeof(several), "%.9ss", a->unit ? a->unit : "iteration");
     hm__text_addf(out, "\n%s%-*s %5s  %10s", hm__render_dim(style, true), width, "algorithm", "m",
                   several);
     if (!priced)

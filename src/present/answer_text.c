@@ -182,11 +182,11 @@ static void answer_say_limit(struct hm_text *out, const struct hm_answer *a,
     struct hm_text line = {0};
 
     if (a->limit == HM_LIMIT_MEMORY || a->limit == HM_LIMIT_BATCH)
-        hm__text_addf(&line, "%s: %s", hm_limit_name(a->limit), a->why);
+        hm__text_addf(&line, "%s: %s", hm_limit_name(a->limit), a->why ? a->why : "");
     else
         hm__text_addf(&line, "%s (%.0f %% of the step)%s%s", hm_limit_name(a->limit),
                       100 * a->limit_share, a->limit == HM_LIMIT_COMPUTE ? "" : ": ",
-                      a->limit == HM_LIMIT_COMPUTE ? "" : a->why);
+                      a->limit == HM_LIMIT_COMPUTE || !a->why ? "" : a->why);
     hm__render_taken_line(out, style, "limited by", &line);
 }
 
@@ -196,7 +196,7 @@ static void answer_say_knee(struct hm_text *out, const struct hm_answer *a,
     struct hm_text line = {0};
     char number[HM_SHOWN];
 
-    if (a->knee == HM_NONE || a->knee == a->best)
+    if (a->knee >= a->point_count || a->knee == a->best)
         return;
     const struct hm_point *k = &a->points[a->knee], *b = &a->points[a->best];
     double cost = k->nodes * k->total_s / (b->nodes * b->total_s);
@@ -276,16 +276,16 @@ static void answer_say_asked(struct hm_text *out, const struct hm_answer *a,
 {
     char lead[64], number[HM_SHOWN];
 
-    if (a->in_deadline != HM_NONE && a->in_deadline != a->best)
+    if (a->in_deadline < a->point_count && a->in_deadline != a->best)
         answer_say_point(out, a, style, "in time", &a->points[a->in_deadline], "cheapest: ");
-    if (a->in_budget != HM_NONE && a->in_budget != a->best)
+    if (a->in_budget < a->point_count && a->in_budget != a->best)
         answer_say_point(out, a, style, "in budget", &a->points[a->in_budget], "fastest: ");
-    if (a->faster != HM_NONE) {
+    if (a->faster < a->point_count) {
         snprintf(lead, sizeof(lead),
                  "to be %sx faster: ", hm__show_number(a->question.faster, number));
         answer_say_point(out, a, style, "faster", &a->points[a->faster], lead);
     }
-    if (a->work != HM_NONE) {
+    if (a->work != HM_NONE && a->work_points) {
         snprintf(lead, sizeof(lead), "for %sx the work in the time of %.0f: ",
                  hm__show_number(a->question.work, number), a->reference);
         answer_say_point(out, a, style, "more work", &a->work_points[a->work], lead);
@@ -295,11 +295,12 @@ static void answer_say_asked(struct hm_text *out, const struct hm_answer *a,
 static void answer_say_miss(struct hm_text *out, const struct hm_answer *a,
                             const struct hm_style *style)
 {
-    bool work = strcmp(a->missed, "work") == 0;
+    bool work = a->missed && strcmp(a->missed, "work") == 0;
     struct hm_text line = {0};
     char number[HM_SHOWN];
 
-    if (a->nearest == HM_NONE)
+    if (!a->missed ||
+        (work ? !a->work_points || a->nearest == HM_NONE : a->nearest >= a->point_count))
         return;
     const struct hm_point *p = work ? &a->work_points[a->nearest] : &a->points[a->nearest];
     hm__show_number(a->nearest_gap, number);
@@ -329,7 +330,7 @@ static const char *miss_sentence(const struct hm_answer *a)
         {"speedup", "More workers do not help: no number of them is faster than one."},
     };
     for (size_t i = 0; i < sizeof(sentences) / sizeof(sentences[0]); i++)
-        if (strcmp(sentences[i].missed, a->missed) == 0)
+        if (a->missed && strcmp(sentences[i].missed, a->missed) == 0)
             return sentences[i].sentence;
     return "No number of workers meets the question.";
 }
@@ -339,7 +340,7 @@ static void answer_say_headline(struct hm_text *out, const struct hm_answer *a,
 {
     struct hm_text line = {0};
 
-    if (a->status != HM_STATUS_OK) {
+    if (a->status != HM_STATUS_OK || a->best >= a->point_count) {
         hm__text_add(&line, miss_sentence(a));
     } else {
         hm__text_add(&line, "Use ");
@@ -395,10 +396,10 @@ static void answer_say_platform(struct hm_text *out, const struct hm_answer *a,
 static void answer_say_servers(struct hm_text *out, const struct hm_answer *a,
                                const struct hm_style *style)
 {
-    size_t at = a->best != HM_NONE ? a->best : a->nearest;
+    size_t at = a->best < a->point_count ? a->best : a->nearest;
     struct hm_text line = {0};
 
-    if (a->way.platform != HM_PLATFORM_SERVER || at == HM_NONE)
+    if (a->way.platform != HM_PLATFORM_SERVER || at >= a->point_count)
         return;
     const struct hm_point *p = &a->points[at];
     hm__text_addf(&line, "%s busy for %.0f %% of an iteration",
@@ -483,18 +484,18 @@ void hm__render_text(struct hm_text *out, const struct hm_answer *a, const struc
     answer_say_headline(out, a, style);
     answer_say_subject(out, a, style);
     answer_say_platform(out, a, style);
-    if (a->status == HM_STATUS_NO_SPEEDUP)
+    if (a->status == HM_STATUS_NO_SPEEDUP && a->best < a->point_count)
         answer_say_point(out, a, style, "one worker", &a->points[a->best], "");
     if (a->status != HM_STATUS_OK)
         answer_say_miss(out, a, style);
-    if (a->best != HM_NONE && a->status == HM_STATUS_OK)
+    if (a->best < a->point_count && a->status == HM_STATUS_OK)
         answer_say_whole(out, a, style);
-    if (a->best != HM_NONE && a->status == HM_STATUS_OK)
+    if (a->best < a->point_count && a->status == HM_STATUS_OK)
         answer_say_sure(out, a, style);
     answer_say_asked(out, a, style);
     answer_say_limit(out, a, style);
     answer_say_servers(out, a, style);
-    if (a->best != HM_NONE && a->status == HM_STATUS_OK) {
+    if (a->best < a->point_count && a->status == HM_STATUS_OK) {
         answer_say_knee(out, a, style);
         answer_say_range(out, a, style);
     }

@@ -156,10 +156,10 @@ static void chart_draw_speedup(struct hm_text *out, const struct hm_answer *a,
     for (size_t i = 0; i < a->measured_count; i++)
         if (a->measured[i].n <= c->max_n)
             canvas_set_marker(c, a->measured[i].n, a->measured[i].speedup, u ? "\xc3\x97" : "x");
-    if (a->knee != HM_NONE)
+    if (a->knee < a->point_count)
         canvas_set_marker(c, a->points[a->knee].n, a->points[a->knee].speedup,
                           u ? "\xe2\x97\x87" : "k");
-    if (a->best != HM_NONE)
+    if (a->best < a->point_count)
         canvas_set_marker(c, a->points[a->best].n, a->points[a->best].speedup,
                           u ? "\xe2\x97\x86" : "B");
     char title[160];
@@ -220,8 +220,11 @@ static void chart_draw_split(struct hm_text *out, const struct hm_answer *a,
 void hm__render_chart(struct hm_text *out, const struct hm_answer *a, const struct hm_style *style)
 {
     size_t width = style->width > NARROWEST ? style->width : NARROWEST;
-    struct canvas *c = hm__calloc(1, sizeof(*c));
+    struct canvas *c = NULL;
 
+    if (a->point_count == 0)
+        return;
+    c = hm__calloc(1, sizeof(*c));
     if (!c) {
         out->failed = true;
         return;

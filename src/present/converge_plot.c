@@ -166,7 +166,8 @@ int hm__convergence_plot(const struct hm_convergence *c, const struct hm_plot_cu
     }
     hm__text_add(&out, "set border 3\nset tics nomirror out\nset grid lc rgb '#dddddd' lt 1\n"
                        "set key outside right top samplen 1.5\nset format y '10^{%L}'\n");
-    hm__text_addf(&out, "set xlabel '%ss'\nset ylabel 'P - P*' noenhanced\n", c->unit);
+    hm__text_addf(&out, "set xlabel '%ss'\nset ylabel 'P - P*' noenhanced\n",
+                  c->unit ? c->unit : "iteration");
     hm__text_addf(&out, "set multiplot layout %zu,%zu\n", rows, columns);
     for (size_t i = 0; i < c->count; i++)
         plot_panel(&out, c, i, curves, count);

@@ -37,7 +37,7 @@ static void convergence_add_best_loss(struct hm_text *out, const struct hm_conve
 {
     struct hm_text line = {0};
 
-    hm__text_addf(&line, "P is the %s, P* = %.6g", c->measure, c->best);
+    hm__text_addf(&line, "P is the %s, P* = %.6g", c->measure ? c->measure : "loss", c->best);
     if (c->best_estimated && isfinite(c->best_low) && isfinite(c->best_high))
         hm__text_addf(&line, ", estimated: %.6g to %.6g (%g %%)", c->best_low, c->best_high,
                       100 * c->level);

@@ -39,10 +39,11 @@ static void design_summary(struct hm_text *out, const struct hm_design *d)
     if (d->money >= 0)
         hm__text_addf(out, ", %s", hm__show_money(d->money, money));
     hm__text_addf(out,
-                  "\ncriterion %.9g of shares (within %.0e of the optimum), %.6g of whole runs",
+                  "\ncriterion %.9g with fractional runs (within %.0e of the optimum), %.6g with "
+                  "whole runs",
                   d->objective, fmax(d->gap, 1e-15), d->rounded);
     if (isfinite(d->before))
-        hm__text_addf(out, "; now %.6g", d->before);
+        hm__text_addf(out, "; %.6g before", d->before);
     hm__text_add(out, "\n");
 }
 

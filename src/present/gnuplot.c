@@ -59,10 +59,10 @@ static void plot_curve_data(struct hm_text *out, const struct hm_answer *a)
 
 static void plot_marks_data(struct hm_text *out, const struct hm_answer *a)
 {
-    if (a->best != HM_NONE)
+    if (a->best < a->point_count)
         hm__text_addf(out, "$best << EOD\n%.17g %.17g\nEOD\n", a->points[a->best].n,
                       a->points[a->best].speedup);
-    if (a->knee != HM_NONE)
+    if (a->knee < a->point_count)
         hm__text_addf(out, "$knee << EOD\n%.17g %.17g\nEOD\n", a->points[a->knee].n,
                       a->points[a->knee].speedup);
     if (a->measured_count == 0)
@@ -81,16 +81,16 @@ static void plot_speedup(struct hm_text *out, const struct hm_answer *a)
                   "set key right bottom\nset xlabel 'workers'\nset ylabel 'speedup over %.0f'\n",
                   a->reference);
     hm__text_addf(out, "plot $curve using 1:2 with lines lw 2 lc rgb '#1f6fb4' title '%s'",
-                  a->provenance);
+                  a->provenance ? a->provenance : "");
     if (a->measured_count)
         hm__text_add(out, ", $measured using 1:2 with points pt 2 ps 1.2 lw 2 lc rgb '#444444' "
                           "title 'measured'");
-    if (a->knee != HM_NONE && a->knee != a->best)
+    if (a->knee < a->point_count && a->knee != a->best)
         hm__text_addf(out,
                       ", $knee using 1:2 with points pt 4 ps 1.6 lw 2 lc rgb '#2c8a3d' "
                       "title 'knee, %.0f'",
                       a->points[a->knee].n);
-    if (a->best != HM_NONE)
+    if (a->best < a->point_count)
         hm__text_addf(out,
                       ", $best using 1:2 with points pt 13 ps 2 lc rgb '#c8381e' "
                       "title 'best, %.0f: %sx'",

@@ -54,7 +54,7 @@ static void json_next(struct hm_json *json, const struct hm_recommendation *r)
 /* "unreached" when no candidate will do; "unknown" when there is nothing to judge them by. */
 static const char *recommendation_status(const struct hm_recommendation *r)
 {
-    if (r->best != HM_NONE)
+    if (r->best < r->candidate_count)
         return hm__status_name(HM_STATUS_OK);
     return r->way == HM_RECOMMEND_NONE ? "unknown" : hm__status_name(HM_STATUS_UNREACHED);
 }
@@ -70,7 +70,7 @@ static void recommendation_json(struct hm_text *out, const struct hm_recommendat
     hm__json_put_text(&json, "reason", r->reason);
     hm__json_put_text(&json, "goal", hm__goal_name(r->goal));
     hm__json_put_number(&json, "level", r->level);
-    if (r->best == HM_NONE)
+    if (r->best >= r->candidate_count)
         hm__json_put_null(&json, "best");
     else
         json_candidate(&json, "best", &r->candidates[r->best]);

@@ -30,10 +30,10 @@ static void recommendation_say_headline(struct hm_text *out, const struct hm_rec
 
     if (r->missed)
         hm__text_addf(out, "Nothing meets the %s.", r->missed);
-    else if (r->best == HM_NONE)
+    else if (r->best >= r->candidate_count)
         hm__text_add(out,
                      r->way == HM_RECOMMEND_NONE ? "Cannot tell yet." : "Nothing to recommend.");
-    if (r->best == HM_NONE)
+    if (r->best >= r->candidate_count)
         return;
     c = &r->candidates[r->best];
     hm__text_add(out, "Use ");
@@ -55,7 +55,7 @@ static void recommendation_say_others(struct hm_text *out, const struct hm_recom
 {
     size_t said = 0, more = 0;
 
-    for (size_t i = r->best == HM_NONE ? 0 : 1; i < r->candidate_count; i++) {
+    for (size_t i = r->best >= r->candidate_count ? 0 : 1; i < r->candidate_count; i++) {
         const struct hm_recommended *c = &r->candidates[i];
         if (c->failed)
             continue;

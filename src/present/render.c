@@ -88,7 +88,7 @@ static void json_point(struct hm_json *json, const char *key, const struct hm_an
 static void json_point_at(struct hm_json *json, const char *key, const struct hm_answer *a,
                           const struct hm_point *points, size_t index)
 {
-    if (index == HM_NONE)
+    if (!points || index == HM_NONE)
         hm__json_put_null(json, key);
     else
         json_point(json, key, a, &points[index]);
@@ -166,7 +166,7 @@ static void json_chosen(struct hm_json *json, const struct hm_answer *a)
 /* What surrounds the best n: the plateau, the ceiling of the search, and how sure the answer is. */
 static void json_around_best(struct hm_json *json, const struct hm_answer *a)
 {
-    bool fitted = a->level > 0, best = a->best != HM_NONE;
+    bool fitted = a->level > 0, best = a->best < a->point_count;
 
     hm__json_open(json, "plateau", HM_JSON_OBJECT);
     hm__json_put_known(json, "from", best ? a->plateau_from : NAN);

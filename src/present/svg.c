@@ -11,7 +11,7 @@
 #include "palette.h"
 
 enum { WIDTH = 480, HEIGHT = 300, LEFT = 60, RIGHT = 26, TOP = 30, BOTTOM = 48 };
-enum { TICKS = 64, LETTER = 8, LEGEND_ROW = 22, NAME_SHOWN = 48 };
+enum { TICKS = 64, GLYPH_WIDTH = 8, LEGEND_ROW = 22, NAME_SHOWN = 48 };
 
 struct axis {
     enum hm_scale scale;
@@ -169,13 +169,13 @@ static void svg_add_x_axis(struct hm_text *out, const struct hm_svg_chart *c, co
     for (size_t i = 0; i < count; i++) {
         char shown[HM_SHOWN];
         double at = axis_place(x, ticks[i]);
-        double half = LETTER * (double)hm__text_columns(hm__show_loss(ticks[i], shown)) / 2;
+        double half = GLYPH_WIDTH * (double)hm__text_columns(hm__show_loss(ticks[i], shown)) / 2;
         hm__text_addf(out, "<path class=\"grid\" d=\"M%.1f %.1fV%.1f\"/>\n", at, y->to, y->from);
         if (at - half < free_from || at + half > WIDTH)
             continue;
         hm__text_addf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%s</text>\n", at,
                       y->from + 18, shown);
-        free_from = at + half + LETTER;
+        free_from = at + half + GLYPH_WIDTH;
     }
     hm__text_addf(out, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">", (x->from + x->to) / 2,
                   HEIGHT - 10);
@@ -277,7 +277,7 @@ static double svg_legend_width(const char *name)
 {
     size_t columns = hm__text_columns(name);
 
-    return 34 + LETTER * (double)(columns < NAME_SHOWN ? columns : NAME_SHOWN);
+    return 34 + GLYPH_WIDTH * (double)(columns < NAME_SHOWN ? columns : NAME_SHOWN);
 }
 
 /* Names in rows below the drawing; returns the number of rows. With out NULL it only counts. */

@@ -31,11 +31,11 @@ expect "the form that made the traces is found" 0 "rate" howmany converge "$know
 json "its parameters are those that made them" '.algorithms[0] | .form == "rate" and
   (.parameters | map({(.text): .value}) | add | (.c1 - 0.7 | fabs) < 1e-3 and (."ln c0" - (0.6 | log) | fabs) < 1e-3) and .error < 0.001' \
   howmany converge "$known" --best 0.2 --json
-json "P* is found where nobody says it" '.best_estimated and (.best - 0.2 | fabs) < 1e-3 and .best_low <= .best and .best <= .best_high' \
+json "P* is found where nobody says it" '.best_loss_estimated and (.best_loss - 0.2 | fabs) < 1e-3 and .best_loss_low <= .best_loss and .best_loss <= .best_loss_high' \
   howmany converge "$known" --json
 json "every m is held out and predicted" '.holdout.algorithms | length == 2 and all(.left_out | length == 6) and all(.inside < 0.05)' \
   howmany converge "$known" --best 0.2 --leave-out each --json
-json "one m is held out" '.holdout.algorithms[0].left_out | length == 1 and .[0].m == 8' \
+json "one m is held out" '.holdout.algorithms[0].left_out | length == 1 and .[0].n == 8' \
   howmany converge "$known" --best 0.2 --leave-out 8 --json
 json "so many iterations ahead" '.holdout | .ahead == 5 and .window == 20 and (.algorithms | all(.ahead_median < 0.01))' \
   howmany converge "$known" --best 0.2 --ahead 5 --window 20 --json
@@ -44,7 +44,7 @@ json "so much time ahead" '.holdout | .ahead_s == 0.01 and (.algorithms | all(.a
 json "terms can be given" '.algorithms[0] | .form == "terms" and ([.parameters[].text] - ["1", "i", "ln(m)"] == [])' \
   howmany converge "$known" --best 0.2 --terms 'i,ln(m)' --json
 json "only some algorithms" '[.algorithms[].algorithm] == ["steady"]' howmany converge "$known" -a steady --best 0.2 --json
-expect "csv has a header" 0 "algorithm,m,iteration,loss" howmany converge "$known" --best 0.2 --csv
+expect "csv has a header" 0 "algorithm,n,iteration,loss" howmany converge "$known" --best 0.2 --csv
 for kind in svg png pdf; do
   check "plot $kind" sh -c "howmany converge $known --best 0.2 --plot $work/c.$kind && [ -s $work/c.$kind ]"
 done
@@ -62,55 +62,55 @@ hand() { # LOSS: "algorithm m seconds" of the least time over the m above
 }
 for loss in 1e-1 1e-2 1e-3; do
   read -r algorithm m seconds < <(hand $loss)
-  json "the best for $loss is that of the formulas" "(.candidates[0] | .algorithm == \"$algorithm\" and .m == $m and
-    ((.time_s - $seconds) / $seconds | fabs) < 0.001) and .feasible" \
+  json "the best for $loss is that of the formulas" "(.candidates[0] | .algorithm == \"$algorithm\" and .n == $m and
+    ((.time_s - $seconds) / $seconds | fabs) < 0.001) and .status == \"ok\" and .best == .candidates[0]" \
     howmany advise "$known" --best 0.2 --loss $loss --json
 done
 json "probabilities are those of all candidates" '([.candidates[].probability] | add - 1 | fabs) < 1e-9 and (.candidates | length) == 12' \
   howmany advise "$known" --best 0.2 --loss 1e-2 --json
-json "m can be asked for" '[.candidates[].m] | unique == [3, 6, 12]' howmany advise "$known" --best 0.2 --loss 1e-2 --m 3..12:3,6 --m 3,6,12 --json
-json "beyond what was measured is told" '.candidates | all(.beyond_m == 4 and (.measured | not))' howmany advise "$known" --best 0.2 --loss 1e-2 --m 128 --json
+json "m can be asked for" '[.candidates[].n] | unique == [3, 6, 12]' howmany advise "$known" --best 0.2 --loss 1e-2 --m 3..12:3,6 --m 3,6,12 --json
+json "beyond what was measured is told" '.candidates | all(.beyond_n == 4 and (.measured | not))' howmany advise "$known" --best 0.2 --loss 1e-2 --m 128 --json
 json "a time alone asks for the least loss" '.candidates[0].loss < .candidates[1].loss + 1e-12 and .candidates[0].iterations >= 1' \
   howmany advise "$known" --best 0.2 --within 50ms --json
 json "a longer time gets further" '.[0] > .[1]' sh -c "for t in 20ms 80ms; do howmany advise $known --best 0.2 --within \$t --json |
   jq '.candidates[0].loss'; done | jq -s ."
 json "the cheapest has fewer workers than the fastest" '.[0] > .[1]' sh -c "for g in time cost; do
-  howmany advise $known --best 0.2 --loss 1e-2 --goal \$g --price '\$1/h' --json | jq '.candidates[0].m'; done | jq -s ."
+  howmany advise $known --best 0.2 --loss 1e-2 --goal \$g --price '\$1/h' --json | jq '.candidates[0].n'; done | jq -s ."
 json "a budget" '.candidates[0].cost <= 0.00001 * 1.000001' howmany advise "$known" --best 0.2 --budget 0.00001 --price '$1/h' --json
 json "the loss itself can be asked for" '.loss - 0.01 | fabs < 1e-12' howmany advise "$known" --best 0.2 --reach 0.21 --json
 expect "no budget at all is refused" 2 "--budget: '0' is not more than 0" howmany advise "$known" --best 0.2 --loss 1e-2 --budget 0 --price '$1/h'
-expect "a time in which nothing ends" 1 "it does not finish a first step within 1.00 ns" howmany advise "$known" --best 0.2 --within 1e-9s
-expect "too little time is no answer" 1 "Nothing gets to" howmany advise "$known" --best 0.2 --loss 1e-3 --within 5ms
+expect "a time in which nothing ends" 1 "it does not finish one iteration within 1.00 ns" howmany advise "$known" --best 0.2 --within 1e-9s
+expect "too little time is no answer" 1 "Nothing reaches" howmany advise "$known" --best 0.2 --loss 1e-3 --within 5ms
 expect "what loses says why" 0 "needs" howmany advise "$known" --best 0.2 --loss 1e-2
 expect "a table of all" 0 "90 % interval" howmany advise "$known" --best 0.2 --loss 1e-2 --all
-expect "csv of the candidates" 0 "algorithm,m," howmany advise "$known" --best 0.2 --loss 1e-2 --csv
+expect "csv of the candidates" 0 "algorithm,n," howmany advise "$known" --best 0.2 --loss 1e-2 --csv
 expect "a schedule that gains nothing is said so" 0 "gains nothing" howmany advise "$known" --best 0.2 --loss 1e-2 --adaptive --switch-cost 10s
 check "a narrow terminal is not overrun" sh -c "script -qec 'stty cols 60; unset COLUMNS; howmany advise $known --best 0.2 --loss 1e-2' /dev/null |
   tr -d '\\r' | awk 'length > 60 {print; bad = 1} END {exit bad || NR < 5}'"
 
 # f from elsewhere: a network so slow that one worker is best; runs; a plan
 make_traces 1 2 4 8 16 32 | awk -F, 'NR == 1 {print; next} {print $1 "," $2 "," $3 "," 0.001 * $2 "," $5}' >"$work/slow.csv"
-json "times of another cluster change the answer" '.candidates[0].m == 1' \
+json "times of another cluster change the answer" '.candidates[0].n == 1' \
   howmany advise "$known" --best 0.2 --loss 1e-2 --times "$work/slow.csv" --json
-json "times of one algorithm" '([.candidates[] | select(.algorithm == "quick" and .m == 2)][0].iteration_s - 0.002 | fabs) < 1e-9 and
-  [.candidates[] | select(.algorithm == "steady" and .m == 2)][0].iteration_s > 0.03' \
+json "times of one algorithm" '([.candidates[] | select(.algorithm == "quick" and .n == 2)][0].iteration_s - 0.002 | fabs) < 1e-9 and
+  [.candidates[] | select(.algorithm == "steady" and .n == 2)][0].iteration_s > 0.03' \
   howmany advise "$known" --best 0.2 --loss 1e-2 --times "quick=$work/slow.csv" --json
 printf 'n,seconds\n1,1\n2,0.5\n4,0.25\n8,0.13\n16,0.07\n' >"$work/runs.csv"
-json "times from a fit of runs" '[.candidates[] | select(.m == 4)] | all((.iteration_s - 0.25 | fabs) < 0.02)' \
+json "times from a fit of runs" '[.candidates[] | select(.n == 4)] | all((.iteration_s - 0.25 | fabs) < 0.02)' \
   howmany advise "$known" --best 0.2 --loss 1e-2 --times "$work/runs.csv" --json
-json "times from a plan" '[.candidates[] | select(.m == 1)][0].iteration_s as $f | $f > 1' \
+json "times from a plan" '[.candidates[] | select(.n == 1)][0].iteration_s as $f | $f > 1' \
   howmany advise "$known" --best 0.2 --loss 1e-2 --job examples/fig2-spark-ann.yaml --json
 awk -F, -v OFS=, '{print $1, $2, $3, $5}' "$known" >"$work/untimed.csv"
 expect "traces without times are of no use alone" 2 "there is no candidate" howmany advise "$work/untimed.csv" --best 0.2 --loss 1e-2
-json "traces without times with times from elsewhere" '.feasible' howmany advise "$work/untimed.csv" --best 0.2 --loss 1e-2 --times "$known" --json
+json "traces without times with times from elsewhere" '.status == "ok"' howmany advise "$work/untimed.csv" --best 0.2 --loss 1e-2 --times "$known" --json
 cut -d, -f2-4 "$work/slow.csv" >"$work/nameless.csv"
-json "times that name no algorithm are of all" '.candidates | all((.iteration_s - 0.001 * .m | fabs) < 1e-9)' \
+json "times that name no algorithm are of all" '.candidates | all((.iteration_s - 0.001 * .n | fabs) < 1e-9)' \
   howmany advise "$known" --best 0.2 --loss 1e-2 --times "$work/nameless.csv" --json
 sed 's/quick/other/; /steady/d' "$work/slow.csv" >"$work/others.csv"
 expect "times of none of the algorithms are refused" 2 "has times of 'other'" howmany advise "$known" --best 0.2 --loss 1e-2 --times "$work/others.csv"
 
 # a stored fit answers as the traces do
-check "a fit can be stored" sh -c "howmany converge $known --best 0.2 --save $work/fit.json >/dev/null && jq -e '.howmany == \"convergence\"' $work/fit.json"
+check "a fit can be stored" sh -c "howmany converge $known --best 0.2 --save $work/fit.json >/dev/null && jq -e '.kind == \"convergence\" and .version == 2' $work/fit.json"
 check "a stored fit gives the same advice" sh -c "howmany advise $work/fit.json --loss 1e-2 --adaptive --json >$work/a.json &&
   howmany advise $known --best 0.2 --loss 1e-2 --adaptive --json >$work/b.json && cmp $work/a.json $work/b.json"
 expect "a stored fit cannot be given another P*" 2 "is a stored fit" howmany advise "$work/fit.json" --best 0.1 --loss 1e-2
@@ -128,7 +128,7 @@ awk -F, 'NR == 1 || ($3 > 50 && $2 < 4)' "$known" >"$work/late.csv"
 expect "traces of which the beginning is missing" 0 "no m could be held out" howmany converge "$work/late.csv" --best 0.2
 # "brief" is quick, and ends far above the loss: the end of what is known of it is no arrival
 { cat "$known"; for m in 1 2 4; do for i in 1 2 3 4; do echo "brief,$m,$i,1e-6,$(awk "BEGIN {print 0.7 + 0.1 / $i}")"; done; done; } >"$work/brief.csv"
-json "what never arrives is never the best" '([.candidates[] | select(.reaches == 0) | .probability] | add) == 0 and .right_algorithm > 0.9 and
+json "what never arrives is never the best" '([.candidates[] | select(.reaches == 0) | .probability] | add) == 0 and .sure_algorithm > 0.9 and
   (.leads[-1].algorithm != "brief")' howmany advise "$work/brief.csv" --best 0.2 --loss 1e-2 --json
 expect "a m that no machine has" 2 "is too large" sh -c "sed 's/^quick,32,/quick,1e300,/' $known | howmany advise - --best 0.2 --loss 1e-2"
 json "only candidates that are asked for are counted" '.candidates | length == 4000' \
@@ -148,7 +148,7 @@ json "and not recommended" '[.candidates[] | select(.algorithm == "worse")][0] |
 expect "a loss below P* is named" 2 "below P* = 0.3" howmany converge "$known" --best 0.3
 make_traces 4 >"$work/one.csv"
 expect "one m only is said" 0 "on 4 workers only" howmany converge "$work/one.csv" --best 0.2
-json "one m only is all that is recommended" '[.candidates[].m] | unique == [4]' howmany advise "$work/one.csv" --best 0.2 --loss 1e-2 --m 1,2,4,8 --json
+json "one m only is all that is recommended" '[.candidates[].n] | unique == [4]' howmany advise "$work/one.csv" --best 0.2 --loss 1e-2 --m 1,2,4,8 --json
 make_traces 4 16 >"$work/two.csv"
 expect "two m only are said" 0 "on two numbers of workers only" howmany converge "$work/two.csv" --best 0.2
 awk -F, 'NR == 1 || $3 < 20 || $3 > 40' "$known" >"$work/gap.csv"

@@ -28,7 +28,7 @@ expect "fit prints its formula" 0 "seconds = " howmany fit "$runs"
 expect "fit chooses terms" 0 "size/n" howmany fit "$runs"
 expect "a target is answered in a sentence" 0 "64 workers: " howmany fit "$runs" --target 64
 expect "beyond the runs is said" 0 "4 times beyond the runs" howmany fit "$runs" --target n=64,size=1
-json "json has the documented shape" '.runs == 8 and .configurations == 8 and (.terms|length) > 0 and
+json "json has the documented shape" '.run_count == 8 and .configuration_count == 8 and (.terms|length) > 0 and
   (.predictions|length) == 2 and (.residuals|length) == 8 and (.alternatives|length) > 0 and .level == 0.9 and
   (.predictions[1] | .low_s < .mean_low_s and .mean_low_s < .time_s and .time_s < .mean_high_s and .beyond == 4)' \
   howmany fit "$runs" --predict 8,64 --json
@@ -42,7 +42,7 @@ json "the interval widens beyond the runs" '.[1] > .[0]' sh -c "howmany fit $run
 json "rows in another order give the same fit" '.[0] == .[1]' sh -c "
   { head -n 1 $runs; tail -n +2 $runs | sort -r; } >$work/turned.csv
   for f in $runs $work/turned.csv; do howmany fit \$f --json | jq '[.terms[] | [.term, (.value * 1e6 | round)]]'; done | jq -s ."
-json "--where keeps some runs" '.runs == 7' howmany fit "$runs" --where machine=a --json
+json "--where keeps some runs" '.run_count == 7' howmany fit "$runs" --where machine=a --json
 json "--errors relative" '.errors == "relative"' howmany fit "$runs" --terms '1,size/n' --errors relative --json
 json "the same seed gives the same bytes" '.[0] == .[1]' sh -c "for i in 1 2; do howmany fit $runs --target 64 --json; done | jq -s ."
 expect "residuals are shown" 0 "leverage" howmany fit "$runs" --residuals
@@ -58,16 +58,16 @@ check "a pipe that closes" sh -c "howmany fit $runs | head -n 1 >/dev/null"
 
 # JSON lines, Ernest's header, speedups, failed runs
 printf '{"n":%s,"seconds":%s}\n' 1 9 2 5.1 4 3.2 8 2.2 16 1.9 >"$work/r.jsonl"
-json "json lines" '.runs == 5' howmany fit "$work/r.jsonl" --json
+json "json lines" '.run_count == 5' howmany fit "$work/r.jsonl" --json
 printf '#Cores,Input Fraction, Time (s)\n4,0.1,3\n8,0.1,2.5\n8,0.2,3.1\n16,0.2,2.9\n' >"$work/ernest.csv"
-json "a header that is a comment" '.runs == 4' howmany fit "$work/ernest.csv" --json
+json "a header that is a comment" '.run_count == 4' howmany fit "$work/ernest.csv" --json
 printf 'n,speedup\n1,1\n2,1.9\n4,3.3\n8,5\n' >"$work/speedup.csv"
 json "speedups alone" '.relative == true' howmany fit "$work/speedup.csv" --json
 printf 'n,seconds,status\n1,9,ok\n2,5,ok\n4,,exit 1\n8,2.2,ok\n' >"$work/failed.csv"
 expect "failed runs are counted" 0 "1 of 4 runs failed" howmany fit "$work/failed.csv"
 printf 'n,seconds\n1,10\n2,6\n4,4\n8,3.1\n1,10.1\n2,6.1\n4,3.9\n8,3.0\n16,9.5\n16,2.6\n16,2.5\n' >"$work/outlier.csv"
 expect "outliers are shown, not dropped" 0 "is an outlier" howmany fit "$work/outlier.csv" --terms '1,1/n'
-json "outliers stay in the fit" '.runs == 11 and ([.residuals[] | select(.outlier)] | length) == 1' howmany fit "$work/outlier.csv" --terms '1,1/n' --json
+json "outliers stay in the fit" '.run_count == 11 and ([.residuals[] | select(.outlier)] | length) == 1' howmany fit "$work/outlier.csv" --terms '1,1/n' --json
 printf 'n,seconds\n1,10\n2,6\n3,4.7\n2,6.1\n1,10.2\n3,4.8\n' >"$work/small.csv"
 expect "terms that cannot be told apart" 0 "tell" howmany fit "$work/small.csv" --terms '1/n,ln(n),sqrt(n)'
 expect "and the run that would tell" 0 "add one at n >= " howmany fit "$work/small.csv" --terms '1/n,ln(n),sqrt(n)'
@@ -107,7 +107,7 @@ printf 'n,speedup\n1,1\n2,1.88\n4,2.91\n' >"$work/fig2.csv"
 json "fig. 2 from three small runs" '([1.88,2.46,2.91,3.2,3.2,3.2,3.2,3.56,3.1,3,3.2,3.31] as $m |
   [.predictions[] | {n, s: .speedup}] | map(select(.n != 2 and .n != 4)) | map((.s / $m[.n - 2] - 1) | fabs) | add / length) < 0.1' \
   howmany fit "$work/fig2.csv" --job examples/fig2-spark-ann.yaml --predict 2..13 --json
-json "without a run it is the sheet" '(.predictions[0].time_s * 1e4 | round) == 26610 and .runs == 0' \
+json "without a run it is the sheet" '(.predictions[0].time_s * 1e4 | round) == 26610 and .run_count == 0' \
   howmany fit --job examples/fig1.yaml --predict 10 --json
 
 # plan --runs
@@ -128,7 +128,7 @@ json "csv of the curve has intervals" '.' sh -c "howmany plan --runs $runs --csv
 
 # design
 only='floor(size*256 + 0.5) >= 4*n'
-json "Ernest's example" '(.objective * 1e8 | round) == 561727309 and .candidates == 83 and .gap < 1e-8 and
+json "Ernest's example" '(.objective * 1e8 | round) == 561727309 and .candidate_count == 83 and .gap < 1e-8 and
   ([.runs[] | select(.made) | [.n, (.size * 1e7 | round)]] | sort) ==
   [[1,156250],[1,213816],[3,501645],[3,559211],[3,616776],[4,616776],[8,1250000]]' \
   howmany design --n 1..8 --size 4/256..32/256:20 --budget 10 --only "$only" --json
@@ -160,7 +160,7 @@ echo "starting"
 awk "BEGIN {for (i = 1; i <= 3; i++) printf \"{\\\"iteration\\\":%d,\\\"seconds\\\":%g,\\\"loss\\\":%g}\\n\", i, 8 * $2 / $1 + $1 / 100, 1 / i}"
 END
 chmod +x "$work/job"
-json "bench reads iterations from JSON lines" '.runs == 8 and .configurations == 4' \
+json "bench reads iterations from JSON lines" '.run_count == 8 and .configuration_count == 4' \
   howmany bench "$work/job {n} {size}" --n 1,2,4,8 --size 1 --repeat 2 --json
 expect "bench records" 0 "seconds" howmany bench "$work/job {n} {size}" --n 1,2 --size 0.5,1 --repeat 1 --record "$work/b.csv"
 check "a row for each run" sh -c "[ \$(wc -l <$work/b.csv) = 5 ]"
@@ -190,7 +190,7 @@ expect "no n for bench" 2 "--n 1,2,4" howmany bench 'true'
 expect "no command" 2 "which command?" howmany bench --n 1,2
 expect "--warmup is not measured" 0 "" howmany bench "$work/job {n} 1" --n 1,2 --repeat 1 --warmup 2 --record "$work/w.csv"
 check "only the repeats are rows" sh -c "[ \$(wc -l <$work/w.csv) = 3 ]"
-json "--within repeats until it is narrow" '.runs == 4' howmany bench "$work/job {n} 1" --n 1,2 --repeat 2 --within 1% --json
+json "--within repeats until it is narrow" '.run_count == 4' howmany bench "$work/job {n} 1" --n 1,2 --repeat 2 --within 1% --json
 expect "--design chooses its runs" 0 "16 workers: " howmany bench "$work/job {n} {size}" --n 1,2,4,6,8 --size 0.25,0.5,1 --repeat 1 --design --target n=16,size=1 --tight 5% --terms '1,size/n,n'
 howmany bench "$work/job {n} 1" --n 1,2,4,6,8 --repeat 1 --design --target 12 --record "$work/again.csv" >/dev/null 2>&1
 before=$(wc -l <"$work/again.csv")
@@ -252,17 +252,17 @@ json "fit and plan agree on weak scaling" '.[0] == .[1]' sh -c "printf 'n,batch,
   { howmany fit $work/w.csv --target 16 --json | jq '.predictions[0].speedup * 1e6 | round'; howmany plan --runs $work/w.csv --json --max-n 16 | jq '.curve[] | select(.n == 16).speedup * 1e6 | round'; } | jq -s ."
 expect "the columns are listed for a name that is not there" 2 "the columns are n, size" howmany fit "$runs" --terms 1,m
 printf '{"n":1,"latency_ms":2,"seconds":1}\n{"n":2,"latency_ms":3,"seconds":2}\n' >"$work/ms.jsonl"
-json "a unit in the keys of every line" '.runs == 2' howmany fit "$work/ms.jsonl" --terms 1,n --json
+json "a unit in the keys of every line" '.run_count == 2' howmany fit "$work/ms.jsonl" --terms 1,n --json
 printf '{"n":1,"time_ms":8000}\n{"n":2,"seconds":4}\n' >"$work/mixed.jsonl"
 expect "units that differ between lines" 2 "mixed.jsonl:2: seconds: 'seconds' is in another unit" howmany fit "$work/mixed.jsonl"
 printf '[{"n":1,"seconds":2}]' >"$work/list.json"
 expect "a JSON list" 2 "one JSON object a line" howmany fit "$work/list.json"
 printf '# a, b, c\n# more, words\nn,seconds\n1,4\n2,2.2\n4,1.4\n' >"$work/comments.csv"
-json "comments with commas above the header" '.runs == 3' howmany fit "$work/comments.csv" --json
+json "comments with commas above the header" '.run_count == 3' howmany fit "$work/comments.csv" --json
 printf 'n,seconds,commit\n1,4,12e45678\n2,2.2,aa\n4,1.4,7\n' >"$work/commit.csv"
-json "a label that looks like a number" '.runs == 3' howmany fit "$work/commit.csv" --json
+json "a label that looks like a number" '.run_count == 3' howmany fit "$work/commit.csv" --json
 printf 'n,seconds,status\n1,4,OK\n2,2.2,success\n4,1.4,Completed\n' >"$work/status.csv"
-json "other words for ok" '.runs == 3 and .failed == 0' howmany fit "$work/status.csv" --json
+json "other words for ok" '.run_count == 3 and .failed_count == 0' howmany fit "$work/status.csv" --json
 expect "a size below nothing" 2 "must be more than 0" howmany fit "$runs" --target n=64,size=-1
 expect "a target twice" 2 "given twice" howmany fit "$runs" --target n=64,n=32
 expect "--predict and n in --target" 2 "leave n out" howmany fit "$runs" --target 64 --predict 3
@@ -274,7 +274,7 @@ json "a linear time" '[.terms[].term] == ["n"]' sh -c "printf 'n,seconds\n1,10\n
 json "values of another quantity are told" '[.runs[].where] | all(. != null)' howmany design --n 1,2,4 --vary batch=32,64 --terms '1,batch/n,batch' --budget 3 --json
 expect "sizes of runs that candidates do not have" 2 "the candidates have no size" howmany design --n 1..8 --have "$runs"
 json "--fill spends the budget" '.cost <= 10 and .rounded < 20' howmany design --n 1..8 --size 4/256..32/256:20 --budget 10 --only "$only" --fill --json
-json "many candidates without a budget" '.candidates == 2500' timeout 20 howmany design --n 1..50 --size 0.02..1:50 --json
+json "many candidates without a budget" '.candidate_count == 2500' timeout 20 howmany design --n 1..50 --size 0.02..1:50 --json
 
 # validate --fits, on the published curves
 if [ -d "$data/scaling" ]; then

@@ -28,23 +28,23 @@ r() { howmany recommend "$@"; }
 # rows: the published answers
 for case in "64000 0 4" "192 0 1" "64000 60 3" "1280 60 2"; do
   set -- $case
-  json "batch $1, $2 ms: $3 workers" ".way == \"rows\" and .best == 0 and .candidates[0].n == $3 and .sure == null" \
+  json "batch $1, $2 ms: $3 workers" ".provenance == \"rows\" and .status == \"ok\" and .best == .candidates[0] and .best.n == $3 and .sure == null" \
     r $anwar --batch "$1" --latency "$2ms" --json
 done
 expect "where it comes from" 0 "3 of 44 runs match exactly" r $anwar --batch 64000 --latency 0
 expect "what fails is told" 0 "1 worker: out of memory (line 3)" r $anwar --batch 64000 --latency 0
-json "and comes last" '.candidates[-1] | .failed and .n == 1 and .time_s == null and .fits == false and .why == "out of memory (line 3)"' \
+json "and comes last" '.candidates[-1] | .failed and .n == 1 and .time_s == null and .feasible == false and .why == "out of memory (line 3)"' \
   r $anwar --batch 64000 --latency 0 --json
 expect "others that were not run there" 0 "not run there: 1 worker" r $anwar --batch 1280 --latency 60ms
 json "and the run that would help" '.next == {n: 1, batch: 1280, latency: 0.06} and (.next_why | length) > 0' \
   r $anwar --batch 1280 --latency 60ms --json
-json "a fit knows which of those" '.way == "rows" and .candidates[0].n == 2 and .next.n == 3' r $anwar --batch 6400 --latency 20ms --json
+json "a fit knows which of those" '.provenance == "rows" and .candidates[0].n == 2 and .next.n == 3' r $anwar --batch 6400 --latency 20ms --json
 json "rows are those of the table" '.rows == [2, 7, 13, 19] or (.rows | length) == 4' r $anwar --batch 6400 --latency 0 --json
-json "rounding does not matter" '.way == "rows"' r $anwar --batch 6400 --latency 0.06s --json
+json "rounding does not matter" '.provenance == "rows"' r $anwar --batch 6400 --latency 0.06s --json
 expect "all candidates" 0 "90 % interval" r $anwar --batch 6400 --latency 0 --all
 
 # fit
-json "between measured points" '.way == "fit" and .candidates[0].n == 3 and .candidates[0].low_s < 131 and .candidates[0].high_s > 131 and
+json "between measured points" '.provenance == "fit" and .candidates[0].n == 3 and .candidates[0].low_s < 131 and .candidates[0].high_s > 131 and
   .sure > 0.9 and .level == 0.9 and (.rows | length) == 43' r $anwar --batch 12800 --latency 30ms --json
 json "a higher level is wider" '.[0].candidates[0].high_s < .[1].candidates[0].high_s' \
   sh -c "for l in 50% 99%; do howmany recommend $anwar --batch 12800 --latency 30ms --level \$l --json; done | jq -s ."
@@ -56,10 +56,10 @@ expect "an n that the place has not seen" 0 "1 worker cannot be compared: its ru
 expect "beyond the runs" 0 "batch 128000 is beyond the runs, which end at batch 64000" r $anwar --batch 128000 --latency 0
 json "failures reach up" '[.candidates[] | select(.failed).why] == ["out of memory with a batch of 64000 (line 3)"]' r $anwar --batch 128000 --latency 0 --json
 json "some n only" '[.candidates[].n] == [2, 4]' r $anwar --batch 12800 --latency 30ms --n 2,4 --json
-json "n that were never run" '.way == "fit" and .way == "fit" and ([.candidates[].n] | length) == 29' \
+json "n that were never run" '.provenance == "fit" and ([.candidates[].n] | length) == 29' \
   r examples/runs.csv --at size=0.3 --n 12..40 --json
 expect "far beyond the runs" 0 "20 workers are 1.25 times as many as any run had" r examples/runs.csv --at size=1 --n 1..20
-json "json lines" '.way == "rows" and .candidates[0].n == 8' r examples/runs.jsonl --machine m5.large --json
+json "json lines" '.provenance == "rows" and .candidates[0].n == 8' r examples/runs.jsonl --machine m5.large --json
 expect "failed and fine" 0 "4 workers: 1 run failed, though others went well: exit 137 (line 5)" r examples/runs.jsonl --machine m5.large
 expect "machines that differ are noted" 0 "runs of different machines are taken together: --machine names one" r examples/runs.jsonl
 check "standard input" sh -c "howmany recommend - --batch 192 --latency 0 <$anwar | grep -q 'Use 1 worker: 4.00 s'"
@@ -83,44 +83,44 @@ json "balance" '.goal == "balance" and .candidates[0].n == 2 and ((.candidates[0
   r "$two" --algorithm gd --alpha 1 --beta 100 --json
 expect "weights are told" 0 "so that the least time and the least cost count" r "$two" --algorithm gd --goal balance
 json "a deadline asks for the cheapest" '.goal == "cost" and .candidates[0].n == 2' r "$two" --algorithm gd --deadline 7s --json
-json "a budget" '.goal == "time" and .candidates[0].n == 2 and (.candidates[-1].fits | not)' r "$two" --algorithm gd --budget 0.15 --json
+json "a budget" '.goal == "time" and .candidates[0].n == 2 and (.candidates[-1].feasible | not)' r "$two" --algorithm gd --budget 0.15 --json
 expect "over the limit" 0 "(over the limit)" r "$two" --algorithm gd --budget 0.15
 expect "nothing meets the deadline" 1 "Nothing meets the deadline." r "$two" --algorithm gd --deadline 1s
-json "the nearest" '.best == null and .missed == "deadline" and .candidates[0].n == 4' r "$two" --algorithm gd --deadline 1s --json
+json "the nearest" '.status == "unreached" and .best == null and .missed == "deadline" and .candidates[0].n == 4' r "$two" --algorithm gd --deadline 1s --json
 expect "nothing meets the budget" 1 "Nothing meets the budget." r "$two" --algorithm gd --budget '$0.01'
 expect "nothing meets both" 1 "Nothing meets the deadline and budget." r "$two" --algorithm gd --budget 0.11 --deadline 7s
 expect "no price" 0 "fewest worker-seconds" r $anwar --batch 192 --latency 0 --goal cost
 
 # model
-json "the model, without runs" '.way == "model" and .candidates[0].n == 9 and .source == "examples/fig2-spark-ann.yaml" and .sure == null' \
+json "the model, without runs" '.provenance == "model" and .candidates[0].n == 9 and .source == "examples/fig2-spark-ann.yaml" and .sure == null' \
   r --job examples/fig2-spark-ann.yaml --json
 json "a batch for the model" '.candidates[0].time_s' r --job examples/fig2-spark-ann.yaml --batch 1000 --n 4 --json
 json "half of it is less" '.[0] < .[1]' sh -c "for b in 1000 2000; do howmany recommend --job examples/fig2-spark-ann.yaml --batch \$b --n 1 --json; done | jq -s 'map(.candidates[0].time_s)'"
 printf 'n,batch,seconds\n4,10,3\n' >"$work/one.csv"
-json "the model, when runs do not tell" '.way == "model" and (.reason | test("so the model of"))' r "$work/one.csv" --batch 20 --job examples/fig2-spark-ann.yaml --json
-json "rows come before the model" '.way == "rows" and .candidates[0].n == 4' r "$work/one.csv" --batch 10 --job examples/fig2-spark-ann.yaml --json
+json "the model, when runs do not tell" '.provenance == "model" and (.reason | test("so the model of"))' r "$work/one.csv" --batch 20 --job examples/fig2-spark-ann.yaml --json
+json "rows come before the model" '.provenance == "rows" and .candidates[0].n == 4' r "$work/one.csv" --batch 10 --job examples/fig2-spark-ann.yaml --json
 json "a machine for the model" '.candidates[0].cost > 0' r --job examples/resnet50.yaml --on p4d.24xlarge --set iterations=1 --set epochs=null --json
 expect "what the model does not know" 0 "the job's model knows no latency" r --job examples/generic-linear.yaml --latency 5ms
-json "graphs" '.way == "model"' r --job examples/fig4-bp-1k.yaml --n 1..4 --json
+json "graphs" '.provenance == "model"' r --job examples/fig4-bp-1k.yaml --n 1..4 --json
 
 # nothing
 exactly "cannot tell yet" 1 "Cannot tell yet.
   from         no run has batch 20, and the others do not tell: all runs have batch 10 only
   would help   a run of 8 workers with batch 20: nothing tells yet how the time depends on n" r "$work/one.csv" --batch 20
-json "in JSON" '.way == "none" and .best == null and .candidates == [] and .next == {n: 8, batch: 20}' r "$work/one.csv" --batch 20 --json
+json "in JSON" '.status == "unknown" and .provenance == "none" and .best == null and .candidates == [] and .next == {n: 8, batch: 20}' r "$work/one.csv" --batch 20 --json
 exactly "no such algorithm" 1 "Cannot tell yet.
   from         no run is of gd" r "$work/one.csv" --algorithm gd
 expect "what no run tells" 1 "no run tells its bandwidth" r $anwar --batch 64000 --latency 0 --at 'bandwidth=1 Gbit/s'
 json "a run that fails is not asked for" '.next.n == 2' r $anwar --batch 64000 --latency 0 --at 'bandwidth=1 Gbit/s' --json
 expect "an n that is known to fail" 1 "the one n that could be is known to fail" r $anwar --batch 64000 --latency 0 --n 1
-json "an n that nothing tells of" '.way == "none" and .next.n == 8' r $anwar --batch 64000 --latency 0 --n 8 --json
+json "an n that nothing tells of" '.provenance == "none" and .next.n == 8' r $anwar --batch 64000 --latency 0 --n 8 --json
 
 # formats
 check "csv" sh -c "howmany recommend $anwar --batch 64000 --latency 0 --csv | diff - $work/wanted.csv" <<END
-$(printf 'n,time_s,low_s,high_s,cost,value,rows,fits,failed,why\n4,419,,,,419,1,true,false,\n3,503,,,,503,1,true,false,\n2,769,,,,769,1,true,false,\n1,,,,,,0,false,true,out of memory (line 3)\n' >"$work/wanted.csv")
+$(printf 'n,time_s,low_s,high_s,cost,value,row_count,feasible,failed,why\n4,419,,,,419,1,true,false,\n3,503,,,,503,1,true,false,\n2,769,,,,769,1,true,false,\n1,,,,,,0,false,true,out of memory (line 3)\n' >"$work/wanted.csv")
 END
-json "keys are those of the struct" 'keys_unsorted == ["howmany","way","source","reason","goal","level","best","sure","missed","candidates","rows","next","next_why","notes"] and
-  (.candidates[0] | keys_unsorted) == ["n","time_s","low_s","high_s","cost","value","rows","fits","failed","why"]' r $anwar --batch 64000 --latency 0 --json
+json "keys are those of the struct" 'keys_unsorted == ["howmany","status","provenance","source","reason","goal","level","best","sure","missed","candidates","rows","next","next_why","notes"] and
+  (.candidates[0] | keys_unsorted) == ["n","time_s","low_s","high_s","cost","value","row_count","feasible","failed","why"]' r $anwar --batch 64000 --latency 0 --json
 narrow() {
   COLUMNS=50 script -qec "howmany recommend $anwar --batch 12800 --latency 30ms --all" /dev/null </dev/null | tr -d '\r' >"$work/narrow"
   grep -q 'Use 3 workers' "$work/narrow" && awk 'length > 50 {print; bad = 1} END {exit bad}' "$work/narrow"

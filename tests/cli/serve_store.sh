@@ -83,9 +83,9 @@ suite() { # STORE KIND
   check "$kind: where the store is, is not told" jq -e '.source == "the store"' <(get "$url/v1/recommend?batch=6400&latency=0ms")
   same "$kind: from runs that are sent" '/v1/recommend?batch=64000&latency=20ms' text/csv examples/anwar.csv \
     sh -c 'cp examples/anwar.csv '"$work"'/runs && cd '"$work"' && howmany recommend runs --batch 64000 --latency 20ms --json'
-  answers "$kind: a new run changes it at once" '.candidates[.best].n == 32' -o /dev/null -d '{"n":32,"batch":6400,"latency":0,"seconds":1}' -H "$json" "$url/v1/runs" \
+  answers "$kind: a new run changes it at once" '.best.n == 32' -o /dev/null -d '{"n":32,"batch":6400,"latency":0,"seconds":1}' -H "$json" "$url/v1/runs" \
     --next -s -o "$work/body" "$url/v1/recommend?batch=6400&latency=0"
-  answers "$kind: cannot tell is an answer" '.way == "none"' "$url/v1/recommend?batch=1&latency=1ms&algorithm=none&machine=m5.large"
+  answers "$kind: cannot tell is an answer" '.provenance == "none"' "$url/v1/recommend?batch=1&latency=1ms&algorithm=none&machine=m5.large"
   wrong "$kind: a file is not named" 422 'true' /v1/recommend '{"runs":"examples/anwar.csv","batch":1}'
   check "$kind: a fit of the store" jq -e '.predictions[0].n == 8' <(printf '{"where":["batch=6400"],"terms":"1,1/n","target":8}' | post /v1/fit application/json -)
   check "$kind: traces of the store" jq -e '.answer or .candidates or .algorithms' <(printf '{"loss":0.1,"best":0}' | post /v1/advise application/json -)

@@ -1,4 +1,4 @@
-/* An advice as text, line by line; as JSON read back; as CSV; and memory that fails. */
+/* An advice as text, JSON and CSV, and when memory runs out. */
 #include "advise_samples.h"
 
 #include "format.h"
@@ -124,7 +124,7 @@ static void nothing_reaches_the_loss(void **state)
     s.candidates[1].why = HM_WHY_LIMIT;
     assert_has(a,
                "Nothing reaches 1e-4 within 20.0 ms.\n  nearest miss cocoa+ on 8 workers: 24.3 ms");
-    assert_has(a, "probability to reach it: 20 %\n");
+    assert_has(a, "it succeeds with a probability of 20 %\n");
     assert_has(a, "cocoa+ on 4 workers, 24.9 ms: takes too long\n");
     a->within_s = 0;
     assert_has(a, "Nothing reaches 1e-4, as far as the traces show.\n");

@@ -1,4 +1,4 @@
-/* g(i, m) as text, line by line; as CSV; as a gnuplot script; and memory that fails. */
+/* g(i, m) as text, CSV, JSON and gnuplot script, and when memory runs out. */
 #include "advise_samples.h"
 
 #include "converge_render.h"
@@ -73,7 +73,7 @@ static void narrow_pages_are_kept(void **state)
 
     (void)state;
     for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
-        assert_true(strcspn(line, "\n") <= 64); /* a table is as wide as it is */
+        assert_true(strcspn(line, "\n") <= 64); /* Tables are not wrapped. */
     assert_null(strchr(text, '\033'));
     hm_text_free(text);
 }

@@ -1,6 +1,6 @@
 /*
- * The same seed gives the same bytes, and a g that was stored answers as the one that was fitted,
- * with whatever a file may leave out or have too much of.
+ * The same seed gives the same bytes. A stored g gives the same answers as the fitted one, also
+ * when the file lacks optional parts or lists more than is needed.
  */
 #include "made_traces.h"
 
@@ -106,7 +106,7 @@ static void the_order_of_traces_does_not_matter(void **state)
     (void)state;
     make(&made);
     struct hm_convergence *a = made_fit(&made, 1);
-    for (size_t k = 0; k < MADE_MS / 2; k++) { /* those of "a" the other way round */
+    for (size_t k = 0; k < MADE_MS / 2; k++) { /* Reverse the traces of "a". */
         struct hm_trace swap = made.list[k];
         made.list[k] = made.list[MADE_MS - 1 - k];
         made.list[MADE_MS - 1 - k] = swap;
@@ -121,7 +121,7 @@ static void the_order_of_traces_does_not_matter(void **state)
     made_release(&made);
 }
 
-/* Draws are stored with nine digits, all other numbers with all they have. */
+/* Draws are stored with nine digits, all other numbers exactly. */
 static void a_stored_one_answers_the_same(void **state)
 {
     struct made made;
@@ -153,7 +153,7 @@ static void a_stored_one_answers_the_same(void **state)
     made_release(&made);
 }
 
-/* Without draws there is no saying how sure. */
+/* Without draws there are no intervals and probabilities. */
 static void what_a_file_may_leave_out(void **state)
 {
     struct made made;

@@ -1,4 +1,5 @@
-/* A stored convergence: written, read, written again; and what is refused, with its message. */
+/* A stored convergence is written, read and written again; invalid files are refused with a
+ * message. */
 #include "advise_samples.h"
 
 #include "memory.h"
@@ -105,13 +106,13 @@ static void staleness_reads_back(void **state)
     assert_true(isnan(ssp->costs[1].low));
     assert_int_equal(async->draw_count, 0);
     assert_true(isinf(async->costs[0].staleness) && isnan(async->held_out));
-    assert_int_equal(b->algorithms[1].ssp.traces, 0); /* as one that was stored without it */
+    assert_int_equal(b->algorithms[1].ssp.traces, 0); /* The file has no staleness for it. */
     hm_text_free(again);
     hm_text_free(text);
     hm_convergence_free(b);
 }
 
-/* Any bits of a double, not only tidy ones: the reader must give them all back. */
+/* The reader returns every double exactly, whatever its digits. */
 static void every_number_reads_back(void **state)
 {
     static struct sample s;
@@ -133,7 +134,7 @@ static void every_number_reads_back(void **state)
     }
 }
 
-/* The stored text with one piece replaced, and the message that it gets. */
+/* Replace one piece of the stored text and check the field and the message of the error. */
 static void refuse_of(const struct hm_convergence *stored, const char *piece, const char *by,
                       const char *field, const char *message)
 {
@@ -229,7 +230,7 @@ static void what_is_wrong_is_named(void **state)
     refuse("\"theta\":[0.0005,", "\"theta\":[", "paces.1.theta", "its length is 1, not 2");
 }
 
-/* A list as long as is asked for; its numbers rise. */
+/* The numbers 1, 2, …, count. */
 static double *rising(size_t count)
 {
     double *numbers = malloc((count + 1) * sizeof(*numbers));
@@ -239,7 +240,8 @@ static double *rising(size_t count)
     return numbers;
 }
 
-/* What a convergence gets that was stored by something else than we. */
+/* Store a convergence that the program itself would never make, and check the error of the reader.
+ */
 static void refuse_stored(const struct hm_convergence *stored, const char *message)
 {
     char *text = store(stored);
@@ -251,7 +253,7 @@ static void refuse_stored(const struct hm_convergence *stored, const char *messa
     hm_text_free(text);
 }
 
-/* Later code has so much room, and takes for granted that every m has a curve. */
+/* Later code has arrays of fixed size and assumes that every m has a curve. */
 static void lengths_have_limits(void **state)
 {
     static struct sample s;
@@ -283,7 +285,7 @@ static void lengths_have_limits(void **state)
     free(many);
 }
 
-/* Without curves and draws it is for reading only. */
+/* The JSON of an answer lacks curves and draws, so it cannot be read as a stored convergence. */
 static void part_of_it_is_not_enough(void **state)
 {
     static struct sample s;

@@ -1,9 +1,10 @@
-/* Renderers: JSON read back, CSV rows, texts within the width, and formatting. */
+/* Renderers of an answer (JSON read back, CSV rows, widths of texts), names, and quantities. */
 #include "shortest.h"
 #include "testing.h"
 
 #include "csv.h"
 #include "format.h"
+#include "names.h"
 #include "value.h"
 
 static struct hm_answer *make_answer(struct hm_job **job)
@@ -96,7 +97,7 @@ static void csv_has_a_row_a_point(void **state)
     hm_job_free(job);
 }
 
-/* Columns of the widest line; words cannot be broken, so narrow pages have a floor. */
+/* Columns of the widest line. */
 static size_t widest(const char *text)
 {
     size_t most = 0;
@@ -207,7 +208,24 @@ static void json_texts_are_escaped(void **state)
     hm__text_release(&out);
 }
 
-/* What printf and strtod say. */
+static void names_are_found_again(void **state)
+{
+    (void)state;
+    for (enum hm_goal goal = HM_GOAL_AUTO; goal <= HM_GOAL_BALANCE; goal++)
+        assert_int_equal(hm__goal_find(hm__goal_name(goal)), goal);
+    for (enum hm_scaling scaling = HM_SCALING_STRONG; scaling <= HM_SCALING_WEAK; scaling++)
+        assert_int_equal(hm__scaling_find(hm__scaling_name(scaling)), scaling);
+    for (enum hm_errors errors = HM_ERRORS_AUTO; errors <= HM_ERRORS_RELATIVE; errors++)
+        assert_int_equal(hm__errors_find(hm__errors_name(errors)), errors);
+    assert_int_equal(hm__goal_find("speed"), -1);
+    assert_string_equal(hm__goal_name(HM_GOAL_COST), "cost");
+    assert_string_equal(hm__status_name(HM_STATUS_NO_SPEEDUP), "no-speedup");
+    assert_string_equal(hm__recommend_way_name(HM_RECOMMEND_MODEL), "model");
+    assert_string_equal(hm__advise_why_name(HM_WHY_LIMIT), "limit");
+    assert_string_equal(hm__status_name((enum hm_status)99), "?");
+}
+
+/* Compare with the shortest text of printf that strtod reads back. */
 static void check_shortest(double value)
 {
     char ours[HM_SHORTEST], wanted[40];
@@ -241,7 +259,8 @@ static void test_shortest(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(some) / sizeof(some[0]); i++)
         check_shortest(some[i]);
-    for (int i = 0; i < 300000; i++) { /* all mantissas, exponents of everyday; and few digits */
+    for (int i = 0; i < 300000;
+         i++) { /* Random mantissas with common exponents, and numbers of few digits. */
         bits ^= bits << 13;
         bits ^= bits >> 7;
         bits ^= bits << 17;
@@ -264,6 +283,7 @@ int main(void)
         cmocka_unit_test(csv_has_a_row_a_point), cmocka_unit_test(pages_keep_their_width),
         cmocka_unit_test(plain_pages_are_ascii), cmocka_unit_test(plots_choose_by_name),
         cmocka_unit_test(quantities_look_human), cmocka_unit_test(json_texts_are_escaped),
+        cmocka_unit_test(names_are_found_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

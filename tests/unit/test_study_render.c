@@ -1,5 +1,4 @@
-/* The report of a study: well-formed, everything escaped, a table for each picture, no surprises.
- */
+/* The report of a study is well-formed HTML with escaped text and a table for each chart. */
 #include "advise_samples.h"
 
 #include "format.h"
@@ -21,7 +20,7 @@ static bool is_void(const char *name)
     return strcmp(name, "meta") == 0;
 }
 
-/* Past the end of the tag at p; quotes are minded. */
+/* The position after the tag at p; a ">" inside quotes does not end it. */
 static const char *tag_end(const char *p)
 {
     char quote = 0;
@@ -38,7 +37,7 @@ static const char *tag_end(const char *p)
     return p + 1;
 }
 
-/* Each tag is closed in its turn, and no bare & or " stands in the text between them. */
+/* Tags are closed in the right order, and the text between them has no bare & or ". */
 static void check_tags(const char *html)
 {
     static char open[64][24];
@@ -105,7 +104,7 @@ static void a_page_is_whole(void **state)
     assert_null(strstr(html, "<script"));
     assert_null(strstr(html, "http"));
     assert_null(strstr(html, "nan"));
-    /* candidates, checks, times, and one for each algorithm */
+    /* One chart each of candidates, checks and times, and one for each algorithm. */
     assert_int_equal(count_of(html, "<svg "), 5);
     assert_int_equal(count_of(html, "<title id="), 5);
     assert_int_equal(count_of(html, "<desc id="), 5);
@@ -140,7 +139,7 @@ static void little_is_enough(void **state)
     s.advice.advice.feasible = false;
     s.advice.advice.next.algorithm = NULL;
     s.convergence.all_paces.count = 0;
-    s.convergence.convergence.best = 5; /* no point lies above it */
+    s.convergence.convergence.best = 5; /* No point is above it. */
     html = render(&s.study);
     check_tags(html);
     assert_has(html, "Nothing reaches 1e-");
@@ -167,7 +166,7 @@ static void losses_in_a_time(void **state)
     hm_text_free(html);
 }
 
-/* Where a drawing goes wrong when nobody looks: one point, equal points, none, very wide ranges. */
+/* Edge cases of charts: no point, one point, equal points, very wide ranges. */
 static void charts_take_any_points(void **state)
 {
     static const double x[] = {1, 1e-300, NAN, 3}, y[] = {1, 1e300, 2, -1}, same[] = {7, 7, 7, 7};

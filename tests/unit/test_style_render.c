@@ -170,12 +170,44 @@ static void notes_have_one_label(void **state)
     }
 }
 
+/* Results that are all zero are rendered in every format without a crash. */
+static void empty_results_are_rendered(void **state)
+{
+    static const struct hm_style full = {
+        .colour = true, .unicode = true, .table = true, .chart = true, .file = "plot.svg"};
+    static const struct hm_answer answer;
+    static const struct hm_fit fit;
+    static const struct hm_design design;
+    static const struct hm_recommendation recommendation;
+    static const struct hm_convergence convergence;
+    static const struct hm_advice advice;
+
+    (void)state;
+    for (enum hm_format format = HM_FORMAT_TEXT; format <= HM_FORMAT_GNUPLOT; format++) {
+        char *texts[6] = {0};
+        int codes[] = {
+            hm_answer_render(&answer, format, &full, &texts[0], NULL),
+            hm_fit_render(&fit, NULL, 0, format, &full, &texts[1], NULL),
+            hm_design_render(&design, format, &full, &texts[2], NULL),
+            hm_recommendation_render(&recommendation, format, &full, &texts[3], NULL),
+            hm_convergence_render(&convergence, NULL, format, &full, &texts[4], NULL),
+            hm_advice_render(&advice, format, &full, &texts[5], NULL),
+        };
+        for (size_t i = 0; i < 6; i++) {
+            assert_true(texts[i] ? codes[i] == 0 : codes[i] == HM_E_UNSUPPORTED);
+            assert_true(!texts[i] || !strstr(texts[i], "(null)"));
+            hm_text_free(texts[i]);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(defaults_are_plain_text_of_80_columns),
         cmocka_unit_test(plots_need_a_file),
         cmocka_unit_test(notes_have_one_label),
+        cmocka_unit_test(empty_results_are_rendered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -142,7 +142,7 @@ def main():
         for row in csv.DictReader(f):
             s = math.inf if row["staleness"] == "async" else float(row["staleness"])
             key = (row["algorithm"], float(row["m"]), s, row["seed"])
-            runs.setdefault(key, []).append((float(row["iteration"]), float(row["objective"]) - stored["best"]))
+            runs.setdefault(key, []).append((float(row["iteration"]), float(row["objective"]) - stored["best_loss"]))
     for a in stored["algorithms"]:
         traces = []
         for (name, m, s, _), points in runs.items():

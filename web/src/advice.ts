@@ -6,13 +6,13 @@ import { parseTable } from './parse';
 
 export interface Candidate {
   algorithm: string;
-  m: number;
+  n: number;
   measured: boolean;
   iterations: number | null;
   iteration_s: number | null;
   time_s: number | null;
-  time_low_s: number | null;
-  time_high_s: number | null;
+  low_s: number | null;
+  high_s: number | null;
   cost: number | null;
   loss: number | null;
   loss_low: number | null;
@@ -23,17 +23,18 @@ export interface Candidate {
 }
 
 export interface Advice {
-  best: number | null;
+  status: 'ok' | 'unreached';
+  best_loss: number | null;
   loss: number | null;
   within_s: number | null;
   budget: number | null;
   goal: string;
-  feasible: boolean;
-  right: number | null;
-  near: number | null;
-  right_algorithm: number | null;
+  best: Candidate | null;
+  sure: number | null;
+  sure_near: number | null;
+  sure_algorithm: number | null;
   candidates: Candidate[];
-  next: { algorithm: string; m: number; iterations: number | null } | null;
+  next: { algorithm: string; n: number; iterations: number | null } | null;
   notes: string[];
 }
 
@@ -51,14 +52,14 @@ const loss = (value: number | null) => (value === null ? '–' : plain(value, 3)
 export function adviceLine(advice: Advice): string {
   const best = advice.candidates[0];
   if (!best) return 'The traces have no candidate.';
-  const who = `${best.algorithm} on ${workers(best.m)}`;
-  if (!advice.feasible) return `Nothing gets there, or not more likely than not. Nearest is ${who}.`;
+  const who = `${best.algorithm} on ${workers(best.n)}`;
+  if (!advice.best) return `Nothing reaches it more likely than not. Nearest is ${who}.`;
   if (advice.loss === null) {
     const after = advice.within_s === null ? 'for ' + money(advice.budget) : 'after ' + time(advice.within_s);
     return `Use ${who}: ${loss(best.loss)} above the best ${after}.`;
   }
   const what = advice.goal === 'cost' ? `${money(best.cost)}, ${time(best.time_s)}` : time(best.time_s);
-  return `Use ${who}: ${what} to ${loss(advice.loss)} (${time(best.time_low_s)} to ${time(best.time_high_s)}).`;
+  return `Use ${who}: ${what} to ${loss(advice.loss)} (${time(best.low_s)} to ${time(best.high_s)}).`;
 }
 
 export const whys: Record<string, string> = {
@@ -67,8 +68,8 @@ export const whys: Record<string, string> = {
   iterations: 'more iterations',
   both: 'longer iterations, and more of them',
   price: 'costs more',
-  never: 'does not get there',
-  loss: 'gets less far',
+  never: 'does not reach it',
+  loss: 'reaches a higher loss',
   limit: 'over the limit',
 };
 
@@ -77,14 +78,14 @@ export function adviceFacts(advice: Advice): { name: string; text: string }[] {
   const best = advice.candidates[0];
   if (!best) return out;
   out.push({ name: 'Iterations', text: `${number(best.iterations)} of ${time(best.iteration_s)}` });
-  if (advice.right !== null)
-    out.push({ name: 'How sure', text: `the best of all with ${percent(advice.right)}, within a tenth of the best with ${percent(advice.near)}; the right algorithm with ${percent(advice.right_algorithm)}` });
-  if (!best.measured) out.push({ name: 'Beyond', text: `no trace has ${workers(best.m)}: it is told from the others` });
+  if (advice.sure !== null)
+    out.push({ name: 'How sure', text: `the best of all with ${percent(advice.sure)}, within a tenth of the best with ${percent(advice.sure_near)}; the right algorithm with ${percent(advice.sure_algorithm)}` });
+  if (!best.measured) out.push({ name: 'Beyond', text: `no trace has ${workers(best.n)}: predicted from the others` });
   for (const other of bestOfEach(advice.candidates).slice(1, 6)) {
     const value = advice.loss === null ? loss(other.loss) + ' above the best' : time(other.time_s);
-    out.push({ name: 'Others', text: `${other.algorithm} on ${workers(other.m)}: ${value}` + (other.why ? `, ${whys[other.why] ?? other.why}` : '') });
+    out.push({ name: 'Others', text: `${other.algorithm} on ${workers(other.n)}: ${value}` + (other.why ? `, ${whys[other.why] ?? other.why}` : '') });
   }
-  out.push({ name: 'Would help', text: advice.next ? `a run of ${advice.next.algorithm} on ${workers(advice.next.m)}` : 'no further run is expected to change this' });
+  out.push({ name: 'Would help', text: advice.next ? `a run of ${advice.next.algorithm} on ${workers(advice.next.n)}` : 'no further run is expected to change this' });
   return out;
 }
 
@@ -134,7 +135,7 @@ export function readTraces(text: string): Trace[] {
 export function chosenTraces(traces: Trace[], advice: Advice): Trace[] {
   return bestOfEach(advice.candidates).flatMap((c) => {
     const own = traces.filter((t) => t.algorithm === c.algorithm);
-    const apart = (t: Trace) => Math.abs(Math.log(t.m / c.m));
+    const apart = (t: Trace) => Math.abs(Math.log(t.m / c.n));
     return own.length ? [own.reduce((a, b) => (apart(b) < apart(a) ? b : a))] : [];
   });
 }
@@ -144,7 +145,7 @@ const colours = [1, 2, 3, 4, 6, 5];
 
 export function convergenceSpec(traces: Trace[], advice: Advice, byIterations: boolean): Spec | null {
   const chosen = chosenTraces(traces, advice).slice(0, 6);
-  const best = advice.best ?? 0;
+  const best = advice.best_loss ?? 0;
   if (!chosen.length) return null;
   const unit = timeUnit(Math.max(...chosen.map((t) => t.seconds[t.seconds.length - 1] ?? 0)));
   const { x, values } = align(
@@ -177,11 +178,11 @@ export function candidateSpec(advice: Advice): Spec | null {
   const byLoss = advice.loss !== null;
   const value = (c: Candidate) => (byLoss ? c.time_s : c.loss);
   const names = bestOfEach(advice.candidates).map((c) => c.algorithm).slice(0, 6);
-  const of = (name: string) => advice.candidates.filter((c) => c.algorithm === name && value(c) !== null && (value(c) as number) > 0).sort((a, b) => a.m - b.m);
+  const of = (name: string) => advice.candidates.filter((c) => c.algorithm === name && value(c) !== null && (value(c) as number) > 0).sort((a, b) => a.n - b.n);
   const all = names.flatMap(of).map((c) => value(c) as number);
   if (!best || !all.length) return null;
   const unit = byLoss ? timeUnit(Math.max(...all)) : { size: 1, name: '' };
-  const { x, values } = align(names.map((name) => ({ x: of(name).map((c) => c.m), y: of(name).map((c) => (value(c) as number) / unit.size) })));
+  const { x, values } = align(names.map((name) => ({ x: of(name).map((c) => c.n), y: of(name).map((c) => (value(c) as number) / unit.size) })));
   const top = value(best);
   return {
     title: byLoss ? 'Time to the loss' : 'Loss in that time',
@@ -193,7 +194,7 @@ export function candidateSpec(advice: Advice): Spec | null {
     xText: (v) => plain(v, 6),
     yText: (v) => plain(v, 3),
     lines: names.map((label, i) => ({ label, values: values[i] as (number | null)[], colour: colours[i] as number })),
-    marks: top === null ? [] : [{ x: best.m, y: top / unit.size, label: `${best.algorithm} on ${best.m}`, colour: 2, under: true }],
-    told: `Least with ${best.algorithm} on ${workers(best.m)}.`,
+    marks: top === null ? [] : [{ x: best.n, y: top / unit.size, label: `${best.algorithm} on ${best.n}`, colour: 2, under: true }],
+    told: `Least with ${best.algorithm} on ${workers(best.n)}.`,
   };
 }

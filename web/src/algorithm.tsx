@@ -16,10 +16,10 @@ interface ViewProps {
 
 const candidateColumns: Column[] = [
   { key: 'algorithm', label: 'algorithm' },
-  { key: 'm', label: 'workers', number: true },
+  { key: 'n', label: 'workers', number: true },
   { key: 'time_s', label: 'time', text: time, number: true },
-  { key: 'time_low_s', label: 'from', text: time, number: true },
-  { key: 'time_high_s', label: 'to', text: time, number: true },
+  { key: 'low_s', label: 'from', text: time, number: true },
+  { key: 'high_s', label: 'to', text: time, number: true },
   { key: 'iterations', label: 'iterations', text: (v: number | null) => number(v), number: true },
   { key: 'iteration_s', label: 'an iteration', text: time, number: true },
   { key: 'loss', label: 'loss', text: (v: number | null) => number(v), number: true },
@@ -100,7 +100,7 @@ function Curves({ advice, text, values, onChange }: ViewProps & { advice: Advice
   const convergence = convergenceSpec(traces, advice, values.by === 'iterations');
   const candidates = candidateSpec(advice);
   const rows = chosenTraces(traces, advice).flatMap((t) =>
-    t.iterations.map((iteration, i) => ({ algorithm: t.algorithm, m: t.m, iteration, seconds: t.seconds[i], loss: (t.losses[i] as number) - (advice.best ?? 0) })),
+    t.iterations.map((iteration, i) => ({ algorithm: t.algorithm, m: t.m, iteration, seconds: t.seconds[i], loss: (t.losses[i] as number) - (advice.best_loss ?? 0) })),
   );
   return (
     <>

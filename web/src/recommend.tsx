@@ -6,7 +6,7 @@ import type { Values } from './link';
 import { onceEach, recommendLine, recommendPath, recommendSpec, runsLike, type Recommendation } from './recommend_data';
 import { capital, Download, Field, Select, Table, useCalm, Wrong, type Column } from './ui';
 
-const ways: Record<string, string> = {
+const provenances: Record<string, string> = {
   rows: 'runs that match exactly',
   fit: 'a fit of the runs around it',
   model: 'the model of the job',
@@ -19,8 +19,8 @@ const columns: Column[] = [
   { key: 'low_s', label: 'from', text: time, number: true },
   { key: 'high_s', label: 'to', text: time, number: true },
   { key: 'cost', label: 'cost', text: money, number: true },
-  { key: 'rows', label: 'runs', number: true },
-  { key: 'why', label: 'note', text: (why: string | null, row: Row) => why ?? (row.fits === false ? 'over the limit' : '') },
+  { key: 'row_count', label: 'runs', number: true },
+  { key: 'why', label: 'note', text: (why: string | null, row: Row) => why ?? (row.feasible === false ? 'over the limit' : '') },
 ];
 
 const runColumns: Column[] = [
@@ -54,7 +54,7 @@ function Behind({ values, exact }: { values: Values; exact: boolean }) {
 function Told({ r }: { r: Recommendation }) {
   const line = recommendLine(r);
   const calm = useCalm(line, 400);
-  const facts: [string, string][] = [['From', ways[r.way] ?? r.way]];
+  const facts: [string, string][] = [['From', provenances[r.provenance] ?? r.provenance]];
   if (r.reason) facts.push(['Why', r.reason]);
   if (r.sure !== null) facts.push(['How sure', `the best with ${percent(r.sure)}`]);
   for (const c of r.candidates.filter((c) => c.failed)) facts.push(['Fails', `${workers(c.n)}: ${c.why ?? 'failed before'}`]);
@@ -109,14 +109,14 @@ export function RecommendView({ values, onChange }: { values: Values; onChange: 
         {r ? (
           <section class="card">
             <h2>All candidates</h2>
-            <Table name="candidates" columns={columns} rows={r.candidates as unknown as Row[]} mark={(row) => (r.best !== null && row === (r.candidates[r.best] as unknown) ? 'best' : undefined)} />
+            <Table name="candidates" columns={columns} rows={r.candidates as unknown as Row[]} mark={(row) => (row.n === r.best?.n ? 'best' : undefined)} />
             <p class="row">
               <Download name="recommend.json" type="application/json" label="JSON" of="the recommendation" text={() => JSON.stringify(r, null, 2) + '\n'} />
               <Download name="recommend.csv" type="text/csv" label="CSV" of="the candidates" text={() => toCsv(Object.keys(r.candidates[0] ?? {}), r.candidates as unknown as Row[])} />
             </p>
           </section>
         ) : null}
-        {r && r.way !== 'none' ? <Behind values={values} exact={r.way === 'rows'} /> : null}
+        {r && r.provenance !== 'none' ? <Behind values={values} exact={r.provenance === 'rows'} /> : null}
       </div>
     </div>
   );

@@ -9,16 +9,17 @@ interface Candidate {
   low_s: number | null;
   high_s: number | null;
   cost: number | null;
-  rows: number;
-  fits: boolean;
+  row_count: number;
+  feasible: boolean;
   failed: boolean;
   why: string | null;
 }
 
 export interface Recommendation {
-  way: 'rows' | 'fit' | 'model' | 'none';
+  status: 'ok' | 'unreached' | 'unknown';
+  provenance: 'rows' | 'fit' | 'model' | 'none';
   reason: string | null;
-  best: number | null;
+  best: Candidate | null;
   sure: number | null;
   missed: string | null;
   candidates: Candidate[];
@@ -51,7 +52,7 @@ export function runsLike(values: Values, by: 'batch' | 'latency' | 'both' | 'non
 }
 
 export function recommendLine(r: Recommendation): string {
-  const best = r.best === null ? undefined : r.candidates[r.best];
+  const best = r.best;
   if (!best) return r.missed ? `Nothing meets the ${r.missed}.` : 'Cannot tell yet.';
   const interval = best.low_s === null ? '' : ` (${time(best.low_s)} to ${time(best.high_s)})`;
   return `Use ${workers(best.n)}: ${time(best.time_s)}${interval}` + (best.cost === null ? '.' : `, for ${money(best.cost)}.`);
@@ -62,7 +63,7 @@ export function recommendSpec(r: Recommendation): Spec | null {
   if (known.length < 2) return null;
   const unit = timeUnit(Math.max(...known.map((c) => c.high_s ?? (c.time_s as number))));
   const scaled = (value: number | null) => (value === null ? null : value / unit.size);
-  const best = r.best === null ? undefined : r.candidates[r.best];
+  const best = r.best;
   const lines: Spec['lines'] = [{ label: 'time', values: known.map((c) => scaled(c.time_s)), colour: 1 }];
   if (known.some((c) => c.low_s !== null))
     lines.push({ label: 'from', values: known.map((c) => scaled(c.low_s)), colour: 5, dashed: true }, { label: 'to', values: known.map((c) => scaled(c.high_s)), colour: 5, dashed: true });

@@ -6,17 +6,18 @@ import { chartSvg } from '../src/chart_svg.ts';
 import { recommendLine, recommendPath, recommendSpec } from '../src/recommend_data.ts';
 import { conditions, filtered, fitRows, fitTarget, holds, residualSpec, runsPath } from '../src/runs_data.ts';
 
-const candidate = (algorithm, m, time_s, more) => ({ algorithm, m, measured: true, iterations: 4, iteration_s: time_s / 4, time_s, time_low_s: time_s, time_high_s: time_s, cost: null, loss: 1e-3, loss_low: null, loss_high: null, reaches: 1, probability: 0.5, why: 'best', ...more });
+const candidate = (algorithm, n, time_s, more) => ({ algorithm, n, measured: true, iterations: 4, iteration_s: time_s / 4, time_s, low_s: time_s, high_s: time_s, cost: null, loss: 1e-3, loss_low: null, loss_high: null, reaches: 1, probability: 0.5, why: 'best', ...more });
+const best = candidate('a', 4, 0.01);
 const advice = {
-  best: 0.1, loss: 1e-3, within_s: null, budget: null, goal: 'time', feasible: true, right: 0.6, near: 0.7, right_algorithm: 1,
-  candidates: [candidate('a', 4, 0.01), candidate('a', 8, 0.02), candidate('b', 2, 0.03, { why: 'both' })], next: null, notes: [],
+  status: 'ok', best_loss: 0.1, loss: 1e-3, within_s: null, budget: null, goal: 'time', best, sure: 0.6, sure_near: 0.7, sure_algorithm: 1,
+  candidates: [best, candidate('a', 8, 0.02), candidate('b', 2, 0.03, { why: 'both' })], next: null, notes: [],
 };
 const traces = 'algorithm,m,seed,iteration,seconds,objective\na,1,1,1,0.5,0.3\na,1,1,2,0.5,0.2\na,1,2,1,0.5,9\na,16,1,1,0.1,0.25\nb,2,1,1,1,0.4\nb,2,1,2,1,0.1\n';
 
 test('advice in words', () => {
   assert.equal(adviceLine(advice), 'Use a on 4 workers: 10.0 ms to 0.001 (10.0 ms to 10.0 ms).');
   assert.equal(adviceLine({ ...advice, loss: null, within_s: 10 }), 'Use a on 4 workers: 0.001 above the best after 10.0 s.');
-  assert.match(adviceLine({ ...advice, feasible: false }), /^Nothing gets there/);
+  assert.match(adviceLine({ ...advice, status: 'unreached', best: null }), /^Nothing reaches it/);
   assert.equal(adviceLine({ ...advice, candidates: [] }), 'The traces have no candidate.');
   assert.ok(adviceFacts(advice).some((fact) => fact.text === 'b on 2 workers: 30.0 ms, longer iterations, and more of them'));
   assert.deepEqual(adviseBody({ loss: '1e-3', price: '0.5', by: 'time' }, 'x'), { traces: 'x', loss: '1e-3', price: '$0.5/h' });
@@ -27,7 +28,7 @@ test('traces are read: the first seed, with the time since the beginning', () =>
   assert.deepEqual(read.map((t) => [t.algorithm, t.m, t.seconds, t.losses]), [['a', 1, [0.5, 1], [0.3, 0.2]], ['a', 16, [0.1], [0.25]], ['b', 2, [1, 2], [0.4, 0.1]]]);
   assert.deepEqual(chosenTraces(read, advice).map((t) => [t.algorithm, t.m]), [['a', 1], ['b', 2]]);
   assert.deepEqual(readTraces('x,y\n1,2\n'), []);
-  assert.deepEqual(bestOfEach(advice.candidates).map((c) => c.m), [4, 2]);
+  assert.deepEqual(bestOfEach(advice.candidates).map((c) => c.n), [4, 2]);
 });
 
 test('curves of traces and candidates', () => {
@@ -59,10 +60,10 @@ test('a fit is asked of what all runs have', () => {
 });
 
 test('a recommendation in words', () => {
-  const c = (n, time_s, more) => ({ n, time_s, low_s: null, high_s: null, cost: null, rows: 1, fits: true, failed: false, why: null, ...more });
-  const r = { way: 'rows', reason: '', best: 0, sure: null, missed: null, candidates: [c(3, 568), c(4, 729), c(1, null, { failed: true })], next: null, next_why: null, notes: [] };
+  const c = (n, time_s, more) => ({ n, time_s, low_s: null, high_s: null, cost: null, row_count: 1, feasible: true, failed: false, why: null, ...more });
+  const r = { status: 'ok', provenance: 'rows', reason: '', best: c(3, 568), sure: null, missed: null, candidates: [c(3, 568), c(4, 729), c(1, null, { failed: true })], next: null, next_why: null, notes: [] };
   assert.equal(recommendLine(r), 'Use 3 workers: 9.47 min.');
-  assert.equal(recommendLine({ ...r, candidates: [c(3, 568, { low_s: 500, high_s: 600, cost: 0.42 })] }), 'Use 3 workers: 9.47 min (8.33 min to 10.0 min), for $0.42.');
+  assert.equal(recommendLine({ ...r, best: c(3, 568, { low_s: 500, high_s: 600, cost: 0.42 }) }), 'Use 3 workers: 9.47 min (8.33 min to 10.0 min), for $0.42.');
   assert.equal(recommendLine({ ...r, best: null }), 'Cannot tell yet.');
   assert.equal(recommendLine({ ...r, best: null, missed: 'budget' }), 'Nothing meets the budget.');
   assert.deepEqual(recommendSpec(r).x, [3, 4]);
