@@ -309,7 +309,7 @@ struct hm_style {
     bool unicode;     /* Use characters beyond ASCII. */
     bool table;       /* Text: add the whole curve as a table. */
     bool chart;       /* Text: draw the curve. */
-    size_t width;     /* Columns of the page; fewer than 40 count as 40. */
+    size_t width;     /* Columns of the page; 0: 80; fewer than 40 count as 40. */
     const char *file; /* Gnuplot: the picture that the script writes: .svg, .png or .pdf. */
 };
 

@@ -30,8 +30,8 @@ const char *hm_strerror(int code)
     }
 }
 
-/* What a person typed may hold control characters; they must not reach a terminal. */
-static void clean(char *text)
+/* Replace control characters: text from a file must not send escape sequences to a terminal. */
+static void clean_text(char *text)
 {
     for (; *text; text++)
         if ((unsigned char)*text < 0x20 || *text == 0x7f)
@@ -48,7 +48,7 @@ int hm__fail(struct hm_err *err, int code, const char *format, ...)
     va_start(args, format);
     vsnprintf(err->message, sizeof(err->message), format, args);
     va_end(args);
-    clean(err->message);
+    clean_text(err->message);
     return code;
 }
 
@@ -66,7 +66,7 @@ void hm__err_hint(struct hm_err *err, const char *format, ...)
     va_start(args, format);
     vsnprintf(err->hint, sizeof(err->hint), format, args);
     va_end(args);
-    clean(err->hint);
+    clean_text(err->hint);
 }
 
 void hm__err_field(struct hm_err *err, const char *field)
@@ -74,7 +74,7 @@ void hm__err_field(struct hm_err *err, const char *field)
     if (!err || err->field[0] || !field)
         return;
     snprintf(err->field, sizeof(err->field), "%s", field);
-    clean(err->field);
+    clean_text(err->field);
 }
 
 void hm__err_at(struct hm_err *err, const char *source, int line)
@@ -83,7 +83,7 @@ void hm__err_at(struct hm_err *err, const char *source, int line)
         return;
     if (!err->source[0] && source) {
         snprintf(err->source, sizeof(err->source), "%s", source);
-        clean(err->source);
+        clean_text(err->source);
         if (!err->line)
             err->line = line;
     }

@@ -1,13 +1,14 @@
-/* Setting a struct hm_err. Every setter returns the code, so that `return hm__fail(...)` reads. */
+/* Filling in a struct hm_err. hm__fail returns its code, so callers write `return hm__fail(...)`.
+ */
 #ifndef HM_ERR_H
 #define HM_ERR_H
 
 #include "howmany.h"
 
-/* Record code and message unless an error is recorded already. err may be NULL. */
+/* Record a code and a message, unless err already has an error. err may be NULL. */
 int hm__fail(struct hm_err *err, int code, const char *format, ...) HM_PRINTF(3, 4);
 int hm__fail_nomem(struct hm_err *err);
-/* Add to the error just recorded; each is kept only if it was empty. */
+/* Add a hint, a field, or a source with a line to the error. A value that is set already stays. */
 void hm__err_hint(struct hm_err *err, const char *format, ...) HM_PRINTF(2, 3);
 void hm__err_field(struct hm_err *err, const char *field);
 void hm__err_at(struct hm_err *err, const char *source, int line);

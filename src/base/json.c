@@ -41,8 +41,7 @@ void hm__json_number(struct hm_text *out, double value)
         return;
     }
     if (value == floor(value) && fabs(value) < 1e15 && (value != 0 || !signbit(value))) {
-        hm__text_addf(out, "%lld",
-                      (long long)value); /* The common case; %.15g would print the same. */
+        hm__text_addf(out, "%lld", (long long)value); /* The common case; %.15g prints the same. */
         return;
     }
     if (hm__shortest(value, text) && hm__signed_read(text, &ours) && ours == value) {
@@ -58,7 +57,7 @@ void hm__json_number(struct hm_text *out, double value)
     hm__text_add(out, text);
 }
 
-/* Write what stands between the previous member and the next one, and the key. */
+/* Write the separator before the next member, and its key. */
 static void json_begin_member(struct hm_json *json, const char *key)
 {
     if (json->depth > 0) {

@@ -17,9 +17,8 @@
 
 #include "text.h"
 
-enum {
-    HM_JSON_DEPTH = 32
-}; /* Objects and lists inside one another; more is a programming error. */
+/* Most levels of objects and lists; more is a programming error. */
+enum { HM_JSON_DEPTH = 32 };
 
 enum hm_json_layout {
     HM_JSON_OBJECT = 0,
@@ -31,8 +30,8 @@ enum hm_json_layout {
 struct hm_json {
     struct hm_text *out; /* Borrowed. */
     size_t depth;
-    unsigned char layouts[HM_JSON_DEPTH]; /* Of the objects and lists that are open. */
-    bool filled[HM_JSON_DEPTH];           /* Whether each has a member already. */
+    unsigned char layouts[HM_JSON_DEPTH]; /* Layouts of the objects and lists that are open. */
+    bool filled[HM_JSON_DEPTH];           /* Whether each of them has a member already. */
 };
 
 /* Open an object or a list; key is NULL at the top and inside a list. */
@@ -40,24 +39,24 @@ void hm__json_open(struct hm_json *json, const char *key, unsigned layout);
 /* Close the innermost object or list. */
 void hm__json_close(struct hm_json *json);
 
-/* Each adds one member: key is NULL inside a list. */
+/* Add a member whose value is a text; key is NULL inside a list. */
 void hm__json_put_text(struct hm_json *json, const char *key, const char *text); /* NULL: null */
-/* The shortest decimal that reads back to the same double; null when the value is not finite. */
+/* Add a number as the shortest decimal that reads back as the same double; null if not finite. */
 void hm__json_put_number(struct hm_json *json, const char *key, double value);
 void hm__json_put_bool(struct hm_json *json, const char *key, bool value);
 void hm__json_put_null(struct hm_json *json, const char *key);
-/* Text that is JSON already and is copied as it is. */
+/* Add a text that is JSON already; it is copied without changes. */
 void hm__json_put_raw(struct hm_json *json, const char *key, const char *text);
-/* A list of texts, each on a line of its own. */
+/* Add a list of texts, each on its own line. */
 void hm__json_put_texts(struct hm_json *json, const char *key, const char *const *texts,
                         size_t count);
-/* A list of numbers on one line. */
+/* Add a list of numbers on one line. */
 void hm__json_put_numbers(struct hm_json *json, const char *key, const double *values,
                           size_t count);
 
-/* A JSON string with quotes and escapes; what is not UTF-8 becomes U+FFFD; NULL is null. */
+/* Write a JSON string with quotes and escapes. Bytes that are not UTF-8 become U+FFFD. */
 void hm__json_text(struct hm_text *out, const char *text);
-/* A JSON number, as hm__json_put_number writes it. */
+/* Write a JSON number, as hm__json_put_number does. */
 void hm__json_number(struct hm_text *out, double value);
 
 #endif

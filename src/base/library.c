@@ -1,4 +1,4 @@
-/* Loading shared libraries. */
+/* Loading shared libraries at run time with dlopen. */
 #include "library.h"
 
 #include <dlfcn.h>
@@ -25,6 +25,6 @@ int hm__library_find(void *library, const char *name, void *function, struct hm_
 
     if (!found)
         return hm__fail(err, HM_E_UNSUPPORTED, "a library that was loaded has no %s", name);
-    memcpy(function, &found, sizeof(found)); /* C has no cast from an object to a function */
+    memcpy(function, &found, sizeof(found)); /* C cannot cast void * to a function. */
     return 0;
 }

@@ -1,12 +1,13 @@
-/* Shared libraries that few need and that cost much to start with: loaded when they are wanted. */
+/* Loading shared libraries at run time, for features that few runs use and that start slowly. */
 #ifndef HM_LIBRARY_H
 #define HM_LIBRARY_H
 
 #include "howmany.h"
 
-/* Load it for as long as the program runs. name: "libpq.so.5"; package: what to install. */
+/* Load a library, such as "libpq.so.5", until the program ends. The hint of an error names package.
+ */
 int hm__library_open(const char *name, const char *package, void **ret_library, struct hm_err *err);
-/* Put its function of that name into *function, which is a pointer to a function. */
+/* Look up a function by name; `function` points to a function pointer that receives it. */
 int hm__library_find(void *library, const char *name, void *function, struct hm_err *err);
 
 #endif

@@ -1,9 +1,8 @@
 /*
  * Checked allocation, and an arena.
  *
- * Objects that are read from files (jobs, catalogs, answers) hold many small strings and arrays
- * with one life. Each owns one arena, so that freeing a half-built object is the same as freeing
- * a whole one and no list of frees has to be kept in step with a struct.
+ * Jobs, catalogs and answers contain many small strings and arrays that are freed together. Each
+ * object owns one arena, so a partly built object is freed in the same way as a complete one.
  */
 #include "memory.h"
 
@@ -15,8 +14,8 @@
 #include <string.h>
 
 /*
- * The only state outside an object in this library; it is for tests alone and off otherwise. Each
- * thread has its own: where threads are ranks, one of them can run out of memory alone.
+ * The only state of the library that is not part of an object. Tests use it to make allocations
+ * fail; otherwise it is off. It is per thread, so that one rank of several can run out of memory.
  */
 static _Thread_local long fail_after = -1;
 
@@ -25,7 +24,7 @@ void hm__alloc_fail_after(long after)
     fail_after = after;
 }
 
-static bool must_fail(void)
+static bool alloc_must_fail(void)
 {
     if (fail_after < 0)
         return false;
@@ -37,14 +36,14 @@ static bool must_fail(void)
 
 void *hm__calloc(size_t count, size_t size)
 {
-    if (must_fail())
+    if (alloc_must_fail())
         return NULL;
     return calloc(count ? count : 1, size ? size : 1);
 }
 
 void *hm__realloc(void *pointer, size_t count, size_t size)
 {
-    if (must_fail())
+    if (alloc_must_fail())
         return NULL;
     if (size && count > SIZE_MAX / size)
         return NULL;

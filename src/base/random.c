@@ -53,7 +53,7 @@ double hm__random_uniform(struct hm_random *r)
     return ((double)(high * 67108864 + low) + 0.5) / 9007199254740992.0;
 }
 
-double hm__random_normal(struct hm_random *random) /* Box and Muller */
+double hm__random_normal(struct hm_random *random) /* By Box and Muller. */
 {
     double u = hm__random_uniform(random), v = hm__random_uniform(random);
 
@@ -62,7 +62,7 @@ double hm__random_normal(struct hm_random *random) /* Box and Muller */
 
 uint32_t hm__random_below(struct hm_random *r, uint32_t n)
 {
-    /* Lemire 2019: the high word of a product, refusing the few low words that would bias it. */
+    /* Lemire 2019: take the high word of a product, and reject low words that would cause bias. */
     uint64_t product = (uint64_t)hm__random_u32(r) * n;
 
     if ((uint32_t)product < n) {
@@ -73,12 +73,12 @@ uint32_t hm__random_below(struct hm_random *r, uint32_t n)
     return (uint32_t)(product >> 32);
 }
 
-/* Inversion: walk up the distribution until it passes a uniform number. */
+/* Inversion: add up probabilities until the sum exceeds a uniform number. */
 static double by_inversion(struct hm_random *r, double count, double p)
 {
     const double none = exp(count * log1p(-p)), ratio = p / (1 - p);
 
-    for (;;) { /* again in the rare case that rounding leaves nothing to walk on */
+    for (;;) { /* Repeat in the rare case that rounding exhausts the sum. */
         double mass = none, u = hm__random_uniform(r), k = 0;
         while (u > mass && mass > 0 && k < count) {
             u -= mass;
@@ -90,7 +90,7 @@ static double by_inversion(struct hm_random *r, double count, double p)
     }
 }
 
-/* log(k!) less its Stirling approximation. */
+/* log(k!) minus its Stirling approximation. */
 static double stirling_tail(double k)
 {
     static const double tails[] = {0.0810614667953272,  0.0413406959554092, 0.0276779256849983,

@@ -1,9 +1,9 @@
 /*
- * Decimals of a double by whole numbers of 128 bits: v = m 2^-s, and N = m 10^k is exact for the
- * numbers of everyday. Its first 17 digits and what is left of them give each rounding without
- * error; a rounding reads back as v when it is nearer to N than half of 10^k, the distance between
- * doubles in these units. An answer holds thousands of numbers, and printf takes half a microsecond
- * for each try.
+ * Shortest decimals of a double with 128-bit integers. A double is v = m 2^-s, and N = m 10^k is
+ * exact for numbers of common size. The first 17 digits of N and the remainder give each rounding
+ * without error. A rounding reads back as v when its distance to N is less than half of 10^k, the
+ * distance between doubles in these units. This is faster than printf, which needs half a
+ * microsecond per attempt; an answer has thousands of numbers.
  */
 #include "shortest.h"
 
@@ -35,13 +35,13 @@ static const uint64_t tens[] = {1,
                                 10000000000000000000u};
 
 struct scaled {
-    wide number;   /* m 10^k */
-    wide ten;      /* 10^k */
-    int shift;     /* s */
-    int exponent;  /* decimal, of the first digit */
-    uint64_t head; /* the first 17 digits, cut off */
-    wide rest;     /* what is cut off, in units of 2^-s */
-    bool even;     /* m */
+    wide number;   /* N = m 10^k. */
+    wide ten;      /* 10^k. */
+    int shift;     /* s. */
+    int exponent;  /* Decimal exponent of the first digit. */
+    uint64_t head; /* The first 17 digits, truncated. */
+    wide rest;     /* The truncated remainder, in units of 2^-s. */
+    bool even;     /* Whether m is even. */
 };
 
 static wide power(int k)
@@ -49,7 +49,7 @@ static wide power(int k)
     return k < 20 ? tens[k] : (wide)tens[19] * tens[k - 19];
 }
 
-/* For 1e-4 <= value < 1e15, k is 2..20: m 10^k stays below 2^120. */
+/* For 1e-4 <= value < 1e15, k is 2 to 20, and m 10^k is below 2^120. */
 static bool scale(double value, struct scaled *v)
 {
     int two;
@@ -58,9 +58,10 @@ static bool scale(double value, struct scaled *v)
     v->shift = 53 - two;
     v->even = m % 2 == 0;
     v->exponent = (int)floor(log10(value));
-    if (m == (uint64_t)1 << 52 || v->shift <= 0) /* neighbours at two distances; large numbers */
+    if (m == (uint64_t)1 << 52 ||
+        v->shift <= 0) /* Neighbours at unequal distances; large numbers. */
         return false;
-    for (int tries = 0; tries < 3; tries++) { /* the logarithm may be one off */
+    for (int tries = 0; tries < 3; tries++) { /* The logarithm may be off by one. */
         if (v->exponent < -4 || v->exponent > 14)
             return false;
         v->ten = power(16 - v->exponent);
@@ -77,7 +78,7 @@ static bool scale(double value, struct scaled *v)
     return false;
 }
 
-/* Rounded to so many digits, half to even. */
+/* Round to `count` digits, half to even. */
 static uint64_t rounded(const struct scaled *v, int digits)
 {
     uint64_t unit = tens[17 - digits], whole = v->head / unit, part = v->head % unit;
@@ -94,12 +95,12 @@ static bool reads_back(const struct scaled *v, uint64_t digits, int count)
     return 2 * off < v->ten || (2 * off == v->ten && v->even);
 }
 
-/* Digits as %g has them where no exponent is needed: without zeros at the end. */
+/* Write digits like %g without an exponent: no zeros at the end. */
 static void write_digits(uint64_t number, int count, int exponent, char *text)
 {
     char digits[24];
 
-    if (number == tens[count]) { /* 9.99… became 10 */
+    if (number == tens[count]) { /* 9.99… was rounded to 10. */
         number /= 10;
         exponent++;
     }
@@ -137,7 +138,7 @@ bool hm__shortest(double value, char *text)
         return false;
     while (!reads_back(&v, digits = rounded(&v, count), count) && count < 17)
         count++;
-    if (v.exponent == 14 && digits == tens[count]) /* needs an exponent now */
+    if (v.exponent == 14 && digits == tens[count]) /* An exponent is needed now. */
         return false;
     write_digits(digits, count, v.exponent, text);
     return true;

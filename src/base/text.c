@@ -132,7 +132,7 @@ static char fold(char c)
     return c == '_' || c == ' ' ? '-' : c;
 }
 
-/* Edit distance with transpositions (optimal string alignment), case and -_ folded. */
+/* Edit distance with transpositions (optimal string alignment); ignores case and - against _. */
 static size_t distance(const char *a, size_t la, const char *b, size_t lb)
 {
     size_t rows[3][SUGGEST_MAX + 1];
@@ -188,7 +188,7 @@ static bool digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Exact up to 10^27 in 64 bits of mantissa; tables of runs have millions of numbers with few. */
+/* Small powers come from a table, because tables of runs have millions of numbers. */
 static long double power_of_ten(int exponent)
 {
     static const long double small[] = {1e0L,  1e1L,  1e2L,  1e3L,  1e4L,  1e5L,  1e6L,  1e7L,
@@ -199,8 +199,8 @@ static long double power_of_ten(int exponent)
 }
 
 /*
- * mantissa * 10^exponent. Up to 2^53 and powers of ten up to 10^22 both parts are exact in a double
- * and the result is correctly rounded; beyond, a long double keeps it within an ulp.
+ * mantissa * 10^exponent. A mantissa up to 2^53 and a power of ten up to 10^22 are exact doubles,
+ * so the result is correctly rounded. Otherwise a long double gives an error below one ulp.
  */
 static double scaled(uint64_t mantissa, int exponent)
 {
@@ -219,12 +219,12 @@ static double scaled(uint64_t mantissa, int exponent)
 }
 
 /*
- * strtod follows the locale and takes "inf", "nan" and hexadecimal; a job file must mean the same
- * everywhere. Digits beyond the 19th only move the point.
+ * strtod depends on the locale and accepts "inf", "nan" and hexadecimal numbers; a job file must
+ * mean the same everywhere. Digits after the 19th only shift the decimal point.
  */
 size_t hm__number_read(const char *text, double *ret_value)
 {
-    const uint64_t full = 1000000000000000000u; /* another digit fits below this */
+    const uint64_t full = 1000000000000000000u; /* Below this, one more digit fits. */
     const char *p = text;
     uint64_t mantissa = 0;
     int point = 0, digits = 0, exponent = 0;

@@ -1,10 +1,10 @@
 /*
  * Units and dimensions.
  *
- * Inside, everything is SI with the byte for information: 1 bit is 1/8 byte, 1 Gbit/s is 125e6
- * byte/s. Decimal prefixes are powers of 1000 and KiB, MiB, GiB, TiB powers of 1024. The letter
- * case of b (bit) and B (byte) matters; "GFLOPS" and "Tflops" mean flop per second, as on data
- * sheets, "Gflop" a number of operations.
+ * Internally all quantities are in SI units, with the byte for information: 1 bit is 1/8 byte, 1
+ * Gbit/s is 125e6 byte/s. Decimal prefixes are powers of 1000 and KiB, MiB, GiB, TiB powers of
+ * 1024. The case of b (bit) and B (byte) matters; "GFLOPS" and "Tflops" mean flop per second, as on
+ * data sheets, "Gflop" a number of operations.
  */
 #include "unit.h"
 
@@ -147,7 +147,7 @@ static size_t skip_spaces(const char *text)
     return strspn(text, " \t");
 }
 
-/* The unit at text, up to a '/' or the end; false with an error if there is no such unit. */
+/* Read a unit up to a '/' or the end of the text. */
 static int read_unit(const char **text, double *factor, struct hm_dim *dim, struct hm_err *err)
 {
     char name[32];

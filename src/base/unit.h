@@ -1,4 +1,4 @@
-/* Units: what a person writes ("1 Gbit/s", "20 ms", "$3.06/h") to SI and back to a dimension. */
+/* Units: conversion of texts such as "1 Gbit/s", "20 ms" and "$3.06/h" to SI, and dimensions. */
 #ifndef HM_UNIT_H
 #define HM_UNIT_H
 
@@ -22,23 +22,24 @@ enum { HM_DIM_TEXT = 48 };
 
 bool hm__dim_equal(struct hm_dim a, struct hm_dim b);
 bool hm__dim_plain(struct hm_dim dim);
-/* "s", "byte/s", "flop*s^2": into text[HM_DIM_TEXT], which is returned. */
+/* Write a dimension ("s", "byte/s", "flop*s^2") into text[HM_DIM_TEXT]; returns text. */
 const char *hm__dim_name(struct hm_dim dim, char *text);
-/* How a value of that dimension is written, for hints: "a rate such as 1 Gbit/s". */
+/* An example of a value of the dimension, for hints: "a rate such as 1 Gbit/s". */
 const char *hm__dim_example(struct hm_dim dim);
 
-/* Factor to SI and dimension of the unit named by the first length characters; false if none. */
+/* Find a unit by the first `length` characters of name: its factor to SI and its dimension. */
 bool hm__unit_find(const char *name, size_t length, double *ret_factor, struct hm_dim *ret_dim);
-/* The i-th known unit name, NULL after the last: for suggestions. */
+/* The name of unit i, NULL after the last; for hm__suggest. */
 const char *hm__unit_name(const void *unused, size_t i);
 
 /*
- * Read a whole quantity of the wanted dimension: "[$]number [unit[/unit]]", "%" and "x" for plain
- * numbers. A bare number is taken only where a plain number is wanted, or when it is 0.
+ * Read a text that is a quantity of the wanted dimension: "[$]number [unit[/unit]]", or "%" and "x"
+ * after plain numbers. A number without a unit is accepted only if it is 0 or if a plain number is
+ * wanted.
  */
 int hm__quantity_parse(const char *text, struct hm_dim wanted, double *ret_value,
                        struct hm_err *err);
-/* Read a whole quantity of any dimension; *has_unit: whether a unit or a $ was written. */
+/* Read a text that is a quantity of any dimension; *has_unit: it has a unit or a $. */
 int hm__quantity_read(const char *text, double *value, struct hm_dim *dim, bool *has_unit,
                       struct hm_err *err);
 

@@ -1,9 +1,10 @@
 /*
- * Building a program node by node: dimensions are checked here, and constants folded.
+ * Building a program node by node. Dimensions are checked here, and constants are folded.
  *
- * Rules for dimensions: + - comparisons min max and the two sides of ?: need equal ones (a literal
- * 0 goes with any); * and / add and subtract exponents; logarithms, exp, conditions and exponents
- * need plain numbers; a power of a dimensioned base needs a whole constant exponent.
+ * Rules for dimensions: the operands of +, -, comparisons, min, max and the two results of ?: must
+ * have the same dimension, except that a literal 0 fits every dimension. * and / add and subtract
+ * exponents. Logarithms, exp, conditions and exponents need plain numbers. A power of a quantity
+ * with a unit needs a constant whole exponent.
  */
 #include "program.h"
 
@@ -100,7 +101,7 @@ double hm__apply(enum hm__op op, double a, double b, double c)
         return floor(a);
     case HM__OP_ABS:
         return fabs(a);
-    case HM__OP_MIN: /* what is not a number stays so, on either side */
+    case HM__OP_MIN: /* NaN on either side gives NaN. */
         return isnan(a) || a < b ? a : b;
     case HM__OP_MAX:
         return isnan(a) || a > b ? a : b;
@@ -108,7 +109,7 @@ double hm__apply(enum hm__op op, double a, double b, double c)
     return NAN;
 }
 
-static int append(struct hm_formula *f, const struct hm__node *node, struct hm_err *err)
+static int node_append(struct hm_formula *f, const struct hm__node *node, struct hm_err *err)
 {
     if (f->node_count == HM__NODES_MAX)
         return hm__fail(err, HM_E_LIMIT, "the formula has more than %d operations", HM__NODES_MAX);
@@ -132,7 +133,7 @@ int hm__build_const(struct hm_formula *f, double value, struct hm_dim dim, struc
                             .value = value,
                             .dim = dim,
                             .zero = value == 0 && hm__dim_plain(dim)};
-    return append(f, &node, err);
+    return node_append(f, &node, err);
 }
 
 int hm__build_symbol(struct hm_formula *f, int symbol, struct hm_dim dim, bool varies,
@@ -144,11 +145,11 @@ int hm__build_symbol(struct hm_formula *f, int symbol, struct hm_dim dim, bool v
                             .definition = -1,
                             .dim = dim,
                             .varies = varies};
-    return append(f, &node, err);
+    return node_append(f, &node, err);
 }
 
-/* dim = a + times * b in exponents; false when one leaves the range. */
-static bool combine(struct hm_dim a, struct hm_dim b, int times, struct hm_dim *dim)
+/* dim = a + times * b in exponents; false when an exponent is out of range. */
+static bool dim_combine(struct hm_dim a, struct hm_dim b, int times, struct hm_dim *dim)
 {
     const int e[4] = {a.time + times * b.time, a.bytes + times * b.bytes, a.flop + times * b.flop,
                       a.money + times * b.money};
@@ -193,7 +194,7 @@ static int power_dim(const struct hm__node *base, const struct hm__node *exponen
         return 0;
     double e = exponent->value;
     if (exponent->op != HM__OP_CONST || e != floor(e) || fabs(e) > 8 ||
-        !combine(HM_DIM_NONE, base->dim, (int)e, dim))
+        !dim_combine(HM_DIM_NONE, base->dim, (int)e, dim))
         return hm__fail(err, HM_E_UNIT,
                         "a quantity with a unit can only be raised to a small "
                         "whole power");
@@ -212,7 +213,7 @@ static int sqrt_dim(const struct hm__node *x, struct hm_dim *dim, struct hm_err 
     return 0;
 }
 
-/* The dimension of an operation, or an error where it has none. */
+/* The dimension of the result of an operation, or an error if the operands do not fit. */
 static int result_dim(enum hm__op op, const struct hm__node *a, const struct hm__node *b,
                       const struct hm__node *c, struct hm_dim *dim, struct hm_err *err)
 {
@@ -237,8 +238,8 @@ static int result_dim(enum hm__op op, const struct hm__node *a, const struct hm_
         return need_same(a, b, op == HM__OP_MIN ? "min" : "max", dim, err);
     case HM__OP_MUL:
     case HM__OP_DIV:
-        if (!combine(a->dim, b->dim, op == HM__OP_MUL ? 1 : -1, dim))
-            return hm__fail(err, HM_E_UNIT, "the unit of the product grows without end");
+        if (!dim_combine(a->dim, b->dim, op == HM__OP_MUL ? 1 : -1, dim))
+            return hm__fail(err, HM_E_UNIT, "the exponent of a unit is above 32");
         return 0;
     case HM__OP_POW:
         return power_dim(a, b, dim, err);
@@ -277,5 +278,5 @@ int hm__build(struct hm_formula *f, enum hm__op op, int a, int b, int c, struct 
     node.varies = x.varies || y.varies || z.varies;
     if (op != HM__OP_DEFINE && x.op == HM__OP_CONST && y.op == HM__OP_CONST && z.op == HM__OP_CONST)
         return hm__build_const(f, hm__apply(op, x.value, y.value, z.value), node.dim, err);
-    return append(f, &node, err);
+    return node_append(f, &node, err);
 }

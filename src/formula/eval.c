@@ -1,8 +1,9 @@
 /*
  * Evaluating a compiled formula over a vector of n.
  *
- * The vector is cut into blocks that stay in the first-level cache; what does not depend on n is
- * computed once. Each operation is a plain loop over a block, which the compiler can vectorise.
+ * The vector is processed in blocks that fit into the first-level cache. Nodes that do not depend
+ * on n are computed once. Each operation is a plain loop over a block, so the compiler can
+ * vectorise it.
  */
 #include <math.h>
 #include <string.h>
@@ -25,7 +26,7 @@ static double *row(double *space, int node)
             out[i] = (expression);                                                                 \
     } while (0)
 
-/* The operations worth a loop of their own; the rest go through hm__apply. */
+/* Frequent operations have their own loop; the others call hm__apply. */
 static void run_node(const struct hm__node *node, double *space, double *out, size_t count)
 {
     const double *a = row(space, node->operand[0]);
@@ -70,7 +71,7 @@ static double scale_of(const struct hm_formula *f, const struct hm__node *node,
     return scaled->factor;
 }
 
-/* Value of a node that does not depend on n. */
+/* The value of a node that does not depend on n. */
 static double uniform(const struct hm_formula *f, const struct hm__node *node, double *space,
                       const double *symbols, const struct hm_scaled *scaled)
 {
@@ -105,8 +106,9 @@ static void run_block(const struct hm_formula *f, const struct hm_scaled *scaled
     }
 }
 
-static int eval(const struct hm_formula *f, const double *symbols, const struct hm_scaled *scaled,
-                const double *const *columns, size_t count, double *values, struct hm_err *err)
+static int formula_eval(const struct hm_formula *f, const double *symbols,
+                        const struct hm_scaled *scaled, const double *const *columns, size_t count,
+                        double *values, struct hm_err *err)
 {
     double *space = hm__calloc(f->node_count * BLOCK, sizeof(*space));
     if (!space)
@@ -131,16 +133,16 @@ int hm__formula_eval(const struct hm_formula *f, const double *symbols,
                      const struct hm_scaled *scaled, const double *n, size_t count, double *values,
                      struct hm_err *err)
 {
-    return eval(f, symbols, scaled, &n, count, values, err);
+    return formula_eval(f, symbols, scaled, &n, count, values, err);
 }
 
 int hm__formula_eval_columns(const struct hm_formula *f, const double *const *columns, size_t count,
                              double *values, struct hm_err *err)
 {
-    return eval(f, NULL, NULL, columns, count, values, err);
+    return formula_eval(f, NULL, NULL, columns, count, values, err);
 }
 
-/* d(op)/dx given the operands a, b, c, their derivatives da, db, dc and the value v. */
+/* The derivative of an operation from its operands x, their derivatives d and its value v. */
 static double derivative(enum hm__op op, const double *x, const double *d, double v)
 {
     switch (op) {
@@ -178,7 +180,7 @@ static double derivative(enum hm__op op, const double *x, const double *d, doubl
     case HM__OP_MAX:
         return x[0] > x[1] ? d[0] : d[1];
     default:
-        return 0; /* constants, steps and comparisons are flat */
+        return 0; /* Constants, steps and comparisons have derivative 0. */
     }
 }
 
@@ -223,7 +225,7 @@ bool hm__formula_uses(const struct hm_formula *f, size_t symbol)
     return false;
 }
 
-/* The node of the quantity at that index among constant definitions; -1 after the last. */
+/* The node of constant definition number `quantity`; -1 after the last. */
 static int quantity_node(const struct hm_formula *f, size_t quantity)
 {
     for (size_t k = 0; k < f->node_count; k++)

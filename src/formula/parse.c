@@ -1,11 +1,12 @@
 /*
- * The formula language: recursive descent, one function a level of precedence, lowest first:
+ * The parser of formulas: recursive descent with one function per level of precedence, lowest
+ * first:
  *
  *     a ? b : c    ||    &&    == !=    < <= > >=    + -    * /    unary - !    ^    ( ) f(x) names
  *
- * ^ is right associative and binds tighter than a minus before it: -2^2 is -4. A number may carry
- * a unit ("64 bit", "1 Gbit/s"). A name is a definition of the scope's, compiled when first met
- * and shared by all that use it, or a symbol.
+ * ^ is right associative and binds more tightly than unary minus: -2^2 is -4. A number may have a
+ * unit ("64 bit", "1 Gbit/s"). A name is a definition of the scope, which is compiled once at its
+ * first use, or a symbol.
  */
 #include "program.h"
 
@@ -23,7 +24,7 @@ struct parser {
     const char *text, *at;
     const struct hm_scope *scope;
     struct hm_formula *formula;
-    int *nodes; /* per definition: its node; -1 not met yet, -2 being compiled */
+    int *nodes; /* The node of each definition; -1: not yet used, -2: being compiled. */
     int depth;
     struct hm_err *err;
 };
@@ -101,7 +102,7 @@ static int find_symbol(const struct hm_scope *scope, const char *at, size_t leng
     return -1;
 }
 
-/* A definition's text is a formula of its own: compile it in place, then come back. */
+/* Compile the text of a definition, and then continue with the formula that uses it. */
 static int parse_definition(struct parser *p, int index)
 {
     const struct hm_definition *d = &p->scope->definitions[index];
@@ -136,7 +137,7 @@ static int parse_definition(struct parser *p, int index)
     return node;
 }
 
-/* Every name a person may have meant: definitions, symbols, functions. */
+/* Every name for suggestions: definitions, symbols, functions. */
 static const char *known_name(const void *context, size_t i)
 {
     const struct hm_scope *scope = context;
@@ -207,8 +208,8 @@ static int parse_name(struct parser *p)
 }
 
 /*
- * Whether a name after "Gbit/" belongs to the unit. "1 Gbit/s" and "$3/h" are always rates; with
- * other names of times the person's own quantity of that name wins ("1 GB/d" with d in where:).
+ * Whether a name after "Gbit/" is part of the unit. "1 Gbit/s" and "$3/h" are always rates. Other
+ * units of time give way to a definition of the same name ("1 GB/d" with d in where:).
  */
 static bool is_per_time(const struct parser *p, const char *at, size_t length, double *factor)
 {
@@ -221,7 +222,7 @@ static bool is_per_time(const struct parser *p, const char *at, size_t length, d
             (find_definition(p->scope, at, length) < 0 && find_symbol(p->scope, at, length) < 0));
 }
 
-/* The unit at p->at, if there is one, with "/s" or the like when it follows at once. */
+/* Read a unit at p->at, if there is one, and a "/s" or similar directly after it. */
 static bool parse_unit(struct parser *p, double *factor, struct hm_dim *dim)
 {
     size_t micro = strncmp(p->at, "\xc2\xb5", 2) == 0 || strncmp(p->at, "\xce\xbc", 2) == 0 ? 2 : 0;
@@ -320,7 +321,7 @@ struct binary {
     int level;
 };
 
-/* Longer tokens first where one begins another. */
+/* A token that begins with another token comes before it. */
 static const struct binary binaries[] = {
     {"||", HM__OP_OR, 0}, {"&&", HM__OP_AND, 1}, {"==", HM__OP_EQ, 2}, {"!=", HM__OP_NE, 2},
     {"<=", HM__OP_LE, 3}, {">=", HM__OP_GE, 3},  {"<", HM__OP_LT, 3},  {">", HM__OP_GT, 3},
@@ -418,7 +419,7 @@ static int check_result(const struct hm_formula *f, const char *text, struct hm_
     return HM_E_UNIT;
 }
 
-/* A message about units was made without the text at hand: add it. */
+/* Add the text of the formula to a message about units that does not quote it. */
 static void quote_formula(const struct parser *p, int code)
 {
     struct hm_err *err = p->err;
@@ -429,7 +430,7 @@ static void quote_formula(const struct parser *p, int code)
     snprintf(err->message + used, sizeof(err->message) - used, " in '%.120s'", p->text);
 }
 
-/* wanted NULL: any dimension will do. */
+/* Compile a formula; wanted NULL accepts any dimension. */
 static int compile(const char *text, const struct hm_scope *scope, const struct hm_dim *wanted,
                    struct hm_formula **ret_formula, struct hm_err *err)
 {

@@ -1,4 +1,4 @@
-/* Inside of a compiled formula, shared by the parser, the builder and the evaluator. */
+/* A compiled formula, for the parser, the builder and the evaluator. */
 #ifndef HM_PROGRAM_H
 #define HM_PROGRAM_H
 
@@ -7,7 +7,7 @@
 enum hm__op {
     HM__OP_CONST,
     HM__OP_SYMBOL,
-    HM__OP_DEFINE, /* the value of a definition: a copy of operand 0 that can be scaled */
+    HM__OP_DEFINE, /* The value of a definition: operand 0, which can be scaled. */
     HM__OP_NEG,
     HM__OP_NOT,
     HM__OP_ADD,
@@ -36,16 +36,16 @@ enum hm__op {
     HM__OP_MAX,
 };
 
-/* One value of the program; operands stand before it in the list. */
+/* One operation of the program. Its operands have smaller indices. */
 struct hm__node {
     enum hm__op op;
-    int operand[3]; /* indices of nodes; -1 unused */
-    int symbol;     /* HM__OP_SYMBOL: index in the scope */
-    int definition; /* HM__OP_DEFINE: index in names; -1 otherwise */
-    double value;   /* HM__OP_CONST */
+    int operand[3]; /* Indices of nodes; -1: unused. */
+    int symbol;     /* HM__OP_SYMBOL: index in the scope. */
+    int definition; /* HM__OP_DEFINE: index in names; otherwise -1. */
+    double value;   /* HM__OP_CONST: the constant. */
     struct hm_dim dim;
-    bool varies; /* depends on n */
-    bool zero;   /* the literal 0, which has every dimension */
+    bool varies; /* The value depends on n. */
+    bool zero;   /* The literal 0, which fits every dimension. */
 };
 
 enum { HM__NODES_MAX = 4096 };
@@ -54,26 +54,26 @@ struct hm_formula {
     struct hm__node *nodes;
     size_t node_count, node_room;
     int result;
-    char **names; /* of the definitions, by index; owned */
+    char **names; /* Names of the definitions. Owned. */
     size_t name_count;
-    char **symbols; /* names of the scope's symbols; owned */
+    char **symbols; /* Names of the symbols of the scope. Owned. */
     size_t symbol_count;
     bool columns; /* Every symbol varies, not n alone. */
 };
 
-/* Append a node, folding constants and checking dimensions; its index, or a negative code. */
+/* Append a node, fold constants and check dimensions; returns its index or a negative code. */
 int hm__build(struct hm_formula *formula, enum hm__op op, int a, int b, int c, struct hm_err *err);
 int hm__build_const(struct hm_formula *formula, double value, struct hm_dim dim,
                     struct hm_err *err);
 int hm__build_symbol(struct hm_formula *formula, int symbol, struct hm_dim dim, bool varies,
                      struct hm_err *err);
 
-/* What a name of a function stands for; *ret_arity is its number of arguments. -1 if unknown. */
+/* The operation of a function and its number of arguments; -1 if the name is unknown. */
 int hm__function_find(const char *name, size_t length, int *ret_arity);
-/* The i-th function name, NULL after the last. */
+/* The name of function i, NULL after the last. */
 const char *hm__function_name(const void *unused, size_t i);
 
-/* The value of one operation on plain numbers. */
+/* The result of one operation. */
 double hm__apply(enum hm__op op, double a, double b, double c);
 
 #endif

@@ -1,4 +1,4 @@
-/* Plain data of howmany_advise.h: names of forms, and freeing. */
+/* Data of howmany_advise.h: names and sizes of the forms of g, and freeing. */
 #include "convergence.h"
 
 #include "memory.h"
@@ -20,7 +20,7 @@ size_t hm__g_form_size(enum hm_g_form form)
     return (size_t)form < HM_G_FORMS ? sizes[form] : 0;
 }
 
-/* Paces inside a convergence belong to its memory and have none of their own. */
+/* Paces that are part of a convergence have no memory of their own. */
 void hm_paces_free(struct hm_paces *paces)
 {
     if (paces)

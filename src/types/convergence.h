@@ -1,4 +1,4 @@
-/* Forms of g(i, m): what reading and writing of them must agree on. */
+/* Forms of g(i, m): definitions that the reader and the writer of stored files share. */
 #ifndef HM_CONVERGENCE_H
 #define HM_CONVERGENCE_H
 
@@ -7,10 +7,10 @@
 /* The version of the file format of a stored convergence. */
 enum { HM_CONVERGENCE_VERSION = 2 };
 
-/* Their names in the order of enum hm_g_form; NULL after the last. */
+/* Names of the forms in the order of enum hm_g_form; NULL after the last. */
 extern const char *const hm__g_form_names[HM_G_FORMS + 1];
 
-/* How many parameters a form has; 0: as many as there are terms. */
+/* Number of parameters of a form; 0 for HM_G_TERMS, which has one per term. */
 size_t hm__g_form_size(enum hm_g_form form);
 
 #endif

@@ -1,4 +1,4 @@
-/* A Markov random field as a file states it: its end. The readers are in inputs. */
+/* Freeing a Markov random field. The readers are in src/inputs. */
 #include "markov.h"
 
 #include "memory.h"

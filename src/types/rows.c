@@ -1,6 +1,6 @@
 /*
- * Rows of a data set. Room doubles when it runs out, so that adding rows one by one takes time
- * linear in what they hold; a failed allocation leaves the rows as they were.
+ * Rows of a data set. Arrays double in size when they are full, so adding rows takes linear time in
+ * total. A failed allocation leaves the rows unchanged.
  */
 #include "rows.h"
 
@@ -8,7 +8,7 @@
 
 #include "memory.h"
 
-/* Room for more rows: a label, and in sparse rows the place its entries end. */
+/* Make room for `more` rows: labels and, in sparse rows, the ends of their entries. */
 static bool reserve_rows(struct hm_rows *rows, size_t more)
 {
     if (rows->labels && rows->count + more <= rows->row_room)
@@ -30,7 +30,7 @@ static bool reserve_rows(struct hm_rows *rows, size_t more)
     return true;
 }
 
-/* Room for that many more values, and in sparse rows their columns. */
+/* Make room for `more` values and, in sparse rows, their columns. */
 static bool reserve_values(struct hm_rows *rows, size_t used, size_t more)
 {
     if (more > SIZE_MAX / 4 - used)
@@ -40,7 +40,7 @@ static bool reserve_values(struct hm_rows *rows, size_t used, size_t more)
     size_t room = rows->value_room ? rows->value_room : 256;
     while (rows->sparse && room < used + more)
         room *= 2;
-    if (!rows->sparse) /* by whole rows, of which there may be one large one */
+    if (!rows->sparse) /* Dense rows grow by whole rows, or by one large block. */
         room = used + (more > rows->features ? more : more + used);
     double *values = hm__realloc(rows->values, room, sizeof(*values));
     if (!values)

@@ -1,5 +1,4 @@
-/* Tables of runs: from arrays, checks, finding columns, keeping rows, and combinations of values.
- */
+/* Tables of runs: made from arrays, checked, searched, filtered, and made by combining values. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -201,8 +200,9 @@ static const char *column_name(const void *context, size_t i)
     return i < runs->column_count ? runs->columns[i].name : NULL;
 }
 
-/* Whether a row has the value; numbers are compared as numbers. */
-static bool has_value(const struct hm_column *column, size_t row, const char *text, double number)
+/* Whether a cell has the value; numbers are compared with a small tolerance. */
+static bool cell_has_value(const struct hm_column *column, size_t row, const char *text,
+                           double number)
 {
     if (column->labels)
         return column->labels[row] && strcmp(column->labels[row], text) == 0;
@@ -264,7 +264,7 @@ int hm_runs_where(struct hm_runs *runs, const char *condition, struct hm_err *er
         return rc;
     const char *text = strchr(condition, '=') + 1;
     for (size_t i = 0; i < runs->count; i++)
-        if (has_value(column, i, text, number))
+        if (cell_has_value(column, i, text, number))
             move_row(runs, i, kept++);
     if (kept == 0) {
         hm__fail(err, HM_E_MISSING, "no run has %s", condition);

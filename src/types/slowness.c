@@ -1,12 +1,12 @@
-/* Uneven and unsteady workers: what is slower for good, and draws of what is slow at times. */
+/* Stragglers: workers that are always slower, and random draws of iterations that are slow. */
 #include "slowness.h"
 
 #include <math.h>
 
 #include "random.h"
 
-/* Draws of slow-downs and other random numbers of a run with the same seed are independent. */
-static const uint64_t seed_of_slowness = 0x736c6f776e657373; /* "slowness" */
+/* Makes these draws independent of other random numbers with the same seed. */
+static const uint64_t seed_of_slowness = 0x736c6f776e657373; /* "slowness" in ASCII. */
 static const int iteration_bits = 40;
 
 bool hm__slowness_drawn(const struct hm_slowness *s)

@@ -1,28 +1,27 @@
 /*
- * How much longer the iterations of a worker take than a cluster's sheet says. An iteration of
- * `seconds` on the sheet takes
+ * How much longer the iterations of a worker take than the cluster description says. An iteration
+ * that should take `seconds` takes
  *     seconds * F * exp(spread * Z) * (slow ? factor : 1) + (slow ? pause : 0),
- * where F is what the worker is slower by for good, Z is standard normal, and `slow` happens with
- * the chance given, each anew for every worker and iteration.
- *
- * Speeds and slow nodes are of nodes: with several workers in a node they hold for all of them.
- * Z and `slow` are of workers.
+ * where F is the constant factor of the worker, Z is standard normal, and `slow` is true with the
+ * given probability. Z and `slow` are drawn for each worker and iteration. F is the same for all
+ * workers of a node.
  */
 #ifndef HM_SLOWNESS_H
 #define HM_SLOWNESS_H
 
 #include "howmany.h"
 
-enum { HM_BACKUPS_MOST = 1000 }; /* workers that a step need not wait for */
+enum { HM_BACKUPS_MOST = 1000 }; /* Most workers that a step may ignore. */
 
+/* Whether any worker is slower than the cluster description says. */
 bool hm__slowness_any(const struct hm_slowness *s);
-/* Whether iterations of a worker differ from one to the next. */
+/* Whether the iterations of one worker differ from each other. */
 bool hm__slowness_drawn(const struct hm_slowness *s);
-/* What worker 0..n-1 of n is slower by for good: F above. Above 1 is slower. */
+/* The constant factor F of worker 0..n-1 of n; above 1 is slower. */
 double hm__slowness_factor(const struct hm_slowness *s, double worker, double n);
 /*
- * The seconds an iteration of `seconds` takes on that worker: depends on seed, worker and iteration
- * alone, so that ways of running can be compared on the same draws. n is for slow nodes only.
+ * The seconds that an iteration of `seconds` takes on a worker. The draw depends only on seed,
+ * worker and iteration, so platforms can be compared with the same draws. n selects the slow nodes.
  */
 double hm__slowness_draw(const struct hm_slowness *s, uint64_t seed, double worker, double n,
                          double iteration, double seconds);

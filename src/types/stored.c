@@ -1,4 +1,4 @@
-/* The columns of a run. */
+/* The table of the columns of a stored run, and look-ups in it. */
 #include "stored.h"
 
 #include <math.h>

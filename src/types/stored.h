@@ -1,4 +1,4 @@
-/* The columns of a run: one table for checking, writing, reading, filtering and sorting. */
+/* The columns of a stored run: one table to check, write, read, filter and sort by. */
 #ifndef HM_STORED_H
 #define HM_STORED_H
 
@@ -8,24 +8,24 @@
 enum hm_store_kind { HM_STORE_ID, HM_STORE_TEXT, HM_STORE_NUMBER };
 
 struct hm_store_column {
-    const char *name; /* field = column */
+    const char *name; /* Name of the field of struct hm_stored and of the column. */
     enum hm_store_kind kind;
-    size_t offset;     /* in struct hm_stored */
-    struct hm_dim dim; /* numbers */
+    size_t offset;     /* Offset of the field in struct hm_stored. */
+    struct hm_dim dim; /* Dimension of a number. */
     double min;
-    bool above; /* more than min */
+    bool above; /* The value must be above min. */
     bool whole;
-    bool label; /* it describes the run: a column of tables of runs too */
+    bool label; /* The column is also part of tables of runs. */
 };
 
 enum { HM_STORE_COLUMNS = 25 };
 
-/* id first, `more` last. */
+/* The first column is id, the last one `more`. */
 extern const struct hm_store_column hm__store_columns[HM_STORE_COLUMNS];
 
 /* The column of that name, or NULL. */
 const struct hm_store_column *hm__store_column_find(const char *name);
-/* The i-th name, NULL after the last: for suggestions. */
+/* The name of column i, NULL after the last; for hm__suggest. */
 const char *hm__store_column_name(const void *unused, size_t i);
 
 static inline const char **hm__stored_text(const struct hm_store_column *c, struct hm_stored *run)
@@ -50,7 +50,7 @@ static inline double hm__stored_get_number(const struct hm_store_column *c,
     return *(const double *)(const void *)((const char *)run + c->offset);
 }
 
-/* Whether a status says that all went well; NULL does. As tables of runs have it. */
+/* Whether a status means success, as in tables of runs; NULL and "" do. */
 bool hm__stored_is_ok(const char *status);
 
 #endif

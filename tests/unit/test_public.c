@@ -184,7 +184,7 @@ static void formulas_are_evaluated(void **state)
         hm_formula_free(formula);
     }
     assert_int_equal(hm_formula_new("n +", NULL, names, 2, &formula, &err), HM_E_FORMULA);
-    assert_int_equal(hm_formula_new("m", NULL, names, 2, &formula, NULL), HM_E_NAME);
+    assert_int_equal(hm_formula_new("m", NULL, names, 2, &formula, NULL), HM_E_FORMULA);
     assert_int_equal(hm_formula_new("n", NULL, twice, 2, &formula, NULL), HM_E_CONFLICT);
     assert_int_equal(hm_formula_new("n", NULL, bad, 1, &formula, NULL), HM_E_NAME);
     assert_int_equal(hm_formula_new("1 s", "ms", NULL, 0, &formula, NULL), HM_E_UNIT);
