@@ -64,11 +64,15 @@ static int check_range(const struct hm_request_field *f, const char *text, doubl
                                 high ? "'%s' is more than %g"
                                      : "'%s' is not a whole number from %g",
                                 text, high ? f->most : f->least);
-    if (f->most > 0)
-        return hm__request_fail(err, f->name, HM_E_RANGE,
-                                f->flags & HM_REQUEST_BELOW ? "'%s' is not between %g and %g"
-                                                            : "'%s' is not from %g to %g",
-                                text, f->least, f->most);
+    if (f->most > 0) {
+        hm__request_fail(err, f->name, HM_E_RANGE,
+                         f->flags & HM_REQUEST_BELOW ? "'%s' is not between %g and %g"
+                                                     : "'%s' is not from %g to %g",
+                         text, f->least, f->most);
+        if (f->flags & HM_REQUEST_BELOW && f->most == 1)
+            hm__err_hint(err, "write a probability such as 0.9 or 90%%");
+        return HM_E_RANGE;
+    }
     return hm__request_fail(err, f->name, HM_E_RANGE,
                             f->flags & HM_REQUEST_ABOVE ? "'%s' is not more than %g"
                                                         : "'%s' is less than %g",
@@ -485,7 +489,7 @@ static int read_document(struct hm_arena *arena, const struct hm_request_field *
     struct hm_value *algorithm = NULL, *inside = value;
     struct hm_document document = {.name = f->name};
 
-    if (f->kind == HM_REQUEST_DOCUMENTS && value->kind == HM_VALUE_MAP && value->count == 2 &&
+    if (f->kind != HM_REQUEST_DOCUMENT && value->kind == HM_VALUE_MAP && value->count == 2 &&
         hm__value_get(value, "algorithm") && hm__value_get(value, "document")) {
         algorithm = hm__value_get(value, "algorithm");
         inside = hm__value_get(value, "document");

@@ -25,7 +25,7 @@ int hm__call_store_open(struct hm_call *call, const char *record, struct hm_stor
 
     if (!access) {
         hm__request_fail(err, "store", HM_E_UNSUPPORTED, "there is no store of runs here");
-        hm__err_hint(err, "send the runs with the request, or start the server with a store");
+        hm__err_hint(err, "send the runs with the request, or start the server with --record");
         return HM_E_UNSUPPORTED;
     }
     call->from_store = true;
@@ -61,8 +61,11 @@ static int read_stored_runs(struct hm_call *call, struct hm_store *store,
     int64_t count = 0;
     int rc = hm_store_count(store, &filter, &count, err);
 
-    if (rc == 0 && count == 0)
-        return hm__fail(err, HM_E_MISSING, "the store has no such runs");
+    if (rc == 0 && count == 0) {
+        hm__fail(err, HM_E_MISSING, "the store has no such runs");
+        hm__err_hint(err, "`howmany runs import` adds tables of runs");
+        return HM_E_MISSING;
+    }
     if (rc == 0 && most > 0 && (size_t)count > most)
         return hm__request_fail(err, "where", HM_E_LIMIT,
                                 "%lld runs match; at most %zu are allowed", (long long)count, most);

@@ -156,17 +156,14 @@ static int check_request(const struct hm_recommend_request *r, struct hm_err *er
 }
 
 static int show_recommendation(const struct hm_recommend_request *r,
-                               const struct hm_recommendation *recommendation, struct hm_call *call,
-                               struct hm_err *err)
+                               const struct hm_recommendation *recommendation,
+                               enum hm_format format, struct hm_call *call, struct hm_err *err)
 {
     struct hm_style style = call->context->style;
-    enum hm_format format;
     char *text;
-    int rc = hm__call_format(r->json, r->csv, &format, err);
 
     style.table = r->all;
-    if (rc == 0)
-        rc = hm_recommendation_render(recommendation, format, &style, &text, err);
+    int rc = hm_recommendation_render(recommendation, format, &style, &text, err);
     if (rc == 0)
         rc = hm__call_answer(call, format, text, err);
     call->no_answer = recommendation->best == HM_NONE;
@@ -180,8 +177,11 @@ static int recommend_run(const void *values, struct hm_call *call, struct hm_err
     struct hm_recommendation *recommendation = NULL;
     struct hm_runs *runs = NULL;
     struct hm_place place = {.count = 0};
-    int rc = check_request(r, err);
+    enum hm_format format;
+    int rc = hm__call_format(r->json, r->csv, &format, err);
 
+    if (rc == 0)
+        rc = check_request(r, err);
     if (rc == 0)
         rc = make_place(r, call, &place, err);
     if (rc == 0 && r->job.job.name)
@@ -209,7 +209,7 @@ static int recommend_run(const void *values, struct hm_call *call, struct hm_err
     if (rc == 0)
         rc = hm_recommend(runs, &question, &recommendation, err);
     if (rc == 0)
-        rc = show_recommendation(r, recommendation, call, err);
+        rc = show_recommendation(r, recommendation, format, call, err);
     hm_recommendation_free(recommendation);
     hm_runs_free(runs);
     hm__loaded_job_release(&job);

@@ -162,8 +162,9 @@ static bool is_bare(const struct hm_verb *verb, const struct hm_value *root)
 {
     if (!verb->bare)
         return false;
+    const struct hm_request_field *operand = hm__verb_field(verb, verb->operand);
     if (root->kind == HM_VALUE_LIST)
-        return true;
+        return operand->flags & HM_REQUEST_ROWS;
     return root->kind == HM_VALUE_MAP && !hm__value_get(root, verb->operand) &&
            !(verb->table && hm__value_get(root, verb->table));
 }

@@ -22,7 +22,6 @@ int hm__errors_find(const char *name);
 const char *hm__recommend_way_name(enum hm_recommend_way way); /* "rows", "fit", "model", "none" */
 const char *hm__advise_why_name(enum hm_advise_why why);       /* "best", "iterations", … */
 
-
 /* Names of enum hm_recipe_kind in its order; ends with NULL. */
 extern const char *const hm__recipe_names[];
 /* Names of enum hm_payload in its order, without HM_PAYLOAD_BYTES; ends with NULL. */

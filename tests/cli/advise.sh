@@ -114,7 +114,7 @@ check "a fit can be stored" sh -c "howmany converge $known --best 0.2 --save $wo
 check "a stored fit gives the same advice" sh -c "howmany advise $work/fit.json --loss 1e-2 --adaptive --json >$work/a.json &&
   howmany advise $known --best 0.2 --loss 1e-2 --adaptive --json >$work/b.json && cmp $work/a.json $work/b.json"
 expect "a stored fit cannot be given another P*" 2 "is a stored fit" howmany advise "$work/fit.json" --best 0.1 --loss 1e-2
-expect "a stored fit cannot be held out" 2 "need the traces" howmany converge "$work/fit.json" --leave-out each
+expect "a stored fit cannot be held out" 2 "is a stored fit; this needs traces" howmany converge "$work/fit.json" --leave-out each
 sed 's/"penalty":[^,]*,/"penalty":"much",/' "$work/fit.json" >"$work/broken.json"
 expect "a broken stored fit names the place" 2 "broken.json:" howmany advise "$work/broken.json" --loss 1e-2
 expect "a stored fit that cannot be written" 2 "cannot be written" howmany converge "$known" --best 0.2 --save "$work/no/fit.json"
@@ -174,14 +174,14 @@ if [ "${HM_SQLITE:-1}" = 1 ]; then
   expect "an empty store of one's own" 2 "no selected run has samples" howmany converge
 fi
 expect "a file that is not there" 2 "nothere.csv" howmany advise nothere.csv --loss 1e-2
-expect "nothing asked" 2 "what is wanted?" howmany advise "$known"
-expect "a budget without a price" 2 "what does a worker cost?" howmany advise "$known" --best 0.2 --budget 5
+expect "nothing asked" 2 "no aim is given" howmany advise "$known"
+expect "a budget without a price" 2 "the price of a worker is not known" howmany advise "$known" --best 0.2 --budget 5
 expect "near misses are suggested" 2 "did you mean quick?" howmany advise "$known" --best 0.2 --loss 1e-2 -a quik
 expect "a schedule is of the least time" 2 "adaptive finds the least time" howmany advise "$known" --best 0.2 --loss 1e-2 --goal cost --price '$1/h' --adaptive
 expect "a schedule needs a loss" 2 "adaptive needs a loss" howmany advise "$known" --best 0.2 --within 1s --adaptive
 expect "a term over what is not there" 2 "terms are formulas over i" howmany converge "$known" --best 0.2 --terms 'i,size'
 expect "P* that is no number" 2 "is not a number" howmany converge "$known" --best x
-expect "a window without ahead" 2 "goes with --ahead" howmany converge "$known" --best 0.2 --window 30
+expect "a window without ahead" 2 "--window: this needs ahead" howmany converge "$known" --best 0.2 --window 30
 
 # the traces of the case study: what the documents say of them
 if [ "$HM_ZLIB" = 1 ]; then

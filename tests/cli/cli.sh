@@ -69,8 +69,8 @@ expect "no command" 2 "" howmany
 expect "unknown command" 2 "did you mean plan?" howmany paln
 expect "unknown option" 2 "did you mean --deadline?" howmany plan $fig2 --dedline 3h
 expect "option without a value" 2 "--deadline needs a value" howmany plan $fig2 --deadline
-expect "two jobs" 2 "one job at a time" howmany plan $fig2 $fig2
-expect "no job" 2 "which job?" howmany plan
+expect "two jobs" 2 "only one JOB can be given" howmany plan $fig2 $fig2
+expect "no job" 2 "no job is given" howmany plan
 expect "a missing file" 2 "No such file" howmany plan nowhere.yaml
 expect "a folder" 2 "is a directory" howmany plan examples
 expect "a deadline without a unit" 2 "has no unit" howmany plan $fig2 --deadline 6
@@ -78,13 +78,13 @@ expect "a negative factor" 2 "is not more than 0" howmany plan $fig2 --faster -2
 expect "an unknown machine" 2 "did you mean m5.4xlarge?" howmany plan $fig2 --on m5.4xlrge
 expect "an unknown fabric" 2 "no fabric '10gbee'" howmany plan $fig2 --network 10gbee
 expect "an unknown scheme" 2 "did you mean ring?" howmany plan $fig2 --scheme rign
-expect "a step that is no all-reduce" 2 "is not an all-reduce" howmany plan $fig2 --scheme torrent
+expect "a step that is no all-reduce" 2 "'torrent' is not ring" howmany plan $fig2 --scheme torrent
 expect "an unknown goal" 2 "is not time, cost or balance" howmany plan $fig2 --goal speed
-expect "two formats" 2 "do not go together" howmany plan $fig2 --json --csv
+expect "two formats" 2 "exclude each other" howmany plan $fig2 --json --csv
 expect "a budget without a price" 2 "a budget needs a price" howmany plan $fig2 --budget 3
 expect "a bad --set" 2 "is not of the form key=value" howmany plan $fig2 --set batch
 expect "an unknown key in --set" 2 "did you mean batch?" howmany plan $fig2 --set bathc=3
-expect "--layers without layers" 2 "needs a network with layers" howmany plan $fig2 --layers
+expect "--layers without layers" 2 "the job has no network with layers" howmany plan $fig2 --layers
 
 # a 10 MB file, and one that never ends
 head -c 10000000 /dev/zero | tr '\0' 'a' >"$work/large.yaml"
@@ -183,9 +183,9 @@ expect "more parts than vertices" 2 "5 parts, but only 4 vertices" howmany graph
 expect "no such split" 2 "did you mean greedy?" howmany graph "$work/path.txt" --split gredy
 expect "not a range" 2 "is not a range" howmany graph "$work/path.txt" --parts 9..3
 expect "not numbers" 2 "is not a list of numbers" howmany graph "$work/path.txt" --parts few
-expect "no graph" 2 "which graph?" howmany graph
-expect "a recipe without its sizes" 2 "needs --vertices and --edges" howmany graph --generate random
-expect "sizes beside a file" 2 "go with --generate" howmany graph "$work/path.txt" --vertices 5
+expect "no graph" 2 "either a graph or a kind to generate is needed" howmany graph
+expect "a recipe without its sizes" 2 "--vertices: a graph to make needs vertices" howmany graph --generate random
+expect "sizes beside a file" 2 "--vertices: this needs generate" howmany graph "$work/path.txt" --vertices 5
 expect "weak scaling of a graph" 2 "the graph stays the same" howmany plan "$work/bp.yaml" --weak
 json "small graphs without --parts" '(.splits[0].parts | length) == 3' howmany graph "$work/path.txt" --json
 check "METIS keeps quiet" sh -c "howmany graph --generate power-law --vertices 600 --edges 1000 --max-degree 300 -s all -n 2..60 --json | jq . >/dev/null"

@@ -22,7 +22,7 @@ expect "rows that are fewer than a mini-batch" 2 "compare: softmax has 300 rows,
 expect "real ranks on a cluster" 2 "--real: it cannot be combined with --simulate or --set" howmany compare --real --simulate m4.xlarge
 expect "no such machine" 2 "m5.xlarg" howmany compare --simulate m5.xlarg
 expect "no such key of the cluster" 2 "unknown key 'speed'" howmany compare --set speed=3
-expect "no such picture" 2 "--plot: 'x.gif' is not a kind of plot" howmany compare --plot x.gif
+expect "no such picture" 2 "--plot: 'x.gif' is not the name of a plot file" howmany compare --plot x.gif
 expect "two forms" 2 "--json or --csv, not both" howmany compare --json --csv
 expect "an operand" 2 "compare: it takes no argument 'softmax'" howmany compare softmax
 

@@ -100,7 +100,7 @@ refuse "a level of everything" 'n,seconds\n1,2\n2,1\n' 'not between 0 and 1' --l
 expect "a missing file" 2 "cannot open" howmany fit "$work/nothing.csv"
 [ "${HM_SQLITE:-1}" = 0 ] || expect "no file at all: one's own store" 2 "the store has no such runs" howmany fit
 expect "--terms and --job" 2 "a job has its own terms" howmany fit "$runs" --job examples/fig1.yaml --terms 1
-expect "--on without --job" 2 "go with --job" howmany fit "$runs" --on m5.4xlarge
+expect "--on without --job" 2 "--on: this needs a job" howmany fit "$runs" --on m5.4xlarge
 
 # a specification sheet as the start
 printf 'n,speedup\n1,1\n2,1.88\n4,2.91\n' >"$work/fig2.csv"
@@ -123,7 +123,7 @@ json "a budget works on the fit" '.goal == "time" and .best.cost <= 40 and .in_b
 json "knee and pareto work on the fit" '.knee.n > 1 and (.pareto|length) > 1' howmany plan --runs "$runs" --on m5.4xlarge --json
 expect "a deadline nobody meets" 1 "meets the deadline" howmany plan --runs "$runs" --set iterations=2000 --deadline 1s
 expect "several machines are refused" 2 "one machine" howmany plan --runs "$runs" --on m5.4xlarge,c5.18xlarge
-expect "--terms without --runs" 2 "go with --runs" howmany plan examples/fig1.yaml --terms 1
+expect "--terms without --runs" 2 "--terms: this needs runs" howmany plan examples/fig1.yaml --terms 1
 json "csv of the curve has intervals" '.' sh -c "howmany plan --runs $runs --csv | head -n 1 | grep -q low_s && echo true"
 
 # design
@@ -143,7 +143,7 @@ json "a budget in money" '.money <= 0.5' howmany design examples/fig2-spark-ann.
 expect "--rounds tells what each run adds" 0 "not enough" howmany design --n 1..8 --budget 6 --rounds
 expect "no n" 2 "which runs could be made" howmany design --budget 3
 expect "a budget of nothing" 2 "not more than 0" howmany design --n 1..4 --budget 0
-expect "money without a job" 2 "needs a job" howmany design --n 1..4 --budget '$3'
+expect "money without a job" 2 "time and money need a job and no cost" howmany design --n 1..4 --budget '$3'
 expect "criterion I without a target" 2 "needs a target" howmany design --n 1..8 -c I --budget 4
 expect "an unknown criterion" 2 "is not A, D or I" howmany design --n 1..8 -c E
 expect "one number of workers" 2 "cannot tell the term" howmany design --n 4 --budget 4
@@ -199,7 +199,7 @@ check "a design does not make recorded runs again" [ "$before" = "$(wc -l <"$wor
 expect "--design needs a target" 2 "needs --target" howmany bench "$work/job {n} 1" --n 1,2 --design
 expect "an unwritable record" 2 "cannot open" howmany bench 'true {n}' --n 1,2 --record /nowhere/r.csv
 
-expect "n below 1" 2 "whole numbers from 1 on" howmany bench 'sleep {n}' --n 0.5,30
+expect "n below 1" 2 "n must be whole and at least 1" howmany bench 'sleep {n}' --n 0.5,30
 expect "the order of --n and --size does not matter" 0 "./t 2 0.5" howmany bench './t {n} {size}' --size 0.5 --n 1,2 --dry-run
 printf 'n,repeat,seconds,total,iterations,loss,status,host,started\n1,1,0.1,0.1,,,ok,h,x' >"$work/cut.csv"
 expect "a last line without its end" 0 "" howmany bench 'true {n}' --n 2,4 --repeat 1 --record "$work/cut.csv"
@@ -266,8 +266,8 @@ json "other words for ok" '.run_count == 3 and .failed_count == 0' howmany fit "
 expect "a size below nothing" 2 "must be finite and more than 0" howmany fit "$runs" --target n=64,size=-1
 expect "a target twice" 2 "given twice" howmany fit "$runs" --target n=64,n=32
 expect "--predict and n in --target" 2 "leave n out" howmany fit "$runs" --target 64 --predict 3
-expect "plan needs seconds" 2 "tells speedups only" howmany plan --runs "$work/speedup.csv"
-expect "layers without a job" 2 "needs a network with layers" howmany plan --runs "$runs" --layers
+expect "plan needs seconds" 2 "has speedups only" howmany plan --runs "$work/speedup.csv"
+expect "layers without a job" 2 "the job has no network with layers" howmany plan --runs "$runs" --layers
 printf 'n,batch,seconds\n1,64,2\n2,128,2.1\n4,256,2.2\n8,512,2.3\n16,1024,2.4\n' >"$work/weak.csv"
 json "weak scaling is seen" '.scaling == "weak" and .best.n > 16' howmany plan --runs "$work/weak.csv" --json
 json "a linear time" '[.terms[].term] == ["n"]' sh -c "printf 'n,seconds\n1,10\n2,20\n4,40\n8,80\n' | howmany fit - --json"

@@ -48,7 +48,7 @@ json "a fit gives the factor of each consistency and n" '[.ranking[] | select(.c
 json "of the algorithm that is named" '.stale_cost > 1' howmany plan $servers --platform server --staleness 4 --stale-cost "sgd=$work/fit.json" --json
 json "the whole job takes so many iterations" '.[1].iterations == (.[1].stale_cost * .[0].iterations | ceil) and .[0].best.n == .[1].best.n' \
   bash -c "(howmany plan $servers --platform server --staleness 4 --servers 2 --json; howmany plan $servers --platform server --staleness 4 --servers 2 --stale-cost $work/fit.json --json) | jq -s ."
-expect "an algorithm it has not" 2 "has no 'sdg'; did you mean sgd?" howmany plan $servers --platform server --staleness 4 --stale-cost "sdg=$work/fit.json"
+expect "an algorithm it has not" 2 "the fit has no algorithm 'sdg'" howmany plan $servers --platform server --staleness 4 --stale-cost "sdg=$work/fit.json"
 grep -v async "$work/stale.csv" >"$work/bounded.csv"
 howmany converge "$work/bounded.csv" --best 0 --save "$work/bounded.json" >/dev/null
 expect "a fit without asynchronous traces" 2 "there are no asynchronous traces of sgd" howmany plan $servers --platform server --consistency async --stale-cost "$work/bounded.json"
@@ -56,12 +56,12 @@ json "leaves async at none beside ssp" '[.ranking[] | select(.consistency == "as
   howmany plan $servers --platform server --consistency ssp,async --stale-cost "$work/bounded.json" --json
 awk -F, 'NR == 1 || $3 == 0' "$work/stale.csv" >"$work/fresh.csv"
 howmany converge "$work/fresh.csv" --best 0 --save "$work/fresh.json" >/dev/null
-expect "a fit of fresh traces" 2 "does not tell what staleness costs" howmany plan $servers --platform server --staleness 4 --stale-cost "$work/fresh.json"
-expect "a fit that is none" 2 "not a stored convergence model" bash -c "echo '{}' >$work/no.json; howmany plan $servers --platform server --staleness 4 --stale-cost $work/no.json"
+expect "a fit of fresh traces" 2 "does not know what staleness costs" howmany plan $servers --platform server --staleness 4 --stale-cost "$work/fresh.json"
+expect "a fit that is none" 2 "not a stored convergence" bash -c "echo '{}' >$work/no.json; howmany plan $servers --platform server --staleness 4 --stale-cost $work/no.json"
 expect "a fit that is not there" 2 "cannot open" howmany plan $servers --platform server --staleness 4 --stale-cost "$work/gone.json"
 sed 's/^sgd/adam/' "$work/stale.csv" | tail -n +2 | cat "$work/stale.csv" - >"$work/two.csv"
 howmany converge "$work/two.csv" --best 0 --save "$work/two.json" >/dev/null
-expect "a fit of two algorithms" 2 "tells it of several algorithms; adam=" howmany plan $servers --platform server --staleness 4 --stale-cost "$work/two.json"
+expect "a fit of two algorithms" 2 "for several algorithms" howmany plan $servers --platform server --staleness 4 --stale-cost "$work/two.json"
 expect "advise says that stale runs are no candidates" 0 "stale runs of sgd are not candidates" \
   bash -c "awk -F, 'NR == 1 {print \$0 \",seconds\"; next} {print \$0 \",\" 1 / \$2}' $work/stale.csv >$work/timed.csv; howmany advise $work/timed.csv --best 0 --loss 0.1"
 
@@ -73,12 +73,12 @@ expect "no servers" 2 "servers" howmany plan $servers --platform server --server
 expect "more servers than parameters" 2 "12 servers for a model of 11 parameters" howmany plan $servers --set network.parameters=11 --platform server --servers 12
 expect "more servers than nodes" 2 "leave none for workers: the cluster has 16" howmany plan $servers --platform server --servers 16
 expect "as many backups as workers" 2 "4 backups are not fewer than the workers" howmany plan $servers --platform server --backups 4 --max-n 4
-expect "backups where nobody waits" 2 "--backups go with --consistency bsp" howmany plan $servers --platform server --consistency async --backups 1
-expect "a staleness of bsp" 2 "--staleness goes with --consistency ssp" howmany plan $servers --platform server --consistency bsp --staleness 2
-expect "servers of a driver" 2 "are of --platform server or all" howmany plan $servers --platform driver --servers 2
-expect "servers of no platform" 2 "are of --platform server or all" howmany plan $servers --servers 2
+expect "backups where nobody waits" 2 "--backups: this applies only to consistency bsp" howmany plan $servers --platform server --consistency async --backups 1
+expect "a staleness of bsp" 2 "--staleness: this applies only to consistency ssp" howmany plan $servers --platform server --consistency bsp --staleness 2
+expect "servers of a driver" 2 "--servers: this applies only to platform server or all" howmany plan $servers --platform driver --servers 2
+expect "servers of no platform" 2 "--servers: this applies only to platform server or all" howmany plan $servers --servers 2
 expect "a stale cost that saves" 2 "is less than 1" howmany plan $servers --platform all --stale-cost 0.5
-expect "a stale cost of bsp" 2 "--stale-cost goes with" howmany plan $servers --platform server --stale-cost 2
+expect "a stale cost of bsp" 2 "--stale-cost: this applies only to consistency ssp or async" howmany plan $servers --platform server --stale-cost 2
 expect "a platform and a scheme" 2 "a platform has its own schemes" howmany plan $servers --platform all --scheme ring
 expect "a platform and runs" 2 "the runs were made on one platform" howmany plan $servers --platform all --runs examples/runs.csv
 expect "formulas do not say the size" 2 "needs the size of the model" howmany plan examples/fig1.yaml --platform all

@@ -131,7 +131,8 @@ expect "help" 0 "--latency" howmany help recommend
 expect "a near miss" 2 "did you mean recommend?" howmany recomend
 
 # wrong words
-[ "${HM_SQLITE:-1}" = 0 ] || exactly "no runs" 2 "howmany: the store has no such runs; \`howmany runs import\` adds tables of them" r --batch 3
+[ "${HM_SQLITE:-1}" = 0 ] || exactly "no runs" 2 "howmany: the store has no such runs
+  \`howmany runs import\` adds tables of runs" r --batch 3
 exactly "a quantity that differs" 2 "howmany: $anwar: the runs differ in latency, so the question must give it
   give it, as in latency 60ms" r $anwar --batch 192
 exactly "a latency without a unit" 2 "howmany: --latency: '20' has no unit
@@ -143,20 +144,21 @@ exactly "a label is no quantity" 2 "howmany: machine is a label, not a quantity
 exactly "n is what is looked for" 2 "howmany: n is the result; it cannot be given in the question" r $anwar --at n=3
 exactly "twice" 2 "howmany: --at: batch is given twice" r $anwar --batch 3 --at batch=4
 exactly "no value" 2 "howmany: --at: 'batch' is not NAME=VALUE" r $anwar --at batch
-exactly "no name" 2 "howmany: --at: '' is not a name" r $anwar --at =3
+exactly "no name" 2 "howmany: --at: '=3' is not NAME=VALUE" r $anwar --at =3
 exactly "a batch of nothing" 2 "howmany: batch: 0 is out of range; it must be more than 0" r $anwar --batch 0 --latency 0
-exactly "half a worker" 2 "howmany: --n: whole numbers from 1 on, not 0.5" r $anwar --n 0.5
+exactly "half a worker" 2 "howmany: --n: n must be whole and at least 1, not 0.5" r $anwar --n 0.5
 exactly "a goal nobody has" 2 "howmany: --goal: 'fun' is not time, cost or balance" r $anwar --goal fun
 exactly "a budget without a price" 2 "howmany: budget: a budget needs a price, but no price is known
   give the price of a worker, such as \$1/h, or a column cost" r $anwar --batch 192 --latency 0 --budget 3
 exactly "a budget of nothing" 2 "howmany: --budget: '0' is not more than 0" r $anwar --budget 0
 exactly "a deadline of nothing" 2 "howmany: --deadline: '0' is not more than 0" r $anwar --deadline 0
-exactly "a level of all" 2 "howmany: --level: '1' is not between 0 and 1; write 0.9 or 90%" r $anwar --level 1
-exactly "two tables" 2 "howmany: recommend: one table of runs at a time ('a' and 'b')" r a b
-exactly "two forms" 2 "howmany: recommend: --json and --csv do not go together" r $anwar --json --csv
-exactly "--on without a job" 2 "howmany: recommend: --on, --network and --set go with --job" r $anwar --on p4d.24xlarge
-exactly "--where without runs" 2 "howmany: recommend: --where needs runs" r --job examples/fig1.yaml --where a=b
-exactly "two machines" 2 "howmany: recommend: one machine at a time: name one with --on" r --job examples/resnet50.yaml --on p4d.24xlarge,p5.48xlarge
+exactly "a level of all" 2 "howmany: --level: '1' is not between 0 and 1
+  write a probability such as 0.9 or 90%" r $anwar --level 1
+exactly "two tables" 2 "howmany: recommend: only one RUNS can be given; 'b' is one too many" r a b
+exactly "two forms" 2 "howmany: --json: json and csv exclude each other" r $anwar --json --csv
+exactly "--on without a job" 2 "howmany: --on: this needs a job" r $anwar --on p4d.24xlarge
+exactly "--where without runs" 2 "howmany: --where: this needs runs" r --job examples/fig1.yaml --where a=b
+exactly "two machines" 2 "howmany: --on: only one machine can be named here" r --job examples/resnet50.yaml --on p4d.24xlarge,p5.48xlarge
 printf 'n,speedup\n1,1\n2,1.9\n' >"$work/speedup.csv"
 exactly "speedups" 2 "howmany: $work/speedup.csv: the runs have speedups only
   a recommendation needs seconds" r "$work/speedup.csv"

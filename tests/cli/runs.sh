@@ -43,7 +43,7 @@ suite() { # STORE NAME: everything that is the same for both
   expect "$kind: one with its samples" 0 "elapsed_s" howmany runs show "$id"
   json "$kind: the same as JSON" '.samples | length == 3 and .[2].loss == 0.6' howmany runs show "$id" --json
   expect "$kind: one is added" 0 "added" howmany runs add n=8 batch=64 'latency=5 ms' seconds=1.5 algorithm=sgd --key a-1
-  expect "$kind: once" 0 "there already" howmany runs add n=8 batch=64 'latency=5 ms' seconds=1.5 algorithm=sgd --key a-1
+  expect "$kind: once" 0 "has this run already" howmany runs add n=8 batch=64 'latency=5 ms' seconds=1.5 algorithm=sgd --key a-1
   json "$kind: with its unit" '.runs[0] | .latency == 0.005 and .key == "a-1"' howmany runs list --where key=a-1 --json
   check "$kind: export and import give the same" sh -c "howmany runs export $work/$kind.csv && howmany runs export $work/$kind.jsonl &&
     howmany runs export --traces -o $work/$kind-traces.jsonl && rm -f $work/other.db &&
@@ -56,13 +56,13 @@ suite() { # STORE NAME: everything that is the same for both
   expect "$kind: one kind of them" 0 "fig1" howmany runs documents job
   expect "$kind: a plan of what is kept" 0 "Use 14 workers" sh -c "howmany runs get job fig1 | howmany plan -"
   expect "$kind: what is not there" 2 "there is no job 'fig2'" howmany runs get job fig2
-  expect "$kind: half a name" 2 "give a kind, a name and a file" howmany runs put job fig1
+  expect "$kind: half a name" 2 "a kind, a name and a file are needed" howmany runs put job fig1
   expect "$kind: a file that is not there" 2 "nothere" howmany runs put job x nothere
   expect "$kind: a run is deleted" 0 "1 deleted" howmany runs delete "$id"
   expect "$kind: and gone" 2 "there is no run" howmany runs show "$id"
   expect "$kind: nothing to delete" 1 "0 deleted" howmany runs delete "$id"
   expect "$kind: all that match" 0 "2 deleted" howmany runs delete --where n=2 --where batch=6400 --yes
-  expect "$kind: not without --yes" 2 "with --yes" howmany runs delete
+  expect "$kind: not without --yes" 2 "no id is given" howmany runs delete
   expect "$kind: a column that is not there matches nothing" 0 "no runs" howmany runs list --where nothere=1
   expect "$kind: a condition that is none" 2 "howmany: " howmany runs list --where n
   expect "$kind: an order that is none" 2 "howmany: " howmany runs list --sort nothere

@@ -108,13 +108,13 @@ jq -n --rawfile job "$HM_SOURCE/examples/servers.yaml" '{job: $job, platform: "s
 same "plan: or by a number" /v1/plan application/json ask.json \
   howmany plan "$HM_SOURCE/examples/servers.yaml" --platform server --staleness 3 --servers 2 --stale-cost 1.5 --json
 jq -n --rawfile job "$HM_SOURCE/examples/servers.yaml" --arg file "$work/stale.json" '{job: $job, platform: "server", staleness: 3, "stale-cost": $file}' >ask.json
-wrong "plan: but not by a file of ours" 422 '.detail | contains("no file can be named in a request")' /v1/plan "$(cat ask.json)"
+wrong "plan: but not by a file of ours" 422 '.detail | contains("a request cannot name")' /v1/plan "$(cat ask.json)"
 cd "$HM_SOURCE" || exit 1
 
 # ---- the description
 get "$url/openapi.json" >"$work/openapi.json"
 check "the OpenAPI document lists the paths" jq -e '.openapi == "3.1.0" and (.paths | has("/v1/plan") and has("/v1/advise"))' "$work/openapi.json"
-check "it has every option except those for the terminal" jq -e '.components.schemas.plan.properties | has("deadline") and has("max-n") and has("job") and (has("plot") | not)' "$work/openapi.json"
+check "it has every option except those for the terminal" jq -e '.components.schemas.plan_request.properties | has("deadline") and has("max_n") and has("job") and (has("plot") | not)' "$work/openapi.json"
 check "it has every key of a job, with its range" jq -e '.components.schemas.job.properties.batch | .minimum == 1 and (.description | contains("samples"))' "$work/openapi.json"
 check "every reference can be resolved" jq -e '. as $all | [.. | objects | select(has("$ref"))["$ref"] | ltrimstr("#/") | split("/") as $p | $all | getpath($p)] | all(. != null)' "$work/openapi.json"
 
@@ -144,13 +144,13 @@ for body in '{"job":{"graph":{"file":"/etc/passwd"}}}' '{"job":"graph: {file: /e
   '{"job":{"graph":{"split":"dealt"}},"set":["graph.file=/etc/passwd"]}' \
   '{"job":{"compute":"1 s","communicate":"none"},"on":"examples/cluster-office.yaml"}' \
   '{"job":{"compute":"1 s","communicate":"none"},"on":"/etc/passwd"}'; do
-  wrong "no file: $body" 422 '.detail | contains("no file can be named")' /v1/plan "$body"
+  wrong "no file: $body" 422 '.detail | contains("a request cannot name")' /v1/plan "$body"
 done
 wrong "no picture" 422 '.field == "plot" and (.detail | contains("command line"))' /v1/plan '{"job":{"compute":"1 s","communicate":"none"},"plot":"/tmp/a.svg"}'
 wrong "no large graph" 422 '.detail | contains("more than")' /v1/plan '{"job":{"graph":{"generate":"random","vertices":1e9,"edges":1e9}}}'
-wrong "no endless curve" 422 '.field == "max-n" and (.detail | contains("8192"))' /v1/plan '{"job":{"compute":"1 s / n","communicate":"none"},"max-n":1000000}'
-wrong "not by the job either" 422 '.field == "max-n"' /v1/plan '{"job":{"compute":"1 s / n","communicate":"none","cluster":{"max_nodes":1000000}}}'
-wrong "no endless list" 422 '.detail | contains("more than 10000 numbers")' /v1/fit '{"runs":"n,seconds\n1,1\n2,0.6\n","predict":"1..100000"}'
+wrong "no endless curve" 422 '.field == "max_n" and (.detail | contains("8192"))' /v1/plan '{"job":{"compute":"1 s / n","communicate":"none"},"max-n":1000000}'
+wrong "not by the job either" 422 '.field == "max_n"' /v1/plan '{"job":{"compute":"1 s / n","communicate":"none","cluster":{"max_nodes":1000000}}}'
+wrong "no endless list" 422 '.detail | contains("at most 10000 are allowed")' /v1/fit '{"runs":"n,seconds\n1,1\n2,0.6\n","predict":"1..100000"}'
 wrong "no endless design" 422 '.detail | contains("at most 10000")' /v1/design '{"n":"1..1000","size":"0.1..1:100"}'
 wrong "a path is not the contents of a file" 422 '.source == "runs"' /v1/fit '{"runs":"/etc/passwd"}'
 

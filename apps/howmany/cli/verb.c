@@ -137,8 +137,8 @@ static int set_operand(struct cli_verb_call *c, size_t number, const char *text,
     bool list = f->kind == HM_REQUEST_DOCUMENTS || f->kind == HM_REQUEST_PAIRS ||
                 f->kind == HM_REQUEST_TEXTS;
     if (number >= fields && !list && f->kind != HM_REQUEST_NUMBERS)
-        return cli_complain("%s: one %s at a time ('%s' is too much)", c->verb->name, f->argument,
-                            text);
+        return cli_complain("%s: only one %s can be given; '%s' is one too many", c->verb->name,
+                            f->argument, text);
     return hm_request_set(c->request, name, text, err);
 }
 

@@ -88,7 +88,8 @@ void api_problem_err(struct http_response *r, const struct hm_err *err)
     named(&out, "detail", err->message);
     named(&out, "field", err->field);
     named(&out, "hint", err->hint);
-    if (err->code != HM_E_IO) /* where the store is, is nobody's business */
+    if (err->code != HM_E_IO &&
+        strcmp(err->source, "request") != 0) /* the store's path is private */
         named(&out, "source", err->source);
     if (err->line > 0)
         hm__text_addf(&out, ",\"line\":%d", err->line);

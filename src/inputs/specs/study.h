@@ -44,7 +44,7 @@ struct hm_study_spec {
     double seeds;         /* Runs of each configuration. */
     double price_per_s;   /* Of one worker; NaN: unknown. */
     enum hm_goal goal;    /* HM_GOAL_TIME or HM_GOAL_COST. */
-    void *memory; /* Owns everything above. */
+    void *memory;         /* Owns everything above. */
 };
 
 int hm__study_spec_parse(const char *text, size_t length, const char *source,
