@@ -8,6 +8,7 @@
  * and ln i, and along the shape that g gives from the other m. The one is taken that predicts the
  * window's own end best from its beginning. Errors are of log10(P - P*).
  */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -415,11 +416,11 @@ int hm_convergence_hold_out(const struct hm_traces *traces,
 {
     int bad = hm__check_pointers(err, "settings", settings, "ret_holdout", ret_holdout, NULL);
     if (bad == 0)
-        bad = hm__check_range("ahead", settings->ahead, 0, HM_M_MOST, err);
+        bad = hm__check_range("ahead", settings->ahead, 0, DBL_MAX, err);
     if (bad == 0)
-        bad = hm__check_range("ahead_s", settings->ahead_s, 0, HM_M_MOST, err);
+        bad = hm__check_range("ahead_s", settings->ahead_s, 0, DBL_MAX, err);
     if (bad == 0)
-        bad = hm__check_range("window", settings->window, 0, HM_M_MOST, err);
+        bad = hm__check_range("window", settings->window, 0, DBL_MAX, err);
     if (bad)
         return bad;
     struct hm_converge_settings all = settings->converge;
