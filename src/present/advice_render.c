@@ -188,9 +188,7 @@ static void advice_csv(struct hm_text *out, const struct hm_advice *a)
 int hm_advice_render(const struct hm_advice *advice, enum hm_format format,
                      const struct hm_style *style, char **ret_text, struct hm_err *err)
 {
-    int bad = hm__check_pointers(err, "ret_text", ret_text, NULL);
-    if (bad == 0)
-        bad = hm__advice_check(advice, err);
+    int bad = hm__check_pointers(err, "advice", advice, "ret_text", ret_text, NULL);
     if (bad == 0)
         bad = hm__check_format(format, err);
     if (bad)

@@ -34,9 +34,7 @@ int hm_convergence_render(const struct hm_convergence *convergence,
                           const struct hm_holdout *holdout, enum hm_format format,
                           const struct hm_style *style, char **ret_text, struct hm_err *err)
 {
-    int bad = hm__check_pointers(err, "ret_text", ret_text, NULL);
-    if (bad == 0)
-        bad = hm__convergence_check(convergence, err);
+    int bad = hm__check_pointers(err, "convergence", convergence, "ret_text", ret_text, NULL);
     if (bad == 0)
         bad = hm__check_format(format, err);
     if (bad)

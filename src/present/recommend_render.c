@@ -104,9 +104,7 @@ static void recommendation_csv(struct hm_text *out, const struct hm_recommendati
 int hm_recommendation_render(const struct hm_recommendation *r, enum hm_format format,
                              const struct hm_style *style, char **ret_text, struct hm_err *err)
 {
-    int bad = hm__check_pointers(err, "ret_text", ret_text, NULL);
-    if (bad == 0)
-        bad = hm__recommendation_check(r, err);
+    int bad = hm__check_pointers(err, "recommendation", r, "ret_text", ret_text, NULL);
     if (bad == 0)
         bad = hm__check_format(format, err);
     if (bad)

@@ -319,9 +319,7 @@ void hm__render_csv(struct hm_text *out, const struct hm_answer *a)
 int hm_answer_render(const struct hm_answer *answer, enum hm_format format,
                      const struct hm_style *style, char **ret_text, struct hm_err *err)
 {
-    int bad = hm__check_pointers(err, "ret_text", ret_text, NULL);
-    if (bad == 0)
-        bad = hm__answer_check(answer, err);
+    int bad = hm__check_pointers(err, "answer", answer, "ret_text", ret_text, NULL);
     if (bad == 0)
         bad = hm__check_format(format, err);
     if (bad)

@@ -367,8 +367,6 @@ static void study_add_head(struct hm_text *out, const struct hm_study *s)
 int hm_study_render(const struct hm_study *study, char **ret_html, struct hm_err *err)
 {
     int bad = hm__check_pointers(err, "study", study, "ret_html", ret_html, NULL);
-    if (bad == 0)
-        bad = study->convergence ? hm__convergence_check(study->convergence, err) : 0;
     if (bad)
         return bad;
     struct hm_text out = {0};

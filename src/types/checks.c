@@ -118,24 +118,3 @@ int hm__convergence_check(const struct hm_convergence *c, struct hm_err *err)
                       "the convergence is empty: it does not come from hm_convergence_new");
     return rc;
 }
-
-int hm__recommendation_check(const struct hm_recommendation *r, struct hm_err *err)
-{
-    int rc = hm__check_pointer(r, "recommendation", err);
-
-    if (rc == 0)
-        rc = hm__check_array(r->candidates, r->candidate_count, "candidates", err);
-    if (rc == 0 && r->best != HM_NONE && r->best >= r->candidate_count)
-        rc = hm__fail(err, HM_E_RANGE, "the recommendation has %zu candidates, and its best is %zu",
-                      r->candidate_count, r->best);
-    return rc;
-}
-
-int hm__advice_check(const struct hm_advice *a, struct hm_err *err)
-{
-    int rc = hm__check_pointer(a, "advice", err);
-
-    if (rc == 0 && (!a->measure || !a->unit))
-        rc = hm__fail(err, HM_E_MISSING, "the advice is empty: it does not come from hm_advise");
-    return rc ? rc : hm__check_array(a->candidates, a->candidate_count, "candidates", err);
-}

@@ -38,10 +38,6 @@ int hm__network_check(const struct hm_network *network, const char *source, stru
 int hm__graph_check(const struct hm_graph *graph, struct hm_err *err);
 /* An answer of hm_plan: points, and indices that are in range. */
 int hm__answer_check(const struct hm_answer *answer, struct hm_err *err);
-/* A recommendation whose best candidate exists. */
-int hm__recommendation_check(const struct hm_recommendation *r, struct hm_err *err);
-/* Advice of hm_advise: the names of the loss and of its unit. */
-int hm__advice_check(const struct hm_advice *advice, struct hm_err *err);
 /* A fit of hm_fit_new; one that the caller made up has nothing inside. */
 int hm__fit_check(const struct hm_fit *fit, struct hm_err *err);
 /* As hm_traces_check; without need_loss, losses may be NaN. */

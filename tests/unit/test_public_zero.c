@@ -19,11 +19,10 @@
 /* The call fails with the code, and the error says what is wrong. */
 #define REFUSED(call, wanted)                                                                      \
     do {                                                                                           \
-        struct hm_err err = {0}, *none = NULL;                                                     \
+        struct hm_err err = {0};                                                                   \
         int rc = (call);                                                                           \
         if (rc != (wanted) || err.code != rc || !err.message[0])                                   \
             fail_msg("%s: code %d, message '%s'", #call, rc, err.message);                         \
-        (void)none;                                                                                \
     } while (0)
 
 static void inputs_refuse_null(void **state)
@@ -260,8 +259,6 @@ static void zero_inputs_are_refused(void **state)
 
 static void zero_results_are_refused(void **state)
 {
-    static const enum hm_format formats[] = {HM_FORMAT_TEXT, HM_FORMAT_JSON, HM_FORMAT_CSV,
-                                             HM_FORMAT_GNUPLOT};
     const struct hm_answer answer = {0};
     const struct hm_fit fit = {0};
     const struct hm_convergence convergence = {0};
@@ -269,9 +266,13 @@ static void zero_results_are_refused(void **state)
     const struct hm_runs runs = {0};
     const struct hm_study study = {0};
     const struct hm_stored stored = {0}, unset = HM_STORED_INIT;
+    const struct hm_advise_question asked = {0};
     struct hm_question question = HM_QUESTION_INIT;
     struct hm_job *job = simple_job();
     struct hm_answer *planned = NULL;
+    struct hm_advice *advice = NULL;
+    struct hm_g_prediction loss;
+    struct hm_stale_cost cost;
     struct hm_fit *fitted = NULL;
     struct hm_paces *paces = NULL;
     struct hm_convergence *made = NULL;
@@ -280,15 +281,13 @@ static void zero_results_are_refused(void **state)
     char *text = NULL;
 
     (void)state;
-    for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
-        REFUSED(hm_answer_render(&answer, formats[i], NULL, &text, &err), HM_E_MISSING);
-        REFUSED(hm_convergence_render(&convergence, NULL, formats[i], NULL, &text, &err),
-                HM_E_MISSING);
-    }
     question.fit = &fit;
     REFUSED(hm_plan(job, NULL, 0, NULL, 0, &question, &planned, &err), HM_E_MISSING);
     REFUSED(hm_fit_predict(&fit, NULL, 0, n, 1, &prediction, &err), HM_E_MISSING);
     assert_true(hm_fit_reference_s(&fit) == 1);
+    REFUSED(hm_convergence_predict(&convergence, 0, 1, n, 1, &loss, &err), HM_E_MISSING);
+    REFUSED(hm_convergence_stale(&convergence, 0, 0, 1, &cost, &err), HM_E_MISSING);
+    REFUSED(hm_advise(&convergence, NULL, 0, &asked, &advice, &err), HM_E_MISSING);
     REFUSED(hm_paces_from_fit(&fit, NULL, &paces, &err), HM_E_MISSING);
     REFUSED(hm_paces_from_answer(&answer, NULL, &paces, &err), HM_E_MISSING);
     REFUSED(hm_paces_from_traces(&traces, &paces, &err), HM_E_MISSING);
@@ -307,6 +306,8 @@ static void zero_results_are_refused(void **state)
 static void empty_results_are_rendered(void **state)
 {
     const struct hm_style zero = {0}, *styles[] = {NULL, &zero};
+    const struct hm_answer zero_answer = {0};
+    const struct hm_convergence convergence = {0};
     const struct hm_design design = {0};
     const struct hm_recommendation recommendation = {.best = HM_NONE};
     const struct hm_recommendation zero_recommendation = {0};
@@ -333,6 +334,8 @@ static void empty_results_are_rendered(void **state)
         hm_text_free(text);                                                                        \
     } while (0)
             RENDERED(hm_answer_render(answer, f, styles[i], &text, &err));
+            RENDERED(hm_answer_render(&zero_answer, f, styles[i], &text, &err));
+            RENDERED(hm_convergence_render(&convergence, NULL, f, styles[i], &text, &err));
             RENDERED(hm_design_render(&design, f, styles[i], &text, &err));
             RENDERED(hm_recommendation_render(&recommendation, f, styles[i], &text, &err));
             RENDERED(hm_recommendation_render(&zero_recommendation, f, styles[i], &text, &err));
