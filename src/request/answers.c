@@ -408,7 +408,7 @@ static const struct hm_member advise[] = {
     NUMBER("level", "probability of the intervals"),
     KNOWN_OBJECT("best", "candidate", "the best candidate"),
     KNOWN("sure", "probability that it is the best"),
-    KNOWN("sure_near", "probability that it is within 5 % of the best"),
+    KNOWN("sure_near", "probability that it is within 10 % of the best"),
     KNOWN("sure_algorithm", "probability that the algorithm is right"),
     LIST("candidates", "candidate", "best first"),
     LIST("leads", "lead", "which algorithm leads at which loss"),

@@ -1043,7 +1043,7 @@ export interface Advise {
   best: Candidate | null;
   /** probability that it is the best */
   sure: number | null;
-  /** probability that it is within 5 % of the best */
+  /** probability that it is within 10 % of the best */
   sure_near: number | null;
   /** probability that the algorithm is right */
   sure_algorithm: number | null;
