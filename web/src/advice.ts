@@ -24,10 +24,10 @@ export function adviceLine(advice: Advise): string {
   if (!advice.best) return `No candidate is likely to reach the goal. The nearest is ${where}.`;
   if (advice.loss === null) {
     const after = advice.within_s === null ? 'for ' + money(advice.budget) : 'after ' + time(advice.within_s);
-    return `Use ${where}: ${loss(best.loss)} above the best ${after}.`;
+    return `Use ${where}: a loss of ${loss(best.loss)} above the best ${after}.`;
   }
   const what = advice.goal === 'cost' ? `${money(best.cost)}, ${time(best.time_s)}` : time(best.time_s);
-  return `Use ${where}: ${what} to ${loss(advice.loss)} (${time(best.low_s)} to ${time(best.high_s)}).`;
+  return `Use ${where}: ${what} to a loss of ${loss(advice.loss)} above the best (${time(best.low_s)} to ${time(best.high_s)}).`;
 }
 
 export const whys: Record<string, string> = {
@@ -45,7 +45,7 @@ export function adviceFacts(advice: Advise): { name: string; text: string }[] {
   const out: { name: string; text: string }[] = [];
   const best = advice.candidates[0];
   if (!best) return out;
-  out.push({ name: 'Iterations', text: `${number(best.iterations)} of ${time(best.iteration_s)}` });
+  out.push({ name: 'Work', text: `${number(best.iterations)} iterations of ${time(best.iteration_s)} each` });
   if (advice.sure !== null)
     out.push({ name: 'Probability', text: `the best of all candidates: ${percent(advice.sure)}; within 10 % of the best: ${percent(advice.sure_near)}; the right algorithm: ${percent(advice.sure_algorithm)}` });
   if (!best.measured) out.push({ name: 'Not measured', text: `no trace has ${workers(best.n)}; the values are predicted from the other traces` });
@@ -163,6 +163,6 @@ export function candidateSpec(advice: Advise): Spec | null {
     yText: (v) => plain(v, 3),
     lines: names.map((label, i) => ({ label, values: values[i] as (number | null)[], colour: colours[i] as number })),
     marks: top === null ? [] : [{ x: best.n, y: top / unit.size, label: `${best.algorithm} on ${best.n}`, colour: 2, under: true }],
-    summary: `The least is ${best.algorithm} on ${workers(best.n)}.`,
+    summary: `${byLoss ? 'The least time' : 'The least loss'}: ${best.algorithm} on ${workers(best.n)}.`,
   };
 }

@@ -64,8 +64,8 @@ function Controls({ values, onChange, text }: ViewProps & { text: string }) {
         </p>
         <Upload id="trace-file" label="Open a file (.csv, .jsonl, .gz)" accept=".csv,.jsonl,.json,.txt,.gz" onText={(traces) => onChange({ traces, from: '' })} />
         <details open={useProblem('traces') !== null}>
-          <summary>The traces as text</summary>
-          <TextArea field="traces" label="Columns: algorithm, m, iteration, seconds, loss" rows={10} value={text} onChange={(traces) => onChange({ traces, from: '' })} />
+          <summary>Edit the traces, or paste others</summary>
+          <TextArea field="traces" label="Text of the traces" hint="Columns: algorithm, m, iteration, seconds, loss." rows={10} value={text} onChange={(traces) => onChange({ traces, from: '' })} />
         </details>
       </fieldset>
     </div>

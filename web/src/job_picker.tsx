@@ -41,8 +41,8 @@ export function JobPicker({ values, yaml, networks, onChange }: Props) {
         </select>
       </div>
       <details open={job === 'own' || wrong}>
-        <summary>The job as YAML</summary>
-        <TextArea field="job" label="Edit it, or paste another" rows={12} value={yaml} onChange={(text) => onChange({ job: 'own', yaml: text })} />
+        <summary>Edit the job, or paste another</summary>
+        <TextArea field="job" label="YAML of the job" rows={12} value={yaml} onChange={(text) => onChange({ job: 'own', yaml: text })} />
       </details>
     </fieldset>
   );

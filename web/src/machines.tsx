@@ -37,7 +37,7 @@ export function MachinePicker({ own, machines, chosen, onChange }: Props) {
       <details>
         <summary>Choose others</summary>
         <div class="field">
-          <label for="machine-filter">Find</label>
+          <label for="machine-filter">Find a machine</label>
           <input id="machine-filter" type="search" placeholder="h100" value={wanted} onInput={(e) => setWanted(e.currentTarget.value)} {...inputAttributes('on', 'machine-filter', message)} />
         </div>
         <ul class="choices" aria-label="Machines of the catalog">

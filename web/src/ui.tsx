@@ -92,9 +92,9 @@ export function Download({ name, type, text, label, of }: DownloadProps) {
   );
 }
 
-/** A text as a sentence: with a capital letter and a full stop. */
+/** A text as a sentence: with a capital letter and a full stop. A name before a colon ("m: the number of workers") stays as it is. */
 export function capital(text: string): string {
-  const full = text.charAt(0).toUpperCase() + text.slice(1);
+  const full = /^[\w.]+:/.test(text) ? text : text.charAt(0).toUpperCase() + text.slice(1);
   return /[.?!]$/.test(full) ? full : full + '.';
 }
 
@@ -227,15 +227,17 @@ interface TextAreaProps {
   rows: number;
   value: string;
   onChange: (value: string) => void;
+  hint?: string;
 }
 
-export function TextArea({ field, label, rows, value, onChange }: TextAreaProps) {
+export function TextArea({ field, label, rows, value, onChange, hint }: TextAreaProps) {
   const id = field + '-text';
   const message = useProblem(field);
   return (
     <div class="field">
       <label for={id}>{label}</label>
-      <textarea id={id} rows={rows} spellcheck={false} value={value} onInput={(e) => onChange(e.currentTarget.value)} {...inputAttributes(field, id, message)} />
+      <textarea id={id} rows={rows} spellcheck={false} value={value} onInput={(e) => onChange(e.currentTarget.value)} {...inputAttributes(field, id, message, hint)} />
+      {hint ? <small id={id + '-hint'}>{hint}</small> : null}
       <InputProblem id={id} message={message} />
     </div>
   );

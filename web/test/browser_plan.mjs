@@ -126,8 +126,8 @@ export async function planTests({ test, open, look, fail, phone }) {
 
   await test('how many: a job that is typed in, and an error in it', async () => {
     const page = await open();
-    await page.getByText('The job as YAML').click();
-    const text = page.getByLabel('Edit it, or paste another');
+    await page.getByText('Edit the job, or paste another').click();
+    const text = page.getByLabel('YAML of the job');
     await text.fill('compute: 10/n\ncommunicate: 0.5*log2(n)\ncluster: {max_nodes: 64}\n');
     await headlineIs(page, 'Use 14 workers: 2.62 s an iteration, 3.82× as fast as one.');
     if (!(await page.locator('#set-bandwidth').isDisabled())) fail('a slider without an effect can be moved');

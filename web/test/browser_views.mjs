@@ -9,7 +9,7 @@ const csv = 'n,size,seconds\n1,0.1,23.2\n2,0.1,15.5\n4,0.1,13.6\n8,0.1,14.1\n1,0
 async function algorithmTests({ test, open, look, fail, phone }) {
   await test('which algorithm: the example, its advice and its curves', async () => {
     const page = await open('#algorithm');
-    await wait(page, 'Use cocoa+ on 8 workers: 10.6 ms to 0.001');
+    await wait(page, 'Use cocoa+ on 8 workers: 10.6 ms to a loss of 0.001');
     for (const name of ['Convergence', 'Time to the loss']) await page.getByRole('img', { name: new RegExp('^' + name) }).waitFor();
     await page.getByLabel('Curves over').selectOption('iterations');
     await look(page, 'algorithm-wide-light');
@@ -24,7 +24,7 @@ async function algorithmTests({ test, open, look, fail, phone }) {
     await page.getByLabel('Loss above the best').focus();
     await page.keyboard.press('ControlOrMeta+A');
     await page.keyboard.type('1e-4');
-    await wait(page, 'to 0.0001');
+    await wait(page, 'to a loss of 0.0001');
     await page.keyboard.press('ControlOrMeta+A');
     await page.keyboard.press('Delete');
     await page.keyboard.press('Tab');
@@ -42,7 +42,7 @@ async function algorithmTests({ test, open, look, fail, phone }) {
     await page.getByText('mnist-traces.csv.gz: 12839 lines').waitFor();
     await page.getByText('gd on 64 workers').first().waitFor({ timeout: 20000 });
     await page.locator('#trace-file').setInputFiles({ name: 'x.csv', mimeType: 'text/csv', buffer: Buffer.from('a,b\n1,2\n') });
-    await problemAt(page, page.locator('#traces-text'), /^Line 1: no column 'm'\./);
+    await problemAt(page, page.locator('#traces-text'), /Line 1: no column 'm'\. m: the number of workers/);
     await page.getByRole('alert').waitFor();
     await page.getByRole('button', { name: 'Back to the example' }).click();
     await wait(page, /^Use cocoa\+ on 8 workers: 10\.6 ms/);

@@ -10,7 +10,7 @@ import { facts, parseCsv, parseTable, quantity } from '../src/parse.ts';
 import { headline, paretoSpec, planFacts, planRequest, speedupSpec } from '../src/plan_answer.ts';
 import { given, withQuery, withUnit } from '../src/request.ts';
 import { fromPosition, steps, toPosition } from '../src/slider.tsx';
-import { inputName } from '../src/ui.tsx';
+import { capital, inputName } from '../src/ui.tsx';
 
 test('reading a link gives the values that were written', () => {
   const values = { job: 'own', yaml: 'compute: 10/n\n# ä & = ? #\n', on: 'a,b', batch: '64' };
@@ -118,6 +118,7 @@ test('a problem belongs to the input of its field or of its document', () => {
   assert.equal(inputName({ field: 'cluster.price', source: 'set', line: 1 }), 'cluster.price');
   assert.equal(inputName({ field: 'compute', source: 'job', line: 2 }), 'job');
   assert.equal(inputName({ title: 'x' }), null);
+  assert.deepEqual(['line 2, n: x', 'm: workers', 'why?'].map(capital), ['Line 2, n: x.', 'm: workers.', 'Why?']);
 });
 
 test('charts are SVG files', () => {

@@ -15,8 +15,8 @@ const advice = {
 const traces = 'algorithm,m,seed,iteration,seconds,objective\na,1,1,1,0.5,0.3\na,1,1,2,0.5,0.2\na,1,2,1,0.5,9\na,16,1,1,0.1,0.25\nb,2,1,1,1,0.4\nb,2,1,2,1,0.1\n';
 
 test('advice in sentences', () => {
-  assert.equal(adviceLine(advice), 'Use a on 4 workers: 10.0 ms to 0.001 (10.0 ms to 10.0 ms).');
-  assert.equal(adviceLine({ ...advice, loss: null, within_s: 10 }), 'Use a on 4 workers: 0.001 above the best after 10.0 s.');
+  assert.equal(adviceLine(advice), 'Use a on 4 workers: 10.0 ms to a loss of 0.001 above the best (10.0 ms to 10.0 ms).');
+  assert.equal(adviceLine({ ...advice, loss: null, within_s: 10 }), 'Use a on 4 workers: a loss of 0.001 above the best after 10.0 s.');
   assert.match(adviceLine({ ...advice, status: 'unreached', best: null }), /^No candidate is likely/);
   assert.equal(adviceLine({ ...advice, candidates: [] }), 'The traces give no candidate.');
   assert.ok(adviceFacts(advice).some((fact) => fact.text === 'b on 2 workers: 30.0 ms, longer iterations, and more of them'));
