@@ -40,6 +40,8 @@ suite() { # STORE KIND
   export HOWMANY_DB=$store
   start --record "$store"
   answers "$kind: an empty store" '.runs == [] and .next == null' "$url/v1/runs"
+  get -d '{"loss":"1e-3"}' -H "$json" "$url/v1/advise" >"$work/body"
+  check "$kind: an error does not show where the store is" jq -e '.status == 422 and (has("source") | not)' "$work/body"
   answers "$kind: a table is kept" '.runs == 5 and .traces == 0 and .added == 5 and (.ids | length) == 5' \
     --data-binary @"$work/runs.csv" -H 'Content-Type: text/csv' "$url/v1/runs"
   same "$kind: again, it is there already, as the command says" /v1/runs text/csv "$work/runs.csv" howmany runs import "$work/runs.csv" --json
