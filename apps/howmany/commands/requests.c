@@ -130,7 +130,7 @@ const struct cli_command cli_catalog = {
 const struct cli_command cli_runs = {
     .name = "runs",
     .arguments = "[list|show|add|import|export|delete|put|get|documents] [ARGUMENT]…",
-    .summary = "the store of measured runs",
+    .summary = "what was measured, in the store",
     .description =
         "The store keeps runs and the samples of traces: in a file of your own "
         "(~/.local/share/howmany/howmany.db), in the one that HOWMANY_DB or --record names, or on "

@@ -45,27 +45,23 @@ enum option {
 
 static const struct cli_option options[] = {
     [LISTEN] = {"listen", 'l', "ADDRESS:PORT",
-                "address to listen on (default 127.0.0.1:8080); port 0 takes any free port", NULL},
-    [RECORD] =
-        {"record", 'r', "STORE",
-         "the store of runs: a file (.db), postgresql://…, or none (default: HOWMANY_DB, else "
-         "your own)",
-         "@file"},
-    [TOKEN_FILE] =
-        {"token-file", 't', "FILE",
-         "tokens of clients: lines of a SHA-256 and a scope; required unless the address is "
-         "loopback",
-         "@file"},
+                "where to listen (default 127.0.0.1:8080); port 0 is any that is free", NULL},
+    [RECORD] = {"record", 'r', "STORE",
+                "where runs are kept: a file (.db), postgresql://…, or none (default: HOWMANY_DB, "
+                "else your own)",
+                "@file"},
+    [TOKEN_FILE] = {"token-file", 't', "FILE",
+                    "who may ask: lines of a SHA-256 and a scope; needed beyond this machine",
+                    "@file"},
     [MAKE_TOKEN] = {"make-token", 0, "SCOPE",
                     "print a new token and its line for the file: read, write or read,write",
                     "read write read,write"},
-    [BODY_LIMIT] = {"body-limit", 0, "SIZE", "largest body of a request (default 1 MiB)", NULL},
-    [CONNECTIONS] = {"connections", 0, "N", "open connections (default 4096)", NULL},
-    [PER_ADDRESS] = {"per-address", 0, "N", "open connections from one address (default 512)",
-                     NULL},
-    [WORKERS] = {"workers", 0, "N", "requests computed at once (default: processors, at least 2)",
+    [BODY_LIMIT] = {"body-limit", 0, "SIZE", "most that a body may have (default 1 MiB)", NULL},
+    [CONNECTIONS] = {"connections", 0, "N", "open at once (default 4096)", NULL},
+    [PER_ADDRESS] = {"per-address", 0, "N", "of them, of one address (default 512)", NULL},
+    [WORKERS] = {"workers", 0, "N", "requests worked on at once (default: processors, at least 2)",
                  NULL},
-    [QUEUE] = {"queue", 0, "N", "requests that may wait for a worker (default 64); others get 503",
+    [QUEUE] = {"queue", 0, "N", "requests that may wait for that (default 64); others get 503",
                NULL},
     [QUIET] = {"quiet", 'q', NULL, "no line for each request on standard error", NULL},
 };
@@ -350,14 +346,13 @@ const struct cli_command cli_serve = {
     .arguments = "",
     .summary = "the same answers over HTTP",
     .description =
-        "Answers the requests of the commands plan, fit, design, recommend, advise, runs and "
-        "catalog over HTTP, with the same fields and the same JSON, and has a page for the "
-        "browser. Prints the address it listens on, and a line of JSON on standard error for each "
-        "request. No request can start a program, or read or write a file. An address other than "
-        "loopback requires tokens: --make-token prints a token for a client, and the line for "
-        "--token-file that allows it. After SIGTERM or SIGINT running requests may finish, for up "
-        "to ten seconds.\n\n"
-        "Exit status: 0 after a signal; 2 wrong usage, or an address that is not available.",
+        "Listens on an address and answers as the commands plan, fit, design, advise and catalog "
+        "do: the same bodies, the same JSON. Prints the address it listens on, and a line of JSON "
+        "on standard error for each request. No request can start a program, or read or write a "
+        "file. Beyond this machine it wants tokens: --make-token prints a token for a person, and "
+        "the line for --token-file that lets them in. SIGTERM and SIGINT let running requests end, "
+        "for up to ten seconds.\n\n"
+        "Exit status: 0 after a signal; 2 wrong usage, or an address that cannot be had.",
     .options = options,
     .option_count = sizeof(options) / sizeof(options[0]),
     .operands = NULL,
