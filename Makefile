@@ -2,13 +2,14 @@
 BUILD ?= build
 export PATH := $(CURDIR)/$(BUILD):$(PATH)
 
-.PHONY: help demo build test page fuzz tsan torture coverage mutants bench dist install clean format
+.PHONY: help demo build test page types fuzz tsan torture coverage mutants bench dist install clean format
 
 help:
 	@echo "make demo      install missing packages, build, and answer some first questions"
 	@echo "make test      install missing packages, build in three ways, run the tests (docs/testing.md)"
 	@echo "make build     build $(BUILD)/howmany"
 	@echo "make page      rebuild the page of howmany serve: web/dist from web/src (needs Node)"
+	@echo "make types     rewrite web/src/types.gen.ts, the page's types, from the tables in src/request"
 	@echo "make fuzz      fuzz each reader for a minute (needs clang)"
 	@echo "make tsan      run the server and everything with threads under ThreadSanitizer"
 	@echo "make torture   run the long tests: all trials, abuse of the server, kills of servers and ranks"
@@ -49,6 +50,11 @@ test:
 page:
 	@tools/setup page
 	@cd web && npm ci --silent --ignore-scripts && npm run --silent build -- --logLevel warn
+
+types: build
+	@ninja -C $(BUILD) --quiet types
+	@$(BUILD)/types >web/src/types.gen.ts.new
+	@mv web/src/types.gen.ts.new web/src/types.gen.ts
 
 fuzz:
 	@tools/setup test

@@ -25,44 +25,61 @@ struct candidate {
     double saturates_n; /* With servers: the n from which their links limit; 0: never. */
     const char *missed; /* The limit that is missed, if it is not feasible. */
     struct hm_err err;  /* Why it cannot be evaluated; code is 0 if it can. */
+    /* Owned; NULL and empty until the curve is computed, and again after it is released. */
+    struct hm_model *model;
+    struct hm_curve curve;
 };
 
 struct plan_work {
     const struct hm_job *job;
     const struct hm_question *question;
     struct candidate *candidates;
-    size_t count;
-    struct hm_parts *parts; /* Splits of the job's graph for n = 1..part_count; owned. */
+    size_t count, allocated; /* Candidates that remain, and those there were at first. */
+    struct hm_parts *parts;  /* Splits of the job's graph for n = 1..part_count; owned. */
     size_t part_count;
     struct hm_stragglers **stragglers; /* Stragglers of the clusters; owned. */
     size_t straggler_count;
     struct hm_answer *answer;
 };
 
-static int candidate_curve(const struct candidate *c, struct hm_curve *curve, struct hm_err *err)
+/* Computes the curve, unless it is there already: that of the winner is computed once. */
+static int candidate_curve(struct candidate *c, struct hm_err *err)
 {
     struct hm_variant variant = hm__search_variant(&c->search);
-    struct hm_model *model;
     bool ceiling;
-    int rc = hm__model_new(c->search.job, c->search.cluster, &variant, &model, err);
 
+    if (c->model)
+        return 0;
+    int rc = hm__model_new(c->search.job, c->search.cluster, &variant, &c->model, err);
     if (rc)
         return rc;
-    rc = hm__curve_init(curve, &c->search, model, 1, hm__search_max_n(&c->search, &ceiling), err);
-    hm__model_free(model);
+    rc = hm__curve_init(&c->curve, &c->search, c->model, 1, hm__search_max_n(&c->search, &ceiling),
+                        err);
+    if (rc) {
+        hm__model_free(c->model);
+        c->model = NULL;
+    }
     return rc;
 }
 
+static void candidate_release(struct candidate *c)
+{
+    if (!c->model)
+        return;
+    hm__curve_release(&c->curve);
+    hm__model_free(c->model);
+    c->model = NULL;
+}
+
 /* Represents a combination without a feasible point by its nearest miss. */
-static int candidate_find_miss(struct candidate *c, const struct hm_curve *curve,
-                               struct hm_err *err)
+static int candidate_find_miss(struct candidate *c, struct hm_err *err)
 {
     struct hm_arena *arena = hm__arena_new();
     struct hm_answer scratch = {.memory = arena};
-    int rc = arena ? hm__answer_choose(&scratch, &c->search, curve, err) : hm__fail_nomem(err);
+    int rc = arena ? hm__answer_choose(&scratch, &c->search, &c->curve, err) : hm__fail_nomem(err);
 
     if (rc == 0) {
-        c->best = curve->points[scratch.nearest];
+        c->best = c->curve.points[scratch.nearest];
         c->missed = scratch.missed;
         c->value = scratch.nearest_gap;
     }
@@ -72,22 +89,18 @@ static int candidate_find_miss(struct candidate *c, const struct hm_curve *curve
 
 static int candidate_evaluate(struct candidate *c, struct hm_err *err)
 {
-    struct hm_curve curve;
-    int rc = candidate_curve(c, &curve, err);
+    int rc = candidate_curve(c, err);
 
     if (rc)
         return rc;
-    size_t best = hm__curve_best(&c->search, &curve);
-    c->saturates_n = hm__way_saturates(&c->search, &curve);
+    size_t best = hm__curve_best(&c->search, &c->curve);
+    c->saturates_n = hm__way_saturates(&c->search, &c->curve);
     c->feasible = best != HM_NONE;
-    if (c->feasible) {
-        c->best = curve.points[best];
-        c->value = hm__search_value(&c->search, &c->best);
-    } else {
-        rc = candidate_find_miss(c, &curve, err);
-    }
-    hm__curve_release(&curve);
-    return rc;
+    if (!c->feasible)
+        return candidate_find_miss(c, err);
+    c->best = c->curve.points[best];
+    c->value = hm__search_value(&c->search, &c->best);
+    return 0;
 }
 
 static bool candidate_is_priced(const struct candidate *c)
@@ -111,15 +124,10 @@ static void candidate_drop(struct candidate *c, const char *missed)
 }
 
 /* A machine without a price cannot be compared by cost with machines that have one. */
-static void plan_drop_unpriced(struct plan_work *p)
+static bool candidate_lacks_price(const struct candidate *c, bool any_priced)
 {
-    bool any = plan_any_priced(p);
-
-    for (size_t i = 0; any && i < p->count; i++) {
-        struct candidate *c = &p->candidates[i];
-        if (!candidate_is_priced(c) && (c->search.goal != HM_GOAL_TIME || p->question->budget >= 0))
-            candidate_drop(c, "price");
-    }
+    return any_priced && !candidate_is_priced(c) &&
+           (c->search.goal != HM_GOAL_TIME || c->search.question->budget >= 0);
 }
 
 /* Weights that make the least time and the least cost of all candidates equally important. */
@@ -130,17 +138,15 @@ static int plan_choose_weights(struct plan_work *p, struct hm_err *err)
 
     for (size_t i = 0; i < p->count; i++) {
         struct hm_err ignored = {0}; /* Candidates that cannot be evaluated are reported later. */
-        struct hm_curve curve;
         if (any && !candidate_is_priced(
                        &p->candidates[i])) /* Node-seconds and money cannot be compared. */
             continue;
-        int rc = candidate_curve(&p->candidates[i], &curve, &ignored);
+        int rc = candidate_curve(&p->candidates[i], &ignored);
         if (rc == HM_E_NOMEM)
             return hm__fail_nomem(err);
         if (rc)
             continue;
-        hm__curve_least(&p->candidates[i].search, &curve, &time_s, &expense);
-        hm__curve_release(&curve);
+        hm__curve_least(&p->candidates[i].search, &p->candidates[i].curve, &time_s, &expense);
     }
     for (size_t i = 0; i < p->count; i++) {
         struct hm_search *s = &p->candidates[i].search;
@@ -229,6 +235,7 @@ static int plan_make_candidates(struct plan_work *p, const struct hm_cluster *co
     p->candidates = hm__calloc(p->count, sizeof(*p->candidates));
     if (!p->candidates)
         return hm__fail_nomem(err);
+    p->allocated = p->count;
     for (size_t i = 0; i < p->count; i++) {
         struct candidate *c = &p->candidates[i];
         struct hm_way way = hm__ways_nth(q, i % ways, &asked);
@@ -302,19 +309,6 @@ static size_t group_pick(const struct plan_work *p, size_t from, size_t to)
     return from;
 }
 
-/* Keeps one of the candidates that differ only in the number of servers. */
-static void plan_choose_servers(struct plan_work *p)
-{
-    size_t kept = 0;
-
-    for (size_t from = 0, to; from < p->count; from = to) {
-        for (to = from + 1; to < p->count && p->candidates[to].group == p->candidates[from].group;)
-            to++;
-        p->candidates[kept++] = p->candidates[group_pick(p, from, to)];
-    }
-    p->count = kept;
-}
-
 /*
  * Makes one straggler table for each cluster that needs it; all evaluations of the cluster share
  * its cache.
@@ -339,6 +333,57 @@ static int plan_make_stragglers(struct plan_work *p, struct hm_err *err)
     return 0;
 }
 
+/* Evaluates the candidates from..to-1, which differ only in the number of servers. */
+static int plan_evaluate_group(struct plan_work *p, size_t from, size_t to, bool any_priced,
+                               struct hm_err *err)
+{
+    for (size_t i = from; i < to; i++) {
+        struct candidate *c = &p->candidates[i];
+        if (candidate_evaluate(c, &c->err) == HM_E_NOMEM)
+            return hm__fail_nomem(err);
+        if (c->err.code)
+            candidate_drop(c, "error");
+        else if (candidate_lacks_price(c, any_priced))
+            candidate_drop(c, "price");
+    }
+    return 0;
+}
+
+/*
+ * Keeps one candidate of each group, and of those only the curve of the best: it is the winner's,
+ * which the answer uses again.
+ */
+static int plan_evaluate(struct plan_work *p, struct hm_err *err)
+{
+    bool any_priced = plan_any_priced(p);
+    size_t kept = 0, best = 0;
+    int rc = 0;
+
+    for (size_t from = 0, to; rc == 0 && from < p->count; from = to) {
+        for (to = from + 1; to < p->count && p->candidates[to].group == p->candidates[from].group;)
+            to++;
+        rc = plan_evaluate_group(p, from, to, any_priced, err);
+        if (rc)
+            break;
+        size_t pick = group_pick(p, from, to);
+        struct candidate chosen = p->candidates[pick];
+        p->candidates[pick].model = NULL; /* Its curve now belongs to `chosen`. */
+        for (size_t i = from; i < to; i++)
+            candidate_release(&p->candidates[i]);
+        p->candidates[kept] = chosen;
+        if (kept > 0 && compare_candidates(&p->candidates[kept], &p->candidates[best]) > 0) {
+            candidate_release(&p->candidates[kept]);
+        } else if (kept > 0) {
+            candidate_release(&p->candidates[best]);
+            best = kept;
+        }
+        kept++;
+    }
+    if (rc == 0)
+        p->count = kept;
+    return rc;
+}
+
 static int plan_rank_candidates(struct plan_work *p, struct hm_err *err)
 {
     const struct hm_search *first = &p->candidates[0].search;
@@ -346,17 +391,10 @@ static int plan_rank_candidates(struct plan_work *p, struct hm_err *err)
 
     if (first->goal == HM_GOAL_BALANCE && (isnan(first->alpha) || isnan(first->beta)))
         rc = plan_choose_weights(p, err);
-    for (size_t i = 0; rc == 0 && i < p->count; i++) {
-        struct candidate *c = &p->candidates[i];
-        if (candidate_evaluate(c, &c->err) == HM_E_NOMEM)
-            rc = hm__fail_nomem(err);
-        else if (c->err.code)
-            candidate_drop(c, "error");
-    }
+    if (rc == 0)
+        rc = plan_evaluate(p, err);
     if (rc)
         return rc;
-    plan_drop_unpriced(p);
-    plan_choose_servers(p);
     qsort(p->candidates, p->count, sizeof(*p->candidates), compare_candidates);
     if (p->candidates[0].err.code && err) /* Not even the best candidate can be evaluated. */
         *err = p->candidates[0].err;
@@ -471,36 +509,26 @@ static int fill_curve(struct hm_answer *a, const struct hm_search *s, const stru
 
 static int plan_answer(struct plan_work *p, struct hm_err *err)
 {
-    const struct hm_search *s = &p->candidates[0].search;
-    struct hm_variant variant = hm__search_variant(s);
+    const struct candidate *winner = &p->candidates[0];
+    const struct hm_search *s = &winner->search;
+    const struct hm_curve *curve = &winner->curve;
     struct hm_answer *a = p->answer;
-    struct hm_model *model;
-    struct hm_curve curve;
-    bool ceiling;
-    int rc = hm__model_new(s->job, s->cluster, &variant, &model, err);
+    int rc = fill_curve(a, s, curve, err);
 
-    if (rc)
-        return rc;
-    rc = hm__curve_init(&curve, s, model, 1, hm__search_max_n(s, &ceiling), err);
-    if (rc == 0) {
-        rc = fill_curve(a, s, &curve, err);
-        if (rc == 0)
-            rc = hm__answer_choose(a, s, &curve, err);
-        if (rc == 0)
-            rc = hm__answer_certainty(a, s, model, &curve, err);
-        if (rc == 0)
-            rc = hm__answer_ways(a, s, &curve, err);
-        if (rc == 0)
-            rc = hm__answer_explain(a, s, model, &curve, err);
-        if (rc == 0)
-            rc = hm__answer_scenarios(a, s, &curve, err);
-        if (rc == 0)
-            rc = hm__answer_notes(a, s, model, curve.reference.fits, err);
-        if (rc == 0 && a->best != HM_NONE && a->whole_job)
-            a->iterations = hm__search_iterations(s, 1, a->points[a->best].n);
-        hm__curve_release(&curve);
-    }
-    hm__model_free(model);
+    if (rc == 0)
+        rc = hm__answer_choose(a, s, curve, err);
+    if (rc == 0)
+        rc = hm__answer_certainty(a, s, winner->model, curve, err);
+    if (rc == 0)
+        rc = hm__answer_ways(a, s, curve, err);
+    if (rc == 0)
+        rc = hm__answer_explain(a, s, winner->model, curve, err);
+    if (rc == 0)
+        rc = hm__answer_scenarios(a, s, curve, err);
+    if (rc == 0)
+        rc = hm__answer_notes(a, s, winner->model, curve->reference.fits, err);
+    if (rc == 0 && a->best != HM_NONE && a->whole_job)
+        a->iterations = hm__search_iterations(s, 1, a->points[a->best].n);
     return rc;
 }
 
@@ -557,10 +585,12 @@ int hm_plan(const struct hm_job *job, const struct hm_cluster *const *clusters,
         rc = plan_answer(&p, err);
     if (rc == 0)
         rc = fill_ranking(&p, err);
+    for (size_t i = 0; p.candidates && i < p.allocated; i++)
+        candidate_release(&p.candidates[i]);
+    hm__free(p.candidates);
     for (size_t i = 0; i < p.straggler_count; i++)
         hm__stragglers_free(p.stragglers[i]);
     hm__free(p.stragglers);
-    hm__free(p.candidates);
     hm__free(p.parts);
     if (rc == 0)
         *ret_answer = p.answer;

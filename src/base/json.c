@@ -8,6 +8,17 @@
 
 #include "shortest.h"
 
+/* Number of ASCII characters at the start of text that need no escape. */
+static size_t json_plain_length(const char *text)
+{
+    size_t length = 0;
+
+    while (text[length] >= 0x20 && text[length] < 0x7f && text[length] != '"' &&
+           text[length] != '\\')
+        length++;
+    return length;
+}
+
 /* File names may hold any bytes, but JSON must be UTF-8. */
 void hm__json_text(struct hm_text *out, const char *text)
 {
@@ -16,9 +27,13 @@ void hm__json_text(struct hm_text *out, const char *text)
         return;
     }
     hm__text_add(out, "\"");
-    for (size_t length; *text; text += length ? length : 1) {
-        unsigned char c = (unsigned char)*text;
-        length = hm__utf8_length(text, 4);
+    while (*text) {
+        size_t plain = json_plain_length(text), length = hm__utf8_length(text + plain, 4);
+        unsigned char c = (unsigned char)text[plain];
+        hm__text_add_n(out, text, plain);
+        text += plain;
+        if (!c)
+            break;
         if (c == '"' || c == '\\')
             hm__text_addf(out, "\\%c", c);
         else if (c < 0x20)
@@ -27,6 +42,7 @@ void hm__json_text(struct hm_text *out, const char *text)
             hm__text_add(out, "\\ufffd");
         else
             hm__text_add_n(out, text, length);
+        text += length ? length : 1;
     }
     hm__text_add(out, "\"");
 }

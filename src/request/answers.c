@@ -253,6 +253,8 @@ static const struct hm_member recommended[] = {
     BOOL("failed", "known to fail"),
     KNOWN_TEXT("why", "why it fails"),
 };
+/* Further members are the quantities of the question, in SI units. */
+static const struct hm_member next_point[] = {NUMBER("n", "workers")};
 static const struct hm_member recommend[] = {
     VERSION,
     TEXT("status", "ok, unreached or unknown"),
@@ -266,10 +268,8 @@ static const struct hm_member recommend[] = {
     KNOWN_TEXT("missed", "which limit nothing meets"),
     LIST("candidates", "recommended", "best first"),
     NUMBERS("rows", "runs behind the answer"),
-    {.name = "next",
-     .kind = HM_MEMBER_ANY,
-     .nullable = true,
-     .help = "the run that would help most: n and the quantities of the question"},
+    KNOWN_OBJECT("next", "next_point",
+                 "the run that would help most: n and the quantities of the question"),
     KNOWN_TEXT("next_why", "why it would help"),
     NOTES,
 };
@@ -391,6 +391,10 @@ static const struct hm_member schedule[] = {
     KNOWN("gain_high", "upper end"),
     LIST("phases", "phase", "phases in order"),
 };
+static const struct hm_member next_run[] = {
+    TEXT("algorithm", "name"), NUMBER("n", "workers"), KNOWN("iterations", "iterations of the run"),
+    KNOWN("time_s", "seconds of the run"),
+    KNOWN("saves", "expected saving: seconds, money, or ln of the loss, by the goal")};
 static const struct hm_member advise[] = {
     VERSION,
     TEXT("status", "ok or unreached"),
@@ -404,11 +408,11 @@ static const struct hm_member advise[] = {
     NUMBER("level", "probability of the intervals"),
     KNOWN_OBJECT("best", "candidate", "the best candidate"),
     KNOWN("sure", "probability that it is the best"),
-    KNOWN("sure_near", "probability that it is within 5 % of the best"),
+    KNOWN("sure_near", "probability that it is within 10 % of the best"),
     KNOWN("sure_algorithm", "probability that the algorithm is right"),
     LIST("candidates", "candidate", "best first"),
     LIST("leads", "lead", "which algorithm leads at which loss"),
-    {.name = "next", .kind = HM_MEMBER_ANY, .nullable = true, .help = "the run that would help"},
+    KNOWN_OBJECT("next", "next_run", "the run that would help most"),
     MAYBE(OBJECT, "schedule", "schedule", "best schedule of n"),
     NOTES,
 };
@@ -512,6 +516,7 @@ const struct hm_answer_schema hm__answer_schemas[] = {
     SCHEMA(design_run),
     SCHEMA(design),
     SCHEMA(recommended),
+    {"next_point", next_point, sizeof(next_point) / sizeof(next_point[0]), true},
     SCHEMA(recommend),
     SCHEMA(parameter),
     SCHEMA(form),
@@ -527,6 +532,7 @@ const struct hm_answer_schema hm__answer_schemas[] = {
     SCHEMA(lead),
     SCHEMA(phase),
     SCHEMA(schedule),
+    SCHEMA(next_run),
     SCHEMA(advise),
     SCHEMA(part),
     SCHEMA(split),

@@ -160,7 +160,7 @@ static void put_list_of(struct hm_json *json, const struct hm_member *m)
     else if (m->kind == HM_MEMBER_NUMBERS)
         put_plain_type(json, "number", true);
     else
-        put_plain_type(json, "string", true);
+        put_plain_type(json, "string", false);
     hm__json_close(json);
 }
 

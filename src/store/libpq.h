@@ -12,22 +12,27 @@
 #define HM_LIBPQ_MAP(X)                                                                            \
     X(PQclear)                                                                                     \
     X(PQcmdTuples)                                                                                 \
-    X(PQconnectdb)                                                                                 \
+    X(PQconnectdbParams)                                                                           \
     X(PQconninfoFree)                                                                              \
     X(PQconninfoParse)                                                                             \
     X(PQerrorMessage)                                                                              \
-    X(PQexec)                                                                                      \
+    X(PQconsumeInput)                                                                              \
     X(PQfinish)                                                                                    \
+    X(PQflush)                                                                                     \
     X(PQftype)                                                                                     \
     X(PQgetisnull)                                                                                 \
     X(PQgetResult)                                                                                 \
     X(PQgetvalue)                                                                                  \
+    X(PQisBusy)                                                                                    \
     X(PQnfields)                                                                                   \
     X(PQresultErrorField)                                                                          \
     X(PQresultStatus)                                                                              \
+    X(PQsendQuery)                                                                                 \
     X(PQsendQueryParams)                                                                           \
+    X(PQsetnonblocking)                                                                            \
     X(PQsetNoticeProcessor)                                                                        \
     X(PQsetSingleRowMode)                                                                          \
+    X(PQsocket)                                                                                    \
     X(PQstatus)
 
 /* The functions of libpq, under their own names. */

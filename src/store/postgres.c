@@ -7,9 +7,14 @@
  * Writers exclude each other with an advisory lock. So the order of ids is the order in which runs
  * become visible, and no run appears in a page that was read before; and two writers cannot
  * deadlock on each other's keys.
+ *
+ * A server that hangs must not hang its clients: connecting takes at most CONNECT_S, and a
+ * statement fails when no byte arrives for SILENT_S (SILENT_SCHEMA_S while the schema is changed,
+ * as an index of millions of runs takes minutes). The connection cannot be used after that.
  */
 #include <endian.h>
 #include <math.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,9 +28,13 @@
 /* OIDs of types, which are the same in all versions of PostgreSQL. */
 enum { TYPE_BOOL = 16, TYPE_INT8 = 20, TYPE_INT4 = 23, TYPE_TEXT = 25, TYPE_FLOAT8 = 701 };
 
+#define CONNECT_S "5"
+enum { SILENT_S = 10, SILENT_SCHEMA_S = 600 };
+
 struct postgres {
     struct hm_libpq pq;
     PGconn *link;
+    bool hung;      /* It did not answer in time, and a late answer may still arrive. */
     char *password; /* Must not appear in messages; owned; NULL: none. */
 };
 
@@ -59,7 +68,7 @@ static int postgres_fail(struct postgres *c, const PGresult *result, struct hm_e
     char text[300];
     const char *message = result ? c->pq.PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY) : NULL;
 
-    if (c->pq.PQstatus(c->link) == CONNECTION_BAD) {
+    if (c->hung || c->pq.PQstatus(c->link) == CONNECTION_BAD) {
         hm__fail(err, HM_E_IO, "the connection to PostgreSQL is broken");
         hm__err_hint(err, "it is unknown whether the last change was stored; open the store again");
         return HM_E_IO;
@@ -162,6 +171,40 @@ static int deliver_row(const struct postgres *c, const PGresult *result, hm_sql_
     return row ? row(context, cells, (size_t)count, err) : 0;
 }
 
+/* Waits until a result can be fetched without blocking. */
+static int wait_result(struct postgres *c, int silent_s, struct hm_err *err)
+{
+    int unsent = c->pq.PQflush(c->link);
+
+    while (!c->hung && c->pq.PQstatus(c->link) != CONNECTION_BAD &&
+           (unsent > 0 || c->pq.PQisBusy(c->link))) {
+        struct pollfd socket = {.fd = c->pq.PQsocket(c->link),
+                                .events = (short)(unsent > 0 ? POLLIN | POLLOUT : POLLIN)};
+        int ready = poll(&socket, 1, silent_s * 1000);
+        if (ready == 0)
+            c->hung = true;
+        if (ready > 0 && !c->pq.PQconsumeInput(c->link))
+            return postgres_fail(c, NULL, err);
+        unsent = c->pq.PQflush(c->link);
+    }
+    if (!c->hung)
+        return 0;
+    hm__fail(err, HM_E_IO, "PostgreSQL has not answered for %d s", silent_s);
+    hm__err_hint(err, "it is unknown whether the last change was stored; open the store again");
+    return HM_E_IO;
+}
+
+/* Fetches the next result; NULL after the last. *ret_rc is set when the server does not answer. */
+static PGresult *next_result(struct postgres *c, int silent_s, int *ret_rc, struct hm_err *err)
+{
+    int rc = wait_result(c, silent_s, err);
+
+    if (rc == 0)
+        return c->pq.PQgetResult(c->link);
+    *ret_rc = rc;
+    return NULL;
+}
+
 /* Receives all rows of a statement. libpq requires this even after an error. */
 static int fetch_rows(struct postgres *c, hm_sql_row *row, void *context, int64_t *ret_changed,
                       struct hm_err *err)
@@ -169,7 +212,7 @@ static int fetch_rows(struct postgres *c, hm_sql_row *row, void *context, int64_
     PGresult *result;
     int rc = 0;
 
-    while ((result = c->pq.PQgetResult(c->link))) {
+    while ((result = next_result(c, SILENT_S, &rc, err))) {
         switch (c->pq.PQresultStatus(result)) {
         case PGRES_SINGLE_TUPLE:
             rc = rc ? rc : deliver_row(c, result, row, context, err);
@@ -197,7 +240,8 @@ static int postgres_query(void *connection, const char *sql, const struct hm_sql
     struct bound b;
     int rc = bind_parameters(&b, parameters, count) ? hm__fail_nomem(err) : 0;
 
-    if (rc == 0 && (!c->pq.PQsendQueryParams(c->link, sql, (int)count, b.types, b.values, b.lengths,
+    if (rc == 0 && (c->hung ||
+                    !c->pq.PQsendQueryParams(c->link, sql, (int)count, b.types, b.values, b.lengths,
                                              b.formats, 1) ||
                     !c->pq.PQsetSingleRowMode(c->link)))
         rc = postgres_fail(c, NULL, err);
@@ -210,12 +254,20 @@ static int postgres_query(void *connection, const char *sql, const struct hm_sql
 static int postgres_exec(void *connection, const char *sql, struct hm_err *err)
 {
     struct postgres *c = connection;
-    PGresult *result = c->pq.PQexec(c->link, sql);
-    ExecStatusType status = c->pq.PQresultStatus(result);
-    int rc =
-        status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK ? 0 : postgres_fail(c, result, err);
+    int silent_s = strstr(sql, "CREATE ") || strstr(sql, "ALTER ") ? SILENT_SCHEMA_S : SILENT_S;
+    PGresult *result;
+    int rc = 0;
 
-    c->pq.PQclear(result);
+    if (c->hung || !c->pq.PQsendQuery(c->link, sql))
+        return postgres_fail(c, NULL, err);
+    while ((result = next_result(c, silent_s, &rc, err))) {
+        ExecStatusType status = c->pq.PQresultStatus(result);
+        if (rc == 0 && status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK)
+            rc = postgres_fail(c, result, err);
+        c->pq.PQclear(result);
+    }
+    if (rc == 0 && c->pq.PQstatus(c->link) == CONNECTION_BAD)
+        rc = postgres_fail(c, NULL, err);
     return rc;
 }
 
@@ -284,9 +336,12 @@ static int keep_password(struct postgres *c, const PQconninfoOption *options, st
 
 static int connect_to(struct postgres *c, const char *where, struct hm_err *err)
 {
+    /* What the address says comes last and takes precedence. */
+    static const char *const keywords[] = {"connect_timeout", "tcp_user_timeout", "dbname", NULL};
+    const char *const values[] = {CONNECT_S, "10000", where, NULL};
     char text[300];
 
-    c->link = c->pq.PQconnectdb(where);
+    c->link = c->pq.PQconnectdbParams(keywords, values, 1);
     if (!c->link)
         return hm__fail_nomem(err);
     c->pq.PQsetNoticeProcessor(c->link, ignore_notice, NULL);
@@ -294,6 +349,8 @@ static int connect_to(struct postgres *c, const char *where, struct hm_err *err)
         copy_message(c, c->pq.PQerrorMessage(c->link), text, sizeof(text));
         return hm__fail(err, HM_E_IO, "cannot reach PostgreSQL: %s", text);
     }
+    if (c->pq.PQsetnonblocking(c->link, 1))
+        return postgres_fail(c, NULL, err);
     /* A committed transaction must be on the disk, whatever the default of the server is. */
     return postgres_exec(c,
                          "SET client_encoding TO 'UTF8';"

@@ -116,6 +116,27 @@ if [ -n "${HM_STORE_SERVER:-}" ]; then # started by tests/postgres.sh
   wait $second
   howmany runs delete --where 'id>0' --yes >/dev/null
   kill_servers "$HM_STORE_SERVER" postgres "${HM_KILLS:-20}" 2
+
+  # A PostgreSQL that hangs: only requests that need the store fail, and only the first one waits.
+  start --record "$HM_STORE_SERVER" --workers 2
+  folder=${HM_STORE_SERVER##*host=}
+  main=$(head -n 1 "$folder/data/postmaster.pid")
+  answers "postgres: before it hangs" '.runs | length >= 0' "$url/v1/runs?limit=1"
+  kill -STOP "$main" $(pgrep -P "$main")
+  get -m 20 -o "$work/body" -w '%{http_code} %{time_total}' "$url/v1/runs?limit=1" >"$work/hung" &
+  hung=$!
+  plan='{"job":{"compute":"100 s / n","communicate":"1 s * n"}}'
+  answers "postgres: a plan is answered while it hangs" '.best.n == 10' -m 5 -d "$plan" -H 'Content-Type: application/json' "$url/v1/plan"
+  wait $hung
+  check "postgres: the first request gets 503 after the limit" grep -q '^503 ' "$work/hung"
+  get -m 2 -o "$work/body" -w '%{http_code}' "$url/v1/runs?limit=1" >"$work/hung"
+  check "postgres: the next one gets 503 at once" grep -qx 503 "$work/hung"
+  check "postgres: readyz says so" sh -c "curl -s -o /dev/null -w '%{http_code}' '$url/readyz' | grep -qx 503"
+  kill -CONT "$main" $(pgrep -P "$main")
+  ready_again() { [ "$(get -o /dev/null -w '%{http_code}' "$url/readyz")" = 200 ]; }
+  check "postgres: ready again when it goes on" wait_for 20 ready_again
+  answers "postgres: and runs are listed again" '.runs | length >= 0' "$url/v1/runs?limit=1"
+  stop
   finish
 fi
 if [ "${HM_SQLITE:-1}" = 0 ]; then

@@ -1,86 +1,54 @@
-// Traces of runs and the answer of /v1/advise (docs/advise.md), in sentences and charts. Pure.
+// Traces of runs, and the request and the answer of /v1/advise (docs/advise.md) as sentences and charts. Pure functions.
 import { align, type Spec } from './chart_spec';
 import { money, number, percent, plain, time, timeUnit, workers, type Row } from './format';
 import type { Values } from './link';
 import { parseTable } from './parse';
+import { given, withUnit } from './request';
+import type { Advise, AdviseRequest, Candidate } from './types.gen';
 
-export interface Candidate {
-  algorithm: string;
-  n: number;
-  measured: boolean;
-  iterations: number | null;
-  iteration_s: number | null;
-  time_s: number | null;
-  low_s: number | null;
-  high_s: number | null;
-  cost: number | null;
-  loss: number | null;
-  loss_low: number | null;
-  loss_high: number | null;
-  reaches: number | null;
-  probability: number | null;
-  why: string | null;
-}
-
-export interface Advice {
-  status: 'ok' | 'unreached';
-  best_loss: number | null;
-  loss: number | null;
-  within_s: number | null;
-  budget: number | null;
-  goal: string;
-  best: Candidate | null;
-  sure: number | null;
-  sure_near: number | null;
-  sure_algorithm: number | null;
-  candidates: Candidate[];
-  next: { algorithm: string; n: number; iterations: number | null } | null;
-  notes: string[];
-}
-
-/** Without traces it is asked of those of the server's store. */
-export function adviseBody(values: Values, traces?: string): object {
-  const body: Record<string, unknown> = traces === undefined ? {} : { traces };
-  for (const key of ['loss', 'within', 'budget', 'price', 'goal', 'm']) if (values[key]) body[key] = values[key];
-  if (values.price && /^[0-9.]+$/.test(values.price)) body.price = '$' + values.price + '/h';
-  return body;
+/** The request for the values of the view. Without traces the server uses those of its store. */
+export function adviseRequest(values: Values, traces?: string): AdviseRequest {
+  const request: AdviseRequest = given<AdviseRequest>(values, ['loss', 'within', 'budget', 'goal', 'm']);
+  if (traces !== undefined) request.traces = traces;
+  if (values.price) request.price = withUnit(values.price, '$', '/h');
+  return request;
 }
 
 const loss = (value: number | null) => (value === null ? '–' : plain(value, 3));
 
-/** The first sentence. */
-export function adviceLine(advice: Advice): string {
+/** The advice in one sentence. */
+export function adviceLine(advice: Advise): string {
   const best = advice.candidates[0];
-  if (!best) return 'The traces have no candidate.';
-  const who = `${best.algorithm} on ${workers(best.n)}`;
-  if (!advice.best) return `Nothing reaches it more likely than not. Nearest is ${who}.`;
+  if (!best) return 'The traces give no candidate.';
+  const where = `${best.algorithm} on ${workers(best.n)}`;
+  if (!advice.best) return `No candidate is likely to reach the goal. The nearest is ${where}.`;
   if (advice.loss === null) {
     const after = advice.within_s === null ? 'for ' + money(advice.budget) : 'after ' + time(advice.within_s);
-    return `Use ${who}: ${loss(best.loss)} above the best ${after}.`;
+    return `Use ${where}: a loss of ${loss(best.loss)} above the best ${after}.`;
   }
   const what = advice.goal === 'cost' ? `${money(best.cost)}, ${time(best.time_s)}` : time(best.time_s);
-  return `Use ${who}: ${what} to ${loss(advice.loss)} (${time(best.low_s)} to ${time(best.high_s)}).`;
+  return `Use ${where}: ${what} to a loss of ${loss(advice.loss)} above the best (${time(best.low_s)} to ${time(best.high_s)}).`;
 }
 
 export const whys: Record<string, string> = {
-  best: 'the best',
+  best: 'best',
   iteration: 'longer iterations',
   iterations: 'more iterations',
   both: 'longer iterations, and more of them',
   price: 'costs more',
-  never: 'does not reach it',
+  never: 'does not reach the loss',
   loss: 'reaches a higher loss',
-  limit: 'over the limit',
+  limit: 'exceeds the limit',
 };
 
-export function adviceFacts(advice: Advice): { name: string; text: string }[] {
+export function adviceFacts(advice: Advise): { name: string; text: string }[] {
   const out: { name: string; text: string }[] = [];
   const best = advice.candidates[0];
   if (!best) return out;
-  out.push({ name: 'Iterations', text: `${number(best.iterations)} of ${time(best.iteration_s)}` });
+  out.push({ name: 'Work', text: `${number(best.iterations)} iterations of ${time(best.iteration_s)} each` });
   if (advice.sure !== null)
-    out.push({ name: 'How sure', text: `the best of all with ${percent(advice.sure)}, within a tenth of the best with ${percent(advice.sure_near)}; the right algorithm with ${percent(advice.sure_algorithm)}` });
-  if (!best.measured) out.push({ name: 'Beyond', text: `no trace has ${workers(best.n)}: predicted from the others` });
+    out.push({ name: 'Probability', text: `the best of all candidates: ${percent(advice.sure)}; within 10 % of the best: ${percent(advice.sure_near)}; the right algorithm: ${percent(advice.sure_algorithm)}` });
+  if (!best.measured) out.push({ name: 'Not measured', text: `no trace has ${workers(best.n)}; the values are predicted from the other traces` });
   for (const other of bestOfEach(advice.candidates).slice(1, 6)) {
     const value = advice.loss === null ? loss(other.loss) + ' above the best' : time(other.time_s);
     out.push({ name: 'Others', text: `${other.algorithm} on ${workers(other.n)}: ${value}` + (other.why ? `, ${whys[other.why] ?? other.why}` : '') });
@@ -89,7 +57,7 @@ export function adviceFacts(advice: Advice): { name: string; text: string }[] {
   return out;
 }
 
-/** The first candidate of each algorithm, in their order. */
+/** The first candidate of each algorithm, in the order of the candidates. */
 export function bestOfEach(candidates: Candidate[]): Candidate[] {
   const seen = new Set<string>();
   return candidates.filter((c) => !seen.has(c.algorithm) && seen.add(c.algorithm));
@@ -99,14 +67,14 @@ export interface Trace {
   algorithm: string;
   m: number;
   iterations: number[];
-  /** Since the beginning. */
+  /** Seconds since the start of the run, one for each iteration. */
   seconds: number[];
   losses: number[];
 }
 
 const first = (row: Row, names: string[]): unknown => names.map((name) => row[name]).find((v) => v !== undefined && v !== null);
 
-/** Traces of a table with algorithm, m, iteration, seconds and a loss; the first seed of each. */
+/** Traces of a table with the columns algorithm, m, iteration, seconds and a loss. Only the first seed of each trace is read. */
 export function readTraces(text: string): Trace[] {
   const traces = new Map<string, Trace>();
   const seeds = new Map<string, unknown>();
@@ -131,8 +99,8 @@ export function readTraces(text: string): Trace[] {
   return [...traces.values()];
 }
 
-/** Of each algorithm, the trace of the m that is told to be best, or the nearest m there is. */
-export function chosenTraces(traces: Trace[], advice: Advice): Trace[] {
+/** For each algorithm the trace with its best number of workers, or with the nearest number that was measured. */
+export function chosenTraces(traces: Trace[], advice: Advise): Trace[] {
   return bestOfEach(advice.candidates).flatMap((c) => {
     const own = traces.filter((t) => t.algorithm === c.algorithm);
     const apart = (t: Trace) => Math.abs(Math.log(t.m / c.n));
@@ -140,10 +108,10 @@ export function chosenTraces(traces: Trace[], advice: Advice): Trace[] {
   });
 }
 
-/** Grey comes last: it is the colour of what was asked for. */
+/** Colours of the algorithms; grey is last, because it is the colour of the requested loss. */
 const colours = [1, 2, 3, 4, 6, 5];
 
-export function convergenceSpec(traces: Trace[], advice: Advice, byIterations: boolean): Spec | null {
+export function convergenceSpec(traces: Trace[], advice: Advise, byIterations: boolean): Spec | null {
   const chosen = chosenTraces(traces, advice).slice(0, 6);
   const best = advice.best_loss ?? 0;
   if (!chosen.length) return null;
@@ -156,7 +124,7 @@ export function convergenceSpec(traces: Trace[], advice: Advice, byIterations: b
   );
   const goal = advice.loss;
   const lines: Spec['lines'] = chosen.map((t, i) => ({ label: `${t.algorithm} on ${t.m}`, values: values[i] as (number | null)[], colour: colours[i] as number }));
-  if (goal !== null) lines.push({ label: 'asked for', values: x.map(() => goal), colour: 5, dashed: true });
+  if (goal !== null) lines.push({ label: 'requested loss', values: x.map(() => goal), colour: 5, dashed: true });
   return {
     title: 'Convergence',
     xLabel: byIterations ? 'iterations' : 'time, ' + unit.name,
@@ -168,12 +136,12 @@ export function convergenceSpec(traces: Trace[], advice: Advice, byIterations: b
     yText: (v) => plain(v, 3),
     lines,
     marks: [],
-    told: `Measured, of each algorithm with the number of workers that suits it best: ${chosen.map((t) => `${t.algorithm} on ${t.m}`).join(', ')}.`,
+    summary: `Measured traces, for each algorithm with its best number of workers: ${chosen.map((t) => `${t.algorithm} on ${t.m}`).join(', ')}.`,
   };
 }
 
-/** How long each candidate takes (or how far it gets), by the number of workers. */
-export function candidateSpec(advice: Advice): Spec | null {
+/** The time (or, without a requested loss, the loss) of each candidate by the number of workers. */
+export function candidateSpec(advice: Advise): Spec | null {
   const best = advice.candidates[0];
   const byLoss = advice.loss !== null;
   const value = (c: Candidate) => (byLoss ? c.time_s : c.loss);
@@ -195,6 +163,6 @@ export function candidateSpec(advice: Advice): Spec | null {
     yText: (v) => plain(v, 3),
     lines: names.map((label, i) => ({ label, values: values[i] as (number | null)[], colour: colours[i] as number })),
     marks: top === null ? [] : [{ x: best.n, y: top / unit.size, label: `${best.algorithm} on ${best.n}`, colour: 2, under: true }],
-    told: `Least with ${best.algorithm} on ${workers(best.n)}.`,
+    summary: `${byLoss ? 'The least time' : 'The least loss'}: ${best.algorithm} on ${workers(best.n)}.`,
   };
 }

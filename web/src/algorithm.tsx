@@ -1,12 +1,13 @@
-// Which algorithm? Traces and a loss in; the advice and convergence curves out.
+// The view "Which algorithm?": traces and a loss, and the advice with convergence curves.
 import { useMemo } from 'preact/hooks';
-import { adviceFacts, adviceLine, adviseBody, candidateSpec, chosenTraces, convergenceSpec, readTraces, whys, type Advice } from './advice';
+import { adviceFacts, adviceLine, adviseRequest, candidateSpec, chosenTraces, convergenceSpec, readTraces, whys } from './advice';
 import { useAnswer } from './api';
 import { Chart } from './chart';
 import { money, number, percent, plain, time, toCsv, type Row } from './format';
 import type { Values } from './link';
 import sample from './sample-traces.csv?raw';
-import { capital, Download, Field, Select, Table, useCalm, Wrong, type Column } from './ui';
+import type { Advise } from './types.gen';
+import { capital, Download, Field, ProblemContext, Select, Table, TextArea, useProblem, useSettled, Wrong, type Column } from './ui';
 import { Upload } from './upload';
 
 interface ViewProps {
@@ -24,7 +25,7 @@ const candidateColumns: Column[] = [
   { key: 'iteration_s', label: 'an iteration', text: time, number: true },
   { key: 'loss', label: 'loss', text: (v: number | null) => number(v), number: true },
   { key: 'cost', label: 'cost', text: money, number: true },
-  { key: 'probability', label: 'the best with', text: percent, number: true },
+  { key: 'probability', label: 'probability', text: percent, number: true },
   { key: 'why', label: 'why', text: (why: string | null) => (why ? (whys[why] ?? why) : '') },
 ];
 
@@ -38,50 +39,47 @@ const traceColumns: Column[] = [
 
 function Controls({ values, onChange, text }: ViewProps & { text: string }) {
   const stored = values.from === 'store';
-  const own = stored ? "Those of the server's store." : values.traces ? 'Your own.' : 'An example: four algorithms on MNIST.';
+  const own = stored ? "The traces of the server's store." : values.traces ? 'Your own traces.' : 'Example traces: four algorithms on MNIST.';
   return (
     <div class="controls">
       <fieldset class="card">
         <legend>Question</legend>
         <div class="fields">
-          <Field id="loss" label="Loss above the best" value={values.loss ?? (values.within || values.budget ? '' : '1e-3')} onChange={(loss) => onChange({ loss })} placeholder="1e-4" />
-          <Field id="within" label="Within" placeholder="60 s" value={values.within ?? ''} onChange={(within) => onChange({ within })} />
-          <Field id="price" label="Price of a worker, $/h" placeholder="0.5" value={values.price ?? ''} onChange={(price) => onChange({ price })} />
-          <Select id="advice-goal" label="What counts" value={values.goal ?? ''} onChange={(goal) => onChange({ goal })}>
+          <Field field="loss" label="Loss above the best" value={values.loss ?? (values.within || values.budget ? '' : '1e-3')} onChange={(loss) => onChange({ loss })} placeholder="1e-4" />
+          <Field field="within" label="Within" placeholder="60 s" value={values.within ?? ''} onChange={(within) => onChange({ within })} />
+          <Field field="price" label="Price of a worker, $/h" placeholder="0.5" value={values.price ?? ''} onChange={(price) => onChange({ price })} />
+          <Select field="goal" label="Goal" value={values.goal ?? ''} onChange={(goal) => onChange({ goal })}>
             <option value="">least time</option>
             <option value="cost">least cost</option>
           </Select>
-          <Field id="m" label="Workers to choose from" placeholder="1..256" value={values.m ?? ''} onChange={(m) => onChange({ m })} />
+          <Field field="m" label="Workers to choose from" placeholder="1..256" value={values.m ?? ''} onChange={(m) => onChange({ m })} />
         </div>
       </fieldset>
       <fieldset class="card">
         <legend>Traces</legend>
         <p class="soft">{own}</p>
         <p class="row">
-          {stored ? null : <button type="button" onClick={() => onChange({ from: 'store', traces: '' })}>Take those of the server</button>}
+          {stored ? null : <button type="button" onClick={() => onChange({ from: 'store', traces: '' })}>Use the traces of the server</button>}
           {stored || values.traces ? <button type="button" class="plain" onClick={() => onChange({ traces: '', from: '' })}>Back to the example</button> : null}
         </p>
         <Upload id="trace-file" label="Open a file (.csv, .jsonl, .gz)" accept=".csv,.jsonl,.json,.txt,.gz" onText={(traces) => onChange({ traces, from: '' })} />
-        <details>
-          <summary>The traces as text</summary>
-          <div class="field">
-            <label for="traces">Columns: algorithm, m, iteration, seconds, loss</label>
-            <textarea id="traces" rows={10} spellcheck={false} value={text} onInput={(e) => onChange({ traces: e.currentTarget.value, from: '' })} />
-          </div>
+        <details open={useProblem('traces') !== null}>
+          <summary>Edit the traces, or paste others</summary>
+          <TextArea field="traces" label="Text of the traces" hint="Columns: algorithm, m, iteration, seconds, loss." rows={10} value={text} onChange={(traces) => onChange({ traces, from: '' })} />
         </details>
       </fieldset>
     </div>
   );
 }
 
-function Advised({ advice }: { advice: Advice }) {
+function Advised({ advice }: { advice: Advise }) {
   const line = adviceLine(advice);
-  const calm = useCalm(line, 400);
+  const settled = useSettled(line, 400);
   const facts = adviceFacts(advice);
   return (
     <section class="card answer" aria-label="The advice">
       <p class="headline" data-test="headline">{line}</p>
-      <p class="hidden" role="status">{calm}</p>
+      <p class="hidden" role="status">{settled}</p>
       <dl>
         {facts.map((fact, i) => (
           <div key={i}>
@@ -95,7 +93,7 @@ function Advised({ advice }: { advice: Advice }) {
   );
 }
 
-function Curves({ advice, text, values, onChange }: ViewProps & { advice: Advice; text: string }) {
+function Curves({ advice, text, values, onChange }: ViewProps & { advice: Advise; text: string }) {
   const traces = useMemo(() => readTraces(text), [text]);
   const convergence = convergenceSpec(traces, advice, values.by === 'iterations');
   const candidates = candidateSpec(advice);
@@ -115,7 +113,7 @@ function Curves({ advice, text, values, onChange }: ViewProps & { advice: Advice
         {convergence ? (
           <Chart spec={convergence} columns={traceColumns} rows={rows} file="convergence" />
         ) : (
-          <p class="card soft">Curves are drawn of tables with the columns algorithm, m, iteration, seconds and loss.</p>
+          <p class="card soft">Curves are drawn for tables with the columns algorithm, m, iteration, seconds and loss.</p>
         )}
         {candidates ? <Chart spec={candidates} columns={candidateColumns.slice(0, 5)} rows={advice.candidates as unknown as Row[]} file="candidates" /> : null}
       </div>
@@ -127,29 +125,31 @@ export function AlgorithmView({ values, onChange }: ViewProps) {
   const fromStore = values.from === 'store';
   const stored = useAnswer<string>(fromStore ? { path: 'v1/traces', text: true } : null);
   const text = fromStore ? (stored.value ?? '') : (values.traces ?? sample);
-  const asked = values.loss || values.within || values.budget ? values : { ...values, loss: '1e-3' };
-  const answer = useAnswer<Advice>({ path: 'v1/advise', body: adviseBody(asked, fromStore ? undefined : text) }, 0, 200);
+  const question = values.loss || values.within || values.budget ? values : { ...values, loss: '1e-3' };
+  const answer = useAnswer<Advise>({ path: 'v1/advise', body: adviseRequest(question, fromStore ? undefined : text) }, 0, 200);
   const advice = answer.value;
   const columns = candidateColumns.filter(({ key }) => advice?.candidates.some((c) => c[key as keyof typeof c] !== null) && !(key === 'loss' && advice.loss !== null));
   return (
-    <div class="view">
-      <Controls values={values} onChange={onChange} text={text} />
-      <div class={'results' + (answer.busy ? ' busy' : '')} aria-busy={answer.busy}>
-        {answer.problem ? <Wrong problem={answer.problem} /> : null}
-        {advice ? <Advised advice={advice} /> : null}
-        {advice ? <Curves advice={advice} text={text} values={values} onChange={onChange} /> : null}
-        {advice ? (
-          <section class="card">
-            <h2>All candidates</h2>
-            <Table name="all candidates" columns={columns} rows={advice.candidates as unknown as Row[]} mark={(row) => (row === (advice.candidates[0] as unknown) ? 'best' : undefined)} />
-            <p class="row">
-              <Download name="advice.json" type="application/json" label="JSON" of="the advice" text={() => JSON.stringify(advice, null, 2) + '\n'} />
-              <Download name="advice.csv" type="text/csv" label="CSV" of="the candidates" text={() => toCsv(Object.keys(advice.candidates[0] ?? {}), advice.candidates as unknown as Row[])} />
-            </p>
-          </section>
-        ) : null}
+    <ProblemContext.Provider value={answer.problem}>
+      <div class="view">
+        <Controls values={values} onChange={onChange} text={text} />
+        <div class={'results' + (answer.busy ? ' busy' : '')} aria-busy={answer.busy}>
+          {answer.problem ? <Wrong problem={answer.problem} /> : null}
+          {advice ? <Advised advice={advice} /> : null}
+          {advice ? <Curves advice={advice} text={text} values={values} onChange={onChange} /> : null}
+          {advice ? (
+            <section class="card">
+              <h2>All candidates</h2>
+              <Table name="all candidates" columns={columns} rows={advice.candidates as unknown as Row[]} mark={(row) => (row === (advice.candidates[0] as unknown) ? 'best' : undefined)} />
+              <p class="row">
+                <Download name="advice.json" type="application/json" label="JSON" of="the advice" text={() => JSON.stringify(advice, null, 2) + '\n'} />
+                <Download name="advice.csv" type="text/csv" label="CSV" of="the candidates" text={() => toCsv(Object.keys(advice.candidates[0] ?? {}), advice.candidates as unknown as Row[])} />
+              </p>
+            </section>
+          ) : null}
+        </div>
+        {advice ? <p class="dock" aria-hidden="true">{adviceLine(advice)}</p> : null}
       </div>
-      {advice ? <p class="dock" aria-hidden="true">{adviceLine(advice)}</p> : null}
-    </div>
+    </ProblemContext.Provider>
   );
 }

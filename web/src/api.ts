@@ -1,29 +1,22 @@
-// Asking the server. Paths are relative, so that the page also works below a path of a proxy.
+// Requests to the server. Paths are relative, so that the page also works behind a proxy that adds a path prefix.
 import { useEffect, useRef, useState } from 'preact/hooks';
-
-export interface Problem {
-  status: number;
-  title: string;
-  detail?: string;
-  field?: string;
-  hint?: string;
-  line?: number;
-}
+import type { Problem } from './types.gen';
 
 export interface Ask {
   path: string;
   body?: unknown;
-  /** Of a body that is a text already. */
+  /** Content type of a body that is text already; without it the body is sent as JSON. */
   type?: string;
-  /** The answer is a text, not JSON. */
+  /** The response is plain text, not JSON. */
   text?: boolean;
 }
 
 const tokenKey = 'howmany-token';
-let asked: ((refused: boolean) => void) | null = null;
+let tokenListener: ((refused: boolean) => void) | null = null;
 
+/** Sets the function that is called when the server needs a token, or refused the one that was sent. */
 export function onToken(listener: (refused: boolean) => void): void {
-  asked = listener;
+  tokenListener = listener;
 }
 
 export function setToken(token: string): void {
@@ -34,7 +27,12 @@ function isProblem(value: unknown): value is Problem {
   return typeof value === 'object' && value !== null && 'title' in value;
 }
 
-/** Throws a Problem, or an AbortError. */
+/** A problem that the page itself found, without a problem document of the server. */
+function ownProblem(status: number, title: string, hint?: string): Problem {
+  return { type: 'about:blank', status, title, hint };
+}
+
+/** Sends one request and returns its answer. Throws a Problem, or an AbortError. */
 export async function ask<T>(request: Ask, signal?: AbortSignal): Promise<T> {
   const headers: Record<string, string> = { Accept: 'application/json' };
   const token = sessionStorage.getItem(tokenKey);
@@ -50,22 +48,22 @@ export async function ask<T>(request: Ask, signal?: AbortSignal): Promise<T> {
     response = await fetch(request.path, init);
   } catch (error) {
     if ((error as Error).name === 'AbortError') throw error;
-    throw { status: 0, title: 'The server does not answer.', hint: 'Does it still run?' } satisfies Problem;
+    throw ownProblem(0, 'The server does not respond.', 'Check that it is running.');
   }
-  if (response.status === 401) asked?.(token !== null);
+  if (response.status === 401) tokenListener?.(token !== null);
   const text = await response.text();
   if (request.text && response.ok) return text as T;
   let value: unknown = null;
   try {
     value = JSON.parse(text);
   } catch {
-    if (response.ok) throw { status: 0, title: 'The answer cannot be read.' } satisfies Problem;
+    if (response.ok) throw ownProblem(0, 'The response is not valid JSON.');
   }
   if (response.ok) return value as T;
-  throw isProblem(value) ? { ...value, status: response.status } : { status: response.status, title: 'The server says ' + response.status + '.' };
+  throw isProblem(value) ? { ...value, status: response.status } : ownProblem(response.status, `The server responded with status ${response.status}.`);
 }
 
-/** Whether the server has no store behind a path. */
+/** Whether a request failed because the server has no store. */
 export function hasNoStore(problem: Problem | null): boolean {
   return problem !== null && problem.status === 501;
 }
@@ -77,9 +75,10 @@ export interface Answer<T> {
 }
 
 /**
- * The answer to a question that changes. While somebody drags, a question goes out every `pace`
- * milliseconds at most, always with the latest state; the one before is given up, so that the last
- * answer wins. The old answer stays until the new one is there.
+ * The answer to a request that changes over time. While a slider is dragged, at most one request is
+ * sent every `pace` milliseconds, always with the latest state. A new request aborts the previous
+ * one, so the last answer wins. The old answer stays visible until the new one arrives. A change of
+ * `again` sends the same request once more.
  */
 export function useAnswer<T>(request: Ask | null, again = 0, pace = 60): Answer<T> {
   const [answer, setAnswer] = useState<Answer<T>>({ value: null, problem: null, busy: request !== null });

@@ -1,4 +1,4 @@
-// The frame: which view, its state in the address, the link to it, and the token where one is asked for.
+// The frame of the page: the current view, its state in the address, the link to it, and the input for a token.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { onToken, setToken } from './api';
 import { AlgorithmView } from './algorithm';
@@ -15,31 +15,31 @@ const titles: Record<ViewName, string> = {
 };
 
 const leads: Record<ViewName, string> = {
-  plan: 'How many machines, how long, how much, and why. Nothing is run: the answer comes from the job’s description.',
-  recommend: 'Somebody has run it before. Say where you are, and the recorded runs say how many workers.',
-  runs: 'What was measured, and how well a fit predicts each run that it has not seen.',
-  algorithm: 'Which algorithm gets to a loss first, on how many workers, from traces of runs.',
+  plan: 'How many machines, how long, how much, and why. Nothing is run: the answer comes from the description of the job.',
+  recommend: 'How many workers to use for a batch and a latency, from recorded runs.',
+  runs: 'The recorded runs, and how well a fit of the other runs predicts each of them.',
+  algorithm: 'Which algorithm reaches a loss first, and on how many workers, from traces of runs.',
 };
 
 function Share({ link }: { link: Link }) {
-  const [said, setSaid] = useState('');
+  const [status, setStatus] = useState('');
   const [address, setAddress] = useState('');
   useEffect(() => setAddress(''), [writeLink(link)]);
   const copy = async () => {
     const whole = location.href.split('#')[0] + writeLink(link);
     try {
       await navigator.clipboard.writeText(whole);
-      setSaid(isCut(link) ? 'Copied, without the pasted data: it is too long for a link.' : 'Copied.');
+      setStatus(isCut(link) ? 'Copied, without the pasted data: it is too long for a link.' : 'Copied.');
     } catch {
       setAddress(whole);
-      setSaid('Copy it from here:');
+      setStatus('Copy it from here:');
     }
-    window.setTimeout(() => setSaid(''), 6000);
+    window.setTimeout(() => setStatus(''), 6000);
   };
   return (
     <div class="share">
       <button type="button" onClick={copy}>Copy link to this view</button>
-      <span role="status">{said}</span>
+      <span role="status">{status}</span>
       {address ? <input type="text" readOnly value={address} aria-label="Link to this view" onFocus={(e) => e.currentTarget.select()} /> : null}
     </div>
   );
@@ -54,24 +54,25 @@ function Token({ refused, onDone }: { refused: boolean; onDone: () => void }) {
   };
   return (
     <form class="card wrong" onSubmit={submit}>
-      <label for="token">{refused ? 'The token is not known. Try another:' : 'This server asks for a token:'}</label>{' '}
+      <label for="token">{refused ? 'The server refused the token. Enter another one:' : 'This server needs a token:'}</label>{' '}
       <input id="token" type="password" autocomplete="off" value={token} onInput={(e) => set(e.currentTarget.value)} />{' '}
       <button type="submit">Use it</button>
-      <p class="soft">It is kept until this tab is closed.</p>
+      <p class="soft">The token is kept until this tab is closed.</p>
     </form>
   );
 }
 
 export function App() {
   const [link, setLink] = useState<Link>(() => readLink(location.hash));
-  const [token, askToken] = useState<'no' | 'asked' | 'refused'>('no');
+  const [token, askToken] = useState<'no' | 'needed' | 'refused'>('no');
   const [round, setRound] = useState(0);
-  const kept = useRef<Partial<Record<ViewName, Values>>>({});
+  /** The values of each view that was visited, for the links of the navigation. */
+  const visited = useRef<Partial<Record<ViewName, Values>>>({});
   const main = useRef<HTMLElement>(null);
 
-  kept.current[link.view] = link.values;
+  visited.current[link.view] = link.values;
   useEffect(() => {
-    onToken((refused) => askToken(refused ? 'refused' : 'asked'));
+    onToken((refused) => askToken(refused ? 'refused' : 'needed'));
     const listen = () => setLink(readLink(location.hash));
     window.addEventListener('hashchange', listen);
     return () => window.removeEventListener('hashchange', listen);
@@ -93,7 +94,7 @@ export function App() {
         <p class="brand">howmany</p>
         <nav aria-label="Views">
           {viewNames.map((name) => (
-            <a key={name} href={writeLink({ view: name, values: kept.current[name] ?? {} })} aria-current={name === link.view ? 'page' : undefined}>
+            <a key={name} href={writeLink({ view: name, values: visited.current[name] ?? {} })} aria-current={name === link.view ? 'page' : undefined}>
               {titles[name]}
             </a>
           ))}

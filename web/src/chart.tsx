@@ -1,4 +1,4 @@
-// A chart on the screen, drawn by uPlot, with its sentence, its table and its downloads.
+// A chart on the screen, drawn by uPlot, with its summary, its table and its download.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
@@ -41,7 +41,7 @@ function axis(label: string, text: (v: number) => string, log: boolean | undefin
   };
 }
 
-/** On logarithmic axes only 1, 2 and 5 are written. */
+/** On logarithmic axes only 1, 2 and 5 times a power of ten get a label. */
 function isRound(value: number): boolean {
   const lead = value / 10 ** Math.floor(Math.log10(value) + 1e-9);
   return [1, 2, 5].some((k) => Math.abs(lead - k) < 1e-6);
@@ -73,7 +73,7 @@ function drawMarks(u: uPlot, spec: Spec): void {
     ctx.textAlign = end ? 'right' : 'left';
     ctx.lineWidth = 4 * ratio;
     ctx.strokeStyle = variable('--card');
-    ctx.fillStyle = variable('--ink');
+    ctx.fillStyle = variable('--text');
     const at: [number, number] = [x + (end ? -9 : 9) * ratio, above ? y - 10 * ratio : y + 20 * ratio];
     ctx.strokeText(mark.label, ...at);
     ctx.fillText(mark.label, ...at);
@@ -102,7 +102,7 @@ function options(spec: () => Spec, width: number): uPlot.Options {
   };
 }
 
-/** What needs another chart, not only other data. */
+/** The properties of a chart that uPlot cannot change later; when they change, a new plot is made. */
 function shape(spec: Spec): string {
   return JSON.stringify([spec.xLabel, spec.yLabel, spec.xLog, spec.yLog, spec.lines.map((l) => [l.label, l.colour])]);
 }
@@ -126,12 +126,12 @@ function Canvas({ spec }: { spec: Spec }) {
 
   latest.current = spec;
   useEffect(() => {
-    const host = box.current;
-    if (!host) return;
+    const parent = box.current;
+    if (!parent) return;
     const data = () => [latest.current.x, ...latest.current.lines.map((l) => l.values)] as uPlot.AlignedData;
-    plot.current = new uPlot(options(() => latest.current, host.clientWidth || 320), data(), host);
-    const watch = new ResizeObserver(() => plot.current?.setSize({ width: host.clientWidth || 320, height }));
-    watch.observe(host);
+    plot.current = new uPlot(options(() => latest.current, parent.clientWidth || 320), data(), parent);
+    const watch = new ResizeObserver(() => plot.current?.setSize({ width: parent.clientWidth || 320, height }));
+    watch.observe(parent);
     return () => {
       watch.disconnect();
       plot.current?.destroy();
@@ -141,7 +141,7 @@ function Canvas({ spec }: { spec: Spec }) {
   useEffect(() => {
     plot.current?.setData([spec.x, ...spec.lines.map((l) => l.values)] as uPlot.AlignedData);
   }, [spec]);
-  return <div class="canvas" ref={box} role="img" aria-label={spec.title + '. ' + spec.told} />;
+  return <div class="canvas" ref={box} role="img" aria-label={spec.title + '. ' + spec.summary} />;
 }
 
 function Legend({ lines }: { lines: Line[] }) {
@@ -157,7 +157,7 @@ function Legend({ lines }: { lines: Line[] }) {
 
 interface ChartProps {
   spec: Spec;
-  /** The table beside it. */
+  /** Columns and rows of the table below the chart. */
   columns: Column[];
   rows: Row[];
   file: string;
@@ -168,7 +168,7 @@ export function Chart({ spec, columns, rows, file }: ChartProps) {
     <figure class="card chart">
       <figcaption>
         <h2>{spec.title}</h2>
-        <p class="soft">{spec.told}</p>
+        <p class="soft">{spec.summary}</p>
       </figcaption>
       <Canvas spec={spec} />
       <Legend lines={spec.lines} />

@@ -1,12 +1,12 @@
-// What a chart shows, apart from how it is drawn; and scales and ticks for drawing it as SVG.
+// What a chart shows, independent of how it is drawn; and scales and ticks for drawing it as SVG.
 
 export interface Line {
   label: string;
   values: (number | null)[];
-  /** 1 to 6: which of the colours. */
+  /** Number of the colour, 1 to 6. */
   colour: number;
   dashed?: boolean;
-  /** Points alone, without a line between them. */
+  /** Draw points without a line between them. */
   points?: boolean;
 }
 
@@ -15,7 +15,7 @@ export interface Mark {
   y: number;
   label: string;
   colour: number;
-  /** Label under the point, so that two that are near do not meet. */
+  /** Write the label under the point, so that labels of neighbouring points do not overlap. */
   under?: boolean;
 }
 
@@ -30,8 +30,8 @@ export interface Spec {
   yLog?: boolean;
   xText: (value: number) => string;
   yText: (value: number) => string;
-  /** In a sentence, for those who do not see it. */
-  told: string;
+  /** What the chart shows, in a sentence; also for screen readers. */
+  summary: string;
 }
 
 export interface Curve {
@@ -39,7 +39,7 @@ export interface Curve {
   y: (number | null)[];
 }
 
-/** Curves over axes of their own on one axis; gaps are null. */
+/** Puts curves with different x values on one x axis; missing values are null. */
 export function align(curves: Curve[]): { x: number[]; values: (number | null)[][] } {
   const x = [...new Set(curves.flatMap((curve) => curve.x))].sort((a, b) => a - b);
   const place = new Map(x.map((value, i) => [value, i]));
@@ -51,7 +51,7 @@ export function align(curves: Curve[]): { x: number[]; values: (number | null)[]
   return { x, values };
 }
 
-/** Round numbers from low to high, about so many. */
+/** Round numbers from low to high; `about` is the wanted count. */
 export function ticks(low: number, high: number, about: number): number[] {
   if (!(high > low)) return [low];
   const rough = (high - low) / about;
@@ -62,7 +62,7 @@ export function ticks(low: number, high: number, about: number): number[] {
   return out;
 }
 
-/** Powers of ten, or of two where the range is small. */
+/** Powers of ten, or of two when the range is small. */
 export function logTicks(low: number, high: number): number[] {
   const base = high / low >= 1000 ? 10 : 2;
   const out: number[] = [];
@@ -78,7 +78,7 @@ export interface Scale {
   ticks: number[];
 }
 
-/** The range of values with a little air; linear scales begin at 0 unless that wastes most of them. */
+/** A scale for these values. With fromZero a linear scale starts at 0 and has a margin of 5 % at the top. */
 export function scale(values: (number | null)[], log: boolean, about: number, fromZero: boolean): Scale {
   const known = values.filter((v): v is number => v !== null && Number.isFinite(v) && (!log || v > 0));
   let low = known.length ? known.reduce((a, b) => Math.min(a, b)) : log ? 1 : 0;
@@ -89,7 +89,7 @@ export function scale(values: (number | null)[], log: boolean, about: number, fr
   return { low, high, log, ticks: log ? logTicks(low, high) : ticks(low, high, about) };
 }
 
-/** From 0 to 1. */
+/** The position of a value on the scale, from 0 to 1. */
 export function place(s: Scale, value: number): number {
   if (!s.log) return (value - s.low) / (s.high - s.low);
   return Math.log(Math.max(value, s.low) / s.low) / Math.log(s.high / s.low);

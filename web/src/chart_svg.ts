@@ -1,7 +1,7 @@
-// A chart as an SVG file that stands alone: to print, to send, to put into a document.
+// A chart as an SVG file that needs no other file, for printing and for documents.
 import { place, scale, type Line, type Spec } from './chart_spec';
 
-export const inks = ['#0b5fb0', '#b3450e', '#2b7a2b', '#7a3e9d', '#6b7078', '#a3195b'];
+const colours = ['#0b5fb0', '#b3450e', '#2b7a2b', '#7a3e9d', '#6b7078', '#a3195b'];
 const width = 760;
 const height = 420;
 const left = 78;
@@ -13,21 +13,21 @@ function escaped(text: string): string {
   return text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;').replace(/"/g, '&quot;');
 }
 
-function ink(colour: number): string {
-  return inks[(colour - 1) % inks.length] as string;
+function colourOf(number: number): string {
+  return colours[(number - 1) % colours.length] as string;
 }
 
 function text(x: number, y: number, content: string, more = ''): string {
   return `<text x="${x.toFixed(1)}" y="${y.toFixed(1)}" ${more}>${escaped(content)}</text>`;
 }
 
-function drawn(line: Line, x: number[], atX: (v: number) => number, atY: (v: number) => number): string {
+function lineSvg(line: Line, x: number[], atX: (v: number) => number, atY: (v: number) => number): string {
   const points = line.values
     .map((value, i) => [x[i] as number, value] as const)
     .filter((p): p is readonly [number, number] => p[1] !== null && Number.isFinite(p[1]));
   const at = points.map(([a, b]) => `${atX(a).toFixed(1)},${atY(b).toFixed(1)}`);
-  if (line.points) return points.map(([a, b]) => `<circle cx="${atX(a).toFixed(1)}" cy="${atY(b).toFixed(1)}" r="3" fill="${ink(line.colour)}"/>`).join('');
-  return `<polyline points="${at.join(' ')}" fill="none" stroke="${ink(line.colour)}" stroke-width="2"${line.dashed ? ' stroke-dasharray="6 5"' : ''}/>`;
+  if (line.points) return points.map(([a, b]) => `<circle cx="${atX(a).toFixed(1)}" cy="${atY(b).toFixed(1)}" r="3" fill="${colourOf(line.colour)}"/>`).join('');
+  return `<polyline points="${at.join(' ')}" fill="none" stroke="${colourOf(line.colour)}" stroke-width="2"${line.dashed ? ' stroke-dasharray="6 5"' : ''}/>`;
 }
 
 export function chartSvg(spec: Spec): string {
@@ -37,7 +37,7 @@ export function chartSvg(spec: Spec): string {
   const atY = (value: number) => height - bottom - place(ys, value) * (height - top - bottom);
   const out: string[] = [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" font-family="sans-serif" font-size="13" fill="#222">`,
-    `<title>${escaped(spec.title)}</title><desc>${escaped(spec.told)}</desc>`,
+    `<title>${escaped(spec.title)}</title><desc>${escaped(spec.summary)}</desc>`,
     `<rect width="${width}" height="${height}" fill="#fff"/>`,
     text(left, 22, spec.title, 'font-size="16" font-weight="bold"'),
   ];
@@ -52,15 +52,15 @@ export function chartSvg(spec: Spec): string {
   out.push(`<path d="M${left} ${top}V${height - bottom}H${width - right}" fill="none" stroke="#888"/>`);
   out.push(text((left + width - right) / 2, height - 16, spec.xLabel, 'text-anchor="middle"'));
   out.push(text(0, 0, spec.yLabel, `text-anchor="middle" transform="translate(16 ${(top + height - bottom) / 2}) rotate(-90)"`));
-  for (const line of spec.lines) out.push(drawn(line, spec.x, atX, atY));
+  for (const line of spec.lines) out.push(lineSvg(line, spec.x, atX, atY));
   for (const mark of spec.marks) {
     const end = atX(mark.x) > width - 140;
-    out.push(`<circle cx="${atX(mark.x).toFixed(1)}" cy="${atY(mark.y).toFixed(1)}" r="5.5" fill="#fff" stroke="${ink(mark.colour)}" stroke-width="2.5"/>`);
+    out.push(`<circle cx="${atX(mark.x).toFixed(1)}" cy="${atY(mark.y).toFixed(1)}" r="5.5" fill="#fff" stroke="${colourOf(mark.colour)}" stroke-width="2.5"/>`);
     out.push(text(atX(mark.x) + (end ? -9 : 9), atY(mark.y) + (mark.under && atY(mark.y) < height - bottom - 24 ? 20 : -9), mark.label, `text-anchor="${end ? 'end' : 'start'}" font-weight="bold"`));
   }
   let x = left;
   for (const line of spec.lines) {
-    out.push(`<path d="M${x} 42h20" stroke="${ink(line.colour)}" stroke-width="3"${line.dashed ? ' stroke-dasharray="6 4"' : ''}/>`, text(x + 26, 46, line.label));
+    out.push(`<path d="M${x} 42h20" stroke="${colourOf(line.colour)}" stroke-width="3"${line.dashed ? ' stroke-dasharray="6 4"' : ''}/>`, text(x + 26, 46, line.label));
     x += 7 * line.label.length + 44;
   }
   out.push('</svg>');

@@ -1,4 +1,4 @@
-// Jobs to start from.
+// Example jobs to start from.
 import alexnet from '../../examples/alexnet.yaml?raw';
 import fig1 from '../../examples/fig1.yaml?raw';
 import fig2 from '../../examples/fig2-spark-ann.yaml?raw';
@@ -12,7 +12,7 @@ import { facts } from './parse';
 
 const texts: Record<string, string> = { gpt2, resnet50, fig2, fig3, alexnet, speech, logistic, fig1, linear };
 
-/** Without what only `howmany validate` reads. */
+/** The job without the keys that only `howmany validate` reads. */
 function trimmed(text: string): string {
   return text.replace(/^(expect|measured):.*\n(?:[ \t].*\n?)*/gm, '');
 }
@@ -25,6 +25,7 @@ export const examples = Object.entries(texts).map(([id, text]) => ({
 
 export const firstJob = 'ex:gpt2';
 
-export function ofNetwork(name: string): string {
+/** A job that trains a network of the catalog. */
+export function networkJob(name: string): string {
   return `name: ${name}\nnetwork: ${name}\nbatch: 1024\nprecision: 16\niterations: 100000\ncluster: {machine: p4d.24xlarge, max_nodes: 32}\n`;
 }

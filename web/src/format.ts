@@ -1,6 +1,6 @@
-// Numbers and quantities as people write them, and tables as CSV.
+// Numbers and quantities as text for people, and tables as CSV.
 
-/** Three digits, without exponents between 0.001 and a million. */
+/** A number with three significant digits, without an exponent between 0.001 and a million. */
 export function number(value: number | null | undefined, digits = 3): string {
   if (value === null || value === undefined || !Number.isFinite(value)) return '–';
   const size = Math.abs(value);
@@ -10,7 +10,7 @@ export function number(value: number | null | undefined, digits = 3): string {
   return value.toPrecision(digits);
 }
 
-/** A number without needless zeros, for fields and axes. */
+/** A number without trailing zeros, for inputs and axes. */
 export function plain(value: number, digits = 3): string {
   if (!Number.isFinite(value)) return '';
   const rounded = Number(value.toPrecision(digits));
@@ -36,7 +36,7 @@ export function time(seconds: number | null | undefined): string {
   return number(seconds) + ' s';
 }
 
-/** A unit for an axis that reaches so far: its seconds and its name. */
+/** The unit for an axis whose largest value is `seconds`: the seconds of the unit, and its name. */
 export function timeUnit(seconds: number): { size: number; name: string } {
   const [, size, name] = times.find(([below]) => seconds < below) ?? [0, 1, 's'];
   return { size, name };
@@ -84,7 +84,7 @@ function cell(value: unknown): string {
   return /[",\n\r]/.test(text) ? '"' + text.replace(/"/g, '""') + '"' : text;
 }
 
-/** Rows as CSV with these columns; what is null is empty. */
+/** Rows as CSV with these columns; null is an empty cell. */
 export function toCsv(columns: string[], rows: Row[]): string {
   const lines = [columns.map(cell).join(',')];
   for (const row of rows) lines.push(columns.map((column) => cell(row[column])).join(','));

@@ -1,25 +1,22 @@
-// The job: an example, a network of the catalog, or a text of one's own.
+// Choosing the job: an example, a network of the catalog, or the user's own text.
 import { examples, firstJob } from './examples';
 import type { Values } from './link';
-
-export interface NetworkEntry {
-  name: string;
-  title: string | null;
-  parameters: number | null;
-}
+import type { CatalogEntry } from './types.gen';
+import { TextArea, useProblem } from './ui';
 
 interface Props {
   values: Values;
   yaml: string;
-  networks: NetworkEntry[];
+  networks: CatalogEntry[];
   onChange: (changes: Values) => void;
 }
 
-/** Another job starts without the changes made to the last one. */
+/** When another job is chosen, the changes to the previous one are removed. */
 const fresh: Values = { batch: '', bandwidth: '', latency: '', price: '', yaml: '', on: '' };
 
 export function JobPicker({ values, yaml, networks, onChange }: Props) {
   const job = values.job ?? firstJob;
+  const wrong = useProblem('job') !== null;
   return (
     <fieldset class="card">
       <legend>Job</legend>
@@ -43,12 +40,9 @@ export function JobPicker({ values, yaml, networks, onChange }: Props) {
           <option value="own">Your own</option>
         </select>
       </div>
-      <details open={job === 'own'}>
-        <summary>The job as YAML</summary>
-        <div class="field">
-          <label for="yaml">Edit it, or paste another</label>
-          <textarea id="yaml" rows={12} spellcheck={false} value={yaml} onInput={(e) => onChange({ job: 'own', yaml: e.currentTarget.value })} />
-        </div>
+      <details open={job === 'own' || wrong}>
+        <summary>Edit the job, or paste another</summary>
+        <TextArea field="job" label="YAML of the job" rows={12} value={yaml} onChange={(text) => onChange({ job: 'own', yaml: text })} />
       </details>
     </fieldset>
   );

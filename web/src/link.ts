@@ -1,5 +1,5 @@
-// The state of a view in the fragment of the address: #plan?job=…&batch=…, so that a link
-// reproduces what is seen. Values are texts as people write them; what is empty is left out.
+// The state of a view in the fragment of the address (#plan?job=…&batch=…), so that a link shows
+// the same view again. Values are the texts of the inputs; empty ones are left out.
 
 export const viewNames = ['plan', 'recommend', 'runs', 'algorithm'] as const;
 export type ViewName = (typeof viewNames)[number];
@@ -10,8 +10,11 @@ export interface Link {
   values: Values;
 }
 
-/** Texts longer than this stay out of the link: browsers and mail cut longer addresses. */
+/** Texts longer than this are left out of the link, because browsers and mail programs cut longer addresses. */
 export const linkLimit = 16000;
+
+/** Keys of links that version 0.1 wrote, and what they are called now. */
+const renamed = new Map([['max', 'max_n']]);
 
 export function readLink(hash: string): Link {
   const text = hash.replace(/^#\/?/, '');
@@ -20,7 +23,7 @@ export function readLink(hash: string): Link {
   const values: Values = {};
   if (mark >= 0)
     new URLSearchParams(text.slice(mark + 1)).forEach((value, key) => {
-      if (value !== '') values[key] = value;
+      if (value !== '') values[renamed.get(key) ?? key] = value;
     });
   const view = viewNames.find((known) => known === name);
   return { view: view ?? 'plan', values: view ? values : {} };
@@ -36,12 +39,12 @@ export function writeLink(link: Link): string {
   return '#' + link.view + (text ? '?' + text : '');
 }
 
-/** Whether a link leaves something out. */
+/** Whether the link leaves out a value because it is too long. */
 export function isCut(link: Link): boolean {
   return Object.values(link.values).some((value) => value.length > linkLimit);
 }
 
-/** Changes to values; an empty text takes a value away. */
+/** The values after some changes; an empty text removes a value. */
 export function change(values: Values, changes: Values): Values {
   const next = { ...values, ...changes };
   for (const key of Object.keys(next)) if (next[key] === '') delete next[key];

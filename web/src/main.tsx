@@ -1,10 +1,10 @@
-// Where the page begins.
+// Entry point of the page.
 import { render } from 'preact';
 import { App } from './app';
 import './style.css';
 
-const host = document.getElementById('page');
-if (host) {
-  host.textContent = '';
-  render(<App />, host);
+const root = document.getElementById('page');
+if (root) {
+  root.textContent = '';
+  render(<App />, root);
 }

@@ -1,5 +1,5 @@
-// Reading what people give: quantities, tables, and the few lines of a job that the sliders show.
-// The server reads jobs; here they are only looked at, so what is not understood is left alone.
+// Reading quantities, tables, and the few keys of a job that the sliders show. Only the server
+// parses jobs completely; here a key that is not understood is ignored.
 import type { Row } from './format';
 
 const units: Record<string, number> = {
@@ -10,7 +10,7 @@ const units: Record<string, number> = {
   '$/h': 1, '$/min': 60, '$/s': 3600,
 };
 
-/** "25 Gbit/s" as bits a second, "20 ms" as seconds, "$3.06/h" as dollars an hour; else null. */
+/** "25 Gbit/s" as bits a second, "20 ms" as seconds, "$3.06/h" as dollars an hour; null for any other text. */
 export function quantity(text: string): number | null {
   const bare = text.trim().replace(/_/g, '').replace(/^\$\s*([0-9.e+-]+)\s*\//i, '$1 $$/');
   const match = /^([+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)\s*(\S*)$/i.exec(bare);
@@ -20,7 +20,7 @@ export function quantity(text: string): number | null {
   return unit === undefined || !Number.isFinite(value) ? null : Number((value * unit).toPrecision(15));
 }
 
-/** What the sliders show of a job. SI units; bandwidth in bits a second. */
+/** The values of a job that the sliders show, in SI units; bandwidth in bits a second. */
 export interface Facts {
   name?: string;
   machine?: string;
@@ -29,7 +29,7 @@ export interface Facts {
   bandwidth?: number;
   latency?: number;
   price?: number;
-  /** Whether the job has a network, so that batch, bandwidth and latency count. */
+  /** Whether the job has a network, so that batch, bandwidth and latency have an effect. */
   counted: boolean;
 }
 
@@ -38,7 +38,7 @@ function valueOf(text: string, key: string): string | undefined {
   return match?.[1]?.trim().replace(/^(['"])(.*)\1$/, '$2') || undefined;
 }
 
-/** The part of a job from a key at the left margin to the next one. */
+/** The part of a job from a key at the left margin to the next such key. */
 function section(text: string, key: string): string {
   const match = new RegExp('^' + key + ':[^\\n]*(?:\\n(?:[ \\t][^\\n]*|[ \\t]*))*', 'm').exec(text);
   return match?.[0] ?? '';
@@ -65,7 +65,7 @@ export function facts(job: string): Facts {
   return found;
 }
 
-/** A table of values separated by commas, with quotes; lines that begin with # are passed over. */
+/** Rows of CSV text, with quotes; lines that begin with # are skipped. */
 export function parseCsv(text: string): Row[] {
   const rows: string[][] = [];
   let row: string[] = [];
@@ -98,7 +98,7 @@ function typed(text: string): string | number | null {
   return Number.isFinite(value) ? value : text;
 }
 
-/** CSV, or JSON lines. */
+/** Rows of CSV or JSON lines; reading stops at a line that is not JSON. */
 export function parseTable(text: string): Row[] {
   if (!/^\s*\{/.test(text)) return parseCsv(text);
   const rows: Row[] = [];

@@ -1,91 +1,51 @@
-// The answer of /v1/plan (docs/plan.md), in sentences and charts. Pure.
+// The request and the answer of /v1/plan (docs/plan.md): the answer as sentences and charts. Pure functions.
 import type { Line, Mark, Spec } from './chart_spec';
 import { align } from './chart_spec';
 import { count, factor, money, percent, plain, time, timeUnit, workers } from './format';
 import type { Values } from './link';
+import { given } from './request';
+import type { Plan, PlanRequest, Point } from './types.gen';
 
-export interface Point {
-  n: number;
-  nodes: number;
-  time_s: number;
-  compute_s: number;
-  communicate_s: number;
-  speedup: number;
-  efficiency: number;
-  total_s: number;
-  cost: number | null;
-  memory_bytes: number | null;
-  scheme: string | null;
-  fits: boolean;
-}
+/** The keys of the job that the sliders change. */
+export const sliderFields = {
+  batch: 'batch',
+  bandwidth: 'cluster.network.bandwidth',
+  latency: 'cluster.network.latency',
+  price: 'cluster.price',
+} as const;
 
-export interface Ranked {
-  machine: string | null;
-  feasible: boolean;
-  n: number;
-  time_s: number;
-  total_s: number;
-  cost: number | null;
-  why: string | null;
-}
+const sliderUnits: Record<keyof typeof sliderFields, (value: string) => string> = {
+  batch: (v) => v,
+  bandwidth: (v) => v + ' Gbit/s',
+  latency: (v) => v + ' us',
+  price: (v) => '$' + v + '/h',
+};
 
-export interface Plan {
-  status: 'ok' | 'no-speedup' | 'unreached';
-  job: string | null;
-  machine: string | null;
-  goal: string;
-  total_of: string;
-  reference: number;
-  iterations: number | null;
-  best: Point | null;
-  knee: Point | null;
-  missed: string | null;
-  nearest: Point | null;
-  nearest_gap: number | null;
-  plateau: { from: number | null; to: number | null };
-  at_ceiling: boolean;
-  beyond: { n: number | null; speedup: number | null };
-  limit: { kind: string; share: number | null; why: string | null };
-  help: { what: string; n: number; time_s: number; speedup: number; gain: number }[];
-  ranking: Ranked[];
-  notes: string[];
-  pareto: Point[];
-  curve: Point[];
-}
-
-/** The body of a question, from the values of the view. */
-export function planBody(values: Values, yaml: string, usable: (key: string) => boolean): object {
+/** The request for the values of the view; sliders that have no effect on the job are left out. */
+export function planRequest(values: Values, yaml: string, usable: (key: string) => boolean): PlanRequest {
+  const request: PlanRequest = { job: yaml, ...given<PlanRequest>(values, ['goal', 'deadline', 'budget', 'max_n']) };
   const set: Values = {};
-  const put = (key: string, name: string, unit: (v: string) => string) => {
+  for (const key of Object.keys(sliderFields) as (keyof typeof sliderFields)[]) {
     const value = values[key];
-    if (value && usable(key)) set[name] = unit(value);
-  };
-  put('batch', 'batch', (v) => v);
-  put('bandwidth', 'cluster.network.bandwidth', (v) => v + ' Gbit/s');
-  put('latency', 'cluster.network.latency', (v) => v + ' us');
-  put('price', 'cluster.price', (v) => '$' + v + '/h');
-  const body: Record<string, unknown> = { job: yaml };
-  if (values.on) body.on = values.on.split(',');
-  if (Object.keys(set).length) body.set = set;
-  if (values.goal) body.goal = values.goal;
-  if (values.deadline) body.deadline = values.deadline;
-  if (values.budget) body.budget = values.budget;
-  if (values.max) body['max-n'] = values.max;
-  return body;
+    if (value && usable(key)) set[sliderFields[key]] = sliderUnits[key](value);
+  }
+  if (values.on) request.on = values.on.split(',');
+  if (Object.keys(set).length) request.set = set;
+  return request;
 }
 
-function at(point: Point, reference: number): string {
+function pointText(point: Point, reference: number): string {
   const nodes = point.nodes !== point.n && point.nodes > 1 ? ` (${point.nodes} machines)` : '';
   const than = reference === 1 ? 'one' : String(reference);
   const speed = point.n === reference ? '' : `, ${factor(point.speedup)} as fast as ${than}`;
   return `${workers(point.n)}${nodes}: ${time(point.time_s)} an iteration${speed}`;
 }
 
-/** The first sentence. */
+/** The answer in one sentence. */
 export function headline(plan: Plan): string {
-  if (plan.best) return `Use ${at(plan.best, plan.reference)}.`;
+  if (plan.best) return `Use ${pointText(plan.best, plan.reference)}.`;
   if (plan.status === 'no-speedup') return 'More workers do not help: one is the fastest.';
-  const what = plan.missed === 'memory' ? 'fits in memory' : 'meets the ' + (plan.missed ?? 'question');
+  const what = plan.missed === 'memory' ? 'fits in memory' : 'meets the ' + (plan.missed ?? 'limits');
   return `No number of workers ${what}.`;
 }
 
@@ -97,10 +57,10 @@ export interface Fact {
 const limits: Record<string, string> = {
   compute: 'computing',
   bandwidth: 'moving bytes between machines',
-  latency: 'waiting for messages',
+  latency: 'the latency of messages',
   communication: 'communication',
   memory: 'memory: a faster number of workers does not fit',
-  batch: 'the batch: it has no sample for every worker',
+  batch: 'the batch: it has fewer samples than there would be workers',
 };
 
 export function planFacts(plan: Plan): Fact[] {
@@ -113,7 +73,7 @@ export function planFacts(plan: Plan): Fact[] {
   else if (best && best.cost !== null) add('Cost', money(best.cost) + ' an iteration');
   if (plan.nearest) {
     const over = plan.nearest_gap ? ` (${factor(plan.nearest_gap)} the limit)` : '';
-    add('Nearest', at(plan.nearest, plan.reference) + over);
+    add('Nearest', pointText(plan.nearest, plan.reference) + over);
   }
   const share = plan.limit.share === null ? '' : `, ${percent(plan.limit.share)} of the time`;
   add('Limited by', (limits[plan.limit.kind] ?? plan.limit.kind) + share);
@@ -124,7 +84,7 @@ export function planFacts(plan: Plan): Fact[] {
   }
   if (best && plan.plateau.from !== null && plan.plateau.from !== plan.plateau.to)
     add('As good', `${plan.plateau.from} to ${plan.plateau.to} workers are within 5 % of the best`);
-  if (plan.at_ceiling) add('Ceiling', 'this is the largest number that was looked at');
+  if (plan.at_ceiling) add('Ceiling', 'this is the largest number of workers that was considered');
   for (const help of plan.help.filter((h) => h.gain >= 1.02))
     add('Would help', `${help.what.replace(/^2x/, 'twice the')}: ${workers(help.n)}, ${factor(help.gain)} the speed`);
   return out;
@@ -141,7 +101,7 @@ function marks(plan: Plan, y: (p: Point) => number | null, x: (p: Point) => numb
   return out;
 }
 
-/** Logarithmic where a linear axis would squeeze the best into a corner. */
+/** Whether the axis of workers is logarithmic: on a linear axis the best point would be too close to the left end. */
 function isLong(plan: Plan): boolean {
   const last = plan.curve[plan.curve.length - 1]?.n ?? 1;
   return last > 8 * (plan.best?.n ?? last) || last > 256;
@@ -149,7 +109,7 @@ function isLong(plan: Plan): boolean {
 
 const whole = (value: number) => plain(value, 6);
 
-function byWorkers(plan: Plan, more: Pick<Spec, 'title' | 'yLabel' | 'lines' | 'marks' | 'yText' | 'told' | 'yLog'>): Spec {
+function byWorkers(plan: Plan, more: Pick<Spec, 'title' | 'yLabel' | 'lines' | 'marks' | 'yText' | 'summary' | 'yLog'>): Spec {
   return { xLabel: 'workers', x: plan.curve.map((p) => p.n), xLog: isLong(plan), xText: whole, ...more };
 }
 
@@ -165,7 +125,7 @@ export function speedupSpec(plan: Plan): Spec {
     lines,
     marks: marks(plan, (p) => p.speedup),
     yText: whole,
-    told: `The speedup is highest with ${workers(peak?.n ?? 1)}, ${factor(top)}.` + (plan.knee ? ` The knee is at ${plan.knee.n}.` : ''),
+    summary: `The speedup is highest with ${workers(peak?.n ?? 1)}, ${factor(top)}.` + (plan.knee ? ` The knee is at ${plan.knee.n}.` : ''),
   });
 }
 
@@ -185,7 +145,7 @@ export function timeSpec(plan: Plan): Spec {
     yLog: steep,
     marks: marks(plan, (p) => p.time_s / unit.size),
     yText: whole,
-    told: plan.best ? `With ${workers(plan.best.n)}: ${time(plan.best.compute_s)} computing, ${time(plan.best.communicate_s)} communicating.` : '',
+    summary: plan.best ? `With ${workers(plan.best.n)}: ${time(plan.best.compute_s)} computing, ${time(plan.best.communicate_s)} communicating.` : '',
   });
 }
 
@@ -200,11 +160,11 @@ export function costSpec(plan: Plan): Spec | null {
     lines: [{ label: 'cost', values: plan.curve.map((p) => p.cost), colour: 1 }],
     marks: marks(plan, (p) => p.cost),
     yText: money,
-    told: `The cheapest is ${workers(least.n)}, ${money(least.cost)}.`,
+    summary: `The cheapest is ${workers(least.n)}, ${money(least.cost)}.`,
   });
 }
 
-/** Time against cost: all that fits, and what nothing else beats in both. */
+/** Time against cost: all points that fit in memory, and the Pareto front. */
 export function paretoSpec(plan: Plan): Spec | null {
   const fits = plan.curve.filter((p) => p.fits && p.cost !== null);
   const front = plan.pareto.filter((p) => p.cost !== null);
@@ -215,7 +175,7 @@ export function paretoSpec(plan: Plan): Spec | null {
     [sorted(fits), sorted(front)].map((points) => ({ x: points.map((p) => p.total_s / unit.size), y: points.map((p) => p.cost) })),
   );
   const span = (x[x.length - 1] as number) / (x[0] as number);
-  const ends = front.length === 1 ? `Only ${workers((front[0] as Point).n)} is on it.` : `It runs from ${workers((front[0] as Point).n)} to ${(front[front.length - 1] as Point).n}.`;
+  const ends = front.length === 1 ? `Only ${workers((front[0] as Point).n)} is on the front.` : `The front runs from ${workers((front[0] as Point).n)} to ${(front[front.length - 1] as Point).n}.`;
   return {
     title: 'Time against cost',
     xLabel: (plan.total_of === 'job' ? 'time of the whole job, ' : 'time of an iteration, ') + unit.name,
@@ -225,10 +185,10 @@ export function paretoSpec(plan: Plan): Spec | null {
     xText: whole,
     yText: money,
     lines: [
-      { label: 'all that fit', values: values[0] as (number | null)[], colour: 5, points: true },
+      { label: 'all that fit in memory', values: values[0] as (number | null)[], colour: 5, points: true },
       { label: 'Pareto front', values: values[1] as (number | null)[], colour: 1 },
     ],
     marks: marks(plan, (p) => p.cost, (p) => p.total_s / unit.size),
-    told: `Nothing is both faster and cheaper than a point of the front. ${ends}`,
+    summary: `No number of workers is both faster and cheaper than a point of the front. ${ends}`,
   };
 }

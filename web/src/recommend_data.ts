@@ -1,64 +1,41 @@
-// The answer of /v1/recommend (docs/recommend.md), in a sentence and a chart. Pure.
+// The request and the answer of /v1/recommend (docs/recommend.md): the answer as a sentence and a chart. Pure functions.
 import type { Spec } from './chart_spec';
 import { money, plain, time, timeUnit, workers, type Row } from './format';
 import type { Values } from './link';
+import { given, withQuery, withUnit } from './request';
+import type { Recommend, RecommendRequest, RunsListRequest } from './types.gen';
 
-interface Candidate {
-  n: number;
-  time_s: number | null;
-  low_s: number | null;
-  high_s: number | null;
-  cost: number | null;
-  row_count: number;
-  feasible: boolean;
-  failed: boolean;
-  why: string | null;
-}
-
-export interface Recommendation {
-  status: 'ok' | 'unreached' | 'unknown';
-  provenance: 'rows' | 'fit' | 'model' | 'none';
-  reason: string | null;
-  best: Candidate | null;
-  sure: number | null;
-  missed: string | null;
-  candidates: Candidate[];
-  next: Record<string, number> | null;
-  next_why: string | null;
-  notes: string[];
-}
-
+/** The path of the request for the values of the view. */
 export function recommendPath(values: Values): string {
-  const query = new URLSearchParams();
-  if (values.batch) query.set('batch', values.batch);
-  if (values.latency) query.set('latency', values.latency + 'ms');
-  if (values.price) query.set('price', '$' + values.price + '/h');
-  for (const key of ['algorithm', 'machine', 'goal', 'deadline', 'budget', 'n']) if (values[key]) query.set(key, values[key]);
-  return 'v1/recommend?' + query.toString();
+  const request: RecommendRequest = given<RecommendRequest>(values, ['batch', 'algorithm', 'machine', 'goal', 'deadline', 'budget', 'n']);
+  if (values.latency) request.latency = withUnit(values.latency, '', 'ms');
+  if (values.price) request.price = withUnit(values.price, '$', '/h');
+  return withQuery('v1/recommend', request);
 }
 
-/** Each run once. */
+/** The runs without repetitions of the same id. */
 export function onceEach(rows: Row[]): Row[] {
   return [...new Map(rows.map((row) => [row.id, row])).values()];
 }
 
-/** Stored runs like what is asked for: of the same batch, the same latency, both, or neither. */
+/** The path of stored runs with the same batch, the same latency, both, or any of them. */
 export function runsLike(values: Values, by: 'batch' | 'latency' | 'both' | 'none'): string {
-  const query = new URLSearchParams({ limit: '30', sort: 'n' });
-  if ((by === 'batch' || by === 'both') && values.batch) query.append('where', 'batch=' + values.batch);
-  if ((by === 'latency' || by === 'both') && values.latency) query.append('where', 'latency=' + values.latency + 'ms');
-  for (const key of ['algorithm', 'machine']) if (values[key]) query.append('where', `${key}=${values[key]}`);
-  return 'v1/runs?' + query.toString();
+  const where: string[] = [];
+  if ((by === 'batch' || by === 'both') && values.batch) where.push('batch=' + values.batch);
+  if ((by === 'latency' || by === 'both') && values.latency) where.push('latency=' + withUnit(values.latency, '', 'ms'));
+  for (const key of ['algorithm', 'machine']) if (values[key]) where.push(`${key}=${values[key]}`);
+  return withQuery<RunsListRequest>('v1/runs', { limit: 30, sort: 'n', where });
 }
 
-export function recommendLine(r: Recommendation): string {
+/** The recommendation in one sentence. */
+export function recommendLine(r: Recommend): string {
   const best = r.best;
-  if (!best) return r.missed ? `Nothing meets the ${r.missed}.` : 'Cannot tell yet.';
+  if (!best) return r.missed ? `No number of workers meets the ${r.missed}.` : 'There are not enough runs for a recommendation.';
   const interval = best.low_s === null ? '' : ` (${time(best.low_s)} to ${time(best.high_s)})`;
   return `Use ${workers(best.n)}: ${time(best.time_s)}${interval}` + (best.cost === null ? '.' : `, for ${money(best.cost)}.`);
 }
 
-export function recommendSpec(r: Recommendation): Spec | null {
+export function recommendSpec(r: Recommend): Spec | null {
   const known = r.candidates.filter((c) => c.time_s !== null).sort((a, b) => a.n - b.n);
   if (known.length < 2) return null;
   const unit = timeUnit(Math.max(...known.map((c) => c.high_s ?? (c.time_s as number))));
@@ -76,6 +53,6 @@ export function recommendSpec(r: Recommendation): Spec | null {
     yText: (v) => plain(v, 4),
     lines,
     marks: best && best.time_s !== null ? [{ x: best.n, y: best.time_s / unit.size, label: `best ${best.n}`, colour: 2, under: true }] : [],
-    told: best ? `Least with ${workers(best.n)}.` : 'Nothing is recommended.',
+    summary: best ? `The time is least with ${workers(best.n)}.` : 'There is no recommendation.',
   };
 }

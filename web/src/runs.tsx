@@ -1,22 +1,18 @@
-// Runs: those of the server's store, or of a file that is opened here.
+// The view "Runs": runs of the server's store, or of a file that is opened in the page.
 import { useMemo, useState } from 'preact/hooks';
-import { ask, hasNoStore, useAnswer, type Problem } from './api';
+import { ask, hasNoStore, useAnswer } from './api';
 import { Chart } from './chart';
 import { percent, plain, time, toCsv, type Row } from './format';
 import type { Values } from './link';
 import { parseTable } from './parse';
-import { filtered, fitRows, fitTarget, pageSize, keptLine, residualSpec, runsPath, type Added, type Fit } from './runs_data';
-import { capital, Download, Field, Table, Wrong, type Column } from './ui';
+import { addedLine, filtered, fitRequest, fitRows, pageSize, residualSpec, runsPath } from './runs_data';
+import type { Added, Fit, Problem, RunsPage } from './types.gen';
+import { capital, Download, Field, ProblemContext, Table, Wrong, type Column } from './ui';
 import { Upload } from './upload';
 
 interface ViewProps {
   values: Values;
   onChange: (changes: Values) => void;
-}
-
-interface Page {
-  runs: Row[];
-  next: string | null;
 }
 
 const texts: Record<string, (value: never) => string> = {
@@ -26,11 +22,12 @@ const texts: Record<string, (value: never) => string> = {
   bandwidth: (v: number) => plain((8 * v) / 1e9, 4) + ' Gbit/s',
   made_at: (v: string) => String(v).replace('T', ' ').replace(/:\d\d(\.\d+)?Z?$/, ''),
 };
-const passed = ['key', 'host', 'version', 'samples'];
+/** Columns of stored runs that the table leaves out. */
+const hiddenColumns = ['key', 'host', 'version', 'samples'];
 
-/** Columns that some run has. A file's own numbers are shown as they stand. */
+/** The columns that at least one run has. Numbers of a file are shown unchanged, because their units are not known. */
 function columnsOf(rows: Row[], stored: boolean): Column[] {
-  const keys = [...new Set(rows.flatMap((row) => Object.keys(row)))].filter((key) => !passed.includes(key));
+  const keys = [...new Set(rows.flatMap((row) => Object.keys(row)))].filter((key) => !hiddenColumns.includes(key));
   return keys.map((key) => {
     const text = stored ? texts[key] : undefined;
     return {
@@ -46,20 +43,20 @@ const residualColumns: Column[] = [
   { key: 'n', label: 'workers', number: true },
   { key: 'seconds', label: 'measured', text: time, number: true },
   { key: 'left_out_s', label: 'predicted', text: time, number: true },
-  { key: 'off', label: 'off by', text: percent, number: true },
+  { key: 'error', label: 'error', text: percent, number: true },
 ];
 
 function Fitted({ rows, stored }: { rows: Row[]; stored: boolean }) {
   const runs = fitRows(rows.filter((row) => !row.status || row.status === 'ok'), stored);
-  const answer = useAnswer<Fit>(runs.length > 2 ? { path: 'v1/fit', body: { runs, target: fitTarget(runs) } } : null, 0, 150);
+  const answer = useAnswer<Fit>(runs.length > 2 ? { path: 'v1/fit', body: fitRequest(runs) } : null, 0, 150);
   const spec = answer.value ? residualSpec(answer.value) : null;
-  if (answer.problem) return <p class="card soft">No fit of these runs: {capital(answer.problem.detail ?? answer.problem.title)}</p>;
-  if (!spec || !answer.value) return answer.busy ? null : <p class="card soft">A fit needs more runs than these.</p>;
-  const residuals = answer.value.residuals.map((r) => ({ ...r, off: r.left_out_s === null ? null : Math.abs(r.left_out_s / r.seconds - 1) }));
+  if (answer.problem) return <p class="card soft">These runs cannot be fitted: {capital(answer.problem.detail ?? answer.problem.title)}</p>;
+  if (!spec || !answer.value) return answer.busy ? null : <p class="card soft">A fit needs more runs.</p>;
+  const residuals = answer.value.residuals.map((r) => ({ ...r, error: r.left_out_s === null ? null : Math.abs(r.left_out_s / r.seconds - 1) }));
   return <Chart spec={spec} columns={residualColumns} rows={residuals} file="predicted" />;
 }
 
-function Keep({ text, onKept }: { text: string; onKept: (said: string) => void }) {
+function Add({ text, onAdded }: { text: string; onAdded: (line: string) => void }) {
   const [sending, setSending] = useState(false);
   const [problem, setProblem] = useState<Problem | null>(null);
   const send = async () => {
@@ -68,7 +65,7 @@ function Keep({ text, onKept }: { text: string; onKept: (said: string) => void }
     try {
       const type = /^\s*\{/.test(text) ? 'application/x-ndjson' : 'text/csv';
       const answer = await ask<Added>({ path: 'v1/runs', body: text, type });
-      onKept(keptLine(answer));
+      onAdded(addedLine(answer));
     } catch (error) {
       setSending(false);
       setProblem(error as Problem);
@@ -77,7 +74,7 @@ function Keep({ text, onKept }: { text: string; onKept: (said: string) => void }
   return (
     <>
       <p class="row">
-        <button type="button" class="main" disabled={sending} onClick={() => void send()}>Keep them on the server</button>
+        <button type="button" class="main" disabled={sending} onClick={() => void send()}>Add them to the server</button>
       </p>
       {problem ? <Wrong problem={problem} /> : null}
     </>
@@ -90,16 +87,16 @@ function Paging({ values, onChange, next, local }: ViewProps & { next: string | 
     <p class="row">
       <button type="button" disabled={!values.after} onClick={() => onChange({ after: '' })}>First page</button>
       <button type="button" disabled={!next} onClick={() => onChange({ after: next ?? '' })}>Next page</button>
-      {local ? <span class="soft">from run {from + 1} on</span> : null}
+      {local ? <span class="soft">from run {from + 1}</span> : null}
     </p>
   );
 }
 
 export function RunsView({ values, onChange }: ViewProps) {
-  const [kept, setKept] = useState(0);
-  const [said, setSaid] = useState('');
+  const [additions, setAdditions] = useState(0);
+  const [status, setStatus] = useState('');
   const local = values.csv !== undefined;
-  const stored = useAnswer<Page>({ path: local ? 'v1/runs?limit=1' : runsPath(values) }, kept, 150);
+  const stored = useAnswer<RunsPage>({ path: local ? 'v1/runs?limit=1' : runsPath(values) }, additions, 150);
   const noStore = hasNoStore(stored.problem);
   const own = useMemo(() => parseTable(values.csv ?? ''), [values.csv]);
   const matching = useMemo(() => filtered(own, values.where ?? '', values.sort ?? ''), [own, values.where, values.sort]);
@@ -108,43 +105,45 @@ export function RunsView({ values, onChange }: ViewProps) {
   const next = local ? (from + pageSize < matching.length ? String(from + pageSize) : null) : (stored.value?.next ?? null);
   const columns = columnsOf(rows, !local);
   return (
-    <div class="view">
-      <div class="controls">
-        <fieldset class="card">
-          <legend>Which</legend>
-          <Field id="where" label="Only runs with" placeholder="n>=4, algorithm=cocoa" value={values.where ?? ''} onChange={(where) => onChange({ where, after: '' })} hint="Columns with =, !=, <, <=, > or >=, joined by commas." />
-        </fieldset>
-        <fieldset class="card">
-          <legend>Add</legend>
-          <Upload id="runs-file" label="Open a table of runs (.csv, .jsonl)" accept=".csv,.jsonl,.txt,.gz" onText={(csv) => { setSaid(''); onChange({ csv, after: '', where: '', sort: '' }); }} />
-          {local ? (
-            <>
-              <p class="soft">These runs are only in this page.{' '}
-                <button type="button" class="plain" onClick={() => onChange({ csv: '', after: '' })}>Put them away</button>
+    <ProblemContext.Provider value={local ? null : stored.problem}>
+      <div class="view">
+        <div class="controls">
+          <fieldset class="card">
+            <legend>Filter</legend>
+            <Field field="where" label="Only runs with" placeholder="n>=4, algorithm=cocoa" value={values.where ?? ''} onChange={(where) => onChange({ where, after: '' })} hint="Conditions with =, !=, <, <=, > or >=, separated by commas." />
+          </fieldset>
+          <fieldset class="card">
+            <legend>Add</legend>
+            <Upload id="runs-file" label="Open a table of runs (.csv, .jsonl)" accept=".csv,.jsonl,.txt,.gz" onText={(csv) => { setStatus(''); onChange({ csv, after: '', where: '', sort: '' }); }} />
+            {local ? (
+              <>
+                <p class="soft">These runs are only in this page.{' '}
+                  <button type="button" class="plain" onClick={() => onChange({ csv: '', after: '' })}>Close the table</button>
+                </p>
+                {noStore ? null : <Add text={values.csv ?? ''} onAdded={(line) => { setStatus(line); setAdditions(additions + 1); onChange({ csv: '' }); }} />}
+              </>
+            ) : null}
+            <p role="status">{status}</p>
+          </fieldset>
+        </div>
+        <div class="results" aria-busy={stored.busy}>
+          {noStore ? <p class="card" data-test="no-store">This server has no store of runs. To store runs, start it with <code>howmany serve --record FILE</code>. A table that is opened here is shown and fitted, but not stored.</p> : null}
+          {stored.problem && !noStore && !local ? <Wrong problem={stored.problem} /> : null}
+          {!rows.length && !noStore && !stored.busy && !stored.problem ? <p class="card soft">No runs match.</p> : null}
+          {rows.length ? (
+            <section class="card">
+              <h2>{local ? `${matching.length} runs of the file` : 'Runs'}</h2>
+              <Table name="runs" columns={columns} rows={rows} sort={values.sort ?? ''} onSort={(sort) => onChange({ sort, after: '' })} />
+              <Paging values={values} onChange={onChange} next={next} local={local} />
+              <p class="row">
+                <Download name="runs.json" type="application/json" label="JSON" of="these runs" text={() => JSON.stringify(rows, null, 2) + '\n'} />
+                <Download name="runs.csv" type="text/csv" label="CSV" of="these runs" text={() => toCsv([...new Set(rows.flatMap((row) => Object.keys(row)))], rows)} />
               </p>
-              {noStore ? null : <Keep text={values.csv ?? ''} onKept={(line) => { setSaid(line); setKept(kept + 1); onChange({ csv: '' }); }} />}
-            </>
+            </section>
           ) : null}
-          <p role="status">{said}</p>
-        </fieldset>
+          {rows.length ? <Fitted rows={local ? matching : rows} stored={!local} /> : null}
+        </div>
       </div>
-      <div class="results" aria-busy={stored.busy}>
-        {noStore ? <p class="card" data-test="no-store">This server keeps no runs. Start it with <code>howmany serve --record FILE</code> for that. A table opened here is shown and fitted, but not kept.</p> : null}
-        {stored.problem && !noStore && !local ? <Wrong problem={stored.problem} /> : null}
-        {!rows.length && !noStore && !stored.busy && !stored.problem ? <p class="card soft">No runs match.</p> : null}
-        {rows.length ? (
-          <section class="card">
-            <h2>{local ? `${matching.length} runs of the file` : 'Runs'}</h2>
-            <Table name="runs" columns={columns} rows={rows} sort={values.sort ?? ''} onSort={(sort) => onChange({ sort, after: '' })} />
-            <Paging values={values} onChange={onChange} next={next} local={local} />
-            <p class="row">
-              <Download name="runs.json" type="application/json" label="JSON" of="these runs" text={() => JSON.stringify(rows, null, 2) + '\n'} />
-              <Download name="runs.csv" type="text/csv" label="CSV" of="these runs" text={() => toCsv([...new Set(rows.flatMap((row) => Object.keys(row)))], rows)} />
-            </p>
-          </section>
-        ) : null}
-        {rows.length ? <Fitted rows={local ? matching : rows} stored={!local} /> : null}
-      </div>
-    </div>
+    </ProblemContext.Provider>
   );
 }

@@ -1,38 +1,30 @@
-// Runs: filters over rows that are only in the page, and what a fit says of each. Pure.
+// Runs: filters for rows that are only in the page, requests for stored runs and for a fit, and a chart of the fit. Pure functions.
 import type { Spec } from './chart_spec';
 import { percent, plain, timeUnit, type Row } from './format';
-import { quantity } from './parse';
 import type { Values } from './link';
+import { quantity } from './parse';
+import { given, withQuery } from './request';
+import type { Added, Fit, FitRequest, RunsListRequest } from './types.gen';
 
 export const pageSize = 25;
 
-/** "n>=4, algorithm=cocoa" as its conditions. */
+/** Splits "n>=4, algorithm=cocoa" into its conditions. */
 export function conditions(text: string): string[] {
   return text.split(',').map((piece) => piece.trim()).filter(Boolean);
 }
 
 /** The path of a page of stored runs. */
 export function runsPath(values: Values): string {
-  const query = new URLSearchParams();
-  for (const condition of conditions(values.where ?? '')) query.append('where', condition);
-  if (values.sort) query.set('sort', values.sort);
-  if (values.after) query.set('after', values.after);
-  query.set('limit', String(pageSize));
-  return 'v1/runs?' + query.toString();
+  const where = conditions(values.where ?? '');
+  return withQuery<RunsListRequest>('v1/runs', { where, ...given<RunsListRequest>(values, ['sort', 'after']), limit: pageSize });
 }
 
-/** What the server says of runs that were sent. */
-export interface Added {
-  runs: number;
-  traces: number;
-  added: number;
-}
-
-export function keptLine({ runs, traces, added }: Added): string {
+/** The answer to runs or traces that were sent, in a sentence. */
+export function addedLine({ runs, traces, added }: Added): string {
   const sent = runs + traces;
   const what = traces ? 'traces' : 'runs';
-  if (added === sent) return `${added} ${what} are kept.`;
-  return added ? `${added} ${what} are kept; ${sent - added} were there already.` : `All ${sent} ${what} were there already.`;
+  if (added === sent) return `${added} ${what} were added.`;
+  return added ? `${added} ${what} were added; ${sent - added} were already stored.` : `All ${sent} ${what} were already stored.`;
 }
 
 function compare(a: unknown, b: unknown): number {
@@ -41,7 +33,7 @@ function compare(a: unknown, b: unknown): number {
   return String(a ?? '').localeCompare(String(b ?? ''));
 }
 
-/** A condition as the server reads it: a column, one of = != < <= > >=, and a value. */
+/** Whether a row meets a condition, with the rules of the server: a column, one of = != < <= > >=, and a value. */
 export function holds(row: Row, condition: string): boolean {
   const match = /^([^=!<>]+?)\s*(!=|<=|>=|=|<|>)\s*(.*)$/.exec(condition);
   if (!match) return true;
@@ -64,15 +56,15 @@ export function filtered(rows: Row[], where: string, sort: string): Row[] {
   return [...out].sort((a, b) => way * compare(a[column], b[column]));
 }
 
-/** What a fit is asked about: the columns of a table of runs. */
+/** The rows that a fit gets. Of stored runs only the columns that every run has. */
 export function fitRows(rows: Row[], stored: boolean): Row[] {
   if (!stored) return rows;
   const columns = ['n', 'batch', 'latency', 'bandwidth', 'size', 'seconds'];
-  const told = columns.filter((column) => rows.every((row) => typeof row[column] === 'number'));
-  return rows.map((row) => Object.fromEntries(told.map((column) => [column, row[column]])));
+  const common = columns.filter((column) => rows.every((row) => typeof row[column] === 'number'));
+  return rows.map((row) => Object.fromEntries(common.map((column) => [column, row[column]])));
 }
 
-/** A fit wants a place to predict, where runs differ; any place that was run will do. */
+/** The point to predict, needed when the runs differ in a quantity; any point that was measured is suitable. */
 export function fitTarget(rows: Row[]): Record<string, number> | undefined {
   const target: Record<string, number> = {};
   for (const name of ['batch', 'latency', 'bandwidth', 'size']) {
@@ -84,20 +76,9 @@ export function fitTarget(rows: Row[]): Record<string, number> | undefined {
   return { n: 1, ...target };
 }
 
-export interface Residual {
-  line: number;
-  n: number;
-  seconds: number;
-  fitted_s: number;
-  left_out_s: number | null;
-  outlier: boolean;
-}
-
-export interface Fit {
-  error: number | null;
-  left_out_error: number | null;
-  terms: { term: string; value: number }[];
-  residuals: Residual[];
+/** The request for a fit of these runs. */
+export function fitRequest(runs: Row[]): FitRequest {
+  return { runs, target: fitTarget(runs) };
 }
 
 export function residualSpec(fit: Fit): Spec | null {
@@ -107,7 +88,7 @@ export function residualSpec(fit: Fit): Spec | null {
   const unit = timeUnit(Math.max(...all));
   const x = rows.map((r) => r.seconds / unit.size);
   const log = Math.max(...all) > 30 * Math.min(...all) && Math.min(...all) > 0;
-  const off = fit.left_out_error === null ? '' : ` They are off by ${percent(fit.left_out_error)}.`;
+  const off = fit.left_out_error === null ? '' : ` The error is ${percent(fit.left_out_error)}.`;
   return {
     title: 'Predicted against measured',
     xLabel: 'measured, ' + unit.name,
@@ -118,10 +99,10 @@ export function residualSpec(fit: Fit): Spec | null {
     xText: (v) => plain(v, 4),
     yText: (v) => plain(v, 4),
     lines: [
-      { label: 'as measured', values: x, colour: 5, dashed: true },
+      { label: 'equal to the measurement', values: x, colour: 5, dashed: true },
       { label: 'predicted without the run', values: rows.map((r) => (r.left_out_s as number) / unit.size), colour: 1, points: true },
     ],
     marks: [],
-    told: `Each run is predicted by a fit of the others.${off}`,
+    summary: `Each run is predicted by a fit of the other runs.${off}`,
   };
 }

@@ -1,8 +1,11 @@
-// A range with a number beside it. Positions are steps on a logarithmic scale.
+// A slider with a number input beside it. Positions are steps on a logarithmic scale.
 import { plain } from './format';
+import { InputProblem, inputAttributes, useProblem } from './ui';
 
 export interface Range {
   key: string;
+  /** The key of the job that the slider changes, as the server names it in a problem. */
+  field: string;
   label: string;
   unit: string;
   low: number;
@@ -17,7 +20,7 @@ export function toPosition(range: Range, value: number): number {
   return Math.round(steps * Math.min(1, Math.max(0, at)));
 }
 
-/** Two digits and a half: 1, 1.05 … would be too many, so three digits. */
+/** The value at a position, rounded to three digits. */
 export function fromPosition(range: Range, position: number): number {
   const value = range.low * (range.high / range.low) ** (position / steps);
   const rounded = Number(value.toPrecision(3));
@@ -26,10 +29,11 @@ export function fromPosition(range: Range, position: number): number {
 
 interface SliderProps {
   range: Range;
-  /** What is set; empty: as the job has it. */
+  /** The value that was entered; empty means the value of the job. */
   value: string;
-  /** What the job has, if that can be told. */
+  /** The value of the job, if it is known. */
   own?: number;
+  /** Why the slider has no effect; undefined while it has one. */
   disabled?: string;
   onChange: (value: string) => void;
 }
@@ -39,7 +43,8 @@ export function Slider({ range, value, own, disabled, onChange }: SliderProps) {
   const set = value !== '' && Number.isFinite(Number(value));
   const shown = set ? Number(value) : own;
   const middle = Math.sqrt(range.low * range.high);
-  const words = shown === undefined ? 'as the job has it' : plain(shown, 6) + ' ' + range.unit;
+  const message = useProblem(range.field);
+  const words = shown === undefined ? 'value of the job' : plain(shown, 6) + ' ' + range.unit;
   const text = value !== '' ? value : own === undefined ? '' : plain(own, 4);
   return (
     <div class="slider">
@@ -55,6 +60,7 @@ export function Slider({ range, value, own, disabled, onChange }: SliderProps) {
           disabled={!!disabled}
           aria-label={range.label + ', ' + range.unit}
           onInput={(e) => onChange(e.currentTarget.value)}
+          {...inputAttributes(range.field, id, message)}
         />
         <span class="unit" aria-hidden="true">{range.unit}</span>
       </span>
@@ -70,13 +76,14 @@ export function Slider({ range, value, own, disabled, onChange }: SliderProps) {
         onInput={(e) => onChange(plain(fromPosition(range, Number(e.currentTarget.value)), 6))}
       />
       <span class="below">
-        <small class="soft">{disabled ?? (set ? 'changed' : own === undefined ? 'not said in the job' : 'as in the job')}</small>
+        <small class="soft">{disabled ?? (set ? 'changed' : own === undefined ? 'not in the job' : 'as in the job')}</small>
         {set && !disabled ? (
-          <button type="button" class="plain" onClick={() => onChange('')} aria-label={range.label + ': back to the job’s own'}>
+          <button type="button" class="plain" onClick={() => onChange('')} aria-label={`reset ${range.label} to the value of the job`}>
             reset
           </button>
         ) : null}
       </span>
+      <InputProblem id={id} message={message} />
     </div>
   );
 }

@@ -1,14 +1,14 @@
-// Small pieces that every view uses.
-import type { ComponentChildren } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
-import type { Problem } from './api';
+// Small components that every view uses.
+import { createContext, type ComponentChildren } from 'preact';
+import { useContext, useEffect, useState } from 'preact/hooks';
 import { plain, type Row } from './format';
+import type { AdviseRequest, PlanRequest, Problem, RecommendRequest, RunsListRequest } from './types.gen';
 
 export interface Column {
   key: string;
   label: string;
   text?: (value: never, row: Row) => string;
-  /** Numbers stand right. */
+  /** The column has numbers and is aligned to the right. */
   number?: boolean;
 }
 
@@ -16,7 +16,7 @@ interface TableProps {
   name: string;
   columns: Column[];
   rows: Row[];
-  /** Column that is sorted by, with - for the largest first; and what to do on a click. */
+  /** The column to sort by, with a leading "-" for descending order. */
   sort?: string;
   onSort?: (column: string) => void;
   mark?: (row: Row) => string | undefined;
@@ -92,24 +92,91 @@ export function Download({ name, type, text, label, of }: DownloadProps) {
   );
 }
 
+/** A text as a sentence: with a capital letter and a full stop. A name before a colon ("m: the number of workers") stays as it is. */
+export function capital(text: string): string {
+  const full = /^[\w.]+:/.test(text) ? text : text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.?!]$/.test(full) ? full : full + '.';
+}
+
+// ---- problems at their inputs ------------------------------------------------------------------
+
+/** The problem of the view's last request, for the inputs below it. */
+export const ProblemContext = createContext<Problem | null>(null);
+
+/**
+ * The name of the input that a problem belongs to. A problem inside a document (job, traces, runs)
+ * belongs to the input of the document, which `source` names. The keys of `set` have inputs of
+ * their own. All other problems name a field of the request.
+ */
+export function inputName(problem: Problem): string | null {
+  const inside = problem.source && problem.source !== 'set';
+  return (inside ? problem.source : problem.field) ?? null;
+}
+
+/** Where in a document the problem is; empty for problems of a plain field. */
+function placeText(problem: Problem): string {
+  if (!problem.source || problem.source === 'set') return '';
+  return [problem.line ? 'line ' + problem.line : '', problem.field ?? ''].filter(Boolean).join(', ');
+}
+
+/** The message to show at the input of this name, or null. */
+export function useProblem(name: string): string | null {
+  const problem = useContext(ProblemContext);
+  if (!problem || inputName(problem) !== name) return null;
+  const place = placeText(problem);
+  const message = capital((place ? place + ': ' : '') + (problem.detail ?? problem.title));
+  return problem.hint ? message + ' ' + capital(problem.hint) : message;
+}
+
+interface InputAttributes {
+  'data-field': string;
+  'aria-invalid'?: true;
+  'aria-describedby'?: string;
+}
+
+/** Attributes of the input of a field: its name, and whether its value was refused. */
+export function inputAttributes(name: string, id: string, message: string | null, hint?: string): InputAttributes {
+  const described = [hint ? id + '-hint' : '', message ? id + '-problem' : ''].filter(Boolean).join(' ');
+  return { 'data-field': name, 'aria-invalid': message ? true : undefined, 'aria-describedby': described || undefined };
+}
+
+export function InputProblem({ id, message }: { id: string; message: string | null }) {
+  return message ? <small class="invalid" id={id + '-problem'}>{message}</small> : null;
+}
+
+function findInput(problem: Problem): HTMLInputElement | null {
+  const name = inputName(problem);
+  return name ? document.querySelector<HTMLInputElement>(`[data-field="${CSS.escape(name)}"]`) : null;
+}
+
+function goTo(input: HTMLInputElement): void {
+  input.closest('details')?.setAttribute('open', '');
+  input.focus();
+}
+
+/** A problem as a whole, with a button that moves the focus to the input that it belongs to. */
 export function Wrong({ problem }: { problem: Problem }) {
-  const where = [problem.line ? 'line ' + problem.line : '', problem.field ?? ''].filter(Boolean).join(', ');
+  const input = findInput(problem);
+  const where = placeText(problem) || (input ? '' : (problem.field ?? ''));
+  const label = input?.labels?.[0]?.textContent ?? input?.getAttribute('aria-label');
   return (
     <div class="card wrong" role="alert">
       <strong>{capital(problem.detail ?? problem.title)}</strong>
       {where ? <p class="soft">Where: {where}</p> : null}
       {problem.hint ? <p class="soft">{capital(problem.hint)}</p> : null}
+      {input && label ? <p><button type="button" class="plain" onClick={() => goTo(input)}>Go to “{label}”</button></p> : null}
     </div>
   );
 }
 
-export function capital(text: string): string {
-  const full = text.charAt(0).toUpperCase() + text.slice(1);
-  return /[.?!]$/.test(full) ? full : full + '.';
-}
+// ---- inputs ------------------------------------------------------------------------------------
+
+/** Names of request fields, as the server writes them in `field` of a problem. */
+export type RequestField = keyof PlanRequest | keyof AdviseRequest | keyof RecommendRequest | keyof RunsListRequest;
 
 interface FieldProps {
-  id: string;
+  /** The field of the request; also the id of the input. */
+  field: RequestField;
   label: string;
   value: string;
   onChange: (value: string) => void;
@@ -118,43 +185,70 @@ interface FieldProps {
   children?: ComponentChildren;
 }
 
-/** A text field; a change counts as soon as it is typed. */
-export function Field({ id, label, value, onChange, placeholder, hint }: FieldProps) {
+/** A text field; every keystroke is a change. */
+export function Field({ field, label, value, onChange, placeholder, hint }: FieldProps) {
+  const message = useProblem(field);
   return (
     <div class="field">
-      <label for={id}>{label}</label>
+      <label for={field}>{label}</label>
       <input
-        id={id}
+        id={field}
         type="text"
         value={value}
         placeholder={placeholder}
-        aria-describedby={hint ? id + '-hint' : undefined}
         onInput={(e) => onChange(e.currentTarget.value)}
         autocomplete="off"
         spellcheck={false}
+        {...inputAttributes(field, field, message, hint)}
       />
-      {hint ? <small id={id + '-hint'}>{hint}</small> : null}
+      {hint ? <small id={field + '-hint'}>{hint}</small> : null}
+      <InputProblem id={field} message={message} />
     </div>
   );
 }
 
-export function Select({ id, label, value, onChange, children }: FieldProps) {
+export function Select({ field, label, value, onChange, children }: FieldProps) {
+  const message = useProblem(field);
+  return (
+    <div class="field">
+      <label for={field}>{label}</label>
+      <select id={field} value={value} onChange={(e) => onChange(e.currentTarget.value)} {...inputAttributes(field, field, message)}>
+        {children}
+      </select>
+      <InputProblem id={field} message={message} />
+    </div>
+  );
+}
+
+interface TextAreaProps {
+  /** The field of the request whose document is edited here. */
+  field: RequestField;
+  label: string;
+  rows: number;
+  value: string;
+  onChange: (value: string) => void;
+  hint?: string;
+}
+
+export function TextArea({ field, label, rows, value, onChange, hint }: TextAreaProps) {
+  const id = field + '-text';
+  const message = useProblem(field);
   return (
     <div class="field">
       <label for={id}>{label}</label>
-      <select id={id} value={value} onChange={(e) => onChange(e.currentTarget.value)}>
-        {children}
-      </select>
+      <textarea id={id} rows={rows} spellcheck={false} value={value} onInput={(e) => onChange(e.currentTarget.value)} {...inputAttributes(field, id, message, hint)} />
+      {hint ? <small id={id + '-hint'}>{hint}</small> : null}
+      <InputProblem id={id} message={message} />
     </div>
   );
 }
 
-/** A state that follows a value once nothing has changed for a while, for what is read aloud. */
-export function useCalm<T>(value: T, milliseconds: number): T {
-  const [calm, setCalm] = useState(value);
+/** A value that follows another one after it has not changed for some time; screen readers read it. */
+export function useSettled<T>(value: T, milliseconds: number): T {
+  const [settled, setSettled] = useState(value);
   useEffect(() => {
-    const timer = window.setTimeout(() => setCalm(value), milliseconds);
+    const timer = window.setTimeout(() => setSettled(value), milliseconds);
     return () => window.clearTimeout(timer);
   }, [value]);
-  return calm;
+  return settled;
 }

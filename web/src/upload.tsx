@@ -1,4 +1,4 @@
-// A file of one's own, also packed with gzip; its text goes into the page, nowhere else.
+// Opening a file of the user, also one compressed with gzip. Its text stays in the page; nothing is sent here.
 import { useState } from 'preact/hooks';
 
 interface Props {
@@ -14,26 +14,26 @@ export async function textOf(file: File): Promise<string> {
 }
 
 export function Upload({ id, label, accept, onText }: Props) {
-  const [said, setSaid] = useState('');
+  const [status, setStatus] = useState('');
   const read = async (file: File | undefined) => {
     if (!file) return;
     try {
       const text = await textOf(file);
       onText(text, file.name);
-      setSaid(`${file.name}: ${text.trimEnd().split('\n').length} lines`);
+      setStatus(`${file.name}: ${text.trimEnd().split('\n').length} lines`);
     } catch {
-      setSaid(`${file.name} cannot be read.`);
+      setStatus(`${file.name} cannot be read.`);
     }
   };
   const choose = async (input: HTMLInputElement) => {
     await read(input.files?.[0]);
-    input.value = ''; // so that the same file can be chosen again
+    input.value = ''; // The same file can then be chosen again.
   };
   return (
     <div class="field">
       <label for={id}>{label}</label>
       <input id={id} type="file" accept={accept} onChange={(e) => void choose(e.currentTarget)} />
-      <small role="status">{said}</small>
+      <small role="status">{status}</small>
     </div>
   );
 }

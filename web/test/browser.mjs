@@ -1,6 +1,6 @@
-// The page in a real browser, used as a person would. browser.mjs ADDRESS BARE FOLDER prints a line
-// "ok - what" or "not ok - what" for each behaviour, and leaves screenshots in the folder. ADDRESS is of
-// a server with an empty store, BARE of one without a store.
+// Tests of the page in Chromium: browser.mjs ADDRESS BARE FOLDER [ONLY] prints a line "ok - NAME" or "not ok - NAME"
+// for each test, and writes screenshots into FOLDER. ADDRESS is the address of a server with an empty store, BARE
+// that of a server without a store. With ONLY, tests whose name does not contain this text are left out.
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -27,7 +27,7 @@ export const wide = { width: 1280, height: 900 };
 export const phone = { width: 390, height: 844 };
 let failed = 0;
 
-/** A fresh page; what it complains of is kept in page.complaints. */
+/** Opens a new page; errors in its console are collected in page.complaints. */
 async function open(hash = '', { size = wide, scheme = 'light', at = address } = {}) {
   const page = await context.newPage();
   page.complaints = [];
@@ -45,12 +45,12 @@ function fail(text) {
   throw new Error(text);
 }
 
-/** No accessibility violations, nothing wider than the screen, and a picture of it. */
+/** Takes a screenshot, and fails when the page is wider than the screen or violates a rule of accessibility. */
 async function look(page, name) {
   const wideness = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
   await page.screenshot({ path: join(folder, name + '.png'), fullPage: true });
   if (wideness > 0) fail(`${name}: ${wideness} pixels wider than the screen`);
-  // The policy lets no script in but the page's own; the debugger's are not the page's.
+  // The content security policy does not apply to scripts that the debugger runs.
   await page.evaluate(axe);
   const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }));
   if (violations.length)

@@ -1,4 +1,4 @@
-// How many?: the first view.
+// Tests of the view "How many?", the first one.
 import { readFileSync } from 'node:fs';
 
 const headline = (page) => page.locator('[data-test=headline]');
@@ -8,17 +8,28 @@ async function headlineIs(page, pattern) {
   return headline(page).textContent();
 }
 
-/** Tab until something has the focus, as somebody without a mouse would. */
+/** Waits until an input is marked as wrong, and its description is a message that matches the pattern. */
+export async function problemAt(page, input, pattern) {
+  const described = () => input.evaluate((e) => (e.getAttribute('aria-invalid') === 'true' ? (e.getAttribute('aria-describedby') ?? '').split(' ').map((id) => document.getElementById(id)?.textContent ?? '').join(' ') : ''));
+  const until = Date.now() + 8000;
+  while (!pattern.test(await described())) {
+    if (Date.now() > until) throw new Error(`no message ${pattern} at the input, but '${await described()}'`);
+    await page.waitForTimeout(50);
+  }
+  if ((await page.locator('[aria-invalid=true]').count()) !== 1) throw new Error('more than one input is marked as wrong');
+}
+
+/** Presses Tab until an element that matches the selector has the focus; returns the number of presses. */
 export async function tabTo(page, selector, most = 60) {
   for (let i = 0; i < most; i++) {
     await page.keyboard.press('Tab');
     if (await page.evaluate((s) => document.activeElement?.matches(s), selector)) return i + 1;
   }
-  throw new Error('Tab does not get to ' + selector);
+  throw new Error('Tab does not reach ' + selector);
 }
 
 export async function planTests({ test, open, look, fail, phone }) {
-  await test('how many: an answer at once, with its charts and tables', async () => {
+  await test('how many: the first page shows an answer with charts and tables', async () => {
     const page = await open();
     await headlineIs(page, /^Use 80 workers \(10 machines\): 51\.4 ms an iteration/);
     for (const name of ['Speedup', 'Cost of the whole job', 'Time of an iteration', 'Time against cost'])
@@ -47,7 +58,7 @@ export async function planTests({ test, open, look, fail, phone }) {
     await look(page, 'plan-phone-light');
   });
 
-  await test('how many: the keyboard alone moves a slider, and the answer follows', async () => {
+  await test('how many: the keyboard moves a slider, and the answer follows', async () => {
     const page = await open();
     const before = await headlineIs(page, /^Use/);
     await tabTo(page, '.skip');
@@ -61,7 +72,7 @@ export async function planTests({ test, open, look, fail, phone }) {
     await tabTo(page, 'button.plain');
     await page.keyboard.press('Enter');
     await headlineIs(page, before);
-    if ((await number.inputValue()) !== first) fail('reset does not give the job’s own back');
+    if ((await number.inputValue()) !== first) fail('reset does not restore the value of the job');
   });
 
   await test('how many: curves follow while a slider is dragged', async () => {
@@ -113,20 +124,44 @@ export async function planTests({ test, open, look, fail, phone }) {
     await table.waitFor({ state: 'detached' });
   });
 
-  await test('how many: a job of one’s own, and what is wrong with it', async () => {
+  await test('how many: a job that is typed in, and an error in it', async () => {
     const page = await open();
-    await page.getByText('The job as YAML').click();
-    const text = page.getByLabel('Edit it, or paste another');
+    await page.getByText('Edit the job, or paste another').click();
+    const text = page.getByLabel('YAML of the job');
     await text.fill('compute: 10/n\ncommunicate: 0.5*log2(n)\ncluster: {max_nodes: 64}\n');
     await headlineIs(page, 'Use 14 workers: 2.62 s an iteration, 3.82× as fast as one.');
-    if (!(await page.locator('#set-bandwidth').isDisabled())) fail('a slider that does nothing can be moved');
+    if (!(await page.locator('#set-bandwidth').isDisabled())) fail('a slider without an effect can be moved');
     await text.fill('compute: 10/n\ncommunicat: 0.5*log2(n)\n');
     await page.getByRole('alert').filter({ hasText: 'communicat' }).waitFor();
     await page.getByRole('alert').filter({ hasText: 'communicate' }).waitFor();
+    await problemAt(page, text, /^Line 2, communicat: unknown key 'communicat'\. Did you mean communicate\?$/);
     await look(page, 'plan-wrong');
   });
 
-  await test('how many: a network of the catalog, a deadline, nothing that meets it', async () => {
+  await test('how many: a wrong value is shown at its input', async () => {
+    const page = await open('#plan?max_n=64');
+    await headlineIs(page, /^Use/);
+    const input = page.getByLabel('Most workers');
+    await input.fill('many');
+    await problemAt(page, input, /'many' is not a number/);
+    await look(page, 'plan-wrong-field');
+    await page.getByRole('button', { name: 'Go to “Most workers”' }).click();
+    if (!(await input.evaluate((e) => e === document.activeElement))) fail('the focus is not at the input');
+    await input.fill('64');
+    await headlineIs(page, /^Use/);
+    if (await page.locator('[aria-invalid], .invalid').count()) fail('a right value is still marked as wrong');
+    const bandwidth = page.locator('#set-bandwidth-number');
+    await bandwidth.fill('0');
+    await problemAt(page, bandwidth, /'0 Gbit\/s' is out of range/);
+    await look(page, 'plan-wrong-slider');
+  });
+
+  await test('how many: a machine that is not in the catalog is reported at the machines', async () => {
+    const page = await open('#plan?on=p4d');
+    await problemAt(page, page.getByLabel('Find'), /no machine 'p4d' in the catalog\. Did you mean p4d\.24xlarge\?/i);
+  });
+
+  await test('how many: a network of the catalog, and a deadline that cannot be met', async () => {
     const page = await open();
     await page.locator('#job').selectOption('net:resnet-50');
     await headlineIs(page, /^Use \d+ workers/);
@@ -151,7 +186,7 @@ export async function planTests({ test, open, look, fail, phone }) {
     await again.getByText(/^Cop(ied|y it from here)/).waitFor();
   });
 
-  await test('how many: downloads are what is seen', async () => {
+  await test('how many: downloads have the data of the page', async () => {
     const page = await open();
     await headlineIs(page, /^Use 80/);
     const fetched = async (name) => {
@@ -161,7 +196,7 @@ export async function planTests({ test, open, look, fail, phone }) {
     const plan = JSON.parse(await fetched('Download the answer as JSON'));
     if (plan.best.n !== 80) fail('another answer in the JSON');
     const csv = await fetched('Download the curve as CSV');
-    if (!csv.startsWith('n,nodes,time_s,low_s') || csv.trim().split('\n').length !== plan.curve.length + 1) fail('the CSV has not the curve');
+    if (!csv.startsWith('n,nodes,time_s,low_s') || csv.trim().split('\n').length !== plan.curve.length + 1) fail('the CSV is not the curve');
     const svg = await fetched('Download Speedup as SVG');
     if (!svg.startsWith('<svg') || !svg.includes('best 80') || svg.includes('NaN')) fail('the SVG is wrong');
   });

@@ -1,5 +1,6 @@
-// The other views, in the order in which a team would come to them: the store is empty at first.
+// Tests of the other views. Their order matters: the store is empty at first, and later tests use the runs that earlier ones add.
 import { readFileSync } from 'node:fs';
+import { problemAt } from './browser_plan.mjs';
 
 const headline = (page) => page.locator('[data-test=headline]');
 const wait = (page, pattern) => headline(page).filter({ hasText: pattern }).waitFor();
@@ -8,7 +9,7 @@ const csv = 'n,size,seconds\n1,0.1,23.2\n2,0.1,15.5\n4,0.1,13.6\n8,0.1,14.1\n1,0
 async function algorithmTests({ test, open, look, fail, phone }) {
   await test('which algorithm: the example, its advice and its curves', async () => {
     const page = await open('#algorithm');
-    await wait(page, 'Use cocoa+ on 8 workers: 10.6 ms to 0.001');
+    await wait(page, 'Use cocoa+ on 8 workers: 10.6 ms to a loss of 0.001');
     for (const name of ['Convergence', 'Time to the loss']) await page.getByRole('img', { name: new RegExp('^' + name) }).waitFor();
     await page.getByLabel('Curves over').selectOption('iterations');
     await look(page, 'algorithm-wide-light');
@@ -17,13 +18,13 @@ async function algorithmTests({ test, open, look, fail, phone }) {
     await look(page, 'algorithm-phone-dark');
   });
 
-  await test('which algorithm: another question, by keyboard', async () => {
+  await test('which algorithm: another question is typed', async () => {
     const page = await open('#algorithm');
     await wait(page, /^Use/);
     await page.getByLabel('Loss above the best').focus();
     await page.keyboard.press('ControlOrMeta+A');
     await page.keyboard.type('1e-4');
-    await wait(page, 'to 0.0001');
+    await wait(page, 'to a loss of 0.0001');
     await page.keyboard.press('ControlOrMeta+A');
     await page.keyboard.press('Delete');
     await page.keyboard.press('Tab');
@@ -34,13 +35,14 @@ async function algorithmTests({ test, open, look, fail, phone }) {
     await wait(again, await headline(page).textContent());
   });
 
-  await test('which algorithm: a packed file is opened; a wrong one is told', async () => {
+  await test('which algorithm: a compressed file is opened; an error in a file is reported', async () => {
     const page = await open('#algorithm');
     await wait(page, /^Use cocoa\+ on 8/);
     await page.locator('#trace-file').setInputFiles('examples/mnist-traces.csv.gz');
     await page.getByText('mnist-traces.csv.gz: 12839 lines').waitFor();
     await page.getByText('gd on 64 workers').first().waitFor({ timeout: 20000 });
     await page.locator('#trace-file').setInputFiles({ name: 'x.csv', mimeType: 'text/csv', buffer: Buffer.from('a,b\n1,2\n') });
+    await problemAt(page, page.locator('#traces-text'), /Line 1: no column 'm'\. m: the number of workers/);
     await page.getByRole('alert').waitFor();
     await page.getByRole('button', { name: 'Back to the example' }).click();
     await wait(page, /^Use cocoa\+ on 8 workers: 10\.6 ms/);
@@ -66,28 +68,28 @@ async function runsTests({ test, open, look, fail, phone, bare }) {
     await again.getByRole('heading', { name: '12 runs of the file' }).waitFor();
   });
 
-  await test('runs: a table is kept on the server, and not a second time', async () => {
+  await test('runs: a table is added to the store, but not twice', async () => {
     const page = await open('#runs');
     await page.getByText('No runs match.').waitFor();
-    for (const said of ['44 runs are kept.', 'All 44 runs were there already.']) {
+    for (const line of ['44 runs were added.', 'All 44 runs were already stored.']) {
       await page.locator('#runs-file').setInputFiles('examples/anwar.csv');
       await page.getByRole('heading', { name: '44 runs of the file' }).waitFor();
-      await page.getByRole('button', { name: 'Keep them on the server' }).click();
-      await page.getByRole('status').filter({ hasText: said }).waitFor();
+      await page.getByRole('button', { name: 'Add them to the server' }).click();
+      await page.getByRole('status').filter({ hasText: line }).waitFor();
       await page.getByRole('heading', { name: 'Runs', exact: true, level: 2 }).waitFor();
     }
   });
 
-  await test('runs: what cannot be kept is told, and nothing of it is', async () => {
+  await test('runs: a table with an error is refused as a whole', async () => {
     const page = await open('#runs');
     await page.locator('#runs-file').setInputFiles({ name: 'x.csv', mimeType: 'text/csv', buffer: Buffer.from('n,seconds\n77,1\n1.5,1\n') });
-    await page.getByRole('button', { name: 'Keep them on the server' }).click();
+    await page.getByRole('button', { name: 'Add them to the server' }).click();
     await page.getByRole('alert').filter({ hasText: '1.5' }).waitFor();
     const again = await open('#runs?where=n%3D77');
     await again.getByText('No runs match.').waitFor();
   });
 
-  await test('runs: filter, sort and page those of the server', async () => {
+  await test('runs: filter, sort and page the runs of the store', async () => {
     const page = await open('#runs');
     const table = page.getByRole('region', { name: 'Table: runs' });
     await table.waitFor();
@@ -97,16 +99,18 @@ async function runsTests({ test, open, look, fail, phone, bare }) {
     await page.getByRole('button', { name: 'Next page' }).focus();
     await page.keyboard.press('Enter');
     await page.waitForFunction(() => document.querySelectorAll('[aria-label="Table: runs"] tbody tr').length === 19);
-    if (!(await page.getByRole('button', { name: 'Next page' }).isDisabled())) fail('a page after the last');
+    if (!(await page.getByRole('button', { name: 'Next page' }).isDisabled())) fail('there is a page after the last one');
     await page.getByRole('button', { name: /^seconds/ }).press('Enter');
     await page.locator('th[aria-sort=descending]').waitFor();
-    await table.locator('tbody tr').first().filter({ hasText: /13\.[23] min/ }).waitFor(); // 795 s, the slowest
+    await table.locator('tbody tr').first().filter({ hasText: /13\.[23] min/ }).waitFor(); // The slowest run takes 795 s.
     await page.getByLabel('Only runs with').fill('n=3, latency>=60ms');
     await page.waitForFunction(() => document.querySelectorAll('[aria-label="Table: runs"] tbody tr').length === 6);
     const again = await open(await page.evaluate(() => location.hash));
     await again.waitForFunction(() => document.querySelectorAll('[aria-label="Table: runs"] tbody tr').length === 6);
     await page.getByLabel('Only runs with').fill('nonsense');
+    await problemAt(page, page.getByLabel('Only runs with'), /'nonsense' is not COLUMN=VALUE/);
     await page.getByRole('alert').waitFor();
+    await look(page, 'runs-wrong-field');
     await page.getByLabel('Only runs with').fill('');
     await page.setViewportSize(phone);
     await page.emulateMedia({ colorScheme: 'dark' });
@@ -122,16 +126,16 @@ async function recommendTests({ test, open, look, fail, phone, bare }) {
     await look(page, 'recommend-none-light');
   });
 
-  await test('recommend: a batch and a latency in, workers out, by the runs themselves', async () => {
+  await test('recommend: a batch and a latency that were measured', async () => {
     const page = await open('#recommend');
-    await page.getByText('Say a batch or a latency.').waitFor();
+    await page.getByText('Enter a batch or a latency.').waitFor();
     await page.getByLabel('Batch').focus();
     await page.keyboard.type('64000');
     await page.keyboard.press('Tab');
     await page.keyboard.type('0');
     await wait(page, 'Use 4 workers: 6.98 min.');
     await page.getByText('1 worker: out of memory').waitFor();
-    const behind = page.getByRole('region', { name: 'Table: runs behind it' });
+    const behind = page.getByRole('region', { name: 'Table: runs behind the answer' });
     await behind.waitFor();
     if ((await behind.locator('tbody tr').count()) !== 4) fail('not the four runs');
     await page.getByLabel('Batch').fill('192');
@@ -140,15 +144,17 @@ async function recommendTests({ test, open, look, fail, phone, bare }) {
     await wait(again, await headline(page).textContent());
   });
 
-  await test('recommend: between the runs, with an interval', async () => {
+  await test('recommend: a latency between the runs gives an interval; a wrong one is reported at its input', async () => {
     const page = await open('#recommend?batch=12800&latency=30');
     await wait(page, /^Use 3 workers: .* \(.* to .*\)\.$/);
-    await page.getByText('a fit of the runs around it').waitFor();
-    await page.getByRole('region', { name: 'Table: runs behind it' }).waitFor();
+    await page.getByText('a fit of similar runs').waitFor();
+    await page.getByRole('region', { name: 'Table: runs behind the answer' }).waitFor();
     await look(page, 'recommend-wide-light');
     await page.setViewportSize(phone);
     await page.emulateMedia({ colorScheme: 'dark' });
     await look(page, 'recommend-phone-dark');
+    await page.getByLabel('Latency, ms').fill('fast');
+    await problemAt(page, page.getByLabel('Latency, ms'), /'fast' is not a number/);
   });
 }
 
@@ -156,21 +162,21 @@ async function storedTracesTest({ test, open, fail }) {
   await test("which algorithm: from the traces of the server's store", async () => {
     const runs = await open('#runs');
     await runs.locator('#runs-file').setInputFiles('web/src/sample-traces.csv');
-    await runs.getByRole('button', { name: 'Keep them on the server' }).click();
-    await runs.getByRole('status').filter({ hasText: /traces are kept/ }).waitFor();
+    await runs.getByRole('button', { name: 'Add them to the server' }).click();
+    await runs.getByRole('status').filter({ hasText: /traces were added/ }).waitFor();
     const page = await open('#algorithm');
     await wait(page, /^Use cocoa\+ on 8/);
-    const told = await headline(page).textContent();
-    await page.getByRole('button', { name: 'Take those of the server' }).click();
-    await page.getByText("Those of the server's store.").waitFor();
+    const line = await headline(page).textContent();
+    await page.getByRole('button', { name: 'Use the traces of the server' }).click();
+    await page.getByText("The traces of the server's store.").waitFor();
     await page.getByRole('img', { name: /^Convergence/ }).waitFor();
-    await wait(page, told);
-    if (!(await page.evaluate(() => location.hash)).includes('from=store')) fail('the link does not say so');
+    await wait(page, line);
+    if (!(await page.evaluate(() => location.hash)).includes('from=store')) fail('the link does not have the choice');
   });
 }
 
 async function frameTests({ test, open, fail }) {
-  await test('each view keeps its state while others are looked at', async () => {
+  await test('each view keeps its state while other views are shown', async () => {
     const page = await open('#plan?batch=1000');
     await wait(page, /^Use/);
     await page.getByRole('link', { name: 'Which algorithm?' }).click();
@@ -182,30 +188,30 @@ async function frameTests({ test, open, fail }) {
     await wait(page, /^Use cocoa/);
   });
 
-  await test('a server that wants a token is given one', async () => {
+  await test('a token is entered when the server needs one', async () => {
     const page = await open();
     await page.route('**/v1/**', async (route) => {
       if (route.request().headers().authorization === 'Bearer secret') return route.continue();
-      return route.fulfill({ status: 401, contentType: 'application/problem+json', json: { title: 'who asks?', status: 401, detail: 'a token is needed' } });
+      return route.fulfill({ status: 401, contentType: 'application/problem+json', json: { title: 'unauthorized', status: 401, detail: 'a token is needed' } });
     });
     await page.reload();
-    await page.getByLabel('This server asks for a token:').fill('secret');
+    await page.getByLabel('This server needs a token:').fill('secret');
     await page.keyboard.press('Enter');
     await wait(page, /^Use 80/);
   });
 
-  await test('a server that is gone is told of', async () => {
+  await test('a server that does not respond is reported', async () => {
     const page = await open();
     await wait(page, /^Use 80/);
     await page.route('**/v1/plan', (route) => route.abort());
     await page.locator('#set-batch-number').fill('100');
-    await page.getByRole('alert').filter({ hasText: 'The server does not answer.' }).waitFor();
+    await page.getByRole('alert').filter({ hasText: 'The server does not respond.' }).waitFor();
     page.complaints.length = 0;
   });
 }
 
 export async function viewTests(tools) {
-  readFileSync('examples/mnist-traces.csv.gz'); // run from the root of the project
+  readFileSync('examples/mnist-traces.csv.gz'); // This fails early when the tests are not run from the root of the project.
   await algorithmTests(tools);
   await runsTests(tools);
   await recommendTests(tools);

@@ -1,4 +1,4 @@
-// The pure functions of the page.
+// Tests of the pure functions of the page.
 import './unit_views.mjs';
 import assert from 'node:assert/strict';
 import test from 'node:test';
@@ -7,29 +7,35 @@ import { chartSvg } from '../src/chart_svg.ts';
 import { bitRate, money, number, percent, plain, time, timeUnit, toCsv } from '../src/format.ts';
 import { change, isCut, linkLimit, readLink, writeLink } from '../src/link.ts';
 import { facts, parseCsv, parseTable, quantity } from '../src/parse.ts';
-import { headline, paretoSpec, planBody, planFacts, speedupSpec } from '../src/plan_answer.ts';
+import { headline, paretoSpec, planFacts, planRequest, speedupSpec } from '../src/plan_answer.ts';
+import { given, withQuery, withUnit } from '../src/request.ts';
 import { fromPosition, steps, toPosition } from '../src/slider.tsx';
+import { capital, inputName } from '../src/ui.tsx';
 
-test('a link gives back what it was made of', () => {
+test('reading a link gives the values that were written', () => {
   const values = { job: 'own', yaml: 'compute: 10/n\n# ä & = ? #\n', on: 'a,b', batch: '64' };
   assert.deepEqual(readLink(writeLink({ view: 'plan', values })), { view: 'plan', values });
   for (const view of ['plan', 'recommend', 'runs', 'algorithm'])
     assert.deepEqual(readLink(writeLink({ view, values: {} })), { view, values: {} });
 });
 
-test('a link that is not one of ours is the first view', () => {
+test('an unknown link opens the first view', () => {
   for (const hash of ['', '#', '#nothing?a=b', '#%E0%A4%A', '#plan?', '#__proto__?a=1'])
     assert.deepEqual(readLink(hash), { view: 'plan', values: {} });
 });
 
-test('a link leaves out what is empty or too long', () => {
+test('a link of version 0.1 is still read', () => {
+  assert.deepEqual(readLink('#plan?max=64'), { view: 'plan', values: { max_n: '64' } });
+});
+
+test('a link leaves out empty and too long values', () => {
   const long = 'x'.repeat(linkLimit + 1);
   assert.equal(writeLink({ view: 'algorithm', values: { loss: '1e-4', traces: long, goal: '' } }), '#algorithm?loss=1e-4');
   assert.equal(isCut({ view: 'algorithm', values: { traces: long } }), true);
   assert.deepEqual(change({ a: '1', b: '2' }, { b: '', c: '3' }), { a: '1', c: '3' });
 });
 
-test('quantities are written as people write them', () => {
+test('quantities are written with units', () => {
   assert.deepEqual([0, 3e-9, 2.5e-5, 0.0514, 1, 119, 600, 30852, 1e6].map(time), ['0 s', '3.00 ns', '25.0 µs', '51.4 ms', '1.00 s', '119 s', '10.0 min', '8.57 h', '11.6 days']);
   assert.deepEqual([null, undefined, NaN].map(time), ['–', '–', '–']);
   assert.deepEqual([0, 1882.4, 12345, 3.06, 0.00072, 1.9e-5].map(money), ['$0', '$1,882', '$12,345', '$3.06', '$0.00072', '$1.9e-5']);
@@ -46,7 +52,7 @@ test('quantities are read', () => {
   assert.deepEqual(['', 'ten', '3 parsecs', '0.8 * 200 Gflop/s'].map(quantity), [null, null, null, null]);
 });
 
-test('a job is looked at for the sliders', () => {
+test('the values of the sliders are found in a job', () => {
   const job = 'name: x # y\nnetwork: resnet-50\nbatch: 64\ncluster: {machine: p3.2xlarge, price: $3.06/h, max_nodes: 128}\n';
   assert.deepEqual(facts(job), { counted: true, name: 'x', machine: 'p3.2xlarge', fabric: undefined, batch: 64, price: 3.06 });
   const block = 'batch: 10\nnetwork:\n  parameters: 12e6\ncluster:\n  link: {bandwidth: 300 GB/s, latency: 3 us}\n  network: {bandwidth: 1 Gbit/s, latency: 50 us}\n';
@@ -64,7 +70,7 @@ test('tables are read and written', () => {
   assert.equal(toCsv(['a', 'b'], rows), 'a,b\n1,"x, ""y""\nz"\n,\n');
 });
 
-test('a slider comes back to where it was', () => {
+test('a position of a slider survives the conversion to a value and back', () => {
   const range = { key: 'b', label: '', unit: '', low: 0.1, high: 6400 };
   for (let p = 0; p <= steps; p++) assert.equal(toPosition(range, fromPosition(range, p)), p);
   const batch = { ...range, low: 1, high: 1e6, whole: true };
@@ -88,16 +94,31 @@ const plan = {
   pareto: [point(4)], curve: [point(1), point(2), point(4)],
 };
 
-test('an answer in words', () => {
+test('a plan in sentences', () => {
   assert.equal(headline(plan), 'Use 4 workers: 2.50 s an iteration, 4.00× as fast as one.');
   assert.equal(headline({ ...plan, best: null, status: 'unreached', missed: 'deadline' }), 'No number of workers meets the deadline.');
   assert.equal(headline({ ...plan, best: null, status: 'no-speedup' }), 'More workers do not help: one is the fastest.');
   assert.deepEqual(planFacts(plan)[0], { name: 'Limited by', text: 'computing, 100 % of the time' });
 });
 
-test('a question has what was set, in units', () => {
-  const body = planBody({ batch: '64', latency: '5', price: '2', on: 'a,b', goal: 'cost', job: 'own' }, 'x', (key) => key !== 'batch');
-  assert.deepEqual(body, { job: 'x', on: ['a', 'b'], set: { 'cluster.network.latency': '5 us', 'cluster.price': '$2/h' }, goal: 'cost' });
+test('a plan request has the values of the view, with units', () => {
+  const body = planRequest({ batch: '64', latency: '5', price: '2', on: 'a,b', goal: 'cost', max_n: '8', job: 'own' }, 'x', (key) => key !== 'batch');
+  assert.deepEqual(body, { job: 'x', on: ['a', 'b'], set: { 'cluster.network.latency': '5 us', 'cluster.price': '$2/h' }, goal: 'cost', max_n: '8' });
+});
+
+test('requests have the given fields, as a query or with units', () => {
+  assert.deepEqual(given({ a: '1', b: '', c: '3' }, ['a', 'b', 'd']), { a: '1' });
+  assert.equal(withQuery('v1/x', { where: ['n>=4', 'a=b'], limit: 5, sort: undefined }), 'v1/x?where=n%3E%3D4&where=a%3Db&limit=5');
+  assert.equal(withQuery('v1/x', { where: [] }), 'v1/x');
+  assert.deepEqual(['20', '1e-3', '20 us', 'x'].map((text) => withUnit(text, '', 'ms')), ['20ms', '1e-3ms', '20 us', 'x']);
+});
+
+test('a problem belongs to the input of its field or of its document', () => {
+  assert.equal(inputName({ field: 'max_n', line: 1 }), 'max_n');
+  assert.equal(inputName({ field: 'cluster.price', source: 'set', line: 1 }), 'cluster.price');
+  assert.equal(inputName({ field: 'compute', source: 'job', line: 2 }), 'job');
+  assert.equal(inputName({ title: 'x' }), null);
+  assert.deepEqual(['line 2, n: x', 'm: workers', 'why?'].map(capital), ['Line 2, n: x.', 'm: workers.', 'Why?']);
 });
 
 test('charts are SVG files', () => {

@@ -1,7 +1,7 @@
-// The pure functions of the other views.
+// Tests of the pure functions of the other views.
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { adviceFacts, adviceLine, adviseBody, bestOfEach, candidateSpec, chosenTraces, convergenceSpec, readTraces } from '../src/advice.ts';
+import { adviceFacts, adviceLine, adviseRequest, bestOfEach, candidateSpec, chosenTraces, convergenceSpec, readTraces } from '../src/advice.ts';
 import { chartSvg } from '../src/chart_svg.ts';
 import { recommendLine, recommendPath, recommendSpec } from '../src/recommend_data.ts';
 import { conditions, filtered, fitRows, fitTarget, holds, residualSpec, runsPath } from '../src/runs_data.ts';
@@ -14,16 +14,16 @@ const advice = {
 };
 const traces = 'algorithm,m,seed,iteration,seconds,objective\na,1,1,1,0.5,0.3\na,1,1,2,0.5,0.2\na,1,2,1,0.5,9\na,16,1,1,0.1,0.25\nb,2,1,1,1,0.4\nb,2,1,2,1,0.1\n';
 
-test('advice in words', () => {
-  assert.equal(adviceLine(advice), 'Use a on 4 workers: 10.0 ms to 0.001 (10.0 ms to 10.0 ms).');
-  assert.equal(adviceLine({ ...advice, loss: null, within_s: 10 }), 'Use a on 4 workers: 0.001 above the best after 10.0 s.');
-  assert.match(adviceLine({ ...advice, status: 'unreached', best: null }), /^Nothing reaches it/);
-  assert.equal(adviceLine({ ...advice, candidates: [] }), 'The traces have no candidate.');
+test('advice in sentences', () => {
+  assert.equal(adviceLine(advice), 'Use a on 4 workers: 10.0 ms to a loss of 0.001 above the best (10.0 ms to 10.0 ms).');
+  assert.equal(adviceLine({ ...advice, loss: null, within_s: 10 }), 'Use a on 4 workers: a loss of 0.001 above the best after 10.0 s.');
+  assert.match(adviceLine({ ...advice, status: 'unreached', best: null }), /^No candidate is likely/);
+  assert.equal(adviceLine({ ...advice, candidates: [] }), 'The traces give no candidate.');
   assert.ok(adviceFacts(advice).some((fact) => fact.text === 'b on 2 workers: 30.0 ms, longer iterations, and more of them'));
-  assert.deepEqual(adviseBody({ loss: '1e-3', price: '0.5', by: 'time' }, 'x'), { traces: 'x', loss: '1e-3', price: '$0.5/h' });
+  assert.deepEqual(adviseRequest({ loss: '1e-3', price: '0.5', by: 'time' }, 'x'), { traces: 'x', loss: '1e-3', price: '$0.5/h' });
 });
 
-test('traces are read: the first seed, with the time since the beginning', () => {
+test('traces are read: the first seed, with the time since the start', () => {
   const read = readTraces(traces);
   assert.deepEqual(read.map((t) => [t.algorithm, t.m, t.seconds, t.losses]), [['a', 1, [0.5, 1], [0.3, 0.2]], ['a', 16, [0.1], [0.25]], ['b', 2, [1, 2], [0.4, 0.1]]]);
   assert.deepEqual(chosenTraces(read, advice).map((t) => [t.algorithm, t.m]), [['a', 1], ['b', 2]]);
@@ -34,12 +34,12 @@ test('traces are read: the first seed, with the time since the beginning', () =>
 test('curves of traces and candidates', () => {
   const spec = convergenceSpec(readTraces(traces), advice, false);
   assert.deepEqual(spec.x, [0.5, 1, 2]);
-  assert.equal(spec.lines[1].values[2], null); // at the best itself: not on a logarithmic axis
+  assert.equal(spec.lines[1].values[2], null); // The best loss itself is not on a logarithmic axis.
   assert.equal(convergenceSpec([], advice, false), null);
   for (const s of [spec, candidateSpec(advice), convergenceSpec(readTraces(traces), advice, true)]) assert.doesNotMatch(chartSvg(s), /NaN|undefined|Infinity/);
 });
 
-test('runs are filtered and sorted as a store does', () => {
+test('runs are filtered and sorted with the rules of the server', () => {
   const rows = [{ n: 1, a: 'x', latency: 0.02 }, { n: 10, a: 'y', latency: 0.05 }, { n: 2, a: 'x', latency: null }];
   assert.deepEqual(conditions(' n>=2 , a=x ,'), ['n>=2', 'a=x']);
   const n = (where, sort = '') => filtered(rows, where, sort).map((row) => row.n);
@@ -48,7 +48,7 @@ test('runs are filtered and sorted as a store does', () => {
   assert.equal(runsPath({ where: 'n>=4,a=x', sort: '-n', after: '7' }), 'v1/runs?where=n%3E%3D4&where=a%3Dx&sort=-n&after=7&limit=25');
 });
 
-test('a fit is asked of what all runs have', () => {
+test('a fit gets the columns that all runs have', () => {
   const rows = [{ id: 1, n: 1, batch: 10, size: 1, seconds: 3 }, { id: 2, n: 2, batch: 20, seconds: 2 }];
   assert.deepEqual(fitRows(rows, true), [{ n: 1, batch: 10, seconds: 3 }, { n: 2, batch: 20, seconds: 2 }]);
   assert.deepEqual(fitTarget(fitRows(rows, true)), { n: 1, batch: 20 });
@@ -59,13 +59,13 @@ test('a fit is asked of what all runs have', () => {
   assert.equal(residualSpec({ ...fit, residuals: [] }), null);
 });
 
-test('a recommendation in words', () => {
+test('a recommendation in sentences', () => {
   const c = (n, time_s, more) => ({ n, time_s, low_s: null, high_s: null, cost: null, row_count: 1, feasible: true, failed: false, why: null, ...more });
   const r = { status: 'ok', provenance: 'rows', reason: '', best: c(3, 568), sure: null, missed: null, candidates: [c(3, 568), c(4, 729), c(1, null, { failed: true })], next: null, next_why: null, notes: [] };
   assert.equal(recommendLine(r), 'Use 3 workers: 9.47 min.');
   assert.equal(recommendLine({ ...r, best: c(3, 568, { low_s: 500, high_s: 600, cost: 0.42 }) }), 'Use 3 workers: 9.47 min (8.33 min to 10.0 min), for $0.42.');
-  assert.equal(recommendLine({ ...r, best: null }), 'Cannot tell yet.');
-  assert.equal(recommendLine({ ...r, best: null, missed: 'budget' }), 'Nothing meets the budget.');
+  assert.equal(recommendLine({ ...r, best: null }), 'There are not enough runs for a recommendation.');
+  assert.equal(recommendLine({ ...r, best: null, missed: 'budget' }), 'No number of workers meets the budget.');
   assert.deepEqual(recommendSpec(r).x, [3, 4]);
-  assert.equal(recommendPath({ batch: '64000', latency: '60', goal: 'cost', price: '1' }), 'v1/recommend?batch=64000&latency=60ms&price=%241%2Fh&goal=cost');
+  assert.equal(recommendPath({ batch: '64000', latency: '60', goal: 'cost', price: '1' }), 'v1/recommend?batch=64000&goal=cost&latency=60ms&price=%241%2Fh');
 });

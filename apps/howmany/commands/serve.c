@@ -238,6 +238,8 @@ static int load_tokens(struct serve_state *s)
 /* One that is named must be there; without one's own, it is said that runs are not kept. */
 static int open_store(struct serve_state *s)
 {
+    /* One worker is always left for requests that do not need the store. */
+    size_t readers = s->workers > 1 ? (size_t)s->workers - 1 : 1;
     char path[CLI_STORE_ROOM];
     struct hm_err err = {0};
 
@@ -246,7 +248,7 @@ static int open_store(struct serve_state *s)
     const char *where = cli_store_find(s->record, path, &err);
     if (!where)
         return cli_report(&err);
-    if (api_store_new(where, (size_t)s->workers, &s->store, &err) == 0)
+    if (api_store_new(where, readers, &s->store, &err) == 0)
         return 0;
     if (err.code != HM_E_UNSUPPORTED || s->record)
         return cli_report(&err);

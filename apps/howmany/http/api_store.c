@@ -9,7 +9,7 @@
 
 #include "err.h"
 
-enum { COMMIT_BATCHES = 256, POOL_MAX = 64 };
+enum { COMMIT_BATCHES = 256, POOL_MAX = 64, POOL_WAIT_S = 1 };
 
 /* A batch in the queue; it is on the stack of the thread that waits for it. */
 struct queued_batch {
@@ -50,17 +50,35 @@ static void mark_unhealthy(struct api_store *s)
     pthread_mutex_unlock(&s->lock);
 }
 
+/* While the store does not answer, requests that need it fail at once and hold no worker. */
+static int fail_unhealthy(struct hm_err *err)
+{
+    hm__fail(err, HM_E_IO, "the store does not answer");
+    hm__err_field(err, "store");
+    return HM_E_IO;
+}
+
 static int pool_open(void *context, const char *where, struct hm_store **ret_store,
                      struct hm_err *err)
 {
     struct api_store *s = context;
     struct hm_store *store = NULL;
+    struct timespec until;
     int rc = 0;
 
     (void)where; /* Requests from outside do not name stores. */
+    if (!atomic_load(&s->healthy))
+        return fail_unhealthy(err);
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += POOL_WAIT_S;
     pthread_mutex_lock(&s->lock);
-    while (s->in_use == s->most)
-        pthread_cond_wait(&s->returned, &s->lock);
+    while (s->in_use == s->most && rc == 0)
+        rc = pthread_cond_timedwait(&s->returned, &s->lock, &until);
+    if (s->in_use == s->most) {
+        pthread_mutex_unlock(&s->lock);
+        return hm__fail(err, HM_E_IO, "all connections to the store are in use");
+    }
+    rc = 0;
     s->in_use++;
     if (s->idle_count > 0)
         store = s->idle[--s->idle_count];
@@ -223,6 +241,8 @@ static int queue_add(void *context, const char *where, struct hm_store_batch *ba
     (void)where;
     struct queued_batch w = {.batch = batch, .err = err ? err : &own};
 
+    if (!atomic_load(&s->healthy))
+        return fail_unhealthy(err);
     pthread_mutex_lock(&s->lock);
     *s->last = &w;
     s->last = &w.next;

@@ -1,0 +1,38 @@
+/* Serve: answer HTTP requests on standard input, as inetd or systemd hands a connection over. */
+#include <howmany_request.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Answer one body that asks for a plan. The context has no files, so none can be reached. */
+static void answer(const char *body, size_t length)
+{
+    const struct hm_context context = {.limits = {.max_n = 8192}};
+    struct hm_request *request = NULL;
+    struct hm_reply *reply = NULL;
+    struct hm_err err = {0};
+    int rc = hm_request_new("plan", &request, &err);
+
+    if (rc == 0)
+        rc = hm_request_read(request, body, length, "body.json", &err);
+    if (rc == 0)
+        rc = hm_request_run(request, &context, &reply, &err);
+    const char *text = rc ? err.message : reply->text, *status = rc ? "422 Invalid" : "200 OK";
+    printf("HTTP/1.1 %s\r\nContent-Length: %zu\r\n\r\n%s\n", status, strlen(text) + 1, text);
+    hm_reply_free(reply);
+    hm_request_free(request);
+}
+
+int main(void)
+{
+    static char line[1024], body[65536];
+    size_t length = 0;
+
+    while (fgets(line, sizeof(line), stdin)) {
+        sscanf(line, "Content-Length: %zu", &length);
+        if (line[0] == '\r' && length < sizeof(body)) {
+            answer(body, fread(body, 1, length, stdin));
+            length = 0;
+        }
+    }
+    return 0;
+}
