@@ -344,10 +344,12 @@ const struct hm_verb hm__verb_advise = {
         "the loss after i iterations on m workers with the seconds of an iteration. Given a loss, "
         "it answers with the algorithm and m that reach it first, or for the least money; given a "
         "time or a budget alone, with those that reach the least loss. It says why the others "
-        "lose, which algorithm leads at which loss, how sure it is, and which run would make it "
-        "surer. Seconds come from the traces themselves, or from elsewhere (times, job): "
+        "lose, which algorithm leads at which loss, how sure the answer is, and which run would "
+        "make it more certain. Seconds come from the traces themselves, or from elsewhere (times, "
+        "job): "
         "convergence stays the same when the machines change.\n\n"
-        "Exit status: 0 answered; 1 nothing reaches the aim, or not more likely than not; 2 wrong "
+        "Exit status: 0 answered; 1 no candidate reaches the aim with a probability above one "
+        "half; 2 wrong "
         "usage or input.",
     HM_VERB_FIELDS(fields),
     .size = sizeof(struct hm_advise_request),

@@ -277,10 +277,11 @@ const struct hm_verb hm__verb_design = {
     .name = "design",
     .summary = "which few runs are worth making",
     .description =
-        "Looks at every combination of the values that could be run and chooses the runs that tell "
-        "most about the coefficients of a fit within a budget (Ernest, NSDI 2016), as a convex "
-        "programme. With a job, what its specification sheet says is known already, runs cost "
-        "machine time, and the cost is shown in money too. With runs that were already measured "
+        "Considers every combination of the values that could be run and chooses the runs that "
+        "give most information about the coefficients of a fit within a budget (Ernest, NSDI "
+        "2016), by convex optimization. With a job, its specification sheet is the prior, runs "
+        "cost machine time, and the cost is shown in money too. With runs that were already "
+        "measured "
         "(have), the design chooses the runs to make next.\n\n"
         "Exit status: 0 answered; 2 wrong usage or input.",
     HM_VERB_FIELDS(fields),

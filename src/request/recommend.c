@@ -222,10 +222,12 @@ const struct hm_verb hm__verb_recommend = {
     .description =
         "Reads runs (CSV with a header, or JSON lines; plain or .gz; - is standard input; a store; "
         "without any, your own store) and says how many workers are best for a batch, a latency "
-        "and any other quantity in which the runs differ. Runs that match exactly answer; else a "
-        "fit of the runs, with intervals; else the model of a job, if one is named; else it says "
-        "which run would help. A configuration that is known to fail is never recommended.\n\n"
-        "Exit status: 0 answered; 1 cannot tell yet, or nothing meets deadline and budget; 2 wrong "
+        "and any other quantity in which the runs differ. The answer comes from runs that match "
+        "exactly; else from a fit of the runs, with intervals; else from the model of a job, if "
+        "one is named; else it says which run would help. A configuration that is known to fail is "
+        "never recommended.\n\n"
+        "Exit status: 0 answered; 1 too few runs to answer, or nothing meets deadline and budget; "
+        "2 wrong "
         "usage or input.",
     HM_VERB_FIELDS(fields),
     .size = sizeof(struct hm_recommend_request),

@@ -24,7 +24,7 @@ struct hm_filter_fields {
      .letter = 'w',                                                                                \
      .group = "runs",                                                                              \
      .argument = "COLUMN=VALUE",                                                                   \
-     .help = "only runs that have this; also !=, <, <=, >, >=, such as n>=4 or latency<20ms"},     \
+     .help = "only runs that meet this; also !=, <, <=, >, >=, such as n>=4 or latency<20ms"},     \
         HM_ROW_TEXT(type, m.since, "since", 0, "runs", "TIME",                                     \
                     "made at or after, such as 2026-11-15"),                                       \
         HM_ROW_TEXT(type, m.until, "until", 0, "runs", "TIME", "made at or before")
@@ -379,7 +379,7 @@ static const struct hm_request_field delete_fields[] = {
     HM_ROW_ID(T, "delete: ids of runs"),
     HM_ROW_RECORD(T, record, 'r'),
     HM_ROWS_FILTER(T, filter),
-    HM_ROW_FLAG(T, yes, "yes", 'y', "runs", "delete: all that match, without an id"),
+    HM_ROW_FLAG(T, yes, "yes", 'y', "runs", "delete: without an id, delete all runs that match"),
 };
 
 #undef T

@@ -149,7 +149,7 @@ export interface DesignRequest {
 export interface AdviseRequest {
   /** traces of training runs, or a saved fit (.json) */
   traces?: Rows;
-  /** with a store: only runs that have this */
+  /** with a store: only runs that have this value */
   where?: string | string[] | Quantities | Record<string, Quantity[]>;
   /** only these algorithms */
   algorithms?: string | string[];
@@ -203,7 +203,7 @@ export interface AdviseRequest {
 
 /** A request of runs list: a page of the runs in the store. */
 export interface RunsListRequest {
-  /** only runs that have this; also !=, <, <=, >, >=, such as n>=4 or latency<20ms */
+  /** only runs that meet this; also !=, <, <=, >, >=, such as n>=4 or latency<20ms */
   where?: string | string[] | Quantities | Record<string, Quantity[]>;
   /** made at or after, such as 2026-11-15 */
   since?: string;
@@ -241,7 +241,7 @@ export interface RunsImportRequest {
 
 /** A request of runs export: runs or traces of the store as a table. */
 export interface RunsExportRequest {
-  /** only runs that have this; also !=, <, <=, >, >=, such as n>=4 or latency<20ms */
+  /** only runs that meet this; also !=, <, <=, >, >=, such as n>=4 or latency<20ms */
   where?: string | string[] | Quantities | Record<string, Quantity[]>;
   /** made at or after, such as 2026-11-15 */
   since?: string;
