@@ -191,6 +191,7 @@ static void quantities_look_human(void **state)
 static void json_texts_are_escaped(void **state)
 {
     struct hm_text out = {0};
+    struct hm_json json = {.out = &out};
 
     (void)state;
     hm__json_text(&out, "a\"b\\c\n\x01");
@@ -201,9 +202,9 @@ static void json_texts_are_escaped(void **state)
     hm__text_add(&out, " ");
     hm__json_number(&out, 0.1);
     hm__text_add(&out, " ");
-    hm__json_known(&out, -1);
+    hm__json_put_known(&json, NULL, -1);
     hm__text_add(&out, " ");
-    hm__json_known(&out, NAN);
+    hm__json_put_known(&json, NULL, NAN);
     assert_string_equal(out.data, "\"a\\\"b\\\\c\\u000a\\u0001\" null null 0.1 null null");
     hm__text_release(&out);
 }

@@ -11,8 +11,8 @@
 #include "api.h"
 #include "cli.h"
 #include "err.h"
-#include "format.h"
 #include "http_address.h"
+#include "json.h"
 #include "own_store.h"
 #include "readers.h"
 
@@ -134,61 +134,73 @@ static int take(void *state, int option, const char *value)
 
 /* ---- the log --------------------------------------------------------------------------------- */
 
-static void write_line(const struct hm_text *line)
-{
-    if (!line->failed && write(STDERR_FILENO, line->data, line->length) < 0)
-        return; /* nobody to tell */
-}
-
-static void begin_line(struct hm_text *line)
+static void log_begin(struct hm_json *json)
 {
     struct timespec now;
     struct tm parts;
-    char text[32];
+    char text[32], stamp[48];
 
     clock_gettime(CLOCK_REALTIME, &now);
     gmtime_r(&now.tv_sec, &parts);
     strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &parts);
-    hm__text_addf(line, "{\"time\":\"%s.%03ldZ\"", text, now.tv_nsec / 1000000);
+    snprintf(stamp, sizeof(stamp), "%s.%03ldZ", text, now.tv_nsec / 1000000);
+    hm__json_open(json, NULL, HM_JSON_OBJECT);
+    hm__json_put_text(json, "time", stamp);
 }
 
-static void done(void *context, const struct http_request *r, const struct http_response *response,
-                 double seconds, size_t received)
+/* Write the line to standard error. A line that cannot be written is lost: there is no other place
+ * to report it. */
+static void log_end(struct hm_json *json)
+{
+    struct hm_text *line = json->out;
+
+    hm__json_close(json);
+    hm__text_add(line, "\n");
+    if (!line->failed && write(STDERR_FILENO, line->data, line->length) < 0)
+        line->failed = true;
+    hm__text_release(line);
+}
+
+static void log_request(void *context, const struct http_request *r,
+                        const struct http_response *response, double seconds, size_t received)
 {
     struct serve_state *s = context;
     struct hm_text line = {0};
+    struct hm_json json = {.out = &line};
+    char text[32];
 
     api_done(s->api, r, response, seconds);
     if (s->quiet)
         return;
-    begin_line(&line);
-    hm__json_named(&line, "id", r->id);
-    hm__json_named(&line, "address", r->address);
-    hm__json_named(&line, "method", r->method);
-    hm__json_named(&line, "path", r->path);
-    hm__text_addf(&line, ",\"status\":%d,\"seconds\":%.6f,\"received\":%zu,\"sent\":%zu",
-                  response->status, seconds, received, response->length);
+    log_begin(&json);
+    hm__json_put_text(&json, "id", r->id);
+    hm__json_put_text(&json, "address", r->address);
+    hm__json_put_text(&json, "method", r->method);
+    hm__json_put_text(&json, "path", r->path);
+    hm__json_put_number(&json, "status", response->status);
+    snprintf(text, sizeof(text), "%.6f", seconds);
+    hm__json_put_raw(&json, "seconds", text);
+    hm__json_put_number(&json, "received", (double)received);
+    hm__json_put_number(&json, "sent", (double)response->length);
     if (response->refusal != HTTP_REFUSAL_NONE)
-        hm__json_named(&line, "refused", http_refusal_name(response->refusal));
-    hm__text_add(&line, "}\n");
-    write_line(&line);
-    hm__text_release(&line);
+        hm__json_put_text(&json, "refused", http_refusal_name(response->refusal));
+    log_end(&json);
 }
 
-static void cut(void *context, const char *address, enum http_refusal refusal)
+/* A connection was closed by the server before its request was complete. */
+static void log_closed(void *context, const char *address, enum http_refusal refusal)
 {
     struct serve_state *s = context;
     struct hm_text line = {0};
+    struct hm_json json = {.out = &line};
 
     api_cut(s->api, refusal);
     if (s->quiet)
         return;
-    begin_line(&line);
-    hm__json_named(&line, "address", address);
-    hm__json_named(&line, "cut", http_refusal_name(refusal));
-    hm__text_add(&line, "}\n");
-    write_line(&line);
-    hm__text_release(&line);
+    log_begin(&json);
+    hm__json_put_text(&json, "address", address);
+    hm__json_put_text(&json, "cut", http_refusal_name(refusal));
+    log_end(&json);
 }
 
 static enum http_next quick(void *context, const struct http_request *r, struct http_response *out)
@@ -298,7 +310,7 @@ static int leave(struct serve_state *s, struct http_server *server)
 static int serve(struct serve_state *s)
 {
     struct http_settings settings = settings_of(s);
-    struct http_handler handler = {s, quick, work, api_refuse, done, cut};
+    struct http_handler handler = {s, quick, work, api_refuse, log_request, log_closed};
     struct http_server *server;
     struct hm_err err = {0};
     sigset_t signals;
