@@ -25,12 +25,12 @@ expect "an address without a port is refused" 2 "is not an address and a port" h
 expect "a port above 65535 is refused" 2 "is not an address and a port" howmany serve --listen 127.0.0.1:70000
 expect "host names are refused" 2 "is not an address and a port" howmany serve --listen example.com:80
 expect "listening on all addresses requires tokens" 2 "--token-file" howmany serve --listen 0.0.0.0:0
-expect "an address of another machine is refused" 2 "no address of this machine" howmany serve --listen 192.0.2.1:0 --token-file <(howmany serve --make-token read | tail -n 1)
+expect "an address of another machine is refused" 2 "this machine does not have that address" howmany serve --listen 192.0.2.1:0 --token-file <(howmany serve --make-token read | tail -n 1)
 expect "a token file must be there" 2 "cannot open" howmany serve --token-file "$work/none"
-expect "operands are refused" 2 "options alone" howmany serve now
+expect "operands are refused" 2 "serve has no operands" howmany serve now
 start --record none
 check "the server prints its address" grep -qxE 'http://127\.0\.0\.1:[0-9]+' "$work/url"
-expect "a port in use is reported" 2 "another program has that port" howmany serve --listen "127.0.0.1:$port"
+expect "a port in use is reported" 2 "another program uses that port" howmany serve --listen "127.0.0.1:$port"
 
 # ---- reading
 check "healthz" test "$(get "$url/healthz")" = ok
@@ -207,8 +207,8 @@ start --token-file "$work/tokens" --quiet
 reader=$(head -n 1 "$work/reader") writer=$(head -n 1 "$work/writer")
 problem "without a token" 401 '.detail == "a token is needed"' "$url/v1/catalog"
 check "401 says how" grep -qi '^www-authenticate: bearer' <(get -D - -o /dev/null "$url/v1/catalog")
-problem "with an unknown token" 401 '.detail == "the token is not known"' -H "Authorization: Bearer ${reader%?}" "$url/v1/catalog"
-problem "with a token of another scope" 403 '.hint == "it needs read"' -H "Authorization: Bearer $writer" "$url/v1/catalog"
+problem "with an unknown token" 401 '.detail == "the token is unknown"' -H "Authorization: Bearer ${reader%?}" "$url/v1/catalog"
+problem "with a token of another scope" 403 '.hint == "this path needs the scope read"' -H "Authorization: Bearer $writer" "$url/v1/catalog"
 check "with a valid token" cmp <(howmany catalog list --json) <(get -H "Authorization: Bearer $reader" "$url/v1/catalog")
 check "the health check needs no token" test "$(get "$url/healthz")" = ok
 check "--quiet writes no log" test ! -s "$work/log"

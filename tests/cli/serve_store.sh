@@ -121,7 +121,7 @@ fi
 if [ "${HM_SQLITE:-1}" = 0 ]; then
   start --quiet
   problem "without SQLite there is no store of one's own" 501 '.field == "store"' "$url/v1/runs"
-  check "the log says so" grep -q "runs are not kept" "$work/log"
+  check "the log says so" grep -q "runs are not stored" "$work/log"
   expect "a store that is named must be there" 2 "libsqlite3" howmany serve --listen 127.0.0.1:0 --record "$work/x.db"
   finish
 fi
@@ -144,8 +144,8 @@ howmany serve --make-token write >"$work/writer"
 { tail -n 1 "$work/reader"; tail -n 1 "$work/writer"; } >"$work/tokens"
 start --record "$work/runs.db" --token-file "$work/tokens" --quiet
 reader="Authorization: Bearer $(head -n 1 "$work/reader")" writer="Authorization: Bearer $(head -n 1 "$work/writer")"
-problem "a reader does not write" 403 '.hint == "it needs write"' -d '{"n":1,"seconds":1}' -H 'Content-Type: application/json' -H "$reader" "$url/v1/runs"
-problem "a writer does not read" 403 '.hint == "it needs read"' -H "$writer" "$url/v1/runs"
+problem "a reader does not write" 403 '.hint == "this path needs the scope write"' -d '{"n":1,"seconds":1}' -H 'Content-Type: application/json' -H "$reader" "$url/v1/runs"
+problem "a writer does not read" 403 '.hint == "this path needs the scope read"' -H "$writer" "$url/v1/runs"
 answers "a writer writes" '.added == 1' -d '{"n":1,"seconds":1.25}' -H 'Content-Type: application/json' -H "$writer" "$url/v1/runs"
 answers "a reader reads" '.runs[0].seconds == 1.25' -H "$reader" "$url/v1/runs"
 problem "a request without a token does neither" 401 'true' "$url/v1/runs"

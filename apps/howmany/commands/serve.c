@@ -1,4 +1,4 @@
-/* howmany serve: the same answers over HTTP. */
+/* howmany serve: an HTTP server with the same answers as the commands. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -26,7 +26,7 @@ struct serve_state {
     int port;
     struct tokens *tokens;
     struct hm_catalog *catalog;
-    struct api_store *store; /* NULL: none */
+    struct api_store *store; /* NULL: no store. */
     struct api *api;
 };
 
@@ -45,28 +45,32 @@ enum option {
 
 static const struct cli_option options[] = {
     [LISTEN] = {"listen", 'l', "ADDRESS:PORT",
-                "where to listen (default 127.0.0.1:8080); port 0 is any that is free", NULL},
+                "address to listen on (default 127.0.0.1:8080); port 0 means any free port", NULL},
     [RECORD] = {"record", 'r', "STORE",
-                "where runs are kept: a file (.db), postgresql://…, or none (default: HOWMANY_DB, "
-                "else your own)",
+                "store of runs: a file (.db), postgresql://…, or none (default: HOWMANY_DB, "
+                "else your own store)",
                 "@file"},
-    [TOKEN_FILE] = {"token-file", 't', "FILE",
-                    "who may ask: lines of a SHA-256 and a scope; needed beyond this machine",
-                    "@file"},
+    [TOKEN_FILE] =
+        {"token-file", 't', "FILE",
+         "accepted tokens: lines of a SHA-256 and a scope; needed unless the address is loopback",
+         "@file"},
     [MAKE_TOKEN] = {"make-token", 0, "SCOPE",
                     "print a new token and its line for the file: read, write or read,write",
                     "read write read,write"},
-    [BODY_LIMIT] = {"body-limit", 0, "SIZE", "most that a body may have (default 1 MiB)", NULL},
-    [CONNECTIONS] = {"connections", 0, "N", "open at once (default 4096)", NULL},
-    [PER_ADDRESS] = {"per-address", 0, "N", "of them, of one address (default 512)", NULL},
-    [WORKERS] = {"workers", 0, "N", "requests worked on at once (default: processors, at least 2)",
-                 NULL},
-    [QUEUE] = {"queue", 0, "N", "requests that may wait for that (default 64); others get 503",
-               NULL},
-    [QUIET] = {"quiet", 'q', NULL, "no line for each request on standard error", NULL},
+    [BODY_LIMIT] = {"body-limit", 0, "SIZE",
+                    "largest body of a request (default 1 MiB, at most 4 MiB)", NULL},
+    [CONNECTIONS] = {"connections", 0, "N", "largest number of open connections (default 4096)",
+                     NULL},
+    [PER_ADDRESS] = {"per-address", 0, "N",
+                     "largest number of open connections per client address (default 512)", NULL},
+    [WORKERS] = {"workers", 0, "N",
+                 "threads that compute answers (default: processors, at least 2)", NULL},
+    [QUEUE] = {"queue", 0, "N",
+               "requests that may wait for a thread (default 64); further ones get 503", NULL},
+    [QUIET] = {"quiet", 'q', NULL, "do not log requests on standard error", NULL},
 };
 
-static void *begin(void)
+static void *serve_begin(void)
 {
     struct serve_state *s = calloc(1, sizeof(*s));
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
@@ -82,7 +86,7 @@ static void *begin(void)
     return s;
 }
 
-static void end(void *state)
+static void serve_end(void *state)
 {
     struct serve_state *s = state;
 
@@ -93,14 +97,14 @@ static void end(void *state)
     free(s);
 }
 
-static int take(void *state, int option, const char *value)
+static int serve_accept(void *state, int option, const char *value)
 {
     struct serve_state *s = state;
     int rc;
 
     switch (option) {
     case -1:
-        return cli_complain("serve: what is '%s'? It takes options alone", value);
+        return cli_complain("serve: '%s' is not an option; serve has no operands", value);
     case LISTEN:
         s->listen = value;
         return 0;
@@ -194,7 +198,7 @@ static void log_closed(void *context, const char *address, enum http_refusal ref
     struct hm_text line = {0};
     struct hm_json json = {.out = &line};
 
-    api_cut(s->api, refusal);
+    api_closed(s->api, refusal);
     if (s->quiet)
         return;
     log_begin(&json);
@@ -203,12 +207,13 @@ static void log_closed(void *context, const char *address, enum http_refusal ref
     log_end(&json);
 }
 
-static enum http_next quick(void *context, const struct http_request *r, struct http_response *out)
+static enum http_next handle_quick(void *context, const struct http_request *r,
+                                   struct http_response *out)
 {
     return api_quick(((struct serve_state *)context)->api, r, out);
 }
 
-static void work(void *context, const struct http_request *r, struct http_response *out)
+static void handle_work(void *context, const struct http_request *r, struct http_response *out)
 {
     api_work(((struct serve_state *)context)->api, r, out);
 }
@@ -234,8 +239,8 @@ static int load_tokens(struct serve_state *s)
     size_t length;
 
     if (!s->token_file && !http_is_loopback(s->host))
-        return cli_complain("--listen: %s can be reached from elsewhere: give --token-file, so "
-                            "that not everybody may ask",
+        return cli_complain("--listen: %s is reachable from other machines; give --token-file to "
+                            "restrict access",
                             s->host);
     if (!s->token_file)
         return 0;
@@ -247,7 +252,8 @@ static int load_tokens(struct serve_state *s)
 
 /* ---- the store ------------------------------------------------------------------------------- */
 
-/* One that is named must be there; without one's own, it is said that runs are not kept. */
+/* Open the store. A store that was named must open; without support for the default store, a
+ * message says that runs are not stored. */
 static int open_store(struct serve_state *s)
 {
     char path[CLI_STORE_ROOM];
@@ -262,7 +268,7 @@ static int open_store(struct serve_state *s)
         return 0;
     if (err.code != HM_E_UNSUPPORTED || s->record)
         return cli_report(&err);
-    fprintf(stderr, "howmany: runs are not kept: %s\n", err.message);
+    fprintf(stderr, "howmany: runs are not stored: %s\n", err.message);
     return 0;
 }
 
@@ -287,7 +293,7 @@ static struct http_settings settings_of(const struct serve_state *s)
     };
 }
 
-/* Wait for a signal; it must be blocked in every thread. */
+/* Wait for a signal, which must be blocked in every thread. */
 static void wait_for_end(const sigset_t *signals)
 {
     int which;
@@ -296,10 +302,10 @@ static void wait_for_end(const sigset_t *signals)
         ;
 }
 
-/* Requests that run are let end; what does not is left behind. */
-static int leave(struct serve_state *s, struct http_server *server)
+/* Wait for running requests. If some do not end, exit without freeing what they use. */
+static int shut_down(struct serve_state *s, struct http_server *server)
 {
-    api_leave(s->api);
+    api_shut_down(s->api);
     if (!http_drain(server, DRAIN_S))
         _exit(EXIT_ANSWERED);
     api_attach(s->api, NULL);
@@ -307,10 +313,11 @@ static int leave(struct serve_state *s, struct http_server *server)
     return EXIT_ANSWERED;
 }
 
-static int serve(struct serve_state *s)
+static int run_server(struct serve_state *s)
 {
     struct http_settings settings = settings_of(s);
-    struct http_handler handler = {s, quick, work, api_refuse, log_request, log_closed};
+    struct http_handler handler = {s,          handle_quick, handle_work,
+                                   api_refuse, log_request,  log_closed};
     struct http_server *server;
     struct hm_err err = {0};
     sigset_t signals;
@@ -326,10 +333,10 @@ static int serve(struct serve_state *s)
            http_port(server));
     fflush(stdout);
     wait_for_end(&signals);
-    return leave(s, server);
+    return shut_down(s, server);
 }
 
-static int run(void *state)
+static int serve_run(void *state)
 {
     struct serve_state *s = state;
     struct hm_err err = {0};
@@ -350,26 +357,26 @@ static int run(void *state)
     struct api_settings settings = {s->catalog, s->store, s->tokens, CACHE_BYTES};
     if (!(s->api = api_new(&settings, &err)))
         return cli_report(&err);
-    return serve(s);
+    return run_server(s);
 }
 
 const struct cli_command cli_serve = {
     .name = "serve",
     .arguments = "",
-    .summary = "the same answers over HTTP",
+    .summary = "answer the same requests over HTTP",
     .description =
-        "Listens on an address and answers as the commands plan, fit, design, advise and catalog "
-        "do: the same bodies, the same JSON. Prints the address it listens on, and a line of JSON "
-        "on standard error for each request. No request can start a program, or read or write a "
-        "file. Beyond this machine it wants tokens: --make-token prints a token for a person, and "
-        "the line for --token-file that lets them in. SIGTERM and SIGINT let running requests end, "
-        "for up to ten seconds.\n\n"
-        "Exit status: 0 after a signal; 2 wrong usage, or an address that cannot be had.",
+        "Listens on an address and gives the answers of the commands plan, fit, design, advise, "
+        "recommend, runs and catalog as JSON. Prints its address on standard output, and one line "
+        "of JSON for each request on standard error. No request can start a program, or read or "
+        "write a file. An address that other machines can reach needs tokens: --make-token prints "
+        "a token and its line for --token-file. After SIGTERM or SIGINT, running requests have ten "
+        "seconds to end.\n\n"
+        "Exit status: 0 after a signal; 2 wrong usage, or an address that is not available.",
     .options = options,
     .option_count = sizeof(options) / sizeof(options[0]),
     .operands = NULL,
-    .accept = take,
-    .run = run,
-    .begin = begin,
-    .end = end,
+    .accept = serve_accept,
+    .run = serve_run,
+    .begin = serve_begin,
+    .end = serve_end,
 };

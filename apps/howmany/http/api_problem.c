@@ -126,10 +126,10 @@ static const char *status_title(int status)
     static const struct {
         int status;
         const char *title;
-    } known[] = {{405, "method not allowed"},   {411, "length required"},
-                 {413, "body too large"},       {414, "address too long"},
-                 {415, "unknown kind of body"}, {417, "expectation failed"},
-                 {431, "headers too large"},    {503, "busy"}};
+    } known[] = {{405, "method not allowed"},     {411, "length required"},
+                 {413, "body too large"},         {414, "request target too long"},
+                 {415, "unsupported media type"}, {417, "expectation failed"},
+                 {431, "headers too large"},      {503, "busy"}};
 
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
         if (known[i].status == status)
@@ -140,7 +140,7 @@ static const char *status_title(int status)
 void api_problem_verdict(struct http_response *r, const struct http_verdict *v)
 {
     api_problem(r, v->status, http_refusal_name(v->refusal), status_title(v->status), v->detail,
-                v->field, v->status == 503 ? "try again in a second" : NULL);
+                v->field, v->status == 503 ? "retry after a second" : NULL);
     r->refusal = v->refusal;
     if (v->status == 503)
         api_extra(r, "Retry-After", "1");
