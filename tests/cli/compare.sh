@@ -24,7 +24,7 @@ expect "no such machine" 2 "m5.xlarg" howmany compare --simulate m5.xlarg
 expect "no such key of the cluster" 2 "unknown key 'speed'" howmany compare --set speed=3
 expect "no such picture" 2 "--plot: 'x.gif' is not the name of a plot file" howmany compare --plot x.gif
 expect "two forms" 2 "--json or --csv, not both" howmany compare --json --csv
-expect "an operand" 2 "compare: it takes no argument 'softmax'" howmany compare softmax
+expect "an operand" 2 "compare: unexpected operand 'softmax'" howmany compare softmax
 
 # ---- --dry-run -------------------------------------------------------------------------------
 check "all of it is 4 tasks, 5 platforms and 3 numbers of workers" bash -c '[ "$(howmany compare --dry-run | wc -l)" = 60 ]'

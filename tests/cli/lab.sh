@@ -17,9 +17,9 @@ trap remove_all EXIT
 expect "no verb" 2 "lab: name an action, up, run, status or down" howmany lab
 expect "an unknown verb" 2 "there is no action 'stats'; did you mean status?" howmany lab stats
 expect "a verb like no other" 2 "lab: there is no action 'frobnicate': use up, run, status or down" howmany lab frobnicate
-expect "a word too many" 2 "lab down: it takes no argument 'now'" howmany lab down now
+expect "a word too many" 2 "lab down: unexpected operand 'now'" howmany lab down now
 expect "an unknown option" 2 "there is no option '--latencyy'; did you mean --latency?" howmany lab up --latencyy 1ms
-expect "an option of another verb" 2 "lab down: it takes no --latency" howmany lab down --latency 1ms
+expect "an option of another verb" 2 "lab down: --latency does not apply" howmany lab down --latency 1ms
 expect "no number of nodes" 2 "lab up: the number of nodes is missing" howmany lab up --latency 20ms
 for n in 0 65 2.5 -1 x; do
   expect "$n nodes" 2 "--n" howmany lab up -n $n --dry-run

@@ -154,7 +154,7 @@ exactly "a budget of nothing" 2 "howmany: --budget: '0' is not more than 0" r $a
 exactly "a deadline of nothing" 2 "howmany: --deadline: '0' is not more than 0" r $anwar --deadline 0
 exactly "a level of all" 2 "howmany: --level: '1' is not between 0 and 1
   write a probability such as 0.9 or 90%" r $anwar --level 1
-exactly "two tables" 2 "howmany: recommend: only one RUNS can be given; 'b' is one too many" r a b
+exactly "two tables" 2 "howmany: recommend: only one RUNS can be given, but 'b' is another" r a b
 exactly "two forms" 2 "howmany: --json: json and csv exclude each other" r $anwar --json --csv
 exactly "--on without a job" 2 "howmany: --on: this needs a job" r $anwar --on p4d.24xlarge
 exactly "--where without runs" 2 "howmany: --where: this needs runs" r --job examples/fig1.yaml --where a=b

@@ -62,7 +62,7 @@ refused "no such cluster" "howmany: nowhere.yaml: cannot open: No such file or d
 refused "an empty file" "howmany: wrong.yaml: the file is empty" < <(:)
 expect "no file" 2 "the file is missing" howmany study
 expect "a file that is not there" 2 "nowhere.yaml: cannot open" howmany study nowhere.yaml
-expect "two files" 2 "it takes one file; 'b' is a second one" howmany study a b
+expect "two files" 2 "give one file only; 'b' is another" howmany study a b
 expect "no folder for standard input" 2 "from standard input needs --folder" howmany study -
 small >small.yaml
 expect "a wrong --loss" 2 "--set: loss: '0' is out of range" howmany study small.yaml --loss 0

@@ -17,8 +17,8 @@ const char *http_refusal_name(enum http_refusal refusal)
     return names[refusal];
 }
 
-static struct http_verdict refuse(int status, enum http_refusal refusal, const char *field,
-                                  const char *detail)
+static struct http_verdict refuse_head(int status, enum http_refusal refusal, const char *field,
+                                       const char *detail)
 {
     return (struct http_verdict){status, refusal, detail, field};
 }
@@ -142,21 +142,21 @@ static struct http_verdict check_target(const char *target)
     const char *query = memchr(target, '?', length);
 
     if (length > HTTP_TARGET_MAX)
-        return refuse(414, HTTP_REFUSAL_TARGET, "target", "the request target is too long");
+        return refuse_head(414, HTTP_REFUSAL_TARGET, "target", "the request target is too long");
     if (target[0] != '/')
-        return refuse(400, HTTP_REFUSAL_TARGET, "target",
-                      "the request target does not begin with /");
+        return refuse_head(400, HTTP_REFUSAL_TARGET, "target",
+                           "the request target does not begin with /");
     for (size_t i = 0; i < length; i++) {
         unsigned char c = (unsigned char)target[i];
         if (c <= 0x20 || c >= 0x7f || strchr("\"#<>\\^`{|}", c))
-            return refuse(400, HTTP_REFUSAL_TARGET, "target",
-                          "the request target has a character that must be percent-encoded");
+            return refuse_head(400, HTTP_REFUSAL_TARGET, "target",
+                               "the request target has a character that must be percent-encoded");
     }
     size_t path = query ? (size_t)(query - target) : length;
     if (!http_guard_decode(target, path, false, decoded, sizeof(decoded)) ||
         (query && !http_guard_decode(query + 1, length - path - 1, true, decoded, sizeof(decoded))))
-        return refuse(400, HTTP_REFUSAL_TARGET, "target",
-                      "the percent-encoded request target is not valid UTF-8");
+        return refuse_head(400, HTTP_REFUSAL_TARGET, "target",
+                           "the percent-encoded request target is not valid UTF-8");
     return accepted;
 }
 
@@ -165,19 +165,19 @@ static struct http_verdict check_headers(const struct http_head *head)
     size_t total = 0;
 
     if (head->header_count > HTTP_HEADERS_MAX)
-        return refuse(431, HTTP_REFUSAL_HEADER, NULL, "there are too many headers");
+        return refuse_head(431, HTTP_REFUSAL_HEADER, NULL, "there are too many headers");
     for (size_t i = 0; i < head->header_count; i++) {
         const struct http_header *h = &head->headers[i];
         total += h->name_length + h->value_length;
         if (h->name_length + h->value_length > HTTP_HEADER_MAX || total > HTTP_HEADERS_SIZE)
-            return refuse(431, HTTP_REFUSAL_HEADER, NULL, "the headers are too long");
+            return refuse_head(431, HTTP_REFUSAL_HEADER, NULL, "the headers are too long");
         if (!is_token_text(h->name, h->name_length))
-            return refuse(400, HTTP_REFUSAL_HEADER, NULL, "the name of a header is not valid");
+            return refuse_head(400, HTTP_REFUSAL_HEADER, NULL, "the name of a header is not valid");
         for (size_t k = 0; k < h->value_length; k++) {
             unsigned char c = (unsigned char)h->value[k];
             if ((c < 0x20 && c != '\t') || c == 0x7f)
-                return refuse(400, HTTP_REFUSAL_HEADER, NULL,
-                              "the value of a header contains control characters");
+                return refuse_head(400, HTTP_REFUSAL_HEADER, NULL,
+                                   "the value of a header contains control characters");
         }
     }
     return accepted;
@@ -216,12 +216,13 @@ static struct http_verdict check_host(const struct http_head *head)
     const struct http_header *host = http_guard_find(head, "Host");
 
     if (count > 1)
-        return refuse(400, HTTP_REFUSAL_HOST, "Host", "the request has more than one Host header");
+        return refuse_head(400, HTTP_REFUSAL_HOST, "Host",
+                           "the request has more than one Host header");
     if (count == 0 && strcmp(head->version, "HTTP/1.0") != 0)
-        return refuse(400, HTTP_REFUSAL_HOST, "Host", "the request has no Host header");
+        return refuse_head(400, HTTP_REFUSAL_HOST, "Host", "the request has no Host header");
     if (host && !is_host(host->value ? host->value : "", host->value_length))
-        return refuse(400, HTTP_REFUSAL_HOST, "Host",
-                      "the Host header is not a host name with an optional port");
+        return refuse_head(400, HTTP_REFUSAL_HOST, "Host",
+                           "the Host header is not a host name with an optional port");
     return accepted;
 }
 
@@ -248,23 +249,23 @@ static struct http_verdict check_framing(const struct http_head *head, struct ht
 
     *f = (struct http_framing){.chunked = coding != NULL, .has_length = length != NULL};
     if (length && coding)
-        return refuse(400, HTTP_REFUSAL_FRAMING, "Transfer-Encoding",
-                      "the request has both Content-Length and Transfer-Encoding");
+        return refuse_head(400, HTTP_REFUSAL_FRAMING, "Transfer-Encoding",
+                           "the request has both Content-Length and Transfer-Encoding");
     if (count_headers(head, "Content-Length") > 1)
-        return refuse(400, HTTP_REFUSAL_FRAMING, "Content-Length",
-                      "the request has more than one Content-Length");
+        return refuse_head(400, HTTP_REFUSAL_FRAMING, "Content-Length",
+                           "the request has more than one Content-Length");
     if (count_headers(head, "Transfer-Encoding") > 1)
-        return refuse(400, HTTP_REFUSAL_FRAMING, "Transfer-Encoding",
-                      "the request has more than one Transfer-Encoding");
+        return refuse_head(400, HTTP_REFUSAL_FRAMING, "Transfer-Encoding",
+                           "the request has more than one Transfer-Encoding");
     if (length && !read_length(length, &f->length))
-        return refuse(400, HTTP_REFUSAL_FRAMING, "Content-Length",
-                      "the Content-Length is not a number");
+        return refuse_head(400, HTTP_REFUSAL_FRAMING, "Content-Length",
+                           "the Content-Length is not a number");
     if (coding && (coding->value_length != 7 || strncasecmp(coding->value, "chunked", 7) != 0))
-        return refuse(400, HTTP_REFUSAL_FRAMING, "Transfer-Encoding",
-                      "the Transfer-Encoding is not chunked");
+        return refuse_head(400, HTTP_REFUSAL_FRAMING, "Transfer-Encoding",
+                           "the Transfer-Encoding is not chunked");
     if (coding && strcmp(head->version, "HTTP/1.1") != 0)
-        return refuse(400, HTTP_REFUSAL_FRAMING, "Transfer-Encoding",
-                      "Transfer-Encoding needs HTTP/1.1");
+        return refuse_head(400, HTTP_REFUSAL_FRAMING, "Transfer-Encoding",
+                           "Transfer-Encoding needs HTTP/1.1");
     return accepted;
 }
 
@@ -277,15 +278,17 @@ static struct http_verdict check_body(const struct http_head *head, size_t body_
     if (count_headers(head, "Expect") > 1 ||
         (expect &&
          (expect->value_length != 12 || strncasecmp(expect->value, "100-continue", 12) != 0)))
-        return refuse(417, HTTP_REFUSAL_EXPECT, "Expect", "only Expect: 100-continue is supported");
+        return refuse_head(417, HTTP_REFUSAL_EXPECT, "Expect",
+                           "only Expect: 100-continue is supported");
     f->expects_continue = expect != NULL;
     if (!post && (f->chunked || f->length > 0))
-        return refuse(400, HTTP_REFUSAL_BODY, NULL, "a GET or HEAD request must not have a body");
+        return refuse_head(400, HTTP_REFUSAL_BODY, NULL,
+                           "a GET or HEAD request must not have a body");
     if (post && !f->chunked && !f->has_length)
-        return refuse(411, HTTP_REFUSAL_BODY, "Content-Length",
-                      "the request has neither Content-Length nor chunked encoding");
+        return refuse_head(411, HTTP_REFUSAL_BODY, "Content-Length",
+                           "the request has neither Content-Length nor chunked encoding");
     if (f->length > body_limit)
-        return refuse(413, HTTP_REFUSAL_SIZE, "Content-Length", "the body is too large");
+        return refuse_head(413, HTTP_REFUSAL_SIZE, "Content-Length", "the body is too large");
     return accepted;
 }
 
@@ -296,9 +299,10 @@ struct http_verdict http_guard_check(const struct http_head *head, size_t body_l
 
     *framing = (struct http_framing){.chunked = false};
     if (strcmp(head->version, "HTTP/1.1") != 0 && strcmp(head->version, "HTTP/1.0") != 0)
-        return refuse(400, HTTP_REFUSAL_VERSION, NULL, "the version is not HTTP/1.1 or HTTP/1.0");
+        return refuse_head(400, HTTP_REFUSAL_VERSION, NULL,
+                           "the version is not HTTP/1.1 or HTTP/1.0");
     if (!is_token_text(head->method, strlen(head->method)))
-        return refuse(400, HTTP_REFUSAL_METHOD, NULL, "the method is not a valid token");
+        return refuse_head(400, HTTP_REFUSAL_METHOD, NULL, "the method is not a valid token");
     v = check_headers(head);
     if (v.status == 0)
         v = check_framing(head, framing);
@@ -308,7 +312,7 @@ struct http_verdict http_guard_check(const struct http_head *head, size_t body_l
         v = check_target(head->target);
     if (v.status == 0 && strcmp(head->method, "GET") != 0 && strcmp(head->method, "HEAD") != 0 &&
         strcmp(head->method, "POST") != 0)
-        return refuse(405, HTTP_REFUSAL_METHOD, NULL, "the method is not GET, HEAD or POST");
+        return refuse_head(405, HTTP_REFUSAL_METHOD, NULL, "the method is not GET, HEAD or POST");
     if (v.status == 0)
         v = check_body(head, body_limit, framing);
     return v;
