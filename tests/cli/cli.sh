@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The program as a person uses it: words, files, pipes, exit codes.
+# The command line: options, files, pipes, terminals and exit codes of plan, catalog, graph and validate.
 . "$(dirname "$0")/lib.sh"
 fig2=examples/fig2-spark-ann.yaml
 
@@ -45,7 +45,7 @@ json "balance" '.goal == "balance"' howmany plan examples/gpt2.yaml --goal balan
 json "--faster" '.faster.n == 3' howmany plan examples/fig1.yaml --faster 2x --json
 json "--work" '.work.n == 4' howmany plan examples/fig1.yaml --work 3x --json
 
-# nothing will do: exit 1, with the nearest miss
+# No feasible answer: exit 1 with the nearest miss.
 expect "a missed deadline exits 1" 1 "No number of workers meets the deadline." howmany plan examples/gpt2.yaml --deadline 1min
 expect "a missed deadline has a nearest miss" 1 "nearest miss" howmany plan examples/gpt2.yaml --deadline 1min
 expect "a missed budget exits 1" 1 "No number of workers stays within the budget." howmany plan examples/gpt2.yaml --budget 1
@@ -64,7 +64,7 @@ expect "an unknown ending of --plot is refused" 2 "must end in .svg, .png or .pd
 check "validate plots" sh -c "howmany validate --plot $work/v.svg && grep -q '<svg' $work/v.svg"
 expect "without gnuplot the message says what to install" 2 "gnuplot" env PATH="$(dirname "$HM_PROGRAM")" howmany plan $fig2 --plot "$work/q.svg"
 
-# wrong words
+# Invalid options and operands.
 expect "a missing command is refused" 2 "" howmany
 expect "an unknown command gets a suggestion" 2 "did you mean plan?" howmany paln
 expect "an unknown option gets a suggestion" 2 "did you mean --deadline?" howmany plan $fig2 --dedline 3h
@@ -86,7 +86,7 @@ expect "--set without a value is refused" 2 "is not of the form key=value" howma
 expect "an unknown key in --set gets a suggestion" 2 "did you mean batch?" howmany plan $fig2 --set bathc=3
 expect "--layers without a network is refused" 2 "the job has no network with layers" howmany plan $fig2 --layers
 
-# a 10 MB file, and one that never ends
+# Files that are too large.
 head -c 10000000 /dev/zero | tr '\0' 'a' >"$work/large.yaml"
 expect "a file of 10 MB is refused" 2 "larger than 4 MiB" howmany plan "$work/large.yaml"
 expect "an endless file is refused" 2 "larger than 4 MiB" timeout 10 howmany plan /dev/zero
@@ -104,7 +104,7 @@ check "--no-chart disables the chart" sh -c "! script -qec 'howmany plan $fig2 -
 check "the output fits a narrow terminal" sh -c "[ \$(script -qec 'COLUMNS=44 TERM=dumb howmany plan $fig2' /dev/null </dev/null | tr -d '\\r' | wc -L) -le 44 ]"
 check "plain ASCII without UTF-8" sh -c "! LC_ALL=C howmany plan $fig2 --table | LC_ALL=C grep -q '[^ -~]'"
 
-# words that reach gnuplot must stay words
+# File names must not be executed by gnuplot.
 mkdir "$work/plots" && cp $fig2 "$work/plots/x'; system('touch PWNED') #.yaml"
 check "a file name cannot inject gnuplot commands" sh -c "cd '$work/plots' && howmany validate ./x*.yaml --plot v.svg && [ ! -e PWNED ] && [ -s v.svg ]"
 expect "a plot cannot be written to a pipe" 2 "is not the name of a file" howmany plan $fig2 --plot "|touch $work/PWNED.svg"

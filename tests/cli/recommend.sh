@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Recommendations as a person asks for them: rows, fits, the model, and nothing yet.
+# howmany recommend: answers from rows, from a fit, from the model, and unknown answers.
 . "$(dirname "$0")/lib.sh"
 
 json() { # NAME FILTER COMMAND…: the JSON of the command makes the jq filter true
@@ -103,7 +103,7 @@ json "--on selects the machine of the model" '.candidates[0].cost > 0' r --job e
 expect "a quantity that the model lacks is noted" 0 "the job's model has no latency" r --job examples/generic-linear.yaml --latency 5ms
 json "a graph job is answered by the model" '.provenance == "model"' r --job examples/fig4-bp-1k.yaml --n 1..4 --json
 
-# nothing
+# Unknown answers.
 exactly "too few runs give the status unknown" 1 "Cannot tell yet.
   from         no run has batch 20, and the others are not sufficient: all runs have batch 10 only
   would help   a run of 8 workers with batch 20: no run shows yet how the time depends on n" r "$work/one.csv" --batch 20
@@ -130,7 +130,7 @@ check "a closed pipe gives no error message" sh -c "howmany recommend $anwar --b
 expect "help" 0 "--latency" howmany help recommend
 expect "a misspelt command gets a suggestion" 2 "did you mean recommend?" howmany recomend
 
-# wrong words
+# Invalid options and operands.
 [ "${HM_SQLITE:-1}" = 0 ] || exactly "no runs" 2 "howmany: the store has no such runs
   \`howmany runs import\` adds tables of runs" r --batch 3
 exactly "a quantity that varies must be given" 2 "howmany: $anwar: the runs differ in latency, so the question must give it

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The store from the command line: list, show, add, import, export, delete; in a file and, where
-# there is one, on a PostgreSQL server of the test's own.
+# available, on a PostgreSQL server that the test starts.
 . "$(dirname "$0")/lib.sh"
 
 json() { # NAME FILTER COMMAND…: the JSON of the command makes the jq filter true
@@ -85,8 +85,7 @@ expect "without a name the user's own store is used" 0 "no runs" howmany runs
 check "the user's own store is in the home folder" test -f "$HOME/.local/share/howmany/howmany.db"
 expect "a file that is not a store is refused" 2 "runs.csv" howmany runs --record "$work/runs.csv"
 expect "a store in a missing folder is reported" 2 "nothere" howmany runs --record "$work/nothere/x.db"
-# what makes runs, and what reads them
-# Open MPI leaves memory behind
+# Commands that record runs and commands that read them. Open MPI does not free all its memory.
 check "train records its trace" sh -c "ASAN_OPTIONS=detect_leaks=0 howmany train -d digits:500 -i 5 --record $work/all.db >/dev/null &&
   [ \$(howmany runs list --record $work/all.db --json | jq '.runs[0] | .problem + .algorithm') = '\"svmcocoa+\"' ]"
 check "bench records every run" sh -c "howmany bench 'true {n}' --n 1,2 --repeat 2 --record $work/all.db >/dev/null 2>&1;

@@ -20,7 +20,7 @@ first_line() { # NAME PATTERN TEXT
   esac
 }
 
-# ---- it starts, or says why not
+# ---- starting
 expect "an address without a port is refused" 2 "is not an address and a port" howmany serve --listen here
 expect "a port above 65535 is refused" 2 "is not an address and a port" howmany serve --listen 127.0.0.1:70000
 expect "host names are refused" 2 "is not an address and a port" howmany serve --listen example.com:80
@@ -111,14 +111,14 @@ jq -n --rawfile job "$HM_SOURCE/examples/servers.yaml" --arg file "$work/stale.j
 wrong "plan: the cost of staleness cannot name a file of the server" 422 '.detail | contains("a request cannot name")' /v1/plan "$(cat ask.json)"
 cd "$HM_SOURCE" || exit 1
 
-# ---- the description
+# ---- OpenAPI
 get "$url/openapi.json" >"$work/openapi.json"
 check "the OpenAPI document lists the paths" jq -e '.openapi == "3.1.0" and (.paths | has("/v1/plan") and has("/v1/advise"))' "$work/openapi.json"
 check "it has every option except those for the terminal" jq -e '.components.schemas.plan_request.properties | has("deadline") and has("max_n") and has("job") and (has("plot") | not)' "$work/openapi.json"
 check "it has every key of a job, with its range" jq -e '.components.schemas.job.properties.batch | .minimum == 1 and (.description | contains("samples"))' "$work/openapi.json"
 check "every reference can be resolved" jq -e '. as $all | [.. | objects | select(has("$ref"))["$ref"] | ltrimstr("#/") | split("/") as $p | $all | getpath($p)] | all(. != null)' "$work/openapi.json"
 
-# ---- mistakes
+# ---- invalid requests
 wrong "JSON that ends early" 400 '.line == 2' /v1/plan $'{"job":\n{'
 wrong "a field out of range" 422 '.field == "batch" and .line == 2 and (.hint | contains("at least 1"))' /v1/plan $'{"job":\n{"batch": 0}}'
 wrong "a misspelt key" 422 '.field == "deadlin" and .hint == "did you mean deadline?"' /v1/plan '{"job":{},"deadlin":"6h"}'

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The store behind howmany serve: runs in and out against the command line, keys, recommendations, tokens,
-# faults of the store, and servers that are killed; with a file and, where there is one, with a PostgreSQL
-# server of the test's own, which several servers share.
+# The store of howmany serve: runs compared with the command line, keys, recommendations, tokens, failures
+# of the store, and servers that are killed; with a file and, where available, with a PostgreSQL server that
+# the test starts and that several servers share.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/serve_lib.sh"
 keep=$HM_BUILD/tests/http/keep
@@ -17,7 +17,7 @@ END
 { echo algorithm,m,iteration,seconds,loss
   for m in 1 2 4; do for i in 1 2 3; do echo "cocoa,$m,$i,0.0$m,0.$((9 - i))"; done; done; } >"$work/traces.csv"
 
-answers() { # NAME FILTER curl words…: 200, and the JSON makes the filter true
+answers() { # NAME FILTER curl options…: the status is 200 and the JSON makes the jq filter true
   local name=$1 filter=$2
   shift 2
   get -o "$work/body" -w '%{http_code}' "$@" >"$work/head"
@@ -28,7 +28,7 @@ answers() { # NAME FILTER curl words…: 200, and the JSON makes the filter true
     say 1 "$name"
   fi
 }
-listed() { # NAME QUERY COMMAND…: a GET says what the command prints
+listed() { # NAME QUERY COMMAND…: the body of a GET equals the output of the command
   local name=$1 query=$2
   shift 2
   "$@" >"$work/expected" 2>"$work/err"
@@ -96,11 +96,11 @@ suite() { # STORE KIND
   listed "$kind: after a restart all runs are listed" "?limit=100" howmany runs list --limit 100 --json
 }
 
-kill_servers() { # STORE KIND KILLS [SERVERS]: nothing that was acknowledged is lost
+kill_servers() { # STORE KIND KILLS [SERVERS]: no acknowledged run is lost
   stop
   run "$keep" "$HM_PROGRAM" "$1" "$3" "${4:-1}" "$RANDOM"
   echo "$out" && [ "$code" -eq 0 ] || echo "# $err"
-  say "$code" "$2: ${4:-1} server killed $3 times while runs are written: none lost, none doubled"
+  say "$code" "$2: ${4:-1} server killed $3 times while runs are written: no run is lost or stored twice"
 }
 
 if [ -n "${HM_STORE_SERVER:-}" ]; then # started by tests/postgres.sh
@@ -150,18 +150,18 @@ answers "a token with the scope write can write" '.added == 1' -d '{"n":1,"secon
 answers "a token with the scope read can read" '.runs[0].seconds == 1.25' -H "$reader" "$url/v1/runs"
 problem "a request without a token gets 401" 401 'true' "$url/v1/runs"
 
-# ---- many at once wait for the disk together
+# ---- group commit
 start --record "$work/group.db" --quiet
 seq 200 | xargs -P 16 -I{} curl -s -m 20 -o /dev/null -d '{"n":1,"seconds":{}}' -H 'Content-Type: application/json' "$url/v1/runs"
 check "all runs are stored" test "$(get "$url/v1/runs?limit=1000" | jq '.runs | length')" = 200
 get "$url/metrics" >"$work/metrics"
 check "concurrent runs share transactions" awk '$1 == "howmany_store_commits_total" {c = $2} $1 == "howmany_store_runs_total" {r = $2} END {print c, r; exit !(r == 200 && c < 200)}' "$work/metrics"
 
-# ---- a store that goes away
+# ---- a store that becomes unreachable
 start --record "$work/gone.db"
 answers "a run is stored" '.added == 1' -d '{"n":1,"seconds":1}' -H 'Content-Type: application/json' "$url/v1/runs"
 mkdir "$work/aside" && mv "$work"/gone.db* "$work/aside/"
-mkdir "$work/gone.db" # nothing can be opened there
+mkdir "$work/gone.db" # A folder cannot be opened as a store.
 get -o /dev/null -d '{"n":1,"seconds":2}' -H 'Content-Type: application/json' "$url/v1/runs"
 rmdir "$work/gone.db"
 check "the server keeps running" test "$(get "$url/healthz")" = ok
