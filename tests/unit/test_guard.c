@@ -1,4 +1,4 @@
-/* The guard, head by head; the watch's patience; the cache. */
+/* The guard, the timeouts and limits of connections, and the cache of responses. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 
 enum { LIMIT = 1000 };
 
-/* Headers as lines "Name: value". */
+/* Check a head whose headers are given as lines "Name: value". */
 static struct http_verdict look(const char *method, const char *target, const char *version,
                                 const char *const *lines, size_t count,
                                 struct http_framing *framing)
@@ -36,7 +36,7 @@ static int status(const char *method, const char *target, const char *const *lin
     return look(method, target, "HTTP/1.1", lines, count, &framing).status;
 }
 
-static void test_good(void **state)
+static void test_valid_requests(void **state)
 {
     struct http_framing f;
 
@@ -187,7 +187,7 @@ static void test_types(void **state)
     assert_false(http_guard_type("a/0123456789012345678901234567890", type, sizeof(type)));
 }
 
-static void test_patience(void **state)
+static void test_timeouts(void **state)
 {
     struct http_timeouts p = {
         .header_s = 10, .body_s = 14, .send_s = 60, .idle_s = 30, .body_rate = 512};
@@ -204,7 +204,7 @@ static void test_patience(void **state)
     assert_true(http_connection_is_late(&p, HTTP_PHASE_IDLE, 31, 0));
 }
 
-static void test_admission(void **state)
+static void test_connection_limits(void **state)
 {
     struct http_timeouts p = {.header_s = 10};
     struct http_connections *w = http_connections_new(&p, 4, 2);
@@ -247,7 +247,8 @@ static void test_cache(void **state)
     again = api_cache_get(c, "a", 1);
     assert_ptr_equal(held, again);
     api_cached_release(again);
-    for (int i = 0; i < 100; i++) { /* those push the first out; who holds it keeps it */
+    for (int i = 0; i < 100;
+         i++) { /* These entries evict the first one, which stays valid until it is released. */
         snprintf(key, sizeof(key), "key %d", i);
         api_cached_release(
             api_cache_put(c, key, strlen(key), "text/plain", copy(key), strlen(key)));
@@ -265,11 +266,16 @@ static void test_cache(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_good),      cmocka_unit_test(test_framing),
-        cmocka_unit_test(test_host),      cmocka_unit_test(test_target),
-        cmocka_unit_test(test_headers),   cmocka_unit_test(test_methods_and_bodies),
-        cmocka_unit_test(test_types),     cmocka_unit_test(test_patience),
-        cmocka_unit_test(test_admission), cmocka_unit_test(test_cache),
+        cmocka_unit_test(test_valid_requests),
+        cmocka_unit_test(test_framing),
+        cmocka_unit_test(test_host),
+        cmocka_unit_test(test_target),
+        cmocka_unit_test(test_headers),
+        cmocka_unit_test(test_methods_and_bodies),
+        cmocka_unit_test(test_types),
+        cmocka_unit_test(test_timeouts),
+        cmocka_unit_test(test_connection_limits),
+        cmocka_unit_test(test_cache),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -75,7 +75,7 @@ static void json_reads_back_to_the_bit(void **state)
     hm_job_free(job);
 }
 
-static void csv_has_a_row_a_point(void **state)
+static void csv_has_a_row_for_each_point(void **state)
 {
     struct hm_job *job;
     struct hm_answer *a = make_answer(&job);
@@ -166,7 +166,7 @@ static void plots_choose_by_name(void **state)
     hm_job_free(job);
 }
 
-static void quantities_look_human(void **state)
+static void quantities_have_readable_units(void **state)
 {
     char t[HM_SHOWN];
 
@@ -275,10 +275,14 @@ static void test_shortest(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shortest),           cmocka_unit_test(json_reads_back_to_the_bit),
-        cmocka_unit_test(csv_has_a_row_a_point),   cmocka_unit_test(pages_keep_their_width),
-        cmocka_unit_test(plain_pages_are_ascii),   cmocka_unit_test(plots_choose_by_name),
-        cmocka_unit_test(quantities_look_human),   cmocka_unit_test(json_texts_are_escaped),
+        cmocka_unit_test(test_shortest),
+        cmocka_unit_test(json_reads_back_to_the_bit),
+        cmocka_unit_test(csv_has_a_row_for_each_point),
+        cmocka_unit_test(pages_keep_their_width),
+        cmocka_unit_test(plain_pages_are_ascii),
+        cmocka_unit_test(plots_choose_by_name),
+        cmocka_unit_test(quantities_have_readable_units),
+        cmocka_unit_test(json_texts_are_escaped),
         cmocka_unit_test(enumerations_have_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
