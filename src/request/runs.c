@@ -100,7 +100,7 @@ static void page_text(struct hm_call *call, const struct hm_store_page *page)
     else
         hm__render_stored_table(&call->out, page->runs, page->count, &call->context->style);
     if (page->next)
-        hm__text_addf(&call->out, "more: --after %s\n", page->next);
+        hm__text_addf(&call->out, "more runs: give after = %s\n", page->next);
 }
 
 static int list_run(const void *values, struct hm_call *call, struct hm_err *err)

@@ -33,7 +33,7 @@ static int open_sink(struct hm_call *call, struct call_sink *sink, const char *r
     if (sink->access)
         return 0;
     hm__request_fail(err, "store", HM_E_UNSUPPORTED, "there is no store of runs here");
-    hm__err_hint(err, "start the server with --record");
+    hm__err_hint(err, "start the server with `howmany serve --record STORE`");
     return HM_E_UNSUPPORTED;
 }
 
