@@ -247,4 +247,21 @@ say "$code" "clients that send one byte at a time are disconnected within 15 s, 
 stop
 check "after the abuse the exit code is 0" test "$code" -eq 0
 check "the abuse leaves nothing in the log" test ! -s "$work/log"
+# ---- names of the server
+start --record none
+for name in localhost 127.0.0.1 127.0.0.53:80 '[::1]:8080' LOCALHOST:1; do
+  check "without tokens, Host: $name is answered" grep -qx 200 <(get -o /dev/null -w '%{http_code}' -H "Host: $name" "$url/v1/catalog/fabrics")
+done
+for name in howmany.example.com 127.0.0.1.example.com localhost.example.com 10.0.0.1 '[::2]'; do
+  problem "without tokens, Host: $name is refused" 403 '.field == "Host" and (.hint | contains("--token-file"))' -H "Host: $name" "$url/v1/catalog/fabrics"
+done
+# The command of the systemd unit, with this program and a port of its own: it needs a token.
+printf '%s read\n' "$(printf secret | sha256sum | cut -c 1-64)" >"$work/tokens"
+unit=$(sed -n 's|^ExecStart=[^ ]* serve ||p' examples/howmany.service | sed "s|127.0.0.1:8080|127.0.0.1:0|; s|%d/tokens|$work/tokens|; s|--record [^ ]*|--record none|")
+stop
+start $unit
+problem "the systemd unit answers nothing without a token" 401 '.field == "Authorization"' "$url/v1/catalog/fabrics"
+check "the systemd unit answers with a token" grep -qx 200 <(get -o /dev/null -w '%{http_code}' -H 'Authorization: Bearer secret' -H 'Host: howmany.example.com' "$url/v1/catalog/fabrics")
+check "the systemd unit does not start without its tokens" grep -q '^LoadCredential=tokens:' examples/howmany.service
+stop
 finish

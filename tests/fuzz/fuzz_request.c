@@ -124,6 +124,7 @@ static void handle(struct api *api, const struct parsed *p)
                              .type = value_of(p, "Content-Type"),
                              .accept = "",
                              .authorization = value_of(p, "Authorization"),
+                             .host = value_of(p, "Host"),
                              .if_none_match = value_of(p, "If-None-Match"),
                              .key = value_of(p, "Idempotency-Key"),
                              .body = p->body,

@@ -13,6 +13,7 @@ static struct http_request post_request(const char *path, const char *query, con
                                  .type = "application/json",
                                  .accept = "",
                                  .authorization = "",
+                                 .host = "",
                                  .if_none_match = "",
                                  .key = "",
                                  .body = body,

@@ -36,23 +36,46 @@ static void print_option(const char *written, const char *help)
     printf("  %s%*s %s\n", written, (int)(columns < 24 ? 24 - columns : 0), "", help);
 }
 
+static bool is_same_group(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+/* Whether an option before this one, which is shown, has the same group. */
+static bool is_group_printed(const struct cli_options *options, size_t i)
+{
+    for (size_t k = 0; k < i; k++)
+        if (!options->operands[k] && is_same_group(options->groups[k], options->groups[i]))
+            return true;
+    return false;
+}
+
+/* Print the options of one group, under its name. */
+static void print_group(const struct cli_options *options, const char *group, bool first)
+{
+    char written[80];
+
+    if (group)
+        printf("%s%s:\n", first ? "" : "\n", group);
+    for (size_t i = 0; i < options->count; i++) {
+        if (options->operands[i] || !is_same_group(options->groups[i], group))
+            continue;
+        cli_option_text(&options->items[i], written, sizeof(written));
+        print_option(written, options->items[i].help);
+    }
+}
+
 void cli_command_help(const struct cli_command *c)
 {
     struct cli_options options;
-    const char *group = NULL;
-    char written[80];
+    bool first = true;
 
     cli_options_make(c, &options);
     printf("usage: howmany %s [OPTION]… %s\n\n%s\n\n", c->name, c->arguments, cli_summary(c));
-    for (size_t i = 0; i < options.count; i++) {
-        if (options.operands[i])
-            continue;
-        if (options.groups[i] && (!group || strcmp(group, options.groups[i]) != 0)) {
-            printf("%s%s:\n", group ? "\n" : "", options.groups[i]);
-            group = options.groups[i];
+    for (size_t i = 0; i < options.count; i++)
+        if (!options.operands[i] && !is_group_printed(&options, i)) {
+            print_group(&options, options.groups[i], first);
+            first = false;
         }
-        cli_option_text(&options.items[i], written, sizeof(written));
-        print_option(written, options.items[i].help);
-    }
     print_option("-h, --help", "this page");
 }

@@ -43,7 +43,7 @@ static void add_field(struct cli_options *options, const struct hm_verb *verb,
         return;
     options->items[k] = (struct cli_option){name, f->letter, f->argument, f->help, f->choices};
     options->groups[k] = f->group;
-    options->operands[k] = is_operand(verb, f->name);
+    options->operands[k] = is_operand(verb, f->name) && !f->letter;
     options->count++;
 }
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "api_cache.h"
 #include "api_metrics.h"
@@ -236,13 +237,40 @@ static void refuse_method(const struct api_route *route, struct http_response *o
     out->refusal = HTTP_REFUSAL_METHOD;
 }
 
+/* Whether a Host is a name of this machine itself: localhost, 127.0.0.0/8 or [::1]. */
+static bool is_loopback_host(const char *host)
+{
+    size_t length = host[0] == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":");
+
+    return length == 0 || (length == 9 && strncasecmp(host, "localhost", 9) == 0) ||
+           (length == 5 && strncmp(host, "[::1]", 5) == 0) ||
+           (strncmp(host, "127.", 4) == 0 && strspn(host, "0123456789.") == length);
+}
+
+/*
+ * Without tokens every client of this machine may read and write. A request for another name comes
+ * through a proxy or from a page that rebinds its name to this address: it is refused.
+ */
+static bool check_host(const struct http_request *r, struct http_response *out)
+{
+    if (is_loopback_host(r->host))
+        return true;
+    out->refusal = HTTP_REFUSAL_TOKEN;
+    api_problem(out, 403, "host", "forbidden",
+                "without tokens this server answers only requests for localhost", "Host",
+                "start it with --token-file to serve it under another name");
+    return false;
+}
+
 /* Whether the token of a request has the scope of the route; otherwise the response is 401 or 403.
  */
 static bool check_token(const struct api *a, const struct api_route *route,
                         const struct http_request *r, struct http_response *out)
 {
-    if (!a->settings.tokens || route->scope == 0)
+    if (route->scope == 0)
         return true;
+    if (!a->settings.tokens)
+        return check_host(r, out);
     unsigned scopes = tokens_scopes(a->settings.tokens, r->authorization);
     if (scopes & route->scope)
         return true;

@@ -21,6 +21,7 @@ struct http_request {
     const char *query;          /* Text after the ?, not decoded; may be empty. */
     const char *type, *accept;  /* Content-Type and Accept; empty if missing. */
     const char *authorization;  /* Empty if missing. */
+    const char *host;           /* Host, with the port; empty if missing. */
     const char *if_none_match;  /* Empty if missing. */
     const char *key;            /* Idempotency-Key; empty if missing. */
     const char *body;           /* Ends with a NUL; empty if missing. */

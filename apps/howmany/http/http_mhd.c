@@ -217,6 +217,7 @@ static struct http_verdict check_head(struct exchange *x, const char *method, co
     x->request.type = header_value(&head, "Content-Type");
     x->request.accept = header_value(&head, "Accept");
     x->request.authorization = header_value(&head, "Authorization");
+    x->request.host = header_value(&head, "Host");
     x->request.if_none_match = header_value(&head, "If-None-Match");
     x->request.key = header_value(&head, "Idempotency-Key");
     if (http_connections_is_full(x->server->connections))
@@ -385,6 +386,7 @@ static void *first_line(void *context, const char *target, struct MHD_Connection
                                        .type = "",
                                        .accept = "",
                                        .authorization = "",
+                                       .host = "",
                                        .if_none_match = "",
                                        .key = "",
                                        .body = ""};
