@@ -55,6 +55,7 @@ struct hm_limits {
     size_t page;         /* Runs of one page. */
     size_t runs;         /* Runs of the store that a fit reads. */
     size_t answer_bytes; /* Bytes of an answer. */
+    double split_work;   /* Vertices and edges to assign, over all splits of a graph. */
 };
 
 /*

@@ -167,6 +167,35 @@ static int check_request(const struct hm_plan_request *r, struct hm_err *err)
     return 0;
 }
 
+/* Assignments of vertices and edges that all splits of the job's graph take, for n = 1..most. METIS
+ * refines a split several times. */
+static double split_work(const struct hm_job *job, double most)
+{
+    double trials = hm_split_is_random(job->split) ? job->trials : 1;
+    double passes = job->split == HM_SPLIT_METIS ? 20 : 1;
+
+    return (job->graph->vertices + job->graph->edges) * trials * passes *
+           fmin(most, job->graph->vertices);
+}
+
+/* Refuse a graph whose splits would take longer than the context allows. */
+static int check_graph(const struct hm_context *context, const struct hm_job *job, double most,
+                       struct hm_err *err)
+{
+    double n = most > 0 ? most : 64; /* As many as a plan of a graph considers without a limit. */
+
+    if (!job->graph || !(context->limits.split_work > 0) ||
+        !(split_work(job, n) > context->limits.split_work))
+        return 0;
+    hm__request_fail(
+        err, "max_n", HM_E_LIMIT,
+        "splitting the graph for up to %g workers takes %.2g assignments; at most %.2g "
+        "are allowed",
+        n, split_work(job, n), context->limits.split_work);
+    hm__err_hint(err, "ask for fewer workers, or reduce graph.trials or the size of the graph");
+    return HM_E_LIMIT;
+}
+
 /* Refuse curves that are longer than the context allows. */
 static int check_limits(const struct hm_context *context, const struct plan_parts *p,
                         const struct hm_question *q, struct hm_err *err)
@@ -180,7 +209,7 @@ static int check_limits(const struct hm_context *context, const struct plan_part
         most = fmax(most, c->max_nodes * fmax(c->node.accelerators, 1));
     }
     if (!(context->limits.max_n > 0) || !(most > context->limits.max_n))
-        return 0;
+        return check_graph(context, p->job.job, most, err);
     return hm__request_fail(err, "max_n", HM_E_LIMIT, "%g workers; at most %g are allowed", most,
                             context->limits.max_n);
 }

@@ -373,17 +373,26 @@ static void stays_inside(struct hm_request *request, const char *verb, const cha
     hm_request_free(request);
 }
 
-static void try_field(const struct hm_verb *verb, const char *field, const char *path)
+/* The name of the file as the text of the field. */
+static void try_text(const struct hm_verb *verb, const char *field, const char *path)
 {
+    struct hm_request *request = whole_request(verb);
+
+    files_opened = 0;
+    hm_request_set(request, field, path, NULL);
+    stays_inside(request, verb->name, field);
+}
+
+/* The name of the file in bodies and documents. */
+static void try_bodies(const struct hm_verb *verb, const char *field, const char *path)
+{
+    struct hm_request *request;
     char text[600];
     static const char *const forms[] = {
         "{\"%s\": \"%s\"}", "{\"%s\": [\"%s\"]}", "{\"%s\": {\"document\": \"%s\"}}",
         "{\"%s\": {\"graph\": \"%s\"}}", "{\"%s\": {\"graph\": {\"file\": \"%s\"}}}"};
 
     files_opened = 0;
-    struct hm_request *request = whole_request(verb);
-    hm_request_set(request, field, path, NULL);
-    stays_inside(request, verb->name, field);
     for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
         request = whole_request(verb);
         snprintf(text, sizeof(text), forms[i], field, path);
@@ -413,13 +422,16 @@ static void no_field_opens_a_file(void **state)
         assert_true(file >= 0 && write(file, sentinel, strlen(sentinel)) > 0);
         close(file);
         for (size_t v = 0; hm__verbs[v]; v++)
-            for (size_t i = 0; i < hm__verbs[v]->field_count; i++)
-                try_field(hm__verbs[v], hm__verbs[v]->fields[i].name, path);
+            for (size_t i = 0; i < hm__verbs[v]->field_count; i++) {
+                try_text(hm__verbs[v], hm__verbs[v]->fields[i].name, path);
+                if (strcmp(endings[e], ".json") == 0)
+                    try_bodies(hm__verbs[v], hm__verbs[v]->fields[i].name, path);
+            }
         unlink(path);
     }
     for (size_t v = 0; hm__verbs[v]; v++)
         for (size_t i = 0; i < hm__verbs[v]->field_count; i++)
-            try_field(hm__verbs[v], hm__verbs[v]->fields[i].name, "-");
+            try_text(hm__verbs[v], hm__verbs[v]->fields[i].name, "-");
 }
 
 /* The same with files: the test above can fail. */
@@ -481,6 +493,33 @@ static void limits_hold(void **state)
     set(request, "n", "1..3");
     set(request, "size", "0.1,0.2,0.3");
     run_refuses(request, &context, HM_E_LIMIT, "n");
+}
+
+/* A graph of few bytes can take hours to split. */
+static void splits_are_bounded(void **state)
+{
+    const struct hm_context context = {.limits = {.max_n = 8192, .split_work = 1e8}};
+    const char job[] = "graph: {generate: random, vertices: 100000, edges: 100000, split: random, "
+                       "trials: 100}\ncommunicate: none\ncluster: {flops: 1 Gflop/s}\n";
+    struct hm_request *request = new_request("plan");
+
+    (void)state;
+    set_document(request, "job", job);
+    set(request, "max_n", "8192");
+    run_refuses(request, &context, HM_E_LIMIT, "max_n");
+    request = new_request("plan");
+    set_document(request, "job", job);
+    set(request, "max_n", "6"); /* 200,000 x 100 x 6 is above 1e8. */
+    run_refuses(request, &context, HM_E_LIMIT, "max_n");
+    request = new_request("plan");
+    set_document(request, "job", job);
+    set(request, "max_n", "5"); /* 200,000 x 100 x 5 is 1e8. */
+    hm_reply_free(run(request, &context));
+    request = new_request("plan");
+    set_document(request, "job", job);
+    set(request, "set", "graph.split=dealt");
+    set(request, "max_n", "64");
+    hm_reply_free(run(request, &context));
 }
 
 static void local_fields_need_files(void **state)
@@ -690,6 +729,7 @@ int main(void)
         cmocka_unit_test(no_field_opens_a_file),
         cmocka_unit_test(files_open_where_they_are_allowed),
         cmocka_unit_test(limits_hold),
+        cmocka_unit_test(splits_are_bounded),
         cmocka_unit_test(local_fields_need_files),
         cmocka_unit_test(plots_are_left_to_the_caller),
         cmocka_unit_test(contradictions_name_their_field),

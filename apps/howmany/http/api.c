@@ -141,7 +141,8 @@ struct api *api_new(const struct api_settings *settings, struct hm_err *err)
                    .values = 10000,
                    .page = 10000,
                    .runs = 100000,
-                   .answer_bytes = (size_t)32 << 20},
+                   .answer_bytes = (size_t)32 << 20,
+                   .split_work = 1e8},
         .style = {.unicode = true, .width = 100},
     };
     for (size_t i = 0; i < ROUTES; i++)
