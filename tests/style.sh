@@ -29,26 +29,19 @@ check "the library does not print, exit or read the environment" quiet
 opening() { awk 'FNR == 1 && !/^\/\*/ {print FILENAME " does not open with a comment"; bad = 1} END {exit bad}' $files; }
 check "every file opens with a comment" opening
 
-# rule NAME CHECK: what tests/style_code.py checks. pending is a rule that the code does not follow yet: it is
-# reported as skipped with the number of places, and becomes a rule when there are none.
-rule() { check "$1" python3 tests/style_code.py "$2"; }
-pending() {
-  local places
-  if places=$(python3 tests/style_code.py "$2" 2>&1); then
-    say 0 "$1"
-  else
-    skip "$1" "not yet: $(echo "$places" | wc -l) places; see tests/style_code.py $2"
-  fi
-}
+rule() { check "$1" python3 tests/style_code.py "$2"; } # NAME CHECK
 rule "modules use what the table in ARCHITECTURE.md allows" layers
 rule "tracked files have an allowed kind and size" files
 rule "internal functions start with hm__" internal
 rule "the version is written once" version
-pending "no two structs have one name" structs
-pending "no cycle of includes within a folder" cycles
-pending "static functions carry a noun" statics
-pending "JSON keys are written by src/base/json.c alone" keys
-pending "comments use plain words" words
+rule "no two structs have one name" structs
+rule "no cycle of includes within a folder" cycles
+rule "static functions carry a noun" statics
+rule "JSON keys are written by src/base/json.c alone" keys
+rule "comments use plain words" words
+rule "messages of the library name no command-line flag" flags
+rule "requests open files only in src/request/files.c" opens
+rule "every function has a caller outside the tests" callers
 
 # What the build enforces: a file of base cannot include a header of the model.
 enforced() {

@@ -6,11 +6,14 @@ layers    each module uses what the table in ARCHITECTURE.md allows: its include
 files     tracked files have an allowed kind and size
 structs   no two structs have one name
 cycles    no files of one folder include each other in a cycle
-statics   the name of a static function in src has at least two parts
+statics   the name of a static function has at least two parts
 keys      JSON keys are written by src/base/json.c alone
 internal  functions of src that are not public start with hm__
 words     comments do not contain the words that STYLE bans
-version   the version is in meson.build; the public header repeats it, and nothing else does
+version   the version is in include/howmany_base.h and in CHANGELOG.md, and nowhere else
+flags     messages of the library name fields; a flag appears only in a command in backquotes: `howmany …`
+opens     requests open files only in src/request/files.c
+callers   every function that is not static has a caller outside the tests
 """
 import collections
 import os
@@ -25,15 +28,27 @@ NAMES = {".clang-format", ".gitignore", "LICENSE", "Makefile", "meson_options.tx
 EXCEPTIONS = {
     "examples/mnist-traces.csv.gz": "traces of an example; 150 kB as text",
     "examples/stale-traces.csv.gz": "traces of an example",
+    "examples/c/serve.http": "HTTP requests for an example",
     "examples/howmany.service": "an example of a systemd unit",
     "tests/data/data-small.libsvm": "rows in the format of LIBSVM",
     "web/.npmrc": "settings of npm",
 }
 FREE_FOLDERS = ("tests/fuzz/corpus/", "tools/", ".ci/", ".github/")
 NEVER = re.compile(r"\$|\.(db|db-wal|db-shm|log|o|a|so|gcda|gcno|pyc)$|~$")
-# Pairs of files of one algorithm that may include each other.
-CYCLES_ALLOWED = set()
-BANNED = (r"told|stands?|whoever|nobody|somebody|so many|knocks?|goodbye|crew|guests?|letters?|ink|desk|lends?"
+# Files of one algorithm that may include each other.
+CYCLES_ALLOWED = {
+    # The kernels implement the update of propagate.h and share its settings.
+    frozenset({"src/train/problems/propagate", "src/train/problems/propagate_kernel"}),
+    # The messages of the protocol that server.h describes; their fields use its types.
+    frozenset({"src/train/platforms/messages", "src/train/platforms/server"}),
+}
+# Functions that only tests call.
+HOOKS = {"hm__alloc_fail_after": "makes an allocation fail"}
+# Texts of JSON outside the writer.
+KEYS_ALLOWED = {
+    "apps/howmany/http/api_problem.c": "the static response when memory has run out",
+}
+BANNED = (r"told|stands?|whoever|nobody|somebody|so many|knocks?|goodbye|crew|guests?|ink|desk|lends?"
           r"|theirs|ourselves")
 
 
@@ -76,12 +91,14 @@ def table():
 
 def short(module):
     """The name by which the table and this check call a module: src/base is base."""
-    return "howmany-train/options" if module.endswith("/options") else module.split("/")[-1]
+    names = {"apps/howmany-train/options": "howmany-train/options", "apps/howmany/train": "howmany/train"}
+    return names.get(module, module.split("/")[-1])
 
 
 def variable(module):
     """The name by which meson.build files call a module."""
-    return {"howmany-train/options": "train_options", "howmany-train": "rank"}.get(module, module)
+    names = {"howmany-train/options": "train_options", "howmany-train": "rank", "howmany/train": "training"}
+    return names.get(module, module)
 
 
 def module_of(path, modules):
@@ -199,7 +216,7 @@ def functions(path, pattern):
 
 
 def check_statics():
-    return [f"{path}: {name}" for path in sources("src/") for name in functions(path, r"^static ") if "_" not in name]
+    return [f"{path}: {name}" for path in sources("src/", "apps/") for name in functions(path, r"^static ") if "_" not in name]
 
 
 def check_internal():
@@ -217,8 +234,8 @@ def check_internal():
 
 
 def check_keys():
-    return [f"{path}:{number}: {line.strip()}" for path in sources("src/", "apps/") if path != "src/base/json.c"
-            for number, line in enumerate(read(path).splitlines(), 1) if re.search(r'\\"[A-Za-z_]+\\":', line)]
+    return [f"{path}:{number}: {line.strip()}" for path in sources("src/", "apps/")
+            if path != "src/base/json.c" and path not in KEYS_ALLOWED for number, line in enumerate(read(path).splitlines(), 1) if re.search(r'\\"[A-Za-z_]+\\":', line)]
 
 
 def check_words():
@@ -233,14 +250,69 @@ def check_words():
 
 
 def check_version():
-    version = re.search(r"version: '([0-9.]+)'", read("meson.build")).group(1)
-    wrong = [] if re.search(rf"^## {re.escape(version)}", read("CHANGELOG.md"), re.M) else [f"CHANGELOG.md has no {version}"]
-    if not re.search(rf'HM_VERSION\w* "{re.escape(version)}"', read("include/howmany.h")):
-        wrong.append(f"include/howmany.h does not have the version of meson.build, {version}")
-    for path in sources("src/", "apps/"):
+    numbers = dict(re.findall(r"^#define HM_VERSION_(MAJOR|MINOR|PATCH) (\d+)$", read("include/howmany_base.h"), re.M))
+    if len(numbers) != 3:
+        return ["include/howmany_base.h: HM_VERSION_MAJOR, HM_VERSION_MINOR and HM_VERSION_PATCH are not numbers"]
+    version = ".".join(numbers[part] for part in ("MAJOR", "MINOR", "PATCH"))
+    wrong = []
+    if not re.search(rf"^## {re.escape(version)}\b", read("CHANGELOG.md"), re.M):
+        wrong.append(f"CHANGELOG.md has no {version}")
+    if version in read("meson.build"):
+        wrong.append("meson.build repeats the version of include/howmany_base.h")
+    for path in sources("src/", "apps/", "include/"):
         for number, line in enumerate(read(path).splitlines(), 1):
-            if f'"{version}"' in line:
-                wrong.append(f"{path}:{number}: use the version of the public header")
+            if re.search(rf'"{re.escape(version)}"', line):
+                wrong.append(f"{path}:{number}: use HM_VERSION")
+    return wrong
+
+
+def strings(text):
+    """(offset, literal) of the string literals; adjacent literals are joined."""
+    text = re.sub(r"/\*.*?\*/|//[^\n]*", lambda match: re.sub(r"[^\n]", " ", match.group(0)), text, flags=re.S)
+    text = re.sub(r"^#include .*$", lambda match: " " * len(match.group(0)), text, flags=re.M)
+    for match in re.finditer(r'(?:"(?:\\.|[^"\\\n])*"\s*)+', text):
+        yield match.start(), "".join(re.findall(r'"((?:\\.|[^"\\\n])*)"', match.group(0)))
+
+
+def check_flags():
+    wrong = []
+    for path in sources("src/"):
+        text = read(path)
+        for start, literal in strings(text):
+            allowed = r"`howmany [^`]*`|var\(--\w+|--[a-z0-9%]+:"  # commands, and variables of CSS
+            if re.search(r"--[a-z]", re.sub(allowed, "", literal)):
+                wrong.append(f"{path}:{text.count(chr(10), 0, start) + 1}: {literal}")
+    return wrong
+
+
+def check_opens():
+    opening = re.compile(r"(?<![\w>.])(?:fopen|open|openat|fdopen|opendir|hm_[a-z]+_load\w*|hm__read_file)\s*\(")
+    wrong = []
+    for path in sources("src/request/", "apps/howmany/http/"):
+        if path == "src/request/files.c":
+            continue
+        for number, line in enumerate(without_comments(read(path)).splitlines(), 1):
+            if opening.search(line):
+                wrong.append(f"{path}:{number}: {line.strip()}")
+    return wrong
+
+
+def check_callers():
+    """A use is any mention in src, apps, include or generated tables, except in a declaration of a header and in the
+    definition itself; functions of include/ are for users of the library."""
+    texts = {path: without_comments(read(path)) for path in sources("src/", "apps/")}
+    public = set(re.findall(r"\b(hm_[a-z0-9_]+)\(", "".join(read(path) for path in sources("include/"))))
+    uses = collections.Counter()
+    for path, text in texts.items():
+        if path.endswith(".h"):  # A declaration is no use; an inline function or a macro may be one.
+            text = re.sub(r"^(?!#|\s|static inline)[^\n;{]*\([^;{]*\)[^;{]*;", "", text, flags=re.M)
+        uses.update(re.findall(r"\b[a-z]\w+\b", text))
+    wrong = []
+    definition = r"^(?!static|typedef|struct \w+ \{|#|return|else)[a-z][\w ]*?[ *]+(\w+)\([^;{]*\)\s*\{"
+    for path, text in texts.items():
+        for name in re.findall(definition, text, re.M):
+            if uses[name] < 2 and name not in public and name not in HOOKS and name != "main" and path.endswith(".c"):
+                wrong.append(f"{path}: {name}")
     return wrong
 
 

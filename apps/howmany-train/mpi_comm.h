@@ -14,8 +14,8 @@
 int hm_mpi_begin(struct hm_comm *comm);
 /*
  * Create a communicator of the first `count` ranks, without the MPI library's all-reduce.
- * Collective over all ranks; the ranks beyond `count` must not use theirs. Close it with
- * hm_mpi_part_end before hm_mpi_end.
+ * Collective over all ranks; the ranks beyond `count` must not use the result. Close it
+ * with hm_mpi_part_end before hm_mpi_end.
  */
 void hm_mpi_part(struct hm_comm *comm, int count, struct hm_comm *ret_part);
 void hm_mpi_part_end(struct hm_comm *part);

@@ -1,6 +1,6 @@
 /*
- * Write the beliefs as CSV in the order of the vertices: rank 0 writes, the other ranks send
- * theirs.
+ * Write the beliefs as CSV in the order of the vertices: the other ranks send their beliefs
+ * to rank 0, which writes the file.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* howmany: the program. Finds the command and runs it. */
+/* The program howmany: finds the command and runs it. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ static int unknown_command(const char *name)
     return cli_complain("there is no command '%s'; 'howmany help' lists them", name);
 }
 
-static int help(int argc, char **argv)
+static int print_help(int argc, char **argv)
 {
     if (argc < 3) {
         cli_help();
@@ -43,7 +43,7 @@ static int help(int argc, char **argv)
     return EXIT_ANSWERED;
 }
 
-static int dispatch(int argc, char **argv)
+static int dispatch_command(int argc, char **argv)
 {
     if (argc < 2) {
         cli_help();
@@ -55,7 +55,7 @@ static int dispatch(int argc, char **argv)
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
         strcmp(argv[1], "help") == 0)
-        return help(argc, argv);
+        return print_help(argc, argv);
     const struct cli_command *command = find_command(argv[1]);
     if (!command)
         return unknown_command(argv[1]);
@@ -64,9 +64,10 @@ static int dispatch(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    /* A reader that goes away (head, q in less) is no error: writes then fail and we stop. */
+    /* When the reader of a pipe exits (head, or q in less), writes fail with EPIPE instead of a
+     * signal. */
     signal(SIGPIPE, SIG_IGN);
-    int rc = dispatch(argc, argv);
+    int rc = dispatch_command(argc, argv);
     if ((fflush(stdout) != 0 || ferror(stdout)) && rc == EXIT_ANSWERED)
         rc = errno == EPIPE ? EXIT_USAGE : cli_complain("cannot write: %s", strerror(errno));
     return rc;

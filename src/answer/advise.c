@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "advise.h"
 #include "advise_parts.h"
 #include "checks.h"
 #include "err.h"
+#include "runner.h"
 #include "student.h"
 #include "text.h"
 

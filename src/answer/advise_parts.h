@@ -2,8 +2,8 @@
 #ifndef HM_ADVISE_PARTS_H
 #define HM_ADVISE_PARTS_H
 
-#include "advise.h"
 #include "notes.h"
+#include "runner.h"
 
 struct hm_advising {
     const struct hm_convergence *convergence;

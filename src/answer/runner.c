@@ -10,8 +10,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "advise.h"
 #include "err.h"
+#include "runner.h"
 
 static const double NEVER = 10; /* Assumed time of draws that never reach the level, relative to the
                                    mean of those that do. */

@@ -17,8 +17,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "advise.h"
 #include "err.h"
+#include "runner.h"
 #include "student.h"
 
 enum { LEVELS = 400 };

@@ -44,13 +44,13 @@ struct scaled {
     bool even;     /* Whether m is even. */
 };
 
-static wide power(int k)
+static wide power_of_ten(int k)
 {
     return k < 20 ? tens[k] : (wide)tens[19] * tens[k - 19];
 }
 
 /* For 1e-4 <= value < 1e15, k is 2 to 20, and m 10^k is below 2^120. */
-static bool scale(double value, struct scaled *v)
+static bool scale_to_integer(double value, struct scaled *v)
 {
     int two;
     uint64_t m = (uint64_t)ldexp(frexp(value, &two), 53);
@@ -64,7 +64,7 @@ static bool scale(double value, struct scaled *v)
     for (int tries = 0; tries < 3; tries++) { /* The logarithm may be off by one. */
         if (v->exponent < -4 || v->exponent > 14)
             return false;
-        v->ten = power(16 - v->exponent);
+        v->ten = power_of_ten(16 - v->exponent);
         v->number = v->ten * m;
         v->head = (uint64_t)(v->number >> v->shift);
         v->rest = v->number - ((wide)v->head << v->shift);
@@ -79,7 +79,7 @@ static bool scale(double value, struct scaled *v)
 }
 
 /* Round to `count` digits, half to even. */
-static uint64_t rounded(const struct scaled *v, int digits)
+static uint64_t rounded_digits(const struct scaled *v, int digits)
 {
     uint64_t unit = tens[17 - digits], whole = v->head / unit, part = v->head % unit;
     wide left = ((wide)part << v->shift) + v->rest, half = ((wide)unit << v->shift) / 2;
@@ -134,9 +134,9 @@ bool hm__shortest(double value, char *text)
         *text++ = '-';
         value = -value;
     }
-    if (!(value >= 1e-4 && value < 1e15) || !scale(value, &v))
+    if (!(value >= 1e-4 && value < 1e15) || !scale_to_integer(value, &v))
         return false;
-    while (!reads_back(&v, digits = rounded(&v, count), count) && count < 17)
+    while (!reads_back(&v, digits = rounded_digits(&v, count), count) && count < 17)
         count++;
     if (v.exponent == 14 && digits == tens[count]) /* An exponent is needed now. */
         return false;

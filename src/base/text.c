@@ -10,7 +10,7 @@
 #include "err.h"
 #include "memory.h"
 
-static bool reserve(struct hm_text *text, size_t more)
+static bool text_reserve(struct hm_text *text, size_t more)
 {
     if (text->failed)
         return false;
@@ -31,7 +31,7 @@ static bool reserve(struct hm_text *text, size_t more)
 
 void hm__text_add_n(struct hm_text *text, const char *piece, size_t length)
 {
-    if (!reserve(text, length))
+    if (!text_reserve(text, length))
         return;
     memcpy(text->data + text->length, piece, length);
     text->length += length;
@@ -50,7 +50,7 @@ void hm__text_addf(struct hm_text *text, const char *format, ...)
     va_start(args, format);
     va_copy(again, args);
     int length = vsnprintf(NULL, 0, format, args);
-    if (length >= 0 && reserve(text, (size_t)length)) {
+    if (length >= 0 && text_reserve(text, (size_t)length)) {
         vsnprintf(text->data + text->length, (size_t)length + 1, format, again);
         text->length += (size_t)length;
     }
@@ -125,7 +125,7 @@ size_t hm__text_columns(const char *text)
 
 enum { SUGGEST_MAX = 48 };
 
-static char fold(char c)
+static char fold_case(char c)
 {
     if (c >= 'A' && c <= 'Z')
         return (char)(c - 'A' + 'a');
@@ -133,7 +133,7 @@ static char fold(char c)
 }
 
 /* Edit distance with transpositions (optimal string alignment); ignores case and - against _. */
-static size_t distance(const char *a, size_t la, const char *b, size_t lb)
+static size_t edit_distance(const char *a, size_t la, const char *b, size_t lb)
 {
     size_t rows[3][SUGGEST_MAX + 1];
 
@@ -143,14 +143,14 @@ static size_t distance(const char *a, size_t la, const char *b, size_t lb)
         size_t *now = rows[i % 3], *up = rows[(i + 2) % 3], *up2 = rows[(i + 1) % 3];
         now[0] = i;
         for (size_t j = 1; j <= lb; j++) {
-            bool same = fold(a[i - 1]) == fold(b[j - 1]);
+            bool same = fold_case(a[i - 1]) == fold_case(b[j - 1]);
             size_t best = up[j - 1] + !same;
             if (up[j] + 1 < best)
                 best = up[j] + 1;
             if (now[j - 1] + 1 < best)
                 best = now[j - 1] + 1;
-            if (i > 1 && j > 1 && fold(a[i - 1]) == fold(b[j - 2]) &&
-                fold(a[i - 2]) == fold(b[j - 1]) && up2[j - 2] + 1 < best)
+            if (i > 1 && j > 1 && fold_case(a[i - 1]) == fold_case(b[j - 2]) &&
+                fold_case(a[i - 2]) == fold_case(b[j - 1]) && up2[j - 2] + 1 < best)
                 best = up2[j - 2] + 1;
             now[j] = best;
         }
@@ -170,7 +170,7 @@ const char *hm__suggest(const char *word, const char *(*next)(const void *contex
         size_t lc = strlen(candidate);
         if (lc > SUGGEST_MAX)
             continue;
-        size_t d = distance(word, length, candidate, lc);
+        size_t d = edit_distance(word, length, candidate, lc);
         size_t allowed = (length < lc ? length : lc) / 3;
         bool prefix = length >= 3 && lc > length && strncmp(word, candidate, length) == 0;
         if (prefix && d > allowed)
@@ -183,7 +183,7 @@ const char *hm__suggest(const char *word, const char *(*next)(const void *contex
     return best;
 }
 
-static bool digit(char c)
+static bool is_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
@@ -202,7 +202,7 @@ static long double power_of_ten(int exponent)
  * mantissa * 10^exponent. A mantissa up to 2^53 and a power of ten up to 10^22 are exact doubles,
  * so the result is correctly rounded. Otherwise a long double gives an error below one ulp.
  */
-static double scaled(uint64_t mantissa, int exponent)
+static double scale_by_ten(uint64_t mantissa, int exponent)
 {
     static const double exact[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                    1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
@@ -231,7 +231,7 @@ size_t hm__number_read(const char *text, double *ret_value)
     bool seen_point = false;
 
     for (;; p++) {
-        if (digit(*p)) {
+        if (is_digit(*p)) {
             if (mantissa < full)
                 mantissa = mantissa * 10 + (uint64_t)(*p - '0');
             else
@@ -240,21 +240,21 @@ size_t hm__number_read(const char *text, double *ret_value)
             point -= seen_point;
         } else if (*p == '.' && !seen_point)
             seen_point = true;
-        else if (*p != '_' || !digits || !digit(p[1]))
+        else if (*p != '_' || !digits || !is_digit(p[1]))
             break;
     }
     if (digits == 0)
         return 0;
     if ((*p == 'e' || *p == 'E') &&
-        (digit(p[1]) || ((p[1] == '+' || p[1] == '-') && digit(p[2])))) {
+        (is_digit(p[1]) || ((p[1] == '+' || p[1] == '-') && is_digit(p[2])))) {
         bool minus = p[1] == '-';
-        p += digit(p[1]) ? 1 : 2;
-        for (; digit(*p); p++)
+        p += is_digit(p[1]) ? 1 : 2;
+        for (; is_digit(*p); p++)
             if (exponent < 10000)
                 exponent = exponent * 10 + (*p - '0');
         exponent = minus ? -exponent : exponent;
     }
-    *ret_value = scaled(mantissa, exponent + point);
+    *ret_value = scale_by_ten(mantissa, exponent + point);
     return (size_t)(p - text);
 }
 

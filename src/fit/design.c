@@ -242,7 +242,7 @@ static void add_known(struct design_work *w, const double *f)
             w->programme.known[a][b] += f[a] * f[b];
 }
 
-/* Candidates without a size stand for whole runs, so measured runs of other sizes do not match. */
+/* Candidates without a size are whole runs, so measured runs of other sizes do not match. */
 static int check_measured(const struct design_work *w, struct hm_err *err)
 {
     const double *size = w->settings->have ? runs_values(w->settings->have, "size") : NULL;

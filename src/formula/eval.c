@@ -9,13 +9,14 @@
 #include <string.h>
 
 #include "err.h"
+#include "formula.h"
 #include "memory.h"
 #include "program.h"
 
 enum { BLOCK = 256 };
 
 /* A workspace holds one row of BLOCK values for each node. */
-static double *row(double *space, int node)
+static double *node_row(double *space, int node)
 {
     return space + (size_t)node * BLOCK;
 }
@@ -29,9 +30,9 @@ static double *row(double *space, int node)
 /* Frequent operations have their own loop; the others call hm__apply. */
 static void run_node(const struct hm__node *node, double *space, double *out, size_t count)
 {
-    const double *a = row(space, node->operand[0]);
-    const double *b = node->operand[1] < 0 ? a : row(space, node->operand[1]);
-    const double *c = node->operand[2] < 0 ? a : row(space, node->operand[2]);
+    const double *a = node_row(space, node->operand[0]);
+    const double *b = node->operand[1] < 0 ? a : node_row(space, node->operand[1]);
+    const double *c = node->operand[2] < 0 ? a : node_row(space, node->operand[2]);
 
     switch (node->op) {
     case HM__OP_ADD:
@@ -72,8 +73,8 @@ static double scale_of(const struct hm_formula *f, const struct hm__node *node,
 }
 
 /* The value of a node that does not depend on n. */
-static double uniform(const struct hm_formula *f, const struct hm__node *node, double *space,
-                      const double *symbols, const struct hm_scaled *scaled)
+static double node_constant(const struct hm_formula *f, const struct hm__node *node, double *space,
+                            const double *symbols, const struct hm_scaled *scaled)
 {
     double operand[3] = {0};
 
@@ -83,7 +84,7 @@ static double uniform(const struct hm_formula *f, const struct hm__node *node, d
         return symbols[node->symbol];
     for (int k = 0; k < 3; k++)
         if (node->operand[k] >= 0)
-            operand[k] = row(space, node->operand[k])[0];
+            operand[k] = node_row(space, node->operand[k])[0];
     return hm__apply(node->op, operand[0], operand[1], operand[2]) * scale_of(f, node, scaled);
 }
 
@@ -92,7 +93,7 @@ static void run_block(const struct hm_formula *f, const struct hm_scaled *scaled
 {
     for (size_t k = 0; k < f->node_count; k++) {
         const struct hm__node *node = &f->nodes[k];
-        double *out = row(space, (int)k);
+        double *out = node_row(space, (int)k);
         if (!node->varies)
             continue;
         if (node->op == HM__OP_SYMBOL) {
@@ -116,14 +117,14 @@ static int formula_eval(const struct hm_formula *f, const double *symbols,
     for (size_t k = 0; k < f->node_count; k++) {
         if (f->nodes[k].varies)
             continue;
-        double value = uniform(f, &f->nodes[k], space, symbols, scaled);
+        double value = node_constant(f, &f->nodes[k], space, symbols, scaled);
         for (size_t i = 0; i < BLOCK; i++)
-            row(space, (int)k)[i] = value;
+            node_row(space, (int)k)[i] = value;
     }
     for (size_t start = 0; start < count; start += BLOCK) {
         size_t length = count - start < BLOCK ? count - start : BLOCK;
         run_block(f, scaled, space, columns, start, length);
-        memcpy(values + start, row(space, f->result), length * sizeof(*values));
+        memcpy(values + start, node_row(space, f->result), length * sizeof(*values));
     }
     hm__free(space);
     return 0;
@@ -143,7 +144,7 @@ int hm__formula_eval_columns(const struct hm_formula *f, const double *const *co
 }
 
 /* The derivative of an operation from its operands x, their derivatives d and its value v. */
-static double derivative(enum hm__op op, const double *x, const double *d, double v)
+static double op_derivative(enum hm__op op, const double *x, const double *d, double v)
 {
     switch (op) {
     case HM__OP_DEFINE:
@@ -206,7 +207,7 @@ int hm__formula_derive(const struct hm_formula *f, const double *symbols, double
         else if (node->op == HM__OP_SYMBOL)
             x[0] = node->varies ? n : symbols[node->symbol];
         values[k] = hm__apply(node->op, x[0], x[1], x[2]);
-        slopes[k] = derivative(node->op, x, d, values[k]);
+        slopes[k] = op_derivative(node->op, x, d, values[k]);
         if ((node->op == HM__OP_SYMBOL && strcmp(f->symbols[node->symbol], name) == 0) ||
             (node->op == HM__OP_DEFINE && strcmp(f->names[node->definition], name) == 0))
             slopes[k] = relative ? values[k] : 1;

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "err.h"
+#include "formula.h"
 #include "memory.h"
 #include "text.h"
 
@@ -31,7 +32,7 @@ struct parser {
 
 static int parse_choice(struct parser *p);
 
-static void skip(struct parser *p)
+static void skip_spaces(struct parser *p)
 {
     p->at += strspn(p->at, " \t\r\n");
 }
@@ -43,7 +44,7 @@ static int fail_here(struct parser *p, const char *what)
     return HM_E_FORMULA;
 }
 
-static int unexpected(struct parser *p)
+static int fail_unexpected(struct parser *p)
 {
     char what[64];
     int bytes = 1;
@@ -56,18 +57,18 @@ static int unexpected(struct parser *p)
     return fail_here(p, what);
 }
 
-static bool accept(struct parser *p, const char *token)
+static bool accept_token(struct parser *p, const char *token)
 {
     size_t length = strlen(token);
 
-    skip(p);
+    skip_spaces(p);
     if (strncmp(p->at, token, length) != 0)
         return false;
     p->at += length;
     return true;
 }
 
-static bool letter(char c)
+static bool is_letter(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
@@ -75,13 +76,13 @@ static bool letter(char c)
 static size_t name_length(const char *at)
 {
     size_t length = 0;
-    if (letter(*at))
-        while (letter(at[length]) || (at[length] >= '0' && at[length] <= '9'))
+    if (is_letter(*at))
+        while (is_letter(at[length]) || (at[length] >= '0' && at[length] <= '9'))
             length++;
     return length;
 }
 
-static bool same(const char *name, const char *at, size_t length)
+static bool same_name(const char *name, const char *at, size_t length)
 {
     return strlen(name) == length && memcmp(name, at, length) == 0;
 }
@@ -89,7 +90,7 @@ static bool same(const char *name, const char *at, size_t length)
 static int find_definition(const struct hm_scope *scope, const char *at, size_t length)
 {
     for (size_t i = 0; i < scope->definition_count; i++)
-        if (same(scope->definitions[i].name, at, length))
+        if (same_name(scope->definitions[i].name, at, length))
             return (int)i;
     return -1;
 }
@@ -97,7 +98,7 @@ static int find_definition(const struct hm_scope *scope, const char *at, size_t 
 static int find_symbol(const struct hm_scope *scope, const char *at, size_t length)
 {
     for (size_t i = 0; i < scope->symbol_count; i++)
-        if (same(scope->symbols[i].name, at, length))
+        if (same_name(scope->symbols[i].name, at, length))
             return (int)i;
     return -1;
 }
@@ -119,9 +120,9 @@ static int parse_definition(struct parser *p, int index)
         strlen(d->text) > TEXT_MAX
             ? hm__fail(p->err, HM_E_LIMIT, "the formula is longer than %d characters", TEXT_MAX)
             : parse_choice(p);
-    skip(p);
+    skip_spaces(p);
     if (node >= 0 && *p->at)
-        node = unexpected(p);
+        node = fail_unexpected(p);
     if (node >= 0)
         node = hm__build(p->formula, HM__OP_DEFINE, node, -1, -1, p->err);
     if (node < 0) {
@@ -174,11 +175,11 @@ static int parse_call(struct parser *p, int op, int arity)
         arguments[i] = parse_choice(p);
         if (arguments[i] < 0)
             return arguments[i];
-        if (i + 1 < arity && !accept(p, ","))
-            return unexpected(p);
+        if (i + 1 < arity && !accept_token(p, ","))
+            return fail_unexpected(p);
     }
-    if (!accept(p, ")"))
-        return unexpected(p);
+    if (!accept_token(p, ")"))
+        return fail_unexpected(p);
     return hm__build(p->formula, (enum hm__op)op, arguments[0], arguments[1], -1, p->err);
 }
 
@@ -250,7 +251,7 @@ static int parse_number(struct parser *p)
     p->at += dollar;
     size_t used = hm__number_read(p->at, &value);
     if (used == 0)
-        return unexpected(p);
+        return fail_unexpected(p);
     p->at += used;
     p->at += strspn(p->at, " \t");
     if (dollar) { /* "$3.06/h" */
@@ -260,7 +261,7 @@ static int parse_number(struct parser *p)
         dim = rate ? HM_DIM_PRICE : HM_DIM_MONEY;
         factor = rate ? 1 / per : 1;
         p->at += rate ? 1 + length : 0;
-    } else if ((letter(*p->at) || *p->at == '%' || (unsigned char)*p->at >= 0x80) &&
+    } else if ((is_letter(*p->at) || *p->at == '%' || (unsigned char)*p->at >= 0x80) &&
                !parse_unit(p, &factor, &dim))
         return fail_here(p, "unknown unit (or a missing *)");
     if (!isfinite(value * factor))
@@ -270,14 +271,14 @@ static int parse_number(struct parser *p)
 
 static int parse_atom(struct parser *p)
 {
-    skip(p);
-    if (accept(p, "(")) {
+    skip_spaces(p);
+    if (accept_token(p, "(")) {
         int node = parse_choice(p);
-        if (node >= 0 && !accept(p, ")"))
-            return unexpected(p);
+        if (node >= 0 && !accept_token(p, ")"))
+            return fail_unexpected(p);
         return node;
     }
-    if (letter(*p->at))
+    if (is_letter(*p->at))
         return parse_name(p);
     return parse_number(p);
 }
@@ -287,7 +288,7 @@ static int parse_unary(struct parser *p);
 static int parse_power(struct parser *p)
 {
     int base = parse_atom(p);
-    if (base < 0 || !accept(p, "^"))
+    if (base < 0 || !accept_token(p, "^"))
         return base;
     if (++p->depth > DEPTH_MAX)
         return fail_here(p, "nested too deeply");
@@ -300,7 +301,7 @@ static int parse_unary(struct parser *p)
 {
     enum hm__op op;
 
-    skip(p);
+    skip_spaces(p);
     if (*p->at == '-')
         op = HM__OP_NEG;
     else if (*p->at == '!' && p->at[1] != '=')
@@ -333,7 +334,7 @@ enum { LEVELS = 6, BINARIES = sizeof(binaries) / sizeof(binaries[0]) };
 static const struct binary *accept_binary(struct parser *p, int level)
 {
     for (size_t i = 0; i < BINARIES; i++)
-        if (binaries[i].level == level && accept(p, binaries[i].token))
+        if (binaries[i].level == level && accept_token(p, binaries[i].token))
             return &binaries[i];
     return NULL;
 }
@@ -359,12 +360,12 @@ static int parse_choice(struct parser *p)
     if (++p->depth > DEPTH_MAX)
         return fail_here(p, "nested too deeply");
     int node = parse_binary(p, 0);
-    if (node >= 0 && accept(p, "?")) {
+    if (node >= 0 && accept_token(p, "?")) {
         int yes = parse_choice(p);
         if (yes < 0)
             return yes;
-        if (!accept(p, ":"))
-            return unexpected(p);
+        if (!accept_token(p, ":"))
+            return fail_unexpected(p);
         int no = parse_choice(p);
         if (no < 0)
             return no;
@@ -431,8 +432,9 @@ static void quote_formula(const struct parser *p, int code)
 }
 
 /* Compile a formula; wanted NULL accepts any dimension. */
-static int compile(const char *text, const struct hm_scope *scope, const struct hm_dim *wanted,
-                   struct hm_formula **ret_formula, struct hm_err *err)
+static int compile_formula(const char *text, const struct hm_scope *scope,
+                           const struct hm_dim *wanted, struct hm_formula **ret_formula,
+                           struct hm_err *err)
 {
     struct parser p = {.text = text, .at = text, .scope = scope, .err = err};
     int rc;
@@ -449,9 +451,9 @@ static int compile(const char *text, const struct hm_scope *scope, const struct 
     for (size_t i = 0; i < scope->definition_count; i++)
         p.nodes[i] = -1;
     rc = parse_choice(&p);
-    skip(&p);
+    skip_spaces(&p);
     if (rc >= 0 && *p.at)
-        rc = unexpected(&p);
+        rc = fail_unexpected(&p);
     if (rc < 0) {
         quote_formula(&p, rc);
         goto out;
@@ -470,7 +472,7 @@ out:
 int hm__formula_new(const char *text, const struct hm_scope *scope, struct hm_dim wanted,
                     struct hm_formula **ret_formula, struct hm_err *err)
 {
-    return compile(text, scope, &wanted, ret_formula, err);
+    return compile_formula(text, scope, &wanted, ret_formula, err);
 }
 
 int hm__scope_check(const struct hm_scope *scope, struct hm_err *err)
@@ -479,7 +481,7 @@ int hm__scope_check(const struct hm_scope *scope, struct hm_err *err)
 
     for (size_t i = 0; rc == 0 && i < scope->definition_count; i++) {
         struct hm_formula *formula;
-        rc = compile(scope->definitions[i].name, scope, NULL, &formula, err);
+        rc = compile_formula(scope->definitions[i].name, scope, NULL, &formula, err);
         if (rc == 0)
             hm__formula_free(formula);
     }

@@ -2,7 +2,8 @@
 #ifndef HM_PROGRAM_H
 #define HM_PROGRAM_H
 
-#include "formula.h"
+#include "howmany.h"
+#include "unit.h"
 
 enum hm__op {
     HM__OP_CONST,

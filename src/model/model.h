@@ -8,6 +8,7 @@
 
 #include "formula.h"
 #include "howmany.h"
+#include "way_time.h"
 
 /* Changes to the job and the cluster for one evaluation; a factor of 1 changes nothing. */
 struct hm_variant {
@@ -25,19 +26,6 @@ struct hm_variant {
     bool steady;     /* Ignore the cluster's stragglers. */
     bool by_speed;   /* Give each worker a share of the batch in proportion to its speed. */
 };
-
-/* Expected times of a cluster's uneven workers. It caches results and is not thread-safe. */
-struct hm_stragglers;
-
-/* slowness is borrowed. With by_speed each worker gets work in proportion to its speed. */
-int hm__stragglers_new(const struct hm_slowness *slowness, bool by_speed,
-                       struct hm_stragglers **ret_stragglers, struct hm_err *err);
-void hm__stragglers_free(struct hm_stragglers *stragglers);
-
-/* Number of nodes that a platform needs besides those of the workers. */
-double hm__way_nodes(const struct hm_way *way);
-/* Number of workers out of n whose gradients are used. */
-double hm__way_used(const struct hm_way *way, double n);
 
 /* clang-format off */
 #define HM_VARIANT_INIT {-1, false, 1, 1, 1, 1, {NULL, 1}, NULL, 0, false, {0}, NULL, false, false}

@@ -14,7 +14,6 @@
 
 #include "err.h"
 #include "memory.h"
-#include "model.h"
 #include "slow_time.h"
 #include "slowness.h"
 

@@ -9,8 +9,18 @@
 
 enum { HM_WAY_STEPS = 2 };
 
-struct hm_stragglers; /* Defined in way_time.c; see model.h. */
+/* Expected times of a cluster's uneven workers. It caches results and is not thread-safe. */
+struct hm_stragglers;
 
+/* slowness is borrowed. With by_speed each worker gets work in proportion to its speed. */
+int hm__stragglers_new(const struct hm_slowness *slowness, bool by_speed,
+                       struct hm_stragglers **ret_stragglers, struct hm_err *err);
+void hm__stragglers_free(struct hm_stragglers *stragglers);
+
+/* Number of nodes that a platform needs besides those of the workers. */
+double hm__way_nodes(const struct hm_way *way);
+/* Number of workers out of n whose gradients are used. */
+double hm__way_used(const struct hm_way *way, double n);
 /* Whether workers may be in different iterations: async, or SSP with a staleness above 0. */
 bool hm__way_stale(const struct hm_way *way);
 /* Factor on the iterations because of stale gradients with n workers; at least 1. */

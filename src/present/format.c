@@ -158,40 +158,6 @@ void hm__json_put_known(struct hm_json *json, const char *key, double value)
     hm__json_put_number(json, key, value >= 0 ? value : NAN);
 }
 
-void hm__json_known(struct hm_text *out, double value)
-{
-    hm__json_number(out, value >= 0 ? value : NAN);
-}
-
-void hm__json_field(struct hm_text *out, const char *key, double value)
-{
-    hm__text_add(out, ",\"");
-    hm__text_add(out, key);
-    hm__text_add(out, "\":");
-    hm__json_number(out, value);
-}
-
-void hm__json_named(struct hm_text *out, const char *key, const char *text)
-{
-    hm__text_addf(out, ",\"%s\":", key);
-    hm__json_text(out, text);
-}
-
-void hm__json_flag(struct hm_text *out, const char *key, bool value)
-{
-    hm__text_addf(out, ",\"%s\":%s", key, value ? "true" : "false");
-}
-
-void hm__json_texts(struct hm_text *out, const char *key, const char *const *texts, size_t count)
-{
-    hm__text_addf(out, ",\n\"%s\":[", key);
-    for (size_t i = 0; i < count; i++) {
-        hm__text_add(out, i ? ",\n  " : "");
-        hm__json_text(out, texts[i]);
-    }
-    hm__text_add(out, "]");
-}
-
 /* XML forbids most control characters; they and bytes that are not UTF-8 become U+FFFD. */
 void hm__xml_text(struct hm_text *out, const char *text)
 {

@@ -32,18 +32,6 @@ void hm__json_close_answer(struct hm_json *json);
 /* A member for a quantity that cannot be negative: null when it is unknown (NaN or negative). */
 void hm__json_put_known(struct hm_json *json, const char *key, double value);
 
-/*
- * Pieces of JSON from before struct hm_json: ,"key":value or ,"key":"text". They begin with a
- * comma, so they can never be the first member of an object. New code uses json.h.
- */
-void hm__json_field(struct hm_text *out, const char *key, double value);
-void hm__json_named(struct hm_text *out, const char *key, const char *text);
-void hm__json_flag(struct hm_text *out, const char *key, bool value);
-/* ,\n"key":["…", …] */
-void hm__json_texts(struct hm_text *out, const char *key, const char *const *texts, size_t count);
-/* A value without a key: null when it is unknown (NaN or negative). */
-void hm__json_known(struct hm_text *out, double value);
-
 /* Text for XML and HTML, between tags or inside quotes; nothing for NULL. */
 void hm__xml_text(struct hm_text *out, const char *text);
 

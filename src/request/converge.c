@@ -229,8 +229,9 @@ const struct hm_verb hm__verb_converge = {
     .name = "converge",
     .summary = "learn how the loss depends on iterations and workers",
     .description =
-        "Reads traces of training runs: the JSON lines of `howmany train`, the tables of its "
-        "--record, or a CSV with the columns algorithm, m, iteration, seconds and loss; plain or "
+        "Reads traces of training runs: the JSON lines of `howmany train`, the tables of "
+        "`howmany train --record`, or a CSV with the columns algorithm, m, iteration, seconds and "
+        "loss; plain or "
         ".gz; - is standard input; a store; without any, your own store. Fits the loss after i "
         "iterations on m workers, for each algorithm by itself, on terms in i and m chosen by "
         "Lasso, and on the forms that theory gives, and keeps the one that best predicts numbers "

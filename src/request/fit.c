@@ -141,8 +141,8 @@ static int add_plot(const struct hm_fit_request *r, const struct hm_fit *fit,
     return rc;
 }
 
-static int predict(const struct hm_fit_request *r, const struct hm_fit *fit, struct hm_call *call,
-                   struct hm_err *err)
+static int predict_times(const struct hm_fit_request *r, const struct hm_fit *fit,
+                         struct hm_call *call, struct hm_err *err)
 {
     double n[PLACES_MAX];
     struct hm_numbers places = r->predict;
@@ -194,7 +194,7 @@ static int fit_run(const void *values, struct hm_call *call, struct hm_err *err)
     if (rc == 0)
         rc = hm_fit_new(runs, &settings, &fit, err);
     if (rc == 0)
-        rc = predict(r, fit, call, err);
+        rc = predict_times(r, fit, call, err);
     hm_fit_free(fit);
     hm_runs_free(runs);
     hm__loaded_job_release(&job);

@@ -88,9 +88,10 @@ void hm__loaded_traces_release(struct hm_loaded_traces *loaded);
 /* ---- the store ---------------------------------------------------------------------------------
  */
 
-/* Open the store that `record` names (NULL: the default one), and give it back. */
+/* Open the store that `record` names (NULL: the default one), and give it back with the code of
+ * what was done. A caller without files does not learn from an error where the store is. */
 int hm__call_store_open(struct hm_call *call, const char *record, struct hm_store **ret_store,
                         struct hm_err *err);
-void hm__call_store_close(struct hm_call *call, struct hm_store *store, int rc);
+void hm__call_store_close(struct hm_call *call, struct hm_store *store, int rc, struct hm_err *err);
 
 #endif

@@ -25,17 +25,20 @@ int hm__call_store_open(struct hm_call *call, const char *record, struct hm_stor
 
     if (!access) {
         hm__request_fail(err, "store", HM_E_UNSUPPORTED, "there is no store of runs here");
-        hm__err_hint(err, "send the runs with the request, or start the server with --record");
+        hm__err_hint(err, "send the runs with the request, or start the server with `howmany serve "
+                          "--record STORE`");
         return HM_E_UNSUPPORTED;
     }
     call->from_store = true;
     return access->open(access->data, record, ret_store, err);
 }
 
-void hm__call_store_close(struct hm_call *call, struct hm_store *store, int rc)
+void hm__call_store_close(struct hm_call *call, struct hm_store *store, int rc, struct hm_err *err)
 {
     const struct hm_store_access *access = call->context->store;
 
+    if (rc && err && !call->context->files && strcmp(err->source, "request") != 0)
+        err->source[0] = '\0';
     if (store)
         access->close(access->data, store, rc == HM_E_IO);
 }
@@ -82,7 +85,7 @@ static int load_stored_runs(struct hm_call *call, const char *record, const stru
         rc = read_stored_runs(call, store, where, ret_runs, err);
     if (rc == 0 && !call->context->files)
         (*ret_runs)->source = "the store"; /* Its address does not concern the caller. */
-    hm__call_store_close(call, store, rc);
+    hm__call_store_close(call, store, rc, err);
     return rc;
 }
 
@@ -175,7 +178,7 @@ static int load_stored_traces(struct hm_call *call, const struct hm_trace_fields
         rc = hm_store_traces(store, &filter, ret_traces, err);
     if (rc == HM_E_MISSING)
         hm__err_hint(err, "`howmany train` records traces; or name a file of them");
-    hm__call_store_close(call, store, rc);
+    hm__call_store_close(call, store, rc, err);
     return rc;
 }
 

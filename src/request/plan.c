@@ -264,8 +264,8 @@ static int show_answer(const struct hm_plan_request *r, const struct plan_parts 
     return rc;
 }
 
-static int solve(const struct hm_plan_request *r, struct hm_call *call, struct plan_parts *p,
-                 struct hm_err *err)
+static int solve_plan(const struct hm_plan_request *r, struct hm_call *call, struct plan_parts *p,
+                      struct hm_err *err)
 {
     struct hm_question question = HM_QUESTION_INIT;
     enum hm_scheme schemes[HM_SCHEME_COUNT + 1];
@@ -300,7 +300,7 @@ static int plan_run(const void *values, struct hm_call *call, struct hm_err *err
     int rc = check_request(r, err);
 
     if (rc == 0)
-        rc = solve(r, call, &p, err);
+        rc = solve_plan(r, call, &p, err);
     if (rc == 0)
         rc = show_answer(r, &p, call, err);
     plan_release(&p);

@@ -103,7 +103,7 @@ struct hm_request_field {
     size_t offset;
     const char *help;     /* One line. */
     const char *group;    /* Heading in the help. */
-    const char *argument; /* What stands for the value in the help: "TIME"; NULL for a flag. */
+    const char *argument; /* Name of the value in the help: "TIME"; NULL for a flag. */
     char letter;          /* Short option, or 0. */
     unsigned flags;
     struct hm_dim dim;

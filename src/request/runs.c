@@ -100,7 +100,7 @@ static void page_text(struct hm_call *call, const struct hm_store_page *page)
     else
         hm__render_stored_table(&call->out, page->runs, page->count, &call->context->style);
     if (page->next)
-        hm__text_addf(&call->out, "more: --after %s\n", page->next);
+        hm__text_addf(&call->out, "more runs: give after = %s\n", page->next);
 }
 
 static int list_run(const void *values, struct hm_call *call, struct hm_err *err)
@@ -131,7 +131,7 @@ static int list_run(const void *values, struct hm_call *call, struct hm_err *err
                  : format == HM_FORMAT_CSV ? "text/csv; charset=utf-8"
                                            : NULL;
     hm_store_page_free(page);
-    hm__call_store_close(call, store, rc);
+    hm__call_store_close(call, store, rc, err);
     return rc == 0 && call->out.failed ? hm__fail_nomem(err) : rc;
 }
 
@@ -215,7 +215,7 @@ static int show_run(const void *values, struct hm_call *call, struct hm_err *err
         hm__text_add(&call->out, r->json || k + 1 < r->id.count ? "\n" : "");
     }
     call->type = r->json ? "application/json" : NULL;
-    hm__call_store_close(call, store, rc);
+    hm__call_store_close(call, store, rc, err);
     return rc == 0 && call->out.failed ? hm__fail_nomem(err) : rc;
 }
 
@@ -350,7 +350,7 @@ static int export_run(const void *values, struct hm_call *call, struct hm_err *e
                                 : export_pages(call, store, filter, form, err);
     call->type = form == EXPORT_CSV || form == EXPORT_TRACE_CSV ? "text/csv; charset=utf-8"
                                                                 : "application/x-ndjson";
-    hm__call_store_close(call, store, rc);
+    hm__call_store_close(call, store, rc, err);
     return rc;
 }
 
@@ -418,7 +418,7 @@ static int delete_run(const void *values, struct hm_call *call, struct hm_err *e
         if (rc == 0)
             rc = delete_matching(call, store, &one, err);
     }
-    hm__call_store_close(call, store, rc);
+    hm__call_store_close(call, store, rc, err);
     return rc == 0 && call->out.failed ? hm__fail_nomem(err) : rc;
 }
 

@@ -33,7 +33,7 @@ static int open_sink(struct hm_call *call, struct call_sink *sink, const char *r
     if (sink->access)
         return 0;
     hm__request_fail(err, "store", HM_E_UNSUPPORTED, "there is no store of runs here");
-    hm__err_hint(err, "start the server with --record");
+    hm__err_hint(err, "start the server with `howmany serve --record STORE`");
     return HM_E_UNSUPPORTED;
 }
 
@@ -309,7 +309,7 @@ static int put_run(const void *values, struct hm_call *call, struct hm_err *err)
         rc = hm__call_store_open(call, r->record, &store, err);
     if (rc == 0)
         rc = hm_store_put(store, r->kind, r->name, text, err);
-    hm__call_store_close(call, store, rc);
+    hm__call_store_close(call, store, rc, err);
     hm_text_free(file);
     return rc;
 }
@@ -334,7 +334,7 @@ static int get_run(const void *values, struct hm_call *call, struct hm_err *err)
             hm__request_fail(err, "name", HM_E_NAME, "there is no %.60s '%.60s'", r->kind, r->name);
     if (rc == 0)
         rc = hm__call_answer(call, HM_FORMAT_TEXT, text, err);
-    hm__call_store_close(call, store, rc);
+    hm__call_store_close(call, store, rc, err);
     return rc;
 }
 
@@ -382,7 +382,7 @@ static int documents_run(const void *values, struct hm_call *call, struct hm_err
     } else if (rc == 0 && call->out.length == 0) {
         hm__text_add(&call->out, "no documents\n");
     }
-    hm__call_store_close(call, store, rc);
+    hm__call_store_close(call, store, rc, err);
     return rc == 0 && call->out.failed ? hm__fail_nomem(err) : rc;
 }
 

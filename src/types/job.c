@@ -86,8 +86,8 @@ static void release_formula(void *formula)
 }
 
 /* Compile a formula over n and the quantities of a job; NULL gives no formula. */
-static int compile(struct hm_job *job, const char *text, const char *field, struct hm_dim dim,
-                   struct hm_formula **ret_formula, struct hm_err *err)
+static int compile_field(struct hm_job *job, const char *text, const char *field, struct hm_dim dim,
+                         struct hm_formula **ret_formula, struct hm_err *err)
 {
     const struct hm_scope scope = {.symbols = hm__job_symbols, .symbol_count = HM_SYMBOL_COUNT};
     struct hm_formula *formula = NULL;
@@ -108,12 +108,13 @@ static int compile(struct hm_job *job, const char *text, const char *field, stru
 
 int hm_job_set_compute(struct hm_job *job, const char *formula, struct hm_err *err)
 {
-    return compile(job, formula, "compute", HM_DIM_TIME, job ? &job->compute : NULL, err);
+    return compile_field(job, formula, "compute", HM_DIM_TIME, job ? &job->compute : NULL, err);
 }
 
 int hm_job_set_memory(struct hm_job *job, const char *formula, struct hm_err *err)
 {
-    return compile(job, formula, "memory", HM_DIM_BYTES, job ? &job->memory_needed : NULL, err);
+    return compile_field(job, formula, "memory", HM_DIM_BYTES, job ? &job->memory_needed : NULL,
+                         err);
 }
 
 /* Copy the steps, without an assumed one, and add room for one more. */
@@ -136,7 +137,7 @@ static struct hm_transfer *add_step(struct hm_job *job)
 int hm_job_set_communicate(struct hm_job *job, const char *formula, struct hm_err *err)
 {
     struct hm_formula *time = NULL;
-    int rc = compile(job, formula, "communicate", HM_DIM_TIME, &time, err);
+    int rc = compile_field(job, formula, "communicate", HM_DIM_TIME, &time, err);
 
     if (rc)
         return rc;

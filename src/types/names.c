@@ -1,7 +1,5 @@
-/* Tables of the names of public enumerations, and the search in them. */
+/* Tables of the names of public enumerations. */
 #include "names.h"
-
-#include <string.h>
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -36,14 +34,6 @@ static const char *name_at(const char *const *names, size_t count, size_t value)
     return value < count ? names[value] : "?";
 }
 
-static int name_find(const char *const *names, size_t count, const char *name)
-{
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(names[i], name) == 0)
-            return (int)i;
-    return -1;
-}
-
 const char *hm__status_name(enum hm_status status)
 {
     return name_at(status_names, COUNT(status_names), (size_t)status);
@@ -54,29 +44,14 @@ const char *hm__goal_name(enum hm_goal goal)
     return name_at(goal_names, COUNT(goal_names), (size_t)goal);
 }
 
-int hm__goal_find(const char *name)
-{
-    return name_find(goal_names, COUNT(goal_names), name);
-}
-
 const char *hm__scaling_name(enum hm_scaling scaling)
 {
     return name_at(scaling_names, COUNT(scaling_names), (size_t)scaling);
 }
 
-int hm__scaling_find(const char *name)
-{
-    return name_find(scaling_names, COUNT(scaling_names), name);
-}
-
 const char *hm__errors_name(enum hm_errors errors)
 {
     return name_at(errors_names, COUNT(errors_names), (size_t)errors);
-}
-
-int hm__errors_find(const char *name)
-{
-    return name_find(errors_names, COUNT(errors_names), name);
 }
 
 const char *hm__recommend_way_name(enum hm_recommend_way way)

@@ -2,8 +2,7 @@
  * Names of the public enumerations that have no public function of their own. Each enumeration has
  * one table of names; commands, readers and renderers all use it.
  *
- * hm__X_name returns "?" for a value outside the enumeration. hm__X_find returns the value of a
- * name, or -1 when no value has that name.
+ * hm__X_name returns "?" for a value outside the enumeration.
  */
 #ifndef HM_NAMES_H
 #define HM_NAMES_H
@@ -12,13 +11,10 @@
 #include "howmany_advise.h"
 #include "howmany_fit.h"
 
-const char *hm__status_name(enum hm_status status); /* "ok", "no-speedup", "unreached" */
-const char *hm__goal_name(enum hm_goal goal);       /* "auto", "time", "cost", "balance" */
-int hm__goal_find(const char *name);
+const char *hm__status_name(enum hm_status status);    /* "ok", "no-speedup", "unreached" */
+const char *hm__goal_name(enum hm_goal goal);          /* "auto", "time", "cost", "balance" */
 const char *hm__scaling_name(enum hm_scaling scaling); /* "strong", "weak" */
-int hm__scaling_find(const char *name);
-const char *hm__errors_name(enum hm_errors errors); /* "auto", "equal", "relative" */
-int hm__errors_find(const char *name);
+const char *hm__errors_name(enum hm_errors errors);    /* "auto", "equal", "relative" */
 const char *hm__recommend_way_name(enum hm_recommend_way way); /* "rows", "fit", "model", "none" */
 const char *hm__advise_why_name(enum hm_advise_why why);       /* "best", "iterations", … */
 

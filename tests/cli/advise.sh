@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Learning from traces as a person does it: converge, advise, stored fits, and traces that are bad.
+# howmany converge and howmany advise on the command line: answers, stored fits, and invalid traces.
 . "$(dirname "$0")/lib.sh"
 
 json() { # NAME FILTER COMMAND…: the JSON of the command makes the jq filter true
@@ -10,7 +10,7 @@ json() { # NAME FILTER COMMAND…: the JSON of the command makes the jq filter t
 }
 
 # Traces whose g and f are known: P - P* = 0.5 (1 - c / m^p)^i, f = 80 ms / m + 1 ms + 0.2 ms ln m.
-# "quick" takes few iterations and suffers from workers, "steady" does not.
+# "quick" takes few iterations, but more of them on more workers; "steady" always takes the same number.
 make_traces() { # MS…
   awk -v ms="$*" 'BEGIN {
     print "algorithm,m,iteration,seconds,loss"
@@ -31,26 +31,26 @@ expect "the form that made the traces is found" 0 "rate" howmany converge "$know
 json "its parameters are those that made them" '.algorithms[0] | .form == "rate" and
   (.parameters | map({(.text): .value}) | add | (.c1 - 0.7 | fabs) < 1e-3 and (."ln c0" - (0.6 | log) | fabs) < 1e-3) and .error < 0.001' \
   howmany converge "$known" --best 0.2 --json
-json "P* is found where nobody says it" '.best_loss_estimated and (.best_loss - 0.2 | fabs) < 1e-3 and .best_loss_low <= .best_loss and .best_loss <= .best_loss_high' \
+json "P* is estimated when it is not given" '.best_loss_estimated and (.best_loss - 0.2 | fabs) < 1e-3 and .best_loss_low <= .best_loss and .best_loss <= .best_loss_high' \
   howmany converge "$known" --json
 json "every m is held out and predicted" '.holdout.algorithms | length == 2 and all(.left_out | length == 6) and all(.inside < 0.05)' \
   howmany converge "$known" --best 0.2 --leave-out each --json
 json "one m is held out" '.holdout.algorithms[0].left_out | length == 1 and .[0].n == 8' \
   howmany converge "$known" --best 0.2 --leave-out 8 --json
-json "so many iterations ahead" '.holdout | .ahead == 5 and .window == 20 and (.algorithms | all(.ahead_median < 0.01))' \
+json "--ahead predicts iterations ahead" '.holdout | .ahead == 5 and .window == 20 and (.algorithms | all(.ahead_median < 0.01))' \
   howmany converge "$known" --best 0.2 --ahead 5 --window 20 --json
-json "so much time ahead" '.holdout | .ahead_s == 0.01 and (.algorithms | all(.ahead_median < 0.02))' \
+json "--ahead with a time predicts that time ahead" '.holdout | .ahead_s == 0.01 and (.algorithms | all(.ahead_median < 0.02))' \
   howmany converge "$known" --best 0.2 --ahead 10ms --window 20 --json
 json "terms can be given" '.algorithms[0] | .form == "terms" and ([.parameters[].text] - ["1", "i", "ln(m)"] == [])' \
   howmany converge "$known" --best 0.2 --terms 'i,ln(m)' --json
-json "only some algorithms" '[.algorithms[].algorithm] == ["steady"]' howmany converge "$known" -a steady --best 0.2 --json
+json "--algorithms selects algorithms" '[.algorithms[].algorithm] == ["steady"]' howmany converge "$known" -a steady --best 0.2 --json
 expect "csv has a header" 0 "algorithm,n,iteration,loss" howmany converge "$known" --best 0.2 --csv
 for kind in svg png pdf; do
   check "plot $kind" sh -c "howmany converge $known --best 0.2 --plot $work/c.$kind && [ -s $work/c.$kind ]"
 done
-check "a narrow page" sh -c "COLUMNS=50 howmany converge $known --best 0.2 --leave-out each >/dev/null"
-check "a pipe that closes" sh -c "howmany converge $known --best 0.2 | head -n 1 >/dev/null"
-check "standard input" sh -c "howmany converge - --best 0.2 <$known | grep -q quick"
+check "the output fits 50 columns" sh -c "COLUMNS=50 howmany converge $known --best 0.2 --leave-out each >/dev/null"
+check "a closed pipe gives no error message" sh -c "howmany converge $known --best 0.2 | head -n 1 >/dev/null"
+check "standard input is read" sh -c "howmany converge - --best 0.2 <$known | grep -q quick"
 json "the same seed gives the same bytes" '.[0] == .[1]' sh -c "for i in 1 2; do howmany converge $known --best 0.2 --json; done | jq -s ."
 
 # advise: the answer by hand: iterations = ceil(ln(loss / 0.5) / ln(1 - c / m^p)), time = iterations f(m)
@@ -68,27 +68,27 @@ for loss in 1e-1 1e-2 1e-3; do
 done
 json "probabilities are those of all candidates" '([.candidates[].probability] | add - 1 | fabs) < 1e-9 and (.candidates | length) == 12' \
   howmany advise "$known" --best 0.2 --loss 1e-2 --json
-json "m can be asked for" '[.candidates[].n] | unique == [3, 6, 12]' howmany advise "$known" --best 0.2 --loss 1e-2 --m 3..12:3,6 --m 3,6,12 --json
-json "beyond what was measured is told" '.candidates | all(.beyond_n == 4 and (.measured | not))' howmany advise "$known" --best 0.2 --loss 1e-2 --m 128 --json
-json "a time alone asks for the least loss" '.candidates[0].loss < .candidates[1].loss + 1e-12 and .candidates[0].iterations >= 1' \
+json "--m selects the candidates" '[.candidates[].n] | unique == [3, 6, 12]' howmany advise "$known" --best 0.2 --loss 1e-2 --m 3..12:3,6 --m 3,6,12 --json
+json "candidates beyond the measured m are marked" '.candidates | all(.beyond_n == 4 and (.measured | not))' howmany advise "$known" --best 0.2 --loss 1e-2 --m 128 --json
+json "with --within the goal is the least loss" '.candidates[0].loss < .candidates[1].loss + 1e-12 and .candidates[0].iterations >= 1' \
   howmany advise "$known" --best 0.2 --within 50ms --json
-json "a longer time gets further" '.[0] > .[1]' sh -c "for t in 20ms 80ms; do howmany advise $known --best 0.2 --within \$t --json |
+json "a longer time gives a smaller loss" '.[0] > .[1]' sh -c "for t in 20ms 80ms; do howmany advise $known --best 0.2 --within \$t --json |
   jq '.candidates[0].loss'; done | jq -s ."
 json "the cheapest has fewer workers than the fastest" '.[0] > .[1]' sh -c "for g in time cost; do
   howmany advise $known --best 0.2 --loss 1e-2 --goal \$g --price '\$1/h' --json | jq '.candidates[0].n'; done | jq -s ."
 json "a budget" '.candidates[0].cost <= 0.00001 * 1.000001' howmany advise "$known" --best 0.2 --budget 0.00001 --price '$1/h' --json
-json "the loss itself can be asked for" '.loss - 0.01 | fabs < 1e-12' howmany advise "$known" --best 0.2 --reach 0.21 --json
-expect "no budget at all is refused" 2 "--budget: '0' is not more than 0" howmany advise "$known" --best 0.2 --loss 1e-2 --budget 0 --price '$1/h'
-expect "a time in which nothing ends" 1 "it does not finish one iteration within 1.00 ns" howmany advise "$known" --best 0.2 --within 1e-9s
-expect "too little time is no answer" 1 "Nothing reaches" howmany advise "$known" --best 0.2 --loss 1e-3 --within 5ms
-expect "what loses says why" 0 "needs" howmany advise "$known" --best 0.2 --loss 1e-2
-expect "a table of all" 0 "90 % interval" howmany advise "$known" --best 0.2 --loss 1e-2 --all
+json "--reach gives the loss instead of its distance to P*" '.loss - 0.01 | fabs < 1e-12' howmany advise "$known" --best 0.2 --reach 0.21 --json
+expect "a budget of 0 is refused" 2 "--budget: '0' is not more than 0" howmany advise "$known" --best 0.2 --loss 1e-2 --budget 0 --price '$1/h'
+expect "a time shorter than one iteration is reported" 1 "it does not finish one iteration within 1.00 ns" howmany advise "$known" --best 0.2 --within 1e-9s
+expect "a time that is too short exits 1" 1 "Nothing reaches" howmany advise "$known" --best 0.2 --loss 1e-3 --within 5ms
+expect "the reason of each other candidate is shown" 0 "needs" howmany advise "$known" --best 0.2 --loss 1e-2
+expect "--all shows a table" 0 "90 % interval" howmany advise "$known" --best 0.2 --loss 1e-2 --all
 expect "csv of the candidates" 0 "algorithm,n," howmany advise "$known" --best 0.2 --loss 1e-2 --csv
-expect "a schedule that gains nothing is said so" 0 "gains nothing" howmany advise "$known" --best 0.2 --loss 1e-2 --adaptive --switch-cost 10s
+expect "a schedule without a gain is reported" 0 "gains nothing" howmany advise "$known" --best 0.2 --loss 1e-2 --adaptive --switch-cost 10s
 check "a narrow terminal is not overrun" sh -c "script -qec 'stty cols 60; unset COLUMNS; howmany advise $known --best 0.2 --loss 1e-2' /dev/null |
   tr -d '\\r' | awk 'length > 60 {print; bad = 1} END {exit bad || NR < 5}'"
 
-# f from elsewhere: a network so slow that one worker is best; runs; a plan
+# Times of other sources: a slow network on which one worker is best, a table of runs, a plan.
 make_traces 1 2 4 8 16 32 | awk -F, 'NR == 1 {print; next} {print $1 "," $2 "," $3 "," 0.001 * $2 "," $5}' >"$work/slow.csv"
 json "times of another cluster change the answer" '.candidates[0].n == 1' \
   howmany advise "$known" --best 0.2 --loss 1e-2 --times "$work/slow.csv" --json
@@ -101,15 +101,15 @@ json "times from a fit of runs" '[.candidates[] | select(.n == 4)] | all((.itera
 json "times from a plan" '[.candidates[] | select(.n == 1)][0].iteration_s as $f | $f > 1' \
   howmany advise "$known" --best 0.2 --loss 1e-2 --job examples/fig2-spark-ann.yaml --json
 awk -F, -v OFS=, '{print $1, $2, $3, $5}' "$known" >"$work/untimed.csv"
-expect "traces without times are of no use alone" 2 "there is no candidate" howmany advise "$work/untimed.csv" --best 0.2 --loss 1e-2
-json "traces without times with times from elsewhere" '.status == "ok"' howmany advise "$work/untimed.csv" --best 0.2 --loss 1e-2 --times "$known" --json
+expect "traces without times give no candidate" 2 "there is no candidate" howmany advise "$work/untimed.csv" --best 0.2 --loss 1e-2
+json "traces without times can use times of other traces" '.status == "ok"' howmany advise "$work/untimed.csv" --best 0.2 --loss 1e-2 --times "$known" --json
 cut -d, -f2-4 "$work/slow.csv" >"$work/nameless.csv"
-json "times that name no algorithm are of all" '.candidates | all((.iteration_s - 0.001 * .n | fabs) < 1e-9)' \
+json "times without an algorithm apply to all" '.candidates | all((.iteration_s - 0.001 * .n | fabs) < 1e-9)' \
   howmany advise "$known" --best 0.2 --loss 1e-2 --times "$work/nameless.csv" --json
 sed 's/quick/other/; /steady/d' "$work/slow.csv" >"$work/others.csv"
-expect "times of none of the algorithms are refused" 2 "has times of 'other'" howmany advise "$known" --best 0.2 --loss 1e-2 --times "$work/others.csv"
+expect "times of unknown algorithms are refused" 2 "has times of 'other'" howmany advise "$known" --best 0.2 --loss 1e-2 --times "$work/others.csv"
 
-# a stored fit answers as the traces do
+# Stored fits give the same answers as their traces.
 check "a fit can be stored" sh -c "howmany converge $known --best 0.2 --save $work/fit.json >/dev/null && jq -e '.kind == \"convergence\" and .version == 2' $work/fit.json"
 check "a stored fit gives the same advice" sh -c "howmany advise $work/fit.json --loss 1e-2 --adaptive --json >$work/a.json &&
   howmany advise $known --best 0.2 --loss 1e-2 --adaptive --json >$work/b.json && cmp $work/a.json $work/b.json"
@@ -119,77 +119,77 @@ sed 's/"penalty":[^,]*,/"penalty":"much",/' "$work/fit.json" >"$work/broken.json
 expect "a broken stored fit names the place" 2 "broken.json:" howmany advise "$work/broken.json" --loss 1e-2
 expect "a stored fit that cannot be written" 2 "cannot be written" howmany converge "$known" --best 0.2 --save "$work/no/fit.json"
 
-# traces of other people
+# Traces in other formats.
 cut -d, -f2- "$known" | grep -v '^32,' >"$work/nobody.csv"
 awk -F, 'NR == 1 || $3 % 10 == 0' "$known" >"$work/tens.csv"
-json "who is ahead is known where traces begin late" '(.leads | length) > 0 and (.leads[:-1] | all(.to != null))' \
+json "traces that begin late have leads" '(.leads | length) > 0 and (.leads[:-1] | all(.to != null))' \
   howmany advise "$work/tens.csv" --best 0.2 --loss 1e-4 --json
 awk -F, 'NR == 1 || ($3 > 50 && $2 < 4)' "$known" >"$work/late.csv"
-expect "traces of which the beginning is missing" 0 "no m could be held out" howmany converge "$work/late.csv" --best 0.2
-# "brief" is quick, and ends far above the loss: the end of what is known of it is no arrival
+expect "traces without their beginning are not held out" 0 "no m could be held out" howmany converge "$work/late.csv" --best 0.2
+# "brief" is fast, but its traces end far above the loss, so it must not count as reaching it.
 { cat "$known"; for m in 1 2 4; do for i in 1 2 3 4; do echo "brief,$m,$i,1e-6,$(awk "BEGIN {print 0.7 + 0.1 / $i}")"; done; done; } >"$work/brief.csv"
-json "what never arrives is never the best" '([.candidates[] | select(.reaches == 0) | .probability] | add) == 0 and .sure_algorithm > 0.9 and
+json "a candidate that never reaches the loss is never the best" '([.candidates[] | select(.reaches == 0) | .probability] | add) == 0 and .sure_algorithm > 0.9 and
   (.leads[-1].algorithm != "brief")' howmany advise "$work/brief.csv" --best 0.2 --loss 1e-2 --json
-expect "a m that no machine has" 2 "is too large" sh -c "sed 's/^quick,32,/quick,1e300,/' $known | howmany advise - --best 0.2 --loss 1e-2"
-json "only candidates that are asked for are counted" '.candidates | length == 4000' \
+expect "an m that is too large is refused" 2 "is too large" sh -c "sed 's/^quick,32,/quick,1e300,/' $known | howmany advise - --best 0.2 --loss 1e-2"
+json "only the candidates of --m count" '.candidates | length == 4000' \
   howmany advise "$known" --best 0.2 --loss 1e-2 -a quick --m 1..4000 --json
-expect "semicolons are named" 2 "this header has semicolons" sh -c "tr , ';' <$known | howmany converge -"
+expect "a header with semicolons is reported" 2 "this header has semicolons" sh -c "tr , ';' <$known | howmany converge -"
 expect "an algorithm without a name has one in messages" 2 "the algorithm on 1 worker has loss" howmany converge "$work/nobody.csv" --best 0.6
 sed '1s/loss/Accuracy/' "$known" >"$work/accuracy.csv"
-expect "accuracy however it is written" 0 "1 - accuracy" howmany converge "$work/accuracy.csv" --measure Accuracy
-expect "runs that are never a number" 2 "before the run diverged" sh -c "awk -F, -v OFS=, 'NR > 1 && \$3 == 1 {\$5 = \"nan\"} 1' $known | howmany converge -"
+expect "the measure accuracy ignores case" 0 "1 - accuracy" howmany converge "$work/accuracy.csv" --measure Accuracy
+expect "traces with only NaN losses are refused" 2 "before the run diverged" sh -c "awk -F, -v OFS=, 'NR > 1 && \$3 == 1 {\$5 = \"nan\"} 1' $known | howmany converge -"
 
-# bad traces
+# Invalid traces.
 up=$work/up.csv
 { cat "$known"; for i in 1 2 3 4 5 6 7 8; do echo "worse,4,$i,0.01,0.$((30 + i))"; done; } >"$up"
-expect "a trace that does not get better is named" 0 "worse on 4 workers does not improve" howmany converge "$up" --best 0.2
-json "and not recommended" '[.candidates[] | select(.algorithm == "worse")][0] | .reaches == 0 and .why == "never"' \
+expect "a trace without improvement is reported" 0 "worse on 4 workers does not improve" howmany converge "$up" --best 0.2
+json "an algorithm without improvement is not recommended" '[.candidates[] | select(.algorithm == "worse")][0] | .reaches == 0 and .why == "never"' \
   howmany advise "$up" --best 0.2 --loss 1e-2 --json
-expect "a loss below P* is named" 2 "below P* = 0.3" howmany converge "$known" --best 0.3
+expect "a loss below P* is refused" 2 "below P* = 0.3" howmany converge "$known" --best 0.3
 make_traces 4 >"$work/one.csv"
-expect "one m only is said" 0 "on 4 workers only" howmany converge "$work/one.csv" --best 0.2
-json "one m only is all that is recommended" '[.candidates[].n] | unique == [4]' howmany advise "$work/one.csv" --best 0.2 --loss 1e-2 --m 1,2,4,8 --json
+expect "traces with one m are noted" 0 "on 4 workers only" howmany converge "$work/one.csv" --best 0.2
+json "traces with one m recommend only that m" '[.candidates[].n] | unique == [4]' howmany advise "$work/one.csv" --best 0.2 --loss 1e-2 --m 1,2,4,8 --json
 make_traces 4 16 >"$work/two.csv"
-expect "two m only are said" 0 "on two numbers of workers only" howmany converge "$work/two.csv" --best 0.2
+expect "traces with two m are noted" 0 "on two numbers of workers only" howmany converge "$work/two.csv" --best 0.2
 awk -F, 'NR == 1 || $3 < 20 || $3 > 40' "$known" >"$work/gap.csv"
-expect "gaps are named" 0 "no points between" howmany converge "$work/gap.csv" --best 0.2
-json "and do not matter much" '.algorithms | all(.error < 0.05)' howmany converge "$work/gap.csv" --best 0.2 --json
+expect "gaps in a trace are noted" 0 "no points between" howmany converge "$work/gap.csv" --best 0.2
+json "gaps in a trace change the fit little" '.algorithms | all(.error < 0.05)' howmany converge "$work/gap.csv" --best 0.2 --json
 awk -F, -v OFS=, 'NR == 1 {print; next} {line[NR] = $0; print} $1 == "quick" && $2 == 4 && $3 == 30 {for (k = NR - 9; k <= NR; k++) print line[k]}' \
   "$known" >"$work/again.csv"
-json "a restart is read once" '.[0] == .[1]' sh -c "for f in $known $work/again.csv; do
+json "repeated rows of a restart are read once" '.[0] == .[1]' sh -c "for f in $known $work/again.csv; do
   howmany converge \$f --best 0.2 --json | jq -c .algorithms; done | jq -s ."
-expect "and named" 0 "quick on 4 workers" howmany converge "$work/again.csv" --best 0.2
+expect "a restart is noted" 0 "quick on 4 workers" howmany converge "$work/again.csv" --best 0.2
 expect "a loss that is not a number ends a trace" 0 "diverge" sh -c "sed 's/^quick,32,10,\\([^,]*\\),.*/quick,32,10,\\1,nan/' $known | howmany converge - --best 0.2"
-check "names cannot command a terminal" sh -c "printf 'algorithm,m,iteration,seconds,loss\\n\\033[31mred,1,1,1,9\\n' | howmany converge - --best 0 |
+check "names cannot send escape sequences to the terminal" sh -c "printf 'algorithm,m,iteration,seconds,loss\\n\\033[31mred,1,1,1,9\\n' | howmany converge - --best 0 |
   { ! grep -q \"\$(printf '\\033')\"; }"
-expect "a picture that cannot be written" 2 "cannot be written" howmany converge "$known" --best 0.2 --plot "$work/no/x.svg"
-expect "held-out results are not for csv" 2 "has the points" howmany converge "$known" --best 0.2 --leave-out each --csv
-expect "a seed below 0" 2 "is not a whole number" howmany converge "$known" --best 0.2 --seed -1
-json "times of some algorithms only are said so" '.notes | any(contains("steady come from its traces"))' \
+expect "a plot that cannot be written is reported" 2 "cannot be written" howmany converge "$known" --best 0.2 --plot "$work/no/x.svg"
+expect "--leave-out with --csv is refused" 2 "has the points" howmany converge "$known" --best 0.2 --leave-out each --csv
+expect "a negative seed is refused" 2 "is not a whole number" howmany converge "$known" --best 0.2 --seed -1
+json "times of only some algorithms are noted" '.notes | any(contains("steady come from its traces"))' \
   howmany advise "$known" --best 0.2 --loss 1e-2 --times "quick=$work/slow.csv" --json
-expect "an empty file" 2 "howmany: " howmany converge /dev/null
-expect "a column that is missing" 2 "loss" sh -c "cut -d, -f1-4 $known | howmany converge - --best 0.2"
-expect "m that is no number" 2 "m" sh -c "sed 's/^quick,8,/quick,x,/' $known | howmany converge -"
+expect "an empty file is refused" 2 "howmany: " howmany converge /dev/null
+expect "a missing column is reported" 2 "loss" sh -c "cut -d, -f1-4 $known | howmany converge - --best 0.2"
+expect "an m that is not a number is refused" 2 "m" sh -c "sed 's/^quick,8,/quick,x,/' $known | howmany converge -"
 if [ "${HM_SQLITE:-1}" = 1 ]; then
-  expect "an empty store of one's own" 2 "no selected run has samples" howmany converge
+  expect "an empty store is reported" 2 "no selected run has samples" howmany converge
 fi
-expect "a file that is not there" 2 "nothere.csv" howmany advise nothere.csv --loss 1e-2
-expect "nothing asked" 2 "no aim is given" howmany advise "$known"
-expect "a budget without a price" 2 "the price of a worker is not known" howmany advise "$known" --best 0.2 --budget 5
-expect "near misses are suggested" 2 "did you mean quick?" howmany advise "$known" --best 0.2 --loss 1e-2 -a quik
-expect "a schedule is of the least time" 2 "adaptive finds the least time" howmany advise "$known" --best 0.2 --loss 1e-2 --goal cost --price '$1/h' --adaptive
-expect "a schedule needs a loss" 2 "adaptive needs a loss" howmany advise "$known" --best 0.2 --within 1s --adaptive
-expect "a term over what is not there" 2 "terms are formulas over i" howmany converge "$known" --best 0.2 --terms 'i,size'
-expect "P* that is no number" 2 "is not a number" howmany converge "$known" --best x
-expect "a window without ahead" 2 "--window: this needs ahead" howmany converge "$known" --best 0.2 --window 30
+expect "a missing file is reported" 2 "nothere.csv" howmany advise nothere.csv --loss 1e-2
+expect "a missing aim is refused" 2 "no aim is given" howmany advise "$known"
+expect "a budget without a price is refused" 2 "the price of a worker is not known" howmany advise "$known" --best 0.2 --budget 5
+expect "a misspelt algorithm gets a suggestion" 2 "did you mean quick?" howmany advise "$known" --best 0.2 --loss 1e-2 -a quik
+expect "a schedule for the goal cost is refused" 2 "adaptive finds the least time" howmany advise "$known" --best 0.2 --loss 1e-2 --goal cost --price '$1/h' --adaptive
+expect "a schedule without a loss is refused" 2 "adaptive needs a loss" howmany advise "$known" --best 0.2 --within 1s --adaptive
+expect "a term with an unknown name is refused" 2 "terms are formulas over i" howmany converge "$known" --best 0.2 --terms 'i,size'
+expect "a P* that is not a number is refused" 2 "is not a number" howmany converge "$known" --best x
+expect "--window without --ahead is refused" 2 "--window: this needs ahead" howmany converge "$known" --best 0.2 --window 30
 
-# the traces of the case study: what the documents say of them
+# The traces of the case study have the figures of the documents.
 if [ "$HM_ZLIB" = 1 ]; then
   traces=examples/mnist-traces.csv.gz
   json "case study: m inside are predicted to 0.15, 128 to 0.3, 10 ahead to 0.1" \
     '.holdout.algorithms | length == 6 and all(.inside < 0.15 and .outside < 0.3) and all(.ahead_median == null or .ahead_median < 0.1)' \
     howmany converge $traces --leave-out each --ahead 10 --json
-  # What is in the file is what the program does.
+  # The traces in the file are reproduced by howmany train.
   data=${HOWMANY_DATA:-../shared/data}/mnist
   same_trace() { # ALGORITHM M SEED
     howmany train --data "$data" --positive 5 --scale unit --lambda 1e-4 --algorithm "$1" -n "$2" --seed "$3" \
@@ -200,12 +200,12 @@ if [ "$HM_ZLIB" = 1 ]; then
   }
   if [ -d "$data" ] && [ -n "${HM_SMPIMAIN:-}" ]; then
     check "the case study's traces are what train does" same_trace cocoa+ 16 3
-    check "and those of splash" same_trace splash 8 2
+    check "the traces of splash are reproduced by train" same_trace splash 8 2
   else
     skip "the case study's traces are what train does" "no MNIST in $data, or no SimGrid"
   fi
-  # Half of the m are held back; the choice is compared with the best of all that was measured, in
-  # the mean time of the seeds to the loss.
+  # Half of the m are held out. The regret is the mean time to the loss of the chosen candidate,
+  # relative to that of the best measured one, minus 1.
   zcat $traces >"$work/all.csv"
   regret() { # LOSS MS-THAT-ARE-SEEN
     howmany advise <(awk -F, -v seen=",$2," 'NR == 1 || index(seen, "," $2 ",")' "$work/all.csv") --loss "$1" \

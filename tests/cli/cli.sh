@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The program as a person uses it: words, files, pipes, exit codes.
+# The command line: options, files, pipes, terminals and exit codes of plan, catalog, graph and validate.
 . "$(dirname "$0")/lib.sh"
 fig2=examples/fig2-spark-ann.yaml
 
@@ -34,127 +34,127 @@ json "--on takes a catalog machine" '.machine == "m5.4xlarge" and .best.cost > 0
 json "--on takes a cluster file" '(.curve|length) == 16 and .best.cost == 0' howmany plan $fig2 --on examples/cluster-office.yaml --json
 json "--set cluster.* applies to --on" '.best.cost > 0' howmany plan $fig2 --on xeon-e3-1240 --set cluster.price='$1/h' --max-n 9 --json
 json "--network names a fabric" '.network == "10gbe" and .best.n == 13' howmany plan $fig2 --network 10gbe --json
-json "--on several ranks them" '(.ranking|length) == 2 and .ranking[0].machine == .machine and .ranking[1].why != null' howmany plan $fig2 --on office-pc,xeon-e3-1240 --max-n 13 --json
+json "--on with several machines ranks them" '(.ranking|length) == 2 and .ranking[0].machine == .machine and .ranking[1].why != null' howmany plan $fig2 --on office-pc,xeon-e3-1240 --max-n 13 --json
 json "--scheme all ranks the schemes" '(.ranking|length) == 5 and ([.ranking[].scheme]|index("ring")) != null' howmany plan examples/gpt2.yaml --scheme all --json
 
 # goals
-json "a deadline asks for the cheapest" '.goal == "cost" and .best.total_s <= 36000 and .in_deadline.n == .best.n' howmany plan examples/gpt2.yaml --deadline 10h --json
-json "a budget asks for the fastest" '.goal == "time" and .best.cost <= 1500 and .in_budget.n == .best.n' howmany plan examples/gpt2.yaml --budget 1500 --json
-json "a budget may have its sign" '.best.cost <= 1500' howmany plan examples/gpt2.yaml --budget '$1500' --json
+json "with a deadline the goal is cost" '.goal == "cost" and .best.total_s <= 36000 and .in_deadline.n == .best.n' howmany plan examples/gpt2.yaml --deadline 10h --json
+json "with a budget the goal is time" '.goal == "time" and .best.cost <= 1500 and .in_budget.n == .best.n' howmany plan examples/gpt2.yaml --budget 1500 --json
+json "a budget may have a dollar sign" '.best.cost <= 1500' howmany plan examples/gpt2.yaml --budget '$1500' --json
 json "balance" '.goal == "balance"' howmany plan examples/gpt2.yaml --goal balance --alpha 0.001 --beta 1 --json
 json "--faster" '.faster.n == 3' howmany plan examples/fig1.yaml --faster 2x --json
 json "--work" '.work.n == 4' howmany plan examples/fig1.yaml --work 3x --json
 
-# nothing will do: exit 1, with the nearest miss
+# No feasible answer: exit 1 with the nearest miss.
 expect "a missed deadline exits 1" 1 "No number of workers meets the deadline." howmany plan examples/gpt2.yaml --deadline 1min
 expect "a missed deadline has a nearest miss" 1 "nearest miss" howmany plan examples/gpt2.yaml --deadline 1min
 expect "a missed budget exits 1" 1 "No number of workers stays within the budget." howmany plan examples/gpt2.yaml --budget 1
 expect "an impossible factor exits 1" 1 "No number of workers is that much faster." howmany plan examples/fig1.yaml --faster 50x
 expect "no speedup exits 1" 1 "More workers do not help" howmany plan examples/fig1.yaml --set communicate=100*n
 expect "too little memory exits 1" 1 "does not fit in the memory" howmany plan examples/gpt2.yaml --set cluster.memory='1 GB'
-json "json of a miss is whole" '.status == "unreached" and .best == null and .missed == "deadline" and .nearest.n > 0 and .nearest_gap > 1' howmany plan examples/gpt2.yaml --deadline 1min --json
+json "the JSON of a missed deadline has all members" '.status == "unreached" and .best == null and .missed == "deadline" and .nearest.n > 0 and .nearest_gap > 1' howmany plan examples/gpt2.yaml --deadline 1min --json
 
 # plots
 for kind in svg png pdf; do
   check "plot $kind" sh -c "howmany plan $fig2 --plot $work/p.$kind && [ -s $work/p.$kind ]"
 done
-check "svg is drawn" grep -q '<svg' "$work/p.svg"
-check "png is one" sh -c "head -c 4 $work/p.png | grep -q PNG"
-expect "an unknown kind of plot" 2 "must end in .svg, .png or .pdf" howmany plan $fig2 --plot "$work/p.gif"
+check "--plot writes an SVG file" grep -q '<svg' "$work/p.svg"
+check "--plot writes a PNG file" sh -c "head -c 4 $work/p.png | grep -q PNG"
+expect "an unknown ending of --plot is refused" 2 "must end in .svg, .png or .pdf" howmany plan $fig2 --plot "$work/p.gif"
 check "validate plots" sh -c "howmany validate --plot $work/v.svg && grep -q '<svg' $work/v.svg"
 expect "without gnuplot the message says what to install" 2 "gnuplot" env PATH="$(dirname "$HM_PROGRAM")" howmany plan $fig2 --plot "$work/q.svg"
 
-# wrong words
-expect "no command" 2 "" howmany
-expect "unknown command" 2 "did you mean plan?" howmany paln
-expect "unknown option" 2 "did you mean --deadline?" howmany plan $fig2 --dedline 3h
-expect "option without a value" 2 "--deadline needs a value" howmany plan $fig2 --deadline
-expect "two jobs" 2 "only one JOB can be given" howmany plan $fig2 $fig2
-expect "no job" 2 "no job is given" howmany plan
-expect "a missing file" 2 "No such file" howmany plan nowhere.yaml
-expect "a folder" 2 "is a directory" howmany plan examples
-expect "a deadline without a unit" 2 "has no unit" howmany plan $fig2 --deadline 6
-expect "a negative factor" 2 "is not more than 0" howmany plan $fig2 --faster -2x
-expect "an unknown machine" 2 "did you mean m5.4xlarge?" howmany plan $fig2 --on m5.4xlrge
-expect "an unknown fabric" 2 "no fabric '10gbee'" howmany plan $fig2 --network 10gbee
-expect "an unknown scheme" 2 "did you mean ring?" howmany plan $fig2 --scheme rign
-expect "a step that is no all-reduce" 2 "'torrent' is not ring" howmany plan $fig2 --scheme torrent
-expect "an unknown goal" 2 "is not time, cost or balance" howmany plan $fig2 --goal speed
-expect "two formats" 2 "exclude each other" howmany plan $fig2 --json --csv
-expect "a budget without a price" 2 "a budget needs a price" howmany plan $fig2 --budget 3
-expect "a bad --set" 2 "is not of the form key=value" howmany plan $fig2 --set batch
-expect "an unknown key in --set" 2 "did you mean batch?" howmany plan $fig2 --set bathc=3
-expect "--layers without layers" 2 "the job has no network with layers" howmany plan $fig2 --layers
+# Invalid options and operands.
+expect "a missing command is refused" 2 "" howmany
+expect "an unknown command gets a suggestion" 2 "did you mean plan?" howmany paln
+expect "an unknown option gets a suggestion" 2 "did you mean --deadline?" howmany plan $fig2 --dedline 3h
+expect "an option without its value is refused" 2 "--deadline needs a value" howmany plan $fig2 --deadline
+expect "a second job is refused" 2 "only one JOB can be given" howmany plan $fig2 $fig2
+expect "a missing job is refused" 2 "no job is given" howmany plan
+expect "a missing file is reported" 2 "No such file" howmany plan nowhere.yaml
+expect "a folder instead of a file is reported" 2 "is a directory" howmany plan examples
+expect "a deadline without a unit is refused" 2 "has no unit" howmany plan $fig2 --deadline 6
+expect "a negative factor is refused" 2 "is not more than 0" howmany plan $fig2 --faster -2x
+expect "an unknown machine gets a suggestion" 2 "did you mean m5.4xlarge?" howmany plan $fig2 --on m5.4xlrge
+expect "an unknown fabric is refused" 2 "no fabric '10gbee'" howmany plan $fig2 --network 10gbee
+expect "an unknown scheme gets a suggestion" 2 "did you mean ring?" howmany plan $fig2 --scheme rign
+expect "a scheme that is not an all-reduce is refused" 2 "'torrent' is not ring" howmany plan $fig2 --scheme torrent
+expect "an unknown goal is refused" 2 "is not time, cost or balance" howmany plan $fig2 --goal speed
+expect "--json with --csv is refused" 2 "exclude each other" howmany plan $fig2 --json --csv
+expect "a budget without a price is refused" 2 "a budget needs a price" howmany plan $fig2 --budget 3
+expect "--set without a value is refused" 2 "is not of the form key=value" howmany plan $fig2 --set batch
+expect "an unknown key in --set gets a suggestion" 2 "did you mean batch?" howmany plan $fig2 --set bathc=3
+expect "--layers without a network is refused" 2 "the job has no network with layers" howmany plan $fig2 --layers
 
-# a 10 MB file, and one that never ends
+# Files that are too large.
 head -c 10000000 /dev/zero | tr '\0' 'a' >"$work/large.yaml"
-expect "a 10 MB file" 2 "larger than 4 MiB" howmany plan "$work/large.yaml"
-expect "an endless file" 2 "larger than 4 MiB" timeout 10 howmany plan /dev/zero
+expect "a file of 10 MB is refused" 2 "larger than 4 MiB" howmany plan "$work/large.yaml"
+expect "an endless file is refused" 2 "larger than 4 MiB" timeout 10 howmany plan /dev/zero
 head -c 100000 /dev/urandom >"$work/junk.yaml"
-expect "binary junk" 2 "junk.yaml" howmany plan "$work/junk.yaml"
+expect "a binary file is refused" 2 "junk.yaml" howmany plan "$work/junk.yaml"
 
 # pipes and terminals
-check "a reader that leaves is no error message" bash -c "howmany plan examples/gpt2.yaml --json 2>$work/err | head -n 1 >/dev/null; [ ! -s $work/err ]"
+check "a closed pipe gives no error message" bash -c "howmany plan examples/gpt2.yaml --json 2>$work/err | head -n 1 >/dev/null; [ ! -s $work/err ]"
 expect "a full disk is reported" 2 "cannot write" sh -c "howmany plan $fig2 --json >/dev/full"
 check "no escape sequences in a pipe" sh -c "! howmany plan $fig2 | grep -q \"\$(printf '\\033')\""
-check "a chart on a terminal" sh -c "script -qec 'env -u NO_COLOR TERM=xterm howmany plan $fig2' /dev/null </dev/null | grep -q 'speedup against workers'"
-check "colour on a terminal" sh -c "script -qec 'env -u NO_COLOR TERM=xterm howmany plan $fig2' /dev/null </dev/null | grep -q \"\$(printf '\\033')\""
-check "NO_COLOR on a terminal" sh -c "! script -qec 'TERM=xterm NO_COLOR=1 howmany plan $fig2' /dev/null </dev/null | grep -q \"\$(printf '\\033')\""
-check "--no-chart on a terminal" sh -c "! script -qec 'howmany plan $fig2 --no-chart' /dev/null </dev/null | grep -q 'speedup against'"
-check "a narrow terminal" sh -c "[ \$(script -qec 'COLUMNS=44 TERM=dumb howmany plan $fig2' /dev/null </dev/null | tr -d '\\r' | wc -L) -le 44 ]"
+check "a terminal gets a chart" sh -c "script -qec 'env -u NO_COLOR TERM=xterm howmany plan $fig2' /dev/null </dev/null | grep -q 'speedup against workers'"
+check "a terminal gets colours" sh -c "script -qec 'env -u NO_COLOR TERM=xterm howmany plan $fig2' /dev/null </dev/null | grep -q \"\$(printf '\\033')\""
+check "NO_COLOR disables colours" sh -c "! script -qec 'TERM=xterm NO_COLOR=1 howmany plan $fig2' /dev/null </dev/null | grep -q \"\$(printf '\\033')\""
+check "--no-chart disables the chart" sh -c "! script -qec 'howmany plan $fig2 --no-chart' /dev/null </dev/null | grep -q 'speedup against'"
+check "the output fits a narrow terminal" sh -c "[ \$(script -qec 'COLUMNS=44 TERM=dumb howmany plan $fig2' /dev/null </dev/null | tr -d '\\r' | wc -L) -le 44 ]"
 check "plain ASCII without UTF-8" sh -c "! LC_ALL=C howmany plan $fig2 --table | LC_ALL=C grep -q '[^ -~]'"
 
-# words that reach gnuplot must stay words
+# File names must not be executed by gnuplot.
 mkdir "$work/plots" && cp $fig2 "$work/plots/x'; system('touch PWNED') #.yaml"
-check "a file name is no gnuplot command" sh -c "cd '$work/plots' && howmany validate ./x*.yaml --plot v.svg && [ ! -e PWNED ] && [ -s v.svg ]"
-expect "a plot is no pipe" 2 "is not the name of a file" howmany plan $fig2 --plot "|touch $work/PWNED.svg"
-expect "a plot that cannot be written" 2 "cannot be written" howmany plan $fig2 --plot "$work/nowhere/p.svg"
-expect "version to a full disk" 2 "cannot write" sh -c "howmany version >/dev/full"
-expect "help to a full disk" 2 "cannot write" sh -c "howmany help >/dev/full"
-expect "an unknown letter" 2 "there is no option '-x'" howmany plan -xj $fig2
+check "a file name cannot inject gnuplot commands" sh -c "cd '$work/plots' && howmany validate ./x*.yaml --plot v.svg && [ ! -e PWNED ] && [ -s v.svg ]"
+expect "a plot cannot be written to a pipe" 2 "is not the name of a file" howmany plan $fig2 --plot "|touch $work/PWNED.svg"
+expect "a plot that cannot be written is reported" 2 "cannot be written" howmany plan $fig2 --plot "$work/nowhere/p.svg"
+expect "version reports a full disk" 2 "cannot write" sh -c "howmany version >/dev/full"
+expect "help reports a full disk" 2 "cannot write" sh -c "howmany help >/dev/full"
+expect "an unknown short option is refused" 2 "there is no option '-x'" howmany plan -xj $fig2
 echo "hello world" >"$work/text.yaml"
-expect "a text is no job" 2 "neither keys and values nor a name" howmany plan "$work/text.yaml" --set compute=10/n --set communicate=none
-json "a weight asks for the balance" '.goal == "balance" and .alpha == 1 and .beta > 0' howmany plan examples/gpt2.yaml --alpha 1 --json
-expect "memory: what is needed and what is there" 1 "a worker there needs" howmany plan examples/gpt2.yaml --set cluster.memory='1 GB'
+expect "a YAML file with a plain text is refused" 2 "neither keys and values nor a name" howmany plan "$work/text.yaml" --set compute=10/n --set communicate=none
+json "with --alpha the goal is balance" '.goal == "balance" and .alpha == 1 and .beta > 0' howmany plan examples/gpt2.yaml --alpha 1 --json
+expect "missing memory is reported with the size needed" 1 "a worker there needs" howmany plan examples/gpt2.yaml --set cluster.memory='1 GB'
 expect "a reference that does not fit is noted" 0 "the reference itself does not fit" howmany plan examples/gpt2.yaml
 sed 's/n: 15/n: 150/' examples/fig1.yaml >"$work/off.yaml"
-expect "a figure off the curve" 2 "n = 150 is not among the workers considered" howmany validate "$work/off.yaml"
+expect "an expected figure outside the curve is refused" 2 "n = 150 is not among the workers considered" howmany validate "$work/off.yaml"
 printf 'compute: 1/n\ncommunicate: none\nexpect: [{what: mape, value: 3}]\n' >"$work/mape.yaml"
-expect "an error without measures" 2 "needs measured speedups" howmany validate "$work/mape.yaml"
+expect "an expected MAPE without measurements is refused" 2 "needs measured speedups" howmany validate "$work/mape.yaml"
 
 # catalog
-check "at least 40 machines" sh -c '[ $(howmany catalog list machines --names | wc -l) -ge 40 ]'
-expect "one machine" 0 "price an hour" howmany catalog show p4d.24xlarge
-expect "one network, by layers" 0 "23834568" howmany catalog show inception-v3
-expect "one fabric" 0 "10.0 Gbit/s" howmany catalog show 10gbe
-expect "an unknown entry" 2 "did you mean p4d.24xlarge?" howmany catalog show p4d.24xlrge
-expect "an unknown verb" 2 "is not list, show or import" howmany catalog delete
-expect "an unknown kind" 2 "is not machines" howmany catalog list cars
-json "the list as json" '(.machines|length) >= 40 and (.fabrics|length) >= 10 and (.networks|length) >= 10 and
+check "the catalog has at least 40 machines" sh -c '[ $(howmany catalog list machines --names | wc -l) -ge 40 ]'
+expect "catalog show prints a machine" 0 "price an hour" howmany catalog show p4d.24xlarge
+expect "catalog show prints the layers of a network" 0 "23834568" howmany catalog show inception-v3
+expect "catalog show prints a fabric" 0 "10.0 Gbit/s" howmany catalog show 10gbe
+expect "an unknown entry gets a suggestion" 2 "did you mean p4d.24xlarge?" howmany catalog show p4d.24xlrge
+expect "an unknown action of catalog is refused" 2 "is not list, show or import" howmany catalog delete
+expect "an unknown kind of entry is refused" 2 "is not machines" howmany catalog list cars
+json "catalog list --json has all kinds" '(.machines|length) >= 40 and (.fabrics|length) >= 10 and (.networks|length) >= 10 and
   (.machines|map(select(.source == null or .date == null))|length) == 0 and
   (.machines[] | select(.name == "p4d.24xlarge").accelerators) == 8' howmany catalog list --json
 json "unknown prices are null" '[.machines[] | select(.price_per_h == 0)] == []' howmany catalog list machines --json
-json "an entry as json" '.parameters == 25557032' howmany catalog show resnet-50 --json
+json "catalog show --json prints an entry" '.parameters == 25557032' howmany catalog show resnet-50 --json
 printf 'InstanceType,Price,Region\nm5.4xlarge,0.5,here\nq.small,,here\n' >"$work/vms.csv"
-expect "import into your own catalog" 0 "2 machines" howmany catalog import "$work/vms.csv"
-json "imported prices count" '.price_per_h == 0.5 and .flops_32 > 0' howmany catalog show m5.4xlarge --json
-json "unknown stays unknown" '.price_per_h == null and .flops_32 == null' howmany catalog show q.small --json
-expect "a machine without a speed says so" 2 "has no flops for 32 bit" howmany plan examples/resnet50.yaml --set precision=32 --on q.small --network 10gbe
-expect "a second import says that it replaces" 0 "(replaced): 1 with hardware" howmany catalog import "$work/vms.csv"
+expect "import adds machines to the user's catalog" 0 "2 machines" howmany catalog import "$work/vms.csv"
+json "imported prices replace built-in ones" '.price_per_h == 0.5 and .flops_32 > 0' howmany catalog show m5.4xlarge --json
+json "unknown values of an imported machine are null" '.price_per_h == null and .flops_32 == null' howmany catalog show q.small --json
+expect "a machine without flops is refused" 2 "has no flops for 32 bit" howmany plan examples/resnet50.yaml --set precision=32 --on q.small --network 10gbe
+expect "a second import reports that it replaces the first" 0 "(replaced): 1 with hardware" howmany catalog import "$work/vms.csv"
 mkdir "$work/gcp" && cp "$work/vms.csv" "$work/gcp/vms.csv"
 expect "price lists of one name are distinguished by their folder" 0 "/gcp.yaml" howmany catalog import "$work/gcp/vms.csv"
 rm "$HOME/.local/share/howmany/catalog/gcp.yaml"
 expect "import to standard output" 0 "q.small" howmany catalog import "$work/vms.csv" --output -
-expect "import of no such region" 2 "no machine in region 'there'" howmany catalog import "$work/vms.csv" --region there
+expect "import of an unknown region is refused" 2 "no machine in region 'there'" howmany catalog import "$work/vms.csv" --region there
 rm -rf "$HOME/.local"
 if [ "$HM_ZLIB" = 1 ]; then
   gzip -c "$work/vms.csv" >"$work/vms.csv.gz"
   expect "import of a gzip file" 0 "q.small" howmany catalog import "$work/vms.csv.gz" --output -
   head -c 40 "$work/vms.csv.gz" >"$work/cut.csv.gz"
-  expect "a gzip file cut short" 2 "cut short" howmany catalog import "$work/cut.csv.gz" --output -
+  expect "a truncated gzip file is reported" 2 "cut short" howmany catalog import "$work/cut.csv.gz" --output -
 else
   gzip -c "$work/vms.csv" >"$work/vms.csv.gz"
-  expect "gzip without zlib says so" 2 "gzip files need zlib" howmany catalog import "$work/vms.csv.gz" --output -
+  expect "without zlib a gzip file is refused" 2 "gzip files need zlib" howmany catalog import "$work/vms.csv.gz" --output -
 fi
 data=${HOWMANY_DATA:-../shared/data}
 for list in aws-v7 azure-v8 lambda-v8; do
@@ -167,40 +167,40 @@ for list in aws-v7 azure-v8 lambda-v8; do
 done
 mkdir -p "$HOME/.local/share/howmany/catalog"
 echo 'machines: {broken: {flops: fast}}' >"$HOME/.local/share/howmany/catalog/own.yaml"
-expect "a broken entry of your own is named" 2 "own.yaml" howmany plan $fig2 --on broken
+expect "an invalid entry of the user's catalog is reported with its file" 2 "own.yaml" howmany plan $fig2 --on broken
 rm -rf "$HOME/.local"
 
 # graphs
 printf 'graph: {generate: power-law, vertices: 2000, edges: 8000, max_degree: 900, split: random}\ncommunicate: none\ncluster: {flops: 1 Gflop/s, max_nodes: 16}\n' >"$work/bp.yaml"
 printf '# a path\n1 2\n2 3\n3 4\n4 4\n2 1\n' >"$work/path.txt"
-json "a graph and its splits" '.vertices == 4 and .edges == 3 and .self_loops == 1 and .repeated == 1 and
+json "graph --json has the graph and its splits" '.vertices == 4 and .edges == 3 and .self_loops == 1 and .repeated == 1 and
   .splits[0].split == "dealt" and .splits[0].parts[0].n == 2 and .splits[0].parts[0].edges_max == 2' howmany graph "$work/path.txt" --parts 2 --json
-json "all splits that can be made" '[.splits[].split] | index("hdrf") != null' howmany graph --generate power-law --vertices 500 --edges 2000 --max-degree 90 --parts 2,4 --split all --json
-json "the same seed, the same graph" '.edges == 2000' howmany graph --generate random --vertices 500 --edges 2000 --seed 3 --parts 2 --json
-expect "a graph as a table" 0 "imbalance" howmany graph "$work/path.txt" --parts 2..3
-check "a graph as a picture" sh -c "howmany graph --generate grid --vertices 100 --parts 2..8 --split dealt,greedy --plot $work/g.svg && grep -q '<svg' $work/g.svg"
-expect "more parts than vertices" 2 "5 parts, but only 4 vertices" howmany graph "$work/path.txt" --parts 5
-expect "no such split" 2 "did you mean greedy?" howmany graph "$work/path.txt" --split gredy
-expect "not a range" 2 "is not a range" howmany graph "$work/path.txt" --parts 9..3
-expect "not numbers" 2 "is not a list of numbers" howmany graph "$work/path.txt" --parts few
-expect "no graph" 2 "either a graph or a kind to generate is needed" howmany graph
-expect "a recipe without its sizes" 2 "--vertices: a graph to make needs vertices" howmany graph --generate random
-expect "sizes beside a file" 2 "--vertices: this needs generate" howmany graph "$work/path.txt" --vertices 5
-expect "weak scaling of a graph" 2 "the graph stays the same" howmany plan "$work/bp.yaml" --weak
-json "small graphs without --parts" '(.splits[0].parts | length) == 3' howmany graph "$work/path.txt" --json
-check "METIS keeps quiet" sh -c "howmany graph --generate power-law --vertices 600 --edges 1000 --max-degree 300 -s all -n 2..60 --json | jq . >/dev/null"
-expect "degrees have no edges" 2 "needs the edges" howmany graph "$work/path.txt" --degrees-only --split hash --parts 2
+json "--split all has every split" '[.splits[].split] | index("hdrf") != null' howmany graph --generate power-law --vertices 500 --edges 2000 --max-degree 90 --parts 2,4 --split all --json
+json "the same seed gives the same graph" '.edges == 2000' howmany graph --generate random --vertices 500 --edges 2000 --seed 3 --parts 2 --json
+expect "graph prints a table" 0 "imbalance" howmany graph "$work/path.txt" --parts 2..3
+check "graph --plot writes a picture" sh -c "howmany graph --generate grid --vertices 100 --parts 2..8 --split dealt,greedy --plot $work/g.svg && grep -q '<svg' $work/g.svg"
+expect "more parts than vertices are refused" 2 "5 parts, but only 4 vertices" howmany graph "$work/path.txt" --parts 5
+expect "an unknown split gets a suggestion" 2 "did you mean greedy?" howmany graph "$work/path.txt" --split gredy
+expect "a falling range is refused" 2 "is not a range" howmany graph "$work/path.txt" --parts 9..3
+expect "a text instead of a range is refused" 2 "is not a list of numbers" howmany graph "$work/path.txt" --parts few
+expect "a missing graph is refused" 2 "either a graph or a kind to generate is needed" howmany graph
+expect "--generate without --vertices is refused" 2 "--vertices: a graph to make needs vertices" howmany graph --generate random
+expect "--vertices with a file is refused" 2 "--vertices: this needs generate" howmany graph "$work/path.txt" --vertices 5
+expect "weak scaling of a graph job is refused" 2 "the graph stays the same" howmany plan "$work/bp.yaml" --weak
+json "without --parts a small graph has a short list of parts" '(.splits[0].parts | length) == 3' howmany graph "$work/path.txt" --json
+check "METIS prints nothing" sh -c "howmany graph --generate power-law --vertices 600 --edges 1000 --max-degree 300 -s all -n 2..60 --json | jq . >/dev/null"
+expect "a split of degrees without edges is refused" 2 "needs the edges" howmany graph "$work/path.txt" --degrees-only --split hash --parts 2
 echo "1 2 3" >"$work/three.txt"
-expect "three ids in a line" 2 "three.txt:1: too many numbers" howmany graph "$work/three.txt"
+expect "three ids in a line are refused" 2 "three.txt:1: too many numbers" howmany graph "$work/three.txt"
 printf '1 1\n2 1\n' >"$work/odd.degrees"
-expect "degrees with an odd sum" 2 "odd number" howmany graph "$work/odd.degrees"
+expect "degrees with an odd sum are refused" 2 "odd number" howmany graph "$work/odd.degrees"
 : >"$work/empty.txt"
-expect "an empty graph" 2 "has no edge" howmany graph "$work/empty.txt"
+expect "an empty graph is refused" 2 "has no edge" howmany graph "$work/empty.txt"
 if [ "$HM_ZLIB" = 1 ]; then
   seq 1 20000 | awk '{print $1, $1 + 1}' | gzip >"$work/chain.txt.gz"
-  json "a gzip graph" '.edges == 20000' howmany graph "$work/chain.txt.gz" --parts 2 --json
+  json "a gzip graph is read" '.edges == 20000' howmany graph "$work/chain.txt.gz" --parts 2 --json
   head -c 20000 "$work/chain.txt.gz" >"$work/cut.txt.gz"
-  expect "a gzip graph cut short" 2 "cut short" howmany graph "$work/cut.txt.gz"
+  expect "a truncated gzip graph is reported" 2 "cut short" howmany graph "$work/cut.txt.gz"
 fi
 expect "a job on a graph" 0 "limited by   imbalance" howmany plan "$work/bp.yaml"
 json "a better split is worth" '[.help[].what] | index("an even split") != null' howmany plan "$work/bp.yaml" --json
@@ -223,7 +223,7 @@ expect "without its data a case is skipped, and this is reported" 0 "fig4-bp-16m
 expect "validate agrees" 0 "35 figures, 0 differ" howmany validate
 json "validate as json" '.differ == 0 and .count == 35 and (.checks[] | select(.case == "fig2-spark-ann" and .what == "mape").value * 1e4 | round) == 136808' howmany validate --json
 sed 's/4.13950/4.23950/' $fig2 >"$work/wrong.yaml"
-expect "a wrong figure is found" 1 "DIFFERS" howmany validate "$work/wrong.yaml"
+expect "validate finds a wrong figure" 1 "DIFFERS" howmany validate "$work/wrong.yaml"
 
 # help, man pages, completion
 for command in plan graph catalog validate; do
@@ -244,5 +244,5 @@ howmany completion zsh >"$work/_howmany"
 check "zsh completion" zsh -n "$work/_howmany"
 howmany completion fish >"$work/c.fish"
 check "fish completion" fish -n "$work/c.fish"
-expect "completion of no shell" 2 "bash, zsh or fish" howmany completion
+expect "completion without a shell is refused" 2 "bash, zsh or fish" howmany completion
 finish

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# Every command in the documents is run and its output compared, byte for byte. In ```console blocks
-# a line "$ command" is followed by what it prints; here-documents run to their end word. Blocks of
-# ```yaml that begin with "# job" are jobs, and must plan. A block that needs what the build does not
-# have is skipped as a whole: simulated ranks without SimGrid, several real ones without MPI, gzip
+# Runs every command in the documents and compares its output byte for byte. In ```console blocks
+# a line "$ command" is followed by its output; here-documents run to their end marker. Blocks of
+# ```yaml that begin with "# job" are jobs that plan must accept. A block is skipped if the build lacks a
+# part that it needs: simulated ranks without SimGrid, several real ones without MPI, gzip
 # without zlib, the store without SQLite, the server without libmicrohttpd. "$ howmany serve" leaves a
-# server behind for the commands after it, with a store and a port of its own in place of 8080.
+# server running for the commands after it, with its own store and a free port instead of 8080.
 . "$(dirname "$0")/lib.sh"
 trap '[ ! -s "$work/server" ] || kill $(cat "$work/server") 2>/dev/null; rm -rf "$work"' EXIT
 documented=http://127.0.0.1:8080
 
-# What a block needs that is not there; nothing, if it can run.
+# Print the part of the build that a block needs and that is missing; nothing if it can run.
 missing() { # file with the block
   local several='(howmany(-| )train|mpirun).* (-n|--ranks)[ =]?([2-9]|1[0-9])'
   if [ -z "${HM_SMPIMAIN:-}" ] && grep -q '^\$ .*--simulate' "$1"; then
@@ -25,7 +25,7 @@ missing() { # file with the block
   fi
 }
 
-# Open MPI leaves memory behind; nothing else may.
+# Open MPI does not free all its memory, so leaks are not reported for it.
 run_command() {
   local command=$1
   case $command in

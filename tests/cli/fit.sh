@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Learning from runs as a person does it: fit, design, bench, plan --runs, validate --fits.
+# The commands that learn from runs: fit, design, bench, plan --runs and validate --fits.
 . "$(dirname "$0")/lib.sh"
 data=${HOWMANY_DATA:-../shared/data}
 
@@ -27,15 +27,15 @@ runs=$work/runs.csv
 expect "fit prints its formula" 0 "seconds = " howmany fit "$runs"
 expect "fit chooses terms" 0 "size/n" howmany fit "$runs"
 expect "a target is answered in a sentence" 0 "64 workers: " howmany fit "$runs" --target 64
-expect "beyond the runs is said" 0 "4 times beyond the runs" howmany fit "$runs" --target n=64,size=1
+expect "a target beyond the runs is noted" 0 "4 times beyond the runs" howmany fit "$runs" --target n=64,size=1
 json "json has the documented shape" '.run_count == 8 and .configuration_count == 8 and (.terms|length) > 0 and
   (.predictions|length) == 2 and (.residuals|length) == 8 and (.alternatives|length) > 0 and .level == 0.9 and
   (.predictions[1] | .low_s < .mean_low_s and .mean_low_s < .time_s and .time_s < .mean_high_s and .beyond == 4)' \
   howmany fit "$runs" --predict 8,64 --json
 json "terms can be given" '[.terms[].term] == ["1","size/n","ln(n)"] and .chosen == false and .errors == "equal"' \
   howmany fit "$runs" --terms '1,size/n,ln(n)' --json
-json "commas inside parentheses do not part terms" '(.terms|length) == 2' howmany fit "$runs" --terms 'size/n,min(n,8)' --json
-json "a wider level is a wider interval" '.[0] > .[1]' sh -c "for l in 99% 50%; do howmany fit $runs --target 64 --level \$l --json |
+json "commas inside parentheses do not separate terms" '(.terms|length) == 2' howmany fit "$runs" --terms 'size/n,min(n,8)' --json
+json "a higher level gives a wider interval" '.[0] > .[1]' sh -c "for l in 99% 50%; do howmany fit $runs --target 64 --level \$l --json |
   jq '.predictions[0] | .high_s - .low_s'; done | jq -s ."
 json "the interval widens beyond the runs" '.[1] > .[0]' sh -c "howmany fit $runs --predict 8,128 --json |
   jq '[.predictions[] | (.mean_high_s - .mean_low_s) / .time_s]'"
@@ -53,28 +53,28 @@ check "gzip is read" sh -c "[ $HM_ZLIB = 0 ] || { gzip -c $runs >$work/r.csv.gz 
 for kind in svg png pdf; do
   check "plot $kind" sh -c "howmany fit $runs --plot $work/f.$kind && [ -s $work/f.$kind ]"
 done
-check "a narrow page" sh -c "COLUMNS=40 howmany fit $runs >/dev/null"
-check "a pipe that closes" sh -c "howmany fit $runs | head -n 1 >/dev/null"
+check "the output fits 40 columns" sh -c "COLUMNS=40 howmany fit $runs >/dev/null"
+check "a closed pipe gives no error message" sh -c "howmany fit $runs | head -n 1 >/dev/null"
 
 # JSON lines, Ernest's header, speedups, failed runs
 printf '{"n":%s,"seconds":%s}\n' 1 9 2 5.1 4 3.2 8 2.2 16 1.9 >"$work/r.jsonl"
-json "json lines" '.run_count == 5' howmany fit "$work/r.jsonl" --json
+json "a table of JSON lines is read" '.run_count == 5' howmany fit "$work/r.jsonl" --json
 printf '#Cores,Input Fraction, Time (s)\n4,0.1,3\n8,0.1,2.5\n8,0.2,3.1\n16,0.2,2.9\n' >"$work/ernest.csv"
-json "a header that is a comment" '.run_count == 4' howmany fit "$work/ernest.csv" --json
+json "a header in a comment line is read" '.run_count == 4' howmany fit "$work/ernest.csv" --json
 printf 'n,speedup\n1,1\n2,1.9\n4,3.3\n8,5\n' >"$work/speedup.csv"
-json "speedups alone" '.relative == true' howmany fit "$work/speedup.csv" --json
+json "a table of speedups is fitted relative to one worker" '.relative == true' howmany fit "$work/speedup.csv" --json
 printf 'n,seconds,status\n1,9,ok\n2,5,ok\n4,,exit 1\n8,2.2,ok\n' >"$work/failed.csv"
 expect "failed runs are counted" 0 "1 of 4 runs failed" howmany fit "$work/failed.csv"
 printf 'n,seconds\n1,10\n2,6\n4,4\n8,3.1\n1,10.1\n2,6.1\n4,3.9\n8,3.0\n16,9.5\n16,2.6\n16,2.5\n' >"$work/outlier.csv"
 expect "outliers are shown, not dropped" 0 "is an outlier" howmany fit "$work/outlier.csv" --terms '1,1/n'
 json "outliers stay in the fit" '.run_count == 11 and ([.residuals[] | select(.outlier)] | length) == 1' howmany fit "$work/outlier.csv" --terms '1,1/n' --json
 printf 'n,seconds\n1,10\n2,6\n3,4.7\n2,6.1\n1,10.2\n3,4.8\n' >"$work/small.csv"
-expect "terms that cannot be told apart" 0 "can hardly distinguish" howmany fit "$work/small.csv" --terms '1/n,ln(n),sqrt(n)'
-expect "and the run that would tell" 0 "add a run at n >= " howmany fit "$work/small.csv" --terms '1/n,ln(n),sqrt(n)'
+expect "terms that the runs cannot distinguish are noted" 0 "can hardly distinguish" howmany fit "$work/small.csv" --terms '1/n,ln(n),sqrt(n)'
+expect "the run that would distinguish them is named" 0 "add a run at n >= " howmany fit "$work/small.csv" --terms '1/n,ln(n),sqrt(n)'
 printf 'n,seconds\n1,11.2\n2,6.746573590\n4,4.993147181\n8,4.889720771\n' >"$work/exact.csv" # 1 + 10/n + 0.5 ln n + 0.2 n
-expect "no runs to spare, no interval" 0 "are too few for an interval" howmany fit "$work/exact.csv" --terms '1,1/n,ln(n),n'
+expect "as many terms as runs give no interval" 0 "are too few for an interval" howmany fit "$work/exact.csv" --terms '1,1/n,ln(n),n'
 
-# refusals: exit 2, with the row and the column
+# Invalid tables: exit 2 with the row and the column.
 refuse() { # NAME TEXT PATTERN [OPTION…]
   printf "$2" >"$work/bad.csv"
   local name=$1 pattern=$3
@@ -97,33 +97,33 @@ refuse "a term that is infinite" 'n,seconds\n1,2\n2,1\n4,1\n' 'bad.csv:2: ' --te
 refuse "a run without what a term needs" 'n,size,seconds\n1,1,2\n2,,1\n4,1,1\n' 'bad.csv:3: size: the run has no value of size' --terms '1,size/n'
 refuse "a target that is not there" 'n,seconds\n1,2\n2,1\n4,1\n' "no quantity 'sise'" --target n=4,sise=3
 refuse "a level of everything" 'n,seconds\n1,2\n2,1\n' 'not between 0 and 1' --level 1
-expect "a missing file" 2 "cannot open" howmany fit "$work/nothing.csv"
-[ "${HM_SQLITE:-1}" = 0 ] || expect "no file at all: one's own store" 2 "the store has no such runs" howmany fit
-expect "--terms and --job" 2 "a job has its own terms" howmany fit "$runs" --job examples/fig1.yaml --terms 1
-expect "--on without --job" 2 "--on: this needs a job" howmany fit "$runs" --on m5.4xlarge
+expect "a missing file is reported" 2 "cannot open" howmany fit "$work/nothing.csv"
+[ "${HM_SQLITE:-1}" = 0 ] || expect "without a file the user's own store is read" 2 "the store has no such runs" howmany fit
+expect "--terms with --job is refused" 2 "a job has its own terms" howmany fit "$runs" --job examples/fig1.yaml --terms 1
+expect "--on without --job is refused" 2 "--on: this needs a job" howmany fit "$runs" --on m5.4xlarge
 
-# a specification sheet as the start
+# A job as the prior of a fit.
 printf 'n,speedup\n1,1\n2,1.88\n4,2.91\n' >"$work/fig2.csv"
 json "fig. 2 from three small runs" '([1.88,2.46,2.91,3.2,3.2,3.2,3.2,3.56,3.1,3,3.2,3.31] as $m |
   [.predictions[] | {n, s: .speedup}] | map(select(.n != 2 and .n != 4)) | map((.s / $m[.n - 2] - 1) | fabs) | add / length) < 0.1' \
   howmany fit "$work/fig2.csv" --job examples/fig2-spark-ann.yaml --predict 2..13 --json
-json "without a run it is the sheet" '(.predictions[0].time_s * 1e4 | round) == 26610 and .run_count == 0' \
+json "without runs the fit is the model of the job" '(.predictions[0].time_s * 1e4 | round) == 26610 and .run_count == 0' \
   howmany fit --job examples/fig1.yaml --predict 10 --json
 
 # plan --runs
-json "plan with runs alone" '.provenance == "fit" and .sure >= 0 and .sure <= 1 and .sure_near >= .sure and
+json "plan answers from runs alone" '.provenance == "fit" and .sure >= 0 and .sure <= 1 and .sure_near >= .sure and
   .n_low <= .best.n and .best.low_s < .best.time_s and .help == []' howmany plan --runs "$runs" --json
-json "plan with runs and a job" '.provenance == "model and runs" and (.help|length) > 0 and .sure >= 0' \
+json "plan combines runs and a job" '.provenance == "model and runs" and (.help|length) > 0 and .sure >= 0' \
   howmany plan examples/fig2-spark-ann.yaml --runs "$work/fig2.csv" --json
-expect "how sure is said" 0 "how sure" howmany plan --runs "$runs"
+expect "plan reports the probability of its answer" 0 "how sure" howmany plan --runs "$runs"
 json "a deadline works on the fit" '.goal == "cost" and .best.total_s <= 36000' \
   howmany plan --runs "$runs" --on m5.4xlarge --set iterations=2000 --deadline 10h --json
 json "a budget works on the fit" '.goal == "time" and .best.cost <= 40 and .in_budget != null' \
   howmany plan --runs "$runs" --on m5.4xlarge --set iterations=1000 --budget 40 --json
 json "knee and pareto work on the fit" '.knee.n > 1 and (.pareto|length) > 1' howmany plan --runs "$runs" --on m5.4xlarge --json
-expect "a deadline nobody meets" 1 "meets the deadline" howmany plan --runs "$runs" --set iterations=2000 --deadline 1s
+expect "a deadline that no n meets is reported" 1 "meets the deadline" howmany plan --runs "$runs" --set iterations=2000 --deadline 1s
 expect "several machines are refused" 2 "one machine" howmany plan --runs "$runs" --on m5.4xlarge,c5.18xlarge
-expect "--terms without --runs" 2 "--terms: this needs runs" howmany plan examples/fig1.yaml --terms 1
+expect "--terms without --runs is refused" 2 "--terms: this needs runs" howmany plan examples/fig1.yaml --terms 1
 json "csv of the curve has intervals" '.' sh -c "howmany plan --runs $runs --csv | head -n 1 | grep -q low_s && echo true"
 
 # design
@@ -133,27 +133,27 @@ json "Ernest's example" '(.objective * 1e8 | round) == 561727309 and .candidate_
   [[1,156250],[1,213816],[3,501645],[3,559211],[3,616776],[4,616776],[8,1250000]]' \
   howmany design --n 1..8 --size 4/256..32/256:20 --budget 10 --only "$only" --json
 expect "the runs are listed" 0 "7 runs of 83 candidates" howmany design --n 1..8 --size 4/256..32/256:20 --budget 10 --only "$only"
-json "what is measured counts" '.before != null and .rounded < .before' \
+json "measured runs improve a design" '.before != null and .rounded < .before' \
   howmany design --n 1..8 --size 0.25..1:4 --budget 3 --have "$runs" --json
 json "criterion I aims at the target" '(.runs|length) > 0' howmany design --n 1..8 --budget 4 -c I --target 64 --json
 json "criterion D" '(.runs|length) > 0' howmany design --n 1..8 --budget 4 -c D --json
-json "a job prices its runs" '.machine_s > 0 and .money > 0 and .cost <= 3600' \
+json "a job gives the cost of its runs" '.machine_s > 0 and .money > 0 and .cost <= 3600' \
   howmany design examples/fig2-spark-ann.yaml --on m5.4xlarge --network 1gbe --n 1,2,4,8 --size 0.1,0.5 --budget 1h --json
-json "a budget in money" '.money <= 0.5' howmany design examples/fig2-spark-ann.yaml --on m5.4xlarge --network 1gbe --n 1,2,4 --budget '$0.5' --json
-expect "--rounds tells what each run adds" 0 "not enough" howmany design --n 1..8 --budget 6 --rounds
-expect "no n" 2 "which runs could be made" howmany design --budget 3
-expect "a budget of nothing" 2 "not more than 0" howmany design --n 1..4 --budget 0
-expect "money without a job" 2 "time and money need a job and no cost" howmany design --n 1..4 --budget '$3'
-expect "criterion I without a target" 2 "needs a target" howmany design --n 1..8 -c I --budget 4
-expect "an unknown criterion" 2 "is not A, D or I" howmany design --n 1..8 -c E
-expect "one number of workers" 2 "cannot tell the term" howmany design --n 4 --budget 4
-expect "a cost below nothing" 2 "the cost is -1" howmany design --n 1..6 --cost '5-n'
-expect "a candidate that is none" 2 "no candidate is left" howmany design --n 1..6 --only 'n > 9'
+json "a budget may be money" '.money <= 0.5' howmany design examples/fig2-spark-ann.yaml --on m5.4xlarge --network 1gbe --n 1,2,4 --budget '$0.5' --json
+expect "--rounds shows what each run adds" 0 "not enough" howmany design --n 1..8 --budget 6 --rounds
+expect "a design without n is refused" 2 "which runs could be made" howmany design --budget 3
+expect "a budget of 0 is refused" 2 "not more than 0" howmany design --n 1..4 --budget 0
+expect "a budget in money without a job is refused" 2 "time and money need a job and no cost" howmany design --n 1..4 --budget '$3'
+expect "criterion I without a target is refused" 2 "needs a target" howmany design --n 1..8 -c I --budget 4
+expect "an unknown criterion is refused" 2 "is not A, D or I" howmany design --n 1..8 -c E
+expect "candidates with one n are refused" 2 "cannot tell the term" howmany design --n 4 --budget 4
+expect "a negative cost is refused" 2 "the cost is -1" howmany design --n 1..6 --cost '5-n'
+expect "a condition that no candidate meets is refused" 2 "no candidate is left" howmany design --n 1..6 --only 'n > 9'
 
 # bench
 cat >"$work/job" <<'END'
 #!/bin/sh
-# n size: tells of two iterations; fails for n = 3
+# job N SIZE: prints iterations; fails for n = 3.
 [ "$1" = 3 ] && { echo "no memory left" >&2; exit 7; }
 [ "$1" = 5 ] && sleep 60
 echo "starting"
@@ -162,56 +162,56 @@ END
 chmod +x "$work/job"
 json "bench reads iterations from JSON lines" '.run_count == 8 and .configuration_count == 4' \
   howmany bench "$work/job {n} {size}" --n 1,2,4,8 --size 1 --repeat 2 --json
-expect "bench records" 0 "seconds" howmany bench "$work/job {n} {size}" --n 1,2 --size 0.5,1 --repeat 1 --record "$work/b.csv"
-check "a row for each run" sh -c "[ \$(wc -l <$work/b.csv) = 5 ]"
-check "the median of the iterations, and the last loss" sh -c "grep -q '^2,0.5,1,2.02,[0-9.]*,3,0.333333,ok,' $work/b.csv"
-expect "bench appends" 0 "" howmany bench "$work/job {n} {size}" --n 4 --size 0.5,1 --repeat 1 --record "$work/b.csv"
-check "and what was there counts" sh -c "[ \$(wc -l <$work/b.csv) = 7 ] && howmany fit $work/b.csv | grep -q '6 runs of 6'"
+expect "bench writes a table" 0 "seconds" howmany bench "$work/job {n} {size}" --n 1,2 --size 0.5,1 --repeat 1 --record "$work/b.csv"
+check "the table has one row for each run" sh -c "[ \$(wc -l <$work/b.csv) = 5 ]"
+check "a row has the median of the iterations and the last loss" sh -c "grep -q '^2,0.5,1,2.02,[0-9.]*,3,0.333333,ok,' $work/b.csv"
+expect "bench appends to a table" 0 "" howmany bench "$work/job {n} {size}" --n 4 --size 0.5,1 --repeat 1 --record "$work/b.csv"
+check "the fit includes the earlier rows" sh -c "[ \$(wc -l <$work/b.csv) = 7 ] && howmany fit $work/b.csv | grep -q '6 runs of 6'"
 expect "other columns are refused" 2 "has other columns" howmany bench "$work/job {n} 1" --n 1,2 --record "$work/b.csv"
 expect "json lines are recorded" 0 "" howmany bench "$work/job {n} 1" --n 1,2 --repeat 1 --record "$work/b.jsonl"
-check "and read back" sh -c "jq -es 'length == 2 and .[0].status == \"ok\"' $work/b.jsonl && howmany fit $work/b.jsonl >/dev/null"
-expect "a failure is recorded and the rest go on" 0 "n = 3: exit 7" howmany bench "$work/job {n} 1" --n 1,2,3,4 --repeat 1 --record "$work/c.csv"
-check "failed in the table" sh -c "grep -q '^3,1,,.*exit 7' $work/c.csv && grep -q '^4,.*ok' $work/c.csv"
-expect "its last words are shown" 0 "no memory left" howmany bench "$work/job {n} 1" --n 2,3,4 --repeat 1
+check "recorded JSON lines are read by fit" sh -c "jq -es 'length == 2 and .[0].status == \"ok\"' $work/b.jsonl && howmany fit $work/b.jsonl >/dev/null"
+expect "a failed run is recorded and the others continue" 0 "n = 3: exit 7" howmany bench "$work/job {n} 1" --n 1,2,3,4 --repeat 1 --record "$work/c.csv"
+check "the table marks the failed run" sh -c "grep -q '^3,1,,.*exit 7' $work/c.csv && grep -q '^4,.*ok' $work/c.csv"
+expect "the last lines of a failed command are shown" 0 "no memory left" howmany bench "$work/job {n} 1" --n 2,3,4 --repeat 1
 expect "a timeout is a failure" 0 "timeout" howmany bench "$work/job {n} 1" --n 1,2,5 --repeat 1 --timeout 300ms
 expect "only failures exit 1" 1 "all runs failed" howmany bench "$work/job {n} 1" --n 3 --repeat 1
-expect "a command that is not there" 2 "cannot start 'no-such-command'" howmany bench 'no-such-command {n}' --n 1,2
-expect "a regular expression tells iterations" 0 "2 runs of 2 configurations" \
+expect "a missing command is reported" 2 "cannot start 'no-such-command'" howmany bench 'no-such-command {n}' --n 1,2
+expect "a regular expression finds iterations" 0 "2 runs of 2 configurations" \
   howmany bench "printf 'step took 25%s ms\\n' {n}" --n 1,2 --repeat 1 --iteration-regex 'took ([0-9.]+ ms)'
 expect "a regular expression needs a group" 2 "has no group for the seconds" howmany bench 'true {n}' --n 1,2 --iteration-regex 'took'
 expect "without iterations the whole run counts" 0 "no fit yet" howmany bench 'true {n}' --n 1 --repeat 1
 expect "a dry run runs nothing" 0 "mpirun -n 4 ./train --fraction 0.2" howmany bench 'mpirun -n {n} ./train --fraction {size}' --n 1,2,4 --size 0.1,0.2 --dry-run
-check "a dry run quotes" sh -c "howmany bench 'printf \"%s b\" {n}' --n 1 --dry-run | grep -q \"'%s b'\""
+check "a dry run quotes arguments" sh -c "howmany bench 'printf \"%s b\" {n}' --n 1 --dry-run | grep -q \"'%s b'\""
 expect "a pipe needs a shell" 2 "--shell' runs the command through sh" howmany bench 'cat {n} | wc' --n 1,2
-expect "--shell gives one" 0 "runs" howmany bench 'true {n} | cat' --n 1,2 --repeat 1 --shell
-expect "an unknown place" 2 "{m}" howmany bench 'true {m} {n}' --n 1,2
-expect "a place that is not used" 2 "does not contain {size}, which has several values" howmany bench 'true {n}' --n 1,2 --size 1,2
-expect "no n for bench" 2 "--n 1,2,4" howmany bench 'true'
-expect "no command" 2 "the command is missing" howmany bench --n 1,2
+expect "--shell runs a pipe" 0 "runs" howmany bench 'true {n} | cat' --n 1,2 --repeat 1 --shell
+expect "an unknown placeholder is refused" 2 "{m}" howmany bench 'true {m} {n}' --n 1,2
+expect "a placeholder that the command does not contain is refused" 2 "does not contain {size}, which has several values" howmany bench 'true {n}' --n 1,2 --size 1,2
+expect "bench without values of n is refused" 2 "--n 1,2,4" howmany bench 'true'
+expect "bench without a command is refused" 2 "the command is missing" howmany bench --n 1,2
 expect "--warmup is not measured" 0 "" howmany bench "$work/job {n} 1" --n 1,2 --repeat 1 --warmup 2 --record "$work/w.csv"
 check "only the repeats are rows" sh -c "[ \$(wc -l <$work/w.csv) = 3 ]"
-json "--within repeats until it is narrow" '.run_count == 4' howmany bench "$work/job {n} 1" --n 1,2 --repeat 2 --within 1% --json
+json "--within repeats until the interval is narrow" '.run_count == 4' howmany bench "$work/job {n} 1" --n 1,2 --repeat 2 --within 1% --json
 expect "--design chooses its runs" 0 "16 workers: " howmany bench "$work/job {n} {size}" --n 1,2,4,6,8 --size 0.25,0.5,1 --repeat 1 --design --target n=16,size=1 --tight 5% --terms '1,size/n,n'
 howmany bench "$work/job {n} 1" --n 1,2,4,6,8 --repeat 1 --design --target 12 --record "$work/again.csv" >/dev/null 2>&1
 before=$(wc -l <"$work/again.csv")
 howmany bench "$work/job {n} 1" --n 1,2,4,6,8 --repeat 1 --design --target 12 --record "$work/again.csv" >/dev/null 2>&1
 check "a design does not make recorded runs again" [ "$before" = "$(wc -l <"$work/again.csv")" ]
 expect "--design needs a target" 2 "needs --target" howmany bench "$work/job {n} 1" --n 1,2 --design
-expect "an unwritable record" 2 "cannot open" howmany bench 'true {n}' --n 1,2 --record /nowhere/r.csv
+expect "a record that cannot be written is reported" 2 "cannot open" howmany bench 'true {n}' --n 1,2 --record /nowhere/r.csv
 
-expect "n below 1" 2 "n must be whole and at least 1" howmany bench 'sleep {n}' --n 0.5,30
+expect "n below 1 is refused" 2 "n must be whole and at least 1" howmany bench 'sleep {n}' --n 0.5,30
 expect "the order of --n and --size does not matter" 0 "./t 2 0.5" howmany bench './t {n} {size}' --size 0.5 --n 1,2 --dry-run
 printf 'n,repeat,seconds,total,iterations,loss,status,host,started\n1,1,0.1,0.1,,,ok,h,x' >"$work/cut.csv"
-expect "a last line without its end" 0 "" howmany bench 'true {n}' --n 2,4 --repeat 1 --record "$work/cut.csv"
-check "keeps to itself" sh -c "[ \$(wc -l <$work/cut.csv) = 4 ] && howmany fit $work/cut.csv >/dev/null"
+expect "bench appends to a table without a final newline" 0 "" howmany bench 'true {n}' --n 2,4 --repeat 1 --record "$work/cut.csv"
+check "the incomplete last line stays a row of its own" sh -c "[ \$(wc -l <$work/cut.csv) = 4 ] && howmany fit $work/cut.csv >/dev/null"
 printf 'garbage\n' >"$work/garbage.jsonl"
-expect "a record that is no table" 2 "" howmany bench 'true {n}' --n 1,2 --record "$work/garbage.jsonl"
-expect "a record of other quantities" 2 "have no size" howmany bench 'true {n} {size}' --n 1,2 --size 1 --record "$work/b.jsonl"
-expect "a name that clashes is told before anything runs" 2 "appears twice" howmany bench 'false {n} {cores}' --n 1,2 --vary cores=1,2
-expect "a size of nothing too" 2 "must be more than 0" howmany bench 'false {n} {size}' --n 1,2 --size 0,1
-expect "and terms that cannot be" 2 "'foo'" howmany bench 'false {n}' --n 1,2,4 --terms 1,foo
-expect "and a target nobody has" 2 "which is not an axis of the runs" howmany bench 'false {n}' --n 1,2 --design --target n=8,foo=3
-expect "a design with one place that fails ends" 0 "% at the target, after" timeout 60 howmany bench "$work/job {n} 1" --n 1,2,3,4 --repeat 1 --design --target 4
+expect "a record that is not a table is refused" 2 "" howmany bench 'true {n}' --n 1,2 --record "$work/garbage.jsonl"
+expect "a record with other quantities is refused" 2 "have no size" howmany bench 'true {n} {size}' --n 1,2 --size 1 --record "$work/b.jsonl"
+expect "a name that is already a column is refused before any run" 2 "appears twice" howmany bench 'false {n} {cores}' --n 1,2 --vary cores=1,2
+expect "a size of 0 is refused before any run" 2 "must be more than 0" howmany bench 'false {n} {size}' --n 1,2 --size 0,1
+expect "invalid terms are refused before any run" 2 "'foo'" howmany bench 'false {n}' --n 1,2,4 --terms 1,foo
+expect "a target outside the axes is refused before any run" 2 "which is not an axis of the runs" howmany bench 'false {n}' --n 1,2 --design --target n=8,foo=3
+expect "a design ends although one configuration fails" 0 "% at the target, after" timeout 60 howmany bench "$work/job {n} 1" --n 1,2,3,4 --repeat 1 --design --target 4
 expect "a design of failures exits 1" 1 "all runs failed" howmany bench 'false {n}' --n 1,2,4 --repeat 1 --design --target 8
 cat >"$work/nan" <<'END'
 #!/bin/sh
@@ -219,12 +219,12 @@ echo '{"iteration":0,"seconds":0.5,"loss":NaN}'
 echo '{"iteration":1,"seconds":0.5,"loss":-Infinity}'
 END
 chmod +x "$work/nan"
-expect "a loss that ran away is no reason to lose the time" 0 "500 ms" howmany bench "$work/nan {n}" --n 1,2 --repeat 1
-expect "a regular expression that matches nothing is told" 0 "no line matched --iteration-regex" howmany bench 'true {n}' --n 1,2 --repeat 1 --iteration-regex 'took ([0-9]+)'
+expect "a run with a NaN loss keeps its time" 0 "500 ms" howmany bench "$work/nan {n}" --n 1,2 --repeat 1
+expect "a regular expression without a match is noted" 0 "no line matched --iteration-regex" howmany bench 'true {n}' --n 1,2 --repeat 1 --iteration-regex 'took ([0-9]+)'
 timeout 60 howmany bench "$work/job {n} 1" --n 1,2,4 --repeat 1 --design --target 4096 --tight 0.0001% >/dev/null 2>"$work/d.err"
 check "a design ends when runs no longer help" grep -q "do not help" "$work/d.err"
 
-# Ctrl-C: what was measured is kept, the command is gone
+# Ctrl-C keeps the finished runs and ends the command.
 cat >"$work/slow" <<'END'
 #!/bin/sh
 [ "$1" = 2 ] && { echo $$ >"$(dirname "$0")/pid"; exec sleep 300; }
@@ -245,44 +245,44 @@ ctrl_c() {
 }
 check "Ctrl-C keeps what was measured and ends the command" ctrl_c
 
-# odd tables, odd questions
+# Unusual tables and questions.
 { echo n,seconds; for r in 0.995 0.9975 1 1.0025 1.005; do awk "BEGIN {for (n = 1; n <= 4; n *= 2) printf \"%d,%.6f\\n\", n, $r * (0.02 + 0.3 / n + 0.01 * log(n))}"; done; } >"$work/repeats.csv"
-json "more repeats do not make a steep term sure" '.predictions[0] | .low_s < 0.066 and .high_s > 0.066' howmany fit "$work/repeats.csv" --target 64 --json
+json "more repeats do not narrow the interval of an untested term" '.predictions[0] | .low_s < 0.066 and .high_s > 0.066' howmany fit "$work/repeats.csv" --target 64 --json
 json "fit and plan agree on weak scaling" '.[0] == .[1]' sh -c "printf 'n,batch,seconds\n1,32,1.00\n2,64,1.05\n4,128,1.12\n8,256,1.18\n16,512,1.27\n' >$work/w.csv
   { howmany fit $work/w.csv --target 16 --json | jq '.predictions[0].speedup * 1e6 | round'; howmany plan --runs $work/w.csv --json --max-n 16 | jq '.curve[] | select(.n == 16).speedup * 1e6 | round'; } | jq -s ."
-expect "the columns are listed for a name that is not there" 2 "the columns are n, size" howmany fit "$runs" --terms 1,m
+expect "an unknown name in a term gets the list of columns" 2 "the columns are n, size" howmany fit "$runs" --terms 1,m
 printf '{"n":1,"latency_ms":2,"seconds":1}\n{"n":2,"latency_ms":3,"seconds":2}\n' >"$work/ms.jsonl"
-json "a unit in the keys of every line" '.run_count == 2' howmany fit "$work/ms.jsonl" --terms 1,n --json
+json "keys of JSON lines may have a unit" '.run_count == 2' howmany fit "$work/ms.jsonl" --terms 1,n --json
 printf '{"n":1,"time_ms":8000}\n{"n":2,"seconds":4}\n' >"$work/mixed.jsonl"
-expect "units that differ between lines" 2 "mixed.jsonl:2: seconds: 'seconds' has another unit" howmany fit "$work/mixed.jsonl"
+expect "different units in JSON lines are refused" 2 "mixed.jsonl:2: seconds: 'seconds' has another unit" howmany fit "$work/mixed.jsonl"
 printf '[{"n":1,"seconds":2}]' >"$work/list.json"
-expect "a JSON list" 2 "one JSON object in each line" howmany fit "$work/list.json"
+expect "a JSON list is refused" 2 "one JSON object in each line" howmany fit "$work/list.json"
 printf '# a, b, c\n# more, words\nn,seconds\n1,4\n2,2.2\n4,1.4\n' >"$work/comments.csv"
-json "comments with commas above the header" '.run_count == 3' howmany fit "$work/comments.csv" --json
+json "comments above the header are skipped" '.run_count == 3' howmany fit "$work/comments.csv" --json
 printf 'n,seconds,commit\n1,4,12e45678\n2,2.2,aa\n4,1.4,7\n' >"$work/commit.csv"
-json "a label that looks like a number" '.run_count == 3' howmany fit "$work/commit.csv" --json
+json "labels that look like numbers are read" '.run_count == 3' howmany fit "$work/commit.csv" --json
 printf 'n,seconds,status\n1,4,OK\n2,2.2,success\n4,1.4,Completed\n' >"$work/status.csv"
-json "other words for ok" '.run_count == 3 and .failed_count == 0' howmany fit "$work/status.csv" --json
-expect "a size below nothing" 2 "must be finite and more than 0" howmany fit "$runs" --target n=64,size=-1
-expect "a target twice" 2 "given twice" howmany fit "$runs" --target n=64,n=32
-expect "--predict and n in --target" 2 "leave n out" howmany fit "$runs" --target 64 --predict 3
-expect "plan needs seconds" 2 "has speedups only" howmany plan --runs "$work/speedup.csv"
-expect "layers without a job" 2 "the job has no network with layers" howmany plan --runs "$runs" --layers
+json "other names of the status ok are read" '.run_count == 3 and .failed_count == 0' howmany fit "$work/status.csv" --json
+expect "a negative size is refused" 2 "must be finite and more than 0" howmany fit "$runs" --target n=64,size=-1
+expect "a quantity of the target given twice is refused" 2 "given twice" howmany fit "$runs" --target n=64,n=32
+expect "--predict with n in --target is refused" 2 "leave n out" howmany fit "$runs" --target 64 --predict 3
+expect "plan refuses runs with speedups only" 2 "has speedups only" howmany plan --runs "$work/speedup.csv"
+expect "--layers without a job is refused" 2 "the job has no network with layers" howmany plan --runs "$runs" --layers
 printf 'n,batch,seconds\n1,64,2\n2,128,2.1\n4,256,2.2\n8,512,2.3\n16,1024,2.4\n' >"$work/weak.csv"
-json "weak scaling is seen" '.scaling == "weak" and .best.n > 16' howmany plan --runs "$work/weak.csv" --json
-json "a linear time" '[.terms[].term] == ["n"]' sh -c "printf 'n,seconds\n1,10\n2,20\n4,40\n8,80\n' | howmany fit - --json"
-json "values of another quantity are told" '[.runs[].where] | all(. != null)' howmany design --n 1,2,4 --vary batch=32,64 --terms '1,batch/n,batch' --budget 3 --json
-expect "sizes of runs that candidates do not have" 2 "the candidates have no size" howmany design --n 1..8 --have "$runs"
+json "plan recognises weak scaling from runs" '.scaling == "weak" and .best.n > 16' howmany plan --runs "$work/weak.csv" --json
+json "a time proportional to n is found" '[.terms[].term] == ["n"]' sh -c "printf 'n,seconds\n1,10\n2,20\n4,40\n8,80\n' | howmany fit - --json"
+json "a design lists the values of other quantities" '[.runs[].where] | all(. != null)' howmany design --n 1,2,4 --vary batch=32,64 --terms '1,batch/n,batch' --budget 3 --json
+expect "measured sizes without sizes of candidates are refused" 2 "the candidates have no size" howmany design --n 1..8 --have "$runs"
 json "--fill spends the budget" '.cost <= 10 and .rounded < 20' howmany design --n 1..8 --size 4/256..32/256:20 --budget 10 --only "$only" --fill --json
-json "many candidates without a budget" '.candidate_count == 2500' timeout 20 howmany design --n 1..50 --size 0.02..1:50 --json
+json "2500 candidates without a budget are solved" '.candidate_count == 2500' timeout 20 howmany design --n 1..50 --size 0.02..1:50 --json
 
 # validate --fits, on the published curves
 if [ -d "$data/scaling" ]; then
-  json "75 published curves" '.auto.curves == 75 and .auto.median < 0.07 and .auto.inside >= 67 and .ernest.median > .auto.median and
+  json "errors on 75 published curves stay within their bounds" '.auto.curves == 75 and .auto.median < 0.07 and .auto.inside >= 67 and .ernest.median > .auto.median and
     .sheet.curves >= 10' howmany validate --fits --data "$data" --json
   expect "the table ends with the medians" 0 "auto    75 curves: median error" howmany validate --fits --data "$data"
 else
-  skip "75 published curves" "no $data/scaling"
+  skip "errors on 75 published curves stay within their bounds" "no $data/scaling"
 fi
 if [ -f "$data/ernest/rcv1-parsed.csv" ]; then
   json "Ernest's file: coefficients and predictions" '([.terms[].value * 1e6 | round] == [1900127,162198212,1588324,0]) and
@@ -291,6 +291,6 @@ if [ -f "$data/ernest/rcv1-parsed.csv" ]; then
 else
   skip "Ernest's file: coefficients and predictions" "no $data/ernest"
 fi
-expect "--fits needs its folder" 2 "--data DIR" howmany validate --fits
-expect "--fits in an empty folder" 2 "no tables in" howmany validate --fits --data "$work"
+expect "--fits without a folder is refused" 2 "--data DIR" howmany validate --fits
+expect "--fits with an empty folder is refused" 2 "no tables in" howmany validate --fits --data "$work"
 finish

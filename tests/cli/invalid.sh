@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Every file of tests/invalid must be refused with exit 2 and exactly the message beside it.
-# `tests/cli/invalid.sh --record` writes the messages anew: read them before you commit them.
+# `tests/cli/invalid.sh --record` writes all messages again; read them before you commit them.
 record=${1:-}
 HM_SOURCE=${HM_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
 HM_PROGRAM=${HM_PROGRAM:-$HM_SOURCE/build/howmany}

@@ -14,33 +14,33 @@ remove_all() {
 trap remove_all EXIT
 
 # ---- usage errors ----------------------------------------------------------------------------
-expect "no verb" 2 "lab: name an action, up, run, status or down" howmany lab
-expect "an unknown verb" 2 "there is no action 'stats'; did you mean status?" howmany lab stats
-expect "a verb like no other" 2 "lab: there is no action 'frobnicate': use up, run, status or down" howmany lab frobnicate
-expect "a word too many" 2 "lab down: it takes no argument 'now'" howmany lab down now
-expect "an unknown option" 2 "there is no option '--latencyy'; did you mean --latency?" howmany lab up --latencyy 1ms
-expect "an option of another verb" 2 "lab down: it takes no --latency" howmany lab down --latency 1ms
-expect "no number of nodes" 2 "lab up: the number of nodes is missing" howmany lab up --latency 20ms
+expect "a missing action is refused" 2 "lab: name an action, up, run, status or down" howmany lab
+expect "an unknown action gets a suggestion" 2 "there is no action 'stats'; did you mean status?" howmany lab stats
+expect "an unknown action gets the list of actions" 2 "lab: there is no action 'frobnicate': use up, run, status or down" howmany lab frobnicate
+expect "an operand of lab down is refused" 2 "lab down: unexpected operand 'now'" howmany lab down now
+expect "an unknown option gets a suggestion" 2 "there is no option '--latencyy'; did you mean --latency?" howmany lab up --latencyy 1ms
+expect "an option of another action is refused" 2 "lab down: --latency does not apply" howmany lab down --latency 1ms
+expect "lab up without --n is refused" 2 "lab up: the number of nodes is missing" howmany lab up --latency 20ms
 for n in 0 65 2.5 -1 x; do
   expect "$n nodes" 2 "--n" howmany lab up -n $n --dry-run
 done
-expect "a negative latency" 2 "--latency" howmany lab up -n 2 --latency -20ms --way netem --dry-run
-expect "a latency of minutes" 2 "--latency: must be from 0 to 10 s" howmany lab up -n 2 --latency 2min --way netem --dry-run
-expect "a latency without a unit" 2 "--latency" howmany lab up -n 2 --latency 20 --way netem --dry-run
-expect "half a millisecond by vde" 2 "--latency: 0.5 ms is not a whole number of milliseconds" howmany lab up -n 2 --latency 0.5ms --way vde --dry-run
-expect "which it could be" 2 "0 ms or 1 ms" howmany lab up -n 2 --latency 0.5ms --way vde --dry-run
-expect "bandwidth 0" 2 "--bandwidth: '0' is not more than 0" howmany lab up -n 2 --bandwidth 0 --dry-run
-expect "a bandwidth that nothing has" 2 "--bandwidth: must be from 10 kbit/s to 1 Tbit/s" howmany lab up -n 2 --bandwidth 1bit/s --dry-run
-expect "all packets lost" 2 "--loss: must be from 0 to below 100 %" howmany lab up -n 2 --loss 100% --way netem --dry-run
-expect "less than none lost" 2 "--loss" howmany lab up -n 2 --loss -1% --way netem --dry-run
-expect "an unknown way" 2 "--way: 'magic' is not netem, vde or plain" howmany lab up -n 2 --way magic
-expect "plain wires have no latency" 2 "--way: 'plain' has neither latency nor loss" howmany lab up -n 2 --latency 1ms --way plain --dry-run
+expect "a negative latency is refused" 2 "--latency" howmany lab up -n 2 --latency -20ms --way netem --dry-run
+expect "a latency above 10 s is refused" 2 "--latency: must be from 0 to 10 s" howmany lab up -n 2 --latency 2min --way netem --dry-run
+expect "a latency without a unit is refused" 2 "--latency" howmany lab up -n 2 --latency 20 --way netem --dry-run
+expect "vde refuses a fraction of a millisecond" 2 "--latency: 0.5 ms is not a whole number of milliseconds" howmany lab up -n 2 --latency 0.5ms --way vde --dry-run
+expect "the message names the nearest latencies" 2 "0 ms or 1 ms" howmany lab up -n 2 --latency 0.5ms --way vde --dry-run
+expect "a bandwidth of 0 is refused" 2 "--bandwidth: '0' is not more than 0" howmany lab up -n 2 --bandwidth 0 --dry-run
+expect "a bandwidth below 10 kbit/s is refused" 2 "--bandwidth: must be from 10 kbit/s to 1 Tbit/s" howmany lab up -n 2 --bandwidth 1bit/s --dry-run
+expect "a loss of 100 % is refused" 2 "--loss: must be from 0 to below 100 %" howmany lab up -n 2 --loss 100% --way netem --dry-run
+expect "a negative loss is refused" 2 "--loss" howmany lab up -n 2 --loss -1% --way netem --dry-run
+expect "an unknown --way is refused" 2 "--way: 'magic' is not netem, vde or plain" howmany lab up -n 2 --way magic
+expect "--way plain with a latency is refused" 2 "--way: 'plain' has neither latency nor loss" howmany lab up -n 2 --latency 1ms --way plain --dry-run
 for bad in Lab 1lab 'my lab' ../etc lab- ''; do
   expect "a lab cannot be called '$bad'" 2 "--name: '$bad' cannot be the name of a lab" howmany lab up -n 2 --name "$bad" --dry-run
 done
-expect "run: no command" 2 "lab run: the command is missing" howmany lab run --name "$lab"
-expect "run: no --" 2 "lab run: put -- before the command: howmany lab run -- mpirun" howmany lab run --name "$lab" mpirun -n 2 hostname
-expect "agent: no command" 2 "lab agent: it takes a node and a command" howmany lab agent --name "$lab" -- "$lab-1"
+expect "lab run without a command is refused" 2 "lab run: the command is missing" howmany lab run --name "$lab"
+expect "lab run without -- is refused" 2 "lab run: put -- before the command: howmany lab run -- mpirun" howmany lab run --name "$lab" mpirun -n 2 hostname
+expect "lab agent without a command is refused" 2 "lab agent: it takes a node and a command" howmany lab agent --name "$lab" -- "$lab-1"
 
 # ---- printed commands ------------------------------------------------------------------------
 run howmany lab up -n 2 --latency 20ms --bandwidth 1Gbit/s --loss 0.1% --way netem --dry-run
@@ -48,8 +48,8 @@ check "netem's commands are printed" grep -qx "tc -n howmany-net qdisc add dev l
 run howmany lab up -n 2 --latency 5ms --way vde --dry-run
 check "vde's commands are printed" grep -q "wirefilter .* --delay RL5 --loss RL0 &$" "$work/out"
 run howmany lab up -n 2 --dry-run
-check "without latency and loss there are only wires and a bridge" sh -c "! grep -E 'vde|netem|tbf' $work/out && grep -q 'type bridge' $work/out"
-check "a dry run makes nothing" test ! -e /run/netns/howmany-net
+check "without latency and loss only veth pairs and a bridge are created" sh -c "! grep -E 'vde|netem|tbf' $work/out && grep -q 'type bridge' $work/out"
+check "a dry run creates nothing" test ! -e /run/netns/howmany-net
 
 # ---- no root ---------------------------------------------------------------------------------
 if [ "$(id -u)" = 0 ]; then
@@ -58,10 +58,10 @@ if [ "$(id -u)" = 0 ]; then
 else
   as_nobody() { howmany "$@"; }
 fi
-expect "up without root" 2 "lab up: it needs root, since it makes network namespaces: sudo howmany lab up …" as_nobody lab up -n 2 --name "$lab"
-expect "down without root" 2 "lab down: it needs root" as_nobody lab down --name "$lab"
-expect "run without root" 2 "lab run: it needs root" as_nobody lab run --name "$lab" -- true
-expect "status without root" 2 "lab status: it needs root" as_nobody lab status --name "$lab"
+expect "lab up without root is refused" 2 "lab up: it needs root, since it makes network namespaces: sudo howmany lab up …" as_nobody lab up -n 2 --name "$lab"
+expect "lab down without root is refused" 2 "lab down: it needs root" as_nobody lab down --name "$lab"
+expect "lab run without root is refused" 2 "lab run: it needs root" as_nobody lab run --name "$lab" -- true
+expect "lab status without root is refused" 2 "lab status: it needs root" as_nobody lab status --name "$lab"
 expect "a dry run needs no root" 0 "ip netns add howmany-net" as_nobody lab up -n 2 --latency 20ms --dry-run
 
 # ---- real labs -------------------------------------------------------------------------------
@@ -97,15 +97,15 @@ within() { # value least most
   awk -v v="$1" -v a="$2" -v b="$3" 'BEGIN {if (v == "" || v < a || v > b) {print "it is '"'"'" v "'"'"', not " a " to " b; exit 1}}'
 }
 
-expect "there is no lab yet" 1 "there is no lab '$lab'" howmany lab status --name "$lab"
-expect "nothing to remove" 1 "there is no lab '$lab'" howmany lab down --name "$lab"
-expect "nothing to run in" 1 "there is no lab '$lab'" howmany lab run --name "$lab" -- true
+expect "status of a missing lab exits 1" 1 "there is no lab '$lab'" howmany lab status --name "$lab"
+expect "down of a missing lab exits 1" 1 "there is no lab '$lab'" howmany lab down --name "$lab"
+expect "run in a missing lab exits 1" 1 "there is no lab '$lab'" howmany lab run --name "$lab" -- true
 
-expect "up" 0 "lab $lab is up: 3 nodes, 20.0 ms one way, 1.00 Gbit/s, by vde" howmany lab up -n 3 --latency 20ms --bandwidth 1Gbit/s --way vde --name "$lab"
+expect "lab up creates a lab" 0 "lab $lab is up: 3 nodes, 20.0 ms one way, 1.00 Gbit/s, by vde" howmany lab up -n 3 --latency 20ms --bandwidth 1Gbit/s --way vde --name "$lab"
 check "a ping takes 40 ms, two latencies" within "$(trip "$lab" 2)" 37 43
-check "to each node" within "$(trip "$lab" 3)" 37 43
-check "a node is near itself" within "$(trip "$lab" 1)" 0 5
-expect "up twice" 2 "lab '$lab' is up already, with 3 nodes" howmany lab up -n 2 --name "$lab"
+check "a ping to the third node takes 40 ms" within "$(trip "$lab" 3)" 37 43
+check "a ping of a node to itself takes less than 5 ms" within "$(trip "$lab" 1)" 0 5
+expect "a second lab up is refused" 2 "lab '$lab' is up already, with 3 nodes" howmany lab up -n 2 --name "$lab"
 run howmany lab status --name "$lab" --json
 check "status as JSON" jq -e '.lab == "'"$lab"'" and .n == 3 and .latency_s == 0.02 and .bandwidth == 125000000 and .way == "vde" and (.nodes | length) == 3 and
   .nodes[1].name == "'"$lab"'-2" and .nodes[1].address == "10.87.0.2" and .nodes[1].round_trip_s > 0.037' "$work/out"
@@ -113,23 +113,23 @@ check "status as JSON" jq -e '.lab == "'"$lab"'" and .n == 3 and .latency_s == 0
 # ---- run -------------------------------------------------------------------------------------
 same() { [ "$1" = "$2" ] || { echo "is '$1', should be '$2'"; return 1; }; }
 in_lab() { howmany lab run --name "$lab" "$@"; }
-check "the command's words are filled in" same "$(in_lab -- echo {n} {hosts} {first} {name} {hostfile})" \
+check "placeholders in the command are replaced" same "$(in_lab -- echo {n} {hosts} {first} {name} {hostfile})" \
   "3 $lab-1,$lab-2,$lab-3 10.87.0.1 $lab /run/howmany/$lab/hostfile-3"
-check "as many nodes as asked for" same "$(in_lab -n 2 -- echo {n} {hosts})" "2 $lab-1,$lab-2"
+check "--n limits the nodes" same "$(in_lab -n 2 -- echo {n} {hosts})" "2 $lab-1,$lab-2"
 check "a node has its name" same "$(in_lab --on 2 -- hostname)" "$lab-2"
-check "by address" same "$(in_lab --on 10.87.0.3 -- hostname)" "$lab-3"
-check "the host keeps its own" test "$(hostname)" != "$lab-2"
+check "--on accepts an address" same "$(in_lab --on 10.87.0.3 -- hostname)" "$lab-3"
+check "the host name of the machine does not change" test "$(hostname)" != "$lab-2"
 check "the agent runs a line of shell on a node, as ssh would" same "$(howmany lab agent --name "$lab" -- "$lab-3" 'hostname;' echo 'a b' "| tr a-z A-Z")" "$lab-3
 A B"
 check "the agent can be called from a node" same "$(in_lab -- sh -c '$0 lab agent --name '"$lab"' -- 10.87.0.2 hostname' "$HM_PROGRAM")" "$lab-2"
-expect "more nodes than there are" 2 "lab '$lab' has 3 nodes, not 4" in_lab -n 4 -- true
-expect "a node that is not there" 2 "'4' is not a node of lab '$lab', which are 1 to 3, or $lab-1 to $lab-3" in_lab --on 4 -- true
-expect "a place that is not there" 2 "{nodes}" in_lab -- echo {nodes}
-expect "a command that is not there" 2 "cannot start 'no-such-command': No such file or directory" in_lab -- no-such-command
+expect "more nodes than the lab has are refused" 2 "lab '$lab' has 3 nodes, not 4" in_lab -n 4 -- true
+expect "an unknown node is refused" 2 "'4' is not a node of lab '$lab', which are 1 to 3, or $lab-1 to $lab-3" in_lab --on 4 -- true
+expect "an unknown placeholder is refused" 2 "{nodes}" in_lab -- echo {nodes}
+expect "a missing command is reported" 2 "cannot start 'no-such-command': No such file or directory" in_lab -- no-such-command
 run in_lab -- sh -c 'exit 7'
-check "the command's exit code" test "$code" -eq 7
-check "the command's input" same "$(echo hello | in_lab -- cat)" hello
-expect "down from inside" 2 "this is a node of lab '$lab'; leave it first" in_lab -- "$HM_PROGRAM" lab down --name "$lab"
+check "the exit code is that of the command" test "$code" -eq 7
+check "the command reads standard input" same "$(echo hello | in_lab -- cat)" hello
+expect "lab down on a node is refused" 2 "this is a node of lab '$lab'; leave it first" in_lab -- "$HM_PROGRAM" lab down --name "$lab"
 
 ctrl_c() {
   env --default-signal=INT howmany lab run --name "$lab" -- bash -c 'trap "exit 7" INT; echo >"$0"; while :; do sleep 0.02; done' "$work/ready" &
@@ -139,20 +139,20 @@ ctrl_c() {
   wait $pid
   [ $? -eq 7 ] && howmany lab status --name "$lab"
 }
-check "Ctrl-C is the command's, and the lab stays" ctrl_c
+check "Ctrl-C ends the command but not the lab" ctrl_c
 
 if [ "$mpi" ]; then
   check "mpirun starts a rank on each node" same "$(in_lab -- mpirun -n {n} hostname | sort | tr '\n' ' ')" "$lab-1 $lab-2 $lab-3 "
   run in_lab -n 2 -- howmany train -n {n} -d digits:500 -i 3
   check "2 ranks train across the network" test "$code" -eq 0
   learnt() { jq -c 'select(.iteration) | [.iteration, .objective]'; }
-  check "and learn what they learn without one" same "$(learnt <"$work/out")" "$(howmany train -n 2 -d digits:500 -i 3 | learnt)"
-  check "a sum of theirs takes a latency" sh -c "jq -s -e 'map(select(.iteration)) | map(.communicate_s) | add / length > 0.015' $work/out"
+  check "training across the network gives the results of training without it" same "$(learnt <"$work/out")" "$(howmany train -n 2 -d digits:500 -i 3 | learnt)"
+  check "an all-reduce across the network takes at least the latency" sh -c "jq -s -e 'map(select(.iteration)) | map(.communicate_s) | add / length > 0.015' $work/out"
 else
   skip "MPI across the network" "this build has no MPI"
 fi
-check "down" howmany lab down --name "$lab"
-check "nothing is left" is_gone "$lab"
+check "lab down succeeds" howmany lab down --name "$lab"
+check "lab down removes everything" is_gone "$lab"
 
 # ---- latencies, bandwidth, loss --------------------------------------------------------------
 for ms in 0 5 60 100; do
@@ -165,15 +165,15 @@ if unshare --net tc qdisc add dev lo root netem delay 1ms 2>/dev/null; then
   check "a ping takes 40 ms with netem" within "$(trip "$lab" 2)" 37 43
   howmany lab down --name "$lab"
 else
-  expect "the kernel has no netem, and says so" 2 "netem" howmany lab up -n 2 --latency 20ms --way netem --name "$lab"
-  check "what was made by then is undone" is_gone "$lab"
+  expect "a kernel without netem is reported" 2 "netem" howmany lab up -n 2 --latency 20ms --way netem --name "$lab"
+  check "after a failure nothing is left" is_gone "$lab"
 fi
 
 howmany lab up -n 2 --loss 50% --way vde --name "$lab" >/dev/null
 # A lost ARP request is repeated only after a second, so resolve the address first.
 in_lab -- sh -c "for k in \$(seq 40); do ping -n -c 1 -W 1 $lab-2 >/dev/null 2>&1 && break; done"
 lost=$(in_lab -- ping -n -c 100 -i 0.005 -W 1 "$lab-2" | sed -n 's/.* \([0-9.]*\)% packet loss.*/\1/p')
-check "of packets that must come and go with 50 % lost, three in four are" within "$lost" 55 93
+check "with 50 % loss in each direction, three of four pings are lost" within "$lost" 55 93
 howmany lab down --name "$lab"
 
 if [ "$mpi" ]; then
@@ -185,7 +185,7 @@ if [ "$mpi" ]; then
   check "100 Mbit/s is not exceeded by more than 15 %" within "$(rate)" 1 $((12500000 * 115 / 100))
   howmany lab down --name "$lab"
   howmany lab up -n 2 --latency 1ms --bandwidth 100Mbit/s --way vde --name "$lab" >/dev/null
-  check "nor with a latency" within "$(rate)" 1 $((12500000 * 115 / 100))
+  check "100 Mbit/s is not exceeded with a latency" within "$(rate)" 1 $((12500000 * 115 / 100))
   howmany lab down --name "$lab"
 else
   skip "bandwidth" "this build has no MPI"
@@ -194,44 +194,44 @@ fi
 # ---- several labs ----------------------------------------------------------------------------
 howmany lab up -n 2 --latency 1ms --way vde --name "${lab}a" >/dev/null
 howmany lab up -n 2 --name "${lab}b" >/dev/null
-expect "others are named" 1 "existing labs: " howmany lab status --name "${lab}c"
-check "each has nodes of its own" same "$(howmany lab run --name "${lab}a" -- hostname) $(howmany lab run --name "${lab}b" -- hostname)" "${lab}a-1 ${lab}b-1"
+expect "status of a missing lab lists the existing labs" 1 "existing labs: " howmany lab status --name "${lab}c"
+check "two labs have different nodes" same "$(howmany lab run --name "${lab}a" -- hostname) $(howmany lab run --name "${lab}b" -- hostname)" "${lab}a-1 ${lab}b-1"
 howmany lab run --name "${lab}a" -- sleep 1000 &
 sleeper=$!
-check "one of them down" howmany lab down --name "${lab}a"
+check "lab down of one of two labs succeeds" howmany lab down --name "${lab}a"
 wait $sleeper
-check "what ran on its nodes has ended" test $? -gt 128
-check "and it is gone" is_gone "${lab}a"
-check "the other stays" howmany lab status --name "${lab}b"
+check "lab down ends the processes on its nodes" test $? -gt 128
+check "nothing of the first lab is left" is_gone "${lab}a"
+check "the second lab still exists" howmany lab status --name "${lab}b"
 howmany lab down --name "${lab}b"
 
 # ---- existing namespaces ---------------------------------------------------------------------
 ip netns add "${lab}c-2"
-expect "a namespace that exists already" 2 "network namespace ${lab}c-2 exists already and does not belong to a lab" howmany lab up -n 2 --name "${lab}c"
-expect "is not removed either" 2 "network namespace ${lab}c-2 does not belong to a lab and is kept" howmany lab down --name "${lab}c"
-check "and nothing else was made" same "$(left "${lab}c")" "/run/netns/${lab}c-2"
+expect "an existing namespace of the same name is reported" 2 "network namespace ${lab}c-2 exists already and does not belong to a lab" howmany lab up -n 2 --name "${lab}c"
+expect "lab down keeps a foreign namespace" 2 "network namespace ${lab}c-2 does not belong to a lab and is kept" howmany lab down --name "${lab}c"
+check "the failed lab up left nothing else" same "$(left "${lab}c")" "/run/netns/${lab}c-2"
 ip netns delete "${lab}c-2"
 
 # ---- killed processes ------------------------------------------------------------------------
 howmany lab up -n 2 --latency 1ms --way vde --name "${lab}d" >/dev/null
 kill -9 $(ip netns pids "${lab}d-net" | head -n 2)
-expect "killed switches are noticed" 1 " of the 5 processes of its network have ended" howmany lab status --name "${lab}d"
-expect "and nothing runs on such a network" 1 "is incomplete" howmany lab run --name "${lab}d" -- true
+expect "status reports killed switches" 1 " of the 5 processes of its network have ended" howmany lab status --name "${lab}d"
+expect "lab run on a damaged network is refused" 1 "is incomplete" howmany lab run --name "${lab}d" -- true
 kill -9 $(ip netns pids "${lab}d-net")
-check "down after kill -9 of switches and wires" howmany lab down --name "${lab}d"
-check "leaves nothing" is_gone "${lab}d"
+check "lab down succeeds after switches and wires were killed" howmany lab down --name "${lab}d"
+check "nothing of the damaged lab is left" is_gone "${lab}d"
 
 howmany lab up -n 2 --latency 1ms --way vde --name "${lab}d" >/dev/null
 ip netns delete "${lab}d-net"
-expect "a namespace that was deleted is noticed" 1 "network namespace ${lab}d-net is gone" howmany lab status --name "${lab}d"
-check "down without its namespace" howmany lab down --name "${lab}d"
-check "finds its processes by their words" is_gone "${lab}d"
+expect "status reports a deleted namespace" 1 "network namespace ${lab}d-net is gone" howmany lab status --name "${lab}d"
+check "lab down succeeds without the namespace" howmany lab down --name "${lab}d"
+check "lab down finds processes by their arguments" is_gone "${lab}d"
 
 howmany lab up -n 2 --latency 1ms --way vde --name "${lab}d" >/dev/null
 rm -rf "/run/howmany/${lab}d"
-expect "a folder that was deleted is noticed" 2 "parts of an earlier lab '${lab}d' exist" howmany lab up -n 2 --name "${lab}d"
-check "down without its folder" howmany lab down --name "${lab}d"
-check "finds its namespaces by their interfaces" is_gone "${lab}d"
+expect "lab up reports the remains of an earlier lab" 2 "parts of an earlier lab '${lab}d' exist" howmany lab up -n 2 --name "${lab}d"
+check "lab down succeeds without the folder of the lab" howmany lab down --name "${lab}d"
+check "lab down finds namespaces by their interfaces" is_gone "${lab}d"
 
 killed_half_way() { # signal; the output of a concurrent lab down goes to down.log
   howmany lab up -n 48 --latency 1ms --way vde --name "${lab}e" >"$work/up.log" 2>&1 &
@@ -243,30 +243,30 @@ killed_half_way() { # signal; the output of a concurrent lab down goes to down.l
   code=$?
 }
 killed_half_way KILL
-check "lab up was killed half-way" sh -c "test -e /run/howmany/${lab}e/wire1 && test ! -e /run/howmany/${lab}e/lab.json"
-expect "what is left is not a lab" 1 "is incomplete: 'lab up' did not finish" howmany lab run --name "${lab}e" -- true
-expect "and in the way of another" 2 "parts of an earlier lab '${lab}e' exist" howmany lab up -n 2 --name "${lab}e"
-check "down after kill -9 of lab up" howmany lab down --name "${lab}e"
-check "leaves nothing either" is_gone "${lab}e"
+check "lab up was killed before it finished" sh -c "test -e /run/howmany/${lab}e/wire1 && test ! -e /run/howmany/${lab}e/lab.json"
+expect "lab run in an unfinished lab is refused" 1 "is incomplete: 'lab up' did not finish" howmany lab run --name "${lab}e" -- true
+expect "lab up beside an unfinished lab is refused" 2 "parts of an earlier lab '${lab}e' exist" howmany lab up -n 2 --name "${lab}e"
+check "lab down succeeds after lab up was killed" howmany lab down --name "${lab}e"
+check "nothing of the unfinished lab is left" is_gone "${lab}e"
 killed_half_way TERM
-check "lab down does not work against lab up" grep -q "another 'howmany lab' is changing lab '${lab}e'" "$work/down.log"
-check "lab up that is asked to end undoes what it did" test "$code" -eq 130
-check "all of it" is_gone "${lab}e"
+check "lab down during lab up is refused" grep -q "another 'howmany lab' is changing lab '${lab}e'" "$work/down.log"
+check "lab up exits with 130 after a signal" test "$code" -eq 130
+check "lab up removes everything after a signal" is_gone "${lab}e"
 
 # ---- failures of lab up ----------------------------------------------------------------------
 mkdir "$work/bin"
 printf '#!/bin/sh\necho out of wire >&2\nexit 3\n' >"$work/bin/wirefilter"
 chmod 755 "$work/bin/wirefilter"
-PATH=$work/bin:$PATH expect "a wire that does not start" 2 "failed: out of wire" howmany lab up -n 3 --latency 1ms --way vde --name "${lab}f"
-check "is undone" is_gone "${lab}f"
+PATH=$work/bin:$PATH expect "a wire that does not start is reported" 2 "failed: out of wire" howmany lab up -n 3 --latency 1ms --way vde --name "${lab}f"
+check "nothing is left after a wire did not start" is_gone "${lab}f"
 mkdir "$work/few" # All programs except those of vde2.
 for program in ip tc unshare; do ln -s "$(command -v $program)" "$work/few/$program"; done
 few() { env PATH="$work/few" "$HM_PROGRAM" "$@"; }
 if [ ! -e /usr/sbin/vde_switch ] && [ ! -e /sbin/vde_switch ]; then
-  expect "no vde2" 2 "vde_switch is not installed" few lab up -n 2 --latency 1ms --way vde --name "${lab}f"
-  expect "where Debian has it" 2 "apt-get install vde2" few lab up -n 2 --latency 1ms --way vde --name "${lab}f"
+  expect "missing vde2 is reported" 2 "vde_switch is not installed" few lab up -n 2 --latency 1ms --way vde --name "${lab}f"
+  expect "the message names the package vde2" 2 "apt-get install vde2" few lab up -n 2 --latency 1ms --way vde --name "${lab}f"
 fi
-check "and nothing was made" is_gone "${lab}f"
+check "nothing is created without vde2" is_gone "${lab}f"
 
-check "no interface of the machine has come or gone" same "$(links)" "$before"
+check "the interfaces of the machine are unchanged" same "$(links)" "$before"
 finish

@@ -11,27 +11,27 @@ json() { # NAME FILTER COMMAND…: the JSON of the command makes the jq filter t
   check "$name" jq -e "$filter" "$work/json"
 }
 
-json "all platforms are ranked, each once" '[.ranking[] | .platform + " " + .consistency] | sort ==
+json "all platforms are ranked once" '[.ranking[] | .platform + " " + .consistency] | sort ==
   ["allreduce bsp", "driver bsp", "server async", "server bsp", "server ssp"]' howmany plan $servers --platform all --json
-json "with backups, one more" '[.ranking[].backups] | sort == [0,0,0,0,0,2]' howmany plan $servers --platform all --backups 2 --json
-json "a list of them" '[.ranking[].platform] | sort == ["allreduce", "driver"]' howmany plan $servers --platform driver,allreduce --json
-json "servers alone are bsp" '.platform == "server" and .consistency == "bsp" and .staleness == null and .ranking == []' howmany plan $servers --platform server --json
+json "--backups adds one platform to the ranking" '[.ranking[].backups] | sort == [0,0,0,0,0,2]' howmany plan $servers --platform all --backups 2 --json
+json "a list of platforms is ranked" '[.ranking[].platform] | sort == ["allreduce", "driver"]' howmany plan $servers --platform driver,allreduce --json
+json "servers without a consistency are bsp" '.platform == "server" and .consistency == "bsp" and .staleness == null and .ranking == []' howmany plan $servers --platform server --json
 json "a staleness means ssp" '.consistency == "ssp" and .staleness == 5' howmany plan $servers --platform server --staleness 5 --json
-json "servers are paid for" '.best.nodes == .best.n + 3 and (.best.cost / .best.total_s * 3600 / .best.nodes - 1 | fabs) < 1e-9' howmany plan $servers --platform server --servers 3 --json
-json "unless they are among the workers" '.best.nodes == .best.n and .colocated and .servers <= .best.n' howmany plan $servers --platform server --colocated --json
+json "the cost includes the servers" '.best.nodes == .best.n + 3 and (.best.cost / .best.total_s * 3600 / .best.nodes - 1 | fabs) < 1e-9' howmany plan $servers --platform server --servers 3 --json
+json "colocated servers cost nothing" '.best.nodes == .best.n and .colocated and .servers <= .best.n' howmany plan $servers --platform server --colocated --json
 json "the goal chooses the servers" '.servers == 1' howmany plan $servers --platform server --consistency async --goal cost --json
-json "a deadline is met" '.best.total_s <= 3600 and .status == "ok"' howmany plan $servers --platform all --deadline 1h --json
+json "the best platform meets the deadline" '.best.total_s <= 3600 and .status == "ok"' howmany plan $servers --platform all --deadline 1h --json
 json "staleness can cost iterations" '(.[1].best.total_s / .[0].best.total_s - 2 | fabs) < 0.01' \
   bash -c "(howmany plan $servers --platform server --servers 2 --consistency async --json; howmany plan $servers --platform server --servers 2 --consistency async --stale-cost 2x --json) | jq -s ."
-json "ssp of 0 is bsp, to the bit" '[.[] | [.curve[].time_s]] | .[0] == .[1]' \
+json "ssp with a staleness of 0 equals bsp bit for bit" '[.[] | [.curve[].time_s]] | .[0] == .[1]' \
   bash -c "(howmany plan $straggle --max-n 40 --platform server --servers 1 --json; howmany plan $straggle --max-n 40 --platform server --servers 1 --staleness 0 --json) | jq -s ."
-json "waiting is told" '(.curve[7].wait_s - 3 * (1 - pow(0.95; 8)) | fabs) < 1e-9 and .limit.kind == "stragglers"' howmany plan $straggle --max-n 8 --json
-json "and is not there where workers are even" '.curve[0] | has("wait_s") or has("server_share") | not' howmany plan $servers --json
-json "nor are platforms where none is asked for" 'has("platform") or has("servers_enough") | not' howmany plan $servers --json
+json "the waiting time is reported" '(.curve[7].wait_s - 3 * (1 - pow(0.95; 8)) | fabs) < 1e-9 and .limit.kind == "stragglers"' howmany plan $straggle --max-n 8 --json
+json "even workers have no waiting time" '.curve[0] | has("wait_s") or has("server_share") | not' howmany plan $servers --json
+json "without --platform the answer has no platform" 'has("platform") or has("servers_enough") | not' howmany plan $servers --json
 expect "csv has the columns" 0 ",fits,wait_s,server_share,platform,consistency,staleness,servers,backups" howmany plan $straggle --platform server --csv
-check "csv has as many cells in each line" bash -c "howmany plan $straggle --platform server --csv | awk -F, 'NR == 1 { n = NF } NF != n { exit 1 }'"
-expect "the ranking says whose links are full" 0 "links saturated: 2 servers would be enough" howmany plan $servers --platform all --servers 1
-expect "help knows them" 0 "--stale-cost" howmany plan --help
+check "each line of the CSV has the same number of cells" bash -c "howmany plan $straggle --platform server --csv | awk -F, 'NR == 1 { n = NF } NF != n { exit 1 }'"
+expect "the ranking names the saturated links" 0 "links saturated: 2 servers would be enough" howmany plan $servers --platform all --servers 1
+expect "the help has the options of platforms" 0 "--stale-cost" howmany plan --help
 
 # The cost of staleness from a stored fit: 1.5 m^0.25 with a bound, twice that without.
 awk 'BEGIN {print "algorithm,m,staleness,iteration,loss"; split("2 4 8", ms, " "); split("0 1 4 async", ss, " ")
@@ -39,49 +39,49 @@ awk 'BEGIN {print "algorithm,m,staleness,iteration,loss"; split("2 4 8", ms, " "
     c = ss[b] == "0" ? 1 : 1.5 * ms[a] ^ 0.25 * (ss[b] == "async" ? 2 : 1)
     printf "sgd,%d,%s,%d,%.9g\n", ms[a], ss[b], i, 0.5 * exp(-0.05 * i / c) }}' >"$work/stale.csv"
 howmany converge "$work/stale.csv" --best 0 --save "$work/fit.json" >"$work/converged"
-expect "converge tells what staleness costs" 0 "1 to 4 on 8 workers costs 2.52 times the iterations" cat "$work/converged"
-json "and in JSON" '.algorithms[0] | (.ssp.power - 0.25 | fabs) < 0.01 and (.async.costs[2].factor / 5.05 - 1 | fabs) < 0.02 and .async.costs[2].staleness == "async"' \
+expect "converge reports the cost of staleness" 0 "1 to 4 on 8 workers costs 2.52 times the iterations" cat "$work/converged"
+json "converge --json has the cost of staleness" '.algorithms[0] | (.ssp.power - 0.25 | fabs) < 0.01 and (.async.costs[2].factor / 5.05 - 1 | fabs) < 0.02 and .async.costs[2].staleness == "async"' \
   howmany converge "$work/stale.csv" --best 0 --json
-check "a stored fit says the same" bash -c "howmany converge $work/fit.json | diff $work/converged -"
+check "a stored fit has the cost of staleness" bash -c "howmany converge $work/fit.json | diff $work/converged -"
 json "a fit gives the factor of each consistency and n" '[.ranking[] | select(.consistency != "bsp") | .stale_cost / (pow(.n; 0.25) * 1.5 * (if .consistency == "async" then 2 else 1 end)) - 1 | fabs] | length == 2 and all(. < 0.02)' \
   howmany plan $servers --platform server --consistency all --servers 2 --stale-cost "$work/fit.json" --json
-json "of the algorithm that is named" '.stale_cost > 1' howmany plan $servers --platform server --staleness 4 --stale-cost "sgd=$work/fit.json" --json
-json "the whole job takes so many iterations" '.[1].iterations == (.[1].stale_cost * .[0].iterations | ceil) and .[0].best.n == .[1].best.n' \
+json "--stale-cost ALGORITHM=FILE selects the algorithm" '.stale_cost > 1' howmany plan $servers --platform server --staleness 4 --stale-cost "sgd=$work/fit.json" --json
+json "the cost of staleness multiplies the iterations" '.[1].iterations == (.[1].stale_cost * .[0].iterations | ceil) and .[0].best.n == .[1].best.n' \
   bash -c "(howmany plan $servers --platform server --staleness 4 --servers 2 --json; howmany plan $servers --platform server --staleness 4 --servers 2 --stale-cost $work/fit.json --json) | jq -s ."
-expect "an algorithm it has not" 2 "the fit has no algorithm 'sdg'" howmany plan $servers --platform server --staleness 4 --stale-cost "sdg=$work/fit.json"
+expect "an algorithm that the fit does not have is refused" 2 "the fit has no algorithm 'sdg'" howmany plan $servers --platform server --staleness 4 --stale-cost "sdg=$work/fit.json"
 grep -v async "$work/stale.csv" >"$work/bounded.csv"
 howmany converge "$work/bounded.csv" --best 0 --save "$work/bounded.json" >/dev/null
-expect "a fit without asynchronous traces" 2 "there are no asynchronous traces of sgd" howmany plan $servers --platform server --consistency async --stale-cost "$work/bounded.json"
-json "leaves async at none beside ssp" '[.ranking[] | select(.consistency == "async").stale_cost] == [null]' \
+expect "a fit without asynchronous traces is refused for async" 2 "there are no asynchronous traces of sgd" howmany plan $servers --platform server --consistency async --stale-cost "$work/bounded.json"
+json "a fit without asynchronous traces leaves async without a cost" '[.ranking[] | select(.consistency == "async").stale_cost] == [null]' \
   howmany plan $servers --platform server --consistency ssp,async --stale-cost "$work/bounded.json" --json
 awk -F, 'NR == 1 || $3 == 0' "$work/stale.csv" >"$work/fresh.csv"
 howmany converge "$work/fresh.csv" --best 0 --save "$work/fresh.json" >/dev/null
-expect "a fit of fresh traces" 2 "does not know what staleness costs" howmany plan $servers --platform server --staleness 4 --stale-cost "$work/fresh.json"
-expect "a fit that is none" 2 "not a stored convergence" bash -c "echo '{}' >$work/no.json; howmany plan $servers --platform server --staleness 4 --stale-cost $work/no.json"
-expect "a fit that is not there" 2 "cannot open" howmany plan $servers --platform server --staleness 4 --stale-cost "$work/gone.json"
+expect "a fit without stale traces is refused" 2 "does not know what staleness costs" howmany plan $servers --platform server --staleness 4 --stale-cost "$work/fresh.json"
+expect "a file that is not a fit is refused" 2 "not a stored convergence" bash -c "echo '{}' >$work/no.json; howmany plan $servers --platform server --staleness 4 --stale-cost $work/no.json"
+expect "a missing fit is reported" 2 "cannot open" howmany plan $servers --platform server --staleness 4 --stale-cost "$work/gone.json"
 sed 's/^sgd/adam/' "$work/stale.csv" | tail -n +2 | cat "$work/stale.csv" - >"$work/two.csv"
 howmany converge "$work/two.csv" --best 0 --save "$work/two.json" >/dev/null
-expect "a fit of two algorithms" 2 "for several algorithms" howmany plan $servers --platform server --staleness 4 --stale-cost "$work/two.json"
-expect "advise says that stale runs are no candidates" 0 "stale runs of sgd are not candidates" \
+expect "a fit of two algorithms needs a name" 2 "for several algorithms" howmany plan $servers --platform server --staleness 4 --stale-cost "$work/two.json"
+expect "advise notes that stale runs are not candidates" 0 "stale runs of sgd are not candidates" \
   bash -c "awk -F, 'NR == 1 {print \$0 \",seconds\"; next} {print \$0 \",\" 1 / \$2}' $work/stale.csv >$work/timed.csv; howmany advise $work/timed.csv --best 0 --loss 0.1"
 
-expect "no such platform" 2 "'spark' is not allreduce, driver, server or all" howmany plan $servers --platform spark
-expect "no such consistency" 2 "'eventual' is not bsp, ssp, async or all" howmany plan $servers --platform server --consistency eventual
-expect "a staleness below 0" 2 "staleness" howmany plan $servers --platform server --staleness -1
-expect "half a server" 2 "servers" howmany plan $servers --platform server --servers 1.5
-expect "no servers" 2 "servers" howmany plan $servers --platform server --servers 0
-expect "more servers than parameters" 2 "12 servers for a model of 11 parameters" howmany plan $servers --set network.parameters=11 --platform server --servers 12
-expect "more servers than nodes" 2 "leave none for workers: the cluster has 16" howmany plan $servers --platform server --servers 16
-expect "as many backups as workers" 2 "4 backups are not fewer than the workers" howmany plan $servers --platform server --backups 4 --max-n 4
-expect "backups where nobody waits" 2 "--backups: this applies only to consistency bsp" howmany plan $servers --platform server --consistency async --backups 1
-expect "a staleness of bsp" 2 "--staleness: this applies only to consistency ssp" howmany plan $servers --platform server --consistency bsp --staleness 2
-expect "servers of a driver" 2 "--servers: this applies only to platform server or all" howmany plan $servers --platform driver --servers 2
-expect "servers of no platform" 2 "--servers: this applies only to platform server or all" howmany plan $servers --servers 2
-expect "a stale cost that saves" 2 "is less than 1" howmany plan $servers --platform all --stale-cost 0.5
-expect "a stale cost of bsp" 2 "--stale-cost: this applies only to consistency ssp or async" howmany plan $servers --platform server --stale-cost 2
-expect "a platform and a scheme" 2 "a platform has its own schemes" howmany plan $servers --platform all --scheme ring
-expect "a platform and runs" 2 "the runs were made on one platform" howmany plan $servers --platform all --runs examples/runs.csv
-expect "formulas do not say the size" 2 "needs the size of the model" howmany plan examples/fig1.yaml --platform all
+expect "an unknown platform is refused" 2 "'spark' is not allreduce, driver, server or all" howmany plan $servers --platform spark
+expect "an unknown consistency is refused" 2 "'eventual' is not bsp, ssp, async or all" howmany plan $servers --platform server --consistency eventual
+expect "a negative staleness is refused" 2 "staleness" howmany plan $servers --platform server --staleness -1
+expect "a fraction of a server is refused" 2 "servers" howmany plan $servers --platform server --servers 1.5
+expect "0 servers are refused" 2 "servers" howmany plan $servers --platform server --servers 0
+expect "more servers than parameters are refused" 2 "12 servers for a model of 11 parameters" howmany plan $servers --set network.parameters=11 --platform server --servers 12
+expect "more servers than nodes are refused" 2 "leave none for workers: the cluster has 16" howmany plan $servers --platform server --servers 16
+expect "as many backups as workers are refused" 2 "4 backups are not fewer than the workers" howmany plan $servers --platform server --backups 4 --max-n 4
+expect "backups with async are refused" 2 "--backups: this applies only to consistency bsp" howmany plan $servers --platform server --consistency async --backups 1
+expect "a staleness with bsp is refused" 2 "--staleness: this applies only to consistency ssp" howmany plan $servers --platform server --consistency bsp --staleness 2
+expect "servers with a driver are refused" 2 "--servers: this applies only to platform server or all" howmany plan $servers --platform driver --servers 2
+expect "servers without a platform are refused" 2 "--servers: this applies only to platform server or all" howmany plan $servers --servers 2
+expect "a cost of staleness below 1 is refused" 2 "is less than 1" howmany plan $servers --platform all --stale-cost 0.5
+expect "a cost of staleness with bsp is refused" 2 "--stale-cost: this applies only to consistency ssp or async" howmany plan $servers --platform server --stale-cost 2
+expect "a platform with a scheme is refused" 2 "a platform has its own schemes" howmany plan $servers --platform all --scheme ring
+expect "a platform with runs is refused" 2 "the runs were made on one platform" howmany plan $servers --platform all --runs examples/runs.csv
+expect "a platform needs the size of messages" 2 "needs the size of the model" howmany plan examples/fig1.yaml --platform all
 printf 'graph: {generate: grid, vertices: 100}\ncommunicate: none\ncluster: {flops: 1 Gflop/s}\n' >"$work/g.yaml"
-expect "graphs have no platform" 2 "not to a graph" howmany plan "$work/g.yaml" --platform all
+expect "a platform for a graph job is refused" 2 "not to a graph" howmany plan "$work/g.yaml" --platform all
 finish

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Recommendations as a person asks for them: rows, fits, the model, and nothing yet.
+# howmany recommend: answers from rows, from a fit, from the model, and unknown answers.
 . "$(dirname "$0")/lib.sh"
 
 json() { # NAME FILTER COMMAND…: the JSON of the command makes the jq filter true
@@ -31,39 +31,39 @@ for case in "64000 0 4" "192 0 1" "64000 60 3" "1280 60 2"; do
   json "batch $1, $2 ms: $3 workers" ".provenance == \"rows\" and .status == \"ok\" and .best == .candidates[0] and .best.n == $3 and .sure == null" \
     r $anwar --batch "$1" --latency "$2ms" --json
 done
-expect "where it comes from" 0 "3 of 44 runs match exactly" r $anwar --batch 64000 --latency 0
-expect "what fails is told" 0 "1 worker: out of memory (line 3)" r $anwar --batch 64000 --latency 0
-json "and comes last" '.candidates[-1] | .failed and .n == 1 and .time_s == null and .feasible == false and .why == "out of memory (line 3)"' \
+expect "the provenance is reported" 0 "3 of 44 runs match exactly" r $anwar --batch 64000 --latency 0
+expect "failed runs are reported" 0 "1 worker: out of memory (line 3)" r $anwar --batch 64000 --latency 0
+json "a failed candidate comes last" '.candidates[-1] | .failed and .n == 1 and .time_s == null and .feasible == false and .why == "out of memory (line 3)"' \
   r $anwar --batch 64000 --latency 0 --json
-expect "others that were not run there" 0 "not run there: 1 worker" r $anwar --batch 1280 --latency 60ms
-json "and the run that would help" '.next == {n: 1, batch: 1280, latency: 0.06} and (.next_why | length) > 0' \
+expect "candidates without runs at this place are listed" 0 "not run there: 1 worker" r $anwar --batch 1280 --latency 60ms
+json "the most useful next run is named" '.next == {n: 1, batch: 1280, latency: 0.06} and (.next_why | length) > 0' \
   r $anwar --batch 1280 --latency 60ms --json
-json "a fit knows which of those" '.provenance == "rows" and .candidates[0].n == 2 and .next.n == 3' r $anwar --batch 6400 --latency 20ms --json
-json "rows are those of the table" '.rows == [2, 7, 13, 19] or (.rows | length) == 4' r $anwar --batch 6400 --latency 0 --json
+json "a fit chooses the next run" '.provenance == "rows" and .candidates[0].n == 2 and .next.n == 3' r $anwar --batch 6400 --latency 20ms --json
+json "the answer has the rows of the table" '.rows == [2, 7, 13, 19] or (.rows | length) == 4' r $anwar --batch 6400 --latency 0 --json
 json "rounding does not matter" '.provenance == "rows"' r $anwar --batch 6400 --latency 0.06s --json
-expect "all candidates" 0 "90 % interval" r $anwar --batch 6400 --latency 0 --all
+expect "--all lists all candidates" 0 "90 % interval" r $anwar --batch 6400 --latency 0 --all
 
 # fit
-json "between measured points" '.provenance == "fit" and .candidates[0].n == 3 and .candidates[0].low_s < 131 and .candidates[0].high_s > 131 and
+json "a place between measured points is predicted" '.provenance == "fit" and .candidates[0].n == 3 and .candidates[0].low_s < 131 and .candidates[0].high_s > 131 and
   .sure > 0.9 and .level == 0.9 and (.rows | length) == 43' r $anwar --batch 12800 --latency 30ms --json
-json "a higher level is wider" '.[0].candidates[0].high_s < .[1].candidates[0].high_s' \
+json "a higher level gives a wider interval" '.[0].candidates[0].high_s < .[1].candidates[0].high_s' \
   sh -c "for l in 50% 99%; do howmany recommend $anwar --batch 12800 --latency 30ms --level \$l --json; done | jq -s ."
 json "the same seed gives the same bytes" '.[0] == .[1]' \
   sh -c "for i in 1 2; do howmany recommend $anwar --batch 12800 --latency 30ms --seed 5 --json; done | jq -s ."
-json "another seed the same answer" '.candidates[0].n == 3' r $anwar --batch 12800 --latency 30ms --seed 77 --json
-expect "how sure" 0 "the best with " r $anwar --batch 12800 --latency 30ms
-expect "an n that the place has not seen" 0 "1 worker cannot be compared: its runs have latency 0 ms only" r $anwar --batch 12800 --latency 30ms
-expect "beyond the runs" 0 "batch 128000 is outside the runs, which end at batch 64000" r $anwar --batch 128000 --latency 0
-json "failures reach up" '[.candidates[] | select(.failed).why] == ["out of memory with a batch of 64000 (line 3)"]' r $anwar --batch 128000 --latency 0 --json
-json "some n only" '[.candidates[].n] == [2, 4]' r $anwar --batch 12800 --latency 30ms --n 2,4 --json
-json "n that were never run" '.provenance == "fit" and ([.candidates[].n] | length) == 29' \
+json "another seed gives the same answer" '.candidates[0].n == 3' r $anwar --batch 12800 --latency 30ms --seed 77 --json
+expect "the probability of the answer is reported" 0 "the best with " r $anwar --batch 12800 --latency 30ms
+expect "an n that cannot be compared is noted" 0 "1 worker cannot be compared: its runs have latency 0 ms only" r $anwar --batch 12800 --latency 30ms
+expect "a place beyond the runs is noted" 0 "batch 128000 is outside the runs, which end at batch 64000" r $anwar --batch 128000 --latency 0
+json "a larger batch than a failed one counts as failed" '[.candidates[] | select(.failed).why] == ["out of memory with a batch of 64000 (line 3)"]' r $anwar --batch 128000 --latency 0 --json
+json "--n limits the candidates" '[.candidates[].n] == [2, 4]' r $anwar --batch 12800 --latency 30ms --n 2,4 --json
+json "n without any run are predicted" '.provenance == "fit" and ([.candidates[].n] | length) == 29' \
   r examples/runs.csv --at size=0.3 --n 12..40 --json
-expect "far beyond the runs" 0 "20 workers are 1.25 times as many as in any run" r examples/runs.csv --at size=1 --n 1..20
-json "json lines" '.provenance == "rows" and .candidates[0].n == 8' r examples/runs.jsonl --machine m5.large --json
-expect "failed and fine" 0 "4 workers: 1 run failed, although others succeeded: exit 137 (line 5)" r examples/runs.jsonl --machine m5.large
+expect "n beyond the runs are noted" 0 "20 workers are 1.25 times as many as in any run" r examples/runs.csv --at size=1 --n 1..20
+json "a table of JSON lines is read" '.provenance == "rows" and .candidates[0].n == 8' r examples/runs.jsonl --machine m5.large --json
+expect "an n with failed and successful runs is noted" 0 "4 workers: 1 run failed, although others succeeded: exit 137 (line 5)" r examples/runs.jsonl --machine m5.large
 expect "machines that differ are noted" 0 "runs of different machines are combined: machine selects one" r examples/runs.jsonl
-check "standard input" sh -c "howmany recommend - --batch 192 --latency 0 <$anwar | grep -q 'Use 1 worker: 4.00 s'"
-check "gzip" sh -c "[ $HM_ZLIB = 0 ] || { gzip -c $anwar >$work/a.csv.gz && howmany recommend $work/a.csv.gz --batch 192 --latency 0 | grep -q 'Use 1 worker'; }"
+check "standard input is read" sh -c "howmany recommend - --batch 192 --latency 0 <$anwar | grep -q 'Use 1 worker: 4.00 s'"
+check "a gzip file is read" sh -c "[ $HM_ZLIB = 0 ] || { gzip -c $anwar >$work/a.csv.gz && howmany recommend $work/a.csv.gz --batch 192 --latency 0 | grep -q 'Use 1 worker'; }"
 json "--where keeps some runs" '.candidates[0].n == 3' r $anwar --where latency=0.06 --batch 64000 --json
 
 cat >"$work/two.csv" <<'END'
@@ -77,91 +77,91 @@ END
 two=$work/two.csv
 json "--algorithm" '[.candidates[].n] == [4, 2, 1]' r "$two" --algorithm gd --batch 8 --json
 json "--machine" '[.candidates[].n] == [2]' r "$two" --algorithm cocoa --machine b --json
-json "a column cost" '.candidates[0] | .n == 1 and .cost == 0.1 and .value == 0.1' r "$two" --algorithm gd --goal cost --json
-json "a price wins" '.candidates[0] | .n == 1 and .cost == 10' r "$two" --algorithm gd --goal cost --price '$1/s' --json
+json "a column cost is used" '.candidates[0] | .n == 1 and .cost == 0.1 and .value == 0.1' r "$two" --algorithm gd --goal cost --json
+json "--price overrides the column cost" '.candidates[0] | .n == 1 and .cost == 10' r "$two" --algorithm gd --goal cost --price '$1/s' --json
 json "balance" '.goal == "balance" and .candidates[0].n == 2 and ((.candidates[0].value - 18) | fabs) < 1e-9' \
   r "$two" --algorithm gd --alpha 1 --beta 100 --json
-expect "weights are told" 0 "so that the least time and the least cost have" r "$two" --algorithm gd --goal balance
-json "a deadline asks for the cheapest" '.goal == "cost" and .candidates[0].n == 2' r "$two" --algorithm gd --deadline 7s --json
+expect "the weights of balance are reported" 0 "so that the least time and the least cost have" r "$two" --algorithm gd --goal balance
+json "with a deadline the goal is cost" '.goal == "cost" and .candidates[0].n == 2' r "$two" --algorithm gd --deadline 7s --json
 json "a budget" '.goal == "time" and .candidates[0].n == 2 and (.candidates[-1].feasible | not)' r "$two" --algorithm gd --budget 0.15 --json
-expect "over the limit" 0 "(over the limit)" r "$two" --algorithm gd --budget 0.15
+expect "candidates over a limit are marked" 0 "(over the limit)" r "$two" --algorithm gd --budget 0.15
 expect "nothing meets the deadline" 1 "Nothing meets the deadline." r "$two" --algorithm gd --deadline 1s
-json "the nearest" '.status == "unreached" and .best == null and .missed == "deadline" and .candidates[0].n == 4' r "$two" --algorithm gd --deadline 1s --json
+json "the nearest miss is reported" '.status == "unreached" and .best == null and .missed == "deadline" and .candidates[0].n == 4' r "$two" --algorithm gd --deadline 1s --json
 expect "nothing meets the budget" 1 "Nothing meets the budget." r "$two" --algorithm gd --budget '$0.01'
 expect "nothing meets both" 1 "Nothing meets the deadline and budget." r "$two" --algorithm gd --budget 0.11 --deadline 7s
-expect "no price" 0 "fewest worker-seconds" r $anwar --batch 192 --latency 0 --goal cost
+expect "without a price the cost is in worker-seconds" 0 "fewest worker-seconds" r $anwar --batch 192 --latency 0 --goal cost
 
 # model
-json "the model, without runs" '.provenance == "model" and .candidates[0].n == 9 and .source == "examples/fig2-spark-ann.yaml" and .sure == null' \
+json "without runs the model answers" '.provenance == "model" and .candidates[0].n == 9 and .source == "examples/fig2-spark-ann.yaml" and .sure == null' \
   r --job examples/fig2-spark-ann.yaml --json
-json "a batch for the model" '.candidates[0].time_s' r --job examples/fig2-spark-ann.yaml --batch 1000 --n 4 --json
-json "half of it is less" '.[0] < .[1]' sh -c "for b in 1000 2000; do howmany recommend --job examples/fig2-spark-ann.yaml --batch \$b --n 1 --json; done | jq -s 'map(.candidates[0].time_s)'"
+json "--batch changes the batch of the model" '.candidates[0].time_s' r --job examples/fig2-spark-ann.yaml --batch 1000 --n 4 --json
+json "half the batch takes less time" '.[0] < .[1]' sh -c "for b in 1000 2000; do howmany recommend --job examples/fig2-spark-ann.yaml --batch \$b --n 1 --json; done | jq -s 'map(.candidates[0].time_s)'"
 printf 'n,batch,seconds\n4,10,3\n' >"$work/one.csv"
-json "the model, when runs do not tell" '.provenance == "model" and (.reason | test("so the model of"))' r "$work/one.csv" --batch 20 --job examples/fig2-spark-ann.yaml --json
+json "the model answers when the runs cannot" '.provenance == "model" and (.reason | test("so the model of"))' r "$work/one.csv" --batch 20 --job examples/fig2-spark-ann.yaml --json
 json "rows come before the model" '.provenance == "rows" and .candidates[0].n == 4' r "$work/one.csv" --batch 10 --job examples/fig2-spark-ann.yaml --json
-json "a machine for the model" '.candidates[0].cost > 0' r --job examples/resnet50.yaml --on p4d.24xlarge --set iterations=1 --set epochs=null --json
-expect "what the model does not know" 0 "the job's model has no latency" r --job examples/generic-linear.yaml --latency 5ms
-json "graphs" '.provenance == "model"' r --job examples/fig4-bp-1k.yaml --n 1..4 --json
+json "--on selects the machine of the model" '.candidates[0].cost > 0' r --job examples/resnet50.yaml --on p4d.24xlarge --set iterations=1 --set epochs=null --json
+expect "a quantity that the model lacks is noted" 0 "the job's model has no latency" r --job examples/generic-linear.yaml --latency 5ms
+json "a graph job is answered by the model" '.provenance == "model"' r --job examples/fig4-bp-1k.yaml --n 1..4 --json
 
-# nothing
-exactly "cannot tell yet" 1 "Cannot tell yet.
+# Unknown answers.
+exactly "too few runs give the status unknown" 1 "Cannot tell yet.
   from         no run has batch 20, and the others are not sufficient: all runs have batch 10 only
   would help   a run of 8 workers with batch 20: no run shows yet how the time depends on n" r "$work/one.csv" --batch 20
-json "in JSON" '.status == "unknown" and .provenance == "none" and .best == null and .candidates == [] and .next == {n: 8, batch: 20}' r "$work/one.csv" --batch 20 --json
-exactly "no such algorithm" 1 "Cannot tell yet.
+json "the JSON of an unknown answer is complete" '.status == "unknown" and .provenance == "none" and .best == null and .candidates == [] and .next == {n: 8, batch: 20}' r "$work/one.csv" --batch 20 --json
+exactly "an algorithm without runs gives the status unknown" 1 "Cannot tell yet.
   from         no run is of gd" r "$work/one.csv" --algorithm gd
-expect "what no run tells" 1 "no run has a value of bandwidth" r $anwar --batch 64000 --latency 0 --at 'bandwidth=1 Gbit/s'
-json "a run that fails is not asked for" '.next.n == 2' r $anwar --batch 64000 --latency 0 --at 'bandwidth=1 Gbit/s' --json
-expect "an n that is known to fail" 1 "the only candidate is known to fail" r $anwar --batch 64000 --latency 0 --n 1
-json "an n that nothing tells of" '.provenance == "none" and .next.n == 8' r $anwar --batch 64000 --latency 0 --n 8 --json
+expect "a quantity without values in the runs is noted" 1 "no run has a value of bandwidth" r $anwar --batch 64000 --latency 0 --at 'bandwidth=1 Gbit/s'
+json "a failing n is not proposed as the next run" '.next.n == 2' r $anwar --batch 64000 --latency 0 --at 'bandwidth=1 Gbit/s' --json
+expect "--n with only failing n gives no answer" 1 "the only candidate is known to fail" r $anwar --batch 64000 --latency 0 --n 1
+json "an n without information gives no answer" '.provenance == "none" and .next.n == 8' r $anwar --batch 64000 --latency 0 --n 8 --json
 
 # formats
 check "csv" sh -c "howmany recommend $anwar --batch 64000 --latency 0 --csv | diff - $work/wanted.csv" <<END
 $(printf 'n,time_s,low_s,high_s,cost,value,row_count,feasible,failed,why\n4,419,,,,419,1,true,false,\n3,503,,,,503,1,true,false,\n2,769,,,,769,1,true,false,\n1,,,,,,0,false,true,out of memory (line 3)\n' >"$work/wanted.csv")
 END
-json "keys are those of the struct" 'keys_unsorted == ["howmany","status","provenance","source","reason","goal","level","best","sure","missed","candidates","rows","next","next_why","notes"] and
+json "the JSON keys are the names of the struct's fields" 'keys_unsorted == ["howmany","status","provenance","source","reason","goal","level","best","sure","missed","candidates","rows","next","next_why","notes"] and
   (.candidates[0] | keys_unsorted) == ["n","time_s","low_s","high_s","cost","value","row_count","feasible","failed","why"]' r $anwar --batch 64000 --latency 0 --json
 narrow() {
   COLUMNS=50 script -qec "howmany recommend $anwar --batch 12800 --latency 30ms --all" /dev/null </dev/null | tr -d '\r' >"$work/narrow"
   grep -q 'Use 3 workers' "$work/narrow" && awk 'length > 50 {print; bad = 1} END {exit bad}' "$work/narrow"
 }
 if command -v script >/dev/null; then check "a narrow terminal" narrow; else skip "a narrow terminal" "no script"; fi
-check "a pipe that closes" sh -c "howmany recommend $anwar --batch 12800 --latency 30ms --json | head -n 1 >/dev/null"
+check "a closed pipe gives no error message" sh -c "howmany recommend $anwar --batch 12800 --latency 30ms --json | head -n 1 >/dev/null"
 expect "help" 0 "--latency" howmany help recommend
-expect "a near miss" 2 "did you mean recommend?" howmany recomend
+expect "a misspelt command gets a suggestion" 2 "did you mean recommend?" howmany recomend
 
-# wrong words
+# Invalid options and operands.
 [ "${HM_SQLITE:-1}" = 0 ] || exactly "no runs" 2 "howmany: the store has no such runs
   \`howmany runs import\` adds tables of runs" r --batch 3
-exactly "a quantity that differs" 2 "howmany: $anwar: the runs differ in latency, so the question must give it
+exactly "a quantity that varies must be given" 2 "howmany: $anwar: the runs differ in latency, so the question must give it
   give it, as in latency 60ms" r $anwar --batch 192
-exactly "a latency without a unit" 2 "howmany: --latency: '20' has no unit
+exactly "a latency without a unit is refused" 2 "howmany: --latency: '20' has no unit
   write a time such as 20 ms, 90 s or 6 h" r $anwar --batch 192 --latency 20
-exactly "no such quantity" 2 "howmany: the runs have no quantity 'latncy'
+exactly "an unknown quantity is refused" 2 "howmany: the runs have no quantity 'latncy'
   did you mean latency?" r $anwar --batch 192 --at latncy=3
-exactly "a label is no quantity" 2 "howmany: machine is a label, not a quantity
+exactly "a label instead of a number is refused" 2 "howmany: machine is a label, not a quantity
   select runs with where machine=…" r "$two" --at machine=3
-exactly "n is what is looked for" 2 "howmany: n is the result; it cannot be given in the question" r $anwar --at n=3
-exactly "twice" 2 "howmany: --at: batch is given twice" r $anwar --batch 3 --at batch=4
-exactly "no value" 2 "howmany: --at: 'batch' is not NAME=VALUE" r $anwar --at batch
-exactly "no name" 2 "howmany: --at: '=3' is not NAME=VALUE" r $anwar --at =3
-exactly "a batch of nothing" 2 "howmany: batch: 0 is out of range; it must be more than 0" r $anwar --batch 0 --latency 0
-exactly "half a worker" 2 "howmany: --n: n must be whole and at least 1, not 0.5" r $anwar --n 0.5
-exactly "a goal nobody has" 2 "howmany: --goal: 'fun' is not time, cost or balance" r $anwar --goal fun
-exactly "a budget without a price" 2 "howmany: budget: a budget needs a price, but no price is known
+exactly "n as a quantity is refused" 2 "howmany: n is the result; it cannot be given in the question" r $anwar --at n=3
+exactly "a quantity given twice is refused" 2 "howmany: --at: batch is given twice" r $anwar --batch 3 --at batch=4
+exactly "a quantity without a value is refused" 2 "howmany: --at: 'batch' is not NAME=VALUE" r $anwar --at batch
+exactly "a value without a quantity is refused" 2 "howmany: --at: '=3' is not NAME=VALUE" r $anwar --at =3
+exactly "a batch of 0 is refused" 2 "howmany: batch: 0 is out of range; it must be more than 0" r $anwar --batch 0 --latency 0
+exactly "a fraction of a worker is refused" 2 "howmany: --n: n must be whole and at least 1, not 0.5" r $anwar --n 0.5
+exactly "an unknown goal is refused" 2 "howmany: --goal: 'fun' is not time, cost or balance" r $anwar --goal fun
+exactly "a budget without a price is refused" 2 "howmany: budget: a budget needs a price, but no price is known
   give the price of a worker, such as \$1/h, or a column cost" r $anwar --batch 192 --latency 0 --budget 3
-exactly "a budget of nothing" 2 "howmany: --budget: '0' is not more than 0" r $anwar --budget 0
-exactly "a deadline of nothing" 2 "howmany: --deadline: '0' is not more than 0" r $anwar --deadline 0
-exactly "a level of all" 2 "howmany: --level: '1' is not between 0 and 1
+exactly "a budget of 0 is refused" 2 "howmany: --budget: '0' is not more than 0" r $anwar --budget 0
+exactly "a deadline of 0 is refused" 2 "howmany: --deadline: '0' is not more than 0" r $anwar --deadline 0
+exactly "a level of 100 % is refused" 2 "howmany: --level: '1' is not between 0 and 1
   write a probability such as 0.9 or 90%" r $anwar --level 1
-exactly "two tables" 2 "howmany: recommend: only one RUNS can be given; 'b' is one too many" r a b
-exactly "two forms" 2 "howmany: --json: json and csv exclude each other" r $anwar --json --csv
-exactly "--on without a job" 2 "howmany: --on: this needs a job" r $anwar --on p4d.24xlarge
-exactly "--where without runs" 2 "howmany: --where: this needs runs" r --job examples/fig1.yaml --where a=b
-exactly "two machines" 2 "howmany: --on: only one machine can be named here" r --job examples/resnet50.yaml --on p4d.24xlarge,p5.48xlarge
+exactly "a second table is refused" 2 "howmany: recommend: only one RUNS can be given, but 'b' is another" r a b
+exactly "--json with --csv is refused" 2 "howmany: --json: json and csv exclude each other" r $anwar --json --csv
+exactly "--on without a job is refused" 2 "howmany: --on: this needs a job" r $anwar --on p4d.24xlarge
+exactly "--where without runs is refused" 2 "howmany: --where: this needs runs" r --job examples/fig1.yaml --where a=b
+exactly "two machines are refused" 2 "howmany: --on: only one machine can be named here" r --job examples/resnet50.yaml --on p4d.24xlarge,p5.48xlarge
 printf 'n,speedup\n1,1\n2,1.9\n' >"$work/speedup.csv"
-exactly "speedups" 2 "howmany: $work/speedup.csv: the runs have speedups only
+exactly "a table of speedups is refused" 2 "howmany: $work/speedup.csv: the runs have speedups only
   a recommendation needs seconds" r "$work/speedup.csv"
-expect "a missing file" 2 "cannot open" r "$work/nothing.csv"
-expect "too many n" 2 "at most 4096 can be compared" r $anwar --batch 192 --latency 0 --n 1..5000
+expect "a missing file is reported" 2 "cannot open" r "$work/nothing.csv"
+expect "too many n are refused" 2 "at most 4096 can be compared" r $anwar --batch 192 --latency 0 --n 1..5000
 finish

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The store from the command line: list, show, add, import, export, delete; in a file and, where
-# there is one, on a PostgreSQL server of the test's own.
+# available, on a PostgreSQL server that the test starts.
 . "$(dirname "$0")/lib.sh"
 
 json() { # NAME FILTER COMMAND…: the JSON of the command makes the jq filter true
@@ -26,49 +26,49 @@ suite() { # STORE NAME: everything that is the same for both
   export HOWMANY_DB=$store
   expect "$kind: an empty store" 0 "no runs" howmany runs
   expect "$kind: a table is imported" 0 "5 runs, 5 new" howmany runs import "$work/runs.csv"
-  expect "$kind: and not a second time" 0 "5 runs, 0 new" howmany runs import "$work/runs.csv"
+  expect "$kind: a second import adds nothing" 0 "5 runs, 0 new" howmany runs import "$work/runs.csv"
   expect "$kind: traces are imported" 0 "3 traces, 3 new" howmany runs import "$work/traces.csv"
-  expect "$kind: nor they" 0 "3 traces, 0 new" howmany runs import "$work/traces.csv"
+  expect "$kind: a second import of traces adds nothing" 0 "3 traces, 0 new" howmany runs import "$work/traces.csv"
   json "$kind: all are listed, newest first" '.runs | length == 8 and .[0].id > .[7].id' howmany runs list --json
   json "$kind: units and other columns are kept" '[.runs[] | select(.note == "last")][0] | .latency == 0.06 and .n == 4 and .seconds == 341' \
     howmany runs list --json
-  json "$kind: a page and the next" '.[0].runs[-1].id > .[1].runs[0].id and (.[0].runs | length) == 3' sh -c "
+  json "$kind: --after continues with the next page" '.[0].runs[-1].id > .[1].runs[0].id and (.[0].runs | length) == 3' sh -c "
     howmany runs list --limit 3 --json >$work/p1 && howmany runs list --limit 3 --after \"\$(jq -r .next $work/p1)\" --json | jq -s . $work/p1 -"
   json "$kind: a filter" '.runs | length == 2 and all(.n == 2)' howmany runs list --where n=2 --where machine=m5.large --json
   json "$kind: a filter with a unit" '.runs | length == 1 and .[0].latency == 0.06' howmany runs list --where 'latency>20ms' --json
   json "$kind: sorted" '[.runs[].seconds | select(. != null)] | . == sort' howmany runs list --where machine!=none --sort seconds --json
-  expect "$kind: a table for people" 0 "out of memory" howmany runs list
+  expect "$kind: a list is a table" 0 "out of memory" howmany runs list
   expect "$kind: csv" 0 "made_at" howmany runs list --csv
   id=$(howmany runs list --where algorithm=cocoa --where n=4 --json | jq .runs[0].id)
-  expect "$kind: one with its samples" 0 "elapsed_s" howmany runs show "$id"
-  json "$kind: the same as JSON" '.samples | length == 3 and .[2].loss == 0.6' howmany runs show "$id" --json
-  expect "$kind: one is added" 0 "added" howmany runs add n=8 batch=64 'latency=5 ms' seconds=1.5 algorithm=sgd --key a-1
-  expect "$kind: once" 0 "has this run already" howmany runs add n=8 batch=64 'latency=5 ms' seconds=1.5 algorithm=sgd --key a-1
-  json "$kind: with its unit" '.runs[0] | .latency == 0.005 and .key == "a-1"' howmany runs list --where key=a-1 --json
-  check "$kind: export and import give the same" sh -c "howmany runs export $work/$kind.csv && howmany runs export $work/$kind.jsonl &&
+  expect "$kind: show prints a run with its samples" 0 "elapsed_s" howmany runs show "$id"
+  json "$kind: show --json prints the same" '.samples | length == 3 and .[2].loss == 0.6' howmany runs show "$id" --json
+  expect "$kind: add adds a run" 0 "added" howmany runs add n=8 batch=64 'latency=5 ms' seconds=1.5 algorithm=sgd --key a-1
+  expect "$kind: the same run is added once" 0 "has this run already" howmany runs add n=8 batch=64 'latency=5 ms' seconds=1.5 algorithm=sgd --key a-1
+  json "$kind: a value keeps its unit" '.runs[0] | .latency == 0.005 and .key == "a-1"' howmany runs list --where key=a-1 --json
+  check "$kind: an export can be imported without changes" sh -c "howmany runs export $work/$kind.csv && howmany runs export $work/$kind.jsonl &&
     howmany runs export --traces -o $work/$kind-traces.jsonl && rm -f $work/other.db &&
     howmany runs import $work/$kind.csv --record $work/other.db && [ \$(howmany runs list --record $work/other.db --limit 100 --json | jq '.runs | length') = 9 ] &&
     howmany converge $work/$kind-traces.jsonl --best 0 | grep -q cocoa"
   expect "$kind: no documents yet" 0 "no documents" howmany runs documents
-  check "$kind: a document is kept and comes back" sh -c "howmany runs put job fig1 examples/fig1.yaml && howmany runs get job fig1 | cmp - examples/fig1.yaml"
-  check "$kind: also from a pipe, and the last one counts" sh -c "echo one | howmany runs put prices p - && echo two | howmany runs put prices p - && [ \$(howmany runs get prices p) = two ]"
-  json "$kind: they are listed" 'map(.kind + "/" + .name) == ["job/fig1", "prices/p"]' howmany runs documents --json
-  expect "$kind: one kind of them" 0 "fig1" howmany runs documents job
-  expect "$kind: a plan of what is kept" 0 "Use 14 workers" sh -c "howmany runs get job fig1 | howmany plan -"
-  expect "$kind: what is not there" 2 "there is no job 'fig2'" howmany runs get job fig2
-  expect "$kind: half a name" 2 "a kind, a name and a file are needed" howmany runs put job fig1
-  expect "$kind: a file that is not there" 2 "nothere" howmany runs put job x nothere
+  check "$kind: a document is stored and printed" sh -c "howmany runs put job fig1 examples/fig1.yaml && howmany runs get job fig1 | cmp - examples/fig1.yaml"
+  check "$kind: a document from a pipe replaces the earlier one" sh -c "echo one | howmany runs put prices p - && echo two | howmany runs put prices p - && [ \$(howmany runs get prices p) = two ]"
+  json "$kind: documents are listed" 'map(.kind + "/" + .name) == ["job/fig1", "prices/p"]' howmany runs documents --json
+  expect "$kind: documents of one kind are listed" 0 "fig1" howmany runs documents job
+  expect "$kind: a stored job can be planned" 0 "Use 14 workers" sh -c "howmany runs get job fig1 | howmany plan -"
+  expect "$kind: a missing document is reported" 2 "there is no job 'fig2'" howmany runs get job fig2
+  expect "$kind: put without a file is refused" 2 "a kind, a name and a file are needed" howmany runs put job fig1
+  expect "$kind: a missing file is reported" 2 "nothere" howmany runs put job x nothere
   expect "$kind: a run is deleted" 0 "1 deleted" howmany runs delete "$id"
-  expect "$kind: and gone" 2 "there is no run" howmany runs show "$id"
+  expect "$kind: a deleted run is not listed" 2 "there is no run" howmany runs show "$id"
   expect "$kind: nothing to delete" 1 "0 deleted" howmany runs delete "$id"
-  expect "$kind: all that match" 0 "2 deleted" howmany runs delete --where n=2 --where batch=6400 --yes
-  expect "$kind: not without --yes" 2 "no id is given" howmany runs delete
+  expect "$kind: delete removes all runs that match" 0 "2 deleted" howmany runs delete --where n=2 --where batch=6400 --yes
+  expect "$kind: delete without an id or a filter is refused" 2 "no id is given" howmany runs delete
   expect "$kind: a column that is not there matches nothing" 0 "no runs" howmany runs list --where nothere=1
-  expect "$kind: a condition that is none" 2 "howmany: " howmany runs list --where n
-  expect "$kind: an order that is none" 2 "howmany: " howmany runs list --sort nothere
-  expect "$kind: a place that is none" 2 "howmany: " howmany runs list --after nonsense
-  expect "$kind: n that is none" 2 "howmany: " howmany runs add n=0 seconds=1
-  expect "$kind: quotes are only quotes" 0 "no runs" howmany runs list --where "machine=x' OR '1'='1"
+  expect "$kind: an invalid condition is refused" 2 "howmany: " howmany runs list --where n
+  expect "$kind: an unknown column to sort by is refused" 2 "howmany: " howmany runs list --sort nothere
+  expect "$kind: an invalid --after is refused" 2 "howmany: " howmany runs list --after nonsense
+  expect "$kind: an invalid n is refused" 2 "howmany: " howmany runs add n=0 seconds=1
+  expect "$kind: quotes in a value are not SQL" 0 "no runs" howmany runs list --where "machine=x' OR '1'='1"
 }
 
 if [ -n "${HM_STORE_SERVER:-}" ]; then # started by tests/postgres.sh
@@ -81,12 +81,11 @@ if [ "${HM_SQLITE:-1}" = 0 ]; then
 fi
 suite "$work/runs.db" sqlite
 unset HOWMANY_DB
-expect "without a name it is one's own" 0 "no runs" howmany runs
-check "in the home folder" test -f "$HOME/.local/share/howmany/howmany.db"
-expect "a file that is no store" 2 "runs.csv" howmany runs --record "$work/runs.csv"
-expect "a folder that is not there" 2 "nothere" howmany runs --record "$work/nothere/x.db"
-# what makes runs, and what reads them
-# Open MPI leaves memory behind
+expect "without a name the user's own store is used" 0 "no runs" howmany runs
+check "the user's own store is in the home folder" test -f "$HOME/.local/share/howmany/howmany.db"
+expect "a file that is not a store is refused" 2 "runs.csv" howmany runs --record "$work/runs.csv"
+expect "a store in a missing folder is reported" 2 "nothere" howmany runs --record "$work/nothere/x.db"
+# Commands that record runs and commands that read them. Open MPI does not free all its memory.
 check "train records its trace" sh -c "ASAN_OPTIONS=detect_leaks=0 howmany train -d digits:500 -i 5 --record $work/all.db >/dev/null &&
   [ \$(howmany runs list --record $work/all.db --json | jq '.runs[0] | .problem + .algorithm') = '\"svmcocoa+\"' ]"
 check "bench records every run" sh -c "howmany bench 'true {n}' --n 1,2 --repeat 2 --record $work/all.db >/dev/null 2>&1;
@@ -96,10 +95,10 @@ json "fit reads a store as it does a table" '.[0] == .[1]' sh -c "for f in $work
   howmany fit \$f --where batch=6400 --terms 1,1/n --target 8 --json | jq -c '[.terms, .predictions]'; done | jq -s ."
 json "recommend reads a store" '.candidates[0].n == 2' howmany recommend "$work/fit.db" --batch 6400 --latency 0ms --json
 howmany runs import "$work/runs.csv" >/dev/null
-json "without a name, one's own" '.candidates[0].n == 2' howmany recommend --batch 6400 --latency 0ms --json
+json "recommend without a table reads the user's own store" '.candidates[0].n == 2' howmany recommend --batch 6400 --latency 0ms --json
 if [ "$HM_ZLIB" = 1 ]; then
   check "advise reads a store as it does traces" sh -c "howmany runs import examples/mnist-traces.csv.gz --record $work/m.db >/dev/null &&
     howmany advise --record $work/m.db --loss 1e-4 >$work/a && howmany advise examples/mnist-traces.csv.gz --loss 1e-4 >$work/b && cmp $work/a $work/b"
 fi
-expect "a word that is none" 2 "is not list, show" howmany runs lst
+expect "an unknown action is refused" 2 "is not list, show" howmany runs lst
 finish

@@ -20,17 +20,17 @@ first_line() { # NAME PATTERN TEXT
   esac
 }
 
-# ---- it starts, or says why not
+# ---- starting
 expect "an address without a port is refused" 2 "is not an address and a port" howmany serve --listen here
 expect "a port above 65535 is refused" 2 "is not an address and a port" howmany serve --listen 127.0.0.1:70000
 expect "host names are refused" 2 "is not an address and a port" howmany serve --listen example.com:80
 expect "listening on all addresses requires tokens" 2 "--token-file" howmany serve --listen 0.0.0.0:0
-expect "an address of another machine is refused" 2 "no address of this machine" howmany serve --listen 192.0.2.1:0 --token-file <(howmany serve --make-token read | tail -n 1)
-expect "a token file must be there" 2 "cannot open" howmany serve --token-file "$work/none"
-expect "operands are refused" 2 "options alone" howmany serve now
+expect "an address of another machine is refused" 2 "this machine does not have that address" howmany serve --listen 192.0.2.1:0 --token-file <(howmany serve --make-token read | tail -n 1)
+expect "a missing token file is reported" 2 "cannot open" howmany serve --token-file "$work/none"
+expect "operands are refused" 2 "serve has no operands" howmany serve now
 start --record none
 check "the server prints its address" grep -qxE 'http://127\.0\.0\.1:[0-9]+' "$work/url"
-expect "a port in use is reported" 2 "another program has that port" howmany serve --listen "127.0.0.1:$port"
+expect "a port in use is reported" 2 "another program uses that port" howmany serve --listen "127.0.0.1:$port"
 
 # ---- reading
 check "healthz" test "$(get "$url/healthz")" = ok
@@ -39,17 +39,17 @@ howmany catalog list --json >"$work/expected"
 check "the catalog equals that of the command" cmp "$work/expected" <(get "$url/v1/catalog")
 for kind in machines fabrics networks accelerators; do
   howmany catalog list $kind --json >"$work/expected"
-  check "the $kind too" cmp "$work/expected" <(get "$url/v1/catalog/$kind")
+  check "the $kind of the catalog equal those of the command" cmp "$work/expected" <(get "$url/v1/catalog/$kind")
 done
 howmany catalog show m4.xlarge --json >"$work/expected"
-check "one machine" cmp "$work/expected" <(get "$url/v1/catalog/machines/m4.xlarge")
-check "again, from the cache" cmp "$work/expected" <(get "$url/v1/catalog/machines/m4.xlarge")
+check "one machine equals that of the command" cmp "$work/expected" <(get "$url/v1/catalog/machines/m4.xlarge")
+check "a response from the cache is the same" cmp "$work/expected" <(get "$url/v1/catalog/machines/m4.xlarge")
 problem "an unknown kind" 404 '.detail | contains("planets")' "$url/v1/catalog/planets"
 problem "an unknown machine" 404 '.detail | contains("m5.huge")' "$url/v1/catalog/machines/m5.huge"
 problem "an unknown path" 404 '.hint == "see /openapi.json"' "$url/v1/nothing"
 problem "a POST to a path without one" 405 'true' -X POST -d '' "$url/healthz"
 problem "a GET where a body is needed" 405 '.hint == "use POST"' "$url/v1/plan"
-check "405 says what is allowed" grep -qi '^allow: POST' <(get -D - -o /dev/null "$url/v1/plan")
+check "405 has an Allow header" grep -qi '^allow: POST' <(get -D - -o /dev/null "$url/v1/plan")
 get -I "$url/v1/catalog" >"$work/head"
 check "HEAD has the length and no body" test "$(sed -n 's/^Content-Length: \([0-9]*\).*/\1/p' "$work/head")" = "$(get "$url/v1/catalog" | wc -c)"
 check "responses have an id" grep -qiE '^x-request-id: [0-9a-f]+-[0-9a-f]+' "$work/head"
@@ -101,24 +101,24 @@ awk 'BEGIN {print "algorithm,m,staleness,iteration,loss"; for (s = 0; s <= 4; s 
 howmany converge stale --best 0 --save stale.json >/dev/null 2>&1
 for cost in . '{algorithm: "sgd", document: .}'; do
   jq --rawfile job "$HM_SOURCE/examples/servers.yaml" "{job: \$job, platform: \"server\", staleness: 3, servers: 2, \"stale-cost\": ($cost)}" stale.json >ask.json
-  same "plan: what staleness costs, by a stored fit ($cost)" /v1/plan application/json ask.json \
+  same "plan: the cost of staleness from a stored fit ($cost)" /v1/plan application/json ask.json \
     howmany plan "$HM_SOURCE/examples/servers.yaml" --platform server --staleness 3 --servers 2 --stale-cost stale.json --json
 done
 jq -n --rawfile job "$HM_SOURCE/examples/servers.yaml" '{job: $job, platform: "server", staleness: 3, servers: 2, "stale-cost": 1.5}' >ask.json
-same "plan: or by a number" /v1/plan application/json ask.json \
+same "plan: the cost of staleness as a number" /v1/plan application/json ask.json \
   howmany plan "$HM_SOURCE/examples/servers.yaml" --platform server --staleness 3 --servers 2 --stale-cost 1.5 --json
 jq -n --rawfile job "$HM_SOURCE/examples/servers.yaml" --arg file "$work/stale.json" '{job: $job, platform: "server", staleness: 3, "stale-cost": $file}' >ask.json
-wrong "plan: but not by a file of ours" 422 '.detail | contains("a request cannot name")' /v1/plan "$(cat ask.json)"
+wrong "plan: the cost of staleness cannot name a file of the server" 422 '.detail | contains("a request cannot name")' /v1/plan "$(cat ask.json)"
 cd "$HM_SOURCE" || exit 1
 
-# ---- the description
+# ---- OpenAPI
 get "$url/openapi.json" >"$work/openapi.json"
 check "the OpenAPI document lists the paths" jq -e '.openapi == "3.1.0" and (.paths | has("/v1/plan") and has("/v1/advise"))' "$work/openapi.json"
 check "it has every option except those for the terminal" jq -e '.components.schemas.plan_request.properties | has("deadline") and has("max_n") and has("job") and (has("plot") | not)' "$work/openapi.json"
 check "it has every key of a job, with its range" jq -e '.components.schemas.job.properties.batch | .minimum == 1 and (.description | contains("samples"))' "$work/openapi.json"
 check "every reference can be resolved" jq -e '. as $all | [.. | objects | select(has("$ref"))["$ref"] | ltrimstr("#/") | split("/") as $p | $all | getpath($p)] | all(. != null)' "$work/openapi.json"
 
-# ---- mistakes
+# ---- invalid requests
 wrong "JSON that ends early" 400 '.line == 2' /v1/plan $'{"job":\n{'
 wrong "a field out of range" 422 '.field == "batch" and .line == 2 and (.hint | contains("at least 1"))' /v1/plan $'{"job":\n{"batch": 0}}'
 wrong "a misspelt key" 422 '.field == "deadlin" and .hint == "did you mean deadline?"' /v1/plan '{"job":{},"deadlin":"6h"}'
@@ -146,31 +146,31 @@ for body in '{"job":{"graph":{"file":"/etc/passwd"}}}' '{"job":"graph: {file: /e
   '{"job":{"compute":"1 s","communicate":"none"},"on":"/etc/passwd"}'; do
   wrong "no file: $body" 422 '.detail | contains("a request cannot name")' /v1/plan "$body"
 done
-wrong "no picture" 422 '.field == "plot" and (.detail | contains("command line"))' /v1/plan '{"job":{"compute":"1 s","communicate":"none"},"plot":"/tmp/a.svg"}'
-wrong "no large graph" 422 '.detail | contains("more than")' /v1/plan '{"job":{"graph":{"generate":"random","vertices":1e9,"edges":1e9}}}'
-wrong "no endless curve" 422 '.field == "max_n" and (.detail | contains("8192"))' /v1/plan '{"job":{"compute":"1 s / n","communicate":"none"},"max-n":1000000}'
-wrong "not by the job either" 422 '.field == "max_n"' /v1/plan '{"job":{"compute":"1 s / n","communicate":"none","cluster":{"max_nodes":1000000}}}'
-wrong "no endless list" 422 '.detail | contains("at most 10000 are allowed")' /v1/fit '{"runs":"n,seconds\n1,1\n2,0.6\n","predict":"1..100000"}'
-wrong "no endless design" 422 '.detail | contains("at most 10000")' /v1/design '{"n":"1..1000","size":"0.1..1:100"}'
+wrong "a plot is refused" 422 '.field == "plot" and (.detail | contains("command line"))' /v1/plan '{"job":{"compute":"1 s","communicate":"none"},"plot":"/tmp/a.svg"}'
+wrong "a large graph is refused" 422 '.detail | contains("more than")' /v1/plan '{"job":{"graph":{"generate":"random","vertices":1e9,"edges":1e9}}}'
+wrong "a curve with too many points is refused" 422 '.field == "max_n" and (.detail | contains("8192"))' /v1/plan '{"job":{"compute":"1 s / n","communicate":"none"},"max-n":1000000}'
+wrong "a job with too many points is refused" 422 '.field == "max_n"' /v1/plan '{"job":{"compute":"1 s / n","communicate":"none","cluster":{"max_nodes":1000000}}}'
+wrong "a list with too many values is refused" 422 '.detail | contains("at most 10000 are allowed")' /v1/fit '{"runs":"n,seconds\n1,1\n2,0.6\n","predict":"1..100000"}'
+wrong "a design with too many candidates is refused" 422 '.detail | contains("at most 10000")' /v1/design '{"n":"1..1000","size":"0.1..1:100"}'
 wrong "a path is not the contents of a file" 422 '.source == "runs"' /v1/fit '{"runs":"/etc/passwd"}'
 
 # ---- framing, by hand
-first_line "a good request" 'HTTP/1.1 200*' 'GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n'
-first_line "two lengths" 'HTTP/1.1 400*' 'POST /v1/plan HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\n'
-first_line "a length and chunks" 'HTTP/1.1 400*' 'POST /v1/plan HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n'
-first_line "chunks that are squeezed" 'HTTP/1.1 400*' 'POST /v1/plan HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n'
-first_line "two hosts" 'HTTP/1.1 400*' 'GET /healthz HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n'
-first_line "no host" 'HTTP/1.1 400*' 'GET /healthz HTTP/1.1\r\n\r\n'
-first_line "no host in HTTP/1.0" 'HTTP/1.[01] 200*' 'GET /healthz HTTP/1.0\r\n\r\n'
+first_line "a valid request gets 200" 'HTTP/1.1 200*' 'GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n'
+first_line "two Content-Length headers get 400" 'HTTP/1.1 400*' 'POST /v1/plan HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\n'
+first_line "Content-Length with Transfer-Encoding gets 400" 'HTTP/1.1 400*' 'POST /v1/plan HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n'
+first_line "another transfer coding than chunked gets 400" 'HTTP/1.1 400*' 'POST /v1/plan HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n'
+first_line "two Host headers get 400" 'HTTP/1.1 400*' 'GET /healthz HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n'
+first_line "HTTP/1.1 without a Host gets 400" 'HTTP/1.1 400*' 'GET /healthz HTTP/1.1\r\n\r\n'
+first_line "HTTP/1.0 needs no Host" 'HTTP/1.[01] 200*' 'GET /healthz HTTP/1.0\r\n\r\n'
 first_line "a body on a GET" 'HTTP/1.1 400*' 'GET /healthz HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}'
-first_line "something else expected" 'HTTP/1.1 417*' 'POST /v1/plan HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nExpect: money\r\n\r\n'
+first_line "another expectation than 100-continue gets 417" 'HTTP/1.1 417*' 'POST /v1/plan HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nExpect: money\r\n\r\n'
 first_line "100-continue" 'HTTP/1.1 100*' 'POST /v1/plan HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n'
-first_line "no length at all" 'HTTP/1.1 4*' 'POST /v1/plan HTTP/1.1\r\nHost: a\r\n\r\n'
-first_line "bare ends of lines" 'HTTP/1.1 400*' 'GET /healthz HTTP/1.1\nHost: a\nX: y\n\n'
-first_line "a line within a line" 'HTTP/1.1 400*' 'GET /healthz HTTP/1.1\r\nHost: a\r\nX: y\rZ: z\r\n\r\n'
-first_line "a folded line" 'HTTP/1.1 400*' 'GET /healthz HTTP/1.1\r\nHost: a\r\nX: y\r\n z\r\n\r\n'
-first_line "a NUL" 'HTTP/1.1 400*' 'GET /healthz HTTP/1.1\r\nHost: a\r\nX: y\000z\r\n\r\n'
-first_line "a blank before the colon" 'HTTP/1.1 400*' 'GET /healthz HTTP/1.1\r\nHost : a\r\n\r\n'
+first_line "a POST without a length gets 411" 'HTTP/1.1 4*' 'POST /v1/plan HTTP/1.1\r\nHost: a\r\n\r\n'
+first_line "line ends without CR get 400" 'HTTP/1.1 400*' 'GET /healthz HTTP/1.1\nHost: a\nX: y\n\n'
+first_line "a CR inside a header line gets 400" 'HTTP/1.1 400*' 'GET /healthz HTTP/1.1\r\nHost: a\r\nX: y\rZ: z\r\n\r\n'
+first_line "a folded header line gets 400" 'HTTP/1.1 400*' 'GET /healthz HTTP/1.1\r\nHost: a\r\nX: y\r\n z\r\n\r\n'
+first_line "a NUL in a header gets 400" 'HTTP/1.1 400*' 'GET /healthz HTTP/1.1\r\nHost: a\r\nX: y\000z\r\n\r\n'
+first_line "a space before the colon gets 400" 'HTTP/1.1 400*' 'GET /healthz HTTP/1.1\r\nHost : a\r\n\r\n'
 
 # ---- counters and the log
 get "$url/metrics" >"$work/metrics"
@@ -206,9 +206,9 @@ expect "an invalid line of a token file" 2 "bad-tokens:1" howmany serve --token-
 start --token-file "$work/tokens" --quiet
 reader=$(head -n 1 "$work/reader") writer=$(head -n 1 "$work/writer")
 problem "without a token" 401 '.detail == "a token is needed"' "$url/v1/catalog"
-check "401 says how" grep -qi '^www-authenticate: bearer' <(get -D - -o /dev/null "$url/v1/catalog")
-problem "with an unknown token" 401 '.detail == "the token is not known"' -H "Authorization: Bearer ${reader%?}" "$url/v1/catalog"
-problem "with a token of another scope" 403 '.hint == "it needs read"' -H "Authorization: Bearer $writer" "$url/v1/catalog"
+check "401 has a WWW-Authenticate header" grep -qi '^www-authenticate: bearer' <(get -D - -o /dev/null "$url/v1/catalog")
+problem "with an unknown token" 401 '.detail == "the token is unknown"' -H "Authorization: Bearer ${reader%?}" "$url/v1/catalog"
+problem "with a token of another scope" 403 '.hint == "this path needs the scope read"' -H "Authorization: Bearer $writer" "$url/v1/catalog"
 check "with a valid token" cmp <(howmany catalog list --json) <(get -H "Authorization: Bearer $reader" "$url/v1/catalog")
 check "the health check needs no token" test "$(get "$url/healthz")" = ok
 check "--quiet writes no log" test ! -s "$work/log"
@@ -220,7 +220,7 @@ unhealthy() { ! healthy; }
 exec 4<>"/dev/tcp/127.0.0.1/$port" 5<>"/dev/tcp/127.0.0.1/$port" 6<>"/dev/tcp/127.0.0.1/$port"
 check "a fourth connection of an address is closed" wait_for 5 unhealthy
 exec 4>&- 5>&- 6>&-
-check "and served after the others have closed" wait_for 5 healthy
+check "the address is served again after the others have closed" wait_for 5 healthy
 start --connections 2 --per-address 100 --quiet
 exec 4<>"/dev/tcp/127.0.0.1/$port" 5<>"/dev/tcp/127.0.0.1/$port"
 wait_for 5 unhealthy
@@ -243,7 +243,7 @@ echo "$out"
 say "$code" "malformed requests get a 4xx or a close"
 run "$abuse" "$port" drip "${HM_DRIP:-200}"
 echo "$out"
-say "$code" "clients that send one byte at a time are cut within 15 s, and others are served meanwhile"
+say "$code" "clients that send one byte at a time are disconnected within 15 s, and others are served meanwhile"
 stop
 check "after the abuse the exit code is 0" test "$code" -eq 0
 check "the abuse leaves nothing in the log" test ! -s "$work/log"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The store behind howmany serve: runs in and out against the command line, keys, recommendations, tokens,
-# faults of the store, and servers that are killed; with a file and, where there is one, with a PostgreSQL
-# server of the test's own, which several servers share.
+# The store of howmany serve: runs compared with the command line, keys, recommendations, tokens, failures
+# of the store, and servers that are killed; with a file and, where available, with a PostgreSQL server that
+# the test starts and that several servers share.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/serve_lib.sh"
 keep=$HM_BUILD/tests/http/keep
@@ -17,7 +17,7 @@ END
 { echo algorithm,m,iteration,seconds,loss
   for m in 1 2 4; do for i in 1 2 3; do echo "cocoa,$m,$i,0.0$m,0.$((9 - i))"; done; done; } >"$work/traces.csv"
 
-answers() { # NAME FILTER curl words…: 200, and the JSON makes the filter true
+answers() { # NAME FILTER curl options…: the status is 200 and the JSON makes the jq filter true
   local name=$1 filter=$2
   shift 2
   get -o "$work/body" -w '%{http_code}' "$@" >"$work/head"
@@ -28,7 +28,7 @@ answers() { # NAME FILTER curl words…: 200, and the JSON makes the filter true
     say 1 "$name"
   fi
 }
-listed() { # NAME QUERY COMMAND…: a GET says what the command prints
+listed() { # NAME QUERY COMMAND…: the body of a GET equals the output of the command
   local name=$1 query=$2
   shift 2
   "$@" >"$work/expected" 2>"$work/err"
@@ -40,67 +40,69 @@ suite() { # STORE KIND
   export HOWMANY_DB=$store
   start --record "$store"
   answers "$kind: an empty store" '.runs == [] and .next == null' "$url/v1/runs"
-  answers "$kind: a table is kept" '.runs == 5 and .traces == 0 and .added == 5 and (.ids | length) == 5' \
+  get -d '{"loss":"1e-3"}' -H "$json" "$url/v1/advise" >"$work/body"
+  check "$kind: an error does not show where the store is" jq -e '.status == 422 and (has("source") | not)' "$work/body"
+  answers "$kind: a table is stored" '.runs == 5 and .traces == 0 and .added == 5 and (.ids | length) == 5' \
     --data-binary @"$work/runs.csv" -H 'Content-Type: text/csv' "$url/v1/runs"
-  same "$kind: again, it is there already, as the command says" /v1/runs text/csv "$work/runs.csv" howmany runs import "$work/runs.csv" --json
-  check "$kind: nothing is new then" jq -e '.added == 0' "$work/answer"
-  answers "$kind: traces" '.traces == 3 and .added == 3' --data-binary @"$work/traces.csv" -H 'Content-Type: text/csv' "$url/v1/runs"
-  answers "$kind: one run as JSON" '.added == 1 and (.ids | length) == 1' -d '{"n":8,"batch":64,"latency":"5 ms","seconds":1.5,"gpu":"a100"}' -H "$json" "$url/v1/runs"
-  answers "$kind: several" '.added == 2' -d '[{"n":8,"seconds":2.5},{"n":8,"seconds":2.5}]' -H "$json" "$url/v1/runs"
-  answers "$kind: under their key" '.added == 1' -d '{"runs":[{"n":16,"seconds":2.5}],"key":"mine"}' -H "$json" "$url/v1/runs"
-  answers "$kind: JSON lines" '.added == 2' --data-binary $'{"n":9,"seconds":3}\n{"n":10,"seconds":4}\n' -H 'Content-Type: application/x-ndjson' "$url/v1/runs"
+  same "$kind: a second POST has the answer of the command" /v1/runs text/csv "$work/runs.csv" howmany runs import "$work/runs.csv" --json
+  check "$kind: a second POST adds nothing" jq -e '.added == 0' "$work/answer"
+  answers "$kind: traces are stored" '.traces == 3 and .added == 3' --data-binary @"$work/traces.csv" -H 'Content-Type: text/csv' "$url/v1/runs"
+  answers "$kind: one run as JSON is stored" '.added == 1 and (.ids | length) == 1' -d '{"n":8,"batch":64,"latency":"5 ms","seconds":1.5,"gpu":"a100"}' -H "$json" "$url/v1/runs"
+  answers "$kind: a list of runs is stored" '.added == 2' -d '[{"n":8,"seconds":2.5},{"n":8,"seconds":2.5}]' -H "$json" "$url/v1/runs"
+  answers "$kind: runs in an object with a key are stored" '.added == 1' -d '{"runs":[{"n":16,"seconds":2.5}],"key":"mine"}' -H "$json" "$url/v1/runs"
+  answers "$kind: JSON lines are stored" '.added == 2' --data-binary $'{"n":9,"seconds":3}\n{"n":10,"seconds":4}\n' -H 'Content-Type: application/x-ndjson' "$url/v1/runs"
   for k in 1 2; do
-    answers "$kind: a key in the head, time $k" ".added == $((2 - k))" -d '{"n":3,"seconds":7}' -H "$json" -H 'Idempotency-Key: abc' "$url/v1/runs"
+    answers "$kind: an Idempotency-Key adds a run once, request $k" ".added == $((2 - k))" -d '{"n":3,"seconds":7}' -H "$json" -H 'Idempotency-Key: abc' "$url/v1/runs"
   done
-  answers "$kind: another key is another run" '.added == 1' -d '{"n":3,"seconds":7}' -H "$json" -H 'Idempotency-Key: abd' "$url/v1/runs"
+  answers "$kind: another Idempotency-Key adds another run" '.added == 1' -d '{"n":3,"seconds":7}' -H "$json" -H 'Idempotency-Key: abd' "$url/v1/runs"
 
-  listed "$kind: a page is that of the command" "" howmany runs list --json
-  listed "$kind: a filter" '?where=n%3D2&where=machine%3Dm5.large' howmany runs list --where n=2 --where machine=m5.large --json
-  listed "$kind: with a unit" '?where=latency%3E20ms' howmany runs list --where 'latency>20ms' --json
-  listed "$kind: sorted, three" '?sort=-seconds&limit=3' howmany runs list --sort -seconds --limit 3 --json
-  listed "$kind: the next page" "?sort=-seconds&limit=3&after=$(get "$url/v1/runs?sort=-seconds&limit=3" | jq -r .next)" \
+  listed "$kind: a page equals that of the command" "" howmany runs list --json
+  listed "$kind: a filtered page equals that of the command" '?where=n%3D2&where=machine%3Dm5.large' howmany runs list --where n=2 --where machine=m5.large --json
+  listed "$kind: a filter may have a unit" '?where=latency%3E20ms' howmany runs list --where 'latency>20ms' --json
+  listed "$kind: a sorted page equals that of the command" '?sort=-seconds&limit=3' howmany runs list --sort -seconds --limit 3 --json
+  listed "$kind: the next page equals that of the command" "?sort=-seconds&limit=3&after=$(get "$url/v1/runs?sort=-seconds&limit=3" | jq -r .next)" \
     howmany runs list --sort -seconds --limit 3 --after "$(howmany runs list --sort -seconds --limit 3 --json | jq -r .next)" --json
-  listed "$kind: as CSV" '?csv' howmany runs list --csv
-  check "$kind: which is so called" grep -qi '^content-type: text/csv' <(get -D - -o /dev/null "$url/v1/runs?csv")
+  listed "$kind: a page as CSV equals that of the command" '?csv' howmany runs list --csv
+  check "$kind: a page as CSV has the type text/csv" grep -qi '^content-type: text/csv' <(get -D - -o /dev/null "$url/v1/runs?csv")
   id=$(howmany runs list --where algorithm=cocoa --where n=4 --json | jq .runs[0].id)
   listed "$kind: one run with its samples" "/$id" howmany runs show "$id" --json
-  check "$kind: which are there" jq -e '.samples | length == 3' "$work/expected"
-  problem "$kind: one that is not there" 404 '.detail | contains("no run 999")' "$url/v1/runs/999"
-  problem "$kind: a number that is none" 404 'true' "$url/v1/runs/x"
-  problem "$kind: a condition that is none" 400 '.field == "where"' "$url/v1/runs?where=n"
-  problem "$kind: an order that is none" 422 '.field == "sort"' "$url/v1/runs?sort=nothere"
-  problem "$kind: a place that is none" 422 'true' "$url/v1/runs?after=nonsense"
-  problem "$kind: pages have an end" 422 '.field == "limit"' "$url/v1/runs?limit=1000000"
-  problem "$kind: no other store" 422 '.field == "record"' "$url/v1/runs?record=/tmp/x.db"
-  wrong "$kind: nor in a body" 422 '.field == "record"' /v1/runs '{"runs":[{"n":1}],"record":"/tmp/x.db"}'
-  wrong "$kind: a run that is none, and none of its table" 422 '.field == "n" and (.detail | contains("run 2"))' /v1/runs '{"runs":"n,seconds,batch\n77,1,1\n1.5,1,1\n"}'
-  answers "$kind: is kept" '.runs == []' "$url/v1/runs?where=n%3D77"
-  problem "$kind: only GET and POST" 405 'true' -X DELETE "$url/v1/runs/1"
+  check "$kind: the run has its samples" jq -e '.samples | length == 3' "$work/expected"
+  problem "$kind: an unknown run gets 404" 404 '.detail | contains("no run 999")' "$url/v1/runs/999"
+  problem "$kind: an invalid id gets 404" 404 'true' "$url/v1/runs/x"
+  problem "$kind: an invalid condition gets 400" 400 '.field == "where"' "$url/v1/runs?where=n"
+  problem "$kind: an unknown column to sort by gets 422" 422 '.field == "sort"' "$url/v1/runs?sort=nothere"
+  problem "$kind: an invalid page gets 422" 422 'true' "$url/v1/runs?after=nonsense"
+  problem "$kind: a page that is too large gets 422" 422 '.field == "limit"' "$url/v1/runs?limit=1000000"
+  problem "$kind: a query cannot name a store" 422 '.field == "record"' "$url/v1/runs?record=/tmp/x.db"
+  wrong "$kind: a body cannot name a store" 422 '.field == "record"' /v1/runs '{"runs":[{"n":1}],"record":"/tmp/x.db"}'
+  wrong "$kind: an invalid run of a table gets 422" 422 '.field == "n" and (.detail | contains("run 2"))' /v1/runs '{"runs":"n,seconds,batch\n77,1,1\n1.5,1,1\n"}'
+  answers "$kind: no run of an invalid table is stored" '.runs == []' "$url/v1/runs?where=n%3D77"
+  problem "$kind: DELETE gets 405" 405 'true' -X DELETE "$url/v1/runs/1"
 
   listed_recommend=$(howmany recommend --batch 6400 --latency 0ms --json | jq -S 'del(.source)')
-  check "$kind: a recommendation is that of the command" test "$listed_recommend" = "$(get "$url/v1/recommend?batch=6400&latency=0ms" | jq -S 'del(.source)')"
-  check "$kind: posted too" test "$listed_recommend" = "$(printf '{"batch":6400,"latency":"0ms"}' | post /v1/recommend application/json - | jq -S 'del(.source)')"
+  check "$kind: a recommendation equals that of the command" test "$listed_recommend" = "$(get "$url/v1/recommend?batch=6400&latency=0ms" | jq -S 'del(.source)')"
+  check "$kind: a recommendation by POST equals that of the command" test "$listed_recommend" = "$(printf '{"batch":6400,"latency":"0ms"}' | post /v1/recommend application/json - | jq -S 'del(.source)')"
   check "$kind: the response does not contain the address of the store" jq -e '.source == "the store"' <(get "$url/v1/recommend?batch=6400&latency=0ms")
-  same "$kind: from runs that are sent" '/v1/recommend?batch=64000&latency=20ms' text/csv examples/anwar.csv \
+  same "$kind: a recommendation from posted runs equals that of the command" '/v1/recommend?batch=64000&latency=20ms' text/csv examples/anwar.csv \
     sh -c 'cp examples/anwar.csv '"$work"'/runs && cd '"$work"' && howmany recommend runs --batch 64000 --latency 20ms --json'
-  answers "$kind: a new run changes it at once" '.best.n == 32' -o /dev/null -d '{"n":32,"batch":6400,"latency":0,"seconds":1}' -H "$json" "$url/v1/runs" \
+  answers "$kind: a new run changes the recommendation at once" '.best.n == 32' -o /dev/null -d '{"n":32,"batch":6400,"latency":0,"seconds":1}' -H "$json" "$url/v1/runs" \
     --next -s -o "$work/body" "$url/v1/recommend?batch=6400&latency=0"
-  answers "$kind: cannot tell is an answer" '.provenance == "none"' "$url/v1/recommend?batch=1&latency=1ms&algorithm=none&machine=m5.large"
-  wrong "$kind: a file is not named" 422 'true' /v1/recommend '{"runs":"examples/anwar.csv","batch":1}'
-  check "$kind: a fit of the store" jq -e '.predictions[0].n == 8' <(printf '{"where":["batch=6400"],"terms":"1,1/n","target":8}' | post /v1/fit application/json -)
-  check "$kind: traces of the store" jq -e '.answer or .candidates or .algorithms' <(printf '{"loss":0.1,"best":0}' | post /v1/advise application/json -)
-  check "$kind: counted" grep -qE '^howmany_store_runs_total [1-9]' <(get "$url/metrics")
+  answers "$kind: an unknown recommendation gets 200" '.provenance == "none"' "$url/v1/recommend?batch=1&latency=1ms&algorithm=none&machine=m5.large"
+  wrong "$kind: a body cannot name a file" 422 'true' /v1/recommend '{"runs":"examples/anwar.csv","batch":1}'
+  check "$kind: runs of the store are fitted" jq -e '.predictions[0].n == 8' <(printf '{"where":["batch=6400"],"terms":"1,1/n","target":8}' | post /v1/fit application/json -)
+  check "$kind: traces of the store give advice" jq -e '.answer or .candidates or .algorithms' <(printf '{"loss":0.1,"best":0}' | post /v1/advise application/json -)
+  check "$kind: /metrics counts stored runs" grep -qE '^howmany_store_runs_total [1-9]' <(get "$url/metrics")
   stop
   check "$kind: the exit code is 0" test "$code" -eq 0
   start --record "$store"
-  listed "$kind: after a restart all is there" "?limit=100" howmany runs list --limit 100 --json
+  listed "$kind: after a restart all runs are listed" "?limit=100" howmany runs list --limit 100 --json
 }
 
-kill_servers() { # STORE KIND KILLS [SERVERS]: nothing that was acknowledged is lost
+kill_servers() { # STORE KIND KILLS [SERVERS]: no acknowledged run is lost
   stop
   run "$keep" "$HM_PROGRAM" "$1" "$3" "${4:-1}" "$RANDOM"
   echo "$out" && [ "$code" -eq 0 ] || echo "# $err"
-  say "$code" "$2: ${4:-1} server killed $3 times while runs are written: none lost, none doubled"
+  say "$code" "$2: ${4:-1} server killed $3 times while runs are written: no run is lost or stored twice"
 }
 
 if [ -n "${HM_STORE_SERVER:-}" ]; then # started by tests/postgres.sh
@@ -109,9 +111,9 @@ if [ -n "${HM_STORE_SERVER:-}" ]; then # started by tests/postgres.sh
   howmany serve --listen 127.0.0.1:0 --record "$HM_STORE_SERVER" >"$work/second" 2>"$work/log2" &
   second=$!
   wait_for 30 test -s "$work/second"
-  answers "postgres: what one server keeps" '.added == 1' -d '{"n":5,"seconds":7}' -H 'Content-Type: application/json' -H 'Idempotency-Key: two' "$first/v1/runs"
-  answers "postgres: another shows at once" '.runs[0].key == "two-1"' "$(cat "$work/second")/v1/runs?limit=1"
-  answers "postgres: and knows the key" '.added == 0' -d '{"n":5,"seconds":7}' -H 'Content-Type: application/json' -H 'Idempotency-Key: two' "$(cat "$work/second")/v1/runs"
+  answers "postgres: a run is added at one server" '.added == 1' -d '{"n":5,"seconds":7}' -H 'Content-Type: application/json' -H 'Idempotency-Key: two' "$first/v1/runs"
+  answers "postgres: another server lists it at once" '.runs[0].key == "two-1"' "$(cat "$work/second")/v1/runs?limit=1"
+  answers "postgres: another server does not add the key again" '.added == 0' -d '{"n":5,"seconds":7}' -H 'Content-Type: application/json' -H 'Idempotency-Key: two' "$(cat "$work/second")/v1/runs"
   kill -TERM $second
   wait $second
   howmany runs delete --where 'id>0' --yes >/dev/null
@@ -141,20 +143,20 @@ if [ -n "${HM_STORE_SERVER:-}" ]; then # started by tests/postgres.sh
 fi
 if [ "${HM_SQLITE:-1}" = 0 ]; then
   start --quiet
-  problem "without SQLite there is no store of one's own" 501 '.field == "store"' "$url/v1/runs"
-  check "the log says so" grep -q "runs are not kept" "$work/log"
-  expect "a store that is named must be there" 2 "libsqlite3" howmany serve --listen 127.0.0.1:0 --record "$work/x.db"
+  problem "without SQLite there is no default store" 501 '.field == "store"' "$url/v1/runs"
+  check "the log says that runs are not stored" grep -q "runs are not stored" "$work/log"
+  expect "a named store that cannot be opened is reported" 2 "libsqlite3" howmany serve --listen 127.0.0.1:0 --record "$work/x.db"
   finish
 fi
 
 suite "$work/runs.db" sqlite
 unset HOWMANY_DB
 start --record none
-problem "without a store, no runs" 501 '.field == "store" and (.hint | contains("--record"))' "$url/v1/runs"
-wrong "without a store, none can be added" 501 '.field == "store"' /v1/runs '{"n":1,"seconds":1}'
-problem "no recommendation" 501 'true' "$url/v1/recommend?batch=1"
+problem "without a store, a list of runs gets 501" 501 '.field == "store" and (.hint | contains("--record"))' "$url/v1/runs"
+wrong "without a store, adding runs gets 501" 501 '.field == "store"' /v1/runs '{"n":1,"seconds":1}'
+problem "without a store, a recommendation gets 501" 501 'true' "$url/v1/recommend?batch=1"
 start
-answers "without a name it is one's own" '.runs == []' "$url/v1/runs"
+answers "without --record the user's own store is used" '.runs == []' "$url/v1/runs"
 check "the store is in the home folder" test -f "$HOME/.local/share/howmany/howmany.db"
 expect "a store that cannot be opened is reported" 2 "nothere" howmany serve --listen 127.0.0.1:0 --record "$work/nothere/x.db"
 expect "a file that is not a store is reported" 2 "runs.csv" howmany serve --listen 127.0.0.1:0 --record "$work/runs.csv"
@@ -165,24 +167,24 @@ howmany serve --make-token write >"$work/writer"
 { tail -n 1 "$work/reader"; tail -n 1 "$work/writer"; } >"$work/tokens"
 start --record "$work/runs.db" --token-file "$work/tokens" --quiet
 reader="Authorization: Bearer $(head -n 1 "$work/reader")" writer="Authorization: Bearer $(head -n 1 "$work/writer")"
-problem "a reader does not write" 403 '.hint == "it needs write"' -d '{"n":1,"seconds":1}' -H 'Content-Type: application/json' -H "$reader" "$url/v1/runs"
-problem "a writer does not read" 403 '.hint == "it needs read"' -H "$writer" "$url/v1/runs"
-answers "a writer writes" '.added == 1' -d '{"n":1,"seconds":1.25}' -H 'Content-Type: application/json' -H "$writer" "$url/v1/runs"
-answers "a reader reads" '.runs[0].seconds == 1.25' -H "$reader" "$url/v1/runs"
-problem "a request without a token does neither" 401 'true' "$url/v1/runs"
+problem "a token with the scope read cannot write" 403 '.hint == "this path needs the scope write"' -d '{"n":1,"seconds":1}' -H 'Content-Type: application/json' -H "$reader" "$url/v1/runs"
+problem "a token with the scope write cannot read" 403 '.hint == "this path needs the scope read"' -H "$writer" "$url/v1/runs"
+answers "a token with the scope write can write" '.added == 1' -d '{"n":1,"seconds":1.25}' -H 'Content-Type: application/json' -H "$writer" "$url/v1/runs"
+answers "a token with the scope read can read" '.runs[0].seconds == 1.25' -H "$reader" "$url/v1/runs"
+problem "a request without a token gets 401" 401 'true' "$url/v1/runs"
 
-# ---- many at once wait for the disk together
+# ---- group commit
 start --record "$work/group.db" --quiet
 seq 200 | xargs -P 16 -I{} curl -s -m 20 -o /dev/null -d '{"n":1,"seconds":{}}' -H 'Content-Type: application/json' "$url/v1/runs"
 check "all runs are stored" test "$(get "$url/v1/runs?limit=1000" | jq '.runs | length')" = 200
 get "$url/metrics" >"$work/metrics"
-check "in fewer transactions than runs" awk '$1 == "howmany_store_commits_total" {c = $2} $1 == "howmany_store_runs_total" {r = $2} END {print c, r; exit !(r == 200 && c < 200)}' "$work/metrics"
+check "concurrent runs share transactions" awk '$1 == "howmany_store_commits_total" {c = $2} $1 == "howmany_store_runs_total" {r = $2} END {print c, r; exit !(r == 200 && c < 200)}' "$work/metrics"
 
-# ---- a store that goes away
+# ---- a store that becomes unreachable
 start --record "$work/gone.db"
-answers "a run is kept" '.added == 1' -d '{"n":1,"seconds":1}' -H 'Content-Type: application/json' "$url/v1/runs"
+answers "a run is stored" '.added == 1' -d '{"n":1,"seconds":1}' -H 'Content-Type: application/json' "$url/v1/runs"
 mkdir "$work/aside" && mv "$work"/gone.db* "$work/aside/"
-mkdir "$work/gone.db" # nothing can be opened there
+mkdir "$work/gone.db" # A folder cannot be opened as a store.
 get -o /dev/null -d '{"n":1,"seconds":2}' -H 'Content-Type: application/json' "$url/v1/runs"
 rmdir "$work/gone.db"
 check "the server keeps running" test "$(get "$url/healthz")" = ok

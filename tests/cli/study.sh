@@ -60,14 +60,14 @@ refused "cost without a price" "howmany: wrong.yaml:6: goal: cost needs a price
   price: of one worker, such as \$1/h" < <(small 'goal: cost')
 refused "no such cluster" "howmany: nowhere.yaml: cannot open: No such file or directory" < <(small 'simulate: nowhere.yaml')
 refused "an empty file" "howmany: wrong.yaml: the file is empty" < <(:)
-expect "no file" 2 "the file is missing" howmany study
-expect "a file that is not there" 2 "nowhere.yaml: cannot open" howmany study nowhere.yaml
-expect "two files" 2 "it takes one file; 'b' is a second one" howmany study a b
-expect "no folder for standard input" 2 "from standard input needs --folder" howmany study -
+expect "a missing operand is refused" 2 "the file is missing" howmany study
+expect "a missing file is reported" 2 "nowhere.yaml: cannot open" howmany study nowhere.yaml
+expect "a second file is refused" 2 "give one file only; 'b' is another" howmany study a b
+expect "standard input without --folder is refused" 2 "from standard input needs --folder" howmany study -
 small >small.yaml
-expect "a wrong --loss" 2 "--set: loss: '0' is out of range" howmany study small.yaml --loss 0
-expect "a wrong --budget" 2 "has no unit" howmany study small.yaml --budget 7
-expect "a wrong --set" 2 "unknown key 'los'" howmany study small.yaml --set los=3
+expect "an invalid --loss is refused" 2 "--set: loss: '0' is out of range" howmany study small.yaml --loss 0
+expect "an invalid --budget is refused" 2 "has no unit" howmany study small.yaml --budget 7
+expect "an unknown key in --set is refused" 2 "unknown key 'los'" howmany study small.yaml --set los=3
 
 # ---- --dry-run -------------------------------------------------------------------------------
 small "simulate: $cluster" >small.yaml
@@ -93,30 +93,30 @@ study() { (cd one && howmany study study.yaml "$@"); }
 study >answer 2>said
 code=$?
 check "the example is answered" test $code -eq 0
-check "and says nothing else" test ! -s said
+check "standard error is empty" test ! -s said
 check "the answer has its parts" bash -c 'for part in "Fives among" "Runs  " "P\*" "of 3.00 s" "Check" "chosen" "runner-up" "predicted" "achieved" "study.study/report.html"; do grep -q "$part" answer || { echo "no $part"; exit 1; }; done'
 check "the report is HTML" grep -qi '<html' one/study.study/report.html
-check "that needs nothing else" bash -c '! grep -oiE "(src|href)=.?https?:" one/study.study/report.html'
+check "the report loads nothing else" bash -c '! grep -oiE "(src|href)=.?https?:" one/study.study/report.html'
 complete_traces() { for file in one/study.study/*.jsonl; do tail -n 1 "$file" | grep -q '^{"summary":true' || return 1; done; }
 check "every trace is complete" complete_traces
-check "nothing else is left" bash -c '! ls one/study.study | grep -vE "\.jsonl$|^(problem.txt|report.html)$"'
+check "the folder has only traces and the report" bash -c '! ls one/study.study | grep -vE "\.jsonl$|^(problem.txt|report.html)$"'
 again() {
   ls -l --time-style=full-iso one/study.study/*.jsonl >before && cp one/study.study/report.html report.before &&
     study >again && cmp answer again && ls -l --time-style=full-iso one/study.study/*.jsonl | cmp - before && cmp report.before one/study.study/report.html
 }
-check "a second start makes no run and says the same" again
+check "a second start makes no run and gives the same answer" again
 json() {
   study --json >j && jq -e '(.runs | length) >= 12 and ([.runs[] | select(.reason == "reference")] | length) == 1 and .simulated and
     .spent_s > 0 and (.advice | type) == "object" and ([.checks[].role] == ["chosen", "runner-up"]) and
     (.checks[0] | .predicted_s > 0 and .achieved_s > 0 and (.inside | type) == "boolean" and .loss <= 5e-4 * 1.000001)' j &&
     jq -e '(([.runs[].time_s] | add) / .spent_s - 1) | fabs < 1e-9' j
 }
-check "--json is for jq" json
+check "--json gives one JSON document" json
 in_budget() { jq -e '.spent_s - ([.runs[].time_s] | max) <= .budget_s' j; }
 check "at most one run goes beyond the budget" in_budget
 check "no run gets below P*" jq -e '[.runs[].loss] | min >= 0' j
-check "the check's seed is fresh" bash -c 'jq -e "[.runs[].seed] | max == 1" j && ls one/study.study | grep -q -- "-2.jsonl"'
-check "a report elsewhere" bash -c 'cd one && howmany study study.yaml --report ../r.html >/dev/null && test -s ../r.html'
+check "the check uses a new seed" bash -c 'jq -e "[.runs[].seed] | max == 1" j && ls one/study.study | grep -q -- "-2.jsonl"'
+check "--report selects the file of the report" bash -c 'cd one && howmany study study.yaml --report ../r.html >/dev/null && test -s ../r.html'
 expect "a report that cannot be written" 2 "no/r.html cannot be written" bash -c 'cd one && howmany study study.yaml --report no/r.html'
 
 traces_at_least() { [ "$(ls other/study.study/*.jsonl 2>/dev/null | wc -l)" -ge "$1" ]; }
@@ -129,7 +129,7 @@ interrupted() { # in the middle of its runs
   is $? 130 && grep -q "interrupted; study.study keeps the complete runs" other/err && test ! -s other/out &&
     test ! -e other/study.study/report.html && test "$(ls other/study.study/*.jsonl | wc -l)" -lt "$(ls one/study.study/*.jsonl | wc -l)"
 }
-check "a signal ends it, and the runs stay" interrupted
+check "a signal ends the study and keeps the runs" interrupted
 killed() { # by SIGKILL
   (cd other && exec howmany study study.yaml >out 2>err) &
   local pid=$! before=$(ls other/study.study/*.jsonl | wc -l)
@@ -138,52 +138,52 @@ killed() { # by SIGKILL
   wait $pid 2>/dev/null
   test ! -e other/study.study/report.html
 }
-check "so does one that nobody can answer" killed
-check "it goes on, and answers the same" bash -c '(cd other && howmany study study.yaml) >resumed && cmp answer resumed'
-check "and reports the same bytes" cmp report.before other/study.study/report.html
+check "SIGKILL keeps the runs" killed
+check "a restarted study gives the same answer" bash -c '(cd other && howmany study study.yaml) >resumed && cmp answer resumed'
+check "a restarted study writes the same report" cmp report.before other/study.study/report.html
 same_learning() { # including times; only host, start time and memory may differ
   for file in one/study.study/*.jsonl; do
     cmp <(jq -c 'del(.time, .host, .memory_bytes)' "$file") <(jq -c 'del(.time, .host, .memory_bytes)' "other/study.study/$(basename "$file")") || return 1
   done
 }
-check "from the same traces" same_learning
+check "a restarted study has the same traces" same_learning
 
 # ---- the folder ------------------------------------------------------------------------------
-check "a small one" bash -c 'howmany study small.yaml >/dev/null'
-expect "runs of another problem are left alone" 2 "small.study has runs of another problem; give another --folder, or remove it" howmany study small.yaml --set train.lambda=1e-2
-expect "unless they go elsewhere" 0 "else/report.html" howmany study small.yaml --set train.lambda=1e-2 --folder else
+check "a small study is answered" bash -c 'howmany study small.yaml >/dev/null'
+expect "a folder with runs of another problem is refused" 2 "small.study has runs of another problem; give another --folder, or remove it" howmany study small.yaml --set train.lambda=1e-2
+expect "--folder selects another folder" 0 "else/report.html" howmany study small.yaml --set train.lambda=1e-2 --folder else
 mkdir strange && echo '{}' >strange/x.jsonl
-expect "files of something else are left alone" 2 "strange has files that no study made" howmany study small.yaml --folder strange
-expect "a folder that cannot be made" 2 "no/such/folder cannot be made" howmany study small.yaml --folder no/such/folder
-expect "more algorithms and workers go on from there" 0 "" howmany study small.yaml --set 'algorithms=[cocoa, lbfgs, cocoa+]' --set m=1..8
+expect "a folder with other files is refused" 2 "strange has files that no study made" howmany study small.yaml --folder strange
+expect "a folder that cannot be created is reported" 2 "no/such/folder cannot be made" howmany study small.yaml --folder no/such/folder
+expect "a larger study continues in the same folder" 0 "" howmany study small.yaml --set 'algorithms=[cocoa, lbfgs, cocoa+]' --set m=1..8
 options_apart() { # runs with different options have different names
   howmany study small.yaml --set 'algorithms=[{name: cocoa, passes: 2, shrink: true}, lbfgs]' >/dev/null && test -s small.study/cocoa,passes=2,shrink-2-1.jsonl
 }
-check "options of an algorithm" options_apart
+check "algorithms may have their own options" options_apart
 seeds() { howmany study small.yaml --folder seeds --set seeds=2 --json | jq -e '[.runs[] | select(.reason == "initial run")] | length == 12'; }
-check "repeats of each" seeds
+check "repeats have different seeds" seeds
 small "simulate: $cluster" | sed 's/lbfgs/{name: sgd, step: 1e200, batch: 10}/; s/lambda: 1e-3/problem: squares/; s/digits:400/dense:200x5/' >diverges.yaml
 diverges() {
   run howmany study diverges.yaml
   test "$code" -eq 0 && grep -q "sgd on 2 workers failed and is skipped: it diverged" "$work/err" && grep -q "chosen .*cocoa" "$work/out" &&
     test -s diverges.study/sgd,step=1e200,batch=10-2-1.failed && run howmany study diverges.yaml && test "$code" -eq 0 && is "$err" ""
 }
-check "one that diverges is skipped, and not tried again" diverges
+check "an algorithm that diverges is skipped and not run again" diverges
 no_reference() { # the run that finds P* has failed: the others take all their iterations
   rm -rf lost && howmany study small.yaml --folder lost --json >/dev/null && rm lost/*.jsonl && echo "it died" >lost/reference.failed
   run howmany study small.yaml --folder lost --json
   test "$code" -le 1 && jq -e '[.runs[] | select(.reason == "reference")] | length == 0' "$work/out" && jq -e '.runs | length >= 4' "$work/out"
 }
-check "without the run that finds P* it is estimated" no_reference
+check "without the reference run P* is estimated" no_reference
 torn() { # a truncated trace
   run howmany study small.yaml --folder torn --json && head -c 300 torn/cocoa-2-1.jsonl >torn/cut && mv torn/cut torn/cocoa-2-1.jsonl
   run howmany study small.yaml --folder torn
   test "$code" -eq 2 && grep -q "torn/cocoa-2-1.jsonl:" "$work/err" && grep -q "remove the file to make the run again" "$work/err"
 }
-check "a trace that is cut off says what to do" torn
-expect "a budget that is spent at once" 1 "the budget was spent before any run was complete" howmany study small.yaml --folder spent --budget 1e-9s
-expect "a price of nothing" 2 "price: '\$0/h' is out of range" howmany study small.yaml --folder free --set goal=cost --set 'price=$0/h'
-expect "a loss that is out of reach" 1 "" howmany study small.yaml --folder far --set iterations=2 --set best=0.01 --loss 1e-9
+check "a truncated trace is reported with a hint" torn
+expect "a budget that is too small for one run is reported" 1 "the budget was spent before any run was complete" howmany study small.yaml --folder spent --budget 1e-9s
+expect "a price of 0 is refused" 2 "price: '\$0/h' is out of range" howmany study small.yaml --folder free --set goal=cost --set 'price=$0/h'
+expect "a loss that no run reaches exits 1" 1 "" howmany study small.yaml --folder far --set iterations=2 --set best=0.01 --loss 1e-9
 other_problems() {
   small "simulate: $cluster" | sed 's/lambda: 1e-3/lambda: 1e-3, problem: softmax/; s/cocoa, lbfgs/lbfgs, momentum/' >softmax.yaml
   howmany study softmax.yaml --budget 10s --json >j && jq -e '.runs[0] | .reason == "reference" and .algorithm == "lbfgs"' j && jq -e '[.runs[].loss] | min > 0' j
@@ -198,8 +198,8 @@ check "a perceptron: P* is estimated" perceptron
 
 # ---- on a terminal ---------------------------------------------------------------------------
 if command -v script >/dev/null; then
-  check "a narrow terminal" bash -c "[ \$(script -qec 'COLUMNS=60 TERM=dumb howmany study small.yaml' /dev/null </dev/null 2>/dev/null | tr -d '\\r' | wc -L) -le 60 ]"
-  check "progress on a terminal" bash -c "script -qec 'howmany study small.yaml --folder seen >/dev/null' /dev/null </dev/null | tr '\\r' '\\n' | grep -q 'study: run [0-9]*: cocoa on [0-9]* worker'"
+  check "the output fits a narrow terminal" bash -c "[ \$(script -qec 'COLUMNS=60 TERM=dumb howmany study small.yaml' /dev/null </dev/null 2>/dev/null | tr -d '\\r' | wc -L) -le 60 ]"
+  check "a terminal gets progress" bash -c "script -qec 'howmany study small.yaml --folder seen >/dev/null' /dev/null </dev/null | tr '\\r' '\\n' | grep -q 'study: run [0-9]*: cocoa on [0-9]* worker'"
 else
   skip "a terminal" "no script(1)"
 fi

@@ -41,7 +41,7 @@ check "prints although it is itself a rank of another job" rank_of_another
 expect "a table with --text" 0 "all iterations done" howmany train -i 2 --text
 expect "jq can read the JSON" 0 "" bash -c 'howmany train -i 2 --json | jq -e .'
 expect "--dry-run prints the command" 0 "howmany-train --iterations=2" howmany train -i 2 --dry-run
-check "a closed pipe ends it without a message" bash -c 'howmany train --epochs 100000 2>left | head -n 1 >/dev/null; test ! -s left'
+check "a closed pipe ends the run without a message" bash -c 'howmany train --epochs 100000 2>left | head -n 1 >/dev/null; test ! -s left'
 
 # Option -b for algorithms with mini-batches.
 batch() { case $1 in sgd | momentum | adam | mini-sdca) echo "-b $2" ;; esac; }
@@ -49,7 +49,7 @@ batch() { case $1 in sgd | momentum | adam | mini-sdca) echo "-b $2" ;; esac; }
 progress() { # on a terminal, with the lines redirected
   script -qec "howmany train -d dense:2000x50 --iterations 10000000 --within 3s >/dev/null" /dev/null | tr '\r' '\n' | grep -q "iteration: [0-9]* of 10000000, about .* left"
 }
-if command -v script >/dev/null; then check "progress on a terminal" progress; else skip "progress on a terminal" "no script(1)"; fi
+if command -v script >/dev/null; then check "a terminal gets progress" progress; else skip "a terminal gets progress" "no script(1)"; fi
 
 # ---- problems and algorithms -----------------------------------------------------------------
 falls() { # COMMAND…: the last objective is below the first
@@ -106,7 +106,7 @@ expect "one label against the rest, of a CSV" 0 '"positive":7' howmany train -d 
 expect "a CSV's other column as label" 0 '"classes":4' howmany train -d tiny.csv --label-column b -p squares -i 2
 expect "accuracy on test rows" 0 '"accuracy":1' howmany train -d tiny.svm --test tiny.svm -i 20
 expect "squares: mean squared error on test rows" 0 '"test_error":0.' howmany train -p squares -d dense:200x5 --test dense:50x5 -i 9
-expect "the same in the table" 0 'mean of the squared errors' howmany train -p squares -d dense:200x5 --test dense:50x5 -i 9 --text
+expect "the table has the mean squared error" 0 'mean of the squared errors' howmany train -p squares -d dense:200x5 --test dense:50x5 -i 9 --text
 sized() { printf '1 1:3%s 2:4%s\n0 1:-1%s\n1 2:2%s\n0\n' $1 $1 $1 $1 >"sized$1.svm"; }
 any_size() { # rows scaled to norm 1 do not depend on their size before
   sized e0 && sized e300 && sized e-300 || return 1
@@ -122,7 +122,7 @@ expect "more ranks than rows" 0 '"rows":4' howmany train -d tiny.svm -i 3 ${mpi:
 expect "stops at a gap" 0 '"stopped_by":"gap"' howmany train -d sparse:400x50 --gap 1e-3
 expect "stops near a known optimum" 0 '"stopped_by":"suboptimality"' howmany train -d sparse:400x50 --best 0.1 --suboptimality 0.5
 expect "stops when the time is up" 0 '"stopped_by":"within"' howmany train -d sparse:400x50 --within 1ms
-expect "also before the first evaluation" 0 '"stopped_by":"within"' timeout 20 howmany train -d sparse:400x50 --within 10ms --look-every 1000000000
+expect "the time limit holds before the first evaluation" 0 '"stopped_by":"within"' timeout 20 howmany train -d sparse:400x50 --within 10ms --look-every 1000000000
 expect "stops when the algorithm has converged" 0 '"stopped_by":"settled"' howmany train -d dense:50x3 -p squares -a lbfgs --epochs 1000
 expect "a step size that is too large diverges" 1 '"stopped_by":"diverged"' howmany train -d dense:50x3 -p squares -a sgd --step 1e200 -b 10
 check "--look-every sets the evaluations" bash -c 'howmany train -d sparse:400x50 -i 10 --look-every 4 | jq -r "select(.iteration).iteration" | tr "\n" " " | grep -qx "4 8 10 "'
@@ -147,7 +147,7 @@ full_in_background() { # where SIGINT is ignored
   (trap '' INT; howmany train --epochs 100000000 >/dev/full 2>full.err)
   is "$?$(wc -l <full.err)" 21 && grep -q "cannot write" full.err
 }
-check "a full disk ends it, also in the background" full_in_background
+check "a full disk ends the run, also in the background" full_in_background
 expect "a file with other columns is not overwritten" 2 "has other columns" howmany train -i 2 --record other.csv
 
 # ---- checkpoints -----------------------------------------------------------------------------
@@ -179,10 +179,10 @@ scaled_other_n() { # means and deviations depend on the number of ranks in their
   howmany train -d dense:200x7 --scale standardise -i 5 --checkpoint std.ck >/dev/null &&
     howmany train -d dense:200x7 --scale standardise -i 9 -n $two --checkpoint std.ck --resume | jq -se '.[0].resumed_at == 5 and .[-1].iterations == 9'
 }
-check "also with standardised columns" scaled_other_n
-expect "but not with another scaling" 2 "of another run: its identity" howmany train -d dense:200x7 -i 50 --checkpoint std.ck --resume
+check "resumes with standardised columns" scaled_other_n
+expect "a checkpoint with another scaling is refused" 2 "of another run: its identity" howmany train -d dense:200x7 -i 50 --checkpoint std.ck --resume
 howmany train -p perceptron --hidden 4 -d digits:50 -i 3 --checkpoint layers.ck >/dev/null
-expect "and not with another activation" 2 "of another run: its identity" howmany train -p perceptron --hidden 4 --activation sigmoid -d digits:50 -i 5 --checkpoint layers.ck --resume
+expect "a checkpoint with another activation is refused" 2 "of another run: its identity" howmany train -p perceptron --hidden 4 --activation sigmoid -d digits:50 -i 5 --checkpoint layers.ck --resume
 at_its_end() { # the same summary again, with the limit reached or exceeded
   rm -f end.ck
   howmany train -d sparse:200x30 -i 7 --checkpoint end.ck | jq -c 'select(.summary) | [.iterations, .epochs, .objective, .gap, .stopped_by]' >whole
@@ -193,30 +193,30 @@ at_its_end() { # the same summary again, with the limit reached or exceeded
 }
 check "a finished run does no further iteration" at_its_end
 expect "a checkpoint is not overwritten" 2 "ck exists already; continue from it with --resume" howmany train -d sparse:200x30 -i 2 --checkpoint ck
-expect "no checkpoint to resume from" 2 "there is no nowhere" howmany train -i 2 --checkpoint nowhere --resume
-expect "of another algorithm" 2 "its algorithm is 'cocoa+'" howmany train -d sparse:200x30 -a cocoa -i 50 --checkpoint ck --resume
-expect "of other data" 2 "of another run: its identity" howmany train -d sparse:200x31 -a cocoa+ -i 50 --checkpoint ck --resume
-expect "of another lambda" 2 "of another run: its identity" howmany train -d sparse:200x30 -a cocoa+ --lambda 1 -i 50 --checkpoint ck --resume
+expect "a missing checkpoint is reported" 2 "there is no nowhere" howmany train -i 2 --checkpoint nowhere --resume
+expect "a checkpoint of another algorithm is refused" 2 "its algorithm is 'cocoa+'" howmany train -d sparse:200x30 -a cocoa -i 50 --checkpoint ck --resume
+expect "a checkpoint of other data is refused" 2 "of another run: its identity" howmany train -d sparse:200x31 -a cocoa+ -i 50 --checkpoint ck --resume
+expect "a checkpoint with another lambda is refused" 2 "of another run: its identity" howmany train -d sparse:200x30 -a cocoa+ --lambda 1 -i 50 --checkpoint ck --resume
 howmany train -a lbfgs -d sparse:200x30 -i 3 --checkpoint memory.ck >/dev/null
-expect "of another memory" 2 "memory and shrink must have the values of that run" howmany train -a lbfgs --memory 3 -d sparse:200x30 -i 5 --checkpoint memory.ck --resume
-expect "shrinking, of a run without" 2 "memory and shrink must have the values of that run" howmany train -d sparse:200x30 --shrink -i 50 --checkpoint ck --resume
+expect "a checkpoint with another memory is refused" 2 "memory and shrink must have the values of that run" howmany train -a lbfgs --memory 3 -d sparse:200x30 -i 5 --checkpoint memory.ck --resume
+expect "a checkpoint without shrinking is refused for a run with it" 2 "memory and shrink must have the values of that run" howmany train -d sparse:200x30 --shrink -i 50 --checkpoint ck --resume
 howmany train --shrink -d sparse:200x30 -i 3 --checkpoint shrink.ck >/dev/null
-expect "and the other way round" 2 "memory and shrink must have the values of that run" howmany train -d sparse:200x30 -i 50 --checkpoint shrink.ck --resume
+expect "a checkpoint with shrinking is refused for a run without it" 2 "memory and shrink must have the values of that run" howmany train -d sparse:200x30 -i 50 --checkpoint shrink.ck --resume
 damage() { cp ck bad && printf '\001' | dd of=bad bs=1 seek="$1" conv=notrunc status=none; }
 damage 900
-expect "damaged: refused" 2 "bad: the checkpoint is damaged: its checksum does not match" howmany train -d sparse:200x30 -i 50 --checkpoint bad --resume
+expect "a damaged checkpoint is refused" 2 "bad: the checkpoint is damaged: its checksum does not match" howmany train -d sparse:200x30 -i 50 --checkpoint bad --resume
 head -c 500 ck >bad
-expect "cut short: refused" 2 "checksum does not match" howmany train -d sparse:200x30 -i 50 --checkpoint bad --resume
+expect "a truncated checkpoint is refused" 2 "checksum does not match" howmany train -d sparse:200x30 -i 50 --checkpoint bad --resume
 : >bad
-expect "empty: refused" 2 "not a checkpoint" howmany train -d sparse:200x30 -i 50 --checkpoint bad --resume
+expect "an empty checkpoint is refused" 2 "not a checkpoint" howmany train -d sparse:200x30 -i 50 --checkpoint bad --resume
 expect "a checkpoint that cannot be written" 2 "cannot be written" howmany train -d sparse:200x30 -i 50 --checkpoint no/such/folder/ck
 linked() { # a link to a checkpoint stays a link
   rm -f real.ck link.ck && ln -s real.ck link.ck && : >real.ck && rm real.ck && howmany train -d sparse:200x30 -i 2 --checkpoint real.ck >/dev/null &&
     howmany train -d sparse:200x30 -i 4 --checkpoint link.ck --resume >/dev/null && test -L link.ck && test ! -e link.ck.new
 }
 check "a link to a checkpoint stays one" linked
-expect "every without a file" 2 "needs a file" howmany train -i 2 --every 3
-expect "restarts without a file" 2 "--restarts: it needs --checkpoint FILE" howmany train -i 2 --restarts 3
+expect "--every without --checkpoint is refused" 2 "needs a file" howmany train -i 2 --every 3
+expect "--restarts without --checkpoint is refused" 2 "--restarts: it needs --checkpoint FILE" howmany train -i 2 --restarts 3
 
 # ---- failures of ranks -----------------------------------------------------------------------------------
 ranks_left() { pgrep -f "howmany-train.*$1"; }
@@ -238,13 +238,13 @@ if [ "$mpi" ]; then
   killed 1 0
   code=$?
   check "a killed rank ends the run" test $code -eq 1
-  check "within seconds" test $(($(date +%s) - started)) -lt 30
-  check "and the message names it" grep -q "rank 1 has died" died.err
+  check "the run ends within seconds" test $(($(date +%s) - started)) -lt 30
+  check "the message names the killed rank" grep -q "rank 1 has died" died.err
   none_left() { ! ranks_left seed=77; }
   check "no rank is left running" none_left
   howmany train -d sparse:3000x100:0.2 --seed 77 -n 2 -i 1500 --json | learnt | tail -n 1 >whole
   killed 0 2
-  check "restarted, it ends with the same result" bash -c "jq -c 'select(.iteration) | [.iteration, .epoch, .objective, .gap, .change, .accuracy, .bytes, .flop]' died.out | tail -n 1 | cmp - whole"
+  check "a restarted run ends with the same result" bash -c "jq -c 'select(.iteration) | [.iteration, .epoch, .objective, .gap, .change, .accuracy, .bytes, .flop]' died.out | tail -n 1 | cmp - whole"
   check "the restart is in the trace" grep -qx '{"restart":1,"rank":0}' died.out
   lost() { # iterations done twice
     jq -s '[.[] | select(.iteration).iteration] | [range(1; length) as $i | .[$i - 1] - .[$i] + 1 | select(. > 0)] | max // 0' died.out
@@ -269,11 +269,11 @@ if [ "$mpi" ]; then
   }
   check "killed with SIGKILL, it leaves no ranks running" killed_outright
   expect "a given launcher" 0 '"n":2' howmany train -i 1 --launcher "mpirun --allow-run-as-root --oversubscribe -n {n}" -n 2
-  expect "a launcher without {n}" 2 "has no {n} for the number of ranks" howmany train -i 1 --launcher "mpirun -n 3" -n 2
+  expect "a launcher without {n} is refused" 2 "has no {n} for the number of ranks" howmany train -i 1 --launcher "mpirun -n 3" -n 2
   printf '#!/bin/sh\nshift\n"$@" &\nrank=$!\nsleep 1\nkill -9 $rank\nexec sleep 100\n' >hanging
   chmod +x hanging
   expect "a launcher that does not notice the end of a rank" 1 "a rank has died and its launcher hangs" timeout 40 howmany train --within 60s --launcher "./hanging {n}"
-  expect "a launcher that does not exist" 2 "does not start" howmany train -i 1 --launcher "no-such-launcher {n}" -n 2
+  expect "a missing launcher is reported" 2 "does not start" howmany train -i 1 --launcher "no-such-launcher {n}" -n 2
   wrong_by_hand() {
     OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun -n 2 howmany-train --data missing.svm 2>&1 | grep -c '^howmany: missing.svm' | grep -qx 1
   }

@@ -54,12 +54,12 @@ if [ "$mpi" ]; then
     howmany train -n 3 -p logistic -d sparse:400x50 -i 5 -a lbfgs --scheme two-wave | learnt >one &&
       howmany train -n 3 -p logistic -d sparse:400x50 -i 5 --platform driver | learnt >other && test -s one && cmp one other
   }
-  check "a driver too" as_driver
+  check "a driver gives the results of all-reduce, bit for bit" as_driver
   bounded() {
     howmany train -n 3 $rows $server --consistency ssp --staleness 2 ${1:-} | jq -se '.[-1] | .lead <= 2 and (.reads_by_staleness | length) <= 3 and .gradients == 36 and .dropped == 0'
   }
   check "no worker exceeds the staleness bound" bounded
-  check "also with late pulls" bounded "--pull late"
+  check "no worker exceeds the staleness bound with late pulls" bounded "--pull late"
   check "asynchronous workers learn" bash -c "howmany train -n 3 $rows $server --consistency async --servers 2 | jq -se '.[-1].gradients == 36 and .[-1].objective < .[1].objective'"
   check "steps do not wait for backup workers" bash -c "howmany train -n 3 $rows $server --backups 1 | jq -se '.[-1] | .gradients == 24 and .dropped <= 12 and .lead == 0'"
   by_hand() {
@@ -81,8 +81,8 @@ if [ "$mpi" ]; then
     test $code -eq 1 && grep -q "$name has died" died.err && ! ranks_left seed=177
   }
   check "a killed server ends the run" dies 2 "rank 2, a server," $server
-  check "a killed worker too" dies 1 "rank 1" $server --consistency async
-  check "and a killed driver" dies 2 "rank 2, the driver," --platform driver -a gd -p svm
+  check "a killed worker ends the run" dies 1 "rank 1" $server --consistency async
+  check "a killed driver ends the run" dies 2 "rank 2, the driver," --platform driver -a gd -p svm
   comes_back() { # killed once, it ends with the same result
     rm -f back.ck
     howmany train -p logistic -d sparse:3000x100:0.2 --seed 178 -n 2 -i 3000 --look-every 3000 $server --json | learnt >whole
@@ -112,10 +112,10 @@ same() { # OPTIONS OPTIONS: two runs have the same objectives
 check "ssp 0 is bsp, bit for bit" same "$server --servers 2" "$server --servers 2 --consistency ssp --staleness 0"
 check "0 backups is bsp, bit for bit" same "$server" "$server --backups 0"
 check "the number of servers does not matter" same "$server" "$server --servers 7"
-check "nor does their placement" same "$server --servers 3" "$server --servers 3 --colocated"
+check "the placement of the servers does not matter" same "$server --servers 3" "$server --servers 3 --colocated"
 check "bsp is all-reduce in the order of the ranks" same "$server" "-a sgd --scheme master"
-check "with momentum too" same "$server -a momentum" "-a momentum --scheme master"
-check "and with Adam" same "$server -a adam" "-a adam --scheme master"
+check "bsp is all-reduce with momentum" same "$server -a momentum" "-a momentum --scheme master"
+check "bsp is all-reduce with Adam" same "$server -a adam" "-a adam --scheme master"
 [ "$mpi" ] && check "real and simulated servers are the same" bash -c "
   howmany train -n 3 -p perceptron --hidden 8 -d digits:200 -i 6 --look-every 2 $server --servers 2 | jq -c 'select(.iteration) | [.iteration, .objective, .bytes, .flop]' >one
   howmany train -n 3 -p perceptron --hidden 8 -d digits:200 -i 6 --look-every 2 $server --servers 2 --simulate $study | jq -c 'select(.iteration) | [.iteration, .objective, .bytes, .flop]' | cmp - one"
@@ -167,7 +167,7 @@ gain() { # CLUSTER LEAST MOST OPTIONS…: speedup over bsp
   bsp=$(speed $cluster $server) && jq -en "$(speed $cluster $server "$@") / $bsp | ., (. >= $least and . <= $most)"
 }
 check "1 of 20 iterations slow: ssp 3 is 1.4 times as fast as bsp" gain now-and-then 1.4 1.75 --consistency ssp --staleness 3
-check "one backup too; 1.50 if steps were independent" gain now-and-then 1.4 1.51 --backups 1
+check "one backup is faster too; 1.50 times if steps were independent" gain now-and-then 1.4 1.51 --backups 1
 check "async is 1.75 times as fast: the mean instead of the maximum" gain now-and-then 1.7 1.76 --consistency async
 check "one worker always slow: one backup is 3 times as fast" gain for-good 3 3.51 --backups 1
 check "ssp is as slow as bsp" gain for-good 0.99 1.02 --consistency ssp --staleness 3
@@ -222,21 +222,21 @@ saturates() { # N SERVERS
     jq -se '.[2] | .seconds / (.compute_s + 2 * (1e-4 + ([1, '$1' / '$2'] | max) * 160000 * 8e-9)) | ., (. > 0.9 and . < 1.1)'
 }
 for n in 1 2 4 8 16 32 64; do check "one server and $n workers take the time of the model" saturates $n 1; done
-for n in 4 16 64; do check "four servers and $n workers too" saturates $n 4; done
-check "and sixteen" saturates 64 16
+for n in 4 16 64; do check "four servers and $n workers take the time of the model" saturates $n 4; done
+check "sixteen servers take the time of the model" saturates 64 16
 # A driver: ceil(log2(n + 1)) + g - 1 + ceil(n / g) messages, g = ceil(sqrt n), two gradients in the first iteration.
 drives() { # N MESSAGES
   howmany train -n $1 -p squares -a lbfgs -d dense:64x20000 -i 1 --platform driver --simulate "$study" |
     jq -se '.[1] | .seconds / (.compute_s + .epoch * '$2' * (1e-4 + 160000 * 8e-9)) | ., (. > 0.95 and . < 1.05)'
 }
 check "a driver and one worker take the time of the model" drives 1 2
-check "a driver and 4 workers too" drives 4 6
-check "and 16" drives 16 12
+check "a driver and 4 workers take the time of the model" drives 4 6
+check "a driver and 16 workers take the time of the model" drives 16 12
 kept() {
   mkdir -p kept && howmany train -n 3 -i 1 -d digits:50 -p logistic --simulate "$study" $server --servers 2 $1 --simgrid-files kept >/dev/null && is "$(tr '\n' ' ' <kept/hosts.txt)" "$2"
 }
 check "servers have separate nodes" kept "" "node-0 node-1 node-2 node-3 node-4 "
-check "or the nodes of the first workers" kept --colocated "node-0 node-1 node-2 node-0 node-1 "
+check "--colocated puts servers on the nodes of the first workers" kept --colocated "node-0 node-1 node-2 node-0 node-1 "
 printf 'flops: 1 Gflop/s\nefficiency: 1\nnetwork: {bandwidth: 1 Gbit/s, latency: 100 us}\nmax_nodes: 4\n' >few.yaml
 expect "more nodes than the cluster has" 2 "6 ranks need 6 nodes, and there are 4" $four --simulate few.yaml $server --servers 2
 
@@ -251,8 +251,8 @@ earlier() { # a table of an earlier version: synchronous runs are appended
   head -2 s.csv | sed 's/,[^,]*$//' >early.csv && howmany train $sizes --record early.csv >/dev/null &&
     awk -F, 'NR == 1 { n = NF } NF != n { exit 1 }' early.csv && is "$(wc -l <early.csv)" 4
 }
-check "a table without the column stays without it" earlier
-expect "unless the run may be stale" 2 "has no column staleness, and this run may be stale; give another file" howmany train $sizes $server --consistency async --record early.csv
+check "a table without the column staleness keeps its columns" earlier
+expect "a run that may be stale is refused for such a table" 2 "has no column staleness, and this run may be stale; give another file" howmany train $sizes $server --consistency async --record early.csv
 stored() {
   for way in "" "$server --consistency ssp --staleness 3" "$server --consistency async"; do howmany train $sizes $way -a sgd --record s.db >/dev/null || return 1; done
   howmany runs export --traces --record s.db s.jsonl && is "$(jq -r 'select(.run) | .staleness' s.jsonl | tr '\n' ' ')" "null 3 async " &&

@@ -38,7 +38,7 @@ cp "$work/out" once
 check "the header says that it is simulated" jq -se '.[0].simulated and (.[0].mpi | startswith("SimGrid"))' once
 howmany train -n 16 -i 3 --simulate "$study" -d digits:500 >twice
 check "times are the same in every run" cmp <(jq -c 'del(.time, .memory_bytes)' once) <(jq -c 'del(.time, .memory_bytes)' twice)
-check "also those of a resumed run" bash -c "
+check "times of a resumed run are the same" bash -c "
   howmany train -n 4 -i 6 --simulate $study -d digits:100 | jq -c 'select(.iteration > 3) | del(.elapsed_s, .samples_per_s) | map_values(. * 1e9 | round)' >whole
   howmany train -n 4 -i 3 --simulate $study -d digits:100 --checkpoint c >/dev/null
   howmany train -n 4 -i 6 --simulate $study -d digits:100 --checkpoint c --resume | jq -c 'select(.iteration) | del(.elapsed_s, .samples_per_s) | map_values(. * 1e9 | round)' | cmp - whole"
@@ -79,7 +79,7 @@ in_tmpdir() { # a folder that cannot be written to is named
     TMPDIR=$work/passing howmany train -n 2 -i 1 -d digits:50 --simulate "$study" >/dev/null && is "$(ls passing)" ""
 }
 check "otherwise they are temporary files in TMPDIR" in_tmpdir
-check "which are removed at the end" bash -c "TMPDIR=$work/passing howmany train -n 2 -i 1 -d digits:50 --simulate $study >/dev/null; test -z \"\$(ls passing)\""
+check "temporary files are removed at the end" bash -c "TMPDIR=$work/passing howmany train -n 2 -i 1 -d digits:50 --simulate $study >/dev/null; test -z \"\$(ls passing)\""
 check "a simulation inside a rank of another job" bash -c "SLURM_PROCID=1 howmany train -n 2 -i 1 -d digits:50 --simulate $study | jq -se '.[-1].summary'"
 printf 'flops: 1 Gflop/s\nefficiency: 1\n' >alone.yaml
 expect "a cluster without a network" 2 "alone.yaml" howmany train -n 2 -i 1 --simulate ./alone.yaml

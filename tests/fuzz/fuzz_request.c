@@ -1,7 +1,7 @@
 /*
- * The path of a request without sockets: its head through the guard, its body through the handler.
- * An input is a request as it would stand on the wire, with lines that end in LF. Behind it is a
- * store in a file of its own, if the build has SQLite.
+ * Requests without sockets: the head goes through the guard, the body through the handler. An input
+ * is a whole request with lines that end in LF. The handler has a store in a temporary file if the
+ * build has SQLite.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -14,15 +14,15 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 struct parsed {
-    char *text; /* owned: a copy with ends of texts in it */
+    char *text; /* Owned: a copy in which ends of texts become NUL. */
     struct http_header headers[HTTP_HEADERS_MAX];
     struct http_head head;
     const char *body;
     size_t length;
 };
 
-/* Cut the next piece off: up to one of the ends, which becomes a NUL. */
-static char *cut(char **at, const char *ends)
+/* Split off the next piece, up to one of the ends, which becomes a NUL. */
+static char *split_piece(char **at, const char *ends)
 {
     char *piece = *at;
     size_t length = strcspn(piece, ends);
@@ -34,7 +34,7 @@ static char *cut(char **at, const char *ends)
 
 static void add_header(struct parsed *p, char *line)
 {
-    char *at = line, *name = cut(&at, ":");
+    char *at = line, *name = split_piece(&at, ":");
 
     at += strspn(at, " ");
     if (p->head.header_count < HTTP_HEADERS_MAX)
@@ -47,11 +47,11 @@ static void parse(struct parsed *p, const uint8_t *data, size_t size)
     char *at = p->text;
 
     memcpy(p->text, data, size);
-    p->head.method = cut(&at, " \n");
-    p->head.target = cut(&at, " \n");
-    p->head.version = cut(&at, "\n");
+    p->head.method = split_piece(&at, " \n");
+    p->head.target = split_piece(&at, " \n");
+    p->head.version = split_piece(&at, "\n");
     while (*at && *at != '\n')
-        add_header(p, cut(&at, "\n"));
+        add_header(p, split_piece(&at, "\n"));
     at += *at == '\n';
     p->head.headers = p->headers;
     p->body = at;
@@ -68,7 +68,7 @@ static const char *value_of(const struct parsed *p, const char *name)
 static struct api_store *store;
 static char folder[64];
 
-static void tidy(void)
+static void remove_store(void)
 {
     static const char *const endings[] = {"", "-wal", "-shm"};
     char path[96];
@@ -93,10 +93,10 @@ static void open_store(void)
     snprintf(folder, sizeof(folder), "/tmp/howmany-fuzz-XXXXXX");
     if (!mkdtemp(folder))
         abort();
-    atexit(tidy);
+    atexit(remove_store);
     snprintf(path, sizeof(path), "%s/runs.db", folder);
     if (api_store_new(path, 2, &store, NULL))
-        return; /* built without SQLite */
+        return; /* The build has no SQLite. */
     for (int i = 0; i < 8; i++) {
         runs[i] = (struct hm_stored)HM_STORED_INIT;
         runs[i].n = i % 4 + 1;
@@ -130,7 +130,7 @@ static void handle(struct api *api, const struct parsed *p)
                              .length = p->length};
 
     if (!http_guard_decode(p->head.target, length, false, path, sizeof(path)))
-        abort(); /* the guard has let it in */
+        abort(); /* The guard has accepted the target. */
     if (api_quick(api, &r, &out) != HTTP_ANSWERED)
         api_work(api, &r, &out);
     bool wrong = out.status < 200 || (out.status > 499 && !(out.status == 501 && !store));

@@ -22,7 +22,7 @@
 
 static uint64_t dice;
 
-/* xorshift64* */
+/* The random numbers are xorshift64*. */
 static unsigned roll(unsigned sides)
 {
     dice ^= dice >> 12;
@@ -36,7 +36,7 @@ enum { REQUEST_MAX = 1 << 19, SENDERS = 8 };
 struct request {
     char data[REQUEST_MAX];
     size_t length;
-    bool ended; /* all there is was sent: we can close our side to end it */
+    bool ended; /* The request is complete; closing our side ends the connection. */
 };
 
 static void add_n(struct request *r, const char *piece, size_t length)
@@ -85,7 +85,7 @@ static void with_body(struct request *r, const char *type, const char *body, siz
     add_n(r, body, length);
 }
 
-/* Two lengths, a length and chunks, codings that are none. */
+/* Two lengths, a length with chunks, and invalid transfer codings. */
 static void make_framing(struct request *r)
 {
     post(r, PICK("Content-Length: 2\r\nTransfer-Encoding: chunked\r\n",
@@ -106,7 +106,7 @@ static void make_framing(struct request *r)
     add(r, PICK("{}", "0\r\n\r\n", "2\r\n{}\r\n0\r\n\r\n", "{}GET /healthz HTTP/1.1\r\n\r\n", ""));
 }
 
-/* Chunks that are none. */
+/* Invalid chunks. */
 static void make_chunks(struct request *r)
 {
     post(r, "Transfer-Encoding: chunked\r\n\r\n");
@@ -224,9 +224,9 @@ static void make_json(struct request *r)
     size_t length = sizeof(sample) - 1;
 
     memcpy(body, sample, length);
-    if (roll(2)) { /* cut short; the type is JSON still */
+    if (roll(2)) { /* Truncate the body, with the type of JSON. */
         length = roll((unsigned)length);
-    } else { /* a few bytes that were others */
+    } else { /* Change a few bytes. */
         for (unsigned i = 0, times = 1 + roll(4); i < times; i++)
             body[roll((unsigned)length)] = (char)roll(256);
         body[0] = PICK("[", "\"", "x", "\x01")[0];
@@ -311,7 +311,7 @@ static void show(const struct request *r, int status, unsigned number)
     printf("\n");
 }
 
-/* Send one, on the connection of the last if that is still good. */
+/* Send one request, on the connection of the previous one if it is still open. */
 static void send_one(int port, int *s, const struct request *r, unsigned number, struct tally *t)
 {
     bool keep = false;
@@ -319,7 +319,8 @@ static void send_one(int port, int *s, const struct request *r, unsigned number,
     if (*s < 0)
         *s = client_connect(port, 20);
     double from = client_now();
-    client_send(*s, r->data, r->length); /* may be cut off while we send: that is an answer too */
+    client_send(*s, r->data,
+                r->length); /* The server may close the connection during the request. */
     shutdown(*s, SHUT_WR);
     int status = client_status(*s, &keep);
     double took = client_now() - from;
@@ -328,7 +329,7 @@ static void send_one(int port, int *s, const struct request *r, unsigned number,
         t->closed++;
     else if (status >= 100 && status < 600)
         t->by_class[status / 100]++;
-    /* 505 is the library's own answer to a first line of another version, as RFC 9110 has it. */
+    /* libmicrohttpd itself responds with 505 to other versions, as RFC 9110 requires. */
     bool other_version = status == 505 && !memmem(r->data, r->length, " HTTP/1.", 8);
     if (status != 0 && (status < 400 || status > 499) && !other_version) {
         t->wrong++;
@@ -339,7 +340,7 @@ static void send_one(int port, int *s, const struct request *r, unsigned number,
     *s = -1;
 }
 
-/* One of several that send at once; whatever went wrong is in its exit code. */
+/* One of several concurrent processes; its exit code reports errors. */
 static int send_many(int port, unsigned count, uint64_t seed, struct tally *t)
 {
     static struct request r;
@@ -386,7 +387,7 @@ static int malformed(int port, unsigned count, uint64_t seed)
     return failed > 0;
 }
 
-/* ---- dripping -------------------------------------------------------------------------------- */
+/* ---- slow clients ---------------------------------------------------------------------------- */
 
 enum { DRIP_MAX = 4000, SAMPLES_MAX = 100000, CUT_WITHIN_S = 15 };
 
@@ -397,7 +398,8 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* A third drips its head, a third its body, and a third its second head. */
+/* One third sends its head slowly, one third its body, and one third the head of a second request.
+ */
 static const char head_text[] =
     "GET /healthz HTTP/1.1\r\nHost: a\r\nX-Long: aaaaaaaaaaaaaaaaaaaaaaaaaaaa"
     "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\r\n\r\n";
@@ -418,7 +420,7 @@ static bool start(int port, int *s, unsigned i)
     return true;
 }
 
-/* Whether the other side has hung up. */
+/* Whether the server has closed the connection. */
 static bool is_cut(int s)
 {
     struct pollfd p = {.fd = s, .events = POLLIN};
@@ -466,7 +468,7 @@ static int drip(int port, unsigned clients)
         }
     double from = client_now(), next = from, took = 0;
     while (left > 0 && (took = client_now() - from) < CUT_WITHIN_S + 5) {
-        if (client_now() >= next) { /* a byte every half second */
+        if (client_now() >= next) { /* Send a byte every half second. */
             left = drip_once(sockets, clients, at++);
             next += 0.5;
         }

@@ -1,4 +1,4 @@
-/* A raw client on loopback. */
+/* A TCP client on loopback that sends any bytes. */
 #include "client.h"
 
 #include <arpa/inet.h>
@@ -52,7 +52,8 @@ bool client_send(int s, const char *data, size_t length)
     return true;
 }
 
-/* The head of an answer, up to the empty line; its length, 0: closed, -1: time-out. */
+/* Read the head of a response up to the empty line. Returns its length, 0 if the connection was
+ * closed, -1 after a timeout. */
 static long read_head(int s, char *head, size_t room)
 {
     size_t length = 0;

@@ -31,7 +31,7 @@ static const char *program, *store;
 
 struct server {
     pid_t pid;
-    atomic_int port; /* 0: it is not there */
+    atomic_int port; /* 0: the server does not run. */
 };
 
 static struct server servers[SERVERS_MAX];
@@ -43,9 +43,9 @@ struct writer {
     pthread_t thread;
     int number;
     long acknowledged;
-    long again; /* of them, sent more than once */
+    long again; /* Requests that were sent more than once. */
     unsigned seed;
-    bool lost; /* it waited too long */
+    bool lost; /* The writer gave up after a timeout. */
 };
 
 static void give_up(const char *what)
@@ -56,7 +56,7 @@ static void give_up(const char *what)
 
 /* ---- servers --------------------------------------------------------------------------------- */
 
-/* Start it and wait until it is ready; the seconds that took. */
+/* Start a server and wait until it is ready. Returns the seconds that took. */
 static double start(struct server *s)
 {
     double from = client_now();
@@ -107,7 +107,7 @@ static void stop(struct server *s, int signal)
 
 /* ---- writers --------------------------------------------------------------------------------- */
 
-/* How many rows a request has, and what they say, follows from its number. */
+/* The number of rows of a request and their values depend only on the number of the request. */
 static int rows_of(int writer, long number)
 {
     return (int)((number + writer) % ROWS) + 1;
@@ -136,7 +136,7 @@ static size_t write_request(const struct writer *w, long number, char *text, siz
                             length, w->number, number, body);
 }
 
-/* One attempt on a server of the writer's choice; whether it was acknowledged. */
+/* Send a request once, to a server that the writer chooses. Returns whether it was acknowledged. */
 static bool attempt(struct writer *w, int *socket, const char *text, size_t length)
 {
     int port = atomic_load(&servers[rand_r(&w->seed) % server_count].port);
@@ -180,9 +180,9 @@ static void *write_runs(void *context)
     return NULL;
 }
 
-/* ---- what is there --------------------------------------------------------------------------- */
+/* ---- checking the store ---------------------------------------------------------------------- */
 
-/* Whether a row is one that its writer sent; it is then ticked off. */
+/* Whether a row was sent by its writer; marks it as found. */
 static bool tick(unsigned char *const *seen, const struct writer *writers,
                  const struct hm_stored *run)
 {
@@ -199,7 +199,7 @@ static bool tick(unsigned char *const *seen, const struct writer *writers,
     return ++*place == 1;
 }
 
-/* Rows that are missing, doubled or foreign. */
+/* Number of rows that are missing, duplicated or unknown. */
 static long look(const struct writer *writers, long *ret_rows)
 {
     struct hm_store_filter filter = {.sort = "id", .limit = 5000};
@@ -236,7 +236,7 @@ static long look(const struct writer *writers, long *ret_rows)
     return wrong;
 }
 
-/* Whether SQLite itself finds nothing wrong with the file. */
+/* Whether the integrity check of SQLite succeeds. */
 static bool is_sound(void)
 {
     bool sound = true;

@@ -1,4 +1,4 @@
-/* Traces whose g and f are known, made point by point. */
+/* Generated traces with known g and f. */
 #ifndef HM_MADE_TRACES_H
 #define HM_MADE_TRACES_H
 

@@ -40,7 +40,7 @@ struct exact {
 static const struct exact problem[ALGORITHMS] = {{"rate", rate, rate_pace},
                                                  {"power", power, power_pace}};
 
-/* Traces of everything, and what is fitted to them. P* is 1. */
+/* Traces of all algorithms and the convergence fitted to them. P* is 1. */
 struct advise_world {
     struct made made;
     struct hm_convergence *convergence;
@@ -76,7 +76,7 @@ static struct hm_advice *advise(const struct hm_convergence *c, const struct hm_
     return advice;
 }
 
-/* What the truth says of an algorithm on m. */
+/* The true iterations and time of an algorithm on m workers. */
 struct advise_truth {
     const struct exact *algorithm;
     double m, iterations, time_s, loss;
@@ -139,7 +139,7 @@ static void assert_candidates(const struct hm_advice *advice, double loss)
         const struct hm_candidate *c = &advice->candidates[k];
         struct advise_truth t = to_loss(find_exact(c->algorithm), c->m, loss);
         double slack = t.iterations <= 24 ? 0 : 1 + 2e-3 * t.iterations;
-        if (isnan(c->iterations)) { /* the grid ends at 8 times the longest trace */
+        if (isnan(c->iterations)) { /* The grid ends at 8 times the longest trace. */
             assert_true(t.iterations > 0.99 * 8 * POINTS);
             continue;
         }
@@ -156,7 +156,7 @@ static void assert_candidates(const struct hm_advice *advice, double loss)
     assert_int_equal(first->why, HM_WHY_BEST);
 }
 
-static void the_first_is_the_best_of_all(void **state)
+static void the_first_candidate_is_the_best(void **state)
 {
     const double losses[] = {0.09, 0.033, 0.01, 3e-3, 1e-3, 3e-4, 1e-4};
     struct advise_world w;
@@ -177,7 +177,7 @@ static void the_first_is_the_best_of_all(void **state)
 }
 
 /* A loss and a distance from P* are the same question. */
-static void a_loss_is_its_distance_and_the_least(void **state)
+static void a_loss_can_be_given_with_or_without_p_star(void **state)
 {
     struct hm_advise_question q = HM_ADVISE_QUESTION_INIT;
     struct advise_world w;
@@ -198,8 +198,8 @@ static void a_loss_is_its_distance_and_the_least(void **state)
     free_world(&w);
 }
 
-/* m that were not measured: by the terms of f, and by g. */
-static void other_m_are_predicted(void **state)
+/* For m without runs, f comes from its terms and the loss from g. */
+static void unmeasured_m_are_predicted(void **state)
 {
     const double ms[] = {3, 6, 12, 24, 48, 100};
     struct hm_advise_question q = HM_ADVISE_QUESTION_INIT;
@@ -227,7 +227,7 @@ static void other_m_are_predicted(void **state)
 /* ---- limits, money ---------------------------------------------------------------------------
  */
 
-static void the_cheapest_is_the_best_of_all(void **state)
+static void the_first_candidate_is_the_cheapest(void **state)
 {
     struct hm_advise_question q = HM_ADVISE_QUESTION_INIT;
     double best = INFINITY;
@@ -288,7 +288,7 @@ static void assert_spent(const struct advise_world *w, double within_s, double b
     hm_advice_free(advice);
 }
 
-static void the_least_loss_within_limits(void **state)
+static void the_least_loss_within_limits_is_found(void **state)
 {
     struct advise_world w;
 
@@ -301,8 +301,8 @@ static void the_least_loss_within_limits(void **state)
     free_world(&w);
 }
 
-/* A limit beside a loss: what is over it comes after what is within. */
-static void limits_put_candidates_back(void **state)
+/* With a loss and a limit, candidates over the limit are ranked after those within it. */
+static void candidates_over_a_limit_come_last(void **state)
 {
     struct hm_advise_question q = HM_ADVISE_QUESTION_INIT;
     const double loss = 3e-3;
@@ -318,7 +318,7 @@ static void limits_put_candidates_back(void **state)
         const struct hm_candidate *c = &advice->candidates[k];
         struct advise_truth t = to_loss(find_exact(c->algorithm), c->m, loss);
         if (fabs(t.time_s - 0.9) < 0.03)
-            continue; /* by an iteration more or less */
+            continue; /* Rounding changes the result by one iteration. */
         assert_near(c->reaches, t.time_s <= 0.9, 1e-12);
         if (t.time_s > 0.9)
             assert_true(c->why == HM_WHY_LIMIT || c->why == HM_WHY_NEVER);
@@ -335,7 +335,7 @@ static void limits_put_candidates_back(void **state)
 }
 
 /* Why a candidate loses: by the truth, where it is clear. */
-static void reasons_are_those_of_the_truth(void **state)
+static void reasons_agree_with_the_truth(void **state)
 {
     struct hm_advise_question q = HM_ADVISE_QUESTION_INIT;
     struct advise_world w;
@@ -429,8 +429,8 @@ static void no_run_helps_where_all_is_certain(void **state)
     free_world(&w);
 }
 
-/* With noise, and m that nobody tried, the next run is one that may be the best. */
-static void the_next_run_is_a_contender(void **state)
+/* With noise and unmeasured m, the proposed next run is a candidate that may be the best. */
+static void the_next_run_may_be_the_best(void **state)
 {
     const double ms[] = {1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 128, 256};
     struct hm_advise_question q = HM_ADVISE_QUESTION_INIT;
@@ -462,16 +462,16 @@ static void the_next_run_is_a_contender(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_first_is_the_best_of_all),
-        cmocka_unit_test(a_loss_is_its_distance_and_the_least),
-        cmocka_unit_test(other_m_are_predicted),
-        cmocka_unit_test(the_cheapest_is_the_best_of_all),
-        cmocka_unit_test(the_least_loss_within_limits),
-        cmocka_unit_test(limits_put_candidates_back),
-        cmocka_unit_test(reasons_are_those_of_the_truth),
+        cmocka_unit_test(the_first_candidate_is_the_best),
+        cmocka_unit_test(a_loss_can_be_given_with_or_without_p_star),
+        cmocka_unit_test(unmeasured_m_are_predicted),
+        cmocka_unit_test(the_first_candidate_is_the_cheapest),
+        cmocka_unit_test(the_least_loss_within_limits_is_found),
+        cmocka_unit_test(candidates_over_a_limit_come_last),
+        cmocka_unit_test(reasons_agree_with_the_truth),
         cmocka_unit_test(leads_change_where_the_curves_cross),
         cmocka_unit_test(no_run_helps_where_all_is_certain),
-        cmocka_unit_test(the_next_run_is_a_contender),
+        cmocka_unit_test(the_next_run_may_be_the_best),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,7 +33,7 @@ static void assert_has(const struct hm_advice *a, const char *wanted)
     hm_text_free(text);
 }
 
-static void a_loss_is_asked_for(void **state)
+static void a_loss_is_rendered(void **state)
 {
     static struct sample_advice s;
 
@@ -67,7 +67,7 @@ static void a_loss_is_asked_for(void **state)
         "* measured\n");
 }
 
-static void a_time_is_given(void **state)
+static void a_time_is_rendered(void **state)
 {
     static struct sample_advice s;
     struct hm_advice *a = sample_advice(&s);
@@ -92,7 +92,7 @@ static void a_time_is_given(void **state)
     assert_has(a, "3.1e-4 above the best for $5.00 (2e-4 to 5e-3)");
 }
 
-static void a_price_is_known(void **state)
+static void costs_are_rendered(void **state)
 {
     static struct sample_advice s;
     struct hm_advice *a = sample_advice(&s);
@@ -112,7 +112,7 @@ static void a_price_is_known(void **state)
     assert_has(a, "30.6 ms to 42.1 ms   $0.036   1 %\n");
 }
 
-static void nothing_reaches_the_loss(void **state)
+static void an_unreached_loss_is_rendered(void **state)
 {
     static struct sample_advice s;
     struct hm_advice *a = sample_advice(&s);
@@ -137,7 +137,7 @@ static void nothing_reaches_the_loss(void **state)
                 "  would help   no further run is expected to change this\n");
 }
 
-static void a_schedule_is_asked_for(void **state)
+static void a_schedule_is_rendered(void **state)
 {
     static struct sample_advice s;
     struct hm_advice *a = sample_advice(&s);
@@ -218,7 +218,7 @@ static void json_reads_back(void **state)
     hm__arena_free(arena);
 }
 
-static void csv_has_a_row_for_each(void **state)
+static void csv_has_a_row_for_each_candidate(void **state)
 {
     static struct sample_advice s;
     char *text = render(sample_advice(&s), HM_FORMAT_CSV, 80, false);
@@ -232,7 +232,7 @@ static void csv_has_a_row_for_each(void **state)
     hm_text_free(text);
 }
 
-static void every_allocation_may_fail(void **state)
+static void failed_allocations_are_reported(void **state)
 {
     static struct sample_advice s;
     struct hm_style style = {.width = 60, .table = true};
@@ -274,11 +274,16 @@ static void losses_are_short(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_loss_is_asked_for),       cmocka_unit_test(a_time_is_given),
-        cmocka_unit_test(a_price_is_known),          cmocka_unit_test(nothing_reaches_the_loss),
-        cmocka_unit_test(a_schedule_is_asked_for),   cmocka_unit_test(no_line_is_too_long),
-        cmocka_unit_test(json_reads_back),           cmocka_unit_test(csv_has_a_row_for_each),
-        cmocka_unit_test(every_allocation_may_fail), cmocka_unit_test(losses_are_short),
+        cmocka_unit_test(a_loss_is_rendered),
+        cmocka_unit_test(a_time_is_rendered),
+        cmocka_unit_test(costs_are_rendered),
+        cmocka_unit_test(an_unreached_loss_is_rendered),
+        cmocka_unit_test(a_schedule_is_rendered),
+        cmocka_unit_test(no_line_is_too_long),
+        cmocka_unit_test(json_reads_back),
+        cmocka_unit_test(csv_has_a_row_for_each_candidate),
+        cmocka_unit_test(failed_allocations_are_reported),
+        cmocka_unit_test(losses_are_short),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -54,7 +54,7 @@ static bool dominated(const struct hm_answer *a, const struct hm_point *p)
     return false;
 }
 
-static void the_front_is_what_nothing_beats(void **state)
+static void the_pareto_front_is_not_dominated(void **state)
 {
     struct hm_job *job = parse_job(priced);
     struct hm_question q = question();
@@ -74,7 +74,7 @@ static void the_front_is_what_nothing_beats(void **state)
     hm_job_free(job);
 }
 
-static void deadlines_and_budgets(void **state)
+static void deadlines_and_budgets_limit_n(void **state)
 {
     struct hm_job *job = parse_job(priced);
     struct hm_question q = question();
@@ -82,7 +82,7 @@ static void deadlines_and_budgets(void **state)
     (void)state;
     q.deadline_s = 300;
     struct hm_answer *a = ask(job, &q);
-    assert_int_equal(a->goal, HM_GOAL_COST); /* with a deadline the cheapest way is best */
+    assert_int_equal(a->goal, HM_GOAL_COST); /* With a deadline the goal is cost. */
     assert_int_equal(a->best, a->in_deadline);
     assert_true(a->points[a->best].total_s <= 300);
     for (size_t i = 0; i < a->point_count; i++)
@@ -101,7 +101,7 @@ static void deadlines_and_budgets(void **state)
             assert_true(a->points[i].total_s >= a->points[a->best].total_s);
     hm_answer_free(a);
 
-    q.deadline_s = 1; /* a second is too short for any n */
+    q.deadline_s = 1; /* No n finishes within a second. */
     a = ask(job, &q);
     assert_int_equal(a->status, HM_STATUS_UNREACHED);
     assert_int_equal(a->best, HM_NONE);
@@ -126,7 +126,7 @@ static void balance_weighs_time_and_money(void **state)
         assert_true(0.01 * a->points[i].total_s + 2 * a->points[i].cost >=
                     (0.01 * b->total_s + 2 * b->cost) * (1 - 1e-14));
     hm_answer_free(a);
-    q.alpha = q.beta = NAN; /* chosen: least time and least cost count alike */
+    q.alpha = q.beta = NAN; /* The default weighs least time and least cost equally. */
     a = ask(job, &q);
     double least_time = INFINITY, least_cost = INFINITY;
     for (size_t i = 0; i < a->point_count; i++) {
@@ -156,7 +156,7 @@ static void no_speedup_is_an_answer(void **state)
 
 static void memory_and_batch_limit(void **state)
 {
-    /* a sample takes 8 MB (two layers of 1e6 values); the batch of ten is split among n */
+    /* A sample takes 8 MB (two layers of 1e6 values); n workers share a batch of ten. */
     const char *text = "batch: 10\nnetwork: {input: 1000000, layers: [relu, relu]}\n"
                        "compute: 1/n\ncommunicate: 0.01*n\n"
                        "cluster: {memory: 19.9 MB, max_nodes: 64}\n";
@@ -165,7 +165,7 @@ static void memory_and_batch_limit(void **state)
     struct hm_answer *a = ask(job, &q);
 
     (void)state;
-    assert_false(a->points[3].fits); /* n = 4: 2.5 samples, 20 MB */
+    assert_false(a->points[3].fits); /* With n = 4, a worker has 2.5 samples: 20 MB. */
     assert_true(a->points[4].fits);
     assert_near(a->points[a->best].n, 10, 0);
     hm_answer_free(a);
@@ -189,7 +189,7 @@ static void memory_and_batch_limit(void **state)
     hm_job_free(job);
 }
 
-static void limits_are_told_apart(void **state)
+static void limits_are_distinguished(void **state)
 {
     static const struct {
         const char *network, *scheme;
@@ -219,7 +219,7 @@ static void limits_are_told_apart(void **state)
 }
 
 /* Each "would help" row must equal a plan of the changed job. */
-static void help_is_what_the_changed_job_gives(void **state)
+static void help_equals_the_changed_job(void **state)
 {
     static const struct {
         const char *what, *set;
@@ -260,7 +260,7 @@ static void quantities_of_formulas_help_too(void **state)
     struct hm_answer *a = ask(job, &q);
 
     (void)state;
-    assert_int_equal(a->help_count, 2); /* idle does nothing */
+    assert_int_equal(a->help_count, 2); /* The quantity `idle` has no effect. */
     bool work = false, rate = false;
     for (size_t i = 0; i < 2; i++) {
         work = work || strcmp(a->help[i].what, "half of W") == 0;
@@ -307,7 +307,7 @@ static void weak_scaling_counts_instances(void **state)
     for (size_t i = 0; i < a->point_count; i++) {
         double n = a->points[i].n, t = 2 + log2(n);
         assert_near(a->points[i].speedup, (3.0 / 2) / (t / n), 1e-14);
-        /* the samples of 100 iterations on the two workers of the reference */
+        /* The job has the samples of 100 iterations on the two workers of the reference. */
         assert_near(a->points[i].total_s, ceil(100 * 2 / n) * t, 1e-14);
     }
     hm_answer_free(a);
@@ -339,7 +339,7 @@ static void more_work_with_weak_scaling(void **state)
     hm_job_free(job);
 }
 
-static void what_is_free_is_taken_fast(void **state)
+static void at_price_0_the_fastest_is_the_cheapest(void **state)
 {
     struct hm_job *job = parse_job("compute: 8/n\ncommunicate: 0.1*n\n"
                                    "cluster: {price: $0/h, max_nodes: 16}\n");
@@ -358,7 +358,8 @@ static void what_is_free_is_taken_fast(void **state)
     assert_int_equal(a->status, HM_STATUS_OK);
     hm_answer_free(a);
     hm_job_free(job);
-    job = parse_job(priced); /* nothing is free here: the cheapest is nearest */
+    job =
+        parse_job(priced); /* Every n costs money here, so the cheapest is nearest to the budget. */
     a = ask(job, &q);
     assert_int_equal(a->status, HM_STATUS_UNREACHED);
     for (size_t i = 0; i < a->point_count; i++)
@@ -372,7 +373,7 @@ static const char on_a_graph[] =
     "communicate: [{what: vertices, scheme: serial}]\nprecision: 32\n"
     "cluster: {flops: 1 Mflop/s, network: {bandwidth: 1 GB/s, latency: 1 ms}, max_nodes: 32}\n";
 
-/* t = max E_i c(S)/F + a + r V S 4 bytes/B, from the parts of the graph itself. */
+/* The time is max E_i c(S)/F + a + r V S 4 bytes/B, from the parts of the graph. */
 static void graphs_are_planned_by_their_fullest_worker(void **state)
 {
     char text[600];
@@ -498,7 +499,7 @@ static void figures_of_examples_agree(void **state)
         struct hm_validation *v;
         struct hm_err err = {0};
         int rc = hm_job_parse(text, length, example_source(name), NULL, 0, &job, &err);
-        if (rc == HM_E_IO) { /* its data are not here: see HOWMANY_DATA */
+        if (rc == HM_E_IO) { /* The data of this case is missing; see HOWMANY_DATA. */
             print_message("# skipped %s: %s\n", name, err.source);
             continue;
         }
@@ -553,7 +554,7 @@ static void bad_questions_are_refused(void **state)
             break;
         case 3:
             q.budget = 5;
-            break; /* without a price */
+            break; /* Machines without a price come last. */
         case 4:
             q.deadline_s = -1;
             break;
@@ -613,15 +614,15 @@ static void a_what_if_out_of_range_is_left_out(void **state)
     hm_job_free(job);
 }
 
-static void ceilings_are_told_apart(void **state)
+static void ceilings_are_distinguished(void **state)
 {
     static const struct {
         const char *cluster;
         bool at_ceiling;
         double beyond;
     } rows[] = {
-        {"cluster: {max_nodes: 14}\n", false, NAN}, /* the optimum: nothing better above */
-        {"cluster: {max_nodes: 10}\n", false, 14},  /* something better above */
+        {"cluster: {max_nodes: 14}\n", false, NAN}, /* The limit is the optimum. */
+        {"cluster: {max_nodes: 10}\n", false, 14},  /* The optimum is above the limit. */
         {"", false, NAN},
     };
 
@@ -638,7 +639,8 @@ static void ceilings_are_told_apart(void **state)
         hm_answer_free(a);
         hm_job_free(job);
     }
-    struct hm_job *job = parse_job("compute: 10/n\ncommunicate: none\n"); /* our own ceiling */
+    struct hm_job *job = parse_job(
+        "compute: 10/n\ncommunicate: none\n"); /* Only the ceiling of the search limits n. */
     struct hm_question q = question();
     struct hm_answer *a = ask(job, &q);
     assert_true(a->at_ceiling);
@@ -677,7 +679,8 @@ static struct hm_cluster *cluster(const char *text)
     return c;
 }
 
-/* By cost, what it costs; and what cannot be compared or run comes last, with the reason. */
+/* With the goal cost, the ranking is by cost; entries that cannot be compared or run come last,
+ * with the reason. */
 static void rankings_follow_the_goal(void **state)
 {
     struct hm_job *job = parse_job("network: 1000-1000\nbatch: 1000\nprecision: 64\n");
@@ -747,18 +750,18 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(best_is_the_fastest),
-        cmocka_unit_test(the_front_is_what_nothing_beats),
-        cmocka_unit_test(deadlines_and_budgets),
+        cmocka_unit_test(the_pareto_front_is_not_dominated),
+        cmocka_unit_test(deadlines_and_budgets_limit_n),
         cmocka_unit_test(balance_weighs_time_and_money),
         cmocka_unit_test(no_speedup_is_an_answer),
         cmocka_unit_test(memory_and_batch_limit),
-        cmocka_unit_test(limits_are_told_apart),
-        cmocka_unit_test(help_is_what_the_changed_job_gives),
+        cmocka_unit_test(limits_are_distinguished),
+        cmocka_unit_test(help_equals_the_changed_job),
         cmocka_unit_test(quantities_of_formulas_help_too),
         cmocka_unit_test(faster_and_more_work),
         cmocka_unit_test(weak_scaling_counts_instances),
         cmocka_unit_test(more_work_with_weak_scaling),
-        cmocka_unit_test(what_is_free_is_taken_fast),
+        cmocka_unit_test(at_price_0_the_fastest_is_the_cheapest),
         cmocka_unit_test(graphs_are_planned_by_their_fullest_worker),
         cmocka_unit_test(imbalance_limits_and_an_even_split_would_help),
         cmocka_unit_test(nodes_are_rented_whole),
@@ -767,7 +770,7 @@ int main(void)
         cmocka_unit_test(a_wrong_figure_differs),
         cmocka_unit_test(the_reason_names_the_right_step),
         cmocka_unit_test(a_what_if_out_of_range_is_left_out),
-        cmocka_unit_test(ceilings_are_told_apart),
+        cmocka_unit_test(ceilings_are_distinguished),
         cmocka_unit_test(two_limits_may_be_missed_only_together),
         cmocka_unit_test(rankings_follow_the_goal),
         cmocka_unit_test(a_scheme_needs_an_allreduce),

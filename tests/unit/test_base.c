@@ -23,7 +23,7 @@ static void first_error_wins(void **state)
     assert_int_equal(hm__fail(NULL, HM_E_IO, "nobody listens"), HM_E_IO);
 }
 
-static void control_characters_are_shown_harmless(void **state)
+static void control_characters_are_replaced(void **state)
 {
     struct hm_err err = {0};
 
@@ -40,7 +40,7 @@ static void every_code_has_a_text(void **state)
     assert_string_equal(hm_strerror(-999), "unknown error");
 }
 
-static void arena_hands_out_zeroed_aligned_memory(void **state)
+static void arena_memory_is_zeroed_and_aligned(void **state)
 {
     struct hm_arena *arena = hm__arena_new();
 
@@ -59,7 +59,7 @@ static void arena_hands_out_zeroed_aligned_memory(void **state)
     hm__arena_free(NULL);
 }
 
-static void numbers_read_as_strtod_does(void **state)
+static void numbers_are_read_like_strtod(void **state)
 {
     static const char *const texts[] = {"0",
                                         "1",
@@ -200,7 +200,7 @@ static const char *nth_word(const void *context, size_t i)
     return ((const char *const *)context)[i];
 }
 
-static void near_misses_are_found(void **state)
+static void misspelt_words_get_suggestions(void **state)
 {
     static const char *const words[] = {"batch",     "bandwidth", "latency",
                                         "precision", "max_nodes", NULL};
@@ -216,7 +216,7 @@ static void near_misses_are_found(void **state)
                             nth_word, words));
 }
 
-static void texts_grow_and_are_handed_over(void **state)
+static void texts_grow_and_are_taken(void **state)
 {
     struct hm_text text = {0};
     struct hm_err err = {0};
@@ -248,15 +248,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(first_error_wins),
-        cmocka_unit_test(control_characters_are_shown_harmless),
+        cmocka_unit_test(control_characters_are_replaced),
         cmocka_unit_test(every_code_has_a_text),
-        cmocka_unit_test(arena_hands_out_zeroed_aligned_memory),
-        cmocka_unit_test(numbers_read_as_strtod_does),
+        cmocka_unit_test(arena_memory_is_zeroed_and_aligned),
+        cmocka_unit_test(numbers_are_read_like_strtod),
         cmocka_unit_test(numbers_of_any_length_are_read),
         cmocka_unit_test(quantities_become_si),
         cmocka_unit_test(wrong_units_are_named),
-        cmocka_unit_test(near_misses_are_found),
-        cmocka_unit_test(texts_grow_and_are_handed_over),
+        cmocka_unit_test(misspelt_words_get_suggestions),
+        cmocka_unit_test(texts_grow_and_are_taken),
         cmocka_unit_test(dimensions_have_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

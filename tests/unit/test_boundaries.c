@@ -29,6 +29,16 @@ static struct hm_point model_at(const char *text, double n)
     return p;
 }
 
+/* Parts that take no time add up to none, not to 0/0. */
+static void no_time_overlaps_with_none(void **state)
+{
+    (void)state;
+    struct hm_point p = model_at("compute: 6 * (n - 1)\ncommunicate: 0*n\noverlap: {norm: 2}\n", 1);
+    assert_true(p.compute_s == 0 && p.time_s == 0);
+    p = model_at("compute: 3*n\ncommunicate: 4*n\noverlap: {norm: 2}\n", 1);
+    assert_near(p.time_s, 5, 1e-12);
+}
+
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 /* 100 * 10 weights in 32 bits are 4000 bytes; a sample keeps 10 outputs of 4 bytes. */
@@ -433,6 +443,7 @@ static void a_graph_has_as_many_parts_as_vertices(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_time_overlaps_with_none),
         cmocka_unit_test(optimizer_states_are_counted),
         cmocka_unit_test(a_full_memory_fits),
         cmocka_unit_test(each_worker_needs_a_sample),

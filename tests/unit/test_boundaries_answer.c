@@ -9,7 +9,7 @@
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-/* n workers take 60/n + n seconds and cost $1 per hour each: 61 s at n = 1, least at n = 8. */
+/* On n workers an iteration takes 60/n + n seconds (least at n = 8), and each costs $1 per hour. */
 static const char parabola[] =
     "compute: 60 / n\ncommunicate: n\niterations: 60\n"
     "cluster: {flops: 1 Gflop/s, price: $1/h, network: 10gbe, max_nodes: 12}\n";
@@ -26,7 +26,7 @@ static void a_deadline_is_met_at_its_last_second(void **state)
     struct hm_answer *a;
 
     (void)state;
-    q.deadline_s = 60 * (60.0 / 3 + 3); /* exactly the time of n = 3 */
+    q.deadline_s = 60 * (60.0 / 3 + 3); /* Exactly the time of n = 3. */
     a = ask(job, &q);
     assert_near(a->points[a->best].n, 3, 0);
     assert_int_equal(a->best, a->in_deadline);
@@ -66,7 +66,7 @@ static void a_limit_that_nothing_meets_is_named(void **state)
     struct hm_answer *a;
 
     (void)state;
-    q.deadline_s = 60 * (60.0 / 8 + 8); /* the least time, of n = 8 */
+    q.deadline_s = 60 * (60.0 / 8 + 8); /* The least time, that of n = 8. */
     a = ask(job, &q);
     assert_int_equal(a->status, HM_STATUS_OK);
     assert_near(a->points[a->best].n, 8, 0);
@@ -97,7 +97,7 @@ static void fewer_workers_win_a_tie(void **state)
     hm_answer_free(a);
     q.deadline_s = 17;
     a = ask(job, &q);
-    assert_near(a->points[a->best].n, 1 + 4, 0); /* fewest node-seconds within 17 s */
+    assert_near(a->points[a->best].n, 1 + 4, 0); /* The fewest node-seconds within 17 s. */
     hm_answer_free(a);
     hm_job_free(job);
 }
@@ -112,9 +112,9 @@ static void the_plateau_ends_at_five_per_cent(void **state)
     (void)state;
     assert_near(a->plateau_from, 6, 0); /* 16 s; n = 5 takes 17 s */
     assert_near(a->plateau_to, 10, 0);  /* 16 s; n = 11 takes 16.45 s */
-    /* s^2/n is proportional to 1 / (t^2 n): least t^2 n at n = 4, 19^2 * 4. */
+    /* The knee maximises s^2/n, so it minimises t^2 n: 19^2 * 4 at n = 4. */
     assert_near(a->points[a->knee].n, 4, 0);
-    assert_int_equal(a->pareto_count, 8); /* n = 1..8, each faster and dearer */
+    assert_int_equal(a->pareto_count, 8); /* From n = 1 to 8, each is faster and costs more. */
     assert_near(a->points[a->pareto[0]].n, 8, 0);
     assert_near(a->points[a->pareto[7]].n, 1, 0);
     hm_answer_free(a);
@@ -143,7 +143,8 @@ static void an_unpriced_machine_never_wins_under_a_budget(void **state)
     clusters[1]->name = "priced";
     const struct hm_cluster *const both[2] = {clusters[0], clusters[1]};
     assert_int_equal(hm_plan(job, both, 2, NULL, 0, &q, &a, &err), 0);
-    assert_string_equal(a->machine, "unpriced"); /* without a budget it is the fastest */
+    assert_string_equal(a->machine,
+                        "unpriced"); /* Without a budget the fastest machine is chosen. */
     hm_answer_free(a);
     q.budget = 1000;
     assert_int_equal(hm_plan(job, both, 2, NULL, 0, &q, &a, &err), 0);
@@ -235,7 +236,7 @@ static void a_recommendation_meets_its_limits_exactly(void **state)
     struct hm_recommendation *r = recommend_from(runs, &q);
 
     (void)state;
-    assert_near(r->candidates[r->best].n, 2, 0); /* cheapest within the deadline */
+    assert_near(r->candidates[r->best].n, 2, 0); /* The cheapest one within the deadline. */
     assert_true(r->candidates[r->best].fits);
     hm_recommendation_free(r);
     q.deadline_s = nextafter(60, 0);
@@ -267,11 +268,12 @@ static void equal_times_prefer_fewer_workers(void **state)
     assert_near(r->candidates[1].n, 8, 0);
     assert_near(r->candidates[2].n, 2, 0);
     hm_recommendation_free(r);
-    r = recommend_from("n,seconds\n4,50\n", &q); /* exactly one run */
+    r = recommend_from("n,seconds\n4,50\n", &q); /* Exactly one run. */
     assert_near(r->candidates[r->best].n, 4, 0);
     assert_true(isnan(r->sure));
     hm_recommendation_free(r);
-    r = recommend_from("n,seconds\n4,50\n4,54\n4,70\n4,53\n", &q); /* median of an even count */
+    r = recommend_from("n,seconds\n4,50\n4,54\n4,70\n4,53\n",
+                       &q); /* The median of an even number of runs. */
     assert_near(r->candidates[0].time_s, 53.5, 1e-14);
     hm_recommendation_free(r);
 }
@@ -299,7 +301,7 @@ static void equal_costs_prefer_less_time(void **state)
 }
 
 /* More workers never help: two are the nearest, 3 / 2 times as slow. */
-static void no_speedup_is_said(void **state)
+static void no_speedup_is_reported(void **state)
 {
     struct hm_job *job = parse_job("compute: 1\ncommunicate: n\n"
                                    "cluster: {flops: 1 Gflop/s, network: 10gbe, max_nodes: 3}\n");
@@ -315,7 +317,7 @@ static void no_speedup_is_said(void **state)
     hm_job_free(job);
 }
 
-static void wrong_questions_of_a_recommendation(void **state)
+static void wrong_questions_of_a_recommendation_are_refused(void **state)
 {
     struct hm_runs *runs = NULL;
     struct hm_recommendation *r = NULL;
@@ -341,7 +343,7 @@ static void wrong_questions_of_a_recommendation(void **state)
 
 /* ---- notes ----------------------------------------------------------------------------------- */
 
-static void notes_grow_and_end(void **state)
+static void notes_have_a_limit(void **state)
 {
     struct hm_arena *arena = hm__arena_new();
     const char **list = NULL;
@@ -375,9 +377,9 @@ int main(void)
         cmocka_unit_test(a_recommendation_meets_its_limits_exactly),
         cmocka_unit_test(equal_times_prefer_fewer_workers),
         cmocka_unit_test(equal_costs_prefer_less_time),
-        cmocka_unit_test(no_speedup_is_said),
-        cmocka_unit_test(wrong_questions_of_a_recommendation),
-        cmocka_unit_test(notes_grow_and_end),
+        cmocka_unit_test(no_speedup_is_reported),
+        cmocka_unit_test(wrong_questions_of_a_recommendation_are_refused),
+        cmocka_unit_test(notes_have_a_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -107,7 +107,7 @@ static void check_going_on(const char *algorithm, size_t loss, int ranks, bool s
     assert_int_equal(unlink(path), 0);
 }
 
-static void going_on_has_the_same_bits(void **state)
+static void resumed_runs_have_the_same_bits(void **state)
 {
     (void)state;
     for (size_t a = 0; hm__algorithms[a]; a++)
@@ -119,7 +119,7 @@ static void going_on_has_the_same_bits(void **state)
     check_going_on("cocoa+", 0, 3, true);
 }
 
-static void other_ranks_go_on_with_the_same_model(void **state)
+static void other_numbers_of_ranks_resume_the_same_model(void **state)
 {
     static struct training saved, t;
     char path[PATH];
@@ -175,7 +175,7 @@ static void dual_variables_stay_with_their_rows(void **state)
     assert_int_equal(unlink(path), 0);
 }
 
-static void saving_comes_when_asked_for(void **state)
+static void checkpoints_are_saved_at_the_given_interval(void **state)
 {
     static struct training t;
     char path[PATH];
@@ -223,7 +223,7 @@ static size_t small_file(char path[PATH], unsigned char bytes[BYTES])
     return read_bytes(path, bytes);
 }
 
-static void every_flipped_byte_is_noticed(void **state)
+static void every_flipped_byte_is_detected(void **state)
 {
     static unsigned char bytes[BYTES];
     char path[PATH];
@@ -241,7 +241,7 @@ static void every_flipped_byte_is_noticed(void **state)
     unlink(path);
 }
 
-static void every_cut_is_noticed(void **state)
+static void every_truncation_is_detected(void **state)
 {
     static unsigned char bytes[BYTES];
     char path[PATH];
@@ -278,7 +278,7 @@ static size_t seal(unsigned char *bytes, size_t length)
     return length + sizeof(sum);
 }
 
-static void a_seal_is_not_enough(void **state)
+static void a_valid_checksum_is_not_sufficient(void **state)
 {
     static const struct {
         const char *old, *new;
@@ -324,7 +324,7 @@ static void a_seal_is_not_enough(void **state)
 }
 
 /* L-BFGS stores indices among its values; indices out of range must not be used. */
-static void places_out_of_range_are_not_gone_to(void **state)
+static void offsets_out_of_range_are_refused(void **state)
 {
     static const double wrong[] = {-1, 11, 1e300, NAN, INFINITY};
     static unsigned char bytes[BYTES];
@@ -349,7 +349,7 @@ static void places_out_of_range_are_not_gone_to(void **state)
     unlink(path);
 }
 
-static void of_another_run(void **state)
+static void checkpoints_of_other_runs_are_refused(void **state)
 {
     static struct training t;
     char path[PATH];
@@ -418,7 +418,7 @@ static void check_failing_save(const char *path, int code, const char *why)
     }
 }
 
-static void what_cannot_be_written_is_told(void **state)
+static void write_errors_are_reported(void **state)
 {
     static unsigned char bytes[BYTES];
     struct rlimit limit, small;
@@ -481,7 +481,7 @@ static void starving_body(struct hm_comm *comm, void *context)
     problem_release(&o);
 }
 
-static void no_memory_to_save(void **state)
+static void saving_without_memory_fails(void **state)
 {
     char path[PATH];
 
@@ -508,17 +508,17 @@ static void no_memory_to_save(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(going_on_has_the_same_bits),
-        cmocka_unit_test(other_ranks_go_on_with_the_same_model),
+        cmocka_unit_test(resumed_runs_have_the_same_bits),
+        cmocka_unit_test(other_numbers_of_ranks_resume_the_same_model),
         cmocka_unit_test(dual_variables_stay_with_their_rows),
-        cmocka_unit_test(saving_comes_when_asked_for),
-        cmocka_unit_test(every_flipped_byte_is_noticed),
-        cmocka_unit_test(every_cut_is_noticed),
-        cmocka_unit_test(a_seal_is_not_enough),
-        cmocka_unit_test(places_out_of_range_are_not_gone_to),
-        cmocka_unit_test(of_another_run),
-        cmocka_unit_test(what_cannot_be_written_is_told),
-        cmocka_unit_test(no_memory_to_save),
+        cmocka_unit_test(checkpoints_are_saved_at_the_given_interval),
+        cmocka_unit_test(every_flipped_byte_is_detected),
+        cmocka_unit_test(every_truncation_is_detected),
+        cmocka_unit_test(a_valid_checksum_is_not_sufficient),
+        cmocka_unit_test(offsets_out_of_range_are_refused),
+        cmocka_unit_test(checkpoints_of_other_runs_are_refused),
+        cmocka_unit_test(write_errors_are_reported),
+        cmocka_unit_test(saving_without_memory_fails),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -128,7 +128,7 @@ static void assert_all_gone(size_t wanted)
 
 /* ---- ends ----------------------------------------------------------------------------------- */
 
-static void exit_codes(void **state)
+static void exit_codes_are_returned(void **state)
 {
     (void)state;
     for (int code = 0; code < 256; code += 51) {
@@ -143,7 +143,7 @@ static void exit_codes(void **state)
     assert_int_equal(run_sh("exit 127", 0, NULL).end, LAUNCH_CHILD_EXITED);
 }
 
-static void signals_are_told_from_codes(void **state)
+static void signals_and_exit_codes_are_distinguished(void **state)
 {
     struct launch_child child = run_sh("kill -9 $$", 0, NULL);
 
@@ -155,7 +155,7 @@ static void signals_are_told_from_codes(void **state)
     assert_int_equal(child.code, SIGUSR1);
 }
 
-static void what_cannot_run_is_not_started(void **state)
+static void commands_that_cannot_start_are_errors(void **state)
 {
     char *const missing[] = {(char[]){"no-such-program-here"}, NULL};
     char *const folder[] = {(char[]){"/"}, NULL};
@@ -193,7 +193,7 @@ static void time_and_memory_are_counted(void **state)
 
 /* ---- output ---------------------------------------------------------------------------------- */
 
-static void lines_come_one_by_one(void **state)
+static void lines_arrive_one_by_one(void **state)
 {
     struct heard heard = {0};
 
@@ -214,7 +214,7 @@ static void lines_come_one_by_one(void **state)
     assert_string_equal(heard.first, "x?y");
 }
 
-static void lines_come_with_their_time(void **state)
+static void lines_have_their_time(void **state)
 {
     struct heard heard = {0};
     struct launch_child child = run_sh("echo a; sleep 0.3; echo b", 0, &heard);
@@ -227,7 +227,7 @@ static void lines_come_with_their_time(void **state)
     assert_true(heard.last_s <= child.seconds + 1);
 }
 
-static void long_lines_are_cut(void **state)
+static void long_lines_are_truncated(void **state)
 {
     struct heard heard = {0};
 
@@ -243,7 +243,7 @@ static void long_lines_are_cut(void **state)
     assert_int_equal(heard.longest, LAUNCH_CHILD_LINE);
 }
 
-static void much_output_on_both_pipes(void **state)
+static void large_output_on_both_pipes_is_read(void **state)
 {
     struct heard heard = {0};
     struct launch_child child =
@@ -260,7 +260,7 @@ static void much_output_on_both_pipes(void **state)
     assert_int_equal(run_sh("yes | head -c 10000000", 0, NULL).code, 0);
 }
 
-static void the_last_of_standard_error_is_kept(void **state)
+static void the_end_of_standard_error_is_kept(void **state)
 {
     struct launch_child child = run_sh("echo one >&2; sleep 0.05; printf 'two\\0x' >&2", 0, NULL);
 
@@ -292,7 +292,7 @@ static void run_shown(const char *script, bool show, char *said, size_t room)
     said[got > 0 ? got : 0] = '\0';
 }
 
-static void output_is_shown_if_asked_for(void **state)
+static void output_is_forwarded_on_request(void **state)
 {
     char said[64];
 
@@ -328,7 +328,7 @@ static size_t inherited(void)
     return count;
 }
 
-static void nothing_else_is_open(void **state)
+static void no_other_descriptor_is_open(void **state)
 {
     struct heard heard = {0};
     char *const argv[] = {(char[]){"ls"}, (char[]){"/proc/self/fd"}, NULL};
@@ -338,7 +338,7 @@ static void nothing_else_is_open(void **state)
     assert_int_equal(heard.lines, 4 + inherited()); /* The three streams, and the opened folder. */
 }
 
-static void it_leads_its_own_group(void **state)
+static void the_child_leads_its_own_group(void **state)
 {
     struct heard heard = {0};
     char own[32];
@@ -353,7 +353,7 @@ static void it_leads_its_own_group(void **state)
     assert_string_not_equal(heard.first, own);
 }
 
-static void signals_are_as_by_default(void **state)
+static void the_child_has_default_signals(void **state)
 {
     struct heard heard = {0};
     sigset_t set, before;
@@ -378,7 +378,7 @@ static void signals_are_as_by_default(void **state)
 }
 
 /* Without standard streams, the pipes would get the descriptors 0, 1 and 2. */
-static void works_without_our_own_streams(void **state)
+static void closed_standard_streams_do_no_harm(void **state)
 {
     int status = 0;
     pid_t pid = fork();
@@ -415,7 +415,7 @@ static void a_timeout_ends_it_and_its_children(void **state)
     assert_all_gone(3);
 }
 
-static void a_timeout_leaves_time_to_tidy_up(void **state)
+static void a_timeout_allows_cleanup(void **state)
 {
     struct heard heard = {0};
     struct launch_child child =
@@ -428,7 +428,7 @@ static void a_timeout_leaves_time_to_tidy_up(void **state)
 }
 
 /* A shell that executes another program leaves that program a child that it never reaps. */
-static void one_that_does_not_notice_a_death_is_ended(void **state)
+static void a_launcher_that_ignores_a_dead_rank_is_ended(void **state)
 {
     static const char *const scripts[] = {"sleep 0.1 & exec sleep 30", "sleep 30 & exec sleep 1",
                                           "for i in 1 2 3; do sleep 0.3; done"};
@@ -458,7 +458,7 @@ static void one_that_ignores_the_request_is_killed(void **state)
     assert_all_gone(2);
 }
 
-static void one_that_says_nothing_more_is_waited_for(void **state)
+static void a_child_that_closed_its_output_is_waited_for(void **state)
 {
     struct launch_child child = run_sh("exec >&- 2>&-; sleep 0.3; exit 4", 10, NULL);
 
@@ -517,7 +517,7 @@ static void quiet_ones_left_behind_are_ended(void **state)
 }
 
 /* A process that leaves the session cannot be ended, but it must not block the call. */
-static void one_that_got_away_does_not_hold_us(void **state)
+static void a_detached_grandchild_does_not_block(void **state)
 {
     struct launch_child child = run_sh("setsid sleep 3 & yes | head -c 100000", 0, NULL);
 
@@ -571,7 +571,7 @@ static void hear_slowly(void *context, const char *line, double seconds)
 }
 
 /* The command writes faster than the output is read, so the pipe is always ready. */
-static void an_interruption_ends_one_that_never_pauses(void **state)
+static void an_interruption_ends_a_busy_child(void **state)
 {
     char *const argv[] = {(char[]){"sh"}, (char[]){"-c"},
                           (char[]){"exec yes $(head -c 30000 /dev/zero | tr '\\0' x)"}, NULL};
@@ -589,7 +589,7 @@ static void an_interruption_ends_one_that_never_pauses(void **state)
     assert_true(child.seconds < HANG_S);
 }
 
-static void an_interruption_may_come_at_any_moment(void **state)
+static void an_interruption_at_any_time_is_handled(void **state)
 {
     (void)state;
     for (int i = 0; i < 40; i++)
@@ -610,7 +610,7 @@ static void after_an_interruption_nothing_starts(void **state)
     assert_int_equal(run_sh("exit 6", 0, NULL).code, 6);
 }
 
-static void own_signals_are_as_before(void **state)
+static void signal_handlers_are_restored(void **state)
 {
     struct sigaction now;
 
@@ -657,7 +657,7 @@ static bool refused_with_room(rlim_t more)
     return true;
 }
 
-static void troubles_of_our_own_are_errors(void **state)
+static void failures_of_the_parent_are_errors(void **state)
 {
     struct launch_child child = {.end = LAUNCH_CHILD_EXITED};
     struct hm_err err = {0};
@@ -678,37 +678,37 @@ int main(void)
            SIG_DFL); /* A shell makes background jobs ignore SIGINT, which the tests send. */
 #define WITH_PIDS(test) cmocka_unit_test_setup_teardown(test, make_pid_file, remove_pid_file)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(exit_codes),
-        cmocka_unit_test(signals_are_told_from_codes),
-        cmocka_unit_test(what_cannot_run_is_not_started),
+        cmocka_unit_test(exit_codes_are_returned),
+        cmocka_unit_test(signals_and_exit_codes_are_distinguished),
+        cmocka_unit_test(commands_that_cannot_start_are_errors),
         cmocka_unit_test(time_and_memory_are_counted),
-        cmocka_unit_test(lines_come_one_by_one),
-        cmocka_unit_test(lines_come_with_their_time),
-        cmocka_unit_test(long_lines_are_cut),
-        cmocka_unit_test(much_output_on_both_pipes),
-        cmocka_unit_test(the_last_of_standard_error_is_kept),
-        cmocka_unit_test(output_is_shown_if_asked_for),
+        cmocka_unit_test(lines_arrive_one_by_one),
+        cmocka_unit_test(lines_have_their_time),
+        cmocka_unit_test(long_lines_are_truncated),
+        cmocka_unit_test(large_output_on_both_pipes_is_read),
+        cmocka_unit_test(the_end_of_standard_error_is_kept),
+        cmocka_unit_test(output_is_forwarded_on_request),
         cmocka_unit_test(standard_input_is_empty),
-        cmocka_unit_test(nothing_else_is_open),
-        cmocka_unit_test(it_leads_its_own_group),
-        cmocka_unit_test(signals_are_as_by_default),
-        cmocka_unit_test(works_without_our_own_streams),
+        cmocka_unit_test(no_other_descriptor_is_open),
+        cmocka_unit_test(the_child_leads_its_own_group),
+        cmocka_unit_test(the_child_has_default_signals),
+        cmocka_unit_test(closed_standard_streams_do_no_harm),
         WITH_PIDS(a_timeout_ends_it_and_its_children),
-        cmocka_unit_test(a_timeout_leaves_time_to_tidy_up),
-        cmocka_unit_test(one_that_does_not_notice_a_death_is_ended),
+        cmocka_unit_test(a_timeout_allows_cleanup),
+        cmocka_unit_test(a_launcher_that_ignores_a_dead_rank_is_ended),
         WITH_PIDS(one_that_ignores_the_request_is_killed),
-        cmocka_unit_test(one_that_says_nothing_more_is_waited_for),
+        cmocka_unit_test(a_child_that_closed_its_output_is_waited_for),
         WITH_PIDS(what_it_leaves_behind_is_ended),
         WITH_PIDS(one_in_a_group_of_its_own_is_ended),
         WITH_PIDS(it_does_not_outlive_us),
         WITH_PIDS(quiet_ones_left_behind_are_ended),
-        cmocka_unit_test(one_that_got_away_does_not_hold_us),
+        cmocka_unit_test(a_detached_grandchild_does_not_block),
         WITH_PIDS(an_interruption_ends_it),
-        cmocka_unit_test(an_interruption_ends_one_that_never_pauses),
-        cmocka_unit_test(an_interruption_may_come_at_any_moment),
+        cmocka_unit_test(an_interruption_ends_a_busy_child),
+        cmocka_unit_test(an_interruption_at_any_time_is_handled),
         WITH_PIDS(after_an_interruption_nothing_starts),
-        cmocka_unit_test(own_signals_are_as_before),
-        cmocka_unit_test(troubles_of_our_own_are_errors),
+        cmocka_unit_test(signal_handlers_are_restored),
+        cmocka_unit_test(failures_of_the_parent_are_errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

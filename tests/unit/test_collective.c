@@ -51,7 +51,7 @@ static void the_best_is_the_least(void **state)
 }
 
 /* Eight workers in one node never touch the network; nine share its port. */
-static void nodes_keep_to_themselves(void **state)
+static void workers_of_a_node_communicate_locally(void **state)
 {
     struct hm_wires wires = {{1e9, 1e-3}, {100e9, 1e-6}, 8, 1};
 
@@ -62,7 +62,7 @@ static void nodes_keep_to_themselves(void **state)
         assert_true(in.latency_s + in.bandwidth_s < 1);
         assert_true(out.latency_s + out.bandwidth_s >= 0.9);
     }
-    /* all eight push through one port: recursive doubling counts the message eight times */
+    /* All eight workers share one port, so recursive doubling counts the message eight times. */
     struct hm_wire_time t = hm__collective_eval(HM_SCHEME_RECURSIVE_DOUBLING, 16, 1e9, &wires);
     assert_near(t.bandwidth_s, 4 * 8, 1e-15);
     t = hm__collective_eval(HM_SCHEME_RING, 16, 1e9, &wires);
@@ -84,7 +84,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(agrees_with_the_oracle),
         cmocka_unit_test(the_best_is_the_least),
-        cmocka_unit_test(nodes_keep_to_themselves),
+        cmocka_unit_test(workers_of_a_node_communicate_locally),
         cmocka_unit_test(names_and_kinds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

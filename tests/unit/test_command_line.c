@@ -28,7 +28,7 @@ static void assert_words(const struct launch_command *words, const char *wanted)
     hm__text_release(&all);
 }
 
-static void words_and_quotes(void **state)
+static void words_and_quotes_are_split(void **state)
 {
     static const struct {
         const char *text, *words;
@@ -86,7 +86,7 @@ static void broken_lines_are_named(void **state)
     assert_refused("a b\\", "\\ at the end", "\\\\");
 }
 
-static void what_needs_a_shell_is_named(void **state)
+static void shell_syntax_is_refused(void **state)
 {
     static const char *const texts[] = {
         "a | b",    "a|b",       "a > f",      "a 2>&1",     "a < f",     "a & b",
@@ -110,7 +110,7 @@ static const struct launch_placeholder fills[] = {
     {"n", "4"}, {"nodes", "two words; {n}"}, {"work-dir", ""}, {"_x1", "'"}};
 enum { FILLS = sizeof(fills) / sizeof(fills[0]) };
 
-static void names_are_filled_in(void **state)
+static void placeholders_are_replaced(void **state)
 {
     static const struct {
         const char *text, *words;
@@ -144,7 +144,7 @@ static void names_are_filled_in(void **state)
     }
 }
 
-static void unknown_names_are_named(void **state)
+static void unknown_placeholders_are_refused(void **state)
 {
     char lengthy[400];
     struct launch_command words, filled = {0};
@@ -178,7 +178,7 @@ static void unknown_names_are_named(void **state)
     launch_command_release(&words);
 }
 
-static void uses_are_seen(void **state)
+static void used_placeholders_are_found(void **state)
 {
     struct launch_command words = split("run --n={n} {{nodes}} '{ x }' {work-dir}"), none = {0};
 
@@ -278,12 +278,12 @@ static void out_of_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(words_and_quotes),
+        cmocka_unit_test(words_and_quotes_are_split),
         cmocka_unit_test(broken_lines_are_named),
-        cmocka_unit_test(what_needs_a_shell_is_named),
-        cmocka_unit_test(names_are_filled_in),
-        cmocka_unit_test(unknown_names_are_named),
-        cmocka_unit_test(uses_are_seen),
+        cmocka_unit_test(shell_syntax_is_refused),
+        cmocka_unit_test(placeholders_are_replaced),
+        cmocka_unit_test(unknown_placeholders_are_refused),
+        cmocka_unit_test(used_placeholders_are_found),
         cmocka_unit_test(quoted_lines_are_read_back),
         cmocka_unit_test(quotes_only_where_needed),
         cmocka_unit_test(out_of_memory),

@@ -185,7 +185,7 @@ static void coefficients_are_those_of_the_chosen_penalty(void **state)
         assert_near(g.error, terms.values[0], 1e-6);
         assert_near(g.parameters[0].value, terms.values[1], 1e-6);
         for (size_t k = 0; k < basis.count; k++) {
-            double value = 0; /* terms that neither the fit nor a draw has are left out */
+            double value = 0; /* Terms that neither the fit nor a draw has are skipped. */
             if (at < g.parameter_count && strcmp(g.parameters[at].text, basis.texts[k]) == 0)
                 value = g.parameters[at++].value;
             if (fabs(value - terms.values[2 + k]) > 1e-6 * fabs(terms.values[2 + k]))
@@ -263,7 +263,8 @@ static void the_least_loss_is_estimated(void **state)
 
     (void)state;
     assert_int_equal(hm__g_best(traces, 0.9, 0, &found, &low, &high, NULL), 0);
-    assert_near(found, line.values[0], 1e-12); /* of the depth below the least loss: 1e-8 */
+    assert_near(found, line.values[0],
+                1e-12); /* A relative 1e-8 of the depth below the least loss. */
     assert_true(low <= found && found <= high);
     assert_true(fabs(found - best) < 1e-5); /* P - P* of the best trace is 2.4e-5 */
 }
@@ -320,7 +321,7 @@ static void losses_ahead_are_predicted(void **state)
     }
 }
 
-/* What the documents promise of these traces, whatever else changes. */
+/* The figures of the documents for these traces. */
 static void predictions_are_good_enough(void **state)
 {
     (void)state;

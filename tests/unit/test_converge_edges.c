@@ -103,7 +103,7 @@ static int try_advise(const struct hm_convergence *c, const struct hm_advise_que
 /* ---- few m -----------------------------------------------------------------------------------
  */
 
-static void one_m_says_nothing_of_others(void **state)
+static void one_m_does_not_predict_others(void **state)
 {
     const double m = 4, others[] = {2, 8};
     struct hm_advise_question q = HM_ADVISE_QUESTION_INIT;
@@ -182,7 +182,7 @@ static void fewer_points_than_terms(void **state)
         }
 }
 
-static void short_traces_do_not_tell_the_least_loss(void **state)
+static void short_traces_do_not_give_the_least_loss(void **state)
 {
     struct hm_convergence *c = NULL;
     struct hm_err err = {0};
@@ -226,14 +226,14 @@ static void flat_traces(void **state)
     assert_false(advice->feasible);
     hm_advice_free(advice);
     hm_convergence_free(c);
-    c = NULL; /* where they go to cannot be told */
+    c = NULL; /* Their limit cannot be estimated. */
     assert_int_equal(hm_convergence_new(&made.traces, NULL, &c, &err), HM_E_MISSING);
     assert_null(c);
     made_release(&made);
 }
 
-/* Points at P* itself say nothing; where there are no others, that is said. */
-static void losses_that_are_the_least(void **state)
+/* Points at P* are not used; a trace with no other points is an error. */
+static void losses_equal_to_the_least_are_skipped(void **state)
 {
     struct hm_converge_settings settings = {.best_given = true, .best = 1};
     struct hm_convergence *c = NULL;
@@ -290,8 +290,8 @@ static void losses_of_every_size(void **state)
     }
 }
 
-/* Digits of the loss hide what is below 1e-13 of it, here 1e-4. */
-static void losses_that_are_all_but_equal(void **state)
+/* Rounding of the loss hides differences below a relative 1e-13, here 1e-4. */
+static void nearly_equal_losses_are_fitted(void **state)
 {
     struct hm_converge_settings settings = {.best_given = true, .best = 1e9};
     struct hm_convergence *c = NULL;
@@ -321,7 +321,7 @@ static void losses_that_are_all_but_equal(void **state)
  */
 
 /* Fast at first, and then not a number any more: never the way to a loss it did not come to. */
-static void what_diverged_is_not_recommended(void **state)
+static void diverged_runs_are_not_recommended(void **state)
 {
     const double losses[] = {1e-3, 1e-5};
     struct made made;
@@ -332,7 +332,7 @@ static void what_diverged_is_not_recommended(void **state)
     for (size_t k = 0; k < MADE_MS; k++) {
         struct hm_trace *t = made_add(&made, "bursts", made_ms[k], 10);
         for (size_t p = 0; p < 10; p++)
-            t->loss[p] = 1 + 0.5 * pow(0.6, t->iteration[p]); /* to 3e-3 */
+            t->loss[p] = 1 + 0.5 * pow(0.6, t->iteration[p]); /* The last loss is 3e-3 above P*. */
         t->diverged = true;
         made_time(t, 0.01 * pace(made_ms[k]));
     }
@@ -349,7 +349,8 @@ static void what_diverged_is_not_recommended(void **state)
         assert_true(advice->feasible);
         hm_advice_free(advice);
     }
-    struct hm_advice *advice = advise(c, 0.05, 0); /* there it was, and may stop */
+    struct hm_advice *advice =
+        advise(c, 0.05, 0); /* The run reached this loss and may stop there. */
     assert_string_equal(advice->candidates[0].algorithm, "bursts");
     hm_advice_free(advice);
     hm_convergence_free(c);
@@ -388,7 +389,7 @@ static void between_diverged_m_nothing_is_recommended(void **state)
  */
 
 /* More values of m than there are folds. */
-static void seventy_m(void **state)
+static void seventy_m_are_fitted(void **state)
 {
     double m[70];
     struct made made;
@@ -411,7 +412,7 @@ static void seventy_m(void **state)
     made_release(&made);
 }
 
-static void a_thousand_workers(void **state)
+static void a_thousand_workers_are_fitted(void **state)
 {
     const double m[] = {1, 10, 100, 300, 1000};
     struct made made;
@@ -541,18 +542,18 @@ static void impossible_settings_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_m_says_nothing_of_others),
+        cmocka_unit_test(one_m_does_not_predict_others),
         cmocka_unit_test(two_m_are_joined),
         cmocka_unit_test(fewer_points_than_terms),
-        cmocka_unit_test(short_traces_do_not_tell_the_least_loss),
+        cmocka_unit_test(short_traces_do_not_give_the_least_loss),
         cmocka_unit_test(flat_traces),
-        cmocka_unit_test(losses_that_are_the_least),
+        cmocka_unit_test(losses_equal_to_the_least_are_skipped),
         cmocka_unit_test(losses_of_every_size),
-        cmocka_unit_test(losses_that_are_all_but_equal),
-        cmocka_unit_test(what_diverged_is_not_recommended),
+        cmocka_unit_test(nearly_equal_losses_are_fitted),
+        cmocka_unit_test(diverged_runs_are_not_recommended),
         cmocka_unit_test(between_diverged_m_nothing_is_recommended),
-        cmocka_unit_test(seventy_m),
-        cmocka_unit_test(a_thousand_workers),
+        cmocka_unit_test(seventy_m_are_fitted),
+        cmocka_unit_test(a_thousand_workers_are_fitted),
         cmocka_unit_test(no_times_no_candidates),
         cmocka_unit_test(impossible_questions_are_refused),
         cmocka_unit_test(impossible_settings_are_refused),

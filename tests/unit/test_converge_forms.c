@@ -71,7 +71,7 @@ struct form_case {
     enum hm_g_form form;
     size_t points;
     double best;
-    double inside, outside; /* errors of ln(P - P*) that are allowed at m = 3, 24 and at 128 */
+    double inside, outside; /* Allowed errors of ln(P - P*) at m = 3 and 24, and at m = 128. */
     double theta[HM_G_SHAPE_MAX];
 };
 
@@ -100,7 +100,7 @@ static void assert_form(const struct form_case *t)
     made_release(&made);
 }
 
-static void forms_without_noise_come_back(void **state)
+static void forms_without_noise_are_recovered(void **state)
 {
     const struct form_case cases[] = {
         {rate, HM_G_RATE, 60, 2, 1e-3, 1e-3, {log(0.5), 0.1, log(0.3), 0.6}},
@@ -113,8 +113,8 @@ static void forms_without_noise_come_back(void **state)
         assert_form(&cases[k]);
 }
 
-/* The Lasso shrinks: a coefficient is off by some 1e-4 of itself, and stand-ins share in it. */
-static void terms_without_noise_come_back(void **state)
+/* The Lasso shrinks coefficients by a relative 1e-4 and shares them among correlated terms. */
+static void terms_without_noise_are_recovered(void **state)
 {
     double (*const curves[])(double i, double m) = {per_worker, by_root, between_terms, harmonic,
                                                     plain_power};
@@ -173,7 +173,7 @@ static void count_covered(enum hm_g_form form, double (*g)(double i, double m), 
  * parameters: the bootstrap alone would be too narrow there, like sandwich estimators (Cameron,
  * Gelbach, Miller 2008). 400 intervals that are not independent make that +- 4.
  */
-static void intervals_of_parameters_hold_the_truth(void **state)
+static void intervals_of_parameters_contain_the_truth(void **state)
 {
     const double rate_theta[] = {log(0.5), 0.1, log(0.3), 0.6};
     const double power_theta[] = {log(0.2), 0.3, 1.1, -0.05};
@@ -220,7 +220,7 @@ static double share_inside(double (*g)(double i, double m), double m, size_t rep
 
 /* The interval is of one further run, noise and all: never far below 90 %, above at will outside,
  * where it grows with the distance. */
-static void intervals_of_predictions_hold_further_runs(void **state)
+static void intervals_of_predictions_contain_new_runs(void **state)
 {
     double (*const curves[])(double i, double m) = {rate, by_root, power};
 
@@ -259,7 +259,7 @@ static double miss_best(double (*g)(double i, double m), size_t points, double b
     return miss;
 }
 
-/* Depths that are tried are some 15 % apart, so that a tenth is what can be had. */
+/* The depths that are tried differ by about 15 %, so the error is up to a tenth. */
 static void the_least_loss_is_found(void **state)
 {
     (void)state;
@@ -281,11 +281,11 @@ static void the_least_loss_stays_above_its_bound(void **state)
     double least = made.list[0].loss[59]; /* 1 + 0.7 / 60^1.5, about 1.0015 */
     made.list[2].bound = 1 + (least - 1) / 2;
     struct hm_convergence *c = made_fit_with(&made, &settings);
-    double slack = 1e-12; /* of rounding */
+    double slack = 1e-12; /* Tolerance for rounding. */
     assert_true(c->best >= made.list[2].bound - slack);
     assert_true(c->best_low >= made.list[2].bound - slack);
     assert_true(c->best < least);
-    assert_near(c->best, made.list[2].bound, 1e-9); /* as deep as it may be */
+    assert_near(c->best, made.list[2].bound, 1e-9); /* P* is at its lower bound. */
     hm_convergence_free(c);
     made_release(&made);
 }
@@ -293,10 +293,10 @@ static void the_least_loss_stays_above_its_bound(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(forms_without_noise_come_back),
-        cmocka_unit_test(terms_without_noise_come_back),
-        cmocka_unit_test(intervals_of_parameters_hold_the_truth),
-        cmocka_unit_test(intervals_of_predictions_hold_further_runs),
+        cmocka_unit_test(forms_without_noise_are_recovered),
+        cmocka_unit_test(terms_without_noise_are_recovered),
+        cmocka_unit_test(intervals_of_parameters_contain_the_truth),
+        cmocka_unit_test(intervals_of_predictions_contain_new_runs),
         cmocka_unit_test(the_least_loss_is_found),
         cmocka_unit_test(the_least_loss_stays_above_its_bound),
     };

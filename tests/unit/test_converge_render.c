@@ -1,4 +1,4 @@
-/* g(i, m) as text, CSV, JSON and gnuplot script, and when memory runs out. */
+/* Convergences as text, CSV, JSON and gnuplot script, and when memory runs out. */
 #include "advise_samples.h"
 
 #include "converge_render.h"
@@ -17,7 +17,7 @@ static char *render(const struct hm_convergence *c, const struct hm_holdout *h,
     return text;
 }
 
-static void text_has_a_block_for_each(void **state)
+static void text_has_a_block_for_each_algorithm(void **state)
 {
     static struct sample s;
     static struct sample_holdout h;
@@ -78,7 +78,7 @@ static void narrow_pages_are_kept(void **state)
     hm_text_free(text);
 }
 
-static void csv_has_a_row_a_point(void **state)
+static void csv_has_a_row_for_each_point(void **state)
 {
     static struct sample s;
     char *text = render(sample_convergence(&s), NULL, HM_FORMAT_CSV, 80);
@@ -92,7 +92,7 @@ static void csv_has_a_row_a_point(void **state)
     hm_text_free(text);
 }
 
-static void json_has_what_was_held_out(void **state)
+static void json_has_the_held_out_errors(void **state)
 {
     static struct sample s;
     static struct sample_holdout h;
@@ -117,7 +117,7 @@ static void json_has_what_was_held_out(void **state)
     hm__arena_free(arena);
 }
 
-static void a_plot_has_a_panel_for_each(void **state)
+static void a_plot_has_a_panel_for_each_algorithm(void **state)
 {
     static struct sample s;
     const struct hm_convergence *c = sample_convergence(&s);
@@ -140,7 +140,7 @@ static void a_plot_has_a_panel_for_each(void **state)
     assert_int_equal(hm__convergence_plot(c, NULL, 0, "g.txt", &text, &err), HM_E_UNSUPPORTED);
 }
 
-static void every_allocation_may_fail(void **state)
+static void failed_allocations_are_reported(void **state)
 {
     static struct sample s;
     static struct sample_holdout h;
@@ -166,9 +166,12 @@ static void every_allocation_may_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(text_has_a_block_for_each),   cmocka_unit_test(narrow_pages_are_kept),
-        cmocka_unit_test(csv_has_a_row_a_point),       cmocka_unit_test(json_has_what_was_held_out),
-        cmocka_unit_test(a_plot_has_a_panel_for_each), cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(text_has_a_block_for_each_algorithm),
+        cmocka_unit_test(narrow_pages_are_kept),
+        cmocka_unit_test(csv_has_a_row_for_each_point),
+        cmocka_unit_test(json_has_the_held_out_errors),
+        cmocka_unit_test(a_plot_has_a_panel_for_each_algorithm),
+        cmocka_unit_test(failed_allocations_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

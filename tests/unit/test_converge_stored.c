@@ -122,7 +122,7 @@ static void the_order_of_traces_does_not_matter(void **state)
 }
 
 /* Draws are stored with nine digits, all other numbers exactly. */
-static void a_stored_one_answers_the_same(void **state)
+static void a_stored_convergence_gives_the_same_answers(void **state)
 {
     struct made made;
 
@@ -154,7 +154,7 @@ static void a_stored_one_answers_the_same(void **state)
 }
 
 /* Without draws there are no intervals and probabilities. */
-static void what_a_file_may_leave_out(void **state)
+static void optional_keys_may_be_missing(void **state)
 {
     struct made made;
 
@@ -189,7 +189,7 @@ static void refuse(const struct hm_convergence *c, int code)
     hm_text_free(text);
 }
 
-static void what_a_file_may_not_have(void **state)
+static void invalid_files_are_refused(void **state)
 {
     double many[HM_G_CURVE + 1];
     struct made made;
@@ -225,9 +225,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_same_seed_gives_the_same_bytes),
         cmocka_unit_test(the_order_of_traces_does_not_matter),
-        cmocka_unit_test(a_stored_one_answers_the_same),
-        cmocka_unit_test(what_a_file_may_leave_out),
-        cmocka_unit_test(what_a_file_may_not_have),
+        cmocka_unit_test(a_stored_convergence_gives_the_same_answers),
+        cmocka_unit_test(optional_keys_may_be_missing),
+        cmocka_unit_test(invalid_files_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

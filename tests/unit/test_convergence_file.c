@@ -26,7 +26,7 @@ static struct hm_convergence *parse(const char *text)
     return c;
 }
 
-static void what_is_written_reads_back(void **state)
+static void written_files_are_read_back(void **state)
 {
     static struct sample s;
     const struct hm_convergence *a = sample_convergence(&s);
@@ -170,7 +170,7 @@ static void refuse_stale(const char *piece, const char *by, const char *field, c
     refuse_of(stale_sample(&s), piece, by, field, message);
 }
 
-static void what_is_wrong_with_staleness_is_named(void **state)
+static void errors_of_staleness_are_named(void **state)
 {
     (void)state;
     refuse_stale("\"staleness\":3", "\"staleness\":-3", "algorithms.0.ssp.costs.1.staleness",
@@ -192,7 +192,7 @@ static void what_is_wrong_with_staleness_is_named(void **state)
     refuse_stale("\"power\":0.3,", "", "algorithms.0.ssp", "'power' is missing");
 }
 
-static void what_is_wrong_is_named(void **state)
+static void errors_are_named(void **state)
 {
     (void)state;
     refuse("\"convergence\"", "\"plan\"", "", "not a stored convergence");
@@ -289,7 +289,7 @@ static void lengths_have_limits(void **state)
 }
 
 /* The JSON of an answer lacks curves and draws, so it cannot be read as a stored convergence. */
-static void part_of_it_is_not_enough(void **state)
+static void truncated_files_are_refused(void **state)
 {
     static struct sample s;
     struct hm_style style = {.width = 80};
@@ -321,7 +321,7 @@ static int read_and_write(const char *text, struct hm_err *err)
     return rc;
 }
 
-static void every_allocation_may_fail(void **state)
+static void failed_allocations_are_reported(void **state)
 {
     static struct sample s;
     char *text = store(sample_convergence(&s));
@@ -343,13 +343,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(staleness_reads_back),
-        cmocka_unit_test(what_is_wrong_with_staleness_is_named),
-        cmocka_unit_test(what_is_written_reads_back),
+        cmocka_unit_test(errors_of_staleness_are_named),
+        cmocka_unit_test(written_files_are_read_back),
         cmocka_unit_test(every_number_reads_back),
-        cmocka_unit_test(what_is_wrong_is_named),
-        cmocka_unit_test(part_of_it_is_not_enough),
+        cmocka_unit_test(errors_are_named),
+        cmocka_unit_test(truncated_files_are_refused),
         cmocka_unit_test(lengths_have_limits),
-        cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(failed_allocations_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

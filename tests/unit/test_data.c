@@ -45,7 +45,7 @@ static void rows_are_kept(void **state)
 }
 
 /* A failed allocation leaves the rows unchanged, and the next attempt succeeds. */
-static void rows_survive_a_full_memory(void **state)
+static void rows_survive_a_failed_allocation(void **state)
 {
     (void)state;
     for (int sparse = 0; sparse < 2; sparse++) {
@@ -142,7 +142,7 @@ static void check_sums(const struct hm_data_spec *spec, const struct known *k, b
     hm__rows_release(&block);
 }
 
-static void files_hold_what_the_oracle_finds(void **state)
+static void files_agree_with_the_oracle(void **state)
 {
     FILE *table = open_source("tests/data/data.tsv");
     const char *zlib = getenv("HM_ZLIB"), *root = getenv("HM_SOURCE");
@@ -367,8 +367,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_are_kept),
-        cmocka_unit_test(rows_survive_a_full_memory),
-        cmocka_unit_test(files_hold_what_the_oracle_finds),
+        cmocka_unit_test(rows_survive_a_failed_allocation),
+        cmocka_unit_test(files_agree_with_the_oracle),
         cmocka_unit_test(images_are_read_in_any_way),
         cmocka_unit_test(texts_are_read_in_any_way),
         cmocka_unit_test(the_label_of_a_table_may_be_any_column),

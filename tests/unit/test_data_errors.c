@@ -296,7 +296,7 @@ static void mistakes_in_recipes(void **state)
     }
 }
 
-static void names_of_nothing(void **state)
+static void missing_files_are_reported(void **state)
 {
     struct hm_data_spec spec;
     struct hm_err err = {0};
@@ -390,7 +390,7 @@ static void fail_everywhere(const char *text, bool sparse, size_t features, long
     assert_true(fails > least);
 }
 
-static void every_allocation_may_fail(void **state)
+static void failed_allocations_are_reported(void **state)
 {
     static const char images[] = "\0\0\x08\x02\0\0\0\2\0\0\0\1ab";
     char path[TEST_PATH], labels[TEST_PATH];
@@ -427,9 +427,9 @@ int main(void)
         cmocka_unit_test(compressed_files_cut_short),
         cmocka_unit_test(data_wider_than_the_block),
         cmocka_unit_test(mistakes_in_recipes),
-        cmocka_unit_test(names_of_nothing),
+        cmocka_unit_test(missing_files_are_reported),
         cmocka_unit_test(folders_and_their_files),
-        cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(failed_allocations_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -133,7 +133,9 @@ static double learn(const char *recipe, const char *test, size_t classes, double
     struct hm_rows train = read_rows(&specs[0], true, (size_t)specs[0].features, 100);
     struct hm_rows held = read_rows(&specs[1], true, (size_t)specs[1].features, 100);
     size_t length = classes * (train.features + 1), right = 0, seen = 0;
-    double *w = calloc(2 * length, sizeof(*w)), *late = w + length; /* steps times when taken */
+    double *w = calloc(2 * length, sizeof(*w)),
+           *late =
+               w + length; /* Sum of steps, each times its number, for the mean of all iterates. */
 
     for (int epoch = 0; epoch < epochs; epoch++)
         for (size_t i = 0; i < train.count; i++, seen++) {

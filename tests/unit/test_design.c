@@ -126,7 +126,7 @@ static void test_ernest(void **state)
         assert_true(found);
     }
     assert_true(d->spent <= 10 && isfinite(d->rounded) && isinf(d->before));
-    for (size_t i = 1; i < d->made_count; i++) /* each run tells something more */
+    for (size_t i = 1; i < d->made_count; i++) /* Each run improves the criterion. */
         assert_true(d->chosen[i].after <= d->chosen[i - 1].after);
     hm_design_free(d);
 }

@@ -153,7 +153,7 @@ static void test_times(void **state)
     }
 }
 
-static void test_goes_on(void **state)
+static void test_resumes(void **state)
 {
     static const char path[] = "test_driver.ck";
 
@@ -178,7 +178,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_is_allreduce),
         cmocka_unit_test(test_times),
-        cmocka_unit_test(test_goes_on),
+        cmocka_unit_test(test_resumes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

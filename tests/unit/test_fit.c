@@ -118,7 +118,8 @@ static void check_predict(struct oracle *o, const char *line)
     at.value = size;
     assert_int_equal(hm_fit_predict(o->fit, &at, 1, &n, 1, &p, NULL), 0);
     assert_near(p.time_s, value, 1e-9);
-    for (size_t k = 0; k < o->fit->term_count; k++) /* near enough to 0 to be cut off */
+    for (size_t k = 0; k < o->fit->term_count;
+         k++) /* The reference sets coefficients near 0 to 0. */
         bound = bound || o->fit->terms[k].low <= 0.2 * o->fit->terms[k].value;
     if (bound)
         return;
@@ -192,7 +193,7 @@ static void test_ernest(void **state)
     (void)state;
     for (size_t k = 0; k < 4; k++)
         assert_true(fabs(fit->terms[k].value - theta[k]) <= 5e-10 * fmax(theta[k], 1));
-    assert_int_equal(hm_fit_predict(fit, NULL, 0, n, 4, p, NULL), 0); /* size is 1: the whole */
+    assert_int_equal(hm_fit_predict(fit, NULL, 0, n, 4, p, NULL), 0); /* The default size is 1. */
     for (size_t i = 0; i < 4; i++) {
         assert_near(p[i].time_s, wanted[i], 5e-9);
         assert_true(p[i].low_s <= p[i].mean_low && p[i].mean_high <= p[i].high_s);
@@ -321,7 +322,8 @@ static void test_sheet_ends(void **state)
     (void)state;
     assert_int_equal(hm_fit_predict(none, NULL, 0, &n, 1, &p, NULL), 0);
     assert_near(p.time_s, 2.66096, 1e-5);
-    assert_true(p.low_s < p.time_s && p.high_s > 1.5 * p.low_s); /* nobody has run it yet */
+    assert_true(p.low_s < p.time_s &&
+                p.high_s > 1.5 * p.low_s); /* Without runs the interval is wide. */
     hm__random_init(&random, 1, 1);
     for (int i = 0; i < 4000;
          i++) { /* the truth: 30/n + 2 log2 n, three and four times the sheet */
@@ -344,12 +346,12 @@ static void test_sheet_ends(void **state)
 /* ---- coverage ------------------------------------------------------------------------------- */
 
 struct fit_truth {
-    const char *terms; /* of the fit; NULL: chosen */
+    const char *terms; /* Terms of the fit; NULL: the fit selects them. */
     double theta[4];   /* 1, size/n, ln(n), n */
-    double noise;      /* relative, or in seconds */
+    double noise;      /* Standard deviation, relative or in seconds. */
     bool relative, repeats;
     double n_target;
-    size_t runs; /* at one size; 0: sixteen at two sizes */
+    size_t runs; /* Number of runs at one size; 0: sixteen runs at two sizes. */
 };
 
 static double true_seconds(const struct fit_truth *t, double n, double size)
@@ -364,7 +366,7 @@ static struct hm_runs *make_runs(const struct fit_truth *t, struct hm_random *ra
 
     size_t count = t->runs ? t->runs : 16 * (t->repeats ? 3u : 1u);
     for (size_t i = 0; i < count; i++) {
-        /* few runs are spread over the range, 1 and 16 among them */
+        /* Few runs are spread over the range from 1 to 16. */
         double at_n = t->runs && t->runs < 8 ? n[i * 7 / (t->runs - 1)] : n[i % 8];
         double at_size = t->runs ? 1 : size[i / 8 % 2], seconds = true_seconds(t, at_n, at_size);
         double off = t->noise * hm__random_normal(random) * (t->relative ? seconds : 1);
@@ -480,7 +482,7 @@ static void test_coverage_auto_few(void **state)
     check_cover(&five, 800, 1000);
 }
 
-/* A sheet whose factors are off, with and without the overheads it expects. */
+/* A model with wrong factors, with and without its expected overheads. */
 static void test_coverage_sheet(void **state)
 {
     struct hm_job *job = parse_job("compute: 10 s/n\ncommunicate: 0.5 s * log2(n)\n");
@@ -525,7 +527,7 @@ static bool has_note(const struct hm_fit *fit, const char *text)
     return false;
 }
 
-/* A sheet that is a hundred times too fast keeps its shape, and the person is told. */
+/* A model that is a hundred times too fast keeps its shape, and a note reports the factor. */
 static void test_sheet_off_as_a_whole(void **state)
 {
     struct hm_job *job = parse_job("compute: 10 s/n\ncommunicate: 0.5 s * log2(n)\n");
@@ -558,7 +560,7 @@ static void test_restless_repeats(void **state)
     struct hm_prediction p[2];
 
     (void)state;
-    settings.errors = HM_ERRORS_EQUAL; /* as if all runs were alike */
+    settings.errors = HM_ERRORS_EQUAL; /* Errors of all runs are equal. */
     struct hm_fit *alike = fit_runs(runs, &settings);
     assert_int_equal(hm_fit_predict(told, NULL, 0, &n, 1, &p[0], NULL), 0);
     assert_int_equal(hm_fit_predict(alike, NULL, 0, &n, 1, &p[1], NULL), 0);

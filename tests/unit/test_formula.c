@@ -34,7 +34,7 @@ static void agrees_with_the_oracle(void **state)
     int rows = 0, slopes = 0;
 
     (void)state;
-    next_line(file, line, sizeof(line)); /* the header */
+    next_line(file, line, sizeof(line)); /* Skip the header. */
     while (next_line(file, line, sizeof(line))) {
         char *field[8], *rest = line;
         for (int i = 0; i < 8; i++)
@@ -58,7 +58,7 @@ static void agrees_with_the_oracle(void **state)
     assert_true(rows >= 600 && slopes >= 300);
 }
 
-/* A vector longer than a block, not a multiple of it, gives what single evaluations give. */
+/* A vector that is longer than a block, but not a multiple, equals single evaluations. */
 static void vectors_equal_single_values(void **state)
 {
     enum { COUNT = 1000 };
@@ -122,7 +122,8 @@ static void what_if_scales_a_quantity(void **state)
     struct hm_scaled twice = {"F", 2};
 
     (void)state;
-    assert_int_equal(hm__formula_quantity_count(f), 2); /* u varies with n: not a quantity */
+    assert_int_equal(hm__formula_quantity_count(f),
+                     2); /* u depends on n, so it is not a quantity. */
     assert_near(value_at(f, values, n), 15, 1e-15);
     hm__formula_eval(f, values, &twice, &n, 1, &out, NULL);
     assert_near(out, 12.5, 1e-15);
@@ -184,7 +185,8 @@ static void definitions_are_shared_not_copied(void **state)
     double values[5] = {0};
 
     (void)state;
-    for (int i = 0; i < 60; i++) { /* d0 = n, d1 = d0 + d0, …: 2^59 n if it were copied out */
+    for (int i = 0; i < 60;
+         i++) { /* d0 = n, d1 = d0 + d0, …: 2^59 nodes if definitions were copied. */
         snprintf(names[i], sizeof(names[i]), "d%d", i);
         snprintf(texts[i], sizeof(texts[i]), i ? "d%d + d%d" : "n", i - 1, i - 1);
         where[i] = (struct hm_definition){names[i], texts[i], i};
@@ -229,7 +231,7 @@ static void circles_and_depth_end(void **state)
     assert_non_null(strstr(err.message, "nested too deeply"));
 }
 
-/* What is no number stays so; what cannot be one is refused. */
+/* NaN stays NaN; a constant that overflows is refused. */
 static void infinities_do_not_hide(void **state)
 {
     static const char *const texts[] = {"max(0/(n-1), 3)", "max(3, 0/(n-1))", "min(0/(n-1), 3)",

@@ -200,11 +200,11 @@ static void recipes_give_what_they_say(void **state)
     assert_near(g->vertices, 1000, 0);
     assert_near(g->edges, 5000, 0);
     hm_graph_free(g);
-    g = make(HM_RECIPE_RANDOM, 60, 1770, 0); /* complete */
+    g = make(HM_RECIPE_RANDOM, 60, 1770, 0); /* A complete graph. */
     assert_near(g->edges, 1770, 0);
     assert_near(count_of(g, 59), 60, 0);
     hm_graph_free(g);
-    g = make(HM_RECIPE_POWER_LAW, 10, 15, 3); /* regular */
+    g = make(HM_RECIPE_POWER_LAW, 10, 15, 3); /* A regular graph. */
     assert_near(g->max_degree, 3, 0);
     hm_graph_free(g);
     g = make(HM_RECIPE_POWER_LAW, 1000, 3000, 150);
@@ -325,7 +325,7 @@ static void edges_are_counted_exactly(void **state)
     for (size_t i = 0; i < 4; i++) {
         for (double n = 2; n <= 100; n = n * 2 + 1) {
             struct hm_parts p = split(g, methods[i], 1, n);
-            /* an edge inside counts once, a cut one twice: the sum over workers is E + cut */
+            /* An inner edge counts once, a cut edge twice, so the sum over workers is E + cut. */
             assert_near(p.edges_mean * n, g->edges + p.cut, 1e-12);
             assert_true(p.edges_max >= p.edges_mean && p.imbalance >= 1);
             assert_true(p.replicas >= 1 && p.replicas <= n);
@@ -333,7 +333,7 @@ static void edges_are_counted_exactly(void **state)
         }
     }
     hm_graph_free(g);
-    /* a path of four: 0-1-2-3, dealt by degree (ends first): 0, 3, 1, 2 to workers 0, 1, 0, 1 */
+    /* The path 0-1-2-3, dealt by degree: vertices 0, 3, 1, 2 go to workers 0, 1, 0, 1. */
     g = load(".txt", "0 1\n1 2\n2 3\n", false);
     struct hm_parts p = split(g, HM_SPLIT_DEALT, 1, 2);
     assert_near(p.cut, 1, 0);

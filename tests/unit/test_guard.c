@@ -1,16 +1,16 @@
-/* The guard, head by head; the watch's patience; the cache. */
+/* The guard, the timeouts and limits of connections, and the cache of responses. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "api_cache.h"
+#include "http_connections.h"
 #include "http_guard.h"
-#include "http_watch.h"
 #include "testing.h"
 
 enum { LIMIT = 1000 };
 
-/* Headers as lines "Name: value". */
+/* Check a head whose headers are given as lines "Name: value". */
 static struct http_verdict look(const char *method, const char *target, const char *version,
                                 const char *const *lines, size_t count,
                                 struct http_framing *framing)
@@ -36,7 +36,7 @@ static int status(const char *method, const char *target, const char *const *lin
     return look(method, target, "HTTP/1.1", lines, count, &framing).status;
 }
 
-static void test_good(void **state)
+static void test_valid_requests(void **state)
 {
     struct http_framing f;
 
@@ -187,45 +187,45 @@ static void test_types(void **state)
     assert_false(http_guard_type("a/0123456789012345678901234567890", type, sizeof(type)));
 }
 
-static void test_patience(void **state)
+static void test_timeouts(void **state)
 {
-    struct http_patience p = {
+    struct http_timeouts p = {
         .header_s = 10, .body_s = 14, .send_s = 60, .idle_s = 30, .body_rate = 512};
 
     (void)state;
-    assert_false(http_watch_is_late(&p, HTTP_PHASE_HEAD, 9.9, 0));
-    assert_true(http_watch_is_late(&p, HTTP_PHASE_HEAD, 10.1, 0));
-    assert_false(http_watch_is_late(&p, HTTP_PHASE_BODY, 2.9, 0));
-    assert_true(http_watch_is_late(&p, HTTP_PHASE_BODY, 3.1, 1500));
-    assert_false(http_watch_is_late(&p, HTTP_PHASE_BODY, 3.1, 1600));
-    assert_true(http_watch_is_late(&p, HTTP_PHASE_BODY, 14.1, 1 << 20));
-    assert_false(http_watch_is_late(&p, HTTP_PHASE_WORK, 1e6, 0));
-    assert_true(http_watch_is_late(&p, HTTP_PHASE_SEND, 61, 0));
-    assert_true(http_watch_is_late(&p, HTTP_PHASE_IDLE, 31, 0));
+    assert_false(http_connection_is_late(&p, HTTP_PHASE_HEAD, 9.9, 0));
+    assert_true(http_connection_is_late(&p, HTTP_PHASE_HEAD, 10.1, 0));
+    assert_false(http_connection_is_late(&p, HTTP_PHASE_BODY, 2.9, 0));
+    assert_true(http_connection_is_late(&p, HTTP_PHASE_BODY, 3.1, 1500));
+    assert_false(http_connection_is_late(&p, HTTP_PHASE_BODY, 3.1, 1600));
+    assert_true(http_connection_is_late(&p, HTTP_PHASE_BODY, 14.1, 1 << 20));
+    assert_false(http_connection_is_late(&p, HTTP_PHASE_WORK, 1e6, 0));
+    assert_true(http_connection_is_late(&p, HTTP_PHASE_SEND, 61, 0));
+    assert_true(http_connection_is_late(&p, HTTP_PHASE_IDLE, 31, 0));
 }
 
-static void test_admission(void **state)
+static void test_connection_limits(void **state)
 {
-    struct http_patience p = {.header_s = 10};
-    struct http_watch *w = http_watch_new(&p, 4, 2);
-    struct http_place *a, *b;
+    struct http_timeouts p = {.header_s = 10};
+    struct http_connections *w = http_connections_new(&p, 4, 2);
+    struct http_connection *a, *b;
 
     (void)state;
     assert_non_null(w);
-    assert_true(http_watch_admits(w, "10.0.0.1"));
-    a = http_watch_add(w, -1, "10.0.0.1");
-    b = http_watch_add(w, -1, "10.0.0.1");
-    assert_false(http_watch_admits(w, "10.0.0.1"));
-    assert_true(http_watch_admits(w, "10.0.0.2"));
-    assert_false(http_watch_is_full(w));
+    assert_true(http_connections_admits(w, "10.0.0.1"));
+    a = http_connections_add(w, -1, "10.0.0.1");
+    b = http_connections_add(w, -1, "10.0.0.1");
+    assert_false(http_connections_admits(w, "10.0.0.1"));
+    assert_true(http_connections_admits(w, "10.0.0.2"));
+    assert_false(http_connections_is_full(w));
     for (int i = 0; i < 3; i++)
-        assert_non_null(http_watch_add(w, -1, "10.0.0.3"));
-    assert_true(http_watch_is_full(w));
-    http_watch_remove(w, b);
-    assert_true(http_watch_admits(w, "10.0.0.1"));
-    http_watch_remove(w, a);
-    assert_int_equal(http_watch_count(w), 3);
-    http_watch_free(w);
+        assert_non_null(http_connections_add(w, -1, "10.0.0.3"));
+    assert_true(http_connections_is_full(w));
+    http_connections_remove(w, b);
+    assert_true(http_connections_admits(w, "10.0.0.1"));
+    http_connections_remove(w, a);
+    assert_int_equal(http_connections_count(w), 3);
+    http_connections_free(w);
 }
 
 static char *copy(const char *text)
@@ -238,7 +238,7 @@ static char *copy(const char *text)
 static void test_cache(void **state)
 {
     struct api_cache *c = api_cache_new(4000);
-    struct api_answer *held, *again;
+    struct api_cached *held, *again;
     char key[32];
 
     (void)state;
@@ -246,30 +246,36 @@ static void test_cache(void **state)
     held = api_cache_put(c, "a", 1, "text/plain", copy("first"), 5);
     again = api_cache_get(c, "a", 1);
     assert_ptr_equal(held, again);
-    api_answer_release(again);
-    for (int i = 0; i < 100; i++) { /* those push the first out; who holds it keeps it */
+    api_cached_release(again);
+    for (int i = 0; i < 100;
+         i++) { /* These entries evict the first one, which stays valid until it is released. */
         snprintf(key, sizeof(key), "key %d", i);
-        api_answer_release(
+        api_cached_release(
             api_cache_put(c, key, strlen(key), "text/plain", copy(key), strlen(key)));
     }
     assert_null(api_cache_get(c, "a", 1));
     assert_string_equal(held->body, "first");
-    api_answer_release(held);
+    api_cached_release(held);
     again = api_cache_get(c, "key 99", 6);
     assert_non_null(again);
     assert_string_equal(again->body, "key 99");
-    api_answer_release(again);
+    api_cached_release(again);
     api_cache_free(c);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_good),      cmocka_unit_test(test_framing),
-        cmocka_unit_test(test_host),      cmocka_unit_test(test_target),
-        cmocka_unit_test(test_headers),   cmocka_unit_test(test_methods_and_bodies),
-        cmocka_unit_test(test_types),     cmocka_unit_test(test_patience),
-        cmocka_unit_test(test_admission), cmocka_unit_test(test_cache),
+        cmocka_unit_test(test_valid_requests),
+        cmocka_unit_test(test_framing),
+        cmocka_unit_test(test_host),
+        cmocka_unit_test(test_target),
+        cmocka_unit_test(test_headers),
+        cmocka_unit_test(test_methods_and_bodies),
+        cmocka_unit_test(test_types),
+        cmocka_unit_test(test_timeouts),
+        cmocka_unit_test(test_connection_limits),
+        cmocka_unit_test(test_cache),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

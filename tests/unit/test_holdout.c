@@ -32,7 +32,7 @@ static struct hm_holdout *hold_out(const struct made *made, struct hm_holdout_se
     return holdout;
 }
 
-static void an_exact_form_is_off_by_nothing(void **state)
+static void an_exact_form_has_no_error(void **state)
 {
     struct made made;
 
@@ -50,16 +50,16 @@ static void an_exact_form_is_off_by_nothing(void **state)
     assert_true(a->inside < 1e-3 && a->outside < 1e-3);
     assert_int_equal(a->ahead_count, MADE_MS);
     for (size_t k = 0; k < MADE_MS; k++) {
-        /* windows end at 50, and 10 later there must be a point: ends 50 to 70 */
+        /* Windows end at 50 to 70, since a point must follow 10 iterations later. */
         assert_int_equal(a->ahead[k].points, POINTS - 10 - 50 + 1);
-        assert_true(a->ahead[k].rms < 1e-6); /* straight in i */
+        assert_true(a->ahead[k].rms < 1e-6); /* The form is linear in i. */
     }
     hm_holdout_free(h);
     made_release(&made);
 }
 
-/* Iterations of a quarter of a second: 2.5 s are ten of them. */
-static void a_time_ahead_is_so_many_iterations(void **state)
+/* An iteration takes a quarter of a second, so 2.5 s are ten iterations. */
+static void a_time_ahead_is_converted_to_iterations(void **state)
 {
     struct made made;
 
@@ -157,8 +157,8 @@ static void points_far_apart(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_exact_form_is_off_by_nothing),
-        cmocka_unit_test(a_time_ahead_is_so_many_iterations),
+        cmocka_unit_test(an_exact_form_has_no_error),
+        cmocka_unit_test(a_time_ahead_is_converted_to_iterations),
         cmocka_unit_test(one_m_alone_is_left_out),
         cmocka_unit_test(few_m_are_not_held_out),
         cmocka_unit_test(windows_of_every_size),

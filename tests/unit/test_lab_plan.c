@@ -32,7 +32,7 @@ static void assert_has(const char *text, const char *line)
 static const struct lab_spec two = {.name = "t", .n = 2};
 
 /* One node has a veth pair, an address and a port of the bridge. */
-static void plain(void **state)
+static void plain_labs_have_a_bridge(void **state)
 {
     struct lab_spec spec = two;
     char *text;
@@ -60,7 +60,7 @@ static void plain(void **state)
 
 /* There is a token bucket at both ends of a veth pair: it holds a millisecond of the rate, at least
  * ten packets, and its queue 50 ms. */
-static void bandwidth(void **state)
+static void bandwidth_uses_tbf(void **state)
 {
     struct lab_spec spec = two;
 
@@ -79,7 +79,7 @@ static void bandwidth(void **state)
 }
 
 /* The whole delay is applied towards a node; the limit is twice the number of packets in flight. */
-static void netem(void **state)
+static void netem_has_delay_and_loss(void **state)
 {
     struct lab_spec spec = {.name = "t", .n = 2, .latency_s = 0.0205, .way = LAB_NETEM};
 
@@ -105,7 +105,7 @@ static void netem(void **state)
 }
 
 /* Switches start before the wires that connect them; the delay is only from the hub to the node. */
-static void vde(void **state)
+static void vde_has_switches_and_wires(void **state)
 {
     struct lab_spec spec = {.name = "t", .n = 2, .latency_s = 0.02, .loss = 0.005, .way = LAB_VDE};
 
@@ -133,7 +133,7 @@ static void vde(void **state)
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
-static void names(void **state)
+static void names_are_checked(void **state)
 {
     char text[LAB_TEXT];
 
@@ -252,7 +252,7 @@ static void whole_milliseconds(void **state)
 
 /* ---- texts ---------------------------------------------------------------------------------- */
 
-static void files(void **state)
+static void host_files_have_all_nodes(void **state)
 {
     struct hm_text hosts = {0}, hostfile = {0};
 
@@ -265,7 +265,7 @@ static void files(void **state)
     hm__text_release(&hostfile);
 }
 
-static void settings_come_back(void **state)
+static void settings_are_read_back(void **state)
 {
     struct lab_spec spec = {.name = "t-2",
                             .n = 64,
@@ -324,7 +324,7 @@ static void damaged_settings(void **state)
     }
 }
 
-static void told(void **state)
+static void labs_are_described(void **state)
 {
     struct lab_spec spec = {
         .name = "t", .n = 4, .latency_s = 0.02, .bandwidth = 125e6, .loss = 0.001, .way = LAB_VDE};
@@ -343,20 +343,20 @@ static void told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plain),
-        cmocka_unit_test(bandwidth),
-        cmocka_unit_test(netem),
-        cmocka_unit_test(vde),
-        cmocka_unit_test(names),
+        cmocka_unit_test(plain_labs_have_a_bridge),
+        cmocka_unit_test(bandwidth_uses_tbf),
+        cmocka_unit_test(netem_has_delay_and_loss),
+        cmocka_unit_test(vde_has_switches_and_wires),
+        cmocka_unit_test(names_are_checked),
         cmocka_unit_test(names_of_namespaces),
         cmocka_unit_test(nodes_by_any_name),
         cmocka_unit_test(refused_names),
         cmocka_unit_test(refused_specs),
         cmocka_unit_test(whole_milliseconds),
-        cmocka_unit_test(files),
-        cmocka_unit_test(settings_come_back),
+        cmocka_unit_test(host_files_have_all_nodes),
+        cmocka_unit_test(settings_are_read_back),
         cmocka_unit_test(damaged_settings),
-        cmocka_unit_test(told),
+        cmocka_unit_test(labs_are_described),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -28,7 +28,7 @@ static double centre(const struct rows *rows, double total, double *values)
 
     for (size_t i = 0; i < rows->count; i++)
         mean += rows->weight[i] * values[i] / total;
-    for (size_t i = 0; i < rows->count; i++) /* what rounding left of the mean */
+    for (size_t i = 0; i < rows->count; i++) /* Subtract the rounding error of the mean. */
         rest += rows->weight[i] * (values[i] - mean) / total;
     for (size_t i = 0; i < rows->count; i++) {
         values[i] = values[i] - mean - rest;
@@ -200,7 +200,7 @@ static void paths_agree_with_scikit_learn(void **state)
         } else if (strncmp(line, "row ", 4) == 0) {
             read_row(line + 4, &rows);
         } else if (strncmp(line, "path ", 5) == 0) {
-            if (begun) { /* all rows are read */
+            if (begun) { /* All rows were read. */
                 standardise(&rows, &plain);
                 make_lasso(&rows, &lasso);
                 memset(warm, 0, sizeof(warm));
@@ -217,7 +217,7 @@ static void paths_agree_with_scikit_learn(void **state)
     assert_int_equal(paths, 72);
 }
 
-/* What is read of a cross-validation before its choice can be compared. */
+/* The reference values of one cross-validation. */
 struct cross {
     size_t penalties;
     double least, errors[FOLDS * HM_LASSO_PENALTIES];
@@ -258,7 +258,8 @@ static void check_choice(const struct rows *rows, const struct cross *cross, con
         assert_near(errors[i], cross->errors[i], 1e-6);
     assert_near(choice.penalties[choice.least], v[0], 1e-9);
     assert_near(choice.penalties[choice.chosen], v[1], 1e-9);
-    for (size_t p = 0; p < cross->penalties; p++) { /* mean and its error, plainly */
+    for (size_t p = 0; p < cross->penalties;
+         p++) { /* The mean and its standard error by their definitions. */
         double sum = 0, square = 0, count = 0;
         for (size_t f = 0; f < rows->folds; f++)
             if (cross->held[f])
@@ -321,7 +322,8 @@ static void make_rows(struct rows *rows, size_t count, size_t terms, double offs
     for (size_t i = 0; i < count; i++) {
         rows->weight[i] = 1;
         for (size_t j = 0; j < terms; j++) {
-            rows->x[i][j] = offset + floor(1024 * made(i, j)) / 1024; /* exact with the offset */
+            rows->x[i][j] =
+                offset + floor(1024 * made(i, j)) / 1024; /* The sum with the offset is exact. */
             rows->y[i] += made(0, j) * rows->x[i][j];
         }
         rows->y[i] += 0.1 * made(i, terms);
@@ -432,7 +434,7 @@ static void the_start_does_not_matter(void **state)
 
     (void)state;
     make_rows(&rows, 60, 12, 0);
-    for (size_t i = 0; i < rows.count; i++) /* strongly correlated */
+    for (size_t i = 0; i < rows.count; i++) /* Strongly correlated terms. */
         for (size_t j = 1; j < 12; j++)
             rows.x[i][j] = rows.x[i][0] + 0.01 * rows.x[i][j];
     make_lasso(&rows, &lasso);
@@ -446,12 +448,12 @@ static void the_start_does_not_matter(void **state)
     for (size_t j = 0; j < 12; j++)
         b[j] = 100 * made(5, j);
     for (size_t p = 20; p-- > 0;) {
-        /* coefficients of 100 deviations that cancel leave a gap of 100^2 roundings */
+        /* Coefficients of 100 deviations that cancel give a gap of about 100^2 rounding errors. */
         assert_true(hm__lasso_solve(&lasso, penalties[p], 1e-13, b) <= 1e-11);
         assert_close(b, down[p], 12, 1e-8 * sqrt(lasso.y_variance), __LINE__);
     }
     for (size_t j = 0; j < 12; j++)
-        assert_true(b[j] == 0); /* at the penalty at which no term enters */
+        assert_true(b[j] == 0); /* At the largest penalty no term enters. */
 }
 
 /* Terms that are sums of others: the coefficients are not determined, all else is. */
@@ -547,7 +549,7 @@ static void a_term_that_does_not_vary_never_enters(void **state)
     with.terms = 3;
     for (size_t i = 0; i < with.count; i++) {
         with.x[i][2] = with.x[i][1];
-        with.x[i][1] = 0.1 + 0.2 * (double)(i % 2) * 1e-16; /* or only by rounding */
+        with.x[i][1] = 0.1 + 0.2 * (double)(i % 2) * 1e-16; /* The term varies only by rounding. */
     }
     make_lasso(&with, &a);
     make_lasso(&without, &b);

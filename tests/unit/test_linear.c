@@ -198,7 +198,7 @@ static void lists_are_rows_one_by_one(void **state)
     }
 }
 
-static void no_rows_are_nothing(void **state)
+static void no_rows_give_zero(void **state)
 {
     (void)state;
     for (size_t loss = 0; loss < LOSSES; loss++)
@@ -291,7 +291,7 @@ int main(void)
         cmocka_unit_test(objectives_are_the_oracles),
         cmocka_unit_test(gradients_are_differences),
         cmocka_unit_test(lists_are_rows_one_by_one),
-        cmocka_unit_test(no_rows_are_nothing),
+        cmocka_unit_test(no_rows_give_zero),
         cmocka_unit_test(rows_predicted_right_are_counted),
         cmocka_unit_test(steep_softmax_keeps_its_digits),
     };

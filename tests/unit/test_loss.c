@@ -168,7 +168,7 @@ static void dual_is_the_conjugate(void **state)
     assert_near(hm__loss_logistic.dual(-0.5, -1), log(2), 1e-15);
 }
 
-static void nothing_breaks_far_out(void **state)
+static void extreme_values_stay_finite(void **state)
 {
     static const double far[] = {1e3, -1e3, 1e300, -1e300};
 
@@ -203,7 +203,7 @@ int main(void)
         cmocka_unit_test(ascend_stays_at_the_maximum),
         cmocka_unit_test(an_empty_row_is_decided_at_once),
         cmocka_unit_test(dual_is_the_conjugate),
-        cmocka_unit_test(nothing_breaks_far_out),
+        cmocka_unit_test(extreme_values_stay_finite),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

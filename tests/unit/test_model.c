@@ -85,7 +85,7 @@ static const char small[] = "batch: 64\nprecision: 32\n"
                             "false}]}\n"
                             "communicate: [{what: gradients, scheme: ring}]\n";
 
-/* Forward, backward and gradient of each product, at what the worker reaches. */
+/* Forward pass, backward pass and gradient of each product, at the worker's rate. */
 static void compute_is_three_passes(void **state)
 {
     char text[600];
@@ -115,7 +115,7 @@ static void the_roofline_by_hand(void **state)
 {
     char text[700];
     const double flops = 1e9, moved = 1e9, start = 1e-5, b = 64;
-    const double layers[3][4] = {/* multiply-adds, values, weights, passes */
+    const double layers[3][4] = {/* Multiply-adds, values, weights, passes. */
                                  {5000, 150, 5000, 3},
                                  {0, 100, 0, 2},
                                  {500, 60, 500, 3}};
@@ -233,7 +233,9 @@ static void weak_scaling_keeps_the_local_batch(void **state)
     weak.weak = true;
     struct hm_model *model = make(job, &weak);
     assert_near(at(model, 1).compute_s, at(model, 100).compute_s, 0);
-    assert_true(at(model, 100).fits); /* more workers than samples: no matter, each has its own */
+    assert_true(
+        at(model, 100)
+            .fits); /* With weak scaling n may exceed the batch, since each worker has its own. */
     hm__model_free(model);
     model = make(job, NULL);
     assert_false(at(model, 65).fits);
@@ -286,7 +288,7 @@ static void elasticity_is_the_relative_slope(void **state)
 }
 
 /* A node by itself needs no network, and a formula of any part may ask for the speed. */
-static void what_is_not_needed_is_not_asked(void **state)
+static void unused_keys_are_not_required(void **state)
 {
     struct hm_job *job = parse_job("batch: 64\nnetwork: 100-10\n"
                                    "cluster: {flops: 1 Gflop/s, accelerators: 4, max_nodes: 1,\n"
@@ -318,7 +320,8 @@ static void formulas_use_the_jobs_quantities(void **state)
     (void)state;
     assert_near(p.compute_s, 3 * 2 * 15 * 10 / 1e9 / 2, 1e-14);
     assert_near(p.communicate_s, 18 * 8 / 1e6 + 2e-3, 1e-14);
-    assert_true(isnan(p.latency_s)); /* a formula does not say which part is which */
+    assert_true(
+        isnan(p.latency_s)); /* With a formula, latency and bandwidth are not known separately. */
     hm__model_free(model);
     hm_job_free(job);
 }
@@ -335,7 +338,7 @@ int main(void)
         cmocka_unit_test(weak_scaling_keeps_the_local_batch),
         cmocka_unit_test(variants_scale_what_they_say),
         cmocka_unit_test(elasticity_is_the_relative_slope),
-        cmocka_unit_test(what_is_not_needed_is_not_asked),
+        cmocka_unit_test(unused_keys_are_not_required),
         cmocka_unit_test(formulas_use_the_jobs_quantities),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* The Nth allocation fails, for every N: an error comes back, nothing leaks, nothing crashes. */
+/* For every N, the Nth allocation fails: the call returns an error, without a leak or a crash. */
 #include "testing.h"
 
 #include "howmany_advise.h"
@@ -262,7 +262,7 @@ static struct hm_traces *made_traces(void)
     return &traces;
 }
 
-/* g fitted, stored, read back. */
+/* A convergence is fitted, stored and read back. */
 static int converge_way(struct hm_err *err)
 {
     struct hm_style style = {.width = 80, .table = true, .file = "x.svg"};
@@ -293,7 +293,7 @@ static int holdout_way(struct hm_err *err)
     return rc;
 }
 
-/* What was fitted once is asked again and again. */
+/* The convergence is fitted once and queried many times. */
 static struct hm_convergence *fitted;
 
 static int predict_way(struct hm_err *err)
@@ -344,7 +344,7 @@ static void fail_by_step(int (*way)(struct hm_err *err), long step, long least)
             break;
         if (rc == 0)
             continue;
-        assert_int_equal(passed, 0); /* a failure before was passed over */
+        assert_int_equal(passed, 0); /* An earlier failure was not reported. */
         assert_int_equal(rc, HM_E_NOMEM);
         assert_int_equal(err.code, HM_E_NOMEM);
         fails++;

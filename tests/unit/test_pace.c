@@ -61,7 +61,8 @@ static void measured_m_are_as_measured_and_others_by_terms(void **state)
     made_release(&made);
 }
 
-/* Runs of one m count together; what went back counts by its own seconds, not by what elapsed. */
+/* Traces of one m are averaged; a trace that restarts counts its own seconds, not the elapsed time.
+ */
 static void several_traces_of_an_m_are_averaged(void **state)
 {
     struct made made;
@@ -75,7 +76,7 @@ static void several_traces_of_an_m_are_averaged(void **state)
     t->restarts = 1;
     t->elapsed_s[1] = 1000;
     t->seconds[1] = 7;
-    made_add(&made, "a", 4, 2); /* tells no times */
+    made_add(&made, "a", 4, 2); /* This trace has no times. */
     made_add(&made, "b", 4, 2);
     struct hm_paces *paces = from_traces(&made);
     assert_int_equal(paces->count, 1);
@@ -124,7 +125,7 @@ static void the_own_pace_comes_first(void **state)
 }
 
 /* Draws that are not above 0 are not believed. */
-static void no_time_is_below_nothing(void **state)
+static void times_are_not_negative(void **state)
 {
     const char *terms[] = {"1", "1/n"};
     double theta[] = {-1, 4}, draws[2 * HM_G_DRAWS], drawn[HM_G_DRAWS], seconds;
@@ -162,7 +163,7 @@ static struct hm_fit *fit_runs(const char *csv, struct hm_runs **runs)
     return fit;
 }
 
-static void a_fit_says_the_same_as_its_pace(void **state)
+static void a_fit_equals_its_pace(void **state)
 {
     struct hm_paces *paces = NULL;
     struct hm_runs *runs = NULL;
@@ -185,7 +186,7 @@ static void a_fit_says_the_same_as_its_pace(void **state)
     hm_runs_free(runs);
 }
 
-static void speedups_are_no_times(void **state)
+static void speedups_are_refused(void **state)
 {
     struct hm_paces *paces = NULL;
     struct hm_runs *runs = NULL;
@@ -230,9 +231,9 @@ int main(void)
         cmocka_unit_test(several_traces_of_an_m_are_averaged),
         cmocka_unit_test(two_m_make_a_line),
         cmocka_unit_test(the_own_pace_comes_first),
-        cmocka_unit_test(no_time_is_below_nothing),
-        cmocka_unit_test(a_fit_says_the_same_as_its_pace),
-        cmocka_unit_test(speedups_are_no_times),
+        cmocka_unit_test(times_are_not_negative),
+        cmocka_unit_test(a_fit_equals_its_pace),
+        cmocka_unit_test(speedups_are_refused),
         cmocka_unit_test(a_plan_is_a_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

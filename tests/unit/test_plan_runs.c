@@ -1,11 +1,11 @@
-/* Answers from runs: as sure as they say, and the model itself where there are none. */
+/* Plans from runs: stated probabilities are calibrated, and without runs the model answers. */
 #include "howmany_fit.h"
 #include "random.h"
 #include "testing.h"
 
 static double steep(double n)
 {
-    return 100 / n + n / 4; /* best at 20 workers; the runs end at 16 */
+    return 100 / n + n / 4; /* The optimum is 20 workers; the runs end at 16. */
 }
 
 static struct hm_fit *fit_steep(struct hm_random *random, double seed)
@@ -27,8 +27,8 @@ static struct hm_fit *fit_steep(struct hm_random *random, double seed)
     return fit;
 }
 
-/* What is said of the choice must not be more than what is so, and the range must hold the best. */
-static void choices_from_runs_are_as_sure_as_they_say(void **state)
+/* The stated probability must not exceed the frequency, and the range must contain the optimum. */
+static void stated_probabilities_are_calibrated(void **state)
 {
     struct hm_job *job = parse_job("compute: 1 s\ncommunicate: none\n");
     struct hm_question q = HM_QUESTION_INIT;
@@ -54,8 +54,8 @@ static void choices_from_runs_are_as_sure_as_they_say(void **state)
     hm_job_free(job);
 }
 
-/* A sheet without a run answers as the model does, but says how little it knows. */
-static void a_sheet_without_runs_is_the_model(void **state)
+/* Without runs the answer is that of the model, with a wide interval. */
+static void without_runs_the_answer_is_the_model(void **state)
 {
     struct hm_job *job = parse_job("compute: 10 s/n\ncommunicate: 0.5 s * log2(n)\n");
     struct hm_fit_settings settings = {.job = job};
@@ -81,8 +81,8 @@ static void a_sheet_without_runs_is_the_model(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(choices_from_runs_are_as_sure_as_they_say),
-        cmocka_unit_test(a_sheet_without_runs_is_the_model),
+        cmocka_unit_test(stated_probabilities_are_calibrated),
+        cmocka_unit_test(without_runs_the_answer_is_the_model),
     };
     return cmocka_run_group_tests_name("plan_runs", tests, NULL, NULL);
 }

@@ -257,7 +257,7 @@ static void a_thousand_ranks_are_not_too_many(void **state)
  * Store after 5 iterations on some ranks, continue on another number of ranks: the same bits as 12
  * iterations without interruption.
  */
-static void stored_messages_go_on(void **state)
+static void stored_messages_resume(void **state)
 {
     (void)state;
     for (size_t i = 0; i < 5; i++) {
@@ -606,7 +606,7 @@ static int whole_way(const struct hm_mrf_recipe *recipe, const struct model *mod
     return rc;
 }
 
-static void every_allocation_may_fail(void **state)
+static void failed_allocations_are_reported(void **state)
 {
     static struct model model;
 
@@ -637,7 +637,7 @@ int main(void)
         cmocka_unit_test(grids_agree_with_an_independent_program),
         cmocka_unit_test(any_number_of_ranks_gives_the_same_bits),
         cmocka_unit_test(a_thousand_ranks_are_not_too_many),
-        cmocka_unit_test(stored_messages_go_on),
+        cmocka_unit_test(stored_messages_resume),
         cmocka_unit_test(work_and_bytes_are_counted),
         cmocka_unit_test(graphs_get_the_potentials_of_recipes),
         cmocka_unit_test(lone_vertices_keep_their_potential),
@@ -647,7 +647,7 @@ int main(void)
         cmocka_unit_test(kernels_agree_on_strong_couplings),
         cmocka_unit_test(random_graphs_have_as_many_edges_as_asked),
         cmocka_unit_test(impossible_recipes_are_refused),
-        cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(failed_allocations_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,7 +31,7 @@ static void a_question_is_answered(void **state)
     hm_job_free(job);
 }
 
-static void errors_tell_where(void **state)
+static void errors_have_a_place(void **state)
 {
     const char *text = "compute: 10/n\ncommunicate: none\nbacth: 3\n";
     struct hm_err err = {0};
@@ -47,7 +47,7 @@ static void errors_tell_where(void **state)
 }
 
 /* Runs in, a plan out: the whole of the second header. */
-static void runs_teach(void **state)
+static void runs_are_fitted(void **state)
 {
     const char *table = "n,seconds\n1,10\n2,5.5\n4,3.4\n8,2.7\n16,2.9\n";
     const char *text = "compute: 1 s\ncommunicate: none\n";
@@ -217,12 +217,9 @@ static void null_is_freed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_question_is_answered),
-        cmocka_unit_test(errors_tell_where),
-        cmocka_unit_test(runs_teach),
-        cmocka_unit_test(jobs_are_made_in_memory),
-        cmocka_unit_test(formulas_are_evaluated),
-        cmocka_unit_test(null_is_freed),
+        cmocka_unit_test(a_question_is_answered), cmocka_unit_test(errors_have_a_place),
+        cmocka_unit_test(runs_are_fitted),        cmocka_unit_test(jobs_are_made_in_memory),
+        cmocka_unit_test(formulas_are_evaluated), cmocka_unit_test(null_is_freed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

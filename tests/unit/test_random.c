@@ -53,7 +53,7 @@ static void below_is_even(void **state)
         counts[hm__random_below(&r, 7)]++;
     for (int i = 0; i < 7; i++)
         squares += pow(counts[i] - 10000, 2) / 10000;
-    assert_true(squares < 22.5); /* chi-square with 6 degrees of freedom: one in a thousand */
+    assert_true(squares < 22.5); /* The 0.999 quantile of chi-square with 6 degrees of freedom. */
     for (int i = 0; i < 1000; i++)
         assert_int_equal(hm__random_below(&r, 1), 0);
 }

@@ -90,7 +90,7 @@ static void test_never_fails(void **state)
         assert_int_equal(r->next_count, 0);
         hm_recommendation_free(r);
     }
-    struct hm_recommendation *r = ask_at(runs, 63000, 0, NULL); /* less may fit */
+    struct hm_recommendation *r = ask_at(runs, 63000, 0, NULL); /* A smaller batch may fit. */
     for (size_t i = 0; i < r->candidate_count; i++)
         assert_false(r->candidates[i].failed);
     hm_recommendation_free(r);
@@ -125,7 +125,7 @@ static struct hm_runs *without(const struct hm_runs *runs, size_t left, bool pla
     return parse(text);
 }
 
-/* docs/recommend.md has these figures. */
+/* These figures are in docs/recommend.md. */
 static void test_rows_left_out(void **state)
 {
     struct hm_runs *runs = anwar();
@@ -182,7 +182,7 @@ static void test_places_left_out(void **state)
     for (size_t i = 0; i < runs->count; i++) {
         double times[5], least = INFINITY;
         size_t count = measured(runs, i, times);
-        for (size_t k = 0; k < i; k++) /* each place once, by its first row */
+        for (size_t k = 0; k < i; k++) /* Each place once, at its first row. */
             if (cell(runs, "batch", k) == cell(runs, "batch", i) &&
                 cell(runs, "latency", k) == cell(runs, "latency", i))
                 count = 0;
@@ -214,7 +214,8 @@ static void test_places_left_out(void **state)
     assert_int_equal(near, 12);
     assert_int_equal(intervals, 41);
     assert_int_equal(covered, 38);
-    assert_near(sure / 12, 0.874, 0.01); /* less sure than it was right: careful, not bold */
+    assert_near(sure / 12, 0.874,
+                0.01); /* The stated probability is below the frequency of right answers. */
     hm_runs_free(runs);
 }
 
@@ -278,7 +279,7 @@ static void test_own_fit(void **state)
             weight[count] = 1 / y[count];
             count++;
         }
-        for (int pass = 0; pass < 60; pass++) { /* errors are relative to what is fitted */
+        for (int pass = 0; pass < 60; pass++) { /* Errors are relative to the fitted value. */
             by_hand(x, y, weight, count, HM_NONE, theta);
             for (size_t i = 0; i < count; i++)
                 weight[i] = 1 / told(theta, x[i]);
@@ -298,7 +299,7 @@ static void test_own_fit(void **state)
     hm_runs_free(runs);
 }
 
-/* Runs that follow t = batch/n/100 + 30 latency n + 1/2: an n that was never run is told. */
+/* The runs follow t = batch/n/100 + 30 latency n + 1/2; an n without runs is predicted. */
 static void test_all_fit(void **state)
 {
     const double ns[] = {1, 2, 4, 8, 16}, batches[] = {1000, 8000}, latencies[] = {0, 0.01, 0.05};
@@ -337,7 +338,7 @@ static double pick(unsigned *seed, double low, double high)
     return low + (high - low) * (double)(*seed >> 8) / (double)(1u << 24);
 }
 
-/* What is to be least, told without the library. */
+/* The value to be minimised, computed without the library. */
 static double value(const struct hm_recommend_question *q, double n, double t)
 {
     double cost = n * t * q->price_per_s;
@@ -390,7 +391,7 @@ static void test_goals(void **state)
             assert_near(r->candidates[0].value, value(&q, (double)best, times[best]), 1e-12);
             assert_near(r->candidates[0].cost, (double)best * times[best] * q.price_per_s, 1e-12);
         }
-        for (size_t i = 1; i < 6; i++) /* in order: what fits by value, then the rest */
+        for (size_t i = 1; i < 6; i++) /* Feasible candidates come first, by value. */
             assert_true(r->candidates[i - 1].fits
                             ? !r->candidates[i].fits ||
                                   r->candidates[i - 1].value <= r->candidates[i].value
@@ -414,7 +415,7 @@ static double normal(unsigned *seed)
 /* Seconds of a made job: work that is shared out, latency times a function of n, and more. */
 struct made_runs {
     double fixed, work, wait, tree;
-    int shape; /* of the waiting: each for himself, a ring, a tree, a number for each n */
+    int shape; /* Form of the overhead: none, a ring, a tree, or one number for each n. */
     double own[9];
 };
 
@@ -464,7 +465,7 @@ static struct hm_runs *make_runs(const struct made_runs *m, double share, size_t
     return parse(text);
 }
 
-/* docs/recommend.md has these figures. */
+/* These figures are in docs/recommend.md. */
 static void made_tables(double share, size_t *covered, size_t *intervals, size_t *near,
                         double *sure)
 {
@@ -513,7 +514,7 @@ static void test_missed(void **state)
     (void)state;
     struct hm_recommendation *r = recommend(runs, &q);
     assert_string_equal(r->missed, "deadline");
-    assert_near(r->candidates[0].n, 4, 0); /* the nearest */
+    assert_near(r->candidates[0].n, 4, 0); /* The nearest miss. */
     hm_recommendation_free(r);
     q = (struct hm_recommend_question){.budget = 5, .price_per_s = 1};
     r = recommend(runs, &q);
@@ -565,7 +566,7 @@ static void test_repeats(void **state)
 
     (void)state;
     assert_near(r->candidates[0].n, 2, 0);
-    assert_near(r->candidates[0].time_s, 11.25, 1e-12); /* of two: between them */
+    assert_near(r->candidates[0].time_s, 11.25, 1e-12); /* The mean of two runs. */
     assert_near(r->candidates[1].time_s, 12, 1e-12);
     assert_int_equal(r->candidates[1].rows, 3);
     assert_int_equal(r->row_count, 7);
@@ -583,7 +584,7 @@ static void test_repeats(void **state)
     hm_runs_free(runs);
     runs = parse("n,seconds\n1,10\n1,11\n1,12\n2,10.5\n");
     r = recommend(runs, &q);
-    assert_true(isnan(r->sure)); /* one run tells nothing of that */
+    assert_true(isnan(r->sure)); /* One run gives no probability. */
     hm_recommendation_free(r);
     hm_runs_free(runs);
 }
@@ -601,7 +602,7 @@ static void test_failures(void **state)
     assert_near(r->candidates[0].n, 4, 0);
     assert_true(r->candidates[2].failed && r->candidates[2].n == 1);
     hm_recommendation_free(r);
-    at.value = 128; /* two failed once and went well once */
+    at.value = 128; /* With two workers one run failed and one succeeded. */
     r = recommend(runs, &q);
     assert_near(r->candidates[0].n, 2, 0);
     assert_false(r->candidates[0].failed);
@@ -623,7 +624,7 @@ static void test_size_goes_without(void **state)
     struct hm_recommendation *r = recommend(runs, &q);
 
     (void)state;
-    assert_near(r->candidates[0].n, 2, 0); /* of the whole, not of a half */
+    assert_near(r->candidates[0].n, 2, 0); /* Only runs of the whole size count. */
     assert_int_equal(r->row_count, 2);
     hm_recommendation_free(r);
     hm_runs_free(runs);
@@ -731,7 +732,7 @@ static void test_wrong(void **state)
         refuse(runs, &q, codes[i]);
     }
     q = (struct hm_recommend_question){0};
-    refuse(runs, &q, HM_E_MISSING); /* which batch? */
+    refuse(runs, &q, HM_E_MISSING); /* The batch is missing. */
     refuse(NULL, &q, HM_E_MISSING);
     refuse(speedups, &q, HM_E_MISSING);
     q = (struct hm_recommend_question){.at = &batch, .at_count = 1, .budget = 3};

@@ -401,7 +401,7 @@ static void try_field(const struct hm_verb *verb, const char *field, const char 
 }
 
 /* Every field of every verb, with names of a file that is there. */
-static void no_field_reaches_a_file(void **state)
+static void no_field_opens_a_file(void **state)
 {
     static const char *const endings[] = {".csv", ".yaml", ".json", ".db", ".graph"};
 
@@ -687,7 +687,7 @@ int main(void)
         cmocka_unit_test(bare_bodies_are_jobs),
         cmocka_unit_test(wrong_bodies_are_refused),
         cmocka_unit_test(rows_of_a_body_are_runs),
-        cmocka_unit_test(no_field_reaches_a_file),
+        cmocka_unit_test(no_field_opens_a_file),
         cmocka_unit_test(files_open_where_they_are_allowed),
         cmocka_unit_test(limits_hold),
         cmocka_unit_test(local_fields_need_files),

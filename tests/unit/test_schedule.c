@@ -161,7 +161,7 @@ static void a_change_gains_what_trying_all_gains(void **state)
     made_release(&made);
 }
 
-/* With all m to choose from, between one change and no end of them. */
+/* With all m, the gain lies between that of one change and that of unlimited changes. */
 static void more_changes_gain_no_less(void **state)
 {
     const double losses[] = {0.03, 0.01, 4e-3};
@@ -185,7 +185,7 @@ static void more_changes_gain_no_less(void **state)
     made_release(&made);
 }
 
-static void dear_changes_are_not_made(void **state)
+static void expensive_changes_are_not_made(void **state)
 {
     struct made made;
 
@@ -280,7 +280,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_change_gains_what_trying_all_gains),
         cmocka_unit_test(more_changes_gain_no_less),
-        cmocka_unit_test(dear_changes_are_not_made),
+        cmocka_unit_test(expensive_changes_are_not_made),
         cmocka_unit_test(where_one_m_is_always_ahead_there_is_no_change),
         cmocka_unit_test(gains_are_over_the_best_of_any_algorithm),
         cmocka_unit_test(below_every_floor_there_is_no_schedule),

@@ -208,7 +208,7 @@ static void another_seed_is_another_order(void **state)
 }
 
 /* More rows than fit into one message. */
-static void large_blocks_come_in_pieces(void **state)
+static void large_blocks_are_sent_in_parts(void **state)
 {
     static const struct problem large = {"large", 1, 400, 20000, 1, 2, 1};
     static struct distributed d;
@@ -273,7 +273,7 @@ static void a_wrong_row_reaches_all(void **state)
             }
 }
 
-static void too_few_and_too_many_are_noticed(void **state)
+static void wrong_numbers_of_rows_are_errors(void **state)
 {
     static struct distributed d;
 
@@ -332,10 +332,10 @@ int main(void)
         cmocka_unit_test(blocks_are_even_and_whole),
         cmocka_unit_test(any_number_of_ranks_has_the_same_rows),
         cmocka_unit_test(another_seed_is_another_order),
-        cmocka_unit_test(large_blocks_come_in_pieces),
+        cmocka_unit_test(large_blocks_are_sent_in_parts),
         cmocka_unit_test(no_rows_at_all),
         cmocka_unit_test(a_wrong_row_reaches_all),
-        cmocka_unit_test(too_few_and_too_many_are_noticed),
+        cmocka_unit_test(wrong_numbers_of_rows_are_errors),
         cmocka_unit_test(no_memory_anywhere_ends_everywhere),
     };
     return cmocka_run_group_tests(tests, be_quick, NULL);

@@ -27,7 +27,7 @@ static void read_row(const char *line, struct row *r)
         r->speeds[s->speed_count++] = strtod(p, &p);
 }
 
-static void times_are_those_of_the_table(void **state)
+static void times_agree_with_the_table(void **state)
 {
     FILE *file = open_source("tests/data/slowness.tsv");
     char line[512];
@@ -54,7 +54,7 @@ static void times_are_those_of_the_table(void **state)
 }
 
 /* Eight workers, each iteration 4 times slower with probability 5 %. */
-static void the_closed_forms(void **state)
+static void closed_forms_are_reproduced(void **state)
 {
     const struct hm_slowness s = {.chance = 0.05, .factor = 4};
     const double bsp = 1 + 3 * (1 - pow(0.95, 8));
@@ -73,11 +73,11 @@ static void the_closed_forms(void **state)
     assert_true(bsp / ssp > 1.45 && bsp / ssp < 1.6);
     assert_true((7 / one_late) / (8 / bsp) > 1.4);
     assert_int_equal(hm__slow_stale(slow, 8, 1e6, 1, 0, &ssp, NULL), 0);
-    assert_near(ssp, 1.15, 0.03); /* as good as on their own */
+    assert_near(ssp, 1.15, 0.03); /* Nearly the pace of independent workers. */
     hm__slow_free(slow);
 }
 
-static void one_that_is_slow_for_good(void **state)
+static void a_constantly_slow_worker_limits_all(void **state)
 {
     const struct hm_slowness s = {.slow_nodes = 1, .slow_factor = 4};
     struct hm_slow *slow;
@@ -89,7 +89,7 @@ static void one_that_is_slow_for_good(void **state)
     assert_near(hm__slow_order(slow, 8, 1, 1), 1, 0);
     for (double staleness = 0; staleness < 100; staleness += 33) {
         assert_int_equal(hm__slow_stale(slow, 8, staleness, 1, 0.5, &ssp, NULL), 0);
-        assert_near(ssp, 4.5, 0); /* however stale, it keeps the others back */
+        assert_near(ssp, 4.5, 0); /* With any bound the slow worker limits the others. */
     }
     assert_near(hm__slow_async(slow, 8, 1, 0), 8 / 7.25, 1e-14);
     assert_near(hm__slow_even(slow, 8), 8 / 7.25, 1e-14);
@@ -141,7 +141,7 @@ static void many_speeds(void **state)
     hm__slow_free(slow);
 }
 
-static void more_are_later(void **state)
+static void more_workers_take_longer(void **state)
 {
     const struct hm_slowness s = {.spread = 0.3, .chance = 0.01, .factor = 10, .pause_s = 0.1};
     struct hm_slow *slow;
@@ -160,7 +160,7 @@ static void more_are_later(void **state)
     hm__slow_free(slow);
 }
 
-static void memory_may_run_out(void **state)
+static void failed_allocations_are_reported(void **state)
 {
     static const double speeds[] = {0.5, 2};
     const struct hm_slowness s = {.spread = 0.3, .speeds = speeds, .speed_count = 2};
@@ -184,13 +184,13 @@ static void memory_may_run_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(times_are_those_of_the_table),
-        cmocka_unit_test(the_closed_forms),
-        cmocka_unit_test(one_that_is_slow_for_good),
+        cmocka_unit_test(times_agree_with_the_table),
+        cmocka_unit_test(closed_forms_are_reproduced),
+        cmocka_unit_test(a_constantly_slow_worker_limits_all),
         cmocka_unit_test(nodes_count_not_workers),
         cmocka_unit_test(many_speeds),
-        cmocka_unit_test(more_are_later),
-        cmocka_unit_test(memory_may_run_out),
+        cmocka_unit_test(more_workers_take_longer),
+        cmocka_unit_test(failed_allocations_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,10 @@
-/* Uneven and unsteady workers: what is slower for good, and draws of what is slow at times. */
+/* Uneven and unsteady workers: constant factors, and random draws per iteration. */
 #include "slowness.h"
 #include "testing.h"
 
 static const struct hm_slowness even;
 
-static void even_workers_take_what_the_sheet_says(void **state)
+static void even_workers_have_factor_1(void **state)
 {
     (void)state;
     assert_false(hm__slowness_any(&even));
@@ -12,7 +12,7 @@ static void even_workers_take_what_the_sheet_says(void **state)
     assert_near(hm__slowness_draw(&even, 1, 3, 8, 17, 0.25), 0.25, 0);
 }
 
-static void some_are_slower_for_good(void **state)
+static void constant_factors_of_workers(void **state)
 {
     static const double speeds[] = {1, 2, 0.5};
     const struct hm_slowness s = {
@@ -26,7 +26,8 @@ static void some_are_slower_for_good(void **state)
         assert_near(hm__slowness_factor(&s, i, 4), of_four[i], 0);
     for (int i = 0; i < 3; i++)
         assert_near(hm__slowness_factor(&s, i, 3), of_three[i], 0);
-    assert_near(hm__slowness_factor(&s, 0, 1), 3, 0); /* more slow nodes than are used */
+    assert_near(hm__slowness_factor(&s, 0, 1), 3,
+                0); /* There are more slow nodes than used nodes. */
     assert_near(hm__slowness_draw(&s, 1, 2, 4, 17, 0.25), 1.5, 0);
 }
 
@@ -40,7 +41,7 @@ static void workers_of_a_node_are_alike(void **state)
     (void)state;
     for (int i = 0; i < 12; i++)
         assert_near(hm__slowness_factor(&s, i, 12), i < 4 ? 2 : i < 8 ? 1 : 3, 0);
-    assert_near(hm__slowness_factor(&s, 9, 10), 3, 0); /* the last node is not full */
+    assert_near(hm__slowness_factor(&s, 9, 10), 3, 0); /* The last node is not full. */
 }
 
 static void draws_depend_on_worker_and_iteration_alone(void **state)
@@ -71,7 +72,7 @@ static void assert_moments(const struct hm_slowness *s, double mean, double vari
     assert_near(squares / DRAWS, variance, 0.1);
 }
 
-static void draws_are_as_described(void **state)
+static void draws_have_the_given_distribution(void **state)
 {
     const struct hm_slowness rare = {.chance = 0.05, .factor = 4};
     const struct hm_slowness pause = {.chance = 0.25, .pause_s = 8};
@@ -86,11 +87,11 @@ static void draws_are_as_described(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(even_workers_take_what_the_sheet_says),
-        cmocka_unit_test(some_are_slower_for_good),
+        cmocka_unit_test(even_workers_have_factor_1),
+        cmocka_unit_test(constant_factors_of_workers),
         cmocka_unit_test(workers_of_a_node_are_alike),
         cmocka_unit_test(draws_depend_on_worker_and_iteration_alone),
-        cmocka_unit_test(draws_are_as_described),
+        cmocka_unit_test(draws_have_the_given_distribution),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

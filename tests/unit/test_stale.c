@@ -13,7 +13,7 @@ static double rate(double i, double m)
     return 0.5 * pow(m, 0.1) * exp(-0.2 * i / pow(m, 0.4)) + 0.05 * pow(1 + i, -0.5);
 }
 
-/* ln c of a made trace. */
+/* The true ln c of a generated trace. */
 struct cost {
     double level, growth, exponent, power, async;
 };
@@ -65,7 +65,7 @@ static struct hm_stale_cost cost_of(const struct hm_convergence *c, double s, do
     return cost;
 }
 
-/* Within 2 % of what made the traces, at every staleness and m. */
+/* The factors are within 2 % of the truth at every staleness and m. */
 static void assert_recovered(const struct cost *truth, size_t m_count)
 {
     static struct made made;
@@ -88,7 +88,7 @@ static void assert_recovered(const struct cost *truth, size_t m_count)
     made_release(&made);
 }
 
-static void what_made_the_traces_comes_back(void **state)
+static void the_true_factors_are_recovered(void **state)
 {
     static const struct cost truths[] = {
         {.level = 0.55, .exponent = 1},
@@ -108,7 +108,7 @@ static void what_made_the_traces_comes_back(void **state)
     assert_recovered(&(struct cost){.growth = 0.04, .power = 0.2, .exponent = 1}, MS);
 }
 
-static void the_parts_that_are_there_are_chosen(void **state)
+static void present_parts_are_selected(void **state)
 {
     static struct made made;
     const struct cost level = {.level = 0.55, .exponent = 1},
@@ -120,7 +120,8 @@ static void the_parts_that_are_there_are_chosen(void **state)
     const struct hm_g_stale *s = &c->algorithms[0].ssp;
     assert_true(s->growth == 0 && s->power == 0);
     assert_near(s->level, 0.55, 0.02);
-    assert_near(cost_of(c, 100, 8).factor, exp(s->level), 1e-12); /* however far apart */
+    assert_near(cost_of(c, 100, 8).factor, exp(s->level),
+                1e-12); /* The factor of async does not depend on the staleness. */
     assert_true(s->without > 10 * s->error && s->held_out < 1.5 * s->error);
     hm_convergence_free(c);
     made_release(&made);
@@ -149,8 +150,9 @@ static void async_has_a_cost_of_its_own(void **state)
     assert_near(cost_of(c, 2, 4).factor, exp(0.2), 0.02);
     assert_near(cost_of(c, INFINITY, 4).factor, exp(0.5), 0.02);
     assert_true(isinf(c->algorithms[0].async.costs[0].staleness));
-    assert_true(isnan(c->algorithms[0].ssp.held_out)); /* one staleness: nothing to hold out */
-    assert_true(isnan(cost_of(c, 2, 4).low));          /* two traces: nothing to tell it from */
+    assert_true(
+        isnan(c->algorithms[0].ssp.held_out)); /* With one staleness nothing can be held out. */
+    assert_true(isnan(cost_of(c, 2, 4).low));  /* Two traces give no interval. */
     hm_convergence_free(c);
     made_release(&made);
 
@@ -166,8 +168,8 @@ static void async_has_a_cost_of_its_own(void **state)
     made_release(&made);
 }
 
-/* g, P* aside, and f are what they are without the stale traces. */
-static void stale_traces_leave_the_others_alone(void **state)
+/* Except for P*, g and f equal those without the stale traces. */
+static void stale_traces_do_not_change_the_fit(void **state)
 {
     static struct made all, fresh;
     const struct cost truth = {.level = 0.4, .exponent = 1};
@@ -208,7 +210,7 @@ static bool has_note(const struct hm_convergence *c, const char *piece)
     return false;
 }
 
-static void what_cannot_be_told_is_said(void **state)
+static void unknown_factors_are_reported(void **state)
 {
     static struct made made;
     const struct cost truth = {.level = 0.4, .exponent = 1};
@@ -217,7 +219,7 @@ static void what_cannot_be_told_is_said(void **state)
     (void)state;
     hm__random_init(&random, 1, 1);
     make(&made, &truth, ms, 1, stale + 1, 2, 0.01, 9);
-    struct hm_convergence *c = made_fit(&made, 0); /* nothing is fresh */
+    struct hm_convergence *c = made_fit(&made, 0); /* All traces are stale. */
     assert_true(has_note(c, "no trace of sgd is fresh: the cost of staleness is unknown"));
     assert_int_equal(c->algorithms[0].curve_count, 2 * SEEDS);
     assert_int_equal(c->algorithms[0].ssp.traces, 0);
@@ -225,7 +227,7 @@ static void what_cannot_be_told_is_said(void **state)
     made_release(&made);
 
     make(&made, &truth, ms, 1, stale, 2, 0.01, 9);
-    add_run(&made, &truth, 32, 1, 0.01, &random); /* on an m that nothing tells of */
+    add_run(&made, &truth, 32, 1, 0.01, &random); /* This m has no fresh trace. */
     c = made_fit(&made, 0);
     assert_true(has_note(c, "1 stale trace of sgd is not used"));
     assert_int_equal(c->algorithms[0].ssp.traces, SEEDS);
@@ -238,7 +240,7 @@ static void what_cannot_be_told_is_said(void **state)
     made_release(&made);
 }
 
-static void every_allocation_may_fail(void **state)
+static void failed_allocations_are_reported(void **state)
 {
     static const double kinds[] = {0, 2, INFINITY};
     static struct made made;
@@ -269,8 +271,8 @@ static void every_allocation_may_fail(void **state)
     made_release(&made);
 }
 
-/* The interval holds the truth about as often as it says: at least 7 of 10 times, of 9 wanted. */
-static void intervals_are_honest(void **state)
+/* The 90 % interval must contain the truth in at least 7 of 10 cases. */
+static void intervals_have_their_coverage(void **state)
 {
     enum { TIMES = 20 };
     static struct made made;
@@ -282,7 +284,7 @@ static void intervals_are_honest(void **state)
         struct hm_random random;
         make(&made, &truth, ms + 1, 1, stale, STALE, 0.005, 100 + (double)k);
         hm__random_init(&random, k, 99);
-        for (size_t t = 0; t < made.traces.count; t++) { /* runs differ as a whole, too */
+        for (size_t t = 0; t < made.traces.count; t++) { /* Runs also differ by a common factor. */
             double off = exp(0.03 * hm__random_normal(&random));
             for (size_t p = 0; p < POINTS; p++)
                 made.list[t].loss[p] *= off;
@@ -332,7 +334,7 @@ static void staleness_is_known(void **state)
     hm_traces_free(t);
 
     t = parse("m,iteration,loss,staleness\n8,1,5,\n8,1,6,2.5\n8,2,5,2.5\n8,1,7,Async\n8,2,4,-0\n");
-    assert_int_equal(t->count, 3); /* rows of one staleness belong together */
+    assert_int_equal(t->count, 3); /* Rows with the same staleness form one trace. */
     assert_true(t->traces[0].count == 2 && t->traces[0].loss[1] == 4);
     assert_near(t->traces[0].staleness, 0, 0);
     assert_true(t->traces[1].count == 2 && t->traces[1].loss[1] == 5);
@@ -403,14 +405,14 @@ static const struct hm_g_stale *find(const struct hm_convergence *c, const char 
 }
 
 /* Parameters within 1e-4 of ln c, errors within 1e-3 of themselves: what a grid of 512 gives. */
-static void least_squares_are_those_of_scipy(void **state)
+static void least_squares_agree_with_scipy(void **state)
 {
     const char *root = getenv("HM_SOURCE"), *zlib = getenv("HM_ZLIB");
     char path[1000], line[1000];
     size_t fits = 0;
 
     (void)state;
-    if (zlib && strcmp(zlib, "0") == 0) /* nothing to read the traces with */
+    if (zlib && strcmp(zlib, "0") == 0) /* Without zlib the traces cannot be read. */
         return;
     struct hm_convergence *c = fit_examples();
     snprintf(path, sizeof(path), "%s/tests/data/stale.tsv", root ? root : ".");
@@ -445,16 +447,16 @@ static void least_squares_are_those_of_scipy(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_made_the_traces_comes_back),
-        cmocka_unit_test(the_parts_that_are_there_are_chosen),
+        cmocka_unit_test(the_true_factors_are_recovered),
+        cmocka_unit_test(present_parts_are_selected),
         cmocka_unit_test(async_has_a_cost_of_its_own),
-        cmocka_unit_test(stale_traces_leave_the_others_alone),
-        cmocka_unit_test(what_cannot_be_told_is_said),
-        cmocka_unit_test(every_allocation_may_fail),
-        cmocka_unit_test(intervals_are_honest),
+        cmocka_unit_test(stale_traces_do_not_change_the_fit),
+        cmocka_unit_test(unknown_factors_are_reported),
+        cmocka_unit_test(failed_allocations_are_reported),
+        cmocka_unit_test(intervals_have_their_coverage),
         cmocka_unit_test(staleness_is_known),
         cmocka_unit_test(other_ways_to_run_are_noted),
-        cmocka_unit_test(least_squares_are_those_of_scipy),
+        cmocka_unit_test(least_squares_agree_with_scipy),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

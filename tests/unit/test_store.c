@@ -79,7 +79,7 @@ static void assert_same_run(const struct hm_stored *a, const struct hm_stored *b
     }
 }
 
-static void a_run_comes_back_bit_for_bit(void **state)
+static void a_run_is_read_back_bit_for_bit(void **state)
 {
     struct hm_store *store = fresh_store();
     struct hm_stored runs[] = {whole_run(), HM_STORED_INIT};
@@ -111,7 +111,7 @@ static void a_run_comes_back_bit_for_bit(void **state)
     hm_store_close(store);
 }
 
-static void random_doubles_come_back(void **state)
+static void random_doubles_are_read_back(void **state)
 {
     enum { COUNT = 500 };
     static struct hm_stored_sample samples[COUNT];
@@ -143,7 +143,7 @@ static void random_doubles_come_back(void **state)
     hm_store_close(store);
 }
 
-static void a_wrong_run_keeps_all_out(void **state)
+static void a_wrong_run_rejects_its_batch(void **state)
 {
     struct hm_store *store = fresh_store();
     struct hm_stored runs[] = {some_run(1, 1), some_run(2, -1), some_run(3, 1)};
@@ -184,7 +184,7 @@ static void a_key_is_added_once(void **state)
     hm_store_close(store);
 }
 
-static void batches_are_told_of_apart(void **state)
+static void batches_are_reported_separately(void **state)
 {
     struct hm_store *store = fresh_store();
     struct hm_stored first[] = {some_run(1, 1), some_run(2, 2)}, second[] = {some_run(3, 3)};
@@ -402,7 +402,7 @@ static void wrong_filters_are_refused(void **state)
     hm_store_close(store);
 }
 
-static void nothing_can_be_smuggled_in(void **state)
+static void sql_cannot_be_injected(void **state)
 {
     static const char *const evil[] = {
         "n\" = 1 OR 1=1 --=1",
@@ -458,7 +458,7 @@ static void nothing_can_be_smuggled_in(void **state)
     hm_store_close(store);
 }
 
-static void deleting_takes_what_is_asked(void **state)
+static void delete_removes_the_selected_runs(void **state)
 {
     struct hm_store *store = fresh_store();
     const char *where = "machine=m5.large";
@@ -500,7 +500,7 @@ static int refuse_name(void *context, const char *kind, const char *name, const 
     return HM_E_LIMIT;
 }
 
-static void the_last_document_counts(void **state)
+static void a_later_document_replaces_an_earlier_one(void **state)
 {
     struct hm_store *store = fresh_store();
     char *text = NULL;
@@ -534,17 +534,17 @@ static void the_last_document_counts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_run_comes_back_bit_for_bit),
-        cmocka_unit_test(random_doubles_come_back),
-        cmocka_unit_test(a_wrong_run_keeps_all_out),
+        cmocka_unit_test(a_run_is_read_back_bit_for_bit),
+        cmocka_unit_test(random_doubles_are_read_back),
+        cmocka_unit_test(a_wrong_run_rejects_its_batch),
         cmocka_unit_test(a_key_is_added_once),
-        cmocka_unit_test(batches_are_told_of_apart),
+        cmocka_unit_test(batches_are_reported_separately),
         cmocka_unit_test(checks_name_what_is_wrong),
         cmocka_unit_test(conditions_of_every_kind),
         cmocka_unit_test(wrong_filters_are_refused),
-        cmocka_unit_test(nothing_can_be_smuggled_in),
-        cmocka_unit_test(deleting_takes_what_is_asked),
-        cmocka_unit_test(the_last_document_counts),
+        cmocka_unit_test(sql_cannot_be_injected),
+        cmocka_unit_test(delete_removes_the_selected_runs),
+        cmocka_unit_test(a_later_document_replaces_an_earlier_one),
     };
     return cmocka_run_group_tests_name(store_server() ? "PostgreSQL" : "SQLite", tests, make_folder,
                                        remove_folder);

@@ -273,7 +273,7 @@ static void check_file(const char *where)
     hm_text_free(label);
 }
 
-static void what_was_told_outlives_a_kill(void **state)
+static void acknowledged_runs_survive_a_kill(void **state)
 {
     const char *where = fresh_where();
     struct hm_store *store = open_store(where);
@@ -370,7 +370,7 @@ static void a_later_store_is_refused(void **state)
                    "the store has version 7, but this program supports only 1");
 }
 
-static void tables_of_others_are_left_alone(void **state)
+static void foreign_tables_are_refused(void **state)
 {
     const char *where = fresh_where();
     struct hm_store *store;
@@ -414,7 +414,7 @@ static void wrong_files_are_refused(void **state)
 }
 
 /* Runs as a user without permission to write. */
-static void a_file_that_may_not_be_written(void **state)
+static void a_read_only_file_is_refused(void **state)
 {
     const char *where = fresh_where();
     struct hm_store *store = open_store(where);
@@ -501,13 +501,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pages_have_no_gaps),
         cmocka_unit_test(eight_writers_add_a_key_once),
-        cmocka_unit_test(what_was_told_outlives_a_kill),
+        cmocka_unit_test(acknowledged_runs_survive_a_kill),
         cmocka_unit_test(an_old_store_is_brought_up_to_date),
         cmocka_unit_test(a_later_store_is_refused),
-        cmocka_unit_test(tables_of_others_are_left_alone),
+        cmocka_unit_test(foreign_tables_are_refused),
         /* For SQLite only. */
         cmocka_unit_test(wrong_files_are_refused),
-        cmocka_unit_test(a_file_that_may_not_be_written),
+        cmocka_unit_test(a_read_only_file_is_refused),
         cmocka_unit_test(a_lock_is_waited_for),
         cmocka_unit_test(a_long_log_is_emptied),
     };

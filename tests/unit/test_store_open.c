@@ -63,7 +63,7 @@ static void a_part_that_is_missing_is_named(void **state)
 }
 
 /* On a server, this ends the connection. */
-static void a_broken_connection_is_told(void **state)
+static void a_broken_connection_is_reported(void **state)
 {
     const char *where = fresh_where();
     struct hm_store *store = open_store(where);
@@ -90,7 +90,7 @@ int main(void)
         cmocka_unit_test(passwords_are_not_shown),
         cmocka_unit_test(a_part_that_is_missing_is_named),
         /* For PostgreSQL only. */
-        cmocka_unit_test(a_broken_connection_is_told),
+        cmocka_unit_test(a_broken_connection_is_reported),
     };
     return _cmocka_run_group_tests("open", tests, store_server() ? 3 : 2, make_folder,
                                    remove_folder);

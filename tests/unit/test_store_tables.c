@@ -326,7 +326,7 @@ static int whole_way(const char *where, struct hm_err *err)
     return rc;
 }
 
-static void every_allocation_may_fail(void **state)
+static void failed_allocations_are_reported(void **state)
 {
     const char *where = fresh_where();
     long fails = 0;
@@ -355,7 +355,7 @@ int main(void)
         cmocka_unit_test(traces_keep_their_staleness),
         cmocka_unit_test(traces_are_the_same_as_from_a_file),
         cmocka_unit_test(each_run_is_a_trace),
-        cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(failed_allocations_are_reported),
     };
     return cmocka_run_group_tests_name(store_server() ? "PostgreSQL" : "SQLite", tests, make_folder,
                                        remove_folder);

@@ -64,7 +64,7 @@ static void a_study_is_read_whole(void **state)
     hm__study_spec_free(spec);
 }
 
-static void what_is_left_out_has_a_default(void **state)
+static void missing_keys_have_defaults(void **state)
 {
     struct hm_study_spec *spec = parse_whole("algorithms: [gd]\nm: 4\nloss: 1\nbudget: 1 s\n");
 
@@ -119,7 +119,7 @@ static void overrides_are_read_like_the_file(void **state)
     hm__study_spec_free(spec);
 }
 
-static void what_is_wrong_is_told(void **state)
+static void errors_are_named(void **state)
 {
     static const struct {
         const char *text, *field, *message;
@@ -180,7 +180,7 @@ static void what_is_wrong_is_told(void **state)
     }
 }
 
-static void too_many_are_refused(void **state)
+static void too_many_values_are_refused(void **state)
 {
     char text[4096] = "algorithms: [gd]\nloss: 1\nbudget: 1 s\nm: [";
     struct hm_study_spec *spec = NULL;
@@ -196,7 +196,7 @@ static void too_many_are_refused(void **state)
 }
 
 /* Every allocation fails in turn: no memory leaks, and the last attempt succeeds. */
-static void memory_may_run_out(void **state)
+static void failed_allocations_are_reported(void **state)
 {
     struct hm_study_spec *spec = NULL;
     int rc = -1;
@@ -218,12 +218,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_study_is_read_whole),
-        cmocka_unit_test(what_is_left_out_has_a_default),
+        cmocka_unit_test(missing_keys_have_defaults),
         cmocka_unit_test(a_range_doubles_and_has_its_end),
         cmocka_unit_test(overrides_are_read_like_the_file),
-        cmocka_unit_test(what_is_wrong_is_told),
-        cmocka_unit_test(too_many_are_refused),
-        cmocka_unit_test(memory_may_run_out),
+        cmocka_unit_test(errors_are_named),
+        cmocka_unit_test(too_many_values_are_refused),
+        cmocka_unit_test(failed_allocations_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

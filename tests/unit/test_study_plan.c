@@ -42,7 +42,7 @@ static void assert_run(const struct hm_study_spec *spec, const struct study_run 
     assert_near(run->seed, seed, 0);
 }
 
-static void the_first_look_is_middle_most_and_least(void **state)
+static void the_first_runs_are_middle_largest_and_smallest(void **state)
 {
     static const double order[] = {8, 8, 64, 64, 1, 1};
     struct hm_study_spec spec = a_study();
@@ -63,7 +63,7 @@ static void the_first_look_is_middle_most_and_least(void **state)
     study_table_release(&table);
 }
 
-static void few_numbers_are_looked_at_once(void **state)
+static void few_numbers_of_workers_are_run_once(void **state)
 {
     for (size_t count = 1; count <= 2; count++) {
         struct hm_study_spec spec = a_study();
@@ -84,7 +84,7 @@ static void few_numbers_are_looked_at_once(void **state)
     (void)state;
 }
 
-static void every_run_comes_once(void **state)
+static void every_run_is_made_once(void **state)
 {
     struct hm_study_spec spec = a_study();
     struct study_table table;
@@ -103,7 +103,7 @@ static void every_run_comes_once(void **state)
     study_table_release(&table);
 }
 
-static void a_small_budget_ends_the_first_look(void **state)
+static void a_small_budget_ends_the_first_runs(void **state)
 {
     struct hm_study_spec spec = a_study();
     struct study_table table;
@@ -166,7 +166,7 @@ static void the_advice_is_followed(void **state)
     study_table_release(&table);
 }
 
-static void all_seeds_of_it_are_run(void **state)
+static void all_seeds_of_a_candidate_are_run(void **state)
 {
     struct hm_study_spec spec = a_study();
     struct hm_advice advice = an_advice("cocoa", 2, 0.1);
@@ -186,7 +186,7 @@ static void all_seeds_of_it_are_run(void **state)
     study_table_release(&table);
 }
 
-static void the_advice_and_the_budget_end_it(void **state)
+static void the_advice_or_the_budget_ends_the_study(void **state)
 {
     struct hm_study_spec spec = a_study();
     struct hm_advice enough = an_advice(NULL, NAN, NAN), dear = an_advice("cocoa", 2, 11);
@@ -230,7 +230,7 @@ static void decisions_depend_on_the_runs_alone(void **state)
     study_table_release(&whole);
 }
 
-static void what_failed_is_not_checked(void **state)
+static void failed_candidates_are_not_checked(void **state)
 {
     struct hm_study_spec spec = a_study();
     struct hm_advice advice = an_advice(NULL, 0, 0);
@@ -265,15 +265,15 @@ static void a_loss_is_reached_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_first_look_is_middle_most_and_least),
-        cmocka_unit_test(few_numbers_are_looked_at_once),
-        cmocka_unit_test(every_run_comes_once),
-        cmocka_unit_test(a_small_budget_ends_the_first_look),
+        cmocka_unit_test(the_first_runs_are_middle_largest_and_smallest),
+        cmocka_unit_test(few_numbers_of_workers_are_run_once),
+        cmocka_unit_test(every_run_is_made_once),
+        cmocka_unit_test(a_small_budget_ends_the_first_runs),
         cmocka_unit_test(the_advice_is_followed),
-        cmocka_unit_test(all_seeds_of_it_are_run),
-        cmocka_unit_test(the_advice_and_the_budget_end_it),
+        cmocka_unit_test(all_seeds_of_a_candidate_are_run),
+        cmocka_unit_test(the_advice_or_the_budget_ends_the_study),
         cmocka_unit_test(decisions_depend_on_the_runs_alone),
-        cmocka_unit_test(what_failed_is_not_checked),
+        cmocka_unit_test(failed_candidates_are_not_checked),
         cmocka_unit_test(a_loss_is_reached_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

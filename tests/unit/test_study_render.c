@@ -84,7 +84,7 @@ static void assert_has(const char *html, const char *piece)
         fail_msg("no '%s' in the page", piece);
 }
 
-static void a_page_is_whole(void **state)
+static void a_page_has_all_parts(void **state)
 {
     static struct sample_study s;
     char *html = render(sample_study(&s));
@@ -124,7 +124,7 @@ static void the_same_bytes_each_time(void **state)
     hm_text_free(second);
 }
 
-static void little_is_enough(void **state)
+static void a_minimal_study_is_rendered(void **state)
 {
     static struct sample_study s;
     struct hm_study study = {0};
@@ -147,7 +147,7 @@ static void little_is_enough(void **state)
     hm_text_free(html);
 }
 
-static void losses_in_a_time(void **state)
+static void the_loss_within_a_time_is_rendered(void **state)
 {
     static struct sample_study s;
 
@@ -210,7 +210,7 @@ static void text_is_escaped(void **state)
     hm__text_release(&out);
 }
 
-static void every_allocation_may_fail(void **state)
+static void failed_allocations_are_reported(void **state)
 {
     static struct sample_study s;
     int rc = HM_E_NOMEM;
@@ -231,10 +231,13 @@ static void every_allocation_may_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_page_is_whole),           cmocka_unit_test(the_same_bytes_each_time),
-        cmocka_unit_test(little_is_enough),          cmocka_unit_test(losses_in_a_time),
-        cmocka_unit_test(charts_take_any_points),    cmocka_unit_test(text_is_escaped),
-        cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(a_page_has_all_parts),
+        cmocka_unit_test(the_same_bytes_each_time),
+        cmocka_unit_test(a_minimal_study_is_rendered),
+        cmocka_unit_test(the_loss_within_a_time_is_rendered),
+        cmocka_unit_test(charts_take_any_points),
+        cmocka_unit_test(text_is_escaped),
+        cmocka_unit_test(failed_allocations_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -148,7 +148,7 @@ static void recorded_tables_are_read(void **state)
     hm_traces_free(traces);
 }
 
-static void tables_of_anyone_are_read(void **state)
+static void other_tables_are_read(void **state)
 {
     struct hm_traces *traces =
         parse("# made by hand, for a test\nWorkers,iteration,elapsed (ms),Loss,colour\n"
@@ -168,7 +168,7 @@ static void tables_of_anyone_are_read(void **state)
     hm_traces_free(traces);
 }
 
-static void lines_of_anyone_are_read(void **state)
+static void other_json_lines_are_read(void **state)
 {
     struct hm_traces *traces =
         parse("{\"event\":\"start\",\"iteration_limit\":[1,2]}\n\n"
@@ -239,7 +239,7 @@ static void back_to_the_beginning_is_another_run(void **state)
     hm_traces_free(traces);
 }
 
-static void what_a_restart_repeats_is_once(void **state)
+static void rows_repeated_by_a_restart_count_once(void **state)
 {
     struct hm_traces *traces = parse("algorithm,m,iteration,elapsed_s,loss\n"
                                      "a,4,1,1,9\na,4,2,2,8\na,4,3,3,7\na,4,4,4,6\n"
@@ -260,7 +260,7 @@ static void what_a_restart_repeats_is_once(void **state)
 #define HEAD(more) "{\"run\":\"train\",\"algorithm\":\"gd\",\"n\":2,\"seed\":1" more "}\n"
 #define POINT(i, loss) "{\"iteration\":" #i ",\"objective\":" #loss "}\n"
 
-static void restart_lines_go_on_with_the_trace(void **state)
+static void restart_lines_continue_the_trace(void **state)
 {
     /* Restarts at the beginning, then at a checkpoint, then without a lost point. */
     struct hm_traces *traces = parse(
@@ -305,7 +305,7 @@ static void heads_begin_traces(void **state)
     hm_traces_free(traces);
 }
 
-static void many_traces_take_no_longer(void **state)
+static void the_time_is_linear_in_the_traces(void **state)
 {
     enum { COUNT = 20000 };
     char *text = calloc(COUNT + 2, 40), *at = text;
@@ -435,7 +435,7 @@ static void epochs_are_counted(void **state)
 
 /* ---- losses --------------------------------------------------------------------------------- */
 
-static void losses_run_away(void **state)
+static void diverging_losses_end_a_trace(void **state)
 {
     static const char *const words[] = {"nan", "NaN", "inf", "-inf", "Infinity", "1e999"};
 
@@ -512,7 +512,7 @@ static void measures_are_chosen(void **state)
                     "'97' must be between 0 and 1", "write a fraction such as 0.93, or 93 %");
 }
 
-static void bests_must_agree(void **state)
+static void p_star_must_agree(void **state)
 {
     struct hm_traces *traces = parse("m,iteration,objective,suboptimality\n"
                                      "1,1,0.833333,0.333333\n1,2,0.7,0.2\n1,3,0.6,0.0999999\n");
@@ -739,23 +739,23 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(printed_traces_are_read),
         cmocka_unit_test(recorded_tables_are_read),
-        cmocka_unit_test(tables_of_anyone_are_read),
-        cmocka_unit_test(lines_of_anyone_are_read),
+        cmocka_unit_test(other_tables_are_read),
+        cmocka_unit_test(other_json_lines_are_read),
         cmocka_unit_test(rows_belong_together_by_their_key),
         cmocka_unit_test(back_to_the_beginning_is_another_run),
         cmocka_unit_test(rows_may_come_in_any_order),
-        cmocka_unit_test(what_a_restart_repeats_is_once),
-        cmocka_unit_test(restart_lines_go_on_with_the_trace),
+        cmocka_unit_test(rows_repeated_by_a_restart_count_once),
+        cmocka_unit_test(restart_lines_continue_the_trace),
         cmocka_unit_test(heads_begin_traces),
-        cmocka_unit_test(many_traces_take_no_longer),
+        cmocka_unit_test(the_time_is_linear_in_the_traces),
         cmocka_unit_test(times_follow_from_one_another),
         cmocka_unit_test(times_of_rows_without_a_loss_count),
         cmocka_unit_test(times_alone_are_enough),
         cmocka_unit_test(a_time_can_mean_anything),
         cmocka_unit_test(epochs_are_counted),
-        cmocka_unit_test(losses_run_away),
+        cmocka_unit_test(diverging_losses_end_a_trace),
         cmocka_unit_test(measures_are_chosen),
-        cmocka_unit_test(bests_must_agree),
+        cmocka_unit_test(p_star_must_agree),
         cmocka_unit_test(gaps_are_noted),
         cmocka_unit_test(notes_are_few),
         cmocka_unit_test(mistakes_are_named),

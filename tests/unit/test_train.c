@@ -90,7 +90,7 @@ static void all_reach_the_optimum(void **state)
         }
 }
 
-static void the_list_is_whole(void **state)
+static void every_algorithm_is_tested(void **state)
 {
     size_t count = 0;
 
@@ -254,7 +254,7 @@ static void the_same_seed_gives_the_same_bits(void **state)
 }
 
 /* With every all-reduce scheme, all ranks have the same w, close to that of the other schemes. */
-static void every_scheme_will_do(void **state)
+static void every_scheme_gives_the_same_result(void **state)
 {
     static struct training t, first;
 
@@ -304,7 +304,7 @@ static void evaluations_come_at_their_iterations(void **state)
     assert_near(bytes, t.totals.bytes, 1e-15);
 }
 
-static void time_is_up(void **state)
+static void the_time_limit_ends_a_run(void **state)
 {
     static struct training t;
 
@@ -335,7 +335,7 @@ static void time_is_up(void **state)
     assert_near(t.iteration, 1, 0);
 }
 
-static void good_enough_is_enough(void **state)
+static void the_gap_limit_ends_a_run(void **state)
 {
     static struct training t;
 
@@ -370,7 +370,7 @@ static void good_enough_is_enough(void **state)
     }
 }
 
-static void what_is_no_number_has_diverged(void **state)
+static void nan_counts_as_diverged(void **state)
 {
     static const char *const algorithms[] = {"sgd", "momentum"};
     static struct training t;
@@ -430,7 +430,7 @@ static void bytes_are_those_of_the_scheme(void **state)
             }
 }
 
-static void points_tell_what_was_done(void **state)
+static void points_have_times_work_and_accuracy(void **state)
 {
     static struct training t;
 
@@ -498,20 +498,20 @@ static void batches_have_their_size(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_list_is_whole),
+        cmocka_unit_test(every_algorithm_is_tested),
         cmocka_unit_test(all_reach_the_optimum),
         cmocka_unit_test(gradient_descent_gets_past_kinks),
         cmocka_unit_test(lbfgs_rests_at_an_exact_optimum),
         cmocka_unit_test(shrinking_ends_at_the_same_optimum),
         cmocka_unit_test(the_first_steps_are_the_oracles),
         cmocka_unit_test(the_same_seed_gives_the_same_bits),
-        cmocka_unit_test(every_scheme_will_do),
+        cmocka_unit_test(every_scheme_gives_the_same_result),
         cmocka_unit_test(evaluations_come_at_their_iterations),
-        cmocka_unit_test(time_is_up),
-        cmocka_unit_test(good_enough_is_enough),
-        cmocka_unit_test(what_is_no_number_has_diverged),
+        cmocka_unit_test(the_time_limit_ends_a_run),
+        cmocka_unit_test(the_gap_limit_ends_a_run),
+        cmocka_unit_test(nan_counts_as_diverged),
         cmocka_unit_test(bytes_are_those_of_the_scheme),
-        cmocka_unit_test(points_tell_what_was_done),
+        cmocka_unit_test(points_have_times_work_and_accuracy),
         cmocka_unit_test(batches_have_their_size),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -21,7 +21,7 @@ static int load(const char *text, struct hm_markov **ret_markov, struct hm_err *
 
 static const char whole[] = "MARKOV\n3\n2 3 2\n"
                             "5\n2 2 1\n1 0\n2 0 2\n1 0\n2 1 2\n\n"
-                            "6\n1 2 3\n4 5 6\n" /* variables 2 and 1 */
+                            "6\n1 2 3\n4 5 6\n" /* The table of variables 2 and 1. */
                             "2 0.5 4\n"
                             "4 8 0 0 8e0\n"
                             "2 1 +1\r\n"
@@ -122,7 +122,7 @@ static void broken_files_are_named(void **state)
     assert_string_equal(err.source, "/nowhere/x.uai");
 }
 
-static void every_allocation_may_fail(void **state)
+static void failed_allocations_are_reported(void **state)
 {
     long after = 0;
 
@@ -146,7 +146,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_are_read),
         cmocka_unit_test(broken_files_are_named),
-        cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(failed_allocations_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -56,7 +56,7 @@ static void yaml_and_json_give_one_tree(void **state)
     assert_null(hm__value_get(y.root, "nothing"));
     hm__arena_free(y.arena);
     hm__arena_free(j.arena);
-    j = read_json("\xef\xbb\xbf[1]"); /* a byte order mark */
+    j = read_json("\xef\xbb\xbf[1]"); /* The text begins with a byte order mark. */
     assert_int_equal(j.rc, 0);
     hm__arena_free(j.arena);
 }

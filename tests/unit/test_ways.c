@@ -40,7 +40,7 @@ static struct hm_answer *plan(const char *text, const struct hm_way *ways, size_
     return answer;
 }
 
-/* Samples a second of n workers; of those whose gradients count. */
+/* Samples per second of the workers whose gradients are used. */
 static double rate(const char *text, struct hm_way way, double n)
 {
     struct hm_answer *answer = plan(text, &way, 1, n);
@@ -69,7 +69,7 @@ static void assert_refused(const char *text, struct hm_way way, int code, const 
     hm_job_free(job);
 }
 
-static void backups_and_staleness_against_the_rare(void **state)
+static void backups_and_staleness_against_rare_delays(void **state)
 {
     struct hm_way backed = bsp, stale0 = ssp3;
     double steps = rate(rare, bsp, 8);
@@ -84,7 +84,7 @@ static void backups_and_staleness_against_the_rare(void **state)
     assert_near(rate(rare, async, 8), 800 / 1.15, 0.003);
 }
 
-static void backups_and_staleness_against_the_slow(void **state)
+static void backups_and_staleness_against_slow_workers(void **state)
 {
     struct hm_way backed = bsp;
     double steps = rate(slow, bsp, 8);
@@ -119,7 +119,7 @@ static void servers_saturate(void **state)
     }
 }
 
-static void as_many_servers_as_would_do(void **state)
+static void enough_servers_are_found(void **state)
 {
     struct hm_answer *x = plan(weak, &bsp, 1, 64), *y = plan(weak, &async, 1, 64);
     double n = x->points[x->best].n, s = 1;
@@ -145,7 +145,7 @@ static void servers_among_the_workers(void **state)
     way.servers = 4;
     way.colocated = true;
     x = plan(weak, &way, 1, 16);
-    assert_near(x->points[0].time_s, 1, 1e-15); /* nobody to talk to */
+    assert_near(x->points[0].time_s, 1, 1e-15); /* One worker does not communicate. */
     for (int i = 1; i < 16; i++) {
         double n = i + 1, s = fmin(n, 4);
         assert_near(x->points[i].time_s, 1 + 2 * (a + fmax((s - 1) / s * mb, (n - 1) / s * mb)),
@@ -215,7 +215,7 @@ static void servers_cost_and_take_nodes(void **state)
     x = plan(priced, &way, 1, 0);
     assert_near(x->points[6].total_s, 1.25 * fresh, 1e-12);
     hm_answer_free(x);
-    way.stale_cost = 0.8; /* of one worker: 0.8 sqrt(7) of seven, and never less than 1 */
+    way.stale_cost = 0.8; /* The factor on n workers is 0.8 sqrt(n), at least 1. */
     way.stale_power = 0.5;
     x = plan(priced, &way, 1, 0);
     assert_near(x->points[6].total_s, fresh / 100 * ceil(80 * sqrt(7)), 1e-12);
@@ -240,7 +240,7 @@ static void backups_share_the_batch(void **state)
     hm_answer_free(two);
 }
 
-static void what_cannot_be_is_refused(void **state)
+static void impossible_ways_are_refused(void **state)
 {
     struct hm_way way = bsp;
     const struct hm_way driver = {.platform = HM_PLATFORM_DRIVER, .backups = 1};
@@ -268,8 +268,8 @@ static void what_cannot_be_is_refused(void **state)
                    "communicate", "needs the size of the model");
 }
 
-/* Where workers are uneven, the answer says what that costs. */
-static void stragglers_are_told(void **state)
+/* With uneven workers the answer reports the waiting time. */
+static void stragglers_are_reported(void **state)
 {
     struct hm_answer *x = plan(slow, NULL, 0, 8);
     double even = 0, dealt = 0;
@@ -291,17 +291,17 @@ static void stragglers_are_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(backups_and_staleness_against_the_rare),
-        cmocka_unit_test(backups_and_staleness_against_the_slow),
+        cmocka_unit_test(backups_and_staleness_against_rare_delays),
+        cmocka_unit_test(backups_and_staleness_against_slow_workers),
         cmocka_unit_test(servers_saturate),
-        cmocka_unit_test(as_many_servers_as_would_do),
+        cmocka_unit_test(enough_servers_are_found),
         cmocka_unit_test(servers_among_the_workers),
         cmocka_unit_test(drivers_and_all_reduces),
         cmocka_unit_test(servers_are_chosen),
         cmocka_unit_test(servers_cost_and_take_nodes),
         cmocka_unit_test(backups_share_the_batch),
-        cmocka_unit_test(what_cannot_be_is_refused),
-        cmocka_unit_test(stragglers_are_told),
+        cmocka_unit_test(impossible_ways_are_refused),
+        cmocka_unit_test(stragglers_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,10 @@
-/* The clock that only goes forward. */
+/* The monotonic clock. */
 #ifndef HM_CLOCK_H
 #define HM_CLOCK_H
 
 #include <time.h>
 
-/* Seconds since some moment. */
+/* Seconds since an arbitrary start. */
 static inline double cli_now_s(void)
 {
     struct timespec t;

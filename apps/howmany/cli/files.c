@@ -1,4 +1,4 @@
-/* Writing whole files. */
+/* Reads and writes whole files. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>

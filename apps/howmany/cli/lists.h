@@ -1,4 +1,4 @@
-/* Lists, terms and places as options of commands that start programs write them. */
+/* Values of options that are lists, terms or places to predict. */
 #ifndef HM_LISTS_H
 #define HM_LISTS_H
 
@@ -18,13 +18,13 @@ struct cli_range {
 int cli_range_parse(struct cli_range *range, const char *option, const char *text);
 void cli_range_release(struct cli_range *range);
 
-/* Call take with each piece of "a,b,c"; a piece lives as long as the call. */
+/* Call take for each element of "a,b,c"; the element is valid during the call. */
 int cli_each(const char *list, int (*take)(void *context, const char *piece), void *context);
 
-/* Terms of a fit: "auto", or formulas between commas. Zero-initialise. */
+/* Terms of a fit: "auto", or formulas separated by commas. Zero-initialise. */
 struct cli_terms {
     struct hm_arena *arena;
-    struct hm_texts texts; /* No items: terms are chosen. */
+    struct hm_texts texts; /* Empty: the fit selects its terms. */
 };
 
 int cli_terms_parse(struct cli_terms *terms, const char *text);
@@ -38,7 +38,7 @@ struct cli_target {
 
 int cli_target_parse(struct cli_target *target, const char *text);
 void cli_target_release(struct cli_target *target);
-/* The quantities besides n; returns their number. */
+/* The quantities other than n; returns their number. */
 size_t cli_target_others(const struct cli_target *target, struct hm_at *ret_at);
 /* Where to predict: the n of the target, or doubling from 1 to four times the n of the runs. */
 size_t cli_target_places(const struct cli_target *target, double n_max, double *ret_n);
@@ -54,7 +54,7 @@ struct cli_axes {
 int cli_axes_add(struct cli_axes *axes, const char *name, const char *list);
 /* "NAME=LIST" of --vary. */
 int cli_axes_vary(struct cli_axes *axes, const char *value);
-/* Every combination. */
+/* All combinations of the values. */
 int cli_axes_cross(const struct cli_axes *axes, struct hm_runs **ret_runs);
 void cli_axes_release(struct cli_axes *axes);
 

@@ -12,7 +12,7 @@ struct cli_machine {
     struct hm_catalog *catalog; /* Loaded with the machine, which borrows from it. */
 };
 
-/* Whether a name is that of a file, not of a machine of the catalog. */
+/* Whether a name is a file name, not the name of a machine of the catalog. */
 bool cli_is_cluster_file(const char *name);
 /* Add an assignment such as network.latency=1ms, with or without "cluster." before it. */
 int cli_machine_set(struct cli_machine *machine, const char *assignment);

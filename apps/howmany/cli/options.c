@@ -1,4 +1,4 @@
-/* Parsing the words of a command by its table, with getopt_long, and reading single values. */
+/* Parses the arguments of a command by its table with getopt_long, and reads single values. */
 #include <getopt.h>
 #include <math.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ static void make_tables(const struct cli_options *options, struct getopt_tables 
 {
     char *s = t->shorts;
 
-    *s++ = ':'; /* So that getopt tells a missing argument from an unknown option. */
+    *s++ = ':'; /* With this, getopt distinguishes a missing value from an unknown option. */
     for (size_t i = 0; i < options->count; i++) {
         const struct cli_option *o = &options->items[i];
         t->longs[i] = (struct option){o->name, o->argument ? required_argument : no_argument, NULL,
@@ -147,21 +147,5 @@ int cli_positive(const char *name, const char *text, struct hm_dim dim, double *
     int rc = cli_quantity(name, text, dim, value);
     if (rc == 0 && !(*value > 0))
         rc = cli_complain("--%s: '%s' is not more than 0", name, text);
-    return rc;
-}
-
-int cli_money(const char *name, const char *text, double *value)
-{
-    char with_sign[64];
-    double number;
-    size_t used = hm__number_read(text, &number);
-
-    if (used > 0 && text[used] == '\0') {
-        snprintf(with_sign, sizeof(with_sign), "$%s", text);
-        text = with_sign;
-    }
-    int rc = cli_quantity(name, text, HM_DIM_MONEY, value);
-    if (rc == 0 && *value < 0)
-        rc = cli_complain("--%s: '%s' is less than nothing", name, text);
     return rc;
 }

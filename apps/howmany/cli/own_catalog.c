@@ -1,4 +1,4 @@
-/* The catalog of this person: what is built in, and the files in their own folder. */
+/* The built-in catalog and the files in the user's own folder. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>

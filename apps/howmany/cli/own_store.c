@@ -1,4 +1,4 @@
-/* Finding and opening the store. */
+/* Finds and opens the store of runs. */
 #include "own_store.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 
 #include "err.h"
 
-/* Create every folder on the way to a file. */
+/* Create the parent folders of a file. */
 static int make_folders(char *path, struct hm_err *err)
 {
     for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
@@ -38,7 +38,7 @@ const char *cli_store_find(const char *record, char path[CLI_STORE_ROOM], struct
         length = snprintf(path, CLI_STORE_ROOM, "%s/.local/share/howmany/howmany.db", home);
     if (length <= 0 || length >= CLI_STORE_ROOM) {
         hm__fail(err, HM_E_MISSING, "there is no home folder for the store of runs");
-        hm__err_hint(err, "name a store with --record or HOWMANY_DB");
+        hm__err_hint(err, "give a store with --record or HOWMANY_DB");
         return NULL;
     }
     return make_folders(path, err) ? NULL : path;
@@ -53,7 +53,7 @@ int cli_store_open(const char *record, struct hm_store **ret_store)
     return !where || hm_store_open(where, ret_store, &err) ? cli_report(&err) : 0;
 }
 
-/* ---- for requests ------------------------------------------------------------------------------
+/* ---- requests ----------------------------------------------------------------------------------
  */
 
 static int access_open(void *data, const char *where, struct hm_store **ret_store,
@@ -72,7 +72,7 @@ static int access_open(void *data, const char *where, struct hm_store **ret_stor
     return 0;
 }
 
-/* It stays open until the command ends. */
+/* The store stays open until the command ends. */
 static void access_close(void *data, struct hm_store *store, bool failed)
 {
     (void)data;

@@ -1,4 +1,4 @@
-/* The store that commands use: the one of --record, of HOWMANY_DB, or the person's own file. */
+/* The store that commands use: the one of --record, of HOWMANY_DB, or the user's own file. */
 #ifndef HM_CLI_STORE_H
 #define HM_CLI_STORE_H
 
@@ -7,10 +7,10 @@
 
 enum { CLI_STORE_ROOM = 1024 };
 
-/* Where the store is that --record names; NULL: that of HOWMANY_DB, else the person's own, whose
- * folder is created. The result may be in path; NULL with an error. */
+/* The address of the store: record, or without it HOWMANY_DB, or the user's own file, whose folder
+ * is created. The result may point to path; NULL with an error. */
 const char *cli_store_find(const char *record, char path[CLI_STORE_ROOM], struct hm_err *err);
-/* Open it; 0, or EXIT_USAGE with a message. */
+/* Open the store. Returns 0, or EXIT_USAGE with a message. */
 int cli_store_open(const char *record, struct hm_store **ret_store);
 
 /* The store of requests from the command line: opened when first needed and kept open. */

@@ -1,4 +1,4 @@
-/* Progress for a person who waits: a line on standard error that is rewritten, then cleared. */
+/* Progress as one line on standard error, which is rewritten and cleared at the end. */
 #include <stdio.h>
 #include <unistd.h>
 

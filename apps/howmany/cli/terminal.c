@@ -1,4 +1,4 @@
-/* Talking to a person: messages, the terminal's abilities, and gnuplot as a child. */
+/* Messages, the properties of the terminal, and gnuplot as a child process. */
 #include <errno.h>
 #include <langinfo.h>
 #include <libgen.h>
@@ -21,7 +21,7 @@
 
 extern char **environ;
 
-/* "max_n" as the option "--max-n". */
+/* Write the field "max_n" as the option "--max-n". */
 static void print_option(const char *field)
 {
     fputs("--", stderr);
@@ -85,7 +85,7 @@ static size_t terminal_width(void)
     return width > 0 && width < 1000 ? (size_t)width : 80;
 }
 
-/* Only the encoding is taken from the environment: numbers must look the same everywhere. */
+/* Only the encoding is taken from the environment; the format of numbers does not depend on it. */
 static bool speaks_unicode(void)
 {
     locale_t locale = newlocale(LC_CTYPE_MASK, "", (locale_t)0);

@@ -1,4 +1,4 @@
-/* From the words of a command to a request, and from its reply to the terminal. */
+/* Converts the arguments of a command to a request, and prints the reply. */
 #include "verb.h"
 
 #include <errno.h>
@@ -29,7 +29,7 @@ static bool has_option(const struct cli_options *options, const char *name)
     return false;
 }
 
-/* "max_n" is written --max-n. */
+/* Write the field "max_n" as "max-n". */
 static void add_field(struct cli_options *options, const struct hm_verb *verb,
                       const struct hm_request_field *f)
 {
@@ -64,7 +64,7 @@ void cli_options_make(const struct cli_command *command, struct cli_options *opt
             add_field(options, command->verbs[v], &command->verbs[v]->fields[i]);
 }
 
-/* ---- words -------------------------------------------------------------------------------------
+/* ---- arguments ---------------------------------------------------------------------------------
  */
 
 struct verb_word {
@@ -86,7 +86,7 @@ static int accept_word(void *state, int option, const char *text)
     return 0;
 }
 
-/* The verb that the first operand chooses; the operand is then used up. */
+/* The verb that the first operand selects; that operand is then consumed. */
 static int choose_verb(const struct cli_command *command, struct verb_words *w,
                        const struct hm_verb **ret_verb)
 {
@@ -120,8 +120,7 @@ static int choose_verb(const struct cli_command *command, struct verb_words *w,
     return 0;
 }
 
-/* Set the field of the next operand; the last field of a verb takes all that follow if it is a
- * list. */
+/* Set the field of the next operand. If the last field is a list, it takes all further operands. */
 static int set_operand(struct cli_verb_call *c, size_t number, const char *text, struct hm_err *err)
 {
     char name[64] = "", last[64];
@@ -130,14 +129,14 @@ static int set_operand(struct cli_verb_call *c, size_t number, const char *text,
     while (c->verb->operand && hm__choice_name(c->verb->operand, fields, last, sizeof(last)))
         fields++;
     if (fields == 0)
-        return cli_complain("%s: nothing can be done with '%s'", c->verb->name, text);
+        return cli_complain("%s: unexpected operand '%s'", c->verb->name, text);
     size_t at = number < fields ? number : fields - 1;
     hm__choice_name(c->verb->operand, at, name, sizeof(name));
     const struct hm_request_field *f = hm__verb_field(c->verb, name);
     bool list = f->kind == HM_REQUEST_DOCUMENTS || f->kind == HM_REQUEST_PAIRS ||
                 f->kind == HM_REQUEST_TEXTS;
     if (number >= fields && !list && f->kind != HM_REQUEST_NUMBERS)
-        return cli_complain("%s: only one %s can be given; '%s' is one too many", c->verb->name,
+        return cli_complain("%s: only one %s can be given, but '%s' is another", c->verb->name,
                             f->argument, text);
     return hm_request_set(c->request, name, text, err);
 }
@@ -163,7 +162,7 @@ const char *cli_verb_value(const struct cli_verb_call *c, const char *field)
     return NULL;
 }
 
-/* Several ids are one list of numbers. */
+/* Join several ids to one list of numbers. */
 static int join_numbers(struct verb_words *w, struct hm_text *joined)
 {
     for (size_t k = 0; k < w->count; k++)
@@ -264,7 +263,7 @@ static int show_reply(struct cli_verb_call *c, const struct hm_reply *reply)
 /* ---- running -----------------------------------------------------------------------------------
  */
 
-/* An error about an operand names the command, not an option. */
+/* An error about an operand names the command instead of an option. */
 static int report_error(const struct cli_verb_call *c, struct hm_err *err)
 {
     if (strcmp(err->source, "request") == 0 && c->verb->operand &&

@@ -124,8 +124,8 @@ static int bench_accept(void *state, int option, const char *value)
     switch (option) {
     case -1:
         if (s->command)
-            return cli_complain("bench: it takes one command in quotes, not '%s' and '%s'",
-                                s->command, value);
+            return cli_complain("bench: give one command in quotes, not '%s' and '%s'", s->command,
+                                value);
         s->command = value;
         return 0;
     case N:

@@ -183,7 +183,7 @@ static int compare_accept(void *state, int option, const char *value)
         *(option == JSON ? &s->json : option == CSV ? &s->csv : &s->dry_run) = true;
         return 0;
     default:
-        return option < 0 ? cli_complain("compare: it takes no argument '%s'", value)
+        return option < 0 ? cli_complain("compare: unexpected operand '%s'", value)
                           : accept_number(&s->request, option, value);
     }
 }

@@ -5,30 +5,10 @@
 #include <string.h>
 
 #include "cli.h"
+#include "name_operand.h"
 #include "text.h"
 
-/* The one operand of `man` and `completion`. */
-struct word_state {
-    const char *word;
-};
-
-static void *word_begin(void)
-{
-    return calloc(1, sizeof(struct word_state));
-}
-
-static int word_accept(void *state, int option, const char *value)
-{
-    struct word_state *s = state;
-
-    (void)option;
-    if (s->word)
-        return cli_complain("one name at a time");
-    s->word = value;
-    return 0;
-}
-
-/* Words for an argument: fixed, or asked of the program itself. */
+/* The words that complete an argument: fixed words, or a command that prints them. */
 static const char *completion_words(const char *values)
 {
     if (!values)
@@ -81,7 +61,7 @@ static void completion_bash(void)
     printf("    esac\n}\ncomplete -F _howmany howmany\n");
 }
 
-/* Text inside single quotes and brackets of zsh. */
+/* Print a text escaped for single quotes and brackets of zsh. */
 static void put_zsh(const char *text)
 {
     for (; *text; text++) {
@@ -175,7 +155,7 @@ static void completion_fish(void)
 
 static int run_completion(void *state)
 {
-    const char *shell = ((struct word_state *)state)->word;
+    const char *shell = ((struct name_operand *)state)->name;
 
     if (shell && strcmp(shell, "bash") == 0)
         completion_bash();
@@ -184,7 +164,7 @@ static int run_completion(void *state)
     else if (shell && strcmp(shell, "fish") == 0)
         completion_fish();
     else
-        return cli_complain("completion: which shell? bash, zsh or fish");
+        return cli_complain("completion: name a shell: bash, zsh or fish");
     return EXIT_ANSWERED;
 }
 
@@ -193,8 +173,8 @@ const struct cli_command cli_completion = {
     .arguments = "bash|zsh|fish",
     .summary = "print the completion script for a shell",
     .operands = "bash zsh fish",
-    .accept = word_accept,
+    .accept = name_operand_accept,
     .run = run_completion,
-    .begin = word_begin,
+    .begin = name_operand_begin,
     .end = free,
 };

@@ -93,7 +93,7 @@ static int accept_word(struct lab_state *s, const char *word)
     if (s->verb == VERBS)
         return accept_verb(s, word);
     if (s->verb != RUN && s->verb != AGENT)
-        return cli_complain("lab %s: it takes no argument '%s'", verbs[s->verb], word);
+        return cli_complain("lab %s: unexpected operand '%s'", verbs[s->verb], word);
     return launch_command_add(&s->request.command, word, &err) ? cli_report(&err) : 0;
 }
 
@@ -154,7 +154,7 @@ static int check_options(const struct lab_state *s)
 {
     for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
         if ((s->given & 1U << i) && !(verbs_of_option[i] & 1U << s->verb))
-            return cli_complain("lab %s: it takes no --%s", verbs[s->verb], options[i].name);
+            return cli_complain("lab %s: --%s does not apply", verbs[s->verb], options[i].name);
     return 0;
 }
 

@@ -4,30 +4,10 @@
 #include <string.h>
 
 #include "cli.h"
+#include "name_operand.h"
 #include "text.h"
 
-/* The one operand of `man` and `completion`. */
-struct word_state {
-    const char *word;
-};
-
-static void *word_begin(void)
-{
-    return calloc(1, sizeof(struct word_state));
-}
-
-static int word_accept(void *state, int option, const char *value)
-{
-    struct word_state *s = state;
-
-    (void)option;
-    if (s->word)
-        return cli_complain("one name at a time");
-    s->word = value;
-    return 0;
-}
-
-/* scdoc gives meaning to some characters; inside options they mean themselves. */
+/* Print a text with the characters escaped that are markup in scdoc. */
 static void put_escaped(const char *text)
 {
     for (; *text; text++) {
@@ -77,14 +57,14 @@ static void man_program(void)
     }
     printf("# EXIT STATUS\n\n0 answered, 1 no feasible answer, 2 wrong usage or bad input.\n\n"
            "# FILES\n\n_$XDG\\_DATA\\_HOME/howmany/catalog/\\*.yaml_, by default below "
-           "_~/.local/share_\n\tThe person's own machines, fabrics and networks.\n\n"
+           "_~/.local/share_\n\tThe user's own machines, fabrics and networks.\n\n"
            "# ENVIRONMENT\n\n*NO\\_COLOR*\n\tNo colours on a terminal when it is set.\n\n"
            "*COLUMNS*\n\tWidth of the page.\n");
 }
 
 static int run_man(void *state)
 {
-    const char *name = ((struct word_state *)state)->word;
+    const char *name = ((struct name_operand *)state)->name;
 
     if (!name) {
         man_program();
@@ -104,8 +84,8 @@ const struct cli_command cli_man = {
     .arguments = "[COMMAND]",
     .summary = "print a man page as scdoc source",
     .operands = "plan fit catalog",
-    .accept = word_accept,
+    .accept = name_operand_accept,
     .run = run_man,
-    .begin = word_begin,
+    .begin = name_operand_begin,
     .end = free,
 };

@@ -7,10 +7,10 @@
 #include "verb.h"
 #include "verbs.h"
 
-/* ---- your own catalog --------------------------------------------------------------------------
+/* ---- the user's catalog ------------------------------------------------------------------------
  */
 
-/* Create the folders on the way to a file; path is changed and restored. */
+/* Create the parent folders of a file; path is changed and restored. */
 static bool make_folders(char *path)
 {
     for (char *slash = path + 1; (slash = strchr(slash, '/')); slash++) {
@@ -23,13 +23,13 @@ static bool make_folders(char *path)
     return true;
 }
 
-/* Where an import goes: a file of the same name in the person's catalog. */
+/* The default output of an import: a file of the same name in the user's catalog. */
 static int import_path(const char *file, char *path, size_t room)
 {
     const char *slash = strrchr(file, '/'), *base = slash ? slash + 1 : file;
     int length = (int)strcspn(base, ".");
 
-    /* Price lists are all called vms.csv: the folder tells them apart. */
+    /* All price lists are called vms.csv, so the name of the folder is used. */
     if (slash && length == 3 && strncmp(base, "vms", 3) == 0) {
         const char *folder = slash;
         while (folder > file && folder[-1] != '/')
@@ -64,7 +64,7 @@ static int prepare_catalog(struct cli_verb_call *c)
     return rc == 0 && hm_request_set(c->request, "output", path, &err) ? cli_report(&err) : rc;
 }
 
-/* An export may be long: it is written into its file piece by piece. */
+/* An export may be long, so it is written to its file in parts. */
 static int prepare_runs(struct cli_verb_call *c)
 {
     const char *path = c->verb == &hm__verb_runs_export ? cli_verb_value(c, "output") : NULL;
@@ -116,7 +116,7 @@ const struct cli_command cli_graph = {
 const struct cli_command cli_catalog = {
     .name = "catalog",
     .arguments = "[list [KIND] | show NAME | import FILE]",
-    .summary = "machines, networks and neural networks that are known by name",
+    .summary = "machines, fabrics and neural networks by name",
     .description =
         "list shows all entries, or those of a kind (machines, fabrics, networks, accelerators). "
         "show shows one of them with its source and date, a network layer by layer. import reads a "
@@ -130,15 +130,15 @@ const struct cli_command cli_catalog = {
 const struct cli_command cli_runs = {
     .name = "runs",
     .arguments = "[list|show|add|import|export|delete|put|get|documents] [ARGUMENT]…",
-    .summary = "what was measured, in the store",
+    .summary = "runs and documents of the store",
     .description =
-        "The store keeps runs and the samples of traces: in a file of your own "
+        "The store has runs and the samples of traces: in your own file "
         "(~/.local/share/howmany/howmany.db), in the one that HOWMANY_DB or --record names, or on "
         "a PostgreSQL server for a team.\n\n"
         "*list* shows a page of runs, *show* ID one with its samples, *add* NAME=VALUE… adds one, "
         "*import* FILE… adds tables of runs or traces, *export* [FILE] writes them again, *delete* "
         "ID… removes them. A table that is imported twice is in the store once.\n\n"
-        "*put* KIND NAME FILE keeps a text under a kind (such as fit, cluster, job or prices) and "
+        "*put* KIND NAME FILE stores a text under a kind (such as fit, cluster, job or prices) and "
         "a name, *get* KIND NAME prints it, *documents* [KIND] lists them; a later text replaces "
         "an earlier one.\n\n"
         "Exit status: 0 done; 1 nothing to delete; 2 wrong usage or input.",

@@ -1,4 +1,4 @@
-/* howmany serve: the same answers over HTTP. */
+/* howmany serve: an HTTP server with the same answers as the commands. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -11,8 +11,8 @@
 #include "api.h"
 #include "cli.h"
 #include "err.h"
-#include "format.h"
 #include "http_address.h"
+#include "json.h"
 #include "own_store.h"
 #include "readers.h"
 
@@ -26,7 +26,7 @@ struct serve_state {
     int port;
     struct tokens *tokens;
     struct hm_catalog *catalog;
-    struct api_store *store; /* NULL: none */
+    struct api_store *store; /* NULL: no store. */
     struct api *api;
 };
 
@@ -45,28 +45,32 @@ enum option {
 
 static const struct cli_option options[] = {
     [LISTEN] = {"listen", 'l', "ADDRESS:PORT",
-                "where to listen (default 127.0.0.1:8080); port 0 is any that is free", NULL},
+                "address to listen on (default 127.0.0.1:8080); port 0 means any free port", NULL},
     [RECORD] = {"record", 'r', "STORE",
-                "where runs are kept: a file (.db), postgresql://…, or none (default: HOWMANY_DB, "
-                "else your own)",
+                "store of runs: a file (.db), postgresql://…, or none (default: HOWMANY_DB, "
+                "else your own store)",
                 "@file"},
-    [TOKEN_FILE] = {"token-file", 't', "FILE",
-                    "who may ask: lines of a SHA-256 and a scope; needed beyond this machine",
-                    "@file"},
+    [TOKEN_FILE] =
+        {"token-file", 't', "FILE",
+         "accepted tokens: lines of a SHA-256 and a scope; needed unless the address is loopback",
+         "@file"},
     [MAKE_TOKEN] = {"make-token", 0, "SCOPE",
                     "print a new token and its line for the file: read, write or read,write",
                     "read write read,write"},
-    [BODY_LIMIT] = {"body-limit", 0, "SIZE", "most that a body may have (default 1 MiB)", NULL},
-    [CONNECTIONS] = {"connections", 0, "N", "open at once (default 4096)", NULL},
-    [PER_ADDRESS] = {"per-address", 0, "N", "of them, of one address (default 512)", NULL},
-    [WORKERS] = {"workers", 0, "N", "requests worked on at once (default: processors, at least 2)",
-                 NULL},
-    [QUEUE] = {"queue", 0, "N", "requests that may wait for that (default 64); others get 503",
-               NULL},
-    [QUIET] = {"quiet", 'q', NULL, "no line for each request on standard error", NULL},
+    [BODY_LIMIT] = {"body-limit", 0, "SIZE",
+                    "largest body of a request (default 1 MiB, at most 4 MiB)", NULL},
+    [CONNECTIONS] = {"connections", 0, "N", "largest number of open connections (default 4096)",
+                     NULL},
+    [PER_ADDRESS] = {"per-address", 0, "N",
+                     "largest number of open connections per client address (default 512)", NULL},
+    [WORKERS] = {"workers", 0, "N",
+                 "threads that compute answers (default: processors, at least 2)", NULL},
+    [QUEUE] = {"queue", 0, "N",
+               "requests that may wait for a thread (default 64); further ones get 503", NULL},
+    [QUIET] = {"quiet", 'q', NULL, "do not log requests on standard error", NULL},
 };
 
-static void *begin(void)
+static void *serve_begin(void)
 {
     struct serve_state *s = calloc(1, sizeof(*s));
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
@@ -82,7 +86,7 @@ static void *begin(void)
     return s;
 }
 
-static void end(void *state)
+static void serve_end(void *state)
 {
     struct serve_state *s = state;
 
@@ -93,14 +97,14 @@ static void end(void *state)
     free(s);
 }
 
-static int take(void *state, int option, const char *value)
+static int serve_accept(void *state, int option, const char *value)
 {
     struct serve_state *s = state;
     int rc;
 
     switch (option) {
     case -1:
-        return cli_complain("serve: what is '%s'? It takes options alone", value);
+        return cli_complain("serve: '%s' is not an option; serve has no operands", value);
     case LISTEN:
         s->listen = value;
         return 0;
@@ -134,69 +138,82 @@ static int take(void *state, int option, const char *value)
 
 /* ---- the log --------------------------------------------------------------------------------- */
 
-static void write_line(const struct hm_text *line)
-{
-    if (!line->failed && write(STDERR_FILENO, line->data, line->length) < 0)
-        return; /* nobody to tell */
-}
-
-static void begin_line(struct hm_text *line)
+static void log_begin(struct hm_json *json)
 {
     struct timespec now;
     struct tm parts;
-    char text[32];
+    char text[32], stamp[48];
 
     clock_gettime(CLOCK_REALTIME, &now);
     gmtime_r(&now.tv_sec, &parts);
     strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &parts);
-    hm__text_addf(line, "{\"time\":\"%s.%03ldZ\"", text, now.tv_nsec / 1000000);
+    snprintf(stamp, sizeof(stamp), "%s.%03ldZ", text, now.tv_nsec / 1000000);
+    hm__json_open(json, NULL, HM_JSON_OBJECT);
+    hm__json_put_text(json, "time", stamp);
 }
 
-static void done(void *context, const struct http_request *r, const struct http_response *response,
-                 double seconds, size_t received)
+/* Write the line to standard error. A line that cannot be written is lost: there is no other place
+ * to report it. */
+static void log_end(struct hm_json *json)
+{
+    struct hm_text *line = json->out;
+
+    hm__json_close(json);
+    hm__text_add(line, "\n");
+    if (!line->failed && write(STDERR_FILENO, line->data, line->length) < 0)
+        line->failed = true;
+    hm__text_release(line);
+}
+
+static void log_request(void *context, const struct http_request *r,
+                        const struct http_response *response, double seconds, size_t received)
 {
     struct serve_state *s = context;
     struct hm_text line = {0};
+    struct hm_json json = {.out = &line};
+    char text[32];
 
     api_done(s->api, r, response, seconds);
     if (s->quiet)
         return;
-    begin_line(&line);
-    hm__json_named(&line, "id", r->id);
-    hm__json_named(&line, "address", r->address);
-    hm__json_named(&line, "method", r->method);
-    hm__json_named(&line, "path", r->path);
-    hm__text_addf(&line, ",\"status\":%d,\"seconds\":%.6f,\"received\":%zu,\"sent\":%zu",
-                  response->status, seconds, received, response->length);
+    log_begin(&json);
+    hm__json_put_text(&json, "id", r->id);
+    hm__json_put_text(&json, "address", r->address);
+    hm__json_put_text(&json, "method", r->method);
+    hm__json_put_text(&json, "path", r->path);
+    hm__json_put_number(&json, "status", response->status);
+    snprintf(text, sizeof(text), "%.6f", seconds);
+    hm__json_put_raw(&json, "seconds", text);
+    hm__json_put_number(&json, "received", (double)received);
+    hm__json_put_number(&json, "sent", (double)response->length);
     if (response->refusal != HTTP_REFUSAL_NONE)
-        hm__json_named(&line, "refused", http_refusal_name(response->refusal));
-    hm__text_add(&line, "}\n");
-    write_line(&line);
-    hm__text_release(&line);
+        hm__json_put_text(&json, "refused", http_refusal_name(response->refusal));
+    log_end(&json);
 }
 
-static void cut(void *context, const char *address, enum http_refusal refusal)
+/* A connection was closed by the server before its request was complete. */
+static void log_closed(void *context, const char *address, enum http_refusal refusal)
 {
     struct serve_state *s = context;
     struct hm_text line = {0};
+    struct hm_json json = {.out = &line};
 
-    api_cut(s->api, refusal);
+    api_closed(s->api, refusal);
     if (s->quiet)
         return;
-    begin_line(&line);
-    hm__json_named(&line, "address", address);
-    hm__json_named(&line, "cut", http_refusal_name(refusal));
-    hm__text_add(&line, "}\n");
-    write_line(&line);
-    hm__text_release(&line);
+    log_begin(&json);
+    hm__json_put_text(&json, "address", address);
+    hm__json_put_text(&json, "cut", http_refusal_name(refusal));
+    log_end(&json);
 }
 
-static enum http_next quick(void *context, const struct http_request *r, struct http_response *out)
+static enum http_next handle_quick(void *context, const struct http_request *r,
+                                   struct http_response *out)
 {
     return api_quick(((struct serve_state *)context)->api, r, out);
 }
 
-static void work(void *context, const struct http_request *r, struct http_response *out)
+static void handle_work(void *context, const struct http_request *r, struct http_response *out)
 {
     api_work(((struct serve_state *)context)->api, r, out);
 }
@@ -222,8 +239,8 @@ static int load_tokens(struct serve_state *s)
     size_t length;
 
     if (!s->token_file && !http_is_loopback(s->host))
-        return cli_complain("--listen: %s can be reached from elsewhere: give --token-file, so "
-                            "that not everybody may ask",
+        return cli_complain("--listen: %s is reachable from other machines; give --token-file to "
+                            "restrict access",
                             s->host);
     if (!s->token_file)
         return 0;
@@ -235,7 +252,8 @@ static int load_tokens(struct serve_state *s)
 
 /* ---- the store ------------------------------------------------------------------------------- */
 
-/* One that is named must be there; without one's own, it is said that runs are not kept. */
+/* Open the store. A store that was named must open; without support for the default store, a
+ * message says that runs are not stored. */
 static int open_store(struct serve_state *s)
 {
     /* One worker is always left for requests that do not need the store. */
@@ -252,7 +270,7 @@ static int open_store(struct serve_state *s)
         return 0;
     if (err.code != HM_E_UNSUPPORTED || s->record)
         return cli_report(&err);
-    fprintf(stderr, "howmany: runs are not kept: %s\n", err.message);
+    fprintf(stderr, "howmany: runs are not stored: %s\n", err.message);
     return 0;
 }
 
@@ -277,7 +295,7 @@ static struct http_settings settings_of(const struct serve_state *s)
     };
 }
 
-/* Wait for a signal; it must be blocked in every thread. */
+/* Wait for a signal, which must be blocked in every thread. */
 static void wait_for_end(const sigset_t *signals)
 {
     int which;
@@ -286,10 +304,10 @@ static void wait_for_end(const sigset_t *signals)
         ;
 }
 
-/* Requests that run are let end; what does not is left behind. */
-static int leave(struct serve_state *s, struct http_server *server)
+/* Wait for running requests. If some do not end, exit without freeing what they use. */
+static int shut_down(struct serve_state *s, struct http_server *server)
 {
-    api_leave(s->api);
+    api_shut_down(s->api);
     if (!http_drain(server, DRAIN_S))
         _exit(EXIT_ANSWERED);
     api_attach(s->api, NULL);
@@ -297,10 +315,11 @@ static int leave(struct serve_state *s, struct http_server *server)
     return EXIT_ANSWERED;
 }
 
-static int serve(struct serve_state *s)
+static int run_server(struct serve_state *s)
 {
     struct http_settings settings = settings_of(s);
-    struct http_handler handler = {s, quick, work, api_refuse, done, cut};
+    struct http_handler handler = {s,          handle_quick, handle_work,
+                                   api_refuse, log_request,  log_closed};
     struct http_server *server;
     struct hm_err err = {0};
     sigset_t signals;
@@ -316,10 +335,10 @@ static int serve(struct serve_state *s)
            http_port(server));
     fflush(stdout);
     wait_for_end(&signals);
-    return leave(s, server);
+    return shut_down(s, server);
 }
 
-static int run(void *state)
+static int serve_run(void *state)
 {
     struct serve_state *s = state;
     struct hm_err err = {0};
@@ -340,26 +359,26 @@ static int run(void *state)
     struct api_settings settings = {s->catalog, s->store, s->tokens, CACHE_BYTES};
     if (!(s->api = api_new(&settings, &err)))
         return cli_report(&err);
-    return serve(s);
+    return run_server(s);
 }
 
 const struct cli_command cli_serve = {
     .name = "serve",
     .arguments = "",
-    .summary = "the same answers over HTTP",
+    .summary = "answer the same requests over HTTP",
     .description =
-        "Listens on an address and answers as the commands plan, fit, design, advise and catalog "
-        "do: the same bodies, the same JSON. Prints the address it listens on, and a line of JSON "
-        "on standard error for each request. No request can start a program, or read or write a "
-        "file. Beyond this machine it wants tokens: --make-token prints a token for a person, and "
-        "the line for --token-file that lets them in. SIGTERM and SIGINT let running requests end, "
-        "for up to ten seconds.\n\n"
-        "Exit status: 0 after a signal; 2 wrong usage, or an address that cannot be had.",
+        "Listens on an address and gives the answers of the commands plan, fit, design, advise, "
+        "recommend, runs and catalog as JSON. Prints its address on standard output, and one line "
+        "of JSON for each request on standard error. No request can start a program, or read or "
+        "write a file. An address that other machines can reach needs tokens: --make-token prints "
+        "a token and its line for --token-file. After SIGTERM or SIGINT, running requests have ten "
+        "seconds to end.\n\n"
+        "Exit status: 0 after a signal; 2 wrong usage, or an address that is not available.",
     .options = options,
     .option_count = sizeof(options) / sizeof(options[0]),
     .operands = NULL,
-    .accept = take,
-    .run = run,
-    .begin = begin,
-    .end = end,
+    .accept = serve_accept,
+    .run = serve_run,
+    .begin = serve_begin,
+    .end = serve_end,
 };

@@ -111,7 +111,7 @@ static int study_accept(void *state, int option, const char *value)
         return 0;
     default:
         if (s->file)
-            return cli_complain("study: it takes one file; '%s' is a second one", value);
+            return cli_complain("study: give one file only; '%s' is another", value);
         s->file = value;
         return 0;
     }

@@ -82,7 +82,7 @@ static int train_accept(void *state, int own_option, const char *value)
     int option = own_option + TRAIN_HIDDEN;
 
     if (own_option < 0)
-        return cli_complain("train: it takes no argument '%s'; the data is given by --data", value);
+        return cli_complain("train: unexpected operand '%s'; give the data with --data", value);
     if (option >= TRAIN_RANKS)
         return accept_session_option(s, option, value);
     if (session->given_count == sizeof(session->given) / sizeof(session->given[0]))

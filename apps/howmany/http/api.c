@@ -1,4 +1,4 @@
-/* Routes and their answers. */
+/* Routes of the server and their responses. */
 #include "api.h"
 
 #include <stdatomic.h>
@@ -19,14 +19,14 @@ static const char json_type[] = "application/json", text_type[] = "text/plain; c
 /* A route that writes needs the scope write, the others read. Routes of one path are adjacent. */
 static const struct api_route routes[] = {
     {"GET", "/healthz", API_HEALTH, 0, "whether the program runs", {0}},
-    {"GET", "/readyz", API_READY, 0, "whether it takes requests", {0}},
+    {"GET", "/readyz", API_READY, 0, "whether it accepts requests", {0}},
     {"GET", "/metrics", API_METRICS, TOKEN_READ, "counters, for Prometheus", {0}},
     {"GET", "/openapi.json", API_OPENAPI, TOKEN_READ, "this description", {0}},
     {"GET",
      "/v1/catalog",
      API_VERB,
      TOKEN_READ,
-     "all that is known by name",
+     "all entries of the catalog",
      {.verb = &hm__verb_catalog_list}},
     {"GET",
      "/v1/catalog/{kind}",
@@ -102,8 +102,8 @@ static const struct api_route routes[] = {
      {.verb = &hm__verb_runs_export,
       .refused = {"json", "csv", "traces"},
       .set = {"traces", "csv"}}},
-    {"GET", "/", API_PAGE, 0, "the page, for people", {0}},
-    {"GET", "/assets/{name}", API_PAGE, 0, "files of the page", {0}},
+    {"GET", "/", API_PAGE, 0, "the web page", {0}},
+    {"GET", "/assets/{name}", API_PAGE, 0, "files of the web page", {0}},
 };
 
 enum { ROUTES = sizeof(routes) / sizeof(routes[0]) };
@@ -113,9 +113,9 @@ struct api {
     struct api_cache *cache;
     struct api_metrics *metrics;
     const struct http_server *_Atomic server;
-    atomic_bool leaving;
+    atomic_bool shutting_down;
     const char *paths[ROUTES];
-    struct hm_context context; /* Of every request: no files. */
+    struct hm_context context; /* Shared by all requests; it allows no files. */
 };
 
 const struct api_route *api_routes(size_t *count)
@@ -169,15 +169,16 @@ void api_attach(struct api *a, const struct http_server *server)
     atomic_store(&a->server, server);
 }
 
-void api_leave(struct api *a)
+void api_shut_down(struct api *a)
 {
-    atomic_store(&a->leaving, true);
+    atomic_store(&a->shutting_down, true);
 }
 
-/* ---- which route ----------------------------------------------------------------------------- */
+/* ---- finding a route --------------------------------------------------------------------------
+ */
 
-/* Whether a path is one of a pattern's: {…} is one piece that is not empty. */
-static bool matches(const char *pattern, const char *path)
+/* Whether a path matches a pattern, in which {…} matches one segment that is not empty. */
+static bool path_matches(const char *pattern, const char *path)
 {
     while (*pattern) {
         if (*pattern == '{') {
@@ -198,13 +199,14 @@ static bool is_get(const struct http_request *r)
     return strcmp(r->method, "GET") == 0 || strcmp(r->method, "HEAD") == 0;
 }
 
-/* The route of a path and a method; where only the path is one, the first of that path. */
+/* The route of a path and a method. If only the path matches, the first route of that path; ROUTES
+ * if none matches. */
 static size_t find_route(const struct http_request *r)
 {
     const char *method = is_get(r) ? "GET" : "POST";
     size_t first = 0;
 
-    while (first < ROUTES && !matches(routes[first].path, r->path))
+    while (first < ROUTES && !path_matches(routes[first].path, r->path))
         first++;
     for (size_t i = first; i < ROUTES && strcmp(routes[i].path, routes[first].path) == 0; i++)
         if (strcmp(routes[i].method, method) == 0)
@@ -218,25 +220,26 @@ static void refuse_missing(const struct http_request *r, struct http_response *o
 {
     char detail[160];
 
-    snprintf(detail, sizeof(detail), "there is nothing at %.120s", r->path);
+    snprintf(detail, sizeof(detail), "the path %.120s does not exist", r->path);
     api_problem(out, 404, "path", "not found", detail, NULL, "see /openapi.json");
 }
 
-/* Of a path with one route. */
+/* 405, for a path that has one route. */
 static void refuse_method(const struct api_route *route, struct http_response *out)
 {
     bool get = strcmp(route->method, "GET") == 0;
 
     api_problem(out, 405, "method", "method not allowed",
-                get ? "this path is to be read" : "this path takes a body", NULL,
+                get ? "this path accepts GET and HEAD" : "this path accepts POST", NULL,
                 get ? "use GET" : "use POST");
     api_extra(out, "Allow", get ? "GET, HEAD" : "POST");
     out->refusal = HTTP_REFUSAL_METHOD;
 }
 
-/* Whether the token allows it; otherwise 401 or 403. */
-static bool allowed(const struct api *a, const struct api_route *route,
-                    const struct http_request *r, struct http_response *out)
+/* Whether the token of a request has the scope of the route; otherwise the response is 401 or 403.
+ */
+static bool check_token(const struct api *a, const struct api_route *route,
+                        const struct http_request *r, struct http_response *out)
 {
     if (!a->settings.tokens || route->scope == 0)
         return true;
@@ -245,18 +248,20 @@ static bool allowed(const struct api *a, const struct api_route *route,
         return true;
     out->refusal = HTTP_REFUSAL_TOKEN;
     if (scopes == 0) {
-        api_problem(out, 401, "token", "who asks?",
-                    r->authorization[0] ? "the token is not known" : "a token is needed",
+        api_problem(out, 401, "token", "unauthorized",
+                    r->authorization[0] ? "the token is unknown" : "a token is needed",
                     "Authorization", "send Authorization: Bearer TOKEN");
         api_extra(out, "WWW-Authenticate", "Bearer realm=\"howmany\"");
         return false;
     }
-    api_problem(out, 403, "token", "not allowed", "the token has not the scope that is needed",
-                "Authorization", route->scope == TOKEN_READ ? "it needs read" : "it needs write");
+    api_problem(out, 403, "token", "forbidden", "the token does not have the scope of this path",
+                "Authorization",
+                route->scope == TOKEN_READ ? "this path needs the scope read"
+                                           : "this path needs the scope write");
     return false;
 }
 
-static bool known_type(const struct api_route *route, const struct http_request *r,
+static bool check_type(const struct api_route *route, const struct http_request *r,
                        struct http_response *out)
 {
     enum api_body kind = api_body_kind(r->type);
@@ -264,9 +269,9 @@ static bool known_type(const struct api_route *route, const struct http_request 
     if (kind == API_BODY_JSON || kind == API_BODY_YAML ||
         (kind == API_BODY_TABLE && route->how.verb->table))
         return true;
-    api_problem(out, 415, "type", "unknown kind of body",
-                kind == API_BODY_NONE ? "the request does not say what its body is"
-                                      : "the body is none of what can be read here",
+    api_problem(out, 415, "type", "unsupported media type",
+                kind == API_BODY_NONE ? "the request has no Content-Type"
+                                      : "this path does not accept this Content-Type",
                 "Content-Type",
                 "send application/json, application/yaml, text/csv or "
                 "application/x-ndjson");
@@ -282,14 +287,15 @@ void api_refuse(void *context, const struct http_request *request,
     api_problem_verdict(response, verdict);
 }
 
-/* ---- answers --------------------------------------------------------------------------------- */
+/* ---- responses --------------------------------------------------------------------------------
+ */
 
 static void release_text(void *text)
 {
     hm_text_free(text);
 }
 
-/* A text that was just made; taken. */
+/* Respond with a text; takes it. */
 static void send_text(struct http_response *out, int status, const char *type, struct hm_text *text)
 {
     struct hm_err err = {0};
@@ -309,13 +315,13 @@ static void send_text(struct http_response *out, int status, const char *type, s
     api_extra(out, "Cache-Control", "no-store");
 }
 
-static void send_answer(struct http_response *out, struct api_answer *answer)
+static void send_cache_entry(struct http_response *out, struct api_cached *answer)
 {
     *out = (struct http_response){.status = 200,
                                   .type = answer->type,
                                   .body = answer->body,
                                   .length = answer->length,
-                                  .release = api_answer_release,
+                                  .release = api_cached_release,
                                   .owner = answer};
     api_extra(out, "Cache-Control", "no-store");
 }
@@ -327,10 +333,10 @@ static void send_health(struct api *a, enum api_kind kind, struct http_response 
 
     if (a->settings.store)
         api_store_count(a->settings.store, &store);
-    if (kind == API_READY && atomic_load(&a->leaving))
-        body = "leaving\n";
+    if (kind == API_READY && atomic_load(&a->shutting_down))
+        body = "shutting down\n";
     else if (kind == API_READY && !store.healthy)
-        body = "the store does not answer\n";
+        body = "the store is not reachable\n";
     *out = (struct http_response){.status = strcmp(body, "ok\n") ? 503 : 200,
                                   .type = text_type,
                                   .body = body,
@@ -361,7 +367,7 @@ static void send_page(const struct http_request *r, struct http_response *out)
         refuse_missing(r, out);
 }
 
-/* Everything an answer depends on. */
+/* The key of a response in the cache: everything that the response depends on. */
 static void make_key(struct hm_text *key, const struct http_request *r)
 {
     hm__text_add(key, r->path);
@@ -375,21 +381,21 @@ static void make_key(struct hm_text *key, const struct http_request *r)
     hm__text_add_n(key, r->body, r->length);
 }
 
-static bool send_known(struct api *a, const struct http_request *r, struct http_response *out)
+static bool send_from_cache(struct api *a, const struct http_request *r, struct http_response *out)
 {
     struct hm_text key = {0};
 
     make_key(&key, r);
-    struct api_answer *known = key.failed ? NULL : api_cache_get(a->cache, key.data, key.length);
+    struct api_cached *known = key.failed ? NULL : api_cache_get(a->cache, key.data, key.length);
     hm__text_release(&key);
     api_metrics_cached(a->metrics, known != NULL);
     if (known)
-        send_answer(out, known);
+        send_cache_entry(out, known);
     return known != NULL;
 }
 
-/* What waits for the writer of the store must not keep others from computing. */
-static enum http_next next_of(const struct api_route *route)
+/* Requests that wait for the writer of the store must not occupy the threads that compute. */
+static enum http_next choose_pool(const struct api_route *route)
 {
     return route->scope == TOKEN_WRITE ? HTTP_WAIT : HTTP_WORK;
 }
@@ -404,8 +410,8 @@ enum http_next api_quick(void *context, const struct http_request *r, struct htt
         refuse_missing(r, out);
     else if (is_get(r) != (strcmp(route->method, "GET") == 0))
         refuse_method(route, out);
-    else if (!allowed(a, route, r, out) ||
-             (route->kind == API_VERB && !is_get(r) && !known_type(route, r, out)))
+    else if (!check_token(a, route, r, out) ||
+             (route->kind == API_VERB && !is_get(r) && !check_type(route, r, out)))
         return HTTP_ANSWERED;
     else if (route->kind == API_HEALTH || route->kind == API_READY)
         send_health(a, route->kind, out);
@@ -413,14 +419,14 @@ enum http_next api_quick(void *context, const struct http_request *r, struct htt
         send_metrics(a, out);
     else if (route->kind == API_PAGE)
         send_page(r, out);
-    else if (!send_known(a, r, out))
-        return next_of(route);
+    else if (!send_from_cache(a, r, out))
+        return choose_pool(route);
     return HTTP_ANSWERED;
 }
 
-/* An unknown name in the path is an unknown path. */
-static void answer_error(const struct api_route *route, struct http_response *out,
-                         const struct hm_err *err)
+/* An unknown name in the path gives 404. */
+static void send_error(const struct api_route *route, struct http_response *out,
+                       const struct hm_err *err)
 {
     if (strchr(route->path, '{') && err->code != HM_E_NOMEM && err->code != HM_E_IO &&
         err->code != HM_E_KEY && err->code != HM_E_UNSUPPORTED)
@@ -429,7 +435,7 @@ static void answer_error(const struct api_route *route, struct http_response *ou
         api_problem_err(out, err);
 }
 
-/* Send a text that may be sent again for the same request. */
+/* Respond with a text, which is taken, and keep it for equal requests. */
 static void send_cached(struct api *a, const struct http_request *r, const char *type, char *text,
                         size_t length, struct http_response *out)
 {
@@ -437,11 +443,14 @@ static void send_cached(struct api *a, const struct http_request *r, const char 
     struct hm_text key = {0};
 
     make_key(&key, r);
-    struct api_answer *answer =
-        api_cache_put(a->cache, key.data ? key.data : "", key.length, type, text, length);
+    struct api_cached *answer = NULL;
+    if (key.failed) /* A truncated key would be that of another request. */
+        hm_text_free(text);
+    else
+        answer = api_cache_put(a->cache, key.data, key.length, type, text, length);
     hm__text_release(&key);
     if (answer)
-        send_answer(out, answer);
+        send_cache_entry(out, answer);
     else
         api_problem_err(out, &nomem);
 }
@@ -472,12 +481,12 @@ void api_work(void *context, const struct http_request *r, struct http_response 
         return;
     }
     if (api_answer(&route->how, route->path, &a->context, r, &reply, &err)) {
-        answer_error(route, out, &err);
+        send_error(route, out, &err);
         return;
     }
     struct hm_text copy = {0};
     hm__text_add_n(&copy, reply->text, reply->length);
-    if (copy.failed || reply->from_store) { /* Another answer may follow from a changed store. */
+    if (copy.failed || reply->from_store) { /* The store may change. */
         send_text(out, 200, reply->type, &copy);
     } else {
         char *body;
@@ -497,7 +506,7 @@ void api_done(struct api *a, const struct http_request *r, const struct http_res
         api_metrics_refusal(a->metrics, response->refusal);
 }
 
-void api_cut(struct api *a, enum http_refusal refusal)
+void api_closed(struct api *a, enum http_refusal refusal)
 {
     api_metrics_refusal(a->metrics, refusal);
 }

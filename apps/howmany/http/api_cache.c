@@ -1,4 +1,4 @@
-/* The cache: a hash table of chains, and a list by last use; answers are counted references. */
+/* A hash table with chains, and a list ordered by last use. Bodies have reference counts. */
 #include "api_cache.h"
 
 #include <pthread.h>
@@ -13,13 +13,13 @@
 enum { CHAINS = 1024, ENTRIES_MAX = 4096 };
 
 struct counted {
-    struct api_answer answer; /* first: what callers see */
-    atomic_int holders;
+    struct api_cached answer; /* The first member: callers have pointers to it. */
+    atomic_int references;
 };
 
 struct entry {
-    struct entry *chain;         /* next with the same hash */
-    struct entry *newer, *older; /* by last use */
+    struct entry *chain;         /* Next entry of the chain. */
+    struct entry *newer, *older; /* Neighbours in the order of last use. */
     struct counted *counted;
     uint64_t hash;
     size_t length;
@@ -53,11 +53,11 @@ struct api_cache *api_cache_new(size_t bytes)
     return c;
 }
 
-void api_answer_release(void *answer)
+void api_cached_release(void *answer)
 {
     struct counted *counted = answer;
 
-    if (!counted || atomic_fetch_sub(&counted->holders, 1) != 1)
+    if (!counted || atomic_fetch_sub(&counted->references, 1) != 1)
         return;
     hm_text_free(counted->answer.body);
     free(counted);
@@ -92,7 +92,7 @@ static void drop_oldest(struct api_cache *c)
     unlink_use(c, e);
     c->bytes -= size_of(e);
     c->count--;
-    api_answer_release(e->counted);
+    api_cached_release(e->counted);
     free(e);
 }
 
@@ -106,7 +106,7 @@ void api_cache_free(struct api_cache *c)
     free(c);
 }
 
-static struct entry *find(struct api_cache *c, uint64_t hash, const char *key, size_t length)
+static struct entry *find_entry(struct api_cache *c, uint64_t hash, const char *key, size_t length)
 {
     struct entry *e = c->chains[hash % CHAINS];
 
@@ -115,31 +115,31 @@ static struct entry *find(struct api_cache *c, uint64_t hash, const char *key, s
     return e;
 }
 
-struct api_answer *api_cache_get(struct api_cache *c, const char *key, size_t length)
+struct api_cached *api_cache_get(struct api_cache *c, const char *key, size_t length)
 {
     uint64_t hash = hash_of(key, length);
     struct counted *found = NULL;
 
     pthread_mutex_lock(&c->lock);
-    struct entry *e = find(c, hash, key, length);
+    struct entry *e = find_entry(c, hash, key, length);
     if (e) {
         if (c->newest != e) {
             unlink_use(c, e);
             link_newest(c, e);
         }
         found = e->counted;
-        atomic_fetch_add(&found->holders, 1);
+        atomic_fetch_add(&found->references, 1);
     }
     pthread_mutex_unlock(&c->lock);
     return found ? &found->answer : NULL;
 }
 
-static void store(struct api_cache *c, struct entry *e)
+static void store_entry(struct api_cache *c, struct entry *e)
 {
     pthread_mutex_lock(&c->lock);
-    if (size_of(e) > c->most / 4 || find(c, e->hash, e->key, e->length)) {
+    if (size_of(e) > c->most / 4 || find_entry(c, e->hash, e->key, e->length)) {
         pthread_mutex_unlock(&c->lock);
-        api_answer_release(e->counted);
+        api_cached_release(e->counted);
         free(e);
         return;
     }
@@ -153,7 +153,7 @@ static void store(struct api_cache *c, struct entry *e)
     pthread_mutex_unlock(&c->lock);
 }
 
-struct api_answer *api_cache_put(struct api_cache *c, const char *key, size_t length,
+struct api_cached *api_cache_put(struct api_cache *c, const char *key, size_t length,
                                  const char *type, char *body, size_t body_length)
 {
     struct counted *counted = calloc(1, sizeof(*counted));
@@ -164,14 +164,14 @@ struct api_answer *api_cache_put(struct api_cache *c, const char *key, size_t le
         free(e);
         return NULL;
     }
-    counted->answer = (struct api_answer){type, body, body_length};
-    atomic_init(&counted->holders, e ? 2 : 1); /* the caller, and the cache */
+    counted->answer = (struct api_cached){type, body, body_length};
+    atomic_init(&counted->references, e ? 2 : 1); /* One for the caller, one for the cache. */
     if (e) {
         e->counted = counted;
         e->hash = hash_of(key, length);
         e->length = length;
         memcpy(e->key, key, length);
-        store(c, e);
+        store_entry(c, e);
     }
     return &counted->answer;
 }

@@ -1,4 +1,4 @@
-/* What was asked and how it went, counted for Prometheus. Safe for threads. */
+/* Counters of requests and responses for Prometheus. Thread-safe. */
 #ifndef HM_API_METRICS_H
 #define HM_API_METRICS_H
 
@@ -8,18 +8,18 @@
 
 struct api_metrics;
 
-/* paths: names of the routes, borrowed; what is none of them counts as "other". */
+/* paths: the borrowed patterns of the routes; requests of other paths are counted as "other". */
 struct api_metrics *api_metrics_new(const char *const *paths, size_t count);
 void api_metrics_free(struct api_metrics *metrics);
 
-/* path: index in paths, or count for others. */
+/* path: index in paths, or their number for other paths. */
 void api_metrics_request(struct api_metrics *metrics, size_t path, int status, double seconds);
 void api_metrics_refusal(struct api_metrics *metrics, enum http_refusal refusal);
 void api_metrics_cached(struct api_metrics *metrics, bool hit);
-/* In the text format, version 0.0.4. */
+/* Write all counters in the text format of Prometheus, version 0.0.4. */
 void api_metrics_render(const struct api_metrics *metrics, const struct http_counts *counts,
                         struct hm_text *out);
-/* Likewise, of the store behind it. */
+/* Write the counters of the store in the same format. */
 void api_metrics_store(const struct api_store_counts *counts, struct hm_text *out);
 
 #endif

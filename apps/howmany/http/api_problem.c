@@ -1,10 +1,11 @@
-/* Problems: type, title, status, detail, field, hint, source and line, as far as they are known. */
+/* Problem documents of RFC 9457: type, title and status, and those of detail, field, hint, source
+ * and line that are known. */
 #include "api_problem.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "format.h"
+#include "json.h"
 
 static const char problem_type[] = "application/problem+json";
 
@@ -13,15 +14,18 @@ static void release_text(void *text)
     hm_text_free(text);
 }
 
-/* The last resort is static: there may be no memory for more. */
-static void finish(struct http_response *r, int status, struct hm_text *out)
+/* Close the problem and make it the body of the response. When memory runs out, the body is a
+ * static text. */
+static void problem_end(struct http_response *r, int status, struct hm_json *json)
 {
     static const char bare[] =
         "{\"type\":\"urn:howmany:problem:nomem\",\"title\":\"out of memory\",\"status\":503}\n";
     struct hm_err err = {0};
+    struct hm_text *out = json->out;
     char *text;
 
-    hm__text_add(out, "}\n");
+    hm__json_close(json);
+    hm__text_add(out, "\n");
     size_t length = out->length;
     r->type = problem_type;
     if (hm__text_take(out, &text, &err)) {
@@ -37,17 +41,22 @@ static void finish(struct http_response *r, int status, struct hm_text *out)
     r->release = release_text;
 }
 
-static void start(struct hm_text *out, int status, const char *kind, const char *title)
+static void problem_begin(struct hm_json *json, int status, const char *kind, const char *title)
 {
-    hm__text_addf(out, "{\"type\":\"urn:howmany:problem:%s\"", kind);
-    hm__json_named(out, "title", title);
-    hm__text_addf(out, ",\"status\":%d", status);
+    char type[64];
+
+    snprintf(type, sizeof(type), "urn:howmany:problem:%s", kind);
+    hm__json_open(json, NULL, HM_JSON_OBJECT);
+    hm__json_put_text(json, "type", type);
+    hm__json_put_text(json, "title", title);
+    hm__json_put_number(json, "status", status);
 }
 
-static void named(struct hm_text *out, const char *key, const char *text)
+/* Add a member unless its text is missing or empty. */
+static void put_member(struct hm_json *json, const char *key, const char *text)
 {
     if (text && text[0])
-        hm__json_named(out, key, text);
+        hm__json_put_text(json, key, text);
 }
 
 static const char *code_name(int code)
@@ -63,7 +72,7 @@ static const char *code_name(int code)
     }
 }
 
-/* Input and output is the store's: requests touch nothing else. */
+/* HM_E_IO comes from the store, because requests over HTTP open no files. */
 static int status_of(const struct hm_err *err)
 {
     if (err->code == HM_E_UNSUPPORTED && strcmp(err->field, "store") == 0)
@@ -76,6 +85,7 @@ static int status_of(const struct hm_err *err)
 void api_problem_err(struct http_response *r, const struct hm_err *err)
 {
     struct hm_text out = {0};
+    struct hm_json json = {.out = &out};
     char kind[24] = "";
     int status = status_of(err);
     const char *name = code_name(err->code);
@@ -84,16 +94,16 @@ void api_problem_err(struct http_response *r, const struct hm_err *err)
         kind[i] = (char)(name[i] + ('a' - 'A'));
         kind[i + 1] = '\0';
     }
-    start(&out, status, kind, hm_strerror(err->code));
-    named(&out, "detail", err->message);
-    named(&out, "field", err->field);
-    named(&out, "hint", err->hint);
+    problem_begin(&json, status, kind, hm_strerror(err->code));
+    put_member(&json, "detail", err->message);
+    put_member(&json, "field", err->field);
+    put_member(&json, "hint", err->hint);
     if (err->code != HM_E_IO &&
-        strcmp(err->source, "request") != 0) /* the store's path is private */
-        named(&out, "source", err->source);
+        strcmp(err->source, "request") != 0) /* The path of the store is private. */
+        put_member(&json, "source", err->source);
     if (err->line > 0)
-        hm__text_addf(&out, ",\"line\":%d", err->line);
-    finish(r, status, &out);
+        hm__json_put_number(&json, "line", err->line);
+    problem_end(r, status, &json);
     if (status == 503)
         api_extra(r, "Retry-After", "1");
 }
@@ -102,12 +112,13 @@ void api_problem(struct http_response *r, int status, const char *kind, const ch
                  const char *detail, const char *field, const char *hint)
 {
     struct hm_text out = {0};
+    struct hm_json json = {.out = &out};
 
-    start(&out, status, kind, title);
-    named(&out, "detail", detail);
-    named(&out, "field", field);
-    named(&out, "hint", hint);
-    finish(r, status, &out);
+    problem_begin(&json, status, kind, title);
+    put_member(&json, "detail", detail);
+    put_member(&json, "field", field);
+    put_member(&json, "hint", hint);
+    problem_end(r, status, &json);
 }
 
 static const char *status_title(int status)
@@ -115,10 +126,10 @@ static const char *status_title(int status)
     static const struct {
         int status;
         const char *title;
-    } known[] = {{405, "method not allowed"},   {411, "length required"},
-                 {413, "body too large"},       {414, "address too long"},
-                 {415, "unknown kind of body"}, {417, "expectation failed"},
-                 {431, "headers too large"},    {503, "busy"}};
+    } known[] = {{405, "method not allowed"},     {411, "length required"},
+                 {413, "body too large"},         {414, "request target too long"},
+                 {415, "unsupported media type"}, {417, "expectation failed"},
+                 {431, "headers too large"},      {503, "busy"}};
 
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
         if (known[i].status == status)
@@ -129,7 +140,7 @@ static const char *status_title(int status)
 void api_problem_verdict(struct http_response *r, const struct http_verdict *v)
 {
     api_problem(r, v->status, http_refusal_name(v->refusal), status_title(v->status), v->detail,
-                v->field, v->status == 503 ? "try again in a second" : NULL);
+                v->field, v->status == 503 ? "retry after a second" : NULL);
     r->refusal = v->refusal;
     if (v->status == 503)
         api_extra(r, "Retry-After", "1");

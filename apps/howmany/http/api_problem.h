@@ -1,17 +1,18 @@
-/* Errors as application/problem+json (RFC 9457), with what struct hm_err knows. */
+/* Errors as application/problem+json (RFC 9457) with the members of struct hm_err. */
 #ifndef HM_API_PROBLEM_H
 #define HM_API_PROBLEM_H
 
 #include "http.h"
 
-/* An error of ours: 400 where it is not well-formed, 422 where it makes no sense. */
+/* An error of the library: 400 for syntax, 422 for invalid values, 501 or 503 for the store. */
 void api_problem_err(struct http_response *response, const struct hm_err *err);
-/* Anything else. field and hint may be NULL. */
+/* Any other error. detail, field and hint may be NULL. */
 void api_problem(struct http_response *response, int status, const char *kind, const char *title,
                  const char *detail, const char *field, const char *hint);
-/* What the guard, or overload, refused. */
+/* A request that the guard refused, or that exceeds a limit of the server. */
 void api_problem_verdict(struct http_response *response, const struct http_verdict *verdict);
 
+/* Add a header to the response; name is a static text. */
 void api_extra(struct http_response *response, const char *name, const char *value);
 
 #endif

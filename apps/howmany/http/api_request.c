@@ -53,7 +53,7 @@ static int check_key(const struct api_verb *how, const char *key, struct hm_err 
 /* ---- path and query ----------------------------------------------------------------------------
  */
 
-/* Each {name} of the pattern sets the field of that name to the piece of the path. */
+/* Each {name} of the pattern sets the field of that name to its segment of the path. */
 static int read_path(struct hm_request *request, const char *pattern, const char *path,
                      struct hm_err *err)
 {
@@ -78,7 +78,7 @@ static int read_path(struct hm_request *request, const char *pattern, const char
     return rc;
 }
 
-/* One a=b of the query; a key alone is a flag. */
+/* Read one a=b of the query; a key without a value is a flag that is set. */
 static int read_pair(const struct api_verb *how, struct hm_request *request, const char *pair,
                      size_t length, struct hm_err *err)
 {
@@ -151,7 +151,7 @@ static int check_fields(const struct api_verb *how, const struct hm_request *req
     return rc;
 }
 
-/* Answers are JSON unless CSV is asked for. */
+/* The response is JSON unless the request asks for CSV. */
 static int choose_format(const struct api_verb *how, struct hm_request *request, struct hm_err *err)
 {
     int rc = 0;

@@ -1,14 +1,14 @@
-/* From an HTTP request to a request of the library, and back to a reply. */
+/* Converts an HTTP request to a request of the library and runs it. */
 #ifndef HM_API_REQUEST_H
 #define HM_API_REQUEST_H
 
 #include "http.h"
 #include "request.h"
 
-/* Which verb a route asks for. */
+/* The verb of a route. */
 struct api_verb {
     const struct hm_verb *verb;
-    const char *refused[4]; /* Fields that this route does not take. */
+    const char *refused[4]; /* Fields that this route does not accept. */
     const char *set[2];     /* Flags that are always set. */
 };
 

@@ -1,4 +1,5 @@
-/* Addresses to listen on. Numbers alone: looking up a name could mean anything. */
+/* Addresses to listen on: numeric, or localhost. Other names are not resolved, because the result
+ * depends on the machine's configuration. */
 #include "http_address.h"
 
 #include <arpa/inet.h>
@@ -21,7 +22,7 @@ bool http_is_loopback(const char *host)
     return inet_pton(AF_INET6, host, &six) == 1 && IN6_IS_ADDR_LOOPBACK(&six);
 }
 
-static int bad(const char *text, struct hm_err *err)
+static int fail_address(const char *text, struct hm_err *err)
 {
     hm__fail(err, HM_E_RANGE, "'%.80s' is not an address and a port", text);
     hm__err_hint(err, "write 127.0.0.1:8080, [::1]:8080 or 0.0.0.0:8080");
@@ -37,25 +38,25 @@ int http_address_read(const char *text, char *host, int *ret_port, struct hm_err
 
     if (!colon || strlen(colon + 1) == 0 || strlen(colon + 1) > 5 ||
         strspn(colon + 1, "0123456789") != strlen(colon + 1))
-        return bad(text, err);
+        return fail_address(text, err);
     port = strtol(colon + 1, NULL, 10);
     size_t length = (size_t)(colon - text);
     if (bracket && (length < 3 || text[length - 1] != ']'))
-        return bad(text, err);
+        return fail_address(text, err);
     text += bracket;
     length -= bracket ? 2 : 0;
     if (port > 65535 || length == 0 || length >= HTTP_ADDRESS)
-        return bad(text, err);
+        return fail_address(text, err);
     snprintf(host, HTTP_ADDRESS, "%.*s", (int)length, text);
     if (strcmp(host, "localhost") == 0)
         snprintf(host, HTTP_ADDRESS, "127.0.0.1");
     if (inet_pton(bracket ? AF_INET6 : AF_INET, host, &any) != 1)
-        return bad(text, err);
+        return fail_address(text, err);
     *ret_port = (int)port;
     return 0;
 }
 
-static socklen_t fill(const char *host, int port, struct sockaddr_storage *address)
+static socklen_t fill_address(const char *host, int port, struct sockaddr_storage *address)
 {
     struct sockaddr_in *four = (struct sockaddr_in *)address;
     struct sockaddr_in6 *six = (struct sockaddr_in6 *)address;
@@ -72,15 +73,16 @@ static socklen_t fill(const char *host, int port, struct sockaddr_storage *addre
     return sizeof(*six);
 }
 
-static int fail(const char *host, int port, int code, struct hm_err *err)
+static int fail_listen(const char *host, int port, int code, struct hm_err *err)
 {
     hm__fail(err, HM_E_IO, "cannot listen on %s port %d: %s", host, port, strerror(code));
     if (code == EADDRINUSE)
-        hm__err_hint(err, "another program has that port; give another, or 0 for any");
+        hm__err_hint(err,
+                     "another program uses that port; give another one, or 0 for any free port");
     else if (code == EACCES)
-        hm__err_hint(err, "ports below 1024 are for root");
+        hm__err_hint(err, "ports below 1024 need root");
     else if (code == EADDRNOTAVAIL)
-        hm__err_hint(err, "it is no address of this machine");
+        hm__err_hint(err, "this machine does not have that address");
     return HM_E_IO;
 }
 
@@ -88,17 +90,17 @@ int http_address_listen(const char *host, int port, int *ret_socket, int *ret_po
                         struct hm_err *err)
 {
     struct sockaddr_storage address;
-    socklen_t size = fill(host, port, &address);
+    socklen_t size = fill_address(host, port, &address);
     int yes = 1, s = socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
     if (s < 0)
-        return fail(host, port, errno, err);
+        return fail_listen(host, port, errno, err);
     setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
     if (bind(s, (struct sockaddr *)&address, size) != 0 || listen(s, 1024) != 0 ||
         getsockname(s, (struct sockaddr *)&address, &size) != 0) {
         int code = errno;
         close(s);
-        return fail(host, port, code, err);
+        return fail_listen(host, port, code, err);
     }
     *ret_port = ntohs(address.ss_family == AF_INET ? ((struct sockaddr_in *)&address)->sin_port
                                                    : ((struct sockaddr_in6 *)&address)->sin6_port);

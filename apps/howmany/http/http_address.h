@@ -1,4 +1,4 @@
-/* Addresses to listen on: reading them, and the socket itself. */
+/* Parses addresses and opens the listening socket. */
 #ifndef HM_HTTP_ADDRESS_H
 #define HM_HTTP_ADDRESS_H
 
@@ -6,12 +6,13 @@
 
 #include "http.h"
 
-/* "127.0.0.1:8080", "[::1]:8080", "localhost:8080": host into host[HTTP_ADDRESS]. */
+/* Parse "127.0.0.1:8080", "[::1]:8080" or "localhost:8080"; the address goes to host[HTTP_ADDRESS].
+ */
 int http_address_read(const char *text, char *host, int *ret_port, struct hm_err *err);
-/* A socket that listens there, and the port it has. */
+/* Open a listening socket; *ret_port is its port, also when port is 0. */
 int http_address_listen(const char *host, int port, int *ret_socket, int *ret_port,
                         struct hm_err *err);
-/* The address of a peer as text, into text[HTTP_ADDRESS]. */
+/* Write the address of a peer into text[HTTP_ADDRESS]. */
 void http_address_text(const struct sockaddr *peer, char *text);
 
 #endif

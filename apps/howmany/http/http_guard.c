@@ -1,4 +1,4 @@
-/* The guard in front of the handlers: RFC 9112's framing, taken strictly. */
+/* Strict validation of request heads by RFC 9110 and RFC 9112. */
 #include "http_guard.h"
 
 #include <ctype.h>
@@ -17,18 +17,18 @@ const char *http_refusal_name(enum http_refusal refusal)
     return names[refusal];
 }
 
-static struct http_verdict refuse(int status, enum http_refusal refusal, const char *field,
-                                  const char *detail)
+static struct http_verdict refuse_head(int status, enum http_refusal refusal, const char *field,
+                                       const char *detail)
 {
     return (struct http_verdict){status, refusal, detail, field};
 }
 
-static const struct http_verdict fine = {0, HTTP_REFUSAL_NONE, NULL, NULL};
+static const struct http_verdict accepted = {0, HTTP_REFUSAL_NONE, NULL, NULL};
 
 /* ---- characters ------------------------------------------------------------------------------ */
 
 /* A character of a method or of a header's name (RFC 9110, token). */
-static bool is_token(unsigned char c)
+static bool is_token_character(unsigned char c)
 {
     return isalnum(c) || (c != 0 && strchr("!#$%&'*+-.^_`|~", c) != NULL);
 }
@@ -36,13 +36,13 @@ static bool is_token(unsigned char c)
 static bool is_token_text(const char *text, size_t length)
 {
     for (size_t i = 0; i < length; i++)
-        if (!is_token((unsigned char)text[i]))
+        if (!is_token_character((unsigned char)text[i]))
             return false;
     return length > 0;
 }
 
 /* Length of the well-formed UTF-8 sequence at text, 0 if there is none. */
-static size_t sequence(const unsigned char *t, size_t left)
+static size_t utf8_length(const unsigned char *t, size_t left)
 {
     size_t more = t[0] < 0x80 ? 0 : t[0] < 0xc2 ? 9 : t[0] < 0xe0 ? 1 : t[0] < 0xf0 ? 2 : 3;
 
@@ -62,7 +62,7 @@ bool http_guard_utf8(const char *text, size_t length)
     const unsigned char *t = (const unsigned char *)text;
 
     for (size_t i = 0; i < length;) {
-        size_t used = sequence(t + i, length - i);
+        size_t used = utf8_length(t + i, length - i);
         if (used == 0)
             return false;
         i += used;
@@ -70,7 +70,7 @@ bool http_guard_utf8(const char *text, size_t length)
     return true;
 }
 
-static int hex(char c)
+static int hex_digit(char c)
 {
     const char *digits = "0123456789abcdef";
     const char *at = c ? strchr(digits, tolower((unsigned char)c)) : NULL;
@@ -85,8 +85,8 @@ bool http_guard_decode(const char *piece, size_t length, bool plus, char *text, 
     for (size_t i = 0; i < length; i++) {
         unsigned char c = (unsigned char)piece[i];
         if (c == '%') {
-            int high = length - i > 2 ? hex(piece[i + 1]) : -1;
-            int low = high >= 0 ? hex(piece[i + 2]) : -1;
+            int high = length - i > 2 ? hex_digit(piece[i + 1]) : -1;
+            int low = high >= 0 ? hex_digit(piece[i + 2]) : -1;
             if (low < 0)
                 return false;
             c = (unsigned char)(16 * high + low);
@@ -111,30 +111,30 @@ static bool is_named(const struct http_header *h, const char *name)
     return h->name_length == strlen(name) && strncasecmp(h->name, name, h->name_length) == 0;
 }
 
-static size_t seen(const struct http_head *head)
+static size_t kept_headers(const struct http_head *head)
 {
     return head->header_count < HTTP_HEADERS_MAX ? head->header_count : HTTP_HEADERS_MAX;
 }
 
 const struct http_header *http_guard_find(const struct http_head *head, const char *name)
 {
-    for (size_t i = 0; i < seen(head); i++)
+    for (size_t i = 0; i < kept_headers(head); i++)
         if (is_named(&head->headers[i], name))
             return &head->headers[i];
     return NULL;
 }
 
-static size_t count_of(const struct http_head *head, const char *name)
+static size_t count_headers(const struct http_head *head, const char *name)
 {
     size_t count = 0;
 
-    for (size_t i = 0; i < seen(head); i++)
+    for (size_t i = 0; i < kept_headers(head); i++)
         count += is_named(&head->headers[i], name);
     return count;
 }
 
-/* Path and query: a path from the root, visible ASCII, no fragment, percent-encoding that decodes.
- */
+/* Check that a target is an absolute path and a query in visible ASCII, without a fragment, and
+ * that its percent-encoding is valid. */
 static struct http_verdict check_target(const char *target)
 {
     char decoded[HTTP_TARGET_MAX + 1];
@@ -142,21 +142,22 @@ static struct http_verdict check_target(const char *target)
     const char *query = memchr(target, '?', length);
 
     if (length > HTTP_TARGET_MAX)
-        return refuse(414, HTTP_REFUSAL_TARGET, "target", "the address is too long");
+        return refuse_head(414, HTTP_REFUSAL_TARGET, "target", "the request target is too long");
     if (target[0] != '/')
-        return refuse(400, HTTP_REFUSAL_TARGET, "target", "the address is not a path from /");
+        return refuse_head(400, HTTP_REFUSAL_TARGET, "target",
+                           "the request target does not begin with /");
     for (size_t i = 0; i < length; i++) {
         unsigned char c = (unsigned char)target[i];
         if (c <= 0x20 || c >= 0x7f || strchr("\"#<>\\^`{|}", c))
-            return refuse(400, HTTP_REFUSAL_TARGET, "target",
-                          "the address has a character that must be percent-encoded");
+            return refuse_head(400, HTTP_REFUSAL_TARGET, "target",
+                               "the request target has a character that must be percent-encoded");
     }
     size_t path = query ? (size_t)(query - target) : length;
     if (!http_guard_decode(target, path, false, decoded, sizeof(decoded)) ||
         (query && !http_guard_decode(query + 1, length - path - 1, true, decoded, sizeof(decoded))))
-        return refuse(400, HTTP_REFUSAL_TARGET, "target",
-                      "the percent-encoding of the address is not that of a UTF-8 text");
-    return fine;
+        return refuse_head(400, HTTP_REFUSAL_TARGET, "target",
+                           "the percent-encoded request target is not valid UTF-8");
+    return accepted;
 }
 
 static struct http_verdict check_headers(const struct http_head *head)
@@ -164,24 +165,26 @@ static struct http_verdict check_headers(const struct http_head *head)
     size_t total = 0;
 
     if (head->header_count > HTTP_HEADERS_MAX)
-        return refuse(431, HTTP_REFUSAL_HEADER, NULL, "there are too many headers");
+        return refuse_head(431, HTTP_REFUSAL_HEADER, NULL, "there are too many headers");
     for (size_t i = 0; i < head->header_count; i++) {
         const struct http_header *h = &head->headers[i];
         total += h->name_length + h->value_length;
         if (h->name_length + h->value_length > HTTP_HEADER_MAX || total > HTTP_HEADERS_SIZE)
-            return refuse(431, HTTP_REFUSAL_HEADER, NULL, "the headers are too long");
+            return refuse_head(431, HTTP_REFUSAL_HEADER, NULL, "the headers are too long");
         if (!is_token_text(h->name, h->name_length))
-            return refuse(400, HTTP_REFUSAL_HEADER, NULL, "a header has a name that is none");
+            return refuse_head(400, HTTP_REFUSAL_HEADER, NULL, "the name of a header is not valid");
         for (size_t k = 0; k < h->value_length; k++) {
             unsigned char c = (unsigned char)h->value[k];
             if ((c < 0x20 && c != '\t') || c == 0x7f)
-                return refuse(400, HTTP_REFUSAL_HEADER, NULL, "a header has control characters");
+                return refuse_head(400, HTTP_REFUSAL_HEADER, NULL,
+                                   "the value of a header contains control characters");
         }
     }
-    return fine;
+    return accepted;
 }
 
-/* A name, an IPv4 address, or an IPv6 address in brackets; and a port. */
+/* Whether a text is a host name, an IPv4 address or an IPv6 address in brackets, and perhaps a
+ * port. */
 static bool is_host(const char *text, size_t length)
 {
     size_t end = 0;
@@ -209,19 +212,21 @@ static bool is_host(const char *text, size_t length)
 
 static struct http_verdict check_host(const struct http_head *head)
 {
-    size_t count = count_of(head, "Host");
+    size_t count = count_headers(head, "Host");
     const struct http_header *host = http_guard_find(head, "Host");
 
     if (count > 1)
-        return refuse(400, HTTP_REFUSAL_HOST, "Host", "there is more than one Host");
+        return refuse_head(400, HTTP_REFUSAL_HOST, "Host",
+                           "the request has more than one Host header");
     if (count == 0 && strcmp(head->version, "HTTP/1.0") != 0)
-        return refuse(400, HTTP_REFUSAL_HOST, "Host", "there is no Host");
+        return refuse_head(400, HTTP_REFUSAL_HOST, "Host", "the request has no Host header");
     if (host && !is_host(host->value ? host->value : "", host->value_length))
-        return refuse(400, HTTP_REFUSAL_HOST, "Host", "the Host is not a name and a port");
-    return fine;
+        return refuse_head(400, HTTP_REFUSAL_HOST, "Host",
+                           "the Host header is not a host name with an optional port");
+    return accepted;
 }
 
-/* Digits alone, and not more than fit. */
+/* Read a Content-Length: 1 to 18 digits. */
 static bool read_length(const struct http_header *h, size_t *ret_length)
 {
     size_t length = 0;
@@ -244,24 +249,24 @@ static struct http_verdict check_framing(const struct http_head *head, struct ht
 
     *f = (struct http_framing){.chunked = coding != NULL, .has_length = length != NULL};
     if (length && coding)
-        return refuse(400, HTTP_REFUSAL_FRAMING, "Transfer-Encoding",
-                      "Content-Length and Transfer-Encoding contradict each other");
-    if (count_of(head, "Content-Length") > 1)
-        return refuse(400, HTTP_REFUSAL_FRAMING, "Content-Length",
-                      "there is more than one Content-Length");
-    if (count_of(head, "Transfer-Encoding") > 1)
-        return refuse(400, HTTP_REFUSAL_FRAMING, "Transfer-Encoding",
-                      "there is more than one Transfer-Encoding");
+        return refuse_head(400, HTTP_REFUSAL_FRAMING, "Transfer-Encoding",
+                           "the request has both Content-Length and Transfer-Encoding");
+    if (count_headers(head, "Content-Length") > 1)
+        return refuse_head(400, HTTP_REFUSAL_FRAMING, "Content-Length",
+                           "the request has more than one Content-Length");
+    if (count_headers(head, "Transfer-Encoding") > 1)
+        return refuse_head(400, HTTP_REFUSAL_FRAMING, "Transfer-Encoding",
+                           "the request has more than one Transfer-Encoding");
     if (length && !read_length(length, &f->length))
-        return refuse(400, HTTP_REFUSAL_FRAMING, "Content-Length",
-                      "the Content-Length is not a number");
+        return refuse_head(400, HTTP_REFUSAL_FRAMING, "Content-Length",
+                           "the Content-Length is not a number");
     if (coding && (coding->value_length != 7 || strncasecmp(coding->value, "chunked", 7) != 0))
-        return refuse(400, HTTP_REFUSAL_FRAMING, "Transfer-Encoding",
-                      "the Transfer-Encoding is not chunked");
+        return refuse_head(400, HTTP_REFUSAL_FRAMING, "Transfer-Encoding",
+                           "the Transfer-Encoding is not chunked");
     if (coding && strcmp(head->version, "HTTP/1.1") != 0)
-        return refuse(400, HTTP_REFUSAL_FRAMING, "Transfer-Encoding",
-                      "Transfer-Encoding needs HTTP/1.1");
-    return fine;
+        return refuse_head(400, HTTP_REFUSAL_FRAMING, "Transfer-Encoding",
+                           "Transfer-Encoding needs HTTP/1.1");
+    return accepted;
 }
 
 static struct http_verdict check_body(const struct http_head *head, size_t body_limit,
@@ -270,31 +275,34 @@ static struct http_verdict check_body(const struct http_head *head, size_t body_
     bool post = strcmp(head->method, "POST") == 0;
     const struct http_header *expect = http_guard_find(head, "Expect");
 
-    if (count_of(head, "Expect") > 1 ||
+    if (count_headers(head, "Expect") > 1 ||
         (expect &&
          (expect->value_length != 12 || strncasecmp(expect->value, "100-continue", 12) != 0)))
-        return refuse(417, HTTP_REFUSAL_EXPECT, "Expect",
-                      "nothing but 100-continue can be expected");
+        return refuse_head(417, HTTP_REFUSAL_EXPECT, "Expect",
+                           "only Expect: 100-continue is supported");
     f->expects_continue = expect != NULL;
     if (!post && (f->chunked || f->length > 0))
-        return refuse(400, HTTP_REFUSAL_BODY, NULL, "a GET has no body");
+        return refuse_head(400, HTTP_REFUSAL_BODY, NULL,
+                           "a GET or HEAD request must not have a body");
     if (post && !f->chunked && !f->has_length)
-        return refuse(411, HTTP_REFUSAL_BODY, "Content-Length", "how long is the body?");
+        return refuse_head(411, HTTP_REFUSAL_BODY, "Content-Length",
+                           "the request has neither Content-Length nor chunked encoding");
     if (f->length > body_limit)
-        return refuse(413, HTTP_REFUSAL_SIZE, "Content-Length", "the body is too large");
-    return fine;
+        return refuse_head(413, HTTP_REFUSAL_SIZE, "Content-Length", "the body is too large");
+    return accepted;
 }
 
 struct http_verdict http_guard_check(const struct http_head *head, size_t body_limit,
                                      struct http_framing *framing)
 {
-    struct http_verdict v = fine;
+    struct http_verdict v = accepted;
 
     *framing = (struct http_framing){.chunked = false};
     if (strcmp(head->version, "HTTP/1.1") != 0 && strcmp(head->version, "HTTP/1.0") != 0)
-        return refuse(400, HTTP_REFUSAL_VERSION, NULL, "the version is not HTTP/1.1 or HTTP/1.0");
+        return refuse_head(400, HTTP_REFUSAL_VERSION, NULL,
+                           "the version is not HTTP/1.1 or HTTP/1.0");
     if (!is_token_text(head->method, strlen(head->method)))
-        return refuse(400, HTTP_REFUSAL_METHOD, NULL, "the method is not a word");
+        return refuse_head(400, HTTP_REFUSAL_METHOD, NULL, "the method is not a valid token");
     v = check_headers(head);
     if (v.status == 0)
         v = check_framing(head, framing);
@@ -304,7 +312,7 @@ struct http_verdict http_guard_check(const struct http_head *head, size_t body_l
         v = check_target(head->target);
     if (v.status == 0 && strcmp(head->method, "GET") != 0 && strcmp(head->method, "HEAD") != 0 &&
         strcmp(head->method, "POST") != 0)
-        return refuse(405, HTTP_REFUSAL_METHOD, NULL, "the method is not GET, HEAD or POST");
+        return refuse_head(405, HTTP_REFUSAL_METHOD, NULL, "the method is not GET, HEAD or POST");
     if (v.status == 0)
         v = check_body(head, body_limit, framing);
     return v;

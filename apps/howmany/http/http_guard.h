@@ -1,7 +1,7 @@
 /*
- * The guard: what must hold of a request before anything looks at what it asks. Libraries below are
- * lenient, and a proxy in front may read a lenient request in another way than we do; so whatever
- * can be read in two ways is refused (RFC 9110, 9112). Pure functions on a parsed request.
+ * The guard validates the head of a request before a handler sees it. HTTP libraries are lenient,
+ * and a proxy may parse an ambiguous request differently (request smuggling), so ambiguous requests
+ * are refused; see RFC 9110 and RFC 9112. All functions are pure.
  */
 #ifndef HM_HTTP_GUARD_H
 #define HM_HTTP_GUARD_H
@@ -10,26 +10,26 @@
 #include <stddef.h>
 
 enum {
-    HTTP_TARGET_MAX = 4096,   /* bytes of path and query */
-    HTTP_ARGUMENTS_MAX = 100, /* of a query */
-    HTTP_HEADERS_MAX = 64,    /* fields */
-    HTTP_HEADER_MAX = 8192,   /* bytes of a field, name and value */
-    HTTP_HEADERS_SIZE = 16384 /* bytes of all fields */
+    HTTP_TARGET_MAX = 4096,   /* Bytes of path and query. */
+    HTTP_ARGUMENTS_MAX = 100, /* Arguments of a query. */
+    HTTP_HEADERS_MAX = 64,    /* Number of header fields. */
+    HTTP_HEADER_MAX = 8192,   /* Bytes of name and value of one field. */
+    HTTP_HEADERS_SIZE = 16384 /* Bytes of all fields. */
 };
 
 struct http_header {
-    const char *name, *value; /* borrowed; value may be NULL: empty */
+    const char *name, *value; /* Borrowed; a NULL value is empty. */
     size_t name_length, value_length;
 };
 
-/* A request as its head says it, nothing decoded. Borrows everything. */
+/* The head of a request, not decoded. All pointers are borrowed. */
 struct http_head {
     const char *method, *target, *version;
-    const struct http_header *headers; /* the first HTTP_HEADERS_MAX */
-    size_t header_count;               /* all there are */
+    const struct http_header *headers; /* The first HTTP_HEADERS_MAX headers. */
+    size_t header_count;               /* Number of headers received. */
 };
 
-/* Why a request is refused; the names are those of /metrics. */
+/* Reasons of refusals, with their names in /metrics. */
 #define HTTP_REFUSAL_MAP(X)                                                                        \
     X(NONE, "none")                                                                                \
     X(FRAMING, "framing")                                                                          \
@@ -56,15 +56,15 @@ enum http_refusal {
 
 const char *http_refusal_name(enum http_refusal refusal);
 
-/* What the guard says: status 0 lets the request in. */
+/* Result of the guard; status 0 accepts the request. */
 struct http_verdict {
     int status;
     enum http_refusal refusal;
-    const char *detail; /* one sentence without a full stop */
-    const char *field;  /* header or part of the request; NULL: none */
+    const char *detail; /* One sentence without a full stop. */
+    const char *field;  /* Header or part of the request; may be NULL. */
 };
 
-/* How the body is framed, once the guard has let the head in. */
+/* The framing of the body of an accepted request. */
 struct http_framing {
     bool chunked;
     bool has_length;
@@ -72,22 +72,22 @@ struct http_framing {
     bool expects_continue;
 };
 
-/* Look at the whole head. body_limit: bytes a body may have. */
+/* Check the whole head. body_limit is the largest size of a body in bytes. */
 struct http_verdict http_guard_check(const struct http_head *head, size_t body_limit,
                                      struct http_framing *ret_framing);
 
 /*
- * Decode a percent-encoded piece into text[room]: false unless it is well-formed UTF-8 without
- * control characters. With plus, a + is a blank, as in queries.
+ * Decode a percent-encoded piece into text[room]. Returns false unless the result is well-formed
+ * UTF-8 without control characters. With `plus`, a + becomes a space, as in queries.
  */
 bool http_guard_decode(const char *piece, size_t length, bool plus, char *text, size_t room);
 /* Whether bytes are well-formed UTF-8 (no overlong forms, no surrogates). */
 bool http_guard_utf8(const char *text, size_t length);
 
-/* The one header of that name, any case; NULL where there is none. */
+/* The first header of that name, ignoring case; NULL if there is none. */
 const struct http_header *http_guard_find(const struct http_head *head, const char *name);
 
-/* The media type of a Content-Type, before ';', in small letters, into text[room]. */
+/* Copy the media type of a Content-Type (before ';') in lower case into text[room]. */
 bool http_guard_type(const char *value, char *text, size_t room);
 
 #endif

@@ -1,9 +1,10 @@
 /*
- * The HTTP server on libmicrohttpd (written for 0.9.75); the only file that knows it.
+ * The HTTP server on libmicrohttpd (written for 0.9.75); no other file uses the library.
  *
- * The library parses and frames; the guard looks at each head before anything else does, and the
- * watch cuts what is slow. A request is an exchange: made when its first line is there, freed when
- * its answer is out. While a worker has it, its connection is suspended.
+ * The library parses requests; the guard checks each head before the handler sees it, and the table
+ * of connections closes those that exceed a timeout. An exchange is a request and its response: it
+ * is created when the request line has arrived and freed when the response was sent. While a thread
+ * of a pool works on a request, its connection is suspended.
  */
 #include <microhttpd.h>
 #include <pthread.h>
@@ -19,13 +20,14 @@
 #include "err.h"
 #include "http.h"
 #include "http_address.h"
-#include "http_watch.h"
-#include "http_work.h"
+#include "http_connections.h"
+#include "http_pool.h"
 #include "library.h"
 
-enum { CONNECTION_MEMORY = 32768, REAP_NS = 200000000 };
+enum { CONNECTION_MEMORY = 32768, CLOSE_LATE_NS = 200000000 };
 
-/* The library is loaded when a server starts: it brings TLS along, which no other command needs. */
+/* The library is loaded when a server starts, because it loads TLS, which no other command needs.
+ */
 #define MHD_MAP(X)                                                                                 \
     X(MHD_add_response_header)                                                                     \
     X(MHD_create_response_from_buffer_with_free_callback_cls)                                      \
@@ -63,12 +65,12 @@ struct http_server {
     struct http_settings settings;
     struct http_handler handler;
     struct MHD_Daemon *daemon;
-    struct http_watch *watch;
-    struct http_work *work, *wait;
-    pthread_t reaper;
-    bool reaping;
+    struct http_connections *connections;
+    struct http_pool *work, *wait; /* For HTTP_WORK and HTTP_WAIT. */
+    pthread_t closer;              /* Closes late connections. */
+    bool closing;
     atomic_bool ending, draining;
-    atomic_size_t open; /* exchanges */
+    atomic_size_t open; /* Exchanges that are not freed. */
     atomic_ullong next_id;
     unsigned id_prefix;
     int port;
@@ -79,7 +81,7 @@ enum exchange_state { EXCHANGE_FRESH, EXCHANGE_READING, EXCHANGE_WORKING, EXCHAN
 struct exchange {
     struct http_server *server;
     struct MHD_Connection *connection;
-    struct http_place *place;
+    struct http_connection *entry; /* In the table of connections. */
     enum exchange_state state;
     struct http_request request;
     struct http_response response;
@@ -87,28 +89,28 @@ struct exchange {
     char *body;
     size_t length, room;
     bool too_large, answered;
-    char *path;    /* decoded, after the target */
-    char target[]; /* as it came */
+    char *path;    /* Decoded; stored after the target. */
+    char target[]; /* As received. */
 };
 
-/* ---- answering ------------------------------------------------------------------------------- */
+/* ---- responding ----------------------------------------------------------------------------- */
 
-static void nothing(void *context)
+static void release_static(void *body)
 {
-    (void)context; /* a static body */
+    (void)body; /* A static body is not freed. */
 }
 
-static enum MHD_Result answer(struct exchange *x, bool close_after)
+static enum MHD_Result send_response(struct exchange *x, bool close_after)
 {
     struct http_response *r = &x->response;
     struct MHD_Response *out = mhd.MHD_create_response_from_buffer_with_free_callback_cls(
-        r->length, (void *)(uintptr_t)r->body, r->release ? r->release : nothing, r->owner);
+        r->length, (void *)(uintptr_t)r->body, r->release ? r->release : release_static, r->owner);
     enum MHD_Result ok = MHD_NO;
 
     x->state = EXCHANGE_ANSWERED;
     if (!out)
         return MHD_NO;
-    r->release = NULL; /* now the library's */
+    r->release = NULL; /* The library owns the body now. */
     mhd.MHD_add_response_header(out, "Content-Type", r->type);
     mhd.MHD_add_response_header(out, "X-Request-Id", x->request.id);
     mhd.MHD_add_response_header(out, "X-Content-Type-Options", "nosniff");
@@ -116,32 +118,32 @@ static enum MHD_Result answer(struct exchange *x, bool close_after)
         mhd.MHD_add_response_header(out, r->extra[i].name, r->extra[i].value);
     if (close_after || atomic_load_explicit(&x->server->draining, memory_order_relaxed))
         mhd.MHD_add_response_header(out, "Connection", "close");
-    http_place_enter(x->place, HTTP_PHASE_SEND);
+    http_connection_enter(x->entry, HTTP_PHASE_SEND);
     x->answered = true;
     ok = mhd.MHD_queue_response(x->connection, (unsigned)r->status, out);
     mhd.MHD_destroy_response(out);
     return ok;
 }
 
-static enum MHD_Result refuse(struct exchange *x, const struct http_verdict *verdict)
+static enum MHD_Result send_refusal(struct exchange *x, const struct http_verdict *verdict)
 {
     struct http_server *s = x->server;
 
     s->handler.refuse(s->handler.context, &x->request, verdict, &x->response);
-    return answer(x, true);
+    return send_response(x, true);
 }
 
 /* ---- reading a request ----------------------------------------------------------------------- */
 
-struct gathered {
+struct header_list {
     struct http_header headers[HTTP_HEADERS_MAX];
     size_t count;
 };
 
-static enum MHD_Result gather(void *context, enum MHD_ValueKind kind, const char *name,
-                              size_t name_length, const char *value, size_t value_length)
+static enum MHD_Result collect_header(void *context, enum MHD_ValueKind kind, const char *name,
+                                      size_t name_length, const char *value, size_t value_length)
 {
-    struct gathered *g = context;
+    struct header_list *g = context;
 
     (void)kind;
     if (g->count < HTTP_HEADERS_MAX)
@@ -151,7 +153,7 @@ static enum MHD_Result gather(void *context, enum MHD_ValueKind kind, const char
     return MHD_YES;
 }
 
-static const char *value_of(const struct http_head *head, const char *name)
+static const char *header_value(const struct http_head *head, const char *name)
 {
     const struct http_header *h = http_guard_find(head, name);
 
@@ -159,13 +161,13 @@ static const char *value_of(const struct http_head *head, const char *name)
 }
 
 /*
- * What the library does not tell: it takes a bare CR or LF for the end of a line, cuts a value at a
- * NUL, joins folded lines, and drops lines without a name. But it parses in place and hands out
- * pointers into what was received; so between a value and the next name there are the two bytes of
- * CR LF, and nothing else, or the head was not what it seems. True of the version named here; with
- * others the check is left out.
+ * The library accepts a bare CR or LF as the end of a line, truncates a value at a NUL, joins
+ * folded lines, and drops lines without a name, and does not report any of these. But it parses in
+ * place, and its pointers point into the received bytes: if the head is well-formed, exactly the
+ * two bytes of CR LF are between a value and the next name. This holds for version 0.9.75; with
+ * other versions the check is skipped.
  */
-static bool is_plain_layout(const char *version, const struct gathered *g)
+static bool is_plain_layout(const char *version, const struct header_list *g)
 {
     const char *end = version + strlen(version);
 
@@ -177,12 +179,13 @@ static bool is_plain_layout(const char *version, const struct gathered *g)
             return false;
         end = h->value + h->value_length;
     }
-    /* Then an empty line. Whatever it is, there is room after it: buffers are never full. */
+    /* An empty line follows. Reading past it is safe, because the library's buffers are never full.
+     */
     return g->count == 0 || g->count > HTTP_HEADERS_MAX ||
            (end[0] == '\0' && end[1] == '\0' && end[2] == '\0' && end[3] == '\0');
 }
 
-/* Path and query of a target that the guard has let in. */
+/* Set path and query from a target that the guard has accepted. */
 static void split_target(struct exchange *x)
 {
     char *query = strchr(x->target, '?');
@@ -193,41 +196,42 @@ static void split_target(struct exchange *x)
     x->request.query = query ? query + 1 : "";
 }
 
-static struct http_verdict look(struct exchange *x, const char *method, const char *version,
-                                struct http_framing *framing)
+static struct http_verdict check_head(struct exchange *x, const char *method, const char *version,
+                                      struct http_framing *framing)
 {
-    struct gathered g = {.count = 0};
+    struct header_list g = {.count = 0};
     struct http_verdict verdict;
     struct http_head head = {method, x->target, version, g.headers, 0};
 
-    mhd.MHD_get_connection_values_n(x->connection, MHD_HEADER_KIND, gather, &g);
+    mhd.MHD_get_connection_values_n(x->connection, MHD_HEADER_KIND, collect_header, &g);
     head.header_count = g.count;
     x->request.method = method;
     verdict = http_guard_check(&head, x->server->settings.body_limit, framing);
     if (verdict.status == 0 && !is_plain_layout(version, &g))
-        verdict =
-            (struct http_verdict){400, HTTP_REFUSAL_HEADER,
-                                  "the lines of the head do not end in CR LF, or hold NUL", NULL};
+        verdict = (struct http_verdict){
+            400, HTTP_REFUSAL_HEADER, "a line of the head does not end with CR LF, or contains NUL",
+            NULL};
     if (verdict.status != 0)
         return verdict;
     split_target(x);
-    x->request.type = value_of(&head, "Content-Type");
-    x->request.accept = value_of(&head, "Accept");
-    x->request.authorization = value_of(&head, "Authorization");
-    x->request.if_none_match = value_of(&head, "If-None-Match");
-    x->request.key = value_of(&head, "Idempotency-Key");
-    if (http_watch_is_full(x->server->watch))
+    x->request.type = header_value(&head, "Content-Type");
+    x->request.accept = header_value(&head, "Accept");
+    x->request.authorization = header_value(&head, "Authorization");
+    x->request.if_none_match = header_value(&head, "If-None-Match");
+    x->request.key = header_value(&head, "Idempotency-Key");
+    if (http_connections_is_full(x->server->connections))
         verdict = (struct http_verdict){503, HTTP_REFUSAL_CONNECTIONS,
-                                        "there are too many connections", NULL};
+                                        "the server has too many connections", NULL};
     return verdict;
 }
 
-/* A little more than the body may have is read and dropped, so that we can say it is too large. */
-static bool append(struct exchange *x, const char *piece, size_t length)
+/* Append bytes to the body. Some bytes beyond the limit are read and dropped, so that the response
+ * can be 413; after that, false closes the connection. */
+static bool append_body(struct exchange *x, const char *piece, size_t length)
 {
     size_t limit = x->server->settings.body_limit;
 
-    http_place_received(x->place, length);
+    http_connection_received(x->entry, length);
     if (x->too_large || x->length + length > limit) {
         x->too_large = true;
         x->length += length;
@@ -247,9 +251,9 @@ static bool append(struct exchange *x, const char *piece, size_t length)
     return true;
 }
 
-/* ---- from request to answer ------------------------------------------------------------------ */
+/* ---- handling a request ---------------------------------------------------------------------- */
 
-static void work_on(void *task)
+static void run_exchange(void *task)
 {
     struct exchange *x = task;
     struct http_handler *h = &x->server->handler;
@@ -258,67 +262,68 @@ static void work_on(void *task)
     mhd.MHD_resume_connection(x->connection);
 }
 
-static enum MHD_Result complete(struct exchange *x)
+static enum MHD_Result handle_complete(struct exchange *x)
 {
     struct http_server *s = x->server;
     static const struct http_verdict large = {413, HTTP_REFUSAL_SIZE, "the body is too large",
                                               NULL};
     static const struct http_verdict busy = {503, HTTP_REFUSAL_OVERLOAD,
-                                             "there are too many requests at once", NULL};
+                                             "the server has too many requests", NULL};
 
     if (x->too_large)
-        return refuse(x, &large);
+        return send_refusal(x, &large);
     x->request.body = x->body ? x->body : "";
     x->request.length = x->length;
     enum http_next next = s->handler.quick(s->handler.context, &x->request, &x->response);
     if (next == HTTP_ANSWERED)
-        return answer(x, false);
-    struct http_work *pool = next == HTTP_WAIT ? s->wait : s->work;
-    if (!http_work_reserve(pool))
-        return refuse(x, &busy);
+        return send_response(x, false);
+    struct http_pool *pool = next == HTTP_WAIT ? s->wait : s->work;
+    if (!http_pool_reserve(pool))
+        return send_refusal(x, &busy);
     x->state = EXCHANGE_WORKING;
-    http_place_enter(x->place, HTTP_PHASE_WORK);
+    http_connection_enter(x->entry, HTTP_PHASE_WORK);
     mhd.MHD_suspend_connection(x->connection);
-    http_work_push(pool, x);
+    http_pool_push(pool, x);
     return MHD_YES;
 }
 
-static enum MHD_Result begin(struct exchange *x, const char *method, const char *version)
+static enum MHD_Result handle_head(struct exchange *x, const char *method, const char *version)
 {
     struct http_framing framing;
-    struct http_verdict verdict = look(x, method, version, &framing);
+    struct http_verdict verdict = check_head(x, method, version, &framing);
 
     if (verdict.status != 0)
-        return refuse(x, &verdict);
-    /* The library closes connections that are answered before it has asked for a body. */
+        return send_refusal(x, &verdict);
+    /* A response at this point would make the library close the connection; respond after the body.
+     */
     x->state = EXCHANGE_READING;
-    http_place_enter(x->place, HTTP_PHASE_BODY);
+    http_connection_enter(x->entry, HTTP_PHASE_BODY);
     return MHD_YES;
 }
 
-static enum MHD_Result handle(void *context, struct MHD_Connection *connection, const char *url,
-                              const char *method, const char *version, const char *data,
-                              size_t *size, void **own)
+static enum MHD_Result handle_data(void *context, struct MHD_Connection *connection,
+                                   const char *url, const char *method, const char *version,
+                                   const char *data, size_t *size, void **own)
 {
     struct exchange *x = *own;
 
     (void)context;
     (void)connection;
     (void)url;
-    if (!x || !x->place)
+    if (!x || !x->entry)
         return MHD_NO;
     switch (x->state) {
     case EXCHANGE_FRESH:
-        return begin(x, method, version);
+        return handle_head(x, method, version);
     case EXCHANGE_READING:
         if (*size == 0)
-            return complete(x);
-        if (!append(x, data, *size))
+            return handle_complete(x);
+        if (!append_body(x, data, *size))
             return MHD_NO;
         *size = 0;
         return MHD_YES;
-    case EXCHANGE_WORKING: /* resumed: the worker is done */
-        return answer(x, false);
+    case EXCHANGE_WORKING: /* Resumed after run_exchange. */
+        return send_response(x, false);
     case EXCHANGE_ANSWERED:
         break;
     }
@@ -326,7 +331,7 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
     return MHD_YES;
 }
 
-/* ---- the life of exchanges and connections --------------------------------------------------- */
+/* ---- exchanges and connections --------------------------------------------------------------- */
 
 /* The library has no room for thousands of arguments, and waits for ever when it runs out. */
 static bool is_crowded(const char *target)
@@ -351,7 +356,7 @@ static void hang_up(struct http_server *s, struct MHD_Connection *connection)
     if (!socket)
         return;
     if (send(socket->connect_fd, too_long, sizeof(too_long) - 1, MSG_NOSIGNAL | MSG_DONTWAIT) > 0)
-        s->handler.cut(s->handler.context, "", HTTP_REFUSAL_TARGET);
+        s->handler.closed(s->handler.context, "", HTTP_REFUSAL_TARGET);
     shutdown(socket->connect_fd, SHUT_RDWR);
 }
 
@@ -369,10 +374,10 @@ static void *first_line(void *context, const char *target, struct MHD_Connection
         return NULL;
     memset(x, 0, sizeof(*x));
     memcpy(x->target, target, length + 1);
-    x->path = x->target + length + 1; /* decoding never makes longer */
+    x->path = x->target + length + 1; /* Decoding never makes a text longer. */
     x->server = s;
     x->connection = connection;
-    x->place = own ? own->socket_context : NULL;
+    x->entry = own ? own->socket_context : NULL;
     x->started_s = http_now();
     x->request = (struct http_request){.method = "",
                                        .path = "",
@@ -385,16 +390,16 @@ static void *first_line(void *context, const char *target, struct MHD_Connection
                                        .body = ""};
     snprintf(x->request.id, sizeof(x->request.id), "%08x-%06llx", s->id_prefix,
              atomic_fetch_add_explicit(&s->next_id, 1, memory_order_relaxed));
-    if (x->place) {
-        http_place_begin(x->place);
-        memcpy(x->request.address, http_place_address(x->place), HTTP_ADDRESS);
+    if (x->entry) {
+        http_connection_begin(x->entry);
+        memcpy(x->request.address, http_connection_address(x->entry), HTTP_ADDRESS);
     }
     atomic_fetch_add(&s->open, 1);
     return x;
 }
 
-static void completed(void *context, struct MHD_Connection *connection, void **own,
-                      enum MHD_RequestTerminationCode code)
+static void free_exchange(void *context, struct MHD_Connection *connection, void **own,
+                          enum MHD_RequestTerminationCode code)
 {
     struct http_server *s = context;
     struct exchange *x = *own;
@@ -404,26 +409,26 @@ static void completed(void *context, struct MHD_Connection *connection, void **o
     if (!x)
         return;
     *own = NULL;
-    if (x->place)
-        http_place_enter(x->place, HTTP_PHASE_IDLE);
+    if (x->entry)
+        http_connection_enter(x->entry, HTTP_PHASE_IDLE);
     if (x->answered)
         s->handler.done(s->handler.context, &x->request, &x->response, http_now() - x->started_s,
                         x->length);
-    if (x->response.release) /* never handed on */
+    if (x->response.release) /* The body was not passed to the library. */
         x->response.release(x->response.owner);
     free(x->body);
     free(x);
     atomic_fetch_sub(&s->open, 1);
 }
 
-static void connection_changes(void *context, struct MHD_Connection *connection, void **own,
-                               enum MHD_ConnectionNotificationCode code)
+static void track_connection(void *context, struct MHD_Connection *connection, void **own,
+                             enum MHD_ConnectionNotificationCode code)
 {
     struct http_server *s = context;
     char address[HTTP_ADDRESS] = "?";
 
     if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
-        http_watch_remove(s->watch, *own);
+        http_connections_remove(s->connections, *own);
         *own = NULL;
         return;
     }
@@ -433,43 +438,43 @@ static void connection_changes(void *context, struct MHD_Connection *connection,
         http_address_text(peer->client_addr, address);
     const union MHD_ConnectionInfo *socket =
         mhd.MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    *own = socket ? http_watch_add(s->watch, socket->connect_fd, address) : NULL;
+    *own = socket ? http_connections_add(s->connections, socket->connect_fd, address) : NULL;
 }
 
-static enum MHD_Result admit(void *context, const struct sockaddr *peer, socklen_t size)
+static enum MHD_Result accept_connection(void *context, const struct sockaddr *peer, socklen_t size)
 {
     struct http_server *s = context;
     char address[HTTP_ADDRESS];
 
     (void)size;
     http_address_text(peer, address);
-    if (http_watch_admits(s->watch, address))
+    if (http_connections_admits(s->connections, address))
         return MHD_YES;
-    s->handler.cut(s->handler.context, address, HTTP_REFUSAL_CONNECTIONS);
+    s->handler.closed(s->handler.context, address, HTTP_REFUSAL_CONNECTIONS);
     return MHD_NO;
 }
 
-static void told_slow(void *context, const char *address)
+static void report_late(void *context, const char *address)
 {
     struct http_server *s = context;
 
-    s->handler.cut(s->handler.context, address, HTTP_REFUSAL_SLOW);
+    s->handler.closed(s->handler.context, address, HTTP_REFUSAL_SLOW);
 }
 
-static void *reap(void *context)
+static void *close_late(void *context)
 {
     struct http_server *s = context;
 
     while (!atomic_load(&s->ending)) {
-        nanosleep(&(struct timespec){0, REAP_NS}, NULL);
-        http_watch_reap(s->watch, told_slow, s);
+        nanosleep(&(struct timespec){0, CLOSE_LATE_NS}, NULL);
+        http_connections_close_late(s->connections, report_late, s);
     }
     return NULL;
 }
 
-/* ---- starting and ending --------------------------------------------------------------------- */
+/* ---- starting and stopping ------------------------------------------------------------------- */
 
-/* As many sockets as connections need, where the system lets us. */
+/* Raise the limit of open files to what the connections need, as far as the system allows. */
 static void raise_files(size_t wanted)
 {
     struct rlimit files;
@@ -487,14 +492,15 @@ static struct MHD_Daemon *start_daemon(struct http_server *s, int listening)
 
     raise_files(most + 256);
     return mhd.MHD_start_daemon(
-        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, admit, s, handle, s,
-        MHD_OPTION_LISTEN_SOCKET, listening, /* the library counts by thread, the watch by server */
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, accept_connection, s,
+        handle_data, s, MHD_OPTION_LISTEN_SOCKET,
+        listening, /* The library counts connections per thread; the table counts all. */
         MHD_OPTION_CONNECTION_LIMIT, (unsigned)(most * (size_t)t->threads),
         MHD_OPTION_THREAD_POOL_SIZE, (unsigned)t->threads, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         (size_t)CONNECTION_MEMORY, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)(2 * t->idle_s + 1),
         MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_URI_LOG_CALLBACK, first_line, s,
-        MHD_OPTION_NOTIFY_COMPLETED, completed, s, MHD_OPTION_NOTIFY_CONNECTION, connection_changes,
-        s, MHD_OPTION_END);
+        MHD_OPTION_NOTIFY_COMPLETED, free_exchange, s, MHD_OPTION_NOTIFY_CONNECTION,
+        track_connection, s, MHD_OPTION_END);
 }
 
 static void server_free(struct http_server *s)
@@ -502,18 +508,18 @@ static void server_free(struct http_server *s)
     if (!s)
         return;
     atomic_store(&s->ending, true);
-    if (s->reaping)
-        pthread_join(s->reaper, NULL);
-    http_work_free(s->work);
-    http_work_free(s->wait);
-    http_watch_free(s->watch);
+    if (s->closing)
+        pthread_join(s->closer, NULL);
+    http_pool_free(s->work);
+    http_pool_free(s->wait);
+    http_connections_free(s->connections);
     free(s);
 }
 
 int http_start(const struct http_settings *settings, const struct http_handler *handler,
                struct http_server **ret_server, struct hm_err *err)
 {
-    struct http_patience patience = {.header_s = settings->header_s,
+    struct http_timeouts timeouts = {.header_s = settings->header_s,
                                      .body_s = settings->body_s,
                                      .send_s = 2 * settings->idle_s,
                                      .idle_s = settings->idle_s,
@@ -529,17 +535,18 @@ int http_start(const struct http_settings *settings, const struct http_handler *
     s->handler = *handler;
     if (getrandom(&s->id_prefix, sizeof(s->id_prefix), 0) < 0)
         s->id_prefix = (unsigned)time(NULL);
-    s->watch = http_watch_new(&patience, settings->connections, settings->address_connections);
+    s->connections =
+        http_connections_new(&timeouts, settings->connections, settings->address_connections);
     rc = http_address_listen(settings->host, settings->port, &listening, &s->port, err);
-    if (rc == 0 && (!(s->work = http_work_new(settings->workers, settings->queue, work_on)) ||
-                    !(s->wait = http_work_new(settings->waiters, settings->queue, work_on))))
+    if (rc == 0 && (!(s->work = http_pool_new(settings->workers, settings->queue, run_exchange)) ||
+                    !(s->wait = http_pool_new(settings->waiters, settings->queue, run_exchange))))
         rc = hm__fail(err, HM_E_IO, "cannot start threads");
-    if (rc == 0 && s->watch)
-        s->reaping = pthread_create(&s->reaper, NULL, reap, s) == 0;
-    if (rc == 0 && s->reaping)
+    if (rc == 0 && s->connections)
+        s->closing = pthread_create(&s->closer, NULL, close_late, s) == 0;
+    if (rc == 0 && s->closing)
         s->daemon = start_daemon(s, listening);
     if (rc == 0 && !s->daemon)
-        rc = hm__fail(err, HM_E_IO, "libmicrohttpd does not start");
+        rc = hm__fail(err, HM_E_IO, "cannot start libmicrohttpd");
     if (rc) {
         if (listening >= 0)
             close(listening);
@@ -557,8 +564,8 @@ int http_port(const struct http_server *server)
 
 void http_count(const struct http_server *server, struct http_counts *counts)
 {
-    counts->connections = http_watch_count(server->watch);
-    counts->working = http_work_count(server->work) + http_work_count(server->wait);
+    counts->connections = http_connections_count(server->connections);
+    counts->working = http_pool_count(server->work) + http_pool_count(server->wait);
 }
 
 bool http_drain(struct http_server *s, double seconds)
@@ -571,7 +578,7 @@ bool http_drain(struct http_server *s, double seconds)
         close(listening);
     while (atomic_load(&s->open) > 0 && http_now() < until)
         nanosleep(&(struct timespec){0, 5000000}, NULL);
-    return http_work_count(s->work) == 0 && http_work_count(s->wait) == 0;
+    return http_pool_count(s->work) == 0 && http_pool_count(s->wait) == 0;
 }
 
 void http_stop(struct http_server *s)

@@ -1,4 +1,4 @@
-/* Where libmicrohttpd is missing: nothing can be served, and we say why. */
+/* Replaces the server in builds without libmicrohttpd: starting it is an error with a hint. */
 #include "err.h"
 #include "http.h"
 
@@ -8,7 +8,7 @@ int http_start(const struct http_settings *settings, const struct http_handler *
     (void)settings;
     (void)handler;
     (void)server;
-    hm__fail(err, HM_E_UNSUPPORTED, "this build leaves out the HTTP server");
+    hm__fail(err, HM_E_UNSUPPORTED, "this build has no HTTP server");
     hm__err_hint(err, "install libmicrohttpd (Debian: libmicrohttpd-dev) and build again");
     return HM_E_UNSUPPORTED;
 }

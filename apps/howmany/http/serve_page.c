@@ -1,7 +1,7 @@
 /*
- * The page and its files, as they were built into the program. Names stay the same from version to
- * version, so browsers ask each time whether the bytes have changed (ETag), and get 304 if not.
- * The policy lets the page load and ask this server alone, and run its own scripts alone.
+ * The web page and its files, embedded in the program. Their names do not change between versions,
+ * so browsers revalidate them with the ETag and get 304 if the bytes are the same. The content
+ * security policy allows scripts, files and requests of this server only.
  */
 #include "serve_page.h"
 
@@ -11,12 +11,12 @@
 #include "api_problem.h"
 #include "embedded.h"
 
-extern const struct hm_embedded hm__page_files[]; /* ends with a NULL name */
+extern const struct hm_embedded hm__page_files[]; /* Ends with a NULL name. */
 
 static const char policy[] = "default-src 'self'; object-src 'none'; base-uri 'none'; "
                              "form-action 'none'; frame-ancestors 'none'";
 
-_Static_assert(sizeof(policy) <= HTTP_EXTRA, "the policy is cut off");
+_Static_assert(sizeof(policy) <= HTTP_EXTRA, "the policy does not fit into a header");
 
 static const char *type_of(const char *name)
 {
@@ -34,7 +34,7 @@ static const char *type_of(const char *name)
     return "application/octet-stream";
 }
 
-static const struct hm_embedded *find(const char *path)
+static const struct hm_embedded *find_file(const char *path)
 {
     static const char folder[] = "/assets/";
     bool root = strcmp(path, "/") == 0;
@@ -48,7 +48,7 @@ static const struct hm_embedded *find(const char *path)
     return NULL;
 }
 
-/* Whether If-None-Match names the tag: a list of "tag" or W/"tag", or a star for any. */
+/* Whether If-None-Match contains the tag: it is a list of "tag" or W/"tag", or * for any tag. */
 static bool is_known(const char *asked, const char *tag)
 {
     return strcmp(asked, "*") == 0 || strstr(asked, tag) != NULL;
@@ -56,7 +56,7 @@ static bool is_known(const char *asked, const char *tag)
 
 bool page_answer(const struct http_request *r, struct http_response *out)
 {
-    const struct hm_embedded *file = find(r->path);
+    const struct hm_embedded *file = find_file(r->path);
     char tag[40];
 
     if (!file)

@@ -14,35 +14,37 @@ static const uint32_t round_constants[64] = {
     0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
     0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
 
-static uint32_t turn(uint32_t x, unsigned by)
+static uint32_t rotate_right(uint32_t x, unsigned by)
 {
     return x >> by | x << (32 - by);
 }
 
-static void schedule(const uint8_t *block, uint32_t w[64])
+static void expand_block(const uint8_t *block, uint32_t w[64])
 {
     for (int i = 0; i < 16; i++)
         w[i] = (uint32_t)block[4 * i] << 24 | (uint32_t)block[4 * i + 1] << 16 |
                (uint32_t)block[4 * i + 2] << 8 | block[4 * i + 3];
     for (int i = 16; i < 64; i++) {
-        uint32_t a = turn(w[i - 15], 7) ^ turn(w[i - 15], 18) ^ w[i - 15] >> 3;
-        uint32_t b = turn(w[i - 2], 17) ^ turn(w[i - 2], 19) ^ w[i - 2] >> 10;
+        uint32_t a = rotate_right(w[i - 15], 7) ^ rotate_right(w[i - 15], 18) ^ w[i - 15] >> 3;
+        uint32_t b = rotate_right(w[i - 2], 17) ^ rotate_right(w[i - 2], 19) ^ w[i - 2] >> 10;
         w[i] = w[i - 16] + a + w[i - 7] + b;
     }
 }
 
-static void compress(uint32_t state[8], const uint8_t *block)
+static void compress_block(uint32_t state[8], const uint8_t *block)
 {
     uint32_t w[64], s[8];
 
-    schedule(block, w);
+    expand_block(block, w);
     memcpy(s, state, sizeof(s));
     for (int i = 0; i < 64; i++) {
         uint32_t choice = (s[4] & s[5]) ^ (~s[4] & s[6]);
         uint32_t most = (s[0] & s[1]) ^ (s[0] & s[2]) ^ (s[1] & s[2]);
-        uint32_t one = s[7] + (turn(s[4], 6) ^ turn(s[4], 11) ^ turn(s[4], 25)) + choice +
-                       round_constants[i] + w[i];
-        uint32_t two = (turn(s[0], 2) ^ turn(s[0], 13) ^ turn(s[0], 22)) + most;
+        uint32_t one = s[7] +
+                       (rotate_right(s[4], 6) ^ rotate_right(s[4], 11) ^ rotate_right(s[4], 25)) +
+                       choice + round_constants[i] + w[i];
+        uint32_t two =
+            (rotate_right(s[0], 2) ^ rotate_right(s[0], 13) ^ rotate_right(s[0], 22)) + most;
         memmove(s + 1, s, 7 * sizeof(*s));
         s[4] += one;
         s[0] = one + two;
@@ -61,14 +63,14 @@ void sha256(const void *data, size_t length, uint8_t digest[SHA256_BYTES])
     size_t rest = length % 64, blocks = rest < 56 ? 1 : 2;
 
     for (size_t i = 0; i + 64 <= length; i += 64)
-        compress(state, bytes + i);
+        compress_block(state, bytes + i);
     if (rest > 0)
         memcpy(last, bytes + length - rest, rest);
     last[rest] = 0x80;
     for (size_t i = 0; i < 8; i++)
         last[64 * blocks - 1 - i] = (uint8_t)((uint64_t)length * 8 >> 8 * i);
     for (size_t i = 0; i < blocks; i++)
-        compress(state, last + 64 * i);
+        compress_block(state, last + 64 * i);
     for (size_t i = 0; i < SHA256_BYTES; i++)
         digest[i] = (uint8_t)(state[i / 4] >> (24 - 8 * (i % 4)));
 }

@@ -1,4 +1,4 @@
-/* SHA-256 (FIPS 180-4), for tokens at rest. */
+/* SHA-256 (FIPS 180-4), for the stored hashes of tokens. */
 #ifndef HM_SHA256_H
 #define HM_SHA256_H
 
@@ -9,9 +9,9 @@
 enum { SHA256_BYTES = 32, SHA256_HEX = 65 };
 
 void sha256(const void *data, size_t length, uint8_t digest[SHA256_BYTES]);
-/* In small letters, with a NUL. */
+/* Write a digest as lower-case hexadecimal digits and a NUL. */
 void sha256_hex(const uint8_t digest[SHA256_BYTES], char text[SHA256_HEX]);
-/* Whether two digests are the same, in a time that does not depend on where they differ. */
+/* Compare two digests in constant time. */
 bool sha256_equal(const uint8_t a[SHA256_BYTES], const uint8_t b[SHA256_BYTES]);
 
 #endif

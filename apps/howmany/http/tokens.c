@@ -1,4 +1,4 @@
-/* Tokens: 32 random bytes for the person, their SHA-256 for the file. */
+/* A token is 32 random bytes in hexadecimal; the token file has its SHA-256. */
 #include "tokens.h"
 
 #include <stdint.h>
@@ -47,7 +47,7 @@ static bool read_hash(const char *text, size_t length, uint8_t hash[SHA256_BYTES
     return length == 2 * SHA256_BYTES;
 }
 
-/* One line: nothing, a comment, or a hash and a scope. */
+/* Parse one line: empty, a comment, or a hash and a scope. */
 static int read_line(struct tokens *t, const char *line, size_t length, struct hm_err *err)
 {
     static const char blanks[] = " \t\r";
@@ -66,8 +66,8 @@ static int read_line(struct tokens *t, const char *line, size_t length, struct h
     memset(t->list[t->count].hash, 0, SHA256_BYTES);
     unsigned scopes = tokens_scope_find(line + word + gap, length - word - gap);
     if (!read_hash(line, word, t->list[t->count].hash) || scopes == 0) {
-        hm__fail(err, HM_E_SYNTAX, "the line is not a SHA-256 in hex and a scope");
-        hm__err_hint(err, "howmany serve --make-token read prints such a line");
+        hm__fail(err, HM_E_SYNTAX, "the line is not a SHA-256 in hexadecimal and a scope");
+        hm__err_hint(err, "`howmany serve --make-token read` prints such a line");
         return HM_E_SYNTAX;
     }
     t->list[t->count++].scopes = scopes;
@@ -88,7 +88,7 @@ int tokens_parse(const char *text, size_t length, const char *source, struct tok
         at += used + 1;
     }
     if (rc == 0 && t->count == 0)
-        rc = hm__fail(err, HM_E_MISSING, "there is no token in it");
+        rc = hm__fail(err, HM_E_MISSING, "the file contains no token");
     if (rc) {
         hm__err_at(err, source, line);
         free(t);
@@ -103,7 +103,7 @@ void tokens_free(struct tokens *t)
     free(t);
 }
 
-/* All lines are compared, so that the time tells nothing. */
+/* All hashes are compared, so that the time does not reveal which one matches. */
 unsigned tokens_scopes(const struct tokens *t, const char *authorization)
 {
     uint8_t hash[SHA256_BYTES];
@@ -123,7 +123,7 @@ int tokens_make(char *token, char *ret_hash, struct hm_err *err)
     uint8_t random[SHA256_BYTES], hash[SHA256_BYTES];
 
     if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
-        return hm__fail(err, HM_E_IO, "the system has no random bytes");
+        return hm__fail(err, HM_E_IO, "cannot read random bytes");
     sha256_hex(random, token);
     sha256(token, strlen(token), hash);
     sha256_hex(hash, ret_hash);

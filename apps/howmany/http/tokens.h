@@ -1,4 +1,4 @@
-/* Who may ask: tokens, of which only the hashes are kept, and what each may do. */
+/* Bearer tokens and their scopes. Only the hashes of tokens are stored. */
 #ifndef HM_TOKENS_H
 #define HM_TOKENS_H
 
@@ -8,17 +8,18 @@ enum token_scope { TOKEN_READ = 1, TOKEN_WRITE = 2 };
 
 struct tokens;
 
-/* Lines "sha256hex scope", scope read, write or read,write; # begins a comment. */
+/* Parse lines of a SHA-256 in hexadecimal and a scope (read, write or read,write); # begins a
+ * comment. */
 int tokens_parse(const char *text, size_t length, const char *source, struct tokens **ret_tokens,
                  struct hm_err *err);
 void tokens_free(struct tokens *tokens);
-/* The scopes of an "Authorization: Bearer …"; 0: nobody we know. */
+/* The scopes of the token in "Authorization: Bearer …"; 0 if the token is unknown. */
 unsigned tokens_scopes(const struct tokens *tokens, const char *authorization);
-/* "read", "write" or "read,write"; 0 for anything else. */
+/* The scopes of "read", "write" or "read,write"; 0 for any other text. */
 unsigned tokens_scope_find(const char *text, size_t length);
 
 enum { TOKEN_TEXT = 65 };
-/* A new one, and the hash to keep. Both are hex[TOKEN_TEXT]. */
+/* Make a random token and its hash, both as hexadecimal text[TOKEN_TEXT]. */
 int tokens_make(char *ret_token, char *ret_hash, struct hm_err *err);
 
 #endif

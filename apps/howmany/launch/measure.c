@@ -105,7 +105,7 @@ static int compare_doubles(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static double median(double *values, size_t count)
+static double median_of(double *values, size_t count)
 {
     qsort(values, count, sizeof(*values), compare_doubles);
     return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
@@ -174,7 +174,7 @@ int launch_measure(char *const *argv, const struct launch_measure_settings *sett
         m->loss = report.loss;
         m->iterations = (double)report.count;
         if (strcmp(m->status, "ok") == 0)
-            m->seconds = report.count ? median(report.seconds, report.count) : child.seconds;
+            m->seconds = report.count ? median_of(report.seconds, report.count) : child.seconds;
     }
     free(report.seconds);
     if (rc)

@@ -2,10 +2,13 @@
 #ifndef HM_DATA_READER_H
 #define HM_DATA_READER_H
 
-#include "data.h"
+#include "data_spec.h"
+#include "rows.h"
 
 /* Largest index of a feature: 31 bits, as in LIBSVM. */
 enum { HM_DATA_FEATURES = 2147483647 };
+
+struct hm_data;
 
 struct hm_data_reader {
     const char *name;

@@ -409,7 +409,7 @@ static int check_head(struct hm_reader *r, const struct hm_value *root)
 
     if (!kind || kind->kind != HM_VALUE_SCALAR || strcmp(kind->text, "convergence") != 0) {
         hm__reader_fail(r, root, HM_E_TYPE, "not a stored convergence");
-        hm__err_hint(r->err, "a stored convergence has \"kind\":\"convergence\"");
+        hm__err_hint(r->err, "in a stored convergence, the value of `kind` is convergence");
         return HM_E_TYPE;
     }
     if (version && (version->kind != HM_VALUE_SCALAR || strcmp(version->text, "2") != 0)) {

@@ -55,13 +55,13 @@ static int shard_owner(const struct hm_comm *comm, double place, double total)
 /*
  * A batch of rows for one rank (or rank 0's own block), with their positions in that rank's block.
  */
-struct row_batch {
+struct rank_batch {
     struct hm_rows rows;
     uint32_t *places;
     size_t room;
 };
 
-static bool batch_reserve(struct row_batch *batch, size_t more)
+static bool batch_reserve(struct rank_batch *batch, size_t more)
 {
     if (batch->rows.count + more <= batch->room)
         return true;
@@ -74,14 +74,14 @@ static bool batch_reserve(struct row_batch *batch, size_t more)
     return true;
 }
 
-static void batch_release(struct row_batch *batch)
+static void batch_release(struct rank_batch *batch)
 {
     hm__rows_release(&batch->rows);
     hm__free(batch->places);
 }
 
 /* Send the batch and empty it; HM_E_NOMEM when the receiver has not enough memory. */
-static int batch_send(struct hm_comm *comm, int to, struct row_batch *batch)
+static int batch_send(struct hm_comm *comm, int to, struct rank_batch *batch)
 {
     const struct hm_rows *rows = &batch->rows;
     size_t entries = hm__rows_entries(rows);
@@ -104,7 +104,7 @@ static int batch_send(struct hm_comm *comm, int to, struct row_batch *batch)
 }
 
 /* Receive the next batch at the end of our rows. Returns 0, STOP, or HM_E_NOMEM. */
-static int batch_receive(struct hm_comm *comm, struct row_batch *own)
+static int batch_receive(struct hm_comm *comm, struct rank_batch *own)
 {
     struct hm_rows *rows = &own->rows;
     struct shard_header head;
@@ -136,13 +136,13 @@ static int batch_receive(struct hm_comm *comm, struct row_batch *own)
 struct distributor {
     struct hm_comm *comm;
     const struct hm_row_source *source;
-    uint32_t *order;           /* Position of each row; NULL: the order of the data. */
-    struct row_batch *batches; /* One batch per rank; batches[0] grows to rank 0's own block. */
-    double *missing;           /* Rows that each rank has not received yet. */
-    struct hm_rows block;      /* Rows just read. */
+    uint32_t *order;            /* Position of each row; NULL: the order of the data. */
+    struct rank_batch *batches; /* One batch per rank; batches[0] grows to rank 0's own block. */
+    double *missing;            /* Rows that each rank has not received yet. */
+    struct hm_rows block;       /* Rows just read. */
 };
 
-static size_t batch_bytes(const struct row_batch *batch)
+static size_t batch_bytes(const struct rank_batch *batch)
 {
     return hm__rows_entries(&batch->rows) * (sizeof(double) + sizeof(uint32_t)) +
            batch->rows.count * (sizeof(double) + sizeof(size_t));
@@ -169,7 +169,7 @@ static int distributor_add_row(struct distributor *distributor, size_t i, double
     double total = distributor->source->total;
     double place = distributor->order ? distributor->order[(size_t)number] : number;
     int size = distributor->comm->size, to = shard_owner(distributor->comm, place, total);
-    struct row_batch *batch = &distributor->batches[to];
+    struct rank_batch *batch = &distributor->batches[to];
 
     if (!batch_reserve(batch, 1))
         return hm__fail_nomem(err);
@@ -241,7 +241,7 @@ static int distributor_init(struct distributor *distributor, const struct hm_row
  * Read and distribute all rows on rank 0; its own block is in *own. On failure, ranks that still
  * wait receive STOP.
  */
-static int distributor_run(struct distributor *distributor, struct row_batch *own,
+static int distributor_run(struct distributor *distributor, struct rank_batch *own,
                            struct hm_err *err)
 {
     static const struct shard_header stop = {STOP, 0};
@@ -271,7 +271,7 @@ int hm__shard_distribute(struct hm_comm *comm, const struct hm_row_source *sourc
 {
     struct hm_shard block = hm__shard_in(comm, source->total, comm->rank);
     struct distributor distributor = {.comm = comm, .source = source};
-    struct row_batch own = {.rows = *rows};
+    struct rank_batch own = {.rows = *rows};
     int rc = 0;
 
     if (!hm__rows_reserve(&own.rows, (size_t)block.count, 0) ||

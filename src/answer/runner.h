@@ -5,8 +5,8 @@
  * far, since a run may stop there) and the seconds of an iteration. All answers are counted from
  * these.
  */
-#ifndef HM_ADVISE_H
-#define HM_ADVISE_H
+#ifndef HM_RUNNER_H
+#define HM_RUNNER_H
 
 #include "converge.h"
 

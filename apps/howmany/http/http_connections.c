@@ -1,9 +1,10 @@
 /*
- * The table of open connections. Threads that serve write the phase of their own connections, as
- * atomics; the list is behind a lock, which only coming, going and reaping take. A socket is shut
- * down under the lock, and closed after its place was removed under it: so never that of another.
+ * The table of open connections. The threads that read and write sockets set the phase of their own
+ * connections, which is atomic. A lock protects the list; it is taken to add, remove and close
+ * connections. A socket is shut down only while the lock is held and its connection is in the list,
+ * and the library closes it after the removal, so that its number cannot have been reused.
  */
-#include "http_watch.h"
+#include "http_connections.h"
 
 #include <linux/tcp.h>
 #include <netinet/in.h>
@@ -18,25 +19,25 @@
 
 #include "http.h"
 
-struct http_place {
-    struct http_place *next, *previous;
+struct http_connection {
+    struct http_connection *next, *previous;
     int socket;
     char address[HTTP_ADDRESS];
     _Atomic int phase;
     _Atomic double since;
     _Atomic size_t body;
-    _Atomic bool settled;        /* idle, and received is what had come by then */
-    unsigned long long received; /* bytes, when idleness was first seen */
-    bool half_closed;            /* seen so the last time */
-    bool cut;
+    _Atomic bool settled;        /* The connection is idle, and `received` is set. */
+    unsigned long long received; /* Bytes received when the connection became idle. */
+    bool half_closed;            /* The client had closed its side at the last check. */
+    bool closed;
 };
 
-struct http_watch {
+struct http_connections {
     pthread_mutex_t lock;
-    struct http_place *first;
+    struct http_connection *first;
     atomic_size_t count;
-    size_t connections, of_one_address;
-    struct http_patience patience;
+    size_t connections, address_connections;
+    struct http_timeouts timeouts;
 };
 
 double http_now(void)
@@ -47,8 +48,8 @@ double http_now(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-bool http_watch_is_late(const struct http_patience *p, enum http_phase phase, double seconds,
-                        size_t body)
+bool http_connection_is_late(const struct http_timeouts *p, enum http_phase phase, double seconds,
+                             size_t body)
 {
     switch (phase) {
     case HTTP_PHASE_HEAD:
@@ -66,25 +67,25 @@ bool http_watch_is_late(const struct http_patience *p, enum http_phase phase, do
     return false;
 }
 
-struct http_watch *http_watch_new(const struct http_patience *patience, size_t connections,
-                                  size_t of_one_address)
+struct http_connections *http_connections_new(const struct http_timeouts *timeouts,
+                                              size_t connections, size_t address_connections)
 {
-    struct http_watch *w = calloc(1, sizeof(*w));
+    struct http_connections *w = calloc(1, sizeof(*w));
 
     if (!w)
         return NULL;
     pthread_mutex_init(&w->lock, NULL);
-    w->patience = *patience;
+    w->timeouts = *timeouts;
     w->connections = connections;
-    w->of_one_address = of_one_address;
+    w->address_connections = address_connections;
     return w;
 }
 
-void http_watch_free(struct http_watch *w)
+void http_connections_free(struct http_connections *w)
 {
     if (!w)
         return;
-    for (struct http_place *p = w->first, *next; p; p = next) {
+    for (struct http_connection *p = w->first, *next; p; p = next) {
         next = p->next;
         free(p);
     }
@@ -92,39 +93,42 @@ void http_watch_free(struct http_watch *w)
     free(w);
 }
 
-size_t http_watch_count(struct http_watch *w)
+size_t http_connections_count(struct http_connections *w)
 {
     return atomic_load_explicit(&w->count, memory_order_relaxed);
 }
 
-bool http_watch_is_full(struct http_watch *w)
+bool http_connections_is_full(struct http_connections *w)
 {
-    return http_watch_count(w) > w->connections;
+    return http_connections_count(w) > w->connections;
 }
 
-/* Beyond the limit there is some room for saying so. */
-bool http_watch_admits(struct http_watch *w, const char *address)
+/* Some connections beyond the limit are accepted, so that their requests can be answered with 503.
+ */
+bool http_connections_admits(struct http_connections *w, const char *address)
 {
     size_t same = 0;
 
-    if (http_watch_count(w) >= w->connections + w->connections / 8 + 8)
+    if (http_connections_count(w) >= w->connections + w->connections / 8 + 8)
         return false;
     pthread_mutex_lock(&w->lock);
-    for (const struct http_place *p = w->first; p && same < w->of_one_address; p = p->next)
+    for (const struct http_connection *p = w->first; p && same < w->address_connections;
+         p = p->next)
         same += strcmp(p->address, address) == 0;
     pthread_mutex_unlock(&w->lock);
-    return same < w->of_one_address;
+    return same < w->address_connections;
 }
 
-struct http_place *http_watch_add(struct http_watch *w, int socket, const char *address)
+struct http_connection *http_connections_add(struct http_connections *w, int socket,
+                                             const char *address)
 {
-    struct http_place *p = calloc(1, sizeof(*p));
+    struct http_connection *p = calloc(1, sizeof(*p));
 
     if (!p)
         return NULL;
     p->socket = socket;
     snprintf(p->address, sizeof(p->address), "%s", address);
-    http_place_enter(p, HTTP_PHASE_HEAD);
+    http_connection_enter(p, HTTP_PHASE_HEAD);
     pthread_mutex_lock(&w->lock);
     p->next = w->first;
     if (w->first)
@@ -135,7 +139,7 @@ struct http_place *http_watch_add(struct http_watch *w, int socket, const char *
     return p;
 }
 
-void http_watch_remove(struct http_watch *w, struct http_place *p)
+void http_connections_remove(struct http_connections *w, struct http_connection *p)
 {
     if (!p)
         return;
@@ -151,7 +155,7 @@ void http_watch_remove(struct http_watch *w, struct http_place *p)
     free(p);
 }
 
-void http_place_enter(struct http_place *p, enum http_phase phase)
+void http_connection_enter(struct http_connection *p, enum http_phase phase)
 {
     atomic_store_explicit(&p->since, http_now(), memory_order_relaxed);
     atomic_store_explicit(&p->body, 0, memory_order_relaxed);
@@ -159,18 +163,18 @@ void http_place_enter(struct http_place *p, enum http_phase phase)
     atomic_store_explicit(&p->phase, phase, memory_order_relaxed);
 }
 
-void http_place_begin(struct http_place *p)
+void http_connection_begin(struct http_connection *p)
 {
     if (atomic_load_explicit(&p->phase, memory_order_relaxed) == HTTP_PHASE_IDLE)
-        http_place_enter(p, HTTP_PHASE_HEAD);
+        http_connection_enter(p, HTTP_PHASE_HEAD);
 }
 
-void http_place_received(struct http_place *p, size_t bytes)
+void http_connection_received(struct http_connection *p, size_t bytes)
 {
     atomic_fetch_add_explicit(&p->body, bytes, memory_order_relaxed);
 }
 
-const char *http_place_address(const struct http_place *p)
+const char *http_connection_address(const struct http_connection *p)
 {
     return p->address;
 }
@@ -184,8 +188,9 @@ static unsigned long long bytes_received(int socket)
                                                                         : 0;
 }
 
-/* A byte of a further request ends idleness, long before the library has a line to tell us of. */
-static void look_at_idle(struct http_place *p)
+/* The first byte of the next request ends the idle phase. The library reports a request only after
+ * its first line. */
+static void check_idle(struct http_connection *p)
 {
     unsigned long long received = bytes_received(p->socket);
 
@@ -193,14 +198,15 @@ static void look_at_idle(struct http_place *p)
         p->received = received;
         atomic_store_explicit(&p->settled, true, memory_order_relaxed);
     } else if (received > p->received) {
-        http_place_begin(p);
+        http_connection_begin(p);
     }
 }
 
-/* Whoever has ended their side will neither end a request nor begin one. The library does not
- * notice where the end came together with a request. Seen twice, so that what is still on its way
- * through the library is not lost. */
-static bool is_given_up(struct http_place *p, enum http_phase phase)
+/* Whether the client has closed its side of the connection, so that it can neither complete a
+ * request nor send another. The library does not notice this when it arrives together with a
+ * request. Two checks in a row must agree, so that a request that the library still processes is
+ * not lost. */
+static bool is_half_closed(struct http_connection *p, enum http_phase phase)
 {
     struct pollfd ask = {.fd = p->socket, .events = POLLRDHUP};
     bool before = p->half_closed;
@@ -210,29 +216,29 @@ static bool is_given_up(struct http_place *p, enum http_phase phase)
     return before && p->half_closed;
 }
 
-size_t http_watch_reap(struct http_watch *w, void (*told)(void *context, const char *address),
-                       void *context)
+size_t http_connections_close_late(struct http_connections *w,
+                                   void (*late)(void *context, const char *address), void *context)
 {
     double now = http_now();
-    size_t cut = 0;
+    size_t closed = 0;
 
     pthread_mutex_lock(&w->lock);
-    for (struct http_place *p = w->first; p; p = p->next) {
+    for (struct http_connection *p = w->first; p; p = p->next) {
         if (atomic_load_explicit(&p->phase, memory_order_relaxed) == HTTP_PHASE_IDLE)
-            look_at_idle(p);
+            check_idle(p);
         enum http_phase phase =
             (enum http_phase)atomic_load_explicit(&p->phase, memory_order_relaxed);
         double since = atomic_load_explicit(&p->since, memory_order_relaxed);
-        bool late = http_watch_is_late(&w->patience, phase, now - since,
-                                       atomic_load_explicit(&p->body, memory_order_relaxed));
-        if (p->cut || !(late || is_given_up(p, phase)))
+        bool is_late = http_connection_is_late(
+            &w->timeouts, phase, now - since, atomic_load_explicit(&p->body, memory_order_relaxed));
+        if (p->closed || !(is_late || is_half_closed(p, phase)))
             continue;
-        p->cut = true;
+        p->closed = true;
         shutdown(p->socket, SHUT_RDWR);
-        cut++;
-        if (late && phase != HTTP_PHASE_IDLE)
-            told(context, p->address);
+        closed++;
+        if (is_late && phase != HTTP_PHASE_IDLE)
+            late(context, p->address);
     }
     pthread_mutex_unlock(&w->lock);
-    return cut;
+    return closed;
 }

@@ -1,25 +1,25 @@
-/* Workers: threads that take tasks off a ring. */
-#include "http_work.h"
+/* A thread pool whose queue is a ring buffer. */
+#include "http_pool.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
-struct http_work {
+struct http_pool {
     pthread_mutex_t lock;
     pthread_cond_t more;
     pthread_t *threads;
     size_t thread_count;
     void **ring;
     size_t room, first, waiting;
-    atomic_size_t taken; /* reserved, waiting or running */
+    atomic_size_t taken; /* Tasks that are reserved, wait or run. */
     bool ending;
     void (*run)(void *task);
 };
 
-static void *worker(void *context)
+static void *worker_run(void *context)
 {
-    struct http_work *w = context;
+    struct http_pool *w = context;
 
     pthread_mutex_lock(&w->lock);
     for (;;) {
@@ -39,9 +39,9 @@ static void *worker(void *context)
     return NULL;
 }
 
-struct http_work *http_work_new(int threads, size_t queue, void (*run)(void *task))
+struct http_pool *http_pool_new(int threads, size_t queue, void (*run)(void *task))
 {
-    struct http_work *w = calloc(1, sizeof(*w));
+    struct http_pool *w = calloc(1, sizeof(*w));
 
     if (!w)
         return NULL;
@@ -52,15 +52,15 @@ struct http_work *http_work_new(int threads, size_t queue, void (*run)(void *tas
     w->ring = calloc(w->room, sizeof(*w->ring));
     w->threads = calloc((size_t)threads, sizeof(*w->threads));
     while (w->ring && w->threads && w->thread_count < (size_t)threads &&
-           pthread_create(&w->threads[w->thread_count], NULL, worker, w) == 0)
+           pthread_create(&w->threads[w->thread_count], NULL, worker_run, w) == 0)
         w->thread_count++;
     if (w->thread_count > 0)
         return w;
-    http_work_free(w);
+    http_pool_free(w);
     return NULL;
 }
 
-bool http_work_reserve(struct http_work *w)
+bool http_pool_reserve(struct http_pool *w)
 {
     size_t taken = atomic_load(&w->taken);
 
@@ -70,7 +70,7 @@ bool http_work_reserve(struct http_work *w)
     return false;
 }
 
-void http_work_push(struct http_work *w, void *task)
+void http_pool_push(struct http_pool *w, void *task)
 {
     pthread_mutex_lock(&w->lock);
     w->ring[(w->first + w->waiting) % w->room] = task;
@@ -79,12 +79,12 @@ void http_work_push(struct http_work *w, void *task)
     pthread_mutex_unlock(&w->lock);
 }
 
-size_t http_work_count(struct http_work *w)
+size_t http_pool_count(struct http_pool *w)
 {
     return atomic_load(&w->taken);
 }
 
-void http_work_free(struct http_work *w)
+void http_pool_free(struct http_pool *w)
 {
     if (!w)
         return;

@@ -1,0 +1,163 @@
+/* Helpers for tests of requests: building them, running them and reading numbers of their answers.
+ */
+#ifndef HM_REQUEST_TESTING_H
+#define HM_REQUEST_TESTING_H
+
+#include "testing.h"
+
+#include "memory.h"
+#include "request.h"
+#include "verbs.h"
+
+static inline struct hm_request *new_request(const char *verb)
+{
+    struct hm_request *request = NULL;
+    struct hm_err err = {0};
+
+    if (hm_request_new(verb, &request, &err))
+        fail_msg("%s: %s", verb, err.message);
+    return request;
+}
+
+static inline void set(struct hm_request *request, const char *field, const char *text)
+{
+    struct hm_err err = {0};
+
+    if (hm_request_set(request, field, text, &err))
+        fail_msg("%s=%s: %s", field, text, err.message);
+}
+
+static inline void set_document(struct hm_request *request, const char *field, const char *text)
+{
+    struct hm_err err = {0};
+
+    if (hm_request_set_document(request, field, field, text, strlen(text), &err))
+        fail_msg("%s: %s", field, err.message);
+}
+
+/* Run the request and free it. */
+static inline struct hm_reply *run(struct hm_request *request, const struct hm_context *context)
+{
+    struct hm_reply *reply = NULL;
+    struct hm_err err = {0};
+
+    if (hm_request_run(request, context, &reply, &err))
+        fail_msg("%s: %s: %s", err.source, err.field, err.message);
+    hm_request_free(request);
+    return reply;
+}
+
+/* Running fails with this code, field and part of the message; the request is freed. */
+static inline void run_fails(struct hm_request *request, const struct hm_context *context, int code,
+                             const char *field, const char *message)
+{
+    struct hm_reply *reply = NULL;
+    struct hm_err err = {0};
+    int rc = hm_request_run(request, context, &reply, &err);
+
+    if (rc != code || strcmp(err.field, field) != 0 || !strstr(err.message, message))
+        fail_msg("%d, %s: '%s' instead of %d, %s: '%s'", rc, err.field, err.message, code, field,
+                 message);
+    assert_null(reply);
+    hm_request_free(request);
+}
+
+/* Setting the field fails with this code, message and hint ("" for no hint). */
+static inline void set_fails(const char *verb, const char *field, const char *text, int code,
+                             const char *message, const char *hint)
+{
+    struct hm_request *request = new_request(verb);
+    struct hm_err err = {0};
+    int rc = hm_request_set(request, field, text, &err);
+
+    if (rc != code || strcmp(err.message, message) != 0 || strcmp(err.hint, hint) != 0)
+        fail_msg("%s=%s: %d '%s' (%s)", field, text, rc, err.message, err.hint);
+    assert_string_equal(err.field, field);
+    assert_string_equal(err.source, "request");
+    hm_request_free(request);
+}
+
+/* The part of a tree at a path such as "curve.3.time_s"; NULL where there is none. */
+static inline const struct hm_value *value_at(const struct hm_value *value, const char *path)
+{
+    char part[64];
+
+    while (value && *path) {
+        size_t length = strcspn(path, ".");
+        snprintf(part, sizeof(part), "%.*s", (int)length, path);
+        path += length + (path[length] == '.');
+        if (value->kind == HM_VALUE_LIST) {
+            size_t index = strtoul(part, NULL, 10);
+            value = index < value->count ? &value->items[index] : NULL;
+        } else {
+            value = value->kind == HM_VALUE_MAP ? hm__value_get(value, part) : NULL;
+        }
+    }
+    return value;
+}
+
+/* What an answer should have at a path: a number (NaN is null), the length of a list, or a text. */
+struct wanted {
+    const char *path;
+    double number;
+    const char *text; /* NULL: the number counts. */
+};
+
+static inline void check_wanted(const struct hm_value *root, const struct wanted *w)
+{
+    const struct hm_value *value = value_at(root, w->path);
+    double number = NAN;
+
+    if (!value)
+        fail_msg("the answer has no %s", w->path);
+    if (w->text) {
+        if (value->kind != HM_VALUE_SCALAR || strcmp(value->text, w->text) != 0)
+            fail_msg("%s is '%s', not '%s'", w->path,
+                     value->kind == HM_VALUE_SCALAR ? value->text : "(no text)", w->text);
+        return;
+    }
+    if (value->kind == HM_VALUE_LIST)
+        number = (double)value->count;
+    else if (value->kind == HM_VALUE_SCALAR)
+        number = strtod(value->text, NULL);
+    if (isnan(number) != isnan(w->number) ||
+        fabs(number - w->number) > 1e-9 * fmax(fabs(w->number), 1e-300))
+        fail_msg("%s is %.12g, not %.12g", w->path, number, w->number);
+}
+
+/* Ask for JSON, run the request and compare the answer; the request is freed. */
+static inline void gives_many(struct hm_request *request, const struct hm_context *context,
+                              const struct wanted *wanted, size_t count)
+{
+    set(request, "json", "true");
+    struct hm_reply *reply = run(request, context);
+    struct hm_arena *arena = hm__arena_new();
+    struct hm_value *root = NULL;
+    struct hm_err err = {0};
+
+    assert_string_equal(reply->type, "application/json");
+    assert_int_equal(reply->length, strlen(reply->text));
+    if (hm__json_parse(arena, reply->text, reply->length, "answer.json", &root, &err))
+        fail_msg("%s", err.message);
+    for (size_t i = 0; i < count; i++)
+        check_wanted(root, &wanted[i]);
+    hm__arena_free(arena);
+    hm_reply_free(reply);
+}
+
+#define gives(request, context, ...)                                                               \
+    gives_many(request, context, (const struct wanted[]){__VA_ARGS__},                             \
+               sizeof((const struct wanted[]){__VA_ARGS__}) / sizeof(struct wanted))
+
+/* The text of the answer contains this; the request is freed. */
+static inline void says(struct hm_request *request, const struct hm_context *context,
+                        const char *text)
+{
+    struct hm_reply *reply = run(request, context);
+
+    if (!strstr(reply->text, text))
+        fail_msg("'%s' is not in: %s", text, reply->text);
+    hm_reply_free(reply);
+}
+
+#endif

@@ -1,0 +1,763 @@
+/*
+ * Boundaries of the verbs: each field of a request reaches the question that it asks. The job takes
+ * 100/n + n seconds a step and has 10 steps, on machines of $1/h, so every figure can be computed
+ * by hand.
+ */
+#include "request_testing.h"
+
+#include "plan.h"
+
+static const char job_text[] = "name: small job\ncompute: 100 s / n\ncommunicate: 1 s * n\n"
+                               "iterations: 10\n"
+                               "cluster: {max_nodes: 16, price: $1/h, flops: 1 Tflop/s, "
+                               "network: {bandwidth: 1 Gbit/s, latency: 1 ms}}\n";
+static const char ring_text[] = "compute: 100 s / n\ncommunicate: {bytes: 4 MB, scheme: ring}\n"
+                                "iterations: 10\n"
+                                "cluster: {max_nodes: 16, price: $1/h, flops: 1 Tflop/s, "
+                                "network: {bandwidth: 1 Gbit/s, latency: 1 ms}}\n";
+static const char runs_text[] = "n,seconds,batch,latency,cost\n"
+                                "1,10,64,0.01,1\n2,6,64,0.01,1\n4,4,64,0.01,2\n"
+                                "1,20,128,0.01,1\n2,11,128,0.01,1\n4,7,128,0.01,2\n";
+static const char traces_text[] =
+    "algorithm,m,iteration,seconds,loss\n"
+    "gd,1,1,1,1\ngd,1,2,1,0.5\ngd,1,3,1,0.25\ngd,1,4,1,0.125\ngd,1,5,1,0.0625\n"
+    "gd,1,6,1,0.03125\ngd,1,7,1,0.015625\ngd,1,8,1,0.0078125\n"
+    "gd,2,1,0.6,1\ngd,2,2,0.6,0.55\ngd,2,3,0.6,0.3025\ngd,2,4,0.6,0.166375\ngd,2,5,0.6,0.0915063\n"
+    "gd,2,6,0.6,0.0503284\ngd,2,7,0.6,0.0276806\ngd,2,8,0.6,0.0152244\n"
+    "gd,4,1,0.4,1\ngd,4,2,0.4,0.6\ngd,4,3,0.4,0.36\ngd,4,4,0.4,0.216\ngd,4,5,0.4,0.1296\n"
+    "gd,4,6,0.4,0.07776\ngd,4,7,0.4,0.046656\ngd,4,8,0.4,0.0279936\n";
+
+static struct hm_request *with_document(const char *verb, const char *field, const char *text)
+{
+    struct hm_request *request = new_request(verb);
+
+    set_document(request, field, text);
+    return request;
+}
+
+/* A request of plan for the job, with up to two fields. */
+static struct hm_request *plan_with(const char *field, const char *value, const char *second,
+                                    const char *second_value)
+{
+    struct hm_request *request = with_document("plan", "job", job_text);
+
+    if (field)
+        set(request, field, value);
+    if (second)
+        set(request, second, second_value);
+    return request;
+}
+
+/* ---- plan --------------------------------------------------------------------------------------
+ */
+
+static void plans_answer_their_question(void **state)
+{
+    (void)state;
+    gives(plan_with(NULL, NULL, NULL, NULL), NULL, {"best.n", 10, NULL}, {"best.time_s", 20, NULL},
+          {"goal", .text = "time"}, {"curve", 16, NULL}, {"reference", 1, NULL},
+          {"in_deadline", NAN, NULL}, {"scaling", .text = "strong"}, {"status", .text = "ok"});
+    gives(plan_with("goal", "cost", NULL, NULL), NULL, {"goal", .text = "cost"},
+          {"best.n", 1, NULL});
+    gives(plan_with("max_n", "4", "reference", "2"), NULL, {"best.n", 4, NULL},
+          {"reference", 2, NULL}, {"best.speedup", 52. / 29, NULL}, {"curve", 4, NULL});
+    /* The steps of 5 workers take 250 s, those of 4 take 290 s: 4 is cheaper. */
+    gives(plan_with("deadline", "290s", NULL, NULL), NULL, {"best.n", 4, NULL},
+          {"best.total_s", 290, NULL});
+    gives(plan_with("deadline", "289s", NULL, NULL), NULL, {"best.n", 5, NULL});
+    /* 205 s on 8 workers cost 205 * 8 / 3600 = 0.4556. */
+    gives(plan_with("budget", "0.456", NULL, NULL), NULL, {"best.n", 8, NULL});
+    gives(plan_with("budget", "0.455", NULL, NULL), NULL, {"best.n", 7, NULL});
+    gives(plan_with("faster", "3x", NULL, NULL), NULL, {"faster.n", 4, NULL});
+    gives(plan_with("faster", "2x", "reference", "2"), NULL, {"faster.n", 5, NULL});
+    gives(plan_with("weak", "true", NULL, NULL), NULL, {"scaling", .text = "weak"});
+    /* alpha * T + beta * cost = 10 (100/n + n)(1 + n/10): 7 has 361.9, 6 has 362.7, 8 has 369. */
+    struct hm_request *balance = plan_with("goal", "balance", "alpha", "1");
+    set(balance, "beta", "360");
+    gives(balance, NULL, {"best.n", 7, NULL}, {"alpha", 1, NULL}, {"beta", 360, NULL});
+}
+
+static void plans_say_when_they_cannot(void **state)
+{
+    struct hm_reply *reply = run(plan_with("deadline", "199s", NULL, NULL), NULL);
+
+    (void)state;
+    assert_false(reply->answered);
+    hm_reply_free(reply);
+    reply = run(plan_with("deadline", "201s", NULL, NULL), NULL);
+    assert_true(reply->answered);
+    assert_false(reply->from_store);
+    hm_reply_free(reply);
+    run_fails(plan_with("layers", "true", "json", "true"), NULL, HM_E_CONFLICT, "layers",
+              "leave out json and csv");
+    run_fails(plan_with("layers", "true", "csv", "true"), NULL, HM_E_CONFLICT, "layers",
+              "leave out json and csv");
+    run_fails(plan_with("layers", "true", NULL, NULL), NULL, HM_E_MISSING, "layers",
+              "no network with layers");
+    run_fails(plan_with("terms", "auto", NULL, NULL), NULL, HM_E_CONFLICT, "terms", "needs runs");
+    struct hm_request *request = plan_with("on", "p4d.24xlarge,p3.2xlarge", NULL, NULL);
+    set_document(request, "runs", runs_text);
+    run_fails(request, NULL, HM_E_CONFLICT, "on", "one machine");
+    request = with_document("plan", "runs", "n,speedup\n1,1\n2,1.8\n4,3\n");
+    run_fails(request, NULL, HM_E_MISSING, "runs", "speedups only");
+}
+
+static void layers_are_shown(void **state)
+{
+    struct hm_request *request = with_document(
+        "plan", "job",
+        "network: {input: 100, layers: [{dense: 10}]}\nbatch: 8\n"
+        "cluster: {max_nodes: 2, flops: 1 Tflop/s, network: {bandwidth: 1 Gbit/s}}\n");
+
+    (void)state;
+    set(request, "layers", "true");
+    says(request, NULL, "10           1010             2000"); /* 100 * 10 weights and 10 biases */
+}
+
+/* Schemes: `all` leaves `best` out, because it is one of the others. */
+static void plans_rank_schemes(void **state)
+{
+    struct hm_request *request = with_document("plan", "job", ring_text);
+
+    (void)state;
+    set(request, "scheme", "all");
+    gives(request, NULL, {"ranking", 5, NULL});
+    request = with_document("plan", "job", ring_text);
+    set(request, "scheme", "ring,parameter-server");
+    gives(request, NULL, {"ranking", 2, NULL}, {"ranking.0.scheme", .text = "ring"},
+          {"ranking.1.scheme", .text = "parameter-server"});
+    request = plan_with("on", "p4d.24xlarge,p3.2xlarge", "max_n", "8");
+    gives(request, NULL, {"ranking", 2, NULL}, {"best.n", 8, NULL});
+    request = with_document("plan", "job", ring_text);
+    set(request, "platform", "all");
+    set(request, "backups", "1");
+    gives(request, NULL, {"ranking", 6, NULL});
+}
+
+/* ---- platforms ---------------------------------------------------------------------------------
+ */
+
+static struct hm_platform_fields no_platforms(void)
+{
+    return (struct hm_platform_fields){
+        .staleness = NAN, .servers = NAN, .backups = NAN, .stale_cost = {.value = NAN}};
+}
+
+static struct hm_plan_ways ways_of(struct hm_platform_fields f)
+{
+    static const struct hm_context nothing;
+    struct hm_call call = {.context = &nothing, .arena = hm__arena_new()};
+    struct hm_plan_ways ways;
+    struct hm_err err = {0};
+
+    if (hm__plan_ways(&call, &f, &ways, &err))
+        fail_msg("%s: %s", err.field, err.message);
+    hm__arena_free(call.arena);
+    return ways;
+}
+
+static void ways_fail(struct hm_platform_fields f, const char *field, const char *message)
+{
+    static const struct hm_context nothing;
+    struct hm_call call = {.context = &nothing};
+    struct hm_plan_ways ways;
+    struct hm_err err = {0};
+
+    assert_int_equal(hm__plan_ways(&call, &f, &ways, &err), HM_E_CONFLICT);
+    assert_string_equal(err.field, field);
+    assert_non_null(strstr(err.message, message));
+}
+
+static void ways_follow_the_fields(void **state)
+{
+    struct hm_platform_fields f = no_platforms();
+
+    (void)state;
+    assert_int_equal(ways_of(f).count, 0);
+    f.platform = (struct hm_choices){{0, 1, 2}, 3, false}; /* Named one by one: bsp only. */
+    struct hm_plan_ways w = ways_of(f);
+    assert_int_equal(w.count, 3);
+    assert_true(w.ways[0].platform == HM_PLATFORM_ALLREDUCE &&
+                w.ways[1].platform == HM_PLATFORM_DRIVER);
+    assert_true(w.ways[2].platform == HM_PLATFORM_SERVER &&
+                w.ways[2].consistency == HM_CONSISTENCY_BSP && w.ways[2].servers == 0);
+    f.platform.all = true; /* All of them: every consistency. */
+    f.servers = 3;
+    f.colocated = true;
+    f.stale_cost.value = 1.5;
+    w = ways_of(f);
+    assert_int_equal(w.count, 5);
+    assert_true(w.ways[2].servers == 3 && w.ways[2].colocated && w.ways[2].stale_cost == 0);
+    assert_true(w.ways[3].consistency == HM_CONSISTENCY_SSP && w.ways[3].staleness == 3);
+    assert_true(w.ways[3].stale_cost == 1.5 && w.ways[4].stale_cost == 1.5);
+    assert_true(w.ways[4].consistency == HM_CONSISTENCY_ASYNC && w.ways[4].staleness == 0);
+    f.backups = 2; /* Of all platforms: with and without. */
+    w = ways_of(f);
+    assert_int_equal(w.count, 6);
+    assert_true(w.ways[2].backups == 0 && w.ways[3].backups == 2);
+    f.backups = 0;
+    assert_int_equal(ways_of(f).count, 5);
+}
+
+static void servers_have_their_consistency(void **state)
+{
+    struct hm_platform_fields f = no_platforms();
+
+    (void)state;
+    f.platform = (struct hm_choices){{2}, 1, false};
+    f.staleness = 0; /* It implies ssp. */
+    struct hm_plan_ways w = ways_of(f);
+    assert_true(w.count == 1 && w.ways[0].consistency == HM_CONSISTENCY_SSP &&
+                w.ways[0].staleness == 0);
+    f.staleness = NAN;
+    f.backups = 1;
+    w = ways_of(f);
+    assert_true(w.count == 1 && w.ways[0].backups == 1);
+    f.backups = NAN;
+    f.consistency = (struct hm_choices){{0, 2}, 2, false};
+    w = ways_of(f);
+    assert_true(w.count == 2 && w.ways[1].consistency == HM_CONSISTENCY_ASYNC);
+    f.staleness = 2;
+    ways_fail(f, "staleness", "consistency ssp");
+    f.staleness = NAN;
+    f.consistency = (struct hm_choices){{1}, 1, false};
+    f.backups = 0;
+    assert_int_equal(ways_of(f).count, 1); /* No backups are no contradiction. */
+    f.backups = 1;
+    ways_fail(f, "backups", "consistency bsp");
+    f.backups = NAN;
+    f.stale_cost.value = 2;
+    assert_true(ways_of(f).ways[0].stale_cost == 2);
+    f.consistency = (struct hm_choices){{0}, 1, false};
+    ways_fail(f, "stale_cost", "ssp or async");
+}
+
+static void server_fields_need_servers(void **state)
+{
+    static const char *const names[] = {"consistency", "staleness", "servers",
+                                        "colocated",   "backups",   "stale_cost"};
+
+    (void)state;
+    for (int i = 0; i < 6; i++) {
+        struct hm_platform_fields f = no_platforms();
+        f.platform = (struct hm_choices){{0, 1}, 2, false};
+        f.consistency.count = i == 0;
+        f.staleness = i == 1 ? 0 : NAN;
+        f.servers = i == 2 ? 1 : NAN;
+        f.colocated = i == 3;
+        f.backups = i == 4 ? 0 : NAN;
+        f.stale_cost.value = i == 5 ? 1 : NAN;
+        ways_fail(f, names[i], "only to platform server or all");
+    }
+}
+
+/* ---- fit ---------------------------------------------------------------------------------------
+ */
+
+static struct hm_request *fit_of(const char *runs)
+{
+    return with_document("fit", "runs", runs);
+}
+
+static const char line_text[] = "n,seconds\n1,11\n2,6\n4,3.5\n8,2.25\n"; /* 1 + 10/n */
+
+static void fits_predict_where_they_are_asked(void **state)
+{
+    (void)state;
+    gives(fit_of(line_text), NULL, {"predictions", 6, NULL}, {"predictions.0.n", 1, NULL},
+          {"predictions.5.n", 32, NULL});
+    gives(fit_of("n,seconds\n1,11\n2,6\n"), NULL, {"predictions", 5, NULL},
+          {"predictions.4.n", 16, NULL});
+    struct hm_request *request = fit_of(line_text);
+    set(request, "target", "20");
+    set(request, "terms", "1,1/n");
+    set(request, "level", "0.5");
+    set(request, "errors", "relative");
+    gives(request, NULL, {"predictions", 1, NULL}, {"predictions.0.n", 20, NULL},
+          {"predictions.0.time_s", 1.5, NULL}, {"level", 0.5, NULL}, {"errors", .text = "relative"},
+          {"terms", 2, NULL});
+    request = fit_of(line_text);
+    set(request, "predict", "5,10");
+    set(request, "terms", "1,1/n");
+    set(request, "errors", "equal");
+    gives(request, NULL, {"predictions", 2, NULL}, {"predictions.1.time_s", 2, NULL},
+          {"errors", .text = "equal"});
+    request = fit_of(line_text);
+    set(request, "predict", "5");
+    set(request, "target", "7");
+    run_fails(request, NULL, HM_E_CONFLICT, "target", "leave n out of target");
+    request = fit_of("n,size,seconds\n1,1,11\n2,1,6\n4,1,3.5\n1,2,21\n2,2,11\n4,2,6\n");
+    set(request, "terms", "1,size/n");
+    set(request, "target", "n=10,size=3");
+    gives(request, NULL, {"predictions.0.time_s", 4, NULL}); /* 1 + 10 * 3 / 10 */
+    request = fit_of("n,size,seconds\n1,1,11\n2,1,6\n4,1,3.5\n1,2,21\n2,2,11\n4,2,6\n");
+    set(request, "where", "size=2");
+    gives(request, NULL, {"run_count", 3, NULL});
+}
+
+static void fits_with_a_job(void **state)
+{
+    struct hm_request *request = with_document("fit", "job", job_text);
+
+    (void)state;
+    gives(request, NULL, {"run_count", 0, NULL});
+    request = with_document("fit", "job", job_text);
+    set(request, "where", "n=1");
+    run_fails(request, NULL, HM_E_CONFLICT, "where", "this needs runs");
+    request = with_document("fit", "job", job_text);
+    set(request, "on", "p4d.24xlarge,p3.2xlarge");
+    run_fails(request, NULL, HM_E_CONFLICT, "on", "only one machine");
+    request = fit_of(line_text);
+    set(request, "set", "batch=2");
+    run_fails(request, NULL, HM_E_CONFLICT, "set", "needs a job");
+}
+
+static void pictures_are_scripts(void **state)
+{
+    const struct hm_context context = {.files = hm_local_files()};
+    struct hm_request *request = fit_of(line_text);
+
+    (void)state;
+    set(request, "plot", "fit.svg");
+    set(request, "predict", "64");
+    struct hm_reply *reply = run(request, &context);
+    assert_int_equal(reply->file_count, 1);
+    assert_string_equal(reply->files[0].path, "fit.svg");
+    assert_string_equal(reply->files[0].program, "gnuplot");
+    /* The curve ends at the largest n that is predicted. */
+    assert_non_null(strstr(reply->files[0].text, "\n64 "));
+    hm_reply_free(reply);
+}
+
+/* ---- design ------------------------------------------------------------------------------------
+ */
+
+static void design_fails(const char *field, const char *value, int code, const char *blamed,
+                         const char *message)
+{
+    struct hm_request *request = new_request("design");
+
+    set(request, "n", "1..4");
+    set(request, field, value);
+    run_fails(request, NULL, code, blamed, message);
+}
+
+static void designs_have_candidates(void **state)
+{
+    const struct hm_context twelve = {.limits = {.values = 12}},
+                            eleven = {.limits = {.values = 11}};
+    struct hm_request *request;
+
+    (void)state;
+    design_fails("vary", "n=1", HM_E_CONFLICT, "vary", "n is given twice");
+    design_fails("vary", "x", HM_E_SYNTAX, "vary", "'x' is not NAME=LIST");
+    design_fails("vary", "=1", HM_E_SYNTAX, "vary", "'=1' is not NAME=LIST");
+    design_fails("vary", "x=a", HM_E_SYNTAX, "vary", "'a' is not a list");
+    design_fails("n", "0", HM_E_RANGE, "n", "at least 1, not 0");
+    design_fails("n", "1.5", HM_E_RANGE, "n", "at least 1, not 1.5");
+    design_fails("budget", "2h", HM_E_CONFLICT, "budget", "need a job");
+    design_fails("budget", "$2", HM_E_CONFLICT, "budget", "need a job");
+    design_fails("budget", "2 MB", HM_E_UNIT, "budget", "neither");
+    for (int more = 0; more < 2; more++) { /* n and size, and 14 others, are 16 quantities. */
+        request = new_request("design");
+        set(request, "n", "1,2");
+        set(request, "size", "1");
+        set(request, "terms", "1,n");
+        for (int i = 0; i < 14 + more; i++) {
+            char text[16];
+            snprintf(text, sizeof(text), "q%d=1", i);
+            set(request, "vary", text);
+        }
+        if (more)
+            run_fails(request, NULL, HM_E_LIMIT, "vary", "more than 16 quantities");
+        else
+            gives(request, NULL, {"candidate_count", 2, NULL});
+    }
+    for (int i = 0; i < 2; i++) {
+        request = new_request("design");
+        set(request, "n", "1..4");
+        set(request, "vary", "size=1..3:3");
+        if (i)
+            run_fails(request, &eleven, HM_E_LIMIT, "n", "12 combinations; at most 11");
+        else
+            gives(request, &twelve, {"candidate_count", 12, NULL});
+    }
+}
+
+static void designs_have_a_budget(void **state)
+{
+    struct hm_request *request = with_document("design", "job", job_text);
+
+    (void)state;
+    set(request, "n", "1..4");
+    /* A run of one step costs n (100/n + n) = 101, 104, 109 and 116 machine seconds. */
+    gives(request, NULL, {"cost", 430, NULL}, {"machine_s", 430, NULL},
+          {"money", 430. / 3600, NULL});
+    request = with_document("design", "job", job_text);
+    set(request, "n", "1");
+    set(request, "budget", "101s");
+    gives(request, NULL, {"cost", 101, NULL});
+    request = with_document("design", "job", job_text);
+    set(request, "n", "1..4");
+    set(request, "budget", "$0.05"); /* 180 machine seconds are enough for one run. */
+    gives(request, NULL, {"machine_s", 116, NULL});
+    request = with_document("design", "job", job_text);
+    set(request, "n", "1..4");
+    set(request, "budget", "180s");
+    gives(request, NULL, {"machine_s", 116, NULL});
+    request = with_document("design", "job", job_text);
+    set(request, "n", "1..4");
+    set(request, "budget", "1h");
+    set(request, "cost", "n");
+    run_fails(request, NULL, HM_E_CONFLICT, "budget", "need a job and no cost");
+    request = with_document("design", "job", "compute: 100 s / n\ncommunicate: 1 s * n\n");
+    set(request, "n", "1..4");
+    set(request, "budget", "$1");
+    run_fails(request, NULL, HM_E_MISSING, "budget", "a machine with a price");
+}
+
+/* ---- recommend ---------------------------------------------------------------------------------
+ */
+
+static struct hm_request *recommend_with(const char *field, const char *value)
+{
+    struct hm_request *request = with_document("recommend", "runs", runs_text);
+
+    set(request, "batch", "64");
+    if (field)
+        set(request, field, value);
+    return request;
+}
+
+static void recommendations_answer_their_question(void **state)
+{
+    (void)state;
+    gives(recommend_with(NULL, NULL), NULL, {"best.n", 4, NULL}, {"best.cost", 2, NULL},
+          {"goal", .text = "time"}, {"candidates", 3, NULL}, {"level", 0.9, NULL});
+    gives(recommend_with("at", "latency=10ms"), NULL, {"best.time_s", 4, NULL});
+    gives(recommend_with("latency", "10ms"), NULL, {"best.time_s", 4, NULL});
+    gives(recommend_with("n", "1,2"), NULL, {"best.n", 2, NULL});
+    gives(recommend_with("budget", "$1"), NULL, {"best.n", 2, NULL});
+    gives(recommend_with("deadline", "6s"), NULL, {"best.n", 2, NULL});
+    gives(recommend_with("level", "0.5"), NULL, {"level", 0.5, NULL});
+    /* Latencies of microseconds differ, although their difference is small. */
+    struct hm_request *request =
+        with_document("recommend", "runs",
+                      "n,seconds,latency\n1,10,0.00002\n2,6,0.00002\n1,9,0.00003\n2,12,0.00003\n");
+    set(request, "latency", "30us");
+    gives(request, NULL, {"best.n", 1, NULL}, {"best.time_s", 9, NULL}, {"candidates", 2, NULL},
+          {"rows", 2, NULL});
+    request = recommend_with("goal", "cost");
+    set(request, "price", "$1/h");
+    gives(request, NULL, {"best.n", 1, NULL}, {"best.cost", 10. / 3600, NULL});
+    struct hm_reply *reply = run(recommend_with("deadline", "3s"), NULL);
+    assert_false(reply->answered);
+    hm_reply_free(reply);
+    reply = run(recommend_with("deadline", "5s"), NULL);
+    assert_true(reply->answered);
+    hm_reply_free(reply);
+}
+
+static void recommendations_check_their_place(void **state)
+{
+    char name[80];
+    struct hm_request *request = recommend_with("at", "batch=64");
+
+    (void)state;
+    run_fails(request, NULL, HM_E_CONFLICT, "at", "batch is given twice");
+    run_fails(recommend_with("at", "=3"), NULL, HM_E_SYNTAX, "at", "not NAME=VALUE");
+    run_fails(recommend_with("at", "latency=3 MB"), NULL, HM_E_UNIT, "at", "");
+    run_fails(recommend_with("at", "bandwidth=3 s"), NULL, HM_E_UNIT, "at", "");
+    run_fails(recommend_with("at", "size=3 s"), NULL, HM_E_UNIT, "at", "");
+    run_fails(recommend_with("n", "0"), NULL, HM_E_RANGE, "n", "at least 1, not 0");
+    memset(name, 'a', 64);
+    snprintf(name + 64, sizeof(name) - 64, "=1");
+    run_fails(recommend_with("at", name), NULL, HM_E_SYNTAX, "at", "not NAME=VALUE");
+    request = recommend_with(NULL, NULL); /* With the batch, 32 quantities. */
+    for (int i = 0; i < 32; i++) {
+        snprintf(name, sizeof(name), "q%d=1", i);
+        set(request, "at", name);
+    }
+    run_fails(request, NULL, HM_E_LIMIT, "at", "more than 32 quantities");
+    request = with_document("recommend", "job", job_text);
+    set(request, "where", "n=1");
+    run_fails(request, NULL, HM_E_CONFLICT, "where", "this needs runs");
+    request = with_document("recommend", "job", job_text);
+    gives(request, NULL, {"best.n", 10, NULL}, {"provenance", .text = "model"});
+}
+
+/* ---- converge and advise -----------------------------------------------------------------------
+ */
+
+static struct hm_request *traces_with(const char *verb, const char *field, const char *value)
+{
+    struct hm_request *request = with_document(verb, "traces", traces_text);
+
+    if (strcmp(verb, "advise") == 0)
+        set(request, "loss", "0.2");
+    set(request, field, value);
+    return request;
+}
+
+static void convergence_is_checked(void **state)
+{
+    static const char *const wrong[] = {"0", "2.5", "1e10", "two", "2x"};
+    const struct hm_context context = {.files = hm_local_files()};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+        run_fails(traces_with("converge", "leave_out", wrong[i]), NULL, HM_E_RANGE, "leave_out",
+                  "neither a whole number from 1 nor each");
+    run_fails(traces_with("converge", "leave_out", "3"), NULL, HM_E_MISSING, "leave_out",
+              "on 3 workers");
+    gives(traces_with("converge", "leave_out", "4"), NULL,
+          {"holdout.algorithms.0.left_out", 1, NULL},
+          {"holdout.algorithms.0.left_out.0.n", 4, NULL}, {"holdout.ahead", 0, NULL});
+    struct hm_request *request = traces_with("converge", "ahead", "2");
+    set(request, "window", "5");
+    gives(request, NULL, {"holdout.ahead", 2, NULL}, {"holdout.ahead_s", 0, NULL},
+          {"holdout.window", 5, NULL}, {"holdout.algorithms.0.left_out", 0, NULL});
+    gives(traces_with("converge", "ahead", "2s"), NULL, {"holdout.ahead", 0, NULL},
+          {"holdout.ahead_s", 2, NULL}, {"holdout.window", 50, NULL});
+    run_fails(traces_with("converge", "ahead", "2 MB"), NULL, HM_E_UNIT, "ahead", "neither");
+    request = traces_with("converge", "ahead", "2");
+    set(request, "csv", "true");
+    run_fails(request, NULL, HM_E_CONFLICT, "csv", "ahead is shown");
+    gives(traces_with("converge", "best", "0"), NULL, {"best_loss", 0, NULL},
+          {"best_loss_estimated", .text = "false"});
+    gives(traces_with("converge", "level", "0.5"), NULL, {"level", 0.5, NULL});
+    run_fails(traces_with("converge", "where", "n=1"), NULL, HM_E_CONFLICT, "where",
+              "runs of a store");
+    run_fails(traces_with("converge", "save", "fit.txt"), &context, HM_E_NAME, "save",
+              "does not end in .json");
+}
+
+/* A saved fit answers without its traces, and takes no field that belongs to them. */
+static void fits_are_saved(void **state)
+{
+    const struct hm_context context = {.files = hm_local_files()};
+    struct hm_request *request = traces_with("converge", "save", "fit.json");
+    static const char *const refused[][2] = {
+        {"best", "0"}, {"measure", "loss"}, {"epochs", "true"}, {"terms", "ln(i)"}};
+
+    (void)state;
+    set(request, "plot", "fit.svg");
+    struct hm_reply *reply = run(request, &context);
+    assert_int_equal(reply->file_count, 2);
+    assert_string_equal(reply->files[0].path, "fit.json");
+    assert_null(reply->files[0].program);
+    assert_string_equal(reply->files[1].program, "gnuplot");
+    for (size_t i = 0; i < 4; i++) {
+        request = new_request("converge");
+        assert_int_equal(hm_request_set_document(request, "traces", "fit.json",
+                                                 reply->files[0].text, strlen(reply->files[0].text),
+                                                 NULL),
+                         0);
+        set(request, refused[i][0], refused[i][1]);
+        run_fails(request, NULL, HM_E_CONFLICT, refused[i][0], "a stored fit");
+    }
+    request = new_request("converge");
+    hm_request_set_document(request, "traces", "fit.json", reply->files[0].text,
+                            strlen(reply->files[0].text), NULL);
+    set(request, "ahead", "2");
+    run_fails(request, NULL, HM_E_CONFLICT, "ahead", "this needs traces");
+    request = new_request("advise");
+    hm_request_set_document(request, "traces", "fit.json", reply->files[0].text,
+                            strlen(reply->files[0].text), NULL);
+    set(request, "loss", "0.2");
+    set_document(request, "times", "n,seconds\n1,1\n2,0.6\n4,0.4\n");
+    gives(request, NULL, {"best.n", 4, NULL});
+    hm_reply_free(reply);
+}
+
+static void advice_has_a_price(void **state)
+{
+    struct hm_request *request = traces_with("advise", "price", "$3.6/h");
+
+    (void)state;
+    set(request, "goal", "cost");
+    /* Four iterations of a second on one worker. */
+    gives(request, NULL, {"best.n", 1, NULL}, {"best.time_s", 4, NULL}, {"best.cost", 0.004, NULL});
+    gives(traces_with("advise", "m", "1,2"), NULL, {"best.n", 2, NULL}, {"best.cost", NAN, NULL},
+          {"candidates", 2, NULL});
+    run_fails(traces_with("advise", "goal", "cost"), NULL, HM_E_MISSING, "price", "not known");
+    request = traces_with("advise", "goal", "cost");
+    set(request, "on", "p4d.24xlarge"); /* $21.9576426 an hour for 8 accelerators */
+    gives(request, NULL, {"best.n", 1, NULL});
+    request = traces_with("advise", "on", "p4d.24xlarge,p3.2xlarge");
+    run_fails(request, NULL, HM_E_CONFLICT, "on", "only one machine");
+    run_fails(traces_with("advise", "network", "10gbe"), NULL, HM_E_CONFLICT, "network",
+              "needs a job");
+    run_fails(traces_with("advise", "set", "batch=1"), NULL, HM_E_CONFLICT, "set", "needs a job");
+    run_fails(traces_with("advise", "switch_cost", "1s"), NULL, HM_E_CONFLICT, "switch_cost",
+              "needs adaptive");
+    hm_reply_free(run(traces_with("advise", "switch_cost", "0s"), NULL));
+    gives(traces_with("advise", "within", "3s"), NULL, {"within_s", 3, NULL}, {"best.n", 4, NULL});
+    request = new_request("advise");
+    set_document(request, "traces", traces_text);
+    run_fails(request, NULL, HM_E_MISSING, "loss", "no aim is given");
+}
+
+/* Iterations that take twice as long: times and jobs replace those of the traces. */
+static void advice_takes_times(void **state)
+{
+    struct hm_request *request = traces_with("advise", "m", "1,2,4");
+
+    (void)state;
+    set_document(request, "times",
+                 "algorithm,m,iteration,seconds\ngd,1,1,2\ngd,1,2,2\ngd,2,1,1.2\n"
+                 "gd,2,2,1.2\ngd,4,1,0.8\ngd,4,2,0.8\n");
+    gives(request, NULL, {"best.n", 4, NULL}, {"best.time_s", 4, NULL});
+    request = traces_with("advise", "m", "1,2,4");
+    set_document(request, "times", "algorithm,m,iteration,seconds\nsgd,1,1,2\nsgd,2,1,1\n");
+    run_fails(request, NULL, HM_E_NAME, "times", "has times of 'sgd'");
+    request = traces_with("advise", "goal", "cost");
+    set(request, "m", "1");
+    set_document(request, "job", job_text); /* Steps of 101 s on a worker of $1/h. */
+    gives(request, NULL, {"best.iteration_s", 101, NULL}, {"best.time_s", 404, NULL},
+          {"best.cost", 404. / 3600, NULL});
+    for (int more = 0; more < 2; more++) {
+        request = traces_with("advise", "m", "1,2,4");
+        for (int i = 0; i < 64 + more; i++)
+            set_document(request, "times", "n,seconds\n1,1\n2,0.6\n4,0.4\n");
+        if (more)
+            run_fails(request, NULL, HM_E_LIMIT, "times", "more than 64 sources");
+        else
+            gives(request, NULL, {"best.n", 4, NULL});
+    }
+}
+
+/* ---- graph and catalog -------------------------------------------------------------------------
+ */
+
+static struct hm_request *graph_with(const char *kind, const char *field, const char *value)
+{
+    struct hm_request *request = new_request("graph");
+
+    set(request, "generate", kind);
+    set(request, field, value);
+    return request;
+}
+
+static void graphs_are_made(void **state)
+{
+    struct hm_request *request = graph_with("grid", "vertices", "4");
+
+    (void)state;
+    /* Without `parts`: 2 to 32 workers, but not more than vertices. */
+    gives(request, NULL, {"splits", 1, NULL}, {"splits.0.split", .text = "dealt"},
+          {"splits.0.parts", 3, NULL}, {"splits.0.parts.2.n", 4, NULL}, {"edges", 4, NULL});
+    gives(graph_with("grid", "vertices", "2"), NULL, {"splits.0.parts", 1, NULL});
+    gives(graph_with("grid", "vertices", "100"), NULL, {"splits.0.parts", 31, NULL});
+    request = graph_with("grid", "vertices", "4");
+    set(request, "parts", "2,4");
+    set(request, "split", "random,hash");
+    gives(request, NULL, {"splits", 2, NULL}, {"splits.1.split", .text = "hash"},
+          {"splits.1.parts", 2, NULL});
+    run_fails(graph_with("grid", "vertices", "0"), NULL, HM_E_MISSING, "vertices", "vertices");
+    run_fails(graph_with("random", "vertices", "5"), NULL, HM_E_MISSING, "edges", "needs edges");
+    request = graph_with("random", "vertices", "5");
+    set(request, "edges", "1");
+    set(request, "parts", "2");
+    gives(request, NULL, {"edges", 1, NULL});
+    request = graph_with("power-law", "vertices", "5");
+    set(request, "edges", "4");
+    run_fails(request, NULL, HM_E_MISSING, "max_degree", "needs max_degree");
+    request = graph_with("grid", "vertices", "4");
+    set(request, "graph", "x");
+    run_fails(request, NULL, HM_E_MISSING, "graph", "either a graph or a kind");
+    request = new_request("graph");
+    set(request, "graph", "x");
+    run_fails(request, NULL, HM_E_UNSUPPORTED, "graph", "cannot name a file");
+    request = new_request("graph");
+    set(request, "graph", "x");
+    set(request, "max_degree", "1");
+    run_fails(request, NULL, HM_E_CONFLICT, "max_degree", "this needs generate");
+}
+
+static void catalogs_are_listed(void **state)
+{
+    struct hm_request *request = new_request("catalog list");
+
+    (void)state;
+    set(request, "kind", "fabrics");
+    set(request, "names", "true");
+    struct hm_reply *reply = run(request, NULL);
+    assert_non_null(strstr(reply->text, "10gbe\n"));
+    assert_null(strstr(reply->text, "p4d.24xlarge"));
+    hm_reply_free(reply);
+    request = new_request("catalog list");
+    reply = run(request, NULL);
+    assert_true(reply->text[0] != '\n');
+    assert_non_null(strstr(reply->text, "\n\n")); /* A blank line between kinds. */
+    assert_non_null(strstr(reply->text, "p4d.24xlarge"));
+    assert_non_null(strstr(reply->text, "resnet-50"));
+    hm_reply_free(reply);
+    request = new_request("catalog list");
+    set(request, "names", "true");
+    set(request, "json", "true");
+    run_fails(request, NULL, HM_E_CONFLICT, "names", "exclude each other");
+    request = new_request("catalog list");
+    set(request, "kind", "networks");
+    /* 784-2500-2000-1500-1000-500-10, fully connected, with biases. */
+    gives(request, NULL, {"networks.0.parameters", 11972510, NULL});
+}
+
+static void catalog_entries_are_shown(void **state)
+{
+    struct hm_request *request = new_request("catalog show");
+
+    (void)state;
+    run_fails(request, NULL, HM_E_MISSING, "name", "no entry is named");
+    request = new_request("catalog show");
+    set(request, "name", "10gbe");
+    gives(request, NULL, {"name", .text = "10gbe"}, {"bandwidth_bytes_per_s", 1.25e9, NULL},
+          {"title", .text = "10 Gigabit Ethernet"}, {"date", .text = "2026-11-15"});
+    request = new_request("catalog show");
+    set(request, "name", "10gbe");
+    set(request, "kind", "fabrics");
+    says(request, NULL, "title            10 Gigabit Ethernet\n");
+    request = new_request("catalog show");
+    set(request, "name", "10gbe");
+    set(request, "kind", "machines");
+    run_fails(request, NULL, HM_E_NAME, "name", "there is no '10gbe' among the machines");
+    request = new_request("catalog show");
+    set(request, "name", "p4d.24xlarge");
+    gives(request, NULL, {"accelerators", 8, NULL});
+    request = new_request("catalog show");
+    set(request, "name", "nothing-like-it");
+    struct hm_err err = {0};
+    struct hm_reply *reply = NULL;
+    assert_int_equal(hm_request_run(request, NULL, &reply, &err), HM_E_NAME);
+    hm_request_free(request);
+    run_fails(new_request("catalog import"), NULL, HM_E_MISSING, "file", "no file is named");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(plans_answer_their_question),
+        cmocka_unit_test(plans_say_when_they_cannot),
+        cmocka_unit_test(layers_are_shown),
+        cmocka_unit_test(plans_rank_schemes),
+        cmocka_unit_test(ways_follow_the_fields),
+        cmocka_unit_test(servers_have_their_consistency),
+        cmocka_unit_test(server_fields_need_servers),
+        cmocka_unit_test(fits_predict_where_they_are_asked),
+        cmocka_unit_test(fits_with_a_job),
+        cmocka_unit_test(pictures_are_scripts),
+        cmocka_unit_test(designs_have_candidates),
+        cmocka_unit_test(designs_have_a_budget),
+        cmocka_unit_test(recommendations_answer_their_question),
+        cmocka_unit_test(recommendations_check_their_place),
+        cmocka_unit_test(convergence_is_checked),
+        cmocka_unit_test(fits_are_saved),
+        cmocka_unit_test(advice_has_a_price),
+        cmocka_unit_test(advice_takes_times),
+        cmocka_unit_test(graphs_are_made),
+        cmocka_unit_test(catalogs_are_listed),
+        cmocka_unit_test(catalog_entries_are_shown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
