@@ -240,7 +240,7 @@ def check_keys():
 
 def check_words():
     wrong = []
-    for path in sources("src/", "apps/", "include/"):
+    for path in sources("src/", "apps/", "include/", "tests/", "tools/", "bench/", "examples/"):
         text = read(path)
         for match in re.finditer(r"/\*.*?\*/|//[^\n]*", text, re.S):
             for word in re.finditer(rf"\b({BANNED})\b", match.group(0)):

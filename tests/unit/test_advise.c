@@ -1,6 +1,7 @@
 /*
- * Advice on traces whose g and f are known, against trying every algorithm on every m: the first of
- * the list, its iterations and times, limits, money, who is ahead when, and which run comes next.
+ * Advice on traces with known g and f, compared with trying every algorithm on every m: the best
+ * candidate, its iterations and times, limits, cost, the leading candidate at each loss, and the
+ * next run.
  */
 #include "made_traces.h"
 
@@ -127,9 +128,9 @@ static void assert_probabilities(const struct hm_advice *advice)
 }
 
 /*
- * Every candidate against the truth. Between points of the grid the way is straight in ln i, which
- * may be off by one iteration where steps are long, and beyond the 60 points of a trace g goes on
- * as fitted, to some 1e-3.
+ * Compare every candidate with the truth. Paths are interpolated linearly in ln i between points of
+ * the grid, which may change a result by one iteration. Beyond the 60 points of a trace the fitted
+ * g is used, which is accurate to about 1e-3.
  */
 static void assert_candidates(const struct hm_advice *advice, double loss)
 {
@@ -176,7 +177,7 @@ static void the_first_candidate_is_the_best(void **state)
     free_world(&w);
 }
 
-/* A loss and a distance from P* are the same question. */
+/* A loss and its distance from P* give the same answer. */
 static void a_loss_can_be_given_with_or_without_p_star(void **state)
 {
     struct hm_advise_question q = HM_ADVISE_QUESTION_INIT;
@@ -224,8 +225,7 @@ static void unmeasured_m_are_predicted(void **state)
     free_world(&w);
 }
 
-/* ---- limits, money ---------------------------------------------------------------------------
- */
+/* ---- limits, money --------------------------------------------------------------------------- */
 
 static void the_first_candidate_is_the_cheapest(void **state)
 {
@@ -256,7 +256,7 @@ static void the_first_candidate_is_the_cheapest(void **state)
     free_world(&w);
 }
 
-/* Least loss in a time, in a budget, and in both: by trying all. */
+/* The least loss within a time, within a budget, and within both, compared with brute force. */
 static void assert_spent(const struct advise_world *w, double within_s, double budget)
 {
     struct hm_advise_question q = HM_ADVISE_QUESTION_INIT;
@@ -334,7 +334,7 @@ static void candidates_over_a_limit_come_last(void **state)
     free_world(&w);
 }
 
-/* Why a candidate loses: by the truth, where it is clear. */
+/* The reason of each other candidate agrees with the truth where that is clear. */
 static void reasons_agree_with_the_truth(void **state)
 {
     struct hm_advise_question q = HM_ADVISE_QUESTION_INIT;
@@ -364,10 +364,9 @@ static void reasons_agree_with_the_truth(void **state)
     free_world(&w);
 }
 
-/* ---- who is ahead, and what comes next -------------------------------------------------------
- */
+/* ---- who is ahead, and what comes next ------------------------------------------------------- */
 
-/* Time of an algorithm on m to a loss, in parts of the least of all. */
+/* Time of an algorithm on m workers to a loss, relative to the least of all. */
 static double behind(const char *algorithm, double m, double loss)
 {
     double best = INFINITY;
@@ -378,8 +377,8 @@ static double behind(const char *algorithm, double m, double loss)
     return to_loss(find_exact(algorithm), m, loss).time_s / best;
 }
 
-/* Leads are looked for at 25 losses, 0.38 apart in the logarithm here: half of that at either end
- * is left to the neighbours. */
+/* Leads are determined at 25 losses, here 0.38 apart in the logarithm, so the ends of a lead have
+ * an error of half of that. */
 static void leads_change_where_the_curves_cross(void **state)
 {
     struct hm_advise_question q = HM_ADVISE_QUESTION_INIT;

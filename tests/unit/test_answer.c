@@ -1,4 +1,4 @@
-/* The search: every choice is compared with a plain look at the whole curve. */
+/* The search: every choice is compared with a brute-force search over the whole curve. */
 #include "testing.h"
 
 static const char priced[] =
@@ -322,7 +322,7 @@ static void weak_scaling_counts_instances(void **state)
     hm_job_free(job);
 }
 
-/* With weak scaling more work is more iterations: the same as being that much faster. */
+/* With weak scaling, more work means more iterations, so it needs the same speedup. */
 static void more_work_with_weak_scaling(void **state)
 {
     struct hm_job *job = parse_job("compute: 2\ncommunicate: 0.1*log2(n)\nscaling: weak\n"
@@ -515,7 +515,7 @@ static void figures_of_examples_agree(void **state)
     }
 }
 
-/* A wrong figure must be found wrong, or the comparison is worth nothing. */
+/* A wrong figure must be reported, otherwise the comparison proves nothing. */
 static void a_wrong_figure_differs(void **state)
 {
     struct hm_job *job = parse_job("compute: 10/n\ncommunicate: 0.5*log2(n)\n"
@@ -584,7 +584,7 @@ static void formulas_must_give_times(void **state)
     hm_job_free(job);
 }
 
-/* The reason must be of the step that takes longest, not of the last one. */
+/* The reason must name the step that takes longest, not the last one. */
 static void the_reason_names_the_right_step(void **state)
 {
     struct hm_job *job = parse_job(

@@ -1,11 +1,10 @@
 /*
- * g of the traces in examples/mnist-traces.csv.gz, against scikit-learn and scipy
- * (tools/oracle/converge.py): points, the cross-validated path, coefficients, the forms, P*, and
- * how well an m that is held out and losses ahead are predicted; and what that must be at the
- * least.
+ * g of the traces in examples/mnist-traces.csv.gz, compared with scikit-learn and scipy
+ * (tools/oracle/converge.py): points, the cross-validated path, coefficients, the forms, P*, errors
+ * on held-out m and on losses ahead, and upper bounds of these errors.
  *
- * Numbers of the Lasso are held to 1e-6, which is what is asked of its solver. Forms are least
- * squares that may be flat: theirs are held to what is said beside them.
+ * Results of the Lasso must agree to 1e-6, the tolerance of its solver. Forms are least squares
+ * whose minimum may be flat, so each has its own tolerance.
  */
 #include "testing.h"
 
@@ -24,14 +23,14 @@ static double best;
 /* ---- the table --------------------------------------------------------------------------------
  */
 
-/* A line of the table: words before the numbers, and these. */
+/* A line of the table: its words and the numbers after them. */
 struct line {
     char word[32];
     size_t count;
     double values[VALUES];
 };
 
-/* The nth line of a key, of an algorithm ("" before the first); false: there is none. */
+/* Find the nth line of a key and an algorithm ("" before the first); false if there is none. */
 static bool find(const char *algorithm, const char *key, size_t nth, struct line *ret)
 {
     static char text[8192];
@@ -120,7 +119,7 @@ static void points_are_thinned(void **state)
     }
 }
 
-/* The choice of a penalty, from the rows on. */
+/* Reproduce the choice of a penalty from the rows. */
 static void choose(struct work *w, struct hm_lasso_choice *ret_choice)
 {
     static struct hm_gram folds[HM_G_FOLDS];
@@ -201,8 +200,8 @@ static void coefficients_are_those_of_the_chosen_penalty(void **state)
  */
 
 /*
- * Sums of squares no larger than scipy's by more than 1e-4; errors of m held out to 2 %, as they
- * are of parameters that the others determine badly.
+ * Sums of squares may exceed scipy's by 1e-4. Errors on held-out m must agree to 2 %, since the
+ * other m determine some parameters badly.
  */
 static void forms_are_least_squares(void **state)
 {
@@ -253,8 +252,7 @@ static void the_form_is_chosen_and_its_spreads_measured(void **state)
     }
 }
 
-/* ---- P* --------------------------------------------------------------------------------------
- */
+/* ---- P* -------------------------------------------------------------------------------------- */
 
 static void the_least_loss_is_estimated(void **state)
 {
@@ -295,8 +293,8 @@ static void each_m_is_predicted_by_the_others(void **state)
     }
 }
 
-/* Windows of a trace that is all but still are ill-conditioned: their errors of 1e-5 are held to
- * 1e-8, others to 1e-4 of themselves. */
+/* Windows of a nearly constant trace are ill-conditioned: their errors of 1e-5 must agree to 1e-8,
+ * other errors to a relative 1e-4. */
 static void losses_ahead_are_predicted(void **state)
 {
     (void)state;
@@ -336,8 +334,7 @@ static void predictions_are_good_enough(void **state)
     }
 }
 
-/* ---- all -------------------------------------------------------------------------------------
- */
+/* ---- all ------------------------------------------------------------------------------------- */
 
 static int load(void **state)
 {
@@ -367,7 +364,7 @@ static int unload(void **state)
     return 0;
 }
 
-/* Without zlib there is nothing to read the traces with. */
+/* Without zlib the traces cannot be read. */
 static void nothing_to_read(void **state)
 {
     (void)state;

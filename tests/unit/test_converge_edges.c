@@ -1,8 +1,7 @@
 /*
- * Traces that are hardly traces, and questions that have hardly an answer: one m or two, few
- * points, losses that do not fall, that are P* itself, that are huge, tiny or below 0, runs that
- * diverge, a great many m. Whatever comes back is a number where one is promised, or an error that
- * says why.
+ * Unusual traces and questions: one m or two, few points, losses that do not fall, equal P*, or are
+ * huge, tiny or negative, runs that diverge, very many m. The result is finite where the interface
+ * promises it, or an error with its reason.
  */
 #include "made_traces.h"
 
@@ -30,7 +29,7 @@ static void add(struct made *made, const char *name, const double *m, size_t cou
 /* ---- no number that is none -------------------------------------------------------------------
  */
 
-/* Everything a convergence promises to be a number is one. */
+/* All fields of a convergence that must be finite are finite. */
 static void assert_sound(const struct hm_convergence *c)
 {
     assert_true(isfinite(c->best) && isfinite(c->best_low) && isfinite(c->best_high));
@@ -100,8 +99,7 @@ static int try_advise(const struct hm_convergence *c, const struct hm_advise_que
     return rc;
 }
 
-/* ---- few m -----------------------------------------------------------------------------------
- */
+/* ---- few m ----------------------------------------------------------------------------------- */
 
 static void one_m_does_not_predict_others(void **state)
 {
@@ -202,8 +200,7 @@ static void short_traces_do_not_give_the_least_loss(void **state)
     made_release(&made);
 }
 
-/* ---- losses that are hardly any --------------------------------------------------------------
- */
+/* ---- losses that are hardly any -------------------------------------------------------------- */
 
 static void flat_traces(void **state)
 {
@@ -263,7 +260,7 @@ static void losses_equal_to_the_least_are_skipped(void **state)
     made_release(&made);
 }
 
-/* Scale and offset of the loss change nothing but themselves. */
+/* The scale and offset of the loss change only the scale and offset of the result. */
 static void losses_of_every_size(void **state)
 {
     const double scales[] = {1e-30, 1e-12, 1, 1e12, 1e30}, offsets[] = {0, -3, 5};
@@ -320,7 +317,7 @@ static void nearly_equal_losses_are_fitted(void **state)
 /* ---- runs that diverge ------------------------------------------------------------------------
  */
 
-/* Fast at first, and then not a number any more: never the way to a loss it did not come to. */
+/* A run that is fast and then diverges is never recommended for a loss that it did not reach. */
 static void diverged_runs_are_not_recommended(void **state)
 {
     const double losses[] = {1e-3, 1e-5};
@@ -357,8 +354,7 @@ static void diverged_runs_are_not_recommended(void **state)
     made_release(&made);
 }
 
-/* Nor on m between: one that was not tried, where all neighbours diverge; nor as a part of a
- * schedule. */
+/* An m without traces whose neighbours diverge is not recommended, and is no part of a schedule. */
 static void between_diverged_m_nothing_is_recommended(void **state)
 {
     const double asked[] = {3, 6, 12, 128};
@@ -385,10 +381,9 @@ static void between_diverged_m_nothing_is_recommended(void **state)
     made_release(&made);
 }
 
-/* ---- many m ----------------------------------------------------------------------------------
- */
+/* ---- many m ---------------------------------------------------------------------------------- */
 
-/* More values of m than there are folds. */
+/* There are more values of m than folds. */
 static void seventy_m_are_fitted(void **state)
 {
     double m[70];

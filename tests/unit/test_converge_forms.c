@@ -1,14 +1,13 @@
 /*
- * g of traces that were made from a known g: the form that made them is chosen and its parameters
- * come back, its intervals hold the truth about as often as they say, and P* is found.
+ * g of traces that were generated from a known g: its form is selected, its parameters are
+ * recovered, the intervals have their coverage, and P* is found.
  */
 #include "made_traces.h"
 
 #include "converge.h"
 #include "student.h"
 
-/* ---- curves ----------------------------------------------------------------------------------
- */
+/* ---- curves ---------------------------------------------------------------------------------- */
 
 static double rate(double i, double m)
 {
@@ -52,10 +51,9 @@ static double plain_power(double i, double m)
     return 0.7 * pow(i, -1.5);
 }
 
-/* ---- the curve comes back --------------------------------------------------------------------
- */
+/* ---- the curve comes back -------------------------------------------------------------------- */
 
-/* The largest error of ln(P - P*) over iterations, on an m that was not seen. */
+/* The largest error of ln(P - P*) over iterations, on an m without traces. */
 static double worst(const struct hm_convergence *c, double (*g)(double i, double m), double m,
                     double last)
 {
@@ -75,7 +73,7 @@ struct form_case {
     double theta[HM_G_SHAPE_MAX];
 };
 
-/* Parameters are held to 1e-3: the pull of 1e-6 towards the start moves them by less. */
+/* Parameters must agree to 1e-3; the regularisation of 1e-6 moves them by less. */
 static void assert_form(const struct form_case *t)
 {
     struct made made;
@@ -134,12 +132,11 @@ static void terms_without_noise_are_recovered(void **state)
     }
 }
 
-/* ---- how sure --------------------------------------------------------------------------------
- */
+/* ---- how sure -------------------------------------------------------------------------------- */
 
 enum { REPEATS = 100 };
 
-/* How often the interval of each parameter holds it, over seeded repetitions. */
+/* Coverage of the interval of each parameter over seeded repetitions. */
 static void count_covered(enum hm_g_form form, double (*g)(double i, double m), const double *theta,
                           size_t m_count, size_t *covered)
 {
@@ -169,9 +166,9 @@ static void count_covered(enum hm_g_form form, double (*g)(double i, double m), 
 }
 
 /*
- * Intervals of 90 % hold the truth about that often, also where m are few beside the four
- * parameters: the bootstrap alone would be too narrow there, like sandwich estimators (Cameron,
- * Gelbach, Miller 2008). 400 intervals that are not independent make that +- 4.
+ * Intervals of 90 % contain the truth about that often, even with few m for the four parameters,
+ * where the bootstrap alone would be too narrow, like sandwich estimators (Cameron, Gelbach, Miller
+ * 2008). With 400 dependent intervals the tolerance is 4 %.
  */
 static void intervals_of_parameters_contain_the_truth(void **state)
 {
@@ -195,7 +192,7 @@ static void intervals_of_parameters_contain_the_truth(void **state)
     }
 }
 
-/* Points of one further run on an m that was not seen, inside the interval of 90 %. */
+/* Share of the points of a new run on an m without traces inside the 90 % interval. */
 static double share_inside(double (*g)(double i, double m), double m, size_t repeats)
 {
     size_t inside = 0, count = 0;
@@ -218,8 +215,8 @@ static double share_inside(double (*g)(double i, double m), double m, size_t rep
     return (double)inside / (double)count;
 }
 
-/* The interval is of one further run, noise and all: never far below 90 %, above at will outside,
- * where it grows with the distance. */
+/* The interval is that of one new run with its noise: its coverage is not far below 90 %, and may
+ * be higher outside the traces, where the interval grows with the distance. */
 static void intervals_of_predictions_contain_new_runs(void **state)
 {
     double (*const curves[])(double i, double m) = {rate, by_root, power};
@@ -232,10 +229,9 @@ static void intervals_of_predictions_contain_new_runs(void **state)
     }
 }
 
-/* ---- P* --------------------------------------------------------------------------------------
- */
+/* ---- P* -------------------------------------------------------------------------------------- */
 
-/* How far the P* that is found is from the truth, in parts of how far the traces are from it. */
+/* Error of the estimated P*, relative to the distance of the traces from the true P*. */
 static double miss_best(double (*g)(double i, double m), size_t points, double best, double noise)
 {
     struct hm_converge_settings settings = {0};

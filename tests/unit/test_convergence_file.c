@@ -52,8 +52,7 @@ static void written_files_are_read_back(void **state)
     hm_convergence_free(b);
 }
 
-/* ---- staleness -------------------------------------------------------------------------------
- */
+/* ---- staleness ------------------------------------------------------------------------------- */
 
 static const struct hm_convergence *stale_sample(struct sample *s)
 {

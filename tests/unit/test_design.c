@@ -1,6 +1,6 @@
 /*
- * Designs against an independent solver (tools/oracle/design.py), the example of Ernest, and what
- * must hold for any: budgets, bounds, whole runs, and what is already measured.
+ * Designs compared with an independent solver (tools/oracle/design.py) and the example of Ernest,
+ * and properties of every design: budgets, bounds, whole runs, and the use of measured runs.
  */
 #include <time.h>
 
@@ -107,7 +107,7 @@ static void test_oracle(void **state)
     assert_true(shares > 100);
 }
 
-/* The seven runs of REFERENCE section 2. */
+/* The seven runs of Ernest's example (REFERENCE, section 2). */
 static void test_ernest(void **state)
 {
     static const double wanted[][2] = {{8, .125},     {1, .015625},  {1, .0213816}, {3, .0501645},
@@ -131,7 +131,7 @@ static void test_ernest(void **state)
     hm_design_free(d);
 }
 
-/* With a job, its sheet is known already: even one cheap run is a design. */
+/* With a job the model is the prior, so even one cheap run is a design. */
 static void test_job(void **state)
 {
     struct hm_job *job = parse_job("compute: 100 s/n\ncommunicate: 2 s * log2(n)\n"

@@ -104,7 +104,7 @@ static void check_values(struct oracle *o, const char *what, char *values)
     o->checked += (int)count;
 }
 
-/* Draws are not exact: intervals are within 8 % of the exact ones where no bound cuts in. */
+/* Intervals from draws are within 8 % of the exact ones where no bound is active. */
 static void check_predict(struct oracle *o, const char *line)
 {
     double n, size, value, mean[2], run[2];
@@ -173,7 +173,7 @@ static void test_student(void **state)
     assert_near(hm__student_quantile(3, 0.05), -hm__student_quantile(3, 0.95), 1e-12);
 }
 
-/* REFERENCE section 2, as printed. */
+/* The figures of REFERENCE, section 2. */
 static const char ernest[] = "#Cores,Input Fraction, Time (s)\n"
                              "32,0.125,7.94516801834\n4,0.015625,4.72029209137\n"
                              "4,0.021382,4.87661099434\n12,0.050164,6.71376490593\n"
@@ -307,7 +307,7 @@ static void test_sheet_fig4(void **state)
     assert_true(looked == 0 || inside >= 3);
 }
 
-/* With many runs the sheet is forgotten; with none it is all there is. */
+/* With many runs the prior has no effect; without runs the fit is the prior. */
 static void test_sheet_ends(void **state)
 {
     struct hm_job *job = parse_job("compute: 10 s/n\ncommunicate: 0.5 s * log2(n)\n");
@@ -446,7 +446,7 @@ static void test_coverage_given(void **state)
     check_cover(&four, 870, 930);
 }
 
-/* Coefficients that the runs hardly show, many runs or few: the same must hold. */
+/* Intervals keep their coverage for coefficients that the runs hardly determine. */
 static void test_coverage_weak_terms(void **state)
 {
     const struct fit_truth many = {"1,1/n,ln(n)", {5, 100, 3, 0}, 0.05, true, false, 64, 30};
@@ -471,7 +471,7 @@ static void test_coverage_auto(void **state)
     check_cover(&equal, 800, 1000);
 }
 
-/* Few runs, and a truth that is steep: where choosing terms is hardest. */
+/* Few runs and a steep truth make the selection of terms hardest. */
 static void test_coverage_auto_few(void **state)
 {
     const struct fit_truth eight = {NULL, {20, 100, 0, 0.5}, 0.05, true, false, 32, 8};
@@ -547,7 +547,7 @@ static void test_sheet_off_as_a_whole(void **state)
     hm_job_free(job);
 }
 
-/* Repeats of one configuration that scatter far more than the others' count for less. */
+/* A configuration whose repeats scatter far more than others has a smaller weight. */
 static void test_restless_repeats(void **state)
 {
     const char *terms[] = {"1", "1/n"};
@@ -570,8 +570,7 @@ static void test_restless_repeats(void **state)
     hm_runs_free(runs);
 }
 
-/* Work that grows with n: what each worker does is a constant, and falls as far as n is concerned.
- */
+/* With weak scaling the work of each worker is constant, so its term does not depend on n. */
 static void test_weak_scaling(void **state)
 {
     struct hm_fit_settings settings = {0};
@@ -587,7 +586,7 @@ static void test_weak_scaling(void **state)
     hm_runs_free(runs);
 }
 
-/* Two runs that lie on a curve exactly are no certainty. */
+/* Two runs that lie exactly on a curve still give an interval. */
 static void test_few_exact_runs(void **state)
 {
     struct hm_fit_settings settings = {0};
@@ -627,7 +626,7 @@ static void test_refusals(void **state)
     expect_refusal("n,seconds,status\n1,,exit 1\n2,,timeout\n", NULL, "every run failed");
 }
 
-/* A term that is given and not there: the interval must not sit above the truth. */
+/* With a given term that has no effect, the interval must not lie above the truth. */
 static void test_coverage_idle_term(void **state)
 {
     const struct fit_truth idle = {"1,size/n,ln(n),n", {5, 100, 3, 0}, 0.05, true, false, 32};

@@ -249,7 +249,7 @@ static double twice(const struct hm_graph *g, double n)
     return 0.5 * (v / n - 1) * (v / n) * g->edges / (v * (v - 1) / 2);
 }
 
-/* Vertex by vertex: in turn, or to the least loaded, from the largest degree down. */
+/* Deal vertices one by one from the largest degree down: in turn, or to the least loaded worker. */
 static double plain_max(const struct hm_graph *g, bool greedy, uint32_t n)
 {
     double loads[64] = {0}, most = 0;

@@ -1,6 +1,6 @@
 /*
- * Holding out on traces whose g is known: nothing is off where g can be told, a time ahead is so
- * many iterations ahead, and what cannot be held out is not.
+ * Held-out errors of traces with a known g: they are 0 where g can be identified, a time ahead is
+ * converted to iterations, and m that cannot be held out are skipped.
  */
 #include "made_traces.h"
 
@@ -95,7 +95,7 @@ static void one_m_alone_is_left_out(void **state)
     made_release(&made);
 }
 
-/* From fewer than three m none can be left out; a trace can be looked ahead in all the same. */
+/* With fewer than three m none can be held out, but losses ahead can be predicted. */
 static void few_m_are_not_held_out(void **state)
 {
     (void)state;
@@ -112,7 +112,7 @@ static void few_m_are_not_held_out(void **state)
     }
 }
 
-/* Windows of any size: too long for a trace, or too short for a line. */
+/* Windows that are too long for a trace or too short for a line are handled. */
 static void windows_of_every_size(void **state)
 {
     const double windows[] = {0.5, 1, 2, 3, 4, 79, 80, 81, 1e6, 1e300};
@@ -135,7 +135,7 @@ static void windows_of_every_size(void **state)
     made_release(&made);
 }
 
-/* Iterations that are not one apart: between two points the loss is taken as straight in y. */
+/* Between two points that are several iterations apart, y is interpolated linearly. */
 static void points_far_apart(void **state)
 {
     struct made made;

@@ -15,8 +15,7 @@ struct rows {
     size_t fold[ROWS];
 };
 
-/* ---- the plain way, in two passes over the rows ----------------------------------------------
- */
+/* ---- the plain way, in two passes over the rows ---------------------------------------------- */
 
 struct plain {
     double z[ROWS][HM_LASSO_MAX], y[ROWS], total, variance;
@@ -55,7 +54,7 @@ static void standardise(const struct rows *rows, struct plain *plain)
     plain->variance = centre(rows, plain->total, plain->y);
 }
 
-/* Objective, and in slopes the mean of z times the residual. */
+/* Returns the objective; slopes are the means of z times the residual. */
 static double objective_of(const struct rows *rows, const struct plain *plain, double penalty,
                            const double *b, double *slopes)
 {
@@ -75,8 +74,8 @@ static double objective_of(const struct rows *rows, const struct plain *plain, d
     return square / 2 + penalty * size;
 }
 
-/* b is optimal if and only if slopes are the penalty, with its sign, where b is not 0, and no
- * larger where it is. */
+/* b is optimal if and only if each slope equals the penalty times the sign of b where b is not 0,
+ * and is at most the penalty in absolute value where b is 0. */
 static void assert_optimal(const struct rows *rows, const struct plain *plain, double penalty,
                            const double *b)
 {
@@ -116,10 +115,9 @@ static void assert_close(const double *a, const double *b, size_t count, double 
             fail_msg("line %d: value %zu is %.17g, not %.17g", line, j, a[j], b[j]);
 }
 
-/* ---- scikit-learn ----------------------------------------------------------------------------
- */
+/* ---- scikit-learn ---------------------------------------------------------------------------- */
 
-/* Numbers to the end of a line. */
+/* Read the numbers up to the end of a line. */
 static size_t numbers(const char *text, double *values, size_t room)
 {
     size_t count = 0;
@@ -147,7 +145,7 @@ static void read_row(const char *line, struct rows *rows)
     memcpy(rows->x[i], v + 3, rows->terms * sizeof(*v));
 }
 
-/* Predictions of y by theta differ from those of standardised coefficients by this much. */
+/* The difference between predictions by theta and by standardised coefficients. */
 static double apart(const struct rows *rows, const struct plain *plain, double y_mean,
                     double intercept, const double *theta, const double *b)
 {
@@ -162,7 +160,7 @@ static double apart(const struct rows *rows, const struct plain *plain, double y
     return sqrt(square);
 }
 
-/* One penalty of the file's path: from the solution before, and from 0. */
+/* Solve one penalty of the path in the file, from the previous solution and from 0. */
 static void check_path(const struct rows *rows, const struct hm_lasso *lasso,
                        const struct plain *plain, const char *line, double *warm)
 {
@@ -302,10 +300,9 @@ static void cross_validation_agrees_with_scikit_learn(void **state)
     assert_int_equal(choices, 4);
 }
 
-/* ---- sums ------------------------------------------------------------------------------------
- */
+/* ---- sums ------------------------------------------------------------------------------------ */
 
-/* Numbers that look random, the same everywhere. */
+/* Deterministic pseudo-random numbers. */
 static double made(size_t i, size_t j)
 {
     double value = sin(12.9898 * (double)(i + 1) + 78.233 * (double)(j + 1)) * 43758.5453;
@@ -423,8 +420,7 @@ static void errors_are_those_of_the_rows(void **state)
     assert_near(hm__gram_error(&gram, 0.7, theta), sum, 1e-12);
 }
 
-/* ---- solutions -------------------------------------------------------------------------------
- */
+/* ---- solutions ------------------------------------------------------------------------------- */
 
 static void the_start_does_not_matter(void **state)
 {
@@ -456,7 +452,7 @@ static void the_start_does_not_matter(void **state)
         assert_true(b[j] == 0); /* At the largest penalty no term enters. */
 }
 
-/* Terms that are sums of others: the coefficients are not determined, all else is. */
+/* With terms that are sums of others, only the coefficients are not unique. */
 static void terms_that_depend_on_others(void **state)
 {
     static struct rows rows;
@@ -484,7 +480,7 @@ static void terms_that_depend_on_others(void **state)
     }
 }
 
-/* Powers of i: the correlations are singular but for rounding. */
+/* Powers of i, whose correlation matrix is nearly singular. */
 static void terms_that_almost_depend_on_others(void **state)
 {
     static struct rows rows;
@@ -508,7 +504,7 @@ static void terms_that_almost_depend_on_others(void **state)
     }
 }
 
-/* Copies of one term that differ by less and less, until they do not. */
+/* Copies of one term with smaller and smaller differences, down to 0. */
 static void terms_that_are_almost_alike(void **state)
 {
     static struct rows rows;
@@ -579,8 +575,7 @@ static void a_y_that_does_not_vary_needs_no_term(void **state)
     assert_true(intercept == 0.3 && theta[0] == 0 && theta[1] == 0 && theta[2] == 0);
 }
 
-/* ---- the choice by hand ----------------------------------------------------------------------
- */
+/* ---- the choice by hand ---------------------------------------------------------------------- */
 
 /*
  * Rows (-1, -a) and (1, a) in each fold: what the others say of a is their mean less the penalty,
@@ -617,8 +612,7 @@ static void the_largest_penalty_within_one_standard_error(void **state)
     assert_int_equal(choice.chosen, 2);
 }
 
-/* The same with a fold that stays in: it counts in the means of the others, and not in the errors.
- */
+/* The same with folds that are never held out: they count in the means, but not in the errors. */
 static void folds_that_stay_in(void **state)
 {
     static const double as[] = {2, 3, 4, 3};
@@ -642,7 +636,7 @@ static void folds_that_stay_in(void **state)
     assert_int_equal(choice.chosen, 1); /* 9.39 is not within 8.03 */
 }
 
-/* Nothing to choose from is no failure: no term enters at any penalty. */
+/* Without variation no term enters at any penalty, and the call succeeds. */
 static void folds_in_which_nothing_varies(void **state)
 {
     static const bool held[] = {true, true};

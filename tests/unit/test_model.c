@@ -110,7 +110,8 @@ static void compute_is_three_passes(void **state)
     hm_job_free(job);
 }
 
-/* The longer of products and traffic, plus the start of a kernel, for each pass of each layer. */
+/* Each pass of each layer takes the longer of compute and memory time, plus the start of a kernel.
+ */
 static void the_roofline_by_hand(void **state)
 {
     char text[700];
@@ -142,7 +143,7 @@ static void the_roofline_by_hand(void **state)
     hm_job_free(job);
 }
 
-/* Starting a kernel takes its time also where the memory's speed is not known. */
+/* The start of a kernel counts even if the memory bandwidth is unknown. */
 static void kernels_start_without_a_roofline(void **state)
 {
     char text[700];
@@ -287,7 +288,7 @@ static void elasticity_is_the_relative_slope(void **state)
     hm_job_free(job);
 }
 
-/* A node by itself needs no network, and a formula of any part may ask for the speed. */
+/* One node needs no network, and any formula may use the rate of the machine. */
 static void unused_keys_are_not_required(void **state)
 {
     struct hm_job *job = parse_job("batch: 64\nnetwork: 100-10\n"

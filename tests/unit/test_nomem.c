@@ -13,7 +13,7 @@ static const char text[] =
     "measured: {speedup: {1: 1, 2: 1.9}}\n"
     "expect: [{what: best_n, value: 3}]\n";
 
-/* The whole way from a text to a rendered answer. */
+/* All steps from a text to a rendered answer. */
 static int whole_way(struct hm_err *err)
 {
     struct hm_question q = HM_QUESTION_INIT;
@@ -79,7 +79,7 @@ static int platform_way(struct hm_err *err)
     return rc;
 }
 
-/* A graph made, read back from its job, split in every way that needs no other library. */
+/* A graph is generated, read from its job, and split in every way that needs no library. */
 static int graph_way(struct hm_err *err)
 {
     static const enum hm_split splits[] = {HM_SPLIT_DEALT, HM_SPLIT_RANDOM, HM_SPLIT_GREEDY,
@@ -103,7 +103,7 @@ static int graph_way(struct hm_err *err)
     return rc;
 }
 
-/* Runs read in both forms, fitted in every way, planned with, rendered, and a design of more. */
+/* Runs are read in both formats, fitted in every way, planned, rendered, and used in a design. */
 static int fit_way(struct hm_err *err)
 {
     const char csv[] = "n,size,seconds,machine\n1,1,9,a\n2,1,5.2,a\n4,1,3.1,b\n4,1,3.2,b\n"
@@ -161,7 +161,7 @@ static int fit_way(struct hm_err *err)
     return rc;
 }
 
-/* Recommendations in all four ways, in every form. */
+/* Recommendations of all four kinds in every format. */
 static int recommend_way(struct hm_err *err)
 {
     const char csv[] = "n,batch,seconds,machine,cost,status\n1,1,9,a,1,ok\n1,2,17,a,1,ok\n"
@@ -202,7 +202,7 @@ static int recommend_way(struct hm_err *err)
     return rc;
 }
 
-/* Traces of both forms, with every kind of note. */
+/* Traces in both formats with every kind of note. */
 static int traces_way(struct hm_err *err)
 {
     const char csv[] = "algorithm,m,seed,iteration,elapsed (ms),objective,best,gap,data\n"
@@ -325,8 +325,8 @@ static int advise_way(struct hm_err *err)
     return rc;
 }
 
-/* The way succeeds; with the Nth allocation failing it reports that, for every N, or with a step
- * for some, of `least` at least. */
+/* The function succeeds, and reports an error when its Nth allocation fails, for N in steps of
+ * more than `least` calls must fail. */
 static void fail_by_step(int (*way)(struct hm_err *err), long step, long least)
 {
     enum { ENOUGH = 8 };
@@ -352,7 +352,7 @@ static void fail_by_step(int (*way)(struct hm_err *err), long step, long least)
     assert_true(fails > least);
 }
 
-/* Let every allocation fail in turn; outside `make torture`, only some of them. */
+/* Make every allocation fail in turn; outside `make torture`, only some of them. */
 static void fail_everywhere(int (*way)(struct hm_err *err), long least)
 {
     long step = is_torture() ? 1 : 29;

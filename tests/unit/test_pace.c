@@ -87,7 +87,7 @@ static void several_traces_of_an_m_are_averaged(void **state)
     made_release(&made);
 }
 
-/* Two m are too few for terms: between them straight in the logarithms, beyond nothing is known. */
+/* Two m are too few for terms: f is interpolated between them in logarithms and unknown beyond. */
 static void two_m_make_a_line(void **state)
 {
     const double m[] = {2, 8};
@@ -106,7 +106,7 @@ static void two_m_make_a_line(void **state)
     made_release(&made);
 }
 
-/* An algorithm's own pace comes before that of all; a later one before an earlier one. */
+/* The pace of an algorithm overrides the common one, and a later pace overrides an earlier one. */
 static void the_own_pace_comes_first(void **state)
 {
     double m = 1, s[4] = {1, 2, 3, 4};
@@ -124,7 +124,7 @@ static void the_own_pace_comes_first(void **state)
     assert_null(hm__pace_find(NULL, "a"));
 }
 
-/* Draws that are not above 0 are not believed. */
+/* Draws that are not positive are replaced. */
 static void times_are_not_negative(void **state)
 {
     const char *terms[] = {"1", "1/n"};
@@ -148,8 +148,7 @@ static void times_are_not_negative(void **state)
     assert_false(hm__pace_eval(&pace, 2, &seconds, drawn));
 }
 
-/* ---- from a fit ------------------------------------------------------------------------------
- */
+/* ---- from a fit ------------------------------------------------------------------------------ */
 
 static struct hm_fit *fit_runs(const char *csv, struct hm_runs **runs)
 {
@@ -200,8 +199,7 @@ static void speedups_are_refused(void **state)
     hm_runs_free(runs);
 }
 
-/* ---- from a plan -----------------------------------------------------------------------------
- */
+/* ---- from a plan ----------------------------------------------------------------------------- */
 
 static void a_plan_is_a_table(void **state)
 {

@@ -1,6 +1,6 @@
 /*
- * Recommendations: the answers of Anwar et al., what left-out runs show, fits against normal
- * equations solved by hand, goals against brute force, failures, the model, wrong questions.
+ * Recommendations: the answers of Anwar et al., errors on left-out runs, fits compared with normal
+ * equations, goals compared with brute force, failures, the model, wrong questions.
  */
 #include "testing.h"
 
@@ -102,7 +102,7 @@ static double cell(const struct hm_runs *runs, const char *name, size_t row)
     return hm_runs_column(runs, name)->values[row];
 }
 
-/* The table without a row (place false), or without all rows of its batch and latency. */
+/* Copy the table without one row, or (place true) without all rows of its batch and latency. */
 static struct hm_runs *without(const struct hm_runs *runs, size_t left, bool place)
 {
     char text[4096];
@@ -155,7 +155,7 @@ static void test_rows_left_out(void **state)
     hm_runs_free(runs);
 }
 
-/* The best n that was measured there, and how many were. */
+/* The best measured n of a place, and the number of n measured there. */
 static size_t measured(const struct hm_runs *runs, size_t row, double *times)
 {
     size_t count = 0;
@@ -223,7 +223,7 @@ static void test_places_left_out(void **state)
 
 enum { TERMS = 3 };
 
-/* Normal equations by elimination. */
+/* Solve normal equations by elimination. */
 static void solve(double a[TERMS][TERMS + 1])
 {
     for (size_t k = 0; k < TERMS; k++) {
@@ -235,7 +235,7 @@ static void solve(double a[TERMS][TERMS + 1])
     }
 }
 
-/* Least squares of y on 1, batch, latency with those weights, without one row. */
+/* Weighted least squares of y on 1, batch and latency, without one row. */
 static void by_hand(const double (*x)[TERMS], const double *y, const double *weight, size_t count,
                     size_t left, double *theta)
 {
@@ -257,7 +257,7 @@ static double told(const double *theta, const double *x)
     return theta[0] * x[0] + theta[1] * x[1] + theta[2] * x[2];
 }
 
-/* The fit of n = 2 and n = 4 of Anwar's rows: prediction, and the reach of left-out rows. */
+/* The fits of n = 2 and n = 4 to Anwar's rows: predictions and errors of left-out rows. */
 static void test_own_fit(void **state)
 {
     struct hm_runs *runs = anwar();
@@ -412,7 +412,7 @@ static double normal(unsigned *seed)
     return sum;
 }
 
-/* Seconds of a made job: work that is shared out, latency times a function of n, and more. */
+/* Seconds of a generated job: divided work, latency times a function of n, and a constant. */
 struct made_runs {
     double fixed, work, wait, tree;
     int shape; /* Form of the overhead: none, a ring, a tree, or one number for each n. */
@@ -445,7 +445,7 @@ static struct made_runs make(unsigned *seed)
 static const double made_n[] = {1, 2, 4, 8}, made_batch[] = {100, 300, 1000, 3000, 8000},
                     made_latency[] = {0, 0.01, 0.03, 0.06};
 
-/* Runs of a share of all places but one, each off by 3 %. */
+/* Runs of a share of all places except one, with errors of 3 %. */
 static struct hm_runs *make_runs(const struct made_runs *m, double share, size_t b0, size_t l0,
                                  unsigned *seed)
 {
@@ -529,7 +529,7 @@ static void test_missed(void **state)
     hm_runs_free(runs);
 }
 
-/* A column cost: its own for rows, its rate for fits. A price that is given wins. */
+/* A column cost is used for rows, and its rate for fits. A given price overrides it. */
 static void test_costs(void **state)
 {
     struct hm_runs *runs = parse("n,batch,seconds,cost\n1,1,10,1\n1,2,20,2\n1,4,40,4\n1,8,81,8\n"

@@ -1,6 +1,6 @@
 /*
- * Changing m on the way, against trying every change: an algorithm whose iterations are fast on
- * many workers, and whose loss then stays above a floor that grows with their number.
+ * Schedules that change m, compared with trying every change, for an algorithm whose iterations are
+ * fast on many workers, but whose loss stays above a floor that grows with their number.
  */
 #include "made_traces.h"
 
@@ -65,7 +65,7 @@ static double best_switch(const double *m, size_t count, double loss, double swi
     return best;
 }
 
-/* The same with any number of changes: the fastest m at every loss, changes for nothing. */
+/* The same with unlimited free changes: the fastest m at every loss. */
 static double lower_bound(const double *m, size_t count, double loss)
 {
     double sum = 0;
@@ -110,7 +110,7 @@ static void add_stalling(struct made *made, const char *name, double slower)
         made_time(&made->list[k], slower * pace(made->list[k].m));
 }
 
-/* Phases follow one another down to the loss, and add up. */
+/* Phases are contiguous down to the loss, and their times add up. */
 static void assert_whole(const struct hm_schedule *s, double loss, double switch_s)
 {
     double sum = switch_s * (double)(s->phase_count - 1);
@@ -129,8 +129,8 @@ static void assert_whole(const struct hm_schedule *s, double loss, double switch
     assert_near(s->gain, 1 - s->time_s / s->fixed_s, 1e-9);
 }
 
-/* Levels are 400 (a loss of 0.025 is above all floors): that, and g to 1e-2, is what times are held
- * to. */
+/* A loss of 0.025 is above all floors. The tolerance of times follows from the 400 levels and from
+ * the accuracy of g, 1e-2. */
 static void a_change_gains_what_trying_all_gains(void **state)
 {
     const double pair[] = {1, 64}, losses[] = {0.025, 0.01, 5e-3}, switches[] = {0, 0.2, 1};
@@ -203,8 +203,7 @@ static void expensive_changes_are_not_made(void **state)
     made_release(&made);
 }
 
-/* More workers are better at every loss: there is nothing to change, though changes cost nothing.
- */
+/* If more workers are better at every loss, there is no change, even if changes are free. */
 static double no_floor(double i, double m)
 {
     return 1 / (2 * pow(m, 0.1) * i + 2) + 1e-3;
@@ -227,7 +226,7 @@ static void where_one_m_is_always_ahead_there_is_no_change(void **state)
     made_release(&made);
 }
 
-/* A gain is over the best fixed m of any algorithm, and so is its interval. */
+/* The gain and its interval are relative to the best fixed m of any algorithm. */
 static void gains_are_over_the_best_of_any_algorithm(void **state)
 {
     const double pair[] = {1, 64};
@@ -256,8 +255,7 @@ static void gains_are_over_the_best_of_any_algorithm(void **state)
     }
 }
 
-/* Below every floor nothing gets there: there is no schedule to show, and no number that is none.
- */
+/* A loss below every floor has no schedule, and the result contains no NaN. */
 static void below_every_floor_there_is_no_schedule(void **state)
 {
     struct made made;

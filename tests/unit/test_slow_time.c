@@ -1,4 +1,4 @@
-/* How long uneven and unsteady workers take: against tables of tools/oracle/slowness.py. */
+/* Times of uneven and unsteady workers, compared with tables of tools/oracle/slowness.py. */
 #include "memory.h"
 #include "slow_time.h"
 #include "testing.h"
@@ -96,7 +96,7 @@ static void a_constantly_slow_worker_limits_all(void **state)
     hm__slow_free(slow);
 }
 
-/* Nodes of four workers; the last is not full. */
+/* Nodes have four workers; the last node is not full. */
 static void nodes_count_not_workers(void **state)
 {
     static const double speeds[] = {0.5, 2};
@@ -115,7 +115,7 @@ static void nodes_count_not_workers(void **state)
     hm__slow_free(slow);
 }
 
-/* More speeds than tables are made for are rounded; the time is hardly another. */
+/* Many different speeds are rounded, which hardly changes the time. */
 static void many_speeds(void **state)
 {
     double speeds[200];

@@ -1,7 +1,7 @@
 /*
- * What staleness costs: traces that were made with a known cost give it back, whichever of its
- * parts it has; the least squares of examples/stale-traces.csv.gz against scipy's
- * (tools/oracle/stale.py); and what cannot be told.
+ * The cost of staleness: it is recovered from traces with a known cost, for each of its parts;
+ * least squares on examples/stale-traces.csv.gz agree with scipy (tools/oracle/stale.py); unknown
+ * costs.
  */
 #include "made_traces.h"
 
@@ -298,7 +298,7 @@ static void intervals_have_their_coverage(void **state)
     assert_true(held >= 14);
 }
 
-/* ---- traces that know theirs ------------------------------------------------------------------
+/* ---- traces with a staleness ------------------------------------------------------------------
  */
 
 static struct hm_traces *parse(const char *text)
@@ -404,7 +404,7 @@ static const struct hm_g_stale *find(const struct hm_convergence *c, const char 
     return NULL;
 }
 
-/* Parameters within 1e-4 of ln c, errors within 1e-3 of themselves: what a grid of 512 gives. */
+/* Parameters agree to 1e-4 of ln c and errors to a relative 1e-3, the accuracy of a grid of 512. */
 static void least_squares_agree_with_scipy(void **state)
 {
     const char *root = getenv("HM_SOURCE"), *zlib = getenv("HM_ZLIB");

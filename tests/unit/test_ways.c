@@ -97,7 +97,7 @@ static void backups_and_staleness_against_slow_workers(void **state)
     assert_near(rate(slow, async, 8), 725, 0.003);
 }
 
-/* 2(a + max(Mb, n Mb/s)) with steps; without, what the links let through. */
+/* Synchronous steps take 2(a + max(Mb, n Mb/s)); otherwise the links limit the rate. */
 static void servers_saturate(void **state)
 {
     (void)state;
@@ -174,7 +174,7 @@ static void drivers_and_all_reduces(void **state)
     hm_answer_free(all);
 }
 
-/* Where servers are not given, one number is taken for each way: the fewest that nearly do. */
+/* Without --servers, each way gets the fewest servers that are nearly as fast as more. */
 static void servers_are_chosen(void **state)
 {
     struct hm_way ways[] = {{.platform = HM_PLATFORM_ALLREDUCE},
@@ -224,7 +224,7 @@ static void servers_cost_and_take_nodes(void **state)
     hm_answer_free(x);
 }
 
-/* The batch is shared among those that count: an iteration is still that of the whole batch. */
+/* The workers whose gradients are used share the batch, so an iteration has the whole batch. */
 static void backups_share_the_batch(void **state)
 {
     struct hm_way way = bsp;
