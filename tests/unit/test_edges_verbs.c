@@ -77,6 +77,23 @@ static void plans_answer_their_question(void **state)
     gives(balance, NULL, {"best.n", 7, NULL}, {"alpha", 1, NULL}, {"beta", 360, NULL});
 }
 
+/* Above the ceiling the formula has no value; the answer below it stays. */
+static void plans_end_at_their_ceiling(void **state)
+{
+    struct hm_request *request = with_document("plan", "job",
+                                               "compute: 100 s * ln(20 - n)\ncommunicate: 0 s * n\n"
+                                               "cluster: {max_nodes: 16, flops: 1 Tflop/s}\n");
+
+    (void)state;
+    gives(request, NULL, {"best.n", 16, NULL}, {"best.time_s", 100 * log(4), NULL},
+          {"beyond.n", NAN, NULL});
+    request = with_document("plan", "job",
+                            "compute: 100 s / n\ncommunicate: 0.01 s * n\n"
+                            "cluster: {max_nodes: 16, flops: 1 Tflop/s}\n");
+    gives(request, NULL, {"best.n", 16, NULL}, {"beyond.n", 64, NULL},
+          {"beyond.speedup", 100.01 / (100. / 64 + 0.64), NULL});
+}
+
 static void plans_say_when_they_cannot(void **state)
 {
     struct hm_reply *reply = run(plan_with("deadline", "199s", NULL, NULL), NULL);
@@ -800,6 +817,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plans_answer_their_question),
+        cmocka_unit_test(plans_end_at_their_ceiling),
         cmocka_unit_test(plans_say_when_they_cannot),
         cmocka_unit_test(plans_take_runs),
         cmocka_unit_test(layers_are_shown),
