@@ -43,6 +43,9 @@ static inline struct hm_reply *run(struct hm_request *request, const struct hm_c
 
     if (hm_request_run(request, context, &reply, &err))
         fail_msg("%s: %s: %s", err.source, err.field, err.message);
+    assert_int_equal(err.code, 0); /* Success leaves no error behind. */
+    assert_string_equal(err.message, "");
+    assert_string_equal(err.source, "");
     hm_request_free(request);
     return reply;
 }

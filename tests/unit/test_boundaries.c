@@ -8,6 +8,7 @@
 #include "choose.h"
 #include "collective.h"
 #include "fit.h"
+#include "fit_data.h"
 #include "howmany_fit.h"
 #include "model.h"
 #include "student.h"
@@ -231,6 +232,30 @@ static size_t count_outliers(size_t runs, double d, double x)
  * limit is the two-sided quantile at 0.05 / 200 (about 3.7), not that at 0.05 (about 2.0): a run at
  * 3 standard deviations is no outlier among many, and a run at 5 is.
  */
+/* Squares within configurations add up, each in the scale of its own; four repeats decide. */
+static void repeats_show_the_kind_of_errors(void **state)
+{
+    struct hm_group groups[] = {{.count = 3, .within = 0.02, .mean_s = 1},
+                                {.count = 3, .within = 200, .mean_s = 100}};
+    const struct hm_fit_data data = {.groups = groups, .group_count = 2};
+    const double scale[] = {10, 0.1};
+    double sum = NAN;
+
+    (void)state;
+    assert_near(hm__fit_data_repeats(&data, NULL, &sum), 4, 0);
+    assert_near(sum, 200.02, 1e-12);
+    assert_near(hm__fit_data_repeats(&data, scale, &sum), 4, 0);
+    assert_near(sum, 0.02 * 100 + 200 * 0.01, 1e-12);
+    assert_int_equal(hm__fit_data_relative(&data), 1);
+    groups[1].within = 0.02;
+    assert_int_equal(hm__fit_data_relative(&data), 0);
+    groups[1].count = 2;
+    assert_int_equal(hm__fit_data_relative(&data), -1);
+    groups[1].count = 3;
+    groups[0].within = groups[1].within = 0;
+    assert_int_equal(hm__fit_data_relative(&data), -1);
+}
+
 static void outliers_are_corrected_for_many_runs(void **state)
 {
     (void)state;
@@ -452,6 +477,7 @@ int main(void)
         cmocka_unit_test(collectives_begin_at_two_workers),
         cmocka_unit_test(beyond_is_a_factor_on_both_sides),
         cmocka_unit_test(predictions_need_a_worker),
+        cmocka_unit_test(repeats_show_the_kind_of_errors),
         cmocka_unit_test(outliers_are_corrected_for_many_runs),
         cmocka_unit_test(the_outlier_limit_follows_students_t),
         cmocka_unit_test(one_run_is_not_enough),

@@ -166,6 +166,8 @@ static void runs_are_shown(void **state)
     run_fails(verb_with("runs show", "id", "0"), &with_store, HM_E_RANGE, "id",
               "'0' is not a whole number from 1");
     run_fails(verb_with("runs show", "id", "1.5"), &with_store, HM_E_RANGE, "id", "'1.5'");
+    run_fails(verb_with("runs show", "id", "9e15"), &with_store, HM_E_NAME, "id",
+              "there is no run 9000000000000000");
     run_fails(verb_with("runs show", "id", "9.1e15"), &with_store, HM_E_RANGE, "id", "whole");
     gives(verb_with("runs show", "id", "1"), &with_store, {"id", 1, NULL}, {"n", 1, NULL},
           {"seconds", 11, NULL});

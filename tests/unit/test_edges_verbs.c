@@ -77,6 +77,23 @@ static void plans_answer_their_question(void **state)
     gives(balance, NULL, {"best.n", 7, NULL}, {"alpha", 1, NULL}, {"beta", 360, NULL});
 }
 
+/* Above the ceiling the formula has no value; the answer below it stays. */
+static void plans_end_at_their_ceiling(void **state)
+{
+    struct hm_request *request = with_document("plan", "job",
+                                               "compute: 100 s * ln(20 - n)\ncommunicate: 0 s * n\n"
+                                               "cluster: {max_nodes: 16, flops: 1 Tflop/s}\n");
+
+    (void)state;
+    gives(request, NULL, {"best.n", 16, NULL}, {"best.time_s", 100 * log(4), NULL},
+          {"beyond.n", NAN, NULL});
+    request = with_document("plan", "job",
+                            "compute: 100 s / n\ncommunicate: 0.01 s * n\n"
+                            "cluster: {max_nodes: 16, flops: 1 Tflop/s}\n");
+    gives(request, NULL, {"best.n", 16, NULL}, {"beyond.n", 64, NULL},
+          {"beyond.speedup", 100.01 / (100. / 64 + 0.64), NULL});
+}
+
 static void plans_say_when_they_cannot(void **state)
 {
     struct hm_reply *reply = run(plan_with("deadline", "199s", NULL, NULL), NULL);
@@ -100,6 +117,34 @@ static void plans_say_when_they_cannot(void **state)
     run_fails(request, NULL, HM_E_CONFLICT, "on", "one machine");
     request = with_document("plan", "runs", "n,speedup\n1,1\n2,1.8\n4,3\n");
     run_fails(request, NULL, HM_E_MISSING, "runs", "speedups only");
+}
+
+/* Runs of one machine correct the sheet for that machine. */
+static void plans_take_runs(void **state)
+{
+    static const char exact[] = "n,seconds\n1,101\n2,52\n4,29\n8,20.5\n";
+    struct hm_request *request = plan_with("on", "p3.2xlarge", "max_n", "16");
+
+    (void)state;
+    set_document(request, "runs", exact);
+    gives(request, NULL, {"best.n", 10, NULL});
+    request = plan_with("max_n", "16", NULL, NULL);
+    set_document(request, "runs", exact);
+    gives(request, NULL, {"best.n", 10, NULL});
+    request = with_document("plan", "runs", exact);
+    set(request, "terms", "1/n,n");
+    set(request, "max_n", "16");
+    set(request, "level", "0.5");
+    gives(request, NULL, {"best.n", 10, NULL}, {"best.time_s", 20, NULL}, {"level", 0.5, NULL},
+          {"curve", 16, NULL});
+    request = with_document("plan", "job", ring_text);
+    set(request, "on", "p3.2xlarge");
+    set(request, "scheme", "ring,best");
+    set_document(request, "runs", exact);
+    struct hm_err err = {0};
+    struct hm_reply *reply = NULL;
+    assert_int_equal(hm_request_run(request, NULL, &reply, &err), HM_E_CONFLICT);
+    hm_request_free(request);
 }
 
 static void layers_are_shown(void **state)
@@ -293,6 +338,41 @@ static void fits_predict_where_they_are_asked(void **state)
     request = fit_of("n,size,seconds\n1,1,11\n2,1,6\n4,1,3.5\n1,2,21\n2,2,11\n4,2,6\n");
     set(request, "where", "size=2");
     gives(request, NULL, {"run_count", 3, NULL});
+}
+
+/* A fit of these runs, with terms or NULL, fails with this field and message. */
+static void fit_fails(const char *runs, const char *terms, const char *field, const char *message)
+{
+    struct hm_request *request = fit_of(runs);
+
+    if (terms)
+        set(request, "terms", terms);
+    run_fails(request, NULL, HM_E_MISSING, field, message);
+}
+
+static void fits_need_enough_runs(void **state)
+{
+    static const char gap[] = "n,size,seconds\n1,1,11\n2,,6\n4,1,3.5\n8,1,2\n";
+    static const char other_gap[] = "n,x,seconds\n1,1,11\n2,,6\n4,1,3.5\n8,1,2\n";
+    struct hm_request *request = fit_of(gap);
+
+    (void)state;
+    fit_fails(gap, "1,size/n", "size", "no value of size");
+    fit_fails(gap, NULL, "size", "no value of size");
+    fit_fails(other_gap, "1,x/n", "x", "no value of x");
+    set(request, "terms", "1,1/n"); /* These terms do not need the size. */
+    gives(request, NULL, {"run_count", 4, NULL});
+    gives(fit_of(other_gap), NULL, {"run_count", 4, NULL});
+    fit_fails("n,seconds\n1,11\n", NULL, "", "one run cannot show");
+    fit_fails("n,seconds\n1,11\n1,12\n", NULL, "", "runs of one configuration cannot show");
+    fit_fails("n,size,seconds\n2,1,11\n2,2,12\n", NULL, "", "every run has n = 2");
+    fit_fails("n,seconds\n1,11\n2,6\n", "1,1/n,n", "", "3 terms need as many different runs");
+    request = fit_of("n,seconds\n1,11\n2,6\n");
+    set(request, "terms", "1,1/n");
+    gives(request, NULL, {"terms", 2, NULL});
+    gives(fit_of("n,size,seconds\n1,1,10\n2,2,11\n4,4,12\n"), NULL, {"weak", .text = "true"});
+    gives(fit_of("n,batch,seconds\n1,3,10\n2,6,11\n4,12,12\n"), NULL, {"weak", .text = "true"});
+    gives(fit_of("n,size,seconds\n1,1,10\n2,2,11\n4,4.1,12\n"), NULL, {"weak", .text = "false"});
 }
 
 static void fits_with_a_job(void **state)
@@ -737,13 +817,16 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plans_answer_their_question),
+        cmocka_unit_test(plans_end_at_their_ceiling),
         cmocka_unit_test(plans_say_when_they_cannot),
+        cmocka_unit_test(plans_take_runs),
         cmocka_unit_test(layers_are_shown),
         cmocka_unit_test(plans_rank_schemes),
         cmocka_unit_test(ways_follow_the_fields),
         cmocka_unit_test(servers_have_their_consistency),
         cmocka_unit_test(server_fields_need_servers),
         cmocka_unit_test(fits_predict_where_they_are_asked),
+        cmocka_unit_test(fits_need_enough_runs),
         cmocka_unit_test(fits_with_a_job),
         cmocka_unit_test(pictures_are_scripts),
         cmocka_unit_test(designs_have_candidates),
