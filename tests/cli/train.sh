@@ -269,10 +269,10 @@ if [ "$mpi" ]; then
   }
   check "killed with SIGKILL, it leaves no ranks running" killed_outright
   expect "a given launcher" 0 '"n":2' howmany train -i 1 --launcher "mpirun --allow-run-as-root --oversubscribe -n {n}" -n 2
-  expect "a launcher without {n} is refused" 2 "where the number of ranks goes" howmany train -i 1 --launcher "mpirun -n 3" -n 2
+  expect "a launcher without {n} is refused" 2 "has no {n} for the number of ranks" howmany train -i 1 --launcher "mpirun -n 3" -n 2
   printf '#!/bin/sh\nshift\n"$@" &\nrank=$!\nsleep 1\nkill -9 $rank\nexec sleep 100\n' >hanging
   chmod +x hanging
-  expect "a launcher that does not notice the end of a rank" 1 "its launcher did not notice" timeout 40 howmany train --within 60s --launcher "./hanging {n}"
+  expect "a launcher that does not notice the end of a rank" 1 "a rank has died and its launcher hangs" timeout 40 howmany train --within 60s --launcher "./hanging {n}"
   expect "a missing launcher is reported" 2 "does not start" howmany train -i 1 --launcher "no-such-launcher {n}" -n 2
   wrong_by_hand() {
     OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun -n 2 howmany-train --data missing.svm 2>&1 | grep -c '^howmany: missing.svm' | grep -qx 1
