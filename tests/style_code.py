@@ -43,7 +43,10 @@ CYCLES_ALLOWED = {
     frozenset({"src/train/platforms/messages", "src/train/platforms/server"}),
 }
 # Functions that only tests call.
-HOOKS = {"hm__alloc_fail_after": "makes an allocation fail"}
+HOOKS = {
+    "hm__alloc_fail_after": "makes an allocation fail",
+    "hm__schema_check": "compares an answer with its schema; it calls itself",
+}
 # Texts of JSON outside the writer.
 KEYS_ALLOWED = {
     "apps/howmany/http/api_problem.c": "the static response when memory has run out",
@@ -298,21 +301,27 @@ def check_opens():
 
 
 def check_callers():
-    """A use is any mention in src, apps, include or generated tables, except in a declaration of a header and in the
-    definition itself; functions of include/ are for users of the library."""
+    """A function that is not static has a use in src or apps besides its definition, and one in another file or in the
+    tests; otherwise it is dead or can be static. Functions of include/ are for users of the library."""
+    declaration = r"^(?!#|\s|static inline)[^\n;{]*\([^;{]*\)[^;{]*;"  # A declaration in a header is no use.
+    definition = r"^(?!static|typedef|struct \w+ \{|#|return|else)[a-z][\w ]*?[ *]+(\w+)\([^;{]*\)\s*\{"
     texts = {path: without_comments(read(path)) for path in sources("src/", "apps/")}
     public = set(re.findall(r"\b(hm_[a-z0-9_]+)\(", "".join(read(path) for path in sources("include/"))))
-    uses = collections.Counter()
+    tested = set(re.findall(r"\w+", "".join(without_comments(read(path)) for path in sources("tests/", "bench/"))))
+    uses, files = collections.Counter(), collections.Counter()
     for path, text in texts.items():
-        if path.endswith(".h"):  # A declaration is no use; an inline function or a macro may be one.
-            text = re.sub(r"^(?!#|\s|static inline)[^\n;{]*\([^;{]*\)[^;{]*;", "", text, flags=re.M)
-        uses.update(re.findall(r"\b[a-z]\w+\b", text))
+        names = re.findall(r"\w+", re.sub(declaration, "", text, flags=re.M) if path.endswith(".h") else text)
+        uses.update(names)
+        files.update(set(names))
     wrong = []
-    definition = r"^(?!static|typedef|struct \w+ \{|#|return|else)[a-z][\w ]*?[ *]+(\w+)\([^;{]*\)\s*\{"
     for path, text in texts.items():
-        for name in re.findall(definition, text, re.M):
-            if uses[name] < 2 and name not in public and name not in HOOKS and name != "main" and path.endswith(".c"):
-                wrong.append(f"{path}: {name}")
+        for name in re.findall(definition, text, re.M) if path.endswith(".c") else []:
+            if name in public or name in HOOKS or name == "main":
+                continue
+            if uses[name] < 2:
+                wrong.append(f"{path}: {name} has no caller")
+            elif files[name] < 2 and name not in tested:
+                wrong.append(f"{path}: {name} can be static")
     return wrong
 
 

@@ -136,7 +136,8 @@ bool hm__unit_find(const char *name, size_t length, double *ret_factor, struct h
     return false;
 }
 
-const char *hm__unit_name(const void *unused, size_t i)
+/* The name of unit i, NULL after the last; for hm__suggest. */
+static const char *unit_name(const void *unused, size_t i)
 {
     (void)unused;
     return i < UNIT_COUNT ? units[i].name : NULL;
@@ -156,7 +157,7 @@ static int read_unit(const char **text, double *factor, struct hm_dim *dim, stru
     if (!hm__unit_find(*text, length, factor, dim)) {
         snprintf(name, sizeof(name), "%.*s", (int)length, *text);
         hm__fail(err, HM_E_UNIT, "unknown unit '%s'", name);
-        const char *near = hm__suggest(name, hm__unit_name, NULL);
+        const char *near = hm__suggest(name, unit_name, NULL);
         if (near)
             hm__err_hint(err, "did you mean %s?", near);
         return HM_E_UNIT;

@@ -29,8 +29,6 @@ const char *hm__dim_example(struct hm_dim dim);
 
 /* Find a unit by the first `length` characters of name: its factor to SI and its dimension. */
 bool hm__unit_find(const char *name, size_t length, double *ret_factor, struct hm_dim *ret_dim);
-/* The name of unit i, NULL after the last; for hm__suggest. */
-const char *hm__unit_name(const void *unused, size_t i);
 
 /*
  * Read a text that is a quantity of the wanted dimension: "[$]number [unit[/unit]]", or "%" and "x"

@@ -614,10 +614,19 @@ static int eval_servers(const struct hm_model *m, const struct eval_space *space
     return rc;
 }
 
+/* Whether latency and bandwidth are known separately: no step is a formula of time. */
+static bool steps_are_split(const struct hm_model *m)
+{
+    for (size_t i = 0; i < m->step_count; i++)
+        if (m->steps[i].time)
+            return false;
+    return true;
+}
+
 int hm__model_eval(const struct hm_model *m, struct hm_point *points, size_t count,
                    struct hm_err *err)
 {
-    bool split = hm__model_split(m);
+    bool split = steps_are_split(m);
     struct eval_space space;
     int rc = eval_space_init(m, points, count, &space, err);
 
@@ -640,14 +649,6 @@ int hm__model_eval(const struct hm_model *m, struct hm_point *points, size_t cou
         points[i].latency_s = points[i].bandwidth_s = NAN;
     hm__free(space.n);
     return rc;
-}
-
-bool hm__model_split(const struct hm_model *m)
-{
-    for (size_t i = 0; i < m->step_count; i++)
-        if (m->steps[i].time)
-            return false;
-    return true;
 }
 
 /* Evaluates one communication step alone; sets only communicate_s and scheme of the points. */

@@ -67,8 +67,6 @@ double hm__model_work(const struct hm_model *model);
 int hm__model_dominant(const struct hm_model *model, double n, enum hm_scheme *ret_scheme);
 /* A communication step of the job or of the platform. */
 const struct hm_transfer *hm__model_step(const struct hm_model *model, size_t step);
-/* Whether latency and bandwidth are known separately: no step is a formula of time. */
-bool hm__model_split(const struct hm_model *model);
 /* The i-th note about the model's assumptions, or NULL after the last one. Borrowed. */
 const char *hm__model_note(const struct hm_model *model, size_t i);
 /*

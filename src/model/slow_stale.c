@@ -27,7 +27,8 @@ enum {
     PER_STALENESS = 16, /* Iterations for each unit of staleness. */
 };
 
-double hm__slow_mean(const struct hm_slow *w, double worker, double n, double seconds)
+/* Expected seconds of an iteration on one worker, 0..n-1. */
+static double mean_seconds(const struct hm_slow *w, double worker, double n, double seconds)
 {
     const struct hm_slowness *s = w->slowness;
     double factor = hm__slowness_factor(s, worker, n) * exp(s->spread * s->spread / 2);
@@ -62,7 +63,7 @@ static double sum_over_workers(const struct hm_slow *w, double n,
 static double worker_rate(const struct hm_slow *w, double worker, double n, double seconds,
                           double extra)
 {
-    return 1 / (hm__slow_mean(w, worker, n, seconds) + extra);
+    return 1 / (mean_seconds(w, worker, n, seconds) + extra);
 }
 
 double hm__slow_async(const struct hm_slow *w, double n, double seconds, double extra)
@@ -153,7 +154,7 @@ int hm__slow_stale(struct hm_slow *w, double n, double staleness, double seconds
          * A single worker waits for no other; without random draws all keep pace with the slowest.
          */
         *ret_seconds =
-            (n == 1 ? hm__slow_mean(w, 0, 1, seconds) : hm__slow_order(w, n, 0, seconds)) + extra;
+            (n == 1 ? mean_seconds(w, 0, 1, seconds) : hm__slow_order(w, n, 0, seconds)) + extra;
         return 0;
     }
     int rc = draw_bank_fill(w, err);

@@ -19,8 +19,6 @@ void hm__slow_free(struct hm_slow *slow);
  * (n - late)-th smallest of n. Requires 0 <= late < n and late <= HM_BACKUPS_MOST.
  */
 double hm__slow_order(struct hm_slow *slow, double n, double late, double seconds);
-/* Expected seconds of an iteration on one worker, 0..n-1. */
-double hm__slow_mean(const struct hm_slow *slow, double worker, double n, double seconds);
 /*
  * Seconds in which n workers finish n iterations when no worker waits for another. An iteration
  * takes `seconds`, slowed by the worker's factor, plus `extra`, which is not slowed.

@@ -240,7 +240,7 @@ static void json_points(struct hm_json *json, const char *key, const struct hm_a
     hm__json_close(json);
 }
 
-void hm__render_json(struct hm_text *out, const struct hm_answer *a)
+static void answer_json(struct hm_text *out, const struct hm_answer *a)
 {
     struct hm_json json = {.out = out};
 
@@ -294,7 +294,7 @@ static void csv_header(struct hm_text *out, const struct hm_answer *a)
     hm__text_add(out, "\n");
 }
 
-void hm__render_csv(struct hm_text *out, const struct hm_answer *a)
+static void answer_csv(struct hm_text *out, const struct hm_answer *a)
 {
     csv_header(out, a);
     for (size_t i = 0; i < a->point_count; i++) {
@@ -337,10 +337,10 @@ int hm_answer_render(const struct hm_answer *answer, enum hm_format format,
             hm__render_chart(&out, answer, &own);
         break;
     case HM_FORMAT_JSON:
-        hm__render_json(&out, answer);
+        answer_json(&out, answer);
         break;
     case HM_FORMAT_CSV:
-        hm__render_csv(&out, answer);
+        answer_csv(&out, answer);
         break;
     case HM_FORMAT_GNUPLOT:
         rc = hm__render_gnuplot(&out, answer, own.file, err);

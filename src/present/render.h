@@ -17,8 +17,6 @@ void hm__render_table(struct hm_text *out, const struct hm_answer *answer,
                       const struct hm_style *style);
 void hm__render_chart(struct hm_text *out, const struct hm_answer *answer,
                       const struct hm_style *style);
-void hm__render_json(struct hm_text *out, const struct hm_answer *answer);
-void hm__render_csv(struct hm_text *out, const struct hm_answer *answer);
 int hm__render_gnuplot(struct hm_text *out, const struct hm_answer *answer, const char *file,
                        struct hm_err *err);
 

@@ -2,7 +2,7 @@
  * A small HTTP server. Requests that pass the guard and responses are plain structs. http_mhd.c is
  * the only file that uses libmicrohttpd; http_none.c replaces it where the library is missing.
  *
- * Threads that read and write sockets call `quick`, which must return within microseconds. Requests
+ * Threads that read and write sockets call `quick`, which must not block. Requests
  * that `quick` does not answer go to one of two bounded thread pools, which call `work`. When a
  * pool and its queue are full, the response is 503.
  */

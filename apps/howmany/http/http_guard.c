@@ -57,7 +57,8 @@ static size_t utf8_length(const unsigned char *t, size_t left)
     return more + 1;
 }
 
-bool http_guard_utf8(const char *text, size_t length)
+/* Whether bytes are well-formed UTF-8, without overlong forms and surrogates. */
+static bool is_utf8(const char *text, size_t length)
 {
     const unsigned char *t = (const unsigned char *)text;
 
@@ -101,7 +102,7 @@ bool http_guard_decode(const char *piece, size_t length, bool plus, char *text, 
     if (used >= room)
         return false;
     text[used] = '\0';
-    return http_guard_utf8(text, used);
+    return is_utf8(text, used);
 }
 
 /* ---- the parts of a head --------------------------------------------------------------------- */

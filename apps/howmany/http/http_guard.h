@@ -81,8 +81,6 @@ struct http_verdict http_guard_check(const struct http_head *head, size_t body_l
  * UTF-8 without control characters. With `plus`, a + becomes a space, as in queries.
  */
 bool http_guard_decode(const char *piece, size_t length, bool plus, char *text, size_t room);
-/* Whether bytes are well-formed UTF-8 (no overlong forms, no surrogates). */
-bool http_guard_utf8(const char *text, size_t length);
 
 /* The first header of that name, ignoring case; NULL if there is none. */
 const struct http_header *http_guard_find(const struct http_head *head, const char *name);
