@@ -140,6 +140,8 @@ static inline void gives_many(struct hm_request *request, const struct hm_contex
 
     assert_string_equal(reply->type, "application/json");
     assert_int_equal(reply->length, strlen(reply->text));
+    assert_true(reply->length > 2 && reply->text[reply->length - 1] == '\n' &&
+                reply->text[reply->length - 2] != '\n');
     if (hm__json_parse(arena, reply->text, reply->length, "answer.json", &root, &err))
         fail_msg("%s", err.message);
     for (size_t i = 0; i < count; i++)

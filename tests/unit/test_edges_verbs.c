@@ -119,6 +119,20 @@ static void plans_say_when_they_cannot(void **state)
     run_fails(request, NULL, HM_E_MISSING, "runs", "speedups only");
 }
 
+/* A body of plan without a job but with runs is not a job itself. */
+static void bodies_of_runs_are_no_jobs(void **state)
+{
+    static const char body[] = "{\"runs\": \"n,seconds\\n1,101\\n2,52\\n4,29\\n8,20.5\\n\", "
+                               "\"terms\": [\"1/n\", \"n\"], \"max_n\": 16}";
+    struct hm_request *request = new_request("plan");
+    struct hm_err err = {0};
+
+    (void)state;
+    if (hm_request_read(request, body, strlen(body), "body.json", &err))
+        fail_msg("%s: %s", err.field, err.message);
+    gives(request, NULL, {"best.n", 10, NULL}, {"provenance", .text = "fit"});
+}
+
 /* Runs of one machine correct the sheet for that machine. */
 static void plans_take_runs(void **state)
 {
@@ -438,6 +452,14 @@ static void designs_have_candidates(void **state)
     design_fails("budget", "2h", HM_E_CONFLICT, "budget", "need a job");
     design_fails("budget", "$2", HM_E_CONFLICT, "budget", "need a job");
     design_fails("budget", "2 MB", HM_E_UNIT, "budget", "neither");
+    char name[80]; /* A name has up to 63 characters. */
+    memset(name, 'a', 64);
+    snprintf(name + 64, sizeof(name) - 64, "=1");
+    design_fails("vary", name, HM_E_SYNTAX, "vary", "not NAME=LIST");
+    request = new_request("design");
+    set(request, "n", "1..4");
+    set(request, "vary", name + 1);
+    gives(request, NULL, {"candidate_count", 4, NULL});
     for (int more = 0; more < 2; more++) { /* n and size, and 14 others, are 16 quantities. */
         request = new_request("design");
         set(request, "n", "1,2");
@@ -805,6 +827,12 @@ static void catalog_entries_are_shown(void **state)
     set(request, "name", "p4d.24xlarge");
     gives(request, NULL, {"accelerators", 8, NULL});
     request = new_request("catalog show");
+    set(request, "name", "p4d.24xlarge");
+    says(request, NULL, "workers          8.00\n");
+    request = new_request("catalog show");
+    set(request, "name", "lenet-5");
+    says(request, NULL, "61706"); /* LeNet-5 with full connections has 61,706 parameters. */
+    request = new_request("catalog show");
     set(request, "name", "nothing-like-it");
     struct hm_err err = {0};
     struct hm_reply *reply = NULL;
@@ -819,6 +847,7 @@ int main(void)
         cmocka_unit_test(plans_answer_their_question),
         cmocka_unit_test(plans_end_at_their_ceiling),
         cmocka_unit_test(plans_say_when_they_cannot),
+        cmocka_unit_test(bodies_of_runs_are_no_jobs),
         cmocka_unit_test(plans_take_runs),
         cmocka_unit_test(layers_are_shown),
         cmocka_unit_test(plans_rank_schemes),
