@@ -359,6 +359,29 @@ static void settings_are_checked_at_their_limits(void **state)
     assert_int_equal(hm_fit_settings_check(&s, NULL), HM_E_RANGE);
     s = (struct hm_fit_settings){.noise = INFINITY};
     assert_int_equal(hm_fit_settings_check(&s, NULL), HM_E_RANGE);
+    s = (struct hm_fit_settings){.width = INFINITY};
+    assert_int_equal(hm_fit_settings_check(&s, NULL), HM_E_RANGE);
+    s = (struct hm_fit_settings){.errors = HM_ERRORS_RELATIVE};
+    assert_int_equal(hm_fit_settings_check(&s, NULL), 0);
+    s.errors = (enum hm_errors)(HM_ERRORS_RELATIVE + 1);
+    assert_true(hm_fit_settings_check(&s, NULL) < 0);
+    s = (struct hm_fit_settings){.term_count = 1};
+    assert_true(hm_fit_settings_check(&s, NULL) < 0);
+    assert_true(hm_fit_settings_check(NULL, NULL) < 0);
+    struct hm_job *job = parse_job("compute: 6/n\ncommunicate: 0.5*n\n");
+    struct hm_cluster wrong = {.max_nodes = -1};
+    const char *terms[] = {"1"};
+    s = (struct hm_fit_settings){.job = job};
+    assert_int_equal(hm_fit_settings_check(&s, NULL), 0);
+    s.cluster = &wrong;
+    assert_true(hm_fit_settings_check(&s, NULL) < 0);
+    s = (struct hm_fit_settings){.job = job, .terms = terms, .term_count = 1};
+    assert_int_equal(hm_fit_settings_check(&s, NULL), HM_E_CONFLICT);
+    struct hm_job broken = *job;
+    broken.iterations = -1;
+    s = (struct hm_fit_settings){.job = &broken};
+    assert_true(hm_fit_settings_check(&s, NULL) < 0);
+    hm_job_free(job);
 }
 
 static void quantiles_of_few_values(void **state)
