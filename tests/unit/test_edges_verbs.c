@@ -247,6 +247,31 @@ static void advice_has_a_price(void **state)
     run_fails(request, NULL, HM_E_MISSING, "loss", "no aim is given");
 }
 
+/* The loss is 1/i, measured at powers of 2; between them it is interpolated in ln i, exactly. */
+static void losses_between_points_are_interpolated(void **state)
+{
+    static const struct {
+        const char *loss;
+        double iterations;
+    } cases[] = {{"0.26", 4}, {"0.334", 3}, {"0.11", 10}, {"0.5", 2}};
+    struct hm_text text = {0};
+
+    (void)state;
+    hm__text_add(&text, "algorithm,m,iteration,seconds,loss\n");
+    for (int m = 1; m <= 4; m *= 2)
+        for (int i = 1; i <= 256; i *= 2)
+            hm__text_addf(&text, "gd,%d,%d,%g,%.17g\n", m, i, 1. / m, 1. / i);
+    for (size_t k = 0; k < sizeof(cases) / sizeof(cases[0]); k++) {
+        struct hm_request *request = with_document("advise", "traces", text.data);
+        set(request, "best", "0");
+        set(request, "m", "1");
+        set(request, "loss", cases[k].loss);
+        gives(request, NULL, {"best.iterations", cases[k].iterations, NULL},
+              {"best.time_s", cases[k].iterations, NULL});
+    }
+    hm__text_release(&text);
+}
+
 /* Iterations that take twice as long: times and jobs replace those of the traces. */
 static void advice_takes_times(void **state)
 {
@@ -398,6 +423,7 @@ int main(void)
         cmocka_unit_test(algorithms_are_kept),
         cmocka_unit_test(fits_are_saved),
         cmocka_unit_test(advice_has_a_price),
+        cmocka_unit_test(losses_between_points_are_interpolated),
         cmocka_unit_test(advice_takes_times),
         cmocka_unit_test(graphs_are_made),
         cmocka_unit_test(catalogs_are_listed),
