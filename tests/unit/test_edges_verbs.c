@@ -40,6 +40,9 @@ static void recommendations_answer_their_question(void **state)
     gives(recommend_with("n", "1,2"), NULL, {"best.n", 2, NULL});
     gives(recommend_with("budget", "$1"), NULL, {"best.n", 2, NULL});
     gives(recommend_with("deadline", "6s"), NULL, {"best.n", 2, NULL});
+    gives(recommend_with("deadline", "6s"), NULL, {"goal", .text = "cost"});
+    gives(recommend_with("alpha", "1"), NULL, {"goal", .text = "balance"});
+    gives(recommend_with("beta", "1"), NULL, {"goal", .text = "balance"});
     gives(recommend_with("level", "0.5"), NULL, {"level", 0.5, NULL});
     /* Latencies of microseconds differ, although their difference is small. */
     struct hm_request *request =
