@@ -173,6 +173,69 @@ static void plans_rank_schemes(void **state)
     gives(request, NULL, {"ranking", 6, NULL});
 }
 
+static const char free_text[] = "compute: 100 s / n\ncommunicate: 1 s * n\n"
+                                "cluster: {max_nodes: 16, flops: 1 Tflop/s}\n";
+static const char totals_text[] = "network: {parameters: 1000, forward: 1 Mflop}\nbatch: 64\n"
+                                  "cluster: {max_nodes: 16, flops: 1 Tflop/s, "
+                                  "network: {bandwidth: 1 Gbit/s}}\n";
+
+/* A note is there when its condition holds, and not otherwise. */
+static void notes_follow_the_question(void **state)
+{
+    static const struct {
+        const char *job, *field, *value, *second, *second_value, *note;
+        bool present;
+    } cases[] = {
+        {ring_text, "platform", "driver", NULL, NULL, "the driver is an additional node", true},
+        {ring_text, "platform", "server", "servers", "1",
+         "1 additional node for servers is included", true},
+        {ring_text, "platform", "server", "servers", "2",
+         "2 additional nodes for servers are included", true},
+        {ring_text, "platform", "server", "colocated", "true", "additional node", false},
+        {ring_text, "platform", "allreduce", NULL, NULL, "additional node", false},
+        {ring_text, "platform", "server", "consistency", "async", "stale gradients are assumed",
+         true},
+        {ring_text, "platform", "server", "consistency", "bsp", "stale gradients are assumed",
+         false},
+        {ring_text, "platform", "server", "backups", "1", "a late worker drops its gradient", true},
+        {ring_text, "platform", "server", "backups", "0", "a late worker drops", false},
+        {free_text, "deadline", "30s", NULL, NULL, "deadline and budget are for one iteration",
+         true},
+        {small_job, "deadline", "300s", NULL, NULL, "deadline and budget are for", false},
+        {free_text, "deadline", "300s", "weak", "true", "of one iteration at the reference", true},
+        {free_text, "deadline", "30s", NULL, NULL, "no price is known", true},
+        {free_text, "goal", "cost", NULL, NULL, "no price is known", true},
+        {free_text, "goal", "time", NULL, NULL, "no price is known", false},
+        {small_job, "goal", "cost", NULL, NULL, "no price is known", false},
+        {small_job, "weak", "true", NULL, NULL, "weak scaling uses the compute formula", true},
+        {small_job, "weak", "false", NULL, NULL, "weak scaling uses", false},
+        {small_job, "goal", "balance", NULL, NULL, "least cost have equal weight", true},
+        {small_job, "goal", "balance", NULL, NULL, "a dollar", true},
+        {free_text, "goal", "balance", NULL, NULL, "a node-second", true},
+        {small_job, "goal", "balance", "alpha", "1", "equal weight", false},
+        {small_job, "goal", "time", NULL, NULL, "balance:", false},
+        {totals_text, "set", "cluster.memory=1 GB", NULL, NULL, "only totals of the network", true},
+        {totals_text, "max_n", "4", NULL, NULL, "only totals of the network", false},
+        {totals_text, "max_n", "4", NULL, NULL, "the fastest all-reduce of the gradients", true},
+        {totals_text, "scheme", "ring", NULL, NULL, "the fastest all-reduce", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct hm_request *request = with_document("plan", "job", cases[i].job);
+        set(request, cases[i].field, cases[i].value);
+        if (cases[i].second)
+            set(request, cases[i].second, cases[i].second_value);
+        set(request, "json", "true");
+        struct hm_reply *reply = run(request, NULL);
+        const char *notes = strstr(reply->text, "\"notes\":");
+        assert_non_null(notes);
+        if ((strstr(notes, cases[i].note) != NULL) != cases[i].present)
+            fail_msg("case %zu, '%s': %.600s", i, cases[i].note, notes);
+        hm_reply_free(reply);
+    }
+}
+
 /* ---- platforms ---------------------------------------------------------------------------------
  */
 
@@ -508,6 +571,7 @@ int main(void)
         cmocka_unit_test(plans_take_runs),
         cmocka_unit_test(layers_are_shown),
         cmocka_unit_test(plans_rank_schemes),
+        cmocka_unit_test(notes_follow_the_question),
         cmocka_unit_test(ways_follow_the_fields),
         cmocka_unit_test(servers_have_their_consistency),
         cmocka_unit_test(server_fields_need_servers),
