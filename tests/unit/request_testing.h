@@ -9,6 +9,12 @@
 #include "request.h"
 #include "verbs.h"
 
+/* Steps of 100/n + n seconds on up to 16 workers of $1/h. */
+static const char small_job[] = "name: small job\ncompute: 100 s / n\ncommunicate: 1 s * n\n"
+                                "iterations: 10\n"
+                                "cluster: {max_nodes: 16, price: $1/h, flops: 1 Tflop/s, "
+                                "network: {bandwidth: 1 Gbit/s, latency: 1 ms}}\n";
+
 static inline struct hm_request *new_request(const char *verb)
 {
     struct hm_request *request = NULL;
@@ -33,6 +39,15 @@ static inline void set_document(struct hm_request *request, const char *field, c
 
     if (hm_request_set_document(request, field, field, text, strlen(text), &err))
         fail_msg("%s: %s", field, err.message);
+}
+
+static inline struct hm_request *with_document(const char *verb, const char *field,
+                                               const char *text)
+{
+    struct hm_request *request = new_request(verb);
+
+    set_document(request, field, text);
+    return request;
 }
 
 /* Run the request and free it. */
@@ -140,6 +155,8 @@ static inline void gives_many(struct hm_request *request, const struct hm_contex
 
     assert_string_equal(reply->type, "application/json");
     assert_int_equal(reply->length, strlen(reply->text));
+    assert_true(reply->length > 2 && reply->text[reply->length - 1] == '\n' &&
+                reply->text[reply->length - 2] != '\n');
     if (hm__json_parse(arena, reply->text, reply->length, "answer.json", &root, &err))
         fail_msg("%s", err.message);
     for (size_t i = 0; i < count; i++)

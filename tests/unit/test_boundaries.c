@@ -30,6 +30,33 @@ static struct hm_point model_at(const char *text, double n)
     return p;
 }
 
+static size_t part_count_of(const char *text)
+{
+    struct hm_job *job = parse_job(text);
+    struct hm_variant variant = HM_VARIANT_INIT;
+    struct hm_model *model = NULL;
+    struct hm_err err = {0};
+
+    if (hm__model_new(job, NULL, &variant, &model, &err))
+        fail_msg("%s: %s", err.field, err.message);
+    size_t count = hm__model_part_count(model);
+    hm__model_free(model);
+    hm_job_free(job);
+    return count;
+}
+
+/* Computing is one part; each step of communication another, or all together with overlap. */
+static void parts_are_counted(void **state)
+{
+    (void)state;
+    assert_int_equal(part_count_of("compute: 6/n\ncommunicate: []\n"), 1);
+    assert_int_equal(part_count_of("compute: 6/n\ncommunicate: [0.5*n, 0.1*n]\n"), 3);
+    assert_int_equal(part_count_of("compute: 6/n\ncommunicate: []\noverlap: {norm: 2}\n"), 1);
+    assert_int_equal(part_count_of("compute: 6/n\ncommunicate: 0.5*n\noverlap: {norm: 2}\n"), 2);
+    assert_int_equal(
+        part_count_of("compute: 6/n\ncommunicate: [0.5*n, 0.1*n]\noverlap: {norm: 2}\n"), 2);
+}
+
 /* Parts that take no time add up to none, not to 0/0. */
 static void no_time_overlaps_with_none(void **state)
 {
@@ -332,6 +359,29 @@ static void settings_are_checked_at_their_limits(void **state)
     assert_int_equal(hm_fit_settings_check(&s, NULL), HM_E_RANGE);
     s = (struct hm_fit_settings){.noise = INFINITY};
     assert_int_equal(hm_fit_settings_check(&s, NULL), HM_E_RANGE);
+    s = (struct hm_fit_settings){.width = INFINITY};
+    assert_int_equal(hm_fit_settings_check(&s, NULL), HM_E_RANGE);
+    s = (struct hm_fit_settings){.errors = HM_ERRORS_RELATIVE};
+    assert_int_equal(hm_fit_settings_check(&s, NULL), 0);
+    s.errors = (enum hm_errors)(HM_ERRORS_RELATIVE + 1);
+    assert_true(hm_fit_settings_check(&s, NULL) < 0);
+    s = (struct hm_fit_settings){.term_count = 1};
+    assert_true(hm_fit_settings_check(&s, NULL) < 0);
+    assert_true(hm_fit_settings_check(NULL, NULL) < 0);
+    struct hm_job *job = parse_job("compute: 6/n\ncommunicate: 0.5*n\n");
+    struct hm_cluster wrong = {.max_nodes = -1};
+    const char *terms[] = {"1"};
+    s = (struct hm_fit_settings){.job = job};
+    assert_int_equal(hm_fit_settings_check(&s, NULL), 0);
+    s.cluster = &wrong;
+    assert_true(hm_fit_settings_check(&s, NULL) < 0);
+    s = (struct hm_fit_settings){.job = job, .terms = terms, .term_count = 1};
+    assert_int_equal(hm_fit_settings_check(&s, NULL), HM_E_CONFLICT);
+    struct hm_job broken = *job;
+    broken.iterations = -1;
+    s = (struct hm_fit_settings){.job = &broken};
+    assert_true(hm_fit_settings_check(&s, NULL) < 0);
+    hm_job_free(job);
 }
 
 static void quantiles_of_few_values(void **state)
@@ -468,6 +518,7 @@ static void a_graph_has_as_many_parts_as_vertices(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(parts_are_counted),
         cmocka_unit_test(no_time_overlaps_with_none),
         cmocka_unit_test(optimizer_states_are_counted),
         cmocka_unit_test(a_full_memory_fits),

@@ -136,12 +136,58 @@ static void impossible_layers_are_named(void **state)
     }
 }
 
+/* Each row by the formulas of docs/job.md: values read and written, parameters, multiply-adds. */
+static void rows_read_and_write(void **state)
+{
+    static const struct {
+        const char *network;
+        size_t row;
+        double inputs, outputs, parameters, multiply_adds;
+    } cases[] = {
+        {"input: 10, layers: [dense: 4, relu]", 0, 10, 4, 44, 40},
+        {"input: 10, layers: [dense: 4, relu]", 1, 4, 4, 0, 0},
+        {"input: 10, layers: [residual: [dense: 10]]", 0, 10, 10, 110, 100},
+        {"input: 10, layers: [residual: [dense: 10]]", 1, 20, 10, 0, 0},
+        {"input: [4, 6, 3], layers: [pool: {kernel: 2}]", 0, 72, 18, 0, 0},
+        {"input: [4, 6, 3], layers: [global-pool]", 0, 72, 3, 0, 0},
+        {"input: {sequence: 5}, layers: [embedding: {vocabulary: 7, width: 4, positions: 5}]", 0, 5,
+         20, 48, 0},
+        {"input: {sequence: 5}, layers: [embedding: {vocabulary: 7, width: 4}, attention: {heads: "
+         "2}]",
+         1, 20, 4 * 20 + 2 * 25, 80, 4 * 5 * 16 + 2 * 25 * 4},
+        {"input: {sequence: 5}, layers: [embedding: {vocabulary: 7, width: 4}, recurrent: {cell: "
+         "gru, width: 3}]",
+         1, 20, 5 * 3 * 4, 3 * (3 * 7 + 3), 5 * 3 * 3 * 7},
+        {"input: {sequence: 5}, layers: [embedding: {vocabulary: 7, width: 4}, dense: 6]", 1, 20,
+         30, 30, 120},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char text[300];
+        struct hm_counts *counts;
+        struct hm_err err = {0};
+        snprintf(text, sizeof(text), "{batch: 1, network: {%s}}", cases[i].network);
+        struct hm_job *job = parse_job(text);
+        if (hm_counts_new(job->network, "t", &counts, &err))
+            fail_msg("%s: %s", cases[i].network, err.message);
+        assert_true(cases[i].row < counts->layer_count);
+        const struct hm_count *row = &counts->layers[cases[i].row];
+        if (row->inputs != cases[i].inputs || row->outputs != cases[i].outputs ||
+            row->parameters != cases[i].parameters || row->multiply_adds != cases[i].multiply_adds)
+            fail_msg("%s: %g, %g, %g, %g", cases[i].network, row->inputs, row->outputs,
+                     row->parameters, row->multiply_adds);
+        hm_counts_free(counts);
+        hm_job_free(job);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counts_equal_the_oracle),     cmocka_unit_test(alexnet_is_near_the_papers),
-        cmocka_unit_test(first_layer_of_lecun_1989),   cmocka_unit_test(groups_divide_the_work),
-        cmocka_unit_test(impossible_layers_are_named),
+        cmocka_unit_test(counts_equal_the_oracle),   cmocka_unit_test(alexnet_is_near_the_papers),
+        cmocka_unit_test(first_layer_of_lecun_1989), cmocka_unit_test(rows_read_and_write),
+        cmocka_unit_test(groups_divide_the_work),    cmocka_unit_test(impossible_layers_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -161,6 +161,8 @@ static void broken_files_are_named(void **state)
         {".degrees", "0 5\n", "the graph has no edge", 0},
         {".degrees", "5 2\n", "a degree is not below the number of vertices", 0},
         {".degrees", "0 9007199254740993000\n1 2\n", "more than 2^52 vertices or edges", 0},
+        {".degrees", "0 9007199254740992\n1 2\n", "more than 2^52 vertices or edges", 0},
+        {".degrees", "2 4503599627370496\n", "more than 2^52 vertices or edges", 0},
         {".graph", "", "no METIS header", 1},
         {".graph", "2 1\n2\n", "the file ends before its last vertex", 3},
         {".graph", "2 1\n3\n1\n", "a neighbour is not a vertex", 2},

@@ -1,13 +1,10 @@
 /* Requests: tables of fields, reading them from text and trees, contexts, limits and answers. */
-#include "testing.h"
+#include "request_testing.h"
 
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "memory.h"
-#include "request.h"
 #include "schemas.h"
-#include "verbs.h"
 
 /* ---- files that are opened ---------------------------------------------------------------------
  * The linker sends every call of open and fopen in this program through these functions.
@@ -68,43 +65,6 @@ static const char traces_text[] =
     "gd,4,1,0.4,1\ngd,4,2,0.4,0.6\ngd,4,3,0.4,0.36\ngd,4,4,0.4,0.216\ngd,4,5,0.4,0.1296\ngd,4,6,0."
     "4,0.07776\ngd,4,7,0.4,0.046656\ngd,4,8,0.4,0.0279936\ngd,4,9,0.4,0.0167962\ngd,4,10,0.4,0."
     "0100777\ngd,4,11,0.4,0.00604662\ngd,4,12,0.4,0.00362797\n";
-
-static struct hm_request *new_request(const char *verb)
-{
-    struct hm_request *request = NULL;
-    struct hm_err err = {0};
-
-    if (hm_request_new(verb, &request, &err))
-        fail_msg("%s: %s", verb, err.message);
-    return request;
-}
-
-static void set(struct hm_request *request, const char *field, const char *text)
-{
-    struct hm_err err = {0};
-
-    if (hm_request_set(request, field, text, &err))
-        fail_msg("%s=%s: %s", field, text, err.message);
-}
-
-static void set_document(struct hm_request *request, const char *field, const char *text)
-{
-    struct hm_err err = {0};
-
-    if (hm_request_set_document(request, field, field, text, strlen(text), &err))
-        fail_msg("%s: %s", field, err.message);
-}
-
-static struct hm_reply *run(struct hm_request *request, const struct hm_context *context)
-{
-    struct hm_reply *reply = NULL;
-    struct hm_err err = {0};
-
-    if (hm_request_run(request, context, &reply, &err))
-        fail_msg("%s: %s: %s", err.source, err.field, err.message);
-    hm_request_free(request);
-    return reply;
-}
 
 /* Setting the field fails with this code and names the field. */
 static void refuses(const char *verb, const char *field, const char *text, int code)

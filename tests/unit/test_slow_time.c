@@ -141,6 +141,26 @@ static void many_speeds(void **state)
     hm__slow_free(slow);
 }
 
+/* Without random draws no table is needed, so that any number of speeds is exact. */
+static void fixed_speeds_are_exact(void **state)
+{
+    double speeds[20];
+    const struct hm_slowness s = {.speeds = speeds, .speed_count = 20};
+    struct hm_slow *slow;
+    double sum = 0;
+
+    (void)state;
+    for (int i = 0; i < 20; i++) {
+        speeds[i] = 0.5 + 0.03 * i;
+        sum += speeds[i];
+    }
+    assert_int_equal(hm__slow_new(&s, &slow, NULL), 0);
+    for (int late = 0; late < 20; late++)
+        assert_near(hm__slow_order(slow, 20, late, 1), 1 / speeds[late], 1e-14);
+    assert_near(hm__slow_even(slow, 20), 20 / sum, 1e-14);
+    hm__slow_free(slow);
+}
+
 static void more_workers_take_longer(void **state)
 {
     const struct hm_slowness s = {.spread = 0.3, .chance = 0.01, .factor = 10, .pause_s = 0.1};
@@ -191,6 +211,7 @@ int main(void)
         cmocka_unit_test(many_speeds),
         cmocka_unit_test(more_workers_take_longer),
         cmocka_unit_test(failed_allocations_are_reported),
+        cmocka_unit_test(fixed_speeds_are_exact),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

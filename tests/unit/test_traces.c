@@ -734,9 +734,21 @@ static void files_are_joined(void **state)
     hm_traces_free(NULL);
 }
 
+/* A staleness of -0 is one of 0: both belong to the same trace. */
+static void zero_has_no_sign(void **state)
+{
+    struct hm_traces *traces = parse("m,iteration,loss,staleness\n1,1,2,0\n1,2,1,-0\n1,3,1,0\n");
+
+    (void)state;
+    assert_int_equal(traces->count, 1);
+    assert_int_equal(traces->traces[0].count, 3);
+    hm_traces_free(traces);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(zero_has_no_sign),
         cmocka_unit_test(printed_traces_are_read),
         cmocka_unit_test(recorded_tables_are_read),
         cmocka_unit_test(other_tables_are_read),
