@@ -1,20 +1,20 @@
 /*
- * Estimates P*, the loss that the traces converge to, when it is not given.
+ * Estimates the optimal loss P*, the limit that the traces converge to, when it is not given.
  *
- * For each P* that is tried, ln(P - P*) of every trace is fitted by a + b i + c ln i + d / i. Near
- * the right P*, a trace with a linear rate is straight in i, and a trace that converges like a
- * power is straight in ln i; a P* that is too high bends the end of the trace down, one that is too
- * low flattens it. Values of P* are compared on the scale of the loss itself, as Box and Cox
- * compare transformations (1964): the likelihood of P is that of y = ln(P - P*) times the
- * derivative of the logarithm,
+ * For each P* that is tried, y = ln(P - P*) of every trace, where P is the loss at iteration i, is
+ * fitted by a + b i + c ln i + d / i. If P* is right, y is a straight line in i for a trace with a
+ * linear rate, and a straight line in ln i for a trace that converges like a power of i. If P* is
+ * too high, the end of the trace bends down; if it is too low, the end is flat. Values of P* are
+ * compared by the likelihood of the loss itself, as Box and Cox compare transformations (1964): the
+ * likelihood of P is that of y times the derivative of the logarithm. The criterion is
  *     ln(residual mean square) / 2 + mean y,          to be minimised.
- * Short traces show little of where they end and are used only if there are no longer ones. The
+ * Short traces tell little about the limit; they are used only if there are no longer ones. The
  * likelihood is unbounded as P* approaches the smallest loss, as for the lognormal distribution
- * with three parameters; therefore P* stays below it by at least a twentieth of the last drop of
- * the best trace.
+ * with three parameters. Therefore P* is kept below the smallest loss by at least a twentieth of
+ * the drop over the last quarter of the best trace.
  *
- * All traces share one P*: it belongs to the problem, not to the algorithm. It lies below all
- * losses and, where a duality gap was recorded, not below the largest (objective - gap).
+ * All traces share one P*, because it belongs to the problem, not to the algorithm. P* is below all
+ * losses; if duality gaps were recorded, it is not below the largest value of (objective - gap).
  */
 #include <math.h>
 #include <string.h>
@@ -26,17 +26,21 @@
 
 enum { TERMS = 4, GRID = 90, BOOTS = 40, ENOUGH_POINTS = 20, LEAST_POINTS = 8 };
 
-/* Thinned traces and the limits of P*. */
+/* The traces used to estimate P*, reduced to few points, and the limits of P*. */
 struct best_search {
     struct hm_g_curve *curves;
     size_t count;
     double least; /* Smallest loss of all traces. */
     double drop;  /* Drop of the loss over the last quarter of the trace with the smallest loss. */
-    double range; /* Range of the losses. */
-    double deepest; /* Largest distance of P* below the smallest loss. */
+    double range; /* Difference of the largest and the smallest loss. */
+    /* Largest distance of P* below the smallest loss; INFINITY if no trace has a bound. */
+    double deepest;
 };
 
-/* Fits one curve for a given P*: residual sum of squares and mean of y. */
+/*
+ * Fits y = ln(P - P*) of one curve for a given P*; returns the residual sum of squares and the mean
+ * y.
+ */
 static void curve_cost(const struct hm_g_curve *curve, double best, double *ret_square,
                        double *ret_y)
 {
@@ -57,7 +61,10 @@ static void curve_cost(const struct hm_g_curve *curve, double best, double *ret_
     *ret_y = sum / (double)curve->count;
 }
 
-/* The criterion with weighted curves. Each curve counts with its points minus its terms. */
+/*
+ * The criterion for P* over all curves; the weight of a curve is multiplied by its residual degrees
+ * of freedom.
+ */
 static double search_criterion(const struct best_search *s, const double *squares, const double *ys,
                                const double *weights)
 {
@@ -72,7 +79,10 @@ static double search_criterion(const struct best_search *s, const double *square
     return log(fmax(square / sum, 1e-30)) / 2 + y / sum;
 }
 
-/* The k-th distance of P* below the smallest loss, evenly spaced in the logarithm. */
+/*
+ * The k-th candidate for the distance of P* below the smallest loss; candidates are evenly spaced
+ * in the logarithm.
+ */
 static double search_depth(const struct best_search *s, size_t k)
 {
     double low = fmax(1e-9 * s->range, s->drop / 20), high = fmin(10 * s->range, s->deepest);
@@ -139,7 +149,10 @@ static int search_gather(struct best_search *s, struct hm_arena *arena,
     return 0;
 }
 
-/* Finds P* from all curves, and its interval from randomly weighted curves (Bayesian bootstrap). */
+/*
+ * Finds P* from all curves; its interval comes from repeating this with random weights of the
+ * curves (Bayesian bootstrap).
+ */
 static void search_profile(const struct best_search *s, const double *squares, const double *ys,
                            double level, double seed, double *weights, double *ret_best,
                            double *ret_low, double *ret_high)
@@ -155,8 +168,8 @@ static void search_profile(const struct best_search *s, const double *squares, c
         found[b] = s->least - search_depth(s, search_least(s, squares, ys, weights));
     }
     *ret_low = fmin(*ret_best, hm__quantile(found, BOOTS, (1 - level) / 2));
-    if (first ==
-        0) /* P* is at its upper limit: the traces do not show how far the loss goes on falling. */
+    /* If P* is at its upper limit, the traces do not show how far the loss will still fall. */
+    if (first == 0)
         *ret_low = fmin(*ret_low, s->least - fmin(s->drop, s->deepest));
     *ret_high = fmax(*ret_best, hm__quantile(found, BOOTS, (1 + level) / 2));
 }

@@ -1,9 +1,10 @@
 /*
- * Fits g(i, m) of every algorithm in the traces: first P*, then for each algorithm the terms chosen
- * by the Lasso and the forms from theory, of which the one that best predicts a held-out m is kept;
- * then the spread of runs around g, and notes about the traces. Method: Pan, Venkataraman, Tai,
- * Gonzalez, Hemingway: modeling distributed optimization algorithms, 2017. Limits: all traces are
- * of one problem with one P*, and an m outside the measured range is an extrapolation.
+ * Fits the loss curve g(i, m), the loss after i iterations on m workers, for every algorithm in the
+ * traces. The steps are: find the optimal loss P*; for each algorithm, fit the terms chosen by the
+ * Lasso and the forms that theory gives, and keep the one that best predicts an m that was held
+ * out; compute the spread of runs around g; add notes about the traces. Method: Pan, Venkataraman,
+ * Tai, Gonzalez, Hemingway: modeling distributed optimization algorithms, 2017. Limits: all traces
+ * are of one problem with one P*, and an m outside the measured range is an extrapolation.
  */
 #include <math.h>
 #include <stdio.h>
@@ -24,7 +25,9 @@ static struct hm_notes convergence_notes(struct hm_convergence *c)
     return (struct hm_notes){c->memory, &c->notes, &c->note_count};
 }
 
-/* Mean of ln(P - P*) over the last quarter of a trace. */
+/*
+ * Mean of ln(P - P*) over the last quarter of a trace, where P is the loss and P* the optimal loss.
+ */
 static double trace_end_level(const struct hm_trace *t, double best)
 {
     double sum = 0;
@@ -91,7 +94,10 @@ static int check_best(const struct hm_traces *traces, double best, struct hm_err
     return 0;
 }
 
-/* The P* given in the traces; NaN if none gives it. */
+/*
+ * Returns the optimal loss P* that the traces give, or NaN if no trace gives it. Fails if two
+ * traces give different values.
+ */
 static int traces_best(const struct hm_traces *traces, double *ret_best, struct hm_err *err)
 {
     double best = NAN;
@@ -149,10 +155,14 @@ void hm__g_bound(struct hm_g *g, double folds, double level)
     }
 }
 
-/* Root mean square of the residuals at every m, weighted as in the fit. */
+/*
+ * Computes the root mean square of the residuals of the loss curve g for every number of workers,
+ * weighted as in the fit.
+ */
 static int measure_spread(struct hm_g *g, const struct hm_g_data *data, struct hm_err *err)
 {
-    double sums[2] = {0}; /* Sums of squares and of weights for the current m. */
+    /* Sum of weighted squares and sum of weights for the current number of workers. */
+    double sums[2] = {0};
     size_t first = 0;
 
     for (size_t c = 0; c < g->curve_count; c++) {
@@ -177,7 +187,10 @@ static int measure_spread(struct hm_g *g, const struct hm_g_data *data, struct h
     return 0;
 }
 
-/* Mean square of one curve after subtracting g and the bend of its m. */
+/*
+ * Mean square of ln(P - P*) of one curve after subtracting the loss curve g and the straight line
+ * that corrects g on that number of workers.
+ */
 static int curve_mean_square(const struct hm_g *g, const struct hm_g_curve *curve, double best,
                              double *ret_square, struct hm_err *err)
 {
@@ -200,7 +213,10 @@ static int curve_mean_square(const struct hm_g *g, const struct hm_g_curve *curv
     return 0;
 }
 
-/* Root mean square error of the curves of the k-th m, predicted without them. */
+/*
+ * Computes the root mean square error of predicting the curves of the k-th number of workers with
+ * parameters that were fitted without these curves.
+ */
 static int measure_apart(struct hm_g *g, struct hm_arena *arena, size_t k, const double *theta,
                          double best, struct hm_err *err)
 {
@@ -237,7 +253,7 @@ static int measure_apart(struct hm_g *g, struct hm_arena *arena, size_t k, const
     return 0;
 }
 
-/* Fits all forms; *g becomes the best of them. */
+/* Fits all forms of the loss curve g and keeps the one with the smallest cross-validation error. */
 static int choose_form(struct hm_g *g, struct hm_arena *arena, const struct hm_g_data *data,
                        const struct hm_converge_settings *settings, double **ret_held,
                        struct hm_err *err)
@@ -265,7 +281,10 @@ static int choose_form(struct hm_g *g, struct hm_arena *arena, const struct hm_g
     return g->form == HM_G_TERMS ? 0 : hm__g_draw_form(g, arena, data, settings->seed, err);
 }
 
-/* Computes the spread of runs around g, at measured m and at m that were held out. */
+/*
+ * Computes the spread of runs around the loss curve g for each number of workers: in the fit to all
+ * traces and, if possible, in a fit without the traces of that number.
+ */
 static int measure_g(struct hm_g *g, struct hm_arena *arena, const struct hm_g_data *data,
                      const double *held, double best, struct hm_err *err)
 {
@@ -280,7 +299,10 @@ static int measure_g(struct hm_g *g, struct hm_arena *arena, const struct hm_g_d
     return rc;
 }
 
-/* Fits the cost of staleness. Without fresh traces, g itself is fitted to the stale ones. */
+/*
+ * Fits the cost of staleness. If there are no fresh traces, adds a note that the cost is unknown
+ * and that the loss curve was fitted to the stale traces.
+ */
 static int fit_staleness(struct hm_convergence *c, struct hm_g *g, const struct hm_traces *traces,
                          const struct hm_converge_settings *settings, struct hm_err *err)
 {
@@ -431,7 +453,10 @@ int hm_convergence_new(const struct hm_traces *traces, const struct hm_converge_
 
 /* ---- prediction ------------------------------------------------------------------------------ */
 
-/* Draws ln(P - P*) of one further run: HM_G_DRAWS rows of `count`. */
+/*
+ * Draws ln(P - P*) of one new run at all iterations of the path, for each draw of the loss curve g;
+ * y[d * count + p] is draw d at iteration p.
+ */
 static void draw_paths(const struct hm_g_path *path, const struct hm_g_bend *bend, double spread,
                        double *y)
 {

@@ -1,14 +1,16 @@
 /*
- * The forms of g that theory gives, fitted by least squares in y = ln(P - P*):
+ * The forms of the loss curve g(i, m) that theory gives, fitted by least squares in y = ln(P - P*),
+ * where P is the loss after i iterations on m workers and P* the optimal loss:
  *
  *     rate     y = a + d ln m + i ln(1 - c0 / m^c1)             strongly convex, dual methods
  *     inverse  y = ln(1 / (a m^-p i + b) + c m^q)               sublinear, down to a floor
  *     power    y = a + d ln m - (p + q ln m) ln i               stochastic gradients
  *
- * Parameters that must be positive are stored as logarithms, so that every vector is a valid curve.
- * The solver is that of Levenberg and Marquardt with numeric derivatives. A small penalty on the
- * distance from the start makes parameters unique that the traces do not determine. Sources: Smith
- * et al., CoCoA, 2018 (rate); Bottou, Curtis, Nocedal 2018 (inverse, power). Limit: five unknowns.
+ * Parameters that must be positive are stored as logarithms, so that every parameter vector gives a
+ * valid curve. The solver is the Levenberg-Marquardt method with numeric derivatives. A small
+ * penalty on the distance from the start values keeps parameters unique that the traces do not
+ * determine. Sources: Smith et al., CoCoA, 2018 (rate); Bottou, Curtis, Nocedal 2018 (inverse,
+ * power). Limit: five unknowns.
  */
 #include <math.h>
 #include <string.h>
@@ -19,12 +21,13 @@
 
 enum { STEPS = 60, DRAW_STEPS = 6 };
 
-static const double PULL =
-    1e-6; /* Penalty on the squared distance from the start, relative to a weight of 1. */
+/* Factor of the penalty on the squared distance of the parameters from their start values. */
+static const double PULL = 1e-6;
 
-enum { CURVE = 3 }; /* Number of values that describe a form at a given m. */
+/* Number of values that describe a loss curve for a fixed number of workers. */
+enum { CURVE = 3 };
 
-/* Parameters that must be positive are logarithms. */
+/* A form of the loss curve g. Parameters that must be positive are stored as logarithms. */
 struct g_form {
     size_t count;
     const char *names[HM_G_SHAPE_MAX];
@@ -35,8 +38,8 @@ struct g_form {
 
 static void rate_at(const double *t, double log_m, double curve[CURVE])
 {
-    double lost = exp(
-        t[2] - t[3] * log_m); /* Fraction of the distance to P* that is removed in one iteration. */
+    /* Fraction of the distance to the optimal loss that one iteration removes. */
+    double lost = exp(t[2] - t[3] * log_m);
 
     curve[0] = t[0] + t[1] * log_m;
     curve[1] = log1p(-fmin(lost, 0.999));
@@ -97,10 +100,12 @@ struct form_problem {
     const struct hm_g_data *data;
     double weights[HM_G_FOLDS]; /* Weight of each fold. */
     double start[HM_G_SHAPE_MAX];
-    double
-        *log_i; /* Logarithm of the iteration of each point; owns the memory of the arrays below. */
-    double *off;                    /* y minus the form. */
-    double *slopes[HM_G_SHAPE_MAX]; /* Derivatives of the form by each parameter. */
+    /*
+     * Logarithm of the iteration of each point. Owned; the arrays below use the same memory block.
+     */
+    double *log_i;
+    double *off;                    /* Residual of each point: y minus the value of the form. */
+    double *slopes[HM_G_SHAPE_MAX]; /* slopes[j]: derivative by parameter j at each point. */
 };
 
 static int form_problem_init(struct form_problem *p, enum hm_g_form form,
@@ -132,7 +137,10 @@ static double point_weight(const struct form_problem *p, size_t k)
     return p->data->weight[k] * p->weights[p->data->fold[k]];
 }
 
-/* Computes y minus the form at every point; points of one m are adjacent. */
+/*
+ * Computes the residual, y minus the value of the form, at every point. Points with the same number
+ * of workers are adjacent.
+ */
 static void form_residuals(const struct form_problem *p, const double *theta, double *off)
 {
     const struct hm_g_data *d = p->data;
@@ -145,7 +153,9 @@ static void form_residuals(const struct form_problem *p, const double *theta, do
     }
 }
 
-/* Sum of squares for theta; leaves the residuals in p->off. */
+/*
+ * Sum of squared residuals plus penalty for the parameters theta; stores the residuals in p->off.
+ */
 static double form_loss(const struct form_problem *p, const double *theta)
 {
     double sum = 0;
@@ -160,7 +170,7 @@ static double form_loss(const struct form_problem *p, const double *theta)
     return sum;
 }
 
-/* Forward differences for every parameter. */
+/* Computes the derivatives with respect to every parameter by forward differences. */
 static void form_differentiate(const struct form_problem *p, const double *theta)
 {
     double moved[HM_G_SHAPE_MAX];
@@ -177,7 +187,7 @@ static void form_differentiate(const struct form_problem *p, const double *theta
     }
 }
 
-/* Normal equations of one step. */
+/* Builds the normal equations a x = b of one Levenberg-Marquardt step. */
 static void form_linearise(const struct form_problem *p, const double *theta,
                            double a[HM_TERMS_MAX][HM_TERMS_MAX], double *b)
 {
@@ -220,7 +230,10 @@ bool hm__g_damped_step(size_t count, double a[HM_TERMS_MAX][HM_TERMS_MAX], const
     return true;
 }
 
-/* Levenberg-Marquardt from theta; returns the final sum of squares. */
+/*
+ * Minimises the sum of squares by the Levenberg-Marquardt method, starting at theta; returns the
+ * final sum.
+ */
 static double form_minimise(const struct form_problem *p, double *theta, int steps)
 {
     double a[HM_TERMS_MAX][HM_TERMS_MAX], b[HM_TERMS_MAX], move[HM_TERMS_MAX];
@@ -251,7 +264,7 @@ static double form_minimise(const struct form_problem *p, double *theta, int ste
 
 /* ---- the fit --------------------------------------------------------------------------------- */
 
-/* Mean square error on a fold. */
+/* Mean square error of the parameters theta on the points of one fold. */
 static double form_fold_error(const struct form_problem *p, size_t fold, const double *theta)
 {
     double sum = 0, weight = 0;
@@ -265,7 +278,7 @@ static double form_fold_error(const struct form_problem *p, size_t fold, const d
     return weight > 0 ? sum / weight : NAN;
 }
 
-/* Sets the start from the level of the points. */
+/* Sets the start values of the parameters from the largest and the smallest y of the points. */
 static void form_set_start(struct form_problem *p, enum hm_g_form form)
 {
     const struct hm_g_data *d = p->data;
@@ -284,7 +297,10 @@ static void form_set_start(struct form_problem *p, enum hm_g_form form)
     }
 }
 
-/* Parameters and error without each fold in turn, started from the parameters with all folds. */
+/*
+ * Fits again without each fold in turn, starting from the parameters fitted to all folds. Returns
+ * the root mean square error of log10(P - P*) on the folds left out.
+ */
 static double form_hold_out(struct form_problem *p, const double *theta, double *held)
 {
     size_t count = p->form->count;

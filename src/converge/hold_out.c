@@ -1,12 +1,12 @@
 /*
- * Measures the error of g on data that it was not fitted to, as in the Hemingway paper (Pan et al.
- * 2017):
- *     leave an m out: everything is fitted again without its traces, which are then predicted;
- *     look ahead: from a window of a trace, its loss a given number of iterations or seconds later.
- * Looking ahead fits the window by several small models: straight in i, in sqrt(i), in ln i, in i
- * and ln i, and along the shape that g has from the other m. The model that best predicts the end
- * of the window from its beginning is used. Errors are of log10(P - P*). Limit: leaving out an m
- * needs at least three values of m.
+ * Measures the error of the loss curve g(i, m) on data that it was not fitted to, as in the
+ * Hemingway paper (Pan et al. 2017), in two ways:
+ *     leave an m out: fit again without the traces on m workers, then predict these traces;
+ *     look ahead: from a window of a trace, predict its loss some iterations or seconds later.
+ * To look ahead, several small models are fitted to the window: linear in i, in sqrt(i), in ln i,
+ * in i and ln i, and in the values of g fitted to the other m. The model that best predicts the end
+ * of the window from its beginning is used. Errors are differences of log10(P - P*), where P is the
+ * loss and P* the optimal loss. Limit: leaving out an m needs at least three values of m.
  */
 #include <float.h>
 #include <math.h>
@@ -22,7 +22,7 @@ enum { SHAPES = 5, SHAPE_TERMS = 3 };
 
 static const double WINDOW = 50;
 
-/* A growing list of absolute errors. */
+/* A growing list of absolute errors, and the sum of their squares. */
 struct error_list {
     double *values;
     size_t count, room;
@@ -57,8 +57,10 @@ struct holdout_trial {
     double best, level;
     double *ms;
     size_t m_count;
-    struct hm_convergence **without; /* Fits without each m; NULL until they are made. */
-    struct error_list inside, ahead; /* Errors over all m and traces. */
+    /* without[k] is the fit without the k-th number of workers; NULL until it is made. */
+    struct hm_convergence **without;
+    /* Errors of leaving out a number of workers inside the range, and errors of looking ahead. */
+    struct error_list inside, ahead;
 };
 
 static int trial_collect(struct holdout_trial *t, struct hm_arena *arena,
@@ -157,10 +159,13 @@ static int trial_leave_each_out(struct holdout_trial *t, struct hm_arena *arena,
 
 /* ---- looking ahead --------------------------------------------------------------------------- */
 
-/* A trace and the columns of the small models. */
+/* A trace and the columns that the small models use. */
 struct trace_view {
     const struct hm_trace *trace;
-    double *y, *g; /* ln(P - P*), and the shape of g; g is NULL if there is none. */
+    /*
+     * ln(P - P*) of each point, and the loss curve g fitted to other numbers of workers, or NULL.
+     */
+    double *y, *g;
 };
 
 static size_t shape_row(const struct trace_view *v, size_t kind, double i, double g, double *row)
@@ -186,7 +191,10 @@ static size_t shape_row(const struct trace_view *v, size_t kind, double i, doubl
     }
 }
 
-/* Fits the points from..to-1 by one kind of shape. */
+/*
+ * Fits one kind of small model to the points from..to-1; returns false if the points do not
+ * determine it.
+ */
 static bool shape_fit(const struct trace_view *v, size_t kind, size_t from, size_t to,
                       double *theta)
 {
@@ -216,7 +224,10 @@ static double shape_eval(const struct trace_view *v, size_t kind, double i, doub
     return sum;
 }
 
-/* The kind of shape that best predicts the last `tail` points of a window from those before. */
+/*
+ * Returns the kind of model that best predicts the last `tail` points of a window from the points
+ * before them.
+ */
 static size_t shape_best(const struct trace_view *v, size_t from, size_t to, size_t tail)
 {
     size_t best = SHAPES;
@@ -239,15 +250,16 @@ static size_t shape_best(const struct trace_view *v, size_t from, size_t to, siz
     return best;
 }
 
-/* Interpolates y between points p - 1 and p. */
+/* Interpolates y between points p - 1 and p; share 0 is point p - 1, share 1 is point p. */
 static double interpolate_points(const double *y, size_t p, double share)
 {
     return y[p - 1] + share * (y[p] - y[p - 1]);
 }
 
 /*
- * Finds where `axis` reaches `target` after point `from`: the next point and the share of the way
- * to it. Returns false if the trace ends before.
+ * Finds the place after point `from` of a trace at which `axis` reaches `target`. The place is
+ * between the points *ret_point - 1 and *ret_point, at the fraction *ret_share of the way. Returns
+ * false if the trace ends earlier.
  */
 static bool trace_find(const struct hm_trace *t, const double *axis, size_t from, double target,
                        size_t *ret_point, double *ret_share)
@@ -264,9 +276,9 @@ static bool trace_find(const struct hm_trace *t, const double *axis, size_t from
 }
 
 /*
- * Error of the loss predicted from the points from..to-1, at iteration + ahead or at elapsed +
- * ahead_s. For the latter, iterations are assumed to be as fast as those of the window. NaN if the
- * trace ends before.
+ * Error of log10(P - P*) predicted from the points from..to-1 of a trace, at `ahead` iterations or
+ * `ahead_s` seconds after the last of them. For seconds, iterations are assumed to be as fast as in
+ * the window. NaN if the trace ends earlier.
  */
 static double view_error_ahead(const struct trace_view *v, const struct hm_holdout_settings *s,
                                size_t from, size_t to)
@@ -288,7 +300,10 @@ static double view_error_ahead(const struct trace_view *v, const struct hm_holdo
     if (kind == SHAPES || !shape_fit(v, kind, from, to, theta))
         return NAN;
     double g = 0;
-    if (v->g) { /* The shape of g at the predicted iteration; beyond the trace, its last value. */
+    /*
+     * The loss curve g at the predicted iteration, or at the end of the trace if that is earlier.
+     */
+    if (v->g) {
         size_t p;
         double part;
         g = trace_find(t, t->iteration, to - 1, then, &p, &part) ? interpolate_points(v->g, p, part)
@@ -300,8 +315,8 @@ static double view_error_ahead(const struct trace_view *v, const struct hm_holdo
 static int view_look_ahead(struct holdout_trial *t, const struct trace_view *v, struct hm_err *err)
 {
     const struct hm_holdout_settings *s = t->settings;
-    double wanted =
-        s->window > 0 ? s->window : WINDOW; /* The number of points in a window, at least one. */
+    /* Wanted number of points in a window. */
+    double wanted = s->window > 0 ? s->window : WINDOW;
     size_t window = (size_t)fmin(fmax(wanted, 1), (double)v->trace->count);
     int rc = 0;
 
@@ -313,7 +328,7 @@ static int view_look_ahead(struct holdout_trial *t, const struct trace_view *v, 
     return rc;
 }
 
-/* The shape of g along a trace, fitted to the other m. */
+/* Computes the loss curve g along a trace, as fitted to the traces on other numbers of workers. */
 static int trial_g_shape(struct holdout_trial *t, size_t m, const struct hm_trace *trace, double *g,
                          struct hm_err *err)
 {

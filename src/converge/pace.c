@@ -1,8 +1,8 @@
 /*
- * f(m), the seconds of an iteration on m workers, from traces, from a fit of runs or from the curve
- * of a plan. At a measured m the measurement is used; elsewhere the terms of a fit, or without
- * terms a straight line in the logarithms between neighbours. Limit: without terms, m outside the
- * measured range is unknown.
+ * The pace f(m), the seconds of an iteration on m workers, from traces, from a fit of runs or from
+ * the curve of a plan. At a measured m, the measured seconds are used. At other m, the terms of a
+ * fit are used or, without terms, ln f is interpolated linearly in ln m between neighbours. Limit:
+ * without terms, f is unknown for m outside the measured range.
  */
 #include <math.h>
 #include <string.h>
@@ -38,7 +38,7 @@ static int paces_finish(struct hm_paces *paces, int rc, struct hm_paces **ret_pa
 
 /* ---- from a fit ------------------------------------------------------------------------------ */
 
-/* Whether all terms depend on n only. */
+/* Whether all terms of the fit depend on the number of workers n only. */
 static bool fit_is_of_n(const struct hm__fit *f)
 {
     if (f->basis.sheet)
@@ -49,7 +49,10 @@ static bool fit_is_of_n(const struct hm__fit *f)
     return true;
 }
 
-/* Lists the terms that are used by the fit or by one of the selected draws. */
+/*
+ * Lists the terms with a nonzero coefficient in the fit or in every step-th draw; returns their
+ * number.
+ */
 static size_t fit_used_terms(const struct hm__fit *f, size_t step, size_t *ret_terms)
 {
     size_t count = 0;
@@ -92,7 +95,10 @@ static int pace_take_terms(struct hm_pace *pace, struct hm_arena *arena, const s
 
 enum { TABLE = 96 };
 
-/* The n for which a table of a fit is made: all small ones, then increasing steps. */
+/*
+ * Chooses the numbers of workers at which a fit is tabulated: each small n, then n at growing
+ * distances.
+ */
 static size_t table_places(double *n)
 {
     size_t count = 0;
@@ -183,7 +189,7 @@ int hm_paces_from_answer(const struct hm_answer *answer, const char *algorithm,
 
 /* ---- from traces ----------------------------------------------------------------------------- */
 
-/* Mean seconds of an iteration of a trace; NaN if unknown. */
+/* Mean seconds of an iteration of a trace; NaN if the trace has no times. */
 static double trace_mean_seconds(const struct hm_trace *t)
 {
     double sum = 0, count = 0, last = t->elapsed_s[t->count - 1];
@@ -198,7 +204,10 @@ static double trace_mean_seconds(const struct hm_trace *t)
     return count > 0 ? sum / count : NAN;
 }
 
-/* Lists one run for each trace: n and seconds, sorted by n. */
+/*
+ * Lists the number of workers n and the mean seconds of an iteration for each trace that has times,
+ * sorted by n; returns the number of entries.
+ */
 static size_t traces_list_runs(const struct hm_traces *traces, const char *algorithm, double *n,
                                double *seconds)
 {
@@ -240,8 +249,8 @@ static int pace_tabulate(struct hm_pace *pace, struct hm_arena *arena, const dou
 }
 
 /*
- * Fits terms for the m between and beyond the measured ones; with fewer than three m there is only
- * the table.
+ * Fits terms for numbers of workers that were not measured. With fewer than three measured numbers,
+ * the pace has no terms, only the table.
  */
 static int pace_add_fit(struct hm_pace *pace, struct hm_arena *arena, double *n, double *seconds,
                         size_t count, struct hm_err *err)
@@ -335,7 +344,7 @@ static double pace_interpolate(const struct hm_pace *pace, double m)
     return NAN;
 }
 
-/* Computes the terms at m into x; returns false if one is not finite. */
+/* Sets x to the values of the terms on m workers; returns false if one is not finite. */
 static bool pace_eval_terms(const struct hm_pace *pace, double m, double *x)
 {
     static const struct hm_symbol symbol = {.name = "n"};

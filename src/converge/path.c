@@ -1,7 +1,7 @@
 /*
- * The loss of an algorithm on m workers along the iterations, y = g(i, m), with the fitted
- * parameters or those of a draw; and the spread of a run around it. Limit: the spread outside the
- * measured m is an extrapolation that grows with the distance in ln m.
+ * The loss of an algorithm on m workers along the iterations, as the loss curve y = g(i, m), with
+ * the fitted parameters or those of a draw; and the spread of a run around this curve. Limit:
+ * outside the measured m, the spread is an extrapolation that grows with the distance in ln m.
  */
 #include <math.h>
 #include <string.h>
@@ -95,15 +95,19 @@ size_t hm__g_find(const struct hm_g *g, double m)
     return HM_NONE;
 }
 
-/* The spread at the k-th m, from holding it out if possible. */
+/*
+ * The spread of runs around the loss curve g at the k-th number of workers: the error of a fit
+ * without this number if there is one, otherwise the residual of the fit.
+ */
 static double g_spread_at(const struct hm_g *g, size_t k)
 {
     return fmax(isnan(g->apart[k]) ? g->spread[k] : g->apart[k], 1e-6);
 }
 
 /*
- * Interpolates the spread in the logarithms of m and spread. Outside, it grows linearly with the
- * distance in ln m, doubling after a distance equal to the last interval between two m.
+ * Interpolates the logarithm of the spread linearly in ln m. Outside the measured numbers of
+ * workers, the spread grows linearly with the distance in ln m; it doubles over a distance equal to
+ * the nearest interval between two measured m.
  */
 double hm__g_spread(const struct hm_g *g, double m)
 {
@@ -163,7 +167,8 @@ static int line_add_residuals(const struct hm_g *g, const struct hm_g_curve *cur
 static int g_bend_at(const struct hm_g *g, size_t k, double best, struct hm_g_bend *ret_bend,
                      struct hm_err *err)
 {
-    struct hm_g_line s = {0}; /* The sums stay empty if a stored g has an m without a curve. */
+    /* The sums stay 0 if g was loaded from a file that has no curve for this number of workers. */
+    struct hm_g_line s = {0};
 
     for (size_t c = 0; c < g->curve_count; c++)
         if (g->curves[c].m == g->m[k]) {

@@ -1,12 +1,13 @@
 /*
- * Converts traces to the points of a fit.
+ * Converts traces to the points that the loss curve g(i, m) is fitted to.
  *
- * A trace of thousands of iterations is represented by about sixty points, evenly spaced in ln i.
- * Every m has the same weight, whatever the length and number of its traces, because g is needed
- * between the values of m. Cross-validation holds out a whole m, never single points: neighbours in
- * a trace are strongly correlated. The smallest m is never held out, since predictions for fewer
- * workers than measured are not needed. With fewer than three m, blocks of iterations are held out
- * instead. Limit: HM_G_CURVE points for each trace.
+ * A trace of thousands of iterations is represented by about sixty points, evenly spaced in the
+ * logarithm of the iteration i. Every number of workers m has the same weight, whatever the length
+ * and number of its traces, because g is needed between the measured m. Cross-validation holds out
+ * all points of an m, never single points, because neighbours in a trace are strongly correlated.
+ * The smallest m is never held out, since predictions for fewer workers than measured are not
+ * needed. With fewer than three m, blocks of iterations are held out instead. Limit: HM_G_CURVE
+ * points for each trace.
  */
 #include <math.h>
 #include <string.h>
@@ -24,7 +25,10 @@ static bool loss_is_above_rounding(double loss, double best)
     return isinf(best) || loss - best > HM_G_ROUNDING * fmax(fabs(best), fabs(loss));
 }
 
-/* Index of the next point to keep after `last`, for points evenly spaced in the logarithm. */
+/*
+ * Index of the next point of the trace to keep after point `last`; the kept points are evenly
+ * spaced in the logarithm of the iteration.
+ */
 static size_t trace_next_kept(const struct hm_trace *t, size_t last)
 {
     double first = log(t->iteration[0]), end = log(t->iteration[t->count - 1]);
@@ -53,7 +57,10 @@ int hm__g_thin(struct hm_g_curve *curve, struct hm_arena *arena, const struct hm
     return 0;
 }
 
-/* Inserts a curve in ascending order of m; equal m keep their order. */
+/*
+ * Inserts a curve in ascending order of the number of workers m; curves with equal m keep their
+ * order.
+ */
 static void data_insert_curve(struct hm_g_data *data, struct hm_g_curve curve)
 {
     size_t at = data->curve_count++;
@@ -109,7 +116,7 @@ static size_t data_curves_of(const struct hm_g_data *data, double m)
     return count;
 }
 
-/* The block of an iteration; blocks have equal length in the logarithm. */
+/* Index of the block that contains iteration i; blocks have equal length in ln i. */
 static size_t data_block(const struct hm_g_data *data, double i)
 {
     double share = data->last > 1 ? log(fmax(i, 1)) / log(data->last) : 0;
@@ -137,7 +144,7 @@ static void data_lay_out(struct hm_g_data *data, double best)
     }
 }
 
-/* Whether points are left without this fold; all iterations may be in one block. */
+/* Whether there are points outside this fold. There are none if all iterations are in one block. */
 static bool data_has_others(const struct hm_g_data *data, size_t fold)
 {
     size_t p = 0;

@@ -1,23 +1,25 @@
 /*
- * The cost of staleness in iterations. A gradient of an old w is worth less: a stale run reaches
- * after i iterations the loss of a fresh one after i / c,
+ * The cost of staleness, in iterations. A gradient computed from old model weights is worth less:
+ * after i iterations, a run with staleness s has the loss that a fresh run has after i / c
+ * iterations. With y = ln(P - P*), where P is the loss on m workers and P* the optimal loss, and
+ * the loss curve g of fresh runs, the model is
  *
- *     y(i, m, s) = g(i / c(s, m), m),        ln c = level + growth s^e + power ln m,  c(0, m) = 1,
+ *     y(i, m, s) = g(i / c(s, m), m),        ln c = level + growth s^e + power ln m,  c(0, m) = 1.
  *
- * by least squares in y = ln(P - P*) over all stale traces, with the method of Levenberg and
- * Marquardt. g is fitted to the fresh traces; at an m with fresh traces, their smoothed residuals
- * are added to g, so that they are not taken for a cost of staleness. The candidates are a level, a
- * growth (e is 1 or 2) and both; the one that best predicts a held-out staleness is kept. A power
- * of m is added if stale traces have several m. A level alone occurs with servers that always
- * answer with the newest w: the only change is that gradients are applied one by one. Growth occurs
- * with old copies of w: it is small while the step is small, and then rises quickly. Asynchronous
- * runs have no staleness bound and have their own level (and power).
+ * It is fitted by least squares in y over all stale traces, with the Levenberg-Marquardt method. g
+ * is fitted to the fresh traces. If an m has fresh traces, their smoothed residuals are added to g,
+ * so that they are not mistaken for a cost of staleness. The candidate models have a level, a
+ * growth (with e = 1 or 2) or both; the one that best predicts a held-out staleness is kept. The
+ * power of m is added if the stale traces have several m. A level alone occurs with servers that
+ * always send the newest weights: the only change is that gradients are applied one by one. Growth
+ * occurs with old copies of the weights: it is small while the step size is small, and then rises
+ * quickly. Asynchronous runs have no staleness bound; they have a level (and a power) of their own.
  *
  * Intervals come from fitting again with the draws of g and with random weights of fresh and stale
  * traces (Bayesian bootstrap). Source of the model: Ho et al., NIPS 2013 (SSP).
  *
- * Limits: c does not depend on i; it is between 1/16 and 256; below the first measured iteration, g
- * is taken as constant.
+ * Limits: c does not depend on i; it is between about 1/16 and 245; before the first measured
+ * iteration, g is taken as constant.
  */
 #include <math.h>
 #include <string.h>
@@ -30,38 +32,53 @@
 enum { GRID = 512, STEPS = 60, LEVEL = 0, GROWTH = 1, POWER = 2, COUNT = HM_STALE_PARAMETERS };
 
 static const double PULL = 1e-6, BETTER = 0.98;
-static const double LEAST = -2.8, MOST = 5.5; /* Bounds of ln c. */
-static const double WIDTH = 0.2, REACH = 4,
-                    FEW = 0.02; /* Parameters of the smoothing: width and reach in ln i, and the
-                                   weight of the prior 0 in points. */
+/* Bounds of ln c, where c is the cost of staleness. */
+static const double LEAST = -2.8, MOST = 5.5;
+/*
+ * Parameters of the kernel that smooths residuals: its width in ln i, its reach in widths, and the
+ * weight of a prior residual of 0, in points.
+ */
+static const double WIDTH = 0.2, REACH = 4, FEW = 0.02;
 
-/* g on m workers on a grid over ln i, including the difference of m from g. */
+/*
+ * The loss curve of fresh runs on m workers, y = ln(P - P*) on a grid over ln i: g plus the
+ * measured difference between g and the fresh traces on m workers.
+ */
 struct stale_shape {
     struct hm_g_path path;
-    bool known;            /* There are fresh curves of this m. */
-    struct hm_g_bend bend; /* Used if there are none. */
+    bool known; /* Whether there are fresh traces on this number of workers. */
+    /*
+     * Difference from g, interpolated between other numbers of workers; used if `known` is false.
+     */
+    struct hm_g_bend bend;
     double y[GRID];
 };
 
 struct stale_work {
     const struct hm_g *g;
     double best;
-    double iterations[GRID], first, step; /* Grid evenly spaced in ln i, from `first` on. */
-    struct stale_shape *shapes;           /* One shape for each m. */
+    /* The iterations of the grid; their logarithms start at `first` and are `step` apart. */
+    double iterations[GRID], first, step;
+    struct stale_shape *shapes; /* Loss curve of fresh runs for each number of workers. */
     size_t shape_count;
-    struct hm_g_curve *curves; /* Stale curves. */
+    struct hm_g_curve *curves; /* Stale traces, reduced to few points. */
     double *staleness, *weight;
-    const struct stale_shape **shape; /* Shape of each curve. */
+    /* Loss curve of fresh runs on as many workers, for each stale curve. */
+    const struct stale_shape **shape;
     size_t count;
-    double *chance, *fresh_chance; /* Random weights of a draw, for stale and for fresh curves. */
+    /* Random weights of the stale and of the fresh curves in a draw; 1 in the fit itself. */
+    double *chance, *fresh_chance;
     bool uses[COUNT];
-    double exponent; /* Exponent of the staleness. */
-    double held;     /* Staleness that is held out; NaN: none. */
+    double exponent; /* Exponent e of the staleness in the cost. */
+    double held;     /* Staleness that is held out; NaN if none is. */
 };
 
 /* ---- the model ------------------------------------------------------------------------------- */
 
-/* The factors of the parameters. */
+/*
+ * Computes the factors that multiply the parameters level, growth and power in ln c; the staleness
+ * of asynchronous runs is INFINITY.
+ */
 static void stale_features(double exponent, double staleness, double m, double x[COUNT])
 {
     x[LEVEL] = 1;
@@ -79,7 +96,10 @@ static double log_cost(const double *theta, double exponent, double staleness, d
     return sum;
 }
 
-/* The shape at ln i, interpolated on the grid; ret_slope may be NULL. */
+/*
+ * Value of a loss curve of fresh runs (shape) at ln i, interpolated on the grid and constant
+ * outside it. *ret_slope is the derivative with respect to ln i; ret_slope may be NULL.
+ */
 static double stale_shape_at(const struct stale_work *w, const struct stale_shape *shape,
                              double log_i, double *ret_slope)
 {
@@ -92,7 +112,10 @@ static double stale_shape_at(const struct stale_work *w, const struct stale_shap
     return shape->y[k] + slope * (inside - (double)k);
 }
 
-/* Difference of the fresh curves of an m from a shape, as a straight line over ln i. */
+/*
+ * Difference between the measured fresh curves and the computed one (shape) on the same number of
+ * workers, as a straight line over ln i.
+ */
 static struct hm_g_bend stale_shape_bend(const struct stale_work *w,
                                          const struct stale_shape *shape)
 {
@@ -110,8 +133,9 @@ static struct hm_g_bend stale_shape_bend(const struct stale_work *w,
 }
 
 /*
- * Adds the remaining residuals of the fresh curves, smoothed by a kernel (Nadaraya and Watson 1964)
- * and shrunk towards 0 where there are few points.
+ * Adds the remaining residuals of the measured fresh curves to the computed one (shape). They are
+ * smoothed by a kernel (Nadaraya and Watson 1964) and shrunk towards 0 at iterations with few
+ * points.
  */
 static void stale_shape_add_residuals(const struct stale_work *w, struct stale_shape *shape)
 {
@@ -139,8 +163,8 @@ static void stale_shape_add_residuals(const struct stale_work *w, struct stale_s
 }
 
 /*
- * Computes g with its parameters (draw HM_NONE) or those of a draw, with the current weights of the
- * fresh curves.
+ * Computes the loss curves of fresh runs (shapes) from g, with the fitted parameters if draw is
+ * HM_NONE, otherwise with those of the draw, and with the current weights of the fresh curves.
  */
 static void stale_shapes_fill(struct stale_work *w, size_t draw)
 {
@@ -163,7 +187,10 @@ static double curve_weight(const struct stale_work *w, size_t c)
                                       : w->weight[c] * w->chance[c] / (double)w->curves[c].count;
 }
 
-/* y of a point minus the model; *ret_slope is its derivative by ln c. */
+/*
+ * Residual of point p of the stale curve c, if `cost` is the logarithm of its cost of staleness.
+ * *ret_slope is the derivative of the fresh loss curve with respect to ln i; it may be NULL.
+ */
 static double curve_residual(const struct stale_work *w, size_t c, size_t p, double cost,
                              double *ret_slope)
 {
@@ -173,7 +200,7 @@ static double curve_residual(const struct stale_work *w, size_t c, size_t p, dou
     return y - stale_shape_at(w, w->shape[c], log(curve->iteration[p]) - cost, ret_slope);
 }
 
-/* ln c of a curve. */
+/* Logarithm of the cost of staleness for the curve with index c, limited to LEAST..MOST. */
 static double curve_log_cost(const struct stale_work *w, const double *theta, size_t c)
 {
     double cost = log_cost(theta, w->exponent, w->staleness[c], w->curves[c].m);
@@ -198,7 +225,10 @@ static double stale_loss(const struct stale_work *w, const double *theta)
     return sum;
 }
 
-/* Normal equations of one step, for the parameters in use. */
+/*
+ * Builds the normal equations a x = b of one Levenberg-Marquardt step for the parameters in use;
+ * returns the number of these parameters.
+ */
 static size_t stale_linearise(const struct stale_work *w, const double *theta,
                               double a[HM_TERMS_MAX][HM_TERMS_MAX], double *b, size_t used[COUNT])
 {
@@ -218,7 +248,8 @@ static size_t stale_linearise(const struct stale_work *w, const double *theta,
         for (size_t p = 0; weight > 0 && p < w->curves[c].count; p++) {
             double slope, off = curve_residual(w, c, p, cost, &slope);
             for (size_t j = 0; j < count; j++) {
-                double along = -slope * x[used[j]]; /* Derivative of the model. */
+                /* Derivative of the model with respect to the j-th parameter in use. */
+                double along = -slope * x[used[j]];
                 b[j] += weight * along * off;
                 for (size_t l = 0; l <= j; l++)
                     a[j][l] += weight * along * -slope * x[used[l]];
@@ -258,11 +289,14 @@ static double stale_minimise(const struct stale_work *w, double *theta)
     return now;
 }
 
-/* Fits from several starts, because a bent curve may have more than one local minimum. */
+/*
+ * Fits the parameters from several start values, because the sum of squares may have more than one
+ * local minimum.
+ */
 static void stale_fit(const struct stale_work *w, double theta[COUNT])
 {
-    static const double starts[] = {0, 0.5, 1.5,
-                                    -0.5}; /* Start values of ln c at its largest factor. */
+    /* Start values of the largest ln c of all curves. */
+    static const double starts[] = {0, 0.5, 1.5, -0.5};
     double least = INFINITY, most[COUNT] = {1};
     size_t first = LEVEL;
 
@@ -285,7 +319,10 @@ static void stale_fit(const struct stale_work *w, double theta[COUNT])
     }
 }
 
-/* Root mean square of log10(P - P*) over all curves, or over those of one staleness. */
+/*
+ * Root mean square error of log10(P - P*) over all curves, or over those with staleness `only` if
+ * it is not NaN.
+ */
 static double stale_error(const struct stale_work *w, const double *theta, double only)
 {
     double squares = 0, weights = 0;
@@ -305,7 +342,7 @@ static double stale_error(const struct stale_work *w, const double *theta, doubl
 
 /* ---- choice of parameters -------------------------------------------------------------------- */
 
-/* Lists the distinct values of staleness; the curves are sorted by them. */
+/* Lists the different values of staleness; the curves are sorted by staleness. */
 static size_t list_staleness(const struct stale_work *w, double *values)
 {
     size_t count = 0;
@@ -316,7 +353,7 @@ static size_t list_staleness(const struct stale_work *w, double *values)
     return count;
 }
 
-/* Error of predicting each staleness from the others. */
+/* Root mean square error of predicting the curves of each staleness from those of the others. */
 static double stale_hold_out(struct stale_work *w, const double *values, size_t count)
 {
     double squares = 0;
@@ -346,8 +383,9 @@ static void stale_model_use(struct stale_work *w, const struct stale_model *way)
 
 /*
  * Chooses the model that best predicts a held-out staleness; returns its error. A model with more
- * parameters must be better by 2 %. With several m, a power of m alone is a candidate. With one
- * staleness the models cannot be compared, and with two the models of two parameters are left out.
+ * parameters must be better by 2 %. With several numbers of workers m, a power of m alone is a
+ * candidate too. With one staleness, the models cannot be compared; with two, the models with both
+ * level and growth are left out.
  */
 static double stale_model_choose(struct stale_work *w, const double *values, size_t count)
 {
@@ -388,7 +426,7 @@ static int stale_work_add_shape(struct stale_work *w, double m, struct hm_err *e
     return shape->known ? 0 : hm__g_bend(w->g, m, w->best, &shape->bend, err);
 }
 
-/* Inserts a curve, sorted by staleness and then m. */
+/* Inserts a curve in ascending order of staleness, then of the number of workers. */
 static void stale_work_insert(struct stale_work *w, struct hm_g_curve curve, double staleness)
 {
     size_t at = w->count++;
@@ -424,7 +462,10 @@ static int stale_work_gather(struct stale_work *w, struct hm_arena *arena,
     return 0;
 }
 
-/* Makes a grid from the first known iteration to the last one that a c below 1 can reach. */
+/*
+ * Sets the grid of iterations: from the first iteration of the fresh curves to the last iteration
+ * of all curves divided by the smallest cost.
+ */
 static void stale_work_set_grid(struct stale_work *w)
 {
     double first = INFINITY, last = w->g->last;
@@ -440,7 +481,8 @@ static void stale_work_set_grid(struct stale_work *w)
 }
 
 /*
- * Prepares the shape of each m and the weights: every pair of staleness and m has the same weight.
+ * Prepares a loss curve of fresh runs for each number of workers of the stale curves, and the
+ * weights: all curves with the same staleness and number of workers together have weight 1.
  */
 static int stale_work_prepare(struct stale_work *w, struct hm_err *err)
 {
@@ -501,9 +543,10 @@ static struct hm_stale_cost stale_cost_at(const struct hm_g_stale *stale, double
 }
 
 /*
- * Factor by which draws are widened. Parameters in use reduce the degrees of freedom, as in
- * hm__g_bound; and with n fresh traces of an m, random weights show only (n - 1) / (n + 1) of the
- * variance of their mean.
+ * Factor by which the deviations of draws are multiplied. Draws vary too little for two reasons:
+ * parameters in use reduce the degrees of freedom, as in hm__g_bound; and with n fresh traces on
+ * the same number of workers, random weights show only (n - 1) / (n + 1) of the variance of their
+ * mean.
  */
 static double draws_widening(const struct stale_work *w)
 {
@@ -521,7 +564,7 @@ static double draws_widening(const struct stale_work *w)
     return sqrt(few * folds / fmax(folds - unknowns, folds / 4));
 }
 
-/* With fewer traces their spread is unknown. */
+/* Smallest number of stale traces for intervals; with fewer, the spread of traces is unknown. */
 enum { ENOUGH = 3 };
 
 static int stale_draw(struct stale_work *w, struct hm_g_stale *stale, struct hm_arena *arena,

@@ -1,9 +1,10 @@
 /*
- * Terms in i and m for the linear model of ln(P - P*).
+ * Terms in the iteration i and the number of workers m for the linear model of ln(P - P*), where P
+ * is the loss and P* the optimal loss.
  *
- * The library contains the terms that the theory of these algorithms suggests and some that bend
- * them: a linear rate is i/m^c, powers of i are logarithms, and the effect of the first iteration
- * depends on m alone. Limit: HM_LASSO_MAX terms.
+ * The library contains the terms that the theory of these algorithms suggests, and some that allow
+ * deviations from them. A linear rate of convergence gives terms such as i/m^c, a power of i gives
+ * ln i, and the effect of the first iteration depends on m alone. Limit: HM_LASSO_MAX terms.
  */
 #include <math.h>
 #include <stdio.h>
@@ -36,14 +37,14 @@ static int g_basis_add(struct hm_g_basis *basis, struct hm_arena *arena, const c
     int rc = hm__formula_new(text, &scope, HM_DIM_NONE, &formula, err);
     if (rc) {
         hm__err_field(err, text);
-        if (err && strncmp(err->message, "unknown name", 12) ==
-                       0) /* The usual hint mentions where:, which does not exist for terms. */
+        /* The usual hint recommends a `where:` section, which terms do not have. */
+        if (err && strncmp(err->message, "unknown name", 12) == 0)
             snprintf(err->hint, sizeof(err->hint),
                      "terms are formulas over i, the iteration, and m, the number of workers");
         return rc;
     }
-    if (!m_varies &&
-        hm__formula_uses(formula, 1)) { /* With one m, the term would equal another one. */
+    /* If all traces have the same m, a term with m is proportional to one without it. */
+    if (!m_varies && hm__formula_uses(formula, 1)) {
         hm__formula_free(formula);
         return 0;
     }

@@ -1,13 +1,14 @@
 /*
- * g as a sum of terms, chosen by Lasso.
+ * The loss curve g(i, m) as a sum of terms x_k, chosen by the Lasso: for y = ln(P - P*),
  *
  *     minimise 1/2 sum of weight (y - a - sum theta_k x_k)^2 + penalty sum |theta_k| sd(x_k)
  *
- * The whole path of penalties is cross-validated by folds, and the largest penalty is taken whose
- * error is within one standard error of the smallest (Breiman's rule), so that terms without a
- * benefit on other traces are left out. The uncertainty of the coefficients comes from fitting
- * again with random weights of the folds (Rubin's Bayesian bootstrap); a fold is an m, so the
- * spread shows the effect of having measured other m. Limit: HM_G_PARAMETERS terms are reported.
+ * All penalties are compared by cross-validation, and the largest penalty is taken whose error is
+ * within one standard error of the smallest (Breiman's rule), so that terms that do not improve the
+ * prediction of other traces are left out. The uncertainty of the coefficients comes from fitting
+ * again with random weights of the folds (Rubin's Bayesian bootstrap); a fold holds the traces on
+ * one number of workers m, so the spread shows the effect of having measured other m. Limit:
+ * HM_G_PARAMETERS terms are reported.
  */
 #include <math.h>
 #include <string.h>
@@ -19,19 +20,24 @@ enum { PENALTIES = 60 };
 
 static const double LEAST_PENALTY = 1e-4, TOLERANCE = 1e-8, DRAW_TOLERANCE = 1e-6;
 
-/* Inputs and results of one fit. */
+/* Inputs, intermediate values and results of one fit of terms. */
 struct terms_work {
     const struct hm_g_data *data;
     struct hm_g_basis basis;
     struct hm_gram folds[HM_G_FOLDS];
     bool held[HM_G_FOLDS];
-    struct hm_lasso lasso; /* The problem with all folds. */
+    struct hm_lasso lasso; /* The Lasso problem with all folds. */
     struct hm_lasso_choice choice;
     double b[HM_LASSO_MAX];         /* Coefficients of the standardised terms. */
-    double theta[HM_LASSO_MAX + 1]; /* Coefficients with the constant first. */
+    double theta[HM_LASSO_MAX + 1]; /* The constant, then the coefficients of the terms. */
     double draws[HM_G_DRAWS][HM_LASSO_MAX + 1];
-    double without[HM_G_FOLDS][HM_LASSO_MAX + 1]; /* Coefficients when a fold is held out. */
-    bool used[HM_LASSO_MAX]; /* Terms used by theta, a draw or a fit without a fold. */
+    /*
+     * without[f] has the constant and the coefficients fitted without fold f; [0] is NaN if the
+     * fold is never held out.
+     */
+    double without[HM_G_FOLDS][HM_LASSO_MAX + 1];
+    /* Whether a term has a nonzero coefficient in theta, in a draw or in a fit without a fold. */
+    bool used[HM_LASSO_MAX];
 };
 
 static int terms_reduce(struct terms_work *w, struct hm_err *err)
@@ -66,7 +72,7 @@ static void terms_merge(const struct terms_work *w, const double *weights,
     hm__lasso_init(ret_lasso, &all);
 }
 
-/* Follows the path to the chosen penalty; each solution is the start of the next. */
+/* Solves for each penalty down to the chosen one; each solution is the start of the next. */
 static void terms_solve(struct terms_work *w)
 {
     terms_merge(w, NULL, &w->lasso);
@@ -94,7 +100,7 @@ static void terms_draw(struct terms_work *w, double seed)
     }
 }
 
-/* Fits again without each fold that is held out. */
+/* Fits once for each fold that may be held out, without the points of this fold. */
 static void terms_hold_out(struct terms_work *w)
 {
     double weights[HM_G_FOLDS];
@@ -118,7 +124,7 @@ static void terms_hold_out(struct terms_work *w)
     }
 }
 
-/* Writes the constant and the used terms, in the order of the library. */
+/* Writes the constant and the used terms to the loss curve g, in the order of the term list. */
 static int terms_write(struct hm_g *g, struct hm_arena *arena, const struct terms_work *w,
                        double **ret_held, struct hm_err *err)
 {
@@ -147,7 +153,10 @@ static int terms_write(struct hm_g *g, struct hm_arena *arena, const struct term
     return 0;
 }
 
-/* With fewer than two folds to hold out, takes the middle of the path. */
+/*
+ * Chooses the penalty by cross-validation; with fewer than two folds to hold out, takes the middle
+ * penalty.
+ */
 static int terms_choose_penalty(struct terms_work *w, struct hm_err *err)
 {
     size_t held = 0;

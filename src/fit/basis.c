@@ -1,7 +1,8 @@
 /*
  * The terms of a fit as formulas over the columns of the runs. Columns are plain numbers in SI
- * units; a coefficient has the unit that turns its term into seconds. Limits: at most HM_TERMS_MAX
- * terms and HM_QUANTITIES_MAX columns, and a term must be finite and not negative at every run.
+ * units; the coefficient of a term has the unit that converts the term to seconds. Limits: at most
+ * HM_TERMS_MAX terms and HM_QUANTITIES_MAX columns, and a term must be finite and not negative at
+ * every run.
  */
 #include "basis.h"
 
@@ -12,7 +13,7 @@
 #include "err.h"
 #include "text.h"
 
-/* A measured result must not be used as a term to explain itself. */
+/* Whether a column is a measured result, which must not be used in a term that explains results. */
 static bool is_outcome(const char *name)
 {
     static const char *const outcomes[] = {"seconds", "total", "speedup", "loss"};
@@ -54,7 +55,7 @@ static void free_formula(void *formula)
     hm__formula_free(formula);
 }
 
-/* Lists the known names in the hint for an unknown name. */
+/* Writes the names that a term may use to the hint of an error about an unknown name. */
 static void list_quantities(const struct hm_basis *basis, struct hm_err *err)
 {
     size_t used = (size_t)snprintf(err->hint, sizeof(err->hint), "the columns are");
@@ -81,8 +82,8 @@ static int basis_add_term(struct hm_basis *basis, struct hm_arena *arena, const 
     int rc = hm__formula_new(text, &scope, HM_DIM_NONE, &formula, err);
     if (rc) {
         hm__err_field(err, text);
-        if (err && strncmp(err->message, "unknown name", 12) ==
-                       0) /* The usual hint mentions where:, which does not exist for terms. */
+        /* The usual hint recommends a `where:` section, which terms do not have. */
+        if (err && strncmp(err->message, "unknown name", 12) == 0)
             list_quantities(basis, err);
         return rc;
     }
@@ -111,11 +112,18 @@ int hm__basis_compile(struct hm_basis *basis, struct hm_arena *arena, const char
 }
 
 struct library_entry {
-    const char *text, *needs; /* Quantity that must exist; with a leading ~ it must also vary. */
+    /*
+     * Formula of the term, and the quantity that the runs must have, or NULL. If the name of the
+     * quantity begins with ~, it must also vary over the runs.
+     */
+    const char *text, *needs;
     enum hm_role role;
 };
 
-/* Work is divided among n workers; without a size or batch it counts as one unit. */
+/*
+ * The library of terms. Work is divided among n workers; if the runs have neither a size nor a
+ * batch, the work is one unit.
+ */
 static const struct library_entry term_library[] = {
     {"size/n", "size", HM_ROLE_WORK},
     {"batch/n", "batch", HM_ROLE_WORK},

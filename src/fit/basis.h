@@ -1,6 +1,7 @@
 /*
- * The terms of a fit and their values at a run: formulas over the columns of the runs, or the parts
- * of a specification sheet together with the overheads that a sheet does not name.
+ * The terms of a fit and their values at a run. Terms are either formulas over the columns of the
+ * runs, or the parts of the time that a job's specification sheet predicts, plus overheads that a
+ * specification sheet does not contain.
  */
 #ifndef HM_BASIS_H
 #define HM_BASIS_H
@@ -13,73 +14,85 @@
 
 enum {
     HM_QUANTITIES_MAX = 64,
-    HM_SHEET_EXTRAS = 3 /* Number of overhead terms added to a sheet. */
+    /* Number of overhead terms that are added to the parts of a specification sheet. */
+    HM_SHEET_EXTRAS = 3
 };
 
-/* The role of a term in the choice of terms. */
+/* The role of a term when terms are chosen automatically. */
 enum hm_role {
-    HM_ROLE_WORK,     /* A term of the work itself; every set needs one. */
-    HM_ROLE_OVERHEAD, /* Grows with n no faster than ln n. */
-    HM_ROLE_STEEP,    /* Grows faster than ln n; chosen only under the conditions in choose.c. */
+    HM_ROLE_WORK,     /* The term is part of the work itself; each set of terms needs one. */
+    HM_ROLE_OVERHEAD, /* The term grows with n no faster than ln n. */
+    /* The term grows faster than ln n; it is chosen only under the conditions in choose.c. */
+    HM_ROLE_STEEP,
 };
 
-struct hm_sheet; /* Defined in sheet.c. */
+struct hm_sheet; /* The specification sheet of a job; defined in sheet.c. */
 
 struct hm_basis {
-    const char *quantities[HM_QUANTITIES_MAX]; /* Names of the quantities that describe a run; the
-                                                  first is n. */
+    /* Names of the quantities that describe a run; the first is n, the number of workers. */
+    const char *quantities[HM_QUANTITIES_MAX];
     size_t quantity_count;
     const char *texts[HM_TERMS_MAX];
     enum hm_role roles[HM_TERMS_MAX];
-    bool parts[HM_TERMS_MAX]; /* Whether the term is a part of the sheet. */
+    /* Whether the term is a part of the time that the specification sheet predicts. */
+    bool parts[HM_TERMS_MAX];
     size_t count;
-    struct hm_formula *formulas[HM_TERMS_MAX]; /* NULL with a sheet; owned by the arena. */
-    struct hm_sheet *sheet;                    /* NULL with formulas; owned by the arena. */
-    struct hm_prior priors[HM_TERMS_MAX];      /* Used with a sheet only. */
+    /* Compiled terms; NULL if the terms come from a specification sheet. Owned by the arena. */
+    struct hm_formula *formulas[HM_TERMS_MAX];
+    /* Specification sheet; NULL if the terms are formulas. Owned by the arena. */
+    struct hm_sheet *sheet;
+    struct hm_prior priors[HM_TERMS_MAX]; /* Used only with a specification sheet. */
 };
 
-/* Sets the quantities of a basis: the columns of the runs that a formula can use. */
+/* Sets the quantities of a basis to the columns of the runs that a formula can use. */
 int hm__basis_quantities(struct hm_basis *basis, struct hm_arena *arena, const struct hm_runs *runs,
                          struct hm_err *err);
-/* Index of a quantity, or -1. */
+/* Index of the quantity with this name, or -1 if there is none. */
 int hm__basis_find(const struct hm_basis *basis, const char *name);
 
-/* Compiles formulas into a basis; each name must be one of its quantities. */
+/* Compiles formulas into the terms of a basis; they may use only the names of its quantities. */
 int hm__basis_compile(struct hm_basis *basis, struct hm_arena *arena, const char *const *terms,
                       size_t count, struct hm_err *err);
 /*
- * Adds the library terms that the quantities allow. varies[k] says whether quantity k varies over
- * the runs. weak says that the work of one worker is constant; then size and batch terms are left
- * out, since the total work is proportional to n.
+ * Adds the terms of the library that the quantities of the runs allow. varies[k] says whether
+ * quantity k varies over the runs. `weak` says that the work of one worker is constant (weak
+ * scaling); then terms in size and batch are left out, because the total work is proportional to n.
  */
 int hm__basis_library(struct hm_basis *basis, struct hm_arena *arena, const bool *varies, bool weak,
                       struct hm_err *err);
 /*
- * Uses the parts of a job's sheet as terms; width is the width of their priors. The job and cluster
- * are borrowed.
+ * Uses the parts of the time that a job's specification sheet predicts as terms; width is the
+ * standard deviation of the priors of their factors. The job and the cluster are borrowed.
  */
 int hm__basis_sheet(struct hm_basis *basis, struct hm_arena *arena, const struct hm_job *job,
                     const struct hm_cluster *cluster, double width, struct hm_err *err);
-/* Seconds of the sheet alone at the job's reference n. */
+/*
+ * Seconds that the specification sheet predicts, without corrections, at the job's reference number
+ * of workers.
+ */
 double hm__sheet_reference_s(const struct hm_sheet *sheet);
 
 /*
- * Whether any term (or any with in[k]) needs a value of the quantity. The parts of a sheet do not,
- * since the sheet has its own values.
+ * Whether any term needs a value of the quantity; if `in` is not NULL, only terms with in[k] count.
+ * The terms of a specification sheet need none, because the sheet has its own values.
  */
 bool hm__basis_needs(const struct hm_basis *basis, const bool *in, size_t quantity);
 
 /*
- * Sets x[k * count + i] to term k at place i; columns[q][i] is quantity q there. On a term that is
- * not finite, fails with err->line = 1 + i, which the caller replaces by the line of the run.
+ * Sets x[k * count + i] to the value of term k at place i, where quantity q is columns[q][i]. Fails
+ * if a term is negative or not finite; then err->line is 1 + i, which the caller replaces by the
+ * line of the run.
  */
 int hm__basis_eval(const struct hm_basis *basis, const double *const *columns, size_t count,
                    double *x, struct hm_err *err);
-/* The same for a sheet, with a model of the caller: changed hardware, other samples. */
+/*
+ * Computes the terms of a specification sheet like hm__basis_eval, but with a model that the caller
+ * made, for example with changed hardware or another number of samples.
+ */
 int hm__basis_eval_model(const struct hm_basis *basis, const struct hm_model *model,
                          const double *n, size_t count, double *x, struct hm_err *err);
 
-/* Implemented in sheet.c; called by hm__basis_eval. */
+/* Computes the terms of a specification sheet. Implemented in sheet.c; called by hm__basis_eval. */
 int hm__sheet_eval(const struct hm_basis *basis, const double *const *columns, size_t count,
                    double *x, struct hm_err *err);
 

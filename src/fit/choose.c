@@ -2,18 +2,19 @@
  * Chooses the terms of a fit: compares all small sets of library terms by their leave-one-out
  * error.
  *
- * Terms differ in how fast they grow, and small runs can seldom tell them apart: over 1..8 workers
- * sqrt(n), n and n ln n look alike, but they differ widely at 64. Of two sets with similar
- * leave-one-out errors, the one that grows more slowly is right more often (docs/accuracy.md has
- * the figures, over 75 published curves). Therefore a set with a steep term is chosen only when it
- * halves the error, and with three configurations or fewer only when the other sets are useless.
+ * Terms differ in how fast they grow, and runs on few workers can seldom tell them apart: for n =
+ * 1..8 workers, sqrt(n), n and n ln n look alike, but they differ widely at 64. If two sets have
+ * similar leave-one-out errors, the one that grows more slowly is right more often
+ * (docs/accuracy.md has the figures, over 75 published curves). Therefore a set with a steep term,
+ * which grows faster than ln n, is chosen only if it halves the error; with three configurations or
+ * fewer, the error of the other sets must also be so large that they are useless.
  *
  * Each set needs a term of the work itself, because no job takes zero time on one worker. A set
  * whose residual is much larger than the spread of repeats is dropped if another set remains.
  *
- * Sets that were not chosen still contribute to the intervals, with weights that fall with their
- * error: 1 / error^2, as if there were two runs, and half of that for steep ones. Counting every
- * run would give one lucky set all the weight.
+ * Sets that were not chosen still contribute to the intervals. Their weight is 1 / error^2, as if
+ * there were two runs, and half of that for sets with a steep term. If every run counted, one set
+ * could get all the weight by chance.
  */
 #include "choose.h"
 
@@ -25,26 +26,37 @@
 #include "student.h"
 
 static const double STEEP_MUST_HALVE = 2, STEEP_WEIGHT = 0.5;
-static const double COUNTED_RUNS =
-    2; /* Errors along one curve are correlated, so at most this many runs count. */
-static const double HOPELESS = 0.15; /* Relative error from which a set is useless. */
+/*
+ * Largest number of runs that count in the weight of a set of terms, because errors along one curve
+ * are correlated.
+ */
+static const double COUNTED_RUNS = 2;
+/* A set of terms whose relative error is at least this is useless. */
+static const double HOPELESS = 0.15;
 enum {
+    /*
+     * Smallest number of configurations for a steep term, because three points lie on many curves.
+     */
     STEEP_NEEDS = 4
-}; /* Configurations that a steep term needs: three points lie on many curves. */
-static const double LEAST_ERROR = 0.01; /* Relative errors below this do not distinguish sets. */
+};
+/* Relative errors below this value do not distinguish sets of terms. */
+static const double LEAST_ERROR = 0.01;
 
-/* Largest number of terms that this many configurations can determine. */
+/* Largest number of terms that the given number of configurations can determine. */
 static size_t choice_most_terms(size_t configurations, struct hm_repeats repeats)
 {
     size_t most = configurations / 2 + 1;
 
-    if (most > configurations - 1 &&
-        repeats.free < 3) /* Repeats give the noise even when no configuration is left over. */
+    /* With repeats, the noise is known even if there are as many terms as configurations. */
+    if (most > configurations - 1 && repeats.free < 3)
         most = configurations - 1;
     return most > HM_CHOSEN_MAX ? HM_CHOSEN_MAX : most;
 }
 
-/* Computes left[i], the sum of all folds except the i-th, from sums before and after it. */
+/*
+ * Computes left[i], the sum of all folds except the i-th, from the sums of the folds before and
+ * after fold i.
+ */
 static int folds_leave_out(const struct hm_lsq *folds, size_t count, struct hm_lsq **ret_left,
                            struct hm_err *err)
 {
@@ -66,7 +78,7 @@ static int folds_leave_out(const struct hm_lsq *folds, size_t count, struct hm_l
     return 0;
 }
 
-/* Fills in the terms of a set; returns false if the set must not be considered. */
+/* Fills in a choice from a bit mask of terms; returns false if this set must not be considered. */
 static bool choice_init(const struct hm_basis *basis, unsigned set, size_t most,
                         struct hm_choice *choice)
 {
@@ -82,18 +94,21 @@ static bool choice_init(const struct hm_basis *basis, unsigned set, size_t most,
         work = work || basis->roles[k] == HM_ROLE_WORK;
         choice->steep = choice->steep || basis->roles[k] == HM_ROLE_STEEP;
     }
-    /* One steep term alone is allowed: then all time comes from additional workers. */
+    /* A single steep term is allowed: all the time is then overhead of additional workers. */
     return work || (choice->count == 1 && choice->steep);
 }
 
-/* Totals of the runs. */
+/* Properties of the runs that decide which sets of terms are considered. */
 struct runs_summary {
     double rows, configurations;
     double unit; /* Mean square of the weighted seconds; 1 with relative errors. */
     struct hm_repeats repeats;
 };
 
-/* A residual is too large when chance would show it once in a thousand times and it exceeds 2 %. */
+/*
+ * The residual of a set is too large if it is significant at the 0.1 % level against the spread of
+ * repeats and if it exceeds 2 % of the time.
+ */
 static const double MISS_CHANCE = 1e-3, MISS_LEAST = 0.02;
 
 static bool residual_misses(double residual, size_t terms, const struct runs_summary *w)
@@ -103,14 +118,13 @@ static bool residual_misses(double residual, size_t terms, const struct runs_sum
     if (w->repeats.free < 3 || w->repeats.sum <= 0 || free < 1 || miss <= 0)
         return false;
     double ratio = (miss / free) / (w->repeats.sum / w->repeats.free);
-    double one =
-        miss / free * w->configurations /
-        w->rows; /* Mean square of the misfit for one run, independent of the number of repeats. */
+    /* Mean square of the misfit of one run, independent of the number of repeats. */
+    double one = miss / free * w->configurations / w->rows;
     return one > MISS_LEAST * MISS_LEAST * w->unit &&
            hm__fisher_tail(free, w->repeats.free, ratio) < MISS_CHANCE;
 }
 
-/* A set with a term of coefficient 0 equals the smaller set without it. */
+/* Whether all coefficients of a set are above 0; if one is 0, the set equals a smaller set. */
 static bool choice_all_contribute(const struct hm_lsq *all, struct hm_choice *choice,
                                   const struct runs_summary *w)
 {
@@ -127,8 +141,9 @@ static bool choice_all_contribute(const struct hm_lsq *all, struct hm_choice *ch
 }
 
 /*
- * Drops the sets that miss the runs, unless all do, or unless only steep sets remain and there are
- * too few configurations for them. Returns the number of sets left.
+ * Drops the sets whose residual is too large. Keeps them if all sets are like this, or if only sets
+ * with a steep term would remain and there are too few configurations for a steep term. Returns the
+ * number of sets left.
  */
 static size_t choices_drop_misses(struct hm_choice *choices, size_t count,
                                   const struct runs_summary *w)

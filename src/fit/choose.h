@@ -6,26 +6,32 @@
 
 enum { HM_CHOSEN_MAX = 4, HM_FOLDS_MAX = 64, HM_CHOICES_MAX = 2000 };
 
-/* A set of terms and its error on runs that were left out. */
+/* A set of terms and its leave-one-out error. */
 struct hm_choice {
     size_t terms[HM_CHOSEN_MAX];
     size_t count;
-    bool steep;    /* One of the terms grows faster than ln n. */
-    double error;  /* Mean square of the leave-one-out errors of weighted rows. */
-    double weight; /* Weight in the intervals; the weights add up to 1. */
-    bool misses;   /* The residual is larger than repeats allow. */
+    bool steep; /* Whether one of the terms grows faster than ln n. */
+    /* Mean square leave-one-out error of the weighted seconds, over all runs. */
+    double error;
+    /* Weight of the set in the intervals of a fit; the weights of all sets add up to 1. */
+    double weight;
+    bool misses; /* Whether the residual is larger than the spread of repeats allows. */
 };
 
-/* Repeats: their degrees of freedom and the sum of squares of their weighted rows. */
+/*
+ * Repeats of runs: their degrees of freedom and the sum of squares of their weighted seconds around
+ * the means.
+ */
 struct hm_repeats {
     double free, sum;
 };
 
 /*
- * Compares every set with as many terms as the runs can determine. folds holds the reduced runs of
- * each configuration (or of a group of configurations); rows is their number of runs; unit is the
- * mean square of the weighted seconds, 1 with relative errors; configurations and repeats rule out
- * sets. choices are sorted best first; *ret_best is the one to use.
+ * Compares all sets of terms that are small enough to be determined by the runs. folds[f] holds the
+ * runs of one configuration (or of several), reduced to a least-squares problem; rows is the number
+ * of runs in all folds; unit is the mean square of the weighted seconds (1 with relative errors).
+ * The number of configurations and the repeats rule out some sets. choices is sorted by error,
+ * smallest first; *ret_best is the index of the set to use.
  */
 int hm__choose(const struct hm_basis *basis, const struct hm_lsq *folds, size_t fold_count,
                double rows, double unit, size_t configurations, struct hm_repeats repeats,

@@ -1,12 +1,13 @@
 /*
  * Chooses the runs that are worth making (Venkataraman et al., Ernest, NSDI 2016, section 4).
  *
- * A candidate run with terms f would add f f' to the information matrix of the coefficients. The
- * shares of runs that minimise the variance within a budget solve a convex programme; runs with a
- * large share are then made whole. Terms are divided by their mean over the candidates, so that
- * coefficients are comparable whatever their units. With a job, its priors are information that
- * exists already, errors are relative to the predicted time, and coefficients are scaled by the
- * width of their priors. Runs that have been measured add to the known information. Limits: the
+ * A candidate run with the vector of terms f would add f f' to the information matrix of the
+ * coefficients. The design gives each candidate a share from 0 to 1; the shares that minimise the
+ * variance within a budget are the solution of a convex programme. Candidates with a large share
+ * are then chosen as whole runs. Terms are divided by their mean over the candidates, so that
+ * coefficients are comparable whatever their units. If a job is given, its priors are information
+ * that exists already, errors are relative to the predicted time, and coefficients are scaled by
+ * the width of their priors. Runs that have been measured add to the known information. Limits: the
  * noise is the same for all runs, and whole runs are found by rounding, so they need not be
  * optimal.
  */
@@ -25,15 +26,19 @@ struct design_work {
     const struct hm_design_settings *settings;
     struct hm_design *design;
     struct hm_basis basis;
-    struct hm_fit *fit; /* With a job: its prediction, corrected by the measured runs. */
-    size_t *rows;       /* Row of each candidate that is considered. */
+    /*
+     * If a job is given: the fit that predicts its time, corrected by the measured runs; else NULL.
+     */
+    struct hm_fit *fit;
+    size_t *rows; /* Row of each candidate that is allowed. */
     size_t count;
-    double *features;       /* features[j * terms + k] is term k of candidate j. */
-    double *cost, *seconds; /* Cost and seconds of each candidate; seconds are NaN without a job. */
+    double *features; /* features[j * terms + k] is term k of candidate j. */
+    /* Cost and predicted seconds of each candidate; the seconds are NaN without a job. */
+    double *cost, *seconds;
     double *shares;
     double scale[HM_TERMS_MAX];
-    double noise;    /* Relative noise, with a job. */
-    double size_min; /* Smallest size of the candidates; NaN without sizes. */
+    double noise;    /* Relative noise of a run; used only with a job. */
+    double size_min; /* Smallest size of the candidates; NaN if they have no size. */
     struct hm_programme programme;
 };
 
@@ -50,7 +55,10 @@ static const double *runs_values(const struct hm_runs *runs, const char *name)
 
 /* ---- terms ----------------------------------------------------------------------------------- */
 
-/* Computes the terms at every row of a table, x[k * count + i]; free with hm__free. */
+/*
+ * Computes the terms at every row of a table: (*ret_x)[k * count + i] is term k at row i. The
+ * caller frees *ret_x with hm__free.
+ */
 static int eval_terms_table(const struct design_work *w, const struct hm_runs *table,
                             double **ret_x, struct hm_err *err)
 {
@@ -96,7 +104,7 @@ static int design_set_basis(struct design_work *w, struct hm_err *err)
     return hm__basis_compile(&w->basis, arena, sizes ? ernest : plain, 4, err);
 }
 
-/* Seconds of a candidate as the job predicts them; NaN without a job. */
+/* Seconds of a candidate that the fit of the job predicts; NaN without a job. */
 static double candidate_seconds(const struct design_work *w, const double *x, size_t count,
                                 size_t i)
 {
@@ -105,7 +113,10 @@ static double candidate_seconds(const struct design_work *w, const double *x, si
 
 /* ---- costs ----------------------------------------------------------------------------------- */
 
-/* Evaluates a formula over the columns of the candidates, and over `seconds` with a job. */
+/*
+ * Evaluates a formula for each candidate, over the columns of the candidates and, if a job is
+ * given, the predicted seconds.
+ */
 static int eval_candidate_formula(const struct design_work *w, const char *text, const char *field,
                                   const double *seconds, double *values, struct hm_err *err)
 {
@@ -185,7 +196,7 @@ static int design_allocate(struct design_work *w, struct hm_err *err)
     return ok ? 0 : hm__fail_nomem(err);
 }
 
-/* Keeps the candidates that are allowed, with their costs and terms. */
+/* Stores the candidates that the settings allow, with their costs, seconds and terms. */
 static int keep_candidates(struct design_work *w, const double *x, struct hm_err *err)
 {
     const size_t all = w->candidates->count, terms = w->basis.count;
@@ -218,7 +229,10 @@ static int keep_candidates(struct design_work *w, const double *x, struct hm_err
     return rc;
 }
 
-/* Makes coefficients comparable: scales by the mean of the term, or by the width of the prior. */
+/*
+ * Makes coefficients comparable: divides each term by its mean or, if a job is given, multiplies it
+ * by the width of the prior.
+ */
 static void scale_features(struct design_work *w)
 {
     const size_t terms = w->basis.count;
@@ -242,7 +256,10 @@ static void add_known(struct design_work *w, const double *f)
             w->programme.known[a][b] += f[a] * f[b];
 }
 
-/* Candidates without a size are whole runs, so measured runs of other sizes do not match. */
+/*
+ * Checks that measured runs match the candidates: candidates without a size are runs of size 1, so
+ * all measured runs must have size 1.
+ */
 static int check_measured(const struct design_work *w, struct hm_err *err)
 {
     const double *size = w->settings->have ? runs_values(w->settings->have, "size") : NULL;
@@ -268,8 +285,8 @@ static int design_set_known(struct design_work *w, struct hm_err *err)
     if (rc == 0 && have)
         rc = eval_terms_table(w, have, &x, err);
 
-    for (size_t k = 0; k < w->basis.count && w->fit;
-         k++) /* The priors, in units of their own widths. */
+    /* In units of its own width, a prior adds 1 to the information about its coefficient. */
+    for (size_t k = 0; k < w->basis.count && w->fit; k++)
         w->programme.known[k][k] = 1;
     for (size_t i = 0; rc == 0 && have && i < have->count; i++) {
         double f[HM_TERMS_MAX];
@@ -284,7 +301,7 @@ static int design_set_known(struct design_work *w, struct hm_err *err)
     return rc;
 }
 
-/* Sets the terms at the target, for criterion I. */
+/* For criterion I, sets the values of the terms at the target of the prediction. */
 static int design_set_target(struct design_work *w, struct hm_err *err)
 {
     const struct hm_design_settings *s = w->settings;
@@ -312,7 +329,7 @@ static int design_set_target(struct design_work *w, struct hm_err *err)
     return rc;
 }
 
-/* All candidates together with the known information must determine the coefficients. */
+/* Checks that all candidates together with the known information determine the coefficients. */
 static int check_solvable(struct design_work *w, struct hm_err *err)
 {
     struct hm_lsq lsq;
@@ -354,9 +371,10 @@ static int compare_ranked(const void *a, const void *b)
 }
 
 /*
- * Makes the runs with a share above `keep` whole; adds more, largest share first, while the
- * coefficients are not determined; removes some, smallest share first, while they cost more than
- * the budget. *ret_short says that the budget does not pay for enough runs.
+ * Chooses whole runs: those with a share above `keep`, then more, largest share first, until the
+ * coefficients are determined. Removes runs, smallest share first, while they cost more than the
+ * budget. Returns the number of runs; *ret_short is set if the budget does not pay for enough runs
+ * to determine the coefficients.
  */
 static size_t round_shares(struct design_work *w, const struct ranked_share *ranked, double *whole,
                            bool *ret_short)
@@ -374,7 +392,7 @@ static size_t round_shares(struct design_work *w, const struct ranked_share *ran
     }
     while (made > 1 && cost > w->programme.budget * (1 + 1e-9)) {
         whole[ranked[made - 1].j] = 0;
-        /* Many runs determine the coefficients, so only the last few need the check. */
+        /* Many runs always determine the coefficients; check only when few are left. */
         if (made <= 4 * w->basis.count && isinf(hm__programme_value(&w->programme, whole))) {
             whole[ranked[made - 1].j] = 1;
             *ret_short = true;
@@ -385,7 +403,10 @@ static size_t round_shares(struct design_work *w, const struct ranked_share *ran
     return made;
 }
 
-/* Text for the quantities of a candidate besides n and size: "latency = 0.01, batch = 64". */
+/*
+ * Text of the quantities of a candidate other than n and size, such as "latency = 0.01, batch =
+ * 64"; NULL if there are none.
+ */
 static const char *candidate_text(const struct design_work *w, size_t row)
 {
     char text[256] = "";
@@ -401,7 +422,10 @@ static const char *candidate_text(const struct design_work *w, size_t row)
     return used ? hm__arena_strdup(w->design->memory, text) : NULL;
 }
 
-/* The criterion with a small ridge, which is finite before the coefficients are determined. */
+/*
+ * The criterion of the design with a small ridge added to the information matrix, so that it is
+ * finite even if the runs do not determine the coefficients.
+ */
 static double ridged_value(const struct hm_programme *p, const double *whole)
 {
     struct hm_programme ridged = *p;
@@ -411,7 +435,10 @@ static double ridged_value(const struct hm_programme *p, const double *whole)
     return hm__programme_value(&ridged, whole);
 }
 
-/* Spends the rest of the budget, each time on the run with the largest gain per cost. */
+/*
+ * Spends the rest of the budget: adds the run with the largest gain per cost until no run with a
+ * gain is affordable. Returns the number of runs.
+ */
 static size_t fill_budget(struct design_work *w, struct ranked_share *ranked, size_t made,
                           double *whole)
 {
@@ -462,7 +489,7 @@ static void fill_chosen(struct design_work *w, size_t j, struct hm_chosen *chose
 
 enum { ORDERED_MAX = 150 };
 
-/* A programme of the whole runs only, which are few among many candidates. */
+/* Copies the convex programme with only the chosen runs as candidates, because these are few. */
 static int programme_of_made(const struct design_work *w, const struct ranked_share *ranked,
                              size_t made, struct hm_programme *ret_programme, double **ret_features,
                              struct hm_err *err)
@@ -481,7 +508,7 @@ static int programme_of_made(const struct design_work *w, const struct ranked_sh
     return 0;
 }
 
-/* Index of the run with the largest gain besides those in whole[]. */
+/* Index of the run that improves the criterion most when it is added to the runs in whole[]. */
 static size_t most_informative(const struct hm_programme *p, double *whole)
 {
     size_t best = HM_NONE;
@@ -501,7 +528,10 @@ static size_t most_informative(const struct hm_programme *p, double *whole)
     return best;
 }
 
-/* Sorts the whole runs by usefulness; after the first ORDERED_MAX, by share. */
+/*
+ * Sorts the chosen runs, most informative first; runs after the first ORDERED_MAX are sorted by
+ * share.
+ */
 static int order_made(struct design_work *w, const struct ranked_share *ranked, size_t made,
                       double *whole, struct hm_err *err)
 {

@@ -1,11 +1,11 @@
 /*
- * Residuals of a fit, and notes that a user should read before trusting it.
+ * Residuals of a fit, and notes that a user should read before trusting the fit.
  *
- * Leverage h, leave-one-out error e / (1 - h) and Cook's distance follow Cook and Weisberg 1982, on
- * the terms with a coefficient above 0 and with the final weights. A run is an outlier when its
- * studentised residual is larger than a test at 5 % over all runs allows (Bonferroni correction);
- * outliers are reported and stay in the fit. Limit: the terms with coefficient 0 count as known to
- * be 0.
+ * The leverage h, the leave-one-out error e / (1 - h) of a residual e, and Cook's distance follow
+ * Cook and Weisberg 1982. They use the terms with a coefficient above 0 and the final weights. A
+ * run is an outlier if its studentised residual is significant at the 5 % level over all runs
+ * (Bonferroni correction); outliers are reported and stay in the fit. Limit: coefficients that are
+ * 0 count as known to be 0.
  */
 #include <math.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 #include "fit.h"
 #include "student.h"
 
-/* The weighted problem restricted to the terms above 0. */
+/* The weighted least-squares problem restricted to the terms with a coefficient above 0. */
 struct active_terms {
     struct hm_lsq lsq;
     size_t terms[HM_TERMS_MAX], count;
@@ -28,8 +28,8 @@ static void find_active(const struct hm__fit *f, struct active_terms *a)
         if (f->in[k] && f->theta[k] > 0)
             a->terms[a->count++] = k;
     hm__lsq_pick(&f->lsq, a->terms, a->count, &a->lsq);
-    for (size_t k = 0; k < a->count && f->basis.sheet;
-         k++) { /* The priors of the sheet count as rows. */
+    /* Each prior of the specification sheet counts as one more row of the problem. */
+    for (size_t k = 0; k < a->count && f->basis.sheet; k++) {
         double row[HM_LSQ_SIDE] = {0};
         row[k] = f->spread / f->basis.priors[a->terms[k]].width;
         hm__lsq_add(&a->lsq, row);
@@ -48,7 +48,7 @@ static double run_leverage(const struct hm__fit *f, const struct active_terms *a
     return fmin(sum, 1);
 }
 
-/* Whether a run differs from the default place in a quantity other than n that the terms use. */
+/* Whether a run differs from the default values in a quantity other than n that the terms use. */
 static bool run_is_elsewhere(const struct hm__fit *f, size_t group)
 {
     for (size_t q = 1; q < f->basis.quantity_count; q++)
@@ -58,9 +58,9 @@ static bool run_is_elsewhere(const struct hm__fit *f, size_t group)
 }
 
 /*
- * Whether a residual is larger than a 5 % test over all runs allows. plain is the sum of squares
- * with equal weights for repeats; with weights from their own spread, an outlier among noisy
- * repeats would be hidden.
+ * Whether the residual `off` of a run with leverage h is significant at the 5 % level over all
+ * runs. `plain` is the sum of squares with equal weights for all repeats: with weights from the
+ * spread of repeats, an outlier among noisy repeats would not be found.
  */
 static bool residual_is_outlier(double off, double h, double plain, double free, double runs)
 {
@@ -69,7 +69,10 @@ static bool residual_is_outlier(double off, double h, double plain, double free,
     if (free <= 2 || h > 1 - 1e-9 || rest <= 0)
         return false;
     double t = fabs(off) / sqrt(rest / (free - 1) * (1 - h));
-    /* Below 2.5 no residual is an outlier for any number of runs; this avoids most evaluations. */
+    /*
+     * A residual with t <= 2.5 is never an outlier; skipping it avoids most evaluations of the
+     * test.
+     */
     return t > 2.5 && 2 * hm__student_tail(free - 1, t) * runs < 0.05;
 }
 
@@ -90,7 +93,10 @@ static void residual_init(const struct hm_fit *fit, const struct active_terms *a
     r->leverage = h;
     double off = (r->seconds - r->fitted_s) * f->scale[group];
     r->left_out_s = r->seconds - (r->seconds - r->fitted_s) / (1 - h);
-    if (h > 1 - 1e-9) /* Without this run the coefficients are not determined. */
+    /*
+     * The leave-one-out prediction is unknown if the other runs do not determine the coefficients.
+     */
+    if (h > 1 - 1e-9)
         r->left_out_s = NAN;
     r->influence =
         free > 0 ? off * off * h / ((double)a->count * sum / free * (1 - h) * (1 - h)) : NAN;
@@ -98,7 +104,7 @@ static void residual_init(const struct hm_fit *fit, const struct active_terms *a
         residual_is_outlier(off / sqrt(f->data.groups[group].evidence), h, plain, free, runs);
 }
 
-/* The sum of squares with equal weights for all repeats. */
+/* The sum of squared residuals with equal weights for all repeats. */
 static double residual_plain_sum(const struct hm_fit *fit)
 {
     const struct hm__fit *f = fit->inside;
@@ -143,7 +149,7 @@ static int fill_residuals(struct hm_fit *fit, struct hm_err *err)
 
 /* ---- notes ----------------------------------------------------------------------------------- */
 
-/* Share of term k that the other terms in use do not explain, 0..1. */
+/* Fraction of term k, 0..1, that is not a linear combination of the other terms in use. */
 static double term_own_share(const struct hm_lsq *lsq, const bool *in, size_t k)
 {
     struct hm_lsq part;
@@ -158,7 +164,10 @@ static double term_own_share(const struct hm_lsq *lsq, const bool *in, size_t k)
     return norm > 0 ? fabs(part.r[count - 1][count - 1]) / norm : 0;
 }
 
-/* Cosine of the angle between two terms over the runs. */
+/*
+ * Cosine of the angle between two terms as vectors over the runs; 1 means that they are
+ * proportional.
+ */
 static double term_cosine(const struct hm_lsq *lsq, size_t a, size_t b)
 {
     double dot = 0;
@@ -168,7 +177,9 @@ static double term_cosine(const struct hm_lsq *lsq, size_t a, size_t b)
     return dot / (hm__lsq_norm(lsq, a) * hm__lsq_norm(lsq, b));
 }
 
-/* The same share of term k if a run at n were added. */
+/*
+ * Fraction of term k that would not be a combination of the other terms if a run at n were added.
+ */
 static double term_share_with(const struct hm_fit *fit, size_t k, double n)
 {
     const struct hm__fit *f = fit->inside;
@@ -190,7 +201,10 @@ static double term_share_with(const struct hm_fit *fit, size_t k, double n)
     return term_own_share(&more, f->in, k);
 }
 
-/* The n of a run, at least twice the largest, that would tell two terms apart. */
+/*
+ * The number of workers of an additional run, at least twice the largest one, that would
+ * distinguish term k from the other terms.
+ */
 static double distinguishing_n(const struct hm_fit *fit, size_t k, double share)
 {
     double n = 2 * fit->n_max;
@@ -200,7 +214,10 @@ static double distinguishing_n(const struct hm_fit *fit, size_t k, double share)
     return n;
 }
 
-/* Below this share, the coefficient of a term is hardly or not determined. */
+/*
+ * If less than this fraction of a term is independent of the other terms, its coefficient is hardly
+ * determined, or not at all.
+ */
 static const double HARDLY = 0.03, NOT_AT_ALL = 1e-8;
 
 static int note_alike(struct hm_fit *fit, struct hm_err *err)
@@ -229,7 +246,7 @@ static int note_alike(struct hm_fit *fit, struct hm_err *err)
     return rc;
 }
 
-/* Relative error from which a fit does not describe the runs. */
+/* A fit whose relative error is at least this does not describe the runs. */
 static const double FAR_OFF = 0.15;
 
 static int note_far_off(struct hm_fit *fit, struct hm_err *err)
@@ -246,7 +263,10 @@ static int note_far_off(struct hm_fit *fit, struct hm_err *err)
         100 * fit->error);
 }
 
-/* Compares the residual with the spread of repeats: a lack-of-fit test at 1 %. */
+/*
+ * Adds a note if the residual is larger than the spread of repeats allows: a lack-of-fit test at
+ * the 1 % level.
+ */
 static int note_misfit(struct hm_fit *fit, struct hm_err *err)
 {
     const struct hm__fit *f = fit->inside;
@@ -287,7 +307,10 @@ static int note_outliers(struct hm_fit *fit, struct hm_err *err)
     return rc;
 }
 
-/* Notes label columns with different values: runs of different kinds are fitted together. */
+/*
+ * Adds a note for each text column with different values, because runs of different kinds are
+ * fitted together.
+ */
 static int note_labels(struct hm_fit *fit, struct hm_err *err)
 {
     const struct hm_fit_data *data = &fit->inside->data;
@@ -295,7 +318,8 @@ static int note_labels(struct hm_fit *fit, struct hm_err *err)
 
     for (size_t c = 0; rc == 0 && c < data->runs->column_count; c++) {
         const struct hm_column *column = &data->runs->columns[c];
-        if (strcmp(column->name, "started") == 0) /* Start times always differ. */
+        /* Start times always differ, so they do not show different kinds of runs. */
+        if (strcmp(column->name, "started") == 0)
             continue;
         const char *first = column->labels ? column->labels[data->rows[0]] : NULL;
         for (size_t i = 1; first && i < data->count; i++) {

@@ -1,12 +1,13 @@
 /*
- * hm_fit_new: computes coefficients and draws of them from runs.
+ * hm_fit_new: computes coefficients from runs, and draws of the coefficients for intervals.
  *
- * Runs are grouped by configuration. The terms are given, chosen, or the parts of a sheet. The
- * coefficients come from weighted non-negative least squares. With relative errors a run has weight
- * 1 / fitted time: weights from the measured time would favour runs that happened to be fast, so
- * the fit is repeated with the weights of the previous one until they no longer change (iteratively
- * reweighted least squares). Limits: errors are independent and normal, and their spread is either
- * the same in seconds or the same relative to the time.
+ * Runs are grouped by configuration. The terms are given by the caller, chosen from a library, or
+ * the parts of the time that a specification sheet predicts. The coefficients are found by weighted
+ * non-negative least squares. With relative errors, the weight of a run is 1 / fitted time, because
+ * weights from the measured time would favour runs that were fast by chance. The fit is repeated
+ * with the weights of the previous fit until they no longer change (iteratively reweighted least
+ * squares). Limits: errors are independent and normal, and their spread is either constant in
+ * seconds or proportional to the time.
  */
 #include "fit.h"
 
@@ -51,7 +52,10 @@ int hm_fit_settings_check(const struct hm_fit_settings *s, struct hm_err *err)
 
 /* ---- terms and data -------------------------------------------------------------------------- */
 
-/* Finds the quantities that the terms can use: those in the formulas, or those of the library. */
+/*
+ * Finds the quantities that distinguish configurations: those in the formulas or, without formulas,
+ * those that the library and the specification sheet know.
+ */
 static void find_used_quantities(const struct hm_basis *basis, bool *matters)
 {
     static const char *const own[] = {"n", "size", "batch", "latency", "bandwidth"};
@@ -73,7 +77,7 @@ static int fail_at_row(struct hm__fit *f, size_t row, const char *field, int cod
     return code;
 }
 
-/* A run without a value that the terms need is an error; the value is not guessed. */
+/* Fails if a run has no value of a quantity that the terms need; missing values are not guessed. */
 static int check_gaps(struct hm__fit *f, const bool *matters, struct hm_err *err)
 {
     for (size_t q = 0; q < f->basis.quantity_count; q++) {
@@ -115,7 +119,7 @@ static int check_enough(const struct hm_fit *fit, const struct hm_fit_settings *
     return HM_E_MISSING;
 }
 
-/* Weak scaling: the work grows with n, so that each worker has the same amount. */
+/* Whether the runs are weak scaling: the work (the column `name`) is proportional to n. */
 static bool scaling_is_weak(const struct hm__fit *f, const char *name)
 {
     int q = hm__basis_find(&f->basis, name);
@@ -151,7 +155,8 @@ static int prepare_runs(struct hm_fit *fit, const struct hm_runs *runs,
         return rc;
     for (size_t q = 0; q < f->basis.quantity_count; q++)
         varies[q] = f->data.low[q] < f->data.high[q];
-    if (!fit->from_sheet) /* A sheet says itself whether scaling is weak. */
+    /* A specification sheet says itself whether scaling is weak. */
+    if (!fit->from_sheet)
         fit->weak = scaling_is_weak(f, "size") || scaling_is_weak(f, "batch");
     if (f->basis.count == 0)
         rc = hm__basis_library(&f->basis, fit->memory, varies, fit->weak, err);
@@ -171,7 +176,10 @@ static int fit_eval_terms(struct hm_fit *fit, struct hm_err *err)
     int rc = hm__basis_eval(&f->basis, f->data.places, groups, f->x, &own);
     if (rc == 0)
         return 0;
-    if (!own.source[0]) { /* The error is not one of the job: a term is not finite at some run. */
+    /*
+     * An error without a source is not about the job: a term is negative or not finite at some run.
+     */
+    if (!own.source[0]) {
         int line = own.line > 0 ? hm__runs_line(f->data.runs, f->data.groups[own.line - 1].row) : 0;
         own.line = 0;
         hm__err_at(&own, f->data.runs->source, line);
@@ -196,7 +204,10 @@ static void decide_errors(struct hm_fit *fit, const struct hm_fit_settings *s)
 
 /* ---- coefficients ---------------------------------------------------------------------------- */
 
-/* Adds the rows of one group: its mean, weighted by its count, and the squares around the mean. */
+/*
+ * Adds the rows of one configuration: the mean, weighted by the number of runs, and the sum of
+ * squares around the mean.
+ */
 static void add_group(const struct hm__fit *f, size_t g, struct hm_lsq *lsq)
 {
     const struct hm_group *group = &f->data.groups[g];
@@ -214,8 +225,8 @@ static void add_group(const struct hm__fit *f, size_t g, struct hm_lsq *lsq)
 }
 
 /*
- * Sets the weights from the previous fit, or first from the measured means; returns the largest
- * relative change.
+ * Sets the weights of all configurations from the previous fit, or from the measured means if this
+ * is the first; returns the largest relative change of a weight.
  */
 static double fit_set_scale(struct hm_fit *fit, bool first)
 {
@@ -249,14 +260,17 @@ static const struct hm_prior *fit_priors(const struct hm__fit *f)
     return f->basis.sheet ? f->basis.priors : NULL;
 }
 
-/* With a sheet, the prior of the noise has the weight of one run. */
+/*
+ * Prior of the noise. With a specification sheet, it has the weight of one run; otherwise there is
+ * none.
+ */
 static struct hm_noise noise_before(const struct hm_fit_settings *s)
 {
     return s->job ? (struct hm_noise){1, s->noise > 0 ? s->noise : 0.05, 0}
                   : (struct hm_noise){0, 0, 0};
 }
 
-/* Smallest mean of a weighted run; 1 with relative errors. */
+/* Smallest mean seconds of a configuration; 1 with relative errors. */
 static double smallest_run(const struct hm_fit *fit)
 {
     const struct hm_fit_data *data = &fit->inside->data;
@@ -270,8 +284,8 @@ static double smallest_run(const struct hm_fit *fit)
 }
 
 /*
- * Relative noise that is assumed at least: clocks and machines are not more exact, even if few runs
- * agree.
+ * Smallest relative noise that intervals assume: clocks and machines are not more exact, even if a
+ * few runs agree better.
  */
 static const double LEAST_NOISE = 0.003;
 
@@ -342,7 +356,10 @@ static int list_alternatives(struct hm_fit *fit, const struct hm_choice *choices
     return 0;
 }
 
-/* Reduced runs of each configuration, or of groups of configurations when there are many. */
+/*
+ * Reduces the runs of each configuration to a least-squares problem, a fold; if there are many
+ * configurations, each fold has several. Returns NULL when out of memory.
+ */
 static struct hm_lsq *make_folds(struct hm__fit *f, size_t *ret_count)
 {
     size_t groups = f->data.group_count, count = groups < HM_FOLDS_MAX ? groups : HM_FOLDS_MAX;
@@ -395,7 +412,7 @@ static int choose_terms(struct hm_fit *fit, struct hm_choice *choices, size_t *r
 
 /* ---- draws ----------------------------------------------------------------------------------- */
 
-/* Appends draws for one set of terms. */
+/* Appends draws of the coefficients of one set of terms; coefficients of other terms are 0. */
 static void draw_set(struct hm__fit *f, const struct hm_fit_settings *s, const size_t *terms,
                      size_t count, size_t draws, struct hm_random *random)
 {
@@ -454,8 +471,9 @@ static int fit_draw(struct hm_fit *fit, const struct hm_fit_settings *s,
 }
 
 /*
- * For a sheet corrected by runs, the coefficients are the mean of the draws. The most probable
- * overheads are 0 as long as no run shows them, which is below nearly all plausible values.
+ * Sets the coefficients of a specification sheet that is corrected by runs to the means of the
+ * draws. The most probable overheads are 0 as long as no run shows them, but nearly all plausible
+ * values are larger.
  */
 static void coefficients_take_mean(struct hm__fit *f)
 {
@@ -469,8 +487,8 @@ static void coefficients_take_mean(struct hm__fit *f)
 /* ---- construction ---------------------------------------------------------------------------- */
 
 /*
- * Default value of each quantity: the value that all runs have; for size, the largest and at least
- * 1.
+ * Sets the default value of each quantity: the value that all runs have, else NaN; for size, the
+ * largest value, but at least 1.
  */
 static void fit_set_defaults(struct hm__fit *f)
 {
@@ -482,7 +500,7 @@ static void fit_set_defaults(struct hm__fit *f)
     }
 }
 
-/* Whether a term falls with n, from the largest measured n on. */
+/* Whether term k falls with the number of workers, from the largest measured n on. */
 static bool term_falls(const struct hm_fit *fit, size_t k)
 {
     const struct hm__fit *f = fit->inside;
@@ -491,10 +509,11 @@ static bool term_falls(const struct hm_fit *fit, size_t k)
     double x[2 * HM_TERMS_MAX];
     struct hm_err ignored = {0};
 
-    if (f->basis.sheet) /* Of a sheet: compute, and the evenly divided work. */
+    /* The terms of a specification sheet that fall are compute and the evenly divided work. */
+    if (f->basis.sheet)
         return k == 0 || k == f->basis.count - HM_SHEET_EXTRAS;
-    if (fit->weak && strcmp(f->basis.texts[k], "1") ==
-                         0) /* With weak scaling, "1" is the work of each worker. */
+    /* With weak scaling, the constant term is the work of each worker. */
+    if (fit->weak && strcmp(f->basis.texts[k], "1") == 0)
         return true;
     for (size_t q = 0; q < f->basis.quantity_count; q++) {
         values[q][0] = values[q][1] = isnan(f->at[q]) ? f->data.high[q] : f->at[q];
@@ -540,11 +559,15 @@ static int list_used(struct hm_fit *fit, struct hm_err *err)
     return 0;
 }
 
-/* Median over the configurations of measured time / time of the sheet. */
+/*
+ * Median, over the configurations, of the measured time divided by the time that the specification
+ * sheet predicts.
+ */
 static double median_sheet_ratio(struct hm__fit *f)
 {
     const size_t groups = f->data.group_count;
-    double *ratios = f->scale; /* The weights are not set yet, so their array is free. */
+    /* The weights are not set yet, so their array can hold the ratios. */
+    double *ratios = f->scale;
 
     for (size_t g = 0; g < groups; g++) {
         double sheet = 0;
@@ -556,9 +579,9 @@ static double median_sheet_ratio(struct hm__fit *f)
 }
 
 /*
- * If the sheet is wrong by more than a factor of two throughout (another machine, another unit), it
- * is scaled by that factor: its shape is still useful, and no single part is responsible. A note
- * reports the factor.
+ * If the specification sheet is wrong by more than a factor of two in the median (another machine,
+ * another unit), all its times are multiplied by the median ratio: its shape is still useful, and
+ * no single part is responsible. A note reports the factor.
  */
 static int rescale_sheet(struct hm_fit *fit, struct hm_err *err)
 {
@@ -611,7 +634,10 @@ static int fit_runs(struct hm_fit *fit, const struct hm_runs *runs, const struct
     return 0;
 }
 
-/* A sheet without runs: the coefficients are the means of the priors. */
+/*
+ * Makes a fit from a specification sheet without runs: the coefficients are the means of the
+ * priors.
+ */
 static void fit_nothing(struct hm_fit *fit, const struct hm_fit_settings *s)
 {
     struct hm__fit *f = fit->inside;
@@ -698,7 +724,8 @@ int hm_fit_new(const struct hm_runs *runs, const struct hm_fit_settings *setting
         rc = list_used(fit, err);
     if (rc == 0)
         rc = hm__fit_diagnose(fit, err);
-    f->data.runs = NULL; /* Borrowed from the caller; may be freed before this fit is. */
+    /* The runs are borrowed from the caller and may be freed before this fit is. */
+    f->data.runs = NULL;
     if (rc)
         hm_fit_free(fit);
     else

@@ -1,6 +1,6 @@
 /*
- * Internal state of a fit, shared by its steps, and the interface for answers: the time at n
- * according to the fit and according to each of its draws.
+ * Internal state of a fit, shared by its steps, and the functions that compute answers from a fit:
+ * the time on n workers with the fitted coefficients and with those of each draw.
  */
 #ifndef HM_FIT_H
 #define HM_FIT_H
@@ -13,23 +13,30 @@ enum { HM_FIT_DRAWS = 2000 };
 
 struct hm__fit {
     struct hm_basis basis;
-    struct hm_fit_data data;    /* data.count is 0 without runs. */
-    bool in[HM_TERMS_MAX];      /* Terms in use. */
-    double theta[HM_TERMS_MAX]; /* Reported coefficients: the most probable ones, or the mean with a
-                                   sheet; 0 if not in use. */
-    double spread;              /* Standard deviation of a weighted run. */
-    double typical;             /* Smallest mean of a weighted run; 1 with relative errors. */
-    double *x;                  /* x[k * group_count + g] is term k at group g. */
-    double *scale;              /* Weight of a run of each group. */
-    struct hm_lsq lsq;          /* The weighted problem with all terms of the basis. */
-    struct hm_draw *draws;      /* Draws over all terms of the basis. */
-    double *luck;      /* Standard normal noise of a further run, one value for each draw. */
-    size_t draw_count; /* 0 when there are no intervals. */
-    double
-        at[HM_QUANTITIES_MAX]; /* Default value of each quantity; NaN: the caller must give it. */
+    struct hm_fit_data data; /* data.count is 0 if there are no runs. */
+    bool in[HM_TERMS_MAX];   /* Whether each term is in use. */
+    /*
+     * Reported coefficients: the most probable ones, or the means of the draws with a specification
+     * sheet. A term that is not in use has 0.
+     */
+    double theta[HM_TERMS_MAX];
+    /*
+     * Standard deviation of the noise: relative to the time with relative errors, else in seconds.
+     */
+    double spread;
+    double typical;        /* Smallest mean seconds of a configuration; 1 with relative errors. */
+    double *x;             /* x[k * group_count + g] is the value of term k at group g. */
+    double *scale;         /* Factor by which the runs of each group are weighted. */
+    struct hm_lsq lsq;     /* The weighted least-squares problem with all terms. */
+    struct hm_draw *draws; /* Draws of the coefficients of all terms. */
+    /* Noise of a new run in each draw, in units of the standard deviation. */
+    double *luck;
+    size_t draw_count; /* Number of draws; 0 if there are no intervals. */
+    /* Default value of each quantity in predictions; NaN if the caller must give it. */
+    double at[HM_QUANTITIES_MAX];
 };
 
-/* Computes residuals, influence and outliers, and adds the notes. */
+/* Computes residuals, influence and outliers, and adds notes to the fit. */
 int hm__fit_diagnose(struct hm_fit *fit, struct hm_err *err);
 
 static inline struct hm_notes hm__fit_notes(struct hm_fit *fit)
@@ -40,24 +47,29 @@ static inline struct hm_notes hm__fit_notes(struct hm_fit *fit)
 /* ---- for answers ----------------------------------------------------------------------------- */
 
 /*
- * Computes the terms at every n, x[k * count + i], with the defaults of all other quantities. A fit
- * from a sheet takes its parts from the model, which may have changed hardware; other fits need no
- * model. *ret_x is freed with hm__free.
+ * Computes the terms at every n: (*ret_x)[k * count + i] is term k at n[i], with the defaults of
+ * all other quantities. For a fit from a specification sheet, the terms are computed by the model,
+ * which may have changed hardware; other fits do not use the model. The caller frees *ret_x with
+ * hm__free.
  */
 int hm__fit_terms(const struct hm_fit *fit, const struct hm_model *model, const double *n,
                   size_t count, double **ret_x, struct hm_err *err);
-/* The same with values of other quantities, as hm_fit_predict takes them. */
+/*
+ * Computes the terms at every n like hm__fit_terms, but with given values of other quantities, as
+ * hm_fit_predict takes them.
+ */
 int hm__fit_terms_at(const struct hm_fit *fit, const struct hm_at *at, size_t at_count,
                      const double *n, size_t count, double **ret_x, struct hm_err *err);
 /*
- * Seconds at place i of `count`: with the reported coefficients (draw HM_NONE) or those of a draw.
+ * Seconds at the i-th of `count` places, where x has the values of the terms: with the reported
+ * coefficients if draw is HM_NONE, otherwise with those of the draw.
  */
 double hm__fit_seconds(const struct hm_fit *fit, const double *x, size_t count, size_t i,
                        size_t draw);
-/* Part of these seconds that falls with n: the work that is divided among workers. */
+/* The part of the seconds at place i that falls with n: the work that is divided among workers. */
 double hm__fit_shared(const struct hm_fit *fit, const double *x, size_t count, size_t i);
 size_t hm__fit_draw_count(const struct hm_fit *fit);
-/* Value of the used term with index `used`, at the only place of x. */
+/* Value of the term that is number `used` (from 0) among the terms in use; x has one place only. */
 double hm__fit_term_at(const struct hm_fit *fit, const double *x, size_t used);
 
 #endif

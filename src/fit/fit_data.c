@@ -1,8 +1,9 @@
 /*
- * Groups runs by configuration. A fit needs only the mean of a configuration and the sum of squares
- * around it, so after grouping a million repeats of ten configurations cost no more than ten runs.
- * Model: the spread of repeats is equal, or proportional to the time, and it is mixed with the
- * usual spread by an empirical Bayes rule. Limit: configurations are compared for exact equality.
+ * Groups runs by configuration. A fit needs only the mean time of a configuration and the sum of
+ * squares around it, so that after grouping, a million repeats of ten configurations cost no more
+ * than ten runs. Model: the spread of repeats is constant or proportional to the time; if
+ * configurations differ in spread, the spread of each is estimated by an empirical Bayes rule.
+ * Limit: configurations are the same only if their values are exactly equal.
  */
 #include "fit_data.h"
 
@@ -26,7 +27,7 @@ static int fit_data_allocate(struct hm_fit_data *data, struct hm_arena *arena, s
     return ok ? 0 : hm__fail_nomem(err);
 }
 
-/* Keeps the rows that have a time. */
+/* Keeps the rows that have a time; fails if there are none. */
 static int fit_data_keep_rows(struct hm_fit_data *data, double unit, struct hm_err *err)
 {
     const struct hm_column *seconds = hm_runs_column(data->runs, "seconds");
@@ -58,7 +59,8 @@ static uint64_t group_key_hash(const struct group_key *key, size_t row)
     uint64_t hash = 0x9e3779b97f4a7c15u, bits;
 
     for (size_t k = 0; k < key->count; k++) {
-        double value = key->columns[k][row] + 0.0; /* -0 becomes 0. */
+        /* The addition changes -0 to 0. */
+        double value = key->columns[k][row] + 0.0;
         memcpy(&bits, &value, sizeof(bits));
         hash = (hash ^ bits) * 0xff51afd7ed558ccdu;
         hash ^= hash >> 32;
@@ -76,7 +78,7 @@ static bool group_key_equal(const struct group_key *key, size_t a, size_t b)
     return true;
 }
 
-/* Assigns each row to a group, with a hash table that is at most half full. */
+/* Assigns each run to a group, with a hash table that is at most half full. */
 static int fit_data_find_groups(struct hm_fit_data *data, const struct group_key *key,
                                 struct hm_err *err)
 {
@@ -84,7 +86,8 @@ static int fit_data_find_groups(struct hm_fit_data *data, const struct group_key
 
     while (room < 2 * data->count)
         room *= 2;
-    uint32_t *slots = hm__calloc(room, sizeof(*slots)); /* 1 + group; 0 marks a free slot. */
+    /* 1 + the index of a group; 0 marks a free slot. */
+    uint32_t *slots = hm__calloc(room, sizeof(*slots));
     if (!slots)
         return hm__fail_nomem(err);
     for (size_t i = 0; i < data->count; i++) {
@@ -102,7 +105,8 @@ static int fit_data_find_groups(struct hm_fit_data *data, const struct group_key
 }
 
 /*
- * Computes the means first, then the squares around them: subtracting large sums would lose digits.
+ * Computes the mean of each group first and then the squares around it, because subtracting large
+ * sums would lose digits.
  */
 static void fit_data_sum_groups(struct hm_fit_data *data)
 {
@@ -179,10 +183,10 @@ double hm__fit_data_repeats(const struct hm_fit_data *data, const double *scale,
     return free;
 }
 
-/* Fewer repeats do not show how the spread depends on the time. */
+/* Smallest number of repeats (degrees of freedom) that shows how the spread depends on the time. */
 static const double REPEATS_ENOUGH = 4;
 
-/* Compares the likelihood of the repeats under equal and under relative errors. */
+/* Compares the likelihood of the repeats under a constant and under a relative spread. */
 int hm__fit_data_relative(const struct hm_fit_data *data)
 {
     double free = 0, equal = 0, relative = 0, logs = 0;
@@ -201,12 +205,12 @@ int hm__fit_data_relative(const struct hm_fit_data *data)
 }
 
 /*
- * The spread of few repeats is a poor estimate, so it is mixed with this many degrees of freedom of
- * the usual spread.
+ * The spread of few repeats is a poor estimate, so it is averaged with the usual spread, which has
+ * the weight of this many degrees of freedom.
  */
 static const double SHARED = 4;
 
-/* Spreads are treated as different when chance would show this in one of a hundred tables. */
+/* Significance level of the test whether configurations differ in their spread. */
 static const double DIFFER_CHANCE = 0.01;
 
 static double group_square(const struct hm_group *group, bool relative)
@@ -214,7 +218,10 @@ static double group_square(const struct hm_group *group, bool relative)
     return group->within / (relative ? group->mean_s * group->mean_s : 1);
 }
 
-/* Whether the spread of some configuration is larger than that of all others together. */
+/*
+ * Whether the spread of some configuration is significantly larger than that of all others
+ * together.
+ */
 static bool spreads_differ(const struct hm_fit_data *data, bool relative, double free, double sum)
 {
     double repeated = 0, least = 1;
@@ -233,7 +240,10 @@ static bool spreads_differ(const struct hm_fit_data *data, bool relative, double
     return least * repeated < DIFFER_CHANCE;
 }
 
-/* The usual spread squared: the median over configurations; 0 when out of memory. */
+/*
+ * Square of the usual spread: the median over the configurations with repeats; 0 when out of
+ * memory.
+ */
 static double usual_square(const struct hm_fit_data *data, bool relative)
 {
     double *squares = hm__calloc(data->group_count, sizeof(*squares)), middle = 0;

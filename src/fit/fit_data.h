@@ -1,47 +1,53 @@
-/* Runs prepared for a fit: those that have a time, grouped by configuration. */
+/* Runs prepared for a fit: the runs that have a time, grouped by configuration. */
 #ifndef HM_FIT_DATA_H
 #define HM_FIT_DATA_H
 
 #include "basis.h"
 
-/* Runs with equal values of all quantities that the terms use. */
+/* A configuration: the runs with equal values of all quantities that the terms use. */
 struct hm_group {
-    size_t row;      /* Row of its first run. */
-    double count;    /* Number of runs. */
-    double mean_s;   /* Mean of their seconds. */
-    double within;   /* Sum of squares of the seconds around the mean. */
-    double evidence; /* Relative weight of a run, from the spread of repeats; 1 is usual. */
+    size_t row;    /* Row of the first run of the group in the table of runs. */
+    double count;  /* Number of runs in the group. */
+    double mean_s; /* Mean time of the runs, in seconds. */
+    double within; /* Sum of squared differences from the mean, in seconds squared. */
+    /* Relative weight of a run of this group, from the spread of its repeats; usually 1. */
+    double evidence;
 };
 
 struct hm_fit_data {
     const struct hm_runs *runs;
     size_t count;       /* Number of runs that have a time. */
-    size_t *rows;       /* Row of each run. */
-    uint32_t *group_of; /* Group of each run. */
-    double *seconds;    /* Seconds of each run. */
+    size_t *rows;       /* Row of each run in the table of runs. */
+    uint32_t *group_of; /* Index of the group of each run. */
+    double *seconds;    /* Time of each run, in seconds. */
     struct hm_group *groups;
     size_t group_count;
-    const double **places; /* places[q][g] is quantity q of group g. */
-    double low[HM_QUANTITIES_MAX],
-        high[HM_QUANTITIES_MAX];   /* Range of each quantity; NaN if unknown. */
-    size_t gap[HM_QUANTITIES_MAX]; /* First row without a value of the quantity, or HM_NONE. */
+    const double **places; /* places[q][g] is the value of quantity q in group g. */
+    /* Smallest and largest value of each quantity; INFINITY and -INFINITY if no run has a value. */
+    double low[HM_QUANTITIES_MAX], high[HM_QUANTITIES_MAX];
+    /* First row without a value of the quantity; HM_NONE if all rows have one. */
+    size_t gap[HM_QUANTITIES_MAX];
 };
 
 /*
- * Groups runs. matters[q] says which quantities distinguish configurations; seconds are multiplied
- * by unit. All memory is in the arena; the runs are borrowed.
+ * Groups the runs that have a time. Runs are in the same group if they agree in all quantities q
+ * with matters[q]. Seconds are multiplied by unit. All memory is in the arena; the runs are
+ * borrowed.
  */
 int hm__fit_data_init(struct hm_fit_data *data, struct hm_arena *arena, const struct hm_runs *runs,
                       const struct hm_basis *basis, const bool *matters, double unit,
                       struct hm_err *err);
 
-/* Whether repeats show that errors grow with the time; -1 when there are too few repeats. */
+/*
+ * Returns 1 if repeats show that the spread of the time is proportional to the time, 0 if it is
+ * rather constant, and -1 if there are too few repeats.
+ */
 int hm__fit_data_relative(const struct hm_fit_data *data);
-/* Sets the evidence of each group from the spread of its repeats. */
+/* Sets the relative weight (evidence) of each group from the spread of its repeats. */
 void hm__fit_data_weigh(struct hm_fit_data *data, bool relative);
 /*
- * Returns the degrees of freedom of the repeats; *ret_sum is their sum of squares with groups
- * weighted by scale[g]^2.
+ * Returns the degrees of freedom of the repeats. *ret_sum is the sum of squares of all repeats
+ * around their means, where those of group g are multiplied by scale[g]^2; scale may be NULL.
  */
 double hm__fit_data_repeats(const struct hm_fit_data *data, const double *scale, double *ret_sum);
 

@@ -1,29 +1,34 @@
 /*
- * The Lasso on Gram matrices: coordinate descent, finished exactly.
+ * The Lasso on Gram matrices: coordinate descent, then an active-set method that ends at the exact
+ * solution.
  *
- * Sums about the means are updated row by row (West 1979) and joined by the formulas of Chan, Golub
- * and LeVeque (1983): for sets of weights V and W whose means differ by delta,
+ * Sums around the means are updated row by row (West 1979). Two sets of rows with the total weights
+ * V and W, whose means differ by delta, are merged by the formula of Chan, Golub and LeVeque 1983:
+ *
  *     M = M_V + M_W + V W / (V + W) delta delta'.
  *
- * With correlations C of the standardised terms, their products d with y, and g = d - C b, the
- * objective is
+ * Let C be the correlations of the standardised terms, d their products with y, and g = d - C b the
+ * slopes at the coefficients b. The objective is
  *     P(b) = (var y - 2 d'b + b'C b) / 2 + penalty |b|_1,
- * and b is a solution if and only if g_j = penalty sign(b_j) where b_j is not 0 and |g_j| <=
- * penalty where it is. Coordinate descent puts b_j = S(g_j + b_j), S shrinking by the penalty, for
- * one term after another, first for all and then for those that are not 0 (Friedman, Hastie,
- * Tibshirani 2010).
+ * and b is a solution if and only if, for each term j, g_j = penalty sign(b_j) if b_j is not 0, and
+ * |g_j| <= penalty if b_j is 0. Coordinate descent sets b_j to g_j + b_j, moved towards 0 by the
+ * penalty, for one term after another: first for all terms, then for those that are not 0
+ * (Friedman, Hastie, Tibshirani 2010).
  *
- * Descent soon finds most of the signs, but converges slowly where terms are nearly equal, such as
- * i / m and i / sqrt(m). Given the signs s of an active set A, the solution is linear,
- * C_AA b_A = d_A - penalty s_A, so a few Cholesky factorisations finish it: step towards that
- * solution, remove the first term that reaches 0 on the way, and if none does, add the term whose
- * |g_j| exceeds the penalty most (feature-sign search: Lee, Battle, Raina, Ng 2006). Where a term
- * of A is a combination of the others, the step is along that combination, which changes
- * predictions by no more than rounding, in the direction in which the objective falls.
+ * Coordinate descent soon finds most of the signs, but converges slowly if terms are nearly equal,
+ * such as i / m and i / sqrt(m). For a given active set A with signs s, the solution is that of a
+ * linear system, C_AA b_A = d_A - penalty s_A, so a few Cholesky factorisations are enough: step
+ * towards that solution; if a term reaches 0 on the way, stop there and remove it; if none does,
+ * add the term whose |g_j| exceeds the penalty most (feature-sign search: Lee, Battle, Raina, Ng
+ * 2006). If a term of A is a linear combination of the others, the step is along that combination,
+ * in the direction in which the objective falls; this changes predictions by no more than rounding.
  *
- * The gap: for r = y - z b and any s with s |g_j| <= penalty, s r is a feasible point of the dual,
- *     P - D = (1 - s)^2 |r|^2 / 2 + sum_j (penalty |b_j| - s b_j g_j),
- * in which no term is below 0, so that it is exact down to rounding errors of g.
+ * The duality gap: let r = y - z b be the residuals, and let q be any factor with q |g_j| <=
+ * penalty for all j. Then q r is a feasible point of the dual problem, and the gap is
+ *
+ *     P - D = (1 - q)^2 |r|^2 / 2 + sum_j (penalty |b_j| - q b_j g_j).
+ *
+ * No term of this sum is below 0, so the gap is exact down to rounding errors of g.
  */
 #include "lasso.h"
 
@@ -33,15 +38,24 @@
 
 #include "err.h"
 
-/* A term whose deviation is below this fraction of its mean is constant; the rest is rounding. */
+/*
+ * A term is constant if its standard deviation is below this fraction of its mean; the rest is
+ * rounding.
+ */
 static const double CONSTANT = 1e-13;
-/* A term depends on the others when less than this fraction of its variance is new. */
+/*
+ * A term is a combination of others if less than this fraction of its variance is independent of
+ * them.
+ */
 static const double DEPENDENT = 1e-14;
 
 enum {
-    CYCLES = 10, /* Cycles of coordinate descent over the nonzero terms, before the exact finish. */
-    PASSES = 8 * HM_LASSO_MAX, /* Largest number of passes of the finish; usually few are needed. */
-    ROUNDS = 50,               /* Largest number of rounds of descent and finish. */
+    /* Largest number of cycles of coordinate descent over the nonzero terms. */
+    CYCLES = 10,
+    /* Largest number of steps of the active-set method; usually few are needed. */
+    PASSES = 8 * HM_LASSO_MAX,
+    /* Largest number of rounds of coordinate descent followed by the active-set method. */
+    ROUNDS = 50,
 };
 
 /* ---- sums ------------------------------------------------------------------------------------ */
@@ -53,7 +67,7 @@ void hm__gram_init(struct hm_gram *gram, size_t count)
     gram->count = count;
 }
 
-/* Moves the means by share * delta and adds factor * delta delta' to the sums. */
+/* Moves the means by share * delta and adds factor * delta delta' to the sums of products. */
 static void gram_shift(struct hm_gram *gram, const double *delta, double delta_y, double factor,
                        double share)
 {
@@ -89,7 +103,7 @@ void hm__gram_merge(struct hm_gram *gram, const struct hm_gram *other, double fa
     assert(other->count == count);
     if (weight == 0)
         return;
-    if (!(total > 0)) { /* All rows were removed. */
+    if (!(total > 0)) { /* No rows are left after removing some. */
         hm__gram_init(gram, count);
         return;
     }
@@ -178,7 +192,10 @@ void hm__lasso_penalties(double penalty_max, double least, size_t count, double 
         penalties[p] = p ? penalty_max * pow(least, (double)p / (double)(count - 1)) : penalty_max;
 }
 
-/* g = d - C b */
+/*
+ * Computes the slopes g = d - C b: the negative gradient of the squared error at the coefficients
+ * b.
+ */
 static void lasso_slopes(const struct hm_lasso *lasso, const double *b, double *g)
 {
     memcpy(g, lasso->d, lasso->count * sizeof(*g));
@@ -210,7 +227,10 @@ static double soft_threshold(double value, double by)
     return fabs(value) > by ? value - copysign(by, value) : 0;
 }
 
-/* One cycle over all terms or over the nonzero ones; returns the largest change. */
+/*
+ * Makes one cycle of coordinate descent over all terms, or over the nonzero ones; returns the
+ * largest change of a coefficient.
+ */
 static double descent_sweep(const struct hm_lasso *lasso, double penalty, bool all, double *b,
                             double *g)
 {
@@ -241,9 +261,12 @@ static void descent_run(const struct hm_lasso *lasso, double penalty, double *b)
             ;
 }
 
-/* ---- exact finish ---------------------------------------------------------------------------- */
+/* ---- active-set method ----------------------------------------------------------------------- */
 
-/* The terms in the active set, their signs, and the lower factor L L' of their correlations. */
+/*
+ * The active set: its terms, their signs, and the Cholesky factor l of the correlations of these
+ * terms.
+ */
 struct active_set {
     size_t count, terms[HM_LASSO_MAX];
     double signs[HM_LASSO_MAX], l[HM_LASSO_MAX][HM_LASSO_MAX];
@@ -264,7 +287,10 @@ static void active_set_remove(struct active_set *a, size_t place)
     }
 }
 
-/* Factors row by row; returns the number of rows before the first dependent one. */
+/*
+ * Computes the Cholesky factor row by row; returns the number of rows before the first term that is
+ * a combination of earlier ones.
+ */
 static size_t active_set_factor(const struct hm_lasso *lasso, struct active_set *a)
 {
     for (size_t i = 0; i < a->count; i++) {
@@ -284,7 +310,10 @@ static size_t active_set_factor(const struct hm_lasso *lasso, struct active_set 
     return a->count;
 }
 
-/* Solves L L' x = b (forward) or only L' x = b in place, for the first `rows` rows. */
+/*
+ * Solves L L' x = b if `forward` is set, otherwise L' x = b, with the first `rows` rows of the
+ * factor L. x holds b on entry.
+ */
 static void active_set_solve(const struct active_set *a, size_t rows, bool forward, double *x)
 {
     for (size_t i = 0; forward && i < rows; i++) {
@@ -300,8 +329,8 @@ static void active_set_solve(const struct active_set *a, size_t rows, bool forwa
 }
 
 /*
- * Computes the step from b and its largest length: 1 to the solution for these signs, or INFINITY
- * along a dependent combination.
+ * Computes the step from the coefficients b and returns its largest length: 1 if the step leads to
+ * the solution for these signs, INFINITY if it is along a combination of dependent terms.
  */
 static double active_set_step(const struct hm_lasso *lasso, double penalty, struct active_set *a,
                               const double *b, double *step)
@@ -320,7 +349,8 @@ static double active_set_step(const struct hm_lasso *lasso, double penalty, stru
         return 1;
     }
     /*
-     * Term `rows` is a combination of those before it, with the coefficients L'^-1 of its row of L.
+     * Term number `rows` is a combination of the terms before it; the coefficients are the solution
+     * of L' x = l, where l is its row of L.
      */
     memcpy(step, a->l[rows], rows * sizeof(*step));
     active_set_solve(a, rows, false, step);
@@ -332,7 +362,10 @@ static double active_set_step(const struct hm_lasso *lasso, double penalty, stru
     return INFINITY;
 }
 
-/* Steps until the first term reaches 0; returns its place, or the count if none does. */
+/*
+ * Moves b along the step until the first term reaches 0; returns the place of that term in the
+ * active set, or the size of the set if no term reaches 0.
+ */
 static size_t active_set_advance(const struct active_set *a, const double *step, double length,
                                  double *b)
 {
@@ -345,7 +378,8 @@ static size_t active_set_advance(const struct active_set *a, const double *step,
             first = i;
         }
     }
-    if (isinf(length)) /* No term decreases; only rounding can cause this. */
+    /* No coefficient moves towards 0; this can only be caused by rounding. */
+    if (isinf(length))
         return first;
     for (size_t i = 0; i < a->count; i++)
         b[a->terms[i]] += length * step[i];
@@ -354,7 +388,10 @@ static size_t active_set_advance(const struct active_set *a, const double *step,
     return first;
 }
 
-/* Adds the term whose slope exceeds the penalty most; returns false if there is none. */
+/*
+ * Adds the term whose slope exceeds the penalty most to the active set; returns false if there is
+ * none.
+ */
 static bool active_set_add_steepest(const struct hm_lasso *lasso, double penalty,
                                     struct active_set *a, const double *b)
 {
@@ -376,7 +413,10 @@ static bool active_set_add_steepest(const struct hm_lasso *lasso, double penalty
     return true;
 }
 
-/* Goes from any b to the solution; returns false if it was not reached. */
+/*
+ * Solves by the active-set method, starting from any b; returns false if the solution was not
+ * reached.
+ */
 static bool lasso_finish(const struct hm_lasso *lasso, double penalty, double *b)
 {
     struct active_set a;
@@ -391,9 +431,11 @@ static bool lasso_finish(const struct hm_lasso *lasso, double penalty, double *b
         double length = active_set_step(lasso, penalty, &a, b, step);
         size_t place = active_set_advance(&a, step, length, b);
         if (place < a.count) {
+            /*
+             * The term was added and removed at once: its slope equals the penalty up to rounding.
+             */
             if (entered && place + 1 == a.count)
-                return true; /* The term entered and left at once: its slope equals the penalty up
-                                to rounding. */
+                return true;
             active_set_remove(&a, place);
             entered = false;
         } else if (isinf(length) || !(entered = active_set_add_steepest(lasso, penalty, &a, b))) {
@@ -450,7 +492,7 @@ static int folds_check(const struct hm_gram *folds, const bool *held, size_t fol
     return 0;
 }
 
-/* Adds up all folds except `out`; with out >= fold_count, all of them. */
+/* Merges all folds except number `out`; if out >= fold_count, merges all of them. */
 static void folds_sum(const struct hm_gram *folds, size_t fold_count, size_t out,
                       struct hm_gram *sum)
 {
@@ -461,8 +503,8 @@ static void folds_sum(const struct hm_gram *folds, size_t fold_count, size_t out
 }
 
 /*
- * Errors on one fold of the solutions from the other folds, for all penalties, each started from
- * the previous solution.
+ * Solves with all folds except number `out`, for all penalties, each time starting from the
+ * solution of the previous penalty. errors[p] is the mean square error on the fold left out.
  */
 static void fold_hold_out(const struct hm_gram *folds, size_t fold_count, size_t out,
                           const struct hm_lasso_choice *choice, double tolerance, double *errors)
@@ -480,7 +522,10 @@ static void fold_hold_out(const struct hm_gram *folds, size_t fold_count, size_t
     }
 }
 
-/* Updates the mean of the fold errors, and in `error` the sum of squares around it. */
+/*
+ * Adds the errors of one fold to the running mean for each penalty, and to the sum of squares
+ * around the mean, which is kept in `error`. folds is the number of folds so far.
+ */
 static void choice_add_errors(struct hm_lasso_choice *choice, const double *errors, double folds)
 {
     for (size_t p = 0; p < choice->penalty_count; p++) {

@@ -2,10 +2,10 @@
  * Least squares by Givens rotations, and non-negative least squares.
  *
  * Fits have a handful of unknowns and from five to a million rows. Rotating each row into a small
- * triangle (Gentleman 1973) needs one pass, no memory for the rows, and is as accurate as a QR
- * decomposition of all of them; everything else works on the triangle. Rows are left out by adding
- * the others, so nothing is ever subtracted. Non-negative least squares is the active-set method of
- * Lawson and Hanson 1974. Limit: HM_TERMS_MAX unknowns.
+ * triangle (Gentleman 1973) needs one pass and no memory for the rows, and is as accurate as a QR
+ * decomposition of all rows; everything else works on the triangle. To leave rows out, the other
+ * rows are added up, so nothing is ever subtracted. Non-negative least squares uses the active-set
+ * method of Lawson and Hanson 1974. Limit: HM_TERMS_MAX unknowns.
  */
 #include "linear.h"
 
@@ -13,15 +13,18 @@
 #include <math.h>
 #include <string.h>
 
-/* A column is dependent when less than this fraction of it is new. */
+/*
+ * A column is dependent if less than this fraction of its norm is independent of the columns before
+ * it.
+ */
 static const double DEPENDENT = 1e-9;
 
 void hm__lsq_init(struct hm_lsq *lsq, size_t count)
 {
     assert(count <= HM_TERMS_MAX);
     lsq->count = count;
-    for (size_t i = 0; i <= count;
-         i++) /* The rest is never read, and this function is called often. */
+    /* Clear only the part that is used, because this function is called often. */
+    for (size_t i = 0; i <= count; i++)
         memset(lsq->r[i], 0, (count + 1) * sizeof(double));
 }
 
@@ -33,7 +36,8 @@ void hm__lsq_add(struct hm_lsq *lsq, double *row)
         double *r = lsq->r[j];
         if (row[j] == 0)
             continue;
-        if (r[j] == 0) { /* This is the first row with a value in column j. */
+        /* No earlier row has a value in column j, so the row is stored as it is. */
+        if (r[j] == 0) {
             memcpy(r + j, row + j, (side - j) * sizeof(*r));
             return;
         }
@@ -110,7 +114,10 @@ bool hm__lsq_solve(const struct hm_lsq *lsq, double *theta, size_t *ret_column)
 
 /* ---- with bounds ----------------------------------------------------------------------------- */
 
-/* Solves for the unknowns in a set, with the others at 0; false if the columns are dependent. */
+/*
+ * Solves for the unknowns in a set, with all other unknowns 0; returns false if the columns are
+ * dependent.
+ */
 static bool lsq_solve_set(const struct hm_lsq *lsq, const bool *in, double *theta)
 {
     struct hm_lsq part;
@@ -129,7 +136,10 @@ static bool lsq_solve_set(const struct hm_lsq *lsq, const bool *in, double *thet
     return true;
 }
 
-/* Index of the unknown outside the set that lowers the sum of squares most, or -1. */
+/*
+ * Index of the unknown outside the set whose increase lowers the sum of squares most, or -1 if none
+ * lowers it.
+ */
 static int lsq_steepest(const struct hm_lsq *lsq, const bool *in, const bool *barred,
                         const double *theta)
 {
@@ -157,7 +167,10 @@ static int lsq_steepest(const struct hm_lsq *lsq, const bool *in, const bool *ba
     return best;
 }
 
-/* Moves theta towards wanted until the first unknown of the set reaches 0, and removes that one. */
+/*
+ * Moves theta towards `wanted` until the first unknown of the set reaches 0, and removes that
+ * unknown from the set.
+ */
 static void nonnegative_step_back(size_t count, bool *in, double *theta, const double *wanted)
 {
     double most = 1;
@@ -191,15 +204,16 @@ void hm__lsq_nonnegative(const struct hm_lsq *lsq, double *theta)
 
     memset(theta, 0, count * sizeof(*theta));
     /*
-     * Each pass lowers the sum of squares, so no set occurs twice; the limit guards against
-     * rounding.
+     * Each pass lowers the sum of squares, so no set of unknowns occurs twice; the limit on passes
+     * is needed only because of rounding.
      */
     for (int pass = 0; pass < 10 * HM_TERMS_MAX; pass++) {
         if ((next = lsq_steepest(lsq, in, barred, theta)) < 0)
             return;
         in[next] = true;
         bool solved = lsq_solve_set(lsq, in, wanted);
-        if (!solved || wanted[next] <= 0) { /* The column depends on the others up to rounding. */
+        /* The column is a combination of the other columns in the set, up to rounding. */
+        if (!solved || wanted[next] <= 0) {
             in[next] = false;
             barred[next] = true;
             continue;

@@ -1,19 +1,22 @@
 /*
- * Draws of the coefficients by perturbing the data and solving again.
+ * Draws the coefficients of a fit by perturbing the data and solving again.
  *
- * Each draw takes a noise spread from its scaled inverse chi-square distribution, adds noise of
- * that spread to the runs (in the triangle they are reduced to), moves the priors by their widths,
- * and solves the non-negative problem. Without bounds this is the textbook posterior. With bounds,
- * a coefficient that the runs do not show is exactly 0 in a good part of the draws; a posterior
- * truncated at 0 would give that no probability, and every interval beyond the runs would lie above
- * the truth when a term does not exist.
+ * Each draw takes a spread of the noise from its scaled inverse chi-square distribution, adds noise
+ * of that spread to the runs (in the triangle that they are reduced to), shifts each prior by
+ * random noise of its width, and solves the non-negative problem. Without bounds, these are draws
+ * from the usual posterior distribution. With bounds, a coefficient that the runs do not show is
+ * exactly 0 in many draws. A posterior truncated at 0 would give the value 0 no probability; if a
+ * term does not exist, every interval beyond the measured runs would then be above the true value.
  */
 #include "posterior.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Marsaglia and Tsang 2000 for shape >= 1; smaller shapes by an additional power. */
+/*
+ * Draws from the gamma distribution, for shape >= 1 by the method of Marsaglia and Tsang (2000). A
+ * smaller shape uses a draw for shape + 1, times a power of a uniform number.
+ */
 static double gamma_draw(struct hm_random *random, double shape)
 {
     if (shape < 1)
@@ -29,7 +32,10 @@ static double gamma_draw(struct hm_random *random, double shape)
     }
 }
 
-/* Adds the rows of the priors to those of the runs; moved[j] shifts a prior by that many widths. */
+/*
+ * Adds one row for each prior to the rows of the runs. moved[j] shifts the mean of prior j by that
+ * number of widths; moved may be NULL.
+ */
 static void lsq_with_priors(const struct hm_lsq *lsq, const struct hm_prior *priors,
                             const double *moved, double spread, struct hm_lsq *ret_lsq)
 {
@@ -75,7 +81,9 @@ void hm__posterior_mode(const struct hm_lsq *lsq, double rows, const struct hm_p
     *ret_spread = spread;
 }
 
-/* Sum of squares that determines the spread, and its degrees of freedom. */
+/*
+ * Computes the sum of squares that determines the spread of the noise, and its degrees of freedom.
+ */
 static void spread_evidence(const struct hm_lsq *lsq, double rows, const struct hm_prior *priors,
                             struct hm_noise noise, double *ret_sum, double *ret_free)
 {
@@ -83,7 +91,8 @@ static void spread_evidence(const struct hm_lsq *lsq, double rows, const struct 
 
     *ret_sum = noise.weight * noise.spread * noise.spread;
     *ret_free = noise.weight + rows - (priors ? 0 : (double)lsq->count);
-    if (priors) { /* The residual of the runs beside the sheet. */
+    /* With priors, the sum includes the residual of the runs at the most probable coefficients. */
+    if (priors) {
         hm__posterior_mode(lsq, rows, priors, noise, theta, &spread);
         *ret_sum += hm__lsq_residual(lsq, theta);
     } else {
@@ -105,7 +114,8 @@ bool hm__posterior_draw(const struct hm_lsq *lsq, double rows, const struct hm_p
     spread_evidence(lsq, rows, priors, noise, &sum, &free);
     if (free <= 0 || (!priors && !hm__lsq_solve(lsq, theta, &column)))
         return false;
-    if (free < FEW) /* With few degrees of freedom, agreement of the runs may be luck. */
+    /* With few degrees of freedom, the runs may agree by chance. */
+    if (free < FEW)
         sum = fmax(sum, free * noise.least * noise.least);
     for (size_t i = 0; i < count; i++) {
         struct hm_lsq moved = *lsq;

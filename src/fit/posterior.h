@@ -2,9 +2,9 @@
  * Uncertainty of a fit: draws of its coefficients and of its noise, given the runs.
  *
  * The model is linear, y = x theta + noise, with theta >= 0, a normal prior for each coefficient
- * (or none) and an unknown spread of the noise. Every interval and every probability of a fit is
- * counted from these draws, so that bounds, priors and several sets of terms need no formulas of
- * their own. Where no bound is active, the draws follow Student's t distribution.
+ * (or none) and an unknown spread of the noise. All intervals and probabilities of a fit are
+ * computed from these draws, so that bounds, priors and several sets of terms need no formulas of
+ * their own. If no bound is active, the draws follow Student's t distribution.
  */
 #ifndef HM_POSTERIOR_H
 #define HM_POSTERIOR_H
@@ -13,29 +13,41 @@
 #include "random.h"
 
 struct hm_prior {
-    double mean, width; /* A width of INFINITY means that nothing is known. */
+    /*
+     * Mean and standard deviation of a coefficient; a width of INFINITY means that nothing is
+     * known.
+     */
+    double mean, width;
 };
 
-/* Prior of the noise: as if `weight` runs had shown `spread`. */
+/* Prior of the noise, equivalent to `weight` runs with the standard deviation `spread`. */
 struct hm_noise {
     double weight, spread;
-    double least; /* With few runs, the spread is not taken as smaller than this. */
+    /* Smallest spread that is assumed if there are only few runs. */
+    double least;
 };
 
-/* One draw: the coefficients and the spread of the noise, in units of the weighted rows. */
+/*
+ * One draw of the coefficients and of the standard deviation of the noise, in units of the weighted
+ * rows.
+ */
 struct hm_draw {
     double theta[HM_TERMS_MAX];
     double spread;
 };
 
 /*
- * Most probable theta and spread. rows is the number of rows in the problem; priors may be NULL.
- * With priors, theta and spread depend on each other and are found by iteration.
+ * Computes the most probable coefficients theta and spread of the noise. rows is the number of rows
+ * in the problem; priors may be NULL. With priors, theta and spread depend on each other and are
+ * found by iteration.
  */
 void hm__posterior_mode(const struct hm_lsq *lsq, double rows, const struct hm_prior *priors,
                         struct hm_noise noise, double *ret_theta, double *ret_spread);
 
-/* Fills draws; returns false if the data are too few (no degrees of freedom and no prior). */
+/*
+ * Fills `count` draws. Returns false if the data are too few: no degrees of freedom are left, or
+ * coefficients without priors are not determined.
+ */
 bool hm__posterior_draw(const struct hm_lsq *lsq, double rows, const struct hm_prior *priors,
                         struct hm_noise noise, struct hm_random *random, struct hm_draw *draws,
                         size_t count);

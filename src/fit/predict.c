@@ -1,7 +1,7 @@
 /*
- * Predictions of a fit: the time at n, its interval from the draws, and the speedup. t(n) = sum of
- * coefficient * term at n; the interval is between quantiles of the draws. Limit: beyond the
- * measured n the interval holds only if the terms do.
+ * Predictions of a fit: the time on n workers, its interval, and the speedup. The time t(n) is the
+ * sum of coefficient * term at n; the bounds of the interval are quantiles of the draws. Limit:
+ * beyond the measured n, the interval is right only if the terms are.
  */
 #include <math.h>
 #include <string.h>
@@ -68,7 +68,10 @@ static const char *quantity_name(const void *context, size_t i)
     return i < basis->quantity_count ? basis->quantities[i] : NULL;
 }
 
-/* Sets the values of all quantities besides n for a prediction. */
+/*
+ * Sets the values of all quantities other than n for a prediction: those given in `at`, else the
+ * defaults of the fit.
+ */
 static int prediction_values(const struct hm_fit *fit, const struct hm_at *at, size_t at_count,
                              double *values, struct hm_err *err)
 {
@@ -103,7 +106,7 @@ static int prediction_values(const struct hm_fit *fit, const struct hm_at *at, s
     return 0;
 }
 
-/* Computes the terms at each n with the other quantities as given. */
+/* Computes the terms at each n, with the given values of the other quantities. */
 static int eval_terms_at(const struct hm_fit *fit, const double *values, const double *n,
                          size_t count, double **ret_x, struct hm_err *err)
 {
@@ -158,7 +161,7 @@ int hm__fit_terms_at(const struct hm_fit *fit, const struct hm_at *at, size_t at
     return rc ? rc : eval_terms_at(fit, values, n, count, ret_x, err);
 }
 
-/* Factor by which n lies outside the measured range; 1 inside. */
+/* Factor by which n is above or below the measured range; 1 inside the range. */
 static double factor_beyond(const struct hm_fit *fit, double n)
 {
     if (fit->run_count == 0)
@@ -166,7 +169,7 @@ static double factor_beyond(const struct hm_fit *fit, double n)
     return n > fit->n_max ? n / fit->n_max : n < fit->n_min ? fit->n_min / n : 1;
 }
 
-/* Buffers for the draws of one prediction. */
+/* Values of one prediction in all draws: mean time, time of a new run, and speedup. */
 struct prediction_draws {
     double *mean, *run, *speedup;
 };
@@ -175,14 +178,17 @@ static void draws_interval(double *values, size_t count, double level, double va
                            double *high)
 {
     /*
-     * The reported value always belongs to its interval, even if draws of other term sets exclude
-     * it.
+     * The interval always contains the reported value, even if the draws of other sets of terms do
+     * not.
      */
     *low = fmin(hm__quantile(values, count, (1 - level) / 2), value);
     *high = fmax(hm__quantile(values, count, (1 + level) / 2), value);
 }
 
-/* Predicts at place i of x; the last place is the reference n = 1. */
+/*
+ * Makes the prediction at place i of the `count` places in x; the last place is n = 1, the
+ * reference of the speedup.
+ */
 static void prediction_init(const struct hm_fit *fit, const double *x, size_t count, size_t i,
                             const struct prediction_draws *sample, struct hm_prediction *p)
 {
@@ -191,7 +197,10 @@ static void prediction_init(const struct hm_fit *fit, const double *x, size_t co
     const bool relative = fit->errors == HM_ERRORS_RELATIVE;
 
     p->time_s = hm__fit_seconds(fit, x, count, i, HM_NONE);
-    /* With weak scaling, n workers do n times the work, so the speedup is per unit of work. */
+    /*
+     * With weak scaling, n workers do n times the work, so the speedup compares the time per unit
+     * of work.
+     */
     const double work = fit->weak ? p->n : 1;
     p->speedup =
         p->time_s > 0 ? work * hm__fit_seconds(fit, x, count, reference, HM_NONE) / p->time_s : NAN;
@@ -209,8 +218,11 @@ static void prediction_init(const struct hm_fit *fit, const double *x, size_t co
     }
     draws_interval(sample->mean, draws, fit->level, p->time_s, &p->mean_low, &p->mean_high);
     draws_interval(sample->run, draws, fit->level, p->time_s, &p->low_s, &p->high_s);
-    p->low_s = fmin(p->low_s, p->mean_low); /* The interval of a run includes the interval of the
-                                               mean, despite random errors of the draws. */
+    /*
+     * Extend the interval of a run to include that of the mean, in spite of random errors of the
+     * draws.
+     */
+    p->low_s = fmin(p->low_s, p->mean_low);
     p->high_s = fmax(p->high_s, p->mean_high);
     draws_interval(sample->speedup, draws, fit->level, p->speedup, &p->speedup_low,
                    &p->speedup_high);

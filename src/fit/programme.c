@@ -1,14 +1,19 @@
 /*
- * An interior-point method for the programme in programme.h: Newton steps on t * criterion +
+ * An interior-point method for the convex programme in programme.h: Newton steps on t * criterion +
  * logarithmic barriers of all bounds, with t growing until the barriers are negligible (Boyd and
- * Vandenberghe, Convex Optimization, 2004, chapter 11). Limit: the final polish handles at most
- * FREE_MAX shares strictly between 0 and 1.
+ * Vandenberghe, Convex Optimization, 2004, chapter 11). Limit: the final Newton steps without
+ * barriers handle at most FREE_MAX shares strictly between 0 and 1.
  *
- * With J candidates and k terms the Hessian of the criterion has rank at most k^2, however large J
- * is: with M = LL', u = L^-1 f, v = M^-1 f it is
- *     A  2 (u_i.u_j)(v_i.v_j)     D  (u_i.u_j)^2     I  2 (g.v_i)(u_i.u_j)(g.v_j)
- * which are products of k^2 (or k) numbers of each candidate. So a Newton step costs J k^4, not
- * J^3.
+ * With J candidates and k terms, the Hessian of the criterion has rank at most k^2, however large J
+ * is. Let f_i be the features of candidate i, M = L L' the information matrix, u_i = L^-1 f_i and
+ * v_i = M^-1 f_i, and let g be the target of criterion I. The element (i, j) of the Hessian is
+ *
+ *     criterion A  2 (u_i.u_j)(v_i.v_j)
+ *     criterion D  (u_i.u_j)^2
+ *     criterion I  2 (g.v_i)(u_i.u_j)(g.v_j)
+ *
+ * Each is a scalar product of k^2 (or k) numbers of candidate i with those of candidate j.
+ * Therefore a Newton step costs J k^4 operations, not J^3.
  */
 #include "programme.h"
 
@@ -25,17 +30,27 @@ static const double GROWTH = 30, BARRIER_GAP = 1e-6;
 
 struct programme_work {
     const struct hm_programme *p;
-    size_t rank;                              /* Columns of `factors`. */
-    double lower[HM_TERMS_MAX][HM_TERMS_MAX]; /* M = LL' */
-    double *u, *v;                            /* Per candidate: u = L^-1 f and v = M^-1 f. */
-    double *slope, *diagonal, *step, *next;   /* Per candidate. */
-    double *factors; /* factors[j * rank + r]; the Hessian is factors factors'. */
-    double *small;   /* A rank x rank matrix. */
-    double *right;   /* A vector of length rank. */
+    size_t rank; /* Number of columns of `factors`. */
+    /* Cholesky factor L of the information matrix, M = L L'. */
+    double lower[HM_TERMS_MAX][HM_TERMS_MAX];
+    /* For each candidate with features f: u = L^-1 f and v = M^-1 f. */
+    double *u, *v;
+    /*
+     * For each candidate: derivative of the criterion, diagonal of the barriers' Hessian, Newton
+     * step, and work space.
+     */
+    double *slope, *diagonal, *step, *next;
+    /* factors[j * rank + r]: the matrix F with the Hessian F F', one row for each candidate j. */
+    double *factors;
+    double *small; /* Work space for a rank x rank matrix. */
+    double *right; /* Work space for a vector of length rank. */
     void *memory;
 };
 
-/* Factors M for the given shares; returns false if M is singular. */
+/*
+ * Computes the Cholesky factor of the information matrix M for the given shares of runs; returns
+ * false if M is singular.
+ */
 static bool programme_factor(const struct hm_programme *p, const double *shares,
                              double lower[HM_TERMS_MAX][HM_TERMS_MAX])
 {
@@ -55,7 +70,8 @@ static bool programme_factor(const struct hm_programme *p, const double *shares,
         size[a] = lower[a][a];
     if (!hm__cholesky(lower, k))
         return false;
-    for (size_t a = 0; a < k; a++) /* What remains of a dependent column is rounding. */
+    /* If a column depends on others, its diagonal element contains only rounding errors. */
+    for (size_t a = 0; a < k; a++)
         if (lower[a][a] * lower[a][a] <= 1e-12 * size[a])
             return false;
     return true;
@@ -72,7 +88,10 @@ static double programme_criterion(const struct hm_programme *p,
             sum -= 2 * log(lower[a][a]);
         return sum;
     }
-    /* trace(M^-1) = |L^-1|^2, column by column; g'M^-1 g = |L^-1 g|^2 */
+    /*
+     * For the Cholesky factor L of M: trace(M^-1) is the sum of squares of L^-1, column by column;
+     * g'M^-1 g = |L^-1 g|^2.
+     */
     for (size_t a = 0; a < (p->criterion == HM_CRITERION_A ? k : 1); a++) {
         memset(column, 0, sizeof(column));
         if (p->criterion == HM_CRITERION_A)
@@ -102,7 +121,10 @@ static double dot_product(const double *a, const double *b, size_t count)
     return sum;
 }
 
-/* Gradient of the criterion and the factors of its Hessian, at the shares whose M is factored. */
+/*
+ * Computes the gradient of the criterion with respect to the shares and the factors of its Hessian,
+ * from the Cholesky factor in w->lower.
+ */
 static void programme_differentiate(struct programme_work *w)
 {
     const struct hm_programme *p = w->p;
@@ -134,7 +156,10 @@ static double programme_spent(const struct hm_programme *p, const double *shares
     return dot_product(p->cost, shares, p->count);
 }
 
-/* t * criterion + barriers; INFINITY outside the feasible set. */
+/*
+ * Computes t * criterion + barriers; INFINITY if the shares are not strictly within their bounds or
+ * cost more than the budget.
+ */
 static double programme_barrier(const struct hm_programme *p, const double *shares, double t)
 {
     double left = p->budget - programme_spent(p, shares), sum = 0;
@@ -174,7 +199,10 @@ static void dense_solve(const double *a, size_t n, double *b)
     }
 }
 
-/* Step -(D + FF')^-1 gradient by Woodbury's formula; the budget is the last factor. */
+/*
+ * Computes the Newton step -(D + F F')^-1 gradient by Woodbury's formula. The last column of F is
+ * the barrier of the budget.
+ */
 static bool newton_step(struct programme_work *w, const double *gradient)
 {
     const size_t count = w->p->count, rank = w->rank;
@@ -201,7 +229,10 @@ static bool newton_step(struct programme_work *w, const double *gradient)
     return true;
 }
 
-/* One Newton step at t; returns the decrement, which measures the remaining gain. */
+/*
+ * Makes one Newton step for the barrier parameter t; returns the Newton decrement, which estimates
+ * the remaining gain, or 0 if no step is possible.
+ */
 static double programme_newton(struct programme_work *w, double *shares, double t)
 {
     const struct hm_programme *p = w->p;
@@ -231,7 +262,8 @@ static double programme_newton(struct programme_work *w, double *shares, double 
             return decrement;
         }
     }
-    return 0; /* Rounding prevents further progress. */
+    /* No step improves the value because of rounding. */
+    return 0;
 }
 
 /* ---- distance from the optimum --------------------------------------------------------------- */
@@ -248,7 +280,10 @@ static int compare_knapsack_items(const void *a, const void *b)
     return left > right ? -1 : left < right;
 }
 
-/* Bounds the gain of a step to any feasible shares by the gradient: a fractional knapsack. */
+/*
+ * Bounds the distance from the optimum: the largest gain of a step to any feasible shares,
+ * estimated by the gradient. This is a fractional knapsack problem.
+ */
 static int programme_certify(struct programme_work *w, const double *shares, double *ret_gap,
                              struct hm_err *err)
 {
@@ -271,16 +306,19 @@ static int programme_certify(struct programme_work *w, const double *shares, dou
     return 0;
 }
 
-/* ---- final polish ---------------------------------------------------------------------------- */
+/* ---- Newton steps without barriers ----------------------------------------------------------- */
 
-/* The shares strictly between their bounds. */
+/* The shares strictly between 0 and 1. */
 struct free_shares {
     size_t at[FREE_MAX], count;
-    bool tight; /* The budget is used up. */
+    bool tight; /* Whether the budget is used up. */
     double hessian[FREE_MAX * FREE_MAX], step[FREE_MAX], price[FREE_MAX];
 };
 
-/* Moves shares that are near a bound onto it; returns false if too many are left in between. */
+/*
+ * Moves shares that are near 0 or 1 to that bound; returns false if more than FREE_MAX shares
+ * remain between the bounds.
+ */
 static bool free_shares_init(const struct hm_programme *p, double *shares,
                              struct free_shares *loose)
 {
@@ -299,7 +337,10 @@ static bool free_shares_init(const struct hm_programme *p, double *shares,
     return true;
 }
 
-/* Newton step on the free shares: H step = -slope - price * cost, with cost.step = budget left. */
+/*
+ * Computes the Newton step of the shares between their bounds: H step = -slope - price * cost,
+ * where the price makes the step use up the budget (if the budget is tight).
+ */
 static bool free_shares_step(struct programme_work *w, const double *shares, struct free_shares *l)
 {
     const size_t n = l->count;
@@ -313,7 +354,8 @@ static bool free_shares_step(struct programme_work *w, const double *shares, str
         l->step[a] = -w->slope[l->at[a]];
         l->price[a] = w->p->cost[l->at[a]];
     }
-    for (size_t a = 0; a < n; a++) /* Where shares are not unique, any of them is acceptable. */
+    /* A small ridge selects one solution if the shares are not unique. */
+    for (size_t a = 0; a < n; a++)
         l->hessian[a * n + a] += 1e-13 * most;
     if (!dense_factor(l->hessian, n))
         return false;
@@ -331,7 +373,10 @@ static bool free_shares_step(struct programme_work *w, const double *shares, str
     return true;
 }
 
-/* Newton steps on the free shares until they stop; a share that reaches a bound stays there. */
+/*
+ * Makes Newton steps on the shares between their bounds until they no longer change; a share that
+ * reaches a bound stays there.
+ */
 static void free_shares_polish(struct programme_work *w, double *shares, struct free_shares *l)
 {
     for (int i = 0; i < POLISHES && l->count > 0; i++) {
@@ -362,7 +407,10 @@ static void free_shares_polish(struct programme_work *w, double *shares, struct 
     }
 }
 
-/* Replaces the shares by polished ones if those are certified to be nearer to the optimum. */
+/*
+ * Improves the shares by Newton steps without barriers; keeps the result if its bound on the
+ * distance from the optimum is smaller.
+ */
 static int programme_finish(struct programme_work *w, double *shares, double *ret_gap,
                             struct hm_err *err)
 {
@@ -431,7 +479,10 @@ int hm__programme_solve(const struct hm_programme *p, double *shares, double *re
         shares[j] = 0.5 * fmin(1, p->budget / fmax(all, 1e-300));
     double value = hm__programme_value(p, shares), bounds = 2 * (double)p->count + 1;
     double scale = fmax(fabs(value), 1), t = bounds / scale;
-    /* D has no scale of its own; the other criteria are compared with their final value. */
+    /*
+     * The gap is relative to the value of the criterion, except for criterion D, which is a
+     * logarithm.
+     */
     for (bool last = false; !last; t *= GROWTH) {
         for (int i = 0; i < NEWTON_MAX; i++)
             if (programme_newton(&w, shares, t) < 1e-6)

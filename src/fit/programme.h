@@ -1,6 +1,7 @@
 /*
- * The convex programme of a design: shares 0 <= l <= 1 of candidate runs with features f_j and cost
- * c_j, sum c_j l_j <= budget, that minimise a criterion of M(l) = M0 + sum l_j f_j f_j'.
+ * The convex programme of a design of experiments: find shares l_j of candidate runs, 0 <= l_j <=
+ * 1, with the total cost sum c_j l_j <= budget, that minimise a criterion of the information matrix
+ * M(l) = M0 + sum l_j f_j f_j', where f_j are the features and c_j the cost of candidate j.
  */
 #ifndef HM_PROGRAMME_H
 #define HM_PROGRAMME_H
@@ -12,18 +13,23 @@ struct hm_programme {
     enum hm_criterion criterion;
     size_t terms, count;
     const double *features; /* features[j * terms + k] is feature k of candidate j. */
-    const double *cost;     /* Costs >= 0. */
-    double budget;          /* > 0; INFINITY means no limit. */
-    double known[HM_TERMS_MAX][HM_TERMS_MAX]; /* M0. */
-    double target[HM_TERMS_MAX];              /* g, for HM_CRITERION_I. */
+    const double *cost;     /* Cost of each candidate, >= 0. */
+    double budget;          /* Largest total cost, > 0; INFINITY means no limit. */
+    /* Information matrix M0 that exists without the candidates. */
+    double known[HM_TERMS_MAX][HM_TERMS_MAX];
+    /* Features g of the prediction whose variance is minimised; used only by HM_CRITERION_I. */
+    double target[HM_TERMS_MAX];
 };
 
-/* Value of the criterion: trace(M^-1), -log det M, or g'M^-1 g. INFINITY if M is singular. */
+/*
+ * Value of the criterion for the given shares: trace(M^-1) for A, -log det M for D, g'M^-1 g for I,
+ * where M is the information matrix and g the target. INFINITY if M is singular.
+ */
 double hm__programme_value(const struct hm_programme *programme, const double *shares);
 
 /*
- * Solves, usually to rounding. *ret_gap bounds the distance from the optimum by the largest gain of
- * any feasible step. M must be invertible for all candidates together.
+ * Finds the optimal shares, usually up to rounding. *ret_gap is an upper bound of the distance of
+ * *ret_value from the optimum. M must be invertible if all shares are 1.
  */
 int hm__programme_solve(const struct hm_programme *programme, double *shares, double *ret_value,
                         double *ret_gap, struct hm_err *err);

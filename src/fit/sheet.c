@@ -1,19 +1,19 @@
 /*
- * A specification sheet as the terms of a fit.
+ * A job's specification sheet as the terms of a fit.
  *
- * Each part of the sheet's time (compute, and every communication step) is a term whose factor is 1
- * if the sheet is right. Three overheads that a sheet does not contain are added, as fractions of
- * the time t1 of one worker: evenly divided work (where the sheet assumes an imbalance that does
- * not exist), a part that grows with ln n, and a part that each further worker adds. All factors
- * have normal priors, truncated at 0:
+ * Each part of the time that the sheet predicts (compute, and every communication step) is a term
+ * whose factor is 1 if the sheet is right. Three overheads that a sheet does not contain are added,
+ * as fractions of the time t1 of one worker: evenly divided work (in case the sheet assumes an
+ * imbalance that does not exist), a part that grows with ln n, and a part that each additional
+ * worker adds. All factors have normal priors, truncated at 0:
  *
  *     part         1 +- width   (0.5: right within a factor of about 1.5)
  *     t1 / n       0 +- width
  *     t1 ln n      0 +- width / 50
  *     t1 (n - 1)   0 +- width / 200
  *
- * Without runs the fit equals the sheet. A few small runs correct the factors that they show, and
- * the overheads that they do not show widen the interval beyond them. Limit: all runs differ from
+ * Without runs, the fit equals the sheet. A few runs on few workers correct the factors that they
+ * show; overheads that they do not show widen the interval at larger n. Limit: runs may differ from
  * the sheet only in size, batch, latency and bandwidth.
  */
 #include <math.h>
@@ -25,11 +25,14 @@
 enum { EXTRAS = HM_SHEET_EXTRAS, VARIANTS_MAX = 4096 };
 
 struct hm_sheet {
-    const struct hm_job *job;         /* Borrowed. */
-    const struct hm_cluster *cluster; /* Borrowed; NULL for a job of formulas only. */
+    const struct hm_job *job;         /* Borrowed from the caller. */
+    const struct hm_cluster *cluster; /* Borrowed; NULL if the job consists of formulas only. */
     bool weak;
-    double one_s, reference_s; /* Times of the sheet alone, at n = 1 and at the reference. */
-    double work_s;             /* Computing time alone at n = 1. */
+    /*
+     * Seconds that the sheet predicts without corrections, at n = 1 and at the job's reference n.
+     */
+    double one_s, reference_s;
+    double work_s; /* Seconds of compute that the sheet predicts at n = 1. */
 };
 
 double hm__sheet_reference_s(const struct hm_sheet *sheet)
@@ -37,7 +40,10 @@ double hm__sheet_reference_s(const struct hm_sheet *sheet)
     return sheet->reference_s;
 }
 
-/* Splits the graph of a job for each n that is needed, in a table up to the largest. */
+/*
+ * Splits the graph of a job for each n that is needed; (*ret_parts)[n - 1] is the split for n
+ * workers.
+ */
 static int sheet_split_graph(const struct hm_job *job, const double *n, size_t count,
                              struct hm_variant *variant, struct hm_parts **ret_parts,
                              struct hm_err *err)
@@ -64,7 +70,7 @@ static int sheet_split_graph(const struct hm_job *job, const double *n, size_t c
     return rc;
 }
 
-/* Evaluates the terms at a vector of n under one variant of the sheet. */
+/* Computes the terms at several n under one variant of the sheet (changed work or network). */
 static int sheet_eval_variant(const struct hm_basis *basis, struct hm_variant variant,
                               const double *n, size_t count, double *x, struct hm_err *err)
 {
@@ -100,7 +106,10 @@ int hm__basis_eval_model(const struct hm_basis *basis, const struct hm_model *mo
     return rc;
 }
 
-/* Changes to the sheet at a place: the samples, and the network where runs differ in it. */
+/*
+ * Returns the changes to the sheet at place i: the amount of work, the latency and the bandwidth,
+ * for each of these that the runs have a column for.
+ */
 static struct hm_variant sheet_variant_at(const struct hm_basis *basis,
                                           const double *const *columns, size_t i)
 {
@@ -126,7 +135,10 @@ static bool variant_equal(const struct hm_variant *a, const struct hm_variant *b
     return a->work == b->work && a->latency == b->latency && a->bandwidth == b->bandwidth;
 }
 
-/* Evaluates all places with the same variant together; done[] marks them. */
+/*
+ * Computes the terms at all places that have the same variant of the sheet as place `first`, and
+ * marks these places in done[].
+ */
 static int sheet_eval_alike(const struct hm_basis *basis, const double *const *columns,
                             size_t count, size_t first, bool *done, double *n, double *part_x,
                             double *x, struct hm_err *err)
@@ -206,7 +218,10 @@ static int basis_name_parts(struct hm_basis *basis, struct hm_arena *arena,
     return 0;
 }
 
-/* Times of the sheet alone, from which the overheads are scaled. */
+/*
+ * Computes the times that the sheet predicts without corrections, by which the overheads are
+ * scaled, and names the terms.
+ */
 static int sheet_measure(struct hm_basis *basis, struct hm_arena *arena, double width,
                          struct hm_err *err)
 {

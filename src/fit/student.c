@@ -34,14 +34,18 @@ static double beta_fraction(double a, double b, double x)
     return value;
 }
 
-/* The regularised incomplete beta function I_x(a, b); y = 1 - x is passed to avoid rounding. */
+/*
+ * The regularised incomplete beta function I_x(a, b); y = 1 - x is passed separately, because
+ * computing it from x would lose digits.
+ */
 static double incomplete_beta(double a, double b, double x, double y)
 {
     if (x <= 0)
         return 0;
     if (y <= 0)
         return 1;
-    int sign; /* lgamma would write its sign to a global variable. */
+    /* lgamma_r is used because lgamma writes the sign to a global variable. */
+    int sign;
     double front = exp(lgamma_r(a + b, &sign) - lgamma_r(a, &sign) - lgamma_r(b, &sign) +
                        a * log(x) + b * log(y));
     if (x < (a + 1) / (a + b + 2))
@@ -80,7 +84,10 @@ double hm__fisher_tail(double d1, double d2, double x)
     return incomplete_beta(d2 / 2, d1 / 2, d2 / (d2 + d1 * x), d1 * x / (d2 + d1 * x));
 }
 
-/* Partitions until the wanted place is reached (Hoare's FIND), without sorting everything. */
+/*
+ * Partitions the values only around the wanted place (Hoare's FIND algorithm) instead of sorting
+ * all of them.
+ */
 double hm__quantile(double *values, size_t count, double fraction)
 {
     size_t low = 0, high = count - 1, wanted = (size_t)(fraction * (double)(count - 1) + 0.5);

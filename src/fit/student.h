@@ -4,14 +4,17 @@
 
 #include <stddef.h>
 
-/* P(T > t) of Student's t with df > 0 degrees of freedom. */
+/* Probability P(T > t) for Student's t distribution with df > 0 degrees of freedom. */
 double hm__student_tail(double df, double t);
-/* The t with P(T <= t) = p, for p in (0, 1). */
+/* Quantile of Student's t distribution: the t with P(T <= t) = p, for p in (0, 1). */
 double hm__student_quantile(double df, double p);
-/* P(F > x) of Fisher's F with d1 and d2 degrees of freedom. */
+/* Probability P(F > x) for Fisher's F distribution with d1 and d2 degrees of freedom. */
 double hm__fisher_tail(double d1, double d2, double x);
 
-/* The value below which a fraction of the values lies; reorders the values. */
+/*
+ * Quantile of an array: the value below which the given fraction of the values lies. Reorders the
+ * values.
+ */
 double hm__quantile(double *values, size_t count, double fraction);
 
 #endif
