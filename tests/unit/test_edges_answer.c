@@ -24,7 +24,7 @@ static struct hm_convergence *make_convergence(void)
     return c;
 }
 
-static const struct hm_convergence *convergence;
+static struct hm_convergence *convergence;
 
 static int make(void **state)
 {
@@ -36,7 +36,7 @@ static int make(void **state)
 static int release(void **state)
 {
     (void)state;
-    hm_convergence_free((struct hm_convergence *)convergence);
+    hm_convergence_free(convergence);
     return 0;
 }
 
